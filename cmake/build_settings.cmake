@@ -1,0 +1,21 @@
+# Flags that every target of the project shares.
+add_library(partita_settings INTERFACE)
+target_include_directories(partita_settings INTERFACE ${CMAKE_SOURCE_DIR}/src)
+target_compile_options(partita_settings INTERFACE -Wall -Wextra -fno-math-errno
+                       -ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)
+target_link_libraries(partita_settings INTERFACE Threads::Threads OpenMP::OpenMP_CXX fmt::fmt)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  target_compile_options(partita_settings INTERFACE -march=${PARTITA_ARCH})
+endif()
+if(PARTITA_WERROR)
+  target_compile_options(partita_settings INTERFACE -Werror)
+endif()
+if(PARTITA_SANITIZE)
+  target_compile_options(partita_settings INTERFACE -fsanitize=${PARTITA_SANITIZE}
+                         -fno-omit-frame-pointer -O1)
+  target_link_options(partita_settings INTERFACE -fsanitize=${PARTITA_SANITIZE})
+else()
+  target_compile_options(partita_settings INTERFACE -fstack-protector-strong
+                         $<$<CONFIG:Release>:-U_FORTIFY_SOURCE> $<$<CONFIG:Release>:-D_FORTIFY_SOURCE=2>)
+  target_link_options(partita_settings INTERFACE -Wl,-z,relro,-z,now)
+endif()

@@ -1,0 +1,62 @@
+#include "base/dtype.h"
+
+#include <cmath>
+
+namespace partita {
+namespace {
+
+struct Info {
+  std::string_view name;
+  size_t size;
+};
+
+constexpr Info kInfo[] = {{"f64", 8}, {"f32", 4}, {"bf16", 2}, {"f16", 2}, {"i64", 8},
+                          {"i32", 4}, {"u8", 1},  {"u32", 4},  {"bool", 1}};
+
+}  // namespace
+
+size_t size_of(DType dtype) { return kInfo[static_cast<int>(dtype)].size; }
+
+std::string_view name_of(DType dtype) { return kInfo[static_cast<int>(dtype)].name; }
+
+std::optional<DType> parse_dtype(std::string_view name) {
+  for (DType dtype : kAllDTypes) {
+    if (name_of(dtype) == name) return dtype;
+  }
+  return std::nullopt;
+}
+
+bool is_float(DType dtype) { return dtype <= DType::f16; }
+
+DType promote(DType a, DType b) {
+  if (a == b) return a;
+  const auto is_pair = [&](DType x, DType y) { return (a == x && b == y) || (a == y && b == x); };
+  if (is_float(a) || is_float(b)) {
+    if (!is_float(a)) return b;
+    if (!is_float(b)) return a;
+    return is_pair(DType::bf16, DType::f16) ? DType::f32 : (a < b ? a : b);
+  }
+  if (a == DType::boolean) return b;
+  if (b == DType::boolean) return a;
+  if (is_pair(DType::i32, DType::u8)) return DType::i32;
+  if (is_pair(DType::u32, DType::u8)) return DType::u32;
+  return DType::i64;
+}
+
+bf16::bf16(float value) {
+  const uint32_t word = std::bit_cast<uint32_t>(value);
+  if (std::isnan(value)) {
+    bits = static_cast<uint16_t>((word >> 16) | 0x40);
+  } else {
+    bits = static_cast<uint16_t>((word + 0x7fff + ((word >> 16) & 1)) >> 16);
+  }
+}
+
+f16::f16(float value) {
+  const _Float16 half = static_cast<_Float16>(value);
+  bits = std::bit_cast<uint16_t>(half);
+}
+
+f16::operator float() const { return static_cast<float>(std::bit_cast<_Float16>(bits)); }
+
+}  // namespace partita

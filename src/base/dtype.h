@@ -1,0 +1,89 @@
+#pragma once
+// Element types: names, sizes, promotion, and the two 16-bit floats as C++ types.
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace partita {
+
+enum class DType : uint8_t { f64, f32, bf16, f16, i64, i32, u8, u32, boolean };
+
+inline constexpr DType kAllDTypes[] = {DType::f64, DType::f32, DType::bf16,
+                                       DType::f16, DType::i64, DType::i32,
+                                       DType::u8,  DType::u32, DType::boolean};
+
+/// Bytes of one element.
+size_t size_of(DType dtype);
+/// "f64", "f32", "bf16", "f16", "i64", "i32", "u8", "u32", "bool".
+std::string_view name_of(DType dtype);
+std::optional<DType> parse_dtype(std::string_view name);
+bool is_float(DType dtype);
+
+/// The one promotion table: the type of the result of mixing `a` and `b`.
+DType promote(DType a, DType b);
+
+/// Brain float: the upper half of an f32; rounds to nearest even.
+struct bf16 {
+  uint16_t bits = 0;
+  bf16() = default;
+  bf16(float value);  // NOLINT: converts like a built-in type
+  operator float() const { return std::bit_cast<float>(uint32_t{bits} << 16); }  // NOLINT
+};
+
+/// IEEE half precision; rounds to nearest even.
+struct f16 {
+  uint16_t bits = 0;
+  f16() = default;
+  f16(float value);  // NOLINT: converts like a built-in type
+  operator float() const;  // NOLINT
+};
+
+template <class T>
+struct DTypeOf;
+template <> struct DTypeOf<double> { static constexpr DType value = DType::f64; };
+template <> struct DTypeOf<float> { static constexpr DType value = DType::f32; };
+template <> struct DTypeOf<bf16> { static constexpr DType value = DType::bf16; };
+template <> struct DTypeOf<f16> { static constexpr DType value = DType::f16; };
+template <> struct DTypeOf<int64_t> { static constexpr DType value = DType::i64; };
+template <> struct DTypeOf<int32_t> { static constexpr DType value = DType::i32; };
+template <> struct DTypeOf<uint8_t> { static constexpr DType value = DType::u8; };
+template <> struct DTypeOf<uint32_t> { static constexpr DType value = DType::u32; };
+template <> struct DTypeOf<bool> { static constexpr DType value = DType::boolean; };
+
+/// Calls `fn` with a zero of the C++ type of a float dtype; refuses the others.
+template <class Fn>
+void for_float(DType dtype, Fn&& fn) {
+  switch (dtype) {
+    case DType::f64: return fn(double{});
+    case DType::f32: return fn(float{});
+    case DType::bf16: return fn(bf16{});
+    case DType::f16: return fn(f16{});
+    default: throw InternalError("[for_float] not a float type");
+  }
+}
+
+/// Calls `fn` with a zero of the C++ type of an integer or bool dtype.
+template <class Fn>
+void for_integer(DType dtype, Fn&& fn) {
+  switch (dtype) {
+    case DType::i64: return fn(int64_t{});
+    case DType::i32: return fn(int32_t{});
+    case DType::u8: return fn(uint8_t{});
+    case DType::u32: return fn(uint32_t{});
+    case DType::boolean: return fn(bool{});
+    default: throw InternalError("[for_integer] not an integer type");
+  }
+}
+
+template <class Fn>
+void for_dtype(DType dtype, Fn&& fn) {
+  if (is_float(dtype)) return for_float(dtype, fn);
+  for_integer(dtype, fn);
+}
+
+}  // namespace partita

@@ -1,0 +1,86 @@
+#include "base/shape.h"
+
+#include <charconv>
+#include <cstring>
+#include <limits>
+
+namespace partita {
+
+int64_t elements(const Shape& shape) {
+  int64_t count = 1;
+  for (int64_t size : shape) count *= size;
+  return count;
+}
+
+Shape strides_of(const Shape& shape) {
+  Shape strides(shape.size(), 1);
+  for (int d = static_cast<int>(shape.size()) - 2; d >= 0; --d) {
+    strides[d] = strides[d + 1] * shape[d + 1];
+  }
+  return strides;
+}
+
+std::string print(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ",")); }
+
+std::string print(const Type& type) { return fmt::format("{}{}", name_of(type.dtype), print(type.shape)); }
+
+std::string print(const std::vector<Type>& types) {
+  std::string text;
+  for (const Type& type : types) text += (text.empty() ? "" : ", ") + print(type);
+  return text;
+}
+
+Type parse_type(std::string_view text) {
+  const auto fail = [&](std::string_view why) {
+    return InvalidArgument(
+        fmt::format("[type] {}, got '{}', expected a type like f32[2,3]", why, text), ErrorKind::type);
+  };
+  const size_t open = text.find('[');
+  if (open == std::string_view::npos || text.back() != ']') throw fail("no shape in brackets");
+  const std::optional<DType> dtype = parse_dtype(text.substr(0, open));
+  if (!dtype) throw fail("unknown element type");
+  Type type{*dtype, {}};
+  std::string_view inside = text.substr(open + 1, text.size() - open - 2);
+  int64_t total = 1;
+  while (!inside.empty()) {
+    int64_t size = 0;
+    const auto [end, error] = std::from_chars(inside.data(), inside.data() + inside.size(), size);
+    if (error != std::errc{} || size < 0) throw fail("bad size in shape");
+    if (size > 0 && total > std::numeric_limits<int64_t>::max() / 16 / size) throw fail("shape too large");
+    total *= std::max<int64_t>(size, 1);
+    type.shape.push_back(size);
+    inside.remove_prefix(end - inside.data());
+    if (inside.empty()) break;
+    if (inside.front() != ',' || inside.size() == 1) throw fail("bad separator in shape");
+    inside.remove_prefix(1);
+  }
+  return type;
+}
+
+Array::Array(Type type) : type_(std::move(type)), bytes_(static_cast<size_t>(type_.bytes())) {}
+
+double Array::at(int64_t index) const {
+  double value = 0;
+  for_dtype(type_.dtype, [&](auto zero) { value = static_cast<double>(as<decltype(zero)>()[index]); });
+  return value;
+}
+
+void Array::set(int64_t index, double value) {
+  for_dtype(type_.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (sizeof(T) == 2) {
+      as<T>()[index] = T(static_cast<float>(value));
+    } else {
+      as<T>()[index] = static_cast<T>(value);
+    }
+  });
+}
+
+Array cast(const Array& array, DType dtype) {
+  if (array.type().dtype == dtype) return array;
+  Array result(Type{dtype, array.shape()});
+  for (int64_t i = 0; i < array.type().elements(); ++i) result.set(i, array.at(i));
+  return result;
+}
+
+}  // namespace partita

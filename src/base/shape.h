@@ -1,0 +1,96 @@
+#pragma once
+// Shapes, types of tensors, and dense row-major views of their elements.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/dtype.h"
+
+namespace partita {
+
+using Shape = std::vector<int64_t>;
+
+int64_t elements(const Shape& shape);
+/// Row-major strides, in elements.
+Shape strides_of(const Shape& shape);
+/// "[2,3]".
+std::string print(const Shape& shape);
+
+struct Type {
+  DType dtype = DType::f32;
+  Shape shape;
+
+  int64_t elements() const { return partita::elements(shape); }
+  int64_t bytes() const { return elements() * static_cast<int64_t>(size_of(dtype)); }
+  int rank() const { return static_cast<int>(shape.size()); }
+  bool operator==(const Type&) const = default;
+};
+
+/// "f32[2,3]".
+std::string print(const Type& type);
+/// "f32[2,3], i64[2]".
+std::string print(const std::vector<Type>& types);
+/// Reads what `print` writes; throws InvalidArgument.
+Type parse_type(std::string_view text);
+
+/// A borrowed dense row-major tensor.
+struct ConstTensor {
+  Type type;
+  const void* data = nullptr;
+
+  template <class T>
+  const T* as() const {
+    PARTITA_CHECK(DTypeOf<T>::value == type.dtype, "tensor is {}", print(type));
+    return static_cast<const T*>(data);
+  }
+};
+
+struct Tensor {
+  Type type;
+  void* data = nullptr;
+
+  template <class T>
+  T* as() const {
+    PARTITA_CHECK(DTypeOf<T>::value == type.dtype, "tensor is {}", print(type));
+    return static_cast<T*>(data);
+  }
+  operator ConstTensor() const { return {type, data}; }  // NOLINT
+};
+
+/// An owned dense row-major tensor, zero-filled on creation; copies share nothing.
+class Array {
+ public:
+  Array() = default;
+  explicit Array(Type type);
+  template <class T>
+  Array(Shape shape, const std::vector<T>& values)
+      : Array(Type{DTypeOf<T>::value, std::move(shape)}) {
+    PARTITA_CHECK(static_cast<int64_t>(values.size()) == type_.elements(), "{} values for {}",
+                  values.size(), print(type_));
+    std::copy(values.begin(), values.end(), as<T>());
+  }
+
+  const Type& type() const { return type_; }
+  const Shape& shape() const { return type_.shape; }
+  void* data() { return bytes_.data(); }
+  const void* data() const { return bytes_.data(); }
+  template <class T>
+  T* as() { return tensor().as<T>(); }
+  template <class T>
+  const T* as() const { return tensor().as<T>(); }
+  Tensor tensor() { return {type_, bytes_.data()}; }
+  ConstTensor tensor() const { return {type_, bytes_.data()}; }
+  /// Element `index` as a double, whatever the type.
+  double at(int64_t index) const;
+  void set(int64_t index, double value);
+
+ private:
+  Type type_;
+  std::vector<std::byte> bytes_;
+};
+
+/// The same values in another element type.
+Array cast(const Array& array, DType dtype);
+
+}  // namespace partita
