@@ -1,7 +1,7 @@
 # Flags that every target of the project shares.
 add_library(partita_settings INTERFACE)
 target_include_directories(partita_settings INTERFACE ${CMAKE_SOURCE_DIR}/src)
-target_compile_options(partita_settings INTERFACE -Wall -Wextra -fno-math-errno
+target_compile_options(partita_settings INTERFACE -Wall -Wextra -Wno-missing-field-initializers -fno-math-errno
                        -ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)
 target_link_libraries(partita_settings INTERFACE Threads::Threads OpenMP::OpenMP_CXX fmt::fmt)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")

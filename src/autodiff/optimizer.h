@@ -1,0 +1,25 @@
+#pragma once
+// Optimizers are graph builders: each appends its update nodes for one parameter.
+
+#include <functional>
+
+#include "graph/builder.h"
+
+namespace partita {
+
+struct OptimizerOptions {
+  std::string kind = "momentum";  // a name from optimizer_names()
+  double momentum = 0.9;
+  double dampening = 0;
+  bool nesterov = false;
+  double weight_decay = 0;
+};
+
+std::vector<std::string> optimizer_names();
+
+/// Appends the update of `parameter` by `gradient` at `learning_rate` (a scalar of the parameter's
+/// type), with its slots, and stores the results. Throws InvalidArgument for an unknown kind.
+void build_update(Builder& builder, const OptimizerOptions& options, Value parameter, Value gradient,
+                  Value learning_rate);
+
+}  // namespace partita

@@ -1,0 +1,72 @@
+#include "autodiff/training_graph.h"
+
+#include <algorithm>
+
+#include "autodiff/differentiate.h"
+
+namespace partita {
+namespace {
+
+std::vector<ValueId> chosen_parameters(const Graph& graph, const TrainingOptions& options) {
+  std::vector<ValueId> chosen;
+  std::vector<std::string> names;
+  for (const State& state : graph.states) {
+    if (state.kind != StateKind::parameter) continue;
+    const std::string& name = graph.values[state.entry].name;
+    names.push_back(name);
+    const bool listed = options.parameters.empty() ||
+                        std::find(options.parameters.begin(), options.parameters.end(), name) != options.parameters.end();
+    if (listed && state.requires_grad) chosen.push_back(state.entry);
+  }
+  for (const std::string& name : options.parameters) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      throw InvalidArgument(fmt::format("[optimizer] no such parameter, got '{}', expected one of {} parameters{}", name,
+                                        names.size(), did_you_mean(name, names)),
+                            ErrorKind::key);
+    }
+  }
+  if (chosen.empty()) throw InvalidArgument("[optimizer] nothing to train, got 0 parameters, expected at least 1");
+  return chosen;
+}
+
+void count_step(Builder& builder) {
+  const State* step = builder.graph().find_state("step");
+  if (step == nullptr || step->kind != StateKind::counter || step->exit >= 0) return;
+  const Value value = builder.value(step->entry);
+  builder.scope.clear();
+  builder.store(value, builder.apply("add", {value, constant(builder, 1, value.type())}));
+}
+
+}  // namespace
+
+TrainingGraph make_training_graph(const Graph& forward, const OpSet& ops, const TrainingOptions& options) {
+  const std::vector<ValueId> parameters = chosen_parameters(forward, options);
+  std::vector<std::string> warnings;
+  Builder builder(ops, forward);
+  std::vector<Value> values;
+  for (ValueId id : parameters) values.push_back(builder.value(id));
+  const Value loss = builder.value(forward.output("loss"));
+  std::vector<Value> gradients = differentiate(builder, loss, values);
+
+  const Value rate = builder.input("learning_rate", Type{values[0].dtype(), {}});
+  for (size_t i = 0; i < values.size(); ++i) {
+    const std::string& name = forward.values[parameters[i]].name;
+    builder.source = {};
+    builder.scope = name.substr(0, name.rfind('.'));
+    builder.phase = Phase::backward;
+    if (!gradients[i]) {
+      warnings.push_back(fmt::format("[autodiff] the loss does not depend on parameter '{}': its gradient is 0", name));
+      gradients[i] = constant(builder, 0, values[i].type());
+    }
+    if (options.gradient_factor != 1) {
+      gradients[i] = builder.apply_fields("scale", {gradients[i]}, {{"scale", to_text(options.gradient_factor)}});
+    }
+    if (options.output_gradients) builder.output("d_" + name, gradients[i]);
+    builder.phase = Phase::update;
+    build_update(builder, options.optimizer, values[i], gradients[i], rate);
+  }
+  count_step(builder);
+  return {remove_dead_nodes(builder.take()), std::move(warnings)};
+}
+
+}  // namespace partita

@@ -1,0 +1,29 @@
+#pragma once
+// forward + loss + backward + optimizer update as one graph.
+
+#include "autodiff/optimizer.h"
+
+namespace partita {
+
+struct TrainingOptions {
+  OptimizerOptions optimizer;
+  /// The parameters that the optimizer updates; empty = all that require a gradient.
+  std::vector<std::string> parameters;
+  /// Multiplies every gradient: 1 averages over the global batch; the number of ranks gives the sum of
+  /// the ranks' means (outside the promise of equal numbers).
+  double gradient_factor = 1;
+  /// Adds an output "d_NAME" for each updated parameter.
+  bool output_gradients = false;
+};
+
+struct TrainingGraph {
+  Graph graph;
+  std::vector<std::string> warnings;
+};
+
+/// `forward` has a scalar output "loss". Adds the input "learning_rate", a scalar of the parameters'
+/// type, and counts the state "step" when there is one. A parameter that the loss does not depend on
+/// gets a gradient of zeros and a warning.
+TrainingGraph make_training_graph(const Graph& forward, const OpSet& ops, const TrainingOptions& options);
+
+}  // namespace partita

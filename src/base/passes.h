@@ -1,0 +1,63 @@
+#pragma once
+// The one runner of all passes: names, times, verifies, dumps and can switch off each.
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace partita {
+
+struct PassOptions {
+  std::string dump_dir;                 // "" = no dumps
+  std::vector<std::string> switched_off;  // names given by --no-pass
+};
+
+struct PassTime {
+  std::string name;
+  double seconds = 0;
+};
+
+class Passes {
+ public:
+  explicit Passes(PassOptions options) : options_(std::move(options)) {}
+
+  /// Runs `make`, then `verify(result)`, and writes `print(result)` to NN_name.txt in the dump folder.
+  template <class Make, class Verify, class Print>
+  auto stage(const std::string& name, Make&& make, Verify&& verify, Print&& print) {
+    const auto begin = std::chrono::steady_clock::now();
+    auto result = make();
+    verify(result);
+    finish(name, begin);
+    if (dumping()) dump(name, print(result));
+    return result;
+  }
+
+  /// A pass that may be left out: `change` maps a value to a value of the same type.
+  template <class T, class Change>
+  T optional(const std::string& name, T value, Change&& change) {
+    known_.push_back(name);
+    if (off(name)) return value;
+    const auto begin = std::chrono::steady_clock::now();
+    T result = change(std::move(value));
+    finish(name, begin);
+    return result;
+  }
+
+  /// Throws InvalidArgument when --no-pass named a pass that does not exist.
+  void check_names() const;
+  const std::vector<PassTime>& times() const { return times_; }
+
+ private:
+  bool off(const std::string& name) const;
+  bool dumping() const { return !options_.dump_dir.empty(); }
+  void finish(const std::string& name, std::chrono::steady_clock::time_point begin);
+  void dump(const std::string& name, const std::string& text);
+
+  PassOptions options_;
+  std::vector<std::string> known_;
+  std::vector<PassTime> times_;
+  int dumped_ = 0;
+};
+
+}  // namespace partita

@@ -1,0 +1,55 @@
+#pragma once
+// Runs a schedule on one rank with a device and a communicator; no decision is left.
+
+#include <optional>
+
+#include "comm/communicator.h"
+#include "device/device.h"
+#include "schedule/schedule.h"
+
+namespace partita {
+
+/// The first node, in program order, whose result was not finite.
+struct NonFinite {
+  std::string node, op, source;  // "log2", "log", "zoo/lenet.cpp:21"
+  std::string value;             // "nan" or "inf"
+};
+
+class Executor {
+ public:
+  /// Binds kernels to this rank's shapes; the arguments outlive the executor.
+  Executor(const LocalGraph& local, const Schedule& schedule, const OpSet& ops, Device& device,
+           Communicator& communicator);
+  ~Executor();
+
+  /// This rank's part of the type of an input, state or output.
+  Type input_type(std::string_view name) const;
+  Type output_type(std::string_view name) const;
+
+  /// Copies this rank's part of an input; it stays until it is set again.
+  void set_input(std::string_view name, ConstTensor local);
+  /// From the whole value, of which this rank keeps its part.
+  void set_state(std::string_view name, const Array& whole);
+  /// The whole value; collective over the ranks when the state is cut.
+  Array state(std::string_view name) const;
+
+  /// Forward and backward; then, unless the loss (output "loss") is not finite, the update. Throws
+  /// RuntimeFailure(non_finite) on every rank before anything is updated, after replaying the forward
+  /// to name the first bad node.
+  void step();
+  /// Forward only graphs: runs everything, checks nothing.
+  void run();
+
+  /// This rank's part of an output, after step() or run().
+  Array output(std::string_view name) const;
+  int64_t arena_bytes() const;
+  /// Seconds per node of the last step, when measuring was switched on before it.
+  void measure(bool on);
+  std::vector<std::pair<std::string, double>> measured() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace partita

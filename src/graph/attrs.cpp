@@ -1,0 +1,52 @@
+#include "graph/attrs.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace partita {
+
+std::string Attrs::print() const {
+  std::string text;
+  for (const auto& [name, value] : texts()) {
+    text += (text.empty() ? "" : ", ") + name + "=" + value;
+  }
+  return text.empty() ? "" : "{" + text + "}";
+}
+
+Attrs Attrs::with(const FieldTexts& changes) const {
+  if (changes.empty()) return *this;
+  if (!holder_) unknown(changes.front().first, {});
+  Attrs result;
+  result.holder_ = holder_->with(changes);
+  return result;
+}
+
+Attrs Attrs::parse(std::string_view text) const {
+  if (text.size() < 2 || text.front() != '{' || text.back() != '}') {
+    throw InvalidArgument(fmt::format("[attribute] got '{}', expected {{name=value, ...}}", text));
+  }
+  FieldTexts changes;
+  const std::string list = "[" + std::string(text.substr(1, text.size() - 2)) + "]";
+  for (std::string_view item : split_list(list)) {
+    while (!item.empty() && item.front() == ' ') item.remove_prefix(1);
+    const size_t equals = item.find('=');
+    if (equals == std::string_view::npos) {
+      throw InvalidArgument(fmt::format("[attribute] got '{}', expected name=value", item));
+    }
+    changes.emplace_back(item.substr(0, equals), item.substr(equals + 1));
+  }
+  return with(changes);
+}
+
+uint64_t Attrs::hash() const {
+  const std::string text = print();
+  return XXH3_64bits(text.data(), text.size());
+}
+
+void Attrs::unknown(const std::string& name, const std::vector<std::string>& names) {
+  throw InvalidArgument(fmt::format("[attribute] unknown attribute, got '{}', expected one of [{}]{}", name,
+                                    fmt::join(names, ", "), did_you_mean(name, names)),
+                        ErrorKind::key);
+}
+
+}  // namespace partita

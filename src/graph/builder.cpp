@@ -1,0 +1,115 @@
+#include "graph/builder.h"
+
+namespace partita {
+
+const Type& Value::type() const {
+  PARTITA_CHECK(builder_ != nullptr, "an empty value has no type");
+  return builder_->graph().type(id_);
+}
+
+Builder::Builder(const OpSet& ops, Graph graph) : ops_(ops), graph_(std::move(graph)) {
+  for (const ValueInfo& value : graph_.values) names_.insert(value.name);
+  for (const Node& node : graph_.nodes) {
+    names_.insert(node.name);
+    ++name_counts_[node.op];
+  }
+}
+
+std::string Builder::unique_name(const std::string& base) {
+  while (true) {
+    const int count = ++name_counts_[base];
+    std::string name = count == 1 ? base : base + std::to_string(count);
+    if (names_.insert(name).second) return name;
+  }
+}
+
+Value Builder::input(const std::string& name, const Type& type, int batch_dim) {
+  if (!names_.insert(name).second) {
+    throw InvalidArgument(fmt::format("[graph] two values have one name, got '{}' again, expected another name", name));
+  }
+  const ValueId id = static_cast<ValueId>(graph_.values.size());
+  graph_.values.push_back({type, name, /*producer=*/-1, /*output=*/0});
+  graph_.inputs.push_back({id, batch_dim});
+  return Value(this, id);
+}
+
+Value Builder::state(const std::string& name, const Type& type, State description) {
+  if (const State* known = graph_.find_state(name)) {
+    if (graph_.type(known->entry) != type) {
+      throw InvalidArgument(fmt::format("[state] '{}' is used with two types, got {}, expected {}", name,
+                                        print(type), print(graph_.type(known->entry))));
+    }
+    return Value(this, known->entry);
+  }
+  const Value entry = input(name, type);
+  graph_.inputs.pop_back();
+  description.entry = entry.id();
+  graph_.states.push_back(std::move(description));
+  return entry;
+}
+
+void Builder::store(Value state, Value exit) {
+  for (State& known : graph_.states) {
+    if (known.entry != state.id()) continue;
+    if (known.exit >= 0) {
+      throw InvalidArgument(fmt::format("[store] state '{}' is written twice, expected one store",
+                                        graph_.values[known.entry].name));
+    }
+    if (state.type() != exit.type()) {
+      throw InvalidArgument(fmt::format("[store] state '{}' gets another type, got {}, expected {}",
+                                        graph_.values[known.entry].name, print(exit.type()), print(state.type())));
+    }
+    known.exit = exit.id();
+    return;
+  }
+  PARTITA_CHECK(false, "'{}' is not a state", graph_.values[state.id()].name);
+}
+
+void Builder::output(const std::string& name, Value value) { graph_.outputs.push_back({name, value.id()}); }
+
+std::vector<Value> Builder::apply_all(std::string_view op_name, const std::vector<Value>& inputs,
+                                      const Attrs& attrs) {
+  const OpDef& op = ops_.at(op_name);
+  Node node{.op = op.name, .attrs = attrs.empty() ? op.attrs : attrs};
+  std::vector<Type> input_types;
+  for (const Value& input : inputs) {
+    PARTITA_CHECK(input && &input.builder() == this, "operand of {} is empty or of another graph", op_name);
+    node.inputs.push_back(input.id());
+    input_types.push_back(input.type());
+  }
+  const std::vector<Type> no_outputs;
+  const std::vector<Type> output_types = op.infer({node.attrs, input_types, no_outputs});
+  node.name = unique_name(op.name);
+  node.scope = scope;
+  node.source = source;
+  node.phase = phase;
+  node.origin = origin;
+  const NodeId node_id = static_cast<NodeId>(graph_.nodes.size());
+  std::vector<Value> outputs;
+  for (size_t k = 0; k < output_types.size(); ++k) {
+    const ValueId id = static_cast<ValueId>(graph_.values.size());
+    std::string name = output_types.size() == 1 ? node.name : fmt::format("{}.{}", node.name, k);
+    graph_.values.push_back({output_types[k], std::move(name), node_id, static_cast<int>(k)});
+    node.outputs.push_back(id);
+    outputs.emplace_back(this, id);
+  }
+  graph_.nodes.push_back(std::move(node));
+  return outputs;
+}
+
+Value Builder::apply(std::string_view op, const std::vector<Value>& inputs, const Attrs& attrs) {
+  return apply_all(op, inputs, attrs).at(0);
+}
+
+Value Builder::apply_fields(std::string_view op, const std::vector<Value>& inputs, const FieldTexts& fields) {
+  return apply(op, inputs, ops_.at(op).attrs.with(fields));
+}
+
+Value constant(Builder& builder, double value, const Type& type) {
+  return builder.apply_fields("constant", {},
+                              {{"value", to_text(value)},
+                               {"dtype", to_text(type.dtype)},
+                               {"shape", to_text(type.shape)}});
+}
+
+}  // namespace partita

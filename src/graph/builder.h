@@ -1,0 +1,68 @@
+#pragma once
+// Builds a graph node by node; names, scopes and source lines are filled in here.
+
+#include <unordered_map>
+#include <unordered_set>
+
+#include "graph/op_def.h"
+
+namespace partita {
+
+/// A symbolic value: a handle into the graph under construction.
+class Value {
+ public:
+  Value() = default;
+  Value(Builder* builder, ValueId id) : builder_(builder), id_(id) {}
+  explicit operator bool() const { return builder_ != nullptr; }
+  ValueId id() const { return id_; }
+  Builder& builder() const { return *builder_; }
+  const Type& type() const;
+  const Shape& shape() const { return type().shape; }
+  DType dtype() const { return type().dtype; }
+
+ private:
+  Builder* builder_ = nullptr;
+  ValueId id_ = -1;
+};
+
+class Builder {
+ public:
+  explicit Builder(const OpSet& ops, std::string name = "net") : ops_(ops) { graph_.name = std::move(name); }
+  /// Continues a graph that is there.
+  Builder(const OpSet& ops, Graph graph);
+
+  Value input(const std::string& name, const Type& type, int batch_dim = -1);
+  /// The same name again returns the same value; another type for it is an error.
+  Value state(const std::string& name, const Type& type, State description);
+  void store(Value state, Value exit);
+  void output(const std::string& name, Value value);
+
+  Value apply(std::string_view op, const std::vector<Value>& inputs, const Attrs& attrs = {});
+  std::vector<Value> apply_all(std::string_view op, const std::vector<Value>& inputs, const Attrs& attrs = {});
+  /// Attributes as (name, text) pairs: `apply("concat", {a, b}, {{"axis", "1"}})`.
+  Value apply_fields(std::string_view op, const std::vector<Value>& inputs, const FieldTexts& fields);
+
+  Value value(ValueId id) { return Value(this, id); }
+  const Graph& graph() const { return graph_; }
+  const OpSet& ops() const { return ops_; }
+  Graph take() { return std::move(graph_); }
+
+  /// Where the next nodes stand.
+  std::string scope;
+  SourceLine source;
+  Phase phase = Phase::forward;
+  std::string origin;
+
+ private:
+  std::string unique_name(const std::string& base);
+
+  const OpSet& ops_;
+  Graph graph_;
+  std::unordered_map<std::string, int> name_counts_;
+  std::unordered_set<std::string> names_;
+};
+
+/// A scalar of any type, as a `constant` node.
+Value constant(Builder& builder, double value, const Type& type);
+
+}  // namespace partita

@@ -1,0 +1,106 @@
+#include "graph/graph.h"
+
+#include <algorithm>
+
+namespace partita {
+
+std::string_view name_of(Phase phase) {
+  constexpr std::string_view names[] = {"forward", "backward", "update"};
+  return names[static_cast<int>(phase)];
+}
+
+std::string_view name_of(StateKind kind) {
+  constexpr std::string_view names[] = {"parameter", "statistic", "slot", "counter"};
+  return names[static_cast<int>(kind)];
+}
+
+std::vector<Type> Graph::types(const std::vector<ValueId>& ids) const {
+  std::vector<Type> result;
+  result.reserve(ids.size());
+  for (ValueId id : ids) result.push_back(type(id));
+  return result;
+}
+
+ValueId Graph::input(std::string_view input_name) const {
+  std::vector<std::string> names;
+  for (const Input& input : inputs) {
+    names.push_back(values[input.value].name);
+    if (names.back() == input_name) return input.value;
+  }
+  throw InvalidArgument(fmt::format("[graph] no such input, got '{}', expected one of [{}]", input_name,
+                                    fmt::join(names, ", ")),
+                        ErrorKind::key);
+}
+
+ValueId Graph::output(std::string_view output_name) const {
+  std::vector<std::string> names;
+  for (const Output& output : outputs) {
+    if (output.name == output_name) return output.value;
+    names.push_back(output.name);
+  }
+  throw InvalidArgument(fmt::format("[graph] no such output, got '{}', expected one of [{}]", output_name,
+                                    fmt::join(names, ", ")),
+                        ErrorKind::key);
+}
+
+const State* Graph::find_state(std::string_view state_name) const {
+  const auto found = std::find_if(states.begin(), states.end(), [&](const State& state) {
+    return values[state.entry].name == state_name;
+  });
+  return found == states.end() ? nullptr : &*found;
+}
+
+std::vector<std::vector<NodeId>> Graph::users() const {
+  std::vector<std::vector<NodeId>> users(values.size());
+  for (size_t n = 0; n < nodes.size(); ++n) {
+    for (ValueId input : nodes[n].inputs) {
+      std::vector<NodeId>& list = users[input];
+      if (list.empty() || list.back() != static_cast<NodeId>(n)) list.push_back(static_cast<NodeId>(n));
+    }
+  }
+  return users;
+}
+
+Graph remove_dead_nodes(const Graph& graph) {
+  std::vector<bool> needed(graph.values.size(), false);
+  for (const Output& output : graph.outputs) needed[output.value] = true;
+  for (const State& state : graph.states) {
+    if (state.exit >= 0) needed[state.exit] = true;
+  }
+  std::vector<bool> alive(graph.nodes.size(), false);
+  for (size_t n = graph.nodes.size(); n-- > 0;) {
+    const Node& node = graph.nodes[n];
+    alive[n] = std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId v) { return needed[v]; });
+    if (!alive[n]) continue;
+    for (ValueId input : node.inputs) needed[input] = true;
+  }
+
+  Graph result{.name = graph.name};
+  std::vector<ValueId> renamed(graph.values.size(), -1);
+  const auto keep = [&](ValueId old, NodeId producer) {
+    renamed[old] = static_cast<ValueId>(result.values.size());
+    result.values.push_back(graph.values[old]);
+    result.values.back().producer = producer;
+    return renamed[old];
+  };
+  for (const Input& input : graph.inputs) result.inputs.push_back({keep(input.value, -1), input.batch_dim});
+  for (const State& state : graph.states) {
+    result.states.push_back(state);
+    result.states.back().entry = keep(state.entry, -1);
+  }
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    if (!alive[n]) continue;
+    Node node = graph.nodes[n];
+    for (ValueId& input : node.inputs) input = renamed[input];
+    const NodeId id = static_cast<NodeId>(result.nodes.size());
+    for (ValueId& output : node.outputs) output = keep(output, id);
+    result.nodes.push_back(std::move(node));
+  }
+  for (State& state : result.states) {
+    if (state.exit >= 0) state.exit = renamed[state.exit];
+  }
+  for (const Output& output : graph.outputs) result.outputs.push_back({output.name, renamed[output.value]});
+  return result;
+}
+
+}  // namespace partita

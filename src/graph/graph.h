@@ -1,0 +1,103 @@
+#pragma once
+// The intermediate representation: single-assignment nodes over typed values, and state that is read
+// at entry and written once at exit.
+
+#include <optional>
+
+#include "base/shape.h"
+#include "graph/attrs.h"
+
+namespace partita {
+
+using ValueId = int32_t;
+using NodeId = int32_t;
+
+enum class Phase { forward, backward, update };
+std::string_view name_of(Phase phase);
+
+/// Where the user's call stands.
+struct SourceLine {
+  std::string file;
+  int line = 0;
+  bool operator==(const SourceLine&) const = default;
+};
+
+struct Node {
+  std::string op;
+  Attrs attrs;
+  std::vector<ValueId> inputs, outputs;
+  std::string name;         // unique in the graph: "matmul2"
+  std::string scope;        // "net/layer1"
+  SourceLine source;
+  Phase phase = Phase::forward;
+  std::string origin;       // name of the forward node of a gradient node, or ""
+};
+
+struct ValueInfo {
+  Type type;
+  std::string name;         // "matmul2", "batch_norm.1", "image", "conv1.weight"
+  NodeId producer = -1;     // -1: an input or a state at entry
+  int output = 0;           // which output of the producer
+};
+
+struct Input {
+  ValueId value = -1;
+  int batch_dim = -1;       // the dimension that counts samples, or -1
+};
+
+/// parameter: trained; statistic: running values of a norm; slot: of the optimizer; counter: the step.
+enum class StateKind { parameter, statistic, slot, counter };
+std::string_view name_of(StateKind kind);
+
+/// How a state is filled before the first step: zeros, ones, constant(value), normal(mean, sigma),
+/// truncated_normal(mean, sigma), uniform(low, high). Scales of xavier and he are computed by the layer.
+struct Initializer {
+  std::string kind = "zeros";
+  std::vector<double> args;
+  bool operator==(const Initializer&) const = default;
+};
+
+struct State {
+  ValueId entry = -1;
+  ValueId exit = -1;        // -1: never written
+  StateKind kind = StateKind::parameter;
+  Initializer init;
+  bool requires_grad = true;
+  std::string owner;        // slot: the parameter it belongs to
+};
+
+struct Output {
+  std::string name;         // "loss", "logits"
+  ValueId value = -1;
+};
+
+struct Graph {
+  std::string name;
+  std::vector<Node> nodes;  // in an order in which every value is made before it is used
+  std::vector<ValueInfo> values;
+  std::vector<Input> inputs;
+  std::vector<State> states;
+  std::vector<Output> outputs;
+
+  const Type& type(ValueId value) const { return values[value].type; }
+  std::vector<Type> types(const std::vector<ValueId>& ids) const;
+  /// Throws InvalidArgument when there is none.
+  ValueId input(std::string_view input_name) const;
+  ValueId output(std::string_view output_name) const;
+  const State* find_state(std::string_view state_name) const;
+  /// Nodes that use each value.
+  std::vector<std::vector<NodeId>> users() const;
+};
+
+class OpSet;
+
+/// "partita graph 1 ..."; `parse_graph(print(graph))` is the same graph.
+std::string print(const Graph& graph);
+/// Throws InvalidArgument with the line number; the result is verified.
+Graph parse_graph(std::string_view text, const OpSet& ops);
+/// Throws InvalidArgument naming the node: types, attributes, order, names, states.
+void verify(const Graph& graph, const OpSet& ops);
+/// Without nodes whose values nobody needs.
+Graph remove_dead_nodes(const Graph& graph);
+
+}  // namespace partita

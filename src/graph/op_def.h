@@ -1,0 +1,101 @@
+#pragma once
+// The contract of an op: everything the system needs to know of it, in one definition.
+
+#include <functional>
+#include <span>
+
+#include "graph/attrs.h"
+#include "graph/graph.h"
+#include "graph/sharding_rule.h"
+
+namespace partita {
+
+class Builder;
+class Value;
+
+/// One use of an op. `outputs` is empty while they are being inferred.
+struct OpCall {
+  const Attrs& attrs;
+  const std::vector<Type>& inputs;
+  const std::vector<Type>& outputs;
+};
+
+using Inputs = std::span<const ConstTensor>;
+using Outputs = std::span<const Tensor>;
+
+/// What a gradient function sees: values of the forward node and the gradients that arrived.
+struct GradCall {
+  Builder& builder;
+  const Attrs& attrs;
+  std::vector<Value> inputs, outputs;
+  std::vector<Value> d_outputs;  // an empty Value where no gradient arrived
+
+  /// A new node with one output; several outputs: `apply_all`.
+  Value apply(std::string_view op, const std::vector<Value>& inputs, const Attrs& attrs = {}) const;
+  std::vector<Value> apply_all(std::string_view op, const std::vector<Value>& inputs,
+                               const Attrs& attrs = {}) const;
+};
+
+/// What an expansion sees: built from global types and attributes.
+struct ExpandCall {
+  Builder& builder;
+  const Attrs& attrs;
+  std::vector<Value> inputs;
+  const std::vector<Type>& outputs;
+
+  Value apply(std::string_view op, const std::vector<Value>& inputs, const Attrs& attrs = {}) const;
+  std::vector<Value> apply_all(std::string_view op, const std::vector<Value>& inputs,
+                               const Attrs& attrs = {}) const;
+};
+
+/// How the laws fill an operand: random values away from kinks.
+struct Fill {
+  enum Kind { normal, positive, distinct, unit, ids, boolean, step } kind = normal;
+  int64_t below = 0;  // ids: in [0, below)
+};
+struct SampleInput {
+  Type type;
+  Fill fill = {};
+};
+/// One small case that every law runs on; floats are f64.
+struct Sample {
+  std::vector<SampleInput> inputs;
+  Attrs attrs = {};
+};
+
+struct OpDef {
+  std::string name;
+  std::string summary;  // one line: the formula
+  Attrs attrs = {};     // default value; fixes the attribute type
+
+  /// Output types, or InvalidArgument; rejects all that the kernel cannot take. Callable with local types.
+  std::function<std::vector<Type>(const OpCall&)> infer;
+  /// A function of types and attributes, never of a mesh or a plan.
+  std::function<ShardingRule(const OpCall&)> rule;
+  /// Optional: attributes on one shard; the identity on the whole.
+  std::function<Attrs(const Attrs&, const Shard&)> localize = nullptr;
+  /// One value per input, empty = none. Absent: a gradient arriving here is an error.
+  std::function<std::vector<Value>(const GradCall&)> grad = nullptr;
+  /// One value per output; present iff some factor is `expand`.
+  std::function<std::vector<Value>(const ExpandCall&)> expand = nullptr;
+  double flops_per_point = 1;
+  /// Plain loops over dense row-major operands; zero-sized operands are legal.
+  std::function<void(const Attrs&, Inputs, Outputs)> kernel;
+  std::vector<Sample> samples;
+};
+
+/// The look-up of ops that graph functions are handed, so that `graph` does not depend on `ops`.
+class OpSet {
+ public:
+  explicit OpSet(std::vector<OpDef> ops);
+  /// Throws InvalidArgument with the nearest name.
+  const OpDef& at(std::string_view name) const;
+  const OpDef* find(std::string_view name) const;
+  const std::vector<OpDef>& all() const { return ops_; }
+
+ private:
+  std::vector<OpDef> ops_;
+  std::map<std::string, size_t, std::less<>> index_;
+};
+
+}  // namespace partita

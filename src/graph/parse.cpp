@@ -1,0 +1,366 @@
+// Reads the text form of a graph. Lines may stand in any order after the header: nodes are sorted so
+// that every value is made before it is used, and a cycle is an error that names its nodes.
+
+#include <algorithm>
+#include <charconv>
+#include <unordered_map>
+
+#include "graph/op_def.h"
+
+namespace partita {
+namespace {
+
+constexpr size_t kMaxText = size_t{64} << 20;
+
+struct NodeLine {
+  int line = 0;
+  Node node;
+  std::vector<std::string> inputs, outputs;
+  std::vector<Type> types;
+};
+
+class Parser {
+ public:
+  Parser(std::string_view text, const OpSet& ops) : text_(text), ops_(ops) {}
+
+  Graph parse() {
+    if (text_.size() > kMaxText) fail("text too large", fmt::format("{} bytes", text_.size()), "at most 64 MiB");
+    header();
+    while (next_line()) {
+      if (rest_.empty() || rest_.front() == '#') continue;
+      if (rest_.front() == '%') {
+        node_line();
+        continue;
+      }
+      const std::string keyword = word();
+      if (keyword == "graph") graph_.name = word();
+      else if (keyword == "input") input_line();
+      else if (keyword == "state") state_line();
+      else if (keyword == "store" || keyword == "output") ends_.push_back({line_, keyword, std::string(rest_)});
+      else fail("unknown line", keyword, "graph, input, state, store, output or %value = op(...)");
+    }
+    add_nodes();
+    add_ends();
+    verify(graph_, ops_);
+    return std::move(graph_);
+  }
+
+ private:
+  struct EndLine {
+    int line;
+    std::string keyword, rest;
+  };
+
+  [[noreturn]] void fail(std::string_view what, std::string_view got, std::string_view expected) const {
+    throw InvalidArgument(fmt::format("[graph line {}] {}, got '{}', expected {}", line_, what, got, expected));
+  }
+
+  bool next_line() {
+    if (text_.empty()) return false;
+    const size_t end = text_.find('\n');
+    rest_ = text_.substr(0, end);
+    text_ = end == std::string_view::npos ? std::string_view{} : text_.substr(end + 1);
+    while (!rest_.empty() && (rest_.back() == '\r' || rest_.back() == ' ')) rest_.remove_suffix(1);
+    skip_spaces();
+    ++line_;
+    return true;
+  }
+
+  void skip_spaces() {
+    while (!rest_.empty() && rest_.front() == ' ') rest_.remove_prefix(1);
+  }
+
+  bool take(char c) {
+    skip_spaces();
+    if (rest_.empty() || rest_.front() != c) return false;
+    rest_.remove_prefix(1);
+    skip_spaces();
+    return true;
+  }
+
+  void expect(char c) {
+    if (!take(c)) fail("unexpected text", rest_.substr(0, 20), fmt::format("'{}'", c));
+  }
+
+  static bool is_name(char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '-' || c == '/';
+  }
+
+  std::string word() {
+    skip_spaces();
+    size_t end = 0;
+    while (end < rest_.size() && is_name(rest_[end])) ++end;
+    if (end == 0) fail("unexpected text", rest_.substr(0, 20), "a name");
+    std::string result(rest_.substr(0, end));
+    rest_.remove_prefix(end);
+    skip_spaces();
+    return result;
+  }
+
+  std::string value_name() {
+    expect('%');
+    return word();
+  }
+
+  int integer() {
+    int value = 0;
+    const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
+    if (error != std::errc{}) fail("unexpected text", rest_.substr(0, 20), "an integer");
+    rest_.remove_prefix(end - rest_.data());
+    return value;
+  }
+
+  Type type() {
+    const size_t end = rest_.find(']');
+    if (end == std::string_view::npos) fail("no type", rest_.substr(0, 20), "a type like f32[2,3]");
+    const std::string_view text = rest_.substr(0, end + 1);
+    rest_.remove_prefix(end + 1);
+    skip_spaces();
+    try {
+      return parse_type(text);
+    } catch (const Error& error) {
+      fail(error.what(), text, "a type like f32[2,3]");
+    }
+  }
+
+  void header() {
+    next_line();
+    const std::string_view got = rest_;
+    if (got.substr(0, 14) != "partita graph ") fail("not a graph", got.substr(0, 40), "'partita graph 1'");
+    if (got != "partita graph 1") fail("another version", got.substr(0, 40), "'partita graph 1'");
+  }
+
+  ValueId add_value(const std::string& name, const Type& type, NodeId producer, int output) {
+    const ValueId id = static_cast<ValueId>(graph_.values.size());
+    if (!ids_.emplace(name, id).second) fail("value defined twice", "%" + name, "one definition");
+    graph_.values.push_back({type, name, producer, output});
+    return id;
+  }
+
+  void input_line() {
+    const std::string name = value_name();
+    expect(':');
+    Input input{add_value(name, type(), -1, 0), -1};
+    if (!rest_.empty()) {
+      if (word() != "batch" || !take('=')) fail("unknown mark", rest_, "batch=DIMENSION");
+      input.batch_dim = integer();
+      if (input.batch_dim < 0 || input.batch_dim >= graph_.type(input.value).rank()) {
+        fail("batch dimension outside the tensor", fmt::format("{}", input.batch_dim), print(graph_.type(input.value)));
+      }
+    }
+    graph_.inputs.push_back(input);
+  }
+
+  void state_line() {
+    const std::string name = value_name();
+    expect(':');
+    State state;
+    state.entry = add_value(name, type(), -1, 0);
+    const std::string kind = word();
+    bool known = false;
+    for (StateKind candidate : {StateKind::parameter, StateKind::statistic, StateKind::slot, StateKind::counter}) {
+      if (name_of(candidate) != kind) continue;
+      state.kind = candidate;
+      known = true;
+    }
+    if (!known) fail("unknown kind of state", kind, "parameter, statistic, slot or counter");
+    if (!rest_.empty()) state.init.kind = word();
+    if (take('(')) {
+      const size_t end = rest_.find(')');
+      if (end == std::string_view::npos) fail("no ')'", rest_, "arguments in parentheses");
+      from_text("[" + std::string(rest_.substr(0, end)) + "]", state.init.args);
+      rest_.remove_prefix(end + 1);
+      skip_spaces();
+    }
+    while (!rest_.empty()) {
+      const std::string mark = word();
+      if (mark == "frozen") state.requires_grad = false;
+      else if (mark == "of" && take('=')) state.owner = word();
+      else fail("unknown mark", mark, "frozen or of=PARAMETER");
+    }
+    graph_.states.push_back(state);
+  }
+
+  void node_line() {
+    NodeLine entry{.line = line_};
+    do entry.outputs.push_back(value_name());
+    while (take(','));
+    expect('=');
+    entry.node.op = word();
+    const OpDef* op = nullptr;
+    try {
+      op = &ops_.at(entry.node.op);
+    } catch (const Error& error) {
+      throw InvalidArgument(fmt::format("[graph line {}] {}", line_, error.what()), error.kind());
+    }
+    expect('(');
+    if (!take(')')) {
+      do entry.inputs.push_back(value_name());
+      while (take(','));
+      expect(')');
+    }
+    entry.node.attrs = op->attrs;
+    if (!rest_.empty() && rest_.front() == '{') attributes(entry, *op);
+    if (take(':')) {
+      do entry.types.push_back(type());
+      while (take(','));
+      if (entry.types.size() != entry.outputs.size()) {
+        fail("types and values differ in number", fmt::format("{} types", entry.types.size()),
+             fmt::format("{}", entry.outputs.size()));
+      }
+    }
+    if (take(';')) marks(entry.node);
+    if (!rest_.empty()) fail("unexpected text", rest_.substr(0, 20), "the end of the line");
+    const std::string& first = entry.outputs.front();
+    entry.node.name = entry.outputs.size() == 1 ? first : first.substr(0, first.rfind('.'));
+    lines_.push_back(std::move(entry));
+  }
+
+  void attributes(NodeLine& entry, const OpDef& op) {
+    size_t end = 0;
+    bool quoted = false;
+    while (end < rest_.size() && (quoted || rest_[end] != '}')) {
+      if (rest_[end] == '"') quoted = !quoted;
+      ++end;
+    }
+    if (end == rest_.size()) fail("no '}'", rest_.substr(0, 20), "attributes in braces");
+    try {
+      entry.node.attrs = op.attrs.parse(rest_.substr(0, end + 1));
+    } catch (const Error& error) {
+      throw InvalidArgument(fmt::format("[graph line {}] {}: {}", line_, op.name, error.what()), error.kind());
+    }
+    rest_.remove_prefix(end + 1);
+    skip_spaces();
+  }
+
+  void marks(Node& node) {
+    while (!rest_.empty()) {
+      const std::string mark = word();
+      bool phase = false;
+      for (Phase candidate : {Phase::forward, Phase::backward, Phase::update}) {
+        if (name_of(candidate) != mark) continue;
+        node.phase = candidate;
+        phase = true;
+      }
+      if (phase) continue;
+      if (!take('=')) fail("unknown mark", mark, "a phase, scope=, at= or of=");
+      if (mark == "scope") node.scope = word();
+      else if (mark == "of") node.origin = word();
+      else if (mark == "at") {
+        node.source.file = word();
+        expect(':');
+        node.source.line = integer();
+        skip_spaces();
+      } else {
+        fail("unknown mark", mark, "a phase, scope=, at= or of=");
+      }
+    }
+  }
+
+  // Nodes in text order where that is possible, later ones first where it is not.
+  void add_nodes() {
+    std::unordered_map<std::string, size_t> makers;
+    for (size_t i = 0; i < lines_.size(); ++i) {
+      for (const std::string& output : lines_[i].outputs) makers.emplace(output, i);
+    }
+    enum Mark : char { untouched, open, done };
+    std::vector<Mark> marks(lines_.size(), untouched);
+    struct Frame { size_t index; size_t input; };
+    for (size_t root = 0; root < lines_.size(); ++root) {
+      if (marks[root] != untouched) continue;
+      std::vector<Frame> path{{root, 0}};
+      marks[root] = open;
+      while (!path.empty()) {
+        Frame& frame = path.back();
+        NodeLine& entry = lines_[frame.index];
+        line_ = entry.line;
+        if (frame.input == entry.inputs.size()) {
+          add_node(entry);
+          marks[frame.index] = done;
+          path.pop_back();
+          continue;
+        }
+        const std::string& input = entry.inputs[frame.input++];
+        if (ids_.contains(input)) continue;
+        const auto maker = makers.find(input);
+        if (maker == makers.end()) fail("value is used but never made", "%" + input, "a value of this graph");
+        if (marks[maker->second] == open) {
+          std::string cycle;
+          for (const Frame& step : path) cycle += "%" + lines_[step.index].outputs.front() + " <- ";
+          fail("the graph has a cycle", cycle + "%" + input, "an acyclic graph");
+        }
+        marks[maker->second] = open;
+        path.push_back({maker->second, 0});
+      }
+    }
+  }
+
+  void add_node(NodeLine& entry) {
+    const NodeId id = static_cast<NodeId>(graph_.nodes.size());
+    std::vector<Type> input_types;
+    for (const std::string& input : entry.inputs) {
+      entry.node.inputs.push_back(ids_.at(input));
+      input_types.push_back(graph_.type(ids_.at(input)));
+    }
+    std::vector<Type> inferred;
+    try {
+      const std::vector<Type> none;
+      inferred = ops_.at(entry.node.op).infer({entry.node.attrs, input_types, none});
+    } catch (const Error& error) {
+      throw InvalidArgument(fmt::format("[graph line {}] {}", line_, error.what()), error.kind());
+    }
+    if (inferred.size() != entry.outputs.size()) {
+      fail(entry.node.op + " has another number of results", fmt::format("{}", entry.outputs.size()),
+           fmt::format("{}", inferred.size()));
+    }
+    for (size_t k = 0; k < inferred.size(); ++k) {
+      if (!entry.types.empty() && entry.types[k] != inferred[k]) {
+        throw InvalidArgument(fmt::format("[graph line {}] wrong type of %{} = {}, got {}, expected {}", line_,
+                                          entry.outputs[k], entry.node.op, print(entry.types[k]), print(inferred[k])),
+                              ErrorKind::type);
+      }
+      entry.node.outputs.push_back(add_value(entry.outputs[k], inferred[k], id, static_cast<int>(k)));
+    }
+    graph_.nodes.push_back(entry.node);
+  }
+
+  void add_ends() {
+    const auto value = [&](const std::string& name) {
+      const auto found = ids_.find(name);
+      if (found == ids_.end()) fail("value is used but never made", "%" + name, "a value of this graph");
+      return found->second;
+    };
+    for (const EndLine& end : ends_) {
+      line_ = end.line;
+      rest_ = end.rest;
+      if (end.keyword == "output") {
+        const std::string name = word();
+        expect('=');
+        graph_.outputs.push_back({name, value(value_name())});
+        continue;
+      }
+      const ValueId entry = value(value_name());
+      expect('=');
+      const ValueId exit = value(value_name());
+      const auto state = std::find_if(graph_.states.begin(), graph_.states.end(),
+                                      [&](const State& known) { return known.entry == entry; });
+      if (state == graph_.states.end()) fail("store to a value that is no state", end.rest, "a state");
+      if (state->exit >= 0) fail("state is written twice", end.rest, "one store");
+      state->exit = exit;
+    }
+  }
+
+  std::string_view text_, rest_;
+  const OpSet& ops_;
+  int line_ = 0;
+  Graph graph_;
+  std::unordered_map<std::string, ValueId> ids_;
+  std::vector<NodeLine> lines_;
+  std::vector<EndLine> ends_;
+};
+
+}  // namespace
+
+Graph parse_graph(std::string_view text, const OpSet& ops) { return Parser(text, ops).parse(); }
+
+}  // namespace partita

@@ -1,0 +1,65 @@
+#include "graph/print.h"
+
+namespace partita {
+namespace {
+
+std::string print_state(const Graph& graph, const State& state, const GraphTexts& texts) {
+  std::string line = fmt::format("state %{}: {} {}", graph.values[state.entry].name, texts.type(state.entry),
+                                 name_of(state.kind));
+  line += " " + state.init.kind;
+  if (!state.init.args.empty()) line += fmt::format("({})", fmt::join(state.init.args, ","));
+  if (!state.owner.empty()) line += " of=" + state.owner;
+  if (!state.requires_grad) line += " frozen";
+  return line + "\n";
+}
+
+std::string print_node(const Graph& graph, NodeId id, const GraphTexts& texts) {
+  const Node& node = graph.nodes[id];
+  std::string line;
+  for (ValueId output : node.outputs) line += fmt::format("{}%{}", line.empty() ? "" : ", ", graph.values[output].name);
+  line += fmt::format(" = {}(", node.op);
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    line += fmt::format("{}%{}", i == 0 ? "" : ", ", graph.values[node.inputs[i]].name);
+  }
+  line += ")";
+  const std::string attrs = texts.attrs(id);
+  if (!attrs.empty()) line += " " + attrs;
+  line += " :";
+  for (size_t i = 0; i < node.outputs.size(); ++i) line += (i == 0 ? " " : ", ") + texts.type(node.outputs[i]);
+  line += fmt::format(" ; {}", name_of(node.phase));
+  if (!node.scope.empty()) line += " scope=" + node.scope;
+  if (!node.source.file.empty()) line += fmt::format(" at={}:{}", node.source.file, node.source.line);
+  if (!node.origin.empty()) line += " of=" + node.origin;
+  if (texts.note) {
+    const std::string note = texts.note(id);
+    if (!note.empty()) line += " " + note;
+  }
+  return line + "\n";
+}
+
+}  // namespace
+
+std::string print(const Graph& graph, const GraphTexts& texts) {
+  std::string text = fmt::format("partita graph 1\ngraph {}\n", graph.name);
+  for (const Input& input : graph.inputs) {
+    text += fmt::format("input %{}: {}", graph.values[input.value].name, texts.type(input.value));
+    text += input.batch_dim >= 0 ? fmt::format(" batch={}\n", input.batch_dim) : "\n";
+  }
+  for (const State& state : graph.states) text += print_state(graph, state, texts);
+  for (size_t n = 0; n < graph.nodes.size(); ++n) text += print_node(graph, static_cast<NodeId>(n), texts);
+  for (const State& state : graph.states) {
+    if (state.exit < 0) continue;
+    text += fmt::format("store %{} = %{}\n", graph.values[state.entry].name, graph.values[state.exit].name);
+  }
+  for (const Output& output : graph.outputs) {
+    text += fmt::format("output {} = %{}\n", output.name, graph.values[output.value].name);
+  }
+  return text;
+}
+
+std::string print(const Graph& graph) {
+  return print(graph, {.type = [&](ValueId value) { return print(graph.type(value)); },
+                       .attrs = [&](NodeId node) { return graph.nodes[node].attrs.print(); }});
+}
+
+}  // namespace partita

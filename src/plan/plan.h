@@ -1,0 +1,24 @@
+#pragma once
+// Decisions only: how every node is cut. Shardings of values follow from the rules.
+
+#include "graph/op_def.h"
+#include "plan/sharding.h"
+
+namespace partita {
+
+struct Plan {
+  std::string graph;                    // name of the graph it was made for
+  std::string search;                   // how it was found: "none", "data"
+  Mesh mesh;
+  std::vector<std::vector<Axes>> inputs;  // per input and then per state of the graph: axes per dimension
+  std::vector<Cut> cuts;                // per node
+};
+
+/// "partita plan 1 ...", with the names of factors: "node conv2d n=data". `graph` gives the names.
+std::string print(const Plan& plan, const Graph& graph, const OpSet& ops);
+/// Reads a plan for `graph`; nodes that are not named are not cut. Throws InvalidArgument with the line.
+Plan parse_plan(std::string_view text, const Graph& graph, const OpSet& ops);
+/// Throws InvalidArgument with the node, what was asked and what is legal.
+void verify(const Plan& plan, const Graph& graph, const OpSet& ops);
+
+}  // namespace partita

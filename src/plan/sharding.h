@@ -1,0 +1,54 @@
+#pragma once
+// Shardings of values and cuts of nodes, and the four functions that connect them with the rules.
+
+#include <optional>
+
+#include "graph/sharding_rule.h"
+#include "plan/mesh.h"
+
+namespace partita {
+
+/// One entry per factor of a rule: the axes that cut it. The decision for one node.
+using Cut = std::vector<Axes>;
+
+/// For each dimension the axes that cut it, and the axes over which the value is still partial.
+struct Sharding {
+  std::vector<Axes> dims;
+  Reduce kind = Reduce::none;
+  Axes partial;  // sorted
+
+  bool replicated() const;
+  bool operator==(const Sharding&) const = default;
+};
+
+/// "{dp},{mp.0,mp.1} +sum{pp}" for the printing of types: see print(type, sharding, mesh).
+/// "f32[64{dp},128{mp.0,mp.1}] +sum{pp}"
+std::string print(const Type& type, const Sharding& sharding, const Mesh& mesh);
+
+/// Why a cut is not allowed (op_contract section 3), or "".
+std::string illegal(const ShardingRule& rule, const Cut& cut, const Mesh& mesh);
+
+/// The axes of each dimension of an operand or result under a cut.
+std::vector<Axes> lift(const ShardingRule& rule, const Cut& cut, const TensorMap& tensor);
+
+/// Which factors a dimension cut by `axes` cuts: axes are consumed major first while the factor
+/// divides. Nothing when the axes do not fit the factors.
+std::optional<std::vector<std::pair<int, Axes>>> project(const ShardingRule& rule, const DimMap& dim,
+                                                         const Axes& axes, const Mesh& mesh);
+
+/// What a coordinate holds of a node: ranges of factors and of every dimension of every operand
+/// (windowed ones: what it needs) and result.
+Shard shard(const ShardingRule& rule, const Cut& cut, const Mesh& mesh,
+            const std::vector<int64_t>& coordinates, const OpCall& call);
+
+/// What a coordinate holds of a value.
+std::vector<Range> held(const Type& type, const Sharding& sharding, const Mesh& mesh,
+                        const std::vector<int64_t>& coordinates);
+
+/// True when `cut` cuts a factor that can only be cut through the op's expansion.
+bool needs_expansion(const ShardingRule& rule, const Cut& cut);
+
+/// The cut factors that an output lacks, as partial axes and their reduction.
+Sharding output_sharding(const ShardingRule& rule, const Cut& cut, int output);
+
+}  // namespace partita

@@ -1,0 +1,53 @@
+#pragma once
+// What a device can run, as plain data: the only thing that scheduling knows of hardware.
+
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "graph/attrs.h"
+#include "graph/graph.h"
+
+namespace partita {
+
+/// How the elements of a tensor lie in memory. "plain" is dense row-major; other tags are names that
+/// the device gave ("acdb", "aBcd16b"); "any" leaves the choice to the kernel.
+struct Layout {
+  std::string tag = "plain";
+  int64_t bytes = 0;  // with padding; 0 for "plain" and "any": the dense size
+
+  bool plain() const { return tag == "plain"; }
+  bool any() const { return tag == "any"; }
+  bool operator==(const Layout&) const = default;
+};
+
+/// One node with its (local) types and the layouts in which its operands lie now; "any" for an
+/// operand whose layout is still free: a parameter nobody has used, an input before it is filled.
+struct KernelQuery {
+  std::string op;
+  Attrs attrs;
+  std::vector<Type> inputs, outputs;
+  std::vector<Layout> input_layouts;
+};
+
+/// Accepts or refuses with a reason.
+struct KernelChoice {
+  std::string kernel;                       // "onednn.conv2d", "" when refused
+  std::string reason;                       // why the more special kernels, or all, refused
+  std::vector<Layout> inputs, outputs;      // layouts that it needs and makes; never "any"
+  int64_t scratch_bytes = 0;
+  std::vector<std::pair<int, int>> in_place;  // (input, output) that may share a buffer
+
+  bool accepted() const { return !kernel.empty(); }
+};
+
+class KernelCatalog {
+ public:
+  virtual ~KernelCatalog() = default;
+  /// The most special kernel that takes the query; the reference kernel takes everything.
+  virtual KernelChoice choose(const KernelQuery& query) const = 0;
+  /// Bytes of a type in a layout.
+  virtual int64_t bytes(const Type& type, const Layout& layout) const = 0;
+};
+
+}  // namespace partita

@@ -1,0 +1,59 @@
+#pragma once
+// Ordered instructions over buffers at fixed offsets: all that is left to do is to run them.
+
+#include "partition/local_graph.h"
+#include "schedule/kernel_catalog.h"
+
+namespace partita {
+
+struct ScheduleOptions {
+  /// Several gradients travel in one message of at most this many bytes.
+  int64_t bucket_bytes = int64_t{4} << 20;
+  bool overlap = true;  // gradient messages travel while the backward goes on
+};
+
+/// A piece of the arena that holds one value in one layout.
+struct Slot {
+  ValueId value = -1;
+  Layout layout;
+  int64_t offset = 0, bytes = 0;
+};
+
+struct Instruction {
+  enum Kind { compute, reorder, collective, start, wait, copy } kind = compute;
+  NodeId node = -1;                  // compute and collective: the node of the local graph
+  KernelChoice choice;               // compute
+  std::vector<int> inputs, outputs;  // slots
+  int bucket = -1;                   // start and wait
+};
+
+/// Gradients that are reduced together: adjacent slots of one element type over one group.
+struct Bucket {
+  std::vector<NodeId> nodes;
+  int64_t offset = 0, bytes = 0;
+  DType dtype = DType::f32;
+  Reduce reduce = Reduce::sum;
+  Axes axes;
+};
+
+struct Schedule {
+  std::vector<Slot> slots;
+  std::vector<int> entry, exit;      // slots of the states, in their order; exit -1: not written
+  std::vector<int> inputs, outputs;  // slots of the graph's inputs and outputs
+  std::vector<Instruction> instructions;
+  size_t update = 0;                 // the first instruction of the update section
+  std::vector<Bucket> buckets;
+  int64_t state_bytes = 0;           // the head of the arena, kept between steps
+  int64_t scratch_offset = 0, scratch_bytes = 0;
+  int64_t arena_bytes = 0;
+};
+
+/// Chooses kernels and layouts, orders instructions, packs gradients, places buffers for the largest
+/// shard of each value.
+Schedule make_schedule(const LocalGraph& local, const OpSet& ops, const KernelCatalog& catalog,
+                       const ScheduleOptions& options = {});
+std::string print(const Schedule& schedule, const LocalGraph& local);
+/// Throws InternalError: live slots overlap, layouts of a collective differ, a value is used unmade.
+void verify(const Schedule& schedule, const LocalGraph& local);
+
+}  // namespace partita
