@@ -9,12 +9,6 @@
 
 namespace partita {
 
-/// The first node, in program order, whose result was not finite.
-struct NonFinite {
-  std::string node, op, source;  // "log2", "log", "zoo/lenet.cpp:21"
-  std::string value;             // "nan" or "inf"
-};
-
 class Executor {
  public:
   /// Binds kernels to this rank's shapes; the arguments outlive the executor.

@@ -84,17 +84,39 @@ std::vector<Value> Builder::apply_all(std::string_view op_name, const std::vecto
   node.source = source;
   node.phase = phase;
   node.origin = origin;
+  std::vector<std::string> names;
+  for (size_t k = 0; k < output_types.size(); ++k) {
+    names.push_back(output_types.size() == 1 ? node.name : fmt::format("{}.{}", node.name, k));
+  }
+  return append(std::move(node), output_types, names);
+}
+
+std::vector<Value> Builder::append(Node node, const std::vector<Type>& types, const std::vector<std::string>& names) {
   const NodeId node_id = static_cast<NodeId>(graph_.nodes.size());
   std::vector<Value> outputs;
-  for (size_t k = 0; k < output_types.size(); ++k) {
+  for (size_t k = 0; k < types.size(); ++k) {
     const ValueId id = static_cast<ValueId>(graph_.values.size());
-    std::string name = output_types.size() == 1 ? node.name : fmt::format("{}.{}", node.name, k);
-    graph_.values.push_back({output_types[k], std::move(name), node_id, static_cast<int>(k)});
+    graph_.values.push_back({types[k], names[k], node_id, static_cast<int>(k)});
     node.outputs.push_back(id);
     outputs.emplace_back(this, id);
   }
   graph_.nodes.push_back(std::move(node));
   return outputs;
+}
+
+std::vector<Value> Builder::copy_node(const Graph& from, const Node& node, const std::vector<Value>& inputs) {
+  Node copy = node;
+  copy.inputs.clear();
+  copy.outputs.clear();
+  for (const Value& input : inputs) copy.inputs.push_back(input.id());
+  std::vector<std::string> names;
+  for (ValueId output : node.outputs) names.push_back(from.values[output].name);
+  return append(std::move(copy), from.types(node.outputs), names);
+}
+
+void Builder::reserve_names(const Graph& from) {
+  for (const ValueInfo& value : from.values) names_.insert(value.name);
+  for (const Node& node : from.nodes) names_.insert(node.name);
 }
 
 Value Builder::apply(std::string_view op, const std::vector<Value>& inputs, const Attrs& attrs) {

@@ -42,6 +42,11 @@ class Builder {
   /// Attributes as (name, text) pairs: `apply("concat", {a, b}, {{"axis", "1"}})`.
   Value apply_fields(std::string_view op, const std::vector<Value>& inputs, const FieldTexts& fields);
 
+  /// A node of another graph under its own name, on operands of this one. `reserve_names` keeps the
+  /// other graph's names free for it.
+  std::vector<Value> copy_node(const Graph& from, const Node& node, const std::vector<Value>& inputs);
+  void reserve_names(const Graph& from);
+
   Value value(ValueId id) { return Value(this, id); }
   const Graph& graph() const { return graph_; }
   const OpSet& ops() const { return ops_; }
@@ -55,6 +60,7 @@ class Builder {
 
  private:
   std::string unique_name(const std::string& base);
+  std::vector<Value> append(Node node, const std::vector<Type>& types, const std::vector<std::string>& names);
 
   const OpSet& ops_;
   Graph graph_;

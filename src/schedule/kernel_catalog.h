@@ -37,6 +37,7 @@ struct KernelChoice {
   std::vector<Layout> inputs, outputs;      // layouts that it needs and makes; never "any"
   int64_t scratch_bytes = 0;
   std::vector<std::pair<int, int>> in_place;  // (input, output) that may share a buffer
+  bool view = false;                        // output 0 is the memory of input 0: nothing runs
 
   bool accepted() const { return !kernel.empty(); }
 };

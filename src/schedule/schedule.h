@@ -17,19 +17,23 @@ struct Slot {
   ValueId value = -1;
   Layout layout;
   int64_t offset = 0, bytes = 0;
+  int view_of = -1;  // the slot whose memory this is
 };
 
 struct Instruction {
-  enum Kind { compute, reorder, collective, start, wait, copy } kind = compute;
-  NodeId node = -1;                  // compute and collective: the node of the local graph
+  /// compute: a kernel; reorder, copy: one slot to another; collective: a node that talks to other
+  /// ranks; reduce: a whole bucket, at once; start, wait: a bucket, beside what stands between.
+  enum Kind { compute, reorder, copy, collective, reduce, start, wait } kind = compute;
+  NodeId node = -1;                  // the node of the local graph that it serves
   KernelChoice choice;               // compute
   std::vector<int> inputs, outputs;  // slots
-  int bucket = -1;                   // start and wait
+  int bucket = -1;                   // reduce, start and wait
 };
 
-/// Gradients that are reduced together: adjacent slots of one element type over one group.
+/// All-reduces that travel in one message: adjacent slots of one element type over one group.
 struct Bucket {
   std::vector<NodeId> nodes;
+  std::vector<int> slots;
   int64_t offset = 0, bytes = 0;
   DType dtype = DType::f32;
   Reduce reduce = Reduce::sum;

@@ -1,0 +1,117 @@
+// Time of the collectives of an in-process world: `bench_collectives [RANKS] [LARGEST_MIB]`.
+//
+// As in training, every rank writes its buffer before each call. A call lasts from the first
+// rank's start to the last rank's end; GB/s is the size of one rank's buffer over its median.
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "comm/run_ranks.h"
+
+namespace partita {
+namespace {
+
+constexpr int64_t kSizes[] = {4 << 10, 256 << 10, 1 << 20, 8 << 20, 64 << 20};
+constexpr int kFewestRuns = 20;
+constexpr int kMostRuns = 400;
+constexpr int64_t kBytesPerSize = int64_t{1} << 28;  // decides the runs between those bounds
+
+struct Buffers {
+  std::vector<float> whole;  // as large as the size that is measured
+  std::vector<float> part;   // this rank's share
+  std::vector<int64_t> counts;
+};
+
+struct Collective {
+  std::string_view name;
+  std::function<void(Communicator&, Buffers&)> call;
+};
+
+std::vector<Collective> collectives() {
+  return {
+      {"all_reduce",
+       [](Communicator& comm, Buffers& buffers) {
+         comm.all_reduce(buffers.whole.data(), static_cast<int64_t>(buffers.whole.size()),
+                         DType::f32, Reduce::sum);
+       }},
+      {"all_gather",
+       [](Communicator& comm, Buffers& buffers) {
+         comm.all_gather(buffers.part.data(), buffers.whole.data(), buffers.counts, DType::f32);
+       }},
+      {"reduce_scatter",
+       [](Communicator& comm, Buffers& buffers) {
+         comm.reduce_scatter(buffers.whole.data(), buffers.part.data(), buffers.counts, DType::f32,
+                             Reduce::sum);
+       }},
+  };
+}
+
+Buffers make_buffers(int rank, int ranks, int64_t bytes) {
+  const int64_t count = bytes / static_cast<int64_t>(sizeof(float));
+  Buffers buffers;
+  for (int r = 0; r < ranks; ++r) {
+    buffers.counts.push_back(count * (r + 1) / ranks - count * r / ranks);
+  }
+  buffers.whole.resize(count);
+  buffers.part.resize(buffers.counts[rank]);
+  return buffers;
+}
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// Seconds of one call, the same on every rank: from the first start to the last end.
+double time_call(Communicator& comm, const Collective& collective, Buffers& buffers) {
+  std::fill(buffers.whole.begin(), buffers.whole.end(), 1.0f);
+  std::fill(buffers.part.begin(), buffers.part.end(), 1.0f);
+  comm.barrier();
+  double start = seconds_now();
+  collective.call(comm, buffers);
+  double end = seconds_now();
+  comm.all_reduce(&start, 1, DType::f64, Reduce::min);
+  comm.all_reduce(&end, 1, DType::f64, Reduce::max);
+  return end - start;
+}
+
+void measure(Communicator& comm, int64_t largest) {
+  for (const Collective& collective : collectives()) {
+    for (int64_t bytes : kSizes) {
+      if (bytes > largest) break;
+      Buffers buffers = make_buffers(comm.rank(), comm.size(), bytes);
+      const auto runs = std::clamp<int64_t>(kBytesPerSize / bytes, kFewestRuns, kMostRuns);
+      time_call(comm, collective, buffers);
+      std::vector<double> times;
+      for (int64_t i = 0; i < runs; ++i) times.push_back(time_call(comm, collective, buffers));
+      std::nth_element(times.begin(), times.begin() + runs / 2, times.end());
+      const double median = times[runs / 2];
+      if (comm.rank() != 0) continue;
+      fmt::print("{:<16}{:>12}{:>12.1f}{:>10.2f}\n", collective.name, bytes, median * 1e6,
+                 static_cast<double>(bytes) / median / 1e9);
+      std::fflush(stdout);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace partita
+
+int main(int argc, char** argv) {
+  const int ranks = argc > 1 ? std::atoi(argv[1]) : 2;
+  const int64_t largest = (argc > 2 ? std::atoll(argv[2]) : 64) << 20;
+  try {
+    fmt::print("{} ranks\n{:<16}{:>12}{:>12}{:>10}\n", ranks, "collective", "bytes", "median us",
+               "GB/s");
+    partita::run_ranks(ranks,
+                       [&](partita::Communicator& comm) { partita::measure(comm, largest); });
+  } catch (const partita::Error& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return static_cast<int>(error.code());
+  }
+  return 0;
+}

@@ -1,0 +1,48 @@
+#include "base/passes.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "base/error.h"
+
+namespace partita {
+
+void Passes::check_names() const {
+  for (const std::string& name : options_.switched_off) {
+    if (std::find(known_.begin(), known_.end(), name) != known_.end()) continue;
+    throw InvalidArgument(fmt::format("[no-pass] no such pass, got '{}', expected one of {}{}", name,
+                                      known_.empty() ? "none" : fmt::format("{}", fmt::join(known_, " ")),
+                                      did_you_mean(name, known_)));
+  }
+}
+
+bool Passes::off(const std::string& name) const {
+  const auto& names = options_.switched_off;
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+void Passes::finish(const std::string& name, std::chrono::steady_clock::time_point begin) {
+  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
+  times_.push_back({name, passed.count()});
+}
+
+void Passes::dump(const std::string& name, const std::string& text) {
+  std::error_code failure;
+  std::filesystem::create_directories(options_.dump_dir, failure);
+  const std::filesystem::path path =
+      std::filesystem::path(options_.dump_dir) / fmt::format("{}_{}.txt", ++dumped_, name);
+  errno = 0;
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  if (!file) {
+    throw RuntimeFailure(ExitCode::cannot_write,
+                         fmt::format("[dump] cannot write {}: {}", path.string(),
+                                     failure ? failure.message() : std::strerror(errno)));
+  }
+}
+
+}  // namespace partita

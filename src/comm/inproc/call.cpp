@@ -1,0 +1,85 @@
+#include "comm/inproc/call.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace partita {
+namespace {
+
+bool is_equal(std::span<const int64_t> a, std::span<const int64_t> b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end());
+}
+
+bool contains(std::span<const int> members, int rank) {
+  return std::find(members.begin(), members.end(), rank) != members.end();
+}
+
+/// Two ranks of a split pass the same group, or groups without each other.
+bool splits_fit(const Call& call_a, int a, const Call& call_b, int b) {
+  if (contains(call_a.members, b) || contains(call_b.members, a)) {
+    return std::equal(call_a.members.begin(), call_a.members.end(), call_b.members.begin(),
+                      call_b.members.end());
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string_view name_of(Call::Kind kind) {
+  constexpr std::string_view names[] = {"all_reduce", "all_gather", "reduce_scatter",
+                                        "all_to_all", "broadcast",  "barrier",
+                                        "split",      "send",       "recv"};
+  return names[static_cast<int>(kind)];
+}
+
+std::string describe_data(const Call& call) {
+  if (call.kind == Call::Kind::barrier || call.kind == Call::Kind::split) return "";
+  if (call.counts.empty()) return fmt::format("{}[{}]", name_of(call.dtype), call.count);
+  return fmt::format("{}[({})]", name_of(call.dtype), listed(call.counts, ","));
+}
+
+std::string describe(const Call& call, std::span<const int> world_ranks) {
+  std::string text(name_of(call.kind));
+  if (call.kind == Call::Kind::split) {
+    std::vector<int> members;
+    for (int member : call.members) members.push_back(world_ranks[member]);
+    return text + " (" + listed(members, ",") + ")";
+  }
+  if (const std::string data = describe_data(call); !data.empty()) text += " " + data;
+  if (call.reduce != Reduce::none) text += fmt::format(" {}", name_of(call.reduce));
+  if (call.root >= 0) text += fmt::format(" from rank {}", world_ranks[call.root]);
+  return text;
+}
+
+std::optional<std::string> disagreement_of_two(const Call& call_a, int a, const Call& call_b, int b,
+                                               std::span<const int> world_ranks) {
+  const auto both = [&] {
+    return fmt::format("rank {} calls {}, rank {} calls {}", world_ranks[a],
+                       describe(call_a, world_ranks), world_ranks[b],
+                       describe(call_b, world_ranks));
+  };
+  const auto flow = [&](const Call& from, int sender, const Call& to, int receiver) {
+    return fmt::format("rank {} sends {}[{}] to rank {}, which expects {}[{}]", world_ranks[sender],
+                       name_of(from.dtype), from.counts[receiver], world_ranks[receiver],
+                       name_of(to.dtype), to.recv_counts[sender]);
+  };
+  if (call_a.kind != call_b.kind) return both();
+  if (call_a.kind == Call::Kind::split) {
+    if (splits_fit(call_a, a, call_b, b)) return std::nullopt;
+    return both();
+  }
+  if (call_a.dtype != call_b.dtype) return both();
+  if (call_a.kind == Call::Kind::all_to_all) {
+    if (call_a.counts[b] != call_b.recv_counts[a]) return flow(call_a, a, call_b, b);
+    if (call_b.counts[a] != call_a.recv_counts[b]) return flow(call_b, b, call_a, a);
+    return std::nullopt;
+  }
+  const bool fits = call_a.reduce == call_b.reduce && call_a.root == call_b.root &&
+                    call_a.count == call_b.count && is_equal(call_a.counts, call_b.counts);
+  if (fits) return std::nullopt;
+  return both();
+}
+
+}  // namespace partita

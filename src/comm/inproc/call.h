@@ -1,0 +1,81 @@
+#pragma once
+// One call of one rank as its peers see it, and whether the calls of a group fit together.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/dtype.h"
+#include "base/reduce.h"
+
+namespace partita {
+
+struct Call {
+  enum class Kind {
+    all_reduce,
+    all_gather,
+    reduce_scatter,
+    all_to_all,
+    broadcast,
+    barrier,
+    split,
+    send,
+    recv
+  };
+  Kind kind = Kind::barrier;
+  DType dtype = DType::u8;
+  Reduce reduce = Reduce::none;
+  int root = -1;                              // of broadcast
+  int64_t count = 0;                          // elements; their sum where there are `counts`
+  std::span<const int64_t> counts = {};       // per rank; what it sends where that differs
+  std::span<const int64_t> recv_counts = {};  // of all_to_all
+  std::span<const int> members = {};          // of split
+  const void* send = nullptr;
+  void* recv = nullptr;  // also the buffer of the calls that work in place
+};
+
+std::string_view name_of(Call::Kind kind);
+
+/// "3, 5" with the separator ", ".
+template <class List>
+std::string listed(const List& values, std::string_view separator) {
+  std::string text;
+  for (const auto value : values) {
+    if (!text.empty()) text += separator;
+    text += std::to_string(value);
+  }
+  return text;
+}
+
+/// "f32[100]", "f32[(3,4)]" with counts per rank, "" for a call without data.
+std::string describe_data(const Call& call);
+/// "all_reduce f32[100] sum"; `world_ranks` are those of the group.
+std::string describe(const Call& call, std::span<const int> world_ranks);
+
+/// "rank 0 calls A, rank 3 calls B" for the first rank whose call does not fit rank 0's.
+/// `call_of(r)` gives the call of rank r.
+template <class CallOf>
+std::optional<std::string> disagreement(CallOf&& call_of, std::span<const int> world_ranks);
+
+/// What is wrong between two calls of ranks `a` and `b` of a group, if anything.
+std::optional<std::string> disagreement_of_two(const Call& call_a, int a, const Call& call_b, int b,
+                                               std::span<const int> world_ranks);
+
+template <class CallOf>
+std::optional<std::string> disagreement(CallOf&& call_of, std::span<const int> world_ranks) {
+  const int size = static_cast<int>(world_ranks.size());
+  // all_to_all and split relate every pair of ranks; the others are equal when each equals the
+  // first.
+  for (int a = 0; a < size; ++a) {
+    const Call& call_a = call_of(a);
+    for (int b = a + 1; b < size; ++b) {
+      if (auto text = disagreement_of_two(call_a, a, call_of(b), b, world_ranks)) return text;
+    }
+    if (call_a.kind != Call::Kind::all_to_all && call_a.kind != Call::Kind::split) break;
+  }
+  return std::nullopt;
+}
+
+}  // namespace partita

@@ -1,0 +1,37 @@
+#include "comm/inproc/event_count.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <climits>
+#include <ctime>
+#include <thread>
+
+namespace partita {
+
+static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t), "the kernel compares 32 bits");
+
+WaitPolicy wait_policy(int threads) {
+  const int cores = static_cast<int>(std::thread::hardware_concurrency());
+  return {.spins = threads <= cores ? 400 : 0, .yields = 20};
+}
+
+void EventCount::notify() {
+  ticket_.fetch_add(1);
+  if (waiters_.load() == 0) return;
+  syscall(SYS_futex, &ticket_, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+}
+
+bool EventCount::block(uint32_t seen, Deadline deadline) {
+  using std::chrono::nanoseconds;
+  // steady_clock is CLOCK_MONOTONIC, which this wait takes as an absolute time.
+  const auto since_start = std::chrono::duration_cast<nanoseconds>(deadline.time_since_epoch());
+  const timespec until{.tv_sec = static_cast<time_t>(since_start.count() / 1'000'000'000),
+                       .tv_nsec = static_cast<long>(since_start.count() % 1'000'000'000)};
+  syscall(SYS_futex, &ticket_, FUTEX_WAIT_BITSET_PRIVATE, seen, &until, nullptr,
+          FUTEX_BITSET_MATCH_ANY);
+  return std::chrono::steady_clock::now() < deadline;
+}
+
+}  // namespace partita

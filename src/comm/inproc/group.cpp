@@ -1,0 +1,203 @@
+#include "comm/inproc/group.h"
+
+#include <algorithm>
+
+namespace partita {
+namespace {
+
+// Sharing the work costs a second meeting, which is cheap only where nobody has to block.
+constexpr int64_t kAloneBytesSpinning = 8 * 1024;
+constexpr int64_t kAloneBytesBlocking = 128 * 1024;
+
+Deadline deadline_after(Timeout timeout) {
+  constexpr Timeout kLongest = std::chrono::hours(24 * 365);
+  return std::chrono::steady_clock::now() + std::clamp(timeout, Timeout::zero(), kLongest);
+}
+
+double seconds(Timeout timeout) { return std::chrono::duration<double>(timeout).count(); }
+
+std::string in_parentheses(const std::string& text) {
+  return text.empty() ? "" : fmt::format(" ({})", text);
+}
+
+}  // namespace
+
+Group::Group(std::shared_ptr<World> world, std::vector<int> world_ranks)
+    : world_(std::move(world)),
+      world_ranks_(std::move(world_ranks)),
+      policy_(wait_policy(size())),
+      alone_bytes_(policy_.spins > 0 ? kAloneBytesSpinning : kAloneBytesBlocking),
+      slots_(world_ranks_.size()) {
+  for (const Slot& slot : slots_) calls_.push_back(&slot.call);
+}
+
+std::shared_ptr<Group> Group::make(const std::shared_ptr<World>& world,
+                                   std::vector<int> world_ranks) {
+  auto group = std::make_shared<Group>(world, std::move(world_ranks));
+  world->enlist(group);
+  return group;
+}
+
+void Group::meet(int rank, const Call& call, Timeout timeout) {
+  world_->throw_if_aborted();
+  const uint64_t state = state_.load();
+  if (phase_of(state) == Phase::failed) throw_failure();
+  const uint64_t meeting = meeting_of(state);
+  slots_[rank].call = call;
+  slots_[rank].arrivals.store(meeting + 1);
+  if (arrived_.fetch_add(1) == size() - 1) {
+    close(meeting);
+  } else {
+    await_close(meeting, call, timeout, deadline_after(timeout));
+  }
+  if (state_.load() == pack(meeting, Phase::moving)) {
+    move_data(calls_, rank);
+    leave(meeting);
+  }
+  // The next meeting cannot close before this rank arrives there.
+  if (!disagreement_.empty()) throw RuntimeFailure(ExitCode::ranks_disagree, disagreement_);
+}
+
+std::shared_ptr<Group> Group::split(int rank, const Call& call, Timeout timeout) {
+  meet(rank, call, timeout);
+  return std::move(slots_[rank].part);
+}
+
+void Group::advance(uint64_t state) {
+  state_.store(state);
+  event_.notify();
+}
+
+void Group::close(uint64_t meeting) {
+  uint64_t open = pack(meeting, Phase::open);
+  if (!state_.compare_exchange_strong(open, pack(meeting, Phase::closed))) throw_failure();
+  arrived_.store(0);
+  disagreement_.clear();
+  if (const auto text =
+          disagreement([&](int r) -> const Call& { return *calls_[r]; }, world_ranks_)) {
+    disagreement_ = fmt::format("[{}] ranks disagree: {}", name_of(calls_[0]->kind), *text);
+  } else if (calls_[0]->kind == Call::Kind::split) {
+    make_parts();
+  } else if (bytes_moved(calls_) > alone_bytes_) {
+    return advance(pack(meeting, Phase::moving));
+  } else {
+    for (int r = 0; r < size(); ++r) move_data(calls_, r);
+  }
+  advance(pack(meeting + 1, Phase::open));
+}
+
+void Group::await_close(uint64_t meeting, const Call& call, Timeout timeout, Deadline deadline) {
+  const auto is_settled = [&] {
+    const uint64_t state = state_.load();
+    return meeting_of(state) != meeting || phase_of(state) >= Phase::moving;
+  };
+  if (!event_.wait([&] { return is_settled() || world_->is_aborted(); }, deadline, policy_)) {
+    fail(meeting, ExitCode::peer_stalled,
+         fmt::format("[{}] timed out after {:.1f} s at call {}{}: waiting for {} of group ({})",
+                     name_of(call.kind), seconds(timeout), meeting + 1,
+                     in_parentheses(describe_data(call)), missing(meeting), all_ranks()));
+  } else if (!is_settled()) {
+    fail(meeting, ExitCode::peer_lost, "");
+  }
+  // Whoever came too late to fail an open meeting takes part in it to its end.
+  event_.wait(is_settled, Deadline::max(), policy_);
+  if (state_.load() == pack(meeting, Phase::failed)) throw_failure();
+}
+
+void Group::leave(uint64_t meeting) {
+  if (left_.fetch_add(1) == size() - 1) {
+    left_.store(0);
+    return advance(pack(meeting + 1, Phase::open));
+  }
+  event_.wait([&] { return meeting_of(state_.load()) != meeting; }, Deadline::max(), policy_);
+}
+
+void Group::make_parts() {
+  for (int r = 0; r < size(); ++r) {
+    const std::span<const int> members = calls_[r]->members;
+    const int first = *std::min_element(members.begin(), members.end());
+    if (first != r) {
+      slots_[r].part = slots_[first].part;
+      continue;
+    }
+    std::vector<int> world_ranks;
+    for (int member : members) world_ranks.push_back(world_ranks_[member]);
+    slots_[r].part = make(world_, std::move(world_ranks));
+  }
+}
+
+void Group::fail(uint64_t meeting, ExitCode code, const std::string& message) {
+  const std::lock_guard lock(mutex_);
+  uint64_t open = pack(meeting, Phase::open);
+  if (!state_.compare_exchange_strong(open, pack(meeting, Phase::failed))) return;
+  failure_code_ = code;
+  failure_ = message;
+  event_.notify();
+}
+
+void Group::throw_failure() const {
+  world_->throw_if_aborted();
+  const std::lock_guard lock(mutex_);
+  throw RuntimeFailure(failure_code_, failure_);
+}
+
+std::string Group::missing(uint64_t meeting) const {
+  std::vector<int> ranks;
+  for (int r = 0; r < size(); ++r) {
+    if (slots_[r].arrivals.load() <= meeting) ranks.push_back(world_ranks_[r]);
+  }
+  return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s", listed(ranks, ", "));
+}
+
+std::string Group::all_ranks() const { return listed(world_ranks_, ","); }
+
+Mailbox& Group::mailbox(int from, int to) {
+  const std::lock_guard lock(mutex_);
+  std::unique_ptr<Mailbox>& box = mailboxes_[{from, to}];
+  if (box == nullptr) box = std::make_unique<Mailbox>();
+  return *box;
+}
+
+void Group::send(int rank, const Call& call, int to, Timeout timeout) {
+  Mailbox& box = mailbox(rank, to);
+  world_->throw_if_aborted();
+  const auto outcome = box.send(call, deadline_after(timeout), *world_, policy_);
+  finish(outcome, box, call, rank, to, /*peer=*/to, timeout);
+}
+
+void Group::recv(int rank, const Call& call, int from, Timeout timeout) {
+  Mailbox& box = mailbox(from, rank);
+  world_->throw_if_aborted();
+  const auto outcome = box.recv(call, deadline_after(timeout), *world_, policy_);
+  finish(outcome, box, call, from, rank, /*peer=*/from, timeout);
+}
+
+void Group::finish(Mailbox::Outcome outcome, Mailbox& box, const Call& call, int from, int to,
+                   int peer, Timeout timeout) const {
+  switch (outcome) {
+    case Mailbox::Outcome::done: return;
+    case Mailbox::Outcome::aborted: throw_failure();
+    case Mailbox::Outcome::timed_out:
+      throw RuntimeFailure(
+          ExitCode::peer_stalled,
+          fmt::format("[{}] timed out after {:.1f} s{}: waiting for rank {} of group ({})",
+                      name_of(call.kind), seconds(timeout), in_parentheses(describe_data(call)),
+                      world_ranks_[peer], all_ranks()));
+    case Mailbox::Outcome::disagreed: {
+      const Mailbox::Conflict conflict = box.conflict();
+      throw RuntimeFailure(
+          ExitCode::ranks_disagree,
+          fmt::format("[{}] ranks disagree: rank {} calls {}, rank {} calls {}", name_of(call.kind),
+                      world_ranks_[from], describe(conflict.sent, world_ranks_), world_ranks_[to],
+                      describe(conflict.received, world_ranks_)));
+    }
+  }
+}
+
+void Group::wake() noexcept {
+  event_.notify();
+  const std::lock_guard lock(mutex_);
+  for (const auto& [pair, box] : mailboxes_) box->wake();
+}
+
+}  // namespace partita

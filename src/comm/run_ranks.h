@@ -1,0 +1,15 @@
+#pragma once
+// Runs one function on every rank of an in-process world.
+
+#include <functional>
+
+#include "comm/communicator.h"
+
+namespace partita {
+
+/// Runs `fn` on `size` threads, one per rank, and returns when all have. When `fn` throws on a
+/// rank, the others leave their communication with "rank R: ..." and the same exit code; the first
+/// error is then thrown as it was.
+void run_ranks(int size, const std::function<void(Communicator&)>& fn);
+
+}  // namespace partita

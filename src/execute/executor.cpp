@@ -1,0 +1,308 @@
+#include "execute/executor.h"
+
+#include <chrono>
+#include <cmath>
+#include <cstring>
+
+#include "execute/comm_thread.h"
+#include "execute/groups.h"
+#include "execute/run_collective.h"
+#include "execute/shard_copy.h"
+#include "partition/collectives.h"
+
+namespace partita {
+namespace {
+
+constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
+
+bool all_finite(DType dtype, const void* data, int64_t bytes) {
+  bool finite = true;
+  for_float(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const T* values = static_cast<const T*>(data);
+    for (int64_t i = 0; i < bytes / static_cast<int64_t>(sizeof(T)); ++i) {
+      finite = finite && std::isfinite(static_cast<double>(values[i]));
+    }
+  });
+  return finite;
+}
+
+}  // namespace
+
+struct Executor::Impl {
+  const LocalGraph& local;
+  const Schedule& schedule;
+  const OpSet& ops;
+  Device& device;
+  Communicator& world;
+  std::vector<int64_t> coordinates;
+  std::shared_ptr<void> arena;
+  Groups groups, beside;  // `beside`: for the messages of the communication thread
+  std::vector<std::unique_ptr<Kernel>> kernels;
+  std::vector<std::function<void()>> actions;
+  std::vector<double> seconds;  // per action, when measuring
+  bool measuring = false;
+  std::unique_ptr<CommThread> comm_thread;
+
+  Impl(const LocalGraph& local_graph, const Schedule& made, const OpSet& op_set, Device& where, Communicator& ranks)
+      : local(local_graph), schedule(made), ops(op_set), device(where), world(ranks),
+        coordinates(local.mesh.coordinates(ranks.rank())), arena(device.allocate(made.arena_bytes)),
+        groups(local.mesh, ranks), beside(local.mesh, ranks) {
+    PARTITA_CHECK(local.mesh.ranks() == ranks.size(), "a mesh of {} ranks on {} ranks", local.mesh.ranks(), ranks.size());
+    device.enter_thread();
+    for (const Instruction& instruction : schedule.instructions) bind(instruction);
+  }
+
+  char* at(int64_t offset) const { return static_cast<char*>(arena.get()) + offset; }
+  char* data(int slot) const { return at(schedule.slots[slot].offset); }
+  Type type(ValueId value) const { return local.type(value, coordinates); }
+
+  void bind(const Instruction& instruction) {
+    switch (instruction.kind) {
+      case Instruction::compute: return bind_compute(instruction);
+      case Instruction::reorder: return bind_reorder(instruction);
+      case Instruction::copy: {
+        const void* from = data(instruction.inputs[0]);
+        void* to = data(instruction.outputs[0]);
+        const int64_t bytes = schedule.slots[instruction.inputs[0]].bytes;
+        actions.push_back([=] { std::memcpy(to, from, bytes); });
+        return;
+      }
+      case Instruction::collective: {
+        const Node& node = local.graph.nodes[instruction.node];
+        if (node.op != "slice_shard") groups.add(axes_of(node, local.mesh));
+        actions.push_back(bind_collective(local, instruction.node, world.rank(), data(instruction.inputs[0]),
+                                          data(instruction.outputs[0]), schedule.slots[instruction.inputs[0]].bytes,
+                                          groups));
+        return;
+      }
+      default: return bind_bucket(instruction);
+    }
+  }
+
+  void bind_compute(const Instruction& instruction) {
+    const Node& node = local.graph.nodes[instruction.node];
+    KernelQuery query{.op = node.op, .attrs = local.attrs(instruction.node, coordinates, ops)};
+    for (ValueId input : node.inputs) query.inputs.push_back(type(input));
+    for (ValueId output : node.outputs) query.outputs.push_back(type(output));
+    query.input_layouts = instruction.choice.inputs;
+    add_kernel(device.make_kernel(query, instruction.choice), instruction);
+  }
+
+  void bind_reorder(const Instruction& instruction) {
+    const Slot &from = schedule.slots[instruction.inputs[0]], &to = schedule.slots[instruction.outputs[0]];
+    add_kernel(device.make_reorder(type(from.value), from.layout, to.layout), instruction);
+  }
+
+  void add_kernel(std::unique_ptr<Kernel> made, const Instruction& instruction) {
+    std::vector<const void*> inputs;
+    std::vector<void*> outputs;
+    for (int slot : instruction.inputs) inputs.push_back(data(slot));
+    for (int slot : instruction.outputs) outputs.push_back(data(slot));
+    kernels.push_back(std::move(made));
+    actions.push_back([kernel = kernels.back().get(), inputs = std::move(inputs), outputs = std::move(outputs),
+                       scratch = at(schedule.scratch_offset)] { kernel->run(inputs, outputs, scratch); });
+  }
+
+  void bind_bucket(const Instruction& instruction) {
+    const Bucket& bucket = schedule.buckets[instruction.bucket];
+    if (instruction.kind == Instruction::wait) {
+      actions.push_back([this] { comm_thread->wait(); });
+      return;
+    }
+    Groups& chosen = instruction.kind == Instruction::start ? beside : groups;
+    chosen.add(bucket.axes);
+    const auto reduce = [&group = chosen.at(bucket.axes), data = at(bucket.offset), dtype = bucket.dtype,
+                         count = bucket.bytes / static_cast<int64_t>(size_of(bucket.dtype)),
+                         kind = bucket.reduce] { group.all_reduce(data, count, dtype, kind); };
+    if (instruction.kind == Instruction::reduce) {
+      actions.push_back(reduce);
+      return;
+    }
+    if (!comm_thread) comm_thread = std::make_unique<CommThread>();
+    actions.push_back([this, reduce] { comm_thread->start(reduce); });
+  }
+
+  void run(size_t begin, size_t end) {
+    if (!measuring) {
+      for (size_t i = begin; i < end; ++i) actions[i]();
+      return;
+    }
+    for (size_t i = begin; i < end; ++i) {
+      const auto start = std::chrono::steady_clock::now();
+      actions[i]();
+      seconds[i] = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    }
+  }
+
+  int output_slot(std::string_view name) const {
+    for (size_t k = 0; k < local.graph.outputs.size(); ++k) {
+      if (local.graph.outputs[k].name == name) return schedule.outputs[k];
+    }
+    local.graph.output(name);  // throws with the names there are
+    return -1;
+  }
+
+  int input_slot(std::string_view name) const {
+    const ValueId value = local.graph.input(name);
+    for (size_t i = 0; i < local.graph.inputs.size(); ++i) {
+      if (local.graph.inputs[i].value == value) return schedule.inputs[i];
+    }
+    return -1;
+  }
+
+  int state_slot(std::string_view name) const {
+    std::vector<std::string> names;
+    for (size_t s = 0; s < local.graph.states.size(); ++s) {
+      names.push_back(local.graph.values[local.graph.states[s].entry].name);
+      if (names.back() == name) return schedule.entry[s];
+    }
+    throw InvalidArgument(fmt::format("[executor] no such state, got '{}', expected one of {} states{}", name,
+                                      names.size(), did_you_mean(name, names)),
+                          ErrorKind::key);
+  }
+
+  void check_loss() {
+    const int slot = output_slot("loss");
+    if (all_finite(schedule_type(slot).dtype, data(slot), schedule_type(slot).bytes())) return;
+    const Array loss = read(slot);
+    const std::string place = describe(first_bad());
+    throw RuntimeFailure(ExitCode::non_finite,
+                         fmt::format("[train] the loss is not finite, got {}, expected a number: {}", loss.at(0), place));
+  }
+
+  Type schedule_type(int slot) const { return type(schedule.slots[slot].value); }
+
+  Array read(int slot) const {
+    Array result(schedule_type(slot));
+    std::memcpy(result.data(), data(slot), result.type().bytes());
+    return result;
+  }
+
+  /// Replays forward and backward on the same inputs (no state has changed) and returns the first
+  /// instruction of the forward, over all ranks, that made a non-finite result; kNone: none did.
+  int64_t first_bad() {
+    int64_t bad = kNone;
+    for (size_t i = 0; i < schedule.update; ++i) {
+      actions[i]();
+      const Instruction& instruction = schedule.instructions[i];
+      if (bad != kNone || instruction.kind != Instruction::compute) continue;
+      if (local.graph.nodes[instruction.node].phase != Phase::forward) continue;
+      for (int slot : instruction.outputs) {
+        const DType dtype = schedule_type(slot).dtype;
+        if (is_float(dtype) && !all_finite(dtype, data(slot), bytes_in_use(slot))) bad = static_cast<int64_t>(i);
+      }
+    }
+    world.all_reduce(&bad, 1, DType::i64, Reduce::min);
+    return bad;
+  }
+
+  int64_t bytes_in_use(int slot) const {
+    const Layout& layout = schedule.slots[slot].layout;
+    return layout.plain() ? schedule_type(slot).bytes() : device.catalog().bytes(schedule_type(slot), layout);
+  }
+
+  std::string describe(int64_t instruction) const {
+    if (instruction == kNone) return "every node of the forward was finite when it was replayed";
+    const Node& node = local.graph.nodes[schedule.instructions[instruction].node];
+    return fmt::format("first made by {} ({}{}{})", node.name, node.op, node.scope.empty() ? "" : " in " + node.scope,
+                       node.source.file.empty() ? "" : fmt::format(" at {}:{}", node.source.file, node.source.line));
+  }
+};
+
+Executor::Executor(const LocalGraph& local, const Schedule& schedule, const OpSet& ops, Device& device,
+                   Communicator& communicator)
+    : impl_(std::make_unique<Impl>(local, schedule, ops, device, communicator)) {}
+
+Executor::~Executor() = default;
+
+Type Executor::input_type(std::string_view name) const { return impl_->schedule_type(impl_->input_slot(name)); }
+Type Executor::output_type(std::string_view name) const { return impl_->schedule_type(impl_->output_slot(name)); }
+
+void Executor::set_input(std::string_view name, ConstTensor part) {
+  const int slot = impl_->input_slot(name);
+  const Type expected = impl_->schedule_type(slot);
+  if (part.type != expected) {
+    throw InvalidArgument(fmt::format("[executor] input '{}' does not fit, got {}, expected {}", name, print(part.type),
+                                      print(expected)),
+                          ErrorKind::type);
+  }
+  std::memcpy(impl_->data(slot), part.data, expected.bytes());
+}
+
+void Executor::set_state(std::string_view name, const Array& whole) {
+  const int slot = impl_->state_slot(name);
+  const ValueId value = impl_->schedule.slots[slot].value;
+  const Type& expected = impl_->local.graph.type(value);
+  if (whole.type() != expected) {
+    throw InvalidArgument(fmt::format("[executor] state '{}' does not fit, got {}, expected {}", name,
+                                      print(whole.type()), print(expected)),
+                          ErrorKind::type);
+  }
+  Array part(impl_->type(value));
+  copy_part(whole.tensor(), held(expected, impl_->local.shardings[value], impl_->local.mesh, impl_->coordinates),
+            part.data());
+  const void* from = part.data();
+  void* to = impl_->data(slot);
+  impl_->device.make_reorder(part.type(), Layout{}, impl_->schedule.slots[slot].layout)->run({&from, 1}, {&to, 1}, nullptr);
+}
+
+Array Executor::state(std::string_view name) const {
+  const int slot = impl_->state_slot(name);
+  const ValueId value = impl_->schedule.slots[slot].value;
+  const LocalGraph& local = impl_->local;
+  Array part(impl_->type(value));
+  const void* from = impl_->data(slot);
+  void* to = part.data();
+  impl_->device.make_reorder(part.type(), impl_->schedule.slots[slot].layout, Layout{})->run({&from, 1}, {&to, 1}, nullptr);
+  if (local.shardings[value].replicated()) return part;
+
+  std::vector<int64_t> counts;
+  int64_t total = 0;
+  for (int64_t rank = 0; rank < local.mesh.ranks(); ++rank) {
+    counts.push_back(local.type(value, local.mesh.coordinates(rank)).elements());
+    total += counts.back();
+  }
+  const Type& type = local.graph.type(value);
+  Array parts(Type{type.dtype, {total}}), whole(type);
+  impl_->world.all_gather(part.data(), parts.data(), counts, type.dtype);
+  const char* at = static_cast<const char*>(parts.data());
+  for (int64_t rank = 0; rank < local.mesh.ranks(); ++rank) {
+    copy_back(at, held(type, local.shardings[value], local.mesh, local.mesh.coordinates(rank)), whole.tensor());
+    at += counts[rank] * static_cast<int64_t>(size_of(type.dtype));
+  }
+  return whole;
+}
+
+void Executor::step() {
+  impl_->run(0, impl_->schedule.update);
+  impl_->check_loss();
+  impl_->run(impl_->schedule.update, impl_->actions.size());
+}
+
+void Executor::run() { impl_->run(0, impl_->actions.size()); }
+
+Array Executor::output(std::string_view name) const { return impl_->read(impl_->output_slot(name)); }
+
+int64_t Executor::arena_bytes() const { return impl_->schedule.arena_bytes; }
+
+void Executor::measure(bool on) {
+  impl_->measuring = on;
+  impl_->seconds.assign(impl_->actions.size(), 0);
+}
+
+std::vector<std::pair<std::string, double>> Executor::measured() const {
+  std::vector<std::pair<std::string, double>> result;
+  for (size_t i = 0; i < impl_->seconds.size(); ++i) {
+    const Instruction& instruction = impl_->schedule.instructions[i];
+    const std::string node = instruction.node >= 0 ? impl_->local.graph.nodes[instruction.node].name : "";
+    const std::string what = instruction.kind == Instruction::compute ? instruction.choice.kernel
+                             : instruction.kind == Instruction::reorder ? "reorder"
+                             : instruction.kind == Instruction::copy    ? "copy"
+                                                                        : "communicate";
+    result.emplace_back(what + " " + node, impl_->seconds[i]);
+  }
+  return result;
+}
+
+}  // namespace partita

@@ -1,0 +1,157 @@
+#include "plan/plan.h"
+
+#include <algorithm>
+#include <sstream>
+#include <unordered_map>
+
+namespace partita {
+namespace {
+
+ShardingRule rule_of(const Graph& graph, const Node& node, const OpSet& ops) {
+  const std::vector<Type> inputs = graph.types(node.inputs), outputs = graph.types(node.outputs);
+  return ops.at(node.op).rule({node.attrs, inputs, outputs});
+}
+
+/// Inputs, then states.
+std::vector<ValueId> entries(const Graph& graph) {
+  std::vector<ValueId> ids;
+  for (const Input& input : graph.inputs) ids.push_back(input.value);
+  for (const State& state : graph.states) ids.push_back(state.entry);
+  return ids;
+}
+
+[[noreturn]] void fail(int line, std::string_view what, std::string_view got, std::string_view expected) {
+  throw InvalidArgument(fmt::format("[plan line {}] {}, got '{}', expected {}", line, what, got, expected));
+}
+
+/// "{a,b}" -> the sub-axes with these names.
+Axes parse_axes(std::string_view text, const Mesh& mesh, int line) {
+  if (text.size() < 2 || text.front() != '{' || text.back() != '}') fail(line, "no axes", text, "{axis,axis}");
+  Axes axes;
+  for (std::string_view name : split_list("[" + std::string(text.substr(1, text.size() - 2)) + "]")) {
+    int found = -1;
+    for (size_t a = 0; a < mesh.axes().size(); ++a) {
+      if (mesh.axes()[a].name == name) found = static_cast<int>(a);
+    }
+    if (found < 0) fail(line, "unknown axis", name, "one of " + print(mesh));
+    axes.push_back(found);
+  }
+  return axes;
+}
+
+Cut parse_cut(std::istringstream& words, const ShardingRule& rule, const Mesh& mesh, int line) {
+  Cut cut(rule.factors.size());
+  for (std::string word; words >> word;) {
+    bool found = false;
+    for (size_t f = 0; f < rule.factors.size() && word.size() > 2 && word[1] == '='; ++f) {
+      if (rule.factors[f].name != word[0]) continue;
+      cut[f] = parse_axes(std::string_view(word).substr(2), mesh, line);
+      found = true;
+    }
+    if (!found) fail(line, "unknown factor", word, "factor={axes} of " + print(rule));
+  }
+  return cut;
+}
+
+}  // namespace
+
+std::string print(const Plan& plan, const Graph& graph, const OpSet& ops) {
+  std::string text = fmt::format("partita plan 1\ngraph {}\nsearch {}\n{}\n", plan.graph, plan.search, print(plan.mesh));
+  const std::vector<ValueId> ids = entries(graph);
+  for (size_t i = 0; i < ids.size(); ++i) {
+    std::string dims;
+    bool cut = false;
+    for (const Axes& axes : plan.inputs[i]) {
+      dims += fmt::format(" {{{}}}", plan.mesh.print(axes));
+      cut = cut || !axes.empty();
+    }
+    if (cut) text += fmt::format("input %{}{}\n", graph.values[ids[i]].name, dims);
+  }
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    const ShardingRule rule = rule_of(graph, graph.nodes[n], ops);
+    std::string cuts;
+    for (size_t f = 0; f < plan.cuts[n].size(); ++f) {
+      if (!plan.cuts[n][f].empty()) cuts += fmt::format(" {}={{{}}}", rule.factors[f].name, plan.mesh.print(plan.cuts[n][f]));
+    }
+    if (!cuts.empty()) text += fmt::format("node {}{}\n", graph.nodes[n].name, cuts);
+  }
+  return text;
+}
+
+Plan parse_plan(std::string_view text, const Graph& graph, const OpSet& ops) {
+  std::istringstream lines{std::string(text)};
+  std::string line;
+  std::getline(lines, line);
+  if (line != "partita plan 1") fail(1, "not a plan of this version", line.substr(0, 40), "'partita plan 1'");
+  Plan plan;
+  const std::vector<ValueId> ids = entries(graph);
+  for (ValueId id : ids) plan.inputs.emplace_back(graph.type(id).shape.size());
+  std::unordered_map<std::string, size_t> nodes;
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    nodes.emplace(graph.nodes[n].name, n);
+    plan.cuts.emplace_back(rule_of(graph, graph.nodes[n], ops).factors.size());
+  }
+  for (int number = 2; std::getline(lines, line); ++number) {
+    std::istringstream words(line);
+    std::string keyword, name;
+    if (!(words >> keyword)) continue;
+    if (keyword == "mesh") {
+      plan.mesh = parse_mesh(line);
+      continue;
+    }
+    words >> name;
+    if (keyword == "graph") {
+      plan.graph = name;
+    } else if (keyword == "search") {
+      plan.search = name;
+    } else if (keyword == "node") {
+      const auto found = nodes.find(name);
+      if (found == nodes.end()) fail(number, "unknown node", name, "a node of graph " + graph.name);
+      plan.cuts[found->second] = parse_cut(words, rule_of(graph, graph.nodes[found->second], ops), plan.mesh, number);
+    } else if (keyword == "input") {
+      size_t at = 0;
+      while (at < ids.size() && "%" + graph.values[ids[at]].name != name) ++at;
+      if (at == ids.size()) fail(number, "unknown input or state", name, "one of graph " + graph.name);
+      std::vector<Axes> dims;
+      for (std::string word; words >> word;) dims.push_back(parse_axes(word, plan.mesh, number));
+      if (dims.size() != plan.inputs[at].size()) fail(number, "wrong number of dimensions", line, print(graph.type(ids[at])));
+      plan.inputs[at] = std::move(dims);
+    } else {
+      fail(number, "unknown line", keyword, "graph, search, mesh, input or node");
+    }
+  }
+  verify(plan, graph, ops);
+  return plan;
+}
+
+void verify(const Plan& plan, const Graph& graph, const OpSet& ops) {
+  const auto reject = [&](const std::string& name, const std::string& reason) {
+    throw InvalidArgument(fmt::format("[plan] illegal cut of {}: {}", name, reason));
+  };
+  if (plan.cuts.size() != graph.nodes.size()) reject(graph.name, "the plan is for another graph");
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    const ShardingRule rule = rule_of(graph, graph.nodes[n], ops);
+    const std::string reason = illegal(rule, plan.cuts[n], plan.mesh);
+    if (!reason.empty()) reject(graph.nodes[n].name, reason);
+    if (needs_expansion(rule, plan.cuts[n]) && !ops.at(graph.nodes[n].op).expand) {
+      reject(graph.nodes[n].name, "a cut factor needs an expansion, and the op has none");
+    }
+  }
+  const std::vector<ValueId> ids = entries(graph);
+  for (size_t i = 0; i < ids.size(); ++i) {
+    Axes used;
+    for (size_t d = 0; d < plan.inputs[i].size(); ++d) {
+      for (int axis : plan.inputs[i][d]) {
+        if (std::find(used.begin(), used.end(), axis) != used.end()) {
+          reject(graph.values[ids[i]].name, "an axis cuts two dimensions");
+        }
+        used.push_back(axis);
+      }
+      if (plan.mesh.ways(plan.inputs[i][d]) > graph.type(ids[i]).shape[d]) {
+        reject(graph.values[ids[i]].name, fmt::format("dimension {} has fewer elements than parts", d));
+      }
+    }
+  }
+}
+
+}  // namespace partita

@@ -1,0 +1,114 @@
+#include "plan/sharding.h"
+
+#include <gtest/gtest.h>
+
+#include "graph/op_def.h"
+
+namespace partita {
+namespace {
+
+Type f64(Shape shape) { return {DType::f64, std::move(shape)}; }
+
+struct Call {
+  Attrs attrs;
+  std::vector<Type> inputs, outputs;
+  OpCall call() const { return {attrs, inputs, outputs}; }
+};
+
+const Mesh kEight({{"p", 8}});
+const Mesh kSix({{"x", 2}, {"y", 3}});
+
+TEST(Sharding, MatmulOnEightRanks) {
+  const Call call{{}, {f64({4, 8}), f64({8, 6})}, {f64({4, 6})}};
+  const ShardingRule rule = einsum("ik,kj->ij", call.call());
+  const Cut cut{{0}, {1, 2}, {}};
+  EXPECT_EQ(illegal(rule, cut, kEight), "");
+  const Shard held = shard(rule, cut, kEight, kEight.coordinates(5), call.call());
+  EXPECT_EQ(held.inputs[0], (std::vector<Range>{{2, 4, 4}, {2, 4, 8}}));
+  EXPECT_EQ(held.inputs[1], (std::vector<Range>{{2, 4, 8}, {0, 6, 6}}));
+  EXPECT_EQ(held.outputs[0], (std::vector<Range>{{2, 4, 4}, {0, 6, 6}}));
+  const Sharding output = output_sharding(rule, cut, 0);
+  EXPECT_EQ(print(f64({4, 6}), output, kEight), "f64[4{p.0},6] +sum{p.1,p.2}");
+  EXPECT_FALSE(output.replicated());
+  std::vector<int64_t> columns;
+  for (int64_t i = 0; i < 4; ++i) columns.push_back(chunk(6, i, 4).count());
+  EXPECT_EQ(columns, (std::vector<int64_t>{1, 2, 1, 2}));
+}
+
+TEST(Sharding, EmbeddingRows) {
+  const Call call{{}, {f64({10, 4}), {DType::i32, {6}}}, {f64({6, 4})}};
+  const ShardingRule rule = einsum("vz,a->az | v:lookup", call.call());
+  const Mesh mesh({{"p", 4}});
+  std::vector<int64_t> begins;
+  for (int64_t rank = 0; rank < 4; ++rank) {
+    begins.push_back(shard(rule, {{0, 1}, {}, {}}, mesh, mesh.coordinates(rank), call.call()).factors[0].begin);
+  }
+  EXPECT_EQ(begins, (std::vector<int64_t>{0, 2, 5, 7}));
+}
+
+TEST(Sharding, HeldIsTheShardOfALegalCut) {
+  const Call call{{}, {f64({2, 3, 8})}, {f64({2, 3, 4, 2})}};
+  const ShardingRule rule = reshape_rule({2, 3, 8}, {2, 3, 4, 2});
+  const Mesh mesh({{"x", 2}, {"y", 4}});
+  for (const Cut& cut : {Cut{{0}, {}, {1, 2}, {}}, Cut{{}, {}, {1, 2}, {0}}, Cut{{1}, {2}, {0}, {}}}) {
+    ASSERT_EQ(illegal(rule, cut, mesh), "");
+    for (int64_t rank = 0; rank < mesh.ranks(); ++rank) {
+      const auto at = mesh.coordinates(rank);
+      const Shard part = shard(rule, cut, mesh, at, call.call());
+      EXPECT_EQ(part.inputs[0], held(call.inputs[0], {lift(rule, cut, rule.inputs[0])}, mesh, at));
+      EXPECT_EQ(part.outputs[0], held(call.outputs[0], {lift(rule, cut, rule.outputs[0])}, mesh, at));
+    }
+  }
+}
+
+TEST(Illegal, EachRule) {
+  const Call call{{}, {f64({2, 3, 8})}, {f64({2, 3, 4, 2})}};
+  const ShardingRule rule = reshape_rule({2, 3, 8}, {2, 3, 4, 2});
+  const Mesh mesh({{"x", 2}, {"y", 4}, {"z", 3}});  // 2, 2, 2, 3
+  EXPECT_EQ(illegal(rule, {{0}, {0}, {}, {}}, mesh), "axis x cuts two factors or one twice");
+  EXPECT_EQ(illegal(rule, {{3}, {}, {}, {}}, mesh), "factor a of 2 is cut 3 ways");
+  EXPECT_EQ(illegal(rule, {{}, {}, {0}, {1}}, mesh), "factor d is cut and c before it is not cut down to 1");
+  EXPECT_EQ(illegal(rule, {{}, {}, {3}, {}}, mesh), "factor c of 4 in a compound dimension is cut 3 ways");
+  EXPECT_EQ(illegal(rule, {{}, {0}, {1}, {}}, mesh), "");  // 3 is alone in its dimension: uneven
+  EXPECT_EQ(illegal(reshape_rule({4, 3}, {3, 4}), {{0}, {}, {}, {}}, mesh), "factor a is whole");
+  const Call two{{}, {f64({4, 4})}, {f64({})}};
+  EXPECT_EQ(illegal(einsum("ab-> | b:max", two.call()), {{0}, {1}}, mesh),
+            "an output would be partial by sum over a and by max over b");
+}
+
+TEST(Project, ConsumesMajorFirst) {
+  const ShardingRule rule = reshape_rule({2, 3, 4, 2}, {6, 8});
+  const Mesh mesh({{"x", 2}, {"y", 2}, {"z", 2}, {"t", 3}});
+  using Factors = std::vector<std::pair<int, Axes>>;
+  EXPECT_EQ(project(rule, rule.outputs[0][1], {0, 1, 2}, mesh), (Factors{{2, {0, 1}}, {3, {2}}}));
+  EXPECT_EQ(project(rule, rule.outputs[0][0], {0, 3}, mesh), (Factors{{0, {0}}, {1, {3}}}));
+  EXPECT_EQ(project(rule, rule.outputs[0][0], {3}, mesh), std::nullopt);
+  EXPECT_EQ(project(rule, rule.outputs[0][0], {}, mesh), Factors{});
+  const ShardingRule plain = reshape_rule({5}, {5});
+  EXPECT_EQ(project(plain, plain.inputs[0][0], {3}, mesh), (Factors{{0, {3}}}));
+  EXPECT_EQ(project(plain, plain.inputs[0][0], {0, 3}, mesh), std::nullopt);
+  EXPECT_EQ(project(plain, DimMap{}, {0}, mesh), std::nullopt);
+}
+
+TEST(Project, UndoesLift) {
+  const ShardingRule rule = reshape_rule({2, 3, 8}, {2, 3, 4, 2});
+  const Mesh mesh({{"x", 2}, {"y", 4}});
+  const Cut cut{{}, {}, {1, 0}, {2}};
+  ASSERT_EQ(illegal(rule, cut, mesh), "");
+  const std::vector<Axes> dims = lift(rule, cut, rule.inputs[0]);
+  EXPECT_EQ(dims[2], (Axes{1, 0, 2}));
+  const auto factors = project(rule, rule.inputs[0][2], dims[2], mesh);
+  ASSERT_TRUE(factors.has_value());
+  EXPECT_EQ(*factors, (std::vector<std::pair<int, Axes>>{{2, {1, 0}}, {3, {2}}}));
+}
+
+TEST(NeedsExpansion, OnlyWhenAMarkedFactorIsCut) {
+  const Call call{{}, {f64({4, 6})}, {f64({4, 6})}};
+  const ShardingRule rule = einsum("az->az | z:expand", call.call());
+  EXPECT_FALSE(needs_expansion(rule, {{0}, {}}));
+  EXPECT_TRUE(needs_expansion(rule, {{}, {1}}));
+  EXPECT_EQ(illegal(rule, {{0}, {1}}, kSix), "");
+}
+
+}  // namespace
+}  // namespace partita

@@ -1,0 +1,147 @@
+#include "schedule/choose_kernels.h"
+
+#include <algorithm>
+
+#include "partition/collectives.h"
+
+namespace partita {
+namespace {
+
+class Chooser {
+ public:
+  Chooser(const LocalGraph& local, const OpSet& ops, const KernelCatalog& catalog)
+      : local_(local), ops_(ops), catalog_(catalog),
+        largest_(local.mesh.coordinates(local.mesh.ranks() - 1)),  // the last chunk is never smaller
+        made_(local.graph.values.size(), -1) {}
+
+  Schedule run() {
+    for (const Input& input : local_.graph.inputs) schedule_.inputs.push_back(add_slot(input.value, Layout{}));
+    for (const bool update : {false, true}) {
+      if (update) {
+        settle_states();
+        schedule_.update = schedule_.instructions.size();
+      }
+      for (size_t n = 0; n < local_.graph.nodes.size(); ++n) {
+        if ((local_.graph.nodes[n].phase == Phase::update) == update) add_node(static_cast<NodeId>(n));
+      }
+    }
+    add_ends();
+    return std::move(schedule_);
+  }
+
+ private:
+  Type type(ValueId value) const { return local_.type(value, largest_); }
+
+  int add_slot(ValueId value, const Layout& layout) {
+    const int slot = static_cast<int>(schedule_.slots.size());
+    schedule_.slots.push_back({value, layout, 0, catalog_.bytes(type(value), layout)});
+    slots_[{value, layout.tag}] = slot;
+    if (made_[value] < 0) made_[value] = slot;
+    return slot;
+  }
+
+  /// Where the value lies now; "any" for a state that no kernel has used.
+  Layout layout_of(ValueId value) const {
+    if (made_[value] >= 0) return schedule_.slots[made_[value]].layout;
+    return Layout{.tag = "any"};
+  }
+
+  /// The slot of a value in a layout; reorders when it lies in another one.
+  int slot_in(ValueId value, const Layout& layout, NodeId user) {
+    if (made_[value] < 0) return add_slot(value, layout);  // a state before its first use
+    if (const auto found = slots_.find({value, layout.tag}); found != slots_.end()) return found->second;
+    const int from = made_[value];
+    const int to = add_slot(value, layout);
+    schedule_.instructions.push_back(
+        {.kind = Instruction::reorder, .node = user, .inputs = {from}, .outputs = {to}});
+    return to;
+  }
+
+  void add_node(NodeId id) {
+    const Node& node = local_.graph.nodes[id];
+    if (is_collective(node)) return add_collective(id);
+    KernelQuery query{.op = node.op, .attrs = local_.attrs(id, largest_, ops_)};
+    for (ValueId input : node.inputs) {
+      query.inputs.push_back(type(input));
+      query.input_layouts.push_back(layout_of(input));
+    }
+    for (ValueId output : node.outputs) query.outputs.push_back(type(output));
+    const KernelChoice choice = catalog_.choose(query);
+    if (!choice.accepted()) {
+      throw InvalidArgument(fmt::format("[schedule] no kernel for {}, got {}({}), expected one that the device has: {}",
+                                        node.name, node.op, print(query.inputs), choice.reason));
+    }
+    Instruction instruction{.kind = Instruction::compute, .node = id, .choice = choice};
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      instruction.inputs.push_back(slot_in(node.inputs[i], choice.inputs[i], id));
+    }
+    for (size_t k = 0; k < node.outputs.size(); ++k) {
+      instruction.outputs.push_back(add_slot(node.outputs[k], choice.outputs[k]));
+    }
+    if (choice.view && !feeds_reduction(node.outputs[0])) {
+      schedule_.slots[instruction.outputs[0]].view_of = instruction.inputs[0];
+      return;
+    }
+    if (choice.view) instruction.kind = Instruction::copy;
+    schedule_.instructions.push_back(std::move(instruction));
+  }
+
+  /// An all-reduce works in place, so it must not meet the memory of another value.
+  bool feeds_reduction(ValueId value) const {
+    return std::any_of(local_.graph.nodes.begin(), local_.graph.nodes.end(), [&](const Node& node) {
+      return node.op == "all_reduce" && node.inputs[0] == value;
+    });
+  }
+
+  void add_collective(NodeId id) {
+    const Node& node = local_.graph.nodes[id];
+    Layout layout = layout_of(node.inputs[0]);
+    if (node.op != "all_reduce" || layout.any()) layout = Layout{};
+    const int input = slot_in(node.inputs[0], layout, id);
+    const int output = add_slot(node.outputs[0], layout);
+    schedule_.instructions.push_back(
+        {.kind = Instruction::collective, .node = id, .inputs = {input}, .outputs = {output}});
+  }
+
+  /// A state that the update alone reads (a slot of the optimizer) lies as its parameter does.
+  void settle_states() {
+    for (const State& state : local_.graph.states) {
+      if (made_[state.entry] >= 0 || state.owner.empty()) continue;
+      const State* owner = local_.graph.find_state(state.owner);
+      if (owner != nullptr && made_[owner->entry] >= 0) add_slot(state.entry, layout_of(owner->entry));
+    }
+  }
+
+  void add_ends() {
+    for (const State& state : local_.graph.states) {
+      if (made_[state.entry] < 0) add_slot(state.entry, Layout{});
+      schedule_.entry.push_back(made_[state.entry]);
+    }
+    for (size_t s = 0; s < local_.graph.states.size(); ++s) {
+      const State& state = local_.graph.states[s];
+      schedule_.exit.push_back(-1);
+      if (state.exit < 0) continue;
+      const Layout layout = schedule_.slots[schedule_.entry[s]].layout;
+      schedule_.exit.back() = slot_in(state.exit, layout, /*user=*/-1);
+    }
+    for (const Output& output : local_.graph.outputs) {
+      schedule_.outputs.push_back(slot_in(output.value, Layout{}, /*user=*/-1));
+    }
+  }
+
+  const LocalGraph& local_;
+  const OpSet& ops_;
+  const KernelCatalog& catalog_;
+  std::vector<int64_t> largest_;
+  Schedule schedule_;
+  std::vector<int> made_;  // per value: the slot in which it was made, or -1
+  std::map<std::pair<ValueId, std::string>, int> slots_;
+};
+
+}  // namespace
+
+Schedule choose_kernels(const LocalGraph& local, const OpSet& ops, const KernelCatalog& catalog) {
+  return Chooser(local, ops, catalog).run();
+}
+
+}  // namespace partita

@@ -1,0 +1,13 @@
+#pragma once
+// The first pass of scheduling: instructions in order, with kernels, layouts and slots, not yet placed.
+
+#include "schedule/schedule.h"
+
+namespace partita {
+
+/// Walks the local graph at the coordinate with the largest shards. A parameter lies in the layout
+/// that its first kernel prefers; a value in another layout than a kernel needs is reordered once.
+/// Nodes of the update come last; `update` is set.
+Schedule choose_kernels(const LocalGraph& local, const OpSet& ops, const KernelCatalog& catalog);
+
+}  // namespace partita

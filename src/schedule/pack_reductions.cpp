@@ -1,0 +1,177 @@
+#include "schedule/pack_reductions.h"
+
+#include <algorithm>
+
+#include "partition/collectives.h"
+
+namespace partita {
+namespace {
+
+constexpr int64_t kAlignment = 64;
+
+struct Reduction {
+  size_t instruction = 0;
+  size_t ready = 0;  // the instruction that makes its operand
+  bool late = false; // nobody before the update reads the result
+};
+
+class Packer {
+ public:
+  Packer(Schedule& schedule, const LocalGraph& local, const ScheduleOptions& options)
+      : schedule_(schedule), local_(local), options_(options) {}
+
+  void run() {
+    find_reductions();
+    std::vector<Reduction> late;
+    for (const Reduction& reduction : reductions_) {
+      if (reduction.late) late.push_back(reduction);
+    }
+    std::stable_sort(late.begin(), late.end(), [](const auto& a, const auto& b) { return a.ready < b.ready; });
+    for (const Reduction& reduction : late) collect(reduction);
+    const size_t late_buckets = schedule_.buckets.size();
+    pack_neighbours();
+    rebuild(late_buckets);
+  }
+
+ private:
+  const Node& node(const Instruction& instruction) const { return local_.graph.nodes[instruction.node]; }
+
+  /// All-reduces whose operand has no other reader: they can work in place.
+  void find_reductions() {
+    const auto& list = schedule_.instructions;
+    std::vector<int> readers(schedule_.slots.size(), 0);
+    std::vector<size_t> makers(schedule_.slots.size(), 0);
+    std::vector<bool> read_early(schedule_.slots.size(), false);
+    for (size_t i = 0; i < list.size(); ++i) {
+      for (int slot : list[i].inputs) {
+        ++readers[slot];
+        if (i < schedule_.update) read_early[slot] = true;
+      }
+      for (int slot : list[i].outputs) makers[slot] = i;
+    }
+    for (const Slot& slot : schedule_.slots) {
+      if (slot.view_of < 0) continue;
+      ++readers[slot.view_of];
+      read_early[slot.view_of] = true;
+    }
+    for (size_t i = 0; i < list.size(); ++i) {
+      if (list[i].kind != Instruction::collective || node(list[i]).op != "all_reduce") continue;
+      const int input = list[i].inputs[0];
+      const bool entry = std::find(schedule_.inputs.begin(), schedule_.inputs.end(), input) != schedule_.inputs.end() ||
+                         std::find(schedule_.entry.begin(), schedule_.entry.end(), input) != schedule_.entry.end();
+      if (readers[input] != 1 || entry || schedule_.slots[input].view_of >= 0) continue;
+      reductions_.push_back({i, makers[input], i < schedule_.update && !read_early[list[i].outputs[0]]});
+    }
+  }
+
+  bool fits(const Bucket& bucket, const Instruction& instruction) const {
+    const CollectiveAttrs& attrs = node(instruction).attrs.as<CollectiveAttrs>();
+    return bucket.dtype == local_.graph.type(node(instruction).inputs[0]).dtype && bucket.reduce == attrs.reduce &&
+           bucket.axes == axes_of(node(instruction), local_.mesh);
+  }
+
+  int new_bucket(const Instruction& instruction) {
+    const CollectiveAttrs& attrs = node(instruction).attrs.as<CollectiveAttrs>();
+    schedule_.buckets.push_back({.dtype = local_.graph.type(node(instruction).inputs[0]).dtype,
+                                 .reduce = attrs.reduce,
+                                 .axes = axes_of(node(instruction), local_.mesh)});
+    return static_cast<int>(schedule_.buckets.size()) - 1;
+  }
+
+  void add(int bucket_index, size_t index) {
+    const Instruction& instruction = schedule_.instructions[index];
+    Bucket& bucket = schedule_.buckets[bucket_index];
+    bucket.nodes.push_back(instruction.node);
+    bucket.slots.push_back(instruction.inputs[0]);
+    const int64_t bytes = schedule_.slots[instruction.inputs[0]].bytes;
+    bucket.bytes += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+    schedule_.slots[instruction.outputs[0]].view_of = instruction.inputs[0];
+    packed_[index] = bucket_index;
+  }
+
+  void collect(const Reduction& reduction) {
+    const Instruction& instruction = schedule_.instructions[reduction.instruction];
+    int chosen = -1;
+    for (size_t b = 0; b < schedule_.buckets.size(); ++b) {
+      const int64_t bytes = schedule_.slots[instruction.inputs[0]].bytes;
+      if (fits(schedule_.buckets[b], instruction) && schedule_.buckets[b].bytes + bytes <= options_.bucket_bytes) {
+        chosen = static_cast<int>(b);
+      }
+    }
+    if (chosen < 0) chosen = new_bucket(instruction);
+    add(chosen, reduction.instruction);
+    ready_.resize(schedule_.buckets.size(), 0);
+    ready_[chosen] = std::max(ready_[chosen], reduction.ready);
+  }
+
+  void pack_neighbours() {
+    size_t previous = 0;
+    int open = -1;
+    for (const Reduction& reduction : reductions_) {
+      if (reduction.late) continue;
+      const Instruction& instruction = schedule_.instructions[reduction.instruction];
+      const bool follows = open >= 0 && reduction.instruction == previous + 1 && reduction.ready < first_of_run_ &&
+                           fits(schedule_.buckets[open], instruction);
+      if (!follows) {
+        open = new_bucket(instruction);
+        first_of_run_ = reduction.instruction;
+      }
+      add(open, reduction.instruction);
+      previous = reduction.instruction;
+    }
+  }
+
+  void rebuild(size_t late_buckets) {
+    std::vector<Instruction> old = std::move(schedule_.instructions);
+    schedule_.instructions.clear();
+    const size_t update = schedule_.update;
+    std::vector<int> inline_done(schedule_.buckets.size(), 0);
+    std::vector<int> started;
+    const auto emit = [&](Instruction::Kind kind, int bucket) {
+      schedule_.instructions.push_back(
+          {.kind = kind, .node = schedule_.buckets[bucket].nodes.front(), .bucket = bucket});
+    };
+    for (size_t i = 0; i <= old.size(); ++i) {
+      if (i == update) {
+        for (int bucket : started) emit(Instruction::wait, bucket);
+        schedule_.update = schedule_.instructions.size();
+      }
+      if (i == old.size()) break;
+      const auto packed = packed_.find(i);
+      if (packed == packed_.end()) {
+        schedule_.instructions.push_back(std::move(old[i]));
+      } else if (packed->second >= static_cast<int>(late_buckets) && !inline_done[packed->second]++) {
+        emit(Instruction::reduce, packed->second);
+      }
+      for (size_t b = 0; b < late_buckets; ++b) {
+        if (ready_[b] != i) continue;
+        const bool hidden = options_.overlap && work_after(old, i, update);
+        emit(hidden ? Instruction::start : Instruction::reduce, static_cast<int>(b));
+        if (hidden) started.push_back(static_cast<int>(b));
+      }
+    }
+  }
+
+  bool work_after(const std::vector<Instruction>& list, size_t from, size_t update) const {
+    for (size_t i = from + 1; i < update; ++i) {
+      if (list[i].kind == Instruction::compute) return true;
+    }
+    return false;
+  }
+
+  Schedule& schedule_;
+  const LocalGraph& local_;
+  const ScheduleOptions& options_;
+  std::vector<Reduction> reductions_;
+  std::map<size_t, int> packed_;  // instruction -> bucket
+  std::vector<size_t> ready_;     // per late bucket
+  size_t first_of_run_ = 0;
+};
+
+}  // namespace
+
+void pack_reductions(Schedule& schedule, const LocalGraph& local, const ScheduleOptions& options) {
+  Packer(schedule, local, options).run();
+}
+
+}  // namespace partita

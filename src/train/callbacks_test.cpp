@@ -1,0 +1,50 @@
+#include "train/callbacks.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+namespace partita {
+namespace {
+
+TEST(Callbacks, LossMonitorPrintsTheDocumentedLine) {
+  std::ostringstream out;
+  LossMonitor monitor(out, 2);
+  for (int64_t step = 1; step <= 4; ++step) {
+    monitor.on_step_end({.epoch = 2, .step = step, .global_step = 4 + step, .loss = 0.1f * static_cast<float>(step)});
+  }
+  EXPECT_EQ(out.str(), "epoch: 2 step: 2, loss is 0.2\nepoch: 2 step: 4, loss is 0.4\n");
+}
+
+TEST(Callbacks, LossMonitorKeepsAllDigitsOfF64) {
+  std::ostringstream out;
+  LossMonitor monitor(out);
+  monitor.on_step_end({.loss = 0.1});
+  EXPECT_EQ(out.str(), "epoch: 1 step: 1, loss is 0.1\n");
+  monitor.on_step_end({.loss = 0.12345678901234567});
+  EXPECT_NE(out.str().find("0.12345678901234566"), std::string::npos);
+}
+
+TEST(Callbacks, ZeroPrintsNothing) {
+  std::ostringstream out;
+  LossMonitor(out, 0).on_step_end({});
+  EXPECT_EQ(out.str(), "");
+}
+
+TEST(Callbacks, TimeMonitor) {
+  std::ostringstream out;
+  TimeMonitor(out).on_epoch_end({.epoch = 1, .steps = 4, .seconds = 0.5});
+  EXPECT_EQ(out.str(), "epoch time: 500.000 ms, per step time: 125.000 ms\n");
+}
+
+TEST(Callbacks, LambdaCallsWhatIsThere) {
+  LambdaCallback callback;
+  callback.on_train_end();
+  int64_t steps = 0;
+  callback.step_end = [&](const StepInfo& info) { steps = info.step; };
+  callback.on_step_end({.step = 5});
+  EXPECT_EQ(steps, 5);
+}
+
+}  // namespace
+}  // namespace partita

@@ -1,0 +1,56 @@
+#include "train/metrics.h"
+
+#include <cmath>
+
+namespace partita {
+namespace {
+
+/// The first of the largest, or -1 when an element is NaN.
+template <class T>
+int64_t argmax(const T* row, int64_t classes) {
+  int64_t best = 0;
+  for (int64_t i = 0; i < classes; ++i) {
+    const auto value = static_cast<double>(row[i]);
+    if (std::isnan(value)) return -1;
+    if (value > static_cast<double>(row[best])) best = i;
+  }
+  return best;
+}
+
+std::vector<int64_t> row_argmax(const ConstTensor& tensor, int64_t classes) {
+  std::vector<int64_t> best(static_cast<size_t>(tensor.type.elements() / classes));
+  for_dtype(tensor.type.dtype, [&](auto zero) {
+    const auto* data = tensor.as<decltype(zero)>();
+    for (size_t i = 0; i < best.size(); ++i) best[i] = argmax(data + static_cast<int64_t>(i) * classes, classes);
+  });
+  return best;
+}
+
+std::vector<int64_t> ids_of(const ConstTensor& labels) {
+  std::vector<int64_t> ids(static_cast<size_t>(labels.type.elements()));
+  for_integer(labels.type.dtype, [&](auto zero) {
+    const auto* data = labels.as<decltype(zero)>();
+    for (size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<int64_t>(data[i]);
+  });
+  return ids;
+}
+
+}  // namespace
+
+int64_t count_correct(const ConstTensor& logits, const ConstTensor& labels) {
+  const Shape& shape = logits.type.shape;
+  const bool one_hot = labels.type.shape == shape;
+  const bool ids = !is_float(labels.type.dtype) && !shape.empty() &&
+                   labels.type.shape == Shape(shape.begin(), shape.end() - 1);
+  if (shape.empty() || shape.back() == 0 || (!one_hot && !ids)) {
+    throw InvalidArgument(fmt::format("[accuracy] labels do not fit the logits, got {} for {}",
+                                      print(labels.type), print(logits.type)));
+  }
+  const auto predicted = row_argmax(logits, shape.back());
+  const auto expected = one_hot ? row_argmax(labels, shape.back()) : ids_of(labels);
+  int64_t correct = 0;
+  for (size_t i = 0; i < predicted.size(); ++i) correct += predicted[i] >= 0 && predicted[i] == expected[i];
+  return correct;
+}
+
+}  // namespace partita

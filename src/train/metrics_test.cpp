@@ -1,0 +1,37 @@
+#include "train/metrics.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace partita {
+namespace {
+
+const Array kLogits({3, 2}, std::vector<float>{0, 1, 5, 2, -3, -1});
+
+TEST(Metrics, CountsIds) {
+  EXPECT_EQ(count_correct(kLogits.tensor(), Array({3}, std::vector<int32_t>{1, 0, 0}).tensor()), 2);
+  EXPECT_EQ(count_correct(kLogits.tensor(), Array({3}, std::vector<int64_t>{1, 0, 1}).tensor()), 3);
+}
+
+TEST(Metrics, CountsOneHotRows) {
+  const Array labels({3, 2}, std::vector<float>{0, 1, 1, 0, 1, 0});
+  EXPECT_EQ(count_correct(kLogits.tensor(), labels.tensor()), 2);
+}
+
+TEST(Metrics, NanIsNeverRight) {
+  const Array logits({2, 2}, std::vector<double>{NAN, 0, 1, 0});
+  EXPECT_EQ(count_correct(logits.tensor(), Array({2}, std::vector<int32_t>{0, 0}).tensor()), 1);
+}
+
+TEST(Metrics, EmptyBatch) {
+  EXPECT_EQ(count_correct(Array(Type{DType::f32, {0, 2}}).tensor(), Array(Type{DType::i32, {0}}).tensor()), 0);
+}
+
+TEST(Metrics, RefusesOtherShapes) {
+  EXPECT_THROW(count_correct(kLogits.tensor(), Array({2}, std::vector<int32_t>{1, 0}).tensor()), InvalidArgument);
+  EXPECT_THROW(count_correct(kLogits.tensor(), Array({3}, std::vector<float>{1, 0, 0}).tensor()), InvalidArgument);
+}
+
+}  // namespace
+}  // namespace partita

@@ -1,0 +1,63 @@
+#include "train/states.h"
+
+#include <algorithm>
+
+#include "base/philox.h"
+#include "network/initializers.h"
+
+namespace partita {
+namespace {
+
+const std::string& state_name(const Graph& graph, const State& state) {
+  return graph.values[static_cast<size_t>(state.entry)].name;
+}
+
+bool is_weight(const State& state) {
+  return state.kind == StateKind::parameter || state.kind == StateKind::statistic;
+}
+
+}  // namespace
+
+void add_initial_states(States& states, const Graph& graph, uint64_t seed) {
+  for (const State& state : graph.states) {
+    const std::string& name = state_name(graph, state);
+    if (states.contains(name)) continue;
+    states.emplace(name, make_initial(state.init, graph.type(state.entry), random_key(seed, name)));
+  }
+}
+
+std::vector<std::string> weight_names(const Graph& graph) {
+  std::vector<std::string> names;
+  for (const State& state : graph.states) {
+    if (is_weight(state)) names.push_back(state_name(graph, state));
+  }
+  return names;
+}
+
+void take_weights(States& states, const Graph& graph, const std::map<std::string, Array>& weights,
+                  const std::string& path) {
+  for (const State& state : graph.states) {
+    if (!is_weight(state)) continue;
+    const std::string& name = state_name(graph, state);
+    const auto found = weights.find(name);
+    if (found == weights.end()) {
+      throw InvalidFile(fmt::format("[load] {}: no tensor for '{}', expected {}", path, name,
+                                    print(graph.type(state.entry))));
+    }
+    const Type& given = found->second.type();
+    const Type& type = graph.type(state.entry);
+    if (given.shape != type.shape || is_float(given.dtype) != is_float(type.dtype)) {
+      throw InvalidFile(fmt::format("[load] {}: tensor '{}' does not fit, got {}, expected {}", path, name,
+                                    print(given), print(type)));
+    }
+    states[name] = cast(found->second, type.dtype);
+  }
+  const std::vector<std::string> expected = weight_names(graph);
+  for (const auto& [name, array] : weights) {
+    if (std::find(expected.begin(), expected.end(), name) != expected.end()) continue;
+    throw InvalidFile(fmt::format("[load] {}: tensor '{}' is not of this network{}", path, name,
+                                  did_you_mean(name, expected)));
+  }
+}
+
+}  // namespace partita

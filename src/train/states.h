@@ -1,0 +1,26 @@
+#pragma once
+// The states of a graph by name: filled from a seed or a file, and what of them a weights file holds.
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace partita {
+
+using States = std::map<std::string, Array>;
+
+/// Adds those states of `graph` that are not there, keyed by the seed and their name.
+void add_initial_states(States& states, const Graph& graph, uint64_t seed);
+
+/// Overwrites parameters and statistics of `states`. Float types are converted. Throws InvalidFile,
+/// naming `path`, for a missing or unknown tensor or another shape.
+void take_weights(States& states, const Graph& graph, const std::map<std::string, Array>& weights,
+                  const std::string& path);
+
+/// The names of parameters and statistics, in the order of the graph.
+std::vector<std::string> weight_names(const Graph& graph);
+
+}  // namespace partita

@@ -1,0 +1,168 @@
+// The safetensors format: 8 bytes N, little endian; N bytes of JSON, padded by spaces; the elements of
+// all tensors, without holes. The JSON maps a name to {"dtype", "shape", "data_offsets": [begin, end]}.
+
+#include "train/weights.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "train/safetensors_header.h"
+
+namespace partita {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "elements are written as they lie in memory");
+
+class File {
+ public:
+  File(const std::string& path, int flags, mode_t mode = 0) : fd_(::open(path.c_str(), flags, mode)) {}
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  ~File() { close(); }
+  int fd() const { return fd_; }
+  bool is_open() const { return fd_ >= 0; }
+  bool close() {
+    const int fd = std::exchange(fd_, -1);
+    return fd < 0 || ::close(fd) == 0;
+  }
+
+ private:
+  int fd_;
+};
+
+bool write_all(int fd, const void* data, size_t bytes) {
+  const char* next = static_cast<const char*>(data);
+  while (bytes > 0) {
+    const ssize_t written = ::write(fd, next, bytes);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    next += written;
+    bytes -= static_cast<size_t>(written);
+  }
+  return true;
+}
+
+/// False at the end of the file or on an error.
+bool read_all(int fd, void* data, size_t bytes, int64_t offset) {
+  char* next = static_cast<char*>(data);
+  while (bytes > 0) {
+    const ssize_t got = ::pread(fd, next, bytes, offset);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    next += got;
+    offset += got;
+    bytes -= static_cast<size_t>(got);
+  }
+  return true;
+}
+
+/// A file that vanishes unless it was renamed to its final name.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(const std::string& target)
+      : target_(target),
+        name_(fmt::format("{}.tmp-{}", target, ::getpid())),
+        file_(name_, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0600) {
+    if (!file_.is_open()) fail();
+  }
+  ~TemporaryFile() {
+    if (!name_.empty()) ::unlink(name_.c_str());
+  }
+  void write(const void* data, size_t bytes) {
+    if (!write_all(file_.fd(), data, bytes)) fail();
+  }
+  void commit() {
+    if (::fsync(file_.fd()) != 0 || !file_.close()) fail();
+    if (::rename(name_.c_str(), target_.c_str()) != 0) fail();
+    name_.clear();
+    const std::string parent = std::filesystem::path(target_).parent_path().string();
+    const File folder(parent.empty() ? "." : parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (!folder.is_open() || ::fsync(folder.fd()) != 0) fail();
+  }
+
+ private:
+  [[noreturn]] void fail() {
+    const std::string reason = std::strerror(errno);
+    if (!name_.empty() && file_.is_open()) ::unlink(std::exchange(name_, "").c_str());
+    throw RuntimeFailure(ExitCode::cannot_write,
+                         fmt::format("[save] cannot write {}: {}", target_, reason));
+  }
+
+  std::string target_, name_;
+  File file_;
+};
+
+}  // namespace
+
+void save_weights(const std::string& path, const std::vector<std::pair<std::string, Array>>& weights) {
+  // Wide elements first, so that every tensor is aligned to its element.
+  std::vector<const std::pair<std::string, Array>*> order;
+  for (const auto& weight : weights) order.push_back(&weight);
+  std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
+    return size_of(a->second.type().dtype) > size_of(b->second.type().dtype);
+  });
+  std::vector<TensorPlace> places;
+  int64_t offset = 0;
+  for (const auto* weight : order) {
+    const Type& type = weight->second.type();
+    places.push_back({weight->first, type, offset, offset + type.bytes()});
+    offset += type.bytes();
+  }
+  const std::string header = print_safetensors_header(places);
+  const uint64_t header_bytes = header.size();
+
+  TemporaryFile file(path);
+  file.write(&header_bytes, sizeof header_bytes);
+  file.write(header.data(), header.size());
+  for (const auto* weight : order) {
+    file.write(weight->second.data(), static_cast<size_t>(weight->second.type().bytes()));
+  }
+  file.commit();
+}
+
+std::map<std::string, Array> load_weights(const std::string& path) {
+  // Opening a pipe must not wait for a writer.
+  const File file(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (!file.is_open()) {
+    throw MissingFile(fmt::format("[weights] cannot open {}: {}", path, std::strerror(errno)));
+  }
+  struct stat status {};
+  if (::fstat(file.fd(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    throw InvalidFile(fmt::format("[weights] {}: not a regular file", path));
+  }
+  const int64_t size = status.st_size;
+  uint64_t header_bytes = 0;
+  if (size < 8 || !read_all(file.fd(), &header_bytes, sizeof header_bytes, 0)) {
+    throw InvalidFile(fmt::format("[weights] {}: too short, got {} bytes, expected at least 8", path, size));
+  }
+  const auto most = static_cast<uint64_t>(std::min(kMaxHeaderBytes, size - 8));
+  if (header_bytes < 2 || header_bytes > most) {
+    throw InvalidFile(fmt::format("[weights] {}: wrong header length at offset 0, got {}, expected 2 to {}",
+                                  path, header_bytes, most));
+  }
+  std::string header(header_bytes, '\0');
+  if (!read_all(file.fd(), header.data(), header.size(), 8)) {
+    throw InvalidFile(fmt::format("[weights] {}: cannot read the header", path));
+  }
+  const int64_t data_begin = 8 + static_cast<int64_t>(header_bytes);
+  const auto places = parse_safetensors_header(header, size - data_begin, path);
+
+  std::map<std::string, Array> weights;
+  for (const TensorPlace& place : places) {
+    Array& array = weights.emplace(place.name, Array(place.type)).first->second;
+    if (!read_all(file.fd(), array.data(), static_cast<size_t>(place.type.bytes()), data_begin + place.begin)) {
+      throw InvalidFile(fmt::format("[weights] {}: tensor '{}' at offset {}: the file ended", path,
+                                    place.name, data_begin + place.begin));
+    }
+  }
+  return weights;
+}
+
+}  // namespace partita

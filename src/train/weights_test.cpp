@@ -1,0 +1,163 @@
+#include "train/weights.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "base/error.h"
+
+namespace partita {
+namespace {
+
+class WeightsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::temp_directory_path() /
+              fmt::format("partita_weights_{}", testing::UnitTest::GetInstance()->current_test_info()->name());
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+    path_ = (folder_ / "w.safetensors").string();
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  void write(const std::string& bytes) const { std::ofstream(path_, std::ios::binary) << bytes; }
+  std::string read() const {
+    std::ifstream file(path_, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  void write_header(const std::string& header, size_t data_bytes) const {
+    const uint64_t size = header.size();
+    write(std::string(reinterpret_cast<const char*>(&size), 8) + header + std::string(data_bytes, '\0'));
+  }
+  /// The refusal, or "" when the file was taken.
+  std::string refusal() const {
+    try {
+      load_weights(path_);
+      return "";
+    } catch (const InvalidFile& error) {
+      return error.what();
+    }
+  }
+
+  std::filesystem::path folder_;
+  std::string path_;
+};
+
+std::vector<std::pair<std::string, Array>> some_weights() {
+  return {{"id", Array({3}, std::vector<uint8_t>{1, 2, 3})},
+          {"fc.weight", Array({2, 2}, std::vector<float>{1, 2, 3, 4.5f})},
+          {"empty", Array(Type{DType::f32, {0, 4}})},
+          {"step", Array({}, std::vector<int64_t>{9})}};
+}
+
+TEST_F(WeightsTest, ComeBackAsTheyWere) {
+  save_weights(path_, some_weights());
+  save_weights(path_, some_weights());
+  const auto loaded = load_weights(path_);
+  ASSERT_EQ(loaded.size(), 4u);
+  for (const auto& [name, array] : some_weights()) {
+    const Array& other = loaded.at(name);
+    ASSERT_EQ(other.type(), array.type()) << name;
+    EXPECT_EQ(std::memcmp(other.data(), array.data(), static_cast<size_t>(array.type().bytes())), 0);
+  }
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
+}
+
+TEST_F(WeightsTest, FollowTheFormat) {
+  save_weights(path_, some_weights());
+  const std::string bytes = read();
+  uint64_t header_bytes = 0;
+  std::memcpy(&header_bytes, bytes.data(), 8);
+  EXPECT_EQ(header_bytes % 8, 0u);
+  EXPECT_EQ(bytes.size(), 8 + header_bytes + 8 + 16 + 3);
+  EXPECT_EQ(bytes.substr(8, 7), "{\"step\"");  // wide elements first: all are aligned
+}
+
+TEST_F(WeightsTest, EveryTruncationIsFound) {
+  save_weights(path_, some_weights());
+  const std::string bytes = read();
+  for (size_t length = 0; length < bytes.size(); ++length) {
+    write(bytes.substr(0, length));
+    EXPECT_NE(refusal(), "") << length;
+  }
+}
+
+TEST_F(WeightsTest, NoBitErrorInTheHeaderCrashes) {
+  save_weights(path_, some_weights());
+  const std::string bytes = read();
+  for (size_t bit = 0; bit < 8 * (bytes.size() - 27); ++bit) {
+    std::string damaged = bytes;
+    damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << bit % 8));
+    write(damaged);
+    refusal();  // a flipped letter of a name goes unseen; anything but InvalidFile fails the test
+  }
+}
+
+TEST_F(WeightsTest, MalformedHeadersAreNamed) {
+  const std::string good = R"("dtype":"F32","shape":[2],"data_offsets":[0,8])";
+  const std::vector<std::tuple<std::string, size_t, std::string>> cases = {
+      {"[1]", 0, "does not start with '{'"},
+      {"{", 0, "wrong header length"},
+      {"{}", 4, "wrong length, got 4 bytes of tensors, expected 0"},
+      {"{\"a\":{" + good + "}", 8, "header is not JSON at offset"},
+      {"{\"a\":{" + good + "},\"a\":{" + good + "}}", 8, "name 'a' appears twice"},
+      {R"({"a":{"dtype":"F32","dtype":"F32"}})", 0, "tensor 'a': field 'dtype' appears twice"},
+      {R"({"a":{"dtype":"F32","shape":[2]}})", 8, "tensor 'a': a field is missing"},
+      {R"({"a":{"dtype":"F33","shape":[2],"data_offsets":[0,8]}})", 8, "unknown dtype 'F33'"},
+      {R"({"a":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})", 8, "negative number -2"},
+      {R"({"a":{"dtype":"F32","shape":[2.0],"data_offsets":[0,8]}})", 8, "not an integer"},
+      {R"({"a":{"dtype":"F32","shape":[[2]],"data_offsets":[0,8]}})", 8, "a list in a wrong place"},
+      {R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0]}})", 8, "data_offsets has not two numbers"},
+      {R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8,9]}})", 8, "data_offsets has not two numbers"},
+      {R"({"a":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", 8, "expected 12 bytes for f32[3]"},
+      {R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})", 8, "hole or overlap, got offset 8"},
+      {R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})", 12, "hole or overlap, got offset 4"},
+      {R"({"a":{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,0]}})", 0, "too large"},
+      {R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,18446744073709551615]}})", 8, "too large"},
+      {R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8],"more":1}})", 8, "unknown field 'more'"},
+      {R"({"a":7})", 0, "a number in a wrong place"},
+      {R"({"__metadata__":{"format":7}})", 0, "a number in a wrong place"},
+      {R"({"__metadata__":{"a":{"b":"c"}}})", 0, "an object in a wrong place"},
+      {"{\"\x80\":{" + good + "}}", 8, "header is not JSON"},
+      {"{\"a\":" + std::string(100000, '['), 0, "a list in a wrong place"},
+  };
+  for (const auto& [header, data_bytes, expected] : cases) {
+    write_header(header, data_bytes);
+    const std::string reason = refusal();
+    EXPECT_NE(reason.find(expected), std::string::npos) << header.substr(0, 100) << "\n" << reason;
+    EXPECT_NE(reason.find(path_), std::string::npos);
+  }
+}
+
+TEST_F(WeightsTest, MetadataAndSpacesAreAccepted) {
+  write_header(R"({"__metadata__":{"format":"pt"},"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}   )", 8);
+  EXPECT_EQ(load_weights(path_).at("a").type(), (Type{DType::f32, {2}}));
+}
+
+TEST_F(WeightsTest, AHugeHeaderLengthAllocatesNothing) {
+  write(std::string(8, '\x7f') + "{}");
+  EXPECT_NE(refusal().find("wrong header length at offset 0"), std::string::npos);
+}
+
+TEST_F(WeightsTest, OtherThingsThanFiles) {
+  EXPECT_THROW(load_weights(path_), MissingFile);
+  EXPECT_THROW(load_weights(folder_.string()), InvalidFile);
+  ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
+  EXPECT_THROW(load_weights(path_), InvalidFile);
+}
+
+TEST_F(WeightsTest, AFolderThatIsNotThereIsExit73) {
+  try {
+    save_weights((folder_ / "none" / "w").string(), some_weights());
+    FAIL();
+  } catch (const RuntimeFailure& error) {
+    EXPECT_EQ(error.code(), ExitCode::cannot_write);
+  }
+}
+
+}  // namespace
+}  // namespace partita
