@@ -6,9 +6,10 @@
 // and workers.
 
 #include <cstdint>
-#include <functional>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/shape.h"
@@ -21,6 +22,10 @@ struct Column {
 };
 
 using Row = std::vector<Array>;  // one array per column
+
+enum class Split { train, test };
+
+inline constexpr int64_t kMostEpochs = int64_t{1} << 40;
 
 /// One batch: per column an array with a leading batch dimension.
 struct Batch {
@@ -36,12 +41,29 @@ class Dataset {
   virtual const std::vector<Column>& columns() const = 0;
   /// Rows of one epoch.
   virtual int64_t size() const = 0;
-  /// Throws InvalidArgument when `index` is outside [0, size). Thread-safe.
-  virtual Row row(int64_t epoch, int64_t index) const = 0;
   /// The identity of a row's sample, the key of its augmentation; views pass it through.
   virtual int64_t sample(int64_t epoch, int64_t index) const { return (void)epoch, index; }
+
+  /// Writes the rows `indices` of `epoch` one after another into one tensor per column, which has a
+  /// leading dimension of indices.size(). Throws InvalidArgument when an index is outside [0, size)
+  /// or the epoch outside [0, kMostEpochs]. Thread-safe.
+  void read(int64_t epoch, std::span<const int64_t> indices, std::span<const Tensor> out) const;
+  Row row(int64_t epoch, int64_t index) const;
+
+ protected:
+  /// `read` after its checks. Many rows at once, so that scratch memory is taken once per batch.
+  virtual void fill(int64_t epoch, std::span<const int64_t> indices, std::span<const Tensor> out) const = 0;
 };
 
 using DatasetPtr = std::shared_ptr<const Dataset>;
+
+/// The position of the column `name`; throws InvalidArgument with the nearest name.
+size_t find_column(const Dataset& dataset, std::string_view name);
+
+/// The type of `rows` values of `type` with a leading dimension.
+Type batch_type(const Type& type, int64_t rows);
+
+/// Rows [first, first + count) of batch tensors.
+std::vector<Tensor> slice_rows(std::span<const Tensor> batch, int64_t first, int64_t count);
 
 }  // namespace partita

@@ -2,7 +2,7 @@
 
 namespace partita {
 
-const Type& Value::type() const {
+Type Value::type() const {
   PARTITA_CHECK(builder_ != nullptr, "an empty value has no type");
   return builder_->graph().type(id_);
 }

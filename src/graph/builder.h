@@ -16,8 +16,9 @@ class Value {
   explicit operator bool() const { return builder_ != nullptr; }
   ValueId id() const { return id_; }
   Builder& builder() const { return *builder_; }
-  const Type& type() const;
-  const Shape& shape() const { return type().shape; }
+  /// A copy: the graph's own moves when nodes are added.
+  Type type() const;
+  Shape shape() const { return type().shape; }
   DType dtype() const { return type().dtype; }
 
  private:

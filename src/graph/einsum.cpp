@@ -23,8 +23,7 @@ class EinsumReader {
     PARTITA_CHECK(arrow != std::string::npos, "no arrow in '{}'", text_);
     rule_.inputs = read_tensors(tensors.substr(0, arrow), call_.inputs);
     rule_.outputs = read_tensors(tensors.substr(arrow + 2), call_.outputs);
-    PARTITA_CHECK(next_window_ == windows_.size(), "'{}' has {} windows, got {}", text_, next_window_,
-                  windows_.size());
+    PARTITA_CHECK(next_window_ == windows_.size(), "'{}' has {} windows, got {}", text_, next_window_, windows_.size());
     solve();
     if (bar < text_.size()) read_marks(text_.substr(bar + 1));
     set_default_reductions();
@@ -60,16 +59,26 @@ class EinsumReader {
 
   TensorMap read_tensor(std::string text, size_t rank) {
     TensorMap map;
-    const bool leading = text.starts_with("..");
-    if (leading) text.erase(0, 2);
-    for (size_t at = 0; at < text.size();) map.push_back(read_dim(text, at));
-    if (leading) {
-      PARTITA_CHECK(map.size() <= rank, "'{}' does not fit {} dimensions", text_, rank);
-      const TensorMap batch = batch_dims(rank - map.size());
-      map.insert(map.begin(), batch.begin(), batch.end());
+    if (text.starts_with("..")) {
+      text.erase(0, 2);
+      const size_t named = count_dims(text);
+      PARTITA_CHECK(named <= rank, "'{}' in '{}' does not fit {} dimensions", text, text_, rank);
+      map = batch_dims(rank - named);
     }
+    for (size_t at = 0; at < text.size();) map.push_back(read_dim(text, at));
     PARTITA_CHECK(map.size() == rank, "'{}' in '{}' does not have {} dimensions", text, text_, rank);
     return map;
+  }
+
+  static size_t count_dims(const std::string& text) {
+    size_t count = 0;
+    bool inside = false;
+    for (char c : text) {
+      if (!inside) ++count;
+      if (c == '(' || c == '[' || c == '<') inside = true;
+      if (c == ')' || c == ']' || c == '>') inside = false;
+    }
+    return count;
   }
 
   DimMap read_dim(const std::string& text, size_t& at) {

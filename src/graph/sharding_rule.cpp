@@ -108,8 +108,7 @@ void take_until_they_meet(ShardingRule& rule, Side& from, Side& to) {
 }  // namespace
 
 ShardingRule reshape_rule(const Shape& from_shape, const Shape& to_shape) {
-  PARTITA_CHECK(elements(from_shape) == elements(to_shape), "{} cannot become {}", print(from_shape),
-                print(to_shape));
+  PARTITA_CHECK(elements(from_shape) == elements(to_shape), "{} cannot become {}", print(from_shape), print(to_shape));
   ShardingRule rule;
   if (elements(from_shape) == 0) {
     rule.inputs.emplace_back();
@@ -200,8 +199,8 @@ std::string verify_dim(const ShardingRule& rule, const DimMap& dim, int64_t size
   return "";
 }
 
-std::string verify_tensors(const ShardingRule& rule, const std::vector<TensorMap>& maps,
-                           const std::vector<Type>& types, std::string_view what) {
+std::string verify_tensors(const ShardingRule& rule, const std::vector<TensorMap>& maps, const std::vector<Type>& types,
+                           std::string_view what) {
   if (maps.size() != types.size()) return fmt::format("{} {}s, expected {}", maps.size(), what, types.size());
   for (size_t i = 0; i < maps.size(); ++i) {
     if (maps[i].size() != types[i].shape.size()) {

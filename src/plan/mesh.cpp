@@ -35,8 +35,8 @@ void check_named(const std::vector<std::pair<std::string, int64_t>>& named) {
           fmt::format("[mesh] bad name of an axis, got '{}', expected letters, digits, _ or -", name));
     }
     if (size < 1 || size > kMostRanks / ranks) {
-      throw InvalidArgument(fmt::format("[mesh] bad size of axis '{}', got {}, expected 1 to {}", name, size,
-                                        kMostRanks / ranks));
+      throw InvalidArgument(
+          fmt::format("[mesh] bad size of axis '{}', got {}, expected 1 to {}", name, size, kMostRanks / ranks));
     }
     ranks *= size;
     for (size_t j = 0; j < i; ++j) {
@@ -120,8 +120,8 @@ Axes Mesh::find(const std::string& name) const {
     names.push_back(named);
   }
   if (!found.empty()) return found;
-  throw InvalidArgument(fmt::format("[mesh] no such axis, got '{}', expected one of {}{}", name,
-                                    fmt::join(names, " "), did_you_mean(name, names)),
+  throw InvalidArgument(fmt::format("[mesh] no such axis, got '{}', expected one of {}{}", name, fmt::join(names, " "),
+                                    did_you_mean(name, names)),
                         ErrorKind::key);
 }
 

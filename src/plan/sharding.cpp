@@ -121,8 +121,8 @@ std::vector<Axes> lift(const ShardingRule& rule, const Cut& cut, const TensorMap
   return dims;
 }
 
-std::optional<std::vector<std::pair<int, Axes>>> project(const ShardingRule& rule, const DimMap& dim,
-                                                         const Axes& axes, const Mesh& mesh) {
+std::optional<std::vector<std::pair<int, Axes>>> project(const ShardingRule& rule, const DimMap& dim, const Axes& axes,
+                                                         const Mesh& mesh) {
   std::vector<std::pair<int, Axes>> factors;
   const bool compound = is_compound(rule, dim);
   size_t next = 0;
@@ -186,8 +186,7 @@ Shard shard(const ShardingRule& rule, const Cut& cut, const Mesh& mesh, const st
   PARTITA_CHECK(cut.size() == rule.factors.size(), "{} cuts of {} factors", cut.size(), rule.factors.size());
   Shard result;
   for (size_t f = 0; f < cut.size(); ++f) {
-    result.factors.push_back(
-        chunk(rule.factors[f].size, mesh.index_on(coordinates, cut[f]), mesh.ways(cut[f])));
+    result.factors.push_back(chunk(rule.factors[f].size, mesh.index_on(coordinates, cut[f]), mesh.ways(cut[f])));
   }
   result.inputs = ranges_of(rule.inputs, call.inputs, result.factors);
   result.outputs = ranges_of(rule.outputs, call.outputs, result.factors);

@@ -6,7 +6,9 @@
 
 #include "comm/inproc/inproc.h"
 #include "comm/run_ranks.h"
-#include "data/loader.h"
+#include "data/prefetch.h"
+#include "data/views/skip.h"
+#include "data/views/take.h"
 #include "execute/executor.h"
 #include "ops/registry.h"
 #include "train/metrics.h"
@@ -19,6 +21,10 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+Shape image_shape(const Dataset& dataset) {
+  return dataset.columns()[find_column(dataset, "image")].type.shape;
 }
 
 /// Rows per batch of an evaluation: at most `most`, a multiple of the ranks; one that leaves no rest
@@ -57,10 +63,10 @@ struct Model::Rank {
     value.set(0, rate);
     executor->set_input("learning_rate", value.tensor());
   }
-  /// Which of the `rows` of a global batch are this rank's; without a cut, all.
-  RowRange part(int64_t rows) const {
-    const int64_t local = executor->input_type("image").shape.at(0);
-    return local == rows ? RowRange{0, rows} : RowRange{comm.rank() * local, local};
+  /// This rank's rows of every global batch; where the batch is not cut, all of them.
+  Batcher rows(const DatasetPtr& dataset, int64_t batch) const {
+    const bool cut = executor->input_type("image").shape.at(0) != batch;
+    return Batcher(dataset, {.batch = batch, .rank = cut ? comm.rank() : 0, .ranks = cut ? comm.size() : 1});
   }
   bool is_input(const std::string& name) const {
     const Graph& graph = program.graph;
@@ -99,6 +105,34 @@ void Model::on_ranks(int ranks, const std::function<void(Communicator&)>& fn) co
   fn(*world[0]);
 }
 
+Program Model::make_program(const Shape& image, int64_t batch, int ranks, bool training) const {
+  const bool local_norms = training && options_.local_statistics;
+  const BuildOptions build{.batch = batch,
+                           .image = image,
+                           .dtype = options_.dtype,
+                           .training = training,
+                           .loss = loss_,
+                           .norm_groups = local_norms ? ranks : 1,
+                           .seed = options_.seed};
+  const Graph graph = build_graph(*network_, all_ops(), build);
+  const Mesh mesh = ranks > 1 ? Mesh({{"data", ranks}}) : Mesh();
+
+  CompileOptions compiling;
+  compiling.plan.parallel = ranks > 1 ? options_.parallel : "none";
+  if (training) {
+    compiling.training = TrainingOptions{.optimizer = optimizer_};
+    if (options_.sum_gradients) compiling.training->gradient_factor = ranks;
+    compiling.passes = options_.passes;
+  }
+  const auto device = make_cpu_device(all_ops(), options_.threads, options_.kernels);
+  device->enter_thread();
+  Program program = compile(graph, all_ops(), mesh, device->catalog(), compiling);
+  if (options_.warn) {
+    for (const std::string& warning : program.warnings) options_.warn(warning);
+  }
+  return program;
+}
+
 void Model::prepare_states(const Graph& graph) {
   add_initial_states(states_, graph, options_.seed);
   weight_names_ = weight_names(graph);
@@ -125,7 +159,7 @@ void Model::check_training(const Dataset& dataset) const {
 void Model::train(const DatasetPtr& dataset, int64_t epochs, const std::vector<Callback*>& callbacks,
                   int64_t most_steps) {
   check_training(*dataset);
-  const Program program = make_program(*dataset, options_.batch, options_.ranks, /*training=*/true);
+  const Program program = make_program(image_shape(*dataset), options_.batch, options_.ranks, /*training=*/true);
   prepare_states(program.graph);
 
   TrainInfo train{.epochs = epochs, .steps_per_epoch = dataset->size() / options_.batch};
@@ -138,9 +172,10 @@ void Model::train(const DatasetPtr& dataset, int64_t epochs, const std::vector<C
     for (Callback* callback : callbacks) event(*callback);
   };
 
+  States trained;
   on_ranks(options_.ranks, [&](Communicator& comm) {
     Rank rank(*this, program, comm);
-    Prefetcher rows(dataset, options_.batch, rank.part(options_.batch));
+    Prefetcher rows(rank.rows(dataset, options_.batch), PrefetchOptions{});
     tell(comm, [&](Callback& callback) { callback.on_train_begin(train); });
     Clock::time_point epoch_begin = Clock::now();
     for (int64_t step = 0; step < steps; ++step) {
@@ -165,10 +200,12 @@ void Model::train(const DatasetPtr& dataset, int64_t epochs, const std::vector<C
     for (const State& state : program.graph.states) {
       const std::string& name = program.graph.values[static_cast<size_t>(state.entry)].name;
       Array value = rank.executor->state(name);
-      if (comm.rank() == 0) states_[name] = std::move(value);
+      if (comm.rank() == 0) trained[name] = std::move(value);
     }
     tell(comm, [&](Callback& callback) { callback.on_train_end(); });
   });
+  trained.merge(states_);
+  states_ = std::move(trained);
 }
 
 Accuracy Model::eval(const DatasetPtr& dataset) {
@@ -178,29 +215,44 @@ Accuracy Model::eval(const DatasetPtr& dataset) {
   const int64_t batch = eval_batch(rows, ranks, std::max<int64_t>(options_.batch, 256));
   const int64_t whole = batch > 0 ? rows / batch * batch : 0;
   int64_t correct = 0;
-  if (whole > 0) correct += count_correct_rows(dataset, 0, whole, batch, ranks);
-  if (whole < rows) correct += count_correct_rows(dataset, whole, rows - whole, rows - whole, 1);
+  if (whole > 0) correct += count_correct_rows(take(dataset, whole), batch, ranks);
+  if (whole < rows) correct += count_correct_rows(skip(dataset, whole), rows - whole, /*ranks=*/1);
   return {correct, rows};
 }
 
-int64_t Model::count_correct_rows(const DatasetPtr& dataset, int64_t first, int64_t count, int64_t batch, int ranks) {
-  const Program program = make_program(*dataset, batch, ranks, /*training=*/false);
+int64_t Model::count_correct_rows(const DatasetPtr& dataset, int64_t batch, int ranks) {
+  const Program program = make_program(image_shape(*dataset), batch, ranks, /*training=*/false);
   prepare_states(program.graph);
   int64_t correct = 0;
   on_ranks(ranks, [&](Communicator& comm) {
     Rank rank(*this, program, comm);
-    const RowRange part = rank.part(batch);
+    const Batcher rows = rank.rows(dataset, batch);
+    const size_t label = find_column(*dataset, "label");
     int64_t right = 0;
-    for (int64_t begin = first; begin < first + count; begin += batch) {
-      const Batch rows = read_rows(*dataset, /*epoch=*/0, begin + part.begin, part.count);
-      rank.feed(rows);
+    for (int64_t i = 0; i < rows.batches(); ++i) {
+      const Batch batch_rows = rows.batch(/*epoch=*/0, i);
+      rank.feed(batch_rows);
       rank.executor->run();
-      right += count_correct(rank.executor->output("logits").tensor(), rows.array("label").tensor());
+      right += count_correct(rank.executor->output("logits").tensor(), batch_rows.arrays[label].tensor());
     }
     comm.all_reduce(&right, 1, DType::i64, Reduce::sum);
     if (comm.rank() == 0) correct = right;
   });
   return correct;
+}
+
+Array Model::predict(const Array& images) {
+  const Program program = make_program(Shape(images.shape().begin() + 1, images.shape().end()), images.shape().at(0),
+                                       /*ranks=*/1, /*training=*/false);
+  prepare_states(program.graph);
+  Array logits;
+  on_ranks(1, [&](Communicator& comm) {
+    Rank rank(*this, program, comm);
+    rank.executor->set_input("image", images.tensor());
+    rank.executor->run();
+    logits = rank.executor->output("logits");
+  });
+  return logits;
 }
 
 }  // namespace partita

@@ -2,6 +2,7 @@
 // A network with its loss and optimizer, trained on any number of ranks of this process.
 
 #include "autodiff/optimizer.h"
+#include "comm/communicator.h"
 #include "compile.h"
 #include "data/dataset.h"
 #include "network/network.h"
@@ -44,7 +45,7 @@ class Model {
              int64_t most_steps = 0);
   /// Over every row, a last partial batch too.
   Accuracy eval(const DatasetPtr& dataset);
-  /// The logits of a whole batch of images.
+  /// The logits of a batch of images, computed by one rank.
   Array predict(const Array& images);
 
   /// Takes effect, and is checked, when the next call makes the states.
@@ -54,11 +55,11 @@ class Model {
  private:
   struct Rank;
 
-  Program make_program(const Dataset& dataset, int64_t batch, int ranks, bool training) const;
+  Program make_program(const Shape& image, int64_t batch, int ranks, bool training) const;
   void prepare_states(const Graph& graph);
   void on_ranks(int ranks, const std::function<void(Communicator&)>& fn) const;
   void check_training(const Dataset& dataset) const;
-  int64_t count_correct_rows(const DatasetPtr& dataset, int64_t first, int64_t count, int64_t batch, int ranks);
+  int64_t count_correct_rows(const DatasetPtr& dataset, int64_t batch, int ranks);
 
   std::shared_ptr<const Network> network_;
   std::string loss_;

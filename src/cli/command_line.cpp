@@ -1,0 +1,96 @@
+#include "cli/command_line.h"
+
+#include <iostream>
+
+#include "base/error.h"
+
+namespace partita {
+namespace {
+
+/// One line, whatever a file or a library put into it.
+std::string one_line(std::string text) {
+  for (char& letter : text) {
+    if (static_cast<unsigned char>(letter) < 0x20 || letter == 0x7f) letter = ' ';
+  }
+  return text;
+}
+
+int report(ExitCode code, const std::string& message) {
+  std::cout.flush();
+  std::cerr << "partita: error: " << one_line(message) << std::endl;
+  return static_cast<int>(code);
+}
+
+std::vector<std::string> flags_of(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+/// What nobody took: an unknown command, flag or a word too many.
+[[noreturn]] void refuse_rest(const CLI::App& app) {
+  const auto commands = app.get_subcommands();
+  const std::vector<std::string> rest = app.remaining(true);
+  if (commands.empty()) {
+    std::vector<std::string> names;
+    for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+    throw InvalidArgument(fmt::format("[command line] unknown command, got '{}', expected one of {}{}",
+                                      rest.at(0), fmt::join(names, " "), did_you_mean(rest.at(0), names)));
+  }
+  const CLI::App& command = *commands[0];
+  for (const std::string& word : rest) {
+    if (word.rfind("-", 0) != 0) continue;
+    const std::string flag = word.substr(0, word.find('='));
+    const auto names = flags_of(command);
+    throw InvalidArgument(fmt::format("[{}] unknown flag, got '{}', expected one that --help lists{}",
+                                      command.get_name(), flag, did_you_mean(flag, names)));
+  }
+  throw InvalidArgument(fmt::format("[{}] a word too many, got '{}'", command.get_name(), rest.at(0)));
+}
+
+void run(CLI::App& app, int argc, char** argv) {
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ExtrasError&) {
+    refuse_rest(app);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) {
+      app.exit(error, std::cout, std::cerr);
+      return;
+    }
+    const auto commands = app.get_subcommands();
+    throw InvalidArgument(fmt::format("[{}] {}", commands.empty() ? "command line" : commands[0]->get_name(),
+                                      error.what()));
+  }
+  if (app.get_subcommands().empty()) {
+    throw InvalidArgument("[command line] no command, expected one of train eval graph ops; see --help");
+  }
+}
+
+}  // namespace
+
+int run_command_line(int argc, char** argv) {
+  CLI::App app("Trains a neural network on many ranks from a program written for one.", "partita");
+  app.set_version_flag("--version", "partita 0.1.0");
+  app.footer("Example: partita train lenet --data mnist:data/mnist --ranks 8");
+  add_train(app);
+  add_eval(app);
+  add_graph(app);
+  add_ops(app);
+  try {
+    run(app, argc, argv);
+    std::cout.flush();
+    if (!std::cout) return report(ExitCode::cannot_write, "[output] cannot write to stdout");
+    return static_cast<int>(ExitCode::ok);
+  } catch (const Error& error) {
+    return report(error.code(), error.what());
+  } catch (const std::bad_alloc&) {
+    return report(ExitCode::out_of_memory, "[memory] out of memory");
+  } catch (const std::exception& error) {
+    return report(ExitCode::internal, fmt::format("[internal] {}", error.what()));
+  }
+}
+
+}  // namespace partita

@@ -1,0 +1,17 @@
+#pragma once
+// The commands of the program, one file each.
+
+#include <CLI/CLI.hpp>
+
+namespace partita {
+
+/// Each adds one command, which runs when the command line was read as a whole.
+void add_train(CLI::App& app);
+void add_eval(CLI::App& app);
+void add_graph(CLI::App& app);
+void add_ops(CLI::App& app);
+
+/// Runs the command and returns the exit code; errors go to stderr as one line.
+int run_command_line(int argc, char** argv);
+
+}  // namespace partita

@@ -1,0 +1,55 @@
+#include "cli/datasets.h"
+
+#include "data/cifar10.h"
+#include "data/maps/image_maps.h"
+#include "data/mnist.h"
+#include "data/synthetic.h"
+#include "data/views/map.h"
+#include "data/views/shuffle.h"
+
+namespace partita {
+namespace {
+
+// Training and a later evaluation see the same patterns, whatever their seeds.
+constexpr uint64_t kSyntheticSeed = 1;
+
+struct Scaling {
+  std::vector<double> mean, std;
+};
+
+Scaling scaling_of(const std::string& kind, int64_t channels) {
+  if (kind == "mnist") return {{0.1307}, {0.3081}};
+  if (kind == "cifar10") return {{0.4914, 0.4822, 0.4465}, {0.2470, 0.2435, 0.2616}};
+  const auto count = static_cast<size_t>(channels);
+  return {std::vector<double>(count, 0.5), std::vector<double>(count, 0.25)};
+}
+
+DatasetPtr read_rows(const DataSpec& spec, Split split, const DatasetOptions& options) {
+  if (spec.kind == "mnist") return read_mnist(spec.folder, split);
+  if (spec.kind == "cifar10") return read_cifar10(spec.folder, split);
+  const int64_t rows = split == Split::train ? kSyntheticTrainRows : kSyntheticTestRows;
+  return make_synthetic(options.image, options.classes, rows, kSyntheticSeed, split);
+}
+
+}  // namespace
+
+DatasetPtr open_dataset(const DataSpec& spec, Split split, const DatasetOptions& options) {
+  DatasetPtr rows = read_rows(spec, split, options);
+  const Type image = rows->columns()[find_column(*rows, "image")].type;
+  const Scaling scaling = scaling_of(spec.kind, image.shape.at(2));
+
+  std::vector<ValueMapPtr> maps;
+  if (split == Split::train && options.augment) {
+    maps.push_back(random_crop(image.shape[0], image.shape[1], /*padding=*/4, options.seed));
+    maps.push_back(random_horizontal_flip(options.seed));
+  }
+  if (options.resize > 0) maps.push_back(resize(options.resize, options.resize));
+  maps.push_back(rescale(1.0 / 255, 0));
+  maps.push_back(normalize(scaling.mean, scaling.std));
+  maps.push_back(hwc_to_chw());
+  if (options.dtype != DType::f32) maps.push_back(cast(options.dtype));
+  if (split == Split::train) rows = shuffle(rows, options.seed);
+  return map(rows, {"image"}, chain(maps));
+}
+
+}  // namespace partita

@@ -1,0 +1,114 @@
+// partita graph: prints the graph of a model or of a file, and runs it on random inputs.
+
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <memory>
+
+#include "base/philox.h"
+#include "cli/command_line.h"
+#include "cli/jobs.h"
+#include "cli/options.h"
+#include "execute/interpreter.h"
+#include "ops/registry.h"
+#include "train/states.h"
+
+namespace partita {
+namespace {
+
+constexpr int64_t kMaxGraphBytes = int64_t{16} << 20;
+constexpr int64_t kShownElements = 8;
+
+struct GraphFlags {
+  std::string target;
+  bool training = false, run = false;
+  int ranks = 1;
+  int64_t batch = 0;
+  uint64_t seed = 1;
+};
+
+Graph read_graph(const std::string& path) {
+  std::error_code failure;
+  const auto size = std::filesystem::file_size(path, failure);
+  if (failure || !std::filesystem::is_regular_file(path, failure)) {
+    throw MissingFile(fmt::format("[graph] cannot read {}: {}", path, failure ? failure.message() : "not a file"));
+  }
+  if (size > kMaxGraphBytes) {
+    throw InvalidFile(fmt::format("[graph] {}: too large, got {} bytes, expected at most {}", path, size, kMaxGraphBytes));
+  }
+  std::ifstream file(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  try {
+    return parse_graph(text, all_ops());
+  } catch (const InvalidArgument& error) {
+    throw InvalidFile(fmt::format("{}: {}", path, error.what()));
+  }
+}
+
+bool is_file_name(const std::string& target) {
+  return target.ends_with(".txt") || target.find('/') != std::string::npos;
+}
+
+/// Floats are normal; integers are 0 or 1, which are ids of any table.
+Array random_input(const Type& type, uint64_t key) {
+  Array array(type);
+  for (int64_t i = 0; i < type.elements(); ++i) {
+    const auto element = static_cast<uint64_t>(i);
+    array.set(i, is_float(type.dtype) ? random_normal(key, element, 0) : static_cast<double>(random_below(key, element, 0, 2)));
+  }
+  return array;
+}
+
+std::string print_values(const Array& array) {
+  std::string text;
+  const int64_t shown = std::min(array.type().elements(), kShownElements);
+  for (int64_t i = 0; i < shown; ++i) text += fmt::format("{}{:.6g}", i > 0 ? " " : "", array.at(i));
+  return array.type().elements() > shown ? text + " ..." : text;
+}
+
+void run_graph(const Graph& graph, uint64_t seed) {
+  States given;
+  add_initial_states(given, graph, seed);
+  for (const Input& input : graph.inputs) {
+    const ValueInfo& value = graph.values[static_cast<size_t>(input.value)];
+    given.emplace(value.name, random_input(value.type, random_key(seed, value.name)));
+  }
+  const std::vector<Array> outputs = interpret(graph, all_ops(), given);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    std::cout << fmt::format("{} {} = {}\n", graph.outputs[i].name, print(outputs[i].type()), print_values(outputs[i]));
+  }
+}
+
+void run_command(const GraphFlags& flags) {
+  check_range("--ranks", flags.ranks, 1, kMaxRanks);
+  Graph graph = is_file_name(flags.target) ? read_graph(flags.target) : model_graph(flags.target, flags.batch, flags.ranks, flags.training);
+  if (flags.ranks > 1) {
+    CompileOptions options;
+    options.plan.parallel = "data";
+    if (flags.training) options.training = TrainingOptions{};
+    const Program program = compile_on_ranks(graph, flags.ranks, options);
+    std::cout << print(program.local, all_ops());
+    return;
+  }
+  if (flags.training) graph = make_training_graph(graph, all_ops(), {}).graph;
+  if (flags.run) return run_graph(graph, flags.seed);
+  std::cout << print(graph);
+}
+
+}  // namespace
+
+void add_graph(CLI::App& app) {
+  const auto flags = std::make_shared<GraphFlags>();
+  CLI::App* command = app.add_subcommand("graph", "Print the graph of a model, or verify, print and run one from a file");
+  command->add_option("MODEL|FILE.txt", flags->target, "A model, or a file with the text of a graph")->required();
+  command->add_flag("--training", flags->training, "With gradients and updates");
+  command->add_option("--ranks", flags->ranks, "The graph of one of so many ranks under data parallel");
+  command->add_option("--batch", flags->batch, "Rows of a model's input; the recipe's when not given");
+  command->add_flag("--run", flags->run, "Run it on random inputs and print the outputs");
+  command->add_option("--seed", flags->seed, "Of the random inputs and states");
+  command->footer("Example: partita graph my_graph.txt --training --run");
+  command->callback([flags] { run_command(*flags); });
+}
+
+}  // namespace partita

@@ -1,0 +1,54 @@
+#pragma once
+// What the commands that run a model share: flags, the recipe behind them, and programs made of both.
+
+#include <CLI/CLI.hpp>
+#include <optional>
+
+#include "cli/datasets.h"
+#include "network/zoo.h"
+#include "train/model.h"
+
+namespace partita {
+
+inline constexpr int64_t kMaxRanks = 1024;
+
+/// Flags that were not given stay empty: the recipe of the model decides.
+struct JobFlags {
+  std::string model;
+  std::string data;
+  int ranks = 1;
+  std::string parallel;      // "": data when there are several ranks
+  std::optional<int64_t> batch;
+  std::optional<int64_t> resize;
+  std::string dtype = "f32";
+  int threads = 0;
+  uint64_t seed = 1;
+  std::string kernels = "fast";
+  std::string load;
+};
+
+/// Adds the flags of JobFlags to a command.
+void add_job_flags(CLI::App& command, JobFlags& flags);
+
+/// A model with its recipe, and the flags in their final form.
+struct Job {
+  explicit Job(const JobFlags& flags);
+  /// To be called before anything is printed: may start the program anew (see wait_passively).
+  void settle_threads();
+  DatasetPtr dataset(Split split) const;
+
+  std::shared_ptr<const Network> network;
+  Recipe recipe;
+  DataSpec data;
+  DatasetOptions rows;
+  ModelOptions options;
+  bool generated = false;  // no data were given
+};
+
+/// The program of one rank of `graph` under the modes in `options`.
+Program compile_on_ranks(const Graph& graph, int ranks, const CompileOptions& options);
+
+/// The forward graph of a model, at its recipe's batch unless `batch` is positive.
+Graph model_graph(const std::string& model, int64_t batch, int ranks, bool training);
+
+}  // namespace partita

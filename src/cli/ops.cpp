@@ -1,0 +1,94 @@
+// partita ops: the registry, and which kernels a model gets.
+
+#include <iostream>
+#include <memory>
+
+#include "cli/command_line.h"
+#include "cli/jobs.h"
+#include "device/device.h"
+#include "ops/registry.h"
+
+namespace partita {
+namespace {
+
+struct OpsFlags {
+  std::string name;     // one op only
+  std::string kernels;  // a model
+};
+
+/// The first sample in another float type.
+OpCall sample_call(const OpDef& op, DType dtype, std::vector<Type>& inputs, std::vector<Type>& outputs) {
+  const Sample& sample = op.samples.at(0);
+  for (const SampleInput& input : sample.inputs) {
+    inputs.push_back({is_float(input.type.dtype) ? dtype : input.type.dtype, input.type.shape});
+  }
+  outputs = op.infer({sample.attrs, inputs, outputs});
+  return {sample.attrs, inputs, outputs};
+}
+
+std::string kernel_of(const OpDef& op, const KernelCatalog& catalog, DType dtype) {
+  std::vector<Type> inputs, outputs;
+  try {
+    const OpCall call = sample_call(op, dtype, inputs, outputs);
+    const std::vector<Layout> layouts(inputs.size());
+    return catalog.choose({op.name, call.attrs, inputs, outputs, layouts}).kernel;
+  } catch (const InvalidArgument&) {
+    return "";  // the op does not take this type
+  }
+}
+
+std::string linear_groups(const ShardingRule& rule) {
+  std::string text;
+  for (const Linear& linear : rule.linear) {
+    text += fmt::format("{}({})", text.empty() ? "" : " ", fmt::join(linear.operands, ","));
+  }
+  return text.empty() ? "none" : text;
+}
+
+void print_op(const OpDef& op, const KernelCatalog& catalog) {
+  std::cout << fmt::format("{}\n  {}\n", op.name, op.summary);
+  if (!op.attrs.empty()) std::cout << fmt::format("  attributes  {}\n", op.attrs.print());
+  if (!op.samples.empty()) {
+    std::vector<Type> inputs, outputs;
+    const ShardingRule rule = op.rule(sample_call(op, DType::f64, inputs, outputs));
+    std::cout << fmt::format("  rule        {}   of ({}) -> ({})\n", print(rule), print(inputs), print(outputs));
+    std::cout << fmt::format("  linear in   {}\n", linear_groups(rule));
+  }
+  std::cout << fmt::format("  gradient    {}\n", op.grad ? "yes" : "no");
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    const std::string kernel = op.samples.empty() ? "" : kernel_of(op, catalog, dtype);
+    if (!kernel.empty()) std::cout << fmt::format("  kernel {}  {}\n", name_of(dtype), kernel);
+  }
+}
+
+void print_kernels(const std::string& model) {
+  const Graph graph = model_graph(model, /*batch=*/0, /*ranks=*/1, /*training=*/true);
+  const Program program = compile_on_ranks(graph, /*ranks=*/1, {.training = TrainingOptions{}});
+  std::cout << fmt::format("{:<28} {:<22} {:<24} {}\n", "node", "op", "kernel", "why no faster one");
+  for (const Instruction& instruction : program.schedule.instructions) {
+    if (instruction.kind != Instruction::compute) continue;
+    const Node& node = program.local.graph.nodes[static_cast<size_t>(instruction.node)];
+    std::cout << fmt::format("{:<28} {:<22} {:<24} {}\n", node.name, node.op, instruction.choice.kernel,
+                             instruction.choice.reason);
+  }
+}
+
+void run_ops(const OpsFlags& flags) {
+  if (!flags.kernels.empty()) return print_kernels(flags.kernels);
+  const auto device = make_cpu_device(all_ops(), /*threads=*/1);
+  if (!flags.name.empty()) return print_op(all_ops().at(flags.name), device->catalog());
+  for (const OpDef& op : all_ops().all()) print_op(op, device->catalog());
+}
+
+}  // namespace
+
+void add_ops(CLI::App& app) {
+  const auto flags = std::make_shared<OpsFlags>();
+  CLI::App* command = app.add_subcommand("ops", "List the ops: formula, sharding rule, gradient, kernels");
+  command->add_option("OP", flags->name, "Only this op");
+  command->add_option("--kernels", flags->kernels, "The kernel of every node of this model's training step, and why no faster one");
+  command->footer("Example: partita ops --kernels lenet");
+  command->callback([flags] { run_ops(*flags); });
+}
+
+}  // namespace partita

@@ -1,0 +1,34 @@
+#pragma once
+// What several commands read from the command line.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace partita {
+
+/// Where rows come from: "mnist:DIR", "cifar10:DIR" or "synthetic".
+struct DataSpec {
+  std::string kind = "synthetic";
+  std::string folder;
+};
+DataSpec parse_data_spec(std::string_view text);
+
+/// Throws InvalidArgument with the nearest name unless `value` is one of `names`.
+void check_choice(std::string_view flag, const std::string& value, const std::vector<std::string>& names);
+
+/// Throws InvalidArgument unless `value` is in [least, most].
+void check_range(std::string_view flag, int64_t value, int64_t least, int64_t most = int64_t{1} << 40);
+
+/// Compute threads per rank: as asked for, or an even share of the cores, at least 1.
+int threads_per_rank(int asked, int ranks);
+
+/// Says on stderr when there are more threads than cores.
+void warn_of_crowd(int ranks, int threads);
+
+/// Ranks that wait must not spin while others compute, and the OpenMP library reads its way of waiting
+/// when it is loaded: starts the program anew with OMP_WAIT_POLICY=passive, unless the user has set it.
+void wait_passively(int ranks, int threads);
+
+}  // namespace partita

@@ -1,0 +1,112 @@
+// partita train: a model on a data set, on one or many ranks.
+
+#include <iostream>
+#include <memory>
+
+#include "cli/command_line.h"
+#include "cli/jobs.h"
+#include "report/jsonl.h"
+
+namespace partita {
+namespace {
+
+struct TrainFlags {
+  JobFlags job;
+  std::optional<int64_t> epochs, steps, warmup_steps;
+  std::string optimizer, lr_schedule, loss;
+  std::optional<double> learning_rate, momentum, weight_decay;
+  bool nesterov = false, deterministic = false;
+  std::string batch_norm, gradients = "mean";
+  std::vector<std::string> no_pass;
+  std::string dump, log, save;
+  int64_t per_print_times = 100;
+};
+
+void add_flags(CLI::App& command, TrainFlags& flags) {
+  add_job_flags(command, flags.job);
+  command.add_option("--epochs", flags.epochs, "Passes over the training rows");
+  command.add_option("--steps", flags.steps, "End after so many steps");
+  command.add_option("--optimizer", flags.optimizer, "momentum or sgd");
+  command.add_option("--lr", flags.learning_rate, "Learning rate");
+  command.add_option("--lr-schedule", flags.lr_schedule, "constant, linear, cosine or step");
+  command.add_option("--warmup-steps", flags.warmup_steps, "Steps of linear rise to the learning rate");
+  command.add_option("--momentum", flags.momentum);
+  command.add_option("--weight-decay", flags.weight_decay);
+  command.add_flag("--nesterov", flags.nesterov, "Nesterov's form of momentum");
+  command.add_option("--loss", flags.loss, "sparse, dense, expanded (cross entropy), mse or mae");
+  command.add_option("--batch-norm", flags.batch_norm, "Statistics over the local or the global batch; local under data parallel");
+  command.add_option("--gradients", flags.gradients, "mean or sum over ranks")->capture_default_str();
+  command.add_flag("--deterministic", flags.deterministic,
+                   "The same bits in every run with the same ranks and threads; in-process ranks always do");
+  command.add_option("--no-pass", flags.no_pass, "Leave out a pass, by name");
+  command.add_option("--dump", flags.dump, "Write what every stage made into this folder");
+  command.add_option("--log", flags.log, "Write one JSON line per step to this file");
+  command.add_option("--save", flags.save, "Write the trained weights to this file (safetensors)");
+  command.add_option("--per-print-times", flags.per_print_times, "Steps between two printed losses; 0: none")->capture_default_str();
+}
+
+void apply(const TrainFlags& flags, Job& job) {
+  Recipe& recipe = job.recipe;
+  ModelOptions& options = job.options;
+  if (!flags.optimizer.empty()) recipe.optimizer.kind = flags.optimizer;
+  check_choice("--optimizer", recipe.optimizer.kind, optimizer_names());
+  if (flags.momentum) recipe.optimizer.momentum = *flags.momentum;
+  if (flags.weight_decay) recipe.optimizer.weight_decay = *flags.weight_decay;
+  if (flags.nesterov) recipe.optimizer.nesterov = true;
+  if (!flags.loss.empty()) recipe.loss = flags.loss;
+  check_choice("--loss", recipe.loss, loss_names());
+  if (flags.learning_rate) options.schedule.learning_rate = *flags.learning_rate;
+  if (!flags.lr_schedule.empty()) options.schedule.kind = flags.lr_schedule;
+  if (flags.warmup_steps) options.schedule.warmup_steps = *flags.warmup_steps;
+  if (!flags.batch_norm.empty()) {
+    check_choice("--batch-norm", flags.batch_norm, {"local", "global"});
+    options.local_statistics = flags.batch_norm == "local";
+  }
+  check_choice("--gradients", flags.gradients, {"mean", "sum"});
+  options.sum_gradients = flags.gradients == "sum";
+  options.passes = {.dump_dir = flags.dump, .switched_off = flags.no_pass};
+}
+
+/// Epochs to train; `--steps` alone trains as many as it takes.
+int64_t epochs_of(const TrainFlags& flags, const Recipe& recipe) {
+  check_range("--steps", flags.steps.value_or(1), 1);
+  check_range("--epochs", flags.epochs.value_or(1), 1, 1'000'000);
+  if (flags.epochs) return *flags.epochs;
+  return flags.steps ? *flags.steps : recipe.epochs;
+}
+
+void run_train(const TrainFlags& flags) {
+  Job job(flags.job);
+  apply(flags, job);
+  check_range("--per-print-times", flags.per_print_times, 0);
+  const int64_t epochs = epochs_of(flags, job.recipe);
+  job.settle_threads();
+  // A log that cannot be written is known before hours of training, not after.
+  std::unique_ptr<JsonLines> log;
+  if (!flags.log.empty()) log = std::make_unique<JsonLines>(flags.log);
+
+  const DatasetPtr rows = job.dataset(Split::train);
+  const DatasetPtr test = job.dataset(Split::test);
+  Model model(job.network, job.recipe.loss, job.recipe.optimizer, job.options);
+  if (!flags.job.load.empty()) model.load(flags.job.load);
+
+  LossMonitor losses(std::cout, flags.per_print_times);
+  TimeMonitor times(std::cout);
+  std::vector<Callback*> callbacks = {&losses, &times};
+  if (log) callbacks.push_back(log.get());
+  model.train(rows, epochs, callbacks, flags.steps.value_or(0));
+  if (!flags.save.empty()) model.save(flags.save);
+  if (test != nullptr) std::cout << fmt::format("test accuracy {:.4f}\n", model.eval(test).value());
+}
+
+}  // namespace
+
+void add_train(CLI::App& app) {
+  const auto flags = std::make_shared<TrainFlags>();
+  CLI::App* command = app.add_subcommand("train", "Train a model");
+  add_flags(*command, *flags);
+  command->footer("Example: partita train lenet --data mnist:data/mnist --ranks 8 --epochs 2 --save lenet.safetensors");
+  command->callback([flags] { run_train(*flags); });
+}
+
+}  // namespace partita

@@ -1,0 +1,44 @@
+#pragma once
+// Batches of a dataset, and the part of each that one rank gets.
+
+#include "data/dataset.h"
+
+namespace partita {
+
+struct BatchOptions {
+  int64_t batch = 32;          // rows of a global batch
+  bool drop_remainder = true;  // leave out the last batch of an epoch when it is not full
+  int64_t rank = 0;
+  int64_t ranks = 1;
+};
+
+/// Rank r of n has rows [r * rows / n, (r + 1) * rows / n) of a global batch, rounded down.
+struct RowRange {
+  int64_t first = 0;
+  int64_t last = 0;  // one past
+  int64_t size() const { return last - first; }
+};
+RowRange rows_of_rank(int64_t rows, int64_t rank, int64_t ranks);
+
+/// Random access to the batches of a rank. Thread-safe; copies share the dataset.
+class Batcher {
+ public:
+  /// Throws InvalidArgument for an empty dataset, options out of range, and a batch larger than the
+  /// dataset when remainders are dropped.
+  Batcher(DatasetPtr dataset, BatchOptions options);
+
+  /// Batches of one epoch, the same for every rank.
+  int64_t batches() const;
+  /// This rank's rows of the global batch `index`; throws InvalidArgument outside [0, batches()).
+  Batch batch(int64_t epoch, int64_t index) const;
+
+  const std::vector<Column>& columns() const { return dataset_->columns(); }
+  const BatchOptions& options() const { return options_; }
+
+ private:
+  DatasetPtr dataset_;
+  BatchOptions options_;
+  int64_t rows_;
+};
+
+}  // namespace partita

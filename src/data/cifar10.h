@@ -1,0 +1,15 @@
+#pragma once
+// CIFAR-10, binary version: records of one label byte and 32 x 32 red, green and blue bytes.
+
+#include <filesystem>
+
+#include "data/dataset.h"
+
+namespace partita {
+
+/// Columns image u8[32,32,3] (HWC) and label i32[]. Train is every data_batch_{1..5}.bin that is in
+/// `directory` (at least one), test is test_batch.bin; plain, .gz or .xz. Throws MissingFile or
+/// InvalidFile.
+DatasetPtr read_cifar10(const std::filesystem::path& directory, Split split);
+
+}  // namespace partita

@@ -1,0 +1,15 @@
+#pragma once
+// Labelled images held in memory as bytes: what the image readers make.
+
+#include "data/dataset.h"
+
+namespace partita {
+
+/// Columns "image" (u8, the type given) and "label" (i32[]). `pixels` holds the images one after
+/// another, `labels` one byte for each.
+DatasetPtr image_rows(Type image, std::vector<uint8_t> pixels, std::vector<uint8_t> labels);
+
+/// The two columns of labelled images.
+std::vector<Column> image_columns(Type image);
+
+}  // namespace partita

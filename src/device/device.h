@@ -1,0 +1,37 @@
+#pragma once
+// A place where kernels run: memory, kernels and the catalog that describes them.
+
+#include "device/kernel.h"
+#include "graph/op_def.h"
+
+namespace partita {
+
+struct DeviceProperties {
+  std::string name;
+  int threads = 1;
+  double peak_flops_f32 = 0;    // per second; 0 = unknown
+  double memory_bandwidth = 0;  // bytes per second; 0 = unknown
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual DeviceProperties properties() const = 0;
+  virtual const KernelCatalog& catalog() const = 0;
+
+  /// Zeroed memory aligned to 4096 bytes; throws RuntimeFailure(out_of_memory) with the size.
+  virtual std::shared_ptr<void> allocate(int64_t bytes) = 0;
+  /// The kernel of an accepted choice.
+  virtual std::unique_ptr<Kernel> make_kernel(const KernelQuery& query, const KernelChoice& choice) = 0;
+  /// Converts one value between layouts.
+  virtual std::unique_ptr<Kernel> make_reorder(const Type& type, const Layout& from, const Layout& to) = 0;
+  /// Called once on the thread that will run the kernels: sets its number of compute threads.
+  virtual void enter_thread() = 0;
+};
+
+enum class KernelSet { fast, reference };
+
+/// `threads` compute threads for the rank that owns the device; `ops` gives the reference kernels.
+std::unique_ptr<Device> make_cpu_device(const OpSet& ops, int threads, KernelSet kernels = KernelSet::fast);
+
+}  // namespace partita

@@ -1,0 +1,131 @@
+#include "ops/conv2d.h"
+#include "ops/support.h"
+#include "ops/wide.h"
+#include "ops/window.h"
+
+namespace partita {
+namespace {
+
+Spans spans_of(const Conv2dGradInputAttrs& attrs, const Shape& weight) {
+  return make_spans("conv2d_grad_input", attrs.stride, attrs.dilation, attrs.pads, {weight[2], weight[3]});
+}
+
+std::vector<Type> infer(const OpCall& call) {
+  constexpr auto kOp = "conv2d_grad_input";
+  require_operands(kOp, call, 2);
+  require_same_dtype(kOp, call);
+  require_float(kOp, call);
+  require_rank(kOp, call, 0, 4);
+  require_rank(kOp, call, 1, 4);
+  const auto& attrs = call.attrs.as<Conv2dGradInputAttrs>();
+  const Shape& d_y = call.inputs[0].shape;
+  const Shape& weight = call.inputs[1].shape;
+  if (attrs.groups < 1 || weight[0] % attrs.groups != 0 || d_y[1] != weight[0]) {
+    reject(kOp, "channels do not fit", fmt::format("{} and {} with {} groups", print(d_y), print(weight), attrs.groups),
+           "[n, g*o, h, w] and [g*o, c, p, q]");
+  }
+  if (attrs.size.size() != 2) reject(kOp, "size is not legal", to_text(attrs.size), "height and width");
+  const Spans spans = spans_of(attrs, weight);
+  require_grad_rows(kOp, spans.h, attrs.size[0], d_y[2]);
+  require_grad_rows(kOp, spans.w, attrs.size[1], d_y[3]);
+  return {Type{call.inputs[0].dtype, Shape{d_y[0], weight[1] * attrs.groups, attrs.size[0], attrs.size[1]}}};
+}
+
+ShardingRule rule(const OpCall& call) {
+  const auto& attrs = call.attrs.as<Conv2dGradInputAttrs>();
+  const Spans spans = spans_of(attrs, call.inputs[1].shape);
+  return einsum("n(go)<h><w>,(go)cpq->n(gc)hw | p:whole q:whole", call, {{'g', attrs.groups}},
+                {spans.h.window(true), spans.w.window(true)})
+      .linear_in({0})
+      .linear_in({1});
+}
+
+Attrs localize(const Attrs& given, const Shard& shard) {
+  Conv2dGradInputAttrs attrs = given.as<Conv2dGradInputAttrs>();
+  const auto& d_y = shard.inputs[0];
+  const auto& weight = shard.inputs[1];
+  const auto& d_x = shard.outputs[0];
+  const Spans spans = spans_of(attrs, {weight[0].size, weight[1].size, weight[2].size, weight[3].size});
+  std::tie(attrs.pads[0], attrs.pads[2]) = local_grad_pads(spans.h, d_x[2], d_y[2]);
+  std::tie(attrs.pads[1], attrs.pads[3]) = local_grad_pads(spans.w, d_x[3], d_y[3]);
+  attrs.size = {d_x[2].count(), d_x[3].count()};
+  if (weight[1].count() > 0) attrs.groups = d_x[1].count() / weight[1].count();
+  return attrs;
+}
+
+/// plane += what one output plane hands back through the tap (p, q) of one filter.
+template <class T>
+void add_tap(const Spans& spans, const T* d_y, int64_t rows, int64_t columns, Wide<T> factor, int64_t p, int64_t q,
+             Wide<T>* plane, int64_t height, int64_t width) {
+  const auto& [h, w] = spans;
+  const int64_t first = w.first_output(q), last = w.last_output(q, width, columns);
+  const int64_t bottom = h.last_output(p, height, rows);
+  const int64_t offset = q * w.dilation - w.before;
+  for (int64_t row = h.first_output(p); row < bottom; ++row) {
+    const T* from = d_y + row * columns;
+    Wide<T>* to = plane + (row * h.stride - h.before + p * h.dilation) * width;
+    if (w.stride == 1) {
+      for (int64_t column = first; column < last; ++column) to[column + offset] += factor * from[column];
+    } else {
+      for (int64_t column = first; column < last; ++column) {
+        to[column * w.stride + offset] += factor * from[column];
+      }
+    }
+  }
+}
+
+template <class T>
+void run(const Conv2dGradInputAttrs& attrs, Inputs in, const Tensor& out) {
+  const Shape& y_shape = in[0].type.shape;
+  const Shape& w_shape = in[1].type.shape;
+  const Shape& x_shape = out.type.shape;
+  const Spans spans = spans_of(attrs, w_shape);
+  const int64_t per_group = w_shape[1], taps = w_shape[2] * w_shape[3];
+  const int64_t outs_per_group = w_shape[0] / attrs.groups;
+  const int64_t input_plane = x_shape[2] * x_shape[3], output_plane = y_shape[2] * y_shape[3];
+  std::vector<Wide<T>> plane(input_plane);
+  T* d_x = out.as<T>();
+  for (int64_t n = 0; n < x_shape[0]; ++n) {
+    for (int64_t channel = 0; channel < x_shape[1]; ++channel) {
+      std::fill(plane.begin(), plane.end(), 0);
+      const int64_t group = channel / per_group, c = channel % per_group;
+      for (int64_t o = group * outs_per_group; o < (group + 1) * outs_per_group; ++o) {
+        const T* d_y = in[0].as<T>() + (n * y_shape[1] + o) * output_plane;
+        const T* weight = in[1].as<T>() + (o * per_group + c) * taps;
+        for (int64_t tap = 0; tap < taps; ++tap) {
+          add_tap<T>(spans, d_y, y_shape[2], y_shape[3], weight[tap], tap / w_shape[3], tap % w_shape[3], plane.data(),
+                     x_shape[2], x_shape[3]);
+        }
+      }
+      for (int64_t i = 0; i < input_plane; ++i) *d_x++ = T(plane[i]);
+    }
+  }
+}
+
+}  // namespace
+
+OpDef conv2d_grad_input_op() {
+  OpDef op;
+  op.name = "conv2d_grad_input";
+  op.summary = "gradient of conv2d with respect to x, from d_y and w";
+  op.attrs = Attrs(Conv2dGradInputAttrs{});
+  op.infer = infer;
+  op.rule = rule;
+  op.localize = localize;
+  op.flops_per_point = 2;
+  op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
+    for_float(in[0].type.dtype, [&](auto zero) { run<decltype(zero)>(attrs.as<Conv2dGradInputAttrs>(), in, out[0]); });
+  };
+  op.samples = {
+      {{sample_of({2, 4, 7, 6}), sample_of({4, 3, 3, 3})},
+       Attrs(Conv2dGradInputAttrs{.pads = {1, 1, 1, 1}, .size = {7, 6}})},
+      {{sample_of({2, 6, 3, 6}), sample_of({6, 2, 3, 2})},
+       Attrs(Conv2dGradInputAttrs{
+           .stride = {2, 1}, .dilation = {1, 2}, .pads = {1, 0, 0, 2}, .groups = 2, .size = {7, 6}})},
+      {{sample_of({3, 2, 3, 3}), sample_of({2, 2, 1, 1})},
+       Attrs(Conv2dGradInputAttrs{.stride = {2, 3}, .size = {6, 7}})},
+  };
+  return op;
+}
+
+}  // namespace partita

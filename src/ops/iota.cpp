@@ -1,0 +1,65 @@
+#include "ops/support.h"
+
+namespace partita {
+namespace {
+
+struct IotaAttrs {
+  int64_t axis = 0;
+  int64_t begin = 0;
+  DType dtype = DType::i64;
+  std::vector<int64_t> shape{1};
+  static constexpr auto fields() {
+    return std::tuple{field("axis", &IotaAttrs::axis), field("begin", &IotaAttrs::begin),
+                      field("dtype", &IotaAttrs::dtype), field("shape", &IotaAttrs::shape)};
+  }
+};
+
+}  // namespace
+
+OpDef iota_op() {
+  OpDef op;
+  op.name = "iota";
+  op.summary = "begin, begin + 1, ... along an axis";
+  op.attrs = Attrs(IotaAttrs{});
+  op.infer = [](const OpCall& call) -> std::vector<Type> {
+    require_operands("iota", call, 0);
+    const IotaAttrs& attrs = call.attrs.as<IotaAttrs>();
+    const int rank = static_cast<int>(attrs.shape.size());
+    if (attrs.axis < 0 || attrs.axis >= rank) {
+      reject("iota", "axis is outside the shape", fmt::format("{}", attrs.axis), fmt::format("0 to {}", rank - 1));
+    }
+    for (int64_t size : attrs.shape) {
+      if (size < 0) reject("iota", "negative size", print(attrs.shape), "sizes of at least 0");
+    }
+    return {Type{attrs.dtype, attrs.shape}};
+  };
+  op.rule = [](const OpCall& call) { return pointwise_rule(call); };
+  op.localize = [](const Attrs& attrs, const Shard& shard) {
+    IotaAttrs local = attrs.as<IotaAttrs>();
+    local.begin += shard.outputs[0][local.axis].begin;
+    for (size_t d = 0; d < local.shape.size(); ++d) local.shape[d] = shard.outputs[0][d].count();
+    return Attrs(local);
+  };
+  op.grad = [](const GradCall&) { return std::vector<Value>{}; };
+  op.flops_per_point = 0;
+  op.kernel = [](const Attrs& all, Inputs, Outputs out) {
+    const IotaAttrs& attrs = all.as<IotaAttrs>();
+    const int64_t size = attrs.shape[attrs.axis], stride = strides_of(attrs.shape)[attrs.axis];
+    for_dtype(out[0].type.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      T* y = out[0].as<T>();
+      for (int64_t i = 0; i < out[0].type.elements(); ++i) {
+        const int64_t value = attrs.begin + i / stride % size;
+        if constexpr (sizeof(T) == 2) {
+          y[i] = T(static_cast<float>(value));
+        } else {
+          y[i] = static_cast<T>(value);
+        }
+      }
+    });
+  };
+  op.samples = {{{}, Attrs(IotaAttrs{1, 0, DType::f64, {4, 6}})}, {{}, Attrs(IotaAttrs{0, 2, DType::i64, {5}})}};
+  return op;
+}
+
+}  // namespace partita

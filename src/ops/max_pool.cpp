@@ -1,0 +1,110 @@
+#include <cmath>
+#include <limits>
+
+#include "ops/pool.h"
+#include "ops/support.h"
+#include "ops/window.h"
+
+namespace partita {
+namespace {
+
+Spans spans_of(const MaxPoolAttrs& attrs) {
+  return make_spans("max_pool", attrs.stride, {1, 1}, attrs.pads, attrs.kernel);
+}
+
+std::vector<Type> infer(const OpCall& call) {
+  require_operands("max_pool", call, 1);
+  require_float("max_pool", call);
+  require_rank("max_pool", call, 0, 4);
+  const Spans spans = spans_of(call.attrs.as<MaxPoolAttrs>());
+  require_pool_pads("max_pool", spans);
+  const Type& x = call.inputs[0];
+  const Shape shape{x.shape[0], x.shape[1], checked_outputs("max_pool", spans.h, x.shape[2]),
+                    checked_outputs("max_pool", spans.w, x.shape[3])};
+  return {Type{x.dtype, shape}, Type{DType::i32, shape}};
+}
+
+Attrs localize(const Attrs& given, const Shard& shard) {
+  MaxPoolAttrs attrs = given.as<MaxPoolAttrs>();
+  const Spans spans = spans_of(attrs);
+  const auto& x = shard.inputs[0];
+  std::tie(attrs.pads[0], attrs.pads[2]) = local_pads(spans.h, x[2], shard.outputs[0][2]);
+  std::tie(attrs.pads[1], attrs.pads[3]) = local_pads(spans.w, x[3], shard.outputs[0][3]);
+  return attrs;
+}
+
+std::vector<Value> grad(const GradCall& call) {
+  if (!call.d_outputs[0]) return {Value()};
+  const auto& attrs = call.attrs.as<MaxPoolAttrs>();
+  const Shape& x = call.inputs[0].shape();
+  return {call.apply("max_pool_grad", {call.d_outputs[0], call.outputs[1]},
+                     Attrs(MaxPoolGradAttrs{attrs.kernel, attrs.stride, attrs.pads, {x[2], x[3]}}))};
+}
+
+/// The largest element of one window and where it is; the first of equal ones, and a NaN beats all.
+template <class T>
+std::pair<T, int32_t> largest(const Spans& spans, const T* x, int64_t height, int64_t width, int64_t row,
+                              int64_t column) {
+  T best{};
+  int32_t position = -1;
+  for (int64_t p = 0; p < spans.h.taps; ++p) {
+    const int64_t y = row * spans.h.stride - spans.h.before + p;
+    if (y < 0 || y >= height) continue;
+    for (int64_t q = 0; q < spans.w.taps; ++q) {
+      const int64_t z = column * spans.w.stride - spans.w.before + q;
+      if (z < 0 || z >= width) continue;
+      const T value = x[y * width + z];
+      if (position < 0 || value > best || (std::isnan(double(value)) && !std::isnan(double(best)))) {
+        best = value;
+        position = static_cast<int32_t>(p * spans.w.taps + q);
+      }
+    }
+  }
+  return {best, position};
+}
+
+template <class T>
+void run(const Spans& spans, Inputs in, Outputs out) {
+  const Shape& x = in[0].type.shape;
+  const Shape& y = out[0].type.shape;
+  T* value = out[0].as<T>();
+  int32_t* position = out[1].as<int32_t>();
+  for (int64_t plane = 0; plane < y[0] * y[1]; ++plane) {
+    const T* from = in[0].as<T>() + plane * x[2] * x[3];
+    for (int64_t row = 0; row < y[2]; ++row) {
+      for (int64_t column = 0; column < y[3]; ++column) {
+        std::tie(*value++, *position++) = largest<T>(spans, from, x[2], x[3], row, column);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+OpDef max_pool_op() {
+  OpDef op;
+  op.name = "max_pool";
+  op.summary = "largest element of each window of x[n, c, h, w], and its position inside the window";
+  op.attrs = Attrs(MaxPoolAttrs{});
+  op.infer = infer;
+  op.rule = [](const OpCall& call) {
+    const Spans spans = spans_of(call.attrs.as<MaxPoolAttrs>());
+    return einsum("nc[h][w]->nchw,nchw", call, {}, {spans.h.window(), spans.w.window()});
+  };
+  op.localize = localize;
+  op.grad = grad;
+  op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
+    const Spans spans = spans_of(attrs.as<MaxPoolAttrs>());
+    for_float(in[0].type.dtype, [&](auto zero) { run<decltype(zero)>(spans, in, out); });
+  };
+  op.samples = {
+      {{sample_of({2, 3, 7, 6}, Fill::distinct)},
+       Attrs(MaxPoolAttrs{.kernel = {3, 3}, .stride = {2, 2}, .pads = {1, 1, 1, 1}})},
+      {{sample_of({3, 2, 6, 6}, Fill::distinct)}, Attrs(MaxPoolAttrs{.kernel = {2, 3}, .stride = {2, 1}})},
+      {{sample_of({1, 2, 7, 4}, Fill::distinct)},
+       Attrs(MaxPoolAttrs{.kernel = {3, 2}, .stride = {1, 3}, .pads = {2, 0, 0, 1}})},
+  };
+  return op;
+}
+
+}  // namespace partita

@@ -1,0 +1,95 @@
+#include "ops/pool.h"
+#include "ops/support.h"
+#include "ops/wide.h"
+#include "ops/window.h"
+
+namespace partita {
+namespace {
+
+constexpr auto kOp = "max_pool_grad";
+
+Spans spans_of(const MaxPoolGradAttrs& attrs) {
+  return make_spans(kOp, attrs.stride, {1, 1}, attrs.pads, attrs.kernel);
+}
+
+std::vector<Type> infer(const OpCall& call) {
+  require_operands(kOp, call, 2);
+  require_float(kOp, call);
+  require_rank(kOp, call, 0, 4);
+  const auto& attrs = call.attrs.as<MaxPoolGradAttrs>();
+  const Spans spans = spans_of(attrs);
+  const Type& d_y = call.inputs[0];
+  if (call.inputs[1] != Type{DType::i32, d_y.shape}) {
+    reject(kOp, "positions do not fit the gradient", print(call.inputs), "i32 positions of the same shape");
+  }
+  if (attrs.size.size() != 2) reject(kOp, "size is not legal", to_text(attrs.size), "height and width");
+  require_grad_rows(kOp, spans.h, attrs.size[0], d_y.shape[2]);
+  require_grad_rows(kOp, spans.w, attrs.size[1], d_y.shape[3]);
+  return {Type{d_y.dtype, Shape{d_y.shape[0], d_y.shape[1], attrs.size[0], attrs.size[1]}}};
+}
+
+Attrs localize(const Attrs& given, const Shard& shard) {
+  MaxPoolGradAttrs attrs = given.as<MaxPoolGradAttrs>();
+  const Spans spans = spans_of(attrs);
+  const auto& d_y = shard.inputs[0];
+  const auto& d_x = shard.outputs[0];
+  std::tie(attrs.pads[0], attrs.pads[2]) = local_grad_pads(spans.h, d_x[2], d_y[2]);
+  std::tie(attrs.pads[1], attrs.pads[3]) = local_grad_pads(spans.w, d_x[3], d_y[3]);
+  attrs.size = {d_x[2].count(), d_x[3].count()};
+  return attrs;
+}
+
+template <class T>
+void run(const Spans& spans, Inputs in, const Tensor& out) {
+  const Shape& y = in[0].type.shape;
+  const Shape& x = out.type.shape;
+  const T* d_y = in[0].as<T>();
+  const int32_t* position = in[1].as<int32_t>();
+  std::vector<Wide<T>> sums(x[2] * x[3]);
+  T* d_x = out.as<T>();
+  for (int64_t plane = 0; plane < y[0] * y[1]; ++plane) {
+    std::fill(sums.begin(), sums.end(), 0);
+    for (int64_t row = 0; row < y[2]; ++row) {
+      for (int64_t column = 0; column < y[3]; ++column, ++d_y, ++position) {
+        const int64_t at_row = row * spans.h.stride - spans.h.before + *position / spans.w.taps;
+        const int64_t at_column = column * spans.w.stride - spans.w.before + *position % spans.w.taps;
+        // A shard also holds windows whose largest element lies on a neighbour.
+        if (at_row < 0 || at_row >= x[2] || at_column < 0 || at_column >= x[3]) continue;
+        sums[at_row * x[3] + at_column] += *d_y;
+      }
+    }
+    for (Wide<T> sum : sums) *d_x++ = T(sum);
+  }
+}
+
+}  // namespace
+
+OpDef max_pool_grad_op() {
+  OpDef op;
+  op.name = kOp;
+  op.summary = "gradient of max_pool: d_y goes to the positions that it saved";
+  op.attrs = Attrs(MaxPoolGradAttrs{});
+  op.infer = infer;
+  op.rule = [](const OpCall& call) {
+    const Spans spans = spans_of(call.attrs.as<MaxPoolGradAttrs>());
+    const Window h = spans.h.window(true), w = spans.w.window(true);
+    return einsum("nc<h><w>,nc<h><w>->nchw", call, {}, {h, w, h, w}).linear_in({0});
+  };
+  op.localize = localize;
+  op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
+    const Spans spans = spans_of(attrs.as<MaxPoolGradAttrs>());
+    for_float(in[0].type.dtype, [&](auto zero) { run<decltype(zero)>(spans, in, out[0]); });
+  };
+  // Positions below the kernel size; without padding they are always inside.
+  op.samples = {
+      {{sample_of({2, 3, 3, 2}), ids_of({2, 3, 3, 2}, 9)},
+       Attrs(MaxPoolGradAttrs{.kernel = {3, 3}, .stride = {2, 2}, .size = {7, 6}})},
+      {{sample_of({3, 2, 3, 4}), ids_of({3, 2, 3, 4}, 6)},
+       Attrs(MaxPoolGradAttrs{.kernel = {2, 3}, .stride = {2, 1}, .size = {6, 6}})},
+      {{sample_of({1, 2, 7, 2}), ids_of({1, 2, 7, 2}, 2)},
+       Attrs(MaxPoolGradAttrs{.kernel = {3, 2}, .stride = {1, 3}, .pads = {0, 0, 2, 1}, .size = {7, 4}})},
+  };
+  return op;
+}
+
+}  // namespace partita

@@ -1,0 +1,80 @@
+#include "ops/support.h"
+
+namespace partita {
+namespace {
+
+struct PadAttrs {
+  std::vector<int64_t> before, after;  // zeros per dimension
+  static constexpr auto fields() {
+    return std::tuple{field("before", &PadAttrs::before), field("after", &PadAttrs::after)};
+  }
+};
+
+std::vector<Type> infer(const OpCall& call) {
+  require_operands("pad", call, 1);
+  const PadAttrs& attrs = call.attrs.as<PadAttrs>();
+  const Shape& shape = call.inputs[0].shape;
+  bool valid = attrs.before.size() == shape.size() && attrs.after.size() == shape.size();
+  for (size_t d = 0; valid && d < shape.size(); ++d) valid = attrs.before[d] >= 0 && attrs.after[d] >= 0;
+  if (!valid) {
+    reject("pad", "bad padding", call.attrs.print() + " of " + print(call.inputs[0]),
+           "a number of at least 0 before and after each dimension");
+  }
+  Type result{call.inputs[0].dtype, {}};
+  for (size_t d = 0; d < shape.size(); ++d) result.shape.push_back(attrs.before[d] + shape[d] + attrs.after[d]);
+  return {result};
+}
+
+ShardingRule rule(const OpCall& call) {
+  ShardingRule rule = pointwise_rule({call.attrs, call.outputs, call.outputs});
+  for (size_t d = 0; d < call.inputs[0].shape.size(); ++d) {
+    if (call.inputs[0].shape[d] == call.outputs[0].shape[d]) continue;
+    for (int factor : rule.outputs[0][d].factors) rule.factors[factor].cutting = Cutting::whole;
+    rule.inputs[0][d] = {};
+    if (call.inputs[0].shape[d] == 1) continue;
+    rule.inputs[0][d].factors = {static_cast<int>(rule.factors.size())};
+    rule.factors.push_back({.name = static_cast<char>('A' + d),
+                            .size = call.inputs[0].shape[d],
+                            .cutting = Cutting::whole,
+                            .counts = false});
+  }
+  return rule.linear_in({0});
+}
+
+}  // namespace
+
+OpDef pad_op() {
+  OpDef op;
+  op.name = "pad";
+  op.summary = "x with zeros before and after each dimension";
+  op.attrs = Attrs(PadAttrs{});
+  op.infer = infer;
+  op.rule = rule;
+  op.grad = [](const GradCall& call) -> std::vector<Value> {
+    const PadAttrs& attrs = call.attrs.as<PadAttrs>();
+    std::vector<int64_t> end;
+    for (size_t d = 0; d < attrs.before.size(); ++d) end.push_back(attrs.before[d] + call.inputs[0].shape()[d]);
+    return {call.builder.apply_fields("slice", {call.d_outputs[0]},
+                                      {{"begin", to_text(attrs.before)}, {"end", to_text(end)}})};
+  };
+  op.flops_per_point = 0;
+  op.kernel = [](const Attrs& all, Inputs in, Outputs out) {
+    const PadAttrs& attrs = all.as<PadAttrs>();
+    const std::array<Shape, 1> strides{strides_of(out[0].type.shape)};
+    int64_t first = 0;
+    for (size_t d = 0; d < attrs.before.size(); ++d) first += attrs.before[d] * strides[0][d];
+    for_dtype(in[0].type.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      const T* x = in[0].as<T>();
+      T* y = out[0].as<T>();
+      std::fill_n(y, out[0].type.elements(), T{});
+      for_broadcast<1>(in[0].type.shape, strides,
+                       [&](int64_t i, const std::array<int64_t, 1>& at) { y[first + at[0]] = x[i]; });
+    });
+  };
+  op.samples = {{{sample_of({4, 3})}, Attrs(PadAttrs{{0, 1}, {0, 2}})},
+                {{sample_of({5, 1})}, Attrs(PadAttrs{{0, 1}, {0, 0}})}};
+  return op;
+}
+
+}  // namespace partita

@@ -1,0 +1,90 @@
+#include "ops/support.h"
+
+namespace partita {
+namespace {
+
+struct SliceAttrs {
+  std::vector<int64_t> begin, end;  // per dimension
+  static constexpr auto fields() {
+    return std::tuple{field("begin", &SliceAttrs::begin), field("end", &SliceAttrs::end)};
+  }
+};
+
+std::vector<Type> infer(const OpCall& call) {
+  require_operands("slice", call, 1);
+  const SliceAttrs& attrs = call.attrs.as<SliceAttrs>();
+  const Shape& shape = call.inputs[0].shape;
+  bool valid = attrs.begin.size() == shape.size() && attrs.end.size() == shape.size();
+  for (size_t d = 0; valid && d < shape.size(); ++d) {
+    valid = 0 <= attrs.begin[d] && attrs.begin[d] <= attrs.end[d] && attrs.end[d] <= shape[d];
+  }
+  if (!valid) {
+    reject("slice", "bounds are outside the tensor", call.attrs.print() + " of " + print(call.inputs[0]),
+           "0 <= begin <= end <= size per dimension", ErrorKind::index);
+  }
+  Type result{call.inputs[0].dtype, {}};
+  for (size_t d = 0; d < shape.size(); ++d) result.shape.push_back(attrs.end[d] - attrs.begin[d]);
+  return {result};
+}
+
+/// A sliced dimension is whole on both sides; the two sides are different factors.
+ShardingRule rule(const OpCall& call) {
+  ShardingRule rule = pointwise_rule({call.attrs, call.inputs, call.inputs});
+  for (size_t d = 0; d < call.inputs[0].shape.size(); ++d) {
+    if (call.inputs[0].shape[d] == call.outputs[0].shape[d]) continue;
+    for (int factor : rule.inputs[0][d].factors) {
+      rule.factors[factor].cutting = Cutting::whole;
+      rule.factors[factor].reduce = Reduce::none;
+    }
+    rule.outputs[0][d] = {};
+    if (call.outputs[0].shape[d] == 1) continue;
+    const char name = static_cast<char>('A' + d);
+    rule.outputs[0][d].factors = {static_cast<int>(rule.factors.size())};
+    rule.factors.push_back({.name = name, .size = call.outputs[0].shape[d], .cutting = Cutting::whole, .counts = false});
+  }
+  return rule.linear_in({0}, kAnyReduce);
+}
+
+}  // namespace
+
+OpDef slice_op() {
+  OpDef op;
+  op.name = "slice";
+  op.summary = "the elements from begin to end of each dimension";
+  op.attrs = Attrs(SliceAttrs{});
+  op.infer = infer;
+  op.rule = rule;
+  op.localize = [](const Attrs& attrs, const Shard& shard) {
+    SliceAttrs local = attrs.as<SliceAttrs>();
+    for (size_t d = 0; d < local.end.size(); ++d) {
+      if (!shard.outputs[0][d].whole()) local.end[d] = local.begin[d] + shard.outputs[0][d].count();
+    }
+    return Attrs(local);
+  };
+  op.grad = [](const GradCall& call) -> std::vector<Value> {
+    const SliceAttrs& attrs = call.attrs.as<SliceAttrs>();
+    std::vector<int64_t> after;
+    for (size_t d = 0; d < attrs.end.size(); ++d) after.push_back(call.inputs[0].shape()[d] - attrs.end[d]);
+    return {call.builder.apply_fields("pad", {call.d_outputs[0]},
+                                      {{"before", to_text(attrs.begin)}, {"after", to_text(after)}})};
+  };
+  op.flops_per_point = 0;
+  op.kernel = [](const Attrs& all, Inputs in, Outputs out) {
+    const SliceAttrs& attrs = all.as<SliceAttrs>();
+    const std::array<Shape, 1> strides{strides_of(in[0].type.shape)};
+    int64_t first = 0;
+    for (size_t d = 0; d < attrs.begin.size(); ++d) first += attrs.begin[d] * strides[0][d];
+    for_dtype(in[0].type.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      const T* x = in[0].as<T>();
+      T* y = out[0].as<T>();
+      for_broadcast<1>(out[0].type.shape, strides,
+                       [&](int64_t i, const std::array<int64_t, 1>& at) { y[i] = x[first + at[0]]; });
+    });
+  };
+  op.samples = {{{sample_of({4, 6})}, Attrs(SliceAttrs{{0, 1}, {4, 5}})},
+                {{sample_of({5, 3})}, Attrs(SliceAttrs{{2, 0}, {3, 3}})}};
+  return op;
+}
+
+}  // namespace partita

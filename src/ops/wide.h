@@ -1,0 +1,17 @@
+#pragma once
+// The type in which row statistics, losses and sums of 16-bit tensors are kept.
+
+#include <type_traits>
+
+#include "base/dtype.h"
+
+namespace partita {
+
+/// f64 for f64, f32 for all other floats.
+inline DType wide_type(DType dtype) { return dtype == DType::f64 ? DType::f64 : DType::f32; }
+
+/// The C++ type of `wide_type`.
+template <class T>
+using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
+
+}  // namespace partita

@@ -1,0 +1,171 @@
+// What must be cuttable, by hand: a rule that is right but too strict costs communication unseen.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "harness.h"
+#include "ops/registry.h"
+
+namespace partita::laws {
+namespace {
+
+/// Letters that some sample can cut as they are, that it can cut through the expansion, and that are never
+/// cut. ".": leading batch dimensions; "*": every factor of every sample, except whole ones.
+struct Cuttable {
+  std::string free, expand = "", whole = "";
+};
+
+const std::map<std::string, Cuttable>& table() {
+  static const std::map<std::string, Cuttable> all{
+      // One factor per dimension.
+      {"abs", {"*"}},
+      {"add", {"*"}},
+      {"bias_add", {"*"}},
+      {"broadcast_to", {"*"}},
+      {"cast", {"*"}},
+      {"causal_mask", {"*"}},
+      {"constant", {"*"}},
+      {"div", {"*"}},
+      {"dropout", {"*"}},
+      {"equal", {"*"}},
+      {"exp", {"*"}},
+      {"greater", {"*"}},
+      {"iota", {"*"}},
+      {"log", {"*"}},
+      {"maximum", {"*"}},
+      {"minimum", {"*"}},
+      {"moments_finish", {"*"}},
+      {"momentum", {"*"}},
+      {"mul", {"*"}},
+      {"neg", {"*"}},
+      {"random", {"*"}},
+      {"reduce", {"*"}},
+      {"relu", {"*"}},
+      {"relu_grad", {"*"}},
+      {"rsqrt", {"*"}},
+      {"scale", {"*"}},
+      {"select", {"*"}},
+      {"sigmoid", {"*"}},
+      {"sgd", {"*"}},
+      {"sign", {"*"}},
+      {"sqrt", {"*"}},
+      {"square", {"*"}},
+      {"sub", {"*"}},
+      {"tanh", {"*"}},
+      {"transpose", {"*"}},
+      // Boundaries of the parts move: the dimension in question is whole, the others are free.
+      {"concat", {"*", "", "*"}},
+      {"pad", {"*", "", "*"}},
+      {"slice", {"*", "", "*"}},
+      {"reshape", {"*", "", "*"}},  // shapes without a common refinement
+      {"matmul", {".ijk"}},
+      {"conv2d", {"ngochw", "", "pq"}},
+      {"conv2d_grad_filter", {"ngochw", "", "pq"}},
+      {"conv2d_grad_input", {"ngochw", "", "pq"}},
+      {"avg_pool", {"nchw"}},
+      {"avg_pool_grad", {"nchw"}},
+      {"max_pool", {"nchw"}},
+      {"max_pool_grad", {"nchw"}},
+      {"embedding", {"vz."}},
+      {"scatter_rows", {"vz."}},
+      {"one_hot", {"z."}},
+      {"pick", {"z."}},
+      {"first_equal", {"z."}},
+      {"argmax", {".", "z"}},
+      {"softmax", {".", "z"}},
+      {"softmax_grad", {".", "z"}},
+      {"log_softmax", {".", "z"}},
+      {"log_softmax_grad", {".", "z"}},
+      {"cross_entropy", {".", "z"}},
+      {"cross_entropy_grad", {".z"}},
+      {"layer_norm", {".", "z"}},
+      {"layer_norm_grad", {".", "z"}},
+      {"batch_norm", {"gc", "mhw"}},
+      {"batch_norm_grad", {"gc", "mhw"}},
+      {"batch_norm_apply", {"gmchw"}},
+      {"batch_norm_grad_apply", {"gmchw"}},
+      {"batch_norm_grad_sums", {"gmchw"}},
+      {"batch_norm_inference", {"nchw"}},
+      {"moments", {"gmchw"}},
+      {"running_statistics", {"c", "", "g"}},  // the mean over groups, once per step on a few numbers
+  };
+  return all;
+}
+
+struct Found {
+  std::set<char> free, expand, whole;
+  std::set<std::string> never;  // free factors that no legal cut of their sample cuts
+};
+
+Found find_cuttable(const OpDef& op) {
+  Found found;
+  for (const Sample& sample : op.samples) {
+    const Case node(op, sample);
+    const ShardingRule rule = op.rule(node.call());
+    std::vector<bool> cuttable(rule.factors.size(), false);
+    for (const Mesh& mesh : meshes()) {
+      for_cuts(rule, mesh, [&](const Cut& cut) {
+        if (!illegal(rule, cut, mesh).empty()) return;
+        for (size_t f = 0; f < cut.size(); ++f) cuttable[f] = cuttable[f] || !cut[f].empty();
+      });
+    }
+    for (size_t f = 0; f < rule.factors.size(); ++f) {
+      const Factor& factor = rule.factors[f];
+      if (factor.size < 2) continue;
+      if (factor.cutting == Cutting::whole) found.whole.insert(factor.name);
+      const char name = factor.name >= 'A' && factor.name <= 'Z' ? '.' : factor.name;
+      if (cuttable[f]) (factor.cutting == Cutting::expand ? found.expand : found.free).insert(name);
+      if (!cuttable[f] && factor.cutting == Cutting::free) {
+        found.never.insert(fmt::format("{} of {}", factor.name, partita::print(rule)));
+      }
+    }
+  }
+  return found;
+}
+
+std::set<char> letters(const std::string& text) { return {text.begin(), text.end()}; }
+
+class CuttableOps : public testing::TestWithParam<const OpDef*> {};
+
+TEST_P(CuttableOps, AsListed) {
+  const OpDef& op = *GetParam();
+  const auto row = table().find(op.name);
+  ASSERT_NE(row, table().end()) << op.name << " has no line in the table of this file";
+  const Found found = find_cuttable(op);
+  if (row->second.free == "*") {
+    EXPECT_EQ(found.never, std::set<std::string>{});
+  } else {
+    EXPECT_EQ(found.free, letters(row->second.free));
+  }
+  EXPECT_EQ(found.expand, letters(row->second.expand));
+  if (row->second.whole != "*") {
+    EXPECT_EQ(found.whole, letters(row->second.whole));
+  }
+}
+
+TEST_P(CuttableOps, IsDescribedAndSampled) {
+  const OpDef& op = *GetParam();
+  EXPECT_FALSE(op.summary.empty());
+  EXPECT_EQ(op.summary.find('\n'), std::string::npos);
+  EXPECT_FALSE(op.samples.empty());
+  EXPECT_GE(op.flops_per_point, 0);
+}
+
+std::vector<const OpDef*> every_op() {
+  std::vector<const OpDef*> ops;
+  for (const OpDef& op : all_ops().all()) ops.push_back(&op);
+  return ops;
+}
+
+INSTANTIATE_TEST_SUITE_P(Ops, CuttableOps, testing::ValuesIn(every_op()),
+                         [](const auto& info) { return info.param->name; });
+
+TEST(CuttableTable, ListsOnlyOpsThatAreThere) {
+  for (const auto& [name, row] : table()) EXPECT_NE(all_ops().find(name), nullptr) << name;
+}
+
+}  // namespace
+}  // namespace partita::laws

@@ -1,0 +1,127 @@
+#include "support/job.h"
+
+#include <cmath>
+
+#include "base/philox.h"
+#include "comm/run_ranks.h"
+#include "execute/executor.h"
+#include "execute/interpreter.h"
+#include "execute/shard_copy.h"
+#include "network/initialize.h"
+#include "ops/registry.h"
+
+namespace partita {
+namespace {
+
+void feed(Executor& executor, const Program& program, const Arrays& batch, int64_t rank) {
+  const LocalGraph& local = program.local;
+  for (const Input& input : local.graph.inputs) {
+    const std::string& name = local.graph.values[input.value].name;
+    Array part(executor.input_type(name));
+    copy_part(batch.at(name).tensor(),
+              held(local.graph.type(input.value), local.shardings[input.value], local.mesh, local.mesh.coordinates(rank)),
+              part.data());
+    executor.set_input(name, std::as_const(part).tensor());
+  }
+}
+
+Arrays batch_of(const Job& job, const Graph& graph, int step) {
+  Arrays batch = job.batch(step);
+  const Type rate = graph.type(graph.input("learning_rate"));
+  Array value(rate);
+  value.set(0, job.learning_rate);
+  batch.insert_or_assign("learning_rate", std::move(value));
+  return batch;
+}
+
+Arrays with_slots(const Graph& graph, Arrays states) {
+  for (const State& state : graph.states) {
+    states.try_emplace(graph.values[state.entry].name, graph.type(state.entry));
+  }
+  return states;
+}
+
+}  // namespace
+
+JobResult run_job(const Job& job) {
+  const auto catalog_device = make_cpu_device(all_ops(), job.threads, job.kernels);
+  const Mesh mesh = job.ranks > 1 ? Mesh({{"data", job.ranks}}) : Mesh();
+  JobResult result;
+  result.program = compile(job.forward, all_ops(), mesh, catalog_device->catalog(),
+                           {.plan = {.parallel = job.ranks > 1 ? "data" : "none"},
+                            .schedule = job.schedule,
+                            .training = job.training});
+  const Graph& graph = result.program.graph;
+  const Arrays states = with_slots(graph, job.states);
+  run_ranks(job.ranks, [&](Communicator& world) {
+    const auto device = make_cpu_device(all_ops(), job.threads, job.kernels);
+    Executor executor(result.program.local, result.program.schedule, all_ops(), *device, world);
+    for (const State& state : graph.states) {
+      const std::string& name = graph.values[state.entry].name;
+      executor.set_state(name, states.at(name));
+    }
+    for (int step = 0; step < job.steps; ++step) {
+      feed(executor, result.program, batch_of(job, graph, step), world.rank());
+      executor.step();
+      if (world.rank() == 0) result.losses.push_back(executor.output("loss").at(0));
+      for (const Output& output : graph.outputs) {
+        if (step == 0 && world.rank() == 0 && output.name.starts_with("d_")) {
+          result.gradients.emplace(output.name, executor.output(output.name));
+        }
+      }
+    }
+    for (const State& state : graph.states) {
+      const std::string& name = graph.values[state.entry].name;
+      Array value = executor.state(name);
+      if (world.rank() == 0) result.states.emplace(name, std::move(value));
+    }
+  });
+  return result;
+}
+
+JobResult interpret_job(const Job& job) {
+  JobResult result;
+  result.program.graph = make_training_graph(job.forward, all_ops(), job.training).graph;
+  const Graph& graph = result.program.graph;
+  result.states = with_slots(graph, job.states);
+  for (int step = 0; step < job.steps; ++step) {
+    Arrays given = result.states;
+    for (auto& [name, array] : batch_of(job, graph, step)) given.insert_or_assign(name, std::move(array));
+    Interpretation done = interpret_all(graph, all_ops(), given);
+    result.losses.push_back(done.outputs.at("loss").at(0));
+    for (const auto& [name, array] : done.outputs) {
+      if (step == 0 && name.starts_with("d_")) result.gradients.emplace(name, array);
+    }
+    result.states = std::move(done.states);
+  }
+  return result;
+}
+
+Arrays initial_states(const Graph& graph, uint64_t seed) {
+  Arrays states;
+  for (const State& state : graph.states) {
+    const std::string& name = graph.values[state.entry].name;
+    states.emplace(name, make_initial(state.init, graph.type(state.entry), random_key(seed, name)));
+  }
+  return states;
+}
+
+Array random_array(const Type& type, uint64_t key, int64_t below) {
+  Array array(type);
+  for (int64_t i = 0; i < type.elements(); ++i) {
+    array.set(i, is_float(type.dtype) ? random_normal(key, i, 0) : static_cast<double>(random_below(key, i, 0, below)));
+  }
+  return array;
+}
+
+double relative_error(const Array& a, const Array& b) {
+  double difference = 0, largest = 0;
+  for (int64_t i = 0; i < b.type().elements(); ++i) {
+    difference = std::max(difference, std::abs(a.at(i) - b.at(i)));
+    largest = std::max(largest, std::abs(b.at(i)));
+    if (!std::isfinite(a.at(i)) || !std::isfinite(b.at(i))) return INFINITY;
+  }
+  return difference == 0 ? 0 : difference / largest;
+}
+
+}  // namespace partita

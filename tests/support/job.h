@@ -1,0 +1,47 @@
+#pragma once
+// Trains a graph for a few steps on any number of in-process ranks: what tests compare.
+
+#include <map>
+
+#include "compile.h"
+
+namespace partita {
+
+using Arrays = std::map<std::string, Array>;
+
+struct Job {
+  Graph forward;                                  // inputs, states, output "loss"
+  TrainingOptions training;
+  Arrays states;                                  // before the first step
+  std::function<Arrays(int step)> batch;          // whole inputs of a step
+  int steps = 1;
+  double learning_rate = 0.1;
+  int ranks = 1;
+  int threads = 1;
+  KernelSet kernels = KernelSet::reference;
+  ScheduleOptions schedule;
+};
+
+struct JobResult {
+  std::vector<double> losses;
+  Arrays gradients;   // of the first step, by parameter, when the job asks for them
+  Arrays states;      // after the last step
+  Program program;
+};
+
+/// Compiles for a mesh of `ranks` under data parallelism and runs the steps.
+JobResult run_job(const Job& job);
+
+/// The same with the interpreter on one thread and no plan at all.
+JobResult interpret_job(const Job& job);
+
+/// Every state of a graph at its initial values, from a seed.
+Arrays initial_states(const Graph& graph, uint64_t seed);
+
+/// Random values for a type: normal floats, integers below `below`.
+Array random_array(const Type& type, uint64_t key, int64_t below = 10);
+
+/// The largest |a - b| over the largest |b|.
+double relative_error(const Array& a, const Array& b);
+
+}  // namespace partita

@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""Checks that every source file includes only what its folder may see.
+
+The folders stand in the order of the flow (docs/overview.md); a folder sees itself and the folders
+listed for it. Exit code 1 and one line per violation."""
+import pathlib
+import re
+import sys
+
+ALLOWED = {
+    "base": [],
+    "graph": ["base"],
+    "ops": ["base", "graph"],
+    "network": ["base", "graph", "ops"],
+    "autodiff": ["base", "graph"],
+    "plan": ["base", "graph"],
+    "partition": ["base", "graph", "plan"],
+    "schedule": ["base", "graph", "plan", "partition"],
+    "device": ["base", "graph", "ops", "schedule"],
+    "comm": ["base"],
+    "execute": ["base", "graph", "plan", "partition", "schedule", "device", "comm"],
+    "data": ["base"],
+    "train": ["base", "graph", "ops", "network", "autodiff", "plan", "partition", "schedule", "device",
+              "comm", "execute", "data"],
+    "report": ["base", "graph", "data", "train"],
+    "cli": ["base", "graph", "ops", "network", "autodiff", "plan", "partition", "schedule", "device",
+            "comm", "execute", "data", "report", "train"],
+}
+COMPILE = {"compile.h", "compile.cpp"}  # the flow itself: sees every stage
+
+
+def main() -> int:
+    root = pathlib.Path(__file__).resolve().parent.parent / "src"
+    faults = []
+    for path in sorted(root.rglob("*")):
+        if path.suffix not in (".h", ".cpp", ".cu"):
+            continue
+        relative = path.relative_to(root)
+        if relative.name in COMPILE and len(relative.parts) == 1:
+            continue
+        folder = relative.parts[0]
+        if folder not in ALLOWED:
+            faults.append(f"{relative}: folder '{folder}' is not in the list of layers")
+            continue
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            match = re.match(r'#include "([^"]+)"', line)
+            if not match:
+                continue
+            target = match.group(1).split("/")[0]
+            if match.group(1) == "compile.h":
+                if folder not in ("train", "cli"):
+                    faults.append(f"{relative}:{number}: {folder} must not include compile.h")
+            elif target != folder and target not in ALLOWED[folder]:
+                # A unit test may use the registry of ops.
+                if not (path.name.endswith("_test.cpp") and target in ALLOWED):
+                    faults.append(f"{relative}:{number}: {folder} must not include {target}")
+    print("\n".join(faults) if faults else "layers: ok")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

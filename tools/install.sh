@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Installs what building and testing need (Debian, Ubuntu). Does nothing when all of it is there.
+#   tools/install.sh [build|test]
+set -euo pipefail
+packages=(g++ cmake ninja-build pkg-config libfmt-dev libcli11-dev nlohmann-json3-dev libdnnl-dev
+          zlib1g-dev liblzma-dev libxxhash-dev)
+if [[ ${1:-build} == test ]]; then
+  packages+=(libgtest-dev python3 python3-numpy python3-torch clang-tidy)
+fi
+missing=()
+for package in "${packages[@]}"; do
+  dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
+done
+[[ ${#missing[@]} -eq 0 ]] && exit 0
+as_root=()
+[[ $(id -u) -eq 0 ]] || as_root=(sudo)
+export DEBIAN_FRONTEND=noninteractive
+"${as_root[@]}" apt-get update -qq
+"${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
