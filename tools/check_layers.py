@@ -23,7 +23,8 @@ ALLOWED = {
     "train": ["base", "graph", "ops", "network", "autodiff", "plan", "partition", "schedule", "device",
               "comm", "execute", "data"],
     "report": ["base", "graph", "data", "train"],
-    "cli": ["base", "graph", "ops", "network", "autodiff", "plan", "partition", "schedule", "device",
+    "zoo": ["base", "graph", "ops", "network", "autodiff", "train"],
+    "cli": ["zoo", "report", "base", "graph", "ops", "network", "autodiff", "plan", "partition", "schedule", "device",
             "comm", "execute", "data", "report", "train"],
 }
 COMPILE = {"compile.h", "compile.cpp"}  # the flow itself: sees every stage

@@ -39,9 +39,8 @@ void Passes::dump(const std::string& name, const std::string& text) {
   file << text;
   file.close();
   if (!file) {
-    throw RuntimeFailure(ExitCode::cannot_write,
-                         fmt::format("[dump] cannot write {}: {}", path.string(),
-                                     failure ? failure.message() : std::strerror(errno)));
+    throw RuntimeFailure(ExitCode::cannot_write, fmt::format("[dump] cannot write {}: {}", path.string(),
+                                                             failure ? failure.message() : std::strerror(errno)));
   }
 }
 

@@ -39,8 +39,7 @@ TEST(Passes, RefusesUnknownNames) {
     passes.check_names();
     FAIL();
   } catch (const InvalidArgument& error) {
-    EXPECT_STREQ(error.what(),
-                 "[no-pass] no such pass, got 'doubel', expected one of double, did you mean 'double'?");
+    EXPECT_STREQ(error.what(), "[no-pass] no such pass, got 'doubel', expected one of double, did you mean 'double'?");
   }
 }
 
@@ -48,8 +47,10 @@ TEST(Passes, DumpsNumberedFiles) {
   const auto folder = std::filesystem::temp_directory_path() / "partita_passes_test" / "deep";
   std::filesystem::remove_all(folder.parent_path());
   Passes passes{PassOptions{.dump_dir = folder.string(), .switched_off = {}}};
-  passes.stage("graph", [] { return 7; }, [](int) {}, print_number);
-  passes.stage("plan", [] { return 8; }, [](int) {}, print_number);
+  passes.stage(
+      "graph", [] { return 7; }, [](int) {}, print_number);
+  passes.stage(
+      "plan", [] { return 8; }, [](int) {}, print_number);
   std::stringstream text;
   text << std::ifstream(folder / "2_plan.txt").rdbuf();
   EXPECT_EQ(text.str(), "8\n");
@@ -60,7 +61,8 @@ TEST(Passes, DumpsNumberedFiles) {
 TEST(Passes, AnUnwritableFolderIsExit73) {
   Passes passes{PassOptions{.dump_dir = "/dev/null/x", .switched_off = {}}};
   try {
-    passes.stage("graph", [] { return 7; }, [](int) {}, print_number);
+    passes.stage(
+        "graph", [] { return 7; }, [](int) {}, print_number);
     FAIL();
   } catch (const RuntimeFailure& error) {
     EXPECT_EQ(error.code(), ExitCode::cannot_write);

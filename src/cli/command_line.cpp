@@ -36,8 +36,8 @@ std::vector<std::string> flags_of(const CLI::App& command) {
   if (commands.empty()) {
     std::vector<std::string> names;
     for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
-    throw InvalidArgument(fmt::format("[command line] unknown command, got '{}', expected one of {}{}",
-                                      rest.at(0), fmt::join(names, " "), did_you_mean(rest.at(0), names)));
+    throw InvalidArgument(fmt::format("[command line] unknown command, got '{}', expected one of {}{}", rest.at(0),
+                                      fmt::join(names, " "), did_you_mean(rest.at(0), names)));
   }
   const CLI::App& command = *commands[0];
   for (const std::string& word : rest) {
@@ -61,8 +61,8 @@ void run(CLI::App& app, int argc, char** argv) {
       return;
     }
     const auto commands = app.get_subcommands();
-    throw InvalidArgument(fmt::format("[{}] {}", commands.empty() ? "command line" : commands[0]->get_name(),
-                                      error.what()));
+    throw InvalidArgument(
+        fmt::format("[{}] {}", commands.empty() ? "command line" : commands[0]->get_name(), error.what()));
   }
   if (app.get_subcommands().empty()) {
     throw InvalidArgument("[command line] no command, expected one of train eval graph ops; see --help");

@@ -7,8 +7,8 @@
 namespace partita {
 
 struct DatasetOptions {
-  Type image;           // what a generated image looks like: u8[height,width,channels]
-  int64_t resize = 0;   // side of the images after resizing; 0: as they are
+  Type image;          // what a generated image looks like: u8[height,width,channels]
+  int64_t resize = 0;  // side of the images after resizing; 0: as they are
   DType dtype = DType::f32;
   uint64_t seed = 1;
   int classes = 10;
@@ -18,8 +18,8 @@ struct DatasetOptions {
 inline constexpr int64_t kSyntheticTrainRows = 6000;
 inline constexpr int64_t kSyntheticTestRows = 1000;
 
-/// Columns image [channels,height,width] and label. Images are scaled to (x / 255 - mean) / std with the numbers of the data set; training rows are
-/// shuffled anew in every epoch.
+/// Columns image [channels,height,width] and label. Images are scaled to (x / 255 - mean) / std with the numbers of the
+/// data set; training rows are shuffled anew in every epoch.
 DatasetPtr open_dataset(const DataSpec& spec, Split split, const DatasetOptions& options);
 
 }  // namespace partita

@@ -35,7 +35,8 @@ Graph read_graph(const std::string& path) {
     throw MissingFile(fmt::format("[graph] cannot read {}: {}", path, failure ? failure.message() : "not a file"));
   }
   if (size > kMaxGraphBytes) {
-    throw InvalidFile(fmt::format("[graph] {}: too large, got {} bytes, expected at most {}", path, size, kMaxGraphBytes));
+    throw InvalidFile(
+        fmt::format("[graph] {}: too large, got {} bytes, expected at most {}", path, size, kMaxGraphBytes));
   }
   std::ifstream file(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
@@ -55,7 +56,8 @@ Array random_input(const Type& type, uint64_t key) {
   Array array(type);
   for (int64_t i = 0; i < type.elements(); ++i) {
     const auto element = static_cast<uint64_t>(i);
-    array.set(i, is_float(type.dtype) ? random_normal(key, element, 0) : static_cast<double>(random_below(key, element, 0, 2)));
+    array.set(i, is_float(type.dtype) ? random_normal(key, element, 0)
+                                      : static_cast<double>(random_below(key, element, 0, 2)));
   }
   return array;
 }
@@ -82,7 +84,8 @@ void run_graph(const Graph& graph, uint64_t seed) {
 
 void run_command(const GraphFlags& flags) {
   check_range("--ranks", flags.ranks, 1, kMaxRanks);
-  Graph graph = is_file_name(flags.target) ? read_graph(flags.target) : model_graph(flags.target, flags.batch, flags.ranks, flags.training);
+  Graph graph = is_file_name(flags.target) ? read_graph(flags.target)
+                                           : model_graph(flags.target, flags.batch, flags.ranks, flags.training);
   if (flags.ranks > 1) {
     CompileOptions options;
     options.plan.parallel = "data";
@@ -100,7 +103,8 @@ void run_command(const GraphFlags& flags) {
 
 void add_graph(CLI::App& app) {
   const auto flags = std::make_shared<GraphFlags>();
-  CLI::App* command = app.add_subcommand("graph", "Print the graph of a model, or verify, print and run one from a file");
+  CLI::App* command =
+      app.add_subcommand("graph", "Print the graph of a model, or verify, print and run one from a file");
   command->add_option("MODEL|FILE.txt", flags->target, "A model, or a file with the text of a graph")->required();
   command->add_flag("--training", flags->training, "With gradients and updates");
   command->add_option("--ranks", flags->ranks, "The graph of one of so many ranks under data parallel");

@@ -7,7 +7,8 @@
 namespace partita {
 
 void add_job_flags(CLI::App& command, JobFlags& flags) {
-  command.add_option("MODEL", flags.model, "mlp, lenet or resnet18, with sizes as in mlp:layers=2,hidden=4096")->required();
+  command.add_option("MODEL", flags.model, "mlp, lenet or resnet18, with sizes as in mlp:layers=2,hidden=4096")
+      ->required();
   command.add_option("--data", flags.data, "mnist:DIR, cifar10:DIR or synthetic");
   command.add_option("--ranks", flags.ranks, "Ranks, as threads of this process")->capture_default_str();
   command.add_option("--parallel", flags.parallel, "none or data; data when there are several ranks");
@@ -31,8 +32,9 @@ Job::Job(const JobFlags& flags) {
   options.parallel = !flags.parallel.empty() ? flags.parallel : flags.ranks > 1 ? "data" : "none";
   check_choice("--parallel", options.parallel, parallel_modes());
 
-  network = make_network(flags.model);
-  recipe = recipe_of(*network);
+  ZooModel model = make_model(flags.model);
+  network = std::move(model.network);
+  recipe = std::move(model.recipe);
   generated = flags.data.empty();
   if (!generated) data = parse_data_spec(flags.data);
 
@@ -71,8 +73,7 @@ DatasetPtr Job::dataset(Split split) const {
 }
 
 Graph model_graph(const std::string& model, int64_t batch, int ranks, bool training) {
-  const auto network = make_network(model);
-  const Recipe recipe = recipe_of(*network);
+  const auto [network, recipe] = make_model(model);
   return build_graph(*network, all_ops(),
                      {.batch = batch > 0 ? batch : recipe.batch,
                       .image = recipe.image,

@@ -5,7 +5,8 @@
 #include <optional>
 
 #include "cli/datasets.h"
-#include "network/zoo.h"
+#include "network/build_graph.h"
+#include "zoo/zoo.h"
 #include "train/model.h"
 
 namespace partita {
@@ -17,7 +18,7 @@ struct JobFlags {
   std::string model;
   std::string data;
   int ranks = 1;
-  std::string parallel;      // "": data when there are several ranks
+  std::string parallel;  // "": data when there are several ranks
   std::optional<int64_t> batch;
   std::optional<int64_t> resize;
   std::string dtype = "f32";

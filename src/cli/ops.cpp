@@ -86,7 +86,8 @@ void add_ops(CLI::App& app) {
   const auto flags = std::make_shared<OpsFlags>();
   CLI::App* command = app.add_subcommand("ops", "List the ops: formula, sharding rule, gradient, kernels");
   command->add_option("OP", flags->name, "Only this op");
-  command->add_option("--kernels", flags->kernels, "The kernel of every node of this model's training step, and why no faster one");
+  command->add_option("--kernels", flags->kernels,
+                      "The kernel of every node of this model's training step, and why no faster one");
   command->footer("Example: partita ops --kernels lenet");
   command->callback([flags] { run_ops(*flags); });
 }

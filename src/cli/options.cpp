@@ -20,7 +20,8 @@ DataSpec parse_data_spec(std::string_view text) {
   check_choice("--data", spec.kind, {"mnist", "cifar10", "synthetic"});
   if (colon != std::string_view::npos) spec.folder = text.substr(colon + 1);
   if ((spec.kind == "synthetic") != spec.folder.empty()) {
-    throw InvalidArgument(fmt::format("[--data] wrong form, got '{}', expected mnist:DIR, cifar10:DIR or synthetic", text));
+    throw InvalidArgument(
+        fmt::format("[--data] wrong form, got '{}', expected mnist:DIR, cifar10:DIR or synthetic", text));
   }
   return spec;
 }

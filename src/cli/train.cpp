@@ -34,7 +34,8 @@ void add_flags(CLI::App& command, TrainFlags& flags) {
   command.add_option("--weight-decay", flags.weight_decay);
   command.add_flag("--nesterov", flags.nesterov, "Nesterov's form of momentum");
   command.add_option("--loss", flags.loss, "sparse, dense, expanded (cross entropy), mse or mae");
-  command.add_option("--batch-norm", flags.batch_norm, "Statistics over the local or the global batch; local under data parallel");
+  command.add_option("--batch-norm", flags.batch_norm,
+                     "Statistics over the local or the global batch; local under data parallel");
   command.add_option("--gradients", flags.gradients, "mean or sum over ranks")->capture_default_str();
   command.add_flag("--deterministic", flags.deterministic,
                    "The same bits in every run with the same ranks and threads; in-process ranks always do");
@@ -42,7 +43,8 @@ void add_flags(CLI::App& command, TrainFlags& flags) {
   command.add_option("--dump", flags.dump, "Write what every stage made into this folder");
   command.add_option("--log", flags.log, "Write one JSON line per step to this file");
   command.add_option("--save", flags.save, "Write the trained weights to this file (safetensors)");
-  command.add_option("--per-print-times", flags.per_print_times, "Steps between two printed losses; 0: none")->capture_default_str();
+  command.add_option("--per-print-times", flags.per_print_times, "Steps between two printed losses; 0: none")
+      ->capture_default_str();
 }
 
 void apply(const TrainFlags& flags, Job& job) {
@@ -81,13 +83,14 @@ void run_train(const TrainFlags& flags) {
   check_range("--per-print-times", flags.per_print_times, 0);
   const int64_t epochs = epochs_of(flags, job.recipe);
   job.settle_threads();
-  // A log that cannot be written is known before hours of training, not after.
+  // What cannot be written is known before hours of training, not after.
+  if (!flags.save.empty()) check_writable(flags.save);
   std::unique_ptr<JsonLines> log;
   if (!flags.log.empty()) log = std::make_unique<JsonLines>(flags.log);
 
+  Model model(job.network, job.recipe.loss, job.recipe.optimizer, job.options);
   const DatasetPtr rows = job.dataset(Split::train);
   const DatasetPtr test = job.dataset(Split::test);
-  Model model(job.network, job.recipe.loss, job.recipe.optimizer, job.options);
   if (!flags.job.load.empty()) model.load(flags.job.load);
 
   LossMonitor losses(std::cout, flags.per_print_times);

@@ -12,8 +12,8 @@ struct StepInfo {
   int64_t step = 1;         // in the epoch, from 1
   int64_t global_step = 1;  // since the training began, from 1
   double loss = 0;
-  double seconds = 0;       // of this step
-  int64_t samples = 0;      // of the global batch
+  double seconds = 0;   // of this step
+  int64_t samples = 0;  // of the global batch
   double learning_rate = 0;
 };
 
@@ -66,10 +66,18 @@ class LambdaCallback : public Callback {
   std::function<void(const EpochInfo&)> epoch_end;
   std::function<void()> train_end;
 
-  void on_train_begin(const TrainInfo& info) override { if (train_begin) train_begin(info); }
-  void on_step_end(const StepInfo& info) override { if (step_end) step_end(info); }
-  void on_epoch_end(const EpochInfo& info) override { if (epoch_end) epoch_end(info); }
-  void on_train_end() override { if (train_end) train_end(); }
+  void on_train_begin(const TrainInfo& info) override {
+    if (train_begin) train_begin(info);
+  }
+  void on_step_end(const StepInfo& info) override {
+    if (step_end) step_end(info);
+  }
+  void on_epoch_end(const EpochInfo& info) override {
+    if (epoch_end) epoch_end(info);
+  }
+  void on_train_end() override {
+    if (train_end) train_end();
+  }
 };
 
 }  // namespace partita

@@ -13,24 +13,21 @@ std::vector<std::string> lr_schedule_names() { return {"constant", "linear", "co
 void verify(const LrSchedule& schedule) {
   const auto names = lr_schedule_names();
   if (std::find(names.begin(), names.end(), schedule.kind) == names.end()) {
-    throw InvalidArgument(fmt::format("[lr-schedule] unknown schedule, got '{}', expected one of {}{}",
-                                      schedule.kind, fmt::join(names, " "),
-                                      did_you_mean(schedule.kind, names)));
+    throw InvalidArgument(fmt::format("[lr-schedule] unknown schedule, got '{}', expected one of {}{}", schedule.kind,
+                                      fmt::join(names, " "), did_you_mean(schedule.kind, names)));
   }
   if (!std::isfinite(schedule.learning_rate) || schedule.learning_rate < 0) {
-    throw InvalidArgument(fmt::format("[lr] not a learning rate, got {}, expected a number >= 0",
-                                      schedule.learning_rate));
+    throw InvalidArgument(
+        fmt::format("[lr] not a learning rate, got {}, expected a number >= 0", schedule.learning_rate));
   }
   if (schedule.warmup_steps < 0) {
-    throw InvalidArgument(
-        fmt::format("[warmup-steps] got {}, expected a number >= 0", schedule.warmup_steps));
+    throw InvalidArgument(fmt::format("[warmup-steps] got {}, expected a number >= 0", schedule.warmup_steps));
   }
 }
 
 double learning_rate_at(const LrSchedule& schedule, int64_t step) {
   if (step < schedule.warmup_steps) {
-    return schedule.learning_rate * static_cast<double>(step + 1) /
-           static_cast<double>(schedule.warmup_steps);
+    return schedule.learning_rate * static_cast<double>(step + 1) / static_cast<double>(schedule.warmup_steps);
   }
   if (schedule.kind == "step") {
     const int64_t every = std::max<int64_t>(1, schedule.step_every > 0 ? schedule.step_every : schedule.steps / 3);

@@ -12,9 +12,9 @@ namespace partita {
 struct LrSchedule {
   std::string kind = "constant";
   double learning_rate = 0.01;
-  int64_t steps = 0;         // of the whole training; for linear and cosine
+  int64_t steps = 0;  // of the whole training; for linear and cosine
   int64_t warmup_steps = 0;
-  int64_t step_every = 0;    // 0: a third of `steps`
+  int64_t step_every = 0;  // 0: a third of `steps`
   double step_factor = 0.1;
 };
 

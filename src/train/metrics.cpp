@@ -40,11 +40,11 @@ std::vector<int64_t> ids_of(const ConstTensor& labels) {
 int64_t count_correct(const ConstTensor& logits, const ConstTensor& labels) {
   const Shape& shape = logits.type.shape;
   const bool one_hot = labels.type.shape == shape;
-  const bool ids = !is_float(labels.type.dtype) && !shape.empty() &&
-                   labels.type.shape == Shape(shape.begin(), shape.end() - 1);
+  const bool ids =
+      !is_float(labels.type.dtype) && !shape.empty() && labels.type.shape == Shape(shape.begin(), shape.end() - 1);
   if (shape.empty() || shape.back() == 0 || (!one_hot && !ids)) {
-    throw InvalidArgument(fmt::format("[accuracy] labels do not fit the logits, got {} for {}",
-                                      print(labels.type), print(logits.type)));
+    throw InvalidArgument(
+        fmt::format("[accuracy] labels do not fit the logits, got {} for {}", print(labels.type), print(logits.type)));
   }
   const auto predicted = row_argmax(logits, shape.back());
   const auto expected = one_hot ? row_argmax(labels, shape.back()) : ids_of(labels);

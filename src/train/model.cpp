@@ -10,6 +10,7 @@
 #include "data/views/skip.h"
 #include "data/views/take.h"
 #include "execute/executor.h"
+#include "network/build_graph.h"
 #include "ops/registry.h"
 #include "train/metrics.h"
 #include "train/weights.h"
@@ -19,13 +20,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-Shape image_shape(const Dataset& dataset) {
-  return dataset.columns()[find_column(dataset, "image")].type.shape;
-}
+Shape image_shape(const Dataset& dataset) { return dataset.columns()[find_column(dataset, "image")].type.shape; }
 
 /// Rows per batch of an evaluation: at most `most`, a multiple of the ranks; one that leaves no rest
 /// when there is one that is not much smaller. 0 when there are fewer rows than ranks.
@@ -70,9 +67,8 @@ struct Model::Rank {
   }
   bool is_input(const std::string& name) const {
     const Graph& graph = program.graph;
-    return std::any_of(graph.inputs.begin(), graph.inputs.end(), [&](const Input& input) {
-      return graph.values[static_cast<size_t>(input.value)].name == name;
-    });
+    return std::any_of(graph.inputs.begin(), graph.inputs.end(),
+                       [&](const Input& input) { return graph.values[static_cast<size_t>(input.value)].name == name; });
   }
 
   const Program& program;
@@ -81,8 +77,7 @@ struct Model::Rank {
   std::optional<Executor> executor;
 };
 
-Model::Model(std::shared_ptr<const Network> network, std::string loss, OptimizerOptions optimizer,
-             ModelOptions options)
+Model::Model(Network network, std::string loss, OptimizerOptions optimizer, ModelOptions options)
     : network_(std::move(network)),
       loss_(std::move(loss)),
       optimizer_(std::move(optimizer)),
@@ -114,7 +109,9 @@ Program Model::make_program(const Shape& image, int64_t batch, int ranks, bool t
                            .loss = loss_,
                            .norm_groups = local_norms ? ranks : 1,
                            .seed = options_.seed};
-  const Graph graph = build_graph(*network_, all_ops(), build);
+  Graph graph = build_graph(network_, all_ops(), build);
+  // The loss of an evaluation is of no use: compile leaves it out.
+  if (!training) std::erase_if(graph.outputs, [](const Output& output) { return output.name == "loss"; });
   const Mesh mesh = ranks > 1 ? Mesh({{"data", ranks}}) : Mesh();
 
   CompileOptions compiling;
@@ -146,13 +143,13 @@ void Model::check_training(const Dataset& dataset) const {
   if (options_.parallel == "data" && batch % ranks != 0) {
     const int64_t below = batch / ranks * ranks;
     const std::string nearest = below > 0 ? fmt::format("{} or {}", below, below + ranks) : fmt::format("{}", ranks);
-    throw InvalidArgument(fmt::format(
-        "[train] the global batch does not divide, got batch {} on {} ranks, expected a multiple of {}: {}",
-        batch, ranks, ranks, nearest));
+    throw InvalidArgument(
+        fmt::format("[train] the global batch does not divide, got batch {} on {} ranks, expected a multiple of {}: {}",
+                    batch, ranks, ranks, nearest));
   }
   if (dataset.size() < batch) {
-    throw InvalidArgument(fmt::format("[train] too few rows, got {}, expected at least one batch of {}",
-                                      dataset.size(), batch));
+    throw InvalidArgument(
+        fmt::format("[train] too few rows, got {}, expected at least one batch of {}", dataset.size(), batch));
   }
 }
 

@@ -15,14 +15,14 @@ namespace partita {
 struct ModelOptions {
   int ranks = 1;
   std::string parallel = "none";
-  int threads = 1;                // compute threads per rank
-  int64_t batch = 32;             // global
+  int threads = 1;     // compute threads per rank
+  int64_t batch = 32;  // global
   uint64_t seed = 1;
   DType dtype = DType::f32;
   bool local_statistics = false;  // batch norm over the rows of each rank
   bool sum_gradients = false;     // over ranks, of the means of each; outside the promise of equal numbers
   KernelSet kernels = KernelSet::fast;
-  LrSchedule schedule;            // steps 0: those of the training
+  LrSchedule schedule;  // steps 0: those of the training
   PassOptions passes;
   std::function<void(const std::string&)> warn = nullptr;
 };
@@ -35,8 +35,7 @@ struct Accuracy {
 /// States (parameters, statistics, slots, the step) stay with the model from one call to the next.
 class Model {
  public:
-  Model(std::shared_ptr<const Network> network, std::string loss, OptimizerOptions optimizer,
-        ModelOptions options);
+  Model(Network network, std::string loss, OptimizerOptions optimizer, ModelOptions options);
 
   /// Rows of `dataset` are in the order of training already; a last partial batch is left out. Ends
   /// after `most_steps` steps when given. Callbacks are called on rank 0. Throws
@@ -61,7 +60,7 @@ class Model {
   void check_training(const Dataset& dataset) const;
   int64_t count_correct_rows(const DatasetPtr& dataset, int64_t batch, int ranks);
 
-  std::shared_ptr<const Network> network_;
+  Network network_;
   std::string loss_;
   OptimizerOptions optimizer_;
   ModelOptions options_;

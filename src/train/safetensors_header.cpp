@@ -14,9 +14,8 @@ constexpr size_t kMaxTensors = 1'000'000;
 constexpr size_t kMaxDims = 32;
 
 constexpr std::pair<DType, std::string_view> kNames[] = {
-    {DType::f64, "F64"}, {DType::f32, "F32"}, {DType::bf16, "BF16"},
-    {DType::f16, "F16"}, {DType::i64, "I64"}, {DType::i32, "I32"},
-    {DType::u8, "U8"},   {DType::u32, "U32"}, {DType::boolean, "BOOL"}};
+    {DType::f64, "F64"}, {DType::f32, "F32"}, {DType::bf16, "BF16"}, {DType::f16, "F16"},     {DType::i64, "I64"},
+    {DType::i32, "I32"}, {DType::u8, "U8"},   {DType::u32, "U32"},   {DType::boolean, "BOOL"}};
 
 /// Names come from the file: no control characters, no flood in an error line.
 std::string shown(std::string_view name) {
@@ -161,17 +160,15 @@ std::string print_safetensors_header(const std::vector<TensorPlace>& places) {
   for (const TensorPlace& place : places) {
     const auto* name = std::find_if(std::begin(kNames), std::end(kNames),
                                     [&](const auto& entry) { return entry.first == place.type.dtype; });
-    header[place.name] = {{"dtype", name->second},
-                          {"shape", place.type.shape},
-                          {"data_offsets", {place.begin, place.end}}};
+    header[place.name] = {
+        {"dtype", name->second}, {"shape", place.type.shape}, {"data_offsets", {place.begin, place.end}}};
   }
   std::string text = header.dump();
   text.resize((text.size() + 7) / 8 * 8, ' ');
   return text;
 }
 
-std::vector<TensorPlace> parse_safetensors_header(std::string_view text, int64_t data_bytes,
-                                                  const std::string& path) {
+std::vector<TensorPlace> parse_safetensors_header(std::string_view text, int64_t data_bytes, const std::string& path) {
   const auto refuse = [&](const std::string& reason) {
     throw InvalidFile(fmt::format("[weights] {}: {}", path, reason));
   };
@@ -192,8 +189,8 @@ std::vector<TensorPlace> parse_safetensors_header(std::string_view text, int64_t
     const auto bytes = checked_bytes(place.type);
     if (!bytes) refuse(where + fmt::format("shape {} is too large", print(place.type.shape)));
     if (place.end < place.begin || place.end - place.begin != *bytes) {
-      refuse(where + fmt::format("wrong data_offsets, got [{}, {}], expected {} bytes for {}", place.begin,
-                                 place.end, *bytes, print(place.type)));
+      refuse(where + fmt::format("wrong data_offsets, got [{}, {}], expected {} bytes for {}", place.begin, place.end,
+                                 *bytes, print(place.type)));
     }
     next = place.end;
   }

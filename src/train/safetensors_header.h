@@ -22,7 +22,6 @@ std::string print_safetensors_header(const std::vector<TensorPlace>& places);
 
 /// The tensors in the order of their places, which fill [0, data_bytes) without holes. Throws
 /// InvalidFile naming `path`, the tensor, and what is wrong.
-std::vector<TensorPlace> parse_safetensors_header(std::string_view text, int64_t data_bytes,
-                                                  const std::string& path);
+std::vector<TensorPlace> parse_safetensors_header(std::string_view text, int64_t data_bytes, const std::string& path);
 
 }  // namespace partita

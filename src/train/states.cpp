@@ -12,9 +12,7 @@ const std::string& state_name(const Graph& graph, const State& state) {
   return graph.values[static_cast<size_t>(state.entry)].name;
 }
 
-bool is_weight(const State& state) {
-  return state.kind == StateKind::parameter || state.kind == StateKind::statistic;
-}
+bool is_weight(const State& state) { return state.kind == StateKind::parameter || state.kind == StateKind::statistic; }
 
 }  // namespace
 
@@ -41,8 +39,8 @@ void take_weights(States& states, const Graph& graph, const std::map<std::string
     const std::string& name = state_name(graph, state);
     const auto found = weights.find(name);
     if (found == weights.end()) {
-      throw InvalidFile(fmt::format("[load] {}: no tensor for '{}', expected {}", path, name,
-                                    print(graph.type(state.entry))));
+      throw InvalidFile(
+          fmt::format("[load] {}: no tensor for '{}', expected {}", path, name, print(graph.type(state.entry))));
     }
     const Type& given = found->second.type();
     const Type& type = graph.type(state.entry);
@@ -55,8 +53,8 @@ void take_weights(States& states, const Graph& graph, const std::map<std::string
   const std::vector<std::string> expected = weight_names(graph);
   for (const auto& [name, array] : weights) {
     if (std::find(expected.begin(), expected.end(), name) != expected.end()) continue;
-    throw InvalidFile(fmt::format("[load] {}: tensor '{}' is not of this network{}", path, name,
-                                  did_you_mean(name, expected)));
+    throw InvalidFile(
+        fmt::format("[load] {}: tensor '{}' is not of this network{}", path, name, did_you_mean(name, expected)));
   }
 }
 

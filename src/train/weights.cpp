@@ -63,6 +63,15 @@ bool read_all(int fd, void* data, size_t bytes, int64_t offset) {
   return true;
 }
 
+std::string folder_of(const std::string& path) {
+  const std::string parent = std::filesystem::path(path).parent_path().string();
+  return parent.empty() ? "." : parent;
+}
+
+[[noreturn]] void cannot_write(const std::string& path, const std::string& reason) {
+  throw RuntimeFailure(ExitCode::cannot_write, fmt::format("[save] cannot write {}: {}", path, reason));
+}
+
 /// A file that vanishes unless it was renamed to its final name.
 class TemporaryFile {
  public:
@@ -82,8 +91,7 @@ class TemporaryFile {
     if (::fsync(file_.fd()) != 0 || !file_.close()) fail();
     if (::rename(name_.c_str(), target_.c_str()) != 0) fail();
     name_.clear();
-    const std::string parent = std::filesystem::path(target_).parent_path().string();
-    const File folder(parent.empty() ? "." : parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const File folder(folder_of(target_), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (!folder.is_open() || ::fsync(folder.fd()) != 0) fail();
   }
 
@@ -91,8 +99,7 @@ class TemporaryFile {
   [[noreturn]] void fail() {
     const std::string reason = std::strerror(errno);
     if (!name_.empty() && file_.is_open()) ::unlink(std::exchange(name_, "").c_str());
-    throw RuntimeFailure(ExitCode::cannot_write,
-                         fmt::format("[save] cannot write {}: {}", target_, reason));
+    cannot_write(target_, reason);
   }
 
   std::string target_, name_;
@@ -100,6 +107,11 @@ class TemporaryFile {
 };
 
 }  // namespace
+
+void check_writable(const std::string& path) {
+  if (::access(folder_of(path).c_str(), W_OK | X_OK) != 0) cannot_write(path, std::strerror(errno));
+  if (std::filesystem::is_directory(path)) cannot_write(path, "it is a folder");
+}
 
 void save_weights(const std::string& path, const std::vector<std::pair<std::string, Array>>& weights) {
   // Wide elements first, so that every tensor is aligned to its element.
@@ -144,8 +156,8 @@ std::map<std::string, Array> load_weights(const std::string& path) {
   }
   const auto most = static_cast<uint64_t>(std::min(kMaxHeaderBytes, size - 8));
   if (header_bytes < 2 || header_bytes > most) {
-    throw InvalidFile(fmt::format("[weights] {}: wrong header length at offset 0, got {}, expected 2 to {}",
-                                  path, header_bytes, most));
+    throw InvalidFile(fmt::format("[weights] {}: wrong header length at offset 0, got {}, expected 2 to {}", path,
+                                  header_bytes, most));
   }
   std::string header(header_bytes, '\0');
   if (!read_all(file.fd(), header.data(), header.size(), 8)) {
@@ -158,8 +170,8 @@ std::map<std::string, Array> load_weights(const std::string& path) {
   for (const TensorPlace& place : places) {
     Array& array = weights.emplace(place.name, Array(place.type)).first->second;
     if (!read_all(file.fd(), array.data(), static_cast<size_t>(place.type.bytes()), data_begin + place.begin)) {
-      throw InvalidFile(fmt::format("[weights] {}: tensor '{}' at offset {}: the file ended", path,
-                                    place.name, data_begin + place.begin));
+      throw InvalidFile(fmt::format("[weights] {}: tensor '{}' at offset {}: the file ended", path, place.name,
+                                    data_begin + place.begin));
     }
   }
   return weights;

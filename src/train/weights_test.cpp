@@ -150,6 +150,12 @@ TEST_F(WeightsTest, OtherThingsThanFiles) {
   EXPECT_THROW(load_weights(path_), InvalidFile);
 }
 
+TEST_F(WeightsTest, WhatCannotBeWrittenIsKnownBefore) {
+  EXPECT_NO_THROW(check_writable(path_));
+  EXPECT_THROW(check_writable((folder_ / "none" / "w").string()), RuntimeFailure);
+  EXPECT_THROW(check_writable(folder_.string()), RuntimeFailure);
+}
+
 TEST_F(WeightsTest, AFolderThatIsNotThereIsExit73) {
   try {
     save_weights((folder_ / "none" / "w").string(), some_weights());

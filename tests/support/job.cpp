@@ -7,7 +7,7 @@
 #include "execute/executor.h"
 #include "execute/interpreter.h"
 #include "execute/shard_copy.h"
-#include "network/initialize.h"
+#include "network/initializers.h"
 #include "ops/registry.h"
 
 namespace partita {

@@ -1,0 +1,124 @@
+#include <omp.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "device/cpu/onednn/engine.h"
+#include "device/cpu/reference.h"
+#include "device/device.h"
+
+namespace partita {
+
+std::vector<KernelDef> listed_onednn_kernels();  // generated from the folders' listings
+std::vector<KernelDef> listed_loop_kernels();
+
+namespace {
+
+constexpr size_t kPage = 4096;
+constexpr size_t kHugePage = size_t{2} << 20;
+
+class CpuCatalog final : public KernelCatalog {
+ public:
+  CpuCatalog(const OpSet& ops, KernelSet kernels) : ops_(ops) {
+    if (kernels == KernelSet::reference) return;
+    for (auto* list : {&listed_onednn_kernels, &listed_loop_kernels}) {
+      for (KernelDef& def : list()) defs_.push_back(std::move(def));
+    }
+    for (const KernelDef& def : defs_) {
+      for (const std::string& op : def.ops) by_op_[op].push_back(&def);
+    }
+  }
+
+  KernelChoice choose(const KernelQuery& query) const override {
+    std::string reasons;
+    if (const auto found = by_op_.find(query.op); found != by_op_.end()) {
+      for (const KernelDef* def : found->second) {
+        KernelChoice choice = def->propose(query);
+        if (choice.accepted()) {
+          choice.reason = reasons;
+          return choice;
+        }
+        reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", def->name, choice.reason);
+      }
+    } else {
+      reasons = "no other kernel";
+    }
+    KernelChoice choice = propose_reference(query);
+    choice.reason = reasons;
+    return choice;
+  }
+
+  int64_t bytes(const Type& type, const Layout& layout) const override {
+    return layout.plain() ? type.bytes() : layout.bytes > 0 ? layout_bytes(type, layout) : type.bytes();
+  }
+
+  std::unique_ptr<Kernel> make(const KernelQuery& query, const KernelChoice& choice) const {
+    if (choice.kernel == "reference") return make_reference(ops_.at(query.op), query);
+    for (const KernelDef& def : defs_) {
+      if (def.name == choice.kernel) return def.make(query, choice);
+    }
+    throw InternalError(fmt::format("[cpu] no kernel is called {}", choice.kernel));
+  }
+
+ private:
+  const OpSet& ops_;
+  std::vector<KernelDef> defs_;  // most special first
+  std::map<std::string, std::vector<const KernelDef*>> by_op_;
+};
+
+class Copy final : public Kernel {
+ public:
+  explicit Copy(int64_t bytes) : bytes_(bytes) {}
+  void run(std::span<const void* const> inputs, std::span<void* const> outputs, void*) override {
+    std::memcpy(outputs[0], inputs[0], bytes_);
+  }
+
+ private:
+  int64_t bytes_;
+};
+
+class CpuDevice final : public Device {
+ public:
+  CpuDevice(const OpSet& ops, int threads, KernelSet kernels) : catalog_(ops, kernels), threads_(threads) {}
+
+  DeviceProperties properties() const override { return {.name = "cpu", .threads = threads_}; }
+  const KernelCatalog& catalog() const override { return catalog_; }
+
+  std::shared_ptr<void> allocate(int64_t bytes) override {
+    const size_t size = std::max<size_t>((static_cast<size_t>(bytes) + kPage - 1) / kPage * kPage, kPage);
+    void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+      throw RuntimeFailure(ExitCode::out_of_memory,
+                           fmt::format("[cpu] out of memory, got a request for {} bytes, expected less: a smaller batch "
+                                       "or more ranks",
+                                       bytes));
+    }
+    if (size >= kHugePage) madvise(memory, size, MADV_HUGEPAGE);  // advice: its failure changes nothing
+    return {memory, [size](void* at) { munmap(at, size); }};
+  }
+
+  std::unique_ptr<Kernel> make_kernel(const KernelQuery& query, const KernelChoice& choice) override {
+    return catalog_.make(query, choice);
+  }
+
+  std::unique_ptr<Kernel> make_reorder(const Type& type, const Layout& from, const Layout& to) override {
+    if (from.tag == to.tag) return std::make_unique<Copy>(catalog_.bytes(type, from));
+    return make_onednn_reorder(type, from, to);
+  }
+
+  void enter_thread() override { omp_set_num_threads(threads_); }
+
+ private:
+  CpuCatalog catalog_;
+  int threads_;
+};
+
+}  // namespace
+
+std::unique_ptr<Device> make_cpu_device(const OpSet& ops, int threads, KernelSet kernels) {
+  PARTITA_CHECK(threads >= 1, "{} threads", threads);
+  return std::make_unique<CpuDevice>(ops, threads, kernels);
+}
+
+}  // namespace partita

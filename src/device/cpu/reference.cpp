@@ -1,0 +1,38 @@
+#include "device/cpu/reference.h"
+
+namespace partita {
+namespace {
+
+class Reference final : public Kernel {
+ public:
+  Reference(const OpDef& op, const KernelQuery& query) : op_(op), attrs_(query.attrs) {
+    for (const Type& type : query.inputs) inputs_.push_back({type, nullptr});
+    for (const Type& type : query.outputs) outputs_.push_back({type, nullptr});
+  }
+
+  void run(std::span<const void* const> inputs, std::span<void* const> outputs, void*) override {
+    for (size_t i = 0; i < inputs_.size(); ++i) inputs_[i].data = inputs[i];
+    for (size_t k = 0; k < outputs_.size(); ++k) outputs_[k].data = outputs[k];
+    op_.kernel(attrs_, inputs_, outputs_);
+  }
+
+ private:
+  const OpDef& op_;
+  Attrs attrs_;
+  std::vector<ConstTensor> inputs_;
+  std::vector<Tensor> outputs_;
+};
+
+}  // namespace
+
+KernelChoice propose_reference(const KernelQuery& query) {
+  return {.kernel = "reference",
+          .inputs = std::vector<Layout>(query.inputs.size()),
+          .outputs = std::vector<Layout>(query.outputs.size())};
+}
+
+std::unique_ptr<Kernel> make_reference(const OpDef& op, const KernelQuery& query) {
+  return std::make_unique<Reference>(op, query);
+}
+
+}  // namespace partita

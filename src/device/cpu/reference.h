@@ -1,0 +1,13 @@
+#pragma once
+// The last entry of every list of kernels: the plain loops of the op's own definition.
+
+#include "device/kernel.h"
+#include "graph/op_def.h"
+
+namespace partita {
+
+/// Takes every query; all operands plain.
+KernelChoice propose_reference(const KernelQuery& query);
+std::unique_ptr<Kernel> make_reference(const OpDef& op, const KernelQuery& query);
+
+}  // namespace partita

@@ -1,0 +1,27 @@
+#pragma once
+// How parameters begin: named rules that look at the shape, and the numbers themselves.
+
+#include "graph/graph.h"
+
+namespace partita {
+
+/// The numbers behind a weight: fan_in inputs feed each of its outputs. Dense weights are [out, in],
+/// convolutions [out, in / groups, height, width].
+struct Fans {
+  double in = 1, out = 1;
+};
+Fans fans_of(const Shape& shape);
+
+/// zeros, ones, xavier_uniform, xavier_normal (Glorot and Bengio, 2010), he_uniform, he_normal
+/// (He et al., 2015) for a weight of this shape; throws InvalidArgument with the nearest name.
+Initializer initializer(const std::string& name, const Shape& shape);
+Initializer constant_initializer(double value);
+Initializer normal_initializer(double mean, double sigma);
+Initializer truncated_normal_initializer(double mean, double sigma);
+Initializer uniform_initializer(double low, double high);
+
+/// The values of a state at the beginning: functions of the key and the element, the same for any
+/// number of ranks, and for f32 the rounded f64 ones.
+Array make_initial(const Initializer& init, const Type& type, uint64_t key);
+
+}  // namespace partita

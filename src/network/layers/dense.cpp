@@ -1,0 +1,21 @@
+#include "network/layers/dense.h"
+
+#include "network/initializers.h"
+
+namespace partita {
+
+Value Dense::construct(Context& context, Value x) {
+  if (x.type().rank() < 2) {
+    throw InvalidArgument(fmt::format("[dense] too few dimensions, got {}, expected [.., inputs]", print(x.type())));
+  }
+  Builder& builder = context.builder();
+  const int last = x.type().rank() - 1;
+  const Shape shape{units_, x.shape()[last]};
+  const Value weight = context.parameter("weight", shape, initializer(options_.init, shape));
+  const Value y = builder.apply_fields("matmul", {x, weight}, {{"transpose_b", "true"}});
+  if (!options_.bias) return y;
+  const Value bias = context.parameter("bias", {units_}, initializer("zeros", {units_}));
+  return builder.apply_fields("bias_add", {y, bias}, {{"axis", to_text(int64_t{last})}});
+}
+
+}  // namespace partita

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "network/layer.h"
+
+namespace partita {
+
+struct DenseOptions {
+  bool bias = true;
+  std::string init = "he_normal";
+};
+
+/// y = x weight^T + bias: x[.., in], weight[units, in], bias[units]; `in` is read off x.
+class Dense : public Layer {
+ public:
+  explicit Dense(int64_t units, DenseOptions options = {}, std::source_location where = std::source_location::current())
+      : Layer(where), units_(units), options_(std::move(options)) {}
+  Value construct(Context& context, Value x) override;
+
+ private:
+  int64_t units_;
+  DenseOptions options_;
+};
+
+}  // namespace partita

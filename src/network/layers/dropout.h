@@ -1,0 +1,19 @@
+#pragma once
+
+#include "network/layer.h"
+
+namespace partita {
+
+/// Zeroes elements with probability `rate` while training and scales the others by 1 / (1 - rate). The
+/// bits depend on the seed, the layer's name, the step and the element alone.
+class Dropout : public Layer {
+ public:
+  explicit Dropout(double rate, std::source_location where = std::source_location::current())
+      : Layer(where), rate_(rate) {}
+  Value construct(Context& context, Value x) override;
+
+ private:
+  double rate_;
+};
+
+}  // namespace partita

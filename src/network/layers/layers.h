@@ -1,0 +1,11 @@
+#pragma once
+// All layers.
+
+#include "network/layers/batch_norm.h"
+#include "network/layers/conv2d.h"
+#include "network/layers/dense.h"
+#include "network/layers/dropout.h"
+#include "network/layers/embedding.h"
+#include "network/layers/pool.h"
+#include "network/layers/sequential.h"
+#include "network/layers/simple.h"

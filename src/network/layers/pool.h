@@ -1,0 +1,43 @@
+#pragma once
+
+#include "network/layer.h"
+
+namespace partita {
+
+struct PoolOptions {
+  int64_t stride = 0;  // 0: the kernel's size
+  int64_t padding = 0; // on each side
+};
+
+/// The largest element under each kernel x kernel window of x[n, c, h, w].
+class MaxPool2d : public Layer {
+ public:
+  explicit MaxPool2d(int64_t kernel, PoolOptions options = {}, std::source_location where = std::source_location::current())
+      : Layer(where), kernel_(kernel), options_(options) {}
+  Value construct(Context& context, Value x) override;
+
+ private:
+  int64_t kernel_;
+  PoolOptions options_;
+};
+
+/// The mean under each window; padding counts.
+class AvgPool2d : public Layer {
+ public:
+  explicit AvgPool2d(int64_t kernel, PoolOptions options = {}, std::source_location where = std::source_location::current())
+      : Layer(where), kernel_(kernel), options_(options) {}
+  Value construct(Context& context, Value x) override;
+
+ private:
+  int64_t kernel_;
+  PoolOptions options_;
+};
+
+/// The mean over height and width: [n, c].
+class GlobalAvgPool : public Layer {
+ public:
+  explicit GlobalAvgPool(std::source_location where = std::source_location::current()) : Layer(where) {}
+  Value construct(Context& context, Value x) override;
+};
+
+}  // namespace partita

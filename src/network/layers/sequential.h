@@ -1,0 +1,34 @@
+#pragma once
+
+#include <functional>
+
+#include "network/layer.h"
+
+namespace partita {
+
+/// Layers one after the other; children are called "0", "1", ... or by the names given.
+class Sequential : public Layer {
+ public:
+  explicit Sequential(std::vector<LayerPtr> layers, std::source_location where = std::source_location::current());
+  explicit Sequential(std::vector<std::pair<std::string, LayerPtr>> layers,
+                      std::source_location where = std::source_location::current())
+      : Layer(where), layers_(std::move(layers)) {}
+  Value construct(Context& context, Value x) override;
+
+ private:
+  std::vector<std::pair<std::string, LayerPtr>> layers_;
+};
+
+/// A layer from a function over symbolic values.
+class Lambda : public Layer {
+ public:
+  using Construct = std::function<Value(Context&, Value)>;
+  explicit Lambda(Construct construct, std::source_location where = std::source_location::current())
+      : Layer(where), construct_(std::move(construct)) {}
+  Value construct(Context& context, Value x) override { return construct_(context, x); }
+
+ private:
+  Construct construct_;
+};
+
+}  // namespace partita

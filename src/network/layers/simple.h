@@ -1,0 +1,40 @@
+#pragma once
+// Layers without parameters that are one op.
+
+#include "network/layer.h"
+
+namespace partita {
+
+class Relu : public Layer {
+ public:
+  explicit Relu(std::source_location where = std::source_location::current()) : Layer(where) {}
+  Value construct(Context& context, Value x) override { return context.builder().apply("relu", {x}); }
+};
+
+class Tanh : public Layer {
+ public:
+  explicit Tanh(std::source_location where = std::source_location::current()) : Layer(where) {}
+  Value construct(Context& context, Value x) override { return context.builder().apply("tanh", {x}); }
+};
+
+class Sigmoid : public Layer {
+ public:
+  explicit Sigmoid(std::source_location where = std::source_location::current()) : Layer(where) {}
+  Value construct(Context& context, Value x) override { return context.builder().apply("sigmoid", {x}); }
+};
+
+/// [n, a, b, ..] -> [n, a * b * ..]
+class Flatten : public Layer {
+ public:
+  explicit Flatten(std::source_location where = std::source_location::current()) : Layer(where) {}
+  Value construct(Context& context, Value x) override {
+    const Shape shape = x.shape();
+    if (shape.size() < 2) {
+      throw InvalidArgument(fmt::format("[flatten] too few dimensions, got {}, expected [n, ..]", print(x.type())));
+    }
+    const Shape flat{shape[0], shape[0] == 0 ? 0 : elements(shape) / shape[0]};
+    return context.builder().apply_fields("reshape", {x}, {{"shape", to_text(flat)}});
+  }
+};
+
+}  // namespace partita

@@ -1,0 +1,60 @@
+#include "network/losses.h"
+
+#include "network/functions.h"
+
+namespace partita {
+namespace {
+
+struct Loss {
+  std::string name;
+  Value (*build)(Builder&, Value logits, Value label);  // one number per sample, or per element
+};
+
+Value hot_labels(Builder& builder, Value logits, Value label) {
+  return builder.apply_fields("one_hot", {label},
+                              {{"depth", to_text(logits.shape().back())}, {"dtype", to_text(logits.dtype())}});
+}
+
+Value sparse(Builder& builder, Value logits, Value label) {
+  return builder.apply_all("cross_entropy", {logits, label}).at(0);
+}
+
+Value dense(Builder& builder, Value logits, Value label) {
+  return neg(reduce_sum(mul(log_softmax(logits), hot_labels(builder, logits, label)), {-1}));
+}
+
+Value expanded(Builder& builder, Value logits, Value label) {
+  const Value e = exp(sub(logits, reduce_max(logits, {-1}, /*keep_dims=*/true)));
+  const Value p = div(e, reduce_sum(e, {-1}, /*keep_dims=*/true));
+  const double smallest = logits.dtype() == DType::f64 ? 1e-300 : 1e-37;  // log of it is finite
+  const Value safe = maximum(p, constant(builder, smallest, Type{logits.dtype(), {}}));
+  return neg(reduce_sum(mul(log(safe), hot_labels(builder, logits, label)), {-1}));
+}
+
+Value mse(Builder& builder, Value logits, Value label) { return square(sub(logits, hot_labels(builder, logits, label))); }
+Value mae(Builder& builder, Value logits, Value label) { return abs(sub(logits, hot_labels(builder, logits, label))); }
+
+const std::vector<Loss>& losses() {
+  static const std::vector<Loss> list{
+      {"sparse", sparse}, {"dense", dense}, {"expanded", expanded}, {"mse", mse}, {"mae", mae}};
+  return list;
+}
+
+}  // namespace
+
+std::vector<std::string> loss_names() {
+  std::vector<std::string> names;
+  for (const Loss& loss : losses()) names.push_back(loss.name);
+  return names;
+}
+
+Value build_loss(const std::string& name, Builder& builder, Value logits, Value label) {
+  for (const Loss& loss : losses()) {
+    if (loss.name == name) return reduce_mean(loss.build(builder, logits, label));
+  }
+  throw InvalidArgument(fmt::format("[loss] unknown loss, got '{}', expected one of [{}]{}", name,
+                                    fmt::join(loss_names(), ", "), did_you_mean(name, loss_names())),
+                        ErrorKind::key);
+}
+
+}  // namespace partita

@@ -1,0 +1,27 @@
+#include "network/layers/layers.h"
+#include "zoo/models.h"
+
+namespace partita {
+
+ZooModel make_mlp(ModelOptionsText& options) {
+  const int64_t layers = options.integer("layers", 2, 1, 1000);
+  const int64_t hidden = options.integer("hidden", 256, 1, 1 << 20);
+  const int64_t classes = options.integer("classes", 10, 2, 1 << 20);
+  const double dropout = options.number("dropout", 0, 0, 0.99);
+  std::vector<std::pair<std::string, LayerPtr>> list{{"flatten", std::make_shared<Flatten>()}};
+  for (int64_t i = 0; i < layers; ++i) {
+    list.emplace_back(fmt::format("fc{}", i + 1), std::make_shared<Dense>(hidden));
+    list.emplace_back(fmt::format("relu{}", i + 1), std::make_shared<Relu>());
+    if (dropout > 0) list.emplace_back(fmt::format("dropout{}", i + 1), std::make_shared<Dropout>(dropout));
+  }
+  list.emplace_back(fmt::format("fc{}", layers + 1), std::make_shared<Dense>(classes));
+  return {std::make_shared<Network>(Network{"mlp", std::make_shared<Sequential>(std::move(list))}),
+          {.image = {1, 28, 28},
+           .classes = classes,
+           .batch = 64,
+           .epochs = 2,
+           .optimizer = {.kind = "momentum", .momentum = 0.9},
+           .schedule = {.kind = "linear", .learning_rate = 0.02}}};
+}
+
+}  // namespace partita

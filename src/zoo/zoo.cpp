@@ -1,0 +1,101 @@
+#include "zoo/zoo.h"
+
+#include <algorithm>
+
+#include "zoo/models.h"
+
+namespace partita {
+namespace {
+
+struct Entry {
+  std::string name;
+  ZooModel (*make)(ModelOptionsText&);
+};
+
+const std::vector<Entry>& entries() {
+  static const std::vector<Entry> list{{"mlp", make_mlp}, {"lenet", make_lenet}, {"resnet18", make_resnet18}};
+  return list;
+}
+
+std::vector<std::pair<std::string, std::string>> parse_options(const std::string& spec, size_t colon) {
+  std::vector<std::pair<std::string, std::string>> options;
+  for (size_t begin = colon + 1; colon != std::string::npos && begin <= spec.size();) {
+    const size_t end = std::min(spec.find(',', begin), spec.size());
+    const std::string item = spec.substr(begin, end - begin);
+    const size_t equals = item.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw InvalidArgument(fmt::format("[model] bad option, got '{}' in '{}', expected name=value", item, spec));
+    }
+    options.emplace_back(item.substr(0, equals), item.substr(equals + 1));
+    begin = end + 1;
+  }
+  return options;
+}
+
+template <class T>
+T in_range(const std::string& model, const std::string& name, const std::string& text, T low, T high) {
+  T value{};
+  try {
+    from_text(text, value);
+  } catch (const Error&) {
+    throw InvalidArgument(fmt::format("[{}] option '{}' is not a number, got '{}', expected {} to {}", model, name, text,
+                                      low, high));
+  }
+  if (!(value >= low && value <= high)) {
+    throw InvalidArgument(fmt::format("[{}] option '{}' is outside its range, got {}, expected {} to {}", model, name,
+                                      text, low, high));
+  }
+  return value;
+}
+
+}  // namespace
+
+const std::string* ModelOptionsText::find(const std::string& name) {
+  known_.push_back(name);
+  for (const auto& [given, text] : given_) {
+    if (given == name) return &text;
+  }
+  return nullptr;
+}
+
+int64_t ModelOptionsText::integer(const std::string& name, int64_t fallback, int64_t low, int64_t high) {
+  const std::string* text = find(name);
+  return text ? in_range<int64_t>(model_, name, *text, low, high) : fallback;
+}
+
+double ModelOptionsText::number(const std::string& name, double fallback, double low, double high) {
+  const std::string* text = find(name);
+  return text ? in_range<double>(model_, name, *text, low, high) : fallback;
+}
+
+void ModelOptionsText::check_all_used() const {
+  for (const auto& [given, text] : given_) {
+    if (std::find(known_.begin(), known_.end(), given) != known_.end()) continue;
+    throw InvalidArgument(fmt::format("[{}] unknown option, got '{}', expected one of [{}]{}", model_, given,
+                                      fmt::join(known_, ", "), did_you_mean(given, known_)),
+                          ErrorKind::key);
+  }
+}
+
+std::vector<std::string> model_names() {
+  std::vector<std::string> names;
+  for (const Entry& entry : entries()) names.push_back(entry.name);
+  return names;
+}
+
+ZooModel make_model(const std::string& spec) {
+  const size_t colon = spec.find(':');
+  const std::string name = spec.substr(0, colon);
+  for (const Entry& entry : entries()) {
+    if (entry.name != name) continue;
+    ModelOptionsText options(name, parse_options(spec, colon));
+    ZooModel model = entry.make(options);
+    options.check_all_used();
+    return model;
+  }
+  throw InvalidArgument(fmt::format("[model] unknown model, got '{}', expected one of [{}]{}", name,
+                                    fmt::join(model_names(), ", "), did_you_mean(name, model_names())),
+                        ErrorKind::key);
+}
+
+}  // namespace partita
