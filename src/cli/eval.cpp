@@ -13,7 +13,7 @@ void run_eval(const JobFlags& flags) {
   Job job(flags);
   job.settle_threads();
   const DatasetPtr test = open_dataset(job.data, Split::test, job.rows);
-  Model model(job.network, job.recipe.loss, job.recipe.optimizer, job.options);
+  Model model(*job.network, job.recipe.loss, job.recipe.optimizer, job.options);
   model.load(flags.load);
   const Accuracy accuracy = model.eval(test);
   std::cout << fmt::format("test accuracy {:.4f} ({} of {})\n", accuracy.value(), accuracy.correct, accuracy.samples);

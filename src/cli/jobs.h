@@ -6,8 +6,8 @@
 
 #include "cli/datasets.h"
 #include "network/build_graph.h"
-#include "zoo/zoo.h"
 #include "train/model.h"
+#include "zoo/zoo.h"
 
 namespace partita {
 

@@ -5,7 +5,9 @@
 
 #include "cli/command_line.h"
 #include "cli/jobs.h"
+#include "network/losses.h"
 #include "report/jsonl.h"
+#include "train/weights.h"
 
 namespace partita {
 namespace {
@@ -88,7 +90,7 @@ void run_train(const TrainFlags& flags) {
   std::unique_ptr<JsonLines> log;
   if (!flags.log.empty()) log = std::make_unique<JsonLines>(flags.log);
 
-  Model model(job.network, job.recipe.loss, job.recipe.optimizer, job.options);
+  Model model(*job.network, job.recipe.loss, job.recipe.optimizer, job.options);
   const DatasetPtr rows = job.dataset(Split::train);
   const DatasetPtr test = job.dataset(Split::test);
   if (!flags.job.load.empty()) model.load(flags.job.load);

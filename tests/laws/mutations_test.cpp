@@ -70,8 +70,8 @@ TEST(Mutations, AMissingLocalizeIsCaught) {
 }
 
 TEST(Mutations, ABeginThatStaysZeroIsCaught) {
-  for (const char* name : {"embedding", "scatter_rows", "one_hot", "pick", "first_equal", "cross_entropy_grad",
-                           "dropout", "random", "causal_mask"}) {
+  for (const char* name :
+       {"embedding", "scatter_rows", "one_hot", "pick", "first_equal", "cross_entropy_grad", "dropout", "random"}) {
     OpDef wrong = all_ops().at(name);
     wrong.localize = [localize = wrong.localize](const Attrs& attrs, const Shard& shard) {
       FieldTexts begins;

@@ -1,0 +1,45 @@
+#include "device/cpu/onednn/convolution.h"
+#include "ops/conv2d.h"
+
+namespace partita {
+namespace {
+
+Convolution convolution_of(const KernelQuery& query) {
+  return make_convolution(query.attrs.as<Conv2dGradFilterAttrs>(), query.inputs[0], query.outputs[0], query.inputs[1]);
+}
+
+auto describe_it(const Convolution& conv) { return conv.backward_weights(); }
+
+KernelChoice propose(const KernelQuery& query) {
+  if (std::string reason = refusal(query); !reason.empty()) return refuse(reason);
+  Convolution conv = convolution_of(query);
+  const auto settled = settle(conv, query.input_layouts[0], query.input_layouts[1], describe_it);
+  if (const auto* reason = std::get_if<std::string>(&settled)) return refuse(*reason);
+  KernelChoice choice;
+  choice.kernel = "onednn.conv2d_grad_filter";
+  choice.inputs = {conv.x_layout, conv.y_layout};
+  choice.outputs = {conv.weight_layout};
+  choice.scratch_bytes = std::get<int64_t>(settled);
+  return choice;
+}
+
+std::unique_ptr<Kernel> make(const KernelQuery& query, const KernelChoice& choice) {
+  Convolution conv = convolution_of(query);
+  conv.x_layout = choice.inputs[0];
+  conv.weight_layout = choice.outputs[0];
+  conv.y_layout = choice.inputs[1];
+  const auto pd = describe_it(conv);
+  return std::make_unique<PrimitiveKernel>(
+      dnnl::convolution_backward_weights(pd),
+      with_scratchpad(pd,
+                      {{DNNL_ARG_SRC, conv.x_desc(), Argument::input, 0},
+                       {DNNL_ARG_DIFF_DST, conv.y_desc(), Argument::input, 1},
+                       {DNNL_ARG_DIFF_WEIGHTS, conv.weight_desc(), Argument::output, 0}},
+                      choice.scratch_bytes));
+}
+
+}  // namespace
+
+KernelDef conv2d_grad_filter_kernel() { return {"onednn.conv2d_grad_filter", {"conv2d_grad_filter"}, propose, make}; }
+
+}  // namespace partita

@@ -1,0 +1,45 @@
+#include "device/cpu/onednn/convolution.h"
+#include "ops/conv2d.h"
+
+namespace partita {
+namespace {
+
+Convolution convolution_of(const KernelQuery& query) {
+  return make_convolution(query.attrs.as<Conv2dGradInputAttrs>(), query.outputs[0], query.inputs[1], query.inputs[0]);
+}
+
+auto describe_it(const Convolution& conv) { return conv.backward_data(); }
+
+KernelChoice propose(const KernelQuery& query) {
+  if (std::string reason = refusal(query); !reason.empty()) return refuse(reason);
+  Convolution conv = convolution_of(query);
+  const auto settled = settle(conv, Layout{}, query.input_layouts[0], describe_it);
+  if (const auto* reason = std::get_if<std::string>(&settled)) return refuse(*reason);
+  KernelChoice choice;
+  choice.kernel = "onednn.conv2d_grad_input";
+  choice.inputs = {conv.y_layout, conv.weight_layout};
+  choice.outputs = {conv.x_layout};
+  choice.scratch_bytes = std::get<int64_t>(settled);
+  return choice;
+}
+
+std::unique_ptr<Kernel> make(const KernelQuery& query, const KernelChoice& choice) {
+  Convolution conv = convolution_of(query);
+  conv.x_layout = choice.outputs[0];
+  conv.weight_layout = choice.inputs[1];
+  conv.y_layout = choice.inputs[0];
+  const auto pd = describe_it(conv);
+  return std::make_unique<PrimitiveKernel>(
+      dnnl::convolution_backward_data(pd),
+      with_scratchpad(pd,
+                      {{DNNL_ARG_DIFF_DST, conv.y_desc(), Argument::input, 0},
+                       {DNNL_ARG_WEIGHTS, conv.weight_desc(), Argument::input, 1},
+                       {DNNL_ARG_DIFF_SRC, conv.x_desc(), Argument::output, 0}},
+                      choice.scratch_bytes));
+}
+
+}  // namespace
+
+KernelDef conv2d_grad_input_kernel() { return {"onednn.conv2d_grad_input", {"conv2d_grad_input"}, propose, make}; }
+
+}  // namespace partita

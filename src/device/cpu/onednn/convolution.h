@@ -1,0 +1,125 @@
+#pragma once
+// What the three convolution kernels share: geometry, the layouts to try, and the choice.
+
+#include <array>
+#include <variant>
+
+#include "device/cpu/onednn/engine.h"
+
+namespace partita {
+
+/// The operands of one convolution in the order x, weight, y, whatever role each has in the op.
+struct Convolution {
+  Type x, weight, y;
+  Layout x_layout, weight_layout, y_layout;  // "any": the kernel may choose
+  dnnl::memory::dims stride, dilation, before, after;
+  int64_t groups = 1;
+
+  /// Throws dnnl::error when there is none.
+  dnnl::convolution_forward::primitive_desc forward() const;
+  dnnl::convolution_backward_data::primitive_desc backward_data() const;
+  dnnl::convolution_backward_weights::primitive_desc backward_weights() const;
+
+  Desc x_desc() const { return data_desc(x, x_layout); }
+  Desc y_desc() const { return data_desc(y, y_layout); }
+  Desc weight_desc() const;
+
+ private:
+  static Desc data_desc(const Type& type, const Layout& layout) {
+    return layout.any() ? any_desc(type.shape) : desc_of(type, layout);
+  }
+};
+
+/// oneDNN sees grouped weights [g*o, c, p, q] as [g, o, c, p, q].
+inline Desc Convolution::weight_desc() const {
+  if (groups == 1) return data_desc(weight, weight_layout);
+  const Shape& shape = weight.shape;
+  return plain_desc({groups, shape[0] / groups, shape[1], shape[2], shape[3]});
+}
+
+inline dnnl::convolution_forward::primitive_desc Convolution::forward() const {
+  return describe<dnnl::convolution_forward>(dnnl::prop_kind::forward_training,
+                                             dnnl::algorithm::convolution_direct, x_desc(), weight_desc(), y_desc(),
+                                             stride, dilation, before, after);
+}
+
+inline dnnl::convolution_backward_data::primitive_desc Convolution::backward_data() const {
+  return describe_backward<dnnl::convolution_backward_data>(forward(), dnnl::algorithm::convolution_direct, x_desc(),
+                                                            weight_desc(), y_desc(), stride, dilation, before, after);
+}
+
+inline dnnl::convolution_backward_weights::primitive_desc Convolution::backward_weights() const {
+  return describe_backward<dnnl::convolution_backward_weights>(forward(), dnnl::algorithm::convolution_direct,
+                                                               x_desc(), weight_desc(), y_desc(), stride, dilation,
+                                                               before, after);
+}
+
+/// `attrs` is of conv2d or of a gradient. oneDNN wants the padding after the last element that is read,
+/// which is less than the attribute's where the stride leaves a rest.
+template <class A>
+Convolution make_convolution(const A& attrs, const Type& x, const Type& weight, const Type& y) {
+  Convolution conv{.x = x, .weight = weight, .y = y, .groups = attrs.groups};
+  for (size_t d = 0; d < 2; ++d) {
+    const int64_t span = (weight.shape[d + 2] - 1) * attrs.dilation[d] + 1;
+    const int64_t end = (y.shape[d + 2] - 1) * attrs.stride[d] + span;
+    conv.stride.push_back(attrs.stride[d]);
+    conv.dilation.push_back(attrs.dilation[d] - 1);
+    conv.before.push_back(attrs.pads[d]);
+    conv.after.push_back(end - x.shape[d + 2] - attrs.pads[d]);
+  }
+  return conv;
+}
+
+/// Below this number of channels a blocked image is mostly padding.
+constexpr int64_t kBlockedChannels = 16;
+
+/// "any" for data that is blocked or wide enough to be; plain for the rest.
+inline Layout wished_data_layout(const Type& type, const Layout& now) {
+  const bool blocked = !now.plain() && !now.any();
+  return {blocked || type.shape[1] >= kBlockedChannels ? "any" : "plain", 0};
+}
+
+/// The layouts of x, weight and y that a description settled on.
+inline std::array<Desc, 3> descs_of(const dnnl::convolution_forward::primitive_desc& pd) {
+  return {pd.src_desc(), pd.weights_desc(), pd.dst_desc()};
+}
+inline std::array<Desc, 3> descs_of(const dnnl::convolution_backward_data::primitive_desc& pd) {
+  return {pd.diff_src_desc(), pd.weights_desc(), pd.diff_dst_desc()};
+}
+inline std::array<Desc, 3> descs_of(const dnnl::convolution_backward_weights::primitive_desc& pd) {
+  return {pd.src_desc(), pd.diff_weights_desc(), pd.diff_dst_desc()};
+}
+
+/// Settles x_layout, weight_layout and y_layout of `conv` by what `describe` picks for it, a
+/// function that calls one of its members; returns its scratch bytes, or the reason why nothing fits.
+template <class Describe>
+std::variant<int64_t, std::string> settle(Convolution& conv, const Layout& x_now, const Layout& y_now,
+                                          const Describe& describe) {
+  const Layout plain{}, any{"any", 0};
+  const Layout weight = conv.groups == 1 ? any : plain;
+  const std::array<Layout, 3> wishes[] = {
+      {wished_data_layout(conv.x, x_now), weight, wished_data_layout(conv.y, y_now)},
+      {plain, weight, plain},
+      {plain, plain, plain},
+  };
+  std::string reason;
+  for (const auto& [x, w, y] : wishes) {
+    std::tie(conv.x_layout, conv.weight_layout, conv.y_layout) = std::tie(x, w, y);
+    try {
+      const auto pd = describe(conv);
+      const auto [x_desc, w_desc, y_desc] = descs_of(pd);
+      const auto x_layout = layout_of(x_desc, conv.x), y_layout = layout_of(y_desc, conv.y);
+      const auto w_layout = conv.groups == 1 ? layout_of(w_desc, conv.weight) : std::optional(plain);
+      if (x_layout && y_layout && w_layout) {
+        std::tie(conv.x_layout, conv.weight_layout, conv.y_layout) = std::tie(*x_layout, *w_layout, *y_layout);
+        return scratchpad_bytes(pd);
+      }
+      reason = "oneDNN chose a layout without a name";
+    } catch (const dnnl::error& error) {
+      reason = fmt::format("oneDNN has no such convolution: {}", error.what());
+    }
+  }
+  return reason;
+}
+
+}  // namespace partita

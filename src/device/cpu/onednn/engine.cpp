@@ -1,0 +1,122 @@
+#include "device/cpu/onednn/engine.h"
+
+#include <algorithm>
+
+namespace partita {
+namespace {
+
+using Tag = dnnl::memory::format_tag;
+
+struct NamedTag {
+  int rank;
+  std::string_view name;
+  Tag tag;
+};
+
+// "plain" comes first, so that a layout that equals it (one channel, one pixel) is called so.
+#define PARTITA_TAG(rank, name) NamedTag{rank, #name, Tag::name}
+constexpr NamedTag kTags[] = {
+    {1, "plain", Tag::a},        {2, "plain", Tag::ab},       {3, "plain", Tag::abc},
+    {4, "plain", Tag::abcd},     {5, "plain", Tag::abcde},    {6, "plain", Tag::abcdef},
+    PARTITA_TAG(2, ba),          PARTITA_TAG(4, acdb),        PARTITA_TAG(4, aBcd16b),
+    PARTITA_TAG(4, aBcd8b),      PARTITA_TAG(4, aBcd4b),      PARTITA_TAG(4, cdba),
+    PARTITA_TAG(4, ABcd16b16a),  PARTITA_TAG(4, ABcd16a16b),  PARTITA_TAG(4, ABcd8b8a),
+    PARTITA_TAG(4, ABcd8a8b),    PARTITA_TAG(4, ABcd4b4a),    PARTITA_TAG(4, ABcd4a4b),
+    PARTITA_TAG(4, Acdb16a),     PARTITA_TAG(4, Acdb8a),      PARTITA_TAG(4, Acdb4a),
+    PARTITA_TAG(4, Abcd16a),     PARTITA_TAG(4, Abcd8a),      PARTITA_TAG(4, Abcd4a),
+    PARTITA_TAG(4, Acdb32a),     PARTITA_TAG(4, Acdb48a),     PARTITA_TAG(4, Acdb64a),
+    PARTITA_TAG(4, bcda),        PARTITA_TAG(4, BAcd16a16b),  PARTITA_TAG(4, BAcd16b16a),
+};
+#undef PARTITA_TAG
+
+const NamedTag* find_tag(int rank, std::string_view name) {
+  const auto* found = std::find_if(std::begin(kTags), std::end(kTags),
+                                   [&](const NamedTag& tag) { return tag.rank == rank && tag.name == name; });
+  return found == std::end(kTags) ? nullptr : found;
+}
+
+}  // namespace
+
+const dnnl::engine& onednn_engine() {
+  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  return engine;
+}
+
+Desc plain_desc(const Shape& shape) { return Desc(shape, dnnl::memory::data_type::f32, strides_of(shape)); }
+
+Desc any_desc(const Shape& shape) { return Desc(shape, dnnl::memory::data_type::f32, Tag::any); }
+
+Desc desc_of(const Type& type, const Layout& layout) {
+  PARTITA_CHECK(type.dtype == DType::f32, "{} in layout {}", print(type), layout.tag);
+  if (layout.plain()) return plain_desc(type.shape);
+  const NamedTag* named = find_tag(type.rank(), layout.tag);
+  PARTITA_CHECK(named != nullptr, "no layout {} for {}", layout.tag, print(type));
+  return Desc(type.shape, dnnl::memory::data_type::f32, named->tag);
+}
+
+std::optional<Layout> layout_of(const Desc& desc, const Type& type) {
+  for (const NamedTag& named : kTags) {
+    if (named.rank != type.rank() || desc != Desc(type.shape, dnnl::memory::data_type::f32, named.tag)) continue;
+    return Layout{std::string(named.name), named.name == "plain" ? 0 : static_cast<int64_t>(desc.get_size())};
+  }
+  return std::nullopt;
+}
+
+int64_t layout_bytes(const Type& type, const Layout& layout) {
+  if (layout.plain() || layout.any() || type.elements() == 0) return type.bytes();
+  return static_cast<int64_t>(desc_of(type, layout).get_size());
+}
+
+std::string refusal(const KernelQuery& query) {
+  for (const auto* types : {&query.inputs, &query.outputs}) {
+    for (const Type& type : *types) {
+      if (type.dtype != DType::f32) return fmt::format("{} is not supported", name_of(type.dtype));
+      if (type.rank() == 0 || type.rank() > DNNL_MAX_NDIMS) return fmt::format("rank {} is not supported", type.rank());
+      if (type.elements() == 0) return fmt::format("{} has no elements", print(type));
+    }
+  }
+  return "";
+}
+
+KernelChoice refuse(std::string reason) {
+  KernelChoice choice;
+  choice.reason = std::move(reason);
+  return choice;
+}
+
+dnnl::primitive_attr user_scratchpad() {
+  dnnl::primitive_attr attr;
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attr;
+}
+
+PrimitiveKernel::PrimitiveKernel(const dnnl::primitive& primitive, const std::vector<Argument>& arguments)
+    : primitive_(primitive), stream_(onednn_engine()) {
+  for (const Argument& argument : arguments) {
+    const dnnl::memory memory(argument.desc, onednn_engine(), DNNL_MEMORY_NONE);
+    bound_.push_back({memory, argument.place, argument.index});
+    by_id_.emplace(argument.id, memory);
+  }
+}
+
+void PrimitiveKernel::run(std::span<const void* const> inputs, std::span<void* const> outputs, void* scratch) {
+  for (Bound& bound : bound_) {
+    void* data = bound.place == Argument::input    ? const_cast<void*>(inputs[bound.index])
+                 : bound.place == Argument::output ? outputs[bound.index]
+                                                   : static_cast<std::byte*>(scratch) + bound.index;
+    // Moving a padded memory costs a pass over its padding: not when it lies where it lay.
+    if (bound.memory.get_data_handle() != data) bound.memory.set_data_handle(data);
+  }
+  primitive_.execute(stream_, by_id_);
+  stream_.wait();
+}
+
+std::unique_ptr<Kernel> make_onednn_reorder(const Type& type, const Layout& from, const Layout& to) {
+  const Desc source = desc_of(type, from), target = desc_of(type, to);
+  const dnnl::reorder::primitive_desc pd(onednn_engine(), source, onednn_engine(), target);
+  return std::make_unique<PrimitiveKernel>(
+      dnnl::reorder(pd), std::vector<Argument>{{DNNL_ARG_FROM, source, Argument::input, 0},
+                                               {DNNL_ARG_TO, target, Argument::output, 0}});
+}
+
+}  // namespace partita

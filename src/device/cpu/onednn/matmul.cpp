@@ -1,0 +1,62 @@
+#include "ops/matmul.h"
+
+#include "device/cpu/onednn/engine.h"
+
+namespace partita {
+namespace {
+
+/// A dense matrix of rows x columns as [batch, rows, columns], or its transpose by strides.
+Desc matrix_desc(int64_t batch, int64_t rows, int64_t columns, bool transposed) {
+  const int64_t row = transposed ? 1 : columns, column = transposed ? rows : 1;
+  if (batch == 0) return Desc({rows, columns}, dnnl::memory::data_type::f32, dnnl::memory::dims{row, column});
+  return Desc({batch, rows, columns}, dnnl::memory::data_type::f32, dnnl::memory::dims{rows * columns, row, column});
+}
+
+/// Leading dimensions become one batch. Without any, or where the rows of `a` and its batch are one
+/// long row count, the product is of two matrices.
+dnnl::matmul::primitive_desc describe_it(const KernelQuery& query) {
+  const auto& attrs = query.attrs.as<MatmulAttrs>();
+  const Type &a = query.inputs[0], &b = query.inputs[1], &y = query.outputs[0];
+  const int64_t columns = y.shape.back();
+  int64_t rows = y.shape[y.shape.size() - 2];
+  const int64_t inner = a.shape[a.shape.size() - (attrs.transpose_a ? 2 : 1)];
+  int64_t batch = y.rank() == 2 ? 0 : y.elements() / (rows * columns);
+  if (b.rank() == 2 && !attrs.transpose_a) {
+    rows = y.elements() / columns;
+    batch = 0;
+  }
+  const auto batch_of = [&](const Type& type) { return batch == 0 ? 0 : type.rank() == 2 ? 1 : batch; };
+  return describe<dnnl::matmul>(matrix_desc(batch_of(a), rows, inner, attrs.transpose_a),
+                                matrix_desc(batch_of(b), inner, columns, attrs.transpose_b),
+                                matrix_desc(batch, rows, columns, false));
+}
+
+KernelChoice propose(const KernelQuery& query) {
+  if (std::string reason = refusal(query); !reason.empty()) return refuse(reason);
+  KernelChoice choice;
+  try {
+    choice.scratch_bytes = scratchpad_bytes(describe_it(query));
+  } catch (const dnnl::error& error) {
+    return refuse(fmt::format("oneDNN has no such product: {}", error.what()));
+  }
+  choice.kernel = "onednn.matmul";
+  choice.inputs = {Layout{}, Layout{}};
+  choice.outputs = {Layout{}};
+  return choice;
+}
+
+std::unique_ptr<Kernel> make(const KernelQuery& query, const KernelChoice& choice) {
+  const auto pd = describe_it(query);
+  return std::make_unique<PrimitiveKernel>(
+      dnnl::matmul(pd), with_scratchpad(pd,
+                                        {{DNNL_ARG_SRC, pd.src_desc(), Argument::input, 0},
+                                         {DNNL_ARG_WEIGHTS, pd.weights_desc(), Argument::input, 1},
+                                         {DNNL_ARG_DST, pd.dst_desc(), Argument::output, 0}},
+                                        choice.scratch_bytes));
+}
+
+}  // namespace
+
+KernelDef matmul_kernel() { return {"onednn.matmul", {"matmul"}, propose, make}; }
+
+}  // namespace partita
