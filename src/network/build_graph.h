@@ -6,12 +6,12 @@
 namespace partita {
 
 struct BuildOptions {
-  int64_t batch = 32;          // global
-  Shape image{1, 28, 28};      // channels, height, width of one sample
+  int64_t batch = 32;      // global
+  Shape image{1, 28, 28};  // channels, height, width of one sample
   DType dtype = DType::f32;
-  bool training = true;        // dropout, statistics of the batch
-  std::string loss = "sparse"; // a name from loss_names()
-  int64_t norm_groups = 1;     // batch norm: groups of rows with statistics of their own
+  bool training = true;         // dropout, statistics of the batch
+  std::string loss = "sparse";  // a name from loss_names()
+  int64_t norm_groups = 1;      // batch norm: groups of rows with statistics of their own
   uint64_t seed = 1;
 };
 

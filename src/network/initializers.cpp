@@ -22,8 +22,7 @@ Initializer initializer(const std::string& name, const Shape& shape) {
   if (name == "xavier_normal") return normal_initializer(0, xavier);
   if (name == "he_uniform") return uniform(he);
   if (name == "he_normal") return normal_initializer(0, he);
-  const std::vector<std::string> names{"zeros",      "ones",    "xavier_uniform", "xavier_normal",
-                                       "he_uniform", "he_normal"};
+  const std::vector<std::string> names{"zeros", "ones", "xavier_uniform", "xavier_normal", "he_uniform", "he_normal"};
   throw InvalidArgument(fmt::format("[initializer] unknown initializer, got '{}', expected one of [{}]{}", name,
                                     fmt::join(names, ", "), did_you_mean(name, names)),
                         ErrorKind::key);

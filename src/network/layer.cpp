@@ -29,9 +29,9 @@ Value Context::call(const std::string& name, Layer& child, Value x) {
     y = child.construct(*this, x);
   } catch (const InvalidArgument& error) {
     if (std::string_view(error.what()).find("(layer ") != std::string_view::npos) throw;
-    throw InvalidArgument(fmt::format("{} (layer {} at {}:{})", error.what(), builder_.scope, child.where().file,
-                                      child.where().line),
-                          error.kind());
+    throw InvalidArgument(
+        fmt::format("{} (layer {} at {}:{})", error.what(), builder_.scope, child.where().file, child.where().line),
+        error.kind());
   }
   path_ = outer_path;
   trainable_ = outer_trainable;

@@ -43,8 +43,8 @@ class Context {
  private:
   Builder& builder_;
   Options options_;
-  std::string path_;        // "layer1.0.conv1"
-  bool trainable_ = true;   // false inside a frozen layer
+  std::string path_;       // "layer1.0.conv1"
+  bool trainable_ = true;  // false inside a frozen layer
   std::unordered_map<const Layer*, std::string> paths_;
 };
 

@@ -31,7 +31,9 @@ Value expanded(Builder& builder, Value logits, Value label) {
   return neg(reduce_sum(mul(log(safe), hot_labels(builder, logits, label)), {-1}));
 }
 
-Value mse(Builder& builder, Value logits, Value label) { return square(sub(logits, hot_labels(builder, logits, label))); }
+Value mse(Builder& builder, Value logits, Value label) {
+  return square(sub(logits, hot_labels(builder, logits, label)));
+}
 Value mae(Builder& builder, Value logits, Value label) { return abs(sub(logits, hot_labels(builder, logits, label))); }
 
 const std::vector<Loss>& losses() {

@@ -8,14 +8,14 @@ ZooModel make_mlp(ModelOptionsText& options) {
   const int64_t hidden = options.integer("hidden", 256, 1, 1 << 20);
   const int64_t classes = options.integer("classes", 10, 2, 1 << 20);
   const double dropout = options.number("dropout", 0, 0, 0.99);
-  std::vector<std::pair<std::string, LayerPtr>> list{{"flatten", std::make_shared<Flatten>()}};
+  std::vector<std::pair<std::string, LayerPtr>> list{{"flatten", flatten()}};
   for (int64_t i = 0; i < layers; ++i) {
-    list.emplace_back(fmt::format("fc{}", i + 1), std::make_shared<Dense>(hidden));
-    list.emplace_back(fmt::format("relu{}", i + 1), std::make_shared<Relu>());
-    if (dropout > 0) list.emplace_back(fmt::format("dropout{}", i + 1), std::make_shared<Dropout>(dropout));
+    list.emplace_back(fmt::format("fc{}", i + 1), dense(hidden));
+    list.emplace_back(fmt::format("relu{}", i + 1), relu_layer());
+    if (dropout > 0) list.emplace_back(fmt::format("dropout{}", i + 1), partita::dropout(dropout));
   }
-  list.emplace_back(fmt::format("fc{}", layers + 1), std::make_shared<Dense>(classes));
-  return {std::make_shared<Network>(Network{"mlp", std::make_shared<Sequential>(std::move(list))}),
+  list.emplace_back(fmt::format("fc{}", layers + 1), dense(classes));
+  return {std::make_shared<Network>(Network{"mlp", sequential(std::move(list))}),
           {.image = {1, 28, 28},
            .classes = classes,
            .batch = 64,

@@ -4,24 +4,23 @@
 namespace partita {
 namespace {
 
-LayerPtr conv(int64_t channels, int64_t kernel, int64_t stride) {
+LayerPtr conv(int64_t channels, int64_t kernel, int64_t stride,
+              std::source_location where = std::source_location::current()) {
   const int64_t pad = kernel / 2;
-  return std::make_shared<Conv2d>(channels, kernel,
-                                  Conv2dOptions{.stride = {stride, stride},
-                                                .padding = Padding::explicit_,
-                                                .pads = {pad, pad, pad, pad},
-                                                .bias = false});
+  return conv2d(
+      channels, kernel,
+      Conv2dOptions{
+          .stride = {stride, stride}, .padding = Padding::explicit_, .pads = {pad, pad, pad, pad}, .bias = false},
+      where);
 }
-
-LayerPtr norm() { return std::make_shared<BatchNorm2d>(); }
 
 /// relu(bn2(conv2(relu(bn1(conv1(x))))) + x), x through a 1x1 convolution where the shape changes.
 class BasicBlock : public Layer {
  public:
   BasicBlock(int64_t in, int64_t channels, int64_t stride)
-      : conv1_(conv(channels, 3, stride)), norm1_(norm()), conv2_(conv(channels, 3, 1)), norm2_(norm()) {
+      : conv1_(conv(channels, 3, stride)), norm1_(batch_norm()), conv2_(conv(channels, 3, 1)), norm2_(batch_norm()) {
     if (stride != 1 || in != channels) {
-      downsample_ = std::make_shared<Sequential>(std::vector<LayerPtr>{conv(channels, 1, stride), norm()});
+      downsample_ = sequential(std::vector<LayerPtr>{conv(channels, 1, stride), batch_norm()});
     }
   }
 
@@ -47,21 +46,20 @@ ZooModel make_resnet18(ModelOptionsText& options) {
   const double dropout = options.number("dropout", 0, 0, 0.99);
   const bool small = size <= 64;
   std::vector<std::pair<std::string, LayerPtr>> layers{
-      {"conv1", small ? conv(width, 3, 1) : conv(width, 7, 2)}, {"bn1", norm()}, {"relu", std::make_shared<Relu>()}};
-  if (!small) layers.emplace_back("maxpool", std::make_shared<MaxPool2d>(3, PoolOptions{.stride = 2, .padding = 1}));
+      {"conv1", small ? conv(width, 3, 1) : conv(width, 7, 2)}, {"bn1", batch_norm()}, {"relu", relu_layer()}};
+  if (!small) layers.emplace_back("maxpool", max_pool(3, PoolOptions{.stride = 2, .padding = 1}));
   int64_t in = width;
   for (int64_t stage = 0; stage < 4; ++stage) {
     const int64_t channels = width << stage, stride = stage == 0 ? 1 : 2;
     layers.emplace_back(fmt::format("layer{}", stage + 1),
-                        std::make_shared<Sequential>(
-                            std::vector<LayerPtr>{std::make_shared<BasicBlock>(in, channels, stride),
-                                                  std::make_shared<BasicBlock>(channels, channels, 1)}));
+                        sequential(std::vector<LayerPtr>{std::make_shared<BasicBlock>(in, channels, stride),
+                                                         std::make_shared<BasicBlock>(channels, channels, 1)}));
     in = channels;
   }
-  layers.emplace_back("avgpool", std::make_shared<GlobalAvgPool>());
-  if (dropout > 0) layers.emplace_back("dropout", std::make_shared<Dropout>(dropout));
-  layers.emplace_back("fc", std::make_shared<Dense>(classes, DenseOptions{.init = "xavier_uniform"}));
-  return {std::make_shared<Network>(Network{"resnet18", std::make_shared<Sequential>(std::move(layers))}),
+  layers.emplace_back("avgpool", global_avg_pool());
+  if (dropout > 0) layers.emplace_back("dropout", partita::dropout(dropout));
+  layers.emplace_back("fc", dense(classes, DenseOptions{.init = "xavier_uniform"}));
+  return {std::make_shared<Network>(Network{"resnet18", sequential(std::move(layers))}),
           {.image = {3, size, size},
            .classes = classes,
            .batch = 128,

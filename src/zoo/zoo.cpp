@@ -38,12 +38,12 @@ T in_range(const std::string& model, const std::string& name, const std::string&
   try {
     from_text(text, value);
   } catch (const Error&) {
-    throw InvalidArgument(fmt::format("[{}] option '{}' is not a number, got '{}', expected {} to {}", model, name, text,
-                                      low, high));
+    throw InvalidArgument(
+        fmt::format("[{}] option '{}' is not a number, got '{}', expected {} to {}", model, name, text, low, high));
   }
   if (!(value >= low && value <= high)) {
-    throw InvalidArgument(fmt::format("[{}] option '{}' is outside its range, got {}, expected {} to {}", model, name,
-                                      text, low, high));
+    throw InvalidArgument(
+        fmt::format("[{}] option '{}' is outside its range, got {}, expected {} to {}", model, name, text, low, high));
   }
   return value;
 }

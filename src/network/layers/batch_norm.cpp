@@ -7,8 +7,8 @@ namespace partita {
 Value BatchNorm2d::construct(Context& context, Value x) {
   const Shape shape = x.shape();
   if (shape.size() != 2 && shape.size() != 4) {
-    throw InvalidArgument(fmt::format("[batch_norm] wrong number of dimensions, got {}, expected [n, c] or [n, c, h, w]",
-                                      print(x.type())));
+    throw InvalidArgument(fmt::format(
+        "[batch_norm] wrong number of dimensions, got {}, expected [n, c] or [n, c, h, w]", print(x.type())));
   }
   Builder& builder = context.builder();
   const Shape channels{shape[1]};
@@ -21,14 +21,15 @@ Value BatchNorm2d::construct(Context& context, Value x) {
     return builder.apply_fields("batch_norm_inference", {x, scale, shift, mean, variance}, {{"epsilon", epsilon}});
   }
   const int64_t groups = context.options().norm_groups;
-  const std::vector<Value> normal = builder.apply_all(
-      "batch_norm", {x, scale, shift},
-      builder.ops().at("batch_norm").attrs.with({{"epsilon", epsilon}, {"groups", to_text(groups)}}));
+  const std::vector<Value> normal =
+      builder.apply_all("batch_norm", {x, scale, shift},
+                        builder.ops().at("batch_norm").attrs.with({{"epsilon", epsilon}, {"groups", to_text(groups)}}));
   const int64_t count = elements(shape) / shape[1] / groups;
   const std::vector<Value> running = builder.apply_all(
       "running_statistics", {mean, variance, normal[1], normal[2]},
-      builder.ops().at("running_statistics").attrs.with(
-          {{"momentum", to_text(options_.momentum)}, {"epsilon", epsilon}, {"count", to_text(count)}}));
+      builder.ops()
+          .at("running_statistics")
+          .attrs.with({{"momentum", to_text(options_.momentum)}, {"epsilon", epsilon}, {"count", to_text(count)}}));
   builder.store(mean, running[0]);
   builder.store(variance, running[1]);
   return normal[0];

@@ -23,4 +23,9 @@ class BatchNorm2d : public Layer {
   BatchNormOptions options_;
 };
 
+inline LayerPtr batch_norm(BatchNormOptions options = {},
+                           std::source_location where = std::source_location::current()) {
+  return std::make_shared<BatchNorm2d>(std::move(options), where);
+}
+
 }  // namespace partita

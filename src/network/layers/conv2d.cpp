@@ -22,14 +22,15 @@ std::vector<int64_t> Conv2d::pads_for(const Shape& x) const {
 
 Value Conv2d::construct(Context& context, Value x) {
   if (x.type().rank() != 4) {
-    throw InvalidArgument(fmt::format("[conv2d] wrong number of dimensions, got {}, expected [n, channels, height, width]",
-                                      print(x.type())));
+    throw InvalidArgument(fmt::format(
+        "[conv2d] wrong number of dimensions, got {}, expected [n, channels, height, width]", print(x.type())));
   }
   const Shape in = x.shape();
   if (options_.groups < 1 || in[1] % options_.groups != 0 || channels_ % options_.groups != 0) {
-    throw InvalidArgument(fmt::format("[conv2d] channels do not divide into groups, got {} to {} channels in {} groups, "
-                                      "expected multiples of the groups",
-                                      in[1], channels_, options_.groups));
+    throw InvalidArgument(
+        fmt::format("[conv2d] channels do not divide into groups, got {} to {} channels in {} groups, "
+                    "expected multiples of the groups",
+                    in[1], channels_, options_.groups));
   }
   Builder& builder = context.builder();
   const Shape shape{channels_, in[1] / options_.groups, kernel_, kernel_};

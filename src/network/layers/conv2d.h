@@ -31,4 +31,9 @@ class Conv2d : public Layer {
   Conv2dOptions options_;
 };
 
+inline LayerPtr conv2d(int64_t channels, int64_t kernel, Conv2dOptions options = {},
+                       std::source_location where = std::source_location::current()) {
+  return std::make_shared<Conv2d>(channels, kernel, std::move(options), where);
+}
+
 }  // namespace partita

@@ -21,4 +21,9 @@ class Dense : public Layer {
   DenseOptions options_;
 };
 
+inline LayerPtr dense(int64_t units, DenseOptions options = {},
+                      std::source_location where = std::source_location::current()) {
+  return std::make_shared<Dense>(units, std::move(options), where);
+}
+
 }  // namespace partita

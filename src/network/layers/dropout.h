@@ -16,4 +16,8 @@ class Dropout : public Layer {
   double rate_;
 };
 
+inline LayerPtr dropout(double rate, std::source_location where = std::source_location::current()) {
+  return std::make_shared<Dropout>(rate, where);
+}
+
 }  // namespace partita

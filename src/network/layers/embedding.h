@@ -15,4 +15,8 @@ class Embedding : public Layer {
   int64_t rows_, width_;
 };
 
+inline LayerPtr embedding(int64_t rows, int64_t width, std::source_location where = std::source_location::current()) {
+  return std::make_shared<Embedding>(rows, width, where);
+}
+
 }  // namespace partita

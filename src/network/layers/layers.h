@@ -1,5 +1,6 @@
 #pragma once
-// All layers.
+// All layers. Each has a class, to derive from, and a function that makes one and notes the caller's
+// source line: `dense(10)`.
 
 #include "network/layers/batch_norm.h"
 #include "network/layers/conv2d.h"

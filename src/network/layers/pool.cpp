@@ -22,8 +22,8 @@ Value AvgPool2d::construct(Context& context, Value x) {
 
 Value GlobalAvgPool::construct(Context& context, Value x) {
   if (x.type().rank() != 4) {
-    throw InvalidArgument(fmt::format("[global_avg_pool] wrong number of dimensions, got {}, expected [n, c, h, w]",
-                                      print(x.type())));
+    throw InvalidArgument(
+        fmt::format("[global_avg_pool] wrong number of dimensions, got {}, expected [n, c, h, w]", print(x.type())));
   }
   const double plane = static_cast<double>(x.shape()[2] * x.shape()[3]);
   return context.builder().apply_fields("reduce", {x}, {{"axes", "[2,3]"}, {"scale", to_text(1 / plane)}});

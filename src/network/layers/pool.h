@@ -5,14 +5,15 @@
 namespace partita {
 
 struct PoolOptions {
-  int64_t stride = 0;  // 0: the kernel's size
-  int64_t padding = 0; // on each side
+  int64_t stride = 0;   // 0: the kernel's size
+  int64_t padding = 0;  // on each side
 };
 
 /// The largest element under each kernel x kernel window of x[n, c, h, w].
 class MaxPool2d : public Layer {
  public:
-  explicit MaxPool2d(int64_t kernel, PoolOptions options = {}, std::source_location where = std::source_location::current())
+  explicit MaxPool2d(int64_t kernel, PoolOptions options = {},
+                     std::source_location where = std::source_location::current())
       : Layer(where), kernel_(kernel), options_(options) {}
   Value construct(Context& context, Value x) override;
 
@@ -24,7 +25,8 @@ class MaxPool2d : public Layer {
 /// The mean under each window; padding counts.
 class AvgPool2d : public Layer {
  public:
-  explicit AvgPool2d(int64_t kernel, PoolOptions options = {}, std::source_location where = std::source_location::current())
+  explicit AvgPool2d(int64_t kernel, PoolOptions options = {},
+                     std::source_location where = std::source_location::current())
       : Layer(where), kernel_(kernel), options_(options) {}
   Value construct(Context& context, Value x) override;
 
@@ -39,5 +41,17 @@ class GlobalAvgPool : public Layer {
   explicit GlobalAvgPool(std::source_location where = std::source_location::current()) : Layer(where) {}
   Value construct(Context& context, Value x) override;
 };
+
+inline LayerPtr max_pool(int64_t kernel, PoolOptions options = {},
+                         std::source_location where = std::source_location::current()) {
+  return std::make_shared<MaxPool2d>(kernel, options, where);
+}
+inline LayerPtr avg_pool(int64_t kernel, PoolOptions options = {},
+                         std::source_location where = std::source_location::current()) {
+  return std::make_shared<AvgPool2d>(kernel, options, where);
+}
+inline LayerPtr global_avg_pool(std::source_location where = std::source_location::current()) {
+  return std::make_shared<GlobalAvgPool>(where);
+}
 
 }  // namespace partita

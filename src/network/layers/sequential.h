@@ -19,6 +19,14 @@ class Sequential : public Layer {
   std::vector<std::pair<std::string, LayerPtr>> layers_;
 };
 
+inline LayerPtr sequential(std::vector<LayerPtr> layers, std::source_location where = std::source_location::current()) {
+  return std::make_shared<Sequential>(std::move(layers), where);
+}
+inline LayerPtr sequential(std::vector<std::pair<std::string, LayerPtr>> layers,
+                           std::source_location where = std::source_location::current()) {
+  return std::make_shared<Sequential>(std::move(layers), where);
+}
+
 /// A layer from a function over symbolic values.
 class Lambda : public Layer {
  public:

@@ -37,4 +37,17 @@ class Flatten : public Layer {
   }
 };
 
+inline LayerPtr relu_layer(std::source_location where = std::source_location::current()) {
+  return std::make_shared<Relu>(where);
+}
+inline LayerPtr tanh_layer(std::source_location where = std::source_location::current()) {
+  return std::make_shared<Tanh>(where);
+}
+inline LayerPtr sigmoid_layer(std::source_location where = std::source_location::current()) {
+  return std::make_shared<Sigmoid>(where);
+}
+inline LayerPtr flatten(std::source_location where = std::source_location::current()) {
+  return std::make_shared<Flatten>(where);
+}
+
 }  // namespace partita

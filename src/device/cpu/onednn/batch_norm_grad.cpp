@@ -16,7 +16,8 @@ auto describe_it(const KernelQuery& query, const Layout& layout) {
   const auto flags = dnnl::normalization_flags::use_scale | dnnl::normalization_flags::use_shift;
   constexpr float kEpsilon = 0;
 #if DNNL_VERSION_MAJOR >= 3
-  const auto hint = describe<dnnl::batch_normalization_forward>(dnnl::prop_kind::forward_training, x, x, kEpsilon, flags);
+  const auto hint =
+      describe<dnnl::batch_normalization_forward>(dnnl::prop_kind::forward_training, x, x, kEpsilon, flags);
   return describe_backward<dnnl::batch_normalization_backward>(hint, dnnl::prop_kind::backward, x, x, x, kEpsilon,
                                                                flags);
 #else
@@ -63,6 +64,7 @@ class BatchNormGrad final : public PrimitiveKernel {
   int64_t channels_;
 };
 
+/// oneDNN 2.6 counts a shift among the inputs but does not read it: gamma stands in for it.
 std::unique_ptr<Kernel> make(const KernelQuery& query, const KernelChoice& choice) {
   const auto pd = describe_it(query, choice.inputs[0]);
   const int64_t channels = query.inputs[0].shape[1];
@@ -71,6 +73,7 @@ std::unique_ptr<Kernel> make(const KernelQuery& query, const KernelChoice& choic
                                          with_scratchpad(pd,
                                                          {{DNNL_ARG_SRC, x, Argument::input, 0},
                                                           {DNNL_ARG_SCALE, channel, Argument::input, 1},
+                                                          {DNNL_ARG_SHIFT, channel, Argument::input, 1},
                                                           {DNNL_ARG_MEAN, channel, Argument::input, 2},
                                                           {DNNL_ARG_VARIANCE, channel, Argument::scratch, 0},
                                                           {DNNL_ARG_DIFF_DST, x, Argument::input, 4},

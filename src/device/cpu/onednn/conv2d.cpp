@@ -1,5 +1,6 @@
-#include "device/cpu/onednn/convolution.h"
 #include "ops/conv2d.h"
+
+#include "device/cpu/onednn/convolution.h"
 
 namespace partita {
 namespace {
@@ -29,13 +30,12 @@ std::unique_ptr<Kernel> make(const KernelQuery& query, const KernelChoice& choic
   conv.weight_layout = choice.inputs[1];
   conv.y_layout = choice.outputs[0];
   const auto pd = describe_it(conv);
-  return std::make_unique<PrimitiveKernel>(
-      dnnl::convolution_forward(pd),
-      with_scratchpad(pd,
-                      {{DNNL_ARG_SRC, conv.x_desc(), Argument::input, 0},
-                       {DNNL_ARG_WEIGHTS, conv.weight_desc(), Argument::input, 1},
-                       {DNNL_ARG_DST, conv.y_desc(), Argument::output, 0}},
-                      choice.scratch_bytes));
+  return std::make_unique<PrimitiveKernel>(dnnl::convolution_forward(pd),
+                                           with_scratchpad(pd,
+                                                           {{DNNL_ARG_SRC, conv.x_desc(), Argument::input, 0},
+                                                            {DNNL_ARG_WEIGHTS, conv.weight_desc(), Argument::input, 1},
+                                                            {DNNL_ARG_DST, conv.y_desc(), Argument::output, 0}},
+                                                           choice.scratch_bytes));
 }
 
 }  // namespace

@@ -29,13 +29,12 @@ std::unique_ptr<Kernel> make(const KernelQuery& query, const KernelChoice& choic
   conv.weight_layout = choice.inputs[1];
   conv.y_layout = choice.inputs[0];
   const auto pd = describe_it(conv);
-  return std::make_unique<PrimitiveKernel>(
-      dnnl::convolution_backward_data(pd),
-      with_scratchpad(pd,
-                      {{DNNL_ARG_DIFF_DST, conv.y_desc(), Argument::input, 0},
-                       {DNNL_ARG_WEIGHTS, conv.weight_desc(), Argument::input, 1},
-                       {DNNL_ARG_DIFF_SRC, conv.x_desc(), Argument::output, 0}},
-                      choice.scratch_bytes));
+  return std::make_unique<PrimitiveKernel>(dnnl::convolution_backward_data(pd),
+                                           with_scratchpad(pd,
+                                                           {{DNNL_ARG_DIFF_DST, conv.y_desc(), Argument::input, 0},
+                                                            {DNNL_ARG_WEIGHTS, conv.weight_desc(), Argument::input, 1},
+                                                            {DNNL_ARG_DIFF_SRC, conv.x_desc(), Argument::output, 0}},
+                                                           choice.scratch_bytes));
 }
 
 }  // namespace

@@ -38,9 +38,8 @@ inline Desc Convolution::weight_desc() const {
 }
 
 inline dnnl::convolution_forward::primitive_desc Convolution::forward() const {
-  return describe<dnnl::convolution_forward>(dnnl::prop_kind::forward_training,
-                                             dnnl::algorithm::convolution_direct, x_desc(), weight_desc(), y_desc(),
-                                             stride, dilation, before, after);
+  return describe<dnnl::convolution_forward>(dnnl::prop_kind::forward_training, dnnl::algorithm::convolution_direct,
+                                             x_desc(), weight_desc(), y_desc(), stride, dilation, before, after);
 }
 
 inline dnnl::convolution_backward_data::primitive_desc Convolution::backward_data() const {
@@ -49,16 +48,17 @@ inline dnnl::convolution_backward_data::primitive_desc Convolution::backward_dat
 }
 
 inline dnnl::convolution_backward_weights::primitive_desc Convolution::backward_weights() const {
-  return describe_backward<dnnl::convolution_backward_weights>(forward(), dnnl::algorithm::convolution_direct,
-                                                               x_desc(), weight_desc(), y_desc(), stride, dilation,
-                                                               before, after);
+  return describe_backward<dnnl::convolution_backward_weights>(forward(), dnnl::algorithm::convolution_direct, x_desc(),
+                                                               weight_desc(), y_desc(), stride, dilation, before,
+                                                               after);
 }
 
 /// `attrs` is of conv2d or of a gradient. oneDNN wants the padding after the last element that is read,
 /// which is less than the attribute's where the stride leaves a rest.
 template <class A>
 Convolution make_convolution(const A& attrs, const Type& x, const Type& weight, const Type& y) {
-  Convolution conv{.x = x, .weight = weight, .y = y, .groups = attrs.groups};
+  Convolution conv;
+  std::tie(conv.x, conv.weight, conv.y, conv.groups) = std::tie(x, weight, y, attrs.groups);
   for (size_t d = 0; d < 2; ++d) {
     const int64_t span = (weight.shape[d + 2] - 1) * attrs.dilation[d] + 1;
     const int64_t end = (y.shape[d + 2] - 1) * attrs.stride[d] + span;
@@ -70,8 +70,9 @@ Convolution make_convolution(const A& attrs, const Type& x, const Type& weight, 
   return conv;
 }
 
-/// Below this number of channels a blocked image is mostly padding.
-constexpr int64_t kBlockedChannels = 16;
+/// Below this number of channels a blocked image is mostly padding; from here on a blocked convolution,
+/// padding and all, is several times as fast as one on plain images.
+constexpr int64_t kBlockedChannels = 4;
 
 /// "any" for data that is blocked or wide enough to be; plain for the rest.
 inline Layout wished_data_layout(const Type& type, const Layout& now) {

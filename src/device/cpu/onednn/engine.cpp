@@ -14,18 +14,17 @@ struct NamedTag {
 };
 
 // "plain" comes first, so that a layout that equals it (one channel, one pixel) is called so.
-#define PARTITA_TAG(rank, name) NamedTag{rank, #name, Tag::name}
+#define PARTITA_TAG(rank, name) \
+  NamedTag { rank, #name, Tag::name }
 constexpr NamedTag kTags[] = {
-    {1, "plain", Tag::a},        {2, "plain", Tag::ab},       {3, "plain", Tag::abc},
-    {4, "plain", Tag::abcd},     {5, "plain", Tag::abcde},    {6, "plain", Tag::abcdef},
-    PARTITA_TAG(2, ba),          PARTITA_TAG(4, acdb),        PARTITA_TAG(4, aBcd16b),
-    PARTITA_TAG(4, aBcd8b),      PARTITA_TAG(4, aBcd4b),      PARTITA_TAG(4, cdba),
-    PARTITA_TAG(4, ABcd16b16a),  PARTITA_TAG(4, ABcd16a16b),  PARTITA_TAG(4, ABcd8b8a),
-    PARTITA_TAG(4, ABcd8a8b),    PARTITA_TAG(4, ABcd4b4a),    PARTITA_TAG(4, ABcd4a4b),
-    PARTITA_TAG(4, Acdb16a),     PARTITA_TAG(4, Acdb8a),      PARTITA_TAG(4, Acdb4a),
-    PARTITA_TAG(4, Abcd16a),     PARTITA_TAG(4, Abcd8a),      PARTITA_TAG(4, Abcd4a),
-    PARTITA_TAG(4, Acdb32a),     PARTITA_TAG(4, Acdb48a),     PARTITA_TAG(4, Acdb64a),
-    PARTITA_TAG(4, bcda),        PARTITA_TAG(4, BAcd16a16b),  PARTITA_TAG(4, BAcd16b16a),
+    {1, "plain", Tag::a},       {2, "plain", Tag::ab},      {3, "plain", Tag::abc},   {4, "plain", Tag::abcd},
+    {5, "plain", Tag::abcde},   {6, "plain", Tag::abcdef},  PARTITA_TAG(2, ba),       PARTITA_TAG(4, acdb),
+    PARTITA_TAG(4, aBcd16b),    PARTITA_TAG(4, aBcd8b),     PARTITA_TAG(4, aBcd4b),   PARTITA_TAG(4, cdba),
+    PARTITA_TAG(4, ABcd16b16a), PARTITA_TAG(4, ABcd16a16b), PARTITA_TAG(4, ABcd8b8a), PARTITA_TAG(4, ABcd8a8b),
+    PARTITA_TAG(4, ABcd4b4a),   PARTITA_TAG(4, ABcd4a4b),   PARTITA_TAG(4, Acdb16a),  PARTITA_TAG(4, Acdb8a),
+    PARTITA_TAG(4, Acdb4a),     PARTITA_TAG(4, Abcd16a),    PARTITA_TAG(4, Abcd8a),   PARTITA_TAG(4, Abcd4a),
+    PARTITA_TAG(4, Acdb32a),    PARTITA_TAG(4, Acdb48a),    PARTITA_TAG(4, Acdb64a),  PARTITA_TAG(4, bcda),
+    PARTITA_TAG(4, BAcd16a16b), PARTITA_TAG(4, BAcd16b16a),
 };
 #undef PARTITA_TAG
 
@@ -115,8 +114,8 @@ std::unique_ptr<Kernel> make_onednn_reorder(const Type& type, const Layout& from
   const Desc source = desc_of(type, from), target = desc_of(type, to);
   const dnnl::reorder::primitive_desc pd(onednn_engine(), source, onednn_engine(), target);
   return std::make_unique<PrimitiveKernel>(
-      dnnl::reorder(pd), std::vector<Argument>{{DNNL_ARG_FROM, source, Argument::input, 0},
-                                               {DNNL_ARG_TO, target, Argument::output, 0}});
+      dnnl::reorder(pd),
+      std::vector<Argument>{{DNNL_ARG_FROM, source, Argument::input, 0}, {DNNL_ARG_TO, target, Argument::output, 0}});
 }
 
 }  // namespace partita

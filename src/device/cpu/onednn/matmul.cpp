@@ -47,12 +47,12 @@ KernelChoice propose(const KernelQuery& query) {
 
 std::unique_ptr<Kernel> make(const KernelQuery& query, const KernelChoice& choice) {
   const auto pd = describe_it(query);
-  return std::make_unique<PrimitiveKernel>(
-      dnnl::matmul(pd), with_scratchpad(pd,
-                                        {{DNNL_ARG_SRC, pd.src_desc(), Argument::input, 0},
-                                         {DNNL_ARG_WEIGHTS, pd.weights_desc(), Argument::input, 1},
-                                         {DNNL_ARG_DST, pd.dst_desc(), Argument::output, 0}},
-                                        choice.scratch_bytes));
+  return std::make_unique<PrimitiveKernel>(dnnl::matmul(pd),
+                                           with_scratchpad(pd,
+                                                           {{DNNL_ARG_SRC, pd.src_desc(), Argument::input, 0},
+                                                            {DNNL_ARG_WEIGHTS, pd.weights_desc(), Argument::input, 1},
+                                                            {DNNL_ARG_DST, pd.dst_desc(), Argument::output, 0}},
+                                                           choice.scratch_bytes));
 }
 
 }  // namespace

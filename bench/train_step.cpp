@@ -1,0 +1,129 @@
+// The time of one training step on a fixed random batch.
+//
+//   bench_train_step MODEL BATCH [RANKS=1] [THREADS=2] [STEPS=50] [PROFILE=0]
+//
+// Prints the median, the smallest and the largest step in milliseconds; with PROFILE=1 also where the
+// time of a step goes, by kernel.
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <map>
+#include <string>
+
+#include "base/philox.h"
+#include "comm/run_ranks.h"
+#include "compile.h"
+#include "execute/executor.h"
+#include "execute/shard_copy.h"
+#include "network/build_graph.h"
+#include "network/initializers.h"
+#include "ops/registry.h"
+#include "zoo/zoo.h"
+
+namespace partita {
+namespace {
+
+struct Settings {
+  std::string model;
+  int64_t batch = 32;
+  int ranks = 1, threads = 2, steps = 50;
+  bool profile = false;
+};
+
+Array random_input(const Type& type, const std::string& name) {
+  Array array(type);
+  const uint64_t key = random_key(1, name);
+  for (int64_t i = 0; i < type.elements(); ++i) {
+    const auto element = static_cast<uint64_t>(i);
+    array.set(i, name == "learning_rate"   ? 0.01
+                 : is_float(type.dtype) ? random_normal(key, element, 0)
+                                        : static_cast<double>(random_below(key, element, 0, 10)));
+  }
+  return array;
+}
+
+void print_profile(const Executor& executor) {
+  std::map<std::string, double> by_kernel;
+  double total = 0;
+  for (const auto& [name, seconds] : executor.measured()) {
+    by_kernel[name] += seconds;
+    total += seconds;
+  }
+  std::vector<std::pair<double, std::string>> rows;
+  for (const auto& [name, seconds] : by_kernel) rows.emplace_back(seconds, name);
+  std::sort(rows.rbegin(), rows.rend());
+  for (const auto& [seconds, name] : rows) {
+    if (seconds > 0.005 * total) fmt::print("  {:8.1f} us {:5.1f} %  {}\n", seconds * 1e6, 100 * seconds / total, name);
+  }
+}
+
+void measure(const Settings& settings) {
+  const ZooModel model = make_model(settings.model);
+  const Graph forward = build_graph(*model.network, all_ops(),
+                                    {.batch = settings.batch, .image = model.recipe.image, .loss = model.recipe.loss});
+  const auto catalog = make_cpu_device(all_ops(), settings.threads);
+  catalog->enter_thread();
+  const Mesh mesh = settings.ranks > 1 ? Mesh({{"data", settings.ranks}}) : Mesh();
+  const Program program =
+      compile(forward, all_ops(), mesh, catalog->catalog(),
+              {.plan = {.parallel = settings.ranks > 1 ? "data" : "none"},
+               .training = TrainingOptions{.optimizer = model.recipe.optimizer}});
+  run_ranks(settings.ranks, [&](Communicator& world) {
+    const auto device = make_cpu_device(all_ops(), settings.threads);
+    Executor executor(program.local, program.schedule, all_ops(), *device, world);
+    const Graph& graph = program.graph;
+    for (const State& state : graph.states) {
+      const std::string& name = graph.values[state.entry].name;
+      executor.set_state(name, make_initial(state.init, graph.type(state.entry), random_key(1, name)));
+    }
+    for (const Input& input : graph.inputs) {
+      const std::string& name = graph.values[input.value].name;
+      const Array whole = random_input(graph.type(input.value), name);
+      Array part(executor.input_type(name));
+      copy_part(whole.tensor(),
+                held(graph.type(input.value), program.local.shardings[input.value], mesh, mesh.coordinates(world.rank())),
+                part.data());
+      executor.set_input(name, std::as_const(part).tensor());
+    }
+    for (int warm = 0; warm < 5; ++warm) executor.step();
+    std::vector<double> times;
+    for (int step = 0; step < settings.steps; ++step) {
+      const auto begin = std::chrono::steady_clock::now();
+      executor.step();
+      times.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
+    }
+    if (world.rank() != 0) return;
+    std::sort(times.begin(), times.end());
+    fmt::print("partita {} B {} ranks {} threads {} median {:.3f} ms min {:.3f} ms max {:.3f} ms arena {:.1f} MiB\n",
+               settings.model, settings.batch, settings.ranks, settings.threads, times[times.size() / 2], times.front(),
+               times.back(), static_cast<double>(executor.arena_bytes()) / (1 << 20));
+    if (settings.profile && settings.ranks == 1) {
+      executor.measure(true);
+      executor.step();
+      print_profile(executor);
+    }
+  });
+}
+
+}  // namespace
+}  // namespace partita
+
+int main(int argc, char** argv) {
+  const auto number = [&](int at, int fallback) { return argc > at ? std::atoi(argv[at]) : fallback; };
+  if (argc < 3 || number(2, 0) < 1) {
+    fmt::print(stderr, "usage: {} MODEL BATCH [RANKS] [THREADS] [STEPS] [PROFILE]\n", argv[0]);
+    return 64;
+  }
+  try {
+    partita::measure({.model = argv[1],
+                      .batch = number(2, 32),
+                      .ranks = number(3, 1),
+                      .threads = number(4, 2),
+                      .steps = number(5, 50),
+                      .profile = number(6, 0) != 0});
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return 70;
+  }
+}
