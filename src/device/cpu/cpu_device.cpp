@@ -50,7 +50,7 @@ class CpuCatalog final : public KernelCatalog {
   }
 
   int64_t bytes(const Type& type, const Layout& layout) const override {
-    return layout.plain() ? type.bytes() : layout.bytes > 0 ? layout_bytes(type, layout) : type.bytes();
+    return layout.plain() ? type.bytes() : layout.any() ? type.bytes() : layout_bytes({DType::f32, type.shape}, layout);
   }
 
   std::unique_ptr<Kernel> make(const KernelQuery& query, const KernelChoice& choice) const {
