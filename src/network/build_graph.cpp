@@ -3,33 +3,57 @@
 #include "network/losses.h"
 
 namespace partita {
+namespace {
 
-Graph build_graph(const Network& network, const OpSet& ops, const BuildOptions& options) {
+void check(const Network& network, const BuildOptions& options) {
+  if (network.net == nullptr) {
+    throw InvalidArgument("[graph] the network has no layers, got nothing, expected a layer");
+  }
+  if (!is_float(options.dtype)) {
+    throw InvalidArgument(fmt::format("[graph] parameters are not floats, got "
+                                      "{}, expected f64, f32, bf16 or f16",
+                                      name_of(options.dtype)),
+                          ErrorKind::type);
+  }
   if (options.batch < 1) {
     throw InvalidArgument(fmt::format("[graph] no samples in a batch, got {}, expected at least 1", options.batch));
   }
   if (options.norm_groups < 1 || options.batch % options.norm_groups != 0) {
     throw InvalidArgument(
-        fmt::format("[batch_norm] the batch does not divide into groups, got batch {} in {} groups, "
+        fmt::format("[batch_norm] the batch does not divide "
+                    "into groups, got batch {} in {} groups, "
                     "expected a multiple of {}",
                     options.batch, options.norm_groups, options.norm_groups));
   }
+}
+
+Value batch_input(Builder& builder, const std::string& name, const Type& sample, int64_t batch) {
+  Type type{sample.dtype, {batch}};
+  type.shape.insert(type.shape.end(), sample.shape.begin(), sample.shape.end());
+  require_shape(name, type.shape);
+  return builder.input(name, type, /*batch_dim=*/0);
+}
+
+}  // namespace
+
+Graph build_graph(const Network& network, const OpSet& ops, const BuildOptions& options) {
+  check(network, options);
   Builder builder(ops, network.name);
-  Shape shape{options.batch};
-  shape.insert(shape.end(), options.image.begin(), options.image.end());
-  const Value image = builder.input("image", Type{options.dtype, shape}, /*batch_dim=*/0);
-  const Value label = builder.input("label", Type{DType::i32, {options.batch}}, /*batch_dim=*/0);
+  const Type sample{options.image_dtype.value_or(options.dtype), options.image};
+  const Value image = batch_input(builder, "image", sample, options.batch);
+  const Value label = batch_input(builder, "label", options.label, options.batch);
   Context context(
       builder,
       {.dtype = options.dtype, .training = options.training, .norm_groups = options.norm_groups, .seed = options.seed});
-  builder.scope = "net";
-  builder.source = network.net->where();
-  const Value logits = network.net->construct(context, image);
+  const Value logits = context.call_network(*network.net, image);
   if (logits.type().rank() != 2) {
-    throw InvalidArgument(fmt::format("[graph] the network does not end in logits, got {}, expected [batch, classes]",
-                                      print(logits.type())));
+    throw InvalidArgument(
+        fmt::format("[graph] the network does not end in logits, got {}, "
+                    "expected [batch, classes]",
+                    print(logits.type())));
   }
   builder.scope = "loss";
+  builder.source = network.net->where();
   const Value loss = build_loss(options.loss, builder, logits, label);
   builder.output("loss", loss);
   builder.output("logits", logits);

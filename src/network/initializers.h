@@ -1,6 +1,8 @@
 #pragma once
 // How parameters begin: named rules that look at the shape, and the numbers themselves.
 
+#include <variant>
+
 #include "graph/graph.h"
 
 namespace partita {
@@ -20,8 +22,20 @@ Initializer normal_initializer(double mean, double sigma);
 Initializer truncated_normal_initializer(double mean, double sigma);
 Initializer uniform_initializer(double low, double high);
 
+/// How a layer begins a parameter: a name for `initializer`, or one of the distributions above.
+class InitRule {
+ public:
+  InitRule(const char* name) : rule_(std::string(name)) {}  // NOLINT: written as a name
+  InitRule(std::string name) : rule_(std::move(name)) {}    // NOLINT
+  InitRule(Initializer fixed) : rule_(std::move(fixed)) {}  // NOLINT
+  Initializer of(const Shape& shape) const;
+
+ private:
+  std::variant<std::string, Initializer> rule_;
+};
+
 /// The values of a state at the beginning: functions of the key and the element, the same for any
-/// number of ranks, and for f32 the rounded f64 ones.
+/// number of ranks and threads, and for f32 the rounded f64 ones.
 Array make_initial(const Initializer& init, const Type& type, uint64_t key);
 
 }  // namespace partita

@@ -1,9 +1,34 @@
 #include "network/layer.h"
 
+#include <algorithm>
+#include <cctype>
 #include <string_view>
-#include <utility>
+
+#include "base/philox.h"
+#include "network/restored.h"
 
 namespace partita {
+namespace {
+
+/// An error that already says in which layer it happened.
+class LayerError : public InvalidArgument {
+ public:
+  using InvalidArgument::InvalidArgument;
+};
+
+std::string print(const SourceLine& line) { return fmt::format("{}:{}", line.file, line.line); }
+
+/// Names end up in "a.b.weight", "net/a/b" and in the text of a graph.
+void require_name(const std::string& name) {
+  const auto plain = [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '-'; };
+  if (!name.empty() && std::all_of(name.begin(), name.end(), plain)) return;
+  throw InvalidArgument(
+      fmt::format("[layer] bad name of a layer, got '{}', "
+                  "expected letters, digits, '_' and '-'",
+                  name));
+}
+
+}  // namespace
 
 SourceLine source_line(const std::source_location& where) {
   std::string_view file = where.file_name();
@@ -14,44 +39,87 @@ SourceLine source_line(const std::source_location& where) {
   return {std::string(file), static_cast<int>(where.line())};
 }
 
+void require_shape(std::string_view where, const Shape& shape) {
+  constexpr int64_t kMost = int64_t{1} << 40;
+  int64_t count = 1;
+  bool legal = true;
+  for (int64_t size : shape) {
+    legal = legal && size >= 1 && size <= (kMost - 1) / count;
+    if (legal) count *= size;
+  }
+  if (legal) return;
+  throw InvalidArgument(
+      fmt::format("[{}] bad shape, got {}, expected sizes "
+                  "from 1 and fewer than 2^40 elements",
+                  where, print(shape)));
+}
+
 Layer::Layer(std::source_location where) : where_(source_line(where)) {}
 
-Value Context::call(const std::string& name, Layer& child, Value x) {
-  const std::string path = paths_.try_emplace(&child, scoped(name)).first->second;
-  const std::string outer_path = std::exchange(path_, path);
-  const std::string outer_scope = builder_.scope;
-  const SourceLine outer_source = builder_.source;
-  const bool outer_trainable = std::exchange(trainable_, trainable_ && child.requires_grad());
-  builder_.scope = outer_scope.empty() ? name : outer_scope + "/" + name;
-  builder_.source = child.where();
-  Value y;
-  try {
-    y = child.construct(*this, x);
-  } catch (const InvalidArgument& error) {
-    if (std::string_view(error.what()).find("(layer ") != std::string_view::npos) throw;
-    throw InvalidArgument(
-        fmt::format("{} (layer {} at {}:{})", error.what(), builder_.scope, child.where().file, child.where().line),
-        error.kind());
+Value Context::call_network(Layer& network, Value x) {
+  const Value y = build(network, /*path=*/"", /*scope=*/"net", x);
+  for (const auto& [name, statistic] : statistics_) {
+    if (statistic.exit) builder_.store(statistic.entry, statistic.exit);
   }
-  path_ = outer_path;
-  trainable_ = outer_trainable;
-  builder_.scope = outer_scope;
-  builder_.source = outer_source;
   return y;
 }
 
+Value Context::call(const std::string& name, Layer& child, Value x) {
+  require_name(name);
+  const std::string path = paths_.try_emplace(&child, scoped(name)).first->second;
+  const Layer* owner = owners_.try_emplace(path, &child).first->second;
+  if (owner != &child) {
+    throw InvalidArgument(
+        fmt::format("[layer] two layers are called '{}', got "
+                    "the one of {} after the one of {}, "
+                    "expected another name",
+                    path, print(child.where()), print(owner->where())));
+  }
+  return build(child, path, builder_.scope.empty() ? name : builder_.scope + "/" + name, x);
+}
+
+Value Context::build(Layer& layer, const std::string& path, const std::string& scope, Value x) {
+  const Restored in_path(path_, path);
+  const Restored in_trainable(trainable_, trainable_ && layer.requires_grad());
+  const Restored in_scope(builder_.scope, scope);
+  const Restored in_source(builder_.source, layer.where());
+  try {
+    const Value y = layer.construct(*this, x);
+    if (!y)
+      throw InvalidArgument(
+          "[layer] construct made nothing, got an empty "
+          "value, expected one of the network");
+    return y;
+  } catch (const LayerError&) {
+    throw;
+  } catch (const InvalidArgument& error) {
+    throw LayerError(fmt::format("{} (layer {} at {})", error.what(), scope, print(layer.where())), error.kind());
+  }
+}
+
 Value Context::parameter(const std::string& name, const Shape& shape, const Initializer& init) {
+  require_shape(scoped(name), shape);
   return builder_.state(scoped(name), Type{options_.dtype, shape},
                         {.kind = StateKind::parameter, .init = init, .requires_grad = trainable_});
 }
 
 Value Context::statistic(const std::string& name, const Shape& shape, const Initializer& init) {
-  return builder_.state(scoped(name), Type{options_.dtype, shape},
-                        {.kind = StateKind::statistic, .init = init, .requires_grad = false});
+  require_shape(scoped(name), shape);
+  const Value entry = builder_.state(scoped(name), Type{options_.dtype, shape},
+                                     {.kind = StateKind::statistic, .init = init, .requires_grad = false});
+  const Statistic& known = statistics_.try_emplace(scoped(name), Statistic{entry, Value()}).first->second;
+  return known.exit ? known.exit : known.entry;
 }
 
 Value Context::step() {
   return builder_.state("step", Type{DType::i64, {}}, {.kind = StateKind::counter, .requires_grad = false});
+}
+
+uint64_t Context::random_key(const std::string& name) {
+  std::string stream = scoped(name);
+  const int count = ++key_counts_[stream];
+  if (count > 1) stream += fmt::format("#{}", count);
+  return partita::random_key(options_.seed, stream);
 }
 
 }  // namespace partita

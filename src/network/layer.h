@@ -1,6 +1,7 @@
 #pragma once
 // A layer: what turns a value into a value, with parameters of its own.
 
+#include <map>
 #include <memory>
 #include <source_location>
 
@@ -26,26 +27,41 @@ class Context {
   Builder& builder() { return builder_; }
   const Options& options() const { return options_; }
 
+  /// Builds the whole network, in scope "net", and writes the statistics it kept.
+  Value call_network(Layer& network, Value x);
   /// Builds a child under its name: parameters "parent.name.weight", scope "net/parent/name". A layer
-  /// that is called again keeps the parameters of its first call. Errors end with the layer and the
-  /// source line where it was made.
+  /// that is called again keeps the parameters of its first call; two layers of one name are an error.
+  /// Errors end with the layer and the source line where it was made. The layer outlives the build.
   Value call(const std::string& name, Layer& child, Value x);
 
   /// A parameter of the layer that is being built.
   Value parameter(const std::string& name, const Shape& shape, const Initializer& init);
-  /// A running statistic of it.
+  /// A running statistic of it: the value left by an earlier call of the layer in this build, if any.
   Value statistic(const std::string& name, const Shape& shape, const Initializer& init);
+  /// What it becomes.
+  void update_statistic(const std::string& name, Value next) { statistics_.at(scoped(name)).exit = next; }
   /// The number of the step, a state that the training counts.
   Value step();
-  /// The name of the layer that is being built with a suffix: the key of its random numbers.
+  /// The key of random numbers of the layer that is being built: another one for each call of this.
+  uint64_t random_key(const std::string& name);
+  /// "layer1.0.conv1.name" while layer1.0.conv1 is being built.
   std::string scoped(const std::string& name) const { return path_.empty() ? name : path_ + "." + name; }
 
  private:
+  struct Statistic {
+    Value entry, exit;  // exit: empty until there is an update
+  };
+
+  Value build(Layer& layer, const std::string& path, const std::string& scope, Value x);
+
   Builder& builder_;
   Options options_;
   std::string path_;       // "layer1.0.conv1"
   bool trainable_ = true;  // false inside a frozen layer
-  std::unordered_map<const Layer*, std::string> paths_;
+  std::map<const Layer*, std::string> paths_;
+  std::map<std::string, const Layer*> owners_;  // of each path
+  std::map<std::string, Statistic> statistics_;
+  std::map<std::string, int> key_counts_;
 };
 
 class Layer {
@@ -64,7 +80,18 @@ class Layer {
   bool requires_grad_ = true;
 };
 
+/// Moves a layer of your own to the heap. Unlike std::make_shared it keeps the line where the layer was
+/// written: `share(Block(64))`.
+template <class L>
+std::shared_ptr<L> share(L layer) {
+  return std::make_shared<L>(std::move(layer));
+}
+
 /// The last folder and the name of a file, and the line.
 SourceLine source_line(const std::source_location& where);
+
+/// Throws InvalidArgument unless every dimension is at least 1 and the tensor has fewer than 2^40
+/// elements, so that later sizes fit 64 bits.
+void require_shape(std::string_view where, const Shape& shape);
 
 }  // namespace partita

@@ -10,20 +10,36 @@ struct Loss {
   Value (*build)(Builder&, Value logits, Value label);  // one number per sample, or per element
 };
 
+/// 16-bit logits widened: exp, log and sums over the batch want more digits.
+Value wide(Value logits) { return cast(logits, promote(logits.dtype(), DType::f32)); }
+
+/// One number for each logit: classes become one-hot.
 Value hot_labels(Builder& builder, Value logits, Value label) {
-  return builder.apply_fields("one_hot", {label},
-                              {{"depth", to_text(logits.shape().back())}, {"dtype", to_text(logits.dtype())}});
+  Shape shape = logits.shape();
+  const int64_t classes = shape.back();
+  const bool dense = is_float(label.dtype());
+  if (!dense) shape.pop_back();
+  if (label.shape() != shape) {
+    throw InvalidArgument(
+        fmt::format("[loss] labels do not fit the logits, "
+                    "got {} for {}, expected the shape {}",
+                    print(label.type()), print(logits.type()), print(shape)));
+  }
+  if (dense) return cast(label, logits.dtype());
+  return builder.apply_fields("one_hot", {label}, {{"depth", to_text(classes)}, {"dtype", to_text(logits.dtype())}});
 }
 
 Value sparse(Builder& builder, Value logits, Value label) {
   return builder.apply_all("cross_entropy", {logits, label}).at(0);
 }
 
-Value dense(Builder& builder, Value logits, Value label) {
+Value dense(Builder& builder, Value narrow, Value label) {
+  const Value logits = wide(narrow);
   return neg(reduce_sum(mul(log_softmax(logits), hot_labels(builder, logits, label)), {-1}));
 }
 
-Value expanded(Builder& builder, Value logits, Value label) {
+Value expanded(Builder& builder, Value narrow, Value label) {
+  const Value logits = wide(narrow);
   const Value e = exp(sub(logits, reduce_max(logits, {-1}, /*keep_dims=*/true)));
   const Value p = div(e, reduce_sum(e, {-1}, /*keep_dims=*/true));
   const double smallest = logits.dtype() == DType::f64 ? 1e-300 : 1e-37;  // log of it is finite
@@ -31,10 +47,13 @@ Value expanded(Builder& builder, Value logits, Value label) {
   return neg(reduce_sum(mul(log(safe), hot_labels(builder, logits, label)), {-1}));
 }
 
-Value mse(Builder& builder, Value logits, Value label) {
-  return square(sub(logits, hot_labels(builder, logits, label)));
+Value error(Builder& builder, Value narrow, Value label) {
+  const Value logits = wide(narrow);
+  return sub(logits, hot_labels(builder, logits, label));
 }
-Value mae(Builder& builder, Value logits, Value label) { return abs(sub(logits, hot_labels(builder, logits, label))); }
+
+Value mse(Builder& builder, Value logits, Value label) { return square(error(builder, logits, label)); }
+Value mae(Builder& builder, Value logits, Value label) { return abs(error(builder, logits, label)); }
 
 const std::vector<Loss>& losses() {
   static const std::vector<Loss> list{
@@ -51,6 +70,10 @@ std::vector<std::string> loss_names() {
 }
 
 Value build_loss(const std::string& name, Builder& builder, Value logits, Value label) {
+  if (logits.type().rank() < 1) {
+    throw InvalidArgument(
+        fmt::format("[loss] no dimension of classes, got {}, expected [.., classes]", print(logits.type())));
+  }
   for (const Loss& loss : losses()) {
     if (loss.name == name) return reduce_mean(loss.build(builder, logits, label));
   }

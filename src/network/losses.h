@@ -5,11 +5,13 @@
 
 namespace partita {
 
-/// sparse: fused softmax cross entropy with integer labels; dense: the same with one-hot labels;
-/// expanded: the same from elementary ops, safe at log(0); mse, mae: of the logits against one-hot labels.
+/// Labels are classes (integers), or a number for each logit: one-hot or soft labels, targets. sparse:
+/// fused softmax cross entropy with classes alone; dense: the same with one-hot or soft labels;
+/// expanded: the same from elementary ops, safe at log(0); mse, mae: of the logits against the labels.
 std::vector<std::string> loss_names();
 
-/// logits[n, classes], label i32[n] -> a scalar. Throws InvalidArgument for an unknown name.
+/// logits[.., classes], label i32[..] or of the type of the logits -> a scalar. Throws InvalidArgument
+/// for an unknown name and for a label that does not fit.
 Value build_loss(const std::string& name, Builder& builder, Value logits, Value label);
 
 }  // namespace partita

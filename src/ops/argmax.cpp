@@ -11,7 +11,9 @@ OpDef argmax_op() {
   op.infer = [](const OpCall& call) -> std::vector<Type> {
     require_operands("argmax", call, 1);
     const Shape& shape = call.inputs[0].shape;
-    if (shape.empty() || shape.back() == 0) reject("argmax", "no elements", print(call.inputs[0]), "a last dimension of at least 1");
+    if (shape.empty() || shape.back() == 0) {
+      reject("argmax", "no elements", print(call.inputs[0]), "a last dimension of at least 1");
+    }
     return {Type{DType::i64, Shape(shape.begin(), shape.end() - 1)}};
   };
   op.rule = [](const OpCall& call) { return einsum("..z->.. | z:expand", call); };

@@ -15,7 +15,6 @@ OpDef bias_add_op() {
   op.name = "bias_add";
   op.summary = "x + bias along one axis";
   op.attrs = Attrs(BiasAddAttrs{});
-  op.attrs = Attrs(BiasAddAttrs{});
   op.infer = [](const OpCall& call) -> std::vector<Type> {
     require_operands("bias_add", call, 2);
     require_float("bias_add", call);

@@ -1,3 +1,4 @@
+#include "ops/sizes.h"
 #include "ops/support.h"
 
 namespace partita {
@@ -18,9 +19,8 @@ OpDef broadcast_to_op() {
   op.infer = [](const OpCall& call) -> std::vector<Type> {
     require_operands("broadcast_to", call, 1);
     const Shape& shape = call.attrs.as<BroadcastAttrs>().shape;
-    bool negative = false;
-    for (int64_t size : shape) negative = negative || size < 0;
-    if (negative || broadcast("broadcast_to", call.inputs[0].shape, shape) != shape) {
+    require_shape("broadcast_to", shape);
+    if (broadcast("broadcast_to", call.inputs[0].shape, shape) != shape) {
       reject("broadcast_to", "x does not broadcast", print(call.inputs[0]) + " to " + print(shape),
              "equal sizes or 1 from the right");
     }
@@ -42,7 +42,8 @@ OpDef broadcast_to_op() {
       using T = decltype(zero);
       const T* x = in[0].as<T>();
       T* y = out[0].as<T>();
-      for_broadcast<1>(out[0].type.shape, strides, [&](int64_t i, const std::array<int64_t, 1>& at) { y[i] = x[at[0]]; });
+      for_broadcast<1>(out[0].type.shape, strides,
+                       [&](int64_t i, const std::array<int64_t, 1>& at) { y[i] = x[at[0]]; });
     });
   };
   op.samples = {{{sample_of({4, 1})}, Attrs(BroadcastAttrs{{4, 6}})},

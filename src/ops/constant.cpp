@@ -1,3 +1,6 @@
+#include <cmath>
+
+#include "ops/sizes.h"
 #include "ops/support.h"
 
 namespace partita {
@@ -13,6 +16,15 @@ struct ConstantAttrs {
   }
 };
 
+void require_representable(const ConstantAttrs& attrs) {
+  if (is_float(attrs.dtype)) return;
+  for_integer(attrs.dtype, [&](auto zero) {
+    using Limits = std::numeric_limits<decltype(zero)>;
+    if (attrs.value >= static_cast<double>(Limits::lowest()) && attrs.value < std::ldexp(1.0, Limits::digits)) return;
+    reject("constant", "the type does not hold the value", to_text(attrs.value), std::string(name_of(attrs.dtype)));
+  });
+}
+
 }  // namespace
 
 OpDef constant_op() {
@@ -23,9 +35,8 @@ OpDef constant_op() {
   op.infer = [](const OpCall& call) -> std::vector<Type> {
     require_operands("constant", call, 0);
     const ConstantAttrs& attrs = call.attrs.as<ConstantAttrs>();
-    for (int64_t size : attrs.shape) {
-      if (size < 0) reject("constant", "negative size", print(attrs.shape), "sizes of at least 0");
-    }
+    require_shape("constant", attrs.shape);
+    require_representable(attrs);
     return {Type{attrs.dtype, attrs.shape}};
   };
   op.rule = [](const OpCall& call) { return pointwise_rule(call); };

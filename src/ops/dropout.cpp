@@ -1,6 +1,7 @@
 #include "ops/dropout.h"
 
 #include "base/philox.h"
+#include "ops/sizes.h"
 #include "ops/support.h"
 
 namespace partita {
@@ -55,12 +56,11 @@ OpDef dropout_op() {
     if (call.inputs[1] != Type{DType::i64, {}}) {
       reject("dropout", "step is not a counter", print(call.inputs[1]), "i64[]", ErrorKind::type);
     }
-    const Shape& shape = call.inputs[0].shape;
-    bool fits = attrs.whole.size() == attrs.begin.size() && (attrs.whole.empty() || attrs.whole.size() == shape.size());
-    for (size_t d = 0; fits && d < attrs.whole.size(); ++d) {
-      fits = attrs.begin[d] >= 0 && attrs.begin[d] + shape[d] <= attrs.whole[d];
+    if (!lies_in(call.inputs[0].shape, attrs.whole, attrs.begin)) {
+      reject("dropout", "the part is outside the whole", call.attrs.print() + " of " + print(call.inputs[0]),
+             "0 <= begin and begin + size <= whole per dimension");
     }
-    if (!fits) reject("dropout", "the part does not lie in the whole", call.attrs.print(), print(call.inputs[0]));
+    require_shape("dropout", attrs.whole);
     return {call.inputs[0]};
   };
   op.rule = [](const OpCall& call) {
@@ -86,16 +86,19 @@ OpDef dropout_op() {
       const T* x = in[0].as<T>();
       T* y = out[0].as<T>();
       const Number kept = static_cast<Number>(1 / (1 - attrs.rate));
-      for (size_t row = 0; row < rows.size(); ++row) {
-        for (int64_t i = 0; i < width; ++i, ++x, ++y) {
-          *y = random_word(key, rows[row] + i, step) >= threshold ? T(static_cast<Number>(*x) * kept) : T{};
+      for (int64_t row : rows) {
+        PhiloxBlock block = random_block(key, row / 4, step);
+        for (int64_t element = row; element < row + width; ++element, ++x, ++y) {
+          if (element % 4 == 0) block = random_block(key, element / 4, step);
+          *y = block[element % 4] >= threshold ? T(static_cast<Number>(*x) * kept) : T{};
         }
       }
     });
   };
   const SampleInput step{Type{DType::i64, {}}, {Fill::step, 0}};
   op.samples = {{{sample_of({4, 6}), step}, Attrs(DropoutAttrs{0.4, 12345, {}, {}})},
-                {{sample_of({2, 3, 5}), step}, Attrs(DropoutAttrs{0.5, -7, {}, {}})}};
+                {{sample_of({2, 3, 5}), step}, Attrs(DropoutAttrs{0.5, -7, {}, {}})},
+                {{sample_of({3, 4}), step}, Attrs(DropoutAttrs{0.5, 3, {5, 7}, {2, 1}})}};
   return op;
 }
 

@@ -11,10 +11,12 @@ struct EmbeddingAttrs {
   }
 };
 
+int64_t rows_of(const EmbeddingAttrs& attrs, int64_t held) { return attrs.rows > 0 ? attrs.rows : held; }
+
 template <class T, class Id>
 void gather(const EmbeddingAttrs& attrs, Inputs in, Outputs out) {
   const int64_t held = in[0].type.shape[0], width = in[0].type.shape[1];
-  const int64_t rows = attrs.rows > 0 ? attrs.rows : held;
+  const int64_t rows = rows_of(attrs, held);
   const T* table = in[0].as<T>();
   const Id* ids = in[1].as<Id>();
   T* y = out[0].as<T>();
@@ -44,20 +46,30 @@ OpDef embedding_op() {
     if (call.inputs[1].dtype != DType::i32 && call.inputs[1].dtype != DType::i64) {
       reject("embedding", "ids are not integers", print(call.inputs[1]), "i32 or i64", ErrorKind::type);
     }
+    const EmbeddingAttrs& attrs = call.attrs.as<EmbeddingAttrs>();
+    const int64_t held = call.inputs[0].shape[0], total = rows_of(attrs, held);
+    if (attrs.begin < 0 || held > total || attrs.begin > total - held) {
+      reject("embedding", "the rows are outside the table", call.attrs.print() + " of " + print(call.inputs[0]),
+             "0 <= begin and begin + rows held <= rows");
+    }
     Type result{call.inputs[0].dtype, call.inputs[1].shape};
     result.shape.push_back(call.inputs[0].shape[1]);
     return {result};
   };
   op.rule = [](const OpCall& call) { return einsum("vz,..->..z | v:lookup", call).linear_in({0}); };
   op.localize = [](const Attrs& attrs, const Shard& shard) {
-    const Range& rows = shard.inputs[0][0];
-    if (rows.whole()) return attrs;
-    return Attrs(EmbeddingAttrs{rows.begin, rows.size});
+    const Range& held = shard.inputs[0][0];
+    const EmbeddingAttrs& whole = attrs.as<EmbeddingAttrs>();
+    if (held.whole()) return attrs;
+    return Attrs(EmbeddingAttrs{whole.begin + held.begin, rows_of(whole, held.size)});
   };
   op.grad = [](const GradCall& call) -> std::vector<Value> {
-    const int64_t rows = call.inputs[0].shape()[0];
+    const EmbeddingAttrs& attrs = call.attrs.as<EmbeddingAttrs>();
+    const int64_t held = call.inputs[0].shape()[0];
     return {call.builder.apply_fields("scatter_rows", {call.inputs[1], call.d_outputs[0]},
-                                      {{"rows", to_text(rows)}, {"total", to_text(rows)}}),
+                                      {{"rows", to_text(held)},
+                                       {"begin", to_text(attrs.begin)},
+                                       {"total", to_text(rows_of(attrs, held))}}),
             Value()};
   };
   op.flops_per_point = 0;
@@ -70,7 +82,8 @@ OpDef embedding_op() {
     });
   };
   op.samples = {{{sample_of({10, 4}), ids_of({2, 3}, 10)}, Attrs(EmbeddingAttrs{})},
-                {{sample_of({7, 3}), ids_of({5}, 7)}, Attrs(EmbeddingAttrs{})}};
+                {{sample_of({7, 3}), ids_of({5}, 7)}, Attrs(EmbeddingAttrs{})},
+                {{sample_of({4, 3}), ids_of({6}, 8)}, Attrs(EmbeddingAttrs{2, 8})}};
   return op;
 }
 

@@ -25,6 +25,10 @@ OpDef first_equal_op() {
     if (rows.empty() || rows != call.inputs[1].shape) {
       reject("first_equal", "operands do not fit", print(call.inputs), "x[.., z] and m[.., 1]");
     }
+    const int64_t begin = call.attrs.as<FirstEqualAttrs>().begin;
+    if (begin < 0 || begin > std::numeric_limits<int64_t>::max() - call.inputs[0].shape.back()) {
+      reject("first_equal", "bad begin", call.attrs.print(), "at least 0, with indices that an i64 holds");
+    }
     rows.pop_back();
     return {Type{DType::i64, rows}};
   };
@@ -48,7 +52,7 @@ OpDef first_equal_op() {
     });
   };
   op.samples = {{{ids_of({4, 6}, 2), ids_of({4, 1}, 2)}, Attrs(FirstEqualAttrs{})},
-                {{ids_of({2, 3, 5}, 2), ids_of({2, 3, 1}, 2)}, Attrs(FirstEqualAttrs{})}};
+                {{ids_of({2, 3, 5}, 2), ids_of({2, 3, 1}, 2)}, Attrs(FirstEqualAttrs{3})}};
   return op;
 }
 

@@ -1,3 +1,4 @@
+#include "ops/sizes.h"
 #include "ops/support.h"
 
 namespace partita {
@@ -28,9 +29,7 @@ OpDef iota_op() {
     if (attrs.axis < 0 || attrs.axis >= rank) {
       reject("iota", "axis is outside the shape", fmt::format("{}", attrs.axis), fmt::format("0 to {}", rank - 1));
     }
-    for (int64_t size : attrs.shape) {
-      if (size < 0) reject("iota", "negative size", print(attrs.shape), "sizes of at least 0");
-    }
+    require_shape("iota", attrs.shape);
     return {Type{attrs.dtype, attrs.shape}};
   };
   op.rule = [](const OpCall& call) { return pointwise_rule(call); };

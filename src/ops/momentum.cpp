@@ -6,14 +6,17 @@ namespace partita {
 OpDef momentum_op() {
   OpDef op;
   op.name = "momentum";
-  op.summary = "(w, g, v, rate): g += weight_decay w; v = momentum v + (1 - dampening) g; w -= rate (nesterov ? g + momentum v : v)";
+  op.summary =
+      "(w, g, v, rate): g += weight_decay w; v = momentum v + (1 - dampening) g; "
+      "w -= rate (nesterov ? g + momentum v : v)";
   op.attrs = Attrs(MomentumAttrs{});
   op.infer = [](const OpCall& call) -> std::vector<Type> {
     require_operands("momentum", call, 4);
     require_float("momentum", call);
     require_same_dtype("momentum", call);
     if (call.inputs[1] != call.inputs[0] || call.inputs[2] != call.inputs[0] || !call.inputs[3].shape.empty()) {
-      reject("momentum", "operands do not fit", print(call.inputs), "weight, gradient and velocity of its shape, scalar rate");
+      reject("momentum", "operands do not fit", print(call.inputs),
+             "weight, gradient and velocity of its shape, scalar rate");
     }
     return {call.inputs[0], call.inputs[0]};
   };
@@ -39,7 +42,8 @@ OpDef momentum_op() {
   };
   const std::vector<SampleInput> operands{sample_of({4, 6}), sample_of({4, 6}), sample_of({4, 6}),
                                           sample_of({}, Fill::positive)};
-  op.samples = {{operands, Attrs(MomentumAttrs{0.9, 0, false, 0})}, {operands, Attrs(MomentumAttrs{0.8, 0.1, true, 0.01})}};
+  op.samples = {{operands, Attrs(MomentumAttrs{0.9, 0, false, 0})},
+                {operands, Attrs(MomentumAttrs{0.8, 0.1, true, 0.01})}};
   return op;
 }
 

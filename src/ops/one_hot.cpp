@@ -1,3 +1,4 @@
+#include "ops/sizes.h"
 #include "ops/support.h"
 
 namespace partita {
@@ -28,11 +29,13 @@ OpDef one_hot_op() {
     if (call.inputs[0].dtype != DType::i32 && call.inputs[0].dtype != DType::i64) {
       reject("one_hot", "ids are not integers", print(call.inputs[0]), "i32 or i64", ErrorKind::type);
     }
-    if (attrs.depth < 1 || !is_float(attrs.dtype)) {
-      reject("one_hot", "bad attributes", call.attrs.print(), "depth of at least 1 and a float dtype");
+    if (attrs.depth < 1 || attrs.begin < 0 || !is_float(attrs.dtype)) {
+      reject("one_hot", "bad attributes", call.attrs.print(),
+             "depth of at least 1, begin of at least 0 and a float dtype");
     }
     Type result{attrs.dtype, call.inputs[0].shape};
     result.shape.push_back(attrs.depth);
+    require_shape("one_hot", result.shape);
     return {result};
   };
   op.rule = [](const OpCall& call) { return einsum("..->..z", call, {{'z', call.attrs.as<OneHotAttrs>().depth}}); };
@@ -54,14 +57,16 @@ OpDef one_hot_op() {
         T* y = out[0].as<T>();
         std::fill_n(y, out[0].type.elements(), T(static_cast<Number>(attrs.off_value)));
         for (int64_t i = 0; i < in[0].type.elements(); ++i) {
-          const int64_t column = static_cast<int64_t>(ids[i]) - attrs.begin;
-          if (column >= 0 && column < attrs.depth) y[i * attrs.depth + column] = T(static_cast<Number>(attrs.on_value));
+          const int64_t id = static_cast<int64_t>(ids[i]);
+          if (id < attrs.begin || id - attrs.begin >= attrs.depth) continue;
+          y[i * attrs.depth + id - attrs.begin] = T(static_cast<Number>(attrs.on_value));
         }
       });
     });
   };
   op.samples = {{{ids_of({4}, 6)}, Attrs(OneHotAttrs{6, 0, 1, 0, DType::f64})},
-                {{ids_of({2, 3}, 5)}, Attrs(OneHotAttrs{5, 0, 0.9, 0.1, DType::f64})}};
+                {{ids_of({2, 3}, 5)}, Attrs(OneHotAttrs{5, 0, 0.9, 0.1, DType::f64})},
+                {{ids_of({5}, 7)}, Attrs(OneHotAttrs{4, 2, 1, 0, DType::f64})}};
   return op;
 }
 

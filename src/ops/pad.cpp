@@ -1,3 +1,4 @@
+#include "ops/sizes.h"
 #include "ops/support.h"
 
 namespace partita {
@@ -15,13 +16,16 @@ std::vector<Type> infer(const OpCall& call) {
   const PadAttrs& attrs = call.attrs.as<PadAttrs>();
   const Shape& shape = call.inputs[0].shape;
   bool valid = attrs.before.size() == shape.size() && attrs.after.size() == shape.size();
-  for (size_t d = 0; valid && d < shape.size(); ++d) valid = attrs.before[d] >= 0 && attrs.after[d] >= 0;
+  for (size_t d = 0; valid && d < shape.size(); ++d) {
+    for (int64_t zeros : {attrs.before[d], attrs.after[d]}) valid = valid && zeros >= 0 && zeros <= kMaxElements;
+  }
   if (!valid) {
     reject("pad", "bad padding", call.attrs.print() + " of " + print(call.inputs[0]),
            "a number of at least 0 before and after each dimension");
   }
   Type result{call.inputs[0].dtype, {}};
   for (size_t d = 0; d < shape.size(); ++d) result.shape.push_back(attrs.before[d] + shape[d] + attrs.after[d]);
+  require_shape("pad", result.shape);
   return {result};
 }
 

@@ -23,6 +23,7 @@ OpDef pick_op() {
     if (!integers || x.shape.empty() || Shape(x.shape.begin(), x.shape.end() - 1) != label.shape) {
       reject("pick", "operands do not fit", print(call.inputs), "rows and one integer label for each");
     }
+    if (call.attrs.as<PickAttrs>().begin < 0) reject("pick", "bad begin", call.attrs.print(), "at least 0");
     return {Type{x.dtype, label.shape}};
   };
   op.rule = [](const OpCall& call) { return einsum("..z,..->.. | z:lookup", call).linear_in({0}); };
@@ -32,7 +33,9 @@ OpDef pick_op() {
   op.grad = [](const GradCall& call) -> std::vector<Value> {
     const int64_t depth = call.inputs[0].shape().back();
     const Value hot = call.builder.apply_fields("one_hot", {call.inputs[1]},
-                                                {{"depth", to_text(depth)}, {"dtype", to_text(call.inputs[0].dtype())}});
+                                                {{"depth", to_text(depth)},
+                                                 {"begin", to_text(call.attrs.as<PickAttrs>().begin)},
+                                                 {"dtype", to_text(call.inputs[0].dtype())}});
     Shape kept = call.inputs[1].shape();
     kept.push_back(1);
     const Value d = call.builder.apply_fields("reshape", {call.d_outputs[0]}, {{"shape", to_text(kept)}});
@@ -48,14 +51,15 @@ OpDef pick_op() {
       for_integer(in[1].type.dtype, [&](auto id_zero) {
         const auto* label = in[1].as<decltype(id_zero)>();
         for (int64_t i = 0; i < out[0].type.elements(); ++i) {
-          const int64_t column = static_cast<int64_t>(label[i]) - begin;
-          y[i] = column >= 0 && column < columns ? x[i * columns + column] : T{};
+          const int64_t id = static_cast<int64_t>(label[i]);
+          y[i] = id >= begin && id - begin < columns ? x[i * columns + id - begin] : T{};
         }
       });
     });
   };
   op.samples = {{{sample_of({4, 6}), ids_of({4}, 6)}, Attrs(PickAttrs{})},
-                {{sample_of({2, 3, 5}), ids_of({2, 3}, 5)}, Attrs(PickAttrs{})}};
+                {{sample_of({2, 3, 5}), ids_of({2, 3}, 5)}, Attrs(PickAttrs{})},
+                {{sample_of({5, 3}), ids_of({5}, 6)}, Attrs(PickAttrs{2})}};
   return op;
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/philox.h"
 #include "ops/dropout.h"
+#include "ops/sizes.h"
 #include "ops/support.h"
 
 namespace partita {
@@ -40,14 +41,15 @@ OpDef random_op() {
     }
     const std::vector<std::string> names{"uniform", "normal", "truncated_normal"};
     if (std::find(names.begin(), names.end(), attrs.distribution) == names.end() || !is_float(attrs.dtype)) {
-      reject("random", "unknown distribution or type", call.attrs.print(), "uniform, normal or truncated_normal floats");
+      reject("random", "unknown distribution or type", call.attrs.print(),
+             "uniform, normal or truncated_normal floats");
     }
-    bool fits = attrs.whole.size() == attrs.begin.size() && (attrs.whole.empty() || attrs.whole.size() == attrs.shape.size());
-    for (size_t d = 0; fits && d < attrs.whole.size(); ++d) {
-      fits = attrs.begin[d] >= 0 && attrs.begin[d] + attrs.shape[d] <= attrs.whole[d];
+    require_shape("random", attrs.shape);
+    require_shape("random", attrs.whole);
+    if (!lies_in(attrs.shape, attrs.whole, attrs.begin)) {
+      reject("random", "the part is outside the whole", call.attrs.print(),
+             "0 <= begin and begin + size <= whole per dimension");
     }
-    for (int64_t size : attrs.shape) fits = fits && size >= 0;
-    if (!fits) reject("random", "bad shape", call.attrs.print(), "a part that lies in the whole");
     return {Type{attrs.dtype, attrs.shape}};
   };
   op.rule = [](const OpCall& call) {
@@ -74,20 +76,22 @@ OpDef random_op() {
   op.grad = [](const GradCall&) -> std::vector<Value> { return {Value()}; };
   op.kernel = [](const Attrs& all, Inputs in, Outputs out) {
     const RandomAttrs& attrs = all.as<RandomAttrs>();
-    const uint64_t step = static_cast<uint64_t>(*in[0].as<int64_t>());
+    const uint64_t step = static_cast<uint64_t>(*in[0].as<int64_t>()), key = static_cast<uint64_t>(attrs.key);
     const int64_t width = attrs.shape.empty() ? 1 : attrs.shape.back();
     Array numbers(Type{DType::f64, attrs.shape});
     double* y = numbers.as<double>();
     for (int64_t row : first_elements(attrs.shape, attrs.whole, attrs.begin)) {
-      for (int64_t i = 0; i < width; ++i) *y++ = draw(attrs.distribution, static_cast<uint64_t>(attrs.key), row + i, step);
+      for (int64_t i = 0; i < width; ++i) *y++ = draw(attrs.distribution, key, row + i, step);
     }
     const Array result = partita::cast(numbers, attrs.dtype);
-    std::copy_n(static_cast<const std::byte*>(result.data()), result.type().bytes(), static_cast<std::byte*>(out[0].data));
+    const auto* from = static_cast<const std::byte*>(result.data());
+    std::copy_n(from, result.type().bytes(), static_cast<std::byte*>(out[0].data));
   };
   const SampleInput step{Type{DType::i64, {}}, {Fill::step, 0}};
   op.samples = {{{step}, Attrs(RandomAttrs{"uniform", 5, DType::f64, {4, 6}, {}, {}})},
                 {{step}, Attrs(RandomAttrs{"normal", 6, DType::f64, {2, 3, 5}, {}, {}})},
-                {{step}, Attrs(RandomAttrs{"truncated_normal", 7, DType::f64, {7}, {}, {}})}};
+                {{step}, Attrs(RandomAttrs{"truncated_normal", 7, DType::f64, {7}, {}, {}})},
+                {{step}, Attrs(RandomAttrs{"normal", 8, DType::f64, {3, 4}, {5, 7}, {2, 1}})}};
   return op;
 }
 

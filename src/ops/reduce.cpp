@@ -78,6 +78,15 @@ std::vector<Value> grad(const GradCall& call) {
   return {call.apply("mul", {ones, spread(share)})};
 }
 
+/// The result over no elements, which any element replaces.
+template <class T>
+T initial(Reduce kind) {
+  using Limits = std::numeric_limits<T>;
+  if (kind == Reduce::sum) return T{0};
+  if (kind == Reduce::max) return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+  return Limits::has_infinity ? Limits::infinity() : Limits::max();
+}
+
 /// Loops with the innermost run contiguous in x; `at` of the result is 0-strided over reduced axes.
 void kernel(const Attrs& all, Inputs in, Outputs out) {
   const ReduceAttrs& attrs = all.as<ReduceAttrs>();
@@ -90,9 +99,7 @@ void kernel(const Attrs& all, Inputs in, Outputs out) {
     using Sum = std::conditional_t<std::is_floating_point_v<T> || sizeof(T) == 2, double, int64_t>;
     const T* x = in[0].as<T>();
     const int64_t count = out[0].type.elements();
-    std::vector<Sum> sums(count, attrs.kind == Reduce::sum   ? Sum{0}
-                                 : attrs.kind == Reduce::max ? std::numeric_limits<Sum>::lowest()
-                                                             : std::numeric_limits<Sum>::max());
+    std::vector<Sum> sums(count, initial<Sum>(attrs.kind));
     for_broadcast<1>(shape, strides, [&](int64_t i, const std::array<int64_t, 1>& at) {
       const Sum value = static_cast<Sum>(x[i]);
       Sum& sum = sums[at[0]];

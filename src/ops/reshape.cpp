@@ -1,3 +1,4 @@
+#include "ops/sizes.h"
 #include "ops/support.h"
 
 namespace partita {
@@ -18,9 +19,8 @@ OpDef reshape_op() {
   op.infer = [](const OpCall& call) -> std::vector<Type> {
     require_operands("reshape", call, 1);
     const Shape& shape = call.attrs.as<ReshapeAttrs>().shape;
-    bool negative = false;
-    for (int64_t size : shape) negative = negative || size < 0;
-    if (negative || elements(shape) != call.inputs[0].elements()) {
+    require_shape("reshape", shape);
+    if (elements(shape) != call.inputs[0].elements()) {
       reject("reshape", "another number of elements", print(call.inputs[0]) + " to " + print(shape),
              fmt::format("{} elements", call.inputs[0].elements()));
     }

@@ -1,4 +1,6 @@
+#include "ops/sizes.h"
 #include "ops/support.h"
+#include "ops/wide.h"
 
 namespace partita {
 namespace {
@@ -20,16 +22,17 @@ void scatter(const ScatterRowsAttrs& attrs, Inputs in, Outputs out) {
   const Id* ids = in[0].as<Id>();
   const T* d_y = in[1].as<T>();
   for (int64_t i = 0; i < in[0].type.elements(); ++i, d_y += width) {
-    const int64_t id = ids[i], row = id - attrs.begin;
+    const int64_t id = ids[i];
     if (id < 0 || id >= attrs.total) {
       reject("scatter_rows", "id is outside the table", fmt::format("{}", id), fmt::format("0 to {}", attrs.total - 1),
              ErrorKind::index);
     }
+    const int64_t row = id - attrs.begin;
     if (row < 0 || row >= attrs.rows) continue;
     for (int64_t z = 0; z < width; ++z) sums[row * width + z] += static_cast<double>(d_y[z]);
   }
   T* y = out[0].as<T>();
-  for (size_t i = 0; i < sums.size(); ++i) y[i] = static_cast<T>(static_cast<std::conditional_t<sizeof(T) == 8, double, float>>(sums[i]));
+  for (size_t i = 0; i < sums.size(); ++i) y[i] = T(static_cast<Wide<T>>(sums[i]));
 }
 
 }  // namespace
@@ -48,7 +51,14 @@ OpDef scatter_rows_op() {
     if ((ids.dtype != DType::i32 && ids.dtype != DType::i64) || d_y.shape != expected) {
       reject("scatter_rows", "operands do not fit", print(call.inputs), "integer ids and one row for each");
     }
-    return {Type{d_y.dtype, {call.attrs.as<ScatterRowsAttrs>().rows, d_y.shape.back()}}};
+    const ScatterRowsAttrs& attrs = call.attrs.as<ScatterRowsAttrs>();
+    if (attrs.rows < 0 || attrs.begin < 0 || attrs.rows > attrs.total || attrs.begin > attrs.total - attrs.rows) {
+      reject("scatter_rows", "the rows are outside the table", call.attrs.print(),
+             "0 <= begin and begin + rows <= total");
+    }
+    const Shape shape{attrs.rows, d_y.shape.back()};
+    require_shape("scatter_rows", shape);
+    return {Type{d_y.dtype, shape}};
   };
   op.rule = [](const OpCall& call) {
     return einsum("..,..z->vz | v:uncounted", call, {{'v', call.attrs.as<ScatterRowsAttrs>().rows}}).linear_in({1});
@@ -68,7 +78,8 @@ OpDef scatter_rows_op() {
     });
   };
   op.samples = {{{ids_of({2, 3}, 10), sample_of({2, 3, 4})}, Attrs(ScatterRowsAttrs{10, 0, 10})},
-                {{ids_of({5}, 6), sample_of({5, 3})}, Attrs(ScatterRowsAttrs{6, 0, 6})}};
+                {{ids_of({5}, 6), sample_of({5, 3})}, Attrs(ScatterRowsAttrs{6, 0, 6})},
+                {{ids_of({6}, 8), sample_of({6, 3})}, Attrs(ScatterRowsAttrs{4, 2, 8})}};
   return op;
 }
 

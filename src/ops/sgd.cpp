@@ -27,7 +27,8 @@ OpDef sgd_op() {
       const Number rate = *in[2].as<T>(), decay = static_cast<Number>(attrs.as<SgdAttrs>().weight_decay);
       T* updated = out[0].as<T>();
       for (int64_t i = 0; i < in[0].type.elements(); ++i) {
-        updated[i] = T(static_cast<Number>(w[i]) - rate * (static_cast<Number>(g[i]) + decay * static_cast<Number>(w[i])));
+        const Number weight = static_cast<Number>(w[i]);
+        updated[i] = T(weight - rate * (static_cast<Number>(g[i]) + decay * weight));
       }
     });
   };

@@ -11,12 +11,9 @@ OpDef sign_op() {
     return infer_pointwise_float("sign", call);
   };
   op.rule = [](const OpCall& call) { return pointwise_rule(call).linear_in({0}, kMaxMin); };
-  op.grad = [](const GradCall& call) -> std::vector<Value> {
-    (void)call;
-    return {Value()};
-  };
+  op.grad = [](const GradCall&) -> std::vector<Value> { return {Value()}; };
   op.kernel = [](const Attrs&, Inputs in, Outputs out) {
-    unary_float_kernel(in, out, [](auto x) { return x > 0 ? decltype(x)(1) : x < 0 ? decltype(x)(-1) : decltype(x)(0); });
+    unary_float_kernel(in, out, [](auto x) { return static_cast<decltype(x)>((x > 0) - (x < 0)); });
   };
   op.samples = {{{sample_of({4, 6}, Fill::distinct)}}, {{sample_of({5}, Fill::distinct)}}};
   return op;

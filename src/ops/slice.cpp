@@ -40,7 +40,8 @@ ShardingRule rule(const OpCall& call) {
     if (call.outputs[0].shape[d] == 1) continue;
     const char name = static_cast<char>('A' + d);
     rule.outputs[0][d].factors = {static_cast<int>(rule.factors.size())};
-    rule.factors.push_back({.name = name, .size = call.outputs[0].shape[d], .cutting = Cutting::whole, .counts = false});
+    const int64_t size = call.outputs[0].shape[d];
+    rule.factors.push_back({.name = name, .size = size, .cutting = Cutting::whole, .counts = false});
   }
   return rule.linear_in({0}, kAnyReduce);
 }

@@ -55,7 +55,8 @@ OpDef transpose_op() {
       using T = decltype(zero);
       const T* x = in[0].as<T>();
       T* y = out[0].as<T>();
-      for_broadcast<1>(out[0].type.shape, strides, [&](int64_t i, const std::array<int64_t, 1>& at) { y[i] = x[at[0]]; });
+      for_broadcast<1>(out[0].type.shape, strides,
+                       [&](int64_t i, const std::array<int64_t, 1>& at) { y[i] = x[at[0]]; });
     });
   };
   op.samples = {{{sample_of({4, 3, 5})}, Attrs(TransposeAttrs{{2, 0, 1}})},

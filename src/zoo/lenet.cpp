@@ -22,10 +22,10 @@ ZooModel make_lenet(ModelOptionsText& options) {
   return {std::make_shared<Network>(Network{"lenet", sequential(std::move(layers))}),
           {.image = {1, 28, 28},
            .classes = classes,
-           .batch = 64,
+           .batch = 32,
            .epochs = 2,
            .optimizer = {.kind = "momentum", .momentum = 0.9},
-           .schedule = {.kind = "linear", .learning_rate = 0.03}}};
+           .schedule = {.kind = "cosine", .learning_rate = 0.03, .warmup_steps = 300}}};
 }
 
 }  // namespace partita

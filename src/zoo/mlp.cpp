@@ -21,7 +21,7 @@ ZooModel make_mlp(ModelOptionsText& options) {
            .batch = 64,
            .epochs = 2,
            .optimizer = {.kind = "momentum", .momentum = 0.9},
-           .schedule = {.kind = "linear", .learning_rate = 0.02}}};
+           .schedule = {.kind = "cosine", .learning_rate = 0.03, .warmup_steps = 100}}};
 }
 
 }  // namespace partita

@@ -7,8 +7,10 @@ namespace partita {
 Value BatchNorm2d::construct(Context& context, Value x) {
   const Shape shape = x.shape();
   if (shape.size() != 2 && shape.size() != 4) {
-    throw InvalidArgument(fmt::format(
-        "[batch_norm] wrong number of dimensions, got {}, expected [n, c] or [n, c, h, w]", print(x.type())));
+    throw InvalidArgument(
+        fmt::format("[batch_norm] wrong number of dimensions, got {}, expected "
+                    "[n, c] or [n, c, h, w]",
+                    print(x.type())));
   }
   Builder& builder = context.builder();
   const Shape channels{shape[1]};
@@ -30,8 +32,8 @@ Value BatchNorm2d::construct(Context& context, Value x) {
       builder.ops()
           .at("running_statistics")
           .attrs.with({{"momentum", to_text(options_.momentum)}, {"epsilon", epsilon}, {"count", to_text(count)}}));
-  builder.store(mean, running[0]);
-  builder.store(variance, running[1]);
+  context.update_statistic("running_mean", running[0]);
+  context.update_statistic("running_var", running[1]);
   return normal[0];
 }
 

@@ -1,7 +1,5 @@
 #include "network/layers/dense.h"
 
-#include "network/initializers.h"
-
 namespace partita {
 
 Value Dense::construct(Context& context, Value x) {
@@ -11,10 +9,10 @@ Value Dense::construct(Context& context, Value x) {
   Builder& builder = context.builder();
   const int last = x.type().rank() - 1;
   const Shape shape{units_, x.shape()[last]};
-  const Value weight = context.parameter("weight", shape, initializer(options_.init, shape));
+  const Value weight = context.parameter("weight", shape, options_.init.of(shape));
   const Value y = builder.apply_fields("matmul", {x, weight}, {{"transpose_b", "true"}});
   if (!options_.bias) return y;
-  const Value bias = context.parameter("bias", {units_}, initializer("zeros", {units_}));
+  const Value bias = context.parameter("bias", {units_}, options_.bias_init.of({units_}));
   return builder.apply_fields("bias_add", {y, bias}, {{"axis", to_text(int64_t{last})}});
 }
 

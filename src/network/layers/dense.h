@@ -1,12 +1,14 @@
 #pragma once
 
+#include "network/initializers.h"
 #include "network/layer.h"
 
 namespace partita {
 
 struct DenseOptions {
   bool bias = true;
-  std::string init = "he_normal";
+  InitRule init = "he_normal";
+  InitRule bias_init = "zeros";
 };
 
 /// y = x weight^T + bias: x[.., in], weight[units, in], bias[units]; `in` is read off x.

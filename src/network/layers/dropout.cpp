@@ -1,12 +1,13 @@
 #include "network/layers/dropout.h"
 
-#include "base/philox.h"
-
 namespace partita {
 
 Value Dropout::construct(Context& context, Value x) {
+  if (!(rate_ >= 0 && rate_ < 1)) {
+    throw InvalidArgument(fmt::format("[dropout] rate is outside its range, got {}, expected 0 <= rate < 1", rate_));
+  }
   if (!context.options().training || rate_ == 0) return x;
-  const uint64_t key = random_key(context.options().seed, context.scoped("dropout"));
+  const uint64_t key = context.random_key("dropout");
   return context.builder().apply_fields("dropout", {x, context.step()},
                                         {{"rate", to_text(rate_)}, {"key", to_text(static_cast<int64_t>(key))}});
 }

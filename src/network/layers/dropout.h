@@ -5,7 +5,8 @@
 namespace partita {
 
 /// Zeroes elements with probability `rate` while training and scales the others by 1 / (1 - rate). The
-/// bits depend on the seed, the layer's name, the step and the element alone.
+/// bits depend on the seed, the layer's name, how often it was called before in the network, the step
+/// and the element alone.
 class Dropout : public Layer {
  public:
   explicit Dropout(double rate, std::source_location where = std::source_location::current())

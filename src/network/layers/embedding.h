@@ -1,5 +1,6 @@
 #pragma once
 
+#include "network/initializers.h"
 #include "network/layer.h"
 
 namespace partita {
@@ -7,16 +8,19 @@ namespace partita {
 /// Rows of weight[rows, width] by integer ids.
 class Embedding : public Layer {
  public:
-  Embedding(int64_t rows, int64_t width, std::source_location where = std::source_location::current())
-      : Layer(where), rows_(rows), width_(width) {}
+  Embedding(int64_t rows, int64_t width, InitRule init = normal_initializer(0, 1),
+            std::source_location where = std::source_location::current())
+      : Layer(where), rows_(rows), width_(width), init_(std::move(init)) {}
   Value construct(Context& context, Value ids) override;
 
  private:
   int64_t rows_, width_;
+  InitRule init_;
 };
 
-inline LayerPtr embedding(int64_t rows, int64_t width, std::source_location where = std::source_location::current()) {
-  return std::make_shared<Embedding>(rows, width, where);
+inline LayerPtr embedding(int64_t rows, int64_t width, InitRule init = normal_initializer(0, 1),
+                          std::source_location where = std::source_location::current()) {
+  return std::make_shared<Embedding>(rows, width, std::move(init), where);
 }
 
 }  // namespace partita

@@ -1,12 +1,15 @@
 #pragma once
 
 #include "network/layer.h"
+#include "network/layers/window.h"
 
 namespace partita {
 
 struct PoolOptions {
-  int64_t stride = 0;   // 0: the kernel's size
-  int64_t padding = 0;  // on each side
+  int64_t stride = 0;             // 0: the kernel's size
+  int64_t padding = 0;            // on each side
+  bool same = false;              // instead of `padding`: as much as keeps ceil(size / stride) rows and columns
+  bool count_include_pad = true;  // average: padding counts as zeros
 };
 
 /// The largest element under each kernel x kernel window of x[n, c, h, w].
@@ -22,7 +25,7 @@ class MaxPool2d : public Layer {
   PoolOptions options_;
 };
 
-/// The mean under each window; padding counts.
+/// The mean under each window.
 class AvgPool2d : public Layer {
  public:
   explicit AvgPool2d(int64_t kernel, PoolOptions options = {},

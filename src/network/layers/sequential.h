@@ -12,10 +12,15 @@ class Sequential : public Layer {
   explicit Sequential(std::vector<LayerPtr> layers, std::source_location where = std::source_location::current());
   explicit Sequential(std::vector<std::pair<std::string, LayerPtr>> layers,
                       std::source_location where = std::source_location::current())
-      : Layer(where), layers_(std::move(layers)) {}
+      : Layer(where), layers_(std::move(layers)) {
+    require_layers();
+  }
   Value construct(Context& context, Value x) override;
 
  private:
+  /// Throws InvalidArgument for an empty pointer.
+  void require_layers() const;
+
   std::vector<std::pair<std::string, LayerPtr>> layers_;
 };
 
@@ -31,12 +36,15 @@ inline LayerPtr sequential(std::vector<std::pair<std::string, LayerPtr>> layers,
 class Lambda : public Layer {
  public:
   using Construct = std::function<Value(Context&, Value)>;
-  explicit Lambda(Construct construct, std::source_location where = std::source_location::current())
-      : Layer(where), construct_(std::move(construct)) {}
+  explicit Lambda(Construct construct, std::source_location where = std::source_location::current());
   Value construct(Context& context, Value x) override { return construct_(context, x); }
 
  private:
   Construct construct_;
 };
+
+inline LayerPtr lambda(Lambda::Construct construct, std::source_location where = std::source_location::current()) {
+  return std::make_shared<Lambda>(std::move(construct), where);
+}
 
 }  // namespace partita

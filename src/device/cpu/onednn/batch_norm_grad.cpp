@@ -34,6 +34,8 @@ KernelChoice propose(const KernelQuery& query) {
   Layout layout = query.input_layouts[0];
   if (layout.any()) layout = query.input_layouts[4];
   if (layout.any()) layout = {};
+  // oneDNN leaves what was in the padding of d_x, which the next convolution would read.
+  if (layout_bytes(query.inputs[0], layout) != query.inputs[0].bytes()) layout = {};
   KernelChoice choice;
   try {
     choice.scratch_bytes = variance_bytes(query) + scratchpad_bytes(describe_it(query, layout));

@@ -34,6 +34,12 @@ const NamedTag* find_tag(int rank, std::string_view name) {
   return found == std::end(kTags) ? nullptr : found;
 }
 
+/// f32, and i32: the positions of a pooling lie as its values do.
+dnnl::memory::data_type data_type_of(const Type& type, const Layout& layout) {
+  PARTITA_CHECK(type.dtype == DType::f32 || type.dtype == DType::i32, "{} in layout {}", print(type), layout.tag);
+  return type.dtype == DType::f32 ? dnnl::memory::data_type::f32 : dnnl::memory::data_type::s32;
+}
+
 }  // namespace
 
 const dnnl::engine& onednn_engine() {
@@ -46,11 +52,11 @@ Desc plain_desc(const Shape& shape) { return Desc(shape, dnnl::memory::data_type
 Desc any_desc(const Shape& shape) { return Desc(shape, dnnl::memory::data_type::f32, Tag::any); }
 
 Desc desc_of(const Type& type, const Layout& layout) {
-  PARTITA_CHECK(type.dtype == DType::f32, "{} in layout {}", print(type), layout.tag);
-  if (layout.plain()) return plain_desc(type.shape);
+  const dnnl::memory::data_type data_type = data_type_of(type, layout);
+  if (layout.plain()) return Desc(type.shape, data_type, strides_of(type.shape));
   const NamedTag* named = find_tag(type.rank(), layout.tag);
   PARTITA_CHECK(named != nullptr, "no layout {} for {}", layout.tag, print(type));
-  return Desc(type.shape, dnnl::memory::data_type::f32, named->tag);
+  return Desc(type.shape, data_type, named->tag);
 }
 
 std::optional<Layout> layout_of(const Desc& desc, const Type& type) {

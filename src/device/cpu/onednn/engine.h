@@ -17,7 +17,7 @@ const dnnl::engine& onednn_engine();
 Desc plain_desc(const Shape& shape);
 /// An f32 description that leaves the layout to the primitive.
 Desc any_desc(const Shape& shape);
-/// PARTITA_CHECKs that the type is f32 and that the tag is known for its rank.
+/// PARTITA_CHECKs that the type is f32 or i32 and that the tag is known for its rank.
 Desc desc_of(const Type& type, const Layout& layout);
 /// The layout's name, or nullopt when the table has none for it.
 std::optional<Layout> layout_of(const Desc& desc, const Type& type);
@@ -27,7 +27,7 @@ int64_t layout_bytes(const Type& type, const Layout& layout);
 std::string refusal(const KernelQuery& query);
 KernelChoice refuse(std::string reason);
 
-/// Converts between two layouts of an f32 type.
+/// Converts between two layouts of an f32 or i32 type.
 std::unique_ptr<Kernel> make_onednn_reorder(const Type& type, const Layout& from, const Layout& to);
 
 /// Where an argument of a primitive lies: an input, an output, or bytes from `index` of the scratch.

@@ -1,0 +1,83 @@
+#include "network/build_graph.h"
+
+#include <gtest/gtest.h>
+
+#include "network/layers/layers.h"
+#include "ops/registry.h"
+
+namespace partita {
+namespace {
+
+Network small() {
+  return {"small", sequential(std::vector<LayerPtr>{conv2d(4, 3), batch_norm(), relu_layer(), flatten(), dropout(0.5),
+                                                    dense(3)})};
+}
+
+Graph build(const BuildOptions& options) { return build_graph(small(), all_ops(), options); }
+
+TEST(BuildGraph, InputsAndOutputs) {
+  const Graph graph = build({.batch = 8, .image = {2, 6, 6}, .dtype = DType::f64});
+  verify(graph, all_ops());
+  EXPECT_EQ(graph.type(graph.input("image")), (Type{DType::f64, {8, 2, 6, 6}}));
+  EXPECT_EQ(graph.type(graph.input("label")), (Type{DType::i32, {8}}));
+  for (const Input& input : graph.inputs) EXPECT_EQ(input.batch_dim, 0);
+  EXPECT_EQ(graph.type(graph.output("loss")), (Type{DType::f64, {}}));
+  EXPECT_EQ(graph.type(graph.output("logits")), (Type{DType::f64, {8, 3}}));
+  EXPECT_EQ(print(parse_graph(print(graph), all_ops())), print(graph));
+}
+
+TEST(BuildGraph, TrainingHasDropoutAndStatistics) {
+  const Graph graph = build({.batch = 8, .image = {2, 6, 6}});
+  EXPECT_EQ(graph.find_state("step")->kind, StateKind::counter);
+  EXPECT_GE(graph.find_state("1.running_mean")->exit, 0);
+  EXPECT_NE(print(graph).find("dropout("), std::string::npos);
+}
+
+TEST(BuildGraph, EvaluationHasNeither) {
+  const Graph graph = build({.batch = 8, .image = {2, 6, 6}, .training = false});
+  EXPECT_EQ(graph.find_state("step"), nullptr);
+  EXPECT_EQ(graph.find_state("1.running_mean")->exit, -1);
+  EXPECT_NE(print(graph).find("batch_norm_inference("), std::string::npos);
+  EXPECT_EQ(print(graph).find("dropout("), std::string::npos);
+}
+
+TEST(BuildGraph, ParametersAreTheSameInBothModes) {
+  const Graph training = build({.batch = 8, .image = {2, 6, 6}});
+  const Graph evaluation = build({.batch = 2, .image = {2, 6, 6}, .training = false});
+  for (const State& state : evaluation.states) {
+    const std::string& name = evaluation.values[state.entry].name;
+    ASSERT_NE(training.find_state(name), nullptr) << name;
+    EXPECT_EQ(training.type(training.find_state(name)->entry), evaluation.type(state.entry)) << name;
+  }
+}
+
+TEST(BuildGraph, GroupsOfTheNorm) {
+  const Graph graph = build({.batch = 8, .image = {2, 6, 6}, .norm_groups = 4});
+  EXPECT_NE(print(graph).find("groups=4"), std::string::npos);
+  EXPECT_THROW(build({.batch = 8, .image = {2, 6, 6}, .norm_groups = 3}), InvalidArgument);
+}
+
+TEST(BuildGraph, IdsAndTargetsAsInputs) {
+  const Network network{"ids", sequential(std::vector<LayerPtr>{embedding(10, 4), flatten(), dense(2)})};
+  const Graph graph =
+      build_graph(network, all_ops(),
+                  {.batch = 8, .image = {5}, .loss = "mse", .image_dtype = DType::i32, .label = {DType::f32, {2}}});
+  verify(graph, all_ops());
+  EXPECT_EQ(graph.type(graph.input("image")), (Type{DType::i32, {8, 5}}));
+  EXPECT_EQ(graph.type(graph.input("label")), (Type{DType::f32, {8, 2}}));
+}
+
+TEST(BuildGraph, BadOptionsAreRefused) {
+  EXPECT_THROW(build({.batch = 0, .image = {2, 6, 6}}), InvalidArgument);
+  EXPECT_THROW(build({.batch = 8, .image = {2, 0, 6}}), InvalidArgument);
+  EXPECT_THROW(build({.batch = int64_t{1} << 61, .image = {2, 6, 6}}), InvalidArgument);
+  EXPECT_THROW(build({.batch = 8, .image = {2, 6, 6}, .dtype = DType::i32}), InvalidArgument);
+  EXPECT_THROW(build({.batch = 8, .image = {2, 6, 6}, .loss = "spars"}), InvalidArgument);
+  EXPECT_THROW(build({.batch = 8, .image = {72}}), InvalidArgument);
+  EXPECT_THROW(build_graph({"none", nullptr}, all_ops(), {}), InvalidArgument);
+  const Network images{"images", relu_layer()};
+  EXPECT_THROW(build_graph(images, all_ops(), {}), InvalidArgument);
+}
+
+}  // namespace
+}  // namespace partita

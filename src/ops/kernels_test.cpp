@@ -1,0 +1,163 @@
+// What the laws cannot know: values at edges, published formulas, and refusals.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "graph/builder.h"
+#include "graph/op_def.h"
+#include "ops/registry.h"
+
+namespace partita {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+std::vector<Array> run(const std::string& name, const std::vector<Array>& inputs, const FieldTexts& fields = {}) {
+  const OpDef& op = all_ops().at(name);
+  const Attrs attrs = op.attrs.with(fields);
+  std::vector<Type> types;
+  std::vector<ConstTensor> operands;
+  for (const Array& input : inputs) {
+    types.push_back(input.type());
+    operands.push_back(input.tensor());
+  }
+  const std::vector<Type> none;
+  std::vector<Array> outputs;
+  std::vector<Tensor> results;
+  for (const Type& type : op.infer({attrs, types, none})) outputs.emplace_back(type);
+  for (Array& output : outputs) results.push_back(output.tensor());
+  op.kernel(attrs, operands, results);
+  return outputs;
+}
+
+std::vector<double> numbers(const Array& array) {
+  std::vector<double> values;
+  for (int64_t i = 0; i < array.type().elements(); ++i) values.push_back(array.at(i));
+  return values;
+}
+
+Array vector_of(const std::vector<double>& values) { return Array({static_cast<int64_t>(values.size())}, values); }
+
+/// The gradient that reaches each operand of a node when `d` arrives at its result.
+std::vector<std::vector<double>> gradients(const std::string& name, const std::vector<Array>& inputs, const Array& d,
+                                           const FieldTexts& fields = {}) {
+  Builder builder(all_ops());
+  const Attrs attrs = all_ops().at(name).attrs.with(fields);
+  std::vector<Value> values;
+  std::vector<Array> computed = inputs;
+  for (const Array& input : inputs) values.push_back(builder.input(fmt::format("x{}", values.size()), input.type()));
+  const Value d_value = builder.input("d", d.type());
+  computed.push_back(d);
+  const std::vector<Value> outputs = builder.apply_all(name, values, attrs);
+  const std::vector<Value> found = all_ops().at(name).grad({builder, attrs, values, outputs, {d_value}});
+  for (const Node& node : builder.graph().nodes) {
+    std::vector<Array> operands;
+    for (ValueId id : node.inputs) operands.push_back(computed[id]);
+    for (Array& output : run(node.op, operands, node.attrs.texts())) computed.push_back(std::move(output));
+  }
+  std::vector<std::vector<double>> result;
+  for (const Value& value : found) result.push_back(numbers(computed[value.id()]));
+  return result;
+}
+
+TEST(Reduce, ExtremesOfInfinitiesAndOfTheSmallestInteger) {
+  const Array low({2, 1}, std::vector<double>{-kInfinity, -kInfinity});
+  EXPECT_EQ(numbers(run("reduce", {low}, {{"kind", "max"}, {"axes", "[0]"}})[0]), std::vector<double>{-kInfinity});
+  const Array high({2}, std::vector<float>{INFINITY, INFINITY});
+  EXPECT_EQ(numbers(run("reduce", {high}, {{"kind", "min"}, {"axes", "[0]"}})[0]), std::vector<double>{kInfinity});
+  constexpr int64_t kSmallest = std::numeric_limits<int64_t>::lowest();
+  const Array integers({1}, std::vector<int64_t>{kSmallest});
+  EXPECT_EQ(*run("reduce", {integers}, {{"kind", "max"}, {"axes", "[0]"}})[0].as<int64_t>(), kSmallest);
+}
+
+TEST(Reduce, NotANumberIsNotHidden) {
+  const Array x = vector_of({1, std::nan(""), 2});
+  for (const char* kind : {"sum", "max", "min"}) {
+    EXPECT_TRUE(std::isnan(run("reduce", {x}, {{"kind", kind}, {"axes", "[0]"}})[0].at(0))) << kind;
+  }
+}
+
+TEST(Reduce, EqualElementsShareTheGradientOfAMaximum) {
+  const auto d = gradients("reduce", {vector_of({3, 1, 3})}, Array({}, std::vector<double>{8}),
+                           {{"kind", "max"}, {"axes", "[0]"}});
+  EXPECT_EQ(d[0], (std::vector<double>{4, 0, 4}));
+}
+
+TEST(Maximum, EqualOperandsSendTheGradientToTheFirst) {
+  for (const char* name : {"maximum", "minimum"}) {
+    const auto d = gradients(name, {vector_of({2}), vector_of({2})}, vector_of({5}));
+    EXPECT_EQ(d, (std::vector<std::vector<double>>{{5}, {0}})) << name;
+  }
+}
+
+// v = 0.9 v + 0.5 (g + 0.1 w), w - 0.1 (Nesterov: g + 0.1 w + 0.9 v), by hand for w = 1, g = 2, v = 3.
+TEST(Momentum, ByHand) {
+  const Array rate({}, std::vector<double>{0.1});
+  const std::vector<Array> operands{vector_of({1}), vector_of({2}), vector_of({3}), rate};
+  FieldTexts fields{{"momentum", "0.9"}, {"dampening", "0.5"}, {"weight_decay", "0.1"}};
+  const std::vector<Array> plain = run("momentum", operands, fields);
+  EXPECT_DOUBLE_EQ(plain[1].at(0), 3.75);
+  EXPECT_DOUBLE_EQ(plain[0].at(0), 1 - 0.1 * 3.75);
+  fields.emplace_back("nesterov", "true");
+  const std::vector<Array> nesterov = run("momentum", operands, fields);
+  EXPECT_DOUBLE_EQ(nesterov[1].at(0), 3.75);
+  EXPECT_DOUBLE_EQ(nesterov[0].at(0), 1 - 0.1 * (2.1 + 0.9 * 3.75));
+}
+
+TEST(Dropout, KeepsTheMeanAndDropsAtItsRate) {
+  const Array ones({100, 100}, std::vector<double>(10000, 1.0));
+  const Array step({}, std::vector<int64_t>{3});
+  const std::vector<double> y = numbers(run("dropout", {ones, step}, {{"rate", "0.25"}, {"key", "9"}})[0]);
+  EXPECT_NEAR(static_cast<double>(std::count(y.begin(), y.end(), 0.0)), 2500, 5 * 43.3);  // five deviations
+  EXPECT_EQ(std::count(y.begin(), y.end(), 1 / 0.75) + std::count(y.begin(), y.end(), 0.0), 10000);
+  const Array next({}, std::vector<int64_t>{4});
+  EXPECT_NE(y, numbers(run("dropout", {ones, next}, {{"rate", "0.25"}, {"key", "9"}})[0]));
+}
+
+TEST(Ids, OutsideTheTableAreRefusedOrEmpty) {
+  const Array table({2, 1}, std::vector<double>{5, 6});
+  for (int64_t id : {std::numeric_limits<int64_t>::lowest(), int64_t{-1}, int64_t{4}}) {
+    const Array ids({1}, std::vector<int64_t>{id});
+    EXPECT_THROW(run("embedding", {table, ids}, {{"begin", "1"}, {"rows", "4"}}), InvalidArgument);
+    EXPECT_THROW(run("scatter_rows", {ids, Array({1, 1}, std::vector<double>{1})}, {{"rows", "4"}, {"total", "4"}}),
+                 InvalidArgument);
+    const Array hot = run("one_hot", {ids}, {{"depth", "2"}, {"begin", "1"}, {"off_value", "7"}})[0];
+    EXPECT_EQ(numbers(hot), (std::vector<double>{7, 7}));
+    EXPECT_EQ(run("pick", {Array({1, 2}, std::vector<double>{5, 6}), ids}, {{"begin", "1"}})[0].at(0), 0);
+  }
+}
+
+TEST(Infer, RefusesAttributesThatTheKernelCannotTake) {
+  const Array x({2, 3}, std::vector<double>(6, 1.0)), step({}, std::vector<int64_t>{0});
+  const Array ids({1}, std::vector<int64_t>{0}), row({1, 1}, std::vector<double>{1});
+  const std::string huge = "9223372036854775807";
+  const auto refused = [](const std::string& op, const std::vector<Array>& inputs, const FieldTexts& fields) {
+    EXPECT_THROW(run(op, inputs, fields), InvalidArgument) << op;
+  };
+  refused("constant", {}, {{"shape", "[4294967296,4294967296]"}});
+  refused("constant", {}, {{"shape", "[-1]"}});
+  refused("constant", {}, {{"value", "300"}, {"dtype", "u8"}});
+  refused("constant", {}, {{"value", "nan"}, {"dtype", "i32"}});
+  refused("iota", {}, {{"shape", "[" + huge + "]"}});
+  refused("reshape", {x}, {{"shape", "[-2,-3]"}});
+  refused("broadcast_to", {x}, {{"shape", "[" + huge + ",2,3]"}});
+  refused("pad", {x}, {{"before", "[" + huge + ",0]"}, {"after", "[" + huge + ",0]"}});
+  refused("slice", {x}, {{"begin", "[0,2]"}, {"end", "[2,4]"}});
+  refused("transpose", {x}, {{"perm", "[0,0]"}});
+  refused("concat", {x, x}, {{"axis", "2"}});
+  refused("reduce", {x}, {{"axes", "[0,0]"}});
+  refused("dropout", {x, step}, {{"rate", "1"}});
+  refused("dropout", {x, step}, {{"whole", "[4,4]"}, {"begin", "[" + huge + ",0]"}});
+  refused("random", {step}, {{"shape", "[2]"}, {"whole", "[4]"}, {"begin", "[" + huge + "]"}});
+  refused("random", {step}, {{"distribution", "\"cauchy\""}});
+  refused("one_hot", {ids}, {{"depth", huge}});
+  refused("scatter_rows", {ids, row}, {{"rows", "-1"}});
+  refused("scatter_rows", {ids, row}, {{"rows", "3"}, {"total", "2"}});
+  refused("embedding", {x, ids}, {{"begin", "3"}, {"rows", "4"}});
+}
+
+}  // namespace
+}  // namespace partita

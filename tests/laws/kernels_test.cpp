@@ -1,0 +1,453 @@
+// Law 11: a fast kernel equals the reference, or refuses with a reason; whatever the layouts it meets, in
+// the place of an operand that it may overwrite, and within the memory that it asked for.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "device/device.h"
+#include "harness.h"
+#include "ops/batch_norm.h"
+#include "ops/conv2d.h"
+#include "ops/matmul.h"
+#include "ops/pool.h"
+#include "ops/reduce.h"
+#include "ops/registry.h"
+#include "ops/support.h"
+#include "ops/updates.h"
+
+namespace partita {
+
+std::vector<KernelDef> listed_onednn_kernels();
+std::vector<KernelDef> listed_loop_kernels();
+
+namespace laws {
+namespace {
+
+constexpr int kThreads = 2;
+constexpr double kTolerance32 = 2e-5, kTolerance64 = 1e-11;  // of the largest element
+
+/// The place of an element in a layout, worked out from its tag alone.
+class Place {
+ public:
+  Place(const Shape& shape, const Layout& layout) {
+    std::string tag = layout.tag;
+    if (layout.plain()) {
+      tag.clear();
+      for (size_t d = 0; d < shape.size(); ++d) tag += static_cast<char>('a' + d);
+    }
+    std::vector<int64_t> left(shape.size(), 1);  // the product of the blocks of a dimension still to come
+    std::vector<std::pair<size_t, int64_t>> levels;
+    for (size_t i = 0; i < tag.size(); ++i) {
+      int64_t block = 0;
+      while (std::isdigit(tag[i])) block = 10 * block + (tag[i++] - '0');
+      const auto dim = static_cast<size_t>(std::tolower(tag[i]) - 'a');
+      levels.emplace_back(dim, block);
+      if (block > 0) left[dim] *= block;
+    }
+    for (auto& [dim, block] : levels) {
+      const int64_t count = block > 0 ? block : (shape[dim] + left[dim] - 1) / left[dim];
+      if (block > 0) left[dim] /= block;
+      levels_.push_back({dim, left[dim], count});
+      elements_ *= count;
+    }
+  }
+
+  int64_t elements() const { return elements_; }
+  int64_t at(const std::vector<int64_t>& index) const {
+    int64_t at = 0;
+    for (const Level& level : levels_) at = at * level.count + index[level.dim] / level.step % level.count;
+    return at;
+  }
+
+ private:
+  struct Level {
+    size_t dim;
+    int64_t step, count;
+  };
+  std::vector<Level> levels_;
+  int64_t elements_ = 1;
+};
+
+/// visit(row-major place, place in the layout) for each element.
+template <class Visit>
+void for_elements(const Shape& shape, const Place& place, Visit&& visit) {
+  std::vector<int64_t> index(shape.size(), 0);
+  const int64_t count = elements(shape);
+  for (int64_t i = 0; i < count; ++i) {
+    visit(i, place.at(index));
+    for (size_t d = shape.size(); d-- > 0;) {
+      if (++index[d] < shape[d]) break;
+      index[d] = 0;
+    }
+  }
+}
+
+/// Memory with a guard behind it, filled with bytes that are a NaN in every float.
+class Memory {
+ public:
+  explicit Memory(int64_t bytes) : bytes_(bytes), storage_(bytes + kGuard + kAlignment, std::byte{0xff}) {}
+  void* data() {
+    auto address = reinterpret_cast<uintptr_t>(storage_.data());
+    return reinterpret_cast<void*>((address + kAlignment - 1) / kAlignment * kAlignment);
+  }
+  bool intact() {
+    const auto* guard = static_cast<const std::byte*>(data()) + bytes_;
+    return std::all_of(guard, guard + kGuard, [](std::byte value) { return value == std::byte{0xff}; });
+  }
+
+ private:
+  static constexpr int64_t kGuard = 256, kAlignment = 64;
+  int64_t bytes_;
+  std::vector<std::byte> storage_;
+};
+
+Memory laid_out(const Array& array, const Layout& layout) {
+  const Place place(array.shape(), layout);
+  const auto size = static_cast<int64_t>(size_of(array.type().dtype));
+  Memory memory(place.elements() * size);
+  auto* to = static_cast<std::byte*>(memory.data());
+  const auto* from = static_cast<const std::byte*>(array.data());
+  std::memset(to, 0, place.elements() * size);
+  for_elements(array.shape(), place,
+               [&](int64_t i, int64_t at) { std::memcpy(to + at * size, from + i * size, size); });
+  return memory;
+}
+
+/// The tensor of a memory; `wrong` says where padding is not zero.
+Array read_back(Memory& memory, const Type& type, const Layout& layout, std::string& wrong) {
+  const Place place(type.shape, layout);
+  const auto size = static_cast<int64_t>(size_of(type.dtype));
+  Array array(type);
+  auto* from = static_cast<std::byte*>(memory.data());
+  auto* to = static_cast<std::byte*>(array.data());
+  for_elements(type.shape, place, [&](int64_t i, int64_t at) {
+    std::memcpy(to + i * size, from + at * size, size);
+    std::memset(from + at * size, 0, size);
+  });
+  if (!is_float(type.dtype)) return array;
+  for (int64_t i = 0; i < place.elements() * size; ++i) {
+    if ((from[i] & std::byte{0x7f}) != std::byte{0}) wrong = fmt::format("padding of {} is not zero", layout.tag);
+  }
+  return array;
+}
+
+const std::vector<KernelDef>& fast_kernels() {
+  static const std::vector<KernelDef> all = [] {
+    std::vector<KernelDef> defs = listed_onednn_kernels();
+    for (KernelDef& def : listed_loop_kernels()) defs.push_back(std::move(def));
+    return defs;
+  }();
+  return all;
+}
+
+bool is_served(const std::string& op) {
+  const auto serves = [&](const KernelDef& def) { return std::count(def.ops.begin(), def.ops.end(), op) > 0; };
+  return std::any_of(fast_kernels().begin(), fast_kernels().end(), serves);
+}
+
+struct NamedCase {
+  std::string name;
+  Case node;
+};
+
+Case cast_floats(const OpDef& op, const Attrs& attrs, const std::vector<Array>& inputs, DType dtype) {
+  std::vector<Array> operands;
+  for (const Array& array : inputs) operands.push_back(is_float(array.type().dtype) ? cast(array, dtype) : array);
+  return Case(op, attrs, std::move(operands));
+}
+
+/// Cases in both types, of ops that have a fast kernel.
+class Cases {
+ public:
+  void add(const std::string& op, const Attrs& attrs, const std::vector<SampleInput>& inputs) {
+    add_filled(op, attrs, fill(Sample{inputs, attrs}));
+  }
+  void add_filled(const std::string& op, const Attrs& attrs, const std::vector<Array>& inputs) {
+    if (!is_served(op)) return;
+    for (DType dtype : {DType::f32, DType::f64}) {
+      all_.push_back({fmt::format("{}{} {}", op, attrs.print(), print(types_of(inputs))),
+                      cast_floats(all_ops().at(op), attrs, inputs, dtype)});
+    }
+  }
+  std::vector<NamedCase> take() { return std::move(all_); }
+
+ private:
+  std::vector<NamedCase> all_;
+};
+
+void add_convolutions(Cases& cases) {
+  struct Conv {
+    Shape x, weight;
+    Conv2dAttrs attrs;
+  };
+  const Conv convs[] = {
+      {{32, 1, 28, 28}, {6, 1, 5, 5}, {.pads = {2, 2, 2, 2}}},
+      {{32, 6, 14, 14}, {16, 6, 5, 5}, {}},
+      {{1, 3, 17, 19}, {20, 3, 7, 7}, {.stride = {2, 2}, .pads = {3, 3, 3, 3}}},
+      {{2, 32, 9, 11}, {48, 32, 1, 1}, {.stride = {2, 2}}},
+      {{3, 16, 13, 8}, {32, 16, 3, 3}, {.stride = {2, 1}, .pads = {0, 2, 1, 0}}},
+      {{2, 24, 12, 12}, {16, 24, 3, 2}, {.dilation = {2, 3}, .pads = {2, 1, 2, 2}}},
+      {{2, 32, 7, 7}, {64, 8, 3, 3}, {.pads = {1, 1, 1, 1}, .groups = 4}},
+      {{2, 16, 10, 9}, {16, 1, 3, 3}, {.stride = {2, 2}, .pads = {1, 1, 1, 1}, .groups = 16}},
+      {{1, 64, 5, 5}, {64, 64, 3, 3}, {.pads = {1, 1, 1, 1}}},
+  };
+  for (const auto& [x, weight, attrs] : convs) {
+    const std::vector<Type> types{{DType::f64, x}, {DType::f64, weight}};
+    const Attrs forward(attrs);
+    const Shape y = all_ops().at("conv2d").infer({forward, types, {}})[0].shape;
+    cases.add("conv2d", forward, {sample_of(x), sample_of(weight)});
+    cases.add("conv2d_grad_input",
+              Attrs(Conv2dGradInputAttrs{attrs.stride, attrs.dilation, attrs.pads, attrs.groups, {x[2], x[3]}}),
+              {sample_of(y), sample_of(weight)});
+    cases.add("conv2d_grad_filter",
+              Attrs(Conv2dGradFilterAttrs{
+                  attrs.stride, attrs.dilation, attrs.pads, attrs.groups, {weight[2], weight[3]}}),
+              {sample_of(x), sample_of(y)});
+  }
+}
+
+void add_pools(Cases& cases) {
+  struct Pool {
+    Shape x;
+    MaxPoolAttrs attrs;
+  };
+  const Pool pools[] = {
+      {{32, 6, 28, 28}, {.kernel = {2, 2}, .stride = {2, 2}}},
+      {{2, 64, 17, 15}, {.kernel = {3, 3}, .stride = {2, 2}, .pads = {1, 1, 1, 1}}},
+      {{1, 20, 9, 7}, {.kernel = {3, 2}, .stride = {1, 1}, .pads = {0, 1, 2, 0}}},
+  };
+  for (const auto& [x, attrs] : pools) {
+    const Attrs forward(attrs);
+    const Case pooled(all_ops().at("max_pool"), Sample{{sample_of(x, Fill::distinct)}, forward});
+    cases.add_filled("max_pool", forward, pooled.inputs);
+    const Array d_y = fill(sample_of(pooled.outputs[0].shape()), 7);
+    cases.add_filled("max_pool_grad",
+                     Attrs(MaxPoolGradAttrs{attrs.kernel, attrs.stride, attrs.pads, {x[2], x[3]}}),
+                     {d_y, pooled.outputs[1]});
+    for (bool with_padding : {true, false}) {
+      cases.add("avg_pool", Attrs(AvgPoolAttrs{attrs.kernel, attrs.stride, attrs.pads, with_padding}), {sample_of(x)});
+    }
+  }
+}
+
+void add_norms(Cases& cases) {
+  for (int64_t groups : {1, 4}) {
+    for (const Shape& x : {Shape{8, 20, 7, 5}, Shape{32, 64, 6, 6}, Shape{32, 30}}) {
+      const SampleInput channel = sample_of({x[1]}), mean = sample_of({groups, x[1]});
+      const SampleInput rstd = sample_of({groups, x[1]}, Fill::positive);
+      cases.add("batch_norm", Attrs(BatchNormAttrs{.groups = groups}), {sample_of(x), channel, channel});
+      cases.add("batch_norm_grad", {}, {sample_of(x), channel, mean, rstd, sample_of(x)});
+    }
+  }
+}
+
+void add_large(Cases& cases) {
+  const Shape image{32, 20, 14, 14}, wide{300, 210};
+  for (const char* op : {"relu", "neg", "abs", "square", "tanh", "exp", "sigmoid"}) {
+    cases.add(op, all_ops().at(op).attrs, {sample_of(image)});
+  }
+  for (const char* op : {"add", "sub", "mul", "div", "maximum", "relu_grad"}) {
+    cases.add(op, all_ops().at(op).attrs, {sample_of(image), sample_of(image)});
+  }
+  for (const char* op : {"add", "mul"}) {
+    const Attrs attrs = all_ops().at(op).attrs;
+    cases.add(op, attrs, {sample_of(wide), sample_of({210})});
+    cases.add(op, attrs, {sample_of({300, 1}), sample_of(wide)});
+    cases.add(op, attrs, {sample_of({}), sample_of(wide)});
+    cases.add(op, attrs, {sample_of({5, 1, 7, 1}), sample_of({4, 1, 6})});
+  }
+  const Attrs bias = all_ops().at("bias_add").attrs;
+  cases.add("bias_add", bias, {sample_of(image), sample_of({20})});
+  cases.add("bias_add", bias, {sample_of(wide), sample_of({210})});
+  using Axes = std::vector<int64_t>;
+  for (const Axes& axes : {Axes{0, 2, 3}, Axes{0}, Axes{2, 3}, Axes{0, 1, 2, 3}, Axes{1}}) {
+    cases.add("reduce", Attrs(ReduceAttrs{.axes = axes, .scale = 0.5}), {sample_of(image)});
+  }
+  cases.add("reduce", Attrs(ReduceAttrs{.axes = {0}}), {sample_of(wide)});
+  cases.add("matmul", Attrs(MatmulAttrs{}), {sample_of({70, 300}), sample_of({300, 130})});
+  cases.add("matmul", Attrs(MatmulAttrs{true, false}), {sample_of({300, 1}), sample_of({300, 33})});
+  cases.add("matmul", Attrs(MatmulAttrs{false, true}), {sample_of({3, 5, 40, 64}), sample_of({3, 5, 50, 64})});
+  const SampleInput tensor = sample_of({250, 201}), rate = sample_of({}, Fill::positive);
+  cases.add("sgd", Attrs(SgdAttrs{0.01}), {tensor, tensor, rate});
+  cases.add("momentum", Attrs(MomentumAttrs{0.9, 0.1, true, 0.01}), {tensor, tensor, tensor, rate});
+}
+
+const std::vector<NamedCase>& all_cases() {
+  static const std::vector<NamedCase> all = [] {
+    Cases cases;
+    for (const OpDef& op : all_ops().all()) {
+      for (const Sample& sample : op.samples) cases.add(op.name, sample.attrs, sample.inputs);
+    }
+    add_convolutions(cases);
+    add_pools(cases);
+    add_norms(cases);
+    add_large(cases);
+    return cases.take();
+  }();
+  return all;
+}
+
+/// One kernel on one case, with the layouts that its operands have before.
+class Check {
+ public:
+  Check(const KernelDef& def, const Case& node, const std::string& tag) : def_(def), node_(node) {
+    query_ = {.op = node.op.name, .attrs = node.attrs, .inputs = node.input_types, .outputs = node.output_types};
+    for (const Type& type : node.input_types) {
+      Layout layout;
+      if (tag == "any" || (type.rank() == 4 && type.dtype != DType::f64)) layout.tag = tag;
+      if (!layout.plain() && !layout.any()) layout.bytes = bytes(type, layout);
+      query_.input_layouts.push_back(layout);
+    }
+  }
+
+  /// "" or what is wrong.
+  std::string run() {
+    choice_ = def_.propose(query_);
+    if (!choice_.accepted()) return choice_.reason.empty() ? "refused without a reason" : "";
+    if (choice_.kernel != def_.name) return fmt::format("calls itself {}", choice_.kernel);
+    if (choice_.inputs.size() != query_.inputs.size() || choice_.outputs.size() != query_.outputs.size()) {
+      return "does not settle all layouts";
+    }
+    for (const auto* side : {&choice_.inputs, &choice_.outputs}) {
+      const std::vector<Type>& types = side == &choice_.inputs ? query_.inputs : query_.outputs;
+      for (size_t i = 0; i < types.size(); ++i) {
+        const Layout& layout = (*side)[i];
+        if (layout.any()) return "leaves a layout open";
+        if (!layout.plain() && layout.bytes != bytes(types[i], layout)) {
+          return fmt::format("{} in {} has {} bytes, not {}", print(types[i]), layout.tag, bytes(types[i], layout),
+                             layout.bytes);
+        }
+      }
+    }
+    query_.input_layouts = choice_.inputs;  // as the executor does
+    kernel_ = def_.make(query_, choice_);
+    std::string wrong = run_once({-1, -1});
+    // Once more in other memory, and in the place of each operand.
+    if (wrong.empty()) wrong = run_once({-1, -1});
+    for (const std::pair<int, int>& pair : choice_.in_place) {
+      if (wrong.empty()) wrong = run_once(pair);
+      if (!wrong.empty()) return fmt::format("output {} in the place of input {}: {}", pair.second, pair.first, wrong);
+    }
+    return wrong;
+  }
+
+  bool accepted() const { return choice_.accepted(); }
+
+ private:
+  static int64_t bytes(const Type& type, const Layout& layout) {
+    return Place(type.shape, layout).elements() * static_cast<int64_t>(size_of(type.dtype));
+  }
+
+  std::string run_once(std::pair<int, int> in_place) {
+    std::vector<Memory> inputs, outputs;
+    for (size_t i = 0; i < node_.inputs.size(); ++i) inputs.push_back(laid_out(node_.inputs[i], choice_.inputs[i]));
+    for (size_t k = 0; k < node_.outputs.size(); ++k) {
+      outputs.emplace_back(bytes(node_.output_types[k], choice_.outputs[k]));
+    }
+    std::vector<const void*> from;
+    std::vector<void*> to;
+    for (Memory& memory : inputs) from.push_back(memory.data());
+    for (Memory& memory : outputs) to.push_back(memory.data());
+    if (in_place.first >= 0) to[in_place.second] = inputs[in_place.first].data();
+    Memory scratch(choice_.scratch_bytes);
+    kernel_->run(from, to, scratch.data());
+    if (!scratch.intact()) return "writes behind its scratch";
+    for (size_t k = 0; k < outputs.size(); ++k) {
+      const bool shared = static_cast<int>(k) == in_place.second;
+      Memory& memory = shared ? inputs[in_place.first] : outputs[k];
+      if (!memory.intact()) return fmt::format("writes behind output {}", k);
+      std::string wrong;
+      const Array got = read_back(memory, node_.output_types[k], choice_.outputs[k], wrong);
+      const double tolerance = !is_float(got.type().dtype)          ? 0
+                               : query_.inputs[0].dtype == DType::f64 ? kTolerance64
+                                                                      : kTolerance32;
+      if (wrong.empty()) wrong = differs(got, node_.outputs[k], tolerance);
+      if (!wrong.empty()) return fmt::format("output {} in {}: {}", k, choice_.outputs[k].tag, wrong);
+    }
+    return "";
+  }
+
+  const KernelDef& def_;
+  const Case& node_;
+  KernelQuery query_;
+  KernelChoice choice_;
+  std::unique_ptr<Kernel> kernel_;
+};
+
+class KernelLaws : public testing::TestWithParam<size_t> {
+ protected:
+  void SetUp() override { make_cpu_device(all_ops(), kThreads)->enter_thread(); }
+};
+
+TEST_P(KernelLaws, EqualsTheReferenceOrRefuses) {
+  const KernelDef& def = fast_kernels()[GetParam()];
+  const std::set<std::string> ops(def.ops.begin(), def.ops.end());
+  std::set<std::string> taken;
+  for (const auto& [name, node] : all_cases()) {
+    if (!ops.contains(node.op.name)) continue;
+    for (const char* tag : {"plain", "any", "acdb", "aBcd8b", "aBcd16b"}) {
+      Check check(def, node, tag);
+      EXPECT_EQ(check.run(), "") << def.name << " on " << name << " as " << print(node.input_types) << " in " << tag;
+      if (check.accepted()) taken.insert(node.op.name);
+    }
+  }
+  EXPECT_EQ(taken, ops) << def.name << " refused every case of some op that it lists";
+}
+
+std::vector<size_t> kernel_indices() {
+  std::vector<size_t> indices;
+  for (size_t i = 0; i < fast_kernels().size(); ++i) indices.push_back(i);
+  return indices;
+}
+
+std::string kernel_name(const testing::TestParamInfo<size_t>& info) {
+  std::string name = fast_kernels()[info.param].name;
+  std::replace(name.begin(), name.end(), '.', '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Fast, KernelLaws, testing::ValuesIn(kernel_indices()), kernel_name);
+
+TEST(Reorders, ReachEveryLayoutAndComeBack) {
+  const auto device = make_cpu_device(all_ops(), kThreads);
+  device->enter_thread();
+  for (DType dtype : {DType::f32, DType::i32}) {
+    const Array array = cast(fill(sample_of({20, 35, 3, 2}, Fill::distinct), 1), dtype);
+    for (const char* tag : {"acdb", "aBcd8b", "aBcd16b", "ABcd16b16a", "ABcd8a8b", "Acdb16a"}) {
+      Layout layout{tag, 0};
+      layout.bytes = Place(array.shape(), layout).elements() * static_cast<int64_t>(size_of(dtype));
+      EXPECT_EQ(device->catalog().bytes(array.type(), layout), layout.bytes) << tag << " " << name_of(dtype);
+      Memory plain = laid_out(array, {}), there(layout.bytes), back(array.type().bytes());
+      const void* from = plain.data();
+      void* to = there.data();
+      device->make_reorder(array.type(), {}, layout)->run({&from, 1}, {&to, 1}, nullptr);
+      from = there.data();
+      to = back.data();
+      device->make_reorder(array.type(), layout, {})->run({&from, 1}, {&to, 1}, nullptr);
+      std::string wrong;
+      EXPECT_EQ(differs(read_back(back, array.type(), {}, wrong), array), "") << tag << " " << name_of(dtype);
+      EXPECT_EQ(differs(read_back(there, array.type(), layout, wrong), array), "") << tag << " " << name_of(dtype);
+      EXPECT_EQ(wrong, "");
+    }
+  }
+}
+
+TEST(Catalog, SaysWhyAFastKernelRefused) {
+  const auto device = make_cpu_device(all_ops(), kThreads);
+  const Type half{DType::bf16, {4, 4}};
+  const KernelQuery query{.op = "matmul",
+                          .attrs = Attrs(MatmulAttrs{}),
+                          .inputs = {half, half},
+                          .outputs = {half},
+                          .input_layouts = {Layout{}, Layout{}}};
+  const KernelChoice choice = device->catalog().choose(query);
+  EXPECT_EQ(choice.kernel, "reference");
+  EXPECT_NE(choice.reason.find("onednn.matmul: bf16"), std::string::npos) << choice.reason;
+}
+
+}  // namespace
+}  // namespace laws
+}  // namespace partita
