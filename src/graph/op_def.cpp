@@ -26,6 +26,9 @@ OpSet::OpSet(std::vector<OpDef> ops) : ops_(std::move(ops)) {
   for (size_t i = 0; i < ops_.size(); ++i) {
     const bool added = index_.emplace(ops_[i].name, i).second;
     PARTITA_CHECK(added, "two ops are called {}", ops_[i].name);
+    for (Sample& sample : ops_[i].samples) {
+      if (sample.attrs.empty()) sample.attrs = ops_[i].attrs;
+    }
   }
 }
 

@@ -10,8 +10,7 @@ void check(const Network& network, const BuildOptions& options) {
     throw InvalidArgument("[graph] the network has no layers, got nothing, expected a layer");
   }
   if (!is_float(options.dtype)) {
-    throw InvalidArgument(fmt::format("[graph] parameters are not floats, got "
-                                      "{}, expected f64, f32, bf16 or f16",
+    throw InvalidArgument(fmt::format("[graph] parameters are not floats, got {}, expected f64, f32, bf16 or f16",
                                       name_of(options.dtype)),
                           ErrorKind::type);
   }
@@ -20,8 +19,7 @@ void check(const Network& network, const BuildOptions& options) {
   }
   if (options.norm_groups < 1 || options.batch % options.norm_groups != 0) {
     throw InvalidArgument(
-        fmt::format("[batch_norm] the batch does not divide "
-                    "into groups, got batch {} in {} groups, "
+        fmt::format("[batch_norm] the batch does not divide into groups, got batch {} in {} groups, "
                     "expected a multiple of {}",
                     options.batch, options.norm_groups, options.norm_groups));
   }
@@ -47,10 +45,8 @@ Graph build_graph(const Network& network, const OpSet& ops, const BuildOptions& 
       {.dtype = options.dtype, .training = options.training, .norm_groups = options.norm_groups, .seed = options.seed});
   const Value logits = context.call_network(*network.net, image);
   if (logits.type().rank() != 2) {
-    throw InvalidArgument(
-        fmt::format("[graph] the network does not end in logits, got {}, "
-                    "expected [batch, classes]",
-                    print(logits.type())));
+    throw InvalidArgument(fmt::format("[graph] the network does not end in logits, got {}, expected [batch, classes]",
+                                      print(logits.type())));
   }
   builder.scope = "loss";
   builder.source = network.net->where();

@@ -59,8 +59,7 @@ void check_arguments(const Initializer& init) {
       {"zeros", 0}, {"ones", 0}, {"constant", 1}, {"normal", 2}, {"truncated_normal", 2}, {"uniform", 2}};
   const auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const auto& k) { return k.first == init.kind; });
   if (kind == kinds.end()) {
-    throw InvalidArgument(fmt::format("[initializer] unknown initializer, got "
-                                      "'{}', expected zeros, ones, constant, "
+    throw InvalidArgument(fmt::format("[initializer] unknown initializer, got '{}', expected zeros, ones, constant, "
                                       "normal, truncated_normal or uniform",
                                       init.kind),
                           ErrorKind::key);

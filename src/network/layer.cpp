@@ -23,9 +23,7 @@ void require_name(const std::string& name) {
   const auto plain = [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '-'; };
   if (!name.empty() && std::all_of(name.begin(), name.end(), plain)) return;
   throw InvalidArgument(
-      fmt::format("[layer] bad name of a layer, got '{}', "
-                  "expected letters, digits, '_' and '-'",
-                  name));
+      fmt::format("[layer] bad name of a layer, got '{}', expected letters, digits, '_' and '-'", name));
 }
 
 }  // namespace
@@ -49,9 +47,7 @@ void require_shape(std::string_view where, const Shape& shape) {
   }
   if (legal) return;
   throw InvalidArgument(
-      fmt::format("[{}] bad shape, got {}, expected sizes "
-                  "from 1 and fewer than 2^40 elements",
-                  where, print(shape)));
+      fmt::format("[{}] bad shape, got {}, expected sizes from 1 and fewer than 2^40 elements", where, print(shape)));
 }
 
 Layer::Layer(std::source_location where) : where_(source_line(where)) {}
@@ -70,9 +66,7 @@ Value Context::call(const std::string& name, Layer& child, Value x) {
   const Layer* owner = owners_.try_emplace(path, &child).first->second;
   if (owner != &child) {
     throw InvalidArgument(
-        fmt::format("[layer] two layers are called '{}', got "
-                    "the one of {} after the one of {}, "
-                    "expected another name",
+        fmt::format("[layer] two layers are called '{}', got the one of {} after the one of {}, expected another name",
                     path, print(child.where()), print(owner->where())));
   }
   return build(child, path, builder_.scope.empty() ? name : builder_.scope + "/" + name, x);
@@ -85,10 +79,7 @@ Value Context::build(Layer& layer, const std::string& path, const std::string& s
   const Restored in_source(builder_.source, layer.where());
   try {
     const Value y = layer.construct(*this, x);
-    if (!y)
-      throw InvalidArgument(
-          "[layer] construct made nothing, got an empty "
-          "value, expected one of the network");
+    if (!y) throw InvalidArgument("[layer] construct made nothing, got an empty value, expected one of the network");
     return y;
   } catch (const LayerError&) {
     throw;

@@ -20,10 +20,8 @@ Value hot_labels(Builder& builder, Value logits, Value label) {
   const bool dense = is_float(label.dtype());
   if (!dense) shape.pop_back();
   if (label.shape() != shape) {
-    throw InvalidArgument(
-        fmt::format("[loss] labels do not fit the logits, "
-                    "got {} for {}, expected the shape {}",
-                    print(label.type()), print(logits.type()), print(shape)));
+    throw InvalidArgument(fmt::format("[loss] labels do not fit the logits, got {} for {}, expected the shape {}",
+                                      print(label.type()), print(logits.type()), print(shape)));
   }
   if (dense) return cast(label, logits.dtype());
   return builder.apply_fields("one_hot", {label}, {{"depth", to_text(classes)}, {"dtype", to_text(logits.dtype())}});

@@ -52,8 +52,8 @@ ZooModel make_resnet18(ModelOptionsText& options) {
   for (int64_t stage = 0; stage < 4; ++stage) {
     const int64_t channels = width << stage, stride = stage == 0 ? 1 : 2;
     layers.emplace_back(fmt::format("layer{}", stage + 1),
-                        sequential(std::vector<LayerPtr>{std::make_shared<BasicBlock>(in, channels, stride),
-                                                         std::make_shared<BasicBlock>(channels, channels, 1)}));
+                        sequential(std::vector<LayerPtr>{share(BasicBlock(in, channels, stride)),
+                                                         share(BasicBlock(channels, channels, 1))}));
     in = channels;
   }
   layers.emplace_back("avgpool", global_avg_pool());

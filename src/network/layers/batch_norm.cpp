@@ -7,10 +7,8 @@ namespace partita {
 Value BatchNorm2d::construct(Context& context, Value x) {
   const Shape shape = x.shape();
   if (shape.size() != 2 && shape.size() != 4) {
-    throw InvalidArgument(
-        fmt::format("[batch_norm] wrong number of dimensions, got {}, expected "
-                    "[n, c] or [n, c, h, w]",
-                    print(x.type())));
+    throw InvalidArgument(fmt::format(
+        "[batch_norm] wrong number of dimensions, got {}, expected [n, c] or [n, c, h, w]", print(x.type())));
   }
   Builder& builder = context.builder();
   const Shape channels{shape[1]};

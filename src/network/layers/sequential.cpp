@@ -10,10 +10,8 @@ Sequential::Sequential(std::vector<LayerPtr> layers, std::source_location where)
 void Sequential::require_layers() const {
   for (const auto& [name, layer] : layers_) {
     if (layer == nullptr) {
-      throw InvalidArgument(
-          fmt::format("[sequential] no layer, got nothing as "
-                      "'{}' at {}:{}, expected a layer",
-                      name, where().file, where().line));
+      throw InvalidArgument(fmt::format("[sequential] no layer, got nothing as '{}' at {}:{}, expected a layer", name,
+                                        where().file, where().line));
     }
   }
 }

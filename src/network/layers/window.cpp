@@ -15,10 +15,8 @@ void require_pair(std::string_view layer, std::string_view what, const std::vect
 
 void require_images(std::string_view layer, const Type& x) {
   if (x.rank() == 4) return;
-  throw InvalidArgument(
-      fmt::format("[{}] wrong number of dimensions, got {}, expected 4 "
-                  "dimensions [n, channels, height, width]",
-                  layer, print(x)));
+  throw InvalidArgument(fmt::format(
+      "[{}] wrong number of dimensions, got {}, expected 4 dimensions [n, channels, height, width]", layer, print(x)));
 }
 
 std::vector<int64_t> same_pads(const Shape& x, const std::vector<int64_t>& kernel, const std::vector<int64_t>& stride,

@@ -1,4 +1,4 @@
-// x + bias along an axis, on dense tensors and on those with blocks of channels innermost.
+// x + bias along an axis, on dense tensors and on those with channels, or blocks of them, innermost.
 
 #include <algorithm>
 
@@ -8,13 +8,7 @@
 namespace partita {
 namespace {
 
-int64_t axis_of(const KernelQuery& query) {
-  int64_t axis = 1;
-  for (const auto& [name, text] : query.attrs.texts()) {
-    if (name == "axis") from_text(text, axis);
-  }
-  return axis;
-}
+int64_t axis_of(const KernelQuery& query) { return field_of<int64_t>(query.attrs, "axis"); }
 
 template <class T>
 LoopFn bind_plain(const Type& x, int64_t axis) {
@@ -67,7 +61,9 @@ LoopFn bind_blocked(const Type& x, int64_t block) {
 KernelChoice propose(const KernelQuery& query) {
   if (const std::string reason = loop_refusal(query); !reason.empty()) return refuse_loops(reason);
   Layout layout;
-  if (axis_of(query) == 1 && lanes_of(query.inputs[0], query.input_layouts[0]) > 0) layout = query.input_layouts[0];
+  const Layout& given = query.input_layouts[0];
+  const bool innermost = lanes_of(query.inputs[0], given) > 0 || channels_last(query.inputs[0], given);
+  if (axis_of(query) == 1 && innermost) layout = given;
   return {.kernel = "loops.bias_add", .inputs = {layout, Layout{}}, .outputs = {layout}, .in_place = {{0, 0}}};
 }
 
@@ -76,10 +72,15 @@ KernelChoice propose(const KernelQuery& query) {
 KernelDef bias_add_kernel() {
   KernelDef def{.name = "loops.bias_add", .ops = {"bias_add"}, .propose = propose};
   def.make = [](const KernelQuery& query, const KernelChoice& choice) {
-    const Type& x = query.inputs[0];
+    Type x = query.inputs[0];
+    int64_t axis = axis_of(query);
     const int64_t lanes = lanes_of(x, choice.inputs[0]);
     if (lanes > 0) return make_loop(bind_blocked(x, lanes));
-    return make_loop(x.dtype == DType::f64 ? bind_plain<double>(x, axis_of(query)) : bind_plain<float>(x, axis_of(query)));
+    if (channels_last(x, choice.inputs[0])) {
+      x.shape = {x.shape[0], x.shape[2], x.shape[3], x.shape[1]};
+      axis = 3;
+    }
+    return make_loop(x.dtype == DType::f64 ? bind_plain<double>(x, axis) : bind_plain<float>(x, axis));
   };
   return def;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Layouts with blocks of channels innermost: [n, ceil(c / lanes), h, w, lanes].
+// Layouts with channels innermost: in blocks, [n, ceil(c / lanes), h, w, lanes], or all, [n, h, w, c].
 
 #include "schedule/kernel_catalog.h"
 
@@ -11,6 +11,17 @@ inline constexpr int64_t kMostLanes = 16;
 inline int64_t lanes_of(const Type& type, const Layout& layout) {
   if (type.rank() != 4 || type.dtype != DType::f32) return 0;
   return layout.tag == "aBcd16b" ? 16 : layout.tag == "aBcd8b" ? 8 : 0;
+}
+
+/// Dense with the channels innermost: [n, h, w, c].
+inline bool channels_last(const Type& type, const Layout& layout) { return type.rank() == 4 && layout.tag == "acdb"; }
+
+/// Planes of a 4-D tensor with `lanes` channels each.
+inline int64_t planes_of(const Shape& shape, int64_t lanes) { return shape[0] * ((shape[1] + lanes - 1) / lanes); }
+
+/// The layout of a channel-blocked tensor of f32 or i32.
+inline Layout blocked(const Type& type, const std::string& tag, int64_t lanes) {
+  return {tag, planes_of(type.shape, lanes) * lanes * type.shape[2] * type.shape[3] * 4};
 }
 
 }  // namespace partita

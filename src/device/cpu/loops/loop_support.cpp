@@ -22,6 +22,14 @@ std::string loop_refusal(const KernelQuery& query) {
   return fmt::format("{} is not supported", name_of(first.dtype));
 }
 
+KernelChoice propose_dense(std::string name, const KernelQuery& query, std::vector<std::pair<int, int>> in_place) {
+  if (const std::string reason = loop_refusal(query); !reason.empty()) return refuse_loops(reason);
+  return {.kernel = std::move(name),
+          .inputs = std::vector<Layout>(query.inputs.size()),
+          .outputs = std::vector<Layout>(query.outputs.size()),
+          .in_place = std::move(in_place)};
+}
+
 Layout common_layout(const KernelQuery& query, size_t operands) {
   for (size_t i = 0; i < operands; ++i) {
     if (!query.input_layouts[i].plain() && !query.input_layouts[i].any()) return query.input_layouts[i];

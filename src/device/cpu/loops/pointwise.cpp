@@ -12,9 +12,10 @@ namespace {
 
 constexpr auto kName = "loops.pointwise";
 
-/// Calls use(function, whether it maps 0 to 0, as padding must be) for an op with one operand.
+/// Calls use(function, whether it maps 0 to 0, as padding must be) for an op with one operand; the
+/// numbers of scale come from `attrs`.
 template <class Use>
-bool with_unary(const std::string& op, Use&& use) {
+bool with_unary(const std::string& op, const Attrs& attrs, Use&& use) {
   if (op == "relu") return use([](auto x) { return x > 0 ? x : 0; }, true);
   if (op == "neg") return use([](auto x) { return -x; }, true);
   if (op == "abs") return use([](auto x) { return std::abs(x); }, true);
@@ -23,8 +24,11 @@ bool with_unary(const std::string& op, Use&& use) {
   if (op == "tanh") return use([](auto x) { return std::tanh(x); }, true);
   if (op == "exp") return use([](auto x) { return std::exp(x); }, false);
   if (op == "log") return use([](auto x) { return std::log(x); }, false);
+  if (op == "rsqrt") return use([](auto x) { return 1 / std::sqrt(x); }, false);
   if (op == "sigmoid") return use([](auto x) { return 1 / (1 + std::exp(-x)); }, false);
-  return false;
+  if (op != "scale") return false;
+  const auto scale = field_of<double>(attrs, "scale"), bias = field_of<double>(attrs, "bias");
+  return use([=](auto x) { return x * decltype(x)(scale) + decltype(x)(bias); }, bias == 0);
 }
 
 /// The same for two operands.
@@ -35,6 +39,7 @@ bool with_binary(const std::string& op, Use&& use) {
   if (op == "mul") return use([](auto a, auto b) { return a * b; }, true);
   if (op == "div") return use([](auto a, auto b) { return a / b; }, false);
   if (op == "maximum") return use([](auto a, auto b) { return a > b ? a : b; }, true);
+  if (op == "minimum") return use([](auto a, auto b) { return a > b ? b : a; }, true);
   if (op == "relu_grad") return use([](auto d_y, auto y) { return y > 0 ? d_y : 0; }, true);
   return false;
 }
@@ -123,7 +128,7 @@ KernelChoice propose(const KernelQuery& query) {
   if (query.outputs[0].elements() == 0) return refuse_loops("empty");
   bool keeps_zero = false;
   const auto note = [&](const auto&, bool zero_to_zero) { return keeps_zero = zero_to_zero, true; };
-  if (!with_unary(query.op, note)) with_binary(query.op, note);
+  if (!with_unary(query.op, query.attrs, note)) with_binary(query.op, note);
   KernelChoice choice{.kernel = kName,
                       .inputs = std::vector<Layout>(query.inputs.size()),
                       .outputs = std::vector<Layout>(query.outputs.size())};
@@ -144,7 +149,7 @@ std::unique_ptr<Kernel> make(const KernelQuery& query, const KernelChoice& choic
   LoopFn loop;
   for_loop_type(type.dtype, [&](auto zero) {
     using T = decltype(zero);
-    with_unary(query.op, [&](const auto& fn, bool) { return loop = bind_unary<T>(fn, count), true; });
+    with_unary(query.op, query.attrs, [&](const auto& fn, bool) { return loop = bind_unary<T>(fn, count), true; });
     with_binary(query.op, [&](const auto& fn, bool) {
       const bool equal = query.inputs[0].shape == query.inputs[1].shape;
       loop = equal ? bind_binary<T>(fn, count)
@@ -159,8 +164,8 @@ std::unique_ptr<Kernel> make(const KernelQuery& query, const KernelChoice& choic
 
 KernelDef pointwise_kernel() {
   return {kName,
-          {"relu", "relu_grad", "add", "sub", "mul", "div", "maximum", "neg", "abs", "square", "sqrt", "exp", "log",
-           "tanh", "sigmoid"},
+          {"relu", "relu_grad", "add", "sub", "mul", "div", "maximum", "minimum", "neg", "abs", "square", "sqrt", "rsqrt",
+           "exp", "log", "tanh", "sigmoid", "scale"},
           propose,
           make};
 }

@@ -86,9 +86,6 @@ void unpool_plane(const Plane& plane, const T* d_y, const int32_t* position, T* 
   }
 }
 
-/// Planes of a tensor with `lanes` channels each.
-int64_t planes_of(const Shape& shape, int64_t lanes) { return shape[0] * ((shape[1] + lanes - 1) / lanes); }
-
 template <class T, int64_t kLanes>
 LoopFn bind_pool(const KernelQuery& query) {
   const Plane plane = plane_of(query.attrs.as<MaxPoolAttrs>(), query.inputs[0].shape, query.outputs[0].shape);
@@ -124,11 +121,6 @@ LoopFn bind_unpool(const KernelQuery& query) {
 template <class T, int64_t kLanes>
 LoopFn bind(const KernelQuery& query) {
   return query.op == "max_pool" ? bind_pool<T, kLanes>(query) : bind_unpool<T, kLanes>(query);
-}
-
-/// Bytes of a channel-blocked f32 or i32 tensor.
-Layout blocked(const Type& type, const std::string& tag, int64_t lanes) {
-  return {tag, planes_of(type.shape, lanes) * lanes * type.shape[2] * type.shape[3] * 4};
 }
 
 KernelChoice propose(const KernelQuery& query) {

@@ -107,7 +107,8 @@ KernelChoice propose(const KernelQuery& query) {
   if (!view) return refuse_loops("reduced dimensions lie inside");
   const int64_t lanes = lanes_of(query.inputs[0], query.input_layouts[0]);
   const bool per_channel = attrs.axes == std::vector<int64_t>{0, 2, 3};
-  const Layout layout = lanes > 0 && per_channel ? query.input_layouts[0] : Layout{};
+  const bool innermost = lanes > 0 || channels_last(query.inputs[0], query.input_layouts[0]);
+  const Layout layout = innermost && per_channel ? query.input_layouts[0] : Layout{};
   const int64_t width = view->middle + kMostLanes;
   return {.kernel = "loops.reduce",
           .inputs = {layout},
@@ -127,6 +128,10 @@ KernelDef reduce_kernel() {
     if (lanes > 0) {
       view.middle = (view.middle + lanes - 1) / lanes;
       view.lanes = lanes;
+    }
+    if (channels_last(query.inputs[0], choice.inputs[0])) {
+      view.outer *= view.inner;
+      view.inner = 1;
     }
     const int threads = static_cast<int>(std::clamp<int64_t>(omp_get_max_threads(), 1, std::max<int64_t>(room, 1)));
     return make_loop(query.inputs[0].dtype == DType::f64 ? bind<double>(view, attrs.scale, results, threads)
