@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "device/cpu/loops/loop_support.h"
+#include "device/cpu/loops/vector_math.h"
 #include "ops/cross_entropy_grad.h"
 #include "ops/softmax.h"
 
@@ -33,7 +34,8 @@ LoopFn bind_loss(const KernelQuery& query) {
 #pragma omp simd reduction(max : largest)
       for (int64_t z = 1; z < rows.size; ++z) largest = std::max(largest, x[z]);
       double sum = 0;
-      for (int64_t z = 0; z < rows.size; ++z) sum += static_cast<double>(std::exp(x[z] - largest));
+#pragma omp simd reduction(+ : sum)
+      for (int64_t z = 0; z < rows.size; ++z) sum += static_cast<double>(exp_of(x[z] - largest));
       const double log_sum = std::log(sum), top = static_cast<double>(largest);
       loss[row] = static_cast<T>(log_sum - (static_cast<double>(x[labels[row]]) - top));
       lse[row] = static_cast<T>(log_sum + top);
@@ -57,8 +59,9 @@ LoopFn bind_grad(const KernelQuery& query) {
       T* d_x = d_logits + row * rows.size;
       const T shift = lse[row], d = d_loss[row];
       const int64_t held = labels[row] - begin;  // outside the row where another rank has the label
+#pragma omp simd
       for (int64_t z = 0; z < rows.size; ++z) {
-        d_x[z] = (std::exp(x[z] - shift) - static_cast<T>(z == held)) * d;
+        d_x[z] = (exp_of(x[z] - shift) - static_cast<T>(z == held)) * d;
       }
     }
   };

@@ -30,25 +30,26 @@ void for_channels(const NormSizes& sizes, const Fn& fn) {
   for (int64_t tile = 0; tile < tiles; ++tile) fn(tile * step, std::min(sizes.channels, (tile + 1) * step));
 }
 
-/// fn(element, channel in the tile) for all elements of a tile.
+/// fn(channel in the tile)(element) for all elements of a tile: what a channel fixes is found once.
 template <class Fn>
 void map_tile(const NormSizes& sizes, const Tile& tile, const Fn& fn) {
   for (int64_t member = 0; member < sizes.members; ++member) {
     const int64_t first = (tile.group * sizes.members + member) * sizes.channels + tile.begin;
     if (sizes.plane == 1) {
 #pragma omp simd
-      for (int64_t c = 0; c < tile.size(); ++c) fn(first + c, c);
+      for (int64_t c = 0; c < tile.size(); ++c) fn(c)(first + c);
       continue;
     }
     for (int64_t c = 0; c < tile.size(); ++c) {
       const int64_t at = (first + c) * sizes.plane;
+      const auto of_element = fn(c);
 #pragma omp simd
-      for (int64_t i = 0; i < sizes.plane; ++i) fn(at + i, c);
+      for (int64_t i = 0; i < sizes.plane; ++i) of_element(at + i);
     }
   }
 }
 
-/// a[c] = sum of term_a(element, c) and b[c] = sum of term_b(element, c) over a tile.
+/// a[c] = sum of term_a(c)(element) and b[c] = sum of term_b(c)(element) over a tile.
 template <class TermA, class TermB>
 void sum_tile(const NormSizes& sizes, const Tile& tile, const TermA& term_a, const TermB& term_b, double* a,
               double* b) {
@@ -59,18 +60,20 @@ void sum_tile(const NormSizes& sizes, const Tile& tile, const TermA& term_a, con
     if (sizes.plane == 1) {
 #pragma omp simd
       for (int64_t c = 0; c < tile.size(); ++c) {
-        a[c] += term_a(first + c, c);
-        b[c] += term_b(first + c, c);
+        a[c] += term_a(c)(first + c);
+        b[c] += term_b(c)(first + c);
       }
       continue;
     }
     for (int64_t c = 0; c < tile.size(); ++c) {
       const int64_t at = (first + c) * sizes.plane;
+      const auto first_term = term_a(c);
+      const auto second_term = term_b(c);
       double sum_a = 0, sum_b = 0;
 #pragma omp simd reduction(+ : sum_a, sum_b)
       for (int64_t i = 0; i < sizes.plane; ++i) {
-        sum_a += term_a(at + i, c);
-        sum_b += term_b(at + i, c);
+        sum_a += first_term(at + i);
+        sum_b += second_term(at + i);
       }
       a[c] += sum_a;
       b[c] += sum_b;
@@ -82,12 +85,13 @@ void sum_tile(const NormSizes& sizes, const Tile& tile, const TermA& term_a, con
 template <class T>
 void grad_sums(const NormSizes& sizes, const Tile& tile, const T* x, const T* mean, const T* rstd, const T* d_y,
                double* sum, double* projection) {
-  sum_tile(
-      sizes, tile, [=](int64_t at, int64_t) { return static_cast<double>(d_y[at]); },
-      [=](int64_t at, int64_t c) {
-        return static_cast<double>(d_y[at]) * (static_cast<double>(x[at]) - static_cast<double>(mean[c]));
-      },
-      sum, projection);
+  const auto plain = [=](int64_t) { return [=](int64_t at) { return static_cast<double>(d_y[at]); }; };
+  const auto projected = [=](int64_t c) {
+    return [=, middle = static_cast<double>(mean[c])](int64_t at) {
+      return static_cast<double>(d_y[at]) * (static_cast<double>(x[at]) - middle);
+    };
+  };
+  sum_tile(sizes, tile, plain, projected, sum, projection);
   for (int64_t c = 0; c < tile.size(); ++c) projection[c] *= static_cast<double>(rstd[c]);
 }
 
@@ -101,8 +105,10 @@ void grad_apply(const NormSizes& sizes, const Tile& tile, int64_t count, const T
     shift[c] = static_cast<T>(sum[c] / static_cast<double>(count));
     slope[c] = static_cast<T>(projection[c] / static_cast<double>(count) * static_cast<double>(rstd[c]));
   }
-  map_tile(sizes, tile, [&](int64_t at, int64_t c) {
-    d_x[at] = scale[c] * (d_y[at] - shift[c] - (x[at] - mean[c]) * slope[c]);
+  map_tile(sizes, tile, [&](int64_t c) {
+    return [=, scale = scale[c], shift = shift[c], slope = slope[c], middle = mean[c]](int64_t at) {
+      d_x[at] = scale * (d_y[at] - shift - (x[at] - middle) * slope);
+    };
   });
 }
 
@@ -111,20 +117,27 @@ void apply(const NormSizes& sizes, const Tile& tile, const T* x, const T* gamma,
            const T* rstd, T* y) {
   T scale[kTile];
   for (int64_t c = 0; c < tile.size(); ++c) scale[c] = rstd[c] * gamma[c];
-  map_tile(sizes, tile, [&](int64_t at, int64_t c) { y[at] = (x[at] - mean[c]) * scale[c] + beta[c]; });
+  map_tile(sizes, tile, [&](int64_t c) {
+    return [=, scale = scale[c], shift = beta[c], middle = mean[c]](int64_t at) {
+      y[at] = (x[at] - middle) * scale + shift;
+    };
+  });
 }
 
 /// Two passes: the second sums squares of differences, which do not cancel.
 template <class T>
 void find_statistics(const NormSizes& sizes, const Tile& tile, double epsilon, const T* x, T* mean, T* rstd) {
   double sum[kTile], rest[kTile], middle[kTile];
-  const auto zero = [](int64_t, int64_t) { return 0.0; };
+  const auto zero = [](int64_t) { return [](int64_t) { return 0.0; }; };
+  const auto value = [=](int64_t) { return [=](int64_t at) { return static_cast<double>(x[at]); }; };
   const double count = static_cast<double>(std::max<int64_t>(1, sizes.count()));
-  sum_tile(sizes, tile, [=](int64_t at, int64_t) { return static_cast<double>(x[at]); }, zero, sum, rest);
+  sum_tile(sizes, tile, value, zero, sum, rest);
   for (int64_t c = 0; c < tile.size(); ++c) middle[c] = sum[c] / count;
-  const auto square = [&](int64_t at, int64_t c) {
-    const double difference = static_cast<double>(x[at]) - middle[c];
-    return difference * difference;
+  const auto square = [&](int64_t c) {
+    return [=, center = middle[c]](int64_t at) {
+      const double difference = static_cast<double>(x[at]) - center;
+      return difference * difference;
+    };
   };
   sum_tile(sizes, tile, square, zero, sum, rest);
   for (int64_t c = 0; c < tile.size(); ++c) {
@@ -222,8 +235,10 @@ LoopFn bind_sums(const NormSizes& sizes, bool moments) {
                     static_cast<const T*>(in[3]), first + k, second + k);
           return;
         }
-        const auto value = [=](int64_t at, int64_t) { return static_cast<double>(x[at]); };
-        const auto square = [=](int64_t at, int64_t c) { return value(at, c) * value(at, c); };
+        const auto value = [=](int64_t) { return [=](int64_t at) { return static_cast<double>(x[at]); }; };
+        const auto square = [=](int64_t) {
+          return [=](int64_t at) { return static_cast<double>(x[at]) * static_cast<double>(x[at]); };
+        };
         sum_tile(sizes, tile, value, square, first + k, second + k);
       });
     });

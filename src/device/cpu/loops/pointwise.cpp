@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "device/cpu/loops/loop_support.h"
+#include "device/cpu/loops/vector_math.h"
 #include "ops/support.h"
 
 namespace partita {
@@ -21,11 +22,11 @@ bool with_unary(const std::string& op, const Attrs& attrs, Use&& use) {
   if (op == "abs") return use([](auto x) { return std::abs(x); }, true);
   if (op == "square") return use([](auto x) { return x * x; }, true);
   if (op == "sqrt") return use([](auto x) { return std::sqrt(x); }, true);
-  if (op == "tanh") return use([](auto x) { return std::tanh(x); }, true);
-  if (op == "exp") return use([](auto x) { return std::exp(x); }, false);
+  if (op == "tanh") return use([](auto x) { return tanh_of(x); }, true);
+  if (op == "exp") return use([](auto x) { return exp_of(x); }, false);
   if (op == "log") return use([](auto x) { return std::log(x); }, false);
   if (op == "rsqrt") return use([](auto x) { return 1 / std::sqrt(x); }, false);
-  if (op == "sigmoid") return use([](auto x) { return 1 / (1 + std::exp(-x)); }, false);
+  if (op == "sigmoid") return use([](auto x) { return 1 / (1 + exp_of(-x)); }, false);
   if (op != "scale") return false;
   const auto scale = field_of<double>(attrs, "scale"), bias = field_of<double>(attrs, "bias");
   return use([=](auto x) { return x * decltype(x)(scale) + decltype(x)(bias); }, bias == 0);

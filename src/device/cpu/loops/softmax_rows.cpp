@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "device/cpu/loops/loop_support.h"
+#include "device/cpu/loops/vector_math.h"
 #include "ops/softmax.h"
 
 namespace partita {
@@ -17,14 +18,16 @@ void softmax_row(int64_t size, const T* x, T* y, bool logarithm) {
   for (int64_t z = 1; z < size; ++z) largest = std::max(largest, x[z]);
   double sum = 0;
   if (logarithm) {
-    for (int64_t z = 0; z < size; ++z) sum += static_cast<double>(std::exp(x[z] - largest));
+#pragma omp simd reduction(+ : sum)
+    for (int64_t z = 0; z < size; ++z) sum += static_cast<double>(exp_of(x[z] - largest));
     const T log_sum = static_cast<T>(std::log(sum));
 #pragma omp simd
     for (int64_t z = 0; z < size; ++z) y[z] = x[z] - largest - log_sum;
     return;
   }
+#pragma omp simd reduction(+ : sum)
   for (int64_t z = 0; z < size; ++z) {
-    y[z] = std::exp(x[z] - largest);
+    y[z] = exp_of(x[z] - largest);
     sum += static_cast<double>(y[z]);
   }
   const T share = static_cast<T>(1 / sum);
@@ -39,7 +42,8 @@ void softmax_grad_row(int64_t size, const T* y, const T* d_y, T* d_x, bool logar
 #pragma omp simd reduction(+ : sum)
     for (int64_t z = 0; z < size; ++z) sum += static_cast<double>(d_y[z]);
     const T total = static_cast<T>(sum);
-    for (int64_t z = 0; z < size; ++z) d_x[z] = d_y[z] - std::exp(y[z]) * total;
+#pragma omp simd
+    for (int64_t z = 0; z < size; ++z) d_x[z] = d_y[z] - exp_of(y[z]) * total;
     return;
   }
 #pragma omp simd reduction(+ : sum)

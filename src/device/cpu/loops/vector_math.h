@@ -1,0 +1,52 @@
+#pragma once
+// exp and tanh without branches, so that loops over f32 become vector code; f64 uses the library's.
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+namespace partita {
+
+/// Factors from the highest power down. Not a loop: an inner one would keep the outer from being vector code.
+template <class... Factors>
+float polynomial(float x, float highest, Factors... factors) {
+  ((highest = highest * x + factors), ...);
+  return highest;
+}
+
+/// The bits of |x|, which are ordered as the sizes are. Comparing floats could trap, and would be a branch.
+constexpr uint32_t size_bits(float x) { return std::bit_cast<uint32_t>(x) & 0x7fffffffu; }
+inline constexpr uint32_t kInfinityBits = 0x7f800000u;
+
+inline double exp_of(double x) { return std::exp(x); }
+
+/// Within 2 units in the last place; infinity, zero, subnormal numbers and NaN as in std::exp.
+inline float exp_of(float x) {
+  constexpr float kLimit = 104;       // beyond: 0 and infinity
+  constexpr float kShift = 12582912;  // 1.5 * 2^23: its unit is 1, so adding it rounds
+  x = size_bits(x) > size_bits(kLimit) && size_bits(x) <= kInfinityBits ? std::copysign(kLimit, x) : x;
+  const float shifted = x * 1.44269504f + kShift;
+  const float power = shifted - kShift;
+  // ln 2 in two parts, of which the first times a power is exact.
+  const float rest = (x - power * 0.693359375f) + power * 2.12194440e-4f;
+  const float sum = polynomial(rest, 1.0f / 5040, 1.0f / 720, 1.0f / 120, 1.0f / 24, 1.0f / 6, 0.5f, 1.0f, 1.0f);
+  // Two steps, as 2^power alone may be no number.
+  const auto whole = std::bit_cast<int32_t>(shifted) - std::bit_cast<int32_t>(kShift);
+  const int32_t half = whole >> 1;
+  return sum * std::bit_cast<float>((half + 127) << 23) * std::bit_cast<float>((whole - half + 127) << 23);
+}
+
+inline double tanh_of(double x) { return std::tanh(x); }
+
+/// Within 4 units in the last place: a series near 0, where 1 - exp cancels.
+inline float tanh_of(float x) {
+  const float size = std::abs(x), square = x * x;
+  const float small = exp_of(-2 * size);
+  const float far = std::copysign((1 - small) / (1 + small), x);
+  const float sum = polynomial(square, -5.70498872745e-3f, 2.06390887954e-2f, -5.37397155531e-2f, 1.33314422036e-1f,
+                               -3.33332819422e-1f);
+  const float near = x + x * square * sum;
+  return size_bits(x) < size_bits(0.625f) ? near : far;
+}
+
+}  // namespace partita
