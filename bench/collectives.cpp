@@ -36,8 +36,7 @@ std::vector<Collective> collectives() {
   return {
       {"all_reduce",
        [](Communicator& comm, Buffers& buffers) {
-         comm.all_reduce(buffers.whole.data(), static_cast<int64_t>(buffers.whole.size()),
-                         DType::f32, Reduce::sum);
+         comm.all_reduce(buffers.whole.data(), static_cast<int64_t>(buffers.whole.size()), DType::f32, Reduce::sum);
        }},
       {"all_gather",
        [](Communicator& comm, Buffers& buffers) {
@@ -45,8 +44,7 @@ std::vector<Collective> collectives() {
        }},
       {"reduce_scatter",
        [](Communicator& comm, Buffers& buffers) {
-         comm.reduce_scatter(buffers.whole.data(), buffers.part.data(), buffers.counts, DType::f32,
-                             Reduce::sum);
+         comm.reduce_scatter(buffers.whole.data(), buffers.part.data(), buffers.counts, DType::f32, Reduce::sum);
        }},
   };
 }
@@ -105,10 +103,8 @@ int main(int argc, char** argv) {
   const int ranks = argc > 1 ? std::atoi(argv[1]) : 2;
   const int64_t largest = (argc > 2 ? std::atoll(argv[2]) : 64) << 20;
   try {
-    fmt::print("{} ranks\n{:<16}{:>12}{:>12}{:>10}\n", ranks, "collective", "bytes", "median us",
-               "GB/s");
-    partita::run_ranks(ranks,
-                       [&](partita::Communicator& comm) { partita::measure(comm, largest); });
+    fmt::print("{} ranks\n{:<16}{:>12}{:>12}{:>10}\n", ranks, "collective", "bytes", "median us", "GB/s");
+    partita::run_ranks(ranks, [&](partita::Communicator& comm) { partita::measure(comm, largest); });
   } catch (const partita::Error& error) {
     fmt::print(stderr, "{}\n", error.what());
     return static_cast<int>(error.code());

@@ -36,9 +36,9 @@ Array random_input(const Type& type, const std::string& name) {
   const uint64_t key = random_key(1, name);
   for (int64_t i = 0; i < type.elements(); ++i) {
     const auto element = static_cast<uint64_t>(i);
-    array.set(i, name == "learning_rate"   ? 0.01
-                 : is_float(type.dtype) ? random_normal(key, element, 0)
-                                        : static_cast<double>(random_below(key, element, 0, 10)));
+    array.set(i, name == "learning_rate" ? 0.01
+                 : is_float(type.dtype)  ? random_normal(key, element, 0)
+                                         : static_cast<double>(random_below(key, element, 0, 10)));
   }
   return array;
 }
@@ -65,10 +65,9 @@ void measure(const Settings& settings) {
   const auto catalog = make_cpu_device(all_ops(), settings.threads);
   catalog->enter_thread();
   const Mesh mesh = settings.ranks > 1 ? Mesh({{"data", settings.ranks}}) : Mesh();
-  const Program program =
-      compile(forward, all_ops(), mesh, catalog->catalog(),
-              {.plan = {.parallel = settings.ranks > 1 ? "data" : "none"},
-               .training = TrainingOptions{.optimizer = model.recipe.optimizer}});
+  const Program program = compile(forward, all_ops(), mesh, catalog->catalog(),
+                                  {.plan = {.parallel = settings.ranks > 1 ? "data" : "none"},
+                                   .training = TrainingOptions{.optimizer = model.recipe.optimizer}});
   run_ranks(settings.ranks, [&](Communicator& world) {
     const auto device = make_cpu_device(all_ops(), settings.threads);
     Executor executor(program.local, program.schedule, all_ops(), *device, world);
@@ -81,9 +80,10 @@ void measure(const Settings& settings) {
       const std::string& name = graph.values[input.value].name;
       const Array whole = random_input(graph.type(input.value), name);
       Array part(executor.input_type(name));
-      copy_part(whole.tensor(),
-                held(graph.type(input.value), program.local.shardings[input.value], mesh, mesh.coordinates(world.rank())),
-                part.data());
+      copy_part(
+          whole.tensor(),
+          held(graph.type(input.value), program.local.shardings[input.value], mesh, mesh.coordinates(world.rank())),
+          part.data());
       executor.set_input(name, std::as_const(part).tensor());
     }
     for (int warm = 0; warm < 5; ++warm) executor.step();

@@ -11,7 +11,8 @@ Program compile(const Graph& forward, const OpSet& ops, const Mesh& mesh, const 
   const auto verify_graph = [&](const Graph& graph) { verify(graph, ops); };
   const auto print_graph = [](const Graph& graph) { return print(graph); };
 
-  program.graph = passes.stage("graph", [&] { return forward; }, verify_graph, print_graph);
+  program.graph = passes.stage(
+      "graph", [&] { return forward; }, verify_graph, print_graph);
   if (options.training) {
     program.graph = passes.stage(
         "training",
@@ -30,8 +31,7 @@ Program compile(const Graph& forward, const OpSet& ops, const Mesh& mesh, const 
       [&](const Plan& plan) { return print(plan, program.graph, ops); });
   program.local = passes.stage(
       "partition", [&] { return partition(program.graph, ops, program.plan); },
-      [&](const LocalGraph& local) { verify(local, ops); },
-      [&](const LocalGraph& local) { return print(local, ops); });
+      [&](const LocalGraph& local) { verify(local, ops); }, [&](const LocalGraph& local) { return print(local, ops); });
   program.schedule = passes.stage(
       "schedule", [&] { return make_schedule(program.local, ops, catalog, options.schedule); },
       [&](const Schedule& schedule) { verify(schedule, program.local); },

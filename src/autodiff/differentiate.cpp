@@ -62,8 +62,8 @@ class Sweep {
     }
     const GradCall call{builder_, node.attrs, values(node.inputs), values(node.outputs), d_outputs};
     const std::vector<Value> d_inputs = op.grad(call);
-    PARTITA_CHECK(d_inputs.size() == node.inputs.size(), "{}: {} gradients for {} operands", node.op,
-                  d_inputs.size(), node.inputs.size());
+    PARTITA_CHECK(d_inputs.size() == node.inputs.size(), "{}: {} gradients for {} operands", node.op, d_inputs.size(),
+                  node.inputs.size());
     for (size_t i = 0; i < d_inputs.size(); ++i) {
       if (d_inputs[i] && depends_[node.inputs[i]]) accumulate(node.inputs[i], d_inputs[i]);
     }
@@ -91,8 +91,8 @@ class Sweep {
 
 std::vector<Value> differentiate(Builder& builder, Value loss, const std::vector<Value>& with_respect_to) {
   if (loss.type().elements() != 1 || !is_float(loss.dtype())) {
-    throw InvalidArgument(fmt::format("[autodiff] the loss is not one number, got {}, expected a float with one element",
-                                      print(loss.type())));
+    throw InvalidArgument(fmt::format(
+        "[autodiff] the loss is not one number, got {}, expected a float with one element", print(loss.type())));
   }
   Sweep sweep(builder, with_respect_to);
   sweep.run(loss);

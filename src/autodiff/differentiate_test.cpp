@@ -1,7 +1,6 @@
-#include "autodiff/training_graph.h"
-
 #include <gtest/gtest.h>
 
+#include "autodiff/training_graph.h"
 #include "ops/registry.h"
 
 namespace partita {
@@ -37,15 +36,18 @@ TEST(TrainingGraph, ParameterWithoutGradientGetsZerosAndAWarning) {
 }
 
 TEST(TrainingGraph, UpdatesTheListedParametersOnly) {
-  const TrainingGraph training = make_training_graph(parse_graph(kForward, all_ops()), all_ops(), {.parameters = {"w"}});
+  const TrainingGraph training =
+      make_training_graph(parse_graph(kForward, all_ops()), all_ops(), {.parameters = {"w"}});
   EXPECT_GE(training.graph.find_state("w")->exit, 0);
   EXPECT_LT(training.graph.find_state("unused")->exit, 0);
-  EXPECT_THROW(make_training_graph(parse_graph(kForward, all_ops()), all_ops(), {.parameters = {"v"}}), InvalidArgument);
+  EXPECT_THROW(make_training_graph(parse_graph(kForward, all_ops()), all_ops(), {.parameters = {"v"}}),
+               InvalidArgument);
 }
 
 TEST(TrainingGraph, RefusesAnOpWithoutGradient) {
   const Graph graph = parse_graph(
-      "partita graph 1\nstate %w: f64[3] parameter zeros\n%a = relu_grad(%w, %w)\n%c = reduce(%a) {axes=[0]}\noutput loss = %c\n",
+      "partita graph 1\nstate %w: f64[3] parameter zeros\n%a = relu_grad(%w, %w)\n%c = reduce(%a) {axes=[0]}\noutput "
+      "loss = %c\n",
       all_ops());
   try {
     make_training_graph(graph, all_ops(), {});

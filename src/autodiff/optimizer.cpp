@@ -19,13 +19,14 @@ void build_sgd(Builder& builder, const OptimizerOptions& options, Value paramete
   builder.store(parameter, builder.apply("sgd", {parameter, gradient, rate}, attrs));
 }
 
-void build_momentum(Builder& builder, const OptimizerOptions& options, Value parameter, Value gradient,
-                    Value rate) {
+void build_momentum(Builder& builder, const OptimizerOptions& options, Value parameter, Value gradient, Value rate) {
   const Value velocity = slot(builder, parameter, "momentum");
-  const Attrs attrs = builder.ops().at("momentum").attrs.with({{"momentum", to_text(options.momentum)},
-                                                               {"dampening", to_text(options.dampening)},
-                                                               {"nesterov", to_text(options.nesterov)},
-                                                               {"weight_decay", to_text(options.weight_decay)}});
+  const Attrs attrs = builder.ops()
+                          .at("momentum")
+                          .attrs.with({{"momentum", to_text(options.momentum)},
+                                       {"dampening", to_text(options.dampening)},
+                                       {"nesterov", to_text(options.nesterov)},
+                                       {"weight_decay", to_text(options.weight_decay)}});
   const std::vector<Value> updated = builder.apply_all("momentum", {parameter, gradient, velocity, rate}, attrs);
   builder.store(parameter, updated[0]);
   builder.store(velocity, updated[1]);

@@ -14,14 +14,14 @@ std::vector<ValueId> chosen_parameters(const Graph& graph, const TrainingOptions
     if (state.kind != StateKind::parameter) continue;
     const std::string& name = graph.values[state.entry].name;
     names.push_back(name);
-    const bool listed = options.parameters.empty() ||
-                        std::find(options.parameters.begin(), options.parameters.end(), name) != options.parameters.end();
+    const bool listed = options.parameters.empty() || std::find(options.parameters.begin(), options.parameters.end(),
+                                                                name) != options.parameters.end();
     if (listed && state.requires_grad) chosen.push_back(state.entry);
   }
   for (const std::string& name : options.parameters) {
     if (std::find(names.begin(), names.end(), name) == names.end()) {
-      throw InvalidArgument(fmt::format("[optimizer] no such parameter, got '{}', expected one of {} parameters{}", name,
-                                        names.size(), did_you_mean(name, names)),
+      throw InvalidArgument(fmt::format("[optimizer] no such parameter, got '{}', expected one of {} parameters{}",
+                                        name, names.size(), did_you_mean(name, names)),
                             ErrorKind::key);
     }
   }

@@ -13,9 +13,8 @@ namespace partita {
 
 enum class DType : uint8_t { f64, f32, bf16, f16, i64, i32, u8, u32, boolean };
 
-inline constexpr DType kAllDTypes[] = {DType::f64, DType::f32, DType::bf16,
-                                       DType::f16, DType::i64, DType::i32,
-                                       DType::u8,  DType::u32, DType::boolean};
+inline constexpr DType kAllDTypes[] = {DType::f64, DType::f32, DType::bf16, DType::f16,    DType::i64,
+                                       DType::i32, DType::u8,  DType::u32,  DType::boolean};
 
 /// Bytes of one element.
 size_t size_of(DType dtype);
@@ -39,21 +38,48 @@ struct bf16 {
 struct f16 {
   uint16_t bits = 0;
   f16() = default;
-  f16(float value);  // NOLINT: converts like a built-in type
+  f16(float value);        // NOLINT: converts like a built-in type
   operator float() const;  // NOLINT
 };
 
 template <class T>
 struct DTypeOf;
-template <> struct DTypeOf<double> { static constexpr DType value = DType::f64; };
-template <> struct DTypeOf<float> { static constexpr DType value = DType::f32; };
-template <> struct DTypeOf<bf16> { static constexpr DType value = DType::bf16; };
-template <> struct DTypeOf<f16> { static constexpr DType value = DType::f16; };
-template <> struct DTypeOf<int64_t> { static constexpr DType value = DType::i64; };
-template <> struct DTypeOf<int32_t> { static constexpr DType value = DType::i32; };
-template <> struct DTypeOf<uint8_t> { static constexpr DType value = DType::u8; };
-template <> struct DTypeOf<uint32_t> { static constexpr DType value = DType::u32; };
-template <> struct DTypeOf<bool> { static constexpr DType value = DType::boolean; };
+template <>
+struct DTypeOf<double> {
+  static constexpr DType value = DType::f64;
+};
+template <>
+struct DTypeOf<float> {
+  static constexpr DType value = DType::f32;
+};
+template <>
+struct DTypeOf<bf16> {
+  static constexpr DType value = DType::bf16;
+};
+template <>
+struct DTypeOf<f16> {
+  static constexpr DType value = DType::f16;
+};
+template <>
+struct DTypeOf<int64_t> {
+  static constexpr DType value = DType::i64;
+};
+template <>
+struct DTypeOf<int32_t> {
+  static constexpr DType value = DType::i32;
+};
+template <>
+struct DTypeOf<uint8_t> {
+  static constexpr DType value = DType::u8;
+};
+template <>
+struct DTypeOf<uint32_t> {
+  static constexpr DType value = DType::u32;
+};
+template <>
+struct DTypeOf<bool> {
+  static constexpr DType value = DType::boolean;
+};
 
 /// Calls `fn` with a zero of the C++ type of a float dtype; refuses the others.
 template <class Fn>

@@ -42,8 +42,7 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
 }
 
 void check_failed(const char* file, int line, const char* condition, const std::string& message) {
-  throw InternalError(fmt::format("[{}:{}] internal check failed: {}: {}", file, line, condition,
-                                  message));
+  throw InternalError(fmt::format("[{}:{}] internal check failed: {}: {}", file, line, condition, message));
 }
 
 }  // namespace partita

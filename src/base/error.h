@@ -19,10 +19,10 @@ enum class ErrorKind { value, type, key, index, runtime };
 /// Process exit codes; every number is stable and documented in docs/errors.md.
 enum class ExitCode : int {
   ok = 0,
-  usage = 64,              // a flag, an option or a program that cannot be accepted
-  bad_input = 65,          // a file that is there but is not what it should be
+  usage = 64,      // a flag, an option or a program that cannot be accepted
+  bad_input = 65,  // a file that is there but is not what it should be
   missing_file = 66,
-  internal = 70,           // our bug
+  internal = 70,  // our bug
   out_of_memory = 71,
   cannot_write = 73,
   peer_lost = 76,
@@ -53,28 +53,24 @@ class InvalidArgument : public Error {
 /// A file is damaged or of another kind than expected.
 class InvalidFile : public Error {
  public:
-  explicit InvalidFile(const std::string& message)
-      : Error(ErrorKind::value, ExitCode::bad_input, message) {}
+  explicit InvalidFile(const std::string& message) : Error(ErrorKind::value, ExitCode::bad_input, message) {}
 };
 
 class MissingFile : public Error {
  public:
-  explicit MissingFile(const std::string& message)
-      : Error(ErrorKind::value, ExitCode::missing_file, message) {}
+  explicit MissingFile(const std::string& message) : Error(ErrorKind::value, ExitCode::missing_file, message) {}
 };
 
 /// A rank was lost, a disk is full, a deadline passed, a loss is not finite.
 class RuntimeFailure : public Error {
  public:
-  RuntimeFailure(ExitCode code, const std::string& message)
-      : Error(ErrorKind::runtime, code, message) {}
+  RuntimeFailure(ExitCode code, const std::string& message) : Error(ErrorKind::runtime, code, message) {}
 };
 
 /// A broken assumption inside the project; never reachable from user input.
 class InternalError : public Error {
  public:
-  explicit InternalError(const std::string& message)
-      : Error(ErrorKind::runtime, ExitCode::internal, message) {}
+  explicit InternalError(const std::string& message) : Error(ErrorKind::runtime, ExitCode::internal, message) {}
 };
 
 /// The candidate with the smallest edit distance to `name`, or "" when none is near.
@@ -83,15 +79,14 @@ std::string nearest(std::string_view name, const std::vector<std::string>& candi
 /// ", did you mean 'x'?" or "".
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates);
 
-[[noreturn]] void check_failed(const char* file, int line, const char* condition,
-                               const std::string& message);
+[[noreturn]] void check_failed(const char* file, int line, const char* condition, const std::string& message);
 
 }  // namespace partita
 
 /// Internal invariant; the rest of the arguments is a fmt format and its values.
-#define PARTITA_CHECK(condition, ...)                                            \
-  do {                                                                           \
-    if (!(condition)) {                                                          \
+#define PARTITA_CHECK(condition, ...)                                                    \
+  do {                                                                                   \
+    if (!(condition)) {                                                                  \
       ::partita::check_failed(__FILE__, __LINE__, #condition, fmt::format(__VA_ARGS__)); \
-    }                                                                            \
+    }                                                                                    \
   } while (false)

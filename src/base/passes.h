@@ -9,7 +9,7 @@
 namespace partita {
 
 struct PassOptions {
-  std::string dump_dir;                 // "" = no dumps
+  std::string dump_dir;                   // "" = no dumps
   std::vector<std::string> switched_off;  // names given by --no-pass
 };
 

@@ -64,10 +64,9 @@ class Array {
   Array() = default;
   explicit Array(Type type);
   template <class T>
-  Array(Shape shape, const std::vector<T>& values)
-      : Array(Type{DTypeOf<T>::value, std::move(shape)}) {
-    PARTITA_CHECK(static_cast<int64_t>(values.size()) == type_.elements(), "{} values for {}",
-                  values.size(), print(type_));
+  Array(Shape shape, const std::vector<T>& values) : Array(Type{DTypeOf<T>::value, std::move(shape)}) {
+    PARTITA_CHECK(static_cast<int64_t>(values.size()) == type_.elements(), "{} values for {}", values.size(),
+                  print(type_));
     std::copy(values.begin(), values.end(), as<T>());
   }
 
@@ -76,9 +75,13 @@ class Array {
   void* data() { return bytes_.data(); }
   const void* data() const { return bytes_.data(); }
   template <class T>
-  T* as() { return tensor().as<T>(); }
+  T* as() {
+    return tensor().as<T>();
+  }
   template <class T>
-  const T* as() const { return tensor().as<T>(); }
+  const T* as() const {
+    return tensor().as<T>();
+  }
   Tensor tensor() { return {type_, bytes_.data()}; }
   ConstTensor tensor() const { return {type_, bytes_.data()}; }
   /// Element `index` as a double, whatever the type.

@@ -61,8 +61,9 @@ void run(CLI::App& app, int argc, char** argv) {
       return;
     }
     const auto commands = app.get_subcommands();
-    throw InvalidArgument(
-        fmt::format("[{}] {}", commands.empty() ? "command line" : commands[0]->get_name(), error.what()));
+    const bool bad_number = dynamic_cast<const CLI::ConversionError*>(&error) != nullptr;
+    throw InvalidArgument(fmt::format("[{}] {}{}", commands.empty() ? "command line" : commands[0]->get_name(),
+                                      error.what(), bad_number ? ", expected a number" : ""));
   }
   if (app.get_subcommands().empty()) {
     throw InvalidArgument("[command line] no command, expected one of train eval graph ops; see --help");

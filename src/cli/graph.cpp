@@ -43,7 +43,7 @@ Graph read_graph(const std::string& path) {
   try {
     return parse_graph(text, all_ops());
   } catch (const InvalidArgument& error) {
-    throw InvalidFile(fmt::format("{}: {}", path, error.what()));
+    throw InvalidArgument(fmt::format("{}: {}", path, error.what()), error.kind());
   }
 }
 
@@ -84,6 +84,7 @@ void run_graph(const Graph& graph, uint64_t seed) {
 
 void run_command(const GraphFlags& flags) {
   check_range("--ranks", flags.ranks, 1, kMaxRanks);
+  check_range("--batch", flags.batch, 0);
   Graph graph = is_file_name(flags.target) ? read_graph(flags.target)
                                            : model_graph(flags.target, flags.batch, flags.ranks, flags.training);
   if (flags.ranks > 1) {

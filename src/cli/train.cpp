@@ -49,13 +49,18 @@ void add_flags(CLI::App& command, TrainFlags& flags) {
       ->capture_default_str();
 }
 
+double factor(std::string_view flag, double value) {
+  if (value >= 0 && value <= 1) return value;
+  throw InvalidArgument(fmt::format("[{}] out of range, got {}, expected 0 to 1", flag, value));
+}
+
 void apply(const TrainFlags& flags, Job& job) {
   Recipe& recipe = job.recipe;
   ModelOptions& options = job.options;
   if (!flags.optimizer.empty()) recipe.optimizer.kind = flags.optimizer;
   check_choice("--optimizer", recipe.optimizer.kind, optimizer_names());
-  if (flags.momentum) recipe.optimizer.momentum = *flags.momentum;
-  if (flags.weight_decay) recipe.optimizer.weight_decay = *flags.weight_decay;
+  if (flags.momentum) recipe.optimizer.momentum = factor("--momentum", *flags.momentum);
+  if (flags.weight_decay) recipe.optimizer.weight_decay = factor("--weight-decay", *flags.weight_decay);
   if (flags.nesterov) recipe.optimizer.nesterov = true;
   if (!flags.loss.empty()) recipe.loss = flags.loss;
   check_choice("--loss", recipe.loss, loss_names());

@@ -18,11 +18,11 @@ using Timeout = std::chrono::milliseconds;
 inline constexpr Timeout kDefaultTimeout{30'000};
 
 struct CommCapabilities {
-  std::string backend;         // "inproc", "mpi", ...
-  bool uneven = true;          // all_gather and reduce_scatter take different counts per rank
-  bool deterministic = true;   // reductions add contributions in group order 0..n-1
-  double bandwidth = 0;        // bytes per second between two ranks; 0 = unknown
-  double latency = 0;          // seconds per step; 0 = unknown
+  std::string backend;        // "inproc", "mpi", ...
+  bool uneven = true;         // all_gather and reduce_scatter take different counts per rank
+  bool deterministic = true;  // reductions add contributions in group order 0..n-1
+  double bandwidth = 0;       // bytes per second between two ranks; 0 = unknown
+  double latency = 0;         // seconds per step; 0 = unknown
 };
 
 /// A group of ranks. Every call is collective over the group except send and recv, takes a timeout
@@ -39,27 +39,21 @@ class Communicator {
 
   /// A communicator over `members`, ranks of this one in the order of the new ranks. Collective over
   /// all of this communicator; every rank passes its own group, which contains it.
-  virtual std::unique_ptr<Communicator> split(std::span<const int> members,
-                                              Timeout timeout = kDefaultTimeout) = 0;
+  virtual std::unique_ptr<Communicator> split(std::span<const int> members, Timeout timeout = kDefaultTimeout) = 0;
 
   /// In place. Contributions are combined in group order, so that the bits depend on nothing else.
-  virtual void all_reduce(void* data, int64_t count, DType dtype, Reduce reduce,
-                          Timeout timeout = kDefaultTimeout) = 0;
+  virtual void all_reduce(void* data, int64_t count, DType dtype, Reduce reduce, Timeout timeout = kDefaultTimeout) = 0;
   /// `counts[r]` elements from rank r, one after the other in `recv`.
   virtual void all_gather(const void* send, void* recv, std::span<const int64_t> counts, DType dtype,
                           Timeout timeout = kDefaultTimeout) = 0;
   /// `send` holds the parts for all ranks one after the other; rank r keeps `counts[r]` elements.
-  virtual void reduce_scatter(const void* send, void* recv, std::span<const int64_t> counts,
-                              DType dtype, Reduce reduce, Timeout timeout = kDefaultTimeout) = 0;
+  virtual void reduce_scatter(const void* send, void* recv, std::span<const int64_t> counts, DType dtype, Reduce reduce,
+                              Timeout timeout = kDefaultTimeout) = 0;
   virtual void all_to_all(const void* send, std::span<const int64_t> send_counts, void* recv,
-                          std::span<const int64_t> recv_counts, DType dtype,
-                          Timeout timeout = kDefaultTimeout) = 0;
-  virtual void broadcast(void* data, int64_t count, DType dtype, int root,
-                         Timeout timeout = kDefaultTimeout) = 0;
-  virtual void send(const void* data, int64_t count, DType dtype, int to,
-                    Timeout timeout = kDefaultTimeout) = 0;
-  virtual void recv(void* data, int64_t count, DType dtype, int from,
-                    Timeout timeout = kDefaultTimeout) = 0;
+                          std::span<const int64_t> recv_counts, DType dtype, Timeout timeout = kDefaultTimeout) = 0;
+  virtual void broadcast(void* data, int64_t count, DType dtype, int root, Timeout timeout = kDefaultTimeout) = 0;
+  virtual void send(const void* data, int64_t count, DType dtype, int to, Timeout timeout = kDefaultTimeout) = 0;
+  virtual void recv(void* data, int64_t count, DType dtype, int from, Timeout timeout = kDefaultTimeout) = 0;
   virtual void barrier(Timeout timeout = kDefaultTimeout) = 0;
 
   /// Wakes every rank of the whole world with `message`; they throw it. Never blocks.

@@ -49,8 +49,7 @@ Reason current_reason() {
   }
 }
 
-void run_rank(Communicator& comm, const std::function<void(Communicator&)>& fn,
-              FirstError& first_error) {
+void run_rank(Communicator& comm, const std::function<void(Communicator&)>& fn, FirstError& first_error) {
   try {
     fn(comm);
   } catch (...) {
@@ -73,8 +72,7 @@ void run_ranks(int size, const std::function<void(Communicator&)>& fn) {
       }
     } catch (const std::exception& error) {
       if (first_error.keep()) {
-        ranks[0]->abort(fmt::format("cannot start rank {}: {}", threads.size(), error.what()),
-                        ExitCode::out_of_memory);
+        ranks[0]->abort(fmt::format("cannot start rank {}: {}", threads.size(), error.what()), ExitCode::out_of_memory);
       }
     }
   }

@@ -45,10 +45,17 @@ struct Executor::Impl {
   std::unique_ptr<CommThread> comm_thread;
 
   Impl(const LocalGraph& local_graph, const Schedule& made, const OpSet& op_set, Device& where, Communicator& ranks)
-      : local(local_graph), schedule(made), ops(op_set), device(where), world(ranks),
-        coordinates(local.mesh.coordinates(ranks.rank())), arena(device.allocate(made.arena_bytes)),
-        groups(local.mesh, ranks), beside(local.mesh, ranks) {
-    PARTITA_CHECK(local.mesh.ranks() == ranks.size(), "a mesh of {} ranks on {} ranks", local.mesh.ranks(), ranks.size());
+      : local(local_graph),
+        schedule(made),
+        ops(op_set),
+        device(where),
+        world(ranks),
+        coordinates(local.mesh.coordinates(ranks.rank())),
+        arena(device.allocate(made.arena_bytes)),
+        groups(local.mesh, ranks),
+        beside(local.mesh, ranks) {
+    PARTITA_CHECK(local.mesh.ranks() == ranks.size(), "a mesh of {} ranks on {} ranks", local.mesh.ranks(),
+                  ranks.size());
     device.enter_thread();
     for (const Instruction& instruction : schedule.instructions) bind(instruction);
   }
@@ -167,8 +174,9 @@ struct Executor::Impl {
     if (all_finite(schedule_type(slot).dtype, data(slot), schedule_type(slot).bytes())) return;
     const Array loss = read(slot);
     const std::string place = describe(first_bad());
-    throw RuntimeFailure(ExitCode::non_finite,
-                         fmt::format("[train] the loss is not finite, got {}, expected a number: {}", loss.at(0), place));
+    throw RuntimeFailure(
+        ExitCode::non_finite,
+        fmt::format("[train] the loss is not finite, got {}, expected a number: {}", loss.at(0), place));
   }
 
   Type schedule_type(int slot) const { return type(schedule.slots[slot].value); }
@@ -223,9 +231,9 @@ void Executor::set_input(std::string_view name, ConstTensor part) {
   const int slot = impl_->input_slot(name);
   const Type expected = impl_->schedule_type(slot);
   if (part.type != expected) {
-    throw InvalidArgument(fmt::format("[executor] input '{}' does not fit, got {}, expected {}", name, print(part.type),
-                                      print(expected)),
-                          ErrorKind::type);
+    throw InvalidArgument(
+        fmt::format("[executor] input '{}' does not fit, got {}, expected {}", name, print(part.type), print(expected)),
+        ErrorKind::type);
   }
   std::memcpy(impl_->data(slot), part.data, expected.bytes());
 }
@@ -244,7 +252,8 @@ void Executor::set_state(std::string_view name, const Array& whole) {
             part.data());
   const void* from = part.data();
   void* to = impl_->data(slot);
-  impl_->device.make_reorder(part.type(), Layout{}, impl_->schedule.slots[slot].layout)->run({&from, 1}, {&to, 1}, nullptr);
+  impl_->device.make_reorder(part.type(), Layout{}, impl_->schedule.slots[slot].layout)
+      ->run({&from, 1}, {&to, 1}, nullptr);
 }
 
 Array Executor::state(std::string_view name) const {
@@ -254,7 +263,8 @@ Array Executor::state(std::string_view name) const {
   Array part(impl_->type(value));
   const void* from = impl_->data(slot);
   void* to = part.data();
-  impl_->device.make_reorder(part.type(), impl_->schedule.slots[slot].layout, Layout{})->run({&from, 1}, {&to, 1}, nullptr);
+  impl_->device.make_reorder(part.type(), impl_->schedule.slots[slot].layout, Layout{})
+      ->run({&from, 1}, {&to, 1}, nullptr);
   if (local.shardings[value].replicated()) return part;
 
   std::vector<int64_t> counts;
@@ -296,7 +306,7 @@ std::vector<std::pair<std::string, double>> Executor::measured() const {
   for (size_t i = 0; i < impl_->seconds.size(); ++i) {
     const Instruction& instruction = impl_->schedule.instructions[i];
     const std::string node = instruction.node >= 0 ? impl_->local.graph.nodes[instruction.node].name : "";
-    const std::string what = instruction.kind == Instruction::compute ? instruction.choice.kernel
+    const std::string what = instruction.kind == Instruction::compute   ? instruction.choice.kernel
                              : instruction.kind == Instruction::reorder ? "reorder"
                              : instruction.kind == Instruction::copy    ? "copy"
                                                                         : "communicate";

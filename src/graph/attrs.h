@@ -17,7 +17,7 @@ class Attrs {
   /// No attributes.
   Attrs() = default;
   template <class T>
-    requires requires { T::fields(); }
+  requires requires { T::fields(); }
   Attrs(T value) : holder_(std::make_shared<Holder<T>>(std::move(value))) {}  // NOLINT: a value
 
   template <class T>
@@ -50,8 +50,7 @@ class Attrs {
     explicit Holder(T initial) : value(std::move(initial)) {}
     FieldTexts texts() const override {
       FieldTexts texts;
-      std::apply([&](const auto&... f) { (texts.emplace_back(f.name, to_text(value.*f.member)), ...); },
-                 T::fields());
+      std::apply([&](const auto&... f) { (texts.emplace_back(f.name, to_text(value.*f.member)), ...); }, T::fields());
       return texts;
     }
     std::shared_ptr<const Base> with(const FieldTexts& changes) const override {

@@ -36,8 +36,8 @@ Value Builder::input(const std::string& name, const Type& type, int batch_dim) {
 Value Builder::state(const std::string& name, const Type& type, State description) {
   if (const State* known = graph_.find_state(name)) {
     if (graph_.type(known->entry) != type) {
-      throw InvalidArgument(fmt::format("[state] '{}' is used with two types, got {}, expected {}", name,
-                                        print(type), print(graph_.type(known->entry))));
+      throw InvalidArgument(fmt::format("[state] '{}' is used with two types, got {}, expected {}", name, print(type),
+                                        print(graph_.type(known->entry))));
     }
     return Value(this, known->entry);
   }
@@ -52,8 +52,8 @@ void Builder::store(Value state, Value exit) {
   for (State& known : graph_.states) {
     if (known.entry != state.id()) continue;
     if (known.exit >= 0) {
-      throw InvalidArgument(fmt::format("[store] state '{}' is written twice, expected one store",
-                                        graph_.values[known.entry].name));
+      throw InvalidArgument(
+          fmt::format("[store] state '{}' is written twice, expected one store", graph_.values[known.entry].name));
     }
     if (state.type() != exit.type()) {
       throw InvalidArgument(fmt::format("[store] state '{}' gets another type, got {}, expected {}",
@@ -67,8 +67,7 @@ void Builder::store(Value state, Value exit) {
 
 void Builder::output(const std::string& name, Value value) { graph_.outputs.push_back({name, value.id()}); }
 
-std::vector<Value> Builder::apply_all(std::string_view op_name, const std::vector<Value>& inputs,
-                                      const Attrs& attrs) {
+std::vector<Value> Builder::apply_all(std::string_view op_name, const std::vector<Value>& inputs, const Attrs& attrs) {
   const OpDef& op = ops_.at(op_name);
   Node node{.op = op.name, .attrs = attrs.empty() ? op.attrs : attrs};
   std::vector<Type> input_types;
@@ -128,10 +127,8 @@ Value Builder::apply_fields(std::string_view op, const std::vector<Value>& input
 }
 
 Value constant(Builder& builder, double value, const Type& type) {
-  return builder.apply_fields("constant", {},
-                              {{"value", to_text(value)},
-                               {"dtype", to_text(type.dtype)},
-                               {"shape", to_text(type.shape)}});
+  return builder.apply_fields(
+      "constant", {}, {{"value", to_text(value)}, {"dtype", to_text(type.dtype)}, {"shape", to_text(type.shape)}});
 }
 
 }  // namespace partita

@@ -27,9 +27,9 @@ ValueId Graph::input(std::string_view input_name) const {
     names.push_back(values[input.value].name);
     if (names.back() == input_name) return input.value;
   }
-  throw InvalidArgument(fmt::format("[graph] no such input, got '{}', expected one of [{}]", input_name,
-                                    fmt::join(names, ", ")),
-                        ErrorKind::key);
+  throw InvalidArgument(
+      fmt::format("[graph] no such input, got '{}', expected one of [{}]", input_name, fmt::join(names, ", ")),
+      ErrorKind::key);
 }
 
 ValueId Graph::output(std::string_view output_name) const {
@@ -38,15 +38,14 @@ ValueId Graph::output(std::string_view output_name) const {
     if (output.name == output_name) return output.value;
     names.push_back(output.name);
   }
-  throw InvalidArgument(fmt::format("[graph] no such output, got '{}', expected one of [{}]", output_name,
-                                    fmt::join(names, ", ")),
-                        ErrorKind::key);
+  throw InvalidArgument(
+      fmt::format("[graph] no such output, got '{}', expected one of [{}]", output_name, fmt::join(names, ", ")),
+      ErrorKind::key);
 }
 
 const State* Graph::find_state(std::string_view state_name) const {
-  const auto found = std::find_if(states.begin(), states.end(), [&](const State& state) {
-    return values[state.entry].name == state_name;
-  });
+  const auto found = std::find_if(states.begin(), states.end(),
+                                  [&](const State& state) { return values[state.entry].name == state_name; });
   return found == states.end() ? nullptr : &*found;
 }
 

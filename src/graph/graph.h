@@ -26,23 +26,23 @@ struct Node {
   std::string op;
   Attrs attrs;
   std::vector<ValueId> inputs, outputs;
-  std::string name;         // unique in the graph: "matmul2"
-  std::string scope;        // "net/layer1"
+  std::string name;   // unique in the graph: "matmul2"
+  std::string scope;  // "net/layer1"
   SourceLine source;
   Phase phase = Phase::forward;
-  std::string origin;       // name of the forward node of a gradient node, or ""
+  std::string origin;  // name of the forward node of a gradient node, or ""
 };
 
 struct ValueInfo {
   Type type;
-  std::string name;         // "matmul2", "batch_norm.1", "image", "conv1.weight"
-  NodeId producer = -1;     // -1: an input or a state at entry
-  int output = 0;           // which output of the producer
+  std::string name;      // "matmul2", "batch_norm.1", "image", "conv1.weight"
+  NodeId producer = -1;  // -1: an input or a state at entry
+  int output = 0;        // which output of the producer
 };
 
 struct Input {
   ValueId value = -1;
-  int batch_dim = -1;       // the dimension that counts samples, or -1
+  int batch_dim = -1;  // the dimension that counts samples, or -1
 };
 
 /// parameter: trained; statistic: running values of a norm; slot: of the optimizer; counter: the step.
@@ -59,15 +59,15 @@ struct Initializer {
 
 struct State {
   ValueId entry = -1;
-  ValueId exit = -1;        // -1: never written
+  ValueId exit = -1;  // -1: never written
   StateKind kind = StateKind::parameter;
   Initializer init;
   bool requires_grad = true;
-  std::string owner;        // slot: the parameter it belongs to
+  std::string owner;  // slot: the parameter it belongs to
 };
 
 struct Output {
-  std::string name;         // "loss", "logits"
+  std::string name;  // "loss", "logits"
   ValueId value = -1;
 };
 

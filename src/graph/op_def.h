@@ -32,8 +32,7 @@ struct GradCall {
 
   /// A new node with one output; several outputs: `apply_all`.
   Value apply(std::string_view op, const std::vector<Value>& inputs, const Attrs& attrs = {}) const;
-  std::vector<Value> apply_all(std::string_view op, const std::vector<Value>& inputs,
-                               const Attrs& attrs = {}) const;
+  std::vector<Value> apply_all(std::string_view op, const std::vector<Value>& inputs, const Attrs& attrs = {}) const;
 };
 
 /// What an expansion sees: built from global types and attributes.
@@ -44,8 +43,7 @@ struct ExpandCall {
   const std::vector<Type>& outputs;
 
   Value apply(std::string_view op, const std::vector<Value>& inputs, const Attrs& attrs = {}) const;
-  std::vector<Value> apply_all(std::string_view op, const std::vector<Value>& inputs,
-                               const Attrs& attrs = {}) const;
+  std::vector<Value> apply_all(std::string_view op, const std::vector<Value>& inputs, const Attrs& attrs = {}) const;
 };
 
 /// How the laws fill an operand: random values away from kinks.

@@ -33,11 +33,16 @@ class Parser {
         continue;
       }
       const std::string keyword = word();
-      if (keyword == "graph") graph_.name = word();
-      else if (keyword == "input") input_line();
-      else if (keyword == "state") state_line();
-      else if (keyword == "store" || keyword == "output") ends_.push_back({line_, keyword, std::string(rest_)});
-      else fail("unknown line", keyword, "graph, input, state, store, output or %value = op(...)");
+      if (keyword == "graph")
+        graph_.name = word();
+      else if (keyword == "input")
+        input_line();
+      else if (keyword == "state")
+        state_line();
+      else if (keyword == "store" || keyword == "output")
+        ends_.push_back({line_, keyword, std::string(rest_)});
+      else
+        fail("unknown line", keyword, "graph, input, state, store, output or %value = op(...)");
     }
     add_nodes();
     add_ends();
@@ -174,9 +179,12 @@ class Parser {
     }
     while (!rest_.empty()) {
       const std::string mark = word();
-      if (mark == "frozen") state.requires_grad = false;
-      else if (mark == "of" && take('=')) state.owner = word();
-      else fail("unknown mark", mark, "frozen or of=PARAMETER");
+      if (mark == "frozen")
+        state.requires_grad = false;
+      else if (mark == "of" && take('='))
+        state.owner = word();
+      else
+        fail("unknown mark", mark, "frozen or of=PARAMETER");
     }
     graph_.states.push_back(state);
   }
@@ -244,8 +252,10 @@ class Parser {
       }
       if (phase) continue;
       if (!take('=')) fail("unknown mark", mark, "a phase, scope=, at= or of=");
-      if (mark == "scope") node.scope = word();
-      else if (mark == "of") node.origin = word();
+      if (mark == "scope")
+        node.scope = word();
+      else if (mark == "of")
+        node.origin = word();
       else if (mark == "at") {
         node.source.file = word();
         expect(':');
@@ -265,7 +275,10 @@ class Parser {
     }
     enum Mark : char { untouched, open, done };
     std::vector<Mark> marks(lines_.size(), untouched);
-    struct Frame { size_t index; size_t input; };
+    struct Frame {
+      size_t index;
+      size_t input;
+    };
     for (size_t root = 0; root < lines_.size(); ++root) {
       if (marks[root] != untouched) continue;
       std::vector<Frame> path{{root, 0}};

@@ -40,7 +40,8 @@ TEST(ParseGraph, PrintsWhatItRead) {
 }
 
 TEST(ParseGraph, SortsNodesThatStandTooEarly) {
-  const Graph graph = parse_graph("partita graph 1\ninput %x: f32[2]\n%b = relu(%a)\n%a = exp(%x)\noutput y = %b\n", all_ops());
+  const Graph graph =
+      parse_graph("partita graph 1\ninput %x: f32[2]\n%b = relu(%a)\n%a = exp(%x)\noutput y = %b\n", all_ops());
   EXPECT_EQ(graph.nodes[0].op, "exp");
 }
 

@@ -31,16 +31,16 @@ enum class Cutting { free, whole, expand };  // whole: never cut; expand: only t
 
 struct Factor {
   char name = '?';
-  int64_t size = 1;                  // global
+  int64_t size = 1;  // global
   Cutting cutting = Cutting::free;
-  Reduce reduce = Reduce::none;      // how outputs that lack this factor are combined
-  bool counts = true;                // part of the work; false for looked-up rows and data movement
+  Reduce reduce = Reduce::none;  // how outputs that lack this factor are combined
+  bool counts = true;            // part of the work; false for looked-up rows and data movement
 };
 
 /// input index = output index * stride - pad + tap * dilation
 struct Window {
   int64_t stride = 1, dilation = 1, size = 1, pad = 0;  // size: taps
-  bool transposed = false;  // the factor runs over the *input* of the window (gradients)
+  bool transposed = false;                              // the factor runs over the *input* of the window (gradients)
 };
 
 /// Which part of a windowed dimension of `dim` elements one shard must hold.

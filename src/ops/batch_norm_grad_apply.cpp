@@ -28,7 +28,9 @@ OpDef batch_norm_grad_apply_op() {
   op.summary = "gamma * rstd * (d_y - (s1 + (x - mean) * rstd * s2) / count) from x, gamma, mean, rstd, d_y, s1, s2";
   op.attrs = Attrs(BatchNormGradApplyAttrs{});
   op.infer = infer;
-  op.rule = [](const OpCall& call) { return norm_rule("x,c,gc,gc,x,gc,gc->x", call).linear_in({1}).linear_in({4, 5, 6}); };
+  op.rule = [](const OpCall& call) {
+    return norm_rule("x,c,gc,gc,x,gc,gc->x", call).linear_in({1}).linear_in({4, 5, 6});
+  };
   op.flops_per_point = 6;
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
     const NormSizes sizes = norm_sizes(in[0].type.shape, in[2].type.shape[0]);

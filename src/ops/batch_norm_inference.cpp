@@ -20,8 +20,7 @@ std::vector<Type> infer(const OpCall& call) {
 }
 
 ShardingRule rule(const OpCall& call) {
-  return einsum(call.inputs[0].rank() == 4 ? "nchw,c,c,c,c->nchw" : "nc,c,c,c,c->nc", call)
-      .linear_in({1, 2});
+  return einsum(call.inputs[0].rank() == 4 ? "nchw,c,c,c,c->nchw" : "nc,c,c,c,c->nc", call).linear_in({1, 2});
 }
 
 /// The running statistics count as constants.

@@ -4,8 +4,8 @@ namespace partita {
 namespace {
 
 struct EmbeddingAttrs {
-  int64_t begin = 0;   // global index of the first row that is held
-  int64_t rows = 0;    // of the whole table; 0: those of the operand
+  int64_t begin = 0;  // global index of the first row that is held
+  int64_t rows = 0;   // of the whole table; 0: those of the operand
   static constexpr auto fields() {
     return std::tuple{field("begin", &EmbeddingAttrs::begin), field("rows", &EmbeddingAttrs::rows)};
   }
@@ -27,8 +27,10 @@ void gather(const EmbeddingAttrs& attrs, Inputs in, Outputs out) {
              ErrorKind::index);
     }
     const int64_t row = id - attrs.begin;
-    if (row >= 0 && row < held) std::copy_n(table + row * width, width, y);
-    else std::fill_n(y, width, T{});
+    if (row >= 0 && row < held)
+      std::copy_n(table + row * width, width, y);
+    else
+      std::fill_n(y, width, T{});
   }
 }
 
@@ -66,10 +68,9 @@ OpDef embedding_op() {
   op.grad = [](const GradCall& call) -> std::vector<Value> {
     const EmbeddingAttrs& attrs = call.attrs.as<EmbeddingAttrs>();
     const int64_t held = call.inputs[0].shape()[0];
-    return {call.builder.apply_fields("scatter_rows", {call.inputs[1], call.d_outputs[0]},
-                                      {{"rows", to_text(held)},
-                                       {"begin", to_text(attrs.begin)},
-                                       {"total", to_text(rows_of(attrs, held))}}),
+    return {call.builder.apply_fields(
+                "scatter_rows", {call.inputs[1], call.d_outputs[0]},
+                {{"rows", to_text(held)}, {"begin", to_text(attrs.begin)}, {"total", to_text(rows_of(attrs, held))}}),
             Value()};
   };
   op.flops_per_point = 0;
@@ -77,8 +78,10 @@ OpDef embedding_op() {
     const EmbeddingAttrs& attrs = all.as<EmbeddingAttrs>();
     for_float(in[0].type.dtype, [&](auto zero) {
       using T = decltype(zero);
-      if (in[1].type.dtype == DType::i32) gather<T, int32_t>(attrs, in, out);
-      else gather<T, int64_t>(attrs, in, out);
+      if (in[1].type.dtype == DType::i32)
+        gather<T, int32_t>(attrs, in, out);
+      else
+        gather<T, int64_t>(attrs, in, out);
     });
   };
   op.samples = {{{sample_of({10, 4}), ids_of({2, 3}, 10)}, Attrs(EmbeddingAttrs{})},

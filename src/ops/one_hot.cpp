@@ -5,8 +5,8 @@ namespace partita {
 namespace {
 
 struct OneHotAttrs {
-  int64_t depth = 1;   // columns that are held
-  int64_t begin = 0;   // global index of the first
+  int64_t depth = 1;  // columns that are held
+  int64_t begin = 0;  // global index of the first
   double on_value = 1, off_value = 0;
   DType dtype = DType::f32;
   static constexpr auto fields() {

@@ -15,8 +15,12 @@ struct RandomAttrs {
   std::vector<int64_t> shape, whole, begin;
   static constexpr auto fields() {
     using A = RandomAttrs;
-    return std::tuple{field("distribution", &A::distribution), field("key", &A::key), field("dtype", &A::dtype),
-                      field("shape", &A::shape), field("whole", &A::whole), field("begin", &A::begin)};
+    return std::tuple{field("distribution", &A::distribution),
+                      field("key", &A::key),
+                      field("dtype", &A::dtype),
+                      field("shape", &A::shape),
+                      field("whole", &A::whole),
+                      field("begin", &A::begin)};
   }
 };
 

@@ -103,9 +103,12 @@ void kernel(const Attrs& all, Inputs in, Outputs out) {
     for_broadcast<1>(shape, strides, [&](int64_t i, const std::array<int64_t, 1>& at) {
       const Sum value = static_cast<Sum>(x[i]);
       Sum& sum = sums[at[0]];
-      if (attrs.kind == Reduce::sum) sum += value;
-      else if (attrs.kind == Reduce::max) sum = value > sum || value != value ? value : sum;
-      else sum = value < sum || value != value ? value : sum;
+      if (attrs.kind == Reduce::sum)
+        sum += value;
+      else if (attrs.kind == Reduce::max)
+        sum = value > sum || value != value ? value : sum;
+      else
+        sum = value < sum || value != value ? value : sum;
     });
     T* y = out[0].as<T>();
     for (int64_t i = 0; i < count; ++i) {

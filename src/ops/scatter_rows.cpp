@@ -6,9 +6,9 @@ namespace partita {
 namespace {
 
 struct ScatterRowsAttrs {
-  int64_t rows = 1;    // of the result
-  int64_t begin = 0;   // global index of its first row
-  int64_t total = 1;   // rows of the whole table
+  int64_t rows = 1;   // of the result
+  int64_t begin = 0;  // global index of its first row
+  int64_t total = 1;  // rows of the whole table
   static constexpr auto fields() {
     return std::tuple{field("rows", &ScatterRowsAttrs::rows), field("begin", &ScatterRowsAttrs::begin),
                       field("total", &ScatterRowsAttrs::total)};
@@ -73,8 +73,10 @@ OpDef scatter_rows_op() {
     const ScatterRowsAttrs& attrs = all.as<ScatterRowsAttrs>();
     for_float(in[1].type.dtype, [&](auto zero) {
       using T = decltype(zero);
-      if (in[0].type.dtype == DType::i32) scatter<T, int32_t>(attrs, in, out);
-      else scatter<T, int64_t>(attrs, in, out);
+      if (in[0].type.dtype == DType::i32)
+        scatter<T, int32_t>(attrs, in, out);
+      else
+        scatter<T, int64_t>(attrs, in, out);
     });
   };
   op.samples = {{{ids_of({2, 3}, 10), sample_of({2, 3, 4})}, Attrs(ScatterRowsAttrs{10, 0, 10})},

@@ -15,9 +15,7 @@ OpDef square_op() {
     const Value twice = call.builder.apply_fields("scale", {call.inputs[0]}, {{"scale", "2"}});
     return {call.apply("mul", {call.d_outputs[0], twice})};
   };
-  op.kernel = [](const Attrs&, Inputs in, Outputs out) {
-    unary_float_kernel(in, out, [](auto x) { return x * x; });
-  };
+  op.kernel = [](const Attrs&, Inputs in, Outputs out) { unary_float_kernel(in, out, [](auto x) { return x * x; }); };
   op.samples = {{{sample_of({4, 6})}}, {{sample_of({5})}}};
   return op;
 }

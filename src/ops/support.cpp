@@ -21,14 +21,14 @@ void require_same_dtype(std::string_view op, const OpCall& call) {
 
 void require_float(std::string_view op, const OpCall& call, size_t operand) {
   if (is_float(call.inputs[operand].dtype)) return;
-  reject(op, fmt::format("operand {} is not a float", operand), print(call.inputs[operand]),
-         "f64, f32, bf16 or f16", ErrorKind::type);
+  reject(op, fmt::format("operand {} is not a float", operand), print(call.inputs[operand]), "f64, f32, bf16 or f16",
+         ErrorKind::type);
 }
 
 void require_rank(std::string_view op, const OpCall& call, size_t operand, int rank) {
   if (call.inputs[operand].rank() == rank) return;
-  reject(op, fmt::format("operand {} has the wrong number of dimensions", operand),
-         print(call.inputs[operand]), fmt::format("{} dimensions", rank));
+  reject(op, fmt::format("operand {} has the wrong number of dimensions", operand), print(call.inputs[operand]),
+         fmt::format("{} dimensions", rank));
 }
 
 Shape broadcast(std::string_view op, const Shape& a, const Shape& b) {

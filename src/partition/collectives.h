@@ -11,7 +11,7 @@ struct CollectiveAttrs {
   std::vector<std::string> axes;  // names of sub-axes of the mesh
   int64_t dim = -1;               // the gathered, scattered or sliced dimension
   Reduce reduce = Reduce::none;
-  std::string reason;             // "gradient", "forward", "reshard"
+  std::string reason;  // "gradient", "forward", "reshard"
   static constexpr auto fields() {
     return std::tuple{field("axes", &CollectiveAttrs::axes), field("dim", &CollectiveAttrs::dim),
                       field("reduce", &CollectiveAttrs::reduce), field("reason", &CollectiveAttrs::reason)};

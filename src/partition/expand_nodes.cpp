@@ -20,8 +20,10 @@ Expanded expand_nodes(const Graph& graph, const OpSet& ops, const Plan& plan) {
   }
   Builder rest(ops, std::move(head));
   rest.reserve_names(graph);
-  for (size_t i = 0; i < graph.inputs.size(); ++i) made[graph.inputs[i].value] = rest.value(rest.graph().inputs[i].value);
-  for (size_t i = 0; i < graph.states.size(); ++i) made[graph.states[i].entry] = rest.value(rest.graph().states[i].entry);
+  for (size_t i = 0; i < graph.inputs.size(); ++i)
+    made[graph.inputs[i].value] = rest.value(rest.graph().inputs[i].value);
+  for (size_t i = 0; i < graph.states.size(); ++i)
+    made[graph.states[i].entry] = rest.value(rest.graph().states[i].entry);
 
   Expanded result;
   for (size_t n = 0; n < graph.nodes.size(); ++n) {

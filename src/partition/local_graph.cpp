@@ -48,7 +48,8 @@ std::string print_attrs(const LocalGraph& local, NodeId id, const OpSet& ops) {
   const Node& node = local.graph.nodes[id];
   if (is_collective(node) || !is_cut(local.cuts[id]) || !ops.at(node.op).localize) return node.attrs.print();
   std::vector<FieldTexts> by_rank;
-  for (const auto& coordinates : all_coordinates(local.mesh)) by_rank.push_back(local.attrs(id, coordinates, ops).texts());
+  for (const auto& coordinates : all_coordinates(local.mesh))
+    by_rank.push_back(local.attrs(id, coordinates, ops).texts());
   std::string text;
   for (size_t f = 0; f < by_rank[0].size(); ++f) {
     std::vector<std::string> values;
@@ -101,10 +102,11 @@ Attrs LocalGraph::attrs(NodeId node, const std::vector<int64_t>& coordinates, co
 }
 
 std::string print(const LocalGraph& local, const OpSet& ops) {
-  return print(local.graph,
-               {.type = [&](ValueId value) { return print(local.graph.type(value), local.shardings[value], local.mesh); },
-                .attrs = [&](NodeId node) { return print_attrs(local, node, ops); },
-                .note = [&](NodeId node) { return print_note(local, node); }});
+  return print(
+      local.graph,
+      {.type = [&](ValueId value) { return print(local.graph.type(value), local.shardings[value], local.mesh); },
+       .attrs = [&](NodeId node) { return print_attrs(local, node, ops); },
+       .note = [&](NodeId node) { return print_note(local, node); }});
 }
 
 void verify(const LocalGraph& local, const OpSet& ops) {

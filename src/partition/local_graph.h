@@ -8,10 +8,10 @@
 namespace partita {
 
 struct LocalGraph {
-  Graph graph;                       // types are global
+  Graph graph;  // types are global
   Mesh mesh;
-  std::vector<Sharding> shardings;   // per value
-  std::vector<Cut> cuts;             // per node; empty for collectives
+  std::vector<Sharding> shardings;  // per value
+  std::vector<Cut> cuts;            // per node; empty for collectives
 
   /// Local type of a value at a coordinate.
   Type type(ValueId value, const std::vector<int64_t>& coordinates) const;

@@ -109,10 +109,10 @@ class Partitioner {
       for (const TensorMap& map : *maps) {
         for (const DimMap& dim : map) {
           if (!dim.window || dim.factors.empty() || cut[dim.factors[0]].empty()) continue;
-          throw InvalidArgument(fmt::format("[partition] {} is cut along a window, got factor {} cut by {}, expected it "
-                                            "whole: halo exchange is not available",
-                                            node.name, rule.factors[dim.factors[0]].name,
-                                            plan_.mesh.print(cut[dim.factors[0]])));
+          throw InvalidArgument(
+              fmt::format("[partition] {} is cut along a window, got factor {} cut by {}, expected it "
+                          "whole: halo exchange is not available",
+                          node.name, rule.factors[dim.factors[0]].name, plan_.mesh.print(cut[dim.factors[0]])));
         }
       }
     }
@@ -199,9 +199,7 @@ class Partitioner {
     const auto key = std::tuple(value, op, dim, axes);
     if (const auto known = converted_.find(key); known != converted_.end()) return known->second;
     const ValueInfo& source = local_.graph.values[value];
-    Node node{.op = op,
-              .attrs = Attrs(collective(plan_.mesh, axes, dim, reduce, reason)),
-              .inputs = {value}};
+    Node node{.op = op, .attrs = Attrs(collective(plan_.mesh, axes, dim, reduce, reason)), .inputs = {value}};
     std::string name = source.name + "." + op;
     for (int again = 2; !names_.insert(name).second; ++again) name = fmt::format("{}.{}{}", source.name, op, again);
     node.name = name;

@@ -42,10 +42,10 @@ Plan make_plan(const Graph& graph, const OpSet& ops, const Mesh& mesh, const Pla
   for (const Mode& mode : modes()) {
     if (mode.name == options.parallel) return mode.make(graph, ops, mesh);
   }
-  throw InvalidArgument(fmt::format("[plan] unknown parallel mode, got '{}', expected one of [{}]{}", options.parallel,
-                                    fmt::join(parallel_modes(), ", "),
-                                    did_you_mean(options.parallel, parallel_modes())),
-                        ErrorKind::key);
+  throw InvalidArgument(
+      fmt::format("[plan] unknown parallel mode, got '{}', expected one of [{}]{}", options.parallel,
+                  fmt::join(parallel_modes(), ", "), did_you_mean(options.parallel, parallel_modes())),
+      ErrorKind::key);
 }
 
 }  // namespace partita

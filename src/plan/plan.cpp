@@ -56,7 +56,8 @@ Cut parse_cut(std::istringstream& words, const ShardingRule& rule, const Mesh& m
 }  // namespace
 
 std::string print(const Plan& plan, const Graph& graph, const OpSet& ops) {
-  std::string text = fmt::format("partita plan 1\ngraph {}\nsearch {}\n{}\n", plan.graph, plan.search, print(plan.mesh));
+  std::string text =
+      fmt::format("partita plan 1\ngraph {}\nsearch {}\n{}\n", plan.graph, plan.search, print(plan.mesh));
   const std::vector<ValueId> ids = entries(graph);
   for (size_t i = 0; i < ids.size(); ++i) {
     std::string dims;
@@ -71,7 +72,8 @@ std::string print(const Plan& plan, const Graph& graph, const OpSet& ops) {
     const ShardingRule rule = rule_of(graph, graph.nodes[n], ops);
     std::string cuts;
     for (size_t f = 0; f < plan.cuts[n].size(); ++f) {
-      if (!plan.cuts[n][f].empty()) cuts += fmt::format(" {}={{{}}}", rule.factors[f].name, plan.mesh.print(plan.cuts[n][f]));
+      if (!plan.cuts[n][f].empty())
+        cuts += fmt::format(" {}={{{}}}", rule.factors[f].name, plan.mesh.print(plan.cuts[n][f]));
     }
     if (!cuts.empty()) text += fmt::format("node {}{}\n", graph.nodes[n].name, cuts);
   }
@@ -114,7 +116,8 @@ Plan parse_plan(std::string_view text, const Graph& graph, const OpSet& ops) {
       if (at == ids.size()) fail(number, "unknown input or state", name, "one of graph " + graph.name);
       std::vector<Axes> dims;
       for (std::string word; words >> word;) dims.push_back(parse_axes(word, plan.mesh, number));
-      if (dims.size() != plan.inputs[at].size()) fail(number, "wrong number of dimensions", line, print(graph.type(ids[at])));
+      if (dims.size() != plan.inputs[at].size())
+        fail(number, "wrong number of dimensions", line, print(graph.type(ids[at])));
       plan.inputs[at] = std::move(dims);
     } else {
       fail(number, "unknown line", keyword, "graph, search, mesh, input or node");

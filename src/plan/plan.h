@@ -7,11 +7,11 @@
 namespace partita {
 
 struct Plan {
-  std::string graph;                    // name of the graph it was made for
-  std::string search;                   // how it was found: "none", "data"
+  std::string graph;   // name of the graph it was made for
+  std::string search;  // how it was found: "none", "data"
   Mesh mesh;
   std::vector<std::vector<Axes>> inputs;  // per input and then per state of the graph: axes per dimension
-  std::vector<Cut> cuts;                // per node
+  std::vector<Cut> cuts;                  // per node
 };
 
 /// "partita plan 1 ...", with the names of factors: "node conv2d n=data". `graph` gives the names.

@@ -33,13 +33,13 @@ std::vector<Axes> lift(const ShardingRule& rule, const Cut& cut, const TensorMap
 
 /// Which factors a dimension cut by `axes` cuts: axes are consumed major first while the factor
 /// divides. Nothing when the axes do not fit the factors.
-std::optional<std::vector<std::pair<int, Axes>>> project(const ShardingRule& rule, const DimMap& dim,
-                                                         const Axes& axes, const Mesh& mesh);
+std::optional<std::vector<std::pair<int, Axes>>> project(const ShardingRule& rule, const DimMap& dim, const Axes& axes,
+                                                         const Mesh& mesh);
 
 /// What a coordinate holds of a node: ranges of factors and of every dimension of every operand
 /// (windowed ones: what it needs) and result.
-Shard shard(const ShardingRule& rule, const Cut& cut, const Mesh& mesh,
-            const std::vector<int64_t>& coordinates, const OpCall& call);
+Shard shard(const ShardingRule& rule, const Cut& cut, const Mesh& mesh, const std::vector<int64_t>& coordinates,
+            const OpCall& call);
 
 /// What a coordinate holds of a value.
 std::vector<Range> held(const Type& type, const Sharding& sharding, const Mesh& mesh,

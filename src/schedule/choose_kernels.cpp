@@ -10,7 +10,9 @@ namespace {
 class Chooser {
  public:
   Chooser(const LocalGraph& local, const OpSet& ops, const KernelCatalog& catalog)
-      : local_(local), ops_(ops), catalog_(catalog),
+      : local_(local),
+        ops_(ops),
+        catalog_(catalog),
         largest_(local.mesh.coordinates(local.mesh.ranks() - 1)),  // the last chunk is never smaller
         made_(local.graph.values.size(), -1) {}
 
@@ -52,8 +54,7 @@ class Chooser {
     if (const auto found = slots_.find({value, layout.tag}); found != slots_.end()) return found->second;
     const int from = made_[value];
     const int to = add_slot(value, layout);
-    schedule_.instructions.push_back(
-        {.kind = Instruction::reorder, .node = user, .inputs = {from}, .outputs = {to}});
+    schedule_.instructions.push_back({.kind = Instruction::reorder, .node = user, .inputs = {from}, .outputs = {to}});
     return to;
   }
 
@@ -88,9 +89,8 @@ class Chooser {
 
   /// An all-reduce works in place, so it must not meet the memory of another value.
   bool feeds_reduction(ValueId value) const {
-    return std::any_of(local_.graph.nodes.begin(), local_.graph.nodes.end(), [&](const Node& node) {
-      return node.op == "all_reduce" && node.inputs[0] == value;
-    });
+    return std::any_of(local_.graph.nodes.begin(), local_.graph.nodes.end(),
+                       [&](const Node& node) { return node.op == "all_reduce" && node.inputs[0] == value; });
   }
 
   void add_collective(NodeId id) {

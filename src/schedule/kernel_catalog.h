@@ -32,12 +32,12 @@ struct KernelQuery {
 
 /// Accepts or refuses with a reason.
 struct KernelChoice {
-  std::string kernel;                       // "onednn.conv2d", "" when refused
-  std::string reason;                       // why the more special kernels, or all, refused
-  std::vector<Layout> inputs, outputs;      // layouts that it needs and makes; never "any"
+  std::string kernel;                   // "onednn.conv2d", "" when refused
+  std::string reason;                   // why the more special kernels, or all, refused
+  std::vector<Layout> inputs, outputs;  // layouts that it needs and makes; never "any"
   int64_t scratch_bytes = 0;
   std::vector<std::pair<int, int>> in_place;  // (input, output) that may share a buffer
-  bool view = false;                        // output 0 is the memory of input 0: nothing runs
+  bool view = false;                          // output 0 is the memory of input 0: nothing runs
 
   bool accepted() const { return !kernel.empty(); }
 };

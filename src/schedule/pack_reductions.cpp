@@ -11,8 +11,8 @@ constexpr int64_t kAlignment = 64;
 
 struct Reduction {
   size_t instruction = 0;
-  size_t ready = 0;  // the instruction that makes its operand
-  bool late = false; // nobody before the update reads the result
+  size_t ready = 0;   // the instruction that makes its operand
+  bool late = false;  // nobody before the update reads the result
 };
 
 class Packer {

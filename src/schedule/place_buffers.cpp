@@ -200,8 +200,8 @@ class Placer {
       }
       block.offset = offset;
       top = std::max(top, offset + block.bytes);
-      const auto at = std::find_if(placed.begin(), placed.end(),
-                                   [&](size_t other) { return blocks[other].offset > offset; });
+      const auto at =
+          std::find_if(placed.begin(), placed.end(), [&](size_t other) { return blocks[other].offset > offset; });
       placed.insert(at, index);
     }
     schedule_.scratch_offset = top;

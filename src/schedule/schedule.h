@@ -45,9 +45,9 @@ struct Schedule {
   std::vector<int> entry, exit;      // slots of the states, in their order; exit -1: not written
   std::vector<int> inputs, outputs;  // slots of the graph's inputs and outputs
   std::vector<Instruction> instructions;
-  size_t update = 0;                 // the first instruction of the update section
+  size_t update = 0;  // the first instruction of the update section
   std::vector<Bucket> buckets;
-  int64_t state_bytes = 0;           // the head of the arena, kept between steps
+  int64_t state_bytes = 0;  // the head of the arena, kept between steps
   int64_t scratch_offset = 0, scratch_bytes = 0;
   int64_t arena_bytes = 0;
 };

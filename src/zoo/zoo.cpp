@@ -26,7 +26,12 @@ std::vector<std::pair<std::string, std::string>> parse_options(const std::string
     if (equals == std::string::npos || equals == 0) {
       throw InvalidArgument(fmt::format("[model] bad option, got '{}' in '{}', expected name=value", item, spec));
     }
-    options.emplace_back(item.substr(0, equals), item.substr(equals + 1));
+    const std::string name = item.substr(0, equals);
+    for (const auto& [given, text] : options) {
+      if (given != name) continue;
+      throw InvalidArgument(fmt::format("[model] option '{}' appears twice in '{}', expected once", name, spec));
+    }
+    options.emplace_back(name, item.substr(equals + 1));
     begin = end + 1;
   }
   return options;

@@ -8,14 +8,14 @@
 namespace partita {
 
 struct Recipe {
-  Shape image{1, 28, 28};      // channels, height, width
+  Shape image{1, 28, 28};  // channels, height, width
   int64_t classes = 10;
-  int64_t batch = 64;          // global
+  int64_t batch = 64;  // global
   int64_t epochs = 2;
   std::string loss = "sparse";
   OptimizerOptions optimizer;
   LrSchedule schedule;
-  bool augment = false;        // random crop and flip while training
+  bool augment = false;  // random crop and flip while training
 };
 
 /// Options of a model by name: "mlp:layers=2,hidden=4096". Every option has a default.

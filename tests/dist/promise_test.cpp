@@ -59,7 +59,9 @@ void expect_promise(Job job, double tolerance) {
   }
 }
 
-TEST(Promise, MlpInF64) { expect_promise(job_of("mlp:hidden=24,dropout=0.3", DType::f64, {1, 5, 5}, 24, 20, 0.05), 1e-9); }
+TEST(Promise, MlpInF64) {
+  expect_promise(job_of("mlp:hidden=24,dropout=0.3", DType::f64, {1, 5, 5}, 24, 20, 0.05), 1e-9);
+}
 
 TEST(Promise, LenetInF64) { expect_promise(job_of("lenet:dropout=0.3", DType::f64, {1, 28, 28}, 24, 20, 0.02), 1e-9); }
 
@@ -80,7 +82,8 @@ TEST(Promise, OneRankEqualsTheInterpreter) {
     const Job job = job_of(spec, DType::f64, {1, 28, 28}, 6, 3, 0.02);
     const JobResult run = run_job(job), oracle = interpret_job(job);
     expect_equal_losses(run, oracle, 1e-12, 1);
-    for (const auto& [name, state] : oracle.states) EXPECT_LE(relative_error(run.states.at(name), state), 1e-12) << name;
+    for (const auto& [name, state] : oracle.states)
+      EXPECT_LE(relative_error(run.states.at(name), state), 1e-12) << name;
   }
 }
 

@@ -216,10 +216,10 @@ void add_convolutions(Cases& cases) {
     cases.add("conv2d_grad_input",
               Attrs(Conv2dGradInputAttrs{attrs.stride, attrs.dilation, attrs.pads, attrs.groups, {x[2], x[3]}}),
               {sample_of(y), sample_of(weight)});
-    cases.add("conv2d_grad_filter",
-              Attrs(Conv2dGradFilterAttrs{
-                  attrs.stride, attrs.dilation, attrs.pads, attrs.groups, {weight[2], weight[3]}}),
-              {sample_of(x), sample_of(y)});
+    cases.add(
+        "conv2d_grad_filter",
+        Attrs(Conv2dGradFilterAttrs{attrs.stride, attrs.dilation, attrs.pads, attrs.groups, {weight[2], weight[3]}}),
+        {sample_of(x), sample_of(y)});
   }
 }
 
@@ -238,8 +238,7 @@ void add_pools(Cases& cases) {
     const Case pooled(all_ops().at("max_pool"), Sample{{sample_of(x, Fill::distinct)}, forward});
     cases.add_filled("max_pool", forward, pooled.inputs);
     const Array d_y = fill(sample_of(pooled.outputs[0].shape()), 7);
-    cases.add_filled("max_pool_grad",
-                     Attrs(MaxPoolGradAttrs{attrs.kernel, attrs.stride, attrs.pads, {x[2], x[3]}}),
+    cases.add_filled("max_pool_grad", Attrs(MaxPoolGradAttrs{attrs.kernel, attrs.stride, attrs.pads, {x[2], x[3]}}),
                      {d_y, pooled.outputs[1]});
     for (bool with_padding : {true, false}) {
       cases.add("avg_pool", Attrs(AvgPoolAttrs{attrs.kernel, attrs.stride, attrs.pads, with_padding}), {sample_of(x)});
@@ -294,7 +293,8 @@ void add_large(Cases& cases) {
   cases.add("matmul", Attrs(MatmulAttrs{false, true}), {sample_of({3, 5, 40, 64}), sample_of({3, 5, 50, 64})});
   const SampleInput labels = ids_of({300}, 210), column = sample_of({300, 1}, Fill::positive);
   cases.add("cross_entropy", {}, {sample_of(wide), labels});
-  cases.add("cross_entropy_grad", Attrs(CrossEntropyGradAttrs{.classes = 210}), {sample_of(wide), labels, column, column});
+  cases.add("cross_entropy_grad", Attrs(CrossEntropyGradAttrs{.classes = 210}),
+            {sample_of(wide), labels, column, column});
   const SampleInput tensor = sample_of({250, 201}), rate = sample_of({}, Fill::positive);
   cases.add("sgd", Attrs(SgdAttrs{0.01}), {tensor, tensor, rate});
   cases.add("momentum", Attrs(MomentumAttrs{0.9, 0.1, true, 0.01}), {tensor, tensor, tensor, rate});

@@ -18,9 +18,10 @@ void feed(Executor& executor, const Program& program, const Arrays& batch, int64
   for (const Input& input : local.graph.inputs) {
     const std::string& name = local.graph.values[input.value].name;
     Array part(executor.input_type(name));
-    copy_part(batch.at(name).tensor(),
-              held(local.graph.type(input.value), local.shardings[input.value], local.mesh, local.mesh.coordinates(rank)),
-              part.data());
+    copy_part(
+        batch.at(name).tensor(),
+        held(local.graph.type(input.value), local.shardings[input.value], local.mesh, local.mesh.coordinates(rank)),
+        part.data());
     executor.set_input(name, std::as_const(part).tensor());
   }
 }
@@ -47,10 +48,9 @@ JobResult run_job(const Job& job) {
   const auto catalog_device = make_cpu_device(all_ops(), job.threads, job.kernels);
   const Mesh mesh = job.ranks > 1 ? Mesh({{"data", job.ranks}}) : Mesh();
   JobResult result;
-  result.program = compile(job.forward, all_ops(), mesh, catalog_device->catalog(),
-                           {.plan = {.parallel = job.ranks > 1 ? "data" : "none"},
-                            .schedule = job.schedule,
-                            .training = job.training});
+  result.program = compile(
+      job.forward, all_ops(), mesh, catalog_device->catalog(),
+      {.plan = {.parallel = job.ranks > 1 ? "data" : "none"}, .schedule = job.schedule, .training = job.training});
   const Graph& graph = result.program.graph;
   const Arrays states = with_slots(graph, job.states);
   run_ranks(job.ranks, [&](Communicator& world) {

@@ -10,10 +10,10 @@ namespace partita {
 using Arrays = std::map<std::string, Array>;
 
 struct Job {
-  Graph forward;                                  // inputs, states, output "loss"
+  Graph forward;  // inputs, states, output "loss"
   TrainingOptions training;
-  Arrays states;                                  // before the first step
-  std::function<Arrays(int step)> batch;          // whole inputs of a step
+  Arrays states;                          // before the first step
+  std::function<Arrays(int step)> batch;  // whole inputs of a step
   int steps = 1;
   double learning_rate = 0.1;
   int ranks = 1;
@@ -24,8 +24,8 @@ struct Job {
 
 struct JobResult {
   std::vector<double> losses;
-  Arrays gradients;   // of the first step, by parameter, when the job asks for them
-  Arrays states;      // after the last step
+  Arrays gradients;  // of the first step, by parameter, when the job asks for them
+  Arrays states;     // after the last step
   Program program;
 };
 

@@ -19,8 +19,7 @@ bool contains(std::span<const int> members, int rank) {
 /// Two ranks of a split pass the same group, or groups without each other.
 bool splits_fit(const Call& call_a, int a, const Call& call_b, int b) {
   if (contains(call_a.members, b) || contains(call_b.members, a)) {
-    return std::equal(call_a.members.begin(), call_a.members.end(), call_b.members.begin(),
-                      call_b.members.end());
+    return std::equal(call_a.members.begin(), call_a.members.end(), call_b.members.begin(), call_b.members.end());
   }
   return true;
 }
@@ -28,9 +27,8 @@ bool splits_fit(const Call& call_a, int a, const Call& call_b, int b) {
 }  // namespace
 
 std::string_view name_of(Call::Kind kind) {
-  constexpr std::string_view names[] = {"all_reduce", "all_gather", "reduce_scatter",
-                                        "all_to_all", "broadcast",  "barrier",
-                                        "split",      "send",       "recv"};
+  constexpr std::string_view names[] = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast",
+                                        "barrier",    "split",      "send",           "recv"};
   return names[static_cast<int>(kind)];
 }
 
@@ -56,14 +54,13 @@ std::string describe(const Call& call, std::span<const int> world_ranks) {
 std::optional<std::string> disagreement_of_two(const Call& call_a, int a, const Call& call_b, int b,
                                                std::span<const int> world_ranks) {
   const auto both = [&] {
-    return fmt::format("rank {} calls {}, rank {} calls {}", world_ranks[a],
-                       describe(call_a, world_ranks), world_ranks[b],
-                       describe(call_b, world_ranks));
+    return fmt::format("rank {} calls {}, rank {} calls {}", world_ranks[a], describe(call_a, world_ranks),
+                       world_ranks[b], describe(call_b, world_ranks));
   };
   const auto flow = [&](const Call& from, int sender, const Call& to, int receiver) {
     return fmt::format("rank {} sends {}[{}] to rank {}, which expects {}[{}]", world_ranks[sender],
-                       name_of(from.dtype), from.counts[receiver], world_ranks[receiver],
-                       name_of(to.dtype), to.recv_counts[sender]);
+                       name_of(from.dtype), from.counts[receiver], world_ranks[receiver], name_of(to.dtype),
+                       to.recv_counts[sender]);
   };
   if (call_a.kind != call_b.kind) return both();
   if (call_a.kind == Call::Kind::split) {
@@ -76,8 +73,8 @@ std::optional<std::string> disagreement_of_two(const Call& call_a, int a, const 
     if (call_b.counts[a] != call_a.recv_counts[b]) return flow(call_b, b, call_a, a);
     return std::nullopt;
   }
-  const bool fits = call_a.reduce == call_b.reduce && call_a.root == call_b.root &&
-                    call_a.count == call_b.count && is_equal(call_a.counts, call_b.counts);
+  const bool fits = call_a.reduce == call_b.reduce && call_a.root == call_b.root && call_a.count == call_b.count &&
+                    is_equal(call_a.counts, call_b.counts);
   if (fits) return std::nullopt;
   return both();
 }

@@ -13,17 +13,7 @@
 namespace partita {
 
 struct Call {
-  enum class Kind {
-    all_reduce,
-    all_gather,
-    reduce_scatter,
-    all_to_all,
-    broadcast,
-    barrier,
-    split,
-    send,
-    recv
-  };
+  enum class Kind { all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, barrier, split, send, recv };
   Kind kind = Kind::barrier;
   DType dtype = DType::u8;
   Reduce reduce = Reduce::none;

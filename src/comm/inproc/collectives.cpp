@@ -71,8 +71,7 @@ void all_gather_part(Calls calls, int rank) {
 void reduce_scatter_part(Calls calls, int rank) {
   const Call& call = *calls[rank];
   const int64_t offset = sum_before(call.counts, rank);
-  PointerList<const void*> sources(
-      calls.size(), [&](size_t r) { return at(calls[r]->send, offset, call.dtype); });
+  PointerList<const void*> sources(calls.size(), [&](size_t r) { return at(calls[r]->send, offset, call.dtype); });
   PointerList<void*> results(1, [&](size_t) { return call.recv; });
   reduce_elements(sources, results, 0, call.counts[rank], call.dtype, call.reduce);
 }
@@ -82,8 +81,7 @@ void all_to_all_part(Calls calls, int rank) {
   int64_t offset = 0;
   for (size_t r = 0; r < calls.size(); ++r) {
     const int64_t source = sum_before(calls[r]->counts, rank);
-    copy(at(call.recv, offset, call.dtype), at(calls[r]->send, source, call.dtype),
-         call.recv_counts[r], call.dtype);
+    copy(at(call.recv, offset, call.dtype), at(calls[r]->send, source, call.dtype), call.recv_counts[r], call.dtype);
     offset += call.recv_counts[r];
   }
 }

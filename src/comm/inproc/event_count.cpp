@@ -29,8 +29,7 @@ bool EventCount::block(uint32_t seen, Deadline deadline) {
   const auto since_start = std::chrono::duration_cast<nanoseconds>(deadline.time_since_epoch());
   const timespec until{.tv_sec = static_cast<time_t>(since_start.count() / 1'000'000'000),
                        .tv_nsec = static_cast<long>(since_start.count() % 1'000'000'000)};
-  syscall(SYS_futex, &ticket_, FUTEX_WAIT_BITSET_PRIVATE, seen, &until, nullptr,
-          FUTEX_BITSET_MATCH_ANY);
+  syscall(SYS_futex, &ticket_, FUTEX_WAIT_BITSET_PRIVATE, seen, &until, nullptr, FUTEX_BITSET_MATCH_ANY);
   return std::chrono::steady_clock::now() < deadline;
 }
 

@@ -16,9 +16,7 @@ Deadline deadline_after(Timeout timeout) {
 
 double seconds(Timeout timeout) { return std::chrono::duration<double>(timeout).count(); }
 
-std::string in_parentheses(const std::string& text) {
-  return text.empty() ? "" : fmt::format(" ({})", text);
-}
+std::string in_parentheses(const std::string& text) { return text.empty() ? "" : fmt::format(" ({})", text); }
 
 }  // namespace
 
@@ -31,8 +29,7 @@ Group::Group(std::shared_ptr<World> world, std::vector<int> world_ranks)
   for (const Slot& slot : slots_) calls_.push_back(&slot.call);
 }
 
-std::shared_ptr<Group> Group::make(const std::shared_ptr<World>& world,
-                                   std::vector<int> world_ranks) {
+std::shared_ptr<Group> Group::make(const std::shared_ptr<World>& world, std::vector<int> world_ranks) {
   auto group = std::make_shared<Group>(world, std::move(world_ranks));
   world->enlist(group);
   return group;
@@ -73,8 +70,7 @@ void Group::close(uint64_t meeting) {
   if (!state_.compare_exchange_strong(open, pack(meeting, Phase::closed))) throw_failure();
   arrived_.store(0);
   disagreement_.clear();
-  if (const auto text =
-          disagreement([&](int r) -> const Call& { return *calls_[r]; }, world_ranks_)) {
+  if (const auto text = disagreement([&](int r) -> const Call& { return *calls_[r]; }, world_ranks_)) {
     disagreement_ = fmt::format("[{}] ranks disagree: {}", name_of(calls_[0]->kind), *text);
   } else if (calls_[0]->kind == Call::Kind::split) {
     make_parts();
@@ -92,10 +88,10 @@ void Group::await_close(uint64_t meeting, const Call& call, Timeout timeout, Dea
     return meeting_of(state) != meeting || phase_of(state) >= Phase::moving;
   };
   if (!event_.wait([&] { return is_settled() || world_->is_aborted(); }, deadline, policy_)) {
-    fail(meeting, ExitCode::peer_stalled,
-         fmt::format("[{}] timed out after {:.1f} s at call {}{}: waiting for {} of group ({})",
-                     name_of(call.kind), seconds(timeout), meeting + 1,
-                     in_parentheses(describe_data(call)), missing(meeting), all_ranks()));
+    fail(
+        meeting, ExitCode::peer_stalled,
+        fmt::format("[{}] timed out after {:.1f} s at call {}{}: waiting for {} of group ({})", name_of(call.kind),
+                    seconds(timeout), meeting + 1, in_parentheses(describe_data(call)), missing(meeting), all_ranks()));
   } else if (!is_settled()) {
     fail(meeting, ExitCode::peer_lost, "");
   }
@@ -172,24 +168,22 @@ void Group::recv(int rank, const Call& call, int from, Timeout timeout) {
   finish(outcome, box, call, from, rank, /*peer=*/from, timeout);
 }
 
-void Group::finish(Mailbox::Outcome outcome, Mailbox& box, const Call& call, int from, int to,
-                   int peer, Timeout timeout) const {
+void Group::finish(Mailbox::Outcome outcome, Mailbox& box, const Call& call, int from, int to, int peer,
+                   Timeout timeout) const {
   switch (outcome) {
     case Mailbox::Outcome::done: return;
     case Mailbox::Outcome::aborted: throw_failure();
     case Mailbox::Outcome::timed_out:
       throw RuntimeFailure(
           ExitCode::peer_stalled,
-          fmt::format("[{}] timed out after {:.1f} s{}: waiting for rank {} of group ({})",
-                      name_of(call.kind), seconds(timeout), in_parentheses(describe_data(call)),
-                      world_ranks_[peer], all_ranks()));
+          fmt::format("[{}] timed out after {:.1f} s{}: waiting for rank {} of group ({})", name_of(call.kind),
+                      seconds(timeout), in_parentheses(describe_data(call)), world_ranks_[peer], all_ranks()));
     case Mailbox::Outcome::disagreed: {
       const Mailbox::Conflict conflict = box.conflict();
-      throw RuntimeFailure(
-          ExitCode::ranks_disagree,
-          fmt::format("[{}] ranks disagree: rank {} calls {}, rank {} calls {}", name_of(call.kind),
-                      world_ranks_[from], describe(conflict.sent, world_ranks_), world_ranks_[to],
-                      describe(conflict.received, world_ranks_)));
+      throw RuntimeFailure(ExitCode::ranks_disagree,
+                           fmt::format("[{}] ranks disagree: rank {} calls {}, rank {} calls {}", name_of(call.kind),
+                                       world_ranks_[from], describe(conflict.sent, world_ranks_), world_ranks_[to],
+                                       describe(conflict.received, world_ranks_)));
     }
   }
 }

@@ -27,8 +27,7 @@ namespace partita {
 class Group : public Wakeable {
  public:
   /// A group that an abort of `world` wakes.
-  static std::shared_ptr<Group> make(const std::shared_ptr<World>& world,
-                                     std::vector<int> world_ranks);
+  static std::shared_ptr<Group> make(const std::shared_ptr<World>& world, std::vector<int> world_ranks);
   Group(std::shared_ptr<World> world, std::vector<int> world_ranks);  // use make
 
   int size() const { return static_cast<int>(world_ranks_.size()); }
@@ -54,9 +53,7 @@ class Group : public Wakeable {
   };
 
   // The state is the number of finished meetings and the phase of the present one, in one word.
-  static uint64_t pack(uint64_t meeting, Phase phase) {
-    return meeting * 4 + static_cast<uint64_t>(phase);
-  }
+  static uint64_t pack(uint64_t meeting, Phase phase) { return meeting * 4 + static_cast<uint64_t>(phase); }
   static uint64_t meeting_of(uint64_t state) { return state / 4; }
   static Phase phase_of(uint64_t state) { return static_cast<Phase>(state % 4); }
   void advance(uint64_t state);

@@ -14,8 +14,7 @@ constexpr int64_t kMaxCount = std::numeric_limits<int64_t>::max() / 8 / kMaxRank
 
 class InprocCommunicator final : public Communicator {
  public:
-  InprocCommunicator(std::shared_ptr<Group> group, int rank)
-      : group_(std::move(group)), rank_(rank) {}
+  InprocCommunicator(std::shared_ptr<Group> group, int rank) : group_(std::move(group)), rank_(rank) {}
 
   int rank() const override { return rank_; }
   int size() const override { return group_->size(); }
@@ -23,10 +22,9 @@ class InprocCommunicator final : public Communicator {
 
   std::unique_ptr<Communicator> split(std::span<const int> members, Timeout timeout) override;
   void all_reduce(void* data, int64_t count, DType dtype, Reduce reduce, Timeout timeout) override;
-  void all_gather(const void* send, void* recv, std::span<const int64_t> counts, DType dtype,
-                  Timeout timeout) override;
-  void reduce_scatter(const void* send, void* recv, std::span<const int64_t> counts, DType dtype,
-                      Reduce reduce, Timeout timeout) override;
+  void all_gather(const void* send, void* recv, std::span<const int64_t> counts, DType dtype, Timeout timeout) override;
+  void reduce_scatter(const void* send, void* recv, std::span<const int64_t> counts, DType dtype, Reduce reduce,
+                      Timeout timeout) override;
   void all_to_all(const void* send, std::span<const int64_t> send_counts, void* recv,
                   std::span<const int64_t> recv_counts, DType dtype, Timeout timeout) override;
   void broadcast(void* data, int64_t count, DType dtype, int root, Timeout timeout) override;
@@ -45,37 +43,31 @@ class InprocCommunicator final : public Communicator {
 
 void check_count(std::string_view where, int64_t count) {
   if (count < 0 || count > kMaxCount) {
-    throw InvalidArgument(
-        fmt::format("[{}] bad count, got {}, expected 0 to {}", where, count, kMaxCount));
+    throw InvalidArgument(fmt::format("[{}] bad count, got {}, expected 0 to {}", where, count, kMaxCount));
   }
 }
 
 void check_buffer(std::string_view where, const void* buffer, int64_t count) {
   if (buffer == nullptr && count > 0) {
-    throw InvalidArgument(
-        fmt::format("[{}] no buffer, got null, expected {} elements", where, count));
+    throw InvalidArgument(fmt::format("[{}] no buffer, got null, expected {} elements", where, count));
   }
 }
 
 void check_reduce(std::string_view where, Reduce reduce) {
   if (reduce == Reduce::none) {
-    throw InvalidArgument(
-        fmt::format("[{}] bad reduction, got none, expected sum, max or min", where));
+    throw InvalidArgument(fmt::format("[{}] bad reduction, got none, expected sum, max or min", where));
   }
 }
 
 void InprocCommunicator::check_peer(std::string_view where, int peer) const {
   if (peer < 0 || peer >= size()) {
-    throw InvalidArgument(
-        fmt::format("[{}] bad rank, got {}, expected 0 to {}", where, peer, size() - 1));
+    throw InvalidArgument(fmt::format("[{}] bad rank, got {}, expected 0 to {}", where, peer, size() - 1));
   }
 }
 
-int64_t InprocCommunicator::checked_sum(std::string_view where,
-                                        std::span<const int64_t> counts) const {
+int64_t InprocCommunicator::checked_sum(std::string_view where, std::span<const int64_t> counts) const {
   if (static_cast<int>(counts.size()) != size()) {
-    throw InvalidArgument(fmt::format("[{}] bad number of counts, got {}, expected {}", where,
-                                      counts.size(), size()));
+    throw InvalidArgument(fmt::format("[{}] bad number of counts, got {}, expected {}", where, counts.size(), size()));
   }
   int64_t sum = 0;
   for (int64_t count : counts) {
@@ -86,8 +78,7 @@ int64_t InprocCommunicator::checked_sum(std::string_view where,
   return sum;
 }
 
-std::unique_ptr<Communicator> InprocCommunicator::split(std::span<const int> members,
-                                                        Timeout timeout) {
+std::unique_ptr<Communicator> InprocCommunicator::split(std::span<const int> members, Timeout timeout) {
   std::vector<bool> seen(size());
   for (int member : members) {
     check_peer("split", member);
@@ -97,46 +88,34 @@ std::unique_ptr<Communicator> InprocCommunicator::split(std::span<const int> mem
     seen[member] = true;
   }
   if (!seen[rank_]) {
-    throw InvalidArgument(
-        fmt::format("[split] bad group, got one without this rank, expected rank {} in it", rank_));
+    throw InvalidArgument(fmt::format("[split] bad group, got one without this rank, expected rank {} in it", rank_));
   }
   const Call call{.kind = Call::Kind::split, .members = members};
   auto part = group_->split(rank_, call, timeout);
   const auto place = std::find(members.begin(), members.end(), rank_);
-  return std::make_unique<InprocCommunicator>(std::move(part),
-                                              static_cast<int>(place - members.begin()));
+  return std::make_unique<InprocCommunicator>(std::move(part), static_cast<int>(place - members.begin()));
 }
 
-void InprocCommunicator::all_reduce(void* data, int64_t count, DType dtype, Reduce reduce,
-                                    Timeout timeout) {
+void InprocCommunicator::all_reduce(void* data, int64_t count, DType dtype, Reduce reduce, Timeout timeout) {
   check_count("all_reduce", count);
   check_buffer("all_reduce", data, count);
   check_reduce("all_reduce", reduce);
-  const Call call{.kind = Call::Kind::all_reduce,
-                  .dtype = dtype,
-                  .reduce = reduce,
-                  .count = count,
-                  .recv = data};
+  const Call call{.kind = Call::Kind::all_reduce, .dtype = dtype, .reduce = reduce, .count = count, .recv = data};
   group_->meet(rank_, call, timeout);
 }
 
-void InprocCommunicator::all_gather(const void* send, void* recv, std::span<const int64_t> counts,
-                                    DType dtype, Timeout timeout) {
+void InprocCommunicator::all_gather(const void* send, void* recv, std::span<const int64_t> counts, DType dtype,
+                                    Timeout timeout) {
   const int64_t total = checked_sum("all_gather", counts);
   check_buffer("all_gather", send, counts[rank_]);
   check_buffer("all_gather", recv, total);
-  const Call call{.kind = Call::Kind::all_gather,
-                  .dtype = dtype,
-                  .count = total,
-                  .counts = counts,
-                  .send = send,
-                  .recv = recv};
+  const Call call{
+      .kind = Call::Kind::all_gather, .dtype = dtype, .count = total, .counts = counts, .send = send, .recv = recv};
   group_->meet(rank_, call, timeout);
 }
 
-void InprocCommunicator::reduce_scatter(const void* send, void* recv,
-                                        std::span<const int64_t> counts, DType dtype, Reduce reduce,
-                                        Timeout timeout) {
+void InprocCommunicator::reduce_scatter(const void* send, void* recv, std::span<const int64_t> counts, DType dtype,
+                                        Reduce reduce, Timeout timeout) {
   const int64_t total = checked_sum("reduce_scatter", counts);
   check_buffer("reduce_scatter", send, total);
   check_buffer("reduce_scatter", recv, counts[rank_]);
@@ -151,9 +130,8 @@ void InprocCommunicator::reduce_scatter(const void* send, void* recv,
   group_->meet(rank_, call, timeout);
 }
 
-void InprocCommunicator::all_to_all(const void* send, std::span<const int64_t> send_counts,
-                                    void* recv, std::span<const int64_t> recv_counts, DType dtype,
-                                    Timeout timeout) {
+void InprocCommunicator::all_to_all(const void* send, std::span<const int64_t> send_counts, void* recv,
+                                    std::span<const int64_t> recv_counts, DType dtype, Timeout timeout) {
   const int64_t sent = checked_sum("all_to_all", send_counts);
   const int64_t received = checked_sum("all_to_all", recv_counts);
   check_buffer("all_to_all", send, sent);
@@ -168,18 +146,15 @@ void InprocCommunicator::all_to_all(const void* send, std::span<const int64_t> s
   group_->meet(rank_, call, timeout);
 }
 
-void InprocCommunicator::broadcast(void* data, int64_t count, DType dtype, int root,
-                                   Timeout timeout) {
+void InprocCommunicator::broadcast(void* data, int64_t count, DType dtype, int root, Timeout timeout) {
   check_count("broadcast", count);
   check_buffer("broadcast", data, count);
   check_peer("broadcast", root);
-  const Call call{
-      .kind = Call::Kind::broadcast, .dtype = dtype, .root = root, .count = count, .recv = data};
+  const Call call{.kind = Call::Kind::broadcast, .dtype = dtype, .root = root, .count = count, .recv = data};
   group_->meet(rank_, call, timeout);
 }
 
-void InprocCommunicator::send(const void* data, int64_t count, DType dtype, int to,
-                              Timeout timeout) {
+void InprocCommunicator::send(const void* data, int64_t count, DType dtype, int to, Timeout timeout) {
   check_count("send", count);
   check_buffer("send", data, count);
   check_peer("send", to);

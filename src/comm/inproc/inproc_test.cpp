@@ -197,8 +197,7 @@ TEST(ReduceScatter, UnevenCounts) {
       const auto sums = sequential_sum(parts);
       run_ranks(size, [&](Communicator& comm) {
         std::vector<float> mine(counts[comm.rank()]);
-        comm.reduce_scatter(parts[comm.rank()].data(), mine.data(), counts, DType::f32,
-                            Reduce::sum);
+        comm.reduce_scatter(parts[comm.rank()].data(), mine.data(), counts, DType::f32, Reduce::sum);
         const auto begin = sums.begin() + sum_of(counts, comm.rank());
         EXPECT_TRUE(same_bits(mine, std::vector<float>(begin, begin + counts[comm.rank()])));
       });
@@ -313,12 +312,9 @@ TEST(Split, TwoGroupsOfTheSameRanksRunAtTheSameTime) {
 }
 
 /// Every rank's error in a call that must fail on all of them.
-std::vector<std::string> messages_of_ranks(int size, ExitCode code,
-                                           const std::function<void(Communicator&)>& fn) {
+std::vector<std::string> messages_of_ranks(int size, ExitCode code, const std::function<void(Communicator&)>& fn) {
   std::vector<std::string> messages(size);
-  run_ranks(size, [&](Communicator& comm) {
-    messages[comm.rank()] = message_of(code, [&] { fn(comm); });
-  });
+  run_ranks(size, [&](Communicator& comm) { messages[comm.rank()] = message_of(code, [&] { fn(comm); }); });
   return messages;
 }
 
@@ -348,12 +344,11 @@ TEST(Disagreement, OfEveryKind) {
       EXPECT_EQ(message, text);
     }
   };
-  expect(
-      "[barrier] ranks disagree: rank 0 calls barrier, rank 1 calls broadcast f32[4] from rank 1",
-      [&](Communicator& comm) {
-        if (comm.rank() == 0) return comm.barrier();
-        comm.broadcast(data, 4, DType::f32, 1);
-      });
+  expect("[barrier] ranks disagree: rank 0 calls barrier, rank 1 calls broadcast f32[4] from rank 1",
+         [&](Communicator& comm) {
+           if (comm.rank() == 0) return comm.barrier();
+           comm.broadcast(data, 4, DType::f32, 1);
+         });
   expect(
       "[all_reduce] ranks disagree: rank 0 calls all_reduce f32[4] sum, rank 1 calls all_reduce "
       "f32[4] max",
@@ -368,17 +363,15 @@ TEST(Disagreement, OfEveryKind) {
         const int64_t counts[] = {1 + comm.rank(), 2 - comm.rank()};
         comm.all_gather(data, data + 8, counts, DType::f32);
       });
-  expect("[all_to_all] ranks disagree: rank 0 sends i32[2] to rank 1, which expects i32[3]",
-         [&](Communicator& comm) {
-           const int64_t sent[] = {0, comm.rank() == 0 ? 2 : 0};
-           const int64_t received[] = {comm.rank() == 0 ? 0 : 3, 0};
-           comm.all_to_all(data, sent, data + 8, received, DType::i32);
-         });
-  expect("[split] ranks disagree: rank 0 calls split (0,1), rank 1 calls split (1)",
-         [&](Communicator& comm) {
-           const std::vector<int> both{0, 1}, one{1};
-           comm.split(comm.rank() == 0 ? both : one);
-         });
+  expect("[all_to_all] ranks disagree: rank 0 sends i32[2] to rank 1, which expects i32[3]", [&](Communicator& comm) {
+    const int64_t sent[] = {0, comm.rank() == 0 ? 2 : 0};
+    const int64_t received[] = {comm.rank() == 0 ? 0 : 3, 0};
+    comm.all_to_all(data, sent, data + 8, received, DType::i32);
+  });
+  expect("[split] ranks disagree: rank 0 calls split (0,1), rank 1 calls split (1)", [&](Communicator& comm) {
+    const std::vector<int> both{0, 1}, one{1};
+    comm.split(comm.rank() == 0 ? both : one);
+  });
 }
 
 TEST(Disagreement, OfSendAndRecv) {
@@ -388,8 +381,7 @@ TEST(Disagreement, OfSendAndRecv) {
     run_ranks(2, [&](Communicator& comm) {
       if ((comm.rank() == 0) == is_sender_late) std::this_thread::sleep_for(30ms);
       if (comm.rank() == 1) {
-        received =
-            message_of(ExitCode::ranks_disagree, [&] { comm.recv(data, 99, DType::f32, 0); });
+        received = message_of(ExitCode::ranks_disagree, [&] { comm.recv(data, 99, DType::f32, 0); });
         return;
       }
       try {
@@ -398,8 +390,7 @@ TEST(Disagreement, OfSendAndRecv) {
         EXPECT_EQ(error.code(), ExitCode::ranks_disagree);
       }
     });
-    EXPECT_EQ(received,
-              "[recv] ranks disagree: rank 0 calls send f32[100], rank 1 calls recv f32[99]");
+    EXPECT_EQ(received, "[recv] ranks disagree: rank 0 calls send f32[100], rank 1 calls recv f32[99]");
   }
 }
 
@@ -424,14 +415,12 @@ TEST(TimedOut, NamesTheMissingRanksAsRanksOfTheWorld) {
     group->all_reduce(data, 512, DType::f32, Reduce::sum, 100ms);
   });
   for (int r = 0; r < 6; ++r) {
-    EXPECT_EQ(
-        messages[r],
-        r % 2 == 1
-            ? "[all_reduce] timed out after 0.1 s at call 2 (f32[512]): waiting for ranks 3, 5 of "
-              "group (1,3,5)"
-            : "[all_reduce] timed out after 0.1 s at call 2 (f32[512]): waiting for rank 4 of "
-              "group "
-              "(0,2,4)");
+    EXPECT_EQ(messages[r], r % 2 == 1
+                               ? "[all_reduce] timed out after 0.1 s at call 2 (f32[512]): waiting for ranks 3, 5 of "
+                                 "group (1,3,5)"
+                               : "[all_reduce] timed out after 0.1 s at call 2 (f32[512]): waiting for rank 4 of "
+                                 "group "
+                                 "(0,2,4)");
   }
 }
 
@@ -441,8 +430,7 @@ TEST(TimedOut, SendAndRecvNameThePeer) {
     if (comm.rank() == 0) comm.recv(&value, 1, DType::f32, 1, 50ms);
     while (true) comm.send(&value, 1, DType::f32, 0, 50ms);
   });
-  EXPECT_EQ(messages[1],
-            "[send] timed out after 0.1 s (f32[1]): waiting for rank 0 of group (0,1)");
+  EXPECT_EQ(messages[1], "[send] timed out after 0.1 s (f32[1]): waiting for rank 0 of group (0,1)");
 }
 
 TEST(Abort, WakesEveryRankInEveryGroup) {

@@ -13,8 +13,7 @@ void copy_bytes(void* target, const void* source, size_t size) {
 
 }  // namespace
 
-Mailbox::Outcome Mailbox::send(const Call& call, Deadline deadline, const World& world,
-                               const WaitPolicy& policy) {
+Mailbox::Outcome Mailbox::send(const Call& call, Deadline deadline, const World& world, const WaitPolicy& policy) {
   const auto has_room = [&] {
     const std::lock_guard lock(mutex_);
     return queue_.size() < kMaxQueued;
@@ -27,8 +26,7 @@ Mailbox::Outcome Mailbox::send(const Call& call, Deadline deadline, const World&
   return deliver(lock, call);
 }
 
-Mailbox::Outcome Mailbox::recv(const Call& call, Deadline deadline, const World& world,
-                               const WaitPolicy& policy) {
+Mailbox::Outcome Mailbox::recv(const Call& call, Deadline deadline, const World& world, const WaitPolicy& policy) {
   std::unique_lock lock(mutex_);
   if (!queue_.empty()) return take_first(lock, call);
   return await_sender(lock, call, deadline, world, policy);
@@ -93,9 +91,8 @@ Mailbox::Outcome Mailbox::take_first(std::unique_lock<std::mutex>& lock, const C
   return Outcome::done;
 }
 
-Mailbox::Outcome Mailbox::await_sender(std::unique_lock<std::mutex>& lock, const Call& call,
-                                       Deadline deadline, const World& world,
-                                       const WaitPolicy& policy) {
+Mailbox::Outcome Mailbox::await_sender(std::unique_lock<std::mutex>& lock, const Call& call, Deadline deadline,
+                                       const World& world, const WaitPolicy& policy) {
   Waiter waiter{.call = call};
   waiter_ = &waiter;
   lock.unlock();

@@ -53,8 +53,8 @@ class Mailbox {
   /// False when a receiver came while the message was copied, unlocked.
   bool enqueue(std::unique_lock<std::mutex>& lock, const Call& call);
   Outcome take_first(std::unique_lock<std::mutex>& lock, const Call& call);
-  Outcome await_sender(std::unique_lock<std::mutex>& lock, const Call& call, Deadline deadline,
-                       const World& world, const WaitPolicy& policy);
+  Outcome await_sender(std::unique_lock<std::mutex>& lock, const Call& call, Deadline deadline, const World& world,
+                       const WaitPolicy& policy);
 
   mutable std::mutex mutex_;
   std::deque<Message> queue_;

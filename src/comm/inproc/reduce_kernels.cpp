@@ -53,8 +53,8 @@ inline typename Accumulator<T>::type load(const T& value) {
 }
 
 template <class T>
-requires(!std::is_same_v<T, typename Accumulator<T>::type>) inline void store(
-    T& place, typename Accumulator<T>::type value) {
+requires(!std::is_same_v<T, typename Accumulator<T>::type>) inline void store(T& place,
+                                                                              typename Accumulator<T>::type value) {
   if constexpr (std::is_same_v<T, f16>) {
     place.bits = std::bit_cast<uint16_t>(static_cast<_Float16>(value));
   } else if constexpr (std::is_same_v<T, bf16>) {
@@ -161,8 +161,7 @@ class BlockReducer {
 
   /// The last pass has a target, the others leave their result in the accumulator.
   template <size_t kSources>
-  void pass(std::span<const void* const> sources, int64_t base, int64_t length, bool is_first,
-            T* target) {
+  void pass(std::span<const void* const> sources, int64_t base, int64_t length, bool is_first, T* target) {
     if constexpr (kSources <= Op::kSourcesPerPass) {
       const auto run = [&](auto* place) {
         if (is_first) {
@@ -182,8 +181,7 @@ class BlockReducer {
 };
 
 template <class T, class Op>
-void reduce_typed(std::span<const void* const> sources, std::span<void* const> results,
-                  int64_t begin, int64_t end) {
+void reduce_typed(std::span<const void* const> sources, std::span<void* const> results, int64_t begin, int64_t end) {
   BlockReducer<T, Op> reducer;
   for (int64_t base = begin; base < end; base += reducer.kLength) {
     const int64_t length = std::min(reducer.kLength, end - base);
@@ -197,8 +195,8 @@ void reduce_typed(std::span<const void* const> sources, std::span<void* const> r
 
 }  // namespace
 
-void reduce_elements(std::span<const void* const> sources, std::span<void* const> results,
-                     int64_t begin, int64_t end, DType dtype, Reduce reduce) {
+void reduce_elements(std::span<const void* const> sources, std::span<void* const> results, int64_t begin, int64_t end,
+                     DType dtype, Reduce reduce) {
   for_dtype(dtype, [&](auto zero) {
     using T = decltype(zero);
     switch (reduce) {

@@ -14,7 +14,7 @@ namespace partita {
 ///
 /// 16-bit floats are added in f32 and rounded once. Integers wrap; the sum of bools is "any". The
 /// maximum and minimum of floats are NaN where any contribution is.
-void reduce_elements(std::span<const void* const> sources, std::span<void* const> results,
-                     int64_t begin, int64_t end, DType dtype, Reduce reduce);
+void reduce_elements(std::span<const void* const> sources, std::span<void* const> results, int64_t begin, int64_t end,
+                     DType dtype, Reduce reduce);
 
 }  // namespace partita

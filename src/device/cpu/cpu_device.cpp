@@ -89,10 +89,11 @@ class CpuDevice final : public Device {
     const size_t size = std::max<size_t>((static_cast<size_t>(bytes) + kPage - 1) / kPage * kPage, kPage);
     void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) {
-      throw RuntimeFailure(ExitCode::out_of_memory,
-                           fmt::format("[cpu] out of memory, got a request for {} bytes, expected less: a smaller batch "
-                                       "or more ranks",
-                                       bytes));
+      throw RuntimeFailure(
+          ExitCode::out_of_memory,
+          fmt::format("[cpu] out of memory, got a request for {} bytes, expected less: a smaller batch "
+                      "or more ranks",
+                      bytes));
     }
     if (size >= kHugePage) madvise(memory, size, MADV_HUGEPAGE);  // advice: its failure changes nothing
     return {memory, [size](void* at) { munmap(at, size); }};

@@ -61,9 +61,10 @@ class DataParallel {
     if (batch % ranks == 0) return;
     const int64_t below = batch / ranks * ranks;
     const std::string nearest = below > 0 ? fmt::format("{} or {}", below, below + ranks) : fmt::format("{}", ranks);
-    throw InvalidArgument(fmt::format("[plan] the global batch does not divide, got batch {} on {} ranks, expected a "
-                                      "multiple of {}: {}",
-                                      batch, ranks, ranks, nearest));
+    throw InvalidArgument(
+        fmt::format("[plan] the global batch does not divide, got batch {} on {} ranks, expected a "
+                    "multiple of {}: {}",
+                    batch, ranks, ranks, nearest));
   }
 
   void from_operands(size_t n) {
@@ -109,8 +110,8 @@ class DataParallel {
   const Mesh& mesh_;
   std::vector<ShardingRule> rules_;
   std::vector<bool> expandable_;
-  std::vector<Dims> dims_;              // per value, as made
-  std::map<ValueId, Dims> wanted_;      // what the first user asks of an uncut value
+  std::vector<Dims> dims_;          // per value, as made
+  std::map<ValueId, Dims> wanted_;  // what the first user asks of an uncut value
   Plan plan_;
 };
 

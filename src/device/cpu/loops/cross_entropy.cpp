@@ -59,10 +59,11 @@ LoopFn bind_grad(const KernelQuery& query) {
       T* d_x = d_logits + row * rows.size;
       const T shift = lse[row], d = d_loss[row];
       const int64_t held = labels[row] - begin;  // outside the row where another rank has the label
+      const bool holds = held >= 0 && held < rows.size;
+      const T at_label = holds ? (exp_of(x[held] - shift) - 1) * d : T{0};  // before d_x may overwrite x
 #pragma omp simd
-      for (int64_t z = 0; z < rows.size; ++z) {
-        d_x[z] = (exp_of(x[z] - shift) - static_cast<T>(z == held)) * d;
-      }
+      for (int64_t z = 0; z < rows.size; ++z) d_x[z] = exp_of(x[z] - shift) * d;
+      if (holds) d_x[held] = at_label;
     }
   };
 }

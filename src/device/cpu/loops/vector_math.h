@@ -46,7 +46,8 @@ inline float tanh_of(float x) {
   const float sum = polynomial(square, -5.70498872745e-3f, 2.06390887954e-2f, -5.37397155531e-2f, 1.33314422036e-1f,
                                -3.33332819422e-1f);
   const float near = x + x * square * sum;
-  return size_bits(x) < size_bits(0.625f) ? near : far;
+  const uint32_t is_near = -static_cast<uint32_t>(size_bits(x) < size_bits(0.625f));  // all bits or none
+  return std::bit_cast<float>((std::bit_cast<uint32_t>(near) & is_near) | (std::bit_cast<uint32_t>(far) & ~is_near));
 }
 
 }  // namespace partita

@@ -1,0 +1,108 @@
+// Words of the command line that cannot be accepted: exit code 64 and, where one is near, the right name.
+
+#include "errors/program.h"
+
+namespace partita {
+namespace {
+
+void expect_usage(const std::vector<std::string>& arguments, const std::vector<std::string>& parts) {
+  expect_refusal(arguments, ExitCode::usage, parts);
+}
+
+TEST(CommandLineErrors, NoCommand) { expect_usage({}, {"no command", "train eval graph ops"}); }
+
+TEST(CommandLineErrors, UnknownCommand) {
+  expect_usage({"trian"}, {"unknown command", "got 'trian'", "did you mean 'train'?"});
+}
+
+TEST(CommandLineErrors, UnknownFlag) {
+  expect_usage({"train", "mlp", "--lr-shcedule", "step"}, {"[train]", "'--lr-shcedule'", "did you mean '--lr-schedule'?"});
+  expect_usage({"eval", "mlp", "--laod=x", "--load=y"}, {"[eval]", "'--laod'", "did you mean '--load'?"});
+}
+
+TEST(CommandLineErrors, MissingModel) { expect_usage({"train"}, {"[train]", "MODEL is required"}); }
+
+TEST(CommandLineErrors, WordTooMany) { expect_usage({"train", "mlp", "lenet"}, {"a word too many", "'lenet'"}); }
+
+TEST(CommandLineErrors, UnknownModel) {
+  expect_usage({"train", "lanet"}, {"unknown model", "got 'lanet'", "[mlp, lenet, resnet18]", "did you mean 'lenet'?"});
+}
+
+TEST(CommandLineErrors, UnknownOp) { expect_usage({"ops", "conv3d"}, {"'conv3d'", "did you mean 'conv2d'?"}); }
+
+TEST(CommandLineErrors, UnknownOptimizer) {
+  expect_usage({"train", "mlp", "--optimizer", "momentm"}, {"[--optimizer]", "'momentm'", "did you mean 'momentum'?"});
+}
+
+TEST(CommandLineErrors, UnknownLoss) {
+  expect_usage({"train", "mlp", "--loss", "sprase"}, {"[--loss]", "'sprase'", "did you mean 'sparse'?"});
+}
+
+TEST(CommandLineErrors, UnknownParallelMode) {
+  expect_usage({"train", "mlp", "--parallel", "dta"}, {"[--parallel]", "'dta'", "did you mean 'data'?"});
+}
+
+TEST(CommandLineErrors, UnknownSchedule) {
+  expect_usage({"train", "mlp", "--lr-schedule", "csine"}, {"[lr-schedule]", "'csine'", "did you mean 'cosine'?"});
+}
+
+TEST(CommandLineErrors, UnknownPass) {
+  expect_usage({"train", "mlp", "--steps", "1", "--no-pass", "magic"}, {"[no-pass]", "'magic'"});
+}
+
+TEST(CommandLineErrors, UnknownData) {
+  expect_usage({"train", "mlp", "--data", "minst:x"}, {"[--data]", "'minst'", "did you mean 'mnist'?"});
+}
+
+TEST(CommandLineErrors, BadModelOption) {
+  expect_usage({"train", "mlp:hiden=3"}, {"[mlp]", "got 'hiden'", "did you mean 'hidden'?"});
+  expect_usage({"train", "mlp:hidden"}, {"got 'hidden'", "expected name=value"});
+  expect_usage({"train", "mlp:hidden=wide"}, {"'hidden' is not a number", "got 'wide'", "1 to 1048576"});
+  expect_usage({"train", "mlp:hidden=3,hidden=4"}, {"'hidden' appears twice"});
+}
+
+TEST(CommandLineErrors, ModelOptionOutOfRange) {
+  expect_usage({"train", "mlp:hidden=0"}, {"[mlp]", "'hidden'", "got 0", "expected 1 to 1048576"});
+  expect_usage({"train", "lenet:dropout=1.5"}, {"[lenet]", "'dropout'", "got 1.5", "expected 0 to 0.99"});
+  expect_usage({"train", "mlp:hidden=99999999999999999999"}, {"[mlp]", "'hidden'", "expected 1 to 1048576"});
+}
+
+TEST(CommandLineErrors, RanksOutOfRange) {
+  expect_usage({"train", "mlp", "--ranks", "100000"}, {"[--ranks]", "got 100000", "expected 1 to 1024"});
+  expect_usage({"train", "mlp", "--ranks", "0"}, {"[--ranks]", "got 0", "expected 1 to 1024"});
+}
+
+TEST(CommandLineErrors, BadThreads) {
+  expect_usage({"train", "mlp", "--threads", "-3"}, {"[--threads]", "got -3", "expected 0 to 4096"});
+  expect_usage({"train", "mlp", "--threads", "many"}, {"--threads", "many", "expected a number"});
+}
+
+TEST(CommandLineErrors, BadLearningRate) {
+  expect_usage({"train", "mlp", "--lr", "fast"}, {"--lr", "fast", "expected a number"});
+  expect_usage({"train", "mlp", "--lr", "nan"}, {"[lr]", "got nan", "expected a number >= 0"});
+}
+
+TEST(CommandLineErrors, BadMomentum) {
+  expect_usage({"train", "mlp", "--momentum", "nan"}, {"[--momentum]", "got nan", "expected 0 to 1"});
+  expect_usage({"train", "mlp", "--weight-decay=-1"}, {"[--weight-decay]", "got -1", "expected 0 to 1"});
+}
+
+TEST(CommandLineErrors, BadBatch) {
+  expect_usage({"train", "mlp", "--batch", "0"}, {"[--batch]", "got 0", "expected 1 to"});
+  expect_usage({"train", "mlp", "--batch", "10000000", "--steps", "1"}, {"[train]", "got 6000", "10000000"});
+  expect_usage({"graph", "lenet", "--batch=-3"}, {"[--batch]", "got -3"});
+}
+
+TEST(CommandLineErrors, BatchThatRanksDoNotDivide) {
+  expect_usage({"train", "mlp", "--batch", "30", "--ranks", "4", "--threads", "1"},
+               {"got batch 30 on 4 ranks", "expected a multiple of 4", "28 or 32"});
+  expect_usage({"train", "mlp", "--batch", "3", "--ranks", "4", "--threads", "1"}, {"got batch 3 on 4 ranks", ": 4"});
+  expect_usage({"graph", "lenet", "--ranks", "3"}, {"got batch 32 on 3 ranks", "30 or 33"});
+}
+
+TEST(CommandLineErrors, ControlCharactersStayInOneLine) {
+  expect_usage({"train", "le\nnet"}, {"unknown model", "got 'le net'"});
+}
+
+}  // namespace
+}  // namespace partita

@@ -1,0 +1,155 @@
+// Data files that are missing, damaged or of another kind.
+
+#include "errors/program.h"
+
+namespace partita {
+namespace {
+
+constexpr uint32_t kImageMagic = 0x803, kLabelMagic = 0x801;
+constexpr const char* kImages = "train-images-idx3-ubyte";
+constexpr const char* kLabels = "train-labels-idx1-ubyte";
+constexpr uint32_t kRows = 64;
+
+Bytes idx(uint32_t magic, const std::vector<uint32_t>& sizes, const Bytes& elements) {
+  Bytes bytes;
+  const auto word = [&](uint32_t value) {
+    for (int shift : {24, 16, 8, 0}) bytes.push_back(static_cast<uint8_t>(value >> shift));
+  };
+  word(magic);
+  for (uint32_t size : sizes) word(size);
+  bytes.insert(bytes.end(), elements.begin(), elements.end());
+  return bytes;
+}
+
+Bytes images(uint32_t rows) {
+  Bytes pixels(rows * 784);
+  for (size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<uint8_t>(i * 37 >> 3);
+  return idx(kImageMagic, {rows, 28, 28}, pixels);
+}
+
+Bytes labels(uint32_t rows) {
+  Bytes values(rows);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<uint8_t>(i % 10);
+  return idx(kLabelMagic, {rows}, values);
+}
+
+Bytes without_last(Bytes bytes, size_t count) {
+  bytes.resize(bytes.size() - count);
+  return bytes;
+}
+
+/// A folder of good MNIST files, of which a test spoils one.
+struct Mnist {
+  Mnist() {
+    folder.write(kImages, images(kRows));
+    folder.write(kLabels, labels(kRows));
+  }
+  std::vector<std::string> train() const {
+    return {"train", "mlp:hidden=4", "--steps", "1", "--data", "mnist:" + folder.path().string()};
+  }
+  void expect(ExitCode code, const std::vector<std::string>& parts) const { expect_refusal(train(), code, parts); }
+
+  TempDir folder;
+};
+
+TEST(DataErrors, GoodFilesAreTaken) {
+  const Outcome outcome = run_program(Mnist().train());
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_TRUE(outcome.lines.empty());
+}
+
+TEST(DataErrors, MissingFile) {
+  const Mnist mnist;
+  std::filesystem::remove(mnist.folder.path() / kImages);
+  mnist.expect(ExitCode::missing_file, {"[data]", mnist.folder.path().string(), kImages});
+}
+
+TEST(DataErrors, MissingFolder) {
+  expect_refusal({"train", "mlp", "--data", "cifar10:no/such/folder"}, ExitCode::missing_file,
+                 {"no/such/folder", "data_batch_1.bin"});
+}
+
+TEST(DataErrors, TruncatedImages) {
+  const Mnist mnist;
+  mnist.folder.write(kImages, without_last(images(kRows), 100));
+  mnist.expect(ExitCode::bad_input, {"[mnist] truncated data", kImages, "got 50076 elements", "expected 50176"});
+}
+
+TEST(DataErrors, TruncatedHeader) {
+  const Mnist mnist;
+  mnist.folder.write(kImages, Bytes(7));
+  mnist.expect(ExitCode::bad_input, {"[mnist] truncated header", kImages, "at byte 7", "expected 16 bytes"});
+}
+
+TEST(DataErrors, MoreRowsPromisedThanThereAre) {
+  const Mnist mnist;
+  mnist.folder.write(kImages, idx(kImageMagic, {0xffffffff, 28, 28}, Bytes(784)));
+  mnist.expect(ExitCode::bad_input, {"[mnist] too many elements", kImages});
+}
+
+TEST(DataErrors, WrongMagic) {
+  const Mnist mnist;
+  mnist.folder.write(kLabels, images(kRows));
+  mnist.expect(ExitCode::bad_input, {"[mnist] wrong magic number", kLabels, "got 0x803", "expected 0x801"});
+}
+
+TEST(DataErrors, LabelOutOfRange) {
+  const Mnist mnist;
+  Bytes bad = labels(kRows);
+  bad[8 + 5] = 10;
+  mnist.folder.write(kLabels, bad);
+  mnist.expect(ExitCode::bad_input, {"[mnist] label out of range", "at byte 13", "got 10", "less than 10"});
+}
+
+TEST(DataErrors, CountsDiffer) {
+  const Mnist mnist;
+  mnist.folder.write(kLabels, labels(kRows - 1));
+  mnist.expect(ExitCode::bad_input, {"[mnist] counts differ", "got 64 images", "expected 63"});
+}
+
+TEST(DataErrors, TruncatedGzip) {
+  const Mnist mnist;
+  std::filesystem::remove(mnist.folder.path() / kImages);
+  mnist.folder.write(std::string(kImages) + ".gz", without_last(gzip(images(kRows)), 40));
+  mnist.expect(ExitCode::bad_input, {"[data] truncated packed data", ".gz", "expected whole gzip data"});
+}
+
+TEST(DataErrors, NotGzip) {
+  const Mnist mnist;
+  std::filesystem::remove(mnist.folder.path() / kImages);
+  mnist.folder.write(std::string(kImages) + ".gz", images(kRows));
+  mnist.expect(ExitCode::bad_input, {"[data] corrupt packed data", ".gz"});
+}
+
+TEST(DataErrors, CifarSizeIsNotAMultiple) {
+  const TempDir folder;
+  folder.write("data_batch_1.bin", Bytes(3 * 3073 - 1));
+  expect_refusal({"train", "mlp", "--data", "cifar10:" + folder.path().string()}, ExitCode::bad_input,
+                 {"[cifar10] truncated record", "data_batch_1.bin", "got 9218 bytes", "multiple of 3073"});
+}
+
+TEST(DataErrors, CifarLabelOutOfRange) {
+  const TempDir folder;
+  Bytes records(2 * 3073);
+  records[3073] = 200;
+  folder.write("data_batch_1.bin", records);
+  expect_refusal({"train", "mlp", "--data", "cifar10:" + folder.path().string()}, ExitCode::bad_input,
+                 {"[cifar10] label out of range", "at byte 3073", "got 200"});
+}
+
+TEST(DataErrors, NoRows) {
+  const Mnist mnist;
+  mnist.folder.write(kImages, images(0));
+  mnist.folder.write(kLabels, labels(0));
+  mnist.expect(ExitCode::usage, {"[train] too few rows", "got 0", "one batch of 64"});
+}
+
+TEST(DataErrors, FewerClassesThanLabels) {
+  const Mnist mnist;
+  auto arguments = mnist.train();
+  arguments[1] = "mlp:classes=4";
+  expect_refusal(arguments, ExitCode::usage, {"label"});
+}
+
+}  // namespace
+}  // namespace partita

@@ -1,0 +1,91 @@
+// Graphs written by hand: every refusal names the line.
+
+#include "errors/program.h"
+
+namespace partita {
+namespace {
+
+constexpr const char* kGraph = R"(partita graph 1
+graph small
+input %x: f32[4,3] batch=0
+state %w: f32[5,3] parameter normal(0,0.1)
+%product = matmul(%x, %w) {transpose_b=true} : f32[4,5]
+%y = relu(%product) : f32[4,5]
+%loss = reduce(%y) {kind=sum, axes=[0,1], scale=0.05} : f32[]
+output loss = %loss
+)";
+
+/// Runs the graph with `from` replaced by `to`.
+void expect_graph_refusal(const std::string& from, const std::string& to, const std::vector<std::string>& parts) {
+  const TempDir folder;
+  const std::filesystem::path path = folder.path() / "small.txt";
+  std::string text = kGraph;
+  ASSERT_NE(text.find(from), std::string::npos);
+  write_text(path, text.replace(text.find(from), from.size(), to));
+  std::vector<std::string> all = parts;
+  all.push_back(path.string());
+  expect_refusal({"graph", path.string(), "--run"}, ExitCode::usage, all);
+}
+
+TEST(GraphFileErrors, GoodGraphRuns) {
+  const TempDir folder;
+  write_text(folder.path() / "small.txt", kGraph);
+  EXPECT_EQ(run_program({"graph", (folder.path() / "small.txt").string(), "--run"}).exit_code, 0);
+}
+
+TEST(GraphFileErrors, MissingFile) {
+  expect_refusal({"graph", "no/such.txt"}, ExitCode::missing_file, {"[graph] cannot read no/such.txt"});
+}
+
+TEST(GraphFileErrors, NotAGraph) {
+  expect_graph_refusal("partita graph 1", "hello", {"[graph line 1] not a graph", "'hello'", "'partita graph 1'"});
+}
+
+TEST(GraphFileErrors, OtherVersion) {
+  expect_graph_refusal("partita graph 1", "partita graph 2", {"[graph line 1] another version", "'partita graph 1'"});
+}
+
+TEST(GraphFileErrors, Cycle) {
+  expect_graph_refusal("matmul(%x, %w)", "matmul(%y, %w)", {"[graph line ", "cycle", "%product <- %y <- %product"});
+}
+
+TEST(GraphFileErrors, WrongType) {
+  expect_graph_refusal("relu(%product) : f32[4,5]", "relu(%product) : f32[4,6]",
+                       {"[graph line 6] wrong type of %y = relu", "got f32[4,6]", "expected f32[4,5]"});
+}
+
+TEST(GraphFileErrors, ShapesDoNotFit) {
+  expect_graph_refusal("f32[5,3] parameter", "f32[5,7] parameter", {"[graph line 5] [matmul]", "[4,3]", "[5,7]"});
+}
+
+TEST(GraphFileErrors, UnknownElementType) {
+  expect_graph_refusal("f32[4,3] batch", "q32[4,3] batch", {"[graph line 3]", "q32"});
+}
+
+TEST(GraphFileErrors, SizesThatOverflow) {
+  expect_graph_refusal("f32[4,3] batch", "f32[4294967296,4294967296,4294967296] batch", {"[graph line 3]"});
+}
+
+TEST(GraphFileErrors, UnknownOp) {
+  expect_graph_refusal("= relu(", "= rellu(", {"[graph line 6]", "unknown op", "'rellu'", "did you mean 'relu'?"});
+}
+
+TEST(GraphFileErrors, UnknownAttribute) {
+  expect_graph_refusal("transpose_b", "transpose_q", {"[graph line 5] matmul", "transpose_q", "did you mean 'transpose_"});
+}
+
+TEST(GraphFileErrors, BadAttributeValue) {
+  expect_graph_refusal("transpose_b=true", "transpose_b=maybe", {"[graph line 5] matmul", "transpose_b", "maybe"});
+}
+
+TEST(GraphFileErrors, ValueNeverMade) {
+  expect_graph_refusal("relu(%product)", "relu(%nothing)", {"[graph line 6]", "never made", "%nothing"});
+  expect_graph_refusal("loss = %loss", "loss = %lost", {"[graph line 8]", "never made", "%lost"});
+}
+
+TEST(GraphFileErrors, ValueMadeTwice) {
+  expect_graph_refusal("%y = relu", "%product = relu", {"[graph line 6]", "defined twice", "%product"});
+}
+
+}  // namespace
+}  // namespace partita

@@ -1,0 +1,27 @@
+#pragma once
+// Runs the real program the way a user does, and checks how it refuses.
+
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "data/test_files.h"
+
+namespace partita {
+
+struct Outcome {
+  int exit_code = -1;              // -1 when a signal ended the program
+  int signal = 0;
+  std::vector<std::string> lines;  // of stderr, without warnings
+};
+
+/// A run that takes more than a minute is ended by a signal.
+Outcome run_program(const std::vector<std::string>& arguments);
+
+/// Expects one line `partita: error: ...` that holds every part, this exit code, and no signal.
+void expect_refusal(const std::vector<std::string>& arguments, ExitCode code, const std::vector<std::string>& parts);
+
+std::string read_text(const std::filesystem::path& path);
+void write_text(const std::filesystem::path& path, const std::string& text);
+
+}  // namespace partita

@@ -1,0 +1,129 @@
+// Trainings that cannot start, and trainings that go wrong after they have started.
+
+#include <cstring>
+
+#include "errors/program.h"
+
+namespace partita {
+namespace {
+
+constexpr const char* kModel = "mlp:hidden=4";
+
+/// A folder with the weights of a short training.
+struct Weights {
+  Weights() {
+    const Outcome outcome = run_program({"train", kModel, "--steps", "1", "--save", path()});
+    EXPECT_EQ(outcome.exit_code, 0);
+  }
+  std::string path() const { return (folder.path() / "weights.safetensors").string(); }
+  void expect_load(const std::vector<std::string>& parts) const {
+    for (const char* command : {"train", "eval"}) {
+      expect_refusal({command, kModel, "--load", path()}, ExitCode::bad_input, parts);
+    }
+  }
+  void replace(const std::string& from, const std::string& to) const {
+    std::string bytes = read_text(path());
+    ASSERT_EQ(from.size(), to.size());
+    ASSERT_NE(bytes.find(from), std::string::npos);
+    write_text(path(), bytes.replace(bytes.find(from), from.size(), to));
+  }
+
+  TempDir folder;
+};
+
+TEST(TrainingErrors, ImageTooSmallForTheModel) {
+  expect_refusal({"train", "lenet", "--resize", "4", "--steps", "1"}, ExitCode::usage,
+                 {"[conv2d]", "window of 5 on 2", "net/conv2 at zoo/lenet.cpp:"});
+}
+
+/// Trains `ranks` ranks into a loss that is not a number, over weights that were saved before.
+void expect_not_finite(int ranks) {
+  const Weights weights;
+  const std::string before = read_text(weights.path());
+  EXPECT_FALSE(before.empty());
+  expect_refusal({"train", kModel, "--lr", "1e30", "--warmup-steps", "0", "--steps", "20", "--ranks",
+                  std::to_string(ranks), "--threads", "1", "--save", weights.path()},
+                 ExitCode::non_finite, {"the loss is not finite", "first made by", "in net/fc", "zoo/mlp.cpp:"});
+  EXPECT_EQ(read_text(weights.path()), before);
+  const std::filesystem::directory_iterator files(weights.folder.path());
+  EXPECT_EQ(std::distance(begin(files), end(files)), 1) << "nothing else is left behind";
+}
+
+TEST(TrainingErrors, LossNotFinite) { expect_not_finite(1); }
+
+TEST(TrainingErrors, LossNotFiniteOnFourRanks) { expect_not_finite(4); }
+
+TEST(TrainingErrors, LossNotFiniteWritesNoFile) {
+  const TempDir folder;
+  expect_refusal({"train", kModel, "--lr", "1e30", "--warmup-steps", "0", "--steps", "20", "--save",
+                  (folder.path() / "new.safetensors").string()},
+                 ExitCode::non_finite, {"zoo/mlp.cpp:"});
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+TEST(TrainingErrors, SaveToMissingFolder) {
+  expect_refusal({"train", kModel, "--steps", "1", "--save", "no/such/folder/w.safetensors"}, ExitCode::cannot_write,
+                 {"[save] cannot write no/such/folder/w.safetensors", "No such file or directory"});
+}
+
+TEST(TrainingErrors, SaveToFolder) {
+  const TempDir folder;
+  expect_refusal({"train", kModel, "--steps", "1", "--save", folder.path().string()}, ExitCode::cannot_write,
+                 {"[save] cannot write", "it is a folder"});
+}
+
+TEST(TrainingErrors, LogToMissingFolder) {
+  expect_refusal({"train", kModel, "--steps", "1", "--log", "no/such/folder/log.jsonl"}, ExitCode::cannot_write,
+                 {"[log] cannot write no/such/folder/log.jsonl"});
+}
+
+TEST(WeightErrors, MissingFile) {
+  expect_refusal({"eval", kModel, "--load", "no.safetensors"}, ExitCode::missing_file, {"[weights]", "no.safetensors"});
+}
+
+TEST(WeightErrors, Truncated) {
+  const Weights weights;
+  std::filesystem::resize_file(weights.path(), std::filesystem::file_size(weights.path()) - 10);
+  weights.expect_load({"[weights]", weights.path(), "wrong length", "got 12830 bytes", "expected 12840"});
+}
+
+TEST(WeightErrors, HeaderLongerThanTheFile) {
+  const Weights weights;
+  std::string bytes = read_text(weights.path());
+  const uint64_t huge = uint64_t{1} << 60;
+  std::memcpy(bytes.data(), &huge, sizeof huge);
+  write_text(weights.path(), bytes);
+  weights.expect_load({"[weights]", "wrong header length", std::to_string(huge)});
+}
+
+TEST(WeightErrors, NotWeights) {
+  const Weights weights;
+  write_text(weights.path(), "hello");
+  weights.expect_load({"[weights]", "too short", "got 5 bytes"});
+}
+
+TEST(WeightErrors, WrongTensor) {
+  const Weights weights;
+  weights.replace("[4,784]", "[784,4]");
+  weights.expect_load({"[load]", "'fc1.weight' does not fit", "got f32[784,4]", "expected f32[4,784]"});
+}
+
+TEST(WeightErrors, ShapeThatIsNotTheData) {
+  const Weights weights;
+  weights.replace("[4,784]", "[9,784]");
+  weights.expect_load({"[weights]", "tensor 'fc1.weight'", "got [0, 12544]", "f32[9,784]"});
+}
+
+TEST(WeightErrors, MissingTensor) {
+  const Weights weights;
+  weights.replace("fc2.weight", "fc9.weight");
+  weights.expect_load({"[load]", "no tensor for 'fc2.weight'", "expected f32[4,4]"});
+}
+
+TEST(WeightErrors, TensorOfAnotherNetwork) {
+  const Weights weights;
+  expect_refusal({"eval", "mlp:hidden=4,layers=1", "--load", weights.path()}, ExitCode::bad_input, {"[load]", "fc2"});
+}
+
+}  // namespace
+}  // namespace partita
