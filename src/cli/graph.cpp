@@ -43,7 +43,7 @@ Graph read_graph(const std::string& path) {
   try {
     return parse_graph(text, all_ops());
   } catch (const InvalidArgument& error) {
-    throw InvalidArgument(fmt::format("{}: {}", path, error.what()), error.kind());
+    throw InvalidArgument(fmt::format("{} (in {})", error.what(), path), error.kind());
   }
 }
 

@@ -57,15 +57,15 @@ class Attrs {
       T changed = value;
       std::vector<std::string> names;
       std::apply([&](const auto&... f) { (names.emplace_back(f.name), ...); }, T::fields());
-      for (const auto& [name, text] : changes) {
+      for (const auto& change : changes) {
         bool found = false;
         const auto set = [&](const auto& f) {
-          if (f.name != name) return;
-          from_text(text, changed.*f.member);
+          if (f.name != change.first) return;
+          from_text(change.second, changed.*f.member);
           found = true;
         };
         std::apply([&](const auto&... f) { (set(f), ...); }, T::fields());
-        if (!found) unknown(name, names);
+        if (!found) unknown(change.first, names);
       }
       return std::make_shared<Holder<T>>(std::move(changed));
     }

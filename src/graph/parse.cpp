@@ -235,7 +235,9 @@ class Parser {
     try {
       entry.node.attrs = op.attrs.parse(rest_.substr(0, end + 1));
     } catch (const Error& error) {
-      throw InvalidArgument(fmt::format("[graph line {}] {}: {}", line_, op.name, error.what()), error.kind());
+      throw InvalidArgument(
+          fmt::format("[graph line {}] {}: {}, in {}", line_, op.name, error.what(), rest_.substr(0, end + 1)),
+          error.kind());
     }
     rest_.remove_prefix(end + 1);
     skip_spaces();

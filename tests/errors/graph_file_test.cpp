@@ -75,7 +75,7 @@ TEST(GraphFileErrors, UnknownAttribute) {
 }
 
 TEST(GraphFileErrors, BadAttributeValue) {
-  expect_graph_refusal("transpose_b=true", "transpose_b=maybe", {"[graph line 5] matmul", "transpose_b", "maybe"});
+  expect_graph_refusal("transpose_b=true", "transpose_b=maybe", {"[graph line 5] matmul", "got maybe", "expected true or false"});
 }
 
 TEST(GraphFileErrors, ValueNeverMade) {

@@ -240,6 +240,8 @@ void add_pools(Cases& cases) {
     const Array d_y = fill(sample_of(pooled.outputs[0].shape()), 7);
     cases.add_filled("max_pool_grad", Attrs(MaxPoolGradAttrs{attrs.kernel, attrs.stride, attrs.pads, {x[2], x[3]}}),
                      {d_y, pooled.outputs[1]});
+    // Equal elements, as the zeros after a relu: the first one counts.
+    cases.add("max_pool", forward, {SampleInput{Type{DType::f64, x}, {Fill::ids, 3}}});
     for (bool with_padding : {true, false}) {
       cases.add("avg_pool", Attrs(AvgPoolAttrs{attrs.kernel, attrs.stride, attrs.pads, with_padding}), {sample_of(x)});
       cases.add("avg_pool_grad",
