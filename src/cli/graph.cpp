@@ -19,6 +19,7 @@ namespace {
 
 constexpr int64_t kMaxGraphBytes = int64_t{16} << 20;
 constexpr int64_t kShownElements = 8;
+constexpr int64_t kMostPlannedRanks = 1024;  // printed, not run
 
 struct GraphFlags {
   std::string target;
@@ -83,7 +84,7 @@ void run_graph(const Graph& graph, uint64_t seed) {
 }
 
 void run_command(const GraphFlags& flags) {
-  check_range("--ranks", flags.ranks, 1, kMaxRanks);
+  check_range("--ranks", flags.ranks, 1, kMostPlannedRanks);
   check_range("--batch", flags.batch, 0);
   Graph graph = is_file_name(flags.target) ? read_graph(flags.target)
                                            : model_graph(flags.target, flags.batch, flags.ranks, flags.training);

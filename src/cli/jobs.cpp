@@ -2,6 +2,7 @@
 
 #include <iostream>
 
+#include "comm/inproc/collectives.h"
 #include "ops/registry.h"
 
 namespace partita {

@@ -11,8 +11,6 @@
 
 namespace partita {
 
-inline constexpr int64_t kMaxRanks = 1024;
-
 /// Flags that were not given stay empty: the recipe of the model decides.
 struct JobFlags {
   std::string model;

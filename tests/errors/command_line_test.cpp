@@ -16,7 +16,8 @@ TEST(CommandLineErrors, UnknownCommand) {
 }
 
 TEST(CommandLineErrors, UnknownFlag) {
-  expect_usage({"train", "mlp", "--lr-shcedule", "step"}, {"[train]", "'--lr-shcedule'", "did you mean '--lr-schedule'?"});
+  expect_usage({"train", "mlp", "--lr-shcedule", "step"},
+               {"[train]", "'--lr-shcedule'", "did you mean '--lr-schedule'?"});
   expect_usage({"eval", "mlp", "--laod=x", "--load=y"}, {"[eval]", "'--laod'", "did you mean '--load'?"});
 }
 
@@ -68,8 +69,8 @@ TEST(CommandLineErrors, ModelOptionOutOfRange) {
 }
 
 TEST(CommandLineErrors, RanksOutOfRange) {
-  expect_usage({"train", "mlp", "--ranks", "100000"}, {"[--ranks]", "got 100000", "expected 1 to 1024"});
-  expect_usage({"train", "mlp", "--ranks", "0"}, {"[--ranks]", "got 0", "expected 1 to 1024"});
+  expect_usage({"train", "mlp", "--ranks", "257"}, {"[--ranks]", "got 257", "expected 1 to 256"});
+  expect_usage({"train", "mlp", "--ranks", "0"}, {"[--ranks]", "got 0", "expected 1 to 256"});
 }
 
 TEST(CommandLineErrors, BadThreads) {

@@ -148,7 +148,8 @@ TEST(DataErrors, FewerClassesThanLabels) {
   const Mnist mnist;
   auto arguments = mnist.train();
   arguments[1] = "mlp:classes=4";
-  expect_refusal(arguments, ExitCode::usage, {"label"});
+  expect_refusal(arguments, ExitCode::usage,
+                 {"[cross_entropy] label of row", "outside the classes", "expected 0 to 3"});
 }
 
 }  // namespace

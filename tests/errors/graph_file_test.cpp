@@ -71,11 +71,13 @@ TEST(GraphFileErrors, UnknownOp) {
 }
 
 TEST(GraphFileErrors, UnknownAttribute) {
-  expect_graph_refusal("transpose_b", "transpose_q", {"[graph line 5] matmul", "transpose_q", "did you mean 'transpose_"});
+  expect_graph_refusal("transpose_b", "transpose_q",
+                       {"[graph line 5] matmul", "transpose_q", "did you mean 'transpose_"});
 }
 
 TEST(GraphFileErrors, BadAttributeValue) {
-  expect_graph_refusal("transpose_b=true", "transpose_b=maybe", {"[graph line 5] matmul", "got maybe", "expected true or false"});
+  expect_graph_refusal("transpose_b=true", "transpose_b=maybe",
+                       {"[graph line 5] matmul", "got maybe", "expected true or false"});
 }
 
 TEST(GraphFileErrors, ValueNeverMade) {

@@ -62,7 +62,8 @@ void expect_refusal(const std::vector<std::string>& arguments, ExitCode code, co
   ASSERT_EQ(outcome.lines.size(), 1u) << command << "\n" << fmt::format("{}", fmt::join(outcome.lines, "\n"));
   const std::string& line = outcome.lines[0];
   EXPECT_TRUE(line.starts_with("partita: error: [")) << line;
-  for (const std::string& part : parts) EXPECT_NE(line.find(part), std::string::npos) << "no '" << part << "' in " << line;
+  for (const std::string& part : parts)
+    EXPECT_NE(line.find(part), std::string::npos) << "no '" << part << "' in " << line;
 }
 
 std::string read_text(const std::filesystem::path& path) {

@@ -10,7 +10,7 @@
 namespace partita {
 
 struct Outcome {
-  int exit_code = -1;              // -1 when a signal ended the program
+  int exit_code = -1;  // -1 when a signal ended the program
   int signal = 0;
   std::vector<std::string> lines;  // of stderr, without warnings
 };

@@ -64,6 +64,7 @@ JobResult run_job(const Job& job) {
       feed(executor, result.program, batch_of(job, graph, step), world.rank());
       executor.step();
       if (world.rank() == 0) result.losses.push_back(executor.output("loss").at(0));
+      if (world.rank() == 0 && step == 0) result.logits = executor.output("logits");
       for (const Output& output : graph.outputs) {
         if (step == 0 && world.rank() == 0 && output.name.starts_with("d_")) {
           result.gradients.emplace(output.name, executor.output(output.name));

@@ -26,6 +26,7 @@ struct JobResult {
   std::vector<double> losses;
   Arrays gradients;  // of the first step, by parameter, when the job asks for them
   Arrays states;     // after the last step
+  Array logits;      // of the first step, rank 0's rows
   Program program;
 };
 
