@@ -6,6 +6,9 @@ tools/install.sh test || exit 1
 cmake --preset release -DPARTITA_TESTS=ON -DPARTITA_BENCH=ON >/dev/null || exit 1
 cmake --build --preset release || exit 1
 
+# Real data beside the checkout are used when they are there; generated ones otherwise.
+[[ -d ../shared/data ]] && export PARTITA_DATA="$(cd ../shared/data && pwd)"
+
 passed=0
 failed=0
 # check NAME COMMAND...: one test that is a program
