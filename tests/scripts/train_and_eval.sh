@@ -38,6 +38,8 @@ expect "a printed graph is read back" cmp -s <($partita graph "$out/graph.txt") 
 $partita graph examples/softmax_regression.txt --training >/dev/null
 $partita graph examples/softmax_regression.txt --run >/dev/null
 $partita ops >/dev/null
-$partita ops conv2d | grep -q "n(gc)"
-$partita ops --kernels lenet | grep -q "onednn.conv2d"
+$partita ops conv2d >"$out/conv2d.txt"
+expect "the rule of an op is printed" grep -q "n(gc)" "$out/conv2d.txt"
+$partita ops --kernels lenet >"$out/kernels.txt"
+expect "the library serves the convolutions" grep -q "onednn.conv2d" "$out/kernels.txt"
 echo ok

@@ -31,7 +31,8 @@ class BasicBlock(nn.Module):
         self.bn2 = nn.BatchNorm2d(channels)
         self.downsample = None
         if stride != 1 or inside != channels:
-            self.downsample = nn.Sequential(nn.Conv2d(inside, channels, 1, stride, bias=False), nn.BatchNorm2d(channels))
+            self.downsample = nn.Sequential(nn.Conv2d(inside, channels, 1, stride, bias=False),
+                                            nn.BatchNorm2d(channels))
 
     def forward(self, x):
         y = self.bn2(self.conv2(torch.relu(self.bn1(self.conv1(x)))))

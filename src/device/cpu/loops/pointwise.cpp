@@ -165,8 +165,8 @@ std::unique_ptr<Kernel> make(const KernelQuery& query, const KernelChoice& choic
 
 KernelDef pointwise_kernel() {
   return {kName,
-          {"relu", "relu_grad", "add", "sub", "mul", "div", "maximum", "minimum", "neg", "abs", "square", "sqrt", "rsqrt",
-           "exp", "log", "tanh", "sigmoid", "scale"},
+          {"relu", "relu_grad", "add", "sub", "mul", "div", "maximum", "minimum", "neg", "abs", "square", "sqrt",
+           "rsqrt", "exp", "log", "tanh", "sigmoid", "scale"},
           propose,
           make};
 }

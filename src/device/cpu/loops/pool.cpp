@@ -20,7 +20,7 @@ struct Plane {
 
 template <class PoolAttrs>
 Plane plane_of(const PoolAttrs& attrs, const Shape& x, const Shape& y) {
-  return {x[2], x[3], y[2], y[3], attrs.kernel[0], attrs.kernel[1], attrs.stride[0], attrs.stride[1],
+  return {x[2],          x[3],         y[2], y[3], attrs.kernel[0], attrs.kernel[1], attrs.stride[0], attrs.stride[1],
           attrs.pads[0], attrs.pads[1]};
 }
 
@@ -77,7 +77,8 @@ void unpool_plane(const Plane& plane, const T* d_y, const int32_t* position, T* 
     for (int64_t column = 0; column < plane.columns; ++column, d_y += kLanes, position += kLanes) {
       const int64_t left = column * plane.stride_w - plane.pad_w;
       for (int64_t lane = 0; lane < kLanes; ++lane) {
-        const int64_t at_row = top + position[lane] / plane.kernel_w, at_column = left + position[lane] % plane.kernel_w;
+        const int64_t at_row = top + position[lane] / plane.kernel_w,
+                      at_column = left + position[lane] % plane.kernel_w;
         // A shard also holds windows whose largest element lies on a neighbour.
         if (at_row < 0 || at_row >= plane.height || at_column < 0 || at_column >= plane.width) continue;
         d_x[(at_row * plane.width + at_column) * kLanes + lane] += d_y[lane];
