@@ -5,7 +5,7 @@ set -euo pipefail
 packages=(g++ cmake ninja-build pkg-config libfmt-dev libcli11-dev nlohmann-json3-dev libdnnl-dev
           zlib1g-dev liblzma-dev libxxhash-dev)
 if [[ ${1:-build} == test ]]; then
-  packages+=(libgtest-dev python3 python3-numpy python3-torch clang-tidy)
+  packages+=(libgtest-dev python3 python3-numpy python3-torch)
 fi
 missing=()
 for package in "${packages[@]}"; do
