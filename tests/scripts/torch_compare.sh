@@ -5,11 +5,20 @@ cd "$(dirname "$0")/../.."
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 status=0
-for model in mlp lenet resnet18:width=8,size=16; do
-  for kind in "f64 reference" "f64 fast" "f32 fast"; do
-    read -r dtype kernels <<<"$kind"
-    OMP_NUM_THREADS=2 build/release/tests/torch_export "$model" "$dtype" "$kernels" "$out/run.safetensors"
-    /usr/bin/python3 tests/torch/compare.py "$model" "$out/run.safetensors" || status=1
-  done
+export OMP_NUM_THREADS=2
+# compare MODEL f32|f64 fast|reference OPTIMIZER
+compare() {
+  build/release/tests/torch_export "$@" "$out/run.safetensors"
+  /usr/bin/python3 tests/torch/compare.py "$1" "$4" "$out/run.safetensors" || status=1
+}
+
+for model in mlp lenet block resnet18:width=8,size=16; do
+  compare "$model" f64 reference nesterov
+  compare "$model" f64 fast nesterov
+  compare "$model" f32 fast nesterov
+done
+for optimizer in momentum sgd; do
+  compare block f64 fast "$optimizer"
+  compare lenet f32 fast "$optimizer"
 done
 exit $status

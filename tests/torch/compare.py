@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Repeats a run of torch_export in PyTorch and compares: compare.py MODEL FILE.
+"""Repeats a run of torch_export in PyTorch and compares: compare.py MODEL OPTIMIZER FILE.
 
 Logits, loss and gradients of the first step, the losses of ten steps, and all states after them. f64 within 1e-9 of
 each tensor's largest element; f32 within 1e-5 (a net with batch norm amplifies one rounding error a thousandfold in ten
@@ -37,6 +37,15 @@ class BasicBlock(nn.Module):
     def forward(self, x):
         y = self.bn2(self.conv2(torch.relu(self.bn1(self.conv1(x)))))
         return torch.relu(y + (x if self.downsample is None else self.downsample(x)))
+
+
+class BlockNet(BasicBlock):
+    def __init__(self):
+        super().__init__(3, 8, 2)
+        self.fc = nn.Linear(8, 10)
+
+    def forward(self, x):
+        return self.fc(super().forward(x).mean((2, 3)))
 
 
 class ResNet18(nn.Module):
@@ -79,17 +88,23 @@ class Mlp(nn.Module):
         return self.fc3(torch.relu(self.fc2(torch.relu(self.fc1(x.flatten(1))))))
 
 
+MODELS = {"mlp": Mlp, "lenet": LeNet, "block": BlockNet, "resnet18:width=8,size=16": lambda: ResNet18(8)}
+OPTIMIZERS = {"nesterov": {"momentum": 0.9, "nesterov": True, "weight_decay": 1e-3},
+              "momentum": {"momentum": 0.8},
+              "sgd": {"weight_decay": 1e-3}}
+
+
 def main():
-    model, path = sys.argv[1:3]
+    model, kind, path = sys.argv[1:4]
     torch.set_num_threads(2)
     given = read(path)
     dtype = given["logits"].dtype
-    net = {"mlp": Mlp, "lenet": LeNet, "resnet18:width=8,size=16": lambda: ResNet18(8)}[model]().to(dtype)
+    net = MODELS[model]().to(dtype)
     initial = {name[8:]: value for name, value in given.items() if name.startswith("initial.")}
     result = net.load_state_dict(initial, strict=False)
     assert not result.unexpected_keys, result.unexpected_keys
     assert all(name.endswith("num_batches_tracked") for name in result.missing_keys), result.missing_keys
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.01, momentum=0.9, nesterov=True, weight_decay=1e-3)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01, **OPTIMIZERS[kind])
 
     pairs = []  # (name, ours, theirs, limit)
     deep = model.startswith("resnet")
@@ -112,12 +127,15 @@ def main():
     if steps == 10:
         pairs += [(f"final.{name}", given[f"final.{name}"], value, limit) for name, value in net.state_dict().items()
                   if not name.endswith("num_batches_tracked")]
+        pairs += [(f"final.{name}.momentum", given[f"final.{name}.momentum"], optimizer.state[p]["momentum_buffer"],
+                   limit) for name, p in net.named_parameters() if kind != "sgd"]
 
     errors = [(((ours.double() - theirs.double()).abs().max() / theirs.double().abs().max()).item(), bound, name)
               for name, ours, theirs, bound in pairs]
     worst = max(errors, key=lambda entry: entry[0] / entry[1])
     failed = [entry for entry in errors if not entry[0] <= entry[1]]
-    print(f"{model} {str(dtype)[6:]}: {len(errors)} tensors, worst {worst[0]:.2e} of {worst[1]:.0e} in {worst[2]}"
+    print(f"{model} {str(dtype)[6:]} {kind}: {len(errors)} tensors, "
+          f"worst {worst[0]:.2e} of {worst[1]:.0e} in {worst[2]}"
           f"{', FAILED: ' + str(failed[:5]) if failed else ''}")
     return 1 if failed else 0
 

@@ -1,12 +1,16 @@
 // Trains a model for ten steps on random batches and writes all that another program needs to repeat it:
 //
-//   torch_export MODEL f32|f64 fast|reference OUT.safetensors
+//   torch_export MODEL f32|f64 fast|reference nesterov|momentum|sgd OUT.safetensors
+//
+// MODEL is "block" (one residual block) or a model of the zoo.
 //
 // Tensors: initial.NAME, batch.STEP.image, batch.STEP.label, logits, loss (one per step), d_NAME (first
 // step), final.NAME.
 
 #include "base/philox.h"
 #include "network/build_graph.h"
+#include "network/functions.h"
+#include "network/layers/layers.h"
 #include "ops/registry.h"
 #include "support/job.h"
 #include "train/weights.h"
@@ -18,12 +22,48 @@ namespace {
 constexpr int kSteps = 10;
 constexpr int64_t kBatch = 16;
 
-void export_run(const std::string& spec, DType dtype, KernelSet kernels, const std::string& path) {
-  const ZooModel model = make_model(spec);
+const std::map<std::string, DType> kTypes{{"f32", DType::f32}, {"f64", DType::f64}};
+const std::map<std::string, KernelSet> kKernels{{"fast", KernelSet::fast}, {"reference", KernelSet::reference}};
+const std::map<std::string, OptimizerOptions> kOptimizers{
+    {"nesterov", {.kind = "momentum", .momentum = 0.9, .nesterov = true, .weight_decay = 1e-3}},
+    {"momentum", {.kind = "momentum", .momentum = 0.8}},
+    {"sgd", {.kind = "sgd", .weight_decay = 1e-3}}};
+
+/// A residual block that halves the image, then the classes.
+class BlockNet : public Layer {
+ public:
+  Value construct(Context& context, Value x) override {
+    Value y = relu(context.call("bn1", *norm1_, context.call("conv1", *conv1_, x)));
+    y = context.call("bn2", *norm2_, context.call("conv2", *conv2_, y));
+    y = relu(y + context.call("downsample", *downsample_, x));
+    return context.call("fc", *fc_, context.call("pool", *pool_, y));
+  }
+
+ private:
+  static LayerPtr conv(int64_t kernel, int64_t stride) {
+    const int64_t pad = kernel / 2;
+    return conv2d(
+        8, kernel,
+        Conv2dOptions{
+            .stride = {stride, stride}, .padding = Padding::explicit_, .pads = {pad, pad, pad, pad}, .bias = false});
+  }
+
+  LayerPtr conv1_ = conv(3, 2), norm1_ = batch_norm(), conv2_ = conv(3, 1), norm2_ = batch_norm();
+  LayerPtr downsample_ = sequential(std::vector<LayerPtr>{conv(1, 2), batch_norm()});
+  LayerPtr pool_ = global_avg_pool(), fc_ = dense(10);
+};
+
+ZooModel model_of(const std::string& spec) {
+  if (spec != "block") return make_model(spec);
+  return {std::make_shared<Network>(Network{"block", share(BlockNet())}), {.image = {3, 16, 16}}};
+}
+
+void export_run(const std::string& spec, DType dtype, KernelSet kernels, const OptimizerOptions& optimizer,
+                const std::string& path) {
+  const ZooModel model = model_of(spec);
   Job job;
   job.forward = build_graph(*model.network, all_ops(), {.batch = kBatch, .image = model.recipe.image, .dtype = dtype});
-  job.training = {.optimizer = {.kind = "momentum", .momentum = 0.9, .nesterov = true, .weight_decay = 1e-3},
-                  .output_gradients = true};
+  job.training = {.optimizer = optimizer, .output_gradients = true};
   job.states = initial_states(job.forward, /*seed=*/3);
   job.steps = kSteps;
   job.learning_rate = 0.01;
@@ -55,14 +95,12 @@ void export_run(const std::string& spec, DType dtype, KernelSet kernels, const s
 
 int main(int argc, char** argv) {
   using namespace partita;
-  if (argc != 5) {
-    fmt::print(stderr, "usage: {} MODEL f32|f64 fast|reference OUT\n", argv[0]);
+  if (argc != 6 || !kTypes.contains(argv[2]) || !kKernels.contains(argv[3]) || !kOptimizers.contains(argv[4])) {
+    fmt::print(stderr, "usage: {} MODEL f32|f64 fast|reference nesterov|momentum|sgd OUT\n", argv[0]);
     return 64;
   }
   try {
-    const std::optional<DType> dtype = parse_dtype(argv[2]);
-    export_run(argv[1], dtype.value_or(DType::f32),
-               std::string(argv[3]) == "fast" ? KernelSet::fast : KernelSet::reference, argv[4]);
+    export_run(argv[1], kTypes.at(argv[2]), kKernels.at(argv[3]), kOptimizers.at(argv[4]), argv[5]);
   } catch (const Error& error) {
     fmt::print(stderr, "{}\n", error.what());
     return static_cast<int>(error.code());

@@ -1,11 +1,13 @@
-// Batch normalisation and its parts on dense tensors. A tile of channels is one thread's work, through
-// all groups and rows, so the bits do not depend on the number of threads. Sums are in f64.
+// Batch normalisation and its parts. A tile of channels is one thread's work, through all groups and rows,
+// so the bits do not depend on the number of threads. Sums are in f64: the gradient of a layer below sums
+// what is left after the mean is taken away, and f32 sums leave too much.
 
 #include "ops/norm.h"
 
 #include <algorithm>
 #include <cmath>
 
+#include "device/cpu/loops/blocks.h"
 #include "device/cpu/loops/loop_support.h"
 #include "ops/batch_norm.h"
 
@@ -13,271 +15,323 @@ namespace partita {
 namespace {
 
 constexpr auto kName = "loops.norm";
-constexpr int64_t kTile = 16;  // channels of a tile of [n, c], where they are what lies side by side
+constexpr int64_t kMostChannels = 64;  // of a tile
 
-/// Channels [begin, end) of one group.
+/// How channels lie: each in planes of its own, `8` or `16` side by side in blocks, or all side by side
+/// in rows ([n, c], [n, h, w, c]).
+enum Arrangement : int64_t { planes = 1, blocks_of_8 = 8, blocks_of_16 = 16, rows = 0 };
+
+/// Channels [begin, end) of one group, and where they lie: element `lane` of position i of member m is at
+/// first + m * member_stride + i * position_stride + lane.
 struct Tile {
-  int64_t group, begin, end;
+  int64_t begin, end, first;
+  int64_t statistics;  // index of the first in [groups, channels]
+  int64_t members, member_stride, positions, position_stride;
   int64_t size() const { return end - begin; }
 };
 
-/// fn(begin, end) for tiles of channels, in parallel.
-template <class Fn>
-void for_channels(const NormSizes& sizes, const Fn& fn) {
-  const int64_t step = sizes.plane == 1 ? kTile : 1, tiles = (sizes.channels + step - 1) / step;
-  const bool parallel = sizes.groups * sizes.count() * sizes.channels > kSerialElements;
-#pragma omp parallel for if (parallel)
-  for (int64_t tile = 0; tile < tiles; ++tile) fn(tile * step, std::min(sizes.channels, (tile + 1) * step));
+template <int64_t kArrangement>
+Tile tile_of(const NormSizes& sizes, int64_t group, int64_t begin) {
+  constexpr int64_t kStep = kArrangement == rows ? kMostChannels : kArrangement;
+  Tile tile{.begin = begin, .end = std::min(sizes.channels, begin + kStep)};
+  tile.statistics = group * sizes.channels + begin;
+  if (kArrangement == rows) {
+    tile.members = 1;
+    tile.positions = sizes.count();
+    tile.position_stride = sizes.channels;
+    tile.first = group * sizes.count() * sizes.channels + begin;
+  } else {
+    const int64_t blocks = (sizes.channels + kStep - 1) / kStep;
+    tile.members = sizes.members;
+    tile.positions = sizes.plane;
+    tile.position_stride = kStep;
+    tile.member_stride = blocks * sizes.plane * kStep;
+    tile.first = (group * sizes.members * blocks + begin / kStep) * sizes.plane * kStep;
+  }
+  return tile;
 }
 
-/// fn(channel in the tile)(element) for all elements of a tile: what a channel fixes is found once.
-template <class Fn>
-void map_tile(const NormSizes& sizes, const Tile& tile, const Fn& fn) {
-  for (int64_t member = 0; member < sizes.members; ++member) {
-    const int64_t first = (tile.group * sizes.members + member) * sizes.channels + tile.begin;
-    if (sizes.plane == 1) {
+/// fn(lane, element) for all elements of a tile, padding included.
+template <int64_t kArrangement, class Fn>
+void map_tile(const Tile& tile, const Fn& fn) {
+  const int64_t lanes = kArrangement == rows ? tile.size() : kArrangement;
+  for (int64_t member = 0; member < tile.members; ++member) {
+    const int64_t at = tile.first + member * tile.member_stride;
+    if constexpr (kArrangement == planes) {
 #pragma omp simd
-      for (int64_t c = 0; c < tile.size(); ++c) fn(c)(first + c);
-      continue;
-    }
-    for (int64_t c = 0; c < tile.size(); ++c) {
-      const int64_t at = (first + c) * sizes.plane;
-      const auto of_element = fn(c);
+      for (int64_t i = 0; i < tile.positions; ++i) fn(0, at + i);
+    } else {
+      for (int64_t i = 0; i < tile.positions; ++i) {
 #pragma omp simd
-      for (int64_t i = 0; i < sizes.plane; ++i) of_element(at + i);
+        for (int64_t lane = 0; lane < lanes; ++lane) fn(lane, at + i * tile.position_stride + lane);
+      }
     }
   }
 }
 
-/// a[c] = sum of term_a(c)(element) and b[c] = sum of term_b(c)(element) over a tile.
-template <class TermA, class TermB>
-void sum_tile(const NormSizes& sizes, const Tile& tile, const TermA& term_a, const TermB& term_b, double* a,
-              double* b) {
-  std::fill_n(a, tile.size(), 0.0);
-  std::fill_n(b, tile.size(), 0.0);
-  for (int64_t member = 0; member < sizes.members; ++member) {
-    const int64_t first = (tile.group * sizes.members + member) * sizes.channels + tile.begin;
-    if (sizes.plane == 1) {
+struct Sums {
+  double a[kMostChannels], b[kMostChannels];
+};
+
+/// a and b of each lane: the sums of the two numbers that term(lane, element) gives.
+template <int64_t kArrangement, class Term>
+Sums sum_tile(const Tile& tile, const Term& term) {
+  Sums sums{};
+  const int64_t lanes = kArrangement == rows ? tile.size() : kArrangement;
+  for (int64_t member = 0; member < tile.members; ++member) {
+    const int64_t at = tile.first + member * tile.member_stride;
+    if constexpr (kArrangement == planes) {
+      double a = 0, b = 0;
+#pragma omp simd reduction(+ : a, b)
+      for (int64_t i = 0; i < tile.positions; ++i) {
+        const auto [first, second] = term(0, at + i);
+        a += first;
+        b += second;
+      }
+      sums.a[0] += a;
+      sums.b[0] += b;
+    } else {
+      for (int64_t i = 0; i < tile.positions; ++i) {
 #pragma omp simd
+        for (int64_t lane = 0; lane < lanes; ++lane) {
+          const auto [first, second] = term(lane, at + i * tile.position_stride + lane);
+          sums.a[lane] += first;
+          sums.b[lane] += second;
+        }
+      }
+    }
+  }
+  return sums;
+}
+
+/// Both terms of a sum.
+struct Terms {
+  double first, second;
+};
+
+/// One number per lane, 0 beyond the channels: so padding becomes 0.
+template <class T>
+struct PerLane {
+  T at[kMostChannels] = {};
+  template <class Fn>
+  PerLane(const Tile& tile, const Fn& fn) {
+    for (int64_t lane = 0; lane < tile.size(); ++lane) at[lane] = static_cast<T>(fn(lane));
+  }
+  T operator[](int64_t lane) const { return at[lane]; }
+};
+
+/// The loops over one arrangement; all pointers are to whole tensors, statistics to [groups, channels].
+template <class T, int64_t kArrangement>
+struct Norm {
+  NormSizes sizes;
+
+  /// fn(tile) for all tiles, groups of the same channels on one thread and in order.
+  template <class Fn>
+  void for_tiles(const Fn& fn) const {
+    constexpr int64_t kStep = kArrangement == rows ? kMostChannels : kArrangement;
+    const int64_t tiles = (sizes.channels + kStep - 1) / kStep;
+#pragma omp parallel for if (sizes.groups * sizes.count() * sizes.channels > kSerialElements)
+    for (int64_t i = 0; i < tiles; ++i) {
+      for (int64_t group = 0; group < sizes.groups; ++group) fn(tile_of<kArrangement>(sizes, group, i * kStep));
+    }
+  }
+
+  /// One pass: sums of differences from the first element, which lies near the mean, so that squares do not
+  /// cancel (Chan, Golub, LeVeque 1983, "Algorithms for computing the sample variance").
+  void find_statistics(const Tile& tile, double epsilon, const T* x, T* mean, T* rstd) const {
+    if (sizes.count() == 0) return;
+    const PerLane<double> near(tile, [&](int64_t lane) { return x[tile.first + lane]; });
+    const Sums sums = sum_tile<kArrangement>(tile, [&](int64_t lane, int64_t at) {
+      const double difference = static_cast<double>(x[at]) - near[lane];
+      return Terms{difference, difference * difference};
+    });
+    const auto count = static_cast<double>(sizes.count());
+    for (int64_t lane = 0; lane < tile.size(); ++lane) {
+      const double shift = sums.a[lane] / count;
+      const double variance = std::max(0.0, sums.b[lane] / count - shift * shift);
+      mean[tile.statistics + lane] = static_cast<T>(near[lane] + shift);
+      rstd[tile.statistics + lane] = static_cast<T>(1 / std::sqrt(variance + epsilon));
+    }
+  }
+
+  void apply(const Tile& tile, const T* x, const T* gamma, const T* beta, const T* mean, const T* rstd, T* y) const {
+    const PerLane<T> scale(tile, [&](int64_t c) { return rstd[tile.statistics + c] * gamma[tile.begin + c]; });
+    const PerLane<T> middle(tile, [&](int64_t c) { return mean[tile.statistics + c]; });
+    const PerLane<T> shift(tile, [&](int64_t c) { return beta[tile.begin + c]; });
+    map_tile<kArrangement>(
+        tile, [&](int64_t lane, int64_t at) { y[at] = (x[at] - middle[lane]) * scale[lane] + shift[lane]; });
+  }
+
+  /// The sums of x and of x * x.
+  Sums moments(const Tile& tile, const T* x) const {
+    return sum_tile<kArrangement>(tile, [&](int64_t, int64_t at) {
+      const auto value = static_cast<double>(x[at]);
+      return Terms{value, value * value};
+    });
+  }
+
+  /// The sums of d_y and of d_y * (x - mean) * rstd.
+  Sums grad_sums(const Tile& tile, const T* x, const T* mean, const T* rstd, const T* d_y) const {
+    const PerLane<double> middle(tile, [&](int64_t c) { return mean[tile.statistics + c]; });
+    Sums sums = sum_tile<kArrangement>(tile, [&](int64_t lane, int64_t at) {
+      const auto gradient = static_cast<double>(d_y[at]);
+      return Terms{gradient, gradient * (static_cast<double>(x[at]) - middle[lane])};
+    });
+    for (int64_t c = 0; c < tile.size(); ++c) sums.b[c] *= static_cast<double>(rstd[tile.statistics + c]);
+    return sums;
+  }
+
+  /// d_x = gamma * rstd * (d_y - sum / count - (x - mean) * rstd * projection / count), the sums as
+  /// grad_sums finds them.
+  void grad_apply(const Tile& tile, int64_t count, const T* x, const T* gamma, const T* mean, const T* rstd,
+                  const T* d_y, const double* sum, const double* projection, T* d_x) const {
+    const auto n = static_cast<double>(count);
+    const PerLane<T> middle(tile, [&](int64_t c) { return mean[tile.statistics + c]; });
+    const PerLane<T> scale(tile, [&](int64_t c) { return gamma[tile.begin + c] * rstd[tile.statistics + c]; });
+    const PerLane<T> shift(tile, [&](int64_t c) { return sum[c] / n; });
+    const PerLane<T> slope(
+        tile, [&](int64_t c) { return projection[c] / n * static_cast<double>(rstd[tile.statistics + c]); });
+    map_tile<kArrangement>(tile, [&](int64_t lane, int64_t at) {
+      d_x[at] = scale[lane] * (d_y[at] - shift[lane] - (x[at] - middle[lane]) * slope[lane]);
+    });
+  }
+};
+
+template <class T>
+const T* read(std::span<const void* const> inputs, size_t i) {
+  return static_cast<const T*>(inputs[i]);
+}
+template <class T>
+T* write(std::span<void* const> outputs, size_t i) {
+  return static_cast<T*>(outputs[i]);
+}
+
+template <class T, int64_t kArrangement>
+LoopFn bind_norm(const Norm<T, kArrangement>& norm, double epsilon) {
+  return [=](auto in, auto out, void*) {
+    norm.for_tiles([&](const Tile& tile) {
+      norm.find_statistics(tile, epsilon, read<T>(in, 0), write<T>(out, 1), write<T>(out, 2));
+      norm.apply(tile, read<T>(in, 0), read<T>(in, 1), read<T>(in, 2), write<T>(out, 1), write<T>(out, 2),
+                 write<T>(out, 0));
+    });
+  };
+}
+
+template <class T, int64_t kArrangement>
+LoopFn bind_apply(const Norm<T, kArrangement>& norm) {
+  return [=](auto in, auto out, void*) {
+    norm.for_tiles([&](const Tile& tile) {
+      norm.apply(tile, read<T>(in, 0), read<T>(in, 1), read<T>(in, 2), read<T>(in, 3), read<T>(in, 4),
+                 write<T>(out, 0));
+    });
+  };
+}
+
+template <class T, int64_t kArrangement>
+LoopFn bind_grad(const Norm<T, kArrangement>& norm) {
+  return [=](auto in, auto out, void*) {
+    const T *x = read<T>(in, 0), *gamma = read<T>(in, 1), *mean = read<T>(in, 2), *rstd = read<T>(in, 3);
+    const T* d_y = read<T>(in, 4);
+    T *d_gamma = write<T>(out, 1), *d_beta = write<T>(out, 2);
+    std::fill_n(d_gamma, norm.sizes.channels, T{});
+    std::fill_n(d_beta, norm.sizes.channels, T{});
+    norm.for_tiles([&](const Tile& tile) {
+      const Sums sums = norm.grad_sums(tile, x, mean, rstd, d_y);
+      norm.grad_apply(tile, norm.sizes.count(), x, gamma, mean, rstd, d_y, sums.a, sums.b, write<T>(out, 0));
       for (int64_t c = 0; c < tile.size(); ++c) {
-        a[c] += term_a(c)(first + c);
-        b[c] += term_b(c)(first + c);
-      }
-      continue;
-    }
-    for (int64_t c = 0; c < tile.size(); ++c) {
-      const int64_t at = (first + c) * sizes.plane;
-      const auto first_term = term_a(c);
-      const auto second_term = term_b(c);
-      double sum_a = 0, sum_b = 0;
-#pragma omp simd reduction(+ : sum_a, sum_b)
-      for (int64_t i = 0; i < sizes.plane; ++i) {
-        sum_a += first_term(at + i);
-        sum_b += second_term(at + i);
-      }
-      a[c] += sum_a;
-      b[c] += sum_b;
-    }
-  }
-}
-
-/// The sums of d_y and of d_y * (x - mean) * rstd; mean and rstd are those of the tile.
-template <class T>
-void grad_sums(const NormSizes& sizes, const Tile& tile, const T* x, const T* mean, const T* rstd, const T* d_y,
-               double* sum, double* projection) {
-  const auto plain = [=](int64_t) { return [=](int64_t at) { return static_cast<double>(d_y[at]); }; };
-  const auto projected = [=](int64_t c) {
-    return [=, middle = static_cast<double>(mean[c])](int64_t at) {
-      return static_cast<double>(d_y[at]) * (static_cast<double>(x[at]) - middle);
-    };
-  };
-  sum_tile(sizes, tile, plain, projected, sum, projection);
-  for (int64_t c = 0; c < tile.size(); ++c) projection[c] *= static_cast<double>(rstd[c]);
-}
-
-/// d_x = gamma * rstd * (d_y - sum / count - (x - mean) * rstd * projection / count).
-template <class T>
-void grad_apply(const NormSizes& sizes, const Tile& tile, int64_t count, const T* x, const T* gamma, const T* mean,
-                const T* rstd, const T* d_y, const double* sum, const double* projection, T* d_x) {
-  T scale[kTile], shift[kTile], slope[kTile];
-  for (int64_t c = 0; c < tile.size(); ++c) {
-    scale[c] = gamma[c] * rstd[c];
-    shift[c] = static_cast<T>(sum[c] / static_cast<double>(count));
-    slope[c] = static_cast<T>(projection[c] / static_cast<double>(count) * static_cast<double>(rstd[c]));
-  }
-  map_tile(sizes, tile, [&](int64_t c) {
-    return [=, scale = scale[c], shift = shift[c], slope = slope[c], middle = mean[c]](int64_t at) {
-      d_x[at] = scale * (d_y[at] - shift - (x[at] - middle) * slope);
-    };
-  });
-}
-
-template <class T>
-void apply(const NormSizes& sizes, const Tile& tile, const T* x, const T* gamma, const T* beta, const T* mean,
-           const T* rstd, T* y) {
-  T scale[kTile];
-  for (int64_t c = 0; c < tile.size(); ++c) scale[c] = rstd[c] * gamma[c];
-  map_tile(sizes, tile, [&](int64_t c) {
-    return [=, scale = scale[c], shift = beta[c], middle = mean[c]](int64_t at) {
-      y[at] = (x[at] - middle) * scale + shift;
-    };
-  });
-}
-
-/// Two passes: the second sums squares of differences, which do not cancel.
-template <class T>
-void find_statistics(const NormSizes& sizes, const Tile& tile, double epsilon, const T* x, T* mean, T* rstd) {
-  double sum[kTile], rest[kTile], middle[kTile];
-  const auto zero = [](int64_t) { return [](int64_t) { return 0.0; }; };
-  const auto value = [=](int64_t) { return [=](int64_t at) { return static_cast<double>(x[at]); }; };
-  const double count = static_cast<double>(std::max<int64_t>(1, sizes.count()));
-  sum_tile(sizes, tile, value, zero, sum, rest);
-  for (int64_t c = 0; c < tile.size(); ++c) middle[c] = sum[c] / count;
-  const auto square = [&](int64_t c) {
-    return [=, center = middle[c]](int64_t at) {
-      const double difference = static_cast<double>(x[at]) - center;
-      return difference * difference;
-    };
-  };
-  sum_tile(sizes, tile, square, zero, sum, rest);
-  for (int64_t c = 0; c < tile.size(); ++c) {
-    mean[c] = static_cast<T>(middle[c]);
-    rstd[c] = static_cast<T>(1 / std::sqrt(sum[c] / count + epsilon));
-  }
-}
-
-/// Calls fn(tile, index of its first statistic) for all groups of some channels.
-template <class Fn>
-void for_groups(const NormSizes& sizes, int64_t begin, int64_t end, const Fn& fn) {
-  for (int64_t group = 0; group < sizes.groups; ++group) fn(Tile{group, begin, end}, group * sizes.channels + begin);
-}
-
-template <class T>
-LoopFn bind_norm(const NormSizes& sizes, double epsilon) {
-  return [=](auto in, auto out, void*) {
-    const T *x = static_cast<const T*>(in[0]), *gamma = static_cast<const T*>(in[1]);
-    const T* beta = static_cast<const T*>(in[2]);
-    T *y = static_cast<T*>(out[0]), *mean = static_cast<T*>(out[1]), *rstd = static_cast<T*>(out[2]);
-    for_channels(sizes, [&](int64_t begin, int64_t end) {
-      for_groups(sizes, begin, end, [&](const Tile& tile, int64_t k) {
-        find_statistics(sizes, tile, epsilon, x, mean + k, rstd + k);
-        apply(sizes, tile, x, gamma + begin, beta + begin, mean + k, rstd + k, y);
-      });
-    });
-  };
-}
-
-template <class T>
-LoopFn bind_apply(const NormSizes& sizes) {
-  return [=](auto in, auto out, void*) {
-    const T *x = static_cast<const T*>(in[0]), *gamma = static_cast<const T*>(in[1]);
-    const T *beta = static_cast<const T*>(in[2]), *mean = static_cast<const T*>(in[3]);
-    const T* rstd = static_cast<const T*>(in[4]);
-    T* y = static_cast<T*>(out[0]);
-    for_channels(sizes, [&](int64_t begin, int64_t end) {
-      for_groups(sizes, begin, end, [&](const Tile& tile, int64_t k) {
-        apply(sizes, tile, x, gamma + begin, beta + begin, mean + k, rstd + k, y);
-      });
-    });
-  };
-}
-
-template <class T>
-LoopFn bind_grad(const NormSizes& sizes) {
-  return [=](auto in, auto out, void*) {
-    const T *x = static_cast<const T*>(in[0]), *gamma = static_cast<const T*>(in[1]);
-    const T *mean = static_cast<const T*>(in[2]), *rstd = static_cast<const T*>(in[3]);
-    const T* d_y = static_cast<const T*>(in[4]);
-    T *d_x = static_cast<T*>(out[0]), *d_gamma = static_cast<T*>(out[1]), *d_beta = static_cast<T*>(out[2]);
-    for_channels(sizes, [&](int64_t begin, int64_t end) {
-      double sum[kTile], projection[kTile], sums[kTile] = {}, projections[kTile] = {};
-      for_groups(sizes, begin, end, [&](const Tile& tile, int64_t k) {
-        grad_sums(sizes, tile, x, mean + k, rstd + k, d_y, sum, projection);
-        grad_apply(sizes, tile, sizes.count(), x, gamma + begin, mean + k, rstd + k, d_y, sum, projection, d_x);
-        for (int64_t c = 0; c < tile.size(); ++c) {
-          sums[c] += sum[c];
-          projections[c] += projection[c];
-        }
-      });
-      for (int64_t c = 0; c < end - begin; ++c) {
-        d_gamma[begin + c] = static_cast<T>(projections[c]);
-        d_beta[begin + c] = static_cast<T>(sums[c]);
+        d_gamma[tile.begin + c] += static_cast<T>(sums.b[c]);
+        d_beta[tile.begin + c] += static_cast<T>(sums.a[c]);
       }
     });
   };
 }
 
-template <class T>
-LoopFn bind_grad_apply(const NormSizes& sizes, int64_t count) {
+template <class T, int64_t kArrangement>
+LoopFn bind_grad_apply(const Norm<T, kArrangement>& norm, int64_t count) {
   return [=](auto in, auto out, void*) {
-    const T *x = static_cast<const T*>(in[0]), *gamma = static_cast<const T*>(in[1]);
-    const T *mean = static_cast<const T*>(in[2]), *rstd = static_cast<const T*>(in[3]);
-    const T* d_y = static_cast<const T*>(in[4]);
-    const double *sum = static_cast<const double*>(in[5]), *projection = static_cast<const double*>(in[6]);
-    T* d_x = static_cast<T*>(out[0]);
-    for_channels(sizes, [&](int64_t begin, int64_t end) {
-      for_groups(sizes, begin, end, [&](const Tile& tile, int64_t k) {
-        grad_apply(sizes, tile, count, x, gamma + begin, mean + k, rstd + k, d_y, sum + k, projection + k, d_x);
-      });
+    norm.for_tiles([&](const Tile& tile) {
+      norm.grad_apply(tile, count, read<T>(in, 0), read<T>(in, 1), read<T>(in, 2), read<T>(in, 3), read<T>(in, 4),
+                      read<double>(in, 5) + tile.statistics, read<double>(in, 6) + tile.statistics, write<T>(out, 0));
     });
   };
 }
 
-template <class T>
-LoopFn bind_sums(const NormSizes& sizes, bool moments) {
+template <class T, int64_t kArrangement>
+LoopFn bind_sums(const Norm<T, kArrangement>& norm, bool moments) {
   return [=](auto in, auto out, void*) {
-    const T* x = static_cast<const T*>(in[0]);
-    double *first = static_cast<double*>(out[0]), *second = static_cast<double*>(out[1]);
-    for_channels(sizes, [&](int64_t begin, int64_t end) {
-      for_groups(sizes, begin, end, [&](const Tile& tile, int64_t k) {
-        if (!moments) {
-          grad_sums(sizes, tile, x, static_cast<const T*>(in[1]) + k, static_cast<const T*>(in[2]) + k,
-                    static_cast<const T*>(in[3]), first + k, second + k);
-          return;
-        }
-        const auto value = [=](int64_t) { return [=](int64_t at) { return static_cast<double>(x[at]); }; };
-        const auto square = [=](int64_t) {
-          return [=](int64_t at) { return static_cast<double>(x[at]) * static_cast<double>(x[at]); };
-        };
-        sum_tile(sizes, tile, value, square, first + k, second + k);
-      });
+    norm.for_tiles([&](const Tile& tile) {
+      const Sums sums = moments ? norm.moments(tile, read<T>(in, 0))
+                                : norm.grad_sums(tile, read<T>(in, 0), read<T>(in, 1), read<T>(in, 2), read<T>(in, 3));
+      std::copy_n(sums.a, tile.size(), write<double>(out, 0) + tile.statistics);
+      std::copy_n(sums.b, tile.size(), write<double>(out, 1) + tile.statistics);
     });
   };
 }
 
-template <class T>
+template <class T, int64_t kArrangement>
 LoopFn bind(const KernelQuery& query) {
-  const auto sizes = [&](int64_t groups) { return norm_sizes(query.inputs[0].shape, groups); };
+  const auto norm = [&](int64_t groups) { return Norm<T, kArrangement>{norm_sizes(query.inputs[0].shape, groups)}; };
   const auto groups_of = [&](size_t statistics) { return query.inputs[statistics].shape[0]; };
   if (query.op == "batch_norm") {
     const auto& attrs = query.attrs.as<BatchNormAttrs>();
-    return bind_norm<T>(sizes(attrs.groups), attrs.epsilon);
+    return bind_norm(norm(attrs.groups), attrs.epsilon);
   }
-  if (query.op == "batch_norm_apply") return bind_apply<T>(sizes(groups_of(3)));
-  if (query.op == "batch_norm_grad") return bind_grad<T>(sizes(groups_of(2)));
+  if (query.op == "batch_norm_apply") return bind_apply(norm(groups_of(3)));
+  if (query.op == "batch_norm_grad") return bind_grad(norm(groups_of(2)));
   if (query.op == "batch_norm_grad_apply") {
-    return bind_grad_apply<T>(sizes(groups_of(2)), query.attrs.as<BatchNormGradApplyAttrs>().count);
+    return bind_grad_apply(norm(groups_of(2)), query.attrs.as<BatchNormGradApplyAttrs>().count);
   }
-  if (query.op == "moments") return bind_sums<T>(sizes(query.attrs.as<MomentsAttrs>().groups), true);
-  return bind_sums<T>(sizes(groups_of(1)), false);
+  if (query.op == "moments") return bind_sums(norm(query.attrs.as<MomentsAttrs>().groups), true);
+  return bind_sums(norm(groups_of(1)), false);
+}
+
+/// The operand d_y of the gradients, -1 of the others.
+int gradient_of(const std::string& op) {
+  return op == "batch_norm_grad" || op == "batch_norm_grad_apply" ? 4 : op == "batch_norm_grad_sums" ? 3 : -1;
+}
+
+/// x, d_y, y and d_x lie alike: as the first of x and d_y that has a layout of its own.
+KernelChoice propose(const KernelQuery& query) {
+  KernelChoice choice = propose_dense(kName, query);
+  if (!choice.accepted()) return choice;
+  const int gradient = gradient_of(query.op);
+  const bool maps = query.op != "moments" && query.op != "batch_norm_grad_sums";
+  Layout layout;
+  for (const int operand : {0, gradient}) {
+    if (operand < 0 || !layout.plain()) continue;
+    const Layout& given = query.input_layouts[operand];
+    if (lanes_of(query.inputs[0], given) > 0 || channels_last(query.inputs[0], given)) layout = given;
+  }
+  choice.inputs[0] = layout;
+  if (gradient > 0) choice.inputs[gradient] = layout;
+  if (maps) choice.outputs[0] = layout;
+  if (maps) choice.in_place = {{0, 0}};
+  if (maps && gradient > 0) choice.in_place.emplace_back(gradient, 0);
+  return choice;
+}
+
+std::unique_ptr<Kernel> make(const KernelQuery& query, const KernelChoice& choice) {
+  const Type& x = query.inputs[0];
+  const int64_t lanes = lanes_of(x, choice.inputs[0]);
+  if (lanes == 16) return make_loop(bind<float, blocks_of_16>(query));
+  if (lanes == 8) return make_loop(bind<float, blocks_of_8>(query));
+  LoopFn loop;
+  for_loop_type(x.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const bool side_by_side = x.rank() == 2 || channels_last(x, choice.inputs[0]);
+    loop = side_by_side ? bind<T, rows>(query) : bind<T, planes>(query);
+  });
+  return make_loop(std::move(loop));
 }
 
 }  // namespace
 
 KernelDef norm_kernel() {
-  KernelDef def{.name = kName,
-                .ops = {"batch_norm", "batch_norm_apply", "batch_norm_grad", "batch_norm_grad_apply", "moments",
-                        "batch_norm_grad_sums"}};
-  def.propose = [](const KernelQuery& query) {
-    std::vector<std::pair<int, int>> in_place;
-    if (query.op == "batch_norm" || query.op == "batch_norm_apply") in_place = {{0, 0}};
-    if (query.op == "batch_norm_grad" || query.op == "batch_norm_grad_apply") in_place = {{0, 0}, {4, 0}};
-    return propose_dense(kName, query, std::move(in_place));
-  };
-  def.make = [](const KernelQuery& query, const KernelChoice&) {
-    return make_loop(query.inputs[0].dtype == DType::f64 ? bind<double>(query) : bind<float>(query));
-  };
-  return def;
+  return {
+      kName,
+      {"batch_norm", "batch_norm_apply", "batch_norm_grad", "batch_norm_grad_apply", "moments", "batch_norm_grad_sums"},
+      propose,
+      make};
 }
 
 }  // namespace partita
