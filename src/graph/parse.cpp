@@ -6,24 +6,31 @@
 #include <unordered_map>
 
 #include "graph/op_def.h"
+#include "graph/print.h"
 
 namespace partita {
 namespace {
 
 constexpr size_t kMaxText = size_t{64} << 20;
 
+struct TypeText {
+  Type type;
+  std::string text;  // as written, with what a sharding adds
+};
+
 struct NodeLine {
   int line = 0;
   Node node;
   std::vector<std::string> inputs, outputs;
-  std::vector<Type> types;
+  std::vector<TypeText> types;
+  std::string cut;
 };
 
 class Parser {
  public:
   Parser(std::string_view text, const OpSet& ops) : text_(text), ops_(ops) {}
 
-  Graph parse() {
+  AnnotatedGraph parse() {
     if (text_.size() > kMaxText) fail("text too large", fmt::format("{} bytes", text_.size()), "at most 64 MiB");
     header();
     while (next_line()) {
@@ -35,6 +42,8 @@ class Parser {
       const std::string keyword = word();
       if (keyword == "graph")
         graph_.name = word();
+      else if (keyword == "mesh")
+        annotated_.mesh = "mesh " + std::string(rest_);
       else if (keyword == "input")
         input_line();
       else if (keyword == "state")
@@ -42,12 +51,12 @@ class Parser {
       else if (keyword == "store" || keyword == "output")
         ends_.push_back({line_, keyword, std::string(rest_)});
       else
-        fail("unknown line", keyword, "graph, input, state, store, output or %value = op(...)");
+        fail("unknown line", keyword, "graph, mesh, input, state, store, output or %value = op(...)");
     }
     add_nodes();
     add_ends();
     verify(graph_, ops_);
-    return std::move(graph_);
+    return std::move(annotated_);
   }
 
  private:
@@ -115,17 +124,33 @@ class Parser {
     return value;
   }
 
-  Type type() {
+  /// "f32[2,3]", in a local graph "f32[2{data},3] +sum{model}".
+  TypeText type() {
     const size_t end = rest_.find(']');
     if (end == std::string_view::npos) fail("no type", rest_.substr(0, 20), "a type like f32[2,3]");
-    const std::string_view text = rest_.substr(0, end + 1);
+    TypeText result{.text = std::string(rest_.substr(0, end + 1))};
     rest_.remove_prefix(end + 1);
     skip_spaces();
-    try {
-      return parse_type(text);
-    } catch (const Error& error) {
-      fail(error.what(), text, "a type like f32[2,3]");
+    std::string plain;
+    int depth = 0;
+    for (char c : result.text) {
+      depth += c == '{';
+      if (depth == 0) plain += c;
+      depth -= c == '}';
     }
+    if (!rest_.empty() && rest_.front() == '+') {
+      const size_t close = rest_.find('}');
+      if (close == std::string_view::npos) fail("no '}'", rest_.substr(0, 20), "+sum{axes}");
+      result.text += " " + std::string(rest_.substr(0, close + 1));
+      rest_.remove_prefix(close + 1);
+      skip_spaces();
+    }
+    try {
+      result.type = parse_type(plain);
+    } catch (const Error& error) {
+      throw InvalidArgument(fmt::format("[graph line {}] {}", line_, error.what()), error.kind());
+    }
+    return result;
   }
 
   void header() {
@@ -135,10 +160,11 @@ class Parser {
     if (got != "partita graph 1") fail("another version", got.substr(0, 40), "'partita graph 1'");
   }
 
-  ValueId add_value(const std::string& name, const Type& type, NodeId producer, int output) {
+  ValueId add_value(const std::string& name, const TypeText& type, NodeId producer, int output) {
     const ValueId id = static_cast<ValueId>(graph_.values.size());
     if (!ids_.emplace(name, id).second) fail("value defined twice", "%" + name, "one definition");
-    graph_.values.push_back({type, name, producer, output});
+    graph_.values.push_back({type.type, name, producer, output});
+    annotated_.types.push_back(type.text);
     return id;
   }
 
@@ -217,7 +243,7 @@ class Parser {
              fmt::format("{}", entry.outputs.size()));
       }
     }
-    if (take(';')) marks(entry.node);
+    if (take(';')) marks(entry);
     if (!rest_.empty()) fail("unexpected text", rest_.substr(0, 20), "the end of the line");
     const std::string& first = entry.outputs.front();
     entry.node.name = entry.outputs.size() == 1 ? first : first.substr(0, first.rfind('.'));
@@ -243,7 +269,10 @@ class Parser {
     skip_spaces();
   }
 
-  void marks(Node& node) {
+  /// What follows ';'. The group and bytes of a collective follow from its attributes.
+  void marks(NodeLine& entry) {
+    constexpr std::string_view kExpected = "a phase, scope=, at=, of= or cut";
+    Node& node = entry.node;
     while (!rest_.empty()) {
       const std::string mark = word();
       bool phase = false;
@@ -253,7 +282,11 @@ class Parser {
         phase = true;
       }
       if (phase) continue;
-      if (!take('=')) fail("unknown mark", mark, "a phase, scope=, at= or of=");
+      if (mark == "cut") {
+        entry.cut = std::exchange(rest_, {});
+        return;
+      }
+      if (!take('=')) fail("unknown mark", mark, kExpected);
       if (mark == "scope")
         node.scope = word();
       else if (mark == "of")
@@ -263,8 +296,11 @@ class Parser {
         expect(':');
         node.source.line = integer();
         skip_spaces();
+      } else if (mark == "group" || mark == "bytes") {
+        rest_.remove_prefix(std::min(rest_.size(), rest_.find(' ')));
+        skip_spaces();
       } else {
-        fail("unknown mark", mark, "a phase, scope=, at= or of=");
+        fail("unknown mark", mark, kExpected);
       }
     }
   }
@@ -329,14 +365,17 @@ class Parser {
            fmt::format("{}", inferred.size()));
     }
     for (size_t k = 0; k < inferred.size(); ++k) {
-      if (!entry.types.empty() && entry.types[k] != inferred[k]) {
-        throw InvalidArgument(fmt::format("[graph line {}] wrong type of %{} = {}, got {}, expected {}", line_,
-                                          entry.outputs[k], entry.node.op, print(entry.types[k]), print(inferred[k])),
-                              ErrorKind::type);
+      if (!entry.types.empty() && entry.types[k].type != inferred[k]) {
+        throw InvalidArgument(
+            fmt::format("[graph line {}] wrong type of %{} = {}, got {}, expected {}", line_, entry.outputs[k],
+                        entry.node.op, print(entry.types[k].type), print(inferred[k])),
+            ErrorKind::type);
       }
-      entry.node.outputs.push_back(add_value(entry.outputs[k], inferred[k], id, static_cast<int>(k)));
+      const std::string text = entry.types.empty() ? print(inferred[k]) : entry.types[k].text;
+      entry.node.outputs.push_back(add_value(entry.outputs[k], {inferred[k], text}, id, static_cast<int>(k)));
     }
     graph_.nodes.push_back(entry.node);
+    annotated_.cuts.push_back(entry.cut);
   }
 
   void add_ends() {
@@ -368,7 +407,8 @@ class Parser {
   std::string_view text_, rest_;
   const OpSet& ops_;
   int line_ = 0;
-  Graph graph_;
+  AnnotatedGraph annotated_;
+  Graph& graph_ = annotated_.graph;
   std::unordered_map<std::string, ValueId> ids_;
   std::vector<NodeLine> lines_;
   std::vector<EndLine> ends_;
@@ -376,6 +416,22 @@ class Parser {
 
 }  // namespace
 
-Graph parse_graph(std::string_view text, const OpSet& ops) { return Parser(text, ops).parse(); }
+AnnotatedGraph parse_annotated(std::string_view text, const OpSet& ops) { return Parser(text, ops).parse(); }
+
+Graph parse_graph(std::string_view text, const OpSet& ops) {
+  AnnotatedGraph annotated = parse_annotated(text, ops);
+  const auto refuse = [](const std::string& what, const std::string& got) {
+    throw InvalidArgument(fmt::format("[graph] {}, got '{}', expected a graph that is not split", what, got));
+  };
+  if (!annotated.mesh.empty()) refuse("the graph has a mesh", annotated.mesh);
+  for (size_t v = 0; v < annotated.types.size(); ++v) {
+    const bool split = annotated.types[v].find_first_of("{+") != std::string::npos;
+    if (split) refuse("%" + annotated.graph.values[v].name + " is split", annotated.types[v]);
+  }
+  for (size_t n = 0; n < annotated.cuts.size(); ++n) {
+    if (!annotated.cuts[n].empty()) refuse(annotated.graph.nodes[n].name + " is cut", annotated.cuts[n]);
+  }
+  return std::move(annotated.graph);
+}
 
 }  // namespace partita

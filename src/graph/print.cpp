@@ -22,7 +22,7 @@ std::string print_node(const Graph& graph, NodeId id, const GraphTexts& texts) {
     line += fmt::format("{}%{}", i == 0 ? "" : ", ", graph.values[node.inputs[i]].name);
   }
   line += ")";
-  const std::string attrs = texts.attrs(id);
+  const std::string attrs = node.attrs.print();
   if (!attrs.empty()) line += " " + attrs;
   line += " :";
   for (size_t i = 0; i < node.outputs.size(); ++i) line += (i == 0 ? " " : ", ") + texts.type(node.outputs[i]);
@@ -41,6 +41,7 @@ std::string print_node(const Graph& graph, NodeId id, const GraphTexts& texts) {
 
 std::string print(const Graph& graph, const GraphTexts& texts) {
   std::string text = fmt::format("partita graph 1\ngraph {}\n", graph.name);
+  if (!texts.mesh.empty()) text += texts.mesh + "\n";
   for (const Input& input : graph.inputs) {
     text += fmt::format("input %{}: {}", graph.values[input.value].name, texts.type(input.value));
     text += input.batch_dim >= 0 ? fmt::format(" batch={}\n", input.batch_dim) : "\n";
@@ -58,8 +59,7 @@ std::string print(const Graph& graph, const GraphTexts& texts) {
 }
 
 std::string print(const Graph& graph) {
-  return print(graph, {.type = [&](ValueId value) { return print(graph.type(value)); },
-                       .attrs = [&](NodeId node) { return graph.nodes[node].attrs.print(); }});
+  return print(graph, GraphTexts{.mesh = "", .type = [&](ValueId value) { return print(graph.type(value)); }});
 }
 
 }  // namespace partita

@@ -5,9 +5,30 @@
 
 namespace partita {
 
+namespace {
+
+constexpr std::array<const char*, 4> kNames{"all_reduce", "all_gather", "reduce_scatter", "slice_shard"};
+
+std::vector<Type> infer_identity(const OpCall& call) {
+  if (call.inputs.size() == 1) return call.inputs;
+  throw InvalidArgument(fmt::format("[collective] wrong number of operands, got {}, expected 1", call.inputs.size()));
+}
+
+}  // namespace
+
 bool is_collective(const Node& node) {
-  constexpr std::array<std::string_view, 4> names{"all_reduce", "all_gather", "reduce_scatter", "slice_shard"};
-  return std::find(names.begin(), names.end(), node.op) != names.end();
+  return std::any_of(kNames.begin(), kNames.end(), [&](const char* name) { return node.op == name; });
+}
+
+OpSet with_collectives(const OpSet& ops) {
+  std::vector<OpDef> all = ops.all();
+  for (const char* name : kNames) {
+    OpDef& op = all.emplace_back();
+    op.name = name;
+    op.attrs = Attrs(CollectiveAttrs{});
+    op.infer = infer_identity;
+  }
+  return OpSet(std::move(all));
 }
 
 Axes axes_of(const Node& node, const Mesh& mesh) {

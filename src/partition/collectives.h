@@ -19,6 +19,8 @@ struct CollectiveAttrs {
 };
 
 bool is_collective(const Node& node);
+/// The ops and the four collectives, which take one value and give it back: a local graph has both.
+OpSet with_collectives(const OpSet& ops);
 /// The sub-axes that a collective works over.
 Axes axes_of(const Node& node, const Mesh& mesh);
 /// The attributes of a collective over `axes`.

@@ -25,43 +25,15 @@ std::vector<std::vector<int64_t>> all_coordinates(const Mesh& mesh) {
   return result;
 }
 
-/// "begin=by(x,y)[0 2 5 7]": one value per combination of the axes that it depends on.
-std::string table(const LocalGraph& local, const std::string& name, const std::vector<std::string>& by_rank) {
-  const Mesh& mesh = local.mesh;
-  Axes axes;
-  for (size_t a = 0; a < mesh.axes().size(); ++a) {
-    for (int64_t rank = 0; rank < mesh.ranks(); ++rank) {
-      std::vector<int64_t> base = mesh.coordinates(rank);
-      base[a] = 0;
-      if (by_rank[rank] == by_rank[mesh.rank_of(base)]) continue;
-      axes.push_back(static_cast<int>(a));
-      break;
-    }
-  }
-  if (axes.empty()) return fmt::format("{}={}", name, by_rank[0]);
-  std::vector<std::string> values(mesh.ways(axes));
-  for (int64_t rank = mesh.ranks(); rank-- > 0;) values[mesh.index_on(mesh.coordinates(rank), axes)] = by_rank[rank];
-  return fmt::format("{}=by({})[{}]", name, mesh.print(axes), fmt::join(values, " "));
+ShardingRule rule_of(const Graph& graph, const Node& node, const OpSet& ops) {
+  const std::vector<Type> inputs = graph.types(node.inputs), outputs = graph.types(node.outputs);
+  return ops.at(node.op).rule({node.attrs, inputs, outputs});
 }
 
-std::string print_attrs(const LocalGraph& local, NodeId id, const OpSet& ops) {
+/// "group=(0,1)(2,3) bytes=4096" of a collective, "cut n={data}" of another node.
+std::string print_note(const LocalGraph& local, NodeId id, const OpSet& ops) {
   const Node& node = local.graph.nodes[id];
-  if (is_collective(node) || !is_cut(local.cuts[id]) || !ops.at(node.op).localize) return node.attrs.print();
-  std::vector<FieldTexts> by_rank;
-  for (const auto& coordinates : all_coordinates(local.mesh))
-    by_rank.push_back(local.attrs(id, coordinates, ops).texts());
-  std::string text;
-  for (size_t f = 0; f < by_rank[0].size(); ++f) {
-    std::vector<std::string> values;
-    for (const FieldTexts& texts : by_rank) values.push_back(texts[f].second);
-    text += (text.empty() ? "" : ", ") + table(local, by_rank[0][f].first, values);
-  }
-  return "{" + text + "}";
-}
-
-/// "group=(0,1)(2,3) bytes=4096" of a collective.
-std::string print_note(const LocalGraph& local, NodeId id) {
-  const Node& node = local.graph.nodes[id];
+  if (is_cut(local.cuts[id])) return "cut " + print(local.cuts[id], rule_of(local.graph, node, ops), local.mesh);
   if (!is_collective(node) || node.op == "slice_shard") return "";
   const Axes axes = axes_of(node, local.mesh);
   std::string groups;
@@ -104,9 +76,35 @@ Attrs LocalGraph::attrs(NodeId node, const std::vector<int64_t>& coordinates, co
 std::string print(const LocalGraph& local, const OpSet& ops) {
   return print(
       local.graph,
-      {.type = [&](ValueId value) { return print(local.graph.type(value), local.shardings[value], local.mesh); },
-       .attrs = [&](NodeId node) { return print_attrs(local, node, ops); },
-       .note = [&](NodeId node) { return print_note(local, node); }});
+      {.mesh = local.mesh.ranks() > 1 ? print(local.mesh) : "",
+       .type = [&](ValueId value) { return print(local.graph.type(value), local.shardings[value], local.mesh); },
+       .note = [&](NodeId node) { return print_note(local, node, ops); }});
+}
+
+LocalGraph parse_local_graph(std::string_view text, const OpSet& ops) {
+  AnnotatedGraph annotated = parse_annotated(text, with_collectives(ops));
+  LocalGraph local{.graph = std::move(annotated.graph)};
+  if (!annotated.mesh.empty()) local.mesh = parse_mesh(annotated.mesh);
+  for (size_t v = 0; v < annotated.types.size(); ++v) {
+    local.shardings.push_back(parse_sharding(annotated.types[v], local.graph.values[v].type, local.mesh));
+  }
+  for (size_t n = 0; n < annotated.cuts.size(); ++n) {
+    const Node& node = local.graph.nodes[n];
+    if (is_collective(node)) {
+      local.cuts.emplace_back();
+      continue;
+    }
+    const ShardingRule rule = rule_of(local.graph, node, ops);
+    local.cuts.push_back(parse_cut(annotated.cuts[n], rule, local.mesh));
+    const std::string reason = illegal(rule, local.cuts.back(), local.mesh);
+    if (!reason.empty()) throw InvalidArgument(fmt::format("[local graph] illegal cut of {}: {}", node.name, reason));
+  }
+  try {
+    verify(local, ops);
+  } catch (const Error& error) {
+    throw InvalidArgument(fmt::format("[local graph] the parts do not fit together: {}", error.what()));
+  }
+  return local;
 }
 
 void verify(const LocalGraph& local, const OpSet& ops) {

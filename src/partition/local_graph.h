@@ -19,9 +19,11 @@ struct LocalGraph {
   Attrs attrs(NodeId node, const std::vector<int64_t>& coordinates, const OpSet& ops) const;
 };
 
-/// Shardings behind the types, shard-dependent attributes as tables; on one rank the text equals that
-/// of the training graph.
+/// The text of a graph with its mesh, shardings in the types and the cuts of the nodes, all global: what a
+/// rank holds follows from its coordinates. On one rank the text equals that of the training graph.
 std::string print(const LocalGraph& local, const OpSet& ops);
+/// Throws InvalidArgument; the result is verified.
+LocalGraph parse_local_graph(std::string_view text, const OpSet& ops);
 /// Throws InternalError: local types on every coordinate, partial values, stores and outputs.
 void verify(const LocalGraph& local, const OpSet& ops);
 

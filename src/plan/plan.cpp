@@ -24,35 +24,6 @@ std::vector<ValueId> entries(const Graph& graph) {
   throw InvalidArgument(fmt::format("[plan line {}] {}, got '{}', expected {}", line, what, got, expected));
 }
 
-/// "{a,b}" -> the sub-axes with these names.
-Axes parse_axes(std::string_view text, const Mesh& mesh, int line) {
-  if (text.size() < 2 || text.front() != '{' || text.back() != '}') fail(line, "no axes", text, "{axis,axis}");
-  Axes axes;
-  for (std::string_view name : split_list("[" + std::string(text.substr(1, text.size() - 2)) + "]")) {
-    int found = -1;
-    for (size_t a = 0; a < mesh.axes().size(); ++a) {
-      if (mesh.axes()[a].name == name) found = static_cast<int>(a);
-    }
-    if (found < 0) fail(line, "unknown axis", name, "one of " + print(mesh));
-    axes.push_back(found);
-  }
-  return axes;
-}
-
-Cut parse_cut(std::istringstream& words, const ShardingRule& rule, const Mesh& mesh, int line) {
-  Cut cut(rule.factors.size());
-  for (std::string word; words >> word;) {
-    bool found = false;
-    for (size_t f = 0; f < rule.factors.size() && word.size() > 2 && word[1] == '='; ++f) {
-      if (rule.factors[f].name != word[0]) continue;
-      cut[f] = parse_axes(std::string_view(word).substr(2), mesh, line);
-      found = true;
-    }
-    if (!found) fail(line, "unknown factor", word, "factor={axes} of " + print(rule));
-  }
-  return cut;
-}
-
 }  // namespace
 
 std::string print(const Plan& plan, const Graph& graph, const OpSet& ops) {
@@ -70,12 +41,8 @@ std::string print(const Plan& plan, const Graph& graph, const OpSet& ops) {
   }
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     const ShardingRule rule = rule_of(graph, graph.nodes[n], ops);
-    std::string cuts;
-    for (size_t f = 0; f < plan.cuts[n].size(); ++f) {
-      if (!plan.cuts[n][f].empty())
-        cuts += fmt::format(" {}={{{}}}", rule.factors[f].name, plan.mesh.print(plan.cuts[n][f]));
-    }
-    if (!cuts.empty()) text += fmt::format("node {}{}\n", graph.nodes[n].name, cuts);
+    const std::string cut = print(plan.cuts[n], rule, plan.mesh);
+    if (!cut.empty()) text += fmt::format("node {} {}\n", graph.nodes[n].name, cut);
   }
   return text;
 }
@@ -93,34 +60,43 @@ Plan parse_plan(std::string_view text, const Graph& graph, const OpSet& ops) {
     nodes.emplace(graph.nodes[n].name, n);
     plan.cuts.emplace_back(rule_of(graph, graph.nodes[n], ops).factors.size());
   }
-  for (int number = 2; std::getline(lines, line); ++number) {
-    std::istringstream words(line);
-    std::string keyword, name;
-    if (!(words >> keyword)) continue;
+  const auto read = [&](const std::string& keyword, std::istringstream& words, int number) {
+    std::string name;
+    words >> name;
     if (keyword == "mesh") {
       plan.mesh = parse_mesh(line);
-      continue;
-    }
-    words >> name;
-    if (keyword == "graph") {
+    } else if (keyword == "graph") {
       plan.graph = name;
     } else if (keyword == "search") {
       plan.search = name;
     } else if (keyword == "node") {
       const auto found = nodes.find(name);
       if (found == nodes.end()) fail(number, "unknown node", name, "a node of graph " + graph.name);
-      plan.cuts[found->second] = parse_cut(words, rule_of(graph, graph.nodes[found->second], ops), plan.mesh, number);
+      std::getline(words, name);
+      plan.cuts[found->second] = parse_cut(name, rule_of(graph, graph.nodes[found->second], ops), plan.mesh);
     } else if (keyword == "input") {
       size_t at = 0;
       while (at < ids.size() && "%" + graph.values[ids[at]].name != name) ++at;
       if (at == ids.size()) fail(number, "unknown input or state", name, "one of graph " + graph.name);
       std::vector<Axes> dims;
-      for (std::string word; words >> word;) dims.push_back(parse_axes(word, plan.mesh, number));
+      for (std::string word; words >> word;) dims.push_back(parse_axes(word, plan.mesh));
       if (dims.size() != plan.inputs[at].size())
         fail(number, "wrong number of dimensions", line, print(graph.type(ids[at])));
       plan.inputs[at] = std::move(dims);
     } else {
       fail(number, "unknown line", keyword, "graph, search, mesh, input or node");
+    }
+  };
+  for (int number = 2; std::getline(lines, line); ++number) {
+    std::istringstream words(line);
+    std::string keyword;
+    if (!(words >> keyword)) continue;
+    try {
+      read(keyword, words, number);
+    } catch (const Error& error) {
+      const std::string_view what = error.what();
+      if (what.starts_with("[plan line")) throw;
+      throw InvalidArgument(fmt::format("[plan line {}] {}", number, what), error.kind());
     }
   }
   verify(plan, graph, ops);

@@ -74,21 +74,6 @@ bool Sharding::replicated() const {
   return partial.empty() && std::all_of(dims.begin(), dims.end(), [](const Axes& axes) { return axes.empty(); });
 }
 
-std::string print(const Type& type, const Sharding& sharding, const Mesh& mesh) {
-  PARTITA_CHECK(sharding.dims.size() == type.shape.size(), "{} axes of {}", sharding.dims.size(), print(type));
-  std::string text = fmt::format("{}[", name_of(type.dtype));
-  for (size_t d = 0; d < type.shape.size(); ++d) {
-    if (d > 0) text += ',';
-    text += std::to_string(type.shape[d]);
-    if (!sharding.dims[d].empty()) text += "{" + mesh.print(sharding.dims[d]) + "}";
-  }
-  text += ']';
-  if (!sharding.partial.empty()) {
-    text += fmt::format(" +{}{{{}}}", name_of(sharding.kind), mesh.print(sharding.partial));
-  }
-  return text;
-}
-
 std::string illegal(const ShardingRule& rule, const Cut& cut, const Mesh& mesh) {
   PARTITA_CHECK(cut.size() == rule.factors.size(), "{} cuts of {} factors", cut.size(), rule.factors.size());
   std::vector<bool> used(mesh.axes().size(), false);

@@ -21,9 +21,15 @@ struct Sharding {
   bool operator==(const Sharding&) const = default;
 };
 
-/// "{dp},{mp.0,mp.1} +sum{pp}" for the printing of types: see print(type, sharding, mesh).
 /// "f32[64{dp},128{mp.0,mp.1}] +sum{pp}"
 std::string print(const Type& type, const Sharding& sharding, const Mesh& mesh);
+/// "n={dp} k={mp.0,mp.1}": the factors that are cut.
+std::string print(const Cut& cut, const ShardingRule& rule, const Mesh& mesh);
+
+/// Read what `print` writes; throw InvalidArgument. `parse_axes` reads "{mp.0,mp.1}".
+Axes parse_axes(std::string_view text, const Mesh& mesh);
+Cut parse_cut(std::string_view text, const ShardingRule& rule, const Mesh& mesh);
+Sharding parse_sharding(std::string_view text, const Type& type, const Mesh& mesh);
 
 /// Why a cut is not allowed (op_contract section 3), or "".
 std::string illegal(const ShardingRule& rule, const Cut& cut, const Mesh& mesh);

@@ -62,6 +62,7 @@ TEST_F(WeightsTest, ComeBackAsTheyWere) {
   for (const auto& [name, array] : some_weights()) {
     const Array& other = loaded.at(name);
     ASSERT_EQ(other.type(), array.type()) << name;
+    if (array.type().bytes() == 0) continue;  // no memory to compare
     EXPECT_EQ(std::memcmp(other.data(), array.data(), static_cast<size_t>(array.type().bytes())), 0);
   }
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);

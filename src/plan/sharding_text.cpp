@@ -1,0 +1,117 @@
+// Axes, cuts and shardings as text.
+
+#include <sstream>
+
+#include "base/fields.h"
+#include "plan/sharding.h"
+
+namespace partita {
+namespace {
+
+[[noreturn]] void fail(std::string_view what, std::string_view got, std::string_view expected) {
+  throw InvalidArgument(fmt::format("[sharding] {}, got '{}', expected {}", what, got, expected));
+}
+
+/// The text between the braces that begin at `at`; `at` then stands behind them.
+std::string_view braced(std::string_view text, size_t& at) {
+  const size_t end = text.find('}', at);
+  if (at >= text.size() || text[at] != '{' || end == std::string_view::npos) fail("no axes", text, "{axis,axis}");
+  const std::string_view inside = text.substr(at + 1, end - at - 1);
+  at = end + 1;
+  return inside;
+}
+
+}  // namespace
+
+std::string print(const Type& type, const Sharding& sharding, const Mesh& mesh) {
+  PARTITA_CHECK(sharding.dims.size() == type.shape.size(), "{} axes of {}", sharding.dims.size(), print(type));
+  std::string text = fmt::format("{}[", name_of(type.dtype));
+  for (size_t d = 0; d < type.shape.size(); ++d) {
+    if (d > 0) text += ',';
+    text += std::to_string(type.shape[d]);
+    if (!sharding.dims[d].empty()) text += "{" + mesh.print(sharding.dims[d]) + "}";
+  }
+  text += ']';
+  if (!sharding.partial.empty()) {
+    text += fmt::format(" +{}{{{}}}", name_of(sharding.kind), mesh.print(sharding.partial));
+  }
+  return text;
+}
+
+std::string print(const Cut& cut, const ShardingRule& rule, const Mesh& mesh) {
+  std::string text;
+  for (size_t f = 0; f < cut.size(); ++f) {
+    if (cut[f].empty()) continue;
+    text += fmt::format("{}{}={{{}}}", text.empty() ? "" : " ", rule.factors[f].name, mesh.print(cut[f]));
+  }
+  return text;
+}
+
+Axes parse_axes(std::string_view text, const Mesh& mesh) {
+  size_t at = 0;
+  const std::string_view names = braced(text, at);
+  if (at != text.size()) fail("text behind the axes", text, "{axis,axis}");
+  Axes axes;
+  const std::string list = "[" + std::string(names) + "]";
+  for (std::string_view name : split_list(list)) {
+    int found = -1;
+    for (size_t a = 0; a < mesh.axes().size(); ++a) {
+      if (mesh.axes()[a].name == name) found = static_cast<int>(a);
+    }
+    if (found < 0) fail("unknown axis", name, "one of " + print(mesh));
+    axes.push_back(found);
+  }
+  return axes;
+}
+
+Cut parse_cut(std::string_view text, const ShardingRule& rule, const Mesh& mesh) {
+  Cut cut(rule.factors.size());
+  std::istringstream words{std::string(text)};
+  for (std::string word; words >> word;) {
+    bool found = false;
+    for (size_t f = 0; f < rule.factors.size() && word.size() > 2 && word[1] == '='; ++f) {
+      if (rule.factors[f].name != word[0]) continue;
+      cut[f] = parse_axes(std::string_view(word).substr(2), mesh);
+      found = true;
+    }
+    if (!found) fail("unknown factor", word, "factor={axes} of " + print(rule));
+  }
+  return cut;
+}
+
+Sharding parse_sharding(std::string_view text, const Type& type, const Mesh& mesh) {
+  Sharding sharding{.dims = std::vector<Axes>(type.shape.size())};
+  const size_t end = std::min(text.find(']'), text.size());
+  size_t dim = 0;
+  for (size_t at = 0; at < end;) {
+    if (text[at] != '{') {
+      dim += text[at++] == ',';
+      continue;
+    }
+    const size_t begin = at;
+    braced(text, at);
+    if (dim >= sharding.dims.size()) fail("axes outside the dimensions", text, print(type));
+    sharding.dims[dim] = parse_axes(text.substr(begin, at - begin), mesh);
+  }
+  if (const size_t plus = text.find('+', end); plus != std::string_view::npos) {
+    const size_t brace = std::min(text.find('{', plus), text.size());
+    sharding.kind = Reduce::none;
+    from_text(text.substr(plus + 1, brace - plus - 1), sharding.kind);
+    sharding.partial = parse_axes(text.substr(brace), mesh);
+  }
+  std::vector<bool> used(mesh.axes().size(), false);
+  const auto use = [&](const Axes& axes) {
+    for (int axis : axes) {
+      if (used[axis]) fail("an axis is used twice", text, "each axis once");
+      used[axis] = true;
+    }
+  };
+  for (size_t d = 0; d < sharding.dims.size(); ++d) {
+    use(sharding.dims[d]);
+    if (mesh.ways(sharding.dims[d]) > type.shape[d]) fail("fewer elements than parts", text, "at most one part each");
+  }
+  use(sharding.partial);
+  return sharding;
+}
+
+}  // namespace partita

@@ -1,0 +1,102 @@
+// Plans and local graphs as text: what is written is read back, and what does not fit is refused.
+
+#include <gtest/gtest.h>
+
+#include "network/build_graph.h"
+#include "ops/registry.h"
+#include "partition/collectives.h"
+#include "support/job.h"
+#include "zoo/zoo.h"
+
+namespace partita {
+namespace {
+
+Program program_of(const std::string& spec, int ranks, bool local_statistics = false) {
+  const ZooModel model = make_model(spec);
+  const auto device = make_cpu_device(all_ops(), 1);
+  BuildOptions options{.batch = 12, .image = model.recipe.image};
+  if (local_statistics) options.norm_groups = ranks;
+  return compile(build_graph(*model.network, all_ops(), options), all_ops(),
+                 ranks > 1 ? Mesh({{"data", ranks}}) : Mesh(), device->catalog(),
+                 {.plan = {.parallel = ranks > 1 ? "data" : "none"}, .training = TrainingOptions{}});
+}
+
+/// The text with the first `from` replaced.
+std::string changed(std::string text, const std::string& from, const std::string& to) {
+  const size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return at == std::string::npos ? text : text.replace(at, from.size(), to);
+}
+
+template <class Read>
+std::string message_of(const Read& read) {
+  try {
+    read();
+  } catch (const InvalidArgument& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(Text, PlansAreReadBack) {
+  for (int ranks : {1, 2, 6}) {
+    const Program program = program_of("lenet", ranks);
+    const std::string text = print(program.plan, program.graph, all_ops());
+    const Plan plan = parse_plan(text, program.graph, all_ops());
+    EXPECT_EQ(print(plan, program.graph, all_ops()), text);
+    EXPECT_EQ(plan.cuts, program.plan.cuts);
+    EXPECT_EQ(plan.inputs, program.plan.inputs);
+  }
+}
+
+TEST(Text, BadPlansAreRefused) {
+  const Program program = program_of("mlp:hidden=16", 2);
+  const std::string text = print(program.plan, program.graph, all_ops());
+  const auto refused = [&](const std::string& from, const std::string& to) {
+    const std::string bad = changed(text, from, to);
+    return message_of([&] { parse_plan(bad, program.graph, all_ops()); });
+  };
+  EXPECT_EQ(refused("partita plan 1", "partita plan 2"),
+            "[plan line 1] not a plan of this version, got 'partita plan 2', expected 'partita plan 1'");
+  EXPECT_EQ(refused("mesh data=2", "mesh data=x").substr(0, 13), "[plan line 4]");
+  EXPECT_NE(refused("{data}", "{date}").find("unknown axis, got 'date', expected one of mesh data=2"),
+            std::string::npos);
+  EXPECT_NE(refused("node relu", "node relo").find("unknown node, got 'relo'"), std::string::npos);
+  EXPECT_NE(refused("node ", "edge ").find("unknown line, got 'edge'"), std::string::npos);
+  EXPECT_NE(refused("node matmul i=", "node matmul z=").find("unknown factor, got 'z={data}'"), std::string::npos);
+  EXPECT_NE(refused("input %image {data} {}", "input %image {data}").find("wrong number of dimensions"),
+            std::string::npos);
+}
+
+TEST(Text, LocalGraphsAreReadBack) {
+  for (const char* model : {"mlp:hidden=16", "lenet", "resnet18:width=4,size=8"}) {
+    for (int ranks : {1, 2, 3, 6}) {
+      const Program program = program_of(model, ranks, /*local_statistics=*/ranks == 3);
+      const std::string text = print(program.local, all_ops());
+      const LocalGraph local = parse_local_graph(text, all_ops());
+      EXPECT_EQ(print(local, all_ops()), text) << model << " on " << ranks;
+      EXPECT_EQ(local.cuts, program.local.cuts);
+    }
+  }
+}
+
+TEST(Text, BadLocalGraphsAreRefused) {
+  const std::string text = print(program_of("mlp:hidden=16", 3).local, all_ops());
+  const auto refused = [&](const std::string& from, const std::string& to) {
+    const std::string bad = changed(text, from, to);
+    return message_of([&] { parse_local_graph(bad, all_ops()); });
+  };
+  EXPECT_NE(refused("mesh data=3", "mesh data=13").find("fewer elements than parts"), std::string::npos);
+  EXPECT_NE(refused("image: f32[12{data}", "image: f32[12{data,data}").find("an axis is used twice"),
+            std::string::npos);
+  EXPECT_NE(refused("image: f32[12{data}", "image: f32[12").find("[local graph] the parts do not fit together"),
+            std::string::npos);
+  EXPECT_NE(refused("+sum{data}", "+sum{model}").find("unknown axis, got 'model'"), std::string::npos);
+  EXPECT_NE(refused("+sum{data}", "+sun{data}").find("sun"), std::string::npos);
+  EXPECT_NE(refused(" cut i={data}", " cut q={data}").find("unknown factor"), std::string::npos);
+  EXPECT_EQ(message_of([&] { parse_graph(text, with_collectives(all_ops())); }),
+            "[graph] the graph has a mesh, got 'mesh data=3', expected a graph that is not split");
+}
+
+}  // namespace
+}  // namespace partita
