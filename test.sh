@@ -1,8 +1,20 @@
 #!/usr/bin/env bash
 # Installs, builds and runs every test; ends with "N passed, N failed".
+#   ./test.sh [--sanitizers]   also clang-tidy on what changed, the unit tests under the address and
+#                              undefined behaviour sanitizers, ranks as threads under the thread sanitizer
 set -uo pipefail
 cd "$(dirname "$0")"
-tools/install.sh test || exit 1
+case "${1:-}" in
+  "" | --sanitizers) ;;
+  *)
+    echo "usage: ./test.sh [--sanitizers]" >&2
+    exit 64
+    ;;
+esac
+
+kind=test
+[[ ${1:-} == --sanitizers ]] && kind=all
+tools/install.sh "$kind" || exit 1
 cmake --preset release -DPARTITA_TESTS=ON -DPARTITA_BENCH=ON >/dev/null || exit 1
 cmake --build --preset release || exit 1
 
@@ -11,38 +23,51 @@ cmake --build --preset release || exit 1
 
 passed=0
 failed=0
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
 # check NAME COMMAND...: one test that is a program
 check() {
   local name=$1
   shift
-  if "$@" >"/tmp/partita_test.$$" 2>&1; then
+  if "$@" >"$log" 2>&1; then
     passed=$((passed + 1))
+    echo "passed: $name"
   else
     failed=$((failed + 1))
     echo "FAILED: $name"
-    tail -n 30 "/tmp/partita_test.$$"
+    tail -n 30 "$log"
   fi
-  rm -f "/tmp/partita_test.$$"
+}
+
+# run_tests PROGRAM [FILTER]: all tests of a program, each counted; a program that dies, or that a
+# sanitizer ends badly, counts as a failure
+run_tests() {
+  local program=$1 report run=0 bad=0 status=0
+  report=$(mktemp)
+  OMP_NUM_THREADS=1 "$program" --gtest_brief=1 --gtest_filter="${2:-*}" --gtest_output="xml:$report" >"$log" 2>&1 ||
+    status=$?
+  [[ -s $report ]] && read -r run bad < <(/usr/bin/python3 tools/count_tests.py "$report")
+  [[ $status -ne 0 && $bad -eq 0 ]] && bad=1
+  [[ $bad -ne 0 ]] && tail -n 40 "$log"
+  passed=$((passed + run))
+  failed=$((failed + bad))
+  echo "$program: $run passed, $bad failed"
+  rm -f "$report"
 }
 
 check layers tools/check_layers.py
 check sizes tools/check_size.py
+for program in unit laws dist errors; do run_tests "build/release/tests/${program}_tests"; done
+for script in tests/scripts/*.sh; do check "$(basename "$script")" bash "$script"; done
 
-report=build/release/junit.xml
-ctest --test-dir build/release --output-on-failure --output-junit junit.xml -j2 || true
-read -r run bad < <(/usr/bin/python3 - "$report" <<'PY'
-import sys
-import xml.etree.ElementTree as tree
-suite = tree.parse(sys.argv[1]).getroot()
-total, failures = int(suite.get("tests")), int(suite.get("failures"))
-skipped = int(suite.get("skipped", 0)) + int(suite.get("disabled", 0))
-print(total - failures - skipped, failures)
-PY
-)
-passed=$((passed + ${run:-0}))
-failed=$((failed + ${bad:-1}))
-for script in tests/scripts/*.sh; do
-  [[ -e $script ]] && check "$(basename "$script")" bash "$script"
-done
+if [[ ${1:-} == --sanitizers ]]; then
+  check clang-tidy tools/tidy.sh
+  export UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS="suppressions=$PWD/tests/tsan.supp"
+  cmake --preset asan >/dev/null && cmake --build --preset asan --target unit_tests || exit 1
+  run_tests build/asan/tests/unit_tests
+  cmake --preset tsan >/dev/null && cmake --build --preset tsan --target thread_tests || exit 1
+  run_tests build/tsan/tests/thread_tests '-*Resnet18*:*Lenet*'
+fi
+
 echo "$passed passed, $failed failed"
 [[ $failed -eq 0 && $passed -gt 0 ]]

@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
 # Installs what building and testing need (Debian, Ubuntu). Does nothing when all of it is there.
-#   tools/install.sh [build|test]
+#   tools/install.sh [build|test|all]
 set -euo pipefail
 packages=(g++ cmake ninja-build pkg-config libfmt-dev libcli11-dev nlohmann-json3-dev libdnnl-dev
           zlib1g-dev liblzma-dev libxxhash-dev)
-if [[ ${1:-build} == test ]]; then
-  packages+=(libgtest-dev python3 python3-numpy python3-torch)
-fi
+[[ ${1:-build} == build ]] || packages+=(libgtest-dev python3 python3-numpy python3-torch)
+[[ ${1:-build} != all ]] || packages+=(clang-tidy git)
 missing=()
 for package in "${packages[@]}"; do
   dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
