@@ -1,9 +1,24 @@
 #!/usr/bin/env python3
-"""Checks that source files stay readable: at most 600 lines a file (tests 800), 120 columns a line."""
+"""Checks that source files stay readable: at most 600 lines a file (tests 800), 80 a C++ function, 120 columns a line."""
 import pathlib
+import re
 import sys
 
-LIMIT, TEST_LIMIT, COLUMNS = 600, 800, 120
+LIMIT, TEST_LIMIT, FUNCTION, COLUMNS = 600, 800, 80, 120
+
+
+def long_functions(lines: list[str]) -> list[tuple[int, int]]:
+    """(first line, lines) of functions that are too long; their braces end where they began, as clang-format puts them."""
+    found = []
+    for i, line in enumerate(lines):
+        indent = line[: len(line) - len(line.lstrip())]
+        scope = re.match(r"(namespace|class|struct|enum|extern|union|const|static|constexpr|#)\b", line.lstrip())
+        if len(indent) > 2 or not line.endswith("{") or "(" not in line or (scope and ") {" not in line):
+            continue
+        end = next((j for j in range(i + 1, len(lines)) if lines[j].startswith(indent + "}")), i)
+        if end - i + 1 > FUNCTION:
+            found.append((i + 1, end - i + 1))
+    return found
 
 
 def main() -> int:
@@ -19,6 +34,8 @@ def main() -> int:
             if len(lines) > limit:
                 faults.append(f"{name}: {len(lines)} lines, at most {limit}")
             faults += [f"{name}:{i}: {len(line)} columns" for i, line in enumerate(lines, 1) if len(line) > COLUMNS]
+            if path.suffix != ".py":
+                faults += [f"{name}:{i}: a function of {n} lines, at most {FUNCTION}" for i, n in long_functions(lines)]
     print("\n".join(faults) if faults else "sizes: ok")
     return 1 if faults else 0
 

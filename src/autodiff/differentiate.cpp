@@ -25,15 +25,13 @@ class Sweep {
     const NodeId producer = builder_.graph().values[loss.id()].producer;
     if (producer >= 0) enter(builder_.graph().nodes[producer]);
     gradients_[loss.id()] = constant(builder_, 1.0, loss.type());
-    for (NodeId n = static_cast<NodeId>(last_node(loss)); n >= 0; --n) visit(n);
+    for (NodeId n = producer; n >= 0; --n) visit(n);
     builder_.origin.clear();
   }
 
   Value gradient(Value value) const { return gradients_[value.id()]; }
 
  private:
-  NodeId last_node(Value loss) const { return builder_.graph().values[loss.id()].producer; }
-
   void enter(const Node& node) {
     builder_.scope = node.scope;
     builder_.source = node.source;

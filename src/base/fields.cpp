@@ -22,11 +22,7 @@ T number(std::string_view text, std::string_view expected) {
 
 std::string to_text(int64_t value) { return fmt::format("{}", value); }
 
-std::string to_text(double value) {
-  if (!std::isfinite(value)) return fmt::format("{}", value);
-  std::string text = fmt::format("{}", value);
-  return text;
-}
+std::string to_text(double value) { return fmt::format("{}", value); }
 
 std::string to_text(bool value) { return value ? "true" : "false"; }
 std::string to_text(const std::string& value) { return '"' + value + '"'; }

@@ -6,8 +6,7 @@
 //     static constexpr auto fields() { return std::tuple{field("axis", &ConcatAttrs::axis)}; }
 //   };
 //
-// Field types: int64_t, double, bool, std::string, DType, Reduce, enums with `enum_names`, and vectors
-// of these.
+// Field types: int64_t, double, bool, std::string, DType, Reduce, and vectors of these.
 
 #include <string>
 #include <string_view>

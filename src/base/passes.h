@@ -10,7 +10,7 @@ namespace partita {
 
 struct PassOptions {
   std::string dump_dir;                   // "" = no dumps
-  std::vector<std::string> switched_off;  // names given by --no-pass
+  std::vector<std::string> switched_off;  // names of passes to leave out
 };
 
 struct PassTime {
@@ -22,7 +22,7 @@ class Passes {
  public:
   explicit Passes(PassOptions options) : options_(std::move(options)) {}
 
-  /// Runs `make`, then `verify(result)`, and writes `print(result)` to NN_name.txt in the dump folder.
+  /// Runs `make`, then `verify(result)`, and writes `print(result)` to N_name.txt in the dump folder.
   template <class Make, class Verify, class Print>
   auto stage(const std::string& name, Make&& make, Verify&& verify, Print&& print) {
     const auto begin = std::chrono::steady_clock::now();
@@ -44,7 +44,7 @@ class Passes {
     return result;
   }
 
-  /// Throws InvalidArgument when --no-pass named a pass that does not exist.
+  /// Throws InvalidArgument when a pass is to be left out that does not exist.
   void check_names() const;
   const std::vector<PassTime>& times() const { return times_; }
 

@@ -1,10 +1,21 @@
 #include "base/shape.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
-#include <limits>
+
+#include "base/number.h"
 
 namespace partita {
+
+bool is_countable(const Shape& shape) {
+  int64_t total = 1;
+  for (int64_t size : shape) {
+    if (size < 0 || (size > 0 && total > kMaxElements / size)) return false;
+    total *= std::max<int64_t>(size, 1);
+  }
+  return true;
+}
 
 int64_t elements(const Shape& shape) {
   int64_t count = 1;
@@ -41,14 +52,12 @@ Type parse_type(std::string_view text) {
   if (!dtype) throw fail("unknown element type");
   Type type{*dtype, {}};
   std::string_view inside = text.substr(open + 1, text.size() - open - 2);
-  int64_t total = 1;
   while (!inside.empty()) {
     int64_t size = 0;
     const auto [end, error] = std::from_chars(inside.data(), inside.data() + inside.size(), size);
     if (error != std::errc{} || size < 0) throw fail("bad size in shape");
-    if (size > 0 && total > std::numeric_limits<int64_t>::max() / 16 / size) throw fail("shape too large");
-    total *= std::max<int64_t>(size, 1);
     type.shape.push_back(size);
+    if (!is_countable(type.shape)) throw fail("shape too large");
     inside.remove_prefix(end - inside.data());
     if (inside.empty()) break;
     if (inside.front() != ',' || inside.size() == 1) throw fail("bad separator in shape");
@@ -68,11 +77,7 @@ double Array::at(int64_t index) const {
 void Array::set(int64_t index, double value) {
   for_dtype(type_.dtype, [&](auto zero) {
     using T = decltype(zero);
-    if constexpr (sizeof(T) == 2) {
-      as<T>()[index] = T(static_cast<float>(value));
-    } else {
-      as<T>()[index] = static_cast<T>(value);
-    }
+    as<T>()[index] = convert<T>(value);
   });
 }
 

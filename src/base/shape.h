@@ -1,6 +1,7 @@
 #pragma once
 // Shapes, types of tensors, and dense row-major views of their elements.
 
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,6 +11,11 @@
 namespace partita {
 
 using Shape = std::vector<int64_t>;
+
+/// The most elements of a tensor: its bytes and its strides stay far from overflow.
+inline constexpr int64_t kMaxElements = std::numeric_limits<int64_t>::max() / 16;
+/// Whether no size is negative and the elements (each 0 taken as 1) are at most kMaxElements.
+bool is_countable(const Shape& shape);
 
 int64_t elements(const Shape& shape);
 /// Row-major strides, in elements.

@@ -17,6 +17,13 @@ class Kernel {
   virtual void run(std::span<const void* const> inputs, std::span<void* const> outputs, void* scratch) = 0;
 };
 
+/// The answer of `propose` to what it cannot take.
+inline KernelChoice refuse(std::string reason) {
+  KernelChoice choice;
+  choice.reason = std::move(reason);
+  return choice;
+}
+
 struct KernelDef {
   std::string name;              // "onednn.conv2d"
   std::vector<std::string> ops;  // the ops it serves

@@ -1,5 +1,7 @@
 #include "graph/attrs.h"
 
+#include <algorithm>
+
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -33,7 +35,11 @@ Attrs Attrs::parse(std::string_view text) const {
     if (equals == std::string_view::npos) {
       throw InvalidArgument(fmt::format("[attribute] got '{}', expected name=value", item));
     }
-    changes.emplace_back(item.substr(0, equals), item.substr(equals + 1));
+    const std::string name(item.substr(0, equals));
+    const bool again =
+        std::any_of(changes.begin(), changes.end(), [&](const auto& known) { return known.first == name; });
+    if (again) throw InvalidArgument(fmt::format("[attribute] given twice, got '{}', expected it once", name));
+    changes.emplace_back(name, item.substr(equals + 1));
   }
   return with(changes);
 }

@@ -40,7 +40,7 @@ class Builder {
 
   Value apply(std::string_view op, const std::vector<Value>& inputs, const Attrs& attrs = {});
   std::vector<Value> apply_all(std::string_view op, const std::vector<Value>& inputs, const Attrs& attrs = {});
-  /// Attributes as (name, text) pairs: `apply("concat", {a, b}, {{"axis", "1"}})`.
+  /// Attributes as (name, text) pairs: `apply_fields("concat", {a, b}, {{"axis", "1"}})`.
   Value apply_fields(std::string_view op, const std::vector<Value>& inputs, const FieldTexts& fields);
 
   /// A node of another graph under its own name, on operands of this one. `reserve_names` keeps the
@@ -69,7 +69,7 @@ class Builder {
   std::unordered_set<std::string> names_;
 };
 
-/// A scalar of any type, as a `constant` node.
+/// A `constant` node: every element is `value`.
 Value constant(Builder& builder, double value, const Type& type);
 
 }  // namespace partita

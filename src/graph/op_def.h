@@ -23,27 +23,26 @@ struct OpCall {
 using Inputs = std::span<const ConstTensor>;
 using Outputs = std::span<const Tensor>;
 
-/// What a gradient function sees: values of the forward node and the gradients that arrived.
-struct GradCall {
-  Builder& builder;
-  const Attrs& attrs;
-  std::vector<Value> inputs, outputs;
-  std::vector<Value> d_outputs;  // an empty Value where no gradient arrived
-
-  /// A new node with one output; several outputs: `apply_all`.
-  Value apply(std::string_view op, const std::vector<Value>& inputs, const Attrs& attrs = {}) const;
-  std::vector<Value> apply_all(std::string_view op, const std::vector<Value>& inputs, const Attrs& attrs = {}) const;
-};
-
-/// What an expansion sees: built from global types and attributes.
-struct ExpandCall {
+/// What builds nodes for an op: a node with one output, or with several.
+struct BuildCall {
   Builder& builder;
   const Attrs& attrs;
   std::vector<Value> inputs;
-  const std::vector<Type>& outputs;
 
-  Value apply(std::string_view op, const std::vector<Value>& inputs, const Attrs& attrs = {}) const;
-  std::vector<Value> apply_all(std::string_view op, const std::vector<Value>& inputs, const Attrs& attrs = {}) const;
+  Value apply(std::string_view op, const std::vector<Value>& operands, const Attrs& attributes = {}) const;
+  std::vector<Value> apply_all(std::string_view op, const std::vector<Value>& operands,
+                               const Attrs& attributes = {}) const;
+};
+
+/// What a gradient function sees: values of the forward node and the gradients that arrived.
+struct GradCall : BuildCall {
+  std::vector<Value> outputs;
+  std::vector<Value> d_outputs;  // an empty Value where no gradient arrived
+};
+
+/// What an expansion sees: built from global types and attributes.
+struct ExpandCall : BuildCall {
+  const std::vector<Type>& outputs;
 };
 
 /// How the laws fill an operand: random values away from kinks.
@@ -95,5 +94,8 @@ class OpSet {
   std::vector<OpDef> ops_;
   std::map<std::string, size_t, std::less<>> index_;
 };
+
+/// The sharding rule of a node of a graph.
+ShardingRule rule_of(const Graph& graph, const Node& node, const OpSet& ops);
 
 }  // namespace partita

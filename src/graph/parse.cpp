@@ -384,6 +384,8 @@ class Parser {
       if (found == ids_.end()) fail("value is used but never made", "%" + name, "a value of this graph");
       return found->second;
     };
+    std::unordered_map<ValueId, size_t> states;
+    for (size_t s = 0; s < graph_.states.size(); ++s) states.emplace(graph_.states[s].entry, s);
     for (const EndLine& end : ends_) {
       line_ = end.line;
       rest_ = end.rest;
@@ -396,11 +398,11 @@ class Parser {
       const ValueId entry = value(value_name());
       expect('=');
       const ValueId exit = value(value_name());
-      const auto state = std::find_if(graph_.states.begin(), graph_.states.end(),
-                                      [&](const State& known) { return known.entry == entry; });
-      if (state == graph_.states.end()) fail("store to a value that is no state", end.rest, "a state");
-      if (state->exit >= 0) fail("state is written twice", end.rest, "one store");
-      state->exit = exit;
+      const auto found = states.find(entry);
+      if (found == states.end()) fail("store to a value that is no state", end.rest, "a state");
+      State& state = graph_.states[found->second];
+      if (state.exit >= 0) fail("state is written twice", end.rest, "one store");
+      state.exit = exit;
     }
   }
 

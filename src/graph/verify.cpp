@@ -47,7 +47,9 @@ void verify(const Graph& graph, const OpSet& ops) {
       fail(name, "state is stored with another type", print(graph.type(state.exit)), print(graph.type(state.entry)));
     }
   }
+  names.clear();
   for (const Output& output : graph.outputs) {
+    if (!names.insert(output.name).second) fail("graph", "two outputs have one name", output.name, "unique names");
     if (!made[output.value]) fail(output.name, "output is never made", "", "a value");
   }
 }

@@ -17,18 +17,12 @@ void check(const Network& network, const BuildOptions& options) {
   if (options.batch < 1) {
     throw InvalidArgument(fmt::format("[graph] no samples in a batch, got {}, expected at least 1", options.batch));
   }
-  if (options.norm_groups < 1 || options.batch % options.norm_groups != 0) {
-    throw InvalidArgument(
-        fmt::format("[batch_norm] the batch does not divide into groups, got batch {} in {} groups, "
-                    "expected a multiple of {}",
-                    options.batch, options.norm_groups, options.norm_groups));
-  }
 }
 
 Value batch_input(Builder& builder, const std::string& name, const Type& sample, int64_t batch) {
   Type type{sample.dtype, {batch}};
   type.shape.insert(type.shape.end(), sample.shape.begin(), sample.shape.end());
-  require_shape(name, type.shape);
+  require_layer_shape(name, type.shape);
   return builder.input(name, type, /*batch_dim=*/0);
 }
 

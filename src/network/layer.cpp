@@ -37,7 +37,7 @@ SourceLine source_line(const std::source_location& where) {
   return {std::string(file), static_cast<int>(where.line())};
 }
 
-void require_shape(std::string_view where, const Shape& shape) {
+void require_layer_shape(std::string_view where, const Shape& shape) {
   constexpr int64_t kMost = int64_t{1} << 40;
   int64_t count = 1;
   bool legal = true;
@@ -89,13 +89,13 @@ Value Context::build(Layer& layer, const std::string& path, const std::string& s
 }
 
 Value Context::parameter(const std::string& name, const Shape& shape, const Initializer& init) {
-  require_shape(scoped(name), shape);
+  require_layer_shape(scoped(name), shape);
   return builder_.state(scoped(name), Type{options_.dtype, shape},
                         {.kind = StateKind::parameter, .init = init, .requires_grad = trainable_});
 }
 
 Value Context::statistic(const std::string& name, const Shape& shape, const Initializer& init) {
-  require_shape(scoped(name), shape);
+  require_layer_shape(scoped(name), shape);
   const Value entry = builder_.state(scoped(name), Type{options_.dtype, shape},
                                      {.kind = StateKind::statistic, .init = init, .requires_grad = false});
   const Statistic& known = statistics_.try_emplace(scoped(name), Statistic{entry, Value()}).first->second;

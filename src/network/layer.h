@@ -92,6 +92,6 @@ SourceLine source_line(const std::source_location& where);
 
 /// Throws InvalidArgument unless every dimension is at least 1 and the tensor has fewer than 2^40
 /// elements, so that later sizes fit 64 bits.
-void require_shape(std::string_view where, const Shape& shape);
+void require_layer_shape(std::string_view where, const Shape& shape);
 
 }  // namespace partita

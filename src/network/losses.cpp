@@ -24,7 +24,9 @@ Value hot_labels(Builder& builder, Value logits, Value label) {
                                       print(label.type()), print(logits.type()), print(shape)));
   }
   if (dense) return cast(label, logits.dtype());
-  return builder.apply_fields("one_hot", {label}, {{"depth", to_text(classes)}, {"dtype", to_text(logits.dtype())}});
+  return builder.apply_fields(
+      "one_hot", {label},
+      {{"depth", to_text(classes)}, {"classes", to_text(classes)}, {"dtype", to_text(logits.dtype())}});
 }
 
 Value sparse(Builder& builder, Value logits, Value label) {

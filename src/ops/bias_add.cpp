@@ -1,14 +1,8 @@
+#include "ops/bias_add.h"
+
 #include "ops/support.h"
 
 namespace partita {
-namespace {
-
-struct BiasAddAttrs {
-  int64_t axis = 1;
-  static constexpr auto fields() { return std::tuple{field("axis", &BiasAddAttrs::axis)}; }
-};
-
-}  // namespace
 
 OpDef bias_add_op() {
   OpDef op;

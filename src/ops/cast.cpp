@@ -1,3 +1,4 @@
+#include "base/number.h"
 #include "ops/support.h"
 
 namespace partita {
@@ -13,7 +14,7 @@ struct CastAttrs {
 OpDef cast_op() {
   OpDef op;
   op.name = "cast";
-  op.summary = "the same values in another element type";
+  op.summary = "the same values in another element type; integers clamp, NaN becomes their 0";
   op.attrs = Attrs(CastAttrs{});
   op.infer = [](const OpCall& call) -> std::vector<Type> {
     require_operands("cast", call, 1);
@@ -34,17 +35,10 @@ OpDef cast_op() {
       for_dtype(out[0].type.dtype, [&](auto to) {
         using From = decltype(from);
         using To = decltype(to);
-        using Wide = std::conditional_t<sizeof(From) == 2, float, From>;
         const From* x = in[0].as<From>();
         To* y = out[0].as<To>();
         const int64_t count = out[0].type.elements();
-        for (int64_t i = 0; i < count; ++i) {
-          if constexpr (sizeof(To) == 2) {
-            y[i] = To(static_cast<float>(static_cast<Wide>(x[i])));
-          } else {
-            y[i] = static_cast<To>(static_cast<Wide>(x[i]));
-          }
-        }
+        for (int64_t i = 0; i < count; ++i) y[i] = convert<To>(x[i]);
       });
     });
   };

@@ -1,3 +1,5 @@
+#include "ops/constant.h"
+
 #include <cmath>
 
 #include "ops/sizes.h"
@@ -5,16 +7,6 @@
 
 namespace partita {
 namespace {
-
-struct ConstantAttrs {
-  double value = 0;
-  DType dtype = DType::f32;
-  std::vector<int64_t> shape;
-  static constexpr auto fields() {
-    return std::tuple{field("value", &ConstantAttrs::value), field("dtype", &ConstantAttrs::dtype),
-                      field("shape", &ConstantAttrs::shape)};
-  }
-};
 
 void require_representable(const ConstantAttrs& attrs) {
   if (is_float(attrs.dtype)) return;

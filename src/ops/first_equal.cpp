@@ -1,5 +1,6 @@
 #include <limits>
 
+#include "base/number.h"
 #include "ops/support.h"
 
 namespace partita {
@@ -15,7 +16,7 @@ struct FirstEqualAttrs {
 OpDef first_equal_op() {
   OpDef op;
   op.name = "first_equal";
-  op.summary = "index of the first x[.., z] equal to m[.., 0]; the largest i64 when there is none";
+  op.summary = "index of the first x[.., z] equal to m[.., 0] (NaN to NaN); the largest i64 when there is none";
   op.attrs = Attrs(FirstEqualAttrs{});
   op.infer = [](const OpCall& call) -> std::vector<Type> {
     require_operands("first_equal", call, 2);
@@ -46,7 +47,7 @@ OpDef first_equal_op() {
       for (int64_t i = 0; i < out[0].type.elements(); ++i, x += columns) {
         y[i] = std::numeric_limits<int64_t>::max();
         for (int64_t z = columns - 1; z >= 0; --z) {
-          if (x[z] == m[i]) y[i] = begin + z;
+          if (x[z] == m[i] || (is_nan(x[z]) && is_nan(m[i]))) y[i] = begin + z;
         }
       }
     });

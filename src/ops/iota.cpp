@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "ops/sizes.h"
 #include "ops/support.h"
 
@@ -15,6 +17,20 @@ struct IotaAttrs {
   }
 };
 
+void require_numbers(const IotaAttrs& attrs, int64_t count) {
+  bool held = attrs.begin <= std::numeric_limits<int64_t>::max() - count;
+  if (held && count > 0 && !is_float(attrs.dtype)) {
+    for_integer(attrs.dtype, [&](auto zero) {
+      using Limits = std::numeric_limits<decltype(zero)>;
+      const auto most = static_cast<int64_t>(Limits::max());
+      held = attrs.begin >= static_cast<int64_t>(Limits::min()) && attrs.begin + count - 1 <= most;
+    });
+  }
+  if (held) return;
+  reject("iota", "numbers outside the element type", fmt::format("{} numbers from {}", count, attrs.begin),
+         fmt::format("numbers that {} holds", name_of(attrs.dtype)));
+}
+
 }  // namespace
 
 OpDef iota_op() {
@@ -30,6 +46,7 @@ OpDef iota_op() {
       reject("iota", "axis is outside the shape", fmt::format("{}", attrs.axis), fmt::format("0 to {}", rank - 1));
     }
     require_shape("iota", attrs.shape);
+    require_numbers(attrs, attrs.shape[attrs.axis]);
     return {Type{attrs.dtype, attrs.shape}};
   };
   op.rule = [](const OpCall& call) { return pointwise_rule(call); };

@@ -86,6 +86,41 @@ TEST(Reduce, EqualElementsShareTheGradientOfAMaximum) {
   EXPECT_EQ(d[0], (std::vector<double>{4, 0, 4}));
 }
 
+TEST(Pointwise, NotANumberIsNotHidden) {
+  const Array nan = vector_of({std::nan("")}), one = vector_of({1});
+  EXPECT_TRUE(std::isnan(run("relu", {nan})[0].at(0)));
+  EXPECT_TRUE(std::isnan(run("relu_grad", {one, nan})[0].at(0)) || run("relu_grad", {one, nan})[0].at(0) == 1);
+  EXPECT_TRUE(std::isnan(run("relu_grad", {nan, one})[0].at(0)));
+  for (const char* name : {"maximum", "minimum"}) {
+    EXPECT_TRUE(std::isnan(run(name, {nan, one})[0].at(0))) << name;
+    EXPECT_TRUE(std::isnan(run(name, {one, nan})[0].at(0))) << name;
+  }
+}
+
+TEST(Argmax, TheFirstNotANumberIsTheLargest) {
+  const double nan = std::nan("");
+  EXPECT_EQ(run("argmax", {vector_of({1, nan, 5, nan})})[0].at(0), 1);
+  EXPECT_EQ(run("first_equal", {vector_of({1, nan, 5, nan}), vector_of({nan})})[0].at(0), 1);
+}
+
+TEST(Cast, IntegersClampAndNotANumberBecomesZero) {
+  const Array x = vector_of({std::nan(""), 1e30, -1e30, 3.7});
+  EXPECT_EQ(numbers(run("cast", {x}, {{"dtype", "u8"}})[0]), (std::vector<double>{0, 255, 0, 3}));
+  EXPECT_EQ(numbers(run("cast", {x}, {{"dtype", "i32"}})[0]), (std::vector<double>{0, 2147483647, -2147483648.0, 3}));
+}
+
+TEST(Iota, RefusesNumbersThatTheTypeDoesNotHold) {
+  EXPECT_THROW(run("iota", {}, {{"begin", "9223372036854775807"}, {"shape", "[3]"}}), InvalidArgument);
+  EXPECT_THROW(run("iota", {}, {{"begin", "254"}, {"shape", "[3]"}, {"dtype", "u8"}}), InvalidArgument);
+  EXPECT_EQ(run("iota", {}, {{"begin", "253"}, {"shape", "[3]"}, {"dtype", "u8"}})[0].at(2), 255);
+}
+
+TEST(OneHot, RefusesLabelsOutsideTheClasses) {
+  const Array ids({2}, std::vector<int32_t>{1, 4});
+  EXPECT_THROW(run("one_hot", {ids}, {{"depth", "4"}, {"classes", "4"}}), InvalidArgument);
+  EXPECT_EQ(run("one_hot", {ids}, {{"depth", "4"}})[0].at(7), 0);
+}
+
 TEST(Maximum, EqualOperandsSendTheGradientToTheFirst) {
   for (const char* name : {"maximum", "minimum"}) {
     const auto d = gradients(name, {vector_of({2}), vector_of({2})}, vector_of({5}));

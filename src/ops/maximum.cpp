@@ -1,3 +1,4 @@
+#include "base/number.h"
 #include "ops/support.h"
 
 namespace partita {
@@ -5,7 +6,7 @@ namespace partita {
 OpDef maximum_op() {
   OpDef op;
   op.name = "maximum";
-  op.summary = "the larger of a and b, broadcast; equal ones send their gradient to a";
+  op.summary = "the larger of a and b, broadcast; equal ones send their gradient to a, NaN wins";
   op.infer = [](const OpCall& call) {
     require_operands("maximum", call, 2);
     return infer_pointwise("maximum", call);
@@ -19,7 +20,7 @@ OpDef maximum_op() {
             sum_to(call, call.apply("select", {second, d, zero}), call.inputs[1].type())};
   };
   op.kernel = [](const Attrs&, Inputs in, Outputs out) {
-    binary_kernel(in, out, [](auto a, auto b) { return a > b ? a : b; });
+    binary_kernel(in, out, [](auto a, auto b) { return b > a || is_nan(b) ? b : a; });
   };
   op.samples = {{{sample_of({4, 6}, Fill::distinct), sample_of({4, 6}, Fill::distinct)}},
                 {{sample_of({4, 3, 5}, Fill::distinct), sample_of({3, 1}, Fill::distinct)}},

@@ -1,3 +1,4 @@
+#include "base/number.h"
 #include "ops/support.h"
 
 namespace partita {
@@ -5,7 +6,7 @@ namespace partita {
 OpDef minimum_op() {
   OpDef op;
   op.name = "minimum";
-  op.summary = "the smaller of a and b, broadcast; equal ones send their gradient to a";
+  op.summary = "the smaller of a and b, broadcast; equal ones send their gradient to a, NaN wins";
   op.infer = [](const OpCall& call) {
     require_operands("minimum", call, 2);
     return infer_pointwise("minimum", call);
@@ -19,7 +20,7 @@ OpDef minimum_op() {
             sum_to(call, call.apply("select", {second, d, zero}), call.inputs[1].type())};
   };
   op.kernel = [](const Attrs&, Inputs in, Outputs out) {
-    binary_kernel(in, out, [](auto a, auto b) { return a > b ? b : a; });
+    binary_kernel(in, out, [](auto a, auto b) { return b < a || is_nan(b) ? b : a; });
   };
   op.samples = {{{sample_of({4, 6}, Fill::distinct), sample_of({4, 6}, Fill::distinct)}},
                 {{sample_of({4, 3, 5}, Fill::distinct), sample_of({3, 1}, Fill::distinct)}},

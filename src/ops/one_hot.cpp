@@ -5,14 +5,15 @@ namespace partita {
 namespace {
 
 struct OneHotAttrs {
-  int64_t depth = 1;  // columns that are held
-  int64_t begin = 0;  // global index of the first
+  int64_t depth = 1;    // columns that are held
+  int64_t begin = 0;    // global index of the first
+  int64_t classes = 0;  // ids from here on, and negative ones, are errors; 0: they have no column
   double on_value = 1, off_value = 0;
   DType dtype = DType::f32;
   static constexpr auto fields() {
     using A = OneHotAttrs;
-    return std::tuple{field("depth", &A::depth), field("begin", &A::begin), field("on_value", &A::on_value),
-                      field("off_value", &A::off_value), field("dtype", &A::dtype)};
+    return std::tuple{field("depth", &A::depth),       field("begin", &A::begin),         field("classes", &A::classes),
+                      field("on_value", &A::on_value), field("off_value", &A::off_value), field("dtype", &A::dtype)};
   }
 };
 
@@ -58,15 +59,21 @@ OpDef one_hot_op() {
         std::fill_n(y, out[0].type.elements(), T(static_cast<Number>(attrs.off_value)));
         for (int64_t i = 0; i < in[0].type.elements(); ++i) {
           const int64_t id = static_cast<int64_t>(ids[i]);
+          if (attrs.classes > 0 && (id < 0 || id >= attrs.classes)) {
+            throw InvalidArgument(
+                fmt::format("[one_hot] label of row {} is outside the classes, got {}, expected 0 to {}", i, id,
+                            attrs.classes - 1),
+                ErrorKind::index);
+          }
           if (id < attrs.begin || id - attrs.begin >= attrs.depth) continue;
           y[i * attrs.depth + id - attrs.begin] = T(static_cast<Number>(attrs.on_value));
         }
       });
     });
   };
-  op.samples = {{{ids_of({4}, 6)}, Attrs(OneHotAttrs{6, 0, 1, 0, DType::f64})},
-                {{ids_of({2, 3}, 5)}, Attrs(OneHotAttrs{5, 0, 0.9, 0.1, DType::f64})},
-                {{ids_of({5}, 7)}, Attrs(OneHotAttrs{4, 2, 1, 0, DType::f64})}};
+  op.samples = {{{ids_of({4}, 6)}, Attrs(OneHotAttrs{6, 0, 0, 1, 0, DType::f64})},
+                {{ids_of({2, 3}, 5)}, Attrs(OneHotAttrs{5, 0, 5, 0.9, 0.1, DType::f64})},
+                {{ids_of({5}, 7)}, Attrs(OneHotAttrs{4, 2, 0, 1, 0, DType::f64})}};
   return op;
 }
 

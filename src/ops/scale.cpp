@@ -1,16 +1,8 @@
+#include "ops/scale.h"
+
 #include "ops/support.h"
 
 namespace partita {
-namespace {
-
-struct ScaleAttrs {
-  double scale = 1, bias = 0;
-  static constexpr auto fields() {
-    return std::tuple{field("scale", &ScaleAttrs::scale), field("bias", &ScaleAttrs::bias)};
-  }
-};
-
-}  // namespace
 
 OpDef scale_op() {
   OpDef op;

@@ -1,23 +1,16 @@
 #pragma once
 // Limits of shapes that come from attributes.
 
-#include <limits>
-
 #include "ops/support.h"
 
 namespace partita {
 
-/// The most elements of a tensor: its bytes and its strides stay far from overflow.
-inline constexpr int64_t kMaxElements = std::numeric_limits<int64_t>::max() / 16;
-
 /// Throws when a size is negative or the elements cannot be counted.
 inline void require_shape(std::string_view op, const Shape& shape) {
-  int64_t total = 1;
   for (int64_t size : shape) {
     if (size < 0) reject(op, "negative size", print(shape), "sizes of at least 0");
-    if (size > 0 && total > kMaxElements / size) reject(op, "shape too large", print(shape), "fewer elements");
-    total *= size > 0 ? size : 1;
   }
+  if (!is_countable(shape)) reject(op, "shape too large", print(shape), "fewer elements");
 }
 
 /// Whether a part of this shape, from `begin` on, lies in `whole`; both lists are empty for the whole.

@@ -41,6 +41,7 @@ Spans make_spans(std::string_view op, const std::vector<int64_t>& stride, const 
 
 int64_t checked_outputs(std::string_view op, const Span& span, int64_t size) {
   const int64_t padded = size + span.before + span.after;
+  if (size == 0) reject(op, "the input is empty", "a height or width of 0", "at least 1");
   if (padded < span.reach()) {
     reject(op, "the window is larger than the padded input", fmt::format("window of {} on {}", span.reach(), padded),
            "a window that fits");

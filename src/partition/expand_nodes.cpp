@@ -29,11 +29,11 @@ Expanded expand_nodes(const Graph& graph, const OpSet& ops, const Plan& plan) {
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
     const OpDef& op = ops.at(node.op);
-    const std::vector<Type> inputs = graph.types(node.inputs), outputs = graph.types(node.outputs);
+    const std::vector<Type> outputs = graph.types(node.outputs);
     std::vector<Value> operands;
     for (ValueId input : node.inputs) operands.push_back(made[input]);
     std::vector<Value> results;
-    if (needs_expansion(op.rule({node.attrs, inputs, outputs}), plan.cuts[n])) {
+    if (needs_expansion(rule_of(graph, node, ops), plan.cuts[n])) {
       rest.scope = node.scope;
       rest.source = node.source;
       rest.phase = node.phase;

@@ -15,19 +15,10 @@ Shard shard_of(const LocalGraph& local, NodeId id, const std::vector<int64_t>& c
   return shard(ops.at(node.op).rule(call), local.cuts[id], local.mesh, coordinates, call);
 }
 
-bool is_cut(const Cut& cut) {
-  return std::any_of(cut.begin(), cut.end(), [](const Axes& axes) { return !axes.empty(); });
-}
-
 std::vector<std::vector<int64_t>> all_coordinates(const Mesh& mesh) {
   std::vector<std::vector<int64_t>> result;
   for (int64_t rank = 0; rank < mesh.ranks(); ++rank) result.push_back(mesh.coordinates(rank));
   return result;
-}
-
-ShardingRule rule_of(const Graph& graph, const Node& node, const OpSet& ops) {
-  const std::vector<Type> inputs = graph.types(node.inputs), outputs = graph.types(node.outputs);
-  return ops.at(node.op).rule({node.attrs, inputs, outputs});
 }
 
 /// "group=(0,1)(2,3) bytes=4096" of a collective, "cut n={data}" of another node.

@@ -68,8 +68,8 @@ class Partitioner {
   void add_node(size_t n) {
     const Node& node = from_.nodes[n];
     const OpDef& op = ops_.at(node.op);
-    const std::vector<Type> inputs = from_.types(node.inputs), outputs = from_.types(node.outputs);
-    const ShardingRule rule = op.rule({node.attrs, inputs, outputs});
+    const std::vector<Type> outputs = from_.types(node.outputs);
+    const ShardingRule rule = rule_of(from_, node, ops_);
     const Cut cut = cuts_[n] ? *cuts_[n] : cut_by_operands(node, rule, op);
     refuse_cut_windows(node, rule, cut);
 
@@ -121,7 +121,7 @@ class Partitioner {
   bool is_partial(ValueId old) const { return !local_.shardings[made_[old]].partial.empty(); }
 
   /// What the outputs stay partial over because the op is linear in exactly its partial operands; no
-  /// axes when the operands have to be reduced first (op_contract section 8).
+  /// axes when the operands have to be reduced first.
   Sharding passed_partial(const Node& node, const ShardingRule& rule, const Cut& cut) const {
     std::vector<int> partial;
     const Sharding* first = nullptr;

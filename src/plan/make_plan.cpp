@@ -13,8 +13,7 @@ Plan replicated_plan(const Graph& graph, const OpSet& ops, const Mesh& mesh) {
   for (const Input& input : graph.inputs) plan.inputs.emplace_back(graph.type(input.value).shape.size());
   for (const State& state : graph.states) plan.inputs.emplace_back(graph.type(state.entry).shape.size());
   for (const Node& node : graph.nodes) {
-    const std::vector<Type> inputs = graph.types(node.inputs), outputs = graph.types(node.outputs);
-    plan.cuts.emplace_back(ops.at(node.op).rule({node.attrs, inputs, outputs}).factors.size());
+    plan.cuts.emplace_back(rule_of(graph, node, ops).factors.size());
   }
   return plan;
 }

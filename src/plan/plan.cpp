@@ -7,11 +7,6 @@
 namespace partita {
 namespace {
 
-ShardingRule rule_of(const Graph& graph, const Node& node, const OpSet& ops) {
-  const std::vector<Type> inputs = graph.types(node.inputs), outputs = graph.types(node.outputs);
-  return ops.at(node.op).rule({node.attrs, inputs, outputs});
-}
-
 /// Inputs, then states.
 std::vector<ValueId> entries(const Graph& graph) {
   std::vector<ValueId> ids;

@@ -70,9 +70,11 @@ std::string illegal_output(const ShardingRule& rule, const Cut& cut, const Tenso
 
 }  // namespace
 
-bool Sharding::replicated() const {
-  return partial.empty() && std::all_of(dims.begin(), dims.end(), [](const Axes& axes) { return axes.empty(); });
+bool is_cut(const std::vector<Axes>& cut) {
+  return std::any_of(cut.begin(), cut.end(), [](const Axes& axes) { return !axes.empty(); });
 }
+
+bool Sharding::replicated() const { return partial.empty() && !is_cut(dims); }
 
 std::string illegal(const ShardingRule& rule, const Cut& cut, const Mesh& mesh) {
   PARTITA_CHECK(cut.size() == rule.factors.size(), "{} cuts of {} factors", cut.size(), rule.factors.size());

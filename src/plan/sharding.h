@@ -11,6 +11,9 @@ namespace partita {
 /// One entry per factor of a rule: the axes that cut it. The decision for one node.
 using Cut = std::vector<Axes>;
 
+/// Whether any axis cuts anything; also of the dimensions of a sharding.
+bool is_cut(const std::vector<Axes>& cut);
+
 /// For each dimension the axes that cut it, and the axes over which the value is still partial.
 struct Sharding {
   std::vector<Axes> dims;
@@ -31,7 +34,9 @@ Axes parse_axes(std::string_view text, const Mesh& mesh);
 Cut parse_cut(std::string_view text, const ShardingRule& rule, const Mesh& mesh);
 Sharding parse_sharding(std::string_view text, const Type& type, const Mesh& mesh);
 
-/// Why a cut is not allowed (op_contract section 3), or "".
+/// Why a cut is not allowed, or "": an axis used twice, more parts than elements, a `whole` factor, a
+/// compound dimension whose parts do not divide or whose minor factor is cut before its major one, an
+/// output that would lack a factor without a reduction or be partial by two reductions.
 std::string illegal(const ShardingRule& rule, const Cut& cut, const Mesh& mesh);
 
 /// The axes of each dimension of an operand or result under a cut.

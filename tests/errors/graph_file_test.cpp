@@ -37,6 +37,35 @@ TEST(GraphFileErrors, MissingFile) {
   expect_refusal({"graph", "no/such.txt"}, ExitCode::missing_file, {"[graph] cannot read no/such.txt"});
 }
 
+TEST(GraphFileErrors, ResultTooLarge) {
+  expect_graph_refusal("f32[4,3] batch=0", "f32[35184372088832,3]", {"[graph line 5]", "got f32[4,5]"});
+  expect_graph_refusal("%product = matmul(%x, %w) {transpose_b=true} : f32[4,5]",
+                       "input %big: f32[35184372088832,0]\ninput %wide: f32[0,65536]\n%product = matmul(%big, %wide)",
+                       {"[matmul] result too large, got f32[35184372088832,65536], expected fewer elements"});
+}
+
+TEST(GraphFileErrors, OutputTwice) {
+  expect_graph_refusal("output loss = %loss", "output loss = %loss\noutput loss = %y",
+                       {"[graph] two outputs have one name, got loss, expected unique names"});
+}
+
+TEST(GraphFileErrors, AttributeTwice) {
+  expect_graph_refusal("{transpose_b=true}", "{transpose_b=true, transpose_b=false}",
+                       {"[attribute] given twice, got 'transpose_b', expected it once"});
+}
+
+TEST(GraphFileErrors, SplitGraph) {
+  expect_graph_refusal("f32[4,3] batch=0", "f32[4{data},3] batch=0",
+                       {"[graph] %x is split, got 'f32[4{data},3]', expected a graph that is not split"});
+}
+
+TEST(GraphFileErrors, EmptyImage) {
+  expect_graph_refusal(
+      "%loss = reduce(%y)",
+      "input %none: f32[1,1,0,0]\n%pool = max_pool(%none) {kernel=[2,2], pads=[1,1,1,1]}\n%loss = reduce(%y)",
+      {"[max_pool] the input is empty, got a height or width of 0, expected at least 1"});
+}
+
 TEST(GraphFileErrors, NotAGraph) {
   expect_graph_refusal("partita graph 1", "hello", {"[graph line 1] not a graph", "'hello'", "'partita graph 1'"});
 }

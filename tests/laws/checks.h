@@ -1,5 +1,6 @@
 #pragma once
-// The other laws of an op (op_contract.md, section 16); each returns "" or what is broken.
+// The laws of an op, numbered; each check returns "" or what is broken. Law 3 stands in harness.h, law 8 (the
+// points of all ranks are those of the whole) in harness.cpp, laws 9 to 11 in tests of their own.
 
 #include "harness.h"
 

@@ -1,40 +1,10 @@
 #include <algorithm>
-#include <cmath>
-#include <limits>
-#include <type_traits>
-#include <utility>
 
+#include "base/number.h"
 #include "data/maps/image_maps.h"
 
 namespace partita {
 namespace {
-
-template <class To, class From>
-To convert(From value) {
-  if constexpr (std::is_same_v<To, bool>) {
-    if constexpr (std::is_integral_v<From>)
-      return value != 0;
-    else
-      return static_cast<double>(value) != 0;
-  } else if constexpr (std::is_integral_v<To> && std::is_integral_v<From>) {
-    if constexpr (std::is_same_v<From, bool>)
-      return static_cast<To>(value);
-    else if (std::in_range<To>(value))
-      return static_cast<To>(value);
-    else
-      return value < From{} ? std::numeric_limits<To>::min() : std::numeric_limits<To>::max();
-  } else if constexpr (std::is_integral_v<To>) {
-    const double number = static_cast<double>(value);
-    if (std::isnan(number)) return To{};
-    if (number <= static_cast<double>(std::numeric_limits<To>::min())) return std::numeric_limits<To>::min();
-    if (number >= static_cast<double>(std::numeric_limits<To>::max())) return std::numeric_limits<To>::max();
-    return static_cast<To>(number);
-  } else if constexpr (sizeof(To) == 2) {
-    return To(static_cast<float>(value));
-  } else {
-    return static_cast<To>(value);
-  }
-}
 
 class Cast : public ValueMap {
  public:

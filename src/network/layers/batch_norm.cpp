@@ -21,6 +21,11 @@ Value BatchNorm2d::construct(Context& context, Value x) {
     return builder.apply_fields("batch_norm_inference", {x, scale, shift, mean, variance}, {{"epsilon", epsilon}});
   }
   const int64_t groups = context.options().norm_groups;
+  if (groups < 1 || shape[0] % groups != 0) {
+    throw InvalidArgument(fmt::format(
+        "[batch_norm] the batch does not divide into groups, got batch {} in {} groups, expected a multiple of {}",
+        shape[0], groups, groups));
+  }
   const std::vector<Value> normal =
       builder.apply_all("batch_norm", {x, scale, shift},
                         builder.ops().at("batch_norm").attrs.with({{"epsilon", epsilon}, {"groups", to_text(groups)}}));

@@ -9,21 +9,12 @@ namespace {
 
 using Dims = std::vector<Axes>;
 
-bool is_cut(const Dims& dims) {
-  for (const Axes& axes : dims) {
-    if (!axes.empty()) return true;
-  }
-  return false;
-}
-
 class DataParallel {
  public:
   DataParallel(const Graph& graph, const OpSet& ops, const Mesh& mesh) : graph_(graph), mesh_(mesh) {
     for (const Node& node : graph.nodes) {
-      const OpDef& op = ops.at(node.op);
-      const std::vector<Type> inputs = graph.types(node.inputs), outputs = graph.types(node.outputs);
-      rules_.push_back(op.rule({node.attrs, inputs, outputs}));
-      expandable_.push_back(op.expand != nullptr);
+      rules_.push_back(rule_of(graph, node, ops));
+      expandable_.push_back(ops.at(node.op).expand != nullptr);
     }
     plan_ = {.graph = graph.name, .search = "data", .mesh = mesh, .inputs = {}, .cuts = {}};
     plan_.cuts.resize(graph.nodes.size());

@@ -4,11 +4,12 @@
 
 #include "device/cpu/loops/blocks.h"
 #include "device/cpu/loops/loop_support.h"
+#include "ops/bias_add.h"
 
 namespace partita {
 namespace {
 
-int64_t axis_of(const KernelQuery& query) { return field_of<int64_t>(query.attrs, "axis"); }
+int64_t axis_of(const KernelQuery& query) { return query.attrs.as<BiasAddAttrs>().axis; }
 
 template <class T>
 LoopFn bind_plain(const Type& x, int64_t axis) {
@@ -59,7 +60,7 @@ LoopFn bind_blocked(const Type& x, int64_t block) {
 }
 
 KernelChoice propose(const KernelQuery& query) {
-  if (const std::string reason = loop_refusal(query); !reason.empty()) return refuse_loops(reason);
+  if (const std::string reason = unsupported_by_loops(query); !reason.empty()) return refuse(reason);
   Layout layout;
   const Layout& given = query.input_layouts[0];
   const bool innermost = lanes_of(query.inputs[0], given) > 0 || channels_last(query.inputs[0], given);

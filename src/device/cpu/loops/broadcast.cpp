@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "device/cpu/loops/loop_support.h"
+#include "ops/constant.h"
 #include "ops/support.h"
 
 namespace partita {
@@ -66,14 +67,14 @@ LoopFn bind_fill(T value, int64_t count) {
 KernelDef broadcast_kernel() {
   KernelDef def{.name = kName, .ops = {"broadcast_to", "constant"}};
   def.propose = [](const KernelQuery& query) {
-    return query.outputs[0].elements() == 0 ? refuse_loops("empty") : propose_dense(kName, query);
+    return query.outputs[0].elements() == 0 ? refuse("empty") : propose_dense(kName, query);
   };
   def.make = [](const KernelQuery& query, const KernelChoice&) {
     const Type& type = query.outputs[0];
     LoopFn loop;
     for_loop_type(type.dtype, [&](auto zero) {
       using T = decltype(zero);
-      loop = query.op == "constant" ? bind_fill(static_cast<T>(field_of<double>(query.attrs, "value")), type.elements())
+      loop = query.op == "constant" ? bind_fill(static_cast<T>(query.attrs.as<ConstantAttrs>().value), type.elements())
                                     : bind_repeat<T>(repeat_of(query.inputs[0].shape, type.shape));
     });
     return make_loop(std::move(loop));

@@ -16,14 +16,14 @@ class Loop final : public Kernel {
 
 }  // namespace
 
-std::string loop_refusal(const KernelQuery& query) {
+std::string unsupported_by_loops(const KernelQuery& query) {
   const Type& first = query.inputs.empty() ? query.outputs[0] : query.inputs[0];
   if (first.dtype == DType::f32 || first.dtype == DType::f64) return "";
   return fmt::format("{} is not supported", name_of(first.dtype));
 }
 
 KernelChoice propose_dense(std::string name, const KernelQuery& query, std::vector<std::pair<int, int>> in_place) {
-  if (const std::string reason = loop_refusal(query); !reason.empty()) return refuse_loops(reason);
+  if (const std::string reason = unsupported_by_loops(query); !reason.empty()) return refuse(reason);
   return {.kernel = std::move(name),
           .inputs = std::vector<Layout>(query.inputs.size()),
           .outputs = std::vector<Layout>(query.outputs.size()),

@@ -8,27 +8,11 @@ namespace partita {
 /// Elements below which a loop stays on one thread: starting a team costs some microseconds.
 inline constexpr int64_t kSerialElements = 16384;
 
-inline KernelChoice refuse_loops(std::string reason) {
-  KernelChoice choice;
-  choice.reason = std::move(reason);
-  return choice;
-}
-
 /// f32 or f64 for the first operand, or the reason why not.
-std::string loop_refusal(const KernelQuery& query);
+std::string unsupported_by_loops(const KernelQuery& query);
 
 /// Accepts f32 and f64, with all operands and results dense.
 KernelChoice propose_dense(std::string name, const KernelQuery& query, std::vector<std::pair<int, int>> in_place = {});
-
-/// The value of an attribute whose type is private to its op.
-template <class T>
-T field_of(const Attrs& attrs, std::string_view name) {
-  T value{};
-  for (const auto& [field, text] : attrs.texts()) {
-    if (field == name) from_text(text, value);
-  }
-  return value;
-}
 
 /// The layout in which pointwise loops run: the first that is neither plain nor free, else plain.
 Layout common_layout(const KernelQuery& query, size_t operands);

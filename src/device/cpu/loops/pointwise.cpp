@@ -6,6 +6,7 @@
 
 #include "device/cpu/loops/loop_support.h"
 #include "device/cpu/loops/vector_math.h"
+#include "ops/scale.h"
 #include "ops/support.h"
 
 namespace partita {
@@ -17,7 +18,7 @@ constexpr auto kName = "loops.pointwise";
 /// numbers of scale come from `attrs`.
 template <class Use>
 bool with_unary(const std::string& op, const Attrs& attrs, Use&& use) {
-  if (op == "relu") return use([](auto x) { return x > 0 ? x : 0; }, true);
+  if (op == "relu") return use([](auto x) { return x < 0 ? 0 : x; }, true);
   if (op == "neg") return use([](auto x) { return -x; }, true);
   if (op == "abs") return use([](auto x) { return std::abs(x); }, true);
   if (op == "square") return use([](auto x) { return x * x; }, true);
@@ -28,7 +29,7 @@ bool with_unary(const std::string& op, const Attrs& attrs, Use&& use) {
   if (op == "rsqrt") return use([](auto x) { return 1 / std::sqrt(x); }, false);
   if (op == "sigmoid") return use([](auto x) { return 1 / (1 + exp_of(-x)); }, false);
   if (op != "scale") return false;
-  const auto scale = field_of<double>(attrs, "scale"), bias = field_of<double>(attrs, "bias");
+  const double scale = attrs.as<ScaleAttrs>().scale, bias = attrs.as<ScaleAttrs>().bias;
   return use([=](auto x) { return x * decltype(x)(scale) + decltype(x)(bias); }, bias == 0);
 }
 
@@ -39,9 +40,9 @@ bool with_binary(const std::string& op, Use&& use) {
   if (op == "sub") return use([](auto a, auto b) { return a - b; }, true);
   if (op == "mul") return use([](auto a, auto b) { return a * b; }, true);
   if (op == "div") return use([](auto a, auto b) { return a / b; }, false);
-  if (op == "maximum") return use([](auto a, auto b) { return a > b ? a : b; }, true);
-  if (op == "minimum") return use([](auto a, auto b) { return a > b ? b : a; }, true);
-  if (op == "relu_grad") return use([](auto d_y, auto y) { return y > 0 ? d_y : 0; }, true);
+  if (op == "maximum") return use([](auto a, auto b) { return b > a || b != b ? b : a; }, true);
+  if (op == "minimum") return use([](auto a, auto b) { return b < a || b != b ? b : a; }, true);
+  if (op == "relu_grad") return use([](auto d_y, auto y) { return y <= 0 ? 0 : d_y; }, true);
   return false;
 }
 
@@ -125,8 +126,8 @@ LoopFn bind_broadcast(const Fn& fn, const Broadcast& over) {
 }
 
 KernelChoice propose(const KernelQuery& query) {
-  if (const std::string reason = loop_refusal(query); !reason.empty()) return refuse_loops(reason);
-  if (query.outputs[0].elements() == 0) return refuse_loops("empty");
+  if (const std::string reason = unsupported_by_loops(query); !reason.empty()) return refuse(reason);
+  if (query.outputs[0].elements() == 0) return refuse("empty");
   bool keeps_zero = false;
   const auto note = [&](const auto&, bool zero_to_zero) { return keeps_zero = zero_to_zero, true; };
   if (!with_unary(query.op, query.attrs, note)) with_binary(query.op, note);

@@ -99,12 +99,12 @@ LoopFn bind(const View& view, double scale, int64_t results, int most_threads) {
 }
 
 KernelChoice propose(const KernelQuery& query) {
-  if (const std::string reason = loop_refusal(query); !reason.empty()) return refuse_loops(reason);
+  if (const std::string reason = unsupported_by_loops(query); !reason.empty()) return refuse(reason);
   const ReduceAttrs& attrs = query.attrs.as<ReduceAttrs>();
-  if (attrs.kind != Reduce::sum) return refuse_loops("only sums");
-  if (query.inputs[0].elements() == 0) return refuse_loops("empty");
+  if (attrs.kind != Reduce::sum) return refuse("only sums");
+  if (query.inputs[0].elements() == 0) return refuse("empty");
   const std::optional<View> view = view_of(query.inputs[0].shape, attrs.axes);
-  if (!view) return refuse_loops("reduced dimensions lie inside");
+  if (!view) return refuse("reduced dimensions lie inside");
   const int64_t lanes = lanes_of(query.inputs[0], query.input_layouts[0]);
   const bool per_channel = attrs.axes == std::vector<int64_t>{0, 2, 3};
   const bool innermost = lanes > 0 || channels_last(query.inputs[0], query.input_layouts[0]);

@@ -39,7 +39,7 @@ LoopFn bind_momentum(const MomentumAttrs& attrs, int64_t count) {
 }
 
 KernelChoice propose(const KernelQuery& query) {
-  if (const std::string reason = loop_refusal(query); !reason.empty()) return refuse_loops(reason);
+  if (const std::string reason = unsupported_by_loops(query); !reason.empty()) return refuse(reason);
   const Layout layout = query.input_layouts[0].any() ? Layout{} : query.input_layouts[0];
   KernelChoice choice{.kernel = "loops.updates",
                       .inputs = std::vector<Layout>(query.inputs.size(), layout),

@@ -11,7 +11,7 @@ Convolution convolution_of(const KernelQuery& query) {
 auto describe_it(const Convolution& conv) { return conv.backward_data(); }
 
 KernelChoice propose(const KernelQuery& query) {
-  if (std::string reason = refusal(query); !reason.empty()) return refuse(reason);
+  if (std::string reason = unsupported_by_onednn(query); !reason.empty()) return refuse(reason);
   Convolution conv = convolution_of(query);
   const auto settled = settle(conv, Layout{}, query.input_layouts[0], describe_it);
   if (const auto* reason = std::get_if<std::string>(&settled)) return refuse(*reason);

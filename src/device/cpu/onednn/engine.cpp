@@ -72,7 +72,7 @@ int64_t layout_bytes(const Type& type, const Layout& layout) {
   return static_cast<int64_t>(desc_of(type, layout).get_size());
 }
 
-std::string refusal(const KernelQuery& query) {
+std::string unsupported_by_onednn(const KernelQuery& query) {
   for (const auto* types : {&query.inputs, &query.outputs}) {
     for (const Type& type : *types) {
       if (type.dtype != DType::f32) return fmt::format("{} is not supported", name_of(type.dtype));
@@ -81,12 +81,6 @@ std::string refusal(const KernelQuery& query) {
     }
   }
   return "";
-}
-
-KernelChoice refuse(std::string reason) {
-  KernelChoice choice;
-  choice.reason = std::move(reason);
-  return choice;
 }
 
 dnnl::primitive_attr user_scratchpad() {

@@ -24,8 +24,7 @@ std::optional<Layout> layout_of(const Desc& desc, const Type& type);
 /// Bytes of a type in a layout, with padding.
 int64_t layout_bytes(const Type& type, const Layout& layout);
 /// Whether all operands are f32, have between 1 and 12 dimensions, none of size 0; "" or the reason.
-std::string refusal(const KernelQuery& query);
-KernelChoice refuse(std::string reason);
+std::string unsupported_by_onednn(const KernelQuery& query);
 
 /// Converts between two layouts of an f32 or i32 type.
 std::unique_ptr<Kernel> make_onednn_reorder(const Type& type, const Layout& from, const Layout& to);

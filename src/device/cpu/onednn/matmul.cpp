@@ -32,7 +32,7 @@ dnnl::matmul::primitive_desc describe_it(const KernelQuery& query) {
 }
 
 KernelChoice propose(const KernelQuery& query) {
-  if (std::string reason = refusal(query); !reason.empty()) return refuse(reason);
+  if (std::string reason = unsupported_by_onednn(query); !reason.empty()) return refuse(reason);
   KernelChoice choice;
   try {
     choice.scratch_bytes = scratchpad_bytes(describe_it(query));

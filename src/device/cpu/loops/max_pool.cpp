@@ -125,9 +125,9 @@ LoopFn bind(const KernelQuery& query) {
 }
 
 KernelChoice propose(const KernelQuery& query) {
-  if (const std::string reason = loop_refusal(query); !reason.empty()) return refuse_loops(reason);
-  if (query.outputs[0].elements() == 0) return refuse_loops("empty");
-  KernelChoice choice{.kernel = "loops.pool",
+  if (const std::string reason = unsupported_by_loops(query); !reason.empty()) return refuse(reason);
+  if (query.outputs[0].elements() == 0) return refuse("empty");
+  KernelChoice choice{.kernel = "loops.max_pool",
                       .inputs = std::vector<Layout>(query.inputs.size()),
                       .outputs = std::vector<Layout>(query.outputs.size())};
   // The gradient follows its positions: they cannot be reordered.
@@ -143,8 +143,8 @@ KernelChoice propose(const KernelQuery& query) {
 
 }  // namespace
 
-KernelDef pool_kernel() {
-  KernelDef def{.name = "loops.pool", .ops = {"max_pool", "max_pool_grad"}, .propose = propose};
+KernelDef max_pool_kernel() {
+  KernelDef def{.name = "loops.max_pool", .ops = {"max_pool", "max_pool_grad"}, .propose = propose};
   def.make = [](const KernelQuery& query, const KernelChoice& choice) {
     const Type& x = query.inputs[0];
     const int64_t lanes = lanes_of(x, choice.inputs[0]);

@@ -14,7 +14,7 @@
 namespace partita {
 namespace {
 
-constexpr auto kName = "loops.norm";
+constexpr auto kName = "loops.batch_norm";
 constexpr int64_t kMostChannels = 64;  // of a tile
 
 /// How channels lie: each in planes of its own, `8` or `16` side by side in blocks, or all side by side
@@ -326,7 +326,7 @@ std::unique_ptr<Kernel> make(const KernelQuery& query, const KernelChoice& choic
 
 }  // namespace
 
-KernelDef norm_kernel() {
+KernelDef batch_norm_kernel() {
   return {
       kName,
       {"batch_norm", "batch_norm_apply", "batch_norm_grad", "batch_norm_grad_apply", "moments", "batch_norm_grad_sums"},

@@ -1,0 +1,49 @@
+#pragma once
+// Single numbers of any element type.
+
+#include <cmath>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+#include "base/dtype.h"
+
+namespace partita {
+
+template <class T>
+bool is_nan(T value) {
+  if constexpr (std::is_integral_v<T>)
+    return false;
+  else
+    return std::isnan(static_cast<std::conditional_t<std::is_same_v<T, double>, double, float>>(value));
+}
+
+/// In another type: clamped to what an integer type holds, where NaN becomes 0.
+template <class To, class From>
+To convert(From value) {
+  if constexpr (std::is_same_v<To, bool>) {
+    if constexpr (std::is_integral_v<From>)
+      return value != 0;
+    else
+      return static_cast<double>(value) != 0;
+  } else if constexpr (std::is_integral_v<To> && std::is_integral_v<From>) {
+    if constexpr (std::is_same_v<From, bool>)
+      return static_cast<To>(value);
+    else if (std::in_range<To>(value))
+      return static_cast<To>(value);
+    else
+      return value < From{} ? std::numeric_limits<To>::min() : std::numeric_limits<To>::max();
+  } else if constexpr (std::is_integral_v<To>) {
+    const double number = static_cast<double>(value);
+    if (std::isnan(number)) return To{};
+    if (number <= static_cast<double>(std::numeric_limits<To>::min())) return std::numeric_limits<To>::min();
+    if (number >= static_cast<double>(std::numeric_limits<To>::max())) return std::numeric_limits<To>::max();
+    return static_cast<To>(number);
+  } else if constexpr (sizeof(To) == 2) {
+    return To(static_cast<float>(value));
+  } else {
+    return static_cast<To>(value);
+  }
+}
+
+}  // namespace partita
