@@ -13,7 +13,7 @@ namespace partita {
 void Passes::check_names() const {
   for (const std::string& name : options_.switched_off) {
     if (std::find(known_.begin(), known_.end(), name) != known_.end()) continue;
-    throw InvalidArgument(fmt::format("[no-pass] no such pass, got '{}', expected one of {}{}", name,
+    throw InvalidArgument(fmt::format("[passes] no such pass, got '{}', expected one of {}{}", name,
                                       known_.empty() ? "none" : fmt::format("{}", fmt::join(known_, " ")),
                                       did_you_mean(name, known_)));
   }

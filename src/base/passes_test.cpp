@@ -39,7 +39,7 @@ TEST(Passes, RefusesUnknownNames) {
     passes.check_names();
     FAIL();
   } catch (const InvalidArgument& error) {
-    EXPECT_STREQ(error.what(), "[no-pass] no such pass, got 'doubel', expected one of double, did you mean 'double'?");
+    EXPECT_STREQ(error.what(), "[passes] no such pass, got 'doubel', expected one of double, did you mean 'double'?");
   }
 }
 

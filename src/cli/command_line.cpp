@@ -3,21 +3,14 @@
 #include <iostream>
 
 #include "base/error.h"
+#include "cli/options.h"
 
 namespace partita {
 namespace {
 
-/// One line, whatever a file or a library put into it.
-std::string one_line(std::string text) {
-  for (char& letter : text) {
-    if (static_cast<unsigned char>(letter) < 0x20 || letter == 0x7f) letter = ' ';
-  }
-  return text;
-}
-
 int report(ExitCode code, const std::string& message) {
   std::cout.flush();
-  std::cerr << "partita: error: " << one_line(message) << std::endl;
+  std::cerr << "partita: error: " << printable(message) << std::endl;
   return static_cast<int>(code);
 }
 
@@ -71,6 +64,15 @@ void run(CLI::App& app, int argc, char** argv) {
 }
 
 }  // namespace
+
+void refuse_empty(const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& text : option->results()) {
+      if (!text.empty()) continue;
+      throw InvalidArgument(fmt::format("[{}] empty, got '', expected a value", option->get_name()));
+    }
+  }
+}
 
 int run_command_line(int argc, char** argv) {
   CLI::App app("Trains a neural network on many ranks from a program written for one.", "partita");

@@ -11,6 +11,9 @@ void add_eval(CLI::App& app);
 void add_graph(CLI::App& app);
 void add_ops(CLI::App& app);
 
+/// Refuses an option of `command` that was given without a text, as in --save "".
+void refuse_empty(const CLI::App& command);
+
 /// Runs the command and returns the exit code; errors go to stderr as one line.
 int run_command_line(int argc, char** argv);
 

@@ -1,6 +1,9 @@
 #include "cli/datasets.h"
 
+#include <algorithm>
+
 #include "data/cifar10.h"
+#include "data/file_bytes.h"
 #include "data/maps/image_maps.h"
 #include "data/mnist.h"
 #include "data/synthetic.h"
@@ -31,7 +34,20 @@ DatasetPtr read_rows(const DataSpec& spec, Split split, const DatasetOptions& op
   return make_synthetic(options.image, options.classes, rows, kSyntheticSeed, split);
 }
 
+std::vector<std::string> file_names(const std::string& kind, Split split) {
+  if (kind == "cifar10") return {split == Split::train ? "data_batch_1.bin" : "test_batch.bin"};
+  const std::string prefix = split == Split::train ? "train" : "t10k";
+  return {prefix + "-images-idx3-ubyte", prefix + "-labels-idx1-ubyte"};
+}
+
 }  // namespace
+
+bool has_files(const DataSpec& spec, Split split) {
+  if (spec.folder.empty()) return true;
+  const auto names = file_names(spec.kind, split);
+  return std::any_of(names.begin(), names.end(),
+                     [&](const std::string& name) { return !find_packed(spec.folder, name).empty(); });
+}
 
 DatasetPtr open_dataset(const DataSpec& spec, Split split, const DatasetOptions& options) {
   DatasetPtr rows = read_rows(spec, split, options);

@@ -18,6 +18,9 @@ struct DatasetOptions {
 inline constexpr int64_t kSyntheticTrainRows = 6000;
 inline constexpr int64_t kSyntheticTestRows = 1000;
 
+/// False when no file of these rows is there; generated rows always are.
+bool has_files(const DataSpec& spec, Split split);
+
 /// Columns image [channels,height,width] and label. Images are scaled to (x / 255 - mean) / std with the numbers of the
 /// data set; training rows are shuffled anew in every epoch.
 DatasetPtr open_dataset(const DataSpec& spec, Split split, const DatasetOptions& options);

@@ -12,7 +12,7 @@ namespace {
 void run_eval(const JobFlags& flags) {
   Job job(flags);
   job.settle_threads();
-  const DatasetPtr test = open_dataset(job.data, Split::test, job.rows);
+  const DatasetPtr test = job.dataset(Split::test, "testing");
   Model model(*job.network, job.recipe.loss, job.recipe.optimizer, job.options);
   model.load(flags.load);
   const Accuracy accuracy = model.eval(test);
@@ -27,7 +27,10 @@ void add_eval(CLI::App& app) {
   add_job_flags(*command, *flags);
   command->get_option("--load")->required();
   command->footer("Example: partita eval lenet --data mnist:data/mnist --load lenet.safetensors");
-  command->callback([flags] { run_eval(*flags); });
+  command->callback([command, flags] {
+    refuse_empty(*command);
+    run_eval(*flags);
+  });
 }
 
 }  // namespace partita

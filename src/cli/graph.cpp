@@ -1,9 +1,10 @@
 // partita graph: prints the graph of a model or of a file, and runs it on random inputs.
 
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <memory>
 
 #include "base/philox.h"
@@ -25,22 +26,34 @@ struct GraphFlags {
   std::string target;
   bool training = false, run = false;
   int ranks = 1;
-  int64_t batch = 0;
-  uint64_t seed = 1;
+  std::string batch, seed = "1";  // "": the recipe's
 };
+
+[[noreturn]] void cannot_read(const std::string& path, const std::string& reason) {
+  throw MissingFile(fmt::format("[graph] cannot read {}: {}", path, reason));
+}
+
+std::string read_text(const std::string& path) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"), &std::fclose);
+  if (file == nullptr) cannot_read(path, std::strerror(errno));
+  std::string text;
+  char buffer[1 << 16];
+  for (size_t count; (count = std::fread(buffer, 1, sizeof buffer, file.get())) > 0;) text.append(buffer, count);
+  if (std::ferror(file.get()) != 0) cannot_read(path, std::strerror(errno));
+  return text;
+}
 
 Graph read_graph(const std::string& path) {
   std::error_code failure;
   const auto size = std::filesystem::file_size(path, failure);
   if (failure || !std::filesystem::is_regular_file(path, failure)) {
-    throw MissingFile(fmt::format("[graph] cannot read {}: {}", path, failure ? failure.message() : "not a file"));
+    cannot_read(path, failure ? failure.message() : "not a file");
   }
   if (size > kMaxGraphBytes) {
     throw InvalidFile(
         fmt::format("[graph] {}: too large, got {} bytes, expected at most {}", path, size, kMaxGraphBytes));
   }
-  std::ifstream file(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::string text = read_text(path);
   try {
     return parse_graph(text, all_ops());
   } catch (const InvalidArgument& error) {
@@ -85,9 +98,14 @@ void run_graph(const Graph& graph, uint64_t seed) {
 
 void run_command(const GraphFlags& flags) {
   check_range("--ranks", flags.ranks, 1, kMostPlannedRanks);
-  check_range("--batch", flags.batch, 0);
+  if (flags.run && flags.ranks > 1) {
+    throw InvalidArgument(
+        fmt::format("[--run] a graph runs on one rank, got --run with --ranks {}, expected --ranks 1", flags.ranks));
+  }
+  const int64_t batch = flags.batch.empty() ? 0 : batch_of(flags.batch);
+  const uint64_t seed = seed_of(flags.seed);
   Graph graph = is_file_name(flags.target) ? read_graph(flags.target)
-                                           : model_graph(flags.target, flags.batch, flags.ranks, flags.training);
+                                           : model_graph(flags.target, batch, flags.ranks, flags.training);
   if (flags.ranks > 1) {
     CompileOptions options;
     options.plan.parallel = "data";
@@ -97,7 +115,7 @@ void run_command(const GraphFlags& flags) {
     return;
   }
   if (flags.training) graph = make_training_graph(graph, all_ops(), {}).graph;
-  if (flags.run) return run_graph(graph, flags.seed);
+  if (flags.run) return run_graph(graph, seed);
   std::cout << print(graph);
 }
 
@@ -110,11 +128,15 @@ void add_graph(CLI::App& app) {
   command->add_option("MODEL|FILE.txt", flags->target, "A model, or a file with the text of a graph")->required();
   command->add_flag("--training", flags->training, "With gradients and updates");
   command->add_option("--ranks", flags->ranks, "The graph of one of so many ranks under data parallel");
-  command->add_option("--batch", flags->batch, "Rows of a model's input; the recipe's when not given");
+  command->add_option("--batch", flags->batch, "Rows of a model's input; the recipe's when not given")
+      ->type_name("INT");
   command->add_flag("--run", flags->run, "Run it on random inputs and print the outputs");
-  command->add_option("--seed", flags->seed, "Of the random inputs and states");
+  command->add_option("--seed", flags->seed, "Of the random inputs and states")->type_name("UINT");
   command->footer("Example: partita graph my_graph.txt --training --run");
-  command->callback([flags] { run_command(*flags); });
+  command->callback([command, flags] {
+    refuse_empty(*command);
+    run_command(*flags);
+  });
 }
 
 }  // namespace partita

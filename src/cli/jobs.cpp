@@ -1,11 +1,20 @@
 #include "cli/jobs.h"
 
 #include <iostream>
+#include <limits>
 
 #include "comm/inproc/collectives.h"
 #include "ops/registry.h"
 
 namespace partita {
+
+int64_t batch_of(const std::string& text) {
+  return static_cast<int64_t>(parse_whole("--batch", text, 1, uint64_t{kLargestNumber}));
+}
+
+uint64_t seed_of(const std::string& text) {
+  return parse_whole("--seed", text, 0, std::numeric_limits<uint64_t>::max());
+}
 
 void add_job_flags(CLI::App& command, JobFlags& flags) {
   command.add_option("MODEL", flags.model, "mlp, lenet or resnet18, with sizes as in mlp:layers=2,hidden=4096")
@@ -13,19 +22,31 @@ void add_job_flags(CLI::App& command, JobFlags& flags) {
   command.add_option("--data", flags.data, "mnist:DIR, cifar10:DIR or synthetic");
   command.add_option("--ranks", flags.ranks, "Ranks, as threads of this process")->capture_default_str();
   command.add_option("--parallel", flags.parallel, "none or data; data when there are several ranks");
-  command.add_option("--batch", flags.batch, "Rows of the global batch");
+  command.add_option("--batch", flags.batch, "Rows of the global batch")->type_name("INT");
   command.add_option("--resize", flags.resize, "Side of the images after resizing");
   command.add_option("--dtype", flags.dtype, "f32 or f64")->capture_default_str();
   command.add_option("--threads", flags.threads, "Compute threads per rank; an even share of the cores when not given");
-  command.add_option("--seed", flags.seed, "Of initial values, order of rows and dropout")->capture_default_str();
+  command.add_option("--seed", flags.seed, "Of initial values, order of rows and dropout")
+      ->type_name("UINT")
+      ->capture_default_str();
   command.add_option("--kernels", flags.kernels, "fast or reference")->capture_default_str();
   command.add_option("--load", flags.load, "Start from the weights in this file (safetensors)");
 }
 
+namespace {
+
+void check_threads(int threads) {
+  if (threads >= 0 && threads <= most_threads()) return;
+  throw InvalidArgument(
+      fmt::format("[--threads] out of range, got {}, expected 0 to {}: eight times the cores, and no fewer than 64",
+                  threads, most_threads()));
+}
+
+}  // namespace
+
 Job::Job(const JobFlags& flags) {
   check_range("--ranks", flags.ranks, 1, kMaxRanks);
-  check_range("--threads", flags.threads, 0, 4096);
-  check_range("--batch", flags.batch.value_or(1), 1);
+  check_threads(flags.threads);
   check_range("--resize", flags.resize.value_or(1), 1, 4096);
   check_choice("--dtype", flags.dtype, {"f32", "f64"});
   check_choice("--kernels", flags.kernels, {"fast", "reference"});
@@ -40,8 +61,9 @@ Job::Job(const JobFlags& flags) {
   if (!generated) data = parse_data_spec(flags.data);
 
   options.threads = threads_per_rank(flags.threads, flags.ranks);
-  options.batch = flags.batch.value_or(recipe.batch);
-  options.seed = flags.seed;
+  options.eval_batch = flags.batch.empty() ? 0 : batch_of(flags.batch);
+  options.batch = flags.batch.empty() ? recipe.batch : options.eval_batch;
+  options.seed = seed_of(flags.seed);
   options.dtype = *parse_dtype(flags.dtype);
   options.local_statistics = options.parallel == "data" && flags.ranks > 1;
   options.kernels = flags.kernels == "fast" ? KernelSet::fast : KernelSet::reference;
@@ -49,10 +71,10 @@ Job::Job(const JobFlags& flags) {
   rows = {.image = {DType::u8, {recipe.image.at(1), recipe.image.at(2), recipe.image.at(0)}},
           .resize = flags.resize.value_or(0),
           .dtype = options.dtype,
-          .seed = flags.seed,
+          .seed = options.seed,
           .classes = static_cast<int>(recipe.classes),
           .augment = recipe.augment};
-  options.warn = [](const std::string& warning) { std::cerr << "partita: warning: " << warning << "\n"; };
+  options.warn = warn;
 }
 
 void Job::settle_threads() {
@@ -60,17 +82,19 @@ void Job::settle_threads() {
   warn_of_crowd(options.ranks, options.threads);
 }
 
-DatasetPtr Job::dataset(Split split) const {
-  if (generated && split == Split::train) {
-    std::cout << fmt::format("no data given: training on a generated stand-in ({} images, {}x{})\n",
-                             kSyntheticTrainRows, rows.image.shape[0], rows.image.shape[1]);
+DatasetPtr Job::dataset(Split split, const std::string& use) const {
+  if (generated) {
+    std::cout << fmt::format("no data given: {} on a generated stand-in ({} images, {}x{})\n", use,
+                             split == Split::train ? kSyntheticTrainRows : kSyntheticTestRows, rows.image.shape[0],
+                             rows.image.shape[1]);
   }
-  if (split == Split::train) return open_dataset(data, split, rows);
-  try {
-    return open_dataset(data, split, rows);
-  } catch (const MissingFile&) {
-    return nullptr;
-  }
+  return open_dataset(data, split, rows);
+}
+
+DatasetPtr Job::test_set() const {
+  if (has_files(data, Split::test)) return open_dataset(data, Split::test, rows);
+  warn(fmt::format("[data] no test set in '{}': no accuracy will be printed", data.folder));
+  return nullptr;
 }
 
 Graph model_graph(const std::string& model, int64_t batch, int ranks, bool training) {

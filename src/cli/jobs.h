@@ -17,14 +17,18 @@ struct JobFlags {
   std::string data;
   int ranks = 1;
   std::string parallel;  // "": data when there are several ranks
-  std::optional<int64_t> batch;
+  std::string batch;     // "": the recipe's
   std::optional<int64_t> resize;
   std::string dtype = "f32";
   int threads = 0;
-  uint64_t seed = 1;
+  std::string seed = "1";
   std::string kernels = "fast";
   std::string load;
 };
+
+/// From what was given as --batch and --seed.
+int64_t batch_of(const std::string& text);
+uint64_t seed_of(const std::string& text);
 
 /// Adds the flags of JobFlags to a command.
 void add_job_flags(CLI::App& command, JobFlags& flags);
@@ -34,7 +38,10 @@ struct Job {
   explicit Job(const JobFlags& flags);
   /// To be called before anything is printed: may start the program anew (see wait_passively).
   void settle_threads();
-  DatasetPtr dataset(Split split) const;
+  /// Says so when the rows are generated because no data were given.
+  DatasetPtr dataset(Split split, const std::string& use) const;
+  /// The rows of an accuracy after a training; none, with a warning, when the data come without a test set.
+  DatasetPtr test_set() const;
 
   std::shared_ptr<const Network> network;
   Recipe recipe;

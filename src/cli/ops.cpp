@@ -89,7 +89,10 @@ void add_ops(CLI::App& app) {
   command->add_option("--kernels", flags->kernels,
                       "The kernel of every node of this model's training step, and why no faster one");
   command->footer("Example: partita ops --kernels lenet");
-  command->callback([flags] { run_ops(*flags); });
+  command->callback([command, flags] {
+    refuse_empty(*command);
+    run_ops(*flags);
+  });
 }
 
 }  // namespace partita

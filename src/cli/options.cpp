@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -13,6 +15,36 @@
 #include "base/error.h"
 
 namespace partita {
+namespace {
+
+int cores() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
+
+/// Bytes of the character that begins here: its length in UTF-8, or 0 when it is none or a control character.
+size_t printable_length(std::string_view text) {
+  const auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
+  const auto continues = [&](size_t i) { return (byte(i) & 0xc0u) == 0x80u; };
+  const unsigned first = byte(0), second = byte(1);
+  if (first < 0x80) return first >= 0x20 && first != 0x7f ? 1 : 0;
+  if (!continues(1)) return 0;
+  if (first >= 0xc2 && first <= 0xdf) return first == 0xc2 && second < 0xa0 ? 0 : 2;
+  if (!continues(2)) return 0;
+  if (first == 0xe0 && second < 0xa0) return 0;   // longer than it need be
+  if (first == 0xed && second >= 0xa0) return 0;  // half of a pair of UTF-16
+  if ((first & 0xf0u) == 0xe0) return 3;
+  if (!continues(3) || first < 0xf0 || first > 0xf4) return 0;
+  return (first == 0xf0 && second < 0x90) || (first == 0xf4 && second >= 0x90) ? 0 : 4;
+}
+
+/// Absolute, with the links resolved as far as the path is there, also a last one that leads to nothing yet.
+std::filesystem::path real_path(std::filesystem::path path) {
+  std::error_code failure;
+  for (int links = 0; links < 40 && std::filesystem::is_symlink(path, failure); ++links) {
+    path = path.parent_path() / std::filesystem::read_symlink(path, failure);
+  }
+  return std::filesystem::weakly_canonical(std::filesystem::absolute(path, failure), failure);
+}
+
+}  // namespace
 
 DataSpec parse_data_spec(std::string_view text) {
   const size_t colon = text.find(':');
@@ -37,15 +69,42 @@ void check_range(std::string_view flag, int64_t value, int64_t least, int64_t mo
   throw InvalidArgument(fmt::format("[{}] out of range, got {}, expected {} to {}", flag, value, least, most));
 }
 
-int threads_per_rank(int asked, int ranks) {
-  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  return asked > 0 ? asked : std::max(1, cores / ranks);
+uint64_t parse_whole(std::string_view flag, std::string_view text, uint64_t least, uint64_t most) {
+  uint64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, failure] = std::from_chars(text.data(), end, value);
+  if (rest == end && failure == std::errc() && value >= least && value <= most) return value;
+  throw InvalidArgument(
+      fmt::format("[{}] not a whole number in range, got {}, expected {} to {}", flag, text, least, most));
+}
+
+std::string printable(std::string_view text) {
+  std::string shown;
+  while (!text.empty()) {
+    const size_t length = printable_length(text);
+    shown += length > 0 ? text.substr(0, length) : "?";
+    text.remove_prefix(std::max<size_t>(1, length));
+  }
+  return shown;
+}
+
+bool same_file(const std::string& one, const std::string& other) {
+  std::error_code failure;
+  return std::filesystem::equivalent(one, other, failure) || real_path(one) == real_path(other);
+}
+
+int most_threads() { return std::max(64, 8 * cores()); }
+
+int threads_per_rank(int asked, int ranks) { return asked > 0 ? asked : std::max(1, cores() / ranks); }
+
+void warn(std::string_view message) {
+  std::cout.flush();
+  std::cerr << fmt::format("partita: warning: {}\n", printable(message));
 }
 
 void warn_of_crowd(int ranks, int threads) {
-  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  if (ranks * threads <= cores) return;
-  std::cerr << fmt::format("partita: warning: [threads] {} ranks x {} threads share {} cores\n", ranks, threads, cores);
+  if (ranks * threads <= cores()) return;
+  warn(fmt::format("[threads] {} ranks x {} threads share {} cores", ranks, threads, cores()));
 }
 
 void wait_passively(int ranks, int threads) {

@@ -47,6 +47,26 @@ TEST(Options, Ranges) {
   EXPECT_THROW(check_range("--ranks", 9, 1, 8), InvalidArgument);
 }
 
+TEST(Options, WholeNumbers) {
+  EXPECT_EQ(parse_whole("--seed", "18446744073709551615", 0, ~uint64_t{0}), ~uint64_t{0});
+  for (const char* text : {"", "-1", "+1", " 1", "1 ", "1.0", "1e3", "0x1", "9", "18446744073709551616"}) {
+    EXPECT_THROW(parse_whole("--seed", text, 0, 8), InvalidArgument) << text;
+  }
+}
+
+TEST(Options, OnlyWhatATerminalMayGet) {
+  EXPECT_EQ(printable("a\tb\x7f\x1b[0m"), "a?b??[0m");
+  EXPECT_EQ(printable("h\u00fclle \u20ac \U0001f600"), "h\u00fclle \u20ac \U0001f600");
+  EXPECT_EQ(printable("\xc2\x85 \xc0\xaf \xe2\x82 \xed\xa0\x80 \xf5\x80\x80\x80 \x80"), "?? ?? ?? ??? ???? ?");
+  EXPECT_EQ(printable("\xe2"), "?");
+}
+
+TEST(Options, SameFile) {
+  EXPECT_TRUE(same_file("no/such/../file", "no/file"));
+  EXPECT_TRUE(same_file("/", "/."));
+  EXPECT_FALSE(same_file("no/file", "no/other"));
+}
+
 TEST(Options, ThreadsAreAtLeastOne) {
   EXPECT_EQ(threads_per_rank(3, 2), 3);
   EXPECT_GE(threads_per_rank(0, 1), 1);

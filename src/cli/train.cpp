@@ -19,7 +19,6 @@ struct TrainFlags {
   std::optional<double> learning_rate, momentum, weight_decay;
   bool nesterov = false, deterministic = false;
   std::string batch_norm, gradients = "mean";
-  std::vector<std::string> no_pass;
   std::string dump, log, save;
   int64_t per_print_times = 100;
 };
@@ -41,7 +40,6 @@ void add_flags(CLI::App& command, TrainFlags& flags) {
   command.add_option("--gradients", flags.gradients, "mean or sum over ranks")->capture_default_str();
   command.add_flag("--deterministic", flags.deterministic,
                    "The same bits in every run with the same ranks and threads; in-process ranks always do");
-  command.add_option("--no-pass", flags.no_pass, "Leave out a pass, by name");
   command.add_option("--dump", flags.dump, "Write what every stage made into this folder");
   command.add_option("--log", flags.log, "Write one JSON line per step to this file");
   command.add_option("--save", flags.save, "Write the trained weights to this file (safetensors)");
@@ -52,6 +50,34 @@ void add_flags(CLI::App& command, TrainFlags& flags) {
 double factor(std::string_view flag, double value) {
   if (value >= 0 && value <= 1) return value;
   throw InvalidArgument(fmt::format("[{}] out of range, got {}, expected 0 to 1", flag, value));
+}
+
+/// Flags that would change nothing, or not what they are for.
+void refuse_idle(const TrainFlags& flags, const Job& job) {
+  const auto refuse = [](std::string_view flag, const std::string& why) {
+    throw InvalidArgument(fmt::format("[{}] of no effect, {}", flag, why));
+  };
+  const std::string& optimizer = job.recipe.optimizer.kind;
+  if (optimizer != "momentum") {
+    const std::string why = fmt::format("got --optimizer {}, expected --optimizer momentum", optimizer);
+    if (flags.momentum) refuse("--momentum", why);
+    if (flags.nesterov) refuse("--nesterov", why);
+  }
+  const ModelOptions& options = job.options;
+  if (options.ranks > 1 && options.parallel != "data") {
+    const std::string why = fmt::format("got --parallel {}, expected --parallel data", options.parallel);
+    if (flags.gradients == "sum") refuse("--gradients sum", why);
+    if (flags.batch_norm == "local") refuse("--batch-norm local", why);
+  }
+}
+
+/// A log over the weights would destroy them.
+void refuse_shared_log(const TrainFlags& flags) {
+  if (flags.log.empty()) return;
+  for (const auto& [flag, path] : {std::pair{"--save", &flags.save}, std::pair{"--load", &flags.job.load}}) {
+    if (path->empty() || !same_file(flags.log, *path)) continue;
+    throw InvalidArgument(fmt::format("[--log] the file of {} too, got {}, expected another file", flag, flags.log));
+  }
 }
 
 void apply(const TrainFlags& flags, Job& job) {
@@ -73,7 +99,7 @@ void apply(const TrainFlags& flags, Job& job) {
   }
   check_choice("--gradients", flags.gradients, {"mean", "sum"});
   options.sum_gradients = flags.gradients == "sum";
-  options.passes = {.dump_dir = flags.dump, .switched_off = flags.no_pass};
+  options.passes = {.dump_dir = flags.dump, .switched_off = {}};
 }
 
 /// Epochs to train; `--steps` alone trains as many as it takes.
@@ -87,6 +113,8 @@ int64_t epochs_of(const TrainFlags& flags, const Recipe& recipe) {
 void run_train(const TrainFlags& flags) {
   Job job(flags.job);
   apply(flags, job);
+  refuse_idle(flags, job);
+  refuse_shared_log(flags);
   check_range("--per-print-times", flags.per_print_times, 0);
   const int64_t epochs = epochs_of(flags, job.recipe);
   job.settle_threads();
@@ -96,8 +124,8 @@ void run_train(const TrainFlags& flags) {
   if (!flags.log.empty()) log = std::make_unique<JsonLines>(flags.log);
 
   Model model(*job.network, job.recipe.loss, job.recipe.optimizer, job.options);
-  const DatasetPtr rows = job.dataset(Split::train);
-  const DatasetPtr test = job.dataset(Split::test);
+  const DatasetPtr rows = job.dataset(Split::train, "training");
+  const DatasetPtr test = job.test_set();
   if (!flags.job.load.empty()) model.load(flags.job.load);
 
   LossMonitor losses(std::cout, flags.per_print_times);
@@ -116,7 +144,10 @@ void add_train(CLI::App& app) {
   CLI::App* command = app.add_subcommand("train", "Train a model");
   add_flags(*command, *flags);
   command->footer("Example: partita train lenet --data mnist:data/mnist --ranks 8 --epochs 2 --save lenet.safetensors");
-  command->callback([flags] { run_train(*flags); });
+  command->callback([command, flags] {
+    refuse_empty(*command);
+    run_train(*flags);
+  });
 }
 
 }  // namespace partita

@@ -2,12 +2,16 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "base/error.h"
 
 namespace partita {
 
-JsonLines::JsonLines(const std::string& path) : path_(path), file_(std::fopen(path.c_str(), "we"), &std::fclose) {
+JsonLines::JsonLines(std::string path) : path_(std::move(path)), file_(nullptr, &std::fclose) {}
+
+void JsonLines::on_train_begin(const TrainInfo&) {
+  file_.reset(std::fopen(path_.c_str(), "we"));
   if (file_ == nullptr) fail();
 }
 

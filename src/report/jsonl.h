@@ -9,10 +9,12 @@
 
 namespace partita {
 
-/// Writes each line at once, so that a log can be followed. Throws RuntimeFailure(cannot_write).
+/// Begins its file anew when a training begins, and not before. Writes each line at once, so that a log can be
+/// followed. Throws RuntimeFailure(cannot_write).
 class JsonLines : public Callback {
  public:
-  explicit JsonLines(const std::string& path);
+  explicit JsonLines(std::string path);
+  void on_train_begin(const TrainInfo& info) override;
   void on_step_end(const StepInfo& info) override;
 
  private:

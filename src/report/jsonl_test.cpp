@@ -13,7 +13,10 @@ namespace {
 
 TEST(JsonLines, EveryStepIsThereAtOnce) {
   const auto path = std::filesystem::temp_directory_path() / "partita_jsonl_test.jsonl";
+  std::filesystem::remove(path);
   JsonLines log(path.string());
+  EXPECT_FALSE(std::filesystem::exists(path));
+  log.on_train_begin({});
   log.on_step_end({.epoch = 1, .step = 1, .global_step = 1, .loss = 2.5, .seconds = 0.5, .samples = 8});
   log.on_step_end({.epoch = 2, .step = 1, .global_step = 9, .loss = 0.1, .seconds = 0.25, .samples = 8});
   std::ifstream file(path);
@@ -32,6 +35,7 @@ TEST(JsonLines, EveryStepIsThereAtOnce) {
 TEST(JsonLines, AFullDiskIsExit73) {
   try {
     JsonLines log("/dev/full");
+    log.on_train_begin({});
     log.on_step_end({});
     FAIL();
   } catch (const RuntimeFailure& error) {

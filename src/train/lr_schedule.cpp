@@ -5,12 +5,23 @@
 #include <numbers>
 
 #include "base/error.h"
+#include "base/shape.h"
 
 namespace partita {
 
+namespace {
+
+bool is_finite_in(double value, DType dtype) {
+  Array array(Type{dtype, {}});
+  array.set(0, value);
+  return std::isfinite(array.at(0));
+}
+
+}  // namespace
+
 std::vector<std::string> lr_schedule_names() { return {"constant", "linear", "cosine", "step"}; }
 
-void verify(const LrSchedule& schedule) {
+void verify(const LrSchedule& schedule, DType dtype) {
   const auto names = lr_schedule_names();
   if (std::find(names.begin(), names.end(), schedule.kind) == names.end()) {
     throw InvalidArgument(fmt::format("[lr-schedule] unknown schedule, got '{}', expected one of {}{}", schedule.kind,
@@ -19,6 +30,10 @@ void verify(const LrSchedule& schedule) {
   if (!std::isfinite(schedule.learning_rate) || schedule.learning_rate < 0) {
     throw InvalidArgument(
         fmt::format("[lr] not a learning rate, got {}, expected a number >= 0", schedule.learning_rate));
+  }
+  if (!is_finite_in(schedule.learning_rate, dtype)) {
+    throw InvalidArgument(fmt::format("[lr] infinite in {}, got {}, expected a number that {} can hold", name_of(dtype),
+                                      schedule.learning_rate, name_of(dtype)));
   }
   if (schedule.warmup_steps < 0) {
     throw InvalidArgument(fmt::format("[warmup-steps] got {}, expected a number >= 0", schedule.warmup_steps));

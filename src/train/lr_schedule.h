@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/dtype.h"
+
 namespace partita {
 
 /// After `warmup_steps` of linear rise: "constant"; "linear" falls to zero at `steps`; "cosine" falls
@@ -20,8 +22,9 @@ struct LrSchedule {
 
 std::vector<std::string> lr_schedule_names();
 
-/// Throws InvalidArgument for an unknown kind or numbers that make no sense.
-void verify(const LrSchedule& schedule);
+/// Throws InvalidArgument for an unknown kind or numbers that make no sense, among them a learning rate that is
+/// infinite in `dtype`.
+void verify(const LrSchedule& schedule, DType dtype = DType::f64);
 
 /// For step 0, 1, ...
 double learning_rate_at(const LrSchedule& schedule, int64_t step);

@@ -50,5 +50,11 @@ TEST(LrSchedule, RefusesUnknownNamesAndNumbers) {
   for (const auto& name : lr_schedule_names()) EXPECT_NO_THROW(verify({.kind = name}));
 }
 
+TEST(LrSchedule, ARateThatTheTypeCannotHold) {
+  EXPECT_NO_THROW(verify({.learning_rate = 1e300}, DType::f64));
+  EXPECT_THROW(verify({.learning_rate = 1e300}, DType::f32), InvalidArgument);
+  EXPECT_THROW(verify({.learning_rate = 1e5}, DType::f16), InvalidArgument);
+}
+
 }  // namespace
 }  // namespace partita

@@ -26,7 +26,7 @@ Shape image_shape(const Dataset& dataset) { return dataset.columns()[find_column
 
 /// Rows per batch of an evaluation: at most `most`, a multiple of the ranks; one that leaves no rest
 /// when there is one that is not much smaller. 0 when there are fewer rows than ranks.
-int64_t eval_batch(int64_t rows, int64_t ranks, int64_t most) {
+int64_t choose_eval_batch(int64_t rows, int64_t ranks, int64_t most) {
   const int64_t largest = std::min(std::max(most, ranks), rows) / ranks * ranks;
   for (int64_t batch = largest; batch > largest / 4; batch -= ranks) {
     if (rows % batch == 0) return batch;
@@ -82,12 +82,13 @@ Model::Model(Network network, std::string loss, OptimizerOptions optimizer, Mode
       loss_(std::move(loss)),
       optimizer_(std::move(optimizer)),
       options_(std::move(options)) {
-  verify(options_.schedule);
+  verify(options_.schedule, options_.dtype);
 }
 
 void Model::load(const std::string& path) { loaded_path_ = path; }
 
 void Model::save(const std::string& path) const {
+  check_finite(states_, weight_names_);
   std::vector<std::pair<std::string, Array>> weights;
   for (const std::string& name : weight_names_) weights.emplace_back(name, states_.at(name));
   save_weights(path, weights);
@@ -201,6 +202,7 @@ void Model::train(const DatasetPtr& dataset, int64_t epochs, const std::vector<C
     }
     tell(comm, [&](Callback& callback) { callback.on_train_end(); });
   });
+  check_finite(trained, weight_names_);
   trained.merge(states_);
   states_ = std::move(trained);
 }
@@ -209,7 +211,8 @@ Accuracy Model::eval(const DatasetPtr& dataset) {
   if (dataset->size() == 0) throw InvalidArgument("[eval] no rows, got 0, expected at least 1");
   const int64_t rows = dataset->size();
   const int ranks = options_.parallel == "data" ? options_.ranks : 1;
-  const int64_t batch = eval_batch(rows, ranks, std::max<int64_t>(options_.batch, 256));
+  const int64_t most = options_.eval_batch > 0 ? options_.eval_batch : std::max<int64_t>(options_.batch, 256);
+  const int64_t batch = choose_eval_batch(rows, ranks, most);
   const int64_t whole = batch > 0 ? rows / batch * batch : 0;
   int64_t correct = 0;
   if (whole > 0) correct += count_correct_rows(take(dataset, whole), batch, ranks);

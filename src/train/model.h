@@ -15,8 +15,9 @@ namespace partita {
 struct ModelOptions {
   int ranks = 1;
   std::string parallel = "none";
-  int threads = 1;     // compute threads per rank
-  int64_t batch = 32;  // global
+  int threads = 1;         // compute threads per rank
+  int64_t batch = 32;      // global
+  int64_t eval_batch = 0;  // most rows of a batch of an evaluation; 0: `batch`, and no fewer than 256
   uint64_t seed = 1;
   DType dtype = DType::f32;
   bool local_statistics = false;  // batch norm over the rows of each rank
@@ -39,7 +40,7 @@ class Model {
 
   /// Rows of `dataset` are in the order of training already; a last partial batch is left out. Ends
   /// after `most_steps` steps when given. Callbacks are called on rank 0. Throws
-  /// RuntimeFailure(non_finite) before the update when a loss is not finite.
+  /// RuntimeFailure(non_finite) before the update when a loss is not finite, and at the end when a weight is not.
   void train(const DatasetPtr& dataset, int64_t epochs, const std::vector<Callback*>& callbacks = {},
              int64_t most_steps = 0);
   /// Over every row, a last partial batch too.

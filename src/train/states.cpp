@@ -1,6 +1,7 @@
 #include "train/states.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/philox.h"
 #include "network/initializers.h"
@@ -13,6 +14,23 @@ const std::string& state_name(const Graph& graph, const State& state) {
 }
 
 bool is_weight(const State& state) { return state.kind == StateKind::parameter || state.kind == StateKind::statistic; }
+
+bool is_batch_counter(const std::string& name, const Type& type) {
+  return type == Type{DType::i64, {}} && name.ends_with(".num_batches_tracked");
+}
+
+/// The first element that is NaN or infinite, or -1.
+int64_t find_non_finite(const Array& array) {
+  int64_t found = -1;
+  if (!is_float(array.type().dtype)) return found;
+  for_float(array.type().dtype, [&](auto zero) {
+    const auto* begin = array.tensor().template as<decltype(zero)>();
+    const auto* end = begin + array.type().elements();
+    const auto* first = std::find_if(begin, end, [](auto value) { return !std::isfinite(static_cast<double>(value)); });
+    if (first != end) found = first - begin;
+  });
+  return found;
+}
 
 }  // namespace
 
@@ -30,6 +48,18 @@ std::vector<std::string> weight_names(const Graph& graph) {
     if (is_weight(state)) names.push_back(state_name(graph, state));
   }
   return names;
+}
+
+void check_finite(const States& states, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    const Array& array = states.at(name);
+    const int64_t element = find_non_finite(array);
+    if (element < 0) continue;
+    throw RuntimeFailure(ExitCode::non_finite,
+                         fmt::format("[train] '{}' is not finite after the last update, got {} at element {} of {}, "
+                                     "expected a number",
+                                     name, array.at(element), element, print(array.type())));
+  }
 }
 
 void take_weights(States& states, const Graph& graph, const std::map<std::string, Array>& weights,
@@ -53,6 +83,7 @@ void take_weights(States& states, const Graph& graph, const std::map<std::string
   const std::vector<std::string> expected = weight_names(graph);
   for (const auto& [name, array] : weights) {
     if (std::find(expected.begin(), expected.end(), name) != expected.end()) continue;
+    if (is_batch_counter(name, array.type())) continue;
     throw InvalidFile(
         fmt::format("[load] {}: tensor '{}' is not of this network{}", path, name, did_you_mean(name, expected)));
   }

@@ -16,9 +16,13 @@ using States = std::map<std::string, Array>;
 void add_initial_states(States& states, const Graph& graph, uint64_t seed);
 
 /// Overwrites parameters and statistics of `states`. Float types are converted. Throws InvalidFile,
-/// naming `path`, for a missing or unknown tensor or another shape.
+/// naming `path`, for a missing or unknown tensor or another shape. The batch counters that PyTorch keeps
+/// beside the statistics of a batch norm are of no use here and are skipped.
 void take_weights(States& states, const Graph& graph, const std::map<std::string, Array>& weights,
                   const std::string& path);
+
+/// Throws RuntimeFailure(non_finite) that names the first of `names` with an element that is NaN or infinite.
+void check_finite(const States& states, const std::vector<std::string>& names);
 
 /// The names of parameters and statistics, in the order of the graph.
 std::vector<std::string> weight_names(const Graph& graph);

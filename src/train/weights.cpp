@@ -20,9 +20,12 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "elements are written as they lie in memory");
 
+constexpr int kMostLinks = 40;  // as the kernel
+
 class File {
  public:
-  File(const std::string& path, int flags, mode_t mode = 0) : fd_(::open(path.c_str(), flags, mode)) {}
+  File(const std::string& path, int flags) : fd_(::open(path.c_str(), flags)) {}
+  explicit File(int fd) : fd_(fd) {}
   File(const File&) = delete;
   File& operator=(const File&) = delete;
   ~File() { close(); }
@@ -72,15 +75,46 @@ std::string folder_of(const std::string& path) {
   throw RuntimeFailure(ExitCode::cannot_write, fmt::format("[save] cannot write {}: {}", path, reason));
 }
 
-/// A file that vanishes unless it was renamed to its final name.
+/// Where a symbolic link leads in the end, also when nothing is there yet.
+std::string follow_links(const std::string& path) {
+  std::filesystem::path target = path;
+  std::error_code failure;
+  for (int links = 0; std::filesystem::is_symlink(target, failure); ++links) {
+    if (links == kMostLinks) cannot_write(path, std::strerror(ELOOP));
+    const std::filesystem::path next = std::filesystem::read_symlink(target, failure);
+    if (failure) cannot_write(path, failure.message());
+    target = target.parent_path() / next;
+  }
+  return target.string();
+}
+
+/// Permissions of the file that is there, or those of any new file. Refuses what is not a file.
+mode_t mode_of(const std::string& path, const std::string& target) {
+  struct stat status {};
+  if (::stat(target.c_str(), &status) == 0) {
+    if (S_ISDIR(status.st_mode)) cannot_write(path, "it is a folder");
+    if (!S_ISREG(status.st_mode)) cannot_write(path, "it is not a regular file");
+    return status.st_mode & 0777;
+  }
+  if (errno != ENOENT) cannot_write(path, std::strerror(errno));
+  const mode_t mask = ::umask(0);  // can only be read by setting it
+  ::umask(mask);
+  return 0666 & ~mask;
+}
+
+/// A file beside its target that vanishes unless it was renamed onto it.
 class TemporaryFile {
  public:
-  explicit TemporaryFile(const std::string& target)
-      : target_(target),
-        name_(fmt::format("{}.tmp-{}", target, ::getpid())),
-        file_(name_, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0600) {
+  explicit TemporaryFile(const std::string& path)
+      : path_(path),
+        target_(follow_links(path)),
+        mode_(mode_of(path_, target_)),
+        name_(target_ + ".tmp-XXXXXX"),
+        file_(::mkostemp(name_.data(), O_CLOEXEC)) {
     if (!file_.is_open()) fail();
   }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
   ~TemporaryFile() {
     if (!name_.empty()) ::unlink(name_.c_str());
   }
@@ -88,6 +122,7 @@ class TemporaryFile {
     if (!write_all(file_.fd(), data, bytes)) fail();
   }
   void commit() {
+    ::fchmod(file_.fd(), mode_);  // some file systems have no permissions: no reason to lose the weights
     if (::fsync(file_.fd()) != 0 || !file_.close()) fail();
     if (::rename(name_.c_str(), target_.c_str()) != 0) fail();
     name_.clear();
@@ -99,19 +134,18 @@ class TemporaryFile {
   [[noreturn]] void fail() {
     const std::string reason = std::strerror(errno);
     if (!name_.empty() && file_.is_open()) ::unlink(std::exchange(name_, "").c_str());
-    cannot_write(target_, reason);
+    cannot_write(path_, reason);
   }
 
-  std::string target_, name_;
+  std::string path_, target_;
+  mode_t mode_;
+  std::string name_;
   File file_;
 };
 
 }  // namespace
 
-void check_writable(const std::string& path) {
-  if (::access(folder_of(path).c_str(), W_OK | X_OK) != 0) cannot_write(path, std::strerror(errno));
-  if (std::filesystem::is_directory(path)) cannot_write(path, "it is a folder");
-}
+void check_writable(const std::string& path) { const TemporaryFile probe(path); }
 
 void save_weights(const std::string& path, const std::vector<std::pair<std::string, Array>>& weights) {
   // Wide elements first, so that every tensor is aligned to its element.

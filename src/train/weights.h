@@ -10,11 +10,11 @@
 
 namespace partita {
 
-/// Replaces `path` as a whole: the file is there complete or not at all. Throws
-/// RuntimeFailure(cannot_write).
+/// Replaces `path` as a whole: the file is there complete or not at all. A symbolic link stays, the file that it
+/// leads to is replaced and keeps its permissions. Throws RuntimeFailure(cannot_write), also for a device or a pipe.
 void save_weights(const std::string& path, const std::vector<std::pair<std::string, Array>>& weights);
 
-/// Throws RuntimeFailure(cannot_write) when nothing can be written in the folder of `path`.
+/// Throws RuntimeFailure(cannot_write) when save_weights could not write `path`; leaves nothing behind.
 void check_writable(const std::string& path);
 
 /// Throws MissingFile, or InvalidFile naming the file, the tensor and the place; nothing is allocated

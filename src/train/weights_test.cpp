@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <filesystem>
@@ -155,6 +156,50 @@ TEST_F(WeightsTest, WhatCannotBeWrittenIsKnownBefore) {
   EXPECT_NO_THROW(check_writable(path_));
   EXPECT_THROW(check_writable((folder_ / "none" / "w").string()), RuntimeFailure);
   EXPECT_THROW(check_writable(folder_.string()), RuntimeFailure);
+}
+
+TEST_F(WeightsTest, OnlyFilesAreReplaced) {
+  ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
+  EXPECT_THROW(check_writable(path_), RuntimeFailure);
+  EXPECT_THROW(save_weights(path_, some_weights()), RuntimeFailure);
+  EXPECT_TRUE(std::filesystem::is_fifo(path_));
+}
+
+TEST_F(WeightsTest, LinksStayAndLeadToTheNewFile) {
+  const std::string link = (folder_ / "link").string(), chain = (folder_ / "chain").string();
+  std::filesystem::create_symlink("w.safetensors", link);
+  std::filesystem::create_symlink(link, chain);
+  for (const std::string& name : {link, chain}) {  // the first leads to nothing yet
+    save_weights(name, some_weights());
+    EXPECT_TRUE(std::filesystem::is_symlink(name));
+    EXPECT_TRUE(std::filesystem::is_regular_file(std::filesystem::symlink_status(path_)));
+    EXPECT_EQ(load_weights(path_).size(), 4u);
+  }
+  std::filesystem::remove(path_);
+  std::filesystem::create_symlink("chain", path_);
+  EXPECT_THROW(check_writable(path_), RuntimeFailure);
+}
+
+TEST_F(WeightsTest, OldTemporaryFilesAreNotInTheWay) {
+  std::ofstream(fmt::format("{}.tmp-{}", path_, ::getpid())) << "left behind";
+  save_weights(path_, some_weights());
+  EXPECT_EQ(load_weights(path_).size(), 4u);
+}
+
+TEST_F(WeightsTest, PermissionsAreThoseOfTheOldFileOrOfAnyNewOne) {
+  const auto mode = [&] { return static_cast<int>(std::filesystem::status(path_).permissions()); };
+  const mode_t mask = ::umask(0027);
+  save_weights(path_, some_weights());
+  EXPECT_EQ(mode(), 0640);
+  ::umask(mask);
+  ASSERT_EQ(::chmod(path_.c_str(), 0604), 0);
+  save_weights(path_, some_weights());
+  EXPECT_EQ(mode(), 0604);
+}
+
+TEST_F(WeightsTest, CheckingLeavesNothingBehind) {
+  check_writable(path_);
+  EXPECT_TRUE(std::filesystem::is_empty(folder_));
 }
 
 TEST_F(WeightsTest, AFolderThatIsNotThereIsExit73) {

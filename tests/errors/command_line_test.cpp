@@ -47,10 +47,6 @@ TEST(CommandLineErrors, UnknownSchedule) {
   expect_usage({"train", "mlp", "--lr-schedule", "csine"}, {"[lr-schedule]", "'csine'", "did you mean 'cosine'?"});
 }
 
-TEST(CommandLineErrors, UnknownPass) {
-  expect_usage({"train", "mlp", "--steps", "1", "--no-pass", "magic"}, {"[no-pass]", "'magic'"});
-}
-
 TEST(CommandLineErrors, UnknownData) {
   expect_usage({"train", "mlp", "--data", "minst:x"}, {"[--data]", "'minst'", "did you mean 'mnist'?"});
 }
@@ -74,13 +70,16 @@ TEST(CommandLineErrors, RanksOutOfRange) {
 }
 
 TEST(CommandLineErrors, BadThreads) {
-  expect_usage({"train", "mlp", "--threads", "-3"}, {"[--threads]", "got -3", "expected 0 to 4096"});
+  expect_usage({"train", "mlp", "--threads", "-3"}, {"[--threads]", "got -3", "expected 0 to "});
+  expect_usage({"train", "mlp", "--threads", "1000000"},
+               {"[--threads]", "got 1000000", "eight times the cores, and no fewer than 64"});
   expect_usage({"train", "mlp", "--threads", "many"}, {"--threads", "many", "expected a number"});
 }
 
 TEST(CommandLineErrors, BadLearningRate) {
   expect_usage({"train", "mlp", "--lr", "fast"}, {"--lr", "fast", "expected a number"});
   expect_usage({"train", "mlp", "--lr", "nan"}, {"[lr]", "got nan", "expected a number >= 0"});
+  expect_usage({"train", "mlp", "--lr", "1e300"}, {"[lr]", "infinite in f32", "got 1e+300"});
 }
 
 TEST(CommandLineErrors, BadMomentum) {
@@ -88,7 +87,42 @@ TEST(CommandLineErrors, BadMomentum) {
   expect_usage({"train", "mlp", "--weight-decay=-1"}, {"[--weight-decay]", "got -1", "expected 0 to 1"});
 }
 
+TEST(CommandLineErrors, FlagsWithoutEffect) {
+  expect_usage({"train", "mlp", "--optimizer", "sgd", "--momentum", "0.5"},
+               {"[--momentum] of no effect", "got --optimizer sgd", "expected --optimizer momentum"});
+  expect_usage({"train", "mlp", "--optimizer", "sgd", "--nesterov"}, {"[--nesterov] of no effect"});
+  const std::vector<std::string> alone{"train", "mlp", "--parallel", "none", "--ranks", "4", "--threads", "1"};
+  for (const auto& [flag, value] : {std::pair{"--gradients", "sum"}, std::pair{"--batch-norm", "local"}}) {
+    auto arguments = alone;
+    arguments.insert(arguments.end(), {flag, value});
+    expect_usage(arguments, {fmt::format("[{} {}] of no effect", flag, value), "expected --parallel data"});
+  }
+}
+
+TEST(CommandLineErrors, RunOnManyRanks) {
+  expect_usage({"graph", "lenet", "--run", "--ranks", "2"}, {"[--run]", "--ranks 2", "expected --ranks 1"});
+}
+
+TEST(CommandLineErrors, EmptyTexts) {
+  for (const char* flag : {"--save", "--log", "--load", "--data", "--dump", "--loss"}) {
+    expect_usage({"train", "mlp", flag, ""}, {fmt::format("[{}] empty", flag), "got ''"});
+  }
+  expect_usage({"eval", "mlp", "--load", ""}, {"[--load] empty"});
+  expect_usage({"ops", "--kernels", ""}, {"[--kernels] empty"});
+  expect_usage({"graph", ""}, {"empty, got ''"});
+}
+
+TEST(CommandLineErrors, BadSeed) {
+  for (const char* seed : {"-1", "+1", "18446744073709551617", "0x10", "one"}) {
+    expect_usage({"train", "mlp", "--seed", seed},
+                 {"[--seed] not a whole number", fmt::format("got {},", seed), "expected 0 to 18446744073709551615"});
+  }
+  expect_usage({"graph", "lenet", "--seed=-1"}, {"[--seed]", "got -1"});
+}
+
 TEST(CommandLineErrors, BadBatch) {
+  expect_usage({"train", "mlp", "--batch", "18446744073709551617"}, {"[--batch]", "got 18446744073709551617"});
+  expect_usage({"graph", "lenet", "--batch", "0"}, {"[--batch]", "got 0", "expected 1 to"});
   expect_usage({"train", "mlp", "--batch", "0"}, {"[--batch]", "got 0", "expected 1 to"});
   expect_usage({"train", "mlp", "--batch", "10000000", "--steps", "1"}, {"[train]", "got 6000", "10000000"});
   expect_usage({"graph", "lenet", "--batch=-3"}, {"[--batch]", "got -3"});
@@ -102,7 +136,9 @@ TEST(CommandLineErrors, BatchThatRanksDoNotDivide) {
 }
 
 TEST(CommandLineErrors, ControlCharactersStayInOneLine) {
-  expect_usage({"train", "le\nnet"}, {"unknown model", "got 'le net'"});
+  expect_usage({"train", "le\nnet"}, {"unknown model", "got 'le?net'"});
+  expect_usage({"train", "le\x1b[2J\xff\xc2\x9bnet"}, {"got 'le?[2J???net'"});
+  expect_usage({"train", "nét"}, {"got 'nét'"});
 }
 
 }  // namespace

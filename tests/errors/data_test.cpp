@@ -1,5 +1,7 @@
 // Data files that are missing, damaged or of another kind.
 
+#include <algorithm>
+
 #include "errors/program.h"
 
 namespace partita {
@@ -56,6 +58,33 @@ TEST(DataErrors, GoodFilesAreTaken) {
   const Outcome outcome = run_program(Mnist().train());
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_TRUE(outcome.lines.empty());
+}
+
+TEST(DataErrors, NoTestSetIsAWarning) {
+  const Mnist mnist;
+  const auto has_warning = [&] {
+    const Outcome outcome = run_program(mnist.train());
+    EXPECT_EQ(outcome.exit_code, 0);
+    return std::any_of(outcome.warnings.begin(), outcome.warnings.end(), [](const std::string& line) {
+      return line.find("no test set in") != std::string::npos &&
+             line.find("no accuracy will be printed") != std::string::npos;
+    });
+  };
+  EXPECT_TRUE(has_warning());
+  mnist.folder.write("t10k-images-idx3-ubyte", images(kRows));
+  mnist.folder.write("t10k-labels-idx1-ubyte", labels(kRows));
+  EXPECT_FALSE(has_warning());
+}
+
+TEST(DataErrors, HalfATestSet) {
+  const Mnist mnist;
+  mnist.folder.write("t10k-images-idx3-ubyte", images(kRows));
+  mnist.expect(ExitCode::missing_file, {"[data] no such file", "t10k-labels-idx1-ubyte"});
+}
+
+TEST(DataErrors, EvaluationWithoutATestSet) {
+  expect_refusal({"eval", "mlp", "--data", "cifar10:no/such/folder", "--load", "x"}, ExitCode::missing_file,
+                 {"[data]", "test_batch.bin"});
 }
 
 TEST(DataErrors, MissingFile) {

@@ -66,6 +66,11 @@ TEST(GraphFileErrors, EmptyImage) {
       {"[max_pool] the input is empty, got a height or width of 0, expected at least 1"});
 }
 
+TEST(GraphFileErrors, UnreadableFile) {
+  expect_refusal({"graph", "/proc/self/mem"}, ExitCode::missing_file,
+                 {"[graph] cannot read /proc/self/mem", "Input/output error"});
+}
+
 TEST(GraphFileErrors, NotAGraph) {
   expect_graph_refusal("partita graph 1", "hello", {"[graph line 1] not a graph", "'hello'", "'partita graph 1'"});
 }

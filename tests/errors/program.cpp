@@ -45,7 +45,7 @@ Outcome run_program(const std::vector<std::string>& arguments) {
   std::istringstream errors(read_to_end(ends[0]));
   ::close(ends[0]);
   for (std::string line; std::getline(errors, line);) {
-    if (!line.starts_with("partita: warning: ")) outcome.lines.push_back(line);
+    (line.starts_with("partita: warning: ") ? outcome.warnings : outcome.lines).push_back(line);
   }
   int status = 0;
   if (child < 0 || ::waitpid(child, &status, 0) != child) return outcome;

@@ -12,7 +12,8 @@ namespace partita {
 struct Outcome {
   int exit_code = -1;  // -1 when a signal ended the program
   int signal = 0;
-  std::vector<std::string> lines;  // of stderr, without warnings
+  std::vector<std::string> lines;     // of stderr, without warnings
+  std::vector<std::string> warnings;  // of stderr
 };
 
 /// A run that takes more than a minute is ended by a signal.

@@ -1,5 +1,7 @@
 // Trainings that cannot start, and trainings that go wrong after they have started.
 
+#include <sys/stat.h>
+
 #include <cstring>
 
 #include "errors/program.h"
@@ -59,6 +61,59 @@ TEST(TrainingErrors, LossNotFiniteWritesNoFile) {
                   (folder.path() / "new.safetensors").string()},
                  ExitCode::non_finite, {"zoo/mlp.cpp:"});
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+TEST(TrainingErrors, LastUpdateNotFinite) {
+  const Weights weights;
+  const std::string before = read_text(weights.path());
+  // The bias at the label moves by twice 0.9 times the largest f32.
+  expect_refusal({"train", kModel, "--steps", "1", "--batch", "1", "--lr", "3.4e38", "--warmup-steps", "0",
+                  "--optimizer", "momentum", "--momentum", "1", "--nesterov", "--save", weights.path()},
+                 ExitCode::non_finite, {"[train] '", "is not finite after the last update", "inf at element"});
+  EXPECT_EQ(read_text(weights.path()), before);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(weights.folder.path()), {}), 1);
+}
+
+TEST(TrainingErrors, SaveToWhatIsNotAFile) {
+  const TempDir folder;
+  const std::string pipe = (folder.path() / "pipe").string();
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string& path : {pipe, std::string("/dev/null")}) {
+    expect_refusal({"train", kModel, "--steps", "1", "--save", path}, ExitCode::cannot_write,
+                   {"[save] cannot write " + path, "it is not a regular file"});
+  }
+}
+
+TEST(TrainingErrors, LogOverTheWeights) {
+  const Weights weights;
+  const std::string before = read_text(weights.path());
+  const std::string link = (weights.folder.path() / "link").string();
+  std::filesystem::create_symlink("weights.safetensors", link);
+  for (const char* flag : {"--save", "--load"}) {
+    for (const std::string& log : {weights.path(), link}) {
+      expect_refusal({"train", kModel, "--steps", "1", flag, weights.path(), "--log", log}, ExitCode::usage,
+                     {fmt::format("[--log] the file of {} too", flag), log, "expected another file"});
+    }
+  }
+  const std::string fresh = (weights.folder.path() / "new").string();
+  const std::string detour = (weights.folder.path() / "." / "new").string();
+  expect_refusal({"train", kModel, "--save", fresh, "--log", detour}, ExitCode::usage, {"[--log]"});
+  EXPECT_EQ(read_text(weights.path()), before);
+  EXPECT_EQ(
+      run_program({"train", kModel, "--steps", "1", "--load", weights.path(), "--save", weights.path()}).exit_code, 0);
+}
+
+TEST(TrainingErrors, ALogStaysUntilTheTrainingBegins) {
+  const TempDir folder;
+  const std::filesystem::path log = folder.path() / "log.jsonl";
+  write_text(log, "of before");
+  expect_refusal({"train", kModel, "--data", "cifar10:no/such", "--log", log.string()}, ExitCode::missing_file,
+                 {"no/such"});
+  expect_refusal({"train", kModel, "--load", "no.safetensors", "--log", log.string()}, ExitCode::missing_file,
+                 {"no.safetensors"});
+  EXPECT_EQ(read_text(log), "of before");
+  EXPECT_EQ(run_program({"train", kModel, "--steps", "1", "--log", log.string()}).exit_code, 0);
+  EXPECT_TRUE(read_text(log).starts_with("{\"step\":1,"));
 }
 
 TEST(TrainingErrors, SaveToMissingFolder) {

@@ -28,7 +28,12 @@ for r in (3, 8):
         assert abs(a["loss"] - b["loss"]) <= 1e-5 * max(1, abs(b["loss"])), (r, a, b)
 PY
 $partita eval mlp:hidden=64 --load "$out/3.safetensors" >"$out/eval.txt"
+expect "eval says that the data are generated" grep -q "testing on a generated stand-in" "$out/eval.txt"
 expect "eval finds the accuracy of the training" grep -q "$(accuracy "$out/3.txt")" "$out/eval.txt"
+for batch in 1 7 4096; do
+  $partita eval mlp:hidden=64 --batch $batch --load "$out/3.safetensors" >"$out/eval.txt"
+  expect "batches of $batch give the same accuracy" grep -q "$(accuracy "$out/3.txt")" "$out/eval.txt"
+done
 
 $partita train lenet --ranks 4 --steps 2 --dump "$out/dump" >/dev/null 2>&1
 expect "the dump has every stage" test "$(find "$out/dump" -name '*.txt' | wc -l)" -ge 5
