@@ -9,8 +9,10 @@ namespace partita {
 ZooModel make_mlp(ModelOptionsText& options);
 /// Two convolutions and three dense layers (LeCun et al., 1998), with relu and max pooling; options classes, dropout.
 ZooModel make_lenet(ModelOptionsText& options);
-/// He et al., 2015, with the names of torchvision; for small images the stem is one 3x3 convolution.
-/// Options classes, size (of the image), width (channels of the first stage), dropout.
+/// Residual networks. Options classes, size (of the image), width (channels of the first stage), dropout,
+/// small_stem (1: one 3x3 convolution instead of 7x7 and pooling; resnet18 takes it for images up to 64).
 ZooModel make_resnet18(ModelOptionsText& options);
+ZooModel make_resnet50(ModelOptionsText& options);
+ZooModel make_resnet101(ModelOptionsText& options);
 
 }  // namespace partita

@@ -1,3 +1,8 @@
+// Residual networks (He et al., 2015, "Deep residual learning for image recognition"), with torchvision's names.
+
+#include <array>
+
+#include "network/functions.h"
 #include "network/layers/layers.h"
 #include "zoo/models.h"
 
@@ -14,58 +19,120 @@ LayerPtr conv(int64_t channels, int64_t kernel, int64_t stride,
       where);
 }
 
-/// relu(bn2(conv2(relu(bn1(conv1(x))))) + x), x through a 1x1 convolution where the shape changes.
-class BasicBlock : public Layer {
+/// The projection of a skip whose shape changes.
+LayerPtr projection(int64_t channels, int64_t stride) {
+  return sequential(std::vector<LayerPtr>{conv(channels, 1, stride), batch_norm()});
+}
+
+/// Convolutions with their norms, relu between them, the sum with x before the last.
+class ResidualBlock : public Layer {
  public:
-  BasicBlock(int64_t in, int64_t channels, int64_t stride)
-      : conv1_(conv(channels, 3, stride)), norm1_(batch_norm()), conv2_(conv(channels, 3, 1)), norm2_(batch_norm()) {
-    if (stride != 1 || in != channels) {
-      downsample_ = sequential(std::vector<LayerPtr>{conv(channels, 1, stride), batch_norm()});
-    }
-  }
+  ResidualBlock(std::vector<std::pair<LayerPtr, LayerPtr>> steps, LayerPtr downsample)
+      : steps_(std::move(steps)), downsample_(std::move(downsample)) {}
 
   Value construct(Context& context, Value x) override {
-    Builder& builder = context.builder();
-    Value y = context.call("bn1", *norm1_, context.call("conv1", *conv1_, x));
-    y = builder.apply("relu", {y});
-    y = context.call("bn2", *norm2_, context.call("conv2", *conv2_, y));
-    const Value skip = downsample_ ? context.call("downsample", *downsample_, x) : x;
-    return builder.apply("relu", {builder.apply("add", {y, skip})});
+    Value y = x;
+    for (size_t i = 0; i < steps_.size(); ++i) {
+      if (i > 0) y = relu(y);
+      y = context.call(fmt::format("conv{}", i + 1), *steps_[i].first, y);
+      y = context.call(fmt::format("bn{}", i + 1), *steps_[i].second, y);
+    }
+    return relu(y + (downsample_ ? context.call("downsample", *downsample_, x) : x));
   }
 
  private:
-  LayerPtr conv1_, norm1_, conv2_, norm2_, downsample_;
+  std::vector<std::pair<LayerPtr, LayerPtr>> steps_;
+  LayerPtr downsample_;
 };
 
-}  // namespace
+/// 3x3, 3x3.
+LayerPtr basic_block(int64_t in, int64_t channels, int64_t stride, const char* last_scale) {
+  return share(ResidualBlock(
+      {{conv(channels, 3, stride), batch_norm()}, {conv(channels, 3, 1), batch_norm({.scale = last_scale})}},
+      stride != 1 || in != channels ? projection(channels, stride) : nullptr));
+}
 
-ZooModel make_resnet18(ModelOptionsText& options) {
+/// 1x1, 3x3, 1x1 to four times the channels; the 3x3 carries the stride.
+LayerPtr bottleneck(int64_t in, int64_t channels, int64_t stride, const char* last_scale) {
+  const int64_t out = 4 * channels;
+  return share(ResidualBlock({{conv(channels, 1, 1), batch_norm()},
+                              {conv(channels, 3, stride), batch_norm()},
+                              {conv(out, 1, 1), batch_norm({.scale = last_scale})}},
+                             stride != 1 || in != out ? projection(out, stride) : nullptr));
+}
+
+struct Architecture {
+  std::string name;
+  std::array<int64_t, 4> blocks;
+  bool bottlenecks = true;
+  bool small_stem = false;  // one 3x3 convolution instead of 7x7 and pooling, unless the option says otherwise
+  const char* last_scale = "zeros";
+  InitRule head = normal_initializer(0, 0.01);
+  Recipe recipe;
+};
+
+ZooModel make_resnet(const Architecture& architecture, ModelOptionsText& options) {
   const int64_t classes = options.integer("classes", 10, 2, 1 << 20);
   const int64_t size = options.integer("size", 32, 8, 1024);
   const int64_t width = options.integer("width", 64, 1, 4096);
   const double dropout = options.number("dropout", 0, 0, 0.99);
-  const bool small = size <= 64;
+  const bool small = options.integer("small_stem", architecture.small_stem && size <= 64 ? 1 : 0, 0, 1) == 1;
   std::vector<std::pair<std::string, LayerPtr>> layers{
       {"conv1", small ? conv(width, 3, 1) : conv(width, 7, 2)}, {"bn1", batch_norm()}, {"relu", relu_layer()}};
   if (!small) layers.emplace_back("maxpool", max_pool(3, PoolOptions{.stride = 2, .padding = 1}));
   int64_t in = width;
-  for (int64_t stage = 0; stage < 4; ++stage) {
-    const int64_t channels = width << stage, stride = stage == 0 ? 1 : 2;
-    layers.emplace_back(fmt::format("layer{}", stage + 1),
-                        sequential(std::vector<LayerPtr>{share(BasicBlock(in, channels, stride)),
-                                                         share(BasicBlock(channels, channels, 1))}));
-    in = channels;
+  for (size_t stage = 0; stage < architecture.blocks.size(); ++stage) {
+    const int64_t channels = width << stage;
+    std::vector<LayerPtr> blocks;
+    for (int64_t i = 0; i < architecture.blocks[stage]; ++i) {
+      const int64_t stride = stage > 0 && i == 0 ? 2 : 1;
+      blocks.push_back(
+          (architecture.bottlenecks ? bottleneck : basic_block)(in, channels, stride, architecture.last_scale));
+      in = architecture.bottlenecks ? 4 * channels : channels;
+    }
+    layers.emplace_back(fmt::format("layer{}", stage + 1), sequential(std::move(blocks)));
   }
   layers.emplace_back("avgpool", global_avg_pool());
   if (dropout > 0) layers.emplace_back("dropout", partita::dropout(dropout));
-  layers.emplace_back("fc", dense(classes, DenseOptions{.init = "xavier_uniform"}));
-  return {std::make_shared<Network>(Network{"resnet18", sequential(std::move(layers))}),
-          {.image = {3, size, size},
-           .classes = classes,
-           .batch = 128,
-           .epochs = 1,
-           .optimizer = {.kind = "momentum", .momentum = 0.9, .weight_decay = 5e-4},
-           .schedule = {.kind = "linear", .learning_rate = 0.05, .warmup_steps = 10}}};
+  layers.emplace_back("fc", dense(classes, DenseOptions{.init = architecture.head}));
+  Recipe recipe = architecture.recipe;
+  recipe.image = {3, size, size};
+  recipe.classes = classes;
+  return {std::make_shared<Network>(Network{architecture.name, sequential(std::move(layers))}), recipe};
+}
+
+/// Blocks that begin as the identity and a small head: the first loss is log(classes), and large batches
+/// converge from the first steps on (Goyal et al., 2017, "Accurate, large minibatch SGD", section 5.1).
+Recipe bottleneck_recipe() {
+  return {.batch = 256,
+          .epochs = 1,
+          .optimizer = {.kind = "momentum", .momentum = 0.9},
+          .schedule = {.kind = "constant", .learning_rate = 0.02, .warmup_steps = 10},
+          .augment = true};
+}
+
+}  // namespace
+
+ZooModel make_resnet18(ModelOptionsText& options) {
+  return make_resnet({.name = "resnet18",
+                      .blocks = {2, 2, 2, 2},
+                      .bottlenecks = false,
+                      .small_stem = true,
+                      .last_scale = "ones",
+                      .head = "xavier_uniform",
+                      .recipe = {.batch = 128,
+                                 .epochs = 1,
+                                 .optimizer = {.kind = "momentum", .momentum = 0.9, .weight_decay = 5e-4},
+                                 .schedule = {.kind = "linear", .learning_rate = 0.05, .warmup_steps = 10}}},
+                     options);
+}
+
+ZooModel make_resnet50(ModelOptionsText& options) {
+  return make_resnet({.name = "resnet50", .blocks = {3, 4, 6, 3}, .recipe = bottleneck_recipe()}, options);
+}
+
+ZooModel make_resnet101(ModelOptionsText& options) {
+  return make_resnet({.name = "resnet101", .blocks = {3, 4, 23, 3}, .recipe = bottleneck_recipe()}, options);
 }
 
 }  // namespace partita
