@@ -43,18 +43,24 @@ Array random_input(const Type& type, const std::string& name) {
   return array;
 }
 
+/// The time of each kernel over all its nodes, then the nodes that take most.
 void print_profile(const Executor& executor) {
-  std::map<std::string, double> by_kernel;
+  std::map<std::string, double> by_kernel, by_node;
   double total = 0;
   for (const auto& [name, seconds] : executor.measured()) {
-    by_kernel[name] += seconds;
+    by_kernel[name.substr(0, name.find(' '))] += seconds;
+    by_node[name] += seconds;
     total += seconds;
   }
-  std::vector<std::pair<double, std::string>> rows;
-  for (const auto& [name, seconds] : by_kernel) rows.emplace_back(seconds, name);
-  std::sort(rows.rbegin(), rows.rend());
-  for (const auto& [seconds, name] : rows) {
-    if (seconds > 0.005 * total) fmt::print("  {:8.1f} us {:5.1f} %  {}\n", seconds * 1e6, 100 * seconds / total, name);
+  for (const auto* times : {&by_kernel, &by_node}) {
+    std::vector<std::pair<double, std::string>> rows;
+    for (const auto& [name, seconds] : *times) rows.emplace_back(seconds, name);
+    std::sort(rows.rbegin(), rows.rend());
+    rows.resize(std::min<size_t>(rows.size(), times == &by_kernel ? 20 : 12));
+    for (const auto& [seconds, name] : rows) {
+      fmt::print("  {:9.1f} us {:5.1f} %  {}\n", seconds * 1e6, 100 * seconds / total, name);
+    }
+    fmt::print("\n");
   }
 }
 

@@ -14,8 +14,12 @@ Value slot(Builder& builder, Value parameter, const std::string& suffix) {
                        {.kind = StateKind::slot, .requires_grad = false, .owner = owner});
 }
 
+double decay_of(const OptimizerOptions& options, Value parameter) {
+  return options.decay_vectors || parameter.type().rank() > 1 ? options.weight_decay : 0;
+}
+
 void build_sgd(Builder& builder, const OptimizerOptions& options, Value parameter, Value gradient, Value rate) {
-  const Attrs attrs = builder.ops().at("sgd").attrs.with({{"weight_decay", to_text(options.weight_decay)}});
+  const Attrs attrs = builder.ops().at("sgd").attrs.with({{"weight_decay", to_text(decay_of(options, parameter))}});
   builder.store(parameter, builder.apply("sgd", {parameter, gradient, rate}, attrs));
 }
 
@@ -26,14 +30,29 @@ void build_momentum(Builder& builder, const OptimizerOptions& options, Value par
                           .attrs.with({{"momentum", to_text(options.momentum)},
                                        {"dampening", to_text(options.dampening)},
                                        {"nesterov", to_text(options.nesterov)},
-                                       {"weight_decay", to_text(options.weight_decay)}});
+                                       {"weight_decay", to_text(decay_of(options, parameter))}});
   const std::vector<Value> updated = builder.apply_all("momentum", {parameter, gradient, velocity, rate}, attrs);
   builder.store(parameter, updated[0]);
   builder.store(velocity, updated[1]);
 }
 
+void build_adam(Builder& builder, const OptimizerOptions& options, Value parameter, Value gradient, Value rate) {
+  const Value first = slot(builder, parameter, "exp_avg"), second = slot(builder, parameter, "exp_avg_sq");
+  const Value step = builder.state("step", Type{DType::i64, {}}, {.kind = StateKind::counter, .requires_grad = false});
+  const Attrs attrs = builder.ops().at("adam").attrs.with({{"beta1", to_text(options.beta1)},
+                                                           {"beta2", to_text(options.beta2)},
+                                                           {"epsilon", to_text(options.epsilon)},
+                                                           {"weight_decay", to_text(decay_of(options, parameter))},
+                                                           {"decoupled", to_text(options.kind == "adamw")}});
+  const std::vector<Value> updated = builder.apply_all("adam", {parameter, gradient, first, second, rate, step}, attrs);
+  builder.store(parameter, updated[0]);
+  builder.store(first, updated[1]);
+  builder.store(second, updated[2]);
+}
+
 const std::vector<Optimizer>& optimizers() {
-  static const std::vector<Optimizer> list{{"momentum", build_momentum}, {"sgd", build_sgd}};
+  static const std::vector<Optimizer> list{
+      {"momentum", build_momentum}, {"sgd", build_sgd}, {"adam", build_adam}, {"adamw", build_adam}};
   return list;
 }
 

@@ -1,6 +1,7 @@
 #include "autodiff/training_graph.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "autodiff/differentiate.h"
 
@@ -29,6 +30,26 @@ std::vector<ValueId> chosen_parameters(const Graph& graph, const TrainingOptions
   return chosen;
 }
 
+/// gradients *= min(1, most / (norm + 1e-6)), the norm over all of them.
+void clip(Builder& builder, double most, std::vector<Value>& gradients) {
+  builder.scope.clear();
+  builder.source = {};
+  builder.phase = Phase::update;
+  Value total;
+  for (const Value& gradient : gradients) {
+    std::vector<int64_t> axes(gradient.type().rank());
+    std::iota(axes.begin(), axes.end(), 0);
+    const Value squares = builder.apply("square", {gradient});
+    const Value sum =
+        axes.empty() ? squares : builder.apply_fields("reduce", {squares}, {{"kind", "sum"}, {"axes", to_text(axes)}});
+    total = total ? builder.apply("add", {total, sum}) : sum;
+  }
+  const Value norm = builder.apply_fields("scale", {builder.apply("sqrt", {total})}, {{"bias", "1e-6"}});
+  const Value limit = constant(builder, most, norm.type()), one = constant(builder, 1, norm.type());
+  const Value factor = builder.apply("minimum", {builder.apply("div", {limit, norm}), one});
+  for (Value& gradient : gradients) gradient = builder.apply("mul", {gradient, factor});
+}
+
 void count_step(Builder& builder) {
   const State* step = builder.graph().find_state("step");
   if (step == nullptr || step->kind != StateKind::counter || step->exit >= 0) return;
@@ -49,11 +70,15 @@ TrainingGraph make_training_graph(const Graph& forward, const OpSet& ops, const 
   std::vector<Value> gradients = differentiate(builder, loss, values);
 
   const Value rate = builder.input("learning_rate", Type{values[0].dtype(), {}});
-  for (size_t i = 0; i < values.size(); ++i) {
+  const auto enter = [&](size_t i, Phase phase) {
     const std::string& name = forward.values[parameters[i]].name;
     builder.source = {};
     builder.scope = name.substr(0, name.rfind('.'));
-    builder.phase = Phase::backward;
+    builder.phase = phase;
+  };
+  for (size_t i = 0; i < values.size(); ++i) {
+    enter(i, Phase::backward);
+    const std::string& name = forward.values[parameters[i]].name;
     if (!gradients[i]) {
       warnings.push_back(fmt::format("[autodiff] the loss does not depend on parameter '{}': its gradient is 0", name));
       gradients[i] = constant(builder, 0, values[i].type());
@@ -62,7 +87,10 @@ TrainingGraph make_training_graph(const Graph& forward, const OpSet& ops, const 
       gradients[i] = builder.apply_fields("scale", {gradients[i]}, {{"scale", to_text(options.gradient_factor)}});
     }
     if (options.output_gradients) builder.output("d_" + name, gradients[i]);
-    builder.phase = Phase::update;
+  }
+  if (options.optimizer.clip_norm > 0) clip(builder, options.optimizer.clip_norm, gradients);
+  for (size_t i = 0; i < values.size(); ++i) {
+    enter(i, Phase::update);
     build_update(builder, options.optimizer, values[i], gradients[i], rate);
   }
   count_step(builder);

@@ -38,31 +38,57 @@ LoopFn bind_momentum(const MomentumAttrs& attrs, int64_t count) {
   };
 }
 
+template <class T>
+LoopFn bind_adam(const AdamAttrs& attrs, int64_t count) {
+  return [=](auto in, auto out, void*) {
+    const T *w = static_cast<const T*>(in[0]), *g = static_cast<const T*>(in[1]);
+    const T *m = static_cast<const T*>(in[2]), *v = static_cast<const T*>(in[3]);
+    const AdamStep<T> step(attrs, *static_cast<const T*>(in[4]), *static_cast<const int64_t*>(in[5]));
+    T *new_w = static_cast<T*>(out[0]), *new_m = static_cast<T*>(out[1]), *new_v = static_cast<T*>(out[2]);
+#pragma omp parallel for simd if (count > kSerialElements)
+    for (int64_t i = 0; i < count; ++i) {
+      T weight = w[i], first = m[i], second = v[i];
+      step.apply(g[i], weight, first, second);
+      new_w[i] = weight;
+      new_m[i] = first;
+      new_v[i] = second;
+    }
+  };
+}
+
+LoopFn bind(const KernelQuery& query, int64_t count) {
+  LoopFn fn;
+  for_loop_type(query.outputs[0].dtype, [&](auto zero) {
+    using T = decltype(zero);
+    if (query.op == "sgd") fn = bind_sgd<T>(query.attrs.as<SgdAttrs>(), count);
+    if (query.op == "momentum") fn = bind_momentum<T>(query.attrs.as<MomentumAttrs>(), count);
+    if (query.op == "adam") fn = bind_adam<T>(query.attrs.as<AdamAttrs>(), count);
+  });
+  return fn;
+}
+
 KernelChoice propose(const KernelQuery& query) {
   if (const std::string reason = unsupported_by_loops(query); !reason.empty()) return refuse(reason);
   const Layout layout = query.input_layouts[0].any() ? Layout{} : query.input_layouts[0];
   KernelChoice choice{.kernel = "loops.updates",
                       .inputs = std::vector<Layout>(query.inputs.size(), layout),
                       .outputs = std::vector<Layout>(query.outputs.size(), layout)};
-  choice.inputs.back() = Layout{};  // the learning rate
   choice.in_place = {{0, 0}};
-  if (query.op == "momentum") choice.in_place.emplace_back(2, 1);
+  for (size_t i = 0; i < query.inputs.size(); ++i) {
+    if (query.inputs[i].shape != query.inputs[0].shape) choice.inputs[i] = Layout{};  // the learning rate, the step
+  }
+  for (int slot = 1; slot < static_cast<int>(query.outputs.size()); ++slot)
+    choice.in_place.emplace_back(slot + 1, slot);
   return choice;
 }
 
 }  // namespace
 
 KernelDef updates_kernel() {
-  KernelDef def{.name = "loops.updates", .ops = {"sgd", "momentum"}, .propose = propose};
+  KernelDef def{.name = "loops.updates", .ops = {"sgd", "momentum", "adam"}, .propose = propose};
   def.make = [](const KernelQuery& query, const KernelChoice& choice) {
     const int64_t count = stored_elements(query.outputs[0], choice.outputs[0]);
-    LoopFn fn;
-    for_loop_type(query.outputs[0].dtype, [&](auto zero) {
-      using T = decltype(zero);
-      fn = query.op == "sgd" ? bind_sgd<T>(query.attrs.as<SgdAttrs>(), count)
-                             : bind_momentum<T>(query.attrs.as<MomentumAttrs>(), count);
-    });
-    return make_loop(std::move(fn));
+    return make_loop(bind(query, count));
   };
   return def;
 }
