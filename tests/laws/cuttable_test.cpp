@@ -22,6 +22,7 @@ const std::map<std::string, Cuttable>& table() {
   static const std::map<std::string, Cuttable> all{
       // One factor per dimension.
       {"abs", {"*"}},
+      {"adam", {"*"}},
       {"add", {"*"}},
       {"bias_add", {"*"}},
       {"broadcast_to", {"*"}},
@@ -74,6 +75,12 @@ const std::map<std::string, Cuttable>& table() {
       {"pick", {"z."}},
       {"first_equal", {"z."}},
       {"argmax", {".", "z"}},
+      {"attention", {"bhq", "", "kde"}},
+      {"attention_grad", {"bhq", "", "kde"}},
+      {"layer_norm", {".", "z"}},
+      {"layer_norm_grad", {".", "z"}},
+      {"rms_norm", {".", "z"}},
+      {"rms_norm_grad", {".", "z"}},
       {"softmax", {".", "z"}},
       {"softmax_grad", {".", "z"}},
       {"log_softmax", {".", "z"}},

@@ -9,6 +9,7 @@
 
 #include "device/device.h"
 #include "harness.h"
+#include "ops/attention.h"
 #include "ops/batch_norm.h"
 #include "ops/conv2d.h"
 #include "ops/cross_entropy_grad.h"
@@ -16,6 +17,7 @@
 #include "ops/pool.h"
 #include "ops/reduce.h"
 #include "ops/registry.h"
+#include "ops/row_norm.h"
 #include "ops/support.h"
 #include "ops/updates.h"
 
@@ -267,6 +269,30 @@ void add_norms(Cases& cases) {
   }
 }
 
+void add_transformers(Cases& cases) {
+  for (const Shape& x : {Shape{300, 130}, Shape{7, 3, 33}}) {
+    const SampleInput gamma = sample_of({x.back()});
+    Shape rows = x;
+    rows.back() = 1;
+    const SampleInput mean = sample_of(rows), rstd = sample_of(rows, Fill::positive);
+    cases.add("layer_norm", Attrs(RowNormAttrs{}), {sample_of(x), gamma, gamma});
+    cases.add("layer_norm_grad", {}, {sample_of(x), gamma, mean, rstd, sample_of(x)});
+    cases.add("rms_norm", Attrs(RowNormAttrs{}), {sample_of(x), gamma});
+    cases.add("rms_norm_grad", {}, {sample_of(x), gamma, rstd, sample_of(x)});
+  }
+  for (const bool causal : {false, true}) {  // more queries than a block, and fewer keys than queries
+    for (const int64_t keys : {300, 200}) {
+      const Shape q{2, 300, 24}, k{2, keys, 24}, v{2, keys, 15};
+      const Attrs attrs(AttentionAttrs{.heads = 3, .causal = causal});
+      const Case forward(all_ops().at("attention"), Sample{{sample_of(q), sample_of(k), sample_of(v)}, attrs});
+      cases.add_filled("attention", attrs, forward.inputs);
+      cases.add_filled("attention_grad", attrs,
+                       {forward.inputs[0], forward.inputs[1], forward.inputs[2], forward.outputs[0], forward.outputs[1],
+                        fill(sample_of(forward.outputs[0].shape()), 7)});
+    }
+  }
+}
+
 void add_large(Cases& cases) {
   const Shape image{32, 20, 14, 14}, wide{300, 210};
   for (const char* op : {"relu", "neg", "abs", "square", "tanh", "exp", "sigmoid"}) {
@@ -300,6 +326,9 @@ void add_large(Cases& cases) {
   const SampleInput tensor = sample_of({250, 201}), rate = sample_of({}, Fill::positive);
   cases.add("sgd", Attrs(SgdAttrs{0.01}), {tensor, tensor, rate});
   cases.add("momentum", Attrs(MomentumAttrs{0.9, 0.1, true, 0.01}), {tensor, tensor, tensor, rate});
+  const SampleInput squares = sample_of({250, 201}, Fill::positive), step{Type{DType::i64, {}}, {Fill::ids, 9}};
+  cases.add("adam", Attrs(AdamAttrs{.weight_decay = 0.1, .decoupled = true}),
+            {tensor, tensor, tensor, squares, rate, step});
 }
 
 const std::vector<NamedCase>& all_cases() {
@@ -311,6 +340,7 @@ const std::vector<NamedCase>& all_cases() {
     add_convolutions(cases);
     add_pools(cases);
     add_norms(cases);
+    add_transformers(cases);
     add_large(cases);
     return cases.take();
   }();

@@ -1,0 +1,165 @@
+// layer_norm, rms_norm and their gradients over dense rows. Rows go to threads in fixed ranges, and what each
+// range adds to the gradients of gamma and beta is summed in order, so the bits depend on the number of threads
+// alone. Sums of rows are in f64 where they cancel.
+
+#include "ops/row_norm.h"
+
+#include <omp.h>
+
+#include <cmath>
+
+#include "device/cpu/loops/loop_support.h"
+
+namespace partita {
+namespace {
+
+constexpr auto kName = "loops.row_norm";
+
+/// The sums of a row of fn(z) = (first, second), in f64.
+template <class Fn>
+std::pair<double, double> sum_row(int64_t size, const Fn& fn) {
+  double a = 0, b = 0;
+#pragma omp simd reduction(+ : a, b)
+  for (int64_t z = 0; z < size; ++z) {
+    const auto [first, second] = fn(z);
+    a += first;
+    b += second;
+  }
+  return {a, b};
+}
+
+struct Terms {
+  double first, second;
+};
+
+/// y = (x - mean) * rstd * gamma + beta; rms_norm has no mean and no beta.
+template <class T, bool kCentered>
+LoopFn bind_norm(const Rows& rows, double epsilon) {
+  return [=](auto in, auto out, void*) {
+    const T *x = static_cast<const T*>(in[0]), *gamma = static_cast<const T*>(in[1]);
+    const T* beta = kCentered ? static_cast<const T*>(in[2]) : nullptr;
+    T* y = static_cast<T*>(out[0]);
+    T* means = kCentered ? static_cast<T*>(out[1]) : nullptr;
+    T* rstds = static_cast<T*>(out[kCentered ? 2 : 1]);
+    const double count = static_cast<double>(rows.size);
+#pragma omp parallel for if (rows.count * rows.size > kSerialElements)
+    for (int64_t row = 0; row < rows.count; ++row) {
+      const T* from = x + row * rows.size;
+      T* to = y + row * rows.size;
+      // Differences from the first element lie near the mean, so that squares do not cancel.
+      const double near = kCentered ? static_cast<double>(from[0]) : 0;
+      const auto [sum, squares] = sum_row(rows.size, [=](int64_t z) {
+        const double difference = static_cast<double>(from[z]) - near;
+        return Terms{difference, difference * difference};
+      });
+      const double shift = kCentered ? sum / count : 0;
+      const double variance = std::max(0.0, squares / count - shift * shift);
+      const T mean = static_cast<T>(near + shift), rstd = static_cast<T>(1 / std::sqrt(variance + epsilon));
+      rstds[row] = rstd;
+      if constexpr (kCentered) {
+        means[row] = mean;
+#pragma omp simd
+        for (int64_t z = 0; z < rows.size; ++z) to[z] = (from[z] - mean) * rstd * gamma[z] + beta[z];
+      } else {
+#pragma omp simd
+        for (int64_t z = 0; z < rows.size; ++z) to[z] = from[z] * rstd * gamma[z];
+      }
+    }
+  };
+}
+
+/// The gradient of one row, which also adds to d_gamma and, when centered, d_beta.
+template <class T, bool kCentered>
+void differentiate_row(int64_t size, const T* x, const T* gamma, T mean, T rstd, const T* d_y, T* d_x, T* d_gamma,
+                       T* d_beta) {
+  const auto [sum, projection] = sum_row(size, [=](int64_t z) {
+    const double d = static_cast<double>(d_y[z]) * static_cast<double>(gamma[z]);
+    return Terms{d, d * static_cast<double>((x[z] - mean) * rstd)};
+  });
+  const T shift = kCentered ? static_cast<T>(sum / static_cast<double>(size)) : T{};
+  const T slope = static_cast<T>(projection / static_cast<double>(size));
+#pragma omp simd
+  for (int64_t z = 0; z < size; ++z) {
+    const T normal = (x[z] - mean) * rstd;
+    d_x[z] = rstd * (d_y[z] * gamma[z] - shift - normal * slope);
+    d_gamma[z] += d_y[z] * normal;
+  }
+  if constexpr (kCentered) {
+#pragma omp simd
+    for (int64_t z = 0; z < size; ++z) d_beta[z] += d_y[z];
+  }
+}
+
+template <class T, bool kCentered>
+LoopFn bind_grad(const Rows& rows, int most_threads) {
+  return [=](auto in, auto out, void* scratch) {
+    const T *x = static_cast<const T*>(in[0]), *gamma = static_cast<const T*>(in[1]);
+    const T* means = kCentered ? static_cast<const T*>(in[2]) : nullptr;
+    const T *rstds = static_cast<const T*>(in[kCentered ? 3 : 2]), *d_y = static_cast<const T*>(in[kCentered ? 4 : 3]);
+    T* d_x = static_cast<T*>(out[0]);
+    T* sums = static_cast<T*>(scratch);  // d_gamma and d_beta of each thread
+    const int threads =
+        rows.count * rows.size > kSerialElements ? static_cast<int>(std::min<int64_t>(most_threads, rows.count)) : 1;
+    std::fill_n(sums, 2 * rows.size * threads, T{});
+#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static, 1)
+    for (int t = 0; t < threads; ++t) {
+      T* own = sums + 2 * rows.size * t;
+      for (int64_t row = rows.count * t / threads; row < rows.count * (t + 1) / threads; ++row) {
+        const int64_t at = row * rows.size;
+        differentiate_row<T, kCentered>(rows.size, x + at, gamma, kCentered ? means[row] : T{}, rstds[row], d_y + at,
+                                        d_x + at, own, own + rows.size);
+      }
+    }
+    for (int64_t z = 0; z < rows.size; ++z) {
+      T d_gamma = 0, d_beta = 0;
+      for (int t = 0; t < threads; ++t) {
+        d_gamma += sums[2 * rows.size * t + z];
+        d_beta += sums[2 * rows.size * t + rows.size + z];
+      }
+      static_cast<T*>(out[1])[z] = d_gamma;
+      if (kCentered) static_cast<T*>(out[2])[z] = d_beta;
+    }
+  };
+}
+
+bool is_grad(const KernelQuery& query) { return query.op.ends_with("_grad"); }
+
+template <class T, bool kCentered>
+LoopFn bind(const KernelQuery& query, int threads) {
+  const Rows rows = rows_of(query.inputs[0].shape);
+  if (is_grad(query)) return bind_grad<T, kCentered>(rows, threads);
+  return bind_norm<T, kCentered>(rows, query.attrs.as<RowNormAttrs>().epsilon);
+}
+
+int64_t bytes_per_thread(const KernelQuery& query) {
+  return 2 * query.inputs[0].shape.back() * static_cast<int64_t>(size_of(query.inputs[0].dtype));
+}
+
+KernelChoice propose(const KernelQuery& query) {
+  KernelChoice choice = propose_dense(kName, query);
+  if (!choice.accepted()) return choice;
+  if (query.inputs[0].elements() == 0) return refuse("empty");
+  if (is_grad(query)) choice.scratch_bytes = omp_get_max_threads() * bytes_per_thread(query);
+  return choice;
+}
+
+}  // namespace
+
+KernelDef row_norm_kernel() {
+  KernelDef def{
+      .name = kName, .ops = {"layer_norm", "layer_norm_grad", "rms_norm", "rms_norm_grad"}, .propose = propose};
+  def.make = [](const KernelQuery& query, const KernelChoice& choice) {
+    const int64_t room = choice.scratch_bytes / bytes_per_thread(query);
+    const int threads = static_cast<int>(std::clamp<int64_t>(omp_get_max_threads(), 1, std::max<int64_t>(room, 1)));
+    const bool centered = query.op.starts_with("layer");
+    LoopFn fn;
+    for_loop_type(query.inputs[0].dtype, [&](auto zero) {
+      using T = decltype(zero);
+      fn = centered ? bind<T, true>(query, threads) : bind<T, false>(query, threads);
+    });
+    return make_loop(std::move(fn));
+  };
+  return def;
+}
+
+}  // namespace partita

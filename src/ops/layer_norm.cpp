@@ -1,0 +1,84 @@
+#include <cmath>
+
+#include "ops/batch_norm.h"
+#include "ops/row_norm.h"
+
+namespace partita {
+namespace {
+
+constexpr auto kOp = "layer_norm";
+
+std::vector<Type> infer(const OpCall& call) {
+  require_row_norm(kOp, call, 3, 1, 2);
+  const double epsilon = call.attrs.as<RowNormAttrs>().epsilon;
+  if (!(epsilon > 0)) reject(kOp, "epsilon is not positive", to_text(epsilon), "above 0");
+  return {call.inputs[0], row_statistic(call.inputs[0]), row_statistic(call.inputs[0])};
+}
+
+std::vector<Value> grad(const GradCall& call) {
+  if (call.d_outputs[1] || call.d_outputs[2]) {
+    throw InvalidArgument(
+        "[layer_norm] no gradient is defined through the statistics, got a use of mean or rstd in the loss, "
+        "expected a use of y only");
+  }
+  return call.apply_all("layer_norm_grad",
+                        {call.inputs[0], call.inputs[1], call.outputs[1], call.outputs[2], call.d_outputs[0]});
+}
+
+std::vector<Value> expand(const ExpandCall& call) {
+  const Value x = call.inputs[0];
+  const DType narrow = x.dtype(), wide = wide_type(narrow);
+  const Value exact = to_dtype(call, x, DType::f64);
+  const Value sum = sum_last(call, exact), squares = sum_last(call, call.apply("square", {exact}));
+  const double epsilon = call.attrs.as<RowNormAttrs>().epsilon;
+  const std::vector<Value> statistics =
+      call.apply_all("moments_finish", {sum, squares}, Attrs(MomentsFinishAttrs{x.shape().back(), epsilon, wide}));
+  const Value centered = call.apply("sub", {to_dtype(call, x, wide), statistics[0]});
+  const Value scaled =
+      call.apply("mul", {call.apply("mul", {centered, statistics[1]}), to_dtype(call, call.inputs[1], wide)});
+  const Value y = call.apply("add", {scaled, to_dtype(call, call.inputs[2], wide)});
+  return {to_dtype(call, y, narrow), statistics[0], statistics[1]};
+}
+
+/// Two passes: the second sums squares of differences, which do not cancel.
+template <class T>
+void run(double epsilon, Inputs in, Outputs out) {
+  const Rows rows = rows_of(in[0].type.shape);
+  const T *x = in[0].as<T>(), *gamma = in[1].as<T>(), *beta = in[2].as<T>();
+  T* y = out[0].as<T>();
+  const double count = static_cast<double>(std::max<int64_t>(1, rows.size));
+  for (int64_t row = 0; row < rows.count; ++row, x += rows.size, y += rows.size) {
+    double sum = 0, squares = 0;
+    for (int64_t z = 0; z < rows.size; ++z) sum += double(x[z]);
+    const double mean = sum / count;
+    for (int64_t z = 0; z < rows.size; ++z) squares += (double(x[z]) - mean) * (double(x[z]) - mean);
+    const double rstd = 1 / std::sqrt(squares / count + epsilon);
+    out[1].as<Wide<T>>()[row] = static_cast<Wide<T>>(mean);
+    out[2].as<Wide<T>>()[row] = static_cast<Wide<T>>(rstd);
+    for (int64_t z = 0; z < rows.size; ++z) {
+      y[z] = T((double(x[z]) - mean) * rstd * double(gamma[z]) + double(beta[z]));
+    }
+  }
+}
+
+}  // namespace
+
+OpDef layer_norm_op() {
+  OpDef op;
+  op.name = kOp;
+  op.summary = "y = (x - mean) * rstd * gamma + beta over the last dimension; also mean and rstd of each row";
+  op.attrs = Attrs(RowNormAttrs{});
+  op.infer = infer;
+  op.rule = [](const OpCall& call) { return einsum("..z,z,z->..z,..1,..1 | z:expand", call); };
+  op.grad = grad;
+  op.expand = expand;
+  op.flops_per_point = 8;
+  op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
+    for_float(in[0].type.dtype, [&](auto zero) { run<decltype(zero)>(attrs.as<RowNormAttrs>().epsilon, in, out); });
+  };
+  op.samples = {{{sample_of({4, 6}), sample_of({6}), sample_of({6})}},
+                {{sample_of({2, 3, 5}), sample_of({5}), sample_of({5})}, Attrs(RowNormAttrs{1e-3})}};
+  return op;
+}
+
+}  // namespace partita

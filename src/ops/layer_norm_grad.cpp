@@ -1,0 +1,81 @@
+#include "ops/row_norm.h"
+
+namespace partita {
+namespace {
+
+constexpr auto kOp = "layer_norm_grad";
+
+std::vector<Type> infer(const OpCall& call) {
+  require_row_norm(kOp, call, 5, 1, 1);
+  const Type &x = call.inputs[0], statistic = row_statistic(x);
+  if (call.inputs[2] != statistic || call.inputs[3] != statistic || call.inputs[4] != x) {
+    reject(kOp, "operands do not fit x", print(call.inputs),
+           fmt::format("mean and rstd {}, d_y {}", print(statistic), print(x)));
+  }
+  return {x, call.inputs[1], call.inputs[1]};
+}
+
+std::vector<Value> expand(const ExpandCall& call) {
+  const Value x = call.inputs[0];
+  const DType narrow = x.dtype(), wide = wide_type(narrow);
+  const Value rstd = call.inputs[3], d_y = to_dtype(call, call.inputs[4], wide);
+  const Value normal = call.apply("mul", {call.apply("sub", {to_dtype(call, x, wide), call.inputs[2]}), rstd});
+  const Value d = call.apply("mul", {d_y, to_dtype(call, call.inputs[1], wide)});
+  const Value projection = sum_last(call, call.apply("mul", {d, normal}));
+  const Value shared = call.apply("add", {sum_last(call, d), call.apply("mul", {normal, projection})});
+  const Value mean =
+      call.builder.apply_fields("scale", {shared}, {{"scale", to_text(1.0 / static_cast<double>(x.shape().back()))}});
+  const Value d_x = call.apply("mul", {call.apply("sub", {d, mean}), rstd});
+  return {to_dtype(call, d_x, narrow), to_dtype(call, sum_rows(call, call.apply("mul", {d_y, normal})), narrow),
+          to_dtype(call, sum_rows(call, d_y), narrow)};
+}
+
+template <class T>
+void run(Inputs in, Outputs out) {
+  const Rows rows = rows_of(in[0].type.shape);
+  const T *x = in[0].as<T>(), *gamma = in[1].as<T>(), *d_y = in[4].as<T>();
+  const auto *mean = in[2].as<Wide<T>>(), *rstd = in[3].as<Wide<T>>();
+  T* d_x = out[0].as<T>();
+  std::vector<double> d_gamma(rows.size), d_beta(rows.size);
+  for (int64_t row = 0; row < rows.count; ++row, x += rows.size, d_y += rows.size, d_x += rows.size) {
+    double sum = 0, projection = 0;
+    const auto normal = [&](int64_t z) { return (double(x[z]) - double(mean[row])) * double(rstd[row]); };
+    for (int64_t z = 0; z < rows.size; ++z) {
+      const double d = double(d_y[z]) * double(gamma[z]);
+      sum += d;
+      projection += d * normal(z);
+      d_gamma[z] += double(d_y[z]) * normal(z);
+      d_beta[z] += double(d_y[z]);
+    }
+    for (int64_t z = 0; z < rows.size; ++z) {
+      const double d = double(d_y[z]) * double(gamma[z]);
+      d_x[z] = T(double(rstd[row]) * (d - (sum + normal(z) * projection) / double(rows.size)));
+    }
+  }
+  for (int64_t z = 0; z < rows.size; ++z) {
+    out[1].as<T>()[z] = T(d_gamma[z]);
+    out[2].as<T>()[z] = T(d_beta[z]);
+  }
+}
+
+}  // namespace
+
+OpDef layer_norm_grad_op() {
+  OpDef op;
+  op.name = kOp;
+  op.summary = "d_x, d_gamma and d_beta of layer_norm from x, gamma, mean, rstd and d_y";
+  op.infer = infer;
+  op.rule = [](const OpCall& call) { return einsum("..z,z,..1,..1,..z->..z,z,z | z:expand", call).linear_in({4}); };
+  op.expand = expand;
+  op.flops_per_point = 14;
+  op.kernel = [](const Attrs&, Inputs in, Outputs out) {
+    for_float(in[0].type.dtype, [&](auto zero) { run<decltype(zero)>(in, out); });
+  };
+  op.samples = {
+      {{sample_of({4, 6}), sample_of({6}), sample_of({4, 1}), sample_of({4, 1}, Fill::positive), sample_of({4, 6})}},
+      {{sample_of({2, 3, 5}), sample_of({5}), sample_of({2, 3, 1}), sample_of({2, 3, 1}, Fill::positive),
+        sample_of({2, 3, 5})}}};
+  return op;
+}
+
+}  // namespace partita

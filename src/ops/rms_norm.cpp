@@ -1,0 +1,73 @@
+#include <cmath>
+
+#include "ops/row_norm.h"
+
+namespace partita {
+namespace {
+
+constexpr auto kOp = "rms_norm";
+
+std::vector<Type> infer(const OpCall& call) {
+  require_row_norm(kOp, call, 2, 1, 1);
+  const double epsilon = call.attrs.as<RowNormAttrs>().epsilon;
+  if (!(epsilon > 0)) reject(kOp, "epsilon is not positive", to_text(epsilon), "above 0");
+  return {call.inputs[0], row_statistic(call.inputs[0])};
+}
+
+std::vector<Value> grad(const GradCall& call) {
+  if (call.d_outputs[1]) {
+    throw InvalidArgument(
+        "[rms_norm] no gradient is defined through the statistics, got a use of rstd in the loss, expected a use of "
+        "y only");
+  }
+  return call.apply_all("rms_norm_grad", {call.inputs[0], call.inputs[1], call.outputs[1], call.d_outputs[0]});
+}
+
+std::vector<Value> expand(const ExpandCall& call) {
+  const Value x = call.inputs[0];
+  const DType narrow = x.dtype(), wide = wide_type(narrow);
+  const Value squares = sum_last(call, call.apply("square", {to_dtype(call, x, DType::f64)}));
+  const Value mean = call.builder.apply_fields("scale", {squares},
+                                               {{"scale", to_text(1.0 / static_cast<double>(x.shape().back()))},
+                                                {"bias", to_text(call.attrs.as<RowNormAttrs>().epsilon)}});
+  const Value rstd = to_dtype(call, call.apply("rsqrt", {mean}), wide);
+  const Value y =
+      call.apply("mul", {call.apply("mul", {to_dtype(call, x, wide), rstd}), to_dtype(call, call.inputs[1], wide)});
+  return {to_dtype(call, y, narrow), rstd};
+}
+
+template <class T>
+void run(double epsilon, Inputs in, Outputs out) {
+  const Rows rows = rows_of(in[0].type.shape);
+  const T *x = in[0].as<T>(), *gamma = in[1].as<T>();
+  T* y = out[0].as<T>();
+  for (int64_t row = 0; row < rows.count; ++row, x += rows.size, y += rows.size) {
+    double squares = 0;
+    for (int64_t z = 0; z < rows.size; ++z) squares += double(x[z]) * double(x[z]);
+    const double rstd = 1 / std::sqrt(squares / static_cast<double>(std::max<int64_t>(1, rows.size)) + epsilon);
+    out[1].as<Wide<T>>()[row] = static_cast<Wide<T>>(rstd);
+    for (int64_t z = 0; z < rows.size; ++z) y[z] = T(double(x[z]) * rstd * double(gamma[z]));
+  }
+}
+
+}  // namespace
+
+OpDef rms_norm_op() {
+  OpDef op;
+  op.name = kOp;
+  op.summary = "y = x * rstd * gamma, rstd = 1 / sqrt(mean of x^2 + epsilon) over the last dimension; also rstd";
+  op.attrs = Attrs(RowNormAttrs{});
+  op.infer = infer;
+  op.rule = [](const OpCall& call) { return einsum("..z,z->..z,..1 | z:expand", call); };
+  op.grad = grad;
+  op.expand = expand;
+  op.flops_per_point = 5;
+  op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
+    for_float(in[0].type.dtype, [&](auto zero) { run<decltype(zero)>(attrs.as<RowNormAttrs>().epsilon, in, out); });
+  };
+  op.samples = {{{sample_of({4, 6}), sample_of({6})}},
+                {{sample_of({2, 3, 5}), sample_of({5})}, Attrs(RowNormAttrs{1e-3})}};
+  return op;
+}
+
+}  // namespace partita
