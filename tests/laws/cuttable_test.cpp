@@ -32,6 +32,8 @@ const std::map<std::string, Cuttable>& table() {
       {"dropout", {"*"}},
       {"equal", {"*"}},
       {"exp", {"*"}},
+      {"gelu", {"*"}},
+      {"gelu_grad", {"*"}},
       {"greater", {"*"}},
       {"iota", {"*"}},
       {"log", {"*"}},

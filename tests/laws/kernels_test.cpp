@@ -13,6 +13,7 @@
 #include "ops/batch_norm.h"
 #include "ops/conv2d.h"
 #include "ops/cross_entropy_grad.h"
+#include "ops/gelu.h"
 #include "ops/matmul.h"
 #include "ops/pool.h"
 #include "ops/reduce.h"
@@ -297,6 +298,10 @@ void add_large(Cases& cases) {
   const Shape image{32, 20, 14, 14}, wide{300, 210};
   for (const char* op : {"relu", "neg", "abs", "square", "tanh", "exp", "sigmoid"}) {
     cases.add(op, all_ops().at(op).attrs, {sample_of(image)});
+  }
+  for (const bool approximate : {false, true}) {
+    cases.add("gelu", Attrs(GeluAttrs{approximate}), {sample_of(image)});
+    cases.add("gelu_grad", Attrs(GeluAttrs{approximate}), {sample_of(image), sample_of(image)});
   }
   for (const char* op : {"add", "sub", "mul", "div", "maximum", "relu_grad"}) {
     cases.add(op, all_ops().at(op).attrs, {sample_of(image), sample_of(image)});

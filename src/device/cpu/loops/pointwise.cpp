@@ -6,6 +6,7 @@
 
 #include "device/cpu/loops/loop_support.h"
 #include "device/cpu/loops/vector_math.h"
+#include "ops/gelu.h"
 #include "ops/scale.h"
 #include "ops/support.h"
 
@@ -13,6 +14,18 @@ namespace partita {
 namespace {
 
 constexpr auto kName = "loops.pointwise";
+
+/// The approximate distribution function of gelu, and its slope.
+template <class T>
+struct GeluTanh {
+  T value, slope;
+};
+template <class T>
+GeluTanh<T> gelu_tanh(T x) {
+  const T scale = static_cast<T>(kGeluScale), cube = static_cast<T>(kGeluCube);
+  const T t = tanh_of(scale * (x + cube * x * x * x));
+  return {T(0.5) * (1 + t), T(0.5) * (1 - t * t) * scale * (1 + 3 * cube * x * x)};
+}
 
 /// Calls use(function, whether it maps 0 to 0, as padding must be) for an op with one operand; the
 /// numbers of scale come from `attrs`.
@@ -28,6 +41,10 @@ bool with_unary(const std::string& op, const Attrs& attrs, Use&& use) {
   if (op == "log") return use([](auto x) { return std::log(x); }, false);
   if (op == "rsqrt") return use([](auto x) { return 1 / std::sqrt(x); }, false);
   if (op == "sigmoid") return use([](auto x) { return 1 / (1 + exp_of(-x)); }, false);
+  if (op == "gelu") {
+    if (attrs.as<GeluAttrs>().approximate) return use([](auto x) { return x * gelu_tanh(x).value; }, true);
+    return use([](auto x) { return x * normal_cdf(x); }, true);
+  }
   if (op != "scale") return false;
   const double scale = attrs.as<ScaleAttrs>().scale, bias = attrs.as<ScaleAttrs>().bias;
   return use([=](auto x) { return x * decltype(x)(scale) + decltype(x)(bias); }, bias == 0);
@@ -35,7 +52,13 @@ bool with_unary(const std::string& op, const Attrs& attrs, Use&& use) {
 
 /// The same for two operands.
 template <class Use>
-bool with_binary(const std::string& op, Use&& use) {
+bool with_binary(const std::string& op, const Attrs& attrs, Use&& use) {
+  if (op == "gelu_grad") {
+    if (attrs.as<GeluAttrs>().approximate) {
+      return use([](auto d_y, auto x) { return d_y * (gelu_tanh(x).value + x * gelu_tanh(x).slope); }, true);
+    }
+    return use([](auto d_y, auto x) { return d_y * (normal_cdf(x) + x * normal_density(x)); }, true);
+  }
   if (op == "add") return use([](auto a, auto b) { return a + b; }, true);
   if (op == "sub") return use([](auto a, auto b) { return a - b; }, true);
   if (op == "mul") return use([](auto a, auto b) { return a * b; }, true);
@@ -130,7 +153,7 @@ KernelChoice propose(const KernelQuery& query) {
   if (query.outputs[0].elements() == 0) return refuse("empty");
   bool keeps_zero = false;
   const auto note = [&](const auto&, bool zero_to_zero) { return keeps_zero = zero_to_zero, true; };
-  if (!with_unary(query.op, query.attrs, note)) with_binary(query.op, note);
+  if (!with_unary(query.op, query.attrs, note)) with_binary(query.op, query.attrs, note);
   KernelChoice choice{.kernel = kName,
                       .inputs = std::vector<Layout>(query.inputs.size()),
                       .outputs = std::vector<Layout>(query.outputs.size())};
@@ -152,7 +175,7 @@ std::unique_ptr<Kernel> make(const KernelQuery& query, const KernelChoice& choic
   for_loop_type(type.dtype, [&](auto zero) {
     using T = decltype(zero);
     with_unary(query.op, query.attrs, [&](const auto& fn, bool) { return loop = bind_unary<T>(fn, count), true; });
-    with_binary(query.op, [&](const auto& fn, bool) {
+    with_binary(query.op, query.attrs, [&](const auto& fn, bool) {
       const bool equal = query.inputs[0].shape == query.inputs[1].shape;
       loop = equal ? bind_binary<T>(fn, count)
                    : bind_broadcast<T>(fn, merged(query.inputs[0].shape, query.inputs[1].shape, type.shape));
@@ -166,8 +189,8 @@ std::unique_ptr<Kernel> make(const KernelQuery& query, const KernelChoice& choic
 
 KernelDef pointwise_kernel() {
   return {kName,
-          {"relu", "relu_grad", "add", "sub", "mul", "div", "maximum", "minimum", "neg", "abs", "square", "sqrt",
-           "rsqrt", "exp", "log", "tanh", "sigmoid", "scale"},
+          {"relu",   "relu_grad", "add",   "sub", "mul", "div",  "maximum", "minimum", "neg",  "abs",
+           "square", "sqrt",      "rsqrt", "exp", "log", "tanh", "sigmoid", "scale",   "gelu", "gelu_grad"},
           propose,
           make};
 }

@@ -50,4 +50,20 @@ inline float tanh_of(float x) {
   return std::bit_cast<float>((std::bit_cast<uint32_t>(near) & is_near) | (std::bit_cast<uint32_t>(far) & ~is_near));
 }
 
+/// The standard normal density.
+template <class T>
+T normal_density(T x) {
+  return exp_of(T(-0.5) * x * x) * static_cast<T>(0.39894228040143268);
+}
+
+inline double normal_cdf(double x) { return 0.5 * std::erfc(-x * 0.70710678118654752); }
+
+/// The standard normal distribution function within 1e-7 (Abramowitz and Stegun, 1964, formula 26.2.17).
+inline float normal_cdf(float x) {
+  const float size = std::abs(x), t = 1 / (1 + 0.2316419f * size);
+  const float tail =
+      normal_density(size) * t * polynomial(t, 1.330274429f, -1.821255978f, 1.781477937f, -0.356563782f, 0.319381530f);
+  return x < 0 ? tail : 1 - tail;
+}
+
 }  // namespace partita
