@@ -26,7 +26,10 @@ Program compile(const Graph& forward, const OpSet& ops, const Mesh& mesh, const 
     program.graph = passes.optional("remove_dead_nodes", std::move(program.graph), remove_dead_nodes);
   }
   program.plan = passes.stage(
-      "plan", [&] { return make_plan(program.graph, ops, mesh, options.plan); },
+      "plan",
+      [&] {
+        return options.own_plan ? options.own_plan(program.graph) : make_plan(program.graph, ops, mesh, options.plan);
+      },
       [&](const Plan& plan) { verify(plan, program.graph, ops); },
       [&](const Plan& plan) { return print(plan, program.graph, ops); });
   program.local = passes.stage(

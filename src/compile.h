@@ -12,6 +12,8 @@ namespace partita {
 
 struct CompileOptions {
   PlanOptions plan;
+  /// A plan of one's own for the graph that is run, instead of the one that `plan` asks for.
+  std::function<Plan(const Graph&)> own_plan = nullptr;
   ScheduleOptions schedule;
   std::optional<TrainingOptions> training;  // none: the forward graph as it is
   PassOptions passes;                       // dumps, switched-off passes, timing

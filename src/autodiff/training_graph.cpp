@@ -17,6 +17,10 @@ std::vector<ValueId> chosen_parameters(const Graph& graph, const TrainingOptions
     names.push_back(name);
     const bool listed = options.parameters.empty() || std::find(options.parameters.begin(), options.parameters.end(),
                                                                 name) != options.parameters.end();
+    if (listed && !options.parameters.empty() && !state.requires_grad) {
+      throw InvalidArgument(
+          fmt::format("[optimizer] parameter is frozen, got '{}', expected one that requires a gradient", name));
+    }
     if (listed && state.requires_grad) chosen.push_back(state.entry);
   }
   for (const std::string& name : options.parameters) {

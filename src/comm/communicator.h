@@ -15,7 +15,8 @@
 namespace partita {
 
 using Timeout = std::chrono::milliseconds;
-inline constexpr Timeout kDefaultTimeout{30'000};
+/// Long enough for a rank that writes a file or waits for a pager; an abort wakes all at once anyway.
+inline constexpr Timeout kDefaultTimeout = std::chrono::minutes(30);
 
 struct CommCapabilities {
   std::string backend;        // "inproc", "mpi", ...

@@ -292,8 +292,11 @@ class Parser {
       else if (mark == "of")
         node.origin = word();
       else if (mark == "at") {
-        node.source.file = word();
-        expect(':');
+        const std::string_view place = rest_.substr(0, rest_.find(' '));
+        const size_t colon = place.rfind(':');
+        if (colon == std::string_view::npos) fail("no line", place, "at=FILE:LINE");
+        node.source.file = place.substr(0, colon);
+        rest_.remove_prefix(colon + 1);
         node.source.line = integer();
         skip_spaces();
       } else if (mark == "group" || mark == "bytes") {

@@ -18,6 +18,13 @@ void verify_node(const Graph& graph, NodeId id, const OpSet& ops, const std::vec
       fail(node.name, "operand is used before it is made", fmt::format("value {}", input), "an earlier value");
     }
   }
+  for (ValueId input : node.inputs) {
+    const NodeId producer = graph.values[input].producer;
+    const bool early = producer >= 0 && node.phase != Phase::update && graph.nodes[producer].phase == Phase::update;
+    if (early)
+      fail(node.name, "a forward or backward node uses a value of the update", graph.values[input].name,
+           "a value made before");
+  }
   const std::vector<Type> none;
   const std::vector<Type> inferred = op.infer({node.attrs, graph.types(node.inputs), none});
   if (inferred != graph.types(node.outputs)) {
@@ -32,6 +39,10 @@ void verify(const Graph& graph, const OpSet& ops) {
   std::unordered_set<std::string> names;
   for (const ValueInfo& value : graph.values) {
     if (!names.insert(value.name).second) fail("graph", "two values have one name", value.name, "unique names");
+  }
+  std::unordered_set<std::string> nodes;
+  for (const Node& node : graph.nodes) {
+    if (!nodes.insert(node.name).second) fail("graph", "two nodes have one name", node.name, "unique names");
   }
   for (const Input& input : graph.inputs) made[input.value] = true;
   for (const State& state : graph.states) made[state.entry] = true;

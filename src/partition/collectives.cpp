@@ -33,11 +33,7 @@ OpSet with_collectives(const OpSet& ops) {
 
 Axes axes_of(const Node& node, const Mesh& mesh) {
   Axes axes;
-  for (const std::string& name : node.attrs.as<CollectiveAttrs>().axes) {
-    for (size_t a = 0; a < mesh.axes().size(); ++a) {
-      if (mesh.axes()[a].name == name) axes.push_back(static_cast<int>(a));
-    }
-  }
+  for (const std::string& name : node.attrs.as<CollectiveAttrs>().axes) axes.push_back(mesh.axis(name));
   return axes;
 }
 

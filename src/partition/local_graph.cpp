@@ -4,6 +4,7 @@
 
 #include "graph/print.h"
 #include "partition/collectives.h"
+#include "partition/node_shardings.h"
 
 namespace partita {
 namespace {
@@ -101,6 +102,7 @@ LocalGraph parse_local_graph(std::string_view text, const OpSet& ops) {
 void verify(const LocalGraph& local, const OpSet& ops) {
   PARTITA_CHECK(local.shardings.size() == local.graph.values.size() && local.cuts.size() == local.graph.nodes.size(),
                 "a local graph without shardings");
+  for (size_t n = 0; n < local.graph.nodes.size(); ++n) verify_shardings(local, static_cast<NodeId>(n), ops);
   for (const auto& coordinates : all_coordinates(local.mesh)) {
     for (size_t n = 0; n < local.graph.nodes.size(); ++n) {
       if (!is_collective(local.graph.nodes[n])) verify_node(local, static_cast<NodeId>(n), coordinates, ops);

@@ -5,6 +5,7 @@
 
 #include "partition/collectives.h"
 #include "partition/expand_nodes.h"
+#include "partition/node_shardings.h"
 #include "plan/propagate.h"
 
 namespace partita {
@@ -22,6 +23,8 @@ class Partitioner {
       : from_(expanded.graph), cuts_(expanded.cuts), ops_(ops), plan_(plan), made_(from_.values.size(), -1) {
     local_.graph.name = from_.name;
     local_.mesh = plan.mesh;
+    for (const ValueInfo& value : from_.values) names_.insert(value.name);
+    for (const Node& node : from_.nodes) names_.insert(node.name);
   }
 
   LocalGraph run() {
@@ -67,13 +70,14 @@ class Partitioner {
 
   void add_node(size_t n) {
     const Node& node = from_.nodes[n];
-    const OpDef& op = ops_.at(node.op);
     const std::vector<Type> outputs = from_.types(node.outputs);
     const ShardingRule rule = rule_of(from_, node, ops_);
-    const Cut cut = cuts_[n] ? *cuts_[n] : cut_by_operands(node, rule, op);
+    const Cut cut = cuts_[n] ? *cuts_[n] : cut_by_operands(node, rule);
     refuse_cut_windows(node, rule, cut);
 
-    const Sharding passed = passed_partial(node, rule, cut);
+    std::vector<Sharding> given;
+    for (ValueId input : node.inputs) given.push_back(local_.shardings[made_[input]]);
+    const Sharding passed = passed_partial(rule, cut, given);
     Node copy = node;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       Sharding target{.dims = lift(rule, cut, rule.inputs[i])};
@@ -85,12 +89,7 @@ class Partitioner {
     }
     const NodeId id = static_cast<NodeId>(local_.graph.nodes.size());
     for (size_t k = 0; k < node.outputs.size(); ++k) {
-      Sharding sharding = output_sharding(rule, cut, static_cast<int>(k));
-      if (!passed.partial.empty()) {
-        sharding.kind = passed.kind;
-        sharding.partial.insert(sharding.partial.end(), passed.partial.begin(), passed.partial.end());
-        std::sort(sharding.partial.begin(), sharding.partial.end());
-      }
+      Sharding sharding = result_sharding(rule, cut, passed, static_cast<int>(k));
       copy.outputs[k] = made_[node.outputs[k]] =
           add_value(from_.values[node.outputs[k]].name, outputs[k], id, static_cast<int>(k), std::move(sharding));
     }
@@ -98,10 +97,11 @@ class Partitioner {
     local_.cuts.push_back(cut);
   }
 
-  Cut cut_by_operands(const Node& node, const ShardingRule& rule, const OpDef& op) const {
+  /// The cut of a node that an expansion made, whose own expansion would come too late.
+  Cut cut_by_operands(const Node& node, const ShardingRule& rule) const {
     std::vector<Dims> dims;
     for (ValueId input : node.inputs) dims.push_back(local_.shardings[made_[input]].dims);
-    return suggest_cut(rule, dims, {}, plan_.mesh, op.expand != nullptr);
+    return suggest_cut(rule, dims, {}, plan_.mesh, /*expandable=*/false);
   }
 
   void refuse_cut_windows(const Node& node, const ShardingRule& rule, const Cut& cut) const {
@@ -119,37 +119,6 @@ class Partitioner {
   }
 
   bool is_partial(ValueId old) const { return !local_.shardings[made_[old]].partial.empty(); }
-
-  /// What the outputs stay partial over because the op is linear in exactly its partial operands; no
-  /// axes when the operands have to be reduced first.
-  Sharding passed_partial(const Node& node, const ShardingRule& rule, const Cut& cut) const {
-    std::vector<int> partial;
-    const Sharding* first = nullptr;
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      if (!is_partial(node.inputs[i])) continue;
-      const Sharding& sharding = local_.shardings[made_[node.inputs[i]]];
-      if (first && (first->partial != sharding.partial || first->kind != sharding.kind)) return {};
-      if (sharding.dims != lift(rule, cut, rule.inputs[i])) return {};
-      first = &sharding;
-      partial.push_back(static_cast<int>(i));
-    }
-    if (!first) return {};
-    for (const Axes& axes : cut) {
-      for (int axis : axes) {
-        if (std::find(first->partial.begin(), first->partial.end(), axis) != first->partial.end()) return {};
-      }
-    }
-    for (size_t k = 0; k < node.outputs.size(); ++k) {
-      const Sharding own = output_sharding(rule, cut, static_cast<int>(k));
-      if (!own.partial.empty() && own.kind != first->kind) return {};
-    }
-    const bool declared = std::any_of(rule.linear.begin(), rule.linear.end(), [&](const Linear& group) {
-      std::vector<int> operands = group.operands;
-      std::sort(operands.begin(), operands.end());
-      return operands == partial && group.kinds.has(first->kind);
-    });
-    return declared ? Sharding{.dims = {}, .kind = first->kind, .partial = first->partial} : Sharding{};
-  }
 
   /// The value in another sharding; every conversion is made once.
   ValueId get(ValueId value, const Sharding& target, const std::string& reason) {

@@ -125,6 +125,13 @@ Axes Mesh::find(const std::string& name) const {
                         ErrorKind::key);
 }
 
+int Mesh::axis(std::string_view name) const {
+  for (size_t a = 0; a < axes_.size(); ++a) {
+    if (axes_[a].name == name) return static_cast<int>(a);
+  }
+  throw InvalidArgument(fmt::format("[mesh] unknown axis, got '{}', expected one of {}", name, partita::print(*this)));
+}
+
 std::string Mesh::print(const Axes& axes) const {
   std::string text;
   for (int axis : axes) text += (text.empty() ? "" : ",") + axes_.at(axis).name;

@@ -39,6 +39,8 @@ class Mesh {
   std::vector<int> group(int64_t rank, const Axes& axes) const;
   /// The sub-axes of a named axis; throws InvalidArgument with the nearest name.
   Axes find(const std::string& name) const;
+  /// The sub-axis of this name; throws InvalidArgument.
+  int axis(std::string_view name) const;
   std::string print(const Axes& axes) const;  // "mp.0,mp.1"
   bool operator==(const Mesh& other) const { return named_ == other.named_; }
 

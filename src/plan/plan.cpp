@@ -112,7 +112,11 @@ void verify(const Plan& plan, const Graph& graph, const OpSet& ops) {
     }
   }
   const std::vector<ValueId> ids = entries(graph);
+  if (plan.inputs.size() != ids.size()) reject(graph.name, "the plan is for another graph");
   for (size_t i = 0; i < ids.size(); ++i) {
+    if (plan.inputs[i].size() != graph.type(ids[i]).shape.size()) {
+      reject(graph.values[ids[i]].name, "another number of dimensions");
+    }
     Axes used;
     for (size_t d = 0; d < plan.inputs[i].size(); ++d) {
       for (int axis : plan.inputs[i][d]) {

@@ -1,5 +1,6 @@
 // Axes, cuts and shardings as text.
 
+#include <algorithm>
 #include <sstream>
 
 #include "base/fields.h"
@@ -53,14 +54,7 @@ Axes parse_axes(std::string_view text, const Mesh& mesh) {
   if (at != text.size()) fail("text behind the axes", text, "{axis,axis}");
   Axes axes;
   const std::string list = "[" + std::string(names) + "]";
-  for (std::string_view name : split_list(list)) {
-    int found = -1;
-    for (size_t a = 0; a < mesh.axes().size(); ++a) {
-      if (mesh.axes()[a].name == name) found = static_cast<int>(a);
-    }
-    if (found < 0) fail("unknown axis", name, "one of " + print(mesh));
-    axes.push_back(found);
-  }
+  for (std::string_view name : split_list(list)) axes.push_back(mesh.axis(name));
   return axes;
 }
 
@@ -98,6 +92,7 @@ Sharding parse_sharding(std::string_view text, const Type& type, const Mesh& mes
     sharding.kind = Reduce::none;
     from_text(text.substr(plus + 1, brace - plus - 1), sharding.kind);
     sharding.partial = parse_axes(text.substr(brace), mesh);
+    std::sort(sharding.partial.begin(), sharding.partial.end());
   }
   std::vector<bool> used(mesh.axes().size(), false);
   const auto use = [&](const Axes& axes) {

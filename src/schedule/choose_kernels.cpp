@@ -99,8 +99,9 @@ class Chooser {
     if (node.op != "all_reduce" || layout.any()) layout = Layout{};
     const int input = slot_in(node.inputs[0], layout, id);
     const int output = add_slot(node.outputs[0], layout);
-    schedule_.instructions.push_back(
-        {.kind = Instruction::collective, .node = id, .inputs = {input}, .outputs = {output}});
+    Instruction instruction{.kind = Instruction::collective, .node = id, .inputs = {input}, .outputs = {output}};
+    if (node.op == "all_reduce") instruction.choice.in_place = {{0, 0}};
+    schedule_.instructions.push_back(std::move(instruction));
   }
 
   /// A state that the update alone reads (a slot of the optimizer) lies as its parameter does.
@@ -127,6 +128,36 @@ class Chooser {
     for (const Output& output : local_.graph.outputs) {
       schedule_.outputs.push_back(slot_in(output.value, Layout{}, /*user=*/-1));
     }
+    keep_old_states();
+  }
+
+  /// All states are written at once, after everything was read: where an output, or another state, takes the
+  /// old value of a state that is written, it takes a copy.
+  void keep_old_states() {
+    const std::vector<int> exits = schedule_.exit;
+    const auto is_overwritten = [&](int slot, int except) {
+      for (size_t s = 0; s < exits.size(); ++s) {
+        if (exits[s] < 0 || exits[s] == schedule_.entry[s] || static_cast<int>(s) == except) continue;
+        if (root(slot) == schedule_.entry[s]) return true;
+      }
+      return false;
+    };
+    const auto keep = [&](int& slot, int except) {
+      if (slot < 0 || !is_overwritten(slot, except)) return;
+      const int copy = static_cast<int>(schedule_.slots.size());
+      Slot kept = schedule_.slots[slot];
+      kept.view_of = -1;
+      schedule_.slots.push_back(kept);
+      schedule_.instructions.push_back({.kind = Instruction::copy, .inputs = {slot}, .outputs = {copy}});
+      slot = copy;
+    };
+    for (size_t s = 0; s < exits.size(); ++s) keep(schedule_.exit[s], static_cast<int>(s));
+    for (int& output : schedule_.outputs) keep(output, /*except=*/-1);
+  }
+
+  int root(int slot) const {
+    while (schedule_.slots[slot].view_of >= 0) slot = schedule_.slots[slot].view_of;
+    return slot;
   }
 
   const LocalGraph& local_;

@@ -114,12 +114,12 @@ class Placer {
   void merge_in_place() {
     for (size_t i = 0; i < schedule_.instructions.size(); ++i) {
       const Instruction& instruction = schedule_.instructions[i];
-      std::vector<std::pair<int, int>> pairs = instruction.choice.in_place;
-      if (instruction.kind == Instruction::collective) pairs = {{0, 0}};
-      for (const auto& [in, out] : pairs) {
+      for (const auto& [in, out] : instruction.choice.in_place) {
         const int from = find(instruction.inputs[in]), to = find(instruction.outputs[out]);
         const Buffer &a = buffers_[from], &b = buffers_[to];
-        if (from == to || a.kept || b.kept || a.fixed || b.fixed || a.bytes != b.bytes) continue;
+        const bool same_size =
+            schedule_.slots[instruction.inputs[in]].bytes == schedule_.slots[instruction.outputs[out]].bytes;
+        if (from == to || a.kept || b.kept || a.fixed || b.fixed || a.bytes != b.bytes || !same_size) continue;
         if (a.end != i || b.begin != i) continue;
         bool read_twice = false;  // another operand in the same memory would be overwritten while it is read
         for (size_t other = 0; other < instruction.inputs.size(); ++other) {

@@ -25,7 +25,7 @@ struct Instruction {
   /// ranks; reduce: a whole bucket, at once; start, wait: a bucket, beside what stands between.
   enum Kind { compute, reorder, copy, collective, reduce, start, wait } kind = compute;
   NodeId node = -1;                  // the node of the local graph that it serves
-  KernelChoice choice;               // compute
+  KernelChoice choice;               // compute; of a collective its in-place pairs
   std::vector<int> inputs, outputs;  // slots
   int bucket = -1;                   // reduce, start and wait
 };
@@ -56,8 +56,14 @@ struct Schedule {
 /// shard of each value.
 Schedule make_schedule(const LocalGraph& local, const OpSet& ops, const KernelCatalog& catalog,
                        const ScheduleOptions& options = {});
+/// "partita schedule 1 ...": all that an executor needs. `in_place` and `reason` of the kernels, which have
+/// done their work when the buffers are placed, are not written.
 std::string print(const Schedule& schedule, const LocalGraph& local);
-/// Throws InternalError: live slots overlap, layouts of a collective differ, a value is used unmade.
+/// Reads what `print` writes, for the same local graph. Throws InvalidArgument with the line; the result is
+/// verified. Whether the device has the kernels and layouts is seen when the schedule is bound to it.
+Schedule parse_schedule(std::string_view text, const LocalGraph& local);
+/// Throws InternalError: a slot lies outside the arena or is too small, live slots overlap, a value is read
+/// before it is made or reduced, a state changes before the update or is not stored, layouts do not fit.
 void verify(const Schedule& schedule, const LocalGraph& local);
 
 }  // namespace partita

@@ -1,6 +1,7 @@
 #include "support/job.h"
 
 #include <cmath>
+#include <cstring>
 
 #include "base/philox.h"
 #include "comm/run_ranks.h"
@@ -46,13 +47,17 @@ Arrays with_slots(const Graph& graph, Arrays states) {
 
 JobResult run_job(const Job& job) {
   const auto catalog_device = make_cpu_device(all_ops(), job.threads, job.kernels);
-  const Mesh mesh = job.ranks > 1 ? Mesh({{"data", job.ranks}}) : Mesh();
+  Mesh mesh = job.mesh;
+  if (mesh.ranks() == 1 && job.ranks > 1) mesh = Mesh({{"data", job.ranks}});
   JobResult result;
-  result.program = compile(
-      job.forward, all_ops(), mesh, catalog_device->catalog(),
-      {.plan = {.parallel = job.ranks > 1 ? "data" : "none"}, .schedule = job.schedule, .training = job.training});
+  result.program = compile(job.forward, all_ops(), mesh, catalog_device->catalog(),
+                           {.plan = {.parallel = job.ranks > 1 ? "data" : "none"},
+                            .own_plan = job.plan,
+                            .schedule = job.schedule,
+                            .training = job.training});
   const Graph& graph = result.program.graph;
   const Arrays states = with_slots(graph, job.states);
+  std::vector<Arrays> of_rank(job.ranks);
   run_ranks(job.ranks, [&](Communicator& world) {
     const auto device = make_cpu_device(all_ops(), job.threads, job.kernels);
     Executor executor(result.program.local, result.program.schedule, all_ops(), *device, world);
@@ -73,10 +78,16 @@ JobResult run_job(const Job& job) {
     }
     for (const State& state : graph.states) {
       const std::string& name = graph.values[state.entry].name;
-      Array value = executor.state(name);
-      if (world.rank() == 0) result.states.emplace(name, std::move(value));
+      of_rank[world.rank()].emplace(name, executor.state(name));
     }
   });
+  for (int rank = 1; rank < job.ranks; ++rank) {
+    for (const auto& [name, value] : of_rank[rank]) {
+      const bool same = std::memcmp(value.data(), of_rank[0].at(name).data(), value.type().bytes()) == 0;
+      PARTITA_CHECK(same, "rank {} ends with another {} than rank 0", rank, name);
+    }
+  }
+  result.states = std::move(of_rank[0]);
   return result;
 }
 

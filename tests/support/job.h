@@ -17,6 +17,8 @@ struct Job {
   int steps = 1;
   double learning_rate = 0.1;
   int ranks = 1;
+  Mesh mesh;                                         // of `ranks`; none: one axis "data"
+  std::function<Plan(const Graph&)> plan = nullptr;  // none: data parallel
   int threads = 1;
   KernelSet kernels = KernelSet::reference;
   ScheduleOptions schedule;
@@ -30,7 +32,8 @@ struct JobResult {
   Program program;
 };
 
-/// Compiles for a mesh of `ranks` under data parallelism and runs the steps.
+/// Compiles for `ranks`, under data parallelism or the job's plan, and runs the steps. Throws InternalError when
+/// a rank ends with other states than rank 0.
 JobResult run_job(const Job& job);
 
 /// The same with the interpreter on one thread and no plan at all.
