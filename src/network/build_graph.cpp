@@ -32,15 +32,15 @@ Graph build_graph(const Network& network, const OpSet& ops, const BuildOptions& 
   check(network, options);
   Builder builder(ops, network.name);
   const Type sample{options.image_dtype.value_or(options.dtype), options.image};
-  const Value image = batch_input(builder, "image", sample, options.batch);
+  const Value image = batch_input(builder, options.input, sample, options.batch);
   const Value label = batch_input(builder, "label", options.label, options.batch);
   Context context(
       builder,
       {.dtype = options.dtype, .training = options.training, .norm_groups = options.norm_groups, .seed = options.seed});
   const Value logits = context.call_network(*network.net, image);
-  if (logits.type().rank() != 2) {
-    throw InvalidArgument(fmt::format("[graph] the network does not end in logits, got {}, expected [batch, classes]",
-                                      print(logits.type())));
+  if (logits.type().rank() < 2) {
+    throw InvalidArgument(fmt::format(
+        "[graph] the network does not end in logits, got {}, expected [batch, .., classes]", print(logits.type())));
   }
   builder.scope = "loss";
   builder.source = network.net->where();

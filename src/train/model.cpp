@@ -22,7 +22,15 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-Shape image_shape(const Dataset& dataset) { return dataset.columns()[find_column(dataset, "image")].type.shape; }
+/// The column that a network reads: the first that is not the label.
+Column input_column(const Dataset& dataset) {
+  const auto& columns = dataset.columns();
+  const auto found = std::find_if(columns.begin(), columns.end(), [](const Column& c) { return c.name != "label"; });
+  if (found == columns.end()) throw InvalidArgument("[data] no column to read, got label alone, expected an input");
+  return *found;
+}
+
+Type label_type(const Dataset& dataset) { return dataset.columns()[find_column(dataset, "label")].type; }
 
 /// Rows per batch of an evaluation: at most `most`, a multiple of the ranks; one that leaves no rest
 /// when there is one that is not much smaller. 0 when there are fewer rows than ranks.
@@ -62,7 +70,7 @@ struct Model::Rank {
   }
   /// This rank's rows of every global batch; where the batch is not cut, all of them.
   Batcher rows(const DatasetPtr& dataset, int64_t batch) const {
-    const bool cut = executor->input_type("image").shape.at(0) != batch;
+    const bool cut = executor->input_type(input_column(*dataset).name).shape.at(0) != batch;
     return Batcher(dataset, {.batch = batch, .rank = cut ? comm.rank() : 0, .ranks = cut ? comm.size() : 1});
   }
   bool is_input(const std::string& name) const {
@@ -101,15 +109,18 @@ void Model::on_ranks(int ranks, const std::function<void(Communicator&)>& fn) co
   fn(*world[0]);
 }
 
-Program Model::make_program(const Shape& image, int64_t batch, int ranks, bool training) const {
+Program Model::make_program(const Column& input, const Type& label, int64_t batch, int ranks, bool training) const {
   const bool local_norms = training && options_.local_statistics;
   const BuildOptions build{.batch = batch,
-                           .image = image,
+                           .input = input.name,
+                           .image = input.type.shape,
                            .dtype = options_.dtype,
                            .training = training,
                            .loss = loss_,
                            .norm_groups = local_norms ? ranks : 1,
-                           .seed = options_.seed};
+                           .seed = options_.seed,
+                           .image_dtype = is_float(input.type.dtype) ? options_.dtype : input.type.dtype,
+                           .label = label};
   Graph graph = build_graph(network_, all_ops(), build);
   // The loss of an evaluation is of no use: compile leaves it out.
   if (!training) std::erase_if(graph.outputs, [](const Output& output) { return output.name == "loss"; });
@@ -157,7 +168,8 @@ void Model::check_training(const Dataset& dataset) const {
 void Model::train(const DatasetPtr& dataset, int64_t epochs, const std::vector<Callback*>& callbacks,
                   int64_t most_steps) {
   check_training(*dataset);
-  const Program program = make_program(image_shape(*dataset), options_.batch, options_.ranks, /*training=*/true);
+  const Program program =
+      make_program(input_column(*dataset), label_type(*dataset), options_.batch, options_.ranks, /*training=*/true);
   prepare_states(program.graph);
 
   TrainInfo train{.epochs = epochs, .steps_per_epoch = dataset->size() / options_.batch};
@@ -217,11 +229,11 @@ Accuracy Model::eval(const DatasetPtr& dataset) {
   int64_t correct = 0;
   if (whole > 0) correct += count_correct_rows(take(dataset, whole), batch, ranks);
   if (whole < rows) correct += count_correct_rows(skip(dataset, whole), rows - whole, /*ranks=*/1);
-  return {correct, rows};
+  return {correct, rows * elements(label_type(*dataset).shape)};
 }
 
 int64_t Model::count_correct_rows(const DatasetPtr& dataset, int64_t batch, int ranks) {
-  const Program program = make_program(image_shape(*dataset), batch, ranks, /*training=*/false);
+  const Program program = make_program(input_column(*dataset), label_type(*dataset), batch, ranks, /*training=*/false);
   prepare_states(program.graph);
   int64_t correct = 0;
   on_ranks(ranks, [&](Communicator& comm) {
@@ -241,14 +253,17 @@ int64_t Model::count_correct_rows(const DatasetPtr& dataset, int64_t batch, int 
   return correct;
 }
 
-Array Model::predict(const Array& images) {
-  const Program program = make_program(Shape(images.shape().begin() + 1, images.shape().end()), images.shape().at(0),
-                                       /*ranks=*/1, /*training=*/false);
+Array Model::predict(const Array& inputs, const std::string& name) {
+  const Shape& shape = inputs.shape();
+  const Column input{name, {inputs.type().dtype, Shape(shape.begin() + 1, shape.end())}};
+  const bool tokens = !is_float(inputs.type().dtype);
+  const Type label{DType::i32, tokens ? input.type.shape : Shape{}};
+  const Program program = make_program(input, label, shape.at(0), /*ranks=*/1, /*training=*/false);
   prepare_states(program.graph);
   Array logits;
   on_ranks(1, [&](Communicator& comm) {
     Rank rank(*this, program, comm);
-    rank.executor->set_input("image", images.tensor());
+    rank.executor->set_input(name, inputs.tensor());
     rank.executor->run();
     logits = rank.executor->output("logits");
   });

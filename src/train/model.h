@@ -45,8 +45,8 @@ class Model {
              int64_t most_steps = 0);
   /// Over every row, a last partial batch too.
   Accuracy eval(const DatasetPtr& dataset);
-  /// The logits of a batch of images, computed by one rank.
-  Array predict(const Array& images);
+  /// The logits of a batch of inputs, computed by one rank; `name` is that of the network's input.
+  Array predict(const Array& inputs, const std::string& name = "image");
 
   /// Takes effect, and is checked, when the next call makes the states.
   void load(const std::string& path);
@@ -55,7 +55,7 @@ class Model {
  private:
   struct Rank;
 
-  Program make_program(const Shape& image, int64_t batch, int ranks, bool training) const;
+  Program make_program(const Column& input, const Type& label, int64_t batch, int ranks, bool training) const;
   void prepare_states(const Graph& graph);
   void on_ranks(int ranks, const std::function<void(Communicator&)>& fn) const;
   void check_training(const Dataset& dataset) const;

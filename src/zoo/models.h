@@ -14,5 +14,7 @@ ZooModel make_lenet(ModelOptionsText& options);
 ZooModel make_resnet18(ModelOptionsText& options);
 ZooModel make_resnet50(ModelOptionsText& options);
 ZooModel make_resnet101(ModelOptionsText& options);
+/// A decoder-only transformer over bytes; options layers, hidden, heads, seq, vocab, dropout.
+ZooModel make_gpt(ModelOptionsText& options);
 
 }  // namespace partita

@@ -8,7 +8,7 @@
 namespace partita {
 
 struct Recipe {
-  Shape image{1, 28, 28};  // channels, height, width
+  Shape image{1, 28, 28};  // channels, height, width; of a language model the length of its sequences
   int64_t classes = 10;
   int64_t batch = 64;  // global
   int64_t epochs = 2;
@@ -16,6 +16,7 @@ struct Recipe {
   OptimizerOptions optimizer;
   LrSchedule schedule;
   bool augment = false;  // random crop and flip while training
+  bool tokens = false;   // a language model: rows of ids, and the id that follows each
 };
 
 /// Options of a model by name: "mlp:layers=2,hidden=4096". Every option has a default.

@@ -7,6 +7,8 @@
 #include "network/layers/dense.h"
 #include "network/layers/dropout.h"
 #include "network/layers/embedding.h"
+#include "network/layers/norm.h"
 #include "network/layers/pool.h"
 #include "network/layers/sequential.h"
 #include "network/layers/simple.h"
+#include "network/layers/transformer.h"

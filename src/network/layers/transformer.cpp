@@ -1,0 +1,77 @@
+#include "network/layers/transformer.h"
+
+#include "network/functions.h"
+#include "network/layers/dropout.h"
+#include "network/layers/norm.h"
+
+namespace partita {
+namespace {
+
+/// fc, gelu, proj, dropout.
+class FeedForward : public Layer {
+ public:
+  explicit FeedForward(const TransformerBlockOptions& options, std::source_location where)
+      : Layer(where), options_(options) {}
+
+  Value construct(Context& context, Value x) override {
+    const int64_t width = x.shape().back(), inner = options_.inner > 0 ? options_.inner : 4 * width;
+    if (!fc_) {
+      fc_ = dense(inner, {.init = options_.init});
+      projection_ = dense(width, {.init = options_.projection_init});
+      dropout_ = options_.dropout > 0 ? dropout(options_.dropout) : nullptr;
+    }
+    Value y = context.call("fc", *fc_, x);
+    y = context.builder().apply_fields("gelu", {y}, {{"approximate", to_text(options_.approximate_gelu)}});
+    y = context.call("proj", *projection_, y);
+    return dropout_ ? context.call("dropout", *dropout_, y) : y;
+  }
+
+ private:
+  TransformerBlockOptions options_;
+  LayerPtr fc_, projection_, dropout_;
+};
+
+}  // namespace
+
+Value MultiHeadAttention::construct(Context& context, Value x) {
+  if (x.type().rank() != 3 || x.shape()[2] % std::max<int64_t>(1, heads_) != 0 || heads_ < 1) {
+    throw InvalidArgument(
+        fmt::format("[attention] heads do not divide the width, got {} heads of {}, expected a "
+                    "divisor of the last of three dimensions",
+                    heads_, print(x.type())));
+  }
+  const auto project = [&](const char* name, Value value, const InitRule& init) {
+    LayerPtr& child = children_[name];
+    if (!child) child = dense(x.shape()[2], {.init = init});
+    return context.call(name, *child, value);
+  };
+  const Value q = project("q", x, options_.init), k = project("k", x, options_.init);
+  const Value v = project("v", x, options_.init);
+  Builder& builder = context.builder();
+  const Attrs attrs =
+      builder.ops().at("attention").attrs.with({{"heads", to_text(heads_)}, {"causal", to_text(options_.causal)}});
+  const Value y = project("proj", builder.apply_all("attention", {q, k, v}, attrs)[0], options_.projection_init);
+  if (options_.dropout == 0) return y;
+  LayerPtr& child = children_["dropout"];
+  if (!child) child = dropout(options_.dropout);
+  return context.call("dropout", *child, y);
+}
+
+TransformerBlock::TransformerBlock(int64_t heads, TransformerBlockOptions options, std::source_location where)
+    : Layer(where),
+      norm1_(layer_norm({}, where)),
+      attention_(multi_head_attention(heads,
+                                      {.causal = options.causal,
+                                       .dropout = options.dropout,
+                                       .init = options.init,
+                                       .projection_init = options.projection_init},
+                                      where)),
+      norm2_(layer_norm({}, where)),
+      mlp_(std::make_shared<FeedForward>(options, where)) {}
+
+Value TransformerBlock::construct(Context& context, Value x) {
+  x = x + context.call("attn", *attention_, context.call("ln_1", *norm1_, x));
+  return x + context.call("mlp", *mlp_, context.call("ln_2", *norm2_, x));
+}
+
+}  // namespace partita
