@@ -7,6 +7,7 @@
 #include "data/maps/image_maps.h"
 #include "data/mnist.h"
 #include "data/synthetic.h"
+#include "data/token_rows.h"
 #include "data/views/map.h"
 #include "data/views/shuffle.h"
 
@@ -40,16 +41,28 @@ std::vector<std::string> file_names(const std::string& kind, Split split) {
   return {prefix + "-images-idx3-ubyte", prefix + "-labels-idx1-ubyte"};
 }
 
+DatasetPtr open_text(const DataSpec& spec, Split split, const DatasetOptions& options) {
+  const int64_t rows = split == Split::train ? kSyntheticTrainRows : kSyntheticTestRows;
+  const DatasetPtr text = spec.kind == "text" ? read_text(spec.folder, split, options.tokens)
+                                              : make_synthetic_text(rows, options.tokens, kSyntheticSeed, split);
+  return split == Split::train ? shuffle(text, options.seed) : text;
+}
+
 }  // namespace
 
 bool has_files(const DataSpec& spec, Split split) {
-  if (spec.folder.empty()) return true;
+  if (spec.folder.empty() || spec.kind == "text") return true;
   const auto names = file_names(spec.kind, split);
   return std::any_of(names.begin(), names.end(),
                      [&](const std::string& name) { return !find_packed(spec.folder, name).empty(); });
 }
 
 DatasetPtr open_dataset(const DataSpec& spec, Split split, const DatasetOptions& options) {
+  if ((spec.kind == "text") != (options.tokens > 0) && spec.kind != "synthetic") {
+    throw InvalidArgument(fmt::format("[--data] the model does not read such rows, got {}, expected {}", spec.kind,
+                                      options.tokens > 0 ? "text:FILE" : "mnist:DIR or cifar10:DIR"));
+  }
+  if (options.tokens > 0) return open_text(spec, split, options);
   DatasetPtr rows = read_rows(spec, split, options);
   const Type image = rows->columns()[find_column(*rows, "image")].type;
   const Scaling scaling = scaling_of(spec.kind, image.shape.at(2));

@@ -19,7 +19,7 @@ uint64_t seed_of(const std::string& text) {
 void add_job_flags(CLI::App& command, JobFlags& flags) {
   command.add_option("MODEL", flags.model, "mlp, lenet or resnet18, with sizes as in mlp:layers=2,hidden=4096")
       ->required();
-  command.add_option("--data", flags.data, "mnist:DIR, cifar10:DIR or synthetic");
+  command.add_option("--data", flags.data, "mnist:DIR, cifar10:DIR, text:FILE or synthetic");
   command.add_option("--ranks", flags.ranks, "Ranks, as threads of this process")->capture_default_str();
   command.add_option("--parallel", flags.parallel, "none or data; data when there are several ranks");
   command.add_option("--batch", flags.batch, "Rows of the global batch")->type_name("INT");
@@ -68,7 +68,12 @@ Job::Job(const JobFlags& flags) {
   options.local_statistics = options.parallel == "data" && flags.ranks > 1;
   options.kernels = flags.kernels == "fast" ? KernelSet::fast : KernelSet::reference;
   options.schedule = recipe.schedule;
-  rows = {.image = {DType::u8, {recipe.image.at(1), recipe.image.at(2), recipe.image.at(0)}},
+  const Shape& sample = recipe.image;
+  if (recipe.tokens && flags.resize) {
+    throw InvalidArgument(fmt::format("[--resize] {} reads no images, got --resize, expected none", flags.model));
+  }
+  rows = {.image = recipe.tokens ? Type{} : Type{DType::u8, {sample.at(1), sample.at(2), sample.at(0)}},
+          .tokens = recipe.tokens ? sample.at(0) : 0,
           .resize = flags.resize.value_or(0),
           .dtype = options.dtype,
           .seed = options.seed,
@@ -84,9 +89,10 @@ void Job::settle_threads() {
 
 DatasetPtr Job::dataset(Split split, const std::string& use) const {
   if (generated) {
-    std::cout << fmt::format("no data given: {} on a generated stand-in ({} images, {}x{})\n", use,
-                             split == Split::train ? kSyntheticTrainRows : kSyntheticTestRows, rows.image.shape[0],
-                             rows.image.shape[1]);
+    const std::string row = rows.tokens > 0 ? fmt::format("texts, {} letters", rows.tokens)
+                                            : fmt::format("images, {}x{}", rows.image.shape[0], rows.image.shape[1]);
+    std::cout << fmt::format("no data given: {} on a generated stand-in ({} {})\n", use,
+                             split == Split::train ? kSyntheticTrainRows : kSyntheticTestRows, row);
   }
   return open_dataset(data, split, rows);
 }
@@ -101,10 +107,13 @@ Graph model_graph(const std::string& model, int64_t batch, int ranks, bool train
   const auto [network, recipe] = make_model(model);
   return build_graph(*network, all_ops(),
                      {.batch = batch > 0 ? batch : recipe.batch,
+                      .input = recipe.tokens ? "tokens" : "image",
                       .image = recipe.image,
                       .training = training,
                       .loss = recipe.loss,
-                      .norm_groups = training ? ranks : 1});
+                      .norm_groups = training ? ranks : 1,
+                      .image_dtype = recipe.tokens ? DType::i32 : DType::f32,
+                      .label = {DType::i32, recipe.tokens ? recipe.image : Shape{}}});
 }
 
 Program compile_on_ranks(const Graph& graph, int ranks, const CompileOptions& options) {

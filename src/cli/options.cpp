@@ -49,11 +49,11 @@ std::filesystem::path real_path(std::filesystem::path path) {
 DataSpec parse_data_spec(std::string_view text) {
   const size_t colon = text.find(':');
   DataSpec spec{std::string(text.substr(0, colon)), ""};
-  check_choice("--data", spec.kind, {"mnist", "cifar10", "synthetic"});
+  check_choice("--data", spec.kind, {"mnist", "cifar10", "text", "synthetic"});
   if (colon != std::string_view::npos) spec.folder = text.substr(colon + 1);
   if ((spec.kind == "synthetic") != spec.folder.empty()) {
     throw InvalidArgument(
-        fmt::format("[--data] wrong form, got '{}', expected mnist:DIR, cifar10:DIR or synthetic", text));
+        fmt::format("[--data] wrong form, got '{}', expected mnist:DIR, cifar10:DIR, text:FILE or synthetic", text));
   }
   return spec;
 }

@@ -10,10 +10,10 @@ namespace partita {
 
 inline constexpr int64_t kLargestNumber = int64_t{1} << 40;
 
-/// Where rows come from: "mnist:DIR", "cifar10:DIR" or "synthetic".
+/// Where rows come from: "mnist:DIR", "cifar10:DIR", "text:FILE" or "synthetic".
 struct DataSpec {
   std::string kind = "synthetic";
-  std::string folder;
+  std::string folder;  // or file
 };
 DataSpec parse_data_spec(std::string_view text);
 

@@ -27,7 +27,7 @@ void add_flags(CLI::App& command, TrainFlags& flags) {
   add_job_flags(command, flags.job);
   command.add_option("--epochs", flags.epochs, "Passes over the training rows");
   command.add_option("--steps", flags.steps, "End after so many steps");
-  command.add_option("--optimizer", flags.optimizer, "momentum or sgd");
+  command.add_option("--optimizer", flags.optimizer, "momentum, sgd, adam or adamw");
   command.add_option("--lr", flags.learning_rate, "Learning rate");
   command.add_option("--lr-schedule", flags.lr_schedule, "constant, linear, cosine or step");
   command.add_option("--warmup-steps", flags.warmup_steps, "Steps of linear rise to the learning rate");

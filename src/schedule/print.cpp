@@ -4,51 +4,102 @@
 namespace partita {
 namespace {
 
-std::string print_slots(const Schedule& schedule, const LocalGraph& local, const std::vector<int>& slots) {
-  std::string text;
-  for (int index : slots) {
-    const Slot& slot = schedule.slots[index];
-    text += fmt::format("{}%{}", text.empty() ? "" : ", ", local.graph.values[slot.value].name);
-    if (!slot.layout.plain()) text += ":" + slot.layout.tag;
-    text += fmt::format("@{}", slot.offset);
-  }
-  return text;
-}
+class Printer {
+ public:
+  Printer(const Schedule& schedule, const LocalGraph& local) : schedule_(schedule), local_(local) {}
 
-std::string print_instruction(const Schedule& schedule, const LocalGraph& local, const Instruction& instruction) {
-  const std::string inputs = print_slots(schedule, local, instruction.inputs);
-  const std::string outputs = print_slots(schedule, local, instruction.outputs);
-  const std::string name = instruction.node >= 0 ? local.graph.nodes[instruction.node].name : "";
-  switch (instruction.kind) {
-    case Instruction::compute: return fmt::format("{} = {}({}) ; {}", outputs, instruction.choice.kernel, inputs, name);
-    case Instruction::reorder: return fmt::format("{} = reorder({}) ; for {}", outputs, inputs, name);
-    case Instruction::copy: return fmt::format("{} = copy({})", outputs, inputs);
-    case Instruction::collective:
-      return fmt::format("{} = {}({})", outputs, local.graph.nodes[instruction.node].op, inputs);
-    case Instruction::reduce: return fmt::format("reduce bucket {}", instruction.bucket);
-    case Instruction::start: return fmt::format("start bucket {}", instruction.bucket);
-    case Instruction::wait: return fmt::format("wait bucket {}", instruction.bucket);
+  std::string run() {
+    text_ =
+        fmt::format("partita schedule 1\ngraph {}\narena {} kept {} scratch {} @{}\n", local_.graph.name,
+                    schedule_.arena_bytes, schedule_.state_bytes, schedule_.scratch_bytes, schedule_.scratch_offset);
+    for (const Slot& slot : schedule_.slots) add_name(slot);
+    for (size_t s = 0; s < schedule_.slots.size(); ++s) add_slot(static_cast<int>(s));
+    add_ends();
+    for (size_t b = 0; b < schedule_.buckets.size(); ++b) add_bucket(b);
+    for (size_t i = 0; i <= schedule_.instructions.size(); ++i) {
+      if (i == schedule_.update) text_ += "update\n";
+      if (i < schedule_.instructions.size()) text_ += instruction(schedule_.instructions[i]) + "\n";
+    }
+    return std::move(text_);
   }
-  return "";
-}
+
+ private:
+  /// "%value:tag"; the tag "plain" is left out. A second slot of one value in one layout is "%value#2".
+  void add_name(const Slot& slot) {
+    std::string name = "%" + local_.graph.values[slot.value].name;
+    if (!slot.layout.plain()) name += ":" + slot.layout.tag;
+    const int count = ++counts_[name];
+    names_.push_back(count == 1 ? name : fmt::format("{}#{}", name, count));
+  }
+
+  const std::string& name(int slot) const { return names_[slot]; }
+
+  std::string names(const std::vector<int>& slots) const {
+    std::string text;
+    for (int slot : slots) text += (text.empty() ? "" : ", ") + name(slot);
+    return text;
+  }
+
+  std::string node(NodeId id) const { return id < 0 ? "" : " ; " + local_.graph.nodes[id].name; }
+
+  void add_slot(int index) {
+    const Slot& slot = schedule_.slots[index];
+    text_ += fmt::format("slot {} bytes={}", name(index), slot.bytes);
+    if (slot.layout.bytes != (slot.layout.plain() ? 0 : slot.bytes)) text_ += fmt::format("/{}", slot.layout.bytes);
+    text_ += fmt::format(" @{}", slot.offset);
+    if (slot.view_of >= 0) text_ += " view=" + name(slot.view_of);
+    text_ += "\n";
+  }
+
+  void add_ends() {
+    for (int slot : schedule_.inputs) text_ += fmt::format("input {}\n", name(slot));
+    for (size_t s = 0; s < schedule_.entry.size(); ++s) {
+      text_ += "state " + name(schedule_.entry[s]);
+      if (schedule_.exit[s] >= 0) text_ += " store " + name(schedule_.exit[s]);
+      text_ += "\n";
+    }
+    for (size_t k = 0; k < schedule_.outputs.size(); ++k) {
+      text_ += fmt::format("output {} = {}\n", local_.graph.outputs[k].name, name(schedule_.outputs[k]));
+    }
+  }
+
+  void add_bucket(size_t index) {
+    const Bucket& bucket = schedule_.buckets[index];
+    text_ += fmt::format("bucket {} {} {} over {{{}}} bytes={} @{} of", index, name_of(bucket.reduce),
+                         name_of(bucket.dtype), local_.mesh.print(bucket.axes), bucket.bytes, bucket.offset);
+    for (size_t i = 0; i < bucket.nodes.size(); ++i) {
+      text_ += fmt::format(" {}={}", local_.graph.nodes[bucket.nodes[i]].name, name(bucket.slots[i]));
+    }
+    text_ += "\n";
+  }
+
+  std::string instruction(const Instruction& instruction) const {
+    const auto line = [&](const std::string& what) {
+      const int64_t scratch = instruction.kind == Instruction::compute ? instruction.choice.scratch_bytes : 0;
+      return fmt::format("{} = {}({}){}{}", names(instruction.outputs), what, names(instruction.inputs),
+                         scratch > 0 ? fmt::format(" scratch={}", scratch) : "", node(instruction.node));
+    };
+    switch (instruction.kind) {
+      case Instruction::compute: return line(instruction.choice.kernel);
+      case Instruction::reorder: return line("reorder");
+      case Instruction::copy: return line("copy");
+      case Instruction::collective: return line(local_.graph.nodes[instruction.node].op);
+      case Instruction::reduce: return fmt::format("reduce bucket {}", instruction.bucket);
+      case Instruction::start: return fmt::format("start bucket {}", instruction.bucket);
+      case Instruction::wait: return fmt::format("wait bucket {}", instruction.bucket);
+    }
+    return "";
+  }
+
+  const Schedule& schedule_;
+  const LocalGraph& local_;
+  std::vector<std::string> names_;  // per slot
+  std::map<std::string, int> counts_;
+  std::string text_;
+};
 
 }  // namespace
 
-std::string print(const Schedule& schedule, const LocalGraph& local) {
-  std::string text = fmt::format("partita schedule 1\ngraph {}\narena {} kept {} scratch {}\n", local.graph.name,
-                                 schedule.arena_bytes, schedule.state_bytes, schedule.scratch_bytes);
-  for (size_t b = 0; b < schedule.buckets.size(); ++b) {
-    const Bucket& bucket = schedule.buckets[b];
-    text += fmt::format("bucket {} {} {} over {{{}}} bytes={} @{} of", b, name_of(bucket.reduce), name_of(bucket.dtype),
-                        local.mesh.print(bucket.axes), bucket.bytes, bucket.offset);
-    for (NodeId node : bucket.nodes) text += " " + local.graph.nodes[node].name;
-    text += "\n";
-  }
-  for (size_t i = 0; i < schedule.instructions.size(); ++i) {
-    if (i == schedule.update) text += "update\n";
-    text += print_instruction(schedule, local, schedule.instructions[i]) + "\n";
-  }
-  return text;
-}
+std::string print(const Schedule& schedule, const LocalGraph& local) { return Printer(schedule, local).run(); }
 
 }  // namespace partita

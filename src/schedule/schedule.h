@@ -60,10 +60,13 @@ Schedule make_schedule(const LocalGraph& local, const OpSet& ops, const KernelCa
 /// done their work when the buffers are placed, are not written.
 std::string print(const Schedule& schedule, const LocalGraph& local);
 /// Reads what `print` writes, for the same local graph. Throws InvalidArgument with the line; the result is
-/// verified. Whether the device has the kernels and layouts is seen when the schedule is bound to it.
+/// verified, but for what only the device knows: see below.
 Schedule parse_schedule(std::string_view text, const LocalGraph& local);
 /// Throws InternalError: a slot lies outside the arena or is too small, live slots overlap, a value is read
 /// before it is made or reduced, a state changes before the update or is not stored, layouts do not fit.
 void verify(const Schedule& schedule, const LocalGraph& local);
+/// For a schedule that was read: throws InvalidArgument when a slot has not the size of its layout on the
+/// device of the catalog. Whether it has the kernels is seen when they are made.
+void verify(const Schedule& schedule, const LocalGraph& local, const KernelCatalog& catalog);
 
 }  // namespace partita

@@ -19,12 +19,14 @@ class Gpt : public Layer {
  public:
   explicit Gpt(const GptOptions& options) : options_(options), dropout_(dropout(options.dropout)), norm_(layer_norm()) {
     const double sigma = 0.02, residual = sigma / std::sqrt(2.0 * static_cast<double>(options.layers));
+    std::vector<LayerPtr> blocks;
     for (int64_t i = 0; i < options.layers; ++i) {
-      blocks_.push_back(transformer_block(options.heads, {.causal = true,
-                                                          .dropout = options.dropout,
-                                                          .init = normal_initializer(0, sigma),
-                                                          .projection_init = normal_initializer(0, residual)}));
+      blocks.push_back(transformer_block(options.heads, {.causal = true,
+                                                         .dropout = options.dropout,
+                                                         .init = normal_initializer(0, sigma),
+                                                         .projection_init = normal_initializer(0, residual)}));
     }
+    blocks_ = sequential(std::move(blocks));
   }
 
   Value construct(Context& context, Value tokens) override {
@@ -39,15 +41,13 @@ class Gpt : public Layer {
     const Value positions = context.parameter("wpe.weight", {options_.seq, options_.hidden}, init);
     Value x = builder.apply("embedding", {table, tokens}) + positions;
     if (options_.dropout > 0) x = context.call("drop", *dropout_, x);
-    for (size_t i = 0; i < blocks_.size(); ++i) x = context.call(fmt::format("h.{}", i), *blocks_[i], x);
-    x = context.call("ln_f", *norm_, x);
+    x = context.call("ln_f", *norm_, context.call("h", *blocks_, x));
     return matmul(x, table, /*transpose_a=*/false, /*transpose_b=*/true);
   }
 
  private:
   GptOptions options_;
-  LayerPtr dropout_, norm_;
-  std::vector<LayerPtr> blocks_;
+  LayerPtr dropout_, norm_, blocks_;
 };
 
 }  // namespace

@@ -4,8 +4,6 @@
 
 #include <cmath>
 
-#include "base/philox.h"
-#include "network/build_graph.h"
 #include "ops/registry.h"
 #include "support/job.h"
 #include "zoo/zoo.h"
@@ -16,24 +14,8 @@ namespace {
 constexpr int kRanks[] = {2, 3, 4, 6, 8};
 
 Job job_of(const std::string& spec, DType dtype, Shape image, int64_t batch, int steps, double rate) {
-  const ZooModel model = make_model(spec);
-  Job job;
-  job.forward = build_graph(*model.network, all_ops(),
-                            {.batch = batch, .image = std::move(image), .dtype = dtype, .loss = model.recipe.loss});
-  job.training.optimizer = model.recipe.optimizer;
-  job.training.output_gradients = true;
-  job.states = initial_states(job.forward, /*seed=*/7);
-  job.steps = steps;
-  job.learning_rate = rate;
-  job.kernels = dtype == DType::f64 ? KernelSet::reference : KernelSet::fast;
-  job.batch = [types = std::pair(job.forward.type(job.forward.input("image")),
-                                 job.forward.type(job.forward.input("label")))](int step) {
-    Arrays batch;
-    batch.emplace("image", random_array(types.first, random_key(step, "image")));
-    batch.emplace("label", random_array(types.second, random_key(step, "label"), /*below=*/10));
-    return batch;
-  };
-  return job;
+  return model_job(spec,
+                   {.dtype = dtype, .image = std::move(image), .batch = batch, .steps = steps, .learning_rate = rate});
 }
 
 void expect_equal_losses(const JobResult& many, const JobResult& one, double tolerance, int ranks) {
@@ -67,6 +49,19 @@ TEST(Promise, LenetInF64) { expect_promise(job_of("lenet:dropout=0.3", DType::f6
 
 TEST(Promise, Resnet18WithGlobalStatisticsInF64) {
   expect_promise(job_of("resnet18:width=4,size=8,dropout=0.2", DType::f64, {3, 8, 8}, 24, 20, 0.02), 1e-9);
+}
+
+TEST(Promise, Resnet50WithGlobalStatisticsInF64) {
+  expect_promise(job_of("resnet50:width=2,size=16,dropout=0.2", DType::f64, {3, 16, 16}, 24, 20, 0.02), 1e-9);
+}
+
+TEST(Promise, GptInF64) {
+  expect_promise(job_of("gpt:layers=2,hidden=16,heads=2,seq=8,vocab=12,dropout=0.2", DType::f64, {}, 24, 20, 1e-3),
+                 1e-9);
+}
+
+TEST(Promise, GptInF32) {
+  expect_promise(job_of("gpt:layers=2,hidden=32,heads=4,seq=16,vocab=32", DType::f32, {}, 24, 20, 1e-3), 1e-5);
 }
 
 TEST(Promise, MlpInF32) { expect_promise(job_of("mlp:hidden=64", DType::f32, {1, 8, 8}, 48, 20, 0.02), 1e-5); }

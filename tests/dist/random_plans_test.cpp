@@ -4,10 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "base/philox.h"
-#include "network/build_graph.h"
 #include "ops/registry.h"
 #include "support/job.h"
-#include "zoo/zoo.h"
 
 namespace partita {
 namespace {
@@ -71,23 +69,7 @@ Plan random_plan(const Graph& graph, const Mesh& mesh, uint64_t seed) {
 }
 
 Job job_of(const std::string& spec, const Shape& image, int64_t batch, int64_t norm_groups = 1) {
-  const ZooModel model = make_model(spec);
-  Job job;
-  job.forward = build_graph(
-      *model.network, all_ops(),
-      {.batch = batch, .image = image, .dtype = DType::f64, .loss = model.recipe.loss, .norm_groups = norm_groups});
-  job.training.optimizer = model.recipe.optimizer;
-  job.states = initial_states(job.forward, /*seed=*/7);
-  job.steps = 3;
-  job.learning_rate = 0.02;
-  job.batch = [types = std::pair(job.forward.type(job.forward.input("image")),
-                                 job.forward.type(job.forward.input("label")))](int step) {
-    Arrays batch;
-    batch.emplace("image", random_array(types.first, random_key(step, "image")));
-    batch.emplace("label", random_array(types.second, random_key(step, "label"), /*below=*/10));
-    return batch;
-  };
-  return job;
+  return model_job(spec, {.image = image, .batch = batch, .steps = 3, .norm_groups = norm_groups});
 }
 
 void expect_interpreted(const Job& job, const JobResult& oracle, const std::string& what) {
@@ -122,6 +104,10 @@ void expect_random_plans(Job job, int plans) {
 TEST(RandomPlans, Mlp) { expect_random_plans(job_of("mlp:hidden=12,dropout=0.2", {1, 6, 5}, 12), 6); }
 TEST(RandomPlans, Lenet) { expect_random_plans(job_of("lenet:dropout=0.2", {1, 28, 28}, 6), 1); }
 TEST(RandomPlans, Resnet18) { expect_random_plans(job_of("resnet18:width=4,size=8", {3, 8, 8}, 6), 2); }
+
+TEST(RandomPlans, Gpt) {
+  expect_random_plans(job_of("gpt:layers=1,hidden=8,heads=4,seq=6,vocab=12,dropout=0.2", {}, 6), 4);
+}
 
 TEST(RandomPlans, LocalStatisticsAreThoseOfGroups) {
   for (int ranks : {2, 3, 6}) {

@@ -26,7 +26,7 @@ TEST(CommandLineErrors, MissingModel) { expect_usage({"train"}, {"[train]", "MOD
 TEST(CommandLineErrors, WordTooMany) { expect_usage({"train", "mlp", "lenet"}, {"a word too many", "'lenet'"}); }
 
 TEST(CommandLineErrors, UnknownModel) {
-  expect_usage({"train", "lanet"}, {"unknown model", "got 'lanet'", "[mlp, lenet, resnet18, resnet50, resnet101, gpt]", "did you mean 'lenet'?"});
+  expect_usage({"train", "lanet"}, {"unknown model", "got 'lanet'", "[mlp, lenet, resnet18,", "did you mean 'lenet'?"});
 }
 
 TEST(CommandLineErrors, UnknownOp) { expect_usage({"ops", "conv3d"}, {"'conv3d'", "did you mean 'conv2d'?"}); }

@@ -8,8 +8,10 @@
 #include "execute/executor.h"
 #include "execute/interpreter.h"
 #include "execute/shard_copy.h"
+#include "network/build_graph.h"
 #include "network/initializers.h"
 #include "ops/registry.h"
+#include "zoo/zoo.h"
 
 namespace partita {
 namespace {
@@ -44,6 +46,35 @@ Arrays with_slots(const Graph& graph, Arrays states) {
 }
 
 }  // namespace
+
+Job model_job(const std::string& spec, const ModelJob& options) {
+  const auto [network, recipe] = make_model(spec);
+  const std::string input = recipe.tokens ? "tokens" : "image";
+  Job job;
+  job.forward = build_graph(*network, all_ops(),
+                            {.batch = options.batch,
+                             .input = input,
+                             .image = recipe.tokens ? recipe.image : options.image,
+                             .dtype = options.dtype,
+                             .loss = recipe.loss,
+                             .norm_groups = options.norm_groups,
+                             .image_dtype = recipe.tokens ? DType::i32 : options.dtype,
+                             .label = {DType::i32, recipe.tokens ? recipe.image : Shape{}}});
+  job.training.optimizer = recipe.optimizer;
+  job.training.output_gradients = true;
+  job.states = initial_states(job.forward, /*seed=*/7);
+  job.steps = options.steps;
+  job.learning_rate = options.learning_rate;
+  job.kernels = options.dtype == DType::f64 ? KernelSet::reference : KernelSet::fast;
+  job.batch = [input, types = std::pair(job.forward.type(job.forward.input(input)),
+                                        job.forward.type(job.forward.input("label")))](int step) {
+    Arrays batch;
+    batch.emplace(input, random_array(types.first, random_key(step, "image"), /*below=*/10));
+    batch.emplace("label", random_array(types.second, random_key(step, "label"), /*below=*/10));
+    return batch;
+  };
+  return job;
+}
 
 JobResult run_job(const Job& job) {
   const auto catalog_device = make_cpu_device(all_ops(), job.threads, job.kernels);

@@ -32,6 +32,19 @@ struct JobResult {
   Program program;
 };
 
+struct ModelJob {
+  DType dtype = DType::f64;
+  Shape image{1, 28, 28};  // of one sample; of a language model the recipe's
+  int64_t batch = 24;
+  int steps = 20;
+  double learning_rate = 0.02;
+  int64_t norm_groups = 1;
+};
+
+/// A model of the zoo with its recipe's optimizer, trained on random batches: f64 with reference kernels, f32 with
+/// fast ones.
+Job model_job(const std::string& spec, const ModelJob& options);
+
 /// Compiles for `ranks`, under data parallelism or the job's plan, and runs the steps. Throws InternalError when
 /// a rank ends with other states than rank 0.
 JobResult run_job(const Job& job);

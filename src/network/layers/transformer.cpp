@@ -40,12 +40,12 @@ Value MultiHeadAttention::construct(Context& context, Value x) {
                     "divisor of the last of three dimensions",
                     heads_, print(x.type())));
   }
-  const auto project = [&](const char* name, Value value, const InitRule& init) {
+  const auto project = [&](const char* name, Value value, const InitRule& init, bool bias = true) {
     LayerPtr& child = children_[name];
-    if (!child) child = dense(x.shape()[2], {.init = init});
+    if (!child) child = dense(x.shape()[2], {.bias = bias, .init = init});
     return context.call(name, *child, value);
   };
-  const Value q = project("q", x, options_.init), k = project("k", x, options_.init);
+  const Value q = project("q", x, options_.init), k = project("k", x, options_.init, /*bias=*/false);
   const Value v = project("v", x, options_.init);
   Builder& builder = context.builder();
   const Attrs attrs =

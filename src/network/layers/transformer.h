@@ -12,7 +12,9 @@ struct AttentionOptions {
 };
 
 /// Attention of x[b, s, width] to itself with `heads` heads (Vaswani et al., 2017): children q, k, v and proj,
-/// each [width, width]. Throws when the heads do not divide the width.
+/// each [width, width]. k has no bias: it would move all scores of a query alike, which softmax does not see, and
+/// an optimizer that divides by the gradient's size would turn the rounding of its zero gradient into steps. Throws
+/// when the heads do not divide the width.
 class MultiHeadAttention : public Layer {
  public:
   explicit MultiHeadAttention(int64_t heads, AttentionOptions options = {},

@@ -1,0 +1,236 @@
+#include "schedule/captured_catalog.h"
+
+#include <algorithm>
+#include <charconv>
+#include <unordered_map>
+
+#include "schedule/line_reader.h"
+
+namespace partita {
+namespace {
+
+constexpr std::string_view kArrow = " => ";
+
+/// On one line, with nothing in it that could be taken for the arrow.
+std::string one_line(std::string_view text) {
+  std::string line;
+  for (char c : text) {
+    if (c == '>' && line.ends_with('=')) line += ' ';
+    line += c == '\n' || c == '\r' ? ' ' : c;
+  }
+  while (line.ends_with(' ')) line.pop_back();
+  return line;
+}
+
+std::string print(const Layout& layout) {
+  return layout.bytes == 0 ? layout.tag : fmt::format("{}/{}", layout.tag, layout.bytes);
+}
+
+std::string print(const std::vector<Layout>& layouts) {
+  std::string text;
+  for (const Layout& layout : layouts) text += (text.empty() ? "" : ", ") + print(layout);
+  return text;
+}
+
+std::string query_text(const Type& type, const Layout& layout) {
+  return layout == Layout{} ? print(type) : fmt::format("{}:{}", print(type), print(layout));
+}
+
+std::string query_text(const KernelQuery& query) {
+  std::string operands;
+  for (size_t i = 0; i < query.inputs.size(); ++i) {
+    operands += (i > 0 ? ", " : "") + query_text(query.inputs[i], query.input_layouts.at(i));
+  }
+  const std::string attrs = query.attrs.print();
+  return one_line(
+      fmt::format("{}({}){}{} -> {}", query.op, operands, attrs.empty() ? "" : " ", attrs, print(query.outputs)));
+}
+
+std::string answer_text(const KernelChoice& choice) {
+  if (!choice.accepted()) return "refused: " + one_line(choice.reason);
+  std::string text = fmt::format("{}({}) -> {}", choice.kernel, print(choice.inputs), print(choice.outputs));
+  if (choice.scratch_bytes > 0) text += fmt::format(" scratch={}", choice.scratch_bytes);
+  for (size_t i = 0; i < choice.in_place.size(); ++i) {
+    const auto [in, out] = choice.in_place[i];
+    text += fmt::format("{}{}:{}", i == 0 ? " in_place=" : ",", in, out);
+  }
+  if (choice.view) text += " view";
+  const std::string reason = one_line(choice.reason);
+  return reason.empty() ? text : text + " ; " + reason;
+}
+
+bool is_dense(const Layout& layout) { return layout.plain() || layout.any(); }
+
+class CapturedCatalog final : public KernelCatalog {
+ public:
+  KernelChoice choose(const KernelQuery& query) const override {
+    const std::string text = query_text(query);
+    const auto found = choices.find(text);
+    if (found != choices.end()) return found->second;
+    KernelChoice refused;
+    refused.reason = "not in the captured catalog: " + text;
+    return refused;
+  }
+
+  int64_t bytes(const Type& type, const Layout& layout) const override {
+    if (is_dense(layout)) return type.bytes();
+    const std::string text = query_text(type, layout);
+    const auto found = sizes.find(text);
+    if (found != sizes.end()) return found->second;
+    throw InvalidArgument(
+        fmt::format("[catalog] unknown layout of a type, got '{}', expected one of the captured catalog", text));
+  }
+
+  std::unordered_map<std::string, KernelChoice> choices;
+  std::unordered_map<std::string, int64_t> sizes;
+};
+
+class Parser {
+ public:
+  explicit Parser(std::string_view text) : reader_("catalog", text) {}
+
+  std::unique_ptr<KernelCatalog> run() {
+    auto catalog = std::make_unique<CapturedCatalog>();
+    while (reader_.next()) {
+      const std::string keyword = reader_.word();
+      if (keyword != "choose" && keyword != "bytes") reader_.fail("unknown line", keyword, "choose or bytes");
+      const std::string query(reader_.until(kArrow));
+      const bool added = keyword == "choose" ? catalog->choices.emplace(query, choice(query)).second
+                                             : catalog->sizes.emplace(query, size(query)).second;
+      if (!added) reader_.fail("query given twice", query, "one answer");
+      reader_.end();
+    }
+    return catalog;
+  }
+
+ private:
+  Type type(std::string_view text) const {
+    try {
+      return parse_type(text);
+    } catch (const Error& error) {
+      reader_.fail("no type", text, "a type like f32[2,3]");
+    }
+  }
+
+  /// The types of "f32[2,3]:acdb/24, i32[2]".
+  std::vector<Type> types(std::string_view text) const {
+    std::vector<Type> list;
+    while (!text.empty()) {
+      const size_t end = std::min(text.find(']'), text.size() - 1) + 1;
+      list.push_back(type(text.substr(0, end)));
+      const size_t comma = text.find(", ", end);
+      if (comma == std::string_view::npos) break;
+      text.remove_prefix(comma + 2);
+      if (text.empty()) reader_.fail("no type", text, "a type behind the comma");
+    }
+    return list;
+  }
+
+  Layout layout() {
+    Layout layout{.tag = reader_.word("_.-")};
+    if (layout.any()) reader_.fail("an answer leaves a layout free", "any", "a layout");
+    if (reader_.take("/")) layout.bytes = reader_.number();
+    if (layout.plain() && layout.bytes > 0) reader_.fail("bad layout", print(layout), "plain without bytes");
+    return layout;
+  }
+
+  std::vector<Layout> layouts(size_t count, std::string_view what) {
+    std::vector<Layout> list;
+    while (list.size() < count && (list.empty() || reader_.take(","))) list.push_back(layout());
+    if (list.size() != count || reader_.rest().starts_with(",")) {
+      reader_.fail(fmt::format("wrong number of layouts of {}", what), reader_.rest().substr(0, 20),
+                   fmt::format("{}", count));
+    }
+    return list;
+  }
+
+  int index(size_t count) {
+    const int64_t value = reader_.number();
+    if (value >= static_cast<int64_t>(count)) {
+      reader_.fail("bad number", fmt::format("{}", value), fmt::format("less than {}", count));
+    }
+    return static_cast<int>(value);
+  }
+
+  KernelChoice choice(std::string_view query) {
+    KernelChoice choice;
+    if (reader_.take("refused:")) {
+      choice.reason = reader_.take_rest();
+      return choice;
+    }
+    const size_t open = query.find('('), close = query.find(')', std::min(open, query.size()));
+    const size_t arrow = query.rfind(" -> ");
+    if (arrow == std::string_view::npos || close == std::string_view::npos || arrow < close) {
+      reader_.fail("no query", query, "OP(TYPES) {attributes} -> TYPES");
+    }
+    const std::vector<Type> inputs = types(query.substr(open + 1, close - open - 1));
+    const std::vector<Type> outputs = types(query.substr(arrow + 4));
+    choice.kernel = reader_.word();
+    reader_.expect("(");
+    choice.inputs = layouts(inputs.size(), "operands");
+    reader_.expect(")");
+    reader_.expect("->");
+    choice.outputs = layouts(outputs.size(), "results");
+    if (reader_.take("scratch=")) choice.scratch_bytes = reader_.number();
+    if (reader_.take("in_place=")) {
+      do {
+        const int input = index(inputs.size());
+        reader_.expect(":");
+        choice.in_place.emplace_back(input, index(outputs.size()));
+      } while (reader_.take(","));
+    }
+    choice.view = reader_.take("view");
+    if (choice.view && (inputs.empty() || outputs.size() != 1 || inputs[0].bytes() != outputs[0].bytes() ||
+                        choice.inputs[0] != choice.outputs[0])) {
+      reader_.fail("no view", query, "a result with the bytes and the layout of operand 0");
+    }
+    if (reader_.take(";")) choice.reason = reader_.take_rest();
+    return choice;
+  }
+
+  int64_t size(std::string_view query) {
+    const size_t end = std::min(query.find(']'), query.size() - 1) + 1;
+    const std::string_view layout = query.substr(end);
+    const int64_t dense = type(query.substr(0, end)).bytes();
+    if (!layout.starts_with(":")) reader_.fail("no layout", query, "TYPE:LAYOUT");
+    int64_t padded = 0;
+    if (const size_t slash = layout.find('/'); slash != std::string_view::npos) {
+      const char* last = layout.data() + layout.size();
+      const auto [stop, error] = std::from_chars(layout.data() + slash + 1, last, padded);
+      if (error != std::errc{} || stop != last) reader_.fail("bad bytes of a layout", layout, "TAG or TAG/BYTES");
+    }
+    const int64_t bytes = reader_.number(), least = std::max(dense, padded);
+    if (bytes < least) reader_.fail("too few bytes", fmt::format("{}", bytes), fmt::format("{}", least));
+    return bytes;
+  }
+
+  LineReader reader_;
+};
+
+}  // namespace
+
+KernelChoice RecordingCatalog::choose(const KernelQuery& query) const {
+  KernelChoice choice = catalog_.choose(query);
+  add("choose " + query_text(query), answer_text(choice));
+  return choice;
+}
+
+int64_t RecordingCatalog::bytes(const Type& type, const Layout& layout) const {
+  const int64_t bytes = catalog_.bytes(type, layout);
+  if (!is_dense(layout)) add("bytes " + query_text(type, layout), fmt::format("{}", bytes));
+  return bytes;
+}
+
+void RecordingCatalog::add(const std::string& query, const std::string& answer) const {
+  if (known_.insert(query).second) lines_.push_back(fmt::format("{}{}{}", query, kArrow, answer));
+}
+
+std::string print(const RecordingCatalog& recording) {
+  std::string text = "partita catalog 1\n";
+  for (const std::string& line : recording.lines()) text += line + "\n";
+  return text;
+}
+
+std::unique_ptr<KernelCatalog> parse_catalog(std::string_view text) { return Parser(text).run(); }
+
+}  // namespace partita

@@ -1,0 +1,203 @@
+// Reads the text form of a schedule. A line names only slots and buckets that stand above it.
+
+#include <algorithm>
+
+#include "base/fields.h"
+#include "partition/collectives.h"
+#include "schedule/schedule_reader.h"
+
+namespace partita {
+namespace {
+
+class Parser {
+ public:
+  Parser(std::string_view text, const LocalGraph& local)
+      : reader_(text, local), graph_(local.graph), bucket_of_(graph_.nodes.size(), -1) {
+    schedule_.entry.assign(graph_.states.size(), -1);
+    schedule_.exit.assign(graph_.states.size(), -1);
+    schedule_.inputs.assign(graph_.inputs.size(), -1);
+    schedule_.outputs.assign(graph_.outputs.size(), -1);
+  }
+
+  Schedule run() {
+    while (reader_.next()) {
+      try {
+        read_line();
+        reader_.end();
+      } catch (const Error& error) {
+        const std::string_view what = error.what();
+        if (what.starts_with("[schedule line")) throw;
+        throw InvalidArgument(fmt::format("[schedule line {}] {}", reader_.line(), what), error.kind());
+      }
+    }
+    check_complete();
+    return std::move(schedule_);
+  }
+
+ private:
+  void read_line() {
+    if (reader_.rest().front() == '%') {
+      schedule_.instructions.push_back(parse_instruction(reader_));
+      return;
+    }
+    const std::string keyword = reader_.word();
+    if (keyword == "graph") return read_graph();
+    if (keyword == "arena") return read_arena();
+    if (keyword == "slot") return reader_.add_slot();
+    if (keyword == "input") return read_input();
+    if (keyword == "state") return read_state();
+    if (keyword == "output") return read_output();
+    if (keyword == "bucket") return read_bucket();
+    if (keyword == "reduce") return read_message(Instruction::reduce);
+    if (keyword == "start") return read_message(Instruction::start);
+    if (keyword == "wait") return read_message(Instruction::wait);
+    if (keyword != "update") {
+      reader_.fail("unknown line", keyword,
+                   "graph, arena, slot, input, state, output, bucket, reduce, start, wait, update or %value = ...");
+    }
+    reader_.once(has_update_, keyword);
+    schedule_.update = schedule_.instructions.size();
+  }
+
+  void read_graph() {
+    reader_.once(has_graph_, "graph");
+    const std::string_view name = reader_.take_rest();
+    if (name != graph_.name) reader_.fail("a schedule of another graph", name, graph_.name);
+  }
+
+  void read_arena() {
+    reader_.once(has_arena_, "arena");
+    schedule_.arena_bytes = reader_.number();
+    reader_.expect("kept");
+    schedule_.state_bytes = reader_.number();
+    reader_.expect("scratch");
+    schedule_.scratch_bytes = reader_.number();
+    reader_.expect("@");
+    schedule_.scratch_offset = reader_.number();
+  }
+
+  /// Puts a slot where the graph has the `place`-th of its inputs, states or outputs.
+  void fill(std::vector<int>& list, size_t place, int slot, const std::string& what) {
+    const std::string name = reader_.name_of(reader_.at(slot).value);
+    if (place == list.size()) reader_.fail("unknown " + what, name, fmt::format("one of graph {}", graph_.name));
+    if (list[place] >= 0) reader_.fail("given twice", name, "it once");
+    list[place] = slot;
+  }
+
+  void read_input() {
+    const int slot = reader_.slot();
+    size_t place = 0;
+    while (place < graph_.inputs.size() && graph_.inputs[place].value != reader_.at(slot).value) ++place;
+    fill(schedule_.inputs, place, slot, "input");
+  }
+
+  void read_state() {
+    const int slot = reader_.slot();
+    size_t place = 0;
+    while (place < graph_.states.size() && graph_.states[place].entry != reader_.at(slot).value) ++place;
+    fill(schedule_.entry, place, slot, "state");
+    const ValueId exit = graph_.states[place].exit;
+    const bool stored = reader_.take("store");
+    const auto words = [&](bool store) { return store ? "a store" : "no store"; };
+    if (stored != (exit >= 0)) {
+      reader_.fail("wrong end of " + reader_.name_of(reader_.at(slot).value), words(stored), words(!stored));
+    }
+    if (!stored) return;
+    schedule_.exit[place] = reader_.slot();
+    reader_.expect_value(schedule_.exit[place], exit, "wrong stored value");
+  }
+
+  void read_output() {
+    const std::string name = reader_.word();
+    reader_.expect("=");
+    const int slot = reader_.slot();
+    size_t place = 0;
+    while (place < graph_.outputs.size() && graph_.outputs[place].name != name) ++place;
+    fill(schedule_.outputs, place, slot, "output " + name);
+    reader_.expect_value(slot, graph_.outputs[place].value, "wrong value of output " + name);
+  }
+
+  void read_bucket() {
+    const int64_t index = reader_.number();
+    const auto next = static_cast<int64_t>(schedule_.buckets.size());
+    if (index != next) reader_.fail("wrong number of a bucket", fmt::format("{}", index), fmt::format("{}", next));
+    Bucket bucket;
+    from_text(reader_.word(), bucket.reduce);
+    from_text(reader_.word(), bucket.dtype);
+    reader_.expect("over");
+    bucket.axes = parse_axes(fmt::format("{}}}", reader_.until("}")), reader_.local.mesh);
+    reader_.expect("bytes=");
+    bucket.bytes = reader_.number();
+    reader_.expect("@");
+    bucket.offset = reader_.number();
+    reader_.expect("of");
+    do read_member(bucket);
+    while (!reader_.rest().empty());
+    schedule_.buckets.push_back(std::move(bucket));
+  }
+
+  void read_member(Bucket& bucket) {
+    const NodeId id = reader_.node();
+    const Node& node = graph_.nodes[id];
+    reader_.expect("=");
+    const int slot = reader_.slot();
+    if (node.op != "all_reduce") reader_.fail("a node that no bucket can hold", node.name, "an all_reduce");
+    if (bucket_of_[id] >= 0) reader_.fail("a node in two buckets", node.name, "one bucket");
+    bucket_of_[id] = static_cast<int>(schedule_.buckets.size());
+    reader_.expect_value(slot, node.inputs[0], "wrong operand of " + node.name);
+    if (bucket.reduce != node.attrs.as<CollectiveAttrs>().reduce || bucket.axes != axes_of(node, reader_.local.mesh) ||
+        bucket.dtype != graph_.type(node.inputs[0]).dtype) {
+      reader_.fail("bucket and node differ", node.name, "one reduction, element type and axes");
+    }
+    bucket.nodes.push_back(id);
+    bucket.slots.push_back(slot);
+  }
+
+  void read_message(Instruction::Kind kind) {
+    reader_.expect("bucket");
+    const int64_t index = reader_.number();
+    if (index >= static_cast<int64_t>(schedule_.buckets.size())) {
+      reader_.fail("unknown bucket", fmt::format("{}", index), "a bucket of a line above");
+    }
+    const auto bucket = static_cast<int>(index);
+    schedule_.instructions.push_back({.kind = kind, .node = schedule_.buckets[bucket].nodes.front(), .bucket = bucket});
+  }
+
+  void check_complete() const {
+    const auto check = [](bool there, const std::string& line) {
+      if (!there) throw InvalidArgument(fmt::format("[schedule] a line is missing, got none, expected '{}'", line));
+    };
+    check(has_graph_, "graph " + graph_.name);
+    check(has_arena_, "arena ...");
+    for (size_t i = 0; i < graph_.inputs.size(); ++i) {
+      check(schedule_.inputs[i] >= 0, "input " + reader_.name_of(graph_.inputs[i].value));
+    }
+    for (size_t s = 0; s < graph_.states.size(); ++s) {
+      check(schedule_.entry[s] >= 0, "state " + reader_.name_of(graph_.states[s].entry));
+    }
+    for (size_t k = 0; k < graph_.outputs.size(); ++k) {
+      check(schedule_.outputs[k] >= 0, fmt::format("output {} = ...", graph_.outputs[k].name));
+    }
+    check(has_update_, "update");
+  }
+
+  ScheduleReader reader_;
+  const Graph& graph_;
+  Schedule& schedule_ = reader_.schedule;
+  std::vector<int> bucket_of_;  // per node
+  bool has_graph_ = false, has_arena_ = false, has_update_ = false;
+};
+
+}  // namespace
+
+Schedule parse_schedule(std::string_view text, const LocalGraph& local) {
+  Schedule schedule = Parser(text, local).run();
+  try {
+    verify(schedule, local);
+  } catch (const Error& error) {
+    throw InvalidArgument(fmt::format("[schedule] the parts do not fit together: {}", error.what()));
+  }
+  return schedule;
+}
+
+}  // namespace partita

@@ -1,0 +1,91 @@
+#include <algorithm>
+
+#include "partition/collectives.h"
+#include "schedule/schedule_reader.h"
+
+namespace partita {
+namespace {
+
+void expect_values(ScheduleReader& reader, const std::vector<int>& slots, const std::vector<ValueId>& values,
+                   std::string_view what, const std::string& node) {
+  if (slots.size() != values.size()) {
+    reader.fail(fmt::format("wrong number of {}s of {}", what, node), fmt::format("{}", slots.size()),
+                fmt::format("{}", values.size()));
+  }
+  for (size_t i = 0; i < slots.size(); ++i) {
+    reader.expect_value(slots[i], values[i], fmt::format("wrong {} of {}", what, node));
+  }
+}
+
+void expect_one_each(ScheduleReader& reader, const Instruction& instruction, std::string_view name) {
+  if (instruction.inputs.size() == 1 && instruction.outputs.size() == 1) return;
+  reader.fail(fmt::format("wrong number of operands of a {}", name),
+              fmt::format("{} = {}", instruction.outputs.size(), instruction.inputs.size()), "1 = 1");
+}
+
+void check_reorder(ScheduleReader& reader, const Instruction& instruction) {
+  expect_one_each(reader, instruction, "reorder");
+  const int from = instruction.inputs[0], to = instruction.outputs[0];
+  reader.expect_value(to, reader.at(from).value, "a reorder makes another value");
+  if (from == to) reader.fail("a reorder into itself", reader.name_of(reader.at(to).value), "another layout");
+}
+
+/// A copy with a node makes what could be a view; one without stores a state, or keeps its old value.
+void check_copy(ScheduleReader& reader, const Instruction& instruction) {
+  expect_one_each(reader, instruction, "copy");
+  const ValueId from = reader.at(instruction.inputs[0]).value, to = reader.at(instruction.outputs[0]).value;
+  if (instruction.node >= 0) {
+    const Node& node = reader.graph().nodes[instruction.node];
+    if (node.inputs.empty()) reader.fail("node cannot be a copy", node.name, "one with an operand");
+    reader.expect_value(instruction.inputs[0], node.inputs[0], "wrong operand of " + node.name);
+    reader.expect_value(instruction.outputs[0], node.outputs[0], "wrong result of " + node.name);
+    return;
+  }
+  const auto& states = reader.graph().states;
+  const bool stores = std::any_of(states.begin(), states.end(),
+                                  [&](const State& state) { return state.entry == to && state.exit == from; });
+  const bool keeps = from == to && instruction.inputs != instruction.outputs;
+  if (!stores && !keeps) reader.fail("a copy to another value", reader.name_of(from), "what a state stores");
+}
+
+}  // namespace
+
+Instruction parse_instruction(ScheduleReader& reader) {
+  Instruction instruction;
+  do instruction.outputs.push_back(reader.slot());
+  while (reader.take(","));
+  reader.expect("=");
+  const std::string name = reader.word();
+  reader.expect("(");
+  if (!reader.take(")")) {
+    do instruction.inputs.push_back(reader.slot());
+    while (reader.take(","));
+    reader.expect(")");
+  }
+  const int64_t scratch = reader.take("scratch=") ? reader.number() : 0;
+  if (reader.take(";")) instruction.node = reader.node();
+  const bool reorder = name == "reorder", copy = name == "copy";
+  if (scratch > 0 && (reorder || copy)) reader.fail("scratch of a " + name, fmt::format("{}", scratch), "none");
+  if (reorder || copy) {
+    instruction.kind = reorder ? Instruction::reorder : Instruction::copy;
+    reorder ? check_reorder(reader, instruction) : check_copy(reader, instruction);
+    return instruction;
+  }
+  if (instruction.node < 0) reader.fail("an instruction without its node", name, "'; NODE' behind it");
+  const Node& node = reader.graph().nodes[instruction.node];
+  expect_values(reader, instruction.inputs, node.inputs, "operand", node.name);
+  expect_values(reader, instruction.outputs, node.outputs, "result", node.name);
+  if (is_collective(node)) {
+    if (name != node.op || scratch > 0) reader.fail("wrong collective of " + node.name, name, node.op);
+    instruction.kind = Instruction::collective;
+    return instruction;
+  }
+  KernelChoice& choice = instruction.choice;
+  choice.kernel = name;
+  choice.scratch_bytes = scratch;
+  for (int slot : instruction.inputs) choice.inputs.push_back(reader.at(slot).layout);
+  for (int slot : instruction.outputs) choice.outputs.push_back(reader.at(slot).layout);
+  return instruction;
+}
+
+}  // namespace partita

@@ -1,0 +1,147 @@
+// Texts of schedules that are wrong: refused with the line, or with what does not fit together.
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "autodiff/training_graph.h"
+#include "device/device.h"
+#include "network/build_graph.h"
+#include "ops/registry.h"
+#include "partition/partition.h"
+#include "plan/make_plan.h"
+#include "schedule/schedule.h"
+#include "zoo/zoo.h"
+
+namespace partita {
+namespace {
+
+struct Made {
+  LocalGraph local;
+  Schedule schedule;
+};
+
+Made make() {
+  const ZooModel model = make_model("mlp:hidden=16");
+  const auto device = make_cpu_device(all_ops(), 1);
+  const Graph forward = build_graph(*model.network, all_ops(), {.batch = 6, .image = model.recipe.image});
+  const Graph graph = make_training_graph(forward, all_ops(), {.optimizer = model.recipe.optimizer}).graph;
+  const Plan plan = make_plan(graph, all_ops(), Mesh({{"data", 3}}), {.parallel = "data"});
+  Made made{.local = partition(graph, all_ops(), plan)};
+  made.schedule = make_schedule(made.local, all_ops(), device->catalog());
+  return made;
+}
+
+std::string message_of(const std::string& text, const LocalGraph& local) {
+  try {
+    parse_schedule(text, local);
+  } catch (const InvalidArgument& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+/// The text with the first `from` replaced.
+std::string changed(std::string text, const std::string& from, const std::string& to) {
+  const size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return at == std::string::npos ? text : text.replace(at, from.size(), to);
+}
+
+/// The text without the first line that begins with `start`.
+std::string without(const std::string& text, const std::string& start) {
+  const size_t at = text.find("\n" + start);
+  EXPECT_NE(at, std::string::npos) << start;
+  return at == std::string::npos ? text : text.substr(0, at) + text.substr(text.find('\n', at + 1));
+}
+
+TEST(ScheduleErrors, LinesThatAreWrongAreNamed) {
+  const Made made = make();
+  const std::string text = print(made.schedule, made.local);
+  const auto refused = [&](const std::string& from, const std::string& to) {
+    return message_of(changed(text, from, to), made.local);
+  };
+  EXPECT_EQ(message_of("", made.local), "[schedule line 1] wrong first line, got '', expected 'partita schedule 1'");
+  EXPECT_EQ(refused("schedule 1", "schedule 2"),
+            "[schedule line 1] another version, got 'partita schedule 2', expected 'partita schedule 1'");
+  EXPECT_EQ(refused("graph mlp", "graph lenet"),
+            "[schedule line 2] a schedule of another graph, got 'lenet', expected mlp");
+  EXPECT_EQ(refused("slot %image", "slot %imago"),
+            "[schedule line 4] unknown value, got '%imago', expected a value of graph mlp");
+  EXPECT_EQ(refused("arena ", "arena -1 "),
+            "X");
+  const auto expect = [&](const std::string& from, const std::string& to, const std::string& part) {
+    const std::string message = refused(from, to);
+    EXPECT_NE(message.find("[schedule line "), std::string::npos) << message;
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+  };
+  expect("slot %image bytes=", "slot %image bytes=99999999999999999999", "bad number, got '99999999999999999999");
+  expect("slot %image bytes", "slot %label bytes", "slot defined twice, got '%label', expected one definition");
+  expect("slot %image bytes", "slot %image:any bytes", "no layout of a slot, got 'any'");
+  expect("view=%image", "view=%imago", "unknown slot, got '%imago', expected a slot of a line above");
+  expect("input %image", "input %matmul", "unknown input, got '%matmul', expected one of graph mlp");
+  expect("input %image", "input %label", "given twice, got '%label', expected it once");
+  expect(" store %momentum.0", "", "wrong end of %fc1.weight, got 'no store', expected a store");
+  expect(" store %momentum.0", " store %momentum2.0", "wrong stored value, got '%momentum2.0', expected %momentum.0");
+  expect("output loss", "output lost", "unknown output lost");
+  expect("sum f32", "summ f32", "got summ, expected sum, max or min");
+  expect("over {data}", "over {date}", "unknown axis, got 'date'");
+  expect("sum f32", "max f32", "bucket and node differ");
+  expect("bucket 0", "bucket 1", "wrong number of a bucket, got '1', expected 0");
+  expect("reduce bucket 0", "reduce bucket 1", "unknown bucket, got '1'");
+  expect("%bias_add = ", "%relu = ", "wrong result of bias_add, got '%relu', expected %bias_add");
+  expect("%matmul, %fc1.bias", "%matmul", "wrong number of operands of bias_add, got '1', expected 2");
+  expect("%matmul, %fc1.bias", "%matmul, %fc2.bias", "wrong operand of bias_add, got '%fc2.bias'");
+  expect("; bias_add\n", "; bias_odd\n", "unknown node, got 'bias_odd', expected a node of graph mlp");
+  expect(" ; bias_add\n", "\n", "an instruction without its node");
+  expect("; bias_add\n", "; bias_add end\n", "unexpected text, got 'end', expected the end of the line");
+  expect("\nupdate", "\nupdate\nupdate", "given twice, got 'update'");
+  expect("\nupdate", "\nupgrade", "unknown line, got 'upgrade'");
+  expect("\nupdate", "\n%fc1.bias = copy(%fc1.weight)\nupdate", "a copy to another value");
+  expect("\nupdate", "\n%fc1.bias = reorder(%fc1.weight)\nupdate", "a reorder makes another value");
+}
+
+TEST(ScheduleErrors, PartsThatDoNotFitAreRefused) {
+  const Made made = make();
+  const std::string text = print(made.schedule, made.local);
+  const auto expect = [&](const std::string& bad, const std::string& part) {
+    const std::string message = message_of(bad, made.local);
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+  };
+  for (const char* line : {"graph", "arena", "input %label", "state %fc2.bias", "output loss = ", "update"}) {
+    expect(without(text, line), fmt::format("[schedule] a line is missing, got none, expected '{}", line));
+  }
+  expect(without(text, "%relu ="), "matmul2 reads %relu, which is not there any more");
+  expect(without(text, "%momentum2.0"), "the next step reads %momentum2.0");
+  expect(without(text, "reduce bucket"), "before its bucket is reduced");
+  expect(changed(text, "reduce bucket 0", "reduce bucket 0\nreduce bucket 0"), "bucket 0 is reduced twice");
+  expect(changed(text, "reduce bucket 0", "wait bucket 0"), "bucket 0 is waited for and does not travel");
+  expect(changed(text, "reduce bucket 0", "start bucket 0"), "a bucket travels into the update");
+  expect(changed(without(text, "update"), "reduce bucket", "update\nreduce bucket"), "the update reads");
+  expect(changed(text, "slot %image bytes=", "slot %image bytes=999"), "lies outside");
+  expect(changed(text, "slot %label bytes=8", "slot %label bytes=7"), "a slot of %label has 7 bytes, its value 8");
+  expect(changed(text, "arena 1", "arena 0"), "lies outside");
+}
+
+TEST(ScheduleErrors, NoTextCrashesTheReader) {
+  const Made made = make();
+  const std::string text = print(made.schedule, made.local);
+  std::mt19937 random(1);  // NOLINT: the same texts in every run
+  const auto below = [&](size_t count) { return static_cast<size_t>(random()) % count; };
+  constexpr std::string_view kPieces[] = {"%",  ":", "@", "-1",          "9223372036854775807",
+                                          "\n", "=", "(", "view=%image", ""};
+  for (int round = 0; round < 3000; ++round) {
+    std::string bad = text;
+    for (size_t change = below(3) + 1; change > 0; --change) {
+      const size_t at = below(bad.size()), other = below(bad.size());
+      const size_t count = below(12);
+      if (round % 3 == 0) bad.replace(at, count, kPieces[below(std::size(kPieces))]);
+      if (round % 3 == 1) bad.replace(at, count, bad.substr(other, count));
+      if (round % 3 == 2) bad[at] = static_cast<char>(below(256));
+    }
+    EXPECT_NO_FATAL_FAILURE(message_of(bad, made.local));  // another error than InvalidArgument ends the test
+  }
+}
+
+}  // namespace
+}  // namespace partita

@@ -1,0 +1,48 @@
+#pragma once
+// What all lines of a schedule's text name: values and nodes of the local graph, and slots.
+
+#include <unordered_map>
+
+#include "schedule/line_reader.h"
+#include "schedule/schedule.h"
+
+namespace partita {
+
+class ScheduleReader : public LineReader {
+ public:
+  ScheduleReader(std::string_view text, const LocalGraph& local);
+
+  /// Reads "slot %value:tag#2 bytes=B/L @OFFSET view=%other", behind the keyword.
+  void add_slot();
+  /// Reads the name of a slot that a line above defined.
+  int slot();
+  /// Reads the name of a node of the graph.
+  NodeId node();
+  /// Fails with `what` when the slot holds another value.
+  void expect_value(int slot, ValueId value, std::string_view what) const;
+  void once(bool& seen, std::string_view name) const;
+
+  const Graph& graph() const { return local.graph; }
+  const Slot& at(int slot) const { return schedule.slots[slot]; }
+  std::string name_of(ValueId value) const { return "%" + local.graph.values[value].name; }
+
+  const LocalGraph& local;
+  Schedule schedule;
+
+ private:
+  struct Place {
+    std::string value;
+    Layout layout;
+    std::string text;  // "%value:tag#2", as print writes it
+  };
+  Place place();
+
+  std::unordered_map<std::string, ValueId> values_;
+  std::unordered_map<std::string, NodeId> nodes_;
+  std::unordered_map<std::string, int> slots_;
+};
+
+/// Reads "%out = kernel(%in) ; node", "reorder", "copy" or a collective.
+Instruction parse_instruction(ScheduleReader& reader);
+
+}  // namespace partita
