@@ -35,6 +35,24 @@ Value binary(std::string_view op, Value a, Value b, const Where& where, const Fi
   return builder.apply_fields(op, {left, right}, fields);
 }
 
+/// Operands as they are, without promotion.
+Value apply(std::string_view op, std::initializer_list<Value> operands, const Where& where,
+            const FieldTexts& fields = {}) {
+  Builder& builder = builder_of(op, operands);
+  const Restored at(builder.source, source_line(where));
+  return builder.apply_fields(op, operands, fields);
+}
+
+/// The axis from the front; refuses one that is outside the tensor.
+int64_t axis_of(std::string_view op, int64_t axis, Value x) {
+  builder_of(op, {x});
+  const int rank = x.type().rank();
+  if (axis >= -rank && axis < rank) return axis < 0 ? axis + rank : axis;
+  throw InvalidArgument(fmt::format("[{}] axis is outside the tensor, got axis {} of {}, expected {} to {}", op, axis,
+                                    print(x.type()), -rank, rank - 1),
+                        ErrorKind::index);
+}
+
 Value reduce(std::string_view kind, Value x, std::vector<int64_t> axes, bool keep_dims, bool mean, const Where& where) {
   builder_of("reduce", {x});
   const int rank = x.type().rank();
@@ -70,6 +88,32 @@ Value abs(Value x, Where where) { return unary("abs", x, where); }
 Value relu(Value x, Where where) { return unary("relu", x, where); }
 Value tanh(Value x, Where where) { return unary("tanh", x, where); }
 Value sigmoid(Value x, Where where) { return unary("sigmoid", x, where); }
+Value gelu(Value x, bool approximate, Where where) {
+  return unary("gelu", x, where, {{"approximate", to_text(approximate)}});
+}
+Value silu(Value x, Where where) { return unary("silu", x, where); }
+Value softplus(Value x, Where where) { return unary("softplus", x, where); }
+Value erf(Value x, Where where) { return unary("erf", x, where); }
+Value pow(Value x, double exponent, Where where) { return unary("pow", x, where, {{"exponent", to_text(exponent)}}); }
+Value equal(Value a, Value b, Where where) { return binary("equal", a, b, where); }
+Value not_equal(Value a, Value b, Where where) { return binary("not_equal", a, b, where); }
+Value less(Value a, Value b, Where where) { return binary("less", a, b, where); }
+Value less_equal(Value a, Value b, Where where) { return binary("less_equal", a, b, where); }
+Value greater(Value a, Value b, Where where) { return binary("greater", a, b, where); }
+Value greater_equal(Value a, Value b, Where where) { return binary("greater_equal", a, b, where); }
+Value logical_not(Value x, Where where) { return unary("logical_not", x, where); }
+Value logical_and(Value a, Value b, Where where) { return apply("logical_and", {a, b}, where); }
+Value logical_or(Value a, Value b, Where where) { return apply("logical_or", {a, b}, where); }
+Value binary_cross_entropy(Value logits, Value labels, Where where) {
+  return binary("binary_cross_entropy", logits, labels, where);
+}
+
+Value select(Value condition, Value a, Value b, Where where) {
+  builder_of("select", {condition, a, b});
+  const DType dtype = promote(a.dtype(), b.dtype());
+  return apply("select", {condition, cast(a, dtype, where), cast(b, dtype, where)}, where);
+}
+
 Value softmax(Value x, Where where) { return unary("softmax", x, where); }
 Value log_softmax(Value x, Where where) { return unary("log_softmax", x, where); }
 
@@ -102,6 +146,66 @@ Value flatten(Value x, Where where) {
 
 Value transpose(Value x, const std::vector<int64_t>& perm, Where where) {
   return unary("transpose", x, where, {{"perm", to_text(perm)}});
+}
+
+Value cumsum(Value x, int64_t axis, bool exclusive, bool reverse, Where where) {
+  axis = axis_of("cumsum", axis, x);
+  return unary("cumsum", x, where,
+               {{"axis", to_text(axis)}, {"exclusive", to_text(exclusive)}, {"reverse", to_text(reverse)}});
+}
+
+Value repeat(Value x, int64_t axis, int64_t times, Where where) {
+  axis = axis_of("repeat", axis, x);
+  if (times < 1) throw InvalidArgument(fmt::format("[repeat] bad times, got {}, expected at least 1", times));
+  Shape spread = x.shape(), result = x.shape();
+  spread.insert(spread.begin() + axis + 1, 1);
+  Value y = reshape(x, spread, where);
+  spread[axis + 1] = times;
+  y = unary("broadcast_to", y, where, {{"shape", to_text(spread)}});
+  result[axis] *= times;
+  return reshape(y, result, where);
+}
+
+std::vector<Value> split(Value x, int64_t parts, int64_t axis, Where where) {
+  axis = axis_of("split", axis, x);
+  const Shape shape = x.shape();
+  if (parts < 1 || shape[axis] % parts != 0) {
+    throw InvalidArgument(fmt::format("[split] parts are not equal, got {} of axis {} of {}, expected a divisor of {}",
+                                      parts, axis, print(x.type()), shape[axis]));
+  }
+  const int64_t size = shape[axis] / parts;
+  std::vector<Value> result;
+  for (int64_t part = 0; part < parts; ++part) {
+    Shape begin(shape.size(), 0), end = shape;
+    begin[axis] = part * size;
+    end[axis] = begin[axis] + size;
+    result.push_back(unary("slice", x, where, {{"begin", to_text(begin)}, {"end", to_text(end)}}));
+  }
+  return result;
+}
+
+TopK top_k(Value x, int64_t k, Where where) {
+  Builder& builder = builder_of("top_k", {x});
+  const Restored at(builder.source, source_line(where));
+  const Attrs attrs = builder.ops().at("top_k").attrs.with({{"k", to_text(k)}});
+  const std::vector<Value> results = builder.apply_all("top_k", {x}, attrs);
+  return {results[0], results[1]};
+}
+
+Value take_along(Value x, Value indices, Where where) { return apply("take_along", {x, indices}, where); }
+
+Value put_along(Value d, Value indices, int64_t size, Where where) {
+  return apply("put_along", {d, indices}, where, {{"size", to_text(size)}});
+}
+
+Value scatter_add(Value x, Value ids, Value updates, Where where) {
+  builder_of("scatter_add", {x, ids, updates});
+  const DType dtype = promote(x.dtype(), updates.dtype());
+  return apply("scatter_add", {cast(x, dtype, where), ids, cast(updates, dtype, where)}, where);
+}
+
+Value rotary(Value x, double base, int64_t begin, Where where) {
+  return unary("rotary", x, where, {{"base", to_text(base)}, {"begin", to_text(begin)}});
 }
 
 Value reduce_sum(Value x, std::vector<int64_t> axes, bool keep_dims, Where where) {

@@ -26,6 +26,33 @@ Value abs(Value x, Where where = Where::current());
 Value relu(Value x, Where where = Where::current());
 Value tanh(Value x, Where where = Where::current());
 Value sigmoid(Value x, Where where = Where::current());
+/// x times the normal distribution function of x, or GPT-2's form of it with tanh; the shape of x, a float.
+Value gelu(Value x, bool approximate = false, Where where = Where::current());
+/// x * sigmoid(x); the shape of x, a float.
+Value silu(Value x, Where where = Where::current());
+/// log(1 + exp(x)), without overflow; the shape of x, a float.
+Value softplus(Value x, Where where = Where::current());
+/// The error function; the shape of x, a float.
+Value erf(Value x, Where where = Where::current());
+/// x to the power of a number; the shape of x, a float. A negative x has no fractional power: NaN. Refuses
+/// an exponent that is not finite.
+Value pow(Value x, double exponent, Where where = Where::current());
+/// Comparisons: a bool in the broadcast shape. Nothing but `not_equal` holds for a NaN.
+Value equal(Value a, Value b, Where where = Where::current());
+Value not_equal(Value a, Value b, Where where = Where::current());
+Value less(Value a, Value b, Where where = Where::current());
+Value less_equal(Value a, Value b, Where where = Where::current());
+Value greater(Value a, Value b, Where where = Where::current());
+Value greater_equal(Value a, Value b, Where where = Where::current());
+/// Of bools, in the broadcast shape; refuse other types.
+Value logical_not(Value x, Where where = Where::current());
+Value logical_and(Value a, Value b, Where where = Where::current());
+Value logical_or(Value a, Value b, Where where = Where::current());
+/// a where the condition, a bool, holds, else b; the broadcast shape of all three.
+Value select(Value condition, Value a, Value b, Where where = Where::current());
+/// -y log(sigmoid(x)) - (1 - y) log(1 - sigmoid(x)) per element, from logits x and labels y in [0, 1]; the
+/// broadcast shape, a float. Large logits lose no digits.
+Value binary_cross_entropy(Value logits, Value labels, Where where = Where::current());
 /// Over the last dimension.
 Value softmax(Value x, Where where = Where::current());
 Value log_softmax(Value x, Where where = Where::current());
@@ -39,6 +66,33 @@ Value reshape(Value x, const Shape& shape, Where where = Where::current());
 /// [n, a, b, ..] -> [n, a * b * ..]
 Value flatten(Value x, Where where = Where::current());
 Value transpose(Value x, const std::vector<int64_t>& perm, Where where = Where::current());
+/// Sums of the elements up to each one along an axis, without the element itself if `exclusive`, from the end
+/// if `reverse`; the type of x. A negative axis counts from the end; refuses bools and an axis outside x.
+Value cumsum(Value x, int64_t axis, bool exclusive = false, bool reverse = false, Where where = Where::current());
+/// Each element `times` times along an axis, of which the size becomes size * times. A negative axis counts
+/// from the end; refuses an axis outside x and less than one time.
+Value repeat(Value x, int64_t axis, int64_t times, Where where = Where::current());
+/// Equal parts of x along an axis, in order. A negative axis counts from the end; refuses an axis outside x
+/// and a size that the number of parts does not divide.
+std::vector<Value> split(Value x, int64_t parts, int64_t axis, Where where = Where::current());
+/// The k largest elements over the last dimension, falling, and their indices (i32): both [.., k]. NaN is
+/// largest; of equal elements the first comes first. Refuses k below 1 or above the last dimension.
+struct TopK {
+  Value values, indices;
+};
+TopK top_k(Value x, int64_t k, Where where = Where::current());
+/// x[.., indices[.., k]] for x[.., z] and integer indices[.., k]: [.., k]. Refuses other shapes; an index
+/// outside [0, z) is an error when it is met.
+Value take_along(Value x, Value indices, Where where = Where::current());
+/// For d[.., k] and integer indices[.., k], the [.., size] whose element z is the sum of the d whose index is z.
+/// Refuses other shapes; an index outside [0, size) is an error when it is met.
+Value put_along(Value d, Value indices, int64_t size, Where where = Where::current());
+/// x[v, z] plus, in row v, the sum of the rows of updates[.., z] whose ids[..] is v: [v, z]. Refuses other
+/// shapes; an id outside [0, v) is an error when it is met.
+Value scatter_add(Value x, Value ids, Value updates, Where where = Where::current());
+/// Rotary position embedding of x[.., s, d]: the pairs (i, i + d/2) turned by (begin + s) * base^(-2i/d); the
+/// type of x, a float. Refuses fewer than two dimensions, an odd d, a base that is not above 0, begin < 0.
+Value rotary(Value x, double base = 10000, int64_t begin = 0, Where where = Where::current());
 /// Over the given axes (all when empty); negative axes count from the end.
 Value reduce_sum(Value x, std::vector<int64_t> axes = {}, bool keep_dims = false, Where where = Where::current());
 Value reduce_mean(Value x, std::vector<int64_t> axes = {}, bool keep_dims = false, Where where = Where::current());

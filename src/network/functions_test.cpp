@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "execute/interpreter.h"
 #include "network/layer.h"
@@ -82,6 +83,212 @@ TEST(Functions, Flatten) {
   Fixture f;
   EXPECT_EQ(flatten(reshape(f.x, {2, 3, 1})).shape(), (Shape{2, 3}));
   EXPECT_THROW(flatten(reduce_sum(f.x)), InvalidArgument);
+}
+
+/// The values of a function of constants.
+std::vector<double> values_of(Value y) {
+  Builder& builder = y.builder();
+  builder.output(fmt::format("y{}", builder.graph().outputs.size()), y);
+  const Array array = interpret(builder.graph(), all_ops(), {}).back();
+  std::vector<double> values;
+  for (int64_t i = 0; i < array.type().elements(); ++i) values.push_back(array.at(i));
+  return values;
+}
+
+/// A builder whose values are rows of numbers.
+struct Numbers {
+  Builder builder{all_ops()};
+
+  Value row(const std::vector<double>& numbers, DType dtype = DType::f64) {
+    std::vector<Value> parts;
+    for (double number : numbers) parts.push_back(constant(builder, number, {dtype, {1}}));
+    return builder.apply_fields("concat", parts, {{"axis", "0"}});
+  }
+};
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+const double kNan = std::nan("");
+
+void expect_near(const std::vector<double>& got, const std::vector<double>& expected) {
+  ASSERT_EQ(got.size(), expected.size());
+  for (size_t i = 0; i < got.size(); ++i) {
+    if (std::isnan(expected[i])) {
+      EXPECT_TRUE(std::isnan(got[i])) << i;
+    } else if (got[i] != expected[i]) {
+      EXPECT_NEAR(got[i], expected[i], 1e-12) << i;
+    }
+  }
+}
+
+/// `call` throws InvalidArgument with `text` in its message.
+template <class Call>
+void expect_refusal(Call&& call, const std::string& text) {
+  try {
+    call();
+    ADD_FAILURE() << "not refused: " << text;
+  } catch (const InvalidArgument& error) {
+    EXPECT_NE(std::string(error.what()).find(text), std::string::npos) << error.what();
+  }
+}
+
+TEST(Activations, KnownValuesAndEdges) {
+  Numbers n;
+  const Value x = n.row({-800, -1, 0, 2, 800, kNan});
+  const double at_one = 1 / (1 + std::exp(1.0)), at_two = 1 / (1 + std::exp(-2.0));
+  expect_near(values_of(silu(x)), {0, -at_one, 0, 2 * at_two, 800, kNan});
+  expect_near(values_of(softplus(x)),
+              {0, std::log1p(std::exp(-1.0)), std::log(2.0), std::log1p(std::exp(2.0)), 800, kNan});
+  expect_near(values_of(erf(x)), {-1, -0.8427007929497148, 0, 0.9953222650189527, 1, kNan});
+  expect_near(values_of(gelu(x)), {0, -0.15865525393145707, 0, 1.9544997361036416, 800, kNan});
+  expect_near(values_of(gelu(x, /*approximate=*/true)), {0, -0.15880800939172324, 0, 1.954597694087775, 800, kNan});
+}
+
+TEST(Pow, SmallLargeAndUndefinedPowers) {
+  Numbers n;
+  const Value x = n.row({-2, -0.0, 0, 4, kInfinity, kNan});
+  expect_near(values_of(pow(x, 3)), {-8, 0, 0, 64, kInfinity, kNan});
+  expect_near(values_of(pow(x, 0.5)), {kNan, 0, 0, 2, kInfinity, kNan});
+  expect_near(values_of(pow(x, -1)), {-0.5, -kInfinity, kInfinity, 0.25, 0, kNan});
+  expect_near(values_of(pow(x, 0)), {1, 1, 1, 1, 1, kNan});
+  expect_near(values_of(pow(n.row({-kInfinity}), 0.5)), {kNan});
+  expect_refusal([&] { pow(x, kInfinity); }, "[pow] bad exponent, got inf, expected a finite number");
+}
+
+TEST(Comparisons, NotANumberDiffersFromAll) {
+  Numbers n;
+  const Value a = n.row({1, 2, 3, kNan}), b = n.row({2, 2, 2, kNan});
+  using Bools = std::vector<double>;
+  EXPECT_EQ(values_of(less(a, b)), (Bools{1, 0, 0, 0}));
+  EXPECT_EQ(values_of(less_equal(a, b)), (Bools{1, 1, 0, 0}));
+  EXPECT_EQ(values_of(greater(a, b)), (Bools{0, 0, 1, 0}));
+  EXPECT_EQ(values_of(greater_equal(a, b)), (Bools{0, 1, 1, 0}));
+  EXPECT_EQ(values_of(equal(a, b)), (Bools{0, 1, 0, 0}));
+  EXPECT_EQ(values_of(not_equal(a, b)), (Bools{1, 0, 1, 1}));
+  EXPECT_EQ(less(a, cast(b, DType::i32)).dtype(), DType::boolean);
+}
+
+TEST(Logical, TablesAndTypes) {
+  Numbers n;
+  const Value a = n.row({0, 0, 1, 1}, DType::boolean), b = n.row({0, 1, 0, 1}, DType::boolean);
+  using Bools = std::vector<double>;
+  EXPECT_EQ(values_of(logical_and(a, b)), (Bools{0, 0, 0, 1}));
+  EXPECT_EQ(values_of(logical_or(a, b)), (Bools{0, 1, 1, 1}));
+  EXPECT_EQ(values_of(logical_not(a)), (Bools{1, 1, 0, 0}));
+  EXPECT_EQ(values_of(select(a, n.row({1, 2, 3, 4}), n.row({5}, DType::i32))), (Bools{5, 5, 3, 4}));
+  const Value number = n.row({1});
+  expect_refusal([&] { logical_not(number); }, "[logical_not] operands are not bool, got f64[1], expected bool");
+  expect_refusal([&] { logical_and(a, number); }, "[logical_and] operands are not bool");
+}
+
+TEST(BinaryCrossEntropy, IsStableAndTakesOtherLabels) {
+  Numbers n;
+  const Value x = n.row({0, 40, -40, 800, -800, kNan, 1}), y = n.row({1, 1, 0, 0, 1, 1, kNan});
+  const double small = std::log1p(std::exp(-40.0));
+  expect_near(values_of(binary_cross_entropy(x, y)), {std::log(2.0), small, small, 800, 800, kNan, kNan});
+  EXPECT_GT(values_of(binary_cross_entropy(n.row({40}), n.row({1}))).at(0), 4e-18);
+  expect_near(values_of(binary_cross_entropy(n.row({0, 3}), n.row({1}, DType::boolean))),
+              {std::log(2.0), std::log1p(std::exp(-3.0))});
+  EXPECT_EQ(binary_cross_entropy(cast(x, DType::f32), cast(y, DType::i32)).dtype(), DType::f32);
+}
+
+TEST(Cumsum, DirectionsAndAxes) {
+  using Row = std::vector<double>;
+  Fixture f;
+  EXPECT_EQ(f.run(cumsum(f.x, -1)).at(5), 15);
+  Numbers n;
+  const Value x = n.row({1, 2, kNan, 4});
+  expect_near(values_of(cumsum(x, 0)), {1, 3, kNan, kNan});
+  expect_near(values_of(cumsum(x, 0, /*exclusive=*/true)), {0, 1, 3, kNan});
+  expect_near(values_of(cumsum(x, 0, /*exclusive=*/false, /*reverse=*/true)), {kNan, kNan, kNan, 4});
+  expect_near(values_of(cumsum(x, 0, /*exclusive=*/true, /*reverse=*/true)), {kNan, kNan, 4, 0});
+  EXPECT_EQ(values_of(cumsum(n.row({200, 100}, DType::u8), 0)), (Row{200, 44}));  // wraps around
+  expect_refusal([&] { cumsum(x, 1); }, "[cumsum] axis is outside the tensor, got axis 1 of f64[4], expected -1 to 0");
+  expect_refusal([&] { cumsum(n.row({1}, DType::boolean), 0); }, "[cumsum] operand is a bool");
+}
+
+TEST(Functions, RepeatAndSplit) {
+  using Row = std::vector<double>;
+  Fixture f;
+  const Value wide = repeat(f.x, -1, 2);
+  EXPECT_EQ(wide.shape(), (Shape{2, 6}));
+  const Array y = f.run(wide);
+  for (int i = 0; i < 12; ++i) EXPECT_EQ(y.at(i), i / 2 + 1);
+  expect_refusal([&] { repeat(f.x, 0, 0); }, "[repeat] bad times, got 0, expected at least 1");
+  expect_refusal([&] { repeat(f.x, 2, 1); }, "[repeat] axis is outside the tensor, got axis 2 of f64[2,3]");
+  Numbers n;
+  const std::vector<Value> parts = split(n.row({1, 2, 3, 4, 5, 6}), 3, 0);
+  ASSERT_EQ(parts.size(), 3);
+  EXPECT_EQ(values_of(parts[1]), (Row{3, 4}));
+  EXPECT_EQ(split(f.x, 3, -1).at(0).shape(), (Shape{2, 1}));
+  expect_refusal([&] { split(f.x, 2, 1); },
+                 "[split] parts are not equal, got 2 of axis 1 of f64[2,3], expected a divisor of 3");
+  EXPECT_THROW(split(f.x, 0, 1), InvalidArgument);
+}
+
+TEST(TopK, NotANumberFirstAndTiesInOrder) {
+  using Row = std::vector<double>;
+  Numbers n;
+  const Value x = n.row({1, 5, kNan, 5, -kInfinity, kNan});
+  const auto [values, indices] = top_k(x, 6);
+  EXPECT_EQ(indices.dtype(), DType::i32);
+  expect_near(values_of(values), {kNan, kNan, 5, 5, 1, -kInfinity});
+  EXPECT_EQ(values_of(indices), (Row{2, 5, 1, 3, 0, 4}));
+  EXPECT_EQ(values_of(top_k(x, 3).indices), (Row{2, 5, 1}));
+  expect_refusal([&] { top_k(x, 7); }, "[top_k] k does not fit, got 7 of f64[6]");
+  EXPECT_THROW(top_k(x, 0), InvalidArgument);
+}
+
+TEST(Along, TakesAndPuts) {
+  using Row = std::vector<double>;
+  Numbers n;
+  const Value x = n.row({10, 20, 30}), indices = n.row({2, 0, 2, 2}, DType::i32);
+  EXPECT_EQ(values_of(take_along(x, indices)), (Row{30, 10, 30, 30}));
+  EXPECT_EQ(values_of(put_along(n.row({1, 2, 4, 8}), indices, 4)), (Row{2, 0, 13, 0}));
+  expect_refusal([&] { take_along(x, x); }, "[take_along] indices are not integers");
+  expect_refusal([&] { put_along(x, indices, 4); }, "[put_along] operands do not fit, got f64[3], i32[4]");
+  expect_refusal([&] { put_along(x, n.row({0, 1, 2}, DType::i64), -1); }, "[put_along] the columns are outside");
+  Numbers m;
+  expect_refusal(
+      [&] {
+        values_of(put_along(m.row({1, 2}), m.row({0, 2}, DType::i32), 2));
+      },
+      "[put_along] index is outside the last dimension, got 2, expected 0 to 1");
+}
+
+TEST(ScatterAdd, AddsRowsThatShareAnId) {
+  using Row = std::vector<double>;
+  Numbers n;
+  const Value x = reshape(n.row({1, 2, 3, 4, 5, 6}), {3, 2}), ids = n.row({2, 0, 2}, DType::i32);
+  const Value updates = reshape(n.row({10, 20, 30, 40, 50, 60}), {3, 2});
+  EXPECT_EQ(values_of(scatter_add(x, ids, updates)), (Row{31, 42, 3, 4, 65, 86}));
+  expect_refusal(
+      [&] {
+        scatter_add(x, ids, x + n.row({1, 2}, DType::f64) + reshape(x, {1, 3, 2}));
+      },
+      "[scatter_add] updates do not fit, got f64[1,3,2], expected f64[3,2]");
+  Numbers m;
+  const Value table = reshape(m.row({1, 2}), {2, 1});
+  expect_refusal(
+      [&] {
+        values_of(scatter_add(table, m.row({0, -1}, DType::i64), table));
+      },
+      "[scatter_add] id is outside the table, got -1, expected 0 to 1");
+}
+
+TEST(Rotary, TurnsPairsByTheirPosition) {
+  Numbers n;
+  const Value x = reshape(n.row({1, 2, 3, 4, 5, 6, 7, 8}), {2, 4});
+  const double c = std::cos(1), s = std::sin(1), slow_c = std::cos(0.01), slow_s = std::sin(0.01);
+  const std::vector<double> second{5 * c - 7 * s, 6 * slow_c - 8 * slow_s, 7 * c + 5 * s, 8 * slow_c + 6 * slow_s};
+  const std::vector<double> all = values_of(rotary(x));
+  expect_near({all.begin(), all.begin() + 4}, {1, 2, 3, 4});
+  expect_near({all.begin() + 4, all.end()}, second);
+  // A later beginning is the same rotation of the same position.
+  const Value row = reshape(n.row({5, 6, 7, 8}), {1, 4});
+  expect_near(values_of(rotary(row, 10000, 1)), second);
+  expect_refusal([&] { rotary(reshape(x, {8, 1})); }, "[rotary] operand has no pairs, got f64[8,1]");
+  expect_refusal([&] { rotary(x, 0); }, "[rotary] bad base, got 0, expected a finite number above 0");
+  expect_refusal([&] { rotary(x, 10, -1); }, "[rotary] bad begin, got -1");
 }
 
 TEST(Functions, BadOperandsAreRefused) {

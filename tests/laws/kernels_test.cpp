@@ -16,6 +16,7 @@
 #include "ops/gelu.h"
 #include "ops/matmul.h"
 #include "ops/pool.h"
+#include "ops/pow.h"
 #include "ops/reduce.h"
 #include "ops/registry.h"
 #include "ops/row_norm.h"
@@ -296,14 +297,18 @@ void add_transformers(Cases& cases) {
 
 void add_large(Cases& cases) {
   const Shape image{32, 20, 14, 14}, wide{300, 210};
-  for (const char* op : {"relu", "neg", "abs", "square", "tanh", "exp", "sigmoid"}) {
+  for (const char* op : {"relu", "neg", "abs", "square", "tanh", "exp", "sigmoid", "silu", "softplus", "erf"}) {
     cases.add(op, all_ops().at(op).attrs, {sample_of(image)});
   }
+  for (const double exponent : {-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 2.7, 3.0, 4.0}) {
+    cases.add("pow", Attrs(PowAttrs{exponent}), {sample_of(image, Fill::positive)});
+  }
+  cases.add("binary_cross_entropy", {}, {sample_of(image), sample_of(image, Fill::unit)});
   for (const bool approximate : {false, true}) {
     cases.add("gelu", Attrs(GeluAttrs{approximate}), {sample_of(image)});
     cases.add("gelu_grad", Attrs(GeluAttrs{approximate}), {sample_of(image), sample_of(image)});
   }
-  for (const char* op : {"add", "sub", "mul", "div", "maximum", "relu_grad"}) {
+  for (const char* op : {"add", "sub", "mul", "div", "maximum", "relu_grad", "silu_grad"}) {
     cases.add(op, all_ops().at(op).attrs, {sample_of(image), sample_of(image)});
   }
   for (const char* op : {"add", "mul"}) {

@@ -7,6 +7,7 @@
 #include "device/cpu/loops/loop_support.h"
 #include "device/cpu/loops/vector_math.h"
 #include "ops/gelu.h"
+#include "ops/pow.h"
 #include "ops/scale.h"
 #include "ops/support.h"
 
@@ -27,6 +28,61 @@ GeluTanh<T> gelu_tanh(T x) {
   return {T(0.5) * (1 + t), T(0.5) * (1 - t * t) * scale * (1 + 3 * cube * x * x)};
 }
 
+/// One of two floats without a branch, which would keep a loop from being vector code.
+float chosen(bool first, float a, float b) {
+  const uint32_t mask = -static_cast<uint32_t>(first);  // all bits or none
+  return std::bit_cast<float>((std::bit_cast<uint32_t>(a) & mask) | (std::bit_cast<uint32_t>(b) & ~mask));
+}
+
+double log1p_of(double x) { return std::log1p(x); }
+
+/// For 0 <= x <= 1, within 3 units in the last place: 2 artanh(x / (2 + x)) by its series.
+float log1p_of(float x) {
+  const float ratio = x / (2 + x), square = ratio * ratio;
+  const float sum = polynomial(square, 1.0f / 15, 1.0f / 13, 1.0f / 11, 1.0f / 9, 1.0f / 7, 1.0f / 5, 1.0f / 3);
+  return 2 * (ratio + ratio * square * sum);
+}
+
+double erf_of(double x) { return std::erf(x); }
+
+/// Within 3 units in the last place (the polynomials are those of N. Juffa's erff).
+float erf_of(float x) {
+  const float size = std::abs(x), square = x * x;
+  const float power = polynomial(size, -1.72853470e-5f, 3.83197126e-4f, -3.88396438e-3f, 2.42546219e-2f,
+                                 -1.06777877e-1f, -6.34846687e-1f, -1.28717512e-1f);
+  const float far = std::copysign(1 - exp_of(power * size - size), x);
+  const float sum = polynomial(square, -5.96761703e-4f, 4.99119423e-3f, -2.67681349e-2f, 1.12819925e-1f,
+                               -3.76125336e-1f, 1.28379166e-1f);
+  return chosen(size_bits(x) < size_bits(0.927734375f), x + x * sum, far);
+}
+
+template <class T>
+T softplus_of(T x) {
+  return (x < 0 ? 0 : x) + log1p_of(exp_of(-std::abs(x)));
+}
+
+template <class T>
+T sigmoid_of(T x) {
+  return 1 / (1 + exp_of(-x));
+}
+
+/// Calls use(function, whether it maps 0 to 0) for a power; the common ones become vector code. Adding 0
+/// makes a negative zero positive, as its square root is not otherwise.
+template <class Use>
+bool with_power(double exponent, Use&& use) {
+  if (exponent == -2) return use([](auto x) { return (1 / x) * (1 / x); }, false);
+  if (exponent == -1) return use([](auto x) { return 1 / x; }, false);
+  if (exponent == -0.5) return use([](auto x) { return 1 / std::sqrt(x + 0); }, false);
+  if (exponent == 0.5) return use([](auto x) { return std::sqrt(x + 0); }, true);
+  if (exponent == 1) return use([](auto x) { return x; }, true);
+  if (exponent == 1.5) return use([](auto x) { return x * std::sqrt(x); }, true);
+  if (exponent == 2) return use([](auto x) { return x * x; }, true);
+  if (exponent == 3) return use([](auto x) { return x * x * x; }, true);
+  if (exponent == 4) return use([](auto x) { return (x * x) * (x * x); }, true);
+  return use([=](auto x) { return static_cast<decltype(x)>(power_of(static_cast<double>(x), exponent)); },
+             exponent > 0);
+}
+
 /// Calls use(function, whether it maps 0 to 0, as padding must be) for an op with one operand; the
 /// numbers of scale come from `attrs`.
 template <class Use>
@@ -40,7 +96,11 @@ bool with_unary(const std::string& op, const Attrs& attrs, Use&& use) {
   if (op == "exp") return use([](auto x) { return exp_of(x); }, false);
   if (op == "log") return use([](auto x) { return std::log(x); }, false);
   if (op == "rsqrt") return use([](auto x) { return 1 / std::sqrt(x); }, false);
-  if (op == "sigmoid") return use([](auto x) { return 1 / (1 + exp_of(-x)); }, false);
+  if (op == "sigmoid") return use([](auto x) { return sigmoid_of(x); }, false);
+  if (op == "silu") return use([](auto x) { return x / (1 + exp_of(-x)); }, true);
+  if (op == "softplus") return use([](auto x) { return softplus_of(x); }, false);
+  if (op == "erf") return use([](auto x) { return erf_of(x); }, true);
+  if (op == "pow") return with_power(attrs.as<PowAttrs>().exponent, use);
   if (op == "gelu") {
     if (attrs.as<GeluAttrs>().approximate) return use([](auto x) { return x * gelu_tanh(x).value; }, true);
     return use([](auto x) { return x * normal_cdf(x); }, true);
@@ -58,6 +118,19 @@ bool with_binary(const std::string& op, const Attrs& attrs, Use&& use) {
       return use([](auto d_y, auto x) { return d_y * (gelu_tanh(x).value + x * gelu_tanh(x).slope); }, true);
     }
     return use([](auto d_y, auto x) { return d_y * (normal_cdf(x) + x * normal_density(x)); }, true);
+  }
+  if (op == "silu_grad") {
+    return use(
+        [](auto d_y, auto x) {
+          const auto gate = sigmoid_of(x);
+          return d_y * (gate * (1 + x * (1 - gate)));
+        },
+        true);
+  }
+  if (op == "binary_cross_entropy") {
+    return use(
+        [](auto x, auto label) { return (x < 0 ? -x * label : x * (1 - label)) + log1p_of(exp_of(-std::abs(x))); },
+        false);
   }
   if (op == "add") return use([](auto a, auto b) { return a + b; }, true);
   if (op == "sub") return use([](auto a, auto b) { return a - b; }, true);
@@ -189,8 +262,19 @@ std::unique_ptr<Kernel> make(const KernelQuery& query, const KernelChoice& choic
 
 KernelDef pointwise_kernel() {
   return {kName,
-          {"relu",   "relu_grad", "add",   "sub", "mul", "div",  "maximum", "minimum", "neg",  "abs",
-           "square", "sqrt",      "rsqrt", "exp", "log", "tanh", "sigmoid", "scale",   "gelu", "gelu_grad"},
+          {"relu",     "relu_grad",
+           "add",      "sub",
+           "mul",      "div",
+           "maximum",  "minimum",
+           "neg",      "abs",
+           "square",   "sqrt",
+           "rsqrt",    "exp",
+           "log",      "tanh",
+           "sigmoid",  "scale",
+           "gelu",     "gelu_grad",
+           "silu",     "silu_grad",
+           "softplus", "erf",
+           "pow",      "binary_cross_entropy"},
           propose,
           make};
 }
