@@ -17,6 +17,12 @@ for model in mlp lenet block resnet18:width=8,size=16; do
   compare "$model" f64 fast nesterov
   compare "$model" f32 fast nesterov
 done
+gpt=gpt:layers=2,hidden=32,heads=4,seq=16,vocab=32
+compare resnet50:width=8,size=32 f64 fast nesterov
+compare resnet50:width=8,size=32 f32 fast nesterov
+compare $gpt f64 fast adamw
+compare $gpt f32 fast adamw_eps
+compare lenet f64 fast adam
 for optimizer in momentum sgd; do
   compare block f64 fast "$optimizer"
   compare lenet f32 fast "$optimizer"

@@ -1,10 +1,10 @@
 // Trains a model for ten steps on random batches and writes all that another program needs to repeat it:
 //
-//   torch_export MODEL f32|f64 fast|reference nesterov|momentum|sgd OUT.safetensors
+//   torch_export MODEL f32|f64 fast|reference nesterov|momentum|sgd|adam|adamw|adamw_eps OUT.safetensors
 //
 // MODEL is "block" (one residual block) or a model of the zoo.
 //
-// Tensors: initial.NAME, batch.STEP.image, batch.STEP.label, logits, loss (one per step), d_NAME (first
+// Tensors: initial.NAME, batch.STEP.image (or tokens), batch.STEP.label, logits, loss (one per step), d_NAME (first
 // step), final.NAME.
 
 #include "base/philox.h"
@@ -27,7 +27,10 @@ const std::map<std::string, KernelSet> kKernels{{"fast", KernelSet::fast}, {"ref
 const std::map<std::string, OptimizerOptions> kOptimizers{
     {"nesterov", {.kind = "momentum", .momentum = 0.9, .nesterov = true, .weight_decay = 1e-3}},
     {"momentum", {.kind = "momentum", .momentum = 0.8}},
-    {"sgd", {.kind = "sgd", .weight_decay = 1e-3}}};
+    {"sgd", {.kind = "sgd", .weight_decay = 1e-3}},
+    {"adam", {.kind = "adam", .weight_decay = 1e-3}},
+    {"adamw", {.kind = "adamw", .weight_decay = 0.1, .clip_norm = 0.5}},
+    {"adamw_eps", {.kind = "adamw", .weight_decay = 0.1, .epsilon = 1e-3, .clip_norm = 0.5}}};
 
 /// A residual block that halves the image, then the classes.
 class BlockNet : public Layer {
@@ -62,16 +65,24 @@ void export_run(const std::string& spec, DType dtype, KernelSet kernels, const O
                 const std::string& path) {
   const ZooModel model = model_of(spec);
   Job job;
-  job.forward = build_graph(*model.network, all_ops(), {.batch = kBatch, .image = model.recipe.image, .dtype = dtype});
+  const bool tokens = model.recipe.tokens;
+  const std::string input = tokens ? "tokens" : "image";
+  job.forward = build_graph(*model.network, all_ops(),
+                            {.batch = kBatch,
+                             .input = input,
+                             .image = model.recipe.image,
+                             .dtype = dtype,
+                             .image_dtype = tokens ? DType::i32 : dtype,
+                             .label = {DType::i32, tokens ? model.recipe.image : Shape{}}});
   job.training = {.optimizer = optimizer, .output_gradients = true};
   job.states = initial_states(job.forward, /*seed=*/3);
   job.steps = kSteps;
   job.learning_rate = 0.01;
   job.kernels = kernels;
-  const Type image = job.forward.type(job.forward.input("image")), label = job.forward.type(job.forward.input("label"));
+  const Type given = job.forward.type(job.forward.input(input)), label = job.forward.type(job.forward.input("label"));
   job.batch = [&](int step) {
     Arrays batch;
-    batch.emplace("image", random_array(image, random_key(step, "image")));
+    batch.emplace(input, random_array(given, random_key(step, "image"), /*below=*/10));
     batch.emplace("label", random_array(label, random_key(step, "label"), /*below=*/10));
     return batch;
   };
@@ -96,7 +107,7 @@ void export_run(const std::string& spec, DType dtype, KernelSet kernels, const O
 int main(int argc, char** argv) {
   using namespace partita;
   if (argc != 6 || !kTypes.contains(argv[2]) || !kKernels.contains(argv[3]) || !kOptimizers.contains(argv[4])) {
-    fmt::print(stderr, "usage: {} MODEL f32|f64 fast|reference nesterov|momentum|sgd OUT\n", argv[0]);
+    fmt::print(stderr, "usage: {} MODEL f32|f64 fast|reference nesterov|momentum|sgd|adam|adamw|adamw_eps OUT\n", argv[0]);
     return 64;
   }
   try {
