@@ -80,6 +80,7 @@ int run_command_line(int argc, char** argv) {
   app.footer("Example: partita train lenet --data mnist:data/mnist --ranks 8");
   add_train(app);
   add_eval(app);
+  add_generate(app);
   add_graph(app);
   add_ops(app);
   try {

@@ -8,6 +8,7 @@ namespace partita {
 /// Each adds one command, which runs when the command line was read as a whole.
 void add_train(CLI::App& app);
 void add_eval(CLI::App& app);
+void add_generate(CLI::App& app);
 void add_graph(CLI::App& app);
 void add_ops(CLI::App& app);
 

@@ -253,21 +253,26 @@ int64_t Model::count_correct_rows(const DatasetPtr& dataset, int64_t batch, int 
   return correct;
 }
 
-Array Model::predict(const Array& inputs, const std::string& name) {
-  const Shape& shape = inputs.shape();
-  const Column input{name, {inputs.type().dtype, Shape(shape.begin() + 1, shape.end())}};
-  const bool tokens = !is_float(inputs.type().dtype);
-  const Type label{DType::i32, tokens ? input.type.shape : Shape{}};
-  const Program program = make_program(input, label, shape.at(0), /*ranks=*/1, /*training=*/false);
-  prepare_states(program.graph);
-  Array logits;
-  on_ranks(1, [&](Communicator& comm) {
-    Rank rank(*this, program, comm);
-    rank.executor->set_input(name, inputs.tensor());
-    rank.executor->run();
-    logits = rank.executor->output("logits");
-  });
-  return logits;
+Array Model::predict(const Array& inputs, const std::string& name) { return predictor(inputs.type(), name)(inputs); }
+
+std::function<Array(const Array&)> Model::predictor(const Type& inputs, const std::string& name) {
+  const Column input{name, {inputs.dtype, Shape(inputs.shape.begin() + 1, inputs.shape.end())}};
+  const Type label{DType::i32, is_float(inputs.dtype) ? Shape{} : input.type.shape};
+
+  struct Held {
+    Program program;
+    std::vector<std::unique_ptr<Communicator>> world = make_inproc_world(1);
+    std::optional<Rank> rank;
+  };
+  const auto held = std::make_shared<Held>();
+  held->program = make_program(input, label, inputs.shape.at(0), /*ranks=*/1, /*training=*/false);
+  prepare_states(held->program.graph);
+  held->rank.emplace(*this, held->program, *held->world[0]);
+  return [held, name](const Array& batch) {
+    held->rank->executor->set_input(name, batch.tensor());
+    held->rank->executor->run();
+    return held->rank->executor->output("logits");
+  };
 }
 
 }  // namespace partita

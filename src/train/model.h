@@ -47,6 +47,8 @@ class Model {
   Accuracy eval(const DatasetPtr& dataset);
   /// The logits of a batch of inputs, computed by one rank; `name` is that of the network's input.
   Array predict(const Array& inputs, const std::string& name = "image");
+  /// The same for many batches of one type: compiled once, with the weights of now.
+  std::function<Array(const Array&)> predictor(const Type& inputs, const std::string& name = "image");
 
   /// Takes effect, and is checked, when the next call makes the states.
   void load(const std::string& path);

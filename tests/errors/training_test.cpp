@@ -180,5 +180,23 @@ TEST(WeightErrors, TensorOfAnotherNetwork) {
   expect_refusal({"eval", "mlp:hidden=4,layers=1", "--load", weights.path()}, ExitCode::bad_input, {"[load]", "fc2"});
 }
 
+TEST(TrainingErrors, GenerateNeedsALanguageModel) {
+  expect_refusal({"generate", "lenet", "--load", "w.safetensors"}, ExitCode::usage,
+                 {"[generate] no language model", "got lenet", "expected gpt"});
+  expect_refusal({"generate", "gpt", "--load", "w.safetensors", "--temperature", "-1"}, ExitCode::usage,
+                 {"[--temperature] out of range, got -1, expected 0 to 100"});
+  expect_refusal({"generate", "gpt", "--load", "w.safetensors", "--length", "0"}, ExitCode::usage,
+                 {"[--length] out of range, got 0"});
+}
+
+TEST(TrainingErrors, RowsOfAnotherKind) {
+  expect_refusal({"train", "gpt", "--data", "mnist:/nowhere"}, ExitCode::usage,
+                 {"[--data] the model does not read such rows, got mnist, expected text:FILE"});
+  expect_refusal({"train", "lenet", "--data", "text:/nowhere"}, ExitCode::usage,
+                 {"[--data] the model does not read such rows, got text, expected mnist:DIR or cifar10:DIR"});
+  expect_refusal({"train", "gpt", "--data", "text:/no/where"}, ExitCode::missing_file, {"/no/where"});
+  expect_refusal({"train", "gpt", "--resize", "8"}, ExitCode::usage, {"[--resize] gpt reads no images"});
+}
+
 }  // namespace
 }  // namespace partita

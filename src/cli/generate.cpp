@@ -1,0 +1,88 @@
+// partita generate: text from a trained language model, one byte after another.
+
+#include <cmath>
+#include <iostream>
+#include <memory>
+
+#include "base/philox.h"
+#include "cli/command_line.h"
+#include "cli/jobs.h"
+
+namespace partita {
+namespace {
+
+struct GenerateFlags {
+  JobFlags job;
+  std::string prompt = "\n";
+  int64_t length = 200;
+  double temperature = 0.8;
+};
+
+/// An index drawn from softmax(logits / temperature), or the largest logit at temperature 0.
+int64_t draw(const float* logits, int64_t count, double temperature, uint64_t key, uint64_t step) {
+  const int64_t best = std::max_element(logits, logits + count) - logits;
+  if (temperature == 0) return best;
+  std::vector<double> upto(static_cast<size_t>(count));
+  double total = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    total += std::exp((static_cast<double>(logits[i]) - static_cast<double>(logits[best])) / temperature);
+    upto[static_cast<size_t>(i)] = total;
+  }
+  constexpr int64_t kSteps = int64_t{1} << 53;
+  const double at = static_cast<double>(random_below(key, step, 0, kSteps)) / static_cast<double>(kSteps) * total;
+  return std::min<int64_t>(count - 1, std::upper_bound(upto.begin(), upto.end(), at) - upto.begin());
+}
+
+void run_generate(const GenerateFlags& flags) {
+  Job job(flags.job);
+  if (!job.recipe.tokens) {
+    throw InvalidArgument(
+        fmt::format("[generate] no language model, got {}, expected gpt with any options", flags.job.model));
+  }
+  check_range("--length", flags.length, 1, 1 << 20);
+  if (!(flags.temperature >= 0 && flags.temperature <= 100)) {
+    throw InvalidArgument(fmt::format("[--temperature] out of range, got {}, expected 0 to 100", flags.temperature));
+  }
+  job.settle_threads();
+  Model model(*job.network, job.recipe.loss, job.recipe.optimizer, job.options);
+  model.load(flags.job.load);
+
+  const int64_t window = job.recipe.image.at(0), vocabulary = job.recipe.classes;
+  Array tokens(Type{DType::i32, {1, window}});
+  const auto predict = model.predictor(tokens.type(), "tokens");
+  std::vector<int32_t> text;
+  for (const char c : flags.prompt) text.push_back(static_cast<uint8_t>(c));
+  const uint64_t key = random_key(job.options.seed, "generate");
+  std::cout << flags.prompt;
+  for (int64_t step = 0; step < flags.length; ++step) {
+    const int64_t held = std::min(window, static_cast<int64_t>(text.size()));
+    std::copy_n(text.end() - held, held, tokens.as<int32_t>());  // what stands behind is not seen
+    const Array logits = cast(predict(tokens), DType::f32);
+    const int64_t next = draw(logits.as<float>() + (held - 1) * vocabulary, vocabulary, flags.temperature, key,
+                              static_cast<uint64_t>(step));
+    text.push_back(static_cast<int32_t>(next));
+    std::cout << static_cast<char>(next) << std::flush;
+  }
+  std::cout << "\n";
+}
+
+}  // namespace
+
+void add_generate(CLI::App& app) {
+  const auto flags = std::make_shared<GenerateFlags>();
+  CLI::App* command = app.add_subcommand("generate", "Write text with a trained language model");
+  command->add_option("MODEL", flags->job.model, "A language model, as gpt:layers=4,hidden=128")->required();
+  command->add_option("--load", flags->job.load, "A safetensors file with its weights")->required();
+  command->add_option("--prompt", flags->prompt, "The text to go on with")->capture_default_str();
+  command->add_option("--length", flags->length, "Bytes to write")->capture_default_str();
+  command->add_option("--temperature", flags->temperature, "0: always the likeliest byte")->capture_default_str();
+  command->add_option("--seed", flags->job.seed, "Of the draws")->type_name("UINT");
+  command->add_option("--threads", flags->job.threads, "Compute threads; all cores when not given");
+  command->footer("Example: partita generate gpt --load gpt.safetensors --prompt 'ROMEO:' --length 500");
+  command->callback([command, flags] {
+    refuse_empty(*command);
+    run_generate(*flags);
+  });
+}
+
+}  // namespace partita
