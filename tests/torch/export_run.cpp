@@ -107,7 +107,7 @@ void export_run(const std::string& spec, DType dtype, KernelSet kernels, const O
 int main(int argc, char** argv) {
   using namespace partita;
   if (argc != 6 || !kTypes.contains(argv[2]) || !kKernels.contains(argv[3]) || !kOptimizers.contains(argv[4])) {
-    fmt::print(stderr, "usage: {} MODEL f32|f64 fast|reference nesterov|momentum|sgd|adam|adamw|adamw_eps OUT\n", argv[0]);
+    fmt::print(stderr, "usage: {} MODEL f32|f64 fast|reference OPTIMIZER OUT\n", argv[0]);
     return 64;
   }
   try {
