@@ -2,14 +2,14 @@
 // so the bits do not depend on the number of threads. Sums are in f64: the gradient of a layer below sums
 // what is left after the mean is taken away, and f32 sums leave too much.
 
-#include "ops/norm.h"
+#include "ops/batch_norm.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "device/cpu/loops/blocks.h"
 #include "device/cpu/loops/loop_support.h"
-#include "ops/batch_norm.h"
+#include "ops/norm.h"
 
 namespace partita {
 namespace {
