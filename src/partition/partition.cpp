@@ -121,7 +121,7 @@ class Partitioner {
   bool is_partial(ValueId old) const { return !local_.shardings[made_[old]].partial.empty(); }
 
   /// The value in another sharding; every conversion is made once.
-  ValueId get(ValueId value, const Sharding& target, const std::string& reason) {
+  ValueId get(ValueId value, Sharding target, const std::string& reason) {  // a copy: shardings move
     Sharding now = local_.shardings[value];
     if (now == target) return value;
     const Type type = local_.graph.type(value);
