@@ -69,7 +69,7 @@ DatasetPtr open_dataset(const DataSpec& spec, Split split, const DatasetOptions&
 
   std::vector<ValueMapPtr> maps;
   if (split == Split::train && options.augment) {
-    maps.push_back(random_crop(image.shape[0], image.shape[1], /*padding=*/4, options.seed));
+    maps.push_back(random_crop(image.shape[0], image.shape[1], CropPadding{4, 4, 4, 4}, options.seed));
     maps.push_back(random_horizontal_flip(options.seed));
   }
   if (options.resize > 0) maps.push_back(resize(options.resize, options.resize));

@@ -45,6 +45,12 @@ int64_t Batcher::batches() const {
 }
 
 Batch Batcher::batch(int64_t epoch, int64_t index) const {
+  Batch batch;
+  read(epoch, index, batch);
+  return batch;
+}
+
+void Batcher::read(int64_t epoch, int64_t index, Batch& out) const {
   if (index < 0 || index >= batches()) {
     throw InvalidArgument(
         fmt::format("[batch] no such batch, got index {}, expected 0 <= index < {}", index, batches()),
@@ -56,15 +62,17 @@ Batch Batcher::batch(int64_t epoch, int64_t index) const {
   std::vector<int64_t> indices(static_cast<size_t>(range.size()));
   std::iota(indices.begin(), indices.end(), start + range.first);
 
-  Batch batch{.columns = columns(), .arrays = {}, .epoch = epoch, .index = index};
-  std::vector<Tensor> out;
-  batch.arrays.reserve(batch.columns.size());
-  for (const Column& column : batch.columns) {
-    batch.arrays.emplace_back(batch_type(column.type, range.size()));
-    out.push_back(batch.arrays.back().tensor());
+  out.columns = columns();
+  out.epoch = epoch;
+  out.index = index;
+  out.arrays.resize(out.columns.size());
+  std::vector<Tensor> tensors;
+  for (size_t c = 0; c < out.columns.size(); ++c) {
+    const Type type = batch_type(out.columns[c].type, range.size());
+    if (out.arrays[c].type() != type) out.arrays[c] = Array(type);
+    tensors.push_back(out.arrays[c].tensor());
   }
-  dataset_->read(epoch, indices, out);
-  return batch;
+  dataset_->read(epoch, indices, tensors);
 }
 
 }  // namespace partita

@@ -31,6 +31,8 @@ class Batcher {
   int64_t batches() const;
   /// This rank's rows of the global batch `index`; throws InvalidArgument outside [0, batches()).
   Batch batch(int64_t epoch, int64_t index) const;
+  /// The same into `out`, whose arrays are used again where they have the right types.
+  void read(int64_t epoch, int64_t index, Batch& out) const;
 
   const std::vector<Column>& columns() const { return dataset_->columns(); }
   const BatchOptions& options() const { return options_; }

@@ -64,7 +64,7 @@ DatasetPtr read_cifar10(const std::filesystem::path& directory, Split split) {
     pixels.reserve(pixels.size() + bytes.size() / kRecord * kPixels * (files.size() - i));
     append_records(files[i], bytes, pixels, labels);
   }
-  return image_rows({DType::u8, {32, 32, 3}}, std::move(pixels), std::move(labels));
+  return image_rows({DType::u8, {32, 32, 3}}, pixels, labels);
 }
 
 }  // namespace partita

@@ -1,6 +1,7 @@
 #include "data/dataset.h"
 
 #include <algorithm>
+#include <set>
 
 namespace partita {
 namespace {
@@ -53,6 +54,14 @@ size_t find_column(const Dataset& dataset, std::string_view name) {
   throw InvalidArgument(fmt::format("[dataset] unknown column, got '{}', expected one of {}{}", name,
                                     fmt::join(names, ", "), did_you_mean(name, names)),
                         ErrorKind::key);
+}
+
+void check_distinct(const std::vector<Column>& columns) {
+  std::set<std::string> names;
+  for (const Column& column : columns) {
+    if (names.insert(column.name).second) continue;
+    throw InvalidArgument(fmt::format("[dataset] repeated column, got '{}' twice, expected it once", column.name));
+  }
 }
 
 Type batch_type(const Type& type, int64_t rows) {

@@ -60,6 +60,9 @@ using DatasetPtr = std::shared_ptr<const Dataset>;
 /// The position of the column `name`; throws InvalidArgument with the nearest name.
 size_t find_column(const Dataset& dataset, std::string_view name);
 
+/// Throws InvalidArgument when two columns have one name.
+void check_distinct(const std::vector<Column>& columns);
+
 /// The type of `rows` values of `type` with a leading dimension.
 Type batch_type(const Type& type, int64_t rows);
 

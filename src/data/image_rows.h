@@ -7,7 +7,7 @@ namespace partita {
 
 /// Columns "image" (u8, the type given) and "label" (i32[]). `pixels` holds the images one after
 /// another, `labels` one byte for each.
-DatasetPtr image_rows(Type image, std::vector<uint8_t> pixels, std::vector<uint8_t> labels);
+DatasetPtr image_rows(const Type& image, const std::vector<uint8_t>& pixels, const std::vector<uint8_t>& labels);
 
 /// The two columns of labelled images.
 std::vector<Column> image_columns(Type image);

@@ -76,7 +76,7 @@ DatasetPtr read_mnist(const std::filesystem::path& directory, Split split) {
                     "number of labels",
                     image_path.string(), images, labels.size()));
   }
-  return image_rows({DType::u8, {kSide, kSide, 1}}, std::move(pixels), std::move(labels));
+  return image_rows({DType::u8, {kSide, kSide, 1}}, pixels, labels);
 }
 
 }  // namespace partita

@@ -29,16 +29,22 @@ Prefetcher::Prefetcher(Batcher batcher, PrefetchOptions options, DataPosition st
 }
 
 Batch Prefetcher::next() {
+  Batch batch;
+  next(batch);
+  return batch;
+}
+
+void Prefetcher::next(Batch& batch) {
   std::unique_lock lock(mutex_);
   filled_.wait(lock, [&] { return !slots_.empty() && slots_.front().filled(); });
   if (slots_.front().error) std::rethrow_exception(slots_.front().error);
-  Batch batch = std::move(*slots_.front().batch);
+  if (!batch.arrays.empty()) used_.push_back(std::move(batch));
+  batch = std::move(*slots_.front().batch);
   slots_.pop_front();
   ++first_ticket_;
   position_ = after(position_);
   lock.unlock();
   room_.notify_one();
-  return batch;
 }
 
 void Prefetcher::work(std::stop_token stop) {
@@ -48,10 +54,15 @@ void Prefetcher::work(std::stop_token stop) {
     const int64_t ticket = first_ticket_ + static_cast<int64_t>(slots_.size());
     claim_ = after(claim_);
     slots_.emplace_back();
-    lock.unlock();
     Slot made;
+    made.batch.emplace();
+    if (!used_.empty()) {
+      made.batch = std::move(used_.back());
+      used_.pop_back();
+    }
+    lock.unlock();
     try {
-      made.batch = batcher_.batch(claimed.epoch, claimed.batch);
+      batcher_.read(claimed.epoch, claimed.batch, *made.batch);
     } catch (...) {
       made.error = std::current_exception();
     }

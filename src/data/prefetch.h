@@ -36,6 +36,8 @@ class Prefetcher {
 
   /// The next batch; rethrows what making it threw, each time it is asked for.
   Batch next();
+  /// The same into `batch`, whose arrays a later batch uses again: memory that was used before is faster.
+  void next(Batch& batch);
   /// Of the batch that `next` gives.
   DataPosition position() const { return position_; }
 
@@ -58,6 +60,7 @@ class Prefetcher {
   DataPosition claim_;                 // the next position to be taken by a worker
   int64_t first_ticket_ = 0;           // of slots_.front()
   std::deque<Slot> slots_;             // taken by workers and not yet given out, in order
+  std::vector<Batch> used_;            // given back
   std::vector<std::jthread> workers_;  // last: they stop before the rest goes
 };
 

@@ -21,18 +21,23 @@ void check_image(std::string_view where, const Type& type) {
   throw InvalidArgument(fmt::format("[{}] not an image, got {}, expected [height,width,channels]", where, print(type)));
 }
 
+std::string print(const CropPadding& padding) {
+  return fmt::format("({}, {}, {}, {})", padding.left, padding.top, padding.right, padding.bottom);
+}
+
 class RandomCrop : public ValueMap {
  public:
-  RandomCrop(int64_t height, int64_t width, int64_t padding, uint64_t seed)
+  RandomCrop(int64_t height, int64_t width, const CropPadding& padding, uint64_t seed)
       : height_(height), width_(width), padding_(padding), key_(random_key(seed, "random_crop")) {}
 
   Type type(const Type& in) const override {
     check_image("random_crop", in);
-    if (height_ > in.shape[0] + 2 * padding_ || width_ > in.shape[1] + 2 * padding_) {
+    if (height_ > in.shape[0] + padding_.top + padding_.bottom ||
+        width_ > in.shape[1] + padding_.left + padding_.right) {
       throw InvalidArgument(
           fmt::format("[random_crop] window larger than the image, got {} x {} of {} "
                       "with padding {}, expected a window inside it",
-                      height_, width_, print(in), padding_));
+                      height_, width_, print(in), print(padding_)));
     }
     return {in.dtype, {height_, width_, in.shape[2]}};
   }
@@ -40,12 +45,11 @@ class RandomCrop : public ValueMap {
   void apply(const ConstTensor& in, const Tensor& out, const RowKey& row) const override {
     const int64_t height = in.type.shape[0];
     const int64_t width = in.type.shape[1];
-    const auto place = [&](int64_t side, int64_t window, uint64_t number) {
-      const uint64_t places = static_cast<uint64_t>(side + 2 * padding_ - window + 1);
-      return static_cast<int64_t>(draw(key_, row, number, places)) - padding_;
+    const auto place = [&](int64_t padded, int64_t window, uint64_t number) {
+      return static_cast<int64_t>(draw(key_, row, number, static_cast<uint64_t>(padded - window + 1)));
     };
-    const int64_t top = place(height, height_, 0);
-    const int64_t left = place(width, width_, 1);
+    const int64_t top = place(padding_.top + height + padding_.bottom, height_, 0) - padding_.top;
+    const int64_t left = place(padding_.left + width + padding_.right, width_, 1) - padding_.left;
     const int64_t pixel = in.type.shape[2] * static_cast<int64_t>(size_of(in.type.dtype));
     const int64_t first = std::clamp<int64_t>(-left, 0, width_);  // columns of the window in the image
     const int64_t last = std::clamp<int64_t>(width - left, first, width_);
@@ -62,7 +66,7 @@ class RandomCrop : public ValueMap {
  private:
   int64_t height_;
   int64_t width_;
-  int64_t padding_;
+  CropPadding padding_;
   uint64_t key_;
 };
 
@@ -97,13 +101,14 @@ class RandomHorizontalFlip : public ValueMap {
 
 }  // namespace
 
-ValueMapPtr random_crop(int64_t height, int64_t width, int64_t padding, uint64_t seed) {
+ValueMapPtr random_crop(int64_t height, int64_t width, const CropPadding& padding, uint64_t seed) {
   const auto [low, high] = std::minmax({height, width});
-  if (low < 1 || high > kLargestSide || padding < 0 || padding > kLargestSide) {
+  const auto [least, most] = std::minmax({padding.left, padding.top, padding.right, padding.bottom});
+  if (low < 1 || high > kLargestSide || least < 0 || most > kLargestSide) {
     throw InvalidArgument(
         fmt::format("[random_crop] bad sizes, got {} x {} with padding {}, expected "
                     "sides of 1 to {} and padding of 0 to {}",
-                    height, width, padding, kLargestSide, kLargestSide));
+                    height, width, print(padding), kLargestSide, kLargestSide));
   }
   return std::make_shared<RandomCrop>(height, width, padding, seed);
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Maps on images in height, width, channel order (HWC). Lists of them go through `chain`, which
-// joins rescale, normalize and hwc_to_chw into one pass.
+// Maps on images in height, width, channel order (HWC), and on labels. Lists of them go through `chain`, which
+// joins resize, rescale, normalize and hwc_to_chw into one pass.
 
 #include <cstdint>
 
@@ -21,14 +21,24 @@ ValueMapPtr hwc_to_chw();
 /// type cannot hold becomes its nearest value, NaN 0.
 ValueMapPtr cast(DType dtype);
 
-/// Bilinear, with half-pixel centres and without smoothing; u8 (rounded to nearest) and f32 images.
+/// Bilinear, with half-pixel centres and without smoothing; u8 and f32 images. For u8 the weights are rounded
+/// to 11 bits and sums shortened as OpenCV does, so that pixels are the same as its.
 ValueMapPtr resize(int64_t height, int64_t width);
 
-/// A window of height x width of the image with `padding` zero pixels on every side, at a place drawn
-/// for each (seed, epoch, sample).
-ValueMapPtr random_crop(int64_t height, int64_t width, int64_t padding, uint64_t seed);
+/// Pixels around an image, in the order of the documented system's random crop.
+struct CropPadding {
+  int64_t left = 0, top = 0, right = 0, bottom = 0;
+};
+
+/// A window of height x width of the image with zero pixels around it, at a place drawn for each (seed, epoch,
+/// sample).
+ValueMapPtr random_crop(int64_t height, int64_t width, const CropPadding& padding, uint64_t seed);
 
 /// Left and right exchanged with probability one half, drawn for each (seed, epoch, sample).
 ValueMapPtr random_horizontal_flip(uint64_t seed);
+
+/// An integer k as f32[classes] that is `on` at k and `off` elsewhere, for each element of any shape. A label
+/// outside [0, classes) throws InvalidArgument when it is met.
+ValueMapPtr one_hot(int64_t classes, double on = 1, double off = 0);
 
 }  // namespace partita

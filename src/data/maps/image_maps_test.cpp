@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <set>
 
 #include "data/test_files.h"
 
@@ -36,7 +37,10 @@ TEST(Pixels, FusedEqualsOneByOne) {
       {rescale(1 / 255.0, 0), normalize({0.4, 0.5, 0.6}, {0.2, 0.3, 0.4}), hwc_to_chw()},
       {hwc_to_chw(), rescale(0.5, -1), rescale(3, 2)},
       {normalize({1, 2, 3}, {1, 2, 3}), rescale(2, 0.25), hwc_to_chw()},
-      {rescale(2, 1), resize(3, 3), hwc_to_chw(), cast(DType::f64)}};
+      {rescale(2, 1), resize(3, 3), hwc_to_chw(), cast(DType::f64)},
+      {resize(7, 9), rescale(1 / 255.0, 0), normalize({0.4, 0.5, 0.6}, {0.2, 0.3, 0.4}), hwc_to_chw()},
+      {resize(3, 2), hwc_to_chw(), rescale(2, 1)},
+      {resize(9, 3), rescale(0.5, 1), normalize({1, 2, 3}, {1, 2, 3})}};
   for (const auto& list : lists) {
     const Array start = image({4, 5, 3});
     Array expected = start;
@@ -90,12 +94,12 @@ TEST(Cast, StaysInRange) {
 }
 
 TEST(Augment, CropsInsideThePaddedImage) {
-  const ValueMapPtr crop = random_crop(4, 4, 2, 9);
+  const ValueMapPtr crop = random_crop(4, 4, {2, 2, 2, 2}, 9);
   const Array start = image({4, 4, 1});
   int changed = 0;
   for (int64_t sample = 0; sample < 50; ++sample) {
     const Array found = apply(*crop, start, {.epoch = 1, .sample = sample});
-    EXPECT_EQ(numbers(found), numbers(apply(*random_crop(4, 4, 2, 9), start, {1, sample})));
+    EXPECT_EQ(numbers(found), numbers(apply(*random_crop(4, 4, {2, 2, 2, 2}, 9), start, {1, sample})));
     changed += numbers(found) != numbers(start);
     // Neighbours in a row of the window are neighbours in the image.
     for (int64_t i = 0; i < 15; ++i) {
@@ -104,8 +108,37 @@ TEST(Augment, CropsInsideThePaddedImage) {
     }
   }
   EXPECT_GT(changed, 30);
-  expect_error<InvalidArgument>([&] { random_crop(9, 4, 2, 0)->type(start.type()); }, "got 9 x 4");
-  expect_error<InvalidArgument>([] { random_crop(0, 4, 2, 0); }, "got 0 x 4");
+  expect_error<InvalidArgument>([&] { random_crop(9, 4, {2, 2, 2, 2}, 0)->type(start.type()); }, "got 9 x 4");
+  expect_error<InvalidArgument>([] { random_crop(0, 4, {2, 2, 2, 2}, 0); }, "got 0 x 4");
+}
+
+TEST(Augment, PadsEachSideByItsOwnNumber) {
+  // Left, top, right, bottom: only the left and the bottom of a window may hang over.
+  const ValueMapPtr crop = random_crop(4, 4, {3, 0, 0, 3}, 1);
+  const Array start = image({4, 4, 1});
+  std::set<std::pair<int, int>> places;
+  for (int64_t sample = 0; sample < 400; ++sample) {
+    const Array found = apply(*crop, start, {.epoch = 0, .sample = sample});
+    int left = 0, bottom = 0;
+    while (left < 3 && found.at(left) == 0 && found.at(left + 1) != 1) ++left;
+    for (int y = 3; y > 0 && found.at(4 * y + 3) == 0; --y) ++bottom;
+    places.insert({left, bottom});
+    EXPECT_EQ(found.at(3) + left, start.at(3) + 4 * bottom);
+  }
+  EXPECT_EQ(places.size(), 16);
+  expect_error<InvalidArgument>([] { random_crop(4, 4, {0, -1, 0, 0}, 0); }, "padding (0, -1, 0, 0)");
+}
+
+TEST(OneHot, MarksTheLabel) {
+  const Array labels({2}, std::vector<int32_t>{2, 0});
+  const Array found = apply(*one_hot(3, 0.9, 0.1), labels);
+  EXPECT_EQ(print(found.type()), "f32[2,3]");
+  EXPECT_FLOAT_EQ(static_cast<float>(found.at(2)), 0.9f);
+  EXPECT_FLOAT_EQ(static_cast<float>(found.at(3)), 0.9f);
+  EXPECT_FLOAT_EQ(static_cast<float>(found.at(0)), 0.1f);
+  expect_error<InvalidArgument>([&] { apply(*one_hot(2), labels); }, "[one_hot] label out of range, got 2");
+  expect_error<InvalidArgument>([] { one_hot(0); }, "bad number of classes, got 0");
+  expect_error<InvalidArgument>([] { one_hot(2)->type({DType::f32, {}}); }, "labels are not integers");
 }
 
 TEST(Augment, FlipsHalfOfTheRows) {

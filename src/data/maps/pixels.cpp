@@ -1,5 +1,4 @@
-// rescale, normalize and hwc_to_chw: one class, as any sequence of them that keeps channels last until
-// its end is again an affine function per channel, then a change of order.
+#include "data/maps/pixels.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,12 +8,6 @@
 
 namespace partita {
 namespace {
-
-/// Coefficients per channel; a single one serves all.
-struct Affine {
-  std::vector<double> scale;
-  std::vector<double> shift;
-};
 
 Affine compose(const Affine& first, const Affine& second) {
   const size_t channels = std::max(first.scale.size(), second.scale.size());
@@ -40,80 +33,66 @@ void affine_run(const T* in, int64_t in_step, float* out, int64_t out_step, int6
   }
 }
 
-class Pixels : public ValueMap {
- public:
-  Pixels(Affine affine, int64_t channels, bool channels_first)
-      : affine_(std::move(affine)), channels_(channels), channels_first_(channels_first) {}
-
-  Type type(const Type& in) const override {
-    const bool image = in.rank() == 3;
-    if (channels_first_ && !image) {
-      throw InvalidArgument(
-          fmt::format("[hwc_to_chw] not an image, got {}, expected [height,width,channels]", print(in)));
-    }
-    if (channels_ > 0 && (!image || in.shape[2] != channels_)) {
-      throw InvalidArgument(
-          fmt::format("[normalize] wrong image, got {}, expected [height,width,{}] "
-                      "for {} means",
-                      print(in), channels_, channels_));
-    }
-    Type result{affine_.scale.empty() ? in.dtype : DType::f32, in.shape};
-    if (channels_first_) result.shape = {in.shape[2], in.shape[0], in.shape[1]};
-    return result;
-  }
-
-  void apply(const ConstTensor& in, const Tensor& out, const RowKey&) const override {
-    if (affine_.scale.empty()) return reorder(in, out);
-    for_dtype(in.type.dtype, [&](auto zero) { scale(in.as<decltype(zero)>(), in.type, out.as<float>()); });
-  }
-
-  ValueMapPtr fuse(const ValueMap& next) const override {
-    const auto* second = dynamic_cast<const Pixels*>(&next);
-    if (!second || (channels_first_ && (second->channels_first_ || second->channels_ > 0))) return {};
-    if (channels_ > 0 && second->channels_ > 0 && channels_ != second->channels_) return {};
-    const bool any = !affine_.scale.empty();
-    const bool both = any && !second->affine_.scale.empty();
-    Affine joined = both ? compose(affine_, second->affine_) : any ? affine_ : second->affine_;
-    return std::make_shared<Pixels>(std::move(joined), std::max(channels_, second->channels_),
-                                    channels_first_ || second->channels_first_);
-  }
-
- private:
-  template <class T>
-  void scale(const T* in, const Type& type, float* out) const {
-    const int64_t total = type.elements();
-    const int64_t channels = type.rank() == 3 ? type.shape[2] : 1;
-    if (channels == 1 || (affine_.scale.size() == 1 && !channels_first_)) {
-      return affine_run(in, 1, out, 1, total, static_cast<float>(affine_.scale[0]),
-                        static_cast<float>(affine_.shift[0]));
-    }
-    const int64_t pixels = channels == 0 ? 0 : total / channels;
+/// The change of order alone, whatever the element type.
+void channels_to_front(const ConstTensor& in, const Tensor& out) {
+  for_dtype(in.type.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const int64_t channels = in.type.shape[2];
+    const int64_t pixels = in.type.shape[0] * in.type.shape[1];
+    T* target = out.as<T>();
     for (int64_t c = 0; c < channels; ++c) {
-      const size_t coefficient = affine_.scale.size() > 1 ? static_cast<size_t>(c) : 0;
-      affine_run(in + c, channels, channels_first_ ? out + c * pixels : out + c, channels_first_ ? 1 : channels, pixels,
-                 static_cast<float>(affine_.scale[coefficient]), static_cast<float>(affine_.shift[coefficient]));
+      for (int64_t p = 0; p < pixels; ++p) *target++ = in.as<T>()[p * channels + c];
     }
-  }
-
-  /// The change of order alone, whatever the element type.
-  void reorder(const ConstTensor& in, const Tensor& out) const {
-    for_dtype(in.type.dtype, [&](auto zero) {
-      using T = decltype(zero);
-      const int64_t channels = in.type.shape[2];
-      const int64_t pixels = in.type.shape[0] * in.type.shape[1];
-      T* target = out.as<T>();
-      for (int64_t c = 0; c < channels; ++c) {
-        for (int64_t p = 0; p < pixels; ++p) *target++ = in.as<T>()[p * channels + c];
-      }
-    });
-  }
-
-  Affine affine_;     // empty: the values stay as they are
-  int64_t channels_;  // that the image must have, 0 for any
-  bool channels_first_;
-};
+  });
+}
 
 }  // namespace
+
+Type Pixels::type(const Type& in) const {
+  const bool image = in.rank() == 3;
+  if (channels_first_ && !image) {
+    throw InvalidArgument(
+        fmt::format("[hwc_to_chw] not an image, got {}, expected [height,width,channels]", print(in)));
+  }
+  if (channels_ > 0 && (!image || in.shape[2] != channels_)) {
+    throw InvalidArgument(
+        fmt::format("[normalize] wrong image, got {}, expected [height,width,{}] "
+                    "for {} means",
+                    print(in), channels_, channels_));
+  }
+  Type result{affine_.identity() ? in.dtype : DType::f32, in.shape};
+  if (channels_first_) result.shape = {in.shape[2], in.shape[0], in.shape[1]};
+  return result;
+}
+
+void Pixels::apply(const ConstTensor& in, const Tensor& out, const RowKey&) const {
+  if (affine_.identity()) return channels_to_front(in, out);
+  for_dtype(in.type.dtype, [&](auto zero) { scale(in.as<decltype(zero)>(), in.type, out.as<float>()); });
+}
+
+ValueMapPtr Pixels::fuse(const ValueMap& next) const {
+  const auto* second = dynamic_cast<const Pixels*>(&next);
+  if (!second || (channels_first_ && (second->channels_first_ || second->channels_ > 0))) return {};
+  if (channels_ > 0 && second->channels_ > 0 && channels_ != second->channels_) return {};
+  const bool both = !affine_.identity() && !second->affine_.identity();
+  Affine joined = both ? compose(affine_, second->affine_) : affine_.identity() ? second->affine_ : affine_;
+  return std::make_shared<Pixels>(std::move(joined), std::max(channels_, second->channels_),
+                                  channels_first_ || second->channels_first_);
+}
+
+template <class T>
+void Pixels::scale(const T* in, const Type& type, float* out) const {
+  const int64_t total = type.elements();
+  const int64_t channels = type.rank() == 3 ? type.shape[2] : 1;
+  if (channels == 1 || (affine_.scale.size() == 1 && !channels_first_)) {
+    return affine_run(in, 1, out, 1, total, affine_.scale_of(0), affine_.shift_of(0));
+  }
+  const int64_t pixels = channels == 0 ? 0 : total / channels;
+  for (int64_t c = 0; c < channels; ++c) {
+    affine_run(in + c, channels, channels_first_ ? out + c * pixels : out + c, channels_first_ ? 1 : channels, pixels,
+               affine_.scale_of(c), affine_.shift_of(c));
+  }
+}
 
 ValueMapPtr rescale(double scale, double shift) {
   if (!std::isfinite(scale) || !std::isfinite(shift)) {
