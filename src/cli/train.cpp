@@ -7,6 +7,7 @@
 #include "cli/jobs.h"
 #include "network/losses.h"
 #include "report/jsonl.h"
+#include "report/progress.h"
 #include "train/weights.h"
 
 namespace partita {
@@ -19,9 +20,13 @@ struct TrainFlags {
   std::optional<double> learning_rate, momentum, weight_decay;
   bool nesterov = false, deterministic = false;
   std::string batch_norm, gradients = "mean";
-  std::string dump, log, save;
-  int64_t per_print_times = 100;
+  std::string dump, log, save, checkpoint, resume;
+  int64_t checkpoint_every = 0;
+  std::optional<int64_t> per_print_times, patience;
+  bool validate = false;
 };
+
+constexpr int64_t kStepsPerLine = 100;
 
 void add_flags(CLI::App& command, TrainFlags& flags) {
   add_job_flags(command, flags.job);
@@ -43,8 +48,14 @@ void add_flags(CLI::App& command, TrainFlags& flags) {
   command.add_option("--dump", flags.dump, "Write what every stage made into this folder");
   command.add_option("--log", flags.log, "Write one JSON line per step to this file");
   command.add_option("--save", flags.save, "Write the trained weights to this file (safetensors)");
-  command.add_option("--per-print-times", flags.per_print_times, "Steps between two printed losses; 0: none")
-      ->capture_default_str();
+  command.add_option("--checkpoint", flags.checkpoint, "Write the whole training to this file at the end");
+  command.add_option("--checkpoint-every", flags.checkpoint_every, "And after every so many steps");
+  command.add_option("--resume", flags.resume, "Go on from this checkpoint");
+  command.add_flag("--validate", flags.validate, "Test after every epoch");
+  command.add_option("--patience", flags.patience,
+                     "End when the loss (with --validate, of the test) has not fallen for more than so many epochs");
+  command.add_option("--per-print-times", flags.per_print_times,
+                     "Steps between two printed losses, 0: none; not given: a progress line on a terminal, else 100");
 }
 
 double factor(std::string_view flag, double value) {
@@ -64,6 +75,12 @@ void refuse_idle(const TrainFlags& flags, const Job& job) {
     if (flags.nesterov) refuse("--nesterov", why);
   }
   const ModelOptions& options = job.options;
+  if (flags.checkpoint_every > 0 && flags.checkpoint.empty()) {
+    refuse("--checkpoint-every", "got no --checkpoint, expected --checkpoint FILE");
+  }
+  if (!flags.resume.empty() && !flags.job.load.empty()) {
+    refuse("--load", "got --resume, which brings all weights, expected one of both");
+  }
   if (options.ranks > 1 && options.parallel != "data") {
     const std::string why = fmt::format("got --parallel {}, expected --parallel data", options.parallel);
     if (flags.gradients == "sum") refuse("--gradients sum", why);
@@ -74,7 +91,11 @@ void refuse_idle(const TrainFlags& flags, const Job& job) {
 /// A log over the weights would destroy them.
 void refuse_shared_log(const TrainFlags& flags) {
   if (flags.log.empty()) return;
-  for (const auto& [flag, path] : {std::pair{"--save", &flags.save}, std::pair{"--load", &flags.job.load}}) {
+  const std::pair<const char*, const std::string*> kept[] = {{"--save", &flags.save},
+                                                             {"--load", &flags.job.load},
+                                                             {"--checkpoint", &flags.checkpoint},
+                                                             {"--resume", &flags.resume}};
+  for (const auto& [flag, path] : kept) {
     if (path->empty() || !same_file(flags.log, *path)) continue;
     throw InvalidArgument(fmt::format("[--log] the file of {} too, got {}, expected another file", flag, flags.log));
   }
@@ -110,31 +131,69 @@ int64_t epochs_of(const TrainFlags& flags, const Recipe& recipe) {
   return flags.steps ? *flags.steps : recipe.epochs;
 }
 
+void check_numbers(const TrainFlags& flags) {
+  check_range("--per-print-times", flags.per_print_times.value_or(0), 0);
+  check_range("--checkpoint-every", flags.checkpoint_every, 0);
+  check_range("--patience", flags.patience.value_or(0), 0);
+}
+
+/// The callbacks that the flags ask for.
+class Watchers {
+ public:
+  explicit Watchers(const TrainFlags& flags) {
+    if (!flags.per_print_times && is_terminal()) {
+      add(std::make_unique<ProgressLine>(std::cout));
+    } else {
+      add(std::make_unique<LossMonitor>(std::cout, flags.per_print_times.value_or(kStepsPerLine)));
+      add(std::make_unique<TimeMonitor>(std::cout));
+      if (flags.validate) add(std::make_unique<ValidationMonitor>(std::cout));
+    }
+    if (!flags.log.empty()) add(std::make_unique<JsonLines>(flags.log));
+    if (flags.patience) {
+      add(std::make_unique<EarlyStopping>(EarlyStopping::Options{.patience = *flags.patience}, std::cout));
+    }
+    if (!flags.checkpoint.empty()) {
+      add(std::make_unique<CheckpointSaver>(flags.checkpoint, flags.checkpoint_every));
+    }
+  }
+
+  std::vector<Callback*> all() const {
+    std::vector<Callback*> all;
+    for (const auto& callback : callbacks_) all.push_back(callback.get());
+    return all;
+  }
+
+ private:
+  void add(std::unique_ptr<Callback> callback) { callbacks_.push_back(std::move(callback)); }
+
+  std::vector<std::unique_ptr<Callback>> callbacks_;
+};
+
 void run_train(const TrainFlags& flags) {
   Job job(flags.job);
   apply(flags, job);
   refuse_idle(flags, job);
   refuse_shared_log(flags);
-  check_range("--per-print-times", flags.per_print_times, 0);
+  check_numbers(flags);
   const int64_t epochs = epochs_of(flags, job.recipe);
   job.settle_threads();
   // What cannot be written is known before hours of training, not after.
   if (!flags.save.empty()) check_writable(flags.save);
-  std::unique_ptr<JsonLines> log;
-  if (!flags.log.empty()) log = std::make_unique<JsonLines>(flags.log);
+  if (!flags.checkpoint.empty()) check_writable(flags.checkpoint);
 
   Model model(*job.network, job.recipe.loss, job.recipe.optimizer, job.options);
+  const Watchers watchers(flags);
   const DatasetPtr rows = job.dataset(Split::train, "training");
   const DatasetPtr test = job.test_set();
   if (!flags.job.load.empty()) model.load(flags.job.load);
+  if (!flags.resume.empty()) model.resume(flags.resume);
 
-  LossMonitor losses(std::cout, flags.per_print_times);
-  TimeMonitor times(std::cout);
-  std::vector<Callback*> callbacks = {&losses, &times};
-  if (log) callbacks.push_back(log.get());
-  model.train(rows, epochs, callbacks, flags.steps.value_or(0));
+  model.train(rows, {.epochs = epochs,
+                     .most_steps = flags.steps.value_or(0),
+                     .validation = flags.validate ? test : nullptr,
+                     .callbacks = watchers.all()});
   if (!flags.save.empty()) model.save(flags.save);
-  if (test != nullptr) std::cout << fmt::format("test accuracy {:.4f}\n", model.eval(test).value());
+  if (test != nullptr) std::cout << fmt::format("test accuracy {:.4f}\n", model.eval(test).accuracy());
 }
 
 }  // namespace

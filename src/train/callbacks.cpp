@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
 
 namespace partita {
 namespace {
@@ -14,6 +17,68 @@ std::string shortest(double value) {
 }
 
 }  // namespace
+
+void ValidationMonitor::on_epoch_end(const EpochInfo& info) {
+  if (!info.validation) return;
+  out_ << fmt::format("epoch: {}, test loss is {:.4f}, test accuracy is {:.4f}\n", info.epoch, info.validation->loss,
+                      info.validation->accuracy());
+  out_.flush();
+}
+
+void TrainControl::set_learning_rate(double rate) {
+  if (!std::isfinite(rate) || rate < 0) {
+    throw InvalidArgument(fmt::format("[learning rate] not a learning rate, got {}, expected a number >= 0", rate));
+  }
+  learning_rate_ = rate;
+}
+
+EarlyStopping::EarlyStopping(Options options, std::ostream& out) : options_(std::move(options)), out_(out) {
+  if (options_.patience < 0 || !(options_.min_delta >= 0)) {
+    throw InvalidArgument(
+        fmt::format("[early stopping] bad numbers, got patience {} and min_delta {}, expected both "
+                    ">= 0",
+                    options_.patience, options_.min_delta));
+  }
+  if (!options_.monitor) {
+    options_.monitor = [](const EpochInfo& info) { return info.validation ? info.validation->loss : info.loss; };
+  }
+}
+
+void EarlyStopping::on_train_begin(const TrainInfo& info) {
+  control_ = info.control;
+  best_ = std::numeric_limits<double>::infinity();
+  waited_ = 0;
+}
+
+void EarlyStopping::on_epoch_end(const EpochInfo& info) {
+  const double number = options_.monitor(info), lower = options_.larger_is_better ? -number : number;
+  if (lower < best_ - options_.min_delta) {
+    best_ = lower;
+    waited_ = 0;
+  } else if (++waited_ > options_.patience) {
+    control_->stop();
+    out_ << fmt::format("epoch: {}, stopped: no better than {} for {} epochs\n", info.epoch,
+                        shortest(options_.larger_is_better ? -best_ : best_), waited_);
+  }
+}
+
+CheckpointSaver::CheckpointSaver(std::string path, int64_t every) : path_(std::move(path)), every_(every) {
+  if (every < 0) throw InvalidArgument(fmt::format("[checkpoint] bad number of steps, got {}, expected >= 0", every));
+}
+
+void CheckpointSaver::on_train_begin(const TrainInfo& info) {
+  control_ = info.control;
+  last_ = info.steps;
+}
+
+void CheckpointSaver::on_step_end(const StepInfo& info) {
+  const bool due = every_ > 0 && info.global_step % every_ == 0;
+  if (due || info.global_step == last_ || control_->stopped()) control_->save_checkpoint(path_);
+}
+
+void CheckpointSaver::on_epoch_end(const EpochInfo&) {
+  if (control_->stopped()) control_->save_checkpoint(path_);
+}
 
 void LossMonitor::on_step_end(const StepInfo& info) {
   if (every_ <= 0 || info.global_step % every_ != 0) return;

@@ -3,7 +3,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
+#include <optional>
 #include <ostream>
+#include <string>
+#include <utility>
+
+#include "train/metrics.h"
 
 namespace partita {
 
@@ -21,16 +27,44 @@ struct EpochInfo {
   int64_t epoch = 1;
   int64_t steps = 0;
   double seconds = 0;
+  double loss = 0;                    // mean over the steps
+  std::optional<Metrics> validation;  // when rows for it were given
+};
+
+/// What a callback may ask for between two steps. The ranks agree on it after the step.
+class TrainControl {
+ public:
+  /// No step after this one.
+  void stop() { stop_ = true; }
+  /// Of all steps from the next on, in place of the schedule's. Throws InvalidArgument unless finite and >= 0.
+  void set_learning_rate(double rate);
+  /// Writes a checkpoint of the step that has just ended (Model::save_checkpoint).
+  void save_checkpoint(const std::string& path) { checkpoint_ = path; }
+
+  bool stopped() const { return stop_; }
+  const std::optional<double>& learning_rate() const { return learning_rate_; }
+  /// The path of the checkpoint asked for, once.
+  std::string take_checkpoint() { return std::exchange(checkpoint_, {}); }
+
+ private:
+  bool stop_ = false;
+  std::optional<double> learning_rate_;
+  std::string checkpoint_;
 };
 
 struct TrainInfo {
   int64_t epochs = 0;
   int64_t steps_per_epoch = 0;
+  int64_t steps = 0;                // that will be taken, when nothing ends the training before
+  int64_t first_step = 0;           // taken before, when a training goes on
+  TrainControl* control = nullptr;  // lives as long as the training
 };
 
 class Callback {
  public:
   virtual ~Callback() = default;
+  /// Whether it uses TrainControl; asking all ranks after every step is left out when none does.
+  virtual bool controls() const { return false; }
   virtual void on_train_begin(const TrainInfo&) {}
   virtual void on_step_end(const StepInfo&) {}
   virtual void on_epoch_end(const EpochInfo&) {}
@@ -58,6 +92,73 @@ class TimeMonitor : public Callback {
   std::ostream& out_;
 };
 
+/// "epoch: 1, test loss is 0.31, test accuracy is 0.9021" after every epoch with a validation.
+class ValidationMonitor : public Callback {
+ public:
+  explicit ValidationMonitor(std::ostream& out) : out_(out) {}
+  void on_epoch_end(const EpochInfo& info) override;
+
+ private:
+  std::ostream& out_;
+};
+
+/// Ends a training when a number of each epoch has not become better, by more than `min_delta`, for more than
+/// `patience` epochs in a row; a NaN is never better.
+class EarlyStopping : public Callback {
+ public:
+  struct Options {
+    int64_t patience = 0;
+    double min_delta = 0;
+    bool larger_is_better = false;
+    /// Of an epoch; when empty the loss: that of the validation, or else of the training.
+    std::function<double(const EpochInfo&)> monitor;
+  };
+  EarlyStopping(Options options, std::ostream& out);
+  bool controls() const override { return true; }
+  void on_train_begin(const TrainInfo& info) override;
+  void on_epoch_end(const EpochInfo& info) override;
+
+ private:
+  Options options_;
+  std::ostream& out_;
+  TrainControl* control_ = nullptr;
+  double best_ = 0;
+  int64_t waited_ = 0;
+};
+
+/// Sets the learning rate of the next step to a function of the last one and of the steps taken.
+class LearningRateScheduler : public Callback {
+ public:
+  using Function = std::function<double(double learning_rate, int64_t global_step)>;
+  explicit LearningRateScheduler(Function function) : function_(std::move(function)) {}
+  bool controls() const override { return true; }
+  void on_train_begin(const TrainInfo& info) override { control_ = info.control; }
+  void on_step_end(const StepInfo& info) override {
+    control_->set_learning_rate(function_(info.learning_rate, info.global_step));
+  }
+
+ private:
+  Function function_;
+  TrainControl* control_ = nullptr;
+};
+
+/// Asks for a checkpoint after every `every` steps and after the last one; each replaces the one before as a whole.
+/// Stands behind callbacks that may stop the training.
+class CheckpointSaver : public Callback {
+ public:
+  /// `every` 0: after the last step alone. Throws InvalidArgument when it is negative.
+  CheckpointSaver(std::string path, int64_t every);
+  bool controls() const override { return true; }
+  void on_train_begin(const TrainInfo& info) override;
+  void on_step_end(const StepInfo& info) override;
+  void on_epoch_end(const EpochInfo& info) override;
+
+ private:
+  std::string path_;
+  int64_t every_, last_ = 0;
+  TrainControl* control_ = nullptr;
+};
+
 /// From functions; the empty ones are skipped.
 class LambdaCallback : public Callback {
  public:
@@ -65,7 +166,9 @@ class LambdaCallback : public Callback {
   std::function<void(const StepInfo&)> step_end;
   std::function<void(const EpochInfo&)> epoch_end;
   std::function<void()> train_end;
+  bool uses_control = false;
 
+  bool controls() const override { return uses_control; }
   void on_train_begin(const TrainInfo& info) override {
     if (train_begin) train_begin(info);
   }

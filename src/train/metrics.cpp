@@ -35,9 +35,22 @@ std::vector<int64_t> ids_of(const ConstTensor& labels) {
   return ids;
 }
 
+template <class T>
+bool is_in_top(const T* row, int64_t classes, int64_t label, int64_t top) {
+  if (label < 0 || label >= classes) return false;
+  const auto own = static_cast<double>(row[label]);
+  int64_t before = 0;
+  for (int64_t i = 0; i < classes; ++i) {
+    const auto value = static_cast<double>(row[i]);
+    if (std::isnan(value)) return false;
+    before += value > own || (value == own && i < label);
+  }
+  return before < top;
+}
+
 }  // namespace
 
-int64_t count_correct(const ConstTensor& logits, const ConstTensor& labels) {
+int64_t count_correct(const ConstTensor& logits, const ConstTensor& labels, int64_t top) {
   const Shape& shape = logits.type.shape;
   const bool one_hot = labels.type.shape == shape;
   const bool ids =
@@ -46,10 +59,16 @@ int64_t count_correct(const ConstTensor& logits, const ConstTensor& labels) {
     throw InvalidArgument(
         fmt::format("[accuracy] labels do not fit the logits, got {} for {}", print(labels.type), print(logits.type)));
   }
-  const auto predicted = row_argmax(logits, shape.back());
-  const auto expected = one_hot ? row_argmax(labels, shape.back()) : ids_of(labels);
+  const int64_t classes = shape.back();
+  const auto expected = one_hot ? row_argmax(labels, classes) : ids_of(labels);
   int64_t correct = 0;
-  for (size_t i = 0; i < predicted.size(); ++i) correct += predicted[i] >= 0 && predicted[i] == expected[i];
+  for_dtype(logits.type.dtype, [&](auto zero) {
+    const auto* row = logits.as<decltype(zero)>();
+    for (const int64_t label : expected) {
+      correct += is_in_top(row, classes, label, top);
+      row += classes;
+    }
+  });
   return correct;
 }
 

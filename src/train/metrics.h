@@ -1,12 +1,29 @@
 #pragma once
-// Counts over the rows of one batch; ranks add them up.
+// How good predictions are: counts over the rows of a batch, which batches and ranks add up.
 
 #include "base/shape.h"
 
 namespace partita {
 
-/// Rows whose largest logit is at the label. `logits` is [.., classes]; `labels` are ids [..] of an
-/// integer type, or one-hot rows of the shape of `logits`. A row with a NaN is never right.
-int64_t count_correct(const ConstTensor& logits, const ConstTensor& labels);
+/// Over the rows (of a language model: the positions) of a data set.
+struct Metrics {
+  int64_t samples = 0;
+  int64_t correct = 0;         // the label has the largest logit
+  int64_t correct_in_top = 0;  // it is among the `top` largest
+  int64_t top = 5;
+  double loss = 0;  // mean
+
+  double accuracy() const { return share(correct); }
+  double top_accuracy() const { return share(correct_in_top); }
+
+ private:
+  double share(int64_t count) const {
+    return samples > 0 ? static_cast<double>(count) / static_cast<double>(samples) : 0;
+  }
+};
+
+/// Rows whose label is among the `top` largest logits, of equal ones the first. `logits` is [.., classes]; `labels`
+/// are ids [..] of an integer type, or one-hot rows of the shape of `logits`. A row with a NaN is never right.
+int64_t count_correct(const ConstTensor& logits, const ConstTensor& labels, int64_t top = 1);
 
 }  // namespace partita

@@ -24,6 +24,22 @@ TEST(Metrics, NanIsNeverRight) {
   EXPECT_EQ(count_correct(logits.tensor(), Array({2}, std::vector<int32_t>{0, 0}).tensor()), 1);
 }
 
+TEST(Metrics, TopCountsTheLargestAndTheFirstOfEqualOnes) {
+  const Array logits({2, 4}, std::vector<float>{4, 3, 2, 1, 7, 7, 7, 0});
+  const auto count = [&](int32_t first, int32_t second, int64_t top) {
+    return count_correct(logits.tensor(), Array({2}, std::vector<int32_t>{first, second}).tensor(), top);
+  };
+  EXPECT_EQ(count(2, 2, 2), 0);
+  EXPECT_EQ(count(2, 2, 3), 2);
+  EXPECT_EQ(count(1, 1, 2), 2);
+  EXPECT_EQ(count(3, 3, 9), 2);
+  EXPECT_EQ(count(4, -1, 9), 0);
+  const Metrics metrics{.samples = 8, .correct = 2, .correct_in_top = 6};
+  EXPECT_EQ(metrics.accuracy(), 0.25);
+  EXPECT_EQ(metrics.top_accuracy(), 0.75);
+  EXPECT_EQ(Metrics().accuracy(), 0);
+}
+
 TEST(Metrics, EmptyBatch) {
   EXPECT_EQ(count_correct(Array(Type{DType::f32, {0, 2}}).tensor(), Array(Type{DType::i32, {0}}).tensor()), 0);
 }

@@ -1,89 +1,16 @@
 #include "train/model.h"
 
 #include <algorithm>
-#include <chrono>
-#include <cmath>
 
 #include "comm/inproc/inproc.h"
 #include "comm/run_ranks.h"
-#include "data/prefetch.h"
-#include "data/views/skip.h"
-#include "data/views/take.h"
-#include "execute/executor.h"
 #include "network/build_graph.h"
 #include "ops/registry.h"
-#include "train/metrics.h"
+#include "train/checkpoint.h"
+#include "train/training_run.h"
 #include "train/weights.h"
 
 namespace partita {
-namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
-
-/// The column that a network reads: the first that is not the label.
-Column input_column(const Dataset& dataset) {
-  const auto& columns = dataset.columns();
-  const auto found = std::find_if(columns.begin(), columns.end(), [](const Column& c) { return c.name != "label"; });
-  if (found == columns.end()) throw InvalidArgument("[data] no column to read, got label alone, expected an input");
-  return *found;
-}
-
-Type label_type(const Dataset& dataset) { return dataset.columns()[find_column(dataset, "label")].type; }
-
-/// Rows per batch of an evaluation: at most `most`, a multiple of the ranks; one that leaves no rest
-/// when there is one that is not much smaller. 0 when there are fewer rows than ranks.
-int64_t choose_eval_batch(int64_t rows, int64_t ranks, int64_t most) {
-  const int64_t largest = std::min(std::max(most, ranks), rows) / ranks * ranks;
-  for (int64_t batch = largest; batch > largest / 4; batch -= ranks) {
-    if (rows % batch == 0) return batch;
-  }
-  return largest;
-}
-
-}  // namespace
-
-/// One rank of a run: its device and executor, bound to the program that all ranks share.
-struct Model::Rank {
-  Rank(const Model& model, const Program& rank_program, Communicator& communicator)
-      : program(rank_program),
-        comm(communicator),
-        device(make_cpu_device(all_ops(), model.options_.threads, model.options_.kernels)) {
-    device->enter_thread();
-    executor.emplace(program.local, program.schedule, all_ops(), *device, comm);
-    for (const State& state : program.graph.states) {
-      const std::string& name = program.graph.values[static_cast<size_t>(state.entry)].name;
-      executor->set_state(name, model.states_.at(name));
-    }
-  }
-
-  void feed(const Batch& batch) {
-    for (size_t i = 0; i < batch.columns.size(); ++i) {
-      if (is_input(batch.columns[i].name)) executor->set_input(batch.columns[i].name, batch.arrays[i].tensor());
-    }
-  }
-  void feed_learning_rate(double rate) {
-    Array value(executor->input_type("learning_rate"));
-    value.set(0, rate);
-    executor->set_input("learning_rate", value.tensor());
-  }
-  /// This rank's rows of every global batch; where the batch is not cut, all of them.
-  Batcher rows(const DatasetPtr& dataset, int64_t batch) const {
-    const bool cut = executor->input_type(input_column(*dataset).name).shape.at(0) != batch;
-    return Batcher(dataset, {.batch = batch, .rank = cut ? comm.rank() : 0, .ranks = cut ? comm.size() : 1});
-  }
-  bool is_input(const std::string& name) const {
-    const Graph& graph = program.graph;
-    return std::any_of(graph.inputs.begin(), graph.inputs.end(),
-                       [&](const Input& input) { return graph.values[static_cast<size_t>(input.value)].name == name; });
-  }
-
-  const Program& program;
-  Communicator& comm;
-  std::unique_ptr<Device> device;
-  std::optional<Executor> executor;
-};
 
 Model::Model(Network network, std::string loss, OptimizerOptions optimizer, ModelOptions options)
     : network_(std::move(network)),
@@ -100,6 +27,11 @@ void Model::save(const std::string& path) const {
   std::vector<std::pair<std::string, Array>> weights;
   for (const std::string& name : weight_names_) weights.emplace_back(name, states_.at(name));
   save_weights(path, weights);
+}
+
+void Model::save_checkpoint(const std::string& path) const {
+  check_finite(states_, weight_names_);
+  write_checkpoint(path, states_, steps_);
 }
 
 void Model::on_ranks(int ranks, const std::function<void(Communicator&)>& fn) const {
@@ -121,9 +53,7 @@ Program Model::make_program(const Column& input, const Type& label, int64_t batc
                            .seed = options_.seed,
                            .image_dtype = is_float(input.type.dtype) ? options_.dtype : input.type.dtype,
                            .label = label};
-  Graph graph = build_graph(network_, all_ops(), build);
-  // The loss of an evaluation is of no use: compile leaves it out.
-  if (!training) std::erase_if(graph.outputs, [](const Output& output) { return output.name == "loss"; });
+  const Graph graph = build_graph(network_, all_ops(), build);
   const Mesh mesh = ranks > 1 ? Mesh({{"data", ranks}}) : Mesh();
 
   CompileOptions compiling;
@@ -165,92 +95,65 @@ void Model::check_training(const Dataset& dataset) const {
   }
 }
 
-void Model::train(const DatasetPtr& dataset, int64_t epochs, const std::vector<Callback*>& callbacks,
-                  int64_t most_steps) {
+void Model::train(const DatasetPtr& dataset, const FitOptions& fit) {
   check_training(*dataset);
   const Program program =
       make_program(input_column(*dataset), label_type(*dataset), options_.batch, options_.ranks, /*training=*/true);
   prepare_states(program.graph);
+  if (!resumed_path_.empty()) {
+    steps_ = take_checkpoint(states_, program.graph, load_weights(resumed_path_), resumed_path_);
+  }
+  std::optional<Evaluation> validation;
+  if (fit.validation) validation = make_evaluation(fit.validation, Metrics().top);
 
-  TrainInfo train{.epochs = epochs, .steps_per_epoch = dataset->size() / options_.batch};
-  const int64_t all_steps = epochs * train.steps_per_epoch;
-  const int64_t steps = most_steps > 0 ? std::min(most_steps, all_steps) : all_steps;
-  LrSchedule schedule = options_.schedule;
-  if (schedule.steps == 0) schedule.steps = steps;
-  const auto tell = [&](const Communicator& comm, const auto& event) {
-    if (comm.rank() != 0) return;
-    for (Callback* callback : callbacks) event(*callback);
-  };
+  TrainingRun run{.program = program,
+                  .rows = dataset,
+                  .batch = options_.batch,
+                  .schedule = options_.schedule,
+                  .rank = rank_options(),
+                  .callbacks = fit.callbacks,
+                  .validation = validation ? &*validation : nullptr,
+                  .save = write_checkpoint};
+  run.info.epochs = fit.epochs;
+  run.info.steps_per_epoch = dataset->size() / options_.batch;
+  run.info.steps = fit.epochs * run.info.steps_per_epoch;
+  if (fit.most_steps > 0) run.info.steps = std::min(fit.most_steps, run.info.steps);
+  run.info.first_step = resumed_path_.empty() ? 0 : std::min(steps_, run.info.steps);
+  if (run.schedule.steps == 0) run.schedule.steps = run.info.steps;
+  resumed_path_.clear();
 
   States trained;
+  LambdaCallback counter;
+  counter.step_end = [this](const StepInfo& info) { steps_ = info.global_step; };
+  run.callbacks.push_back(&counter);
   on_ranks(options_.ranks, [&](Communicator& comm) {
-    Rank rank(*this, program, comm);
-    Prefetcher rows(rank.rows(dataset, options_.batch), PrefetchOptions{});
-    tell(comm, [&](Callback& callback) { callback.on_train_begin(train); });
-    Clock::time_point epoch_begin = Clock::now();
-    for (int64_t step = 0; step < steps; ++step) {
-      const auto begin = Clock::now();
-      const double learning_rate = learning_rate_at(schedule, step);
-      rank.feed(rows.next());
-      rank.feed_learning_rate(learning_rate);
-      rank.executor->step();
-      StepInfo info{.epoch = step / train.steps_per_epoch + 1,
-                    .step = step % train.steps_per_epoch + 1,
-                    .global_step = step + 1,
-                    .samples = options_.batch,
-                    .learning_rate = learning_rate};
-      if (comm.rank() == 0) info.loss = rank.executor->output("loss").at(0);
-      info.seconds = seconds_since(begin);
-      tell(comm, [&](Callback& callback) { callback.on_step_end(info); });
-      if (info.step != train.steps_per_epoch && step + 1 != steps) continue;
-      const EpochInfo epoch{.epoch = info.epoch, .steps = info.step, .seconds = seconds_since(epoch_begin)};
-      tell(comm, [&](Callback& callback) { callback.on_epoch_end(epoch); });
-      epoch_begin = Clock::now();
-    }
-    for (const State& state : program.graph.states) {
-      const std::string& name = program.graph.values[static_cast<size_t>(state.entry)].name;
-      Array value = rank.executor->state(name);
-      if (comm.rank() == 0) trained[name] = std::move(value);
-    }
-    tell(comm, [&](Callback& callback) { callback.on_train_end(); });
+    States states = run_training(run, states_, comm);
+    if (comm.rank() == 0) trained = std::move(states);
   });
   check_finite(trained, weight_names_);
   trained.merge(states_);
   states_ = std::move(trained);
 }
 
-Accuracy Model::eval(const DatasetPtr& dataset) {
-  if (dataset->size() == 0) throw InvalidArgument("[eval] no rows, got 0, expected at least 1");
-  const int64_t rows = dataset->size();
-  const int ranks = options_.parallel == "data" ? options_.ranks : 1;
-  const int64_t most = options_.eval_batch > 0 ? options_.eval_batch : std::max<int64_t>(options_.batch, 256);
-  const int64_t batch = choose_eval_batch(rows, ranks, most);
-  const int64_t whole = batch > 0 ? rows / batch * batch : 0;
-  int64_t correct = 0;
-  if (whole > 0) correct += count_correct_rows(take(dataset, whole), batch, ranks);
-  if (whole < rows) correct += count_correct_rows(skip(dataset, whole), rows - whole, /*ranks=*/1);
-  return {correct, rows * elements(label_type(*dataset).shape)};
+Evaluation Model::make_evaluation(const DatasetPtr& dataset, int64_t top) const {
+  const EvaluationOptions evaluation{
+      .ranks = options_.parallel == "data" ? options_.ranks : 1,
+      .most_rows = options_.eval_batch > 0 ? options_.eval_batch : std::max<int64_t>(options_.batch, 256),
+      .top = top};
+  return Evaluation(dataset, evaluation, [&](int64_t batch, int ranks) {
+    return make_program(input_column(*dataset), label_type(*dataset), batch, ranks, /*training=*/false);
+  });
 }
 
-int64_t Model::count_correct_rows(const DatasetPtr& dataset, int64_t batch, int ranks) {
-  const Program program = make_program(input_column(*dataset), label_type(*dataset), batch, ranks, /*training=*/false);
-  prepare_states(program.graph);
-  int64_t correct = 0;
-  on_ranks(ranks, [&](Communicator& comm) {
-    Rank rank(*this, program, comm);
-    const Batcher rows = rank.rows(dataset, batch);
-    const size_t label = find_column(*dataset, "label");
-    int64_t right = 0;
-    for (int64_t i = 0; i < rows.batches(); ++i) {
-      const Batch batch_rows = rows.batch(/*epoch=*/0, i);
-      rank.feed(batch_rows);
-      rank.executor->run();
-      right += count_correct(rank.executor->output("logits").tensor(), batch_rows.arrays[label].tensor());
-    }
-    comm.all_reduce(&right, 1, DType::i64, Reduce::sum);
-    if (comm.rank() == 0) correct = right;
+Metrics Model::eval(const DatasetPtr& dataset, int64_t top) {
+  const Evaluation evaluation = make_evaluation(dataset, top);
+  prepare_states(evaluation.graph());
+  Metrics metrics;
+  on_ranks(evaluation.ranks(), [&](Communicator& comm) {
+    const Metrics found = evaluation.run(states_, rank_options(), comm);
+    if (comm.rank() == 0) metrics = found;
   });
-  return correct;
+  return metrics;
 }
 
 Array Model::predict(const Array& inputs, const std::string& name) { return predictor(inputs.type(), name)(inputs); }
@@ -262,16 +165,16 @@ std::function<Array(const Array&)> Model::predictor(const Type& inputs, const st
   struct Held {
     Program program;
     std::vector<std::unique_ptr<Communicator>> world = make_inproc_world(1);
-    std::optional<Rank> rank;
+    std::optional<RankRun> rank;
   };
   const auto held = std::make_shared<Held>();
   held->program = make_program(input, label, inputs.shape.at(0), /*ranks=*/1, /*training=*/false);
   prepare_states(held->program.graph);
-  held->rank.emplace(*this, held->program, *held->world[0]);
+  held->rank.emplace(held->program, states_, rank_options(), *held->world[0]);
   return [held, name](const Array& batch) {
-    held->rank->executor->set_input(name, batch.tensor());
-    held->rank->executor->run();
-    return held->rank->executor->output("logits");
+    held->rank->executor().set_input(name, batch.tensor());
+    held->rank->executor().run();
+    return held->rank->executor().output("logits");
   };
 }
 

@@ -7,6 +7,7 @@
 #include "data/dataset.h"
 #include "network/network.h"
 #include "train/callbacks.h"
+#include "train/evaluation.h"
 #include "train/lr_schedule.h"
 #include "train/states.h"
 
@@ -28,9 +29,12 @@ struct ModelOptions {
   std::function<void(const std::string&)> warn = nullptr;
 };
 
-struct Accuracy {
-  int64_t correct = 0, samples = 0;
-  double value() const { return samples > 0 ? static_cast<double>(correct) / static_cast<double>(samples) : 0; }
+/// How a training goes on and what watches it.
+struct FitOptions {
+  int64_t epochs = 1;
+  int64_t most_steps = 0;              // ends after so many in all; 0: after the epochs
+  DatasetPtr validation = nullptr;     // evaluated after every epoch when given
+  std::vector<Callback*> callbacks{};  // called on rank 0
 };
 
 /// States (parameters, statistics, slots, the step) stay with the model from one call to the next.
@@ -38,13 +42,12 @@ class Model {
  public:
   Model(Network network, std::string loss, OptimizerOptions optimizer, ModelOptions options);
 
-  /// Rows of `dataset` are in the order of training already; a last partial batch is left out. Ends
-  /// after `most_steps` steps when given. Callbacks are called on rank 0. Throws
-  /// RuntimeFailure(non_finite) before the update when a loss is not finite, and at the end when a weight is not.
-  void train(const DatasetPtr& dataset, int64_t epochs, const std::vector<Callback*>& callbacks = {},
-             int64_t most_steps = 0);
-  /// Over every row, a last partial batch too.
-  Accuracy eval(const DatasetPtr& dataset);
+  /// Rows of `dataset` are in the order of training already; a last partial batch is left out. After `resume` the
+  /// steps of the checkpoint count as taken. Throws RuntimeFailure(non_finite) before the update when a loss is not
+  /// finite, and at the end when a weight is not.
+  void train(const DatasetPtr& dataset, const FitOptions& fit);
+  /// Over every row, a last partial batch too; `top` is that of Metrics::correct_in_top.
+  Metrics eval(const DatasetPtr& dataset, int64_t top = 5);
   /// The logits of a batch of inputs, computed by one rank; `name` is that of the network's input.
   Array predict(const Array& inputs, const std::string& name = "image");
   /// The same for many batches of one type: compiled once, with the weights of now.
@@ -53,15 +56,18 @@ class Model {
   /// Takes effect, and is checked, when the next call makes the states.
   void load(const std::string& path);
   void save(const std::string& path) const;
+  /// Takes all states and the number of steps from a checkpoint, checked by the next training.
+  void resume(const std::string& path) { resumed_path_ = path; }
+  /// All states after the last training, as CheckpointSaver writes them while it runs.
+  void save_checkpoint(const std::string& path) const;
 
  private:
-  struct Rank;
-
   Program make_program(const Column& input, const Type& label, int64_t batch, int ranks, bool training) const;
   void prepare_states(const Graph& graph);
   void on_ranks(int ranks, const std::function<void(Communicator&)>& fn) const;
   void check_training(const Dataset& dataset) const;
-  int64_t count_correct_rows(const DatasetPtr& dataset, int64_t batch, int ranks);
+  Evaluation make_evaluation(const DatasetPtr& dataset, int64_t top) const;
+  RankOptions rank_options() const { return {.threads = options_.threads, .kernels = options_.kernels}; }
 
   Network network_;
   std::string loss_;
@@ -69,7 +75,8 @@ class Model {
   ModelOptions options_;
   States states_;
   std::vector<std::string> weight_names_;
-  std::string loaded_path_;
+  std::string loaded_path_, resumed_path_;
+  int64_t steps_ = 0;  // of the last training, or of the checkpoint
 };
 
 }  // namespace partita

@@ -5,6 +5,7 @@
 
 #include "base/philox.h"
 #include "network/initializers.h"
+#include "train/checkpoint.h"
 
 namespace partita {
 namespace {
@@ -62,6 +63,14 @@ void check_finite(const States& states, const std::vector<std::string>& names) {
   }
 }
 
+Array fitted(const Array& given, const Type& type, const std::string& name, const std::string& path) {
+  if (given.shape() != type.shape || is_float(given.type().dtype) != is_float(type.dtype)) {
+    throw InvalidFile(fmt::format("[load] {}: tensor '{}' does not fit, got {}, expected {}", path, name,
+                                  print(given.type()), print(type)));
+  }
+  return cast(given, type.dtype);
+}
+
 void take_weights(States& states, const Graph& graph, const std::map<std::string, Array>& weights,
                   const std::string& path) {
   for (const State& state : graph.states) {
@@ -72,14 +81,9 @@ void take_weights(States& states, const Graph& graph, const std::map<std::string
       throw InvalidFile(
           fmt::format("[load] {}: no tensor for '{}', expected {}", path, name, print(graph.type(state.entry))));
     }
-    const Type& given = found->second.type();
-    const Type& type = graph.type(state.entry);
-    if (given.shape != type.shape || is_float(given.dtype) != is_float(type.dtype)) {
-      throw InvalidFile(fmt::format("[load] {}: tensor '{}' does not fit, got {}, expected {}", path, name,
-                                    print(given), print(type)));
-    }
-    states[name] = cast(found->second, type.dtype);
+    states[name] = fitted(found->second, graph.type(state.entry), name, path);
   }
+  if (is_checkpoint(weights)) return;  // slots and counters are there too
   const std::vector<std::string> expected = weight_names(graph);
   for (const auto& [name, array] : weights) {
     if (std::find(expected.begin(), expected.end(), name) != expected.end()) continue;

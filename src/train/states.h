@@ -15,9 +15,14 @@ using States = std::map<std::string, Array>;
 /// Adds those states of `graph` that are not there, keyed by the seed and their name.
 void add_initial_states(States& states, const Graph& graph, uint64_t seed);
 
+/// The tensor `name` of the file `path` in the element type of the state. Throws InvalidFile for another shape, and for
+/// integers in place of floats.
+Array fitted(const Array& given, const Type& type, const std::string& name, const std::string& path);
+
 /// Overwrites parameters and statistics of `states`. Float types are converted. Throws InvalidFile,
 /// naming `path`, for a missing or unknown tensor or another shape. The batch counters that PyTorch keeps
-/// beside the statistics of a batch norm are of no use here and are skipped.
+/// beside the statistics of a batch norm are of no use here and are skipped, and so is what a checkpoint holds beside
+/// weights.
 void take_weights(States& states, const Graph& graph, const std::map<std::string, Array>& weights,
                   const std::string& path);
 

@@ -1,0 +1,154 @@
+#include "train/model.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <sstream>
+
+#include "data/maps/image_maps.h"
+#include "data/synthetic.h"
+#include "data/test_files.h"
+#include "data/views/map.h"
+#include "data/views/shuffle.h"
+#include "train/weights.h"
+#include "zoo/zoo.h"
+
+namespace partita {
+namespace {
+
+constexpr int64_t kRows = 100, kBatch = 24, kStepsPerEpoch = 4;
+
+DatasetPtr rows_of(Split split) {
+  const DatasetPtr rows = make_synthetic({DType::u8, {8, 8, 1}}, 4, kRows, /*seed=*/3, split);
+  return map(split == Split::train ? shuffle(rows, 5) : rows, {"image"},
+             chain({rescale(1.0 / 255, 0), normalize({0.5}, {0.25}), hwc_to_chw(), cast(DType::f64)}));
+}
+
+Model small_model(int ranks, const std::string& optimizer = "adamw") {
+  ZooModel zoo = make_model("mlp:hidden=16,layers=1,classes=4,dropout=0.2");
+  ModelOptions options{.ranks = ranks, .parallel = ranks > 1 ? "data" : "none", .batch = kBatch, .dtype = DType::f64};
+  options.schedule = {.kind = "cosine", .learning_rate = 0.01, .warmup_steps = 2};
+  return Model(*zoo.network, "sparse", {.kind = optimizer}, options);
+}
+
+/// Keeps what it is told.
+class Recorder : public Callback {
+ public:
+  std::vector<StepInfo> steps;
+  std::vector<EpochInfo> epochs;
+  void on_step_end(const StepInfo& info) override { steps.push_back(info); }
+  void on_epoch_end(const EpochInfo& info) override { epochs.push_back(info); }
+};
+
+TEST(Model, ResumedTrainingHasTheSameNumbers) {
+  const TempDir dir;
+  const std::string path = (dir.path() / "half.safetensors").string();
+  Recorder whole, rest;
+  Model model = small_model(2);
+  CheckpointSaver saver(path, 6);
+  LambdaCallback keep;  // the checkpoint of step 6, in the middle of the second epoch
+  const std::string kept = (dir.path() / "kept.safetensors").string();
+  keep.step_end = [&](const StepInfo& info) {
+    if (info.global_step == 7) std::filesystem::copy_file(path, kept);
+  };
+  model.train(rows_of(Split::train), {.epochs = 3, .callbacks = {&whole, &saver, &keep}});
+  ASSERT_EQ(whole.steps.size(), 3 * kStepsPerEpoch);
+
+  Model second = small_model(2);
+  second.resume(kept);
+  second.train(rows_of(Split::train), {.epochs = 3, .callbacks = {&rest}});
+  ASSERT_EQ(rest.steps.size(), 3 * kStepsPerEpoch - 6);
+  for (size_t i = 0; i < rest.steps.size(); ++i) {
+    EXPECT_EQ(rest.steps[i].loss, whole.steps[i + 6].loss) << i;
+    EXPECT_EQ(rest.steps[i].learning_rate, whole.steps[i + 6].learning_rate);
+    EXPECT_EQ(rest.steps[i].global_step, whole.steps[i + 6].global_step);
+    EXPECT_EQ(rest.steps[i].epoch, whole.steps[i + 6].epoch);
+  }
+  // The last step was saved too: going on from there takes no step.
+  Recorder nothing;
+  Model third = small_model(2);
+  third.resume(path);
+  third.train(rows_of(Split::train), {.epochs = 3, .callbacks = {&nothing}});
+  EXPECT_EQ(nothing.steps.size(), 0);
+  EXPECT_EQ(third.eval(rows_of(Split::test)).loss, model.eval(rows_of(Split::test)).loss);
+}
+
+TEST(Model, CheckpointsOfAnotherTrainingAreRefused) {
+  const TempDir dir;
+  const std::string path = (dir.path() / "a.safetensors").string(), weights = (dir.path() / "w.safetensors").string();
+  Model model = small_model(1);
+  model.train(rows_of(Split::train), {.most_steps = 1});
+  model.save_checkpoint(path);
+  model.save(weights);
+  Model other = small_model(1, "sgd");
+  other.resume(path);
+  expect_error<InvalidFile>([&] { other.train(rows_of(Split::train), {}); }, "of another network or optimizer");
+  Model momentum = small_model(1, "momentum");
+  momentum.resume(path);
+  expect_error<InvalidFile>([&] { momentum.train(rows_of(Split::train), {}); }, "no tensor for");
+  Model third = small_model(1);
+  third.resume(weights);
+  expect_error<InvalidFile>([&] { third.train(rows_of(Split::train), {}); }, "no checkpoint, got no tensor");
+  // A checkpoint holds weights: it can be loaded as such.
+  Model fourth = small_model(1);
+  fourth.load(path);
+  EXPECT_EQ(fourth.eval(rows_of(Split::test)).loss, model.eval(rows_of(Split::test)).loss);
+}
+
+TEST(Model, ValidatesAfterEveryEpoch) {
+  for (int ranks : {1, 3}) {
+    Recorder recorder;
+    Model model = small_model(ranks);
+    model.train(rows_of(Split::train), {.epochs = 2, .validation = rows_of(Split::test), .callbacks = {&recorder}});
+    ASSERT_EQ(recorder.epochs.size(), 2);
+    const Metrics last = *recorder.epochs[1].validation, again = model.eval(rows_of(Split::test), /*top=*/2);
+    EXPECT_EQ(last.samples, kRows);
+    EXPECT_EQ(last.correct, again.correct);
+    EXPECT_NEAR(last.loss, again.loss, 1e-12);
+    EXPECT_GE(again.correct_in_top, again.correct);
+    EXPECT_GT(again.correct_in_top, 0);
+    EXPECT_NEAR(small_model(1).eval(rows_of(Split::test)).loss, small_model(ranks).eval(rows_of(Split::test)).loss,
+                1e-12);
+  }
+}
+
+TEST(Model, SchedulerSetsTheRateOfTheNextStep) {
+  for (int ranks : {1, 2}) {
+    Recorder recorder;
+    LearningRateScheduler halving([](double rate, int64_t) { return rate / 2; });
+    small_model(ranks).train(rows_of(Split::train), {.callbacks = {&recorder, &halving}});
+    for (size_t i = 1; i < recorder.steps.size(); ++i) {
+      EXPECT_EQ(recorder.steps[i].learning_rate, recorder.steps[i - 1].learning_rate / 2);
+    }
+    LearningRateScheduler bad([](double, int64_t) { return std::nan(""); });
+    expect_error<InvalidArgument>([&] { small_model(ranks).train(rows_of(Split::train), {.callbacks = {&bad}}); },
+                                  "not a learning rate, got nan");
+  }
+}
+
+TEST(Model, StopsEarly) {
+  for (int ranks : {1, 2}) {
+    Recorder recorder;
+    std::ostringstream out;
+    EarlyStopping stopping({.patience = 1, .monitor = [](const EpochInfo& e) { return e.epoch < 2 ? 1.0 : 2.0; }}, out);
+    small_model(ranks).train(rows_of(Split::train), {.epochs = 9, .callbacks = {&recorder, &stopping}});
+    EXPECT_EQ(recorder.epochs.size(), 3);
+    EXPECT_EQ(out.str(), "epoch: 3, stopped: no better than 1 for 2 epochs\n");
+  }
+}
+
+TEST(EarlyStopping, LooksForTheBetterDirection) {
+  std::ostringstream out;
+  TrainControl control;
+  EarlyStopping stopping({.larger_is_better = true, .monitor = [](const EpochInfo& e) { return e.loss; }}, out);
+  stopping.on_train_begin({.control = &control});
+  for (double number : {1.0, 2.0, 3.0}) stopping.on_epoch_end({.loss = number});
+  EXPECT_FALSE(control.stopped());
+  stopping.on_epoch_end({.loss = std::nan("")});
+  EXPECT_TRUE(control.stopped());
+  expect_error<InvalidArgument>([&] { EarlyStopping({.patience = -1}, out); }, "got patience -1");
+  expect_error<InvalidArgument>([] { CheckpointSaver("a", -1); }, "got -1");
+}
+
+}  // namespace
+}  // namespace partita

@@ -1,0 +1,44 @@
+#pragma once
+// One rank of a run: its device and executor, bound to the program that all ranks share.
+
+#include "comm/communicator.h"
+#include "compile.h"
+#include "data/batch.h"
+#include "execute/executor.h"
+#include "train/states.h"
+
+namespace partita {
+
+/// The column that a network reads: the first that is not the label. Throws InvalidArgument when there is none.
+Column input_column(const Dataset& dataset);
+/// The type of the column "label"; throws InvalidArgument when there is none.
+Type label_type(const Dataset& dataset);
+
+struct RankOptions {
+  int threads = 1;  // compute threads
+  KernelSet kernels = KernelSet::fast;
+};
+
+class RankRun {
+ public:
+  /// `program` and `comm` outlive the object; `states` are copied.
+  RankRun(const Program& program, const States& states, const RankOptions& options, Communicator& comm);
+
+  Executor& executor() { return *executor_; }
+  Communicator& comm() { return comm_; }
+
+  void feed(const Batch& batch);
+  void feed_learning_rate(double rate);
+  /// This rank's rows of every global batch; where the batch is not cut, all of them.
+  Batcher rows(const DatasetPtr& dataset, int64_t batch) const;
+  /// Every state as a whole, on every rank; all ranks take part.
+  States states() const;
+
+ private:
+  const Program& program_;
+  Communicator& comm_;
+  std::unique_ptr<Device> device_;
+  std::optional<Executor> executor_;
+};
+
+}  // namespace partita

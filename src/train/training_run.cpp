@@ -1,0 +1,115 @@
+#include "train/training_run.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "data/prefetch.h"
+
+namespace partita {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+class Loop {
+ public:
+  Loop(const TrainingRun& run, const States& initial, Communicator& comm)
+      : run_(run),
+        comm_(comm),
+        rank_(run.program, initial, run.rank, comm),
+        rows_(rank_.rows(run.rows, run.batch), PrefetchOptions{},
+              {run.info.first_step / run.info.steps_per_epoch, run.info.first_step % run.info.steps_per_epoch}),
+        controlled_(std::any_of(run.callbacks.begin(), run.callbacks.end(),
+                                [](const Callback* callback) { return callback->controls(); })) {}
+
+  States train() {
+    TrainInfo info = run_.info;
+    info.control = &control_;
+    tell([&](Callback& callback) { callback.on_train_begin(info); });
+    begin_epoch();
+    for (int64_t step = info.first_step; step < info.steps && !control_.stopped(); ++step) {
+      const StepInfo taken = take(step);
+      tell([&](Callback& callback) { callback.on_step_end(taken); });
+      if (taken.step == info.steps_per_epoch || step + 1 == info.steps) end_epoch(taken.epoch);
+      if (controlled_) agree(step + 1);
+    }
+    States states = rank_.states();
+    tell([&](Callback& callback) { callback.on_train_end(); });
+    return states;
+  }
+
+ private:
+  template <class Event>
+  void tell(const Event& event) {
+    if (comm_.rank() != 0) return;
+    for (Callback* callback : run_.callbacks) event(*callback);
+  }
+
+  StepInfo take(int64_t step) {
+    const auto begin = Clock::now();
+    const double learning_rate = control_.learning_rate().value_or(learning_rate_at(run_.schedule, step));
+    rows_.next(batch_);
+    rank_.feed(batch_);
+    rank_.feed_learning_rate(learning_rate);
+    rank_.executor().step();
+    const double loss = rank_.executor().output("loss").at(0);
+    losses_ += loss;
+    ++steps_;
+    return {.epoch = step / run_.info.steps_per_epoch + 1,
+            .step = step % run_.info.steps_per_epoch + 1,
+            .global_step = step + 1,
+            .loss = loss,
+            .seconds = seconds_since(begin),
+            .samples = run_.batch,
+            .learning_rate = learning_rate};
+  }
+
+  void begin_epoch() {
+    epoch_begin_ = Clock::now();
+    losses_ = 0;
+    steps_ = 0;
+  }
+
+  void end_epoch(int64_t epoch) {
+    EpochInfo info{.epoch = epoch,
+                   .steps = steps_,
+                   .seconds = seconds_since(epoch_begin_),
+                   .loss = losses_ / static_cast<double>(steps_)};
+    if (run_.validation) info.validation = run_.validation->run(rank_.states(), run_.rank, comm_);
+    tell([&](Callback& callback) { callback.on_epoch_end(info); });
+    begin_epoch();
+  }
+
+  /// Every rank does what the callbacks of rank 0 asked for.
+  void agree(int64_t step) {
+    std::string path = control_.take_checkpoint();
+    double asked[] = {control_.stopped() ? 1.0 : 0.0, control_.learning_rate().value_or(-1), path.empty() ? 0.0 : 1.0};
+    comm_.broadcast(asked, std::size(asked), DType::f64, /*root=*/0);
+    if (asked[0] != 0) control_.stop();
+    if (asked[1] >= 0) control_.set_learning_rate(asked[1]);
+    if (asked[2] == 0) return;
+    const States states = rank_.states();
+    if (comm_.rank() == 0) run_.save(path, states, step);
+  }
+
+  const TrainingRun& run_;
+  Communicator& comm_;
+  RankRun rank_;
+  Prefetcher rows_;
+  bool controlled_;
+  TrainControl control_;
+  Batch batch_;
+  Clock::time_point epoch_begin_;
+  double losses_ = 0;  // of this epoch
+  int64_t steps_ = 0;  // of this epoch
+};
+
+}  // namespace
+
+States run_training(const TrainingRun& run, const States& initial, Communicator& comm) {
+  States states = Loop(run, initial, comm).train();
+  return comm.rank() == 0 ? std::move(states) : States{};
+}
+
+}  // namespace partita
