@@ -39,7 +39,7 @@ void add_flags(CLI::App& command, TrainFlags& flags) {
   command.add_option("--momentum", flags.momentum);
   command.add_option("--weight-decay", flags.weight_decay);
   command.add_flag("--nesterov", flags.nesterov, "Nesterov's form of momentum");
-  command.add_option("--loss", flags.loss, "sparse, dense, expanded (cross entropy), mse or mae");
+  command.add_option("--loss", flags.loss, "sparse, dense, expanded (cross entropy), binary (of each class), mse or mae");
   command.add_option("--batch-norm", flags.batch_norm,
                      "Statistics over the local or the global batch; local under data parallel");
   command.add_option("--gradients", flags.gradients, "mean or sum over ranks")->capture_default_str();

@@ -23,7 +23,9 @@ Initializer initializer(const std::string& name, const Shape& shape) {
   if (name == "xavier_normal") return normal_initializer(0, xavier);
   if (name == "he_uniform") return uniform(he);
   if (name == "he_normal") return normal_initializer(0, he);
-  const std::vector<std::string> names{"zeros", "ones", "xavier_uniform", "xavier_normal", "he_uniform", "he_normal"};
+  if (name == "he_normal_fan_out") return normal_initializer(0, std::sqrt(2 / fans.out));
+  const std::vector<std::string> names{"zeros",      "ones",      "xavier_uniform",   "xavier_normal",
+                                       "he_uniform", "he_normal", "he_normal_fan_out"};
   throw InvalidArgument(fmt::format("[initializer] unknown initializer, got '{}', expected one of [{}]{}", name,
                                     fmt::join(names, ", "), did_you_mean(name, names)),
                         ErrorKind::key);

@@ -40,6 +40,7 @@ TEST(Initializers, FansOfDenseAndConvolution) {
 TEST(Initializers, ScalesFollowTheFans) {
   const Shape shape{300, 200};
   const std::vector<std::pair<std::string, double>> sigmas{{"he_normal", std::sqrt(2.0 / 200)},
+                                                           {"he_normal_fan_out", std::sqrt(2.0 / 300)},
                                                            {"he_uniform", std::sqrt(2.0 / 200)},
                                                            {"xavier_normal", std::sqrt(2.0 / 500)},
                                                            {"xavier_uniform", std::sqrt(2.0 / 500)}};

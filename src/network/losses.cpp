@@ -52,12 +52,17 @@ Value error(Builder& builder, Value narrow, Value label) {
   return sub(logits, hot_labels(builder, logits, label));
 }
 
+Value binary(Builder& builder, Value narrow, Value label) {
+  const Value logits = wide(narrow);
+  return binary_cross_entropy(logits, hot_labels(builder, logits, label));
+}
+
 Value mse(Builder& builder, Value logits, Value label) { return square(error(builder, logits, label)); }
 Value mae(Builder& builder, Value logits, Value label) { return abs(error(builder, logits, label)); }
 
 const std::vector<Loss>& losses() {
   static const std::vector<Loss> list{
-      {"sparse", sparse}, {"dense", dense}, {"expanded", expanded}, {"mse", mse}, {"mae", mae}};
+      {"sparse", sparse}, {"dense", dense}, {"expanded", expanded}, {"binary", binary}, {"mse", mse}, {"mae", mae}};
   return list;
 }
 

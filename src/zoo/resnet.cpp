@@ -15,7 +15,8 @@ LayerPtr conv(int64_t channels, int64_t kernel, int64_t stride,
   return conv2d(
       channels, kernel,
       Conv2dOptions{
-          .stride = {stride, stride}, .padding = Padding::explicit_, .pads = {pad, pad, pad, pad}, .bias = false},
+          .stride = {stride, stride}, .padding = Padding::explicit_, .pads = {pad, pad, pad, pad}, .bias = false,
+          .init = "he_normal_fan_out"},
       where);
 }
 
@@ -101,13 +102,14 @@ ZooModel make_resnet(const Architecture& architecture, ModelOptionsText& options
   return {std::make_shared<Network>(Network{architecture.name, sequential(std::move(layers))}), recipe};
 }
 
-/// Blocks that begin as the identity and a small head: the first loss is log(classes), and large batches
-/// converge from the first steps on (Goyal et al., 2017, "Accurate, large minibatch SGD", section 5.1).
+/// Blocks that begin as the identity and a small head: the first loss is about log(classes) (Goyal et al., 2017,
+/// "Accurate, large minibatch SGD", section 5.1). AdamW, since momentum hardly moves the loss of small images in the
+/// first epochs: docs/decisions/008.
 Recipe bottleneck_recipe() {
   return {.batch = 256,
           .epochs = 1,
-          .optimizer = {.kind = "momentum", .momentum = 0.9},
-          .schedule = {.kind = "constant", .learning_rate = 0.02, .warmup_steps = 10},
+          .optimizer = {.kind = "adamw", .weight_decay = 0.05, .decay_vectors = false},
+          .schedule = {.kind = "cosine", .learning_rate = 1e-3, .warmup_steps = 10},
           .augment = true};
 }
 

@@ -180,6 +180,30 @@ TEST(WeightErrors, TensorOfAnotherNetwork) {
   expect_refusal({"eval", "mlp:hidden=4,layers=1", "--load", weights.path()}, ExitCode::bad_input, {"[load]", "fc2"});
 }
 
+TEST(TrainingErrors, CheckpointsThatCannotBeUsed) {
+  const Weights weights;
+  const auto expect = [](std::vector<std::string> more, ExitCode code, const std::vector<std::string>& parts) {
+    more.insert(more.begin(), {"train", kModel});
+    expect_refusal(more, code, parts);
+  };
+  expect({"--resume", weights.path()}, ExitCode::bad_input, {"[resume]", "no checkpoint", "expected a file of"});
+  expect({"--resume", "/no/such"}, ExitCode::missing_file, {"/no/such"});
+  expect({"--resume", weights.path(), "--load", weights.path()}, ExitCode::usage, {"[--load] of no effect"});
+  expect({"--checkpoint-every", "5"}, ExitCode::usage,
+         {"[--checkpoint-every] of no effect", "expected --checkpoint FILE"});
+  expect({"--checkpoint", "a", "--checkpoint-every", "-1"}, ExitCode::usage, {"[--checkpoint-every]", "got -1"});
+  expect({"--patience", "-1"}, ExitCode::usage, {"[--patience]", "got -1"});
+  expect({"--checkpoint", "/no/such/a"}, ExitCode::cannot_write, {"/no/such/a"});
+  expect({"--checkpoint", weights.path(), "--log", weights.path()}, ExitCode::usage,
+         {"[--log] the file of --checkpoint"});
+
+  const std::string path = (weights.folder.path() / "checkpoint").string();
+  ASSERT_EQ(run_program({"train", kModel, "--steps", "2", "--checkpoint", path}).exit_code, 0);
+  expect({"--resume", path, "--optimizer", "adam"}, ExitCode::bad_input, {"[resume]", "another network or optimizer"});
+  expect_refusal({"train", "mlp:hidden=5", "--resume", path}, ExitCode::bad_input, {"[load]", "does not fit"});
+  expect_refusal({"eval", kModel, "--load", path, "--top-k", "-2"}, ExitCode::usage, {"[--top-k]", "got -2"});
+}
+
 TEST(TrainingErrors, GenerateNeedsALanguageModel) {
   expect_refusal({"generate", "lenet", "--load", "w.safetensors"}, ExitCode::usage,
                  {"[generate] no language model", "got lenet", "expected gpt"});
