@@ -77,7 +77,8 @@ TrainingGraph make_training_graph(const Graph& forward, const OpSet& ops, const 
   const auto enter = [&](size_t i, Phase phase) {
     const std::string& name = forward.values[parameters[i]].name;
     builder.source = {};
-    builder.scope = name.substr(0, name.rfind('.'));
+    const size_t dot = name.rfind('.');
+    builder.scope = dot == std::string::npos ? std::string() : name.substr(0, dot);
     builder.phase = phase;
   };
   for (size_t i = 0; i < values.size(); ++i) {

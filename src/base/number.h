@@ -18,6 +18,9 @@ bool is_nan(T value) {
     return std::isnan(static_cast<std::conditional_t<std::is_same_v<T, double>, double, float>>(value));
 }
 
+/// A variance that rounding left a little below zero, as zero; a NaN stays.
+inline double not_below_zero(double variance) { return variance < 0 ? 0 : variance; }
+
 /// In another type: clamped to what an integer type holds, where NaN becomes 0.
 template <class To, class From>
 To convert(From value) {

@@ -1,5 +1,6 @@
 // partita generate: text from a trained language model, one byte after another.
 
+#include <algorithm>
 #include <cmath>
 #include <iostream>
 #include <memory>
@@ -10,6 +11,8 @@
 
 namespace partita {
 namespace {
+
+constexpr int64_t kBytes = 256;
 
 struct GenerateFlags {
   JobFlags job;
@@ -28,6 +31,10 @@ int64_t draw(const float* logits, int64_t count, double temperature, uint64_t ke
     total += std::exp((static_cast<double>(logits[i]) - static_cast<double>(logits[best])) / temperature);
     upto[static_cast<size_t>(i)] = total;
   }
+  if (!std::isfinite(total)) {
+    throw RuntimeFailure(ExitCode::non_finite,
+                         "[generate] logits are not finite, got NaN or infinite, expected numbers");
+  }
   constexpr int64_t kSteps = int64_t{1} << 53;
   const double at = static_cast<double>(random_below(key, step, 0, kSteps)) / static_cast<double>(kSteps) * total;
   return std::min<int64_t>(count - 1, std::upper_bound(upto.begin(), upto.end(), at) - upto.begin());
@@ -38,6 +45,10 @@ void run_generate(const GenerateFlags& flags) {
   if (!job.recipe.tokens) {
     throw InvalidArgument(
         fmt::format("[generate] no language model, got {}, expected gpt with any options", flags.job.model));
+  }
+  if (job.recipe.classes != kBytes) {
+    throw InvalidArgument(fmt::format("[generate] tokens are not bytes, got a vocabulary of {}, expected {}",
+                                      job.recipe.classes, kBytes));
   }
   check_range("--length", flags.length, 1, 1 << 20);
   if (!(flags.temperature >= 0 && flags.temperature <= 100)) {

@@ -2,6 +2,8 @@
 
 #include <iostream>
 #include <memory>
+#include <set>
+#include <span>
 
 #include "cli/command_line.h"
 #include "cli/jobs.h"
@@ -39,7 +41,8 @@ void add_flags(CLI::App& command, TrainFlags& flags) {
   command.add_option("--momentum", flags.momentum);
   command.add_option("--weight-decay", flags.weight_decay);
   command.add_flag("--nesterov", flags.nesterov, "Nesterov's form of momentum");
-  command.add_option("--loss", flags.loss, "sparse, dense, expanded (cross entropy), binary (of each class), mse or mae");
+  command.add_option("--loss", flags.loss,
+                     "sparse, dense, expanded (cross entropy), binary (of each class), mse or mae");
   command.add_option("--batch-norm", flags.batch_norm,
                      "Statistics over the local or the global batch; local under data parallel");
   command.add_option("--gradients", flags.gradients, "mean or sum over ranks")->capture_default_str();
@@ -88,16 +91,22 @@ void refuse_idle(const TrainFlags& flags, const Job& job) {
   }
 }
 
-/// A log over the weights would destroy them.
-void refuse_shared_log(const TrainFlags& flags) {
-  if (flags.log.empty()) return;
-  const std::pair<const char*, const std::string*> kept[] = {{"--save", &flags.save},
-                                                             {"--load", &flags.job.load},
-                                                             {"--checkpoint", &flags.checkpoint},
-                                                             {"--resume", &flags.resume}};
-  for (const auto& [flag, path] : kept) {
-    if (path->empty() || !same_file(flags.log, *path)) continue;
-    throw InvalidArgument(fmt::format("[--log] the file of {} too, got {}, expected another file", flag, flags.log));
+/// One file written over another would destroy it.
+void refuse_shared_files(const TrainFlags& flags) {
+  const std::pair<const char*, const std::string*> files[] = {{"--log", &flags.log},
+                                                              {"--save", &flags.save},
+                                                              {"--checkpoint", &flags.checkpoint},
+                                                              {"--load", &flags.job.load},
+                                                              {"--resume", &flags.resume}};
+  // Weights may replace those that were loaded, and a checkpoint the one before.
+  const std::set<std::pair<std::string, std::string>> allowed{{"--save", "--load"}, {"--checkpoint", "--resume"}};
+  for (const auto& [written, path] : std::span(files).first(3)) {
+    for (const auto& [flag, other] : files) {
+      if (path == other || path->empty() || other->empty() || allowed.contains({written, flag})) continue;
+      if (!same_file(*path, *other)) continue;
+      throw InvalidArgument(
+          fmt::format("[{}] the file of {} too, got {}, expected another file", written, flag, *path));
+    }
   }
 }
 
@@ -173,7 +182,7 @@ void run_train(const TrainFlags& flags) {
   Job job(flags.job);
   apply(flags, job);
   refuse_idle(flags, job);
-  refuse_shared_log(flags);
+  refuse_shared_files(flags);
   check_numbers(flags);
   const int64_t epochs = epochs_of(flags, job.recipe);
   job.settle_threads();
@@ -185,6 +194,10 @@ void run_train(const TrainFlags& flags) {
   const Watchers watchers(flags);
   const DatasetPtr rows = job.dataset(Split::train, "training");
   const DatasetPtr test = job.test_set();
+  if (flags.validate && test == nullptr) {
+    throw InvalidArgument(
+        fmt::format("[--validate] no test set, got '{}', expected a folder with one", job.data.folder));
+  }
   if (!flags.job.load.empty()) model.load(flags.job.load);
   if (!flags.resume.empty()) model.resume(flags.resume);
 

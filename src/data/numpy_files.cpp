@@ -162,12 +162,13 @@ Array to_row_major(const Array& array) {
 Array read_array(const Source& source, const std::string& where) {
   const Header header = read_header(source, where);
   const Element& element = element_of(header.descr, where);
-  int64_t count = 1;
+  const auto wide = static_cast<int64_t>(std::max(element.bytes, size_of(element.dtype)));
+  int64_t left = kMostBytes / wide;  // elements; zeros do not hide other dimensions, which rows would be made of
   for (int64_t size : header.shape) {
-    if (size > 0 && count > kMostBytes / size) refuse(where, "too large", "more than 16 GiB", "at most that");
-    count *= size;
+    if (size > left) refuse(where, "too large", print(Type{element.dtype, header.shape}), "at most 16 GiB");
+    left /= std::max<int64_t>(1, size);
   }
-  if (count > kMostBytes / 8) refuse(where, "too large", fmt::format("{} elements", count), "at most 16 GiB");
+  const int64_t count = elements(header.shape);
   const std::vector<uint8_t> bytes = exactly(source, count * static_cast<int64_t>(element.bytes), where);
   if (!source(1).empty()) refuse(where, "file too long", "more bytes", fmt::format("{} elements", count));
   Array array(Type{element.dtype, header.shape});
@@ -193,7 +194,7 @@ Array read_npy(const std::filesystem::path& file) {
 }
 
 std::vector<std::pair<std::string, Array>> read_npz(const std::filesystem::path& file) {
-  if (!std::filesystem::is_regular_file(file)) PackedFile missing(file);  // says what is wrong with it
+  const PackedFile readable(file);  // says what is wrong with it
   int code = 0;
   const std::unique_ptr<zip_t, ZipCloser> archive(zip_open(file.c_str(), ZIP_RDONLY | ZIP_CHECKCONS, &code));
   if (!archive) {

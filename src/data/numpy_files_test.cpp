@@ -63,6 +63,15 @@ TEST(Npy, RefusesWhatItCannotRead) {
   expect(npy("|u1", "(4000000000, 4000000000)", {1}), "too large");
   expect(npy("<f8", "(1000000000,)", {1}), "cut file");  // without taking 8 GB first
   expect(npy("|u1", "4", {1}), "no tuple");
+  expect(npy("|u1", "(0, 17179869185)", {}), "too large");
+  expect(npy("|u1", "(20000000000, 0)", {}), "too large");
+  expect(npy("|u1", "(1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1)", {1}), "too many dimensions");
+  Bytes records = npy("|u1", "(1,)", {1});
+  *std::find(records.begin(), records.end(), '|') = '\'';
+  expect(records, "element type not supported");
+  Bytes longer{0x93, 'N', 'U', 'M', 'P', 'Y', 2, 0, 0, 0, 1, 1};
+  expect(longer, "header too long");
+  expect_error<Error>([&] { read_npz(dir.path() / std::string(300, 'a')); }, "aaaa");
 }
 
 TEST(Npz, ReadsWhatNumpyWrites) {
@@ -93,6 +102,14 @@ TEST(Npz, ReadsRealFiles) {
   const std::map<std::string, Array> by_name(arrays.begin(), arrays.end());
   EXPECT_EQ(by_name.at("inputs").type().elements(), 784);
   EXPECT_EQ(by_name.at("outputs").type().elements(), 10);
+}
+
+TEST(Npy, ReadsLaterVersions) {
+  const TempDir dir;
+  Bytes file = npy("|u1", "(2,)", {4, 5});
+  file[6] = 2;
+  file.insert(file.begin() + 10, {0, 0});
+  EXPECT_EQ(numbers(read_npy(dir.write("a.npy", file))), (std::vector<double>{4, 5}));
 }
 
 TEST(Npz, RefusesOtherFiles) {

@@ -14,8 +14,9 @@ struct Fans {
 };
 Fans fans_of(const Shape& shape);
 
-/// zeros, ones, xavier_uniform, xavier_normal (Glorot and Bengio, 2010), he_uniform, he_normal
-/// (He et al., 2015), he_normal_fan_out (the same for the backward) for a weight of this shape; throws InvalidArgument with the nearest name.
+/// zeros, ones, xavier_uniform, xavier_normal (Glorot and Bengio, 2010), he_uniform, he_normal (He et al., 2015),
+/// he_normal_fan_out (the same for the backward) for a weight of this shape; throws InvalidArgument with the nearest
+/// name.
 Initializer initializer(const std::string& name, const Shape& shape);
 Initializer constant_initializer(double value);
 Initializer normal_initializer(double mean, double sigma);

@@ -49,7 +49,9 @@ OpDef adam_op() {
                                           sample_of({4, 6}, Fill::positive),
                                           sample_of({}, Fill::positive),
                                           {Type{DType::i64, {}}, {Fill::ids, 9}}};
-  op.samples = {{operands, Attrs(AdamAttrs{})}, {operands, Attrs(AdamAttrs{0.8, 0.95, 1e-6, 0.1, true})}};
+  op.samples = {{operands, Attrs(AdamAttrs{})},
+                {operands, Attrs(AdamAttrs{0.8, 0.95, 1e-6, 0.1, true})},
+                {operands, Attrs(AdamAttrs{0.9, 0.99, 1e-6, 0.1, false})}};
   return op;
 }
 

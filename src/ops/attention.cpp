@@ -7,6 +7,11 @@
 #include <limits>
 
 namespace partita {
+namespace {
+
+constexpr int64_t kMostPositions = int64_t{1} << 40;
+
+}  // namespace
 
 double AttentionSizes::scale(const AttentionAttrs& attrs) const {
   return attrs.scale != 0 ? attrs.scale : 1 / std::sqrt(static_cast<double>(std::max<int64_t>(1, width)));
@@ -28,7 +33,10 @@ void require_attention(std::string_view op, const OpCall& call) {
     reject(op, "q, k and v do not fit", print({q, k, v}), "q[b, s, h d], k[b, t, h d] and v[b, t, h e]");
   }
   if (k.shape[1] == 0) reject(op, "there are no keys", print(k), "at least one");
-  if (attrs.heads < 0 || attrs.begin < 0) reject(op, "bad attributes", call.attrs.print(), "no negative number");
+  if (attrs.heads < 0 || attrs.begin < 0 || attrs.begin > kMostPositions || !std::isfinite(attrs.scale)) {
+    reject(op, "bad attributes", call.attrs.print(),
+           fmt::format("heads >= 0, 0 <= begin <= {} and a finite scale", kMostPositions));
+  }
   if (attrs.heads == 0 ? q.shape[2] + v.shape[2] != 0 : (q.shape[2] % attrs.heads + v.shape[2] % attrs.heads) != 0) {
     reject(op, "heads do not divide the width", fmt::format("{} heads of {} and {}", attrs.heads, print(q), print(v)),
            "a divisor of both");
@@ -42,19 +50,16 @@ Type lse_type(const AttentionSizes& sizes, DType dtype) {
 ShardingRule attention_rule(const std::string& text, const OpCall& call) {
   const AttentionSizes sizes =
       attention_sizes(call.attrs.as<AttentionAttrs>(), call.inputs[0], call.inputs[1], call.inputs[2]);
-  return einsum(text + " | k:whole d:whole e:whole", call,
+  return einsum(text + " | k:whole d:whole e:whole e:uncounted", call,
                 {{'h', sizes.heads}, {'d', sizes.width}, {'e', sizes.value_width}});
 }
 
 Attrs localize_attention(const Attrs& given, const Shard& shard) {
   auto attrs = given.as<AttentionAttrs>();
-  const Range& columns = shard.inputs[0][2];
+  const Range &q = shard.inputs[0][2], &v = shard.inputs[2][2];
+  const Range& columns = q.size > 0 ? q : v;  // as many parts as there are of the heads
   if (columns.size > 0) attrs.heads = attrs.heads * columns.count() / columns.size;
-  if (attrs.scale == 0) {
-    const int64_t width = columns.size / std::max<int64_t>(1, given.as<AttentionAttrs>().heads);
-    attrs.scale = 1 / std::sqrt(static_cast<double>(std::max<int64_t>(1, width)));
-  }
-  attrs.begin += shard.inputs[0][1].begin;
+  if (attrs.causal) attrs.begin += shard.inputs[0][1].begin;
   return Attrs(attrs);
 }
 
@@ -131,7 +136,9 @@ OpDef attention_op() {
   };
   op.samples = {
       {{sample_of({2, 4, 6}), sample_of({2, 5, 6}), sample_of({2, 5, 4})}, Attrs(AttentionAttrs{2})},
-      {{sample_of({3, 4, 4}), sample_of({3, 4, 4}), sample_of({3, 4, 4})}, Attrs(AttentionAttrs{4, true, 0.7})}};
+      {{sample_of({3, 4, 4}), sample_of({3, 4, 4}), sample_of({3, 4, 4})}, Attrs(AttentionAttrs{4, true, 0.7})},
+      {{sample_of({2, 4, 6}), sample_of({2, 7, 6}), sample_of({2, 7, 4})}, Attrs(AttentionAttrs{2, true, 0, 2})},
+      {{sample_of({1, 6, 4}), sample_of({1, 3, 4}), sample_of({1, 3, 6})}, Attrs(AttentionAttrs{2, true})}};
   return op;
 }
 

@@ -88,7 +88,10 @@ OpDef attention_grad_op() {
                  Attrs(AttentionAttrs{2})},
                 {{sample_of({3, 4, 4}), sample_of({3, 4, 4}), sample_of({3, 4, 4}), sample_of({3, 4, 4}),
                   sample_of({3, 4, 4}), sample_of({3, 4, 4})},
-                 Attrs(AttentionAttrs{4, true, 0.7})}};
+                 Attrs(AttentionAttrs{4, true, 0.7})},
+                {{sample_of({2, 4, 6}), sample_of({2, 7, 6}), sample_of({2, 7, 4}), sample_of({2, 4, 4}),
+                  sample_of({2, 2, 4}), sample_of({2, 4, 4})},
+                 Attrs(AttentionAttrs{2, true, 0, 2})}};
   return op;
 }
 

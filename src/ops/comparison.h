@@ -20,7 +20,9 @@ OpDef comparison_op(const char* name, const char* summary, Fn fn) {
   op.rule = [](const OpCall& call) { return pointwise_rule(call); };
   op.grad = [](const GradCall&) -> std::vector<Value> { return {Value(), Value()}; };
   op.kernel = [fn](const Attrs&, Inputs in, Outputs out) { binary_kernel(in, out, fn); };
-  op.samples = {{{ids_of({4, 6}, 2), ids_of({4, 6}, 2)}}, {{ids_of({3, 4}, 2), ids_of({4}, 2)}}};
+  op.samples = {{{ids_of({4, 6}, 2), ids_of({4, 6}, 2)}},
+                {{ids_of({3, 4}, 2), ids_of({4}, 2)}},
+                {{sample_of({4}), sample_of({3, 4})}}};
   return op;
 }
 

@@ -1,24 +1,9 @@
-#include "ops/support.h"
+#include "ops/comparison.h"
 
 namespace partita {
 
 OpDef greater_op() {
-  OpDef op;
-  op.name = "greater";
-  op.summary = "a > b, broadcast";
-  op.infer = [](const OpCall& call) {
-    require_operands("greater", call, 2);
-    std::vector<Type> result = infer_pointwise("greater", call);
-    result[0].dtype = DType::boolean;
-    return result;
-  };
-  op.rule = [](const OpCall& call) { return pointwise_rule(call); };
-  op.grad = [](const GradCall&) -> std::vector<Value> { return {Value(), Value()}; };
-  op.kernel = [](const Attrs&, Inputs in, Outputs out) {
-    binary_kernel(in, out, [](auto a, auto b) { return a > b; });
-  };
-  op.samples = {{{ids_of({4, 6}, 2), ids_of({4, 6}, 2)}}, {{ids_of({3, 4}, 2), ids_of({4}, 2)}}};
-  return op;
+  return comparison_op("greater", "a > b, broadcast", [](auto a, auto b) { return a > b; });
 }
 
 }  // namespace partita

@@ -12,7 +12,8 @@ OpDef log_op() {
     require_operands("log", call, 1);
     return infer_pointwise_float("log", call);
   };
-  op.rule = [](const OpCall& call) { return pointwise_rule(call).linear_in({0}, kMaxMin); };
+  // Not max: of a part that has only negative numbers it would be NaN, which wins.
+  op.rule = [](const OpCall& call) { return pointwise_rule(call).linear_in({0}, ReduceSet{.min = true}); };
   op.grad = [](const GradCall& call) -> std::vector<Value> {
     return {call.apply("div", {call.d_outputs[0], call.inputs[0]})};
   };

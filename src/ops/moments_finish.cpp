@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "base/number.h"
 #include "ops/batch_norm.h"
 #include "ops/support.h"
 
@@ -31,8 +32,7 @@ void run(const MomentsFinishAttrs& attrs, Inputs in, Outputs out) {
   const double count = double(std::max<int64_t>(1, attrs.count));
   for (int64_t k = 0; k < in[0].type.elements(); ++k) {
     const double mean = sum[k] / count;
-    // Rounding may leave a little less than zero.
-    const double variance = std::max(0.0, squares[k] / count - mean * mean);
+    const double variance = not_below_zero(squares[k] / count - mean * mean);
     out[0].as<T>()[k] = static_cast<T>(mean);
     out[1].as<T>()[k] = static_cast<T>(1 / std::sqrt(variance + attrs.epsilon));
   }

@@ -20,7 +20,8 @@ int64_t total_of(const PutAlongAttrs& attrs) { return attrs.total > 0 ? attrs.to
 std::vector<Type> infer(const OpCall& call) {
   require_along("put_along", call, /*equal_last=*/true);
   const PutAlongAttrs& attrs = call.attrs.as<PutAlongAttrs>();
-  if (attrs.size < 0 || attrs.begin < 0 || attrs.size > total_of(attrs) || attrs.begin > total_of(attrs) - attrs.size) {
+  if (attrs.size < 0 || attrs.begin < 0 || attrs.total < 0 || attrs.size > total_of(attrs) ||
+      attrs.begin > total_of(attrs) - attrs.size) {
     reject("put_along", "the columns are outside the tensor", call.attrs.print(),
            "0 <= begin and begin + size <= total");
   }

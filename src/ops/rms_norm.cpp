@@ -9,8 +9,7 @@ constexpr auto kOp = "rms_norm";
 
 std::vector<Type> infer(const OpCall& call) {
   require_row_norm(kOp, call, 2, 1, 1);
-  const double epsilon = call.attrs.as<RowNormAttrs>().epsilon;
-  if (!(epsilon > 0)) reject(kOp, "epsilon is not positive", to_text(epsilon), "above 0");
+  require_epsilon(kOp, call.attrs.as<RowNormAttrs>().epsilon);
   return {call.inputs[0], row_statistic(call.inputs[0])};
 }
 

@@ -22,6 +22,12 @@ void require_row_norm(std::string_view op, const OpCall& call, size_t operands, 
   }
 }
 
+void require_epsilon(std::string_view op, double epsilon) {
+  if (!(epsilon > 0) || !std::isfinite(epsilon)) {
+    reject(op, "epsilon is not a positive number", to_text(epsilon), "above 0");
+  }
+}
+
 Value sum_last(const ExpandCall& call, Value x) { return reduce_row(call, x, Reduce::sum); }
 
 Value sum_rows(const ExpandCall& call, Value x) {

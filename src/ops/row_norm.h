@@ -13,8 +13,10 @@ struct RowNormAttrs {
 
 /// [.., 1] in the wide type: one statistic per row of x[.., z].
 Type row_statistic(const Type& x);
-/// Throws unless x has a last dimension, `channels` operands from `first` on are [z] and epsilon is positive.
+/// Throws unless x has a last dimension and `channels` operands from `first` on are [z].
 void require_row_norm(std::string_view op, const OpCall& call, size_t operands, size_t first, size_t channels);
+/// Throws unless epsilon is above 0 and finite.
+void require_epsilon(std::string_view op, double epsilon);
 /// The sum over the last dimension, kept, or over all others.
 Value sum_last(const ExpandCall& call, Value x);
 Value sum_rows(const ExpandCall& call, Value x);

@@ -1,3 +1,4 @@
+#include "base/number.h"
 #include "ops/batch_norm.h"
 #include "ops/support.h"
 
@@ -36,7 +37,7 @@ void run(const RunningStatisticsAttrs& attrs, Inputs in, Outputs out) {
     double means = 0, variances = 0;
     for (int64_t k = channel; k < groups * channels; k += channels) {
       means += double(mean[k]);
-      variances += std::max(0.0, 1 / (double(rstd[k]) * double(rstd[k])) - attrs.epsilon);
+      variances += not_below_zero(1 / (double(rstd[k]) * double(rstd[k])) - attrs.epsilon);
     }
     const double kept = 1 - attrs.momentum;
     out[0].as<T>()[channel] = T(kept * double(in[0].as<T>()[channel]) + part * means);

@@ -27,7 +27,7 @@ std::vector<Type> infer(const OpCall& call) {
   if (updates != expected) reject("scatter_add", "updates do not fit", print(updates), print(expected));
   const ScatterAddAttrs& attrs = call.attrs.as<ScatterAddAttrs>();
   const int64_t held = x.shape[0], total = rows_of(attrs, held);
-  if (attrs.begin < 0 || held > total || attrs.begin > total - held) {
+  if (attrs.begin < 0 || attrs.rows < 0 || held > total || attrs.begin > total - held) {
     reject("scatter_add", "the rows are outside the table", call.attrs.print() + " of " + print(x),
            "0 <= begin and begin + rows held <= rows");
   }

@@ -15,7 +15,7 @@ struct Rows {
 };
 inline Rows rows_of(const Shape& shape) {
   const int64_t size = shape.back();
-  return {size == 0 ? 0 : elements(shape) / size, size};
+  return {elements(Shape(shape.begin(), shape.end() - 1)), size};
 }
 
 /// `infer` of ops whose float operands all have one type and at least one dimension.

@@ -12,7 +12,8 @@ OpDef sqrt_op() {
     require_operands("sqrt", call, 1);
     return infer_pointwise_float("sqrt", call);
   };
-  op.rule = [](const OpCall& call) { return pointwise_rule(call).linear_in({0}, kMaxMin); };
+  // Not max: of a part that has only negative numbers it would be NaN, which wins.
+  op.rule = [](const OpCall& call) { return pointwise_rule(call).linear_in({0}, ReduceSet{.min = true}); };
   op.grad = [](const GradCall& call) -> std::vector<Value> {
     const Value half = call.builder.apply_fields("scale", {call.d_outputs[0]}, {{"scale", "0.5"}});
     return {call.apply("div", {half, call.outputs[0]})};

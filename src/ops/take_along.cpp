@@ -17,7 +17,7 @@ std::vector<Type> infer(const OpCall& call) {
   require_along("take_along", call, /*equal_last=*/false);
   const TakeAlongAttrs& attrs = call.attrs.as<TakeAlongAttrs>();
   const int64_t held = call.inputs[0].shape.back(), total = total_of(attrs, held);
-  if (attrs.begin < 0 || held > total || attrs.begin > total - held) {
+  if (attrs.begin < 0 || attrs.total < 0 || held > total || attrs.begin > total - held) {
     reject("take_along", "the columns are outside the tensor", call.attrs.print() + " of " + print(call.inputs[0]),
            "0 <= begin and begin + columns held <= total");
   }

@@ -23,6 +23,10 @@ std::string clock_text(double seconds) {
 
 }  // namespace
 
+ProgressLine::~ProgressLine() {
+  if (open_) out_ << kErase << std::flush;  // an error message has its own line
+}
+
 void ProgressLine::on_train_begin(const TrainInfo& info) {
   train_ = info;
   step_seconds_ = 0;
@@ -34,6 +38,7 @@ void ProgressLine::on_step_end(const StepInfo& info) {
   const auto now = Clock::now();
   if (now - drawn_ < kPause && info.global_step != train_.steps) return;
   drawn_ = now;
+  open_ = true;
   out_ << kErase
        << fmt::format("epoch {}/{} step {}/{} loss {:.4f} {:.0f} samples/s {} left", info.epoch, train_.epochs,
                       info.step, train_.steps_per_epoch, info.loss, static_cast<double>(info.samples) / step_seconds_,
@@ -42,6 +47,7 @@ void ProgressLine::on_step_end(const StepInfo& info) {
 }
 
 void ProgressLine::on_epoch_end(const EpochInfo& info) {
+  open_ = false;
   out_ << kErase << fmt::format("epoch {}/{} mean loss {:.4f}", info.epoch, train_.epochs, info.loss);
   if (info.validation) out_ << fmt::format(" test accuracy {:.4f}", info.validation->accuracy());
   out_ << fmt::format(" in {}\n", clock_text(info.seconds));

@@ -14,6 +14,7 @@ namespace partita {
 class ProgressLine : public Callback {
  public:
   explicit ProgressLine(std::ostream& out) : out_(out) {}
+  ~ProgressLine() override;
   void on_train_begin(const TrainInfo& info) override;
   void on_step_end(const StepInfo& info) override;
   void on_epoch_end(const EpochInfo& info) override;
@@ -25,6 +26,7 @@ class ProgressLine : public Callback {
   TrainInfo train_;
   double step_seconds_ = 0;  // smoothed
   Clock::time_point drawn_;
+  bool open_ = false;  // a line is there that does not stay
 };
 
 /// Whether standard output is a terminal that understands ProgressLine.

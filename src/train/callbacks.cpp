@@ -69,6 +69,7 @@ CheckpointSaver::CheckpointSaver(std::string path, int64_t every) : path_(std::m
 void CheckpointSaver::on_train_begin(const TrainInfo& info) {
   control_ = info.control;
   last_ = info.steps;
+  if (info.first_step >= info.steps) control_->save_checkpoint(path_);  // no step will follow
 }
 
 void CheckpointSaver::on_step_end(const StepInfo& info) {

@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 #include <ostream>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -31,7 +32,8 @@ struct EpochInfo {
   std::optional<Metrics> validation;  // when rows for it were given
 };
 
-/// What a callback may ask for between two steps. The ranks agree on it after the step.
+/// What a callback may ask for when the training begins and after each step and epoch: the ranks agree on it before
+/// the next step.
 class TrainControl {
  public:
   /// No step after this one.
@@ -39,17 +41,17 @@ class TrainControl {
   /// Of all steps from the next on, in place of the schedule's. Throws InvalidArgument unless finite and >= 0.
   void set_learning_rate(double rate);
   /// Writes a checkpoint of the step that has just ended (Model::save_checkpoint).
-  void save_checkpoint(const std::string& path) { checkpoint_ = path; }
+  void save_checkpoint(const std::string& path) { checkpoints_.insert(path); }
 
   bool stopped() const { return stop_; }
   const std::optional<double>& learning_rate() const { return learning_rate_; }
-  /// The path of the checkpoint asked for, once.
-  std::string take_checkpoint() { return std::exchange(checkpoint_, {}); }
+  /// The paths of the checkpoints asked for, once.
+  std::set<std::string> take_checkpoints() { return std::exchange(checkpoints_, {}); }
 
  private:
   bool stop_ = false;
   std::optional<double> learning_rate_;
-  std::string checkpoint_;
+  std::set<std::string> checkpoints_;
 };
 
 struct TrainInfo {
@@ -63,8 +65,6 @@ struct TrainInfo {
 class Callback {
  public:
   virtual ~Callback() = default;
-  /// Whether it uses TrainControl; asking all ranks after every step is left out when none does.
-  virtual bool controls() const { return false; }
   virtual void on_train_begin(const TrainInfo&) {}
   virtual void on_step_end(const StepInfo&) {}
   virtual void on_epoch_end(const EpochInfo&) {}
@@ -114,7 +114,6 @@ class EarlyStopping : public Callback {
     std::function<double(const EpochInfo&)> monitor;
   };
   EarlyStopping(Options options, std::ostream& out);
-  bool controls() const override { return true; }
   void on_train_begin(const TrainInfo& info) override;
   void on_epoch_end(const EpochInfo& info) override;
 
@@ -131,7 +130,6 @@ class LearningRateScheduler : public Callback {
  public:
   using Function = std::function<double(double learning_rate, int64_t global_step)>;
   explicit LearningRateScheduler(Function function) : function_(std::move(function)) {}
-  bool controls() const override { return true; }
   void on_train_begin(const TrainInfo& info) override { control_ = info.control; }
   void on_step_end(const StepInfo& info) override {
     control_->set_learning_rate(function_(info.learning_rate, info.global_step));
@@ -148,7 +146,6 @@ class CheckpointSaver : public Callback {
  public:
   /// `every` 0: after the last step alone. Throws InvalidArgument when it is negative.
   CheckpointSaver(std::string path, int64_t every);
-  bool controls() const override { return true; }
   void on_train_begin(const TrainInfo& info) override;
   void on_step_end(const StepInfo& info) override;
   void on_epoch_end(const EpochInfo& info) override;
@@ -166,9 +163,7 @@ class LambdaCallback : public Callback {
   std::function<void(const StepInfo&)> step_end;
   std::function<void(const EpochInfo&)> epoch_end;
   std::function<void()> train_end;
-  bool uses_control = false;
 
-  bool controls() const override { return uses_control; }
   void on_train_begin(const TrainInfo& info) override {
     if (train_begin) train_begin(info);
   }

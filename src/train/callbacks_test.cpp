@@ -37,6 +37,14 @@ TEST(Callbacks, TimeMonitor) {
   EXPECT_EQ(out.str(), "epoch time: 500.000 ms, per step time: 125.000 ms\n");
 }
 
+TEST(Callbacks, ValidationMonitorPrintsWhatWasTested) {
+  std::ostringstream out;
+  ValidationMonitor monitor(out);
+  monitor.on_epoch_end({.epoch = 1});
+  monitor.on_epoch_end({.epoch = 2, .validation = Metrics{.samples = 4, .correct = 1, .loss = 0.5}});
+  EXPECT_EQ(out.str(), "epoch: 2, test loss is 0.5000, test accuracy is 0.2500\n");
+}
+
 TEST(Callbacks, LambdaCallsWhatIsThere) {
   LambdaCallback callback;
   callback.on_train_end();

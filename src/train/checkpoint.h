@@ -1,19 +1,30 @@
 #pragma once
-// A training at one step as one safetensors file: every state, and the number of steps taken.
+// A training at one step as one safetensors file: every state, and where the training is.
+
+#include <optional>
 
 #include "train/states.h"
 
 namespace partita {
 
-/// Replaces `path` as a whole. Throws RuntimeFailure(cannot_write).
-void write_checkpoint(const std::string& path, const States& states, int64_t step);
+/// Where a training is, and what its order of rows depends on.
+struct TrainingPosition {
+  int64_t step = 0;  // steps taken
+  int64_t batch = 0, rows = 0;
+  uint64_t seed = 0;
+  std::optional<double> learning_rate;  // that a callback set in place of the schedule's
+};
+
+/// Replaces `path` as a whole. Throws RuntimeFailure: non_finite when a state is not finite, and cannot_write; the
+/// old file stays.
+void write_checkpoint(const std::string& path, const States& states, const TrainingPosition& position);
 
 /// Whether these are the tensors of a checkpoint rather than of weights alone.
 bool is_checkpoint(const std::map<std::string, Array>& tensors);
 
-/// Overwrites all states of `graph` and gives the number of steps taken. Throws InvalidFile, naming `path`, when that
-/// is not a checkpoint, or one of another network or optimizer.
-int64_t take_checkpoint(States& states, const Graph& graph, const std::map<std::string, Array>& tensors,
-                        const std::string& path);
+/// Overwrites all states of `graph` and gives the position of the checkpoint. Throws InvalidFile, naming `path`, when
+/// that is not a checkpoint, or one of another network, optimizer, or order of rows than `now`; `states` stay then.
+TrainingPosition take_checkpoint(States& states, const Graph& graph, const std::map<std::string, Array>& tensors,
+                                 const TrainingPosition& now, const std::string& path);
 
 }  // namespace partita

@@ -6,7 +6,6 @@
 #include "comm/run_ranks.h"
 #include "network/build_graph.h"
 #include "ops/registry.h"
-#include "train/checkpoint.h"
 #include "train/training_run.h"
 #include "train/weights.h"
 
@@ -31,7 +30,7 @@ void Model::save(const std::string& path) const {
 
 void Model::save_checkpoint(const std::string& path) const {
   check_finite(states_, weight_names_);
-  write_checkpoint(path, states_, steps_);
+  write_checkpoint(path, states_, position_);
 }
 
 void Model::on_ranks(int ranks, const std::function<void(Communicator&)>& fn) const {
@@ -80,7 +79,13 @@ void Model::prepare_states(const Graph& graph) {
   loaded_path_.clear();
 }
 
-void Model::check_training(const Dataset& dataset) const {
+void Model::check_training(const Dataset& dataset, const FitOptions& fit) const {
+  if (fit.epochs < 1 || fit.epochs > kMostEpochs || fit.most_steps < 0) {
+    throw InvalidArgument(
+        fmt::format("[train] bad length, got {} epochs and at most {} steps, expected 1 epoch or "
+                    "more, and 0 steps, which means all, or more",
+                    fit.epochs, fit.most_steps));
+  }
   const int64_t batch = options_.batch, ranks = options_.ranks;
   if (options_.parallel == "data" && batch % ranks != 0) {
     const int64_t below = batch / ranks * ranks;
@@ -96,16 +101,18 @@ void Model::check_training(const Dataset& dataset) const {
 }
 
 void Model::train(const DatasetPtr& dataset, const FitOptions& fit) {
-  check_training(*dataset);
+  check_training(*dataset, fit);
   const Program program =
       make_program(input_column(*dataset), label_type(*dataset), options_.batch, options_.ranks, /*training=*/true);
   prepare_states(program.graph);
-  if (!resumed_path_.empty()) {
-    steps_ = take_checkpoint(states_, program.graph, load_weights(resumed_path_), resumed_path_);
-  }
   std::optional<Evaluation> validation;
   if (fit.validation) validation = make_evaluation(fit.validation, Metrics().top);
 
+  TrainingPosition position{.batch = options_.batch, .rows = dataset->size(), .seed = options_.seed};
+  if (!resumed_path_.empty()) {
+    position = take_checkpoint(states_, program.graph, load_weights(resumed_path_), position, resumed_path_);
+    resumed_path_.clear();
+  }
   TrainingRun run{.program = program,
                   .rows = dataset,
                   .batch = options_.batch,
@@ -113,26 +120,34 @@ void Model::train(const DatasetPtr& dataset, const FitOptions& fit) {
                   .rank = rank_options(),
                   .callbacks = fit.callbacks,
                   .validation = validation ? &*validation : nullptr,
-                  .save = write_checkpoint};
-  run.info.epochs = fit.epochs;
+                  .learning_rate = position.learning_rate};
   run.info.steps_per_epoch = dataset->size() / options_.batch;
   run.info.steps = fit.epochs * run.info.steps_per_epoch;
   if (fit.most_steps > 0) run.info.steps = std::min(fit.most_steps, run.info.steps);
-  run.info.first_step = resumed_path_.empty() ? 0 : std::min(steps_, run.info.steps);
+  run.info.epochs = (run.info.steps + run.info.steps_per_epoch - 1) / run.info.steps_per_epoch;
+  run.info.first_step = std::min(position.step, run.info.steps);
   if (run.schedule.steps == 0) run.schedule.steps = run.info.steps;
-  resumed_path_.clear();
+  run.save = [&](const std::string& path, const States& states, int64_t step, const std::optional<double>& rate) {
+    position.step = step;
+    position.learning_rate = rate;
+    write_checkpoint(path, states, position);
+  };
+  if (run.info.first_step > 0 && run.info.first_step == run.info.steps && options_.warn) {
+    options_.warn(fmt::format("[resume] nothing left to train: the checkpoint is of step {}, the training has {}",
+                              position.step, run.info.steps));
+  }
 
-  States trained;
-  LambdaCallback counter;
-  counter.step_end = [this](const StepInfo& info) { steps_ = info.global_step; };
-  run.callbacks.push_back(&counter);
+  TrainingResult result;
   on_ranks(options_.ranks, [&](Communicator& comm) {
-    States states = run_training(run, states_, comm);
-    if (comm.rank() == 0) trained = std::move(states);
+    TrainingResult own = run_training(run, states_, comm);
+    if (comm.rank() == 0) result = std::move(own);
   });
-  check_finite(trained, weight_names_);
-  trained.merge(states_);
-  states_ = std::move(trained);
+  check_finite(result.states, weight_names_);
+  result.states.merge(states_);
+  states_ = std::move(result.states);
+  position_ = position;
+  position_.step = result.step;
+  position_.learning_rate = result.learning_rate;
 }
 
 Evaluation Model::make_evaluation(const DatasetPtr& dataset, int64_t top) const {
@@ -159,6 +174,9 @@ Metrics Model::eval(const DatasetPtr& dataset, int64_t top) {
 Array Model::predict(const Array& inputs, const std::string& name) { return predictor(inputs.type(), name)(inputs); }
 
 std::function<Array(const Array&)> Model::predictor(const Type& inputs, const std::string& name) {
+  if (inputs.shape.empty()) {
+    throw InvalidArgument(fmt::format("[predict] no batch of inputs, got {}, expected [rows,..]", print(inputs)));
+  }
   const Column input{name, {inputs.dtype, Shape(inputs.shape.begin() + 1, inputs.shape.end())}};
   const Type label{DType::i32, is_float(inputs.dtype) ? Shape{} : input.type.shape};
 

@@ -7,6 +7,7 @@
 #include "data/dataset.h"
 #include "network/network.h"
 #include "train/callbacks.h"
+#include "train/checkpoint.h"
 #include "train/evaluation.h"
 #include "train/lr_schedule.h"
 #include "train/states.h"
@@ -50,13 +51,14 @@ class Model {
   Metrics eval(const DatasetPtr& dataset, int64_t top = 5);
   /// The logits of a batch of inputs, computed by one rank; `name` is that of the network's input.
   Array predict(const Array& inputs, const std::string& name = "image");
-  /// The same for many batches of one type: compiled once, with the weights of now.
+  /// The same for many batches of one type: compiled once, with the weights of now. For one thread at a time.
   std::function<Array(const Array&)> predictor(const Type& inputs, const std::string& name = "image");
 
   /// Takes effect, and is checked, when the next call makes the states.
   void load(const std::string& path);
   void save(const std::string& path) const;
-  /// Takes all states and the number of steps from a checkpoint, checked by the next training.
+  /// Goes on from a checkpoint, which the next training reads and checks: it must have the same batch, seed and
+  /// number of rows. What callbacks keep, as the best loss of EarlyStopping, begins anew.
   void resume(const std::string& path) { resumed_path_ = path; }
   /// All states after the last training, as CheckpointSaver writes them while it runs.
   void save_checkpoint(const std::string& path) const;
@@ -65,7 +67,7 @@ class Model {
   Program make_program(const Column& input, const Type& label, int64_t batch, int ranks, bool training) const;
   void prepare_states(const Graph& graph);
   void on_ranks(int ranks, const std::function<void(Communicator&)>& fn) const;
-  void check_training(const Dataset& dataset) const;
+  void check_training(const Dataset& dataset, const FitOptions& fit) const;
   Evaluation make_evaluation(const DatasetPtr& dataset, int64_t top) const;
   RankOptions rank_options() const { return {.threads = options_.threads, .kernels = options_.kernels}; }
 
@@ -76,7 +78,7 @@ class Model {
   States states_;
   std::vector<std::string> weight_names_;
   std::string loaded_path_, resumed_path_;
-  int64_t steps_ = 0;  // of the last training, or of the checkpoint
+  TrainingPosition position_;  // after the last training
 };
 
 }  // namespace partita

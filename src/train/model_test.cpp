@@ -10,6 +10,7 @@
 #include "data/test_files.h"
 #include "data/views/map.h"
 #include "data/views/shuffle.h"
+#include "data/views/take.h"
 #include "train/weights.h"
 #include "zoo/zoo.h"
 
@@ -73,6 +74,105 @@ TEST(Model, ResumedTrainingHasTheSameNumbers) {
   EXPECT_EQ(third.eval(rows_of(Split::test)).loss, model.eval(rows_of(Split::test)).loss);
 }
 
+TEST(Model, ResumesOnAnotherNumberOfRanks) {
+  const TempDir dir;
+  const std::string path = (dir.path() / "a.safetensors").string();
+  Recorder whole, rest;
+  CheckpointSaver saver(path, 0);
+  small_model(1).train(rows_of(Split::train), {.epochs = 2, .callbacks = {&whole}});
+  Model first = small_model(3);
+  LambdaCallback cut;  // as an interruption would
+  TrainControl* control = nullptr;
+  cut.train_begin = [&](const TrainInfo& info) { control = info.control; };
+  cut.step_end = [&](const StepInfo& info) { info.global_step == 5 ? control->stop() : void(); };
+  first.train(rows_of(Split::train), {.epochs = 2, .callbacks = {&cut, &saver}});
+  Model second = small_model(2);
+  second.resume(path);
+  second.train(rows_of(Split::train), {.epochs = 2, .callbacks = {&rest}});
+  ASSERT_EQ(rest.steps.size(), whole.steps.size() - 5);
+  for (size_t i = 0; i < rest.steps.size(); ++i) EXPECT_NEAR(rest.steps[i].loss, whole.steps[i + 5].loss, 1e-9);
+}
+
+TEST(Model, CallbacksDirectAllRanksFromTheBegin) {
+  for (int ranks : {1, 2, 3}) {
+    Recorder recorder;
+    TrainControl* control = nullptr;
+    LambdaCallback callback;
+    callback.train_begin = [&](const TrainInfo& info) { (control = info.control)->set_learning_rate(0.125); };
+    callback.step_end = [&](const StepInfo& info) {
+      if (info.global_step == kStepsPerEpoch + 1) control->stop();
+    };
+    Model model = small_model(ranks);
+    model.train(rows_of(Split::train), {.epochs = 3, .callbacks = {&recorder, &callback}});
+    ASSERT_EQ(recorder.steps.size(), kStepsPerEpoch + 1);
+    for (const StepInfo& step : recorder.steps) EXPECT_EQ(step.learning_rate, 0.125);
+    ASSERT_EQ(recorder.epochs.size(), 2);  // the one that was cut short too
+    EXPECT_EQ(recorder.epochs[1].steps, 1);
+
+    callback.train_begin = [&](const TrainInfo& info) { info.control->stop(); };
+    Recorder none;
+    small_model(ranks).train(rows_of(Split::train), {.callbacks = {&callback, &none}});
+    EXPECT_EQ(none.steps.size(), 0);
+    callback.train_begin = [](const TrainInfo&) { throw InvalidArgument("[test] refused"); };
+    expect_error<InvalidArgument>([&] { small_model(ranks).train(rows_of(Split::train), {.callbacks = {&callback}}); },
+                                  "[test] refused");
+    callback.train_begin = [&](const TrainInfo& info) { info.control->save_checkpoint("/no/such/folder/file"); };
+    EXPECT_THROW(small_model(ranks).train(rows_of(Split::train), {.callbacks = {&callback}}), RuntimeFailure);
+  }
+}
+
+TEST(Model, TwoSaversAtOneStep) {
+  const TempDir dir;
+  const std::string one = (dir.path() / "one").string(), two = (dir.path() / "two").string();
+  CheckpointSaver often(one, 2), last(two, 0);
+  std::vector<std::string> warnings;
+  small_model(2).train(rows_of(Split::train), {.callbacks = {&often, &last}});
+  EXPECT_TRUE(std::filesystem::exists(one) && std::filesystem::exists(two));
+  // With no step left a checkpoint is written all the same.
+  const std::string three = (dir.path() / "three").string();
+  CheckpointSaver again(three, 0);
+  Model model = small_model(1);
+  model.resume(two);
+  model.train(rows_of(Split::train), {.callbacks = {&again}});
+  EXPECT_TRUE(std::filesystem::exists(three));
+}
+
+TEST(Model, ABrokenTrainingLeavesModelAndCheckpoint) {
+  const TempDir dir;
+  const std::string path = (dir.path() / "a").string(), second = (dir.path() / "b").string();
+  CheckpointSaver saver(path, 1);
+  Model model = small_model(1);
+  model.train(rows_of(Split::train), {.most_steps = 2, .callbacks = {&saver}});
+  const Metrics before = model.eval(rows_of(Split::test));
+  LambdaCallback bad;
+  TrainControl* control = nullptr;
+  bad.train_begin = [&](const TrainInfo& info) { control = info.control; };
+  bad.step_end = [&](const StepInfo&) { control->set_learning_rate(1e308); };
+  EXPECT_THROW(model.train(rows_of(Split::train), {.callbacks = {&bad, &saver}}), RuntimeFailure);
+  EXPECT_EQ(model.eval(rows_of(Split::test)).loss, before.loss);
+  model.save_checkpoint(second);
+  Recorder rest;
+  model.resume(second);
+  model.train(rows_of(Split::train), {.callbacks = {&rest}});
+  EXPECT_EQ(rest.steps.at(0).global_step, 3);
+  Model other = small_model(1);
+  other.load(path);
+  EXPECT_TRUE(std::isfinite(other.eval(rows_of(Split::test)).loss));  // no NaN was written into it
+}
+
+TEST(Model, RefusesLengthsAndInputsThatAreNone) {
+  Model model = small_model(1);
+  expect_error<InvalidArgument>([&] { model.train(rows_of(Split::train), {.epochs = 0}); }, "got 0 epochs");
+  expect_error<InvalidArgument>([&] { model.train(rows_of(Split::train), {.most_steps = -1}); }, "at most -1 steps");
+  expect_error<InvalidArgument>([&] { model.predict(Array(Type{DType::f64, {}})); }, "no batch of inputs, got f64[]");
+  LearningRateScheduler infinite([](double, int64_t) { return 1e300; });
+  ZooModel zoo = make_model("mlp:hidden=4,layers=1,classes=4");
+  Model narrow(*zoo.network, "sparse", {.kind = "sgd"}, {.batch = kBatch});
+  const DatasetPtr rows = map(make_synthetic({DType::u8, {8, 8, 1}}, 4, kRows, 3, Split::train), {"image"},
+                              chain({rescale(1.0 / 255, 0), hwc_to_chw()}));
+  expect_error<InvalidArgument>([&] { narrow.train(rows, {.callbacks = {&infinite}}); }, "infinite in f32, got 1e+300");
+}
+
 TEST(Model, CheckpointsOfAnotherTrainingAreRefused) {
   const TempDir dir;
   const std::string path = (dir.path() / "a.safetensors").string(), weights = (dir.path() / "w.safetensors").string();
@@ -89,6 +189,19 @@ TEST(Model, CheckpointsOfAnotherTrainingAreRefused) {
   Model third = small_model(1);
   third.resume(weights);
   expect_error<InvalidFile>([&] { third.train(rows_of(Split::train), {}); }, "no checkpoint, got no tensor");
+  ZooModel zoo = make_model("mlp:hidden=16,layers=1,classes=4,dropout=0.2");
+  const auto resumed = [&](ModelOptions options, const DatasetPtr& rows) {
+    options.dtype = DType::f64;
+    Model fresh(*zoo.network, "sparse", {.kind = "adamw"}, options);
+    fresh.resume(path);
+    fresh.train(rows, {});
+  };
+  expect_error<InvalidFile>([&] { resumed({.batch = 12}, rows_of(Split::train)); },
+                            "another batch, got 12, expected 24");
+  expect_error<InvalidFile>([&] { resumed({.batch = kBatch, .seed = 7}, rows_of(Split::train)); },
+                            "another seed, got 7");
+  expect_error<InvalidFile>([&] { resumed({.batch = kBatch}, take(rows_of(Split::train), 50)); },
+                            "another number of rows, got 50, expected 100");
   // A checkpoint holds weights: it can be loaded as such.
   Model fourth = small_model(1);
   fourth.load(path);

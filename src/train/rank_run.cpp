@@ -1,6 +1,7 @@
 #include "train/rank_run.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "ops/registry.h"
 
@@ -43,6 +44,10 @@ void RankRun::feed(const Batch& batch) {
 void RankRun::feed_learning_rate(double rate) {
   Array value(executor_->input_type("learning_rate"));
   value.set(0, rate);
+  if (!std::isfinite(value.at(0))) {
+    throw InvalidArgument(fmt::format("[learning rate] infinite in {}, got {}, expected a number that it can hold",
+                                      name_of(value.type().dtype), rate));
+  }
   executor_->set_input("learning_rate", value.tensor());
 }
 

@@ -73,6 +73,7 @@ Array fitted(const Array& given, const Type& type, const std::string& name, cons
 
 void take_weights(States& states, const Graph& graph, const std::map<std::string, Array>& weights,
                   const std::string& path) {
+  States taken = states;
   for (const State& state : graph.states) {
     if (!is_weight(state)) continue;
     const std::string& name = state_name(graph, state);
@@ -81,16 +82,17 @@ void take_weights(States& states, const Graph& graph, const std::map<std::string
       throw InvalidFile(
           fmt::format("[load] {}: no tensor for '{}', expected {}", path, name, print(graph.type(state.entry))));
     }
-    states[name] = fitted(found->second, graph.type(state.entry), name, path);
+    taken[name] = fitted(found->second, graph.type(state.entry), name, path);
   }
-  if (is_checkpoint(weights)) return;  // slots and counters are there too
   const std::vector<std::string> expected = weight_names(graph);
   for (const auto& [name, array] : weights) {
+    if (is_checkpoint(weights)) break;  // slots and counters are there too
     if (std::find(expected.begin(), expected.end(), name) != expected.end()) continue;
     if (is_batch_counter(name, array.type())) continue;
     throw InvalidFile(
         fmt::format("[load] {}: tensor '{}' is not of this network{}", path, name, did_you_mean(name, expected)));
   }
+  states = std::move(taken);
 }
 
 }  // namespace partita

@@ -1,6 +1,5 @@
 #include "train/training_run.h"
 
-#include <algorithm>
 #include <chrono>
 
 #include "data/prefetch.h"
@@ -19,24 +18,31 @@ class Loop {
         comm_(comm),
         rank_(run.program, initial, run.rank, comm),
         rows_(rank_.rows(run.rows, run.batch), PrefetchOptions{},
-              {run.info.first_step / run.info.steps_per_epoch, run.info.first_step % run.info.steps_per_epoch}),
-        controlled_(std::any_of(run.callbacks.begin(), run.callbacks.end(),
-                                [](const Callback* callback) { return callback->controls(); })) {}
+              {run.info.first_step / run.info.steps_per_epoch, run.info.first_step % run.info.steps_per_epoch}) {
+    if (run.learning_rate) control_.set_learning_rate(*run.learning_rate);
+  }
 
-  States train() {
+  TrainingResult train() {
     TrainInfo info = run_.info;
     info.control = &control_;
     tell([&](Callback& callback) { callback.on_train_begin(info); });
     begin_epoch();
-    for (int64_t step = info.first_step; step < info.steps && !control_.stopped(); ++step) {
-      const StepInfo taken = take(step);
+    int64_t step = info.first_step;
+    agree(step);
+    while (step < info.steps && !control_.stopped()) {
+      const StepInfo taken = take(step++);
       tell([&](Callback& callback) { callback.on_step_end(taken); });
-      if (taken.step == info.steps_per_epoch || step + 1 == info.steps) end_epoch(taken.epoch);
-      if (controlled_) agree(step + 1);
+      if (taken.step == info.steps_per_epoch) end_epoch(taken.epoch);
+      agree(step);
+    }
+    if (steps_ > 0) {  // the last epoch was not whole
+      end_epoch((step - 1) / info.steps_per_epoch + 1);
+      agree(step);
     }
     States states = rank_.states();
     tell([&](Callback& callback) { callback.on_train_end(); });
-    return states;
+    if (comm_.rank() != 0) states.clear();
+    return {std::move(states), step, control_.learning_rate()};
   }
 
  private:
@@ -83,21 +89,20 @@ class Loop {
 
   /// Every rank does what the callbacks of rank 0 asked for.
   void agree(int64_t step) {
-    std::string path = control_.take_checkpoint();
-    double asked[] = {control_.stopped() ? 1.0 : 0.0, control_.learning_rate().value_or(-1), path.empty() ? 0.0 : 1.0};
+    const std::set<std::string> paths = control_.take_checkpoints();
+    double asked[] = {control_.stopped() ? 1.0 : 0.0, control_.learning_rate().value_or(-1), paths.empty() ? 0.0 : 1.0};
     comm_.broadcast(asked, std::size(asked), DType::f64, /*root=*/0);
     if (asked[0] != 0) control_.stop();
     if (asked[1] >= 0) control_.set_learning_rate(asked[1]);
     if (asked[2] == 0) return;
     const States states = rank_.states();
-    if (comm_.rank() == 0) run_.save(path, states, step);
+    for (const std::string& path : paths) run_.save(path, states, step, control_.learning_rate());
   }
 
   const TrainingRun& run_;
   Communicator& comm_;
   RankRun rank_;
   Prefetcher rows_;
-  bool controlled_;
   TrainControl control_;
   Batch batch_;
   Clock::time_point epoch_begin_;
@@ -107,9 +112,8 @@ class Loop {
 
 }  // namespace
 
-States run_training(const TrainingRun& run, const States& initial, Communicator& comm) {
-  States states = Loop(run, initial, comm).train();
-  return comm.rank() == 0 ? std::move(states) : States{};
+TrainingResult run_training(const TrainingRun& run, const States& initial, Communicator& comm) {
+  return Loop(run, initial, comm).train();
 }
 
 }  // namespace partita

@@ -17,11 +17,20 @@ struct TrainingRun {
   TrainInfo info;
   std::vector<Callback*> callbacks;        // called on rank 0
   const Evaluation* validation = nullptr;  // after every epoch
+  std::optional<double> learning_rate;     // of a training that goes on, when a callback had set it
   /// Writes a checkpoint; called on rank 0.
-  std::function<void(const std::string& path, const States& states, int64_t step)> save;
+  std::function<void(const std::string& path, const States& states, int64_t step,
+                     const std::optional<double>& learning_rate)>
+      save;
 };
 
-/// Trains from `initial`; all ranks of `comm` take part. Gives the states after the last step, on rank 0.
-States run_training(const TrainingRun& run, const States& initial, Communicator& comm);
+struct TrainingResult {
+  States states;     // on rank 0
+  int64_t step = 0;  // steps taken
+  std::optional<double> learning_rate;
+};
+
+/// Trains from `initial`; all ranks of `comm` take part.
+TrainingResult run_training(const TrainingRun& run, const States& initial, Communicator& comm);
 
 }  // namespace partita

@@ -197,9 +197,14 @@ TEST(TrainingErrors, CheckpointsThatCannotBeUsed) {
   expect({"--checkpoint", weights.path(), "--log", weights.path()}, ExitCode::usage,
          {"[--log] the file of --checkpoint"});
 
+  expect({"--checkpoint", "same", "--save", "same"}, ExitCode::usage, {"[--save] the file of --checkpoint too"});
+  expect_refusal({"generate", "gpt:vocab=100", "--load", weights.path()}, ExitCode::usage,
+                 {"[generate] tokens are not bytes, got a vocabulary of 100, expected 256"});
+
   const std::string path = (weights.folder.path() / "checkpoint").string();
   ASSERT_EQ(run_program({"train", kModel, "--steps", "2", "--checkpoint", path}).exit_code, 0);
   expect({"--resume", path, "--optimizer", "adam"}, ExitCode::bad_input, {"[resume]", "another network or optimizer"});
+  expect({"--resume", path, "--batch", "17"}, ExitCode::bad_input, {"[resume]", "another batch, got 17"});
   expect_refusal({"train", "mlp:hidden=5", "--resume", path}, ExitCode::bad_input, {"[load]", "does not fit"});
   expect_refusal({"eval", kModel, "--load", path, "--top-k", "-2"}, ExitCode::usage, {"[--top-k]", "got -2"});
 }

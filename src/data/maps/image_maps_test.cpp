@@ -137,6 +137,7 @@ TEST(OneHot, MarksTheLabel) {
   EXPECT_FLOAT_EQ(static_cast<float>(found.at(3)), 0.9f);
   EXPECT_FLOAT_EQ(static_cast<float>(found.at(0)), 0.1f);
   expect_error<InvalidArgument>([&] { apply(*one_hot(2), labels); }, "[one_hot] label out of range, got 2");
+  expect_error<InvalidArgument>([] { one_hot(2, NAN); }, "[one_hot] bad values, got on nan");
   expect_error<InvalidArgument>([] { one_hot(0); }, "bad number of classes, got 0");
   expect_error<InvalidArgument>([] { one_hot(2)->type({DType::f32, {}}); }, "labels are not integers");
 }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/number.h"
 #include "device/cpu/loops/blocks.h"
 #include "device/cpu/loops/loop_support.h"
 #include "ops/norm.h"
@@ -148,7 +149,7 @@ struct Norm {
     const auto count = static_cast<double>(sizes.count());
     for (int64_t lane = 0; lane < tile.size(); ++lane) {
       const double shift = sums.a[lane] / count;
-      const double variance = std::max(0.0, sums.b[lane] / count - shift * shift);
+      const double variance = not_below_zero(sums.b[lane] / count - shift * shift);
       mean[tile.statistics + lane] = static_cast<T>(near[lane] + shift);
       rstd[tile.statistics + lane] = static_cast<T>(1 / std::sqrt(variance + epsilon));
     }

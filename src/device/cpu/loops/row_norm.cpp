@@ -8,6 +8,7 @@
 
 #include <cmath>
 
+#include "base/number.h"
 #include "device/cpu/loops/loop_support.h"
 
 namespace partita {
@@ -53,7 +54,7 @@ LoopFn bind_norm(const Rows& rows, double epsilon) {
         return Terms{difference, difference * difference};
       });
       const double shift = kCentered ? sum / count : 0;
-      const double variance = std::max(0.0, squares / count - shift * shift);
+      const double variance = not_below_zero(squares / count - shift * shift);
       const T mean = static_cast<T>(near + shift), rstd = static_cast<T>(1 / std::sqrt(variance + epsilon));
       rstds[row] = rstd;
       if constexpr (kCentered) {

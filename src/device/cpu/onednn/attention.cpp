@@ -18,9 +18,10 @@ namespace {
 constexpr auto kName = "onednn.attention";
 constexpr int64_t kBlock = 128;  // queries at a time
 
-/// c[m, n] = alpha op(a) op(b) + beta c, all row-major with a stride between rows.
+/// c[m, n] = alpha op(a) op(b) + beta c, all row-major with a stride between rows. It fails for sizes alone that
+/// cannot be: inside a parallel loop nothing may be thrown, so that ends the program with a line.
 void product(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, float alpha, const float* a,
-             int64_t stride_a, const float* b, int64_t stride_b, float beta, float* c, int64_t stride_c) {
+             int64_t stride_a, const float* b, int64_t stride_b, float beta, float* c, int64_t stride_c) noexcept {
   const dnnl_status_t status = dnnl_sgemm(transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', m, n, k, alpha, a, stride_a,
                                           b, stride_b, beta, c, stride_c);
   PARTITA_CHECK(status == dnnl_success, "sgemm of {} x {} x {} failed", m, n, k);
