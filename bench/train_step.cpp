@@ -12,11 +12,11 @@
 #include <string>
 
 #include "base/philox.h"
+#include "cli/jobs.h"
 #include "comm/run_ranks.h"
 #include "compile.h"
 #include "execute/executor.h"
 #include "execute/shard_copy.h"
-#include "network/build_graph.h"
 #include "network/initializers.h"
 #include "ops/registry.h"
 #include "zoo/zoo.h"
@@ -66,8 +66,7 @@ void print_profile(const Executor& executor) {
 
 void measure(const Settings& settings) {
   const ZooModel model = make_model(settings.model);
-  const Graph forward = build_graph(*model.network, all_ops(),
-                                    {.batch = settings.batch, .image = model.recipe.image, .loss = model.recipe.loss});
+  const Graph forward = model_graph(settings.model, settings.batch, /*ranks=*/1, /*training=*/true);
   const auto catalog = make_cpu_device(all_ops(), settings.threads);
   catalog->enter_thread();
   const Mesh mesh = settings.ranks > 1 ? Mesh({{"data", settings.ranks}}) : Mesh();

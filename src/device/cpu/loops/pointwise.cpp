@@ -28,12 +28,6 @@ GeluTanh<T> gelu_tanh(T x) {
   return {T(0.5) * (1 + t), T(0.5) * (1 - t * t) * scale * (1 + 3 * cube * x * x)};
 }
 
-/// One of two floats without a branch, which would keep a loop from being vector code.
-float chosen(bool first, float a, float b) {
-  const uint32_t mask = -static_cast<uint32_t>(first);  // all bits or none
-  return std::bit_cast<float>((std::bit_cast<uint32_t>(a) & mask) | (std::bit_cast<uint32_t>(b) & ~mask));
-}
-
 double log1p_of(double x) { return std::log1p(x); }
 
 /// For 0 <= x <= 1, within 3 units in the last place: 2 artanh(x / (2 + x)) by its series.

@@ -18,6 +18,12 @@ float polynomial(float x, float highest, Factors... factors) {
 constexpr uint32_t size_bits(float x) { return std::bit_cast<uint32_t>(x) & 0x7fffffffu; }
 inline constexpr uint32_t kInfinityBits = 0x7f800000u;
 
+/// One of two floats without a branch, which would keep a loop from being vector code.
+inline float chosen(bool first, float a, float b) {
+  const uint32_t mask = -static_cast<uint32_t>(first);  // all bits or none
+  return std::bit_cast<float>((std::bit_cast<uint32_t>(a) & mask) | (std::bit_cast<uint32_t>(b) & ~mask));
+}
+
 inline double exp_of(double x) { return std::exp(x); }
 
 /// Within 2 units in the last place; infinity, zero, subnormal numbers and NaN as in std::exp.
@@ -46,8 +52,7 @@ inline float tanh_of(float x) {
   const float sum = polynomial(square, -5.70498872745e-3f, 2.06390887954e-2f, -5.37397155531e-2f, 1.33314422036e-1f,
                                -3.33332819422e-1f);
   const float near = x + x * square * sum;
-  const uint32_t is_near = -static_cast<uint32_t>(size_bits(x) < size_bits(0.625f));  // all bits or none
-  return std::bit_cast<float>((std::bit_cast<uint32_t>(near) & is_near) | (std::bit_cast<uint32_t>(far) & ~is_near));
+  return chosen(size_bits(x) < size_bits(0.625f), near, far);
 }
 
 /// The standard normal density.
@@ -63,7 +68,7 @@ inline float normal_cdf(float x) {
   const float size = std::abs(x), t = 1 / (1 + 0.2316419f * size);
   const float tail =
       normal_density(size) * t * polynomial(t, 1.330274429f, -1.821255978f, 1.781477937f, -0.356563782f, 0.319381530f);
-  return x < 0 ? tail : 1 - tail;
+  return chosen(std::bit_cast<int32_t>(x) < 0, tail, 1 - tail);
 }
 
 }  // namespace partita
