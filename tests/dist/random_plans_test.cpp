@@ -109,9 +109,10 @@ TEST(RandomPlans, Gpt) {
   expect_random_plans(job_of("gpt:layers=1,hidden=8,heads=4,seq=6,vocab=12,dropout=0.2", {}, 6), 4);
 }
 
-TEST(RandomPlans, LocalStatisticsAreThoseOfGroups) {
+// Four samples a group at least: of two values a norm leaves little but their signs, which no rounding survives.
+TEST(RandomPlans, ResnetLocalStatisticsAreThoseOfGroups) {
   for (int ranks : {2, 3, 6}) {
-    Job job = job_of("resnet18:width=4,size=8", {3, 8, 8}, 12, /*norm_groups=*/ranks);
+    Job job = job_of("resnet18:width=4,size=8", {3, 8, 8}, 24, /*norm_groups=*/ranks);
     const JobResult oracle = interpret_job(job);
     job.ranks = ranks;
     expect_interpreted(job, oracle, fmt::format("{} ranks", ranks));
