@@ -1,6 +1,7 @@
 #include "compile.h"
 
 #include "partition/partition.h"
+#include "partition/print_rank.h"
 
 namespace partita {
 
@@ -25,6 +26,9 @@ Program compile(const Graph& forward, const OpSet& ops, const Mesh& mesh, const 
   } else {
     program.graph = passes.optional("remove_dead_nodes", std::move(program.graph), remove_dead_nodes);
   }
+  if (std::string warning = ignored_marks(program.graph, mesh, options.plan); !warning.empty() && options.training) {
+    program.warnings.push_back(std::move(warning));
+  }
   program.plan = passes.stage(
       "plan",
       [&] {
@@ -32,9 +36,17 @@ Program compile(const Graph& forward, const OpSet& ops, const Mesh& mesh, const 
       },
       [&](const Plan& plan) { verify(plan, program.graph, ops); },
       [&](const Plan& plan) { return print(plan, program.graph, ops); });
+  const auto partition_options =
+      passes.optional("partial_sums", PartitionOptions{.partial_sums = false}, [](PartitionOptions options) {
+        options.partial_sums = true;
+        return options;
+      });
   program.local = passes.stage(
-      "partition", [&] { return partition(program.graph, ops, program.plan); },
+      "partition", [&] { return partition(program.graph, ops, program.plan, partition_options); },
       [&](const LocalGraph& local) { verify(local, ops); }, [&](const LocalGraph& local) { return print(local, ops); });
+  for (int64_t rank = 0; rank < mesh.ranks() && passes.dumping(); ++rank) {
+    passes.write(fmt::format("rank_{}/partition.txt", rank), print_rank(program.local, ops, rank));
+  }
   program.schedule = passes.stage(
       "schedule", [&] { return make_schedule(program.local, ops, catalog, options.schedule); },
       [&](const Schedule& schedule) { verify(schedule, program.local); },

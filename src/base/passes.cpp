@@ -30,10 +30,13 @@ void Passes::finish(const std::string& name, std::chrono::steady_clock::time_poi
 }
 
 void Passes::dump(const std::string& name, const std::string& text) {
+  write(fmt::format("{}_{}.txt", ++dumped_, name), text);
+}
+
+void Passes::write(const std::string& name, const std::string& text) const {
+  const std::filesystem::path path = std::filesystem::path(options_.dump_dir) / name;
   std::error_code failure;
-  std::filesystem::create_directories(options_.dump_dir, failure);
-  const std::filesystem::path path =
-      std::filesystem::path(options_.dump_dir) / fmt::format("{}_{}.txt", ++dumped_, name);
+  std::filesystem::create_directories(path.parent_path(), failure);
   errno = 0;
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   file << text;

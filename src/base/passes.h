@@ -44,13 +44,15 @@ class Passes {
     return result;
   }
 
+  bool dumping() const { return !options_.dump_dir.empty(); }
+  /// Writes a file of the dump folder.
+  void write(const std::string& name, const std::string& text) const;
   /// Throws InvalidArgument when a pass is to be left out that does not exist.
   void check_names() const;
   const std::vector<PassTime>& times() const { return times_; }
 
  private:
   bool off(const std::string& name) const;
-  bool dumping() const { return !options_.dump_dir.empty(); }
   void finish(const std::string& name, std::chrono::steady_clock::time_point begin);
   void dump(const std::string& name, const std::string& text);
 

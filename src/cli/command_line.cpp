@@ -59,7 +59,7 @@ void run(CLI::App& app, int argc, char** argv) {
                                       error.what(), bad_number ? ", expected a number" : ""));
   }
   if (app.get_subcommands().empty()) {
-    throw InvalidArgument("[command line] no command, expected one of train eval graph ops; see --help");
+    throw InvalidArgument("[command line] no command, expected one of train eval graph partition ops; see --help");
   }
 }
 
@@ -82,6 +82,7 @@ int run_command_line(int argc, char** argv) {
   add_eval(app);
   add_generate(app);
   add_graph(app);
+  add_partition(app);
   add_ops(app);
   try {
     run(app, argc, argv);

@@ -10,6 +10,7 @@ void add_train(CLI::App& app);
 void add_eval(CLI::App& app);
 void add_generate(CLI::App& app);
 void add_graph(CLI::App& app);
+void add_partition(CLI::App& app);
 void add_ops(CLI::App& app);
 
 /// Refuses an option of `command` that was given without a text, as in --save "".

@@ -4,7 +4,10 @@
 #include <limits>
 
 #include "comm/inproc/collectives.h"
+#include "data/maps/image_maps.h"
+#include "data/views/map.h"
 #include "ops/registry.h"
+#include "train/rank_run.h"
 
 namespace partita {
 
@@ -21,7 +24,6 @@ void add_job_flags(CLI::App& command, JobFlags& flags) {
       ->required();
   command.add_option("--data", flags.data, "mnist:DIR, cifar10:DIR, text:FILE or synthetic");
   command.add_option("--ranks", flags.ranks, "Ranks, as threads of this process")->capture_default_str();
-  command.add_option("--parallel", flags.parallel, "none or data; data when there are several ranks");
   command.add_option("--batch", flags.batch, "Rows of the global batch")->type_name("INT");
   command.add_option("--resize", flags.resize, "Side of the images after resizing");
   command.add_option("--dtype", flags.dtype, "f32 or f64")->capture_default_str();
@@ -30,6 +32,7 @@ void add_job_flags(CLI::App& command, JobFlags& flags) {
       ->type_name("UINT")
       ->capture_default_str();
   command.add_option("--kernels", flags.kernels, "fast or reference")->capture_default_str();
+  add_plan_flags(command, flags.split);
   command.add_option("--load", flags.load, "Start from the weights in this file (safetensors)");
 }
 
@@ -42,6 +45,15 @@ void check_threads(int threads) {
                   threads, most_threads()));
 }
 
+/// A model that brings its rows reads no others.
+void refuse_data(const JobFlags& flags) {
+  const auto refuse = [&](std::string_view flag, const std::string& got) {
+    throw InvalidArgument(fmt::format("[{}] {} brings its rows along, got {}, expected none", flag, flags.model, got));
+  };
+  if (!flags.data.empty()) refuse("--data", flags.data);
+  if (flags.resize) refuse("--resize", fmt::format("{}", *flags.resize));
+}
+
 }  // namespace
 
 Job::Job(const JobFlags& flags) {
@@ -51,34 +63,38 @@ Job::Job(const JobFlags& flags) {
   check_choice("--dtype", flags.dtype, {"f32", "f64"});
   check_choice("--kernels", flags.kernels, {"fast", "reference"});
   options.ranks = flags.ranks;
-  options.parallel = !flags.parallel.empty() ? flags.parallel : flags.ranks > 1 ? "data" : "none";
-  check_choice("--parallel", options.parallel, parallel_modes());
 
   ZooModel model = make_model(flags.model);
   network = std::move(model.network);
   recipe = std::move(model.recipe);
-  generated = flags.data.empty();
-  if (!generated) data = parse_data_spec(flags.data);
+  options.plan = plan_options(flags.split, flags.ranks, recipe.parallel);
+  options.marks = node_marks(flags.split);
+  if (recipe.rows) refuse_data(flags);
+  generated = flags.data.empty() && !recipe.rows;
+  if (!flags.data.empty()) data = parse_data_spec(flags.data);
 
   options.threads = threads_per_rank(flags.threads, flags.ranks);
   options.eval_batch = flags.batch.empty() ? 0 : batch_of(flags.batch);
   options.batch = flags.batch.empty() ? recipe.batch : options.eval_batch;
   options.seed = seed_of(flags.seed);
   options.dtype = *parse_dtype(flags.dtype);
-  options.local_statistics = options.parallel == "data" && flags.ranks > 1;
+  options.local_statistics = flags.ranks > 1 && (options.plan.parallel == "data" || options.plan.parallel == "hybrid");
   options.kernels = flags.kernels == "fast" ? KernelSet::fast : KernelSet::reference;
   options.schedule = recipe.schedule;
   const Shape& sample = recipe.image;
   if (recipe.tokens && flags.resize) {
     throw InvalidArgument(fmt::format("[--resize] {} reads no images, got --resize, expected none", flags.model));
   }
-  rows = {.image = recipe.tokens ? Type{} : Type{DType::u8, {sample.at(1), sample.at(2), sample.at(0)}},
-          .tokens = recipe.tokens ? sample.at(0) : 0,
-          .resize = flags.resize.value_or(0),
-          .dtype = options.dtype,
-          .seed = options.seed,
-          .classes = static_cast<int>(recipe.classes),
-          .augment = recipe.augment};
+  if (recipe.rows)
+    rows = {.dtype = options.dtype};
+  else
+    rows = {.image = recipe.tokens ? Type{} : Type{DType::u8, {sample.at(1), sample.at(2), sample.at(0)}},
+            .tokens = recipe.tokens ? sample.at(0) : 0,
+            .resize = flags.resize.value_or(0),
+            .dtype = options.dtype,
+            .seed = options.seed,
+            .classes = static_cast<int>(recipe.classes),
+            .augment = recipe.augment};
   options.warn = warn;
 }
 
@@ -88,6 +104,12 @@ void Job::settle_threads() {
 }
 
 DatasetPtr Job::dataset(Split split, const std::string& use) const {
+  if (recipe.rows) {
+    if (rows.dtype == DType::f32) return recipe.rows;
+    std::vector<std::string> names;
+    for (const Column& column : recipe.rows->columns()) names.push_back(column.name);
+    return map(recipe.rows, names, cast(rows.dtype));
+  }
   if (generated) {
     const std::string row = rows.tokens > 0 ? fmt::format("texts, {} letters", rows.tokens)
                                             : fmt::format("images, {}x{}", rows.image.shape[0], rows.image.shape[1]);
@@ -98,6 +120,7 @@ DatasetPtr Job::dataset(Split split, const std::string& use) const {
 }
 
 DatasetPtr Job::test_set() const {
+  if (recipe.rows) return nullptr;
   if (has_files(data, Split::test)) return open_dataset(data, Split::test, rows);
   warn(fmt::format("[data] no test set in '{}': no accuracy will be printed", data.folder));
   return nullptr;
@@ -105,20 +128,24 @@ DatasetPtr Job::test_set() const {
 
 Graph model_graph(const std::string& model, int64_t batch, int ranks, bool training) {
   const auto [network, recipe] = make_model(model);
+  const Column input = recipe.rows     ? input_column(*recipe.rows)
+                       : recipe.tokens ? Column{"tokens", {DType::i32, recipe.image}}
+                                       : Column{"image", {DType::f32, recipe.image}};
+  const Type label = recipe.rows ? label_type(*recipe.rows) : Type{DType::i32, recipe.tokens ? recipe.image : Shape{}};
   return build_graph(*network, all_ops(),
                      {.batch = batch > 0 ? batch : recipe.batch,
-                      .input = recipe.tokens ? "tokens" : "image",
-                      .image = recipe.image,
+                      .input = input.name,
+                      .image = input.type.shape,
                       .training = training,
                       .loss = recipe.loss,
                       .norm_groups = training ? ranks : 1,
-                      .image_dtype = recipe.tokens ? DType::i32 : DType::f32,
-                      .label = {DType::i32, recipe.tokens ? recipe.image : Shape{}}});
+                      .image_dtype = input.type.dtype,
+                      .label = label});
 }
 
 Program compile_on_ranks(const Graph& graph, int ranks, const CompileOptions& options) {
   const auto device = make_cpu_device(all_ops(), /*threads=*/1);
-  return compile(graph, all_ops(), ranks > 1 ? Mesh({{"data", ranks}}) : Mesh(), device->catalog(), options);
+  return compile(graph, all_ops(), make_mesh(graph, ranks, options.plan), device->catalog(), options);
 }
 
 }  // namespace partita

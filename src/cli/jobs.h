@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "cli/datasets.h"
+#include "cli/plan_flags.h"
 #include "network/build_graph.h"
 #include "train/model.h"
 #include "zoo/zoo.h"
@@ -16,8 +17,8 @@ struct JobFlags {
   std::string model;
   std::string data;
   int ranks = 1;
-  std::string parallel;  // "": data when there are several ranks
-  std::string batch;     // "": the recipe's
+  PlanFlags split;
+  std::string batch;  // "": the recipe's
   std::optional<int64_t> resize;
   std::string dtype = "f32";
   int threads = 0;

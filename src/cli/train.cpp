@@ -23,12 +23,11 @@ struct TrainFlags {
   bool nesterov = false, deterministic = false;
   std::string batch_norm, gradients = "mean";
   std::string dump, log, save, checkpoint, resume;
+  std::vector<std::string> switched_off;
   int64_t checkpoint_every = 0;
   std::optional<int64_t> per_print_times, patience;
   bool validate = false;
 };
-
-constexpr int64_t kStepsPerLine = 100;
 
 void add_flags(CLI::App& command, TrainFlags& flags) {
   add_job_flags(command, flags.job);
@@ -49,6 +48,9 @@ void add_flags(CLI::App& command, TrainFlags& flags) {
   command.add_flag("--deterministic", flags.deterministic,
                    "The same bits in every run with the same ranks and threads; in-process ranks always do");
   command.add_option("--dump", flags.dump, "Write what every stage made into this folder");
+  command.add_option("--no-pass", flags.switched_off, "Leave out a pass of the compiler, by name: partial_sums")
+      ->expected(1)
+      ->take_all();
   command.add_option("--log", flags.log, "Write one JSON line per step to this file");
   command.add_option("--save", flags.save, "Write the trained weights to this file (safetensors)");
   command.add_option("--checkpoint", flags.checkpoint, "Write the whole training to this file at the end");
@@ -84,8 +86,8 @@ void refuse_idle(const TrainFlags& flags, const Job& job) {
   if (!flags.resume.empty() && !flags.job.load.empty()) {
     refuse("--load", "got --resume, which brings all weights, expected one of both");
   }
-  if (options.ranks > 1 && options.parallel != "data") {
-    const std::string why = fmt::format("got --parallel {}, expected --parallel data", options.parallel);
+  if (options.ranks > 1 && options.plan.parallel != "data" && options.plan.parallel != "hybrid") {
+    const std::string why = fmt::format("got --parallel {}, expected --parallel data", options.plan.parallel);
     if (flags.gradients == "sum") refuse("--gradients sum", why);
     if (flags.batch_norm == "local") refuse("--batch-norm local", why);
   }
@@ -129,7 +131,7 @@ void apply(const TrainFlags& flags, Job& job) {
   }
   check_choice("--gradients", flags.gradients, {"mean", "sum"});
   options.sum_gradients = flags.gradients == "sum";
-  options.passes = {.dump_dir = flags.dump, .switched_off = {}};
+  options.passes = {.dump_dir = flags.dump, .switched_off = flags.switched_off};
 }
 
 /// Epochs to train; `--steps` alone trains as many as it takes.
@@ -149,11 +151,11 @@ void check_numbers(const TrainFlags& flags) {
 /// The callbacks that the flags ask for.
 class Watchers {
  public:
-  explicit Watchers(const TrainFlags& flags) {
+  Watchers(const TrainFlags& flags, int64_t per_print_times) {
     if (!flags.per_print_times && is_terminal()) {
       add(std::make_unique<ProgressLine>(std::cout));
     } else {
-      add(std::make_unique<LossMonitor>(std::cout, flags.per_print_times.value_or(kStepsPerLine)));
+      add(std::make_unique<LossMonitor>(std::cout, flags.per_print_times.value_or(per_print_times)));
       add(std::make_unique<TimeMonitor>(std::cout));
       if (flags.validate) add(std::make_unique<ValidationMonitor>(std::cout));
     }
@@ -191,7 +193,7 @@ void run_train(const TrainFlags& flags) {
   if (!flags.checkpoint.empty()) check_writable(flags.checkpoint);
 
   Model model(*job.network, job.recipe.loss, job.recipe.optimizer, job.options);
-  const Watchers watchers(flags);
+  const Watchers watchers(flags, job.recipe.per_print_times);
   const DatasetPtr rows = job.dataset(Split::train, "training");
   const DatasetPtr test = job.test_set();
   if (flags.validate && test == nullptr) {

@@ -7,6 +7,18 @@ Type Value::type() const {
   return builder_->graph().type(id_);
 }
 
+Value Value::shard(const Strategy& inputs, const Strategy& outputs) const {
+  PARTITA_CHECK(builder_ != nullptr, "an empty value is marked");
+  builder_->mark(*this, {.inputs = inputs, .outputs = outputs});
+  return *this;
+}
+
+Value Value::shard(const std::vector<TensorLayout>& inputs, const std::vector<TensorLayout>& outputs) const {
+  PARTITA_CHECK(builder_ != nullptr, "an empty value is marked");
+  builder_->mark(*this, mark_of(inputs, outputs));
+  return *this;
+}
+
 Builder::Builder(const OpSet& ops, Graph graph) : ops_(ops), graph_(std::move(graph)) {
   for (const ValueInfo& value : graph_.values) names_.insert(value.name);
   for (const Node& node : graph_.nodes) {
@@ -66,6 +78,31 @@ void Builder::store(Value state, Value exit) {
 }
 
 void Builder::output(const std::string& name, Value value) { graph_.outputs.push_back({name, value.id()}); }
+
+void Builder::mark(Value value, ShardMark mark) {
+  const ValueInfo& info = graph_.values[value.id()];
+  if (info.producer < 0) {
+    throw InvalidArgument(
+        fmt::format("[shard] no node made the value, got '{}', expected a result of an op", info.name));
+  }
+  graph_.nodes[info.producer].mark = std::move(mark);
+}
+
+void Builder::layerwise(Value state, int dim) {
+  for (State& known : graph_.states) {
+    if (known.entry != state.id()) continue;
+    const Type& type = graph_.type(known.entry);
+    if (dim < 0 || dim >= type.rank()) {
+      throw InvalidArgument(fmt::format("[layerwise] '{}' has no such dimension, got {} of {}, expected 0 to {}",
+                                        graph_.values[known.entry].name, dim, partita::print(type), type.rank() - 1),
+                            ErrorKind::index);
+    }
+    known.layerwise = dim;
+    return;
+  }
+  throw InvalidArgument(fmt::format("[layerwise] only parameters are split so, got '{}', expected a parameter",
+                                    graph_.values[state.id()].name));
+}
 
 std::vector<Value> Builder::apply_all(std::string_view op_name, const std::vector<Value>& inputs, const Attrs& attrs) {
   const OpDef& op = ops_.at(op_name);

@@ -21,6 +21,11 @@ class Value {
   Shape shape() const { return type().shape; }
   DType dtype() const { return type().dtype; }
 
+  /// Marks the node that made this value: how its operands are to be cut and, when given, how its results are to lie.
+  /// A plan checks the mark. Throws InvalidArgument for a value that no node made.
+  Value shard(const Strategy& inputs, const Strategy& outputs = {}) const;
+  Value shard(const std::vector<TensorLayout>& inputs, const std::vector<TensorLayout>& outputs = {}) const;
+
  private:
   Builder* builder_ = nullptr;
   ValueId id_ = -1;
@@ -37,6 +42,9 @@ class Builder {
   Value state(const std::string& name, const Type& type, State description);
   void store(Value state, Value exit);
   void output(const std::string& name, Value value);
+  void mark(Value value, ShardMark mark);
+  /// Throws InvalidArgument unless `value` is a state with such a dimension.
+  void layerwise(Value state, int dim);
 
   Value apply(std::string_view op, const std::vector<Value>& inputs, const Attrs& attrs = {});
   std::vector<Value> apply_all(std::string_view op, const std::vector<Value>& inputs, const Attrs& attrs = {});

@@ -6,6 +6,7 @@
 
 #include "base/shape.h"
 #include "graph/attrs.h"
+#include "graph/shard_mark.h"
 
 namespace partita {
 
@@ -31,6 +32,7 @@ struct Node {
   SourceLine source;
   Phase phase = Phase::forward;
   std::string origin;  // name of the forward node of a gradient node, or ""
+  std::optional<ShardMark> mark;
 };
 
 struct ValueInfo {
@@ -64,6 +66,9 @@ struct State {
   Initializer init;
   bool requires_grad = true;
   std::string owner;  // slot: the parameter it belongs to
+  /// Layerwise parallel: the dimension that is split over all ranks, and whose gradient is therefore not reduced; -1:
+  /// none.
+  int layerwise = -1;
 };
 
 struct Output {

@@ -209,10 +209,20 @@ class Parser {
         state.requires_grad = false;
       else if (mark == "of" && take('='))
         state.owner = word();
+      else if (mark == "layerwise" && take('='))
+        state.layerwise = layerwise_dim(state.entry);
       else
-        fail("unknown mark", mark, "frozen or of=PARAMETER");
+        fail("unknown mark", mark, "frozen, of=PARAMETER or layerwise=DIMENSION");
     }
     graph_.states.push_back(state);
+  }
+
+  int layerwise_dim(ValueId entry) {
+    const int dim = integer(), rank = graph_.type(entry).rank();
+    if (dim < 0 || dim >= rank)
+      fail("dimension outside the tensor", fmt::format("{}", dim), fmt::format("0 to {}", rank - 1));
+    skip_spaces();
+    return dim;
   }
 
   void node_line() {
@@ -269,9 +279,20 @@ class Parser {
     skip_spaces();
   }
 
+  ShardMark shard_mark() {
+    const std::string_view text = rest_.substr(0, rest_.find(' '));
+    rest_.remove_prefix(text.size());
+    skip_spaces();
+    try {
+      return parse_shard_mark(text);
+    } catch (const Error& error) {
+      throw InvalidArgument(fmt::format("[graph line {}] {}", line_, error.what()), error.kind());
+    }
+  }
+
   /// What follows ';'. The group and bytes of a collective follow from its attributes.
   void marks(NodeLine& entry) {
-    constexpr std::string_view kExpected = "a phase, scope=, at=, of= or cut";
+    constexpr std::string_view kExpected = "a phase, scope=, at=, of=, shard= or cut";
     Node& node = entry.node;
     while (!rest_.empty()) {
       const std::string mark = word();
@@ -299,6 +320,8 @@ class Parser {
         rest_.remove_prefix(colon + 1);
         node.source.line = integer();
         skip_spaces();
+      } else if (mark == "shard") {
+        node.mark = shard_mark();
       } else if (mark == "group" || mark == "bytes") {
         rest_.remove_prefix(std::min(rest_.size(), rest_.find(' ')));
         skip_spaces();

@@ -10,6 +10,7 @@ std::string print_state(const Graph& graph, const State& state, const GraphTexts
   if (!state.init.args.empty()) line += fmt::format("({})", fmt::join(state.init.args, ","));
   if (!state.owner.empty()) line += " of=" + state.owner;
   if (!state.requires_grad) line += " frozen";
+  if (state.layerwise >= 0) line += fmt::format(" layerwise={}", state.layerwise);
   return line + "\n";
 }
 
@@ -30,6 +31,7 @@ std::string print_node(const Graph& graph, NodeId id, const GraphTexts& texts) {
   if (!node.scope.empty()) line += " scope=" + node.scope;
   if (!node.source.file.empty()) line += fmt::format(" at={}:{}", node.source.file, node.source.line);
   if (!node.origin.empty()) line += " of=" + node.origin;
+  if (node.mark) line += " shard=" + print(*node.mark);
   if (texts.note) {
     const std::string note = texts.note(id);
     if (!note.empty()) line += " " + note;

@@ -7,7 +7,8 @@ namespace partita {
 
 namespace {
 
-constexpr std::array<const char*, 4> kNames{"all_reduce", "all_gather", "reduce_scatter", "slice_shard"};
+constexpr std::array kMoves{Move::slice,   Move::all_gather,     Move::all_to_all,
+                            Move::permute, Move::reduce_scatter, Move::all_reduce};
 
 std::vector<Type> infer_identity(const OpCall& call) {
   if (call.inputs.size() == 1) return call.inputs;
@@ -17,14 +18,14 @@ std::vector<Type> infer_identity(const OpCall& call) {
 }  // namespace
 
 bool is_collective(const Node& node) {
-  return std::any_of(kNames.begin(), kNames.end(), [&](const char* name) { return node.op == name; });
+  return std::any_of(kMoves.begin(), kMoves.end(), [&](Move::Kind kind) { return node.op == name_of(kind); });
 }
 
 OpSet with_collectives(const OpSet& ops) {
   std::vector<OpDef> all = ops.all();
-  for (const char* name : kNames) {
+  for (Move::Kind kind : kMoves) {
     OpDef& op = all.emplace_back();
-    op.name = name;
+    op.name = name_of(kind);
     op.attrs = Attrs(CollectiveAttrs{});
     op.infer = infer_identity;
   }
@@ -37,9 +38,9 @@ Axes axes_of(const Node& node, const Mesh& mesh) {
   return axes;
 }
 
-CollectiveAttrs collective(const Mesh& mesh, const Axes& axes, int64_t dim, Reduce reduce, std::string reason) {
-  CollectiveAttrs attrs{{}, dim, reduce, std::move(reason)};
-  for (int axis : axes) attrs.axes.push_back(mesh.axes()[axis].name);
+CollectiveAttrs collective(const Mesh& mesh, const Move& move, Reduce reduce, std::string reason) {
+  CollectiveAttrs attrs{{}, move.dim, move.to_dim, reduce, std::move(reason)};
+  for (int axis : move.axes) attrs.axes.push_back(mesh.axes()[axis].name);
   return attrs;
 }
 

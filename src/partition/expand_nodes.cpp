@@ -51,6 +51,7 @@ Expanded expand_nodes(const Graph& graph, const OpSet& ops, const Plan& plan) {
     if (state.exit >= 0) rest.store(made[state.entry], made[state.exit]);
   }
   for (const Output& output : graph.outputs) rest.output(output.name, made[output.value]);
+  for (const auto& [value, dims] : plan.results) result.results[made[value].id()] = dims;
   result.graph = rest.take();
   return result;
 }

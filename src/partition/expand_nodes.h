@@ -7,7 +7,8 @@ namespace partita {
 
 struct Expanded {
   Graph graph;
-  std::vector<std::optional<Cut>> cuts;  // per node; none: a node of an expansion, cut by its operands
+  std::vector<std::optional<Cut>> cuts;          // per node; none: a node of an expansion, cut by its operands
+  std::map<ValueId, std::vector<Axes>> results;  // those of the plan
 };
 
 Expanded expand_nodes(const Graph& graph, const OpSet& ops, const Plan& plan);

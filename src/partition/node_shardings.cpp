@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "partition/collectives.h"
+#include "plan/propagate.h"
 
 namespace partita {
 namespace {
@@ -12,71 +13,53 @@ Axes joined(Axes axes, const Axes& more) {
   return axes;
 }
 
-void verify_collective(const LocalGraph& local, const Node& node) {
-  const Sharding &from = local.shardings[node.inputs[0]], &to = local.shardings[node.outputs[0]];
+/// What the collective makes of a sharding; throws InternalError when it does not fit.
+Sharding moved(const LocalGraph& local, const Node& node, const Sharding& from, const Sharding& to) {
   const auto& attrs = node.attrs.as<CollectiveAttrs>();
   const Axes axes = axes_of(node, local.mesh);
-  const bool reduces = node.op == "all_reduce" || node.op == "reduce_scatter";
-  PARTITA_CHECK(node.op == "all_reduce" || (attrs.dim >= 0 && attrs.dim < static_cast<int64_t>(from.dims.size())),
-                "{}: dimension {} of {}", node.name, attrs.dim, print(local.graph.type(node.inputs[0])));
+  const auto check_dim = [&](int64_t dim) {
+    PARTITA_CHECK(dim >= 0 && dim < static_cast<int64_t>(from.dims.size()), "{}: dimension {} of {}", node.name, dim,
+                  print(local.graph.type(node.inputs[0])));
+  };
   Sharding expected = from;
-  if (reduces) {
-    PARTITA_CHECK(from.partial == axes && from.kind == attrs.reduce, "{} reduces what is not partial over its axes",
-                  node.name);
-    expected.partial.clear();
-    expected.kind = Reduce::none;
+  if (node.op == "permute") {
+    for (size_t d = 0; d < from.dims.size(); ++d) {
+      PARTITA_CHECK(local.mesh.ways(from.dims[d]) == local.mesh.ways(to.dims[d]), "{} changes the size of dimension {}",
+                    node.name, d);
+    }
+    expected.dims = to.dims;
+    return expected;
   }
-  if (node.op == "reduce_scatter" || node.op == "slice_shard") {
-    expected.dims[attrs.dim] = joined(from.dims[attrs.dim], axes);
+  if (node.op != "all_reduce") check_dim(attrs.dim);
+  if (node.op == "all_reduce" || node.op == "reduce_scatter") {
+    const auto is_reduced = [&](int axis) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); };
+    const auto kept = std::remove_if(expected.partial.begin(), expected.partial.end(), is_reduced);
+    PARTITA_CHECK(expected.partial.end() - kept == static_cast<int64_t>(axes.size()) && from.kind == attrs.reduce,
+                  "{} reduces what is not partial over its axes", node.name);
+    expected.partial.erase(kept, expected.partial.end());
+    if (expected.partial.empty()) expected.kind = Reduce::none;
   }
-  if (node.op == "all_gather") {
+  if (node.op == "all_gather" || node.op == "all_to_all") {
     const size_t kept = from.dims[attrs.dim].size() - std::min(axes.size(), from.dims[attrs.dim].size());
     expected.dims[attrs.dim].resize(kept);
     PARTITA_CHECK(joined(expected.dims[attrs.dim], axes) == from.dims[attrs.dim],
                   "{} gathers what is not cut by its axes", node.name);
   }
-  PARTITA_CHECK(to == expected, "{}: the result is not sharded as the collective leaves it", node.name);
+  if (node.op == "all_to_all") check_dim(attrs.to_dim);
+  if (node.op == "reduce_scatter" || node.op == "slice_shard" || node.op == "all_to_all") {
+    const int64_t dim = node.op == "all_to_all" ? attrs.to_dim : attrs.dim;
+    expected.dims[dim] = joined(expected.dims[dim], axes);
+  }
+  return expected;
+}
+
+void verify_collective(const LocalGraph& local, const Node& node) {
+  const Sharding &from = local.shardings[node.inputs[0]], &to = local.shardings[node.outputs[0]];
+  PARTITA_CHECK(to == moved(local, node, from, to), "{}: the result is not sharded as the collective leaves it",
+                node.name);
 }
 
 }  // namespace
-
-Sharding passed_partial(const ShardingRule& rule, const Cut& cut, const std::vector<Sharding>& operands) {
-  std::vector<int> partial;
-  const Sharding* first = nullptr;
-  for (size_t i = 0; i < operands.size(); ++i) {
-    const Sharding& sharding = operands[i];
-    if (sharding.partial.empty()) continue;
-    if (first && (first->partial != sharding.partial || first->kind != sharding.kind)) return {};
-    if (sharding.dims != lift(rule, cut, rule.inputs[i])) return {};
-    first = &sharding;
-    partial.push_back(static_cast<int>(i));
-  }
-  if (!first) return {};
-  for (const Axes& axes : cut) {
-    for (int axis : axes) {
-      if (std::find(first->partial.begin(), first->partial.end(), axis) != first->partial.end()) return {};
-    }
-  }
-  for (size_t k = 0; k < rule.outputs.size(); ++k) {
-    const Sharding own = output_sharding(rule, cut, static_cast<int>(k));
-    if (!own.partial.empty() && own.kind != first->kind) return {};
-  }
-  const bool declared = std::any_of(rule.linear.begin(), rule.linear.end(), [&](const Linear& group) {
-    std::vector<int> members = group.operands;
-    std::sort(members.begin(), members.end());
-    return members == partial && group.kinds.has(first->kind);
-  });
-  return declared ? Sharding{.dims = {}, .kind = first->kind, .partial = first->partial} : Sharding{};
-}
-
-Sharding result_sharding(const ShardingRule& rule, const Cut& cut, const Sharding& passed, int k) {
-  Sharding sharding = output_sharding(rule, cut, k);
-  if (passed.partial.empty()) return sharding;
-  sharding.kind = passed.kind;
-  sharding.partial = joined(sharding.partial, passed.partial);
-  std::sort(sharding.partial.begin(), sharding.partial.end());
-  return sharding;
-}
 
 void verify_shardings(const LocalGraph& local, NodeId id, const OpSet& ops) {
   const Node& node = local.graph.nodes[id];

@@ -7,20 +7,24 @@
 #include "partition/expand_nodes.h"
 #include "partition/node_shardings.h"
 #include "plan/propagate.h"
+#include "plan/reshard.h"
 
 namespace partita {
 namespace {
 
 using Dims = std::vector<Axes>;
 
-bool is_prefix(const Axes& prefix, const Axes& axes) {
-  return prefix.size() <= axes.size() && std::equal(prefix.begin(), prefix.end(), axes.begin());
-}
-
 class Partitioner {
  public:
-  Partitioner(const Expanded& expanded, const OpSet& ops, const Plan& plan)
-      : from_(expanded.graph), cuts_(expanded.cuts), ops_(ops), plan_(plan), made_(from_.values.size(), -1) {
+  Partitioner(const Expanded& expanded, const OpSet& ops, const Plan& plan, const PartitionOptions& options)
+      : from_(expanded.graph),
+        cuts_(expanded.cuts),
+        results_(expanded.results),
+        ops_(ops),
+        plan_(plan),
+        options_(options),
+        made_(from_.values.size(), -1),
+        resharder_(plan.mesh) {
     local_.graph.name = from_.name;
     local_.mesh = plan.mesh;
     for (const ValueInfo& value : from_.values) names_.insert(value.name);
@@ -36,10 +40,7 @@ class Partitioner {
       local_.graph.states[s].exit = get(made_[from_.states[s].exit], target, "store");
     }
     for (const Output& output : from_.outputs) {
-      Sharding target = local_.shardings[made_[output.value]];
-      target.partial.clear();
-      target.kind = Reduce::none;
-      local_.graph.outputs.push_back({output.name, get(made_[output.value], target, "forward")});
+      local_.graph.outputs.push_back({output.name, get(made_[output.value], whole_sum(output.value), "forward")});
     }
     return std::move(local_);
   }
@@ -93,15 +94,27 @@ class Partitioner {
       copy.outputs[k] = made_[node.outputs[k]] =
           add_value(from_.values[node.outputs[k]].name, outputs[k], id, static_cast<int>(k), std::move(sharding));
     }
+    const std::string reason = node.phase == Phase::forward ? "forward" : "gradient";
     local_.graph.nodes.push_back(std::move(copy));
     local_.cuts.push_back(cut);
+    for (ValueId output : node.outputs) place(output, reason);
+  }
+
+  /// Moves a result to where the plan wants it before anything uses it.
+  void place(ValueId old, const std::string& reason) {
+    const Sharding now = local_.shardings[made_[old]];
+    if (!options_.partial_sums && !now.partial.empty()) made_[old] = get(made_[old], {.dims = now.dims}, reason);
+    const auto wanted = results_.find(old);
+    if (wanted != results_.end()) made_[old] = get(made_[old], {.dims = wanted->second}, "forward");
   }
 
   /// The cut of a node that an expansion made, whose own expansion would come too late.
   Cut cut_by_operands(const Node& node, const ShardingRule& rule) const {
-    std::vector<Dims> dims;
-    for (ValueId input : node.inputs) dims.push_back(local_.shardings[made_[input]].dims);
-    return suggest_cut(rule, dims, {}, plan_.mesh, /*expandable=*/false);
+    std::vector<Suggestion> operands;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      operands.push_back({&rule.inputs[i], local_.shardings[made_[node.inputs[i]]].dims});
+    }
+    return suggest_cut(rule, operands, plan_.mesh, /*expandable=*/false);
   }
 
   void refuse_cut_windows(const Node& node, const ShardingRule& rule, const Cut& cut) const {
@@ -120,55 +133,49 @@ class Partitioner {
 
   bool is_partial(ValueId old) const { return !local_.shardings[made_[old]].partial.empty(); }
 
-  /// The value in another sharding; every conversion is made once.
-  ValueId get(ValueId value, Sharding target, const std::string& reason) {  // a copy: shardings move
-    Sharding now = local_.shardings[value];
-    if (now == target) return value;
+  /// A sharding of a value that is not partial: one that is there already, if any.
+  Sharding whole_sum(ValueId old) {
+    for (ValueId version : versions_[made_[old]]) {
+      if (local_.shardings[version].partial.empty()) return local_.shardings[version];
+    }
+    return {.dims = local_.shardings[made_[old]].dims};
+  }
+
+  /// The value in another sharding, from whichever of the shardings that it is there in already is the nearest.
+  ValueId get(ValueId value, const Sharding& wanted, const std::string& reason) {
+    const Sharding target = wanted;  // a copy: shardings move
     const Type type = local_.graph.type(value);
-    if (now.partial != target.partial) {
-      value = reduce(value, target, reason);
-      now = local_.shardings[value];
+    std::vector<ValueId>& there = versions_[value];
+    if (there.empty()) there.push_back(value);
+    ValueId nearest = -1;
+    double least = std::numeric_limits<double>::infinity();
+    for (ValueId version : there) {
+      const Sharding& now = local_.shardings[version];
+      if (now == target) return version;
+      if (!std::includes(now.partial.begin(), now.partial.end(), target.partial.begin(), target.partial.end()))
+        continue;
+      const double cost = resharder_.path(type, now, target).cost;
+      if (cost < least) {
+        least = cost;
+        nearest = version;
+      }
     }
-    for (size_t d = 0; d < now.dims.size(); ++d) {  // gather first: a sliced axis may be used elsewhere
-      if (is_prefix(now.dims[d], target.dims[d])) continue;
-      size_t common = 0;
-      while (common < target.dims[d].size() && now.dims[d][common] == target.dims[d][common]) ++common;
-      Sharding gathered = now;
-      gathered.dims[d].resize(common);
-      const Axes axes(now.dims[d].begin() + common, now.dims[d].end());
-      value = convert(value, "all_gather", axes, static_cast<int64_t>(d), Reduce::none, "reshard", gathered);
-      now = std::move(gathered);
+    PARTITA_CHECK(nearest >= 0, "no way to {}", print(type, target, plan_.mesh));
+    const std::vector<Move> moves = resharder_.path(type, local_.shardings[nearest], target).moves;
+    for (const Move& move : moves) {
+      nearest = add_move(nearest, move, reason);
+      versions_[value].push_back(nearest);
     }
-    for (size_t d = 0; d < now.dims.size(); ++d) {
-      if (now.dims[d] == target.dims[d]) continue;
-      Sharding sliced = now;
-      sliced.dims[d] = target.dims[d];
-      const Axes axes(target.dims[d].begin() + now.dims[d].size(), target.dims[d].end());
-      value = convert(value, "slice_shard", axes, static_cast<int64_t>(d), Reduce::none, "reshard", sliced);
-      now = std::move(sliced);
-    }
-    return value;
+    return nearest;
   }
 
-  ValueId reduce(ValueId value, const Sharding& target, const std::string& reason) {
-    const Sharding now = local_.shardings[value];
-    Sharding reduced{.dims = now.dims};
-    for (size_t d = 0; d < now.dims.size(); ++d) {
-      Axes scattered = now.dims[d];
-      scattered.insert(scattered.end(), now.partial.begin(), now.partial.end());
-      if (scattered != target.dims[d]) continue;
-      reduced.dims[d] = scattered;
-      return convert(value, "reduce_scatter", now.partial, static_cast<int64_t>(d), now.kind, reason, reduced);
-    }
-    return convert(value, "all_reduce", now.partial, -1, now.kind, reason, reduced);
-  }
-
-  ValueId convert(ValueId value, const std::string& op, const Axes& axes, int64_t dim, Reduce reduce,
-                  const std::string& reason, const Sharding& result) {
-    const auto key = std::tuple(value, op, dim, axes);
-    if (const auto known = converted_.find(key); known != converted_.end()) return known->second;
-    const ValueInfo& source = local_.graph.values[value];
-    Node node{.op = op, .attrs = Attrs(collective(plan_.mesh, axes, dim, reduce, reason)), .inputs = {value}};
+  ValueId add_move(ValueId value, const Move& move, const std::string& reason) {
+    const ValueInfo source = local_.graph.values[value];
+    const bool reduces = move.kind == Move::all_reduce || move.kind == Move::reduce_scatter;
+    const Reduce kind = reduces ? local_.shardings[value].kind : Reduce::none;
+    const std::string op(name_of(move.kind));
+    Node node{.op = op, .attrs = Attrs(collective(plan_.mesh, move, kind, reduces ? reason : "reshard"))};
+    node.inputs = {value};
     std::string name = source.name + "." + op;
     for (int again = 2; !names_.insert(name).second; ++again) name = fmt::format("{}.{}{}", source.name, op, again);
     node.name = name;
@@ -179,27 +186,30 @@ class Partitioner {
       node.phase = producer.phase;
     }
     const NodeId id = static_cast<NodeId>(local_.graph.nodes.size());
-    node.outputs = {add_value(name, Type(source.type), id, 0, result)};
+    node.outputs = {add_value(name, source.type, id, 0, move.result)};
     local_.graph.nodes.push_back(node);
     local_.cuts.emplace_back();
-    return converted_[key] = node.outputs[0];
+    return node.outputs[0];
   }
 
   const Graph& from_;
   const std::vector<std::optional<Cut>>& cuts_;
+  const std::map<ValueId, Dims>& results_;
   const OpSet& ops_;
   const Plan& plan_;
+  const PartitionOptions options_;
   LocalGraph local_;
-  std::vector<ValueId> made_;  // value of the graph -> value of the local graph, as produced
-  std::map<std::tuple<ValueId, std::string, int64_t, Axes>, ValueId> converted_;
+  std::vector<ValueId> made_;                         // value of the graph -> value of the local graph, as produced
+  std::map<ValueId, std::vector<ValueId>> versions_;  // of each value as produced: itself in other shardings
+  Resharder resharder_;
   std::set<std::string> names_;
 };
 
 }  // namespace
 
-LocalGraph partition(const Graph& graph, const OpSet& ops, const Plan& plan) {
+LocalGraph partition(const Graph& graph, const OpSet& ops, const Plan& plan, const PartitionOptions& options) {
   const Expanded expanded = expand_nodes(graph, ops, plan);
-  return Partitioner(expanded, ops, plan).run();
+  return Partitioner(expanded, ops, plan, options).run();
 }
 
 }  // namespace partita

@@ -5,7 +5,13 @@
 
 namespace partita {
 
+struct PartitionOptions {
+  /// A sum over ranks stays open through ops that are linear in it and is scattered where its user wants it cut; when
+  /// off, every open sum is reduced on all ranks right where it arises.
+  bool partial_sums = true;
+};
+
 /// Throws InvalidArgument for a plan that needs what is not there (halo exchange of a cut window).
-LocalGraph partition(const Graph& graph, const OpSet& ops, const Plan& plan);
+LocalGraph partition(const Graph& graph, const OpSet& ops, const Plan& plan, const PartitionOptions& options = {});
 
 }  // namespace partita

@@ -1,50 +1,132 @@
 #include "plan/make_plan.h"
 
 #include <algorithm>
+#include <numeric>
 
+#include "plan/marks.h"
 #include "plan/search/data_parallel.h"
+#include "plan/search/propagation.h"
+#include "plan/strategy.h"
 
 namespace partita {
 namespace {
 
 // Every rank computes everything.
 Plan replicated_plan(const Graph& graph, const OpSet& ops, const Mesh& mesh) {
-  Plan plan{.graph = graph.name, .search = "none", .mesh = mesh, .inputs = {}, .cuts = {}};
-  for (const Input& input : graph.inputs) plan.inputs.emplace_back(graph.type(input.value).shape.size());
-  for (const State& state : graph.states) plan.inputs.emplace_back(graph.type(state.entry).shape.size());
-  for (const Node& node : graph.nodes) {
-    plan.cuts.emplace_back(rule_of(graph, node, ops).factors.size());
+  Decisions decisions(graph);
+  for (size_t s = 0; s < graph.states.size(); ++s)
+    decisions.states[s].emplace(graph.type(graph.states[s].entry).rank());
+  return follow(graph, ops, mesh, "none", std::move(decisions));
+}
+
+/// How the inputs lie that have a batch.
+std::vector<std::vector<Axes>> dataset_dims(const Graph& graph, const Mesh& mesh, const std::string& dataset) {
+  std::vector<std::vector<Axes>> dims = Decisions(graph).inputs;
+  std::vector<size_t> batched;
+  for (size_t i = 0; i < graph.inputs.size(); ++i) {
+    if (graph.inputs[i].batch_dim >= 0) batched.push_back(i);
   }
-  return plan;
+  if (dataset == "full_batch") return dims;
+  if (dataset == "data_parallel") {
+    Axes all(mesh.axes().size());
+    std::iota(all.begin(), all.end(), 0);
+    for (size_t i : batched) {
+      const int dim = graph.inputs[i].batch_dim;
+      Axes& axes = dims[i][dim] = all;
+      while (mesh.ways(axes) > graph.type(graph.inputs[i].value).shape[dim]) axes.pop_back();
+    }
+    return dims;
+  }
+  const Strategy strategy = parse_strategy(dataset);
+  if (strategy.size() != batched.size()) {
+    throw InvalidArgument(fmt::format("[dataset strategy] wrong number of inputs, got {} in {}, expected {}",
+                                      strategy.size(), print(strategy), batched.size()));
+  }
+  for (size_t b = 0; b < batched.size(); ++b) {
+    const ValueId value = graph.inputs[batched[b]].value;
+    const std::vector<Type> types{graph.type(value)};
+    const Attrs none;
+    const ShardingRule rule = pointwise_rule({none, types, types});
+    const CutTarget target{fmt::format("dataset strategy of '{}'", graph.values[value].name), rule, types, types};
+    dims[batched[b]] = lift(rule, cut_of({.inputs = {strategy[b]}}, target, mesh).cut, rule.inputs[0]);
+  }
+  return dims;
 }
 
-struct Mode {
-  std::string name;
-  Plan (*make)(const Graph&, const OpSet&, const Mesh&);
-};
-
-constexpr size_t kModes = 2;
-const std::array<Mode, kModes>& modes() {
-  static const std::array<Mode, kModes> list{{{"none", replicated_plan}, {"data", data_parallel_plan}}};
-  return list;
+Plan marked_plan(const Graph& graph, const OpSet& ops, const Mesh& mesh, const PlanOptions& options) {
+  Decisions decisions = decisions_of_marks(graph, ops, mesh);
+  decisions.inputs = dataset_dims(graph, mesh, options.dataset);
+  if (options.parallel == "auto") return propagate(graph, ops, mesh, std::move(decisions));
+  const Plan batch = data_parallel_plan(graph, ops, mesh, /*uneven=*/true);
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    if (graph.nodes[n].phase == Phase::forward && !decisions.cuts[n]) decisions.cuts[n] = batch.cuts[n];
+  }
+  return follow(graph, ops, mesh, "semi", std::move(decisions));
 }
+
+void check_name(std::string_view what, const std::string& got, const std::vector<std::string>& names) {
+  if (std::find(names.begin(), names.end(), got) != names.end()) return;
+  throw InvalidArgument(fmt::format("[plan] unknown {}, got '{}', expected one of [{}]{}", what, got,
+                                    fmt::join(names, ", "), did_you_mean(got, names)),
+                        ErrorKind::key);
+}
+
+/// The counts nearest to `parts` that divide `size`.
+std::string nearest_divisors(int64_t size, int64_t parts) {
+  int64_t below = parts, above = parts;
+  while (size % below != 0) --below;
+  while (above <= size && size % above != 0) ++above;
+  return above <= size ? fmt::format("{} or {}", below, above) : fmt::format("{}", below);
+}
+
+void refuse_uneven(const Plan& plan, const Graph& graph, const OpSet& ops) {
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    const ShardingRule rule = rule_of(graph, graph.nodes[n], ops);
+    for (size_t f = 0; f < rule.factors.size(); ++f) {
+      const int64_t parts = plan.mesh.ways(plan.cuts[n][f]), size = rule.factors[f].size;
+      if (size % parts == 0) continue;
+      throw InvalidArgument(fmt::format("[plan] {} is cut unevenly, got {} parts of a dimension of {}, expected {}",
+                                        describe(graph.nodes[n]), parts, size, nearest_divisors(size, parts)));
+    }
+  }
+}
+
+bool heeds_marks(const PlanOptions& options) { return options.parallel == "semi" || options.parallel == "auto"; }
 
 }  // namespace
 
-std::vector<std::string> parallel_modes() {
-  std::vector<std::string> names;
-  for (const Mode& mode : modes()) names.push_back(mode.name);
-  return names;
+std::vector<std::string> parallel_modes() { return {"none", "data", "hybrid", "semi", "auto"}; }
+std::vector<std::string> searches() { return {"propagation"}; }
+
+Mesh make_mesh(const Graph& graph, int64_t ranks, const PlanOptions& options) {
+  if (ranks == 1) return Mesh();
+  if (heeds_marks(options)) {
+    for (const Node& node : graph.nodes) {
+      if (!node.mark || !node.mark->named()) continue;
+      const Mesh mesh(node.mark->axes);
+      if (mesh.ranks() == ranks) return mesh;
+      throw InvalidArgument(fmt::format("[shard] {}: the layout is for another number of ranks, got {}, expected {}",
+                                        describe(node), mesh.ranks(), ranks));
+    }
+    return Mesh({{"ranks", ranks}});
+  }
+  return Mesh({{"data", ranks}});
+}
+
+std::string ignored_marks(const Graph& graph, const Mesh& mesh, const PlanOptions& options) {
+  if (heeds_marks(options) || !has_marks(graph) || mesh.ranks() == 1) return "";
+  return fmt::format("[plan] marks of nodes are ignored, got --parallel {}, expected semi or auto", options.parallel);
 }
 
 Plan make_plan(const Graph& graph, const OpSet& ops, const Mesh& mesh, const PlanOptions& options) {
-  for (const Mode& mode : modes()) {
-    if (mode.name == options.parallel) return mode.make(graph, ops, mesh);
-  }
-  throw InvalidArgument(
-      fmt::format("[plan] unknown parallel mode, got '{}', expected one of [{}]{}", options.parallel,
-                  fmt::join(parallel_modes(), ", "), did_you_mean(options.parallel, parallel_modes())),
-      ErrorKind::key);
+  check_name("parallel mode", options.parallel, parallel_modes());
+  check_name("search", options.search, searches());
+  const bool marked = heeds_marks(options);
+  Plan plan = options.parallel == "none" ? replicated_plan(graph, ops, mesh)
+              : marked                   ? marked_plan(graph, ops, mesh, options)
+                       : data_parallel_plan(graph, ops, mesh, options.uneven && options.parallel == "hybrid");
+  if (!options.uneven) refuse_uneven(plan, graph, ops);
+  return plan;
 }
 
 }  // namespace partita

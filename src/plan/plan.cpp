@@ -15,6 +15,13 @@ std::vector<ValueId> entries(const Graph& graph) {
   return ids;
 }
 
+/// " {dp} {}": the axes of each dimension.
+std::string print_dims(const std::vector<Axes>& dims, const Mesh& mesh) {
+  std::string text;
+  for (const Axes& axes : dims) text += fmt::format(" {{{}}}", mesh.print(axes));
+  return text;
+}
+
 [[noreturn]] void fail(int line, std::string_view what, std::string_view got, std::string_view expected) {
   throw InvalidArgument(fmt::format("[plan line {}] {}, got '{}', expected {}", line, what, got, expected));
 }
@@ -26,18 +33,16 @@ std::string print(const Plan& plan, const Graph& graph, const OpSet& ops) {
       fmt::format("partita plan 1\ngraph {}\nsearch {}\n{}\n", plan.graph, plan.search, print(plan.mesh));
   const std::vector<ValueId> ids = entries(graph);
   for (size_t i = 0; i < ids.size(); ++i) {
-    std::string dims;
-    bool cut = false;
-    for (const Axes& axes : plan.inputs[i]) {
-      dims += fmt::format(" {{{}}}", plan.mesh.print(axes));
-      cut = cut || !axes.empty();
-    }
-    if (cut) text += fmt::format("input %{}{}\n", graph.values[ids[i]].name, dims);
+    if (!is_cut(plan.inputs[i])) continue;
+    text += fmt::format("input %{}{}\n", graph.values[ids[i]].name, print_dims(plan.inputs[i], plan.mesh));
   }
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     const ShardingRule rule = rule_of(graph, graph.nodes[n], ops);
     const std::string cut = print(plan.cuts[n], rule, plan.mesh);
     if (!cut.empty()) text += fmt::format("node {} {}\n", graph.nodes[n].name, cut);
+  }
+  for (const auto& [value, dims] : plan.results) {
+    text += fmt::format("result %{}{}\n", graph.values[value].name, print_dims(dims, plan.mesh));
   }
   return text;
 }
@@ -55,6 +60,14 @@ Plan parse_plan(std::string_view text, const Graph& graph, const OpSet& ops) {
     nodes.emplace(graph.nodes[n].name, n);
     plan.cuts.emplace_back(rule_of(graph, graph.nodes[n], ops).factors.size());
   }
+  const auto read_dims = [&](std::istringstream& words, ValueId value, int number) {
+    std::vector<Axes> dims;
+    for (std::string word; words >> word;) dims.push_back(parse_axes(word, plan.mesh));
+    if (dims.size() != graph.type(value).shape.size()) {
+      fail(number, "wrong number of dimensions", line, print(graph.type(value)));
+    }
+    return dims;
+  };
   const auto read = [&](const std::string& keyword, std::istringstream& words, int number) {
     std::string name;
     words >> name;
@@ -73,13 +86,15 @@ Plan parse_plan(std::string_view text, const Graph& graph, const OpSet& ops) {
       size_t at = 0;
       while (at < ids.size() && "%" + graph.values[ids[at]].name != name) ++at;
       if (at == ids.size()) fail(number, "unknown input or state", name, "one of graph " + graph.name);
-      std::vector<Axes> dims;
-      for (std::string word; words >> word;) dims.push_back(parse_axes(word, plan.mesh));
-      if (dims.size() != plan.inputs[at].size())
-        fail(number, "wrong number of dimensions", line, print(graph.type(ids[at])));
-      plan.inputs[at] = std::move(dims);
+      plan.inputs[at] = read_dims(words, ids[at], number);
+    } else if (keyword == "result") {
+      const auto found = std::find_if(graph.values.begin(), graph.values.end(),
+                                      [&](const ValueInfo& value) { return "%" + value.name == name; });
+      if (found == graph.values.end()) fail(number, "unknown value", name, "one of graph " + graph.name);
+      const auto value = static_cast<ValueId>(found - graph.values.begin());
+      plan.results[value] = read_dims(words, value, number);
     } else {
-      fail(number, "unknown line", keyword, "graph, search, mesh, input or node");
+      fail(number, "unknown line", keyword, "graph, search, mesh, input, node or result");
     }
   };
   for (int number = 2; std::getline(lines, line); ++number) {
@@ -113,23 +128,12 @@ void verify(const Plan& plan, const Graph& graph, const OpSet& ops) {
   }
   const std::vector<ValueId> ids = entries(graph);
   if (plan.inputs.size() != ids.size()) reject(graph.name, "the plan is for another graph");
-  for (size_t i = 0; i < ids.size(); ++i) {
-    if (plan.inputs[i].size() != graph.type(ids[i]).shape.size()) {
-      reject(graph.values[ids[i]].name, "another number of dimensions");
-    }
-    Axes used;
-    for (size_t d = 0; d < plan.inputs[i].size(); ++d) {
-      for (int axis : plan.inputs[i][d]) {
-        if (std::find(used.begin(), used.end(), axis) != used.end()) {
-          reject(graph.values[ids[i]].name, "an axis cuts two dimensions");
-        }
-        used.push_back(axis);
-      }
-      if (plan.mesh.ways(plan.inputs[i][d]) > graph.type(ids[i]).shape[d]) {
-        reject(graph.values[ids[i]].name, fmt::format("dimension {} has fewer elements than parts", d));
-      }
-    }
-  }
+  const auto check_dims = [&](ValueId value, const std::vector<Axes>& dims) {
+    const std::string reason = illegal(graph.type(value), dims, plan.mesh);
+    if (!reason.empty()) reject(graph.values[value].name, reason);
+  };
+  for (size_t i = 0; i < ids.size(); ++i) check_dims(ids[i], plan.inputs[i]);
+  for (const auto& [value, dims] : plan.results) check_dims(value, dims);
 }
 
 }  // namespace partita

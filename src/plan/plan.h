@@ -1,6 +1,8 @@
 #pragma once
 // Decisions only: how every node is cut. Shardings of values follow from the rules.
 
+#include <map>
+
 #include "graph/op_def.h"
 #include "plan/sharding.h"
 
@@ -8,10 +10,11 @@ namespace partita {
 
 struct Plan {
   std::string graph;   // name of the graph it was made for
-  std::string search;  // how it was found: "none", "data"
+  std::string search;  // how it was found: "none", "data", "semi", "propagation"
   Mesh mesh;
-  std::vector<std::vector<Axes>> inputs;  // per input and then per state of the graph: axes per dimension
-  std::vector<Cut> cuts;                  // per node
+  std::vector<std::vector<Axes>> inputs;         // per input and then per state of the graph: axes per dimension
+  std::vector<Cut> cuts;                         // per node
+  std::map<ValueId, std::vector<Axes>> results;  // values that lie otherwise than their nodes leave them
 };
 
 /// "partita plan 1 ...", with the names of factors: "node conv2d n=data". `graph` gives the names.

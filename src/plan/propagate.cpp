@@ -1,5 +1,7 @@
 #include "plan/propagate.h"
 
+#include <algorithm>
+
 namespace partita {
 namespace {
 
@@ -37,12 +39,49 @@ class Suggestions {
 
 }  // namespace
 
-Cut suggest_cut(const ShardingRule& rule, const std::vector<std::vector<Axes>>& inputs,
-                const std::vector<std::vector<Axes>>& outputs, const Mesh& mesh, bool expandable) {
-  Suggestions suggestions(rule, mesh, expandable);
-  for (size_t i = 0; i < inputs.size(); ++i) suggestions.add(rule.inputs[i], inputs[i]);
-  for (size_t k = 0; k < outputs.size(); ++k) suggestions.add(rule.outputs[k], outputs[k]);
-  return suggestions.cut();
+Cut suggest_cut(const ShardingRule& rule, const std::vector<Suggestion>& suggestions, const Mesh& mesh,
+                bool expandable) {
+  Suggestions together(rule, mesh, expandable);
+  for (const auto& [tensor, dims] : suggestions) together.add(*tensor, dims);
+  return together.cut();
+}
+
+Sharding passed_partial(const ShardingRule& rule, const Cut& cut, const std::vector<Sharding>& operands) {
+  std::vector<int> partial;
+  const Sharding* first = nullptr;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const Sharding& sharding = operands[i];
+    if (sharding.partial.empty()) continue;
+    if (first && (first->partial != sharding.partial || first->kind != sharding.kind)) return {};
+    if (sharding.dims != lift(rule, cut, rule.inputs[i])) return {};
+    first = &sharding;
+    partial.push_back(static_cast<int>(i));
+  }
+  if (!first) return {};
+  for (const Axes& axes : cut) {
+    for (int axis : axes) {
+      if (std::find(first->partial.begin(), first->partial.end(), axis) != first->partial.end()) return {};
+    }
+  }
+  for (size_t k = 0; k < rule.outputs.size(); ++k) {
+    const Sharding own = output_sharding(rule, cut, static_cast<int>(k));
+    if (!own.partial.empty() && own.kind != first->kind) return {};
+  }
+  const bool declared = std::any_of(rule.linear.begin(), rule.linear.end(), [&](const Linear& group) {
+    std::vector<int> members = group.operands;
+    std::sort(members.begin(), members.end());
+    return members == partial && group.kinds.has(first->kind);
+  });
+  return declared ? Sharding{.dims = {}, .kind = first->kind, .partial = first->partial} : Sharding{};
+}
+
+Sharding result_sharding(const ShardingRule& rule, const Cut& cut, const Sharding& passed, int k) {
+  Sharding sharding = output_sharding(rule, cut, k);
+  if (passed.partial.empty()) return sharding;
+  sharding.kind = passed.kind;
+  sharding.partial.insert(sharding.partial.end(), passed.partial.begin(), passed.partial.end());
+  std::sort(sharding.partial.begin(), sharding.partial.end());
+  return sharding;
 }
 
 }  // namespace partita

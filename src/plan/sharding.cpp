@@ -98,6 +98,19 @@ std::string illegal(const ShardingRule& rule, const Cut& cut, const Mesh& mesh) 
   return "";
 }
 
+std::string illegal(const Type& type, const std::vector<Axes>& dims, const Mesh& mesh) {
+  if (dims.size() != type.shape.size()) return "another number of dimensions";
+  std::vector<bool> used(mesh.axes().size(), false);
+  for (size_t d = 0; d < dims.size(); ++d) {
+    for (int axis : dims[d]) {
+      if (used.at(axis)) return "an axis cuts two dimensions";
+      used[axis] = true;
+    }
+    if (mesh.ways(dims[d]) > type.shape[d]) return fmt::format("dimension {} has fewer elements than parts", d);
+  }
+  return "";
+}
+
 std::vector<Axes> lift(const ShardingRule& rule, const Cut& cut, const TensorMap& tensor) {
   PARTITA_CHECK(cut.size() == rule.factors.size(), "{} cuts of {} factors", cut.size(), rule.factors.size());
   std::vector<Axes> dims;
@@ -194,6 +207,17 @@ std::vector<Range> held(const Type& type, const Sharding& sharding, const Mesh& 
 bool needs_expansion(const ShardingRule& rule, const Cut& cut) {
   for (size_t f = 0; f < cut.size(); ++f) {
     if (!cut[f].empty() && rule.factors[f].cutting == Cutting::expand) return true;
+  }
+  return false;
+}
+
+bool cuts_window(const ShardingRule& rule, const Cut& cut) {
+  for (const auto* maps : {&rule.inputs, &rule.outputs}) {
+    for (const TensorMap& map : *maps) {
+      for (const DimMap& dim : map) {
+        if (dim.window && !dim.factors.empty() && !cut[dim.factors[0]].empty()) return true;
+      }
+    }
   }
   return false;
 }

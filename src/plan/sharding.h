@@ -39,6 +39,9 @@ Sharding parse_sharding(std::string_view text, const Type& type, const Mesh& mes
 /// output that would lack a factor without a reduction or be partial by two reductions.
 std::string illegal(const ShardingRule& rule, const Cut& cut, const Mesh& mesh);
 
+/// Why a value cannot be cut so, or "": an axis used twice, more parts than elements.
+std::string illegal(const Type& type, const std::vector<Axes>& dims, const Mesh& mesh);
+
 /// The axes of each dimension of an operand or result under a cut.
 std::vector<Axes> lift(const ShardingRule& rule, const Cut& cut, const TensorMap& tensor);
 
@@ -58,6 +61,9 @@ std::vector<Range> held(const Type& type, const Sharding& sharding, const Mesh& 
 
 /// True when `cut` cuts a factor that can only be cut through the op's expansion.
 bool needs_expansion(const ShardingRule& rule, const Cut& cut);
+
+/// True when `cut` cuts a factor that a window runs over, so that neighbours need each other's rows.
+bool cuts_window(const ShardingRule& rule, const Cut& cut);
 
 /// The cut factors that an output lacks, as partial axes and their reduction.
 Sharding output_sharding(const ShardingRule& rule, const Cut& cut, int output);

@@ -52,11 +52,13 @@ Program Model::make_program(const Column& input, const Type& label, int64_t batc
                            .seed = options_.seed,
                            .image_dtype = is_float(input.type.dtype) ? options_.dtype : input.type.dtype,
                            .label = label};
-  const Graph graph = build_graph(network_, all_ops(), build);
-  const Mesh mesh = ranks > 1 ? Mesh({{"data", ranks}}) : Mesh();
+  Graph graph = build_graph(network_, all_ops(), build);
+  for (const NodeMark& mark : options_.marks) mark_nodes(graph, mark);
 
   CompileOptions compiling;
-  compiling.plan.parallel = ranks > 1 ? options_.parallel : "none";
+  compiling.plan = options_.plan;
+  if (ranks == 1) compiling.plan.parallel = "none";
+  const Mesh mesh = make_mesh(graph, ranks, compiling.plan);
   if (training) {
     compiling.training = TrainingOptions{.optimizer = optimizer_};
     if (options_.sum_gradients) compiling.training->gradient_factor = ranks;
@@ -87,7 +89,7 @@ void Model::check_training(const Dataset& dataset, const FitOptions& fit) const 
                     fit.epochs, fit.most_steps));
   }
   const int64_t batch = options_.batch, ranks = options_.ranks;
-  if (options_.parallel == "data" && batch % ranks != 0) {
+  if (options_.plan.parallel == "data" && batch % ranks != 0) {
     const int64_t below = batch / ranks * ranks;
     const std::string nearest = below > 0 ? fmt::format("{} or {}", below, below + ranks) : fmt::format("{}", ranks);
     throw InvalidArgument(
@@ -152,7 +154,7 @@ void Model::train(const DatasetPtr& dataset, const FitOptions& fit) {
 
 Evaluation Model::make_evaluation(const DatasetPtr& dataset, int64_t top) const {
   const EvaluationOptions evaluation{
-      .ranks = options_.parallel == "data" ? options_.ranks : 1,
+      .ranks = options_.plan.parallel == "data" ? options_.ranks : 1,
       .most_rows = options_.eval_batch > 0 ? options_.eval_batch : std::max<int64_t>(options_.batch, 256),
       .top = top};
   return Evaluation(dataset, evaluation, [&](int64_t batch, int ranks) {

@@ -5,6 +5,7 @@
 #include "comm/communicator.h"
 #include "compile.h"
 #include "data/dataset.h"
+#include "graph/mark_nodes.h"
 #include "network/network.h"
 #include "train/callbacks.h"
 #include "train/checkpoint.h"
@@ -16,7 +17,8 @@ namespace partita {
 
 struct ModelOptions {
   int ranks = 1;
-  std::string parallel = "none";
+  PlanOptions plan;
+  std::vector<NodeMark> marks;  // beside those of the network
   int threads = 1;         // compute threads per rank
   int64_t batch = 32;      // global
   int64_t eval_batch = 0;  // most rows of a batch of an evaluation; 0: `batch`, and no fewer than 256

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "execute/shard_copy.h"
 #include "ops/registry.h"
 
 namespace partita {
@@ -37,8 +38,21 @@ void RankRun::feed(const Batch& batch) {
     const std::string& name = batch.columns[i].name;
     const bool read = std::any_of(inputs.begin(), inputs.end(),
                                   [&](const Input& input) { return name_of(program_.graph, input.value) == name; });
-    if (read) executor_->set_input(name, batch.arrays[i].tensor());
+    if (read) feed(name, batch.arrays[i].tensor());
   }
+}
+
+void RankRun::feed(const std::string& name, ConstTensor rows) {
+  const LocalGraph& local = program_.local;
+  const ValueId value = local.graph.input(name);
+  const Type& whole = local.graph.type(value);
+  if (rows.type == executor_->input_type(name)) return executor_->set_input(name, rows);
+  // The batch holds more of the input than this rank is to.
+  std::vector<Range> part = held(whole, local.shardings[value], local.mesh, local.mesh.coordinates(comm_.rank()));
+  if (rows.type != whole) part[0] = {0, part[0].count(), part[0].count()};
+  Array mine(executor_->input_type(name));
+  copy_part(rows, part, mine.data());
+  executor_->set_input(name, std::as_const(mine).tensor());
 }
 
 void RankRun::feed_learning_rate(double rate) {
@@ -52,8 +66,19 @@ void RankRun::feed_learning_rate(double rate) {
 }
 
 Batcher RankRun::rows(const DatasetPtr& dataset, int64_t batch) const {
-  const bool cut = executor_->input_type(input_column(*dataset).name).shape.at(0) != batch;
-  return Batcher(dataset, {.batch = batch, .rank = cut ? comm_.rank() : 0, .ranks = cut ? comm_.size() : 1});
+  const LocalGraph& local = program_.local;
+  std::optional<Axes> axes;
+  bool alike = true;
+  for (const Input& input : local.graph.inputs) {
+    if (input.batch_dim != 0) continue;
+    const Axes& own = local.shardings[input.value].dims[0];
+    alike = alike && (!axes || *axes == own);
+    axes = own;
+  }
+  if (!axes || !alike) return Batcher(dataset, {.batch = batch});
+  const std::vector<int64_t> coordinates = local.mesh.coordinates(comm_.rank());
+  return Batcher(dataset,
+                 {.batch = batch, .rank = local.mesh.index_on(coordinates, *axes), .ranks = local.mesh.ways(*axes)});
 }
 
 States RankRun::states() const {

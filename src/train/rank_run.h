@@ -29,12 +29,15 @@ class RankRun {
 
   void feed(const Batch& batch);
   void feed_learning_rate(double rate);
-  /// This rank's rows of every global batch; where the batch is not cut, all of them.
+  /// This rank's rows of every global batch; all of them where the batch is not cut, or not in the same way for every
+  /// input.
   Batcher rows(const DatasetPtr& dataset, int64_t batch) const;
   /// Every state as a whole, on every rank; all ranks take part.
   States states() const;
 
  private:
+  void feed(const std::string& name, ConstTensor rows);
+
   const Program& program_;
   Communicator& comm_;
   std::unique_ptr<Device> device_;

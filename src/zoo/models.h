@@ -16,5 +16,7 @@ ZooModel make_resnet50(ModelOptionsText& options);
 ZooModel make_resnet101(ModelOptionsText& options);
 /// A decoder-only transformer over bytes; options layers, hidden, heads, seq, vocab, dropout.
 ZooModel make_gpt(ModelOptionsText& options);
+/// 32-16-16 with one marked product and rows of its own.
+ZooModel make_quickstart(ModelOptionsText& options);
 
 }  // namespace partita

@@ -12,12 +12,13 @@ namespace {
 LayerPtr conv(int64_t channels, int64_t kernel, int64_t stride,
               std::source_location where = std::source_location::current()) {
   const int64_t pad = kernel / 2;
-  return conv2d(
-      channels, kernel,
-      Conv2dOptions{
-          .stride = {stride, stride}, .padding = Padding::explicit_, .pads = {pad, pad, pad, pad}, .bias = false,
-          .init = "he_normal_fan_out"},
-      where);
+  return conv2d(channels, kernel,
+                Conv2dOptions{.stride = {stride, stride},
+                              .padding = Padding::explicit_,
+                              .pads = {pad, pad, pad, pad},
+                              .bias = false,
+                              .init = "he_normal_fan_out"},
+                where);
 }
 
 /// The projection of a skip whose shape changes.

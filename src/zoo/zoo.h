@@ -2,6 +2,7 @@
 // Ready networks, each with the recipe with which a default run converges.
 
 #include "autodiff/optimizer.h"
+#include "data/dataset.h"
 #include "network/network.h"
 #include "train/lr_schedule.h"
 
@@ -15,8 +16,11 @@ struct Recipe {
   std::string loss = "sparse";
   OptimizerOptions optimizer;
   LrSchedule schedule;
-  bool augment = false;  // random crop and flip while training
-  bool tokens = false;   // a language model: rows of ids, and the id that follows each
+  bool augment = false;           // random crop and flip while training
+  bool tokens = false;            // a language model: rows of ids, and the id that follows each
+  DatasetPtr rows = nullptr;      // that the model brings along: columns of an input and "label"
+  std::string parallel = "data";  // on several ranks
+  int64_t per_print_times = 100;  // steps between two printed losses
 };
 
 /// Options of a model by name: "mlp:layers=2,hidden=4096". Every option has a default.

@@ -20,17 +20,6 @@ class Dice {
   uint64_t at_ = 0;
 };
 
-bool cuts_window(const ShardingRule& rule, const Cut& cut) {
-  for (const auto* maps : {&rule.inputs, &rule.outputs}) {
-    for (const TensorMap& map : *maps) {
-      for (const DimMap& dim : map) {
-        if (dim.window && !dim.factors.empty() && !cut[dim.factors[0]].empty()) return true;
-      }
-    }
-  }
-  return false;
-}
-
 /// Each axis on a random factor or on none; no cut after some bad luck.
 Cut random_cut(const ShardingRule& rule, const Mesh& mesh, bool expandable, Dice& dice) {
   const Cut none(rule.factors.size());
@@ -58,7 +47,7 @@ std::vector<Axes> random_dims(const Type& type, const Mesh& mesh, Dice& dice) {
 
 Plan random_plan(const Graph& graph, const Mesh& mesh, uint64_t seed) {
   Dice dice(seed);
-  Plan plan{.graph = graph.name, .search = "random", .mesh = mesh, .inputs = {}, .cuts = {}};
+  Plan plan{.graph = graph.name, .search = "random", .mesh = mesh, .inputs = {}, .cuts = {}, .results = {}};
   for (const Input& input : graph.inputs) plan.inputs.push_back(random_dims(graph.type(input.value), mesh, dice));
   for (const State& state : graph.states) plan.inputs.push_back(random_dims(graph.type(state.entry), mesh, dice));
   for (const Node& node : graph.nodes) {

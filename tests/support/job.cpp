@@ -49,7 +49,10 @@ Arrays with_slots(const Graph& graph, Arrays states) {
 
 Job model_job(const std::string& spec, const ModelJob& options) {
   const auto [network, recipe] = make_model(spec);
-  const std::string input = recipe.tokens ? "tokens" : "image";
+  const std::string input = recipe.rows ? "input" : recipe.tokens ? "tokens" : "image";
+  const Type label = recipe.rows     ? Type{options.dtype, {recipe.classes}}
+                     : recipe.tokens ? Type{DType::i32, recipe.image}
+                                     : Type{DType::i32, {}};
   Job job;
   job.forward = build_graph(*network, all_ops(),
                             {.batch = options.batch,
@@ -59,7 +62,7 @@ Job model_job(const std::string& spec, const ModelJob& options) {
                              .loss = recipe.loss,
                              .norm_groups = options.norm_groups,
                              .image_dtype = recipe.tokens ? DType::i32 : options.dtype,
-                             .label = {DType::i32, recipe.tokens ? recipe.image : Shape{}}});
+                             .label = label});
   job.training.optimizer = recipe.optimizer;
   job.training.output_gradients = true;
   job.states = initial_states(job.forward, /*seed=*/7);

@@ -1,12 +1,13 @@
 #pragma once
-// Data parallelism: every input is cut along its batch dimension, every state is replicated, and the
-// rest follows through the rules.
+// Data parallelism: every input is cut along its batch dimension, every state is replicated except for those that are
+// marked layerwise, and the rest follows through the rules.
 
 #include "plan/plan.h"
 
 namespace partita {
 
-/// Throws InvalidArgument when a batch does not divide by the ranks, naming the nearest that do.
-Plan data_parallel_plan(const Graph& graph, const OpSet& ops, const Mesh& mesh);
+/// A batch is cut by all axes of the mesh, with `uneven` by as many as it has rows for. Throws InvalidArgument when it
+/// does not divide by the ranks and may not be uneven, naming the nearest that do.
+Plan data_parallel_plan(const Graph& graph, const OpSet& ops, const Mesh& mesh, bool uneven = false);
 
 }  // namespace partita

@@ -1,0 +1,21 @@
+#pragma once
+// Marks by name, for networks whose code is not one's own.
+
+#include "graph/graph.h"
+
+namespace partita {
+
+/// `nodes`: the name of a node ("matmul2"), or where it stands and its op, in which '*' stands for any letters:
+/// "net/h/*/mlp/fc1/matmul".
+struct NodeMark {
+  std::string nodes;
+  ShardMark mark;
+};
+
+/// "NODES=STRATEGY", as "net/fc1/matmul=((2,4),(1,4))". Throws InvalidArgument.
+NodeMark parse_node_mark(std::string_view text);
+
+/// Marks the forward nodes that it names; throws InvalidArgument with the nearest name when there is none.
+void mark_nodes(Graph& graph, const NodeMark& mark);
+
+}  // namespace partita

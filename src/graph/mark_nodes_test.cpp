@@ -1,0 +1,52 @@
+#include "graph/mark_nodes.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+
+namespace partita {
+namespace {
+
+Graph small() {
+  Graph graph{.name = "net"};
+  for (const char* place : {"net/h/0/fc1", "net/h/1/fc1", "net/h/1/fc2"}) {
+    Node node{.op = "matmul"};
+    node.name = fmt::format("matmul{}", graph.nodes.size() + 1);
+    node.scope = place;
+    graph.nodes.push_back(node);
+  }
+  return graph;
+}
+
+std::string marked(const std::string& nodes) {
+  Graph graph = small();
+  mark_nodes(graph, parse_node_mark(nodes + "=((2,1),(1,1))"));
+  std::string names;
+  for (const Node& node : graph.nodes) names += node.mark ? node.name + " " : "";
+  return names;
+}
+
+TEST(MarkNodes, ByNameAndByPlace) {
+  EXPECT_EQ(marked("matmul2"), "matmul2 ");
+  EXPECT_EQ(marked("net/h/*/fc1/matmul"), "matmul1 matmul2 ");
+  EXPECT_EQ(marked("*/matmul"), "matmul1 matmul2 matmul3 ");
+  EXPECT_EQ(marked("net/h/1/fc2/matmul"), "matmul3 ");
+  EXPECT_EQ(marked("*2/*"), "matmul3 ");
+}
+
+TEST(MarkNodes, RefusesWhatIsNotThere) {
+  try {
+    marked("net/h/1/fc3/matmul");
+    ADD_FAILURE();
+  } catch (const InvalidArgument& error) {
+    EXPECT_EQ(std::string(error.what()),
+              "[shard] no such node, got 'net/h/1/fc3/matmul', expected one of the 3 nodes of graph net, did you mean "
+              "'net/h/1/fc1/matmul'?");
+  }
+  for (const char* text : {"((2,1))", "=((2))", "fc1", "fc1=2", "[a=2]((a))"}) {
+    EXPECT_THROW(parse_node_mark(text), InvalidArgument) << text;
+  }
+}
+
+}  // namespace
+}  // namespace partita

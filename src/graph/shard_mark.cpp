@@ -1,0 +1,248 @@
+#include "graph/shard_mark.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/error.h"
+
+namespace partita {
+namespace {
+
+constexpr std::string_view kExample = "((2, 4), (4, 1)) or [dp=2,mp=4]((dp,mp),(mp,None))";
+
+/// Reads marks from left to right.
+class Reader {
+ public:
+  explicit Reader(std::string_view text) : text_(text) {}
+
+  Strategy strategy() {
+    Strategy strategy = tensors<int64_t>([&] { return number(); });
+    end();
+    return strategy;
+  }
+
+  ShardMark mark() {
+    ShardMark mark;
+    if (take('[')) {
+      named(mark);
+    } else {
+      const auto read = [&] { return tensors<int64_t>([&] { return number(); }); };
+      mark.inputs = read();
+      if (take_arrow()) mark.outputs = read();
+    }
+    end();
+    return mark;
+  }
+
+ private:
+  void named(ShardMark& mark) {
+    std::vector<int64_t> sizes;
+    std::vector<std::string> names;
+    while (!take(']')) {
+      names.push_back(word("a name"));
+      expect('=');
+      sizes.push_back(number());
+      separate(']');
+    }
+    const ShardLayout layout(sizes, names);
+    const auto read = [&] {
+      std::vector<TensorLayout> layouts;
+      for (const auto& dims : tensors<std::string>([&] { return word("the name of an axis or None"); })) {
+        layouts.push_back(layout(dims));
+      }
+      return layouts;
+    };
+    const std::vector<TensorLayout> inputs = read();
+    mark = mark_of(inputs, take_arrow() ? read() : std::vector<TensorLayout>{});
+  }
+
+  template <class T, class Read>
+  std::vector<std::vector<T>> tensors(Read&& read) {
+    std::vector<std::vector<T>> result;
+    expect('(');
+    while (!take(')')) {
+      std::vector<T>& dims = result.emplace_back();
+      expect('(');
+      while (!take(')')) {
+        dims.push_back(read());
+        separate(')');
+      }
+      separate(')');
+    }
+    return result;
+  }
+
+  /// A comma, or the end of the list.
+  void separate(char close) {
+    if (!take(',') && (skip(), at_ >= text_.size() || text_[at_] != close)) fail("a comma or the end of the list");
+  }
+
+  int64_t number() {
+    constexpr int64_t kMost = int64_t{1} << 31;
+    skip();
+    const size_t begin = at_;
+    int64_t value = 0;
+    while (at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9') {
+      value = std::min(kMost, 10 * value + (text_[at_++] - '0'));
+    }
+    if (at_ == begin || value == 0) fail("a number of parts, 1 or more");
+    return value;
+  }
+
+  std::string word(std::string_view expected) {
+    skip();
+    const size_t begin = at_;
+    const auto plain = [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '+'; };
+    while (at_ < text_.size() && plain(text_[at_])) ++at_;
+    if (at_ == begin) fail(expected);
+    return std::string(text_.substr(begin, at_ - begin));
+  }
+
+  void skip() {
+    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
+  }
+  bool take(char wanted) {
+    skip();
+    if (at_ >= text_.size() || text_[at_] != wanted) return false;
+    ++at_;
+    return true;
+  }
+  bool take_arrow() {
+    skip();
+    if (text_.substr(at_, 2) != "->") return false;
+    at_ += 2;
+    return true;
+  }
+  void expect(char wanted) {
+    if (!take(wanted)) fail(fmt::format("'{}'", wanted));
+  }
+  void end() {
+    skip();
+    if (at_ != text_.size()) fail("nothing behind the last parenthesis");
+  }
+  [[noreturn]] void fail(std::string_view expected) const {
+    throw InvalidArgument(fmt::format("[strategy] cannot be read at place {}, got '{}', expected {}, as in {}", at_ + 1,
+                                      text_, expected, kExample));
+  }
+
+  std::string_view text_;
+  size_t at_ = 0;
+};
+
+template <class T>
+std::string print_tensors(const std::vector<std::vector<T>>& tensors, std::string_view comma) {
+  std::vector<std::string> texts;
+  for (const auto& dims : tensors) texts.push_back(fmt::format("({})", fmt::join(dims, comma)));
+  return fmt::format("({})", fmt::join(texts, comma));
+}
+
+std::string print_names(const std::vector<NamedDims>& tensors) {
+  std::vector<std::vector<std::string>> texts;
+  for (const NamedDims& dims : tensors) {
+    texts.emplace_back();
+    for (const auto& names : dims) {
+      texts.back().push_back(names.empty() ? "None" : fmt::format("{}", fmt::join(names, "+")));
+    }
+  }
+  return print_tensors(texts, ",");
+}
+
+[[noreturn]] void refuse(std::string_view what, std::string_view got, std::string_view expected) {
+  throw InvalidArgument(fmt::format("[layout] {}, got {}, expected {}", what, got, expected));
+}
+
+}  // namespace
+
+std::string print(const Strategy& strategy) { return print_tensors(strategy, ", "); }
+Strategy parse_strategy(std::string_view text) { return Reader(text).strategy(); }
+ShardMark parse_shard_mark(std::string_view text) { return Reader(text).mark(); }
+
+std::string print(const ShardMark& mark) {
+  std::string text;
+  for (const auto& [name, size] : mark.axes) text += fmt::format("{}{}={}", text.empty() ? "[" : ",", name, size);
+  if (mark.named()) {
+    text += "]" + print_names(mark.input_names);
+    return mark.output_names.empty() ? text : text + "->" + print_names(mark.output_names);
+  }
+  text = print_tensors(mark.inputs, ",");
+  return mark.outputs.empty() ? text : text + "->" + print_tensors(mark.outputs, ",");
+}
+
+TensorLayout::TensorLayout(const ShardLayout& layout, NamedDims dims)
+    : layout_(std::make_shared<const ShardLayout>(layout)), dims_(std::move(dims)) {}
+
+ShardLayout::ShardLayout(const std::vector<int64_t>& sizes, const std::vector<std::string>& names) {
+  if (sizes.size() != names.size() || sizes.empty()) {
+    refuse("sizes and names differ in number", fmt::format("{} sizes and {} names", sizes.size(), names.size()),
+           "as many, and at least one");
+  }
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const std::string& name = names[i];
+    const auto plain = [](unsigned char c) { return std::isalnum(c) || c == '_'; };
+    if (sizes[i] < 1) refuse("bad size of axis " + name, fmt::format("{}", sizes[i]), "1 or more");
+    if (name.empty() || name == "None" || !std::all_of(name.begin(), name.end(), plain)) {
+      refuse("bad name of an axis", "'" + name + "'", "letters, digits and '_', and not None");
+    }
+    if (std::find(names.begin(), names.begin() + static_cast<int64_t>(i), name) !=
+        names.begin() + static_cast<int64_t>(i))
+      refuse("two axes have one name", "'" + name + "' twice", "different names");
+    axes_.emplace_back(name, sizes[i]);
+  }
+}
+
+TensorLayout ShardLayout::operator()(const std::vector<std::string>& dims) const {
+  NamedDims result;
+  std::vector<std::string> known, used;
+  for (const auto& [name, size] : axes_) known.push_back(name);
+  for (const std::string& dim : dims) {
+    result.emplace_back();
+    if (dim == "None") continue;
+    for (size_t at = 0; at <= dim.size();) {
+      const size_t end = std::min(dim.find('+', at), dim.size());
+      const std::string name = dim.substr(at, end - at);
+      at = end + 1;
+      if (std::find(known.begin(), known.end(), name) == known.end()) {
+        throw InvalidArgument(fmt::format("[layout] no such axis, got '{}', expected one of [{}] or None{}", name,
+                                          fmt::join(known, ", "), did_you_mean(name, known)),
+                              ErrorKind::key);
+      }
+      if (std::find(used.begin(), used.end(), name) != used.end()) {
+        refuse("an axis cuts one tensor twice", "'" + name + "' twice", "each axis once");
+      }
+      used.push_back(name);
+      result.back().push_back(name);
+    }
+  }
+  return {*this, std::move(result)};
+}
+
+std::vector<int64_t> ShardLayout::parts(const NamedDims& dims) const {
+  std::vector<int64_t> result;
+  for (const auto& names : dims) {
+    int64_t parts = 1;
+    for (const auto& [name, size] : axes_) {
+      if (std::find(names.begin(), names.end(), name) != names.end()) parts *= size;
+    }
+    result.push_back(parts);
+  }
+  return result;
+}
+
+ShardMark mark_of(const std::vector<TensorLayout>& inputs, const std::vector<TensorLayout>& outputs) {
+  ShardMark mark;
+  if (inputs.empty()) refuse("a mark without layouts", "none", "one for each operand");
+  const ShardLayout& layout = inputs.front().layout();
+  mark.axes = layout.axes();
+  const auto add = [&](const std::vector<TensorLayout>& layouts, Strategy& parts, std::vector<NamedDims>& names) {
+    for (const TensorLayout& one : layouts) {
+      if (one.layout() != layout) refuse("a mark mixes layouts", "two", "tensors of one layout");
+      parts.push_back(layout.parts(one.dims()));
+      names.push_back(one.dims());
+    }
+  };
+  add(inputs, mark.inputs, mark.input_names);
+  add(outputs, mark.outputs, mark.output_names);
+  return mark;
+}
+
+}  // namespace partita

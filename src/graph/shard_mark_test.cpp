@@ -1,0 +1,71 @@
+#include "graph/shard_mark.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+
+namespace partita {
+namespace {
+
+template <class Fn>
+std::string message(Fn&& fn) {
+  try {
+    fn();
+  } catch (const InvalidArgument& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(ShardMark, StrategiesPrintAndRead) {
+  const Strategy strategy{{2, 4}, {4, 1}, {}, {3}};
+  EXPECT_EQ(print(strategy), "((2, 4), (4, 1), (), (3))");
+  EXPECT_EQ(parse_strategy(print(strategy)), strategy);
+  EXPECT_EQ(parse_strategy("( (2,4,) ,(4,1),)"), (Strategy{{2, 4}, {4, 1}}));
+  EXPECT_EQ(parse_strategy("()"), Strategy{});
+  for (const char* text : {"", "((2,4)", "((2,4),(4,1)) x", "((2 4))", "((0,1))", "((-1))", "(2,4)", "((2,,4))"}) {
+    try {
+      parse_strategy(text);
+      ADD_FAILURE() << text;
+    } catch (const InvalidArgument& error) {
+      EXPECT_NE(std::string(error.what()).find("[strategy] cannot be read at place "), std::string::npos);
+    }
+  }
+}
+
+TEST(ShardMark, PrintsAndReads) {
+  for (const char* text : {"((2,4),(4,1))", "((2,4),(4,1))->((8,1))", "((),(3))", "[dp=2,mp=4]((dp,mp),(mp,None))",
+                           "[dp=2,sp=2,mp=2]((dp,sp+mp),(sp+mp,None))->((dp+mp,None))"}) {
+    EXPECT_EQ(print(parse_shard_mark(text)), text);
+  }
+  const ShardMark mark = parse_shard_mark("[dp=2, sp=2, mp=3] ((dp, sp+mp), (None, None))");
+  EXPECT_EQ(mark.inputs, (Strategy{{2, 6}, {1, 1}}));
+  const ShardLayout layout({2, 2, 3}, {"dp", "sp", "mp"});
+  EXPECT_EQ(mark, mark_of({layout({"dp", "sp+mp"}), layout({"None", "None"})}, {}));
+}
+
+TEST(ShardMark, RefusesBadLayouts) {
+  EXPECT_EQ(message([] {
+              ShardLayout({2, 4}, {"dp"});
+            }),
+            "[layout] sizes and names differ in number, got 2 sizes and 1 names, expected as many, and at least one");
+  EXPECT_NE(message([] { ShardLayout({2, 4}, {"dp", "dp"}); }).find("two axes have one name"), std::string::npos);
+  EXPECT_NE(message([] { ShardLayout({0}, {"dp"}); }).find("bad size of axis dp, got 0"), std::string::npos);
+  EXPECT_NE(message([] { ShardLayout({2}, {"None"}); }).find("bad name of an axis"), std::string::npos);
+  const ShardLayout layout({2, 4}, {"dp", "mp"});
+  EXPECT_NE(message([&] { layout({"pd"}); }).find("[layout] no such axis, got 'pd', expected one of [dp, mp] or None"),
+            std::string::npos);
+  EXPECT_NE(message([&] { layout({"dp", "dp"}); }).find("an axis cuts one tensor twice"), std::string::npos);
+  const ShardLayout other({8}, {"dp"});
+  EXPECT_NE(message([&] {
+              mark_of({layout({"dp"}), other({"dp"})}, {});
+            }).find("a mark mixes layouts"),
+            std::string::npos);
+  EXPECT_NE(message([&] { mark_of({}, {}); }).find("a mark without layouts"), std::string::npos);
+  for (const char* text : {"[dp=2((dp))", "[dp=2]((xp))", "[=2]((dp))", "((2))->", "[dp=2]((dp+dp))", "[dp]((dp))"}) {
+    EXPECT_NE(message([&] { parse_shard_mark(text); }), "") << text;
+  }
+}
+
+}  // namespace
+}  // namespace partita

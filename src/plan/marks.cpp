@@ -1,0 +1,75 @@
+#include "plan/marks.h"
+
+#include <algorithm>
+
+#include "plan/strategy.h"
+
+namespace partita {
+namespace {
+
+/// Parameters whose layout a mark has fixed.
+class Pins {
+ public:
+  Pins(const Graph& graph, const Mesh& mesh, Decisions& decisions) : graph_(graph), mesh_(mesh), decisions_(decisions) {
+    for (size_t s = 0; s < graph.states.size(); ++s) states_.emplace(graph.states[s].entry, s);
+  }
+
+  void add(const Node& node, ValueId value, const std::vector<Axes>& dims) {
+    const auto state = states_.find(value);
+    if (state == states_.end()) return;
+    auto& pinned = decisions_.states[state->second];
+    if (pinned && *pinned != dims) {
+      const Type& type = graph_.type(value);
+      throw InvalidArgument(
+          fmt::format("[shard] two marks lay out one parameter differently, got {} of {} and {} of {} "
+                      "for '{}', expected one layout",
+                      partita::print(type, {.dims = *pinned}, mesh_), by_[value],
+                      partita::print(type, {.dims = dims}, mesh_), describe(node), graph_.values[value].name));
+    }
+    pinned = dims;
+    by_.emplace(value, describe(node));
+  }
+
+ private:
+  const Graph& graph_;
+  const Mesh& mesh_;
+  Decisions& decisions_;
+  std::map<ValueId, size_t> states_;
+  std::map<ValueId, std::string> by_;
+};
+
+}  // namespace
+
+std::string describe(const Node& node) {
+  std::string text = node.name;
+  if (!node.scope.empty()) text += " (in " + node.scope;
+  if (!node.source.file.empty()) {
+    text += fmt::format("{}at {}:{}", node.scope.empty() ? " (" : " ", node.source.file, node.source.line);
+  }
+  return text + (text == node.name ? "" : ")");
+}
+
+bool has_marks(const Graph& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) { return node.mark.has_value(); });
+}
+
+Decisions decisions_of_marks(const Graph& graph, const OpSet& ops, const Mesh& mesh) {
+  Decisions decisions(graph);
+  Pins pins(graph, mesh, decisions);
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    const Node& node = graph.nodes[n];
+    if (!node.mark) continue;
+    const std::vector<Type> inputs = graph.types(node.inputs), outputs = graph.types(node.outputs);
+    const ShardingRule rule = rule_of(graph, node, ops);
+    MarkedCut marked =
+        cut_of(*node.mark, {describe(node), rule, inputs, outputs, ops.at(node.op).expand != nullptr}, mesh);
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      pins.add(node, node.inputs[i], lift(rule, marked.cut, rule.inputs[i]));
+    }
+    for (size_t k = 0; k < marked.results.size(); ++k) decisions.results[node.outputs[k]] = marked.results[k];
+    decisions.cuts[n] = std::move(marked.cut);
+  }
+  return decisions;
+}
+
+}  // namespace partita

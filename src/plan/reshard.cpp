@@ -1,0 +1,388 @@
+#include "plan/reshard.h"
+
+#include <algorithm>
+#include <queue>
+#include <unordered_map>
+
+namespace partita {
+namespace {
+
+constexpr double kTolerance = 1e-9;  // costs are sums of fractions
+constexpr size_t kMostAxes = 6;      // with which all permutes are looked at
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// Elements of a rank, as a fraction where sizes do not divide, so that costs of moves add up exactly.
+double local_elements(const Type& type, const std::vector<Axes>& dims, const Mesh& mesh) {
+  double count = 1;
+  for (size_t d = 0; d < dims.size(); ++d) {
+    count *= static_cast<double>(type.shape[d]) / static_cast<double>(mesh.ways(dims[d]));
+  }
+  return count;
+}
+
+double local_bytes(const Type& type, const std::vector<Axes>& dims, const Mesh& mesh) {
+  return local_elements(type, dims, mesh) * static_cast<double>(size_of(type.dtype));
+}
+
+bool contains(const Axes& axes, int axis) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); }
+
+Axes without(const Axes& axes, const Axes& taken) {
+  Axes rest;
+  for (int axis : axes) {
+    if (!contains(taken, axis)) rest.push_back(axis);
+  }
+  return rest;
+}
+
+void append(Axes& axes, const Axes& more) { axes.insert(axes.end(), more.begin(), more.end()); }
+
+std::string key_of(const Sharding& sharding) {
+  std::string key;
+  for (const Axes& axes : sharding.dims) {
+    for (int axis : axes) key += static_cast<char>(axis + 1);
+    key += '\0';
+  }
+  for (int axis : sharding.partial) key += static_cast<char>(axis + 1);
+  return key;
+}
+
+class Search {
+ public:
+  Search(const Type& type, const Sharding& from, const Sharding& to, const Mesh& mesh, const LinkCosts& costs)
+      : type_(type), from_(from), to_(to), mesh_(mesh), costs_(costs) {
+    cheapest_byte_ = costs.byte.empty() ? 0 : *std::min_element(costs.byte.begin(), costs.byte.end());
+  }
+
+  Resharder::Path find() {
+    const double most = std::max(local_bytes(type_, from_.dims, mesh_), local_bytes(type_, to_.dims, mesh_));
+    for (const double bound : {most * (1 + kTolerance), kInfinity}) {
+      merge_axes();
+      exact_ = false;
+      const bool found = search(bound, kInfinity);
+      Resharder::Path path = found ? trace() : Resharder::Path{.moves = {}, .cost = kInfinity};
+      if (mesh_.axes().size() <= kMostAxes && path.cost > estimate(from_) * (1 + 2 * kTolerance)) {
+        take_all_axes();
+        exact_ = true;
+        if (search(bound, path.cost * (1 - kTolerance))) path = trace();
+      }
+      if (path.cost < kInfinity) return path;
+    }
+    PARTITA_CHECK(false, "no way from {} to {}", print(type_, from_, mesh_), print(type_, to_, mesh_));
+    return {};
+  }
+
+ private:
+  struct Known {
+    Sharding sharding;
+    double cost = 0;
+    int moves = 0;
+    std::string before;  // key
+    Move move;
+    bool done = false;
+  };
+  struct Open {
+    double estimate;
+    int moves;
+    std::string key;
+    bool operator>(const Open& other) const {
+      if (std::abs(estimate - other.estimate) > kTolerance * std::max(1.0, std::abs(estimate))) {
+        return estimate > other.estimate;
+      }
+      return std::tie(moves, key) > std::tie(other.moves, other.key);
+    }
+  };
+
+  /// First a quick search: axes that stand side by side in both shardings move together, and those that neither side
+  /// uses stay away. Its path bounds the exact search, which needs to look at little more than that path.
+  void merge_axes() {
+    runs_.clear();
+    for (size_t axis = 0; axis < mesh_.axes().size(); ++axis) {
+      const int a = static_cast<int>(axis);
+      if (follower(from_, a) == -2 && follower(to_, a) == -2) continue;
+      const bool continues = std::any_of(mesh_.axes().begin(), mesh_.axes().end(), [&](const MeshAxis& other) {
+        return joined(static_cast<int>(&other - mesh_.axes().data()), a);
+      });
+      if (continues) continue;
+      Axes run{a};
+      for (int next = joint(a); next >= 0; next = joint(next)) run.push_back(next);
+      runs_.push_back(run);
+    }
+  }
+
+  void take_all_axes() {
+    runs_.clear();
+    for (size_t axis = 0; axis < mesh_.axes().size(); ++axis) runs_.push_back({static_cast<int>(axis)});
+  }
+
+  /// The axis right behind this one in its dimension; -1: it is the last, -2: the axis is not used, -3: partial.
+  static int follower(const Sharding& sharding, int axis) {
+    for (const Axes& axes : sharding.dims) {
+      const auto at = std::find(axes.begin(), axes.end(), axis);
+      if (at != axes.end()) return at + 1 == axes.end() ? -1 : *(at + 1);
+    }
+    return contains(sharding.partial, axis) ? -3 : -2;
+  }
+  /// The axis that stands behind this one on both sides (or on one, and on the other both are unused), or -1.
+  int joint(int axis) const {
+    const int here = follower(from_, axis), there = follower(to_, axis);
+    if (here >= 0 && (there == here || (there == -2 && follower(to_, here) == -2))) return here;
+    if (there >= 0 && here == -2 && follower(from_, there) == -2) return there;
+    return -1;
+  }
+  bool joined(int first, int second) const { return joint(first) == second; }
+
+  /// Whether there is a way that costs less than `limit` through states of at most `most` bytes.
+  bool search(double most, double limit) {
+    known_.clear();
+    std::priority_queue<Open, std::vector<Open>, std::greater<>> open;
+    const std::string start = key_of(from_), goal = key_of(to_);
+    known_[start] = {from_, 0, 0, "", {}, false};
+    open.push({estimate(from_), 0, start});
+    while (!open.empty()) {
+      const std::string key = open.top().key;
+      open.pop();
+      Known& now = known_.at(key);
+      if (now.done) continue;
+      now.done = true;
+      if (key == goal) return true;
+      const Known base = now;  // `known_` grows below
+      for (const Move& move : moves_from(base.sharding, limit - base.cost)) {
+        if (local_bytes(type_, move.result.dims, mesh_) > most) continue;
+        const double cost = base.cost + cost_of(move, type_, base.sharding, mesh_, costs_);
+        if (cost + estimate(move.result) >= limit) continue;
+        const int moves = base.moves + 1;
+        const std::string next = key_of(move.result);
+        const auto [entry, fresh] = known_.try_emplace(next);
+        Known& known = entry->second;
+        const double slack = kTolerance * std::max(1.0, cost);
+        const bool better = fresh || cost < known.cost - slack || (cost < known.cost + slack && moves < known.moves);
+        if (!better || known.done) continue;
+        known = {move.result, cost, moves, key, move, false};
+        open.push({cost + estimate(move.result), moves, next});
+      }
+    }
+    return false;
+  }
+
+  /// Bytes that some rank must still receive: what it is to hold and does not. Where two cuts of a dimension part ways,
+  /// some rank holds nothing of what it needs.
+  double estimate(const Sharding& now) const {
+    double shared = 1;
+    for (size_t d = 0; d < now.dims.size(); ++d) {
+      const Axes &a = now.dims[d], &b = to_.dims[d];
+      const size_t common = std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin();
+      if (common < a.size() && common < b.size()) shared = 0;
+      const Axes& finer = a.size() > b.size() ? a : b;
+      shared *= static_cast<double>(type_.shape[d]) / static_cast<double>(mesh_.ways(finer));
+    }
+    const double missing = local_elements(type_, to_.dims, mesh_) - shared;
+    return std::max(0.0, missing) * static_cast<double>(size_of(type_.dtype)) * cheapest_byte_ * (1 - kTolerance);
+  }
+
+  /// The run that begins at position `at` of a dimension, or none when `at` is inside of one.
+  const Axes* run_at(const Axes& axes, size_t at) const {
+    for (const Axes& run : runs_) {
+      if (run.front() == axes[at]) return &run;
+    }
+    return nullptr;
+  }
+
+  bool fits(const std::vector<Axes>& dims, int dim) const { return mesh_.ways(dims[dim]) <= type_.shape[dim]; }
+
+  std::vector<Move> moves_from(const Sharding& now, double budget) const {
+    std::vector<Move> moves;
+    const int rank = static_cast<int>(now.dims.size());
+    Axes used = now.partial;
+    for (const Axes& axes : now.dims) append(used, axes);
+    const auto add = [&](Move::Kind kind, Axes axes, int dim, int to_dim, Sharding result) {
+      if (result.partial.empty()) result.kind = Reduce::none;
+      moves.push_back({kind, std::move(axes), dim, to_dim, std::move(result)});
+    };
+    for (const Axes& run : runs_) {
+      if (contains(used, run.front())) continue;
+      for (int d = 0; d < rank; ++d) {
+        Sharding cut = now;
+        append(cut.dims[d], run);
+        if (fits(cut.dims, d)) add(Move::slice, run, d, -1, std::move(cut));
+      }
+    }
+    for (int d = 0; d < rank; ++d) {
+      for (size_t at = now.dims[d].size(); at-- > 0;) {
+        if (run_at(now.dims[d], at) == nullptr) continue;
+        const Axes tail(now.dims[d].begin() + static_cast<int64_t>(at), now.dims[d].end());
+        Sharding gathered = now;
+        gathered.dims[d].resize(at);
+        for (int e = 0; e < rank; ++e) {
+          if (e == d) continue;
+          Sharding moved = gathered;
+          append(moved.dims[e], tail);
+          if (fits(moved.dims, e)) add(Move::all_to_all, tail, d, e, std::move(moved));
+        }
+        add(Move::all_gather, tail, d, -1, std::move(gathered));
+      }
+    }
+    const Axes reducible = without(now.partial, to_.partial);
+    if (!reducible.empty()) {
+      Sharding reduced = now;
+      reduced.partial = without(now.partial, reducible);
+      add(Move::all_reduce, reducible, -1, -1, reduced);
+      for (int axis : reducible) {
+        for (int d = 0; d < rank; ++d) {
+          Sharding scattered = now;
+          scattered.partial = without(now.partial, {axis});
+          scattered.dims[d].push_back(axis);
+          if (fits(scattered.dims, d)) add(Move::reduce_scatter, {axis}, d, -1, std::move(scattered));
+        }
+      }
+    }
+    std::vector<Sharding> turned{permuted(now)};
+    if (exact_ && local_bytes(type_, now.dims, mesh_) * cheapest_byte_ < budget) turned = permutes(now);
+    for (Sharding& next : turned) {
+      if (next.dims == now.dims) continue;
+      Axes all;
+      for (const Axes& axes : now.dims) append(all, axes);
+      for (const Axes& axes : next.dims) append(all, without(axes, all));
+      std::sort(all.begin(), all.end());
+      add(Move::permute, std::move(all), -1, -1, std::move(next));
+    }
+    return moves;
+  }
+
+  /// Shards of the same shape on other ranks: each dimension is cut by the axes that it is to be cut by in the end, so
+  /// far as they fit its number of parts, and then by such as it has now. The sharding itself when that does not work.
+  Sharding permuted(const Sharding& now) const {
+    Sharding turned = now;
+    Axes taken = now.partial;
+    std::vector<int64_t> left;
+    for (size_t d = 0; d < now.dims.size(); ++d) {
+      left.push_back(mesh_.ways(now.dims[d]));
+      turned.dims[d].clear();
+      for (int axis : to_.dims[d]) {
+        const int64_t size = mesh_.axes()[axis].size;
+        if (contains(taken, axis) || left[d] % size != 0) break;
+        left[d] /= size;
+        turned.dims[d].push_back(axis);
+        taken.push_back(axis);
+      }
+    }
+    for (const bool own : {true, false}) {
+      for (size_t d = 0; d < now.dims.size(); ++d) {
+        for (const Axes& run : runs_) {
+          for (int axis : run) {
+            const int64_t size = mesh_.axes()[axis].size;
+            if (left[d] == 1 || left[d] % size != 0 || contains(taken, axis)) continue;
+            if (own && !contains(now.dims[d], axis)) continue;
+            left[d] /= size;
+            turned.dims[d].push_back(axis);
+            taken.push_back(axis);
+          }
+        }
+      }
+    }
+    return std::all_of(left.begin(), left.end(), [](int64_t ways) { return ways == 1; }) ? turned : now;
+  }
+
+  /// All shardings with as many parts in each dimension.
+  std::vector<Sharding> permutes(const Sharding& now) const {
+    std::vector<Sharding> result;
+    Sharding turned = now;
+    Axes taken = now.partial;
+    for (Axes& axes : turned.dims) axes.clear();
+    std::vector<int64_t> left;
+    for (const Axes& axes : now.dims) left.push_back(mesh_.ways(axes));
+    const auto fill = [&](const auto& self, size_t d) -> void {
+      while (d < left.size() && left[d] == 1) ++d;
+      if (d == left.size()) {
+        result.push_back(turned);
+        return;
+      }
+      for (size_t axis = 0; axis < mesh_.axes().size(); ++axis) {
+        const int a = static_cast<int>(axis);
+        const int64_t size = mesh_.axes()[axis].size;
+        if (left[d] % size != 0 || contains(taken, a)) continue;
+        left[d] /= size;
+        taken.push_back(a);
+        turned.dims[d].push_back(a);
+        self(self, d);
+        turned.dims[d].pop_back();
+        taken.pop_back();
+        left[d] *= size;
+      }
+    };
+    fill(fill, 0);
+    return result;
+  }
+
+  /// Moves of one kind that follow each other become one.
+  static bool merge(Move& last, const Move& next) {
+    if (last.kind != next.kind || last.dim != next.dim || last.dim < 0 || last.to_dim != next.to_dim) return false;
+    if (last.kind == Move::all_to_all) return false;
+    if (last.kind == Move::all_gather) {
+      last.axes.insert(last.axes.begin(), next.axes.begin(), next.axes.end());
+    } else {
+      append(last.axes, next.axes);
+    }
+    last.result = next.result;
+    return true;
+  }
+
+  Resharder::Path trace() const {
+    std::vector<Move> backwards;
+    const Known* at = &known_.at(key_of(to_));
+    Resharder::Path path{.moves = {}, .cost = at->cost};
+    for (; !at->before.empty() || at->moves > 0; at = &known_.at(at->before)) backwards.push_back(at->move);
+    for (auto move = backwards.rbegin(); move != backwards.rend(); ++move) {
+      if (path.moves.empty() || !merge(path.moves.back(), *move)) path.moves.push_back(*move);
+    }
+    return path;
+  }
+
+  const Type& type_;
+  const Sharding &from_, &to_;
+  const Mesh& mesh_;
+  const LinkCosts& costs_;
+  std::vector<Axes> runs_;
+  bool exact_ = false;
+  double cheapest_byte_ = 0;
+  std::unordered_map<std::string, Known> known_;
+};
+
+}  // namespace
+
+std::string_view name_of(Move::Kind kind) {
+  constexpr std::array<std::string_view, 6> kNames{"slice_shard", "all_gather",     "all_to_all",
+                                                   "permute",     "reduce_scatter", "all_reduce"};
+  return kNames[kind];
+}
+
+LinkCosts LinkCosts::bytes(const Mesh& mesh) {
+  return {std::vector<double>(mesh.axes().size(), 0), std::vector<double>(mesh.axes().size(), 1)};
+}
+
+double cost_of(const Move& move, const Type& type, const Sharding& from, const Mesh& mesh, const LinkCosts& costs) {
+  double step = 0, byte = 0;
+  for (int axis : move.axes) {
+    step = std::max(step, costs.step[axis]);
+    byte = std::max(byte, costs.byte[axis]);
+  }
+  const double before = local_bytes(type, from.dims, mesh), ways = static_cast<double>(mesh.ways(move.axes));
+  switch (move.kind) {
+    case Move::slice: return 0;
+    case Move::all_gather: return (ways - 1) * (step + before * byte);
+    case Move::all_to_all: return (ways - 1) * (step + before / ways * byte);
+    case Move::permute: return step + before * byte;
+    case Move::reduce_scatter: return (ways - 1) * (step + before / ways * byte);
+    case Move::all_reduce: return 2 * (ways - 1) * (step + before / ways * byte);
+  }
+  return 0;
+}
+
+const Resharder::Path& Resharder::path(const Type& type, const Sharding& from, const Sharding& to) {
+  const std::string key =
+      fmt::format("{} {} {}{}", print(type), print(type, from, mesh_), print(type, to, mesh_), name_of(from.kind));
+  const auto found = known_.find(key);
+  if (found != known_.end()) return found->second;
+  return known_[key] = Search(type, from, to, mesh_, costs_).find();
+}
+
+}  // namespace partita

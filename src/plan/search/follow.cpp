@@ -1,0 +1,195 @@
+#include "plan/search/follow.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "plan/propagate.h"
+
+namespace partita {
+namespace {
+
+using Dims = std::vector<Axes>;
+
+class Follower {
+ public:
+  Follower(const Graph& graph, const OpSet& ops, const Mesh& mesh, std::string search, Decisions decisions)
+      : graph_(graph), mesh_(mesh), decided_(std::move(decisions)) {
+    for (size_t n = 0; n < graph.nodes.size(); ++n) {
+      rules_.push_back(rule_of(graph, graph.nodes[n], ops));
+      expandable_.push_back(ops.at(graph.nodes[n].op).expand != nullptr);
+      nodes_.emplace(graph.nodes[n].name, n);
+    }
+    plan_ = {.graph = graph.name, .search = std::move(search), .mesh = mesh, .inputs = {}, .cuts = {}, .results = {}};
+    plan_.cuts.resize(graph.nodes.size());
+    plan_.results = decided_.results;
+    dims_.resize(graph.values.size());
+    is_state_.resize(graph.values.size(), false);
+  }
+
+  Plan make() {
+    for (size_t i = 0; i < graph_.inputs.size(); ++i) enter(graph_.inputs[i].value, decided_.inputs[i]);
+    enter_states();
+    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+      decide(n, decided_.cuts[n] ? *decided_.cuts[n] : suggest_cut(rules_[n], suggestions(n), mesh_, expandable_[n]));
+    }
+    for (size_t n = graph_.nodes.size(); n-- > 0;) follow_users(n);
+    return std::move(plan_);
+  }
+
+ private:
+  void enter(ValueId value, Dims dims) {
+    dims_[value] = dims;
+    plan_.inputs.push_back(std::move(dims));
+  }
+
+  void enter_states() {
+    std::unordered_map<ValueId, Dims> needed;
+    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+      if (!decided_.cuts[n]) continue;
+      for (size_t i = 0; i < graph_.nodes[n].inputs.size(); ++i) {
+        Dims dims = lift(rules_[n], *decided_.cuts[n], rules_[n].inputs[i]);
+        const auto [entry, fresh] = needed.try_emplace(graph_.nodes[n].inputs[i], dims);
+        if (!fresh && parts(dims) > parts(entry->second)) entry->second = std::move(dims);
+      }
+    }
+    std::unordered_map<std::string, Dims> parameters;
+    for (size_t s = 0; s < graph_.states.size(); ++s) {
+      const State& state = graph_.states[s];
+      const Type& type = graph_.type(state.entry);
+      Dims dims(type.shape.size());
+      const auto owner = parameters.find(state.owner);
+      const auto need = needed.find(state.entry);
+      if (decided_.states[s]) {
+        dims = *decided_.states[s];
+      } else if (owner != parameters.end() && owner->second.size() == dims.size()) {
+        dims = owner->second;
+      } else if (need != needed.end()) {
+        dims = need->second;
+      }
+      parameters.emplace(graph_.values[state.entry].name, dims);
+      is_state_[state.entry] = true;
+      enter(state.entry, std::move(dims));
+    }
+  }
+
+  int64_t parts(const Dims& dims) const {
+    int64_t parts = 1;
+    for (const Axes& axes : dims) parts *= mesh_.ways(axes);
+    return parts;
+  }
+
+  std::vector<Suggestion> suggestions(size_t n) const {
+    const Node& node = graph_.nodes[n];
+    const auto origin = nodes_.find(node.origin);
+    if (node.phase == Phase::backward && origin != nodes_.end()) return of_gradient(n, origin->second);
+    std::vector<Suggestion> states, others;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      auto& list = is_state_[node.inputs[i]] ? states : others;
+      list.push_back({&rules_[n].inputs[i], dims_[node.inputs[i]]});
+    }
+    if (node.phase == Phase::update && !states.empty()) return states;
+    states.insert(states.end(), others.begin(), others.end());
+    return states;
+  }
+
+  /// Of a node that `origin` left in the backward part: first what the origin itself used and made, then the gradients
+  /// that arrive, then what other nodes of the same gradient made; then the gradients that it is to give.
+  std::vector<Suggestion> of_gradient(size_t n, size_t origin) const {
+    const Node &node = graph_.nodes[n], &from = graph_.nodes[origin];
+    std::vector<Suggestion> own, arriving, between;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const ValueId value = node.inputs[i];
+      const TensorMap* map = &rules_[n].inputs[i];
+      if (const std::optional<Dims> dims = at_origin(origin, value)) {
+        own.push_back({map, *dims});
+        continue;
+      }
+      const NodeId producer = graph_.values[value].producer;
+      const bool inside = producer >= 0 && graph_.nodes[producer].origin == node.origin;
+      const std::optional<Dims> dims = inside ? std::nullopt : like(graph_.type(value), from.outputs, origin, false);
+      (dims ? arriving : between).push_back({map, dims ? *dims : dims_[value]});
+    }
+    own.insert(own.end(), arriving.begin(), arriving.end());
+    own.insert(own.end(), between.begin(), between.end());
+    for (size_t k = 0; k < node.outputs.size(); ++k) {
+      const auto dims = like(graph_.type(node.outputs[k]), from.inputs, origin, true);
+      if (dims) own.push_back({&rules_[n].outputs[k], *dims});
+    }
+    return own;
+  }
+
+  /// How a value lies at the node that uses or makes it.
+  std::optional<Dims> at_origin(size_t origin, ValueId value) const {
+    const Node& from = graph_.nodes[origin];
+    for (size_t i = 0; i < from.inputs.size(); ++i) {
+      if (from.inputs[i] == value) return lift(rules_[origin], plan_.cuts[origin], rules_[origin].inputs[i]);
+    }
+    for (size_t k = 0; k < from.outputs.size(); ++k) {
+      if (from.outputs[k] == value) return lift(rules_[origin], plan_.cuts[origin], rules_[origin].outputs[k]);
+    }
+    return std::nullopt;
+  }
+
+  /// How the operands (or results) of this type lie at the origin: a gradient has the type of its value. None when
+  /// there is no such value, or two that lie differently.
+  std::optional<Dims> like(const Type& type, const std::vector<ValueId>& values, size_t origin, bool inputs) const {
+    std::optional<Dims> found;
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (graph_.type(values[i]) != type) continue;
+      const ShardingRule& rule = rules_[origin];
+      Dims dims = lift(rule, plan_.cuts[origin], inputs ? rule.inputs[i] : rule.outputs[i]);
+      if (found && *found != dims) return std::nullopt;
+      found = std::move(dims);
+    }
+    return found;
+  }
+
+  // A node that nothing cut so far (a constant, the broadcast of a scalar) follows its users.
+  void follow_users(size_t n) {
+    const Node& node = graph_.nodes[n];
+    if (!is_cut(plan_.cuts[n]) && !decided_.cuts[n]) {
+      std::vector<Suggestion> outputs;
+      for (size_t k = 0; k < node.outputs.size(); ++k) {
+        const auto wanted = wanted_.find(node.outputs[k]);
+        if (wanted != wanted_.end()) outputs.push_back({&rules_[n].outputs[k], wanted->second});
+      }
+      decide(n, suggest_cut(rules_[n], outputs, mesh_, /*expandable=*/false));
+    }
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const Dims dims = lift(rules_[n], plan_.cuts[n], rules_[n].inputs[i]);
+      if (is_cut(dims) && !is_cut(dims_[node.inputs[i]])) wanted_.emplace(node.inputs[i], dims);
+    }
+  }
+
+  void decide(size_t n, Cut cut) {
+    const Node& node = graph_.nodes[n];
+    for (size_t k = 0; k < node.outputs.size(); ++k) {
+      const auto placed = decided_.results.find(node.outputs[k]);
+      dims_[node.outputs[k]] =
+          placed != decided_.results.end() ? placed->second : output_sharding(rules_[n], cut, static_cast<int>(k)).dims;
+    }
+    plan_.cuts[n] = std::move(cut);
+  }
+
+  const Graph& graph_;
+  const Mesh& mesh_;
+  const Decisions decided_;
+  std::vector<ShardingRule> rules_;
+  std::vector<bool> expandable_, is_state_;
+  std::unordered_map<std::string, size_t> nodes_;
+  std::vector<Dims> dims_;          // per value, as made
+  std::map<ValueId, Dims> wanted_;  // what the first user asks of an uncut value
+  Plan plan_;
+};
+
+}  // namespace
+
+Decisions::Decisions(const Graph& graph) : states(graph.states.size()), cuts(graph.nodes.size()) {
+  for (const Input& input : graph.inputs) inputs.emplace_back(graph.type(input.value).shape.size());
+}
+
+Plan follow(const Graph& graph, const OpSet& ops, const Mesh& mesh, std::string search, Decisions decisions) {
+  return Follower(graph, ops, mesh, std::move(search), std::move(decisions)).make();
+}
+
+}  // namespace partita

@@ -1,0 +1,305 @@
+#include "plan/search/propagation.h"
+
+#include <algorithm>
+#include <deque>
+#include <set>
+#include <tuple>
+
+#include "plan/propagate.h"
+#include "plan/reshard.h"
+#include "plan/strategy.h"
+
+namespace partita {
+namespace {
+
+using Dims = std::vector<Axes>;
+
+constexpr size_t kMostCandidates = 256;  // of one extension of a cut
+constexpr double kHeavy = 2;             // points per element from which a node is worth more than its edges
+
+class Propagation {
+ public:
+  Propagation(const Graph& graph, const OpSet& ops, const Mesh& mesh, Decisions decisions)
+      : graph_(graph), mesh_(mesh), decisions_(std::move(decisions)), resharder_(mesh), users_(graph.users()) {
+    for (const Node& node : graph.nodes) {
+      rules_.push_back(rule_of(graph, node, ops));
+      expandable_.push_back(ops.at(node.op).expand != nullptr);
+    }
+    known_.resize(graph.values.size());
+    state_.resize(graph.values.size(), -1);
+    for (size_t i = 0; i < graph.inputs.size(); ++i) known_[graph.inputs[i].value] = {.dims = decisions_.inputs[i]};
+    for (size_t s = 0; s < graph.states.size(); ++s) {
+      state_[graph.states[s].entry] = static_cast<int>(s);
+      if (decisions_.states[s]) known_[graph.states[s].entry] = {.dims = *decisions_.states[s]};
+    }
+  }
+
+  Decisions run() {
+    std::vector<size_t> marked;
+    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+      if (decisions_.cuts[n]) marked.push_back(n);
+    }
+    for (size_t n : marked) enter(n, *decisions_.cuts[n]);
+    for (size_t n : marked) visit_neighbours(n);
+    sweep();
+    for (size_t n = 0; n < graph_.nodes.size(); ++n) {  // what no mark reaches
+      if (!is_forward(n) || decisions_.cuts[n]) continue;
+      decide(n, n);
+      sweep();
+    }
+    return std::move(decisions_);
+  }
+
+ private:
+  using Queue = std::deque<std::pair<size_t, size_t>>;  // nodes, and the neighbours that reach them
+
+  /// Lower is better, first by the first number.
+  struct Score {
+    double moved = 0, computed = 0, later = 0;
+    int64_t unlike = 0;
+
+    bool operator<(const Score& other) const {
+      for (const auto& [a, b] :
+           {std::pair(moved, other.moved), std::pair(computed, other.computed), std::pair(later, other.later)}) {
+        if (std::abs(a - b) > 1e-6 * std::max(a, b)) return a < b;
+      }
+      return unlike < other.unlike;
+    }
+  };
+
+  bool is_forward(size_t n) const { return graph_.nodes[n].phase == Phase::forward; }
+
+  void sweep() {
+    while (true) {
+      Queue* queue = nullptr;
+      for (Queue* one : {&late_, &open_, &queue_}) queue = one->empty() ? queue : one;
+      if (queue == nullptr) return;
+      const auto [n, from] = queue->front();
+      queue->pop_front();
+      if (!decisions_.cuts[n]) decide(n, from);
+    }
+  }
+
+  void visit_neighbours(size_t n) {
+    const Node& node = graph_.nodes[n];
+    for (ValueId output : node.outputs) {
+      const bool open = !known_[output]->partial.empty();
+      for (NodeId user : users_[output]) add(user, n, open ? open_ : queue_);
+    }
+    for (ValueId input : node.inputs) {
+      if (state_[input] >= 0) {
+        if (graph_.type(input).shape.empty()) continue;  // the counter of steps ties nothing together
+        for (NodeId user : users_[input]) add(user, n, is_heavy(user) ? late_ : queue_);
+      } else if (const NodeId producer = graph_.values[input].producer; producer >= 0) {
+        add(producer, n, is_heavy(producer) ? late_ : queue_);
+      }
+    }
+  }
+
+  void add(size_t n, size_t from, Queue& queue) const {
+    if (is_forward(n) && !decisions_.cuts[n]) queue.emplace_back(n, from);
+  }
+
+  bool is_heavy(size_t n) const {
+    double elements = 0;
+    for (const auto* values : {&graph_.nodes[n].inputs, &graph_.nodes[n].outputs}) {
+      for (ValueId value : *values) elements += static_cast<double>(graph_.type(value).elements());
+    }
+    return points(n, Cut(rules_[n].factors.size())) > kHeavy * elements;
+  }
+
+  /// Of the index space of a node, on one rank.
+  double points(size_t n, const Cut& cut) const {
+    double points = 1;
+    for (size_t f = 0; f < cut.size(); ++f) {
+      const Factor& factor = rules_[n].factors[f];
+      if (factor.counts) points *= static_cast<double>(factor.size) / static_cast<double>(mesh_.ways(cut[f]));
+    }
+    return points;
+  }
+
+  void decide(size_t n, size_t from) {
+    const Cut* best = nullptr;
+    Score least;
+    const std::set<Cut> candidates = candidates_of(n);
+    for (const Cut& cut : candidates) {
+      const Score score = score_of(n, cut, from);
+      if (best != nullptr && !(score < least)) continue;
+      best = &cut;
+      least = score;
+    }
+    enter(n, *best);
+    visit_neighbours(n);
+  }
+
+  void enter(size_t n, const Cut& cut) {
+    const Node& node = graph_.nodes[n];
+    const Sharding passed = passed_partial(rules_[n], cut, operands(n, cut));
+    for (size_t k = 0; k < node.outputs.size(); ++k) {
+      const auto placed = decisions_.results.find(node.outputs[k]);
+      known_[node.outputs[k]] = placed != decisions_.results.end()
+                                    ? Sharding{.dims = placed->second}
+                                    : result_sharding(rules_[n], cut, passed, static_cast<int>(k));
+    }
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      auto& known = known_[node.inputs[i]];
+      if (state_[node.inputs[i]] >= 0 && !known) known = {.dims = lift(rules_[n], cut, rules_[n].inputs[i])};
+    }
+    decisions_.cuts[n] = cut;
+  }
+
+  /// How the operands lie: those that are not known yet as the cut needs them.
+  std::vector<Sharding> operands(size_t n, const Cut& cut) const {
+    std::vector<Sharding> shardings;
+    const Node& node = graph_.nodes[n];
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const auto& known = known_[node.inputs[i]];
+      shardings.push_back(known ? *known : Sharding{.dims = lift(rules_[n], cut, rules_[n].inputs[i])});
+    }
+    return shardings;
+  }
+
+  /// Bytes that move from one sharding to another and, for a gradient, back.
+  double moved(ValueId value, const Sharding& from, const Sharding& to) {
+    const Type& type = graph_.type(value);
+    double bytes = resharder_.path(type, from, to).cost;
+    const bool is_input = graph_.values[value].producer < 0 && state_[value] < 0;
+    if (is_float(type.dtype) && !is_input) bytes += resharder_.path(type, {.dims = to.dims}, {.dims = from.dims}).cost;
+    return bytes;
+  }
+
+  Score score_of(size_t n, const Cut& cut, size_t from) {
+    const Node& node = graph_.nodes[n];
+    const ShardingRule& rule = rules_[n];
+    const bool heavy = is_heavy(n);
+    Score score{.computed = points(n, cut)};
+    const std::vector<Sharding> given = operands(n, cut);
+    const Sharding passed = passed_partial(rule, cut, given);
+    bool from_operands = false;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const ValueId value = node.inputs[i];
+      if (!known_[value]) continue;
+      Sharding need{.dims = lift(rule, cut, rule.inputs[i])};
+      if (!given[i].partial.empty() && !passed.partial.empty()) {
+        need.kind = given[i].kind;
+        need.partial = given[i].partial;
+      }
+      const bool loose = state_[value] >= 0 && !decisions_.states[state_[value]];
+      (heavy && loose ? score.later : score.moved) += moved(value, given[i], need);
+      from_operands = from_operands || state_[value] < 0;
+    }
+    double outwards = 0;
+    for (size_t k = 0; k < node.outputs.size(); ++k) {
+      const Sharding made = result_sharding(rule, cut, passed, static_cast<int>(k));
+      bool reduced = false;
+      for (NodeId user : users_[node.outputs[k]]) {
+        if (!is_forward(user) || !decisions_.cuts[user]) continue;
+        outwards += moved(node.outputs[k], made, need_of(user, node.outputs[k]));
+        reduced = true;
+      }
+      if (!made.partial.empty() && !reduced) {
+        score.later += resharder_.path(graph_.type(node.outputs[k]), made, {.dims = made.dims}).cost;
+      }
+    }
+    (heavy && from_operands ? score.later : score.moved) += outwards;
+    score.unlike = unlike(n, cut, from);
+    return score;
+  }
+
+  Sharding need_of(size_t user, ValueId value) const {
+    const Node& node = graph_.nodes[user];
+    const auto at = std::find(node.inputs.begin(), node.inputs.end(), value) - node.inputs.begin();
+    return {.dims = lift(rules_[user], *decisions_.cuts[user], rules_[user].inputs[at])};
+  }
+
+  /// In how many positions the numbers of parts differ from those of a neighbour.
+  int64_t unlike(size_t n, const Cut& cut, size_t from) const {
+    if (from == n || !decisions_.cuts[from]) return 0;
+    const Strategy own = strategy_of(rules_[n], cut, mesh_);
+    const Strategy other = strategy_of(rules_[from], *decisions_.cuts[from], mesh_);
+    int64_t count = 0;
+    for (size_t i = 0; i < std::min(own.size(), other.size()); ++i) {
+      for (size_t d = 0; d < std::min(own[i].size(), other[i].size()); ++d) count += own[i][d] != other[i][d];
+    }
+    return count;
+  }
+
+  bool is_legal(size_t n, const Cut& cut) const {
+    const ShardingRule& rule = rules_[n];
+    if (!illegal(rule, cut, mesh_).empty() || cuts_window(rule, cut)) return false;
+    return expandable_[n] || !needs_expansion(rule, cut);
+  }
+
+  /// What the neighbours suggest, together and one by one, each with the axes that are left on any of the factors.
+  std::set<Cut> candidates_of(size_t n) const {
+    const Node& node = graph_.nodes[n];
+    const ShardingRule& rule = rules_[n];
+    std::vector<Suggestion> all;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (known_[node.inputs[i]]) all.push_back({&rule.inputs[i], known_[node.inputs[i]]->dims});
+    }
+    for (size_t k = 0; k < node.outputs.size(); ++k) {
+      for (NodeId user : users_[node.outputs[k]]) {
+        if (!is_forward(user) || !decisions_.cuts[user]) continue;
+        all.push_back({&rule.outputs[k], need_of(user, node.outputs[k]).dims});
+      }
+    }
+    std::set<Cut> bases{Cut(rule.factors.size()), suggest_cut(rule, all, mesh_, expandable_[n])};
+    for (const Suggestion& one : all) bases.insert(suggest_cut(rule, {one}, mesh_, expandable_[n]));
+    std::set<Cut> result{Cut(rule.factors.size())};
+    for (const Cut& base : bases) {
+      if (is_legal(n, base)) extend(n, base, result);
+    }
+    return result;
+  }
+
+  void extend(size_t n, const Cut& base, std::set<Cut>& result) const {
+    Axes left;
+    for (size_t axis = 0; axis < mesh_.axes().size(); ++axis) {
+      const int a = static_cast<int>(axis);
+      const bool used = std::any_of(base.begin(), base.end(), [&](const Axes& axes) {
+        return std::find(axes.begin(), axes.end(), a) != axes.end();
+      });
+      if (!used) left.push_back(a);
+    }
+    std::vector<Cut> open{base};
+    for (int axis : left) {  // each axis on any factor, or on none
+      const size_t count = open.size();
+      if (count * (base.size() + 1) > kMostCandidates) break;
+      for (size_t i = 0; i < count; ++i) {
+        for (size_t f = 0; f < base.size(); ++f) {
+          Cut cut = open[i];
+          cut[f].push_back(axis);
+          if (is_legal(n, cut)) open.push_back(std::move(cut));
+        }
+      }
+    }
+    for (size_t f = 0; f < base.size(); ++f) {  // all of them on one
+      Cut cut = base;
+      cut[f].insert(cut[f].end(), left.begin(), left.end());
+      if (is_legal(n, cut)) open.push_back(std::move(cut));
+    }
+    result.insert(open.begin(), open.end());
+  }
+
+  const Graph& graph_;
+  const Mesh& mesh_;
+  Decisions decisions_;
+  Resharder resharder_;
+  std::vector<std::vector<NodeId>> users_;
+  std::vector<ShardingRule> rules_;
+  std::vector<bool> expandable_;
+  std::vector<std::optional<Sharding>> known_;  // per value: as it is made or kept
+  std::vector<int> state_;                      // per value: the state that it is at entry, or -1
+  /// What is decided first. `open_`: users of sums that are still open wait for what their own users say, who may want
+  /// the sum whole. `late_`: heavy nodes that their users reach wait for their operands, which say more.
+  Queue queue_, open_, late_;
+};
+
+}  // namespace
+
+Plan propagate(const Graph& graph, const OpSet& ops, const Mesh& mesh, Decisions decisions) {
+  return follow(graph, ops, mesh, "propagation", Propagation(graph, ops, mesh, std::move(decisions)).run());
+}
+
+}  // namespace partita

@@ -1,0 +1,315 @@
+#include "plan/strategy.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+#include "graph/op_def.h"
+
+namespace partita {
+namespace {
+
+class Cutter {
+ public:
+  Cutter(const CutTarget& target, const Mesh& mesh)
+      : target_(target), rule_(target.rule), mesh_(mesh), parts_(rule_.factors.size(), 0) {}
+
+  MarkedCut cut(const ShardMark& mark) {
+    read(mark.inputs, inputs());
+    if (!mark.outputs.empty()) {
+      check_sizes(mark.outputs, outputs());
+      for (size_t k = 0; k < mark.outputs.size(); ++k) read_new_factors(k, mark.outputs[k]);
+    }
+    MarkedCut result;
+    result.cut = mark.named() ? named_cut(mark) : place(mark.inputs);
+    if (const std::string reason = illegal(rule_, result.cut, mesh_); !reason.empty()) {
+      refuse("the cuts do not fit together, " + reason, partita::print(mark), "another strategy");
+    }
+    for (size_t k = 0; k < mark.outputs.size(); ++k) {
+      result.results.push_back(mark.named() ? named_dims(mark, mark.output_names[k])
+                                            : spread_result(k, mark.outputs[k], result.cut));
+    }
+    return result;
+  }
+
+ private:
+  /// Operands or results, and what messages call them.
+  struct Side {
+    const char* name;
+    const std::vector<TensorMap>& maps;
+    const std::vector<Type>& types;
+  };
+  Side inputs() const { return {"operand", rule_.inputs, target_.inputs}; }
+  Side outputs() const { return {"result", rule_.outputs, target_.outputs}; }
+
+  void check_sizes(const Strategy& strategy, const Side& side) const {
+    if (strategy.size() != side.maps.size()) {
+      refuse(fmt::format("wrong number of {}s", side.name), fmt::format("{} in {}", strategy.size(), print(strategy)),
+             fmt::format("{}", side.maps.size()));
+    }
+    for (size_t i = 0; i < strategy.size(); ++i) {
+      if (strategy[i].size() == side.maps[i].size()) continue;
+      refuse(fmt::format("wrong number of dimensions of {} {}", side.name, i),
+             fmt::format("{} in {}", strategy[i].size(), print(strategy)),
+             fmt::format("{}, as it is {}", side.maps[i].size(), partita::print(side.types[i])));
+    }
+  }
+
+  void read(const Strategy& strategy, const Side& side) {
+    check_sizes(strategy, side);
+    for (size_t i = 0; i < strategy.size(); ++i) {
+      for (size_t d = 0; d < strategy[i].size(); ++d) read_dim(side, i, d, strategy[i][d]);
+    }
+  }
+
+  /// Factors that only results have, as the depth of one_hot, are cut by the strategy of the results.
+  void read_new_factors(size_t result, const std::vector<int64_t>& parts) {
+    for (size_t d = 0; d < parts.size(); ++d) {
+      const std::vector<int>& factors = rule_.outputs[result][d].factors;
+      const bool fresh =
+          !factors.empty() && std::all_of(factors.begin(), factors.end(), [&](int f) { return !in_operand(f); });
+      if (fresh) read_dim(outputs(), result, d, parts[d]);
+    }
+  }
+
+  bool in_operand(int factor) const {
+    for (const TensorMap& map : rule_.inputs) {
+      for (const DimMap& dim : map) {
+        if (std::find(dim.factors.begin(), dim.factors.end(), factor) != dim.factors.end()) return true;
+      }
+    }
+    return false;
+  }
+
+  /// The axes of a result: those of the cut, then of what it is partial over, so far as they fit the parts.
+  std::vector<Axes> spread_result(size_t result, const std::vector<int64_t>& parts, const Cut& cut) const {
+    const Sharding own = output_sharding(rule_, cut, static_cast<int>(result));
+    std::vector<Axes> dims = own.dims;
+    Axes free = own.partial;
+    for (size_t d = 0; d < parts.size(); ++d) {
+      const int64_t size = target_.outputs[result].shape[d];
+      if (parts[d] > size) refuse_result(result, d, parts[d], fmt::format("at most {}", size));
+      if (parts[d] == 1) dims[d].clear();
+      int64_t ways = mesh_.ways(dims[d]);
+      for (size_t at = 0; at < free.size() && ways < parts[d];) {
+        const int64_t more = ways * mesh_.ways({free[at]});
+        if (parts[d] % more != 0) {
+          ++at;
+          continue;
+        }
+        dims[d].push_back(free[at]);
+        free.erase(free.begin() + static_cast<int64_t>(at));
+        ways = more;
+      }
+      if (ways != parts[d]) {
+        refuse_result(result, d, parts[d],
+                      fmt::format("{}, as the cut leaves it, 1, or that times parts of what the result is a sum over",
+                                  mesh_.ways(own.dims[d])));
+      }
+    }
+    return dims;
+  }
+
+  [[noreturn]] void refuse_result(size_t result, size_t dim, int64_t parts, const std::string& expected) const {
+    refuse(place_of(outputs(), result, dim) + " cannot lie so", fmt::format("{} parts", parts), expected);
+  }
+
+  std::vector<Axes> named_dims(const ShardMark& mark, const NamedDims& names) const {
+    std::vector<Axes> found;
+    try {
+      found = find_axes(mark.axes, mesh_);
+    } catch (const InvalidArgument& error) {
+      throw InvalidArgument(fmt::format("[shard] {}: {}", target_.node, error.what()), error.kind());
+    }
+    std::vector<Axes> dims;
+    for (const auto& dim : names) {
+      Axes& axes = dims.emplace_back();
+      for (const std::string& name : dim) {
+        const auto at =
+            std::find_if(mark.axes.begin(), mark.axes.end(), [&](const auto& a) { return a.first == name; });
+        const Axes& more = found[at - mark.axes.begin()];
+        axes.insert(axes.end(), more.begin(), more.end());
+      }
+    }
+    return dims;
+  }
+
+  Cut named_cut(const ShardMark& mark) const {
+    Cut cut(rule_.factors.size());
+    std::vector<bool> known(cut.size(), false);
+    const auto add = [&](const TensorMap& map, const NamedDims& names, const Side& side, size_t tensor) {
+      const std::vector<Axes> dims = named_dims(mark, names);
+      for (size_t d = 0; d < dims.size(); ++d) {
+        const auto factors = project(rule_, map[d], dims[d], mesh_);
+        if (!factors) {
+          refuse(place_of(side, tensor, d) + " cannot be cut so",
+                 names[d].empty() ? "None" : fmt::format("{}", fmt::join(names[d], "+")), "axes whose parts fit it");
+        }
+        for (int factor : map[d].factors) {
+          Axes axes;
+          for (const auto& [index, own] : *factors) {
+            if (index == factor) axes = own;
+          }
+          if (known[factor] && cut[factor] != axes) {
+            refuse(place_of(side, tensor, d) + " is cut by other axes than the same index before it",
+                   "{" + mesh_.print(axes) + "}", "{" + mesh_.print(cut[factor]) + "}");
+          }
+          known[factor] = true;
+          cut[factor] = axes;
+        }
+      }
+    };
+    for (size_t i = 0; i < mark.input_names.size(); ++i) add(rule_.inputs[i], mark.input_names[i], inputs(), i);
+    for (size_t k = 0; k < mark.output_names.size(); ++k) {
+      for (size_t d = 0; d < rule_.outputs[k].size(); ++d) {
+        const std::vector<int>& factors = rule_.outputs[k][d].factors;
+        if (factors.empty() || in_operand(factors[0])) continue;
+        add({rule_.outputs[k][d]}, {mark.output_names[k][d]}, outputs(), k);
+      }
+    }
+    return cut;
+  }
+
+  /// The parts of each factor of a dimension, major first; none when they do not divide.
+  std::optional<std::vector<int64_t>> spread(const std::vector<int>& factors, int64_t parts) const {
+    std::vector<int64_t> own;
+    for (size_t k = 0; k < factors.size(); ++k) {
+      const int64_t size = rule_.factors[factors[k]].size;
+      own.push_back(k + 1 == factors.size() ? parts : std::gcd(parts, size));
+      parts /= own.back();
+      const bool whole_before = own.back() == size || parts == 1;
+      if (!whole_before || (factors.size() > 1 && size % own.back() != 0)) return std::nullopt;
+    }
+    if (parts > 1) return std::nullopt;
+    return own;
+  }
+
+  void read_dim(const Side& side, size_t tensor, size_t dim, int64_t parts) {
+    const std::vector<int>& factors = side.maps[tensor][dim].factors;
+    const auto own = spread(factors, parts);
+    if (!own) refuse_dim(side, tensor, dim, parts, factors.empty() ? "it has one element" : "parts would not be even");
+    for (size_t k = 0; k < factors.size(); ++k) set(side, tensor, dim, parts, factors[k], own->at(k));
+  }
+
+  void set(const Side& side, size_t tensor, size_t dim, int64_t parts, int index, int64_t own) {
+    const Factor& factor = rule_.factors[index];
+    int64_t& known = parts_[index];
+    if (known > 0 && known != own) {
+      refuse(place_of(side, tensor, dim) + " is cut differently from an operand before it",
+             fmt::format("{} parts", parts), fmt::format("{}, as the same index has there", known));
+    }
+    known = own;
+    if (own == 1) return;
+    if (factor.cutting == Cutting::whole) refuse_dim(side, tensor, dim, parts, "the op needs it whole");
+    if (factor.cutting == Cutting::expand && !target_.expandable) {
+      refuse_dim(side, tensor, dim, parts, "the op has no form in which it is cut");
+    }
+    if (own > factor.size) refuse_dim(side, tensor, dim, parts, "there are fewer elements");
+    if (order_.end() == std::find(order_.begin(), order_.end(), index)) order_.push_back(index);
+  }
+
+  /// Sub-axes are primes, so taking each that divides what is left finds a set whenever there is one.
+  Cut place(const Strategy& strategy) const {
+    Cut cut(rule_.factors.size());
+    std::vector<bool> used(mesh_.axes().size(), false);
+    for (int index : order_) {
+      int64_t left = parts_[index];
+      for (size_t axis = 0; axis < used.size() && left > 1; ++axis) {
+        const int64_t size = mesh_.axes()[axis].size;
+        if (used[axis] || left % size != 0) continue;
+        used[axis] = true;
+        left /= size;
+        cut[index].push_back(static_cast<int>(axis));
+      }
+      if (left > 1) {
+        refuse("more or other parts than the mesh has", print(strategy),
+               fmt::format("numbers whose product divides {} ranks", mesh_.ranks()));
+      }
+    }
+    return cut;
+  }
+
+  std::string place_of(const Side& side, size_t tensor, size_t dim) const {
+    return fmt::format("dimension {} of {} {}, {},", dim, side.name, tensor, partita::print(side.types[tensor]));
+  }
+
+  [[noreturn]] void refuse_dim(const Side& side, size_t tensor, size_t dim, int64_t parts,
+                               const std::string& why) const {
+    refuse(fmt::format("{} cannot be cut so{}{}", place_of(side, tensor, dim), why.empty() ? "" : ": ", why),
+           fmt::format("{} parts", parts), legal_parts(side, tensor, dim));
+  }
+
+  bool is_cuttable(int index, int64_t parts) const {
+    const Factor& factor = rule_.factors[index];
+    const bool free = factor.cutting == Cutting::free || (factor.cutting == Cutting::expand && target_.expandable);
+    return free && parts <= factor.size;
+  }
+
+  /// "one of 1, 2, 4": what the mesh and the dimension allow.
+  std::string legal_parts(const Side& side, size_t tensor, size_t dim) const {
+    std::vector<int64_t> legal{1};
+    const std::vector<int>& factors = side.maps[tensor][dim].factors;
+    for (int64_t parts = 2; parts <= std::min(side.types[tensor].shape[dim], mesh_.ranks()); ++parts) {
+      if (mesh_.ranks() % parts != 0) continue;
+      const auto own = spread(factors, parts);
+      bool can = own.has_value();
+      for (size_t k = 0; can && k < factors.size(); ++k) can = own->at(k) == 1 || is_cuttable(factors[k], own->at(k));
+      if (can) legal.push_back(parts);
+    }
+    return legal.size() == 1 ? "1" : fmt::format("one of {}", fmt::join(legal, ", "));
+  }
+
+  [[noreturn]] void refuse(const std::string& what, const std::string& got, const std::string& expected) const {
+    throw InvalidArgument(fmt::format("[shard] {}: {}, got {}, expected {}", target_.node, what, got, expected));
+  }
+
+  const CutTarget& target_;
+  const ShardingRule& rule_;
+  const Mesh& mesh_;
+  std::vector<int64_t> parts_;  // per factor; 0: not met yet
+  std::vector<int> order_;      // factors that are cut, as the strategy meets them
+};
+
+}  // namespace
+
+Strategy strategy_of(const ShardingRule& rule, const Cut& cut, const Mesh& mesh) {
+  Strategy strategy;
+  for (const TensorMap& input : rule.inputs) {
+    strategy.emplace_back();
+    for (const Axes& axes : lift(rule, cut, input)) strategy.back().push_back(mesh.ways(axes));
+  }
+  return strategy;
+}
+
+MarkedCut cut_of(const ShardMark& mark, const CutTarget& target, const Mesh& mesh) {
+  return Cutter(target, mesh).cut(mark);
+}
+
+std::vector<Axes> find_axes(const std::vector<std::pair<std::string, int64_t>>& named, const Mesh& mesh) {
+  std::vector<Axes> found;
+  size_t next = 0;
+  int64_t places = 1;
+  bool fits = true;
+  for (const auto& [name, size] : named) {
+    Axes& axes = found.emplace_back();
+    int64_t ways = 1;
+    while (ways < size && next < mesh.axes().size()) {
+      ways *= mesh.axes()[next].size;
+      axes.push_back(static_cast<int>(next++));
+    }
+    fits = fits && ways == size;
+    places *= size;
+  }
+  if (fits && next == mesh.axes().size()) return found;
+  const auto print_axes = [](const auto& axes) {
+    std::string text;
+    for (const auto& [name, size] : axes) text += fmt::format("{}{}={}", text.empty() ? "" : ",", name, size);
+    return text;
+  };
+  throw InvalidArgument(
+      fmt::format("the layout does not fit the mesh, got [{}], {} ranks, expected the {} ranks of [{}] "
+                  "in an order of its axes",
+                  print_axes(named), places, mesh.ranks(), print_axes(mesh.named())));
+}
+
+}  // namespace partita

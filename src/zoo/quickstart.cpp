@@ -1,0 +1,64 @@
+// Two matrix products with one mark between them: what sharding propagation does with the rest.
+
+#include <random>
+
+#include "data/memory_rows.h"
+#include "data/views/repeat.h"
+#include "network/functions.h"
+#include "network/initializers.h"
+#include "zoo/models.h"
+
+namespace partita {
+namespace {
+
+constexpr int64_t kIn = 32, kHidden = 16, kOut = 16;
+constexpr int64_t kRows = 2, kCopies = 8, kSteps = 4;  // rows of one rank, ranks, steps of an epoch
+
+class QuickstartNet : public Layer {
+ public:
+  explicit QuickstartNet(std::source_location where = std::source_location::current()) : Layer(where) {}
+
+  Value construct(Context& context, Value x) override {
+    const Value w = context.parameter("w", {kIn, kHidden}, normal_initializer(0, 0.01));
+    const Value w2 = context.parameter("w2", {kHidden, kOut}, normal_initializer(0, 0.01));
+    // Rows in two parts, and the sum over columns of x and rows of w in four.
+    const Value out = matmul(x, w).shard({{2, 4}, {4, 1}});
+    return matmul(relu(out), w2);
+  }
+};
+
+/// NumPy's numbers of seed 1: rand(2, 32), then rand(2, 16), each repeated as often as there are ranks to read them.
+DatasetPtr quickstart_rows() {
+  std::mt19937 words(1);
+  const auto draw = [&](int64_t columns) {
+    Array rows(Type{DType::f32, {kRows * kCopies, columns}});
+    for (int64_t i = 0; i < kRows * columns; ++i) {
+      const double high = words() >> 5, low = words() >> 6;
+      const double number = (high * 67108864 + low) / 9007199254740992;
+      for (int64_t copy = 0; copy < kCopies; ++copy) rows.set(copy * kRows * columns + i, number);
+    }
+    return rows;
+  };
+  std::vector<std::pair<std::string, Array>> columns;
+  columns.emplace_back("input", draw(kIn));
+  columns.emplace_back("label", draw(kOut));
+  return repeat(memory_rows(std::move(columns)), kSteps);
+}
+
+}  // namespace
+
+ZooModel make_quickstart(ModelOptionsText&) {
+  return {std::make_shared<Network>(Network{"quickstart", share(QuickstartNet())}),
+          {.image = {kIn},
+           .classes = kOut,
+           .batch = kRows * kCopies,
+           .epochs = 5,
+           .loss = "mse",
+           .optimizer = {.kind = "momentum", .momentum = 0.1},
+           .schedule = {.kind = "constant", .learning_rate = 0.2},
+           .rows = quickstart_rows(),
+           .parallel = "auto",
+           .per_print_times = 1}};
+}
+
+}  // namespace partita

@@ -1,0 +1,125 @@
+// Training under the modes that split operators: losses and states are those of one rank, and the collectives are the
+// ones that a person would write.
+
+#include <gtest/gtest.h>
+
+#include "graph/mark_nodes.h"
+#include "ops/registry.h"
+#include "partition/collectives.h"
+#include "plan/strategy.h"
+#include "support/job.h"
+
+namespace partita {
+namespace {
+
+Job job_of(const std::string& spec, const Shape& image, int64_t batch, const std::vector<std::string>& marks) {
+  Job job = model_job(spec, {.image = image, .batch = batch, .steps = 4});
+  for (const std::string& mark : marks) mark_nodes(job.forward, parse_node_mark(mark));
+  return job;
+}
+
+JobResult run_under(Job job, int ranks, PlanOptions options) {
+  job.mesh = make_mesh(job.forward, ranks, options);
+  job.ranks = ranks;
+  job.plan = [options, mesh = job.mesh](const Graph& graph) { return make_plan(graph, all_ops(), mesh, options); };
+  return run_job(job);
+}
+
+void expect_one_rank(const Job& job, const std::vector<int>& ranks, const PlanOptions& options) {
+  const JobResult oracle = interpret_job(job);
+  for (int count : ranks) {
+    const JobResult result = run_under(job, count, options);
+    for (size_t step = 0; step < oracle.losses.size(); ++step) {
+      EXPECT_NEAR(result.losses[step], oracle.losses[step], 1e-9 * std::abs(oracle.losses[step])) << count << " ranks";
+    }
+    for (const auto& [name, value] : oracle.states) {
+      EXPECT_LE(relative_error(result.states.at(name), value), 1e-8) << count << " ranks, state " << name;
+    }
+  }
+}
+
+const Shape kImage{1, 6, 5};
+const std::string kGpt = "gpt:layers=2,hidden=16,heads=4,seq=6,vocab=12,dropout=0.2";
+
+TEST(Modes, SemiCutsTheBatchAroundMarks) {
+  const Job job = job_of("mlp:hidden=12,dropout=0.2", kImage, 12, {"net/fc1/matmul=((2,1),(3,1))"});
+  expect_one_rank(job, {6}, {.parallel = "semi"});
+  expect_one_rank(job, {6}, {.parallel = "semi", .dataset = "full_batch"});
+  expect_one_rank(job, {6}, {.parallel = "semi", .dataset = "((3,1,2,1),(2))"});
+}
+
+TEST(Modes, AutoSpreadsMarks) {
+  expect_one_rank(job_of("mlp:hidden=12", kImage, 12, {"net/fc1/matmul=((1,1),(2,1))"}), {2, 4, 6, 8},
+                  {.parallel = "auto"});
+  expect_one_rank(job_of("mlp:hidden=12", kImage, 12, {}), {1, 3, 4, 8}, {.parallel = "auto"});
+  expect_one_rank(job_of("lenet", {1, 28, 28}, 12, {"net/fc1/matmul=((1,1),(2,1))"}), {4, 6}, {.parallel = "auto"});
+}
+
+TEST(Modes, UnevenSizesAreExact) {
+  // 12 hidden units on 8 ranks, 10 classes on 4.
+  expect_one_rank(job_of("mlp:hidden=12", kImage, 12, {"net/fc1/matmul=((1,1),(8,1))", "net/fc3/matmul=((2,1),(4,1))"}),
+                  {8}, {.parallel = "auto"});
+}
+
+TEST(Modes, NamedLayouts) {
+  const std::string mark = "net/fc1/matmul=[dp=2,mp=3]((dp,None),(mp,None))";
+  expect_one_rank(job_of("mlp:hidden=12", kImage, 12, {mark}), {6}, {.parallel = "semi"});
+  expect_one_rank(job_of("mlp:hidden=12", kImage, 12, {mark}), {6}, {.parallel = "auto"});
+}
+
+TEST(Modes, HybridSplitsLayerwiseParameters) {
+  Job job = job_of("mlp:hidden=48", kImage, 24, {});
+  for (State& state : job.forward.states) {
+    if (job.forward.values[state.entry].name == "fc2.weight") state.layerwise = 0;
+  }
+  expect_one_rank(job, {2, 3, 4, 6, 8}, {.parallel = "hybrid"});
+  const JobResult result = run_under(job, 4, {.parallel = "hybrid"});
+  const LocalGraph& local = result.program.local;
+  for (const State& state : local.graph.states) {
+    const std::string& name = local.graph.values[state.entry].name;
+    const bool split = name == "fc2.weight" || name == "fc2.weight.momentum";
+    EXPECT_EQ(is_cut(local.shardings[state.entry].dims), split) << name;
+  }
+  for (const Node& node : local.graph.nodes) {
+    if (!is_collective(node) || node.op == "slice_shard") continue;
+    EXPECT_NE(local.graph.type(node.inputs[0]).shape, (Shape{48, 48})) << node.name << ": the gradient is complete";
+  }
+}
+
+/// How often each collective stands in the forward part of the network (not of its loss) on activations.
+std::map<std::string, int> forward_collectives(const LocalGraph& local) {
+  std::map<std::string, int> counts;
+  for (const Node& node : local.graph.nodes) {
+    if (!is_collective(node) || node.phase != Phase::forward || node.scope == "loss") continue;
+    if (local.graph.type(node.outputs[0]).rank() >= 3) ++counts[node.op];
+  }
+  return counts;
+}
+
+TEST(Modes, OneMarkMakesAMegatronBlock) {
+  for (const char* mark : {"net/h/0/attn/q/matmul=((2,1,1),(2,1))", "net/h/0/mlp/fc/matmul=((2,1,1),(2,1))"}) {
+    const Job job = job_of(kGpt, {}, 4, {mark});
+    expect_one_rank(job, {4}, {.parallel = "auto", .dataset = "((2,1),(2,1))"});
+    const JobResult result = run_under(job, 4, {.parallel = "auto", .dataset = "((2,1),(2,1))"});
+    EXPECT_EQ(forward_collectives(result.program.local), (std::map<std::string, int>{{"all_reduce", 4}})) << mark;
+  }
+}
+
+TEST(Modes, QuickstartIsThatOfTheTutorial) {
+  Job job = model_job("quickstart", {.image = {32}, .batch = 16, .steps = 20, .learning_rate = 0.2});
+  const PlanOptions options{.parallel = "auto"};
+  expect_one_rank(job, {8}, options);
+  const JobResult result = run_under(job, 8, options);
+  const Program& program = result.program;
+  std::map<std::string, std::string> strategies;
+  for (size_t n = 0; n < program.graph.nodes.size(); ++n) {
+    const ShardingRule rule = rule_of(program.graph, program.graph.nodes[n], all_ops());
+    strategies[program.graph.nodes[n].name] = print(strategy_of(rule, program.plan.cuts[n], program.plan.mesh));
+  }
+  EXPECT_EQ(strategies.at("matmul"), "((2, 4), (4, 1))");
+  EXPECT_EQ(strategies.at("relu"), "((2, 4))");
+  EXPECT_EQ(strategies.at("matmul2"), "((2, 4), (4, 1))");
+}
+
+}  // namespace
+}  // namespace partita
