@@ -8,7 +8,7 @@ namespace partita {
 namespace {
 
 constexpr double kTolerance = 1e-9;  // costs are sums of fractions
-constexpr size_t kMostAxes = 6;      // with which all permutes are looked at
+constexpr size_t kMostAxes = 4;      // with which all permutes are looked at
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Elements of a rank, as a fraction where sizes do not divide, so that costs of moves add up exactly.
@@ -39,10 +39,10 @@ void append(Axes& axes, const Axes& more) { axes.insert(axes.end(), more.begin()
 std::string key_of(const Sharding& sharding) {
   std::string key;
   for (const Axes& axes : sharding.dims) {
-    for (int axis : axes) key += static_cast<char>(axis + 1);
-    key += '\0';
+    for (int axis : axes) key += static_cast<char>(axis + '0');
+    key += '/';
   }
-  for (int axis : sharding.partial) key += static_cast<char>(axis + 1);
+  for (int axis : sharding.partial) key += static_cast<char>(axis + '0');
   return key;
 }
 
@@ -122,11 +122,16 @@ class Search {
     }
     return contains(sharding.partial, axis) ? -3 : -2;
   }
-  /// The axis that stands behind this one on both sides (or on one, and on the other both are unused), or -1.
+  /// The axis that stands behind this one on both sides, or on one, while on the other both are unused or partial. Of
+  /// axes that are partial on one side and unused on the other each is followed by the next. -1: none.
   int joint(int axis) const {
     const int here = follower(from_, axis), there = follower(to_, axis);
-    if (here >= 0 && (there == here || (there == -2 && follower(to_, here) == -2))) return here;
-    if (there >= 0 && here == -2 && follower(from_, there) == -2) return there;
+    if (here >= 0 && (there == here || (there < -1 && follower(to_, here) == there))) return here;
+    if (there >= 0 && here < -1 && follower(from_, there) == here) return there;
+    if (here != -3 || there != -2) return -1;
+    for (int next = axis + 1; next < static_cast<int>(mesh_.axes().size()); ++next) {
+      if (follower(from_, next) == -3 && follower(to_, next) == -2) return next;
+    }
     return -1;
   }
   bool joined(int first, int second) const { return joint(first) == second; }
@@ -175,7 +180,13 @@ class Search {
       const Axes& finer = a.size() > b.size() ? a : b;
       shared *= static_cast<double>(type_.shape[d]) / static_cast<double>(mesh_.ways(finer));
     }
-    const double missing = local_elements(type_, to_.dims, mesh_) - shared;
+    const double wanted = local_elements(type_, to_.dims, mesh_);
+    double missing = wanted - shared;
+    const auto open = static_cast<double>(mesh_.ways(without(now.partial, to_.partial)));
+    if (open > 1) {  // of what is to be reduced every rank gets all shares but its own of one part
+      const double reduced = std::min(local_elements(type_, now.dims, mesh_), open * wanted);
+      missing = reduced * (open - 1) / open + std::max(0.0, wanted - reduced / open);
+    }
     return std::max(0.0, missing) * static_cast<double>(size_of(type_.dtype)) * cheapest_byte_ * (1 - kTolerance);
   }
 
@@ -226,12 +237,13 @@ class Search {
       Sharding reduced = now;
       reduced.partial = without(now.partial, reducible);
       add(Move::all_reduce, reducible, -1, -1, reduced);
-      for (int axis : reducible) {
+      for (const Axes& run : runs_) {
+        if (!contains(reducible, run.front())) continue;
         for (int d = 0; d < rank; ++d) {
           Sharding scattered = now;
-          scattered.partial = without(now.partial, {axis});
-          scattered.dims[d].push_back(axis);
-          if (fits(scattered.dims, d)) add(Move::reduce_scatter, {axis}, d, -1, std::move(scattered));
+          scattered.partial = without(now.partial, run);
+          append(scattered.dims[d], run);
+          if (fits(scattered.dims, d)) add(Move::reduce_scatter, run, d, -1, std::move(scattered));
         }
       }
     }
@@ -378,8 +390,10 @@ double cost_of(const Move& move, const Type& type, const Sharding& from, const M
 }
 
 const Resharder::Path& Resharder::path(const Type& type, const Sharding& from, const Sharding& to) {
-  const std::string key =
-      fmt::format("{} {} {}{}", print(type), print(type, from, mesh_), print(type, to, mesh_), name_of(from.kind));
+  std::string key = key_of(from) + '|' + key_of(to);
+  key += static_cast<char>(from.kind);
+  key += static_cast<char>(type.dtype);
+  key.append(reinterpret_cast<const char*>(type.shape.data()), type.shape.size() * sizeof(int64_t));
   const auto found = known_.find(key);
   if (found != known_.end()) return found->second;
   return known_[key] = Search(type, from, to, mesh_, costs_).find();

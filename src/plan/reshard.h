@@ -5,7 +5,7 @@
 // needed; the states, tens of thousands on a few axes, are never listed. No state on the way is larger on a rank than
 // the larger of both ends, unless there is no such way.
 
-#include <map>
+#include <unordered_map>
 
 #include "plan/sharding.h"
 
@@ -47,7 +47,7 @@ class Resharder {
  private:
   const Mesh& mesh_;
   LinkCosts costs_;
-  std::map<std::string, Path> known_;
+  std::unordered_map<std::string, Path> known_;
 };
 
 }  // namespace partita

@@ -4,6 +4,7 @@
 #include <deque>
 #include <set>
 #include <tuple>
+#include <unordered_map>
 
 #include "plan/propagate.h"
 #include "plan/reshard.h"
@@ -15,6 +16,7 @@ namespace {
 using Dims = std::vector<Axes>;
 
 constexpr size_t kMostCandidates = 256;  // of one extension of a cut
+constexpr size_t kMostLoose = 3;         // axes that are tried one by one; more are tried as one
 constexpr double kHeavy = 2;             // points per element from which a node is worth more than its edges
 
 class Propagation {
@@ -119,17 +121,45 @@ class Propagation {
   }
 
   void decide(size_t n, size_t from) {
-    const Cut* best = nullptr;
+    const auto [entry, fresh] = decided_.try_emplace(situation(n, from));
+    if (fresh) entry->second = best_cut(n, from);
+    enter(n, entry->second);
+    visit_neighbours(n);
+  }
+
+  Cut best_cut(size_t n, size_t from) {
+    std::optional<Cut> best;
     Score least;
-    const std::set<Cut> candidates = candidates_of(n);
-    for (const Cut& cut : candidates) {
+    for (const Cut& cut : candidates_of(n)) {
       const Score score = score_of(n, cut, from);
-      if (best != nullptr && !(score < least)) continue;
-      best = &cut;
+      if (best && !(score < least)) continue;
+      best = cut;
       least = score;
     }
-    enter(n, *best);
-    visit_neighbours(n);
+    return *best;
+  }
+
+  /// All that the choice depends on, so that repeated layers are decided once.
+  std::string situation(size_t n, size_t from) const {
+    const Node& node = graph_.nodes[n];
+    std::string text = node.op + node.attrs.print();
+    const auto add_sharding = [&](ValueId value, const Sharding& sharding) {
+      text += " " + print(graph_.type(value), sharding, mesh_);
+    };
+    for (ValueId input : node.inputs) {
+      const auto& known = known_[input];
+      if (known) add_sharding(input, *known);
+      const bool pinned = state_[input] >= 0 && decisions_.states[state_[input]];
+      text += fmt::format("{}{}{};", known ? "" : print(graph_.type(input)), state_[input] >= 0, pinned);
+    }
+    for (ValueId output : node.outputs) {
+      text += " -> " + print(graph_.type(output));
+      for (NodeId user : users_[output]) {
+        if (is_forward(user) && decisions_.cuts[user]) add_sharding(output, need_of(user, output));
+      }
+    }
+    if (decisions_.cuts[from]) text += print(strategy_of(rules_[from], *decisions_.cuts[from], mesh_));
+    return text;
   }
 
   void enter(size_t n, const Cut& cut) {
@@ -264,6 +294,7 @@ class Propagation {
     }
     std::vector<Cut> open{base};
     for (int axis : left) {  // each axis on any factor, or on none
+      if (left.size() > kMostLoose) break;
       const size_t count = open.size();
       if (count * (base.size() + 1) > kMostCandidates) break;
       for (size_t i = 0; i < count; ++i) {
@@ -289,6 +320,7 @@ class Propagation {
   std::vector<std::vector<NodeId>> users_;
   std::vector<ShardingRule> rules_;
   std::vector<bool> expandable_;
+  std::unordered_map<std::string, Cut> decided_;  // by situation
   std::vector<std::optional<Sharding>> known_;  // per value: as it is made or kept
   std::vector<int> state_;                      // per value: the state that it is at entry, or -1
   /// What is decided first. `open_`: users of sums that are still open wait for what their own users say, who may want
