@@ -1,5 +1,7 @@
 #include "autodiff/differentiate.h"
 
+#include <utility>
+
 namespace partita {
 namespace {
 
@@ -71,7 +73,13 @@ class Sweep {
     PARTITA_CHECK(d.type() == builder_.graph().type(value), "gradient {} of a value {}", print(d.type()),
                   print(builder_.graph().type(value)));
     Value& sum = gradients_[value];
-    sum = sum ? builder_.apply("add", {sum, d}) : d;
+    if (!sum) {
+      sum = d;
+      return;
+    }
+    const std::string origin = std::exchange(builder_.origin, "");  // of a sum over users of the value: none of them
+    sum = builder_.apply("add", {sum, d});
+    builder_.origin = origin;
   }
 
   std::vector<Value> values(const std::vector<ValueId>& ids) const {

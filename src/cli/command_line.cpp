@@ -1,16 +1,35 @@
 #include "cli/command_line.h"
 
 #include <iostream>
+#include <thread>
 
 #include "base/error.h"
+#include "cli/console.h"
 #include "cli/options.h"
 
 namespace partita {
 namespace {
 
+/// As this_rank, but nothing when the environment makes no sense, which is then what is being reported.
+std::optional<LaunchedRank> launched() {
+  try {
+    return this_rank();
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+/// An error that all ranks meet alike is told by the first, whose end makes the launcher end the others.
+constexpr std::chrono::milliseconds kPatience{300};
+
 int report(ExitCode code, const std::string& message) {
   std::cout.flush();
-  std::cerr << "partita: error: " << printable(message) << std::endl;
+  std::string who;
+  if (const auto rank = launched(); rank && rank->rank > 0) {
+    std::this_thread::sleep_for(kPatience);
+    who = fmt::format("rank {}: ", rank->rank);
+  }
+  std::cerr << "partita: error: " << who << printable(message) << std::endl;
   return static_cast<int>(code);
 }
 

@@ -17,7 +17,7 @@ struct EvalFlags {
 void run_eval(const EvalFlags& flags) {
   Job job(flags.job);
   check_range("--top-k", flags.top, 0, kLargestNumber);
-  job.settle_threads();
+  job.settle();
   const DatasetPtr test = job.dataset(Split::test, "testing");
   Model model(*job.network, job.recipe.loss, job.recipe.optimizer, job.options);
   model.load(flags.job.load);

@@ -54,7 +54,7 @@ void run_generate(const GenerateFlags& flags) {
   if (!(flags.temperature >= 0 && flags.temperature <= 100)) {
     throw InvalidArgument(fmt::format("[--temperature] out of range, got {}, expected 0 to 100", flags.temperature));
   }
-  job.settle_threads();
+  job.settle();
   Model model(*job.network, job.recipe.loss, job.recipe.optimizer, job.options);
   model.load(flags.job.load);
 

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "comm/inproc/collectives.h"
+#include "comm/mpi/mpi.h"
 #include "data/maps/image_maps.h"
 #include "data/views/map.h"
 #include "ops/registry.h"
@@ -23,7 +24,8 @@ void add_job_flags(CLI::App& command, JobFlags& flags) {
   command.add_option("MODEL", flags.model, "mlp, lenet or resnet18, with sizes as in mlp:layers=2,hidden=4096")
       ->required();
   command.add_option("--data", flags.data, "mnist:DIR, cifar10:DIR, text:FILE or synthetic");
-  command.add_option("--ranks", flags.ranks, "Ranks, as threads of this process")->capture_default_str();
+  command.add_option("--ranks", flags.ranks, "Ranks, as threads of this process; under mpirun or srun, its processes")
+      ->capture_default_str();
   command.add_option("--batch", flags.batch, "Rows of the global batch")->type_name("INT");
   command.add_option("--resize", flags.resize, "Side of the images after resizing");
   command.add_option("--dtype", flags.dtype, "f32 or f64")->capture_default_str();
@@ -33,6 +35,9 @@ void add_job_flags(CLI::App& command, JobFlags& flags) {
       ->capture_default_str();
   command.add_option("--kernels", flags.kernels, "fast or reference")->capture_default_str();
   add_plan_flags(command, flags.split);
+  command.add_option("--console", flags.console, "first or all: the ranks that print, when they are processes")
+      ->capture_default_str();
+  command.add_option("--log-dir", flags.log_dir, "Write what each process prints to rank_R.log in this folder");
   command.add_option("--load", flags.load, "Start from the weights in this file (safetensors)");
 }
 
@@ -56,7 +61,20 @@ void refuse_data(const JobFlags& flags) {
 
 }  // namespace
 
-Job::Job(const JobFlags& flags) {
+Job::Job(const JobFlags& given) {
+  JobFlags flags = given;
+  const std::optional<LaunchedRank> launched = this_rank();
+  if (launched && launched->size > 1) {
+    if (flags.ranks > 1 && flags.ranks != launched->size) {
+      throw InvalidArgument(
+          fmt::format("[--ranks] {} started another number of ranks, got {}, expected {} or no --ranks",
+                      launched->launcher, flags.ranks, launched->size));
+    }
+    flags.ranks = launched->size;
+  }
+  check_choice("--console", flags.console, {"first", "all"});
+  all_speak = flags.console == "all";
+  log_dir = flags.log_dir;
   check_range("--ranks", flags.ranks, 1, kMaxRanks);
   check_threads(flags.threads);
   check_range("--resize", flags.resize.value_or(1), 1, 4096);
@@ -73,7 +91,8 @@ Job::Job(const JobFlags& flags) {
   generated = flags.data.empty() && !recipe.rows;
   if (!flags.data.empty()) data = parse_data_spec(flags.data);
 
-  options.threads = threads_per_rank(flags.threads, flags.ranks);
+  const int here = launched ? std::max(1, launched->local_size) : flags.ranks;
+  options.threads = threads_per_rank(flags.threads, here);
   options.eval_batch = flags.batch.empty() ? 0 : batch_of(flags.batch);
   options.batch = flags.batch.empty() ? recipe.batch : options.eval_batch;
   options.seed = seed_of(flags.seed);
@@ -98,9 +117,15 @@ Job::Job(const JobFlags& flags) {
   options.warn = warn;
 }
 
-void Job::settle_threads() {
-  wait_passively(options.ranks, options.threads);
-  warn_of_crowd(options.ranks, options.threads);
+void Job::settle() {
+  const std::optional<LaunchedRank> launched = this_rank();
+  const int here = launched ? std::max(1, launched->local_size) : options.ranks;
+  wait_passively(here, options.threads);
+  warn_of_crowd(here, options.threads);
+  console = std::make_unique<Console>(all_speak, log_dir);
+  if (!launched || launched->size == 1) return;
+  world = make_mpi_world();
+  options.world = world.get();
 }
 
 DatasetPtr Job::dataset(Split split, const std::string& use) const {

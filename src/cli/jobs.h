@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <optional>
 
+#include "cli/console.h"
 #include "cli/datasets.h"
 #include "cli/plan_flags.h"
 #include "network/build_graph.h"
@@ -25,6 +26,7 @@ struct JobFlags {
   std::string seed = "1";
   std::string kernels = "fast";
   std::string load;
+  std::string console = "first", log_dir;
 };
 
 /// From what was given as --batch and --seed.
@@ -37,8 +39,9 @@ void add_job_flags(CLI::App& command, JobFlags& flags);
 /// A model with its recipe, and the flags in their final form.
 struct Job {
   explicit Job(const JobFlags& flags);
-  /// To be called before anything is printed: may start the program anew (see wait_passively).
-  void settle_threads();
+  /// To be called before anything is printed: may start the program anew (see wait_passively), then joins the other
+  /// processes, if any.
+  void settle();
   /// Says so when the rows are generated because no data were given.
   DatasetPtr dataset(Split split, const std::string& use) const;
   /// The rows of an accuracy after a training; none, with a warning, when the data come without a test set.
@@ -49,7 +52,11 @@ struct Job {
   DataSpec data;
   DatasetOptions rows;
   ModelOptions options;
+  std::unique_ptr<Communicator> world;  // when a launcher started this process as one of several
+  std::unique_ptr<Console> console;
   bool generated = false;  // no data were given
+  bool all_speak = false;  // on the console
+  std::string log_dir;
 };
 
 /// The program of one rank of `graph` under the modes in `options`.

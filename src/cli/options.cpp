@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "cli/console.h"
 
 namespace partita {
 namespace {
@@ -98,6 +99,7 @@ int most_threads() { return std::max(64, 8 * cores()); }
 int threads_per_rank(int asked, int ranks) { return asked > 0 ? asked : std::max(1, cores() / ranks); }
 
 void warn(std::string_view message) {
+  if (const auto rank = this_rank(); rank && rank->rank > 0) return;
   std::cout.flush();
   std::cerr << fmt::format("partita: warning: {}\n", printable(message));
 }

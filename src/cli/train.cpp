@@ -151,14 +151,15 @@ void check_numbers(const TrainFlags& flags) {
 /// The callbacks that the flags ask for.
 class Watchers {
  public:
-  Watchers(const TrainFlags& flags, int64_t per_print_times) {
-    if (!flags.per_print_times && is_terminal()) {
+  Watchers(const TrainFlags& flags, int64_t per_print_times, bool writes_files) {
+    if (!flags.per_print_times && is_terminal() && !this_rank()) {
       add(std::make_unique<ProgressLine>(std::cout));
     } else {
       add(std::make_unique<LossMonitor>(std::cout, flags.per_print_times.value_or(per_print_times)));
       add(std::make_unique<TimeMonitor>(std::cout));
       if (flags.validate) add(std::make_unique<ValidationMonitor>(std::cout));
     }
+    if (!writes_files) return;
     if (!flags.log.empty()) add(std::make_unique<JsonLines>(flags.log));
     if (flags.patience) {
       add(std::make_unique<EarlyStopping>(EarlyStopping::Options{.patience = *flags.patience}, std::cout));
@@ -187,13 +188,13 @@ void run_train(const TrainFlags& flags) {
   refuse_shared_files(flags);
   check_numbers(flags);
   const int64_t epochs = epochs_of(flags, job.recipe);
-  job.settle_threads();
+  job.settle();
   // What cannot be written is known before hours of training, not after.
   if (!flags.save.empty()) check_writable(flags.save);
   if (!flags.checkpoint.empty()) check_writable(flags.checkpoint);
 
   Model model(*job.network, job.recipe.loss, job.recipe.optimizer, job.options);
-  const Watchers watchers(flags, job.recipe.per_print_times);
+  const Watchers watchers(flags, job.recipe.per_print_times, !job.world || job.world->rank() == 0);
   const DatasetPtr rows = job.dataset(Split::train, "training");
   const DatasetPtr test = job.test_set();
   if (flags.validate && test == nullptr) {

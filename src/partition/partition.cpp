@@ -40,7 +40,8 @@ class Partitioner {
       local_.graph.states[s].exit = get(made_[from_.states[s].exit], target, "store");
     }
     for (const Output& output : from_.outputs) {
-      local_.graph.outputs.push_back({output.name, get(made_[output.value], whole_sum(output.value), "forward")});
+      const Sharding whole{.dims = local_.shardings[at_hand(output.value)].dims};
+      local_.graph.outputs.push_back({output.name, get(made_[output.value], whole, "forward")});
     }
     return std::move(local_);
   }
@@ -77,12 +78,12 @@ class Partitioner {
     refuse_cut_windows(node, rule, cut);
 
     std::vector<Sharding> given;
-    for (ValueId input : node.inputs) given.push_back(local_.shardings[made_[input]]);
+    for (ValueId input : node.inputs) given.push_back(local_.shardings[at_hand(input)]);
     const Sharding passed = passed_partial(rule, cut, given);
     Node copy = node;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       Sharding target{.dims = lift(rule, cut, rule.inputs[i])};
-      if (is_partial(node.inputs[i]) && !passed.partial.empty()) {
+      if (!given[i].partial.empty() && !passed.partial.empty()) {
         target.kind = passed.kind;
         target.partial = passed.partial;
       }
@@ -131,14 +132,13 @@ class Partitioner {
     }
   }
 
-  bool is_partial(ValueId old) const { return !local_.shardings[made_[old]].partial.empty(); }
-
-  /// A sharding of a value that is not partial: one that is there already, if any.
-  Sharding whole_sum(ValueId old) {
-    for (ValueId version : versions_[made_[old]]) {
-      if (local_.shardings[version].partial.empty()) return local_.shardings[version];
+  /// The value as it was made, or reduced when another node needed that: a sum is not left open twice.
+  ValueId at_hand(ValueId old) {
+    const ValueId made = made_[old];
+    for (ValueId version : versions_[made]) {
+      if (local_.shardings[version].partial.empty()) return version;
     }
-    return {.dims = local_.shardings[made_[old]].dims};
+    return made;
   }
 
   /// The value in another sharding, from whichever of the shardings that it is there in already is the nearest.

@@ -6,6 +6,7 @@
 #include "comm/run_ranks.h"
 #include "network/build_graph.h"
 #include "ops/registry.h"
+#include "train/run_process.h"
 #include "train/training_run.h"
 #include "train/weights.h"
 
@@ -23,6 +24,7 @@ void Model::load(const std::string& path) { loaded_path_ = path; }
 
 void Model::save(const std::string& path) const {
   check_finite(states_, weight_names_);
+  if (!writes_files()) return;
   std::vector<std::pair<std::string, Array>> weights;
   for (const std::string& name : weight_names_) weights.emplace_back(name, states_.at(name));
   save_weights(path, weights);
@@ -30,14 +32,22 @@ void Model::save(const std::string& path) const {
 
 void Model::save_checkpoint(const std::string& path) const {
   check_finite(states_, weight_names_);
-  write_checkpoint(path, states_, position_);
+  if (writes_files()) write_checkpoint(path, states_, position_);
 }
 
 void Model::on_ranks(int ranks, const std::function<void(Communicator&)>& fn) const {
+  if (ranks > 1 && options_.world != nullptr) return run_process(*options_.world, fn);
   if (ranks > 1) return run_ranks(ranks, fn);
   // One rank needs no other thread.
   const auto world = make_inproc_world(1);
   fn(*world[0]);
+}
+
+Facts Model::facts_of(const Program& program, const TrainInfo& info, const TrainingPosition& position) const {
+  return {{"graph", digest(print(program.graph))},    {"plan", digest(print(program.plan, program.graph, all_ops()))},
+          {"seed", fmt::format("{}", options_.seed)}, {"batch", fmt::format("{}", options_.batch)},
+          {"rows", fmt::format("{}", position.rows)}, {"first step", fmt::format("{}", info.first_step)},
+          {"steps", fmt::format("{}", info.steps)}};
 }
 
 Program Model::make_program(const Column& input, const Type& label, int64_t batch, int ranks, bool training) const {
@@ -122,7 +132,8 @@ void Model::train(const DatasetPtr& dataset, const FitOptions& fit) {
                   .rank = rank_options(),
                   .callbacks = fit.callbacks,
                   .validation = validation ? &*validation : nullptr,
-                  .learning_rate = position.learning_rate};
+                  .learning_rate = position.learning_rate,
+                  .own_process = options_.world != nullptr};
   run.info.steps_per_epoch = dataset->size() / options_.batch;
   run.info.steps = fit.epochs * run.info.steps_per_epoch;
   if (fit.most_steps > 0) run.info.steps = std::min(fit.most_steps, run.info.steps);
@@ -139,10 +150,12 @@ void Model::train(const DatasetPtr& dataset, const FitOptions& fit) {
                               position.step, run.info.steps));
   }
 
+  const Facts facts = facts_of(program, run.info, position);
   TrainingResult result;
   on_ranks(options_.ranks, [&](Communicator& comm) {
+    if (options_.world != nullptr) require_agreement(facts, comm);
     TrainingResult own = run_training(run, states_, comm);
-    if (comm.rank() == 0) result = std::move(own);
+    if (comm.rank() == 0 || options_.world != nullptr) result = std::move(own);
   });
   check_finite(result.states, weight_names_);
   result.states.merge(states_);

@@ -1,5 +1,5 @@
 #pragma once
-// A network with its loss and optimizer, trained on any number of ranks of this process.
+// A network with its loss and optimizer, trained on any number of ranks.
 
 #include "autodiff/optimizer.h"
 #include "comm/communicator.h"
@@ -7,6 +7,7 @@
 #include "data/dataset.h"
 #include "graph/mark_nodes.h"
 #include "network/network.h"
+#include "train/agreement.h"
 #include "train/callbacks.h"
 #include "train/checkpoint.h"
 #include "train/evaluation.h"
@@ -17,11 +18,14 @@ namespace partita {
 
 struct ModelOptions {
   int ranks = 1;
+  /// Ranks that are processes, `ranks` of them, of which this is one; none: threads of this process. Outlives the
+  /// model.
+  Communicator* world = nullptr;
   PlanOptions plan;
   std::vector<NodeMark> marks;  // beside those of the network
-  int threads = 1;         // compute threads per rank
-  int64_t batch = 32;      // global
-  int64_t eval_batch = 0;  // most rows of a batch of an evaluation; 0: `batch`, and no fewer than 256
+  int threads = 1;              // compute threads per rank
+  int64_t batch = 32;           // global
+  int64_t eval_batch = 0;       // most rows of a batch of an evaluation; 0: `batch`, and no fewer than 256
   uint64_t seed = 1;
   DType dtype = DType::f32;
   bool local_statistics = false;  // batch norm over the rows of each rank
@@ -68,6 +72,8 @@ class Model {
  private:
   Program make_program(const Column& input, const Type& label, int64_t batch, int ranks, bool training) const;
   void prepare_states(const Graph& graph);
+  Facts facts_of(const Program& program, const TrainInfo& info, const TrainingPosition& position) const;
+  bool writes_files() const { return options_.world == nullptr || options_.world->rank() == 0; }
   void on_ranks(int ranks, const std::function<void(Communicator&)>& fn) const;
   void check_training(const Dataset& dataset, const FitOptions& fit) const;
   Evaluation make_evaluation(const DatasetPtr& dataset, int64_t top) const;

@@ -27,7 +27,8 @@ DatasetPtr rows_of(Split split) {
 
 Model small_model(int ranks, const std::string& optimizer = "adamw") {
   ZooModel zoo = make_model("mlp:hidden=16,layers=1,classes=4,dropout=0.2");
-  ModelOptions options{.ranks = ranks, .plan = {.parallel = ranks > 1 ? "data" : "none"}, .batch = kBatch, .dtype = DType::f64};
+  ModelOptions options{
+      .ranks = ranks, .plan = {.parallel = ranks > 1 ? "data" : "none"}, .batch = kBatch, .dtype = DType::f64};
   options.schedule = {.kind = "cosine", .learning_rate = 0.01, .warmup_steps = 2};
   return Model(*zoo.network, "sparse", {.kind = optimizer}, options);
 }

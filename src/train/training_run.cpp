@@ -41,14 +41,14 @@ class Loop {
     }
     States states = rank_.states();
     tell([&](Callback& callback) { callback.on_train_end(); });
-    if (comm_.rank() != 0) states.clear();
+    if (comm_.rank() != 0 && !run_.own_process) states.clear();
     return {std::move(states), step, control_.learning_rate()};
   }
 
  private:
   template <class Event>
   void tell(const Event& event) {
-    if (comm_.rank() != 0) return;
+    if (comm_.rank() != 0 && !run_.own_process) return;
     for (Callback* callback : run_.callbacks) event(*callback);
   }
 

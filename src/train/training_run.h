@@ -18,6 +18,7 @@ struct TrainingRun {
   std::vector<Callback*> callbacks;        // called on rank 0
   const Evaluation* validation = nullptr;  // after every epoch
   std::optional<double> learning_rate;     // of a training that goes on, when a callback had set it
+  bool own_process = false;                // ranks are processes: each has callbacks and a result of its own
   /// Writes a checkpoint; called on rank 0.
   std::function<void(const std::string& path, const States& states, int64_t step,
                      const std::optional<double>& learning_rate)>

@@ -321,8 +321,8 @@ class Propagation {
   std::vector<ShardingRule> rules_;
   std::vector<bool> expandable_;
   std::unordered_map<std::string, Cut> decided_;  // by situation
-  std::vector<std::optional<Sharding>> known_;  // per value: as it is made or kept
-  std::vector<int> state_;                      // per value: the state that it is at entry, or -1
+  std::vector<std::optional<Sharding>> known_;    // per value: as it is made or kept
+  std::vector<int> state_;                        // per value: the state that it is at entry, or -1
   /// What is decided first. `open_`: users of sums that are still open wait for what their own users say, who may want
   /// the sum whole. `late_`: heavy nodes that their users reach wait for their operands, which say more.
   Queue queue_, open_, late_;

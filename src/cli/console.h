@@ -1,0 +1,31 @@
+#pragma once
+// Who writes where when ranks are processes.
+
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <optional>
+
+#include "comm/mpi/launched.h"
+
+namespace partita {
+
+/// The process as a launcher started it; none when it was started alone.
+std::optional<LaunchedRank> this_rank();
+
+/// While it lives, std::cout of every rank but the first is silent unless `all`, and with a folder goes to
+/// FOLDER/rank_R.log too. Throws RuntimeFailure(cannot_write).
+class Console {
+ public:
+  Console(bool all, const std::string& log_dir);
+  ~Console();
+  Console(const Console&) = delete;
+  Console& operator=(const Console&) = delete;
+
+ private:
+  std::ofstream log_;
+  std::unique_ptr<std::streambuf> tee_;
+  std::streambuf* before_ = nullptr;
+};
+
+}  // namespace partita

@@ -1,0 +1,12 @@
+#pragma once
+// Ranks as processes under MPI.
+
+#include "comm/communicator.h"
+
+namespace partita {
+
+/// The world of this process, for as long as the object lives; one at a time. Throws RuntimeFailure when MPI does not
+/// start, InvalidArgument when the program was built without it.
+std::unique_ptr<Communicator> make_mpi_world();
+
+}  // namespace partita

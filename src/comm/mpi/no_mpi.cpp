@@ -1,0 +1,14 @@
+// In place of world.cpp where no MPI was found when the program was built.
+
+#include "base/error.h"
+#include "comm/mpi/mpi.h"
+
+namespace partita {
+
+std::unique_ptr<Communicator> make_mpi_world() {
+  throw InvalidArgument(
+      "[mpi] the program was built without MPI, got a launch by mpirun or srun, expected a build with libopenmpi-dev "
+      "installed, or --ranks N in one process");
+}
+
+}  // namespace partita

@@ -1,0 +1,58 @@
+#include "train/agreement.h"
+
+#include <numeric>
+#include <span>
+
+#include "base/error.h"
+
+namespace partita {
+namespace {
+
+constexpr char kEnd = '\n';
+
+std::string packed(const Facts& facts) {
+  std::string text;
+  for (const auto& [name, value] : facts) text += name + "=" + value + kEnd;
+  return text;
+}
+
+/// The first line of `own` that `expected` does not have in its place.
+std::pair<std::string_view, std::string_view> first_difference(std::string_view own, std::string_view expected) {
+  while (true) {
+    const std::string_view a = own.substr(0, own.find(kEnd)), b = expected.substr(0, expected.find(kEnd));
+    if (a != b || (own.empty() && expected.empty())) return {a, b};
+    own.remove_prefix(std::min(own.size(), a.size() + 1));
+    expected.remove_prefix(std::min(expected.size(), b.size() + 1));
+  }
+}
+
+}  // namespace
+
+std::string digest(std::string_view text) {
+  uint64_t hash = 14695981039346656037ULL;
+  for (unsigned char c : text) hash = (hash ^ c) * 1099511628211ULL;
+  return fmt::format("{:016x}", hash);
+}
+
+void require_agreement(const Facts& facts, Communicator& comm) {
+  const std::string own = packed(facts);
+  const std::vector<int64_t> ones(comm.size(), 1);
+  std::vector<int64_t> sizes(comm.size());
+  const auto size = static_cast<int64_t>(own.size());
+  comm.all_gather(&size, sizes.data(), ones, DType::i64);
+  std::string all(std::accumulate(sizes.begin(), sizes.end(), int64_t{0}), '\0');
+  comm.all_gather(own.data(), all.data(), sizes, DType::u8);
+  const std::string_view first = std::string_view(all).substr(0, sizes[0]);
+  int64_t at = 0;
+  for (int rank = 0; rank < comm.size(); at += sizes[rank++]) {
+    const std::string_view other = std::string_view(all).substr(at, sizes[rank]);
+    if (other == first) continue;
+    const auto [got, expected] = first_difference(other, first);
+    throw RuntimeFailure(
+        ExitCode::ranks_disagree,
+        fmt::format("[launch] ranks were started differently, got {} on rank {}, expected {} as on rank 0", got, rank,
+                    expected));
+  }
+}
+
+}  // namespace partita

@@ -1,0 +1,36 @@
+#include "train/run_process.h"
+
+#include <new>
+#include <thread>
+
+#include "base/error.h"
+
+namespace partita {
+namespace {
+
+/// An error that all ranks meet alike is told by the first.
+constexpr std::chrono::milliseconds kPatience{300};
+
+void leave(Communicator& world, const std::string& what, ExitCode code) {
+  if (world.rank() != 0) std::this_thread::sleep_for(kPatience);
+  world.abort(fmt::format("rank {}: {}", world.rank(), what), code);
+}
+
+}  // namespace
+
+void run_process(Communicator& world, const std::function<void(Communicator&)>& fn) {
+  try {
+    fn(world);
+  } catch (const Error& error) {
+    leave(world, error.what(), error.code());
+    throw;
+  } catch (const std::bad_alloc&) {
+    leave(world, "[memory] out of memory", ExitCode::out_of_memory);
+    throw;
+  } catch (const std::exception& error) {
+    leave(world, error.what(), ExitCode::internal);
+    throw;
+  }
+}
+
+}  // namespace partita
