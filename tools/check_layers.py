@@ -23,7 +23,7 @@ ALLOWED = {
     "train": ["base", "graph", "ops", "network", "autodiff", "plan", "partition", "schedule", "device",
               "comm", "execute", "data"],
     "report": ["base", "graph", "data", "train"],
-    "zoo": ["base", "graph", "ops", "network", "autodiff", "train"],
+    "zoo": ["base", "graph", "ops", "network", "autodiff", "data", "train"],
     "cli": ["zoo", "report", "base", "graph", "ops", "network", "autodiff", "plan", "partition", "schedule", "device",
             "comm", "execute", "data", "report", "train"],
 }

@@ -1,0 +1,49 @@
+// One mark, and the rest of the network follows: two products of matrices on eight ranks.
+
+#include <iostream>
+
+#include "base/philox.h"
+#include "data/memory_rows.h"
+#include "data/views/repeat.h"
+#include "network/functions.h"
+#include "network/initializers.h"
+#include "train/model.h"
+
+using namespace partita;
+
+namespace {
+
+class Net : public Layer {
+ public:
+  explicit Net(std::source_location where = std::source_location::current()) : Layer(where) {}
+
+  Value construct(Context& context, Value x) override {
+    const Value w = context.parameter("w", {32, 16}, normal_initializer(0, 0.01));
+    const Value w2 = context.parameter("w2", {16, 16}, normal_initializer(0, 0.01));
+    // x is cut into 2 parts by rows and 4 by columns, w into 4 by rows: the sum over these 4 is a reduction.
+    const Value out = matmul(x, w).shard({{2, 4}, {4, 1}});
+    return matmul(relu(out), w2);
+  }
+};
+
+Array uniform(int64_t rows, int64_t columns, const char* name) {
+  Array array(Type{DType::f32, {rows, columns}});
+  for (int64_t i = 0; i < rows * columns; ++i)
+    array.set(i, random_word(random_key(/*seed=*/1, name), i, 0) / 4294967296.0);
+  return array;
+}
+
+}  // namespace
+
+int main() {
+  std::vector<std::pair<std::string, Array>> columns;
+  columns.emplace_back("input", uniform(16, 32, "input"));
+  columns.emplace_back("label", uniform(16, 16, "label"));
+  const DatasetPtr rows = repeat(memory_rows(std::move(columns)), /*times=*/4);
+
+  Model model(
+      {"quickstart", share(Net())}, "mse", {.kind = "momentum", .momentum = 0.1},
+      {.ranks = 8, .plan = {.parallel = "auto"}, .batch = 16, .schedule = {.kind = "constant", .learning_rate = 0.2}});
+  LossMonitor monitor(std::cout, /*per_print_times=*/1);
+  model.train(rows, {.epochs = 5, .callbacks = {&monitor}});
+}

@@ -1,0 +1,109 @@
+// Splits that cannot be: each names the node, what was asked and what would be legal.
+
+#include <gtest/gtest.h>
+
+#include "errors/program.h"
+
+namespace partita {
+namespace {
+
+void expect_usage(const std::vector<std::string>& arguments, const std::vector<std::string>& parts) {
+  expect_refusal(arguments, ExitCode::usage, parts);
+}
+
+std::vector<std::string> partition(std::vector<std::string> more) {
+  std::vector<std::string> words{"partition", "mlp:layers=1,hidden=12", "--batch", "12", "--parallel", "auto"};
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+void refuses(const std::string& ranks, const std::string& mark, const std::vector<std::string>& parts) {
+  expect_usage(partition({"--ranks", ranks, "--shard", mark}), parts);
+}
+
+TEST(ShardErrors, PartsThatDoNotFitTheMesh) {
+  refuses("8", "net/fc1/matmul=((3,1),(1,1))",
+          {"[shard] matmul (in net/fc1 at", "more or other parts than the mesh has", "divides 8 ranks"});
+  refuses("8", "net/fc1/matmul=((4,1),(4,1))", {"more or other parts than the mesh has, got ((4, 1), (4, 1))"});
+}
+
+TEST(ShardErrors, MorePartsThanElements) {
+  refuses(
+      "16", "net/fc1/matmul=((1,1),(16,1))",
+      {"dimension 0 of operand 1, f32[12,784]", "there are fewer elements, got 16 parts, expected one of 1, 2, 4, 8"});
+}
+
+TEST(ShardErrors, OperandsThatDisagree) {
+  refuses("8", "net/fc1/matmul=((1,2),(1,4))",
+          {"dimension 1 of operand 1", "is cut differently from an operand before it, got 4 parts, expected 2"});
+}
+
+TEST(ShardErrors, WrongLengths) {
+  refuses("8", "net/fc1/matmul=((1,2))", {"wrong number of operands, got 1 in ((1, 2)), expected 2"});
+  refuses("8", "net/fc1/matmul=((1,2),(2))", {"wrong number of dimensions of operand 1, got 1"});
+  refuses("8", "net/fc1/matmul=((1,2),(1,2))->((1))", {"wrong number of dimensions of result 0"});
+  refuses("8", "net/fc1/matmul=((2,1),(1,1))->((8,1))", {"dimension 0 of result 0", "cannot lie so, got 8 parts"});
+}
+
+TEST(ShardErrors, TextsThatCannotBeRead) {
+  refuses("8", "net/fc1/matmul", {"[--shard] no node", "expected NODES=STRATEGY"});
+  refuses("8", "net/fc1/matmul=((2,1)", {"[strategy] cannot be read at place 7"});
+  refuses("8", "net/fc1/matmul=((0,1),(1,1))", {"[strategy] cannot be read", "a number of parts, 1 or more"});
+  refuses("8", "net/fc1/matmul=[dp=8]((dq,None),(None,None))", {"[layout] no such axis, got 'dq'", "[dp] or None"});
+}
+
+TEST(ShardErrors, NodesThatAreNotThere) {
+  refuses("8", "net/fc3/matmul=((2,1),(1,1))", {"[shard] no such node", "did you mean 'net/fc1/matmul'?"});
+}
+
+TEST(ShardErrors, TwoLayoutsOfOneParameter) {
+  const std::vector<std::string> words{"partition",  "gpt:layers=1,hidden=8,heads=2,seq=4,vocab=8",
+                                       "--batch",    "4",
+                                       "--ranks",    "4",
+                                       "--parallel", "semi",
+                                       "--shard",    "net/embedding=((4,1),(1,1))",
+                                       "--shard",    "net/matmul=((2,1,1),(2,1))"};
+  expect_usage(words, {"[shard] two marks lay out one parameter differently", "for 'wte.weight', expected one layout"});
+}
+
+TEST(ShardErrors, LayoutsOfAnotherNumberOfRanks) {
+  refuses("8", "net/fc1/matmul=[dp=2,mp=2]((dp,None),(None,None))",
+          {"the layout is for another number of ranks, got 4, expected 8"});
+}
+
+TEST(ShardErrors, UnevenPartsWhenTheyAreRefused) {
+  expect_usage(partition({"--ranks", "8", "--shard", "net/fc1/matmul=((1,1),(8,1))", "--uneven", "error"}),
+               {"is cut unevenly, got 8 parts of a dimension of 12, expected 6 or 12"});
+}
+
+TEST(ShardErrors, DatasetStrategies) {
+  expect_usage(partition({"--ranks", "8", "--dataset-strategy", "full"}),
+               {"[--dataset-strategy]", "expected one of", "full_batch"});
+  expect_usage(partition({"--ranks", "8", "--dataset-strategy", "((8,1,1,1))"}),
+               {"[dataset strategy] wrong number of inputs, got 1 in ((8, 1, 1, 1)), expected 2"});
+  expect_usage(partition({"--ranks", "8", "--dataset-strategy", "((16,1,1,1),(8))"}),
+               {"dataset strategy of 'image'", "got 16 parts"});
+}
+
+TEST(ShardErrors, NamesOfModes) {
+  expect_usage(partition({"--search", "propagate"}), {"[--search] unknown name, got 'propagate'", "propagation"});
+  expect_usage(partition({"--uneven", "yes"}), {"[--uneven] unknown name, got 'yes'"});
+  expect_usage(partition({"--rank", "1"}), {"[--rank]", "got 1"});
+  expect_usage({"train", "mlp", "--no-pass", "sums", "--steps", "1"}, {"no such pass, got 'sums'", "partial_sums"});
+  expect_usage({"train", "quickstart", "--data", "synthetic"}, {"[--data] quickstart brings its rows along"});
+  expect_usage({"train", "quickstart", "--resize", "8"}, {"[--resize] quickstart brings its rows along"});
+  expect_usage({"train", "mlp", "--console", "some", "--steps", "1"}, {"[--console] unknown name, got 'some'"});
+}
+
+TEST(ShardErrors, IgnoredMarksAreToldOf) {
+  const Outcome outcome = run_program({"train", "quickstart", "--ranks", "2", "--parallel", "data"});
+  EXPECT_EQ(outcome.exit_code, 0);
+  const auto told = [](const std::string& line) {
+    return line.find("[plan] marks of nodes are ignored, got --parallel data, expected semi or auto") !=
+           std::string::npos;
+  };
+  EXPECT_TRUE(std::any_of(outcome.warnings.begin(), outcome.warnings.end(), told));
+}
+
+}  // namespace
+}  // namespace partita

@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# The examples run, and their losses fall.
+set -uo pipefail
+export OMP_NUM_THREADS=1
+folder=build/release/examples
+falls() {
+  awk -F'loss is ' '/loss is/ { if (first == "") first = $2; last = $2 } END { exit !(last + 0 < 0.95 * first) }'
+}
+"$folder/example_quickstart" | falls || exit 1
+"$folder/example_layerwise" | falls || exit 1
+"$folder/example_megatron_gpt" | tail -n 1 || exit 1
+build/release/partita partition quickstart --ranks 8 --rank 5 | grep -q 'ranks (4, 5, 6, 7)' || exit 1
+build/release/partita graph examples/softmax_regression.txt --run >/dev/null || exit 1
+echo "examples: passed"

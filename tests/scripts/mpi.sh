@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# Ranks as processes: the same numbers as threads, and errors that end all ranks.
+set -uo pipefail
+partita=build/release/partita
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+# Containers run tests as root, on fewer cores than ranks.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+export OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_btl_vader_single_copy_mechanism=none OMP_NUM_THREADS=1
+fail() {
+  echo "FAILED: $*"
+  exit 1
+}
+
+# expect RC PART COMMAND...: the exit code, and a part of what the command prints
+expect() {
+  local code=$1 part=$2 got=0
+  shift 2
+  timeout 60 "$@" >"$folder/out" 2>&1 || got=$?
+  [[ $got -eq $code ]] || fail "exit code $got, not $code, of: $* $(tail -n 5 "$folder/out")"
+  grep -qF -- "$part" "$folder/out" || fail "no '$part' from: $* $(tail -n 5 "$folder/out")"
+}
+
+losses() { grep -o 'epoch: .*' "$1" | grep -v time; }
+
+"$partita" train quickstart --ranks 8 >"$folder/threads" 2>/dev/null || fail "quickstart on threads"
+expect 0 "epoch: 5 step: 4" mpirun -n 8 "$partita" train quickstart --dump "$folder/dump"
+losses "$folder/out" >"$folder/processes"
+[[ $(wc -l <"$folder/processes") -eq 20 ]] || fail "another number of lines than one rank prints"
+diff <(losses "$folder/threads") "$folder/processes" >/dev/null || fail "processes and threads differ"
+grep -q 'relu.*in_strategy: ((2, 4))' "$folder/dump/rank_7/partition.txt" || fail "no strategy in the dump"
+
+expect 0 "epoch: 1 step: 1" mpirun -n 2 "$partita" train quickstart --parallel data --epochs 1 --console all \
+  --log-dir "$folder/logs"
+[[ $(grep -c 'epoch: 1 step: 1,' "$folder/out") -eq 2 ]] || fail "--console all is not heard from every rank"
+grep -q 'epoch: 1 step: 4' "$folder/logs/rank_1.log" || fail "no log of rank 1"
+
+"$partita" train mlp --ranks 3 --batch 48 --steps 20 --save "$folder/threads.st" >/dev/null 2>&1 || fail "mlp on threads"
+expect 0 "test accuracy" mpirun -n 3 "$partita" train mlp --batch 48 --steps 20 --save "$folder/processes.st"
+cmp "$folder/threads.st" "$folder/processes.st" || fail "weights of processes and threads differ"
+
+expect 78 "ranks were started differently, got seed=2 on rank 4, expected seed=1 as on rank 0" \
+  mpirun -n 4 "$partita" train quickstart --seed 1 : -n 4 "$partita" train quickstart --seed 2
+expect 64 "[--ranks] mpirun started another number of ranks, got 4, expected 2 or no --ranks" \
+  mpirun -n 2 "$partita" train quickstart --ranks 4
+expect 64 "the global batch does not divide" mpirun -n 3 "$partita" train quickstart --parallel data
+expect 79 "rank 0: [train] the loss is not finite" mpirun -n 2 "$partita" train mlp --lr 1e30
+echo "ranks as processes: passed"
