@@ -78,7 +78,8 @@ void run(CLI::App& app, int argc, char** argv) {
                                       error.what(), bad_number ? ", expected a number" : ""));
   }
   if (app.get_subcommands().empty()) {
-    throw InvalidArgument("[command line] no command, expected one of train eval graph partition ops; see --help");
+    throw InvalidArgument(
+        "[command line] no command, expected one of train eval generate graph partition ops; see --help");
   }
 }
 

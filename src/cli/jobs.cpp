@@ -21,7 +21,10 @@ uint64_t seed_of(const std::string& text) {
 }
 
 void add_job_flags(CLI::App& command, JobFlags& flags) {
-  command.add_option("MODEL", flags.model, "mlp, lenet or resnet18, with sizes as in mlp:layers=2,hidden=4096")
+  command
+      .add_option(
+          "MODEL", flags.model,
+          "mlp, lenet, resnet18, resnet50, resnet101, gpt or quickstart, with sizes as in mlp:layers=2,hidden=4096")
       ->required();
   command.add_option("--data", flags.data, "mnist:DIR, cifar10:DIR, text:FILE or synthetic");
   command.add_option("--ranks", flags.ranks, "Ranks, as threads of this process; under mpirun or srun, its processes")
@@ -91,8 +94,8 @@ Job::Job(const JobFlags& given) {
   generated = flags.data.empty() && !recipe.rows;
   if (!flags.data.empty()) data = parse_data_spec(flags.data);
 
-  const int here = launched ? std::max(1, launched->local_size) : flags.ranks;
-  options.threads = threads_per_rank(flags.threads, here);
+  ranks_here = launched && launched->size > 1 ? launched->local_size : flags.ranks;
+  options.threads = threads_per_rank(flags.threads, ranks_here);
   options.eval_batch = flags.batch.empty() ? 0 : batch_of(flags.batch);
   options.batch = flags.batch.empty() ? recipe.batch : options.eval_batch;
   options.seed = seed_of(flags.seed);
@@ -119,12 +122,17 @@ Job::Job(const JobFlags& given) {
 
 void Job::settle() {
   const std::optional<LaunchedRank> launched = this_rank();
-  const int here = launched ? std::max(1, launched->local_size) : options.ranks;
-  wait_passively(here, options.threads);
-  warn_of_crowd(here, options.threads);
+  wait_passively(ranks_here, options.threads);
+  warn_of_crowd(ranks_here, options.threads);
   console = std::make_unique<Console>(all_speak, log_dir);
   if (!launched || launched->size == 1) return;
   world = make_mpi_world();
+  if (world->size() != launched->size || world->rank() != launched->rank) {
+    throw InvalidArgument(
+        fmt::format("[launch] {} and MPI disagree, got rank {} of {} from MPI, expected {} of {}: is it "
+                    "the MPI that the program was built with (srun --mpi=pmix)?",
+                    launched->launcher, world->rank(), world->size(), launched->rank, launched->size));
+  }
   options.world = world.get();
 }
 

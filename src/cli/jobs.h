@@ -55,6 +55,7 @@ struct Job {
   std::unique_ptr<Communicator> world;  // when a launcher started this process as one of several
   std::unique_ptr<Console> console;
   bool generated = false;  // no data were given
+  int ranks_here = 1;      // on this host
   bool all_speak = false;  // on the console
   std::string log_dir;
 };

@@ -35,6 +35,7 @@ void run_partition(const PartitionFlags& flags) {
   for (const NodeMark& mark : node_marks(flags.split)) mark_nodes(graph, mark);
   if (!flags.forward) graph = make_training_graph(graph, all_ops(), {.optimizer = recipe.optimizer}).graph;
   const Plan plan = make_plan(graph, all_ops(), make_mesh(graph, flags.ranks, options), options);
+  verify(plan, graph, all_ops());
   if (flags.plan) {
     std::cout << print(plan, graph, all_ops());
     return;

@@ -131,7 +131,9 @@ void apply(const TrainFlags& flags, Job& job) {
   }
   check_choice("--gradients", flags.gradients, {"mean", "sum"});
   options.sum_gradients = flags.gradients == "sum";
-  options.passes = {.dump_dir = flags.dump, .switched_off = flags.switched_off};
+  const auto launched = this_rank();
+  const bool dumps = !launched || launched->rank == 0;  // the files of all ranks
+  options.passes = {.dump_dir = dumps ? flags.dump : "", .switched_off = flags.switched_off};
 }
 
 /// Epochs to train; `--steps` alone trains as many as it takes.

@@ -169,7 +169,7 @@ std::function<void()> bind_collective(const LocalGraph& local, NodeId id, int64_
       group.all_reduce(output, bytes / size, in.dtype, reduce);
     };
   }
-  if (node.op == "all_to_all" || node.op == "permute") {
+  if (node.op == "all_to_all" || node.op == "permute" || node.op == kHaloExchange) {
     return bind_exchange(local, node, rank, {in, input}, {out, output}, group);
   }
   const bool gather = node.op == "all_gather";

@@ -219,8 +219,9 @@ class Parser {
 
   int layerwise_dim(ValueId entry) {
     const int dim = integer(), rank = graph_.type(entry).rank();
-    if (dim < 0 || dim >= rank)
-      fail("dimension outside the tensor", fmt::format("{}", dim), fmt::format("0 to {}", rank - 1));
+    if (dim < 0 || dim >= rank) {
+      fail("dimension outside the tensor", fmt::format("{}", dim), print(graph_.type(entry)));
+    }
     skip_spaces();
     return dim;
   }

@@ -8,6 +8,7 @@
 namespace partita {
 namespace {
 
+constexpr int64_t kMostRanks = int64_t{1} << 20;
 constexpr std::string_view kExample = "((2, 4), (4, 1)) or [dp=2,mp=4]((dp,mp),(mp,None))";
 
 /// Reads marks from left to right.
@@ -78,14 +79,14 @@ class Reader {
   }
 
   int64_t number() {
-    constexpr int64_t kMost = int64_t{1} << 31;
+    constexpr int64_t kMost = kMostRanks;
     skip();
     const size_t begin = at_;
     int64_t value = 0;
     while (at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9') {
-      value = std::min(kMost, 10 * value + (text_[at_++] - '0'));
+      value = std::min(kMost + 1, 10 * value + (text_[at_++] - '0'));
     }
-    if (at_ == begin || value == 0) fail("a number of parts, 1 or more");
+    if (at_ == begin || value == 0 || value > kMost) fail("a number of parts, 1 to 2^20");
     return value;
   }
 
@@ -176,6 +177,7 @@ ShardLayout::ShardLayout(const std::vector<int64_t>& sizes, const std::vector<st
     refuse("sizes and names differ in number", fmt::format("{} sizes and {} names", sizes.size(), names.size()),
            "as many, and at least one");
   }
+  int64_t ranks = 1;
   for (size_t i = 0; i < sizes.size(); ++i) {
     const std::string& name = names[i];
     const auto plain = [](unsigned char c) { return std::isalnum(c) || c == '_'; };
@@ -186,6 +188,8 @@ ShardLayout::ShardLayout(const std::vector<int64_t>& sizes, const std::vector<st
     if (std::find(names.begin(), names.begin() + static_cast<int64_t>(i), name) !=
         names.begin() + static_cast<int64_t>(i))
       refuse("two axes have one name", "'" + name + "' twice", "different names");
+    if (sizes[i] > kMostRanks / ranks) refuse("too many ranks", fmt::format("{} and more", sizes[i]), "at most 2^20");
+    ranks *= sizes[i];
     axes_.emplace_back(name, sizes[i]);
   }
 }

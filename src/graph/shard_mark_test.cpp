@@ -51,6 +51,8 @@ TEST(ShardMark, RefusesBadLayouts) {
             "[layout] sizes and names differ in number, got 2 sizes and 1 names, expected as many, and at least one");
   EXPECT_NE(message([] { ShardLayout({2, 4}, {"dp", "dp"}); }).find("two axes have one name"), std::string::npos);
   EXPECT_NE(message([] { ShardLayout({0}, {"dp"}); }).find("bad size of axis dp, got 0"), std::string::npos);
+  EXPECT_NE(message([] { ShardLayout({1 << 20, 2}, {"dp", "mp"}); }).find("too many ranks"), std::string::npos);
+  EXPECT_NE(message([] { parse_shard_mark("((99999999999))"); }).find("1 to 2^20"), std::string::npos);
   EXPECT_NE(message([] { ShardLayout({2}, {"None"}); }).find("bad name of an axis"), std::string::npos);
   const ShardLayout layout({2, 4}, {"dp", "mp"});
   EXPECT_NE(message([&] { layout({"pd"}); }).find("[layout] no such axis, got 'pd', expected one of [dp, mp] or None"),

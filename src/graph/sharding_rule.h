@@ -41,6 +41,7 @@ struct Factor {
 struct Window {
   int64_t stride = 1, dilation = 1, size = 1, pad = 0;  // size: taps
   bool transposed = false;                              // the factor runs over the *input* of the window (gradients)
+  bool operator==(const Window&) const = default;
 };
 
 /// Which part of a windowed dimension of `dim` elements one shard must hold.

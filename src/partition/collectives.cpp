@@ -7,8 +7,14 @@ namespace partita {
 
 namespace {
 
-constexpr std::array kMoves{Move::slice,   Move::all_gather,     Move::all_to_all,
-                            Move::permute, Move::reduce_scatter, Move::all_reduce};
+std::vector<std::string> names() {
+  std::vector<std::string> names{kHaloExchange};
+  for (Move::Kind kind :
+       {Move::slice, Move::all_gather, Move::all_to_all, Move::permute, Move::reduce_scatter, Move::all_reduce}) {
+    names.emplace_back(name_of(kind));
+  }
+  return names;
+}
 
 std::vector<Type> infer_identity(const OpCall& call) {
   if (call.inputs.size() == 1) return call.inputs;
@@ -18,14 +24,15 @@ std::vector<Type> infer_identity(const OpCall& call) {
 }  // namespace
 
 bool is_collective(const Node& node) {
-  return std::any_of(kMoves.begin(), kMoves.end(), [&](Move::Kind kind) { return node.op == name_of(kind); });
+  static const std::vector<std::string> all = names();
+  return std::find(all.begin(), all.end(), node.op) != all.end();
 }
 
 OpSet with_collectives(const OpSet& ops) {
   std::vector<OpDef> all = ops.all();
-  for (Move::Kind kind : kMoves) {
+  for (const std::string& name : names()) {
     OpDef& op = all.emplace_back();
-    op.name = name_of(kind);
+    op.name = name;
     op.attrs = Attrs(CollectiveAttrs{});
     op.infer = infer_identity;
   }

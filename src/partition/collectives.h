@@ -6,7 +6,7 @@
 
 namespace partita {
 
-/// The moves of plan/reshard.h as nodes: on global types all are the identity.
+/// The moves of plan/reshard.h as nodes, and halo_exchange: on global types all are the identity.
 struct CollectiveAttrs {
   std::vector<std::string> axes;  // names of sub-axes of the mesh
   int64_t dim = -1;               // the gathered, scattered or sliced dimension; all_to_all: the one that gets whole
@@ -19,6 +19,9 @@ struct CollectiveAttrs {
                       field("reason", &CollectiveAttrs::reason)};
   }
 };
+
+/// Adds the rows to a shard that a window needs and neighbours hold; which ones is in the sharding of its result.
+inline constexpr const char* kHaloExchange = "halo_exchange";
 
 bool is_collective(const Node& node);
 /// The ops and the collectives, which take one value and give it back: a local graph has both.

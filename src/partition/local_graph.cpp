@@ -69,6 +69,21 @@ Type LocalGraph::type(ValueId value, const std::vector<int64_t>& coordinates) co
   return local;
 }
 
+Type LocalGraph::largest(ValueId value) const {
+  const Sharding& sharding = shardings[value];
+  // The last chunk is never smaller than another one; of shards with halos those in the middle have two neighbours.
+  Type most = type(value, mesh.coordinates(mesh.ranks() - 1));
+  for (size_t d = 0; d < sharding.halos.size(); ++d) {
+    if (!sharding.halos[d]) continue;
+    const auto& [window, factor] = *sharding.halos[d];
+    const int64_t ways = mesh.ways(sharding.dims[d]);
+    for (int64_t i = 0; i < ways; ++i) {
+      most.shape[d] = std::max(most.shape[d], need(window, chunk(factor, i, ways), graph.type(value).shape[d]).count());
+    }
+  }
+  return most;
+}
+
 Attrs LocalGraph::attrs(NodeId node, const std::vector<int64_t>& coordinates, const OpSet& ops) const {
   const Node& global = graph.nodes[node];
   if (is_collective(global) || !is_cut(cuts[node])) return global.attrs;

@@ -15,6 +15,8 @@ struct LocalGraph {
 
   /// Local type of a value at a coordinate.
   Type type(ValueId value, const std::vector<int64_t>& coordinates) const;
+  /// The most that any coordinate holds of a value, dimension by dimension.
+  Type largest(ValueId value) const;
   /// Attributes of a node at a coordinate; `ops` has its definition.
   Attrs attrs(NodeId node, const std::vector<int64_t>& coordinates, const OpSet& ops) const;
 };

@@ -22,6 +22,15 @@ Sharding moved(const LocalGraph& local, const Node& node, const Sharding& from, 
                   print(local.graph.type(node.inputs[0])));
   };
   Sharding expected = from;
+  if (node.op == kHaloExchange) {
+    PARTITA_CHECK(from.halos.empty() && to.halos.size() == to.dims.size(), "{} exchanges no halo", node.name);
+    for (size_t d = 0; d < to.halos.size(); ++d) {
+      if (to.halos[d] && from.dims[d].empty()) expected.dims[d] = to.dims[d];
+    }
+    expected.halos = to.halos;
+    return expected;
+  }
+  PARTITA_CHECK(from.halos.empty(), "{} moves a value with halos", node.name);
   if (node.op == "permute") {
     for (size_t d = 0; d < from.dims.size(); ++d) {
       PARTITA_CHECK(local.mesh.ways(from.dims[d]) == local.mesh.ways(to.dims[d]), "{} changes the size of dimension {}",
@@ -71,7 +80,8 @@ void verify_shardings(const LocalGraph& local, NodeId id, const OpSet& ops) {
   for (ValueId input : node.inputs) operands.push_back(local.shardings[input]);
   const Sharding passed = passed_partial(rule, cut, operands);
   for (size_t i = 0; i < operands.size(); ++i) {
-    PARTITA_CHECK(operands[i].dims == lift(rule, cut, rule.inputs[i]),
+    const Sharding need = operand_sharding(rule, cut, static_cast<int>(i));
+    PARTITA_CHECK(operands[i].dims == need.dims && operands[i].halos == need.halos,
                   "{}: operand {} does not lie as the cut needs it", node.name, i);
     PARTITA_CHECK(operands[i].partial.empty() || !passed.partial.empty(), "{}: operand {} is partial and not reduced",
                   node.name, i);

@@ -75,14 +75,12 @@ class Partitioner {
     const std::vector<Type> outputs = from_.types(node.outputs);
     const ShardingRule rule = rule_of(from_, node, ops_);
     const Cut cut = cuts_[n] ? *cuts_[n] : cut_by_operands(node, rule);
-    refuse_cut_windows(node, rule, cut);
-
     std::vector<Sharding> given;
     for (ValueId input : node.inputs) given.push_back(local_.shardings[at_hand(input)]);
     const Sharding passed = passed_partial(rule, cut, given);
     Node copy = node;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      Sharding target{.dims = lift(rule, cut, rule.inputs[i])};
+      Sharding target = operand_sharding(rule, cut, static_cast<int>(i));
       if (!given[i].partial.empty() && !passed.partial.empty()) {
         target.kind = passed.kind;
         target.partial = passed.partial;
@@ -118,31 +116,19 @@ class Partitioner {
     return suggest_cut(rule, operands, plan_.mesh, /*expandable=*/false);
   }
 
-  void refuse_cut_windows(const Node& node, const ShardingRule& rule, const Cut& cut) const {
-    for (const std::vector<TensorMap>* maps : {&rule.inputs, &rule.outputs}) {
-      for (const TensorMap& map : *maps) {
-        for (const DimMap& dim : map) {
-          if (!dim.window || dim.factors.empty() || cut[dim.factors[0]].empty()) continue;
-          throw InvalidArgument(
-              fmt::format("[partition] {} is cut along a window, got factor {} cut by {}, expected it "
-                          "whole: halo exchange is not available",
-                          node.name, rule.factors[dim.factors[0]].name, plan_.mesh.print(cut[dim.factors[0]])));
-        }
-      }
-    }
-  }
-
   /// The value as it was made, or reduced when another node needed that: a sum is not left open twice.
   ValueId at_hand(ValueId old) {
     const ValueId made = made_[old];
     for (ValueId version : versions_[made]) {
-      if (local_.shardings[version].partial.empty()) return version;
+      const Sharding& sharding = local_.shardings[version];
+      if (sharding.partial.empty() && sharding.halos.empty()) return version;
     }
     return made;
   }
 
   /// The value in another sharding, from whichever of the shardings that it is there in already is the nearest.
   ValueId get(ValueId value, const Sharding& wanted, const std::string& reason) {
+    if (!wanted.halos.empty()) return with_halos(value, wanted, reason);
     const Sharding target = wanted;  // a copy: shardings move
     const Type type = local_.graph.type(value);
     std::vector<ValueId>& there = versions_[value];
@@ -152,6 +138,7 @@ class Partitioner {
     for (ValueId version : there) {
       const Sharding& now = local_.shardings[version];
       if (now == target) return version;
+      if (!now.halos.empty()) continue;
       if (!std::includes(now.partial.begin(), now.partial.end(), target.partial.begin(), target.partial.end()))
         continue;
       const double cost = resharder_.path(type, now, target).cost;
@@ -169,13 +156,42 @@ class Partitioner {
     return nearest;
   }
 
+  /// Rows that its neighbours hold added to each shard.
+  ValueId with_halos(ValueId value, const Sharding& wanted, const std::string& reason) {
+    const Sharding target = wanted;
+    for (ValueId version : versions_[value]) {
+      if (local_.shardings[version] == target) return version;
+    }
+    Sharding stored = target;
+    stored.halos.clear();
+    Axes axes;
+    for (size_t d = 0; d < target.dims.size(); ++d) {
+      if (!target.halos[d]) continue;
+      if (plan_.mesh.ways(target.dims[d]) > local_.graph.type(value).shape[d]) {
+        stored.dims[d].clear();  // fewer rows than parts: every rank has all of them, and keeps what it needs
+      } else {
+        axes.insert(axes.end(), target.dims[d].begin(), target.dims[d].end());
+      }
+    }
+    const ValueId from = get(value, stored, reason);
+    std::sort(axes.begin(), axes.end());
+    CollectiveAttrs attrs{.axes = {}, .reason = reason};
+    for (int axis : axes) attrs.axes.push_back(plan_.mesh.axes()[axis].name);
+    const ValueId to = add_collective(from, kHaloExchange, std::move(attrs), target);
+    versions_[value].push_back(to);
+    return to;
+  }
+
   ValueId add_move(ValueId value, const Move& move, const std::string& reason) {
-    const ValueInfo source = local_.graph.values[value];
     const bool reduces = move.kind == Move::all_reduce || move.kind == Move::reduce_scatter;
     const Reduce kind = reduces ? local_.shardings[value].kind : Reduce::none;
-    const std::string op(name_of(move.kind));
-    Node node{.op = op, .attrs = Attrs(collective(plan_.mesh, move, kind, reduces ? reason : "reshard"))};
-    node.inputs = {value};
+    return add_collective(value, std::string(name_of(move.kind)),
+                          collective(plan_.mesh, move, kind, reduces ? reason : "reshard"), move.result);
+  }
+
+  ValueId add_collective(ValueId value, const std::string& op, CollectiveAttrs attrs, const Sharding& result) {
+    const ValueInfo source = local_.graph.values[value];
+    Node node{.op = op, .attrs = Attrs(std::move(attrs)), .inputs = {value}};
     std::string name = source.name + "." + op;
     for (int again = 2; !names_.insert(name).second; ++again) name = fmt::format("{}.{}{}", source.name, op, again);
     node.name = name;
@@ -186,7 +202,7 @@ class Partitioner {
       node.phase = producer.phase;
     }
     const NodeId id = static_cast<NodeId>(local_.graph.nodes.size());
-    node.outputs = {add_value(name, source.type, id, 0, move.result)};
+    node.outputs = {add_value(name, source.type, id, 0, result)};
     local_.graph.nodes.push_back(node);
     local_.cuts.emplace_back();
     return node.outputs[0];

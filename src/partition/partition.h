@@ -11,7 +11,7 @@ struct PartitionOptions {
   bool partial_sums = true;
 };
 
-/// Throws InvalidArgument for a plan that needs what is not there (halo exchange of a cut window).
+/// Applies a plan that was verified.
 LocalGraph partition(const Graph& graph, const OpSet& ops, const Plan& plan, const PartitionOptions& options = {});
 
 }  // namespace partita

@@ -57,7 +57,7 @@ Plan marked_plan(const Graph& graph, const OpSet& ops, const Mesh& mesh, const P
   Decisions decisions = decisions_of_marks(graph, ops, mesh);
   decisions.inputs = dataset_dims(graph, mesh, options.dataset);
   if (options.parallel == "auto") return propagate(graph, ops, mesh, std::move(decisions));
-  const Plan batch = data_parallel_plan(graph, ops, mesh, /*uneven=*/true);
+  const Plan batch = data_parallel_plan(graph, ops, mesh, {.uneven = true, .layerwise = false});
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     if (graph.nodes[n].phase == Phase::forward && !decisions.cuts[n]) decisions.cuts[n] = batch.cuts[n];
   }
@@ -121,10 +121,11 @@ std::string ignored_marks(const Graph& graph, const Mesh& mesh, const PlanOption
 Plan make_plan(const Graph& graph, const OpSet& ops, const Mesh& mesh, const PlanOptions& options) {
   check_name("parallel mode", options.parallel, parallel_modes());
   check_name("search", options.search, searches());
-  const bool marked = heeds_marks(options);
-  Plan plan = options.parallel == "none" ? replicated_plan(graph, ops, mesh)
-              : marked                   ? marked_plan(graph, ops, mesh, options)
-                       : data_parallel_plan(graph, ops, mesh, options.uneven && options.parallel == "hybrid");
+  const bool marked = heeds_marks(options) && mesh.ranks() > 1;
+  Plan plan = options.parallel == "none" || mesh.ranks() == 1 ? replicated_plan(graph, ops, mesh)
+              : marked
+                  ? marked_plan(graph, ops, mesh, options)
+                  : data_parallel_plan(graph, ops, mesh, {.uneven = options.uneven && options.parallel == "hybrid"});
   if (!options.uneven) refuse_uneven(plan, graph, ops);
   return plan;
 }

@@ -6,9 +6,9 @@
 namespace partita {
 
 struct PlanOptions {
-  /// none: every rank computes everything. data: the batch is cut. hybrid: data, and parameters that are marked
-  /// layerwise are split. semi: marks are binding, other nodes cut the batch. auto: marks are binding, other nodes as
-  /// `search` finds.
+  /// none: every rank computes everything. data: the batch is cut, evenly, and parameters that are marked
+  /// layerwise are split. hybrid: the same with batches that may be uneven. semi: marks are binding, other nodes cut
+  /// the batch. auto: marks are binding, other nodes as `search` finds.
   std::string parallel = "none";
   std::string search = "propagation";
   /// How inputs lie under semi and auto: data_parallel (their batch is cut by all ranks), full_batch (every rank holds

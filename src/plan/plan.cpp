@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <sstream>
 #include <unordered_map>
+#include <utility>
 
 namespace partita {
 namespace {
@@ -60,7 +61,9 @@ Plan parse_plan(std::string_view text, const Graph& graph, const OpSet& ops) {
     nodes.emplace(graph.nodes[n].name, n);
     plan.cuts.emplace_back(rule_of(graph, graph.nodes[n], ops).factors.size());
   }
+  bool has_mesh = false;
   const auto read_dims = [&](std::istringstream& words, ValueId value, int number) {
+    has_mesh = true;
     std::vector<Axes> dims;
     for (std::string word; words >> word;) dims.push_back(parse_axes(word, plan.mesh));
     if (dims.size() != graph.type(value).shape.size()) {
@@ -72,12 +75,15 @@ Plan parse_plan(std::string_view text, const Graph& graph, const OpSet& ops) {
     std::string name;
     words >> name;
     if (keyword == "mesh") {
+      if (std::exchange(has_mesh, true))
+        fail(number, "a second mesh, or one behind a cut", line, "one, before all cuts");
       plan.mesh = parse_mesh(line);
     } else if (keyword == "graph") {
       plan.graph = name;
     } else if (keyword == "search") {
       plan.search = name;
     } else if (keyword == "node") {
+      has_mesh = true;
       const auto found = nodes.find(name);
       if (found == nodes.end()) fail(number, "unknown node", name, "a node of graph " + graph.name);
       std::getline(words, name);
@@ -91,6 +97,7 @@ Plan parse_plan(std::string_view text, const Graph& graph, const OpSet& ops) {
       const auto found = std::find_if(graph.values.begin(), graph.values.end(),
                                       [&](const ValueInfo& value) { return "%" + value.name == name; });
       if (found == graph.values.end()) fail(number, "unknown value", name, "one of graph " + graph.name);
+      if (found->producer < 0) fail(number, "no node makes the value", name, "a result; others have 'input' lines");
       const auto value = static_cast<ValueId>(found - graph.values.begin());
       plan.results[value] = read_dims(words, value, number);
     } else {

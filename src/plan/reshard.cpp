@@ -60,7 +60,8 @@ class Search {
       exact_ = false;
       const bool found = search(bound, kInfinity);
       Resharder::Path path = found ? trace() : Resharder::Path{.moves = {}, .cost = kInfinity};
-      if (mesh_.axes().size() <= kMostAxes && path.cost > estimate(from_) * (1 + 2 * kTolerance)) {
+      const bool closed = from_.partial == to_.partial;
+      if (closed && mesh_.axes().size() <= kMostAxes && path.cost > estimate(from_) * (1 + 2 * kTolerance)) {
         take_all_axes();
         exact_ = true;
         if (search(bound, path.cost * (1 - kTolerance))) path = trace();

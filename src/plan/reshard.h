@@ -3,7 +3,8 @@
 //
 // A shortest path over shardings, searched by A* (Hart, Nilsson, Raphael, 1968). Neighbours are made when they are
 // needed; the states, tens of thousands on a few axes, are never listed. No state on the way is larger on a rank than
-// the larger of both ends, unless there is no such way.
+// the larger of both ends, unless there is no such way. While a sum over ranks is open only axes that either end uses
+// are looked at: slicing by others first would save bytes and cost messages.
 
 #include <unordered_map>
 

@@ -199,9 +199,26 @@ std::vector<Range> held(const Type& type, const Sharding& sharding, const Mesh& 
   std::vector<Range> ranges;
   for (size_t d = 0; d < type.shape.size(); ++d) {
     const Axes& axes = sharding.dims[d];
-    ranges.push_back(chunk(type.shape[d], mesh.index_on(coordinates, axes), mesh.ways(axes)));
+    const int64_t index = mesh.index_on(coordinates, axes), ways = mesh.ways(axes);
+    if (!sharding.halos.empty() && sharding.halos[d]) {
+      const Halo& halo = *sharding.halos[d];
+      ranges.push_back(need(halo.window, chunk(halo.factor, index, ways), type.shape[d]));
+      continue;
+    }
+    ranges.push_back(chunk(type.shape[d], index, ways));
   }
   return ranges;
+}
+
+Sharding operand_sharding(const ShardingRule& rule, const Cut& cut, int operand) {
+  const TensorMap& map = rule.inputs.at(operand);
+  Sharding sharding{.dims = lift(rule, cut, map)};
+  for (size_t d = 0; d < map.size(); ++d) {
+    if (!map[d].window || sharding.dims[d].empty()) continue;
+    sharding.halos.resize(map.size());
+    sharding.halos[d] = Halo{*map[d].window, rule.factors[map[d].factors.at(0)].size};
+  }
+  return sharding;
 }
 
 bool needs_expansion(const ShardingRule& rule, const Cut& cut) {

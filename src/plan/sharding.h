@@ -14,17 +14,27 @@ using Cut = std::vector<Axes>;
 /// Whether any axis cuts anything; also of the dimensions of a sharding.
 bool is_cut(const std::vector<Axes>& cut);
 
+/// Of a dimension that a window runs over: a rank holds the rows that its part of a factor of this size needs, some of
+/// which its neighbours hold as well.
+struct Halo {
+  Window window;
+  int64_t factor = 0;
+  bool operator==(const Halo&) const = default;
+};
+
 /// For each dimension the axes that cut it, and the axes over which the value is still partial.
 struct Sharding {
   std::vector<Axes> dims;
   Reduce kind = Reduce::none;
-  Axes partial;  // sorted
+  Axes partial{};                            // sorted
+  std::vector<std::optional<Halo>> halos{};  // per dimension; none at all when no dimension has one
 
   bool replicated() const;
   bool operator==(const Sharding&) const = default;
 };
 
-/// "f32[64{dp},128{mp.0,mp.1}] +sum{pp}"
+/// "f32[64{dp},128{mp.0,mp.1}] +sum{pp}"; a halo as "32{dp|s1d1k3p1n32}": stride, dilation, taps, padding and the size
+/// of the factor, with a t behind them for a transposed window.
 std::string print(const Type& type, const Sharding& sharding, const Mesh& mesh);
 /// "n={dp} k={mp.0,mp.1}": the factors that are cut.
 std::string print(const Cut& cut, const ShardingRule& rule, const Mesh& mesh);
@@ -58,6 +68,9 @@ Shard shard(const ShardingRule& rule, const Cut& cut, const Mesh& mesh, const st
 /// What a coordinate holds of a value.
 std::vector<Range> held(const Type& type, const Sharding& sharding, const Mesh& mesh,
                         const std::vector<int64_t>& coordinates);
+
+/// How a node needs an operand: cut as its factors are, with halos where a cut factor has a window.
+Sharding operand_sharding(const ShardingRule& rule, const Cut& cut, int operand);
 
 /// True when `cut` cuts a factor that can only be cut through the op's expansion.
 bool needs_expansion(const ShardingRule& rule, const Cut& cut);

@@ -1,6 +1,7 @@
 // Axes, cuts and shardings as text.
 
 #include <algorithm>
+#include <charconv>
 #include <sstream>
 
 #include "base/fields.h"
@@ -22,6 +23,36 @@ std::string_view braced(std::string_view text, size_t& at) {
   return inside;
 }
 
+std::string print_halo(const Halo& halo) {
+  const Window& window = halo.window;
+  return fmt::format("s{}d{}k{}p{}n{}{}", window.stride, window.dilation, window.size, window.pad, halo.factor,
+                     window.transposed ? "t" : "");
+}
+
+Halo parse_halo(std::string_view text) {
+  const std::string_view all = text;
+  Halo halo;
+  const auto number = [&](char letter) {
+    int64_t value = 0;
+    if (text.empty() || text.front() != letter) fail("no halo", all, "s1d1k3p1n32, with a t when transposed");
+    const auto [end, error] = std::from_chars(text.data() + 1, text.data() + text.size(), value);
+    constexpr int64_t kMost = int64_t{1} << 40;
+    if (error != std::errc{} || value < 0 || value > kMost || (value == 0 && letter != 'p')) {
+      fail("a number of a halo is missing or out of range", all, "s1d1k3p1n32, with a t when transposed");
+    }
+    text.remove_prefix(end - text.data());
+    return value;
+  };
+  halo.window.stride = number('s');
+  halo.window.dilation = number('d');
+  halo.window.size = number('k');
+  halo.window.pad = number('p');
+  halo.factor = number('n');
+  halo.window.transposed = text == "t";
+  if (!text.empty() && text != "t") fail("text behind a halo", all, "s1d1k3p1n32, with a t when transposed");
+  return halo;
+}
+
 }  // namespace
 
 std::string print(const Type& type, const Sharding& sharding, const Mesh& mesh) {
@@ -30,7 +61,9 @@ std::string print(const Type& type, const Sharding& sharding, const Mesh& mesh) 
   for (size_t d = 0; d < type.shape.size(); ++d) {
     if (d > 0) text += ',';
     text += std::to_string(type.shape[d]);
-    if (!sharding.dims[d].empty()) text += "{" + mesh.print(sharding.dims[d]) + "}";
+    if (sharding.dims[d].empty()) continue;
+    const bool halo = !sharding.halos.empty() && sharding.halos[d];
+    text += fmt::format("{{{}{}}}", mesh.print(sharding.dims[d]), halo ? "|" + print_halo(*sharding.halos[d]) : "");
   }
   text += ']';
   if (!sharding.partial.empty()) {
@@ -85,7 +118,13 @@ Sharding parse_sharding(std::string_view text, const Type& type, const Mesh& mes
     const size_t begin = at;
     braced(text, at);
     if (dim >= sharding.dims.size()) fail("axes outside the dimensions", text, print(type));
-    sharding.dims[dim] = parse_axes(text.substr(begin, at - begin), mesh);
+    const std::string_view inside = text.substr(begin, at - begin);
+    const size_t bar = inside.find('|');
+    sharding.dims[dim] =
+        parse_axes(std::string(inside.substr(0, bar)) + (bar == std::string_view::npos ? "" : "}"), mesh);
+    if (bar == std::string_view::npos) continue;
+    sharding.halos.resize(sharding.dims.size());
+    sharding.halos[dim] = parse_halo(inside.substr(bar + 1, inside.size() - bar - 2));
   }
   if (const size_t plus = text.find('+', end); plus != std::string_view::npos) {
     const size_t brace = std::min(text.find('{', plus), text.size());

@@ -28,6 +28,11 @@ class Cutter {
     for (size_t k = 0; k < mark.outputs.size(); ++k) {
       result.results.push_back(mark.named() ? named_dims(mark, mark.output_names[k])
                                             : spread_result(k, mark.outputs[k], result.cut));
+      const std::string reason = illegal(target_.outputs[k], result.results.back(), mesh_);
+      if (!reason.empty()) {
+        refuse(fmt::format("result {}, {}, cannot lie so: {}", k, partita::print(target_.outputs[k]), reason),
+               partita::print(mark), "another layout of it");
+      }
     }
     return result;
   }
@@ -102,9 +107,12 @@ class Cutter {
         ways = more;
       }
       if (ways != parts[d]) {
-        refuse_result(result, d, parts[d],
-                      fmt::format("{}, as the cut leaves it, 1, or that times parts of what the result is a sum over",
-                                  mesh_.ways(own.dims[d])));
+        refuse_result(
+            result, d, parts[d],
+            mesh_.ways(own.dims[d]) == 1
+                ? "1, or parts of what the result is a sum over"
+                : fmt::format("1, {}, as the cut leaves it, or that times parts of what the result is a sum over",
+                              mesh_.ways(own.dims[d])));
       }
     }
     return dims;

@@ -60,6 +60,7 @@ TEST(Strategy, ResultsMayLieOtherwise) {
   EXPECT_EQ(marked("((2,4),(4,1))->((2,4))", kEight).results[0], (std::vector<Axes>{{0}, {1, 2}}));
   EXPECT_EQ(marked("((2,4),(4,1))->((1,1))", kEight).results[0], (std::vector<Axes>{{}, {}}));
   EXPECT_THROW(marked("((2,4),(4,1))->((8,1))", kEight), InvalidArgument);  // 4 rows
+  EXPECT_THROW(marked("[p=8]((None,None),(None,None))->((p,None))", kEight), InvalidArgument);
   EXPECT_THROW(marked("((2,1),(1,1))->((4,1))", kEight), InvalidArgument);
   EXPECT_THROW(marked("((2,4),(4,1))->((2))", kEight), InvalidArgument);
   const Target one_hot("a->az", {f64({6})}, {f64({6, 8})});

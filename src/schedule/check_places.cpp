@@ -12,7 +12,7 @@ constexpr int64_t kAlignment = 64;
 class Places {
  public:
   Places(const Schedule& schedule, const LocalGraph& local)
-      : schedule_(schedule), local_(local), largest_(local.mesh.coordinates(local.mesh.ranks() - 1)) {}
+      : schedule_(schedule), local_(local) {}
 
   void check() const {
     PARTITA_CHECK(arena().bytes >= 0 && kept().bytes >= 0 && arena().holds(kept()), "the kept head lies outside");
@@ -43,7 +43,7 @@ class Places {
     PARTITA_CHECK(arena().holds(region_of(slot)), "a slot of {} lies outside", name(index));
     PARTITA_CHECK(!region_of(slot).meets(scratch()), "a slot of {} lies in the scratch", name(index));
     check_aligned(slot.offset, name(index));
-    const int64_t dense = local_.type(slot.value, largest_).bytes();
+    const int64_t dense = local_.largest(slot.value).bytes();
     PARTITA_CHECK(slot.bytes >= std::max(dense, slot.layout.bytes), "a slot of {} has {} bytes, its value {}",
                   name(index), slot.bytes, std::max(dense, slot.layout.bytes));
     if (slot.view_of >= 0) check_view(index);
@@ -95,7 +95,6 @@ class Places {
 
   const Schedule& schedule_;
   const LocalGraph& local_;
-  std::vector<int64_t> largest_;
 };
 
 }  // namespace

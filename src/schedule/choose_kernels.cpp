@@ -10,11 +10,7 @@ namespace {
 class Chooser {
  public:
   Chooser(const LocalGraph& local, const OpSet& ops, const KernelCatalog& catalog)
-      : local_(local),
-        ops_(ops),
-        catalog_(catalog),
-        largest_(local.mesh.coordinates(local.mesh.ranks() - 1)),  // the last chunk is never smaller
-        made_(local.graph.values.size(), -1) {}
+      : local_(local), ops_(ops), catalog_(catalog), made_(local.graph.values.size(), -1) {}
 
   Schedule run() {
     for (const Input& input : local_.graph.inputs) schedule_.inputs.push_back(add_slot(input.value, Layout{}));
@@ -32,11 +28,11 @@ class Chooser {
   }
 
  private:
-  Type type(ValueId value) const { return local_.type(value, largest_); }
-
-  int add_slot(ValueId value, const Layout& layout) {
+  int add_slot(ValueId value, Layout layout) {
     const int slot = static_cast<int>(schedule_.slots.size());
-    schedule_.slots.push_back({value, layout, 0, catalog_.bytes(type(value), layout)});
+    const int64_t bytes = catalog_.bytes(local_.largest(value), layout);
+    if (!layout.plain()) layout.bytes = bytes;
+    schedule_.slots.push_back({value, layout, 0, bytes});
     slots_[{value, layout.tag}] = slot;
     if (made_[value] < 0) made_[value] = slot;
     return slot;
@@ -61,17 +57,7 @@ class Chooser {
   void add_node(NodeId id) {
     const Node& node = local_.graph.nodes[id];
     if (is_collective(node)) return add_collective(id);
-    KernelQuery query{.op = node.op, .attrs = local_.attrs(id, largest_, ops_)};
-    for (ValueId input : node.inputs) {
-      query.inputs.push_back(type(input));
-      query.input_layouts.push_back(layout_of(input));
-    }
-    for (ValueId output : node.outputs) query.outputs.push_back(type(output));
-    const KernelChoice choice = catalog_.choose(query);
-    if (!choice.accepted()) {
-      throw InvalidArgument(fmt::format("[schedule] no kernel for {}, got {}({}), expected one that the device has: {}",
-                                        node.name, node.op, print(query.inputs), choice.reason));
-    }
+    const KernelChoice choice = choose(id);
     Instruction instruction{.kind = Instruction::compute, .node = id, .choice = choice};
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       instruction.inputs.push_back(slot_in(node.inputs[i], choice.inputs[i], id));
@@ -85,6 +71,47 @@ class Chooser {
     }
     if (choice.view) instruction.kind = Instruction::copy;
     schedule_.instructions.push_back(std::move(instruction));
+  }
+
+  /// The kernel for the last rank, whose chunks are never smaller than others. Parts under a window differ in more than
+  /// their sizes: one kernel has to serve all of them.
+  KernelChoice choose(NodeId id) const {
+    const Node& node = local_.graph.nodes[id];
+    KernelChoice choice = choose_at(id, local_.mesh.ranks() - 1);
+    if (!is_cut(local_.cuts[id]) || !cuts_window(rule_of(local_.graph, node, ops_), local_.cuts[id])) return choice;
+    for (int64_t rank = 0; rank + 1 < local_.mesh.ranks(); ++rank) {
+      const KernelChoice other = choose_at(id, rank);
+      if (other.kernel != choice.kernel || tags(other.inputs) != tags(choice.inputs) ||
+          tags(other.outputs) != tags(choice.outputs)) {
+        throw InvalidArgument(
+            fmt::format("[schedule] no one kernel serves all parts of {}, got {} on rank {} and {} on rank {}, "
+                        "expected another cut",
+                        node.name, other.kernel, rank, choice.kernel, local_.mesh.ranks() - 1));
+      }
+      choice.scratch_bytes = std::max(choice.scratch_bytes, other.scratch_bytes);
+    }
+    return choice;
+  }
+
+  static std::vector<std::string> tags(const std::vector<Layout>& layouts) {
+    std::vector<std::string> tags;
+    for (const Layout& layout : layouts) tags.push_back(layout.tag);
+    return tags;
+  }
+
+  KernelChoice choose_at(NodeId id, int64_t rank) const {
+    const Node& node = local_.graph.nodes[id];
+    const std::vector<int64_t> coordinates = local_.mesh.coordinates(rank);
+    KernelQuery query{.op = node.op, .attrs = local_.attrs(id, coordinates, ops_)};
+    for (ValueId input : node.inputs) {
+      query.inputs.push_back(local_.type(input, coordinates));
+      query.input_layouts.push_back(layout_of(input));
+    }
+    for (ValueId output : node.outputs) query.outputs.push_back(local_.type(output, coordinates));
+    KernelChoice choice = catalog_.choose(query);
+    if (choice.accepted()) return choice;
+    throw InvalidArgument(fmt::format("[schedule] no kernel for {}, got {}({}), expected one that the device has: {}",
+                                      node.name, node.op, print(query.inputs), choice.reason));
   }
 
   /// An all-reduce works in place, so it must not meet the memory of another value.
@@ -163,7 +190,6 @@ class Chooser {
   const LocalGraph& local_;
   const OpSet& ops_;
   const KernelCatalog& catalog_;
-  std::vector<int64_t> largest_;
   Schedule schedule_;
   std::vector<int> made_;  // per value: the slot in which it was made, or -1
   std::map<std::pair<ValueId, std::string>, int> slots_;

@@ -147,12 +147,11 @@ void verify(const Schedule& schedule, const LocalGraph& local) {
 }
 
 void verify(const Schedule& schedule, const LocalGraph& local, const KernelCatalog& catalog) {
-  const std::vector<int64_t> largest = local.mesh.coordinates(local.mesh.ranks() - 1);
   for (const Slot& slot : schedule.slots) {
     const std::string where = "%" + local.graph.values[slot.value].name + ":" + slot.layout.tag;
     int64_t bytes = 0;
     try {
-      bytes = catalog.bytes(local.type(slot.value, largest), slot.layout);
+      bytes = catalog.bytes(local.largest(slot.value), slot.layout);
     } catch (const Error& error) {
       throw InvalidArgument(fmt::format(
           "[schedule] the device has no such layout, got '{}', expected one of its own: {}", where, error.what()));

@@ -28,11 +28,18 @@ std::pair<std::string_view, std::string_view> first_difference(std::string_view 
 
 }  // namespace
 
-std::string digest(std::string_view text) {
-  uint64_t hash = 14695981039346656037ULL;
-  for (unsigned char c : text) hash = (hash ^ c) * 1099511628211ULL;
-  return fmt::format("{:016x}", hash);
+uint64_t digest_of(std::string_view text, uint64_t before) {
+  constexpr uint64_t kBasis = 14695981039346656037ULL, kPrime = 1099511628211ULL;
+  uint64_t hash = kBasis ^ before;
+  for (unsigned char c : text) hash = (hash ^ c) * kPrime;
+  return hash;
 }
+
+uint64_t digest_of(const Array& array, uint64_t before) {
+  return digest_of({static_cast<const char*>(array.data()), static_cast<size_t>(array.type().bytes())}, before);
+}
+
+std::string print_digest(uint64_t digest) { return fmt::format("{:016x}", digest); }
 
 void require_agreement(const Facts& facts, Communicator& comm) {
   const std::string own = packed(facts);

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/shape.h"
 #include "comm/communicator.h"
 
 namespace partita {
@@ -12,8 +13,10 @@ namespace partita {
 /// What a rank is about to do, by name: "seed", "plan". Long texts as a digest of theirs.
 using Facts = std::vector<std::pair<std::string, std::string>>;
 
-/// 64 bits of a text, in hexadecimal (FNV-1a).
-std::string digest(std::string_view text);
+/// 64 bits of a text (FNV-1a), of several from one to the next.
+uint64_t digest_of(std::string_view text, uint64_t before = 0);
+uint64_t digest_of(const Array& array, uint64_t before = 0);
+std::string print_digest(uint64_t digest);
 
 /// Throws RuntimeFailure(ranks_disagree) on every rank, with the first difference and both sides, unless all ranks have
 /// the facts of rank 0. Collective.

@@ -26,7 +26,9 @@ class Evaluation {
   Metrics run(const States& states, const RankOptions& options, Communicator& comm) const;
   int ranks() const { return options_.ranks; }
   /// A graph with the states that a run needs.
-  const Graph& graph() const { return parts_.front().program.graph; }
+  const Graph& graph() const { return program().graph; }
+  /// Of the batches; that of rows that do not fill one is like it.
+  const Program& program() const { return parts_.front().program; }
 
  private:
   struct Part {

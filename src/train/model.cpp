@@ -43,11 +43,36 @@ void Model::on_ranks(int ranks, const std::function<void(Communicator&)>& fn) co
   fn(*world[0]);
 }
 
-Facts Model::facts_of(const Program& program, const TrainInfo& info, const TrainingPosition& position) const {
-  return {{"graph", digest(print(program.graph))},    {"plan", digest(print(program.plan, program.graph, all_ops()))},
-          {"seed", fmt::format("{}", options_.seed)}, {"batch", fmt::format("{}", options_.batch)},
-          {"rows", fmt::format("{}", position.rows)}, {"first step", fmt::format("{}", info.first_step)},
-          {"steps", fmt::format("{}", info.steps)}};
+Facts Model::facts_of(const Program& program, const DatasetPtr& rows, int64_t batch) const {
+  uint64_t weights = 0;
+  for (const auto& [name, array] : states_) weights = digest_of(array, digest_of(name, weights));
+  uint64_t first = 0;
+  for (const Array& column : Batcher(rows, {.batch = std::min(batch, rows->size())}).batch(0, 0).arrays) {
+    first = digest_of(column, first);
+  }
+  return {{"ranks", fmt::format("{}", program.plan.mesh.ranks())},
+          {"graph", print_digest(digest_of(print(program.graph)))},
+          {"plan", print_digest(digest_of(print(program.plan, program.graph, all_ops())))},
+          {"local graph", print_digest(digest_of(print(program.local, all_ops())))},
+          {"kernels", options_.kernels == KernelSet::fast ? "fast" : "reference"},
+          {"seed", fmt::format("{}", options_.seed)},
+          {"batch", fmt::format("{}", batch)},
+          {"rows", fmt::format("{}", rows->size())},
+          {"first rows", print_digest(first)},
+          {"weights", print_digest(weights)}};
+}
+
+Facts Model::facts_of(const TrainingRun& run, const FitOptions& fit) const {
+  Facts facts = facts_of(run.program, run.rows, run.batch);
+  const LrSchedule& schedule = run.schedule;
+  facts.emplace_back("schedule", fmt::format("{} {} {} {}", schedule.kind, schedule.learning_rate,
+                                             schedule.warmup_steps, schedule.steps));
+  facts.emplace_back("learning rate", run.learning_rate ? fmt::format("{}", *run.learning_rate) : "scheduled");
+  facts.emplace_back("first step", fmt::format("{}", run.info.first_step));
+  facts.emplace_back("steps", fmt::format("{}", run.info.steps));
+  facts.emplace_back("validation rows", fmt::format("{}", fit.validation ? fit.validation->size() : 0));
+  facts.emplace_back("rows of an evaluation", fmt::format("{}", options_.eval_batch));
+  return facts;
 }
 
 Program Model::make_program(const Column& input, const Type& label, int64_t batch, int ranks, bool training) const {
@@ -150,7 +175,7 @@ void Model::train(const DatasetPtr& dataset, const FitOptions& fit) {
                               position.step, run.info.steps));
   }
 
-  const Facts facts = facts_of(program, run.info, position);
+  const Facts facts = options_.world != nullptr ? facts_of(run, fit) : Facts{};
   TrainingResult result;
   on_ranks(options_.ranks, [&](Communicator& comm) {
     if (options_.world != nullptr) require_agreement(facts, comm);
@@ -179,7 +204,10 @@ Metrics Model::eval(const DatasetPtr& dataset, int64_t top) {
   const Evaluation evaluation = make_evaluation(dataset, top);
   prepare_states(evaluation.graph());
   Metrics metrics;
+  const bool processes = options_.world != nullptr && evaluation.ranks() > 1;
+  const Facts facts = processes ? facts_of(evaluation.program(), dataset, options_.batch) : Facts{};
   on_ranks(evaluation.ranks(), [&](Communicator& comm) {
+    if (processes) require_agreement(facts, comm);
     const Metrics found = evaluation.run(states_, rank_options(), comm);
     if (comm.rank() == 0) metrics = found;
   });

@@ -16,6 +16,8 @@
 
 namespace partita {
 
+struct TrainingRun;
+
 struct ModelOptions {
   int ranks = 1;
   /// Ranks that are processes, `ranks` of them, of which this is one; none: threads of this process. Outlives the
@@ -41,7 +43,7 @@ struct FitOptions {
   int64_t epochs = 1;
   int64_t most_steps = 0;              // ends after so many in all; 0: after the epochs
   DatasetPtr validation = nullptr;     // evaluated after every epoch when given
-  std::vector<Callback*> callbacks{};  // called on rank 0
+  std::vector<Callback*> callbacks{};  // called on rank 0; of processes on each, but only rank 0's may ask for anything
 };
 
 /// States (parameters, statistics, slots, the step) stay with the model from one call to the next.
@@ -72,7 +74,8 @@ class Model {
  private:
   Program make_program(const Column& input, const Type& label, int64_t batch, int ranks, bool training) const;
   void prepare_states(const Graph& graph);
-  Facts facts_of(const Program& program, const TrainInfo& info, const TrainingPosition& position) const;
+  Facts facts_of(const Program& program, const DatasetPtr& rows, int64_t batch) const;
+  Facts facts_of(const TrainingRun& run, const FitOptions& fit) const;
   bool writes_files() const { return options_.world == nullptr || options_.world->rank() == 0; }
   void on_ranks(int ranks, const std::function<void(Communicator&)>& fn) const;
   void check_training(const Dataset& dataset, const FitOptions& fit) const;

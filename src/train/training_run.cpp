@@ -24,7 +24,7 @@ class Loop {
 
   TrainingResult train() {
     TrainInfo info = run_.info;
-    info.control = &control_;
+    info.control = comm_.rank() == 0 ? &control_ : &unheard_;
     tell([&](Callback& callback) { callback.on_train_begin(info); });
     begin_epoch();
     int64_t step = info.first_step;
@@ -103,7 +103,7 @@ class Loop {
   Communicator& comm_;
   RankRun rank_;
   Prefetcher rows_;
-  TrainControl control_;
+  TrainControl control_, unheard_;  // `unheard_`: what callbacks of other ranks ask for, when these have any
   Batch batch_;
   Clock::time_point epoch_begin_;
   double losses_ = 0;  // of this epoch

@@ -61,6 +61,30 @@ TEST(Modes, UnevenSizesAreExact) {
                   {8}, {.parallel = "auto"});
 }
 
+TEST(Modes, ImagesCutByHeightAndWidth) {
+  const std::string convolution = "*conv1/conv2d=((1,1,2,1),(1,1,1,1))", pool = "*pool1/max_pool=((1,1,2,3))";
+  expect_one_rank(job_of("lenet", {1, 28, 28}, 6, {convolution, pool}), {6}, {.parallel = "semi"});
+  const std::string uneven = "*conv1/conv2d=((1,1,3,2),(1,1,1,1))";
+  expect_one_rank(job_of("lenet", {1, 28, 28}, 6, {uneven}), {6}, {.parallel = "auto"});
+  const Job job = job_of("lenet", {1, 28, 28}, 6, {uneven});
+  const JobResult result = run_under(job, 6, {.parallel = "auto"});
+  const auto& nodes = result.program.local.graph.nodes;
+  EXPECT_TRUE(std::any_of(nodes.begin(), nodes.end(), [](const Node& node) { return node.op == kHaloExchange; }));
+  const LocalGraph& local = result.program.local;
+  EXPECT_EQ(print(parse_local_graph(print(local, all_ops()), all_ops()), all_ops()), print(local, all_ops()));
+}
+
+TEST(Modes, FastKernelsUnderWindows) {
+  Job job = model_job("lenet", {.dtype = DType::f32, .image = {1, 28, 28}, .batch = 6, .steps = 4});
+  const JobResult one = run_under(job, 1, {});
+  mark_nodes(job.forward, parse_node_mark("*conv1/conv2d=((1,1,3,1),(1,1,1,1))"));
+  mark_nodes(job.forward, parse_node_mark("*conv2/conv2d=((1,1,3,1),(1,1,1,1))"));
+  const JobResult three = run_under(job, 3, {.parallel = "semi"});
+  for (size_t step = 0; step < one.losses.size(); ++step) {
+    EXPECT_NEAR(three.losses[step], one.losses[step], 1e-5 * std::abs(one.losses[step])) << step;
+  }
+}
+
 TEST(Modes, NamedLayouts) {
   const std::string mark = "net/fc1/matmul=[dp=2,mp=3]((dp,None),(mp,None))";
   expect_one_rank(job_of("mlp:hidden=12", kImage, 12, {mark}), {6}, {.parallel = "semi"});

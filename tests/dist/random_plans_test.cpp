@@ -28,8 +28,7 @@ Cut random_cut(const ShardingRule& rule, const Mesh& mesh, bool expandable, Dice
     for (size_t axis = 0; axis < mesh.axes().size(); ++axis) {
       if (dice.below(4) > 0) cut[dice.below(static_cast<int64_t>(cut.size()))].push_back(static_cast<int>(axis));
     }
-    const bool legal = illegal(rule, cut, mesh).empty() && !cuts_window(rule, cut);
-    if (legal && (expandable || !needs_expansion(rule, cut))) return cut;
+    if (illegal(rule, cut, mesh).empty() && (expandable || !needs_expansion(rule, cut))) return cut;
   }
   return none;
 }

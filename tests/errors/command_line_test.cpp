@@ -9,7 +9,7 @@ void expect_usage(const std::vector<std::string>& arguments, const std::vector<s
   expect_refusal(arguments, ExitCode::usage, parts);
 }
 
-TEST(CommandLineErrors, NoCommand) { expect_usage({}, {"no command", "train eval graph partition ops"}); }
+TEST(CommandLineErrors, NoCommand) { expect_usage({}, {"no command", "train eval generate graph partition ops"}); }
 
 TEST(CommandLineErrors, UnknownCommand) {
   expect_usage({"trian"}, {"unknown command", "got 'trian'", "did you mean 'train'?"});

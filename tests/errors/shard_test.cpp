@@ -48,7 +48,7 @@ TEST(ShardErrors, WrongLengths) {
 TEST(ShardErrors, TextsThatCannotBeRead) {
   refuses("8", "net/fc1/matmul", {"[--shard] no node", "expected NODES=STRATEGY"});
   refuses("8", "net/fc1/matmul=((2,1)", {"[strategy] cannot be read at place 7"});
-  refuses("8", "net/fc1/matmul=((0,1),(1,1))", {"[strategy] cannot be read", "a number of parts, 1 or more"});
+  refuses("8", "net/fc1/matmul=((0,1),(1,1))", {"[strategy] cannot be read", "a number of parts, 1 to 2^20"});
   refuses("8", "net/fc1/matmul=[dp=8]((dq,None),(None,None))", {"[layout] no such axis, got 'dq'", "[dp] or None"});
 }
 

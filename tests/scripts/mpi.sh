@@ -41,6 +41,16 @@ cmp "$folder/threads.st" "$folder/processes.st" || fail "weights of processes an
 
 expect 78 "ranks were started differently, got seed=2 on rank 4, expected seed=1 as on rank 0" \
   mpirun -n 4 "$partita" train quickstart --seed 1 : -n 4 "$partita" train quickstart --seed 2
+one="$partita train quickstart --parallel data"
+expect 78 "got schedule=constant 0.1 0 20 on rank 1" mpirun -n 1 $one : -n 1 $one --lr 0.1
+"$partita" train mlp --steps 2 --save "$folder/a.st" >/dev/null 2>&1
+two="$partita train mlp --steps 2"
+expect 78 "got weights=" mpirun -n 1 $two : -n 1 $two --load "$folder/a.st"
+expect 78 "got validation rows=1000 on rank 1" mpirun -n 1 $two : -n 1 $two --validate
+marked="$partita train mlp:layers=1,hidden=12 --batch 8 --steps 2 --parallel auto --shard net/fc1/matmul=((1,2),(1,2))->((1,1))"
+expect 78 "got local graph=" mpirun -n 1 $marked : -n 1 $marked --no-pass partial_sums
+expect 64 "[launch] srun and MPI disagree, got rank 0 of 1 from MPI, expected 0 of 8" \
+  env SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=8 "$partita" train quickstart
 expect 64 "[--ranks] mpirun started another number of ranks, got 4, expected 2 or no --ranks" \
   mpirun -n 2 "$partita" train quickstart --ranks 4
 expect 64 "the global batch does not divide" mpirun -n 3 "$partita" train quickstart --parallel data

@@ -1,5 +1,6 @@
 #include "comm/mpi/launched.h"
 
+#include <algorithm>
 #include <charconv>
 #include <string_view>
 
@@ -30,6 +31,25 @@ LaunchedRank checked(LaunchedRank rank) {
   return rank;
 }
 
+/// Entry SLURM_NODEID of a list like "4(x2),3": four tasks on each of two hosts, three on the last. 1 without one.
+int tasks_here(const Variable& variable) {
+  const char* text = variable("SLURM_STEP_TASKS_PER_NODE");
+  int host = number(variable, "SLURM_NODEID", 0);
+  std::string_view rest(text == nullptr ? "" : text);
+  while (!rest.empty()) {
+    const std::string_view entry = rest.substr(0, rest.find(','));
+    int tasks = 0, hosts = 1;
+    std::from_chars(entry.data(), entry.data() + entry.size(), tasks);
+    if (const size_t times = entry.find("(x"); times != std::string_view::npos) {
+      std::from_chars(entry.data() + times + 2, entry.data() + entry.size(), hosts);
+    }
+    if (host < hosts) return std::max(1, tasks);
+    host -= hosts;
+    rest.remove_prefix(std::min(rest.size(), entry.size() + 1));
+  }
+  return 1;
+}
+
 }  // namespace
 
 std::optional<LaunchedRank> launched_rank(const Variable& variable) {
@@ -46,7 +66,7 @@ std::optional<LaunchedRank> launched_rank(const Variable& variable) {
   return checked({.rank = number(variable, "PMIX_RANK", rank),
                   .size = tasks,
                   .local_rank = number(variable, "SLURM_LOCALID", 0),
-                  .local_size = number(variable, "SLURM_NTASKS_PER_NODE", 1),
+                  .local_size = tasks_here(variable),
                   .launcher = "srun"});
 }
 

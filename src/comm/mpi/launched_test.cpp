@@ -44,6 +44,13 @@ TEST(Launched, BySrun) {
   EXPECT_EQ(rank->launcher, "srun");
   const auto pmix = from({{"SLURM_PROCID", "3"}, {"SLURM_STEP_NUM_TASKS", "4"}, {"PMIX_RANK", "2"}});
   EXPECT_EQ(pmix->rank, 2);
+  for (const auto& [host, tasks] : {std::pair("0", 4), std::pair("1", 4), std::pair("2", 3), std::pair("3", 1)}) {
+    const auto here = from({{"SLURM_PROCID", "3"},
+                            {"SLURM_STEP_NUM_TASKS", "11"},
+                            {"SLURM_NODEID", host},
+                            {"SLURM_STEP_TASKS_PER_NODE", "4(x2),3"}});
+    EXPECT_EQ(here->local_size, tasks) << host;
+  }
 }
 
 TEST(Launched, RefusesNonsense) {

@@ -1,4 +1,5 @@
-// Non-blocking calls that are polled: a rank that waits yields its core, and leaves when its time is over. Reductions
+// Non-blocking calls that are polled: a rank that waits yields its core, and leaves when its time is over; only `split`
+// blocks, as MPI has no other form of it. Reductions
 // add contributions in group order, as those of the in-process ranks, so that both give the same bits.
 
 #include <mpi.h>

@@ -22,7 +22,7 @@ void require_even(int64_t batch, const Mesh& mesh) {
 std::vector<Axes> layerwise(const Graph& graph, const State& state, const Mesh& mesh, const Axes& all) {
   const Type& type = graph.type(state.entry);
   std::vector<Axes> dims(type.shape.size());
-  if (state.layerwise < 0) return dims;
+  if (state.layerwise < 0 || all.empty()) return dims;
   if (type.shape[state.layerwise] < mesh.ranks()) {
     throw InvalidArgument(fmt::format(
         "[plan] layerwise parameter '{}' has fewer rows than ranks, got dimension {} of {} on {} ranks, expected {} or "
@@ -35,7 +35,7 @@ std::vector<Axes> layerwise(const Graph& graph, const State& state, const Mesh& 
 
 }  // namespace
 
-Plan data_parallel_plan(const Graph& graph, const OpSet& ops, const Mesh& mesh, bool uneven) {
+Plan data_parallel_plan(const Graph& graph, const OpSet& ops, const Mesh& mesh, const DataParallelOptions& options) {
   Axes all(mesh.axes().size());
   std::iota(all.begin(), all.end(), 0);
   Decisions decisions(graph);
@@ -43,14 +43,15 @@ Plan data_parallel_plan(const Graph& graph, const OpSet& ops, const Mesh& mesh, 
     const auto& [value, batch_dim] = graph.inputs[i];
     if (batch_dim < 0) continue;
     const int64_t batch = graph.type(value).shape[batch_dim];
-    if (!uneven) require_even(batch, mesh);
+    if (!options.uneven) require_even(batch, mesh);
     Axes axes = all;
     while (mesh.ways(axes) > batch) axes.pop_back();
     decisions.inputs[i][batch_dim] = axes;
   }
   for (size_t s = 0; s < graph.states.size(); ++s) {
     const State& state = graph.states[s];
-    if (state.kind != StateKind::slot) decisions.states[s] = layerwise(graph, state, mesh, all);
+    if (state.kind == StateKind::slot) continue;
+    decisions.states[s] = layerwise(graph, state, mesh, options.layerwise ? all : Axes{});
   }
   return follow(graph, ops, mesh, "data", std::move(decisions));
 }

@@ -8,6 +8,11 @@ namespace partita {
 
 /// A batch is cut by all axes of the mesh, with `uneven` by as many as it has rows for. Throws InvalidArgument when it
 /// does not divide by the ranks and may not be uneven, naming the nearest that do.
-Plan data_parallel_plan(const Graph& graph, const OpSet& ops, const Mesh& mesh, bool uneven = false);
+struct DataParallelOptions {
+  bool uneven = false;
+  bool layerwise = true;  // false: parameters that are marked so are replicated like others
+};
+Plan data_parallel_plan(const Graph& graph, const OpSet& ops, const Mesh& mesh,
+                        const DataParallelOptions& options = {});
 
 }  // namespace partita
