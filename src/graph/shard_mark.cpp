@@ -79,14 +79,13 @@ class Reader {
   }
 
   int64_t number() {
-    constexpr int64_t kMost = kMostRanks;
     skip();
     const size_t begin = at_;
     int64_t value = 0;
     while (at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9') {
-      value = std::min(kMost + 1, 10 * value + (text_[at_++] - '0'));
+      value = std::min(kMostRanks + 1, 10 * value + (text_[at_++] - '0'));
     }
-    if (at_ == begin || value == 0 || value > kMost) fail("a number of parts, 1 to 2^20");
+    if (at_ == begin || value == 0 || value > kMostRanks) fail("a number of parts, 1 to 2^20");
     return value;
   }
 

@@ -175,9 +175,8 @@ class Partitioner {
     }
     const ValueId from = get(value, stored, reason);
     std::sort(axes.begin(), axes.end());
-    CollectiveAttrs attrs{.axes = {}, .reason = reason};
-    for (int axis : axes) attrs.axes.push_back(plan_.mesh.axes()[axis].name);
-    const ValueId to = add_collective(from, kHaloExchange, std::move(attrs), target);
+    const ValueId to = add_collective(
+        from, kHaloExchange, collective(plan_.mesh, {.axes = axes, .result = target}, Reduce::none, reason), target);
     versions_[value].push_back(to);
     return to;
   }

@@ -1,7 +1,6 @@
 #include "plan/make_plan.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "plan/marks.h"
 #include "plan/search/data_parallel.h"
@@ -28,12 +27,9 @@ std::vector<std::vector<Axes>> dataset_dims(const Graph& graph, const Mesh& mesh
   }
   if (dataset == "full_batch") return dims;
   if (dataset == "data_parallel") {
-    Axes all(mesh.axes().size());
-    std::iota(all.begin(), all.end(), 0);
     for (size_t i : batched) {
-      const int dim = graph.inputs[i].batch_dim;
-      Axes& axes = dims[i][dim] = all;
-      while (mesh.ways(axes) > graph.type(graph.inputs[i].value).shape[dim]) axes.pop_back();
+      const auto& [value, dim] = graph.inputs[i];
+      dims[i][dim] = batch_axes(graph.type(value).shape[dim], mesh);
     }
     return dims;
   }

@@ -61,9 +61,9 @@ Plan parse_plan(std::string_view text, const Graph& graph, const OpSet& ops) {
     nodes.emplace(graph.nodes[n].name, n);
     plan.cuts.emplace_back(rule_of(graph, graph.nodes[n], ops).factors.size());
   }
-  bool has_mesh = false;
+  bool mesh_is_fixed = false;
   const auto read_dims = [&](std::istringstream& words, ValueId value, int number) {
-    has_mesh = true;
+    mesh_is_fixed = true;
     std::vector<Axes> dims;
     for (std::string word; words >> word;) dims.push_back(parse_axes(word, plan.mesh));
     if (dims.size() != graph.type(value).shape.size()) {
@@ -75,7 +75,7 @@ Plan parse_plan(std::string_view text, const Graph& graph, const OpSet& ops) {
     std::string name;
     words >> name;
     if (keyword == "mesh") {
-      if (std::exchange(has_mesh, true))
+      if (std::exchange(mesh_is_fixed, true))
         fail(number, "a second mesh, or one behind a cut", line, "one, before all cuts");
       plan.mesh = parse_mesh(line);
     } else if (keyword == "graph") {
@@ -83,7 +83,7 @@ Plan parse_plan(std::string_view text, const Graph& graph, const OpSet& ops) {
     } else if (keyword == "search") {
       plan.search = name;
     } else if (keyword == "node") {
-      has_mesh = true;
+      mesh_is_fixed = true;
       const auto found = nodes.find(name);
       if (found == nodes.end()) fail(number, "unknown node", name, "a node of graph " + graph.name);
       std::getline(words, name);

@@ -99,7 +99,7 @@ class Search {
     runs_.clear();
     for (size_t axis = 0; axis < mesh_.axes().size(); ++axis) {
       const int a = static_cast<int>(axis);
-      if (follower(from_, a) == -2 && follower(to_, a) == -2) continue;
+      if (follower(from_, a) == kUnused && follower(to_, a) == kUnused) continue;
       const bool continues = std::any_of(mesh_.axes().begin(), mesh_.axes().end(), [&](const MeshAxis& other) {
         return joined(static_cast<int>(&other - mesh_.axes().data()), a);
       });
@@ -115,23 +115,24 @@ class Search {
     for (size_t axis = 0; axis < mesh_.axes().size(); ++axis) runs_.push_back({static_cast<int>(axis)});
   }
 
-  /// The axis right behind this one in its dimension; -1: it is the last, -2: the axis is not used, -3: partial.
+  static constexpr int kLast = -1, kUnused = -2, kPartial = -3;
+  /// The axis right behind this one in its dimension, or why there is none.
   static int follower(const Sharding& sharding, int axis) {
     for (const Axes& axes : sharding.dims) {
       const auto at = std::find(axes.begin(), axes.end(), axis);
-      if (at != axes.end()) return at + 1 == axes.end() ? -1 : *(at + 1);
+      if (at != axes.end()) return at + 1 == axes.end() ? kLast : *(at + 1);
     }
-    return contains(sharding.partial, axis) ? -3 : -2;
+    return contains(sharding.partial, axis) ? kPartial : kUnused;
   }
   /// The axis that stands behind this one on both sides, or on one, while on the other both are unused or partial. Of
   /// axes that are partial on one side and unused on the other each is followed by the next. -1: none.
   int joint(int axis) const {
     const int here = follower(from_, axis), there = follower(to_, axis);
-    if (here >= 0 && (there == here || (there < -1 && follower(to_, here) == there))) return here;
-    if (there >= 0 && here < -1 && follower(from_, there) == here) return there;
-    if (here != -3 || there != -2) return -1;
+    if (here >= 0 && (there == here || (there != kLast && there < 0 && follower(to_, here) == there))) return here;
+    if (there >= 0 && here != kLast && here < 0 && follower(from_, there) == here) return there;
+    if (here != kPartial || there != kUnused) return -1;
     for (int next = axis + 1; next < static_cast<int>(mesh_.axes().size()); ++next) {
-      if (follower(from_, next) == -3 && follower(to_, next) == -2) return next;
+      if (follower(from_, next) == kPartial && follower(to_, next) == kUnused) return next;
     }
     return -1;
   }

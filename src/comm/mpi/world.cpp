@@ -1,13 +1,13 @@
 // Non-blocking calls that are polled: a rank that waits yields its core, and leaves when its time is over; only `split`
-// blocks, as MPI has no other form of it. Reductions
-// add contributions in group order, as those of the in-process ranks, so that both give the same bits.
+// blocks, as MPI has no other form of it. Reductions add contributions in group order, as those of the in-process
+// ranks, so that both give the same bits.
 
 #include <mpi.h>
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <iostream>
-#include <mutex>
 #include <numeric>
 #include <thread>
 
@@ -72,30 +72,20 @@ class MpiCommunicator : public Communicator {
       for (int r = 0; r < size_; ++r) counts.push_back((r + 1) * part / size_ - r * part / size_);
       const int64_t first = rank_ * part / size_;
       std::vector<char> own(counts[rank_] * size);
-      scatter_chunk(bytes + done * size, own.data(), counts, dtype, reduce, timeout);
+      scatter(bytes + done * size, own.data(), counts, dtype, reduce, timeout);
       std::memcpy(bytes + (done + first) * size, own.data(), own.size());
-      gather_chunk(own.data(), bytes + done * size, counts, size, timeout);
+      gather(own.data(), bytes + done * size, counts, size, timeout);
     }
   }
 
   void all_gather(const void* send, void* recv, std::span<const int64_t> counts, DType dtype,
                   Timeout timeout) override {
-    const auto size = static_cast<int64_t>(size_of(dtype));
-    exchange(
-        [&](int) {
-          return Piece{const_cast<void*>(send), counts[rank_] * size};
-        },
-        [&, at = int64_t{0}](int r) mutable {
-          Piece piece{static_cast<char*>(recv) + at, counts[r] * size};
-          at += piece.bytes;
-          return piece;
-        },
-        timeout);
+    gather(send, recv, counts, static_cast<int64_t>(size_of(dtype)), timeout);
   }
 
   void reduce_scatter(const void* send, void* recv, std::span<const int64_t> counts, DType dtype, Reduce reduce,
                       Timeout timeout) override {
-    scatter_chunk(send, recv, counts, dtype, reduce, timeout);
+    scatter(send, recv, counts, dtype, reduce, timeout);
   }
 
   void all_to_all(const void* send, std::span<const int64_t> send_counts, void* recv,
@@ -193,8 +183,8 @@ class MpiCommunicator : public Communicator {
   }
 
   /// Each rank gets the contributions to its part from all, and combines them in group order.
-  void scatter_chunk(const void* send, void* recv, std::span<const int64_t> counts, DType dtype, Reduce reduce,
-                     Timeout timeout) const {
+  void scatter(const void* send, void* recv, std::span<const int64_t> counts, DType dtype, Reduce reduce,
+               Timeout timeout) const {
     const auto size = static_cast<int64_t>(size_of(dtype));
     const int64_t mine = counts[rank_];
     std::vector<char> parts(static_cast<size_t>(mine * size * size_));
@@ -208,10 +198,10 @@ class MpiCommunicator : public Communicator {
     reduce_elements(sources, std::span<void* const>(&recv, 1), 0, mine, dtype, reduce);
   }
 
-  void gather_chunk(void* own, void* all, std::span<const int64_t> counts, int64_t size, Timeout timeout) const {
+  void gather(const void* own, void* all, std::span<const int64_t> counts, int64_t size, Timeout timeout) const {
     exchange(
         [&](int) {
-          return Piece{own, counts[rank_] * size};
+          return Piece{const_cast<void*>(own), counts[rank_] * size};
         },
         [&, at = int64_t{0}](int r) mutable { return next_piece(all, counts[r] * size, at); }, timeout);
   }

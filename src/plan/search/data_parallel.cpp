@@ -33,20 +33,29 @@ std::vector<Axes> layerwise(const Graph& graph, const State& state, const Mesh& 
   return dims;
 }
 
-}  // namespace
-
-Plan data_parallel_plan(const Graph& graph, const OpSet& ops, const Mesh& mesh, const DataParallelOptions& options) {
+Axes all_axes(const Mesh& mesh) {
   Axes all(mesh.axes().size());
   std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+}  // namespace
+
+Axes batch_axes(int64_t batch, const Mesh& mesh) {
+  Axes axes = all_axes(mesh);
+  while (mesh.ways(axes) > batch) axes.pop_back();
+  return axes;
+}
+
+Plan data_parallel_plan(const Graph& graph, const OpSet& ops, const Mesh& mesh, const DataParallelOptions& options) {
+  const Axes all = all_axes(mesh);
   Decisions decisions(graph);
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
     const auto& [value, batch_dim] = graph.inputs[i];
     if (batch_dim < 0) continue;
     const int64_t batch = graph.type(value).shape[batch_dim];
     if (!options.uneven) require_even(batch, mesh);
-    Axes axes = all;
-    while (mesh.ways(axes) > batch) axes.pop_back();
-    decisions.inputs[i][batch_dim] = axes;
+    decisions.inputs[i][batch_dim] = batch_axes(batch, mesh);
   }
   for (size_t s = 0; s < graph.states.size(); ++s) {
     const State& state = graph.states[s];

@@ -6,6 +6,9 @@
 
 namespace partita {
 
+/// As many axes of a mesh as a batch has rows for.
+Axes batch_axes(int64_t batch, const Mesh& mesh);
+
 /// A batch is cut by all axes of the mesh, with `uneven` by as many as it has rows for. Throws InvalidArgument when it
 /// does not divide by the ranks and may not be uneven, naming the nearest that do.
 struct DataParallelOptions {
