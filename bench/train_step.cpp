@@ -3,7 +3,8 @@
 //   bench_train_step MODEL BATCH [RANKS=1] [THREADS=2] [STEPS=50] [PROFILE=0]
 //
 // Prints the median, the smallest and the largest step in milliseconds; with PROFILE=1 also where the
-// time of a step goes, by kernel.
+// time of a step goes, by kernel. Ranks are threads or, under mpirun, its processes. Batch norms take the statistics of
+// each rank's rows, as data parallel training does elsewhere.
 
 #include <algorithm>
 #include <chrono>
@@ -12,13 +13,16 @@
 #include <string>
 
 #include "base/philox.h"
+#include "cli/console.h"
 #include "cli/jobs.h"
+#include "comm/mpi/mpi.h"
 #include "comm/run_ranks.h"
 #include "compile.h"
 #include "execute/executor.h"
 #include "execute/shard_copy.h"
 #include "network/initializers.h"
 #include "ops/registry.h"
+#include "train/run_process.h"
 #include "zoo/zoo.h"
 
 namespace partita {
@@ -64,16 +68,23 @@ void print_profile(const Executor& executor) {
   }
 }
 
+/// Threads of this process, or one of those that a launcher started.
+void on_ranks(int ranks, const std::function<void(Communicator&)>& fn) {
+  const std::optional<LaunchedRank> launched = this_rank();
+  if (!launched || launched->size == 1) return run_ranks(ranks, fn);
+  run_process(*make_mpi_world(), fn);
+}
+
 void measure(const Settings& settings) {
   const ZooModel model = make_model(settings.model);
-  const Graph forward = model_graph(settings.model, settings.batch, /*ranks=*/1, /*training=*/true);
+  const Graph forward = model_graph(settings.model, settings.batch, settings.ranks, /*training=*/true);
   const auto catalog = make_cpu_device(all_ops(), settings.threads);
   catalog->enter_thread();
   const Mesh mesh = settings.ranks > 1 ? Mesh({{"data", settings.ranks}}) : Mesh();
   const Program program = compile(forward, all_ops(), mesh, catalog->catalog(),
                                   {.plan = {.parallel = settings.ranks > 1 ? "data" : "none"},
                                    .training = TrainingOptions{.optimizer = model.recipe.optimizer}});
-  run_ranks(settings.ranks, [&](Communicator& world) {
+  on_ranks(settings.ranks, [&](Communicator& world) {
     const auto device = make_cpu_device(all_ops(), settings.threads);
     Executor executor(program.local, program.schedule, all_ops(), *device, world);
     const Graph& graph = program.graph;

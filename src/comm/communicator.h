@@ -26,6 +26,11 @@ struct CommCapabilities {
   double latency = 0;         // seconds per step; 0 = unknown
 };
 
+/// A rank among those on its host.
+struct HostPlace {
+  int rank = 0, size = 1;
+};
+
 /// A group of ranks. Every call is collective over the group except send and recv, takes a timeout
 /// and throws RuntimeFailure: peer_stalled when the timeout passes, the aborting rank's error after
 /// an abort, ranks_disagree when the ranks of the group call different things (all before any data
@@ -36,6 +41,10 @@ class Communicator {
 
   virtual int rank() const = 0;
   virtual int size() const = 0;
+  /// The rank in the world of each rank of this group.
+  virtual std::span<const int> world_ranks() const = 0;
+  /// This process or thread among those of the whole world on its host.
+  virtual HostPlace host_place() const = 0;
   virtual CommCapabilities capabilities() const = 0;
 
   /// A communicator over `members`, ranks of this one in the order of the new ranks. Collective over

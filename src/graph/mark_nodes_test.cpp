@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "graph/builder.h"
+#include "ops/registry.h"
 
 namespace partita {
 namespace {
@@ -46,6 +48,34 @@ TEST(MarkNodes, RefusesWhatIsNotThere) {
   for (const char* text : {"((2,1))", "=((2))", "fc1", "fc1=2", "[a=2]((a))"}) {
     EXPECT_THROW(parse_node_mark(text), InvalidArgument) << text;
   }
+}
+
+template <class Fn>
+std::string refusal(Fn&& fn) {
+  try {
+    fn();
+  } catch (const InvalidArgument& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(BuilderMarks, OnlyResultsOfOpsTakeMarks) {
+  Builder builder(all_ops());
+  const Value x = builder.input("x", {DType::f32, {4, 2}});
+  EXPECT_EQ(refusal([&] { builder.mark(x, {.inputs = {{2, 1}}}); }),
+            "[shard] no node made the value, got 'x', expected a result of an op");
+}
+
+TEST(BuilderMarks, OnlyParametersAreLayerwise) {
+  Builder builder(all_ops());
+  const Value x = builder.input("x", {DType::f32, {4, 2}}), w = builder.state("w", {DType::f32, {4, 2}}, {});
+  builder.layerwise(w, 1);
+  EXPECT_EQ(builder.graph().states[0].layerwise, 1);
+  EXPECT_EQ(refusal([&] { builder.layerwise(x, 0); }),
+            "[layerwise] only parameters are split so, got 'x', expected a parameter");
+  EXPECT_EQ(refusal([&] { builder.layerwise(w, 2); }),
+            "[layerwise] 'w' has no such dimension, got 2 of f32[4,2], expected 0 to 1");
 }
 
 }  // namespace

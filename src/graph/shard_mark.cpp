@@ -39,13 +39,22 @@ class Reader {
   void named(ShardMark& mark) {
     std::vector<int64_t> sizes;
     std::vector<std::string> names;
+    std::vector<int> rank_list;
     while (!take(']')) {
-      names.push_back(word("a name"));
+      const std::string name = word("a name");
       expect('=');
-      sizes.push_back(number());
+      if (name == "ranks" && take('(')) {
+        while (!take(')')) {
+          rank_list.push_back(static_cast<int>(count("a rank")));
+          separate(')');
+        }
+      } else {
+        names.push_back(name);
+        sizes.push_back(number());
+      }
       separate(']');
     }
-    const ShardLayout layout(sizes, names);
+    const ShardLayout layout(sizes, names, std::move(rank_list));
     const auto read = [&] {
       std::vector<TensorLayout> layouts;
       for (const auto& dims : tensors<std::string>([&] { return word("the name of an axis or None"); })) {
@@ -79,13 +88,24 @@ class Reader {
   }
 
   int64_t number() {
+    const size_t begin = at_;
+    const int64_t value = count("a number of parts, 1 to 2^20");
+    if (value == 0) {
+      at_ = begin;
+      fail("a number of parts, 1 to 2^20");
+    }
+    return value;
+  }
+
+  /// 0 to 2^20.
+  int64_t count(std::string_view expected) {
     skip();
     const size_t begin = at_;
     int64_t value = 0;
     while (at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9') {
       value = std::min(kMostRanks + 1, 10 * value + (text_[at_++] - '0'));
     }
-    if (at_ == begin || value == 0 || value > kMostRanks) fail("a number of parts, 1 to 2^20");
+    if (at_ == begin || value > kMostRanks) fail(expected);
     return value;
   }
 
@@ -151,6 +171,21 @@ std::string print_names(const std::vector<NamedDims>& tensors) {
   throw InvalidArgument(fmt::format("[layout] {}, got {}, expected {}", what, got, expected));
 }
 
+void check_rank_list(const std::vector<int>& list, int64_t ranks) {
+  if (list.empty()) return;
+  const std::string expected = fmt::format("each of 0 to {} once", ranks - 1);
+  if (static_cast<int64_t>(list.size()) != ranks) {
+    refuse("bad list of ranks", fmt::format("{} ranks", list.size()), expected);
+  }
+  std::vector<bool> seen(list.size());
+  for (const int rank : list) {
+    if (rank < 0 || rank >= ranks || seen[rank]) {
+      refuse("bad list of ranks", fmt::format("rank {}{}", rank, rank >= 0 && rank < ranks ? " twice" : ""), expected);
+    }
+    seen[rank] = true;
+  }
+}
+
 }  // namespace
 
 std::string print(const Strategy& strategy) { return print_tensors(strategy, ", "); }
@@ -161,6 +196,7 @@ std::string print(const ShardMark& mark) {
   std::string text;
   for (const auto& [name, size] : mark.axes) text += fmt::format("{}{}={}", text.empty() ? "[" : ",", name, size);
   if (mark.named()) {
+    if (!mark.rank_list.empty()) text += fmt::format(",ranks=({})", fmt::join(mark.rank_list, ","));
     text += "]" + print_names(mark.input_names);
     return mark.output_names.empty() ? text : text + "->" + print_names(mark.output_names);
   }
@@ -171,7 +207,9 @@ std::string print(const ShardMark& mark) {
 TensorLayout::TensorLayout(const ShardLayout& layout, NamedDims dims)
     : layout_(std::make_shared<const ShardLayout>(layout)), dims_(std::move(dims)) {}
 
-ShardLayout::ShardLayout(const std::vector<int64_t>& sizes, const std::vector<std::string>& names) {
+ShardLayout::ShardLayout(const std::vector<int64_t>& sizes, const std::vector<std::string>& names,
+                         std::vector<int> rank_list)
+    : rank_list_(std::move(rank_list)) {
   if (sizes.size() != names.size() || sizes.empty()) {
     refuse("sizes and names differ in number", fmt::format("{} sizes and {} names", sizes.size(), names.size()),
            "as many, and at least one");
@@ -191,6 +229,7 @@ ShardLayout::ShardLayout(const std::vector<int64_t>& sizes, const std::vector<st
     ranks *= sizes[i];
     axes_.emplace_back(name, sizes[i]);
   }
+  check_rank_list(rank_list_, ranks);
 }
 
 TensorLayout ShardLayout::operator()(const std::vector<std::string>& dims) const {
@@ -236,6 +275,7 @@ ShardMark mark_of(const std::vector<TensorLayout>& inputs, const std::vector<Ten
   if (inputs.empty()) refuse("a mark without layouts", "none", "one for each operand");
   const ShardLayout& layout = inputs.front().layout();
   mark.axes = layout.axes();
+  mark.rank_list = layout.rank_list();
   const auto add = [&](const std::vector<TensorLayout>& layouts, Strategy& parts, std::vector<NamedDims>& names) {
     for (const TensorLayout& one : layouts) {
       if (one.layout() != layout) refuse("a mark mixes layouts", "two", "tensors of one layout");

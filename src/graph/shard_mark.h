@@ -41,18 +41,22 @@ class TensorLayout {
 /// dimensions follow in parentheses: `layout({"dp", "sp+mp", "None"})` cuts the second dimension by two axes.
 class ShardLayout {
  public:
-  /// Throws InvalidArgument for sizes below 1, and names that are empty, repeated, not plain, or more or fewer than
-  /// sizes.
-  ShardLayout(const std::vector<int64_t>& sizes, const std::vector<std::string>& names);
+  /// `rank_list` says which rank is at each place of the row-major order, every rank once; without it rank r is at r.
+  /// Throws InvalidArgument for sizes below 1, names that are empty, repeated, not plain, or more or fewer than sizes,
+  /// and a list that is not a permutation of the ranks.
+  ShardLayout(const std::vector<int64_t>& sizes, const std::vector<std::string>& names,
+              std::vector<int> rank_list = {});
   /// Throws InvalidArgument for a name that the layout does not have, or has used before in this tensor.
   TensorLayout operator()(const std::vector<std::string>& dims) const;
   const std::vector<std::pair<std::string, int64_t>>& axes() const { return axes_; }
+  const std::vector<int>& rank_list() const { return rank_list_; }
   /// The number of parts of each dimension.
   std::vector<int64_t> parts(const NamedDims& dims) const;
   bool operator==(const ShardLayout&) const = default;
 
  private:
   std::vector<std::pair<std::string, int64_t>> axes_;
+  std::vector<int> rank_list_;
 };
 
 struct ShardMark {
@@ -60,6 +64,7 @@ struct ShardMark {
   Strategy outputs;  // empty: the results lie as the cut leaves them
   /// In the named form, where the parts above follow from the names.
   std::vector<std::pair<std::string, int64_t>> axes;
+  std::vector<int> rank_list;
   std::vector<NamedDims> input_names, output_names;
 
   bool named() const { return !axes.empty(); }
@@ -69,7 +74,7 @@ struct ShardMark {
 /// The mark of layouts. Throws InvalidArgument when they belong to different ones.
 ShardMark mark_of(const std::vector<TensorLayout>& inputs, const std::vector<TensorLayout>& outputs);
 
-/// "((2,4),(4,1))->((8,1))" or "[dp=2,mp=4]((dp,mp),(mp,None))", without spaces.
+/// "((2,4),(4,1))->((8,1))", "[dp=2,mp=4]((dp,mp),(mp,None))" or "[a=2,b=2,ranks=(0,2,1,3)]((a,b))", without spaces.
 std::string print(const ShardMark& mark);
 /// Reads it back, with any spaces. Throws InvalidArgument.
 ShardMark parse_shard_mark(std::string_view text);

@@ -22,14 +22,14 @@ std::vector<std::vector<int64_t>> checked_coordinates(const Mesh& mesh) {
   constexpr int64_t kSmall = 64;
   std::vector<std::vector<int64_t>> result;
   if (mesh.ranks() > kSmall) {
-    result = {mesh.coordinates(0), mesh.coordinates(mesh.ranks() - 1)};
+    result = {mesh.coordinates_at(0), mesh.coordinates_at(mesh.ranks() - 1)};
     for (size_t axis = 0; axis < mesh.axes().size(); ++axis) {
-      result.push_back(mesh.coordinates(0));
+      result.push_back(mesh.coordinates_at(0));
       result.back()[axis] = mesh.axes()[axis].size - 1;
     }
     return result;
   }
-  for (int64_t rank = 0; rank < mesh.ranks(); ++rank) result.push_back(mesh.coordinates(rank));
+  for (int64_t place = 0; place < mesh.ranks(); ++place) result.push_back(mesh.coordinates_at(place));
   return result;
 }
 
@@ -40,11 +40,12 @@ std::string print_note(const LocalGraph& local, NodeId id, const OpSet& ops) {
   if (!is_collective(node) || node.op == "slice_shard") return "";
   const Axes axes = axes_of(node, local.mesh);
   std::string groups;
-  for (int64_t rank = 0; rank < local.mesh.ranks(); ++rank) {
+  for (int64_t place = 0; place < local.mesh.ranks(); ++place) {
+    const int64_t rank = local.mesh.rank_of(local.mesh.coordinates_at(place));
     const std::vector<int> group = local.mesh.group(rank, axes);
     if (group.front() == rank) groups += fmt::format("({})", fmt::join(group, ","));
   }
-  return fmt::format("group={} bytes={}", groups, local.type(node.inputs[0], local.mesh.coordinates(0)).bytes());
+  return fmt::format("group={} bytes={}", groups, local.type(node.inputs[0], local.mesh.coordinates_at(0)).bytes());
 }
 
 void verify_node(const LocalGraph& local, NodeId id, const std::vector<int64_t>& coordinates, const OpSet& ops) {
@@ -72,7 +73,7 @@ Type LocalGraph::type(ValueId value, const std::vector<int64_t>& coordinates) co
 Type LocalGraph::largest(ValueId value) const {
   const Sharding& sharding = shardings[value];
   // The last chunk is never smaller than another one; of shards with halos those in the middle have two neighbours.
-  Type most = type(value, mesh.coordinates(mesh.ranks() - 1));
+  Type most = type(value, mesh.coordinates_at(mesh.ranks() - 1));
   for (size_t d = 0; d < sharding.halos.size(); ++d) {
     if (!sharding.halos[d]) continue;
     const auto& [window, factor] = *sharding.halos[d];

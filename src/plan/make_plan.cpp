@@ -99,7 +99,7 @@ Mesh make_mesh(const Graph& graph, int64_t ranks, const PlanOptions& options) {
   if (heeds_marks(options)) {
     for (const Node& node : graph.nodes) {
       if (!node.mark || !node.mark->named()) continue;
-      const Mesh mesh(node.mark->axes);
+      Mesh mesh(node.mark->axes, node.mark->rank_list);
       if (mesh.ranks() == ranks) return mesh;
       throw InvalidArgument(fmt::format("[shard] {}: the layout is for another number of ranks, got {}, expected {}",
                                         describe(node), mesh.ranks(), ranks));

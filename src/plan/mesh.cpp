@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 
 namespace partita {
 
@@ -49,7 +50,8 @@ void check_named(const std::vector<std::pair<std::string, int64_t>>& named) {
 
 }  // namespace
 
-Mesh::Mesh(const std::vector<std::pair<std::string, int64_t>>& named) : named_(named) {
+Mesh::Mesh(const std::vector<std::pair<std::string, int64_t>>& named, std::vector<int> rank_list)
+    : named_(named), rank_list_(std::move(rank_list)) {
   check_named(named);
   for (const auto& [name, size] : named) {
     const std::vector<int64_t> primes = primes_of(size);
@@ -57,6 +59,27 @@ Mesh::Mesh(const std::vector<std::pair<std::string, int64_t>>& named) : named_(n
       axes_.push_back({primes.size() == 1 ? name : fmt::format("{}.{}", name, i), primes[i]});
     }
   }
+  if (rank_list_.empty()) return;
+  if (static_cast<int64_t>(rank_list_.size()) != ranks()) {
+    throw InvalidArgument(fmt::format("[mesh] the list of ranks has the wrong length, got {}, expected {}",
+                                      rank_list_.size(), ranks()));
+  }
+  for (size_t place = 0; place < rank_list_.size(); ++place) {
+    const int rank = rank_list_[place];
+    if (rank >= 0 && rank < kMostRanks && places_.emplace(rank, static_cast<int64_t>(place)).second) continue;
+    throw InvalidArgument(
+        fmt::format("[mesh] bad list of ranks, got {} at place {}, expected different ranks from 0 to {}", rank, place,
+                    kMostRanks - 1));
+  }
+}
+
+Mesh Mesh::undivided(const std::vector<std::pair<std::string, int64_t>>& named) {
+  Mesh mesh(named);
+  mesh.axes_.clear();
+  for (const auto& [name, size] : named) {
+    if (size > 1) mesh.axes_.push_back({name, size});
+  }
+  return mesh;
 }
 
 int64_t Mesh::ranks() const {
@@ -71,21 +94,30 @@ int64_t Mesh::ways(const Axes& axes) const {
   return ways;
 }
 
-std::vector<int64_t> Mesh::coordinates(int64_t rank) const {
-  PARTITA_CHECK(rank >= 0 && rank < ranks(), "rank {} of {}", rank, ranks());
+int64_t Mesh::place_of(int64_t rank) const {
+  if (rank_list_.empty()) return rank;
+  const auto found = places_.find(rank);
+  PARTITA_CHECK(found != places_.end(), "rank {} is not in {}", rank, partita::print(*this));
+  return found->second;
+}
+
+std::vector<int64_t> Mesh::coordinates_at(int64_t place) const {
+  PARTITA_CHECK(place >= 0 && place < ranks(), "place {} of {}", place, ranks());
   std::vector<int64_t> coordinates(axes_.size());
   for (size_t i = axes_.size(); i-- > 0;) {
-    coordinates[i] = rank % axes_[i].size;
-    rank /= axes_[i].size;
+    coordinates[i] = place % axes_[i].size;
+    place /= axes_[i].size;
   }
   return coordinates;
 }
 
+std::vector<int64_t> Mesh::coordinates(int64_t rank) const { return coordinates_at(place_of(rank)); }
+
 int64_t Mesh::rank_of(const std::vector<int64_t>& coordinates) const {
   PARTITA_CHECK(coordinates.size() == axes_.size(), "{} coordinates of {} axes", coordinates.size(), axes_.size());
-  int64_t rank = 0;
-  for (size_t i = 0; i < axes_.size(); ++i) rank = rank * axes_[i].size + coordinates[i];
-  return rank;
+  int64_t place = 0;
+  for (size_t i = 0; i < axes_.size(); ++i) place = place * axes_[i].size + coordinates[i];
+  return rank_list_.empty() ? place : rank_list_.at(place);
 }
 
 int64_t Mesh::index_on(const std::vector<int64_t>& coordinates, const Axes& axes) const {
@@ -141,33 +173,70 @@ std::string Mesh::print(const Axes& axes) const {
 std::string print(const Mesh& mesh) {
   std::string text = "mesh";
   for (const auto& [name, size] : mesh.named()) text += fmt::format(" {}={}", name, size);
+  if (!mesh.rank_list().empty()) text += fmt::format(" ranks=({})", fmt::join(mesh.rank_list(), ","));
   return text;
 }
 
-Mesh parse_mesh(std::string_view text) {
-  std::vector<std::string_view> words;
-  for (size_t at = 0; (at = text.find_first_not_of(' ', at)) != std::string_view::npos;) {
-    const size_t end = std::min(text.find(' ', at), text.size());
-    words.push_back(text.substr(at, end - at));
+namespace {
+
+/// All of a word is a number.
+std::optional<int64_t> number_in(std::string_view word) {
+  int64_t number = 0;
+  const char* end = word.data() + word.size();
+  const auto [stop, error] = std::from_chars(word.data(), end, number);
+  if (word.empty() || error != std::errc{} || stop != end) return std::nullopt;
+  return number;
+}
+
+std::vector<std::string_view> pieces_of(std::string_view text, char separator) {
+  std::vector<std::string_view> pieces;
+  for (size_t at = 0; (at = text.find_first_not_of(separator, at)) != std::string_view::npos;) {
+    const size_t end = std::min(text.find(separator, at), text.size());
+    pieces.push_back(text.substr(at, end - at));
     at = end;
   }
+  return pieces;
+}
+
+std::vector<int> parse_rank_list(std::string_view text) {
+  std::vector<int> ranks;
+  if (text.back() == ')') {
+    for (const std::string_view piece : pieces_of(text.substr(1, text.size() - 2), ',')) {
+      const std::optional<int64_t> rank = number_in(piece);
+      if (!rank || *rank < 0 || *rank >= kMostRanks) {
+        throw InvalidArgument(
+            fmt::format("[mesh] bad rank in a list, got '{}', expected 0 to {}", piece, kMostRanks - 1));
+      }
+      ranks.push_back(static_cast<int>(*rank));
+    }
+  }
+  if (ranks.empty()) {
+    throw InvalidArgument(fmt::format("[mesh] bad list of ranks, got '{}', expected as in 'ranks=(0,2,1,3)'", text));
+  }
+  return ranks;
+}
+
+}  // namespace
+
+Mesh parse_mesh(std::string_view text) {
+  const std::vector<std::string_view> words = pieces_of(text, ' ');
   if (words.empty() || words[0] != "mesh") {
     throw InvalidArgument(fmt::format("[mesh] not a mesh, got '{}', expected 'mesh NAME=SIZE ...'", text));
   }
   std::vector<std::pair<std::string, int64_t>> named;
+  std::vector<int> ranks;
   for (size_t i = 1; i < words.size(); ++i) {
-    const std::string_view word = words[i];
-    const size_t equals = std::min(word.find('='), word.size());
-    const char* begin = word.data() + std::min(equals + 1, word.size());
-    const char* end = word.data() + word.size();
-    int64_t size = 0;
-    const auto [stop, error] = std::from_chars(begin, end, size);
-    if (begin == end || error != std::errc{} || stop != end) {
-      throw InvalidArgument(fmt::format("[mesh] bad axis, got '{}', expected NAME=SIZE", word));
+    const std::string_view name = words[i].substr(0, words[i].find('='));
+    const std::string_view value = words[i].substr(std::min(name.size() + 1, words[i].size()));
+    if (name == "ranks" && value.starts_with('(')) {
+      ranks = parse_rank_list(value);
+      continue;
     }
-    named.emplace_back(word.substr(0, equals), size);
+    const std::optional<int64_t> size = number_in(value);
+    if (!size) throw InvalidArgument(fmt::format("[mesh] bad axis, got '{}', expected NAME=SIZE", words[i]));
+    named.emplace_back(name, *size);
   }
-  return Mesh(named);
+  return Mesh(named, std::move(ranks));
 }
 
 }  // namespace partita

@@ -3,6 +3,7 @@
 // sub-axes, largest prime first; decisions speak of sub-axes only.
 
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -23,14 +24,22 @@ class Mesh {
   /// One rank.
   Mesh() = default;
   /// {{"data", 4}, {"model", 6}} has sub-axes data.0 data.1 model.0 (3) model.1 (2).
-  explicit Mesh(const std::vector<std::pair<std::string, int64_t>>& named);
+  /// The rank at each place, places counted row-major, is `rank_list[place]`, or the place itself without a list.
+  /// Throws InvalidArgument for bad names and sizes, and for a list that repeats a rank or has another length.
+  explicit Mesh(const std::vector<std::pair<std::string, int64_t>>& named, std::vector<int> rank_list = {});
+
+  /// Named axes as they are, none split: decisions then speak of whole axes only, of which there are fewer.
+  static Mesh undivided(const std::vector<std::pair<std::string, int64_t>>& named);
 
   const std::vector<MeshAxis>& axes() const { return axes_; }
   const std::vector<std::pair<std::string, int64_t>>& named() const { return named_; }
   int64_t ranks() const;
+  /// Empty when every rank is at its own place.
+  const std::vector<int>& rank_list() const { return rank_list_; }
   /// Product of the sizes of some axes.
   int64_t ways(const Axes& axes) const;
-  /// Row-major over all sub-axes, last fastest.
+  /// Where a place of the row-major order over all sub-axes, last fastest, is on each of them.
+  std::vector<int64_t> coordinates_at(int64_t place) const;
   std::vector<int64_t> coordinates(int64_t rank) const;
   int64_t rank_of(const std::vector<int64_t>& coordinates) const;
   /// The index of a coordinate among the `ways(axes)` combinations of some axes, first axis slowest.
@@ -42,14 +51,20 @@ class Mesh {
   /// The sub-axis of this name; throws InvalidArgument.
   int axis(std::string_view name) const;
   std::string print(const Axes& axes) const;  // "mp.0,mp.1"
-  bool operator==(const Mesh& other) const { return named_ == other.named_; }
+  bool operator==(const Mesh& other) const {
+    return named_ == other.named_ && rank_list_ == other.rank_list_ && axes_.size() == other.axes_.size();
+  }
 
  private:
+  int64_t place_of(int64_t rank) const;
+
   std::vector<MeshAxis> axes_;
   std::vector<std::pair<std::string, int64_t>> named_;
+  std::vector<int> rank_list_;
+  std::unordered_map<int64_t, int64_t> places_;  // of the ranks of a list
 };
 
-/// "mesh data=4 model=6"; parse_mesh reads it back.
+/// "mesh data=4 model=6", "mesh data=2 model=2 ranks=(0,2,1,3)"; parse_mesh reads it back.
 std::string print(const Mesh& mesh);
 Mesh parse_mesh(std::string_view text);
 

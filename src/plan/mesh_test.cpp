@@ -42,8 +42,19 @@ TEST(Mesh, Groups) {
   EXPECT_EQ(six.group(4, {1}), (std::vector<int>{3, 4, 5}));
 }
 
+TEST(Mesh, AListSaysWhichRankIsWhere) {
+  const Mesh mesh({{"x", 2}, {"y", 3}}, {4, 0, 9, 7, 2, 5});
+  EXPECT_EQ(mesh.coordinates(7), (std::vector<int64_t>{1, 0}));
+  EXPECT_EQ(mesh.group(9, {1}), (std::vector<int>{4, 0, 9}));
+  EXPECT_EQ(mesh.group(9, {0}), (std::vector<int>{9, 5}));
+  for (int rank : mesh.rank_list()) EXPECT_EQ(mesh.rank_of(mesh.coordinates(rank)), rank);
+  EXPECT_FALSE(mesh == Mesh({{"x", 2}, {"y", 3}}));
+  EXPECT_THROW(mesh.coordinates(1), InternalError);
+}
+
 TEST(Mesh, TextReadsBack) {
-  for (const char* text : {"mesh", "mesh data=4 model=6", "mesh one=1"}) {
+  for (const char* text : {"mesh", "mesh data=4 model=6", "mesh one=1", "mesh a=2 b=2 ranks=(0,2,1,3)",
+                           "mesh stage=3 ranks=(5,4,9)", "mesh ranks=2"}) {
     EXPECT_EQ(print(parse_mesh(text)), text);
   }
   EXPECT_EQ(Mesh().ranks(), 1);
@@ -52,7 +63,8 @@ TEST(Mesh, TextReadsBack) {
 
 TEST(Mesh, BadTextIsRefused) {
   for (const char* text : {"", "grid a=2", "mesh a", "mesh a=", "mesh =2", "mesh a=0", "mesh a=-1", "mesh a=2x",
-                           "mesh a=2 a=3", "mesh a=1048577", "mesh a=1024 b=1025", "mesh a=99999999999999999999"}) {
+                           "mesh a=2 ranks=(", "mesh a=2 ranks=()", "mesh a=2 ranks=(0)", "mesh a=2 ranks=(0,0)",
+                           "mesh a=2 ranks=(0,-1)", "mesh a=2 ranks=(0,x)", "mesh a=2 ranks=(0,1,2)", "mesh a=2 a=3", "mesh a=1048577", "mesh a=1024 b=1025", "mesh a=99999999999999999999"}) {
     EXPECT_THROW(parse_mesh(text), InvalidArgument) << text;
   }
   EXPECT_THROW(Mesh({{"data", 2}}).find("dat"), InvalidArgument);

@@ -9,6 +9,10 @@
 namespace partita {
 namespace {
 
+std::string print_order(const std::vector<int>& rank_list) {
+  return rank_list.empty() ? "that of their numbers" : fmt::format("({})", fmt::join(rank_list, ","));
+}
+
 class Cutter {
  public:
   Cutter(const CutTarget& target, const Mesh& mesh)
@@ -126,6 +130,10 @@ class Cutter {
     std::vector<Axes> found;
     try {
       found = find_axes(mark.axes, mesh_);
+      if (mark.rank_list != mesh_.rank_list()) {
+        throw InvalidArgument(fmt::format("the layout has another order of the ranks than the mesh, got {}, expected {}",
+                                          print_order(mark.rank_list), print_order(mesh_.rank_list())));
+      }
     } catch (const InvalidArgument& error) {
       throw InvalidArgument(fmt::format("[shard] {}: {}", target_.node, error.what()), error.kind());
     }
@@ -180,13 +188,18 @@ class Cutter {
 
   /// The parts of each factor of a dimension, major first; none when they do not divide.
   std::optional<std::vector<int64_t>> spread(const std::vector<int>& factors, int64_t parts) const {
-    std::vector<int64_t> own;
+    std::vector<int64_t> own(factors.size(), 1);
+    std::vector<size_t> long_ones;  // a factor of one element takes no part
     for (size_t k = 0; k < factors.size(); ++k) {
+      if (rule_.factors[factors[k]].size > 1) long_ones.push_back(k);
+    }
+    if (long_ones.empty() && !factors.empty()) long_ones.push_back(factors.size() - 1);
+    for (const size_t k : long_ones) {
       const int64_t size = rule_.factors[factors[k]].size;
-      own.push_back(k + 1 == factors.size() ? parts : std::gcd(parts, size));
-      parts /= own.back();
-      const bool whole_before = own.back() == size || parts == 1;
-      if (!whole_before || (factors.size() > 1 && size % own.back() != 0)) return std::nullopt;
+      own[k] = k == long_ones.back() ? parts : std::gcd(parts, size);
+      parts /= own[k];
+      const bool whole_before = own[k] == size || parts == 1;
+      if (!whole_before || (long_ones.size() > 1 && size % own[k] != 0)) return std::nullopt;
     }
     if (parts > 1) return std::nullopt;
     return own;

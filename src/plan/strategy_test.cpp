@@ -79,6 +79,16 @@ TEST(Strategy, NamesAreAxesOfTheMesh) {
   for (const char* bad : {"[a=2,b=2]((a,b),(b,None))", "[a=2,b=3]((a,None),(None,b))", "[a=6]((a,None),(None,None))"}) {
     EXPECT_THROW(marked(bad, kSix), InvalidArgument) << bad;
   }
+  const Mesh reversed({{"p", 2}}, {1, 0});
+  EXPECT_EQ(marked("[p=2,ranks=(1,0)]((p,None),(None,None))", reversed).cut, (Cut{{0}, {}, {}}));
+  try {
+    marked("[p=2]((p,None),(None,None))", reversed);
+    ADD_FAILURE();
+  } catch (const InvalidArgument& error) {
+    EXPECT_STREQ(error.what(),
+                 "[shard] m: the layout has another order of the ranks than the mesh, got that of their numbers, "
+                 "expected (1,0)");
+  }
   try {
     marked("[a=2,b=2,c=2]((a,b),(c,None))", kEight);
     ADD_FAILURE();
@@ -94,6 +104,9 @@ TEST(Strategy, CompoundDimensionsAreCutMajorFirst) {
   reshape.refuses("((3))", kSix,
                   "dimension 0 of operand 0, f64[24], cannot be cut so: parts would not be even, got 3 parts, expected "
                   "one of 1, 2");
+  const Target row("(ab)->ab", {f64({7})}, {f64({1, 7})});  // an index of one element takes no part of the cut
+  EXPECT_EQ(row.cut("((2))", kSix), (Cut{{}, {1}}));
+  row.refuses("((12))", kTwelve, "there are fewer elements, got 12 parts");
 }
 
 TEST(Strategy, EveryRoundTripOnEveryMesh) {

@@ -79,14 +79,15 @@ class Chooser {
     const Node& node = local_.graph.nodes[id];
     KernelChoice choice = choose_at(id, local_.mesh.ranks() - 1);
     if (!is_cut(local_.cuts[id]) || !cuts_window(rule_of(local_.graph, node, ops_), local_.cuts[id])) return choice;
-    for (int64_t rank = 0; rank + 1 < local_.mesh.ranks(); ++rank) {
-      const KernelChoice other = choose_at(id, rank);
+    const auto rank_at = [&](int64_t place) { return local_.mesh.rank_of(local_.mesh.coordinates_at(place)); };
+    for (int64_t place = 0; place + 1 < local_.mesh.ranks(); ++place) {
+      const KernelChoice other = choose_at(id, place);
       if (other.kernel != choice.kernel || tags(other.inputs) != tags(choice.inputs) ||
           tags(other.outputs) != tags(choice.outputs)) {
         throw InvalidArgument(
             fmt::format("[schedule] no one kernel serves all parts of {}, got {} on rank {} and {} on rank {}, "
                         "expected another cut",
-                        node.name, other.kernel, rank, choice.kernel, local_.mesh.ranks() - 1));
+                        node.name, other.kernel, rank_at(place), choice.kernel, rank_at(local_.mesh.ranks() - 1)));
       }
       choice.scratch_bytes = std::max(choice.scratch_bytes, other.scratch_bytes);
     }
@@ -99,9 +100,9 @@ class Chooser {
     return tags;
   }
 
-  KernelChoice choose_at(NodeId id, int64_t rank) const {
+  KernelChoice choose_at(NodeId id, int64_t place) const {
     const Node& node = local_.graph.nodes[id];
-    const std::vector<int64_t> coordinates = local_.mesh.coordinates(rank);
+    const std::vector<int64_t> coordinates = local_.mesh.coordinates_at(place);
     KernelQuery query{.op = node.op, .attrs = local_.attrs(id, coordinates, ops_)};
     for (ValueId input : node.inputs) {
       query.inputs.push_back(local_.type(input, coordinates));

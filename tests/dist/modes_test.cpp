@@ -6,8 +6,10 @@
 #include "graph/mark_nodes.h"
 #include "ops/registry.h"
 #include "partition/collectives.h"
+#include "partition/partition.h"
 #include "plan/strategy.h"
 #include "support/job.h"
+#include "support/ranks.h"
 
 namespace partita {
 namespace {
@@ -28,6 +30,7 @@ JobResult run_under(Job job, int ranks, PlanOptions options) {
 void expect_one_rank(const Job& job, const std::vector<int>& ranks, const PlanOptions& options) {
   const JobResult oracle = interpret_job(job);
   for (int count : ranks) {
+    if (!can_run(count)) continue;
     const JobResult result = run_under(job, count, options);
     for (size_t step = 0; step < oracle.losses.size(); ++step) {
       EXPECT_NEAR(result.losses[step], oracle.losses[step], 1e-9 * std::abs(oracle.losses[step])) << count << " ranks";
@@ -55,6 +58,18 @@ TEST(Modes, AutoSpreadsMarks) {
   expect_one_rank(job_of("lenet", {1, 28, 28}, 12, {"net/fc1/matmul=((1,1),(2,1))"}), {4, 6}, {.parallel = "auto"});
 }
 
+TEST(Modes, HybridTakesUnevenBatches) {
+  expect_one_rank(job_of("mlp:hidden=12", kImage, 16, {}), {3, 6}, {.parallel = "hybrid"});
+}
+
+TEST(Modes, AListPlacesTheRanks) {
+  const std::string layout = "net/fc1/matmul=[dp=2,mp=3,ranks=(5,0,3,1,4,2)]((dp,mp),(None,mp))";
+  const Job job = job_of("mlp:hidden=12", kImage, 12, {layout});
+  expect_one_rank(job, {6}, {.parallel = "auto"});
+  expect_one_rank(job, {6}, {.parallel = "semi"});
+  EXPECT_EQ(make_mesh(job.forward, 6, {.parallel = "auto"}).group(3, {1}), (std::vector<int>{5, 0, 3}));
+}
+
 TEST(Modes, UnevenSizesAreExact) {
   // 12 hidden units on 8 ranks, 10 classes on 4.
   expect_one_rank(job_of("mlp:hidden=12", kImage, 12, {"net/fc1/matmul=((1,1),(8,1))", "net/fc3/matmul=((2,1),(4,1))"}),
@@ -62,6 +77,7 @@ TEST(Modes, UnevenSizesAreExact) {
 }
 
 TEST(Modes, ImagesCutByHeightAndWidth) {
+  if (!can_run(6)) GTEST_SKIP() << "too few processes";
   const std::string convolution = "*conv1/conv2d=((1,1,2,1),(1,1,1,1))", pool = "*pool1/max_pool=((1,1,2,3))";
   expect_one_rank(job_of("lenet", {1, 28, 28}, 6, {convolution, pool}), {6}, {.parallel = "semi"});
   const std::string uneven = "*conv1/conv2d=((1,1,3,2),(1,1,1,1))";
@@ -130,6 +146,7 @@ TEST(Modes, OneMarkMakesAMegatronBlock) {
 }
 
 TEST(Modes, QuickstartIsThatOfTheTutorial) {
+  if (!can_run(8)) GTEST_SKIP() << "too few processes";
   Job job = model_job("quickstart", {.image = {32}, .batch = 16, .steps = 20, .learning_rate = 0.2});
   const PlanOptions options{.parallel = "auto"};
   expect_one_rank(job, {8}, options);
@@ -143,6 +160,25 @@ TEST(Modes, QuickstartIsThatOfTheTutorial) {
   EXPECT_EQ(strategies.at("matmul"), "((2, 4), (4, 1))");
   EXPECT_EQ(strategies.at("relu"), "((2, 4))");
   EXPECT_EQ(strategies.at("matmul2"), "((2, 4), (4, 1))");
+
+  // The sum over k, which relu wants cut: scattered, or with open sums switched off reduced and sliced.
+  const auto towards_relu = [&](bool partial_sums) {
+    const LocalGraph local = partition(program.graph, all_ops(), program.plan, {.partial_sums = partial_sums});
+    std::vector<std::string> kinds;
+    bool between = false;  // behind matmul, before relu
+    for (const Node& node : local.graph.nodes) {
+      between = (between || node.name == "matmul") && node.name != "relu";
+      if (!between || !is_collective(node) || node.phase != Phase::forward) continue;
+      kinds.push_back(fmt::format("{} over ({})", node.op,
+                                  fmt::join(local.mesh.group(5, axes_of(node, local.mesh)), ", ")));
+      EXPECT_EQ(local.type(node.outputs[0], local.mesh.coordinates(5)).shape,
+                (Shape{8, node.op == "all_reduce" ? 16 : 4}));
+    }
+    return kinds;
+  };
+  EXPECT_EQ(towards_relu(true), (std::vector<std::string>{"reduce_scatter over (4, 5, 6, 7)"}));
+  EXPECT_EQ(towards_relu(false),
+            (std::vector<std::string>{"all_reduce over (4, 5, 6, 7)", "slice_shard over (4, 5, 6, 7)"}));
 }
 
 }  // namespace

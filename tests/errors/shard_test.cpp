@@ -95,6 +95,16 @@ TEST(ShardErrors, NamesOfModes) {
   expect_usage({"train", "mlp", "--console", "some", "--steps", "1"}, {"[--console] unknown name, got 'some'"});
 }
 
+TEST(ShardErrors, LogsThatCannotBeWritten) {
+  expect_refusal({"train", "quickstart", "--log-dir", "/proc/logs"}, ExitCode::cannot_write,
+                 {"[--log-dir] cannot write /proc/logs/rank_0.log"});
+}
+
+TEST(ShardErrors, ListsOfRanks) {
+  refuses("2", "net/fc1/matmul=[a=2,ranks=(0,0)]((a,None),(None,None))",
+          {"[layout] bad list of ranks, got rank 0 twice, expected each of 0 to 1 once"});
+}
+
 TEST(ShardErrors, IgnoredMarksAreToldOf) {
   const Outcome outcome = run_program({"train", "quickstart", "--ranks", "2", "--parallel", "data"});
   EXPECT_EQ(outcome.exit_code, 0);

@@ -263,12 +263,39 @@ std::string combine(const Case& node, const ShardingRule& rule, const Cut& cut, 
   return "";
 }
 
-/// Law 8: the points of all ranks are those of the whole, once per replica.
+/// The largest part of a factor that a rank has under a cut.
+int64_t largest_part(const ShardingRule& rule, const Cut& cut, const Mesh& mesh, int factor) {
+  const int64_t ways = mesh.ways(cut[factor]);
+  return (rule.factors[factor].size + ways - 1) / ways;
+}
+
+/// "" or which operand of a rank is larger than its share; under a window it has a halo besides.
+std::string check_operands(const Case& node, const ShardingRule& rule, const Cut& cut, const Mesh& mesh,
+                           const Part& part) {
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    int64_t held = 1, share = 1;
+    for (size_t d = 0; d < rule.inputs[i].size(); ++d) {
+      const DimMap& dim = rule.inputs[i][d];
+      held *= part.shard.inputs[i][d].count();
+      if (dim.window) {
+        share *= part.shard.inputs[i][d].count();
+        continue;
+      }
+      for (const int factor : dim.factors) share *= largest_part(rule, cut, mesh, factor);
+    }
+    if (held > share) return fmt::format("a rank has {} elements of operand {}, its share is {}", held, i, share);
+  }
+  return "";
+}
+
+/// Law 8: the points of all ranks are those of the whole, once per replica, and no rank has more than its share, of
+/// points and of each operand.
 std::string check_cost(const Case& node, const ShardingRule& rule, const Cut& cut, const Mesh& mesh,
                        const std::vector<Part>& parts) {
-  int64_t whole = 1, ways = 1, sum = 0;
+  int64_t whole = 1, ways = 1, sum = 0, share = 1;
   for (size_t f = 0; f < cut.size(); ++f) {
     if (!rule.factors[f].counts) continue;
+    share *= largest_part(rule, cut, mesh, static_cast<int>(f));
     whole *= rule.factors[f].size;
     ways *= mesh.ways(cut[f]);
   }
@@ -285,6 +312,8 @@ std::string check_cost(const Case& node, const ShardingRule& rule, const Cut& cu
       if (factor.counts) points *= factor.size;
     }
     sum += points;
+    if (points > share) return fmt::format("a rank computes {} points, its share is {}", points, share);
+    if (const std::string wrong = check_operands(node, rule, cut, mesh, part); !wrong.empty()) return wrong;
   }
   const int64_t expected = whole * (mesh.ranks() / ways);
   return sum == expected ? "" : fmt::format("{} points on all ranks, expected {}", sum, expected);

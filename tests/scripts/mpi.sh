@@ -39,6 +39,12 @@ grep -q 'epoch: 1 step: 4' "$folder/logs/rank_1.log" || fail "no log of rank 1"
 expect 0 "test accuracy" mpirun -n 3 "$partita" train mlp --batch 48 --steps 20 --save "$folder/processes.st"
 cmp "$folder/threads.st" "$folder/processes.st" || fail "weights of processes and threads differ"
 
+# The program of the tests on ranks runs them as processes, too.
+timeout 120 mpirun -n 4 build/release/tests/dist_tests --gtest_brief=1 \
+  --gtest_filter='Ranks.*:Promise.MlpInF64:Promise.LenetInF32:RandomPlans.Gpt:RandomPlans.ReshardsMoveBits:Modes.*' \
+  >"$folder/out" 2>&1 || fail "dist_tests on processes: $(tail -n 20 "$folder/out")"
+[[ $(grep -c PASSED "$folder/out") -eq 4 ]] || fail "not every rank passed: $(tail -n 20 "$folder/out")"
+
 expect 78 "ranks were started differently, got seed=2 on rank 4, expected seed=1 as on rank 0" \
   mpirun -n 4 "$partita" train quickstart --seed 1 : -n 4 "$partita" train quickstart --seed 2
 one="$partita train quickstart --parallel data"

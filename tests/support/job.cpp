@@ -4,13 +4,13 @@
 #include <cstring>
 
 #include "base/philox.h"
-#include "comm/run_ranks.h"
 #include "execute/executor.h"
 #include "execute/interpreter.h"
 #include "execute/shard_copy.h"
 #include "network/build_graph.h"
 #include "network/initializers.h"
 #include "ops/registry.h"
+#include "support/ranks.h"
 #include "zoo/zoo.h"
 
 namespace partita {
@@ -43,6 +43,45 @@ Arrays with_slots(const Graph& graph, Arrays states) {
     states.try_emplace(graph.values[state.entry].name, graph.type(state.entry));
   }
   return states;
+}
+
+/// Trains as one of the ranks; returns the states at the end.
+Arrays train(const Job& job, const Program& program, const Arrays& states, Communicator& world, JobResult& seen) {
+  const Graph& graph = program.graph;
+  const auto device = make_cpu_device(all_ops(), job.threads, job.kernels);
+  Executor executor(program.local, program.schedule, all_ops(), *device, world);
+  for (const State& state : graph.states) {
+    const std::string& name = graph.values[state.entry].name;
+    executor.set_state(name, states.at(name));
+  }
+  for (int step = 0; step < job.steps; ++step) {
+    feed(executor, program, batch_of(job, graph, step), world.rank());
+    executor.step();
+    seen.losses.push_back(executor.output("loss").at(0));
+    if (step > 0) continue;
+    seen.logits = executor.output("logits");
+    for (const Output& output : graph.outputs) {
+      if (output.name.starts_with("d_")) seen.gradients.emplace(output.name, executor.output(output.name));
+    }
+  }
+  Arrays end;
+  for (const State& state : graph.states) {
+    const std::string& name = graph.values[state.entry].name;
+    end.emplace(name, executor.state(name));
+  }
+  return end;
+}
+
+/// Processes that were none of the ranks have no results of their own.
+void share_results(JobResult& result) {
+  if (!ranks_are_processes()) return;
+  const Graph& graph = result.program.graph;
+  share(result.losses);
+  share(result.logits);
+  for (const Output& output : graph.outputs) {
+    if (output.name.starts_with("d_")) share(result.gradients[output.name]);
+  }
+  for (const State& state : graph.states) share(result.states[graph.values[state.entry].name]);
 }
 
 }  // namespace
@@ -89,39 +128,23 @@ JobResult run_job(const Job& job) {
                             .own_plan = job.plan,
                             .schedule = job.schedule,
                             .training = job.training});
-  const Graph& graph = result.program.graph;
-  const Arrays states = with_slots(graph, job.states);
+  const Arrays states = with_slots(result.program.graph, job.states);
   std::vector<Arrays> of_rank(job.ranks);
-  run_ranks(job.ranks, [&](Communicator& world) {
-    const auto device = make_cpu_device(all_ops(), job.threads, job.kernels);
-    Executor executor(result.program.local, result.program.schedule, all_ops(), *device, world);
-    for (const State& state : graph.states) {
-      const std::string& name = graph.values[state.entry].name;
-      executor.set_state(name, states.at(name));
-    }
-    for (int step = 0; step < job.steps; ++step) {
-      feed(executor, result.program, batch_of(job, graph, step), world.rank());
-      executor.step();
-      if (world.rank() == 0) result.losses.push_back(executor.output("loss").at(0));
-      if (world.rank() == 0 && step == 0) result.logits = executor.output("logits");
-      for (const Output& output : graph.outputs) {
-        if (step == 0 && world.rank() == 0 && output.name.starts_with("d_")) {
-          result.gradients.emplace(output.name, executor.output(output.name));
-        }
-      }
-    }
-    for (const State& state : graph.states) {
-      const std::string& name = graph.values[state.entry].name;
-      of_rank[world.rank()].emplace(name, executor.state(name));
-    }
+  std::vector<JobResult> seen(job.ranks);
+  on_ranks(job.ranks, [&](Communicator& world) {
+    of_rank[world.rank()] = train(job, result.program, states, world, seen[world.rank()]);
   });
+  result.losses = std::move(seen[0].losses);
+  result.logits = std::move(seen[0].logits);
+  result.gradients = std::move(seen[0].gradients);
+  result.states = of_rank[0];
+  share_results(result);
   for (int rank = 1; rank < job.ranks; ++rank) {
     for (const auto& [name, value] : of_rank[rank]) {
-      const bool same = std::memcmp(value.data(), of_rank[0].at(name).data(), value.type().bytes()) == 0;
+      const bool same = std::memcmp(value.data(), result.states.at(name).data(), value.type().bytes()) == 0;
       PARTITA_CHECK(same, "rank {} ends with another {} than rank 0", rank, name);
     }
   }
-  result.states = std::move(of_rank[0]);
   return result;
 }
 

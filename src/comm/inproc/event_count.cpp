@@ -20,7 +20,8 @@ WaitPolicy wait_policy(int threads) {
 void EventCount::notify() {
   ticket_.fetch_add(1);
   if (waiters_.load() == 0) return;
-  syscall(SYS_futex, &ticket_, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+  const int wake = scope_ == Scope::process ? FUTEX_WAKE_PRIVATE : FUTEX_WAKE;
+  syscall(SYS_futex, &ticket_, wake, INT_MAX, nullptr, nullptr, 0);
 }
 
 bool EventCount::block(uint32_t seen, Deadline deadline) {
@@ -29,7 +30,8 @@ bool EventCount::block(uint32_t seen, Deadline deadline) {
   const auto since_start = std::chrono::duration_cast<nanoseconds>(deadline.time_since_epoch());
   const timespec until{.tv_sec = static_cast<time_t>(since_start.count() / 1'000'000'000),
                        .tv_nsec = static_cast<long>(since_start.count() % 1'000'000'000)};
-  syscall(SYS_futex, &ticket_, FUTEX_WAIT_BITSET_PRIVATE, seen, &until, nullptr, FUTEX_BITSET_MATCH_ANY);
+  const int wait = scope_ == Scope::process ? FUTEX_WAIT_BITSET_PRIVATE : FUTEX_WAIT_BITSET;
+  syscall(SYS_futex, &ticket_, wait, seen, &until, nullptr, FUTEX_BITSET_MATCH_ANY);
   return std::chrono::steady_clock::now() < deadline;
 }
 

@@ -32,6 +32,10 @@ inline void cpu_pause() {
 /// a mutex of the caller, written with memory_order_seq_cst or under that mutex.
 class EventCount {
  public:
+  /// Whether waiters are threads of one process, or of several that share the memory of the object.
+  enum class Scope { process, host };
+  explicit EventCount(Scope scope = Scope::process) : scope_(scope) {}
+
   void notify();
 
   /// Returns what `done` says when it becomes true or the deadline passes.
@@ -62,6 +66,7 @@ class EventCount {
   /// Sleeps while the ticket is `seen`; false once the deadline has passed.
   bool block(uint32_t seen, Deadline deadline);
 
+  const Scope scope_;
   std::atomic<uint32_t> ticket_{0};
   std::atomic<int> waiters_{0};
 };

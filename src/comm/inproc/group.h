@@ -32,6 +32,7 @@ class Group : public Wakeable {
 
   int size() const { return static_cast<int>(world_ranks_.size()); }
   World& world() const { return *world_; }
+  std::span<const int> world_ranks() const { return world_ranks_; }
 
   /// The collective `call` of `rank`, from beginning to end. Its spans and buffers must last.
   void meet(int rank, const Call& call, Timeout timeout);

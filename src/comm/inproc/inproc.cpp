@@ -1,16 +1,13 @@
 #include "comm/inproc/inproc.h"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
+#include "comm/checks.h"
 #include "comm/inproc/group.h"
 
 namespace partita {
 namespace {
-
-/// So large that no sum of bytes over a group overflows.
-constexpr int64_t kMaxCount = std::numeric_limits<int64_t>::max() / 8 / kMaxRanks;
 
 class InprocCommunicator final : public Communicator {
  public:
@@ -18,6 +15,8 @@ class InprocCommunicator final : public Communicator {
 
   int rank() const override { return rank_; }
   int size() const override { return group_->size(); }
+  std::span<const int> world_ranks() const override { return group_->world_ranks(); }
+  HostPlace host_place() const override { return {group_->world_ranks()[rank_], group_->world().size()}; }
   CommCapabilities capabilities() const override { return {.backend = "inproc"}; }
 
   std::unique_ptr<Communicator> split(std::span<const int> members, Timeout timeout) override;
@@ -34,62 +33,12 @@ class InprocCommunicator final : public Communicator {
   void abort(const std::string& message, ExitCode code) noexcept override;
 
  private:
-  void check_peer(std::string_view where, int peer) const;
-  int64_t checked_sum(std::string_view where, std::span<const int64_t> counts) const;
-
   const std::shared_ptr<Group> group_;
   const int rank_;
 };
 
-void check_count(std::string_view where, int64_t count) {
-  if (count < 0 || count > kMaxCount) {
-    throw InvalidArgument(fmt::format("[{}] bad count, got {}, expected 0 to {}", where, count, kMaxCount));
-  }
-}
-
-void check_buffer(std::string_view where, const void* buffer, int64_t count) {
-  if (buffer == nullptr && count > 0) {
-    throw InvalidArgument(fmt::format("[{}] no buffer, got null, expected {} elements", where, count));
-  }
-}
-
-void check_reduce(std::string_view where, Reduce reduce) {
-  if (reduce == Reduce::none) {
-    throw InvalidArgument(fmt::format("[{}] bad reduction, got none, expected sum, max or min", where));
-  }
-}
-
-void InprocCommunicator::check_peer(std::string_view where, int peer) const {
-  if (peer < 0 || peer >= size()) {
-    throw InvalidArgument(fmt::format("[{}] bad rank, got {}, expected 0 to {}", where, peer, size() - 1));
-  }
-}
-
-int64_t InprocCommunicator::checked_sum(std::string_view where, std::span<const int64_t> counts) const {
-  if (static_cast<int>(counts.size()) != size()) {
-    throw InvalidArgument(fmt::format("[{}] bad number of counts, got {}, expected {}", where, counts.size(), size()));
-  }
-  int64_t sum = 0;
-  for (int64_t count : counts) {
-    check_count(where, count);
-    sum += count;
-  }
-  check_count(where, sum);
-  return sum;
-}
-
 std::unique_ptr<Communicator> InprocCommunicator::split(std::span<const int> members, Timeout timeout) {
-  std::vector<bool> seen(size());
-  for (int member : members) {
-    check_peer("split", member);
-    if (seen[member]) {
-      throw InvalidArgument(fmt::format("[split] rank {} is given twice", member));
-    }
-    seen[member] = true;
-  }
-  if (!seen[rank_]) {
-    throw InvalidArgument(fmt::format("[split] bad group, got one without this rank, expected rank {} in it", rank_));
-  }
+  check_members(members, rank_, size());
   const Call call{.kind = Call::Kind::split, .members = members};
   auto part = group_->split(rank_, call, timeout);
   const auto place = std::find(members.begin(), members.end(), rank_);
@@ -106,7 +55,7 @@ void InprocCommunicator::all_reduce(void* data, int64_t count, DType dtype, Redu
 
 void InprocCommunicator::all_gather(const void* send, void* recv, std::span<const int64_t> counts, DType dtype,
                                     Timeout timeout) {
-  const int64_t total = checked_sum("all_gather", counts);
+  const int64_t total = checked_sum("all_gather", counts, size());
   check_buffer("all_gather", send, counts[rank_]);
   check_buffer("all_gather", recv, total);
   const Call call{
@@ -116,7 +65,7 @@ void InprocCommunicator::all_gather(const void* send, void* recv, std::span<cons
 
 void InprocCommunicator::reduce_scatter(const void* send, void* recv, std::span<const int64_t> counts, DType dtype,
                                         Reduce reduce, Timeout timeout) {
-  const int64_t total = checked_sum("reduce_scatter", counts);
+  const int64_t total = checked_sum("reduce_scatter", counts, size());
   check_buffer("reduce_scatter", send, total);
   check_buffer("reduce_scatter", recv, counts[rank_]);
   check_reduce("reduce_scatter", reduce);
@@ -132,8 +81,8 @@ void InprocCommunicator::reduce_scatter(const void* send, void* recv, std::span<
 
 void InprocCommunicator::all_to_all(const void* send, std::span<const int64_t> send_counts, void* recv,
                                     std::span<const int64_t> recv_counts, DType dtype, Timeout timeout) {
-  const int64_t sent = checked_sum("all_to_all", send_counts);
-  const int64_t received = checked_sum("all_to_all", recv_counts);
+  const int64_t sent = checked_sum("all_to_all", send_counts, size());
+  const int64_t received = checked_sum("all_to_all", recv_counts, size());
   check_buffer("all_to_all", send, sent);
   check_buffer("all_to_all", recv, received);
   const Call call{.kind = Call::Kind::all_to_all,
@@ -149,7 +98,7 @@ void InprocCommunicator::all_to_all(const void* send, std::span<const int64_t> s
 void InprocCommunicator::broadcast(void* data, int64_t count, DType dtype, int root, Timeout timeout) {
   check_count("broadcast", count);
   check_buffer("broadcast", data, count);
-  check_peer("broadcast", root);
+  check_peer("broadcast", root, size());
   const Call call{.kind = Call::Kind::broadcast, .dtype = dtype, .root = root, .count = count, .recv = data};
   group_->meet(rank_, call, timeout);
 }
@@ -157,7 +106,7 @@ void InprocCommunicator::broadcast(void* data, int64_t count, DType dtype, int r
 void InprocCommunicator::send(const void* data, int64_t count, DType dtype, int to, Timeout timeout) {
   check_count("send", count);
   check_buffer("send", data, count);
-  check_peer("send", to);
+  check_peer("send", to, size());
   const Call call{.kind = Call::Kind::send, .dtype = dtype, .count = count, .send = data};
   group_->send(rank_, call, to, timeout);
 }
@@ -165,7 +114,7 @@ void InprocCommunicator::send(const void* data, int64_t count, DType dtype, int 
 void InprocCommunicator::recv(void* data, int64_t count, DType dtype, int from, Timeout timeout) {
   check_count("recv", count);
   check_buffer("recv", data, count);
-  check_peer("recv", from);
+  check_peer("recv", from, size());
   const Call call{.kind = Call::Kind::recv, .dtype = dtype, .count = count, .recv = data};
   group_->recv(rank_, call, from, timeout);
 }
@@ -187,7 +136,7 @@ std::vector<std::unique_ptr<Communicator>> make_inproc_world(int size) {
   }
   std::vector<int> world_ranks(size);
   std::iota(world_ranks.begin(), world_ranks.end(), 0);
-  const auto group = Group::make(std::make_shared<World>(), std::move(world_ranks));
+  const auto group = Group::make(std::make_shared<World>(size), std::move(world_ranks));
   std::vector<std::unique_ptr<Communicator>> ranks;
   for (int r = 0; r < size; ++r) ranks.push_back(std::make_unique<InprocCommunicator>(group, r));
   return ranks;

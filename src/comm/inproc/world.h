@@ -20,6 +20,9 @@ class Wakeable {
 
 class World {
  public:
+  explicit World(int size) : size_(size) {}
+  int size() const { return size_; }
+
   /// The first abort decides the error of all ranks.
   void abort(const std::string& message, ExitCode code) noexcept;
   bool is_aborted() const { return aborted_.load(); }
@@ -29,6 +32,7 @@ class World {
   void enlist(const std::shared_ptr<Wakeable>& group);
 
  private:
+  const int size_;
   std::atomic<bool> aborted_{false};
   mutable std::mutex mutex_;
   std::string message_;

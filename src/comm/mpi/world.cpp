@@ -1,45 +1,54 @@
-// Non-blocking calls that are polled: a rank that waits yields its core, and leaves when its time is over; only `split`
-// blocks, as MPI has no other form of it. Reductions add contributions in group order, as those of the in-process
-// ranks, so that both give the same bits.
+// Ranks on one host speak through memory that they share, others through messages; a group that spans hosts uses
+// messages throughout, since sums are formed in group order.
 
 #include <mpi.h>
 
 #include <algorithm>
-#include <cstring>
 #include <exception>
 #include <iostream>
 #include <numeric>
-#include <thread>
+#include <optional>
 
 #include "base/error.h"
-#include "comm/inproc/reduce_kernels.h"
+#include "comm/checks.h"
+#include "comm/mpi/messages.h"
 #include "comm/mpi/mpi.h"
+#include "comm/mpi/window.h"
+#include "comm/shared_memory/stage.h"
 
 namespace partita {
 namespace {
 
-constexpr int64_t kChunk = int64_t{64} << 20;  // bytes of one call: counts of MPI are ints
-constexpr int kSpins = 200;                    // polls before a waiting rank yields
-
-void check(int status, std::string_view what) {
-  if (status == MPI_SUCCESS) return;
-  char text[MPI_MAX_ERROR_STRING];
-  int length = 0;
-  MPI_Error_string(status, text, &length);
-  throw RuntimeFailure(ExitCode::peer_lost, fmt::format("[mpi] {} failed: {}", what, std::string_view(text, length)));
+HostPlace place_on_host(MPI_Comm comm) {
+  MPI_Comm host = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host), "split by host");
+  HostPlace place;
+  MPI_Comm_rank(host, &place.rank);
+  MPI_Comm_size(host, &place.size);
+  MPI_Comm_free(&host);
+  return place;
 }
 
-class MpiCommunicator : public Communicator {
+class MpiCommunicator final : public Communicator {
  public:
-  MpiCommunicator(MPI_Comm comm, bool is_world) : comm_(comm), is_world_(is_world) {
+  /// `host`: this process among those of the world; none for the world itself.
+  MpiCommunicator(MPI_Comm comm, std::vector<int> world_ranks, std::optional<HostPlace> host)
+      : comm_(comm), is_world_(!host), world_ranks_(std::move(world_ranks)), messages_(comm, world_ranks_) {
     MPI_Comm_rank(comm, &rank_);
-    MPI_Comm_size(comm, &size_);
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    const HostPlace own = place_on_host(comm);
+    host_ = host.value_or(own);
+    if (size() > 1 && all_agree(own.size == size())) share_memory();
   }
   ~MpiCommunicator() override {
+    // A process that ends with an error must not wait for the others; the launcher then ends them.
+    if (std::uncaught_exceptions() > 0) {
+      static_cast<void>(window_.release());
+      return;
+    }
+    window_.reset();
     if (is_world_) {
-      // A process that ends with an error must not wait for the others; the launcher then ends them.
-      if (std::uncaught_exceptions() == 0) MPI_Finalize();
+      MPI_Finalize();
     } else {
       MPI_Comm_free(&comm_);
     }
@@ -48,81 +57,91 @@ class MpiCommunicator : public Communicator {
   MpiCommunicator& operator=(const MpiCommunicator&) = delete;
 
   int rank() const override { return rank_; }
-  int size() const override { return size_; }
+  int size() const override { return static_cast<int>(world_ranks_.size()); }
+  std::span<const int> world_ranks() const override { return world_ranks_; }
+  HostPlace host_place() const override { return host_; }
   CommCapabilities capabilities() const override { return {.backend = "mpi"}; }
 
-  std::unique_ptr<Communicator> split(std::span<const int> members, Timeout) override {
+  std::unique_ptr<Communicator> split(std::span<const int> members, Timeout timeout) override {
+    check_members(members, rank_, size());
+    barrier(timeout);  // the split itself has no time-out: all shall be here when it begins
     const auto at = std::find(members.begin(), members.end(), rank_);
-    if (at == members.end()) {
-      throw InvalidArgument(fmt::format("[split] a rank is not in its own group, got rank {} and ranks ({})", rank_,
-                                        fmt::join(members, ", ")));
-    }
+    std::vector<int> world_ranks;
+    for (const int member : members) world_ranks.push_back(world_ranks_[member]);
     MPI_Comm group = MPI_COMM_NULL;
-    check(MPI_Comm_split(comm_, members.front(), static_cast<int>(at - members.begin()), &group), "split");
-    return std::make_unique<MpiCommunicator>(group, false);
+    check_mpi(MPI_Comm_split(comm_, members.front(), static_cast<int>(at - members.begin()), &group), "split");
+    return std::make_unique<MpiCommunicator>(group, std::move(world_ranks), host_);
   }
 
   void all_reduce(void* data, int64_t count, DType dtype, Reduce reduce, Timeout timeout) override {
-    if (size_ == 1) return;
-    const auto size = static_cast<int64_t>(size_of(dtype));
-    auto* bytes = static_cast<char*>(data);
-    for (int64_t done = 0; done < count; done += kChunk / size) {
-      const int64_t part = std::min(count - done, kChunk / size);
-      std::vector<int64_t> counts;
-      for (int r = 0; r < size_; ++r) counts.push_back((r + 1) * part / size_ - r * part / size_);
-      const int64_t first = rank_ * part / size_;
-      std::vector<char> own(counts[rank_] * size);
-      scatter(bytes + done * size, own.data(), counts, dtype, reduce, timeout);
-      std::memcpy(bytes + (done + first) * size, own.data(), own.size());
-      gather(own.data(), bytes + done * size, counts, size, timeout);
-    }
+    check_count("all_reduce", count);
+    check_buffer("all_reduce", data, count);
+    check_reduce("all_reduce", reduce);
+    run({.kind = Call::Kind::all_reduce, .dtype = dtype, .reduce = reduce, .count = count, .recv = data}, timeout);
   }
 
   void all_gather(const void* send, void* recv, std::span<const int64_t> counts, DType dtype,
                   Timeout timeout) override {
-    gather(send, recv, counts, static_cast<int64_t>(size_of(dtype)), timeout);
+    const int64_t total = checked_sum("all_gather", counts, size());
+    check_buffer("all_gather", send, counts[rank_]);
+    check_buffer("all_gather", recv, total);
+    run({.kind = Call::Kind::all_gather, .dtype = dtype, .count = total, .counts = counts, .send = send, .recv = recv},
+        timeout);
   }
 
   void reduce_scatter(const void* send, void* recv, std::span<const int64_t> counts, DType dtype, Reduce reduce,
                       Timeout timeout) override {
-    scatter(send, recv, counts, dtype, reduce, timeout);
+    const int64_t total = checked_sum("reduce_scatter", counts, size());
+    check_buffer("reduce_scatter", send, total);
+    check_buffer("reduce_scatter", recv, counts[rank_]);
+    check_reduce("reduce_scatter", reduce);
+    run({.kind = Call::Kind::reduce_scatter,
+         .dtype = dtype,
+         .reduce = reduce,
+         .count = total,
+         .counts = counts,
+         .send = send,
+         .recv = recv},
+        timeout);
   }
 
   void all_to_all(const void* send, std::span<const int64_t> send_counts, void* recv,
                   std::span<const int64_t> recv_counts, DType dtype, Timeout timeout) override {
-    const auto size = static_cast<int64_t>(size_of(dtype));
-    exchange([&, at = int64_t{0}](int r) mutable { return next_piece(send, send_counts[r] * size, at); },
-             [&, at = int64_t{0}](int r) mutable { return next_piece(recv, recv_counts[r] * size, at); }, timeout);
+    const int64_t sent = checked_sum("all_to_all", send_counts, size());
+    check_buffer("all_to_all", send, sent);
+    check_buffer("all_to_all", recv, checked_sum("all_to_all", recv_counts, size()));
+    run({.kind = Call::Kind::all_to_all,
+         .dtype = dtype,
+         .count = sent,
+         .counts = send_counts,
+         .recv_counts = recv_counts,
+         .send = send,
+         .recv = recv},
+        timeout);
   }
 
   void broadcast(void* data, int64_t count, DType dtype, int root, Timeout timeout) override {
-    const int64_t bytes = count * static_cast<int64_t>(size_of(dtype));
-    for (int64_t done = 0; done < bytes; done += kChunk) {
-      MPI_Request request = MPI_REQUEST_NULL;
-      check(MPI_Ibcast(static_cast<char*>(data) + done, static_cast<int>(std::min(kChunk, bytes - done)), MPI_BYTE,
-                       root, comm_, &request),
-            "broadcast");
-      wait({&request, 1}, timeout, "broadcast");
-    }
+    check_count("broadcast", count);
+    check_buffer("broadcast", data, count);
+    check_peer("broadcast", root, size());
+    run({.kind = Call::Kind::broadcast, .dtype = dtype, .root = root, .count = count, .recv = data}, timeout);
   }
 
   void send(const void* data, int64_t count, DType dtype, int to, Timeout timeout) override {
-    std::vector<MPI_Request> requests;
-    start_sends({const_cast<void*>(data), count * static_cast<int64_t>(size_of(dtype))}, to, kTalk, requests);
-    wait(requests, timeout, fmt::format("send to rank {}", to));
+    check_count("send", count);
+    check_buffer("send", data, count);
+    check_peer("send", to, size());
+    messages_.send({.kind = Call::Kind::send, .dtype = dtype, .count = count, .send = data}, to, timeout);
   }
 
   void recv(void* data, int64_t count, DType dtype, int from, Timeout timeout) override {
-    std::vector<MPI_Request> requests;
-    start_receives({data, count * static_cast<int64_t>(size_of(dtype))}, from, kTalk, requests);
-    wait(requests, timeout, fmt::format("receive from rank {}", from));
+    check_count("recv", count);
+    check_buffer("recv", data, count);
+    check_peer("recv", from, size());
+    messages_.recv({.kind = Call::Kind::recv, .dtype = dtype, .count = count, .recv = data}, from, timeout);
   }
 
-  void barrier(Timeout timeout) override {
-    MPI_Request request = MPI_REQUEST_NULL;
-    check(MPI_Ibarrier(comm_, &request), "barrier");
-    wait({&request, 1}, timeout, "barrier");
-  }
+  void barrier(Timeout timeout) override { run({}, timeout); }
 
   void abort(const std::string& message, ExitCode code) noexcept override {
     std::cerr << "partita: error: " + message + "\n" << std::flush;
@@ -130,101 +149,36 @@ class MpiCommunicator : public Communicator {
   }
 
  private:
-  static constexpr int kTalk = 1, kCollective = 2;  // tags
-
-  struct Piece {
-    void* data;
-    int64_t bytes;
-  };
-
-  static Piece next_piece(const void* all, int64_t bytes, int64_t& at) {
-    const Piece piece{const_cast<char*>(static_cast<const char*>(all)) + at, bytes};
-    at += bytes;
-    return piece;
+  bool all_agree(bool own) const {
+    int here = own ? 1 : 0, everywhere = 0;
+    check_mpi(MPI_Allreduce(&here, &everywhere, 1, MPI_INT, MPI_MIN, comm_), "all_reduce");
+    return everywhere == 1;
   }
 
-  void start_sends(const Piece& piece, int to, int tag, std::vector<MPI_Request>& requests) const {
-    for (int64_t done = 0; done < piece.bytes; done += kChunk) {
-      check(MPI_Isend(static_cast<char*>(piece.data) + done, static_cast<int>(std::min(kChunk, piece.bytes - done)),
-                      MPI_BYTE, to, tag, comm_, &requests.emplace_back(MPI_REQUEST_NULL)),
-            "send");
-    }
-  }
-  void start_receives(const Piece& piece, int from, int tag, std::vector<MPI_Request>& requests) const {
-    for (int64_t done = 0; done < piece.bytes; done += kChunk) {
-      check(MPI_Irecv(static_cast<char*>(piece.data) + done, static_cast<int>(std::min(kChunk, piece.bytes - done)),
-                      MPI_BYTE, from, tag, comm_, &requests.emplace_back(MPI_REQUEST_NULL)),
-            "receive");
-    }
+  void share_memory() {
+    window_ = std::make_unique<SharedWindow>(comm_, SharedStage::bytes(size()));
+    if (window_->data() == nullptr) return;
+    if (rank_ == 0) SharedStage::prepare(window_->data(), size());
+    check_mpi(MPI_Barrier(comm_), "barrier");
+    stage_.emplace(window_->data(), rank_, world_ranks_, host_.size);
   }
 
-  /// Every rank sends a piece to, and gets one from, every rank; its own is copied.
-  template <class Give, class Take>
-  void exchange(Give give, Take take, Timeout timeout) const {
-    std::vector<MPI_Request> requests;
-    Piece own{nullptr, 0};
-    for (int r = 0; r < size_; ++r) {
-      const Piece piece = take(r);
-      if (r == rank_) {
-        own = piece;
-      } else {
-        start_receives(piece, r, kCollective, requests);
-      }
-    }
-    for (int r = 0; r < size_; ++r) {
-      const Piece piece = give(r);
-      if (r != rank_) {
-        start_sends(piece, r, kCollective, requests);
-      } else if (piece.bytes > 0 && piece.data != own.data) {
-        std::memcpy(own.data, piece.data, piece.bytes);
-      }
-    }
-    wait(requests, timeout, "exchange");
-  }
-
-  /// Each rank gets the contributions to its part from all, and combines them in group order.
-  void scatter(const void* send, void* recv, std::span<const int64_t> counts, DType dtype, Reduce reduce,
-               Timeout timeout) const {
-    const auto size = static_cast<int64_t>(size_of(dtype));
-    const int64_t mine = counts[rank_];
-    std::vector<char> parts(static_cast<size_t>(mine * size * size_));
-    exchange([&, at = int64_t{0}](int r) mutable { return next_piece(send, counts[r] * size, at); },
-             [&](int r) {
-               return Piece{parts.data() + r * mine * size, mine * size};
-             },
-             timeout);
-    std::vector<const void*> sources;
-    for (int r = 0; r < size_; ++r) sources.push_back(parts.data() + r * mine * size);
-    reduce_elements(sources, std::span<void* const>(&recv, 1), 0, mine, dtype, reduce);
-  }
-
-  void gather(const void* own, void* all, std::span<const int64_t> counts, int64_t size, Timeout timeout) const {
-    exchange(
-        [&](int) {
-          return Piece{const_cast<void*>(own), counts[rank_] * size};
-        },
-        [&, at = int64_t{0}](int r) mutable { return next_piece(all, counts[r] * size, at); }, timeout);
-  }
-
-  /// Polls until all are done; yields, since ranks may share cores.
-  void wait(std::span<MPI_Request> requests, Timeout timeout, std::string_view what) const {
-    const auto begin = std::chrono::steady_clock::now();
-    for (int64_t polls = 0;; ++polls) {
-      int done = 0;
-      check(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE), what);
-      if (done != 0) return;
-      if (polls < kSpins) continue;
-      std::this_thread::yield();
-      if (std::chrono::steady_clock::now() - begin < timeout) continue;
-      throw RuntimeFailure(ExitCode::peer_stalled,
-                           fmt::format("[mpi] rank {} of {} waited too long, got no end of a {} in {} ms, expected one",
-                                       rank_, size_, what, timeout.count()));
+  void run(const Call& call, Timeout timeout) {
+    if (stage_) {
+      stage_->run(call, timeout);
+    } else {
+      messages_.run(call, timeout);
     }
   }
 
   MPI_Comm comm_;
   bool is_world_;
-  int rank_ = 0, size_ = 1;
+  int rank_ = 0;
+  HostPlace host_;
+  std::vector<int> world_ranks_;
+  MessageGroup messages_;
+  std::unique_ptr<SharedWindow> window_;
+  std::optional<SharedStage> stage_;
 };
 
 }  // namespace
@@ -238,7 +192,11 @@ std::unique_ptr<Communicator> make_mpi_world() {
                          fmt::format("[mpi] cannot start, got status {} and thread level {}, expected 0 and {}", status,
                                      given, MPI_THREAD_MULTIPLE));
   }
-  return std::make_unique<MpiCommunicator>(MPI_COMM_WORLD, true);
+  int size = 1;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  std::vector<int> ranks(size);
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return std::make_unique<MpiCommunicator>(MPI_COMM_WORLD, std::move(ranks), std::nullopt);
 }
 
 }  // namespace partita

@@ -1,0 +1,68 @@
+#pragma once
+// What ranks on several hosts say to one another: non-blocking MPI calls that are polled, so that a rank that waits
+// yields its core and leaves when its time is over.
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "comm/communicator.h"
+#include "comm/inproc/call.h"
+
+namespace partita {
+
+/// Throws RuntimeFailure with MPI's own words unless `status` is success.
+void check_mpi(int status, std::string_view what);
+
+/// The messages of one rank of a group; `comm` and `world_ranks` outlive it. Messages longer than an MPI call takes go
+/// in pieces. Reductions add contributions in group order. The calls of ranks are not compared.
+class MessageGroup {
+ public:
+  MessageGroup(MPI_Comm comm, const std::vector<int>& world_ranks);
+
+  /// The collective `call` of this rank; all kinds but split, send and recv.
+  void run(const Call& call, Timeout timeout);
+  void send(const Call& call, int to, Timeout timeout);
+  void recv(const Call& call, int from, Timeout timeout);
+
+ private:
+  struct Piece {
+    void* data = nullptr;
+    int64_t bytes = 0;
+  };
+  struct Pending {
+    MPI_Request request;
+    int peer;  // -1: all of the group
+  };
+
+  void all_reduce(const Call& call);
+  void reduce_scatter(const Call& call, const void* send, void* recv, std::span<const int64_t> counts);
+  void all_gather(const Call& call, const void* own, void* all, std::span<const int64_t> counts);
+  void all_to_all(const Call& call);
+  void broadcast(const Call& call);
+
+  void start_send(const Piece& piece, int to, int tag);
+  void start_receive(const Piece& piece, int from, int tag);
+  /// Every rank sends a piece to, and gets one from, every rank; its own is copied.
+  template <class Give, class Take>
+  void exchange(Give give, Take take);
+  /// Until all that was started is done.
+  void wait();
+  [[noreturn]] void give_up();
+
+  MPI_Comm comm_;
+  const std::vector<int>& world_ranks_;
+  int rank_ = 0, size_ = 1;
+  std::vector<Pending> pending_;
+  std::vector<MPI_Request> requests_;   // those of pending_, as MPI wants them
+  std::vector<std::byte> own_, parts_;  // what a reduction needs beside its buffers
+
+  // Of the present call.
+  const Call* call_ = nullptr;
+  Timeout timeout_{};
+};
+
+}  // namespace partita

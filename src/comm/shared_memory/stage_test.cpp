@@ -1,0 +1,202 @@
+#include "comm/shared_memory/stage.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <random>
+
+#include "base/error.h"
+#include "comm/run_ranks.h"
+
+namespace partita {
+namespace {
+
+/// Memory for a group, as a window of MPI would be.
+class Piece {
+ public:
+  explicit Piece(int ranks) : bytes_(SharedStage::bytes(ranks)) { SharedStage::prepare(bytes_.data(), ranks); }
+  void* data() { return bytes_.data(); }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+/// Runs `fn(rank, stage, comm)` on threads that have a stage and, as an oracle, the in-process collectives.
+template <class Fn>
+void with_stages(int ranks, Fn&& fn) {
+  Piece piece(ranks);
+  run_ranks(ranks, [&](Communicator& comm) {
+    std::vector<int> world_ranks(ranks);
+    std::iota(world_ranks.begin(), world_ranks.end(), 10);
+    SharedStage stage(piece.data(), comm.rank(), world_ranks, ranks);
+    fn(comm.rank(), stage, comm);
+  });
+}
+
+std::vector<float> noise(int64_t count, int seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal;
+  std::vector<float> values(count);
+  for (float& value : values) value = normal(random);
+  return values;
+}
+
+constexpr Timeout kLong = std::chrono::minutes(5);
+// None, one, less than a chunk of any group, several chunks and a rest.
+constexpr int64_t kCounts[] = {0, 1, 1000, 300'001};
+
+/// Different on every rank, some of them empty.
+std::vector<int64_t> uneven(int64_t count, int ranks, int turn) {
+  std::vector<int64_t> counts(ranks);
+  for (int r = 0; r < ranks; ++r) counts[r] = (r + turn) % 3 == 0 ? 0 : count / (1 + (r + turn) % 4);
+  return counts;
+}
+
+TEST(SharedStage, MovesWhatTheInProcessCollectivesMove) {
+  for (int ranks : {1, 2, 3, 4, 6, 8}) {
+    with_stages(ranks, [&](int rank, SharedStage& stage, Communicator& comm) {
+      for (const int64_t count : kCounts) {
+        std::vector<float> mine = noise(count, rank), theirs = mine;
+        stage.run({.kind = Call::Kind::all_reduce,
+                   .dtype = DType::f32,
+                   .reduce = Reduce::sum,
+                   .count = count,
+                   .recv = mine.data()},
+                  kLong);
+        comm.all_reduce(theirs.data(), count, DType::f32, Reduce::sum);
+        EXPECT_EQ(mine, theirs);
+
+        std::vector<int64_t> counts = uneven(count, ranks, 0);
+        const int64_t total = std::accumulate(counts.begin(), counts.end(), int64_t{0});
+        const std::vector<float> part = noise(counts[rank], 20 + rank), whole = noise(total, 40 + rank);
+        mine.assign(total, 0);
+        theirs = mine;
+        stage.run({.kind = Call::Kind::all_gather,
+                   .dtype = DType::f32,
+                   .count = total,
+                   .counts = counts,
+                   .send = part.data(),
+                   .recv = mine.data()},
+                  kLong);
+        comm.all_gather(part.data(), theirs.data(), counts, DType::f32);
+        EXPECT_EQ(mine, theirs);
+
+        mine.assign(counts[rank], 0);
+        theirs = mine;
+        stage.run({.kind = Call::Kind::reduce_scatter,
+                   .dtype = DType::f32,
+                   .reduce = Reduce::max,
+                   .count = total,
+                   .counts = counts,
+                   .send = whole.data(),
+                   .recv = mine.data()},
+                  kLong);
+        comm.reduce_scatter(whole.data(), theirs.data(), counts, DType::f32, Reduce::max);
+        EXPECT_EQ(mine, theirs);
+      }
+    });
+  }
+}
+
+TEST(SharedStage, NobodyOverwritesWhatASlowRankStillReads) {
+  for (int ranks : {2, 3, 4}) {
+    with_stages(ranks, [&](int rank, SharedStage& stage, Communicator&) {
+      for (int i = 0; i < 2000; ++i) {
+        std::vector<int32_t> values(1 + i % 3, rank + i);
+        stage.run({.kind = Call::Kind::all_reduce,
+                   .dtype = DType::i32,
+                   .reduce = Reduce::sum,
+                   .count = static_cast<int64_t>(values.size()),
+                   .recv = values.data()},
+                  kLong);
+        ASSERT_EQ(values, std::vector<int32_t>(values.size(), ranks * i + ranks * (ranks - 1) / 2)) << i;
+      }
+    });
+  }
+}
+
+TEST(SharedStage, EveryPairMayExchangeAnotherCount) {
+  for (int ranks : {2, 3, 8}) {
+    with_stages(ranks, [&](int rank, SharedStage& stage, Communicator& comm) {
+      for (const int64_t count : kCounts) {
+        const std::vector<int64_t> give = uneven(count, ranks, rank);
+        std::vector<int64_t> take;
+        for (int r = 0; r < ranks; ++r) take.push_back(uneven(count, ranks, r)[rank]);
+        const int64_t sent = std::accumulate(give.begin(), give.end(), int64_t{0});
+        const std::vector<float> from = noise(sent, rank);
+        std::vector<float> mine(std::accumulate(take.begin(), take.end(), int64_t{0})), theirs = mine;
+        stage.run({.kind = Call::Kind::all_to_all,
+                   .dtype = DType::f32,
+                   .count = sent,
+                   .counts = give,
+                   .recv_counts = take,
+                   .send = from.data(),
+                   .recv = mine.data()},
+                  kLong);
+        comm.all_to_all(from.data(), give, theirs.data(), take, DType::f32);
+        EXPECT_EQ(mine, theirs);
+      }
+    });
+  }
+}
+
+TEST(SharedStage, BroadcastsFromEveryRootAndMeets) {
+  with_stages(3, [&](int rank, SharedStage& stage, Communicator&) {
+    for (int root = 0; root < 3; ++root) {
+      std::vector<float> values = noise(200'000, rank);
+      stage.run({.kind = Call::Kind::broadcast,
+                 .dtype = DType::f32,
+                 .root = root,
+                 .count = 200'000,
+                 .recv = values.data()},
+                kLong);
+      EXPECT_EQ(values, noise(200'000, root));
+      stage.run({}, kLong);
+    }
+  });
+}
+
+template <class Fn>
+std::string failure(ExitCode code, Fn&& fn) {
+  try {
+    fn();
+  } catch (const RuntimeFailure& error) {
+    EXPECT_EQ(error.code(), code);
+    return error.what();
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return "";
+}
+
+TEST(SharedStage, RanksThatDisagreeLearnSoBeforeDataMove) {
+  with_stages(3, [&](int rank, SharedStage& stage, Communicator&) {
+    std::vector<float> values(4, 1.0f);
+    const std::string text = failure(ExitCode::ranks_disagree, [&] {
+      stage.run({.kind = Call::Kind::all_reduce,
+                 .dtype = DType::f32,
+                 .reduce = rank == 1 ? Reduce::max : Reduce::sum,
+                 .count = 4,
+                 .recv = values.data()},
+                kLong);
+    });
+    EXPECT_EQ(text, "[all_reduce] ranks disagree: rank 10 calls all_reduce f32[4] sum, rank 11 calls all_reduce f32[4] max");
+    EXPECT_EQ(values, std::vector<float>(4, 1.0f));
+    stage.run({}, kLong);  // the group stays usable
+  });
+}
+
+TEST(SharedStage, NamesTheRankThatDoesNotCome) {
+  with_stages(3, [&](int rank, SharedStage& stage, Communicator& comm) {
+    if (rank != 2) {
+      const std::string text =
+          failure(ExitCode::peer_stalled, [&] { stage.run({}, std::chrono::milliseconds(100)); });
+      EXPECT_EQ(text, "[barrier] timed out after 0.1 s at call 1: waiting for rank 12 of group (10,11,12)");
+      EXPECT_EQ(failure(ExitCode::peer_stalled, [&] { stage.run({}, kLong); }),
+                "[barrier] the group (10,11,12) has failed before");
+    }
+    comm.barrier();
+  });
+}
+
+}  // namespace
+}  // namespace partita

@@ -1,0 +1,240 @@
+// Resharding against exhaustive search. PARTITA_RESHARD_PAIRS says how many pairs are drawn where there are too many for
+// all.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <queue>
+#include <set>
+
+#include "base/philox.h"
+#include "plan/reshard.h"
+
+namespace partita {
+namespace {
+
+using Dims = std::vector<Axes>;
+
+/// All ways to cut a tensor of `rank` dimensions by axes, in every order.
+void add_states(const Mesh& mesh, const Type& type, Dims now, std::set<Dims>& states) {
+  for (size_t d = 0; d < now.size(); ++d) {
+    if (mesh.ways(now[d]) > type.shape[d]) return;
+  }
+  if (!states.insert(now).second) return;
+  for (size_t axis = 0; axis < mesh.axes().size(); ++axis) {
+    const int a = static_cast<int>(axis);
+    const bool used =
+        std::any_of(now.begin(), now.end(), [&](const Axes& axes) { return std::count(axes.begin(), axes.end(), a); });
+    for (size_t d = 0; !used && d < now.size(); ++d) {
+      Dims more = now;
+      more[d].push_back(a);
+      add_states(mesh, type, more, states);
+    }
+  }
+}
+
+/// The independent oracle: every move between every two states, as the definitions of the moves say, and the shortest
+/// path by Dijkstra's algorithm.
+class Exhaustive {
+ public:
+  Exhaustive(const Mesh& mesh, Type type, LinkCosts costs)
+      : mesh_(mesh), type_(std::move(type)), costs_(std::move(costs)) {
+    std::set<Dims> states;
+    add_states(mesh, type_, Dims(type_.shape.size()), states);
+    states_.assign(states.begin(), states.end());
+    for (const Dims& state : states_) bytes_.push_back(bytes(state));
+    edges_.resize(states_.size());
+    for (size_t a = 0; a < states_.size(); ++a) {
+      for (size_t b = 0; b < states_.size(); ++b) {
+        if (const double cost = a == b ? -1 : edge(a, b); cost >= 0) edges_[a].emplace_back(b, cost);
+      }
+    }
+  }
+
+  const std::vector<Dims>& states() const { return states_; }
+
+  /// From one state to each, under the memory bound of that pair: one search serves all targets no larger than the
+  /// source.
+  std::vector<double> costs(size_t from) const {
+    std::vector<double> result = costs(from, bytes_[from] * (1 + 1e-9));
+    for (size_t to = 0; to < result.size(); ++to) {
+      const double own = bytes_[to] > bytes_[from] * (1 + 1e-9) ? cost(from, to, bytes_[to] * (1 + 1e-9)) : result[to];
+      result[to] = own < kNever ? own : cost(from, to, kNever);
+    }
+    return result;
+  }
+  double cost(size_t from, size_t to) const {
+    const double bounded = cost(from, to, std::max(bytes_[from], bytes_[to]) * (1 + 1e-9));
+    return bounded < kNever ? bounded : cost(from, to, kNever);
+  }
+
+ private:
+  static constexpr double kNever = 1e300;
+
+  double cost(size_t from, size_t to, double most) const { return costs(from, most, to)[to]; }
+  std::vector<double> costs(size_t from, double most, size_t to = SIZE_MAX) const {
+    std::vector<double> best(states_.size(), kNever);
+    std::priority_queue<std::pair<double, size_t>, std::vector<std::pair<double, size_t>>, std::greater<>> open;
+    open.push({0, from});
+    best[from] = 0;
+    while (!open.empty()) {
+      const auto [now, at] = open.top();
+      open.pop();
+      if (now > best[at]) continue;
+      if (at == to) break;
+      for (const auto& [next, more] : edges_[at]) {
+        if (bytes_[next] > most || now + more >= best[next]) continue;
+        best[next] = now + more;
+        open.push({best[next], next});
+      }
+    }
+    return best;
+  }
+
+  double bytes(const Dims& dims) const {
+    double count = static_cast<double>(size_of(type_.dtype));
+    for (size_t d = 0; d < dims.size(); ++d) {
+      count *= static_cast<double>(type_.shape[d]) / static_cast<double>(mesh_.ways(dims[d]));
+    }
+    return count;
+  }
+
+  static bool prefix(const Axes& a, const Axes& b) {
+    return a.size() <= b.size() && std::equal(a.begin(), a.end(), b.begin());
+  }
+  static Axes tail(const Axes& axes, size_t from) { return {axes.begin() + static_cast<int64_t>(from), axes.end()}; }
+  double dearest(const std::vector<double>& of, const Axes& axes) const {
+    double most = 0;
+    for (int axis : axes) most = std::max(most, of[axis]);
+    return most;
+  }
+
+  /// The cheapest single move from one state to another, or -1.
+  double edge(size_t from, size_t to) const {
+    const Dims &a = states_[from], &b = states_[to];
+    std::vector<size_t> changed;
+    bool same_ways = true;
+    for (size_t d = 0; d < a.size(); ++d) {
+      if (a[d] != b[d]) changed.push_back(d);
+      same_ways = same_ways && mesh_.ways(a[d]) == mesh_.ways(b[d]);
+    }
+    double best = -1;
+    const auto offer = [&](double cost) { best = best < 0 ? cost : std::min(best, cost); };
+    if (changed.size() == 1) {
+      const Axes &x = a[changed[0]], &y = b[changed[0]];
+      if (prefix(x, y)) offer(0);
+      if (prefix(y, x)) {
+        const Axes axes = tail(x, y.size());
+        const double n = static_cast<double>(mesh_.ways(axes));
+        offer((n - 1) * (dearest(costs_.step, axes) + bytes_[from] * dearest(costs_.byte, axes)));
+      }
+    }
+    if (changed.size() == 2) {
+      for (const auto& [d, e] : {std::pair(changed[0], changed[1]), std::pair(changed[1], changed[0])}) {
+        if (!prefix(b[d], a[d]) || !prefix(a[e], b[e])) continue;
+        const Axes axes = tail(a[d], b[d].size());
+        if (axes != tail(b[e], a[e].size())) continue;
+        const double n = static_cast<double>(mesh_.ways(axes));
+        offer((n - 1) * (dearest(costs_.step, axes) + bytes_[from] / n * dearest(costs_.byte, axes)));
+      }
+    }
+    if (same_ways) {
+      Axes all;
+      for (const Dims* dims : {&a, &b}) {
+        for (const Axes& axes : *dims) all.insert(all.end(), axes.begin(), axes.end());
+      }
+      offer(dearest(costs_.step, all) + bytes_[from] * dearest(costs_.byte, all));
+    }
+    return best;
+  }
+
+  const Mesh& mesh_;
+  Type type_;
+  LinkCosts costs_;
+  std::vector<Dims> states_;
+  std::vector<double> bytes_;
+  std::vector<std::vector<std::pair<size_t, double>>> edges_;
+};
+
+LinkCosts links(const Mesh& mesh) {
+  LinkCosts costs = LinkCosts::bytes(mesh);
+  for (size_t axis = 0; axis < mesh.axes().size(); ++axis) {  // the slowest link first
+    costs.step[axis] = 200.0 / static_cast<double>(axis + 1);
+    costs.byte[axis] = 1.0 / static_cast<double>(axis + 1);
+  }
+  return costs;
+}
+
+/// Whether each move is one that its kind allows, and they lead from one end to the other.
+void expect_leads(const Resharder::Path& path, const Sharding& from, const Sharding& to) {
+  Sharding now = from;
+  for (const Move& move : path.moves) now = move.result;
+  EXPECT_EQ(now, to);
+}
+
+/// What the search finds costs what the oracle finds, for `pairs` drawn pairs or, for 0, all.
+void compare(const Mesh& mesh, const Type& type, const LinkCosts& costs, int pairs) {
+  const Exhaustive oracle(mesh, type, costs);
+  Resharder resharder(mesh, costs);
+  const auto count = static_cast<int64_t>(oracle.states().size());
+  const auto check = [&](size_t from, size_t to, double expected) {
+    const Sharding a{.dims = oracle.states()[from]}, b{.dims = oracle.states()[to]};
+    const auto& path = resharder.path(type, a, b);
+    expect_leads(path, a, b);
+    ASSERT_NEAR(path.cost, expected, 1e-6 * (1 + path.cost)) << print(type, a, mesh) << " to " << print(type, b, mesh);
+  };
+  const uint64_t key = random_key(1, print(mesh) + print(type));
+  for (int i = 0; i < pairs; ++i) {
+    const size_t from = random_below(key, 2 * i, 0, count), to = random_below(key, 2 * i + 1, 0, count);
+    check(from, to, oracle.cost(from, to));
+    if (testing::Test::HasFatalFailure()) return;
+  }
+  for (int64_t from = 0; pairs == 0 && from < count; ++from) {
+    const std::vector<double> expected = oracle.costs(from);
+    for (int64_t to = 0; to < count; ++to) {
+      check(from, to, expected[to]);
+      if (testing::Test::HasFatalFailure()) return;
+    }
+  }
+}
+
+/// Pairs of a mesh that is too large for all: more in a soak run.
+int drawn_pairs() {
+  const char* wanted = std::getenv("PARTITA_RESHARD_PAIRS");
+  return wanted == nullptr ? 400 : std::atoi(wanted);
+}
+
+const Type k1D{DType::f32, {4096}}, k2D{DType::f32, {512, 1000}}, k3D{DType::f32, {64, 128, 240}};
+
+const Type kTypes[] = {k1D, k2D, k3D};
+
+TEST(Reshard, CostsWhatExhaustiveSearchFindsForAllPairs) {
+  for (const Mesh& mesh : {Mesh({{"a", 2}, {"b", 2}, {"c", 2}}), Mesh({{"a", 2}, {"b", 3}}), Mesh({{"a", 12}}),
+                           Mesh::undivided({{"a", 4}, {"b", 2}, {"c", 2}})}) {
+    for (const Type& type : kTypes) {
+      compare(mesh, type, LinkCosts::bytes(mesh), 0);
+      compare(mesh, type, links(mesh), 0);
+    }
+  }
+}
+
+TEST(Reshard, CostsWhatExhaustiveSearchFindsOnLargerMeshes) {
+  for (const Mesh& mesh :
+       {Mesh({{"a", 4}, {"b", 2}, {"c", 2}}), Mesh::undivided({{"a", 2}, {"b", 4}, {"c", 8}}),
+        Mesh::undivided({{"a", 8}, {"b", 16}, {"c", 8}}), Mesh::undivided({{"a", 4}, {"b", 4}, {"c", 8}, {"d", 8}})}) {
+    for (const Type& type : kTypes) {
+      compare(mesh, type, LinkCosts::bytes(mesh), drawn_pairs());
+      compare(mesh, type, links(mesh), drawn_pairs());
+    }
+  }
+}
+
+TEST(Reshard, SmallDimensionsAreNotCutTooOften) {
+  const Mesh mesh({{"a", 2}, {"b", 3}});
+  compare(mesh, {DType::f32, {3, 4}}, LinkCosts::bytes(mesh), 200);
+  compare(mesh, {DType::f32, {2, 3, 5}}, links(mesh), 200);
+}
+
+}  // namespace
+}  // namespace partita

@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# Ranks on two hosts, which are network namespaces of this one: groups within a host share memory, groups across hosts
+# send messages, and the numbers are those of threads.
+set -uo pipefail
+partita=$PWD/build/release/partita
+tests=$PWD/build/release/tests/dist_tests
+folder=$(mktemp -d)
+near=partita-near-$$ far=partita-far-$$
+remove() {
+  ip netns del "$near" 2>/dev/null
+  ip netns del "$far" 2>/dev/null
+  rm -rf "$folder"
+}
+trap remove EXIT
+fail() {
+  echo "FAILED: $*"
+  exit 1
+}
+
+if ! ip netns add "$near" 2>"$folder/why"; then
+  echo "two hosts: skipped, no network namespaces here: $(cat "$folder/why")"
+  exit 0
+fi
+ip netns add "$far" && ip link add near netns "$near" type veth peer name far netns "$far" || fail "no link"
+ip -n "$near" addr add 10.77.0.1/24 dev near && ip -n "$far" addr add 10.77.0.2/24 dev far || fail "no addresses"
+for end in "$near near" "$far far"; do
+  read -r space device <<<"$end"
+  ip -n "$space" link set lo up && ip -n "$space" link set "$device" up || fail "no link in $space"
+done
+# What the launcher uses in place of ssh.
+cat >"$folder/rsh" <<AGENT
+#!/bin/sh
+host=\$1
+shift
+case \$host in *.1) space=$near ;; *) space=$far ;; esac
+exec ip netns exec \$space unshare --uts /bin/sh -c "hostname \$space; \$*"
+AGENT
+chmod +x "$folder/rsh"
+
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+export OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_plm_rsh_agent="$folder/rsh" OMP_NUM_THREADS=1
+export OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,tcp OMPI_MCA_btl_tcp_if_include=10.77.0.0/24
+export OMPI_MCA_oob_tcp_if_include=10.77.0.0/24
+on_both() {
+  local each=$1
+  shift
+  # Each host has a name of its own, by which MPI tells who is near.
+  ip netns exec "$near" unshare --uts sh -c 'hostname "$0"; exec "$@"' "$near" \
+    timeout -k 3 120 mpirun -H "10.77.0.1:$each,10.77.0.2:$each" -n $((2 * each)) "$@"
+}
+losses() { grep -o 'epoch: .*' "$1" | grep -v time; }
+
+# Who is where: two local ranks on each host.
+on_both 2 sh -c 'echo "$OMPI_COMM_WORLD_LOCAL_RANK of $OMPI_COMM_WORLD_LOCAL_SIZE"' >"$folder/places" 2>&1 ||
+  fail "mpirun on two hosts: $(tail -n 5 "$folder/places")"
+[[ $(grep -c "of 2" "$folder/places") -eq 4 ]] || fail "another placement: $(cat "$folder/places")"
+
+"$partita" train quickstart --ranks 8 >"$folder/threads" 2>/dev/null || fail "quickstart on threads"
+on_both 4 "$partita" train quickstart >"$folder/hosts" 2>&1 || fail "quickstart: $(tail -n 5 "$folder/hosts")"
+[[ $(losses "$folder/hosts" | wc -l) -eq 20 ]] || fail "another number of lines than one rank prints"
+diff <(losses "$folder/threads") <(losses "$folder/hosts") || fail "hosts and threads differ"
+
+on_both 2 "$tests" --gtest_brief=1 --gtest_filter='RandomPlans.Mlp:RandomPlans.ReshardsMoveBits:Ranks.*' \
+  >"$folder/tests" 2>&1 || fail "dist_tests: $(tail -n 20 "$folder/tests")"
+[[ $(grep -c 'PASSED' "$folder/tests") -eq 4 ]] || fail "not every rank passed: $(tail -n 20 "$folder/tests")"
+echo "ranks on two hosts: passed"
