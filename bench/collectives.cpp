@@ -1,4 +1,4 @@
-// Time of the collectives of an in-process world: `bench_collectives [RANKS] [LARGEST_MIB]`.
+// Time of the collectives: `bench_collectives [RANKS] [LARGEST_MIB]` for threads, or the processes of an mpirun.
 //
 // As in training, every rank writes its buffer before each call. A call lasts from the first
 // rank's start to the last rank's end; GB/s is the size of one rank's buffer over its median.
@@ -11,7 +11,12 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/console.h"
+#include "comm/mpi/mpi.h"
 #include "comm/run_ranks.h"
+#include "device/device.h"
+#include "ops/registry.h"
+#include "train/run_process.h"
 
 namespace partita {
 namespace {
@@ -21,28 +26,37 @@ constexpr int kFewestRuns = 20;
 constexpr int kMostRuns = 400;
 constexpr int64_t kBytesPerSize = int64_t{1} << 28;  // decides the runs between those bounds
 
+/// Memory of a device, as that of an executor is.
+struct Buffer {
+  std::shared_ptr<void> memory;
+  int64_t count = 0;
+  float* data() const { return static_cast<float*>(memory.get()); }
+  void fill() const { std::fill_n(data(), count, 1.0f); }
+};
+
 struct Buffers {
-  std::vector<float> whole;  // as large as the size that is measured
-  std::vector<float> part;   // this rank's share
+  Buffer whole;  // as large as the size that is measured
+  Buffer part;   // this rank's share
   std::vector<int64_t> counts;
 };
 
 struct Collective {
   std::string_view name;
+  bool sends_whole;  // or its part: what the rank writes before the call
   std::function<void(Communicator&, Buffers&)> call;
 };
 
 std::vector<Collective> collectives() {
   return {
-      {"all_reduce",
+      {"all_reduce", true,
        [](Communicator& comm, Buffers& buffers) {
-         comm.all_reduce(buffers.whole.data(), static_cast<int64_t>(buffers.whole.size()), DType::f32, Reduce::sum);
+         comm.all_reduce(buffers.whole.data(), buffers.whole.count, DType::f32, Reduce::sum);
        }},
-      {"all_gather",
+      {"all_gather", false,
        [](Communicator& comm, Buffers& buffers) {
          comm.all_gather(buffers.part.data(), buffers.whole.data(), buffers.counts, DType::f32);
        }},
-      {"reduce_scatter",
+      {"reduce_scatter", true,
        [](Communicator& comm, Buffers& buffers) {
          comm.reduce_scatter(buffers.whole.data(), buffers.part.data(), buffers.counts, DType::f32, Reduce::sum);
        }},
@@ -55,8 +69,10 @@ Buffers make_buffers(int rank, int ranks, int64_t bytes) {
   for (int r = 0; r < ranks; ++r) {
     buffers.counts.push_back(count * (r + 1) / ranks - count * r / ranks);
   }
-  buffers.whole.resize(count);
-  buffers.part.resize(buffers.counts[rank]);
+  const auto device = make_cpu_device(all_ops(), 1);
+  const auto make = [&](int64_t size) { return Buffer{device->allocate(size * sizeof(float)), size}; };
+  buffers.whole = make(count);
+  buffers.part = make(buffers.counts[rank]);
   return buffers;
 }
 
@@ -66,8 +82,7 @@ double seconds_now() {
 
 /// Seconds of one call, the same on every rank: from the first start to the last end.
 double time_call(Communicator& comm, const Collective& collective, Buffers& buffers) {
-  std::fill(buffers.whole.begin(), buffers.whole.end(), 1.0f);
-  std::fill(buffers.part.begin(), buffers.part.end(), 1.0f);
+  (collective.sends_whole ? buffers.whole : buffers.part).fill();
   comm.barrier();
   double start = seconds_now();
   collective.call(comm, buffers);
@@ -78,6 +93,9 @@ double time_call(Communicator& comm, const Collective& collective, Buffers& buff
 }
 
 void measure(Communicator& comm, int64_t largest) {
+  if (comm.rank() == 0) {
+    fmt::print("{} ranks\n{:<16}{:>12}{:>12}{:>10}\n", comm.size(), "collective", "bytes", "median us", "GB/s");
+  }
   for (const Collective& collective : collectives()) {
     for (int64_t bytes : kSizes) {
       if (bytes > largest) break;
@@ -103,8 +121,13 @@ int main(int argc, char** argv) {
   const int ranks = argc > 1 ? std::atoi(argv[1]) : 2;
   const int64_t largest = (argc > 2 ? std::atoll(argv[2]) : 64) << 20;
   try {
-    fmt::print("{} ranks\n{:<16}{:>12}{:>12}{:>10}\n", ranks, "collective", "bytes", "median us", "GB/s");
-    partita::run_ranks(ranks, [&](partita::Communicator& comm) { partita::measure(comm, largest); });
+    const auto measured = [&](partita::Communicator& comm) { partita::measure(comm, largest); };
+    const auto launched = partita::this_rank();
+    if (launched && launched->size > 1) {
+      partita::run_process(*partita::make_mpi_world(), measured);
+    } else {
+      partita::run_ranks(ranks, measured);
+    }
   } catch (const partita::Error& error) {
     fmt::print(stderr, "{}\n", error.what());
     return static_cast<int>(error.code());

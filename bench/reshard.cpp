@@ -8,7 +8,6 @@
 #include <cmath>
 #include <iostream>
 
-
 using namespace partita;
 
 namespace {

@@ -51,13 +51,19 @@ TEST(NamedGroups, SayWhatIsWrong) {
       }
       return "";
     };
-    EXPECT_EQ(message([&] { groups.create("pair", std::vector<int>{0, 1}); }),
+    EXPECT_EQ(message([&] {
+                groups.create("pair", std::vector<int>{0, 1});
+              }),
               "[group] 'pair' stands for other ranks, got (0, 1), expected (1, 0) or another name");
     EXPECT_EQ(message([&] { groups.create("x", {}); }),
               "[group] 'x' has no ranks, got an empty list, expected at least one");
-    EXPECT_EQ(message([&] { groups.create("x", std::vector<int>{0, 2}); }),
+    EXPECT_EQ(message([&] {
+                groups.create("x", std::vector<int>{0, 2});
+              }),
               "[group] bad ranks of 'x', got 2, expected different ones from 0 to 1");
-    EXPECT_EQ(message([&] { groups.create("x", std::vector<int>{1, 1}); }),
+    EXPECT_EQ(message([&] {
+                groups.create("x", std::vector<int>{1, 1});
+              }),
               "[group] bad ranks of 'x', got 1 twice, expected different ones from 0 to 1");
     EXPECT_EQ(message([&] { groups.size("pear"); }),
               "[group] no such group, got 'pear', expected one of pair world, did you mean 'pair'?");

@@ -63,7 +63,9 @@ std::string refusal(Fn&& fn) {
 TEST(BuilderMarks, OnlyResultsOfOpsTakeMarks) {
   Builder builder(all_ops());
   const Value x = builder.input("x", {DType::f32, {4, 2}});
-  EXPECT_EQ(refusal([&] { builder.mark(x, {.inputs = {{2, 1}}}); }),
+  EXPECT_EQ(refusal([&] {
+              builder.mark(x, {.inputs = {{2, 1}}});
+            }),
             "[shard] no node made the value, got 'x', expected a result of an op");
 }
 

@@ -34,9 +34,9 @@ TEST(ShardMark, StrategiesPrintAndRead) {
 }
 
 TEST(ShardMark, PrintsAndReads) {
-  for (const char* text : {"((2,4),(4,1))", "((2,4),(4,1))->((8,1))", "((),(3))", "[dp=2,mp=4]((dp,mp),(mp,None))",
-                           "[dp=2,sp=2,mp=2]((dp,sp+mp),(sp+mp,None))->((dp+mp,None))",
-                           "[a=2,b=2,ranks=(0,2,1,3)]((a,b))"}) {
+  for (const char* text :
+       {"((2,4),(4,1))", "((2,4),(4,1))->((8,1))", "((),(3))", "[dp=2,mp=4]((dp,mp),(mp,None))",
+        "[dp=2,sp=2,mp=2]((dp,sp+mp),(sp+mp,None))->((dp+mp,None))", "[a=2,b=2,ranks=(0,2,1,3)]((a,b))"}) {
     EXPECT_EQ(print(parse_shard_mark(text)), text);
   }
   const ShardMark mark = parse_shard_mark("[dp=2, sp=2, mp=3] ((dp, sp+mp), (None, None))");
@@ -54,9 +54,12 @@ TEST(ShardMark, RefusesBadLayouts) {
   EXPECT_NE(message([] { ShardLayout({0}, {"dp"}); }).find("bad size of axis dp, got 0"), std::string::npos);
   EXPECT_NE(message([] { ShardLayout({1 << 20, 2}, {"dp", "mp"}); }).find("too many ranks"), std::string::npos);
   EXPECT_NE(message([] { parse_shard_mark("((99999999999))"); }).find("1 to 2^20"), std::string::npos);
-  EXPECT_EQ(message([] { ShardLayout({2, 2}, {"a", "b"}, {0, 1, 1, 2}); }),
+  EXPECT_EQ(message([] {
+              ShardLayout({2, 2}, {"a", "b"}, {0, 1, 1, 2});
+            }),
             "[layout] bad list of ranks, got rank 1 twice, expected each of 0 to 3 once");
-  EXPECT_NE(message([] { parse_shard_mark("[a=2,ranks=(0,2)]((a))"); }).find("got rank 2, expected"), std::string::npos);
+  EXPECT_NE(message([] { parse_shard_mark("[a=2,ranks=(0,2)]((a))"); }).find("got rank 2, expected"),
+            std::string::npos);
   EXPECT_NE(message([] { parse_shard_mark("[a=2,ranks=(0)]((a))"); }).find("got 1 ranks, expected"), std::string::npos);
   EXPECT_NE(message([] { ShardLayout({2}, {"None"}); }).find("bad name of an axis"), std::string::npos);
   const ShardLayout layout({2, 4}, {"dp", "mp"});

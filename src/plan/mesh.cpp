@@ -61,8 +61,8 @@ Mesh::Mesh(const std::vector<std::pair<std::string, int64_t>>& named, std::vecto
   }
   if (rank_list_.empty()) return;
   if (static_cast<int64_t>(rank_list_.size()) != ranks()) {
-    throw InvalidArgument(fmt::format("[mesh] the list of ranks has the wrong length, got {}, expected {}",
-                                      rank_list_.size(), ranks()));
+    throw InvalidArgument(
+        fmt::format("[mesh] the list of ranks has the wrong length, got {}, expected {}", rank_list_.size(), ranks()));
   }
   for (size_t place = 0; place < rank_list_.size(); ++place) {
     const int rank = rank_list_[place];

@@ -64,7 +64,8 @@ TEST(Mesh, TextReadsBack) {
 TEST(Mesh, BadTextIsRefused) {
   for (const char* text : {"", "grid a=2", "mesh a", "mesh a=", "mesh =2", "mesh a=0", "mesh a=-1", "mesh a=2x",
                            "mesh a=2 ranks=(", "mesh a=2 ranks=()", "mesh a=2 ranks=(0)", "mesh a=2 ranks=(0,0)",
-                           "mesh a=2 ranks=(0,-1)", "mesh a=2 ranks=(0,x)", "mesh a=2 ranks=(0,1,2)", "mesh a=2 a=3", "mesh a=1048577", "mesh a=1024 b=1025", "mesh a=99999999999999999999"}) {
+                           "mesh a=2 ranks=(0,-1)", "mesh a=2 ranks=(0,x)", "mesh a=2 ranks=(0,1,2)", "mesh a=2 a=3",
+                           "mesh a=1048577", "mesh a=1024 b=1025", "mesh a=99999999999999999999"}) {
     EXPECT_THROW(parse_mesh(text), InvalidArgument) << text;
   }
   EXPECT_THROW(Mesh({{"data", 2}}).find("dat"), InvalidArgument);

@@ -131,8 +131,9 @@ class Cutter {
     try {
       found = find_axes(mark.axes, mesh_);
       if (mark.rank_list != mesh_.rank_list()) {
-        throw InvalidArgument(fmt::format("the layout has another order of the ranks than the mesh, got {}, expected {}",
-                                          print_order(mark.rank_list), print_order(mesh_.rank_list())));
+        throw InvalidArgument(
+            fmt::format("the layout has another order of the ranks than the mesh, got {}, expected {}",
+                        print_order(mark.rank_list), print_order(mesh_.rank_list())));
       }
     } catch (const InvalidArgument& error) {
       throw InvalidArgument(fmt::format("[shard] {}: {}", target_.node, error.what()), error.kind());

@@ -169,8 +169,8 @@ TEST(Modes, QuickstartIsThatOfTheTutorial) {
     for (const Node& node : local.graph.nodes) {
       between = (between || node.name == "matmul") && node.name != "relu";
       if (!between || !is_collective(node) || node.phase != Phase::forward) continue;
-      kinds.push_back(fmt::format("{} over ({})", node.op,
-                                  fmt::join(local.mesh.group(5, axes_of(node, local.mesh)), ", ")));
+      kinds.push_back(
+          fmt::format("{} over ({})", node.op, fmt::join(local.mesh.group(5, axes_of(node, local.mesh)), ", ")));
       EXPECT_EQ(local.type(node.outputs[0], local.mesh.coordinates(5)).shape,
                 (Shape{8, node.op == "all_reduce" ? 16 : 4}));
     }

@@ -161,9 +161,8 @@ Graph chain(const Shape& shape) {
 std::string chain_under(const Mesh& mesh, const Shape& shape, int seed) {
   const auto catalog = make_cpu_device(all_ops(), 1, KernelSet::reference);
   const Graph graph = chain(shape);
-  const Program program =
-      compile(graph, all_ops(), mesh, catalog->catalog(),
-              {.own_plan = [&](const Graph& given) { return random_plan(given, mesh, seed); }});
+  const Program program = compile(graph, all_ops(), mesh, catalog->catalog(),
+                                  {.own_plan = [&](const Graph& given) { return random_plan(given, mesh, seed); }});
   const Array input = random_array({DType::f64, shape}, random_key(seed, "x"));
   std::atomic<bool> same = true;
   on_ranks(static_cast<int>(mesh.ranks()), [&](Communicator& world) {
@@ -186,8 +185,7 @@ TEST(RandomPlans, ReshardsMoveBits) {
     if (!can_run(static_cast<int>(mesh.ranks()))) continue;
     for (const Shape& shape : {Shape{7}, Shape{4, 9}, Shape{6, 5, 8}}) {
       for (int seed = 0; seed < 4 * plans_of_each(); ++seed) {
-        EXPECT_EQ(chain_under(mesh, shape, seed), "")
-            << print(mesh) << " " << print(shape) << " seed " << seed;
+        EXPECT_EQ(chain_under(mesh, shape, seed), "") << print(mesh) << " " << print(shape) << " seed " << seed;
       }
     }
   }
@@ -197,8 +195,7 @@ TEST(RandomPlans, ReshardsMoveBits) {
 TEST(RandomPlans, ResnetLocalStatisticsAreThoseOfGroups) {
   for (int ranks : {2, 3, 6}) {
     if (!can_run(ranks)) continue;
-    Job job = model_job("resnet18:width=4,size=8",
-                        {.image = {3, 8, 8}, .batch = 24, .steps = 3, .norm_groups = ranks});
+    Job job = model_job("resnet18:width=4,size=8", {.image = {3, 8, 8}, .batch = 24, .steps = 3, .norm_groups = ranks});
     const JobResult oracle = interpret_job(job);
     job.ranks = ranks;
     expect_interpreted(job, oracle, fmt::format("{} ranks", ranks));

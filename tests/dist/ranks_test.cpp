@@ -1,12 +1,13 @@
 // What ranks say to one another, as threads, as processes on one host and on several: the same calls, the same bits.
 
+#include "support/ranks.h"
+
 #include <gtest/gtest.h>
 
 #include <numeric>
 
 #include "base/philox.h"
 #include "comm/named_groups.h"
-#include "support/ranks.h"
 
 namespace partita {
 namespace {

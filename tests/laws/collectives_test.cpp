@@ -1,12 +1,13 @@
 // Which collectives a node needs: with operands that lie as its cut wants them, the sums that its rule declares and the
 // halos of its windows, and nothing else.
 
+#include "partition/collectives.h"
+
 #include <gtest/gtest.h>
 
 #include "graph/builder.h"
 #include "harness.h"
 #include "ops/registry.h"
-#include "partition/collectives.h"
 #include "partition/partition.h"
 
 namespace partita::laws {
@@ -106,8 +107,7 @@ TEST_P(CollectiveLaws, OnlySumsAndHalos) {
         if (HasFailure() || !illegal(rule, cut, mesh).empty() || is_too_short(node, rule, cut, mesh)) return;
         ++cuts;
         const LocalGraph local = partitioned(node, graph, rule, cut, mesh);
-        const std::string wrong =
-            needs_expansion(rule, cut) ? check_expanded(local) : check(node, local, rule, cut);
+        const std::string wrong = needs_expansion(rule, cut) ? check_expanded(local) : check(node, local, rule, cut);
         EXPECT_EQ(wrong, "") << op.name << ": " << print(rule, cut, mesh);
       });
     }

@@ -1,5 +1,7 @@
-// Resharding against exhaustive search. PARTITA_RESHARD_PAIRS says how many pairs are drawn where there are too many for
-// all.
+// Resharding against exhaustive search. PARTITA_RESHARD_PAIRS says how many pairs are drawn where there are too many
+// for all.
+
+#include "plan/reshard.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +11,6 @@
 #include <set>
 
 #include "base/philox.h"
-#include "plan/reshard.h"
 
 namespace partita {
 namespace {

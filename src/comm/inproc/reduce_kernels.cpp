@@ -180,8 +180,23 @@ class BlockReducer {
   alignas(64) typename Accumulator<T>::type total_[kLength];
 };
 
+/// Two ranks that both want the result: one pass over everything.
+template <class T, class Op>
+void reduce_pair(const T* first, const T* second, T* result, T* copy, int64_t begin, int64_t end) {
+#pragma omp simd
+  for (int64_t i = begin; i < end; ++i) {
+    const auto sum = Op::template combine<T>(load(first[i]), load(second[i]));
+    store(result[i], sum);
+    store(copy[i], sum);
+  }
+}
+
 template <class T, class Op>
 void reduce_typed(std::span<const void* const> sources, std::span<void* const> results, int64_t begin, int64_t end) {
+  if (sources.size() == 2 && results.size() == 2) {
+    return reduce_pair<T, Op>(static_cast<const T*>(sources[0]), static_cast<const T*>(sources[1]),
+                              static_cast<T*>(results[0]), static_cast<T*>(results[1]), begin, end);
+  }
   BlockReducer<T, Op> reducer;
   for (int64_t base = begin; base < end; base += reducer.kLength) {
     const int64_t length = std::min(reducer.kLength, end - base);

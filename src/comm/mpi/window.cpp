@@ -7,8 +7,8 @@ SharedWindow::SharedWindow(MPI_Comm comm, size_t bytes) {
   MPI_Comm_rank(comm, &rank);
   // All of it lies with the first rank, so that it is one piece.
   void* own = nullptr;
-  int status = MPI_Win_allocate_shared(rank == 0 ? static_cast<MPI_Aint>(bytes) : 0, 1, MPI_INFO_NULL, comm, &own,
-                                       &window_);
+  int status =
+      MPI_Win_allocate_shared(rank == 0 ? static_cast<MPI_Aint>(bytes) : 0, 1, MPI_INFO_NULL, comm, &own, &window_);
   if (status == MPI_SUCCESS) {
     MPI_Aint size = 0;
     int unit = 0;

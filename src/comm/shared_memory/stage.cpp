@@ -63,8 +63,8 @@ struct SharedStage::Announcement {
   /// Ranks of an all_to_all give and take what they like.
   bool fits(const Announcement& other) const {
     if (kind != other.kind || dtype != other.dtype) return false;
-    return kind == Call::Kind::all_to_all || (reduce == other.reduce && root == other.root && count == other.count &&
-                                              counts_hash == other.counts_hash);
+    return kind == Call::Kind::all_to_all ||
+           (reduce == other.reduce && root == other.root && count == other.count && counts_hash == other.counts_hash);
   }
   Call call() const { return {.kind = kind, .dtype = dtype, .reduce = reduce, .root = root, .count = count}; }
 };
@@ -135,12 +135,11 @@ void SharedStage::meet() {
       if (place(r).meetings.load() < meetings_) missing.push_back(world_ranks_[r]);
     }
     const std::string data = describe_data(*call_);
-    throw RuntimeFailure(
-        ExitCode::peer_stalled,
-        fmt::format("[{}] timed out after {:.1f} s at call {}{}: waiting for rank{} {} of group ({})",
-                    name_of(call_->kind), std::chrono::duration<double>(timeout_).count(), calls_ + 1,
-                    data.empty() ? "" : " (" + data + ")", missing.size() == 1 ? "" : "s", listed(missing, ", "),
-                    listed(world_ranks_, ",")));
+    throw RuntimeFailure(ExitCode::peer_stalled,
+                         fmt::format("[{}] timed out after {:.1f} s at call {}{}: waiting for rank{} {} of group ({})",
+                                     name_of(call_->kind), std::chrono::duration<double>(timeout_).count(), calls_ + 1,
+                                     data.empty() ? "" : " (" + data + ")", missing.size() == 1 ? "" : "s",
+                                     listed(missing, ", "), listed(world_ranks_, ",")));
   }
   if (!compared_) compare();
   compared_ = true;
@@ -160,9 +159,8 @@ void SharedStage::compare() const {
 
 void SharedStage::run(const Call& call, Timeout timeout) {
   if (failed_) {
-    throw RuntimeFailure(ExitCode::peer_stalled,
-                         fmt::format("[{}] the group ({}) has failed before", name_of(call.kind),
-                                     listed(world_ranks_, ",")));
+    throw RuntimeFailure(ExitCode::peer_stalled, fmt::format("[{}] the group ({}) has failed before",
+                                                             name_of(call.kind), listed(world_ranks_, ",")));
   }
   constexpr Timeout kLongest = std::chrono::hours(24 * 365);
   call_ = &call;
@@ -242,7 +240,8 @@ void SharedStage::reduce_scatter(const Call& call) {
   for (int64_t k = 0; k < chunks_of(largest_of(call.counts), per_chunk); ++k, next_chunk()) {
     int64_t offset = k * per_chunk * item;
     for (int r = 0; r < size(); ++r) {
-      copy_bytes(slot(rank_) + r * per_chunk * item, at(call.send, offset), rest_of(call.counts[r], per_chunk, k) * item);
+      copy_bytes(slot(rank_) + r * per_chunk * item, at(call.send, offset),
+                 rest_of(call.counts[r], per_chunk, k) * item);
       offset += call.counts[r] * item;
     }
     meet();
@@ -260,7 +259,8 @@ void SharedStage::all_to_all(const Call& call) {
   for (int64_t k = 0; k < chunks; ++k, next_chunk()) {
     int64_t offset = k * per_chunk * item;
     for (int r = 0; r < size(); ++r) {
-      copy_bytes(slot(rank_) + r * per_chunk * item, at(call.send, offset), rest_of(call.counts[r], per_chunk, k) * item);
+      copy_bytes(slot(rank_) + r * per_chunk * item, at(call.send, offset),
+                 rest_of(call.counts[r], per_chunk, k) * item);
       offset += call.counts[r] * item;
     }
     meet();
@@ -270,7 +270,7 @@ void SharedStage::all_to_all(const Call& call) {
     offset = k * per_chunk * item;
     for (int r = 0; r < size(); ++r) {
       copy_bytes(at(call.recv, offset), slot(r) + rank_ * per_chunk * item,
-           rest_of(call.recv_counts[r], per_chunk, k) * item);
+                 rest_of(call.recv_counts[r], per_chunk, k) * item);
       offset += call.recv_counts[r] * item;
     }
   }

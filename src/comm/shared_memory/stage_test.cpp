@@ -144,12 +144,9 @@ TEST(SharedStage, BroadcastsFromEveryRootAndMeets) {
   with_stages(3, [&](int rank, SharedStage& stage, Communicator&) {
     for (int root = 0; root < 3; ++root) {
       std::vector<float> values = noise(200'000, rank);
-      stage.run({.kind = Call::Kind::broadcast,
-                 .dtype = DType::f32,
-                 .root = root,
-                 .count = 200'000,
-                 .recv = values.data()},
-                kLong);
+      stage.run(
+          {.kind = Call::Kind::broadcast, .dtype = DType::f32, .root = root, .count = 200'000, .recv = values.data()},
+          kLong);
       EXPECT_EQ(values, noise(200'000, root));
       stage.run({}, kLong);
     }
@@ -179,7 +176,8 @@ TEST(SharedStage, RanksThatDisagreeLearnSoBeforeDataMove) {
                  .recv = values.data()},
                 kLong);
     });
-    EXPECT_EQ(text, "[all_reduce] ranks disagree: rank 10 calls all_reduce f32[4] sum, rank 11 calls all_reduce f32[4] max");
+    EXPECT_EQ(text,
+              "[all_reduce] ranks disagree: rank 10 calls all_reduce f32[4] sum, rank 11 calls all_reduce f32[4] max");
     EXPECT_EQ(values, std::vector<float>(4, 1.0f));
     stage.run({}, kLong);  // the group stays usable
   });
@@ -188,8 +186,7 @@ TEST(SharedStage, RanksThatDisagreeLearnSoBeforeDataMove) {
 TEST(SharedStage, NamesTheRankThatDoesNotCome) {
   with_stages(3, [&](int rank, SharedStage& stage, Communicator& comm) {
     if (rank != 2) {
-      const std::string text =
-          failure(ExitCode::peer_stalled, [&] { stage.run({}, std::chrono::milliseconds(100)); });
+      const std::string text = failure(ExitCode::peer_stalled, [&] { stage.run({}, std::chrono::milliseconds(100)); });
       EXPECT_EQ(text, "[barrier] timed out after 0.1 s at call 1: waiting for rank 12 of group (10,11,12)");
       EXPECT_EQ(failure(ExitCode::peer_stalled, [&] { stage.run({}, kLong); }),
                 "[barrier] the group (10,11,12) has failed before");

@@ -78,6 +78,24 @@ class Copy final : public Kernel {
   int64_t bytes_;
 };
 
+size_t round_up(size_t value, size_t unit) { return (value + unit - 1) / unit * unit; }
+
+/// MAP_FAILED, or zeroed pages; of large memory the first begins a huge one, so that all but the end can be huge.
+void* map(size_t size) {
+  const auto pages = [](size_t count) {
+    return mmap(nullptr, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  };
+  if (size < kHugePage) return pages(size);
+  void* memory = pages(size + kHugePage);
+  if (memory == MAP_FAILED) return memory;
+  auto* begin = static_cast<std::byte*>(memory);
+  const auto address = reinterpret_cast<uintptr_t>(memory);
+  const size_t before = round_up(address, kHugePage) - address;
+  if (before > 0) munmap(begin, before);
+  if (before < kHugePage) munmap(begin + before + size, kHugePage - before);
+  return begin + before;
+}
+
 class CpuDevice final : public Device {
  public:
   CpuDevice(const OpSet& ops, int threads, KernelSet kernels) : catalog_(ops, kernels), threads_(threads) {}
@@ -86,8 +104,8 @@ class CpuDevice final : public Device {
   const KernelCatalog& catalog() const override { return catalog_; }
 
   std::shared_ptr<void> allocate(int64_t bytes) override {
-    const size_t size = std::max<size_t>((static_cast<size_t>(bytes) + kPage - 1) / kPage * kPage, kPage);
-    void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    const size_t size = std::max<size_t>(round_up(static_cast<size_t>(bytes), kPage), kPage);
+    void* memory = map(size);
     if (memory == MAP_FAILED) {
       throw RuntimeFailure(
           ExitCode::out_of_memory,
