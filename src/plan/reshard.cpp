@@ -2,13 +2,15 @@
 
 #include <algorithm>
 #include <queue>
+#include <set>
 #include <unordered_map>
 
 namespace partita {
 namespace {
 
-constexpr double kTolerance = 1e-9;  // costs are sums of fractions
-constexpr size_t kMostAxes = 4;      // with which all permutes are looked at
+constexpr double kTolerance = 1e-9;      // costs are sums of fractions
+constexpr int64_t kMostMoves = 200'000;  // that a search looks at before it gives up
+constexpr double kGreed = 100;           // weight of the way that is left in a search that wants any way
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Elements of a rank, as a fraction where sizes do not divide, so that costs of moves add up exactly.
@@ -56,20 +58,10 @@ class Search {
   Resharder::Path find() {
     const double most = std::max(local_bytes(type_, from_.dims, mesh_), local_bytes(type_, to_.dims, mesh_));
     for (const double bound : {most * (1 + kTolerance), kInfinity}) {
-      merge_axes();
-      exact_ = false;
-      const bool found = search(bound, kInfinity);
-      Resharder::Path path = found ? trace() : Resharder::Path{.moves = {}, .cost = kInfinity};
-      const bool closed = from_.partial == to_.partial;
-      if (closed && mesh_.axes().size() <= kMostAxes && path.cost > estimate(from_) * (1 + 2 * kTolerance)) {
-        take_all_axes();
-        exact_ = true;
-        if (search(bound, path.cost * (1 - kTolerance))) path = trace();
-      }
+      Resharder::Path path = quick(bound);
       if (path.cost < kInfinity) return path;
     }
-    PARTITA_CHECK(false, "no way from {} to {}", print(type_, from_, mesh_), print(type_, to_, mesh_));
-    return {};
+    return through_the_whole();
   }
 
  private:
@@ -93,7 +85,55 @@ class Search {
     }
   };
 
-  /// First a quick search: axes that stand side by side in both shardings move together, and those that neither side
+  /// What three searches find, each of which only looks for better than the one before: one that goes straight for the
+  /// target, one over merged axes, one over everything.
+  Resharder::Path quick(double bound) {
+    Resharder::Path path{.moves = {}, .cost = kInfinity};
+    merge_axes();
+    exact_ = false;
+    if (search(bound, kInfinity, kGreed)) path = trace();
+    const double slack = 2 * kTolerance * std::max(1.0, path.cost);
+    if (search(bound, path.cost + slack, 1)) {
+      Resharder::Path other = trace();
+      if (other.cost < path.cost - slack || other.moves.size() < path.moves.size()) path = std::move(other);
+    }
+    const bool closed = from_.partial == to_.partial;
+    if (closed && path.cost > estimate(from_) * (1 + 2 * kTolerance)) {
+      take_all_axes();
+      exact_ = true;
+      if (search(bound, path.cost * (1 - kTolerance), 1)) path = trace();
+    }
+    return path;
+  }
+
+  /// For pairs on which every search gave up: all is reduced and gathered, and cut again.
+  Resharder::Path through_the_whole() const {
+    Resharder::Path path;
+    Sharding now = from_;
+    const auto go = [&](Move move) {
+      if (move.axes.empty()) return;
+      path.cost += cost_of(move, type_, now, mesh_, costs_);
+      now = move.result;
+      path.moves.push_back(std::move(move));
+    };
+    Sharding next = now;
+    next.partial = to_.partial;
+    if (next.partial.empty()) next.kind = Reduce::none;
+    go({Move::all_reduce, without(now.partial, to_.partial), -1, -1, next});
+    for (size_t d = 0; d < now.dims.size(); ++d) {
+      next = now;
+      next.dims[d].clear();
+      go({Move::all_gather, now.dims[d], static_cast<int>(d), -1, next});
+    }
+    for (size_t d = 0; d < now.dims.size(); ++d) {
+      next = now;
+      next.dims[d] = to_.dims[d];
+      go({Move::slice, to_.dims[d], static_cast<int>(d), -1, next});
+    }
+    return path;
+  }
+
+  /// First quick searches: axes that stand side by side in both shardings move together, and those that neither side
   /// uses stay away. Its path bounds the exact search, which needs to look at little more than that path.
   void merge_axes() {
     runs_.clear();
@@ -138,13 +178,15 @@ class Search {
   }
   bool joined(int first, int second) const { return joint(first) == second; }
 
-  /// Whether there is a way that costs less than `limit` through states of at most `most` bytes.
-  bool search(double most, double limit) {
+  /// Whether there is a way that costs less than `limit` through states of at most `most` bytes, as far as it looks.
+  bool search(double most, double limit, double greed) {
     known_.clear();
+    turned_.clear();
+    looked_at_ = 0;
     std::priority_queue<Open, std::vector<Open>, std::greater<>> open;
     const std::string start = key_of(from_), goal = key_of(to_);
     known_[start] = {from_, 0, 0, "", {}, false};
-    open.push({estimate(from_), 0, start});
+    open.push({greed * estimate(from_), 0, start});
     while (!open.empty()) {
       const std::string key = open.top().key;
       open.pop();
@@ -152,6 +194,7 @@ class Search {
       if (now.done) continue;
       now.done = true;
       if (key == goal) return true;
+      if (looked_at_ > kMostMoves) return false;
       const Known base = now;  // `known_` grows below
       for (const Move& move : moves_from(base.sharding, limit - base.cost)) {
         if (local_bytes(type_, move.result.dims, mesh_) > most) continue;
@@ -165,7 +208,7 @@ class Search {
         const bool better = fresh || cost < known.cost - slack || (cost < known.cost + slack && moves < known.moves);
         if (!better || known.done) continue;
         known = {move.result, cost, moves, key, move, false};
-        open.push({cost + estimate(move.result), moves, next});
+        open.push({cost + greed * estimate(move.result), moves, next});
       }
     }
     return false;
@@ -202,7 +245,7 @@ class Search {
 
   bool fits(const std::vector<Axes>& dims, int dim) const { return mesh_.ways(dims[dim]) <= type_.shape[dim]; }
 
-  std::vector<Move> moves_from(const Sharding& now, double budget) const {
+  std::vector<Move> moves_from(const Sharding& now, double budget) {
     std::vector<Move> moves;
     const int rank = static_cast<int>(now.dims.size());
     Axes used = now.partial;
@@ -250,7 +293,11 @@ class Search {
       }
     }
     std::vector<Sharding> turned{permuted(now)};
-    if (exact_ && local_bytes(type_, now.dims, mesh_) * cheapest_byte_ < budget) turned = permutes(now);
+    if (exact_) {
+      turned.clear();
+      const bool can_pay = local_bytes(type_, now.dims, mesh_) * cheapest_byte_ < budget;
+      if (can_pay && turned_.insert(turning_key(now)).second) turned = permutes(now);
+    }
     for (Sharding& next : turned) {
       if (next.dims == now.dims) continue;
       Axes all;
@@ -259,7 +306,19 @@ class Search {
       std::sort(all.begin(), all.end());
       add(Move::permute, std::move(all), -1, -1, std::move(next));
     }
+    looked_at_ += static_cast<int64_t>(moves.size());
     return moves;
+  }
+
+  /// Shardings with the same parts and the same axes turn into others at the same price, so that the cheapest of them,
+  /// which is met first, does it for all.
+  std::string turning_key(const Sharding& now) const {
+    std::string key, axes(mesh_.axes().size(), '-');
+    for (const Axes& dim : now.dims) {
+      key += fmt::format("{},", mesh_.ways(dim));
+      for (int axis : dim) axes[axis] = '+';
+    }
+    return key + axes;
   }
 
   /// Shards of the same shape on other ranks: each dimension is cut by the axes that it is to be cut by in the end, so
@@ -296,7 +355,7 @@ class Search {
     return std::all_of(left.begin(), left.end(), [](int64_t ways) { return ways == 1; }) ? turned : now;
   }
 
-  /// All shardings with as many parts in each dimension.
+  /// All shardings with as many parts in each dimension, as far as the search may still look.
   std::vector<Sharding> permutes(const Sharding& now) const {
     std::vector<Sharding> result;
     Sharding turned = now;
@@ -306,6 +365,7 @@ class Search {
     for (const Axes& axes : now.dims) left.push_back(mesh_.ways(axes));
     const auto fill = [&](const auto& self, size_t d) -> void {
       while (d < left.size() && left[d] == 1) ++d;
+      if (static_cast<int64_t>(result.size()) > kMostMoves - looked_at_) return;
       if (d == left.size()) {
         result.push_back(turned);
         return;
@@ -357,6 +417,8 @@ class Search {
   const LinkCosts& costs_;
   std::vector<Axes> runs_;
   bool exact_ = false;
+  int64_t looked_at_ = 0;         // moves of the present search
+  std::set<std::string> turned_;  // from which permutes were made
   double cheapest_byte_ = 0;
   std::unordered_map<std::string, Known> known_;
 };

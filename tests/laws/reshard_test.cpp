@@ -231,6 +231,21 @@ TEST(Reshard, CostsWhatExhaustiveSearchFindsOnLargerMeshes) {
   }
 }
 
+TEST(Reshard, CostsWhatExhaustiveSearchFindsOnManySubAxes) {
+  const Mesh five({{"a", 2}, {"b", 2}, {"c", 8}}), six({{"a", 2}, {"b", 4}, {"c", 8}});
+  compare(five, k2D, LinkCosts::bytes(five), 100);
+  compare(five, k2D, links(five), 100);
+  compare(six, k1D, LinkCosts::bytes(six), 100);
+  compare(six, k1D, links(six), 100);
+}
+
+TEST(Reshard, ASearchThatIsTooLongStillFindsAWay) {
+  const Mesh ten({{"a", 1024}});
+  Resharder resharder(ten, links(ten));
+  const Sharding from{.dims = {{9, 1, 7}, {3, 5, 0}, {2}}}, to{.dims = {{5, 2, 8}, {6, 7, 9, 1}, {0, 4}}};
+  expect_leads(resharder.path(k3D, from, to), from, to);
+}
+
 TEST(Reshard, SmallDimensionsAreNotCutTooOften) {
   const Mesh mesh({{"a", 2}, {"b", 3}});
   compare(mesh, {DType::f32, {3, 4}}, LinkCosts::bytes(mesh), 200);
