@@ -10,6 +10,7 @@ namespace {
 
 constexpr double kTolerance = 1e-9;      // costs are sums of fractions
 constexpr int64_t kMostMoves = 200'000;  // that a search looks at before it gives up
+constexpr size_t kMostAxes = 6;          // with which the search over everything comes to an end
 constexpr double kGreed = 100;           // weight of the way that is left in a search that wants any way
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -98,7 +99,7 @@ class Search {
       if (other.cost < path.cost - slack || other.moves.size() < path.moves.size()) path = std::move(other);
     }
     const bool closed = from_.partial == to_.partial;
-    if (closed && path.cost > estimate(from_) * (1 + 2 * kTolerance)) {
+    if (closed && mesh_.axes().size() <= kMostAxes && path.cost > estimate(from_) * (1 + 2 * kTolerance)) {
       take_all_axes();
       exact_ = true;
       if (search(bound, path.cost * (1 - kTolerance), 1)) path = trace();
