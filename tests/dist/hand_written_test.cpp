@@ -8,6 +8,8 @@
 #include "execute/interpreter.h"
 #include "execute/shard_copy.h"
 #include "ops/registry.h"
+#include "partition/collectives.h"
+#include "plan/make_plan.h"
 #include "support/job.h"
 
 namespace partita {
@@ -15,17 +17,17 @@ namespace {
 
 /// Runs two steps on `ranks` ranks from random states and inputs and compares states and outputs, on every rank,
 /// with the interpreter.
-void expect_interpreted(const std::string& text, int ranks, KernelSet kernels) {
+Program expect_interpreted(const std::string& text, int ranks, KernelSet kernels, PlanOptions options = {}) {
   const Graph graph = parse_graph(text, all_ops());
   const auto device = make_cpu_device(all_ops(), 1, kernels);
-  const Mesh mesh = ranks > 1 ? Mesh({{"data", ranks}}) : Mesh();
-  const Program program =
-      compile(graph, all_ops(), mesh, device->catalog(), {.plan = {.parallel = ranks > 1 ? "data" : "none"}});
+  if (options.parallel == "none" && ranks > 1) options.parallel = "data";
+  const Mesh mesh = make_mesh(graph, ranks, options);
+  Program program = compile(graph, all_ops(), mesh, device->catalog(), {.plan = options});
   const LocalGraph& local = program.local;
   Arrays given;
   for (const Input& input : local.graph.inputs) {
     const std::string& name = local.graph.values[input.value].name;
-    given.emplace(name, random_array(local.graph.type(input.value), random_key(1, name)));
+    given.emplace(name, random_array(local.graph.type(input.value), random_key(1, name), /*below=*/100));
   }
   for (const State& state : local.graph.states) {
     const std::string& name = local.graph.values[state.entry].name;
@@ -62,6 +64,16 @@ void expect_interpreted(const std::string& text, int ranks, KernelSet kernels) {
       EXPECT_LE(relative_error(got, value), 1e-12) << name << " on rank " << world.rank();
     }
   });
+  return program;
+}
+
+/// The collectives of the local graph, in order.
+std::vector<std::string> collectives(const Program& program) {
+  std::vector<std::string> kinds;
+  for (const Node& node : program.local.graph.nodes) {
+    if (is_collective(node)) kinds.push_back(node.op);
+  }
+  return kinds;
 }
 
 // All stores happen at once: what another state, or an output, takes is the old value.
@@ -104,6 +116,76 @@ output loss = %loss
 
 TEST(HandWritten, SmallPartsAreGathered) {
   for (int ranks : {1, 2, 4}) expect_interpreted(kGather, ranks, KernelSet::fast);
+}
+
+const PlanOptions kSemi{.parallel = "semi", .dataset = "full_batch"};
+
+// Parts on both sides of a reshape that fit no common refinement: what lies between is gathered.
+std::string reshaped(const std::string& from, const std::string& first, const std::string& to,
+                     const std::string& second) {
+  return fmt::format(R"(partita graph 1
+graph reshaped
+input %x: f64[{0}]
+state %y: f64[{2}] statistic zeros
+%a = relu(%x) : f64[{0}] ; forward shard={1}
+%b = reshape(%a) {{shape=[{2}]}} : f64[{2}]
+%c = relu(%b) : f64[{2}] ; forward shard={3}
+store %y = %c
+)",
+                     from, first, to, second);
+}
+
+TEST(Documented, ReshapesBetweenPartsThatDoNotFit) {
+  expect_interpreted(reshaped("4,3", "((4,1))", "3,4", "((1,4))"), 4, KernelSet::reference, kSemi);
+  expect_interpreted(reshaped("2,2,3", "((2,2,1))", "3,4", "((1,4))"), 4, KernelSet::reference, kSemi);
+  // Rows in eight parts become rows in two, and the reshape between is cut as far as both sides are.
+  const Program program = expect_interpreted(reshaped("2,8,10", "((2,4,1))", "16,10", "((2,1))"), 8,
+                                             KernelSet::reference, {.parallel = "auto", .dataset = "full_batch"});
+  for (const Node& node : program.local.graph.nodes) {
+    if (node.op != "all_gather" || node.name.starts_with("c.")) continue;
+    EXPECT_EQ(program.local.mesh.ways(axes_of(node, program.local.mesh)), 4) << print(program.local, all_ops());
+  }
+}
+
+// A product whose result is wanted in parts of rows: summed and scattered at once, and used as it lies.
+TEST(Documented, AResultLaidOutIsScattered) {
+  const Program program = expect_interpreted(R"(partita graph 1
+graph product
+input %x: f64[8,6]
+input %w: f64[6,4]
+input %z: f64[8,4]
+state %y: f64[8,4] statistic zeros
+%a = matmul(%x, %w) : f64[8,4] ; forward shard=((2,2),(2,2))->((4,2))
+%b = mul(%a, %z) : f64[8,4] ; forward shard=((4,2),(4,2))
+store %y = %b
+)",
+                                             8, KernelSet::reference, kSemi);
+  const std::vector<std::string> kinds = collectives(program);
+  EXPECT_EQ(std::count(kinds.begin(), kinds.end(), "reduce_scatter"), 1);
+  EXPECT_EQ(std::count(kinds.begin(), kinds.end(), "all_reduce"), 0);
+}
+
+// Refused in the documented system for a lookup in three parts before a product in twenty-four: here the values between
+// are resharded.
+TEST(Documented, TwentyFourRanks) {
+  const auto net = [](const std::string& lookup, const std::string& product, const std::string& rest) {
+    return fmt::format(R"(partita graph 1
+graph rows
+input %ids: i32[192]
+state %table: f64[192,96] parameter normal(0,1)
+state %w: f64[96,96] parameter normal(0,1)
+state %m: f64[192,96] parameter normal(0,1)
+state %y: f64[] statistic zeros
+%a = embedding(%table, %ids) : f64[192,96] ; forward shard={}
+%b = matmul(%a, %w) : f64[192,96] ; forward shard={}
+%c = mul(%b, %m) : f64[192,96] ; forward shard={}
+%d = reduce(%c) {{kind=sum, axes=[0,1]}} : f64[]
+store %y = %d
+)",
+                       lookup, product, rest);
+  };
+  expect_interpreted(net("((1,1),(24))", "((24,1),(1,1))", "((24,1),(24,1))"), 24, KernelSet::reference, kSemi);
+  expect_interpreted(net("((3,1),(1))", "((8,3),(3,1))", "((8,3),(8,3))"), 24, KernelSet::reference, kSemi);
 }
 
 }  // namespace

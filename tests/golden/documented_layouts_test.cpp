@@ -89,11 +89,9 @@ TEST(DocumentedLayouts, GroupsAlongEachDimension) {
 TEST(DocumentedLayouts, ReplicasOfAShard) {
   const Mesh mesh({{"a", 4}, {"b", 2}});
   EXPECT_EQ(mesh.group(6, mesh.find("a")), (std::vector<int>{0, 2, 4, 6}));
-  // A list of devices in any order: the mesh speaks of places in it.
-  const std::vector<int> devices{10, 3, 2, 9, 11, 100, 1, 0};
-  std::vector<int> found;
-  for (int place : mesh.group(7, mesh.find("a"))) found.push_back(devices[place]);
-  EXPECT_EQ(found, (std::vector<int>{3, 9, 100, 0}));
+  const Mesh listed({{"a", 4}, {"b", 2}}, {10, 3, 2, 9, 11, 100, 1, 0});
+  EXPECT_EQ(listed.group(0, listed.find("a")), (std::vector<int>{3, 9, 100, 0}));
+  EXPECT_THROW(Mesh({{"a", 2}, {"b", 2}, {"c", 2}}, every(1, 9)), InvalidArgument) << "nine devices at eight places";
 }
 
 TEST(DocumentedLayouts, Matmul) {
@@ -111,6 +109,14 @@ TEST(DocumentedLayouts, Matmul) {
   EXPECT_EQ(flat.reduced().size(), 8U);
 }
 
+TEST(DocumentedLayouts, MatmulOfAnOperandWithoutBatch) {
+  const Marked matmul("matmul", {{8, 16}, {2, 4, 32, 16}}, "((8,8),(2,4,2,8))", 1024, {{"transpose_b", "true"}});
+  EXPECT_EQ(matmul.input(0), (Shape{1, 2}));
+  EXPECT_EQ(matmul.input(1), (Shape{1, 1, 16, 2}));
+  EXPECT_EQ(matmul.output(), (Shape{1, 1, 1, 16}));
+  EXPECT_EQ(matmul.reduced().size(), 8U);
+}
+
 TEST(DocumentedLayouts, GradientsAreReducedOverReplicas) {
   const Marked matmul("matmul", {{64, 32}, {32, 64}}, "((8,1),(1,4))", 32);
   EXPECT_EQ(matmul.replicas(1), (std::vector<int>{0, 4, 8, 12, 16, 20, 24, 28}));
@@ -125,6 +131,11 @@ TEST(DocumentedLayouts, OtherOps) {
   const Marked softmax("softmax", {{2, 4, 16, 8}}, "((2,4,16,1))", 128);
   EXPECT_EQ(softmax.input(0), (Shape{1, 1, 1, 8}));
   EXPECT_TRUE(softmax.result().partial.empty());
+  // The loss of rows that half of the ranks repeat: there the gradient is divided by two, here only one group's counts.
+  const Marked loss("cross_entropy", {{DType::f32, {2, 4, 8, 16}}, {DType::i32, {2, 4, 8}}}, "((1,4,8,1),(1,4,8))", 64);
+  EXPECT_EQ(loss.input(0), (Shape{2, 1, 1, 16}));
+  EXPECT_EQ(loss.replicas(0), every(1, 2));
+  EXPECT_TRUE(loss.result().partial.empty());
   const Marked relu("relu", {{2, 4, 8, 16}}, "((2,4,8,16))", 1024);
   EXPECT_EQ(relu.input(0), (Shape{1, 1, 1, 1}));
   EXPECT_EQ(relu.replicas(0), std::vector<int>{0});
@@ -139,6 +150,9 @@ TEST(DocumentedLayouts, OneHotCutsItsDepthByTheResult) {
   EXPECT_EQ(one_hot.input(0), (Shape{32}));
   EXPECT_EQ(one_hot.output(), (Shape{32, 5}));
   EXPECT_EQ(Marked("one_hot", {{64}}, "((4))", 8, depth, DType::i32).output(), (Shape{16, 10}));
+  // There an axis says where the depth goes; here it is last, and a transpose puts it elsewhere.
+  const Marked first("transpose", {{64, 10}}, "((4,2))", 8, {{"perm", "[1,0]"}});
+  EXPECT_EQ(first.output(), (Shape{5, 16}));
 }
 
 TEST(DocumentedLayouts, ReshapeKeepsItsCut) {
@@ -160,6 +174,8 @@ TEST(DocumentedLayouts, IllegalStrategies) {
   refuses("add", add, "((2,4,4),(2,6,4))", 32);
   refuses("add", add, "((2,4,6))", 32);
   refuses("one_hot", {{64}}, "((16))", 8, {{"depth", "10"}}, DType::i32);
+  // There softmax has an axis, which may be out of range; here it is the last dimension, which other ops say by a list.
+  refuses("reduce", {{2, 4, 8, 16}}, "((2,4,1,16))", 128, {{"kind", "sum"}, {"axes", "[4]"}});
 }
 
 TEST(DocumentedLayouts, SliceOfAParameter) {
