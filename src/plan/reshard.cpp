@@ -1,8 +1,8 @@
 #include "plan/reshard.h"
 
 #include <algorithm>
+#include <map>
 #include <queue>
-#include <set>
 #include <unordered_map>
 
 namespace partita {
@@ -197,7 +197,7 @@ class Search {
       if (key == goal) return true;
       if (looked_at_ > kMostMoves) return false;
       const Known base = now;  // `known_` grows below
-      for (const Move& move : moves_from(base.sharding, limit - base.cost)) {
+      for (const Move& move : moves_from(base.sharding, base.cost, limit)) {
         if (local_bytes(type_, move.result.dims, mesh_) > most) continue;
         const double cost = base.cost + cost_of(move, type_, base.sharding, mesh_, costs_);
         if (cost + estimate(move.result) >= limit) continue;
@@ -246,7 +246,7 @@ class Search {
 
   bool fits(const std::vector<Axes>& dims, int dim) const { return mesh_.ways(dims[dim]) <= type_.shape[dim]; }
 
-  std::vector<Move> moves_from(const Sharding& now, double budget) {
+  std::vector<Move> moves_from(const Sharding& now, double paid, double limit) {
     std::vector<Move> moves;
     const int rank = static_cast<int>(now.dims.size());
     Axes used = now.partial;
@@ -296,8 +296,8 @@ class Search {
     std::vector<Sharding> turned{permuted(now)};
     if (exact_) {
       turned.clear();
-      const bool can_pay = local_bytes(type_, now.dims, mesh_) * cheapest_byte_ < budget;
-      if (can_pay && turned_.insert(turning_key(now)).second) turned = permutes(now);
+      const bool can_pay = paid + local_bytes(type_, now.dims, mesh_) * cheapest_byte_ < limit;
+      if (can_pay && turns_cheaper(now, paid)) turned = permutes(now);
     }
     for (Sharding& next : turned) {
       if (next.dims == now.dims) continue;
@@ -311,15 +311,18 @@ class Search {
     return moves;
   }
 
-  /// Shardings with the same parts and the same axes turn into others at the same price, so that the cheapest of them,
-  /// which is met first, does it for all.
-  std::string turning_key(const Sharding& now) const {
+  /// Shardings with the same parts and the same axes turn into others at the same price, so that those of them that
+  /// were reached at least as cheaply do it for this one.
+  bool turns_cheaper(const Sharding& now, double paid) {
     std::string key, axes(mesh_.axes().size(), '-');
     for (const Axes& dim : now.dims) {
       key += fmt::format("{},", mesh_.ways(dim));
       for (int axis : dim) axes[axis] = '+';
     }
-    return key + axes;
+    const auto [known, fresh] = turned_.try_emplace(key + axes, paid);
+    if (!fresh && known->second <= paid) return false;
+    known->second = paid;
+    return true;
   }
 
   /// Shards of the same shape on other ranks: each dimension is cut by the axes that it is to be cut by in the end, so
@@ -418,8 +421,8 @@ class Search {
   const LinkCosts& costs_;
   std::vector<Axes> runs_;
   bool exact_ = false;
-  int64_t looked_at_ = 0;         // moves of the present search
-  std::set<std::string> turned_;  // from which permutes were made
+  int64_t looked_at_ = 0;                 // moves of the present search
+  std::map<std::string, double> turned_;  // what was paid where permutes were made
   double cheapest_byte_ = 0;
   std::unordered_map<std::string, Known> known_;
 };
