@@ -1,6 +1,6 @@
 #pragma once
-// What ranks say to one another. A backend is one folder; nothing here is global, so that several
-// communicators live in one process.
+// What ranks say to one another. A backend is a folder; nothing here is global, so that several communicators live in
+// one process.
 
 #include <chrono>
 #include <cstdint>
@@ -34,7 +34,7 @@ struct HostPlace {
 /// A group of ranks. Every call is collective over the group except send and recv, takes a timeout
 /// and throws RuntimeFailure: peer_stalled when the timeout passes, the aborting rank's error after
 /// an abort, ranks_disagree when the ranks of the group call different things (all before any data
-/// moves). Counts are elements. Buffers are dense.
+/// moves; between hosts only splits and the sizes of messages are compared). Counts are elements. Buffers are dense.
 class Communicator {
  public:
   virtual ~Communicator() = default;

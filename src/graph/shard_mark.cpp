@@ -230,6 +230,7 @@ ShardLayout::ShardLayout(const std::vector<int64_t>& sizes, const std::vector<st
     axes_.emplace_back(name, sizes[i]);
   }
   check_rank_list(rank_list_, ranks);
+  if (std::is_sorted(rank_list_.begin(), rank_list_.end())) rank_list_.clear();  // every rank at its own place
 }
 
 TensorLayout ShardLayout::operator()(const std::vector<std::string>& dims) const {

@@ -41,6 +41,7 @@ TEST(ShardMark, PrintsAndReads) {
   }
   const ShardMark mark = parse_shard_mark("[dp=2, sp=2, mp=3] ((dp, sp+mp), (None, None))");
   EXPECT_EQ(mark.inputs, (Strategy{{2, 6}, {1, 1}}));
+  EXPECT_EQ(parse_shard_mark("[a=2,ranks=(0,1)]((a))"), parse_shard_mark("[a=2]((a))"));
   const ShardLayout layout({2, 2, 3}, {"dp", "sp", "mp"});
   EXPECT_EQ(mark, mark_of({layout({"dp", "sp+mp"}), layout({"None", "None"})}, {}));
 }

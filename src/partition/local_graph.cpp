@@ -16,7 +16,7 @@ Shard shard_of(const LocalGraph& local, NodeId id, const std::vector<int64_t>& c
   return shard(ops.at(node.op).rule(call), local.cuts[id], local.mesh, coordinates, call);
 }
 
-/// All coordinates of a small mesh. Of a large one those on which sizes differ the most: the first and the last rank,
+/// All coordinates of a small mesh. Of a large one those on which sizes differ the most: the first and the last place,
 /// and those that differ from the first on one axis.
 std::vector<std::vector<int64_t>> checked_coordinates(const Mesh& mesh) {
   constexpr int64_t kSmall = 64;

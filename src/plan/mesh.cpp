@@ -27,6 +27,14 @@ bool is_axis_name(std::string_view name) {
   });
 }
 
+/// Whether each rank of a list is at its own place.
+bool in_order(const std::vector<int>& list) {
+  for (size_t place = 0; place < list.size(); ++place) {
+    if (list[place] != static_cast<int>(place)) return false;
+  }
+  return true;
+}
+
 void check_named(const std::vector<std::pair<std::string, int64_t>>& named) {
   int64_t ranks = 1;
   for (size_t i = 0; i < named.size(); ++i) {
@@ -71,10 +79,15 @@ Mesh::Mesh(const std::vector<std::pair<std::string, int64_t>>& named, std::vecto
         fmt::format("[mesh] bad list of ranks, got {} at place {}, expected different ranks from 0 to {}", rank, place,
                     kMostRanks - 1));
   }
+  if (in_order(rank_list_)) {
+    rank_list_.clear();
+    places_.clear();
+  }
 }
 
-Mesh Mesh::undivided(const std::vector<std::pair<std::string, int64_t>>& named) {
-  Mesh mesh(named);
+Mesh Mesh::undivided(const std::vector<std::pair<std::string, int64_t>>& named, std::vector<int> rank_list) {
+  Mesh mesh(named, std::move(rank_list));
+  mesh.undivided_ = true;
   mesh.axes_.clear();
   for (const auto& [name, size] : named) {
     if (size > 1) mesh.axes_.push_back({name, size});
@@ -171,7 +184,7 @@ std::string Mesh::print(const Axes& axes) const {
 }
 
 std::string print(const Mesh& mesh) {
-  std::string text = "mesh";
+  std::string text = mesh.is_undivided() ? "mesh undivided" : "mesh";
   for (const auto& [name, size] : mesh.named()) text += fmt::format(" {}={}", name, size);
   if (!mesh.rank_list().empty()) text += fmt::format(" ranks=({})", fmt::join(mesh.rank_list(), ","));
   return text;
@@ -225,10 +238,11 @@ Mesh parse_mesh(std::string_view text) {
   }
   std::vector<std::pair<std::string, int64_t>> named;
   std::vector<int> ranks;
-  for (size_t i = 1; i < words.size(); ++i) {
+  const bool undivided = words.size() > 1 && words[1] == "undivided";
+  for (size_t i = undivided ? 2 : 1; i < words.size(); ++i) {
     const std::string_view name = words[i].substr(0, words[i].find('='));
     const std::string_view value = words[i].substr(std::min(name.size() + 1, words[i].size()));
-    if (name == "ranks" && value.starts_with('(')) {
+    if (name == "ranks" && value.starts_with('(') && ranks.empty()) {
       ranks = parse_rank_list(value);
       continue;
     }
@@ -236,7 +250,7 @@ Mesh parse_mesh(std::string_view text) {
     if (!size) throw InvalidArgument(fmt::format("[mesh] bad axis, got '{}', expected NAME=SIZE", words[i]));
     named.emplace_back(name, *size);
   }
-  return Mesh(named, std::move(ranks));
+  return undivided ? Mesh::undivided(named, std::move(ranks)) : Mesh(named, std::move(ranks));
 }
 
 }  // namespace partita

@@ -1,6 +1,6 @@
 #pragma once
 // The ranks of one pipeline stage as named axes, slowest link first. Axes are split into prime
-// sub-axes, largest prime first; decisions speak of sub-axes only.
+// sub-axes, largest prime first, unless they are undivided; decisions speak of sub-axes only.
 
 #include <string>
 #include <unordered_map>
@@ -28,8 +28,9 @@ class Mesh {
   /// Throws InvalidArgument for bad names and sizes, and for a list that repeats a rank or has another length.
   explicit Mesh(const std::vector<std::pair<std::string, int64_t>>& named, std::vector<int> rank_list = {});
 
-  /// Named axes as they are, none split: decisions then speak of whole axes only, of which there are fewer.
-  static Mesh undivided(const std::vector<std::pair<std::string, int64_t>>& named);
+  /// Each named axis is its own sub-axis: decisions then cut by whole axes only, of which there are fewer to search.
+  static Mesh undivided(const std::vector<std::pair<std::string, int64_t>>& named, std::vector<int> rank_list = {});
+  bool is_undivided() const { return undivided_; }
 
   const std::vector<MeshAxis>& axes() const { return axes_; }
   const std::vector<std::pair<std::string, int64_t>>& named() const { return named_; }
@@ -52,7 +53,7 @@ class Mesh {
   int axis(std::string_view name) const;
   std::string print(const Axes& axes) const;  // "mp.0,mp.1"
   bool operator==(const Mesh& other) const {
-    return named_ == other.named_ && rank_list_ == other.rank_list_ && axes_.size() == other.axes_.size();
+    return named_ == other.named_ && rank_list_ == other.rank_list_ && undivided_ == other.undivided_;
   }
 
  private:
@@ -60,11 +61,12 @@ class Mesh {
 
   std::vector<MeshAxis> axes_;
   std::vector<std::pair<std::string, int64_t>> named_;
+  bool undivided_ = false;
   std::vector<int> rank_list_;
   std::unordered_map<int64_t, int64_t> places_;  // of the ranks of a list
 };
 
-/// "mesh data=4 model=6", "mesh data=2 model=2 ranks=(0,2,1,3)"; parse_mesh reads it back.
+/// "mesh data=4 model=6", "mesh undivided data=4", "mesh data=2 model=2 ranks=(0,2,1,3)"; parse_mesh reads it back.
 std::string print(const Mesh& mesh);
 Mesh parse_mesh(std::string_view text);
 

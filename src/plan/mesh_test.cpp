@@ -50,11 +50,12 @@ TEST(Mesh, AListSaysWhichRankIsWhere) {
   for (int rank : mesh.rank_list()) EXPECT_EQ(mesh.rank_of(mesh.coordinates(rank)), rank);
   EXPECT_FALSE(mesh == Mesh({{"x", 2}, {"y", 3}}));
   EXPECT_THROW(mesh.coordinates(1), InternalError);
+  EXPECT_TRUE(Mesh({{"x", 2}, {"y", 2}}, {0, 1, 2, 3}) == Mesh({{"x", 2}, {"y", 2}}));
 }
 
 TEST(Mesh, TextReadsBack) {
   for (const char* text : {"mesh", "mesh data=4 model=6", "mesh one=1", "mesh a=2 b=2 ranks=(0,2,1,3)",
-                           "mesh stage=3 ranks=(5,4,9)", "mesh ranks=2"}) {
+                           "mesh stage=3 ranks=(5,4,9)", "mesh ranks=2", "mesh undivided a=4 b=6"}) {
     EXPECT_EQ(print(parse_mesh(text)), text);
   }
   EXPECT_EQ(Mesh().ranks(), 1);
@@ -62,10 +63,27 @@ TEST(Mesh, TextReadsBack) {
 }
 
 TEST(Mesh, BadTextIsRefused) {
-  for (const char* text : {"", "grid a=2", "mesh a", "mesh a=", "mesh =2", "mesh a=0", "mesh a=-1", "mesh a=2x",
-                           "mesh a=2 ranks=(", "mesh a=2 ranks=()", "mesh a=2 ranks=(0)", "mesh a=2 ranks=(0,0)",
-                           "mesh a=2 ranks=(0,-1)", "mesh a=2 ranks=(0,x)", "mesh a=2 ranks=(0,1,2)", "mesh a=2 a=3",
-                           "mesh a=1048577", "mesh a=1024 b=1025", "mesh a=99999999999999999999"}) {
+  for (const char* text : {"",
+                           "grid a=2",
+                           "mesh a",
+                           "mesh a=",
+                           "mesh =2",
+                           "mesh a=0",
+                           "mesh a=-1",
+                           "mesh a=2x",
+                           "mesh a=2 ranks=(",
+                           "mesh a=2 ranks=()",
+                           "mesh a=2 ranks=(1,0) ranks=(0,1)",
+                           "mesh a=2 undivided",
+                           "mesh a=2 ranks=(0)",
+                           "mesh a=2 ranks=(0,0)",
+                           "mesh a=2 ranks=(0,-1)",
+                           "mesh a=2 ranks=(0,x)",
+                           "mesh a=2 ranks=(0,1,2)",
+                           "mesh a=2 a=3",
+                           "mesh a=1048577",
+                           "mesh a=1024 b=1025",
+                           "mesh a=99999999999999999999"}) {
     EXPECT_THROW(parse_mesh(text), InvalidArgument) << text;
   }
   EXPECT_THROW(Mesh({{"data", 2}}).find("dat"), InvalidArgument);

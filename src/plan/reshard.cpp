@@ -49,6 +49,19 @@ std::string key_of(const Sharding& sharding) {
   return key;
 }
 
+/// All but the empty one.
+std::vector<Axes> subsets(const Axes& axes) {
+  std::vector<Axes> result{{}};
+  for (int axis : axes) {
+    for (size_t i = 0, count = result.size(); i < count; ++i) {
+      result.push_back(result[i]);
+      result.back().push_back(axis);
+    }
+  }
+  result.erase(result.begin());
+  return result;
+}
+
 class Search {
  public:
   Search(const Type& type, const Sharding& from, const Sharding& to, const Mesh& mesh, const LinkCosts& costs)
@@ -93,17 +106,17 @@ class Search {
     merge_axes();
     exact_ = false;
     if (search(bound, kInfinity, kGreed)) path = trace();
-    const double slack = 2 * kTolerance * std::max(1.0, path.cost);
+    const bool any = path.cost < kInfinity;
+    const double slack = any ? 2 * kTolerance * std::max(1.0, path.cost) : 0;
     if (search(bound, path.cost + slack, 1)) {
       Resharder::Path other = trace();
-      if (other.cost < path.cost - slack || other.moves.size() < path.moves.size()) path = std::move(other);
+      if (!any || other.cost < path.cost - slack || other.moves.size() < path.moves.size()) path = std::move(other);
     }
-    const bool closed = from_.partial == to_.partial;
-    if (closed && mesh_.axes().size() <= kMostAxes && path.cost > estimate(from_) * (1 + 2 * kTolerance)) {
-      take_all_axes();
-      exact_ = true;
-      if (search(bound, path.cost * (1 - kTolerance), 1)) path = trace();
-    }
+    if (mesh_.axes().size() > kMostAxes) return path;
+    take_all_axes();
+    if (path.cost <= estimate(from_) * (1 + 2 * kTolerance)) return path;
+    exact_ = true;
+    if (search(bound, path.cost * (1 - kTolerance), 1)) path = trace();
     return path;
   }
 
@@ -121,15 +134,19 @@ class Search {
     next.partial = to_.partial;
     if (next.partial.empty()) next.kind = Reduce::none;
     go({Move::all_reduce, without(now.partial, to_.partial), -1, -1, next});
+    const auto common = [&](size_t d) {
+      const auto end = std::mismatch(now.dims[d].begin(), now.dims[d].end(), to_.dims[d].begin(), to_.dims[d].end());
+      return end.first - now.dims[d].begin();
+    };
     for (size_t d = 0; d < now.dims.size(); ++d) {
       next = now;
-      next.dims[d].clear();
-      go({Move::all_gather, now.dims[d], static_cast<int>(d), -1, next});
+      next.dims[d].resize(common(d));
+      go({Move::all_gather, {now.dims[d].begin() + common(d), now.dims[d].end()}, static_cast<int>(d), -1, next});
     }
     for (size_t d = 0; d < now.dims.size(); ++d) {
       next = now;
       next.dims[d] = to_.dims[d];
-      go({Move::slice, to_.dims[d], static_cast<int>(d), -1, next});
+      go({Move::slice, {to_.dims[d].begin() + common(d), to_.dims[d].end()}, static_cast<int>(d), -1, next});
     }
     return path;
   }
@@ -151,9 +168,16 @@ class Search {
     }
   }
 
+  /// Where messages are free and a sum is open, axes that neither side uses stay away here too: slicing by them,
+  /// reducing and gathering again would save bytes at the price of any number of messages.
   void take_all_axes() {
     runs_.clear();
-    for (size_t axis = 0; axis < mesh_.axes().size(); ++axis) runs_.push_back({static_cast<int>(axis)});
+    const bool free = std::all_of(costs_.step.begin(), costs_.step.end(), [](double step) { return step == 0; });
+    for (size_t axis = 0; axis < mesh_.axes().size(); ++axis) {
+      const int a = static_cast<int>(axis);
+      const bool unused = follower(from_, a) == kUnused && follower(to_, a) == kUnused;
+      if (!(unused && free && from_.partial != to_.partial)) runs_.push_back({a});
+    }
   }
 
   static constexpr int kLast = -1, kUnused = -2, kPartial = -3;
@@ -229,11 +253,20 @@ class Search {
     const double wanted = local_elements(type_, to_.dims, mesh_);
     double missing = wanted - shared;
     const auto open = static_cast<double>(mesh_.ways(without(now.partial, to_.partial)));
-    if (open > 1) {  // of what is to be reduced every rank gets all shares but its own of one part
-      const double reduced = std::min(local_elements(type_, now.dims, mesh_), open * wanted);
+    if (open > 1) {  // sliced by what is free, of what is left every rank gets all shares but its own of one part
+      const double reduced = local_elements(type_, now.dims, mesh_) / free_ways(now);
       missing = reduced * (open - 1) / open + std::max(0.0, wanted - reduced / open);
     }
     return std::max(0.0, missing) * static_cast<double>(size_of(type_.dtype)) * cheapest_byte_ * (1 - kTolerance);
+  }
+
+  /// Into how many parts axes that a sharding does not use could slice it.
+  double free_ways(const Sharding& now) const {
+    double ways = 1;
+    for (const Axes& run : runs_) {
+      if (follower(now, run.front()) == kUnused) ways *= static_cast<double>(mesh_.ways(run));
+    }
+    return ways;
   }
 
   /// The run that begins at position `at` of a dimension, or none when `at` is inside of one.
@@ -280,9 +313,11 @@ class Search {
     }
     const Axes reducible = without(now.partial, to_.partial);
     if (!reducible.empty()) {
-      Sharding reduced = now;
-      reduced.partial = without(now.partial, reducible);
-      add(Move::all_reduce, reducible, -1, -1, reduced);
+      for (const Axes& axes : exact_ ? subsets(reducible) : std::vector<Axes>{reducible}) {
+        Sharding reduced = now;
+        reduced.partial = without(now.partial, axes);
+        add(Move::all_reduce, axes, -1, -1, std::move(reduced));
+      }
       for (const Axes& run : runs_) {
         if (!contains(reducible, run.front())) continue;
         for (int d = 0; d < rank; ++d) {
@@ -359,7 +394,8 @@ class Search {
     return std::all_of(left.begin(), left.end(), [](int64_t ways) { return ways == 1; }) ? turned : now;
   }
 
-  /// All shardings with as many parts in each dimension, as far as the search may still look.
+  /// All shardings with as many parts in each dimension (runs are single axes here), as far as the search may still
+  /// look.
   std::vector<Sharding> permutes(const Sharding& now) const {
     std::vector<Sharding> result;
     Sharding turned = now;
@@ -374,9 +410,9 @@ class Search {
         result.push_back(turned);
         return;
       }
-      for (size_t axis = 0; axis < mesh_.axes().size(); ++axis) {
-        const int a = static_cast<int>(axis);
-        const int64_t size = mesh_.axes()[axis].size;
+      for (const Axes& run : runs_) {
+        const int a = run.front();
+        const int64_t size = mesh_.ways(run);
         if (left[d] % size != 0 || contains(taken, a)) continue;
         left[d] /= size;
         taken.push_back(a);

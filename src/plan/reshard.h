@@ -3,8 +3,7 @@
 //
 // A shortest path over shardings, searched by A* (Hart, Nilsson, Raphael, 1968). Neighbours are made when they are
 // needed; the states, tens of thousands on a few axes, are never listed. No state on the way is larger on a rank than
-// the larger of both ends, unless there is no such way. While a sum over ranks is open only axes that either end uses
-// are looked at: slicing by others first would save bytes and cost messages.
+// the larger of both ends, unless no such way is found. docs/decisions/011 says how far the search goes.
 
 #include <unordered_map>
 
@@ -41,8 +40,8 @@ class Resharder {
     std::vector<Move> moves;
     double cost = 0;
   };
-  /// The cheapest way, of equally cheap ones the one with the fewest moves; found once for each triple. `to` is partial
-  /// over some of the axes that `from` is partial over, or over none.
+  /// The cheapest way, of equally cheap ones as a rule the one with the fewest moves; found once for each triple. `to`
+  /// is partial over some of the axes that `from` is partial over, or over none.
   const Path& path(const Type& type, const Sharding& from, const Sharding& to);
 
  private:

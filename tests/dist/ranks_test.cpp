@@ -148,11 +148,10 @@ TEST(Ranks, BadArgumentsAreRefusedBeforeAnyMeeting) {
 TEST(Ranks, AWaitHasAnEndAndNamesWhoIsMissing) {
   if (!can_run(2)) return;
   on_ranks(2, [](Communicator& comm) {
-    const auto group = comm.split(all_of(2));  // is not used again
+    float value = 0;
     if (comm.rank() == 0) {
-      float value = 0;
       try {
-        group->recv(&value, 1, DType::f32, 1, std::chrono::milliseconds(100));
+        comm.recv(&value, 1, DType::f32, 1, std::chrono::milliseconds(100));
         ADD_FAILURE() << "a message came";
       } catch (const RuntimeFailure& error) {
         EXPECT_EQ(error.code(), ExitCode::peer_stalled);
@@ -160,13 +159,23 @@ TEST(Ranks, AWaitHasAnEndAndNamesWhoIsMissing) {
       }
     }
     comm.barrier();
-    if (comm.rank() == 0) {
-      const float value = 1;
-      group->send(&value, 1, DType::f32, 1);
-    } else {
-      float value = 0;
-      group->recv(&value, 1, DType::f32, 0);
-      EXPECT_EQ(value, 1);
+    // Nothing of the wait is left: the message that comes after it goes to the next receive.
+    const float sent = 7;
+    if (comm.rank() == 1) comm.send(&sent, 1, DType::f32, 0);
+    if (comm.rank() == 0) comm.recv(&value, 1, DType::f32, 1);
+    EXPECT_EQ(value, comm.rank() == 0 ? 7 : 0);
+  });
+}
+
+TEST(Ranks, GroupsThatDoNotFitAreRefused) {
+  if (!can_run(2)) return;
+  on_ranks(2, [](Communicator& comm) {
+    try {
+      comm.split(comm.rank() == 0 ? std::vector<int>{0, 1} : std::vector<int>{1, 0});
+      ADD_FAILURE() << "two groups for one";
+    } catch (const RuntimeFailure& error) {
+      EXPECT_EQ(error.code(), ExitCode::ranks_disagree);
+      EXPECT_STREQ(error.what(), "[split] ranks disagree: rank 0 calls split (0,1), rank 1 calls split (1,0)");
     }
   });
 }

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "comm/inproc/reduce_kernels.h"
+#include "comm/reduce_kernels.h"
 
 namespace partita {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "comm/inproc/call.h"
+#include "comm/call.h"
 
 namespace partita {
 

@@ -9,15 +9,6 @@ namespace {
 constexpr int64_t kAloneBytesSpinning = 8 * 1024;
 constexpr int64_t kAloneBytesBlocking = 128 * 1024;
 
-Deadline deadline_after(Timeout timeout) {
-  constexpr Timeout kLongest = std::chrono::hours(24 * 365);
-  return std::chrono::steady_clock::now() + std::clamp(timeout, Timeout::zero(), kLongest);
-}
-
-double seconds(Timeout timeout) { return std::chrono::duration<double>(timeout).count(); }
-
-std::string in_parentheses(const std::string& text) { return text.empty() ? "" : fmt::format(" ({})", text); }
-
 }  // namespace
 
 Group::Group(std::shared_ptr<World> world, std::vector<int> world_ranks)
@@ -88,10 +79,7 @@ void Group::await_close(uint64_t meeting, const Call& call, Timeout timeout, Dea
     return meeting_of(state) != meeting || phase_of(state) >= Phase::moving;
   };
   if (!event_.wait([&] { return is_settled() || world_->is_aborted(); }, deadline, policy_)) {
-    fail(
-        meeting, ExitCode::peer_stalled,
-        fmt::format("[{}] timed out after {:.1f} s at call {}{}: waiting for {} of group ({})", name_of(call.kind),
-                    seconds(timeout), meeting + 1, in_parentheses(describe_data(call)), missing(meeting), all_ranks()));
+    fail(meeting, ExitCode::peer_stalled, timed_out(call, timeout, missing(meeting), world_ranks_, meeting + 1));
   } else if (!is_settled()) {
     fail(meeting, ExitCode::peer_lost, "");
   }
@@ -137,15 +125,13 @@ void Group::throw_failure() const {
   throw RuntimeFailure(failure_code_, failure_);
 }
 
-std::string Group::missing(uint64_t meeting) const {
+std::vector<int> Group::missing(uint64_t meeting) const {
   std::vector<int> ranks;
   for (int r = 0; r < size(); ++r) {
     if (slots_[r].arrivals.load() <= meeting) ranks.push_back(world_ranks_[r]);
   }
-  return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s", listed(ranks, ", "));
+  return ranks;
 }
-
-std::string Group::all_ranks() const { return listed(world_ranks_, ","); }
 
 Mailbox& Group::mailbox(int from, int to) {
   const std::lock_guard lock(mutex_);
@@ -174,10 +160,7 @@ void Group::finish(Mailbox::Outcome outcome, Mailbox& box, const Call& call, int
     case Mailbox::Outcome::done: return;
     case Mailbox::Outcome::aborted: throw_failure();
     case Mailbox::Outcome::timed_out:
-      throw RuntimeFailure(
-          ExitCode::peer_stalled,
-          fmt::format("[{}] timed out after {:.1f} s{}: waiting for rank {} of group ({})", name_of(call.kind),
-                      seconds(timeout), in_parentheses(describe_data(call)), world_ranks_[peer], all_ranks()));
+      throw RuntimeFailure(ExitCode::peer_stalled, timed_out(call, timeout, {world_ranks_[peer]}, world_ranks_));
     case Mailbox::Outcome::disagreed: {
       const Mailbox::Conflict conflict = box.conflict();
       throw RuntimeFailure(ExitCode::ranks_disagree,

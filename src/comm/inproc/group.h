@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "comm/call.h"
 #include "comm/communicator.h"
-#include "comm/inproc/call.h"
+#include "comm/event_count.h"
 #include "comm/inproc/collectives.h"
-#include "comm/inproc/event_count.h"
 #include "comm/inproc/mailbox.h"
 #include "comm/inproc/world.h"
 
@@ -66,8 +66,7 @@ class Group : public Wakeable {
   void fail(uint64_t meeting, ExitCode code, const std::string& message);
   [[noreturn]] void throw_failure() const;
 
-  std::string missing(uint64_t meeting) const;
-  std::string all_ranks() const;
+  std::vector<int> missing(uint64_t meeting) const;  // ranks of the world
   Mailbox& mailbox(int from, int to);
   void finish(Mailbox::Outcome outcome, Mailbox& box, const Call& call, int from, int to, int peer,
               Timeout timeout) const;

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "comm/inproc/call.h"
-#include "comm/inproc/event_count.h"
+#include "comm/call.h"
+#include "comm/event_count.h"
 #include "comm/inproc/world.h"
 
 namespace partita {

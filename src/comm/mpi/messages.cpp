@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "base/error.h"
-#include "comm/inproc/reduce_kernels.h"
+#include "comm/reduce_kernels.h"
 
 namespace partita {
 namespace {
@@ -28,42 +28,80 @@ void check_mpi(int status, std::string_view what) {
   throw RuntimeFailure(ExitCode::peer_lost, fmt::format("[mpi] {} failed: {}", what, std::string_view(text, length)));
 }
 
-MessageGroup::MessageGroup(MPI_Comm comm, const std::vector<int>& world_ranks)
-    : comm_(comm), world_ranks_(world_ranks) {
+MessageGroup::MessageGroup(MPI_Comm comm, std::span<const int> world_ranks) : comm_(comm), world_ranks_(world_ranks) {
   MPI_Comm_rank(comm, &rank_);
   MPI_Comm_size(comm, &size_);
 }
 
-void MessageGroup::run(const Call& call, Timeout timeout) {
+template <class Body>
+void MessageGroup::begin(const Call& call, Timeout timeout, Body body) {
   call_ = &call;
   timeout_ = timeout;
-  switch (call.kind) {
-    case Call::Kind::all_reduce: return all_reduce(call);
-    case Call::Kind::all_gather: return all_gather(call, call.send, call.recv, call.counts);
-    case Call::Kind::reduce_scatter: return reduce_scatter(call, call.send, call.recv, call.counts);
-    case Call::Kind::all_to_all: return all_to_all(call);
-    case Call::Kind::broadcast: return broadcast(call);
-    case Call::Kind::barrier: {
-      MPI_Request& request = pending_.emplace_back(Pending{MPI_REQUEST_NULL, -1}).request;
-      check_mpi(MPI_Ibarrier(comm_, &request), "barrier");
-      return wait();
-    }
-    default: throw InternalError("[messages] split, send and recv are not collective data movement");
+  try {
+    body();
+  } catch (...) {
+    withdraw();
+    throw;
   }
 }
 
+void MessageGroup::run(const Call& call, Timeout timeout) {
+  if (failed_) {
+    throw RuntimeFailure(ExitCode::peer_stalled,
+                         fmt::format("[{}] a call of the group failed before, got another one, expected none of ({})",
+                                     name_of(call.kind), listed(world_ranks_, ",")));
+  }
+  failed_ = true;  // until it ends well
+  begin(call, timeout, [&] {
+    switch (call.kind) {
+      case Call::Kind::all_reduce: return all_reduce(call);
+      case Call::Kind::all_gather: return all_gather(call, call.send, call.recv, call.counts);
+      case Call::Kind::reduce_scatter: return reduce_scatter(call, call.send, call.recv, call.counts);
+      case Call::Kind::all_to_all: return all_to_all(call);
+      case Call::Kind::broadcast: return broadcast(call);
+      case Call::Kind::split: return compare_members(call);
+      case Call::Kind::barrier: {
+        MPI_Request& request = pending_.emplace_back(Pending{MPI_REQUEST_NULL, -1}).request;
+        check_mpi(MPI_Ibarrier(comm_, &request), "barrier");
+        return wait();
+      }
+      default: throw InternalError("[messages] send and recv are not collective");
+    }
+  });
+  failed_ = false;
+}
+
 void MessageGroup::send(const Call& call, int to, Timeout timeout) {
-  call_ = &call;
-  timeout_ = timeout;
-  start_send({const_cast<void*>(call.send), call.count * item_of(call)}, to, kTalk);
-  wait();
+  begin(call, timeout, [&] {
+    start_send({const_cast<void*>(call.send), call.count * item_of(call)}, to, kTalk);
+    wait();
+  });
 }
 
 void MessageGroup::recv(const Call& call, int from, Timeout timeout) {
-  call_ = &call;
-  timeout_ = timeout;
-  start_receive({call.recv, call.count * item_of(call)}, from, kTalk);
-  wait();
+  begin(call, timeout, [&] {
+    start_receive({call.recv, call.count * item_of(call)}, from, kTalk);
+    wait();
+  });
+}
+
+void MessageGroup::compare_members(const Call& call) {
+  // Each rank's list, ended by -1.
+  std::vector<int32_t> own(size_, -1), all(static_cast<size_t>(size_) * size_);
+  std::copy(call.members.begin(), call.members.end(), own.begin());
+  const std::vector<int64_t> counts(size_, size_);
+  const Call gather{.kind = Call::Kind::split, .dtype = DType::i32};
+  all_gather(gather, own.data(), all.data(), counts);
+  std::vector<std::vector<int>> members;
+  std::vector<Call> calls;
+  for (int r = 0; r < size_; ++r) {
+    const auto begin = all.begin() + static_cast<int64_t>(r) * size_;
+    members.emplace_back(begin, std::find(begin, begin + size_, -1));
+  }
+  for (const auto& list : members) calls.push_back({.kind = Call::Kind::split, .members = list});
+  if (const auto text = disagreement([&](int r) -> const Call& { return calls[r]; }, world_ranks_)) {
+    throw RuntimeFailure(ExitCode::ranks_disagree, fmt::format("[split] ranks disagree: {}", *text));
+  }
 }
 
 void MessageGroup::all_reduce(const Call& call) {
@@ -76,7 +114,6 @@ void MessageGroup::all_reduce(const Call& call) {
     auto* data = static_cast<std::byte*>(call.recv) + done * item;
     own_.resize(counts[rank_] * item);
     reduce_scatter(call, data, own_.data(), counts);
-    std::copy(own_.begin(), own_.end(), data + begin_of(rank_) * item);
     all_gather(call, own_.data(), data, counts);
   }
 }
@@ -147,9 +184,9 @@ void MessageGroup::start_send(const Piece& piece, int to, int tag) {
 
 void MessageGroup::start_receive(const Piece& piece, int from, int tag) {
   for (int64_t done = 0; done < piece.bytes; done += kMostBytes) {
-    MPI_Request& request = pending_.emplace_back(Pending{MPI_REQUEST_NULL, from}).request;
-    check_mpi(MPI_Irecv(static_cast<std::byte*>(piece.data) + done, count_of(piece.bytes, done), MPI_BYTE, from, tag,
-                        comm_, &request),
+    const int count = count_of(piece.bytes, done);
+    MPI_Request& request = pending_.emplace_back(Pending{MPI_REQUEST_NULL, from, count}).request;
+    check_mpi(MPI_Irecv(static_cast<std::byte*>(piece.data) + done, count, MPI_BYTE, from, tag, comm_, &request),
               "receive");
   }
 }
@@ -179,36 +216,56 @@ void MessageGroup::exchange(Give give, Take take) {
 void MessageGroup::wait() {
   requests_.clear();
   for (const Pending& pending : pending_) requests_.push_back(pending.request);
+  statuses_.resize(requests_.size());
   const auto begin = std::chrono::steady_clock::now();
   for (int64_t polls = 0;; ++polls) {
     int done = 0;
-    check_mpi(MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &done, MPI_STATUSES_IGNORE),
+    check_mpi(MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &done, statuses_.data()),
               name_of(call_->kind));
     if (done != 0) break;
     if (polls < kSpins) continue;
     std::this_thread::yield();
     if (std::chrono::steady_clock::now() - begin >= timeout_) give_up();
   }
+  for (size_t i = 0; i < pending_.size(); ++i) {
+    int got = 0;
+    if (pending_[i].expected >= 0) MPI_Get_count(&statuses_[i], MPI_BYTE, &got);
+    if (pending_[i].expected < 0 || got == pending_[i].expected) continue;
+    const Pending short_one = pending_[i];
+    pending_.clear();
+    throw RuntimeFailure(
+        ExitCode::ranks_disagree,
+        fmt::format("[{}] ranks disagree: rank {} sends {} bytes, rank {} expects {}", name_of(call_->kind),
+                    world_ranks_[short_one.peer], got, world_ranks_[rank_], short_one.expected));
+  }
   pending_.clear();
 }
 
 void MessageGroup::give_up() {
   std::vector<int> missing;
-  for (size_t i = 0; i < pending_.size(); ++i) {
+  for (Pending& pending : pending_) {
     int done = 0;
-    MPI_Test(&requests_[i], &done, MPI_STATUS_IGNORE);
-    if (done != 0 || pending_[i].peer < 0) continue;
-    const int peer = world_ranks_[pending_[i].peer];
+    MPI_Test(&pending.request, &done, MPI_STATUS_IGNORE);
+    if (done != 0 || pending.peer < 0) continue;
+    const int peer = world_ranks_[pending.peer];
     if (std::find(missing.begin(), missing.end(), peer) == missing.end()) missing.push_back(peer);
   }
-  pending_.clear();
   std::sort(missing.begin(), missing.end());
-  const std::string data = describe_data(*call_), ranks = missing.size() == 1 ? "rank " : "ranks ";
-  throw RuntimeFailure(
-      ExitCode::peer_stalled,
-      fmt::format("[{}] timed out after {:.1f} s{}: waiting for {} of group ({})", name_of(call_->kind),
-                  std::chrono::duration<double>(timeout_).count(), data.empty() ? "" : " (" + data + ")",
-                  missing.empty() ? "others" : ranks + listed(missing, ", "), listed(world_ranks_, ",")));
+  throw RuntimeFailure(ExitCode::peer_stalled, timed_out(*call_, timeout_, missing, world_ranks_));
+}
+
+void MessageGroup::withdraw() noexcept {
+  for (Pending& pending : pending_) {
+    if (pending.request == MPI_REQUEST_NULL) continue;
+    // A receive that is withdrawn ends at once, or has got its message just now. A send cannot be taken back.
+    if (pending.expected >= 0 && MPI_Cancel(&pending.request) == MPI_SUCCESS) {
+      MPI_Wait(&pending.request, MPI_STATUS_IGNORE);
+    } else {
+      MPI_Request_free(&pending.request);
+      failed_ = true;
+    }
+  }
+  pending_.clear();
 }
 
 }  // namespace partita

@@ -1,6 +1,6 @@
 #pragma once
-// What ranks on several hosts say to one another: non-blocking MPI calls that are polled, so that a rank that waits
-// yields its core and leaves when its time is over.
+// What ranks say to one another by messages, as those on several hosts do: non-blocking MPI calls that are polled, so
+// that a rank that waits yields its core and leaves when its time is over.
 
 #include <mpi.h>
 
@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "comm/call.h"
 #include "comm/communicator.h"
-#include "comm/inproc/call.h"
 
 namespace partita {
 
@@ -18,12 +18,15 @@ namespace partita {
 void check_mpi(int status, std::string_view what);
 
 /// The messages of one rank of a group; `comm` and `world_ranks` outlive it. Messages longer than an MPI call takes go
-/// in pieces. Reductions add contributions in group order. The calls of ranks are not compared.
+/// in pieces. Reductions add contributions in group order. Of the calls of ranks only splits are compared, and the
+/// sizes of messages. What a call
+/// has begun ends with it: receives are withdrawn when it fails. After a collective or a send that failed every further
+/// collective does, since the messages of ranks no longer belong together.
 class MessageGroup {
  public:
-  MessageGroup(MPI_Comm comm, const std::vector<int>& world_ranks);
+  MessageGroup(MPI_Comm comm, std::span<const int> world_ranks);
 
-  /// The collective `call` of this rank; all kinds but split, send and recv.
+  /// The collective `call` of this rank; all kinds but send and recv. A split compares who is in which group.
   void run(const Call& call, Timeout timeout);
   void send(const Call& call, int to, Timeout timeout);
   void recv(const Call& call, int from, Timeout timeout);
@@ -35,7 +38,8 @@ class MessageGroup {
   };
   struct Pending {
     MPI_Request request;
-    int peer;  // -1: all of the group
+    int peer;               // -1: all of the group
+    int64_t expected = -1;  // bytes of a receive
   };
 
   void all_reduce(const Call& call);
@@ -43,7 +47,11 @@ class MessageGroup {
   void all_gather(const Call& call, const void* own, void* all, std::span<const int64_t> counts);
   void all_to_all(const Call& call);
   void broadcast(const Call& call);
+  void compare_members(const Call& call);
 
+  /// Runs `body` as the call; withdraws what it began when it throws.
+  template <class Body>
+  void begin(const Call& call, Timeout timeout, Body body);
   void start_send(const Piece& piece, int to, int tag);
   void start_receive(const Piece& piece, int from, int tag);
   /// Every rank sends a piece to, and gets one from, every rank; its own is copied.
@@ -52,17 +60,20 @@ class MessageGroup {
   /// Until all that was started is done.
   void wait();
   [[noreturn]] void give_up();
+  void withdraw() noexcept;
 
   MPI_Comm comm_;
-  const std::vector<int>& world_ranks_;
+  std::span<const int> world_ranks_;
   int rank_ = 0, size_ = 1;
   std::vector<Pending> pending_;
-  std::vector<MPI_Request> requests_;   // those of pending_, as MPI wants them
+  std::vector<MPI_Request> requests_;  // those of pending_, as MPI wants them
+  std::vector<MPI_Status> statuses_;
   std::vector<std::byte> own_, parts_;  // what a reduction needs beside its buffers
 
   // Of the present call.
   const Call* call_ = nullptr;
   Timeout timeout_{};
+  bool failed_ = false;
 };
 
 }  // namespace partita

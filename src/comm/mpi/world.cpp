@@ -3,17 +3,17 @@
 
 #include <mpi.h>
 
-#include <algorithm>
+#include <array>
 #include <exception>
 #include <iostream>
 #include <numeric>
 #include <optional>
 
 #include "base/error.h"
-#include "comm/checks.h"
+#include "comm/checked_communicator.h"
 #include "comm/mpi/messages.h"
 #include "comm/mpi/mpi.h"
-#include "comm/mpi/window.h"
+#include "comm/shared_memory/piece.h"
 #include "comm/shared_memory/stage.h"
 
 namespace partita {
@@ -29,24 +29,22 @@ HostPlace place_on_host(MPI_Comm comm) {
   return place;
 }
 
-class MpiCommunicator final : public Communicator {
+class MpiCommunicator final : public CheckedCommunicator {
  public:
   /// `host`: this process among those of the world; none for the world itself.
-  MpiCommunicator(MPI_Comm comm, std::vector<int> world_ranks, std::optional<HostPlace> host)
-      : comm_(comm), is_world_(!host), world_ranks_(std::move(world_ranks)), messages_(comm, world_ranks_) {
-    MPI_Comm_rank(comm, &rank_);
+  MpiCommunicator(MPI_Comm comm, int rank, const std::vector<int>& ranks, std::optional<HostPlace> host)
+      : CheckedCommunicator(rank, ranks), comm_(comm), is_world_(!host), messages_(comm, world_ranks()) {
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     const HostPlace own = place_on_host(comm);
     host_ = host.value_or(own);
-    if (size() > 1 && all_agree(own.size == size())) share_memory();
+    const bool near = all_agree(own.size == size());
+    if (near && size() > 1 && size() <= SharedStage::kMostRanks) share_memory();
   }
   ~MpiCommunicator() override {
     // A process that ends with an error must not wait for the others; the launcher then ends them.
-    if (std::uncaught_exceptions() > 0) {
-      static_cast<void>(window_.release());
-      return;
-    }
-    window_.reset();
+    int is_over = 0;
+    MPI_Finalized(&is_over);
+    if (std::uncaught_exceptions() > 0 || is_over != 0) return;
     if (is_world_) {
       MPI_Finalize();
     } else {
@@ -56,92 +54,8 @@ class MpiCommunicator final : public Communicator {
   MpiCommunicator(const MpiCommunicator&) = delete;
   MpiCommunicator& operator=(const MpiCommunicator&) = delete;
 
-  int rank() const override { return rank_; }
-  int size() const override { return static_cast<int>(world_ranks_.size()); }
-  std::span<const int> world_ranks() const override { return world_ranks_; }
   HostPlace host_place() const override { return host_; }
   CommCapabilities capabilities() const override { return {.backend = "mpi"}; }
-
-  std::unique_ptr<Communicator> split(std::span<const int> members, Timeout timeout) override {
-    check_members(members, rank_, size());
-    barrier(timeout);  // the split itself has no time-out: all shall be here when it begins
-    const auto at = std::find(members.begin(), members.end(), rank_);
-    std::vector<int> world_ranks;
-    for (const int member : members) world_ranks.push_back(world_ranks_[member]);
-    MPI_Comm group = MPI_COMM_NULL;
-    check_mpi(MPI_Comm_split(comm_, members.front(), static_cast<int>(at - members.begin()), &group), "split");
-    return std::make_unique<MpiCommunicator>(group, std::move(world_ranks), host_);
-  }
-
-  void all_reduce(void* data, int64_t count, DType dtype, Reduce reduce, Timeout timeout) override {
-    check_count("all_reduce", count);
-    check_buffer("all_reduce", data, count);
-    check_reduce("all_reduce", reduce);
-    run({.kind = Call::Kind::all_reduce, .dtype = dtype, .reduce = reduce, .count = count, .recv = data}, timeout);
-  }
-
-  void all_gather(const void* send, void* recv, std::span<const int64_t> counts, DType dtype,
-                  Timeout timeout) override {
-    const int64_t total = checked_sum("all_gather", counts, size());
-    check_buffer("all_gather", send, counts[rank_]);
-    check_buffer("all_gather", recv, total);
-    run({.kind = Call::Kind::all_gather, .dtype = dtype, .count = total, .counts = counts, .send = send, .recv = recv},
-        timeout);
-  }
-
-  void reduce_scatter(const void* send, void* recv, std::span<const int64_t> counts, DType dtype, Reduce reduce,
-                      Timeout timeout) override {
-    const int64_t total = checked_sum("reduce_scatter", counts, size());
-    check_buffer("reduce_scatter", send, total);
-    check_buffer("reduce_scatter", recv, counts[rank_]);
-    check_reduce("reduce_scatter", reduce);
-    run({.kind = Call::Kind::reduce_scatter,
-         .dtype = dtype,
-         .reduce = reduce,
-         .count = total,
-         .counts = counts,
-         .send = send,
-         .recv = recv},
-        timeout);
-  }
-
-  void all_to_all(const void* send, std::span<const int64_t> send_counts, void* recv,
-                  std::span<const int64_t> recv_counts, DType dtype, Timeout timeout) override {
-    const int64_t sent = checked_sum("all_to_all", send_counts, size());
-    check_buffer("all_to_all", send, sent);
-    check_buffer("all_to_all", recv, checked_sum("all_to_all", recv_counts, size()));
-    run({.kind = Call::Kind::all_to_all,
-         .dtype = dtype,
-         .count = sent,
-         .counts = send_counts,
-         .recv_counts = recv_counts,
-         .send = send,
-         .recv = recv},
-        timeout);
-  }
-
-  void broadcast(void* data, int64_t count, DType dtype, int root, Timeout timeout) override {
-    check_count("broadcast", count);
-    check_buffer("broadcast", data, count);
-    check_peer("broadcast", root, size());
-    run({.kind = Call::Kind::broadcast, .dtype = dtype, .root = root, .count = count, .recv = data}, timeout);
-  }
-
-  void send(const void* data, int64_t count, DType dtype, int to, Timeout timeout) override {
-    check_count("send", count);
-    check_buffer("send", data, count);
-    check_peer("send", to, size());
-    messages_.send({.kind = Call::Kind::send, .dtype = dtype, .count = count, .send = data}, to, timeout);
-  }
-
-  void recv(void* data, int64_t count, DType dtype, int from, Timeout timeout) override {
-    check_count("recv", count);
-    check_buffer("recv", data, count);
-    check_peer("recv", from, size());
-    messages_.recv({.kind = Call::Kind::recv, .dtype = dtype, .count = count, .recv = data}, from, timeout);
-  }
-
-  void barrier(Timeout timeout) override { run({}, timeout); }
 
   void abort(const std::string& message, ExitCode code) noexcept override {
     std::cerr << "partita: error: " + message + "\n" << std::flush;
@@ -155,29 +69,47 @@ class MpiCommunicator final : public Communicator {
     return everywhere == 1;
   }
 
+  /// Of all ranks or none; without it they send messages.
   void share_memory() {
-    window_ = std::make_unique<SharedWindow>(comm_, SharedStage::bytes(size()));
-    if (window_->data() == nullptr) return;
-    if (rank_ == 0) SharedStage::prepare(window_->data(), size());
-    check_mpi(MPI_Barrier(comm_), "barrier");
-    stage_.emplace(window_->data(), rank_, world_ranks_, host_.size);
+    const size_t bytes = SharedStage::bytes(size());
+    std::array<char, 64> name{};
+    if (rank() == 0) {
+      piece_ = SharedPiece::create(bytes);
+      if (piece_) SharedStage::prepare(piece_->data(), size());
+      if (piece_) piece_->name().copy(name.data(), name.size() - 1);
+    }
+    check_mpi(MPI_Bcast(name.data(), static_cast<int>(name.size()), MPI_CHAR, 0, comm_), "broadcast");
+    if (rank() != 0 && name[0] != 0) piece_ = SharedPiece::open(name.data(), bytes);
+    const bool all_have_it = all_agree(piece_.has_value());
+    if (rank() == 0 && piece_) piece_->forget();
+    if (all_have_it)
+      stage_.emplace(piece_->data(), rank(), std::vector<int>(world_ranks().begin(), world_ranks().end()), host_.size);
   }
 
-  void run(const Call& call, Timeout timeout) {
+  void run(const Call& call, Timeout timeout) override {
     if (stage_) {
       stage_->run(call, timeout);
     } else {
       messages_.run(call, timeout);
     }
   }
+  void send_to(int to, const Call& call, Timeout timeout) override { messages_.send(call, to, timeout); }
+  void recv_from(int from, const Call& call, Timeout timeout) override { messages_.recv(call, from, timeout); }
+
+  std::unique_ptr<Communicator> split_off(const Call& call, int place, Timeout timeout) override {
+    run(call, timeout);  // MPI's own split has no time-out: all are here when it begins, and agree
+    std::vector<int> ranks;
+    for (const int member : call.members) ranks.push_back(world_ranks()[member]);
+    MPI_Comm group = MPI_COMM_NULL;
+    check_mpi(MPI_Comm_split(comm_, call.members.front(), place, &group), "split");
+    return std::make_unique<MpiCommunicator>(group, place, ranks, host_);
+  }
 
   MPI_Comm comm_;
   bool is_world_;
-  int rank_ = 0;
   HostPlace host_;
-  std::vector<int> world_ranks_;
   MessageGroup messages_;
-  std::unique_ptr<SharedWindow> window_;
+  std::optional<SharedPiece> piece_;
   std::optional<SharedStage> stage_;
 };
 
@@ -192,11 +124,12 @@ std::unique_ptr<Communicator> make_mpi_world() {
                          fmt::format("[mpi] cannot start, got status {} and thread level {}, expected 0 and {}", status,
                                      given, MPI_THREAD_MULTIPLE));
   }
-  int size = 1;
+  int rank = 0, size = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   std::vector<int> ranks(size);
   std::iota(ranks.begin(), ranks.end(), 0);
-  return std::make_unique<MpiCommunicator>(MPI_COMM_WORLD, std::move(ranks), std::nullopt);
+  return std::make_unique<MpiCommunicator>(MPI_COMM_WORLD, rank, ranks, std::nullopt);
 }
 
 }  // namespace partita

@@ -5,20 +5,24 @@
 #include <new>
 
 #include "base/error.h"
-#include "comm/inproc/reduce_kernels.h"
+#include "comm/reduce_kernels.h"
 
 namespace partita {
 namespace {
 
 constexpr size_t kLine = 128;
-// Small enough to stay in the caches, large enough that a meeting costs little beside it.
-constexpr size_t kMostSlotBytes = 256 * 1024, kFewestSlotBytes = 32 * 1024, kAllSlotBytes = 1024 * 1024;
-constexpr int kMostDirect = 2;  // ranks that each combine a whole chunk, and meet once
+// A slot is small enough to stay in the caches, and large enough that a meeting costs little beside it.
+constexpr size_t kMostSlotBytes = 256 * 1024;
+constexpr size_t kAllSlotBytes = 4 * 1024 * 1024;  // two for each rank
+constexpr int kMostDirect = 2;                     // ranks that each combine a whole chunk, and meet once
 
 size_t slot_bytes_for(int ranks) {
-  const size_t fewest = std::max(kFewestSlotBytes, static_cast<size_t>(ranks) * 8 * kLine);
-  return std::max(fewest, std::min(kMostSlotBytes, kAllSlotBytes / static_cast<size_t>(ranks) / kLine * kLine));
+  return std::min(kMostSlotBytes, kAllSlotBytes / (2 * static_cast<size_t>(ranks)) / kLine * kLine);
 }
+
+size_t round_to_lines(size_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
+/// Two calls with two lists of a number for each rank.
+size_t list_bytes_for(int ranks) { return round_to_lines(4 * sizeof(int64_t) * static_cast<size_t>(ranks)); }
 
 /// A buffer without elements may be null.
 const std::byte* at(const void* data, int64_t byte) {
@@ -43,130 +47,157 @@ int64_t largest_of(std::span<const int64_t> counts) {
   return counts.empty() ? 0 : *std::max_element(counts.begin(), counts.end());
 }
 
-uint64_t hash_of(std::span<const int64_t> counts) {
-  uint64_t hash = 14695981039346656037u;  // FNV-1a
-  for (const int64_t count : counts) hash = (hash ^ static_cast<uint64_t>(count)) * 1099511628211u;
-  return hash;
-}
-
 }  // namespace
 
-/// A call in words that mean the same in every process.
+/// A call in words that mean the same in every process; the lists of its counts, or members, lie beside.
 struct SharedStage::Announcement {
-  Call::Kind kind;
-  DType dtype;
-  Reduce reduce;
-  int root;
-  int64_t count, largest;
-  uint64_t counts_hash;
-
-  /// Ranks of an all_to_all give and take what they like.
-  bool fits(const Announcement& other) const {
-    if (kind != other.kind || dtype != other.dtype) return false;
-    return kind == Call::Kind::all_to_all ||
-           (reduce == other.reduce && root == other.root && count == other.count && counts_hash == other.counts_hash);
-  }
-  Call call() const { return {.kind = kind, .dtype = dtype, .reduce = reduce, .root = root, .count = count}; }
+  Call::Kind kind = Call::Kind::barrier;
+  DType dtype = DType::u8;
+  Reduce reduce = Reduce::none;
+  int root = -1;
+  int64_t count = 0;
+  int64_t listed = 0, received = 0;  // lengths of the lists
 };
 
 struct alignas(kLine) SharedStage::Place {
-  std::atomic<uint64_t> meetings{0};
-  Announcement announced[2];  // of even and odd calls: a slow rank may still read that of the last call
+  std::atomic<uint64_t> meetings{0};  // to which the rank has come, for messages
+  Announcement announced[2];          // of even and odd calls: a slow rank may still read that of the last call
 };
 
+/// The state is twice the number of meetings that all passed, and one more when the present one failed.
 struct alignas(kLine) SharedStage::Head {
   EventCount event{EventCount::Scope::host};
+  alignas(kLine) std::atomic<uint64_t> state{0};
+  alignas(kLine) std::atomic<uint64_t> arrivals{0};  // at all meetings so far
+  std::atomic<bool> told{false};                     // `failure` is complete
+  char failure[512] = "";
 };
 
 size_t SharedStage::bytes(int ranks) {
-  return sizeof(Head) + static_cast<size_t>(ranks) * (sizeof(Place) + 2 * slot_bytes_for(ranks)) + kLine;
+  return sizeof(Head) +
+         static_cast<size_t>(ranks) * (sizeof(Place) + list_bytes_for(ranks) + 2 * slot_bytes_for(ranks));
 }
-
-namespace {
-
-std::byte* aligned(void* piece) {
-  return reinterpret_cast<std::byte*>((reinterpret_cast<uintptr_t>(piece) + kLine - 1) / kLine * kLine);
-}
-
-}  // namespace
 
 void SharedStage::prepare(void* piece, int ranks) {
-  std::byte* start = aligned(piece);
+  auto* start = static_cast<std::byte*>(piece);
   new (start) Head;
   for (int r = 0; r < ranks; ++r) new (start + sizeof(Head) + r * sizeof(Place)) Place{};
 }
 
 SharedStage::SharedStage(void* piece, int rank, std::vector<int> world_ranks, int neighbours)
-    : piece_(aligned(piece)),
+    : piece_(static_cast<std::byte*>(piece)),
       rank_(rank),
       world_ranks_(std::move(world_ranks)),
       policy_(wait_policy(neighbours)),
-      slot_bytes_(slot_bytes_for(size())) {
+      slot_bytes_(slot_bytes_for(size())),
+      members_(world_ranks_.size()) {
   static_assert(std::atomic<uint64_t>::is_always_lock_free, "other atomics do not work between processes");
+  PARTITA_CHECK(reinterpret_cast<uintptr_t>(piece) % kLine == 0, "the piece begins inside of a line");
+  PARTITA_CHECK(size() <= kMostRanks, "{} ranks", size());
 }
+
+SharedStage::Head& SharedStage::head() const { return *std::launder(reinterpret_cast<Head*>(piece_)); }
 
 SharedStage::Place& SharedStage::place(int rank) const {
   return *std::launder(reinterpret_cast<Place*>(piece_ + sizeof(Head) + rank * sizeof(Place)));
 }
 
+int64_t* SharedStage::lists(int rank) const {
+  std::byte* all = piece_ + sizeof(Head) + size() * sizeof(Place) + rank * list_bytes_for(size());
+  return reinterpret_cast<int64_t*>(all) + 2 * (calls_ % 2) * size();
+}
+
 std::byte* SharedStage::slot(int rank) const {
-  std::byte* slots = piece_ + sizeof(Head) + size() * sizeof(Place);
+  std::byte* slots = piece_ + sizeof(Head) + size() * (sizeof(Place) + list_bytes_for(size()));
   return slots + (2 * static_cast<size_t>(rank) + chunk_ % 2) * slot_bytes_;
 }
 
-void SharedStage::announce(const Call& call, int64_t largest) {
-  place(rank_).announced[calls_ % 2] = {call.kind,  call.dtype, call.reduce,         call.root,
-                                        call.count, largest,    hash_of(call.counts)};
+void SharedStage::announce(const Call& call) {
+  const size_t listed = call.kind == Call::Kind::split ? call.members.size() : call.counts.size();
+  place(rank_).announced[calls_ % 2] = {call.kind,
+                                        call.dtype,
+                                        call.reduce,
+                                        call.root,
+                                        call.count,
+                                        static_cast<int64_t>(listed),
+                                        static_cast<int64_t>(call.recv_counts.size())};
+  int64_t* list = lists(rank_);
+  if (call.kind == Call::Kind::split) {
+    std::copy(call.members.begin(), call.members.end(), list);
+  } else {
+    std::copy(call.counts.begin(), call.counts.end(), list);
+  }
+  std::copy(call.recv_counts.begin(), call.recv_counts.end(), list + size());
+}
+
+Call SharedStage::announced(int rank) {
+  const Announcement& told = place(rank).announced[calls_ % 2];
+  const int64_t* list = lists(rank);
+  Call call{.kind = told.kind, .dtype = told.dtype, .reduce = told.reduce, .root = told.root, .count = told.count};
+  if (told.kind == Call::Kind::split) {
+    members_[rank].assign(list, list + told.listed);
+    call.members = members_[rank];
+  } else {
+    call.counts = {list, static_cast<size_t>(told.listed)};
+    call.recv_counts = {list + size(), static_cast<size_t>(told.received)};
+  }
+  return call;
 }
 
 void SharedStage::meet() {
-  auto& event = std::launder(reinterpret_cast<Head*>(piece_))->event;
-  place(rank_).meetings.store(++meetings_);
-  event.notify();
-  int next = 0;
-  const auto all_came = [&] {
-    while (next < size() && place(next).meetings.load() >= meetings_) ++next;
-    return next == size();
-  };
-  if (!event.wait(all_came, deadline_, policy_)) {
-    failed_ = true;
-    std::vector<int> missing;
-    for (int r = 0; r < size(); ++r) {
-      if (place(r).meetings.load() < meetings_) missing.push_back(world_ranks_[r]);
-    }
-    const std::string data = describe_data(*call_);
-    throw RuntimeFailure(ExitCode::peer_stalled,
-                         fmt::format("[{}] timed out after {:.1f} s at call {}{}: waiting for rank{} {} of group ({})",
-                                     name_of(call_->kind), std::chrono::duration<double>(timeout_).count(), calls_ + 1,
-                                     data.empty() ? "" : " (" + data + ")", missing.size() == 1 ? "" : "s",
-                                     listed(missing, ", "), listed(world_ranks_, ",")));
+  Head& shared = head();
+  const uint64_t open = 2 * meetings_++;
+  place(rank_).meetings.store(meetings_);
+  if (shared.arrivals.fetch_add(1) + 1 == meetings_ * static_cast<uint64_t>(size())) {
+    uint64_t expected = open;
+    shared.state.compare_exchange_strong(expected, open + 2);
+    shared.event.notify();
   }
+  if (!shared.event.wait([&] { return shared.state.load() != open; }, deadline_, policy_)) give_up(open);
+  // Ranks that have passed may be a meeting ahead, and fail that one.
+  if (shared.state.load() == open + 1) throw_failure();
   if (!compared_) compare();
   compared_ = true;
 }
 
-void SharedStage::compare() const {
-  const Announcement& first = place(0).announced[calls_ % 2];
-  for (int r = 1; r < size(); ++r) {
-    const Announcement& other = place(r).announced[calls_ % 2];
-    if (first.fits(other)) continue;
-    throw RuntimeFailure(
-        ExitCode::ranks_disagree,
-        fmt::format("[{}] ranks disagree: rank {} calls {}, rank {} calls {}", name_of(first.kind), world_ranks_[0],
-                    describe(first.call(), world_ranks_), world_ranks_[r], describe(other.call(), world_ranks_)));
+void SharedStage::give_up(uint64_t open) {
+  Head& shared = head();
+  std::vector<int> missing;
+  for (int r = 0; r < size(); ++r) {
+    if (place(r).meetings.load() < meetings_) missing.push_back(world_ranks_[r]);
+  }
+  uint64_t expected = open;
+  if (shared.state.compare_exchange_strong(expected, open + 1)) {
+    const std::string text = timed_out(*call_, timeout_, missing, world_ranks_, calls_ + 1);
+    text.copy(shared.failure, sizeof shared.failure - 1);
+    shared.told.store(true);
+    shared.event.notify();
+  }
+  throw_failure();
+}
+
+void SharedStage::throw_failure() const {
+  Head& shared = head();
+  shared.event.wait([&] { return shared.told.load(); }, Deadline::max(), policy_);
+  throw RuntimeFailure(ExitCode::peer_stalled, shared.failure);
+}
+
+void SharedStage::compare() {
+  std::vector<Call> calls;
+  for (int r = 0; r < size(); ++r) calls.push_back(announced(r));
+  if (const auto text = disagreement([&](int r) -> const Call& { return calls[r]; }, world_ranks_)) {
+    throw RuntimeFailure(ExitCode::ranks_disagree,
+                         fmt::format("[{}] ranks disagree: {}", name_of(calls[0].kind), *text));
   }
 }
 
 void SharedStage::run(const Call& call, Timeout timeout) {
-  if (failed_) {
-    throw RuntimeFailure(ExitCode::peer_stalled, fmt::format("[{}] the group ({}) has failed before",
-                                                             name_of(call.kind), listed(world_ranks_, ",")));
-  }
-  constexpr Timeout kLongest = std::chrono::hours(24 * 365);
+  if (head().state.load() % 2 == 1) throw_failure();
   call_ = &call;
   timeout_ = timeout;
-  deadline_ = std::chrono::steady_clock::now() + std::clamp(timeout, Timeout::zero(), kLongest);
+  deadline_ = deadline_after(timeout);
   compared_ = false;
+  announce(call);
   try {
     switch (call.kind) {
       case Call::Kind::all_reduce: all_reduce(call); break;
@@ -175,10 +206,8 @@ void SharedStage::run(const Call& call, Timeout timeout) {
       case Call::Kind::all_to_all: all_to_all(call); break;
       case Call::Kind::broadcast: broadcast(call); break;
       case Call::Kind::barrier:
-        announce(call, 0);
-        meet();
-        break;
-      default: throw InternalError("[stage] split, send and recv are not collective data movement");
+      case Call::Kind::split: meet(); break;
+      default: throw InternalError("[stage] send and recv are not collective");
     }
   } catch (const RuntimeFailure&) {
     ++calls_;
@@ -190,7 +219,6 @@ void SharedStage::run(const Call& call, Timeout timeout) {
 void SharedStage::all_reduce(const Call& call) {
   const auto item = static_cast<int64_t>(size_of(call.dtype));
   const int64_t per_chunk = static_cast<int64_t>(slot_bytes_) / item, line = static_cast<int64_t>(kLine) / item;
-  announce(call, call.count);
   std::vector<const void*> sources(size());
   for (int64_t k = 0; k < chunks_of(call.count, per_chunk); ++k, next_chunk()) {
     const int64_t count = rest_of(call.count, per_chunk, k);
@@ -218,7 +246,6 @@ void SharedStage::all_reduce(const Call& call) {
 void SharedStage::all_gather(const Call& call) {
   const auto item = static_cast<int64_t>(size_of(call.dtype));
   const int64_t per_chunk = static_cast<int64_t>(slot_bytes_) / item;
-  announce(call, largest_of(call.counts));
   for (int64_t k = 0; k < chunks_of(largest_of(call.counts), per_chunk); ++k, next_chunk()) {
     const int64_t done = k * per_chunk * item;
     copy_bytes(slot(rank_), at(call.send, done), rest_of(call.counts[rank_], per_chunk, k) * item);
@@ -235,7 +262,6 @@ void SharedStage::all_gather(const Call& call) {
 void SharedStage::reduce_scatter(const Call& call) {
   const auto item = static_cast<int64_t>(size_of(call.dtype));
   const int64_t per_chunk = static_cast<int64_t>(slot_bytes_ / size() / kLine * kLine) / item;
-  announce(call, largest_of(call.counts));
   std::vector<const void*> sources(size());
   for (int64_t k = 0; k < chunks_of(largest_of(call.counts), per_chunk); ++k, next_chunk()) {
     int64_t offset = k * per_chunk * item;
@@ -254,7 +280,6 @@ void SharedStage::reduce_scatter(const Call& call) {
 void SharedStage::all_to_all(const Call& call) {
   const auto item = static_cast<int64_t>(size_of(call.dtype));
   const int64_t per_chunk = static_cast<int64_t>(slot_bytes_ / size() / kLine * kLine) / item;
-  announce(call, largest_of(call.counts));
   int64_t chunks = 1;  // known to all once they have met
   for (int64_t k = 0; k < chunks; ++k, next_chunk()) {
     int64_t offset = k * per_chunk * item;
@@ -265,7 +290,7 @@ void SharedStage::all_to_all(const Call& call) {
     }
     meet();
     for (int r = 0; r < size() && k == 0; ++r) {
-      chunks = std::max(chunks, chunks_of(place(r).announced[calls_ % 2].largest, per_chunk));
+      chunks = std::max(chunks, chunks_of(largest_of(announced(r).counts), per_chunk));
     }
     offset = k * per_chunk * item;
     for (int r = 0; r < size(); ++r) {
@@ -279,7 +304,6 @@ void SharedStage::all_to_all(const Call& call) {
 void SharedStage::broadcast(const Call& call) {
   const auto item = static_cast<int64_t>(size_of(call.dtype));
   const int64_t per_chunk = static_cast<int64_t>(slot_bytes_) / item;
-  announce(call, call.count);
   for (int64_t k = 0; k < chunks_of(call.count, per_chunk); ++k, next_chunk()) {
     std::byte* data = at(call.recv, k * per_chunk * item);
     const int64_t bytes = rest_of(call.count, per_chunk, k) * item;

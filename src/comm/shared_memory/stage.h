@@ -4,13 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
+#include "comm/call.h"
 #include "comm/communicator.h"
-#include "comm/inproc/call.h"
-#include "comm/inproc/event_count.h"
+#include "comm/event_count.h"
 
 namespace partita {
 
@@ -19,17 +18,20 @@ namespace partita {
 /// time in an all_reduce, since each rank then combines a share of the chunk for all.
 ///
 /// Reductions add in group order. Ranks that call different things learn so in the first meeting, before data move.
+/// Either all ranks pass a meeting or none does: who waits too long fails it, and with it the group, for all.
 class SharedStage {
  public:
+  /// Ranks of a group that a piece is for; its size grows with their square.
+  static constexpr int kMostRanks = 64;
   /// Of a piece for a group.
   static size_t bytes(int ranks);
-  /// Makes the piece ready; once, before any rank uses it.
+  /// Makes the piece ready, which begins at a multiple of 128 bytes in every process; once, before any rank uses it.
   static void prepare(void* piece, int ranks);
   /// `neighbours`: ranks on the host, which decide whether waiting may burn time.
   SharedStage(void* piece, int rank, std::vector<int> world_ranks, int neighbours);
 
-  /// The collective `call` of this rank; all kinds but split, send and recv. Throws RuntimeFailure as
-  /// comm/communicator.h says; after a time-out every further call does.
+  /// The collective `call` of this rank; all kinds but send and recv. A split compares who is in which group. Throws
+  /// RuntimeFailure as comm/communicator.h says; after a time-out every further call of any rank does.
   void run(const Call& call, Timeout timeout);
 
  private:
@@ -38,13 +40,18 @@ class SharedStage {
   struct Head;
 
   int size() const { return static_cast<int>(world_ranks_.size()); }
+  Head& head() const;
   Place& place(int rank) const;
+  int64_t* lists(int rank) const;   // of the present call: what it sends to, and gets from, each rank
   std::byte* slot(int rank) const;  // of the present chunk
 
-  void announce(const Call& call, int64_t largest);
+  void announce(const Call& call);
+  Call announced(int rank);  // its spans are those of the piece
   /// Waits until all ranks have come as far; the first meeting of a call compares what they announced.
   void meet();
-  void compare() const;
+  void compare();
+  [[noreturn]] void give_up(uint64_t open);
+  [[noreturn]] void throw_failure() const;
   void next_chunk() { ++chunk_; }
 
   void all_reduce(const Call& call);
@@ -59,12 +66,13 @@ class SharedStage {
   WaitPolicy policy_;
   size_t slot_bytes_;
   uint64_t calls_ = 0, meetings_ = 0, chunk_ = 0;
+  std::vector<std::vector<int>> members_;  // of a split, per rank
 
   // Of the present call.
   const Call* call_ = nullptr;
   Timeout timeout_{};
   Deadline deadline_;
-  bool compared_ = false, failed_ = false;
+  bool compared_ = false;
 };
 
 }  // namespace partita

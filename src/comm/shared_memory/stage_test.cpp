@@ -7,28 +7,32 @@
 
 #include "base/error.h"
 #include "comm/run_ranks.h"
+#include "comm/shared_memory/piece.h"
 
 namespace partita {
 namespace {
 
-/// Memory for a group, as a window of MPI would be.
-class Piece {
- public:
-  explicit Piece(int ranks) : bytes_(SharedStage::bytes(ranks)) { SharedStage::prepare(bytes_.data(), ranks); }
-  void* data() { return bytes_.data(); }
-
- private:
-  std::vector<std::byte> bytes_;
-};
+/// Memory for a group, ready for its stages.
+SharedPiece make_piece(int ranks) {
+  auto piece = SharedPiece::create(SharedStage::bytes(ranks));
+  if (!piece) throw std::runtime_error("no shared memory");
+  SharedStage::prepare(piece->data(), ranks);
+  return std::move(*piece);
+}
 
 /// Runs `fn(rank, stage, comm)` on threads that have a stage and, as an oracle, the in-process collectives.
 template <class Fn>
 void with_stages(int ranks, Fn&& fn) {
-  Piece piece(ranks);
+  const SharedPiece first = make_piece(ranks);
   run_ranks(ranks, [&](Communicator& comm) {
     std::vector<int> world_ranks(ranks);
     std::iota(world_ranks.begin(), world_ranks.end(), 10);
-    SharedStage stage(piece.data(), comm.rank(), world_ranks, ranks);
+    // As in other processes, the piece is elsewhere.
+    const auto own = SharedPiece::open(first.name(), SharedStage::bytes(ranks));
+    ASSERT_TRUE(own.has_value());
+    comm.barrier();
+    if (comm.rank() == 0) first.forget();
+    SharedStage stage(own->data(), comm.rank(), world_ranks, ranks);
     fn(comm.rank(), stage, comm);
   });
 }
@@ -183,16 +187,54 @@ TEST(SharedStage, RanksThatDisagreeLearnSoBeforeDataMove) {
   });
 }
 
-TEST(SharedStage, NamesTheRankThatDoesNotCome) {
+TEST(SharedStage, CountsOfAnExchangeAreCompared) {
+  with_stages(2, [&](int rank, SharedStage& stage, Communicator&) {
+    const std::vector<int64_t> give{1, 4}, take = rank == 0 ? std::vector<int64_t>{1, 1} : std::vector<int64_t>{8, 4};
+    std::vector<float> from(5), to(12);
+    const std::string text = failure(ExitCode::ranks_disagree, [&] {
+      stage.run({.kind = Call::Kind::all_to_all,
+                 .dtype = DType::f32,
+                 .count = 5,
+                 .counts = give,
+                 .recv_counts = take,
+                 .send = from.data(),
+                 .recv = to.data()},
+                kLong);
+    });
+    EXPECT_EQ(text, "[all_to_all] ranks disagree: rank 10 sends f32[4] to rank 11, which expects f32[8]");
+  });
+}
+
+TEST(SharedStage, GroupsOfASplitAreCompared) {
+  with_stages(2, [&](int rank, SharedStage& stage, Communicator&) {
+    const std::vector<int> members = rank == 0 ? std::vector<int>{0, 1} : std::vector<int>{1, 0};
+    const std::string text =
+        failure(ExitCode::ranks_disagree, [&] { stage.run({.kind = Call::Kind::split, .members = members}, kLong); });
+    EXPECT_EQ(text, "[split] ranks disagree: rank 10 calls split (10,11), rank 11 calls split (11,10)");
+    stage.run({.kind = Call::Kind::split, .members = std::vector<int>{1, 0}}, kLong);
+  });
+}
+
+TEST(SharedStage, WhoeverGivesUpFailsTheGroupForAll) {
   with_stages(3, [&](int rank, SharedStage& stage, Communicator& comm) {
+    const std::string expected = "[barrier] timed out after 0.1 s at call 1: waiting for rank 12 of group (10,11,12)";
     if (rank != 2) {
-      const std::string text = failure(ExitCode::peer_stalled, [&] { stage.run({}, std::chrono::milliseconds(100)); });
-      EXPECT_EQ(text, "[barrier] timed out after 0.1 s at call 1: waiting for rank 12 of group (10,11,12)");
-      EXPECT_EQ(failure(ExitCode::peer_stalled, [&] { stage.run({}, kLong); }),
-                "[barrier] the group (10,11,12) has failed before");
+      const Timeout timeout = rank == 0 ? std::chrono::milliseconds(100) : kLong;
+      EXPECT_EQ(failure(ExitCode::peer_stalled, [&] { stage.run({}, timeout); }), expected);
     }
     comm.barrier();
+    // Also for the one that comes too late, and for good.
+    EXPECT_EQ(failure(ExitCode::peer_stalled, [&] { stage.run({}, kLong); }), expected);
   });
+}
+
+TEST(SharedPiece, TooMuchMemoryIsNotPromised) { EXPECT_FALSE(SharedPiece::create(size_t{1} << 50).has_value()); }
+
+TEST(SharedPiece, ANameThatWasForgottenIsGone) {
+  const auto piece = SharedPiece::create(4096);
+  ASSERT_TRUE(piece.has_value());
+  piece->forget();
+  EXPECT_FALSE(SharedPiece::open(piece->name(), 4096).has_value());
 }
 
 }  // namespace

@@ -1,9 +1,10 @@
-#include "comm/inproc/event_count.h"
+#include "comm/event_count.h"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 #include <ctime>
 #include <thread>
@@ -11,6 +12,11 @@
 namespace partita {
 
 static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t), "the kernel compares 32 bits");
+
+Deadline deadline_after(std::chrono::milliseconds timeout) {
+  constexpr std::chrono::milliseconds kLongest = std::chrono::hours(24 * 365);
+  return std::chrono::steady_clock::now() + std::clamp(timeout, std::chrono::milliseconds::zero(), kLongest);
+}
 
 WaitPolicy wait_policy(int threads) {
   const int cores = static_cast<int>(std::thread::hardware_concurrency());

@@ -2,7 +2,7 @@
 // element crosses the memory bus once in each direction. Within a block several sources are
 // combined per pass, which saves passes over the accumulator and leaves the order as it is.
 
-#include "comm/inproc/reduce_kernels.h"
+#include "comm/reduce_kernels.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "comm/inproc/call.h"
+#include "comm/call.h"
 
 #include <fmt/format.h>
 
@@ -49,6 +49,15 @@ std::string describe(const Call& call, std::span<const int> world_ranks) {
   if (call.reduce != Reduce::none) text += fmt::format(" {}", name_of(call.reduce));
   if (call.root >= 0) text += fmt::format(" from rank {}", world_ranks[call.root]);
   return text;
+}
+
+std::string timed_out(const Call& call, std::chrono::milliseconds timeout, const std::vector<int>& missing,
+                      std::span<const int> world_ranks, uint64_t number) {
+  const std::string data = describe_data(call), ranks = missing.size() == 1 ? "rank " : "ranks ";
+  return fmt::format("[{}] timed out after {:.1f} s{}{}: waiting for {} of group ({})", name_of(call.kind),
+                     std::chrono::duration<double>(timeout).count(),
+                     number > 0 ? fmt::format(" at call {}", number) : "", data.empty() ? "" : " (" + data + ")",
+                     missing.empty() ? "others" : ranks + listed(missing, ", "), listed(world_ranks, ","));
 }
 
 std::optional<std::string> disagreement_of_two(const Call& call_a, int a, const Call& call_b, int b,

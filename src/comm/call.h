@@ -1,11 +1,13 @@
 #pragma once
 // One call of one rank as its peers see it, and whether the calls of a group fit together.
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/dtype.h"
 #include "base/reduce.h"
@@ -43,6 +45,11 @@ std::string listed(const List& values, std::string_view separator) {
 std::string describe_data(const Call& call);
 /// "all_reduce f32[100] sum"; `world_ranks` are those of the group.
 std::string describe(const Call& call, std::span<const int> world_ranks);
+
+/// "[recv] timed out after 0.1 s (f32[1]): waiting for rank 1 of group (0,1)"; `missing` are ranks of the world, none
+/// when it is not known which. `number` counts the calls of the group from 1; 0: left out.
+std::string timed_out(const Call& call, std::chrono::milliseconds timeout, const std::vector<int>& missing,
+                      std::span<const int> world_ranks, uint64_t number = 0);
 
 /// "rank 0 calls A, rank 3 calls B" for the first rank whose call does not fit rank 0's.
 /// `call_of(r)` gives the call of rank r.

@@ -1,5 +1,5 @@
 #pragma once
-// Waiting for a condition that other threads make true: spin, then yield, then block.
+// Waiting for a condition that other threads, or processes, make true: spin, then yield, then block.
 
 #include <sched.h>
 
@@ -10,6 +10,9 @@
 namespace partita {
 
 using Deadline = std::chrono::steady_clock::time_point;
+
+/// From now, at most a year.
+Deadline deadline_after(std::chrono::milliseconds timeout);
 
 /// How long a waiter burns time before it blocks.
 struct WaitPolicy {

@@ -1,0 +1,68 @@
+#include "comm/shared_memory/piece.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <utility>
+
+namespace partita {
+namespace {
+
+/// The pages of a file; the file is closed either way.
+void* map_pages(int file, size_t bytes) {
+  void* pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  close(file);
+  return pages;
+}
+
+}  // namespace
+
+std::optional<SharedPiece> SharedPiece::create(size_t bytes) {
+  uint64_t number = 0;
+  if (getrandom(&number, sizeof number, 0) != sizeof number) return std::nullopt;
+  std::string name = fmt::format("/partita-{:016x}", number);
+  const int file = shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (file < 0) return std::nullopt;
+  // Pages that are promised and not there would end the process when they are touched.
+  if (posix_fallocate(file, 0, static_cast<off_t>(bytes)) != 0) {
+    close(file);
+    shm_unlink(name.c_str());
+    return std::nullopt;
+  }
+  void* pages = map_pages(file, bytes);
+  if (pages == MAP_FAILED) {
+    shm_unlink(name.c_str());
+    return std::nullopt;
+  }
+  return SharedPiece(pages, bytes, std::move(name));
+}
+
+std::optional<SharedPiece> SharedPiece::open(const std::string& name, size_t bytes) {
+  const int file = shm_open(name.c_str(), O_RDWR | O_CLOEXEC, 0);
+  if (file < 0) return std::nullopt;
+  void* pages = map_pages(file, bytes);
+  if (pages == MAP_FAILED) return std::nullopt;
+  return SharedPiece(pages, bytes, name);
+}
+
+SharedPiece::SharedPiece(SharedPiece&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), bytes_(other.bytes_), name_(std::move(other.name_)) {}
+
+SharedPiece& SharedPiece::operator=(SharedPiece&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(bytes_, other.bytes_);
+  std::swap(name_, other.name_);
+  return *this;
+}
+
+SharedPiece::~SharedPiece() {
+  if (data_ != nullptr) munmap(data_, bytes_);
+}
+
+void SharedPiece::forget() const { shm_unlink(name_.c_str()); }
+
+}  // namespace partita
