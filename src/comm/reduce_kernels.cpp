@@ -42,11 +42,17 @@ struct Accumulator<int64_t> {
   using type = uint64_t;
 };
 
+#ifdef __FLT16_MANT_DIG__
+using NativeHalf = _Float16;
+#else
+using NativeHalf = f16;  // compilers without the type convert by calls
+#endif
+
 // The conversions of base/dtype.h without branches and calls, which keep loops from vectorising.
 template <class T>
 inline typename Accumulator<T>::type load(const T& value) {
   if constexpr (std::is_same_v<T, f16>) {
-    return static_cast<float>(std::bit_cast<_Float16>(value.bits));
+    return static_cast<float>(std::bit_cast<NativeHalf>(value.bits));
   } else {
     return static_cast<typename Accumulator<T>::type>(value);
   }
@@ -56,7 +62,7 @@ template <class T>
 requires(!std::is_same_v<T, typename Accumulator<T>::type>) inline void store(T& place,
                                                                               typename Accumulator<T>::type value) {
   if constexpr (std::is_same_v<T, f16>) {
-    place.bits = std::bit_cast<uint16_t>(static_cast<_Float16>(value));
+    place.bits = std::bit_cast<uint16_t>(static_cast<NativeHalf>(value));
   } else if constexpr (std::is_same_v<T, bf16>) {
     const uint32_t word = std::bit_cast<uint32_t>(value);
     const uint32_t rounded = (word + 0x7fff + ((word >> 16) & 1)) >> 16;
