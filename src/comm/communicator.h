@@ -62,6 +62,7 @@ class Communicator {
   virtual void all_to_all(const void* send, std::span<const int64_t> send_counts, void* recv,
                           std::span<const int64_t> recv_counts, DType dtype, Timeout timeout = kDefaultTimeout) = 0;
   virtual void broadcast(void* data, int64_t count, DType dtype, int root, Timeout timeout = kDefaultTimeout) = 0;
+  /// May wait for the receiver: ranks that send to each other must not all send first.
   virtual void send(const void* data, int64_t count, DType dtype, int to, Timeout timeout = kDefaultTimeout) = 0;
   virtual void recv(void* data, int64_t count, DType dtype, int from, Timeout timeout = kDefaultTimeout) = 0;
   virtual void barrier(Timeout timeout = kDefaultTimeout) = 0;

@@ -43,11 +43,12 @@ class Reader {
     while (!take(']')) {
       const std::string name = word("a name");
       expect('=');
-      if (name == "ranks" && take('(')) {
-        while (!take(')')) {
+      if (name == "ranks") {
+        expect('(');
+        do {
           rank_list.push_back(static_cast<int>(count("a rank")));
           separate(')');
-        }
+        } while (!take(')'));
       } else {
         names.push_back(name);
         sizes.push_back(number());
@@ -219,8 +220,8 @@ ShardLayout::ShardLayout(const std::vector<int64_t>& sizes, const std::vector<st
     const std::string& name = names[i];
     const auto plain = [](unsigned char c) { return std::isalnum(c) || c == '_'; };
     if (sizes[i] < 1) refuse("bad size of axis " + name, fmt::format("{}", sizes[i]), "1 or more");
-    if (name.empty() || name == "None" || !std::all_of(name.begin(), name.end(), plain)) {
-      refuse("bad name of an axis", "'" + name + "'", "letters, digits and '_', and not None");
+    if (name.empty() || name == "None" || name == "ranks" || !std::all_of(name.begin(), name.end(), plain)) {
+      refuse("bad name of an axis", "'" + name + "'", "letters, digits and '_', and neither None nor ranks");
     }
     if (std::find(names.begin(), names.begin() + static_cast<int64_t>(i), name) !=
         names.begin() + static_cast<int64_t>(i))

@@ -61,6 +61,10 @@ TEST(ShardMark, RefusesBadLayouts) {
             "[layout] bad list of ranks, got rank 1 twice, expected each of 0 to 3 once");
   EXPECT_NE(message([] { parse_shard_mark("[a=2,ranks=(0,2)]((a))"); }).find("got rank 2, expected"),
             std::string::npos);
+  for (const char* text : {"[a=2,ranks=()]((a))", "[a=2,ranks=2]((a))", "[a=2,ranks=(0 1)]((a))", "[a=2,ranks=(-1)]"}) {
+    EXPECT_NE(message([&] { parse_shard_mark(text); }).find("[strategy] cannot be read at place"), std::string::npos);
+  }
+  EXPECT_NE(message([] { ShardLayout({2}, {"ranks"}); }).find("bad name of an axis"), std::string::npos);
   EXPECT_NE(message([] { parse_shard_mark("[a=2,ranks=(0)]((a))"); }).find("got 1 ranks, expected"), std::string::npos);
   EXPECT_NE(message([] { ShardLayout({2}, {"None"}); }).find("bad name of an axis"), std::string::npos);
   const ShardLayout layout({2, 4}, {"dp", "mp"});

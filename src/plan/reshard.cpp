@@ -29,6 +29,10 @@ double local_bytes(const Type& type, const std::vector<Axes>& dims, const Mesh& 
 
 bool contains(const Axes& axes, int axis) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); }
 
+bool any_of(const Axes& axes, const Axes& others) {
+  return std::any_of(axes.begin(), axes.end(), [&](int axis) { return contains(others, axis); });
+}
+
 Axes without(const Axes& axes, const Axes& taken) {
   Axes rest;
   for (int axis : axes) {
@@ -289,7 +293,7 @@ class Search {
       moves.push_back({kind, std::move(axes), dim, to_dim, std::move(result)});
     };
     for (const Axes& run : runs_) {
-      if (contains(used, run.front())) continue;
+      if (any_of(run, used)) continue;
       for (int d = 0; d < rank; ++d) {
         Sharding cut = now;
         append(cut.dims[d], run);
@@ -319,7 +323,7 @@ class Search {
         add(Move::all_reduce, axes, -1, -1, std::move(reduced));
       }
       for (const Axes& run : runs_) {
-        if (!contains(reducible, run.front())) continue;
+        if (!without(run, reducible).empty()) continue;
         for (int d = 0; d < rank; ++d) {
           Sharding scattered = now;
           scattered.partial = without(now.partial, run);
@@ -354,6 +358,7 @@ class Search {
       key += fmt::format("{},", mesh_.ways(dim));
       for (int axis : dim) axes[axis] = '+';
     }
+    for (int axis : now.partial) axes[axis] = '*';
     const auto [known, fresh] = turned_.try_emplace(key + axes, paid);
     if (!fresh && known->second <= paid) return false;
     known->second = paid;
@@ -366,28 +371,27 @@ class Search {
     Sharding turned = now;
     Axes taken = now.partial;
     std::vector<int64_t> left;
+    const auto take = [&](size_t d, const Axes& run) {  // whole, or not at all
+      if (left[d] % mesh_.ways(run) != 0 || any_of(run, taken)) return false;
+      left[d] /= mesh_.ways(run);
+      append(turned.dims[d], run);
+      append(taken, run);
+      return true;
+    };
     for (size_t d = 0; d < now.dims.size(); ++d) {
       left.push_back(mesh_.ways(now.dims[d]));
       turned.dims[d].clear();
-      for (int axis : to_.dims[d]) {
-        const int64_t size = mesh_.axes()[axis].size;
-        if (contains(taken, axis) || left[d] % size != 0) break;
-        left[d] /= size;
-        turned.dims[d].push_back(axis);
-        taken.push_back(axis);
+      const Axes& wanted = to_.dims[d];
+      for (size_t at = 0; at < wanted.size();) {
+        const Axes* run = run_at(wanted, at);
+        if (run == nullptr || !take(d, *run)) break;
+        at += run->size();
       }
     }
     for (const bool own : {true, false}) {
       for (size_t d = 0; d < now.dims.size(); ++d) {
         for (const Axes& run : runs_) {
-          for (int axis : run) {
-            const int64_t size = mesh_.axes()[axis].size;
-            if (left[d] == 1 || left[d] % size != 0 || contains(taken, axis)) continue;
-            if (own && !contains(now.dims[d], axis)) continue;
-            left[d] /= size;
-            turned.dims[d].push_back(axis);
-            taken.push_back(axis);
-          }
+          if (left[d] > 1 && (!own || contains(now.dims[d], run.front()))) take(d, run);
         }
       }
     }
@@ -427,17 +431,31 @@ class Search {
     return result;
   }
 
-  /// Moves of one kind that follow each other become one.
-  static bool merge(Move& last, const Move& next) {
+  /// Moves of one kind that follow each other become one, unless that costs more; `before` is what `last` moves.
+  bool merge(const Sharding& before, Move& last, const Move& next) const {
     if (last.kind != next.kind || last.dim != next.dim || last.dim < 0 || last.to_dim != next.to_dim) return false;
     if (last.kind == Move::all_to_all) return false;
-    if (last.kind == Move::all_gather) {
-      last.axes.insert(last.axes.begin(), next.axes.begin(), next.axes.end());
+    Move both = last;
+    if (both.kind == Move::all_gather) {
+      both.axes.insert(both.axes.begin(), next.axes.begin(), next.axes.end());
     } else {
-      append(last.axes, next.axes);
+      append(both.axes, next.axes);
     }
-    last.result = next.result;
+    both.result = next.result;
+    const auto cost = [&](const Move& move, const Sharding& from) { return cost_of(move, type_, from, mesh_, costs_); };
+    const double apart = cost(last, before) + cost(next, last.result);
+    if (cost(both, before) > apart + kTolerance * std::max(1.0, apart)) return false;
+    last = std::move(both);
     return true;
+  }
+
+  /// Throws InternalError when an axis is used twice.
+  void check_axes(const Sharding& sharding) const {
+    Axes used = sharding.partial;
+    for (const Axes& axes : sharding.dims) {
+      PARTITA_CHECK(!any_of(axes, used), "{} uses an axis twice", print(type_, sharding, mesh_));
+      append(used, axes);
+    }
   }
 
   Resharder::Path trace() const {
@@ -446,7 +464,10 @@ class Search {
     Resharder::Path path{.moves = {}, .cost = at->cost};
     for (; !at->before.empty() || at->moves > 0; at = &known_.at(at->before)) backwards.push_back(at->move);
     for (auto move = backwards.rbegin(); move != backwards.rend(); ++move) {
-      if (path.moves.empty() || !merge(path.moves.back(), *move)) path.moves.push_back(*move);
+      check_axes(move->result);
+      const size_t count = path.moves.size();
+      const Sharding& before = count > 1 ? path.moves[count - 2].result : from_;
+      if (count == 0 || !merge(before, path.moves.back(), *move)) path.moves.push_back(*move);
     }
     return path;
   }

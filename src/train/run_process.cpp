@@ -9,7 +9,7 @@ namespace partita {
 namespace {
 
 /// An error that all ranks meet alike is told by the first.
-constexpr std::chrono::milliseconds kPatience{300};
+constexpr std::chrono::milliseconds kPatience{800};
 
 void leave(Communicator& world, const std::string& what, ExitCode code) {
   if (world.rank() != 0) std::this_thread::sleep_for(kPatience);

@@ -100,10 +100,13 @@ TEST(Ranks, EachSendsToEach) {
 TEST(Ranks, MessagesGoRound) {
   for_ranks([](Communicator& comm) {
     const int next = (comm.rank() + 1) % comm.size(), before = (comm.rank() + comm.size() - 1) % comm.size();
-    std::vector<float> got(1000);
-    comm.send(values_of(comm.rank(), 1000).data(), 1000, DType::f32, next);
-    comm.recv(got.data(), 1000, DType::f32, before);
-    EXPECT_EQ(got, values_of(before, 1000));
+    const int64_t count = 200'003;
+    std::vector<float> got(count);
+    const auto give = [&] { comm.send(values_of(comm.rank(), count).data(), count, DType::f32, next); };
+    if (comm.rank() > 0) give();
+    comm.recv(got.data(), count, DType::f32, before);
+    if (comm.rank() == 0) give();
+    EXPECT_EQ(got, values_of(before, count));
     comm.barrier();
   });
 }
@@ -165,6 +168,23 @@ TEST(Ranks, AWaitHasAnEndAndNamesWhoIsMissing) {
     if (comm.rank() == 0) comm.recv(&value, 1, DType::f32, 1);
     EXPECT_EQ(value, comm.rank() == 0 ? 7 : 0);
   });
+}
+
+TEST(Ranks, MessagesOfAnotherSizeAreRefused) {
+  if (!can_run(2)) return;
+  for (const int64_t sent : {1, 100}) {
+    on_ranks(2, [&](Communicator& comm) {
+      std::vector<float> data(100);
+      const auto group = comm.split(all_of(2));
+      try {
+        if (comm.rank() == 1) group->send(data.data(), sent, DType::f32, 0);
+        if (comm.rank() == 0) group->recv(data.data(), 10, DType::f32, 1);
+        EXPECT_EQ(comm.rank(), 1);  // a sender may be done by then
+      } catch (const RuntimeFailure& error) {
+        EXPECT_EQ(error.code(), ExitCode::ranks_disagree) << error.what();
+      }
+    });
+  }
 }
 
 TEST(Ranks, GroupsThatDoNotFitAreRefused) {

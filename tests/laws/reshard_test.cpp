@@ -226,11 +226,24 @@ LinkCosts links(const Mesh& mesh) {
   return costs;
 }
 
-/// Whether each move is one that its kind allows, and they lead from one end to the other.
-void expect_leads(const Resharder::Path& path, const Sharding& from, const Sharding& to) {
+/// Each move gives a sharding that uses no axis twice, they lead from one end to the other, and cost what is said.
+void expect_leads(const Resharder::Path& path, const Type& type, const Sharding& from, const Sharding& to,
+                  const Mesh& mesh, const LinkCosts& costs) {
   Sharding now = from;
-  for (const Move& move : path.moves) now = move.result;
+  double cost = 0;
+  for (const Move& move : path.moves) {
+    cost += cost_of(move, type, now, mesh, costs);
+    now = move.result;
+    std::set<int> used(now.partial.begin(), now.partial.end());
+    size_t uses = now.partial.size();
+    for (const Axes& axes : now.dims) {
+      used.insert(axes.begin(), axes.end());
+      uses += axes.size();
+    }
+    EXPECT_EQ(used.size(), uses) << print(type, now, mesh);
+  }
   EXPECT_EQ(now, to);
+  EXPECT_NEAR(path.cost, cost, 1e-6 * (1 + cost));
 }
 
 /// What the search finds costs what the oracle finds, for `pairs` drawn pairs or, for 0, all.
@@ -241,7 +254,7 @@ void compare(const Mesh& mesh, const Type& type, const LinkCosts& costs, int pai
   const auto check = [&](size_t from, size_t to, double expected) {
     const Sharding a = sharding_of(oracle.states()[from]), b = sharding_of(oracle.states()[to]);
     const auto& path = resharder.path(type, a, b);
-    expect_leads(path, a, b);
+    expect_leads(path, type, a, b, mesh, costs);
     ASSERT_NEAR(path.cost, expected, 1e-6 * (1 + path.cost)) << print(type, a, mesh) << " to " << print(type, b, mesh);
   };
   const uint64_t key = random_key(1, print(mesh) + print(type));
@@ -295,6 +308,8 @@ TEST(Reshard, CostsWhatExhaustiveSearchFindsOnLargerMeshes) {
 TEST(Reshard, CostsWhatExhaustiveSearchFindsWhileSumsAreOpen) {
   const Mesh three({{"a", 2}, {"b", 2}, {"c", 2}});
   for (const Type& type : kTypes) compare(three, type, links(three), 0, /*with_sums=*/true);
+  compare(three, {DType::f32, {8}}, links(three), 0, /*with_sums=*/true);
+  compare(three, {DType::f32, {4, 4}}, links(three), 0, /*with_sums=*/true);
   for (const Mesh& mesh : {Mesh({{"a", 2}, {"b", 3}}), Mesh({{"a", 12}}), Mesh({{"a", 4}, {"b", 2}, {"c", 2}}),
                            Mesh::undivided({{"a", 4}, {"b", 2}, {"c", 2}})}) {
     for (const Type& type : kTypes) compare(mesh, type, links(mesh), drawn_pairs(), /*with_sums=*/true);
@@ -311,9 +326,33 @@ TEST(Reshard, CostsWhatExhaustiveSearchFindsOnManySubAxes) {
 
 TEST(Reshard, ASearchThatIsTooLongStillFindsAWay) {
   const Mesh ten({{"a", 1024}});
-  Resharder resharder(ten, links(ten));
+  const LinkCosts costs = links(ten);
+  Resharder resharder(ten, costs);
   const Sharding from{.dims = {{9, 1, 7}, {3, 5, 0}, {2}}}, to{.dims = {{5, 2, 8}, {6, 7, 9, 1}, {0, 4}}};
-  expect_leads(resharder.path(k3D, from, to), from, to);
+  expect_leads(resharder.path(k3D, from, to), k3D, from, to, ten, costs);
+}
+
+TEST(Reshard, QuickSearchesUseNoAxisTwice) {
+  const Mesh seven({{"a", 3}, {"b", 64}});
+  const Type type{DType::f32, {3072, 3072}};
+  Resharder resharder(seven);
+  const uint64_t key = random_key(1, "quick");
+  uint64_t at = 0;
+  const auto draw = [&] {
+    Sharding sharding{.dims = Dims(2)};
+    Axes axes{0, 1, 2, 3, 4, 5, 6};
+    for (size_t i = axes.size(); i > 1; --i) std::swap(axes[i - 1], axes[random_below(key, at++, 0, i)]);
+    for (int axis : axes) {
+      const size_t d = random_below(key, at++, 0, 3);
+      if (d < 2) sharding.dims[d].push_back(axis);
+    }
+    return sharding;
+  };
+  for (int i = 0; i < 1000; ++i) {
+    const Sharding from = draw(), to = draw();
+    expect_leads(resharder.path(type, from, to), type, from, to, seven, LinkCosts::bytes(seven));
+    if (HasFailure()) return;
+  }
 }
 
 TEST(Reshard, SmallDimensionsAreNotCutTooOften) {

@@ -34,41 +34,40 @@ MessageGroup::MessageGroup(MPI_Comm comm, std::span<const int> world_ranks) : co
 }
 
 template <class Body>
-void MessageGroup::begin(const Call& call, Timeout timeout, Body body) {
+void MessageGroup::begin(const Call& call, Timeout timeout, Body body, bool for_all) {
+  if (failed_) {
+    throw RuntimeFailure(ExitCode::peer_stalled,
+                         fmt::format("[{}] a call of the group failed before, got another one, expected none of ({})",
+                                     name_of(call.kind), listed(world_ranks_, ",")));
+  }
   call_ = &call;
   timeout_ = timeout;
+  deadline_ = deadline_after(timeout);
   try {
     body();
   } catch (...) {
+    failed_ = failed_ || for_all;
     withdraw();
     throw;
   }
 }
 
 void MessageGroup::run(const Call& call, Timeout timeout) {
-  if (failed_) {
-    throw RuntimeFailure(ExitCode::peer_stalled,
-                         fmt::format("[{}] a call of the group failed before, got another one, expected none of ({})",
-                                     name_of(call.kind), listed(world_ranks_, ",")));
-  }
-  failed_ = true;  // until it ends well
-  begin(call, timeout, [&] {
-    switch (call.kind) {
-      case Call::Kind::all_reduce: return all_reduce(call);
-      case Call::Kind::all_gather: return all_gather(call, call.send, call.recv, call.counts);
-      case Call::Kind::reduce_scatter: return reduce_scatter(call, call.send, call.recv, call.counts);
-      case Call::Kind::all_to_all: return all_to_all(call);
-      case Call::Kind::broadcast: return broadcast(call);
-      case Call::Kind::split: return compare_members(call);
-      case Call::Kind::barrier: {
-        MPI_Request& request = pending_.emplace_back(Pending{MPI_REQUEST_NULL, -1}).request;
-        check_mpi(MPI_Ibarrier(comm_, &request), "barrier");
-        return wait();
-      }
-      default: throw InternalError("[messages] send and recv are not collective");
-    }
-  });
-  failed_ = false;
+  begin(
+      call, timeout,
+      [&] {
+        switch (call.kind) {
+          case Call::Kind::all_reduce: return all_reduce(call);
+          case Call::Kind::all_gather: return all_gather(call, call.send, call.recv, call.counts);
+          case Call::Kind::reduce_scatter: return reduce_scatter(call, call.send, call.recv, call.counts);
+          case Call::Kind::all_to_all: return all_to_all(call);
+          case Call::Kind::broadcast: return broadcast(call);
+          case Call::Kind::split: return compare_members(call);
+          case Call::Kind::barrier: return barrier();
+          default: throw InternalError("[messages] send and recv are not collective");
+        }
+      },
+      /*for_all=*/true);
 }
 
 void MessageGroup::send(const Call& call, int to, Timeout timeout) {
@@ -163,12 +162,20 @@ void MessageGroup::all_to_all(const Call& call) {
 }
 
 void MessageGroup::broadcast(const Call& call) {
-  const int64_t bytes = call.count * item_of(call);
-  for (int64_t done = 0; done < bytes; done += kMostBytes) {
-    MPI_Request& request = pending_.emplace_back(Pending{MPI_REQUEST_NULL, -1}).request;
-    check_mpi(MPI_Ibcast(static_cast<std::byte*>(call.recv) + done, count_of(bytes, done), MPI_BYTE, call.root, comm_,
-                         &request),
-              "broadcast");
+  const Piece all{call.recv, call.count * item_of(call)};
+  if (rank_ != call.root) start_receive(all, call.root, kCollective);
+  for (int r = 0; r < size_ && rank_ == call.root; ++r) {
+    if (r != rank_) start_send(all, r, kCollective);
+  }
+  wait();
+}
+
+void MessageGroup::barrier() {
+  // Dissemination (Hensgen, Finkel, Manber, 1988): after round k each rank knows of 2^k ranks before it.
+  std::byte here{1}, there{0};
+  for (int step = 1; step < size_; step *= 2) {
+    start_receive({&there, 1}, (rank_ + size_ - step) % size_, kCollective);
+    start_send({&here, 1}, (rank_ + step) % size_, kCollective);
     wait();
   }
 }
@@ -217,38 +224,61 @@ void MessageGroup::wait() {
   requests_.clear();
   for (const Pending& pending : pending_) requests_.push_back(pending.request);
   statuses_.resize(requests_.size());
-  const auto begin = std::chrono::steady_clock::now();
   for (int64_t polls = 0;; ++polls) {
     int done = 0;
-    check_mpi(MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &done, statuses_.data()),
-              name_of(call_->kind));
+    const int status = MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &done, statuses_.data());
+    for (size_t i = 0; i < pending_.size(); ++i) pending_[i].request = requests_[i];
+    if (status == MPI_ERR_IN_STATUS) throw_failure();
+    check_mpi(status, name_of(call_->kind));
     if (done != 0) break;
     if (polls < kSpins) continue;
     std::this_thread::yield();
-    if (std::chrono::steady_clock::now() - begin >= timeout_) give_up();
+    if (std::chrono::steady_clock::now() >= deadline_) return give_up();
   }
+  check_sizes();
+  pending_.clear();
+}
+
+void MessageGroup::check_sizes() const {
   for (size_t i = 0; i < pending_.size(); ++i) {
+    const Pending& pending = pending_[i];
     int got = 0;
-    if (pending_[i].expected >= 0) MPI_Get_count(&statuses_[i], MPI_BYTE, &got);
-    if (pending_[i].expected < 0 || got == pending_[i].expected) continue;
-    const Pending short_one = pending_[i];
-    pending_.clear();
+    if (pending.expected < 0) continue;
+    MPI_Get_count(&statuses_[i], MPI_BYTE, &got);
+    if (got == pending.expected) continue;
     throw RuntimeFailure(
         ExitCode::ranks_disagree,
         fmt::format("[{}] ranks disagree: rank {} sends {} bytes, rank {} expects {}", name_of(call_->kind),
-                    world_ranks_[short_one.peer], got, world_ranks_[rank_], short_one.expected));
+                    world_ranks_[pending.peer], got, world_ranks_[rank_], pending.expected));
   }
-  pending_.clear();
+}
+
+void MessageGroup::throw_failure() const {
+  for (size_t i = 0; i < pending_.size(); ++i) {
+    int kind = MPI_SUCCESS;
+    if (statuses_[i].MPI_ERROR == MPI_SUCCESS || statuses_[i].MPI_ERROR == MPI_ERR_PENDING) continue;
+    MPI_Error_class(statuses_[i].MPI_ERROR, &kind);
+    if (kind != MPI_ERR_TRUNCATE) check_mpi(statuses_[i].MPI_ERROR, name_of(call_->kind));
+    throw RuntimeFailure(
+        ExitCode::ranks_disagree,
+        fmt::format("[{}] ranks disagree: rank {} sends more bytes than rank {} expects, got more "
+                    "than {}",
+                    name_of(call_->kind), world_ranks_[pending_[i].peer], world_ranks_[rank_], pending_[i].expected));
+  }
 }
 
 void MessageGroup::give_up() {
   std::vector<int> missing;
-  for (Pending& pending : pending_) {
+  for (size_t i = 0; i < pending_.size(); ++i) {
     int done = 0;
-    MPI_Test(&pending.request, &done, MPI_STATUS_IGNORE);
-    if (done != 0 || pending.peer < 0) continue;
-    const int peer = world_ranks_[pending.peer];
-    if (std::find(missing.begin(), missing.end(), peer) == missing.end()) missing.push_back(peer);
+    if (pending_[i].request == MPI_REQUEST_NULL) continue;
+    check_mpi(MPI_Test(&pending_[i].request, &done, &statuses_[i]), name_of(call_->kind));
+    const int peer = world_ranks_[pending_[i].peer];
+    if (done == 0 && std::find(missing.begin(), missing.end(), peer) == missing.end()) missing.push_back(peer);
+  }
+  if (missing.empty()) {  // just in time
+    check_sizes();
+    return pending_.clear();
   }
   std::sort(missing.begin(), missing.end());
   throw RuntimeFailure(ExitCode::peer_stalled, timed_out(*call_, timeout_, missing, world_ranks_));
@@ -257,13 +287,17 @@ void MessageGroup::give_up() {
 void MessageGroup::withdraw() noexcept {
   for (Pending& pending : pending_) {
     if (pending.request == MPI_REQUEST_NULL) continue;
-    // A receive that is withdrawn ends at once, or has got its message just now. A send cannot be taken back.
-    if (pending.expected >= 0 && MPI_Cancel(&pending.request) == MPI_SUCCESS) {
-      MPI_Wait(&pending.request, MPI_STATUS_IGNORE);
-    } else {
+    if (pending.expected < 0) {  // a send cannot be taken back
       MPI_Request_free(&pending.request);
       failed_ = true;
+      continue;
     }
+    MPI_Status status;
+    int cancelled = 0;
+    MPI_Cancel(&pending.request);
+    MPI_Wait(&pending.request, &status);
+    MPI_Test_cancelled(&status, &cancelled);
+    if (cancelled == 0) failed_ = true;  // its message came just now, and is lost
   }
   pending_.clear();
 }

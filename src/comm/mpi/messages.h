@@ -11,6 +11,7 @@
 
 #include "comm/call.h"
 #include "comm/communicator.h"
+#include "comm/event_count.h"
 
 namespace partita {
 
@@ -19,9 +20,9 @@ void check_mpi(int status, std::string_view what);
 
 /// The messages of one rank of a group; `comm` and `world_ranks` outlive it. Messages longer than an MPI call takes go
 /// in pieces. Reductions add contributions in group order. Of the calls of ranks only splits are compared, and the
-/// sizes of messages. What a call
-/// has begun ends with it: receives are withdrawn when it fails. After a collective or a send that failed every further
-/// collective does, since the messages of ranks no longer belong together.
+/// sizes of messages. When a call fails its receives are withdrawn; a send that a peer has not taken stays, so that its
+/// buffer must last. After a collective that failed, or a message that was lost, every further call does, since the
+/// messages of ranks no longer belong together.
 class MessageGroup {
  public:
   MessageGroup(MPI_Comm comm, std::span<const int> world_ranks);
@@ -38,7 +39,7 @@ class MessageGroup {
   };
   struct Pending {
     MPI_Request request;
-    int peer;               // -1: all of the group
+    int peer;
     int64_t expected = -1;  // bytes of a receive
   };
 
@@ -47,11 +48,13 @@ class MessageGroup {
   void all_gather(const Call& call, const void* own, void* all, std::span<const int64_t> counts);
   void all_to_all(const Call& call);
   void broadcast(const Call& call);
+  void barrier();
   void compare_members(const Call& call);
 
-  /// Runs `body` as the call; withdraws what it began when it throws.
+  /// Runs `body` as the call. When it throws, withdraws what it began, and refuses further calls after one that is
+  /// `for_all` ranks.
   template <class Body>
-  void begin(const Call& call, Timeout timeout, Body body);
+  void begin(const Call& call, Timeout timeout, Body body, bool for_all = false);
   void start_send(const Piece& piece, int to, int tag);
   void start_receive(const Piece& piece, int from, int tag);
   /// Every rank sends a piece to, and gets one from, every rank; its own is copied.
@@ -59,7 +62,11 @@ class MessageGroup {
   void exchange(Give give, Take take);
   /// Until all that was started is done.
   void wait();
-  [[noreturn]] void give_up();
+  void check_sizes() const;
+  /// Throws what MPI says of the requests.
+  void throw_failure() const;
+  /// Throws unless all came just now.
+  void give_up();
   void withdraw() noexcept;
 
   MPI_Comm comm_;
@@ -73,6 +80,7 @@ class MessageGroup {
   // Of the present call.
   const Call* call_ = nullptr;
   Timeout timeout_{};
+  Deadline deadline_;
   bool failed_ = false;
 };
 

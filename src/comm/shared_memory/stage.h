@@ -50,7 +50,8 @@ class SharedStage {
   /// Waits until all ranks have come as far; the first meeting of a call compares what they announced.
   void meet();
   void compare();
-  [[noreturn]] void give_up(uint64_t open);
+  /// Fails the meeting, unless it closed or failed just now.
+  void give_up(uint64_t open);
   [[noreturn]] void throw_failure() const;
   void next_chunk() { ++chunk_; }
 
