@@ -76,7 +76,7 @@ class Search {
   Resharder::Path find() {
     const double most = std::max(local_bytes(type_, from_.dims, mesh_), local_bytes(type_, to_.dims, mesh_));
     for (const double bound : {most * (1 + kTolerance), kInfinity}) {
-      Resharder::Path path = quick(bound);
+      Resharder::Path path = best(bound);
       if (path.cost < kInfinity) return path;
     }
     return through_the_whole();
@@ -105,7 +105,7 @@ class Search {
 
   /// What three searches find, each of which only looks for better than the one before: one that goes straight for the
   /// target, one over merged axes, one over everything.
-  Resharder::Path quick(double bound) {
+  Resharder::Path best(double bound) {
     Resharder::Path path{.moves = {}, .cost = kInfinity};
     merge_axes();
     exact_ = false;

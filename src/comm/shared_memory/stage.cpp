@@ -258,17 +258,22 @@ void SharedStage::all_gather(const Call& call) {
   }
 }
 
+void SharedStage::put_parts(const Call& call, int64_t per_chunk, int64_t chunk) {
+  const auto item = static_cast<int64_t>(size_of(call.dtype));
+  int64_t offset = chunk * per_chunk * item;
+  for (int r = 0; r < size(); ++r) {
+    copy_bytes(slot(rank_) + r * per_chunk * item, at(call.send, offset),
+               rest_of(call.counts[r], per_chunk, chunk) * item);
+    offset += call.counts[r] * item;
+  }
+}
+
 void SharedStage::reduce_scatter(const Call& call) {
   const auto item = static_cast<int64_t>(size_of(call.dtype));
   const int64_t per_chunk = static_cast<int64_t>(slot_bytes_ / size() / kLine * kLine) / item;
   std::vector<const void*> sources(size());
   for (int64_t k = 0; k < chunks_of(largest_of(call.counts), per_chunk); ++k, next_chunk()) {
-    int64_t offset = k * per_chunk * item;
-    for (int r = 0; r < size(); ++r) {
-      copy_bytes(slot(rank_) + r * per_chunk * item, at(call.send, offset),
-                 rest_of(call.counts[r], per_chunk, k) * item);
-      offset += call.counts[r] * item;
-    }
+    put_parts(call, per_chunk, k);
     meet();
     for (int r = 0; r < size(); ++r) sources[r] = slot(r) + rank_ * per_chunk * item;
     void* result = at(call.recv, k * per_chunk * item);
@@ -281,17 +286,12 @@ void SharedStage::all_to_all(const Call& call) {
   const int64_t per_chunk = static_cast<int64_t>(slot_bytes_ / size() / kLine * kLine) / item;
   int64_t chunks = 1;  // known to all once they have met
   for (int64_t k = 0; k < chunks; ++k, next_chunk()) {
-    int64_t offset = k * per_chunk * item;
-    for (int r = 0; r < size(); ++r) {
-      copy_bytes(slot(rank_) + r * per_chunk * item, at(call.send, offset),
-                 rest_of(call.counts[r], per_chunk, k) * item);
-      offset += call.counts[r] * item;
-    }
+    put_parts(call, per_chunk, k);
     meet();
     for (int r = 0; r < size() && k == 0; ++r) {
       chunks = std::max(chunks, chunks_of(largest_of(announced(r).counts), per_chunk));
     }
-    offset = k * per_chunk * item;
+    int64_t offset = k * per_chunk * item;
     for (int r = 0; r < size(); ++r) {
       copy_bytes(at(call.recv, offset), slot(r) + rank_ * per_chunk * item,
                  rest_of(call.recv_counts[r], per_chunk, k) * item);

@@ -54,6 +54,8 @@ class SharedStage {
   void give_up(uint64_t open);
   [[noreturn]] void throw_failure() const;
   void next_chunk() { ++chunk_; }
+  /// Puts a chunk of what this rank sends to each rank into its slot, side by side.
+  void put_parts(const Call& call, int64_t per_chunk, int64_t chunk);
 
   void all_reduce(const Call& call);
   void all_gather(const Call& call);
