@@ -9,10 +9,10 @@
 
 #include <chrono>
 
-#include "data/cifar10.h"
-#include "data/maps/image_maps.h"
-#include "data/prefetch.h"
-#include "data/synthetic.h"
+#include "data/loading/prefetch.h"
+#include "data/readers/cifar10.h"
+#include "data/readers/synthetic.h"
+#include "data/transforms/image_maps.h"
 #include "data/views/map.h"
 #include "data/views/shuffle.h"
 

@@ -2,8 +2,8 @@
 
 #include <iostream>
 
-#include "data/maps/image_maps.h"
-#include "data/synthetic.h"
+#include "data/readers/synthetic.h"
+#include "data/transforms/image_maps.h"
 #include "data/views/map.h"
 #include "network/functions.h"
 #include "network/initializers.h"

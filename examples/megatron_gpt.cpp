@@ -5,8 +5,8 @@
 #include <cmath>
 #include <iostream>
 
-#include "data/synthetic.h"
-#include "data/token_rows.h"
+#include "data/readers/synthetic.h"
+#include "data/readers/token_rows.h"
 #include "train/model.h"
 #include "zoo/zoo.h"
 

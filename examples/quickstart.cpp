@@ -3,7 +3,7 @@
 #include <iostream>
 
 #include "base/philox.h"
-#include "data/memory_rows.h"
+#include "data/readers/memory_rows.h"
 #include "data/views/repeat.h"
 #include "network/functions.h"
 #include "network/initializers.h"

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "data/cifar10.h"
-#include "data/file_bytes.h"
-#include "data/maps/image_maps.h"
-#include "data/mnist.h"
-#include "data/synthetic.h"
-#include "data/token_rows.h"
+#include "data/readers/cifar10.h"
+#include "data/readers/file_bytes.h"
+#include "data/readers/mnist.h"
+#include "data/readers/synthetic.h"
+#include "data/readers/token_rows.h"
+#include "data/transforms/image_maps.h"
 #include "data/views/map.h"
 #include "data/views/shuffle.h"
 

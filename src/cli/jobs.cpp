@@ -5,7 +5,7 @@
 
 #include "comm/inproc/collectives.h"
 #include "comm/mpi/mpi.h"
-#include "data/maps/image_maps.h"
+#include "data/transforms/image_maps.h"
 #include "data/views/map.h"
 #include "ops/registry.h"
 #include "train/rank_run.h"

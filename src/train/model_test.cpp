@@ -5,9 +5,9 @@
 #include <cmath>
 #include <sstream>
 
-#include "data/maps/image_maps.h"
-#include "data/synthetic.h"
-#include "data/test_files.h"
+#include "data/readers/synthetic.h"
+#include "data/readers/test_files.h"
+#include "data/transforms/image_maps.h"
 #include "data/views/map.h"
 #include "data/views/shuffle.h"
 #include "data/views/take.h"

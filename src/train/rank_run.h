@@ -3,7 +3,7 @@
 
 #include "comm/communicator.h"
 #include "compile.h"
-#include "data/batch.h"
+#include "data/loading/batch.h"
 #include "execute/executor.h"
 #include "train/states.h"
 

@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-#include "data/prefetch.h"
+#include "data/loading/prefetch.h"
 
 namespace partita {
 namespace {

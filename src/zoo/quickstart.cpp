@@ -2,7 +2,7 @@
 
 #include <random>
 
-#include "data/memory_rows.h"
+#include "data/readers/memory_rows.h"
 #include "data/views/repeat.h"
 #include "network/functions.h"
 #include "network/initializers.h"

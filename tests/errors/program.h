@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "data/test_files.h"
+#include "data/readers/test_files.h"
 
 namespace partita {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "data/dataset.h"
-#include "data/maps/value_map.h"
+#include "data/transforms/value_map.h"
 
 namespace partita {
 

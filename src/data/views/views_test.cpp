@@ -2,9 +2,9 @@
 #include <numeric>
 #include <thread>
 
-#include "data/batch.h"
-#include "data/maps/image_maps.h"
-#include "data/test_files.h"
+#include "data/loading/batch.h"
+#include "data/readers/test_files.h"
+#include "data/transforms/image_maps.h"
 #include "data/views/map.h"
 #include "data/views/repeat.h"
 #include "data/views/shard.h"

@@ -1,0 +1,81 @@
+#include "data/loading/prefetch.h"
+
+#include <utility>
+
+namespace partita {
+
+Prefetcher::Prefetcher(Batcher batcher, PrefetchOptions options, DataPosition start)
+    : batcher_(std::move(batcher)), depth_(static_cast<size_t>(options.depth)), position_(start) {
+  constexpr int kMostWorkers = 64;
+  constexpr int kMostDepth = 1024;
+  if (options.workers < 1 || options.workers > kMostWorkers) {
+    throw InvalidArgument(
+        fmt::format("[prefetch] bad number of workers, got {}, expected 1 to {}", options.workers, kMostWorkers));
+  }
+  if (options.depth < 1 || options.depth > kMostDepth) {
+    throw InvalidArgument(fmt::format("[prefetch] bad depth, got {}, expected 1 to {}", options.depth, kMostDepth));
+  }
+  if (start.epoch < 0 || start.epoch > kMostEpochs || start.batch < 0 || start.batch > batcher_.batches()) {
+    throw InvalidArgument(
+        fmt::format("[prefetch] bad start, got epoch {} batch {}, expected epoch 0 "
+                    "to {} and batch 0 to {}",
+                    start.epoch, start.batch, kMostEpochs, batcher_.batches()));
+  }
+  if (start.batch == batcher_.batches()) position_ = {start.epoch + 1, 0};
+  claim_ = position_;
+  for (int i = 0; i < options.workers; ++i) {
+    workers_.emplace_back([this](std::stop_token stop) { work(std::move(stop)); });
+  }
+}
+
+Batch Prefetcher::next() {
+  Batch batch;
+  next(batch);
+  return batch;
+}
+
+void Prefetcher::next(Batch& batch) {
+  std::unique_lock lock(mutex_);
+  filled_.wait(lock, [&] { return !slots_.empty() && slots_.front().filled(); });
+  if (slots_.front().error) std::rethrow_exception(slots_.front().error);
+  if (!batch.arrays.empty()) used_.push_back(std::move(batch));
+  batch = std::move(*slots_.front().batch);
+  slots_.pop_front();
+  ++first_ticket_;
+  position_ = after(position_);
+  lock.unlock();
+  room_.notify_one();
+}
+
+void Prefetcher::work(std::stop_token stop) {
+  std::unique_lock lock(mutex_);
+  while (room_.wait(lock, stop, [&] { return slots_.size() < depth_; }) && !stop.stop_requested()) {
+    const DataPosition claimed = claim_;
+    const int64_t ticket = first_ticket_ + static_cast<int64_t>(slots_.size());
+    claim_ = after(claim_);
+    slots_.emplace_back();
+    Slot made;
+    made.batch.emplace();
+    if (!used_.empty()) {
+      made.batch = std::move(used_.back());
+      used_.pop_back();
+    }
+    lock.unlock();
+    try {
+      batcher_.read(claimed.epoch, claimed.batch, *made.batch);
+    } catch (...) {
+      made.error = std::current_exception();
+    }
+    lock.lock();
+    // Slots are given out in order, so this one is still there.
+    slots_[static_cast<size_t>(ticket - first_ticket_)] = std::move(made);
+    filled_.notify_one();
+  }
+}
+
+DataPosition Prefetcher::after(DataPosition position) const {
+  const bool last = position.batch + 1 == batcher_.batches();
+  return last ? DataPosition{position.epoch + 1, 0} : DataPosition{position.epoch, position.batch + 1};
+}
+
+}  // namespace partita
