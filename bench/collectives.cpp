@@ -15,8 +15,8 @@
 #include "comm/mpi/mpi.h"
 #include "comm/run_ranks.h"
 #include "device/device.h"
+#include "launch/run_process.h"
 #include "ops/registry.h"
-#include "train/run_process.h"
 
 namespace partita {
 namespace {

@@ -20,9 +20,9 @@
 #include "compile.h"
 #include "execute/executor.h"
 #include "execute/shard_copy.h"
+#include "launch/run_process.h"
 #include "network/initializers.h"
 #include "ops/registry.h"
-#include "train/run_process.h"
 #include "zoo/zoo.h"
 
 namespace partita {

@@ -8,7 +8,7 @@
 #include "network/functions.h"
 #include "network/initializers.h"
 #include "network/layers/layers.h"
-#include "train/model.h"
+#include "training/model.h"
 
 using namespace partita;
 

@@ -7,7 +7,7 @@
 
 #include "data/readers/synthetic.h"
 #include "data/readers/token_rows.h"
-#include "train/model.h"
+#include "training/model.h"
 #include "zoo/zoo.h"
 
 using namespace partita;

@@ -7,7 +7,7 @@
 #include "data/views/repeat.h"
 #include "network/functions.h"
 #include "network/initializers.h"
-#include "train/model.h"
+#include "training/model.h"
 
 using namespace partita;
 

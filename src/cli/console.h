@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include "comm/mpi/launched.h"
+#include "launch/launched.h"
 
 namespace partita {
 

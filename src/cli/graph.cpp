@@ -8,12 +8,12 @@
 #include <memory>
 
 #include "base/philox.h"
+#include "checkpoint/states.h"
 #include "cli/command_line.h"
 #include "cli/jobs.h"
 #include "cli/options.h"
 #include "execute/interpreter.h"
 #include "ops/registry.h"
-#include "train/states.h"
 
 namespace partita {
 namespace {

@@ -8,7 +8,7 @@
 #include "data/transforms/image_maps.h"
 #include "data/views/map.h"
 #include "ops/registry.h"
-#include "train/rank_run.h"
+#include "training/rank_run.h"
 
 namespace partita {
 

@@ -8,7 +8,7 @@
 #include "cli/datasets.h"
 #include "cli/plan_flags.h"
 #include "network/build_graph.h"
-#include "train/model.h"
+#include "training/model.h"
 #include "zoo/zoo.h"
 
 namespace partita {

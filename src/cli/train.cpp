@@ -5,12 +5,12 @@
 #include <set>
 #include <span>
 
+#include "checkpoint/weights.h"
 #include "cli/command_line.h"
 #include "cli/jobs.h"
 #include "network/losses.h"
 #include "report/jsonl.h"
 #include "report/progress.h"
-#include "train/weights.h"
 
 namespace partita {
 namespace {

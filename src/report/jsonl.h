@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "train/callbacks.h"
+#include "training/callbacks.h"
 
 namespace partita {
 

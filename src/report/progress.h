@@ -4,7 +4,7 @@
 #include <chrono>
 #include <ostream>
 
-#include "train/callbacks.h"
+#include "training/callbacks.h"
 
 namespace partita {
 

@@ -4,7 +4,7 @@
 #include "autodiff/optimizer.h"
 #include "data/dataset.h"
 #include "network/network.h"
-#include "train/lr_schedule.h"
+#include "training/lr_schedule.h"
 
 namespace partita {
 

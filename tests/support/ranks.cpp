@@ -4,10 +4,10 @@
 #include <cstdlib>
 #include <numeric>
 
-#include "comm/mpi/launched.h"
 #include "comm/mpi/mpi.h"
 #include "comm/run_ranks.h"
-#include "train/run_process.h"
+#include "launch/launched.h"
+#include "launch/run_process.h"
 
 namespace partita {
 namespace {

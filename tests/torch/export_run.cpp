@@ -8,12 +8,12 @@
 // step), final.NAME.
 
 #include "base/philox.h"
+#include "checkpoint/weights.h"
 #include "network/build_graph.h"
 #include "network/functions.h"
 #include "network/layers/layers.h"
 #include "ops/registry.h"
 #include "support/job.h"
-#include "train/weights.h"
 #include "zoo/zoo.h"
 
 namespace partita {

@@ -1,4 +1,4 @@
-#include "train/safetensors_header.h"
+#include "checkpoint/safetensors_header.h"
 
 #include <algorithm>
 #include <limits>

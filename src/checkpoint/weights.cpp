@@ -1,7 +1,7 @@
 // The safetensors format: 8 bytes N, little endian; N bytes of JSON, padded by spaces; the elements of
 // all tensors, without holes. The JSON maps a name to {"dtype", "shape", "data_offsets": [begin, end]}.
 
-#include "train/weights.h"
+#include "checkpoint/weights.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -13,7 +13,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "train/safetensors_header.h"
+#include "checkpoint/safetensors_header.h"
 
 namespace partita {
 namespace {

@@ -1,9 +1,9 @@
 #pragma once
 // The loop over the steps of a training, on each of its ranks.
 
-#include "train/callbacks.h"
-#include "train/evaluation.h"
-#include "train/lr_schedule.h"
+#include "training/callbacks.h"
+#include "training/evaluation.h"
+#include "training/lr_schedule.h"
 
 namespace partita {
 

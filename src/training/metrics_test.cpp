@@ -1,4 +1,4 @@
-#include "train/metrics.h"
+#include "training/metrics.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "train/states.h"
+#include "checkpoint/states.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "train/training_run.h"
+#include "training/training_run.h"
 
 #include <chrono>
 

@@ -1,4 +1,4 @@
-#include "comm/mpi/launched.h"
+#include "launch/launched.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,4 +1,4 @@
-#include "train/run_process.h"
+#include "launch/run_process.h"
 
 #include <new>
 #include <thread>

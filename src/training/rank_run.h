@@ -1,11 +1,11 @@
 #pragma once
 // One rank of a run: its device and executor, bound to the program that all ranks share.
 
+#include "checkpoint/states.h"
 #include "comm/communicator.h"
 #include "compile.h"
 #include "data/loading/batch.h"
 #include "execute/executor.h"
-#include "train/states.h"
 
 namespace partita {
 

@@ -1,4 +1,4 @@
-#include "train/agreement.h"
+#include "launch/agreement.h"
 
 #include <gtest/gtest.h>
 

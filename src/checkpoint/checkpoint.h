@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "train/states.h"
+#include "checkpoint/states.h"
 
 namespace partita {
 

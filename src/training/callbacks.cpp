@@ -1,4 +1,4 @@
-#include "train/callbacks.h"
+#include "training/callbacks.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "train/rank_run.h"
+#include "training/rank_run.h"
 
 #include <algorithm>
 #include <cmath>

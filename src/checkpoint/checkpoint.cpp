@@ -1,6 +1,6 @@
-#include "train/checkpoint.h"
+#include "checkpoint/checkpoint.h"
 
-#include "train/weights.h"
+#include "checkpoint/weights.h"
 
 namespace partita {
 namespace {

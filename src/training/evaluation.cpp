@@ -1,4 +1,4 @@
-#include "train/evaluation.h"
+#include "training/evaluation.h"
 
 #include <algorithm>
 

@@ -1,11 +1,11 @@
-#include "train/states.h"
+#include "checkpoint/states.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "base/philox.h"
+#include "checkpoint/checkpoint.h"
 #include "network/initializers.h"
-#include "train/checkpoint.h"
 
 namespace partita {
 namespace {

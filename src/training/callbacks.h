@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "train/metrics.h"
+#include "training/metrics.h"
 
 namespace partita {
 

@@ -3,8 +3,8 @@
 
 #include <array>
 
-#include "train/metrics.h"
-#include "train/rank_run.h"
+#include "training/metrics.h"
+#include "training/rank_run.h"
 
 namespace partita {
 

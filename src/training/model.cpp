@@ -1,14 +1,14 @@
-#include "train/model.h"
+#include "training/model.h"
 
 #include <algorithm>
 
+#include "checkpoint/weights.h"
 #include "comm/inproc/inproc.h"
 #include "comm/run_ranks.h"
+#include "launch/run_process.h"
 #include "network/build_graph.h"
 #include "ops/registry.h"
-#include "train/run_process.h"
-#include "train/training_run.h"
-#include "train/weights.h"
+#include "training/training_run.h"
 
 namespace partita {
 

@@ -1,17 +1,17 @@
-#include "train/model.h"
+#include "training/model.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <sstream>
 
+#include "checkpoint/weights.h"
 #include "data/readers/synthetic.h"
 #include "data/readers/test_files.h"
 #include "data/transforms/image_maps.h"
 #include "data/views/map.h"
 #include "data/views/shuffle.h"
 #include "data/views/take.h"
-#include "train/weights.h"
 #include "zoo/zoo.h"
 
 namespace partita {

@@ -2,17 +2,17 @@
 // A network with its loss and optimizer, trained on any number of ranks.
 
 #include "autodiff/optimizer.h"
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/states.h"
 #include "comm/communicator.h"
 #include "compile.h"
 #include "data/dataset.h"
 #include "graph/mark_nodes.h"
+#include "launch/agreement.h"
 #include "network/network.h"
-#include "train/agreement.h"
-#include "train/callbacks.h"
-#include "train/checkpoint.h"
-#include "train/evaluation.h"
-#include "train/lr_schedule.h"
-#include "train/states.h"
+#include "training/callbacks.h"
+#include "training/evaluation.h"
+#include "training/lr_schedule.h"
 
 namespace partita {
 
