@@ -11,9 +11,6 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/console.h"
-#include "comm/mpi/mpi.h"
-#include "comm/run_ranks.h"
 #include "device/device.h"
 #include "launch/run_process.h"
 #include "ops/registry.h"
@@ -122,12 +119,7 @@ int main(int argc, char** argv) {
   const int64_t largest = (argc > 2 ? std::atoll(argv[2]) : 64) << 20;
   try {
     const auto measured = [&](partita::Communicator& comm) { partita::measure(comm, largest); };
-    const auto launched = partita::this_rank();
-    if (launched && launched->size > 1) {
-      partita::run_process(*partita::make_mpi_world(), measured);
-    } else {
-      partita::run_ranks(ranks, measured);
-    }
+    partita::run_on_ranks(partita::this_place(), ranks, measured);
   } catch (const partita::Error& error) {
     fmt::print(stderr, "{}\n", error.what());
     return static_cast<int>(error.code());

@@ -13,17 +13,12 @@
 #include <string>
 
 #include "base/philox.h"
-#include "cli/console.h"
-#include "cli/jobs.h"
-#include "comm/mpi/mpi.h"
-#include "comm/run_ranks.h"
-#include "compile.h"
 #include "execute/executor.h"
 #include "execute/shard_copy.h"
 #include "launch/run_process.h"
 #include "network/initializers.h"
 #include "ops/registry.h"
-#include "zoo/zoo.h"
+#include "zoo/zoo_job.h"
 
 namespace partita {
 namespace {
@@ -68,23 +63,15 @@ void print_profile(const Executor& executor) {
   }
 }
 
-/// Threads of this process, or one of those that a launcher started.
-void on_ranks(int ranks, const std::function<void(Communicator&)>& fn) {
-  const std::optional<LaunchedRank> launched = this_rank();
-  if (!launched || launched->size == 1) return run_ranks(ranks, fn);
-  run_process(*make_mpi_world(), fn);
-}
-
 void measure(const Settings& settings) {
-  const ZooModel model = make_model(settings.model);
-  const Graph forward = model_graph(settings.model, settings.batch, settings.ranks, /*training=*/true);
-  const auto catalog = make_cpu_device(all_ops(), settings.threads);
-  catalog->enter_thread();
-  const Mesh mesh = settings.ranks > 1 ? Mesh({{"data", settings.ranks}}) : Mesh();
-  const Program program = compile(forward, all_ops(), mesh, catalog->catalog(),
-                                  {.plan = {.parallel = settings.ranks > 1 ? "data" : "none"},
-                                   .training = TrainingOptions{.optimizer = model.recipe.optimizer}});
-  on_ranks(settings.ranks, [&](Communicator& world) {
+  const Place place = this_place();
+  JobConfig config = configured(settings.model, {});
+  config.training.batch = settings.batch;
+  config.ranks = {.count = settings.ranks, .threads = settings.threads};
+  config.plan.options.parallel = Parallel::data;
+  const Program program = ZooJob(config, place).program(Purpose::training);
+  const Mesh& mesh = program.local.mesh;
+  run_on_ranks(place, settings.ranks, [&](Communicator& world) {
     const auto device = make_cpu_device(all_ops(), settings.threads);
     Executor executor(program.local, program.schedule, all_ops(), *device, world);
     const Graph& graph = program.graph;

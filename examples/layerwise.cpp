@@ -38,11 +38,11 @@ int main() {
                               chain({rescale(1.0 / 255, 0), hwc_to_chw()}));
   const LayerPtr net = sequential(
       {{"flatten", flatten()}, {"wide", share(SplitDense(1024))}, {"relu", relu_layer()}, {"head", dense(10)}});
-  Model model({"layerwise", net}, "sparse", {.kind = "momentum"},
-              {.ranks = 4,
-               .plan = {.parallel = "hybrid"},
-               .batch = 64,
-               .schedule = {.kind = "constant", .learning_rate = 0.05}});
+  Model model({"layerwise", net}, {.training = {.batch = 64, .epochs = 2},
+                                   .optimizer = {.kind = OptimizerKind::momentum},
+                                   .schedule = {.learning_rate = 0.05},
+                                   .ranks = {.count = 4},
+                                   .plan = {.options = {.parallel = Parallel::hybrid}}});
   LossMonitor monitor(std::cout, /*per_print_times=*/4);
-  model.train(rows, {.epochs = 2, .callbacks = {&monitor}});
+  model.train(rows, {.callbacks = {&monitor}});
 }

@@ -22,12 +22,14 @@ class Losses : public Callback {
 
 std::vector<double> train(int ranks) {
   const ZooModel gpt = make_model("gpt:layers=2,hidden=64,heads=4,seq=32,dropout=0.1");
-  ModelOptions options{.ranks = ranks, .batch = 8, .dtype = DType::f64, .schedule = gpt.recipe.schedule};
+  JobConfig config = gpt.recipe;
+  config.training = {.batch = 8, .dtype = DType::f64};
+  config.ranks.count = ranks;
   if (ranks > 1) {
-    options.plan = {.parallel = "auto", .dataset = "((2,1),(2,1))"};
-    options.marks = {parse_node_mark("net/h/0/attn/q/matmul=((2,1,1),(2,1))")};
+    config.plan.options = {.parallel = Parallel::automatic, .dataset = parse_dataset_sharding("((2,1),(2,1))")};
+    config.plan.annotations = {parse_node_mark("net/h/0/attn/q/matmul=((2,1,1),(2,1))")};
   }
-  Model model(*gpt.network, gpt.recipe.loss, gpt.recipe.optimizer, options);
+  Model model(gpt.network(Loss::sparse), config);
   Losses losses;
   model.train(make_synthetic_text(/*rows=*/64, /*tokens=*/32, /*seed=*/1, Split::train), {.callbacks = {&losses}});
   return losses.all;

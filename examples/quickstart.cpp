@@ -41,9 +41,11 @@ int main() {
   columns.emplace_back("label", uniform(16, 16, "label"));
   const DatasetPtr rows = repeat(memory_rows(std::move(columns)), /*times=*/4);
 
-  Model model(
-      {"quickstart", share(Net())}, "mse", {.kind = "momentum", .momentum = 0.1},
-      {.ranks = 8, .plan = {.parallel = "auto"}, .batch = 16, .schedule = {.kind = "constant", .learning_rate = 0.2}});
+  Model model({"quickstart", share(Net()), Loss::mse}, {.training = {.batch = 16, .epochs = 5},
+                                                        .optimizer = {.kind = OptimizerKind::momentum, .momentum = 0.1},
+                                                        .schedule = {.learning_rate = 0.2},
+                                                        .ranks = {.count = 8},
+                                                        .plan = {.options = {.parallel = Parallel::automatic}}});
   LossMonitor monitor(std::cout, /*per_print_times=*/1);
-  model.train(rows, {.epochs = 5, .callbacks = {&monitor}});
+  model.train(rows, {.callbacks = {&monitor}});
 }

@@ -4,55 +4,106 @@
 #include "partition/print_rank.h"
 
 namespace partita {
+namespace {
 
-Program compile(const Graph& forward, const OpSet& ops, const Mesh& mesh, const KernelCatalog& catalog,
-                const CompileOptions& options) {
-  Passes passes(options.passes);
-  Program program;
-  const auto verify_graph = [&](const Graph& graph) { verify(graph, ops); };
-  const auto print_graph = [](const Graph& graph) { return print(graph); };
+/// The stages one after another, each from what the ones before made.
+class Flow {
+ public:
+  Flow(const OpSet& ops, const KernelCatalog& catalog, const CompileOptions& options)
+      : ops_(ops), catalog_(catalog), options_(options), passes_(options.passes) {}
 
-  program.graph = passes.stage(
-      "graph", [&] { return forward; }, verify_graph, print_graph);
-  if (options.training) {
-    program.graph = passes.stage(
-        "training",
+  Program run(const std::function<Graph()>& forward) {
+    make_graph(forward);
+    if (reaches(Stage::training)) make_training();
+    if (reaches(Stage::plan)) make_plan();
+    if (reaches(Stage::partition)) make_partition();
+    if (reaches(Stage::schedule)) make_schedule();
+    if (options_.last == Stage::schedule) passes_.check_names();
+    program_.times = passes_.times();
+    return std::move(program_);
+  }
+
+ private:
+  bool reaches(Stage stage) const { return options_.last >= stage; }
+
+  template <class Make>
+  void graph_stage(const std::string& name, const Make& make) {
+    program_.graph = passes_.stage(
+        name, make, [&](const Graph& graph) { verify(graph, ops_); }, [](const Graph& graph) { return print(graph); });
+  }
+
+  void make_graph(const std::function<Graph()>& forward) {
+    graph_stage("graph", [&] {
+      Graph graph = forward();
+      for (const NodeMark& annotation : options_.annotations) mark_nodes(graph, annotation);
+      return graph;
+    });
+  }
+
+  void make_training() {
+    if (!options_.training) {
+      program_.graph = passes_.optional("remove_dead_nodes", std::move(program_.graph), remove_dead_nodes);
+      return;
+    }
+    graph_stage("training", [&] {
+      TrainingGraph training = make_training_graph(program_.graph, ops_, *options_.training);
+      program_.warnings = std::move(training.warnings);
+      return std::move(training.graph);
+    });
+  }
+
+  void make_plan() {
+    const Mesh mesh = options_.mesh ? *options_.mesh : make_mesh(program_.graph, options_.ranks, options_.plan);
+    std::string warning = options_.own_plan ? "" : ignored_marks(program_.graph, mesh, options_.plan);
+    if (!warning.empty() && options_.training) program_.warnings.push_back(std::move(warning));
+    program_.plan = passes_.stage(
+        "plan",
         [&] {
-          TrainingGraph training = make_training_graph(program.graph, ops, *options.training);
-          program.warnings = std::move(training.warnings);
-          return std::move(training.graph);
+          return options_.own_plan ? options_.own_plan(program_.graph)
+                                   : partita::make_plan(program_.graph, ops_, mesh, options_.plan);
         },
-        verify_graph, print_graph);
-  } else {
-    program.graph = passes.optional("remove_dead_nodes", std::move(program.graph), remove_dead_nodes);
+        [&](const Plan& plan) { verify(plan, program_.graph, ops_); },
+        [&](const Plan& plan) { return print(plan, program_.graph, ops_); });
   }
-  if (std::string warning = ignored_marks(program.graph, mesh, options.plan); !warning.empty() && options.training) {
-    program.warnings.push_back(std::move(warning));
+
+  void make_partition() {
+    const auto options =
+        passes_.optional("partial_sums", PartitionOptions{.partial_sums = false}, [](PartitionOptions partial) {
+          partial.partial_sums = true;
+          return partial;
+        });
+    program_.local = passes_.stage(
+        "partition", [&] { return partition(program_.graph, ops_, program_.plan, options); },
+        [&](const LocalGraph& local) { verify(local, ops_); },
+        [&](const LocalGraph& local) { return print(local, ops_); });
+    for (int64_t rank = 0; rank < program_.local.mesh.ranks() && passes_.dumping(); ++rank) {
+      passes_.write(fmt::format("rank_{}/partition.txt", rank), print_rank(program_.local, ops_, rank));
+    }
   }
-  program.plan = passes.stage(
-      "plan",
-      [&] {
-        return options.own_plan ? options.own_plan(program.graph) : make_plan(program.graph, ops, mesh, options.plan);
-      },
-      [&](const Plan& plan) { verify(plan, program.graph, ops); },
-      [&](const Plan& plan) { return print(plan, program.graph, ops); });
-  const auto partition_options =
-      passes.optional("partial_sums", PartitionOptions{.partial_sums = false}, [](PartitionOptions options) {
-        options.partial_sums = true;
-        return options;
-      });
-  program.local = passes.stage(
-      "partition", [&] { return partition(program.graph, ops, program.plan, partition_options); },
-      [&](const LocalGraph& local) { verify(local, ops); }, [&](const LocalGraph& local) { return print(local, ops); });
-  for (int64_t rank = 0; rank < mesh.ranks() && passes.dumping(); ++rank) {
-    passes.write(fmt::format("rank_{}/partition.txt", rank), print_rank(program.local, ops, rank));
+
+  void make_schedule() {
+    program_.schedule = passes_.stage(
+        "schedule", [&] { return partita::make_schedule(program_.local, ops_, catalog_, options_.schedule); },
+        [&](const Schedule& schedule) { verify(schedule, program_.local); },
+        [&](const Schedule& schedule) { return print(schedule, program_.local); });
   }
-  program.schedule = passes.stage(
-      "schedule", [&] { return make_schedule(program.local, ops, catalog, options.schedule); },
-      [&](const Schedule& schedule) { verify(schedule, program.local); },
-      [&](const Schedule& schedule) { return print(schedule, program.local); });
-  passes.check_names();
-  return program;
+
+  const OpSet& ops_;
+  const KernelCatalog& catalog_;
+  const CompileOptions& options_;
+  Passes passes_;
+  Program program_;
+};
+
+}  // namespace
+
+Program compile(const std::function<Graph()>& forward, const OpSet& ops, const KernelCatalog& catalog,
+                const CompileOptions& options) {
+  return Flow(ops, catalog, options).run(forward);
+}
+
+Program compile(const Graph& forward, const OpSet& ops, const KernelCatalog& catalog, const CompileOptions& options) {
+  return compile([&] { return forward; }, ops, catalog, options);
 }
 
 }  // namespace partita

@@ -4,31 +4,43 @@
 #include "autodiff/training_graph.h"
 #include "base/passes.h"
 #include "device/device.h"
+#include "graph/mark_nodes.h"
 #include "partition/local_graph.h"
 #include "plan/make_plan.h"
 #include "schedule/schedule.h"
 
 namespace partita {
 
+/// The stages of the flow, in their order.
+enum class Stage { graph, training, plan, partition, schedule };
+
 struct CompileOptions {
-  PlanOptions plan;
+  int64_t ranks = 1;
+  std::optional<Mesh> mesh = std::nullopt;  // of the ranks; none: as annotations and `plan` say
+  PlanOptions plan = {};
   /// A plan of one's own for the graph that is run, instead of the one that `plan` asks for.
   std::function<Plan(const Graph&)> own_plan = nullptr;
-  ScheduleOptions schedule;
-  std::optional<TrainingOptions> training;  // none: the forward graph as it is
-  PassOptions passes;                       // dumps, switched-off passes, timing
+  std::vector<NodeMark> annotations = {};  // beside those of the graph
+  ScheduleOptions schedule = {};
+  std::optional<TrainingOptions> training = std::nullopt;  // none: the forward graph as it is
+  PassOptions passes = {};                                 // dumps, switched-off passes, timing
+  Stage last = Stage::schedule;                            // what comes after it is not made
 };
 
-/// What every rank of a job shares: immutable after compile.
+/// What every rank of a job shares: immutable after compile. Stages behind the last one asked for are empty.
 struct Program {
   Graph graph;
   Plan plan;
   LocalGraph local;
   Schedule schedule;
   std::vector<std::string> warnings;
+  std::vector<PassTime> times;
 };
 
-Program compile(const Graph& forward, const OpSet& ops, const Mesh& mesh, const KernelCatalog& catalog,
+/// `forward` makes the graph, which is a stage as others are.
+Program compile(const std::function<Graph()>& forward, const OpSet& ops, const KernelCatalog& catalog,
                 const CompileOptions& options);
+/// Of a graph that is there.
+Program compile(const Graph& forward, const OpSet& ops, const KernelCatalog& catalog, const CompileOptions& options);
 
 }  // namespace partita

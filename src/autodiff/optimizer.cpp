@@ -3,11 +3,6 @@
 namespace partita {
 namespace {
 
-struct Optimizer {
-  std::string name;
-  std::function<void(Builder&, const OptimizerOptions&, Value, Value, Value)> build;
-};
-
 Value slot(Builder& builder, Value parameter, const std::string& suffix) {
   const std::string& owner = builder.graph().values[parameter.id()].name;
   return builder.state(owner + "." + suffix, parameter.type(),
@@ -39,39 +34,28 @@ void build_momentum(Builder& builder, const OptimizerOptions& options, Value par
 void build_adam(Builder& builder, const OptimizerOptions& options, Value parameter, Value gradient, Value rate) {
   const Value first = slot(builder, parameter, "exp_avg"), second = slot(builder, parameter, "exp_avg_sq");
   const Value step = builder.state("step", Type{DType::i64, {}}, {.kind = StateKind::counter, .requires_grad = false});
-  const Attrs attrs = builder.ops().at("adam").attrs.with({{"beta1", to_text(options.beta1)},
-                                                           {"beta2", to_text(options.beta2)},
-                                                           {"epsilon", to_text(options.epsilon)},
-                                                           {"weight_decay", to_text(decay_of(options, parameter))},
-                                                           {"decoupled", to_text(options.kind == "adamw")}});
+  const Attrs attrs =
+      builder.ops().at("adam").attrs.with({{"beta1", to_text(options.beta1)},
+                                           {"beta2", to_text(options.beta2)},
+                                           {"epsilon", to_text(options.epsilon)},
+                                           {"weight_decay", to_text(decay_of(options, parameter))},
+                                           {"decoupled", to_text(options.kind == OptimizerKind::adamw)}});
   const std::vector<Value> updated = builder.apply_all("adam", {parameter, gradient, first, second, rate, step}, attrs);
   builder.store(parameter, updated[0]);
   builder.store(first, updated[1]);
   builder.store(second, updated[2]);
 }
 
-const std::vector<Optimizer>& optimizers() {
-  static const std::vector<Optimizer> list{
-      {"momentum", build_momentum}, {"sgd", build_sgd}, {"adam", build_adam}, {"adamw", build_adam}};
-  return list;
-}
-
 }  // namespace
-
-std::vector<std::string> optimizer_names() {
-  std::vector<std::string> names;
-  for (const Optimizer& optimizer : optimizers()) names.push_back(optimizer.name);
-  return names;
-}
 
 void build_update(Builder& builder, const OptimizerOptions& options, Value parameter, Value gradient,
                   Value learning_rate) {
-  for (const Optimizer& optimizer : optimizers()) {
-    if (optimizer.name == options.kind) return optimizer.build(builder, options, parameter, gradient, learning_rate);
+  switch (options.kind) {
+    case OptimizerKind::momentum: return build_momentum(builder, options, parameter, gradient, learning_rate);
+    case OptimizerKind::sgd: return build_sgd(builder, options, parameter, gradient, learning_rate);
+    case OptimizerKind::adam:
+    case OptimizerKind::adamw: return build_adam(builder, options, parameter, gradient, learning_rate);
   }
-  throw InvalidArgument(fmt::format("[optimizer] unknown optimizer, got '{}', expected one of [{}]{}", options.kind,
-                                    fmt::join(optimizer_names(), ", "), did_you_mean(options.kind, optimizer_names())),
-                        ErrorKind::key);
 }
 
 }  // namespace partita

@@ -1,14 +1,17 @@
 #pragma once
 // Optimizers are graph builders: each appends its update nodes for one parameter.
 
-#include <functional>
-
+#include "base/names.h"
 #include "graph/builder.h"
 
 namespace partita {
 
+enum class OptimizerKind { momentum, sgd, adam, adamw };
+template <>
+inline constexpr auto kNames<OptimizerKind> = names("momentum", "sgd", "adam", "adamw");
+
 struct OptimizerOptions {
-  std::string kind = "momentum";  // a name from optimizer_names()
+  OptimizerKind kind = OptimizerKind::momentum;
   double momentum = 0.9;
   double dampening = 0;
   bool nesterov = false;
@@ -19,10 +22,8 @@ struct OptimizerOptions {
   double clip_norm = 0;
 };
 
-std::vector<std::string> optimizer_names();
-
 /// Appends the update of `parameter` by `gradient` at `learning_rate` (a scalar of the parameter's
-/// type), with its slots, and stores the results. Throws InvalidArgument for an unknown kind.
+/// type), with its slots, and stores the results.
 void build_update(Builder& builder, const OptimizerOptions& options, Value parameter, Value gradient,
                   Value learning_rate);
 

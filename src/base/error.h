@@ -29,6 +29,7 @@ enum class ExitCode : int {
   peer_stalled = 77,
   ranks_disagree = 78,
   non_finite = 79,
+  interrupted = 130,  // by the user, as shells count it
 };
 
 class Error : public std::runtime_error {

@@ -44,7 +44,7 @@ void write_checkpoint(const std::string& path, const States& states, const Train
   std::vector<std::pair<std::string, Array>> tensors(states.begin(), states.end());
   tensors.emplace_back(kPosition, Array({4}, numbers_of(position)));
   tensors.emplace_back(kLearningRate, Array({}, std::vector<double>{position.learning_rate.value_or(kNotSet)}));
-  save_weights(path, tensors);
+  save_weights(path, tensors, position.metadata);
 }
 
 bool is_checkpoint(const std::map<std::string, Array>& tensors) { return tensors.contains(kPosition); }

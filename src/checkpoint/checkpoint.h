@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "checkpoint/safetensors_header.h"
 #include "checkpoint/states.h"
 
 namespace partita {
@@ -13,6 +14,7 @@ struct TrainingPosition {
   int64_t batch = 0, rows = 0;
   uint64_t seed = 0;
   std::optional<double> learning_rate;  // that a callback set in place of the schedule's
+  Metadata metadata{};                  // what else the file says of the training
 };
 
 /// Replaces `path` as a whole. Throws RuntimeFailure: non_finite when a state is not finite, and cannot_write; the

@@ -10,10 +10,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr const char* kMetadata = "__metadata__";
 constexpr size_t kMaxTensors = 1'000'000;
 constexpr size_t kMaxDims = 32;
 
-constexpr std::pair<DType, std::string_view> kNames[] = {
+constexpr std::pair<DType, std::string_view> kTensorTypes[] = {
     {DType::f64, "F64"}, {DType::f32, "F32"}, {DType::bf16, "BF16"}, {DType::f16, "F16"},     {DType::i64, "I64"},
     {DType::i32, "I32"}, {DType::u8, "U8"},   {DType::u32, "U32"},   {DType::boolean, "BOOL"}};
 
@@ -37,6 +38,7 @@ class HeaderReader {
   using binary_t = Json::binary_t;
 
   std::vector<TensorPlace> places;
+  Metadata metadata;
   std::string error;
 
   bool start_object(size_t) {
@@ -57,7 +59,8 @@ class HeaderReader {
   bool key(string_t& name) {
     if (level_ == Level::root) return begin_entry(name);
     if (level_ == Level::metadata) {
-      return metadata_keys_.insert(name).second || fail("key '" + shown(name) + "' appears twice");
+      metadata_key_ = name;
+      return metadata.emplace(name, "").second || fail("key '" + shown(name) + "' appears twice");
     }
     field_ = name;
     bool* const seen = field_ == "dtype"          ? &has_dtype_
@@ -69,9 +72,12 @@ class HeaderReader {
     return *seen = true;
   }
   bool string(string_t& value) {
-    if (level_ == Level::metadata) return true;
+    if (level_ == Level::metadata) {
+      metadata[metadata_key_] = value;
+      return true;
+    }
     if (level_ != Level::tensor || field_ != "dtype") return fail("a string in a wrong place");
-    for (const auto& [dtype, name] : kNames) {
+    for (const auto& [dtype, name] : kTensorTypes) {
       if (name != value) continue;
       places.back().type.dtype = dtype;
       return true;
@@ -121,7 +127,7 @@ class HeaderReader {
     return true;
   }
   bool begin_entry(const std::string& name) {
-    metadata_ = name == "__metadata__";
+    metadata_ = name == kMetadata;
     pending_ = true;
     if (!names_.insert(name).second) return fail("name '" + shown(name) + "' appears twice");
     if (metadata_) return true;
@@ -140,8 +146,8 @@ class HeaderReader {
   bool pending_ = false, metadata_ = false;  // a name of the root waits for its object
   bool has_dtype_ = false, has_shape_ = false, has_offsets_ = false;
   int offsets_ = 0;
-  std::string field_;
-  std::unordered_set<std::string> names_, metadata_keys_;
+  std::string field_, metadata_key_;
+  std::unordered_set<std::string> names_;
 };
 
 /// Bytes of a type, or nothing on overflow.
@@ -155,10 +161,11 @@ std::optional<int64_t> checked_bytes(const Type& type) {
 
 }  // namespace
 
-std::string print_safetensors_header(const std::vector<TensorPlace>& places) {
+std::string print_safetensors_header(const std::vector<TensorPlace>& places, const Metadata& metadata) {
   Json header = Json::object();
+  if (!metadata.empty()) header[kMetadata] = metadata;
   for (const TensorPlace& place : places) {
-    const auto* name = std::find_if(std::begin(kNames), std::end(kNames),
+    const auto* name = std::find_if(std::begin(kTensorTypes), std::end(kTensorTypes),
                                     [&](const auto& entry) { return entry.first == place.type.dtype; });
     header[place.name] = {
         {"dtype", name->second}, {"shape", place.type.shape}, {"data_offsets", {place.begin, place.end}}};
@@ -168,7 +175,7 @@ std::string print_safetensors_header(const std::vector<TensorPlace>& places) {
   return text;
 }
 
-std::vector<TensorPlace> parse_safetensors_header(std::string_view text, int64_t data_bytes, const std::string& path) {
+SafetensorsHeader parse_safetensors_header(std::string_view text, int64_t data_bytes, const std::string& path) {
   const auto refuse = [&](const std::string& reason) {
     throw InvalidFile(fmt::format("[weights] {}: {}", path, reason));
   };
@@ -197,7 +204,7 @@ std::vector<TensorPlace> parse_safetensors_header(std::string_view text, int64_t
   if (next != data_bytes) {
     refuse(fmt::format("wrong length, got {} bytes of tensors, expected {}", data_bytes, next));
   }
-  return std::move(places);
+  return {std::move(places), std::move(reader.metadata)};
 }
 
 }  // namespace partita

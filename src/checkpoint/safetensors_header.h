@@ -1,6 +1,7 @@
 #pragma once
 // The JSON header of a safetensors file.
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,11 +18,19 @@ struct TensorPlace {
   int64_t begin = 0, end = 0;  // bytes after the header
 };
 
+/// Texts of a file beside its tensors.
+using Metadata = std::map<std::string, std::string>;
+
+struct SafetensorsHeader {
+  std::vector<TensorPlace> places;
+  Metadata metadata;
+};
+
 /// Padded by spaces to a multiple of 8 bytes.
-std::string print_safetensors_header(const std::vector<TensorPlace>& places);
+std::string print_safetensors_header(const std::vector<TensorPlace>& places, const Metadata& metadata = {});
 
 /// The tensors in the order of their places, which fill [0, data_bytes) without holes. Throws
 /// InvalidFile naming `path`, the tensor, and what is wrong.
-std::vector<TensorPlace> parse_safetensors_header(std::string_view text, int64_t data_bytes, const std::string& path);
+SafetensorsHeader parse_safetensors_header(std::string_view text, int64_t data_bytes, const std::string& path);
 
 }  // namespace partita

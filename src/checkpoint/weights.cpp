@@ -147,7 +147,8 @@ class TemporaryFile {
 
 void check_writable(const std::string& path) { const TemporaryFile probe(path); }
 
-void save_weights(const std::string& path, const std::vector<std::pair<std::string, Array>>& weights) {
+void save_weights(const std::string& path, const std::vector<std::pair<std::string, Array>>& weights,
+                  const Metadata& metadata) {
   // Wide elements first, so that every tensor is aligned to its element.
   std::vector<const std::pair<std::string, Array>*> order;
   for (const auto& weight : weights) order.push_back(&weight);
@@ -161,7 +162,7 @@ void save_weights(const std::string& path, const std::vector<std::pair<std::stri
     places.push_back({weight->first, type, offset, offset + type.bytes()});
     offset += type.bytes();
   }
-  const std::string header = print_safetensors_header(places);
+  const std::string header = print_safetensors_header(places, metadata);
   const uint64_t header_bytes = header.size();
 
   TemporaryFile file(path);
@@ -173,7 +174,7 @@ void save_weights(const std::string& path, const std::vector<std::pair<std::stri
   file.commit();
 }
 
-std::map<std::string, Array> load_weights(const std::string& path) {
+WeightsFile read_weights_file(const std::string& path) {
   // Opening a pipe must not wait for a writer.
   const File file(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (!file.is_open()) {
@@ -198,11 +199,11 @@ std::map<std::string, Array> load_weights(const std::string& path) {
     throw InvalidFile(fmt::format("[weights] {}: cannot read the header", path));
   }
   const int64_t data_begin = 8 + static_cast<int64_t>(header_bytes);
-  const auto places = parse_safetensors_header(header, size - data_begin, path);
+  SafetensorsHeader parsed = parse_safetensors_header(header, size - data_begin, path);
 
-  std::map<std::string, Array> weights;
-  for (const TensorPlace& place : places) {
-    Array& array = weights.emplace(place.name, Array(place.type)).first->second;
+  WeightsFile weights{.metadata = std::move(parsed.metadata)};
+  for (const TensorPlace& place : parsed.places) {
+    Array& array = weights.tensors.emplace(place.name, Array(place.type)).first->second;
     if (!read_all(file.fd(), array.data(), static_cast<size_t>(place.type.bytes()), data_begin + place.begin)) {
       throw InvalidFile(fmt::format("[weights] {}: tensor '{}' at offset {}: the file ended", path, place.name,
                                     data_begin + place.begin));
@@ -210,5 +211,7 @@ std::map<std::string, Array> load_weights(const std::string& path) {
   }
   return weights;
 }
+
+std::map<std::string, Array> load_weights(const std::string& path) { return read_weights_file(path).tensors; }
 
 }  // namespace partita

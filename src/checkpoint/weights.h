@@ -7,18 +7,26 @@
 #include <vector>
 
 #include "base/shape.h"
+#include "checkpoint/safetensors_header.h"
 
 namespace partita {
 
 /// Replaces `path` as a whole: the file is there complete or not at all. A symbolic link stays, the file that it
 /// leads to is replaced and keeps its permissions. Throws RuntimeFailure(cannot_write), also for a device or a pipe.
-void save_weights(const std::string& path, const std::vector<std::pair<std::string, Array>>& weights);
+void save_weights(const std::string& path, const std::vector<std::pair<std::string, Array>>& weights,
+                  const Metadata& metadata = {});
 
 /// Throws RuntimeFailure(cannot_write) when save_weights could not write `path`; leaves nothing behind.
 void check_writable(const std::string& path);
 
 /// Throws MissingFile, or InvalidFile naming the file, the tensor and the place; nothing is allocated
 /// for a tensor before the whole header is known to be sound.
+struct WeightsFile {
+  std::map<std::string, Array> tensors;
+  Metadata metadata;
+};
+WeightsFile read_weights_file(const std::string& path);
+/// The tensors of the file.
 std::map<std::string, Array> load_weights(const std::string& path);
 
 }  // namespace partita

@@ -1,10 +1,13 @@
 #include "cli/command_line.h"
 
+#include <algorithm>
 #include <iostream>
 #include <thread>
 
 #include "base/error.h"
 #include "cli/console.h"
+#include "cli/help.h"
+#include "cli/job_flags.h"
 #include "cli/options.h"
 
 namespace partita {
@@ -41,6 +44,14 @@ std::vector<std::string> flags_of(const CLI::App& command) {
   return names;
 }
 
+/// ", did you mean '--batch'?" for --batch-size and for --bacth.
+std::string suggestion(const std::string& flag, const std::vector<std::string>& names) {
+  const size_t name = flag.find_first_not_of('-');
+  const std::string meant = name == std::string::npos ? "" : flag_by_synonym(flag.substr(name));
+  const bool takes_it = std::find(names.begin(), names.end(), meant) != names.end();
+  return takes_it ? fmt::format(", did you mean '{}'?", meant) : did_you_mean(flag, names);
+}
+
 /// What nobody took: an unknown command, flag or a word too many.
 [[noreturn]] void refuse_rest(const CLI::App& app) {
   const auto commands = app.get_subcommands();
@@ -57,7 +68,7 @@ std::vector<std::string> flags_of(const CLI::App& command) {
     const std::string flag = word.substr(0, word.find('='));
     const auto names = flags_of(command);
     throw InvalidArgument(fmt::format("[{}] unknown flag, got '{}', expected one that --help lists{}",
-                                      command.get_name(), flag, did_you_mean(flag, names)));
+                                      command.get_name(), flag, suggestion(flag, names)));
   }
   throw InvalidArgument(fmt::format("[{}] a word too many, got '{}'", command.get_name(), rest.at(0)));
 }
@@ -79,7 +90,7 @@ void run(CLI::App& app, int argc, char** argv) {
   }
   if (app.get_subcommands().empty()) {
     throw InvalidArgument(
-        "[command line] no command, expected one of train eval generate graph partition ops; see --help");
+        "[command line] no command, expected one of train eval generate graph partition ops summary; see --help");
   }
 }
 
@@ -96,6 +107,7 @@ void refuse_empty(const CLI::App& command) {
 
 int run_command_line(int argc, char** argv) {
   CLI::App app("Trains a neural network on many ranks from a program written for one.", "partita");
+  app.formatter(std::make_shared<HelpFormatter>());
   app.set_version_flag("--version", "partita 0.1.0");
   app.footer("Example: partita train lenet --data mnist:data/mnist --ranks 8");
   add_train(app);
@@ -104,6 +116,7 @@ int run_command_line(int argc, char** argv) {
   add_graph(app);
   add_partition(app);
   add_ops(app);
+  add_summary(app);
   try {
     run(app, argc, argv);
     std::cout.flush();

@@ -12,6 +12,7 @@ void add_generate(CLI::App& app);
 void add_graph(CLI::App& app);
 void add_partition(CLI::App& app);
 void add_ops(CLI::App& app);
+void add_summary(CLI::App& app);
 
 /// Refuses an option of `command` that was given without a text, as in --save "".
 void refuse_empty(const CLI::App& command);

@@ -4,40 +4,53 @@
 #include <memory>
 
 #include "cli/command_line.h"
-#include "cli/jobs.h"
+#include "cli/job_flags.h"
+#include "cli/options.h"
+#include "cli/process.h"
+#include "cli/reports.h"
+#include "cli/rows.h"
 
 namespace partita {
 namespace {
 
-struct EvalFlags {
-  JobFlags job;
-  int64_t top = 0;  // 0: not asked for
-};
-
-void run_eval(const EvalFlags& flags) {
-  Job job(flags.job);
-  check_range("--top-k", flags.top, 0, kLargestNumber);
-  job.settle();
-  const DatasetPtr test = job.dataset(Split::test, "testing");
-  Model model(*job.network, job.recipe.loss, job.recipe.optimizer, job.options);
-  model.load(flags.job.load);
-  const Metrics metrics = model.eval(test, std::max<int64_t>(flags.top, 1));
-  std::cout << fmt::format("test accuracy {:.4f} ({} of {})\n", metrics.accuracy(), metrics.correct, metrics.samples);
-  if (flags.top > 0) {
-    std::cout << fmt::format("test top-{} accuracy {:.4f} ({} of {})\n", flags.top, metrics.top_accuracy(),
-                             metrics.correct_in_top, metrics.samples);
+bool takes(const JobOption& option) {
+  switch (option.section) {
+    case Section::optimizer:
+    case Section::schedule: return false;
+    case Section::training:
+      return option.name == "batch" || option.name == "dtype" || option.name == "seed" || option.name == "loss";
+    case Section::files: return option.name == "load" || option.name == "log_dir";
+    case Section::console: return option.name != "per_print_times";
+    default: return true;
   }
-  std::cout << fmt::format("test loss {:.4f}\n", metrics.loss);
+}
+
+void run_eval(const JobFlags& flags) {
+  const Place place = this_place();
+  JobConfig config = configuration(flags);
+  // Without a training there is but one batch.
+  if (is_given(flags, "training.batch") && !is_given(flags, "evaluation.batch")) {
+    config.evaluation.batch = config.training.batch;
+  }
+  const ZooJob job(config, place);
+  if (printed_config(flags, job.config())) return;
+  if (config.files.load.empty())
+    throw InvalidArgument("[eval] --load is required, got no weights, expected --load FILE");
+  const std::unique_ptr<Console> console = prepare_process(job.config(), place);
+  const DatasetPtr test = open_rows(job, Split::test, "testing");
+  Model model(job.network(), job.config(), place);
+  model.on_warning([](const std::string& message) { warn(message); });
+  model.load(config.files.load);
+  const Metrics metrics = model.eval(test, Reports(job.config(), place).evaluation_progress());
+  print_result(std::cout, metrics, ResultLines::all, is_given(flags, "evaluation.top"));
 }
 
 }  // namespace
 
 void add_eval(CLI::App& app) {
-  const auto flags = std::make_shared<EvalFlags>();
+  const auto flags = std::make_shared<JobFlags>();
   CLI::App* command = app.add_subcommand("eval", "Test saved weights");
-  add_job_flags(*command, flags->job);
-  command->add_option("--top-k", flags->top, "Count labels among the K likeliest, too")->type_name("K");
-  command->get_option("--load")->required();
+  add_job_flags(*command, *flags, takes);
   command->footer("Example: partita eval lenet --data mnist:data/mnist --load lenet.safetensors");
   command->callback([command, flags] {
     refuse_empty(*command);

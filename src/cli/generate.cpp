@@ -7,7 +7,10 @@
 
 #include "base/philox.h"
 #include "cli/command_line.h"
-#include "cli/jobs.h"
+#include "cli/job_flags.h"
+#include "cli/options.h"
+#include "cli/process.h"
+#include "training/model.h"
 
 namespace partita {
 namespace {
@@ -40,35 +43,42 @@ int64_t draw(const float* logits, int64_t count, double temperature, uint64_t ke
   return std::min<int64_t>(count - 1, std::upper_bound(upto.begin(), upto.end(), at) - upto.begin());
 }
 
-void run_generate(const GenerateFlags& flags) {
-  Job job(flags.job);
-  if (!job.recipe.tokens) {
+void check(const GenerateFlags& flags, const ZooModel& model) {
+  if (!model.reads_text()) {
     throw InvalidArgument(
-        fmt::format("[generate] no language model, got {}, expected gpt with any options", flags.job.model));
+        fmt::format("[generate] no language model, got {}, expected gpt with any sizes", flags.job.model));
   }
-  if (job.recipe.classes != kBytes) {
+  if (model.rows.classes != kBytes) {
     throw InvalidArgument(fmt::format("[generate] tokens are not bytes, got a vocabulary of {}, expected {}",
-                                      job.recipe.classes, kBytes));
+                                      model.rows.classes, kBytes));
   }
   check_range("--length", flags.length, 1, 1 << 20);
   if (!(flags.temperature >= 0 && flags.temperature <= 100)) {
     throw InvalidArgument(fmt::format("[--temperature] out of range, got {}, expected 0 to 100", flags.temperature));
   }
-  job.settle();
-  Model model(*job.network, job.recipe.loss, job.recipe.optimizer, job.options);
-  model.load(flags.job.load);
+}
 
-  const int64_t window = job.recipe.image.at(0), vocabulary = job.recipe.classes;
+void run_generate(const GenerateFlags& flags) {
+  const Place place{.cores = this_place().cores};
+  const ZooJob job(configuration(flags.job), place);
+  if (printed_config(flags.job, job.config())) return;
+  check(flags, job.model());
+  const std::string& weights = job.config().files.load;
+  if (weights.empty()) throw InvalidArgument("[generate] --load is required, got no weights, expected --load FILE");
+  Model model(job.network(), job.config(), place);
+  model.load(weights);
+
+  const int64_t window = job.format().tokens, vocabulary = job.format().classes;
   Array tokens(Type{DType::i32, {1, window}});
-  const auto predict = model.predictor(tokens.type(), "tokens");
+  const auto predict = model.predictor({{"tokens", {DType::i32, {window}}}}, /*rows=*/1);
   std::vector<int32_t> text;
   for (const char c : flags.prompt) text.push_back(static_cast<uint8_t>(c));
-  const uint64_t key = random_key(job.options.seed, "generate");
+  const uint64_t key = random_key(job.config().training.seed, "generate");
   std::cout << flags.prompt;
   for (int64_t step = 0; step < flags.length; ++step) {
     const int64_t held = std::min(window, static_cast<int64_t>(text.size()));
     std::copy_n(text.end() - held, held, tokens.as<int32_t>());  // what stands behind is not seen
-    const Array logits = cast(predict(tokens), DType::f32);
+    const Array logits = cast(predict({{"tokens", tokens}}).at(0).second, DType::f32);
     const int64_t next = draw(logits.as<float>() + (held - 1) * vocabulary, vocabulary, flags.temperature, key,
                               static_cast<uint64_t>(step));
     text.push_back(static_cast<int32_t>(next));
@@ -82,13 +92,13 @@ void run_generate(const GenerateFlags& flags) {
 void add_generate(CLI::App& app) {
   const auto flags = std::make_shared<GenerateFlags>();
   CLI::App* command = app.add_subcommand("generate", "Write text with a trained language model");
-  command->add_option("MODEL", flags->job.model, "A language model, as gpt:layers=4,hidden=128")->required();
-  command->add_option("--load", flags->job.load, "A safetensors file with its weights")->required();
+  add_job_flags(*command, flags->job, [](const JobOption& option) {
+    return option.key() == "files.load" || option.key() == "training.seed" || option.key() == "ranks.threads" ||
+           option.key() == "training.dtype";
+  });
   command->add_option("--prompt", flags->prompt, "The text to go on with")->capture_default_str();
   command->add_option("--length", flags->length, "Bytes to write")->capture_default_str();
   command->add_option("--temperature", flags->temperature, "0: always the likeliest byte")->capture_default_str();
-  command->add_option("--seed", flags->job.seed, "Of the draws")->type_name("UINT");
-  command->add_option("--threads", flags->job.threads, "Compute threads; all cores when not given");
   command->footer("Example: partita generate gpt --load gpt.safetensors --prompt 'ROMEO:' --length 500");
   command->callback([command, flags] {
     refuse_empty(*command);

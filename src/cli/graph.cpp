@@ -10,7 +10,7 @@
 #include "base/philox.h"
 #include "checkpoint/states.h"
 #include "cli/command_line.h"
-#include "cli/jobs.h"
+#include "cli/job_flags.h"
 #include "cli/options.h"
 #include "execute/interpreter.h"
 #include "ops/registry.h"
@@ -20,13 +20,10 @@ namespace {
 
 constexpr int64_t kMaxGraphBytes = int64_t{16} << 20;
 constexpr int64_t kShownElements = 8;
-constexpr int64_t kMostPlannedRanks = 1024;  // printed, not run
 
 struct GraphFlags {
-  std::string target;
+  JobFlags job;
   bool training = false, run = false;
-  int ranks = 1;
-  std::string batch, seed = "1";  // "": the recipe's
 };
 
 [[noreturn]] void cannot_read(const std::string& path, const std::string& reason) {
@@ -96,27 +93,42 @@ void run_graph(const Graph& graph, uint64_t seed) {
   }
 }
 
+/// Up to what is printed: the graph, or on several ranks what one of them has.
+Stage last_stage(const JobConfig& config) { return config.ranks.count > 1 ? Stage::partition : Stage::training; }
+
+/// Of a file, under the parts of the configuration that do not belong to a network.
+Program compile_file(const std::string& path, const JobConfig& config, bool training) {
+  CompileOptions options{.ranks = config.ranks.count,
+                         .plan = config.plan.options,
+                         .annotations = config.plan.annotations,
+                         .passes = {.switched_off = config.plan.passes_switched_off},
+                         .last = last_stage(config)};
+  if (training) options.training = TrainingOptions{.optimizer = config.optimizer};
+  if (!training && config.ranks.count == 1) options.last = Stage::graph;  // dead nodes, too
+  const auto device = make_cpu_device(all_ops(), config.ranks.threads, config.ranks.kernels);
+  return compile([&] { return read_graph(path); }, all_ops(), device->catalog(), options);
+}
+
 void run_command(const GraphFlags& flags) {
-  check_range("--ranks", flags.ranks, 1, kMostPlannedRanks);
-  if (flags.run && flags.ranks > 1) {
-    throw InvalidArgument(
-        fmt::format("[--run] a graph runs on one rank, got --run with --ranks {}, expected --ranks 1", flags.ranks));
+  const Place place{.cores = this_place().cores};
+  const bool is_file = is_file_name(flags.job.model);
+  JobConfig config;
+  if (is_file) {
+    assign(config, flags.job.given);
+    config = completed(config, place);
+  } else {
+    config = ZooJob(configuration(flags.job), place).config();
   }
-  const int64_t batch = flags.batch.empty() ? 0 : batch_of(flags.batch);
-  const uint64_t seed = seed_of(flags.seed);
-  Graph graph = is_file_name(flags.target) ? read_graph(flags.target)
-                                           : model_graph(flags.target, batch, flags.ranks, flags.training);
-  if (flags.ranks > 1) {
-    CompileOptions options;
-    options.plan.parallel = "data";
-    if (flags.training) options.training = TrainingOptions{};
-    const Program program = compile_on_ranks(graph, flags.ranks, options);
-    std::cout << print(program.local, all_ops());
-    return;
+  if (printed_config(flags.job, config)) return;
+  if (flags.run && config.ranks.count > 1) {
+    throw InvalidArgument(fmt::format("[--run] a graph runs on one rank, got --run with --ranks {}, expected --ranks 1",
+                                      config.ranks.count));
   }
-  if (flags.training) graph = make_training_graph(graph, all_ops(), {}).graph;
-  if (flags.run) return run_graph(graph, seed);
-  std::cout << print(graph);
+  const Purpose purpose = flags.training ? Purpose::training : Purpose::evaluation;
+  const Program program = is_file ? compile_file(flags.job.model, config, flags.training)
+                                  : ZooJob(config, place).program(purpose, last_stage(config));
+  if (flags.run) return run_graph(program.graph, config.training.seed);
+  std::cout << (config.ranks.count > 1 ? print(program.local, all_ops()) : print(program.graph));
 }
 
 }  // namespace
@@ -125,13 +137,10 @@ void add_graph(CLI::App& app) {
   const auto flags = std::make_shared<GraphFlags>();
   CLI::App* command =
       app.add_subcommand("graph", "Print the graph of a model, or verify, print and run one from a file");
-  command->add_option("MODEL|FILE.txt", flags->target, "A model, or a file with the text of a graph")->required();
+  add_job_flags(*command, flags->job, decides_program);
+  command->get_option("MODEL")->description("A model, or a file.txt with the text of a graph");
   command->add_flag("--training", flags->training, "With gradients and updates");
-  command->add_option("--ranks", flags->ranks, "The graph of one of so many ranks under data parallel");
-  command->add_option("--batch", flags->batch, "Rows of a model's input; the recipe's when not given")
-      ->type_name("INT");
   command->add_flag("--run", flags->run, "Run it on random inputs and print the outputs");
-  command->add_option("--seed", flags->seed, "Of the random inputs and states")->type_name("UINT");
   command->footer("Example: partita graph my_graph.txt --training --run");
   command->callback([command, flags] {
     refuse_empty(*command);

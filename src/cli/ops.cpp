@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "cli/command_line.h"
-#include "cli/jobs.h"
+#include "cli/job_flags.h"
 #include "device/device.h"
 #include "ops/registry.h"
 
@@ -12,8 +12,8 @@ namespace partita {
 namespace {
 
 struct OpsFlags {
-  std::string name;     // one op only
-  std::string kernels;  // a model
+  std::string name;  // one op only
+  JobFlags job;      // a model whose kernels are listed
 };
 
 /// The first sample in another float type.
@@ -61,9 +61,9 @@ void print_op(const OpDef& op, const KernelCatalog& catalog) {
   }
 }
 
-void print_kernels(const std::string& model) {
-  const Graph graph = model_graph(model, /*batch=*/0, /*ranks=*/1, /*training=*/true);
-  const Program program = compile_on_ranks(graph, /*ranks=*/1, {.training = TrainingOptions{}});
+void print_kernels(const JobFlags& flags) {
+  const ZooJob job(configuration(flags), Place{.cores = this_place().cores});
+  const Program program = job.program(Purpose::training);
   std::cout << fmt::format("{:<28} {:<22} {:<24} {}\n", "node", "op", "kernel", "why no faster one");
   for (const Instruction& instruction : program.schedule.instructions) {
     if (instruction.kind != Instruction::compute) continue;
@@ -74,7 +74,7 @@ void print_kernels(const std::string& model) {
 }
 
 void run_ops(const OpsFlags& flags) {
-  if (!flags.kernels.empty()) return print_kernels(flags.kernels);
+  if (!flags.job.model.empty()) return print_kernels(flags.job);
   const auto device = make_cpu_device(all_ops(), /*threads=*/1);
   if (!flags.name.empty()) return print_op(all_ops().at(flags.name), device->catalog());
   for (const OpDef& op : all_ops().all()) print_op(op, device->catalog());
@@ -86,8 +86,13 @@ void add_ops(CLI::App& app) {
   const auto flags = std::make_shared<OpsFlags>();
   CLI::App* command = app.add_subcommand("ops", "List the ops: formula, sharding rule, gradient, kernels");
   command->add_option("OP", flags->name, "Only this op");
-  command->add_option("--kernels", flags->kernels,
-                      "The kernel of every node of this model's training step, and why no faster one");
+  command
+      ->add_option("--kernels", flags->job.model,
+                   "The kernel of every node of this model's training step, and why no faster one")
+      ->type_name("MODEL");
+  add_option_flags(*command, flags->job, [](const JobOption& option) {
+    return decides_program(option) && option.flag != "kernels" && option.key() != "ranks.kernels";
+  });
   command->footer("Example: partita ops --kernels lenet");
   command->callback([command, flags] {
     refuse_empty(*command);

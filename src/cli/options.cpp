@@ -18,8 +18,6 @@
 namespace partita {
 namespace {
 
-int cores() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
-
 /// Bytes of the character that begins here: its length in UTF-8, or 0 when it is none or a control character.
 size_t printable_length(std::string_view text) {
   const auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
@@ -47,36 +45,9 @@ std::filesystem::path real_path(std::filesystem::path path) {
 
 }  // namespace
 
-DataSpec parse_data_spec(std::string_view text) {
-  const size_t colon = text.find(':');
-  DataSpec spec{std::string(text.substr(0, colon)), ""};
-  check_choice("--data", spec.kind, {"mnist", "cifar10", "text", "synthetic"});
-  if (colon != std::string_view::npos) spec.folder = text.substr(colon + 1);
-  if ((spec.kind == "synthetic") != spec.folder.empty()) {
-    throw InvalidArgument(
-        fmt::format("[--data] wrong form, got '{}', expected mnist:DIR, cifar10:DIR, text:FILE or synthetic", text));
-  }
-  return spec;
-}
-
-void check_choice(std::string_view flag, const std::string& value, const std::vector<std::string>& names) {
-  if (std::find(names.begin(), names.end(), value) != names.end()) return;
-  throw InvalidArgument(fmt::format("[{}] unknown name, got '{}', expected one of {}{}", flag, value,
-                                    fmt::join(names, " "), did_you_mean(value, names)));
-}
-
 void check_range(std::string_view flag, int64_t value, int64_t least, int64_t most) {
   if (value >= least && value <= most) return;
   throw InvalidArgument(fmt::format("[{}] out of range, got {}, expected {} to {}", flag, value, least, most));
-}
-
-uint64_t parse_whole(std::string_view flag, std::string_view text, uint64_t least, uint64_t most) {
-  uint64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, failure] = std::from_chars(text.data(), end, value);
-  if (rest == end && failure == std::errc() && value >= least && value <= most) return value;
-  throw InvalidArgument(
-      fmt::format("[{}] not a whole number in range, got {}, expected {} to {}", flag, text, least, most));
 }
 
 std::string printable(std::string_view text) {
@@ -94,34 +65,10 @@ bool same_file(const std::string& one, const std::string& other) {
   return std::filesystem::equivalent(one, other, failure) || real_path(one) == real_path(other);
 }
 
-int most_threads() { return std::max(64, 8 * cores()); }
-
-int threads_per_rank(int asked, int ranks) { return asked > 0 ? asked : std::max(1, cores() / ranks); }
-
 void warn(std::string_view message) {
   if (const auto rank = this_rank(); rank && rank->rank > 0) return;
   std::cout.flush();
   std::cerr << fmt::format("partita: warning: {}\n", printable(message));
-}
-
-void warn_of_crowd(int ranks, int threads) {
-  if (ranks * threads <= cores()) return;
-  warn(fmt::format("[threads] {} ranks x {} threads share {} cores", ranks, threads, cores()));
-}
-
-void wait_passively(int ranks, int threads) {
-  if (ranks <= 1 || threads <= 1 || std::getenv("OMP_WAIT_POLICY") != nullptr) return;
-  // The arguments as the kernel has them, so that no command has to pass them on.
-  std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  std::string words{std::istreambuf_iterator<char>(file), {}};
-  std::vector<char*> arguments;
-  for (size_t begin = 0; begin < words.size(); begin = words.find('\0', begin) + 1) {
-    arguments.push_back(words.data() + begin);
-  }
-  arguments.push_back(nullptr);
-  if (arguments.size() < 2 || ::setenv("OMP_WAIT_POLICY", "passive", 1) != 0) return;
-  ::execv("/proc/self/exe", arguments.data());
-  throw RuntimeFailure(ExitCode::internal, fmt::format("[threads] cannot start the program anew, error {}", errno));
 }
 
 }  // namespace partita

@@ -12,14 +12,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/shape.h"
+#include "base/column.h"
 
 namespace partita {
-
-struct Column {
-  std::string name;  // "image", "label"
-  Type type;         // of one row, without a batch dimension
-};
 
 using Row = std::vector<Array>;  // one array per column
 

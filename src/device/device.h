@@ -1,6 +1,7 @@
 #pragma once
 // A place where kernels run: memory, kernels and the catalog that describes them.
 
+#include "base/names.h"
 #include "device/kernel.h"
 #include "graph/op_def.h"
 
@@ -30,6 +31,8 @@ class Device {
 };
 
 enum class KernelSet { fast, reference };
+template <>
+inline constexpr auto kNames<KernelSet> = names("fast", "reference");
 
 /// `threads` compute threads for the rank that owns the device; `ops` gives the reference kernels.
 std::unique_ptr<Device> make_cpu_device(const OpSet& ops, int threads, KernelSet kernels = KernelSet::fast);

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "base/names.h"
 #include "base/shape.h"
 #include "graph/attrs.h"
 #include "graph/shard_mark.h"
@@ -53,8 +54,12 @@ std::string_view name_of(StateKind kind);
 
 /// How a state is filled before the first step: zeros, ones, constant(value), normal(mean, sigma),
 /// truncated_normal(mean, sigma), uniform(low, high). Scales of xavier and he are computed by the layer.
+enum class InitKind { zeros, ones, constant, normal, truncated_normal, uniform };
+template <>
+inline constexpr auto kNames<InitKind> = names("zeros", "ones", "constant", "normal", "truncated_normal", "uniform");
+
 struct Initializer {
-  std::string kind = "zeros";
+  InitKind kind = InitKind::zeros;
   std::vector<double> args;
   bool operator==(const Initializer&) const = default;
 };

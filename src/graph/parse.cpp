@@ -65,6 +65,16 @@ class Parser {
     std::string keyword, rest;
   };
 
+  /// The result of `read`, whose errors then begin with the line.
+  template <class Read>
+  auto with_line(const Read& read) const {
+    try {
+      return read();
+    } catch (const Error& error) {
+      throw InvalidArgument(fmt::format("[graph line {}] {}", line_, error.what()), error.kind());
+    }
+  }
+
   [[noreturn]] void fail(std::string_view what, std::string_view got, std::string_view expected) const {
     throw InvalidArgument(fmt::format("[graph line {}] {}, got '{}', expected {}", line_, what, got, expected));
   }
@@ -195,7 +205,7 @@ class Parser {
       known = true;
     }
     if (!known) fail("unknown kind of state", kind, "parameter, statistic, slot or counter");
-    if (!rest_.empty()) state.init.kind = word();
+    if (!rest_.empty()) state.init.kind = with_line([&] { return parse_name<InitKind>("initializer", word()); });
     if (take('(')) {
       const size_t end = rest_.find(')');
       if (end == std::string_view::npos) fail("no ')'", rest_, "arguments in parentheses");

@@ -6,7 +6,7 @@ namespace {
 std::string print_state(const Graph& graph, const State& state, const GraphTexts& texts) {
   std::string line =
       fmt::format("state %{}: {} {}", graph.values[state.entry].name, texts.type(state.entry), name_of(state.kind));
-  line += " " + state.init.kind;
+  line += fmt::format(" {}", name_of(state.init.kind));
   if (!state.init.args.empty()) line += fmt::format("({})", fmt::join(state.init.args, ","));
   if (!state.owner.empty()) line += " of=" + state.owner;
   if (!state.requires_grad) line += " frozen";

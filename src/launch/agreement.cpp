@@ -1,5 +1,9 @@
 #include "launch/agreement.h"
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <fstream>
 #include <numeric>
 #include <span>
 
@@ -40,6 +44,19 @@ uint64_t digest_of(const Array& array, uint64_t before) {
 }
 
 std::string print_digest(uint64_t digest) { return fmt::format("{:016x}", digest); }
+
+uint64_t digest_of_executable() {
+  static const uint64_t digest = [] {
+    std::ifstream file("/proc/self/exe", std::ios::binary);
+    uint64_t hash = 0;
+    std::vector<char> block(1 << 20);
+    while (file.read(block.data(), static_cast<std::streamsize>(block.size())) || file.gcount() > 0) {
+      hash = XXH3_64bits_withSeed(block.data(), static_cast<size_t>(file.gcount()), hash);
+    }
+    return hash;
+  }();
+  return digest;
+}
 
 void require_agreement(const Facts& facts, Communicator& comm) {
   const std::string own = packed(facts);

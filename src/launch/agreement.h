@@ -17,6 +17,8 @@ using Facts = std::vector<std::pair<std::string, std::string>>;
 uint64_t digest_of(std::string_view text, uint64_t before = 0);
 uint64_t digest_of(const Array& array, uint64_t before = 0);
 std::string print_digest(uint64_t digest);
+/// Of the program that this process runs, its file as it is on the disk; 0 when that cannot be read. Made once.
+uint64_t digest_of_executable();
 
 /// Throws RuntimeFailure(ranks_disagree) on every rank, with the first difference and both sides, unless all ranks have
 /// the facts of rank 0. Collective.

@@ -4,6 +4,8 @@
 #include <thread>
 
 #include "base/error.h"
+#include "comm/inproc/inproc.h"
+#include "comm/run_ranks.h"
 
 namespace partita {
 namespace {
@@ -30,6 +32,18 @@ void run_process(Communicator& world, const std::function<void(Communicator&)>& 
   } catch (const std::exception& error) {
     leave(world, error.what(), ExitCode::internal);
     throw;
+  }
+}
+
+void run_on_ranks(const Place& place, int ranks, const std::function<void(Communicator&)>& fn) {
+  if (ranks == 1) {
+    // One rank needs no other thread.
+    const auto world = make_inproc_world(1);
+    fn(*world[0]);
+  } else if (place.ranks() > 1) {
+    run_process(process_world(*place.launched), fn);
+  } else {
+    run_ranks(ranks, fn);
   }
 }
 

@@ -1,14 +1,18 @@
 #pragma once
-// Runs one rank in this process.
+// Runs ranks as threads of this process or, when a launcher started several processes, one rank in each.
 
 #include <functional>
 
-#include "comm/communicator.h"
+#include "launch/place.h"
 
 namespace partita {
 
 /// Calls `fn`; when it throws, aborts the world with "rank R: ..." and the exit code of the error, so that no other
 /// process waits for this one. Does not return then.
 void run_process(Communicator& world, const std::function<void(Communicator&)>& fn);
+
+/// Runs `fn` on each of `ranks` ranks: one alone and threads in this process, otherwise the processes that the launcher
+/// started. Throws what `fn` throws on the first rank that fails.
+void run_on_ranks(const Place& place, int ranks, const std::function<void(Communicator&)>& fn);
 
 }  // namespace partita

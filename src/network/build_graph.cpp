@@ -1,52 +1,54 @@
 #include "network/build_graph.h"
 
-#include "network/losses.h"
-
 namespace partita {
 namespace {
 
-void check(const Network& network, const BuildOptions& options) {
-  if (network.net == nullptr) {
-    throw InvalidArgument("[graph] the network has no layers, got nothing, expected a layer");
-  }
-  if (!is_float(options.dtype)) {
-    throw InvalidArgument(fmt::format("[graph] parameters are not floats, got {}, expected f64, f32, bf16 or f16",
-                                      name_of(options.dtype)),
-                          ErrorKind::type);
-  }
-  if (options.batch < 1) {
-    throw InvalidArgument(fmt::format("[graph] no samples in a batch, got {}, expected at least 1", options.batch));
-  }
+void check(const BuildOptions& options) {
+  if (is_float(options.dtype)) return;
+  throw InvalidArgument(
+      fmt::format("[graph] parameters are not floats, got {}, expected f64, f32, bf16 or f16", name_of(options.dtype)),
+      ErrorKind::type);
 }
 
-Value batch_input(Builder& builder, const std::string& name, const Type& sample, int64_t batch) {
-  Type type{sample.dtype, {batch}};
-  type.shape.insert(type.shape.end(), sample.shape.begin(), sample.shape.end());
-  require_layer_shape(name, type.shape);
-  return builder.input(name, type, /*batch_dim=*/0);
+NamedValues build_losses(const Network& network, Context& context, Columns& columns, const NamedValues& outputs) {
+  if (!network.loss()) {
+    throw InvalidArgument(
+        fmt::format("[loss] network '{}' has no loss, got nothing to minimise, expected a function", network.name()));
+  }
+  const NamedValues losses = network.loss()(context, columns, outputs);
+  find_output(losses, "loss");
+  for (const auto& [name, value] : losses) {
+    if (value && value.type().rank() == 0 && is_float(value.dtype())) continue;
+    throw InvalidArgument(fmt::format("[loss] '{}' is no mean over the batch, got {}, expected a scalar float", name,
+                                      value ? print(value.type()) : "an empty value"));
+  }
+  return losses;
 }
 
 }  // namespace
 
+std::vector<Column> labelled_columns(Column input, Type label) {
+  return {std::move(input), Column{"label", std::move(label)}};
+}
+
 Graph build_graph(const Network& network, const OpSet& ops, const BuildOptions& options) {
-  check(network, options);
-  Builder builder(ops, network.name);
-  const Type sample{options.image_dtype.value_or(options.dtype), options.image};
-  const Value image = batch_input(builder, options.input, sample, options.batch);
-  const Value label = batch_input(builder, "label", options.label, options.batch);
-  Context context(
-      builder,
-      {.dtype = options.dtype, .training = options.training, .norm_groups = options.norm_groups, .seed = options.seed});
-  const Value logits = context.call_network(*network.net, image);
-  if (logits.type().rank() < 2) {
-    throw InvalidArgument(fmt::format(
-        "[graph] the network does not end in logits, got {}, expected [batch, .., classes]", print(logits.type())));
+  check(options);
+  Builder builder(ops, network.name());
+  Columns columns(builder, options.columns, options.batch, options.dtype);
+  Context context(builder, {.dtype = options.dtype,
+                            .training = options.purpose == Purpose::training,
+                            .norm_groups = options.norm_groups,
+                            .seed = options.seed});
+  builder.source = network.where();
+  builder.scope = "net";
+  const NamedValues outputs = network.forward()(context, columns);
+  context.store_statistics();
+  if (options.purpose != Purpose::prediction) {
+    builder.scope = "loss";
+    builder.source = network.where();
+    for (const auto& [name, value] : build_losses(network, context, columns, outputs)) builder.output(name, value);
   }
-  builder.scope = "loss";
-  builder.source = network.net->where();
-  const Value loss = build_loss(options.loss, builder, logits, label);
-  builder.output("loss", loss);
-  builder.output("logits", logits);
+  for (const auto& [name, value] : outputs) builder.output(name, value);
   return builder.take();
 }
 

@@ -5,21 +5,26 @@
 
 namespace partita {
 
+/// What a graph is for. training: dropout, statistics of the batch, a loss. evaluation: a loss, too. prediction: the
+/// outputs of the network alone.
+enum class Purpose { training, evaluation, prediction };
+template <>
+inline constexpr auto kNames<Purpose> = names("training", "evaluation", "prediction");
+
 struct BuildOptions {
   int64_t batch = 32;           // global
-  std::string input = "image";  // the name of the input: "image", "tokens"
-  Shape image{1, 28, 28};       // of one sample: channels, height, width, or any other
+  std::vector<Column> columns;  // of the rows that the network reads
   DType dtype = DType::f32;     // of parameters and activations
-  bool training = true;         // dropout, statistics of the batch
-  std::string loss = "sparse";  // a name from loss_names()
-  int64_t norm_groups = 1;      // batch norm: groups of rows with statistics of their own
+  Purpose purpose = Purpose::training;
+  int64_t norm_groups = 1;  // batch norm: groups of rows with statistics of their own
   uint64_t seed = 1;
-  std::optional<DType> image_dtype;  // of the input, when it is not `dtype`: i32 for ids of an embedding
-  Type label{DType::i32, {}};        // of one sample: a class (or one for each position), or a number for each logit
 };
 
-/// The forward graph: inputs "image", or as `input` says ([batch, ..image]), and "label" ([batch, ..label]), outputs
-/// "loss" (a scalar) and "logits". Errors name the layer and its source line.
+/// The columns of labelled rows: an input, and "label", by default a class.
+std::vector<Column> labelled_columns(Column input, Type label = {DType::i32, {}});
+
+/// The forward graph: an input [batch, ..row] for each column that the network reads; as outputs the scalars of its
+/// loss, "loss" first, then what it makes, "logits" of a network of layers. Errors name the layer and its source line.
 Graph build_graph(const Network& network, const OpSet& ops, const BuildOptions& options);
 
 }  // namespace partita

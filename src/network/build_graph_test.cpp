@@ -13,10 +13,14 @@ Network small() {
                                                     dense(3)})};
 }
 
+std::vector<Column> images(Shape shape, DType dtype = DType::f32) {
+  return labelled_columns({"image", {dtype, std::move(shape)}});
+}
+
 Graph build(const BuildOptions& options) { return build_graph(small(), all_ops(), options); }
 
 TEST(BuildGraph, InputsAndOutputs) {
-  const Graph graph = build({.batch = 8, .image = {2, 6, 6}, .dtype = DType::f64});
+  const Graph graph = build({.batch = 8, .columns = images({2, 6, 6}, DType::f64), .dtype = DType::f64});
   verify(graph, all_ops());
   EXPECT_EQ(graph.type(graph.input("image")), (Type{DType::f64, {8, 2, 6, 6}}));
   EXPECT_EQ(graph.type(graph.input("label")), (Type{DType::i32, {8}}));
@@ -27,14 +31,14 @@ TEST(BuildGraph, InputsAndOutputs) {
 }
 
 TEST(BuildGraph, TrainingHasDropoutAndStatistics) {
-  const Graph graph = build({.batch = 8, .image = {2, 6, 6}});
+  const Graph graph = build({.batch = 8, .columns = images({2, 6, 6})});
   EXPECT_EQ(graph.find_state("step")->kind, StateKind::counter);
   EXPECT_GE(graph.find_state("1.running_mean")->exit, 0);
   EXPECT_NE(print(graph).find("dropout("), std::string::npos);
 }
 
 TEST(BuildGraph, EvaluationHasNeither) {
-  const Graph graph = build({.batch = 8, .image = {2, 6, 6}, .training = false});
+  const Graph graph = build({.batch = 8, .columns = images({2, 6, 6}), .purpose = Purpose::evaluation});
   EXPECT_EQ(graph.find_state("step"), nullptr);
   EXPECT_EQ(graph.find_state("1.running_mean")->exit, -1);
   EXPECT_NE(print(graph).find("batch_norm_inference("), std::string::npos);
@@ -42,8 +46,8 @@ TEST(BuildGraph, EvaluationHasNeither) {
 }
 
 TEST(BuildGraph, ParametersAreTheSameInBothModes) {
-  const Graph training = build({.batch = 8, .image = {2, 6, 6}});
-  const Graph evaluation = build({.batch = 2, .image = {2, 6, 6}, .training = false});
+  const Graph training = build({.batch = 8, .columns = images({2, 6, 6})});
+  const Graph evaluation = build({.batch = 2, .columns = images({2, 6, 6}), .purpose = Purpose::evaluation});
   for (const State& state : evaluation.states) {
     const std::string& name = evaluation.values[state.entry].name;
     ASSERT_NE(training.find_state(name), nullptr) << name;
@@ -52,31 +56,29 @@ TEST(BuildGraph, ParametersAreTheSameInBothModes) {
 }
 
 TEST(BuildGraph, GroupsOfTheNorm) {
-  const Graph graph = build({.batch = 8, .image = {2, 6, 6}, .norm_groups = 4});
+  const Graph graph = build({.batch = 8, .columns = images({2, 6, 6}), .norm_groups = 4});
   EXPECT_NE(print(graph).find("groups=4"), std::string::npos);
-  EXPECT_THROW(build({.batch = 8, .image = {2, 6, 6}, .norm_groups = 3}), InvalidArgument);
+  EXPECT_THROW(build({.batch = 8, .columns = images({2, 6, 6}), .norm_groups = 3}), InvalidArgument);
 }
 
 TEST(BuildGraph, IdsAndTargetsAsInputs) {
-  const Network network{"ids", sequential(std::vector<LayerPtr>{embedding(10, 4), flatten(), dense(2)})};
-  const Graph graph =
-      build_graph(network, all_ops(),
-                  {.batch = 8, .image = {5}, .loss = "mse", .image_dtype = DType::i32, .label = {DType::f32, {2}}});
+  const Network network("ids", sequential(std::vector<LayerPtr>{embedding(10, 4), flatten(), dense(2)}), Loss::mse);
+  const Graph graph = build_graph(
+      network, all_ops(), {.batch = 8, .columns = labelled_columns({"image", {DType::i32, {5}}}, {DType::f32, {2}})});
   verify(graph, all_ops());
   EXPECT_EQ(graph.type(graph.input("image")), (Type{DType::i32, {8, 5}}));
   EXPECT_EQ(graph.type(graph.input("label")), (Type{DType::f32, {8, 2}}));
 }
 
 TEST(BuildGraph, BadOptionsAreRefused) {
-  EXPECT_THROW(build({.batch = 0, .image = {2, 6, 6}}), InvalidArgument);
-  EXPECT_THROW(build({.batch = 8, .image = {2, 0, 6}}), InvalidArgument);
-  EXPECT_THROW(build({.batch = int64_t{1} << 61, .image = {2, 6, 6}}), InvalidArgument);
-  EXPECT_THROW(build({.batch = 8, .image = {2, 6, 6}, .dtype = DType::i32}), InvalidArgument);
-  EXPECT_THROW(build({.batch = 8, .image = {2, 6, 6}, .loss = "spars"}), InvalidArgument);
-  EXPECT_THROW(build({.batch = 8, .image = {72}}), InvalidArgument);
-  EXPECT_THROW(build_graph({"none", nullptr}, all_ops(), {}), InvalidArgument);
-  const Network images{"images", relu_layer()};
-  EXPECT_THROW(build_graph(images, all_ops(), {}), InvalidArgument);
+  EXPECT_THROW(build({.batch = 0, .columns = images({2, 6, 6})}), InvalidArgument);
+  EXPECT_THROW(build({.batch = 8, .columns = images({2, 0, 6})}), InvalidArgument);
+  EXPECT_THROW(build({.batch = int64_t{1} << 61, .columns = images({2, 6, 6})}), InvalidArgument);
+  EXPECT_THROW(build({.batch = 8, .columns = images({2, 6, 6}), .dtype = DType::i32}), InvalidArgument);
+  EXPECT_THROW(build({.batch = 8, .columns = images({72})}), InvalidArgument);
+  EXPECT_THROW(Network("none", LayerPtr()), InvalidArgument);
+  const Network unlabelled("unlabelled", relu_layer());
+  EXPECT_THROW(build_graph(unlabelled, all_ops(), {.columns = {{"image", {DType::f32, {2, 6, 6}}}}}), InvalidArgument);
 }
 
 }  // namespace

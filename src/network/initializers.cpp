@@ -14,31 +14,32 @@ Fans fans_of(const Shape& shape) {
   return {static_cast<double>(shape[1]) * taps, static_cast<double>(shape[0]) * taps};
 }
 
-Initializer initializer(const std::string& name, const Shape& shape) {
+Initializer initializer(Init rule, const Shape& shape) {
   const Fans fans = fans_of(shape);
   const auto uniform = [](double sigma) { return uniform_initializer(-std::sqrt(3) * sigma, std::sqrt(3) * sigma); };
   const double xavier = std::sqrt(2 / (fans.in + fans.out)), he = std::sqrt(2 / fans.in);
-  if (name == "zeros" || name == "ones") return {name, {}};
-  if (name == "xavier_uniform") return uniform(xavier);
-  if (name == "xavier_normal") return normal_initializer(0, xavier);
-  if (name == "he_uniform") return uniform(he);
-  if (name == "he_normal") return normal_initializer(0, he);
-  if (name == "he_normal_fan_out") return normal_initializer(0, std::sqrt(2 / fans.out));
-  const std::vector<std::string> names{"zeros",      "ones",      "xavier_uniform",   "xavier_normal",
-                                       "he_uniform", "he_normal", "he_normal_fan_out"};
-  throw InvalidArgument(fmt::format("[initializer] unknown initializer, got '{}', expected one of [{}]{}", name,
-                                    fmt::join(names, ", "), did_you_mean(name, names)),
-                        ErrorKind::key);
+  switch (rule) {
+    case Init::zeros: return {InitKind::zeros, {}};
+    case Init::ones: return {InitKind::ones, {}};
+    case Init::xavier_uniform: return uniform(xavier);
+    case Init::xavier_normal: return normal_initializer(0, xavier);
+    case Init::he_uniform: return uniform(he);
+    case Init::he_normal: return normal_initializer(0, he);
+    case Init::he_normal_fan_out: return normal_initializer(0, std::sqrt(2 / fans.out));
+  }
+  return {};
 }
 
-Initializer constant_initializer(double value) { return {"constant", {value}}; }
-Initializer normal_initializer(double mean, double sigma) { return {"normal", {mean, sigma}}; }
-Initializer truncated_normal_initializer(double mean, double sigma) { return {"truncated_normal", {mean, sigma}}; }
-Initializer uniform_initializer(double low, double high) { return {"uniform", {low, high}}; }
+Initializer constant_initializer(double value) { return {InitKind::constant, {value}}; }
+Initializer normal_initializer(double mean, double sigma) { return {InitKind::normal, {mean, sigma}}; }
+Initializer truncated_normal_initializer(double mean, double sigma) {
+  return {InitKind::truncated_normal, {mean, sigma}};
+}
+Initializer uniform_initializer(double low, double high) { return {InitKind::uniform, {low, high}}; }
 
 Initializer InitRule::of(const Shape& shape) const {
   if (const auto* fixed = std::get_if<Initializer>(&rule_)) return *fixed;
-  return initializer(std::get<std::string>(rule_), shape);
+  return initializer(std::get<Init>(rule_), shape);
 }
 
 namespace {
@@ -55,28 +56,24 @@ void fill(Array& array, const Draw& draw) {
   });
 }
 
-/// The arguments of an initializer of a known kind: as many as it takes, finite and in order.
+/// As many arguments as the kind takes, finite and in order.
 void check_arguments(const Initializer& init) {
-  const std::vector<std::pair<std::string, size_t>> kinds{
-      {"zeros", 0}, {"ones", 0}, {"constant", 1}, {"normal", 2}, {"truncated_normal", 2}, {"uniform", 2}};
-  const auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const auto& k) { return k.first == init.kind; });
-  if (kind == kinds.end()) {
-    throw InvalidArgument(fmt::format("[initializer] unknown initializer, got '{}', expected zeros, ones, constant, "
-                                      "normal, truncated_normal or uniform",
-                                      init.kind),
-                          ErrorKind::key);
-  }
   const auto& args = init.args;
-  bool legal = args.size() == kind->second;
+  const size_t expected = init.kind == InitKind::zeros || init.kind == InitKind::ones ? 0
+                          : init.kind == InitKind::constant                           ? 1
+                                                                                      : 2;
+  bool legal = args.size() == expected;
   for (double value : args) legal = legal && std::isfinite(value);
-  if (legal && init.kind.ends_with("normal")) legal = args[1] >= 0;
-  if (legal && init.kind == "uniform") legal = args[0] <= args[1];
+  const bool has_sigma = init.kind == InitKind::normal || init.kind == InitKind::truncated_normal;
+  const bool has_bounds = init.kind == InitKind::uniform;
+  if (legal && has_sigma) legal = args[1] >= 0;
+  if (legal && has_bounds) legal = args[0] <= args[1];
   if (legal) return;
-  throw InvalidArgument(fmt::format("[initializer] bad arguments, got {}({}), expected {} finite numbers{}", init.kind,
-                                    fmt::join(args, ", "), kind->second,
-                                    init.kind == "uniform" ? ", low <= high"
-                                    : kind->second == 2    ? ", sigma >= 0"
-                                                           : ""));
+  throw InvalidArgument(fmt::format("[initializer] bad arguments, got {}({}), expected {} finite numbers{}",
+                                    name_of(init.kind), fmt::join(args, ", "), expected,
+                                    has_bounds  ? ", low <= high"
+                                    : has_sigma ? ", sigma >= 0"
+                                                : ""));
 }
 
 }  // namespace
@@ -85,16 +82,17 @@ Array make_initial(const Initializer& init, const Type& type, uint64_t key) {
   check_arguments(init);
   const double first = init.args.empty() ? 0 : init.args[0], second = init.args.size() < 2 ? 0 : init.args[1];
   Array array(type);
-  if (init.kind == "ones") {
-    fill(array, [](uint64_t) { return 1.0; });
-  } else if (init.kind == "constant") {
-    fill(array, [=](uint64_t) { return first; });
-  } else if (init.kind == "normal") {
-    fill(array, [=](uint64_t i) { return first + second * random_normal(key, i, 0); });
-  } else if (init.kind == "truncated_normal") {
-    fill(array, [=](uint64_t i) { return first + second * random_truncated_normal(key, i, 0); });
-  } else if (init.kind == "uniform") {
-    fill(array, [=](uint64_t i) { return first + (second - first) * uniform_of(random_word(key, i, 0)); });
+  switch (init.kind) {
+    case InitKind::zeros: break;
+    case InitKind::ones: fill(array, [](uint64_t) { return 1.0; }); break;
+    case InitKind::constant: fill(array, [=](uint64_t) { return first; }); break;
+    case InitKind::normal: fill(array, [=](uint64_t i) { return first + second * random_normal(key, i, 0); }); break;
+    case InitKind::truncated_normal:
+      fill(array, [=](uint64_t i) { return first + second * random_truncated_normal(key, i, 0); });
+      break;
+    case InitKind::uniform:
+      fill(array, [=](uint64_t i) { return first + (second - first) * uniform_of(random_word(key, i, 0)); });
+      break;
   }
   return array;
 }

@@ -14,25 +14,28 @@ struct Fans {
 };
 Fans fans_of(const Shape& shape);
 
-/// zeros, ones, xavier_uniform, xavier_normal (Glorot and Bengio, 2010), he_uniform, he_normal (He et al., 2015),
-/// he_normal_fan_out (the same for the backward) for a weight of this shape; throws InvalidArgument with the nearest
-/// name.
-Initializer initializer(const std::string& name, const Shape& shape);
+/// xavier: Glorot and Bengio, 2010; he: He et al., 2015; fan_out: the same for the backward.
+enum class Init { zeros, ones, xavier_uniform, xavier_normal, he_uniform, he_normal, he_normal_fan_out };
+template <>
+inline constexpr auto kNames<Init> = names("zeros", "ones", "xavier_uniform", "xavier_normal", "he_uniform",
+                                           "he_normal", "he_normal_fan_out");
+
+/// For a weight of this shape.
+Initializer initializer(Init rule, const Shape& shape);
 Initializer constant_initializer(double value);
 Initializer normal_initializer(double mean, double sigma);
 Initializer truncated_normal_initializer(double mean, double sigma);
 Initializer uniform_initializer(double low, double high);
 
-/// How a layer begins a parameter: a name for `initializer`, or one of the distributions above.
+/// How a layer begins a parameter: a rule that looks at the shape, or one of the distributions above.
 class InitRule {
  public:
-  InitRule(const char* name) : rule_(std::string(name)) {}  // NOLINT: written as a name
-  InitRule(std::string name) : rule_(std::move(name)) {}    // NOLINT
+  InitRule(Init rule) : rule_(rule) {}                      // NOLINT: written as a rule
   InitRule(Initializer fixed) : rule_(std::move(fixed)) {}  // NOLINT
   Initializer of(const Shape& shape) const;
 
  private:
-  std::variant<std::string, Initializer> rule_;
+  std::variant<Init, Initializer> rule_;
 };
 
 /// The values of a state at the beginning: functions of the key and the element, the same for any

@@ -52,15 +52,33 @@ void require_layer_shape(std::string_view where, const Shape& shape) {
 
 Layer::Layer(std::source_location where) : where_(source_line(where)) {}
 
-Value Context::call_network(Layer& network, Value x) {
-  const Value y = build(network, /*path=*/"", /*scope=*/"net", x);
+Value Layer::construct(Context&, Value) {
+  throw InvalidArgument("[layer] the layer takes a list of values, got one value, expected call(name, layer, {a, b})");
+}
+
+std::vector<Value> Layer::construct_all(Context& context, const std::vector<Value>& inputs) {
+  if (inputs.size() != 1) {
+    throw InvalidArgument(fmt::format("[layer] the layer takes one value, got {}, expected 1", inputs.size()));
+  }
+  return {construct(context, inputs[0])};
+}
+
+Value Context::call_network(Layer& network, Value x) { return build(network, /*path=*/"", /*scope=*/"net", {x}).at(0); }
+
+void Context::store_statistics() {
   for (const auto& [name, statistic] : statistics_) {
     if (statistic.exit) builder_.store(statistic.entry, statistic.exit);
   }
-  return y;
 }
 
 Value Context::call(const std::string& name, Layer& child, Value x) {
+  const std::vector<Value> results = call(name, child, std::vector<Value>{x});
+  if (results.size() == 1) return results[0];
+  throw InvalidArgument(fmt::format("[layer] '{}' makes several values, got {}, expected 1: call it with a list",
+                                    scoped(name), results.size()));
+}
+
+std::vector<Value> Context::call(const std::string& name, Layer& child, const std::vector<Value>& inputs) {
   require_name(name);
   const std::string path = paths_.try_emplace(&child, scoped(name)).first->second;
   const Layer* owner = owners_.try_emplace(path, &child).first->second;
@@ -69,18 +87,20 @@ Value Context::call(const std::string& name, Layer& child, Value x) {
         fmt::format("[layer] two layers are called '{}', got the one of {} after the one of {}, expected another name",
                     path, print(child.where()), print(owner->where())));
   }
-  return build(child, path, builder_.scope.empty() ? name : builder_.scope + "/" + name, x);
+  return build(child, path, builder_.scope.empty() ? name : builder_.scope + "/" + name, inputs);
 }
 
-Value Context::build(Layer& layer, const std::string& path, const std::string& scope, Value x) {
+std::vector<Value> Context::build(Layer& layer, const std::string& path, const std::string& scope,
+                                  const std::vector<Value>& inputs) {
   const Restored in_path(path_, path);
   const Restored in_trainable(trainable_, trainable_ && layer.requires_grad());
   const Restored in_scope(builder_.scope, scope);
   const Restored in_source(builder_.source, layer.where());
   try {
-    const Value y = layer.construct(*this, x);
-    if (!y) throw InvalidArgument("[layer] construct made nothing, got an empty value, expected one of the network");
-    return y;
+    std::vector<Value> results = layer.construct_all(*this, inputs);
+    const bool whole = !results.empty() && std::all_of(results.begin(), results.end(), [](Value v) { return bool(v); });
+    if (whole) return results;
+    throw InvalidArgument("[layer] construct made nothing, got an empty value, expected one of the network");
   } catch (const LayerError&) {
     throw;
   } catch (const InvalidArgument& error) {

@@ -27,12 +27,16 @@ class Context {
   Builder& builder() { return builder_; }
   const Options& options() const { return options_; }
 
-  /// Builds the whole network, in scope "net", and writes the statistics it kept.
+  /// Builds a layer as the whole of a network, in scope "net", its parameters without a prefix.
   Value call_network(Layer& network, Value x);
   /// Builds a child under its name: parameters "parent.name.weight", scope "net/parent/name". A layer
   /// that is called again keeps the parameters of its first call; two layers of one name are an error.
   /// Errors end with the layer and the source line where it was made. The layer outlives the build.
   Value call(const std::string& name, Layer& child, Value x);
+  /// The same for a child with several inputs or outputs.
+  std::vector<Value> call(const std::string& name, Layer& child, const std::vector<Value>& inputs);
+  /// Writes the statistics that layers have updated, once the whole network is built.
+  void store_statistics();
 
   /// A parameter of the layer that is being built.
   Value parameter(const std::string& name, const Shape& shape, const Initializer& init);
@@ -52,7 +56,8 @@ class Context {
     Value entry, exit;  // exit: empty until there is an update
   };
 
-  Value build(Layer& layer, const std::string& path, const std::string& scope, Value x);
+  std::vector<Value> build(Layer& layer, const std::string& path, const std::string& scope,
+                           const std::vector<Value>& inputs);
 
   Builder& builder_;
   Options options_;
@@ -68,7 +73,10 @@ class Layer {
  public:
   explicit Layer(std::source_location where = std::source_location::current());
   virtual ~Layer() = default;
-  virtual Value construct(Context& context, Value x) = 0;
+  /// One value into one: what most layers are. A layer overrides this or `construct_all`.
+  virtual Value construct(Context& context, Value x);
+  /// Several values into several.
+  virtual std::vector<Value> construct_all(Context& context, const std::vector<Value>& inputs);
 
   /// False: the parameters of this layer and of its children are not trained.
   void requires_grad(bool on) { requires_grad_ = on; }

@@ -12,7 +12,9 @@ namespace {
 
 Graph build(LayerPtr net, Shape image, bool training = true) {
   return build_graph({"test", std::move(net)}, all_ops(),
-                     {.batch = 4, .image = std::move(image), .training = training});
+                     {.batch = 4,
+                      .columns = labelled_columns({"image", {DType::f32, std::move(image)}}),
+                      .purpose = training ? Purpose::training : Purpose::evaluation});
 }
 
 std::string error_of(LayerPtr net, Shape image) {
@@ -132,7 +134,6 @@ TEST(Layer, BadLayersAreRefused) {
   const std::vector<LayerPtr> bad{
       dense(0),
       dense(int64_t{1} << 62),
-      dense(3, {.init = "he_norml"}),
       dropout(1),
       dropout(-0.5),
       embedding(0, 4),

@@ -5,11 +5,6 @@
 namespace partita {
 namespace {
 
-struct Loss {
-  std::string name;
-  Value (*build)(Builder&, Value logits, Value label);  // one number per sample, or per element
-};
-
 /// 16-bit logits widened: exp, log and sums over the batch want more digits.
 Value wide(Value logits) { return cast(logits, promote(logits.dtype(), DType::f32)); }
 
@@ -60,31 +55,27 @@ Value binary(Builder& builder, Value narrow, Value label) {
 Value mse(Builder& builder, Value logits, Value label) { return square(error(builder, logits, label)); }
 Value mae(Builder& builder, Value logits, Value label) { return abs(error(builder, logits, label)); }
 
-const std::vector<Loss>& losses() {
-  static const std::vector<Loss> list{
-      {"sparse", sparse}, {"dense", dense}, {"expanded", expanded}, {"binary", binary}, {"mse", mse}, {"mae", mae}};
-  return list;
+/// One number per sample, or per element.
+Value build_elements(Loss loss, Builder& builder, Value logits, Value label) {
+  switch (loss) {
+    case Loss::sparse: return sparse(builder, logits, label);
+    case Loss::dense: return dense(builder, logits, label);
+    case Loss::expanded: return expanded(builder, logits, label);
+    case Loss::binary: return binary(builder, logits, label);
+    case Loss::mse: return mse(builder, logits, label);
+    case Loss::mae: return mae(builder, logits, label);
+  }
+  return {};
 }
 
 }  // namespace
 
-std::vector<std::string> loss_names() {
-  std::vector<std::string> names;
-  for (const Loss& loss : losses()) names.push_back(loss.name);
-  return names;
-}
-
-Value build_loss(const std::string& name, Builder& builder, Value logits, Value label) {
+Value build_loss(Loss loss, Builder& builder, Value logits, Value label) {
   if (logits.type().rank() < 1) {
     throw InvalidArgument(
         fmt::format("[loss] no dimension of classes, got {}, expected [.., classes]", print(logits.type())));
   }
-  for (const Loss& loss : losses()) {
-    if (loss.name == name) return reduce_mean(loss.build(builder, logits, label));
-  }
-  throw InvalidArgument(fmt::format("[loss] unknown loss, got '{}', expected one of [{}]{}", name,
-                                    fmt::join(loss_names(), ", "), did_you_mean(name, loss_names())),
-                        ErrorKind::key);
+  return reduce_mean(build_elements(loss, builder, logits, label));
 }
 
 }  // namespace partita

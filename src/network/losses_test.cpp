@@ -12,11 +12,10 @@ namespace {
 
 const std::vector<double> kLogits{1, 2, 3, 0.5, -1, 4};
 
-double loss_of(const std::string& name, const std::vector<double>& numbers, const Array& label,
-               DType dtype = DType::f64) {
+double loss_of(Loss loss, const std::vector<double>& numbers, const Array& label, DType dtype = DType::f64) {
   Builder builder(all_ops());
   const Value logits = builder.input("logits", {dtype, {2, 3}});
-  builder.output("loss", build_loss(name, builder, logits, builder.input("label", label.type())));
+  builder.output("loss", build_loss(loss, builder, logits, builder.input("label", label.type())));
   EXPECT_TRUE(builder.graph().type(builder.graph().output("loss")).shape.empty());
   const Array given = cast(Array({2, 3}, numbers), dtype);
   return interpret(builder.graph(), all_ops(), {{"logits", given}, {"label", label}}).at(0).at(0);
@@ -37,17 +36,17 @@ const std::vector<double> kHot{0, 0, 1, 1, 0, 0};
 
 TEST(Losses, CrossEntropiesAgree) {
   const double expected = cross_entropy(kLogits, kHot);
-  for (const char* name : {"sparse", "dense", "expanded"}) {
-    EXPECT_NEAR(loss_of(name, kLogits, kClasses), expected, 1e-12) << name;
-    EXPECT_NEAR(loss_of(name, kLogits, kClasses, DType::f32), expected, 1e-6) << name;
-    EXPECT_NEAR(loss_of(name, kLogits, kClasses, DType::bf16), expected, 1e-5) << name;  // exact in bf16
+  for (const Loss loss : {Loss::sparse, Loss::dense, Loss::expanded}) {
+    EXPECT_NEAR(loss_of(loss, kLogits, kClasses), expected, 1e-12) << name_of(loss);
+    EXPECT_NEAR(loss_of(loss, kLogits, kClasses, DType::f32), expected, 1e-6) << name_of(loss);
+    EXPECT_NEAR(loss_of(loss, kLogits, kClasses, DType::bf16), expected, 1e-5) << name_of(loss);  // exact in bf16
   }
 }
 
 TEST(Losses, SoftLabels) {
   const std::vector<double> soft{0.2, 0.3, 0.5, 0.9, 0.1, 0};
-  for (const char* name : {"dense", "expanded"}) {
-    EXPECT_NEAR(loss_of(name, kLogits, Array({2, 3}, soft)), cross_entropy(kLogits, soft), 1e-12) << name;
+  for (const Loss loss : {Loss::dense, Loss::expanded}) {
+    EXPECT_NEAR(loss_of(loss, kLogits, Array({2, 3}, soft)), cross_entropy(kLogits, soft), 1e-12) << name_of(loss);
   }
 }
 
@@ -57,28 +56,27 @@ TEST(Losses, ErrorsAgainstLabels) {
     squares += (kLogits[i] - kHot[i]) * (kLogits[i] - kHot[i]) / 6;
     distances += std::abs(kLogits[i] - kHot[i]) / 6;
   }
-  EXPECT_NEAR(loss_of("mse", kLogits, kClasses), squares, 1e-12);
-  EXPECT_NEAR(loss_of("mse", kLogits, Array({2, 3}, kHot)), squares, 1e-12);
-  EXPECT_NEAR(loss_of("mae", kLogits, kClasses), distances, 1e-12);
+  EXPECT_NEAR(loss_of(Loss::mse, kLogits, kClasses), squares, 1e-12);
+  EXPECT_NEAR(loss_of(Loss::mse, kLogits, Array({2, 3}, kHot)), squares, 1e-12);
+  EXPECT_NEAR(loss_of(Loss::mae, kLogits, kClasses), distances, 1e-12);
 }
 
 TEST(Losses, FarLogitsStayFinite) {
   const std::vector<double> far{0, 0, -5000, -30000, 0, 20000};
-  for (const char* name : {"sparse", "dense", "expanded"}) {
+  for (const Loss loss : {Loss::sparse, Loss::dense, Loss::expanded}) {
     for (DType dtype : {DType::f64, DType::f32, DType::bf16, DType::f16}) {
-      EXPECT_TRUE(std::isfinite(loss_of(name, far, kClasses, dtype))) << name << " " << name_of(dtype);
+      EXPECT_TRUE(std::isfinite(loss_of(loss, far, kClasses, dtype))) << name_of(loss) << " " << name_of(dtype);
     }
   }
 }
 
 TEST(Losses, BadCallsAreRefused) {
-  EXPECT_THROW(loss_of("spars", kLogits, kClasses), InvalidArgument);
-  EXPECT_THROW(loss_of("dense", kLogits, Array(Type{DType::f64, {2, 1}})), InvalidArgument);
-  EXPECT_THROW(loss_of("mse", kLogits, Array(Type{DType::i32, {3}})), InvalidArgument);
-  EXPECT_THROW(loss_of("sparse", kLogits, Array({2, 3}, kHot)), InvalidArgument);
+  EXPECT_THROW(loss_of(Loss::dense, kLogits, Array(Type{DType::f64, {2, 1}})), InvalidArgument);
+  EXPECT_THROW(loss_of(Loss::mse, kLogits, Array(Type{DType::i32, {3}})), InvalidArgument);
+  EXPECT_THROW(loss_of(Loss::sparse, kLogits, Array({2, 3}, kHot)), InvalidArgument);
   Builder builder(all_ops());
   const Value scalar = builder.input("x", {DType::f32, {}});
-  EXPECT_THROW(build_loss("mse", builder, scalar, scalar), InvalidArgument);
+  EXPECT_THROW(build_loss(Loss::mse, builder, scalar, scalar), InvalidArgument);
 }
 
 }  // namespace

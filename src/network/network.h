@@ -1,13 +1,44 @@
 #pragma once
-// What the user wrote: a named tree of layers.
+// What the user wrote: from the columns of a batch to named outputs, and from these to a loss.
 
+#include <functional>
+
+#include "network/columns.h"
 #include "network/layer.h"
+#include "network/losses.h"
 
 namespace partita {
 
-struct Network {
-  std::string name;
-  LayerPtr net;
+/// Named values in an order of their own: {{"logits", y}}.
+using NamedValues = std::vector<std::pair<std::string, Value>>;
+
+/// The value called `name`; throws InvalidArgument with the nearest name.
+Value find_output(const NamedValues& outputs, std::string_view name);
+
+class Network {
+ public:
+  using Forward = std::function<NamedValues(Context&, Columns&)>;
+  /// Scalars: the first is called "loss" and is what a training minimises, others are shown beside it. Each is a mean
+  /// over the samples of the global batch.
+  using LossFunction = std::function<NamedValues(Context&, Columns&, const NamedValues&)>;
+
+  /// Any number of inputs and outputs. Names begin the names of graphs.
+  Network(std::string name, Forward forward, LossFunction loss,
+          std::source_location where = std::source_location::current());
+  /// The first column that is not "label", through `layers`, is "logits"; the loss compares them with "label".
+  Network(std::string name, LayerPtr layers, Loss loss = Loss::sparse,
+          std::source_location where = std::source_location::current());
+
+  const std::string& name() const { return name_; }
+  const Forward& forward() const { return forward_; }
+  const LossFunction& loss() const { return loss_; }
+  const SourceLine& where() const { return where_; }
+
+ private:
+  std::string name_;
+  Forward forward_;
+  LossFunction loss_;
+  SourceLine where_;
 };
 
 }  // namespace partita

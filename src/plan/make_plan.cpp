@@ -19,21 +19,21 @@ Plan replicated_plan(const Graph& graph, const OpSet& ops, const Mesh& mesh) {
 }
 
 /// How the inputs lie that have a batch.
-std::vector<std::vector<Axes>> dataset_dims(const Graph& graph, const Mesh& mesh, const std::string& dataset) {
+std::vector<std::vector<Axes>> dataset_dims(const Graph& graph, const Mesh& mesh, const DatasetSharding& dataset) {
   std::vector<std::vector<Axes>> dims = Decisions(graph).inputs;
   std::vector<size_t> batched;
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
     if (graph.inputs[i].batch_dim >= 0) batched.push_back(i);
   }
-  if (dataset == "full_batch") return dims;
-  if (dataset == "data_parallel") {
+  if (dataset.kind == DatasetSharding::Kind::full_batch) return dims;
+  if (dataset.kind == DatasetSharding::Kind::data_parallel) {
     for (size_t i : batched) {
       const auto& [value, dim] = graph.inputs[i];
       dims[i][dim] = batch_axes(graph.type(value).shape[dim], mesh);
     }
     return dims;
   }
-  const Strategy strategy = parse_strategy(dataset);
+  const Strategy& strategy = dataset.strategy;
   if (strategy.size() != batched.size()) {
     throw InvalidArgument(fmt::format("[dataset strategy] wrong number of inputs, got {} in {}, expected {}",
                                       strategy.size(), print(strategy), batched.size()));
@@ -52,19 +52,12 @@ std::vector<std::vector<Axes>> dataset_dims(const Graph& graph, const Mesh& mesh
 Plan marked_plan(const Graph& graph, const OpSet& ops, const Mesh& mesh, const PlanOptions& options) {
   Decisions decisions = decisions_of_marks(graph, ops, mesh);
   decisions.inputs = dataset_dims(graph, mesh, options.dataset);
-  if (options.parallel == "auto") return propagate(graph, ops, mesh, std::move(decisions));
+  if (options.parallel == Parallel::automatic) return propagate(graph, ops, mesh, std::move(decisions));
   const Plan batch = data_parallel_plan(graph, ops, mesh, {.uneven = true, .layerwise = false});
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     if (graph.nodes[n].phase == Phase::forward && !decisions.cuts[n]) decisions.cuts[n] = batch.cuts[n];
   }
   return follow(graph, ops, mesh, "semi", std::move(decisions));
-}
-
-void check_name(std::string_view what, const std::string& got, const std::vector<std::string>& names) {
-  if (std::find(names.begin(), names.end(), got) != names.end()) return;
-  throw InvalidArgument(fmt::format("[plan] unknown {}, got '{}', expected one of [{}]{}", what, got,
-                                    fmt::join(names, ", "), did_you_mean(got, names)),
-                        ErrorKind::key);
 }
 
 /// The counts nearest to `parts` that divide `size`.
@@ -87,16 +80,24 @@ void refuse_uneven(const Plan& plan, const Graph& graph, const OpSet& ops) {
   }
 }
 
-bool heeds_marks(const PlanOptions& options) { return options.parallel == "semi" || options.parallel == "auto"; }
-
 }  // namespace
 
-std::vector<std::string> parallel_modes() { return {"none", "data", "hybrid", "semi", "auto"}; }
-std::vector<std::string> searches() { return {"propagation"}; }
+std::string print(const DatasetSharding& sharding) {
+  return sharding.kind == DatasetSharding::Kind::strategy ? print(sharding.strategy)
+                                                          : std::string(name_of(sharding.kind));
+}
+
+DatasetSharding parse_dataset_sharding(std::string_view text) {
+  if (text.starts_with("(")) return {DatasetSharding::Kind::strategy, parse_strategy(text)};
+  const std::vector<std::string> names{"data_parallel", "full_batch"};
+  return {static_cast<DatasetSharding::Kind>(position_of_name("dataset strategy", text, names))};
+}
+
+bool heeds_marks(Parallel parallel) { return parallel == Parallel::semi || parallel == Parallel::automatic; }
 
 Mesh make_mesh(const Graph& graph, int64_t ranks, const PlanOptions& options) {
   if (ranks == 1) return Mesh();
-  if (heeds_marks(options)) {
+  if (heeds_marks(options.parallel)) {
     for (const Node& node : graph.nodes) {
       if (!node.mark || !node.mark->named()) continue;
       Mesh mesh(node.mark->axes, node.mark->rank_list);
@@ -110,19 +111,25 @@ Mesh make_mesh(const Graph& graph, int64_t ranks, const PlanOptions& options) {
 }
 
 std::string ignored_marks(const Graph& graph, const Mesh& mesh, const PlanOptions& options) {
-  if (heeds_marks(options) || !has_marks(graph) || mesh.ranks() == 1) return "";
-  return fmt::format("[plan] marks of nodes are ignored, got --parallel {}, expected semi or auto", options.parallel);
+  if (heeds_marks(options.parallel) || !has_marks(graph) || mesh.ranks() == 1) return "";
+  return fmt::format("[plan] marks of nodes are ignored, got --parallel {}, expected semi or auto",
+                     name_of(options.parallel));
 }
 
 Plan make_plan(const Graph& graph, const OpSet& ops, const Mesh& mesh, const PlanOptions& options) {
-  check_name("parallel mode", options.parallel, parallel_modes());
-  check_name("search", options.search, searches());
-  const bool marked = heeds_marks(options) && mesh.ranks() > 1;
-  Plan plan = options.parallel == "none" || mesh.ranks() == 1 ? replicated_plan(graph, ops, mesh)
-              : marked
-                  ? marked_plan(graph, ops, mesh, options)
-                  : data_parallel_plan(graph, ops, mesh, {.uneven = options.uneven && options.parallel == "hybrid"});
-  if (!options.uneven) refuse_uneven(plan, graph, ops);
+  const auto make = [&] {
+    if (mesh.ranks() == 1) return replicated_plan(graph, ops, mesh);
+    switch (options.parallel) {
+      case Parallel::data: return data_parallel_plan(graph, ops, mesh, {.uneven = false});
+      case Parallel::hybrid: return data_parallel_plan(graph, ops, mesh, {.uneven = options.uneven == Uneven::allow});
+      case Parallel::semi:
+      case Parallel::automatic: return marked_plan(graph, ops, mesh, options);
+      case Parallel::none: break;
+    }
+    return replicated_plan(graph, ops, mesh);
+  };
+  Plan plan = make();
+  if (options.uneven == Uneven::error) refuse_uneven(plan, graph, ops);
   return plan;
 }
 

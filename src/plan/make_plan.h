@@ -1,25 +1,54 @@
 #pragma once
 // Graph + mesh + options -> Plan.
 
+#include "base/names.h"
 #include "plan/plan.h"
 
 namespace partita {
 
+/// none: every rank computes everything. data: the batch is cut, evenly, and parameters that are marked
+/// layerwise are split. hybrid: the same with batches that may be uneven. semi: marks are binding, other nodes cut
+/// the batch. auto: marks are binding, other nodes as a search finds.
+enum class Parallel { none, data, hybrid, semi, automatic };
+template <>
+inline constexpr auto kNames<Parallel> = names("none", "data", "hybrid", "semi", "auto");
+
+/// How automatic parallelism finds a plan.
+enum class Search { propagation };
+template <>
+inline constexpr auto kNames<Search> = names("propagation");
+
+/// How inputs are cut under semi and automatic parallelism.
+struct DatasetSharding {
+  /// data_parallel: their batch over all ranks. full_batch: not at all. strategy: as it says.
+  enum class Kind { data_parallel, full_batch, strategy };
+  Kind kind = Kind::data_parallel;
+  Strategy strategy{};  // one entry for each input that has a batch
+
+  static DatasetSharding full_batch() { return {.kind = Kind::full_batch}; }
+  bool operator==(const DatasetSharding&) const = default;
+};
+template <>
+inline constexpr auto kNames<DatasetSharding::Kind> = names("data_parallel", "full_batch", "strategy");
+/// "data_parallel", "full_batch" or "((2, 4), (8))"; parse_dataset_sharding reads it back and throws InvalidArgument.
+std::string print(const DatasetSharding& sharding);
+DatasetSharding parse_dataset_sharding(std::string_view text);
+
+/// A dimension that does not divide into its parts is cut into parts that differ by one, or refused.
+enum class Uneven { allow, error };
+template <>
+inline constexpr auto kNames<Uneven> = names("allow", "error");
+
+/// What the user chooses of a plan.
 struct PlanOptions {
-  /// none: every rank computes everything. data: the batch is cut, evenly, and parameters that are marked
-  /// layerwise are split. hybrid: the same with batches that may be uneven. semi: marks are binding, other nodes cut
-  /// the batch. auto: marks are binding, other nodes as `search` finds.
-  std::string parallel = "none";
-  std::string search = "propagation";
-  /// How inputs lie under semi and auto: data_parallel (their batch is cut by all ranks), full_batch (every rank holds
-  /// all of them), or a strategy with one entry for each input that has a batch: "((2, 4), (8))".
-  std::string dataset = "data_parallel";
-  /// False: a dimension that does not divide into its parts is refused.
-  bool uneven = true;
+  Parallel parallel = Parallel::data;
+  Search search = Search::propagation;
+  DatasetSharding dataset{};
+  Uneven uneven = Uneven::allow;
 };
 
-std::vector<std::string> parallel_modes();
-std::vector<std::string> searches();
+/// Whether marks of nodes decide anything in this mode.
+bool heeds_marks(Parallel parallel);
 
 /// The ranks as the first named layout among the marks arranges them, or as one axis when there is none. Throws
 /// InvalidArgument when the layout has another number of ranks.

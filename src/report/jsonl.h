@@ -1,7 +1,9 @@
 #pragma once
-// One JSON object per step: {"step", "epoch", "loss", "step_seconds", "samples_per_second"}.
+// One JSON object per line: for each step {"step", "epoch", "loss", "learning_rate", "step_seconds",
+// "samples_per_second"}, for each epoch with a validation {"step", "epoch", "validation_loss", "validation_accuracy"}.
 
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -9,19 +11,24 @@
 
 namespace partita {
 
-/// Begins its file anew when a training begins, and not before. Writes each line at once, so that a log can be
-/// followed. Throws RuntimeFailure(cannot_write).
+/// Begins its file when a training begins, and not before; of a training that goes on it keeps the lines of the steps
+/// taken before. Writes each line at once, so that a log can be followed. A log that cannot be opened throws
+/// RuntimeFailure(cannot_write); one that cannot be written any more is left, with one warning: the training goes on.
 class JsonLines : public Callback {
  public:
-  explicit JsonLines(std::string path);
+  using Warn = std::function<void(const std::string&)>;
+  JsonLines(std::string path, Warn warn);
   void on_train_begin(const TrainInfo& info) override;
   void on_step_end(const StepInfo& info) override;
+  void on_epoch_end(const EpochInfo& info) override;
 
  private:
-  [[noreturn]] void fail() const;
+  void write(const std::string& line);
 
   std::string path_;
+  Warn warn_;
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
+  int64_t step_ = 0;  // the last one
 };
 
 }  // namespace partita

@@ -16,10 +16,11 @@ namespace {
 
 LocalGraph make_local(const std::string& spec, int ranks) {
   const ZooModel model = make_model(spec);
-  const Graph forward = build_graph(*model.network, all_ops(), {.batch = 6, .image = model.recipe.image});
+  const Graph forward = build_graph(model.network(Loss::sparse), all_ops(), {.batch = 6, .columns = model.columns()});
   const Graph graph = make_training_graph(forward, all_ops(), {.optimizer = model.recipe.optimizer}).graph;
   const Mesh mesh = ranks > 1 ? Mesh({{"data", ranks}}) : Mesh();
-  return partition(graph, all_ops(), make_plan(graph, all_ops(), mesh, {.parallel = ranks > 1 ? "data" : "none"}));
+  return partition(graph, all_ops(),
+                   make_plan(graph, all_ops(), mesh, {.parallel = ranks > 1 ? Parallel::data : Parallel::none}));
 }
 
 TEST(CapturedCatalog, MakesTheSameScheduleAsTheDevice) {

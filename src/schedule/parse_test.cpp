@@ -24,9 +24,9 @@ struct Made {
 Made make() {
   const ZooModel model = make_model("mlp:hidden=16");
   const auto device = make_cpu_device(all_ops(), 1);
-  const Graph forward = build_graph(*model.network, all_ops(), {.batch = 6, .image = model.recipe.image});
+  const Graph forward = build_graph(model.network(Loss::sparse), all_ops(), {.batch = 6, .columns = model.columns()});
   const Graph graph = make_training_graph(forward, all_ops(), {.optimizer = model.recipe.optimizer}).graph;
-  const Plan plan = make_plan(graph, all_ops(), Mesh({{"data", 3}}), {.parallel = "data"});
+  const Plan plan = make_plan(graph, all_ops(), Mesh({{"data", 3}}), {.parallel = Parallel::data});
   Made made{.local = partition(graph, all_ops(), plan)};
   made.schedule = make_schedule(made.local, all_ops(), device->catalog());
   return made;

@@ -28,7 +28,7 @@ struct Made {
 Made make(const Graph& graph, int ranks, const ScheduleOptions& options = {}) {
   const auto device = make_cpu_device(all_ops(), 1);
   const Mesh mesh = ranks > 1 ? Mesh({{"data", ranks}}) : Mesh();
-  const Plan plan = make_plan(graph, all_ops(), mesh, {.parallel = ranks > 1 ? "data" : "none"});
+  const Plan plan = make_plan(graph, all_ops(), mesh, {.parallel = ranks > 1 ? Parallel::data : Parallel::none});
   Made made{.local = partition(graph, all_ops(), plan)};
   made.schedule = make_schedule(made.local, all_ops(), device->catalog(), options);
   return made;
@@ -36,7 +36,7 @@ Made make(const Graph& graph, int ranks, const ScheduleOptions& options = {}) {
 
 Made make(const std::string& spec, int ranks, const ScheduleOptions& options = {}) {
   const ZooModel model = make_model(spec);
-  const Graph forward = build_graph(*model.network, all_ops(), {.batch = 6, .image = model.recipe.image});
+  const Graph forward = build_graph(model.network(Loss::sparse), all_ops(), {.batch = 6, .columns = model.columns()});
   return make(make_training_graph(forward, all_ops(), {.optimizer = model.recipe.optimizer}).graph, ranks, options);
 }
 

@@ -29,45 +29,104 @@ Evaluation::Evaluation(DatasetPtr dataset, const EvaluationOptions& options, con
   const int64_t whole = batch > 0 ? rows / batch * batch : 0;
   if (whole > 0) parts_.push_back({take(dataset, whole), batch, options.ranks, make(batch, options.ranks)});
   if (whole < rows) parts_.push_back({skip(dataset, whole), rows - whole, 1, make(rows - whole, 1)});
+  for (const Output& output : graph().outputs) {
+    if (graph().type(output.value).rank() == 0) scalars_.push_back(output.name);
+  }
 }
 
-Metrics Evaluation::run(const States& states, const RankOptions& options, Communicator& comm) const {
-  Sums sums{};
-  for (const Part& part : parts_) {
-    if (part.ranks == comm.size()) {
-      add(part, states, options, comm, sums);
-    } else if (comm.rank() == 0) {
-      const auto alone = make_inproc_world(1);
-      add(part, states, options, *alone[0], sums);
+/// What ranks add up, batch by batch.
+class Evaluation::Adder {
+ public:
+  Adder(const std::vector<std::string>& scalars, bool classifies, int64_t top, const EvaluationProgress& progress,
+        int64_t rows)
+      : scalars_(scalars),
+        classifies_(classifies),
+        top_(top),
+        progress_(progress),
+        rows_(rows),
+        sums_(kCounts + scalars.size()) {}
+
+  void add(Executor& executor, const Batch& batch, const Dataset& rows) {
+    auto samples = static_cast<double>(batch.arrays[0].shape()[0]);
+    if (classifies_) {
+      const Array logits = executor.output("logits");
+      const ConstTensor labels = batch.arrays[find_column(rows, "label")].tensor();
+      samples = static_cast<double>(logits.type().elements() / logits.shape().back());
+      sums_[kCorrect] += static_cast<double>(count_correct(logits.tensor(), labels));
+      sums_[kCorrectInTop] += static_cast<double>(count_correct(logits.tensor(), labels, top_));
+      sums_[kNonFinite] += static_cast<double>(count_non_finite(logits.tensor()));
+    }
+    sums_[kSamples] += samples;
+    for (size_t i = 0; i < scalars_.size(); ++i) {
+      sums_[kCounts + i] += executor.output(scalars_[i]).at(0) * samples;  // the mean over the rows of all ranks
     }
   }
-  comm.all_reduce(sums.data(), kSums, DType::f64, Reduce::sum);
-  const auto count = [&](Sum sum) { return static_cast<int64_t>(sums[sum]); };
-  return {.samples = count(kSamples),
-          .correct = count(kCorrect),
-          .correct_in_top = count(kCorrectInTop),
-          .top = options_.top,
-          .loss = sums[kLoss] / sums[kSamples]};
+  void tell(int64_t rows_of_batch) {
+    done_ += rows_of_batch;
+    if (progress_) progress_(std::min(done_, rows_), rows_);
+  }
+
+  Metrics reduced(Communicator& comm) {
+    comm.all_reduce(sums_.data(), static_cast<int64_t>(sums_.size()), DType::f64, Reduce::sum);
+    const auto count = [&](Count which) { return static_cast<int64_t>(sums_[which]); };
+    Metrics metrics{.samples = count(kSamples),
+                    .classified = classifies_,
+                    .correct = count(kCorrect),
+                    .correct_in_top = count(kCorrectInTop),
+                    .top = top_,
+                    .non_finite = count(kNonFinite),
+                    .loss = sums_[kCounts] / sums_[kSamples]};
+    for (size_t i = 1; i < scalars_.size(); ++i) {
+      metrics.others.emplace_back(scalars_[i], sums_[kCounts + i] / sums_[kSamples]);
+    }
+    return metrics;
+  }
+
+ private:
+  enum Count { kSamples, kCorrect, kCorrectInTop, kNonFinite, kCounts };
+
+  const std::vector<std::string>& scalars_;
+  bool classifies_;
+  int64_t top_;
+  const EvaluationProgress& progress_;
+  int64_t rows_, done_ = 0;
+  Sums sums_;
+};
+bool Evaluation::classifies() const {
+  const auto& columns = parts_.front().rows->columns();
+  const auto& outputs = graph().outputs;
+  return std::any_of(columns.begin(), columns.end(), [](const Column& column) { return column.name == "label"; }) &&
+         std::any_of(outputs.begin(), outputs.end(), [](const Output& output) { return output.name == "logits"; });
 }
 
-void Evaluation::add(const Part& part, const States& states, const RankOptions& options, Communicator& comm,
-                     Sums& sums) const {
+Metrics Evaluation::run(const States& states, const RankOptions& options, Communicator& comm,
+                        const EvaluationProgress& progress) const {
+  int64_t rows = 0;
+  for (const Part& part : parts_) rows += part.rows->size();
+  Adder adder(scalars_, classifies(), options_.top, progress, rows);
+  for (const Part& part : parts_) {
+    if (part.ranks == comm.size()) {
+      add(part, adder, states, options, comm);
+    } else if (comm.rank() == 0) {
+      const auto alone = make_inproc_world(1);
+      add(part, adder, states, options, *alone[0]);
+    }
+  }
+  return adder.reduced(comm);
+}
+
+void Evaluation::add(const Part& part, Adder& adder, const States& states, const RankOptions& options,
+                     Communicator& comm) const {
   RankRun rank(part.program, states, options, comm);
   const Batcher rows = rank.rows(part.rows, part.batch);
-  const size_t label = find_column(*part.rows, "label");
   Batch batch;
   for (int64_t i = 0; i < rows.batches(); ++i) {
     rows.read(/*epoch=*/0, i, batch);
     rank.feed(batch);
     rank.executor().run();
-    const ConstTensor labels = std::as_const(batch.arrays[label]).tensor();
-    const Array logits = rank.executor().output("logits");
+    adder.tell(part.batch);
     if (rows.options().ranks != comm.size() && comm.rank() != 0) continue;  // every rank has the same rows
-    const auto samples = static_cast<double>(logits.type().elements() / logits.shape().back());
-    sums[kSamples] += samples;
-    sums[kCorrect] += static_cast<double>(count_correct(logits.tensor(), labels));
-    sums[kCorrectInTop] += static_cast<double>(count_correct(logits.tensor(), labels, options_.top));
-    sums[kLoss] += rank.executor().output("loss").at(0) * samples;  // the mean over the rows of all ranks
+    adder.add(rank.executor(), batch, *part.rows);
   }
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 // A network in evaluation on every row of a data set.
 
-#include <array>
+#include <functional>
 
 #include "training/metrics.h"
 #include "training/rank_run.h"
@@ -14,16 +14,21 @@ struct EvaluationOptions {
   int64_t top = 5;          // of Metrics::correct_in_top
 };
 
+/// Called on the first rank: how many rows are done, of how many.
+using EvaluationProgress = std::function<void(int64_t done, int64_t rows)>;
+
 /// Compiled once; run as often as there are new states. The rows that do not fill a batch are left to one rank.
 class Evaluation {
  public:
   using MakeProgram = std::function<Program(int64_t batch, int ranks)>;
 
-  /// `make` compiles the network with outputs "logits" and "loss". Throws InvalidArgument for an empty data set.
+  /// `make` compiles the network with its loss. Rows are counted as right or wrong when it has an output "logits" and
+  /// the rows a column "label". Throws InvalidArgument for an empty data set.
   Evaluation(DatasetPtr dataset, const EvaluationOptions& options, const MakeProgram& make);
 
   /// The same result on every rank of `comm`, which has as many ranks as the options say; all take part.
-  Metrics run(const States& states, const RankOptions& options, Communicator& comm) const;
+  Metrics run(const States& states, const RankOptions& options, Communicator& comm,
+              const EvaluationProgress& progress = nullptr) const;
   int ranks() const { return options_.ranks; }
   /// A graph with the states that a run needs.
   const Graph& graph() const { return program().graph; }
@@ -37,13 +42,16 @@ class Evaluation {
     int ranks;
     Program program;
   };
-  enum Sum { kSamples, kCorrect, kCorrectInTop, kLoss, kSums };
-  using Sums = std::array<double, kSums>;  // doubles, so that ranks add them in one message; counts stay exact
+  /// Counts, then the scalars of the loss: doubles, so that ranks add them in one message; counts stay exact.
+  using Sums = std::vector<double>;
+  class Adder;
 
-  void add(const Part& part, const States& states, const RankOptions& options, Communicator& comm, Sums& sums) const;
+  bool classifies() const;
+  void add(const Part& part, Adder& adder, const States& states, const RankOptions& options, Communicator& comm) const;
 
   std::vector<Part> parts_;
   EvaluationOptions options_;
+  std::vector<std::string> scalars_;  // the names of the scalars, "loss" first
 };
 
 }  // namespace partita

@@ -4,20 +4,18 @@
 
 #include "checkpoint/weights.h"
 #include "comm/inproc/inproc.h"
-#include "comm/run_ranks.h"
+#include "job/options.h"
 #include "launch/run_process.h"
-#include "network/build_graph.h"
 #include "ops/registry.h"
+#include "training/configuration.h"
+#include "training/memory.h"
 #include "training/training_run.h"
 
 namespace partita {
 
-Model::Model(Network network, std::string loss, OptimizerOptions optimizer, ModelOptions options)
-    : network_(std::move(network)),
-      loss_(std::move(loss)),
-      optimizer_(std::move(optimizer)),
-      options_(std::move(options)) {
-  verify(options_.schedule, options_.dtype);
+Model::Model(Network network, const JobConfig& config, const Place& place)
+    : network_(std::move(network)), config_(completed(config, place)), place_(place) {
+  if (place_.ranks() > 1) world_ = &process_world(*place_.launched);
 }
 
 void Model::load(const std::string& path) { loaded_path_ = path; }
@@ -27,7 +25,7 @@ void Model::save(const std::string& path) const {
   if (!writes_files()) return;
   std::vector<std::pair<std::string, Array>> weights;
   for (const std::string& name : weight_names_) weights.emplace_back(name, states_.at(name));
-  save_weights(path, weights);
+  save_weights(path, weights, describe_weights(config_));
 }
 
 void Model::save_checkpoint(const std::string& path) const {
@@ -35,152 +33,127 @@ void Model::save_checkpoint(const std::string& path) const {
   if (writes_files()) write_checkpoint(path, states_, position_);
 }
 
-void Model::on_ranks(int ranks, const std::function<void(Communicator&)>& fn) const {
-  if (ranks > 1 && options_.world != nullptr) return run_process(*options_.world, fn);
-  if (ranks > 1) return run_ranks(ranks, fn);
-  // One rank needs no other thread.
-  const auto world = make_inproc_world(1);
-  fn(*world[0]);
-}
-
-Facts Model::facts_of(const Program& program, const DatasetPtr& rows, int64_t batch) const {
+Facts Model::facts_of(const Program& program, const DatasetPtr& rows) const {
   uint64_t weights = 0;
   for (const auto& [name, array] : states_) weights = digest_of(array, digest_of(name, weights));
-  uint64_t first = 0;
-  for (const Array& column : Batcher(rows, {.batch = std::min(batch, rows->size())}).batch(0, 0).arrays) {
-    first = digest_of(column, first);
+  Facts facts;
+  for (const JobOption& option : job_options()) {
+    if (option.effect == Effect::console) continue;
+    facts.emplace_back(option.key(), fmt::format("{}", fmt::join(option.get(config_), ", ")));
   }
-  return {{"ranks", fmt::format("{}", program.plan.mesh.ranks())},
-          {"graph", print_digest(digest_of(print(program.graph)))},
-          {"plan", print_digest(digest_of(print(program.plan, program.graph, all_ops())))},
-          {"local graph", print_digest(digest_of(print(program.local, all_ops())))},
-          {"kernels", options_.kernels == KernelSet::fast ? "fast" : "reference"},
-          {"seed", fmt::format("{}", options_.seed)},
-          {"batch", fmt::format("{}", batch)},
-          {"rows", fmt::format("{}", rows->size())},
-          {"first rows", print_digest(first)},
-          {"weights", print_digest(weights)}};
+  facts.insert(facts.end(), {{"graph", print_digest(digest_of(print(program.graph)))},
+                             {"plan", print_digest(digest_of(print(program.plan, program.graph, all_ops())))},
+                             {"local graph", print_digest(digest_of(print(program.local, all_ops())))},
+                             {"rows", fmt::format("{}", rows->size())},
+                             {"first rows", print_digest(digest_of_rows(rows, config_.training.batch))},
+                             {"weights", print_digest(weights)},
+                             {"program file", print_digest(digest_of_executable())}});
+  return facts;
 }
 
 Facts Model::facts_of(const TrainingRun& run, const FitOptions& fit) const {
-  Facts facts = facts_of(run.program, run.rows, run.batch);
-  const LrSchedule& schedule = run.schedule;
-  facts.emplace_back("schedule", fmt::format("{} {} {} {}", schedule.kind, schedule.learning_rate,
-                                             schedule.warmup_steps, schedule.steps));
+  Facts facts = facts_of(run.program, run.rows);
+  facts.emplace_back("steps of the schedule", fmt::format("{}", run.schedule.steps));
   facts.emplace_back("learning rate", run.learning_rate ? fmt::format("{}", *run.learning_rate) : "scheduled");
   facts.emplace_back("first step", fmt::format("{}", run.info.first_step));
   facts.emplace_back("steps", fmt::format("{}", run.info.steps));
   facts.emplace_back("validation rows", fmt::format("{}", fit.validation ? fit.validation->size() : 0));
-  facts.emplace_back("rows of an evaluation", fmt::format("{}", options_.eval_batch));
   return facts;
 }
 
-Program Model::make_program(const Column& input, const Type& label, int64_t batch, int ranks, bool training) const {
-  const bool local_norms = training && options_.local_statistics;
-  const BuildOptions build{.batch = batch,
-                           .input = input.name,
-                           .image = input.type.shape,
-                           .dtype = options_.dtype,
-                           .training = training,
-                           .loss = loss_,
-                           .norm_groups = local_norms ? ranks : 1,
-                           .seed = options_.seed,
-                           .image_dtype = is_float(input.type.dtype) ? options_.dtype : input.type.dtype,
-                           .label = label};
-  Graph graph = build_graph(network_, all_ops(), build);
-  for (const NodeMark& mark : options_.marks) mark_nodes(graph, mark);
-
-  CompileOptions compiling;
-  compiling.plan = options_.plan;
-  if (ranks == 1) compiling.plan.parallel = "none";
-  const Mesh mesh = make_mesh(graph, ranks, compiling.plan);
-  if (training) {
-    compiling.training = TrainingOptions{.optimizer = optimizer_};
-    if (options_.sum_gradients) compiling.training->gradient_factor = ranks;
-    compiling.passes = options_.passes;
-  }
-  const auto device = make_cpu_device(all_ops(), options_.threads, options_.kernels);
-  device->enter_thread();
-  Program program = compile(graph, all_ops(), mesh, device->catalog(), compiling);
-  if (options_.warn) {
-    for (const std::string& warning : program.warnings) options_.warn(warning);
+Program Model::make_program(const std::vector<Column>& columns, int64_t batch, int64_t ranks, Purpose purpose) const {
+  Program program = partita::make_program(
+      config_, {.network = network_, .columns = columns, .batch = batch, .ranks = ranks, .purpose = purpose});
+  for (const std::string& warning : program.warnings) warn(warning);
+  if (!config_.force) {
+    const bool processes = world_ != nullptr && ranks > 1;
+    require_memory(estimate_memory(program, processes ? 1 : ranks), available_memory());
   }
   return program;
 }
 
 void Model::prepare_states(const Graph& graph) {
-  add_initial_states(states_, graph, options_.seed);
+  add_initial_states(states_, graph, config_.training.seed);
   weight_names_ = weight_names(graph);
   if (loaded_path_.empty()) return;
   take_weights(states_, graph, load_weights(loaded_path_), loaded_path_);
   loaded_path_.clear();
 }
 
-void Model::check_training(const Dataset& dataset, const FitOptions& fit) const {
-  if (fit.epochs < 1 || fit.epochs > kMostEpochs || fit.most_steps < 0) {
+TrainingPosition Model::resumed_position(const Graph& graph, TrainingPosition now) {
+  if (resumed_path_.empty()) return now;
+  const std::string path = std::exchange(resumed_path_, "");
+  const WeightsFile file = read_weights_file(path);
+  TrainingPosition position = take_checkpoint(states_, graph, file.tensors, now, path);
+  require_same_training(config_, now.metadata, file.metadata, path);
+  position.metadata = std::move(now.metadata);
+  return position;
+}
+
+/// Which steps are taken.
+void Model::plan_steps(TrainingRun& run, const FitOptions& fit, const TrainingPosition& position) const {
+  const int64_t epochs = fit.epochs.value_or(config_.training.epochs);
+  const int64_t most_steps = fit.most_steps.value_or(config_.training.steps);
+  if (epochs < 1 || epochs > kMostEpochs || most_steps < 0) {
     throw InvalidArgument(
         fmt::format("[train] bad length, got {} epochs and at most {} steps, expected 1 epoch or "
                     "more, and 0 steps, which means all, or more",
-                    fit.epochs, fit.most_steps));
+                    epochs, most_steps));
   }
-  const int64_t batch = options_.batch, ranks = options_.ranks;
-  if (options_.plan.parallel == "data" && batch % ranks != 0) {
-    const int64_t below = batch / ranks * ranks;
-    const std::string nearest = below > 0 ? fmt::format("{} or {}", below, below + ranks) : fmt::format("{}", ranks);
-    throw InvalidArgument(
-        fmt::format("[train] the global batch does not divide, got batch {} on {} ranks, expected a multiple of {}: {}",
-                    batch, ranks, ranks, nearest));
-  }
-  if (dataset.size() < batch) {
-    throw InvalidArgument(
-        fmt::format("[train] too few rows, got {}, expected at least one batch of {}", dataset.size(), batch));
+  TrainInfo& info = run.info;
+  info.steps_per_epoch = run.rows->size() / run.batch;
+  info.steps = epochs * info.steps_per_epoch;
+  if (most_steps > 0) info.steps = std::min(most_steps, info.steps);
+  info.epochs = (info.steps + info.steps_per_epoch - 1) / info.steps_per_epoch;
+  info.first_step = std::min(position.step, info.steps);
+  if (run.schedule.steps == 0) run.schedule.steps = info.steps;
+  if (info.first_step > 0 && info.first_step == info.steps) {
+    warn(fmt::format("[resume] nothing left to train: the checkpoint is of step {}, the training has {}", position.step,
+                     info.steps));
   }
 }
 
 void Model::train(const DatasetPtr& dataset, const FitOptions& fit) {
-  check_training(*dataset, fit);
-  const Program program =
-      make_program(input_column(*dataset), label_type(*dataset), options_.batch, options_.ranks, /*training=*/true);
+  verify_training(config_, place_);
+  verify_resume_with(config_);
+  const int64_t batch = config_.training.batch;
+  if (dataset->size() < batch) {
+    throw InvalidArgument(
+        fmt::format("[train] too few rows, got {}, expected at least one batch of {}", dataset->size(), batch));
+  }
+  const Program program = make_program(dataset->columns(), batch, config_.ranks.count, Purpose::training);
   prepare_states(program.graph);
   std::optional<Evaluation> validation;
-  if (fit.validation) validation = make_evaluation(fit.validation, Metrics().top);
+  if (fit.validation) validation = make_evaluation(fit.validation);
 
-  TrainingPosition position{.batch = options_.batch, .rows = dataset->size(), .seed = options_.seed};
-  if (!resumed_path_.empty()) {
-    position = take_checkpoint(states_, program.graph, load_weights(resumed_path_), position, resumed_path_);
-    resumed_path_.clear();
-  }
+  TrainingPosition position =
+      resumed_position(program.graph, {.batch = batch,
+                                       .rows = dataset->size(),
+                                       .seed = config_.training.seed,
+                                       .metadata = describe_training(config_, program.graph, dataset)});
   TrainingRun run{.program = program,
                   .rows = dataset,
-                  .batch = options_.batch,
-                  .schedule = options_.schedule,
+                  .batch = batch,
+                  .schedule = config_.schedule,
                   .rank = rank_options(),
                   .callbacks = fit.callbacks,
+                  .watchers = fit.watchers,
                   .validation = validation ? &*validation : nullptr,
                   .learning_rate = position.learning_rate,
-                  .own_process = options_.world != nullptr};
-  run.info.steps_per_epoch = dataset->size() / options_.batch;
-  run.info.steps = fit.epochs * run.info.steps_per_epoch;
-  if (fit.most_steps > 0) run.info.steps = std::min(fit.most_steps, run.info.steps);
-  run.info.epochs = (run.info.steps + run.info.steps_per_epoch - 1) / run.info.steps_per_epoch;
-  run.info.first_step = std::min(position.step, run.info.steps);
-  if (run.schedule.steps == 0) run.schedule.steps = run.info.steps;
+                  .own_process = world_ != nullptr};
+  plan_steps(run, fit, position);
   run.save = [&](const std::string& path, const States& states, int64_t step, const std::optional<double>& rate) {
     position.step = step;
     position.learning_rate = rate;
     write_checkpoint(path, states, position);
   };
-  if (run.info.first_step > 0 && run.info.first_step == run.info.steps && options_.warn) {
-    options_.warn(fmt::format("[resume] nothing left to train: the checkpoint is of step {}, the training has {}",
-                              position.step, run.info.steps));
-  }
 
-  const Facts facts = options_.world != nullptr ? facts_of(run, fit) : Facts{};
+  const Facts facts = world_ != nullptr ? facts_of(run, fit) : Facts{};
   TrainingResult result;
-  on_ranks(options_.ranks, [&](Communicator& comm) {
-    if (options_.world != nullptr) require_agreement(facts, comm);
+  run_on_ranks(place_, config_.ranks.count, [&](Communicator& comm) {
+    if (world_ != nullptr) require_agreement(facts, comm);
     TrainingResult own = run_training(run, states_, comm);
-    if (comm.rank() == 0 || options_.world != nullptr) result = std::move(own);
+    if (comm.rank() == 0 || world_ != nullptr) result = std::move(own);
   });
   check_finite(result.states, weight_names_);
   result.states.merge(states_);
@@ -190,52 +163,81 @@ void Model::train(const DatasetPtr& dataset, const FitOptions& fit) {
   position_.learning_rate = result.learning_rate;
 }
 
-Evaluation Model::make_evaluation(const DatasetPtr& dataset, int64_t top) const {
-  const EvaluationOptions evaluation{
-      .ranks = options_.plan.parallel == "data" ? options_.ranks : 1,
-      .most_rows = options_.eval_batch > 0 ? options_.eval_batch : std::max<int64_t>(options_.batch, 256),
-      .top = top};
+Evaluation Model::make_evaluation(const DatasetPtr& dataset) const {
+  const EvaluationOptions evaluation{.ranks = config_.plan.options.parallel == Parallel::data ? config_.ranks.count : 1,
+                                     .most_rows = config_.evaluation.batch,
+                                     .top = config_.evaluation.top};
   return Evaluation(dataset, evaluation, [&](int64_t batch, int ranks) {
-    return make_program(input_column(*dataset), label_type(*dataset), batch, ranks, /*training=*/false);
+    return make_program(dataset->columns(), batch, ranks, Purpose::evaluation);
   });
 }
 
-Metrics Model::eval(const DatasetPtr& dataset, int64_t top) {
-  const Evaluation evaluation = make_evaluation(dataset, top);
+Metrics Model::eval(const DatasetPtr& dataset, const EvaluationProgress& progress) {
+  const Evaluation evaluation = make_evaluation(dataset);
   prepare_states(evaluation.graph());
   Metrics metrics;
-  const bool processes = options_.world != nullptr && evaluation.ranks() > 1;
-  const Facts facts = processes ? facts_of(evaluation.program(), dataset, options_.batch) : Facts{};
-  on_ranks(evaluation.ranks(), [&](Communicator& comm) {
+  const bool processes = world_ != nullptr && evaluation.ranks() > 1;
+  const Facts facts = processes ? facts_of(evaluation.program(), dataset) : Facts{};
+  run_on_ranks(place_, evaluation.ranks(), [&](Communicator& comm) {
     if (processes) require_agreement(facts, comm);
-    const Metrics found = evaluation.run(states_, rank_options(), comm);
-    if (comm.rank() == 0) metrics = found;
+    const Metrics found = evaluation.run(states_, rank_options(), comm, comm.rank() == 0 ? progress : nullptr);
+    if (comm.rank() == 0 || processes) metrics = found;
   });
   return metrics;
 }
 
-Array Model::predict(const Array& inputs, const std::string& name) { return predictor(inputs.type(), name)(inputs); }
-
-std::function<Array(const Array&)> Model::predictor(const Type& inputs, const std::string& name) {
-  if (inputs.shape.empty()) {
-    throw InvalidArgument(fmt::format("[predict] no batch of inputs, got {}, expected [rows,..]", print(inputs)));
+Array Model::predict(const Array& inputs) {
+  const NamedArrays outputs = predict({{"image", inputs}});
+  for (const auto& [name, array] : outputs) {
+    if (name == "logits") return array;
   }
-  const Column input{name, {inputs.dtype, Shape(inputs.shape.begin() + 1, inputs.shape.end())}};
-  const Type label{DType::i32, is_float(inputs.dtype) ? Shape{} : input.type.shape};
+  throw InvalidArgument("[predict] the network has no output 'logits', expected predict with named columns",
+                        ErrorKind::key);
+}
 
+NamedArrays Model::predict(const NamedArrays& columns) {
+  std::vector<Column> rows;
+  int64_t count = 0;
+  for (const auto& [name, array] : columns) {
+    const Shape& shape = array.shape();
+    if (shape.empty()) {
+      throw InvalidArgument(
+          fmt::format("[predict] no batch of inputs, got {}, expected [rows,..]", print(array.type())));
+    }
+    count = shape[0];
+    rows.push_back({name, {array.type().dtype, Shape(shape.begin() + 1, shape.end())}});
+  }
+  return predictor(rows, count)(columns);
+}
+
+std::function<NamedArrays(const NamedArrays&)> Model::predictor(const std::vector<Column>& columns, int64_t rows) {
   struct Held {
     Program program;
     std::vector<std::unique_ptr<Communicator>> world = make_inproc_world(1);
     std::optional<RankRun> rank;
   };
   const auto held = std::make_shared<Held>();
-  held->program = make_program(input, label, inputs.shape.at(0), /*ranks=*/1, /*training=*/false);
+  held->program = make_program(columns, rows, /*ranks=*/1, Purpose::prediction);
   prepare_states(held->program.graph);
   held->rank.emplace(held->program, states_, rank_options(), *held->world[0]);
-  return [held, name](const Array& batch) {
-    held->rank->executor().set_input(name, batch.tensor());
-    held->rank->executor().run();
-    return held->rank->executor().output("logits");
+  return [held](const NamedArrays& batch) {
+    Executor& executor = held->rank->executor();
+    for (const Input& input : held->program.graph.inputs) {
+      const std::string& name = held->program.graph.values[static_cast<size_t>(input.value)].name;
+      const auto given = std::find_if(batch.begin(), batch.end(), [&](const auto& c) { return c.first == name; });
+      if (given == batch.end()) {
+        throw InvalidArgument(
+            fmt::format("[predict] column '{}' is missing, expected it among {} given", name, batch.size()),
+            ErrorKind::key);
+      }
+      executor.set_input(name, given->second.tensor());
+    }
+    executor.run();
+    NamedArrays outputs;
+    for (const Output& output : held->program.graph.outputs) {
+      outputs.emplace_back(output.name, executor.output(output.name));
+    }
+    return outputs;
   };
 }
 

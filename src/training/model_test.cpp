@@ -25,12 +25,19 @@ DatasetPtr rows_of(Split split) {
              chain({rescale(1.0 / 255, 0), normalize({0.5}, {0.25}), hwc_to_chw(), cast(DType::f64)}));
 }
 
-Model small_model(int ranks, const std::string& optimizer = "adamw") {
-  ZooModel zoo = make_model("mlp:hidden=16,layers=1,classes=4,dropout=0.2");
-  ModelOptions options{
-      .ranks = ranks, .plan = {.parallel = ranks > 1 ? "data" : "none"}, .batch = kBatch, .dtype = DType::f64};
-  options.schedule = {.kind = "cosine", .learning_rate = 0.01, .warmup_steps = 2};
-  return Model(*zoo.network, "sparse", {.kind = optimizer}, options);
+JobConfig small_config(int ranks, OptimizerKind optimizer = OptimizerKind::adamw) {
+  return {.training = {.batch = kBatch, .dtype = DType::f64},
+          .optimizer = {.kind = optimizer},
+          .schedule = {.kind = LrKind::cosine, .learning_rate = 0.01, .warmup_steps = 2},
+          .ranks = {.count = ranks, .threads = 1}};
+}
+
+Network small_network(const std::string& sizes = "hidden=16,layers=1,classes=4,dropout=0.2") {
+  return make_model("mlp:" + sizes).network(Loss::sparse);
+}
+
+Model small_model(int ranks, OptimizerKind optimizer = OptimizerKind::adamw) {
+  return Model(small_network(), small_config(ranks, optimizer), Place{.cores = 1});
 }
 
 /// Keeps what it is told.
@@ -167,8 +174,8 @@ TEST(Model, RefusesLengthsAndInputsThatAreNone) {
   expect_error<InvalidArgument>([&] { model.train(rows_of(Split::train), {.most_steps = -1}); }, "at most -1 steps");
   expect_error<InvalidArgument>([&] { model.predict(Array(Type{DType::f64, {}})); }, "no batch of inputs, got f64[]");
   LearningRateScheduler infinite([](double, int64_t) { return 1e300; });
-  ZooModel zoo = make_model("mlp:hidden=4,layers=1,classes=4");
-  Model narrow(*zoo.network, "sparse", {.kind = "sgd"}, {.batch = kBatch});
+  Model narrow(small_network("hidden=4,layers=1,classes=4"),
+               {.training = {.batch = kBatch}, .optimizer = {.kind = OptimizerKind::sgd}});
   const DatasetPtr rows = map(make_synthetic({DType::u8, {8, 8, 1}}, 4, kRows, 3, Split::train), {"image"},
                               chain({rescale(1.0 / 255, 0), hwc_to_chw()}));
   expect_error<InvalidArgument>([&] { narrow.train(rows, {.callbacks = {&infinite}}); }, "infinite in f32, got 1e+300");
@@ -181,27 +188,28 @@ TEST(Model, CheckpointsOfAnotherTrainingAreRefused) {
   model.train(rows_of(Split::train), {.most_steps = 1});
   model.save_checkpoint(path);
   model.save(weights);
-  Model other = small_model(1, "sgd");
+  Model other = small_model(1, OptimizerKind::sgd);
   other.resume(path);
   expect_error<InvalidFile>([&] { other.train(rows_of(Split::train), {}); }, "of another network or optimizer");
-  Model momentum = small_model(1, "momentum");
+  Model momentum = small_model(1, OptimizerKind::momentum);
   momentum.resume(path);
   expect_error<InvalidFile>([&] { momentum.train(rows_of(Split::train), {}); }, "no tensor for");
   Model third = small_model(1);
   third.resume(weights);
   expect_error<InvalidFile>([&] { third.train(rows_of(Split::train), {}); }, "no checkpoint, got no tensor");
-  ZooModel zoo = make_model("mlp:hidden=16,layers=1,classes=4,dropout=0.2");
-  const auto resumed = [&](ModelOptions options, const DatasetPtr& rows) {
-    options.dtype = DType::f64;
-    Model fresh(*zoo.network, "sparse", {.kind = "adamw"}, options);
+  const auto resumed = [&](const std::function<void(JobConfig&)>& change, const DatasetPtr& rows) {
+    JobConfig config = small_config(1);
+    change(config);
+    Model fresh(small_network(), config);
     fresh.resume(path);
     fresh.train(rows, {});
   };
-  expect_error<InvalidFile>([&] { resumed({.batch = 12}, rows_of(Split::train)); },
+  const auto as_before = [](JobConfig&) {};
+  expect_error<InvalidFile>([&] { resumed([](JobConfig& c) { c.training.batch = 12; }, rows_of(Split::train)); },
                             "another batch, got 12, expected 24");
-  expect_error<InvalidFile>([&] { resumed({.batch = kBatch, .seed = 7}, rows_of(Split::train)); },
+  expect_error<InvalidFile>([&] { resumed([](JobConfig& c) { c.training.seed = 7; }, rows_of(Split::train)); },
                             "another seed, got 7");
-  expect_error<InvalidFile>([&] { resumed({.batch = kBatch}, take(rows_of(Split::train), 50)); },
+  expect_error<InvalidFile>([&] { resumed(as_before, take(rows_of(Split::train), 50)); },
                             "another number of rows, got 50, expected 100");
   // A checkpoint holds weights: it can be loaded as such.
   Model fourth = small_model(1);
@@ -215,7 +223,7 @@ TEST(Model, ValidatesAfterEveryEpoch) {
     Model model = small_model(ranks);
     model.train(rows_of(Split::train), {.epochs = 2, .validation = rows_of(Split::test), .callbacks = {&recorder}});
     ASSERT_EQ(recorder.epochs.size(), 2);
-    const Metrics last = *recorder.epochs[1].validation, again = model.eval(rows_of(Split::test), /*top=*/2);
+    const Metrics last = *recorder.epochs[1].validation, again = model.eval(rows_of(Split::test));
     EXPECT_EQ(last.samples, kRows);
     EXPECT_EQ(last.correct, again.correct);
     EXPECT_NEAR(last.loss, again.loss, 1e-12);

@@ -13,15 +13,6 @@ const std::string& name_of(const Graph& graph, int value) { return graph.values[
 
 }  // namespace
 
-Column input_column(const Dataset& dataset) {
-  const auto& columns = dataset.columns();
-  const auto found = std::find_if(columns.begin(), columns.end(), [](const Column& c) { return c.name != "label"; });
-  if (found == columns.end()) throw InvalidArgument("[data] no column to read, got label alone, expected an input");
-  return *found;
-}
-
-Type label_type(const Dataset& dataset) { return dataset.columns()[find_column(dataset, "label")].type; }
-
 RankRun::RankRun(const Program& program, const States& states, const RankOptions& options, Communicator& comm)
     : program_(program), comm_(comm), device_(make_cpu_device(all_ops(), options.threads, options.kernels)) {
   device_->enter_thread();

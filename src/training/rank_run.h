@@ -9,11 +9,6 @@
 
 namespace partita {
 
-/// The column that a network reads: the first that is not the label. Throws InvalidArgument when there is none.
-Column input_column(const Dataset& dataset);
-/// The type of the column "label"; throws InvalidArgument when there is none.
-Type label_type(const Dataset& dataset);
-
 struct RankOptions {
   int threads = 1;  // compute threads
   KernelSet kernels = KernelSet::fast;

@@ -24,7 +24,7 @@ class Loop {
 
   TrainingResult train() {
     TrainInfo info = run_.info;
-    info.control = comm_.rank() == 0 ? &control_ : &unheard_;
+    info.control = comm_.rank() == 0 ? &control_ : &unacknowledged_;
     tell([&](Callback& callback) { callback.on_train_begin(info); });
     begin_epoch();
     int64_t step = info.first_step;
@@ -48,8 +48,12 @@ class Loop {
  private:
   template <class Event>
   void tell(const Event& event) {
-    if (comm_.rank() != 0 && !run_.own_process) return;
-    for (Callback* callback : run_.callbacks) event(*callback);
+    if (comm_.rank() == 0) {
+      for (Callback* callback : run_.callbacks) event(*callback);
+    }
+    if (comm_.rank() == 0 || run_.own_process) {
+      for (Callback* watcher : run_.watchers) event(*watcher);
+    }
   }
 
   StepInfo take(int64_t step) {
@@ -103,7 +107,7 @@ class Loop {
   Communicator& comm_;
   RankRun rank_;
   Prefetcher rows_;
-  TrainControl control_, unheard_;  // `unheard_`: what callbacks of other ranks ask for, when these have any
+  TrainControl control_, unacknowledged_;  // `unacknowledged_`: what watchers on other ranks ask for
   Batch batch_;
   Clock::time_point epoch_begin_;
   double losses_ = 0;  // of this epoch

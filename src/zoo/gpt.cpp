@@ -52,23 +52,26 @@ class Gpt : public Layer {
 
 }  // namespace
 
-ZooModel make_gpt(ModelOptionsText& options) {
+ZooModel make_gpt(ModelSizes& options) {
   const GptOptions sizes{.layers = options.integer("layers", 4, 1, 1000),
                          .hidden = options.integer("hidden", 128, 1, 1 << 20),
                          .heads = options.integer("heads", 4, 1, 1 << 16),
                          .seq = options.integer("seq", 128, 1, 1 << 20),
                          .vocab = options.integer("vocab", 256, 2, 1 << 24),
                          .dropout = options.number("dropout", 0, 0, 0.99)};
-  return {
-      std::make_shared<Network>(Network{"gpt", share(Gpt(sizes))}),
-      {.image = {sizes.seq},
-       .classes = sizes.vocab,
-       .batch = 32,
-       .epochs = 1,
-       .optimizer =
-           {.kind = "adamw", .weight_decay = 0.1, .decay_vectors = false, .beta1 = 0.9, .beta2 = 0.99, .clip_norm = 1},
-       .schedule = {.kind = "cosine", .learning_rate = 1e-3, .warmup_steps = 100},
-       .tokens = true}};
+  JobConfig recipe{.training = {.batch = 32, .epochs = 1},
+                   .optimizer = {.kind = OptimizerKind::adamw,
+                                 .weight_decay = 0.1,
+                                 .decay_vectors = false,
+                                 .beta1 = 0.9,
+                                 .beta2 = 0.99,
+                                 .clip_norm = 1},
+                   .schedule = {.kind = LrKind::cosine, .learning_rate = 1e-3, .warmup_steps = 100}};
+  return {"gpt",
+          share(Gpt(sizes)),
+          {.input = "tokens", .tokens = sizes.seq, .classes = sizes.vocab},
+          nullptr,
+          std::move(recipe)};
 }
 
 }  // namespace partita

@@ -3,7 +3,7 @@
 
 namespace partita {
 
-ZooModel make_lenet(ModelOptionsText& options) {
+ZooModel make_lenet(ModelSizes& options) {
   const int64_t classes = options.integer("classes", 10, 2, 1 << 20);
   const double dropout = options.number("dropout", 0, 0, 0.99);
   std::vector<std::pair<std::string, LayerPtr>> layers{{"conv1", conv2d(6, 5, Conv2dOptions{.padding = Padding::same})},
@@ -19,13 +19,10 @@ ZooModel make_lenet(ModelOptionsText& options) {
                                                        {"relu4", relu_layer()}};
   if (dropout > 0) layers.emplace_back("dropout", partita::dropout(dropout));
   layers.emplace_back("fc3", dense(classes));
-  return {std::make_shared<Network>(Network{"lenet", sequential(std::move(layers))}),
-          {.image = {1, 28, 28},
-           .classes = classes,
-           .batch = 32,
-           .epochs = 2,
-           .optimizer = {.kind = "momentum", .momentum = 0.9},
-           .schedule = {.kind = "cosine", .learning_rate = 0.03, .warmup_steps = 300}}};
+  JobConfig recipe{.training = {.batch = 32, .epochs = 2},
+                   .optimizer = {.kind = OptimizerKind::momentum, .momentum = 0.9},
+                   .schedule = {.kind = LrKind::cosine, .learning_rate = 0.03, .warmup_steps = 300}};
+  return {"lenet", sequential(std::move(layers)), image_format({1, 28, 28}, classes), nullptr, std::move(recipe)};
 }
 
 }  // namespace partita

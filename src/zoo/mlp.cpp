@@ -3,7 +3,7 @@
 
 namespace partita {
 
-ZooModel make_mlp(ModelOptionsText& options) {
+ZooModel make_mlp(ModelSizes& options) {
   const int64_t layers = options.integer("layers", 2, 1, 1000);
   const int64_t hidden = options.integer("hidden", 256, 1, 1 << 20);
   const int64_t classes = options.integer("classes", 10, 2, 1 << 20);
@@ -15,13 +15,10 @@ ZooModel make_mlp(ModelOptionsText& options) {
     if (dropout > 0) list.emplace_back(fmt::format("dropout{}", i + 1), partita::dropout(dropout));
   }
   list.emplace_back(fmt::format("fc{}", layers + 1), dense(classes));
-  return {std::make_shared<Network>(Network{"mlp", sequential(std::move(list))}),
-          {.image = {1, 28, 28},
-           .classes = classes,
-           .batch = 64,
-           .epochs = 2,
-           .optimizer = {.kind = "momentum", .momentum = 0.9},
-           .schedule = {.kind = "cosine", .learning_rate = 0.03, .warmup_steps = 100}}};
+  JobConfig recipe{.training = {.batch = 64, .epochs = 2},
+                   .optimizer = {.kind = OptimizerKind::momentum, .momentum = 0.9},
+                   .schedule = {.kind = LrKind::cosine, .learning_rate = 0.03, .warmup_steps = 100}};
+  return {"mlp", sequential(std::move(list)), image_format({1, 28, 28}, classes), nullptr, std::move(recipe)};
 }
 
 }  // namespace partita

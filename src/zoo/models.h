@@ -6,17 +6,17 @@
 namespace partita {
 
 /// `layers` hidden layers of `hidden` units with relu; options layers, hidden, classes, dropout.
-ZooModel make_mlp(ModelOptionsText& options);
+ZooModel make_mlp(ModelSizes& options);
 /// Two convolutions and three dense layers (LeCun et al., 1998), with relu and max pooling; options classes, dropout.
-ZooModel make_lenet(ModelOptionsText& options);
+ZooModel make_lenet(ModelSizes& options);
 /// Residual networks. Options classes, size (of the image), width (channels of the first stage), dropout,
 /// small_stem (1: one 3x3 convolution instead of 7x7 and pooling; resnet18 takes it for images up to 64).
-ZooModel make_resnet18(ModelOptionsText& options);
-ZooModel make_resnet50(ModelOptionsText& options);
-ZooModel make_resnet101(ModelOptionsText& options);
+ZooModel make_resnet18(ModelSizes& options);
+ZooModel make_resnet50(ModelSizes& options);
+ZooModel make_resnet101(ModelSizes& options);
 /// A decoder-only transformer over bytes; options layers, hidden, heads, seq, vocab, dropout.
-ZooModel make_gpt(ModelOptionsText& options);
+ZooModel make_gpt(ModelSizes& options);
 /// 32-16-16 with one marked product and rows of its own.
-ZooModel make_quickstart(ModelOptionsText& options);
+ZooModel make_quickstart(ModelSizes& options);
 
 }  // namespace partita

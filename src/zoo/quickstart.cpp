@@ -47,18 +47,14 @@ DatasetPtr quickstart_rows() {
 
 }  // namespace
 
-ZooModel make_quickstart(ModelOptionsText&) {
-  return {std::make_shared<Network>(Network{"quickstart", share(QuickstartNet())}),
-          {.image = {kIn},
-           .classes = kOut,
-           .batch = kRows * kCopies,
-           .epochs = 5,
-           .loss = "mse",
-           .optimizer = {.kind = "momentum", .momentum = 0.1},
-           .schedule = {.kind = "constant", .learning_rate = 0.2},
-           .rows = quickstart_rows(),
-           .parallel = "auto",
-           .per_print_times = 1}};
+ZooModel make_quickstart(ModelSizes&) {
+  JobConfig recipe{.training = {.batch = kRows * kCopies, .epochs = 5, .loss = Loss::mse},
+                   .optimizer = {.kind = OptimizerKind::momentum, .momentum = 0.1},
+                   .schedule = {.kind = LrKind::constant, .learning_rate = 0.2},
+                   .plan = {.options = {.parallel = Parallel::automatic}},
+                   .console = {.per_print_times = 1}};
+  return {
+      "quickstart", share(QuickstartNet()), {.input = "input", .classes = kOut}, quickstart_rows(), std::move(recipe)};
 }
 
 }  // namespace partita

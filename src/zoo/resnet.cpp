@@ -17,7 +17,7 @@ LayerPtr conv(int64_t channels, int64_t kernel, int64_t stride,
                               .padding = Padding::explicit_,
                               .pads = {pad, pad, pad, pad},
                               .bias = false,
-                              .init = "he_normal_fan_out"},
+                              .init = Init::he_normal_fan_out},
                 where);
 }
 
@@ -48,14 +48,14 @@ class ResidualBlock : public Layer {
 };
 
 /// 3x3, 3x3.
-LayerPtr basic_block(int64_t in, int64_t channels, int64_t stride, const char* last_scale) {
+LayerPtr basic_block(int64_t in, int64_t channels, int64_t stride, Init last_scale) {
   return share(ResidualBlock(
       {{conv(channels, 3, stride), batch_norm()}, {conv(channels, 3, 1), batch_norm({.scale = last_scale})}},
       stride != 1 || in != channels ? projection(channels, stride) : nullptr));
 }
 
 /// 1x1, 3x3, 1x1 to four times the channels; the 3x3 carries the stride.
-LayerPtr bottleneck(int64_t in, int64_t channels, int64_t stride, const char* last_scale) {
+LayerPtr bottleneck(int64_t in, int64_t channels, int64_t stride, Init last_scale) {
   const int64_t out = 4 * channels;
   return share(ResidualBlock({{conv(channels, 1, 1), batch_norm()},
                               {conv(channels, 3, stride), batch_norm()},
@@ -68,12 +68,12 @@ struct Architecture {
   std::array<int64_t, 4> blocks;
   bool bottlenecks = true;
   bool small_stem = false;  // one 3x3 convolution instead of 7x7 and pooling, unless the option says otherwise
-  const char* last_scale = "zeros";
+  Init last_scale = Init::zeros;
   InitRule head = normal_initializer(0, 0.01);
-  Recipe recipe;
+  JobConfig recipe;
 };
 
-ZooModel make_resnet(const Architecture& architecture, ModelOptionsText& options) {
+ZooModel make_resnet(const Architecture& architecture, ModelSizes& options) {
   const int64_t classes = options.integer("classes", 10, 2, 1 << 20);
   const int64_t size = options.integer("size", 32, 8, 1024);
   const int64_t width = options.integer("width", 64, 1, 4096);
@@ -97,44 +97,40 @@ ZooModel make_resnet(const Architecture& architecture, ModelOptionsText& options
   layers.emplace_back("avgpool", global_avg_pool());
   if (dropout > 0) layers.emplace_back("dropout", partita::dropout(dropout));
   layers.emplace_back("fc", dense(classes, DenseOptions{.init = architecture.head}));
-  Recipe recipe = architecture.recipe;
-  recipe.image = {3, size, size};
-  recipe.classes = classes;
-  return {std::make_shared<Network>(Network{architecture.name, sequential(std::move(layers))}), recipe};
+  return {architecture.name, sequential(std::move(layers)), image_format({3, size, size}, classes), nullptr,
+          architecture.recipe};
 }
 
 /// Blocks that begin as the identity and a small head: the first loss is about log(classes) (Goyal et al., 2017,
 /// "Accurate, large minibatch SGD", section 5.1). AdamW, since momentum hardly moves the loss of small images in the
 /// first epochs: docs/decisions/008.
-Recipe bottleneck_recipe() {
-  return {.batch = 256,
-          .epochs = 1,
-          .optimizer = {.kind = "adamw", .weight_decay = 0.05, .decay_vectors = false},
-          .schedule = {.kind = "cosine", .learning_rate = 1e-3, .warmup_steps = 10},
-          .augment = true};
+JobConfig bottleneck_recipe() {
+  return {.data = {.augment = true},
+          .training = {.batch = 256, .epochs = 1},
+          .optimizer = {.kind = OptimizerKind::adamw, .weight_decay = 0.05, .decay_vectors = false},
+          .schedule = {.kind = LrKind::cosine, .learning_rate = 1e-3, .warmup_steps = 10}};
 }
 
 }  // namespace
 
-ZooModel make_resnet18(ModelOptionsText& options) {
+ZooModel make_resnet18(ModelSizes& options) {
   return make_resnet({.name = "resnet18",
                       .blocks = {2, 2, 2, 2},
                       .bottlenecks = false,
                       .small_stem = true,
-                      .last_scale = "ones",
-                      .head = "xavier_uniform",
-                      .recipe = {.batch = 128,
-                                 .epochs = 1,
-                                 .optimizer = {.kind = "momentum", .momentum = 0.9, .weight_decay = 5e-4},
-                                 .schedule = {.kind = "linear", .learning_rate = 0.05, .warmup_steps = 10}}},
+                      .last_scale = Init::ones,
+                      .head = Init::xavier_uniform,
+                      .recipe = {.training = {.batch = 128, .epochs = 1},
+                                 .optimizer = {.kind = OptimizerKind::momentum, .momentum = 0.9, .weight_decay = 5e-4},
+                                 .schedule = {.kind = LrKind::linear, .learning_rate = 0.05, .warmup_steps = 10}}},
                      options);
 }
 
-ZooModel make_resnet50(ModelOptionsText& options) {
+ZooModel make_resnet50(ModelSizes& options) {
   return make_resnet({.name = "resnet50", .blocks = {3, 4, 6, 3}, .recipe = bottleneck_recipe()}, options);
 }
 
-ZooModel make_resnet101(ModelOptionsText& options) {
+ZooModel make_resnet101(ModelSizes& options) {
   return make_resnet({.name = "resnet101", .blocks = {3, 4, 23, 3}, .recipe = bottleneck_recipe()}, options);
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 struct Entry {
   std::string name;
-  ZooModel (*make)(ModelOptionsText&);
+  ZooModel (*make)(ModelSizes&);
 };
 
 const std::vector<Entry>& entries() {
@@ -61,7 +61,7 @@ T in_range(const std::string& model, const std::string& name, const std::string&
 
 }  // namespace
 
-const std::string* ModelOptionsText::find(const std::string& name) {
+const std::string* ModelSizes::find(const std::string& name) {
   known_.push_back(name);
   for (const auto& [given, text] : given_) {
     if (given == name) return &text;
@@ -69,23 +69,40 @@ const std::string* ModelOptionsText::find(const std::string& name) {
   return nullptr;
 }
 
-int64_t ModelOptionsText::integer(const std::string& name, int64_t fallback, int64_t low, int64_t high) {
+int64_t ModelSizes::integer(const std::string& name, int64_t fallback, int64_t low, int64_t high) {
   const std::string* text = find(name);
   return text ? in_range<int64_t>(model_, name, *text, low, high) : fallback;
 }
 
-double ModelOptionsText::number(const std::string& name, double fallback, double low, double high) {
+double ModelSizes::number(const std::string& name, double fallback, double low, double high) {
   const std::string* text = find(name);
   return text ? in_range<double>(model_, name, *text, low, high) : fallback;
 }
 
-void ModelOptionsText::check_all_used() const {
+void ModelSizes::check_all_used() const {
   for (const auto& [given, text] : given_) {
     if (std::find(known_.begin(), known_.end(), given) != known_.end()) continue;
     throw InvalidArgument(fmt::format("[{}] unknown option, got '{}', expected one of [{}]{}", model_, given,
                                       fmt::join(known_, ", "), did_you_mean(given, known_)),
                           ErrorKind::key);
   }
+}
+
+std::vector<Column> ZooModel::columns(DType dtype) const {
+  if (own_rows == nullptr) {
+    RowFormat format = rows;
+    format.dtype = dtype;
+    return columns_of(DataSource(), format);
+  }
+  std::vector<Column> columns = own_rows->columns();
+  for (Column& column : columns) {
+    if (is_float(column.type.dtype)) column.type.dtype = dtype;
+  }
+  return columns;
+}
+
+RowFormat image_format(const Shape& image, int64_t classes) {
+  return {.image = Type{DType::u8, {image.at(1), image.at(2), image.at(0)}}, .classes = classes};
 }
 
 std::vector<std::string> model_names() {
@@ -99,9 +116,10 @@ ZooModel make_model(const std::string& spec) {
   const std::string name = spec.substr(0, colon);
   for (const Entry& entry : entries()) {
     if (entry.name != name) continue;
-    ModelOptionsText options(name, parse_options(spec, colon));
+    ModelSizes options(name, parse_options(spec, colon));
     ZooModel model = entry.make(options);
     options.check_all_used();
+    model.recipe.model = spec;
     return model;
   }
   throw InvalidArgument(fmt::format("[model] unknown model, got '{}', expected one of [{}]{}", name,

@@ -20,9 +20,8 @@ namespace {
 Program expect_interpreted(const std::string& text, int ranks, KernelSet kernels, PlanOptions options = {}) {
   const Graph graph = parse_graph(text, all_ops());
   const auto device = make_cpu_device(all_ops(), 1, kernels);
-  if (options.parallel == "none" && ranks > 1) options.parallel = "data";
   const Mesh mesh = make_mesh(graph, ranks, options);
-  Program program = compile(graph, all_ops(), mesh, device->catalog(), {.plan = options});
+  Program program = compile(graph, all_ops(), device->catalog(), {.ranks = ranks, .plan = options});
   const LocalGraph& local = program.local;
   Arrays given;
   for (const Input& input : local.graph.inputs) {
@@ -118,7 +117,7 @@ TEST(HandWritten, SmallPartsAreGathered) {
   for (int ranks : {1, 2, 4}) expect_interpreted(kGather, ranks, KernelSet::fast);
 }
 
-const PlanOptions kSemi{.parallel = "semi", .dataset = "full_batch"};
+const PlanOptions kSemi{.parallel = Parallel::semi, .dataset = DatasetSharding::full_batch()};
 
 // Parts on both sides of a reshape that fit no common refinement: what lies between is gathered.
 std::string reshaped(const std::string& from, const std::string& first, const std::string& to,
@@ -139,8 +138,9 @@ TEST(Documented, ReshapesBetweenPartsThatDoNotFit) {
   expect_interpreted(reshaped("4,3", "((4,1))", "3,4", "((1,4))"), 4, KernelSet::reference, kSemi);
   expect_interpreted(reshaped("2,2,3", "((2,2,1))", "3,4", "((1,4))"), 4, KernelSet::reference, kSemi);
   // Rows in eight parts become rows in two, and the reshape between is cut as far as both sides are.
-  const Program program = expect_interpreted(reshaped("2,8,10", "((2,4,1))", "16,10", "((2,1))"), 8,
-                                             KernelSet::reference, {.parallel = "auto", .dataset = "full_batch"});
+  const Program program =
+      expect_interpreted(reshaped("2,8,10", "((2,4,1))", "16,10", "((2,1))"), 8, KernelSet::reference,
+                         {.parallel = Parallel::automatic, .dataset = DatasetSharding::full_batch()});
   for (const Node& node : program.local.graph.nodes) {
     if (node.op != "all_gather" || node.name.starts_with("c.")) continue;
     EXPECT_EQ(program.local.mesh.ways(axes_of(node, program.local.mesh)), 4) << print(program.local, all_ops());

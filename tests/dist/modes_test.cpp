@@ -46,44 +46,45 @@ const std::string kGpt = "gpt:layers=2,hidden=16,heads=4,seq=6,vocab=12,dropout=
 
 TEST(Modes, SemiCutsTheBatchAroundMarks) {
   const Job job = job_of("mlp:hidden=12,dropout=0.2", kImage, 12, {"net/fc1/matmul=((2,1),(3,1))"});
-  expect_one_rank(job, {6}, {.parallel = "semi"});
-  expect_one_rank(job, {6}, {.parallel = "semi", .dataset = "full_batch"});
-  expect_one_rank(job, {6}, {.parallel = "semi", .dataset = "((3,1,2,1),(2))"});
+  expect_one_rank(job, {6}, {.parallel = Parallel::semi});
+  expect_one_rank(job, {6}, {.parallel = Parallel::semi, .dataset = DatasetSharding::full_batch()});
+  expect_one_rank(job, {6}, {.parallel = Parallel::semi, .dataset = parse_dataset_sharding("((3,1,2,1),(2))")});
 }
 
 TEST(Modes, AutoSpreadsMarks) {
   expect_one_rank(job_of("mlp:hidden=12", kImage, 12, {"net/fc1/matmul=((1,1),(2,1))"}), {2, 4, 6, 8},
-                  {.parallel = "auto"});
-  expect_one_rank(job_of("mlp:hidden=12", kImage, 12, {}), {1, 3, 4, 8}, {.parallel = "auto"});
-  expect_one_rank(job_of("lenet", {1, 28, 28}, 12, {"net/fc1/matmul=((1,1),(2,1))"}), {4, 6}, {.parallel = "auto"});
+                  {.parallel = Parallel::automatic});
+  expect_one_rank(job_of("mlp:hidden=12", kImage, 12, {}), {1, 3, 4, 8}, {.parallel = Parallel::automatic});
+  expect_one_rank(job_of("lenet", {1, 28, 28}, 12, {"net/fc1/matmul=((1,1),(2,1))"}), {4, 6},
+                  {.parallel = Parallel::automatic});
 }
 
 TEST(Modes, HybridTakesUnevenBatches) {
-  expect_one_rank(job_of("mlp:hidden=12", kImage, 16, {}), {3, 6}, {.parallel = "hybrid"});
+  expect_one_rank(job_of("mlp:hidden=12", kImage, 16, {}), {3, 6}, {.parallel = Parallel::hybrid});
 }
 
 TEST(Modes, AListPlacesTheRanks) {
   const std::string layout = "net/fc1/matmul=[dp=2,mp=3,ranks=(5,0,3,1,4,2)]((dp,mp),(None,mp))";
   const Job job = job_of("mlp:hidden=12", kImage, 12, {layout});
-  expect_one_rank(job, {6}, {.parallel = "auto"});
-  expect_one_rank(job, {6}, {.parallel = "semi"});
-  EXPECT_EQ(make_mesh(job.forward, 6, {.parallel = "auto"}).group(3, {1}), (std::vector<int>{5, 0, 3}));
+  expect_one_rank(job, {6}, {.parallel = Parallel::automatic});
+  expect_one_rank(job, {6}, {.parallel = Parallel::semi});
+  EXPECT_EQ(make_mesh(job.forward, 6, {.parallel = Parallel::automatic}).group(3, {1}), (std::vector<int>{5, 0, 3}));
 }
 
 TEST(Modes, UnevenSizesAreExact) {
   // 12 hidden units on 8 ranks, 10 classes on 4.
   expect_one_rank(job_of("mlp:hidden=12", kImage, 12, {"net/fc1/matmul=((1,1),(8,1))", "net/fc3/matmul=((2,1),(4,1))"}),
-                  {8}, {.parallel = "auto"});
+                  {8}, {.parallel = Parallel::automatic});
 }
 
 TEST(Modes, ImagesCutByHeightAndWidth) {
   if (!can_run(6)) GTEST_SKIP() << "too few processes";
   const std::string convolution = "*conv1/conv2d=((1,1,2,1),(1,1,1,1))", pool = "*pool1/max_pool=((1,1,2,3))";
-  expect_one_rank(job_of("lenet", {1, 28, 28}, 6, {convolution, pool}), {6}, {.parallel = "semi"});
+  expect_one_rank(job_of("lenet", {1, 28, 28}, 6, {convolution, pool}), {6}, {.parallel = Parallel::semi});
   const std::string uneven = "*conv1/conv2d=((1,1,3,2),(1,1,1,1))";
-  expect_one_rank(job_of("lenet", {1, 28, 28}, 6, {uneven}), {6}, {.parallel = "auto"});
+  expect_one_rank(job_of("lenet", {1, 28, 28}, 6, {uneven}), {6}, {.parallel = Parallel::automatic});
   const Job job = job_of("lenet", {1, 28, 28}, 6, {uneven});
-  const JobResult result = run_under(job, 6, {.parallel = "auto"});
+  const JobResult result = run_under(job, 6, {.parallel = Parallel::automatic});
   const auto& nodes = result.program.local.graph.nodes;
   EXPECT_TRUE(std::any_of(nodes.begin(), nodes.end(), [](const Node& node) { return node.op == kHaloExchange; }));
   const LocalGraph& local = result.program.local;
@@ -95,7 +96,7 @@ TEST(Modes, FastKernelsUnderWindows) {
   const JobResult one = run_under(job, 1, {});
   mark_nodes(job.forward, parse_node_mark("*conv1/conv2d=((1,1,3,1),(1,1,1,1))"));
   mark_nodes(job.forward, parse_node_mark("*conv2/conv2d=((1,1,3,1),(1,1,1,1))"));
-  const JobResult three = run_under(job, 3, {.parallel = "semi"});
+  const JobResult three = run_under(job, 3, {.parallel = Parallel::semi});
   for (size_t step = 0; step < one.losses.size(); ++step) {
     EXPECT_NEAR(three.losses[step], one.losses[step], 1e-5 * std::abs(one.losses[step])) << step;
   }
@@ -103,8 +104,8 @@ TEST(Modes, FastKernelsUnderWindows) {
 
 TEST(Modes, NamedLayouts) {
   const std::string mark = "net/fc1/matmul=[dp=2,mp=3]((dp,None),(mp,None))";
-  expect_one_rank(job_of("mlp:hidden=12", kImage, 12, {mark}), {6}, {.parallel = "semi"});
-  expect_one_rank(job_of("mlp:hidden=12", kImage, 12, {mark}), {6}, {.parallel = "auto"});
+  expect_one_rank(job_of("mlp:hidden=12", kImage, 12, {mark}), {6}, {.parallel = Parallel::semi});
+  expect_one_rank(job_of("mlp:hidden=12", kImage, 12, {mark}), {6}, {.parallel = Parallel::automatic});
 }
 
 TEST(Modes, HybridSplitsLayerwiseParameters) {
@@ -112,8 +113,8 @@ TEST(Modes, HybridSplitsLayerwiseParameters) {
   for (State& state : job.forward.states) {
     if (job.forward.values[state.entry].name == "fc2.weight") state.layerwise = 0;
   }
-  expect_one_rank(job, {2, 3, 4, 6, 8}, {.parallel = "hybrid"});
-  const JobResult result = run_under(job, 4, {.parallel = "hybrid"});
+  expect_one_rank(job, {2, 3, 4, 6, 8}, {.parallel = Parallel::hybrid});
+  const JobResult result = run_under(job, 4, {.parallel = Parallel::hybrid});
   const LocalGraph& local = result.program.local;
   for (const State& state : local.graph.states) {
     const std::string& name = local.graph.values[state.entry].name;
@@ -139,8 +140,9 @@ std::map<std::string, int> forward_collectives(const LocalGraph& local) {
 TEST(Modes, OneMarkMakesAMegatronBlock) {
   for (const char* mark : {"net/h/0/attn/q/matmul=((2,1,1),(2,1))", "net/h/0/mlp/fc/matmul=((2,1,1),(2,1))"}) {
     const Job job = job_of(kGpt, {}, 4, {mark});
-    expect_one_rank(job, {4}, {.parallel = "auto", .dataset = "((2,1),(2,1))"});
-    const JobResult result = run_under(job, 4, {.parallel = "auto", .dataset = "((2,1),(2,1))"});
+    expect_one_rank(job, {4}, {.parallel = Parallel::automatic, .dataset = parse_dataset_sharding("((2,1),(2,1))")});
+    const JobResult result =
+        run_under(job, 4, {.parallel = Parallel::automatic, .dataset = parse_dataset_sharding("((2,1),(2,1))")});
     EXPECT_EQ(forward_collectives(result.program.local), (std::map<std::string, int>{{"all_reduce", 4}})) << mark;
   }
 }
@@ -148,7 +150,7 @@ TEST(Modes, OneMarkMakesAMegatronBlock) {
 TEST(Modes, QuickstartIsThatOfTheTutorial) {
   if (!can_run(8)) GTEST_SKIP() << "too few processes";
   Job job = model_job("quickstart", {.image = {32}, .batch = 16, .steps = 20, .learning_rate = 0.2});
-  const PlanOptions options{.parallel = "auto"};
+  const PlanOptions options{.parallel = Parallel::automatic};
   expect_one_rank(job, {8}, options);
   const JobResult result = run_under(job, 8, options);
   const Program& program = result.program;

@@ -128,13 +128,13 @@ void expect_plans(Job job, const std::string& kind, const MakePlan& make) {
 
 void expect_random_plans(const Job& job) {
   expect_plans(job, "plan", random_plan);
-  const auto under = [](const char* mode) {
+  const auto under = [](Parallel mode) {
     return [mode](const Graph& graph, const Mesh& mesh, uint64_t seed) {
       return make_plan(random_marks(graph, mesh, seed), all_ops(), mesh, {.parallel = mode});
     };
   };
-  expect_plans(job, "semi", under("semi"));
-  expect_plans(job, "auto", under("auto"));
+  expect_plans(job, "semi", under(Parallel::semi));
+  expect_plans(job, "auto", under(Parallel::automatic));
 }
 
 TEST(RandomPlans, Mlp) { expect_random_plans(job_of("mlp:hidden=12,dropout=0.2", {1, 6, 5}, 12)); }
@@ -161,8 +161,9 @@ Graph chain(const Shape& shape) {
 std::string chain_under(const Mesh& mesh, const Shape& shape, int seed) {
   const auto catalog = make_cpu_device(all_ops(), 1, KernelSet::reference);
   const Graph graph = chain(shape);
-  const Program program = compile(graph, all_ops(), mesh, catalog->catalog(),
-                                  {.own_plan = [&](const Graph& given) { return random_plan(given, mesh, seed); }});
+  const Program program =
+      compile(graph, all_ops(), catalog->catalog(),
+              {.mesh = mesh, .own_plan = [&](const Graph& given) { return random_plan(given, mesh, seed); }});
   const Array input = random_array({DType::f64, shape}, random_key(seed, "x"));
   std::atomic<bool> same = true;
   on_ranks(static_cast<int>(mesh.ranks()), [&](Communicator& world) {

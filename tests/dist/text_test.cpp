@@ -14,11 +14,10 @@ namespace {
 Program program_of(const std::string& spec, int ranks, bool local_statistics = false) {
   const ZooModel model = make_model(spec);
   const auto device = make_cpu_device(all_ops(), 1);
-  BuildOptions options{.batch = 12, .image = model.recipe.image};
+  BuildOptions options{.batch = 12, .columns = model.columns()};
   if (local_statistics) options.norm_groups = ranks;
-  return compile(build_graph(*model.network, all_ops(), options), all_ops(),
-                 ranks > 1 ? Mesh({{"data", ranks}}) : Mesh(), device->catalog(),
-                 {.plan = {.parallel = ranks > 1 ? "data" : "none"}, .training = TrainingOptions{}});
+  return compile(build_graph(model.network(Loss::sparse), all_ops(), options), all_ops(), device->catalog(),
+                 {.ranks = ranks, .training = TrainingOptions{}});
 }
 
 /// The text with the first `from` replaced.

@@ -47,9 +47,9 @@ TEST(ShardErrors, WrongLengths) {
 
 TEST(ShardErrors, TextsThatCannotBeRead) {
   refuses("8", "net/fc1/matmul", {"[--shard] no node", "expected NODES=STRATEGY"});
-  refuses("8", "net/fc1/matmul=((2,1)", {"[strategy] cannot be read at place 7"});
-  refuses("8", "net/fc1/matmul=((0,1),(1,1))", {"[strategy] cannot be read", "a number of parts, 1 to 2^20"});
-  refuses("8", "net/fc1/matmul=[dp=8]((dq,None),(None,None))", {"[layout] no such axis, got 'dq'", "[dp] or None"});
+  refuses("8", "net/fc1/matmul=((2,1)", {"[--shard] cannot be read at place 7"});
+  refuses("8", "net/fc1/matmul=((0,1),(1,1))", {"[--shard] cannot be read", "a number of parts, 1 to 2^20"});
+  refuses("8", "net/fc1/matmul=[dp=8]((dq,None),(None,None))", {"[--shard] no such axis, got 'dq'", "[dp] or None"});
 }
 
 TEST(ShardErrors, NodesThatAreNotThere) {
@@ -102,7 +102,7 @@ TEST(ShardErrors, LogsThatCannotBeWritten) {
 
 TEST(ShardErrors, ListsOfRanks) {
   refuses("2", "net/fc1/matmul=[a=2,ranks=(0,0)]((a,None),(None,None))",
-          {"[layout] bad list of ranks, got rank 0 twice, expected each of 0 to 1 once"});
+          {"[--shard] bad list of ranks, got rank 0 twice, expected each of 0 to 1 once"});
 }
 
 TEST(ShardErrors, IgnoredMarksAreToldOf) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Ranks as processes: the same numbers as threads, and errors that end all ranks.
 set -uo pipefail
-partita=build/release/partita
+partita=$PWD/build/release/partita
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 # Containers run tests as root, on fewer cores than ranks.
@@ -45,16 +45,24 @@ timeout 120 mpirun -n 4 build/release/tests/dist_tests --gtest_brief=1 \
   >"$folder/out" 2>&1 || fail "dist_tests on processes: $(tail -n 20 "$folder/out")"
 [[ $(grep -c PASSED "$folder/out") -eq 4 ]] || fail "not every rank passed: $(tail -n 20 "$folder/out")"
 
-expect 78 "ranks were started differently, got seed=2 on rank 4, expected seed=1 as on rank 0" \
+expect 78 "ranks were started differently, got training.seed=2 on rank 4, expected training.seed=1 as on rank 0" \
   mpirun -n 4 "$partita" train quickstart --seed 1 : -n 4 "$partita" train quickstart --seed 2
 one="$partita train quickstart --parallel data"
-expect 78 "got schedule=constant 0.1 0 20 on rank 1" mpirun -n 1 $one : -n 1 $one --lr 0.1
+expect 78 "got schedule.learning_rate=0.1 on rank 1, expected schedule.learning_rate=0.2 as on rank 0" mpirun -n 1 $one : -n 1 $one --lr 0.1
 "$partita" train mlp --steps 2 --save "$folder/a.st" >/dev/null 2>&1
 two="$partita train mlp --steps 2"
-expect 78 "got weights=" mpirun -n 1 $two : -n 1 $two --load "$folder/a.st"
-expect 78 "got validation rows=1000 on rank 1" mpirun -n 1 $two : -n 1 $two --validate
+# Every part of the configuration, and what files hold whose names are the same.
+expect 78 "got files.load=" mpirun -n 1 $two : -n 1 $two --load "$folder/a.st"
+mkdir "$folder/other"
+"$partita" train mlp --steps 3 --save "$folder/other/a.st" >/dev/null 2>&1
+expect 78 "got weights=" mpirun -n 1 -wdir "$folder" $two --load a.st : -n 1 -wdir "$folder/other" $two --load a.st
+expect 78 "got training.validate=true on rank 1" mpirun -n 1 $two : -n 1 $two --validate
 marked="$partita train mlp:layers=1,hidden=12 --batch 8 --steps 2 --parallel auto --shard net/fc1/matmul=((1,2),(1,2))->((1,1))"
-expect 78 "got local graph=" mpirun -n 1 $marked : -n 1 $marked --no-pass partial_sums
+expect 78 "got plan.no_pass=partial_sums" mpirun -n 1 $marked : -n 1 $marked --no-pass partial_sums
+expect 78 "got plan.parallel=hybrid" mpirun -n 1 $two : -n 1 $two --parallel hybrid
+cp "$partita" "$folder/other/partita"
+echo >>"$folder/other/partita"
+expect 78 "got program file=" mpirun -n 1 $two : -n 1 "$folder/other/partita" train mlp --steps 2
 expect 64 "[launch] srun and MPI disagree, got rank 0 of 1 from MPI, expected 0 of 8" \
   env SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=8 "$partita" train quickstart
 expect 64 "[--ranks] mpirun started another number of ranks, got 4, expected 2 or no --ranks" \

@@ -87,27 +87,20 @@ void share_results(JobResult& result) {
 }  // namespace
 
 Job model_job(const std::string& spec, const ModelJob& options) {
-  const auto [network, recipe] = make_model(spec);
-  const std::string input = recipe.rows ? "input" : recipe.tokens ? "tokens" : "image";
-  const Type label = recipe.rows     ? Type{options.dtype, {recipe.classes}}
-                     : recipe.tokens ? Type{DType::i32, recipe.image}
-                                     : Type{DType::i32, {}};
+  const ZooModel model = make_model(spec);
+  std::vector<Column> columns = model.columns(options.dtype);
+  if (!model.reads_text() && model.own_rows == nullptr) columns.at(0).type.shape = options.image;
   Job job;
-  job.forward = build_graph(*network, all_ops(),
-                            {.batch = options.batch,
-                             .input = input,
-                             .image = recipe.tokens ? recipe.image : options.image,
-                             .dtype = options.dtype,
-                             .loss = recipe.loss,
-                             .norm_groups = options.norm_groups,
-                             .image_dtype = recipe.tokens ? DType::i32 : options.dtype,
-                             .label = label});
-  job.training.optimizer = recipe.optimizer;
+  job.forward = build_graph(
+      model.network(model.recipe.training.loss), all_ops(),
+      {.batch = options.batch, .columns = columns, .dtype = options.dtype, .norm_groups = options.norm_groups});
+  job.training.optimizer = model.recipe.optimizer;
   job.training.output_gradients = true;
   job.states = initial_states(job.forward, /*seed=*/7);
   job.steps = options.steps;
   job.learning_rate = options.learning_rate;
   job.kernels = options.dtype == DType::f64 ? KernelSet::reference : KernelSet::fast;
+  const std::string input = columns.at(0).name;
   job.batch = [input, types = std::pair(job.forward.type(job.forward.input(input)),
                                         job.forward.type(job.forward.input("label")))](int step) {
     Arrays batch;
@@ -123,11 +116,9 @@ JobResult run_job(const Job& job) {
   Mesh mesh = job.mesh;
   if (mesh.ranks() == 1 && job.ranks > 1) mesh = Mesh({{"data", job.ranks}});
   JobResult result;
-  result.program = compile(job.forward, all_ops(), mesh, catalog_device->catalog(),
-                           {.plan = {.parallel = job.ranks > 1 ? "data" : "none"},
-                            .own_plan = job.plan,
-                            .schedule = job.schedule,
-                            .training = job.training});
+  result.program = compile(
+      job.forward, all_ops(), catalog_device->catalog(),
+      {.ranks = job.ranks, .mesh = mesh, .own_plan = job.plan, .schedule = job.schedule, .training = job.training});
   const Arrays states = with_slots(result.program.graph, job.states);
   std::vector<Arrays> of_rank(job.ranks);
   std::vector<JobResult> seen(job.ranks);

@@ -25,12 +25,12 @@ constexpr int64_t kBatch = 16;
 const std::map<std::string, DType> kTypes{{"f32", DType::f32}, {"f64", DType::f64}};
 const std::map<std::string, KernelSet> kKernels{{"fast", KernelSet::fast}, {"reference", KernelSet::reference}};
 const std::map<std::string, OptimizerOptions> kOptimizers{
-    {"nesterov", {.kind = "momentum", .momentum = 0.9, .nesterov = true, .weight_decay = 1e-3}},
-    {"momentum", {.kind = "momentum", .momentum = 0.8}},
-    {"sgd", {.kind = "sgd", .weight_decay = 1e-3}},
-    {"adam", {.kind = "adam", .weight_decay = 1e-3}},
-    {"adamw", {.kind = "adamw", .weight_decay = 0.1, .clip_norm = 0.5}},
-    {"adamw_eps", {.kind = "adamw", .weight_decay = 0.1, .epsilon = 1e-3, .clip_norm = 0.5}}};
+    {"nesterov", {.kind = OptimizerKind::momentum, .momentum = 0.9, .nesterov = true, .weight_decay = 1e-3}},
+    {"momentum", {.kind = OptimizerKind::momentum, .momentum = 0.8}},
+    {"sgd", {.kind = OptimizerKind::sgd, .weight_decay = 1e-3}},
+    {"adam", {.kind = OptimizerKind::adam, .weight_decay = 1e-3}},
+    {"adamw", {.kind = OptimizerKind::adamw, .weight_decay = 0.1, .clip_norm = 0.5}},
+    {"adamw_eps", {.kind = OptimizerKind::adamw, .weight_decay = 0.1, .epsilon = 1e-3, .clip_norm = 0.5}}};
 
 /// A residual block that halves the image, then the classes.
 class BlockNet : public Layer {
@@ -58,22 +58,17 @@ class BlockNet : public Layer {
 
 ZooModel model_of(const std::string& spec) {
   if (spec != "block") return make_model(spec);
-  return {std::make_shared<Network>(Network{"block", share(BlockNet())}), {.image = {3, 16, 16}}};
+  return {"block", share(BlockNet()), image_format({3, 16, 16}, 10)};
 }
 
 void export_run(const std::string& spec, DType dtype, KernelSet kernels, const OptimizerOptions& optimizer,
                 const std::string& path) {
   const ZooModel model = model_of(spec);
   Job job;
-  const bool tokens = model.recipe.tokens;
-  const std::string input = tokens ? "tokens" : "image";
-  job.forward = build_graph(*model.network, all_ops(),
-                            {.batch = kBatch,
-                             .input = input,
-                             .image = model.recipe.image,
-                             .dtype = dtype,
-                             .image_dtype = tokens ? DType::i32 : dtype,
-                             .label = {DType::i32, tokens ? model.recipe.image : Shape{}}});
+  const std::vector<Column> columns = model.columns(dtype);
+  const std::string input = columns.at(0).name;
+  job.forward =
+      build_graph(model.network(Loss::sparse), all_ops(), {.batch = kBatch, .columns = columns, .dtype = dtype});
   job.training = {.optimizer = optimizer, .output_gradients = true};
   job.states = initial_states(job.forward, /*seed=*/3);
   job.steps = kSteps;

@@ -49,6 +49,10 @@ void append_records(const std::filesystem::path& path, const std::vector<uint8_t
 
 }  // namespace
 
+bool has_cifar10(const std::filesystem::path& directory, Split split) {
+  return !find_packed(directory, split == Split::train ? "data_batch_1.bin" : "test_batch.bin").empty();
+}
+
 DatasetPtr read_cifar10(const std::filesystem::path& directory, Split split) {
   const std::vector<std::filesystem::path> files = batch_files(directory, split);
   std::vector<uint8_t> pixels;
@@ -64,7 +68,7 @@ DatasetPtr read_cifar10(const std::filesystem::path& directory, Split split) {
     pixels.reserve(pixels.size() + bytes.size() / kRecord * kPixels * (files.size() - i));
     append_records(files[i], bytes, pixels, labels);
   }
-  return image_rows({DType::u8, {32, 32, 3}}, pixels, labels);
+  return image_rows(kCifar10Image, pixels, labels);
 }
 
 }  // namespace partita

@@ -9,6 +9,11 @@ namespace partita {
 /// another, `labels` one byte for each.
 DatasetPtr image_rows(const Type& image, const std::vector<uint8_t>& pixels, const std::vector<uint8_t>& labels);
 
+/// The mean and the standard deviation of each channel of a data set's pixels, as shares of 255.
+struct ChannelScaling {
+  std::vector<double> mean, std;
+};
+
 /// The two columns of labelled images.
 std::vector<Column> image_columns(Type image);
 

@@ -54,12 +54,26 @@ std::vector<uint8_t> read_idx(const std::filesystem::path& path, uint32_t magic,
   return elements;
 }
 
+struct Names {
+  std::string images, labels;
+};
+
+Names names_of(Split split) {
+  const std::string prefix = split == Split::train ? "train" : "t10k";
+  return {prefix + "-images-idx3-ubyte", prefix + "-labels-idx1-ubyte"};
+}
+
 }  // namespace
 
+bool has_mnist(const std::filesystem::path& directory, Split split) {
+  const Names names = names_of(split);
+  return !find_packed(directory, names.images).empty() || !find_packed(directory, names.labels).empty();
+}
+
 DatasetPtr read_mnist(const std::filesystem::path& directory, Split split) {
-  const std::string prefix = split == Split::train ? "train" : "t10k";
-  const auto image_path = require_packed(directory, prefix + "-images-idx3-ubyte");
-  const auto label_path = require_packed(directory, prefix + "-labels-idx1-ubyte");
+  const Names names = names_of(split);
+  const auto image_path = require_packed(directory, names.images);
+  const auto label_path = require_packed(directory, names.labels);
   std::vector<uint8_t> labels = read_idx(label_path, kLabelMagic, {});
   for (size_t i = 0; i < labels.size(); ++i) {
     if (labels[i] < kClasses) continue;
@@ -76,7 +90,7 @@ DatasetPtr read_mnist(const std::filesystem::path& directory, Split split) {
                     "number of labels",
                     image_path.string(), images, labels.size()));
   }
-  return image_rows({DType::u8, {kSide, kSide, 1}}, pixels, labels);
+  return image_rows(kMnistImage, pixels, labels);
 }
 
 }  // namespace partita

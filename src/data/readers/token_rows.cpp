@@ -14,9 +14,7 @@ constexpr double kTrainShare = 0.9;
 class TokenRows : public Dataset {
  public:
   TokenRows(std::vector<uint8_t> bytes, int64_t length)
-      : columns_{{"tokens", {DType::i32, {length}}}, {"label", {DType::i32, {length}}}},
-        bytes_(std::move(bytes)),
-        length_(length) {
+      : columns_(token_columns(length)), bytes_(std::move(bytes)), length_(length) {
     PARTITA_CHECK(length > 0 && static_cast<int64_t>(bytes_.size()) > length, "{} bytes for windows of {}",
                   bytes_.size(), length);
   }
@@ -41,6 +39,10 @@ class TokenRows : public Dataset {
 };
 
 }  // namespace
+
+std::vector<Column> token_columns(int64_t length) {
+  return {{"tokens", {DType::i32, {length}}}, {"label", {DType::i32, {length}}}};
+}
 
 DatasetPtr token_rows(std::vector<uint8_t> bytes, int64_t length) {
   return std::make_shared<TokenRows>(std::move(bytes), length);

@@ -11,6 +11,9 @@ namespace partita {
 /// Windows lie side by side; what is left at the end is not read. `bytes` holds at least length + 1 of them.
 DatasetPtr token_rows(std::vector<uint8_t> bytes, int64_t length);
 
+/// The two columns of such rows.
+std::vector<Column> token_columns(int64_t length);
+
 /// The windows of a text file (plain, .gz or .xz): of its first 90 % for training, of the rest for testing. Throws
 /// MissingFile, InvalidFile when a part is shorter than a window or the file larger than 1 GiB.
 DatasetPtr read_text(const std::filesystem::path& file, Split split, int64_t length);

@@ -13,9 +13,9 @@ Value BatchNorm2d::construct(Context& context, Value x) {
   Builder& builder = context.builder();
   const Shape channels{shape[1]};
   const Value scale = context.parameter("weight", channels, initializer(options_.scale, channels));
-  const Value shift = context.parameter("bias", channels, initializer("zeros", channels));
-  const Value mean = context.statistic("running_mean", channels, initializer("zeros", channels));
-  const Value variance = context.statistic("running_var", channels, initializer("ones", channels));
+  const Value shift = context.parameter("bias", channels, initializer(Init::zeros, channels));
+  const Value mean = context.statistic("running_mean", channels, initializer(Init::zeros, channels));
+  const Value variance = context.statistic("running_var", channels, initializer(Init::ones, channels));
   const std::string epsilon = to_text(options_.epsilon);
   if (!context.options().training) {
     return builder.apply_fields("batch_norm_inference", {x, scale, shift, mean, variance}, {{"epsilon", epsilon}});

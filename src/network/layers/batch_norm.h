@@ -1,13 +1,14 @@
 #pragma once
 
+#include "network/initializers.h"
 #include "network/layer.h"
 
 namespace partita {
 
 struct BatchNormOptions {
   double epsilon = 1e-5;
-  double momentum = 0.1;       // running = (1 - momentum) * running + momentum * batch
-  std::string scale = "ones";  // how the scale begins; "zeros" for the last one of a residual block
+  double momentum = 0.1;    // running = (1 - momentum) * running + momentum * batch
+  Init scale = Init::ones;  // how the scale begins; zeros for the last one of a residual block
 };
 
 /// Batch normalisation of x[n, c] or x[n, c, h, w] per channel. While training it takes the statistics

@@ -12,8 +12,8 @@ struct Conv2dOptions {
   std::vector<int64_t> pads{0, 0, 0, 0};  // top, left, bottom, right, when explicit
   int64_t groups = 1;
   bool bias = true;
-  InitRule init = "he_normal";
-  InitRule bias_init = "zeros";
+  InitRule init = Init::he_normal;
+  InitRule bias_init = Init::zeros;
 };
 
 /// y[n, out, h', w'] from x[n, in, h, w], weight[out, in / groups, kernel height, kernel width]. `same`

@@ -7,8 +7,8 @@ namespace partita {
 
 struct DenseOptions {
   bool bias = true;
-  InitRule init = "he_normal";
-  InitRule bias_init = "zeros";
+  InitRule init = Init::he_normal;
+  InitRule bias_init = Init::zeros;
 };
 
 /// y = x weight^T + bias: x[.., in], weight[units, in], bias[units]; `in` is read off x.

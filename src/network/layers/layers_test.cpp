@@ -24,6 +24,7 @@ Interpretation run(Layer& layer, const Shape& x, bool training, double offset = 
   Builder builder(all_ops());
   Context context(builder, {.dtype = DType::f64, .training = training});
   builder.output("y", context.call_network(layer, builder.input("x", {DType::f64, x})));
+  context.store_statistics();
   const Graph& graph = builder.graph();
   std::map<std::string, Array> given;
   Array input(Type{DType::f64, x});

@@ -7,8 +7,8 @@ namespace partita {
 struct AttentionOptions {
   bool causal = false;
   double dropout = 0;  // of what the projection gives
-  InitRule init = "xavier_uniform";
-  InitRule projection_init = "xavier_uniform";
+  InitRule init = Init::xavier_uniform;
+  InitRule projection_init = Init::xavier_uniform;
 };
 
 /// Attention of x[b, s, width] to itself with `heads` heads (Vaswani et al., 2017): children q, k, v and proj,
@@ -33,8 +33,8 @@ struct TransformerBlockOptions {
   bool causal = false;
   bool approximate_gelu = false;
   double dropout = 0;
-  InitRule init = "xavier_uniform";
-  InitRule projection_init = "xavier_uniform";  // of the layers that end on the residual path
+  InitRule init = Init::xavier_uniform;
+  InitRule projection_init = Init::xavier_uniform;  // of the layers that end on the residual path
 };
 
 /// x += attn(ln_1(x)); x += mlp(ln_2(x)): the pre-norm block of GPT-2, children ln_1, attn, ln_2, mlp.fc, mlp.proj.

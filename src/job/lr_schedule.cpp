@@ -1,4 +1,4 @@
-#include "training/lr_schedule.h"
+#include "job/lr_schedule.h"
 
 #include <algorithm>
 #include <cmath>
@@ -19,14 +19,7 @@ bool is_finite_in(double value, DType dtype) {
 
 }  // namespace
 
-std::vector<std::string> lr_schedule_names() { return {"constant", "linear", "cosine", "step"}; }
-
 void verify(const LrSchedule& schedule, DType dtype) {
-  const auto names = lr_schedule_names();
-  if (std::find(names.begin(), names.end(), schedule.kind) == names.end()) {
-    throw InvalidArgument(fmt::format("[lr-schedule] unknown schedule, got '{}', expected one of {}{}", schedule.kind,
-                                      fmt::join(names, " "), did_you_mean(schedule.kind, names)));
-  }
   if (!std::isfinite(schedule.learning_rate) || schedule.learning_rate < 0) {
     throw InvalidArgument(
         fmt::format("[lr] not a learning rate, got {}, expected a number >= 0", schedule.learning_rate));
@@ -44,14 +37,14 @@ double learning_rate_at(const LrSchedule& schedule, int64_t step) {
   if (step < schedule.warmup_steps) {
     return schedule.learning_rate * static_cast<double>(step + 1) / static_cast<double>(schedule.warmup_steps);
   }
-  if (schedule.kind == "step") {
+  if (schedule.kind == LrKind::step) {
     const int64_t every = std::max<int64_t>(1, schedule.step_every > 0 ? schedule.step_every : schedule.steps / 3);
     return schedule.learning_rate * std::pow(schedule.step_factor, static_cast<double>(step / every));
   }
   const int64_t falling = std::max<int64_t>(1, schedule.steps - schedule.warmup_steps);
   const double passed = std::min(1.0, static_cast<double>(step - schedule.warmup_steps) / static_cast<double>(falling));
-  if (schedule.kind == "linear") return schedule.learning_rate * (1 - passed);
-  if (schedule.kind == "cosine") {
+  if (schedule.kind == LrKind::linear) return schedule.learning_rate * (1 - passed);
+  if (schedule.kind == LrKind::cosine) {
     return schedule.learning_rate * (1 + std::cos(std::numbers::pi * passed)) / 2;
   }
   return schedule.learning_rate;

@@ -2,17 +2,21 @@
 // The learning rate as a function of the step.
 
 #include <cstdint>
-#include <string>
-#include <vector>
 
 #include "base/dtype.h"
+#include "base/names.h"
 
 namespace partita {
 
-/// After `warmup_steps` of linear rise: "constant"; "linear" falls to zero at `steps`; "cosine" falls
-/// to zero along half a wave; "step" multiplies by `step_factor` after each `step_every` steps.
+/// After the warm-up: linear falls to zero at the last step; cosine falls to zero along half a wave; step multiplies by
+/// a factor after each so many steps.
+enum class LrKind { constant, linear, cosine, step };
+template <>
+inline constexpr auto kNames<LrKind> = names("constant", "linear", "cosine", "step");
+
+/// Begins with `warmup_steps` of linear rise.
 struct LrSchedule {
-  std::string kind = "constant";
+  LrKind kind = LrKind::constant;
   double learning_rate = 0.01;
   int64_t steps = 0;  // of the whole training; for linear and cosine
   int64_t warmup_steps = 0;
@@ -20,10 +24,7 @@ struct LrSchedule {
   double step_factor = 0.1;
 };
 
-std::vector<std::string> lr_schedule_names();
-
-/// Throws InvalidArgument for an unknown kind or numbers that make no sense, among them a learning rate that is
-/// infinite in `dtype`.
+/// Throws InvalidArgument for numbers that make no sense, among them a learning rate that is infinite in `dtype`.
 void verify(const LrSchedule& schedule, DType dtype = DType::f64);
 
 /// For step 0, 1, ...

@@ -1,4 +1,4 @@
-#include "training/lr_schedule.h"
+#include "job/lr_schedule.h"
 
 #include <gtest/gtest.h>
 
@@ -8,13 +8,13 @@ namespace partita {
 namespace {
 
 TEST(LrSchedule, Constant) {
-  const LrSchedule schedule{.kind = "constant", .learning_rate = 0.5};
+  const LrSchedule schedule{.kind = LrKind::constant, .learning_rate = 0.5};
   EXPECT_EQ(learning_rate_at(schedule, 0), 0.5);
   EXPECT_EQ(learning_rate_at(schedule, 1000), 0.5);
 }
 
 TEST(LrSchedule, LinearReachesZero) {
-  const LrSchedule schedule{.kind = "linear", .learning_rate = 1, .steps = 10};
+  const LrSchedule schedule{.kind = LrKind::linear, .learning_rate = 1, .steps = 10};
   EXPECT_EQ(learning_rate_at(schedule, 0), 1);
   EXPECT_DOUBLE_EQ(learning_rate_at(schedule, 5), 0.5);
   EXPECT_EQ(learning_rate_at(schedule, 10), 0);
@@ -22,32 +22,30 @@ TEST(LrSchedule, LinearReachesZero) {
 }
 
 TEST(LrSchedule, CosineIsHalfInTheMiddle) {
-  const LrSchedule schedule{.kind = "cosine", .learning_rate = 1, .steps = 10};
+  const LrSchedule schedule{.kind = LrKind::cosine, .learning_rate = 1, .steps = 10};
   EXPECT_EQ(learning_rate_at(schedule, 0), 1);
   EXPECT_DOUBLE_EQ(learning_rate_at(schedule, 5), 0.5);
   EXPECT_NEAR(learning_rate_at(schedule, 10), 0, 1e-15);
 }
 
 TEST(LrSchedule, StepFalls) {
-  const LrSchedule schedule{.kind = "step", .learning_rate = 1, .steps = 30};
+  const LrSchedule schedule{.kind = LrKind::step, .learning_rate = 1, .steps = 30};
   EXPECT_EQ(learning_rate_at(schedule, 9), 1);
   EXPECT_DOUBLE_EQ(learning_rate_at(schedule, 10), 0.1);
   EXPECT_DOUBLE_EQ(learning_rate_at(schedule, 20), 0.01);
 }
 
 TEST(LrSchedule, WarmUpRisesToTheRate) {
-  const LrSchedule schedule{.kind = "linear", .learning_rate = 1, .steps = 14, .warmup_steps = 4};
+  const LrSchedule schedule{.kind = LrKind::linear, .learning_rate = 1, .steps = 14, .warmup_steps = 4};
   EXPECT_EQ(learning_rate_at(schedule, 0), 0.25);
   EXPECT_EQ(learning_rate_at(schedule, 3), 1);
   EXPECT_EQ(learning_rate_at(schedule, 4), 1);
   EXPECT_DOUBLE_EQ(learning_rate_at(schedule, 9), 0.5);
 }
 
-TEST(LrSchedule, RefusesUnknownNamesAndNumbers) {
-  EXPECT_THROW(verify({.kind = "cosin"}), InvalidArgument);
+TEST(LrSchedule, RefusesNumbersThatMakeNoSense) {
   EXPECT_THROW(verify({.learning_rate = -1}), InvalidArgument);
   EXPECT_THROW(verify({.warmup_steps = -1}), InvalidArgument);
-  for (const auto& name : lr_schedule_names()) EXPECT_NO_THROW(verify({.kind = name}));
 }
 
 TEST(LrSchedule, ARateThatTheTypeCannotHold) {

@@ -1,0 +1,24 @@
+#pragma once
+// What a command does to its process before a job runs in it.
+
+#include "cli/console.h"
+#include "job/config.h"
+
+namespace partita {
+
+/// Once, before anything is printed: may start the program anew so that waiting threads sleep (see wait_passively),
+/// warns of more threads than cores, and says which ranks print. Keep the result while the job runs.
+std::unique_ptr<Console> prepare_process(const JobConfig& config, const Place& place);
+
+/// While it lives, the first interrupt (Ctrl-C) is kept, a second one ends the process.
+class InterruptGuard {
+ public:
+  InterruptGuard();
+  ~InterruptGuard();
+  InterruptGuard(const InterruptGuard&) = delete;
+  InterruptGuard& operator=(const InterruptGuard&) = delete;
+  /// Whether an interrupt has come.
+  static bool interrupted();
+};
+
+}  // namespace partita

@@ -1,0 +1,36 @@
+#pragma once
+// The rows of a source, ready for a network: scaled, in the order of a training, in the types that it reads.
+
+#include "data/dataset.h"
+#include "data/source.h"
+
+namespace partita {
+
+/// What a network reads, and how rows are prepared for it.
+struct RowFormat {
+  std::string input = "image";  // the column that it reads beside "label"
+  Type image;                   // of a generated image: u8[height,width,channels]; of images alone
+  int64_t tokens = 0;           // of a row of text; 0: rows are images
+  int64_t classes = 10;         // of generated labels
+  int64_t resize = 0;           // side of the images after resizing; 0: as they are
+  bool augment = false;         // random crops and flips of training images
+  DType dtype = DType::f32;     // of inputs that are floats
+  uint64_t seed = 1;            // of the order of training rows and their augmentation
+};
+
+inline constexpr int64_t kSyntheticTrainRows = 6000;
+inline constexpr int64_t kSyntheticTestRows = 1000;
+
+/// The columns that `open_dataset` gives; opens the files of NumPy alone.
+std::vector<Column> columns_of(const DataSource& source, const RowFormat& format);
+
+/// False when no file of these rows is there, or none is named; generated rows always are.
+bool has_rows(const DataSource& source, Split split);
+
+/// Columns `input` and "label" (and others of NumPy files, by their names). Bytes of images become (x / 255 - mean) /
+/// std with the numbers of the data set, channels first; texts are windows of bytes; numbers of NumPy files stay as
+/// they are, floats in `dtype`. Training rows are shuffled anew in every epoch. Throws MissingFile, InvalidFile, and
+/// InvalidArgument when the network reads no such rows.
+DatasetPtr open_dataset(const DataSource& source, Split split, const RowFormat& format);
+
+}  // namespace partita

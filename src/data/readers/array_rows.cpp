@@ -1,0 +1,105 @@
+#include "data/readers/array_rows.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "data/readers/memory_rows.h"
+#include "data/readers/numpy_files.h"
+
+namespace partita {
+namespace {
+
+using NamedArrays = std::vector<std::pair<std::string, Array>>;
+
+constexpr const char* kLabel = "label";
+
+const Array* find(const NamedArrays& arrays, std::string_view name) {
+  const auto found = std::find_if(arrays.begin(), arrays.end(), [&](const auto& array) { return array.first == name; });
+  return found == arrays.end() ? nullptr : &found->second;
+}
+
+/// "x_train" and "y_train", or the same for the test.
+std::pair<std::string, std::string> paired_names(Split split) {
+  const std::string part = split == Split::train ? "train" : "test";
+  return {"x_" + part, "y_" + part};
+}
+
+bool holds_both_splits(const NamedArrays& arrays) { return find(arrays, "x_train") && find(arrays, "y_train"); }
+
+/// Grey images as bytes, [rows,height,width], with a channel.
+Array with_channel(const Array& images) {
+  const Type& type = images.type();
+  if (type.dtype != DType::u8 || type.rank() != 3) return images;
+  Shape shape = type.shape;
+  shape.push_back(1);
+  Array result(Type{type.dtype, shape});
+  std::memcpy(result.data(), images.data(), static_cast<size_t>(type.bytes()));
+  return result;
+}
+
+/// Every array under its own name; the label and a single input under theirs.
+NamedArrays renamed(NamedArrays arrays, const std::string& input, const std::string& path) {
+  for (auto& [name, array] : arrays) {
+    if (name == "labels" || name == "y") name = kLabel;
+  }
+  if (!find(arrays, kLabel)) {
+    std::vector<std::string> names;
+    for (const auto& [name, array] : arrays) names.push_back(name);
+    throw InvalidFile(
+        fmt::format("[npz] {}: no labels, got arrays [{}], expected one called label, labels or y, or "
+                    "x_train and y_train",
+                    path, fmt::join(names, ", ")));
+  }
+  if (arrays.size() == 2) {
+    for (auto& [name, array] : arrays) {
+      if (name != kLabel) name = input;
+    }
+  }
+  // The input that a network of layers reads is the first column.
+  std::stable_partition(arrays.begin(), arrays.end(), [&](const auto& array) { return array.first == input; });
+  return arrays;
+}
+
+NamedArrays read_npz_rows(const DataSource& source, Split split, const std::string& input) {
+  const size_t file = split == Split::test && source.paths.size() == 2 ? 1 : 0;
+  NamedArrays arrays = read_npz(source.paths[file]);
+  if (source.paths.size() == 2 || !holds_both_splits(arrays))
+    return renamed(std::move(arrays), input, source.paths[file]);
+  const auto [x, y] = paired_names(split);
+  return {{input, *find(arrays, x)}, {kLabel, *find(arrays, y)}};
+}
+
+}  // namespace
+
+bool has_array_rows(const DataSource& source, Split split) {
+  if (split == Split::train) return true;
+  if (source.kind == DataKind::npy) return source.paths.size() == 4;
+  if (source.paths.size() == 2) return true;
+  const auto [x, y] = paired_names(split);
+  const NamedArrays arrays = read_npz(source.paths[0]);
+  return holds_both_splits(arrays) && find(arrays, x) && find(arrays, y);
+}
+
+DatasetPtr read_array_rows(const DataSource& source, Split split, const std::string& input) {
+  if (!has_array_rows(source, split)) {
+    throw InvalidArgument(
+        fmt::format("[--data] no rows to test on, got {}, expected npz:TRAIN,TEST or arrays x_test and y_test, or "
+                    "npy:INPUTS,LABELS,INPUTS,LABELS",
+                    print(source)));
+  }
+  NamedArrays arrays;
+  if (source.kind == DataKind::npz) {
+    arrays = read_npz_rows(source, split, input);
+  } else {
+    const size_t first = split == Split::test ? 2 : 0;
+    arrays = {{input, read_npy(source.paths[first])}, {kLabel, read_npy(source.paths[first + 1])}};
+  }
+  for (auto& [name, array] : arrays) array = with_channel(array);
+  try {
+    return memory_rows(std::move(arrays));
+  } catch (const InvalidArgument& error) {
+    throw InvalidFile(fmt::format("{} (in {})", error.what(), print(source)));
+  }
+}
+
+}  // namespace partita

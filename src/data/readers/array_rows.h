@@ -1,0 +1,20 @@
+#pragma once
+// Labelled rows in the files of NumPy.
+
+#include "data/dataset.h"
+#include "data/source.h"
+
+namespace partita {
+
+/// Whether the files name rows of this split.
+bool has_array_rows(const DataSource& source, Split split);
+
+/// Columns of arrays, one row for each entry of their first dimension.
+/// npy: `input` and "label", in the order of the paths.
+/// npz: of one file with x_train and y_train (x_test, y_test) these, as `input` and "label"; otherwise every array
+/// under its own name, where labels and y are "label" too, and a single other one is `input`; the second file holds the
+/// rows of the test. u8 images [height,width] get a dimension of one channel. Throws MissingFile, InvalidFile when
+/// there is no label or the arrays have different numbers of rows, and InvalidArgument for rows that are not there.
+DatasetPtr read_array_rows(const DataSource& source, Split split, const std::string& input);
+
+}  // namespace partita

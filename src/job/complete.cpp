@@ -1,0 +1,92 @@
+// What a configuration leaves open, and which of its parts do not fit together.
+
+#include <algorithm>
+
+#include "comm/inproc/collectives.h"
+#include "job/config.h"
+
+namespace partita {
+namespace {
+
+constexpr int64_t kLeastEvaluationBatch = 256;
+
+/// Eight times the cores, and no fewer than 64.
+int most_threads(int cores) { return std::max(64, 8 * cores); }
+
+void complete_ranks(RanksConfig& ranks, const Place& place) {
+  const bool is_process = place.ranks() > 1;
+  if (is_process && ranks.count > 1 && ranks.count != place.ranks()) {
+    throw InvalidArgument(fmt::format("[--ranks] {} started another number of ranks, got {}, expected {} or no --ranks",
+                                      place.launched->launcher, ranks.count, place.ranks()));
+  }
+  if (is_process) {
+    ranks.count = place.ranks();
+  } else if (ranks.count == 0) {
+    ranks.count = 1;
+  }
+  if (ranks.threads > most_threads(place.cores)) {
+    throw InvalidArgument(
+        fmt::format("[--threads] out of range, got {}, expected 0 to {}: eight times the cores, and no fewer than 64",
+                    ranks.threads, most_threads(place.cores)));
+  }
+  const int here = is_process ? place.ranks_here() : ranks.count;
+  if (ranks.threads == 0) ranks.threads = std::max(1, place.cores / here);
+}
+
+void require_equal_parts(const JobConfig& config) {
+  const int64_t batch = config.training.batch, ranks = config.ranks.count;
+  if (config.plan.options.parallel != Parallel::data || batch % ranks == 0) return;
+  const int64_t below = batch / ranks * ranks;
+  const std::string nearest = below > 0 ? fmt::format("{} or {}", below, below + ranks) : fmt::format("{}", ranks);
+  throw InvalidArgument(
+      fmt::format("[train] the global batch does not divide, got batch {} on {} ranks, expected a multiple of {}: {}",
+                  batch, ranks, ranks, nearest));
+}
+
+}  // namespace
+
+bool cuts_batch_alone(const JobConfig& config) {
+  return config.ranks.count > 1 &&
+         (config.plan.options.parallel == Parallel::data || config.plan.options.parallel == Parallel::hybrid);
+}
+
+JobConfig completed(JobConfig config, const Place& place) {
+  complete_ranks(config.ranks, place);
+  TrainingConfig& training = config.training;
+  if (!training.batch_norm) {
+    training.batch_norm = cuts_batch_alone(config) ? BatchNormStatistics::local : BatchNormStatistics::global;
+  }
+  if (config.evaluation.batch == 0) config.evaluation.batch = std::max(training.batch, kLeastEvaluationBatch);
+  verify(config.schedule, training.dtype);
+  if (config.console.quiet && config.console.verbose) {
+    throw InvalidArgument("[--quiet] excludes --verbose, got both, expected one of them");
+  }
+  return config;
+}
+
+void verify_training(const JobConfig& config, const Place& place) {
+  if (place.ranks() == 1 && config.ranks.count > kMaxRanks) {
+    throw InvalidArgument(
+        fmt::format("[--ranks] too many for one process, got {}, expected 1 to {}, or processes under "
+                    "mpirun",
+                    config.ranks.count, kMaxRanks));
+  }
+  require_equal_parts(config);
+  const auto refuse = [](std::string_view flag, const std::string& why) {
+    throw InvalidArgument(fmt::format("[{}] of no effect, {}", flag, why));
+  };
+  if (config.ranks.count > 1 && !cuts_batch_alone(config)) {
+    const std::string why =
+        fmt::format("got --parallel {}, expected --parallel data", name_of(config.plan.options.parallel));
+    if (config.training.gradients == GradientReduction::sum) refuse("--gradients sum", why);
+    if (config.training.batch_norm == BatchNormStatistics::local) refuse("--batch-norm local", why);
+  }
+  if (config.files.checkpoint_every > 0 && config.files.checkpoint.empty()) {
+    refuse("--checkpoint-every", "got no --checkpoint, expected --checkpoint FILE");
+  }
+  if (!config.files.resume.empty() && !config.files.load.empty()) {
+    refuse("--load", "got --resume, which brings all weights, expected one of both");
+  }
+}
+
+}  // namespace partita

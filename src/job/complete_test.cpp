@@ -1,0 +1,88 @@
+#include <gtest/gtest.h>
+
+#include "job/config.h"
+
+namespace partita {
+namespace {
+
+const Place kAlone{.cores = 8};
+
+Place process(int ranks, int here) {
+  return {.launched = LaunchedRank{.size = ranks, .local_size = here, .launcher = "mpirun"}, .cores = 8};
+}
+
+std::string refusal(const JobConfig& config, const Place& place = kAlone) {
+  try {
+    verify_training(completed(config, place), place);
+    return "";
+  } catch (const InvalidArgument& error) {
+    return error.what();
+  }
+}
+
+TEST(CompletedConfig, RanksShareTheCores) {
+  EXPECT_EQ(completed({}, kAlone).ranks.count, 1);
+  EXPECT_EQ(completed({}, kAlone).ranks.threads, 8);
+  EXPECT_EQ(completed({.ranks = {.count = 3}}, kAlone).ranks.threads, 2);
+  EXPECT_EQ(completed({.ranks = {.count = 4096}}, kAlone).ranks.threads, 1);
+  EXPECT_EQ(completed({.ranks = {.count = 3, .threads = 5}}, kAlone).ranks.threads, 5);
+}
+
+TEST(CompletedConfig, ALauncherSaysHowManyRanksThereAre) {
+  const JobConfig config = completed({}, process(16, 4));
+  EXPECT_EQ(config.ranks.count, 16);
+  EXPECT_EQ(config.ranks.threads, 2);
+  EXPECT_EQ(completed({.ranks = {.count = 16}}, process(16, 4)).ranks.count, 16);
+  EXPECT_EQ(refusal({.ranks = {.count = 8}}, process(16, 4)),
+            "[--ranks] mpirun started another number of ranks, got 8, expected 16 or no --ranks");
+}
+
+TEST(CompletedConfig, StatisticsAreLocalWhereRanksDifferInTheirRows) {
+  const auto statistics = [](int ranks, Parallel parallel) {
+    return *completed({.ranks = {.count = ranks}, .plan = {.options = {.parallel = parallel}}}, kAlone)
+                .training.batch_norm;
+  };
+  EXPECT_EQ(statistics(1, Parallel::data), BatchNormStatistics::global);
+  EXPECT_EQ(statistics(2, Parallel::data), BatchNormStatistics::local);
+  EXPECT_EQ(statistics(2, Parallel::hybrid), BatchNormStatistics::local);
+  EXPECT_EQ(statistics(2, Parallel::automatic), BatchNormStatistics::global);
+}
+
+TEST(CompletedConfig, IsCompletedOnce) {
+  const JobConfig once = completed({.ranks = {.count = 4}}, kAlone);
+  const JobConfig twice = completed(once, kAlone);
+  EXPECT_EQ(twice.ranks.threads, once.ranks.threads);
+  EXPECT_EQ(twice.training.batch_norm, once.training.batch_norm);
+  EXPECT_EQ(twice.evaluation.batch, once.evaluation.batch);
+}
+
+TEST(CompletedConfig, PartsThatDoNotFitAreRefused) {
+  EXPECT_EQ(refusal({.training = {.batch = 10}, .ranks = {.count = 4}}),
+            "[train] the global batch does not divide, got batch 10 on 4 ranks, expected a multiple of 4: 8 or 12");
+  EXPECT_EQ(
+      refusal({.training = {.batch = 10}, .ranks = {.count = 4}, .plan = {.options = {.parallel = Parallel::hybrid}}}),
+      "");
+  EXPECT_NE(refusal({.ranks = {.count = 257}}).find("[--ranks] too many for one process, got 257, expected 1 to 256"),
+            std::string::npos);
+  EXPECT_EQ(refusal({.training = {.batch = 600}, .ranks = {.count = 300}}, process(300, 4)), "");
+  EXPECT_NE(refusal({.ranks = {.threads = 65}}).find("[--threads] out of range, got 65, expected 0 to 64"),
+            std::string::npos);
+  EXPECT_NE(refusal({.training = {.gradients = GradientReduction::sum},
+                     .ranks = {.count = 2},
+                     .plan = {.options = {.parallel = Parallel::automatic}}})
+                .find("[--gradients sum] of no effect"),
+            std::string::npos);
+  EXPECT_NE(refusal({.training = {.batch_norm = BatchNormStatistics::local},
+                     .ranks = {.count = 2},
+                     .plan = {.options = {.parallel = Parallel::semi}}})
+                .find("[--batch-norm local] of no effect"),
+            std::string::npos);
+  EXPECT_NE(refusal({.files = {.checkpoint_every = 3}}).find("[--checkpoint-every] of no effect"), std::string::npos);
+  EXPECT_NE(refusal({.files = {.load = "a", .resume = "b"}}).find("[--load] of no effect"), std::string::npos);
+  EXPECT_NE(refusal({.console = {.quiet = true, .verbose = true}}).find("[--quiet] excludes --verbose"),
+            std::string::npos);
+  EXPECT_NE(refusal({.schedule = {.learning_rate = 1e300}}).find("infinite in f32"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace partita

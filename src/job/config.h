@@ -1,0 +1,112 @@
+#pragma once
+// One typed configuration for everything that runs a network: what is trained, how, on what, and what is written.
+// Commands, configuration files, benchmarks and programs of users fill the same struct; docs/configuration.md lists its
+// keys and flags.
+
+#include "autodiff/optimizer.h"
+#include "data/source.h"
+#include "device/device.h"
+#include "graph/mark_nodes.h"
+#include "job/lr_schedule.h"
+#include "launch/place.h"
+#include "network/losses.h"
+#include "plan/make_plan.h"
+
+namespace partita {
+
+/// What the statistics of a batch norm are taken over: each rank's rows, or the rows of the global batch.
+enum class BatchNormStatistics { local, global };
+template <>
+inline constexpr auto kNames<BatchNormStatistics> = names("local", "global");
+
+/// What the update sees of the gradients of the ranks: the mean over the global batch, or the sum of the ranks' means,
+/// which is outside the promise of equal numbers.
+enum class GradientReduction { mean, sum };
+template <>
+inline constexpr auto kNames<GradientReduction> = names("mean", "sum");
+
+/// The ranks that print, when ranks are processes.
+enum class ConsoleRanks { first, all };
+template <>
+inline constexpr auto kNames<ConsoleRanks> = names("first", "all");
+
+struct DataConfig {
+  std::optional<DataSource> source;  // none: what the model brings along, or generated rows
+  int64_t resize = 0;                // side of the images after resizing; 0: as they are
+  bool augment = false;              // random crops and flips of training images
+};
+
+struct TrainingConfig {
+  int64_t batch = 32;  // rows of the global batch
+  int64_t epochs = 1;
+  int64_t steps = 0;  // ends after so many in all; 0: after the epochs
+  Loss loss = Loss::sparse;
+  DType dtype = DType::f32;                       // of parameters and activations
+  uint64_t seed = 1;                              // of initial values, the order of rows and dropout
+  std::optional<BatchNormStatistics> batch_norm;  // none: local under data parallelism on several ranks
+  GradientReduction gradients = GradientReduction::mean;
+  bool validate = false;            // on the test rows after every epoch
+  std::optional<int64_t> patience;  // epochs without a lower loss before the training ends; none: it goes on
+  bool evaluate = true;             // on the test rows after the training
+};
+
+struct EvaluationConfig {
+  int64_t batch = 0;  // most rows of a batch; 0: the training's, and no fewer than 256
+  int64_t top = 5;    // labels among so many of the largest logits are counted, too
+};
+
+struct RanksConfig {
+  int count = 0;    // 0: as many as a launcher started, or 1
+  int threads = 0;  // compute threads of each; 0: an even share of the cores
+  KernelSet kernels = KernelSet::fast;
+};
+
+struct PlanConfig {
+  PlanOptions options;
+  std::vector<NodeMark> annotations;             // beside those in the code of the network
+  std::vector<std::string> passes_switched_off;  // by name
+};
+
+struct FilesConfig {
+  std::string load, save;                // weights
+  std::string checkpoint, resume;        // a whole training
+  int64_t checkpoint_every = 0;          // steps; 0: at the end alone
+  std::vector<std::string> resume_with;  // keys that may differ from those of the checkpoint
+  std::string log;                       // one JSON line per step
+  std::string dump;                      // a folder for what every stage made
+  std::string log_dir;                   // a folder for what each process prints
+};
+
+struct ConsoleConfig {
+  ConsoleRanks ranks = ConsoleRanks::first;
+  std::optional<int64_t> per_print_times;  // steps between two printed losses; none: a progress line on a terminal
+  bool quiet = false, verbose = false;
+};
+
+struct JobConfig {
+  std::string model;  // "gpt:layers=4,hidden=128"; "" for a network of the program's own
+  DataConfig data;
+  TrainingConfig training;
+  OptimizerOptions optimizer;
+  LrSchedule schedule;  // steps 0: those of the training
+  EvaluationConfig evaluation;
+  RanksConfig ranks;
+  PlanConfig plan;
+  FilesConfig files;
+  ConsoleConfig console;
+  bool force = false;  // although the estimate says that the memory is too small
+};
+
+/// `config` with everything decided that it leaves open: ranks, threads, statistics, the batch of an evaluation. Throws
+/// InvalidArgument for ranks and threads that are not to be had, and for a learning rate that makes no sense.
+JobConfig completed(JobConfig config, const Place& place);
+
+/// Whether ranks differ in nothing but their rows, and in the parameters that are split layerwise: data and hybrid.
+bool cuts_batch_alone(const JobConfig& config);
+
+/// Throws InvalidArgument when the parts of a completed configuration make no training here, with the nearest legal
+/// choice: more ranks than threads of one process may be, a batch that does not divide, options that would have no
+/// effect.
+void verify_training(const JobConfig& config, const Place& place);
+
+}  // namespace partita

@@ -1,0 +1,56 @@
+#pragma once
+// How single values of a configuration are read from text and printed.
+
+#include <limits>
+#include <optional>
+
+#include "base/names.h"
+#include "job/config.h"
+
+namespace partita {
+
+inline constexpr int64_t kLargestNumber = int64_t{1} << 40;
+
+/// The numbers that an option takes.
+struct Limits {
+  double least = 0;
+  double most = static_cast<double>(kLargestNumber);
+};
+
+/// Each reads `text` into `value`; throws InvalidArgument that begins with "[where]".
+void read_option(std::string_view where, std::string_view text, const Limits& limits, bool& value);
+void read_option(std::string_view where, std::string_view text, const Limits& limits, int& value);
+void read_option(std::string_view where, std::string_view text, const Limits& limits, int64_t& value);
+void read_option(std::string_view where, std::string_view text, const Limits& limits, uint64_t& value);
+void read_option(std::string_view where, std::string_view text, const Limits& limits, double& value);
+void read_option(std::string_view where, std::string_view text, const Limits& limits, std::string& value);
+void read_option(std::string_view where, std::string_view text, const Limits& limits, DType& value);
+void read_option(std::string_view where, std::string_view text, const Limits& limits, DataSource& value);
+void read_option(std::string_view where, std::string_view text, const Limits& limits, DatasetSharding& value);
+void read_option(std::string_view where, std::string_view text, const Limits& limits, NodeMark& value);
+template <Named Enum>
+void read_option(std::string_view where, std::string_view text, const Limits&, Enum& value) {
+  value = parse_name<Enum>(where, text);
+}
+template <class T>
+void read_option(std::string_view where, std::string_view text, const Limits& limits, std::optional<T>& value) {
+  read_option(where, text, limits, value.emplace());
+}
+
+/// Text that `read_option` reads back.
+std::string print_option(bool value);
+std::string print_option(int value);
+std::string print_option(int64_t value);
+std::string print_option(uint64_t value);
+std::string print_option(double value);
+std::string print_option(const std::string& value);
+std::string print_option(DType value);
+std::string print_option(const DataSource& value);
+std::string print_option(const DatasetSharding& value);
+std::string print_option(const NodeMark& value);
+template <Named Enum>
+std::string print_option(Enum value) {
+  return std::string(name_of(value));
+}
+
+}  // namespace partita

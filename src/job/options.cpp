@@ -1,0 +1,366 @@
+#include "job/options.h"
+
+#include <algorithm>
+
+#include "data/dataset.h"
+#include "job/option_text.h"
+
+namespace partita {
+namespace {
+
+template <class T>
+constexpr bool is_optional = false;
+template <class T>
+constexpr bool is_optional<std::optional<T>> = true;
+template <class T>
+constexpr bool is_list = false;
+template <class T>
+constexpr bool is_list<std::vector<T>> = true;
+
+template <class T>
+struct Inner {
+  using type = T;
+};
+template <class T>
+struct Inner<std::optional<T>> {
+  using type = T;
+};
+template <class T>
+struct Inner<std::vector<T>> {
+  using type = T;
+};
+
+template <class T>
+JobOption::Form form_of() {
+  using Value = typename Inner<T>::type;
+  if constexpr (is_list<T>) return JobOption::Form::list;
+  if constexpr (std::is_same_v<Value, bool>) return JobOption::Form::boolean;
+  if constexpr (std::is_arithmetic_v<Value>) return JobOption::Form::number;
+  return JobOption::Form::text;
+}
+
+/// What help calls a value of the type.
+template <class T>
+std::string value_name() {
+  using Value = typename Inner<T>::type;
+  if constexpr (Named<Value>) {
+    std::string text;
+    for (const std::string_view name : kNames<Value>) text += fmt::format("{}{}", text.empty() ? "" : "|", name);
+    return text;
+  } else if constexpr (std::is_same_v<Value, bool>) {
+    return "";
+  } else if constexpr (std::is_floating_point_v<Value>) {
+    return "NUMBER";
+  } else if constexpr (std::is_integral_v<Value>) {
+    return "COUNT";
+  } else {
+    return "TEXT";
+  }
+}
+
+/// Whether the value says nothing: an empty text is no file.
+template <class T>
+bool is_unset(const T& value) {
+  if constexpr (is_optional<T>) return !value.has_value();
+  if constexpr (std::is_same_v<T, std::string>) return value.empty();
+  return false;
+}
+
+template <class T>
+std::vector<std::string> texts_of(const T& value) {
+  if (is_unset(value)) return {};
+  if constexpr (is_list<T>) {
+    std::vector<std::string> texts;
+    for (const auto& item : value) texts.push_back(print_option(item));
+    return texts;
+  } else if constexpr (is_optional<T>) {
+    return {print_option(*value)};
+  } else {
+    return {print_option(value)};
+  }
+}
+
+template <class T>
+void take_texts(T& value, std::string_view where, const std::vector<std::string>& texts, const Limits& limits) {
+  if constexpr (is_list<T>) {
+    value.clear();
+    for (const std::string& text : texts) read_option(where, text, limits, value.emplace_back());
+  } else {
+    if (texts.size() != 1) {
+      throw InvalidArgument(fmt::format("[{}] wrong number of values, got {}, expected 1", where, texts.size()));
+    }
+    read_option(where, texts[0], limits, value);
+  }
+}
+
+constexpr int64_t kMostPlannedRanks = int64_t{1} << 20;  // how many can run is seen when they are to
+
+/// Collects the options of one section after another.
+class List {
+ public:
+  std::vector<JobOption> take() { return std::move(options_); }
+  void section(Section section) { section_ = section; }
+
+  /// `access` gives the field of a configuration, const or not.
+  template <class Access>
+  JobOption& add(std::string name, std::string flag, Effect effect, Access access, std::string help,
+                 Limits limits = {}) {
+    using T = std::remove_cvref_t<decltype(access(std::declval<JobConfig&>()))>;
+    JobOption& option = options_.emplace_back();
+    option.section = section_;
+    option.name = std::move(name);
+    option.flag = std::move(flag);
+    option.value = value_name<T>();
+    option.help = std::move(help);
+    option.effect = effect;
+    option.form = form_of<T>();
+    option.get = [access](const JobConfig& config) { return texts_of(access(config)); };
+    option.set = [access, limits](JobConfig& config, std::string_view where, const std::vector<std::string>& texts) {
+      take_texts(access(config), where, texts, limits);
+    };
+    return option;
+  }
+
+ private:
+  std::vector<JobOption> options_;
+  Section section_ = Section::job;
+};
+
+// The fields of a configuration, for both const and other ones.
+#define PARTITA_FIELD(path) \
+  [](auto& config) -> auto& { return config.path; }
+
+void add_job(List& list) {
+  list.section(Section::job);
+  list.add("model", "", Effect::program, PARTITA_FIELD(model), "A network with its sizes").value = "MODEL";
+  list.add("force", "force", Effect::console, PARTITA_FIELD(force),
+           "Start although the estimate says that the memory is too small");
+}
+
+void add_data(List& list) {
+  list.section(Section::data);
+  JobOption& source = list.add("source", "data", Effect::files, PARTITA_FIELD(data.source),
+                               "mnist:DIR, cifar10:DIR, text:FILE, npz:FILE[,TEST], npy:INPUTS,LABELS, synthetic, or a "
+                               "folder or file of one of these");
+  source.value = "SOURCE";
+  source.synonyms = {"dataset", "data-dir", "data-path", "input"};
+  list.add("resize", "resize", Effect::program, PARTITA_FIELD(data.resize), "Side of the images after resizing",
+           {0, 4096});
+  list.add("augment", "augment", Effect::program, PARTITA_FIELD(data.augment),
+           "Crop and flip training images at random");
+}
+
+void add_training(List& list) {
+  list.section(Section::training);
+  list.add("batch", "batch", Effect::program, PARTITA_FIELD(training.batch), "Rows of the global batch",
+           {1, static_cast<double>(kLargestNumber)})
+      .synonyms = {"batch-size", "global-batch-size", "bs", "b"};
+  list.add("epochs", "epochs", Effect::length, PARTITA_FIELD(training.epochs), "Passes over the training rows",
+           {1, 1'000'000})
+      .synonyms = {"epoch", "num-epochs", "max-epochs"};
+  list.add("steps", "steps", Effect::length, PARTITA_FIELD(training.steps),
+           "End after so many steps; 0: after the epochs")
+      .synonyms = {"max-steps", "num-steps", "iterations", "train-iters"};
+  list.add("loss", "loss", Effect::program, PARTITA_FIELD(training.loss),
+           "Cross entropy with classes (sparse), with one number per class (dense), from elementary ops (expanded), of "
+           "each class by itself (binary); mean squared or absolute error");
+  list.add("dtype", "dtype", Effect::program, PARTITA_FIELD(training.dtype), "Of parameters and activations").value =
+      "f32|f64";
+  list.add("seed", "seed", Effect::program, PARTITA_FIELD(training.seed),
+           "Of initial values, order of rows and dropout");
+  list.add("batch_norm", "batch-norm", Effect::placement, PARTITA_FIELD(training.batch_norm),
+           "Statistics over the rows of each rank or of the global batch; local under data parallelism");
+  list.add("gradients", "gradients", Effect::program, PARTITA_FIELD(training.gradients),
+           "What the update sees: the mean over the global batch, or the sum of the ranks' means");
+  list.add("validate", "validate", Effect::length, PARTITA_FIELD(training.validate), "Test after every epoch");
+  list.add("patience", "patience", Effect::length, PARTITA_FIELD(training.patience),
+           "End when the loss (with --validate, of the test) has not fallen for more than so many epochs");
+  list.add("evaluate", "eval", Effect::length, PARTITA_FIELD(training.evaluate),
+           "Test after the training; --no-eval leaves it out");
+}
+
+void add_optimizer(List& list) {
+  list.section(Section::optimizer);
+  list.add("kind", "optimizer", Effect::program, PARTITA_FIELD(optimizer.kind),
+           "How parameters follow their gradients");
+  list.add("momentum", "momentum", Effect::program, PARTITA_FIELD(optimizer.momentum), "Of the optimizer momentum",
+           {0, 1});
+  list.add("dampening", "dampening", Effect::program, PARTITA_FIELD(optimizer.dampening), "Of the optimizer momentum",
+           {0, 1});
+  list.add("nesterov", "nesterov", Effect::program, PARTITA_FIELD(optimizer.nesterov), "Nesterov's form of momentum");
+  list.add("weight_decay", "weight-decay", Effect::program, PARTITA_FIELD(optimizer.weight_decay),
+           "Share of each parameter that is taken off, times the learning rate", {0, 1})
+      .synonyms = {"wd", "l2"};
+  list.add("decay_vectors", "decay-vectors", Effect::program, PARTITA_FIELD(optimizer.decay_vectors),
+           "Biases and scales decay, too");
+  list.add("beta1", "beta1", Effect::program, PARTITA_FIELD(optimizer.beta1), "Of adam and adamw", {0, 1}).synonyms = {
+      "adam-beta1"};
+  list.add("beta2", "beta2", Effect::program, PARTITA_FIELD(optimizer.beta2), "Of adam and adamw", {0, 1}).synonyms = {
+      "adam-beta2"};
+  list.add("epsilon", "epsilon", Effect::program, PARTITA_FIELD(optimizer.epsilon), "Of adam and adamw", {0, 1})
+      .synonyms = {"adam-eps", "eps"};
+  list.add("clip_norm", "clip-norm", Effect::program, PARTITA_FIELD(optimizer.clip_norm),
+           "Scale all gradients down to this norm when theirs, as one vector, is larger; 0: never")
+      .synonyms = {"clip", "clip-grad", "grad-clip", "max-grad-norm", "gradient-clipping"};
+}
+
+void add_schedule(List& list) {
+  list.section(Section::schedule);
+  constexpr double kLargestRate = 1e300;  // infinite ones in f32 are refused when the type is known
+  list.add("learning_rate", "lr", Effect::program, PARTITA_FIELD(schedule.learning_rate), "Learning rate",
+           {0, kLargestRate})
+      .synonyms = {"learning-rate", "learningrate"};
+  list.add("kind", "lr-schedule", Effect::program, PARTITA_FIELD(schedule.kind), "How the learning rate changes")
+      .synonyms = {"scheduler", "lr-decay-style", "lr-scheduler"};
+  list.add("warmup_steps", "warmup-steps", Effect::program, PARTITA_FIELD(schedule.warmup_steps),
+           "Steps of linear rise to the learning rate")
+      .synonyms = {"warmup", "lr-warmup-iters", "warmup-iters"};
+  list.add("steps", "schedule-steps", Effect::program, PARTITA_FIELD(schedule.steps),
+           "Step at which a falling learning rate has reached zero; 0: the last of the training");
+  list.add("step_every", "lr-step-every", Effect::program, PARTITA_FIELD(schedule.step_every),
+           "Steps between two falls of the schedule step; 0: a third of the training");
+  list.add("step_factor", "lr-step-factor", Effect::program, PARTITA_FIELD(schedule.step_factor),
+           "What each fall multiplies by", {0, 1});
+}
+
+void add_evaluation(List& list) {
+  list.section(Section::evaluation);
+  list.add("batch", "eval-batch", Effect::placement, PARTITA_FIELD(evaluation.batch),
+           "Most rows of a batch of an evaluation; 0: the training's, and no fewer than 256");
+  list.add("top", "top-k", Effect::length, PARTITA_FIELD(evaluation.top), "Count labels among the K likeliest, too",
+           {1, static_cast<double>(kLargestNumber)})
+      .value = "K";
+}
+
+void add_ranks(List& list) {
+  list.section(Section::ranks);
+  list.add("count", "ranks", Effect::placement, PARTITA_FIELD(ranks.count),
+           "Ranks, as threads of this process; under mpirun or srun, its processes", {0, kMostPlannedRanks})
+      .synonyms = {"world-size", "gpus", "devices", "device", "device-num", "nproc", "np", "workers", "num-workers"};
+  list.add("threads", "threads", Effect::placement, PARTITA_FIELD(ranks.threads),
+           "Compute threads of each rank; 0: an even share of the cores")
+      .synonyms = {"num-threads", "omp-threads"};
+  list.add("kernels", "kernels", Effect::placement, PARTITA_FIELD(ranks.kernels),
+           "The fastest kernels, or the plain loops that define the results");
+}
+
+void add_plan(List& list) {
+  list.section(Section::plan);
+  list.add("parallel", "parallel", Effect::placement, PARTITA_FIELD(plan.options.parallel),
+           "data: the batch is cut; hybrid: uneven batches, too; semi: annotations are binding, the rest cuts the "
+           "batch; "
+           "auto: annotations spread; none: every rank computes everything")
+      .synonyms = {"parallel-mode", "strategy"};
+  list.add("search", "search", Effect::placement, PARTITA_FIELD(plan.options.search), "How auto finds a plan");
+  JobOption& dataset =
+      list.add("dataset_strategy", "dataset-strategy", Effect::placement, PARTITA_FIELD(plan.options.dataset),
+               "How inputs are cut under semi and auto: data_parallel, full_batch or parts as in ((2,4),(8))");
+  dataset.value = "STRATEGY";
+  list.add("uneven", "uneven", Effect::placement, PARTITA_FIELD(plan.options.uneven),
+           "Dimensions that do not divide are cut into parts that differ by one, or refused");
+  JobOption& shard = list.add("shard", "shard", Effect::placement, PARTITA_FIELD(plan.annotations),
+                              "Cut nodes so: NODES=STRATEGY, as 'net/fc1/matmul=((2,4),(1,4))'");
+  shard.value = "NODES=STRATEGY";
+  shard.synonyms = {"tensor-model-parallel-size", "tp"};
+  list.add("no_pass", "no-pass", Effect::placement, PARTITA_FIELD(plan.passes_switched_off),
+           "Leave out a pass of the compiler, by name: partial_sums")
+      .value = "NAME";
+}
+
+void add_files(List& list) {
+  list.section(Section::files);
+  const auto file = [&](JobOption& option) -> JobOption& {
+    option.value = "FILE";
+    return option;
+  };
+  file(list.add("load", "load", Effect::files, PARTITA_FIELD(files.load),
+                "Start from the weights in this file (safetensors)"))
+      .synonyms = {"weights", "pretrained", "ckpt"};
+  file(list.add("save", "save", Effect::files, PARTITA_FIELD(files.save),
+                "Write the trained weights to this file (safetensors)"))
+      .synonyms = {"output", "out", "save-path"};
+  file(list.add("checkpoint", "checkpoint", Effect::files, PARTITA_FIELD(files.checkpoint),
+                "Write the whole training to this file at the end"));
+  list.add("checkpoint_every", "checkpoint-every", Effect::files, PARTITA_FIELD(files.checkpoint_every),
+           "And after every so many steps; 0: at the end alone");
+  file(list.add("resume", "resume", Effect::files, PARTITA_FIELD(files.resume), "Go on from this checkpoint"));
+  list.add("resume_with", "resume-with", Effect::files, PARTITA_FIELD(files.resume_with),
+           "A key of the configuration that may differ from the checkpoint's, as schedule.learning_rate")
+      .value = "KEY";
+  file(list.add("log", "log", Effect::files, PARTITA_FIELD(files.log), "Write one JSON line per step to this file"))
+      .synonyms = {"log-file", "logfile"};
+  list.add("dump", "dump", Effect::files, PARTITA_FIELD(files.dump), "Write what every stage made into this folder")
+      .value = "DIR";
+  list.add("log_dir", "log-dir", Effect::console, PARTITA_FIELD(files.log_dir),
+           "Write what each process prints to rank_R.log in this folder")
+      .value = "DIR";
+}
+
+void add_console(List& list) {
+  list.section(Section::console);
+  list.add("ranks", "console", Effect::console, PARTITA_FIELD(console.ranks),
+           "The ranks that print, when they are processes");
+  list.add("per_print_times", "per-print-times", Effect::console, PARTITA_FIELD(console.per_print_times),
+           "Steps between two printed losses, 0: none; not given: a progress line on a terminal, else 100")
+      .synonyms = {"log-interval", "print-freq", "log-every"};
+  list.add("quiet", "quiet", Effect::console, PARTITA_FIELD(console.quiet), "Print results and warnings alone");
+  list.add("verbose", "verbose", Effect::console, PARTITA_FIELD(console.verbose),
+           "Print the plan, the memory and the time of every pass, too");
+}
+
+#undef PARTITA_FIELD
+
+std::vector<JobOption> make_options() {
+  List list;
+  add_job(list);
+  add_data(list);
+  add_training(list);
+  add_optimizer(list);
+  add_schedule(list);
+  add_evaluation(list);
+  add_ranks(list);
+  add_plan(list);
+  add_files(list);
+  add_console(list);
+  return list.take();
+}
+
+/// "a, b" for messages.
+std::string joined(const std::vector<std::string>& texts) { return fmt::format("{}", fmt::join(texts, ", ")); }
+
+}  // namespace
+
+std::string JobOption::key() const {
+  return section == Section::job ? name : fmt::format("{}.{}", name_of(section), name);
+}
+
+const std::vector<JobOption>& job_options() {
+  static const std::vector<JobOption> options = make_options();
+  return options;
+}
+
+const JobOption& find_option(std::string_view key) {
+  std::vector<std::string> keys;
+  for (const JobOption& option : job_options()) {
+    keys.push_back(option.key());
+    if (keys.back() == key) return option;
+  }
+  throw InvalidArgument(fmt::format("[configuration] unknown key, got '{}', expected one of {} keys{}", key,
+                                    keys.size(), did_you_mean(key, keys)),
+                        ErrorKind::key);
+}
+
+void assign(JobConfig& config, const std::vector<Assignment>& assignments) {
+  for (const auto& [option, where, texts] : assignments) option->set(config, where, texts);
+}
+
+std::vector<Difference> differences(const JobConfig& got, const JobConfig& expected) {
+  std::vector<Difference> found;
+  for (const JobOption& option : job_options()) {
+    const std::string own = joined(option.get(got)), other = joined(option.get(expected));
+    if (own != other) found.push_back({&option, own, other});
+  }
+  return found;
+}
+
+}  // namespace partita

@@ -1,0 +1,32 @@
+#include "job/program.h"
+
+#include "ops/registry.h"
+
+namespace partita {
+
+Program make_program(const JobConfig& config, const ProgramRequest& request) {
+  const bool training = request.purpose == Purpose::training;
+  const bool local_norms = training && config.training.batch_norm == BatchNormStatistics::local;
+  CompileOptions options{.ranks = request.ranks,
+                         .plan = config.plan.options,
+                         .annotations = config.plan.annotations,
+                         .last = request.last};
+  if (training) {
+    options.training = TrainingOptions{.optimizer = config.optimizer};
+    if (config.training.gradients == GradientReduction::sum) {
+      options.training->gradient_factor = static_cast<double>(request.ranks);
+    }
+    options.passes = {.dump_dir = config.files.dump, .switched_off = config.plan.passes_switched_off};
+  }
+  const BuildOptions build{.batch = request.batch,
+                           .columns = request.columns,
+                           .dtype = config.training.dtype,
+                           .purpose = request.purpose,
+                           .norm_groups = local_norms ? request.ranks : 1,
+                           .seed = config.training.seed};
+  const auto device = make_cpu_device(all_ops(), config.ranks.threads, config.ranks.kernels);
+  device->enter_thread();
+  return compile([&] { return build_graph(request.network, all_ops(), build); }, all_ops(), device->catalog(), options);
+}
+
+}  // namespace partita

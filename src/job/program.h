@@ -1,0 +1,23 @@
+#pragma once
+// The front door: from a configuration, a network and the rows it reads to what every rank runs.
+
+#include "compile.h"
+#include "job/config.h"
+#include "network/build_graph.h"
+
+namespace partita {
+
+struct ProgramRequest {
+  const Network& network;
+  std::vector<Column> columns;  // of the rows
+  int64_t batch = 1;            // rows of the global batch
+  int64_t ranks = 1;
+  Purpose purpose = Purpose::training;
+  Stage last = Stage::schedule;
+};
+
+/// The one way to a program: commands, trainings, evaluations, benchmarks and examples take it. `config` is completed.
+/// Only a training is dumped.
+Program make_program(const JobConfig& config, const ProgramRequest& request);
+
+}  // namespace partita

@@ -1,0 +1,28 @@
+#pragma once
+// Where a process finds itself: among how many that a launcher started, on how many cores.
+
+#include "comm/communicator.h"
+#include "launch/launched.h"
+
+namespace partita {
+
+struct Place {
+  std::optional<LaunchedRank> launched;  // none: the process was started alone
+  int cores = 1;
+
+  int ranks() const { return launched ? launched->size : 1; }
+  /// Of these, on this host.
+  int ranks_here() const { return launched ? launched->local_size : 1; }
+  int rank() const { return launched ? launched->rank : 0; }
+  bool is_first() const { return rank() == 0; }
+};
+
+/// Reads the environment. Throws InvalidArgument when a launcher left numbers there that make no sense.
+Place this_place();
+
+/// The world of all processes that the launcher started, made when it is first asked for and ended with the process,
+/// unless that ends with an error: the launcher then ends the others. Throws as make_mpi_world does, and
+/// InvalidArgument when MPI counts other ranks than the launcher.
+Communicator& process_world(const LaunchedRank& launched);
+
+}  // namespace partita

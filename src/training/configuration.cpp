@@ -1,0 +1,82 @@
+#include "training/configuration.h"
+
+#include <algorithm>
+
+#include "data/loading/batch.h"
+#include "job/toml.h"
+#include "launch/agreement.h"
+
+namespace partita {
+namespace {
+
+constexpr const char* kConfig = "partita.config";
+constexpr const char *kProgram = "partita.program", *kRows = "partita.rows";
+
+/// The graph as text, without what changes when its code is moved: the files and lines of calls.
+std::string print_without_sources(Graph graph) {
+  for (Node& node : graph.nodes) node.source = {};
+  return print(graph);
+}
+
+bool is_allowed(const JobConfig& config, const std::string& key) {
+  const auto& allowed = config.files.resume_with;
+  return std::find(allowed.begin(), allowed.end(), key) != allowed.end();
+}
+
+std::string shown(const std::string& text) { return text.empty() ? "nothing" : text; }
+
+}  // namespace
+
+Metadata describe_weights(const JobConfig& config) { return {{kConfig, print_computation(config)}}; }
+
+uint64_t digest_of_rows(const DatasetPtr& rows, int64_t batch) {
+  uint64_t digest = 0;
+  for (const Array& column : Batcher(rows, {.batch = std::min(batch, rows->size())}).batch(0, 0).arrays) {
+    digest = digest_of(column, digest);
+  }
+  return digest;
+}
+
+Metadata describe_training(const JobConfig& config, const Graph& graph, const DatasetPtr& rows) {
+  return {{kConfig, print_computation(config)},
+          {kProgram, print_digest(digest_of(print_without_sources(graph)))},
+          {kRows, print_digest(digest_of_rows(rows, config.training.batch))}};
+}
+
+void require_same_training(const JobConfig& config, const Metadata& now, const Metadata& saved,
+                           const std::string& path) {
+  for (const char* key : {kConfig, kProgram, kRows}) {
+    if (!saved.contains(key)) return;
+  }
+  std::string found;
+  bool changed = false;
+  const auto add = [&](const std::string& key, const std::string& difference) {
+    changed = true;
+    if (is_allowed(config, key)) return;
+    found += fmt::format("{}{}{}", found.empty() ? "" : ", ", key, difference);
+  };
+  JobConfig then;
+  assign(then, parse_config(saved.at(kConfig), path));
+  for (const auto& [option, got, expected] : differences(config, then)) {
+    if (option->effect != Effect::program) continue;
+    add(option->key(), fmt::format(" = {} instead of {}", shown(got), shown(expected)));
+  }
+  if (now.at(kRows) != saved.at(kRows)) add("rows", " that are others");
+  // What a configuration does not say: a network in code, statistics over other groups.
+  if (!changed && now.at(kProgram) != saved.at(kProgram)) add("program", " that computes something else");
+  if (found.empty()) return;
+  throw InvalidFile(fmt::format(
+      "[resume] {}: a checkpoint of another training, got {}, expected the same; --resume-with KEY accepts a "
+      "difference",
+      path, found));
+}
+
+void verify_resume_with(const JobConfig& config) {
+  std::vector<std::string> keys{"program", "rows"};
+  for (const JobOption& option : job_options()) {
+    if (option.effect == Effect::program) keys.push_back(option.key());
+  }
+  for (const std::string& key : config.files.resume_with) position_of_name("--resume-with", key, keys);
+}
+
+}  // namespace partita

@@ -1,0 +1,29 @@
+#pragma once
+// A training that goes on must be the training that was saved.
+
+#include "checkpoint/safetensors_header.h"
+#include "compile.h"
+#include "data/dataset.h"
+#include "job/config.h"
+
+namespace partita {
+
+/// What a file of weights or a checkpoint says of the training: its configuration, a digest of its program without the
+/// places of the code, and one of its first rows.
+Metadata describe_training(const JobConfig& config, const Graph& graph, const DatasetPtr& rows);
+
+/// What a file of weights says: the configuration alone.
+Metadata describe_weights(const JobConfig& config);
+
+/// Of the rows of the first batch, all columns.
+uint64_t digest_of_rows(const DatasetPtr& rows, int64_t batch);
+
+/// Throws InvalidFile, naming `path` and every difference, when the training in `saved` differs from `now` in what it
+/// computes, but for the keys that `config.files.resume_with` lists. Files without such metadata pass.
+void require_same_training(const JobConfig& config, const Metadata& now, const Metadata& saved,
+                           const std::string& path);
+
+/// Throws InvalidArgument with the nearest key when `config.files.resume_with` names none that may differ.
+void verify_resume_with(const JobConfig& config);
+
+}  // namespace partita

@@ -1,0 +1,26 @@
+#pragma once
+// Whether a program fits the memory of the machine, before anything is allocated.
+
+#include "compile.h"
+
+namespace partita {
+
+/// Bytes that a run will take: what is known from its schedule.
+struct MemoryEstimate {
+  int64_t arenas = 0;  // of all ranks in this process
+  int64_t states = 0;  // whole, as they are read, handed over and written
+  int64_t total() const { return arenas + states; }
+};
+MemoryEstimate estimate_memory(const Program& program, int64_t ranks_here);
+
+/// Bytes that this process can still take: the least of what the machine has, what its control group may use, and
+/// the limit of its address space. Nothing when none of them is known.
+std::optional<int64_t> available_memory();
+
+/// Throws RuntimeFailure(out_of_memory) when the estimate is larger than what there is.
+void require_memory(const MemoryEstimate& estimate, std::optional<int64_t> available);
+
+/// "1.5 GiB".
+std::string print_bytes(int64_t bytes);
+
+}  // namespace partita

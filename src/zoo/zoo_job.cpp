@@ -1,0 +1,74 @@
+#include "zoo/zoo_job.h"
+
+#include "data/transforms/image_maps.h"
+#include "data/views/map.h"
+
+namespace partita {
+namespace {
+
+/// What a model does not read.
+void refuse_data(const ZooModel& model, const DataConfig& data) {
+  const auto refuse = [&](std::string_view flag, std::string_view why, const std::string& got) {
+    throw InvalidArgument(fmt::format("[{}] {} {}, got {}, expected none", flag, model.name, why, got));
+  };
+  if (model.own_rows != nullptr) {
+    if (data.source) refuse("--data", "brings its rows along", print(*data.source));
+    if (data.resize > 0) refuse("--resize", "brings its rows along", fmt::format("{}", data.resize));
+  }
+  if (!model.reads_text()) return;
+  if (data.resize > 0) refuse("--resize", "reads no images", fmt::format("{}", data.resize));
+  if (data.augment) refuse("--augment", "reads no images", "--augment");
+}
+
+RowFormat format_of(const ZooModel& model, const JobConfig& config) {
+  RowFormat format = model.rows;
+  format.resize = config.data.resize;
+  format.augment = config.data.augment;
+  format.dtype = config.training.dtype;
+  format.seed = config.training.seed;
+  return format;
+}
+
+}  // namespace
+
+JobConfig configured(const std::string& model, const std::vector<Assignment>& assignments) {
+  JobConfig config = make_model(model).recipe;
+  assign(config, assignments);
+  return config;
+}
+
+ZooJob::ZooJob(const JobConfig& config, const Place& place)
+    : model_(make_model(config.model)),
+      config_(completed(config, place)),
+      network_(model_.network(config_.training.loss)),
+      source_(config_.data.source.value_or(DataSource())),
+      format_(format_of(model_, config_)) {
+  refuse_data(model_, config_.data);
+}
+
+bool ZooJob::has_rows(Split split) const {
+  return model_.own_rows == nullptr ? partita::has_rows(source_, split) : split == Split::train;
+}
+
+DatasetPtr ZooJob::rows(Split split) const {
+  if (model_.own_rows == nullptr) return open_dataset(source_, split, format_);
+  if (format_.dtype == DType::f32) return model_.own_rows;
+  std::vector<std::string> names;
+  for (const Column& column : model_.own_rows->columns()) names.push_back(column.name);
+  return map(model_.own_rows, names, cast(format_.dtype));
+}
+
+std::vector<Column> ZooJob::columns() const {
+  return model_.own_rows == nullptr ? columns_of(source_, format_) : model_.columns(format_.dtype);
+}
+
+Program ZooJob::program(Purpose purpose, Stage last) const {
+  return make_program(config_, {.network = network_,
+                                .columns = columns(),
+                                .batch = config_.training.batch,
+                                .ranks = config_.ranks.count,
+                                .purpose = purpose,
+                                .last = last});
+}
+
+}  // namespace partita
