@@ -2,69 +2,15 @@
 
 #include <gtest/gtest.h>
 
-#include "base/philox.h"
-#include "comm/run_ranks.h"
-#include "execute/executor.h"
-#include "execute/interpreter.h"
-#include "execute/shard_copy.h"
 #include "ops/registry.h"
 #include "partition/collectives.h"
-#include "plan/make_plan.h"
-#include "support/job.h"
+#include "support/interpreted.h"
 
 namespace partita {
 namespace {
 
-/// Runs two steps on `ranks` ranks from random states and inputs and compares states and outputs, on every rank,
-/// with the interpreter.
-Program expect_interpreted(const std::string& text, int ranks, KernelSet kernels, PlanOptions options = {}) {
-  const Graph graph = parse_graph(text, all_ops());
-  const auto device = make_cpu_device(all_ops(), 1, kernels);
-  if (options.parallel == "none" && ranks > 1) options.parallel = "data";
-  const Mesh mesh = make_mesh(graph, ranks, options);
-  Program program = compile(graph, all_ops(), mesh, device->catalog(), {.plan = options});
-  const LocalGraph& local = program.local;
-  Arrays given;
-  for (const Input& input : local.graph.inputs) {
-    const std::string& name = local.graph.values[input.value].name;
-    given.emplace(name, random_array(local.graph.type(input.value), random_key(1, name), /*below=*/100));
-  }
-  for (const State& state : local.graph.states) {
-    const std::string& name = local.graph.values[state.entry].name;
-    given.emplace(name, random_array(local.graph.type(state.entry), random_key(1, name)));
-  }
-  Arrays wanted = given;
-  Interpretation oracle;
-  for (int step = 0; step < 2; ++step) {
-    oracle = interpret_all(graph, all_ops(), wanted);
-    for (const auto& [name, value] : oracle.states) wanted.insert_or_assign(name, value);
-  }
-  run_ranks(ranks, [&](Communicator& world) {
-    const auto own = make_cpu_device(all_ops(), 1, kernels);
-    Executor executor(local, program.schedule, all_ops(), *own, world);
-    for (const State& state : local.graph.states) {
-      const std::string& name = local.graph.values[state.entry].name;
-      executor.set_state(name, given.at(name));
-    }
-    for (const Input& input : local.graph.inputs) {
-      const std::string& name = local.graph.values[input.value].name;
-      Array part(executor.input_type(name));
-      copy_part(given.at(name).tensor(),
-                held(local.graph.type(input.value), local.shardings[input.value], mesh, mesh.coordinates(world.rank())),
-                part.data());
-      executor.set_input(name, std::as_const(part).tensor());
-    }
-    for (int step = 0; step < 2; ++step) executor.run();
-    for (const auto& [name, value] : oracle.states) {
-      EXPECT_LE(relative_error(executor.state(name), value), 1e-12) << name << " on rank " << world.rank();
-    }
-    for (const auto& [name, value] : oracle.outputs) {
-      const Array got = executor.output(name);
-      if (got.type() != value.type()) continue;  // the rows of one rank
-      EXPECT_LE(relative_error(got, value), 1e-12) << name << " on rank " << world.rank();
-    }
-  });
-  return program;
+Program expect_interpreted(const std::string& text, int ranks, KernelSet kernels, const PlanOptions& plan = {}) {
+  return expect_interpreted(parse_graph(text, all_ops()), {.ranks = ranks, .kernels = kernels, .plan = plan});
 }
 
 /// The collectives of the local graph, in order.

@@ -1,0 +1,96 @@
+#include "support/interpreted.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/philox.h"
+#include "comm/run_ranks.h"
+#include "execute/executor.h"
+#include "execute/interpreter.h"
+#include "execute/shard_copy.h"
+#include "ops/registry.h"
+#include "plan/make_plan.h"
+#include "support/job.h"
+
+namespace partita {
+namespace {
+
+const std::string& name_of(const Graph& graph, ValueId value) { return graph.values[value].name; }
+
+Arrays random_entries(const Graph& graph, const InterpretedRun& run) {
+  Arrays given;
+  if (run.initial_states) given = initial_states(graph, /*seed=*/1);
+  for (const Input& input : graph.inputs) {
+    const std::string& name = name_of(graph, input.value);
+    given.emplace(name, random_array(graph.type(input.value), random_key(1, name), run.below));
+  }
+  for (const State& state : graph.states) {
+    const std::string& name = name_of(graph, state.entry);
+    given.try_emplace(name, random_array(graph.type(state.entry), random_key(1, name)));
+  }
+  return given;
+}
+
+void run_steps(Executor& executor, const LocalGraph& local, const Arrays& given, int rank, int steps) {
+  for (const State& state : local.graph.states) {
+    const std::string& name = name_of(local.graph, state.entry);
+    executor.set_state(name, given.at(name));
+  }
+  for (const Input& input : local.graph.inputs) {
+    const std::string& name = name_of(local.graph, input.value);
+    Array part(executor.input_type(name));
+    copy_part(
+        given.at(name).tensor(),
+        held(local.graph.type(input.value), local.shardings[input.value], local.mesh, local.mesh.coordinates(rank)),
+        part.data());
+    executor.set_input(name, std::as_const(part).tensor());
+  }
+  for (int step = 0; step < steps; ++step) executor.run();
+}
+
+bool all_finite(const Array& array) {
+  for (int64_t i = 0; i < array.type().elements(); ++i) {
+    if (!std::isfinite(array.at(i))) return false;
+  }
+  return true;
+}
+
+/// What is not finite has no size: then both are to be so.
+double error_of(const Array& got, const Array& wanted) {
+  if (!all_finite(wanted)) return all_finite(got) ? INFINITY : 0;
+  return relative_error(got, wanted);
+}
+
+}  // namespace
+
+Program expect_interpreted(const Graph& graph, const InterpretedRun& run) {
+  const auto device = make_cpu_device(all_ops(), 1, run.kernels);
+  PlanOptions plan = run.plan;
+  if (plan.parallel == "none" && run.ranks > 1) plan.parallel = "data";
+  const Mesh mesh = make_mesh(graph, run.ranks, plan);
+  Program program = compile(graph, all_ops(), mesh, device->catalog(), {.plan = plan});
+  const Arrays given = random_entries(program.graph, run);
+  Arrays wanted = given;
+  Interpretation oracle;
+  for (int step = 0; step < run.steps; ++step) {
+    oracle = interpret_all(program.graph, all_ops(), wanted);
+    for (const auto& [name, value] : oracle.states) wanted.insert_or_assign(name, value);
+  }
+  run_ranks(run.ranks, [&](Communicator& world) {
+    const auto own = make_cpu_device(all_ops(), 1, run.kernels);
+    Executor executor(program.local, program.schedule, all_ops(), *own, world);
+    run_steps(executor, program.local, given, world.rank(), run.steps);
+    for (const auto& [name, value] : oracle.states) {
+      EXPECT_LE(error_of(executor.state(name), value), run.tolerance) << name << " on rank " << world.rank();
+    }
+    for (const auto& [name, value] : oracle.outputs) {
+      const Array got = executor.output(name);
+      if (got.type() != value.type()) continue;  // the rows of one rank
+      EXPECT_LE(error_of(got, value), run.tolerance) << name << " on rank " << world.rank();
+    }
+  });
+  return program;
+}
+
+}  // namespace partita
