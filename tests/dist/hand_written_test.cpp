@@ -64,6 +64,26 @@ TEST(HandWritten, SmallPartsAreGathered) {
   for (int ranks : {1, 2, 4}) expect_interpreted(kGather, ranks, KernelSet::fast);
 }
 
+// No rows at all: nothing to cut, and sums of nothing.
+constexpr const char* kNoRows = R"(partita graph 1
+graph empty
+input %x: f64[0,3] batch=0
+state %w: f64[5,3] parameter normal(0,1)
+state %seen: f64[5] statistic zeros
+%y = matmul(%x, %w) {transpose_b=true} : f64[0,5]
+%sum = reduce(%y) {kind=sum, axes=[0]} : f64[5]
+%loss = reduce(%sum) {kind=sum, axes=[0]} : f64[]
+store %seen = %sum
+output loss = %loss
+output y = %y
+)";
+
+TEST(HandWritten, ABatchOfNoRows) {
+  for (const char* parallel : {"data", "hybrid", "semi", "auto"}) {
+    for (int ranks : {1, 2, 6}) expect_interpreted(kNoRows, ranks, KernelSet::fast, {.parallel = parallel});
+  }
+}
+
 const PlanOptions kSemi{.parallel = "semi", .dataset = "full_batch"};
 
 // Parts on both sides of a reshape that fit no common refinement: what lies between is gathered.
