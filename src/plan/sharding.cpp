@@ -106,7 +106,8 @@ std::string illegal(const Type& type, const std::vector<Axes>& dims, const Mesh&
       if (used.at(axis)) return "an axis cuts two dimensions";
       used[axis] = true;
     }
-    if (!dims[d].empty() && mesh.ways(dims[d]) > type.shape[d]) return fmt::format("dimension {} has fewer elements than parts", d);
+    if (!dims[d].empty() && mesh.ways(dims[d]) > type.shape[d])
+      return fmt::format("dimension {} has fewer elements than parts", d);
   }
   return "";
 }
