@@ -67,7 +67,8 @@ void refuse_data(const JobFlags& flags) {
 Job::Job(const JobFlags& given) {
   JobFlags flags = given;
   const std::optional<LaunchedRank> launched = this_rank();
-  if (launched && launched->size > 1) {
+  const bool processes = launched && launched->size > 1;
+  if (processes) {
     if (flags.ranks > 1 && flags.ranks != launched->size) {
       throw InvalidArgument(
           fmt::format("[--ranks] {} started another number of ranks, got {}, expected {} or no --ranks",
@@ -78,7 +79,7 @@ Job::Job(const JobFlags& given) {
   check_choice("--console", flags.console, {"first", "all"});
   all_speak = flags.console == "all";
   log_dir = flags.log_dir;
-  check_range("--ranks", flags.ranks, 1, kMaxRanks);
+  if (!processes) check_range("--ranks", flags.ranks, 1, kMaxRanks);  // threads
   check_threads(flags.threads);
   check_range("--resize", flags.resize.value_or(1), 1, 4096);
   check_choice("--dtype", flags.dtype, {"f32", "f64"});
@@ -94,7 +95,7 @@ Job::Job(const JobFlags& given) {
   generated = flags.data.empty() && !recipe.rows;
   if (!flags.data.empty()) data = parse_data_spec(flags.data);
 
-  ranks_here = launched && launched->size > 1 ? launched->local_size : flags.ranks;
+  ranks_here = processes ? launched->local_size : flags.ranks;
   options.threads = threads_per_rank(flags.threads, ranks_here);
   options.eval_batch = flags.batch.empty() ? 0 : batch_of(flags.batch);
   options.batch = flags.batch.empty() ? recipe.batch : options.eval_batch;
