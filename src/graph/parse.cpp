@@ -327,7 +327,7 @@ class Parser {
     }
   }
 
-  /// What follows ';'. The group and bytes of a collective follow from its attributes.
+  /// What follows ';'. Over which axes a collective works, its group and its bytes follow from its attributes.
   void marks(NodeLine& entry) {
     constexpr std::string_view kExpected = "a phase, scope=, at=, of=, shard= or cut";
     Node& node = entry.node;
@@ -353,7 +353,7 @@ class Parser {
         node.source = source_line();
       } else if (mark == "shard") {
         node.mark = shard_mark();
-      } else if (mark == "group" || mark == "bytes") {
+      } else if (mark == "over" || mark == "group" || mark == "bytes") {
         rest_.remove_prefix(std::min(rest_.size(), rest_.find(' ')));
         skip_spaces();
       } else {

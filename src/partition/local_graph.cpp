@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/listed.h"
 #include "graph/print.h"
 #include "partition/collectives.h"
 #include "partition/node_shardings.h"
@@ -33,19 +34,21 @@ std::vector<std::vector<int64_t>> checked_coordinates(const Mesh& mesh) {
   return result;
 }
 
-/// "group=(0,1)(2,3) bytes=4096" of a collective, "cut n={data}" of another node.
+/// "over={data.0=2,data.1=2} group=(0,1,2,3) bytes=4096" of a collective: the axes of its groups with their sizes, the
+/// group of the first place and what that place brings. "cut n={data}" of another node.
 std::string print_note(const LocalGraph& local, NodeId id, const OpSet& ops) {
   const Node& node = local.graph.nodes[id];
   if (is_cut(local.cuts[id])) return "cut " + print(local.cuts[id], rule_of(local.graph, node, ops), local.mesh);
   if (!is_collective(node) || node.op == "slice_shard") return "";
   const Axes axes = axes_of(node, local.mesh);
-  std::string groups;
-  for (int64_t place = 0; place < local.mesh.ranks(); ++place) {
-    const int64_t rank = local.mesh.rank_of(local.mesh.coordinates_at(place));
-    const std::vector<int> group = local.mesh.group(rank, axes);
-    if (group.front() == rank) groups += fmt::format("({})", fmt::join(group, ","));
-  }
-  return fmt::format("group={} bytes={}", groups, local.type(node.inputs[0], local.mesh.coordinates_at(0)).bytes());
+  const std::vector<int64_t> first = local.mesh.coordinates_at(0);
+  const auto axis = [&](int64_t i) {
+    const auto& [name, size] = local.mesh.axes()[axes[i]];
+    return fmt::format("{}={}", name, size);
+  };
+  return fmt::format("over={{{}}} group=({}) bytes={}", listed(static_cast<int64_t>(axes.size()), axis, ","),
+                     print_group(local.mesh, local.mesh.rank_of(first), axes, ","),
+                     local.type(node.inputs[0], first).bytes());
 }
 
 void verify_node(const LocalGraph& local, NodeId id, const std::vector<int64_t>& coordinates, const OpSet& ops) {
