@@ -1,6 +1,7 @@
 #include "partition/local_graph.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/listed.h"
 #include "graph/print.h"
@@ -64,6 +65,35 @@ void verify_node(const LocalGraph& local, NodeId id, const std::vector<int64_t>&
   }
 }
 
+/// The shapes and attributes of a node's shards at a coordinate.
+std::string print_shards(const LocalGraph& local, NodeId id, const std::vector<int64_t>& coordinates,
+                         const OpSet& ops) {
+  const Node& node = local.graph.nodes[id];
+  std::string text = local.attrs(id, coordinates, ops).print();
+  for (const auto* values : {&node.inputs, &node.outputs}) {
+    for (ValueId value : *values) text += " " + print(local.type(value, coordinates));
+  }
+  return text;
+}
+
+/// Parts of a factor whose shards differ from those of the last part and from one another.
+std::vector<int64_t> distinct_parts(const LocalGraph& local, NodeId id, const ShardingRule& rule, int factor,
+                                    const OpSet& ops) {
+  const Axes& axes = local.cuts[id][factor];
+  const int64_t ways = local.mesh.ways(axes);
+  if (axes.empty()) return {};
+  if (!has_window(rule, factor))
+    return rule.factors[factor].size % ways == 0 ? std::vector<int64_t>{} : std::vector<int64_t>{0};
+  std::vector<int64_t> parts;
+  std::vector<int64_t> coordinates = local.mesh.coordinates_at(local.mesh.ranks() - 1);
+  std::set<std::string> seen{print_shards(local, id, coordinates, ops)};
+  for (int64_t part = 0; part < ways; ++part) {
+    local.mesh.move_to(coordinates, axes, part);
+    if (seen.insert(print_shards(local, id, coordinates, ops)).second) parts.push_back(part);
+  }
+  return parts;
+}
+
 }  // namespace
 
 Type LocalGraph::type(ValueId value, const std::vector<int64_t>& coordinates) const {
@@ -86,6 +116,24 @@ Type LocalGraph::largest(ValueId value) const {
     }
   }
   return most;
+}
+
+std::vector<std::vector<int64_t>> LocalGraph::distinct_shards(NodeId id, const OpSet& ops) const {
+  std::vector<std::vector<int64_t>> found{mesh.coordinates_at(mesh.ranks() - 1)};
+  const Cut& cut = cuts[id];
+  if (!is_cut(cut)) return found;
+  const ShardingRule rule = rule_of(graph, graph.nodes[id], ops);
+  for (size_t f = 0; f < cut.size(); ++f) {
+    std::vector<std::vector<int64_t>> more;
+    for (const int64_t part : distinct_parts(*this, id, rule, static_cast<int>(f), ops)) {
+      for (std::vector<int64_t> coordinates : found) {
+        mesh.move_to(coordinates, cut[f], part);
+        more.push_back(std::move(coordinates));
+      }
+    }
+    found.insert(found.end(), more.begin(), more.end());
+  }
+  return found;
 }
 
 Attrs LocalGraph::attrs(NodeId node, const std::vector<int64_t>& coordinates, const OpSet& ops) const {

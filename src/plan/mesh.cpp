@@ -141,12 +141,16 @@ int64_t Mesh::index_on(const std::vector<int64_t>& coordinates, const Axes& axes
   return index;
 }
 
-int64_t Mesh::member(int64_t rank, const Axes& axes, int64_t index) const {
-  std::vector<int64_t> at = coordinates(rank);
+void Mesh::move_to(std::vector<int64_t>& coordinates, const Axes& axes, int64_t index) const {
   for (size_t i = axes.size(); i-- > 0;) {
-    at[axes[i]] = index % axes_[axes[i]].size;
+    coordinates.at(axes[i]) = index % axes_[axes[i]].size;
     index /= axes_[axes[i]].size;
   }
+}
+
+int64_t Mesh::member(int64_t rank, const Axes& axes, int64_t index) const {
+  std::vector<int64_t> at = coordinates(rank);
+  move_to(at, axes, index);
   return rank_of(at);
 }
 

@@ -45,6 +45,8 @@ class Mesh {
   int64_t rank_of(const std::vector<int64_t>& coordinates) const;
   /// The index of a coordinate among the `ways(axes)` combinations of some axes, first axis slowest.
   int64_t index_on(const std::vector<int64_t>& coordinates, const Axes& axes) const;
+  /// Moves a coordinate to an index on some axes.
+  void move_to(std::vector<int64_t>& coordinates, const Axes& axes, int64_t index) const;
   /// The ranks that differ from `rank` on `axes` only, in the order of `index_on`.
   std::vector<int> group(int64_t rank, const Axes& axes) const;
   /// Member `index` of that group, without the others.

@@ -229,13 +229,20 @@ bool needs_expansion(const ShardingRule& rule, const Cut& cut) {
   return false;
 }
 
-bool cuts_window(const ShardingRule& rule, const Cut& cut) {
+bool has_window(const ShardingRule& rule, int factor) {
   for (const auto* maps : {&rule.inputs, &rule.outputs}) {
     for (const TensorMap& map : *maps) {
       for (const DimMap& dim : map) {
-        if (dim.window && !dim.factors.empty() && !cut[dim.factors[0]].empty()) return true;
+        if (dim.window && !dim.factors.empty() && dim.factors[0] == factor) return true;
       }
     }
+  }
+  return false;
+}
+
+bool cuts_window(const ShardingRule& rule, const Cut& cut) {
+  for (size_t f = 0; f < cut.size(); ++f) {
+    if (!cut[f].empty() && has_window(rule, static_cast<int>(f))) return true;
   }
   return false;
 }
