@@ -84,6 +84,44 @@ TEST(HandWritten, ABatchOfNoRows) {
   }
 }
 
+/// "all_reduce(%from) over one axis", and the sums that are left.
+std::string reduced(const std::string& to, const std::string& from, const std::string& axis, const std::string& left,
+                    const std::string& phase) {
+  return fmt::format("%{} = all_reduce(%{}) {{axes=[\"{}\"], reduce=sum, reason=\"gradient\"}} : f64[3]{} ; {}\n", to,
+                     from, axis, left, phase);
+}
+
+// A sum over three axes that is formed one axis after the other, where its reader is in the update (so that the last
+// can travel beside other work) and where it is not, next to a sum that is formed at once.
+TEST(HandWritten, ChainsOfReductions) {
+  for (const char* phase : {"backward", "forward"}) {
+    for (const char* reader : {"update", "backward"}) {
+      const std::string text =
+          R"(partita graph 1
+graph chain
+mesh a=2 b=2 c=2
+input %x: f64[8{a,b,c},3] batch=0
+state %w: f64[3] statistic zeros
+%sum = reduce(%x) {kind=sum, axes=[0]} : f64[3] +sum{a,b,c} ; backward cut a={a,b,c}
+%more = reduce(%x) {kind=sum, axes=[0], scale=3} : f64[3] +sum{a,b,c} ; backward cut a={a,b,c}
+)" + reduced("sum.a", "sum", "a", " +sum{b,c}", phase) +
+          reduced("sum.b", "sum.a", "b", " +sum{c}", phase) + reduced("sum.c", "sum.b", "c", "", phase) +
+          R"(%more.all = all_reduce(%more) {axes=["a","b","c"], reduce=sum, reason="gradient"} : f64[3] ; backward
+%y = relu(%x) : f64[8{a,b,c},3] ; backward cut a={a,b,c}
+)" + fmt::format("%next = add(%sum.c, %more.all) : f64[3] ; {}\n", reader) +
+          "store %w = %next\noutput y = %y\noutput next = %next\n";
+      const LocalGraph local = parse_local_graph(text, all_ops());
+      for (const bool overlap : {true, false}) {
+        const Schedule schedule = expect_interpreted(local, {}, {.overlap = overlap});
+        EXPECT_EQ(print(parse_schedule(print(schedule, local), local), local), print(schedule, local));
+        const auto started = std::count_if(schedule.instructions.begin(), schedule.instructions.end(),
+                                           [](const Instruction& one) { return one.kind == Instruction::start; });
+        EXPECT_EQ(started > 0, overlap && std::string(reader) == "update") << print(schedule, local);
+      }
+    }
+  }
+}
+
 const PlanOptions kSemi{.parallel = "semi", .dataset = "full_batch"};
 
 // Parts on both sides of a reshape that fit no common refinement: what lies between is gathered.

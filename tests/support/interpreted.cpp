@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 
 #include "base/philox.h"
 #include "comm/run_ranks.h"
@@ -10,6 +11,7 @@
 #include "execute/interpreter.h"
 #include "execute/shard_copy.h"
 #include "ops/registry.h"
+#include "partition/collectives.h"
 #include "plan/make_plan.h"
 #include "support/job.h"
 
@@ -62,25 +64,26 @@ double error_of(const Array& got, const Array& wanted) {
   return relative_error(got, wanted);
 }
 
-}  // namespace
+/// What is run, and the graph that it is to compute.
+struct Case {
+  const LocalGraph& local;
+  const Schedule& schedule;
+  const Graph& graph;
+  const OpSet& ops;
+};
 
-Program expect_interpreted(const Graph& graph, const InterpretedRun& run) {
-  const auto device = make_cpu_device(all_ops(), 1, run.kernels);
-  PlanOptions plan = run.plan;
-  if (plan.parallel == "none" && run.ranks > 1) plan.parallel = "data";
-  const Mesh mesh = make_mesh(graph, run.ranks, plan);
-  Program program = compile(graph, all_ops(), mesh, device->catalog(), {.plan = plan});
-  const Arrays given = random_entries(program.graph, run);
+void expect_interpreted(const Case& made, const InterpretedRun& run) {
+  const Arrays given = random_entries(made.graph, run);
   Arrays wanted = given;
   Interpretation oracle;
   for (int step = 0; step < run.steps; ++step) {
-    oracle = interpret_all(program.graph, all_ops(), wanted);
+    oracle = interpret_all(made.graph, made.ops, wanted);
     for (const auto& [name, value] : oracle.states) wanted.insert_or_assign(name, value);
   }
-  run_ranks(run.ranks, [&](Communicator& world) {
+  run_ranks(static_cast<int>(made.local.mesh.ranks()), [&](Communicator& world) {
     const auto own = make_cpu_device(all_ops(), 1, run.kernels);
-    Executor executor(program.local, program.schedule, all_ops(), *own, world);
-    run_steps(executor, program.local, given, world.rank(), run.steps);
+    Executor executor(made.local, made.schedule, all_ops(), *own, world);
+    run_steps(executor, made.local, given, world.rank(), run.steps);
     for (const auto& [name, value] : oracle.states) {
       EXPECT_LE(error_of(executor.state(name), value), run.tolerance) << name << " on rank " << world.rank();
     }
@@ -90,7 +93,36 @@ Program expect_interpreted(const Graph& graph, const InterpretedRun& run) {
       EXPECT_LE(error_of(got, value), run.tolerance) << name << " on rank " << world.rank();
     }
   });
+}
+
+/// The ops, and collectives as on one rank.
+OpSet with_identities() {
+  std::vector<OpDef> ops = with_collectives(all_ops()).all();
+  for (OpDef& op : ops) {
+    if (op.kernel) continue;
+    op.kernel = [](const Attrs&, Inputs in, Outputs out) { std::memcpy(out[0].data, in[0].data, in[0].type.bytes()); };
+  }
+  return OpSet(std::move(ops));
+}
+
+}  // namespace
+
+Program expect_interpreted(const Graph& graph, const InterpretedRun& run) {
+  const auto device = make_cpu_device(all_ops(), 1, run.kernels);
+  PlanOptions plan = run.plan;
+  if (plan.parallel == "none" && run.ranks > 1) plan.parallel = "data";
+  const Mesh mesh = make_mesh(graph, run.ranks, plan);
+  Program program = compile(graph, all_ops(), mesh, device->catalog(), {.plan = plan});
+  expect_interpreted(Case{program.local, program.schedule, program.graph, all_ops()}, run);
   return program;
+}
+
+Schedule expect_interpreted(const LocalGraph& local, const InterpretedRun& run, const ScheduleOptions& options) {
+  const auto device = make_cpu_device(all_ops(), 1, run.kernels);
+  Schedule schedule = make_schedule(local, all_ops(), device->catalog(), options);
+  verify(schedule, local);
+  expect_interpreted(Case{local, schedule, local.graph, with_identities()}, run);
+  return schedule;
 }
 
 }  // namespace partita

@@ -18,4 +18,7 @@ struct InterpretedRun {
 /// Runs the steps from random states and inputs and compares states and outputs, on every rank, with the interpreter.
 Program expect_interpreted(const Graph& graph, const InterpretedRun& run);
 
+/// The same of a local graph that was written by hand; `ranks` and `plan` are in it. Collectives are the identity.
+Schedule expect_interpreted(const LocalGraph& local, const InterpretedRun& run, const ScheduleOptions& options = {});
+
 }  // namespace partita
