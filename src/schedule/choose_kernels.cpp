@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "partition/collectives.h"
+#include "partition/exchange.h"
 
 namespace partita {
 namespace {
@@ -148,6 +149,7 @@ class Chooser {
     const int output = add_slot(node.outputs[0], layout);
     Instruction instruction{.kind = Instruction::collective, .node = id, .inputs = {input}, .outputs = {output}};
     if (node.op == "all_reduce") instruction.choice.in_place = {{0, 0}};
+    instruction.choice.scratch_bytes = largest_staging(local_, id).bytes();
     schedule_.instructions.push_back(std::move(instruction));
   }
 
