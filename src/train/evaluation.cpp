@@ -29,6 +29,7 @@ Evaluation::Evaluation(DatasetPtr dataset, const EvaluationOptions& options, con
   const int64_t whole = batch > 0 ? rows / batch * batch : 0;
   if (whole > 0) parts_.push_back({take(dataset, whole), batch, options.ranks, make(batch, options.ranks)});
   if (whole < rows) parts_.push_back({skip(dataset, whole), rows - whole, 1, make(rows - whole, 1)});
+  require_columns(graph(), *dataset);
 }
 
 Metrics Evaluation::run(const States& states, const RankOptions& options, Communicator& comm) const {

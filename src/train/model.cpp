@@ -141,6 +141,7 @@ void Model::train(const DatasetPtr& dataset, const FitOptions& fit) {
   check_training(*dataset, fit);
   const Program program =
       make_program(input_column(*dataset), label_type(*dataset), options_.batch, options_.ranks, /*training=*/true);
+  require_columns(program.graph, *dataset);
   prepare_states(program.graph);
   std::optional<Evaluation> validation;
   if (fit.validation) validation = make_evaluation(fit.validation, Metrics().top);

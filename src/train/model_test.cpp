@@ -5,12 +5,17 @@
 #include <cmath>
 #include <sstream>
 
+#include "comm/run_ranks.h"
 #include "data/maps/image_maps.h"
+#include "data/memory_rows.h"
 #include "data/synthetic.h"
 #include "data/test_files.h"
 #include "data/views/map.h"
 #include "data/views/shuffle.h"
 #include "data/views/take.h"
+#include "network/build_graph.h"
+#include "ops/registry.h"
+#include "train/rank_run.h"
 #include "train/weights.h"
 #include "zoo/zoo.h"
 
@@ -172,6 +177,85 @@ TEST(Model, RefusesLengthsAndInputsThatAreNone) {
   const DatasetPtr rows = map(make_synthetic({DType::u8, {8, 8, 1}}, 4, kRows, 3, Split::train), {"image"},
                               chain({rescale(1.0 / 255, 0), hwc_to_chw()}));
   expect_error<InvalidArgument>([&] { narrow.train(rows, {.callbacks = {&infinite}}); }, "infinite in f32, got 1e+300");
+}
+
+// Rows in another float type than the network's are refused before anything moves, wherever they are given.
+TEST(Model, RowsOfAnotherElementTypeAreRefused) {
+  const auto rows_in = [](DType dtype, int64_t rows) {
+    Array images(Type{dtype, {rows, 1, 8, 8}}), labels(Type{DType::i32, {rows}});
+    for (int64_t i = 0; i < images.type().elements(); ++i) images.set(i, static_cast<double>(i % 7) / 7);
+    for (int64_t i = 0; i < rows; ++i) labels.set(i, static_cast<double>(i % 4));
+    return memory_rows({{"image", images}, {"label", labels}});
+  };
+  ZooModel zoo = make_model("mlp:hidden=4,layers=1,classes=4");
+  for (const auto& [own, other] : {std::pair(DType::f32, DType::f64), std::pair(DType::f64, DType::f32)}) {
+    const std::string message = fmt::format(
+        "[data] column 'image' does not fit the network, got {}[1,8,8], expected {}[1,8,8]: map(rows, {{\"image\"}}, "
+        "cast(DType::{})) converts it",
+        name_of(other), name_of(own), name_of(own));
+    for (const int ranks : {1, 2, 3}) {
+      for (const char* parallel : {"data", "auto"}) {
+        const auto fresh = [&] {
+          return Model(*zoo.network, "sparse", {.kind = "sgd"},
+                       {.ranks = ranks, .plan = {.parallel = parallel}, .batch = 6, .dtype = own});
+        };
+        expect_error<InvalidArgument>([&] { fresh().train(rows_in(other, 12), {}); }, message);
+        expect_error<InvalidArgument>([&] { fresh().eval(rows_in(other, 12)); }, message);
+        expect_error<InvalidArgument>([&] { fresh().train(rows_in(own, 12), {.validation = rows_in(other, 12)}); },
+                                      message);
+        const DatasetPtr converted = map(rows_in(other, 12), {"image"}, cast(own));
+        Model converting = fresh();
+        converting.train(converted, {.validation = converted});
+        EXPECT_EQ(converting.eval(converted).samples, 12);
+      }
+    }
+    Model model(*zoo.network, "sparse", {.kind = "sgd"}, {.dtype = own});
+    expect_error<InvalidArgument>(
+        [&, dtype = other] {
+          model.predict(Array(Type{dtype, {2, 1, 8, 8}}));
+        },
+        fmt::format("[executor] input 'image' does not fit, got {}[2,1,8,8], expected {}[2,1,8,8]", name_of(other),
+                    name_of(own)));
+  }
+}
+
+// The last line of defence: a batch that is made by hand.
+TEST(RankRun, BatchesThatDoNotFitAreRefused) {
+  ZooModel zoo = make_model("mlp:hidden=4,layers=1,classes=4");
+  for (const int ranks : {1, 2}) {
+    const Graph forward = build_graph(*zoo.network, all_ops(), {.batch = 4, .image = {1, 8, 8}});
+    const auto device = make_cpu_device(all_ops(), 1);
+    const PlanOptions options{.parallel = "data"};
+    const Program program =
+        compile(forward, all_ops(), make_mesh(forward, ranks, options), device->catalog(), {.plan = options});
+    States states;
+    add_initial_states(states, program.graph, 1);
+    run_ranks(ranks, [&](Communicator& comm) {
+      RankRun run(program, states, {}, comm);
+      const auto feed = [&](const Type& image) {
+        Batch batch;
+        batch.columns = {{"image", {}}, {"ignored", {}}};
+        batch.arrays = {Array(image), Array(Type{DType::u8, {1}})};
+        run.feed(batch);
+      };
+      const int64_t own = 4 / comm.size();
+      feed({DType::f32, {4, 1, 8, 8}});
+      feed({DType::f32, {own, 1, 8, 8}});
+      const auto refused = [&](const Type& image) {
+        expect_error<InvalidArgument>([&] { feed(image); },
+                                      fmt::format("[feed] a batch of 'image' does not fit the network, got {}, "
+                                                  "expected f32[{},1,8,8]",
+                                                  print(image), own));
+      };
+      refused({DType::f64, {4, 1, 8, 8}});
+      refused({DType::f64, {own, 1, 8, 8}});
+      refused({DType::i32, {own, 1, 8, 8}});
+      refused({DType::f32, {own, 8, 8}});
+      refused({DType::f32, {own, 1, 8, 9}});
+      refused({DType::f32, {3, 1, 8, 8}});
+      refused({DType::f32, {}});
+    });
+  }
 }
 
 TEST(Model, CheckpointsOfAnotherTrainingAreRefused) {

@@ -21,6 +21,24 @@ Column input_column(const Dataset& dataset) {
 
 Type label_type(const Dataset& dataset) { return dataset.columns()[find_column(dataset, "label")].type; }
 
+void require_columns(const Graph& graph, const Dataset& dataset) {
+  for (const Input& input : graph.inputs) {
+    if (input.batch_dim < 0) continue;
+    const std::string& name = name_of(graph, input.value);
+    const Type& given = dataset.columns()[find_column(dataset, name)].type;
+    Type expected = graph.type(input.value);
+    expected.shape.erase(expected.shape.begin() + input.batch_dim);
+    if (given == expected) continue;
+    const std::string help =
+        given.shape == expected.shape
+            ? fmt::format(": map(rows, {{\"{}\"}}, cast(DType::{})) converts it", name, name_of(expected.dtype))
+            : "";
+    throw InvalidArgument(fmt::format("[data] column '{}' does not fit the network, got {}, expected {}{}", name,
+                                      print(given), print(expected), help),
+                          ErrorKind::type);
+  }
+}
+
 RankRun::RankRun(const Program& program, const States& states, const RankOptions& options, Communicator& comm)
     : program_(program), comm_(comm), device_(make_cpu_device(all_ops(), options.threads, options.kernels)) {
   device_->enter_thread();

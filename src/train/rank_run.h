@@ -14,6 +14,9 @@ Column input_column(const Dataset& dataset);
 /// The type of the column "label"; throws InvalidArgument when there is none.
 Type label_type(const Dataset& dataset);
 
+/// Throws InvalidArgument unless the columns of the inputs of `graph` that have a batch hold what these take.
+void require_columns(const Graph& graph, const Dataset& dataset);
+
 struct RankOptions {
   int threads = 1;  // compute threads
   KernelSet kernels = KernelSet::fast;
@@ -27,6 +30,7 @@ class RankRun {
   Executor& executor() { return *executor_; }
   Communicator& comm() { return comm_; }
 
+  /// Throws InvalidArgument for an array that is neither the whole of its input, nor this rank's rows or part of it.
   void feed(const Batch& batch);
   void feed_learning_rate(double rate);
   /// This rank's rows of every global batch; all of them where the batch is not cut, or not in the same way for every
