@@ -62,18 +62,21 @@ class Model {
   /// The same for many batches of one type: compiled once, with the weights of now. For one thread at a time.
   std::function<Array(const Array&)> predictor(const Type& inputs, const std::string& name = "image");
 
-  /// Takes effect, and is checked, when the next call makes the states.
+  /// Takes effect, and is checked, at once where there are states, else when the next call makes them.
   void load(const std::string& path);
+  /// Throws InvalidArgument while the model has no states: before its first training, evaluation or prediction.
   void save(const std::string& path) const;
   /// Goes on from a checkpoint, which the next training reads and checks: it must have the same batch, seed and
   /// number of rows. What callbacks keep, as the best loss of EarlyStopping, begins anew.
   void resume(const std::string& path) { resumed_path_ = path; }
-  /// All states after the last training, as CheckpointSaver writes them while it runs.
+  /// All states after the last training, as CheckpointSaver writes them while it runs. Throws InvalidArgument when
+  /// there was none.
   void save_checkpoint(const std::string& path) const;
 
  private:
   Program make_program(const Column& input, const Type& label, int64_t batch, int ranks, bool training) const;
   void prepare_states(const Graph& graph);
+  void require_states() const;
   Facts facts_of(const Program& program, const DatasetPtr& rows, int64_t batch) const;
   Facts facts_of(const TrainingRun& run, const FitOptions& fit) const;
   bool writes_files() const { return options_.world == nullptr || options_.world->rank() == 0; }
@@ -87,6 +90,7 @@ class Model {
   OptimizerOptions optimizer_;
   ModelOptions options_;
   States states_;
+  Graph known_states_{};  // of the last program: no nodes
   std::vector<std::string> weight_names_;
   std::string loaded_path_, resumed_path_;
   TrainingPosition position_;  // after the last training

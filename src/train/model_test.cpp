@@ -258,6 +258,56 @@ TEST(RankRun, BatchesThatDoNotFitAreRefused) {
   }
 }
 
+TEST(Model, SavesNothingThatItDoesNotHave) {
+  const TempDir dir;
+  const std::string path = (dir.path() / "a").string(), second = (dir.path() / "b").string();
+  const auto bytes_of = [](const std::string& file) {
+    std::ifstream stream(file, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(stream), {});
+  };
+  Model trained = small_model(1);
+  trained.train(rows_of(Split::train), {.most_steps = 2});
+  trained.save(path);
+  const std::string saved = bytes_of(path);
+  ASSERT_GT(saved.size(), 4096u);
+
+  const std::string before = "expected a training, an evaluation or a prediction before";
+  Model fresh = small_model(1);
+  expect_error<InvalidArgument>([&] { fresh.save(path); },
+                                "no weights to save, got a model that was only made, " + before);
+  expect_error<InvalidArgument>([&] { fresh.save_checkpoint(path); }, "no weights to save");
+  fresh.load(path);
+  expect_error<InvalidArgument>([&] { fresh.save(path); },
+                                fmt::format("no weights to save, got weights of {} that wait, {}", path, before));
+  EXPECT_EQ(bytes_of(path), saved);
+  // Any use makes the states; what was loaded is what is saved.
+  fresh.predict(Array(Type{DType::f64, {1, 1, 8, 8}}));
+  fresh.save(second);
+  EXPECT_EQ(bytes_of(second), saved);
+  expect_error<InvalidArgument>([&] { fresh.save_checkpoint(second); }, "no training to go on with");
+  EXPECT_EQ(bytes_of(second), saved);
+  // What could not be read is asked for again.
+  Model broken = small_model(1);
+  broken.load((dir.path() / "missing").string());
+  for (int again = 0; again < 2; ++again) {
+    EXPECT_THROW(broken.eval(rows_of(Split::test)), MissingFile);
+    expect_error<InvalidArgument>([&] { broken.save(path); }, "that wait");
+  }
+  EXPECT_EQ(bytes_of(path), saved);
+  // A model that has states takes weights at once, or stays as it is.
+  Model other = small_model(1);
+  other.train(rows_of(Split::train), {.most_steps = 4});
+  other.save(second);
+  const std::string longer = bytes_of(second);
+  EXPECT_NE(longer, saved);
+  EXPECT_THROW(other.load((dir.path() / "missing").string()), MissingFile);
+  other.save(second);
+  EXPECT_EQ(bytes_of(second), longer);
+  other.load(path);
+  other.save(second);
+  EXPECT_EQ(bytes_of(second), saved);
+}
+
 TEST(Model, CheckpointsOfAnotherTrainingAreRefused) {
   const TempDir dir;
   const std::string path = (dir.path() / "a.safetensors").string(), weights = (dir.path() / "w.safetensors").string();
