@@ -1,18 +1,58 @@
 #include "report/jsonl.h"
 
 #include <cerrno>
+#include <charconv>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <utility>
 
 #include "base/error.h"
 
 namespace partita {
 
+namespace {
+
+/// The step of a line, 0 of any other text.
+int64_t step_of(std::string_view line) {
+  constexpr std::string_view kStart = R"({"step":)";
+  int64_t step = 0;
+  if (line.starts_with(kStart)) std::from_chars(line.data() + kStart.size(), line.data() + line.size(), step);
+  return step;
+}
+
+/// Where the lines of steps up to `last` end: before the first of a later step, or one that was not finished. What
+/// others wrote is kept.
+uintmax_t end_of_steps(const std::string& path, int64_t last) {
+  std::ifstream file(path, std::ios::binary);
+  uintmax_t end = 0;
+  for (std::string line; std::getline(file, line) && step_of(line) <= last; end += line.size() + 1) {
+    if (file.eof()) return line.starts_with('{') ? end : end + line.size();
+  }
+  return end;
+}
+
+bool ends_a_line(const std::string& path) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  return file.tellg() <= 0 || (file.seekg(-1, std::ios::end), file.get() == '\n');
+}
+
+}  // namespace
+
 JsonLines::JsonLines(std::string path) : path_(std::move(path)), file_(nullptr, &std::fclose) {}
 
-void JsonLines::on_train_begin(const TrainInfo&) {
-  file_.reset(std::fopen(path_.c_str(), "we"));
+void JsonLines::on_train_begin(const TrainInfo& info) {
+  const bool goes_on = info.first_step > 0;
+  std::error_code failure;
+  if (goes_on && std::filesystem::is_regular_file(path_, failure)) {
+    std::filesystem::resize_file(path_, end_of_steps(path_, info.first_step), failure);
+    errno = failure.value();
+    if (failure) fail();
+  }
+  const bool begins_line = !goes_on || ends_a_line(path_);
+  file_.reset(std::fopen(path_.c_str(), goes_on ? "ae" : "we"));
   if (file_ == nullptr) fail();
+  if (!begins_line) std::fputc('\n', file_.get());
 }
 
 void JsonLines::on_step_end(const StepInfo& info) {

@@ -9,8 +9,9 @@
 
 namespace partita {
 
-/// Begins its file anew when a training begins, and not before. Writes each line at once, so that a log can be
-/// followed. Throws RuntimeFailure(cannot_write).
+/// Begins its file anew when a training begins, and not before; of one that goes on it keeps the lines up to the steps
+/// that were taken, and drops those that an interrupted run wrote behind them. Writes each line at once, so that a log
+/// can be followed. Throws RuntimeFailure(cannot_write).
 class JsonLines : public Callback {
  public:
   explicit JsonLines(std::string path);

@@ -32,6 +32,50 @@ TEST(JsonLines, EveryStepIsThereAtOnce) {
   std::filesystem::remove(path);
 }
 
+/// The steps of a log, -1 for what is no line of one.
+std::vector<int64_t> steps_of(const std::string& path) {
+  std::vector<int64_t> steps;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    const auto parsed = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+    steps.push_back(parsed.is_object() && parsed.contains("step") ? parsed["step"].get<int64_t>() : -1);
+  }
+  return steps;
+}
+
+// A training that goes on from step 3 of a run that was killed in its sixth step.
+TEST(JsonLines, ATrainingThatGoesOnKeepsWhatItHasTaken) {
+  const std::string path = (std::filesystem::temp_directory_path() / "partita_jsonl_resumed.jsonl").string();
+  const auto log_steps = [&](int64_t first, int64_t last) {
+    JsonLines log(path);
+    log.on_train_begin({.first_step = first});
+    for (int64_t step = first + 1; step <= last; ++step) log.on_step_end({.global_step = step});
+  };
+  log_steps(0, 5);
+  std::ofstream(path, std::ios::app) << R"({"step":6,"epo)";
+  log_steps(3, 4);
+  EXPECT_EQ(steps_of(path), (std::vector<int64_t>{1, 2, 3, 4}));
+  log_steps(4, 6);
+  EXPECT_EQ(steps_of(path), (std::vector<int64_t>{1, 2, 3, 4, 5, 6}));
+  std::ofstream(path, std::ios::app) << R"({"step":7,"epo)";
+  log_steps(6, 8);
+  EXPECT_EQ(steps_of(path), (std::vector<int64_t>{1, 2, 3, 4, 5, 6, 7, 8}));
+  log_steps(20, 21);  // more steps than the log knows of
+  EXPECT_EQ(steps_of(path), (std::vector<int64_t>{1, 2, 3, 4, 5, 6, 7, 8, 21}));
+  log_steps(0, 1);  // a new training
+  EXPECT_EQ(steps_of(path), (std::vector<int64_t>{1}));
+  std::filesystem::remove(path);
+  log_steps(2, 3);  // no log so far
+  EXPECT_EQ(steps_of(path), (std::vector<int64_t>{3}));
+  // Lines of others are no reason to lose anything.
+  std::ofstream(path, std::ios::app) << "a note\n"
+                                     << R"({"epoch":1,"accuracy":0.5})"
+                                     << "\n";
+  log_steps(3, 4);
+  EXPECT_EQ(steps_of(path), (std::vector<int64_t>{3, -1, -1, 4}));
+  std::filesystem::remove(path);
+}
+
 TEST(JsonLines, AFullDiskIsExit73) {
   try {
     JsonLines log("/dev/full");
