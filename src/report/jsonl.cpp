@@ -43,13 +43,14 @@ JsonLines::JsonLines(std::string path) : path_(std::move(path)), file_(nullptr, 
 
 void JsonLines::on_train_begin(const TrainInfo& info) {
   const bool goes_on = info.first_step > 0;
+  bool begins_line = true;
   std::error_code failure;
   if (goes_on && std::filesystem::is_regular_file(path_, failure)) {
     std::filesystem::resize_file(path_, end_of_steps(path_, info.first_step), failure);
     errno = failure.value();
     if (failure) fail();
+    begins_line = ends_a_line(path_);
   }
-  const bool begins_line = !goes_on || ends_a_line(path_);
   file_.reset(std::fopen(path_.c_str(), goes_on ? "ae" : "we"));
   if (file_ == nullptr) fail();
   if (!begins_line) std::fputc('\n', file_.get());
