@@ -35,6 +35,17 @@ int64_t find_non_finite(const Array& array) {
 
 }  // namespace
 
+Graph states_of(const Graph& graph) {
+  Graph result{.name = graph.name};
+  for (State state : graph.states) {
+    result.values.push_back(graph.values[static_cast<size_t>(state.entry)]);
+    state.entry = static_cast<ValueId>(result.values.size()) - 1;
+    state.exit = -1;
+    result.states.push_back(std::move(state));
+  }
+  return result;
+}
+
 void add_initial_states(States& states, const Graph& graph, uint64_t seed) {
   for (const State& state : graph.states) {
     const std::string& name = state_name(graph, state);

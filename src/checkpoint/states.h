@@ -12,6 +12,9 @@ namespace partita {
 
 using States = std::map<std::string, Array>;
 
+/// The graph without inputs, nodes and outputs: its states, which are not written.
+Graph states_of(const Graph& graph);
+
 /// Adds those states of `graph` that are not there, keyed by the seed and their name.
 void add_initial_states(States& states, const Graph& graph, uint64_t seed);
 

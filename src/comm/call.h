@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/dtype.h"
+#include "base/listed.h"
 #include "base/reduce.h"
 
 namespace partita {
@@ -29,17 +30,6 @@ struct Call {
 };
 
 std::string_view name_of(Call::Kind kind);
-
-/// "3, 5" with the separator ", ".
-template <class List>
-std::string listed(const List& values, std::string_view separator) {
-  std::string text;
-  for (const auto value : values) {
-    if (!text.empty()) text += separator;
-    text += std::to_string(value);
-  }
-  return text;
-}
 
 /// "f32[100]", "f32[(3,4)]" with counts per rank, "" for a call without data.
 std::string describe_data(const Call& call);

@@ -78,9 +78,12 @@ struct Executor::Impl {
       case Instruction::collective: {
         const Node& node = local.graph.nodes[instruction.node];
         if (node.op != "slice_shard") groups.add(axes_of(node, local.mesh));
-        actions.push_back(bind_collective(local, instruction.node, world.rank(), data(instruction.inputs[0]),
-                                          data(instruction.outputs[0]), schedule.slots[instruction.inputs[0]].bytes,
-                                          groups));
+        const CollectiveBuffers buffers{.input = data(instruction.inputs[0]),
+                                        .output = data(instruction.outputs[0]),
+                                        .bytes = schedule.slots[instruction.inputs[0]].bytes,
+                                        .scratch = at(schedule.scratch_offset),
+                                        .scratch_bytes = schedule.scratch_bytes};
+        actions.push_back(bind_collective(local, instruction.node, world.rank(), buffers, groups));
         return;
       }
       default: return bind_bucket(instruction);
@@ -228,14 +231,28 @@ Type Executor::input_type(std::string_view name) const { return impl_->schedule_
 Type Executor::output_type(std::string_view name) const { return impl_->schedule_type(impl_->output_slot(name)); }
 
 void Executor::set_input(std::string_view name, ConstTensor part) {
+  std::vector<Range> all;
+  for (int64_t size : part.type.shape) all.push_back({0, size, size});
+  set_input(name, part, all);
+}
+
+void Executor::set_input(std::string_view name, ConstTensor given, const std::vector<Range>& box) {
   const int slot = impl_->input_slot(name);
   const Type expected = impl_->schedule_type(slot);
-  if (part.type != expected) {
+  Type part{given.type.dtype, {}};
+  for (const Range& range : box) part.shape.push_back(range.count());
+  if (part != expected) {
     throw InvalidArgument(
-        fmt::format("[executor] input '{}' does not fit, got {}, expected {}", name, print(part.type), print(expected)),
+        fmt::format("[executor] input '{}' does not fit, got {}, expected {}", name, print(part), print(expected)),
         ErrorKind::type);
   }
-  std::memcpy(impl_->data(slot), part.data, expected.bytes());
+  for (size_t d = 0; d < box.size(); ++d) {
+    const int64_t size = d < given.type.shape.size() ? given.type.shape[d] : 0;
+    PARTITA_CHECK(
+        box.size() == given.type.shape.size() && box[d].size == size && box[d].begin >= 0 && box[d].end <= size,
+        "a box of input '{}' lies outside of {}", name, print(given.type));
+  }
+  copy_part(given, box, impl_->data(slot));
 }
 
 void Executor::set_state(std::string_view name, const Array& whole) {

@@ -20,8 +20,11 @@ class Executor {
   Type input_type(std::string_view name) const;
   Type output_type(std::string_view name) const;
 
-  /// Copies this rank's part of an input; it stays until it is set again.
+  /// Copies this rank's part of an input; it stays until it is set again. Throws InvalidArgument unless it has the
+  /// input's local type.
   void set_input(std::string_view name, ConstTensor local);
+  /// The elements of `given` in a box, which has the shape of this rank's part and lies inside of `given`.
+  void set_input(std::string_view name, ConstTensor given, const std::vector<Range>& box);
   /// From the whole value, of which this rank keeps its part.
   void set_state(std::string_view name, const Array& whole);
   /// The whole value; collective over the ranks when the state is cut.

@@ -290,6 +290,42 @@ class Parser {
     skip_spaces();
   }
 
+  /// FILE:LINE, or "FILE":LINE with \" \\ and \n in the path.
+  SourceLine source_line() {
+    SourceLine source;
+    if (rest_.starts_with('"')) {
+      source.file = quoted_path();
+    } else {
+      const std::string_view place = rest_.substr(0, rest_.find(' '));
+      source.file = place.substr(0, place.rfind(':'));
+      rest_.remove_prefix(source.file.size());
+    }
+    if (!rest_.starts_with(':')) fail("no line", rest_.substr(0, 20), "at=FILE:LINE");
+    rest_.remove_prefix(1);
+    source.line = integer();
+    skip_spaces();
+    return source;
+  }
+
+  std::string quoted_path() {
+    std::string path;
+    for (size_t i = 1; i < rest_.size(); ++i) {
+      if (rest_[i] == '"') {
+        rest_.remove_prefix(i + 1);
+        return path;
+      }
+      if (rest_[i] == '\\' && ++i < rest_.size()) {
+        if (rest_[i] != '"' && rest_[i] != '\\' && rest_[i] != 'n') {
+          fail("unknown escape", rest_.substr(i - 1, 2), "\\\", \\\\ or \\n");
+        }
+        path += rest_[i] == 'n' ? '\n' : rest_[i];
+      } else if (i < rest_.size()) {
+        path += rest_[i];
+      }
+    }
+    fail("no end of a quoted path", rest_.substr(0, 20), "at=\"FILE\":LINE");
+  }
+
   ShardMark shard_mark() {
     const std::string_view text = rest_.substr(0, rest_.find(' '));
     rest_.remove_prefix(text.size());
@@ -301,7 +337,7 @@ class Parser {
     }
   }
 
-  /// What follows ';'. The group and bytes of a collective follow from its attributes.
+  /// What follows ';'. Over which axes a collective works, its group and its bytes follow from its attributes.
   void marks(NodeLine& entry) {
     constexpr std::string_view kExpected = "a phase, scope=, at=, of=, shard= or cut";
     Node& node = entry.node;
@@ -324,16 +360,10 @@ class Parser {
       else if (mark == "of")
         node.origin = word();
       else if (mark == "at") {
-        const std::string_view place = rest_.substr(0, rest_.find(' '));
-        const size_t colon = place.rfind(':');
-        if (colon == std::string_view::npos) fail("no line", place, "at=FILE:LINE");
-        node.source.file = place.substr(0, colon);
-        rest_.remove_prefix(colon + 1);
-        node.source.line = integer();
-        skip_spaces();
+        node.source = source_line();
       } else if (mark == "shard") {
         node.mark = shard_mark();
-      } else if (mark == "group" || mark == "bytes") {
+      } else if (mark == "over" || mark == "group" || mark == "bytes") {
         rest_.remove_prefix(std::min(rest_.size(), rest_.find(' ')));
         skip_spaces();
       } else {

@@ -39,6 +39,26 @@ TEST(ParseGraph, PrintsWhatItRead) {
   EXPECT_EQ(print(parse_graph(print(graph), all_ops())), kText);
 }
 
+TEST(ParseGraph, ReadsAnySourcePath) {
+  for (const std::string file : {"my nets/big one.cpp", "a \"b\".cpp", "c:\\nets\\a.cpp", "line\nbreak.cpp",
+                                 "tab\t.cpp", " leading", "trailing ", "semi;colon:7", "\"", "at=x:1 of=y"}) {
+    Graph graph = parse_graph(kText, all_ops());
+    graph.nodes[1].source = {file, 42};
+    const std::string text = print(graph);
+    const Graph read = parse_graph(text, all_ops());
+    EXPECT_EQ(read.nodes[1].source, graph.nodes[1].source) << text;
+    EXPECT_EQ(print(read), text);
+  }
+}
+
+TEST(ParseGraph, RejectsBrokenSourcePaths) {
+  const auto message = [](std::string_view place) { return message_of(with("at=zoo/mlp.cpp:12", place)); };
+  EXPECT_NE(message("at=\"zoo/mlp.cpp:12").find("[graph line 6] no end of a quoted path"), std::string::npos);
+  EXPECT_NE(message("at=\"zoo/mlp.cpp\\").find("[graph line 6] no end of a quoted path"), std::string::npos);
+  EXPECT_NE(message("at=\"zoo/mlp.cpp\"").find("[graph line 6] no line"), std::string::npos);
+  EXPECT_NE(message("at=\"zoo\\q.cpp\":12").find("[graph line 6] unknown escape, got '\\q'"), std::string::npos);
+}
+
 TEST(ParseGraph, SortsNodesThatStandTooEarly) {
   const Graph graph =
       parse_graph("partita graph 1\ninput %x: f32[2]\n%b = relu(%a)\n%a = exp(%x)\noutput y = %b\n", all_ops());

@@ -1,7 +1,22 @@
 #include "graph/print.h"
 
+#include <algorithm>
+
 namespace partita {
 namespace {
+
+/// A path as it is, or in quotes where it would not end at the next ':' and number.
+std::string print_path(const std::string& path) {
+  const bool plain =
+      std::all_of(path.begin(), path.end(), [](unsigned char c) { return c > ' ' && c != '"' && c != 127; });
+  if (plain) return path;
+  std::string text = "\"";
+  for (char c : path) {
+    if (c == '"' || c == '\\') text += '\\';
+    text += c == '\n' ? "\\n" : std::string(1, c);
+  }
+  return text + '"';
+}
 
 std::string print_state(const Graph& graph, const State& state, const GraphTexts& texts) {
   std::string line =
@@ -29,7 +44,7 @@ std::string print_node(const Graph& graph, NodeId id, const GraphTexts& texts) {
   for (size_t i = 0; i < node.outputs.size(); ++i) line += (i == 0 ? " " : ", ") + texts.type(node.outputs[i]);
   line += fmt::format(" ; {}", name_of(node.phase));
   if (!node.scope.empty()) line += " scope=" + node.scope;
-  if (!node.source.file.empty()) line += fmt::format(" at={}:{}", node.source.file, node.source.line);
+  if (!node.source.file.empty()) line += fmt::format(" at={}:{}", print_path(node.source.file), node.source.line);
   if (!node.origin.empty()) line += " of=" + node.origin;
   if (node.mark) line += " shard=" + print(*node.mark);
   if (texts.note) {

@@ -24,7 +24,10 @@ int add_factor(ShardingRule& rule, int64_t size, Cutting cutting = Cutting::free
 
 }  // namespace
 
-Range chunk(int64_t size, int64_t i, int64_t n) { return {i * size / n, (i + 1) * size / n, size}; }
+Range chunk(int64_t size, int64_t i, int64_t n) {
+  const auto bound = [=](int64_t k) { return k * (size / n) + k * (size % n) / n; };  // k * size would overflow
+  return {bound(i), bound(i + 1), size};
+}
 
 Range need(const Window& window, const Range& factor, int64_t dim) {
   // The whole keeps rows that no window reaches, so that an uncut operand is held as it is stored.

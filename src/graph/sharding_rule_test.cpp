@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "graph/op_def.h"
 
 namespace partita {
@@ -26,6 +28,23 @@ TEST(Chunk, PartsAreContiguousAndDifferByOneAtMost) {
         at = part.end;
       }
       EXPECT_EQ(at, size);
+    }
+  }
+}
+
+TEST(Chunk, TheLargestSizesDoNotOverflow) {
+  for (const int64_t size : {std::numeric_limits<int64_t>::max(), (int64_t{1} << 62) + 5, (int64_t{1} << 44) - 1}) {
+    for (const int64_t n : {2, 3, 1000, 1 << 20}) {
+      EXPECT_EQ(chunk(size, 0, n).begin, 0);
+      EXPECT_EQ(chunk(size, n - 1, n).end, size);
+      int64_t before = 0;
+      for (const int64_t i : {int64_t{1}, n / 2, n - 1}) {
+        const Range part = chunk(size, i, n);
+        EXPECT_TRUE(part.count() == size / n || part.count() == size / n + 1) << size << " in " << n;
+        EXPECT_EQ(part.begin, chunk(size, i - 1, n).end);
+        EXPECT_GE(part.begin, before);
+        before = part.begin;
+      }
     }
   }
 }

@@ -1,7 +1,9 @@
 #include "partition/local_graph.h"
 
 #include <algorithm>
+#include <set>
 
+#include "base/listed.h"
 #include "graph/print.h"
 #include "partition/collectives.h"
 #include "partition/node_shardings.h"
@@ -33,19 +35,21 @@ std::vector<std::vector<int64_t>> checked_coordinates(const Mesh& mesh) {
   return result;
 }
 
-/// "group=(0,1)(2,3) bytes=4096" of a collective, "cut n={data}" of another node.
+/// "over={data.0=2,data.1=2} group=(0,1,2,3) bytes=4096" of a collective: the axes of its groups with their sizes, the
+/// group of the first place and what that place brings. "cut n={data}" of another node.
 std::string print_note(const LocalGraph& local, NodeId id, const OpSet& ops) {
   const Node& node = local.graph.nodes[id];
   if (is_cut(local.cuts[id])) return "cut " + print(local.cuts[id], rule_of(local.graph, node, ops), local.mesh);
   if (!is_collective(node) || node.op == "slice_shard") return "";
   const Axes axes = axes_of(node, local.mesh);
-  std::string groups;
-  for (int64_t place = 0; place < local.mesh.ranks(); ++place) {
-    const int64_t rank = local.mesh.rank_of(local.mesh.coordinates_at(place));
-    const std::vector<int> group = local.mesh.group(rank, axes);
-    if (group.front() == rank) groups += fmt::format("({})", fmt::join(group, ","));
-  }
-  return fmt::format("group={} bytes={}", groups, local.type(node.inputs[0], local.mesh.coordinates_at(0)).bytes());
+  const std::vector<int64_t> first = local.mesh.coordinates_at(0);
+  const auto axis = [&](int64_t i) {
+    const auto& [name, size] = local.mesh.axes()[axes[i]];
+    return fmt::format("{}={}", name, size);
+  };
+  return fmt::format("over={{{}}} group=({}) bytes={}", listed(static_cast<int64_t>(axes.size()), axis, ","),
+                     print_group(local.mesh, local.mesh.rank_of(first), axes, ","),
+                     local.type(node.inputs[0], first).bytes());
 }
 
 void verify_node(const LocalGraph& local, NodeId id, const std::vector<int64_t>& coordinates, const OpSet& ops) {
@@ -59,6 +63,35 @@ void verify_node(const LocalGraph& local, NodeId id, const std::vector<int64_t>&
     PARTITA_CHECK(inferred[k] == held, "{}: result {} is {} on rank {}, its sharding says {}", node.name, k,
                   print(inferred[k]), local.mesh.rank_of(coordinates), print(held));
   }
+}
+
+/// The shapes and attributes of a node's shards at a coordinate.
+std::string print_shards(const LocalGraph& local, NodeId id, const std::vector<int64_t>& coordinates,
+                         const OpSet& ops) {
+  const Node& node = local.graph.nodes[id];
+  std::string text = local.attrs(id, coordinates, ops).print();
+  for (const auto* values : {&node.inputs, &node.outputs}) {
+    for (ValueId value : *values) text += " " + print(local.type(value, coordinates));
+  }
+  return text;
+}
+
+/// Parts of a factor whose shards differ from those of the last part and from one another.
+std::vector<int64_t> distinct_parts(const LocalGraph& local, NodeId id, const ShardingRule& rule, int factor,
+                                    const OpSet& ops) {
+  const Axes& axes = local.cuts[id][factor];
+  const int64_t ways = local.mesh.ways(axes);
+  if (axes.empty()) return {};
+  if (!has_window(rule, factor))
+    return rule.factors[factor].size % ways == 0 ? std::vector<int64_t>{} : std::vector<int64_t>{0};
+  std::vector<int64_t> parts;
+  std::vector<int64_t> coordinates = local.mesh.coordinates_at(local.mesh.ranks() - 1);
+  std::set<std::string> seen{print_shards(local, id, coordinates, ops)};
+  for (int64_t part = 0; part < ways; ++part) {
+    local.mesh.move_to(coordinates, axes, part);
+    if (seen.insert(print_shards(local, id, coordinates, ops)).second) parts.push_back(part);
+  }
+  return parts;
 }
 
 }  // namespace
@@ -83,6 +116,24 @@ Type LocalGraph::largest(ValueId value) const {
     }
   }
   return most;
+}
+
+std::vector<std::vector<int64_t>> LocalGraph::distinct_shards(NodeId id, const OpSet& ops) const {
+  std::vector<std::vector<int64_t>> found{mesh.coordinates_at(mesh.ranks() - 1)};
+  const Cut& cut = cuts[id];
+  if (!is_cut(cut)) return found;
+  const ShardingRule rule = rule_of(graph, graph.nodes[id], ops);
+  for (size_t f = 0; f < cut.size(); ++f) {
+    std::vector<std::vector<int64_t>> more;
+    for (const int64_t part : distinct_parts(*this, id, rule, static_cast<int>(f), ops)) {
+      for (std::vector<int64_t> coordinates : found) {
+        mesh.move_to(coordinates, cut[f], part);
+        more.push_back(std::move(coordinates));
+      }
+    }
+    found.insert(found.end(), more.begin(), more.end());
+  }
+  return found;
 }
 
 Attrs LocalGraph::attrs(NodeId node, const std::vector<int64_t>& coordinates, const OpSet& ops) const {

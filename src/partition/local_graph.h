@@ -17,6 +17,9 @@ struct LocalGraph {
   Type type(ValueId value, const std::vector<int64_t>& coordinates) const;
   /// The most that any coordinate holds of a value, dimension by dimension.
   Type largest(ValueId value) const;
+  /// Coordinates that differ in the shapes and attributes of a node's shards, the last coordinate first: one for each
+  /// combination of the two sizes of its parts, and of a factor under a window one for each part that differs.
+  std::vector<std::vector<int64_t>> distinct_shards(NodeId node, const OpSet& ops) const;
   /// Attributes of a node at a coordinate; `ops` has its definition.
   Attrs attrs(NodeId node, const std::vector<int64_t>& coordinates, const OpSet& ops) const;
 };

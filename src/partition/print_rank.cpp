@@ -60,7 +60,7 @@ class Printer {
     if (attrs.dim >= 0) text += fmt::format(" dim {}", attrs.dim);
     if (attrs.to_dim >= 0) text += fmt::format(" to dim {}", attrs.to_dim);
     if (node.op != name_of(Move::slice)) {
-      text += fmt::format(" ranks ({}) bytes {}", fmt::join(local_.mesh.group(rank_, axes_of(node, local_.mesh)), ", "),
+      text += fmt::format(" ranks ({}) bytes {}", print_group(local_.mesh, rank_, axes_of(node, local_.mesh), ", "),
                           local_.type(node.inputs[0], coordinates_).bytes());
     }
     return text + " reason " + attrs.reason;

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <optional>
 
+#include "base/listed.h"
+
 namespace partita {
 
 namespace {
@@ -139,16 +141,23 @@ int64_t Mesh::index_on(const std::vector<int64_t>& coordinates, const Axes& axes
   return index;
 }
 
-std::vector<int> Mesh::group(int64_t rank, const Axes& axes) const {
+void Mesh::move_to(std::vector<int64_t>& coordinates, const Axes& axes, int64_t index) const {
+  for (size_t i = axes.size(); i-- > 0;) {
+    coordinates.at(axes[i]) = index % axes_[axes[i]].size;
+    index /= axes_[axes[i]].size;
+  }
+}
+
+int64_t Mesh::member(int64_t rank, const Axes& axes, int64_t index) const {
   std::vector<int64_t> at = coordinates(rank);
+  move_to(at, axes, index);
+  return rank_of(at);
+}
+
+std::vector<int> Mesh::group(int64_t rank, const Axes& axes) const {
   std::vector<int> ranks(ways(axes));
   for (size_t index = 0; index < ranks.size(); ++index) {
-    int64_t rest = static_cast<int64_t>(index);
-    for (size_t i = axes.size(); i-- > 0;) {
-      at[axes[i]] = rest % axes_[axes[i]].size;
-      rest /= axes_[axes[i]].size;
-    }
-    ranks[index] = static_cast<int>(rank_of(at));
+    ranks[index] = static_cast<int>(member(rank, axes, static_cast<int64_t>(index)));
   }
   return ranks;
 }
@@ -181,6 +190,11 @@ std::string Mesh::print(const Axes& axes) const {
   std::string text;
   for (int axis : axes) text += (text.empty() ? "" : ",") + axes_.at(axis).name;
   return text;
+}
+
+std::string print_group(const Mesh& mesh, int64_t rank, const Axes& axes, std::string_view separator) {
+  return listed(
+      mesh.ways(axes), [&](int64_t index) { return mesh.member(rank, axes, index); }, separator);
 }
 
 std::string print(const Mesh& mesh) {

@@ -45,8 +45,12 @@ class Mesh {
   int64_t rank_of(const std::vector<int64_t>& coordinates) const;
   /// The index of a coordinate among the `ways(axes)` combinations of some axes, first axis slowest.
   int64_t index_on(const std::vector<int64_t>& coordinates, const Axes& axes) const;
+  /// Moves a coordinate to an index on some axes.
+  void move_to(std::vector<int64_t>& coordinates, const Axes& axes, int64_t index) const;
   /// The ranks that differ from `rank` on `axes` only, in the order of `index_on`.
   std::vector<int> group(int64_t rank, const Axes& axes) const;
+  /// Member `index` of that group, without the others.
+  int64_t member(int64_t rank, const Axes& axes, int64_t index) const;
   /// The sub-axes of a named axis; throws InvalidArgument with the nearest name.
   Axes find(const std::string& name) const;
   /// The sub-axis of this name; throws InvalidArgument.
@@ -65,6 +69,9 @@ class Mesh {
   std::vector<int> rank_list_;
   std::unordered_map<int64_t, int64_t> places_;  // of the ranks of a list
 };
+
+/// The group of a rank, "0,1,2,3" with the separator ","; of a large one the first ranks and the last (base/listed.h).
+std::string print_group(const Mesh& mesh, int64_t rank, const Axes& axes, std::string_view separator);
 
 /// "mesh data=4 model=6", "mesh undivided data=4", "mesh data=2 model=2 ranks=(0,2,1,3)"; parse_mesh reads it back.
 std::string print(const Mesh& mesh);

@@ -42,6 +42,17 @@ TEST(Mesh, Groups) {
   EXPECT_EQ(six.group(4, {1}), (std::vector<int>{3, 4, 5}));
 }
 
+TEST(Mesh, LargeGroupsAreShortened) {
+  const Mesh mesh({{"a", 2}, {"b", 17}, {"c", 16}});
+  EXPECT_EQ(print_group(mesh, 0, mesh.find("c"), ", "), "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15");
+  EXPECT_EQ(print_group(mesh, 3, mesh.find("b"), ","), "3,19,35,..,259");
+  EXPECT_EQ(print_group(mesh, 3, mesh.find("a"), ","), "3,275");
+  EXPECT_EQ(print_group(mesh, 3, {}, ","), "3");
+  for (int64_t index = 0; index < 17; ++index) {
+    EXPECT_EQ(mesh.member(300, mesh.find("b"), index), mesh.group(300, mesh.find("b"))[index]);
+  }
+}
+
 TEST(Mesh, AListSaysWhichRankIsWhere) {
   const Mesh mesh({{"x", 2}, {"y", 3}}, {4, 0, 9, 7, 2, 5});
   EXPECT_EQ(mesh.coordinates(7), (std::vector<int64_t>{1, 0}));

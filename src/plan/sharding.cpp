@@ -106,7 +106,8 @@ std::string illegal(const Type& type, const std::vector<Axes>& dims, const Mesh&
       if (used.at(axis)) return "an axis cuts two dimensions";
       used[axis] = true;
     }
-    if (mesh.ways(dims[d]) > type.shape[d]) return fmt::format("dimension {} has fewer elements than parts", d);
+    if (!dims[d].empty() && mesh.ways(dims[d]) > type.shape[d])
+      return fmt::format("dimension {} has fewer elements than parts", d);
   }
   return "";
 }
@@ -228,13 +229,20 @@ bool needs_expansion(const ShardingRule& rule, const Cut& cut) {
   return false;
 }
 
-bool cuts_window(const ShardingRule& rule, const Cut& cut) {
+bool has_window(const ShardingRule& rule, int factor) {
   for (const auto* maps : {&rule.inputs, &rule.outputs}) {
     for (const TensorMap& map : *maps) {
       for (const DimMap& dim : map) {
-        if (dim.window && !dim.factors.empty() && !cut[dim.factors[0]].empty()) return true;
+        if (dim.window && !dim.factors.empty() && dim.factors[0] == factor) return true;
       }
     }
+  }
+  return false;
+}
+
+bool cuts_window(const ShardingRule& rule, const Cut& cut) {
+  for (size_t f = 0; f < cut.size(); ++f) {
+    if (!cut[f].empty() && has_window(rule, static_cast<int>(f))) return true;
   }
   return false;
 }

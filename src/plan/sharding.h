@@ -75,6 +75,9 @@ Sharding operand_sharding(const ShardingRule& rule, const Cut& cut, int operand)
 /// True when `cut` cuts a factor that can only be cut through the op's expansion.
 bool needs_expansion(const ShardingRule& rule, const Cut& cut);
 
+/// True when a window runs over the factor in some operand or result.
+bool has_window(const ShardingRule& rule, int factor);
+
 /// True when `cut` cuts a factor that a window runs over, so that neighbours need each other's rows.
 bool cuts_window(const ShardingRule& rule, const Cut& cut);
 

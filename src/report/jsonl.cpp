@@ -12,20 +12,28 @@
 namespace partita {
 namespace {
 
-constexpr std::string_view kStep = "{\"step\":";
+/// The step of a line, 0 of any other text.
+int64_t step_of(std::string_view line) {
+  constexpr std::string_view kStart = R"({"step":)";
+  int64_t step = 0;
+  if (line.starts_with(kStart)) std::from_chars(line.data() + kStart.size(), line.data() + line.size(), step);
+  return step;
+}
 
-/// Bytes of the lines that belong to the first `steps` steps; lines that are not of a log end them.
-uintmax_t kept_bytes(const std::string& path, int64_t steps) {
+/// Where the lines of steps up to `last` end: before the first of a later step, or one that was not finished. What
+/// others wrote is kept.
+uintmax_t end_of_steps(const std::string& path, int64_t last) {
   std::ifstream file(path, std::ios::binary);
-  uintmax_t bytes = 0;
-  for (std::string line; std::getline(file, line) && !file.eof(); bytes += line.size() + 1) {
-    int64_t step = 0;
-    const char* end = line.data() + line.size();
-    const bool is_step = line.starts_with(kStep) &&
-                         std::from_chars(line.data() + kStep.size(), end, step).ec == std::errc() && step <= steps;
-    if (!is_step) break;
+  uintmax_t end = 0;
+  for (std::string line; std::getline(file, line) && step_of(line) <= last; end += line.size() + 1) {
+    if (file.eof()) return line.starts_with('{') ? end : end + line.size();
   }
-  return bytes;
+  return end;
+}
+
+bool ends_a_line(const std::string& path) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  return file.tellg() <= 0 || (file.seekg(-1, std::ios::end), file.get() == '\n');
 }
 
 std::string failure(const std::string& path) {
@@ -38,14 +46,18 @@ JsonLines::JsonLines(std::string path, Warn warn)
     : path_(std::move(path)), warn_(std::move(warn)), file_(nullptr, &std::fclose) {}
 
 void JsonLines::on_train_begin(const TrainInfo& info) {
-  const bool goes_on = info.first_step > 0 && std::filesystem::is_regular_file(path_);
-  if (goes_on) {
-    std::error_code failure;  // a file that cannot be cut cannot be opened for writing either
-    std::filesystem::resize_file(path_, kept_bytes(path_, info.first_step), failure);
+  const bool goes_on = info.first_step > 0;
+  bool begins_line = true;
+  std::error_code missing;
+  if (goes_on && std::filesystem::is_regular_file(path_, missing)) {
+    std::error_code uncut;  // a file that cannot be cut cannot be opened for writing either
+    std::filesystem::resize_file(path_, end_of_steps(path_, info.first_step), uncut);
+    begins_line = ends_a_line(path_);
   }
   step_ = info.first_step;
   file_.reset(std::fopen(path_.c_str(), goes_on ? "ae" : "we"));
   if (file_ == nullptr) throw RuntimeFailure(ExitCode::cannot_write, failure(path_));
+  if (!begins_line) std::fputc('\n', file_.get());
 }
 
 void JsonLines::on_step_end(const StepInfo& info) {

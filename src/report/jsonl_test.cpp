@@ -32,6 +32,48 @@ TEST(JsonLines, EveryStepIsThereAtOnce) {
   std::filesystem::remove(path);
 }
 
+/// The steps of a log, -1 for what is no line of one.
+std::vector<int64_t> steps_of(const std::string& path) {
+  std::vector<int64_t> steps;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    const auto parsed = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+    steps.push_back(parsed.is_object() && parsed.contains("step") ? parsed["step"].get<int64_t>() : -1);
+  }
+  return steps;
+}
+
+// A training that goes on from step 3 of a run that was killed in its sixth step.
+TEST(JsonLines, ATrainingThatGoesOnKeepsWhatItHasTaken) {
+  const std::string path = (std::filesystem::temp_directory_path() / "partita_jsonl_resumed.jsonl").string();
+  const auto log_steps = [&](int64_t first, int64_t last) {
+    JsonLines log(path, nullptr);
+    log.on_train_begin({.first_step = first});
+    for (int64_t step = first + 1; step <= last; ++step) log.on_step_end({.global_step = step});
+  };
+  log_steps(0, 5);
+  std::ofstream(path, std::ios::app) << R"({"step":6,"epo)";
+  log_steps(3, 4);
+  EXPECT_EQ(steps_of(path), (std::vector<int64_t>{1, 2, 3, 4}));
+  log_steps(4, 6);
+  EXPECT_EQ(steps_of(path), (std::vector<int64_t>{1, 2, 3, 4, 5, 6}));
+  std::ofstream(path, std::ios::app) << R"({"step":7,"epo)";
+  log_steps(6, 8);
+  EXPECT_EQ(steps_of(path), (std::vector<int64_t>{1, 2, 3, 4, 5, 6, 7, 8}));
+  log_steps(20, 21);  // more steps than the log knows of
+  EXPECT_EQ(steps_of(path), (std::vector<int64_t>{1, 2, 3, 4, 5, 6, 7, 8, 21}));
+  log_steps(0, 1);  // a new training
+  EXPECT_EQ(steps_of(path), (std::vector<int64_t>{1}));
+  std::filesystem::remove(path);
+  log_steps(2, 3);  // no log so far
+  EXPECT_EQ(steps_of(path), (std::vector<int64_t>{3}));
+  // What others wrote is kept.
+  std::ofstream(path, std::ios::app) << "a note\n{\"epoch\":1,\"accuracy\":0.5}\nno end";
+  log_steps(3, 4);
+  EXPECT_EQ(steps_of(path), (std::vector<int64_t>{3, -1, -1, -1, 4}));
+  std::filesystem::remove(path);
+}
+
 TEST(JsonLines, AFullDiskIsOneWarning) {
   std::vector<std::string> warnings;
   JsonLines log("/dev/full", [&](const std::string& message) { warnings.push_back(message); });
@@ -52,29 +94,23 @@ TEST(JsonLines, AFileThatCannotBeOpenedIsExit73) {
   }
 }
 
-TEST(JsonLines, ATrainingThatGoesOnKeepsTheLinesOfItsSteps) {
-  const auto path = std::filesystem::temp_directory_path() / "partita_jsonl_resumed.jsonl";
-  const auto take = [&](int64_t first, int64_t last) {
-    JsonLines log(path.string(), nullptr);
-    log.on_train_begin({.first_step = first - 1});
-    for (int64_t step = first; step <= last; ++step) log.on_step_end({.global_step = step, .loss = 0.5});
-    log.on_epoch_end({.epoch = 1, .validation = Metrics{.samples = 4, .correct = 3, .loss = 0.25}});
-  };
-  take(1, 5);
-  take(4, 6);  // from a checkpoint of step 3: steps 4 and 5 are taken again
+TEST(JsonLines, ValidationsStandBehindTheirEpochs) {
+  const auto path = std::filesystem::temp_directory_path() / "partita_jsonl_validation.jsonl";
+  JsonLines log(path.string(), nullptr);
+  log.on_train_begin({});
+  log.on_step_end({.global_step = 6, .loss = 0.5, .learning_rate = 0.25});
+  log.on_epoch_end({.epoch = 1, .validation = Metrics{.samples = 4, .correct = 3, .loss = 0.125}});
+  log.on_epoch_end({.epoch = 2});
   std::ifstream file(path);
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(file, line);) lines.push_back(line);
-  ASSERT_EQ(lines.size(), 7);
-  for (int64_t step = 1; step <= 6; ++step) EXPECT_EQ(nlohmann::json::parse(lines[step - 1])["step"], step);
-  const auto validation = nlohmann::json::parse(lines[6]);
-  EXPECT_EQ(validation["validation_accuracy"], 0.75);
+  std::string line;
+  std::getline(file, line);
+  EXPECT_EQ(nlohmann::json::parse(line)["learning_rate"], 0.25);
+  std::getline(file, line);
+  const auto validation = nlohmann::json::parse(line);
   EXPECT_EQ(validation["step"], 6);
-  take(1, 1);  // a training of its own begins the file anew
-  std::ifstream again(path);
-  int64_t count = 0;
-  for (std::string line; std::getline(again, line);) ++count;
-  EXPECT_EQ(count, 2);
+  EXPECT_EQ(validation["validation_accuracy"], 0.75);
+  EXPECT_EQ(validation["validation_loss"], 0.125);
+  EXPECT_FALSE(std::getline(file, line));
   std::filesystem::remove(path);
 }
 

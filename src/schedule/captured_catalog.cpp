@@ -10,6 +10,7 @@ namespace partita {
 namespace {
 
 constexpr std::string_view kArrow = " => ";
+constexpr std::string_view kLike = " like ";  // behind the attributes, which may hold it too
 
 /// On one line, with nothing in it that could be taken for the arrow.
 std::string one_line(std::string_view text) {
@@ -36,19 +37,25 @@ std::string query_text(const Type& type, const Layout& layout) {
   return layout == Layout{} ? print(type) : fmt::format("{}:{}", print(type), print(layout));
 }
 
+/// "KERNEL(LAYOUT, ...) -> LAYOUT, ..."
+std::string print_kernel(const KernelChoice& choice) {
+  return fmt::format("{}({}) -> {}", choice.kernel, print(choice.inputs), print(choice.outputs));
+}
+
 std::string query_text(const KernelQuery& query) {
   std::string operands;
   for (size_t i = 0; i < query.inputs.size(); ++i) {
     operands += (i > 0 ? ", " : "") + query_text(query.inputs[i], query.input_layouts.at(i));
   }
   const std::string attrs = query.attrs.print();
-  return one_line(
-      fmt::format("{}({}){}{} -> {}", query.op, operands, attrs.empty() ? "" : " ", attrs, print(query.outputs)));
+  const std::string like = query.like ? std::string(kLike) + print_kernel(*query.like) : "";
+  return one_line(fmt::format("{}({}){}{} -> {}{}", query.op, operands, attrs.empty() ? "" : " ", attrs,
+                              print(query.outputs), like));
 }
 
 std::string answer_text(const KernelChoice& choice) {
   if (!choice.accepted()) return "refused: " + one_line(choice.reason);
-  std::string text = fmt::format("{}({}) -> {}", choice.kernel, print(choice.inputs), print(choice.outputs));
+  std::string text = print_kernel(choice);
   if (choice.scratch_bytes > 0) text += fmt::format(" scratch={}", choice.scratch_bytes);
   for (size_t i = 0; i < choice.in_place.size(); ++i) {
     const auto [in, out] = choice.in_place[i];
@@ -159,6 +166,8 @@ class Parser {
       return choice;
     }
     const size_t open = query.find('('), close = query.find(')', std::min(open, query.size()));
+    const size_t attributes = query.rfind('}'), like = query.rfind(kLike);
+    if (attributes == std::string_view::npos || like > attributes) query = query.substr(0, like);
     const size_t arrow = query.rfind(" -> ");
     if (arrow == std::string_view::npos || close == std::string_view::npos || arrow < close) {
       reader_.fail("no query", query, "OP(TYPES) {attributes} -> TYPES");

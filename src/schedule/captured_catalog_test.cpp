@@ -14,19 +14,19 @@
 namespace partita {
 namespace {
 
-LocalGraph make_local(const std::string& spec, int ranks) {
+LocalGraph make_local(const std::string& spec, int ranks, int64_t batch) {
   const ZooModel model = make_model(spec);
-  const Graph forward = build_graph(model.network(Loss::sparse), all_ops(), {.batch = 6, .columns = model.columns()});
+  const Graph forward =
+      build_graph(model.network(Loss::sparse), all_ops(), {.batch = batch, .columns = model.columns()});
   const Graph graph = make_training_graph(forward, all_ops(), {.optimizer = model.recipe.optimizer}).graph;
   const Mesh mesh = ranks > 1 ? Mesh({{"data", ranks}}) : Mesh();
-  return partition(graph, all_ops(),
-                   make_plan(graph, all_ops(), mesh, {.parallel = ranks > 1 ? Parallel::data : Parallel::none}));
+  return partition(graph, all_ops(), make_plan(graph, all_ops(), mesh, {.parallel = Parallel::hybrid}));
 }
 
 TEST(CapturedCatalog, MakesTheSameScheduleAsTheDevice) {
   for (const char* model : {"mlp", "lenet", "resnet18:width=8,size=16"}) {
-    for (int ranks : {1, 3}) {
-      const LocalGraph local = make_local(model, ranks);
+    for (const auto& [ranks, batch] : {std::pair(1, 6), std::pair(3, 6), std::pair(3, 7)}) {
+      const LocalGraph local = make_local(model, ranks, batch);
       const auto device = make_cpu_device(all_ops(), 1);
       const std::string expected = print(make_schedule(local, all_ops(), device->catalog()), local);
       const RecordingCatalog recording(device->catalog());
@@ -76,18 +76,22 @@ TEST(CapturedCatalog, AnswersAreReadAsTheyWereGiven) {
   const auto catalog = parse_catalog(
       "partita catalog 1\n"
       "# two operands, two results\n"
-      "choose f(f32[2,3]:any, i32[]) {kind=\"a -> b\"} -> f32[2,3], f32[2] => "
-      "k.f(acdb/32, plain) -> acdb/32, plain scratch=64 in_place=0:0,1:1 ; others: no\n");
+      "choose f(f32[2,3]:any, i32[]) {kind=\"a like b -> c\"} -> f32[2,3], f32[2] like "
+      "k.f(acdb/48, plain) -> acdb/48, plain => k.f(acdb/32, plain) -> acdb/32, plain scratch=64 in_place=0:0,1:1 ; "
+      "others: no\n");
   struct FAttrs {
-    std::string kind = "a -> b";
+    std::string kind = "a like b -> c";
     static constexpr auto fields() { return std::tuple{field("kind", &FAttrs::kind)}; }
   };
   const Type type{DType::f32, {2, 3}};
-  const KernelChoice choice = catalog->choose({.op = "f",
-                                               .attrs = Attrs(FAttrs{}),
-                                               .inputs = {type, {DType::i32, {}}},
-                                               .outputs = {type, {DType::f32, {2}}},
-                                               .input_layouts = {{"any", 0}, {"plain", 0}}});
+  const KernelChoice choice = catalog->choose(
+      {.op = "f",
+       .attrs = Attrs(FAttrs{}),
+       .inputs = {type, {DType::i32, {}}},
+       .outputs = {type, {DType::f32, {2}}},
+       .input_layouts = {{"any", 0}, {"plain", 0}},
+       .like = KernelChoice{
+           .kernel = "k.f", .inputs = {{"acdb", 48}, {"plain", 0}}, .outputs = {{"acdb", 48}, {"plain", 0}}}});
   EXPECT_EQ(choice.kernel, "k.f");
   EXPECT_EQ(choice.inputs, (std::vector<Layout>{{"acdb", 32}, {"plain", 0}}));
   EXPECT_EQ(choice.outputs, (std::vector<Layout>{{"acdb", 32}, {"plain", 0}}));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "partition/collectives.h"
+#include "partition/exchange.h"
 
 namespace partita {
 namespace {
@@ -11,8 +12,7 @@ constexpr int64_t kAlignment = 64;
 
 class Places {
  public:
-  Places(const Schedule& schedule, const LocalGraph& local)
-      : schedule_(schedule), local_(local) {}
+  Places(const Schedule& schedule, const LocalGraph& local) : schedule_(schedule), local_(local) {}
 
   void check() const {
     PARTITA_CHECK(arena().bytes >= 0 && kept().bytes >= 0 && arena().holds(kept()), "the kept head lies outside");
@@ -82,6 +82,11 @@ class Places {
   void check_instruction(const Instruction& instruction) const {
     PARTITA_CHECK(instruction.choice.scratch_bytes <= schedule_.scratch_bytes, "{} needs more scratch",
                   local_.graph.nodes[std::max(instruction.node, 0)].name);
+    if (instruction.kind == Instruction::collective) {
+      const int64_t staging = largest_staging(local_, instruction.node).bytes();
+      PARTITA_CHECK(instruction.choice.scratch_bytes >= staging, "{} has {} bytes of scratch for staging, it needs {}",
+                    local_.graph.nodes[instruction.node].name, instruction.choice.scratch_bytes, staging);
+    }
     if (instruction.kind != Instruction::collective && instruction.kind != Instruction::copy) return;
     const Slot &from = schedule_.slots[instruction.inputs[0]], &to = schedule_.slots[instruction.outputs[0]];
     PARTITA_CHECK(from.layout == to.layout, "{} changes the layout", name(instruction.outputs[0]));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "partition/collectives.h"
+#include "partition/exchange.h"
 
 namespace partita {
 namespace {
@@ -65,6 +66,13 @@ class Chooser {
     for (size_t k = 0; k < node.outputs.size(); ++k) {
       instruction.outputs.push_back(add_slot(node.outputs[k], choice.outputs[k]));
     }
+    // Bytes of layouts are those of the largest shard.
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      instruction.choice.inputs[i] = schedule_.slots[instruction.inputs[i]].layout;
+    }
+    for (size_t k = 0; k < node.outputs.size(); ++k) {
+      instruction.choice.outputs[k] = schedule_.slots[instruction.outputs[k]].layout;
+    }
     if (choice.view && !feeds_reduction(node.outputs[0])) {
       schedule_.slots[instruction.outputs[0]].view_of = instruction.inputs[0];
       return;
@@ -73,46 +81,58 @@ class Chooser {
     schedule_.instructions.push_back(std::move(instruction));
   }
 
-  /// The kernel for the last rank, whose chunks are never smaller than others. Parts under a window differ in more than
-  /// their sizes: one kernel has to serve all of them.
+  /// One kernel for all shards: they may differ by one element, and under a window in more.
   KernelChoice choose(NodeId id) const {
     const Node& node = local_.graph.nodes[id];
-    KernelChoice choice = choose_at(id, local_.mesh.ranks() - 1);
-    if (!is_cut(local_.cuts[id]) || !cuts_window(rule_of(local_.graph, node, ops_), local_.cuts[id])) return choice;
-    const auto rank_at = [&](int64_t place) { return local_.mesh.rank_of(local_.mesh.coordinates_at(place)); };
-    for (int64_t place = 0; place + 1 < local_.mesh.ranks(); ++place) {
-      const KernelChoice other = choose_at(id, place);
-      if (other.kernel != choice.kernel || tags(other.inputs) != tags(choice.inputs) ||
-          tags(other.outputs) != tags(choice.outputs)) {
+    const std::vector<KernelQuery> shards = queries_of(id);
+    for (size_t first = 0; first < shards.size(); ++first) {
+      KernelChoice choice = catalog_.choose(shards[first]);
+      if (!choice.accepted()) {
         throw InvalidArgument(
-            fmt::format("[schedule] no one kernel serves all parts of {}, got {} on rank {} and {} on rank {}, "
-                        "expected another cut",
-                        node.name, other.kernel, rank_at(place), choice.kernel, rank_at(local_.mesh.ranks() - 1)));
+            fmt::format("[schedule] no kernel for {}, got {}({}), expected one that the device has: {}", node.name,
+                        node.op, print(shards[first].inputs), choice.reason));
       }
-      choice.scratch_bytes = std::max(choice.scratch_bytes, other.scratch_bytes);
+      if (serves_all(choice, shards, first)) return choice;
     }
-    return choice;
+    throw InvalidArgument(
+        fmt::format("[schedule] no one kernel serves all parts of {}, got {}({}) and {}({}), expected another cut",
+                    node.name, node.op, print(shards.front().inputs), node.op, print(shards.back().inputs)));
   }
 
-  static std::vector<std::string> tags(const std::vector<Layout>& layouts) {
-    std::vector<std::string> tags;
-    for (const Layout& layout : layouts) tags.push_back(layout.tag);
-    return tags;
-  }
-
-  KernelChoice choose_at(NodeId id, int64_t place) const {
+  /// Different queries of the ranks, that of the largest shard first.
+  std::vector<KernelQuery> queries_of(NodeId id) const {
     const Node& node = local_.graph.nodes[id];
-    const std::vector<int64_t> coordinates = local_.mesh.coordinates_at(place);
-    KernelQuery query{.op = node.op, .attrs = local_.attrs(id, coordinates, ops_)};
-    for (ValueId input : node.inputs) {
-      query.inputs.push_back(local_.type(input, coordinates));
-      query.input_layouts.push_back(layout_of(input));
+    std::vector<KernelQuery> queries;
+    for (const std::vector<int64_t>& coordinates : local_.distinct_shards(id, ops_)) {
+      KernelQuery& query = queries.emplace_back(KernelQuery{.op = node.op});
+      query.attrs = local_.attrs(id, coordinates, ops_);
+      for (ValueId input : node.inputs) {
+        query.inputs.push_back(local_.type(input, coordinates));
+        query.input_layouts.push_back(layout_of(input));
+      }
+      for (ValueId output : node.outputs) query.outputs.push_back(local_.type(output, coordinates));
     }
-    for (ValueId output : node.outputs) query.outputs.push_back(local_.type(output, coordinates));
-    KernelChoice choice = catalog_.choose(query);
-    if (choice.accepted()) return choice;
-    throw InvalidArgument(fmt::format("[schedule] no kernel for {}, got {}({}), expected one that the device has: {}",
-                                      node.name, node.op, print(query.inputs), choice.reason));
+    return queries;
+  }
+
+  /// Whether the choice for one shard is one for the others too; it then asks for the most scratch of all, and works in
+  /// place where all do.
+  bool serves_all(KernelChoice& choice, const std::vector<KernelQuery>& shards, size_t own) const {
+    KernelChoice common = choice;
+    for (size_t s = 0; s < shards.size(); ++s) {
+      if (s == own) continue;
+      KernelQuery query = shards[s];
+      query.input_layouts = choice.inputs;
+      query.like = choice;
+      const KernelChoice other = catalog_.choose(query);
+      if (!other.accepted() || other.view != choice.view) return false;
+      common.scratch_bytes = std::max(common.scratch_bytes, other.scratch_bytes);
+      std::erase_if(common.in_place, [&](const auto& pair) {
+        return std::find(other.in_place.begin(), other.in_place.end(), pair) == other.in_place.end();
+      });
+    }
+    choice = std::move(common);
+    return true;
   }
 
   /// An all-reduce works in place, so it must not meet the memory of another value.
@@ -129,6 +149,7 @@ class Chooser {
     const int output = add_slot(node.outputs[0], layout);
     Instruction instruction{.kind = Instruction::collective, .node = id, .inputs = {input}, .outputs = {output}};
     if (node.op == "all_reduce") instruction.choice.in_place = {{0, 0}};
+    instruction.choice.scratch_bytes = largest_staging(local_, id).bytes();
     schedule_.instructions.push_back(std::move(instruction));
   }
 

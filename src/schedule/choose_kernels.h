@@ -5,7 +5,7 @@
 
 namespace partita {
 
-/// Walks the local graph at the coordinate with the largest shards. A parameter lies in the layout
+/// Walks the local graph; a kernel is one for the shards of all ranks. A parameter lies in the layout
 /// that its first kernel prefers; a value in another layout than a kernel needs is reordered once.
 /// Nodes of the update come last; `update` is set.
 Schedule choose_kernels(const LocalGraph& local, const OpSet& ops, const KernelCatalog& catalog);

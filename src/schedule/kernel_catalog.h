@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "graph/attrs.h"
@@ -21,15 +22,6 @@ struct Layout {
   bool operator==(const Layout&) const = default;
 };
 
-/// One node with its (local) types and the layouts in which its operands lie now; "any" for an
-/// operand whose layout is still free: a parameter nobody has used, an input before it is filled.
-struct KernelQuery {
-  std::string op;
-  Attrs attrs;
-  std::vector<Type> inputs, outputs;
-  std::vector<Layout> input_layouts;
-};
-
 /// Accepts or refuses with a reason.
 struct KernelChoice {
   std::string kernel;                   // "onednn.conv2d", "" when refused
@@ -42,10 +34,25 @@ struct KernelChoice {
   bool accepted() const { return !kernel.empty(); }
 };
 
+/// One node with its (local) types and the layouts in which its operands lie now; "any" for an
+/// operand whose layout is still free: a parameter nobody has used, an input before it is filled.
+struct KernelQuery {
+  std::string op;
+  Attrs attrs;
+  std::vector<Type> inputs, outputs;
+  std::vector<Layout> input_layouts;
+  /// The choice for another shard of the node: this kernel in these layouts, or a refusal.
+  std::optional<KernelChoice> like = std::nullopt;
+};
+
+/// Whether both choices are of layouts with the same tags, whatever their bytes.
+bool same_layouts(const KernelChoice& a, const KernelChoice& b);
+
 class KernelCatalog {
  public:
   virtual ~KernelCatalog() = default;
-  /// The most special kernel that takes the query; the reference kernel takes everything.
+  /// The most special kernel that takes the query; the reference kernel takes everything. With `like` that kernel
+  /// alone.
   virtual KernelChoice choose(const KernelQuery& query) const = 0;
   /// Bytes of a type in a layout.
   virtual int64_t bytes(const Type& type, const Layout& layout) const = 0;

@@ -1,6 +1,7 @@
 #include "schedule/pack_reductions.h"
 
 #include <algorithm>
+#include <set>
 
 #include "partition/collectives.h"
 
@@ -62,6 +63,17 @@ class Packer {
       if (readers[input] != 1 || entry || schedule_.slots[input].view_of >= 0) continue;
       reductions_.push_back({i, makers[input], i < schedule_.update && !read_early[list[i].outputs[0]]});
     }
+    leave_out_chained();
+  }
+
+  /// What a bucket reduces was made outside of buckets: of reductions that follow one another the last is packed, then
+  /// every second before it.
+  void leave_out_chained() {
+    std::set<size_t> left_out;
+    for (size_t r = reductions_.size(); r-- > 0;) {
+      if (!left_out.contains(reductions_[r].instruction)) left_out.insert(reductions_[r].ready);
+    }
+    std::erase_if(reductions_, [&](const Reduction& one) { return left_out.contains(one.instruction); });
   }
 
   bool fits(const Bucket& bucket, const Instruction& instruction) const {

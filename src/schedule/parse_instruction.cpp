@@ -76,8 +76,9 @@ Instruction parse_instruction(ScheduleReader& reader) {
   expect_values(reader, instruction.inputs, node.inputs, "operand", node.name);
   expect_values(reader, instruction.outputs, node.outputs, "result", node.name);
   if (is_collective(node)) {
-    if (name != node.op || scratch > 0) reader.fail("wrong collective of " + node.name, name, node.op);
+    if (name != node.op) reader.fail("wrong collective of " + node.name, name, node.op);
     instruction.kind = Instruction::collective;
+    instruction.choice.scratch_bytes = scratch;
     return instruction;
   }
   KernelChoice& choice = instruction.choice;

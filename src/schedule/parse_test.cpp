@@ -122,6 +122,28 @@ TEST(ScheduleErrors, PartsThatDoNotFitAreRefused) {
   expect(changed(text, "arena 1", "arena 0"), "lies outside");
 }
 
+TEST(ScheduleErrors, CollectivesNeedTheirStaging) {
+  const Graph graph = parse_graph(R"(partita graph 1
+graph gather
+input %x: f32[6,8]
+%a = relu(%x) : f32[6,8] ; forward shard=((1,2))
+%b = exp(%a) : f32[6,8] ; forward shard=((1,1))
+output b = %b
+)",
+                                  all_ops());
+  const PlanOptions options{.parallel = Parallel::semi, .dataset = DatasetSharding::full_batch()};
+  const LocalGraph local = partition(graph, all_ops(), make_plan(graph, all_ops(), Mesh({{"ranks", 2}}), options));
+  const auto device = make_cpu_device(all_ops(), 1);
+  const Schedule schedule = make_schedule(local, all_ops(), device->catalog());
+  EXPECT_EQ(schedule.scratch_bytes, 192);
+  const std::string text = print(schedule, local);
+  EXPECT_EQ(print(parse_schedule(text, local), local), text);
+  const std::string less = changed(text, "all_gather(%a) scratch=192", "all_gather(%a) scratch=191");
+  const std::string message = message_of(less, local);
+  EXPECT_TRUE(message.starts_with("[schedule] the parts do not fit together: ")) << message;
+  EXPECT_TRUE(message.ends_with("a.all_gather has 191 bytes of scratch for staging, it needs 192")) << message;
+}
+
 TEST(ScheduleErrors, NoTextCrashesTheReader) {
   const Made made = make();
   const std::string text = print(made.schedule, made.local);

@@ -75,7 +75,7 @@ class Printer {
 
   std::string instruction(const Instruction& instruction) const {
     const auto line = [&](const std::string& what) {
-      const int64_t scratch = instruction.kind == Instruction::compute ? instruction.choice.scratch_bytes : 0;
+      const int64_t scratch = instruction.choice.scratch_bytes;
       return fmt::format("{} = {}({}){}{}", names(instruction.outputs), what, names(instruction.inputs),
                          scratch > 0 ? fmt::format(" scratch={}", scratch) : "", node(instruction.node));
     };

@@ -25,7 +25,7 @@ struct Instruction {
   /// ranks; reduce: a whole bucket, at once; start, wait: a bucket, beside what stands between.
   enum Kind { compute, reorder, copy, collective, reduce, start, wait } kind = compute;
   NodeId node = -1;                  // the node of the local graph that it serves
-  KernelChoice choice;               // compute; of a collective its in-place pairs
+  KernelChoice choice;               // compute; of a collective its in-place pairs and its staging as scratch
   std::vector<int> inputs, outputs;  // slots
   int bucket = -1;                   // reduce, start and wait
 };

@@ -18,9 +18,25 @@ Model::Model(Network network, const JobConfig& config, const Place& place)
   if (place_.ranks() > 1) world_ = &process_world(*place_.launched);
 }
 
-void Model::load(const std::string& path) { loaded_path_ = path; }
+void Model::load(const std::string& path) {
+  if (known_states_.states.empty()) {
+    loaded_path_ = path;
+    return;
+  }
+  take_weights(states_, known_states_, load_weights(path), path);
+  loaded_path_.clear();
+}
+
+void Model::require_states() const {
+  if (!known_states_.states.empty() && loaded_path_.empty()) return;
+  const std::string got =
+      loaded_path_.empty() ? "a model that was only made" : fmt::format("weights of {} that wait", loaded_path_);
+  throw InvalidArgument(
+      fmt::format("[save] no weights to save, got {}, expected a training, an evaluation or a prediction before", got));
+}
 
 void Model::save(const std::string& path) const {
+  require_states();
   check_finite(states_, weight_names_);
   if (!writes_files()) return;
   std::vector<std::pair<std::string, Array>> weights;
@@ -29,6 +45,10 @@ void Model::save(const std::string& path) const {
 }
 
 void Model::save_checkpoint(const std::string& path) const {
+  require_states();
+  if (position_.batch == 0) {
+    throw InvalidArgument("[save] no training to go on with, got a model without one, expected a training before");
+  }
   check_finite(states_, weight_names_);
   if (writes_files()) write_checkpoint(path, states_, position_);
 }
@@ -73,6 +93,7 @@ Program Model::make_program(const std::vector<Column>& columns, int64_t batch, i
 }
 
 void Model::prepare_states(const Graph& graph) {
+  known_states_ = states_of(graph);
   add_initial_states(states_, graph, config_.training.seed);
   weight_names_ = weight_names(graph);
   if (loaded_path_.empty()) return;
@@ -181,6 +202,7 @@ Metrics Model::eval(const DatasetPtr& dataset, const EvaluationProgress& progres
   run_on_ranks(place_, evaluation.ranks(), [&](Communicator& comm) {
     if (processes) require_agreement(facts, comm);
     const Metrics found = evaluation.run(states_, rank_options(), comm, comm.rank() == 0 ? progress : nullptr);
+    check_finite(found);
     if (comm.rank() == 0 || processes) metrics = found;
   });
   return metrics;

@@ -51,19 +51,22 @@ class Model {
   /// The same for many batches of one type: compiled once, with the weights of now. For one thread at a time.
   std::function<NamedArrays(const NamedArrays&)> predictor(const std::vector<Column>& columns, int64_t rows);
 
-  /// Takes effect, and is checked, when the next call makes the states.
+  /// Takes effect, and is checked, at once where there are states, else when the next call makes them.
   void load(const std::string& path);
+  /// Throws InvalidArgument while the model has no states: before its first training, evaluation or prediction.
   void save(const std::string& path) const;
   /// Goes on from a checkpoint, which the next training reads and checks: of a training with the same configuration,
   /// but for what may change (job/options.h), and the same number of rows. What callbacks keep, as the best loss of
   /// EarlyStopping, begins anew.
   void resume(const std::string& path) { resumed_path_ = path; }
-  /// All states after the last training, as CheckpointSaver writes them while it runs.
+  /// All states after the last training, as CheckpointSaver writes them while it runs. Throws InvalidArgument when
+  /// there was none.
   void save_checkpoint(const std::string& path) const;
 
  private:
   Program make_program(const std::vector<Column>& columns, int64_t batch, int64_t ranks, Purpose purpose) const;
   void prepare_states(const Graph& graph);
+  void require_states() const;
   TrainingPosition resumed_position(const Graph& graph, TrainingPosition now);
   Facts facts_of(const Program& program, const DatasetPtr& rows) const;
   Facts facts_of(const TrainingRun& run, const FitOptions& fit) const;
@@ -81,6 +84,7 @@ class Model {
   Communicator* world_ = nullptr;  // of processes; none: ranks are threads
   std::function<void(const std::string&)> warn_;
   States states_;
+  Graph known_states_{};  // of the last program: no nodes
   std::vector<std::string> weight_names_;
   std::string loaded_path_, resumed_path_;
   TrainingPosition position_;  // after the last training

@@ -6,12 +6,17 @@
 #include <sstream>
 
 #include "checkpoint/weights.h"
+#include "comm/run_ranks.h"
+#include "data/readers/memory_rows.h"
 #include "data/readers/synthetic.h"
 #include "data/readers/test_files.h"
 #include "data/transforms/image_maps.h"
 #include "data/views/map.h"
 #include "data/views/shuffle.h"
 #include "data/views/take.h"
+#include "network/build_graph.h"
+#include "ops/registry.h"
+#include "training/rank_run.h"
 #include "zoo/zoo.h"
 
 namespace partita {
@@ -179,6 +184,123 @@ TEST(Model, RefusesLengthsAndInputsThatAreNone) {
   const DatasetPtr rows = map(make_synthetic({DType::u8, {8, 8, 1}}, 4, kRows, 3, Split::train), {"image"},
                               chain({rescale(1.0 / 255, 0), hwc_to_chw()}));
   expect_error<InvalidArgument>([&] { narrow.train(rows, {.callbacks = {&infinite}}); }, "infinite in f32, got 1e+300");
+}
+
+// Rows in another float type than the network's are converted by the network, to the same bits as by a map.
+TEST(Model, RowsOfAnotherElementTypeAreConverted) {
+  const auto rows_in = [](DType dtype, int64_t rows) {
+    Array images(Type{dtype, {rows, 1, 8, 8}}), labels(Type{DType::i32, {rows}});
+    for (int64_t i = 0; i < images.type().elements(); ++i) images.set(i, static_cast<double>(i % 7) / 7);
+    for (int64_t i = 0; i < rows; ++i) labels.set(i, static_cast<double>(i % 4));
+    return memory_rows({{"image", images}, {"label", labels}});
+  };
+  const Network network = small_network("hidden=4,layers=1,classes=4");
+  for (const auto& [own, other] : {std::pair(DType::f32, DType::f64), std::pair(DType::f64, DType::f32)}) {
+    const DatasetPtr rows = rows_in(other, 12), converted = map(rows, {"image"}, cast(own));
+    for (const int ranks : {1, 2, 3}) {
+      for (const Parallel parallel : {Parallel::data, Parallel::automatic}) {
+        const auto losses = [&](const DatasetPtr& given) {
+          Recorder recorder;
+          Model model(network, {.training = {.batch = 6, .epochs = 2, .dtype = own},
+                                .ranks = {.count = ranks, .threads = 1},
+                                .plan = {.options = {.parallel = parallel}}});
+          model.train(given, {.validation = given, .callbacks = {&recorder}});
+          std::vector<double> all{model.eval(given).loss, recorder.epochs.at(1).validation->loss};
+          for (const StepInfo& step : recorder.steps) all.push_back(step.loss);
+          all.push_back(model.predict(Batcher(given, {.batch = 4}).batch(0, 0).arrays[0]).at(0));
+          return all;
+        };
+        EXPECT_EQ(losses(rows), losses(converted)) << ranks << " ranks, " << name_of(parallel);
+      }
+    }
+  }
+}
+
+// The last line of defence: a batch that is made by hand.
+TEST(RankRun, BatchesThatDoNotFitAreRefused) {
+  for (const int ranks : {1, 2}) {
+    const Graph forward = build_graph(small_network("hidden=4,layers=1,classes=4"), all_ops(),
+                                      {.batch = 4, .columns = labelled_columns({"image", {DType::f32, {1, 8, 8}}})});
+    const auto device = make_cpu_device(all_ops(), 1);
+    const Program program = compile(forward, all_ops(), device->catalog(), {.ranks = ranks});
+    States states;
+    add_initial_states(states, program.graph, 1);
+    run_ranks(ranks, [&](Communicator& comm) {
+      RankRun run(program, states, {}, comm);
+      const auto feed = [&](const Type& image) {
+        Batch batch;
+        batch.columns = {{"image", {}}, {"ignored", {}}};
+        batch.arrays = {Array(image), Array(Type{DType::u8, {1}})};
+        run.feed(batch);
+      };
+      const int64_t own = 4 / comm.size();
+      feed({DType::f32, {4, 1, 8, 8}});
+      feed({DType::f32, {own, 1, 8, 8}});
+      const auto refused = [&](const Type& image) {
+        expect_error<InvalidArgument>([&] { feed(image); },
+                                      fmt::format("[feed] a batch of 'image' does not fit the network, got {}, "
+                                                  "expected f32[{},1,8,8]",
+                                                  print(image), own));
+      };
+      refused({DType::f64, {4, 1, 8, 8}});
+      refused({DType::f64, {own, 1, 8, 8}});
+      refused({DType::i32, {own, 1, 8, 8}});
+      refused({DType::f32, {own, 8, 8}});
+      refused({DType::f32, {own, 1, 8, 9}});
+      refused({DType::f32, {3, 1, 8, 8}});
+      refused({DType::f32, {}});
+    });
+  }
+}
+
+TEST(Model, SavesNothingThatItDoesNotHave) {
+  const TempDir dir;
+  const std::string path = (dir.path() / "a").string(), second = (dir.path() / "b").string();
+  const auto bytes_of = [](const std::string& file) {
+    std::ifstream stream(file, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(stream), {});
+  };
+  Model trained = small_model(1);
+  trained.train(rows_of(Split::train), {.most_steps = 2});
+  trained.save(path);
+  const std::string saved = bytes_of(path);
+  ASSERT_GT(saved.size(), 4096u);
+
+  const std::string before = "expected a training, an evaluation or a prediction before";
+  Model fresh = small_model(1);
+  expect_error<InvalidArgument>([&] { fresh.save(path); },
+                                "no weights to save, got a model that was only made, " + before);
+  expect_error<InvalidArgument>([&] { fresh.save_checkpoint(path); }, "no weights to save");
+  fresh.load(path);
+  expect_error<InvalidArgument>([&] { fresh.save(path); },
+                                fmt::format("no weights to save, got weights of {} that wait, {}", path, before));
+  EXPECT_EQ(bytes_of(path), saved);
+  // Any use makes the states; what was loaded is what is saved.
+  fresh.predict(Array(Type{DType::f64, {1, 1, 8, 8}}));
+  fresh.save(second);
+  EXPECT_EQ(bytes_of(second), saved);
+  expect_error<InvalidArgument>([&] { fresh.save_checkpoint(second); }, "no training to go on with");
+  EXPECT_EQ(bytes_of(second), saved);
+  // What could not be read is asked for again.
+  Model broken = small_model(1);
+  broken.load((dir.path() / "missing").string());
+  for (int again = 0; again < 2; ++again) {
+    EXPECT_THROW(broken.eval(rows_of(Split::test)), MissingFile);
+    expect_error<InvalidArgument>([&] { broken.save(path); }, "that wait");
+  }
+  EXPECT_EQ(bytes_of(path), saved);
+  // A model that has states takes weights at once, or stays as it is.
+  Model other = small_model(1);
+  other.train(rows_of(Split::train), {.most_steps = 4});
+  other.save(second);
+  const std::string longer = bytes_of(second);
+  EXPECT_NE(longer, saved);
+  EXPECT_THROW(other.load((dir.path() / "missing").string()), MissingFile);
+  other.save(second);
+  EXPECT_EQ(bytes_of(second), longer);
+  other.load(path);
+  other.save(second);
+  EXPECT_EQ(bytes_of(second), saved);
 }
 
 TEST(Model, CheckpointsOfAnotherTrainingAreRefused) {

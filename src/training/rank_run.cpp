@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "execute/shard_copy.h"
 #include "ops/registry.h"
 
 namespace partita {
@@ -38,12 +37,17 @@ void RankRun::feed(const std::string& name, ConstTensor rows) {
   const ValueId value = local.graph.input(name);
   const Type& whole = local.graph.type(value);
   if (rows.type == executor_->input_type(name)) return executor_->set_input(name, rows);
-  // The batch holds more of the input than this rank is to.
+  // The batch holds more of the input than this rank is to: all of it, or this rank's rows.
   std::vector<Range> part = held(whole, local.shardings[value], local.mesh, local.mesh.coordinates(comm_.rank()));
-  if (rows.type != whole) part[0] = {0, part[0].count(), part[0].count()};
-  Array mine(executor_->input_type(name));
-  copy_part(rows, part, mine.data());
-  executor_->set_input(name, std::as_const(mine).tensor());
+  Type own_rows = whole;
+  if (!part.empty()) own_rows.shape[0] = part[0].count();
+  if (rows.type == own_rows && rows.type != whole) part[0] = {0, part[0].count(), part[0].count()};
+  if (rows.type != whole && rows.type != own_rows) {
+    throw InvalidArgument(fmt::format("[feed] a batch of '{}' does not fit the network, got {}, expected {}", name,
+                                      print(rows.type), print(own_rows)),
+                          ErrorKind::type);
+  }
+  executor_->set_input(name, rows, part);
 }
 
 void RankRun::feed_learning_rate(double rate) {

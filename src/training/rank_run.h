@@ -22,6 +22,7 @@ class RankRun {
   Executor& executor() { return *executor_; }
   Communicator& comm() { return comm_; }
 
+  /// Throws InvalidArgument for an array that is neither the whole of its input, nor this rank's rows or part of it.
   void feed(const Batch& batch);
   void feed_learning_rate(double rate);
   /// This rank's rows of every global batch; all of them where the batch is not cut, or not in the same way for every

@@ -2,68 +2,15 @@
 
 #include <gtest/gtest.h>
 
-#include "base/philox.h"
-#include "comm/run_ranks.h"
-#include "execute/executor.h"
-#include "execute/interpreter.h"
-#include "execute/shard_copy.h"
 #include "ops/registry.h"
 #include "partition/collectives.h"
-#include "plan/make_plan.h"
-#include "support/job.h"
+#include "support/interpreted.h"
 
 namespace partita {
 namespace {
 
-/// Runs two steps on `ranks` ranks from random states and inputs and compares states and outputs, on every rank,
-/// with the interpreter.
-Program expect_interpreted(const std::string& text, int ranks, KernelSet kernels, PlanOptions options = {}) {
-  const Graph graph = parse_graph(text, all_ops());
-  const auto device = make_cpu_device(all_ops(), 1, kernels);
-  const Mesh mesh = make_mesh(graph, ranks, options);
-  Program program = compile(graph, all_ops(), device->catalog(), {.ranks = ranks, .plan = options});
-  const LocalGraph& local = program.local;
-  Arrays given;
-  for (const Input& input : local.graph.inputs) {
-    const std::string& name = local.graph.values[input.value].name;
-    given.emplace(name, random_array(local.graph.type(input.value), random_key(1, name), /*below=*/100));
-  }
-  for (const State& state : local.graph.states) {
-    const std::string& name = local.graph.values[state.entry].name;
-    given.emplace(name, random_array(local.graph.type(state.entry), random_key(1, name)));
-  }
-  Arrays wanted = given;
-  Interpretation oracle;
-  for (int step = 0; step < 2; ++step) {
-    oracle = interpret_all(graph, all_ops(), wanted);
-    for (const auto& [name, value] : oracle.states) wanted.insert_or_assign(name, value);
-  }
-  run_ranks(ranks, [&](Communicator& world) {
-    const auto own = make_cpu_device(all_ops(), 1, kernels);
-    Executor executor(local, program.schedule, all_ops(), *own, world);
-    for (const State& state : local.graph.states) {
-      const std::string& name = local.graph.values[state.entry].name;
-      executor.set_state(name, given.at(name));
-    }
-    for (const Input& input : local.graph.inputs) {
-      const std::string& name = local.graph.values[input.value].name;
-      Array part(executor.input_type(name));
-      copy_part(given.at(name).tensor(),
-                held(local.graph.type(input.value), local.shardings[input.value], mesh, mesh.coordinates(world.rank())),
-                part.data());
-      executor.set_input(name, std::as_const(part).tensor());
-    }
-    for (int step = 0; step < 2; ++step) executor.run();
-    for (const auto& [name, value] : oracle.states) {
-      EXPECT_LE(relative_error(executor.state(name), value), 1e-12) << name << " on rank " << world.rank();
-    }
-    for (const auto& [name, value] : oracle.outputs) {
-      const Array got = executor.output(name);
-      if (got.type() != value.type()) continue;  // the rows of one rank
-      EXPECT_LE(relative_error(got, value), 1e-12) << name << " on rank " << world.rank();
-    }
-  });
-  return program;
+Program expect_interpreted(const std::string& text, int ranks, KernelSet kernels, const PlanOptions& plan = {}) {
+  return expect_interpreted(parse_graph(text, all_ops()), {.ranks = ranks, .kernels = kernels, .plan = plan});
 }
 
 /// The collectives of the local graph, in order.
@@ -115,6 +62,64 @@ output loss = %loss
 
 TEST(HandWritten, SmallPartsAreGathered) {
   for (int ranks : {1, 2, 4}) expect_interpreted(kGather, ranks, KernelSet::fast);
+}
+
+// No rows at all: nothing to cut, and sums of nothing.
+constexpr const char* kNoRows = R"(partita graph 1
+graph empty
+input %x: f64[0,3] batch=0
+state %w: f64[5,3] parameter normal(0,1)
+state %seen: f64[5] statistic zeros
+%y = matmul(%x, %w) {transpose_b=true} : f64[0,5]
+%sum = reduce(%y) {kind=sum, axes=[0]} : f64[5]
+%loss = reduce(%sum) {kind=sum, axes=[0]} : f64[]
+store %seen = %sum
+output loss = %loss
+output y = %y
+)";
+
+TEST(HandWritten, ABatchOfNoRows) {
+  for (const Parallel parallel : {Parallel::data, Parallel::hybrid, Parallel::semi, Parallel::automatic}) {
+    for (int ranks : {1, 2, 6}) expect_interpreted(kNoRows, ranks, KernelSet::fast, {.parallel = parallel});
+  }
+}
+
+/// "all_reduce(%from) over one axis", and the sums that are left.
+std::string reduced(const std::string& to, const std::string& from, const std::string& axis, const std::string& left,
+                    const std::string& phase) {
+  return fmt::format("%{} = all_reduce(%{}) {{axes=[\"{}\"], reduce=sum, reason=\"gradient\"}} : f64[3]{} ; {}\n", to,
+                     from, axis, left, phase);
+}
+
+// A sum over three axes that is formed one axis after the other, where its reader is in the update (so that the last
+// can travel beside other work) and where it is not, next to a sum that is formed at once.
+TEST(HandWritten, ChainsOfReductions) {
+  for (const char* phase : {"backward", "forward"}) {
+    for (const char* reader : {"update", "backward"}) {
+      const std::string text =
+          R"(partita graph 1
+graph chain
+mesh a=2 b=2 c=2
+input %x: f64[8{a,b,c},3] batch=0
+state %w: f64[3] statistic zeros
+%sum = reduce(%x) {kind=sum, axes=[0]} : f64[3] +sum{a,b,c} ; backward cut a={a,b,c}
+%more = reduce(%x) {kind=sum, axes=[0], scale=3} : f64[3] +sum{a,b,c} ; backward cut a={a,b,c}
+)" + reduced("sum.a", "sum", "a", " +sum{b,c}", phase) +
+          reduced("sum.b", "sum.a", "b", " +sum{c}", phase) + reduced("sum.c", "sum.b", "c", "", phase) +
+          R"(%more.all = all_reduce(%more) {axes=["a","b","c"], reduce=sum, reason="gradient"} : f64[3] ; backward
+%y = relu(%x) : f64[8{a,b,c},3] ; backward cut a={a,b,c}
+)" + fmt::format("%next = add(%sum.c, %more.all) : f64[3] ; {}\n", reader) +
+          "store %w = %next\noutput y = %y\noutput next = %next\n";
+      const LocalGraph local = parse_local_graph(text, all_ops());
+      for (const bool overlap : {true, false}) {
+        const Schedule schedule = expect_interpreted(local, {}, {.overlap = overlap});
+        EXPECT_EQ(print(parse_schedule(print(schedule, local), local), local), print(schedule, local));
+        const auto started = std::count_if(schedule.instructions.begin(), schedule.instructions.end(),
+                                           [](const Instruction& one) { return one.kind == Instruction::start; });
+        EXPECT_EQ(started > 0, overlap && std::string(reader) == "update") << print(schedule, local);
+      }
+    }
+  }
 }
 
 const PlanOptions kSemi{.parallel = Parallel::semi, .dataset = DatasetSharding::full_batch()};

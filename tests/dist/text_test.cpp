@@ -2,9 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 #include "network/build_graph.h"
 #include "ops/registry.h"
 #include "partition/collectives.h"
+#include "partition/partition.h"
+#include "partition/print_rank.h"
+#include "plan/make_plan.h"
 #include "support/job.h"
 #include "zoo/zoo.h"
 
@@ -76,6 +81,37 @@ TEST(Text, LocalGraphsAreReadBack) {
       EXPECT_EQ(print(local, all_ops()), text) << model << " on " << ranks;
       EXPECT_EQ(local.cuts, program.local.cuts);
     }
+  }
+}
+
+/// On so many ranks that texts must not list them.
+LocalGraph local_on(const std::string& spec, int64_t ranks, Parallel parallel) {
+  const ZooModel model = make_model(spec);
+  const Graph forward =
+      build_graph(model.network(Loss::sparse), all_ops(), {.batch = ranks, .columns = model.columns()});
+  const Graph graph = make_training_graph(forward, all_ops(), {.optimizer = model.recipe.optimizer}).graph;
+  const PlanOptions options{.parallel = parallel};
+  return partition(graph, all_ops(), make_plan(graph, all_ops(), make_mesh(graph, ranks, options), options));
+}
+
+TEST(Text, LocalGraphsOfManyRanksStayShort) {
+  for (const Parallel parallel : {Parallel::data, Parallel::automatic}) {
+    const std::string few = print(local_on("gpt:layers=16,hidden=64,seq=16", 4, parallel), all_ops());
+    const LocalGraph many = local_on("gpt:layers=16,hidden=64,seq=16", 16'384, parallel);
+    const int64_t collectives = std::count_if(many.graph.nodes.begin(), many.graph.nodes.end(), is_collective);
+    EXPECT_GE(collectives, 190);
+    const auto begin = std::chrono::steady_clock::now();
+    const std::string text = print(many, all_ops());
+    const LocalGraph read = parse_local_graph(text, all_ops());
+    EXPECT_EQ(print(read, all_ops()), text);
+    EXPECT_EQ(read.cuts, many.cuts);
+    EXPECT_EQ(read.shardings, many.shardings);
+    // Names of fourteen sub-axes in place of two, and no more.
+    EXPECT_LT(text.size(), 4 * few.size());
+    EXPECT_LT(print_rank(many, all_ops(), 16'383).size(), 4 * few.size());
+    EXPECT_NE(text.find("group=(0,1,2,..,16383) bytes="), std::string::npos);
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    EXPECT_LT(seconds, 20) << "for three texts and a reading, which take a tenth of a second on one core";
   }
 }
 

@@ -65,6 +65,10 @@ echo >>"$folder/other/partita"
 expect 78 "got program file=" mpirun -n 1 $two : -n 1 "$folder/other/partita" train mlp --steps 2
 expect 64 "[launch] srun and MPI disagree, got rank 0 of 1 from MPI, expected 0 of 8" \
   env SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=8 "$partita" train quickstart
+# More processes than one process may have threads.
+expect 64 "[launch] srun and MPI disagree, got rank 0 of 1 from MPI, expected 0 of 300" \
+  env SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=300 "$partita" train quickstart --parallel auto --batch 600
+expect 64 "[--ranks] out of range, got 300, expected 1 to 256" "$partita" train quickstart --ranks 300
 expect 64 "[--ranks] mpirun started another number of ranks, got 4, expected 2 or no --ranks" \
   mpirun -n 2 "$partita" train quickstart --ranks 4
 expect 64 "the global batch does not divide" mpirun -n 3 "$partita" train quickstart --parallel data

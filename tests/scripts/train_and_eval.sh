@@ -35,6 +35,16 @@ for batch in 1 7 4096; do
   expect "batches of $batch give the same accuracy" grep -q "$(accuracy "$out/3.txt")" "$out/eval.txt"
 done
 
+short="mlp:hidden=16 --batch 16"
+$partita train $short --steps 4 --checkpoint "$out/c" --log "$out/steps.jsonl" >/dev/null
+cp "$out/c" "$out/c4"
+for last in 6 8; do
+  # The second goes on from the same checkpoint: steps 5 and 6 are taken again, and are there once.
+  $partita train $short --steps $last --resume "$out/c4" --log "$out/steps.jsonl" >/dev/null
+done
+expect "a log of a training that goes on has each step once" \
+  diff <(grep -o '"step":[0-9]*' "$out/steps.jsonl") <(seq -f '"step":%g' 8)
+
 $partita train lenet --ranks 4 --steps 2 --dump "$out/dump" >/dev/null 2>&1
 expect "the dump has every stage" test "$(find "$out/dump" -name '*.txt' | wc -l)" -ge 5
 expect "the local graph names its collectives" grep -rq "all_reduce.*group=(0,1,2,3)" "$out/dump"

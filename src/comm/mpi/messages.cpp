@@ -105,15 +105,15 @@ void MessageGroup::compare_members(const Call& call) {
 
 void MessageGroup::all_reduce(const Call& call) {
   const int64_t item = item_of(call), per_round = kMostBytes / item;
-  std::vector<int64_t> counts(size_);
+  counts_.resize(size_);
   for (int64_t done = 0; done < call.count; done += per_round) {
     const int64_t count = std::min(call.count - done, per_round);
     const auto begin_of = [&](int64_t r) { return r * count / size_; };
-    for (int r = 0; r < size_; ++r) counts[r] = begin_of(r + 1) - begin_of(r);
+    for (int r = 0; r < size_; ++r) counts_[r] = begin_of(r + 1) - begin_of(r);
     auto* data = static_cast<std::byte*>(call.recv) + done * item;
-    own_.resize(counts[rank_] * item);
-    reduce_scatter(call, data, own_.data(), counts);
-    all_gather(call, own_.data(), data, counts);
+    own_.resize(counts_[rank_] * item);
+    reduce_scatter(call, data, own_.data(), counts_);
+    all_gather(call, own_.data(), data, counts_);
   }
 }
 
@@ -130,9 +130,9 @@ void MessageGroup::reduce_scatter(const Call& call, const void* send, void* recv
       [&](int r) {
         return Piece{parts_.data() + r * mine, mine};
       });
-  std::vector<const void*> sources;
-  for (int r = 0; r < size_; ++r) sources.push_back(parts_.data() + r * mine);
-  reduce_elements(sources, {&recv, 1}, 0, counts[rank_], call.dtype, call.reduce);
+  sources_.clear();
+  for (int r = 0; r < size_; ++r) sources_.push_back(parts_.data() + r * mine);
+  reduce_elements(sources_, {&recv, 1}, 0, counts[rank_], call.dtype, call.reduce);
 }
 
 void MessageGroup::all_gather(const Call& call, const void* own, void* all, std::span<const int64_t> counts) {

@@ -75,7 +75,10 @@ class MessageGroup {
   std::vector<Pending> pending_;
   std::vector<MPI_Request> requests_;  // those of pending_, as MPI wants them
   std::vector<MPI_Status> statuses_;
-  std::vector<std::byte> own_, parts_;  // what a reduction needs beside its buffers
+  // What a reduction needs beside its buffers; kept from call to call, as the lists above.
+  std::vector<std::byte> own_, parts_;
+  std::vector<int64_t> counts_;
+  std::vector<const void*> sources_;
 
   // Of the present call.
   const Call* call_ = nullptr;

@@ -182,11 +182,11 @@ void SharedStage::throw_failure() const {
 }
 
 void SharedStage::compare() {
-  std::vector<Call> calls;
-  for (int r = 0; r < size(); ++r) calls.push_back(announced(r));
-  if (const auto text = disagreement([&](int r) -> const Call& { return calls[r]; }, world_ranks_)) {
+  announced_.clear();
+  for (int r = 0; r < size(); ++r) announced_.push_back(announced(r));
+  if (const auto text = disagreement([&](int r) -> const Call& { return announced_[r]; }, world_ranks_)) {
     throw RuntimeFailure(ExitCode::ranks_disagree,
-                         fmt::format("[{}] ranks disagree: {}", name_of(calls[0].kind), *text));
+                         fmt::format("[{}] ranks disagree: {}", name_of(announced_[0].kind), *text));
   }
 }
 

@@ -70,6 +70,7 @@ class SharedStage {
   size_t slot_bytes_;
   uint64_t calls_ = 0, meetings_ = 0, chunk_ = 0;
   std::vector<std::vector<int>> members_;  // of a split, per rank
+  std::vector<Call> announced_;            // per rank; kept, so that calls allocate nothing
 
   // Of the present call.
   const Call* call_ = nullptr;

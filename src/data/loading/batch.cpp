@@ -62,17 +62,21 @@ void Batcher::read(int64_t epoch, int64_t index, Batch& out) const {
   std::vector<int64_t> indices(static_cast<size_t>(range.size()));
   std::iota(indices.begin(), indices.end(), start + range.first);
 
-  out.columns = columns();
+  prepare(out, range.size());
   out.epoch = epoch;
   out.index = index;
-  out.arrays.resize(out.columns.size());
   std::vector<Tensor> tensors;
-  for (size_t c = 0; c < out.columns.size(); ++c) {
-    const Type type = batch_type(out.columns[c].type, range.size());
-    if (out.arrays[c].type() != type) out.arrays[c] = Array(type);
-    tensors.push_back(out.arrays[c].tensor());
-  }
+  for (Array& array : out.arrays) tensors.push_back(array.tensor());
   dataset_->read(epoch, indices, tensors);
+}
+
+void Batcher::prepare(Batch& out, int64_t rows) const {
+  out.columns = columns();
+  out.arrays.resize(out.columns.size());
+  for (size_t c = 0; c < out.columns.size(); ++c) {
+    const Type type = batch_type(out.columns[c].type, rows);
+    if (out.arrays[c].type() != type) out.arrays[c] = Array(type);
+  }
 }
 
 }  // namespace partita

@@ -33,11 +33,15 @@ class Batcher {
   Batch batch(int64_t epoch, int64_t index) const;
   /// The same into `out`, whose arrays are used again where they have the right types.
   void read(int64_t epoch, int64_t index, Batch& out) const;
+  /// Gives `out` arrays for this rank's rows of a full batch.
+  void prepare(Batch& out) const { prepare(out, rows_of_rank(options_.batch, options_.rank, options_.ranks).size()); }
 
   const std::vector<Column>& columns() const { return dataset_->columns(); }
   const BatchOptions& options() const { return options_; }
 
  private:
+  void prepare(Batch& out, int64_t rows) const;
+
   DatasetPtr dataset_;
   BatchOptions options_;
   int64_t rows_;

@@ -23,6 +23,8 @@ Prefetcher::Prefetcher(Batcher batcher, PrefetchOptions options, DataPosition st
   }
   if (start.batch == batcher_.batches()) position_ = {start.epoch + 1, 0};
   claim_ = position_;
+  used_.resize(depth_ + 1);  // those that wait, and that of the consumer: no more are made later
+  for (Batch& batch : used_) batcher_.prepare(batch);
   for (int i = 0; i < options.workers; ++i) {
     workers_.emplace_back([this](std::stop_token stop) { work(std::move(stop)); });
   }

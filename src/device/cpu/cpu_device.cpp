@@ -31,6 +31,7 @@ class CpuCatalog final : public KernelCatalog {
   }
 
   KernelChoice choose(const KernelQuery& query) const override {
+    if (query.like) return choose_like(query, *query.like);
     std::string reasons;
     if (const auto found = by_op_.find(query.op); found != by_op_.end()) {
       for (const KernelDef* def : found->second) {
@@ -62,6 +63,16 @@ class CpuCatalog final : public KernelCatalog {
   }
 
  private:
+  KernelChoice choose_like(const KernelQuery& query, const KernelChoice& wanted) const {
+    KernelChoice choice = refuse(fmt::format("no kernel is called {}", wanted.kernel));
+    if (wanted.kernel == "reference") choice = propose_reference(query);
+    for (const KernelDef& def : defs_) {
+      if (def.name == wanted.kernel) choice = def.propose(query);
+    }
+    if (!choice.accepted() || same_layouts(choice, wanted)) return choice;
+    return refuse(fmt::format("{} wants other layouts", wanted.kernel));
+  }
+
   const OpSet& ops_;
   std::vector<KernelDef> defs_;  // most special first
   std::map<std::string, std::vector<const KernelDef*>> by_op_;

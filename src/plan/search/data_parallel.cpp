@@ -43,7 +43,7 @@ Axes all_axes(const Mesh& mesh) {
 
 Axes batch_axes(int64_t batch, const Mesh& mesh) {
   Axes axes = all_axes(mesh);
-  while (mesh.ways(axes) > batch) axes.pop_back();
+  while (!axes.empty() && mesh.ways(axes) > batch) axes.pop_back();
   return axes;
 }
 

@@ -21,6 +21,7 @@ class Follower {
     }
     plan_ = {.graph = graph.name, .search = std::move(search), .mesh = mesh, .inputs = {}, .cuts = {}, .results = {}};
     plan_.cuts.resize(graph.nodes.size());
+    is_decided_.resize(graph.nodes.size(), false);
     plan_.results = decided_.results;
     dims_.resize(graph.values.size());
     is_state_.resize(graph.values.size(), false);
@@ -29,8 +30,12 @@ class Follower {
   Plan make() {
     for (size_t i = 0; i < graph_.inputs.size(); ++i) enter(graph_.inputs[i].value, decided_.inputs[i]);
     enter_states();
-    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
-      decide(n, decided_.cuts[n] ? *decided_.cuts[n] : suggest_cut(rules_[n], suggestions(n), mesh_, expandable_[n]));
+    // Nothing says that a gradient node stands behind the node that it comes from.
+    for (const bool forward : {true, false}) {
+      for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+        if ((graph_.nodes[n].phase == Phase::forward) != forward) continue;
+        decide(n, decided_.cuts[n] ? *decided_.cuts[n] : suggest_cut(rules_[n], suggestions(n), mesh_, expandable_[n]));
+      }
     }
     for (size_t n = graph_.nodes.size(); n-- > 0;) follow_users(n);
     return std::move(plan_);
@@ -52,23 +57,28 @@ class Follower {
         if (!fresh && parts(dims) > parts(entry->second)) entry->second = std::move(dims);
       }
     }
-    std::unordered_map<std::string, Dims> parameters;
-    for (size_t s = 0; s < graph_.states.size(); ++s) {
-      const State& state = graph_.states[s];
-      const Type& type = graph_.type(state.entry);
-      Dims dims(type.shape.size());
-      const auto owner = parameters.find(state.owner);
-      const auto need = needed.find(state.entry);
-      if (decided_.states[s]) {
-        dims = *decided_.states[s];
-      } else if (owner != parameters.end() && owner->second.size() == dims.size()) {
-        dims = owner->second;
-      } else if (need != needed.end()) {
-        dims = need->second;
+    std::vector<Dims> found(graph_.states.size());
+    std::unordered_map<std::string, size_t> parameters;
+    for (const bool owned : {false, true}) {  // a slot may stand before its parameter
+      for (size_t s = 0; s < found.size(); ++s) {
+        const State& state = graph_.states[s];
+        if (state.owner.empty() == owned) continue;
+        found[s].resize(graph_.type(state.entry).shape.size());
+        const auto owner = parameters.find(state.owner);
+        const auto need = needed.find(state.entry);
+        if (decided_.states[s]) {
+          found[s] = *decided_.states[s];
+        } else if (owner != parameters.end() && found[owner->second].size() == found[s].size()) {
+          found[s] = found[owner->second];
+        } else if (need != needed.end()) {
+          found[s] = need->second;
+        }
+        if (!owned) parameters.emplace(graph_.values[state.entry].name, s);
       }
-      parameters.emplace(graph_.values[state.entry].name, dims);
-      is_state_[state.entry] = true;
-      enter(state.entry, std::move(dims));
+    }
+    for (size_t s = 0; s < found.size(); ++s) {
+      is_state_[graph_.states[s].entry] = true;
+      enter(graph_.states[s].entry, std::move(found[s]));
     }
   }
 
@@ -81,7 +91,8 @@ class Follower {
   std::vector<Suggestion> suggestions(size_t n) const {
     const Node& node = graph_.nodes[n];
     const auto origin = nodes_.find(node.origin);
-    if (node.phase == Phase::backward && origin != nodes_.end()) return of_gradient(n, origin->second);
+    if (node.phase == Phase::backward && origin != nodes_.end() && is_decided_[origin->second])
+      return of_gradient(n, origin->second);
     std::vector<Suggestion> states, others;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       auto& list = is_state_[node.inputs[i]] ? states : others;
@@ -169,13 +180,14 @@ class Follower {
           placed != decided_.results.end() ? placed->second : output_sharding(rules_[n], cut, static_cast<int>(k)).dims;
     }
     plan_.cuts[n] = std::move(cut);
+    is_decided_[n] = true;
   }
 
   const Graph& graph_;
   const Mesh& mesh_;
   const Decisions decided_;
   std::vector<ShardingRule> rules_;
-  std::vector<bool> expandable_, is_state_;
+  std::vector<bool> expandable_, is_state_, is_decided_;
   std::unordered_map<std::string, size_t> nodes_;
   std::vector<Dims> dims_;          // per value, as made
   std::map<ValueId, Dims> wanted_;  // what the first user asks of an uncut value

@@ -9,12 +9,20 @@ Convolution convolution_of(const KernelQuery& query) {
   return make_convolution(query.attrs.as<Conv2dAttrs>(), query.inputs[0], query.inputs[1], query.outputs[0]);
 }
 
+void set_layouts(Convolution& conv, const KernelChoice& choice) {
+  conv.x_layout = choice.inputs[0];
+  conv.weight_layout = choice.inputs[1];
+  conv.y_layout = choice.outputs[0];
+}
+
 auto describe_it(const Convolution& conv) { return conv.forward(); }
 
 KernelChoice propose(const KernelQuery& query) {
   if (std::string reason = unsupported_by_onednn(query); !reason.empty()) return refuse(reason);
   Convolution conv = convolution_of(query);
-  const auto settled = settle(conv, query.input_layouts[0], Layout{}, describe_it);
+  if (query.like) set_layouts(conv, *query.like);
+  const auto settled =
+      query.like ? scratch_of(conv, describe_it) : settle(conv, query.input_layouts[0], Layout{}, describe_it);
   if (const auto* reason = std::get_if<std::string>(&settled)) return refuse(*reason);
   KernelChoice choice;
   choice.kernel = "onednn.conv2d";
@@ -26,9 +34,7 @@ KernelChoice propose(const KernelQuery& query) {
 
 std::unique_ptr<Kernel> make(const KernelQuery& query, const KernelChoice& choice) {
   Convolution conv = convolution_of(query);
-  conv.x_layout = choice.inputs[0];
-  conv.weight_layout = choice.inputs[1];
-  conv.y_layout = choice.outputs[0];
+  set_layouts(conv, choice);
   const auto pd = describe_it(conv);
   return std::make_unique<PrimitiveKernel>(dnnl::convolution_forward(pd),
                                            with_scratchpad(pd,

@@ -91,6 +91,16 @@ inline std::array<Desc, 3> descs_of(const dnnl::convolution_backward_weights::pr
   return {pd.src_desc(), pd.diff_weights_desc(), pd.diff_dst_desc()};
 }
 
+/// The scratch bytes of a convolution whose layouts are settled, or the reason why there is none.
+template <class Describe>
+std::variant<int64_t, std::string> scratch_of(const Convolution& conv, const Describe& describe) {
+  try {
+    return scratchpad_bytes(describe(conv));
+  } catch (const dnnl::error& error) {
+    return fmt::format("oneDNN has no such convolution: {}", error.what());
+  }
+}
+
 /// Settles x_layout, weight_layout and y_layout of `conv` by what `describe` picks for it, a
 /// function that calls one of its members; returns its scratch bytes, or the reason why nothing fits.
 template <class Describe>

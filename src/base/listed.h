@@ -1,0 +1,37 @@
+#pragma once
+// Lists in texts for people. Texts about thousands of ranks stay short.
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace partita {
+
+/// Longer lists are shortened to their first three elements and the last.
+inline constexpr int64_t kMostListed = 16;
+
+/// "3, 5" with the separator ", "; of more than kMostListed elements "0, 1, 2, .., 99". `at(i)` gives element i.
+template <class At>
+std::string listed(int64_t count, const At& at, std::string_view separator) {
+  std::string text;
+  for (int64_t i = 0; i < count; ++i) {
+    if (i > 0) text += separator;
+    if (count > kMostListed && i == 3) {
+      text += "..";
+      text += separator;
+      i = count - 1;
+    }
+    text += fmt::format("{}", at(i));
+  }
+  return text;
+}
+
+template <class List>
+std::string listed(const List& values, std::string_view separator) {
+  return listed(
+      static_cast<int64_t>(values.size()), [&](int64_t i) { return values[i]; }, separator);
+}
+
+}  // namespace partita
