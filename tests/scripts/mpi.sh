@@ -39,6 +39,17 @@ grep -q 'epoch: 1 step: 4' "$folder/logs/rank_1.log" || fail "no log of rank 1"
 expect 0 "test accuracy" mpirun -n 3 "$partita" train mlp --batch 48 --steps 20 --save "$folder/processes.st"
 cmp "$folder/threads.st" "$folder/processes.st" || fail "weights of processes and threads differ"
 
+# Every rank that prints has the true result of an evaluation.
+"$partita" eval mlp --load "$folder/threads.st" --ranks 4 2>/dev/null | grep '^test' >"$folder/result"
+[[ $(wc -l <"$folder/result") -eq 2 ]] || fail "no result of eval on threads"
+expect 0 "test accuracy" mpirun -n 4 "$partita" eval mlp --load "$folder/threads.st" --console all --log-dir "$folder/eval"
+[[ $(grep -cxFf "$folder/result" "$folder/out") -eq 8 ]] || fail "ranks print other results: $(cat "$folder/out")"
+for rank in 0 1 2 3; do
+  diff "$folder/result" <(grep '^test' "$folder/eval/rank_$rank.log") || fail "another result in the log of rank $rank"
+done
+expect 0 "test accuracy" mpirun -n 3 "$partita" train mlp --batch 48 --steps 20 --console all
+[[ $(grep '^test accuracy' "$folder/out" | sort -u | wc -l) -eq 1 ]] || fail "ranks print other accuracies after training"
+
 # The program of the tests on ranks runs them as processes, too.
 timeout 120 mpirun -n 4 build/release/tests/dist_tests --gtest_brief=1 \
   --gtest_filter='Ranks.*:Promise.MlpInF64:Promise.LenetInF32:RandomPlans.Gpt:RandomPlans.ReshardsMoveBits:Modes.*' \
