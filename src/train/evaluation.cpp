@@ -47,6 +47,7 @@ Metrics Evaluation::run(const States& states, const RankOptions& options, Commun
           .correct = count(kCorrect),
           .correct_in_top = count(kCorrectInTop),
           .top = options_.top,
+          .non_finite = count(kNonFinite),
           .loss = sums[kLoss] / sums[kSamples]};
 }
 
@@ -67,6 +68,7 @@ void Evaluation::add(const Part& part, const States& states, const RankOptions& 
     sums[kSamples] += samples;
     sums[kCorrect] += static_cast<double>(count_correct(logits.tensor(), labels));
     sums[kCorrectInTop] += static_cast<double>(count_correct(logits.tensor(), labels, options_.top));
+    sums[kNonFinite] += static_cast<double>(count_non_finite(logits.tensor()));
     sums[kLoss] += rank.executor().output("loss").at(0) * samples;  // the mean over the rows of all ranks
   }
 }

@@ -37,7 +37,7 @@ class Evaluation {
     int ranks;
     Program program;
   };
-  enum Sum { kSamples, kCorrect, kCorrectInTop, kLoss, kSums };
+  enum Sum { kSamples, kCorrect, kCorrectInTop, kNonFinite, kLoss, kSums };
   using Sums = std::array<double, kSums>;  // doubles, so that ranks add them in one message; counts stay exact
 
   void add(const Part& part, const States& states, const RankOptions& options, Communicator& comm, Sums& sums) const;

@@ -1,5 +1,6 @@
 #include "train/metrics.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace partita {
@@ -70,6 +71,29 @@ int64_t count_correct(const ConstTensor& logits, const ConstTensor& labels, int6
     }
   });
   return correct;
+}
+
+int64_t count_non_finite(const ConstTensor& logits) {
+  const int64_t classes = logits.type.shape.back();
+  int64_t rows = 0;
+  if (!is_float(logits.type.dtype)) return rows;
+  for_float(logits.type.dtype, [&](auto zero) {
+    const auto* data = logits.as<decltype(zero)>();
+    const auto is_finite = [](auto value) { return std::isfinite(static_cast<double>(value)); };
+    for (const auto* row = data; row != data + logits.type.elements(); row += classes) {
+      rows += !std::all_of(row, row + classes, is_finite);
+    }
+  });
+  return rows;
+}
+
+void check_finite(const Metrics& metrics) {
+  if (metrics.non_finite == 0 && std::isfinite(metrics.loss)) return;
+  throw RuntimeFailure(
+      ExitCode::non_finite,
+      fmt::format("[eval] the results are not finite, got NaN or infinite logits in {} of {} rows and a loss of {}, "
+                  "expected numbers",
+                  metrics.non_finite, metrics.samples, metrics.loss));
 }
 
 }  // namespace partita

@@ -11,7 +11,8 @@ struct Metrics {
   int64_t correct = 0;         // the label has the largest logit
   int64_t correct_in_top = 0;  // it is among the `top` largest
   int64_t top = 5;
-  double loss = 0;  // mean
+  int64_t non_finite = 0;  // a logit is NaN or infinite
+  double loss = 0;         // mean
 
   double accuracy() const { return share(correct); }
   double top_accuracy() const { return share(correct_in_top); }
@@ -25,5 +26,11 @@ struct Metrics {
 /// Rows whose label is among the `top` largest logits, of equal ones the first. `logits` is [.., classes]; `labels`
 /// are ids [..] of an integer type, or one-hot rows of the shape of `logits`. A row with a NaN is never right.
 int64_t count_correct(const ConstTensor& logits, const ConstTensor& labels, int64_t top = 1);
+
+/// Rows of logits [.., classes] that hold a NaN or an infinite number.
+int64_t count_non_finite(const ConstTensor& logits);
+
+/// Throws RuntimeFailure(non_finite) unless the loss and all logits were finite.
+void check_finite(const Metrics& metrics);
 
 }  // namespace partita

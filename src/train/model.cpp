@@ -209,6 +209,7 @@ Metrics Model::eval(const DatasetPtr& dataset, int64_t top) {
   on_ranks(evaluation.ranks(), [&](Communicator& comm) {
     if (processes) require_agreement(facts, comm);
     const Metrics found = evaluation.run(states_, rank_options(), comm);
+    check_finite(found);
     if (comm.rank() == 0 || options_.world != nullptr) metrics = found;  // every process prints its own
   });
   return metrics;

@@ -55,7 +55,8 @@ class Model {
   /// steps of the checkpoint count as taken. Throws RuntimeFailure(non_finite) before the update when a loss is not
   /// finite, and at the end when a weight is not.
   void train(const DatasetPtr& dataset, const FitOptions& fit);
-  /// Over every row, a last partial batch too; `top` is that of Metrics::correct_in_top.
+  /// Over every row, a last partial batch too; `top` is that of Metrics::correct_in_top. Throws
+  /// RuntimeFailure(non_finite) when the loss or a logit is not finite.
   Metrics eval(const DatasetPtr& dataset, int64_t top = 5);
   /// The logits of a batch of inputs, computed by one rank; `name` is that of the network's input.
   Array predict(const Array& inputs, const std::string& name = "image");

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <cstring>
+#include <limits>
 
 #include "errors/program.h"
 
@@ -178,6 +179,25 @@ TEST(WeightErrors, MissingTensor) {
 TEST(WeightErrors, TensorOfAnotherNetwork) {
   const Weights weights;
   expect_refusal({"eval", "mlp:hidden=4,layers=1", "--load", weights.path()}, ExitCode::bad_input, {"[load]", "fc2"});
+}
+
+/// Evaluates weights of which the last number is `value`.
+void expect_eval_not_finite(float value, const std::vector<std::string>& parts) {
+  const Weights weights;
+  std::string bytes = read_text(weights.path());
+  std::memcpy(bytes.data() + bytes.size() - sizeof value, &value, sizeof value);
+  write_text(weights.path(), bytes);
+  for (const char* ranks : {"1", "4"}) {
+    expect_refusal({"eval", kModel, "--load", weights.path(), "--ranks", ranks, "--threads", "1"},
+                   ExitCode::non_finite, parts);
+  }
+}
+
+TEST(TrainingErrors, EvaluationNotFinite) {
+  constexpr float kInfinite = std::numeric_limits<float>::infinity();
+  expect_eval_not_finite(std::numeric_limits<float>::quiet_NaN(), {"[eval] the results are not finite", "of 1000 rows"});
+  expect_eval_not_finite(kInfinite, {"[eval] the results are not finite", "expected numbers"});
+  expect_eval_not_finite(-kInfinite, {"[eval] the results are not finite", "expected numbers"});
 }
 
 TEST(TrainingErrors, CheckpointsThatCannotBeUsed) {
