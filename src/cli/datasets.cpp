@@ -28,9 +28,19 @@ Scaling scaling_of(const std::string& kind, int64_t channels) {
   return {std::vector<double>(count, 0.5), std::vector<double>(count, 0.25)};
 }
 
+void warn_of_missing_batches(const std::string& folder, int64_t rows) {
+  const int batches = count_cifar10_batches(folder);
+  if (batches == kCifar10Batches) return;
+  warn(fmt::format("[cifar10] {} of {} batches in '{}': training on {} rows", batches, kCifar10Batches, folder, rows));
+}
+
 DatasetPtr read_rows(const DataSpec& spec, Split split, const DatasetOptions& options) {
   if (spec.kind == "mnist") return read_mnist(spec.folder, split);
-  if (spec.kind == "cifar10") return read_cifar10(spec.folder, split);
+  if (spec.kind == "cifar10") {
+    DatasetPtr rows = read_cifar10(spec.folder, split);
+    if (split == Split::train) warn_of_missing_batches(spec.folder, rows->size());
+    return rows;
+  }
   const int64_t rows = split == Split::train ? kSyntheticTrainRows : kSyntheticTestRows;
   return make_synthetic(options.image, options.classes, rows, kSyntheticSeed, split);
 }
