@@ -45,6 +45,11 @@ std::filesystem::path real_path(std::filesystem::path path) {
   return std::filesystem::weakly_canonical(std::filesystem::absolute(path, failure), failure);
 }
 
+void print_warning(std::string_view message) {
+  std::cout.flush();
+  std::cerr << fmt::format("partita: warning: {}\n", printable(message));
+}
+
 }  // namespace
 
 DataSpec parse_data_spec(std::string_view text) {
@@ -100,8 +105,12 @@ int threads_per_rank(int asked, int ranks) { return asked > 0 ? asked : std::max
 
 void warn(std::string_view message) {
   if (const auto rank = this_rank(); rank && rank->rank > 0) return;
-  std::cout.flush();
-  std::cerr << fmt::format("partita: warning: {}\n", printable(message));
+  print_warning(message);
+}
+
+void warn_of_rank(std::string_view message) {
+  const auto rank = this_rank();
+  print_warning(rank ? fmt::format("rank {}: {}", rank->rank, message) : std::string(message));
 }
 
 void warn_of_crowd(int ranks, int threads) {

@@ -38,8 +38,11 @@ int most_threads();
 /// Compute threads per rank: as asked for, or an even share of the cores, at least 1.
 int threads_per_rank(int asked, int ranks);
 
-/// A line on stderr.
+/// A line on stderr; of processes that meet the same thing only the first says it.
 void warn(std::string_view message);
+
+/// A line on stderr about this rank alone.
+void warn_of_rank(std::string_view message);
 
 /// Says on stderr when there are more threads than cores.
 void warn_of_crowd(int ranks, int threads);

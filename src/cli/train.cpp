@@ -162,7 +162,7 @@ class Watchers {
       if (flags.validate) add(std::make_unique<ValidationMonitor>(std::cout));
     }
     if (!writes_files) return;
-    if (!flags.log.empty()) add(std::make_unique<JsonLines>(flags.log));
+    if (!flags.log.empty()) add(std::make_unique<JsonLines>(flags.log, warn));
     if (flags.patience) {
       add(std::make_unique<EarlyStopping>(EarlyStopping::Options{.patience = *flags.patience}, std::cout));
     }

@@ -32,11 +32,20 @@ TEST(JsonLines, EveryStepIsThereAtOnce) {
   std::filesystem::remove(path);
 }
 
-TEST(JsonLines, AFullDiskIsExit73) {
+TEST(JsonLines, AFullDiskIsOneWarning) {
+  std::vector<std::string> warnings;
+  JsonLines log("/dev/full", [&](const std::string& text) { warnings.push_back(text); });
+  log.on_train_begin({});
+  for (int i = 0; i < 3; ++i) log.on_step_end({});
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_EQ(warnings[0],
+            "[log] cannot write /dev/full: No space left on device; the training goes on without it");
+}
+
+TEST(JsonLines, AMissingFolderIsExit73) {
   try {
-    JsonLines log("/dev/full");
+    JsonLines log("no/such/folder/log");
     log.on_train_begin({});
-    log.on_step_end({});
     FAIL();
   } catch (const RuntimeFailure& error) {
     EXPECT_EQ(error.code(), ExitCode::cannot_write);
