@@ -1,5 +1,6 @@
 #include "cli/command_line.h"
 
+#include <csignal>
 #include <iostream>
 #include <thread>
 
@@ -95,6 +96,8 @@ void refuse_empty(const CLI::App& command) {
 }
 
 int run_command_line(int argc, char** argv) {
+  open_standard_streams();
+  std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the limit of file sizes fails like one to a full disk
   CLI::App app("Trains a neural network on many ranks from a program written for one.", "partita");
   app.set_version_flag("--version", "partita 0.1.0");
   app.footer("Example: partita train lenet --data mnist:data/mnist --ranks 8");

@@ -1,5 +1,8 @@
 #include "cli/console.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -46,6 +49,14 @@ class Tee : public std::streambuf {
 
 std::optional<LaunchedRank> this_rank() {
   return launched_rank([](const char* name) { return std::getenv(name); });
+}
+
+void open_standard_streams() {
+  // In this order, since each takes the lowest free descriptor.
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    const int flags = stream == STDIN_FILENO || stream == STDERR_FILENO ? O_WRONLY : O_RDONLY;
+    if (::fcntl(stream, F_GETFD) < 0) ::open("/dev/null", flags);
+  }
 }
 
 Console::Console(bool all, const std::string& log_dir) {
