@@ -47,7 +47,7 @@ std::filesystem::path real_path(std::filesystem::path path) {
 
 void print_warning(std::string_view message) {
   std::cout.flush();
-  std::cerr << fmt::format("partita: warning: {}\n", printable(message));
+  std::cerr << fmt::format("partita: warning: {}\n", printable(shortened(message)));
 }
 
 }  // namespace

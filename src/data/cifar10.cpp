@@ -26,9 +26,10 @@ std::vector<std::filesystem::path> batch_files(const std::filesystem::path& dire
       continue;
     }
     if (!missing.empty()) {
-      throw MissingFile(fmt::format("[cifar10] a batch is missing in '{}', got {} without {}, expected all five or the "
-                                    "first of them",
-                                    directory.string(), path.filename().string(), missing));
+      throw MissingFile(
+          fmt::format("[cifar10] a batch is missing in '{}', got {} without {}, expected all five or the "
+                      "first of them",
+                      directory.string(), path.filename().string(), missing));
     }
     files.push_back(std::move(path));
   }

@@ -38,8 +38,7 @@ TEST(JsonLines, AFullDiskIsOneWarning) {
   log.on_train_begin({});
   for (int i = 0; i < 3; ++i) log.on_step_end({});
   ASSERT_EQ(warnings.size(), 1u);
-  EXPECT_EQ(warnings[0],
-            "[log] cannot write /dev/full: No space left on device; the training goes on without it");
+  EXPECT_EQ(warnings[0], "[log] cannot write /dev/full: No space left on device; the training goes on without it");
 }
 
 TEST(JsonLines, AMissingFolderIsExit73) {

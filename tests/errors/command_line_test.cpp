@@ -1,5 +1,7 @@
 // Words of the command line that cannot be accepted: exit code 64 and, where one is near, the right name.
 
+#include <cstdlib>
+
 #include "errors/program.h"
 
 namespace partita {
@@ -133,6 +135,51 @@ TEST(CommandLineErrors, BatchThatRanksDoNotDivide) {
                {"got batch 30 on 4 ranks", "expected a multiple of 4", "28 or 32"});
   expect_usage({"train", "mlp", "--batch", "3", "--ranks", "4", "--threads", "1"}, {"got batch 3 on 4 ranks", ": 4"});
   expect_usage({"graph", "lenet", "--ranks", "3"}, {"got batch 32 on 3 ranks", "30 or 33"});
+}
+
+TEST(CommandLineErrors, LongValuesAreShortened) {
+  const std::string value(100'000, 'a'), blanks = std::string(100'000, ' ') + "b";
+  const std::vector<std::vector<std::string>> commands{
+      {value},
+      {"train", value},
+      {"train", "mlp:" + value},
+      {"train", "mlp:hidden=" + value},
+      {"train", "mlp:hidden=3," + value + "=4"},
+      {"train", "mlp", "--" + value},
+      {"train", "mlp", value},
+      {"train", "mlp", "--loss", value},
+      {"train", "mlp", "--loss", blanks},
+      {"train", "mlp", "--seed", value},
+      {"train", "mlp", "--seed", blanks},
+      {"train", "mlp", "--steps", value},
+      {"train", "mlp", "--lr", value},
+      {"train", "mlp", "--lr=" + blanks},
+      {"train", "mlp", "--nesterov=" + value},
+      {"train", "mlp", "--data", value},
+      {"train", "mlp", "--data", "mnist:" + value},
+      {"train", "mlp", "--save", value},
+      {"train", "mlp", "--log", value},
+      {"train", "mlp", "--no-pass", value},
+      {"train", "mlp", "--parallel", "auto", "--shard", value},
+      {"train", "mlp", "--parallel", "auto", "--ranks", "2", "--dataset-strategy", "(" + value},
+      {"eval", "mlp", "--load", value},
+      {"ops", value},
+      {"graph", "no/" + value},
+  };
+  for (const auto& command : commands) {
+    const Outcome outcome = run_program(command);
+    EXPECT_GE(outcome.exit_code, 64);
+    ASSERT_EQ(outcome.lines.size(), 1u);
+    EXPECT_LT(outcome.lines[0].size(), 2200u) << command[0] << outcome.lines[0].substr(0, 400);
+  }
+  expect_usage({"train", "mlp", "--loss", value},
+               {"got '" + std::string(80, 'a') + "...' (100000 characters), expected"});
+  const Outcome outcome = run_program({"train", "mlp"}, [&] {
+    ::setenv("OMPI_COMM_WORLD_SIZE", "2", 1);
+    ::setenv("OMPI_COMM_WORLD_RANK", value.c_str(), 1);
+  });
+  ASSERT_EQ(outcome.lines.size(), 1u);
+  EXPECT_LT(outcome.lines[0].size(), 500u);
 }
 
 TEST(CommandLineErrors, ControlCharactersStayInOneLine) {

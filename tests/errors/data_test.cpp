@@ -169,8 +169,9 @@ TEST(DataErrors, CifarBatchesThatAreMissing) {
   const std::vector<std::string> train{"train", "mlp:hidden=4", "--data", data, "--batch", "2", "--steps", "1"};
   folder.write("data_batch_1.bin", Bytes(3 * 3073));
   folder.write("data_batch_3.bin", Bytes(3 * 3073));
-  expect_refusal(train, ExitCode::missing_file,
-                 {"[cifar10] a batch is missing", "got data_batch_3.bin without data_batch_2.bin", "expected all five"});
+  expect_refusal(
+      train, ExitCode::missing_file,
+      {"[cifar10] a batch is missing", "got data_batch_3.bin without data_batch_2.bin", "expected all five"});
   folder.write("data_batch_2.bin", Bytes(3 * 3073));
   Outcome outcome = run_program(train);
   EXPECT_EQ(outcome.exit_code, 0);

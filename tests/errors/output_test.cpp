@@ -12,8 +12,8 @@ namespace partita {
 namespace {
 
 std::vector<std::string> train_to(const std::filesystem::path& weights, const std::vector<std::string>& more) {
-  std::vector<std::string> words{"train", "mlp:hidden=4", "--steps", "3", "--per-print-times", "1", "--save",
-                                 weights.string()};
+  std::vector<std::string> words{"train", "mlp:hidden=4", "--steps",       "3", "--per-print-times",
+                                 "1",     "--save",       weights.string()};
   words.insert(words.end(), more.begin(), more.end());
   return words;
 }
@@ -39,7 +39,8 @@ TEST(OutputErrors, AFullDiskUnderTheLog) {
 TEST(OutputErrors, AFullDiskUnderTheLogsOfRanks) {
   const TempDir folder;
   std::filesystem::create_symlink("/dev/full", folder.path() / "rank_0.log");
-  expect_one_warning(folder, {"--log-dir", folder.path().string()}, "rank_0.log: No space left on device; the run goes");
+  expect_one_warning(folder, {"--log-dir", folder.path().string()},
+                     "rank_0.log: No space left on device; the run goes");
 }
 
 TEST(OutputErrors, ClosedStdoutIsReportedAndStaysOutOfFiles) {

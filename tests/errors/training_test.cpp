@@ -188,14 +188,15 @@ void expect_eval_not_finite(float value, const std::vector<std::string>& parts) 
   std::memcpy(bytes.data() + bytes.size() - sizeof value, &value, sizeof value);
   write_text(weights.path(), bytes);
   for (const char* ranks : {"1", "4"}) {
-    expect_refusal({"eval", kModel, "--load", weights.path(), "--ranks", ranks, "--threads", "1"},
-                   ExitCode::non_finite, parts);
+    expect_refusal({"eval", kModel, "--load", weights.path(), "--ranks", ranks, "--threads", "1"}, ExitCode::non_finite,
+                   parts);
   }
 }
 
 TEST(TrainingErrors, EvaluationNotFinite) {
   constexpr float kInfinite = std::numeric_limits<float>::infinity();
-  expect_eval_not_finite(std::numeric_limits<float>::quiet_NaN(), {"[eval] the results are not finite", "of 1000 rows"});
+  expect_eval_not_finite(std::numeric_limits<float>::quiet_NaN(),
+                         {"[eval] the results are not finite", "of 1000 rows"});
   expect_eval_not_finite(kInfinite, {"[eval] the results are not finite", "expected numbers"});
   expect_eval_not_finite(-kInfinite, {"[eval] the results are not finite", "expected numbers"});
 }
