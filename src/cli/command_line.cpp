@@ -1,7 +1,10 @@
 #include "cli/command_line.h"
 
+#include <algorithm>
+#include <charconv>
 #include <csignal>
 #include <iostream>
+#include <span>
 #include <thread>
 
 #include "base/error.h"
@@ -63,7 +66,50 @@ std::vector<std::string> flags_of(const CLI::App& command) {
   throw InvalidArgument(fmt::format("[{}] a word too many, got '{}'", command.get_name(), rest.at(0)));
 }
 
+/// `text` as a flag of the type that CLI11 calls INT or FLOAT takes it.
+void check_number(const std::string& flag, const std::string& text, bool whole) {
+  const std::string_view digits = std::string_view(text).substr(text.starts_with('+') ? 1 : 0);
+  const auto read = [&](auto value) { return std::from_chars(digits.data(), digits.data() + digits.size(), value); };
+  const auto [rest, failure] = whole ? read(int64_t{}) : read(double{});
+  if (rest != digits.data() + digits.size() || failure == std::errc::invalid_argument) {
+    throw InvalidArgument(
+        fmt::format("[{}] not a number, got '{}', expected a {}number", flag, text, whole ? "whole " : ""));
+  }
+  if (failure == std::errc()) return;
+  throw InvalidArgument(fmt::format("[{}] out of range, got {}, expected a number of 64 bits", flag, text));
+}
+
+void check_numbers(CLI::App& command) {
+  for (CLI::Option* option : command.get_options()) {
+    const std::string type = option->get_type_name();
+    if (type != "INT" && type != "FLOAT") continue;
+    option->check([option, whole = type == "INT"](const std::string& text) {
+      if (!text.empty()) check_number(option->get_name(), text, whole);
+      return std::string();
+    });
+  }
+}
+
+/// Flags that are on when they are given, and nothing else.
+void refuse_values_of_flags(const CLI::App& app, std::span<char*> words) {
+  const std::vector<const CLI::App*> commands = app.get_subcommands([](const CLI::App*) { return true; });
+  const auto command = std::find_if(commands.begin(), commands.end(),
+                                    [&](const CLI::App* one) { return !words.empty() && one->get_name() == words[0]; });
+  if (command == commands.end()) return;
+  for (const std::string_view word : words) {
+    const size_t sign = word.find('=');
+    if (sign == std::string_view::npos || !word.starts_with("-")) continue;
+    const std::string flag(word.substr(0, sign));
+    const CLI::Option* option = (*command)->get_option_no_throw(flag);
+    if (option == nullptr || option->get_items_expected_max() != 0) continue;
+    throw InvalidArgument(
+        fmt::format("[{0}] a flag without a value, got '{1}', expected {0} alone", flag, word.substr(sign + 1)));
+  }
+}
+
 void run(CLI::App& app, int argc, char** argv) {
+  for (CLI::App* command : app.get_subcommands({})) check_numbers(*command);
+  if (argc > 1) refuse_values_of_flags(app, {argv + 1, argv + argc});
   try {
     app.parse(argc, argv);
   } catch (const CLI::ExtrasError&) {
@@ -74,9 +120,8 @@ void run(CLI::App& app, int argc, char** argv) {
       return;
     }
     const auto commands = app.get_subcommands();
-    const bool bad_number = dynamic_cast<const CLI::ConversionError*>(&error) != nullptr;
-    throw InvalidArgument(fmt::format("[{}] {}{}", commands.empty() ? "command line" : commands[0]->get_name(),
-                                      error.what(), bad_number ? ", expected a number" : ""));
+    throw InvalidArgument(
+        fmt::format("[{}] {}", commands.empty() ? "command line" : commands[0]->get_name(), error.what()));
   }
   if (app.get_subcommands().empty()) {
     throw InvalidArgument(

@@ -25,7 +25,7 @@ constexpr int64_t kMostPlannedRanks = 1024;  // printed, not run
 struct GraphFlags {
   std::string target;
   bool training = false, run = false;
-  int ranks = 1;
+  int64_t ranks = 1;
   std::string batch, seed = "1";  // "": the recipe's
 };
 
@@ -104,13 +104,14 @@ void run_command(const GraphFlags& flags) {
   }
   const int64_t batch = flags.batch.empty() ? 0 : batch_of(flags.batch);
   const uint64_t seed = seed_of(flags.seed);
-  Graph graph = is_file_name(flags.target) ? read_graph(flags.target)
-                                           : model_graph(flags.target, batch, flags.ranks, flags.training);
+  const int ranks = static_cast<int>(flags.ranks);
+  Graph graph =
+      is_file_name(flags.target) ? read_graph(flags.target) : model_graph(flags.target, batch, ranks, flags.training);
   if (flags.ranks > 1) {
     CompileOptions options;
     options.plan.parallel = "data";
     if (flags.training) options.training = TrainingOptions{};
-    const Program program = compile_on_ranks(graph, flags.ranks, options);
+    const Program program = compile_on_ranks(graph, ranks, options);
     std::cout << print(program.local, all_ops());
     return;
   }

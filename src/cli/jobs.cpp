@@ -46,7 +46,7 @@ void add_job_flags(CLI::App& command, JobFlags& flags) {
 
 namespace {
 
-void check_threads(int threads) {
+void check_threads(int64_t threads) {
   if (threads >= 0 && threads <= most_threads()) return;
   throw InvalidArgument(
       fmt::format("[--threads] out of range, got {}, expected 0 to {}: eight times the cores, and no fewer than 64",
@@ -83,7 +83,7 @@ Job::Job(const JobFlags& given) {
   check_range("--resize", flags.resize.value_or(1), 1, 4096);
   check_choice("--dtype", flags.dtype, {"f32", "f64"});
   check_choice("--kernels", flags.kernels, {"fast", "reference"});
-  options.ranks = flags.ranks;
+  options.ranks = static_cast<int>(flags.ranks);
 
   ZooModel model = make_model(flags.model);
   network = std::move(model.network);
@@ -94,8 +94,8 @@ Job::Job(const JobFlags& given) {
   generated = flags.data.empty() && !recipe.rows;
   if (!flags.data.empty()) data = parse_data_spec(flags.data);
 
-  ranks_here = launched && launched->size > 1 ? launched->local_size : flags.ranks;
-  options.threads = threads_per_rank(flags.threads, ranks_here);
+  ranks_here = launched && launched->size > 1 ? launched->local_size : options.ranks;
+  options.threads = threads_per_rank(static_cast<int>(flags.threads), ranks_here);
   options.eval_batch = flags.batch.empty() ? 0 : batch_of(flags.batch);
   options.batch = flags.batch.empty() ? recipe.batch : options.eval_batch;
   options.seed = seed_of(flags.seed);

@@ -17,12 +17,12 @@ namespace partita {
 struct JobFlags {
   std::string model;
   std::string data;
-  int ranks = 1;
+  int64_t ranks = 1;
   PlanFlags split;
   std::string batch;  // "": the recipe's
   std::optional<int64_t> resize;
   std::string dtype = "f32";
-  int threads = 0;
+  int64_t threads = 0;
   std::string seed = "1";
   std::string kernels = "fast";
   std::string load;

@@ -148,6 +148,7 @@ void check_numbers(const TrainFlags& flags) {
   check_range("--per-print-times", flags.per_print_times.value_or(0), 0);
   check_range("--checkpoint-every", flags.checkpoint_every, 0);
   check_range("--patience", flags.patience.value_or(0), 0);
+  check_range("--warmup-steps", flags.warmup_steps.value_or(0), 0);
 }
 
 /// The callbacks that the flags ask for.
@@ -184,11 +185,11 @@ class Watchers {
 };
 
 void run_train(const TrainFlags& flags) {
+  check_numbers(flags);
   Job job(flags.job);
   apply(flags, job);
   refuse_idle(flags, job);
   refuse_shared_files(flags);
-  check_numbers(flags);
   const int64_t epochs = epochs_of(flags, job.recipe);
   job.settle();
   // What cannot be written is known before hours of training, not after.

@@ -75,13 +75,53 @@ TEST(CommandLineErrors, BadThreads) {
   expect_usage({"train", "mlp", "--threads", "-3"}, {"[--threads]", "got -3", "expected 0 to "});
   expect_usage({"train", "mlp", "--threads", "1000000"},
                {"[--threads]", "got 1000000", "eight times the cores, and no fewer than 64"});
-  expect_usage({"train", "mlp", "--threads", "many"}, {"--threads", "many", "expected a number"});
+  expect_usage({"train", "mlp", "--threads", "many"}, {"[--threads] not a number", "many', expected a whole number"});
 }
 
 TEST(CommandLineErrors, BadLearningRate) {
   expect_usage({"train", "mlp", "--lr", "fast"}, {"--lr", "fast", "expected a number"});
   expect_usage({"train", "mlp", "--lr", "nan"}, {"[lr]", "got nan", "expected a number >= 0"});
   expect_usage({"train", "mlp", "--lr", "1e300"}, {"[lr]", "infinite in f32", "got 1e+300"});
+}
+
+TEST(CommandLineErrors, NumbersOutOfRange) {
+  for (const char* steps :
+       {"9223372036854775808", "9223372036854775807", "-1", "1099511627777", "-9223372036854775809"}) {
+    expect_usage({"train", "mlp", "--warmup-steps", steps},
+                 {"[--warmup-steps] out of range", fmt::format("got {}, expected", steps)});
+  }
+  const std::vector<std::string> flags{"--steps",          "--epochs",  "--warmup-steps",     "--resize",
+                                       "--ranks",          "--threads", "--checkpoint-every", "--patience",
+                                       "--per-print-times"};
+  for (const std::string& flag : flags) {
+    for (const char* number : {"99999999999999999999", "9223372036854775807", "-9223372036854775808"}) {
+      expect_usage({"train", "mlp", flag, number}, {"[" + flag + "] out of range", fmt::format("got {}", number)});
+    }
+    for (const char* text : {"3x", "1e3", "0x10", "1.5", "x", "-", "+", "++1", " 1"}) {
+      expect_usage({"train", "mlp", flag + "=" + text},
+                   {"[" + flag + "] not a number", fmt::format("got '{}', expected a whole number", text)});
+    }
+  }
+  for (const char* flag : {"--lr", "--momentum", "--weight-decay"}) {
+    expect_usage({"train", "mlp", flag, "1e999"}, {fmt::format("[{}] out of range, got 1e999", flag)});
+    expect_usage({"train", "mlp", flag, "1,5"}, {fmt::format("[{}] not a number, got '1,5', expected a number", flag)});
+  }
+  expect_usage({"graph", "lenet", "--ranks", "4294967297"}, {"[--ranks] out of range, got 4294967297"});
+  expect_usage({"partition", "mlp", "--rank", "9223372036854775808"}, {"[--rank] out of range"});
+  expect_usage({"generate", "gpt", "--load", "w", "--length", "9223372036854775808"}, {"[--length] out of range"});
+  EXPECT_EQ(run_program({"train", "mlp:hidden=4", "--steps", "+1", "--lr", "+0.1", "--warmup-steps", "0"}).exit_code,
+            0);
+}
+
+TEST(CommandLineErrors, FlagsTakeNoValue) {
+  for (const char* flag : {"--nesterov", "--deterministic", "--validate"}) {
+    for (const char* value : {"5", "true", "false", "0", ""}) {
+      expect_usage({"train", "mlp", fmt::format("{}={}", flag, value)},
+                   {fmt::format("[{0}] a flag without a value, got '{1}', expected {0} alone", flag, value)});
+    }
+  }
+  expect_usage({"partition", "mlp", "--plan=2"}, {"[--plan] a flag without a value, got '2'"});
+  expect_usage({"graph", "lenet", "--run=no"}, {"[--run] a flag without a value, got 'no'"});
 }
 
 TEST(CommandLineErrors, BadMomentum) {
