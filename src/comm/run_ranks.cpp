@@ -49,30 +49,34 @@ Reason current_reason() {
   }
 }
 
-void run_rank(Communicator& comm, const std::function<void(Communicator&)>& fn, FirstError& first_error) {
+/// Ends with the communicator, so that no rank waits for one that is done.
+void run_rank(std::unique_ptr<Communicator>& comm, const std::function<void(Communicator&)>& fn,
+              FirstError& first_error) {
   try {
-    fn(comm);
+    fn(*comm);
+    comm.reset();
   } catch (...) {
     if (!first_error.keep()) return;
     const Reason reason = current_reason();
-    comm.abort(fmt::format("rank {}: {}", comm.rank(), reason.text), reason.code);
+    comm->abort(fmt::format("rank {}: {}", comm->rank(), reason.text), reason.code);
   }
 }
 
 }  // namespace
 
 void run_ranks(int size, const std::function<void(Communicator&)>& fn) {
-  const auto ranks = make_inproc_world(size);
+  auto ranks = make_inproc_world(size);
   FirstError first_error;
   {
     std::vector<std::jthread> threads;
     try {
-      for (const auto& rank : ranks) {
-        threads.emplace_back([&] { run_rank(*rank, fn, first_error); });
+      for (auto& rank : ranks) {
+        threads.emplace_back([&] { run_rank(rank, fn, first_error); });
       }
     } catch (const std::exception& error) {
       if (first_error.keep()) {
-        ranks[0]->abort(fmt::format("cannot start rank {}: {}", threads.size(), error.what()), ExitCode::out_of_memory);
+        ranks.back()->abort(fmt::format("cannot start rank {}: {}", threads.size(), error.what()),
+                            ExitCode::out_of_memory);
       }
     }
   }

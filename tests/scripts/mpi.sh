@@ -66,6 +66,22 @@ expect 78 "got weights=" mpirun -n 1 $two : -n 1 $two --load "$folder/a.st"
 expect 78 "got validation rows=1000 on rank 1" mpirun -n 1 $two : -n 1 $two --validate
 marked="$partita train mlp:layers=1,hidden=12 --batch 8 --steps 2 --parallel auto --shard net/fc1/matmul=((1,2),(1,2))->((1,1))"
 expect 78 "got local graph=" mpirun -n 1 $marked : -n 1 $marked --no-pass partial_sums
+# Ranks that part at the end of a job: nobody waits for who is done. Both folders hold the same training set.
+mkdir "$folder/with" "$folder/without"
+/usr/bin/python3 - "$folder" <<'PY'
+import struct, sys
+for place, kinds in (("with", ("train", "t10k")), ("without", ("train",))):
+    for kind in kinds:
+        path = f"{sys.argv[1]}/{place}/{kind}"
+        open(path + "-images-idx3-ubyte", "wb").write(struct.pack(">4I", 0x803, 96, 28, 28) + bytes(i % 251 for i in range(96 * 784)))
+        open(path + "-labels-idx1-ubyte", "wb").write(struct.pack(">2I", 0x801, 96) + bytes(i % 10 for i in range(96)))
+PY
+here="$PWD/$partita train mlp --batch 32 --data mnist:."
+expect 0 "test accuracy" mpirun -wdir "$folder/with" -n 2 $here
+expect 78 "calls all_gather i64[(1,1)], which rank 1 of group (0,1) does not: it is done" \
+  mpirun -wdir "$folder/with" -n 1 $here : -wdir "$folder/without" -n 1 $here
+expect 78 "which rank 0 of group (0,1) does not" mpirun -wdir "$folder/without" -n 1 $here : -wdir "$folder/with" -n 1 $here
+expect 78 "rank" mpirun -n 1 $two : -n 1 $two --parallel hybrid
 expect 64 "[launch] srun and MPI disagree, got rank 0 of 1 from MPI, expected 0 of 8" \
   env SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=8 "$partita" train quickstart
 expect 64 "[--ranks] mpirun started another number of ranks, got 4, expected 2 or no --ranks" \

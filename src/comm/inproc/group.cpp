@@ -36,7 +36,7 @@ void Group::meet(int rank, const Call& call, Timeout timeout) {
   if (arrived_.fetch_add(1) == size() - 1) {
     close(meeting);
   } else {
-    await_close(meeting, call, timeout, deadline_after(timeout));
+    await_close(meeting, rank, call, timeout, deadline_after(timeout));
   }
   if (state_.load() == pack(meeting, Phase::moving)) {
     move_data(calls_, rank);
@@ -73,13 +73,20 @@ void Group::close(uint64_t meeting) {
   advance(pack(meeting + 1, Phase::open));
 }
 
-void Group::await_close(uint64_t meeting, const Call& call, Timeout timeout, Deadline deadline) {
+void Group::await_close(uint64_t meeting, int rank, const Call& call, Timeout timeout, Deadline deadline) {
   const auto is_settled = [&] {
     const uint64_t state = state_.load();
     return meeting_of(state) != meeting || phase_of(state) >= Phase::moving;
   };
-  if (!event_.wait([&] { return is_settled() || world_->is_aborted(); }, deadline, policy_)) {
+  // A rank retires after its last meeting: one that is still open then misses it.
+  const auto is_over = [&] {
+    const bool has_retired = retired_.load() > 0;
+    return is_settled() || world_->is_aborted() || has_retired;
+  };
+  if (!event_.wait(is_over, deadline, policy_)) {
     fail(meeting, ExitCode::peer_stalled, timed_out(call, timeout, missing(meeting), world_ranks_, meeting + 1));
+  } else if (!is_settled() && !world_->is_aborted()) {
+    fail(meeting, ExitCode::ranks_disagree, left_behind(call, rank, retired(), world_ranks_));
   } else if (!is_settled()) {
     fail(meeting, ExitCode::peer_lost, "");
   }
@@ -123,6 +130,20 @@ void Group::throw_failure() const {
   world_->throw_if_aborted();
   const std::lock_guard lock(mutex_);
   throw RuntimeFailure(failure_code_, failure_);
+}
+
+std::vector<int> Group::retired() const {
+  std::vector<int> ranks;
+  for (int r = 0; r < size(); ++r) {
+    if (slots_[r].retired.load()) ranks.push_back(world_ranks_[r]);
+  }
+  return ranks;
+}
+
+void Group::retire(int rank) {
+  slots_[rank].retired.store(true);
+  retired_.fetch_add(1);
+  event_.notify();
 }
 
 std::vector<int> Group::missing(uint64_t meeting) const {

@@ -8,6 +8,7 @@
 #include <iostream>
 #include <numeric>
 #include <optional>
+#include <thread>
 
 #include "base/error.h"
 #include "comm/checked_communicator.h"
@@ -18,6 +19,9 @@
 
 namespace partita {
 namespace {
+
+/// An error that all ranks meet alike is told by the first.
+constexpr std::chrono::milliseconds kPatience{800};
 
 HostPlace place_on_host(MPI_Comm comm) {
   MPI_Comm host = MPI_COMM_NULL;
@@ -45,7 +49,9 @@ class MpiCommunicator final : public CheckedCommunicator {
     int is_over = 0;
     MPI_Finalized(&is_over);
     if (std::uncaught_exceptions() > 0 || is_over != 0) return;
+    if (stage_) stage_->leave();
     if (is_world_) {
+      leave_together();
       MPI_Finalize();
     } else {
       MPI_Comm_free(&comm_);
@@ -58,11 +64,24 @@ class MpiCommunicator final : public CheckedCommunicator {
   CommCapabilities capabilities() const override { return {.backend = "mpi"}; }
 
   void abort(const std::string& message, ExitCode code) noexcept override {
+    std::cout.flush();  // MPI ends the process as it is
     std::cerr << "partita: error: " + message + "\n" << std::flush;
     MPI_Abort(MPI_COMM_WORLD, static_cast<int>(code));
   }
 
  private:
+  /// Whoever is still in a call must not wait for this process, which ends. Those in memory see that it has left.
+  void leave_together() noexcept {
+    try {
+      if (!stage_ && size() > 1) messages_.leave();
+    } catch (const Error& error) {
+      if (rank() != 0) std::this_thread::sleep_for(kPatience);
+      abort(fmt::format("rank {}: {}", rank(), error.what()), error.code());
+    } catch (const std::exception& error) {
+      abort(error.what(), ExitCode::internal);
+    }
+  }
+
   bool all_agree(bool own) const {
     int here = own ? 1 : 0, everywhere = 0;
     check_mpi(MPI_Allreduce(&here, &everywhere, 1, MPI_INT, MPI_MIN, comm_), "all_reduce");
