@@ -1,5 +1,8 @@
 #include "cli/command_line.h"
 
+#include <malloc.h>
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <charconv>
 #include <csignal>
@@ -26,7 +29,13 @@ std::optional<LaunchedRank> launched() {
 /// An error that all ranks meet alike is told by the first, whose end makes the launcher end the others.
 constexpr std::chrono::milliseconds kPatience{300};
 
-int report(ExitCode code, const std::string& message) {
+int report_shortage() {
+  std::cout.flush();
+  std::cerr << "partita: error: [memory] out of memory" << std::endl;
+  return static_cast<int>(ExitCode::out_of_memory);
+}
+
+int report(ExitCode code, const std::string& message) try {
   std::cout.flush();
   std::string who;
   if (const auto rank = launched(); rank && rank->rank > 0) {
@@ -35,6 +44,8 @@ int report(ExitCode code, const std::string& message) {
   }
   std::cerr << "partita: error: " << who << printable(message) << std::endl;
   return static_cast<int>(code);
+} catch (const std::bad_alloc&) {
+  return report_shortage();
 }
 
 std::vector<std::string> flags_of(const CLI::App& command) {
@@ -129,6 +140,38 @@ void run(CLI::App& app, int argc, char** argv) {
   }
 }
 
+/// Uses a MiB of the stack of the first thread, which grows by use.
+__attribute__((noinline)) void grow_stack() {
+  constexpr size_t kPage = 4096;
+  volatile char used[1 << 20];
+  for (size_t i = 0; i < sizeof used; i += kPage) used[i] = 0;
+}
+
+/// Where addresses are limited: every arena of malloc takes 64 MiB of them for its thread, and a stack that cannot grow
+/// any more is a signal.
+void spare_addresses() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
+  ::mallopt(M_ARENA_MAX, 1);
+  grow_stack();
+}
+
+int run_commands(int argc, char** argv) {
+  CLI::App app("Trains a neural network on many ranks from a program written for one.", "partita");
+  app.set_version_flag("--version", "partita 0.1.0");
+  app.footer("Example: partita train lenet --data mnist:data/mnist --ranks 8");
+  add_train(app);
+  add_eval(app);
+  add_generate(app);
+  add_graph(app);
+  add_partition(app);
+  add_ops(app);
+  run(app, argc, argv);
+  std::cout.flush();
+  if (!std::cout) return report(ExitCode::cannot_write, "[output] cannot write to stdout");
+  return static_cast<int>(ExitCode::ok);
+}
+
 }  // namespace
 
 void refuse_empty(const CLI::App& command) {
@@ -143,24 +186,13 @@ void refuse_empty(const CLI::App& command) {
 int run_command_line(int argc, char** argv) {
   open_standard_streams();
   std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the limit of file sizes fails like one to a full disk
-  CLI::App app("Trains a neural network on many ranks from a program written for one.", "partita");
-  app.set_version_flag("--version", "partita 0.1.0");
-  app.footer("Example: partita train lenet --data mnist:data/mnist --ranks 8");
-  add_train(app);
-  add_eval(app);
-  add_generate(app);
-  add_graph(app);
-  add_partition(app);
-  add_ops(app);
+  spare_addresses();
   try {
-    run(app, argc, argv);
-    std::cout.flush();
-    if (!std::cout) return report(ExitCode::cannot_write, "[output] cannot write to stdout");
-    return static_cast<int>(ExitCode::ok);
+    return run_commands(argc, argv);
   } catch (const Error& error) {
     return report(error.code(), error.what());
   } catch (const std::bad_alloc&) {
-    return report(ExitCode::out_of_memory, "[memory] out of memory");
+    return report_shortage();
   } catch (const std::exception& error) {
     return report(ExitCode::internal, fmt::format("[internal] {}", error.what()));
   }

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "cli/console.h"
+#include "device/cpu/team.h"
 
 namespace partita {
 namespace {
@@ -101,7 +102,9 @@ bool same_file(const std::string& one, const std::string& other) {
 
 int most_threads() { return std::max(64, 8 * cores()); }
 
-int threads_per_rank(int asked, int ranks) { return asked > 0 ? asked : std::max(1, cores() / ranks); }
+int threads_per_rank(int asked, int ranks) {
+  return asked > 0 ? asked : std::max(1, std::min(cores() / ranks, most_team_threads()));
+}
 
 void warn(std::string_view message) {
   if (const auto rank = this_rank(); rank && rank->rank > 0) return;

@@ -35,7 +35,7 @@ bool same_file(const std::string& one, const std::string& other);
 /// The most compute threads per rank that are of any use.
 int most_threads();
 
-/// Compute threads per rank: as asked for, or an even share of the cores, at least 1.
+/// Compute threads per rank: as asked for, or an even share of the cores, at least 1 and as many as OpenMP may start.
 int threads_per_rank(int asked, int ranks);
 
 /// A line on stderr; of processes that meet the same thing only the first says it.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/resources.h"
 #include "comm/inproc/inproc.h"
 #include "comm/run_ranks.h"
 #include "network/build_graph.h"
@@ -36,8 +37,20 @@ void Model::save_checkpoint(const std::string& path) const {
 }
 
 void Model::on_ranks(int ranks, const std::function<void(Communicator&)>& fn) const {
-  if (ranks > 1 && options_.world != nullptr) return run_process(*options_.world, fn);
-  if (ranks > 1) return run_ranks(ranks, fn);
+  constexpr int kHelpers = 2;  // of a rank: one thread reads batches, one communicates
+  if (ranks > 1 && options_.world != nullptr) {
+    return run_process(*options_.world, [&](Communicator& world) {
+      {
+        const WaitingThreads proof(kHelpers, "those that read and communicate");
+        world.barrier();  // limits hold for all processes of a user
+      }
+      fn(world);
+    });
+  }
+  if (ranks > 1) {
+    { const WaitingThreads proof(ranks * (options_.threads + kHelpers), fmt::format("those of {} ranks", ranks)); }
+    return run_ranks(ranks, fn);
+  }
   // One rank needs no other thread.
   const auto world = make_inproc_world(1);
   fn(*world[0]);

@@ -1,6 +1,7 @@
 #include "comm/inproc/group.h"
 
 #include <algorithm>
+#include <exception>
 
 namespace partita {
 namespace {
@@ -39,8 +40,14 @@ void Group::meet(int rank, const Call& call, Timeout timeout) {
     await_close(meeting, rank, call, timeout, deadline_after(timeout));
   }
   if (state_.load() == pack(meeting, Phase::moving)) {
-    move_data(calls_, rank);
-    leave(meeting);
+    std::exception_ptr failure;
+    try {
+      move_data(calls_, rank);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    leave(meeting);  // also when it failed: peers still read its buffers
+    if (failure) std::rethrow_exception(failure);
   }
   // The next meeting cannot close before this rank arrives there.
   if (!disagreement_.empty()) throw RuntimeFailure(ExitCode::ranks_disagree, disagreement_);
@@ -61,6 +68,15 @@ void Group::close(uint64_t meeting) {
   if (!state_.compare_exchange_strong(open, pack(meeting, Phase::closed))) throw_failure();
   arrived_.store(0);
   disagreement_.clear();
+  try {
+    do_closed(meeting);
+  } catch (...) {  // for lack of memory
+    give_up_closed(meeting);
+    throw;
+  }
+}
+
+void Group::do_closed(uint64_t meeting) {
   if (const auto text = disagreement([&](int r) -> const Call& { return *calls_[r]; }, world_ranks_)) {
     disagreement_ = fmt::format("[{}] ranks disagree: {}", name_of(calls_[0]->kind), *text);
   } else if (calls_[0]->kind == Call::Kind::split) {
@@ -71,6 +87,13 @@ void Group::close(uint64_t meeting) {
     for (int r = 0; r < size(); ++r) move_data(calls_, r);
   }
   advance(pack(meeting + 1, Phase::open));
+}
+
+void Group::give_up_closed(uint64_t meeting) noexcept {
+  const std::lock_guard lock(mutex_);
+  failure_code_ = ExitCode::out_of_memory;
+  failure_.clear();
+  advance(pack(meeting, Phase::failed));
 }
 
 void Group::await_close(uint64_t meeting, int rank, const Call& call, Timeout timeout, Deadline deadline) {

@@ -64,6 +64,9 @@ class Group : public Wakeable {
   void advance(uint64_t state);
 
   void close(uint64_t meeting);
+  /// What the last to arrive does for all.
+  void do_closed(uint64_t meeting);
+  void give_up_closed(uint64_t meeting) noexcept;
   void await_close(uint64_t meeting, int rank, const Call& call, Timeout timeout, Deadline deadline);
   void leave(uint64_t meeting);
   void make_parts();

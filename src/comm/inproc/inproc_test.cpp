@@ -10,6 +10,7 @@
 #include <random>
 #include <thread>
 
+#include "base/test_memory.h"
 #include "comm/run_ranks.h"
 
 namespace partita {
@@ -528,6 +529,32 @@ TEST(RunRanks, NobodyWaitsForARankThatHasGivenUpItsGroup) {
     comm.barrier();  // of another group
   });
   EXPECT_NE(message.find("which rank 1 of group (2,1,0) does not: it is done"), std::string::npos) << message;
+}
+
+TEST(RunRanks, NobodyHangsWhenMemoryRunsOut) {
+  if (!can_use_up_memory()) GTEST_SKIP();
+  EXPECT_TRUE(holds_in_child([] {
+    std::atomic<int> failed = 0;
+    try {
+      run_ranks(4, [&](Communicator& comm) {
+        const std::vector<int> members{0, 1, 2, 3};
+        comm.barrier();
+        if (comm.rank() == 0) use_up_memory(/*least=*/256);
+        comm.barrier();
+        try {
+          comm.split(members);  // makes a group for all, on the rank that comes last
+        } catch (...) {
+          ++failed;
+          throw;
+        }
+      });
+    } catch (const std::bad_alloc&) {
+      return failed == 4;
+    } catch (const Error& error) {
+      return failed == 4 && error.code() == ExitCode::out_of_memory;
+    }
+    return false;
+  }));
 }
 
 TEST(InvalidCalls, AreRefusedBeforeAnyMeeting) {

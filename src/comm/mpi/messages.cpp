@@ -26,9 +26,11 @@ int count_of(int64_t bytes, int64_t done) { return static_cast<int>(std::min(kMo
 void check_mpi(int status, std::string_view what) {
   if (status == MPI_SUCCESS) return;
   char text[MPI_MAX_ERROR_STRING];
-  int length = 0;
+  int length = 0, kind = MPI_SUCCESS;
   MPI_Error_string(status, text, &length);
-  throw RuntimeFailure(ExitCode::peer_lost, fmt::format("[mpi] {} failed: {}", what, std::string_view(text, length)));
+  MPI_Error_class(status, &kind);
+  throw RuntimeFailure(kind == MPI_ERR_NO_MEM ? ExitCode::out_of_memory : ExitCode::peer_lost,
+                       fmt::format("[mpi] {} failed: {}", what, std::string_view(text, length)));
 }
 
 MessageGroup::MessageGroup(MPI_Comm comm, std::span<const int> world_ranks) : comm_(comm), world_ranks_(world_ranks) {

@@ -3,7 +3,9 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <numeric>
@@ -11,7 +13,9 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/resources.h"
 #include "comm/checked_communicator.h"
+#include "comm/mpi/launched.h"
 #include "comm/mpi/messages.h"
 #include "comm/mpi/mpi.h"
 #include "comm/shared_memory/piece.h"
@@ -65,7 +69,7 @@ class MpiCommunicator final : public CheckedCommunicator {
 
   void abort(const std::string& message, ExitCode code) noexcept override {
     std::cout.flush();  // MPI ends the process as it is
-    std::cerr << "partita: error: " + message + "\n" << std::flush;
+    std::cerr << "partita: error: " << message << "\n" << std::flush;
     MPI_Abort(MPI_COMM_WORLD, static_cast<int>(code));
   }
 
@@ -76,9 +80,11 @@ class MpiCommunicator final : public CheckedCommunicator {
       if (!stage_ && size() > 1) messages_.leave();
     } catch (const Error& error) {
       if (rank() != 0) std::this_thread::sleep_for(kPatience);
-      abort(fmt::format("rank {}: {}", rank(), error.what()), error.code());
-    } catch (const std::exception& error) {
-      abort(error.what(), ExitCode::internal);
+      std::cerr << "partita: error: rank " << rank() << ": " << error.what() << std::endl;
+      MPI_Abort(MPI_COMM_WORLD, static_cast<int>(error.code()));
+    } catch (const std::exception&) {
+      std::cerr << "partita: error: [memory] out of memory" << std::endl;
+      MPI_Abort(MPI_COMM_WORLD, static_cast<int>(ExitCode::out_of_memory));
     }
   }
 
@@ -135,6 +141,14 @@ class MpiCommunicator final : public CheckedCommunicator {
 }  // namespace
 
 std::unique_ptr<Communicator> make_mpi_world() {
+  // MPI ends the process, or waits for ever, where its buffers and threads do not fit.
+  constexpr size_t kOwn = size_t{256} << 20, kPerNeighbour = size_t{8} << 20;
+  constexpr int kThreads = 4, kMostThreads = 32;
+  const auto launched = launched_rank([](const char* name) { return std::getenv(name); });
+  const size_t neighbours = launched ? static_cast<size_t>(launched->local_size) : 1;
+  { const Reservation room("MPI", kOwn + neighbours * kPerNeighbour); }
+  // The limits of a user hold for all ranks here, which start at about the same time.
+  { const WaitingThreads proof(std::min(kThreads * static_cast<int>(neighbours), kMostThreads), "MPI"); }
   int given = 0;
   // The communication of gradients has a thread of its own.
   const int status = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &given);
