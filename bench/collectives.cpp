@@ -119,7 +119,7 @@ int main(int argc, char** argv) {
   const int64_t largest = (argc > 2 ? std::atoll(argv[2]) : 64) << 20;
   try {
     const auto measured = [&](partita::Communicator& comm) { partita::measure(comm, largest); };
-    partita::run_on_ranks(partita::this_place(), ranks, measured);
+    partita::run_on_ranks(partita::this_place(), ranks, /*threads=*/1, measured);
   } catch (const partita::Error& error) {
     fmt::print(stderr, "{}\n", error.what());
     return static_cast<int>(error.code());

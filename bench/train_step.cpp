@@ -71,7 +71,7 @@ void measure(const Settings& settings) {
   config.plan.options.parallel = Parallel::data;
   const Program program = ZooJob(config, place).program(Purpose::training);
   const Mesh& mesh = program.local.mesh;
-  run_on_ranks(place, settings.ranks, [&](Communicator& world) {
+  run_on_ranks(place, settings.ranks, settings.threads, [&](Communicator& world) {
     const auto device = make_cpu_device(all_ops(), settings.threads);
     Executor executor(program.local, program.schedule, all_ops(), *device, world);
     const Graph& graph = program.graph;

@@ -1,6 +1,7 @@
 #include "base/error.h"
 
 #include <algorithm>
+#include <cctype>
 #include <numeric>
 
 namespace partita {
@@ -21,7 +22,67 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+constexpr size_t kMostValue = 160;     // characters of a value that is shown as it is
+constexpr size_t kShownValue = 80;     // of one that is not
+constexpr size_t kMostMessage = 4000;  // of a message, whatever it is made of
+constexpr std::string_view kAfterQuote = " ,.:;)]?!";
+constexpr std::string_view kAfterWord = ",.:;)?!";
+
+/// The end of the quoted value that begins at `begin`; npos when no quotation mark there begins one.
+size_t end_of_quoted(std::string_view text, size_t begin) {
+  if (text[begin] != '\'' || (begin > 0 && std::isalnum(static_cast<unsigned char>(text[begin - 1])) != 0)) {
+    return std::string_view::npos;
+  }
+  for (size_t end = text.find('\'', begin + 1); end != std::string_view::npos; end = text.find('\'', end + 1)) {
+    if (end + 1 == text.size() || kAfterQuote.find(text[end + 1]) != std::string_view::npos) return end + 1;
+  }
+  return std::string_view::npos;
+}
+
+bool continues_character(char byte) { return (static_cast<unsigned char>(byte) & 0xc0u) == 0x80u; }
+
+size_t characters_of(std::string_view text) {
+  return text.size() - static_cast<size_t>(std::count_if(text.begin(), text.end(), continues_character));
+}
+
+/// The first `count` bytes, or fewer so that no character is cut.
+std::string_view beginning_of(std::string_view text, size_t count) {
+  while (count > 0 && continues_character(text[count])) --count;
+  return text.substr(0, count);
+}
+
+void append_shortened(std::string& out, std::string_view value, std::string_view quote) {
+  if (value.size() <= kMostValue) {
+    out += quote;
+    out += value;
+    out += quote;
+  } else {
+    out += fmt::format("{0}{1}...{0} ({2} characters)", quote, beginning_of(value, kShownValue), characters_of(value));
+  }
+}
+
 }  // namespace
+
+std::string shortened(std::string_view message) {
+  std::string out;
+  for (size_t at = 0; at < message.size();) {
+    if (message[at] == ' ') {
+      out += message[at++];
+    } else if (const size_t end = end_of_quoted(message, at); end != std::string_view::npos) {
+      append_shortened(out, message.substr(at + 1, end - at - 2), "'");
+      at = end;
+    } else {
+      const size_t end_of_word = std::min(message.find(' ', at), message.size());
+      size_t last = end_of_word;  // punctuation is not of the word
+      while (last > at + 1 && kAfterWord.find(message[last - 1]) != std::string_view::npos) --last;
+      append_shortened(out, message.substr(at, last - at), "");
+      out += message.substr(last, end_of_word - last);
+      at = end_of_word;
+    }
+  }
+  if (out.size() <= kMostMessage) return out;
+  return fmt::format("{}... ({} characters)", beginning_of(out, kMostMessage / 2), characters_of(message));
+}
 
 std::string nearest(std::string_view name, const std::vector<std::string>& candidates) {
   std::string best;

@@ -1,7 +1,7 @@
 #pragma once
 // The error kinds and the exit codes of every program of the project.
 //
-// Every message reads `[where] what was wrong, got A, expected B`.
+// Every message reads `[where] what was wrong, got A, expected B`. Values in it are shortened, whoever wrote them.
 
 #include <fmt/format.h>
 
@@ -32,10 +32,15 @@ enum class ExitCode : int {
   interrupted = 130,  // by the user, as shells count it
 };
 
+/// For one line of a terminal: quoted values and words of more than 160 characters as 'their beginning...' (102400
+/// characters), and no more than 4000 characters in all.
+std::string shortened(std::string_view message);
+
 class Error : public std::runtime_error {
  public:
+  /// The message is shortened.
   Error(ErrorKind kind, ExitCode code, const std::string& message)
-      : std::runtime_error(message), kind_(kind), code_(code) {}
+      : std::runtime_error(shortened(message)), kind_(kind), code_(code) {}
   ErrorKind kind() const { return kind_; }
   ExitCode code() const { return code_; }
 

@@ -4,14 +4,18 @@
 #include "checkpoint/weights.h"
 
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <bit>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 
 #include "checkpoint/safetensors_header.h"
 
@@ -102,15 +106,53 @@ mode_t mode_of(const std::string& path, const std::string& target) {
   return 0666 & ~mask;
 }
 
-/// A file beside its target that vanishes unless it was renamed onto it.
+constexpr std::string_view kTemporary = ".tmp-";  // behind the name of the target, and then
+constexpr std::string_view kUnique = "-XXXXXX";   // behind the number of the process
+
+/// The process of a temporary file of `target`, by the file's name; none when it is another file.
+std::optional<pid_t> writer_of(std::string_view name, const std::string& target) {
+  if (!name.starts_with(target) || !name.substr(target.size()).starts_with(kTemporary)) return std::nullopt;
+  name.remove_prefix(target.size() + kTemporary.size());
+  pid_t writer = 0;
+  const auto [rest, failure] = std::from_chars(name.data(), name.data() + name.size(), writer);
+  const std::string_view unique(rest, static_cast<size_t>(name.data() + name.size() - rest));
+  if (failure != std::errc() || writer < 1 || unique.size() != kUnique.size() || unique[0] != '-') return std::nullopt;
+  return writer;
+}
+
+bool is_running(pid_t process) { return ::kill(process, 0) == 0 || errno != ESRCH; }
+
+/// Removes the temporary files of `target` that processes left behind when they were killed. A process that writes one
+/// holds a lock on it, which other hosts and containers see where they do not see the process.
+void remove_leftovers(const std::string& target) {
+  const std::string own = std::filesystem::path(target).filename().string();
+  std::error_code failure;
+  for (std::filesystem::directory_iterator entry(folder_of(target), failure), end; !failure && entry != end;
+       entry.increment(failure)) {
+    const std::optional<pid_t> writer = writer_of(entry->path().filename().string(), own);
+    if (!writer || (*writer != ::getpid() && is_running(*writer))) continue;
+    const File file(entry->path().string(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (file.is_open() && ::flock(file.fd(), LOCK_EX | LOCK_NB) == 0) ::unlink(entry->path().c_str());
+  }
+}
+
+/// Opens a new file, of which `name` gets the last letters.
+int create(const std::string& target, std::string& name) {
+  remove_leftovers(target);
+  const int fd = ::mkostemp(name.data(), O_CLOEXEC);
+  if (fd >= 0) ::flock(fd, LOCK_EX | LOCK_NB);  // some file systems have no locks: their leftovers stay
+  return fd;
+}
+
+/// A file beside its target that vanishes unless it was renamed onto it. Those of killed processes go first.
 class TemporaryFile {
  public:
   explicit TemporaryFile(const std::string& path)
       : path_(path),
         target_(follow_links(path)),
         mode_(mode_of(path_, target_)),
-        name_(target_ + ".tmp-XXXXXX"),
-        file_(::mkostemp(name_.data(), O_CLOEXEC)) {
+        name_(fmt::format("{}{}{}{}", target_, kTemporary, ::getpid(), kUnique)),
+        file_(create(target_, name_)) {
     if (!file_.is_open()) fail();
   }
   TemporaryFile(const TemporaryFile&) = delete;

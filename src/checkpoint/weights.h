@@ -12,7 +12,8 @@
 namespace partita {
 
 /// Replaces `path` as a whole: the file is there complete or not at all. A symbolic link stays, the file that it
-/// leads to is replaced and keeps its permissions. Throws RuntimeFailure(cannot_write), also for a device or a pipe.
+/// leads to is replaced and keeps its permissions. Until it is complete it is PATH.tmp-PROCESS-XXXXXX; such files of
+/// processes that were killed are removed. Throws RuntimeFailure(cannot_write), also for a device or a pipe.
 void save_weights(const std::string& path, const std::vector<std::pair<std::string, Array>>& weights,
                   const Metadata& metadata = {});
 

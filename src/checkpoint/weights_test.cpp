@@ -1,7 +1,10 @@
 #include "checkpoint/weights.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -67,6 +70,34 @@ TEST_F(WeightsTest, ComeBackAsTheyWere) {
     EXPECT_EQ(std::memcmp(other.data(), array.data(), static_cast<size_t>(array.type().bytes())), 0);
   }
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
+}
+
+TEST_F(WeightsTest, RemoveWhatKilledProcessesLeft) {
+  const pid_t ended = ::fork();  // its number is free again, and not used so soon
+  if (ended == 0) ::_exit(0);
+  ASSERT_EQ(::waitpid(ended, nullptr, 0), ended);
+  const auto left = [&](const std::string& rest) { return path_ + rest; };
+  const std::vector<std::string> removed{left(fmt::format(".tmp-{}-aB3xYz", ended)),
+                                         left(fmt::format(".tmp-{}-000000", ended)),
+                                         left(fmt::format(".tmp-{}-aaaaaa", ::getpid()))};
+  const std::vector<std::string> kept{left(fmt::format(".tmp-{}-aB3xYzz", ended)),
+                                      left(fmt::format(".tmp-{}", ended)),
+                                      left(fmt::format(".tmp--{}-aB3xYz", ended)),
+                                      left(".tmp-aB3xYz"),
+                                      left(".tmp-1-aB3xYz"),  // process 1 runs always
+                                      left(fmt::format("2.tmp-{}-aB3xYz", ended)),
+                                      left(fmt::format(".tmp-{}-locked", ended))};
+  for (const auto* paths : {&removed, &kept}) {
+    for (const std::string& path : *paths) std::ofstream(path) << "left";
+  }
+  const int held = ::open(kept.back().c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_EQ(::flock(held, LOCK_EX), 0);
+  check_writable(path_);
+  for (const std::string& path : removed) EXPECT_FALSE(std::filesystem::exists(path)) << path;
+  for (const std::string& path : kept) EXPECT_TRUE(std::filesystem::exists(path)) << path;
+  ::close(held);
+  save_weights(path_, some_weights());
+  EXPECT_FALSE(std::filesystem::exists(kept.back()));
 }
 
 TEST_F(WeightsTest, FollowTheFormat) {

@@ -1,7 +1,13 @@
 #include "cli/command_line.h"
 
+#include <malloc.h>
+#include <sys/resource.h>
+
 #include <algorithm>
+#include <charconv>
+#include <csignal>
 #include <iostream>
+#include <span>
 #include <thread>
 
 #include "base/error.h"
@@ -25,7 +31,13 @@ std::optional<LaunchedRank> launched() {
 /// An error that all ranks meet alike is told by the first, whose end makes the launcher end the others.
 constexpr std::chrono::milliseconds kPatience{300};
 
-int report(ExitCode code, const std::string& message) {
+int report_shortage() {
+  std::cout.flush();
+  std::cerr << "partita: error: [memory] out of memory" << std::endl;
+  return static_cast<int>(ExitCode::out_of_memory);
+}
+
+int report(ExitCode code, const std::string& message) try {
   std::cout.flush();
   std::string who;
   if (const auto rank = launched(); rank && rank->rank > 0) {
@@ -34,6 +46,8 @@ int report(ExitCode code, const std::string& message) {
   }
   std::cerr << "partita: error: " << who << printable(message) << std::endl;
   return static_cast<int>(code);
+} catch (const std::bad_alloc&) {
+  return report_shortage();
 }
 
 std::vector<std::string> flags_of(const CLI::App& command) {
@@ -73,7 +87,50 @@ std::string suggestion(const std::string& flag, const std::vector<std::string>& 
   throw InvalidArgument(fmt::format("[{}] a word too many, got '{}'", command.get_name(), rest.at(0)));
 }
 
+/// `text` as a flag of the type that CLI11 calls INT or FLOAT takes it.
+void check_number(const std::string& flag, const std::string& text, bool whole) {
+  const std::string_view digits = std::string_view(text).substr(text.starts_with('+') ? 1 : 0);
+  const auto read = [&](auto value) { return std::from_chars(digits.data(), digits.data() + digits.size(), value); };
+  const auto [rest, failure] = whole ? read(int64_t{}) : read(double{});
+  if (rest != digits.data() + digits.size() || failure == std::errc::invalid_argument) {
+    throw InvalidArgument(
+        fmt::format("[{}] not a number, got '{}', expected a {}number", flag, text, whole ? "whole " : ""));
+  }
+  if (failure == std::errc()) return;
+  throw InvalidArgument(fmt::format("[{}] out of range, got {}, expected a number of 64 bits", flag, text));
+}
+
+void check_numbers(CLI::App& command) {
+  for (CLI::Option* option : command.get_options()) {
+    const std::string type = option->get_type_name();
+    if (type != "INT" && type != "FLOAT") continue;
+    option->check([option, whole = type == "INT"](const std::string& text) {
+      if (!text.empty()) check_number(option->get_name(), text, whole);
+      return std::string();
+    });
+  }
+}
+
+/// Flags that are on when they are given, and nothing else.
+void refuse_values_of_flags(const CLI::App& app, std::span<char*> words) {
+  const std::vector<const CLI::App*> commands = app.get_subcommands([](const CLI::App*) { return true; });
+  const auto command = std::find_if(commands.begin(), commands.end(),
+                                    [&](const CLI::App* one) { return !words.empty() && one->get_name() == words[0]; });
+  if (command == commands.end()) return;
+  for (const std::string_view word : words) {
+    const size_t sign = word.find('=');
+    if (sign == std::string_view::npos || !word.starts_with("-")) continue;
+    const std::string flag(word.substr(0, sign));
+    const CLI::Option* option = (*command)->get_option_no_throw(flag);
+    if (option == nullptr || option->get_items_expected_max() != 0) continue;
+    throw InvalidArgument(
+        fmt::format("[{0}] a flag without a value, got '{1}', expected {0} alone", flag, word.substr(sign + 1)));
+  }
+}
+
 void run(CLI::App& app, int argc, char** argv) {
+  for (CLI::App* command : app.get_subcommands({})) check_numbers(*command);
+  if (argc > 1) refuse_values_of_flags(app, {argv + 1, argv + argc});
   try {
     app.parse(argc, argv);
   } catch (const CLI::ExtrasError&) {
@@ -84,14 +141,47 @@ void run(CLI::App& app, int argc, char** argv) {
       return;
     }
     const auto commands = app.get_subcommands();
-    const bool bad_number = dynamic_cast<const CLI::ConversionError*>(&error) != nullptr;
-    throw InvalidArgument(fmt::format("[{}] {}{}", commands.empty() ? "command line" : commands[0]->get_name(),
-                                      error.what(), bad_number ? ", expected a number" : ""));
+    throw InvalidArgument(
+        fmt::format("[{}] {}", commands.empty() ? "command line" : commands[0]->get_name(), error.what()));
   }
   if (app.get_subcommands().empty()) {
     throw InvalidArgument(
         "[command line] no command, expected one of train eval generate graph partition ops summary; see --help");
   }
+}
+
+/// Uses a MiB of the stack of the first thread, which grows by use.
+__attribute__((noinline)) void grow_stack() {
+  constexpr size_t kPage = 4096;
+  volatile char used[1 << 20];
+  for (size_t i = 0; i < sizeof used; i += kPage) used[i] = 0;
+}
+
+/// Where addresses are limited: every arena of malloc takes 64 MiB of them for its thread, and a stack that cannot grow
+/// any more is a signal.
+void spare_addresses() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
+  ::mallopt(M_ARENA_MAX, 1);
+  grow_stack();
+}
+
+int run_commands(int argc, char** argv) {
+  CLI::App app("Trains a neural network on many ranks from a program written for one.", "partita");
+  app.formatter(std::make_shared<HelpFormatter>());
+  app.set_version_flag("--version", "partita 0.1.0");
+  app.footer("Example: partita train lenet --data mnist:data/mnist --ranks 8");
+  add_train(app);
+  add_eval(app);
+  add_generate(app);
+  add_graph(app);
+  add_partition(app);
+  add_ops(app);
+  add_summary(app);
+  run(app, argc, argv);
+  std::cout.flush();
+  if (!std::cout) return report(ExitCode::cannot_write, "[output] cannot write to stdout");
+  return static_cast<int>(ExitCode::ok);
 }
 
 }  // namespace
@@ -106,28 +196,17 @@ void refuse_empty(const CLI::App& command) {
 }
 
 int run_command_line(int argc, char** argv) {
-  CLI::App app("Trains a neural network on many ranks from a program written for one.", "partita");
-  app.formatter(std::make_shared<HelpFormatter>());
-  app.set_version_flag("--version", "partita 0.1.0");
-  app.footer("Example: partita train lenet --data mnist:data/mnist --ranks 8");
-  add_train(app);
-  add_eval(app);
-  add_generate(app);
-  add_graph(app);
-  add_partition(app);
-  add_ops(app);
-  add_summary(app);
+  open_standard_streams();
+  std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the limit of file sizes fails like one to a full disk
+  spare_addresses();
   try {
-    run(app, argc, argv);
-    std::cout.flush();
-    if (!std::cout) return report(ExitCode::cannot_write, "[output] cannot write to stdout");
-    return static_cast<int>(ExitCode::ok);
+    return run_commands(argc, argv);
   } catch (const Error& error) {
     return report(error.code(), error.what());
   } catch (const std::bad_alloc&) {
-    return report(ExitCode::out_of_memory, "[memory] out of memory");
+    return report_shortage();
   } catch (const std::exception& error) {
-    return report(ExitCode::internal, fmt::format("[internal] {}", error.what()));
+    return report(ExitCode::internal, shortened(fmt::format("[internal] {}", error.what())));
   }
 }
 

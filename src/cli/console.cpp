@@ -1,36 +1,48 @@
 #include "cli/console.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 
 #include "base/error.h"
+#include "cli/options.h"
 
 namespace partita {
 namespace {
 
-/// Writes to two buffers, either of which may be missing.
+/// Writes to the console and to a log, either of which may be missing. A log that cannot be written any more is left
+/// out from then on, with one warning.
 class Tee : public std::streambuf {
  public:
-  Tee(std::streambuf* first, std::streambuf* second) : first_(first), second_(second) {}
+  Tee(std::streambuf* console, std::streambuf* log, std::string path)
+      : console_(console), log_(log), path_(std::move(path)) {}
 
  private:
   int overflow(int c) override {
     if (c == traits_type::eof()) return traits_type::not_eof(c);
     const auto letter = static_cast<char>(c);
-    for (std::streambuf* one : {first_, second_}) {
-      if (one != nullptr && traits_type::eq_int_type(one->sputc(letter), traits_type::eof())) return traits_type::eof();
-    }
-    return c;
+    const auto fails = [&](std::streambuf* one) {
+      return one != nullptr && traits_type::eq_int_type(one->sputc(letter), traits_type::eof());
+    };
+    if (fails(log_)) drop_log();
+    return fails(console_) ? traits_type::eof() : c;
   }
   int sync() override {
-    int failed = 0;
-    for (std::streambuf* one : {first_, second_}) {
-      if (one != nullptr && one->pubsync() != 0) failed = -1;
-    }
-    return failed;
+    if (log_ != nullptr && log_->pubsync() != 0) drop_log();
+    return console_ != nullptr ? console_->pubsync() : 0;
+  }
+  void drop_log() {
+    const std::string reason = std::strerror(errno);
+    log_ = nullptr;
+    warn_of_rank(fmt::format("[--log-dir] cannot write {}: {}; the run goes on without it", path_, reason));
   }
 
-  std::streambuf *first_, *second_;
+  std::streambuf *console_, *log_;
+  std::string path_;
 };
 
 }  // namespace
@@ -39,13 +51,22 @@ std::optional<LaunchedRank> this_rank() {
   return launched_rank([](const char* name) { return std::getenv(name); });
 }
 
+void open_standard_streams() {
+  // In this order, since each takes the lowest free descriptor.
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    const int flags = stream == STDIN_FILENO || stream == STDERR_FILENO ? O_WRONLY : O_RDONLY;
+    if (::fcntl(stream, F_GETFD) < 0) ::open("/dev/null", flags);
+  }
+}
+
 Console::Console(bool all, const std::string& log_dir) {
   const std::optional<LaunchedRank> rank = this_rank();
   const int number = rank ? rank->rank : 0;
+  std::filesystem::path path;
   if (!log_dir.empty()) {
     std::error_code failure;
     std::filesystem::create_directories(log_dir, failure);
-    const auto path = std::filesystem::path(log_dir) / fmt::format("rank_{}.log", number);
+    path = std::filesystem::path(log_dir) / fmt::format("rank_{}.log", number);
     log_.open(path, std::ios::trunc);
     if (!log_) {
       throw RuntimeFailure(ExitCode::cannot_write, fmt::format("[--log-dir] cannot write {}", path.string()));
@@ -53,7 +74,8 @@ Console::Console(bool all, const std::string& log_dir) {
   }
   const bool heard = all || number == 0;
   if (heard && log_dir.empty()) return;
-  tee_ = std::make_unique<Tee>(heard ? std::cout.rdbuf() : nullptr, log_dir.empty() ? nullptr : log_.rdbuf());
+  tee_ = std::make_unique<Tee>(heard ? std::cout.rdbuf() : nullptr, log_dir.empty() ? nullptr : log_.rdbuf(),
+                               path.string());
   before_ = std::cout.rdbuf(tee_.get());
 }
 

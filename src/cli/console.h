@@ -13,6 +13,10 @@ namespace partita {
 /// The process as a launcher started it; none when it was started alone.
 std::optional<LaunchedRank> this_rank();
 
+/// To be called before any file is opened: a standard stream that the caller closed would be the next file otherwise,
+/// which would then get the text of the console. Reading or writing such a stream fails; what goes to stderr is lost.
+void open_standard_streams();
+
 /// While it lives, std::cout of every rank but the first is silent unless `all`, and with a folder goes to
 /// FOLDER/rank_R.log too. Throws RuntimeFailure(cannot_write).
 class Console {

@@ -81,6 +81,7 @@ std::string print_values(const Array& array) {
 }
 
 void run_graph(const Graph& graph, uint64_t seed) {
+  make_cpu_device(all_ops(), /*threads=*/1)->enter_thread();
   States given;
   add_initial_states(given, graph, seed);
   for (const Input& input : graph.inputs) {

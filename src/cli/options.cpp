@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "cli/console.h"
+#include "device/cpu/team.h"
 
 namespace partita {
 namespace {
@@ -43,6 +44,11 @@ std::filesystem::path real_path(std::filesystem::path path) {
   return std::filesystem::weakly_canonical(std::filesystem::absolute(path, failure), failure);
 }
 
+void print_warning(std::string_view message) {
+  std::cout.flush();
+  std::cerr << fmt::format("partita: warning: {}\n", printable(shortened(message)));
+}
+
 }  // namespace
 
 void check_range(std::string_view flag, int64_t value, int64_t least, int64_t most) {
@@ -67,8 +73,12 @@ bool same_file(const std::string& one, const std::string& other) {
 
 void warn(std::string_view message) {
   if (const auto rank = this_rank(); rank && rank->rank > 0) return;
-  std::cout.flush();
-  std::cerr << fmt::format("partita: warning: {}\n", printable(message));
+  print_warning(message);
+}
+
+void warn_of_rank(std::string_view message) {
+  const auto rank = this_rank();
+  print_warning(rank ? fmt::format("rank {}: {}", rank->rank, message) : std::string(message));
 }
 
 }  // namespace partita

@@ -19,7 +19,10 @@ std::string printable(std::string_view text);
 /// True when both lead to one file, through whatever links, or would if it were there.
 bool same_file(const std::string& one, const std::string& other);
 
-/// A line on stderr.
+/// A line on stderr; of processes that meet the same thing only the first says it.
 void warn(std::string_view message);
+
+/// A line on stderr about this rank alone.
+void warn_of_rank(std::string_view message);
 
 }  // namespace partita

@@ -28,12 +28,13 @@ bool splits_fit(const Call& call_a, int a, const Call& call_b, int b) {
 
 std::string_view name_of(Call::Kind kind) {
   constexpr std::string_view names[] = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast",
-                                        "barrier",    "split",      "send",           "recv"};
+                                        "barrier",    "split",      "send",           "recv",       "leave"};
   return names[static_cast<int>(kind)];
 }
 
 std::string describe_data(const Call& call) {
-  if (call.kind == Call::Kind::barrier || call.kind == Call::Kind::split) return "";
+  using Kind = Call::Kind;
+  if (call.kind == Kind::barrier || call.kind == Kind::split || call.kind == Kind::leave) return "";
   if (call.counts.empty()) return fmt::format("{}[{}]", name_of(call.dtype), call.count);
   return fmt::format("{}[({})]", name_of(call.dtype), listed(call.counts, ","));
 }
@@ -58,6 +59,13 @@ std::string timed_out(const Call& call, std::chrono::milliseconds timeout, const
                      std::chrono::duration<double>(timeout).count(),
                      number > 0 ? fmt::format(" at call {}", number) : "", data.empty() ? "" : " (" + data + ")",
                      missing.empty() ? "others" : ranks + listed(missing, ", "), listed(world_ranks, ","));
+}
+
+std::string left_behind(const Call& call, int caller, const std::vector<int>& gone, std::span<const int> world_ranks) {
+  const bool one = gone.size() == 1;
+  return fmt::format("[{}] ranks disagree: rank {} calls {}, which {} {} of group ({}) {} not: {} done",
+                     name_of(call.kind), world_ranks[caller], describe(call, world_ranks), one ? "rank" : "ranks",
+                     listed(gone, ", "), listed(world_ranks, ","), one ? "does" : "do", one ? "it is" : "they are");
 }
 
 std::optional<std::string> disagreement_of_two(const Call& call_a, int a, const Call& call_b, int b,

@@ -16,7 +16,7 @@
 namespace partita {
 
 struct Call {
-  enum class Kind { all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, barrier, split, send, recv };
+  enum class Kind { all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, barrier, split, send, recv, leave };
   Kind kind = Kind::barrier;
   DType dtype = DType::u8;
   Reduce reduce = Reduce::none;
@@ -40,6 +40,10 @@ std::string describe(const Call& call, std::span<const int> world_ranks);
 /// when it is not known which. `number` counts the calls of the group from 1; 0: left out.
 std::string timed_out(const Call& call, std::chrono::milliseconds timeout, const std::vector<int>& missing,
                       std::span<const int> world_ranks, uint64_t number = 0);
+
+/// "[barrier] ranks disagree: rank 0 calls barrier, which rank 1 of group (0,1) does not: it is done"; `caller` is a
+/// rank of the group, `gone` are ranks of the world.
+std::string left_behind(const Call& call, int caller, const std::vector<int>& gone, std::span<const int> world_ranks);
 
 /// "rank 0 calls A, rank 3 calls B" for the first rank whose call does not fit rank 0's.
 /// `call_of(r)` gives the call of rank r.

@@ -5,6 +5,7 @@
 #include <new>
 #include <thread>
 
+#include "base/resources.h"
 #include "comm/inproc/inproc.h"
 
 namespace partita {
@@ -34,7 +35,7 @@ struct Reason {
   std::string text;
 };
 
-/// Of the exception being handled.
+/// Of the exception being handled. May throw: words need memory.
 Reason current_reason() {
   try {
     throw;
@@ -49,31 +50,43 @@ Reason current_reason() {
   }
 }
 
-void run_rank(Communicator& comm, const std::function<void(Communicator&)>& fn, FirstError& first_error) {
+/// Tells the other ranks of the exception being handled; where memory is too short for words, by the code alone.
+void abort_all(Communicator& comm) noexcept {
+  Reason reason{ExitCode::out_of_memory, ""};
   try {
-    fn(comm);
+    reason = current_reason();
+    reason.text = fmt::format("rank {}: {}", comm.rank(), reason.text);
+  } catch (const std::bad_alloc&) {
+    reason.text.clear();
+  }
+  comm.abort(reason.text, reason.code);
+}
+
+/// Ends with the communicator, so that no rank waits for one that is done.
+void run_rank(std::unique_ptr<Communicator>& comm, const std::function<void(Communicator&)>& fn,
+              FirstError& first_error) {
+  try {
+    fn(*comm);
+    comm.reset();
   } catch (...) {
-    if (!first_error.keep()) return;
-    const Reason reason = current_reason();
-    comm.abort(fmt::format("rank {}: {}", comm.rank(), reason.text), reason.code);
+    if (first_error.keep()) abort_all(*comm);
   }
 }
 
 }  // namespace
 
 void run_ranks(int size, const std::function<void(Communicator&)>& fn) {
-  const auto ranks = make_inproc_world(size);
+  auto ranks = make_inproc_world(size);
   FirstError first_error;
   {
     std::vector<std::jthread> threads;
     try {
-      for (const auto& rank : ranks) {
-        threads.emplace_back([&] { run_rank(*rank, fn, first_error); });
+      threads.reserve(ranks.size());
+      for (auto& rank : ranks) {
+        threads.push_back(start_thread("the threads of ranks", [&] { run_rank(rank, fn, first_error); }));
       }
-    } catch (const std::exception& error) {
-      if (first_error.keep()) {
-        ranks[0]->abort(fmt::format("cannot start rank {}: {}", threads.size(), error.what()), ExitCode::out_of_memory);
-      }
+    } catch (const std::exception&) {
+      if (first_error.keep()) abort_all(*ranks.back());  // the last was not started
     }
   }
   first_error.rethrow();

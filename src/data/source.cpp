@@ -66,8 +66,9 @@ std::string print(const DataSource& source) {
 DataSource parse_data_source(std::string_view where, std::string_view text) {
   const size_t colon = text.find(':');
   const std::string_view kind = text.substr(0, colon);
+  std::error_code failure;
   const bool is_path = colon == std::string_view::npos && kind != name_of(DataKind::synthetic) &&
-                       (text.find_first_of("/.") != std::string_view::npos || std::filesystem::exists(text));
+                       (text.find_first_of("/.") != std::string_view::npos || std::filesystem::exists(text, failure));
   if (is_path) return recognise(where, text);
   DataSource source{parse_name<DataKind>(where, kind)};
   if (colon != std::string_view::npos) source.paths = split_paths(text.substr(colon + 1));

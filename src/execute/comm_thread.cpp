@@ -1,8 +1,10 @@
 #include "execute/comm_thread.h"
 
+#include "base/resources.h"
+
 namespace partita {
 
-CommThread::CommThread() : thread_([this] { loop(); }) {}
+CommThread::CommThread() : thread_(start_thread("a thread that communicates", [this] { loop(); })) {}
 
 CommThread::~CommThread() {
   {

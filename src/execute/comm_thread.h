@@ -29,7 +29,7 @@ class CommThread {
   std::deque<std::function<void()>> jobs_;
   bool busy_ = false, stop_ = false;
   std::exception_ptr error_;
-  std::thread thread_;  // last: it uses the others
+  std::jthread thread_;  // last: it uses the others
 };
 
 }  // namespace partita

@@ -30,7 +30,7 @@ void complete_ranks(RanksConfig& ranks, const Place& place) {
                     ranks.threads, most_threads(place.cores)));
   }
   const int here = is_process ? place.ranks_here() : ranks.count;
-  if (ranks.threads == 0) ranks.threads = std::max(1, place.cores / here);
+  if (ranks.threads == 0) ranks.threads = std::max(1, std::min(place.cores / here, place.team_threads));
 }
 
 void require_equal_parts(const JobConfig& config) {

@@ -10,14 +10,22 @@ namespace {
   throw InvalidArgument(fmt::format("[{}] bad value, got '{}', expected {}", where, text, expected));
 }
 
-/// A number that is written as a whole; none otherwise.
+/// A number that is written as a whole, with a sign or not; none otherwise, and `failure` says why.
 template <class T>
-std::optional<T> number(std::string_view text) {
+std::optional<T> number(std::string_view text, std::errc& failure) {
   T value{};
-  const char* end = text.data() + text.size();
-  const auto [rest, failure] = std::from_chars(text.data(), end, value);
-  if (rest != end || failure != std::errc()) return std::nullopt;
-  return value;
+  const char *begin = text.data() + (text.starts_with('+') ? 1 : 0), *end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(begin, end, value);
+  failure = rest == end && begin != end ? error : std::errc::invalid_argument;
+  return failure == std::errc() ? std::optional(value) : std::nullopt;
+}
+
+[[noreturn]] void refuse_number(std::string_view where, std::string_view text, std::errc failure,
+                                std::string_view kind) {
+  if (failure == std::errc::invalid_argument) {
+    throw InvalidArgument(fmt::format("[{}] not a number, got '{}', expected {}", where, text, kind));
+  }
+  throw InvalidArgument(fmt::format("[{}] out of range, got {}, expected a number of 64 bits", where, text));
 }
 
 /// The message of a parser, begun with "[where]" instead of its own place.
@@ -41,11 +49,12 @@ void read_option(std::string_view where, std::string_view text, const Limits&, b
 }
 
 void read_option(std::string_view where, std::string_view text, const Limits& limits, int64_t& value) {
-  const std::optional<int64_t> given = number<int64_t>(text);
+  std::errc failure{};
+  const std::optional<int64_t> given = number<int64_t>(text, failure);
   const auto least = static_cast<int64_t>(limits.least), most = static_cast<int64_t>(limits.most);
+  if (!given && failure == std::errc::invalid_argument) refuse_number(where, text, failure, "a whole number");
   if (!given || *given < least || *given > most) {
-    throw InvalidArgument(fmt::format("[{}] {}, got {}, expected {} to {}", where,
-                                      given ? "out of range" : "not a whole number in range", text, least, most));
+    throw InvalidArgument(fmt::format("[{}] out of range, got {}, expected {} to {}", where, text, least, most));
   }
   value = *given;
 }
@@ -57,8 +66,9 @@ void read_option(std::string_view where, std::string_view text, const Limits& li
 }
 
 void read_option(std::string_view where, std::string_view text, const Limits&, uint64_t& value) {
-  const std::optional<uint64_t> given = number<uint64_t>(text);
-  if (!given) {
+  std::errc failure{};
+  const std::optional<uint64_t> given = number<uint64_t>(text, failure);
+  if (!given || text.starts_with('+')) {
     throw InvalidArgument(fmt::format("[{}] not a whole number in range, got {}, expected 0 to {}", where, text,
                                       std::numeric_limits<uint64_t>::max()));
   }
@@ -66,8 +76,9 @@ void read_option(std::string_view where, std::string_view text, const Limits&, u
 }
 
 void read_option(std::string_view where, std::string_view text, const Limits& limits, double& value) {
-  const std::optional<double> given = number<double>(text);
-  if (!given) refuse(where, text, "a number");
+  std::errc failure{};
+  const std::optional<double> given = number<double>(text, failure);
+  if (!given) refuse_number(where, text, failure, "a number");
   if (!std::isfinite(*given) || *given < limits.least || *given > limits.most) {
     throw InvalidArgument(
         fmt::format("[{}] out of range, got {}, expected {} to {}", where, text, limits.least, limits.most));

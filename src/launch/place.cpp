@@ -1,5 +1,7 @@
 #include "launch/place.h"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <thread>
@@ -11,7 +13,8 @@ namespace partita {
 
 Place this_place() {
   return {.launched = launched_rank([](const char* name) { return std::getenv(name); }),
-          .cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()))};
+          .cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency())),
+          .team_threads = omp_get_thread_limit()};
 }
 
 Communicator& process_world(const LaunchedRank& launched) {

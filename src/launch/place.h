@@ -1,6 +1,8 @@
 #pragma once
 // Where a process finds itself: among how many that a launcher started, on how many cores.
 
+#include <limits>
+
 #include "comm/communicator.h"
 #include "launch/launched.h"
 
@@ -9,6 +11,7 @@ namespace partita {
 struct Place {
   std::optional<LaunchedRank> launched;  // none: the process was started alone
   int cores = 1;
+  int team_threads = std::numeric_limits<int>::max();  // that OpenMP may start for one rank
 
   int ranks() const { return launched ? launched->size : 1; }
   /// Of these, on this host.

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/resources.h"
 #include "comm/inproc/inproc.h"
 #include "comm/run_ranks.h"
 
@@ -35,14 +36,22 @@ void run_process(Communicator& world, const std::function<void(Communicator&)>& 
   }
 }
 
-void run_on_ranks(const Place& place, int ranks, const std::function<void(Communicator&)>& fn) {
+void run_on_ranks(const Place& place, int ranks, int threads, const std::function<void(Communicator&)>& fn) {
+  constexpr int kHelpers = 2;  // of a rank: one thread reads batches, one communicates
   if (ranks == 1) {
     // One rank needs no other thread.
     const auto world = make_inproc_world(1);
     fn(*world[0]);
   } else if (place.ranks() > 1) {
-    run_process(process_world(*place.launched), fn);
+    run_process(process_world(*place.launched), [&](Communicator& world) {
+      {
+        const WaitingThreads proof(kHelpers, "those that read and communicate");
+        world.barrier();  // limits hold for all processes of a user
+      }
+      fn(world);
+    });
   } else {
+    { const WaitingThreads proof(ranks * (threads + kHelpers), fmt::format("those of {} ranks", ranks)); }
     run_ranks(ranks, fn);
   }
 }

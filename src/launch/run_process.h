@@ -12,7 +12,8 @@ namespace partita {
 void run_process(Communicator& world, const std::function<void(Communicator&)>& fn);
 
 /// Runs `fn` on each of `ranks` ranks: one alone and threads in this process, otherwise the processes that the launcher
-/// started. Throws what `fn` throws on the first rank that fails.
-void run_on_ranks(const Place& place, int ranks, const std::function<void(Communicator&)>& fn);
+/// started. Throws what `fn` throws on the first rank that fails, and RuntimeFailure(out_of_memory) when the threads
+/// cannot be started: `threads` that compute for each rank, and those that read and communicate.
+void run_on_ranks(const Place& place, int ranks, int threads, const std::function<void(Communicator&)>& fn);
 
 }  // namespace partita

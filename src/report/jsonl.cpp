@@ -61,6 +61,7 @@ void JsonLines::on_train_begin(const TrainInfo& info) {
 }
 
 void JsonLines::on_step_end(const StepInfo& info) {
+  if (file_ == nullptr) return;
   const double rate = info.seconds > 0 ? static_cast<double>(info.samples) / info.seconds : 0;
   step_ = info.global_step;
   write(

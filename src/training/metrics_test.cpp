@@ -40,6 +40,15 @@ TEST(Metrics, TopCountsTheLargestAndTheFirstOfEqualOnes) {
   EXPECT_EQ(Metrics().accuracy(), 0);
 }
 
+TEST(Metrics, NonFiniteRows) {
+  EXPECT_EQ(count_non_finite(kLogits.tensor()), 0);
+  EXPECT_EQ(count_non_finite(Array({4, 2}, std::vector<float>{0, NAN, INFINITY, 1, 2, 3, -INFINITY, NAN}).tensor()), 3);
+  EXPECT_EQ(count_non_finite(Array({2, 1}, std::vector<int32_t>{1, 2}).tensor()), 0);
+  EXPECT_NO_THROW(check_finite({.samples = 2, .loss = 1}));
+  EXPECT_THROW(check_finite({.samples = 2, .loss = NAN}), RuntimeFailure);
+  EXPECT_THROW(check_finite({.samples = 2, .non_finite = 1, .loss = 1}), RuntimeFailure);
+}
+
 TEST(Metrics, EmptyBatch) {
   EXPECT_EQ(count_correct(Array(Type{DType::f32, {0, 2}}).tensor(), Array(Type{DType::i32, {0}}).tensor()), 0);
 }

@@ -171,7 +171,7 @@ void Model::train(const DatasetPtr& dataset, const FitOptions& fit) {
 
   const Facts facts = world_ != nullptr ? facts_of(run, fit) : Facts{};
   TrainingResult result;
-  run_on_ranks(place_, config_.ranks.count, [&](Communicator& comm) {
+  run_on_ranks(place_, config_.ranks.count, config_.ranks.threads, [&](Communicator& comm) {
     if (world_ != nullptr) require_agreement(facts, comm);
     TrainingResult own = run_training(run, states_, comm);
     if (comm.rank() == 0 || world_ != nullptr) result = std::move(own);
@@ -199,7 +199,7 @@ Metrics Model::eval(const DatasetPtr& dataset, const EvaluationProgress& progres
   Metrics metrics;
   const bool processes = world_ != nullptr && evaluation.ranks() > 1;
   const Facts facts = processes ? facts_of(evaluation.program(), dataset) : Facts{};
-  run_on_ranks(place_, evaluation.ranks(), [&](Communicator& comm) {
+  run_on_ranks(place_, evaluation.ranks(), config_.ranks.threads, [&](Communicator& comm) {
     if (processes) require_agreement(facts, comm);
     const Metrics found = evaluation.run(states_, rank_options(), comm, comm.rank() == 0 ? progress : nullptr);
     check_finite(found);

@@ -1,5 +1,7 @@
 // Words of the command line that cannot be accepted: exit code 64 and, where one is near, the right name.
 
+#include <cstdlib>
+
 #include "errors/program.h"
 
 namespace partita {
@@ -75,13 +77,53 @@ TEST(CommandLineErrors, BadThreads) {
   expect_usage({"train", "mlp", "--threads", "-3"}, {"[--threads]", "got -3", "expected 0 to "});
   expect_usage({"train", "mlp", "--threads", "1000000"},
                {"[--threads]", "got 1000000", "eight times the cores, and no fewer than 64"});
-  expect_usage({"train", "mlp", "--threads", "many"}, {"[--threads]", "not a whole number in range, got many"});
+  expect_usage({"train", "mlp", "--threads", "many"}, {"[--threads] not a number, got 'many', expected a whole number"});
 }
 
 TEST(CommandLineErrors, BadLearningRate) {
   expect_usage({"train", "mlp", "--lr", "fast"}, {"--lr", "fast", "expected a number"});
   expect_usage({"train", "mlp", "--lr", "nan"}, {"[--lr]", "got nan", "expected 0 to"});
   expect_usage({"train", "mlp", "--lr", "1e300"}, {"[lr]", "infinite in f32", "got 1e+300"});
+}
+
+TEST(CommandLineErrors, NumbersOutOfRange) {
+  for (const char* steps :
+       {"9223372036854775808", "9223372036854775807", "-1", "1099511627777", "-9223372036854775809"}) {
+    expect_usage({"train", "mlp", "--warmup-steps", steps},
+                 {"[--warmup-steps] out of range", fmt::format("got {}, expected", steps)});
+  }
+  const std::vector<std::string> flags{"--steps",          "--epochs",  "--warmup-steps",     "--resize",
+                                       "--ranks",          "--threads", "--checkpoint-every", "--patience",
+                                       "--per-print-times"};
+  for (const std::string& flag : flags) {
+    for (const char* number : {"99999999999999999999", "9223372036854775807", "-9223372036854775808"}) {
+      expect_usage({"train", "mlp", flag, number}, {"[" + flag + "] out of range", fmt::format("got {}", number)});
+    }
+    for (const char* text : {"3x", "1e3", "0x10", "1.5", "x", "-", "+", "++1", " 1"}) {
+      expect_usage({"train", "mlp", flag + "=" + text},
+                   {"[" + flag + "] not a number", fmt::format("got '{}', expected a whole number", text)});
+    }
+  }
+  for (const char* flag : {"--lr", "--momentum", "--weight-decay"}) {
+    expect_usage({"train", "mlp", flag, "1e999"}, {fmt::format("[{}] out of range, got 1e999", flag)});
+    expect_usage({"train", "mlp", flag, "1,5"}, {fmt::format("[{}] not a number, got '1,5', expected a number", flag)});
+  }
+  expect_usage({"graph", "lenet", "--ranks", "4294967297"}, {"[--ranks] out of range, got 4294967297"});
+  expect_usage({"partition", "mlp", "--rank", "9223372036854775808"}, {"[--rank] out of range"});
+  expect_usage({"generate", "gpt", "--load", "w", "--length", "9223372036854775808"}, {"[--length] out of range"});
+  EXPECT_EQ(run_program({"train", "mlp:hidden=4", "--steps", "+1", "--lr", "+0.1", "--warmup-steps", "0"}).exit_code,
+            0);
+}
+
+TEST(CommandLineErrors, FlagsTakeNoValue) {
+  for (const char* flag : {"--nesterov", "--deterministic", "--validate"}) {
+    for (const char* value : {"5", "true", "false", "0", ""}) {
+      expect_usage({"train", "mlp", fmt::format("{}={}", flag, value)},
+                   {fmt::format("[{0}] a flag without a value, got '{1}', expected {0} alone", flag, value)});
+    }
+  }
+  expect_usage({"partition", "mlp", "--plan=2"}, {"[--plan] a flag without a value, got '2'"});
+  expect_usage({"graph", "lenet", "--run=no"}, {"[--run] a flag without a value, got 'no'"});
 }
 
 TEST(CommandLineErrors, BadMomentum) {
@@ -135,6 +177,51 @@ TEST(CommandLineErrors, BatchThatRanksDoNotDivide) {
                {"got batch 30 on 4 ranks", "expected a multiple of 4", "28 or 32"});
   expect_usage({"train", "mlp", "--batch", "3", "--ranks", "4", "--threads", "1"}, {"got batch 3 on 4 ranks", ": 4"});
   expect_usage({"graph", "lenet", "--ranks", "3"}, {"got batch 32 on 3 ranks", "30 or 33"});
+}
+
+TEST(CommandLineErrors, LongValuesAreShortened) {
+  const std::string value(100'000, 'a'), blanks = std::string(100'000, ' ') + "b";
+  const std::vector<std::vector<std::string>> commands{
+      {value},
+      {"train", value},
+      {"train", "mlp:" + value},
+      {"train", "mlp:hidden=" + value},
+      {"train", "mlp:hidden=3," + value + "=4"},
+      {"train", "mlp", "--" + value},
+      {"train", "mlp", value},
+      {"train", "mlp", "--loss", value},
+      {"train", "mlp", "--loss", blanks},
+      {"train", "mlp", "--seed", value},
+      {"train", "mlp", "--seed", blanks},
+      {"train", "mlp", "--steps", value},
+      {"train", "mlp", "--lr", value},
+      {"train", "mlp", "--lr=" + blanks},
+      {"train", "mlp", "--nesterov=" + value},
+      {"train", "mlp", "--data", value},
+      {"train", "mlp", "--data", "mnist:" + value},
+      {"train", "mlp", "--save", value},
+      {"train", "mlp", "--log", value},
+      {"train", "mlp", "--no-pass", value},
+      {"train", "mlp", "--parallel", "auto", "--shard", value},
+      {"train", "mlp", "--parallel", "auto", "--ranks", "2", "--dataset-strategy", "(" + value},
+      {"eval", "mlp", "--load", value},
+      {"ops", value},
+      {"graph", "no/" + value},
+  };
+  for (const auto& command : commands) {
+    const Outcome outcome = run_program(command);
+    EXPECT_GE(outcome.exit_code, 64);
+    ASSERT_EQ(outcome.lines.size(), 1u);
+    EXPECT_LT(outcome.lines[0].size(), 2200u) << command[0] << outcome.lines[0].substr(0, 400);
+  }
+  expect_usage({"train", "mlp", "--loss", value},
+               {"got '" + std::string(80, 'a') + "...' (100000 characters), expected"});
+  const Outcome outcome = run_program({"train", "mlp"}, [&] {
+    ::setenv("OMPI_COMM_WORLD_SIZE", "2", 1);
+    ::setenv("OMPI_COMM_WORLD_RANK", value.c_str(), 1);
+  });
+  ASSERT_EQ(outcome.lines.size(), 1u);
+  EXPECT_LT(outcome.lines[0].size(), 500u);
 }
 
 TEST(CommandLineErrors, ControlCharactersStayInOneLine) {

@@ -62,18 +62,15 @@ TEST(DataErrors, GoodFilesAreTaken) {
 
 TEST(DataErrors, NoTestSetIsAWarning) {
   const Mnist mnist;
-  const auto has_warning = [&] {
+  const auto warns = [&] {
     const Outcome outcome = run_program(mnist.train());
     EXPECT_EQ(outcome.exit_code, 0);
-    return std::any_of(outcome.warnings.begin(), outcome.warnings.end(), [](const std::string& line) {
-      return line.find("no test set in") != std::string::npos &&
-             line.find("no accuracy will be printed") != std::string::npos;
-    });
+    return has_warning(outcome, "no test set in") && has_warning(outcome, "no accuracy will be printed");
   };
-  EXPECT_TRUE(has_warning());
+  EXPECT_TRUE(warns());
   mnist.folder.write("t10k-images-idx3-ubyte", images(kRows));
   mnist.folder.write("t10k-labels-idx1-ubyte", labels(kRows));
-  EXPECT_FALSE(has_warning());
+  EXPECT_FALSE(warns());
 }
 
 TEST(DataErrors, HalfATestSet) {
@@ -139,14 +136,14 @@ TEST(DataErrors, CountsDiffer) {
 TEST(DataErrors, TruncatedGzip) {
   const Mnist mnist;
   std::filesystem::remove(mnist.folder.path() / kImages);
-  mnist.folder.write(std::string(kImages) + ".gz", without_last(gzip(images(kRows)), 40));
+  mnist.folder.write(fmt::format("{}.gz", kImages), without_last(gzip(images(kRows)), 40));
   mnist.expect(ExitCode::bad_input, {"[data] truncated packed data", ".gz", "expected whole gzip data"});
 }
 
 TEST(DataErrors, NotGzip) {
   const Mnist mnist;
   std::filesystem::remove(mnist.folder.path() / kImages);
-  mnist.folder.write(std::string(kImages) + ".gz", images(kRows));
+  mnist.folder.write(fmt::format("{}.gz", kImages), images(kRows));
   mnist.expect(ExitCode::bad_input, {"[data] corrupt packed data", ".gz"});
 }
 
@@ -164,6 +161,26 @@ TEST(DataErrors, CifarLabelOutOfRange) {
   folder.write("data_batch_1.bin", records);
   expect_refusal({"train", "mlp", "--data", "cifar10:" + folder.path().string()}, ExitCode::bad_input,
                  {"[cifar10] label out of range", "at byte 3073", "got 200"});
+}
+
+TEST(DataErrors, CifarBatchesThatAreMissing) {
+  const TempDir folder;
+  const std::string data = "cifar10:" + folder.path().string();
+  const std::vector<std::string> train{"train", "mlp:hidden=4", "--data", data, "--batch", "2", "--steps", "1"};
+  folder.write("data_batch_1.bin", Bytes(3 * 3073));
+  folder.write("data_batch_3.bin", Bytes(3 * 3073));
+  expect_refusal(
+      train, ExitCode::missing_file,
+      {"[cifar10] a batch is missing", "got data_batch_3.bin without data_batch_2.bin", "expected all five"});
+  folder.write("data_batch_2.bin", Bytes(3 * 3073));
+  Outcome outcome = run_program(train);
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_TRUE(has_warning(outcome, "[cifar10] 3 of 5 batches in '"));
+  EXPECT_TRUE(has_warning(outcome, "training on 9 rows"));
+  for (int i : {4, 5}) folder.write(fmt::format("data_batch_{}.bin", i), Bytes(3073));
+  outcome = run_program(train);
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_FALSE(has_warning(outcome, "[cifar10]"));
 }
 
 TEST(DataErrors, NoRows) {

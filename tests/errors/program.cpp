@@ -1,9 +1,11 @@
 #include "errors/program.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <iterator>
 #include <sstream>
 
@@ -12,15 +14,19 @@ namespace {
 
 constexpr unsigned kMostSeconds = 60;
 
-[[noreturn]] void become_program(std::vector<std::string> arguments, int errors) {
+[[noreturn]] void become_command(std::vector<std::string> arguments, int output, int errors,
+                                 const std::function<void()>& before) {
   std::vector<char*> words;
   for (std::string& argument : arguments) words.push_back(argument.data());
   words.push_back(nullptr);
-  const int nothing = ::open("/dev/null", O_WRONLY);
-  ::dup2(nothing, STDOUT_FILENO);
+  // Opened before limits are set, and whether or not another user may reach it.
+  const int program = words[0] == std::string_view(PARTITA_PROGRAM) ? ::open(words[0], O_PATH | O_CLOEXEC) : -1;
+  ::dup2(output, STDOUT_FILENO);
   ::dup2(errors, STDERR_FILENO);
   ::alarm(kMostSeconds);  // stays set in the program that follows
-  ::execv(words[0], words.data());
+  if (before) before();
+  if (program >= 0) ::fexecve(program, words.data(), environ);
+  if (program < 0) ::execvp(words[0], words.data());
   ::_exit(127);
 }
 
@@ -33,14 +39,13 @@ std::string read_to_end(int fd) {
 
 }  // namespace
 
-Outcome run_program(const std::vector<std::string>& arguments) {
-  std::vector<std::string> words{PARTITA_PROGRAM};
-  words.insert(words.end(), arguments.begin(), arguments.end());
+Outcome run_command(const std::vector<std::string>& words, const std::function<void()>& before) {
   int ends[2];
   Outcome outcome;
   if (::pipe2(ends, O_CLOEXEC) != 0) return outcome;
+  const int output = ::memfd_create("output", MFD_CLOEXEC);
   const pid_t child = ::fork();
-  if (child == 0) become_program(words, ends[1]);
+  if (child == 0) become_command(words, output, ends[1], before);
   ::close(ends[1]);
   std::istringstream errors(read_to_end(ends[0]));
   ::close(ends[0]);
@@ -48,10 +53,25 @@ Outcome run_program(const std::vector<std::string>& arguments) {
     (line.starts_with("partita: warning: ") ? outcome.warnings : outcome.lines).push_back(line);
   }
   int status = 0;
-  if (child < 0 || ::waitpid(child, &status, 0) != child) return outcome;
+  const bool ended = child >= 0 && ::waitpid(child, &status, 0) == child;
+  ::lseek(output, 0, SEEK_SET);
+  outcome.output = read_to_end(output);
+  ::close(output);
+  if (!ended) return outcome;
   if (WIFEXITED(status)) outcome.exit_code = WEXITSTATUS(status);
   if (WIFSIGNALED(status)) outcome.signal = WTERMSIG(status);
   return outcome;
+}
+
+Outcome run_program(const std::vector<std::string>& arguments, const std::function<void()>& before) {
+  std::vector<std::string> words{PARTITA_PROGRAM};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  return run_command(words, before);
+}
+
+bool has_warning(const Outcome& outcome, const std::string& text) {
+  return std::any_of(outcome.warnings.begin(), outcome.warnings.end(),
+                     [&](const std::string& line) { return line.find(text) != std::string::npos; });
 }
 
 void expect_refusal(const std::vector<std::string>& arguments, ExitCode code, const std::vector<std::string>& parts) {

@@ -1,6 +1,7 @@
 #pragma once
 // Runs the real program the way a user does, and checks how it refuses.
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -14,10 +15,18 @@ struct Outcome {
   int signal = 0;
   std::vector<std::string> lines;     // of stderr, without warnings
   std::vector<std::string> warnings;  // of stderr
+  std::string output;                 // of stdout
 };
 
-/// A run that takes more than a minute is ended by a signal.
-Outcome run_program(const std::vector<std::string>& arguments);
+/// Runs a command; the program itself is PARTITA_PROGRAM. `before` is called in the new process: it may change limits,
+/// variables and open files. A run that takes more than a minute is ended by a signal.
+Outcome run_command(const std::vector<std::string>& words, const std::function<void()>& before = nullptr);
+
+/// The same for the program with these arguments.
+Outcome run_program(const std::vector<std::string>& arguments, const std::function<void()>& before = nullptr);
+
+/// True when a warning holds the text.
+bool has_warning(const Outcome& outcome, const std::string& text);
 
 /// Expects one line `partita: error: ...` that holds every part, this exit code, and no signal.
 void expect_refusal(const std::vector<std::string>& arguments, ExitCode code, const std::vector<std::string>& parts);

@@ -1,8 +1,14 @@
 // Trainings that cannot start, and trainings that go wrong after they have started.
 
+#include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstring>
+#include <functional>
+#include <limits>
 
 #include "errors/program.h"
 
@@ -72,6 +78,56 @@ TEST(TrainingErrors, LastUpdateNotFinite) {
                  ExitCode::non_finite, {"[train] '", "is not finite after the last update", "inf at element"});
   EXPECT_EQ(read_text(weights.path()), before);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(weights.folder.path()), {}), 1);
+}
+
+/// The process of a command, killed as soon as `due` says so; false when it ended before.
+bool kill_when(std::vector<std::string> words, const std::function<bool()>& due) {
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const int nothing = ::open("/dev/null", O_RDWR);
+    for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) ::dup2(nothing, stream);
+    ::execv(pointers[0], pointers.data());
+    ::_exit(127);
+  }
+  bool running = true;
+  while ((running = ::waitpid(child, nullptr, WNOHANG) == 0) && !due()) ::usleep(100);
+  if (!running) return false;
+  ::kill(child, SIGKILL);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFSIGNALED(status);
+}
+
+std::vector<std::filesystem::path> files_in(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) files.push_back(entry.path());
+  return files;
+}
+
+TEST(TrainingErrors, AKilledSaveLeavesNothingForLong) {
+  const TempDir folder;
+  const std::string path = (folder.path() / "w").string();
+  // Large enough to be caught while it is written: 40 MB.
+  const std::vector<std::string> train{
+      PARTITA_PROGRAM, "train", "mlp:layers=1,hidden=12000", "--steps", "1", "--batch", "1", "--save", path};
+  const auto is_writing = [&] {
+    const auto files = files_in(folder.path());
+    std::error_code gone;
+    const auto size = files.empty() ? 0 : std::filesystem::file_size(files[0], gone);
+    return !gone && size > 0 && files[0] != path;
+  };
+  bool killed = false;
+  for (int attempt = 0; attempt < 5 && !killed; ++attempt) {
+    std::filesystem::remove(path);
+    killed = kill_when(train, is_writing) && !std::filesystem::exists(path);
+  }
+  ASSERT_TRUE(killed);
+  ASSERT_EQ(files_in(folder.path()).size(), 1u) << "a part of the file";
+  EXPECT_EQ(run_program({"train", kModel, "--steps", "1", "--save", path}).exit_code, 0);
+  EXPECT_EQ(files_in(folder.path()), std::vector<std::filesystem::path>{path});
 }
 
 TEST(TrainingErrors, SaveToWhatIsNotAFile) {
@@ -178,6 +234,26 @@ TEST(WeightErrors, MissingTensor) {
 TEST(WeightErrors, TensorOfAnotherNetwork) {
   const Weights weights;
   expect_refusal({"eval", "mlp:hidden=4,layers=1", "--load", weights.path()}, ExitCode::bad_input, {"[load]", "fc2"});
+}
+
+/// Evaluates weights of which the last number is `value`.
+void expect_eval_not_finite(float value, const std::vector<std::string>& parts) {
+  const Weights weights;
+  std::string bytes = read_text(weights.path());
+  std::memcpy(bytes.data() + bytes.size() - sizeof value, &value, sizeof value);
+  write_text(weights.path(), bytes);
+  for (const char* ranks : {"1", "4"}) {
+    expect_refusal({"eval", kModel, "--load", weights.path(), "--ranks", ranks, "--threads", "1"}, ExitCode::non_finite,
+                   parts);
+  }
+}
+
+TEST(TrainingErrors, EvaluationNotFinite) {
+  constexpr float kInfinite = std::numeric_limits<float>::infinity();
+  expect_eval_not_finite(std::numeric_limits<float>::quiet_NaN(),
+                         {"[eval] the results are not finite", "of 1000 rows"});
+  expect_eval_not_finite(kInfinite, {"[eval] the results are not finite", "expected numbers"});
+  expect_eval_not_finite(-kInfinite, {"[eval] the results are not finite", "expected numbers"});
 }
 
 TEST(TrainingErrors, CheckpointsThatCannotBeUsed) {

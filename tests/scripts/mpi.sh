@@ -39,6 +39,17 @@ grep -q 'epoch: 1 step: 4' "$folder/logs/rank_1.log" || fail "no log of rank 1"
 expect 0 "test accuracy" mpirun -n 3 "$partita" train mlp --batch 48 --steps 20 --save "$folder/processes.st"
 cmp "$folder/threads.st" "$folder/processes.st" || fail "weights of processes and threads differ"
 
+# Every rank that prints has the true result of an evaluation.
+"$partita" eval mlp --load "$folder/threads.st" --ranks 4 2>/dev/null | grep '^test' >"$folder/result"
+[[ $(wc -l <"$folder/result") -eq 2 ]] || fail "no result of eval on threads"
+expect 0 "test accuracy" mpirun -n 4 "$partita" eval mlp --load "$folder/threads.st" --console all --log-dir "$folder/eval"
+[[ $(grep -cxFf "$folder/result" "$folder/out") -eq 8 ]] || fail "ranks print other results: $(cat "$folder/out")"
+for rank in 0 1 2 3; do
+  diff "$folder/result" <(grep '^test' "$folder/eval/rank_$rank.log") || fail "another result in the log of rank $rank"
+done
+expect 0 "test accuracy" mpirun -n 3 "$partita" train mlp --batch 48 --steps 20 --console all
+[[ $(grep '^test accuracy' "$folder/out" | sort -u | wc -l) -eq 1 ]] || fail "ranks print other accuracies after training"
+
 # The program of the tests on ranks runs them as processes, too.
 timeout 120 mpirun -n 4 build/release/tests/dist_tests --gtest_brief=1 \
   --gtest_filter='Ranks.*:Promise.MlpInF64:Promise.LenetInF32:RandomPlans.Gpt:RandomPlans.ReshardsMoveBits:Modes.*' \
@@ -63,14 +74,34 @@ expect 78 "got plan.parallel=hybrid" mpirun -n 1 $two : -n 1 $two --parallel hyb
 cp "$partita" "$folder/other/partita"
 echo >>"$folder/other/partita"
 expect 78 "got program file=" mpirun -n 1 $two : -n 1 "$folder/other/partita" train mlp --steps 2
+# Ranks that part at the end of a job: nobody waits for who is done. Both folders hold the same training set.
+mkdir "$folder/with" "$folder/without"
+/usr/bin/python3 - "$folder" <<'PY'
+import struct, sys
+for place, kinds in (("with", ("train", "t10k")), ("without", ("train",))):
+    for kind in kinds:
+        path = f"{sys.argv[1]}/{place}/{kind}"
+        open(path + "-images-idx3-ubyte", "wb").write(struct.pack(">4I", 0x803, 96, 28, 28) + bytes(i % 251 for i in range(96 * 784)))
+        open(path + "-labels-idx1-ubyte", "wb").write(struct.pack(">2I", 0x801, 96) + bytes(i % 10 for i in range(96)))
+PY
+here="$partita train mlp --batch 32 --data mnist:."
+expect 0 "test accuracy" mpirun -wdir "$folder/with" -n 2 $here
+expect 78 "which rank 1 of group (0,1) does not: it is done" \
+  mpirun -wdir "$folder/with" -n 1 $here : -wdir "$folder/without" -n 1 $here
+expect 78 "which rank 0 of group (0,1) does not" mpirun -wdir "$folder/without" -n 1 $here : -wdir "$folder/with" -n 1 $here
 expect 64 "[launch] srun and MPI disagree, got rank 0 of 1 from MPI, expected 0 of 8" \
   env SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=8 "$partita" train quickstart
 # More processes than one process may have threads.
 expect 64 "[launch] srun and MPI disagree, got rank 0 of 1 from MPI, expected 0 of 300" \
   env SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=300 "$partita" train quickstart --parallel auto --batch 600
-expect 64 "[--ranks] out of range, got 300, expected 1 to 256" "$partita" train quickstart --ranks 300
+expect 64 "[--ranks] too many for one process, got 300, expected 1 to 256" "$partita" train quickstart --ranks 300
 expect 64 "[--ranks] mpirun started another number of ranks, got 4, expected 2 or no --ranks" \
   mpirun -n 2 "$partita" train quickstart --ranks 4
 expect 64 "the global batch does not divide" mpirun -n 3 "$partita" train quickstart --parallel data
 expect 79 "rank 0: [train] the loss is not finite" mpirun -n 2 "$partita" train mlp --lr 1e30
+# Too little memory for MPI is said before MPI meets it.
+starved="ulimit -v \$0; exec $partita train mlp:hidden=16 --steps 2 --threads 1"
+expect 71 "[memory] out of memory for MPI" mpirun -n 2 bash -c "$starved" 90000
+expect 71 "[memory] out of memory for MPI" mpirun -n 2 bash -c "$starved" 250000
+expect 0 "test accuracy" mpirun -n 2 bash -c "$starved" 600000
 echo "ranks as processes: passed"

@@ -63,4 +63,10 @@ diff <(losses "$folder/threads") <(losses "$folder/hosts") || fail "hosts and th
 on_both 2 "$tests" --gtest_brief=1 --gtest_filter='RandomPlans.Mlp:RandomPlans.ReshardsMoveBits:Ranks.*' \
   >"$folder/tests" 2>&1 || fail "dist_tests: $(tail -n 20 "$folder/tests")"
 [[ $(grep -c 'PASSED' "$folder/tests") -eq 4 ]] || fail "not every rank passed: $(tail -n 20 "$folder/tests")"
+# Without shared memory ranks that part at the end of a job learn so by the size of a message.
+ip netns exec "$near" unshare --uts sh -c 'hostname "$0"; exec "$@"' "$near" timeout -k 3 60 \
+  mpirun -H 10.77.0.1:1 -n 1 "$partita" train mlp --steps 2 : -H 10.77.0.2:1 -n 1 "$partita" train mlp --steps 2 \
+  --parallel hybrid >"$folder/parted" 2>&1
+[[ $? -eq 78 ]] || fail "ranks that part: $(tail -n 5 "$folder/parted")"
+grep -q 'ranks' "$folder/parted" || fail "ranks that part without a word: $(tail -n 5 "$folder/parted")"
 echo "ranks on two hosts: passed"

@@ -103,7 +103,8 @@ void move_data(Calls calls, int rank) {
     case Call::Kind::barrier:
     case Call::Kind::split: return;
     case Call::Kind::send:
-    case Call::Kind::recv: throw InternalError("[move_data] send and recv are not collective");
+    case Call::Kind::recv:
+    case Call::Kind::leave: throw InternalError("[move_data] send, recv and leave are no meetings");
   }
 }
 

@@ -1,6 +1,7 @@
 #include "comm/inproc/group.h"
 
 #include <algorithm>
+#include <exception>
 
 namespace partita {
 namespace {
@@ -36,11 +37,17 @@ void Group::meet(int rank, const Call& call, Timeout timeout) {
   if (arrived_.fetch_add(1) == size() - 1) {
     close(meeting);
   } else {
-    await_close(meeting, call, timeout, deadline_after(timeout));
+    await_close(meeting, rank, call, timeout, deadline_after(timeout));
   }
   if (state_.load() == pack(meeting, Phase::moving)) {
-    move_data(calls_, rank);
-    leave(meeting);
+    std::exception_ptr failure;
+    try {
+      move_data(calls_, rank);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    leave(meeting);  // also when it failed: peers still read its buffers
+    if (failure) std::rethrow_exception(failure);
   }
   // The next meeting cannot close before this rank arrives there.
   if (!disagreement_.empty()) throw RuntimeFailure(ExitCode::ranks_disagree, disagreement_);
@@ -61,6 +68,15 @@ void Group::close(uint64_t meeting) {
   if (!state_.compare_exchange_strong(open, pack(meeting, Phase::closed))) throw_failure();
   arrived_.store(0);
   disagreement_.clear();
+  try {
+    do_closed(meeting);
+  } catch (...) {  // for lack of memory
+    give_up_closed(meeting);
+    throw;
+  }
+}
+
+void Group::do_closed(uint64_t meeting) {
   if (const auto text = disagreement([&](int r) -> const Call& { return *calls_[r]; }, world_ranks_)) {
     disagreement_ = fmt::format("[{}] ranks disagree: {}", name_of(calls_[0]->kind), *text);
   } else if (calls_[0]->kind == Call::Kind::split) {
@@ -73,13 +89,27 @@ void Group::close(uint64_t meeting) {
   advance(pack(meeting + 1, Phase::open));
 }
 
-void Group::await_close(uint64_t meeting, const Call& call, Timeout timeout, Deadline deadline) {
+void Group::give_up_closed(uint64_t meeting) noexcept {
+  const std::lock_guard lock(mutex_);
+  failure_code_ = ExitCode::out_of_memory;
+  failure_.clear();
+  advance(pack(meeting, Phase::failed));
+}
+
+void Group::await_close(uint64_t meeting, int rank, const Call& call, Timeout timeout, Deadline deadline) {
   const auto is_settled = [&] {
     const uint64_t state = state_.load();
     return meeting_of(state) != meeting || phase_of(state) >= Phase::moving;
   };
-  if (!event_.wait([&] { return is_settled() || world_->is_aborted(); }, deadline, policy_)) {
+  // A rank retires after its last meeting: one that is still open then misses it.
+  const auto is_over = [&] {
+    const bool has_retired = retired_.load() > 0;
+    return is_settled() || world_->is_aborted() || has_retired;
+  };
+  if (!event_.wait(is_over, deadline, policy_)) {
     fail(meeting, ExitCode::peer_stalled, timed_out(call, timeout, missing(meeting), world_ranks_, meeting + 1));
+  } else if (!is_settled() && !world_->is_aborted()) {
+    fail(meeting, ExitCode::ranks_disagree, left_behind(call, rank, retired(), world_ranks_));
   } else if (!is_settled()) {
     fail(meeting, ExitCode::peer_lost, "");
   }
@@ -123,6 +153,20 @@ void Group::throw_failure() const {
   world_->throw_if_aborted();
   const std::lock_guard lock(mutex_);
   throw RuntimeFailure(failure_code_, failure_);
+}
+
+std::vector<int> Group::retired() const {
+  std::vector<int> ranks;
+  for (int r = 0; r < size(); ++r) {
+    if (slots_[r].retired.load()) ranks.push_back(world_ranks_[r]);
+  }
+  return ranks;
+}
+
+void Group::retire(int rank) {
+  slots_[rank].retired.store(true);
+  retired_.fetch_add(1);
+  event_.notify();
 }
 
 std::vector<int> Group::missing(uint64_t meeting) const {

@@ -42,6 +42,9 @@ class Group : public Wakeable {
   void send(int rank, const Call& call, int to, Timeout timeout);
   void recv(int rank, const Call& call, int from, Timeout timeout);
 
+  /// The rank makes no further call: whoever waits for one, now or later, fails with ranks_disagree.
+  void retire(int rank);
+
   void wake() noexcept override;
 
  private:
@@ -50,6 +53,7 @@ class Group : public Wakeable {
   struct alignas(128) Slot {
     Call call;
     std::atomic<uint64_t> arrivals{0};
+    std::atomic<bool> retired{false};
     std::shared_ptr<Group> part;  // the result of a split
   };
 
@@ -60,13 +64,17 @@ class Group : public Wakeable {
   void advance(uint64_t state);
 
   void close(uint64_t meeting);
-  void await_close(uint64_t meeting, const Call& call, Timeout timeout, Deadline deadline);
+  /// What the last to arrive does for all.
+  void do_closed(uint64_t meeting);
+  void give_up_closed(uint64_t meeting) noexcept;
+  void await_close(uint64_t meeting, int rank, const Call& call, Timeout timeout, Deadline deadline);
   void leave(uint64_t meeting);
   void make_parts();
   void fail(uint64_t meeting, ExitCode code, const std::string& message);
   [[noreturn]] void throw_failure() const;
 
   std::vector<int> missing(uint64_t meeting) const;  // ranks of the world
+  std::vector<int> retired() const;                  // the same
   Mailbox& mailbox(int from, int to);
   void finish(Mailbox::Outcome outcome, Mailbox& box, const Call& call, int from, int to, int peer,
               Timeout timeout) const;
@@ -80,6 +88,7 @@ class Group : public Wakeable {
   alignas(128) std::atomic<uint64_t> state_{0};
   alignas(128) std::atomic<int> arrived_{0};
   std::atomic<int> left_{0};
+  std::atomic<int> retired_{0};  // ranks
   EventCount event_;
   std::string disagreement_;  // of the meeting that was closed last
 

@@ -1,6 +1,7 @@
 #include "comm/inproc/inproc.h"
 
 #include <algorithm>
+#include <exception>
 #include <numeric>
 
 #include "comm/checked_communicator.h"
@@ -14,6 +15,9 @@ class InprocCommunicator final : public CheckedCommunicator {
   InprocCommunicator(std::shared_ptr<Group> group, int rank)
       : CheckedCommunicator(rank, {group->world_ranks().begin(), group->world_ranks().end()}),
         group_(std::move(group)) {}
+  ~InprocCommunicator() override {
+    if (std::uncaught_exceptions() == 0) group_->retire(rank());  // the error of a rank is told to its peers as it is
+  }
 
   HostPlace host_place() const override { return {world_ranks()[rank()], group_->world().size()}; }
   CommCapabilities capabilities() const override { return {.backend = "inproc"}; }

@@ -10,6 +10,7 @@
 #include <random>
 #include <thread>
 
+#include "base/test_memory.h"
 #include "comm/run_ranks.h"
 
 namespace partita {
@@ -494,6 +495,66 @@ TEST(RunRanks, RethrowsTheFirstErrorAndTellsTheOthers) {
     EXPECT_STREQ(error.what(), "[layer] bad width");
   }
   for (int r = 0; r < 3; ++r) EXPECT_EQ(messages[r], "rank 3: [layer] bad width");
+}
+
+TEST(RunRanks, NobodyWaitsForARankThatHasReturned) {
+  for (int ranks : {2, 3, 4, 8}) {
+    std::vector<std::string> messages(ranks);
+    run_ranks(ranks, [&](Communicator& comm) {
+      std::vector<float> data(50'000, 1.0f);
+      comm.all_reduce(data.data(), 50'000, DType::f32, Reduce::sum);
+      EXPECT_EQ(data[49'999], static_cast<float>(ranks));
+      if (comm.rank() == 1) return;
+      messages[comm.rank()] =
+          message_of(ExitCode::ranks_disagree, [&] { comm.broadcast(data.data(), 3, DType::f32, 0); });
+    });
+    EXPECT_NE(messages[0].find("calls broadcast f32[3] from rank 0, which rank 1 of group (0,1"), std::string::npos)
+        << messages[0];
+    EXPECT_NE(messages[0].find("does not: it is done"), std::string::npos) << messages[0];
+    for (int r = 2; r < ranks; ++r) EXPECT_NE(messages[r].find("[broadcast] ranks disagree"), std::string::npos);
+  }
+}
+
+TEST(RunRanks, NobodyWaitsForARankThatHasGivenUpItsGroup) {
+  std::string message;
+  run_ranks(3, [&](Communicator& comm) {
+    const std::vector<int> all{2, 1, 0};
+    auto group = comm.split(all);
+    group->barrier();
+    if (comm.rank() == 1) group = nullptr;
+    if (comm.rank() == 2) message = message_of(ExitCode::ranks_disagree, [&] { group->barrier(); });
+    if (comm.rank() == 0) {
+      EXPECT_THROW(group->barrier(), RuntimeFailure);
+    }
+    comm.barrier();  // of another group
+  });
+  EXPECT_NE(message.find("which rank 1 of group (2,1,0) does not: it is done"), std::string::npos) << message;
+}
+
+TEST(RunRanks, NobodyHangsWhenMemoryRunsOut) {
+  if (!can_use_up_memory()) GTEST_SKIP();
+  EXPECT_TRUE(holds_in_child([] {
+    std::atomic<int> failed = 0;
+    try {
+      run_ranks(4, [&](Communicator& comm) {
+        const std::vector<int> members{0, 1, 2, 3};
+        comm.barrier();
+        if (comm.rank() == 0) use_up_memory(/*least=*/256);
+        comm.barrier();
+        try {
+          comm.split(members);  // makes a group for all, on the rank that comes last
+        } catch (...) {
+          ++failed;
+          throw;
+        }
+      });
+    } catch (const std::bad_alloc&) {
+      return failed == 4;
+    } catch (const Error& error) {
+      return failed == 4 && error.code() == ExitCode::out_of_memory;
+    }
+    return false;
+  }));
 }
 
 TEST(InvalidCalls, AreRefusedBeforeAnyMeeting) {

@@ -1,6 +1,7 @@
 #include "comm/mpi/messages.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <thread>
 
@@ -13,6 +14,8 @@ namespace {
 constexpr int64_t kMostBytes = int64_t{64} << 20;  // of one MPI call, whose counts are ints
 constexpr int kSpins = 200;                        // polls before a waiting rank yields
 constexpr int kTalk = 1, kCollective = 2;          // tags
+constexpr int64_t kBarrierBytes = 1;
+constexpr int64_t kLeaveBytes = 13;  // no number of elements has so many, but for those of one byte
 
 int64_t item_of(const Call& call) { return static_cast<int64_t>(size_of(call.dtype)); }
 
@@ -23,9 +26,11 @@ int count_of(int64_t bytes, int64_t done) { return static_cast<int>(std::min(kMo
 void check_mpi(int status, std::string_view what) {
   if (status == MPI_SUCCESS) return;
   char text[MPI_MAX_ERROR_STRING];
-  int length = 0;
+  int length = 0, kind = MPI_SUCCESS;
   MPI_Error_string(status, text, &length);
-  throw RuntimeFailure(ExitCode::peer_lost, fmt::format("[mpi] {} failed: {}", what, std::string_view(text, length)));
+  MPI_Error_class(status, &kind);
+  throw RuntimeFailure(kind == MPI_ERR_NO_MEM ? ExitCode::out_of_memory : ExitCode::peer_lost,
+                       fmt::format("[mpi] {} failed: {}", what, std::string_view(text, length)));
 }
 
 MessageGroup::MessageGroup(MPI_Comm comm, std::span<const int> world_ranks) : comm_(comm), world_ranks_(world_ranks) {
@@ -63,7 +68,7 @@ void MessageGroup::run(const Call& call, Timeout timeout) {
           case Call::Kind::all_to_all: return all_to_all(call);
           case Call::Kind::broadcast: return broadcast(call);
           case Call::Kind::split: return compare_members(call);
-          case Call::Kind::barrier: return barrier();
+          case Call::Kind::barrier: return barrier(kBarrierBytes);
           default: throw InternalError("[messages] send and recv are not collective");
         }
       },
@@ -170,14 +175,20 @@ void MessageGroup::broadcast(const Call& call) {
   wait();
 }
 
-void MessageGroup::barrier() {
+void MessageGroup::barrier(int64_t bytes) {
   // Dissemination (Hensgen, Finkel, Manber, 1988): after round k each rank knows of 2^k ranks before it.
-  std::byte here{1}, there{0};
+  std::array<std::byte, kLeaveBytes> here{}, there{};
   for (int step = 1; step < size_; step *= 2) {
-    start_receive({&there, 1}, (rank_ + size_ - step) % size_, kCollective);
-    start_send({&here, 1}, (rank_ + step) % size_, kCollective);
+    start_receive({there.data(), bytes}, (rank_ + size_ - step) % size_, kCollective);
+    start_send({here.data(), bytes}, (rank_ + step) % size_, kCollective);
     wait();
   }
+}
+
+void MessageGroup::leave() {
+  const Call call{.kind = Call::Kind::leave};
+  begin(
+      call, Timeout::max(), [&] { barrier(kLeaveBytes); }, /*for_all=*/true);
 }
 
 void MessageGroup::start_send(const Piece& piece, int to, int tag) {

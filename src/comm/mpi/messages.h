@@ -31,6 +31,8 @@ class MessageGroup {
   void run(const Call& call, Timeout timeout);
   void send(const Call& call, int to, Timeout timeout);
   void recv(const Call& call, int from, Timeout timeout);
+  /// The last call: returns when all ranks make it. A rank that makes another one learns so by the size of the message.
+  void leave();
 
  private:
   struct Piece {
@@ -48,7 +50,7 @@ class MessageGroup {
   void all_gather(const Call& call, const void* own, void* all, std::span<const int64_t> counts);
   void all_to_all(const Call& call);
   void broadcast(const Call& call);
-  void barrier();
+  void barrier(int64_t bytes);
   void compare_members(const Call& call);
 
   /// Runs `body` as the call. When it throws, withdraws what it began, and refuses further calls after one that is

@@ -3,21 +3,29 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <numeric>
 #include <optional>
+#include <thread>
 
 #include "base/error.h"
+#include "base/resources.h"
 #include "comm/checked_communicator.h"
 #include "comm/mpi/messages.h"
 #include "comm/mpi/mpi.h"
 #include "comm/shared_memory/piece.h"
 #include "comm/shared_memory/stage.h"
+#include "launch/launched.h"
 
 namespace partita {
 namespace {
+
+/// An error that all ranks meet alike is told by the first.
+constexpr std::chrono::milliseconds kPatience{800};
 
 HostPlace place_on_host(MPI_Comm comm) {
   MPI_Comm host = MPI_COMM_NULL;
@@ -45,7 +53,9 @@ class MpiCommunicator final : public CheckedCommunicator {
     int is_over = 0;
     MPI_Finalized(&is_over);
     if (std::uncaught_exceptions() > 0 || is_over != 0) return;
+    if (stage_) stage_->leave();
     if (is_world_) {
+      leave_together();
       MPI_Finalize();
     } else {
       MPI_Comm_free(&comm_);
@@ -58,11 +68,26 @@ class MpiCommunicator final : public CheckedCommunicator {
   CommCapabilities capabilities() const override { return {.backend = "mpi"}; }
 
   void abort(const std::string& message, ExitCode code) noexcept override {
-    std::cerr << "partita: error: " + message + "\n" << std::flush;
+    std::cout.flush();  // MPI ends the process as it is
+    std::cerr << "partita: error: " << message << "\n" << std::flush;
     MPI_Abort(MPI_COMM_WORLD, static_cast<int>(code));
   }
 
  private:
+  /// Whoever is still in a call must not wait for this process, which ends. Those in memory see that it has left.
+  void leave_together() noexcept {
+    try {
+      if (!stage_ && size() > 1) messages_.leave();
+    } catch (const Error& error) {
+      if (rank() != 0) std::this_thread::sleep_for(kPatience);
+      std::cerr << "partita: error: rank " << rank() << ": " << error.what() << std::endl;
+      MPI_Abort(MPI_COMM_WORLD, static_cast<int>(error.code()));
+    } catch (const std::exception&) {
+      std::cerr << "partita: error: [memory] out of memory" << std::endl;
+      MPI_Abort(MPI_COMM_WORLD, static_cast<int>(ExitCode::out_of_memory));
+    }
+  }
+
   bool all_agree(bool own) const {
     int here = own ? 1 : 0, everywhere = 0;
     check_mpi(MPI_Allreduce(&here, &everywhere, 1, MPI_INT, MPI_MIN, comm_), "all_reduce");
@@ -116,6 +141,14 @@ class MpiCommunicator final : public CheckedCommunicator {
 }  // namespace
 
 std::unique_ptr<Communicator> make_mpi_world() {
+  // MPI ends the process, or waits for ever, where its buffers and threads do not fit.
+  constexpr size_t kOwn = size_t{256} << 20, kPerNeighbour = size_t{8} << 20;
+  constexpr int kThreads = 4, kMostThreads = 32;
+  const auto launched = launched_rank([](const char* name) { return std::getenv(name); });
+  const size_t neighbours = launched ? static_cast<size_t>(launched->local_size) : 1;
+  { const Reservation room("MPI", kOwn + neighbours * kPerNeighbour); }
+  // The limits of a user hold for all ranks here, which start at about the same time.
+  { const WaitingThreads proof(std::min(kThreads * static_cast<int>(neighbours), kMostThreads), "MPI"); }
   int given = 0;
   // The communication of gradients has a thread of its own.
   const int status = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &given);

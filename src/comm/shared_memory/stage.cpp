@@ -61,7 +61,8 @@ struct SharedStage::Announcement {
 
 struct alignas(kLine) SharedStage::Place {
   std::atomic<uint64_t> meetings{0};  // to which the rank has come, for messages
-  Announcement announced[2];          // of even and odd calls: a slow rank may still read that of the last call
+  std::atomic<bool> left{false};
+  Announcement announced[2];  // of even and odd calls: a slow rank may still read that of the last call
 };
 
 /// The state is twice the number of meetings that all passed, and one more when the present one failed.
@@ -69,7 +70,9 @@ struct alignas(kLine) SharedStage::Head {
   EventCount event{EventCount::Scope::host};
   alignas(kLine) std::atomic<uint64_t> state{0};
   alignas(kLine) std::atomic<uint64_t> arrivals{0};  // at all meetings so far
-  std::atomic<bool> told{false};                     // `failure` is complete
+  std::atomic<int> left{0};                          // ranks
+  std::atomic<bool> told{false};                     // `failure` and its code are complete
+  ExitCode code = ExitCode::peer_stalled;
   char failure[512] = "";
 };
 
@@ -153,22 +156,30 @@ void SharedStage::meet() {
     shared.state.compare_exchange_strong(expected, open + 2);
     shared.event.notify();
   }
-  if (!shared.event.wait([&] { return shared.state.load() != open; }, deadline_, policy_)) give_up(open);
+  // A rank leaves after its last meeting: one that is still open then misses it.
+  const auto is_over = [&] {
+    const bool has_left = shared.left.load() > 0;
+    return shared.state.load() != open || has_left;
+  };
+  const bool in_time = shared.event.wait(is_over, deadline_, policy_);
+  if (shared.state.load() == open) give_up(open, /*has_left=*/in_time);
   // Ranks that have passed may be a meeting ahead, and fail that one.
   if (shared.state.load() == open + 1) throw_failure();
   if (!compared_) compare();
   compared_ = true;
 }
 
-void SharedStage::give_up(uint64_t open) {
+void SharedStage::give_up(uint64_t open, bool has_left) {
   Head& shared = head();
   std::vector<int> missing;
   for (int r = 0; r < size(); ++r) {
-    if (place(r).meetings.load() < meetings_) missing.push_back(world_ranks_[r]);
+    if (has_left ? place(r).left.load() : place(r).meetings.load() < meetings_) missing.push_back(world_ranks_[r]);
   }
   uint64_t expected = open;
   if (shared.state.compare_exchange_strong(expected, open + 1)) {
-    const std::string text = timed_out(*call_, timeout_, missing, world_ranks_, calls_ + 1);
+    const std::string text = has_left ? left_behind(*call_, rank_, missing, world_ranks_)
+                                      : timed_out(*call_, timeout_, missing, world_ranks_, calls_ + 1);
+    shared.code = has_left ? ExitCode::ranks_disagree : ExitCode::peer_stalled;
     text.copy(shared.failure, sizeof shared.failure - 1);
     shared.told.store(true);
     shared.event.notify();
@@ -178,7 +189,13 @@ void SharedStage::give_up(uint64_t open) {
 void SharedStage::throw_failure() const {
   Head& shared = head();
   shared.event.wait([&] { return shared.told.load(); }, Deadline::max(), policy_);
-  throw RuntimeFailure(ExitCode::peer_stalled, shared.failure);
+  throw RuntimeFailure(shared.code, shared.failure);
+}
+
+void SharedStage::leave() {
+  place(rank_).left.store(true);
+  head().left.fetch_add(1);
+  head().event.notify();
 }
 
 void SharedStage::compare() {

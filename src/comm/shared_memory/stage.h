@@ -18,7 +18,8 @@ namespace partita {
 /// time in an all_reduce, since each rank then combines a share of the chunk for all.
 ///
 /// Reductions add in group order. Ranks that call different things learn so in the first meeting, before data move.
-/// Either all ranks pass a meeting or none does: who waits too long fails it, and with it the group, for all.
+/// Either all ranks pass a meeting or none does: who waits too long, or for a rank that has left, fails it, and with it
+/// the group, for all.
 class SharedStage {
  public:
   /// Ranks of a group that a piece is for; its size grows with their square.
@@ -33,6 +34,9 @@ class SharedStage {
   /// The collective `call` of this rank; all kinds but send and recv. A split compares who is in which group. Throws
   /// RuntimeFailure as comm/communicator.h says; after a time-out every further call of any rank does.
   void run(const Call& call, Timeout timeout);
+
+  /// This rank makes no further call: whoever waits for one, now or later, fails with ranks_disagree.
+  void leave();
 
  private:
   struct Announcement;
@@ -50,8 +54,8 @@ class SharedStage {
   /// Waits until all ranks have come as far; the first meeting of a call compares what they announced.
   void meet();
   void compare();
-  /// Fails the meeting, unless it closed or failed just now.
-  void give_up(uint64_t open);
+  /// Fails the meeting, unless it closed or failed just now: a rank has left, or the time is over.
+  void give_up(uint64_t open, bool has_left);
   [[noreturn]] void throw_failure() const;
   void next_chunk() { ++chunk_; }
   /// Puts a chunk of what this rank sends to each rank into its slot, side by side.

@@ -4,6 +4,7 @@
 
 #include <numeric>
 #include <random>
+#include <thread>
 
 #include "base/error.h"
 #include "comm/run_ranks.h"
@@ -225,6 +226,42 @@ TEST(SharedStage, WhoeverGivesUpFailsTheGroupForAll) {
     comm.barrier();
     // Also for the one that comes too late, and for good.
     EXPECT_EQ(failure(ExitCode::peer_stalled, [&] { stage.run({}, kLong); }), expected);
+  });
+}
+
+TEST(SharedStage, NobodyWaitsForARankThatHasLeft) {
+  for (int ranks : {2, 3, 4, 8}) {
+    with_stages(ranks, [&](int rank, SharedStage& stage, Communicator& comm) {
+      std::vector<float> values(300'000, 1.0f);
+      const auto reduce = [&] {
+        stage.run({.kind = Call::Kind::all_reduce,
+                   .dtype = DType::f32,
+                   .reduce = Reduce::sum,
+                   .count = static_cast<int64_t>(values.size()),
+                   .recv = values.data()},
+                  kLong);
+      };
+      reduce();  // ranks leave while others still read
+      EXPECT_EQ(values, std::vector<float>(values.size(), static_cast<float>(ranks)));
+      if (rank == 1) {
+        stage.leave();
+      } else {
+        const std::string text = failure(ExitCode::ranks_disagree, reduce);
+        EXPECT_NE(text.find("calls all_reduce f32[300000] sum, which rank 11 of group (10,"), std::string::npos)
+            << text;
+        EXPECT_NE(text.find(") does not: it is done"), std::string::npos) << text;
+        failure(ExitCode::ranks_disagree, reduce);  // for good
+      }
+      comm.barrier();
+    });
+  }
+}
+
+TEST(SharedStage, RanksLeaveAtTheirEnd) {
+  with_stages(4, [&](int rank, SharedStage& stage, Communicator&) {
+    for (int i = 0; i < 50; ++i) stage.run({}, kLong);
+    if (rank % 2 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    stage.leave();
   });
 }
 

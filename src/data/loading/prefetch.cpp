@@ -2,10 +2,12 @@
 
 #include <utility>
 
+#include "base/resources.h"
+
 namespace partita {
 
 Prefetcher::Prefetcher(Batcher batcher, PrefetchOptions options, DataPosition start)
-    : batcher_(std::move(batcher)), depth_(static_cast<size_t>(options.depth)), position_(start) {
+    : batcher_(std::move(batcher)), position_(start) {
   constexpr int kMostWorkers = 64;
   constexpr int kMostDepth = 1024;
   if (options.workers < 1 || options.workers > kMostWorkers) {
@@ -23,10 +25,13 @@ Prefetcher::Prefetcher(Batcher batcher, PrefetchOptions options, DataPosition st
   }
   if (start.batch == batcher_.batches()) position_ = {start.epoch + 1, 0};
   claim_ = position_;
-  used_.resize(depth_ + 1);  // those that wait, and that of the consumer: no more are made later
+  slots_.resize(static_cast<size_t>(options.depth));
+  used_.reserve(slots_.size() + static_cast<size_t>(options.workers));
+  used_.resize(slots_.size() + 1);  // those that wait, and that of the consumer: no more are made later
   for (Batch& batch : used_) batcher_.prepare(batch);
+  workers_.reserve(static_cast<size_t>(options.workers));
   for (int i = 0; i < options.workers; ++i) {
-    workers_.emplace_back([this](std::stop_token stop) { work(std::move(stop)); });
+    workers_.push_back(start_thread("a thread that reads batches", [this](std::stop_token stop) { work(stop); }));
   }
 }
 
@@ -38,12 +43,13 @@ Batch Prefetcher::next() {
 
 void Prefetcher::next(Batch& batch) {
   std::unique_lock lock(mutex_);
-  filled_.wait(lock, [&] { return !slots_.empty() && slots_.front().filled(); });
-  if (slots_.front().error) std::rethrow_exception(slots_.front().error);
-  if (!batch.arrays.empty()) used_.push_back(std::move(batch));
-  batch = std::move(*slots_.front().batch);
-  slots_.pop_front();
-  ++first_ticket_;
+  Slot& first = slot(given_);
+  filled_.wait(lock, [&] { return first.filled(); });
+  if (first.error) std::rethrow_exception(first.error);
+  if (!batch.arrays.empty() && used_.size() < used_.capacity()) used_.push_back(std::move(batch));
+  batch = std::move(*first.batch);
+  first = {};
+  ++given_;
   position_ = after(position_);
   lock.unlock();
   room_.notify_one();
@@ -51,11 +57,11 @@ void Prefetcher::next(Batch& batch) {
 
 void Prefetcher::work(std::stop_token stop) {
   std::unique_lock lock(mutex_);
-  while (room_.wait(lock, stop, [&] { return slots_.size() < depth_; }) && !stop.stop_requested()) {
+  const auto has_room = [&] { return claimed_ - given_ < static_cast<int64_t>(slots_.size()); };
+  while (room_.wait(lock, stop, has_room) && !stop.stop_requested()) {
     const DataPosition claimed = claim_;
-    const int64_t ticket = first_ticket_ + static_cast<int64_t>(slots_.size());
+    const int64_t ticket = claimed_++;
     claim_ = after(claim_);
-    slots_.emplace_back();
     Slot made;
     made.batch.emplace();
     if (!used_.empty()) {
@@ -69,8 +75,7 @@ void Prefetcher::work(std::stop_token stop) {
       made.error = std::current_exception();
     }
     lock.lock();
-    // Slots are given out in order, so this one is still there.
-    slots_[static_cast<size_t>(ticket - first_ticket_)] = std::move(made);
+    slot(ticket) = std::move(made);
     filled_.notify_one();
   }
 }

@@ -2,7 +2,6 @@
 // Batches made ahead of their use by worker threads.
 
 #include <condition_variable>
-#include <deque>
 #include <exception>
 #include <mutex>
 #include <optional>
@@ -48,18 +47,19 @@ class Prefetcher {
     bool filled() const { return batch || error; }
   };
 
+  /// Outside of the reading of a batch nothing is allocated, so that a lack of memory is an error of the batch.
   void work(std::stop_token stop);
+  Slot& slot(int64_t ticket) { return slots_[static_cast<size_t>(ticket) % slots_.size()]; }
   DataPosition after(DataPosition position) const;
 
   Batcher batcher_;
-  size_t depth_;
   DataPosition position_;  // consumer's
   std::mutex mutex_;
   std::condition_variable_any room_;
   std::condition_variable_any filled_;
   DataPosition claim_;                 // the next position to be taken by a worker
-  int64_t first_ticket_ = 0;           // of slots_.front()
-  std::deque<Slot> slots_;             // taken by workers and not yet given out, in order
+  int64_t given_ = 0, claimed_ = 0;    // tickets, in the order of positions; between both are those of slots_ in use
+  std::vector<Slot> slots_;            // a ring of `depth`
   std::vector<Batch> used_;            // given back
   std::vector<std::jthread> workers_;  // last: they stop before the rest goes
 };

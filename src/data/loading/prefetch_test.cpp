@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 
+#include "base/test_memory.h"
 #include "data/readers/test_files.h"
 #include "data/views/shuffle.h"
 
@@ -86,6 +87,38 @@ TEST(Prefetcher, RefusesBadOptions) {
   expect_error<InvalidArgument>(make({.workers = 1, .depth = 0}, {}), "depth, got 0");
   expect_error<InvalidArgument>(make({}, {.epoch = 0, .batch = 4}), "batch 0 to 3");
   expect_error<InvalidArgument>(make({}, {.epoch = -1, .batch = 0}), "got epoch -1");
+}
+
+/// Rows that wait until memory is used up.
+class Late : public Counting {
+ public:
+  explicit Late(const std::atomic<bool>& begin) : Counting(1000), begin_(begin) {}
+
+ protected:
+  void fill(int64_t epoch, std::span<const int64_t> indices, std::span<const Tensor> out) const override {
+    while (!begin_) std::this_thread::yield();
+    Counting::fill(epoch, indices, out);
+  }
+
+ private:
+  const std::atomic<bool>& begin_;
+};
+
+TEST(Prefetcher, ALackOfMemoryIsTheErrorOfABatch) {
+  if (!can_use_up_memory()) GTEST_SKIP();
+  EXPECT_TRUE(holds_in_child([] {
+    std::atomic<bool> begin = false;
+    Prefetcher prefetcher(Batcher(std::make_shared<Late>(begin), {.batch = 1}), {.workers = 1, .depth = 64});
+    std::vector<Batch> kept(200);  // more than were prepared, and no later one takes their memory
+    use_up_memory();
+    begin = true;
+    try {
+      for (Batch& batch : kept) prefetcher.next(batch);
+    } catch (const std::bad_alloc&) {
+      return true;
+    }
+    return false;
+  }));
 }
 
 }  // namespace

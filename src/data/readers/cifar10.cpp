@@ -17,11 +17,23 @@ constexpr uint8_t kClasses = 10;
 std::vector<std::filesystem::path> batch_files(const std::filesystem::path& directory, Split split) {
   if (split == Split::test) return {require_packed(directory, "test_batch.bin")};
   std::vector<std::filesystem::path> files;
-  for (int i = 1; i <= 5; ++i) {
-    std::filesystem::path path = find_packed(directory, fmt::format("data_batch_{}.bin", i));
-    if (!path.empty()) files.push_back(std::move(path));
+  std::string missing;  // the first
+  for (int i = 1; i <= kCifar10Batches; ++i) {
+    const std::string name = fmt::format("data_batch_{}.bin", i);
+    std::filesystem::path path = find_packed(directory, name);
+    if (path.empty()) {
+      if (missing.empty()) missing = name;
+      continue;
+    }
+    if (!missing.empty()) {
+      throw MissingFile(
+          fmt::format("[cifar10] a batch is missing in '{}', got {} without {}, expected all five or the "
+                      "first of them",
+                      directory.string(), path.filename().string(), missing));
+    }
+    files.push_back(std::move(path));
   }
-  if (files.empty()) require_packed(directory, "data_batch_1.bin");
+  if (files.empty()) require_packed(directory, missing);
   return files;
 }
 
@@ -69,6 +81,10 @@ DatasetPtr read_cifar10(const std::filesystem::path& directory, Split split) {
     append_records(files[i], bytes, pixels, labels);
   }
   return image_rows(kCifar10Image, pixels, labels);
+}
+
+int count_cifar10_batches(const std::filesystem::path& directory) {
+  return static_cast<int>(batch_files(directory, Split::train).size());
 }
 
 }  // namespace partita

@@ -13,7 +13,7 @@ namespace partita {
 /// One format of packed bytes.
 class Unpacker {
  public:
-  enum class State { more, ended, corrupt };
+  enum class State { more, ended, corrupt, too_large };  // too_large: unpacking takes more memory than kXzMemory
   virtual ~Unpacker() = default;
   /// Moves both spans past what was used; `last` says that nothing follows `in`.
   virtual State step(std::span<const uint8_t>& in, std::span<uint8_t>& out, bool last) = 0;
@@ -90,6 +90,7 @@ class Xz : public Unpacker {
     in = in.last(stream_.avail_in);
     out = out.last(stream_.avail_out);
     if (code == LZMA_MEM_ERROR) throw std::bad_alloc();
+    if (code == LZMA_MEMLIMIT_ERROR) return State::too_large;
     if (code == LZMA_STREAM_END) return State::ended;
     return code == LZMA_OK || code == LZMA_BUF_ERROR ? State::more : State::corrupt;
   }
@@ -144,6 +145,12 @@ size_t PackedFile::unpack(std::span<uint8_t> out) {
     const size_t before = input_.size() + out.size();
     const Unpacker::State state = unpacker_->step(input_, out, last_);
     ended_ = state == Unpacker::State::ended;
+    if (state == Unpacker::State::too_large) {
+      throw InvalidFile(
+          fmt::format("[data] packed data in '{}' take too much memory, got a dictionary of more than {} "
+                      "MiB, expected a smaller one (xz -9 or less)",
+                      path_.string(), kXzMemory >> 20));
+    }
     const bool stuck = last_ && !ended_ && input_.size() + out.size() == before;
     if (state != Unpacker::State::corrupt && !stuck) continue;
     throw InvalidFile(fmt::format("[data] {} packed data in '{}', got {} at byte {}, expected {}",

@@ -1,5 +1,7 @@
 #include "data/readers/file_bytes.h"
 
+#include <algorithm>
+
 #include "base/philox.h"
 #include "data/readers/test_files.h"
 
@@ -46,6 +48,23 @@ TEST(FileBytes, StopsAtTheLimit) {
     const auto path = dir.write(name, packed);
     expect_error<InvalidFile>([&] { read_file(path, 1000); }, "more than 1000 bytes");
   }
+}
+
+TEST(FileBytes, RefusesADictionaryThatIsTooLarge) {
+  // The header of the only block follows the 12 bytes of the stream's: its size, then the filter, the size of its
+  // properties and the dictionary; a checksum at its end.
+  Bytes packed = xz(some_bytes(50));
+  constexpr uint8_t kFilter[] = {0x21, 1};
+  const auto filter = std::search(packed.begin() + 13, packed.end(), std::begin(kFilter), std::end(kFilter));
+  ASSERT_LT(filter - packed.begin(), 24);
+  filter[2] = 36;  // 1 GiB
+  const size_t size = 4 * (packed[12] + size_t{1});
+  const auto sum = static_cast<uint32_t>(crc32(0, packed.data() + 12, static_cast<uInt>(size - 4)));
+  for (size_t i = 0; i < 4; ++i) packed[12 + size - 4 + i] = static_cast<uint8_t>(sum >> (8 * i));
+  const TempDir dir;
+  const auto path = dir.write("a.xz", packed);
+  expect_error<InvalidFile>([&] { read_file(path, 1000); },
+                            "take too much memory, got a dictionary of more than 256 MiB");
 }
 
 TEST(FileBytes, RefusesEveryCut) {

@@ -181,6 +181,12 @@ Array read_array(const Source& source, const std::string& where) {
   return header.column_major && header.shape.size() > 1 ? to_row_major(array) : array;
 }
 
+[[noreturn]] void refuse_member(const std::string& where, zip_error_t* error) {
+  if (zip_error_code_zip(error) == ZIP_ER_MEMORY) throw std::bad_alloc();
+  throw InvalidFile(
+      fmt::format("[npz] member not readable in '{}', got '{}', expected an array", where, zip_error_strerror(error)));
+}
+
 struct ZipCloser {
   void operator()(zip_t* archive) const { zip_discard(archive); }
   void operator()(zip_file_t* member) const { zip_fclose(member); }
@@ -202,22 +208,24 @@ std::vector<std::pair<std::string, Array>> read_npz(const std::filesystem::path&
     zip_error_init_with_code(&error, code);
     const std::string reason = zip_error_strerror(&error);
     zip_error_fini(&error);
+    if (code == ZIP_ER_MEMORY) throw std::bad_alloc();
     throw InvalidFile(fmt::format("[npz] not a zip file: '{}', got '{}', expected a .npz", file.string(), reason));
   }
   std::vector<std::pair<std::string, Array>> arrays;
   for (zip_int64_t i = 0; i < zip_get_num_entries(archive.get(), 0); ++i) {
-    std::string name = zip_get_name(archive.get(), static_cast<zip_uint64_t>(i), 0);
+    const char* member_name = zip_get_name(archive.get(), static_cast<zip_uint64_t>(i), 0);
+    if (member_name == nullptr) refuse_member(file.string(), zip_get_error(archive.get()));
+    std::string name = member_name;
     const std::string where = fmt::format("{}/{}", file.string(), name);
     if (name.ends_with(".npy")) name.resize(name.size() - 4);
     const std::unique_ptr<zip_file_t, ZipCloser> member(
         zip_fopen_index(archive.get(), static_cast<zip_uint64_t>(i), 0));
-    if (!member)
-      throw InvalidFile(fmt::format("[npz] member not readable in '{}', got '{}', expected an array", where,
-                                    zip_strerror(archive.get())));
+    if (!member) refuse_member(where, zip_get_error(archive.get()));
     const Source source = [&](int64_t limit) {
       std::vector<uint8_t> bytes(static_cast<size_t>(limit));
       const zip_int64_t got = zip_fread(member.get(), bytes.data(), bytes.size());
       if (got < 0) {
+        if (zip_error_code_zip(zip_file_get_error(member.get())) == ZIP_ER_MEMORY) throw std::bad_alloc();
         throw InvalidFile(fmt::format("[npz] corrupt member '{}', got '{}', expected packed bytes", where,
                                       zip_file_strerror(member.get())));
       }

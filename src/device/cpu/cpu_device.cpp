@@ -1,11 +1,12 @@
-#include <omp.h>
 #include <sys/mman.h>
 
 #include <algorithm>
 #include <cstring>
 
+#include "base/resources.h"
 #include "device/cpu/onednn/engine.h"
 #include "device/cpu/reference.h"
+#include "device/cpu/team.h"
 #include "device/device.h"
 
 namespace partita {
@@ -115,6 +116,7 @@ class CpuDevice final : public Device {
   const KernelCatalog& catalog() const override { return catalog_; }
 
   std::shared_ptr<void> allocate(int64_t bytes) override {
+    const Reservation turn("an arena", 0);
     const size_t size = std::max<size_t>(round_up(static_cast<size_t>(bytes), kPage), kPage);
     void* memory = map(size);
     if (memory == MAP_FAILED) {
@@ -129,15 +131,17 @@ class CpuDevice final : public Device {
   }
 
   std::unique_ptr<Kernel> make_kernel(const KernelQuery& query, const KernelChoice& choice) override {
-    return catalog_.make(query, choice);
+    const Reservation room("a kernel");
+    return report_onednn([&] { return catalog_.make(query, choice); });
   }
 
   std::unique_ptr<Kernel> make_reorder(const Type& type, const Layout& from, const Layout& to) override {
     if (from.tag == to.tag) return std::make_unique<Copy>(catalog_.bytes(type, from));
-    return make_onednn_reorder(type, from, to);
+    const Reservation room("a kernel");
+    return report_onednn([&] { return make_onednn_reorder(type, from, to); });
   }
 
-  void enter_thread() override { omp_set_num_threads(threads_); }
+  void enter_thread() override { enter_team(threads_); }
 
  private:
   CpuCatalog catalog_;

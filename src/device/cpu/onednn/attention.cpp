@@ -8,6 +8,7 @@
 #include <omp.h>
 
 #include <cmath>
+#include <exception>
 
 #include "device/cpu/loops/vector_math.h"
 #include "device/cpu/onednn/engine.h"
@@ -18,13 +19,13 @@ namespace {
 constexpr auto kName = "onednn.attention";
 constexpr int64_t kBlock = 128;  // queries at a time
 
-/// c[m, n] = alpha op(a) op(b) + beta c, all row-major with a stride between rows. It fails for sizes alone that
-/// cannot be: inside a parallel loop nothing may be thrown, so that ends the program with a line.
+/// c[m, n] = alpha op(a) op(b) + beta c, all row-major with a stride between rows. Throws when there is too little
+/// memory for copies of the matrices.
 void product(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, float alpha, const float* a,
-             int64_t stride_a, const float* b, int64_t stride_b, float beta, float* c, int64_t stride_c) noexcept {
+             int64_t stride_a, const float* b, int64_t stride_b, float beta, float* c, int64_t stride_c) {
   const dnnl_status_t status = dnnl_sgemm(transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', m, n, k, alpha, a, stride_a,
                                           b, stride_b, beta, c, stride_c);
-  PARTITA_CHECK(status == dnnl_success, "sgemm of {} x {} x {} failed", m, n, k);
+  if (status != dnnl_success) throw_onednn(status, "could not multiply matrices");
 }
 
 /// Where the head of one batch row begins, in the tensors of queries, keys and values, and lse.
@@ -49,14 +50,21 @@ struct Attention {
             pair * sizes.queries};
   }
 
-  /// fn(head, scratch of `blocks` blocks) for all pairs, in parallel.
+  /// fn(head, scratch of `blocks` blocks) for all pairs, in parallel. What one throws is thrown when all have ended.
   template <class Fn>
   void for_heads(void* scratch, int64_t blocks, const Fn& fn) const {
     const int64_t pairs = sizes.batch * sizes.heads;
+    std::exception_ptr failure;
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t pair = 0; pair < pairs; ++pair) {
-      fn(head(pair), static_cast<float*>(scratch) + omp_get_thread_num() * blocks * block_size());
+      try {
+        fn(head(pair), static_cast<float*>(scratch) + omp_get_thread_num() * blocks * block_size());
+      } catch (...) {
+#pragma omp critical
+        failure = std::current_exception();
+      }
     }
+    if (failure) std::rethrow_exception(failure);
   }
 
   /// fn(first query, queries, keys that the last of them sees) for all blocks.

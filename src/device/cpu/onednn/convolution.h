@@ -127,7 +127,7 @@ std::variant<int64_t, std::string> settle(Convolution& conv, const Layout& x_now
       }
       reason = "oneDNN chose a layout without a name";
     } catch (const dnnl::error& error) {
-      reason = fmt::format("oneDNN has no such convolution: {}", error.what());
+      reason = no_such("convolution", error);
     }
   }
   return reason;

@@ -89,6 +89,16 @@ dnnl::primitive_attr user_scratchpad() {
   return attr;
 }
 
+void throw_onednn(dnnl_status_t status, std::string_view what) {
+  if (status != dnnl_out_of_memory) throw InternalError(fmt::format("[onednn] {}, status {}", what, int{status}));
+  throw RuntimeFailure(ExitCode::out_of_memory, fmt::format("[memory] out of memory: oneDNN {}", what));
+}
+
+std::string no_such(std::string_view primitive, const dnnl::error& error) {
+  if (error.status == dnnl_out_of_memory) throw_onednn(error.status, error.what());
+  return fmt::format("oneDNN has no such {}: {}", primitive, error.what());
+}
+
 PrimitiveKernel::PrimitiveKernel(const dnnl::primitive& primitive, const std::vector<Argument>& arguments)
     : primitive_(primitive), stream_(onednn_engine()) {
   for (const Argument& argument : arguments) {
@@ -106,8 +116,10 @@ void PrimitiveKernel::run(std::span<const void* const> inputs, std::span<void* c
     // Moving a padded memory costs a pass over its padding: not when it lies where it lay.
     if (bound.memory.get_data_handle() != data) bound.memory.set_data_handle(data);
   }
-  primitive_.execute(stream_, by_id_);
-  stream_.wait();
+  report_onednn([&] {
+    primitive_.execute(stream_, by_id_);
+    stream_.wait();
+  });
 }
 
 std::unique_ptr<Kernel> make_onednn_reorder(const Type& type, const Layout& from, const Layout& to) {

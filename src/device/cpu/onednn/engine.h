@@ -38,6 +38,23 @@ struct Argument {
   int64_t index = 0;
 };
 
+/// Throws RuntimeFailure(out_of_memory) when that is the reason, else InternalError.
+[[noreturn]] void throw_onednn(dnnl_status_t status, std::string_view what);
+
+/// Calls `fn`; an error of oneDNN becomes one of ours.
+template <class Fn>
+auto report_onednn(Fn&& fn) {
+  try {
+    return fn();
+  } catch (const dnnl::error& error) {
+    throw_onednn(error.status, error.what());
+  }
+}
+
+/// Why oneDNN has no such primitive, as the reason of a refusal. Throws when it only lacks memory: ranks must choose
+/// alike.
+std::string no_such(std::string_view primitive, const dnnl::error& error);
+
 /// Runs one primitive. Memory objects are made once; a run only moves them.
 class PrimitiveKernel : public Kernel {
  public:

@@ -37,7 +37,7 @@ KernelChoice propose(const KernelQuery& query) {
   try {
     choice.scratch_bytes = scratchpad_bytes(describe_it(query));
   } catch (const dnnl::error& error) {
-    return refuse(fmt::format("oneDNN has no such product: {}", error.what()));
+    return refuse(no_such("product", error));
   }
   choice.kernel = "onednn.matmul";
   choice.inputs = {Layout{}, Layout{}};

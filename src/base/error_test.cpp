@@ -1,0 +1,55 @@
+#include "base/error.h"
+
+#include <gtest/gtest.h>
+
+namespace partita {
+namespace {
+
+std::string repeated(std::string_view text, size_t times) {
+  std::string all;
+  while (times-- > 0) all += text;
+  return all;
+}
+
+TEST(Shortened, UsualMessagesStay) {
+  for (const std::string text :
+       {"", "'", "''", "[--loss] unknown name, got 'sprase', expected one of a b, did you mean 'sparse'?",
+        "the batch's rows, got \xf0\x9f\x98\x80 ' and '  '", "[a] got 'x', (expected 'y')."}) {
+    EXPECT_EQ(shortened(text), text);
+  }
+  const std::string value(160, 'a');
+  EXPECT_EQ(shortened(value), value);
+}
+
+TEST(Shortened, LongValuesShowTheirBeginningAndLength) {
+  const std::string value(102400, 'a'), start(80, 'a');
+  EXPECT_EQ(shortened("[--loss] unknown, got '" + value + "', expected b"),
+            "[--loss] unknown, got '" + start + "...' (102400 characters), expected b");
+  EXPECT_EQ(shortened("[--seed] got " + value + ", expected 0 to 3"),
+            "[--seed] got " + start + "... (102400 characters), expected 0 to 3");
+  EXPECT_EQ(shortened(value), start + "... (102400 characters)");
+  // A quoted value may have blanks, and quotation marks.
+  const std::string words = repeated("it's ", 100);
+  EXPECT_EQ(shortened("got '" + words + "'"), "got '" + repeated("it's ", 16) + "...' (500 characters)");
+  EXPECT_EQ(shortened("cannot open " + value + ": No such file"),
+            "cannot open " + start + "... (102400 characters): No such file");
+}
+
+TEST(Shortened, NoCharacterIsCut) {
+  const std::string text = shortened("got 'x" + repeated("\u20ac", 100) + "'");
+  EXPECT_EQ(text, "got 'x" + repeated("\u20ac", 26) + "...' (101 characters)");
+}
+
+TEST(Shortened, NoMessageIsLong) {
+  const std::string text = shortened(repeated("1 ", 50000));
+  EXPECT_LT(text.size(), 2100u);
+  EXPECT_TRUE(text.ends_with("... (100000 characters)")) << text;
+}
+
+TEST(Shortened, EveryErrorIs) {
+  const InvalidArgument error("got '" + std::string(1000, 'a') + "'");
+  EXPECT_LT(std::string_view(error.what()).size(), 200u);
+}
+
+}  // namespace
+}  // namespace partita

@@ -1,0 +1,58 @@
+#pragma once
+// What happens when memory runs out, tried by tests in a process of its own.
+
+#include <malloc.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+
+namespace partita {
+
+/// Whether a limit of memory means anything in this program: a sanitizer takes all addresses for itself.
+inline bool can_use_up_memory() {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  return false;
+#else
+  return true;
+#endif
+}
+
+/// From now on every allocation of `least` bytes or more fails in this process, in all threads, but for the few that
+/// exceptions have in reserve.
+inline void use_up_memory(size_t least = 16) {
+  rlim_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const rlim_t bytes = pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE));
+  const rlimit limit{bytes, bytes};
+  ::setrlimit(RLIMIT_AS, &limit);
+  void* (*volatile allocate)(size_t) = &std::malloc;  // calls that the compiler does not leave out
+  for (size_t size = size_t{1} << 30; size >= least; size /= 2) {
+    while (allocate(size) != nullptr) {
+    }
+  }
+}
+
+/// The stack of the first thread grows when it is used, which a limit of memory ends.
+__attribute__((noinline)) inline void grow_stack() {
+  volatile char used[256 << 10];
+  for (size_t i = 0; i < sizeof used; i += 1024) used[i] = 0;
+}
+
+/// Calls `fn` in a child process, which is killed after half a minute; whether it returned true there.
+inline bool holds_in_child(const std::function<bool()>& fn) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::mallopt(M_ARENA_MAX, 1);  // or each thread has a reserve of its own
+    ::alarm(30);
+    grow_stack();
+    ::_exit(fn() ? 0 : 1);
+  }
+  int status = 0;
+  return child > 0 && ::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+}  // namespace partita

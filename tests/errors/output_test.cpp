@@ -1,0 +1,93 @@
+// Logs and streams that cannot be written: a run goes on and says so.
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <sstream>
+
+#include "errors/program.h"
+
+namespace partita {
+namespace {
+
+std::vector<std::string> train_to(const std::filesystem::path& weights, const std::vector<std::string>& more) {
+  std::vector<std::string> words{"train", "mlp:hidden=4", "--steps",       "3", "--per-print-times",
+                                 "1",     "--save",       weights.string()};
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+/// Expects that a training with these flags ends well, prints all, saves, and warns once, of `text`.
+void expect_one_warning(const TempDir& folder, const std::vector<std::string>& flags, const std::string& text) {
+  const std::filesystem::path weights = folder.path() / "weights";
+  const Outcome outcome = run_program(train_to(weights, flags));
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_TRUE(outcome.lines.empty()) << outcome.lines[0];
+  ASSERT_EQ(outcome.warnings.size(), 1u);
+  EXPECT_TRUE(has_warning(outcome, text)) << outcome.warnings[0];
+  EXPECT_NE(outcome.output.find("epoch: 1 step: 3, loss is"), std::string::npos) << outcome.output;
+  EXPECT_NE(outcome.output.find("test accuracy"), std::string::npos) << outcome.output;
+  EXPECT_TRUE(std::filesystem::exists(weights));
+}
+
+TEST(OutputErrors, AFullDiskUnderTheLog) {
+  expect_one_warning(TempDir(), {"--log", "/dev/full"},
+                     "[log] cannot write /dev/full: No space left on device; the training goes on without it");
+}
+
+TEST(OutputErrors, AFullDiskUnderTheLogsOfRanks) {
+  const TempDir folder;
+  std::filesystem::create_symlink("/dev/full", folder.path() / "rank_0.log");
+  expect_one_warning(folder, {"--log-dir", folder.path().string()},
+                     "rank_0.log: No space left on device; the run goes");
+}
+
+TEST(OutputErrors, ClosedStdoutIsReportedAndStaysOutOfFiles) {
+  const TempDir folder;
+  const std::filesystem::path weights = folder.path() / "weights", log = folder.path() / "log";
+  const Outcome outcome = run_program(train_to(weights, {"--log", log.string()}), [] { ::close(STDOUT_FILENO); });
+  EXPECT_EQ(outcome.exit_code, static_cast<int>(ExitCode::cannot_write));
+  ASSERT_EQ(outcome.lines.size(), 1u);
+  EXPECT_EQ(outcome.lines[0], "partita: error: [output] cannot write to stdout");
+  EXPECT_TRUE(std::filesystem::exists(weights));
+  std::istringstream lines(read_text(log));
+  int count = 0;
+  for (std::string line; std::getline(lines, line); ++count) EXPECT_TRUE(line.starts_with("{\"step\":")) << line;
+  EXPECT_EQ(count, 3);
+}
+
+TEST(OutputErrors, AFullDiskUnderStdout) {
+  const Outcome outcome = run_program({"ops"}, [] { ::dup2(::open("/dev/full", O_WRONLY), STDOUT_FILENO); });
+  EXPECT_EQ(outcome.exit_code, static_cast<int>(ExitCode::cannot_write));
+}
+
+TEST(OutputErrors, FilesAreLimited) {
+  const TempDir folder;
+  const std::filesystem::path weights = folder.path() / "weights";
+  const Outcome outcome = run_program(train_to(weights, {}), [] {
+    const rlimit limit{1000, 1000};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    ::dup2(::open("/dev/null", O_WRONLY), STDOUT_FILENO);
+  });
+  EXPECT_EQ(outcome.exit_code, static_cast<int>(ExitCode::cannot_write)) << outcome.signal;
+  ASSERT_EQ(outcome.lines.size(), 1u);
+  EXPECT_NE(outcome.lines[0].find("weights: File too large"), std::string::npos) << outcome.lines[0];
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+TEST(OutputErrors, OtherClosedStreamsChangeNothing) {
+  const TempDir folder;
+  const std::filesystem::path weights = folder.path() / "weights", log = folder.path() / "log";
+  const Outcome outcome = run_program(train_to(weights, {"--log", log.string()}), [] {
+    ::close(STDIN_FILENO);
+    ::close(STDERR_FILENO);
+  });
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_NE(outcome.output.find("test accuracy"), std::string::npos);
+  EXPECT_EQ(read_text(log).find("partita"), std::string::npos);
+  EXPECT_TRUE(std::filesystem::exists(weights));
+}
+
+}  // namespace
+}  // namespace partita
