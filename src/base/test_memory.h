@@ -19,18 +19,29 @@ inline bool can_use_up_memory() {
 #endif
 }
 
-/// From now on every allocation of `least` bytes or more fails in this process, in all threads, but for the few that
+enum class Left { nothing, small };  // small: some hundred allocations of up to 100 bytes
+
+/// From now on every allocation fails in this process, in all threads, but for what is left, and the few that
 /// exceptions have in reserve.
-inline void use_up_memory(size_t least = 16) {
+inline void use_up_memory(Left left = Left::nothing) {
+  constexpr size_t kSizes = 6, kOfEach = 200, kStep = 16;
+  void* small[kSizes][kOfEach];
+  for (size_t i = 0; i < kSizes; ++i) {
+    for (void*& memory : small[i]) memory = std::malloc((i + 1) * kStep);
+  }
   rlim_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
   const rlim_t bytes = pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE));
   const rlimit limit{bytes, bytes};
   ::setrlimit(RLIMIT_AS, &limit);
   void* (*volatile allocate)(size_t) = &std::malloc;  // calls that the compiler does not leave out
-  for (size_t size = size_t{1} << 30; size >= least; size /= 2) {
+  for (size_t size = size_t{1} << 30; size >= kStep; size /= 2) {
     while (allocate(size) != nullptr) {
     }
+  }
+  if (left == Left::nothing) return;
+  for (auto& memories : small) {
+    for (size_t i = 0; i < kOfEach; i += 2) std::free(memories[i]);  // not two side by side, which would be one
   }
 }
 

@@ -107,8 +107,8 @@ class Late : public Counting {
 bool lacks_memory_for_a_batch() {
   std::atomic<bool> begin = false;
   Prefetcher prefetcher(Batcher(std::make_shared<Late>(begin), {.batch = 1}), {.workers = 1, .depth = 64});
-  std::vector<Batch> kept(64);  // so that no later one takes their memory
-  use_up_memory();
+  std::vector<Batch> kept(1000);  // so that no later one takes their memory
+  use_up_memory(Left::small);     // enough for the rows of some batches
   begin = true;
   try {
     for (Batch& batch : kept) prefetcher.next(batch);

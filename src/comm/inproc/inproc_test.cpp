@@ -538,7 +538,7 @@ bool every_rank_learns_of_a_lack_of_memory() {
     run_ranks(4, [&](Communicator& comm) {
       const std::vector<int> members{0, 1, 2, 3};
       comm.barrier();
-      if (comm.rank() == 0) use_up_memory(/*least=*/256);
+      if (comm.rank() == 0) use_up_memory(Left::small);  // the calls themselves succeed, a new group does not
       comm.barrier();
       try {
         comm.split(members);
