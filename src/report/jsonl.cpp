@@ -29,8 +29,6 @@ void JsonLines::on_step_end(const StepInfo& info) {
   if (warn_) warn_(reason + "; the training goes on without it");
 }
 
-std::string JsonLines::failure() const {
-  return fmt::format("[log] cannot write {}: {}", path_, std::strerror(errno));
-}
+std::string JsonLines::failure() const { return fmt::format("[log] cannot write {}: {}", path_, std::strerror(errno)); }
 
 }  // namespace partita
