@@ -3,12 +3,10 @@
 
 #include <malloc.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
-#include <functional>
 
 namespace partita {
 
@@ -21,18 +19,29 @@ inline bool can_use_up_memory() {
 #endif
 }
 
-/// From now on every allocation of `least` bytes or more fails in this process, in all threads, but for the few that
+enum class Left { nothing, small };  // small: some hundred allocations of up to 100 bytes
+
+/// From now on every allocation fails in this process, in all threads, but for what is left, and the few that
 /// exceptions have in reserve.
-inline void use_up_memory(size_t least = 16) {
+inline void use_up_memory(Left left = Left::nothing) {
+  constexpr size_t kSizes = 6, kOfEach = 200, kStep = 16;
+  void* small[kSizes][kOfEach];
+  for (size_t i = 0; i < kSizes; ++i) {
+    for (void*& memory : small[i]) memory = std::malloc((i + 1) * kStep);
+  }
   rlim_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
   const rlim_t bytes = pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE));
   const rlimit limit{bytes, bytes};
   ::setrlimit(RLIMIT_AS, &limit);
   void* (*volatile allocate)(size_t) = &std::malloc;  // calls that the compiler does not leave out
-  for (size_t size = size_t{1} << 30; size >= least; size /= 2) {
+  for (size_t size = size_t{1} << 30; size >= kStep; size /= 2) {
     while (allocate(size) != nullptr) {
     }
+  }
+  if (left == Left::nothing) return;
+  for (auto& memories : small) {
+    for (size_t i = 0; i < kOfEach; i += 2) std::free(memories[i]);  // not two side by side, which would be one
   }
 }
 
@@ -42,17 +51,13 @@ __attribute__((noinline)) inline void grow_stack() {
   for (size_t i = 0; i < sizeof used; i += 1024) used[i] = 0;
 }
 
-/// Calls `fn` in a child process, which is killed after half a minute; whether it returned true there.
-inline bool holds_in_child(const std::function<bool()>& fn) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::mallopt(M_ARENA_MAX, 1);  // or each thread has a reserve of its own
-    ::alarm(30);
-    grow_stack();
-    ::_exit(fn() ? 0 : 1);
-  }
-  int status = 0;
-  return child > 0 && ::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+/// Ends this process with 0 when `fn` returns true, within half a minute. For EXPECT_EXIT in the "threadsafe" style,
+/// whose process is fresh: one that ran threads before has memory set aside for them.
+[[noreturn]] inline void exit_when_true(bool (*fn)()) {
+  ::mallopt(M_ARENA_MAX, 1);  // or each thread has memory set aside
+  ::alarm(30);
+  grow_stack();
+  ::_exit(fn() ? 0 : 1);
 }
 
 }  // namespace partita

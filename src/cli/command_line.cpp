@@ -37,7 +37,7 @@ int report_shortage() {
   return static_cast<int>(ExitCode::out_of_memory);
 }
 
-int report(ExitCode code, const std::string& message) try {
+void print_error(const std::string& message) {
   std::cout.flush();
   std::string who;
   if (const auto rank = launched(); rank && rank->rank > 0) {
@@ -45,9 +45,15 @@ int report(ExitCode code, const std::string& message) try {
     who = fmt::format("rank {}: ", rank->rank);
   }
   std::cerr << "partita: error: " << who << printable(message) << std::endl;
+}
+
+int report(ExitCode code, const std::string& message) {
+  try {
+    print_error(message);
+  } catch (const std::bad_alloc&) {
+    return report_shortage();
+  }
   return static_cast<int>(code);
-} catch (const std::bad_alloc&) {
-  return report_shortage();
 }
 
 std::vector<std::string> flags_of(const CLI::App& command) {

@@ -19,8 +19,8 @@ Place this_place() {
 
 Communicator& process_world(const LaunchedRank& launched) {
   // MPI starts and ends once in a process (docs/decisions/002).
-  static Communicator* const world = [] {
-    Communicator* made = make_mpi_world().release();
+  static Communicator* const world = [&] {
+    Communicator* made = make_mpi_world(launched.local_size).release();
     ::on_exit(
         [](int status, void* communicator) {
           if (status == 0) delete static_cast<Communicator*>(communicator);

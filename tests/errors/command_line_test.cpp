@@ -77,7 +77,8 @@ TEST(CommandLineErrors, BadThreads) {
   expect_usage({"train", "mlp", "--threads", "-3"}, {"[--threads]", "got -3", "expected 0 to "});
   expect_usage({"train", "mlp", "--threads", "1000000"},
                {"[--threads]", "got 1000000", "eight times the cores, and no fewer than 64"});
-  expect_usage({"train", "mlp", "--threads", "many"}, {"[--threads] not a number, got 'many', expected a whole number"});
+  expect_usage({"train", "mlp", "--threads", "many"},
+               {"[--threads] not a number, got 'many', expected a whole number"});
 }
 
 TEST(CommandLineErrors, BadLearningRate) {

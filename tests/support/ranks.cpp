@@ -16,7 +16,7 @@ namespace {
 Communicator* processes() {
   static const std::unique_ptr<Communicator> world = [] {
     const auto launched = launched_rank([](const char* name) { return std::getenv(name); });
-    return launched && launched->size > 1 ? make_mpi_world() : nullptr;
+    return launched && launched->size > 1 ? make_mpi_world(launched->local_size) : nullptr;
   }();
   return world.get();
 }

@@ -5,7 +5,7 @@
 
 namespace partita {
 
-std::unique_ptr<Communicator> make_mpi_world() {
+std::unique_ptr<Communicator> make_mpi_world(int) {
   throw InvalidArgument(
       "[mpi] the program was built without MPI, got a launch by mpirun or srun, expected a build with libopenmpi-dev "
       "installed, or --ranks N in one process");

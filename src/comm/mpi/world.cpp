@@ -19,7 +19,6 @@
 #include "comm/mpi/mpi.h"
 #include "comm/shared_memory/piece.h"
 #include "comm/shared_memory/stage.h"
-#include "launch/launched.h"
 
 namespace partita {
 namespace {
@@ -140,12 +139,11 @@ class MpiCommunicator final : public CheckedCommunicator {
 
 }  // namespace
 
-std::unique_ptr<Communicator> make_mpi_world() {
+std::unique_ptr<Communicator> make_mpi_world(int ranks_here) {
   // MPI ends the process, or waits for ever, where its buffers and threads do not fit.
   constexpr size_t kOwn = size_t{256} << 20, kPerNeighbour = size_t{8} << 20;
   constexpr int kThreads = 4, kMostThreads = 32;
-  const auto launched = launched_rank([](const char* name) { return std::getenv(name); });
-  const size_t neighbours = launched ? static_cast<size_t>(launched->local_size) : 1;
+  const auto neighbours = static_cast<size_t>(ranks_here);
   { const Reservation room("MPI", kOwn + neighbours * kPerNeighbour); }
   // The limits of a user hold for all ranks here, which start at about the same time.
   { const WaitingThreads proof(std::min(kThreads * static_cast<int>(neighbours), kMostThreads), "MPI"); }

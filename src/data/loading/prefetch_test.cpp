@@ -104,21 +104,24 @@ class Late : public Counting {
   const std::atomic<bool>& begin_;
 };
 
+bool lacks_memory_for_a_batch() {
+  std::atomic<bool> begin = false;
+  Prefetcher prefetcher(Batcher(std::make_shared<Late>(begin), {.batch = 1}), {.workers = 1, .depth = 64});
+  std::vector<Batch> kept(1000);  // so that no later one takes their memory
+  use_up_memory(Left::small);     // enough for the rows of some batches
+  begin = true;
+  try {
+    for (Batch& batch : kept) prefetcher.next(batch);
+  } catch (const std::bad_alloc&) {
+    return true;
+  }
+  return false;
+}
+
 TEST(Prefetcher, ALackOfMemoryIsTheErrorOfABatch) {
   if (!can_use_up_memory()) GTEST_SKIP();
-  EXPECT_TRUE(holds_in_child([] {
-    std::atomic<bool> begin = false;
-    Prefetcher prefetcher(Batcher(std::make_shared<Late>(begin), {.batch = 1}), {.workers = 1, .depth = 64});
-    std::vector<Batch> kept(200);  // more than were prepared, and no later one takes their memory
-    use_up_memory();
-    begin = true;
-    try {
-      for (Batch& batch : kept) prefetcher.next(batch);
-    } catch (const std::bad_alloc&) {
-      return true;
-    }
-    return false;
-  }));
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(exit_when_true(&lacks_memory_for_a_batch), testing::ExitedWithCode(0), "");
 }
 
 }  // namespace
