@@ -14,12 +14,17 @@ struct EvaluationOptions {
   int64_t top = 5;          // of Metrics::correct_in_top
 };
 
+/// The plan with the output "logits" cut into rows, of which each rank reads the labels: by the axes that cut the rows
+/// of the input "label", then by those that cut the logits otherwise.
+Plan with_logits_in_rows(Plan plan, const Graph& graph, const OpSet& ops);
+
 /// Compiled once; run as often as there are new states. The rows that do not fill a batch are left to one rank.
 class Evaluation {
  public:
   using MakeProgram = std::function<Program(int64_t batch, int ranks)>;
 
-  /// `make` compiles the network with outputs "logits" and "loss". Throws InvalidArgument for an empty data set.
+  /// `make` compiles the network with outputs "logits", in rows, and "loss". Throws InvalidArgument for an empty data
+  /// set.
   Evaluation(DatasetPtr dataset, const EvaluationOptions& options, const MakeProgram& make);
 
   /// The same result on every rank of `comm`, which has as many ranks as the options say; all take part.

@@ -118,6 +118,10 @@ Program Model::make_program(const Column& input, const Type& label, int64_t batc
     compiling.training = TrainingOptions{.optimizer = optimizer_};
     if (options_.sum_gradients) compiling.training->gradient_factor = ranks;
     compiling.passes = options_.passes;
+  } else {
+    compiling.own_plan = [&](const Graph& forward) {
+      return with_logits_in_rows(make_plan(forward, all_ops(), mesh, compiling.plan), forward, all_ops());
+    };
   }
   const auto device = make_cpu_device(all_ops(), options_.threads, options_.kernels);
   device->enter_thread();
