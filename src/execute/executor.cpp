@@ -172,6 +172,36 @@ struct Executor::Impl {
                           ErrorKind::key);
   }
 
+  /// The whole of a value that is cut, from one rank for each of its parts.
+  Array gather(ValueId value, StatePart& own) {
+    const Type& type = local.graph.type(value);
+    const std::vector<Axes>& dims = local.shardings[value].dims;
+    Axes axes;
+    for (const Axes& of_dim : dims) axes.insert(axes.end(), of_dim.begin(), of_dim.end());
+    groups.add(axes);
+    Communicator& group = groups.at(axes);
+    std::vector<std::vector<Range>> boxes;
+    std::vector<int64_t> counts;
+    for (const int64_t member : local.mesh.group(world.rank(), axes)) {
+      boxes.push_back(held(type, local.shardings[value], local.mesh, local.mesh.coordinates(member)));
+      counts.push_back(local.type(value, local.mesh.coordinates(member)).elements());
+    }
+    Array whole(type);
+    size_t first = 0;  // the first dimension with more than one element
+    while (first < type.shape.size() && type.shape[first] == 1) ++first;
+    if (first < dims.size() && axes == dims[first]) {  // the parts lie one behind the other
+      group.all_gather(own.values.data(), whole.data(), counts, type.dtype);
+      return whole;
+    }
+    for (int member = 0; member < group.size(); ++member) {
+      Array other(member == group.rank() ? Type{type.dtype, {0}} : Type{type.dtype, {counts[member]}});
+      Array& part = member == group.rank() ? own.values : other;
+      group.broadcast(part.data(), counts[member], type.dtype, member);
+      copy_back(part.data(), boxes[member], whole.tensor());
+    }
+    return whole;
+  }
+
   void check_loss() {
     const int slot = output_slot("loss");
     if (all_finite(schedule_type(slot).dtype, data(slot), schedule_type(slot).bytes())) return;
@@ -273,32 +303,24 @@ void Executor::set_state(std::string_view name, const Array& whole) {
       ->run({&from, 1}, {&to, 1}, nullptr);
 }
 
-Array Executor::state(std::string_view name) const {
-  const int slot = impl_->state_slot(name);
-  const ValueId value = impl_->schedule.slots[slot].value;
+StatePart Executor::state_part(std::string_view name) const {
+  const Slot& slot = impl_->schedule.slots[impl_->state_slot(name)];
   const LocalGraph& local = impl_->local;
-  Array part(impl_->type(value));
-  const void* from = impl_->data(slot);
-  void* to = part.data();
-  impl_->device.make_reorder(part.type(), impl_->schedule.slots[slot].layout, Layout{})
-      ->run({&from, 1}, {&to, 1}, nullptr);
-  if (local.shardings[value].replicated()) return part;
+  const Sharding& sharding = local.shardings[slot.value];
+  StatePart part{.box = held(local.graph.type(slot.value), sharding, local.mesh, impl_->coordinates),
+                 .values = Array(impl_->type(slot.value)),
+                 .owned = owns_part(sharding, local.mesh, impl_->coordinates)};
+  const void* from = impl_->at(slot.offset);
+  void* to = part.values.data();
+  impl_->device.make_reorder(part.values.type(), slot.layout, Layout{})->run({&from, 1}, {&to, 1}, nullptr);
+  return part;
+}
 
-  std::vector<int64_t> counts;
-  int64_t total = 0;
-  for (int64_t rank = 0; rank < local.mesh.ranks(); ++rank) {
-    counts.push_back(local.type(value, local.mesh.coordinates(rank)).elements());
-    total += counts.back();
-  }
-  const Type& type = local.graph.type(value);
-  Array parts(Type{type.dtype, {total}}), whole(type);
-  impl_->world.all_gather(part.data(), parts.data(), counts, type.dtype);
-  const char* at = static_cast<const char*>(parts.data());
-  for (int64_t rank = 0; rank < local.mesh.ranks(); ++rank) {
-    copy_back(at, held(type, local.shardings[value], local.mesh, local.mesh.coordinates(rank)), whole.tensor());
-    at += counts[rank] * static_cast<int64_t>(size_of(type.dtype));
-  }
-  return whole;
+Array Executor::state(std::string_view name) const {
+  const ValueId value = impl_->schedule.slots[impl_->state_slot(name)].value;
+  StatePart part = state_part(name);
+  if (impl_->local.shardings[value].replicated()) return std::move(part.values);
+  return impl_->gather(value, part);
 }
 
 void Executor::step() {

@@ -9,6 +9,13 @@
 
 namespace partita {
 
+/// What one rank holds of a state.
+struct StatePart {
+  std::vector<Range> box;  // of the whole value
+  Array values;
+  bool owned = false;  // of the ranks that hold this part it is the first: each part is owned once
+};
+
 class Executor {
  public:
   /// Binds kernels to this rank's shapes; the arguments outlive the executor.
@@ -27,8 +34,10 @@ class Executor {
   void set_input(std::string_view name, ConstTensor given, const std::vector<Range>& box);
   /// From the whole value, of which this rank keeps its part.
   void set_state(std::string_view name, const Array& whole);
-  /// The whole value; collective over the ranks when the state is cut.
+  /// The whole value; collective over the ranks when the state is cut. Each rank gets each part once.
   Array state(std::string_view name) const;
+  /// This rank's part, without a word to others.
+  StatePart state_part(std::string_view name) const;
 
   /// Forward and backward; then, unless the loss (output "loss") is not finite, the update. Throws
   /// RuntimeFailure(non_finite) on every rank before anything is updated, after replaying the forward

@@ -1,6 +1,7 @@
 #include "job/program.h"
 
 #include "ops/registry.h"
+#include "plan/outputs.h"
 
 namespace partita {
 
@@ -17,6 +18,12 @@ Program make_program(const JobConfig& config, const ProgramRequest& request) {
       options.training->gradient_factor = static_cast<double>(request.ranks);
     }
     options.passes = {.dump_dir = config.files.dump, .switched_off = config.plan.passes_switched_off};
+  }
+  if (request.purpose == Purpose::evaluation) {
+    options.own_plan = [&](const Graph& graph) {
+      const Mesh mesh = make_mesh(graph, request.ranks, config.plan.options);
+      return with_logits_in_rows(make_plan(graph, all_ops(), mesh, config.plan.options), graph, all_ops());
+    };
   }
   const BuildOptions build{.batch = request.batch,
                            .columns = request.columns,

@@ -40,7 +40,9 @@ class Partitioner {
       local_.graph.states[s].exit = get(made_[from_.states[s].exit], target, "store");
     }
     for (const Output& output : from_.outputs) {
-      const Sharding whole{.dims = local_.shardings[at_hand(output.value)].dims};
+      const auto wanted = plan_.outputs.find(output.name);
+      const Sharding whole{.dims = wanted != plan_.outputs.end() ? wanted->second
+                                                                 : local_.shardings[at_hand(output.value)].dims};
       local_.graph.outputs.push_back({output.name, get(made_[output.value], whole, "forward")});
     }
     return std::move(local_);

@@ -45,6 +45,9 @@ std::string print(const Plan& plan, const Graph& graph, const OpSet& ops) {
   for (const auto& [value, dims] : plan.results) {
     text += fmt::format("result %{}{}\n", graph.values[value].name, print_dims(dims, plan.mesh));
   }
+  for (const auto& [name, dims] : plan.outputs) {
+    text += fmt::format("output {}{}\n", name, print_dims(dims, plan.mesh));
+  }
   return text;
 }
 
@@ -100,8 +103,10 @@ Plan parse_plan(std::string_view text, const Graph& graph, const OpSet& ops) {
       if (found->producer < 0) fail(number, "no node makes the value", name, "a result; others have 'input' lines");
       const auto value = static_cast<ValueId>(found - graph.values.begin());
       plan.results[value] = read_dims(words, value, number);
+    } else if (keyword == "output") {
+      plan.outputs[name] = read_dims(words, graph.output(name), number);
     } else {
-      fail(number, "unknown line", keyword, "graph, search, mesh, input, node or result");
+      fail(number, "unknown line", keyword, "graph, search, mesh, input, node, result or output");
     }
   };
   for (int number = 2; std::getline(lines, line); ++number) {
@@ -141,6 +146,7 @@ void verify(const Plan& plan, const Graph& graph, const OpSet& ops) {
   };
   for (size_t i = 0; i < ids.size(); ++i) check_dims(ids[i], plan.inputs[i]);
   for (const auto& [value, dims] : plan.results) check_dims(value, dims);
+  for (const auto& [name, dims] : plan.outputs) check_dims(graph.output(name), dims);
 }
 
 }  // namespace partita

@@ -12,9 +12,10 @@ struct Plan {
   std::string graph;   // name of the graph it was made for
   std::string search;  // how it was found: "none", "data", "semi", "propagation"
   Mesh mesh;
-  std::vector<std::vector<Axes>> inputs;         // per input and then per state of the graph: axes per dimension
-  std::vector<Cut> cuts;                         // per node
-  std::map<ValueId, std::vector<Axes>> results;  // values that lie otherwise than their nodes leave them
+  std::vector<std::vector<Axes>> inputs;             // per input and then per state of the graph: axes per dimension
+  std::vector<Cut> cuts;                             // per node
+  std::map<ValueId, std::vector<Axes>> results;      // values that lie otherwise than their nodes leave them
+  std::map<std::string, std::vector<Axes>> outputs;  // of the graph, where they lie otherwise than their values
 };
 
 /// "partita plan 1 ...", with the names of factors: "node conv2d n=data". `graph` gives the names.

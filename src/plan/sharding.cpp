@@ -211,6 +211,17 @@ std::vector<Range> held(const Type& type, const Sharding& sharding, const Mesh& 
   return ranges;
 }
 
+bool owns_part(const Sharding& sharding, const Mesh& mesh, const std::vector<int64_t>& coordinates) {
+  std::vector<bool> cuts(mesh.axes().size(), false);
+  for (const Axes& axes : sharding.dims) {
+    for (int axis : axes) cuts[axis] = true;
+  }
+  for (size_t axis = 0; axis < cuts.size(); ++axis) {
+    if (!cuts[axis] && coordinates[axis] != 0) return false;
+  }
+  return true;
+}
+
 Sharding operand_sharding(const ShardingRule& rule, const Cut& cut, int operand) {
   const TensorMap& map = rule.inputs.at(operand);
   Sharding sharding{.dims = lift(rule, cut, map)};

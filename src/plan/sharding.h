@@ -69,6 +69,9 @@ Shard shard(const ShardingRule& rule, const Cut& cut, const Mesh& mesh, const st
 std::vector<Range> held(const Type& type, const Sharding& sharding, const Mesh& mesh,
                         const std::vector<int64_t>& coordinates);
 
+/// Whether a coordinate is the first of those that hold its part of a value: of every part one is.
+bool owns_part(const Sharding& sharding, const Mesh& mesh, const std::vector<int64_t>& coordinates);
+
 /// How a node needs an operand: cut as its factors are, with halos where a cut factor has a window.
 Sharding operand_sharding(const ShardingRule& rule, const Cut& cut, int operand);
 

@@ -5,6 +5,7 @@
 #include "comm/inproc/inproc.h"
 #include "data/views/skip.h"
 #include "data/views/take.h"
+#include "execute/shard_copy.h"
 
 namespace partita {
 namespace {
@@ -18,6 +19,45 @@ int64_t choose_batch(int64_t rows, int64_t ranks, int64_t most) {
   }
   return largest;
 }
+
+/// The labels of the rows and positions of logits that lie in `box`; `labels` begin at row `first` of the batch.
+Array labels_of(const ConstTensor& labels, const std::vector<Range>& box, int64_t first) {
+  Type type = labels.type;
+  std::vector<Range> own;
+  for (size_t d = 0; d < type.shape.size(); ++d) {
+    const int64_t size = type.shape[d], before = d == 0 ? first : 0;
+    Range range = d < box.size() ? box[d] : Range{0, size, size};
+    range = {range.begin - before, range.end - before, size};
+    PARTITA_CHECK(range.begin >= 0 && range.end <= size, "rows of logits {} to {} without their labels {}", range.begin,
+                  range.end, print(type));
+    type.shape[d] = range.count();
+    own.push_back(range);
+  }
+  Array part(type);
+  copy_part(labels, own, part.data());
+  return part;
+}
+
+/// The logits that a rank holds, and their labels in the batches that it reads.
+class LabelledPart {
+ public:
+  LabelledPart(const Dataset& rows, const LocalGraph& local, const std::vector<int64_t>& coordinates, int64_t first)
+      : column_(find_column(rows, "label")), first_(first) {
+    const ValueId logits = local.graph.output("logits");
+    const Sharding& sharding = local.shardings[logits];
+    box_ = held(local.graph.type(logits), sharding, local.mesh, coordinates);
+    is_owned_ = owns_part(sharding, local.mesh, coordinates);
+  }
+  /// Of the ranks that hold the same logits one owns them.
+  bool is_owned() const { return is_owned_; }
+  Array labels(const Batch& batch) const { return labels_of(batch.arrays[column_].tensor(), box_, first_); }
+
+ private:
+  size_t column_;
+  int64_t first_;  // row of the batch that the rank reads
+  std::vector<Range> box_;
+  bool is_owned_ = false;
+};
 
 }  // namespace
 
@@ -46,19 +86,19 @@ class Evaluation::Adder {
         rows_(rows),
         sums_(kCounts + scalars.size()) {}
 
-  void add(Executor& executor, const Batch& batch, const Dataset& rows) {
-    auto samples = static_cast<double>(batch.arrays[0].shape()[0]);
-    if (classifies_) {
-      const Array logits = executor.output("logits");
-      const ConstTensor labels = batch.arrays[find_column(rows, "label")].tensor();
-      samples = static_cast<double>(logits.type().elements() / logits.shape().back());
-      sums_[kCorrect] += static_cast<double>(count_correct(logits.tensor(), labels));
-      sums_[kCorrectInTop] += static_cast<double>(count_correct(logits.tensor(), labels, top_));
-      sums_[kNonFinite] += static_cast<double>(count_non_finite(logits.tensor()));
-    }
-    sums_[kSamples] += samples;
+  /// `labels`: of the logits that this rank holds.
+  void add_classified(Executor& executor, const Array& labels) {
+    const Array logits = executor.output("logits");
+    sums_[kCorrect] += static_cast<double>(count_correct(logits.tensor(), labels.tensor()));
+    sums_[kCorrectInTop] += static_cast<double>(count_correct(logits.tensor(), labels.tensor(), top_));
+    sums_[kNonFinite] += static_cast<double>(count_non_finite(logits.tensor()));
+    add_scalars(executor, logits.type().elements() / logits.shape().back());
+  }
+  void add_scalars(Executor& executor, int64_t samples) {
+    const auto weight = static_cast<double>(samples);
+    sums_[kSamples] += weight;
     for (size_t i = 0; i < scalars_.size(); ++i) {
-      sums_[kCounts + i] += executor.output(scalars_[i]).at(0) * samples;  // the mean over the rows of all ranks
+      sums_[kCounts + i] += executor.output(scalars_[i]).at(0) * weight;  // the mean over the rows of all ranks
     }
   }
   void tell(int64_t rows_of_batch) {
@@ -119,14 +159,25 @@ void Evaluation::add(const Part& part, Adder& adder, const States& states, const
                      Communicator& comm) const {
   RankRun rank(part.program, states, options, comm);
   const Batcher rows = rank.rows(part.rows, part.batch);
+  const RowRange own = rows_of_rank(part.batch, rows.options().rank, rows.options().ranks);
+  const LocalGraph& local = part.program.local;
+  const std::vector<int64_t> coordinates = local.mesh.coordinates(comm.rank());
+  std::optional<LabelledPart> labelled;
+  if (classifies()) labelled.emplace(*part.rows, local, coordinates, own.first);
+  // Each row is counted once.
+  const bool counts = labelled ? labelled->is_owned() : rows.options().ranks == comm.size() || comm.rank() == 0;
   Batch batch;
   for (int64_t i = 0; i < rows.batches(); ++i) {
     rows.read(/*epoch=*/0, i, batch);
     rank.feed(batch);
     rank.executor().run();
     adder.tell(part.batch);
-    if (rows.options().ranks != comm.size() && comm.rank() != 0) continue;  // every rank has the same rows
-    adder.add(rank.executor(), batch, *part.rows);
+    if (!counts) continue;
+    if (labelled) {
+      adder.add_classified(rank.executor(), labelled->labels(batch));
+    } else {
+      adder.add_scalars(rank.executor(), own.size());
+    }
   }
 }
 

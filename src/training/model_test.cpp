@@ -15,7 +15,13 @@
 #include "data/views/shuffle.h"
 #include "data/views/take.h"
 #include "network/build_graph.h"
+#include "network/functions.h"
+#include "network/initializers.h"
+#include "network/layers/layers.h"
 #include "ops/registry.h"
+#include "partition/collectives.h"
+#include "partition/partition.h"
+#include "plan/outputs.h"
 #include "training/rank_run.h"
 #include "zoo/zoo.h"
 
@@ -353,6 +359,80 @@ TEST(Model, ValidatesAfterEveryEpoch) {
     EXPECT_GT(again.correct_in_top, 0);
     EXPECT_NEAR(small_model(1).eval(rows_of(Split::test)).loss, small_model(ranks).eval(rows_of(Split::test)).loss,
                 1e-12);
+  }
+}
+
+/// y = x weight^T: the rows of the weight, which are the columns of y, are split over all ranks.
+class SplitDense : public Layer {
+ public:
+  explicit SplitDense(int64_t units, std::source_location where = std::source_location::current())
+      : Layer(where), units_(units) {}
+  Value construct(Context& context, Value x) override {
+    const Value weight = context.parameter("weight", {units_, x.shape().back()}, normal_initializer(0, 0.3));
+    context.builder().layerwise(weight, /*dim=*/0);
+    return matmul(x, weight, /*transpose_a=*/false, /*transpose_b=*/true);
+  }
+
+ private:
+  int64_t units_;
+};
+
+// Each rank gets the logits of the rows whose labels it has, and no others.
+TEST(Evaluation, LogitsMoveToTheirRows) {
+  /// The collectives of values with the shape of the logits.
+  const auto moves_of = [](LayerPtr net) {
+    const Graph forward = build_graph(
+        {"split", std::move(net)}, all_ops(),
+        {.batch = 8, .columns = labelled_columns({"image", {DType::f32, {1, 4, 4}}}), .purpose = Purpose::evaluation});
+    const PlanOptions options;
+    const Plan plan = make_plan(forward, all_ops(), make_mesh(forward, 4, options), options);
+    const LocalGraph local = partition(forward, all_ops(), with_logits_in_rows(plan, forward, all_ops()));
+    const ValueId logits = local.graph.output("logits");
+    EXPECT_EQ(local.type(logits, local.mesh.coordinates(0)), (Type{DType::f32, {2, 4}}));
+    std::vector<std::string> moves;
+    for (const Node& node : local.graph.nodes) {
+      if (is_collective(node) && local.graph.type(node.outputs[0]) == local.graph.type(logits))
+        moves.push_back(node.op);
+    }
+    return moves;
+  };
+  using Moves = std::vector<std::string>;
+  EXPECT_EQ(moves_of(sequential({{"flatten", flatten()}, {"head", share(SplitDense(4))}})), Moves{"all_to_all"});
+  EXPECT_EQ(moves_of(sequential({{"flatten", flatten()}, {"wide", share(SplitDense(8))}, {"head", dense(4)}})),
+            Moves{"reduce_scatter"});
+  EXPECT_EQ(moves_of(sequential({{"flatten", flatten()}, {"head", dense(4)}})), Moves{});
+}
+
+// Logits that lie otherwise than the rows of a batch: cut by classes, or as sums of all ranks. Counts are those of one
+// rank, also of batches that do not fill one.
+TEST(Model, EvaluatesLogitsHoweverTheyAreCut) {
+  const auto net = [](int64_t hidden, int64_t classes) {
+    const LayerPtr head = hidden == 0 ? share(SplitDense(classes)) : dense(classes);
+    if (hidden == 0) return sequential({{"flatten", flatten()}, {"head", head}});
+    return sequential(
+        {{"flatten", flatten()}, {"wide", share(SplitDense(hidden))}, {"tanh", tanh_layer()}, {"head", head}});
+  };
+  for (const auto& [hidden, loss] :
+       {std::pair(0, Loss::sparse), std::pair(24, Loss::sparse), std::pair(0, Loss::dense)}) {
+    std::optional<Metrics> one;
+    for (const int ranks : {1, 2, 3, 4}) {
+      SCOPED_TRACE(fmt::format("{} hidden, {}, {} ranks", hidden, name_of(loss), ranks));
+      Recorder recorder;
+      Model model({"split", net(hidden, 4), loss}, {.training = {.batch = kBatch, .dtype = DType::f64},
+                                                    .optimizer = {.kind = OptimizerKind::sgd},
+                                                    .schedule = {.learning_rate = 0.01},
+                                                    .evaluation = {.batch = 40, .top = 2},
+                                                    .ranks = {.count = ranks, .threads = 1}});
+      model.train(rows_of(Split::train), {.validation = rows_of(Split::test), .callbacks = {&recorder}});
+      const Metrics metrics = model.eval(rows_of(Split::test));
+      EXPECT_EQ(metrics.samples, kRows);
+      EXPECT_EQ(recorder.epochs.at(0).validation->correct, metrics.correct);
+      if (!one) one = metrics;
+      EXPECT_EQ(metrics.correct, one->correct);
+      EXPECT_EQ(metrics.correct_in_top, one->correct_in_top);
+      EXPECT_GT(metrics.correct_in_top, metrics.correct);
+      EXPECT_NEAR(metrics.loss, one->loss, 1e-9);
+    }
   }
 }
 

@@ -50,6 +50,14 @@ TEST(Text, PlansAreReadBack) {
     EXPECT_EQ(print(plan, program.graph, all_ops()), text);
     EXPECT_EQ(plan.cuts, program.plan.cuts);
     EXPECT_EQ(plan.inputs, program.plan.inputs);
+    // Every rank has all logits.
+    Plan whole = plan;
+    whole.outputs["logits"] = {{}, {}};
+    const std::string more = print(whole, program.graph, all_ops());
+    EXPECT_TRUE(more.ends_with("output logits {} {}\n")) << more;
+    EXPECT_EQ(parse_plan(more, program.graph, all_ops()).outputs, whole.outputs);
+    const LocalGraph local = partition(program.graph, all_ops(), whole);
+    EXPECT_TRUE(local.shardings[local.graph.output("logits")].replicated());
   }
 }
 
@@ -66,6 +74,10 @@ TEST(Text, BadPlansAreRefused) {
   EXPECT_NE(refused("{data}", "{date}").find("unknown axis, got 'date', expected one of mesh data=2"),
             std::string::npos);
   EXPECT_NE(refused("node relu", "node relo").find("unknown node, got 'relo'"), std::string::npos);
+  EXPECT_NE(refused("node ", "output lost {}\nnode ").find("no such output, got 'lost'"), std::string::npos);
+  EXPECT_NE(refused("node ", "output loss {data}\nnode ").find("wrong number of dimensions"), std::string::npos);
+  EXPECT_NE(refused("node ", "output logits {data} {data}\nnode ").find("an axis cuts two dimensions"),
+            std::string::npos);
   EXPECT_NE(refused("node ", "edge ").find("unknown line, got 'edge'"), std::string::npos);
   EXPECT_NE(refused("node matmul i=", "node matmul z=").find("unknown factor, got 'z={data}'"), std::string::npos);
   EXPECT_NE(refused("input %image {data} {}", "input %image {data}").find("wrong number of dimensions"),

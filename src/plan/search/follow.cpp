@@ -19,7 +19,13 @@ class Follower {
       expandable_.push_back(ops.at(graph.nodes[n].op).expand != nullptr);
       nodes_.emplace(graph.nodes[n].name, n);
     }
-    plan_ = {.graph = graph.name, .search = std::move(search), .mesh = mesh, .inputs = {}, .cuts = {}, .results = {}};
+    plan_ = {.graph = graph.name,
+             .search = std::move(search),
+             .mesh = mesh,
+             .inputs = {},
+             .cuts = {},
+             .results = {},
+             .outputs = {}};
     plan_.cuts.resize(graph.nodes.size());
     is_decided_.resize(graph.nodes.size(), false);
     plan_.results = decided_.results;

@@ -1,0 +1,102 @@
+// States of an executor as a whole and in parts, however they are cut.
+
+#include <gtest/gtest.h>
+
+#include "base/philox.h"
+#include "comm/run_ranks.h"
+#include "execute/executor.h"
+#include "execute/shard_copy.h"
+#include "ops/registry.h"
+#include "plan/make_plan.h"
+#include "support/counting_communicator.h"
+#include "support/job.h"
+
+namespace partita {
+namespace {
+
+/// A state that a mark cuts, and one that stays whole.
+Program program_of(const std::string& type, const std::string& shard, int ranks) {
+  const Graph graph = parse_graph(fmt::format(R"(partita graph 1
+graph state
+state %w: {0} parameter normal(0,1)
+state %b: {0} parameter normal(0,1)
+%y = relu(%w) : {0} ; forward shard={1}
+output y = %y
+)",
+                                              type, shard),
+                                  all_ops());
+  const auto device = make_cpu_device(all_ops(), 1);
+  return compile(graph, all_ops(), device->catalog(), {.ranks = ranks, .plan = {.parallel = Parallel::semi}});
+}
+
+struct Case {
+  std::string type, shard;
+  int ranks;
+  int64_t parts;
+};
+
+const std::vector<Case> kCases{
+    {"f64[12,5]", "((2,1))", 8, 2},
+    {"f64[7,5]", "((3,1))", 6, 3},
+    {"f64[7,5]", "((1,4))", 4, 4},
+    {"f64[6,10]", "((2,3))", 6, 6},
+    {"f64[6,10]", "((2,2))", 8, 4},
+    {"f32[1,10,3]", "((1,5,1))", 5, 5},
+    {"f64[4,6]", "[a=2,b=2,c=2]((c,a))", 8, 4},
+    {"f64[8,6]", "[a=2,b=2,c=2]((c+a,None))", 8, 4},
+    {"f64[6,6]", "((1,1))", 4, 1},
+};
+
+TEST(States, EveryPartIsGatheredOnce) {
+  for (const auto& [type, shard, ranks, parts] : kCases) {
+    SCOPED_TRACE(fmt::format("{} as {} on {} ranks", type, shard, ranks));
+    const Program program = program_of(type, shard, ranks);
+    const Array whole = random_array(parse_type(type), random_key(1, "w"));
+    run_ranks(ranks, [&](Communicator& world) {
+      int64_t bytes = 0;
+      CountingCommunicator counting(world, bytes);
+      const auto device = make_cpu_device(all_ops(), 1);
+      Executor executor(program.local, program.schedule, all_ops(), *device, counting);
+      executor.set_state("w", whole);
+      executor.set_state("b", whole);
+      for (const char* name : {"w", "b", "w"}) {
+        bytes = 0;
+        EXPECT_EQ(relative_error(executor.state(name), whole), 0);
+        const bool cut = std::string(name) == "w";
+        EXPECT_LE(bytes, cut ? whole.type().bytes() * (parts - 1) / parts + whole.type().bytes() / 4 : 0) << name;
+      }
+    });
+  }
+}
+
+TEST(States, EveryPartHasOneOwner) {
+  for (const auto& [type, shard, ranks, parts] : kCases) {
+    SCOPED_TRACE(fmt::format("{} as {} on {} ranks", type, shard, ranks));
+    const Program program = program_of(type, shard, ranks);
+    const Array whole = random_array(parse_type(type), random_key(1, "w"));
+    std::vector<StatePart> seen(ranks);
+    run_ranks(ranks, [&](Communicator& world) {
+      const auto device = make_cpu_device(all_ops(), 1);
+      Executor executor(program.local, program.schedule, all_ops(), *device, world);
+      executor.set_state("w", whole);
+      seen[world.rank()] = executor.state_part("w");
+    });
+    Array together(whole.type());
+    int64_t elements = 0, owners = 0;
+    for (const StatePart& part : seen) {
+      Array expected(part.values.type());
+      copy_part(whole.tensor(), part.box, expected.data());
+      EXPECT_EQ(relative_error(part.values, expected), 0);
+      if (!part.owned) continue;
+      copy_back(part.values.data(), part.box, together.tensor());
+      elements += part.values.type().elements();
+      ++owners;
+    }
+    EXPECT_EQ(owners, parts);
+    EXPECT_EQ(elements, whole.type().elements());
+    EXPECT_EQ(relative_error(together, whole), 0);
+  }
+}
+
+}  // namespace
+}  // namespace partita
