@@ -57,7 +57,7 @@ run_tests() {
 
 check layers tools/check_layers.py
 check sizes tools/check_size.py
-for program in unit laws dist golden errors; do run_tests "build/release/tests/${program}_tests"; done
+for program in unit laws dist golden errors commands; do run_tests "build/release/tests/${program}_tests"; done
 for script in tests/scripts/*.sh; do check "$(basename "$script")" bash "$script"; done
 
 if [[ ${1:-} == --sanitizers ]]; then

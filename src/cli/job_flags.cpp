@@ -111,9 +111,8 @@ JobConfig configuration(const JobFlags& flags) {
 }
 
 bool is_given(const JobFlags& flags, std::string_view key) {
-  std::vector<Assignment> all = file_assignments(flags);
-  all.insert(all.end(), flags.given.begin(), flags.given.end());
-  return std::any_of(all.begin(), all.end(), [&](const Assignment& a) { return a.option->key() == key; });
+  return std::any_of(flags.given.begin(), flags.given.end(),
+                     [&](const Assignment& assignment) { return assignment.option->key() == key; });
 }
 
 bool printed_config(const JobFlags& flags, const JobConfig& config) {

@@ -30,7 +30,7 @@ bool decides_program(const JobOption& option);
 /// InvalidArgument when nothing names a model.
 JobConfig configuration(const JobFlags& flags);
 
-/// Whether a flag or the file said something for the option.
+/// Whether a flag said something for the option. A file may say all of a configuration, also what has no effect.
 bool is_given(const JobFlags& flags, std::string_view key);
 
 /// Prints the configuration when --print-config asks for it; true: nothing else is to be done.

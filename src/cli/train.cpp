@@ -49,6 +49,17 @@ void refuse_idle(const JobFlags& flags, const JobConfig& config) {
   }
 }
 
+/// A warm-up that was asked for, and would not be over at the end. That of a recipe may be.
+void refuse_long_warm_up(const JobFlags& flags, const JobConfig& config, int64_t rows) {
+  const TrainingConfig& training = config.training;
+  const int64_t all = training.epochs * (rows / training.batch);
+  const int64_t steps = training.steps > 0 ? std::min(training.steps, all) : all,
+                warm_up = config.schedule.warmup_steps;
+  if (warm_up <= steps || !is_given(flags, "schedule.warmup_steps")) return;
+  throw InvalidArgument(fmt::format(
+      "[--warmup-steps] longer than the training, got {} of {} steps, expected at most {}", warm_up, steps, steps));
+}
+
 /// One file written over another would destroy it.
 void refuse_shared_files(const FilesConfig& files) {
   const std::pair<const char*, const std::string*> all[] = {{"--log", &files.log},
@@ -109,9 +120,11 @@ void run_train(const TrainFlags& flags) {
   const InterruptGuard interrupts;
   Model model(job.network(), job.config(), place);
   model.on_warning([](const std::string& message) { warn(message); });
+  if (job.config().console.verbose) model.on_program([](const std::string& text) { std::cout << text << std::flush; });
   const Reports reports(job.config(), place);
   const DatasetPtr rows = open_rows(job, Split::train, "training");
   const DatasetPtr test = open_test_rows(job);
+  refuse_long_warm_up(flags.job, job.config(), rows->size());
   if (!files.load.empty()) model.load(files.load);
   if (!files.resume.empty()) model.resume(files.resume);
 

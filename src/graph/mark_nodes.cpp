@@ -28,6 +28,17 @@ bool matches(std::string_view pattern, std::string_view text) {
   return p == pattern.size();
 }
 
+constexpr size_t kShownNames = 8;
+
+/// Some of the names, those first that hold `text`.
+std::string some_of(std::vector<std::string> names, std::string_view text) {
+  std::stable_partition(names.begin(), names.end(),
+                        [&](const std::string& name) { return name.find(text) != std::string::npos; });
+  const size_t shown = std::min(names.size(), kShownNames);
+  const std::string more = names.size() > shown ? fmt::format(" and {} more", names.size() - shown) : "";
+  return fmt::format("{}{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "), more);
+}
+
 }  // namespace
 
 NodeMark parse_node_mark(std::string_view text) {
@@ -42,20 +53,23 @@ NodeMark parse_node_mark(std::string_view text) {
 
 void mark_nodes(Graph& graph, const NodeMark& mark) {
   bool found = false;
-  std::vector<std::string> names;
+  std::vector<std::string> places;
+  // As a graph's text has it, %matmul2, or without the sign.
+  const std::string_view name = std::string_view(mark.nodes).substr(mark.nodes.starts_with('%') ? 1 : 0);
   for (Node& node : graph.nodes) {
     if (node.phase != Phase::forward) continue;
-    const std::string place = node.scope.empty() ? node.op : node.scope + "/" + node.op;
-    names.push_back(node.name);
-    names.push_back(place);
-    if (mark.nodes != node.name && !matches(mark.nodes, place)) continue;
+    places.push_back(node.scope.empty() ? node.op : node.scope + "/" + node.op);
+    if (name != node.name && !matches(name, places.back())) continue;
     node.mark = mark.mark;
     found = true;
   }
   if (found) return;
-  throw InvalidArgument(fmt::format("[shard] no such node, got '{}', expected one of the {} nodes of graph {}{}",
-                                    mark.nodes, names.size() / 2, graph.name, did_you_mean(mark.nodes, names)),
-                        ErrorKind::key);
+  std::vector<std::string> names = places;
+  for (const Node& node : graph.nodes) names.push_back(node.name);
+  throw InvalidArgument(
+      fmt::format("[shard] no such node, got '{}', expected one of the {} nodes of graph {}, as {}{}", mark.nodes,
+                  places.size(), graph.name, some_of(places, name), did_you_mean(name, names)),
+      ErrorKind::key);
 }
 
 }  // namespace partita

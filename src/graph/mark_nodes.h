@@ -5,8 +5,8 @@
 
 namespace partita {
 
-/// `nodes`: the name of a node ("matmul2"), or where it stands and its op, in which '*' stands for any letters:
-/// "net/h/*/mlp/fc1/matmul".
+/// `nodes`: the name of a node ("matmul2", or "%matmul2" as texts print it), or where it stands and its op, in which
+/// '*' stands for any letters: "net/h/*/mlp/fc1/matmul".
 struct NodeMark {
   std::string nodes;
   ShardMark mark;
@@ -15,7 +15,8 @@ struct NodeMark {
 /// "NODES=STRATEGY", as "net/fc1/matmul=((2,4),(1,4))". Throws InvalidArgument.
 NodeMark parse_node_mark(std::string_view text);
 
-/// Marks the forward nodes that it names; throws InvalidArgument with the nearest name when there is none.
+/// Marks the forward nodes that it names. When there is none throws InvalidArgument with names that there are and the
+/// nearest.
 void mark_nodes(Graph& graph, const NodeMark& mark);
 
 }  // namespace partita

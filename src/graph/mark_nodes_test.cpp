@@ -42,7 +42,8 @@ TEST(MarkNodes, RefusesWhatIsNotThere) {
     ADD_FAILURE();
   } catch (const InvalidArgument& error) {
     EXPECT_EQ(std::string(error.what()),
-              "[shard] no such node, got 'net/h/1/fc3/matmul', expected one of the 3 nodes of graph net, did you mean "
+              "[shard] no such node, got 'net/h/1/fc3/matmul', expected one of the 3 nodes of graph net, as "
+              "net/h/0/fc1/matmul, net/h/1/fc1/matmul, net/h/1/fc2/matmul, did you mean "
               "'net/h/1/fc1/matmul'?");
   }
   for (const char* text : {"((2,1))", "=((2))", "fc1", "fc1=2", "[a=2]((a))"}) {

@@ -5,6 +5,8 @@
 #include "data/loading/batch.h"
 #include "job/toml.h"
 #include "launch/agreement.h"
+#include "partition/collectives.h"
+#include "training/memory.h"
 
 namespace partita {
 namespace {
@@ -69,6 +71,20 @@ void require_same_training(const JobConfig& config, const Metadata& now, const M
       "[resume] {}: a checkpoint of another training, got {}, expected the same; --resume-with KEY accepts a "
       "difference",
       path, found));
+}
+
+std::string describe_program(const Program& program) {
+  const auto& nodes = program.local.graph.nodes;
+  int64_t states = 0;
+  for (const State& state : program.graph.states) states += program.graph.type(state.entry).bytes();
+  std::string text =
+      fmt::format("plan {}: {}, {} nodes, {} of them collectives\n", program.plan.search, print(program.plan.mesh),
+                  nodes.size(), std::count_if(nodes.begin(), nodes.end(), is_collective));
+  text += fmt::format("memory: {} of each rank, states of {} in all\n", print_bytes(program.schedule.arena_bytes),
+                      print_bytes(states));
+  text += "passes:";
+  for (const PassTime& pass : program.times) text += fmt::format(" {} {:.3f} s", pass.name, pass.seconds);
+  return text + "\n";
 }
 
 void verify_resume_with(const JobConfig& config) {

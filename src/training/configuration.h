@@ -23,6 +23,9 @@ uint64_t digest_of_rows(const DatasetPtr& rows, int64_t batch);
 void require_same_training(const JobConfig& config, const Metadata& now, const Metadata& saved,
                            const std::string& path);
 
+/// A few lines for people: the plan, the memory of a rank, the time of each pass.
+std::string describe_program(const Program& program);
+
 /// Throws InvalidArgument with the nearest key when `config.files.resume_with` names none that may differ.
 void verify_resume_with(const JobConfig& config);
 

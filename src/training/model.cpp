@@ -143,6 +143,7 @@ void Model::train(const DatasetPtr& dataset, const FitOptions& fit) {
         fmt::format("[train] too few rows, got {}, expected at least one batch of {}", dataset->size(), batch));
   }
   const Program program = make_program(dataset->columns(), batch, config_.ranks.count, Purpose::training);
+  if (tell_) tell_(describe_program(program));
   prepare_states(program.graph);
   std::optional<Evaluation> validation;
   if (fit.validation) validation = make_evaluation(fit.validation);

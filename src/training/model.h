@@ -36,6 +36,8 @@ class Model {
   const JobConfig& config() const { return config_; }
   /// Told of what is no error but should be known; by default nobody is.
   void on_warning(std::function<void(const std::string&)> warn) { warn_ = std::move(warn); }
+  /// Told of each program of a training: its plan, its memory, the time of its passes.
+  void on_program(std::function<void(const std::string&)> tell) { tell_ = std::move(tell); }
 
   /// Rows of `dataset` are in the order of training already; a last partial batch is left out. After `resume` the
   /// steps of the checkpoint count as taken. Throws RuntimeFailure: out_of_memory when the estimate is larger than the
@@ -82,7 +84,7 @@ class Model {
   JobConfig config_;
   Place place_;
   Communicator* world_ = nullptr;  // of processes; none: ranks are threads
-  std::function<void(const std::string&)> warn_;
+  std::function<void(const std::string&)> warn_, tell_;
   States states_;
   Graph known_states_{};  // of the last program: no nodes
   std::vector<std::string> weight_names_;

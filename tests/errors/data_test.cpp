@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "errors/program.h"
+#include "support/program.h"
 
 namespace partita {
 namespace {

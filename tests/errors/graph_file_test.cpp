@@ -1,6 +1,6 @@
 // Graphs written by hand: every refusal names the line.
 
-#include "errors/program.h"
+#include "support/program.h"
 
 namespace partita {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <sstream>
 
-#include "errors/program.h"
+#include "support/program.h"
 
 namespace partita {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "errors/program.h"
+#include "support/program.h"
 
 namespace partita {
 namespace {

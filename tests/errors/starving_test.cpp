@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-#include "errors/program.h"
+#include "support/program.h"
 
 namespace partita {
 namespace {

@@ -10,7 +10,7 @@
 #include <functional>
 #include <limits>
 
-#include "errors/program.h"
+#include "support/program.h"
 
 namespace partita {
 namespace {

@@ -1,4 +1,4 @@
-#include "errors/program.h"
+#include "support/program.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

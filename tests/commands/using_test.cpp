@@ -1,0 +1,183 @@
+// What a user sees of the commands.
+
+#include <csignal>
+#include <thread>
+
+#include "support/program.h"
+
+namespace partita {
+namespace {
+
+using Words = std::vector<std::string>;
+
+void expect_parts(const std::string& text, const Words& parts) {
+  for (const std::string& part : parts)
+    EXPECT_NE(text.find(part), std::string::npos) << "no '" << part << "' in " << text;
+}
+
+TEST(Train, SaysWhatItDoesAfterTheTraining) {
+  const TempDir folder;
+  const std::string weights = (folder.path() / "w").string();
+  const Words words{"train", "mlp:hidden=4", "--steps", "2", "--save", weights};
+  const Outcome outcome = run_program(words);
+  expect_parts(outcome.output, {"testing on 1000 rows", "test accuracy 0.", "saved to " + weights});
+  Words quick = words;
+  quick.push_back("--no-eval");
+  const std::string output = run_program(quick).output;
+  EXPECT_EQ(output.find("test"), std::string::npos) << output;
+  expect_parts(output, {"saved to "});
+  quick.insert(quick.end(), {"--quiet", "--per-print-times", "1"});
+  EXPECT_EQ(run_program(quick).output, fmt::format("saved to {}\n", weights));
+}
+
+TEST(Train, VerboseTellsOfPlanMemoryAndPasses) {
+  const Outcome outcome = run_program(
+      {"train", "mlp:hidden=4", "--steps", "1", "--no-eval", "--verbose", "--ranks", "2", "--threads", "1"});
+  expect_parts(outcome.output, {"plan data: mesh data=2", "memory: ", "of each rank", "graph ", "schedule "});
+}
+
+TEST(Train, LogsTheLearningRateAndValidations) {
+  const TempDir folder;
+  const std::string log = (folder.path() / "log").string();
+  run_program({"train", "mlp:hidden=4", "--batch", "3000", "--epochs", "1", "--validate", "--no-eval", "--lr", "0.5",
+               "--lr-schedule", "constant", "--warmup-steps", "0", "--log", log});
+  expect_parts(read_text(log), {"\"step\":2,", "\"learning_rate\":0.5,", "\"validation_accuracy\":0."});
+}
+
+TEST(Train, ReadsNumpyFiles) {
+  const TempDir folder;
+  const std::string path = (folder.path() / "rows.npz").string();
+  const std::string script = fmt::format(
+      "import numpy as np\nr = np.random.default_rng(1)\n"
+      "np.savez('{}', x_train=r.integers(0, 255, (64, 28, 28), np.uint8), y_train=np.arange(64) % 10,\n"
+      "         x_test=r.integers(0, 255, (20, 28, 28), np.uint8), y_test=np.arange(20) % 10)\n",
+      path);
+  ASSERT_EQ(run_command({"/usr/bin/python3", "-c", script}).exit_code, 0);
+  for (const std::string& source : {path, "npz:" + path}) {
+    const Outcome outcome = run_program({"train", "lenet", "--data", source, "--batch", "16", "--steps", "2"});
+    EXPECT_EQ(outcome.exit_code, 0) << fmt::format("{}", fmt::join(outcome.lines, "\n"));
+    expect_parts(outcome.output, {"testing on 20 rows", "test accuracy"});
+  }
+}
+
+// The step that runs is finished, what was asked for is saved, and the exit code says why.
+TEST(Train, AnInterruptSavesWhatWasAskedFor) {
+  const TempDir folder;
+  const std::string weights = (folder.path() / "w").string(), checkpoint = (folder.path() / "c").string(),
+                    log = (folder.path() / "log").string();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const std::string command =
+        fmt::format("exec {} train mlp:hidden=64 --epochs 1000 --save {} --checkpoint {} --log {} >{} 2>&1",
+                    PARTITA_PROGRAM, weights, checkpoint, log, (folder.path() / "out").string());
+    ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+    ::_exit(127);
+  }
+  for (int i = 0; i < 600 && read_text(log).find("\"step\":3,") == std::string::npos; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  ::kill(child, SIGINT);
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), static_cast<int>(ExitCode::interrupted));
+  expect_parts(read_text(folder.path() / "out"), {"interrupted: the training ends after step ", "saved to " + weights,
+                                                  "checkpoint in " + checkpoint, "[train] interrupted"});
+  EXPECT_TRUE(std::filesystem::exists(weights));
+  const Outcome resumed =
+      run_program({"train", "mlp:hidden=64", "--resume", checkpoint, "--epochs", "1000", "--steps", "1"});
+  EXPECT_TRUE(has_warning(resumed, "[resume] nothing left to train"))
+      << fmt::format("{}", fmt::join(resumed.warnings, "\n"));
+}
+
+TEST(Train, AResumedTrainingIsTheSameOrSaysWhatDiffers) {
+  const TempDir folder;
+  const std::string checkpoint = (folder.path() / "c").string();
+  const Words gpt{"train", "gpt:layers=1,hidden=16,heads=2,seq=8", "--no-eval"};
+  const auto run = [&](Words words, const Words& more) {
+    words.insert(words.end(), more.begin(), more.end());
+    return run_program(words);
+  };
+  ASSERT_EQ(run(gpt, {"--steps", "2", "--checkpoint", checkpoint}).exit_code, 0);
+  const Words go_on{"--resume", checkpoint, "--steps", "3"};
+  const auto refused = [&](Words words, const Words& more, const Words& parts) {
+    words.insert(words.end(), go_on.begin(), go_on.end());
+    words.insert(words.end(), more.begin(), more.end());
+    expect_refusal(words, ExitCode::bad_input, parts);
+  };
+  refused({"train", "gpt:layers=1,hidden=16,heads=4,seq=8", "--no-eval"}, {},
+          {"[resume]", "model = gpt:layers=1,hidden=16,heads=4,seq=8 instead of gpt:layers=1,hidden=16,heads=2,seq=8"});
+  refused({"train", "gpt:layers=1,hidden=16,heads=2,seq=8,dropout=0.1"}, {}, {"dropout=0.1"});
+  refused(gpt, {"--loss", "dense"}, {"training.loss = dense instead of sparse"});
+  refused(gpt, {"--lr-schedule", "linear"}, {"schedule.kind = linear instead of cosine"});
+  refused(gpt, {"--lr", "0.5", "--weight-decay", "0.5"},
+          {"schedule.learning_rate = 0.5 instead of 0.001", "optimizer.weight_decay = 0.5 instead of 0.1"});
+  refused(gpt, {"--dtype", "f64"}, {"training.dtype = f64 instead of f32"});
+  const std::string text = (folder.path() / "book.txt").string();
+  write_text(text, std::string(56000, 'x'));  // as many windows as were generated
+  EXPECT_EQ(run(gpt, {"--resume", checkpoint, "--steps", "3", "--ranks", "2", "--threads", "1"}).exit_code, 0);
+  EXPECT_EQ(run(gpt, {"--resume", checkpoint, "--steps", "3", "--lr", "0.5", "--resume-with", "schedule.learning_rate"})
+                .exit_code,
+            0);
+  expect_refusal({"train", "gpt", "--resume", checkpoint, "--resume-with", "schedule.learning_rat"}, ExitCode::usage,
+                 {"[--resume-with] unknown name", "did you mean 'schedule.learning_rate'?"});
+}
+
+TEST(Train, RefusesWhatDoesNotFitTheMachine) {
+  expect_refusal({"train", "gpt:seq=1000000", "--steps", "1"}, ExitCode::out_of_memory,
+                 {"[memory] the program does not fit", "TiB", "--force"});
+}
+
+TEST(Train, AWarmUpLongerThanTheRunIsRefused) {
+  expect_refusal({"train", "mlp:hidden=4", "--steps", "5", "--warmup-steps", "6"}, ExitCode::usage,
+                 {"[--warmup-steps] longer than the training, got 6 of 5 steps"});
+}
+
+TEST(Partition, WarnsOfAnnotationsThatChangeNothing) {
+  const Outcome outcome = run_program({"partition", "mlp:layers=1,hidden=12", "--ranks", "2", "--parallel", "data",
+                                       "--shard", "net/fc1/matmul=((1,2),(1,2))"});
+  EXPECT_TRUE(has_warning(outcome, "got --parallel data, expected semi or auto"));
+}
+
+// What commands print as the name of a node is what --shard takes, and a name that is none is answered with those.
+TEST(Shard, TakesTheNamesThatArePrinted) {
+  const Outcome graph = run_program({"graph", "mlp:layers=1,hidden=12"});
+  expect_parts(graph.output, {"%matmul = matmul(", "scope=net/fc1"});
+  for (const char* name : {"matmul", "net/fc1/matmul"}) {
+    EXPECT_EQ(run_program({"partition", "mlp:layers=1,hidden=12", "--ranks", "2", "--parallel", "auto", "--shard",
+                           fmt::format("{}=((1,2),(1,2))", name)})
+                  .exit_code,
+              0)
+        << name;
+  }
+  expect_refusal(
+      {"partition", "mlp:layers=1,hidden=12", "--ranks", "2", "--parallel", "auto", "--shard", "fc1=((1,2),(1,2))"},
+      ExitCode::usage, {"got 'fc1'", "net/fc1/matmul"});
+}
+
+TEST(Summary, ListsLayersShapesAndParameters) {
+  const Outcome outcome = run_program({"summary", "lenet", "--batch", "64"});
+  expect_parts(outcome.output, {"conv1", "conv2d, bias_add", "f32[64,6,28,28]", "156", "parameters 61706", "fc3"});
+}
+
+TEST(Help, GroupsWrapsAndSaysDefaults) {
+  const std::string help = run_program({"train", "--help"}).output;
+  expect_parts(
+      help, {"\nTraining:\n", "\nOptimizer:\n", "\nFiles:\n", "--[no-]eval", "[default: fast]", "--clip-norm NUMBER"});
+  std::istringstream lines(help);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 110u) << line;
+}
+
+TEST(Suggestions, AreByMeaning) {
+  for (const auto& [given, meant] : std::map<std::string, std::string>{{"--batch-size", "--batch"},
+                                                                       {"--learning-rate", "--lr"},
+                                                                       {"--epoch", "--epochs"},
+                                                                       {"--device", "--ranks"},
+                                                                       {"--workers", "--ranks"},
+                                                                       {"--grad-clip", "--clip-norm"}}) {
+    expect_refusal({"train", "mlp", given, "4"}, ExitCode::usage, {fmt::format("did you mean '{}'?", meant)});
+  }
+}
+
+}  // namespace
+}  // namespace partita
