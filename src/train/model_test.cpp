@@ -193,7 +193,8 @@ TEST(Model, RowsOfAnotherElementTypeAreRefused) {
     return memory_rows({{"image", images}, {"label", labels}});
   };
   ZooModel zoo = make_model("mlp:hidden=4,layers=1,classes=4");
-  for (const auto& [own, other] : {std::pair(DType::f32, DType::f64), std::pair(DType::f64, DType::f32)}) {
+  for (const DType own : {DType::f32, DType::f64}) {
+    const DType other = own == DType::f32 ? DType::f64 : DType::f32;
     const std::string message = fmt::format(
         "[data] column 'image' does not fit the network, got {}[1,8,8], expected {}[1,8,8]: map(rows, {{\"image\"}}, "
         "cast(DType::{})) converts it",
@@ -216,8 +217,8 @@ TEST(Model, RowsOfAnotherElementTypeAreRefused) {
     }
     Model model(*zoo.network, "sparse", {.kind = "sgd"}, {.dtype = own});
     expect_error<InvalidArgument>(
-        [&, dtype = other] {
-          model.predict(Array(Type{dtype, {2, 1, 8, 8}}));
+        [&] {
+          model.predict(Array(Type{other, {2, 1, 8, 8}}));
         },
         fmt::format("[executor] input 'image' does not fit, got {}[2,1,8,8], expected {}[2,1,8,8]", name_of(other),
                     name_of(own)));
