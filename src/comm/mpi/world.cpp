@@ -48,15 +48,14 @@ struct Host {
   std::vector<int> ranks;            // of the world, sorted
   std::optional<Presence> presence;  // of all of them or none
 
+  bool has(int rank) const { return std::binary_search(ranks.begin(), ranks.end(), rank); }
   /// Whether a rank of the world ran on this host and does so no more.
-  bool is_gone(int rank) const {
-    return presence && std::binary_search(ranks.begin(), ranks.end(), rank) && presence->is_gone(rank);
-  }
+  bool is_gone(int rank) const { return presence && has(rank) && presence->is_gone(rank); }
 };
 
 std::shared_ptr<const Host> find_host(MPI_Comm world, int rank) {
   Host host;
-  const MPI_Comm beside = on_this_host(world);
+  MPI_Comm beside = on_this_host(world);
   MPI_Comm_rank(beside, &host.place.rank);
   MPI_Comm_size(beside, &host.place.size);
   host.ranks.resize(host.place.size);
@@ -68,7 +67,7 @@ std::shared_ptr<const Host> find_host(MPI_Comm world, int rank) {
   const bool here = all_agree(beside, host.presence && host.presence->enter(rank));
   if (host.place.rank == 0 && host.presence) host.presence->forget();
   if (!here) host.presence.reset();
-  MPI_Comm_free(const_cast<MPI_Comm*>(&beside));
+  MPI_Comm_free(&beside);
   return std::make_shared<const Host>(std::move(host));
 }
 
@@ -82,7 +81,7 @@ class MpiCommunicator final : public CheckedCommunicator {
         host_(is_world_ ? find_host(comm, rank) : std::move(host)),
         messages_(comm, world_ranks(), [this](int peer) { return host_->is_gone(peer); }) {
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-    const bool near = std::includes(host_->ranks.begin(), host_->ranks.end(), ranks.begin(), ranks.end());
+    const bool near = std::all_of(ranks.begin(), ranks.end(), [&](int other) { return host_->has(other); });
     if (all_agree(comm, near) && size() > 1 && size() <= SharedStage::kMostRanks) share_memory();
   }
   ~MpiCommunicator() override {
