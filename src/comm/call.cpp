@@ -24,6 +24,12 @@ bool splits_fit(const Call& call_a, int a, const Call& call_b, int b) {
   return true;
 }
 
+/// " at call 12 (f32[100])"
+std::string place_of(const Call& call, uint64_t number) {
+  const std::string data = describe_data(call);
+  return (number > 0 ? fmt::format(" at call {}", number) : "") + (data.empty() ? "" : " (" + data + ")");
+}
+
 }  // namespace
 
 std::string_view name_of(Call::Kind kind) {
@@ -54,10 +60,9 @@ std::string describe(const Call& call, std::span<const int> world_ranks) {
 
 std::string timed_out(const Call& call, std::chrono::milliseconds timeout, const std::vector<int>& missing,
                       std::span<const int> world_ranks, uint64_t number) {
-  const std::string data = describe_data(call), ranks = missing.size() == 1 ? "rank " : "ranks ";
-  return fmt::format("[{}] timed out after {:.1f} s{}{}: waiting for {} of group ({})", name_of(call.kind),
-                     std::chrono::duration<double>(timeout).count(),
-                     number > 0 ? fmt::format(" at call {}", number) : "", data.empty() ? "" : " (" + data + ")",
+  const std::string ranks = missing.size() == 1 ? "rank " : "ranks ";
+  return fmt::format("[{}] timed out after {:.1f} s{}: waiting for {} of group ({})", name_of(call.kind),
+                     std::chrono::duration<double>(timeout).count(), place_of(call, number),
                      missing.empty() ? "others" : ranks + listed(missing, ", "), listed(world_ranks, ","));
 }
 
@@ -66,6 +71,11 @@ std::string left_behind(const Call& call, int caller, const std::vector<int>& go
   return fmt::format("[{}] ranks disagree: rank {} calls {}, which {} {} of group ({}) {} not: {} done",
                      name_of(call.kind), world_ranks[caller], describe(call, world_ranks), one ? "rank" : "ranks",
                      listed(gone, ", "), listed(world_ranks, ","), one ? "does" : "do", one ? "it is" : "they are");
+}
+
+std::string lost(const Call& call, int rank, std::span<const int> world_ranks, uint64_t number) {
+  return fmt::format("[{}] a rank was lost{}: the process of rank {} of group ({}) ended", name_of(call.kind),
+                     place_of(call, number), rank, listed(world_ranks, ","));
 }
 
 std::optional<std::string> disagreement_of_two(const Call& call_a, int a, const Call& call_b, int b,

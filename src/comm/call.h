@@ -45,6 +45,10 @@ std::string timed_out(const Call& call, std::chrono::milliseconds timeout, const
 /// rank of the group, `gone` are ranks of the world.
 std::string left_behind(const Call& call, int caller, const std::vector<int>& gone, std::span<const int> world_ranks);
 
+/// "[all_reduce] a rank was lost at call 3 (f32[1]): the process of rank 1 of group (0,1) ended"; `rank` is of the
+/// world.
+std::string lost(const Call& call, int rank, std::span<const int> world_ranks, uint64_t number = 0);
+
 /// "rank 0 calls A, rank 3 calls B" for the first rank whose call does not fit rank 0's.
 /// `call_of(r)` gives the call of rank r.
 template <class CallOf>

@@ -201,7 +201,8 @@ TEST(Model, RowsOfAnotherElementTypeAreConverted) {
     return memory_rows({{"image", images}, {"label", labels}});
   };
   const Network network = small_network("hidden=4,layers=1,classes=4");
-  for (const auto& [own, other] : {std::pair(DType::f32, DType::f64), std::pair(DType::f64, DType::f32)}) {
+  for (const DType own : {DType::f32, DType::f64}) {
+    const DType other = own == DType::f32 ? DType::f64 : DType::f32;
     const DatasetPtr rows = rows_in(other, 12), converted = map(rows, {"image"}, cast(own));
     for (const int ranks : {1, 2, 3}) {
       for (const Parallel parallel : {Parallel::data, Parallel::automatic}) {

@@ -177,8 +177,9 @@ TEST(Allocations, CollectivesStageInTheArena) {
     // Reference kernels need no memory to be made, the others none to run.
     const Program exact = run(body, KernelSet::reference);
     const auto& nodes = exact.local.graph.nodes;
-    EXPECT_TRUE(std::any_of(nodes.begin(), nodes.end(), [&](const Node& node) { return node.op == collective; }))
-        << print(exact.local, all_ops());
+    EXPECT_TRUE(std::any_of(nodes.begin(), nodes.end(), [&, op = collective](const Node& node) {
+      return node.op == op;
+    })) << print(exact.local, all_ops());
     EXPECT_EQ(counts_of(exact, KernelSet::reference).first, "");
     std::string narrow = body;
     for (size_t at; (at = narrow.find("f64")) != std::string::npos;) narrow.replace(at, 3, "f32");

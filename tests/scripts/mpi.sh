@@ -98,6 +98,21 @@ expect 64 "[--ranks] too many for one process, got 300, expected 1 to 256" "$par
 expect 64 "[--ranks] mpirun started another number of ranks, got 4, expected 2 or no --ranks" \
   mpirun -n 2 "$partita" train quickstart --ranks 4
 expect 64 "the global batch does not divide" mpirun -n 3 "$partita" train quickstart --parallel data
+# Where the launcher goes on without a process that was killed, each of the others ends and says which it was.
+timeout 60 mpirun --enable-recovery -n 4 sh -c '"$1" train mlp --batch 64 --epochs 100000 --per-print-times 50 &
+  echo $! >"$0/pid_$OMPI_COMM_WORLD_RANK"; wait $!; echo $? >"$0/code_$OMPI_COMM_WORLD_RANK"' "$folder" "$partita" \
+  >"$folder/out" 2>&1 &
+for _ in $(seq 300); do
+  grep -q 'epoch: 1 step' "$folder/out" && break
+  sleep 0.1
+done
+kill -9 "$(cat "$folder/pid_2")"
+wait $!
+for rank in 0 1 3; do
+  [[ $(cat "$folder/code_$rank") -eq 76 ]] || fail "rank $rank did not end for the lost one: $(tail -n 5 "$folder/out")"
+done
+grep -q "a rank was lost at call .*: the process of rank 2 of group (0,1,2,3) ended" "$folder/out" ||
+  fail "nobody says which rank was lost: $(tail -n 5 "$folder/out")"
 expect 79 "rank 0: [train] the loss is not finite" mpirun -n 2 "$partita" train mlp --lr 1e30
 # Too little memory for MPI is said before MPI meets it.
 starved="ulimit -v \$0; exec $partita train mlp:hidden=16 --steps 2 --threads 1"

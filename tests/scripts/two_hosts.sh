@@ -69,4 +69,23 @@ ip netns exec "$near" unshare --uts sh -c 'hostname "$0"; exec "$@"' "$near" tim
   --parallel hybrid >"$folder/parted" 2>&1
 [[ $? -eq 78 ]] || fail "ranks that part: $(tail -n 5 "$folder/parted")"
 grep -q 'ranks' "$folder/parted" || fail "ranks that part without a word: $(tail -n 5 "$folder/parted")"
+# A rank that is killed is missed by the one beside it, also where groups span hosts.
+on_both 2 --enable-recovery sh -c '"$1" train mlp --batch 64 --epochs 100000 --per-print-times 50 &
+  echo $! >"$0/pid_$OMPI_COMM_WORLD_RANK"; wait $!; echo $? >"$0/code_$OMPI_COMM_WORLD_RANK"' "$folder" "$partita" \
+  >"$folder/lost" 2>&1 &
+job=$!
+for _ in $(seq 300); do
+  grep -q 'epoch: 1 step' "$folder/lost" && break
+  sleep 0.1
+done
+kill -9 "$(cat "$folder/pid_1")"
+for _ in $(seq 100); do
+  [[ -s $folder/code_0 ]] && break
+  sleep 0.1
+done
+[[ $(cat "$folder/code_0") -eq 76 ]] || fail "rank 0 did not end for the lost one: $(tail -n 5 "$folder/lost")"
+grep -q "a rank was lost.*: the process of rank 1 of group (0,1,2,3) ended" "$folder/lost" ||
+  fail "nobody says which rank was lost: $(tail -n 5 "$folder/lost")"
+kill -9 "$(cat "$folder/pid_2")" "$(cat "$folder/pid_3")" 2>/dev/null  # no launcher tells the other host
+wait "$job"
 echo "ranks on two hosts: passed"

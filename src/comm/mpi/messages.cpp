@@ -11,9 +11,10 @@
 namespace partita {
 namespace {
 
-constexpr int64_t kMostBytes = int64_t{64} << 20;  // of one MPI call, whose counts are ints
-constexpr int kSpins = 200;                        // polls before a waiting rank yields
-constexpr int kTalk = 1, kCollective = 2;          // tags
+constexpr int64_t kMostBytes = int64_t{64} << 20;          // of one MPI call, whose counts are ints
+constexpr Timeout kLook = std::chrono::milliseconds(200);  // between two looks whether a rank has gone
+constexpr int kSpins = 200;                                // polls before a waiting rank yields
+constexpr int kTalk = 1, kCollective = 2;                  // tags
 constexpr int64_t kBarrierBytes = 1;
 constexpr int64_t kLeaveBytes = 13;  // no number of elements has so many, but for those of one byte
 
@@ -33,7 +34,8 @@ void check_mpi(int status, std::string_view what) {
                        fmt::format("[mpi] {} failed: {}", what, std::string_view(text, length)));
 }
 
-MessageGroup::MessageGroup(MPI_Comm comm, std::span<const int> world_ranks) : comm_(comm), world_ranks_(world_ranks) {
+MessageGroup::MessageGroup(MPI_Comm comm, std::span<const int> world_ranks, std::function<bool(int)> is_gone)
+    : comm_(comm), world_ranks_(world_ranks), is_gone_(std::move(is_gone)) {
   MPI_Comm_rank(comm, &rank_);
   MPI_Comm_size(comm, &size_);
 }
@@ -235,6 +237,7 @@ void MessageGroup::wait() {
   requests_.clear();
   for (const Pending& pending : pending_) requests_.push_back(pending.request);
   statuses_.resize(requests_.size());
+  Deadline next_look = deadline_after(kLook);
   for (int64_t polls = 0;; ++polls) {
     int done = 0;
     const int status = MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &done, statuses_.data());
@@ -244,7 +247,11 @@ void MessageGroup::wait() {
     if (done != 0) break;
     if (polls < kSpins) continue;
     std::this_thread::yield();
-    if (std::chrono::steady_clock::now() >= deadline_) return give_up();
+    const Deadline now = std::chrono::steady_clock::now();
+    if (now >= deadline_) return give_up();
+    if (now < next_look) continue;
+    look_for_lost();
+    next_look = deadline_after(kLook);
   }
   check_sizes();
   pending_.clear();
@@ -278,6 +285,16 @@ void MessageGroup::throw_failure() const {
   }
 }
 
+void MessageGroup::look_for_lost() {
+  for (const Pending& pending : pending_) {
+    const int peer = world_ranks_[pending.peer];
+    int done = 0;
+    if (pending.request == MPI_REQUEST_NULL || !is_gone_(peer)) continue;
+    check_mpi(MPI_Request_get_status(pending.request, &done, MPI_STATUS_IGNORE), name_of(call_->kind));
+    if (done == 0) throw RuntimeFailure(ExitCode::peer_lost, lost(*call_, peer, world_ranks_));
+  }
+}
+
 void MessageGroup::give_up() {
   std::vector<int> missing;
   for (size_t i = 0; i < pending_.size(); ++i) {
@@ -295,6 +312,21 @@ void MessageGroup::give_up() {
   throw RuntimeFailure(ExitCode::peer_stalled, timed_out(*call_, timeout_, missing, world_ranks_));
 }
 
+bool MessageGroup::is_cancelled(MPI_Request& request) noexcept {
+  MPI_Status status;
+  int done = 0, cancelled = 0;
+  // One that has begun to come, from a peer that stopped or has gone, may never be done.
+  for (const Deadline end = deadline_after(kLook); done == 0;) {
+    MPI_Test(&request, &done, &status);
+    if (done == 0 && std::chrono::steady_clock::now() >= end) {
+      MPI_Request_free(&request);
+      return false;
+    }
+  }
+  MPI_Test_cancelled(&status, &cancelled);
+  return cancelled != 0;  // else its message came just now, and is lost
+}
+
 void MessageGroup::withdraw() noexcept {
   for (Pending& pending : pending_) {
     if (pending.request == MPI_REQUEST_NULL) continue;
@@ -303,12 +335,8 @@ void MessageGroup::withdraw() noexcept {
       failed_ = true;
       continue;
     }
-    MPI_Status status;
-    int cancelled = 0;
     MPI_Cancel(&pending.request);
-    MPI_Wait(&pending.request, &status);
-    MPI_Test_cancelled(&status, &cancelled);
-    if (cancelled == 0) failed_ = true;  // its message came just now, and is lost
+    if (!is_cancelled(pending.request)) failed_ = true;
   }
   pending_.clear();
 }

@@ -5,6 +5,7 @@
 #include <mpi.h>
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -20,12 +21,13 @@ void check_mpi(int status, std::string_view what);
 
 /// The messages of one rank of a group; `comm` and `world_ranks` outlive it. Messages longer than an MPI call takes go
 /// in pieces. Reductions add contributions in group order. Of the calls of ranks only splits are compared, and the
-/// sizes of messages. When a call fails its receives are withdrawn; a send that a peer has not taken stays, so that its
-/// buffer must last. After a collective that failed, or a message that was lost, every further call does, since the
-/// messages of ranks no longer belong together.
+/// sizes of messages. When a call fails its receives are withdrawn; a send that a peer has not taken stays, and so does
+/// a receive that has begun, so that their buffers must last. After a collective that failed, or a message that was
+/// lost, every further call does, since the messages of ranks no longer belong together.
 class MessageGroup {
  public:
-  MessageGroup(MPI_Comm comm, std::span<const int> world_ranks);
+  /// `is_gone` tells of ranks of the world that have ended, where that can be seen.
+  MessageGroup(MPI_Comm comm, std::span<const int> world_ranks, std::function<bool(int rank)> is_gone);
 
   /// The collective `call` of this rank; all kinds but send and recv. A split compares who is in which group.
   void run(const Call& call, Timeout timeout);
@@ -67,12 +69,17 @@ class MessageGroup {
   void check_sizes() const;
   /// Throws what MPI says of the requests.
   void throw_failure() const;
+  /// Throws when a message is waited for from, or by, a rank that has gone.
+  void look_for_lost();
   /// Throws unless all came just now.
   void give_up();
   void withdraw() noexcept;
+  /// Whether a receive that was cancelled takes nothing any more.
+  static bool is_cancelled(MPI_Request& request) noexcept;
 
   MPI_Comm comm_;
   std::span<const int> world_ranks_;
+  std::function<bool(int)> is_gone_;
   int rank_ = 0, size_ = 1;
   std::vector<Pending> pending_;
   std::vector<MPI_Request> requests_;  // those of pending_, as MPI wants them

@@ -18,6 +18,7 @@
 #include "comm/mpi/messages.h"
 #include "comm/mpi/mpi.h"
 #include "comm/shared_memory/piece.h"
+#include "comm/shared_memory/presence.h"
 #include "comm/shared_memory/stage.h"
 
 namespace partita {
@@ -26,26 +27,68 @@ namespace {
 /// An error that all ranks meet alike is told by the first.
 constexpr std::chrono::milliseconds kPatience{800};
 
-HostPlace place_on_host(MPI_Comm comm) {
+/// The processes of a communicator that are on this host, to be given back.
+MPI_Comm on_this_host(MPI_Comm comm) {
   MPI_Comm host = MPI_COMM_NULL;
   check_mpi(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host), "split by host");
+  return host;
+}
+
+bool all_agree(MPI_Comm comm, bool own) {
+  int here = own ? 1 : 0, everywhere = 0;
+  check_mpi(MPI_Allreduce(&here, &everywhere, 1, MPI_INT, MPI_MIN, comm), "all_reduce");
+  return everywhere == 1;
+}
+
+/// A name that rank 0 of `comm` gives to all; "" for none.
+std::string told(MPI_Comm comm, const std::string& name) {
+  std::array<char, 64> text{};
+  name.copy(text.data(), text.size() - 1);
+  check_mpi(MPI_Bcast(text.data(), static_cast<int>(text.size()), MPI_CHAR, 0, comm), "broadcast");
+  return text.data();
+}
+
+/// What a process knows of those beside it, for as long as there is a world.
+struct Host {
   HostPlace place;
-  MPI_Comm_rank(host, &place.rank);
-  MPI_Comm_size(host, &place.size);
-  MPI_Comm_free(&host);
-  return place;
+  std::vector<int> ranks;            // of the world, sorted
+  std::optional<Presence> presence;  // of all of them or none
+
+  bool has(int rank) const { return std::binary_search(ranks.begin(), ranks.end(), rank); }
+  /// Whether a rank of the world ran on this host and does so no more.
+  bool is_gone(int rank) const { return presence && has(rank) && presence->is_gone(rank); }
+};
+
+std::shared_ptr<const Host> find_host(MPI_Comm world, int rank) {
+  Host host;
+  MPI_Comm beside = on_this_host(world);
+  MPI_Comm_rank(beside, &host.place.rank);
+  MPI_Comm_size(beside, &host.place.size);
+  host.ranks.resize(host.place.size);
+  check_mpi(MPI_Allgather(&rank, 1, MPI_INT, host.ranks.data(), 1, MPI_INT, beside), "all_gather");
+  std::sort(host.ranks.begin(), host.ranks.end());
+  if (host.place.rank == 0) host.presence = Presence::create();
+  const std::string name = told(beside, host.presence ? host.presence->name() : "");
+  if (host.place.rank != 0 && !name.empty()) host.presence = Presence::open(name);
+  const bool here = all_agree(beside, host.presence && host.presence->enter(rank));
+  if (host.place.rank == 0 && host.presence) host.presence->forget();
+  if (!here) host.presence.reset();
+  MPI_Comm_free(&beside);
+  return std::make_shared<const Host>(std::move(host));
 }
 
 class MpiCommunicator final : public CheckedCommunicator {
  public:
-  /// `host`: this process among those of the world; none for the world itself.
-  MpiCommunicator(MPI_Comm comm, int rank, const std::vector<int>& ranks, std::optional<HostPlace> host)
-      : CheckedCommunicator(rank, ranks), comm_(comm), is_world_(!host), messages_(comm, world_ranks()) {
+  /// `host`: that of the world; none for the world itself.
+  MpiCommunicator(MPI_Comm comm, int rank, const std::vector<int>& ranks, std::shared_ptr<const Host> host)
+      : CheckedCommunicator(rank, ranks),
+        comm_(comm),
+        is_world_(host == nullptr),
+        host_(is_world_ ? find_host(comm, rank) : std::move(host)),
+        messages_(comm, world_ranks(), [this](int peer) { return host_->is_gone(peer); }) {
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-    const HostPlace own = place_on_host(comm);
-    host_ = host.value_or(own);
-    const bool near = all_agree(own.size == size());
-    if (near && size() > 1 && size() <= SharedStage::kMostRanks) share_memory();
+    const bool near = std::all_of(ranks.begin(), ranks.end(), [&](int other) { return host_->has(other); });
+    if (all_agree(comm, near) && size() > 1 && size() <= SharedStage::kMostRanks) share_memory();
   }
   ~MpiCommunicator() override {
     // A process that ends with an error must not wait for the others; the launcher then ends them.
@@ -63,7 +106,7 @@ class MpiCommunicator final : public CheckedCommunicator {
   MpiCommunicator(const MpiCommunicator&) = delete;
   MpiCommunicator& operator=(const MpiCommunicator&) = delete;
 
-  HostPlace host_place() const override { return host_; }
+  HostPlace host_place() const override { return host_->place; }
   CommCapabilities capabilities() const override { return {.backend = "mpi"}; }
 
   void abort(const std::string& message, ExitCode code) noexcept override {
@@ -87,27 +130,20 @@ class MpiCommunicator final : public CheckedCommunicator {
     }
   }
 
-  bool all_agree(bool own) const {
-    int here = own ? 1 : 0, everywhere = 0;
-    check_mpi(MPI_Allreduce(&here, &everywhere, 1, MPI_INT, MPI_MIN, comm_), "all_reduce");
-    return everywhere == 1;
-  }
-
   /// Of all ranks or none; without it they send messages.
   void share_memory() {
     const size_t bytes = SharedStage::bytes(size());
-    std::array<char, 64> name{};
     if (rank() == 0) {
       piece_ = SharedPiece::create(bytes);
       if (piece_) SharedStage::prepare(piece_->data(), size());
-      if (piece_) piece_->name().copy(name.data(), name.size() - 1);
     }
-    check_mpi(MPI_Bcast(name.data(), static_cast<int>(name.size()), MPI_CHAR, 0, comm_), "broadcast");
-    if (rank() != 0 && name[0] != 0) piece_ = SharedPiece::open(name.data(), bytes);
-    const bool all_have_it = all_agree(piece_.has_value());
+    const std::string name = told(comm_, piece_ ? piece_->name() : "");
+    if (rank() != 0 && !name.empty()) piece_ = SharedPiece::open(name, bytes);
+    const bool all_have_it = all_agree(comm_, piece_.has_value());
     if (rank() == 0 && piece_) piece_->forget();
-    if (all_have_it)
-      stage_.emplace(piece_->data(), rank(), std::vector<int>(world_ranks().begin(), world_ranks().end()), host_.size);
+    if (!all_have_it) return;
+    stage_.emplace(piece_->data(), rank(), std::vector<int>(world_ranks().begin(), world_ranks().end()),
+                   host_->place.size, host_->presence ? &*host_->presence : nullptr);
   }
 
   void run(const Call& call, Timeout timeout) override {
@@ -131,7 +167,7 @@ class MpiCommunicator final : public CheckedCommunicator {
 
   MPI_Comm comm_;
   bool is_world_;
-  HostPlace host_;
+  std::shared_ptr<const Host> host_;
   MessageGroup messages_;
   std::optional<SharedPiece> piece_;
   std::optional<SharedStage> stage_;
@@ -160,7 +196,7 @@ std::unique_ptr<Communicator> make_mpi_world(int ranks_here) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   std::vector<int> ranks(size);
   std::iota(ranks.begin(), ranks.end(), 0);
-  return std::make_unique<MpiCommunicator>(MPI_COMM_WORLD, rank, ranks, std::nullopt);
+  return std::make_unique<MpiCommunicator>(MPI_COMM_WORLD, rank, ranks, nullptr);
 }
 
 }  // namespace partita

@@ -13,8 +13,10 @@ namespace {
 constexpr size_t kLine = 128;
 // A slot is small enough to stay in the caches, and large enough that a meeting costs little beside it.
 constexpr size_t kMostSlotBytes = 256 * 1024;
-constexpr size_t kAllSlotBytes = 4 * 1024 * 1024;  // two for each rank
-constexpr int kMostDirect = 2;                     // ranks that each combine a whole chunk, and meet once
+constexpr size_t kAllSlotBytes = 4 * 1024 * 1024;          // two for each rank
+constexpr Timeout kLook = std::chrono::milliseconds(200);  // between two looks whether a rank has gone
+constexpr Timeout kLongestTale = std::chrono::seconds(10);
+constexpr int kMostDirect = 2;  // ranks that each combine a whole chunk, and meet once
 
 size_t slot_bytes_for(int ranks) {
   return std::min(kMostSlotBytes, kAllSlotBytes / (2 * static_cast<size_t>(ranks)) / kLine * kLine);
@@ -87,11 +89,12 @@ void SharedStage::prepare(void* piece, int ranks) {
   for (int r = 0; r < ranks; ++r) new (start + sizeof(Head) + r * sizeof(Place)) Place{};
 }
 
-SharedStage::SharedStage(void* piece, int rank, std::vector<int> world_ranks, int neighbours)
+SharedStage::SharedStage(void* piece, int rank, std::vector<int> world_ranks, int neighbours, const Presence* presence)
     : piece_(static_cast<std::byte*>(piece)),
       rank_(rank),
       world_ranks_(std::move(world_ranks)),
       policy_(wait_policy(neighbours)),
+      presence_(presence),
       slot_bytes_(slot_bytes_for(size())),
       members_(world_ranks_.size()) {
   static_assert(std::atomic<uint64_t>::is_always_lock_free, "other atomics do not work between processes");
@@ -156,40 +159,73 @@ void SharedStage::meet() {
     shared.state.compare_exchange_strong(expected, open + 2);
     shared.event.notify();
   }
-  // A rank leaves after its last meeting: one that is still open then misses it.
-  const auto is_over = [&] {
-    const bool has_left = shared.left.load() > 0;
-    return shared.state.load() != open || has_left;
-  };
-  const bool in_time = shared.event.wait(is_over, deadline_, policy_);
-  if (shared.state.load() == open) give_up(open, /*has_left=*/in_time);
+  await_close(open);
   // Ranks that have passed may be a meeting ahead, and fail that one.
   if (shared.state.load() == open + 1) throw_failure();
   if (!compared_) compare();
   compared_ = true;
 }
 
-void SharedStage::give_up(uint64_t open, bool has_left) {
+void SharedStage::await_close(uint64_t open) {
   Head& shared = head();
+  // A rank leaves after its last meeting: one that is still open then misses it.
+  const auto is_over = [&] {
+    const bool has_left = shared.left.load() > 0;
+    return shared.state.load() != open || has_left;
+  };
+  while (true) {
+    const Deadline next = std::min(deadline_, presence_ == nullptr ? deadline_ : deadline_after(kLook));
+    if (shared.event.wait(is_over, next, policy_)) {
+      if (shared.state.load() != open) return;
+      return fail(open, ExitCode::ranks_disagree, left_behind(*call_, rank_, departed(), world_ranks_));
+    }
+    // A rank that ends well leaves first: whoever is gone while a meeting is open was ended.
+    const auto gone = std::find_if(world_ranks_.begin(), world_ranks_.end(),
+                                   [&](int rank) { return presence_ != nullptr && presence_->is_gone(rank); });
+    if (gone != world_ranks_.end()) {
+      return fail(open, ExitCode::peer_lost, lost(*call_, *gone, world_ranks_, calls_ + 1));
+    }
+    if (next == deadline_) {
+      return fail(open, ExitCode::peer_stalled, timed_out(*call_, timeout_, missing(), world_ranks_, calls_ + 1));
+    }
+  }
+}
+
+std::vector<int> SharedStage::missing() const {
   std::vector<int> missing;
   for (int r = 0; r < size(); ++r) {
-    if (has_left ? place(r).left.load() : place(r).meetings.load() < meetings_) missing.push_back(world_ranks_[r]);
+    if (place(r).meetings.load() < meetings_) missing.push_back(world_ranks_[r]);
   }
+  return missing;
+}
+
+std::vector<int> SharedStage::departed() const {
+  std::vector<int> departed;
+  for (int r = 0; r < size(); ++r) {
+    if (place(r).left.load()) departed.push_back(world_ranks_[r]);
+  }
+  return departed;
+}
+
+void SharedStage::fail(uint64_t open, ExitCode code, const std::string& text) {
+  Head& shared = head();
   uint64_t expected = open;
-  if (shared.state.compare_exchange_strong(expected, open + 1)) {
-    const std::string text = has_left ? left_behind(*call_, rank_, missing, world_ranks_)
-                                      : timed_out(*call_, timeout_, missing, world_ranks_, calls_ + 1);
-    shared.code = has_left ? ExitCode::ranks_disagree : ExitCode::peer_stalled;
-    text.copy(shared.failure, sizeof shared.failure - 1);
-    shared.told.store(true);
-    shared.event.notify();
-  }
+  if (!shared.state.compare_exchange_strong(expected, open + 1)) return;
+  text.copy(shared.failure, sizeof shared.failure - 1);
+  shared.code = code;
+  shared.told.store(true);
+  shared.event.notify();
 }
 
 void SharedStage::throw_failure() const {
   Head& shared = head();
-  shared.event.wait([&] { return shared.told.load(); }, Deadline::max(), policy_);
-  throw RuntimeFailure(shared.code, shared.failure);
+  // Whoever failed the meeting tells why in a moment, unless it was ended in it.
+  if (shared.event.wait([&] { return shared.told.load(); }, deadline_after(kLongestTale), policy_)) {
+    throw RuntimeFailure(shared.code, shared.failure);
+  }
+  throw RuntimeFailure(
+      ExitCode::peer_lost,
+      fmt::format("[stage] a rank of group ({}) was lost while it failed a call for all", listed(world_ranks_, ",")));
 }
 
 void SharedStage::leave() {

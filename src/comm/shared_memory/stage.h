@@ -10,6 +10,7 @@
 #include "comm/call.h"
 #include "comm/communicator.h"
 #include "comm/event_count.h"
+#include "comm/shared_memory/presence.h"
 
 namespace partita {
 
@@ -18,8 +19,8 @@ namespace partita {
 /// time in an all_reduce, since each rank then combines a share of the chunk for all.
 ///
 /// Reductions add in group order. Ranks that call different things learn so in the first meeting, before data move.
-/// Either all ranks pass a meeting or none does: who waits too long, or for a rank that has left, fails it, and with it
-/// the group, for all.
+/// Either all ranks pass a meeting or none does: who waits too long, or for a rank that has left or is gone, fails it,
+/// and with it the group, for all.
 class SharedStage {
  public:
   /// Ranks of a group that a piece is for; its size grows with their square.
@@ -28,8 +29,10 @@ class SharedStage {
   static size_t bytes(int ranks);
   /// Makes the piece ready, which begins at a multiple of 128 bytes in every process; once, before any rank uses it.
   static void prepare(void* piece, int ranks);
-  /// `neighbours`: ranks on the host, which decide whether waiting may burn time.
-  SharedStage(void* piece, int rank, std::vector<int> world_ranks, int neighbours);
+  /// `neighbours`: ranks on the host, which decide whether waiting may burn time. `presence`, in which every rank has
+  /// entered as its rank of the world, tells of ranks that are gone; it outlives the object. Without it they are waited
+  /// for until the time is over.
+  SharedStage(void* piece, int rank, std::vector<int> world_ranks, int neighbours, const Presence* presence = nullptr);
 
   /// The collective `call` of this rank; all kinds but send and recv. A split compares who is in which group. Throws
   /// RuntimeFailure as comm/communicator.h says; after a time-out every further call of any rank does.
@@ -54,8 +57,12 @@ class SharedStage {
   /// Waits until all ranks have come as far; the first meeting of a call compares what they announced.
   void meet();
   void compare();
-  /// Fails the meeting, unless it closed or failed just now: a rank has left, or the time is over.
-  void give_up(uint64_t open, bool has_left);
+  /// Until it is over, or a rank has left or was ended.
+  void await_close(uint64_t open);
+  /// Fails the meeting, unless it closed or failed just now.
+  void fail(uint64_t open, ExitCode code, const std::string& text);
+  std::vector<int> missing() const;   // ranks of the world that have not come to this meeting
+  std::vector<int> departed() const;  // ranks of the world that have left
   [[noreturn]] void throw_failure() const;
   void next_chunk() { ++chunk_; }
   /// Puts a chunk of what this rank sends to each rank into its slot, side by side.
@@ -71,6 +78,7 @@ class SharedStage {
   int rank_;
   std::vector<int> world_ranks_;
   WaitPolicy policy_;
+  const Presence* presence_;
   size_t slot_bytes_;
   uint64_t calls_ = 0, meetings_ = 0, chunk_ = 0;
   std::vector<std::vector<int>> members_;  // of a split, per rank

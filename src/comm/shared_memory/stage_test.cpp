@@ -1,6 +1,9 @@
 #include "comm/shared_memory/stage.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <numeric>
 #include <random>
@@ -9,6 +12,7 @@
 #include "base/error.h"
 #include "comm/run_ranks.h"
 #include "comm/shared_memory/piece.h"
+#include "comm/shared_memory/presence.h"
 
 namespace partita {
 namespace {
@@ -263,6 +267,127 @@ TEST(SharedStage, RanksLeaveAtTheirEnd) {
     if (rank % 2 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
     stage.leave();
   });
+}
+
+/// A rank of three in a process of its own, which ends with the code of its error and tells what it says.
+class RankProcess {
+ public:
+  /// `fn(stage)` runs once every rank has entered `presence`.
+  template <class Fn>
+  RankProcess(const SharedPiece& piece, const Presence& presence, int rank, Fn&& fn) {
+    if (pipe(ready_) != 0 || pipe(go_) != 0 || pipe(said_) != 0) throw std::runtime_error("no pipe");
+    pid_ = fork();
+    if (pid_ != 0) {  // ends that only the process keeps end with it
+      for (int* end : {&ready_[1], &go_[0], &said_[1]}) close(std::exchange(*end, -1));
+      return;
+    }
+    alarm(20);
+    const auto own = SharedPiece::open(piece.name(), SharedStage::bytes(3));
+    auto here = Presence::open(presence.name());
+    if (!own || !here || !here->enter(rank)) _exit(1);
+    SharedStage stage(own->data(), rank, {0, 1, 2}, 3, &*here);
+    char sign = 0;
+    if (write(ready_[1], &sign, 1) != 1 || read(go_[0], &sign, 1) != 1) _exit(2);
+    try {
+      fn(stage);
+    } catch (const RuntimeFailure& error) {
+      const std::string text = error.what();
+      _exit(write(said_[1], text.data(), text.size()) < 0 ? 3 : static_cast<int>(error.code()));
+    }
+    _exit(0);
+  }
+  ~RankProcess() {
+    for (const int* ends : {ready_, go_, said_}) {
+      for (int end : {ends[0], ends[1]}) {
+        if (end >= 0) close(end);
+      }
+    }
+  }
+  RankProcess(const RankProcess&) = delete;
+  RankProcess& operator=(const RankProcess&) = delete;
+
+  void wait_until_ready() const {
+    char sign = 0;
+    ASSERT_EQ(read(ready_[0], &sign, 1), 1);
+  }
+  void go() const { ASSERT_EQ(write(go_[1], "", 1), 1); }
+  void kill() const { ::kill(pid_, SIGKILL); }
+  void expect(int code, const std::string& text) const {
+    int status = 0;
+    ASSERT_EQ(waitpid(pid_, &status, 0), pid_);
+    EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+    EXPECT_EQ(WEXITSTATUS(status), code);
+    char said[1024];
+    const ssize_t count = code == 0 ? 0 : read(said_[0], said, sizeof said);
+    EXPECT_EQ(std::string(said, static_cast<size_t>(std::max<ssize_t>(0, count))), text);
+  }
+
+ private:
+  pid_t pid_ = 0;
+  int ready_[2], go_[2], said_[2];
+};
+
+/// Sums over all ranks, the last of which the victim never comes to.
+void sum_twice(SharedStage& stage) {
+  for (int i = 0; i < 2; ++i) {
+    std::vector<float> values(1000, 1.0f);
+    stage.run({.kind = Call::Kind::all_reduce,
+               .dtype = DType::f32,
+               .reduce = Reduce::sum,
+               .count = 1000,
+               .recv = values.data()},
+              kLong);
+    if (values[999] != 3.0f) _exit(4);
+  }
+}
+
+// One rank is killed while the others wait for it, or while it waits itself.
+TEST(SharedStage, AKilledProcessIsLost) {
+  for (const bool in_wait : {false, true}) {
+    const SharedPiece piece = make_piece(3);
+    const auto presence = Presence::create();
+    ASSERT_TRUE(presence.has_value());
+    const RankProcess first(piece, *presence, 0, sum_twice);
+    const RankProcess victim(piece, *presence, 1, [&](SharedStage& stage) {
+      if (!in_wait) pause();
+      sum_twice(stage);
+      _exit(5);
+    });
+    const RankProcess last(piece, *presence, 2, sum_twice);
+    for (const RankProcess* rank : {&first, &victim, &last}) rank->wait_until_ready();
+    presence->forget();
+    piece.forget();
+    first.go();
+    victim.go();
+    if (!in_wait) last.go();
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    victim.kill();
+    const std::string lost =
+        "[all_reduce] a rank was lost at call 1 (f32[1000]): the process of rank 1 of group (0,1,2) ended";
+    first.expect(76, lost);
+    if (in_wait) last.go();
+    last.expect(76, lost);
+    int status = 0;
+    while (waitpid(-1, &status, 0) > 0) {
+    }
+  }
+}
+
+TEST(Presence, SaysWhoIsGone) {
+  auto one = Presence::create();
+  ASSERT_TRUE(one.has_value());
+  auto two = Presence::open(one->name());
+  ASSERT_TRUE(two.has_value() && one->enter(0) && two->enter(5));
+  EXPECT_FALSE(one->enter(5));  // there is one already
+  one->forget();
+  EXPECT_FALSE(Presence::open(one->name()).has_value());
+  ASSERT_TRUE(one->enter(0));
+  EXPECT_FALSE(one->is_gone(0));
+  EXPECT_FALSE(one->is_gone(5));
+  EXPECT_FALSE(two->is_gone(0));
+  EXPECT_TRUE(two->is_gone(3));
+  two.reset();
+  EXPECT_TRUE(one->is_gone(5));
 }
 
 TEST(SharedPiece, TooMuchMemoryIsNotPromised) { EXPECT_FALSE(SharedPiece::create(size_t{1} << 50).has_value()); }
