@@ -1,6 +1,7 @@
 #pragma once
 // A place where kernels run: memory, kernels and the catalog that describes them.
 
+#include "base/subnormals.h"
 #include "device/kernel.h"
 #include "graph/op_def.h"
 
@@ -27,6 +28,8 @@ class Device {
   virtual std::unique_ptr<Kernel> make_reorder(const Type& type, const Layout& from, const Layout& to) = 0;
   /// Called once on the thread that will run the kernels: sets its number of compute threads.
   virtual void enter_thread() = 0;
+  /// Of the calling thread and of the compute threads that work for it, until it is called again.
+  virtual void set_subnormals(SubnormalSetting setting) = 0;
 };
 
 enum class KernelSet { fast, reference };
