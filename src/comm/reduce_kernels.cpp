@@ -10,6 +10,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "base/subnormals.h"
+
 namespace partita {
 namespace {
 
@@ -218,6 +220,7 @@ void reduce_typed(std::span<const void* const> sources, std::span<void* const> r
 
 void reduce_elements(std::span<const void* const> sources, std::span<void* const> results, int64_t begin, int64_t end,
                      DType dtype, Reduce reduce) {
+  const SubnormalScope scope(subnormals_of(dtype));
   for_dtype(dtype, [&](auto zero) {
     using T = decltype(zero);
     switch (reduce) {

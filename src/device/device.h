@@ -2,6 +2,7 @@
 // A place where kernels run: memory, kernels and the catalog that describes them.
 
 #include "base/names.h"
+#include "base/subnormals.h"
 #include "device/kernel.h"
 #include "graph/op_def.h"
 
@@ -29,6 +30,8 @@ class Device {
   /// To be called on the thread that will run the kernels, before it makes them: starts its compute threads. Throws
   /// RuntimeFailure(out_of_memory) when they cannot be started, InvalidArgument when the environment forbids so many.
   virtual void enter_thread() = 0;
+  /// Of the calling thread and of the compute threads that work for it, until it is called again.
+  virtual void set_subnormals(SubnormalSetting setting) = 0;
 };
 
 enum class KernelSet { fast, reference };

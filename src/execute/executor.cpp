@@ -8,6 +8,7 @@
 #include "execute/groups.h"
 #include "execute/run_collective.h"
 #include "execute/shard_copy.h"
+#include "execute/subnormals.h"
 #include "partition/collectives.h"
 
 namespace partita {
@@ -40,7 +41,8 @@ struct Executor::Impl {
   Groups groups, beside;  // `beside`: for the messages of the communication thread
   std::vector<std::unique_ptr<Kernel>> kernels;
   std::vector<std::function<void()>> actions;
-  std::vector<double> seconds;  // per action, when measuring
+  std::vector<std::optional<Subnormals>> subnormals;  // per action
+  std::vector<double> seconds;                        // per action, when measuring
   bool measuring = false;
   std::unique_ptr<CommThread> comm_thread;
 
@@ -57,7 +59,12 @@ struct Executor::Impl {
     PARTITA_CHECK(local.mesh.ranks() == ranks.size(), "a mesh of {} ranks on {} ranks", local.mesh.ranks(),
                   ranks.size());
     device.enter_thread();
-    for (const Instruction& instruction : schedule.instructions) bind(instruction);
+    for (const Instruction& instruction : schedule.instructions) {
+      bind(instruction);
+      // What travels is combined as its type asks for, whichever thread does it (comm/reduce_kernels.h).
+      const bool computes = instruction.kind == Instruction::compute;
+      subnormals.push_back(computes ? subnormals_of(local.graph, local.graph.nodes[instruction.node]) : std::nullopt);
+    }
   }
 
   char* at(int64_t offset) const { return static_cast<char*>(arena.get()) + offset; }
@@ -133,14 +140,19 @@ struct Executor::Impl {
     actions.push_back([this, reduce] { comm_thread->start(reduce); });
   }
 
-  void run(size_t begin, size_t end) {
+  void run(size_t i, DeviceSubnormals& threads) {
+    threads.set(subnormals[i]);
+    actions[i]();
+  }
+
+  void run(size_t begin, size_t end, DeviceSubnormals& threads) {
     if (!measuring) {
-      for (size_t i = begin; i < end; ++i) actions[i]();
+      for (size_t i = begin; i < end; ++i) run(i, threads);
       return;
     }
     for (size_t i = begin; i < end; ++i) {
       const auto start = std::chrono::steady_clock::now();
-      actions[i]();
+      run(i, threads);
       seconds[i] = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     }
   }
@@ -202,11 +214,11 @@ struct Executor::Impl {
     return whole;
   }
 
-  void check_loss() {
+  void check_loss(DeviceSubnormals& threads) {
     const int slot = output_slot("loss");
     if (all_finite(schedule_type(slot).dtype, data(slot), schedule_type(slot).bytes())) return;
     const Array loss = read(slot);
-    const std::string place = describe(first_bad());
+    const std::string place = describe(first_bad(threads));
     throw RuntimeFailure(
         ExitCode::non_finite,
         fmt::format("[train] the loss is not finite, got {}, expected a number: {}", loss.at(0), place));
@@ -222,10 +234,10 @@ struct Executor::Impl {
 
   /// Replays forward and backward on the same inputs (no state has changed) and returns the first
   /// instruction of the forward, over all ranks, that made a non-finite result; kNone: none did.
-  int64_t first_bad() {
+  int64_t first_bad(DeviceSubnormals& threads) {
     int64_t bad = kNone;
     for (size_t i = 0; i < schedule.update; ++i) {
-      actions[i]();
+      run(i, threads);
       const Instruction& instruction = schedule.instructions[i];
       if (bad != kNone || instruction.kind != Instruction::compute) continue;
       if (local.graph.nodes[instruction.node].phase != Phase::forward) continue;
@@ -324,12 +336,16 @@ Array Executor::state(std::string_view name) const {
 }
 
 void Executor::step() {
-  impl_->run(0, impl_->schedule.update);
-  impl_->check_loss();
-  impl_->run(impl_->schedule.update, impl_->actions.size());
+  DeviceSubnormals threads(impl_->device);
+  impl_->run(0, impl_->schedule.update, threads);
+  impl_->check_loss(threads);
+  impl_->run(impl_->schedule.update, impl_->actions.size(), threads);
 }
 
-void Executor::run() { impl_->run(0, impl_->actions.size()); }
+void Executor::run() {
+  DeviceSubnormals threads(impl_->device);
+  impl_->run(0, impl_->actions.size(), threads);
+}
 
 Array Executor::output(std::string_view name) const { return impl_->read(impl_->output_slot(name)); }
 

@@ -1,5 +1,7 @@
 #include "execute/interpreter.h"
 
+#include "execute/subnormals.h"
+
 namespace partita {
 namespace {
 
@@ -34,6 +36,7 @@ Interpretation interpret_all(const Graph& graph, const OpSet& ops, const std::ma
       values[output] = Array(graph.type(output));
       outputs.push_back(values[output].tensor());
     }
+    const SubnormalScope scope(subnormals_of(graph, node));
     ops.at(node.op).kernel(node.attrs, inputs, outputs);
   }
   Interpretation result;

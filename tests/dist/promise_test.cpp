@@ -62,6 +62,19 @@ TEST(Promise, GptInF64) {
                  1e-9);
 }
 
+// The kernels that users run, on sizes at which the reference takes minutes.
+TEST(Promise, Resnet18InF64WithFastKernels) {
+  Job job = job_of("resnet18:width=16,size=16", DType::f64, {3, 16, 16}, 24, 5, 0.02);
+  job.kernels = KernelSet::fast;
+  expect_promise(job, 1e-9);
+}
+
+TEST(Promise, GptInF64WithFastKernels) {
+  Job job = job_of("gpt:layers=2,hidden=48,heads=4,seq=32,vocab=64,dropout=0.2", DType::f64, {}, 24, 20, 1e-3);
+  job.kernels = KernelSet::fast;
+  expect_promise(job, 1e-9);
+}
+
 TEST(Promise, GptInF32) {
   expect_promise(job_of("gpt:layers=2,hidden=32,heads=4,seq=16,vocab=32", DType::f32, {}, 24, 20, 1e-3), 1e-5);
 }

@@ -145,6 +145,15 @@ TEST(RandomPlans, Gpt) {
   expect_random_plans(job_of("gpt:layers=1,hidden=8,heads=4,seq=6,vocab=12,dropout=0.2", {}, 6));
 }
 
+// The kernels that users run, on parts of all sizes and windows.
+TEST(RandomPlans, OfFastKernels) {
+  for (Job job : {job_of("lenet:dropout=0.2", {1, 28, 28}, 6), job_of("resnet18:width=4,size=8", {3, 8, 8}, 24),
+                  job_of("gpt:layers=1,hidden=8,heads=4,seq=6,vocab=12,dropout=0.2", {}, 6)}) {
+    job.kernels = KernelSet::fast;
+    expect_plans(job, "plan", random_plan);
+  }
+}
+
 /// A state that a chain of negations fills from an input, each node cut at random.
 Graph chain(const Shape& shape) {
   const std::string type = print(Type{DType::f64, shape});

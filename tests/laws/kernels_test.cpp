@@ -341,6 +341,28 @@ void add_large(Cases& cases) {
             {tensor, tensor, tensor, squares, rate, step});
 }
 
+/// What a shard may be left with: no rows, no columns, nothing to sum.
+void add_empty(Cases& cases) {
+  for (const auto& [rows, inner, columns] : {std::array<int64_t, 3>{0, 4, 5}, {3, 0, 5}, {3, 4, 0}}) {
+    cases.add("matmul", Attrs(MatmulAttrs{}), {sample_of({rows, inner}), sample_of({inner, columns})});
+    cases.add("matmul", Attrs(MatmulAttrs{true, true}), {sample_of({2, inner, rows}), sample_of({2, columns, inner})});
+  }
+  cases.add("matmul", Attrs(MatmulAttrs{}), {sample_of({0, 3, 4}), sample_of({0, 4, 5})});
+  const std::vector<int64_t> pads{1, 1, 1, 1};
+  for (const auto& [images, channels, filters] : {std::array<int64_t, 3>{0, 3, 4}, {2, 0, 4}, {2, 3, 0}}) {
+    const SampleInput x = sample_of({images, channels, 6, 5}), weight = sample_of({filters, channels, 3, 3});
+    const SampleInput y = sample_of({images, filters, 6, 5});
+    cases.add("conv2d", Attrs(Conv2dAttrs{.pads = pads}), {x, weight});
+    cases.add("conv2d_grad_input", Attrs(Conv2dGradInputAttrs{.pads = pads, .size = {6, 5}}), {y, weight});
+    cases.add("conv2d_grad_filter", Attrs(Conv2dGradFilterAttrs{.pads = pads, .kernel = {3, 3}}), {x, y});
+  }
+  const Conv2dGradInputAttrs unused{.stride = {3, 3}, .size = {7, 8}};  // most elements of x meet no tap
+  cases.add("conv2d_grad_input", Attrs(unused), {sample_of({2, 4, 3, 3}), sample_of({4, 3, 1, 1})});
+  cases.add("conv2d_grad_input", Attrs(Conv2dGradInputAttrs{.size = {4, 4}}),
+            {sample_of({2, 4, 0, 4}), sample_of({4, 3, 1, 1})});  // a shard that holds no outputs
+  cases.add("conv2d_grad_filter", Attrs(Conv2dGradFilterAttrs{}), {sample_of({2, 3, 4, 4}), sample_of({2, 4, 0, 4})});
+}
+
 const std::vector<NamedCase>& all_cases() {
   static const std::vector<NamedCase> all = [] {
     Cases cases;
@@ -352,6 +374,7 @@ const std::vector<NamedCase>& all_cases() {
     add_norms(cases);
     add_transformers(cases);
     add_large(cases);
+    add_empty(cases);
     return cases.take();
   }();
   return all;
@@ -366,8 +389,10 @@ class Check {
 
   Check(const KernelDef& def, const Case& node, const std::string& tag, Compare compare = differs)
       : def_(def), node_(node), compare_(std::move(compare)) {
-    for (const Array& input : node.inputs)
-      has_nan_ = has_nan_ || (is_float(input.type().dtype) && std::isnan(input.at(0)));
+    for (const Array& input : node.inputs) {
+      const bool first = is_float(input.type().dtype) && input.type().elements() > 0;
+      has_nan_ = has_nan_ || (first && std::isnan(input.at(0)));
+    }
     query_ = {.op = node.op.name, .attrs = node.attrs, .inputs = node.input_types, .outputs = node.output_types};
     for (const Type& type : node.input_types) {
       Layout layout;
@@ -400,7 +425,12 @@ class Check {
     kernel_ = def_.make(query_, choice_);
     std::string wrong = run_once({-1, -1});
     // Once more in other memory, and in the place of each operand.
+    const std::vector<Array> first = std::exchange(results_, {});
     if (wrong.empty()) wrong = run_once({-1, -1});
+    for (size_t k = 0; k < first.size() && wrong.empty(); ++k) {
+      const bool same = std::memcmp(first[k].data(), results_[k].data(), first[k].type().bytes()) == 0;
+      if (!same) wrong = fmt::format("output {} has other bits in a second run", k);
+    }
     for (const std::pair<int, int>& pair : choice_.in_place) {
       if (wrong.empty()) wrong = run_once(pair);
       if (!wrong.empty()) return fmt::format("output {} in the place of input {}: {}", pair.second, pair.first, wrong);
@@ -409,6 +439,8 @@ class Check {
   }
 
   bool accepted() const { return choice_.accepted(); }
+  /// Outputs of the last run.
+  const std::vector<Array>& results() const { return results_; }
 
  private:
   static int64_t bytes(const Type& type, const Layout& layout) {
@@ -439,6 +471,7 @@ class Check {
     Memory scratch(choice_.scratch_bytes);
     kernel_->run(from, to, scratch.data());
     if (!scratch.intact()) return "writes behind its scratch";
+    results_.clear();
     for (size_t k = 0; k < outputs.size(); ++k) {
       const bool shared = static_cast<int>(k) == in_place.second;
       Memory& memory = shared ? inputs[in_place.first] : outputs[k];
@@ -449,6 +482,7 @@ class Check {
       const double tolerance = is_float(got.type().dtype) ? tolerance_of_types() : 0;
       if (wrong.empty()) wrong = compare_(got, node_.outputs[k], tolerance);
       if (!wrong.empty()) return fmt::format("output {} in {}: {}", k, choice_.outputs[k].tag, wrong);
+      results_.push_back(got);
     }
     return "";
   }
@@ -460,6 +494,7 @@ class Check {
   KernelQuery query_;
   KernelChoice choice_;
   std::unique_ptr<Kernel> kernel_;
+  std::vector<Array> results_;
 };
 
 class KernelLaws : public testing::TestWithParam<size_t> {
@@ -503,9 +538,65 @@ TEST_P(KernelLaws, HidesNoNan) {
         std::vector<Array> inputs = fill(sample);
         if (!is_float(inputs[operand].type().dtype) || inputs[operand].type().elements() == 0) continue;
         inputs[operand].set(0, std::nan(""));
-        const Case node = cast_floats(all_ops().at(op), sample.attrs, inputs, DType::f32);
-        EXPECT_EQ(Check(def, node, "plain", hides_nan).run(), "")
-            << def.name << " on " << op << ", operand " << operand;
+        for (const DType dtype : {DType::f32, DType::f64}) {
+          const Case node = cast_floats(all_ops().at(op), sample.attrs, inputs, dtype);
+          EXPECT_EQ(Check(def, node, "plain", hides_nan).run(), "")
+              << def.name << " on " << op << " of " << name_of(dtype) << ", operand " << operand;
+        }
+      }
+    }
+  }
+}
+
+/// "" or where one has a number and the other an infinity or NaN.
+std::string differs_in_kind(const Array& got, const Array& expected, double /*tolerance*/) {
+  if (!is_float(got.type().dtype)) return "";
+  for (int64_t i = 0; i < got.type().elements(); ++i) {
+    if (std::isfinite(got.at(i)) == std::isfinite(expected.at(i))) continue;
+    return fmt::format("element {} is {}, expected {}", i, got.at(i), expected.at(i));
+  }
+  return "";
+}
+
+// In f64, which proves what other types promise, an infinity reaches the same elements and no others.
+TEST_P(KernelLaws, PassesInfinitiesAndNansOnInF64) {
+  const KernelDef& def = fast_kernels()[GetParam()];
+  for (const std::string& op : def.ops) {
+    for (const Sample& sample : all_ops().at(op).samples) {
+      for (size_t operand = 0; operand < sample.inputs.size(); ++operand) {
+        const Type& type = sample.inputs[operand].type;
+        if (!is_float(type.dtype) || type.elements() == 0) continue;
+        for (const double value : {std::nan(""), std::numeric_limits<double>::infinity()}) {
+          for (const int64_t at : {int64_t{0}, type.elements() / 2, type.elements() - 1}) {
+            std::vector<Array> inputs = fill(sample);
+            inputs[operand].set(at, value);
+            const Case node = cast_floats(all_ops().at(op), sample.attrs, inputs, DType::f64);
+            EXPECT_EQ(Check(def, node, "plain", differs_in_kind).run(), "")
+                << def.name << " on " << op << sample.attrs.print() << ", operand " << operand << ", element " << at
+                << " " << value;
+          }
+        }
+      }
+    }
+  }
+}
+
+// Our own loops to the bit, in every type.
+TEST_P(KernelLaws, AgreesOnAnyNumberOfThreads) {
+  const KernelDef& def = fast_kernels()[GetParam()];
+  const std::set<std::string> ops(def.ops.begin(), def.ops.end());
+  const double tolerance = def.name.starts_with("loops.") ? 1e-30 : 1e-5;
+  for (const auto& [name, node] : all_cases()) {
+    if (!ops.contains(node.op.name)) continue;
+    std::vector<Array> alone;
+    for (const int threads : {1, 3}) {
+      make_cpu_device(all_ops(), threads)->enter_thread();
+      Check check(def, node, "plain");
+      EXPECT_EQ(check.run(), "") << def.name << " on " << name << " with " << threads << " threads";
+      if (threads == 1) alone = check.results();
+      for (size_t k = 0; k < alone.size(); ++k) {
+        EXPECT_EQ(differs(check.results().at(k), alone[k], tolerance), "")
+            << def.name << " on " << name << " with " << threads << " threads, output " << k;
       }
     }
   }

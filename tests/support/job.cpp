@@ -113,6 +113,7 @@ Job model_job(const std::string& spec, const ModelJob& options) {
 
 JobResult run_job(const Job& job) {
   const auto catalog_device = make_cpu_device(all_ops(), job.threads, job.kernels);
+  catalog_device->enter_thread();  // kernels ask for scratch memory by the threads of the one that asks them
   Mesh mesh = job.mesh;
   if (mesh.ranks() == 1 && job.ranks > 1) mesh = Mesh({{"data", job.ranks}});
   JobResult result;

@@ -143,6 +143,12 @@ class CpuDevice final : public Device {
 
   void enter_thread() override { enter_team(threads_); }
 
+  // A team that grows later gets new threads, which take the setting of the one that makes them.
+  void set_subnormals(SubnormalSetting setting) override {
+#pragma omp parallel num_threads(threads_) if (threads_ > 1)
+    setting.apply();
+  }
+
  private:
   CpuCatalog catalog_;
   int threads_;

@@ -1,6 +1,4 @@
 // Sums over leading, trailing or all dimensions, and per channel of 4-D tensors (the gradients of biases).
-// Every thread sums a fixed range of rows and the ranges are added in order, so the bits depend on the
-// number of threads alone.
 
 #include "ops/reduce.h"
 
@@ -54,48 +52,90 @@ double sum_run(const T* x, int64_t count) {
   return total;
 }
 
-/// Adds rows [begin, end) of the outer dimension into `sums` (middle * lanes doubles).
+/// Rows and middle elements (blocks of lanes, in a blocked layout) that are summed together.
+struct Part {
+  int64_t first_row, last_row, first, last;
+};
+
+/// Adds a part of x into `sums` (middle * lanes doubles).
 template <class T>
-void sum_rows(const View& view, const T* x, int64_t begin, int64_t end, double* sums) {
-  for (int64_t row = begin; row < end; ++row) {
+void sum_part(const View& view, const T* x, const Part& part, double* sums) {
+  if (view.middle * view.inner * view.lanes == 1) {  // one run
+    sums[0] += sum_run(x + part.first_row, part.last_row - part.first_row);
+    return;
+  }
+  for (int64_t row = part.first_row; row < part.last_row; ++row) {
     const T* from = x + row * view.middle * view.inner * view.lanes;
     if (view.lanes > 1) {
-      for (int64_t block = 0; block < view.middle; ++block, from += view.inner * view.lanes) {
+      for (int64_t block = part.first; block < part.last; ++block) {
+        const T* plane = from + block * view.inner * view.lanes;
         T lane_sums[kMostLanes] = {};
         for (int64_t i = 0; i < view.inner; ++i) {
 #pragma omp simd
-          for (int64_t lane = 0; lane < view.lanes; ++lane) lane_sums[lane] += from[i * view.lanes + lane];
+          for (int64_t lane = 0; lane < view.lanes; ++lane) lane_sums[lane] += plane[i * view.lanes + lane];
         }
         for (int64_t lane = 0; lane < view.lanes; ++lane) sums[block * view.lanes + lane] += lane_sums[lane];
       }
     } else if (view.inner == 1) {
 #pragma omp simd
-      for (int64_t i = 0; i < view.middle; ++i) sums[i] += static_cast<double>(from[i]);
+      for (int64_t i = part.first; i < part.last; ++i) sums[i] += static_cast<double>(from[i]);
     } else {
-      for (int64_t i = 0; i < view.middle; ++i) sums[i] += sum_run(from + i * view.inner, view.inner);
+      for (int64_t i = part.first; i < part.last; ++i) sums[i] += sum_run(from + i * view.inner, view.inner);
     }
   }
 }
 
+constexpr int64_t kMostSums = int64_t{1} << 17;
+
+/// Ranges of rows whose sums fit kMostSums numbers; where that leaves few, threads share the middle dimension, which
+/// changes no sum.
+int64_t row_ranges(const View& view) {
+  return std::min(ranges_of(view.outer), std::max<int64_t>(1, kMostSums / (view.middle * view.lanes)));
+}
+
 template <class T>
-LoopFn bind(const View& view, double scale, int64_t results, int most_threads) {
+LoopFn bind(const View& view, double scale, int64_t results) {
+  const int64_t ranges = row_ranges(view), threads = omp_get_max_threads();
+  const int64_t shares = ranges >= threads ? 1 : std::min(view.middle, (threads + ranges - 1) / ranges);
   return [=](auto in, auto out, void* scratch) {
     const T* x = static_cast<const T*>(in[0]);
     T* y = static_cast<T*>(out[0]);
     double* sums = static_cast<double*>(scratch);
     const int64_t width = view.middle * view.lanes, size = view.outer * view.inner * width;
-    const int threads = size > kSerialElements ? static_cast<int>(std::min<int64_t>(most_threads, view.outer)) : 1;
-    std::fill_n(sums, width * threads, 0.0);
-#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static, 1)
-    for (int t = 0; t < threads; ++t) {
-      sum_rows(view, x, view.outer * t / threads, view.outer * (t + 1) / threads, sums + t * width);
+    std::fill_n(sums, width * ranges, 0.0);
+#pragma omp parallel for if (size > kSerialElements)
+    for (int64_t t = 0; t < ranges * shares; ++t) {
+      const int64_t range = t / shares, share = t % shares;
+      const Part part{range_begin(view.outer, ranges, range), range_begin(view.outer, ranges, range + 1),
+                      range_begin(view.middle, shares, share), range_begin(view.middle, shares, share + 1)};
+      sum_part(view, x, part, sums + range * width);
     }
     for (int64_t i = 0; i < results; ++i) {
       double total = sums[i];
-      for (int t = 1; t < threads; ++t) total += sums[t * width + i];
+      for (int64_t range = 1; range < ranges; ++range) total += sums[range * width + i];
       y[i] = static_cast<T>(total * scale);
     }
   };
+}
+
+/// The view with its layout: blocks of lanes are the middle dimension, pixels of channels side by side the outer.
+View laid_out(const KernelQuery& query, const Layout& layout) {
+  View view = *view_of(query.inputs[0].shape, query.attrs.as<ReduceAttrs>().axes);
+  if (const int64_t lanes = lanes_of(query.inputs[0], layout); lanes > 0) {
+    view.middle = (view.middle + lanes - 1) / lanes;
+    view.lanes = lanes;
+  }
+  if (channels_last(query.inputs[0], layout)) {
+    view.outer *= view.inner;
+    view.inner = 1;
+  }
+  return view;
+}
+
+/// No less than smaller views need.
+int64_t scratch_bytes(const View& view) {
+  const int64_t width = view.middle * view.lanes;
+  return std::min(ranges_of(view.outer) * width, std::max(kMostSums, width)) * static_cast<int64_t>(sizeof(double));
 }
 
 KernelChoice propose(const KernelQuery& query) {
@@ -109,11 +149,10 @@ KernelChoice propose(const KernelQuery& query) {
   const bool per_channel = attrs.axes == std::vector<int64_t>{0, 2, 3};
   const bool innermost = lanes > 0 || channels_last(query.inputs[0], query.input_layouts[0]);
   const Layout layout = innermost && per_channel ? query.input_layouts[0] : Layout{};
-  const int64_t width = view->middle + kMostLanes;
   return {.kernel = "loops.reduce",
           .inputs = {layout},
           .outputs = {Layout{}},
-          .scratch_bytes = width * omp_get_max_threads() * static_cast<int64_t>(sizeof(double))};
+          .scratch_bytes = scratch_bytes(laid_out(query, layout))};
 }
 
 }  // namespace
@@ -121,21 +160,13 @@ KernelChoice propose(const KernelQuery& query) {
 KernelDef reduce_kernel() {
   KernelDef def{.name = "loops.reduce", .ops = {"reduce"}, .propose = propose};
   def.make = [](const KernelQuery& query, const KernelChoice& choice) {
-    const ReduceAttrs& attrs = query.attrs.as<ReduceAttrs>();
-    View view = *view_of(query.inputs[0].shape, attrs.axes);
-    const int64_t results = view.middle, lanes = lanes_of(query.inputs[0], choice.inputs[0]);
-    const int64_t room = choice.scratch_bytes / static_cast<int64_t>(sizeof(double)) / (view.middle + kMostLanes);
-    if (lanes > 0) {
-      view.middle = (view.middle + lanes - 1) / lanes;
-      view.lanes = lanes;
-    }
-    if (channels_last(query.inputs[0], choice.inputs[0])) {
-      view.outer *= view.inner;
-      view.inner = 1;
-    }
-    const int threads = static_cast<int>(std::clamp<int64_t>(omp_get_max_threads(), 1, std::max<int64_t>(room, 1)));
-    return make_loop(query.inputs[0].dtype == DType::f64 ? bind<double>(view, attrs.scale, results, threads)
-                                                         : bind<float>(view, attrs.scale, results, threads));
+    const View view = laid_out(query, choice.inputs[0]);
+    PARTITA_CHECK(scratch_bytes(view) <= choice.scratch_bytes, "{} bytes of scratch, {} were asked for",
+                  scratch_bytes(view), choice.scratch_bytes);
+    const int64_t results = query.outputs[0].elements();
+    const double scale = query.attrs.as<ReduceAttrs>().scale;
+    return make_loop(query.inputs[0].dtype == DType::f64 ? bind<double>(view, scale, results)
+                                                         : bind<float>(view, scale, results));
   };
   return def;
 }

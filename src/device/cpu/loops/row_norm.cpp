@@ -1,10 +1,7 @@
-// layer_norm, rms_norm and their gradients over dense rows. Rows go to threads in fixed ranges, and what each
-// range adds to the gradients of gamma and beta is summed in order, so the bits depend on the number of threads
-// alone. Sums of rows are in f64 where they cancel.
+// layer_norm, rms_norm and their gradients over dense rows. What each range of rows adds to the gradients of gamma and
+// beta is summed in order. Sums of rows are in f64 where they cancel.
 
 #include "ops/row_norm.h"
-
-#include <omp.h>
 
 #include <cmath>
 
@@ -92,20 +89,20 @@ void differentiate_row(int64_t size, const T* x, const T* gamma, T mean, T rstd,
 }
 
 template <class T, bool kCentered>
-LoopFn bind_grad(const Rows& rows, int most_threads) {
+LoopFn bind_grad(const Rows& rows) {
+  const int64_t ranges = ranges_of(rows.count);
   return [=](auto in, auto out, void* scratch) {
     const T *x = static_cast<const T*>(in[0]), *gamma = static_cast<const T*>(in[1]);
     const T* means = kCentered ? static_cast<const T*>(in[2]) : nullptr;
     const T *rstds = static_cast<const T*>(in[kCentered ? 3 : 2]), *d_y = static_cast<const T*>(in[kCentered ? 4 : 3]);
     T* d_x = static_cast<T*>(out[0]);
-    T* sums = static_cast<T*>(scratch);  // d_gamma and d_beta of each thread
-    const int threads =
-        rows.count * rows.size > kSerialElements ? static_cast<int>(std::min<int64_t>(most_threads, rows.count)) : 1;
-    std::fill_n(sums, 2 * rows.size * threads, T{});
-#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static, 1)
-    for (int t = 0; t < threads; ++t) {
-      T* own = sums + 2 * rows.size * t;
-      for (int64_t row = rows.count * t / threads; row < rows.count * (t + 1) / threads; ++row) {
+    T* sums = static_cast<T*>(scratch);  // d_gamma and d_beta of each range
+#pragma omp parallel for if (rows.count * rows.size > kSerialElements)
+    for (int64_t range = 0; range < ranges; ++range) {
+      T* own = sums + 2 * rows.size * range;
+      std::fill_n(own, 2 * rows.size, T{});
+      const int64_t end = range_begin(rows.count, ranges, range + 1);
+      for (int64_t row = range_begin(rows.count, ranges, range); row < end; ++row) {
         const int64_t at = row * rows.size;
         differentiate_row<T, kCentered>(rows.size, x + at, gamma, kCentered ? means[row] : T{}, rstds[row], d_y + at,
                                         d_x + at, own, own + rows.size);
@@ -113,9 +110,9 @@ LoopFn bind_grad(const Rows& rows, int most_threads) {
     }
     for (int64_t z = 0; z < rows.size; ++z) {
       T d_gamma = 0, d_beta = 0;
-      for (int t = 0; t < threads; ++t) {
-        d_gamma += sums[2 * rows.size * t + z];
-        d_beta += sums[2 * rows.size * t + rows.size + z];
+      for (int64_t range = 0; range < ranges; ++range) {
+        d_gamma += sums[2 * rows.size * range + z];
+        d_beta += sums[2 * rows.size * range + rows.size + z];
       }
       static_cast<T*>(out[1])[z] = d_gamma;
       if (kCentered) static_cast<T*>(out[2])[z] = d_beta;
@@ -126,21 +123,22 @@ LoopFn bind_grad(const Rows& rows, int most_threads) {
 bool is_grad(const KernelQuery& query) { return query.op.ends_with("_grad"); }
 
 template <class T, bool kCentered>
-LoopFn bind(const KernelQuery& query, int threads) {
+LoopFn bind(const KernelQuery& query) {
   const Rows rows = rows_of(query.inputs[0].shape);
-  if (is_grad(query)) return bind_grad<T, kCentered>(rows, threads);
+  if (is_grad(query)) return bind_grad<T, kCentered>(rows);
   return bind_norm<T, kCentered>(rows, query.attrs.as<RowNormAttrs>().epsilon);
 }
 
-int64_t bytes_per_thread(const KernelQuery& query) {
-  return 2 * query.inputs[0].shape.back() * static_cast<int64_t>(size_of(query.inputs[0].dtype));
+int64_t scratch_bytes(const KernelQuery& query) {
+  const Rows rows = rows_of(query.inputs[0].shape);
+  return 2 * rows.size * ranges_of(rows.count) * static_cast<int64_t>(size_of(query.inputs[0].dtype));
 }
 
 KernelChoice propose(const KernelQuery& query) {
   KernelChoice choice = propose_dense(kName, query);
   if (!choice.accepted()) return choice;
   if (query.inputs[0].elements() == 0) return refuse("empty");
-  if (is_grad(query)) choice.scratch_bytes = omp_get_max_threads() * bytes_per_thread(query);
+  if (is_grad(query)) choice.scratch_bytes = scratch_bytes(query);
   return choice;
 }
 
@@ -150,13 +148,13 @@ KernelDef row_norm_kernel() {
   KernelDef def{
       .name = kName, .ops = {"layer_norm", "layer_norm_grad", "rms_norm", "rms_norm_grad"}, .propose = propose};
   def.make = [](const KernelQuery& query, const KernelChoice& choice) {
-    const int64_t room = choice.scratch_bytes / bytes_per_thread(query);
-    const int threads = static_cast<int>(std::clamp<int64_t>(omp_get_max_threads(), 1, std::max<int64_t>(room, 1)));
+    PARTITA_CHECK(!is_grad(query) || scratch_bytes(query) <= choice.scratch_bytes, "{} bytes of scratch, {} asked for",
+                  scratch_bytes(query), choice.scratch_bytes);
     const bool centered = query.op.starts_with("layer");
     LoopFn fn;
     for_loop_type(query.inputs[0].dtype, [&](auto zero) {
       using T = decltype(zero);
-      fn = centered ? bind<T, true>(query, threads) : bind<T, false>(query, threads);
+      fn = centered ? bind<T, true>(query) : bind<T, false>(query);
     });
     return make_loop(std::move(fn));
   };

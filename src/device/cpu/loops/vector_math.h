@@ -1,15 +1,16 @@
 #pragma once
-// exp and tanh without branches, so that loops over f32 become vector code; f64 uses the library's.
+// exp and tanh without branches, so that loops become vector code; other functions of f64 are the library's.
 
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 namespace partita {
 
 /// Factors from the highest power down. Not a loop: an inner one would keep the outer from being vector code.
-template <class... Factors>
-float polynomial(float x, float highest, Factors... factors) {
+template <class T, class... Factors>
+T polynomial(T x, T highest, Factors... factors) {
   ((highest = highest * x + factors), ...);
   return highest;
 }
@@ -24,7 +25,24 @@ inline float chosen(bool first, float a, float b) {
   return std::bit_cast<float>((std::bit_cast<uint32_t>(a) & mask) | (std::bit_cast<uint32_t>(b) & ~mask));
 }
 
-inline double exp_of(double x) { return std::exp(x); }
+/// Within 2 units in the last place; infinity, zero, subnormal numbers and NaN as in std::exp.
+inline double exp_of(double x) {
+  constexpr double kLimit = 746;               // beyond: 0 and infinity
+  constexpr double kShift = 6755399441055744;  // 1.5 * 2^52: its unit is 1, so adding it rounds
+  constexpr int64_t kInfinite = 0x7ff0000000000000;
+  const int64_t size = std::bit_cast<int64_t>(x) & std::numeric_limits<int64_t>::max();
+  x = size > std::bit_cast<int64_t>(kLimit) && size <= kInfinite ? std::copysign(kLimit, x) : x;
+  const double shifted = x * 1.4426950408889634 + kShift;
+  const double power = shifted - kShift;
+  // ln 2 in two parts, of which the first times a power is exact.
+  const double rest = (x - power * 0.69314718036912382) - power * 1.9082149292705877e-10;
+  const double sum = polynomial(rest, 1.0 / 6227020800, 1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880,
+                                1.0 / 40320, 1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5, 1.0, 1.0);
+  // Two steps, as 2^power alone may be no number.
+  const int64_t whole = std::bit_cast<int64_t>(shifted) - std::bit_cast<int64_t>(kShift);
+  const int64_t half = std::bit_cast<int64_t>(power * 0.5 + kShift) - std::bit_cast<int64_t>(kShift);
+  return sum * std::bit_cast<double>((half + 1023) << 52) * std::bit_cast<double>((whole - half + 1023) << 52);
+}
 
 /// Within 2 units in the last place; infinity, zero, subnormal numbers and NaN as in std::exp.
 inline float exp_of(float x) {
