@@ -1,7 +1,7 @@
 #pragma once
 // Copies boxes of dense row-major tensors: how a rank takes its part of a whole value and gives it back.
 
-#include "graph/sharding_rule.h"
+#include "sharding/rule.h"
 
 namespace partita {
 

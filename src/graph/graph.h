@@ -4,10 +4,10 @@
 
 #include <optional>
 
+#include "base/attrs.h"
 #include "base/names.h"
 #include "base/shape.h"
-#include "graph/attrs.h"
-#include "graph/shard_mark.h"
+#include "sharding/annotation.h"
 
 namespace partita {
 

@@ -4,21 +4,14 @@
 #include <functional>
 #include <span>
 
-#include "graph/attrs.h"
+#include "base/op_call.h"
 #include "graph/graph.h"
-#include "graph/sharding_rule.h"
+#include "sharding/rule.h"
 
 namespace partita {
 
 class Builder;
 class Value;
-
-/// One use of an op. `outputs` is empty while they are being inferred.
-struct OpCall {
-  const Attrs& attrs;
-  const std::vector<Type>& inputs;
-  const std::vector<Type>& outputs;
-};
 
 using Inputs = std::span<const ConstTensor>;
 using Outputs = std::span<const Tensor>;

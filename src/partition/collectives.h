@@ -2,7 +2,7 @@
 // The nodes of a local graph that talk to other ranks, or keep a part of what is there.
 
 #include "graph/op_def.h"
-#include "plan/reshard.h"
+#include "sharding/reshard.h"
 
 namespace partita {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "partition/collectives.h"
-#include "plan/propagate.h"
+#include "sharding/propagate.h"
 
 namespace partita {
 namespace {

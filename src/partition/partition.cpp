@@ -6,8 +6,8 @@
 #include "partition/collectives.h"
 #include "partition/expand_nodes.h"
 #include "partition/node_shardings.h"
-#include "plan/propagate.h"
-#include "plan/reshard.h"
+#include "sharding/propagate.h"
+#include "sharding/reshard.h"
 
 namespace partita {
 namespace {

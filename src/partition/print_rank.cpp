@@ -1,7 +1,7 @@
 #include "partition/print_rank.h"
 
 #include "partition/collectives.h"
-#include "plan/strategy.h"
+#include "sharding/strategy.h"
 
 namespace partita {
 namespace {

@@ -5,7 +5,7 @@
 #include "plan/marks.h"
 #include "plan/search/data_parallel.h"
 #include "plan/search/propagation.h"
-#include "plan/strategy.h"
+#include "sharding/strategy.h"
 
 namespace partita {
 namespace {

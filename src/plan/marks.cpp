@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "plan/strategy.h"
+#include "sharding/strategy.h"
 
 namespace partita {
 namespace {

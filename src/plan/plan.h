@@ -4,7 +4,7 @@
 #include <map>
 
 #include "graph/op_def.h"
-#include "plan/sharding.h"
+#include "sharding/sharding.h"
 
 namespace partita {
 

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <unordered_map>
 
-#include "schedule/line_reader.h"
+#include "schedule/text/line_reader.h"
 
 namespace partita {
 namespace {

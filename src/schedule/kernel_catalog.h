@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "graph/attrs.h"
+#include "base/attrs.h"
 #include "graph/graph.h"
 
 namespace partita {

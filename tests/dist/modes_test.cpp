@@ -7,7 +7,7 @@
 #include "ops/registry.h"
 #include "partition/collectives.h"
 #include "partition/partition.h"
-#include "plan/strategy.h"
+#include "sharding/strategy.h"
 #include "support/job.h"
 #include "support/ranks.h"
 

@@ -14,7 +14,7 @@
 #include "ops/registry.h"
 #include "plan/make_plan.h"
 #include "plan/marks.h"
-#include "plan/strategy.h"
+#include "sharding/strategy.h"
 #include "support/job.h"
 #include "support/ranks.h"
 

@@ -8,7 +8,7 @@
 #include "graph/builder.h"
 #include "ops/registry.h"
 #include "plan/marks.h"
-#include "plan/strategy.h"
+#include "sharding/strategy.h"
 
 namespace partita {
 namespace {

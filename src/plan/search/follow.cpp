@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "plan/propagate.h"
+#include "sharding/propagate.h"
 
 namespace partita {
 namespace {

@@ -6,9 +6,9 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "plan/propagate.h"
-#include "plan/reshard.h"
-#include "plan/strategy.h"
+#include "sharding/propagate.h"
+#include "sharding/reshard.h"
+#include "sharding/strategy.h"
 
 namespace partita {
 namespace {

@@ -1,10 +1,10 @@
-#include "plan/strategy.h"
+#include "sharding/strategy.h"
 
 #include <algorithm>
 #include <numeric>
 #include <optional>
 
-#include "graph/op_def.h"
+#include "base/op_call.h"
 
 namespace partita {
 namespace {

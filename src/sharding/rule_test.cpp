@@ -1,10 +1,10 @@
-#include "graph/sharding_rule.h"
+#include "sharding/rule.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 
-#include "graph/op_def.h"
+#include "base/op_call.h"
 
 namespace partita {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "graph/op_def.h"
+#include "sharding/rule.h"
 
 namespace partita {
 

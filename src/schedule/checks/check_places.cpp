@@ -1,4 +1,4 @@
-#include "schedule/check_places.h"
+#include "schedule/checks/check_places.h"
 
 #include <algorithm>
 

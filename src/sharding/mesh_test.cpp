@@ -1,4 +1,4 @@
-#include "plan/mesh.h"
+#include "sharding/mesh.h"
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,8 @@
 
 #include <optional>
 
-#include "graph/sharding_rule.h"
-#include "plan/mesh.h"
+#include "sharding/mesh.h"
+#include "sharding/rule.h"
 
 namespace partita {
 

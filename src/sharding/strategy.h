@@ -1,8 +1,8 @@
 #pragma once
 // From the user's notation of a cut, how many parts each dimension of each operand has, to axes of a mesh and back.
 
-#include "graph/shard_mark.h"
-#include "plan/sharding.h"
+#include "sharding/annotation.h"
+#include "sharding/sharding.h"
 
 namespace partita {
 

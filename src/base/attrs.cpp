@@ -1,4 +1,4 @@
-#include "graph/attrs.h"
+#include "base/attrs.h"
 
 #include <algorithm>
 

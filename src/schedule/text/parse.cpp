@@ -4,7 +4,7 @@
 
 #include "base/fields.h"
 #include "partition/collectives.h"
-#include "schedule/schedule_reader.h"
+#include "schedule/text/schedule_reader.h"
 
 namespace partita {
 namespace {

@@ -9,12 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "base/op_call.h"
 #include "base/reduce.h"
-#include "base/shape.h"
 
 namespace partita {
-
-struct OpCall;
 
 /// The part [begin, end) of [0, size).
 struct Range {

@@ -1,8 +1,8 @@
 #pragma once
 // How the shardings of operands and results spread over a node, through the node's rule alone.
 
-#include "graph/op_def.h"
-#include "plan/sharding.h"
+#include "base/op_call.h"
+#include "sharding/sharding.h"
 
 namespace partita {
 

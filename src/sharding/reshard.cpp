@@ -1,4 +1,4 @@
-#include "plan/reshard.h"
+#include "sharding/reshard.h"
 
 #include <algorithm>
 #include <map>

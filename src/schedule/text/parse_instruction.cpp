@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "partition/collectives.h"
-#include "schedule/schedule_reader.h"
+#include "schedule/text/schedule_reader.h"
 
 namespace partita {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <unordered_map>
 
-#include "schedule/line_reader.h"
 #include "schedule/schedule.h"
+#include "schedule/text/line_reader.h"
 
 namespace partita {
 

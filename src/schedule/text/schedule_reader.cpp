@@ -1,4 +1,4 @@
-#include "schedule/schedule_reader.h"
+#include "schedule/text/schedule_reader.h"
 
 namespace partita {
 

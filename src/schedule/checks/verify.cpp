@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "schedule/check_places.h"
+#include "schedule/checks/check_places.h"
 
 namespace partita {
 namespace {

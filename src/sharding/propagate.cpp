@@ -1,4 +1,4 @@
-#include "plan/propagate.h"
+#include "sharding/propagate.h"
 
 #include <algorithm>
 

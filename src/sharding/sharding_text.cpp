@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "base/fields.h"
-#include "plan/sharding.h"
+#include "sharding/sharding.h"
 
 namespace partita {
 namespace {

@@ -1,8 +1,8 @@
-#include "plan/strategy.h"
+#include "sharding/strategy.h"
 
 #include <gtest/gtest.h>
 
-#include "graph/op_def.h"
+#include "base/op_call.h"
 
 namespace partita {
 namespace {

@@ -1,4 +1,4 @@
-#include "schedule/line_reader.h"
+#include "schedule/text/line_reader.h"
 
 #include <algorithm>
 #include <charconv>

@@ -7,7 +7,7 @@
 
 #include <unordered_map>
 
-#include "plan/sharding.h"
+#include "sharding/sharding.h"
 
 namespace partita {
 

@@ -1,4 +1,4 @@
-#include "plan/mesh.h"
+#include "sharding/mesh.h"
 
 #include <algorithm>
 #include <charconv>

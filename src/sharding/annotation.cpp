@@ -1,4 +1,4 @@
-#include "graph/shard_mark.h"
+#include "sharding/annotation.h"
 
 #include <algorithm>
 #include <cctype>
