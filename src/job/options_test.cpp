@@ -11,7 +11,7 @@ namespace {
 
 /// What is thrown, "" when nothing is.
 template <class Fn>
-std::string refusal(const Fn& fn) {
+std::string refusal_of_options(const Fn& fn) {
   try {
     fn();
     return "";
@@ -22,7 +22,7 @@ std::string refusal(const Fn& fn) {
 
 std::string refusal_of(const std::string& key, const std::string& text) {
   JobConfig config;
-  return refusal([&] { find_option(key).set(config, "--" + find_option(key).flag, {text}); });
+  return refusal_of_options([&] { find_option(key).set(config, "--" + find_option(key).flag, {text}); });
 }
 
 /// A text that differs from the default, for every option.
@@ -63,7 +63,8 @@ TEST(JobOptions, EveryOneIsReadBackFromItsFile) {
     const std::vector<std::string> texts = other_value(option);
     std::vector<std::string> taken = texts;
     if (option.form == JobOption::Form::number) {  // a whole number where only these are taken
-      taken = refusal([&] { option.set(config, "test", texts); }).empty() ? texts : std::vector<std::string>{"7"};
+      taken = refusal_of_options([&] { option.set(config, "test", texts); }).empty() ? texts
+                                                                                     : std::vector<std::string>{"7"};
     }
     option.set(config, "test", taken);
     EXPECT_EQ(option.get(config), taken) << option.key();
@@ -108,13 +109,13 @@ TEST(JobOptions, BadValuesAreRefused) {
   EXPECT_NE(refusal_of("plan.dataset_strategy", "garbage").find("[--dataset-strategy]"), std::string::npos);
   EXPECT_NE(refusal_of("plan.shard", "garbage").find("[--shard] no node, got 'garbage'"), std::string::npos);
   EXPECT_NE(refusal_of("files.save", "").find("[--save] bad value, got '', expected a value"), std::string::npos);
-  EXPECT_NE(refusal([] { find_option("optimizer.momentun"); }).find("did you mean 'optimizer.momentum'?"),
+  EXPECT_NE(refusal_of_options([] { find_option("optimizer.momentun"); }).find("did you mean 'optimizer.momentum'?"),
             std::string::npos);
 }
 
 TEST(JobToml, BadFilesAreRefusedWithTheLine) {
   const auto refused = [](const std::string& text) {
-    return refusal([&] {
+    return refusal_of_options([&] {
       JobConfig config;
       assign(config, parse_config(text, "job.toml"));
     });

@@ -10,7 +10,7 @@
 namespace partita {
 namespace {
 
-Graph build(LayerPtr net, Shape image, bool training = true) {
+Graph build_of_layer(LayerPtr net, Shape image, bool training = true) {
   return build_graph({"test", std::move(net)}, all_ops(),
                      {.batch = 4,
                       .columns = labelled_columns({"image", {DType::f32, std::move(image)}}),
@@ -19,7 +19,7 @@ Graph build(LayerPtr net, Shape image, bool training = true) {
 
 std::string error_of(LayerPtr net, Shape image) {
   try {
-    build(std::move(net), std::move(image));
+    build_of_layer(std::move(net), std::move(image));
   } catch (const InvalidArgument& error) {
     return error.what();
   }
@@ -44,7 +44,7 @@ using Named = std::vector<std::pair<std::string, LayerPtr>>;
 
 TEST(Layer, ParametersAndScopesAreNamedByThePath) {
   const LayerPtr inner = sequential(std::vector<LayerPtr>{dense(5), batch_norm()});
-  const Graph graph = build(sequential(Named{{"body", inner}, {"fc", dense(3)}}), {7});
+  const Graph graph = build_of_layer(sequential(Named{{"body", inner}, {"fc", dense(3)}}), {7});
   EXPECT_EQ(state_names(graph),
             (std::vector<std::string>{"body.0.weight", "body.0.bias", "body.1.weight", "body.1.bias",
                                       "body.1.running_mean", "body.1.running_var", "fc.weight", "fc.bias"}));
@@ -68,19 +68,19 @@ TEST(Layer, LayersKeepTheLineWhereTheyWereWritten) {
   EXPECT_EQ(fc->where(), (SourceLine{"network/layer_test.cpp", __LINE__ - 1}));
   const LayerPtr own = share(Residual(fc));
   EXPECT_EQ(own->where(), (SourceLine{"network/layer_test.cpp", __LINE__ - 1}));
-  EXPECT_EQ(state_names(build(own, {7})), (std::vector<std::string>{"body.weight", "body.bias"}));
+  EXPECT_EQ(state_names(build_of_layer(own, {7})), (std::vector<std::string>{"body.weight", "body.bias"}));
 }
 
 TEST(Layer, ALayerCalledTwiceIsTied) {
   const LayerPtr fc = dense(7), norm = batch_norm();
-  const Graph graph =
-      build(lambda([=](Context& context, Value x) {
-              for (int i = 0; i < 2; ++i) {
-                x = context.call(fmt::format("norm{}", i), *norm, context.call(fmt::format("fc{}", i), *fc, x));
-              }
-              return x;
-            }),
-            {7});
+  const Graph graph = build_of_layer(lambda([=](Context& context, Value x) {
+                                       for (int i = 0; i < 2; ++i) {
+                                         x = context.call(fmt::format("norm{}", i), *norm,
+                                                          context.call(fmt::format("fc{}", i), *fc, x));
+                                       }
+                                       return x;
+                                     }),
+                                     {7});
   EXPECT_EQ(state_names(graph), (std::vector<std::string>{"fc0.weight", "fc0.bias", "norm0.weight", "norm0.bias",
                                                           "norm0.running_mean", "norm0.running_var"}));
   EXPECT_EQ(nodes_of(graph, "matmul")[1]->scope, "net/fc1");
@@ -88,7 +88,7 @@ TEST(Layer, ALayerCalledTwiceIsTied) {
 
 TEST(Layer, ATiedNormMovesItsStatisticsTwice) {
   const LayerPtr norm = batch_norm();
-  const Graph graph = build(sequential(Named{{"a", norm}, {"b", norm}}), {7});
+  const Graph graph = build_of_layer(sequential(Named{{"a", norm}, {"b", norm}}), {7});
   EXPECT_EQ(state_names(graph).size(), 4U);
   const auto moves = nodes_of(graph, "running_statistics");
   ASSERT_EQ(moves.size(), 2U);
@@ -106,11 +106,11 @@ TEST(Layer, FrozenLayersFreezeTheirChildren) {
   const LayerPtr body = sequential(std::vector<LayerPtr>{dense(5)});
   body->requires_grad(false);
   const auto net = sequential(Named{{"body", body}, {"fc", dense(3)}});
-  const Graph graph = build(net, {7});
+  const Graph graph = build_of_layer(net, {7});
   EXPECT_FALSE(graph.find_state("body.0.weight")->requires_grad);
   EXPECT_TRUE(graph.find_state("fc.weight")->requires_grad);
   net->requires_grad(false);
-  EXPECT_FALSE(build(net, {7}).find_state("fc.weight")->requires_grad);
+  EXPECT_FALSE(build_of_layer(net, {7}).find_state("fc.weight")->requires_grad);
 }
 
 TEST(Layer, ErrorsNameTheInnermostLayerOnce) {

@@ -47,7 +47,7 @@ Value error(Builder& builder, Value narrow, Value label) {
   return sub(logits, hot_labels(builder, logits, label));
 }
 
-Value binary(Builder& builder, Value narrow, Value label) {
+Value loss_of_pair(Builder& builder, Value narrow, Value label) {
   const Value logits = wide(narrow);
   return binary_cross_entropy(logits, hot_labels(builder, logits, label));
 }
@@ -61,7 +61,7 @@ Value build_elements(Loss loss, Builder& builder, Value logits, Value label) {
     case Loss::sparse: return sparse(builder, logits, label);
     case Loss::dense: return dense(builder, logits, label);
     case Loss::expanded: return expanded(builder, logits, label);
-    case Loss::binary: return binary(builder, logits, label);
+    case Loss::binary: return loss_of_pair(builder, logits, label);
     case Loss::mse: return mse(builder, logits, label);
     case Loss::mae: return mae(builder, logits, label);
   }

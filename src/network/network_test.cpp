@@ -71,7 +71,7 @@ TEST(Network, PredictionNeedsNoLabels) {
   EXPECT_EQ(graph.inputs.size(), 2);
 }
 
-std::string error_of(const Network& network, const std::vector<Column>& columns) {
+std::string network_error_of(const Network& network, const std::vector<Column>& columns) {
   try {
     build_graph(network, all_ops(), {.batch = 2, .columns = columns});
     return "";
@@ -81,22 +81,26 @@ std::string error_of(const Network& network, const std::vector<Column>& columns)
 }
 
 TEST(Network, MissingPartsAreNamed) {
-  EXPECT_NE(error_of(pairs(), {kColumns[0]}).find("no such column, got 'b', expected one of [a]"), std::string::npos);
-  EXPECT_EQ(error_of(Network("mlp", dense(2)), {{"label", {DType::i32, {}}}}),
+  EXPECT_NE(network_error_of(pairs(), {kColumns[0]}).find("no such column, got 'b', expected one of [a]"),
+            std::string::npos);
+  EXPECT_EQ(network_error_of(Network("mlp", dense(2)), {{"label", {DType::i32, {}}}}),
             "[data] no column to read, got label alone, expected an input");
-  EXPECT_NE(error_of(Network("mlp", dense(2)), {kColumns[0]}).find("no such column, got 'label'"), std::string::npos);
+  EXPECT_NE(network_error_of(Network("mlp", dense(2)), {kColumns[0]}).find("no such column, got 'label'"),
+            std::string::npos);
   const auto forward = [](Context&, Columns& columns) -> NamedValues { return {{"y", columns.at("a")}}; };
-  EXPECT_NE(error_of(Network("none", forward, nullptr), kColumns).find("network 'none' has no loss"),
+  EXPECT_NE(network_error_of(Network("none", forward, nullptr), kColumns).find("network 'none' has no loss"),
             std::string::npos);
   const auto wide = [](Context&, Columns& columns, const NamedValues&) -> NamedValues {
     return {{"loss", columns.at("a")}};
   };
-  EXPECT_NE(error_of(Network("wide", forward, wide), kColumns).find("'loss' is no mean over the batch, got f32[2,4]"),
-            std::string::npos);
+  EXPECT_NE(
+      network_error_of(Network("wide", forward, wide), kColumns).find("'loss' is no mean over the batch, got f32[2,4]"),
+      std::string::npos);
   const auto unnamed = [](Context&, Columns& columns, const NamedValues&) -> NamedValues {
     return {{"lost", reduce_mean(columns.at("a"))}};
   };
-  EXPECT_NE(error_of(Network("lost", forward, unnamed), kColumns).find("did you mean 'lost'?"), std::string::npos);
+  EXPECT_NE(network_error_of(Network("lost", forward, unnamed), kColumns).find("did you mean 'lost'?"),
+            std::string::npos);
 }
 
 TEST(Network, LayersOfOneValueRefuseLists) {
@@ -110,13 +114,13 @@ TEST(Network, LayersOfOneValueRefuseLists) {
         },
         nullptr);
   };
-  EXPECT_NE(error_of(of([&](Context& c, Columns& x) {
-                       return c.call("one", *one, {x.at("a"), x.at("a")}).at(0);
-                     }),
-                     kColumns)
+  EXPECT_NE(network_error_of(of([&](Context& c, Columns& x) {
+                               return c.call("one", *one, {x.at("a"), x.at("a")}).at(0);
+                             }),
+                             kColumns)
                 .find("the layer takes one value, got 2"),
             std::string::npos);
-  EXPECT_NE(error_of(of([&](Context& c, Columns& x) { return c.call("two", *two, x.at("a")); }), kColumns)
+  EXPECT_NE(network_error_of(of([&](Context& c, Columns& x) { return c.call("two", *two, x.at("a")); }), kColumns)
                 .find("'two' makes several values, got 2, expected 1"),
             std::string::npos);
 }

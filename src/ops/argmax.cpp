@@ -6,7 +6,7 @@ namespace {
 
 /// The first NaN when there is one: as a maximum over parts finds it.
 template <class T>
-int64_t largest(const T* x, int64_t count) {
+int64_t largest_argmax(const T* x, int64_t count) {
   int64_t best = 0;
   for (int64_t i = 1; i < count; ++i) {
     if (!is_nan(x[best]) && (x[i] > x[best] || is_nan(x[i]))) best = i;
@@ -19,7 +19,7 @@ int64_t largest(const T* x, int64_t count) {
 OpDef argmax_op() {
   OpDef op;
   op.name = "argmax";
-  op.summary = "index of the largest x[.., z]; the lowest of equal ones, or of NaNs";
+  op.summary = "index of the largest_argmax x[.., z]; the lowest of equal ones, or of NaNs";
   op.infer = [](const OpCall& call) -> std::vector<Type> {
     require_operands("argmax", call, 1);
     const Shape& shape = call.inputs[0].shape;
@@ -41,7 +41,7 @@ OpDef argmax_op() {
       using T = decltype(zero);
       const T* x = in[0].as<T>();
       int64_t* y = out[0].as<int64_t>();
-      for (int64_t i = 0; i < out[0].type.elements(); ++i, x += columns) y[i] = largest(x, columns);
+      for (int64_t i = 0; i < out[0].type.elements(); ++i, x += columns) y[i] = largest_argmax(x, columns);
     });
   };
   op.samples = {{{sample_of({4, 6}, Fill::distinct)}}, {{ids_of({3, 5}, 3)}}};

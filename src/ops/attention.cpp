@@ -65,17 +65,17 @@ Attrs localize_attention(const Attrs& given, const Shard& shard) {
 
 namespace {
 
-constexpr auto kOp = "attention";
+constexpr auto kAttention = "attention";
 
-std::vector<Type> infer(const OpCall& call) {
-  require_operands(kOp, call, 3);
-  require_attention(kOp, call);
+std::vector<Type> infer_attention(const OpCall& call) {
+  require_operands(kAttention, call, 3);
+  require_attention(kAttention, call);
   const Type &q = call.inputs[0], &v = call.inputs[2];
   const AttentionSizes sizes = attention_sizes(call.attrs.as<AttentionAttrs>(), q, call.inputs[1], v);
   return {Type{q.dtype, {q.shape[0], q.shape[1], v.shape[2]}}, lse_type(sizes, q.dtype)};
 }
 
-std::vector<Value> grad(const GradCall& call) {
+std::vector<Value> grad_attention(const GradCall& call) {
   if (call.d_outputs[1]) {
     throw InvalidArgument(
         "[attention] no gradient is defined through lse, got a use of it in the loss, expected a use of y only");
@@ -87,7 +87,7 @@ std::vector<Value> grad(const GradCall& call) {
 }
 
 template <class T>
-void run(const AttentionAttrs& attrs, Inputs in, Outputs out) {
+void run_attention(const AttentionAttrs& attrs, Inputs in, Outputs out) {
   const AttentionSizes sizes = attention_sizes(attrs, in[0].type, in[1].type, in[2].type);
   const int64_t q_row = sizes.heads * sizes.width, v_row = sizes.heads * sizes.value_width;
   const double scale = sizes.scale(attrs);
@@ -123,16 +123,16 @@ void run(const AttentionAttrs& attrs, Inputs in, Outputs out) {
 
 OpDef attention_op() {
   OpDef op;
-  op.name = kOp;
+  op.name = kAttention;
   op.summary = "softmax(scale q k^T) v for each head, keys after the query left out when causal; also lse";
   op.attrs = Attrs(AttentionAttrs{});
-  op.infer = infer;
+  op.infer = infer_attention;
   op.rule = [](const OpCall& call) { return attention_rule("bq(hd),bk(hd),bk(he)->bq(he),bhq", call); };
   op.localize = localize_attention;
-  op.grad = grad;
+  op.grad = grad_attention;
   op.flops_per_point = 4;
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
-    for_float(in[0].type.dtype, [&](auto zero) { run<decltype(zero)>(attrs.as<AttentionAttrs>(), in, out); });
+    for_float(in[0].type.dtype, [&](auto zero) { run_attention<decltype(zero)>(attrs.as<AttentionAttrs>(), in, out); });
   };
   op.samples = {
       {{sample_of({2, 4, 6}), sample_of({2, 5, 6}), sample_of({2, 5, 4})}, Attrs(AttentionAttrs{2})},

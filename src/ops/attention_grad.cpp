@@ -5,16 +5,16 @@
 namespace partita {
 namespace {
 
-constexpr auto kOp = "attention_grad";
+constexpr auto kAttentionGrad = "attention_grad";
 
-std::vector<Type> infer(const OpCall& call) {
-  require_operands(kOp, call, 6);
-  require_attention(kOp, call);
+std::vector<Type> infer_attention_grad(const OpCall& call) {
+  require_operands(kAttentionGrad, call, 6);
+  require_attention(kAttentionGrad, call);
   const Type &q = call.inputs[0], &v = call.inputs[2];
   const AttentionSizes sizes = attention_sizes(call.attrs.as<AttentionAttrs>(), q, call.inputs[1], v);
   const Type y{q.dtype, {q.shape[0], q.shape[1], v.shape[2]}}, lse = lse_type(sizes, q.dtype);
   if (call.inputs[3] != y || call.inputs[4] != lse || call.inputs[5] != y) {
-    reject(kOp, "operands do not fit q, k and v", print(call.inputs),
+    reject(kAttentionGrad, "operands do not fit q, k and v", print(call.inputs),
            fmt::format("y and d_y {}, lse {}", print(y), print(lse)));
   }
   return {q, call.inputs[1], v};
@@ -23,7 +23,7 @@ std::vector<Type> infer(const OpCall& call) {
 /// With p = exp(scores - lse): d_v = p^T d_y, d_scores = p (d_y v^T - sum of d_y y), d_q = scale d_scores k,
 /// d_k = scale d_scores^T q.
 template <class T>
-void run(const AttentionAttrs& attrs, Inputs in, Outputs out) {
+void run_attention_grad(const AttentionAttrs& attrs, Inputs in, Outputs out) {
   const AttentionSizes sizes = attention_sizes(attrs, in[0].type, in[1].type, in[2].type);
   const int64_t q_row = sizes.heads * sizes.width, v_row = sizes.heads * sizes.value_width;
   const double scale = sizes.scale(attrs);
@@ -71,17 +71,18 @@ void run(const AttentionAttrs& attrs, Inputs in, Outputs out) {
 
 OpDef attention_grad_op() {
   OpDef op;
-  op.name = kOp;
+  op.name = kAttentionGrad;
   op.summary = "d_q, d_k and d_v of attention from q, k, v, y, lse and d_y";
   op.attrs = Attrs(AttentionAttrs{});
-  op.infer = infer;
+  op.infer = infer_attention_grad;
   op.rule = [](const OpCall& call) {
     return attention_rule("bq(hd),bk(hd),bk(he),bq(he),bhq,bq(he)->bq(hd),bk(hd),bk(he)", call).linear_in({5});
   };
   op.localize = localize_attention;
   op.flops_per_point = 10;
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
-    for_float(in[0].type.dtype, [&](auto zero) { run<decltype(zero)>(attrs.as<AttentionAttrs>(), in, out); });
+    for_float(in[0].type.dtype,
+              [&](auto zero) { run_attention_grad<decltype(zero)>(attrs.as<AttentionAttrs>(), in, out); });
   };
   op.samples = {{{sample_of({2, 4, 6}), sample_of({2, 5, 6}), sample_of({2, 5, 4}), sample_of({2, 4, 4}),
                   sample_of({2, 2, 4}), sample_of({2, 4, 4})},

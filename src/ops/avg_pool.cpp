@@ -6,15 +6,15 @@
 namespace partita {
 namespace {
 
-Spans spans_of(const AvgPoolAttrs& attrs) {
+Spans avg_pool_spans_of(const AvgPoolAttrs& attrs) {
   return make_spans("avg_pool", attrs.stride, {1, 1}, attrs.pads, attrs.kernel);
 }
 
-std::vector<Type> infer(const OpCall& call) {
+std::vector<Type> infer_avg_pool(const OpCall& call) {
   require_operands("avg_pool", call, 1);
   require_float("avg_pool", call);
   require_rank("avg_pool", call, 0, 4);
-  const Spans spans = spans_of(call.attrs.as<AvgPoolAttrs>());
+  const Spans spans = avg_pool_spans_of(call.attrs.as<AvgPoolAttrs>());
   require_pool_pads("avg_pool", spans);
   const Type& x = call.inputs[0];
   return {Type{x.dtype, Shape{x.shape[0], x.shape[1], checked_outputs("avg_pool", spans.h, x.shape[2]),
@@ -22,16 +22,16 @@ std::vector<Type> infer(const OpCall& call) {
 }
 
 /// A shard holds every element under its windows, so what is outside its part is padding.
-Attrs localize(const Attrs& given, const Shard& shard) {
+Attrs localize_avg_pool(const Attrs& given, const Shard& shard) {
   AvgPoolAttrs attrs = given.as<AvgPoolAttrs>();
-  const Spans spans = spans_of(attrs);
+  const Spans spans = avg_pool_spans_of(attrs);
   const auto& x = shard.inputs[0];
   std::tie(attrs.pads[0], attrs.pads[2]) = local_pads(spans.h, x[2], shard.outputs[0][2]);
   std::tie(attrs.pads[1], attrs.pads[3]) = local_pads(spans.w, x[3], shard.outputs[0][3]);
   return attrs;
 }
 
-std::vector<Value> grad(const GradCall& call) {
+std::vector<Value> grad_avg_pool(const GradCall& call) {
   const auto& attrs = call.attrs.as<AvgPoolAttrs>();
   const Shape& x = call.inputs[0].shape();
   return {call.apply("avg_pool_grad", {call.d_outputs[0]},
@@ -44,8 +44,8 @@ std::vector<Value> grad(const GradCall& call) {
 }
 
 template <class T>
-void run(const AvgPoolAttrs& attrs, Inputs in, const Tensor& out) {
-  const Spans spans = spans_of(attrs);
+void run_avg_pool(const AvgPoolAttrs& attrs, Inputs in, const Tensor& out) {
+  const Spans spans = avg_pool_spans_of(attrs);
   const Shape& x = in[0].type.shape;
   const Shape& y = out.type.shape;
   T* mean = out.as<T>();
@@ -73,15 +73,15 @@ OpDef avg_pool_op() {
   op.name = "avg_pool";
   op.summary = "mean of each window of x[n, c, h, w], with or without the padding";
   op.attrs = Attrs(AvgPoolAttrs{});
-  op.infer = infer;
+  op.infer = infer_avg_pool;
   op.rule = [](const OpCall& call) {
-    const Spans spans = spans_of(call.attrs.as<AvgPoolAttrs>());
+    const Spans spans = avg_pool_spans_of(call.attrs.as<AvgPoolAttrs>());
     return einsum("nc[h][w]->nchw", call, {}, {spans.h.window(), spans.w.window()}).linear_in({0});
   };
-  op.localize = localize;
-  op.grad = grad;
+  op.localize = localize_avg_pool;
+  op.grad = grad_avg_pool;
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
-    for_float(in[0].type.dtype, [&](auto zero) { run<decltype(zero)>(attrs.as<AvgPoolAttrs>(), in, out[0]); });
+    for_float(in[0].type.dtype, [&](auto zero) { run_avg_pool<decltype(zero)>(attrs.as<AvgPoolAttrs>(), in, out[0]); });
   };
   op.samples = {
       {{sample_of({2, 3, 7, 6})},

@@ -6,34 +6,34 @@
 namespace partita {
 namespace {
 
-constexpr auto kOp = "avg_pool_grad";
+constexpr auto kAvgPoolGrad = "avg_pool_grad";
 
-Spans spans_of(const AvgPoolGradAttrs& attrs) {
-  return make_spans(kOp, attrs.stride, {1, 1}, attrs.pads, attrs.kernel);
+Spans avg_pool_grad_spans_of(const AvgPoolGradAttrs& attrs) {
+  return make_spans(kAvgPoolGrad, attrs.stride, {1, 1}, attrs.pads, attrs.kernel);
 }
 
-std::vector<Type> infer(const OpCall& call) {
-  require_operands(kOp, call, 1);
-  require_float(kOp, call);
-  require_rank(kOp, call, 0, 4);
+std::vector<Type> infer_avg_pool_grad(const OpCall& call) {
+  require_operands(kAvgPoolGrad, call, 1);
+  require_float(kAvgPoolGrad, call);
+  require_rank(kAvgPoolGrad, call, 0, 4);
   const auto& attrs = call.attrs.as<AvgPoolGradAttrs>();
-  const Spans spans = spans_of(attrs);
+  const Spans spans = avg_pool_grad_spans_of(attrs);
   const Type& d_y = call.inputs[0];
   const bool pairs = attrs.size.size() == 2 && attrs.begin.size() == 2 && attrs.whole.size() == 2;
   for (size_t d = 0; d < 2; ++d) {
     if (pairs && attrs.begin[d] >= 0 && attrs.size[d] <= attrs.whole[d] - attrs.begin[d]) continue;
-    reject(kOp, "rows held are not inside the whole",
+    reject(kAvgPoolGrad, "rows held are not inside the whole",
            fmt::format("size {}, begin {}, whole {}", to_text(attrs.size), to_text(attrs.begin), to_text(attrs.whole)),
            "begin + size up to whole, height and width");
   }
-  require_grad_rows(kOp, spans.h, attrs.size[0], d_y.shape[2]);
-  require_grad_rows(kOp, spans.w, attrs.size[1], d_y.shape[3]);
+  require_grad_rows(kAvgPoolGrad, spans.h, attrs.size[0], d_y.shape[2]);
+  require_grad_rows(kAvgPoolGrad, spans.w, attrs.size[1], d_y.shape[3]);
   return {Type{d_y.dtype, Shape{d_y.shape[0], d_y.shape[1], attrs.size[0], attrs.size[1]}}};
 }
 
-Attrs localize(const Attrs& given, const Shard& shard) {
+Attrs localize_avg_pool_grad(const Attrs& given, const Shard& shard) {
   AvgPoolGradAttrs attrs = given.as<AvgPoolGradAttrs>();
-  const Spans spans = spans_of(attrs);
+  const Spans spans = avg_pool_grad_spans_of(attrs);
   const auto& d_y = shard.inputs[0];
   const auto& d_x = shard.outputs[0];
   std::tie(attrs.pads[0], attrs.pads[2]) = local_grad_pads(spans.h, d_x[2], d_y[2]);
@@ -51,8 +51,8 @@ int64_t covered(const Span& span, int64_t output, int64_t begin, int64_t whole) 
 }
 
 template <class T>
-void run(const AvgPoolGradAttrs& attrs, Inputs in, const Tensor& out) {
-  const Spans spans = spans_of(attrs);
+void run_avg_pool_grad(const AvgPoolGradAttrs& attrs, Inputs in, const Tensor& out) {
+  const Spans spans = avg_pool_grad_spans_of(attrs);
   const Shape& y = in[0].type.shape;
   const Shape& x = out.type.shape;
   const T* d_y = in[0].as<T>();
@@ -81,17 +81,18 @@ void run(const AvgPoolGradAttrs& attrs, Inputs in, const Tensor& out) {
 
 OpDef avg_pool_grad_op() {
   OpDef op;
-  op.name = kOp;
+  op.name = kAvgPoolGrad;
   op.summary = "gradient of avg_pool: each d_y is shared out over its window";
   op.attrs = Attrs(AvgPoolGradAttrs{});
-  op.infer = infer;
+  op.infer = infer_avg_pool_grad;
   op.rule = [](const OpCall& call) {
-    const Spans spans = spans_of(call.attrs.as<AvgPoolGradAttrs>());
+    const Spans spans = avg_pool_grad_spans_of(call.attrs.as<AvgPoolGradAttrs>());
     return einsum("nc<h><w>->nchw", call, {}, {spans.h.window(true), spans.w.window(true)}).linear_in({0});
   };
-  op.localize = localize;
+  op.localize = localize_avg_pool_grad;
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
-    for_float(in[0].type.dtype, [&](auto zero) { run<decltype(zero)>(attrs.as<AvgPoolGradAttrs>(), in, out[0]); });
+    for_float(in[0].type.dtype,
+              [&](auto zero) { run_avg_pool_grad<decltype(zero)>(attrs.as<AvgPoolGradAttrs>(), in, out[0]); });
   };
   op.samples = {
       {{sample_of({2, 3, 4, 3})},

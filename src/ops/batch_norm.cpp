@@ -36,31 +36,32 @@ Type channel_type(const Type& x) { return {x.dtype, {x.shape[1]}}; }
 ShardingRule norm_rule(std::string text, const OpCall& call) {
   const bool planes = call.inputs[0].rank() == 4;
   for (size_t at; (at = text.find('x')) != std::string::npos;) text.replace(at, 1, planes ? "(gm)chw" : "(gm)c");
-  if (text.back() == '|') text += planes ? " m:expand h:expand w:expand" : " m:expand";
+  if (text.back() == '|')
+    text += planes ? " m:expand_batch_norm h:expand_batch_norm w:expand_batch_norm" : " m:expand_batch_norm";
   return einsum(text, call);
 }
 
 namespace {
 
-constexpr auto kOp = "batch_norm";
+constexpr auto kBatchNorm = "batch_norm";
 
-std::vector<Type> infer(const OpCall& call) {
-  require_operands(kOp, call, 3);
+std::vector<Type> infer_batch_norm(const OpCall& call) {
+  require_operands(kBatchNorm, call, 3);
   const auto& attrs = call.attrs.as<BatchNormAttrs>();
-  require_norm_input(kOp, call, attrs.groups);
+  require_norm_input(kBatchNorm, call, attrs.groups);
   const Type& x = call.inputs[0];
-  require_types(kOp, call, 1, {channel_type(x), channel_type(x)});
-  if (!(attrs.epsilon > 0)) reject(kOp, "epsilon is not positive", to_text(attrs.epsilon), "above 0");
+  require_types(kBatchNorm, call, 1, {channel_type(x), channel_type(x)});
+  if (!(attrs.epsilon > 0)) reject(kBatchNorm, "epsilon is not positive", to_text(attrs.epsilon), "above 0");
   return {x, statistics_type(x, attrs.groups), statistics_type(x, attrs.groups)};
 }
 
-Attrs localize(const Attrs& given, const Shard& shard) {
+Attrs localize_batch_norm(const Attrs& given, const Shard& shard) {
   BatchNormAttrs attrs = given.as<BatchNormAttrs>();
   attrs.groups = shard.outputs[1][0].count();
   return attrs;
 }
 
-std::vector<Value> grad(const GradCall& call) {
+std::vector<Value> grad_batch_norm(const GradCall& call) {
   if (call.d_outputs[1] || call.d_outputs[2]) {
     throw InvalidArgument(
         "[batch_norm] no gradient is defined through the statistics, got a use of mean or rstd "
@@ -70,7 +71,7 @@ std::vector<Value> grad(const GradCall& call) {
                         {call.inputs[0], call.inputs[1], call.outputs[1], call.outputs[2], call.d_outputs[0]});
 }
 
-std::vector<Value> expand(const ExpandCall& call) {
+std::vector<Value> expand_batch_norm(const ExpandCall& call) {
   const auto& attrs = call.attrs.as<BatchNormAttrs>();
   const Value x = call.inputs[0];
   const auto sums = call.apply_all("moments", {x}, Attrs(MomentsAttrs{attrs.groups}));
@@ -108,14 +109,14 @@ void find_statistics(const NormSizes& sizes, double epsilon, const T* x, Wide<T>
 
 OpDef batch_norm_op() {
   OpDef op;
-  op.name = kOp;
+  op.name = kBatchNorm;
   op.summary = "y = (x - mean) * rstd * gamma + beta per channel, mean and rstd over each group of rows";
   op.attrs = Attrs(BatchNormAttrs{});
-  op.infer = infer;
+  op.infer = infer_batch_norm;
   op.rule = [](const OpCall& call) { return norm_rule("x,c,c->x,gc,gc |", call); };
-  op.localize = localize;
-  op.grad = grad;
-  op.expand = expand;
+  op.localize = localize_batch_norm;
+  op.grad = grad_batch_norm;
+  op.expand = expand_batch_norm;
   op.flops_per_point = 7;
   op.kernel = [](const Attrs& given, Inputs in, Outputs out) {
     const auto& attrs = given.as<BatchNormAttrs>();

@@ -3,16 +3,16 @@
 namespace partita {
 namespace {
 
-constexpr auto kOp = "batch_norm_apply";
+constexpr auto kBatchNormApply = "batch_norm_apply";
 
-std::vector<Type> infer(const OpCall& call) {
-  require_operands(kOp, call, 5);
-  require_rank(kOp, call, 3, 2);
+std::vector<Type> infer_batch_norm_apply(const OpCall& call) {
+  require_operands(kBatchNormApply, call, 5);
+  require_rank(kBatchNormApply, call, 3, 2);
   const Type& x = call.inputs[0];
   const int64_t groups = call.inputs[3].shape[0];
-  require_norm_input(kOp, call, groups);
+  require_norm_input(kBatchNormApply, call, groups);
   const Type statistics = statistics_type(x, groups);
-  require_types(kOp, call, 1, {channel_type(x), channel_type(x), statistics, statistics});
+  require_types(kBatchNormApply, call, 1, {channel_type(x), channel_type(x), statistics, statistics});
   return {x};
 }
 
@@ -20,9 +20,9 @@ std::vector<Type> infer(const OpCall& call) {
 
 OpDef batch_norm_apply_op() {
   OpDef op;
-  op.name = kOp;
+  op.name = kBatchNormApply;
   op.summary = "(x - mean) * rstd * gamma + beta from x, gamma, beta, mean, rstd";
-  op.infer = infer;
+  op.infer = infer_batch_norm_apply;
   op.rule = [](const OpCall& call) { return norm_rule("x,c,c,gc,gc->x", call).linear_in({1, 2}); };
   op.flops_per_point = 3;
   op.kernel = [](const Attrs&, Inputs in, Outputs out) {

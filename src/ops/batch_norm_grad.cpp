@@ -4,16 +4,16 @@
 namespace partita {
 namespace {
 
-constexpr auto kOp = "batch_norm_grad";
+constexpr auto kBatchNormGrad = "batch_norm_grad";
 
-std::vector<Type> infer(const OpCall& call) {
-  require_operands(kOp, call, 5);
-  require_rank(kOp, call, 2, 2);
+std::vector<Type> infer_batch_norm_grad(const OpCall& call) {
+  require_operands(kBatchNormGrad, call, 5);
+  require_rank(kBatchNormGrad, call, 2, 2);
   const Type& x = call.inputs[0];
   const int64_t groups = call.inputs[2].shape[0];
-  require_norm_input(kOp, call, groups);
+  require_norm_input(kBatchNormGrad, call, groups);
   const Type statistics = statistics_type(x, groups);
-  require_types(kOp, call, 1, {channel_type(x), statistics, statistics, x});
+  require_types(kBatchNormGrad, call, 1, {channel_type(x), statistics, statistics, x});
   return {x, channel_type(x), channel_type(x)};
 }
 
@@ -23,7 +23,7 @@ Value sum_groups(const ExpandCall& call, Value sums, DType dtype) {
   return dtype == DType::f64 ? total : call.builder.apply_fields("cast", {total}, {{"dtype", to_text(dtype)}});
 }
 
-std::vector<Value> expand(const ExpandCall& call) {
+std::vector<Value> expand_batch_norm_grad(const ExpandCall& call) {
   const Value x = call.inputs[0], gamma = call.inputs[1], mean = call.inputs[2], rstd = call.inputs[3];
   const Value d_y = call.inputs[4];
   const auto sums = call.apply_all("batch_norm_grad_sums", {x, mean, rstd, d_y});
@@ -34,7 +34,7 @@ std::vector<Value> expand(const ExpandCall& call) {
 }
 
 template <class T>
-void run(Inputs in, Outputs out) {
+void run_batch_norm_grad(Inputs in, Outputs out) {
   const NormSizes sizes = norm_sizes(in[0].type.shape, in[2].type.shape[0]);
   const T* x = in[0].as<T>();
   const Wide<T>* mean = in[2].as<Wide<T>>();
@@ -58,14 +58,14 @@ void run(Inputs in, Outputs out) {
 
 OpDef batch_norm_grad_op() {
   OpDef op;
-  op.name = kOp;
+  op.name = kBatchNormGrad;
   op.summary = "d_x, d_gamma, d_beta of batch_norm from x, gamma, mean, rstd, d_y";
-  op.infer = infer;
+  op.infer = infer_batch_norm_grad;
   op.rule = [](const OpCall& call) { return norm_rule("x,c,gc,gc,x->x,c,c |", call).linear_in({4}); };
-  op.expand = expand;
+  op.expand = expand_batch_norm_grad;
   op.flops_per_point = 10;
   op.kernel = [](const Attrs&, Inputs in, Outputs out) {
-    for_float(in[0].type.dtype, [&](auto zero) { run<decltype(zero)>(in, out); });
+    for_float(in[0].type.dtype, [&](auto zero) { run_batch_norm_grad<decltype(zero)>(in, out); });
   };
   op.samples = {
       {{sample_of({6, 3, 4, 2}), sample_of({3}), sample_of({1, 3}), sample_of({1, 3}, Fill::positive),

@@ -4,19 +4,19 @@
 namespace partita {
 namespace {
 
-constexpr auto kOp = "batch_norm_grad_apply";
+constexpr auto kBatchNormGradApply = "batch_norm_grad_apply";
 
-std::vector<Type> infer(const OpCall& call) {
-  require_operands(kOp, call, 7);
-  require_rank(kOp, call, 2, 2);
+std::vector<Type> infer_batch_norm_grad_apply(const OpCall& call) {
+  require_operands(kBatchNormGradApply, call, 7);
+  require_rank(kBatchNormGradApply, call, 2, 2);
   const Type& x = call.inputs[0];
   const int64_t groups = call.inputs[2].shape[0];
-  require_norm_input(kOp, call, groups);
+  require_norm_input(kBatchNormGradApply, call, groups);
   const Type statistics = statistics_type(x, groups);
   const Type sums{DType::f64, statistics.shape};
-  require_types(kOp, call, 1, {channel_type(x), statistics, statistics, x, sums, sums});
+  require_types(kBatchNormGradApply, call, 1, {channel_type(x), statistics, statistics, x, sums, sums});
   const int64_t count = call.attrs.as<BatchNormGradApplyAttrs>().count;
-  if (count < 0) reject(kOp, "count is negative", fmt::format("{}", count), "0 or more");
+  if (count < 0) reject(kBatchNormGradApply, "count is negative", fmt::format("{}", count), "0 or more");
   return {x};
 }
 
@@ -24,10 +24,10 @@ std::vector<Type> infer(const OpCall& call) {
 
 OpDef batch_norm_grad_apply_op() {
   OpDef op;
-  op.name = kOp;
+  op.name = kBatchNormGradApply;
   op.summary = "gamma * rstd * (d_y - (s1 + (x - mean) * rstd * s2) / count) from x, gamma, mean, rstd, d_y, s1, s2";
   op.attrs = Attrs(BatchNormGradApplyAttrs{});
-  op.infer = infer;
+  op.infer = infer_batch_norm_grad_apply;
   op.rule = [](const OpCall& call) {
     return norm_rule("x,c,gc,gc,x,gc,gc->x", call).linear_in({1}).linear_in({4, 5, 6});
   };

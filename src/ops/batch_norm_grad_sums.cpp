@@ -3,16 +3,16 @@
 namespace partita {
 namespace {
 
-constexpr auto kOp = "batch_norm_grad_sums";
+constexpr auto kBatchNormGradSums = "batch_norm_grad_sums";
 
-std::vector<Type> infer(const OpCall& call) {
-  require_operands(kOp, call, 4);
-  require_rank(kOp, call, 1, 2);
+std::vector<Type> infer_batch_norm_grad_sums(const OpCall& call) {
+  require_operands(kBatchNormGradSums, call, 4);
+  require_rank(kBatchNormGradSums, call, 1, 2);
   const Type& x = call.inputs[0];
   const int64_t groups = call.inputs[1].shape[0];
-  require_norm_input(kOp, call, groups);
+  require_norm_input(kBatchNormGradSums, call, groups);
   const Type statistics = statistics_type(x, groups);
-  require_types(kOp, call, 1, {statistics, statistics, x});
+  require_types(kBatchNormGradSums, call, 1, {statistics, statistics, x});
   const Type sums{DType::f64, statistics.shape};
   return {sums, sums};
 }
@@ -21,9 +21,9 @@ std::vector<Type> infer(const OpCall& call) {
 
 OpDef batch_norm_grad_sums_op() {
   OpDef op;
-  op.name = kOp;
+  op.name = kBatchNormGradSums;
   op.summary = "f64 sums of d_y and of d_y * (x - mean) * rstd per group and channel, from x, mean, rstd, d_y";
-  op.infer = infer;
+  op.infer = infer_batch_norm_grad_sums;
   op.rule = [](const OpCall& call) { return norm_rule("x,gc,gc,x->gc,gc", call).linear_in({3}); };
   op.flops_per_point = 4;
   op.kernel = [](const Attrs&, Inputs in, Outputs out) {

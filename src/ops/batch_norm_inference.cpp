@@ -6,25 +6,25 @@
 namespace partita {
 namespace {
 
-constexpr auto kOp = "batch_norm_inference";
+constexpr auto kBatchNormInference = "batch_norm_inference";
 
-std::vector<Type> infer(const OpCall& call) {
-  require_operands(kOp, call, 5);
-  require_norm_input(kOp, call, 1);
+std::vector<Type> infer_batch_norm_inference(const OpCall& call) {
+  require_operands(kBatchNormInference, call, 5);
+  require_norm_input(kBatchNormInference, call, 1);
   const Type& x = call.inputs[0];
   const Type running{wide_type(x.dtype), {x.shape[1]}};
-  require_types(kOp, call, 1, {channel_type(x), channel_type(x), running, running});
+  require_types(kBatchNormInference, call, 1, {channel_type(x), channel_type(x), running, running});
   const double epsilon = call.attrs.as<BatchNormInferenceAttrs>().epsilon;
-  if (!(epsilon > 0)) reject(kOp, "epsilon is not positive", to_text(epsilon), "above 0");
+  if (!(epsilon > 0)) reject(kBatchNormInference, "epsilon is not positive", to_text(epsilon), "above 0");
   return {x};
 }
 
-ShardingRule rule(const OpCall& call) {
+ShardingRule rule_batch_norm_inference(const OpCall& call) {
   return einsum(call.inputs[0].rank() == 4 ? "nchw,c,c,c,c->nchw" : "nc,c,c,c,c->nc", call).linear_in({1, 2});
 }
 
 /// The running statistics count as constants.
-std::vector<Value> grad(const GradCall& call) {
+std::vector<Value> grad_batch_norm_inference(const GradCall& call) {
   const Value x = call.inputs[0], gamma = call.inputs[1], d_y = call.d_outputs[0];
   Builder& builder = call.builder;
   const int64_t channels = x.shape()[1];
@@ -46,7 +46,7 @@ std::vector<Value> grad(const GradCall& call) {
 }
 
 template <class T>
-void run(double epsilon, Inputs in, const Tensor& out) {
+void run_batch_norm_inference(double epsilon, Inputs in, const Tensor& out) {
   const NormSizes sizes = norm_sizes(in[0].type.shape, 1);
   const Wide<T>* variance = in[4].as<Wide<T>>();
   std::vector<Wide<T>> rstd(sizes.channels);
@@ -60,16 +60,16 @@ void run(double epsilon, Inputs in, const Tensor& out) {
 
 OpDef batch_norm_inference_op() {
   OpDef op;
-  op.name = kOp;
+  op.name = kBatchNormInference;
   op.summary = "(x - mean) / sqrt(variance + epsilon) * gamma + beta from x, gamma, beta, mean, variance";
   op.attrs = Attrs(BatchNormInferenceAttrs{});
-  op.infer = infer;
-  op.rule = rule;
-  op.grad = grad;
+  op.infer = infer_batch_norm_inference;
+  op.rule = rule_batch_norm_inference;
+  op.grad = grad_batch_norm_inference;
   op.flops_per_point = 3;
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
     const double epsilon = attrs.as<BatchNormInferenceAttrs>().epsilon;
-    for_float(in[0].type.dtype, [&](auto zero) { run<decltype(zero)>(epsilon, in, out[0]); });
+    for_float(in[0].type.dtype, [&](auto zero) { run_batch_norm_inference<decltype(zero)>(epsilon, in, out[0]); });
   };
   op.samples = {
       {{sample_of({4, 3, 3, 2}), sample_of({3}), sample_of({3}), sample_of({3}), sample_of({3}, Fill::positive)}},

@@ -8,7 +8,7 @@ struct ConcatAttrs {
   static constexpr auto fields() { return std::tuple{field("axis", &ConcatAttrs::axis)}; }
 };
 
-std::vector<Type> infer(const OpCall& call) {
+std::vector<Type> infer_concat(const OpCall& call) {
   const int64_t axis = call.attrs.as<ConcatAttrs>().axis;
   if (call.inputs.empty()) reject("concat", "no operands", "0", "at least 1");
   require_same_dtype("concat", call);
@@ -28,27 +28,27 @@ std::vector<Type> infer(const OpCall& call) {
   return {result};
 }
 
-ShardingRule rule(const OpCall& call) {
+ShardingRule rule_concat(const OpCall& call) {
   const int64_t axis = call.attrs.as<ConcatAttrs>().axis;
-  ShardingRule rule = pointwise_rule({call.attrs, call.outputs, call.outputs});
-  for (int factor : rule.outputs[0][axis].factors) rule.factors[factor].cutting = Cutting::whole;
-  rule.inputs.clear();
+  ShardingRule rule_concat = pointwise_rule({call.attrs, call.outputs, call.outputs});
+  for (int factor : rule_concat.outputs[0][axis].factors) rule_concat.factors[factor].cutting = Cutting::whole;
+  rule_concat.inputs.clear();
   Linear all{{}, kAnyReduce};
   for (size_t i = 0; i < call.inputs.size(); ++i) {
-    TensorMap map = rule.outputs[0];
+    TensorMap map = rule_concat.outputs[0];
     map[axis] = {};
     if (call.inputs[i].shape[axis] > 1) {
-      map[axis].factors = {static_cast<int>(rule.factors.size())};
-      rule.factors.push_back({.name = static_cast<char>('A' + i % 26),
-                              .size = call.inputs[i].shape[axis],
-                              .cutting = Cutting::whole,
-                              .counts = false});
+      map[axis].factors = {static_cast<int>(rule_concat.factors.size())};
+      rule_concat.factors.push_back({.name = static_cast<char>('A' + i % 26),
+                                     .size = call.inputs[i].shape[axis],
+                                     .cutting = Cutting::whole,
+                                     .counts = false});
     }
-    rule.inputs.push_back(std::move(map));
+    rule_concat.inputs.push_back(std::move(map));
     all.operands.push_back(static_cast<int>(i));
   }
-  rule.linear.push_back(std::move(all));
-  return rule;
+  rule_concat.linear.push_back(std::move(all));
+  return rule_concat;
 }
 
 }  // namespace
@@ -58,8 +58,8 @@ OpDef concat_op() {
   op.name = "concat";
   op.summary = "operands one after the other along an axis";
   op.attrs = Attrs(ConcatAttrs{});
-  op.infer = infer;
-  op.rule = rule;
+  op.infer = infer_concat;
+  op.rule = rule_concat;
   op.grad = [](const GradCall& call) {
     const int64_t axis = call.attrs.as<ConcatAttrs>().axis;
     std::vector<Value> gradients;

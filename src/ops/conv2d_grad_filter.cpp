@@ -5,11 +5,11 @@
 namespace partita {
 namespace {
 
-Spans spans_of(const Conv2dGradFilterAttrs& attrs) {
+Spans conv2d_grad_filter_spans_of(const Conv2dGradFilterAttrs& attrs) {
   return make_spans("conv2d_grad_filter", attrs.stride, attrs.dilation, attrs.pads, attrs.kernel);
 }
 
-std::vector<Type> infer(const OpCall& call) {
+std::vector<Type> infer_conv2d_grad_filter(const OpCall& call) {
   constexpr auto kOp = "conv2d_grad_filter";
   require_operands(kOp, call, 2);
   require_same_dtype(kOp, call);
@@ -23,27 +23,27 @@ std::vector<Type> infer(const OpCall& call) {
     reject(kOp, "operands do not fit", fmt::format("{} and {} with {} groups", print(x), print(d_y), attrs.groups),
            "[n, g*c, h, w] and [n, g*o, h, w]");
   }
-  const Spans spans = spans_of(attrs);
+  const Spans spans = conv2d_grad_filter_spans_of(attrs);
   require_grad_rows(kOp, spans.h, x[2], d_y[2]);
   require_grad_rows(kOp, spans.w, x[3], d_y[3]);
   return {Type{call.inputs[0].dtype, Shape{d_y[1], x[1] / attrs.groups, attrs.kernel[0], attrs.kernel[1]}}};
 }
 
-ShardingRule rule(const OpCall& call) {
+ShardingRule rule_conv2d_grad_filter(const OpCall& call) {
   const auto& attrs = call.attrs.as<Conv2dGradFilterAttrs>();
-  const Spans spans = spans_of(attrs);
+  const Spans spans = conv2d_grad_filter_spans_of(attrs);
   return einsum("n(gc)[h][w],n(go)hw->(go)cpq | p:whole q:whole", call, {{'g', attrs.groups}},
                 {spans.h.window(), spans.w.window()})
       .linear_in({0})
       .linear_in({1});
 }
 
-Attrs localize(const Attrs& given, const Shard& shard) {
+Attrs localize_conv2d_grad_filter(const Attrs& given, const Shard& shard) {
   Conv2dGradFilterAttrs attrs = given.as<Conv2dGradFilterAttrs>();
   const auto& x = shard.inputs[0];
   const auto& d_y = shard.inputs[1];
   const auto& d_weight = shard.outputs[0];
-  const Spans spans = spans_of(attrs);
+  const Spans spans = conv2d_grad_filter_spans_of(attrs);
   std::tie(attrs.pads[0], attrs.pads[2]) = local_pads(spans.h, x[2], d_y[2]);
   std::tie(attrs.pads[1], attrs.pads[3]) = local_pads(spans.w, x[3], d_y[3]);
   if (d_weight[1].count() > 0) attrs.groups = x[1].count() / d_weight[1].count();
@@ -75,11 +75,11 @@ void add_products(const Spans& spans, const T* x, int64_t height, int64_t width,
 }
 
 template <class T>
-void run(const Conv2dGradFilterAttrs& attrs, Inputs in, const Tensor& out) {
+void run_conv2d_grad_filter(const Conv2dGradFilterAttrs& attrs, Inputs in, const Tensor& out) {
   const Shape& x_shape = in[0].type.shape;
   const Shape& y_shape = in[1].type.shape;
   const Shape& w_shape = out.type.shape;
-  const Spans spans = spans_of(attrs);
+  const Spans spans = conv2d_grad_filter_spans_of(attrs);
   const int64_t per_group = w_shape[1], outs_per_group = w_shape[0] / attrs.groups;
   const int64_t taps = w_shape[2] * w_shape[3];
   const int64_t input_plane = x_shape[2] * x_shape[3], output_plane = y_shape[2] * y_shape[3];
@@ -110,12 +110,14 @@ OpDef conv2d_grad_filter_op() {
   op.name = "conv2d_grad_filter";
   op.summary = "gradient of conv2d with respect to w, from x and d_y";
   op.attrs = Attrs(Conv2dGradFilterAttrs{});
-  op.infer = infer;
-  op.rule = rule;
-  op.localize = localize;
+  op.infer = infer_conv2d_grad_filter;
+  op.rule = rule_conv2d_grad_filter;
+  op.localize = localize_conv2d_grad_filter;
   op.flops_per_point = 2;
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
-    for_float(in[0].type.dtype, [&](auto zero) { run<decltype(zero)>(attrs.as<Conv2dGradFilterAttrs>(), in, out[0]); });
+    for_float(in[0].type.dtype, [&](auto zero) {
+      run_conv2d_grad_filter<decltype(zero)>(attrs.as<Conv2dGradFilterAttrs>(), in, out[0]);
+    });
   };
   op.samples = {
       {{sample_of({2, 3, 7, 6}), sample_of({2, 4, 7, 6})},

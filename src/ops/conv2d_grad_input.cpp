@@ -6,11 +6,11 @@
 namespace partita {
 namespace {
 
-Spans spans_of(const Conv2dGradInputAttrs& attrs, const Shape& weight) {
+Spans conv2d_grad_input_spans_of(const Conv2dGradInputAttrs& attrs, const Shape& weight) {
   return make_spans("conv2d_grad_input", attrs.stride, attrs.dilation, attrs.pads, {weight[2], weight[3]});
 }
 
-std::vector<Type> infer(const OpCall& call) {
+std::vector<Type> infer_conv2d_grad_input(const OpCall& call) {
   constexpr auto kOp = "conv2d_grad_input";
   require_operands(kOp, call, 2);
   require_same_dtype(kOp, call);
@@ -25,27 +25,28 @@ std::vector<Type> infer(const OpCall& call) {
            "[n, g*o, h, w] and [g*o, c, p, q]");
   }
   if (attrs.size.size() != 2) reject(kOp, "size is not legal", to_text(attrs.size), "height and width");
-  const Spans spans = spans_of(attrs, weight);
+  const Spans spans = conv2d_grad_input_spans_of(attrs, weight);
   require_grad_rows(kOp, spans.h, attrs.size[0], d_y[2]);
   require_grad_rows(kOp, spans.w, attrs.size[1], d_y[3]);
   return {Type{call.inputs[0].dtype, Shape{d_y[0], weight[1] * attrs.groups, attrs.size[0], attrs.size[1]}}};
 }
 
-ShardingRule rule(const OpCall& call) {
+ShardingRule rule_conv2d_grad_input(const OpCall& call) {
   const auto& attrs = call.attrs.as<Conv2dGradInputAttrs>();
-  const Spans spans = spans_of(attrs, call.inputs[1].shape);
+  const Spans spans = conv2d_grad_input_spans_of(attrs, call.inputs[1].shape);
   return einsum("n(go)<h><w>,(go)cpq->n(gc)hw | p:whole q:whole", call, {{'g', attrs.groups}},
                 {spans.h.window(true), spans.w.window(true)})
       .linear_in({0})
       .linear_in({1});
 }
 
-Attrs localize(const Attrs& given, const Shard& shard) {
+Attrs localize_conv2d_grad_input(const Attrs& given, const Shard& shard) {
   Conv2dGradInputAttrs attrs = given.as<Conv2dGradInputAttrs>();
   const auto& d_y = shard.inputs[0];
   const auto& weight = shard.inputs[1];
   const auto& d_x = shard.outputs[0];
-  const Spans spans = spans_of(attrs, {weight[0].size, weight[1].size, weight[2].size, weight[3].size});
+  const Spans spans =
+      conv2d_grad_input_spans_of(attrs, {weight[0].size, weight[1].size, weight[2].size, weight[3].size});
   std::tie(attrs.pads[0], attrs.pads[2]) = local_grad_pads(spans.h, d_x[2], d_y[2]);
   std::tie(attrs.pads[1], attrs.pads[3]) = local_grad_pads(spans.w, d_x[3], d_y[3]);
   attrs.size = {d_x[2].count(), d_x[3].count()};
@@ -55,8 +56,8 @@ Attrs localize(const Attrs& given, const Shard& shard) {
 
 /// plane += what one output plane hands back through the tap (p, q) of one filter.
 template <class T>
-void add_tap(const Spans& spans, const T* d_y, int64_t rows, int64_t columns, Wide<T> factor, int64_t p, int64_t q,
-             Wide<T>* plane, int64_t height, int64_t width) {
+void add_tap_conv2d_grad_input(const Spans& spans, const T* d_y, int64_t rows, int64_t columns, Wide<T> factor,
+                               int64_t p, int64_t q, Wide<T>* plane, int64_t height, int64_t width) {
   const auto& [h, w] = spans;
   const int64_t first = w.first_output(q), last = w.last_output(q, width, columns);
   const int64_t bottom = h.last_output(p, height, rows);
@@ -75,11 +76,11 @@ void add_tap(const Spans& spans, const T* d_y, int64_t rows, int64_t columns, Wi
 }
 
 template <class T>
-void run(const Conv2dGradInputAttrs& attrs, Inputs in, const Tensor& out) {
+void run_conv2d_grad_input(const Conv2dGradInputAttrs& attrs, Inputs in, const Tensor& out) {
   const Shape& y_shape = in[0].type.shape;
   const Shape& w_shape = in[1].type.shape;
   const Shape& x_shape = out.type.shape;
-  const Spans spans = spans_of(attrs, w_shape);
+  const Spans spans = conv2d_grad_input_spans_of(attrs, w_shape);
   const int64_t per_group = w_shape[1], taps = w_shape[2] * w_shape[3];
   const int64_t outs_per_group = w_shape[0] / attrs.groups;
   const int64_t input_plane = x_shape[2] * x_shape[3], output_plane = y_shape[2] * y_shape[3];
@@ -93,8 +94,8 @@ void run(const Conv2dGradInputAttrs& attrs, Inputs in, const Tensor& out) {
         const T* d_y = in[0].as<T>() + (n * y_shape[1] + o) * output_plane;
         const T* weight = in[1].as<T>() + (o * per_group + c) * taps;
         for (int64_t tap = 0; tap < taps; ++tap) {
-          add_tap<T>(spans, d_y, y_shape[2], y_shape[3], weight[tap], tap / w_shape[3], tap % w_shape[3], plane.data(),
-                     x_shape[2], x_shape[3]);
+          add_tap_conv2d_grad_input<T>(spans, d_y, y_shape[2], y_shape[3], weight[tap], tap / w_shape[3],
+                                       tap % w_shape[3], plane.data(), x_shape[2], x_shape[3]);
         }
       }
       for (int64_t i = 0; i < input_plane; ++i) *d_x++ = T(plane[i]);
@@ -109,12 +110,13 @@ OpDef conv2d_grad_input_op() {
   op.name = "conv2d_grad_input";
   op.summary = "gradient of conv2d with respect to x, from d_y and w";
   op.attrs = Attrs(Conv2dGradInputAttrs{});
-  op.infer = infer;
-  op.rule = rule;
-  op.localize = localize;
+  op.infer = infer_conv2d_grad_input;
+  op.rule = rule_conv2d_grad_input;
+  op.localize = localize_conv2d_grad_input;
   op.flops_per_point = 2;
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
-    for_float(in[0].type.dtype, [&](auto zero) { run<decltype(zero)>(attrs.as<Conv2dGradInputAttrs>(), in, out[0]); });
+    for_float(in[0].type.dtype,
+              [&](auto zero) { run_conv2d_grad_input<decltype(zero)>(attrs.as<Conv2dGradInputAttrs>(), in, out[0]); });
   };
   op.samples = {
       {{sample_of({2, 4, 7, 6}), sample_of({4, 3, 3, 3})},

@@ -26,11 +26,11 @@ void require_label(std::string_view op, int64_t label, int64_t row, int64_t clas
 
 namespace {
 
-constexpr auto kOp = "cross_entropy";
+constexpr auto kCrossEntropy = "cross_entropy";
 
-std::vector<Type> infer(const OpCall& call) {
-  require_operands(kOp, call, 2);
-  require_logits_and_labels(kOp, call);
+std::vector<Type> infer_cross_entropy(const OpCall& call) {
+  require_operands(kCrossEntropy, call, 2);
+  require_logits_and_labels(kCrossEntropy, call);
   const DType wide = wide_type(call.inputs[0].dtype);
   Shape kept = call.inputs[0].shape;
   kept.back() = 1;
@@ -41,7 +41,7 @@ Value reshape(const GradCall& call, Value x, const Shape& shape) {
   return call.builder.apply_fields("reshape", {x}, {{"shape", to_text(shape)}});
 }
 
-std::vector<Value> grad(const GradCall& call) {
+std::vector<Value> grad_cross_entropy(const GradCall& call) {
   const Value logits = call.inputs[0], lse = call.outputs[1];
   Value d_logits;
   if (call.d_outputs[0]) {
@@ -61,7 +61,7 @@ std::vector<Value> grad(const GradCall& call) {
   return {d_logits, Value()};
 }
 
-std::vector<Value> expand(const ExpandCall& call) {
+std::vector<Value> expand_cross_entropy(const ExpandCall& call) {
   const Shifted row = shift_row(call, call.inputs[0]);
   const Value kept = call.apply("log", {row.sum});
   const Value picked = call.apply("pick", {row.difference, call.inputs[1]});
@@ -70,10 +70,10 @@ std::vector<Value> expand(const ExpandCall& call) {
   return {call.apply("sub", {log_sum, picked}), call.apply("add", {kept, row.largest})};
 }
 
-template <class T, class Label>
-void run(const Rows& rows, const T* x, const Label* labels, Wide<T>* loss, Wide<T>* lse) {
+template <class T, class CrossEntropyLabel>
+void run_cross_entropy(const Rows& rows, const T* x, const CrossEntropyLabel* labels, Wide<T>* loss, Wide<T>* lse) {
   for (int64_t row = 0; row < rows.count; ++row, x += rows.size) {
-    require_label(kOp, labels[row], row, rows.size);
+    require_label(kCrossEntropy, labels[row], row, rows.size);
     const auto [largest, sum] = largest_and_sum(x, rows.size);
     const double log_sum = std::log(sum);
     loss[row] = static_cast<Wide<T>>(log_sum - (double(x[labels[row]]) - largest));
@@ -85,18 +85,19 @@ void run(const Rows& rows, const T* x, const Label* labels, Wide<T>* loss, Wide<
 
 OpDef cross_entropy_op() {
   OpDef op;
-  op.name = kOp;
+  op.name = kCrossEntropy;
   op.summary = "loss = lse - logits[label], lse = log of the sum of exp(logits); both f32 for 16-bit logits";
-  op.infer = infer;
-  op.rule = [](const OpCall& call) { return einsum("..z,..->..,..1 | z:expand", call); };
-  op.grad = grad;
-  op.expand = expand;
+  op.infer = infer_cross_entropy;
+  op.rule = [](const OpCall& call) { return einsum("..z,..->..,..1 | z:expand_cross_entropy", call); };
+  op.grad = grad_cross_entropy;
+  op.expand = expand_cross_entropy;
   op.flops_per_point = 5;
   op.kernel = [](const Attrs&, Inputs in, Outputs out) {
     for_float(in[0].type.dtype, [&](auto zero) {
       using T = decltype(zero);
       const auto with = [&](const auto* labels) {
-        run<T>(rows_of(in[0].type.shape), in[0].as<T>(), labels, out[0].as<Wide<T>>(), out[1].as<Wide<T>>());
+        run_cross_entropy<T>(rows_of(in[0].type.shape), in[0].as<T>(), labels, out[0].as<Wide<T>>(),
+                             out[1].as<Wide<T>>());
       };
       in[1].type.dtype == DType::i32 ? with(in[1].as<int32_t>()) : with(in[1].as<int64_t>());
     });

@@ -14,7 +14,7 @@ struct CumsumAttrs {
   }
 };
 
-std::vector<Type> infer(const OpCall& call) {
+std::vector<Type> infer_cumsum(const OpCall& call) {
   require_operands("cumsum", call, 1);
   const Type& x = call.inputs[0];
   const int64_t axis = call.attrs.as<CumsumAttrs>().axis;
@@ -28,7 +28,7 @@ std::vector<Type> infer(const OpCall& call) {
 
 /// Floats are summed in f64; integers wrap around.
 template <class T>
-void run(const CumsumAttrs& attrs, const Shape& shape, const T* x, T* y) {
+void run_cumsum(const CumsumAttrs& attrs, const Shape& shape, const T* x, T* y) {
   using Sum = std::conditional_t<std::is_integral_v<T>, uint64_t, double>;
   const int64_t size = shape[attrs.axis], stride = strides_of(shape)[attrs.axis], total = elements(shape);
   if (total == 0) return;
@@ -57,7 +57,7 @@ OpDef cumsum_op() {
   op.name = "cumsum";
   op.summary = "sums of the elements up to each one along an axis";
   op.attrs = Attrs(CumsumAttrs{});
-  op.infer = infer;
+  op.infer = infer_cumsum;
   op.rule = [](const OpCall& call) {
     ShardingRule rule = pointwise_rule(call);
     const DimMap& summed = rule.outputs[0][call.attrs.as<CumsumAttrs>().axis];
@@ -72,7 +72,7 @@ OpDef cumsum_op() {
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
     for_dtype(in[0].type.dtype, [&](auto zero) {
       using T = decltype(zero);
-      run(attrs.as<CumsumAttrs>(), in[0].type.shape, in[0].as<T>(), out[0].as<T>());
+      run_cumsum(attrs.as<CumsumAttrs>(), in[0].type.shape, in[0].as<T>(), out[0].as<T>());
     });
   };
   op.samples = {{{sample_of({4, 6})}, Attrs(CumsumAttrs{1})},

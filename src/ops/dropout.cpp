@@ -8,7 +8,7 @@ namespace partita {
 namespace {
 
 /// `begin` in the coordinates of the operand -> of the whole tensor.
-Attrs localize(const Attrs& all, const Shard& shard) {
+Attrs localize_dropout(const Attrs& all, const Shard& shard) {
   DropoutAttrs attrs = all.as<DropoutAttrs>();
   const std::vector<Range>& ranges = shard.outputs[0];
   bool cut = false;
@@ -69,7 +69,7 @@ OpDef dropout_op() {
     rule.inputs.emplace_back();  // step
     return rule.linear_in({0});
   };
-  op.localize = localize;
+  op.localize = localize_dropout;
   op.grad = [](const GradCall& call) -> std::vector<Value> {
     return {call.apply("dropout", {call.d_outputs[0], call.inputs[1]}, call.attrs), Value()};
   };

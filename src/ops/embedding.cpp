@@ -11,14 +11,14 @@ struct EmbeddingAttrs {
   }
 };
 
-int64_t rows_of(const EmbeddingAttrs& attrs, int64_t held) { return attrs.rows > 0 ? attrs.rows : held; }
+int64_t embedding_rows_of(const EmbeddingAttrs& attrs, int64_t held) { return attrs.rows > 0 ? attrs.rows : held; }
 
-template <class T, class Id>
+template <class T, class EmbeddingId>
 void gather(const EmbeddingAttrs& attrs, Inputs in, Outputs out) {
   const int64_t held = in[0].type.shape[0], width = in[0].type.shape[1];
-  const int64_t rows = rows_of(attrs, held);
+  const int64_t rows = embedding_rows_of(attrs, held);
   const T* table = in[0].as<T>();
-  const Id* ids = in[1].as<Id>();
+  const EmbeddingId* ids = in[1].as<EmbeddingId>();
   T* y = out[0].as<T>();
   for (int64_t i = 0; i < in[1].type.elements(); ++i, y += width) {
     const int64_t id = ids[i];
@@ -49,7 +49,7 @@ OpDef embedding_op() {
       reject("embedding", "ids are not integers", print(call.inputs[1]), "i32 or i64", ErrorKind::type);
     }
     const EmbeddingAttrs& attrs = call.attrs.as<EmbeddingAttrs>();
-    const int64_t held = call.inputs[0].shape[0], total = rows_of(attrs, held);
+    const int64_t held = call.inputs[0].shape[0], total = embedding_rows_of(attrs, held);
     if (attrs.begin < 0 || held > total || attrs.begin > total - held) {
       reject("embedding", "the rows are outside the table", call.attrs.print() + " of " + print(call.inputs[0]),
              "0 <= begin and begin + rows held <= rows");
@@ -63,14 +63,15 @@ OpDef embedding_op() {
     const Range& held = shard.inputs[0][0];
     const EmbeddingAttrs& whole = attrs.as<EmbeddingAttrs>();
     if (held.whole()) return attrs;
-    return Attrs(EmbeddingAttrs{whole.begin + held.begin, rows_of(whole, held.size)});
+    return Attrs(EmbeddingAttrs{whole.begin + held.begin, embedding_rows_of(whole, held.size)});
   };
   op.grad = [](const GradCall& call) -> std::vector<Value> {
     const EmbeddingAttrs& attrs = call.attrs.as<EmbeddingAttrs>();
     const int64_t held = call.inputs[0].shape()[0];
-    return {call.builder.apply_fields(
-                "scatter_rows", {call.inputs[1], call.d_outputs[0]},
-                {{"rows", to_text(held)}, {"begin", to_text(attrs.begin)}, {"total", to_text(rows_of(attrs, held))}}),
+    return {call.builder.apply_fields("scatter_rows", {call.inputs[1], call.d_outputs[0]},
+                                      {{"rows", to_text(held)},
+                                       {"begin", to_text(attrs.begin)},
+                                       {"total", to_text(embedding_rows_of(attrs, held))}}),
             Value()};
   };
   op.flops_per_point = 0;

@@ -15,7 +15,8 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-std::vector<Array> run(const std::string& name, const std::vector<Array>& inputs, const FieldTexts& fields = {}) {
+std::vector<Array> run_of_kernels(const std::string& name, const std::vector<Array>& inputs,
+                                  const FieldTexts& fields = {}) {
   const OpDef& op = all_ops().at(name);
   const Attrs attrs = op.attrs.with(fields);
   std::vector<Type> types;
@@ -56,7 +57,7 @@ std::vector<std::vector<double>> gradients(const std::string& name, const std::v
   for (const Node& node : builder.graph().nodes) {
     std::vector<Array> operands;
     for (ValueId id : node.inputs) operands.push_back(computed[id]);
-    for (Array& output : run(node.op, operands, node.attrs.texts())) computed.push_back(std::move(output));
+    for (Array& output : run_of_kernels(node.op, operands, node.attrs.texts())) computed.push_back(std::move(output));
   }
   std::vector<std::vector<double>> result;
   for (const Value& value : found) result.push_back(numbers(computed[value.id()]));
@@ -65,18 +66,20 @@ std::vector<std::vector<double>> gradients(const std::string& name, const std::v
 
 TEST(Reduce, ExtremesOfInfinitiesAndOfTheSmallestInteger) {
   const Array low({2, 1}, std::vector<double>{-kInfinity, -kInfinity});
-  EXPECT_EQ(numbers(run("reduce", {low}, {{"kind", "max"}, {"axes", "[0]"}})[0]), std::vector<double>{-kInfinity});
+  EXPECT_EQ(numbers(run_of_kernels("reduce", {low}, {{"kind", "max"}, {"axes", "[0]"}})[0]),
+            std::vector<double>{-kInfinity});
   const Array high({2}, std::vector<float>{INFINITY, INFINITY});
-  EXPECT_EQ(numbers(run("reduce", {high}, {{"kind", "min"}, {"axes", "[0]"}})[0]), std::vector<double>{kInfinity});
+  EXPECT_EQ(numbers(run_of_kernels("reduce", {high}, {{"kind", "min"}, {"axes", "[0]"}})[0]),
+            std::vector<double>{kInfinity});
   constexpr int64_t kSmallest = std::numeric_limits<int64_t>::lowest();
   const Array integers({1}, std::vector<int64_t>{kSmallest});
-  EXPECT_EQ(*run("reduce", {integers}, {{"kind", "max"}, {"axes", "[0]"}})[0].as<int64_t>(), kSmallest);
+  EXPECT_EQ(*run_of_kernels("reduce", {integers}, {{"kind", "max"}, {"axes", "[0]"}})[0].as<int64_t>(), kSmallest);
 }
 
 TEST(Reduce, NotANumberIsNotHidden) {
   const Array x = vector_of({1, std::nan(""), 2});
   for (const char* kind : {"sum", "max", "min"}) {
-    EXPECT_TRUE(std::isnan(run("reduce", {x}, {{"kind", kind}, {"axes", "[0]"}})[0].at(0))) << kind;
+    EXPECT_TRUE(std::isnan(run_of_kernels("reduce", {x}, {{"kind", kind}, {"axes", "[0]"}})[0].at(0))) << kind;
   }
 }
 
@@ -88,37 +91,39 @@ TEST(Reduce, EqualElementsShareTheGradientOfAMaximum) {
 
 TEST(Pointwise, NotANumberIsNotHidden) {
   const Array nan = vector_of({std::nan("")}), one = vector_of({1});
-  EXPECT_TRUE(std::isnan(run("relu", {nan})[0].at(0)));
-  EXPECT_TRUE(std::isnan(run("relu_grad", {one, nan})[0].at(0)) || run("relu_grad", {one, nan})[0].at(0) == 1);
-  EXPECT_TRUE(std::isnan(run("relu_grad", {nan, one})[0].at(0)));
+  EXPECT_TRUE(std::isnan(run_of_kernels("relu", {nan})[0].at(0)));
+  EXPECT_TRUE(std::isnan(run_of_kernels("relu_grad", {one, nan})[0].at(0)) ||
+              run_of_kernels("relu_grad", {one, nan})[0].at(0) == 1);
+  EXPECT_TRUE(std::isnan(run_of_kernels("relu_grad", {nan, one})[0].at(0)));
   for (const char* name : {"maximum", "minimum"}) {
-    EXPECT_TRUE(std::isnan(run(name, {nan, one})[0].at(0))) << name;
-    EXPECT_TRUE(std::isnan(run(name, {one, nan})[0].at(0))) << name;
+    EXPECT_TRUE(std::isnan(run_of_kernels(name, {nan, one})[0].at(0))) << name;
+    EXPECT_TRUE(std::isnan(run_of_kernels(name, {one, nan})[0].at(0))) << name;
   }
 }
 
 TEST(Argmax, TheFirstNotANumberIsTheLargest) {
   const double nan = std::nan("");
-  EXPECT_EQ(run("argmax", {vector_of({1, nan, 5, nan})})[0].at(0), 1);
-  EXPECT_EQ(run("first_equal", {vector_of({1, nan, 5, nan}), vector_of({nan})})[0].at(0), 1);
+  EXPECT_EQ(run_of_kernels("argmax", {vector_of({1, nan, 5, nan})})[0].at(0), 1);
+  EXPECT_EQ(run_of_kernels("first_equal", {vector_of({1, nan, 5, nan}), vector_of({nan})})[0].at(0), 1);
 }
 
 TEST(Cast, IntegersClampAndNotANumberBecomesZero) {
   const Array x = vector_of({std::nan(""), 1e30, -1e30, 3.7});
-  EXPECT_EQ(numbers(run("cast", {x}, {{"dtype", "u8"}})[0]), (std::vector<double>{0, 255, 0, 3}));
-  EXPECT_EQ(numbers(run("cast", {x}, {{"dtype", "i32"}})[0]), (std::vector<double>{0, 2147483647, -2147483648.0, 3}));
+  EXPECT_EQ(numbers(run_of_kernels("cast", {x}, {{"dtype", "u8"}})[0]), (std::vector<double>{0, 255, 0, 3}));
+  EXPECT_EQ(numbers(run_of_kernels("cast", {x}, {{"dtype", "i32"}})[0]),
+            (std::vector<double>{0, 2147483647, -2147483648.0, 3}));
 }
 
 TEST(Iota, RefusesNumbersThatTheTypeDoesNotHold) {
-  EXPECT_THROW(run("iota", {}, {{"begin", "9223372036854775807"}, {"shape", "[3]"}}), InvalidArgument);
-  EXPECT_THROW(run("iota", {}, {{"begin", "254"}, {"shape", "[3]"}, {"dtype", "u8"}}), InvalidArgument);
-  EXPECT_EQ(run("iota", {}, {{"begin", "253"}, {"shape", "[3]"}, {"dtype", "u8"}})[0].at(2), 255);
+  EXPECT_THROW(run_of_kernels("iota", {}, {{"begin", "9223372036854775807"}, {"shape", "[3]"}}), InvalidArgument);
+  EXPECT_THROW(run_of_kernels("iota", {}, {{"begin", "254"}, {"shape", "[3]"}, {"dtype", "u8"}}), InvalidArgument);
+  EXPECT_EQ(run_of_kernels("iota", {}, {{"begin", "253"}, {"shape", "[3]"}, {"dtype", "u8"}})[0].at(2), 255);
 }
 
 TEST(OneHot, RefusesLabelsOutsideTheClasses) {
   const Array ids({2}, std::vector<int32_t>{1, 4});
-  EXPECT_THROW(run("one_hot", {ids}, {{"depth", "4"}, {"classes", "4"}}), InvalidArgument);
-  EXPECT_EQ(run("one_hot", {ids}, {{"depth", "4"}})[0].at(7), 0);
+  EXPECT_THROW(run_of_kernels("one_hot", {ids}, {{"depth", "4"}, {"classes", "4"}}), InvalidArgument);
+  EXPECT_EQ(run_of_kernels("one_hot", {ids}, {{"depth", "4"}})[0].at(7), 0);
 }
 
 TEST(Maximum, EqualOperandsSendTheGradientToTheFirst) {
@@ -133,11 +138,11 @@ TEST(Momentum, ByHand) {
   const Array rate({}, std::vector<double>{0.1});
   const std::vector<Array> operands{vector_of({1}), vector_of({2}), vector_of({3}), rate};
   FieldTexts fields{{"momentum", "0.9"}, {"dampening", "0.5"}, {"weight_decay", "0.1"}};
-  const std::vector<Array> plain = run("momentum", operands, fields);
+  const std::vector<Array> plain = run_of_kernels("momentum", operands, fields);
   EXPECT_DOUBLE_EQ(plain[1].at(0), 3.75);
   EXPECT_DOUBLE_EQ(plain[0].at(0), 1 - 0.1 * 3.75);
   fields.emplace_back("nesterov", "true");
-  const std::vector<Array> nesterov = run("momentum", operands, fields);
+  const std::vector<Array> nesterov = run_of_kernels("momentum", operands, fields);
   EXPECT_DOUBLE_EQ(nesterov[1].at(0), 3.75);
   EXPECT_DOUBLE_EQ(nesterov[0].at(0), 1 - 0.1 * (2.1 + 0.9 * 3.75));
 }
@@ -145,23 +150,24 @@ TEST(Momentum, ByHand) {
 TEST(Dropout, KeepsTheMeanAndDropsAtItsRate) {
   const Array ones({100, 100}, std::vector<double>(10000, 1.0));
   const Array step({}, std::vector<int64_t>{3});
-  const std::vector<double> y = numbers(run("dropout", {ones, step}, {{"rate", "0.25"}, {"key", "9"}})[0]);
+  const std::vector<double> y = numbers(run_of_kernels("dropout", {ones, step}, {{"rate", "0.25"}, {"key", "9"}})[0]);
   EXPECT_NEAR(static_cast<double>(std::count(y.begin(), y.end(), 0.0)), 2500, 5 * 43.3);  // five deviations
   EXPECT_EQ(std::count(y.begin(), y.end(), 1 / 0.75) + std::count(y.begin(), y.end(), 0.0), 10000);
   const Array next({}, std::vector<int64_t>{4});
-  EXPECT_NE(y, numbers(run("dropout", {ones, next}, {{"rate", "0.25"}, {"key", "9"}})[0]));
+  EXPECT_NE(y, numbers(run_of_kernels("dropout", {ones, next}, {{"rate", "0.25"}, {"key", "9"}})[0]));
 }
 
 TEST(Ids, OutsideTheTableAreRefusedOrEmpty) {
   const Array table({2, 1}, std::vector<double>{5, 6});
   for (int64_t id : {std::numeric_limits<int64_t>::lowest(), int64_t{-1}, int64_t{4}}) {
     const Array ids({1}, std::vector<int64_t>{id});
-    EXPECT_THROW(run("embedding", {table, ids}, {{"begin", "1"}, {"rows", "4"}}), InvalidArgument);
-    EXPECT_THROW(run("scatter_rows", {ids, Array({1, 1}, std::vector<double>{1})}, {{"rows", "4"}, {"total", "4"}}),
-                 InvalidArgument);
-    const Array hot = run("one_hot", {ids}, {{"depth", "2"}, {"begin", "1"}, {"off_value", "7"}})[0];
+    EXPECT_THROW(run_of_kernels("embedding", {table, ids}, {{"begin", "1"}, {"rows", "4"}}), InvalidArgument);
+    EXPECT_THROW(
+        run_of_kernels("scatter_rows", {ids, Array({1, 1}, std::vector<double>{1})}, {{"rows", "4"}, {"total", "4"}}),
+        InvalidArgument);
+    const Array hot = run_of_kernels("one_hot", {ids}, {{"depth", "2"}, {"begin", "1"}, {"off_value", "7"}})[0];
     EXPECT_EQ(numbers(hot), (std::vector<double>{7, 7}));
-    EXPECT_EQ(run("pick", {Array({1, 2}, std::vector<double>{5, 6}), ids}, {{"begin", "1"}})[0].at(0), 0);
+    EXPECT_EQ(run_of_kernels("pick", {Array({1, 2}, std::vector<double>{5, 6}), ids}, {{"begin", "1"}})[0].at(0), 0);
   }
 }
 
@@ -170,7 +176,7 @@ TEST(Infer, RefusesAttributesThatTheKernelCannotTake) {
   const Array ids({1}, std::vector<int64_t>{0}), row({1, 1}, std::vector<double>{1});
   const std::string huge = "9223372036854775807";
   const auto refused = [](const std::string& op, const std::vector<Array>& inputs, const FieldTexts& fields) {
-    EXPECT_THROW(run(op, inputs, fields), InvalidArgument) << op;
+    EXPECT_THROW(run_of_kernels(op, inputs, fields), InvalidArgument) << op;
   };
   refused("constant", {}, {{"shape", "[4294967296,4294967296]"}});
   refused("constant", {}, {{"shape", "[-1]"}});

@@ -6,15 +6,15 @@
 namespace partita {
 namespace {
 
-constexpr auto kOp = "layer_norm";
+constexpr auto kLayerNorm = "layer_norm";
 
-std::vector<Type> infer(const OpCall& call) {
-  require_row_norm(kOp, call, 3, 1, 2);
-  require_epsilon(kOp, call.attrs.as<RowNormAttrs>().epsilon);
+std::vector<Type> infer_layer_norm(const OpCall& call) {
+  require_row_norm(kLayerNorm, call, 3, 1, 2);
+  require_epsilon(kLayerNorm, call.attrs.as<RowNormAttrs>().epsilon);
   return {call.inputs[0], row_statistic(call.inputs[0]), row_statistic(call.inputs[0])};
 }
 
-std::vector<Value> grad(const GradCall& call) {
+std::vector<Value> grad_layer_norm(const GradCall& call) {
   if (call.d_outputs[1] || call.d_outputs[2]) {
     throw InvalidArgument(
         "[layer_norm] no gradient is defined through the statistics, got a use of mean or rstd in the loss, "
@@ -24,7 +24,7 @@ std::vector<Value> grad(const GradCall& call) {
                         {call.inputs[0], call.inputs[1], call.outputs[1], call.outputs[2], call.d_outputs[0]});
 }
 
-std::vector<Value> expand(const ExpandCall& call) {
+std::vector<Value> expand_layer_norm(const ExpandCall& call) {
   const Value x = call.inputs[0];
   const DType narrow = x.dtype(), wide = wide_type(narrow);
   const Value exact = to_dtype(call, x, DType::f64);
@@ -41,7 +41,7 @@ std::vector<Value> expand(const ExpandCall& call) {
 
 /// Two passes: the second sums squares of differences, which do not cancel.
 template <class T>
-void run(double epsilon, Inputs in, Outputs out) {
+void run_layer_norm(double epsilon, Inputs in, Outputs out) {
   const Rows rows = rows_of(in[0].type.shape);
   const T *x = in[0].as<T>(), *gamma = in[1].as<T>(), *beta = in[2].as<T>();
   T* y = out[0].as<T>();
@@ -64,16 +64,17 @@ void run(double epsilon, Inputs in, Outputs out) {
 
 OpDef layer_norm_op() {
   OpDef op;
-  op.name = kOp;
+  op.name = kLayerNorm;
   op.summary = "y = (x - mean) * rstd * gamma + beta over the last dimension; also mean and rstd of each row";
   op.attrs = Attrs(RowNormAttrs{});
-  op.infer = infer;
-  op.rule = [](const OpCall& call) { return einsum("..z,z,z->..z,..1,..1 | z:expand", call); };
-  op.grad = grad;
-  op.expand = expand;
+  op.infer = infer_layer_norm;
+  op.rule = [](const OpCall& call) { return einsum("..z,z,z->..z,..1,..1 | z:expand_layer_norm", call); };
+  op.grad = grad_layer_norm;
+  op.expand = expand_layer_norm;
   op.flops_per_point = 8;
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
-    for_float(in[0].type.dtype, [&](auto zero) { run<decltype(zero)>(attrs.as<RowNormAttrs>().epsilon, in, out); });
+    for_float(in[0].type.dtype,
+              [&](auto zero) { run_layer_norm<decltype(zero)>(attrs.as<RowNormAttrs>().epsilon, in, out); });
   };
   op.samples = {{{sample_of({4, 6}), sample_of({6}), sample_of({6})}},
                 {{sample_of({2, 3, 5}), sample_of({5}), sample_of({5})}, Attrs(RowNormAttrs{1e-3})}};

@@ -3,19 +3,19 @@
 namespace partita {
 namespace {
 
-constexpr auto kOp = "layer_norm_grad";
+constexpr auto kLayerNormGrad = "layer_norm_grad";
 
-std::vector<Type> infer(const OpCall& call) {
-  require_row_norm(kOp, call, 5, 1, 1);
+std::vector<Type> infer_layer_norm_grad(const OpCall& call) {
+  require_row_norm(kLayerNormGrad, call, 5, 1, 1);
   const Type &x = call.inputs[0], statistic = row_statistic(x);
   if (call.inputs[2] != statistic || call.inputs[3] != statistic || call.inputs[4] != x) {
-    reject(kOp, "operands do not fit x", print(call.inputs),
+    reject(kLayerNormGrad, "operands do not fit x", print(call.inputs),
            fmt::format("mean and rstd {}, d_y {}", print(statistic), print(x)));
   }
   return {x, call.inputs[1], call.inputs[1]};
 }
 
-std::vector<Value> expand(const ExpandCall& call) {
+std::vector<Value> expand_layer_norm_grad(const ExpandCall& call) {
   const Value x = call.inputs[0];
   const DType narrow = x.dtype(), wide = wide_type(narrow);
   const Value rstd = call.inputs[3], d_y = to_dtype(call, call.inputs[4], wide);
@@ -31,7 +31,7 @@ std::vector<Value> expand(const ExpandCall& call) {
 }
 
 template <class T>
-void run(Inputs in, Outputs out) {
+void run_layer_norm_grad(Inputs in, Outputs out) {
   const Rows rows = rows_of(in[0].type.shape);
   const T *x = in[0].as<T>(), *gamma = in[1].as<T>(), *d_y = in[4].as<T>();
   const auto *mean = in[2].as<Wide<T>>(), *rstd = in[3].as<Wide<T>>();
@@ -62,14 +62,16 @@ void run(Inputs in, Outputs out) {
 
 OpDef layer_norm_grad_op() {
   OpDef op;
-  op.name = kOp;
+  op.name = kLayerNormGrad;
   op.summary = "d_x, d_gamma and d_beta of layer_norm from x, gamma, mean, rstd and d_y";
-  op.infer = infer;
-  op.rule = [](const OpCall& call) { return einsum("..z,z,..1,..1,..z->..z,z,z | z:expand", call).linear_in({4}); };
-  op.expand = expand;
+  op.infer = infer_layer_norm_grad;
+  op.rule = [](const OpCall& call) {
+    return einsum("..z,z,..1,..1,..z->..z,z,z | z:expand_layer_norm_grad", call).linear_in({4});
+  };
+  op.expand = expand_layer_norm_grad;
   op.flops_per_point = 14;
   op.kernel = [](const Attrs&, Inputs in, Outputs out) {
-    for_float(in[0].type.dtype, [&](auto zero) { run<decltype(zero)>(in, out); });
+    for_float(in[0].type.dtype, [&](auto zero) { run_layer_norm_grad<decltype(zero)>(in, out); });
   };
   op.samples = {
       {{sample_of({4, 6}), sample_of({6}), sample_of({4, 1}), sample_of({4, 1}, Fill::positive), sample_of({4, 6})}},

@@ -4,7 +4,7 @@ namespace partita {
 namespace {
 
 template <class T>
-void run(const Rows& rows, const T* x, T* y) {
+void run_log_softmax(const Rows& rows, const T* x, T* y) {
   for (int64_t row = 0; row < rows.count; ++row, x += rows.size, y += rows.size) {
     const auto [largest, sum] = largest_and_sum(x, rows.size);
     const double log_sum = std::log(sum);
@@ -32,7 +32,7 @@ OpDef log_softmax_op() {
   op.kernel = [](const Attrs&, Inputs in, Outputs out) {
     for_float(in[0].type.dtype, [&](auto zero) {
       using T = decltype(zero);
-      run<T>(rows_of(in[0].type.shape), in[0].as<T>(), out[0].as<T>());
+      run_log_softmax<T>(rows_of(in[0].type.shape), in[0].as<T>(), out[0].as<T>());
     });
   };
   op.samples = {{{sample_of({4, 6})}}, {{sample_of({2, 3, 5})}}};

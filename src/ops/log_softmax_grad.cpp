@@ -4,7 +4,7 @@ namespace partita {
 namespace {
 
 template <class T>
-void run(const Rows& rows, const T* y, const T* d_y, T* d_x) {
+void run_log_softmax_grad(const Rows& rows, const T* y, const T* d_y, T* d_x) {
   for (int64_t row = 0; row < rows.count; ++row, y += rows.size, d_y += rows.size, d_x += rows.size) {
     double sum = 0;
     for (int64_t z = 0; z < rows.size; ++z) sum += double(d_y[z]);
@@ -12,7 +12,7 @@ void run(const Rows& rows, const T* y, const T* d_y, T* d_x) {
   }
 }
 
-std::vector<Value> expand(const ExpandCall& call) {
+std::vector<Value> expand_log_softmax_grad(const ExpandCall& call) {
   const DType dtype = call.inputs[0].dtype();
   const Value y = to_dtype(call, call.inputs[0], wide_type(dtype));
   const Value d_y = to_dtype(call, call.inputs[1], wide_type(dtype));
@@ -27,13 +27,13 @@ OpDef log_softmax_grad_op() {
   op.name = "log_softmax_grad";
   op.summary = "d_y - exp(y) * sum of d_y over the last dimension";
   op.infer = [](const OpCall& call) { return infer_rows("log_softmax_grad", call, 2); };
-  op.rule = [](const OpCall& call) { return einsum("..z,..z->..z | z:expand", call).linear_in({1}); };
-  op.expand = expand;
+  op.rule = [](const OpCall& call) { return einsum("..z,..z->..z | z:expand_log_softmax_grad", call).linear_in({1}); };
+  op.expand = expand_log_softmax_grad;
   op.flops_per_point = 4;
   op.kernel = [](const Attrs&, Inputs in, Outputs out) {
     for_float(in[0].type.dtype, [&](auto zero) {
       using T = decltype(zero);
-      run<T>(rows_of(in[0].type.shape), in[0].as<T>(), in[1].as<T>(), out[0].as<T>());
+      run_log_softmax_grad<T>(rows_of(in[0].type.shape), in[0].as<T>(), in[1].as<T>(), out[0].as<T>());
     });
   };
   op.samples = {{{sample_of({4, 6}), sample_of({4, 6})}}, {{sample_of({2, 3, 5}), sample_of({2, 3, 5})}}};

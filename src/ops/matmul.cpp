@@ -25,7 +25,7 @@ Sizes sizes_of(const MatmulAttrs& attrs, const Shape& a, const Shape& b) {
   return sizes;
 }
 
-std::vector<Type> infer(const OpCall& call) {
+std::vector<Type> infer_matmul(const OpCall& call) {
   require_operands("matmul", call, 2);
   require_same_dtype("matmul", call);
   require_float("matmul", call);
@@ -47,7 +47,7 @@ std::vector<Type> infer(const OpCall& call) {
   return {Type{call.inputs[0].dtype, shape}};
 }
 
-ShardingRule rule(const OpCall& call) {
+ShardingRule rule_matmul(const OpCall& call) {
   const auto& attrs = call.attrs.as<MatmulAttrs>();
   const auto lead = [&](size_t operand) { return call.inputs[operand].rank() > 2 ? ".." : ""; };
   const std::string text = fmt::format("{}{},{}{}->{}ij", lead(0), attrs.transpose_a ? "ki" : "ik", lead(1),
@@ -67,7 +67,7 @@ Value merge_rows(const GradCall& call, Value x) {
   return call.builder.apply_fields("reshape", {x}, {{"shape", to_text(Shape{rows, columns})}});
 }
 
-std::vector<Value> grad(const GradCall& call) {
+std::vector<Value> grad_matmul(const GradCall& call) {
   const auto& attrs = call.attrs.as<MatmulAttrs>();
   const bool ta = attrs.transpose_a, tb = attrs.transpose_b;
   const Value a = call.inputs[0], b = call.inputs[1], d = call.d_outputs[0];
@@ -94,7 +94,7 @@ void pack(const T* from, bool transposed, int64_t rows, int64_t columns, Wide<T>
 }
 
 template <class T>
-void run(const MatmulAttrs& attrs, const Sizes& sizes, const T* a, const T* b, T* y) {
+void run_matmul(const MatmulAttrs& attrs, const Sizes& sizes, const T* a, const T* b, T* y) {
   std::vector<Wide<T>> left(sizes.i * sizes.k), right(sizes.k * sizes.j), row(sizes.j);
   for (int64_t n = 0; n < sizes.batch; ++n) {
     if (n == 0 || sizes.batch_a) {
@@ -124,9 +124,9 @@ OpDef matmul_op() {
   op.name = "matmul";
   op.summary = "y[.., i, j] = sum over k of a[.., i, k] b[.., k, j]; one operand may lack the batch dimensions";
   op.attrs = Attrs(MatmulAttrs{});
-  op.infer = infer;
-  op.rule = rule;
-  op.grad = grad;
+  op.infer = infer_matmul;
+  op.rule = rule_matmul;
+  op.grad = grad_matmul;
   op.flops_per_point = 2;
   op.kernel = [](const Attrs& given, Inputs in, Outputs out) {
     const auto& attrs = given.as<MatmulAttrs>();
@@ -134,7 +134,7 @@ OpDef matmul_op() {
     if (out[0].type.elements() == 0) return;
     for_float(in[0].type.dtype, [&](auto zero) {
       using T = decltype(zero);
-      run<T>(attrs, sizes, in[0].as<T>(), in[1].as<T>(), out[0].as<T>());
+      run_matmul<T>(attrs, sizes, in[0].as<T>(), in[1].as<T>(), out[0].as<T>());
     });
   };
   op.samples = {

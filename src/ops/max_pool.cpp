@@ -8,15 +8,15 @@
 namespace partita {
 namespace {
 
-Spans spans_of(const MaxPoolAttrs& attrs) {
+Spans max_pool_spans_of(const MaxPoolAttrs& attrs) {
   return make_spans("max_pool", attrs.stride, {1, 1}, attrs.pads, attrs.kernel);
 }
 
-std::vector<Type> infer(const OpCall& call) {
+std::vector<Type> infer_max_pool(const OpCall& call) {
   require_operands("max_pool", call, 1);
   require_float("max_pool", call);
   require_rank("max_pool", call, 0, 4);
-  const Spans spans = spans_of(call.attrs.as<MaxPoolAttrs>());
+  const Spans spans = max_pool_spans_of(call.attrs.as<MaxPoolAttrs>());
   require_pool_pads("max_pool", spans);
   const Type& x = call.inputs[0];
   const Shape shape{x.shape[0], x.shape[1], checked_outputs("max_pool", spans.h, x.shape[2]),
@@ -24,16 +24,16 @@ std::vector<Type> infer(const OpCall& call) {
   return {Type{x.dtype, shape}, Type{DType::i32, shape}};
 }
 
-Attrs localize(const Attrs& given, const Shard& shard) {
+Attrs localize_max_pool(const Attrs& given, const Shard& shard) {
   MaxPoolAttrs attrs = given.as<MaxPoolAttrs>();
-  const Spans spans = spans_of(attrs);
+  const Spans spans = max_pool_spans_of(attrs);
   const auto& x = shard.inputs[0];
   std::tie(attrs.pads[0], attrs.pads[2]) = local_pads(spans.h, x[2], shard.outputs[0][2]);
   std::tie(attrs.pads[1], attrs.pads[3]) = local_pads(spans.w, x[3], shard.outputs[0][3]);
   return attrs;
 }
 
-std::vector<Value> grad(const GradCall& call) {
+std::vector<Value> grad_max_pool(const GradCall& call) {
   if (!call.d_outputs[0]) return {Value()};
   const auto& attrs = call.attrs.as<MaxPoolAttrs>();
   const Shape& x = call.inputs[0].shape();
@@ -41,10 +41,10 @@ std::vector<Value> grad(const GradCall& call) {
                      Attrs(MaxPoolGradAttrs{attrs.kernel, attrs.stride, attrs.pads, {x[2], x[3]}}))};
 }
 
-/// The largest element of one window and where it is; the first of equal ones, and a NaN beats all.
+/// The largest_max_pool element of one window and where it is; the first of equal ones, and a NaN beats all.
 template <class T>
-std::pair<T, int32_t> largest(const Spans& spans, const T* x, int64_t height, int64_t width, int64_t row,
-                              int64_t column) {
+std::pair<T, int32_t> largest_max_pool(const Spans& spans, const T* x, int64_t height, int64_t width, int64_t row,
+                                       int64_t column) {
   T best{};
   int32_t position = -1;
   for (int64_t p = 0; p < spans.h.taps; ++p) {
@@ -64,7 +64,7 @@ std::pair<T, int32_t> largest(const Spans& spans, const T* x, int64_t height, in
 }
 
 template <class T>
-void run(const Spans& spans, Inputs in, Outputs out) {
+void run_max_pool(const Spans& spans, Inputs in, Outputs out) {
   const Shape& x = in[0].type.shape;
   const Shape& y = out[0].type.shape;
   T* value = out[0].as<T>();
@@ -73,7 +73,7 @@ void run(const Spans& spans, Inputs in, Outputs out) {
     const T* from = in[0].as<T>() + plane * x[2] * x[3];
     for (int64_t row = 0; row < y[2]; ++row) {
       for (int64_t column = 0; column < y[3]; ++column) {
-        std::tie(*value++, *position++) = largest<T>(spans, from, x[2], x[3], row, column);
+        std::tie(*value++, *position++) = largest_max_pool<T>(spans, from, x[2], x[3], row, column);
       }
     }
   }
@@ -84,18 +84,18 @@ void run(const Spans& spans, Inputs in, Outputs out) {
 OpDef max_pool_op() {
   OpDef op;
   op.name = "max_pool";
-  op.summary = "largest element of each window of x[n, c, h, w], and its position inside the window";
+  op.summary = "largest_max_pool element of each window of x[n, c, h, w], and its position inside the window";
   op.attrs = Attrs(MaxPoolAttrs{});
-  op.infer = infer;
+  op.infer = infer_max_pool;
   op.rule = [](const OpCall& call) {
-    const Spans spans = spans_of(call.attrs.as<MaxPoolAttrs>());
+    const Spans spans = max_pool_spans_of(call.attrs.as<MaxPoolAttrs>());
     return einsum("nc[h][w]->nchw,nchw", call, {}, {spans.h.window(), spans.w.window()});
   };
-  op.localize = localize;
-  op.grad = grad;
+  op.localize = localize_max_pool;
+  op.grad = grad_max_pool;
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
-    const Spans spans = spans_of(attrs.as<MaxPoolAttrs>());
-    for_float(in[0].type.dtype, [&](auto zero) { run<decltype(zero)>(spans, in, out); });
+    const Spans spans = max_pool_spans_of(attrs.as<MaxPoolAttrs>());
+    for_float(in[0].type.dtype, [&](auto zero) { run_max_pool<decltype(zero)>(spans, in, out); });
   };
   op.samples = {
       {{sample_of({2, 3, 7, 6}, Fill::distinct)},

@@ -6,31 +6,31 @@
 namespace partita {
 namespace {
 
-constexpr auto kOp = "max_pool_grad";
+constexpr auto kMaxPoolGrad = "max_pool_grad";
 
-Spans spans_of(const MaxPoolGradAttrs& attrs) {
-  return make_spans(kOp, attrs.stride, {1, 1}, attrs.pads, attrs.kernel);
+Spans max_pool_grad_spans_of(const MaxPoolGradAttrs& attrs) {
+  return make_spans(kMaxPoolGrad, attrs.stride, {1, 1}, attrs.pads, attrs.kernel);
 }
 
-std::vector<Type> infer(const OpCall& call) {
-  require_operands(kOp, call, 2);
-  require_float(kOp, call);
-  require_rank(kOp, call, 0, 4);
+std::vector<Type> infer_max_pool_grad(const OpCall& call) {
+  require_operands(kMaxPoolGrad, call, 2);
+  require_float(kMaxPoolGrad, call);
+  require_rank(kMaxPoolGrad, call, 0, 4);
   const auto& attrs = call.attrs.as<MaxPoolGradAttrs>();
-  const Spans spans = spans_of(attrs);
+  const Spans spans = max_pool_grad_spans_of(attrs);
   const Type& d_y = call.inputs[0];
   if (call.inputs[1] != Type{DType::i32, d_y.shape}) {
-    reject(kOp, "positions do not fit the gradient", print(call.inputs), "i32 positions of the same shape");
+    reject(kMaxPoolGrad, "positions do not fit the gradient", print(call.inputs), "i32 positions of the same shape");
   }
-  if (attrs.size.size() != 2) reject(kOp, "size is not legal", to_text(attrs.size), "height and width");
-  require_grad_rows(kOp, spans.h, attrs.size[0], d_y.shape[2]);
-  require_grad_rows(kOp, spans.w, attrs.size[1], d_y.shape[3]);
+  if (attrs.size.size() != 2) reject(kMaxPoolGrad, "size is not legal", to_text(attrs.size), "height and width");
+  require_grad_rows(kMaxPoolGrad, spans.h, attrs.size[0], d_y.shape[2]);
+  require_grad_rows(kMaxPoolGrad, spans.w, attrs.size[1], d_y.shape[3]);
   return {Type{d_y.dtype, Shape{d_y.shape[0], d_y.shape[1], attrs.size[0], attrs.size[1]}}};
 }
 
-Attrs localize(const Attrs& given, const Shard& shard) {
+Attrs localize_max_pool_grad(const Attrs& given, const Shard& shard) {
   MaxPoolGradAttrs attrs = given.as<MaxPoolGradAttrs>();
-  const Spans spans = spans_of(attrs);
+  const Spans spans = max_pool_grad_spans_of(attrs);
   const auto& d_y = shard.inputs[0];
   const auto& d_x = shard.outputs[0];
   std::tie(attrs.pads[0], attrs.pads[2]) = local_grad_pads(spans.h, d_x[2], d_y[2]);
@@ -40,7 +40,7 @@ Attrs localize(const Attrs& given, const Shard& shard) {
 }
 
 template <class T>
-void run(const Spans& spans, Inputs in, const Tensor& out) {
+void run_max_pool_grad(const Spans& spans, Inputs in, const Tensor& out) {
   const Shape& y = in[0].type.shape;
   const Shape& x = out.type.shape;
   const T* d_y = in[0].as<T>();
@@ -66,19 +66,19 @@ void run(const Spans& spans, Inputs in, const Tensor& out) {
 
 OpDef max_pool_grad_op() {
   OpDef op;
-  op.name = kOp;
+  op.name = kMaxPoolGrad;
   op.summary = "gradient of max_pool: d_y goes to the positions that it saved";
   op.attrs = Attrs(MaxPoolGradAttrs{});
-  op.infer = infer;
+  op.infer = infer_max_pool_grad;
   op.rule = [](const OpCall& call) {
-    const Spans spans = spans_of(call.attrs.as<MaxPoolGradAttrs>());
+    const Spans spans = max_pool_grad_spans_of(call.attrs.as<MaxPoolGradAttrs>());
     const Window h = spans.h.window(true), w = spans.w.window(true);
     return einsum("nc<h><w>,nc<h><w>->nchw", call, {}, {h, w, h, w}).linear_in({0});
   };
-  op.localize = localize;
+  op.localize = localize_max_pool_grad;
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
-    const Spans spans = spans_of(attrs.as<MaxPoolGradAttrs>());
-    for_float(in[0].type.dtype, [&](auto zero) { run<decltype(zero)>(spans, in, out[0]); });
+    const Spans spans = max_pool_grad_spans_of(attrs.as<MaxPoolGradAttrs>());
+    for_float(in[0].type.dtype, [&](auto zero) { run_max_pool_grad<decltype(zero)>(spans, in, out[0]); });
   };
   // Positions below the kernel size; without padding they are always inside.
   op.samples = {

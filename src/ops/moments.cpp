@@ -4,7 +4,7 @@
 namespace partita {
 namespace {
 
-std::vector<Type> infer(const OpCall& call) {
+std::vector<Type> infer_moments(const OpCall& call) {
   require_operands("moments", call, 1);
   const int64_t groups = call.attrs.as<MomentsAttrs>().groups;
   require_norm_input("moments", call, groups);
@@ -12,14 +12,14 @@ std::vector<Type> infer(const OpCall& call) {
   return {sums, sums};
 }
 
-Attrs localize(const Attrs& given, const Shard& shard) {
+Attrs localize_moments(const Attrs& given, const Shard& shard) {
   MomentsAttrs attrs = given.as<MomentsAttrs>();
   attrs.groups = shard.outputs[0][0].count();
   return attrs;
 }
 
 template <class T>
-void run(const NormSizes& sizes, const T* x, double* sum, double* squares) {
+void run_moments(const NormSizes& sizes, const T* x, double* sum, double* squares) {
   std::fill(sum, sum + sizes.groups * sizes.channels, 0);
   std::fill(squares, squares + sizes.groups * sizes.channels, 0);
   for_planes(sizes, [&](int64_t k, int64_t, int64_t begin, int64_t end) {
@@ -40,15 +40,15 @@ OpDef moments_op() {
   op.name = "moments";
   op.summary = "f64 sums of x and of x * x per group of rows and channel";
   op.attrs = Attrs(MomentsAttrs{});
-  op.infer = infer;
+  op.infer = infer_moments;
   op.rule = [](const OpCall& call) { return norm_rule("x->gc,gc", call); };
-  op.localize = localize;
+  op.localize = localize_moments;
   op.flops_per_point = 3;
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
     const NormSizes sizes = norm_sizes(in[0].type.shape, attrs.as<MomentsAttrs>().groups);
     for_float(in[0].type.dtype, [&](auto zero) {
       using T = decltype(zero);
-      run<T>(sizes, in[0].as<T>(), out[0].as<double>(), out[1].as<double>());
+      run_moments<T>(sizes, in[0].as<T>(), out[0].as<double>(), out[1].as<double>());
     });
   };
   op.samples = {{{sample_of({6, 3, 4, 2})}}, {{sample_of({8, 5})}, Attrs(MomentsAttrs{.groups = 4})}};

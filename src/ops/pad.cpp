@@ -11,7 +11,7 @@ struct PadAttrs {
   }
 };
 
-std::vector<Type> infer(const OpCall& call) {
+std::vector<Type> infer_pad(const OpCall& call) {
   require_operands("pad", call, 1);
   const PadAttrs& attrs = call.attrs.as<PadAttrs>();
   const Shape& shape = call.inputs[0].shape;
@@ -29,20 +29,20 @@ std::vector<Type> infer(const OpCall& call) {
   return {result};
 }
 
-ShardingRule rule(const OpCall& call) {
-  ShardingRule rule = pointwise_rule({call.attrs, call.outputs, call.outputs});
+ShardingRule rule_pad(const OpCall& call) {
+  ShardingRule rule_pad = pointwise_rule({call.attrs, call.outputs, call.outputs});
   for (size_t d = 0; d < call.inputs[0].shape.size(); ++d) {
     if (call.inputs[0].shape[d] == call.outputs[0].shape[d]) continue;
-    for (int factor : rule.outputs[0][d].factors) rule.factors[factor].cutting = Cutting::whole;
-    rule.inputs[0][d] = {};
+    for (int factor : rule_pad.outputs[0][d].factors) rule_pad.factors[factor].cutting = Cutting::whole;
+    rule_pad.inputs[0][d] = {};
     if (call.inputs[0].shape[d] == 1) continue;
-    rule.inputs[0][d].factors = {static_cast<int>(rule.factors.size())};
-    rule.factors.push_back({.name = static_cast<char>('A' + d),
-                            .size = call.inputs[0].shape[d],
-                            .cutting = Cutting::whole,
-                            .counts = false});
+    rule_pad.inputs[0][d].factors = {static_cast<int>(rule_pad.factors.size())};
+    rule_pad.factors.push_back({.name = static_cast<char>('A' + d),
+                                .size = call.inputs[0].shape[d],
+                                .cutting = Cutting::whole,
+                                .counts = false});
   }
-  return rule.linear_in({0});
+  return rule_pad.linear_in({0});
 }
 
 }  // namespace
@@ -52,8 +52,8 @@ OpDef pad_op() {
   op.name = "pad";
   op.summary = "x with zeros before and after each dimension";
   op.attrs = Attrs(PadAttrs{});
-  op.infer = infer;
-  op.rule = rule;
+  op.infer = infer_pad;
+  op.rule = rule_pad;
   op.grad = [](const GradCall& call) -> std::vector<Value> {
     const PadAttrs& attrs = call.attrs.as<PadAttrs>();
     std::vector<int64_t> end;

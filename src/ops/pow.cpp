@@ -5,7 +5,7 @@
 namespace partita {
 namespace {
 
-std::vector<Value> grad(const GradCall& call) {
+std::vector<Value> grad_pow(const GradCall& call) {
   const double exponent = call.attrs.as<PowAttrs>().exponent;
   const Value d = call.d_outputs[0];
   if (exponent == 0) return {Value()};
@@ -35,7 +35,7 @@ OpDef pow_op() {
     const bool rises = std::fmod(exponent, 2) == 1;  // odd and positive
     return rises ? rule.linear_in({0}, kMaxMin) : rule;
   };
-  op.grad = grad;
+  op.grad = grad_pow;
   op.flops_per_point = 20;
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
     const double exponent = attrs.as<PowAttrs>().exponent;

@@ -15,13 +15,13 @@ struct PutAlongAttrs {
   }
 };
 
-int64_t total_of(const PutAlongAttrs& attrs) { return attrs.total > 0 ? attrs.total : attrs.size; }
+int64_t put_along_total_of(const PutAlongAttrs& attrs) { return attrs.total > 0 ? attrs.total : attrs.size; }
 
-std::vector<Type> infer(const OpCall& call) {
+std::vector<Type> infer_put_along(const OpCall& call) {
   require_along("put_along", call, /*equal_last=*/true);
   const PutAlongAttrs& attrs = call.attrs.as<PutAlongAttrs>();
-  if (attrs.size < 0 || attrs.begin < 0 || attrs.total < 0 || attrs.size > total_of(attrs) ||
-      attrs.begin > total_of(attrs) - attrs.size) {
+  if (attrs.size < 0 || attrs.begin < 0 || attrs.total < 0 || attrs.size > put_along_total_of(attrs) ||
+      attrs.begin > put_along_total_of(attrs) - attrs.size) {
     reject("put_along", "the columns are outside the tensor", call.attrs.print(),
            "0 <= begin and begin + size <= total");
   }
@@ -33,7 +33,7 @@ std::vector<Type> infer(const OpCall& call) {
 
 template <class T, class Index>
 void put(const PutAlongAttrs& attrs, Inputs in, Outputs out) {
-  const int64_t width = in[0].type.shape.back(), total = total_of(attrs);
+  const int64_t width = in[0].type.shape.back(), total = put_along_total_of(attrs);
   const T* d = in[0].as<T>();
   const auto* indices = in[1].as<Index>();
   std::vector<double> sums(out[0].type.elements(), 0);
@@ -55,7 +55,7 @@ OpDef put_along_op() {
   op.name = "put_along";
   op.summary = "y[.., z] is the sum of the d[.., k] whose indices[.., k] is z";
   op.attrs = Attrs(PutAlongAttrs{});
-  op.infer = infer;
+  op.infer = infer_put_along;
   op.rule = [](const OpCall& call) {
     const std::map<char, int64_t> sizes{{'z', call.attrs.as<PutAlongAttrs>().size}};
     return einsum("..k,..k->..z | z:uncounted", call, sizes).linear_in({0});
@@ -64,12 +64,12 @@ OpDef put_along_op() {
     const Range& held = shard.outputs[0].back();
     const PutAlongAttrs& attrs = all.as<PutAlongAttrs>();
     if (held.whole()) return all;
-    return Attrs(PutAlongAttrs{held.count(), attrs.begin + held.begin, total_of(attrs)});
+    return Attrs(PutAlongAttrs{held.count(), attrs.begin + held.begin, put_along_total_of(attrs)});
   };
   op.grad = [](const GradCall& call) -> std::vector<Value> {
     const PutAlongAttrs& attrs = call.attrs.as<PutAlongAttrs>();
     return {call.builder.apply_fields("take_along", {call.d_outputs[0], call.inputs[1]},
-                                      {{"begin", to_text(attrs.begin)}, {"total", to_text(total_of(attrs))}}),
+                                      {{"begin", to_text(attrs.begin)}, {"total", to_text(put_along_total_of(attrs))}}),
             Value()};
   };
   op.kernel = [](const Attrs& all, Inputs in, Outputs out) {

@@ -12,7 +12,7 @@ bool is_reduced(const ReduceAttrs& attrs, size_t dim) {
   return std::find(attrs.axes.begin(), attrs.axes.end(), static_cast<int64_t>(dim)) != attrs.axes.end();
 }
 
-std::vector<Type> infer(const OpCall& call) {
+std::vector<Type> infer_reduce(const OpCall& call) {
   require_operands("reduce", call, 1);
   const ReduceAttrs& attrs = call.attrs.as<ReduceAttrs>();
   const Type& x = call.inputs[0];
@@ -37,7 +37,7 @@ std::vector<Type> infer(const OpCall& call) {
   return {result};
 }
 
-ShardingRule rule(const OpCall& call) {
+ShardingRule rule_reduce(const OpCall& call) {
   const ReduceAttrs& attrs = call.attrs.as<ReduceAttrs>();
   ShardingRule result = pointwise_rule({call.attrs, call.inputs, call.inputs});
   TensorMap out;
@@ -54,7 +54,7 @@ ShardingRule rule(const OpCall& call) {
   return result.linear_in({0}, kinds);
 }
 
-std::vector<Value> grad(const GradCall& call) {
+std::vector<Value> grad_reduce(const GradCall& call) {
   const ReduceAttrs& attrs = call.attrs.as<ReduceAttrs>();
   const Type& x = call.inputs[0].type();
   Shape kept = x.shape;
@@ -129,9 +129,9 @@ OpDef reduce_op() {
   op.name = "reduce";
   op.summary = "sum (times scale), max or min over some axes";
   op.attrs = Attrs(ReduceAttrs{});
-  op.infer = infer;
-  op.rule = rule;
-  op.grad = grad;
+  op.infer = infer_reduce;
+  op.rule = rule_reduce;
+  op.grad = grad_reduce;
   op.kernel = kernel;
   op.samples = {{{sample_of({4, 3, 5})}, Attrs(ReduceAttrs{Reduce::sum, {1}, false, 0.25})},
                 {{sample_of({4, 6})}, Attrs(ReduceAttrs{Reduce::sum, {0, 1}, false, 1})},

@@ -5,15 +5,15 @@
 namespace partita {
 namespace {
 
-constexpr auto kOp = "rms_norm";
+constexpr auto kRmsNorm = "rms_norm";
 
-std::vector<Type> infer(const OpCall& call) {
-  require_row_norm(kOp, call, 2, 1, 1);
-  require_epsilon(kOp, call.attrs.as<RowNormAttrs>().epsilon);
+std::vector<Type> infer_rms_norm(const OpCall& call) {
+  require_row_norm(kRmsNorm, call, 2, 1, 1);
+  require_epsilon(kRmsNorm, call.attrs.as<RowNormAttrs>().epsilon);
   return {call.inputs[0], row_statistic(call.inputs[0])};
 }
 
-std::vector<Value> grad(const GradCall& call) {
+std::vector<Value> grad_rms_norm(const GradCall& call) {
   if (call.d_outputs[1]) {
     throw InvalidArgument(
         "[rms_norm] no gradient is defined through the statistics, got a use of rstd in the loss, expected a use of "
@@ -22,7 +22,7 @@ std::vector<Value> grad(const GradCall& call) {
   return call.apply_all("rms_norm_grad", {call.inputs[0], call.inputs[1], call.outputs[1], call.d_outputs[0]});
 }
 
-std::vector<Value> expand(const ExpandCall& call) {
+std::vector<Value> expand_rms_norm(const ExpandCall& call) {
   const Value x = call.inputs[0];
   const DType narrow = x.dtype(), wide = wide_type(narrow);
   const Value squares = sum_last(call, call.apply("square", {to_dtype(call, x, DType::f64)}));
@@ -36,7 +36,7 @@ std::vector<Value> expand(const ExpandCall& call) {
 }
 
 template <class T>
-void run(double epsilon, Inputs in, Outputs out) {
+void run_rms_norm(double epsilon, Inputs in, Outputs out) {
   const Rows rows = rows_of(in[0].type.shape);
   const T *x = in[0].as<T>(), *gamma = in[1].as<T>();
   T* y = out[0].as<T>();
@@ -53,16 +53,17 @@ void run(double epsilon, Inputs in, Outputs out) {
 
 OpDef rms_norm_op() {
   OpDef op;
-  op.name = kOp;
+  op.name = kRmsNorm;
   op.summary = "y = x * rstd * gamma, rstd = 1 / sqrt(mean of x^2 + epsilon) over the last dimension; also rstd";
   op.attrs = Attrs(RowNormAttrs{});
-  op.infer = infer;
-  op.rule = [](const OpCall& call) { return einsum("..z,z->..z,..1 | z:expand", call); };
-  op.grad = grad;
-  op.expand = expand;
+  op.infer = infer_rms_norm;
+  op.rule = [](const OpCall& call) { return einsum("..z,z->..z,..1 | z:expand_rms_norm", call); };
+  op.grad = grad_rms_norm;
+  op.expand = expand_rms_norm;
   op.flops_per_point = 5;
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
-    for_float(in[0].type.dtype, [&](auto zero) { run<decltype(zero)>(attrs.as<RowNormAttrs>().epsilon, in, out); });
+    for_float(in[0].type.dtype,
+              [&](auto zero) { run_rms_norm<decltype(zero)>(attrs.as<RowNormAttrs>().epsilon, in, out); });
   };
   op.samples = {{{sample_of({4, 6}), sample_of({6})}},
                 {{sample_of({2, 3, 5}), sample_of({5})}, Attrs(RowNormAttrs{1e-3})}};

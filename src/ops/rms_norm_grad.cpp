@@ -3,19 +3,19 @@
 namespace partita {
 namespace {
 
-constexpr auto kOp = "rms_norm_grad";
+constexpr auto kRmsNormGrad = "rms_norm_grad";
 
-std::vector<Type> infer(const OpCall& call) {
-  require_row_norm(kOp, call, 4, 1, 1);
+std::vector<Type> infer_rms_norm_grad(const OpCall& call) {
+  require_row_norm(kRmsNormGrad, call, 4, 1, 1);
   const Type &x = call.inputs[0], statistic = row_statistic(x);
   if (call.inputs[2] != statistic || call.inputs[3] != x) {
-    reject(kOp, "operands do not fit x", print(call.inputs),
+    reject(kRmsNormGrad, "operands do not fit x", print(call.inputs),
            fmt::format("rstd {}, d_y {}", print(statistic), print(x)));
   }
   return {x, call.inputs[1]};
 }
 
-std::vector<Value> expand(const ExpandCall& call) {
+std::vector<Value> expand_rms_norm_grad(const ExpandCall& call) {
   const Value x = call.inputs[0], rstd = call.inputs[2];
   const DType narrow = x.dtype(), wide = wide_type(narrow);
   const Value d_y = to_dtype(call, call.inputs[3], wide);
@@ -28,7 +28,7 @@ std::vector<Value> expand(const ExpandCall& call) {
 }
 
 template <class T>
-void run(Inputs in, Outputs out) {
+void run_rms_norm_grad(Inputs in, Outputs out) {
   const Rows rows = rows_of(in[0].type.shape);
   const T *x = in[0].as<T>(), *gamma = in[1].as<T>(), *d_y = in[3].as<T>();
   const auto* rstd = in[2].as<Wide<T>>();
@@ -53,14 +53,16 @@ void run(Inputs in, Outputs out) {
 
 OpDef rms_norm_grad_op() {
   OpDef op;
-  op.name = kOp;
+  op.name = kRmsNormGrad;
   op.summary = "d_x and d_gamma of rms_norm from x, gamma, rstd and d_y";
-  op.infer = infer;
-  op.rule = [](const OpCall& call) { return einsum("..z,z,..1,..z->..z,z | z:expand", call).linear_in({3}); };
-  op.expand = expand;
+  op.infer = infer_rms_norm_grad;
+  op.rule = [](const OpCall& call) {
+    return einsum("..z,z,..1,..z->..z,z | z:expand_rms_norm_grad", call).linear_in({3});
+  };
+  op.expand = expand_rms_norm_grad;
   op.flops_per_point = 10;
   op.kernel = [](const Attrs&, Inputs in, Outputs out) {
-    for_float(in[0].type.dtype, [&](auto zero) { run<decltype(zero)>(in, out); });
+    for_float(in[0].type.dtype, [&](auto zero) { run_rms_norm_grad<decltype(zero)>(in, out); });
   };
   op.samples = {{{sample_of({4, 6}), sample_of({6}), sample_of({4, 1}, Fill::positive), sample_of({4, 6})}},
                 {{sample_of({2, 3, 5}), sample_of({5}), sample_of({2, 3, 1}, Fill::positive), sample_of({2, 3, 5})}}};

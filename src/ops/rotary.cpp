@@ -20,7 +20,7 @@ struct RotaryAttrs {
   }
 };
 
-std::vector<Type> infer(const OpCall& call) {
+std::vector<Type> infer_rotary(const OpCall& call) {
   require_operands("rotary", call, 1);
   require_float("rotary", call);
   const Type& x = call.inputs[0];
@@ -56,7 +56,7 @@ struct Turns {
 };
 
 template <class T>
-void run(const RotaryAttrs& attrs, const Type& type, const T* x, T* y) {
+void run_rotary(const RotaryAttrs& attrs, const Type& type, const T* x, T* y) {
   using Number = Wide<T>;
   const int64_t total = type.elements(), positions = type.shape[type.rank() - 2], pairs = type.shape.back() / 2;
   if (total == 0) return;
@@ -79,7 +79,7 @@ OpDef rotary_op() {
   op.name = "rotary";
   op.summary = "x[.., s, d] with the pairs (i, i + d/2) turned by the angle (begin + s) * base^(-2i/d)";
   op.attrs = Attrs(RotaryAttrs{});
-  op.infer = infer;
+  op.infer = infer_rotary;
   op.rule = [](const OpCall& call) { return einsum("..sd->..sd | d:whole", call).linear_in({0}); };
   op.localize = [](const Attrs& attrs, const Shard& shard) {
     RotaryAttrs local = attrs.as<RotaryAttrs>();
@@ -96,7 +96,7 @@ OpDef rotary_op() {
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
     for_float(in[0].type.dtype, [&](auto zero) {
       using T = decltype(zero);
-      run(attrs.as<RotaryAttrs>(), in[0].type, in[0].as<T>(), out[0].as<T>());
+      run_rotary(attrs.as<RotaryAttrs>(), in[0].type, in[0].as<T>(), out[0].as<T>());
     });
   };
   op.samples = {{{sample_of({6, 4})}, Attrs(RotaryAttrs{100})},

@@ -15,11 +15,11 @@ struct ScatterRowsAttrs {
   }
 };
 
-template <class T, class Id>
-void scatter(const ScatterRowsAttrs& attrs, Inputs in, Outputs out) {
+template <class T, class ScatterRowsId>
+void scatter_scatter_rows(const ScatterRowsAttrs& attrs, Inputs in, Outputs out) {
   const int64_t width = out[0].type.shape[1];
   std::vector<double> sums(out[0].type.elements(), 0);
-  const Id* ids = in[0].as<Id>();
+  const ScatterRowsId* ids = in[0].as<ScatterRowsId>();
   const T* d_y = in[1].as<T>();
   for (int64_t i = 0; i < in[0].type.elements(); ++i, d_y += width) {
     const int64_t id = ids[i];
@@ -74,9 +74,9 @@ OpDef scatter_rows_op() {
     for_float(in[1].type.dtype, [&](auto zero) {
       using T = decltype(zero);
       if (in[0].type.dtype == DType::i32)
-        scatter<T, int32_t>(attrs, in, out);
+        scatter_scatter_rows<T, int32_t>(attrs, in, out);
       else
-        scatter<T, int64_t>(attrs, in, out);
+        scatter_scatter_rows<T, int64_t>(attrs, in, out);
     });
   };
   op.samples = {{{ids_of({2, 3}, 10), sample_of({2, 3, 4})}, Attrs(ScatterRowsAttrs{10, 0, 10})},

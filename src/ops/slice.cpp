@@ -10,7 +10,7 @@ struct SliceAttrs {
   }
 };
 
-std::vector<Type> infer(const OpCall& call) {
+std::vector<Type> infer_slice(const OpCall& call) {
   require_operands("slice", call, 1);
   const SliceAttrs& attrs = call.attrs.as<SliceAttrs>();
   const Shape& shape = call.inputs[0].shape;
@@ -28,22 +28,22 @@ std::vector<Type> infer(const OpCall& call) {
 }
 
 /// A sliced dimension is whole on both sides; the two sides are different factors.
-ShardingRule rule(const OpCall& call) {
-  ShardingRule rule = pointwise_rule({call.attrs, call.inputs, call.inputs});
+ShardingRule rule_slice(const OpCall& call) {
+  ShardingRule rule_slice = pointwise_rule({call.attrs, call.inputs, call.inputs});
   for (size_t d = 0; d < call.inputs[0].shape.size(); ++d) {
     if (call.inputs[0].shape[d] == call.outputs[0].shape[d]) continue;
-    for (int factor : rule.inputs[0][d].factors) {
-      rule.factors[factor].cutting = Cutting::whole;
-      rule.factors[factor].reduce = Reduce::none;
+    for (int factor : rule_slice.inputs[0][d].factors) {
+      rule_slice.factors[factor].cutting = Cutting::whole;
+      rule_slice.factors[factor].reduce = Reduce::none;
     }
-    rule.outputs[0][d] = {};
+    rule_slice.outputs[0][d] = {};
     if (call.outputs[0].shape[d] == 1) continue;
     const char name = static_cast<char>('A' + d);
-    rule.outputs[0][d].factors = {static_cast<int>(rule.factors.size())};
+    rule_slice.outputs[0][d].factors = {static_cast<int>(rule_slice.factors.size())};
     const int64_t size = call.outputs[0].shape[d];
-    rule.factors.push_back({.name = name, .size = size, .cutting = Cutting::whole, .counts = false});
+    rule_slice.factors.push_back({.name = name, .size = size, .cutting = Cutting::whole, .counts = false});
   }
-  return rule.linear_in({0}, kAnyReduce);
+  return rule_slice.linear_in({0}, kAnyReduce);
 }
 
 }  // namespace
@@ -53,8 +53,8 @@ OpDef slice_op() {
   op.name = "slice";
   op.summary = "the elements from begin to end of each dimension";
   op.attrs = Attrs(SliceAttrs{});
-  op.infer = infer;
-  op.rule = rule;
+  op.infer = infer_slice;
+  op.rule = rule_slice;
   op.localize = [](const Attrs& attrs, const Shard& shard) {
     SliceAttrs local = attrs.as<SliceAttrs>();
     for (size_t d = 0; d < local.end.size(); ++d) {

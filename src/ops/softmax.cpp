@@ -38,7 +38,7 @@ Shifted shift_row(const ExpandCall& call, Value x) {
 namespace {
 
 template <class T>
-void run(const Rows& rows, const T* x, T* y) {
+void run_softmax(const Rows& rows, const T* x, T* y) {
   for (int64_t row = 0; row < rows.count; ++row, x += rows.size, y += rows.size) {
     const auto [largest, sum] = largest_and_sum(x, rows.size);
     for (int64_t z = 0; z < rows.size; ++z) y[z] = T(std::exp(double(x[z]) - largest) / sum);
@@ -64,7 +64,7 @@ OpDef softmax_op() {
   op.kernel = [](const Attrs&, Inputs in, Outputs out) {
     for_float(in[0].type.dtype, [&](auto zero) {
       using T = decltype(zero);
-      run<T>(rows_of(in[0].type.shape), in[0].as<T>(), out[0].as<T>());
+      run_softmax<T>(rows_of(in[0].type.shape), in[0].as<T>(), out[0].as<T>());
     });
   };
   op.samples = {{{sample_of({4, 6})}}, {{sample_of({2, 3, 5})}}, {{sample_of({7})}}};

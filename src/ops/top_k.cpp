@@ -13,7 +13,7 @@ struct TopKAttrs {
   static constexpr auto fields() { return std::tuple{field("k", &TopKAttrs::k)}; }
 };
 
-std::vector<Type> infer(const OpCall& call) {
+std::vector<Type> infer_top_k(const OpCall& call) {
   require_operands("top_k", call, 1);
   const Type& x = call.inputs[0];
   const int64_t k = call.attrs.as<TopKAttrs>().k;
@@ -30,9 +30,9 @@ std::vector<Type> infer(const OpCall& call) {
   return {Type{x.dtype, shape}, Type{DType::i32, shape}};
 }
 
-/// Writes the places of the k largest of a row; `order` is scratch.
+/// Writes the places of the k largest_top_k of a row; `order` is scratch.
 template <class T>
-void largest(const T* x, std::vector<int32_t>& order, std::span<int32_t> places) {
+void largest_top_k(const T* x, std::vector<int32_t>& order, std::span<int32_t> places) {
   const auto before = [x](int32_t a, int32_t b) {
     const bool a_is_nan = is_nan(x[a]), b_is_nan = is_nan(x[b]);
     if (a_is_nan != b_is_nan) return a_is_nan;
@@ -52,9 +52,10 @@ OpDef top_k_op() {
   OpDef op;
   op.name = "top_k";
   op.summary =
-      "the k largest x[.., z], falling, and their indices; NaN is largest, of equal ones the first comes first";
+      "the k largest_top_k x[.., z], falling, and their indices; NaN is largest_top_k, of equal ones the first comes "
+      "first";
   op.attrs = Attrs(TopKAttrs{});
-  op.infer = infer;
+  op.infer = infer_top_k;
   op.rule = [](const OpCall& call) { return einsum("..z->..k,..k | z:whole k:whole k:uncounted", call); };
   op.grad = [](const GradCall& call) -> std::vector<Value> {
     if (!call.d_outputs[0]) return {Value()};
@@ -73,7 +74,7 @@ OpDef top_k_op() {
       const T* x = in[0].as<T>();
       T* y = out[0].as<T>();
       for (int64_t row = 0; row < rows; ++row, x += columns, y += k, places += k) {
-        largest(x, order, {places, static_cast<size_t>(k)});
+        largest_top_k(x, order, {places, static_cast<size_t>(k)});
         for (int64_t i = 0; i < k; ++i) y[i] = x[places[i]];
       }
     });

@@ -92,9 +92,9 @@ class CapturedCatalog final : public KernelCatalog {
   std::unordered_map<std::string, int64_t> sizes;
 };
 
-class Parser {
+class CapturedCatalogParser {
  public:
-  explicit Parser(std::string_view text) : reader_("catalog", text) {}
+  explicit CapturedCatalogParser(std::string_view text) : reader_("catalog", text) {}
 
   std::unique_ptr<KernelCatalog> run() {
     auto catalog = std::make_unique<CapturedCatalog>();
@@ -240,6 +240,6 @@ std::string print(const RecordingCatalog& recording) {
   return text;
 }
 
-std::unique_ptr<KernelCatalog> parse_catalog(std::string_view text) { return Parser(text).run(); }
+std::unique_ptr<KernelCatalog> parse_catalog(std::string_view text) { return CapturedCatalogParser(text).run(); }
 
 }  // namespace partita

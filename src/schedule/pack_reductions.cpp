@@ -8,7 +8,6 @@
 namespace partita {
 namespace {
 
-constexpr int64_t kAlignment = 64;
 
 struct Reduction {
   size_t instruction = 0;
@@ -96,7 +95,7 @@ class Packer {
     bucket.nodes.push_back(instruction.node);
     bucket.slots.push_back(instruction.inputs[0]);
     const int64_t bytes = schedule_.slots[instruction.inputs[0]].bytes;
-    bucket.bytes += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+    bucket.bytes += aligned(bytes);
     schedule_.slots[instruction.outputs[0]].view_of = instruction.inputs[0];
     packed_[index] = bucket_index;
   }

@@ -6,9 +6,7 @@
 namespace partita {
 namespace {
 
-constexpr int64_t kAlignment = 64;
 
-int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 /// Slots that share memory from their beginning on.
 struct Buffer {

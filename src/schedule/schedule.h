@@ -6,6 +6,10 @@
 
 namespace partita {
 
+constexpr int64_t kAlignment = 64;  // bytes, of all that lies in the arena
+
+constexpr int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
 struct ScheduleOptions {
   /// Several gradients travel in one message of at most this many bytes.
   int64_t bucket_bytes = int64_t{4} << 20;

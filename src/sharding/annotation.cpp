@@ -4,11 +4,11 @@
 #include <cctype>
 
 #include "base/error.h"
+#include "sharding/mesh.h"
 
 namespace partita {
 namespace {
 
-constexpr int64_t kMostRanks = int64_t{1} << 20;
 constexpr std::string_view kExample = "((2, 4), (4, 1)) or [dp=2,mp=4]((dp,mp),(mp,None))";
 
 /// Reads marks from left to right.

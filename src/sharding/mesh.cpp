@@ -10,7 +10,6 @@ namespace partita {
 
 namespace {
 
-constexpr int64_t kMostRanks = int64_t{1} << 20;
 
 /// The prime factors of a size, largest first.
 std::vector<int64_t> primes_of(int64_t size) {

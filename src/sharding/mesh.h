@@ -19,6 +19,8 @@ struct MeshAxis {
 /// Indices of sub-axes, slowest (outermost) first.
 using Axes = std::vector<int>;
 
+constexpr int64_t kMostRanks = int64_t{1} << 20;  // of a mesh
+
 class Mesh {
  public:
   /// One rank.

@@ -24,6 +24,12 @@ int add_factor(ShardingRule& rule, int64_t size, Cutting cutting = Cutting::free
 
 }  // namespace
 
+bool has_factor(const TensorMap& tensor, int factor) {
+  return std::any_of(tensor.begin(), tensor.end(), [&](const DimMap& dim) {
+    return std::find(dim.factors.begin(), dim.factors.end(), factor) != dim.factors.end();
+  });
+}
+
 Range chunk(int64_t size, int64_t i, int64_t n) {
   const auto bound = [=](int64_t k) { return k * (size / n) + k * (size % n) / n; };  // k * size would overflow
   return {bound(i), bound(i + 1), size};
@@ -162,12 +168,6 @@ std::string print(const ShardingRule& rule, const std::vector<TensorMap>& tensor
     text += print(rule, tensors[i]);
   }
   return text;
-}
-
-bool has_factor(const TensorMap& tensor, int factor) {
-  return std::any_of(tensor.begin(), tensor.end(), [&](const DimMap& dim) {
-    return std::find(dim.factors.begin(), dim.factors.end(), factor) != dim.factors.end();
-  });
 }
 
 }  // namespace

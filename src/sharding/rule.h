@@ -52,6 +52,9 @@ struct DimMap {
 };
 using TensorMap = std::vector<DimMap>;
 
+/// Whether a dimension of the tensor belongs to the factor.
+bool has_factor(const TensorMap& tensor, int factor);
+
 /// A set of reduction kinds.
 struct ReduceSet {
   bool sum = false, max = false, min = false;

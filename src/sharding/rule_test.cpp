@@ -5,17 +5,10 @@
 #include <limits>
 
 #include "base/op_call.h"
+#include "sharding/test_call.h"
 
 namespace partita {
 namespace {
-
-Type f64(Shape shape) { return {DType::f64, std::move(shape)}; }
-
-struct Call {
-  Attrs attrs;
-  std::vector<Type> inputs, outputs;
-  OpCall call() const { return {attrs, inputs, outputs}; }
-};
 
 TEST(Chunk, PartsAreContiguousAndDifferByOneAtMost) {
   for (int64_t size = 0; size <= 40; ++size) {
@@ -124,7 +117,7 @@ TEST(Need, TransposedWindowsHoldEveryOutputThatReachesTheInput) {
 }
 
 TEST(Einsum, MarksAndSizes) {
-  const Call call{{}, {f64({10, 4}), {DType::i32, {6}}}, {f64({6, 4})}};
+  const TestCall call{{}, {f64({10, 4}), {DType::i32, {6}}}, {f64({6, 4})}};
   const ShardingRule rule = einsum("vz,a->az | v:lookup", call.call());
   EXPECT_EQ(print(rule), "vz,a->az | v=10:lookup z=4 a=6");
   EXPECT_EQ(verify(rule, call.call(), false), "");
@@ -133,14 +126,14 @@ TEST(Einsum, MarksAndSizes) {
 }
 
 TEST(Einsum, ALetterMissingFromAnOutputIsSummedUnlessMarked) {
-  const Call call{{}, {f64({3, 5})}, {f64({5})}};
+  const TestCall call{{}, {f64({3, 5})}, {f64({5})}};
   EXPECT_EQ(einsum("ab->b", call.call()).factors[0].reduce, Reduce::sum);
   EXPECT_EQ(print(einsum("ab->b | a:max", call.call())), "ab->b | a=3:max b=5");
   EXPECT_EQ(einsum("ab->b", call.call()).factors[1].reduce, Reduce::none);
 }
 
 TEST(Einsum, CompoundsAndWindows) {
-  const Call call{{}, {f64({2, 6, 7, 8}), f64({4, 3, 3, 3})}, {f64({2, 4, 4, 4})}};
+  const TestCall call{{}, {f64({2, 6, 7, 8}), f64({4, 3, 3, 3})}, {f64({2, 4, 4, 4})}};
   const Window window{.stride = 2, .dilation = 1, .size = 3, .pad = 1};
   const ShardingRule rule =
       einsum("n(gc)[h][w],(go)cpq->n(go)hw | p:whole q:whole", call.call(), {{'g', 2}}, {window, window});
@@ -149,21 +142,21 @@ TEST(Einsum, CompoundsAndWindows) {
 }
 
 TEST(Einsum, LeadingBatchDimensionsAreInvented) {
-  const Call call{{}, {f64({2, 3, 4, 5}), f64({2, 3, 5, 6})}, {f64({2, 3, 4, 6})}};
+  const TestCall call{{}, {f64({2, 3, 4, 5}), f64({2, 3, 5, 6})}, {f64({2, 3, 4, 6})}};
   EXPECT_EQ(print(einsum("..ik,..kj->..ij", call.call())), "ABik,ABkj->ABij | A=2 B=3 i=4 k=5 j=6");
-  const Call plain{{}, {f64({4, 5}), f64({5, 6})}, {f64({4, 6})}};
+  const TestCall plain{{}, {f64({4, 5}), f64({5, 6})}, {f64({4, 6})}};
   EXPECT_EQ(print(einsum("..ik,..kj->..ij", plain.call())), "ik,kj->ij | i=4 k=5 j=6");
 }
 
 TEST(Einsum, ScalarsAndNoOperands) {
-  const Call call{{}, {f64({}), f64({3})}, {f64({3})}};
+  const TestCall call{{}, {f64({}), f64({3})}, {f64({3})}};
   EXPECT_EQ(print(einsum(",a->a", call.call())), ",a->a | a=3");
-  const Call none{{}, {}, {f64({3, 1})}};
+  const TestCall none{{}, {}, {f64({3, 1})}};
   EXPECT_EQ(print(einsum("->a1", none.call())), "->a1 | a=3");
 }
 
 TEST(Einsum, MistakesAreOurs) {
-  const Call call{{}, {f64({3, 4})}, {f64({4, 4})}};
+  const TestCall call{{}, {f64({3, 4})}, {f64({4, 4})}};
   EXPECT_THROW(einsum("ab->ba", call.call()), InternalError);    // a is 3 and 4
   EXPECT_THROW(einsum("abc->ab", call.call()), InternalError);   // rank
   EXPECT_THROW(einsum("ab,c->ab", call.call()), InternalError);  // operands
@@ -174,9 +167,9 @@ TEST(Einsum, MistakesAreOurs) {
 }
 
 TEST(Pointwise, BroadcastDimensionsHaveNoFactor) {
-  const Call call{{}, {f64({2, 1, 4}), f64({3, 1})}, {f64({2, 3, 4})}};
+  const TestCall call{{}, {f64({2, 1, 4}), f64({3, 1})}, {f64({2, 3, 4})}};
   EXPECT_EQ(print(pointwise_rule(call.call())), "a1c,b1->abc | a=2 b=3 c=4");
-  const Call ones{{}, {f64({1, 4}), f64({4})}, {f64({1, 4}), f64({1, 4})}};
+  const TestCall ones{{}, {f64({1, 4}), f64({4})}, {f64({1, 4}), f64({1, 4})}};
   EXPECT_EQ(print(pointwise_rule(ones.call())), "1a,a->1a,1a | a=4");
 }
 
@@ -201,14 +194,14 @@ TEST(Reshape, EveryPairOfShapesOfSixtyElementsVerifies) {
                                   {5, 4, 3}, {6, 10}, {10, 6}, {1, 12, 5}, {2, 2, 3, 5}, {5, 3, 2, 2}};
   for (const Shape& from : shapes) {
     for (const Shape& to : shapes) {
-      const Call call{{}, {f64(from)}, {f64(to)}};
+      const TestCall call{{}, {f64(from)}, {f64(to)}};
       EXPECT_EQ(verify(reshape_rule(from, to), call.call(), false), "") << print(from) << print(to);
     }
   }
 }
 
 TEST(Verify, NamesWhatIsWrong) {
-  const Call call{{}, {f64({3, 4})}, {f64({4})}};
+  const TestCall call{{}, {f64({3, 4})}, {f64({4})}};
   const ShardingRule good = einsum("ab->b", call.call());
   EXPECT_EQ(verify(good, call.call(), false), "");
   const auto wrong = [&](auto&& change) {

@@ -8,12 +8,6 @@ namespace partita {
 
 namespace {
 
-bool has_factor(const TensorMap& tensor, int factor) {
-  return std::any_of(tensor.begin(), tensor.end(), [&](const DimMap& dim) {
-    return std::find(dim.factors.begin(), dim.factors.end(), factor) != dim.factors.end();
-  });
-}
-
 /// Two or more factors larger than 1: cuts must divide, or neighbours disagree about a row.
 bool is_compound(const ShardingRule& rule, const DimMap& dim) {
   return std::count_if(dim.factors.begin(), dim.factors.end(),

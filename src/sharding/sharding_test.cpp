@@ -3,32 +3,25 @@
 #include <gtest/gtest.h>
 
 #include "base/op_call.h"
+#include "sharding/test_call.h"
 
 namespace partita {
 namespace {
 
-Type f64(Shape shape) { return {DType::f64, std::move(shape)}; }
-
-struct Call {
-  Attrs attrs;
-  std::vector<Type> inputs, outputs;
-  OpCall call() const { return {attrs, inputs, outputs}; }
-};
-
-const Mesh kEight({{"p", 8}});
-const Mesh kSix({{"x", 2}, {"y", 3}});
+const Mesh kOneAxis({{"p", 8}});
+const Mesh kTwoAxes({{"x", 2}, {"y", 3}});
 
 TEST(Sharding, MatmulOnEightRanks) {
-  const Call call{{}, {f64({4, 8}), f64({8, 6})}, {f64({4, 6})}};
+  const TestCall call{{}, {f64({4, 8}), f64({8, 6})}, {f64({4, 6})}};
   const ShardingRule rule = einsum("ik,kj->ij", call.call());
   const Cut cut{{0}, {1, 2}, {}};
-  EXPECT_EQ(illegal(rule, cut, kEight), "");
-  const Shard held = shard(rule, cut, kEight, kEight.coordinates(5), call.call());
+  EXPECT_EQ(illegal(rule, cut, kOneAxis), "");
+  const Shard held = shard(rule, cut, kOneAxis, kOneAxis.coordinates(5), call.call());
   EXPECT_EQ(held.inputs[0], (std::vector<Range>{{2, 4, 4}, {2, 4, 8}}));
   EXPECT_EQ(held.inputs[1], (std::vector<Range>{{2, 4, 8}, {0, 6, 6}}));
   EXPECT_EQ(held.outputs[0], (std::vector<Range>{{2, 4, 4}, {0, 6, 6}}));
   const Sharding output = output_sharding(rule, cut, 0);
-  EXPECT_EQ(print(f64({4, 6}), output, kEight), "f64[4{p.0},6] +sum{p.1,p.2}");
+  EXPECT_EQ(print(f64({4, 6}), output, kOneAxis), "f64[4{p.0},6] +sum{p.1,p.2}");
   EXPECT_FALSE(output.replicated());
   std::vector<int64_t> columns;
   for (int64_t i = 0; i < 4; ++i) columns.push_back(chunk(6, i, 4).count());
@@ -36,7 +29,7 @@ TEST(Sharding, MatmulOnEightRanks) {
 }
 
 TEST(Sharding, EmbeddingRows) {
-  const Call call{{}, {f64({10, 4}), {DType::i32, {6}}}, {f64({6, 4})}};
+  const TestCall call{{}, {f64({10, 4}), {DType::i32, {6}}}, {f64({6, 4})}};
   const ShardingRule rule = einsum("vz,a->az | v:lookup", call.call());
   const Mesh mesh({{"p", 4}});
   std::vector<int64_t> begins;
@@ -47,7 +40,7 @@ TEST(Sharding, EmbeddingRows) {
 }
 
 TEST(Sharding, HeldIsTheShardOfALegalCut) {
-  const Call call{{}, {f64({2, 3, 8})}, {f64({2, 3, 4, 2})}};
+  const TestCall call{{}, {f64({2, 3, 8})}, {f64({2, 3, 4, 2})}};
   const ShardingRule rule = reshape_rule({2, 3, 8}, {2, 3, 4, 2});
   const Mesh mesh({{"x", 2}, {"y", 4}});
   for (const Cut& cut : {Cut{{0}, {}, {1, 2}, {}}, Cut{{}, {}, {1, 2}, {0}}, Cut{{1}, {2}, {0}, {}}}) {
@@ -62,7 +55,7 @@ TEST(Sharding, HeldIsTheShardOfALegalCut) {
 }
 
 TEST(Illegal, EachRule) {
-  const Call call{{}, {f64({2, 3, 8})}, {f64({2, 3, 4, 2})}};
+  const TestCall call{{}, {f64({2, 3, 8})}, {f64({2, 3, 4, 2})}};
   const ShardingRule rule = reshape_rule({2, 3, 8}, {2, 3, 4, 2});
   const Mesh mesh({{"x", 2}, {"y", 4}, {"z", 3}});  // 2, 2, 2, 3
   EXPECT_EQ(illegal(rule, {{0}, {0}, {}, {}}, mesh), "axis x cuts two factors or one twice");
@@ -71,7 +64,7 @@ TEST(Illegal, EachRule) {
   EXPECT_EQ(illegal(rule, {{}, {}, {3}, {}}, mesh), "factor c of 4 in a compound dimension is cut 3 ways");
   EXPECT_EQ(illegal(rule, {{}, {0}, {1}, {}}, mesh), "");  // 3 is alone in its dimension: uneven
   EXPECT_EQ(illegal(reshape_rule({4, 3}, {3, 4}), {{0}, {}, {}, {}}, mesh), "factor a is whole");
-  const Call two{{}, {f64({4, 4})}, {f64({})}};
+  const TestCall two{{}, {f64({4, 4})}, {f64({})}};
   EXPECT_EQ(illegal(einsum("ab-> | b:max", two.call()), {{0}, {1}}, mesh),
             "an output would be partial by sum over a and by max over b");
 }
@@ -103,11 +96,11 @@ TEST(Project, UndoesLift) {
 }
 
 TEST(NeedsExpansion, OnlyWhenAMarkedFactorIsCut) {
-  const Call call{{}, {f64({4, 6})}, {f64({4, 6})}};
+  const TestCall call{{}, {f64({4, 6})}, {f64({4, 6})}};
   const ShardingRule rule = einsum("az->az | z:expand", call.call());
   EXPECT_FALSE(needs_expansion(rule, {{0}, {}}));
   EXPECT_TRUE(needs_expansion(rule, {{}, {1}}));
-  EXPECT_EQ(illegal(rule, {{0}, {1}}, kSix), "");
+  EXPECT_EQ(illegal(rule, {{0}, {1}}, kTwoAxes), "");
 }
 
 }  // namespace

@@ -53,13 +53,13 @@ class Cutter {
 
   void check_sizes(const Strategy& strategy, const Side& side) const {
     if (strategy.size() != side.maps.size()) {
-      refuse(fmt::format("wrong number of {}s", side.name), fmt::format("{} in {}", strategy.size(), print(strategy)),
+      refuse(fmt::format("wrong number of {}s", side.name), fmt::format("{} in {}", strategy.size(), partita::print(strategy)),
              fmt::format("{}", side.maps.size()));
     }
     for (size_t i = 0; i < strategy.size(); ++i) {
       if (strategy[i].size() == side.maps[i].size()) continue;
       refuse(fmt::format("wrong number of dimensions of {} {}", side.name, i),
-             fmt::format("{} in {}", strategy[i].size(), print(strategy)),
+             fmt::format("{} in {}", strategy[i].size(), partita::print(strategy)),
              fmt::format("{}, as it is {}", side.maps[i].size(), partita::print(side.types[i])));
     }
   }
@@ -244,7 +244,7 @@ class Cutter {
         cut[index].push_back(static_cast<int>(axis));
       }
       if (left > 1) {
-        refuse("more or other parts than the mesh has", print(strategy),
+        refuse("more or other parts than the mesh has", partita::print(strategy),
                fmt::format("numbers whose product divides {} ranks", mesh_.ranks()));
       }
     }

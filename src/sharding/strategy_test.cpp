@@ -3,11 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "base/op_call.h"
+#include "sharding/test_call.h"
 
 namespace partita {
 namespace {
-
-Type f64(Shape shape) { return {DType::f64, std::move(shape)}; }
 
 /// A node with its rule.
 struct Target {

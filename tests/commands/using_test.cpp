@@ -8,9 +8,9 @@
 namespace partita {
 namespace {
 
-using Words = std::vector<std::string>;
+using UsingWords = std::vector<std::string>;
 
-void expect_parts(const std::string& text, const Words& parts) {
+void expect_parts(const std::string& text, const UsingWords& parts) {
   for (const std::string& part : parts)
     EXPECT_NE(text.find(part), std::string::npos) << "no '" << part << "' in " << text;
 }
@@ -18,10 +18,10 @@ void expect_parts(const std::string& text, const Words& parts) {
 TEST(Train, SaysWhatItDoesAfterTheTraining) {
   const TempDir folder;
   const std::string weights = (folder.path() / "w").string();
-  const Words words{"train", "mlp:hidden=4", "--steps", "2", "--save", weights};
+  const UsingWords words{"train", "mlp:hidden=4", "--steps", "2", "--save", weights};
   const Outcome outcome = run_program(words);
   expect_parts(outcome.output, {"testing on 1000 rows", "test accuracy 0.", "saved to " + weights});
-  Words quick = words;
+  UsingWords quick = words;
   quick.push_back("--no-eval");
   const std::string output = run_program(quick).output;
   EXPECT_EQ(output.find("test"), std::string::npos) << output;
@@ -93,14 +93,14 @@ TEST(Train, AnInterruptSavesWhatWasAskedFor) {
 TEST(Train, AResumedTrainingIsTheSameOrSaysWhatDiffers) {
   const TempDir folder;
   const std::string checkpoint = (folder.path() / "c").string();
-  const Words gpt{"train", "gpt:layers=1,hidden=16,heads=2,seq=8", "--no-eval"};
-  const auto run = [&](Words words, const Words& more) {
+  const UsingWords gpt{"train", "gpt:layers=1,hidden=16,heads=2,seq=8", "--no-eval"};
+  const auto run = [&](UsingWords words, const UsingWords& more) {
     words.insert(words.end(), more.begin(), more.end());
     return run_program(words);
   };
   ASSERT_EQ(run(gpt, {"--steps", "2", "--checkpoint", checkpoint}).exit_code, 0);
-  const Words go_on{"--resume", checkpoint, "--steps", "3"};
-  const auto refused = [&](Words words, const Words& more, const Words& parts) {
+  const UsingWords go_on{"--resume", checkpoint, "--steps", "3"};
+  const auto refused = [&](UsingWords words, const UsingWords& more, const UsingWords& parts) {
     words.insert(words.end(), go_on.begin(), go_on.end());
     words.insert(words.end(), more.begin(), more.end());
     expect_refusal(words, ExitCode::bad_input, parts);

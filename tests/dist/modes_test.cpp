@@ -42,7 +42,7 @@ void expect_one_rank(const Job& job, const std::vector<int>& ranks, const PlanOp
 }
 
 const Shape kImage{1, 6, 5};
-const std::string kGpt = "gpt:layers=2,hidden=16,heads=4,seq=6,vocab=12,dropout=0.2";
+const std::string kModesGpt = "gpt:layers=2,hidden=16,heads=4,seq=6,vocab=12,dropout=0.2";
 
 TEST(Modes, SemiCutsTheBatchAroundMarks) {
   const Job job = job_of("mlp:hidden=12,dropout=0.2", kImage, 12, {"net/fc1/matmul=((2,1),(3,1))"});
@@ -139,7 +139,7 @@ std::map<std::string, int> forward_collectives(const LocalGraph& local) {
 
 TEST(Modes, OneMarkMakesAMegatronBlock) {
   for (const char* mark : {"net/h/0/attn/q/matmul=((2,1,1),(2,1))", "net/h/0/mlp/fc/matmul=((2,1,1),(2,1))"}) {
-    const Job job = job_of(kGpt, {}, 4, {mark});
+    const Job job = job_of(kModesGpt, {}, 4, {mark});
     expect_one_rank(job, {4}, {.parallel = Parallel::automatic, .dataset = parse_dataset_sharding("((2,1),(2,1))")});
     const JobResult result =
         run_under(job, 4, {.parallel = Parallel::automatic, .dataset = parse_dataset_sharding("((2,1),(2,1))")});

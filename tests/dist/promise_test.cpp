@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kRanks[] = {2, 3, 4, 6, 8};
 
-Job job_of(const std::string& spec, DType dtype, Shape image, int64_t batch, int steps, double rate) {
+Job promise_job_of(const std::string& spec, DType dtype, Shape image, int64_t batch, int steps, double rate) {
   return model_job(spec,
                    {.dtype = dtype, .image = std::move(image), .batch = batch, .steps = steps, .learning_rate = rate});
 }
@@ -44,52 +44,54 @@ void expect_promise(Job job, double tolerance) {
 }
 
 TEST(Promise, MlpInF64) {
-  expect_promise(job_of("mlp:hidden=24,dropout=0.3", DType::f64, {1, 5, 5}, 24, 20, 0.05), 1e-9);
+  expect_promise(promise_job_of("mlp:hidden=24,dropout=0.3", DType::f64, {1, 5, 5}, 24, 20, 0.05), 1e-9);
 }
 
-TEST(Promise, LenetInF64) { expect_promise(job_of("lenet:dropout=0.3", DType::f64, {1, 28, 28}, 24, 20, 0.02), 1e-9); }
+TEST(Promise, LenetInF64) {
+  expect_promise(promise_job_of("lenet:dropout=0.3", DType::f64, {1, 28, 28}, 24, 20, 0.02), 1e-9);
+}
 
 TEST(Promise, Resnet18WithGlobalStatisticsInF64) {
-  expect_promise(job_of("resnet18:width=4,size=8,dropout=0.2", DType::f64, {3, 8, 8}, 24, 20, 0.02), 1e-9);
+  expect_promise(promise_job_of("resnet18:width=4,size=8,dropout=0.2", DType::f64, {3, 8, 8}, 24, 20, 0.02), 1e-9);
 }
 
 TEST(Promise, Resnet50WithGlobalStatisticsInF64) {
-  expect_promise(job_of("resnet50:width=2,size=16,dropout=0.2", DType::f64, {3, 16, 16}, 24, 20, 0.02), 1e-9);
+  expect_promise(promise_job_of("resnet50:width=2,size=16,dropout=0.2", DType::f64, {3, 16, 16}, 24, 20, 0.02), 1e-9);
 }
 
 TEST(Promise, GptInF64) {
-  expect_promise(job_of("gpt:layers=2,hidden=16,heads=2,seq=8,vocab=12,dropout=0.2", DType::f64, {}, 24, 20, 1e-3),
-                 1e-9);
+  expect_promise(
+      promise_job_of("gpt:layers=2,hidden=16,heads=2,seq=8,vocab=12,dropout=0.2", DType::f64, {}, 24, 20, 1e-3), 1e-9);
 }
 
 // The kernels that users run, on sizes at which the reference takes minutes.
 TEST(Promise, Resnet18InF64WithFastKernels) {
-  Job job = job_of("resnet18:width=16,size=16", DType::f64, {3, 16, 16}, 24, 5, 0.02);
+  Job job = promise_job_of("resnet18:width=16,size=16", DType::f64, {3, 16, 16}, 24, 5, 0.02);
   job.kernels = KernelSet::fast;
   expect_promise(job, 1e-9);
 }
 
 TEST(Promise, GptInF64WithFastKernels) {
-  Job job = job_of("gpt:layers=2,hidden=48,heads=4,seq=32,vocab=64,dropout=0.2", DType::f64, {}, 24, 20, 1e-3);
+  Job job = promise_job_of("gpt:layers=2,hidden=48,heads=4,seq=32,vocab=64,dropout=0.2", DType::f64, {}, 24, 20, 1e-3);
   job.kernels = KernelSet::fast;
   expect_promise(job, 1e-9);
 }
 
 TEST(Promise, GptInF32) {
-  expect_promise(job_of("gpt:layers=2,hidden=32,heads=4,seq=16,vocab=32", DType::f32, {}, 24, 20, 1e-3), 1e-5);
+  expect_promise(promise_job_of("gpt:layers=2,hidden=32,heads=4,seq=16,vocab=32", DType::f32, {}, 24, 20, 1e-3), 1e-5);
 }
 
-TEST(Promise, MlpInF32) { expect_promise(job_of("mlp:hidden=64", DType::f32, {1, 8, 8}, 48, 20, 0.02), 1e-5); }
+TEST(Promise, MlpInF32) { expect_promise(promise_job_of("mlp:hidden=64", DType::f32, {1, 8, 8}, 48, 20, 0.02), 1e-5); }
 
-TEST(Promise, LenetInF32) { expect_promise(job_of("lenet", DType::f32, {1, 28, 28}, 48, 20, 0.01), 1e-5); }
+TEST(Promise, LenetInF32) { expect_promise(promise_job_of("lenet", DType::f32, {1, 28, 28}, 48, 20, 0.01), 1e-5); }
 
 TEST(Promise, Resnet18FirstStepInF32) {
-  expect_promise(job_of("resnet18:width=16,size=16", DType::f32, {3, 16, 16}, 24, 1, 0.02), 1e-6);
+  expect_promise(promise_job_of("resnet18:width=16,size=16", DType::f32, {3, 16, 16}, 24, 1, 0.02), 1e-6);
 }
 
 TEST(Promise, OneRankEqualsTheInterpreter) {
   for (const char* spec : {"mlp:hidden=24,dropout=0.3", "lenet:dropout=0.3"}) {
-    const Job job = job_of(spec, DType::f64, {1, 28, 28}, 6, 3, 0.02);
+    const Job job = promise_job_of(spec, DType::f64, {1, 28, 28}, 6, 3, 0.02);
     const JobResult run = run_job(job), oracle = interpret_job(job);
     expect_equal_losses(run, oracle, 1e-12, 1);
     for (const auto& [name, state] : oracle.states)
@@ -98,7 +100,7 @@ TEST(Promise, OneRankEqualsTheInterpreter) {
 }
 
 TEST(Promise, DeterministicRunsGiveTheSameBits) {
-  Job job = job_of("lenet", DType::f32, {1, 28, 28}, 24, 5, 0.02);
+  Job job = promise_job_of("lenet", DType::f32, {1, 28, 28}, 24, 5, 0.02);
   for (int ranks : {1, 3, 8}) {
     if (!can_run(ranks)) continue;
     job.ranks = ranks;
@@ -109,7 +111,7 @@ TEST(Promise, DeterministicRunsGiveTheSameBits) {
 }
 
 TEST(Promise, SmallBucketsAndNoOverlapChangeNothing) {
-  Job job = job_of("lenet", DType::f64, {1, 28, 28}, 8, 4, 0.02);
+  Job job = promise_job_of("lenet", DType::f64, {1, 28, 28}, 8, 4, 0.02);
   job.ranks = 4;
   const JobResult whole = run_job(job);
   job.schedule = {.bucket_bytes = 4096};
@@ -121,13 +123,13 @@ TEST(Promise, SmallBucketsAndNoOverlapChangeNothing) {
 }
 
 TEST(Promise, OnOneRankTheLocalGraphIsTheTrainingGraph) {
-  Job job = job_of("resnet18:width=4,size=8", DType::f64, {3, 8, 8}, 4, 1, 0.02);
+  Job job = promise_job_of("resnet18:width=4,size=8", DType::f64, {3, 8, 8}, 4, 1, 0.02);
   const JobResult result = run_job(job);
   EXPECT_EQ(print(result.program.local, all_ops()), print(result.program.graph));
 }
 
 TEST(Promise, EachRankComputesItsShareOnly) {
-  Job job = job_of("lenet", DType::f64, {1, 28, 28}, 24, 1, 0.02);
+  Job job = promise_job_of("lenet", DType::f64, {1, 28, 28}, 24, 1, 0.02);
   job.ranks = 6;
   const LocalGraph local = run_job(job).program.local;
   // Every activation with a batch dimension is cut, and so is every node that makes a partial gradient.

@@ -85,11 +85,11 @@ Graph random_marks(Graph graph, const Mesh& mesh, uint64_t seed) {
   return graph;
 }
 
-Job job_of(const std::string& spec, const Shape& image, int64_t batch) {
+Job random_plans_job_of(const std::string& spec, const Shape& image, int64_t batch) {
   return model_job(spec, {.image = image, .batch = batch, .steps = 10});
 }
 
-void expect_interpreted(const Job& job, const JobResult& oracle, const std::string& what) {
+void expect_interpreted_of_random_plans(const Job& job, const JobResult& oracle, const std::string& what) {
   const JobResult result = run_job(job);
   for (size_t step = 0; step < oracle.losses.size(); ++step) {
     EXPECT_NEAR(result.losses[step], oracle.losses[step], 1e-9 * std::abs(oracle.losses[step])) << what;
@@ -120,7 +120,7 @@ void expect_plans(Job job, const std::string& kind, const MakePlan& make) {
       job.mesh = mesh;
       job.ranks = static_cast<int>(mesh.ranks());
       job.plan = [&](const Graph& graph) { return make(graph, mesh, seed); };
-      expect_interpreted(job, oracle, fmt::format("{}, {}, seed {}", kind, print(mesh), seed));
+      expect_interpreted_of_random_plans(job, oracle, fmt::format("{}, {}, seed {}", kind, print(mesh), seed));
       if (testing::Test::HasFailure()) return;
     }
   }
@@ -137,18 +137,19 @@ void expect_random_plans(const Job& job) {
   expect_plans(job, "auto", under(Parallel::automatic));
 }
 
-TEST(RandomPlans, Mlp) { expect_random_plans(job_of("mlp:hidden=12,dropout=0.2", {1, 6, 5}, 12)); }
-TEST(RandomPlans, Lenet) { expect_random_plans(job_of("lenet:dropout=0.2", {1, 28, 28}, 6)); }
-TEST(RandomPlans, Resnet18) { expect_random_plans(job_of("resnet18:width=4,size=8", {3, 8, 8}, 24)); }
+TEST(RandomPlans, Mlp) { expect_random_plans(random_plans_job_of("mlp:hidden=12,dropout=0.2", {1, 6, 5}, 12)); }
+TEST(RandomPlans, Lenet) { expect_random_plans(random_plans_job_of("lenet:dropout=0.2", {1, 28, 28}, 6)); }
+TEST(RandomPlans, Resnet18) { expect_random_plans(random_plans_job_of("resnet18:width=4,size=8", {3, 8, 8}, 24)); }
 
 TEST(RandomPlans, Gpt) {
-  expect_random_plans(job_of("gpt:layers=1,hidden=8,heads=4,seq=6,vocab=12,dropout=0.2", {}, 6));
+  expect_random_plans(random_plans_job_of("gpt:layers=1,hidden=8,heads=4,seq=6,vocab=12,dropout=0.2", {}, 6));
 }
 
 // The kernels that users run, on parts of all sizes and windows.
 TEST(RandomPlans, OfFastKernels) {
-  for (Job job : {job_of("lenet:dropout=0.2", {1, 28, 28}, 6), job_of("resnet18:width=4,size=8", {3, 8, 8}, 24),
-                  job_of("gpt:layers=1,hidden=8,heads=4,seq=6,vocab=12,dropout=0.2", {}, 6)}) {
+  for (Job job : {random_plans_job_of("lenet:dropout=0.2", {1, 28, 28}, 6),
+                  random_plans_job_of("resnet18:width=4,size=8", {3, 8, 8}, 24),
+                  random_plans_job_of("gpt:layers=1,hidden=8,heads=4,seq=6,vocab=12,dropout=0.2", {}, 6)}) {
     job.kernels = KernelSet::fast;
     expect_plans(job, "plan", random_plan);
   }
@@ -208,7 +209,7 @@ TEST(RandomPlans, ResnetLocalStatisticsAreThoseOfGroups) {
     Job job = model_job("resnet18:width=4,size=8", {.image = {3, 8, 8}, .batch = 24, .steps = 3, .norm_groups = ranks});
     const JobResult oracle = interpret_job(job);
     job.ranks = ranks;
-    expect_interpreted(job, oracle, fmt::format("{} ranks", ranks));
+    expect_interpreted_of_random_plans(job, oracle, fmt::format("{} ranks", ranks));
   }
 }
 

@@ -12,7 +12,7 @@
 namespace partita {
 namespace {
 
-constexpr int kRanks[] = {2, 3, 4, 6, 8};
+constexpr int kRankCounts[] = {2, 3, 4, 6, 8};
 constexpr int64_t kCounts[] = {1, 1000, 200'003};
 
 /// What rank `rank` brings; every rank can compute what the others bring.
@@ -40,7 +40,7 @@ std::vector<int> all_of(int ranks) {
 }
 
 void for_ranks(const std::function<void(Communicator&)>& fn) {
-  for (const int ranks : kRanks) {
+  for (const int ranks : kRankCounts) {
     if (can_run(ranks)) on_ranks(ranks, fn);
   }
 }

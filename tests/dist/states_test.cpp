@@ -29,13 +29,13 @@ output y = %y
   return compile(graph, all_ops(), device->catalog(), {.ranks = ranks, .plan = {.parallel = Parallel::semi}});
 }
 
-struct Case {
+struct StateCase {
   std::string type, shard;
   int ranks;
   int64_t parts;
 };
 
-const std::vector<Case> kCases{
+const std::vector<StateCase> kStateCases{
     {"f64[12,5]", "((2,1))", 8, 2},
     {"f64[7,5]", "((3,1))", 6, 3},
     {"f64[7,5]", "((1,4))", 4, 4},
@@ -48,7 +48,7 @@ const std::vector<Case> kCases{
 };
 
 TEST(States, EveryPartIsGatheredOnce) {
-  for (const auto& [type, shard, ranks, parts] : kCases) {
+  for (const auto& [type, shard, ranks, parts] : kStateCases) {
     SCOPED_TRACE(fmt::format("{} as {} on {} ranks", type, shard, ranks));
     const Program program = program_of(type, shard, ranks);
     const Array whole = random_array(parse_type(type), random_key(1, "w"));
@@ -71,7 +71,7 @@ TEST(States, EveryPartIsGatheredOnce) {
 }
 
 TEST(States, EveryPartHasOneOwner) {
-  for (const auto& [type, shard, ranks, parts] : kCases) {
+  for (const auto& [type, shard, ranks, parts] : kStateCases) {
     SCOPED_TRACE(fmt::format("{} as {} on {} ranks", type, shard, ranks));
     const Program program = program_of(type, shard, ranks);
     const Array whole = random_array(parse_type(type), random_key(1, "w"));

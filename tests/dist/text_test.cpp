@@ -16,7 +16,7 @@
 namespace partita {
 namespace {
 
-Program program_of(const std::string& spec, int ranks, bool local_statistics = false) {
+Program text_program_of(const std::string& spec, int ranks, bool local_statistics = false) {
   const ZooModel model = make_model(spec);
   const auto device = make_cpu_device(all_ops(), 1);
   BuildOptions options{.batch = 12, .columns = model.columns()};
@@ -44,7 +44,7 @@ std::string message_of(const Read& read) {
 
 TEST(Text, PlansAreReadBack) {
   for (int ranks : {1, 2, 6}) {
-    const Program program = program_of("lenet", ranks);
+    const Program program = text_program_of("lenet", ranks);
     const std::string text = print(program.plan, program.graph, all_ops());
     const Plan plan = parse_plan(text, program.graph, all_ops());
     EXPECT_EQ(print(plan, program.graph, all_ops()), text);
@@ -62,7 +62,7 @@ TEST(Text, PlansAreReadBack) {
 }
 
 TEST(Text, BadPlansAreRefused) {
-  const Program program = program_of("mlp:hidden=16", 2);
+  const Program program = text_program_of("mlp:hidden=16", 2);
   const std::string text = print(program.plan, program.graph, all_ops());
   const auto refused = [&](const std::string& from, const std::string& to) {
     const std::string bad = changed(text, from, to);
@@ -87,7 +87,7 @@ TEST(Text, BadPlansAreRefused) {
 TEST(Text, LocalGraphsAreReadBack) {
   for (const char* model : {"mlp:hidden=16", "lenet", "resnet18:width=4,size=8"}) {
     for (int ranks : {1, 2, 3, 6}) {
-      const Program program = program_of(model, ranks, /*local_statistics=*/ranks == 3);
+      const Program program = text_program_of(model, ranks, /*local_statistics=*/ranks == 3);
       const std::string text = print(program.local, all_ops());
       const LocalGraph local = parse_local_graph(text, all_ops());
       EXPECT_EQ(print(local, all_ops()), text) << model << " on " << ranks;
@@ -128,7 +128,7 @@ TEST(Text, LocalGraphsOfManyRanksStayShort) {
 }
 
 TEST(Text, BadLocalGraphsAreRefused) {
-  const std::string text = print(program_of("mlp:hidden=16", 3).local, all_ops());
+  const std::string text = print(text_program_of("mlp:hidden=16", 3).local, all_ops());
   const auto refused = [&](const std::string& from, const std::string& to) {
     const std::string bad = changed(text, from, to);
     return message_of([&] { parse_local_graph(bad, all_ops()); });

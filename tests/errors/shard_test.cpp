@@ -7,7 +7,7 @@
 namespace partita {
 namespace {
 
-void expect_usage(const std::vector<std::string>& arguments, const std::vector<std::string>& parts) {
+void expect_usage_of_shard(const std::vector<std::string>& arguments, const std::vector<std::string>& parts) {
   expect_refusal(arguments, ExitCode::usage, parts);
 }
 
@@ -18,7 +18,7 @@ std::vector<std::string> partition(std::vector<std::string> more) {
 }
 
 void refuses(const std::string& ranks, const std::string& mark, const std::vector<std::string>& parts) {
-  expect_usage(partition({"--ranks", ranks, "--shard", mark}), parts);
+  expect_usage_of_shard(partition({"--ranks", ranks, "--shard", mark}), parts);
 }
 
 TEST(ShardErrors, PartsThatDoNotFitTheMesh) {
@@ -63,7 +63,8 @@ TEST(ShardErrors, TwoLayoutsOfOneParameter) {
                                        "--parallel", "semi",
                                        "--shard",    "net/embedding=((4,1),(1,1))",
                                        "--shard",    "net/matmul=((2,1,1),(2,1))"};
-  expect_usage(words, {"[shard] two marks lay out one parameter differently", "for 'wte.weight', expected one layout"});
+  expect_usage_of_shard(
+      words, {"[shard] two marks lay out one parameter differently", "for 'wte.weight', expected one layout"});
 }
 
 TEST(ShardErrors, LayoutsOfAnotherNumberOfRanks) {
@@ -72,27 +73,30 @@ TEST(ShardErrors, LayoutsOfAnotherNumberOfRanks) {
 }
 
 TEST(ShardErrors, UnevenPartsWhenTheyAreRefused) {
-  expect_usage(partition({"--ranks", "8", "--shard", "net/fc1/matmul=((1,1),(8,1))", "--uneven", "error"}),
-               {"is cut unevenly, got 8 parts of a dimension of 12, expected 6 or 12"});
+  expect_usage_of_shard(partition({"--ranks", "8", "--shard", "net/fc1/matmul=((1,1),(8,1))", "--uneven", "error"}),
+                        {"is cut unevenly, got 8 parts of a dimension of 12, expected 6 or 12"});
 }
 
 TEST(ShardErrors, DatasetStrategies) {
-  expect_usage(partition({"--ranks", "8", "--dataset-strategy", "full"}),
-               {"[--dataset-strategy]", "expected one of", "full_batch"});
-  expect_usage(partition({"--ranks", "8", "--dataset-strategy", "((8,1,1,1))"}),
-               {"[dataset strategy] wrong number of inputs, got 1 in ((8, 1, 1, 1)), expected 2"});
-  expect_usage(partition({"--ranks", "8", "--dataset-strategy", "((16,1,1,1),(8))"}),
-               {"dataset strategy of 'image'", "got 16 parts"});
+  expect_usage_of_shard(partition({"--ranks", "8", "--dataset-strategy", "full"}),
+                        {"[--dataset-strategy]", "expected one of", "full_batch"});
+  expect_usage_of_shard(partition({"--ranks", "8", "--dataset-strategy", "((8,1,1,1))"}),
+                        {"[dataset strategy] wrong number of inputs, got 1 in ((8, 1, 1, 1)), expected 2"});
+  expect_usage_of_shard(partition({"--ranks", "8", "--dataset-strategy", "((16,1,1,1),(8))"}),
+                        {"dataset strategy of 'image'", "got 16 parts"});
 }
 
 TEST(ShardErrors, NamesOfModes) {
-  expect_usage(partition({"--search", "propagate"}), {"[--search] unknown name, got 'propagate'", "propagation"});
-  expect_usage(partition({"--uneven", "yes"}), {"[--uneven] unknown name, got 'yes'"});
-  expect_usage(partition({"--rank", "1"}), {"[--rank]", "got 1"});
-  expect_usage({"train", "mlp", "--no-pass", "sums", "--steps", "1"}, {"no such pass, got 'sums'", "partial_sums"});
-  expect_usage({"train", "quickstart", "--data", "synthetic"}, {"[--data] quickstart brings its rows along"});
-  expect_usage({"train", "quickstart", "--resize", "8"}, {"[--resize] quickstart brings its rows along"});
-  expect_usage({"train", "mlp", "--console", "some", "--steps", "1"}, {"[--console] unknown name, got 'some'"});
+  expect_usage_of_shard(partition({"--search", "propagate"}),
+                        {"[--search] unknown name, got 'propagate'", "propagation"});
+  expect_usage_of_shard(partition({"--uneven", "yes"}), {"[--uneven] unknown name, got 'yes'"});
+  expect_usage_of_shard(partition({"--rank", "1"}), {"[--rank]", "got 1"});
+  expect_usage_of_shard({"train", "mlp", "--no-pass", "sums", "--steps", "1"},
+                        {"no such pass, got 'sums'", "partial_sums"});
+  expect_usage_of_shard({"train", "quickstart", "--data", "synthetic"}, {"[--data] quickstart brings its rows along"});
+  expect_usage_of_shard({"train", "quickstart", "--resize", "8"}, {"[--resize] quickstart brings its rows along"});
+  expect_usage_of_shard({"train", "mlp", "--console", "some", "--steps", "1"},
+                        {"[--console] unknown name, got 'some'"});
 }
 
 TEST(ShardErrors, LogsThatCannotBeWritten) {

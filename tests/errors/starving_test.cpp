@@ -21,7 +21,7 @@ using Command = std::vector<std::string>;
 
 const Command kOneRank{"train", "mlp:hidden=16", "--steps", "3", "--batch", "16", "--ranks", "1", "--threads", "2"};
 const Command kFourRanks{"train", "mlp:hidden=16", "--steps", "3", "--batch", "16", "--ranks", "4", "--threads", "2"};
-const Command kImages{"train", "lenet", "--steps", "2", "--batch", "8", "--ranks", "2", "--threads", "1"};
+const Command kStarvingImages{"train", "lenet", "--steps", "2", "--batch", "8", "--ranks", "2", "--threads", "1"};
 
 std::function<void()> with_addresses(rlim_t bytes) {
   return [bytes] {
@@ -72,7 +72,7 @@ TEST(Starving, OfAddresses) {
   const rlim_t least = least_addresses();
   std::vector<std::function<void()>> limits;
   for (rlim_t i = 0; i < 20; ++i) limits.push_back(with_addresses(least + (4 * i + i * i) * kMiB));
-  for (const Command& command : {kOneRank, kFourRanks, kImages}) {
+  for (const Command& command : {kOneRank, kFourRanks, kStarvingImages}) {
     const Counts counts = starve(command, limits);
     EXPECT_GT(counts.well, 0) << command[1];
     EXPECT_GT(counts.short_of, 3) << command[1];
@@ -109,7 +109,7 @@ TEST(Starving, OfThreads) {
   for (const int count : {1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 17, 18, 19, 20, 22, 24, 28, 32, 40}) {
     limits.push_back(with_threads(static_cast<rlim_t>(count)));
   }
-  for (const Command& command : {kOneRank, kFourRanks, kImages}) {
+  for (const Command& command : {kOneRank, kFourRanks, kStarvingImages}) {
     const Counts counts = starve(command, limits);
     EXPECT_GT(counts.well, 0) << command[1];
     EXPECT_GT(counts.short_of, 0) << command[1];

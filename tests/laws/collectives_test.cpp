@@ -115,12 +115,6 @@ TEST_P(CollectiveLaws, OnlySumsAndHalos) {
   EXPECT_GT(cuts, 0);
 }
 
-std::vector<const OpDef*> every_op() {
-  std::vector<const OpDef*> ops;
-  for (const OpDef& op : all_ops().all()) ops.push_back(&op);
-  return ops;
-}
-
 INSTANTIATE_TEST_SUITE_P(Ops, CollectiveLaws, testing::ValuesIn(every_op()),
                          [](const auto& info) { return info.param->name; });
 

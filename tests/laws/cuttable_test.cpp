@@ -142,12 +142,6 @@ TEST_P(CuttableOps, IsDescribedAndSampled) {
   EXPECT_GE(op.flops_per_point, 0);
 }
 
-std::vector<const OpDef*> every_op() {
-  std::vector<const OpDef*> ops;
-  for (const OpDef& op : all_ops().all()) ops.push_back(&op);
-  return ops;
-}
-
 INSTANTIATE_TEST_SUITE_P(Ops, CuttableOps, testing::ValuesIn(every_op()),
                          [](const auto& info) { return info.param->name; });
 

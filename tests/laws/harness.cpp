@@ -58,6 +58,12 @@ Array fill(const SampleInput& input, uint64_t key) {
   return array;
 }
 
+std::vector<const OpDef*> every_op() {
+  std::vector<const OpDef*> ops;
+  for (const OpDef& op : all_ops().all()) ops.push_back(&op);
+  return ops;
+}
+
 std::vector<Array> fill(const Sample& sample, uint64_t seed) {
   std::vector<Array> arrays;
   for (const SampleInput& input : sample.inputs) {

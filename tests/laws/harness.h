@@ -8,6 +8,9 @@
 
 namespace partita::laws {
 
+/// All ops of the registry: what the laws run over.
+std::vector<const OpDef*> every_op();
+
 /// Operands of a sample, filled as it says; another `seed` gives other values.
 std::vector<Array> fill(const Sample& sample, uint64_t seed = 1);
 Array fill(const SampleInput& input, uint64_t key);

@@ -102,12 +102,6 @@ TEST_P(OpLaws, NoUndeclaredOperandCommutesWithSums) {
   EXPECT_EQ(check_nothing_undeclared(*GetParam()), "");
 }
 
-std::vector<const OpDef*> every_op() {
-  std::vector<const OpDef*> ops;
-  for (const OpDef& op : all_ops().all()) ops.push_back(&op);
-  return ops;
-}
-
 INSTANTIATE_TEST_SUITE_P(Ops, OpLaws, testing::ValuesIn(every_op()), [](const auto& info) { return info.param->name; });
 
 }  // namespace

@@ -7,7 +7,7 @@ namespace {
 
 size_t bytes_of(const Call& call) { return static_cast<size_t>(call.count) * size_of(call.dtype); }
 
-void copy_bytes(void* target, const void* source, size_t size) {
+void copy_message(void* target, const void* source, size_t size) {
   if (size > 0) std::memcpy(target, source, size);
 }
 
@@ -51,7 +51,7 @@ Mailbox::Outcome Mailbox::deliver(std::unique_lock<std::mutex>& lock, const Call
   } else {
     waiter->state = Waiter::State::taken;
     lock.unlock();
-    copy_bytes(waiter->call.recv, call.send, bytes_of(call));
+    copy_message(waiter->call.recv, call.send, bytes_of(call));
     lock.lock();
     waiter->state = Waiter::State::done;
   }
@@ -69,7 +69,7 @@ bool Mailbox::enqueue(std::unique_lock<std::mutex>& lock, const Call& call) {
   }
   lock.unlock();
   bytes.resize(bytes_of(call));
-  copy_bytes(bytes.data(), call.send, bytes.size());
+  copy_message(bytes.data(), call.send, bytes.size());
   lock.lock();
   if (waiter_ != nullptr) {
     spare_.push_back(std::move(bytes));
@@ -84,7 +84,7 @@ Mailbox::Outcome Mailbox::take_first(std::unique_lock<std::mutex>& lock, const C
   Message message = std::move(queue_.front());
   queue_.pop_front();
   lock.unlock();
-  copy_bytes(call.recv, message.bytes.data(), message.bytes.size());
+  copy_message(call.recv, message.bytes.data(), message.bytes.size());
   lock.lock();
   spare_.push_back(std::move(message.bytes));
   event_.notify();

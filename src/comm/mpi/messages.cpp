@@ -12,7 +12,7 @@ namespace partita {
 namespace {
 
 constexpr int64_t kMostBytes = int64_t{64} << 20;          // of one MPI call, whose counts are ints
-constexpr Timeout kLook = std::chrono::milliseconds(200);  // between two looks whether a rank has gone
+constexpr Timeout kMessageLookInterval = std::chrono::milliseconds(200);  // between two looks whether a rank has gone
 constexpr int kSpins = 200;                                // polls before a waiting rank yields
 constexpr int kTalk = 1, kCollective = 2;                  // tags
 constexpr int64_t kBarrierBytes = 1;
@@ -237,7 +237,7 @@ void MessageGroup::wait() {
   requests_.clear();
   for (const Pending& pending : pending_) requests_.push_back(pending.request);
   statuses_.resize(requests_.size());
-  Deadline next_look = deadline_after(kLook);
+  Deadline next_look = deadline_after(kMessageLookInterval);
   for (int64_t polls = 0;; ++polls) {
     int done = 0;
     const int status = MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &done, statuses_.data());
@@ -251,7 +251,7 @@ void MessageGroup::wait() {
     if (now >= deadline_) return give_up();
     if (now < next_look) continue;
     look_for_lost();
-    next_look = deadline_after(kLook);
+    next_look = deadline_after(kMessageLookInterval);
   }
   check_sizes();
   pending_.clear();
@@ -316,7 +316,7 @@ bool MessageGroup::is_cancelled(MPI_Request& request) noexcept {
   MPI_Status status;
   int done = 0, cancelled = 0;
   // One that has begun to come, from a peer that stopped or has gone, may never be done.
-  for (const Deadline end = deadline_after(kLook); done == 0;) {
+  for (const Deadline end = deadline_after(kMessageLookInterval); done == 0;) {
     MPI_Test(&request, &done, &status);
     if (done == 0 && std::chrono::steady_clock::now() >= end) {
       MPI_Request_free(&request);

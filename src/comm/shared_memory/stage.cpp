@@ -14,7 +14,7 @@ constexpr size_t kLine = 128;
 // A slot is small enough to stay in the caches, and large enough that a meeting costs little beside it.
 constexpr size_t kMostSlotBytes = 256 * 1024;
 constexpr size_t kAllSlotBytes = 4 * 1024 * 1024;          // two for each rank
-constexpr Timeout kLook = std::chrono::milliseconds(200);  // between two looks whether a rank has gone
+constexpr Timeout kLookInterval = std::chrono::milliseconds(200);  // between two looks whether a rank has gone
 constexpr Timeout kLongestTale = std::chrono::seconds(10);
 constexpr int kMostDirect = 2;  // ranks that each combine a whole chunk, and meet once
 
@@ -174,7 +174,7 @@ void SharedStage::await_close(uint64_t open) {
     return shared.state.load() != open || has_left;
   };
   while (true) {
-    const Deadline next = std::min(deadline_, presence_ == nullptr ? deadline_ : deadline_after(kLook));
+    const Deadline next = std::min(deadline_, presence_ == nullptr ? deadline_ : deadline_after(kLookInterval));
     if (shared.event.wait(is_over, next, policy_)) {
       if (shared.state.load() != open) return;
       return fail(open, ExitCode::ranks_disagree, left_behind(*call_, rank_, departed(), world_ranks_));

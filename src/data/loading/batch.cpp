@@ -6,7 +6,7 @@
 namespace partita {
 namespace {
 
-constexpr int64_t kMostRanks = 65'536;
+constexpr int64_t kMostReaders = 65'536;
 constexpr int64_t kMostRows = int64_t{1} << 40;  // of a global batch: r * rows stays exact
 
 }  // namespace
@@ -29,9 +29,9 @@ Batcher::Batcher(DatasetPtr dataset, BatchOptions options)
                     "most {}, or drop_remainder=false",
                     options.batch, rows_));
   }
-  if (options.ranks < 1 || options.ranks > kMostRanks) {
+  if (options.ranks < 1 || options.ranks > kMostReaders) {
     throw InvalidArgument(
-        fmt::format("[batch] bad number of ranks, got {}, expected 1 to {}", options.ranks, kMostRanks));
+        fmt::format("[batch] bad number of ranks, got {}, expected 1 to {}", options.ranks, kMostReaders));
   }
   if (options.rank < 0 || options.rank >= options.ranks) {
     throw InvalidArgument(

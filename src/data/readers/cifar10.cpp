@@ -12,7 +12,7 @@ constexpr int64_t kPlane = 32 * 32;
 constexpr int64_t kPixels = 3 * kPlane;
 constexpr int64_t kRecord = 1 + kPixels;
 constexpr int64_t kMostRecords = 100'000;  // of one file; the official ones hold 10'000
-constexpr uint8_t kClasses = 10;
+constexpr uint8_t kCifarClasses = 10;
 
 std::vector<std::filesystem::path> batch_files(const std::filesystem::path& directory, Split split) {
   if (split == Split::test) return {require_packed(directory, "test_batch.bin")};
@@ -42,11 +42,11 @@ void append_records(const std::filesystem::path& path, const std::vector<uint8_t
   std::array<uint8_t, kPixels> image;
   for (size_t start = 0; start < bytes.size(); start += kRecord) {
     const uint8_t label = bytes[start];
-    if (label >= kClasses) {
+    if (label >= kCifarClasses) {
       throw InvalidFile(
           fmt::format("[cifar10] label out of range in '{}' at byte {}, got {}, "
                       "expected less than {}",
-                      path.string(), start, label, kClasses));
+                      path.string(), start, label, kCifarClasses));
     }
     labels.push_back(label);
     const uint8_t* planes = bytes.data() + start + 1;

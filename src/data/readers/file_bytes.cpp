@@ -22,7 +22,7 @@ class Unpacker {
 namespace {
 
 constexpr size_t kBuffer = 64 << 10;
-constexpr size_t kStep = 1 << 20;          // memory grows by what has really been unpacked
+constexpr size_t kUnpackStep = 1 << 20;          // memory grows by what has really been unpacked
 constexpr int64_t kUsualRatio = 16;        // of unpacked to packed bytes, for the first reservation
 constexpr uint64_t kXzMemory = 256 << 20;  // the most a decoder may ask for its dictionary
 constexpr size_t kMostOut = 1 << 30;       // zlib counts in 32 bits
@@ -131,7 +131,7 @@ std::vector<uint8_t> PackedFile::read(int64_t limit) {
   bytes.reserve(std::min(most, static_cast<size_t>(packed_size_ * kUsualRatio)));
   while (bytes.size() < most && !ended_) {
     const size_t have = bytes.size();
-    bytes.resize(std::min(most, have + kStep));
+    bytes.resize(std::min(most, have + kUnpackStep));
     const size_t got = unpack(std::span(bytes).subspan(have));
     bytes.resize(have + got);
   }

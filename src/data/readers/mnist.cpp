@@ -9,8 +9,8 @@ namespace {
 constexpr uint32_t kLabelMagic = 0x801;
 constexpr uint32_t kImageMagic = 0x803;
 constexpr uint32_t kSide = 28;
-constexpr uint8_t kClasses = 10;
-constexpr int64_t kMostBytes = int64_t{1} << 31;
+constexpr uint8_t kMnistClasses = 10;
+constexpr int64_t kMostMnistBytes = int64_t{1} << 31;
 
 uint32_t big_endian(const uint8_t* bytes) {
   return uint32_t{bytes[0]} << 24 | uint32_t{bytes[1]} << 16 | uint32_t{bytes[2]} << 8 | bytes[3];
@@ -40,8 +40,8 @@ std::vector<uint8_t> read_idx(const std::filesystem::path& path, uint32_t magic,
     }
     declared *= size;
   }
-  if (declared > kMostBytes) {
-    throw refuse("too many elements", 4, std::to_string(declared), fmt::format("at most {}", kMostBytes));
+  if (declared > kMostMnistBytes) {
+    throw refuse("too many elements", 4, std::to_string(declared), fmt::format("at most {}", kMostMnistBytes));
   }
   std::vector<uint8_t> elements = file.read(declared + 1);
   const int64_t found = static_cast<int64_t>(elements.size());
@@ -76,11 +76,11 @@ DatasetPtr read_mnist(const std::filesystem::path& directory, Split split) {
   const auto label_path = require_packed(directory, names.labels);
   std::vector<uint8_t> labels = read_idx(label_path, kLabelMagic, {});
   for (size_t i = 0; i < labels.size(); ++i) {
-    if (labels[i] < kClasses) continue;
+    if (labels[i] < kMnistClasses) continue;
     throw InvalidFile(
         fmt::format("[mnist] label out of range in '{}' at byte {}, got {}, expected "
                     "less than {}",
-                    label_path.string(), 8 + i, labels[i], kClasses));
+                    label_path.string(), 8 + i, labels[i], kMnistClasses));
   }
   std::vector<uint8_t> pixels = read_idx(image_path, kImageMagic, {kSide, kSide});
   const size_t images = pixels.size() / (kSide * kSide);

@@ -14,9 +14,9 @@
 namespace partita {
 namespace {
 
-constexpr int64_t kMostBytes = int64_t{16} << 30;
+constexpr int64_t kMostArrayBytes = int64_t{16} << 30;
 constexpr int64_t kMostHeader = 1 << 16;
-constexpr int64_t kStep = 1 << 20;  // memory grows by what has really been read
+constexpr int64_t kReadStep = 1 << 20;  // memory grows by what has really been read
 constexpr size_t kMostDims = 32;
 
 /// Gives the next bytes of a file, fewer than asked for only at its end.
@@ -30,7 +30,7 @@ using Source = std::function<std::vector<uint8_t>(int64_t)>;
 std::vector<uint8_t> exactly(const Source& source, int64_t count, const std::string& where) {
   std::vector<uint8_t> bytes;
   while (static_cast<int64_t>(bytes.size()) < count) {
-    const std::vector<uint8_t> more = source(std::min(kStep, count - static_cast<int64_t>(bytes.size())));
+    const std::vector<uint8_t> more = source(std::min(kReadStep, count - static_cast<int64_t>(bytes.size())));
     if (more.empty()) {
       refuse(where, "cut file", fmt::format("{} bytes", bytes.size()), fmt::format("{}", count));
     }
@@ -67,7 +67,7 @@ Shape parse_tuple(std::string_view text, const std::string& where) {
   for (const char c : text.substr(1, close - 1)) {
     if (c >= '0' && c <= '9') {
       number = number.value_or(0) * 10 + (c - '0');
-      if (*number > kMostBytes) refuse(where, "too large", "a dimension above 16 GiB", "a smaller one");
+      if (*number > kMostArrayBytes) refuse(where, "too large", "a dimension above 16 GiB", "a smaller one");
     } else if (c == ',' && number) {
       shape.push_back(*std::exchange(number, {}));
     } else if (c != ' ') {
@@ -163,7 +163,7 @@ Array read_array(const Source& source, const std::string& where) {
   const Header header = read_header(source, where);
   const Element& element = element_of(header.descr, where);
   const auto wide = static_cast<int64_t>(std::max(element.bytes, size_of(element.dtype)));
-  int64_t left = kMostBytes / wide;  // elements; zeros do not hide other dimensions, which rows would be made of
+  int64_t left = kMostArrayBytes / wide;  // elements; zeros do not hide other dimensions, which rows would be made of
   for (int64_t size : header.shape) {
     if (size > left) refuse(where, "too large", print(Type{element.dtype, header.shape}), "at most 16 GiB");
     left /= std::max<int64_t>(1, size);

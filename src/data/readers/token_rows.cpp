@@ -8,7 +8,7 @@
 namespace partita {
 namespace {
 
-constexpr int64_t kMostBytes = int64_t{1} << 30;
+constexpr int64_t kMostTextBytes = int64_t{1} << 30;
 constexpr double kTrainShare = 0.9;
 
 class TokenRows : public Dataset {
@@ -49,7 +49,7 @@ DatasetPtr token_rows(std::vector<uint8_t> bytes, int64_t length) {
 }
 
 DatasetPtr read_text(const std::filesystem::path& file, Split split, int64_t length) {
-  std::vector<uint8_t> bytes = read_file(file, kMostBytes);
+  std::vector<uint8_t> bytes = read_file(file, kMostTextBytes);
   const auto border = static_cast<std::ptrdiff_t>(static_cast<double>(bytes.size()) * kTrainShare);
   bytes.erase(split == Split::train ? bytes.begin() + border : bytes.begin(),
               split == Split::train ? bytes.end() : bytes.begin() + border);

@@ -10,7 +10,7 @@
 namespace partita {
 namespace {
 
-std::vector<int32_t> numbers(const Array& array) {
+std::vector<int32_t> numbers_of_token_rows(const Array& array) {
   return {array.as<int32_t>(), array.as<int32_t>() + array.type().elements()};
 }
 
@@ -18,8 +18,8 @@ TEST(TokenRows, LabelsAreTheNextTokens) {
   const DatasetPtr rows = token_rows({1, 2, 3, 4, 5, 6, 7, 8}, 3);
   ASSERT_EQ(rows->size(), 2);
   const Row row = rows->row(0, 1);
-  EXPECT_EQ(numbers(row[0]), (std::vector<int32_t>{4, 5, 6}));
-  EXPECT_EQ(numbers(row[1]), (std::vector<int32_t>{5, 6, 7}));
+  EXPECT_EQ(numbers_of_token_rows(row[0]), (std::vector<int32_t>{4, 5, 6}));
+  EXPECT_EQ(numbers_of_token_rows(row[1]), (std::vector<int32_t>{5, 6, 7}));
 }
 
 TEST(TokenRows, AFileIsSplitAtNineTenths) {
@@ -30,7 +30,7 @@ TEST(TokenRows, AFileIsSplitAtNineTenths) {
   EXPECT_EQ(read_text(folder.path() / "t.txt", Split::train, 4)->size(), 22);
   const DatasetPtr test = read_text(folder.path() / "t.txt", Split::test, 4);
   ASSERT_EQ(test->size(), 2);
-  EXPECT_EQ(numbers(test->row(0, 0)[0]), (std::vector<int32_t>{90, 91, 92, 93}));
+  EXPECT_EQ(numbers_of_token_rows(test->row(0, 0)[0]), (std::vector<int32_t>{90, 91, 92, 93}));
 }
 
 TEST(TokenRows, AShortFileIsRefused) {
@@ -51,7 +51,7 @@ TEST(TokenRows, TheStandInFollowsItsTable) {
   int all = 0, usual = 0;
   for (int64_t i = 0; i < rows->size(); ++i) {
     const Row row = rows->row(0, i);
-    const auto tokens = numbers(row[0]), labels = numbers(row[1]);
+    const auto tokens = numbers_of_token_rows(row[0]), labels = numbers_of_token_rows(row[1]);
     for (size_t j = 1; j < tokens.size(); ++j) ++seen[{tokens[j - 1], tokens[j]}][labels[j]];
   }
   for (const auto& [pair, next] : seen) {

@@ -10,7 +10,7 @@
 namespace partita {
 namespace {
 
-constexpr int64_t kLargestSide = 16384;
+constexpr int64_t kLargestCanvasSide = 16384;
 
 uint64_t draw(uint64_t key, const RowKey& row, uint64_t number, uint64_t bound) {
   return random_below(key, 2 * static_cast<uint64_t>(row.sample) + number, static_cast<uint64_t>(row.epoch), bound);
@@ -104,11 +104,11 @@ class RandomHorizontalFlip : public ValueMap {
 ValueMapPtr random_crop(int64_t height, int64_t width, const CropPadding& padding, uint64_t seed) {
   const auto [low, high] = std::minmax({height, width});
   const auto [least, most] = std::minmax({padding.left, padding.top, padding.right, padding.bottom});
-  if (low < 1 || high > kLargestSide || least < 0 || most > kLargestSide) {
+  if (low < 1 || high > kLargestCanvasSide || least < 0 || most > kLargestCanvasSide) {
     throw InvalidArgument(
         fmt::format("[random_crop] bad sizes, got {} x {} with padding {}, expected "
                     "sides of 1 to {} and padding of 0 to {}",
-                    height, width, print(padding), kLargestSide, kLargestSide));
+                    height, width, print(padding), kLargestCanvasSide, kLargestCanvasSide));
   }
   return std::make_shared<RandomCrop>(height, width, padding, seed);
 }

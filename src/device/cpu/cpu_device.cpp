@@ -90,7 +90,7 @@ class Copy final : public Kernel {
   int64_t bytes_;
 };
 
-size_t round_up(size_t value, size_t unit) { return (value + unit - 1) / unit * unit; }
+size_t round_up_cpu_device(size_t value, size_t unit) { return (value + unit - 1) / unit * unit; }
 
 /// MAP_FAILED, or zeroed pages; of large memory the first begins a huge one, so that all but the end can be huge.
 void* map(size_t size) {
@@ -102,7 +102,7 @@ void* map(size_t size) {
   if (memory == MAP_FAILED) return memory;
   auto* begin = static_cast<std::byte*>(memory);
   const auto address = reinterpret_cast<uintptr_t>(memory);
-  const size_t before = round_up(address, kHugePage) - address;
+  const size_t before = round_up_cpu_device(address, kHugePage) - address;
   if (before > 0) munmap(begin, before);
   if (before < kHugePage) munmap(begin + before + size, kHugePage - before);
   return begin + before;
@@ -117,7 +117,7 @@ class CpuDevice final : public Device {
 
   std::shared_ptr<void> allocate(int64_t bytes) override {
     const Reservation turn("an arena", 0);
-    const size_t size = std::max<size_t>(round_up(static_cast<size_t>(bytes), kPage), kPage);
+    const size_t size = std::max<size_t>(round_up_cpu_device(static_cast<size_t>(bytes), kPage), kPage);
     void* memory = map(size);
     if (memory == MAP_FAILED) {
       throw RuntimeFailure(

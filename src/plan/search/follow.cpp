@@ -8,7 +8,7 @@
 namespace partita {
 namespace {
 
-using Dims = std::vector<Axes>;
+using DimAxes = std::vector<Axes>;
 
 class Follower {
  public:
@@ -48,22 +48,22 @@ class Follower {
   }
 
  private:
-  void enter(ValueId value, Dims dims) {
+  void enter(ValueId value, DimAxes dims) {
     dims_[value] = dims;
     plan_.inputs.push_back(std::move(dims));
   }
 
   void enter_states() {
-    std::unordered_map<ValueId, Dims> needed;
+    std::unordered_map<ValueId, DimAxes> needed;
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       if (!decided_.cuts[n]) continue;
       for (size_t i = 0; i < graph_.nodes[n].inputs.size(); ++i) {
-        Dims dims = lift(rules_[n], *decided_.cuts[n], rules_[n].inputs[i]);
+        DimAxes dims = lift(rules_[n], *decided_.cuts[n], rules_[n].inputs[i]);
         const auto [entry, fresh] = needed.try_emplace(graph_.nodes[n].inputs[i], dims);
         if (!fresh && parts(dims) > parts(entry->second)) entry->second = std::move(dims);
       }
     }
-    std::vector<Dims> found(graph_.states.size());
+    std::vector<DimAxes> found(graph_.states.size());
     std::unordered_map<std::string, size_t> parameters;
     for (const bool owned : {false, true}) {  // a slot may stand before its parameter
       for (size_t s = 0; s < found.size(); ++s) {
@@ -88,7 +88,7 @@ class Follower {
     }
   }
 
-  int64_t parts(const Dims& dims) const {
+  int64_t parts(const DimAxes& dims) const {
     int64_t parts = 1;
     for (const Axes& axes : dims) parts *= mesh_.ways(axes);
     return parts;
@@ -117,13 +117,13 @@ class Follower {
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId value = node.inputs[i];
       const TensorMap* map = &rules_[n].inputs[i];
-      if (const std::optional<Dims> dims = at_origin(origin, value)) {
+      if (const std::optional<DimAxes> dims = at_origin(origin, value)) {
         own.push_back({map, *dims});
         continue;
       }
       const NodeId producer = graph_.values[value].producer;
       const bool inside = producer >= 0 && graph_.nodes[producer].origin == node.origin;
-      const std::optional<Dims> dims = inside ? std::nullopt : like(graph_.type(value), from.outputs, origin, false);
+      const std::optional<DimAxes> dims = inside ? std::nullopt : like(graph_.type(value), from.outputs, origin, false);
       (dims ? arriving : between).push_back({map, dims ? *dims : dims_[value]});
     }
     own.insert(own.end(), arriving.begin(), arriving.end());
@@ -136,7 +136,7 @@ class Follower {
   }
 
   /// How a value lies at the node that uses or makes it.
-  std::optional<Dims> at_origin(size_t origin, ValueId value) const {
+  std::optional<DimAxes> at_origin(size_t origin, ValueId value) const {
     const Node& from = graph_.nodes[origin];
     for (size_t i = 0; i < from.inputs.size(); ++i) {
       if (from.inputs[i] == value) return lift(rules_[origin], plan_.cuts[origin], rules_[origin].inputs[i]);
@@ -149,12 +149,12 @@ class Follower {
 
   /// How the operands (or results) of this type lie at the origin: a gradient has the type of its value. None when
   /// there is no such value, or two that lie differently.
-  std::optional<Dims> like(const Type& type, const std::vector<ValueId>& values, size_t origin, bool inputs) const {
-    std::optional<Dims> found;
+  std::optional<DimAxes> like(const Type& type, const std::vector<ValueId>& values, size_t origin, bool inputs) const {
+    std::optional<DimAxes> found;
     for (size_t i = 0; i < values.size(); ++i) {
       if (graph_.type(values[i]) != type) continue;
       const ShardingRule& rule = rules_[origin];
-      Dims dims = lift(rule, plan_.cuts[origin], inputs ? rule.inputs[i] : rule.outputs[i]);
+      DimAxes dims = lift(rule, plan_.cuts[origin], inputs ? rule.inputs[i] : rule.outputs[i]);
       if (found && *found != dims) return std::nullopt;
       found = std::move(dims);
     }
@@ -173,7 +173,7 @@ class Follower {
       decide(n, suggest_cut(rules_[n], outputs, mesh_, /*expandable=*/false));
     }
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      const Dims dims = lift(rules_[n], plan_.cuts[n], rules_[n].inputs[i]);
+      const DimAxes dims = lift(rules_[n], plan_.cuts[n], rules_[n].inputs[i]);
       if (is_cut(dims) && !is_cut(dims_[node.inputs[i]])) wanted_.emplace(node.inputs[i], dims);
     }
   }
@@ -195,8 +195,8 @@ class Follower {
   std::vector<ShardingRule> rules_;
   std::vector<bool> expandable_, is_state_, is_decided_;
   std::unordered_map<std::string, size_t> nodes_;
-  std::vector<Dims> dims_;          // per value, as made
-  std::map<ValueId, Dims> wanted_;  // what the first user asks of an uncut value
+  std::vector<DimAxes> dims_;          // per value, as made
+  std::map<ValueId, DimAxes> wanted_;  // what the first user asks of an uncut value
   Plan plan_;
 };
 

@@ -8,7 +8,6 @@
 namespace partita {
 namespace {
 
-constexpr int64_t kAlignment = 64;
 
 class Places {
  public:

@@ -20,24 +20,25 @@
 namespace partita {
 namespace {
 
-struct Made {
+struct TextMade {
   LocalGraph local;
   Schedule schedule;
 };
 
-Made make(const Graph& graph, int ranks, const ScheduleOptions& options = {}) {
+TextMade make_of_schedule_text(const Graph& graph, int ranks, const ScheduleOptions& options = {}) {
   const auto device = make_cpu_device(all_ops(), 1);
   const Mesh mesh = ranks > 1 ? Mesh({{"data", ranks}}) : Mesh();
   const Plan plan = make_plan(graph, all_ops(), mesh, {.parallel = ranks > 1 ? Parallel::data : Parallel::none});
-  Made made{.local = partition(graph, all_ops(), plan)};
+  TextMade made{.local = partition(graph, all_ops(), plan)};
   made.schedule = make_schedule(made.local, all_ops(), device->catalog(), options);
   return made;
 }
 
-Made make(const std::string& spec, int ranks, const ScheduleOptions& options = {}) {
+TextMade make_of_schedule_text(const std::string& spec, int ranks, const ScheduleOptions& options = {}) {
   const ZooModel model = make_model(spec);
   const Graph forward = build_graph(model.network(Loss::sparse), all_ops(), {.batch = 6, .columns = model.columns()});
-  return make(make_training_graph(forward, all_ops(), {.optimizer = model.recipe.optimizer}).graph, ranks, options);
+  return make_of_schedule_text(make_training_graph(forward, all_ops(), {.optimizer = model.recipe.optimizer}).graph,
+                               ranks, options);
 }
 
 Array whole_input(const Type& type, const std::string& name) {
@@ -92,7 +93,7 @@ Bits run(const LocalGraph& local, const Schedule& schedule) {
   return bits;
 }
 
-std::string message_of(const std::string& text, const LocalGraph& local) {
+std::string schedule_text_message_of(const std::string& text, const LocalGraph& local) {
   try {
     parse_schedule(text, local);
   } catch (const InvalidArgument& error) {
@@ -102,7 +103,7 @@ std::string message_of(const std::string& text, const LocalGraph& local) {
 }
 
 /// The text with the first `from` replaced.
-std::string changed(std::string text, const std::string& from, const std::string& to) {
+std::string changed_of_schedule_text(std::string text, const std::string& from, const std::string& to) {
   const size_t at = text.find(from);
   EXPECT_NE(at, std::string::npos) << from;
   return at == std::string::npos ? text : text.replace(at, from.size(), to);
@@ -111,7 +112,7 @@ std::string changed(std::string text, const std::string& from, const std::string
 TEST(ScheduleText, IsReadBackAndRunsToTheSameBits) {
   for (const char* model : {"mlp:hidden=16", "lenet", "resnet18:width=4,size=8"}) {
     for (int ranks : {1, 3}) {
-      const Made made = make(model, ranks, {.bucket_bytes = 4096});
+      const TextMade made = make_of_schedule_text(model, ranks, {.bucket_bytes = 4096});
       const std::string text = print(made.schedule, made.local);
       const Schedule parsed = parse_schedule(text, made.local);
       EXPECT_EQ(print(parsed, made.local), text) << model << " on " << ranks;
@@ -133,7 +134,7 @@ TEST(ScheduleText, IsReadBackAndRunsToTheSameBits) {
 }
 
 TEST(ScheduleText, SizesOfAnotherDeviceAreRefused) {
-  const Made made = make("lenet", 1);
+  const TextMade made = make_of_schedule_text("lenet", 1);
   const auto device = make_cpu_device(all_ops(), 1);
   std::string text = print(made.schedule, made.local);
   const auto slot = std::find_if(made.schedule.slots.begin(), made.schedule.slots.end(), [&](const Slot& candidate) {
@@ -174,15 +175,17 @@ output loss = %loss
 output old = %a
 )",
                                   all_ops());
-  const Made made = make(graph, 1);
+  const TextMade made = make_of_schedule_text(graph, 1);
   const std::string text = print(made.schedule, made.local);
   const Schedule parsed = parse_schedule(text, made.local);
   EXPECT_EQ(print(parsed, made.local), text);
   EXPECT_TRUE(run(made.local, parsed) == run(made.local, made.schedule));
-  const auto without_keeping = changed(text, "%a#2 = copy(%a)\n", "");
-  EXPECT_NE(message_of(without_keeping, made.local).find("reads %a, which is not there any more"), std::string::npos)
-      << message_of(without_keeping, made.local);
-  EXPECT_NE(message_of(changed(text, "slot %a#2", "slot %a"), made.local).find("slot defined twice, got '%a'"),
+  const auto without_keeping = changed_of_schedule_text(text, "%a#2 = copy(%a)\n", "");
+  EXPECT_NE(schedule_text_message_of(without_keeping, made.local).find("reads %a, which is not there any more"),
+            std::string::npos)
+      << schedule_text_message_of(without_keeping, made.local);
+  EXPECT_NE(schedule_text_message_of(changed_of_schedule_text(text, "slot %a#2", "slot %a"), made.local)
+                .find("slot defined twice, got '%a'"),
             std::string::npos);
 }
 

@@ -9,7 +9,7 @@
 namespace partita {
 namespace {
 
-constexpr auto kName = "loops.attention";
+constexpr auto kAttentionF64 = "loops.attention";
 
 class Dgemm {
  public:
@@ -39,19 +39,19 @@ class Dgemm {
 
 using DgemmAttention = AttentionKernel<double, Dgemm>;
 
-KernelChoice propose(const KernelQuery& query) {
+KernelChoice propose_attention_f64(const KernelQuery& query) {
   if (query.inputs[0].dtype != DType::f64) return refuse("only f64");
   for (const auto* types : {&query.inputs, &query.outputs}) {
     for (const Type& type : *types) {
       if (type.elements() == 0) return refuse("empty");
     }
   }
-  KernelChoice choice = propose_dense(kName, query);
+  KernelChoice choice = propose_dense(kAttentionF64, query);
   choice.scratch_bytes = DgemmAttention::scratch_bytes(query);
   return choice;
 }
 
-std::unique_ptr<Kernel> make(const KernelQuery& query, const KernelChoice& choice) {
+std::unique_ptr<Kernel> make_attention_f64(const KernelQuery& query, const KernelChoice& choice) {
   auto fast = std::make_unique<DgemmAttention>(query, choice);
   // Keys that a query does not see have a probability of 0, which times an infinity or NaN would be NaN.
   if (!query.attrs.as<AttentionAttrs>().causal) return fast;
@@ -62,6 +62,8 @@ std::unique_ptr<Kernel> make(const KernelQuery& query, const KernelChoice& choic
 
 }  // namespace
 
-KernelDef attention_f64_kernel() { return {kName, {"attention", "attention_grad"}, propose, make}; }
+KernelDef attention_f64_kernel() {
+  return {kAttentionF64, {"attention", "attention_grad"}, propose_attention_f64, make_attention_f64};
+}
 
 }  // namespace partita

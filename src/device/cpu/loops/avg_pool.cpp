@@ -11,7 +11,7 @@
 namespace partita {
 namespace {
 
-constexpr auto kName = "loops.avg_pool";
+constexpr auto kAvgPool = "loops.avg_pool";
 
 /// One dimension of a pooling: for each output the inputs under it and by how many the sum is divided.
 struct Side {
@@ -39,7 +39,7 @@ struct Sides {
 };
 
 template <class T, int64_t kLanes>
-void pool_plane(const Sides& sides, const T* x, T* y) {
+void pool_plane_avg_pool(const Sides& sides, const T* x, T* y) {
   for (size_t row = 0; row < sides.h.under.size(); ++row) {
     for (size_t column = 0; column < sides.w.under.size(); ++column, y += kLanes) {
       const Range rows = sides.h.under[row], columns = sides.w.under[column];
@@ -58,7 +58,7 @@ void pool_plane(const Sides& sides, const T* x, T* y) {
 }
 
 template <class T, int64_t kLanes>
-void unpool_plane(const Sides& sides, const T* d_y, T* d_x) {
+void unpool_plane_avg_pool(const Sides& sides, const T* d_y, T* d_x) {
   std::memset(d_x, 0, static_cast<size_t>(sides.in_size() * kLanes) * sizeof(T));
   for (size_t row = 0; row < sides.h.under.size(); ++row) {
     for (size_t column = 0; column < sides.w.under.size(); ++column, d_y += kLanes) {
@@ -94,7 +94,7 @@ Sides sides_of(const KernelQuery& query) {
 }
 
 template <class T, int64_t kLanes>
-LoopFn bind(const KernelQuery& query) {
+LoopFn bind_avg_pool(const KernelQuery& query) {
   const int64_t planes = planes_of(query.inputs[0].shape, kLanes);
   return [planes, grad = query.op == "avg_pool_grad", sides = sides_of(query)](auto in, auto out, void*) {
     const T* from = static_cast<const T*>(in[0]);
@@ -102,14 +102,14 @@ LoopFn bind(const KernelQuery& query) {
     const int64_t pooled = sides.out_size() * kLanes, full = sides.in_size() * kLanes;
 #pragma omp parallel for if (planes * full > kSerialElements)
     for (int64_t i = 0; i < planes; ++i) {
-      grad ? unpool_plane<T, kLanes>(sides, from + i * pooled, to + i * full)
-           : pool_plane<T, kLanes>(sides, from + i * full, to + i * pooled);
+      grad ? unpool_plane_avg_pool<T, kLanes>(sides, from + i * pooled, to + i * full)
+           : pool_plane_avg_pool<T, kLanes>(sides, from + i * full, to + i * pooled);
     }
   };
 }
 
-KernelChoice propose(const KernelQuery& query) {
-  KernelChoice choice = propose_dense(kName, query);
+KernelChoice propose_avg_pool(const KernelQuery& query) {
+  KernelChoice choice = propose_dense(kAvgPool, query);
   const int64_t lanes = lanes_of(query.inputs[0], query.input_layouts[0]);
   if (!choice.accepted() || lanes == 0) return choice;
   choice.inputs = {query.input_layouts[0]};
@@ -120,12 +120,13 @@ KernelChoice propose(const KernelQuery& query) {
 }  // namespace
 
 KernelDef avg_pool_kernel() {
-  KernelDef def{.name = kName, .ops = {"avg_pool", "avg_pool_grad"}, .propose = propose};
+  KernelDef def{.name = kAvgPool, .ops = {"avg_pool", "avg_pool_grad"}, .propose = propose_avg_pool};
   def.make = [](const KernelQuery& query, const KernelChoice& choice) {
     const int64_t lanes = lanes_of(query.inputs[0], choice.inputs[0]);
-    if (lanes == 16) return make_loop(bind<float, 16>(query));
-    if (lanes == 8) return make_loop(bind<float, 8>(query));
-    return make_loop(query.inputs[0].dtype == DType::f64 ? bind<double, 1>(query) : bind<float, 1>(query));
+    if (lanes == 16) return make_loop(bind_avg_pool<float, 16>(query));
+    if (lanes == 8) return make_loop(bind_avg_pool<float, 8>(query));
+    return make_loop(query.inputs[0].dtype == DType::f64 ? bind_avg_pool<double, 1>(query)
+                                                         : bind_avg_pool<float, 1>(query));
   };
   return def;
 }

@@ -15,7 +15,7 @@
 namespace partita {
 namespace {
 
-constexpr auto kName = "loops.batch_norm";
+constexpr auto kBatchNorm = "loops.batch_norm";
 constexpr int64_t kMostChannels = 64;  // of a tile
 
 /// How channels lie: each in planes of its own, `8` or `16` side by side in blocks, or all side by side
@@ -106,7 +106,7 @@ Sums sum_tile(const Tile& tile, const Term& term) {
 }
 
 /// Both terms of a sum.
-struct Terms {
+struct BatchNormTerms {
   double first, second;
 };
 
@@ -144,7 +144,7 @@ struct Norm {
     const PerLane<double> near(tile, [&](int64_t lane) { return x[tile.first + lane]; });
     const Sums sums = sum_tile<kArrangement>(tile, [&](int64_t lane, int64_t at) {
       const double difference = static_cast<double>(x[at]) - near[lane];
-      return Terms{difference, difference * difference};
+      return BatchNormTerms{difference, difference * difference};
     });
     const auto count = static_cast<double>(sizes.count());
     for (int64_t lane = 0; lane < tile.size(); ++lane) {
@@ -167,7 +167,7 @@ struct Norm {
   Sums moments(const Tile& tile, const T* x) const {
     return sum_tile<kArrangement>(tile, [&](int64_t, int64_t at) {
       const auto value = static_cast<double>(x[at]);
-      return Terms{value, value * value};
+      return BatchNormTerms{value, value * value};
     });
   }
 
@@ -176,7 +176,7 @@ struct Norm {
     const PerLane<double> middle(tile, [&](int64_t c) { return mean[tile.statistics + c]; });
     Sums sums = sum_tile<kArrangement>(tile, [&](int64_t lane, int64_t at) {
       const auto gradient = static_cast<double>(d_y[at]);
-      return Terms{gradient, gradient * (static_cast<double>(x[at]) - middle[lane])};
+      return BatchNormTerms{gradient, gradient * (static_cast<double>(x[at]) - middle[lane])};
     });
     for (int64_t c = 0; c < tile.size(); ++c) sums.b[c] *= static_cast<double>(rstd[tile.statistics + c]);
     return sums;
@@ -208,7 +208,7 @@ T* write(std::span<void* const> outputs, size_t i) {
 }
 
 template <class T, int64_t kArrangement>
-LoopFn bind_norm(const Norm<T, kArrangement>& norm, double epsilon) {
+LoopFn bind_norm_batch_norm(const Norm<T, kArrangement>& norm, double epsilon) {
   return [=](auto in, auto out, void*) {
     norm.for_tiles([&](const Tile& tile) {
       norm.find_statistics(tile, epsilon, read<T>(in, 0), write<T>(out, 1), write<T>(out, 2));
@@ -229,7 +229,7 @@ LoopFn bind_apply(const Norm<T, kArrangement>& norm) {
 }
 
 template <class T, int64_t kArrangement>
-LoopFn bind_grad(const Norm<T, kArrangement>& norm) {
+LoopFn bind_grad_batch_norm(const Norm<T, kArrangement>& norm) {
   return [=](auto in, auto out, void*) {
     const T *x = read<T>(in, 0), *gamma = read<T>(in, 1), *mean = read<T>(in, 2), *rstd = read<T>(in, 3);
     const T* d_y = read<T>(in, 4);
@@ -270,15 +270,15 @@ LoopFn bind_sums(const Norm<T, kArrangement>& norm, bool moments) {
 }
 
 template <class T, int64_t kArrangement>
-LoopFn bind(const KernelQuery& query) {
+LoopFn bind_batch_norm(const KernelQuery& query) {
   const auto norm = [&](int64_t groups) { return Norm<T, kArrangement>{norm_sizes(query.inputs[0].shape, groups)}; };
   const auto groups_of = [&](size_t statistics) { return query.inputs[statistics].shape[0]; };
   if (query.op == "batch_norm") {
     const auto& attrs = query.attrs.as<BatchNormAttrs>();
-    return bind_norm(norm(attrs.groups), attrs.epsilon);
+    return bind_norm_batch_norm(norm(attrs.groups), attrs.epsilon);
   }
   if (query.op == "batch_norm_apply") return bind_apply(norm(groups_of(3)));
-  if (query.op == "batch_norm_grad") return bind_grad(norm(groups_of(2)));
+  if (query.op == "batch_norm_grad") return bind_grad_batch_norm(norm(groups_of(2)));
   if (query.op == "batch_norm_grad_apply") {
     return bind_grad_apply(norm(groups_of(2)), query.attrs.as<BatchNormGradApplyAttrs>().count);
   }
@@ -292,8 +292,8 @@ int gradient_of(const std::string& op) {
 }
 
 /// x, d_y, y and d_x lie alike: as the first of x and d_y that has a layout of its own.
-KernelChoice propose(const KernelQuery& query) {
-  KernelChoice choice = propose_dense(kName, query);
+KernelChoice propose_batch_norm(const KernelQuery& query) {
+  KernelChoice choice = propose_dense(kBatchNorm, query);
   if (!choice.accepted()) return choice;
   const int gradient = gradient_of(query.op);
   const bool maps = query.op != "moments" && query.op != "batch_norm_grad_sums";
@@ -311,16 +311,16 @@ KernelChoice propose(const KernelQuery& query) {
   return choice;
 }
 
-std::unique_ptr<Kernel> make(const KernelQuery& query, const KernelChoice& choice) {
+std::unique_ptr<Kernel> make_batch_norm(const KernelQuery& query, const KernelChoice& choice) {
   const Type& x = query.inputs[0];
   const int64_t lanes = lanes_of(x, choice.inputs[0]);
-  if (lanes == 16) return make_loop(bind<float, blocks_of_16>(query));
-  if (lanes == 8) return make_loop(bind<float, blocks_of_8>(query));
+  if (lanes == 16) return make_loop(bind_batch_norm<float, blocks_of_16>(query));
+  if (lanes == 8) return make_loop(bind_batch_norm<float, blocks_of_8>(query));
   LoopFn loop;
   for_loop_type(x.dtype, [&](auto zero) {
     using T = decltype(zero);
     const bool side_by_side = x.rank() == 2 || channels_last(x, choice.inputs[0]);
-    loop = side_by_side ? bind<T, rows>(query) : bind<T, planes>(query);
+    loop = side_by_side ? bind_batch_norm<T, rows>(query) : bind_batch_norm<T, planes>(query);
   });
   return make_loop(std::move(loop));
 }
@@ -329,10 +329,10 @@ std::unique_ptr<Kernel> make(const KernelQuery& query, const KernelChoice& choic
 
 KernelDef batch_norm_kernel() {
   return {
-      kName,
+      kBatchNorm,
       {"batch_norm", "batch_norm_apply", "batch_norm_grad", "batch_norm_grad_apply", "moments", "batch_norm_grad_sums"},
-      propose,
-      make};
+      propose_batch_norm,
+      make_batch_norm};
 }
 
 }  // namespace partita

@@ -1,10 +1,11 @@
 // x + bias along an axis, on dense tensors and on those with channels, or blocks of them, innermost.
 
+#include "ops/bias_add.h"
+
 #include <algorithm>
 
 #include "device/cpu/loops/blocks.h"
 #include "device/cpu/loops/loop_support.h"
-#include "ops/bias_add.h"
 
 namespace partita {
 namespace {
@@ -59,7 +60,7 @@ LoopFn bind_blocked(const Type& x, int64_t block) {
   };
 }
 
-KernelChoice propose(const KernelQuery& query) {
+KernelChoice propose_bias_add(const KernelQuery& query) {
   if (const std::string reason = unsupported_by_loops(query); !reason.empty()) return refuse(reason);
   Layout layout;
   const Layout& given = query.input_layouts[0];
@@ -71,7 +72,7 @@ KernelChoice propose(const KernelQuery& query) {
 }  // namespace
 
 KernelDef bias_add_kernel() {
-  KernelDef def{.name = "loops.bias_add", .ops = {"bias_add"}, .propose = propose};
+  KernelDef def{.name = "loops.bias_add", .ops = {"bias_add"}, .propose = propose_bias_add};
   def.make = [](const KernelQuery& query, const KernelChoice& choice) {
     Type x = query.inputs[0];
     int64_t axis = axis_of(query);

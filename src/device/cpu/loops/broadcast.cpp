@@ -9,7 +9,7 @@
 namespace partita {
 namespace {
 
-constexpr auto kName = "loops.broadcast";
+constexpr auto kBroadcast = "loops.broadcast";
 
 /// x read over the output, dimensions merged where it runs on; stride 0 or 1 in the last.
 struct Repeat {
@@ -65,9 +65,9 @@ LoopFn bind_fill(T value, int64_t count) {
 }  // namespace
 
 KernelDef broadcast_kernel() {
-  KernelDef def{.name = kName, .ops = {"broadcast_to", "constant"}};
+  KernelDef def{.name = kBroadcast, .ops = {"broadcast_to", "constant"}};
   def.propose = [](const KernelQuery& query) {
-    return query.outputs[0].elements() == 0 ? refuse("empty") : propose_dense(kName, query);
+    return query.outputs[0].elements() == 0 ? refuse("empty") : propose_dense(kBroadcast, query);
   };
   def.make = [](const KernelQuery& query, const KernelChoice&) {
     const Type& type = query.outputs[0];

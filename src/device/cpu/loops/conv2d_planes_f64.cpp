@@ -10,7 +10,7 @@
 namespace partita {
 namespace {
 
-constexpr auto kName = "loops.conv2d_planes";
+constexpr auto kConv2dPlanesF64 = "loops.conv2d_planes";
 constexpr int64_t kMostPlanes = 12;  // made from one: with more, packing for a product pays
 
 /// Memory of a thread: a copied plane; sums, or sums per tap, of all planes made from it; a plane of places or weights.
@@ -34,7 +34,8 @@ class Planes {
     return (lines_.lines_size() + made_ * sums_size_ + other_size_) * static_cast<int64_t>(sizeof(double));
   }
   Scratch part_of(void* scratch, int64_t thread) const {
-    double* lines = static_cast<double*>(scratch) + thread * scratch_bytes() / static_cast<int64_t>(sizeof(double));
+    double* lines = static_cast<double*>(scratch) +
+                    thread * scratch_bytes() / static_cast<int64_t>(sizeof(double));
     return {lines, lines + lines_.lines_size(), lines + lines_.lines_size() + made_ * sums_size_};
   }
 
@@ -50,7 +51,7 @@ void for_tasks(int64_t count, int threads, const Planes& planes, void* scratch, 
   for (int64_t i = 0; i < count; ++i) fn(i, planes.part_of(scratch, omp_get_thread_num()));
 }
 
-LoopFn bind_forward(const ConvolutionSizes& conv, int threads) {
+LoopFn bind_forward_conv2d_planes_f64(const ConvolutionSizes& conv, int threads) {
   return [=, planes = Planes(conv.patches(), conv.filters(), false)](auto in, auto out, void* scratch) {
     for_tasks(conv.images() * conv.groups, threads, planes, scratch, [&](int64_t i, const Scratch& own) {
       const int64_t image = i / conv.groups, group = i % conv.groups;
@@ -77,9 +78,10 @@ LoopFn bind_forward(const ConvolutionSizes& conv, int threads) {
 }
 
 /// One residue of d_x after another.
-class GradInput {
+class Conv2dPlanesF64GradInput {
  public:
-  GradInput(const ConvolutionSizes& conv, int threads) : conv_(conv), threads_(threads), residues_(residues_of(conv)) {
+  Conv2dPlanesF64GradInput(const ConvolutionSizes& conv, int threads)
+      : conv_(conv), threads_(threads), residues_(residues_of(conv)) {
     for (const Residue& residue : residues_) planes_.emplace_back(residue.d_y, conv.channels(), false);
   }
 
@@ -133,7 +135,7 @@ class GradInput {
   std::vector<Planes> planes_;
 };
 
-LoopFn bind_grad_filter(const ConvolutionSizes& conv, int threads) {
+LoopFn bind_grad_filter_conv2d_planes_f64(const ConvolutionSizes& conv, int threads) {
   return [=, planes = Planes(conv.patches(), conv.filters(), true)](auto in, auto out, void* scratch) {
     for_tasks(conv.x[1], threads, planes, scratch, [&](int64_t channel, const Scratch& own) {
       const int64_t group = channel / conv.channels(), c = channel % conv.channels();
@@ -168,27 +170,27 @@ int64_t made_planes(const std::string& op, const ConvolutionSizes& conv) {
 }
 
 int64_t scratch_bytes(const std::string& op, const ConvolutionSizes& conv) {
-  if (op == "conv2d_grad_input") return GradInput(conv, 1).scratch_bytes();
+  if (op == "conv2d_grad_input") return Conv2dPlanesF64GradInput(conv, 1).scratch_bytes();
   return Planes(conv.patches(), conv.filters(), op == "conv2d_grad_filter").scratch_bytes();
 }
 
-KernelChoice propose(const KernelQuery& query) {
+KernelChoice propose_conv2d_planes_f64(const KernelQuery& query) {
   if (query.inputs[0].dtype != DType::f64) return refuse("only f64");
   const ConvolutionSizes conv = convolution_sizes(query);
   if (const int64_t made = made_planes(query.op, conv); made > kMostPlanes) {
     return refuse(fmt::format("{} planes from each one", made));
   }
-  KernelChoice choice = propose_dense(kName, query);
+  KernelChoice choice = propose_dense(kConv2dPlanesF64, query);
   choice.scratch_bytes = omp_get_max_threads() * scratch_bytes(query.op, conv);
   return choice;
 }
 
-std::unique_ptr<Kernel> make(const KernelQuery& query, const KernelChoice& choice) {
+std::unique_ptr<Kernel> make_conv2d_planes_f64(const KernelQuery& query, const KernelChoice& choice) {
   const ConvolutionSizes conv = convolution_sizes(query);
   const int threads = threads_within(scratch_bytes(query.op, conv), choice.scratch_bytes);
-  LoopFn loop = query.op == "conv2d"               ? bind_forward(conv, threads)
-                : query.op == "conv2d_grad_filter" ? bind_grad_filter(conv, threads)
-                                                   : LoopFn(GradInput(conv, threads));
+  LoopFn loop = query.op == "conv2d"               ? bind_forward_conv2d_planes_f64(conv, threads)
+                : query.op == "conv2d_grad_filter" ? bind_grad_filter_conv2d_planes_f64(conv, threads)
+                                                   : LoopFn(Conv2dPlanesF64GradInput(conv, threads));
   // Zeros around a plane multiply weights; in the gradient of filters zeros after each row multiply x, too.
   return unless_infinite(make_loop(std::move(loop)), query,
                          query.op == "conv2d_grad_filter" ? std::vector<size_t>{0, 1} : std::vector<size_t>{1});
@@ -197,7 +199,10 @@ std::unique_ptr<Kernel> make(const KernelQuery& query, const KernelChoice& choic
 }  // namespace
 
 KernelDef conv2d_planes_f64_kernel() {
-  return {kName, {"conv2d", "conv2d_grad_input", "conv2d_grad_filter"}, propose, make};
+  return {kConv2dPlanesF64,
+          {"conv2d", "conv2d_grad_input", "conv2d_grad_filter"},
+          propose_conv2d_planes_f64,
+          make_conv2d_planes_f64};
 }
 
 }  // namespace partita

@@ -7,7 +7,7 @@
 namespace partita {
 namespace {
 
-constexpr auto kName = "loops.conv2d_products";
+constexpr auto kConv2dProductsF64 = "loops.conv2d_products";
 
 /// y = filters x patches of x.
 struct Forward {
@@ -49,7 +49,7 @@ struct GradFilter {
 };
 
 /// d_x = transposed filters x patches of d_y, for the elements of one residue.
-struct GradInput {
+struct Conv2dProductsF64GradInput {
   const double* filters;  // the first of the group
   int64_t filter_size, filter_taps;
   const Residue* residue;
@@ -88,7 +88,7 @@ gemm::Sizes sizes_of(const std::string& op, const ConvolutionSizes& conv, int th
                      threads);
 }
 
-LoopFn bind_forward(const ConvolutionSizes& conv, int threads) {
+LoopFn bind_forward_conv2d_products_f64(const ConvolutionSizes& conv, int threads) {
   const gemm::Sizes sizes = sizes_of("conv2d", conv, threads);
   return [=, patches = conv.patches()](auto in, auto out, void* scratch) {
     const int64_t inner = conv.channels() * conv.taps();
@@ -103,7 +103,7 @@ LoopFn bind_forward(const ConvolutionSizes& conv, int threads) {
   };
 }
 
-LoopFn bind_grad_filter(const ConvolutionSizes& conv, int threads) {
+LoopFn bind_grad_filter_conv2d_products_f64(const ConvolutionSizes& conv, int threads) {
   const gemm::Sizes sizes = sizes_of("conv2d_grad_filter", conv, threads);
   const Patches d_y{
       .image_stride = conv.image_y(), .height = conv.y[2], .width = conv.y[3], .rows = conv.y[2], .columns = conv.y[3]};
@@ -126,17 +126,18 @@ LoopFn bind_grad_input(const ConvolutionSizes& conv, int threads) {
                                             conv.filters() * taps, threads);
       gemm::multiply(sizes, threads, scratch, [&](int64_t group) {
         const int64_t filter_size = conv.channels() * conv.taps();
-        GradInput grad{.filters = static_cast<const double*>(in[1]) + group * conv.filters() * filter_size,
-                       .filter_size = filter_size,
-                       .filter_taps = conv.taps(),
-                       .residue = &residue,
-                       .d_y = residue.d_y,
-                       .d_x = static_cast<double*>(out[0]) + group * conv.channels() * conv.plane_x(),
-                       .image_stride = conv.image_x(),
-                       .width = conv.x[3],
-                       .plane = conv.plane_x(),
-                       .row_step = conv.spans.h.stride,
-                       .column_step = conv.spans.w.stride};
+        Conv2dProductsF64GradInput grad{
+            .filters = static_cast<const double*>(in[1]) + group * conv.filters() * filter_size,
+            .filter_size = filter_size,
+            .filter_taps = conv.taps(),
+            .residue = &residue,
+            .d_y = residue.d_y,
+            .d_x = static_cast<double*>(out[0]) + group * conv.channels() * conv.plane_x(),
+            .image_stride = conv.image_x(),
+            .width = conv.x[3],
+            .plane = conv.plane_x(),
+            .row_step = conv.spans.h.stride,
+            .column_step = conv.spans.w.stride};
         grad.d_y.data = static_cast<const double*>(in[0]) + group * conv.filters() * conv.plane_y();
         return grad;
       });
@@ -144,9 +145,10 @@ LoopFn bind_grad_input(const ConvolutionSizes& conv, int threads) {
   };
 }
 
-LoopFn bind(const std::string& op, const ConvolutionSizes& conv, int threads) {
-  if (op == "conv2d") return bind_forward(conv, threads);
-  return op == "conv2d_grad_filter" ? bind_grad_filter(conv, threads) : bind_grad_input(conv, threads);
+LoopFn bind_conv2d_products_f64(const std::string& op, const ConvolutionSizes& conv, int threads) {
+  if (op == "conv2d") return bind_forward_conv2d_products_f64(conv, threads);
+  return op == "conv2d_grad_filter" ? bind_grad_filter_conv2d_products_f64(conv, threads)
+                                    : bind_grad_input(conv, threads);
 }
 
 bool reaches_outside(const std::string& op, const ConvolutionSizes& conv) {
@@ -155,17 +157,17 @@ bool reaches_outside(const std::string& op, const ConvolutionSizes& conv) {
   return std::any_of(residues.begin(), residues.end(), [](const Residue& r) { return r.d_y.reaches_outside(); });
 }
 
-KernelChoice propose(const KernelQuery& query) {
+KernelChoice propose_conv2d_products_f64(const KernelQuery& query) {
   if (query.inputs[0].dtype != DType::f64) return refuse("only f64");
-  KernelChoice choice = propose_dense(kName, query);
+  KernelChoice choice = propose_dense(kConv2dProductsF64, query);
   choice.scratch_bytes = omp_get_max_threads() * sizes_of(query.op, convolution_sizes(query), 1).scratch_bytes();
   return choice;
 }
 
-std::unique_ptr<Kernel> make(const KernelQuery& query, const KernelChoice& choice) {
+std::unique_ptr<Kernel> make_conv2d_products_f64(const KernelQuery& query, const KernelChoice& choice) {
   const ConvolutionSizes conv = convolution_sizes(query);
   const int threads = threads_within(sizes_of(query.op, conv, 1).scratch_bytes(), choice.scratch_bytes);
-  std::unique_ptr<Kernel> fast = make_loop(bind(query.op, conv, threads));
+  std::unique_ptr<Kernel> fast = make_loop(bind_conv2d_products_f64(query.op, conv, threads));
   if (!reaches_outside(query.op, conv)) return fast;
   return unless_infinite(std::move(fast), query, {1});  // patches, zeros and all, multiply the second operand
 }
@@ -173,7 +175,10 @@ std::unique_ptr<Kernel> make(const KernelQuery& query, const KernelChoice& choic
 }  // namespace
 
 KernelDef conv2d_products_f64_kernel() {
-  return {kName, {"conv2d", "conv2d_grad_input", "conv2d_grad_filter"}, propose, make};
+  return {kConv2dProductsF64,
+          {"conv2d", "conv2d_grad_input", "conv2d_grad_filter"},
+          propose_conv2d_products_f64,
+          make_conv2d_products_f64};
 }
 
 }  // namespace partita

@@ -12,7 +12,7 @@
 namespace partita {
 namespace {
 
-constexpr auto kName = "loops.cross_entropy";
+constexpr auto kCrossEntropy = "loops.cross_entropy";
 
 /// No exception may leave a parallel region, so labels are looked at before it.
 template <class Label>
@@ -44,7 +44,7 @@ LoopFn bind_loss(const KernelQuery& query) {
 }
 
 template <class T, class Label>
-LoopFn bind_grad(const KernelQuery& query) {
+LoopFn bind_grad_cross_entropy(const KernelQuery& query) {
   const auto& attrs = query.attrs.as<CrossEntropyGradAttrs>();
   return [op = query.op, classes = attrs.classes, begin = attrs.begin, rows = rows_of(query.inputs[0].shape)](
              auto in, auto out, void*) {
@@ -69,16 +69,16 @@ LoopFn bind_grad(const KernelQuery& query) {
 }
 
 template <class T, class Label>
-LoopFn bind(const KernelQuery& query) {
-  return query.op == "cross_entropy" ? bind_loss<T, Label>(query) : bind_grad<T, Label>(query);
+LoopFn bind_cross_entropy(const KernelQuery& query) {
+  return query.op == "cross_entropy" ? bind_loss<T, Label>(query) : bind_grad_cross_entropy<T, Label>(query);
 }
 
 }  // namespace
 
 KernelDef cross_entropy_kernel() {
-  KernelDef def{.name = kName, .ops = {"cross_entropy", "cross_entropy_grad"}};
+  KernelDef def{.name = kCrossEntropy, .ops = {"cross_entropy", "cross_entropy_grad"}};
   def.propose = [](const KernelQuery& query) {
-    KernelChoice choice = propose_dense(kName, query);
+    KernelChoice choice = propose_dense(kCrossEntropy, query);
     if (query.op == "cross_entropy_grad") choice.in_place = {{0, 0}};
     return choice;
   };
@@ -86,7 +86,8 @@ KernelDef cross_entropy_kernel() {
     LoopFn loop;
     for_loop_type(query.inputs[0].dtype, [&](auto zero) {
       using T = decltype(zero);
-      loop = query.inputs[1].dtype == DType::i32 ? bind<T, int32_t>(query) : bind<T, int64_t>(query);
+      loop = query.inputs[1].dtype == DType::i32 ? bind_cross_entropy<T, int32_t>(query)
+                                                 : bind_cross_entropy<T, int64_t>(query);
     });
     return make_loop(std::move(loop));
   };

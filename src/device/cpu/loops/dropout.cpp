@@ -11,7 +11,7 @@
 namespace partita {
 namespace {
 
-constexpr auto kName = "loops.dropout";
+constexpr auto kDropout = "loops.dropout";
 constexpr int64_t kPiece = 4096;
 
 /// Elements that follow each other both here and in the whole tensor.
@@ -37,7 +37,7 @@ std::vector<Piece> pieces_of(const Shape& shape, const DropoutAttrs& attrs) {
 }
 
 template <class T>
-LoopFn bind(const KernelQuery& query) {
+LoopFn bind_dropout(const KernelQuery& query) {
   const auto& attrs = query.attrs.as<DropoutAttrs>();
   const uint64_t key = static_cast<uint64_t>(attrs.key);
   const auto dropped = static_cast<uint64_t>(std::ceil(attrs.rate * 4294967296.0));  // words below
@@ -64,10 +64,10 @@ LoopFn bind(const KernelQuery& query) {
 }  // namespace
 
 KernelDef dropout_kernel() {
-  KernelDef def{.name = kName, .ops = {"dropout"}};
-  def.propose = [](const KernelQuery& query) { return propose_dense(kName, query, {{0, 0}}); };
+  KernelDef def{.name = kDropout, .ops = {"dropout"}};
+  def.propose = [](const KernelQuery& query) { return propose_dense(kDropout, query, {{0, 0}}); };
   def.make = [](const KernelQuery& query, const KernelChoice&) {
-    return make_loop(query.inputs[0].dtype == DType::f64 ? bind<double>(query) : bind<float>(query));
+    return make_loop(query.inputs[0].dtype == DType::f64 ? bind_dropout<double>(query) : bind_dropout<float>(query));
   };
   return def;
 }

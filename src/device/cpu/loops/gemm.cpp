@@ -32,12 +32,12 @@ void multiply_rows(int64_t inner, const double* a, const double* b, bool add, Su
   }
 }
 
-int64_t round_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
+int64_t rounded_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
 /// Equal tiles of at most `most`.
 int64_t even_tile(int64_t size, int64_t most, int64_t unit) {
   const int64_t tiles = std::max<int64_t>(1, (size + most - 1) / most);
-  return std::max(unit, round_up((size + tiles - 1) / tiles, unit));
+  return std::max(unit, rounded_up((size + tiles - 1) / tiles, unit));
 }
 
 }  // namespace
@@ -54,10 +54,10 @@ void multiply_panels(int64_t count, int64_t inner, const double* a, const double
 }
 
 int64_t Sizes::scratch_bytes() const {
-  const int64_t most_rows = std::min(kMostRows, round_up(rows, kRows));
-  const int64_t most_columns = std::min(kMostColumns, round_up(columns, kColumns));
+  const int64_t most_rows = std::min(kMostRows, rounded_up(rows, kRows));
+  const int64_t most_columns = std::min(kMostColumns, rounded_up(columns, kColumns));
   const int64_t numbers = most_rows * most_columns + std::min(inner, kInner) * (most_columns + kRows);
-  return round_up(numbers, kColumns) * static_cast<int64_t>(sizeof(double));
+  return rounded_up(numbers, kColumns) * static_cast<int64_t>(sizeof(double));
 }
 
 Sizes tiled(int64_t batch, int64_t rows, int64_t columns, int64_t inner, int threads) {

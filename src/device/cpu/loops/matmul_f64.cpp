@@ -7,7 +7,7 @@
 namespace partita {
 namespace {
 
-constexpr auto kName = "loops.matmul";
+constexpr auto kMatmulF64 = "loops.matmul";
 
 /// Operands of one product, by their strides, and how far those of the next one lie.
 struct Matmul {
@@ -37,14 +37,14 @@ Matmul matmul_of(const KernelQuery& query) {
   return matmul;
 }
 
-KernelChoice propose(const KernelQuery& query) {
+KernelChoice propose_matmul_f64(const KernelQuery& query) {
   if (query.inputs[0].dtype != DType::f64) return refuse("only f64");
-  KernelChoice choice = propose_dense(kName, query);
+  KernelChoice choice = propose_dense(kMatmulF64, query);
   choice.scratch_bytes = omp_get_max_threads() * matmul_of(query).sizes(1).scratch_bytes();
   return choice;
 }
 
-std::unique_ptr<Kernel> make(const KernelQuery& query, const KernelChoice& choice) {
+std::unique_ptr<Kernel> make_matmul_f64(const KernelQuery& query, const KernelChoice& choice) {
   const Matmul matmul = matmul_of(query);
   const int threads = threads_within(matmul.sizes(1).scratch_bytes(), choice.scratch_bytes);
   return make_loop([matmul, threads, sizes = matmul.sizes(threads)](auto in, auto out, void* scratch) {
@@ -60,6 +60,6 @@ std::unique_ptr<Kernel> make(const KernelQuery& query, const KernelChoice& choic
 
 }  // namespace
 
-KernelDef matmul_f64_kernel() { return {kName, {"matmul"}, propose, make}; }
+KernelDef matmul_f64_kernel() { return {kMatmulF64, {"matmul"}, propose_matmul_f64, make_matmul_f64}; }
 
 }  // namespace partita

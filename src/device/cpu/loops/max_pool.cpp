@@ -1,13 +1,12 @@
 // max_pool and its gradient, on dense tensors (one lane) and on blocks of channels (a lane per channel).
 
-#include "ops/pool.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
 #include "device/cpu/loops/blocks.h"
 #include "device/cpu/loops/loop_support.h"
+#include "ops/pool.h"
 
 namespace partita {
 namespace {
@@ -34,7 +33,7 @@ Taps taps(int64_t first, int64_t kernel, int64_t size) {
 
 /// The first of equal elements wins, and a NaN beats all, as in the reference.
 template <class T, int64_t kLanes>
-void pool_plane(const Plane& plane, const T* x, T* y, int32_t* position) {
+void pool_plane_max_pool(const Plane& plane, const T* x, T* y, int32_t* position) {
   for (int64_t row = 0; row < plane.rows; ++row) {
     const int64_t top = row * plane.stride_h - plane.pad_h;
     const Taps down = taps(top, plane.kernel_h, plane.height);
@@ -70,7 +69,7 @@ void pool_plane(const Plane& plane, const T* x, T* y, int32_t* position) {
 }
 
 template <class T, int64_t kLanes>
-void unpool_plane(const Plane& plane, const T* d_y, const int32_t* position, T* d_x) {
+void unpool_plane_max_pool(const Plane& plane, const T* d_y, const int32_t* position, T* d_x) {
   std::memset(d_x, 0, static_cast<size_t>(plane.height * plane.width * kLanes) * sizeof(T));
   for (int64_t row = 0; row < plane.rows; ++row) {
     const int64_t top = row * plane.stride_h - plane.pad_h;
@@ -98,7 +97,7 @@ LoopFn bind_pool(const KernelQuery& query) {
     int32_t* position = static_cast<int32_t*>(out[1]);
 #pragma omp parallel for if (planes * in_size > kSerialElements)
     for (int64_t i = 0; i < planes; ++i) {
-      pool_plane<T, kLanes>(plane, x + i * in_size, y + i * out_size, position + i * out_size);
+      pool_plane_max_pool<T, kLanes>(plane, x + i * in_size, y + i * out_size, position + i * out_size);
     }
   };
 }
@@ -114,17 +113,17 @@ LoopFn bind_unpool(const KernelQuery& query) {
     T* d_x = static_cast<T*>(out[0]);
 #pragma omp parallel for if (planes * in_size > kSerialElements)
     for (int64_t i = 0; i < planes; ++i) {
-      unpool_plane<T, kLanes>(plane, d_y + i * out_size, position + i * out_size, d_x + i * in_size);
+      unpool_plane_max_pool<T, kLanes>(plane, d_y + i * out_size, position + i * out_size, d_x + i * in_size);
     }
   };
 }
 
 template <class T, int64_t kLanes>
-LoopFn bind(const KernelQuery& query) {
+LoopFn bind_max_pool(const KernelQuery& query) {
   return query.op == "max_pool" ? bind_pool<T, kLanes>(query) : bind_unpool<T, kLanes>(query);
 }
 
-KernelChoice propose(const KernelQuery& query) {
+KernelChoice propose_max_pool(const KernelQuery& query) {
   if (const std::string reason = unsupported_by_loops(query); !reason.empty()) return refuse(reason);
   if (query.outputs[0].elements() == 0) return refuse("empty");
   KernelChoice choice{.kernel = "loops.max_pool",
@@ -144,13 +143,13 @@ KernelChoice propose(const KernelQuery& query) {
 }  // namespace
 
 KernelDef max_pool_kernel() {
-  KernelDef def{.name = "loops.max_pool", .ops = {"max_pool", "max_pool_grad"}, .propose = propose};
+  KernelDef def{.name = "loops.max_pool", .ops = {"max_pool", "max_pool_grad"}, .propose = propose_max_pool};
   def.make = [](const KernelQuery& query, const KernelChoice& choice) {
     const Type& x = query.inputs[0];
     const int64_t lanes = lanes_of(x, choice.inputs[0]);
-    if (lanes == 16) return make_loop(bind<float, 16>(query));
-    if (lanes == 8) return make_loop(bind<float, 8>(query));
-    return make_loop(x.dtype == DType::f64 ? bind<double, 1>(query) : bind<float, 1>(query));
+    if (lanes == 16) return make_loop(bind_max_pool<float, 16>(query));
+    if (lanes == 8) return make_loop(bind_max_pool<float, 8>(query));
+    return make_loop(x.dtype == DType::f64 ? bind_max_pool<double, 1>(query) : bind_max_pool<float, 1>(query));
   };
   return def;
 }

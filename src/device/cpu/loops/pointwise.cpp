@@ -14,7 +14,7 @@
 namespace partita {
 namespace {
 
-constexpr auto kName = "loops.pointwise";
+constexpr auto kPointwise = "loops.pointwise";
 
 /// The approximate distribution function of gelu, and its slope.
 template <class T>
@@ -215,13 +215,13 @@ LoopFn bind_broadcast(const Fn& fn, const Broadcast& over) {
   };
 }
 
-KernelChoice propose(const KernelQuery& query) {
+KernelChoice propose_pointwise(const KernelQuery& query) {
   if (const std::string reason = unsupported_by_loops(query); !reason.empty()) return refuse(reason);
   if (query.outputs[0].elements() == 0) return refuse("empty");
   bool keeps_zero = false;
   const auto note = [&](const auto&, bool zero_to_zero) { return keeps_zero = zero_to_zero, true; };
   if (!with_unary(query.op, query.attrs, note)) with_binary(query.op, query.attrs, note);
-  KernelChoice choice{.kernel = kName,
+  KernelChoice choice{.kernel = kPointwise,
                       .inputs = std::vector<Layout>(query.inputs.size()),
                       .outputs = std::vector<Layout>(query.outputs.size())};
   for (size_t i = 0; i < query.inputs.size(); ++i) {
@@ -235,7 +235,7 @@ KernelChoice propose(const KernelQuery& query) {
   return choice;
 }
 
-std::unique_ptr<Kernel> make(const KernelQuery& query, const KernelChoice& choice) {
+std::unique_ptr<Kernel> make_pointwise(const KernelQuery& query, const KernelChoice& choice) {
   const Type& type = query.outputs[0];
   const int64_t count = stored_elements(type, choice.outputs[0]);
   LoopFn loop;
@@ -255,7 +255,7 @@ std::unique_ptr<Kernel> make(const KernelQuery& query, const KernelChoice& choic
 }  // namespace
 
 KernelDef pointwise_kernel() {
-  return {kName,
+  return {kPointwise,
           {"relu",     "relu_grad",
            "add",      "sub",
            "mul",      "div",
@@ -269,8 +269,8 @@ KernelDef pointwise_kernel() {
            "silu",     "silu_grad",
            "softplus", "erf",
            "pow",      "binary_cross_entropy"},
-          propose,
-          make};
+          propose_pointwise,
+          make_pointwise};
 }
 
 }  // namespace partita

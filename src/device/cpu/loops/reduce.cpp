@@ -94,7 +94,7 @@ int64_t row_ranges(const View& view) {
 }
 
 template <class T>
-LoopFn bind(const View& view, double scale, int64_t results) {
+LoopFn bind_reduce(const View& view, double scale, int64_t results) {
   const int64_t ranges = row_ranges(view), threads = omp_get_max_threads();
   const int64_t shares = ranges >= threads ? 1 : std::min(view.middle, (threads + ranges - 1) / ranges);
   return [=](auto in, auto out, void* scratch) {
@@ -133,12 +133,12 @@ View laid_out(const KernelQuery& query, const Layout& layout) {
 }
 
 /// No less than smaller views need.
-int64_t scratch_bytes(const View& view) {
+int64_t scratch_bytes_reduce(const View& view) {
   const int64_t width = view.middle * view.lanes;
   return std::min(ranges_of(view.outer) * width, std::max(kMostSums, width)) * static_cast<int64_t>(sizeof(double));
 }
 
-KernelChoice propose(const KernelQuery& query) {
+KernelChoice propose_reduce(const KernelQuery& query) {
   if (const std::string reason = unsupported_by_loops(query); !reason.empty()) return refuse(reason);
   const ReduceAttrs& attrs = query.attrs.as<ReduceAttrs>();
   if (attrs.kind != Reduce::sum) return refuse("only sums");
@@ -152,21 +152,21 @@ KernelChoice propose(const KernelQuery& query) {
   return {.kernel = "loops.reduce",
           .inputs = {layout},
           .outputs = {Layout{}},
-          .scratch_bytes = scratch_bytes(laid_out(query, layout))};
+          .scratch_bytes = scratch_bytes_reduce(laid_out(query, layout))};
 }
 
 }  // namespace
 
 KernelDef reduce_kernel() {
-  KernelDef def{.name = "loops.reduce", .ops = {"reduce"}, .propose = propose};
+  KernelDef def{.name = "loops.reduce", .ops = {"reduce"}, .propose = propose_reduce};
   def.make = [](const KernelQuery& query, const KernelChoice& choice) {
     const View view = laid_out(query, choice.inputs[0]);
-    PARTITA_CHECK(scratch_bytes(view) <= choice.scratch_bytes, "{} bytes of scratch, {} were asked for",
-                  scratch_bytes(view), choice.scratch_bytes);
+    PARTITA_CHECK(scratch_bytes_reduce(view) <= choice.scratch_bytes, "{} bytes of scratch, {} were asked for",
+                  scratch_bytes_reduce(view), choice.scratch_bytes);
     const int64_t results = query.outputs[0].elements();
     const double scale = query.attrs.as<ReduceAttrs>().scale;
-    return make_loop(query.inputs[0].dtype == DType::f64 ? bind<double>(view, scale, results)
-                                                         : bind<float>(view, scale, results));
+    return make_loop(query.inputs[0].dtype == DType::f64 ? bind_reduce<double>(view, scale, results)
+                                                         : bind_reduce<float>(view, scale, results));
   };
   return def;
 }

@@ -11,7 +11,7 @@
 namespace partita {
 namespace {
 
-constexpr auto kName = "loops.row_norm";
+constexpr auto kRowNorm = "loops.row_norm";
 
 /// The sums of a row of fn(z) = (first, second), in f64.
 template <class Fn>
@@ -26,13 +26,13 @@ std::pair<double, double> sum_row(int64_t size, const Fn& fn) {
   return {a, b};
 }
 
-struct Terms {
+struct RowNormTerms {
   double first, second;
 };
 
 /// y = (x - mean) * rstd * gamma + beta; rms_norm has no mean and no beta.
 template <class T, bool kCentered>
-LoopFn bind_norm(const Rows& rows, double epsilon) {
+LoopFn bind_norm_row_norm(const Rows& rows, double epsilon) {
   return [=](auto in, auto out, void*) {
     const T *x = static_cast<const T*>(in[0]), *gamma = static_cast<const T*>(in[1]);
     const T* beta = kCentered ? static_cast<const T*>(in[2]) : nullptr;
@@ -48,7 +48,7 @@ LoopFn bind_norm(const Rows& rows, double epsilon) {
       const double near = kCentered ? static_cast<double>(from[0]) : 0;
       const auto [sum, squares] = sum_row(rows.size, [=](int64_t z) {
         const double difference = static_cast<double>(from[z]) - near;
-        return Terms{difference, difference * difference};
+        return RowNormTerms{difference, difference * difference};
       });
       const double shift = kCentered ? sum / count : 0;
       const double variance = not_below_zero(squares / count - shift * shift);
@@ -72,7 +72,7 @@ void differentiate_row(int64_t size, const T* x, const T* gamma, T mean, T rstd,
                        T* d_beta) {
   const auto [sum, projection] = sum_row(size, [=](int64_t z) {
     const double d = static_cast<double>(d_y[z]) * static_cast<double>(gamma[z]);
-    return Terms{d, d * static_cast<double>((x[z] - mean) * rstd)};
+    return RowNormTerms{d, d * static_cast<double>((x[z] - mean) * rstd)};
   });
   const T shift = kCentered ? static_cast<T>(sum / static_cast<double>(size)) : T{};
   const T slope = static_cast<T>(projection / static_cast<double>(size));
@@ -89,7 +89,7 @@ void differentiate_row(int64_t size, const T* x, const T* gamma, T mean, T rstd,
 }
 
 template <class T, bool kCentered>
-LoopFn bind_grad(const Rows& rows) {
+LoopFn bind_grad_row_norm(const Rows& rows) {
   const int64_t ranges = ranges_of(rows.count);
   return [=](auto in, auto out, void* scratch) {
     const T *x = static_cast<const T*>(in[0]), *gamma = static_cast<const T*>(in[1]);
@@ -123,38 +123,39 @@ LoopFn bind_grad(const Rows& rows) {
 bool is_grad(const KernelQuery& query) { return query.op.ends_with("_grad"); }
 
 template <class T, bool kCentered>
-LoopFn bind(const KernelQuery& query) {
+LoopFn bind_row_norm(const KernelQuery& query) {
   const Rows rows = rows_of(query.inputs[0].shape);
-  if (is_grad(query)) return bind_grad<T, kCentered>(rows);
-  return bind_norm<T, kCentered>(rows, query.attrs.as<RowNormAttrs>().epsilon);
+  if (is_grad(query)) return bind_grad_row_norm<T, kCentered>(rows);
+  return bind_norm_row_norm<T, kCentered>(rows, query.attrs.as<RowNormAttrs>().epsilon);
 }
 
-int64_t scratch_bytes(const KernelQuery& query) {
+int64_t scratch_bytes_row_norm(const KernelQuery& query) {
   const Rows rows = rows_of(query.inputs[0].shape);
   return 2 * rows.size * ranges_of(rows.count) * static_cast<int64_t>(size_of(query.inputs[0].dtype));
 }
 
-KernelChoice propose(const KernelQuery& query) {
-  KernelChoice choice = propose_dense(kName, query);
+KernelChoice propose_row_norm(const KernelQuery& query) {
+  KernelChoice choice = propose_dense(kRowNorm, query);
   if (!choice.accepted()) return choice;
   if (query.inputs[0].elements() == 0) return refuse("empty");
-  if (is_grad(query)) choice.scratch_bytes = scratch_bytes(query);
+  if (is_grad(query)) choice.scratch_bytes = scratch_bytes_row_norm(query);
   return choice;
 }
 
 }  // namespace
 
 KernelDef row_norm_kernel() {
-  KernelDef def{
-      .name = kName, .ops = {"layer_norm", "layer_norm_grad", "rms_norm", "rms_norm_grad"}, .propose = propose};
+  KernelDef def{.name = kRowNorm,
+                .ops = {"layer_norm", "layer_norm_grad", "rms_norm", "rms_norm_grad"},
+                .propose = propose_row_norm};
   def.make = [](const KernelQuery& query, const KernelChoice& choice) {
-    PARTITA_CHECK(!is_grad(query) || scratch_bytes(query) <= choice.scratch_bytes, "{} bytes of scratch, {} asked for",
-                  scratch_bytes(query), choice.scratch_bytes);
+    PARTITA_CHECK(!is_grad(query) || scratch_bytes_row_norm(query) <= choice.scratch_bytes,
+                  "{} bytes of scratch, {} asked for", scratch_bytes_row_norm(query), choice.scratch_bytes);
     const bool centered = query.op.starts_with("layer");
     LoopFn fn;
     for_loop_type(query.inputs[0].dtype, [&](auto zero) {
       using T = decltype(zero);
-      fn = centered ? bind<T, true>(query) : bind<T, false>(query);
+      fn = centered ? bind_row_norm<T, true>(query) : bind_row_norm<T, false>(query);
     });
     return make_loop(std::move(fn));
   };

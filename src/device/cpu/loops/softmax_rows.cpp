@@ -9,7 +9,7 @@
 namespace partita {
 namespace {
 
-constexpr auto kName = "loops.softmax_rows";
+constexpr auto kSoftmaxRows = "loops.softmax_rows";
 
 template <class T>
 void softmax_row(int64_t size, const T* x, T* y, bool logarithm) {
@@ -54,7 +54,7 @@ void softmax_grad_row(int64_t size, const T* y, const T* d_y, T* d_x, bool logar
 }
 
 template <class T>
-LoopFn bind(const KernelQuery& query) {
+LoopFn bind_softmax_rows(const KernelQuery& query) {
   const Rows rows = rows_of(query.inputs[0].shape);
   const bool logarithm = query.op.starts_with("log_"), grad = query.inputs.size() == 2;
   return [=](auto in, auto out, void*) {
@@ -72,14 +72,15 @@ LoopFn bind(const KernelQuery& query) {
 }  // namespace
 
 KernelDef softmax_rows_kernel() {
-  KernelDef def{.name = kName, .ops = {"softmax", "log_softmax", "softmax_grad", "log_softmax_grad"}};
+  KernelDef def{.name = kSoftmaxRows, .ops = {"softmax", "log_softmax", "softmax_grad", "log_softmax_grad"}};
   def.propose = [](const KernelQuery& query) {
     std::vector<std::pair<int, int>> in_place{{0, 0}};
     if (query.inputs.size() == 2) in_place.emplace_back(1, 0);
-    return propose_dense(kName, query, std::move(in_place));
+    return propose_dense(kSoftmaxRows, query, std::move(in_place));
   };
   def.make = [](const KernelQuery& query, const KernelChoice&) {
-    return make_loop(query.inputs[0].dtype == DType::f64 ? bind<double>(query) : bind<float>(query));
+    return make_loop(query.inputs[0].dtype == DType::f64 ? bind_softmax_rows<double>(query)
+                                                         : bind_softmax_rows<float>(query));
   };
   return def;
 }

@@ -56,7 +56,7 @@ LoopFn bind_adam(const AdamAttrs& attrs, int64_t count) {
   };
 }
 
-LoopFn bind(const KernelQuery& query, int64_t count) {
+LoopFn bind_updates(const KernelQuery& query, int64_t count) {
   LoopFn fn;
   for_loop_type(query.outputs[0].dtype, [&](auto zero) {
     using T = decltype(zero);
@@ -67,7 +67,7 @@ LoopFn bind(const KernelQuery& query, int64_t count) {
   return fn;
 }
 
-KernelChoice propose(const KernelQuery& query) {
+KernelChoice propose_updates(const KernelQuery& query) {
   if (const std::string reason = unsupported_by_loops(query); !reason.empty()) return refuse(reason);
   const Layout layout = query.input_layouts[0].any() ? Layout{} : query.input_layouts[0];
   KernelChoice choice{.kernel = "loops.updates",
@@ -85,10 +85,10 @@ KernelChoice propose(const KernelQuery& query) {
 }  // namespace
 
 KernelDef updates_kernel() {
-  KernelDef def{.name = "loops.updates", .ops = {"sgd", "momentum", "adam"}, .propose = propose};
+  KernelDef def{.name = "loops.updates", .ops = {"sgd", "momentum", "adam"}, .propose = propose_updates};
   def.make = [](const KernelQuery& query, const KernelChoice& choice) {
     const int64_t count = stored_elements(query.outputs[0], choice.outputs[0]);
-    return make_loop(bind(query, count));
+    return make_loop(bind_updates(query, count));
   };
   return def;
 }

@@ -9,7 +9,7 @@
 namespace partita {
 namespace {
 
-constexpr auto kName = "onednn.attention";
+constexpr auto kAttentionOnednn = "onednn.attention";
 
 /// Throws when there is too little memory for copies of the matrices.
 struct Sgemm {
@@ -26,20 +26,22 @@ struct Sgemm {
 
 using SgemmAttention = AttentionKernel<float, Sgemm>;
 
-KernelChoice propose(const KernelQuery& query) {
+KernelChoice propose_attention_onednn(const KernelQuery& query) {
   if (std::string reason = unsupported_by_onednn(query); !reason.empty()) return refuse(reason);
-  return {.kernel = kName,
+  return {.kernel = kAttentionOnednn,
           .inputs = std::vector<Layout>(query.inputs.size()),
           .outputs = std::vector<Layout>(query.outputs.size()),
           .scratch_bytes = SgemmAttention::scratch_bytes(query)};
 }
 
-std::unique_ptr<Kernel> make(const KernelQuery& query, const KernelChoice& choice) {
+std::unique_ptr<Kernel> make_attention_onednn(const KernelQuery& query, const KernelChoice& choice) {
   return std::make_unique<SgemmAttention>(query, choice);
 }
 
 }  // namespace
 
-KernelDef attention_kernel() { return {kName, {"attention", "attention_grad"}, propose, make}; }
+KernelDef attention_kernel() {
+  return {kAttentionOnednn, {"attention", "attention_grad"}, propose_attention_onednn, make_attention_onednn};
+}
 
 }  // namespace partita

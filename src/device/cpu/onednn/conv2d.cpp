@@ -5,24 +5,24 @@
 namespace partita {
 namespace {
 
-Convolution convolution_of(const KernelQuery& query) {
+Convolution conv2d_onednn_convolution_of(const KernelQuery& query) {
   return make_convolution(query.attrs.as<Conv2dAttrs>(), query.inputs[0], query.inputs[1], query.outputs[0]);
 }
 
-void set_layouts(Convolution& conv, const KernelChoice& choice) {
+void set_layouts_conv2d_onednn(Convolution& conv, const KernelChoice& choice) {
   conv.x_layout = choice.inputs[0];
   conv.weight_layout = choice.inputs[1];
   conv.y_layout = choice.outputs[0];
 }
 
-auto describe_it(const Convolution& conv) { return conv.forward(); }
+auto describe_conv2d_onednn(const Convolution& conv) { return conv.forward(); }
 
-KernelChoice propose(const KernelQuery& query) {
+KernelChoice propose_conv2d_onednn(const KernelQuery& query) {
   if (std::string reason = unsupported_by_onednn(query); !reason.empty()) return refuse(reason);
-  Convolution conv = convolution_of(query);
-  if (query.like) set_layouts(conv, *query.like);
-  const auto settled =
-      query.like ? scratch_of(conv, describe_it) : settle(conv, query.input_layouts[0], Layout{}, describe_it);
+  Convolution conv = conv2d_onednn_convolution_of(query);
+  if (query.like) set_layouts_conv2d_onednn(conv, *query.like);
+  const auto settled = query.like ? scratch_of(conv, describe_conv2d_onednn)
+                                  : settle(conv, query.input_layouts[0], Layout{}, describe_conv2d_onednn);
   if (const auto* reason = std::get_if<std::string>(&settled)) return refuse(*reason);
   KernelChoice choice;
   choice.kernel = "onednn.conv2d";
@@ -32,10 +32,10 @@ KernelChoice propose(const KernelQuery& query) {
   return choice;
 }
 
-std::unique_ptr<Kernel> make(const KernelQuery& query, const KernelChoice& choice) {
-  Convolution conv = convolution_of(query);
-  set_layouts(conv, choice);
-  const auto pd = describe_it(conv);
+std::unique_ptr<Kernel> make_conv2d_onednn(const KernelQuery& query, const KernelChoice& choice) {
+  Convolution conv = conv2d_onednn_convolution_of(query);
+  set_layouts_conv2d_onednn(conv, choice);
+  const auto pd = describe_conv2d_onednn(conv);
   return std::make_unique<PrimitiveKernel>(dnnl::convolution_forward(pd),
                                            with_scratchpad(pd,
                                                            {{DNNL_ARG_SRC, conv.x_desc(), Argument::input, 0},
@@ -46,6 +46,6 @@ std::unique_ptr<Kernel> make(const KernelQuery& query, const KernelChoice& choic
 
 }  // namespace
 
-KernelDef conv2d_kernel() { return {"onednn.conv2d", {"conv2d"}, propose, make}; }
+KernelDef conv2d_kernel() { return {"onednn.conv2d", {"conv2d"}, propose_conv2d_onednn, make_conv2d_onednn}; }
 
 }  // namespace partita

@@ -4,24 +4,25 @@
 namespace partita {
 namespace {
 
-Convolution convolution_of(const KernelQuery& query) {
+Convolution conv2d_grad_filter_onednn_convolution_of(const KernelQuery& query) {
   return make_convolution(query.attrs.as<Conv2dGradFilterAttrs>(), query.inputs[0], query.outputs[0], query.inputs[1]);
 }
 
-void set_layouts(Convolution& conv, const KernelChoice& choice) {
+void set_layouts_conv2d_grad_filter_onednn(Convolution& conv, const KernelChoice& choice) {
   conv.x_layout = choice.inputs[0];
   conv.weight_layout = choice.outputs[0];
   conv.y_layout = choice.inputs[1];
 }
 
-auto describe_it(const Convolution& conv) { return conv.backward_weights(); }
+auto describe_conv2d_grad_filter_onednn(const Convolution& conv) { return conv.backward_weights(); }
 
-KernelChoice propose(const KernelQuery& query) {
+KernelChoice propose_conv2d_grad_filter_onednn(const KernelQuery& query) {
   if (std::string reason = unsupported_by_onednn(query); !reason.empty()) return refuse(reason);
-  Convolution conv = convolution_of(query);
-  if (query.like) set_layouts(conv, *query.like);
-  const auto settled = query.like ? scratch_of(conv, describe_it)
-                                  : settle(conv, query.input_layouts[0], query.input_layouts[1], describe_it);
+  Convolution conv = conv2d_grad_filter_onednn_convolution_of(query);
+  if (query.like) set_layouts_conv2d_grad_filter_onednn(conv, *query.like);
+  const auto settled =
+      query.like ? scratch_of(conv, describe_conv2d_grad_filter_onednn)
+                 : settle(conv, query.input_layouts[0], query.input_layouts[1], describe_conv2d_grad_filter_onednn);
   if (const auto* reason = std::get_if<std::string>(&settled)) return refuse(*reason);
   KernelChoice choice;
   choice.kernel = "onednn.conv2d_grad_filter";
@@ -31,10 +32,10 @@ KernelChoice propose(const KernelQuery& query) {
   return choice;
 }
 
-std::unique_ptr<Kernel> make(const KernelQuery& query, const KernelChoice& choice) {
-  Convolution conv = convolution_of(query);
-  set_layouts(conv, choice);
-  const auto pd = describe_it(conv);
+std::unique_ptr<Kernel> make_conv2d_grad_filter_onednn(const KernelQuery& query, const KernelChoice& choice) {
+  Convolution conv = conv2d_grad_filter_onednn_convolution_of(query);
+  set_layouts_conv2d_grad_filter_onednn(conv, choice);
+  const auto pd = describe_conv2d_grad_filter_onednn(conv);
   return std::make_unique<PrimitiveKernel>(
       dnnl::convolution_backward_weights(pd),
       with_scratchpad(pd,
@@ -46,6 +47,11 @@ std::unique_ptr<Kernel> make(const KernelQuery& query, const KernelChoice& choic
 
 }  // namespace
 
-KernelDef conv2d_grad_filter_kernel() { return {"onednn.conv2d_grad_filter", {"conv2d_grad_filter"}, propose, make}; }
+KernelDef conv2d_grad_filter_kernel() {
+  return {"onednn.conv2d_grad_filter",
+          {"conv2d_grad_filter"},
+          propose_conv2d_grad_filter_onednn,
+          make_conv2d_grad_filter_onednn};
+}
 
 }  // namespace partita

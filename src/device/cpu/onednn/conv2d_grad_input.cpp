@@ -4,24 +4,24 @@
 namespace partita {
 namespace {
 
-Convolution convolution_of(const KernelQuery& query) {
+Convolution conv2d_grad_input_onednn_convolution_of(const KernelQuery& query) {
   return make_convolution(query.attrs.as<Conv2dGradInputAttrs>(), query.outputs[0], query.inputs[1], query.inputs[0]);
 }
 
-void set_layouts(Convolution& conv, const KernelChoice& choice) {
+void set_layouts_conv2d_grad_input_onednn(Convolution& conv, const KernelChoice& choice) {
   conv.x_layout = choice.outputs[0];
   conv.weight_layout = choice.inputs[1];
   conv.y_layout = choice.inputs[0];
 }
 
-auto describe_it(const Convolution& conv) { return conv.backward_data(); }
+auto describe_conv2d_grad_input_onednn(const Convolution& conv) { return conv.backward_data(); }
 
-KernelChoice propose(const KernelQuery& query) {
+KernelChoice propose_conv2d_grad_input_onednn(const KernelQuery& query) {
   if (std::string reason = unsupported_by_onednn(query); !reason.empty()) return refuse(reason);
-  Convolution conv = convolution_of(query);
-  if (query.like) set_layouts(conv, *query.like);
-  const auto settled =
-      query.like ? scratch_of(conv, describe_it) : settle(conv, Layout{}, query.input_layouts[0], describe_it);
+  Convolution conv = conv2d_grad_input_onednn_convolution_of(query);
+  if (query.like) set_layouts_conv2d_grad_input_onednn(conv, *query.like);
+  const auto settled = query.like ? scratch_of(conv, describe_conv2d_grad_input_onednn)
+                                  : settle(conv, Layout{}, query.input_layouts[0], describe_conv2d_grad_input_onednn);
   if (const auto* reason = std::get_if<std::string>(&settled)) return refuse(*reason);
   KernelChoice choice;
   choice.kernel = "onednn.conv2d_grad_input";
@@ -31,10 +31,10 @@ KernelChoice propose(const KernelQuery& query) {
   return choice;
 }
 
-std::unique_ptr<Kernel> make(const KernelQuery& query, const KernelChoice& choice) {
-  Convolution conv = convolution_of(query);
-  set_layouts(conv, choice);
-  const auto pd = describe_it(conv);
+std::unique_ptr<Kernel> make_conv2d_grad_input_onednn(const KernelQuery& query, const KernelChoice& choice) {
+  Convolution conv = conv2d_grad_input_onednn_convolution_of(query);
+  set_layouts_conv2d_grad_input_onednn(conv, choice);
+  const auto pd = describe_conv2d_grad_input_onednn(conv);
   return std::make_unique<PrimitiveKernel>(dnnl::convolution_backward_data(pd),
                                            with_scratchpad(pd,
                                                            {{DNNL_ARG_DIFF_DST, conv.y_desc(), Argument::input, 0},
@@ -45,6 +45,11 @@ std::unique_ptr<Kernel> make(const KernelQuery& query, const KernelChoice& choic
 
 }  // namespace
 
-KernelDef conv2d_grad_input_kernel() { return {"onednn.conv2d_grad_input", {"conv2d_grad_input"}, propose, make}; }
+KernelDef conv2d_grad_input_kernel() {
+  return {"onednn.conv2d_grad_input",
+          {"conv2d_grad_input"},
+          propose_conv2d_grad_input_onednn,
+          make_conv2d_grad_input_onednn};
+}
 
 }  // namespace partita

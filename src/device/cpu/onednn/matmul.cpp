@@ -14,7 +14,7 @@ Desc matrix_desc(int64_t batch, int64_t rows, int64_t columns, bool transposed) 
 
 /// Leading dimensions become one batch. Without any, or where the rows of `a` and its batch are one
 /// long row count, the product is of two matrices.
-dnnl::matmul::primitive_desc describe_it(const KernelQuery& query) {
+dnnl::matmul::primitive_desc describe_matmul_onednn(const KernelQuery& query) {
   const auto& attrs = query.attrs.as<MatmulAttrs>();
   const Type &a = query.inputs[0], &b = query.inputs[1], &y = query.outputs[0];
   const int64_t columns = y.shape.back();
@@ -31,11 +31,11 @@ dnnl::matmul::primitive_desc describe_it(const KernelQuery& query) {
                                 matrix_desc(batch, rows, columns, false));
 }
 
-KernelChoice propose(const KernelQuery& query) {
+KernelChoice propose_matmul_onednn(const KernelQuery& query) {
   if (std::string reason = unsupported_by_onednn(query); !reason.empty()) return refuse(reason);
   KernelChoice choice;
   try {
-    choice.scratch_bytes = scratchpad_bytes(describe_it(query));
+    choice.scratch_bytes = scratchpad_bytes(describe_matmul_onednn(query));
   } catch (const dnnl::error& error) {
     return refuse(no_such("product", error));
   }
@@ -45,8 +45,8 @@ KernelChoice propose(const KernelQuery& query) {
   return choice;
 }
 
-std::unique_ptr<Kernel> make(const KernelQuery& query, const KernelChoice& choice) {
-  const auto pd = describe_it(query);
+std::unique_ptr<Kernel> make_matmul_onednn(const KernelQuery& query, const KernelChoice& choice) {
+  const auto pd = describe_matmul_onednn(query);
   return std::make_unique<PrimitiveKernel>(dnnl::matmul(pd),
                                            with_scratchpad(pd,
                                                            {{DNNL_ARG_SRC, pd.src_desc(), Argument::input, 0},
@@ -57,6 +57,6 @@ std::unique_ptr<Kernel> make(const KernelQuery& query, const KernelChoice& choic
 
 }  // namespace
 
-KernelDef matmul_kernel() { return {"onednn.matmul", {"matmul"}, propose, make}; }
+KernelDef matmul_kernel() { return {"onednn.matmul", {"matmul"}, propose_matmul_onednn, make_matmul_onednn}; }
 
 }  // namespace partita
