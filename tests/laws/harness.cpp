@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/philox.h"
+#include "ops/registry.h"
 
 namespace partita::laws {
 
