@@ -19,7 +19,7 @@ int64_t largest_argmax(const T* x, int64_t count) {
 OpDef argmax_op() {
   OpDef op;
   op.name = "argmax";
-  op.summary = "index of the largest_argmax x[.., z]; the lowest of equal ones, or of NaNs";
+  op.summary = "index of the largest x[.., z]; the lowest of equal ones, or of NaNs";
   op.infer = [](const OpCall& call) -> std::vector<Type> {
     require_operands("argmax", call, 1);
     const Shape& shape = call.inputs[0].shape;

@@ -37,7 +37,7 @@ ShardingRule norm_rule(std::string text, const OpCall& call) {
   const bool planes = call.inputs[0].rank() == 4;
   for (size_t at; (at = text.find('x')) != std::string::npos;) text.replace(at, 1, planes ? "(gm)chw" : "(gm)c");
   if (text.back() == '|')
-    text += planes ? " m:expand_batch_norm h:expand_batch_norm w:expand_batch_norm" : " m:expand_batch_norm";
+    text += planes ? " m:expand h:expand w:expand" : " m:expand";
   return einsum(text, call);
 }
 

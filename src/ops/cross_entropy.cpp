@@ -88,7 +88,7 @@ OpDef cross_entropy_op() {
   op.name = kCrossEntropy;
   op.summary = "loss = lse - logits[label], lse = log of the sum of exp(logits); both f32 for 16-bit logits";
   op.infer = infer_cross_entropy;
-  op.rule = [](const OpCall& call) { return einsum("..z,..->..,..1 | z:expand_cross_entropy", call); };
+  op.rule = [](const OpCall& call) { return einsum("..z,..->..,..1 | z:expand", call); };
   op.grad = grad_cross_entropy;
   op.expand = expand_cross_entropy;
   op.flops_per_point = 5;

@@ -68,7 +68,7 @@ OpDef layer_norm_op() {
   op.summary = "y = (x - mean) * rstd * gamma + beta over the last dimension; also mean and rstd of each row";
   op.attrs = Attrs(RowNormAttrs{});
   op.infer = infer_layer_norm;
-  op.rule = [](const OpCall& call) { return einsum("..z,z,z->..z,..1,..1 | z:expand_layer_norm", call); };
+  op.rule = [](const OpCall& call) { return einsum("..z,z,z->..z,..1,..1 | z:expand", call); };
   op.grad = grad_layer_norm;
   op.expand = expand_layer_norm;
   op.flops_per_point = 8;

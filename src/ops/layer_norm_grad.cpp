@@ -66,7 +66,7 @@ OpDef layer_norm_grad_op() {
   op.summary = "d_x, d_gamma and d_beta of layer_norm from x, gamma, mean, rstd and d_y";
   op.infer = infer_layer_norm_grad;
   op.rule = [](const OpCall& call) {
-    return einsum("..z,z,..1,..1,..z->..z,z,z | z:expand_layer_norm_grad", call).linear_in({4});
+    return einsum("..z,z,..1,..1,..z->..z,z,z | z:expand", call).linear_in({4});
   };
   op.expand = expand_layer_norm_grad;
   op.flops_per_point = 14;

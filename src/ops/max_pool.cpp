@@ -41,7 +41,7 @@ std::vector<Value> grad_max_pool(const GradCall& call) {
                      Attrs(MaxPoolGradAttrs{attrs.kernel, attrs.stride, attrs.pads, {x[2], x[3]}}))};
 }
 
-/// The largest_max_pool element of one window and where it is; the first of equal ones, and a NaN beats all.
+/// The largest element of one window and where it is; the first of equal ones, and a NaN beats all.
 template <class T>
 std::pair<T, int32_t> largest_max_pool(const Spans& spans, const T* x, int64_t height, int64_t width, int64_t row,
                                        int64_t column) {
@@ -84,7 +84,7 @@ void run_max_pool(const Spans& spans, Inputs in, Outputs out) {
 OpDef max_pool_op() {
   OpDef op;
   op.name = "max_pool";
-  op.summary = "largest_max_pool element of each window of x[n, c, h, w], and its position inside the window";
+  op.summary = "largest element of each window of x[n, c, h, w], and its position inside the window";
   op.attrs = Attrs(MaxPoolAttrs{});
   op.infer = infer_max_pool;
   op.rule = [](const OpCall& call) {

@@ -57,7 +57,7 @@ OpDef rms_norm_op() {
   op.summary = "y = x * rstd * gamma, rstd = 1 / sqrt(mean of x^2 + epsilon) over the last dimension; also rstd";
   op.attrs = Attrs(RowNormAttrs{});
   op.infer = infer_rms_norm;
-  op.rule = [](const OpCall& call) { return einsum("..z,z->..z,..1 | z:expand_rms_norm", call); };
+  op.rule = [](const OpCall& call) { return einsum("..z,z->..z,..1 | z:expand", call); };
   op.grad = grad_rms_norm;
   op.expand = expand_rms_norm;
   op.flops_per_point = 5;

@@ -57,7 +57,7 @@ OpDef rms_norm_grad_op() {
   op.summary = "d_x and d_gamma of rms_norm from x, gamma, rstd and d_y";
   op.infer = infer_rms_norm_grad;
   op.rule = [](const OpCall& call) {
-    return einsum("..z,z,..1,..z->..z,z | z:expand_rms_norm_grad", call).linear_in({3});
+    return einsum("..z,z,..1,..z->..z,z | z:expand", call).linear_in({3});
   };
   op.expand = expand_rms_norm_grad;
   op.flops_per_point = 10;

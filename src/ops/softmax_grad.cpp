@@ -27,7 +27,7 @@ OpDef softmax_grad_op() {
   op.name = "softmax_grad";
   op.summary = "y * (d_y - sum of y * d_y over the last dimension)";
   op.infer = [](const OpCall& call) { return infer_rows("softmax_grad", call, 2); };
-  op.rule = [](const OpCall& call) { return einsum("..z,..z->..z | z:expand_softmax_grad", call).linear_in({1}); };
+  op.rule = [](const OpCall& call) { return einsum("..z,..z->..z | z:expand", call).linear_in({1}); };
   op.expand = expand_softmax_grad;
   op.flops_per_point = 4;
   op.kernel = [](const Attrs&, Inputs in, Outputs out) {

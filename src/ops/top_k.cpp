@@ -30,7 +30,7 @@ std::vector<Type> infer_top_k(const OpCall& call) {
   return {Type{x.dtype, shape}, Type{DType::i32, shape}};
 }
 
-/// Writes the places of the k largest_top_k of a row; `order` is scratch.
+/// Writes the places of the k largest of a row; `order` is scratch.
 template <class T>
 void largest_top_k(const T* x, std::vector<int32_t>& order, std::span<int32_t> places) {
   const auto before = [x](int32_t a, int32_t b) {
@@ -52,7 +52,7 @@ OpDef top_k_op() {
   OpDef op;
   op.name = "top_k";
   op.summary =
-      "the k largest_top_k x[.., z], falling, and their indices; NaN is largest_top_k, of equal ones the first comes "
+      "the k largest x[.., z], falling, and their indices; NaN is largest, of equal ones the first comes "
       "first";
   op.attrs = Attrs(TopKAttrs{});
   op.infer = infer_top_k;
