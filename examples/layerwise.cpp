@@ -1,14 +1,10 @@
 // Data parallel but for one large parameter, which is split over all ranks and whose gradient is therefore not reduced.
 
-#include <iostream>
+#include <partita/data.h>
+#include <partita/model.h>
+#include <partita/network.h>
 
-#include "data/readers/synthetic.h"
-#include "data/transforms/image_maps.h"
-#include "data/views/map.h"
-#include "network/functions.h"
-#include "network/initializers.h"
-#include "network/layers/layers.h"
-#include "training/model.h"
+#include <iostream>
 
 using namespace partita;
 

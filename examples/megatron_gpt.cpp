@@ -2,13 +2,12 @@
 // blocks by columns, then by rows (Shoeybi et al., 2019), and the vocabulary of the last layer too. The losses are
 // those of one rank.
 
+#include <partita/data.h>
+#include <partita/model.h>
+#include <partita/zoo.h>
+
 #include <cmath>
 #include <iostream>
-
-#include "data/readers/synthetic.h"
-#include "data/readers/token_rows.h"
-#include "training/model.h"
-#include "zoo/zoo.h"
 
 using namespace partita;
 

@@ -1,13 +1,11 @@
 // One mark, and the rest of the network follows: two products of matrices on eight ranks.
 
-#include <iostream>
+#include <partita/data.h>
+#include <partita/model.h>
+#include <partita/network.h>
 
-#include "base/philox.h"
-#include "data/readers/memory_rows.h"
-#include "data/views/repeat.h"
-#include "network/functions.h"
-#include "network/initializers.h"
-#include "training/model.h"
+#include <iostream>
+#include <random>
 
 using namespace partita;
 
@@ -26,10 +24,12 @@ class Net : public Layer {
   }
 };
 
-Array uniform(int64_t rows, int64_t columns, const char* name) {
+Array uniform(int64_t rows, int64_t columns, uint32_t seed) {
   Array array(Type{DType::f32, {rows, columns}});
-  for (int64_t i = 0; i < rows * columns; ++i)
-    array.set(i, random_word(random_key(/*seed=*/1, name), i, 0) / 4294967296.0);
+  std::mt19937 random(seed);
+  for (float& element : std::span(array.as<float>(), static_cast<size_t>(rows * columns))) {
+    element = static_cast<float>(random()) / 4294967296.0F;
+  }
   return array;
 }
 
@@ -37,8 +37,8 @@ Array uniform(int64_t rows, int64_t columns, const char* name) {
 
 int main() {
   std::vector<std::pair<std::string, Array>> columns;
-  columns.emplace_back("input", uniform(16, 32, "input"));
-  columns.emplace_back("label", uniform(16, 16, "label"));
+  columns.emplace_back("input", uniform(16, 32, /*seed=*/1));
+  columns.emplace_back("label", uniform(16, 16, /*seed=*/2));
   const DatasetPtr rows = repeat(memory_rows(std::move(columns)), /*times=*/4);
 
   Model model({"quickstart", share(Net()), Loss::mse}, {.training = {.batch = 16, .epochs = 5},

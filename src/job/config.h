@@ -31,9 +31,9 @@ template <>
 inline constexpr auto kNames<ConsoleRanks> = names("first", "all");
 
 struct DataConfig {
-  std::optional<DataSource> source;  // none: what the model brings along, or generated rows
-  int64_t resize = 0;                // side of the images after resizing; 0: as they are
-  bool augment = false;              // random crops and flips of training images
+  std::optional<DataSource> source{};  // none: what the model brings along, or generated rows
+  int64_t resize = 0;                  // side of the images after resizing; 0: as they are
+  bool augment = false;                // random crops and flips of training images
 };
 
 struct TrainingConfig {
@@ -41,13 +41,13 @@ struct TrainingConfig {
   int64_t epochs = 1;
   int64_t steps = 0;  // ends after so many in all; 0: after the epochs
   Loss loss = Loss::sparse;
-  DType dtype = DType::f32;                       // of parameters and activations
-  uint64_t seed = 1;                              // of initial values, the order of rows and dropout
-  std::optional<BatchNormStatistics> batch_norm;  // none: local under data parallelism on several ranks
+  DType dtype = DType::f32;                         // of parameters and activations
+  uint64_t seed = 1;                                // of initial values, the order of rows and dropout
+  std::optional<BatchNormStatistics> batch_norm{};  // none: local under data parallelism on several ranks
   GradientReduction gradients = GradientReduction::mean;
-  bool validate = false;            // on the test rows after every epoch
-  std::optional<int64_t> patience;  // epochs without a lower loss before the training ends; none: it goes on
-  bool evaluate = true;             // on the test rows after the training
+  bool validate = false;              // on the test rows after every epoch
+  std::optional<int64_t> patience{};  // epochs without a lower loss before the training ends; none: it goes on
+  bool evaluate = true;               // on the test rows after the training
 };
 
 struct EvaluationConfig {
@@ -62,38 +62,38 @@ struct RanksConfig {
 };
 
 struct PlanConfig {
-  PlanOptions options;
-  std::vector<NodeMark> annotations;             // beside those in the code of the network
-  std::vector<std::string> passes_switched_off;  // by name
+  PlanOptions options{};
+  std::vector<NodeMark> annotations{};             // beside those in the code of the network
+  std::vector<std::string> passes_switched_off{};  // by name
 };
 
 struct FilesConfig {
-  std::string load, save;                // weights
-  std::string checkpoint, resume;        // a whole training
-  int64_t checkpoint_every = 0;          // steps; 0: at the end alone
-  std::vector<std::string> resume_with;  // keys that may differ from those of the checkpoint
-  std::string log;                       // one JSON line per step
-  std::string dump;                      // a folder for what every stage made
-  std::string log_dir;                   // a folder for what each process prints
+  std::string load{}, save{};              // weights
+  std::string checkpoint{}, resume{};      // a whole training
+  int64_t checkpoint_every = 0;            // steps; 0: at the end alone
+  std::vector<std::string> resume_with{};  // keys that may differ from those of the checkpoint
+  std::string log{};                       // one JSON line per step
+  std::string dump{};                      // a folder for what every stage made
+  std::string log_dir{};                   // a folder for what each process prints
 };
 
 struct ConsoleConfig {
   ConsoleRanks ranks = ConsoleRanks::first;
-  std::optional<int64_t> per_print_times;  // steps between two printed losses; none: a progress line on a terminal
+  std::optional<int64_t> per_print_times{};  // steps between two printed losses; none: a progress line on a terminal
   bool quiet = false, verbose = false;
 };
 
 struct JobConfig {
-  std::string model;  // "gpt:layers=4,hidden=128"; "" for a network of the program's own
-  DataConfig data;
-  TrainingConfig training;
-  OptimizerOptions optimizer;
-  LrSchedule schedule;  // steps 0: those of the training
-  EvaluationConfig evaluation;
-  RanksConfig ranks;
-  PlanConfig plan;
-  FilesConfig files;
-  ConsoleConfig console;
+  std::string model{};  // "gpt:layers=4,hidden=128"; "" for a network of the program's own
+  DataConfig data{};
+  TrainingConfig training{};
+  OptimizerOptions optimizer{};
+  LrSchedule schedule{};  // steps 0: those of the training
+  EvaluationConfig evaluation{};
+  RanksConfig ranks{};
+  PlanConfig plan{};
+  FilesConfig files{};
+  ConsoleConfig console{};
   bool force = false;  // although the estimate says that the memory is too small
 };
 

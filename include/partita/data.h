@@ -1,0 +1,21 @@
+#pragma once
+// Rows to train on: readers of files and of memory, views of their rows, transforms of their values.
+
+#include "data/open_dataset.h"
+#include "data/readers/cifar10.h"
+#include "data/readers/generated_rows.h"
+#include "data/readers/image_rows.h"
+#include "data/readers/memory_rows.h"
+#include "data/readers/mnist.h"
+#include "data/readers/numpy_files.h"
+#include "data/readers/synthetic.h"
+#include "data/readers/token_rows.h"
+#include "data/transforms/image_maps.h"
+#include "data/views/map.h"
+#include "data/views/project.h"
+#include "data/views/repeat.h"
+#include "data/views/shard.h"
+#include "data/views/shuffle.h"
+#include "data/views/skip.h"
+#include "data/views/take.h"
+#include "data/views/zip.h"
