@@ -60,7 +60,7 @@ class Sweep {
                                         node.op, node.name, node.source.file, node.source.line),
                             ErrorKind::type);
     }
-    const GradCall call{builder_, node.attrs, values(node.inputs), values(node.outputs), d_outputs};
+    const GradCall call{{builder_, node.attrs, values(node.inputs)}, values(node.outputs), d_outputs};
     const std::vector<Value> d_inputs = op.grad(call);
     PARTITA_CHECK(d_inputs.size() == node.inputs.size(), "{}: {} gradients for {} operands", node.op, d_inputs.size(),
                   node.inputs.size());

@@ -1,6 +1,9 @@
 #include "base/dtype.h"
 
 #include <cmath>
+#ifdef __F16C__
+#include <immintrin.h>
+#endif
 
 namespace partita {
 namespace {
@@ -52,11 +55,14 @@ bf16::bf16(float value) {
   }
 }
 
-f16::f16(float value) {
-  const _Float16 half = static_cast<_Float16>(value);
-  bits = std::bit_cast<uint16_t>(half);
-}
+#ifdef __F16C__
+f16::f16(float value) : bits(_cvtss_sh(value, _MM_FROUND_TO_NEAREST_INT)) {}
+
+f16::operator float() const { return _cvtsh_ss(bits); }
+#else
+f16::f16(float value) : bits(std::bit_cast<uint16_t>(static_cast<_Float16>(value))) {}
 
 f16::operator float() const { return static_cast<float>(std::bit_cast<_Float16>(bits)); }
+#endif
 
 }  // namespace partita

@@ -24,8 +24,7 @@ constexpr auto names(Texts... texts) {
 }
 
 template <class Enum>
-concept Named = std::is_enum_v<Enum> && kNames<Enum>
-.size() > 0;
+concept Named = std::is_enum_v<Enum> &&(std::size(kNames<Enum>) > 0);
 
 template <Named Enum>
 constexpr std::string_view name_of(Enum value) {

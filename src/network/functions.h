@@ -2,13 +2,12 @@
 // Functions over symbolic values, for networks written as a `construct`. Each node carries the source
 // line of the call. Operands of different element types are promoted.
 
-#include <source_location>
-
+#include "base/source_location.h"
 #include "graph/builder.h"
 
 namespace partita {
 
-using Where = std::source_location;
+using Where = SourceLocation;
 
 Value add(Value a, Value b, Where where = Where::current());
 Value sub(Value a, Value b, Where where = Where::current());

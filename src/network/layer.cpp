@@ -28,13 +28,13 @@ void require_name(const std::string& name) {
 
 }  // namespace
 
-SourceLine source_line(const std::source_location& where) {
+SourceLine source_line(const SourceLocation& where) {
   std::string_view file = where.file_name();
   if (const size_t last = file.rfind('/'); last != std::string_view::npos && last > 0) {
     const size_t folder = file.rfind('/', last - 1);
     file = file.substr(folder == std::string_view::npos ? 0 : folder + 1);
   }
-  return {std::string(file), static_cast<int>(where.line())};
+  return {std::string(file), where.line()};
 }
 
 void require_layer_shape(std::string_view where, const Shape& shape) {
@@ -50,7 +50,7 @@ void require_layer_shape(std::string_view where, const Shape& shape) {
       fmt::format("[{}] bad shape, got {}, expected sizes from 1 and fewer than 2^40 elements", where, print(shape)));
 }
 
-Layer::Layer(std::source_location where) : where_(source_line(where)) {}
+Layer::Layer(SourceLocation where) : where_(source_line(where)) {}
 
 Value Layer::construct(Context&, Value) {
   throw InvalidArgument("[layer] the layer takes a list of values, got one value, expected call(name, layer, {a, b})");

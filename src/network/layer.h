@@ -3,8 +3,8 @@
 
 #include <map>
 #include <memory>
-#include <source_location>
 
+#include "base/source_location.h"
 #include "graph/builder.h"
 
 namespace partita {
@@ -71,7 +71,7 @@ class Context {
 
 class Layer {
  public:
-  explicit Layer(std::source_location where = std::source_location::current());
+  explicit Layer(SourceLocation where = SourceLocation::current());
   virtual ~Layer() = default;
   /// One value into one: what most layers are. A layer overrides this or `construct_all`.
   virtual Value construct(Context& context, Value x);
@@ -96,7 +96,7 @@ std::shared_ptr<L> share(L layer) {
 }
 
 /// The last folder and the name of a file, and the line.
-SourceLine source_line(const std::source_location& where);
+SourceLine source_line(const SourceLocation& where);
 
 /// Throws InvalidArgument unless every dimension is at least 1 and the tensor has fewer than 2^40
 /// elements, so that later sizes fit 64 bits.

@@ -55,7 +55,7 @@ TEST(Layer, ParametersAndScopesAreNamedByThePath) {
 
 class Residual : public Layer {
  public:
-  explicit Residual(LayerPtr body, std::source_location where = std::source_location::current())
+  explicit Residual(LayerPtr body, SourceLocation where = SourceLocation::current())
       : Layer(where), body_(std::move(body)) {}
   Value construct(Context& context, Value x) override { return x + context.call("body", *body_, x); }
 

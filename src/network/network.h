@@ -23,11 +23,10 @@ class Network {
   using LossFunction = std::function<NamedValues(Context&, Columns&, const NamedValues&)>;
 
   /// Any number of inputs and outputs. Names begin the names of graphs.
-  Network(std::string name, Forward forward, LossFunction loss,
-          std::source_location where = std::source_location::current());
+  Network(std::string name, Forward forward, LossFunction loss, SourceLocation where = SourceLocation::current());
   /// The first column that is not "label", through `layers`, is "logits"; the loss compares them with "label".
   Network(std::string name, LayerPtr layers, Loss loss = Loss::sparse,
-          std::source_location where = std::source_location::current());
+          SourceLocation where = SourceLocation::current());
 
   const std::string& name() const { return name_; }
   const Forward& forward() const { return forward_; }

@@ -53,7 +53,7 @@ std::vector<std::vector<double>> gradients(const std::string& name, const std::v
   const Value d_value = builder.input("d", d.type());
   computed.push_back(d);
   const std::vector<Value> outputs = builder.apply_all(name, values, attrs);
-  const std::vector<Value> found = all_ops().at(name).grad({builder, attrs, values, outputs, {d_value}});
+  const std::vector<Value> found = all_ops().at(name).grad({{builder, attrs, values}, outputs, {d_value}});
   for (const Node& node : builder.graph().nodes) {
     std::vector<Array> operands;
     for (ValueId id : node.inputs) operands.push_back(computed[id]);

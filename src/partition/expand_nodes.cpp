@@ -38,7 +38,7 @@ Expanded expand_nodes(const Graph& graph, const OpSet& ops, const Plan& plan) {
       rest.source = node.source;
       rest.phase = node.phase;
       rest.origin = node.origin.empty() ? node.name : node.origin;
-      results = op.expand({rest, node.attrs, operands, outputs});
+      results = op.expand({{rest, node.attrs, operands}, outputs});
       PARTITA_CHECK(results.size() == outputs.size(), "expansion of {} has {} results", node.op, results.size());
       result.cuts.resize(rest.graph().nodes.size());
     } else {

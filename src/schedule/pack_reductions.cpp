@@ -8,7 +8,6 @@
 namespace partita {
 namespace {
 
-
 struct Reduction {
   size_t instruction = 0;
   size_t ready = 0;   // the instruction that makes its operand

@@ -6,8 +6,6 @@
 namespace partita {
 namespace {
 
-
-
 /// Slots that share memory from their beginning on.
 struct Buffer {
   int64_t bytes = 0;

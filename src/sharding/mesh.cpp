@@ -10,7 +10,6 @@ namespace partita {
 
 namespace {
 
-
 /// The prime factors of a size, largest first.
 std::vector<int64_t> primes_of(int64_t size) {
   std::vector<int64_t> primes;

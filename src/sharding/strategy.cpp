@@ -53,8 +53,8 @@ class Cutter {
 
   void check_sizes(const Strategy& strategy, const Side& side) const {
     if (strategy.size() != side.maps.size()) {
-      refuse(fmt::format("wrong number of {}s", side.name), fmt::format("{} in {}", strategy.size(), partita::print(strategy)),
-             fmt::format("{}", side.maps.size()));
+      refuse(fmt::format("wrong number of {}s", side.name),
+             fmt::format("{} in {}", strategy.size(), partita::print(strategy)), fmt::format("{}", side.maps.size()));
     }
     for (size_t i = 0; i < strategy.size(); ++i) {
       if (strategy[i].size() == side.maps[i].size()) continue;

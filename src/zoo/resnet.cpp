@@ -9,8 +9,7 @@
 namespace partita {
 namespace {
 
-LayerPtr conv(int64_t channels, int64_t kernel, int64_t stride,
-              std::source_location where = std::source_location::current()) {
+LayerPtr conv(int64_t channels, int64_t kernel, int64_t stride, SourceLocation where = SourceLocation::current()) {
   const int64_t pad = kernel / 2;
   return conv2d(channels, kernel,
                 Conv2dOptions{.stride = {stride, stride},

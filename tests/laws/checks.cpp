@@ -68,7 +68,7 @@ std::vector<Value> make_inputs(Builder& builder, const Case& node) {
 std::string check_expansion(const Case& node, const OpSet& ops) {
   Builder builder(ops);
   const std::vector<Value> inputs = make_inputs(builder, node);
-  const std::vector<Value> outputs = node.op.expand({builder, node.attrs, inputs, node.output_types});
+  const std::vector<Value> outputs = node.op.expand({{builder, node.attrs, inputs}, node.output_types});
   if (outputs.size() != node.outputs.size()) {
     return fmt::format("{} outputs, expected {}", outputs.size(), node.outputs.size());
   }
@@ -132,7 +132,7 @@ std::string check_gradient(const Case& node, const OpSet& ops, const std::vector
     operands.push_back(weights.back());
     coarse = coarse || node.output_types[k].dtype != DType::f64;
   }
-  const std::vector<Value> gradients = node.op.grad({builder, node.attrs, inputs, outputs, d_outputs});
+  const std::vector<Value> gradients = node.op.grad({{builder, node.attrs, inputs}, outputs, d_outputs});
   if (gradients.size() != inputs.size()) {
     return fmt::format("{} gradients, expected {}", gradients.size(), inputs.size());
   }

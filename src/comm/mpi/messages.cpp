@@ -11,10 +11,10 @@
 namespace partita {
 namespace {
 
-constexpr int64_t kMostBytes = int64_t{64} << 20;          // of one MPI call, whose counts are ints
+constexpr int64_t kMostBytes = int64_t{64} << 20;                         // of one MPI call, whose counts are ints
 constexpr Timeout kMessageLookInterval = std::chrono::milliseconds(200);  // between two looks whether a rank has gone
-constexpr int kSpins = 200;                                // polls before a waiting rank yields
-constexpr int kTalk = 1, kCollective = 2;                  // tags
+constexpr int kSpins = 200;                                               // polls before a waiting rank yields
+constexpr int kTalk = 1, kCollective = 2;                                 // tags
 constexpr int64_t kBarrierBytes = 1;
 constexpr int64_t kLeaveBytes = 13;  // no number of elements has so many, but for those of one byte
 

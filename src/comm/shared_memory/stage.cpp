@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kLine = 128;
 // A slot is small enough to stay in the caches, and large enough that a meeting costs little beside it.
 constexpr size_t kMostSlotBytes = 256 * 1024;
-constexpr size_t kAllSlotBytes = 4 * 1024 * 1024;          // two for each rank
+constexpr size_t kAllSlotBytes = 4 * 1024 * 1024;                  // two for each rank
 constexpr Timeout kLookInterval = std::chrono::milliseconds(200);  // between two looks whether a rank has gone
 constexpr Timeout kLongestTale = std::chrono::seconds(10);
 constexpr int kMostDirect = 2;  // ranks that each combine a whole chunk, and meet once

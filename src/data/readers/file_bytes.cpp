@@ -22,7 +22,7 @@ class Unpacker {
 namespace {
 
 constexpr size_t kBuffer = 64 << 10;
-constexpr size_t kUnpackStep = 1 << 20;          // memory grows by what has really been unpacked
+constexpr size_t kUnpackStep = 1 << 20;    // memory grows by what has really been unpacked
 constexpr int64_t kUsualRatio = 16;        // of unpacked to packed bytes, for the first reservation
 constexpr uint64_t kXzMemory = 256 << 20;  // the most a decoder may ask for its dictionary
 constexpr size_t kMostOut = 1 << 30;       // zlib counts in 32 bits

@@ -16,7 +16,7 @@ struct BatchNormOptions {
 /// evaluation takes those.
 class BatchNorm2d : public Layer {
  public:
-  explicit BatchNorm2d(BatchNormOptions options = {}, std::source_location where = std::source_location::current())
+  explicit BatchNorm2d(BatchNormOptions options = {}, SourceLocation where = SourceLocation::current())
       : Layer(where), options_(std::move(options)) {}
   Value construct(Context& context, Value x) override;
 
@@ -24,8 +24,7 @@ class BatchNorm2d : public Layer {
   BatchNormOptions options_;
 };
 
-inline LayerPtr batch_norm(BatchNormOptions options = {},
-                           std::source_location where = std::source_location::current()) {
+inline LayerPtr batch_norm(BatchNormOptions options = {}, SourceLocation where = SourceLocation::current()) {
   return std::make_shared<BatchNorm2d>(std::move(options), where);
 }
 

@@ -11,7 +11,7 @@ struct RowNormOptions {
 /// (x - mean) * rstd * weight + bias over the last dimension of x[.., z] (Ba et al., 2016).
 class LayerNorm : public Layer {
  public:
-  explicit LayerNorm(RowNormOptions options = {}, std::source_location where = std::source_location::current())
+  explicit LayerNorm(RowNormOptions options = {}, SourceLocation where = SourceLocation::current())
       : Layer(where), options_(options) {}
   Value construct(Context& context, Value x) override;
 
@@ -22,7 +22,7 @@ class LayerNorm : public Layer {
 /// x * rstd * weight over the last dimension, rstd of the mean square (Zhang and Sennrich, 2019).
 class RmsNorm : public Layer {
  public:
-  explicit RmsNorm(RowNormOptions options = {}, std::source_location where = std::source_location::current())
+  explicit RmsNorm(RowNormOptions options = {}, SourceLocation where = SourceLocation::current())
       : Layer(where), options_(options) {}
   Value construct(Context& context, Value x) override;
 
@@ -30,10 +30,10 @@ class RmsNorm : public Layer {
   RowNormOptions options_;
 };
 
-inline LayerPtr layer_norm(RowNormOptions options = {}, std::source_location where = std::source_location::current()) {
+inline LayerPtr layer_norm(RowNormOptions options = {}, SourceLocation where = SourceLocation::current()) {
   return std::make_shared<LayerNorm>(options, where);
 }
-inline LayerPtr rms_norm(RowNormOptions options = {}, std::source_location where = std::source_location::current()) {
+inline LayerPtr rms_norm(RowNormOptions options = {}, SourceLocation where = SourceLocation::current()) {
   return std::make_shared<RmsNorm>(options, where);
 }
 

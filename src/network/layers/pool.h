@@ -15,8 +15,7 @@ struct PoolOptions {
 /// The largest element under each kernel x kernel window of x[n, c, h, w].
 class MaxPool2d : public Layer {
  public:
-  explicit MaxPool2d(int64_t kernel, PoolOptions options = {},
-                     std::source_location where = std::source_location::current())
+  explicit MaxPool2d(int64_t kernel, PoolOptions options = {}, SourceLocation where = SourceLocation::current())
       : Layer(where), kernel_(kernel), options_(options) {}
   Value construct(Context& context, Value x) override;
 
@@ -28,8 +27,7 @@ class MaxPool2d : public Layer {
 /// The mean under each window.
 class AvgPool2d : public Layer {
  public:
-  explicit AvgPool2d(int64_t kernel, PoolOptions options = {},
-                     std::source_location where = std::source_location::current())
+  explicit AvgPool2d(int64_t kernel, PoolOptions options = {}, SourceLocation where = SourceLocation::current())
       : Layer(where), kernel_(kernel), options_(options) {}
   Value construct(Context& context, Value x) override;
 
@@ -41,19 +39,17 @@ class AvgPool2d : public Layer {
 /// The mean over height and width: [n, c].
 class GlobalAvgPool : public Layer {
  public:
-  explicit GlobalAvgPool(std::source_location where = std::source_location::current()) : Layer(where) {}
+  explicit GlobalAvgPool(SourceLocation where = SourceLocation::current()) : Layer(where) {}
   Value construct(Context& context, Value x) override;
 };
 
-inline LayerPtr max_pool(int64_t kernel, PoolOptions options = {},
-                         std::source_location where = std::source_location::current()) {
+inline LayerPtr max_pool(int64_t kernel, PoolOptions options = {}, SourceLocation where = SourceLocation::current()) {
   return std::make_shared<MaxPool2d>(kernel, options, where);
 }
-inline LayerPtr avg_pool(int64_t kernel, PoolOptions options = {},
-                         std::source_location where = std::source_location::current()) {
+inline LayerPtr avg_pool(int64_t kernel, PoolOptions options = {}, SourceLocation where = SourceLocation::current()) {
   return std::make_shared<AvgPool2d>(kernel, options, where);
 }
-inline LayerPtr global_avg_pool(std::source_location where = std::source_location::current()) {
+inline LayerPtr global_avg_pool(SourceLocation where = SourceLocation::current()) {
   return std::make_shared<GlobalAvgPool>(where);
 }
 

@@ -7,26 +7,26 @@ namespace partita {
 
 class Relu : public Layer {
  public:
-  explicit Relu(std::source_location where = std::source_location::current()) : Layer(where) {}
+  explicit Relu(SourceLocation where = SourceLocation::current()) : Layer(where) {}
   Value construct(Context& context, Value x) override { return context.builder().apply("relu", {x}); }
 };
 
 class Tanh : public Layer {
  public:
-  explicit Tanh(std::source_location where = std::source_location::current()) : Layer(where) {}
+  explicit Tanh(SourceLocation where = SourceLocation::current()) : Layer(where) {}
   Value construct(Context& context, Value x) override { return context.builder().apply("tanh", {x}); }
 };
 
 class Sigmoid : public Layer {
  public:
-  explicit Sigmoid(std::source_location where = std::source_location::current()) : Layer(where) {}
+  explicit Sigmoid(SourceLocation where = SourceLocation::current()) : Layer(where) {}
   Value construct(Context& context, Value x) override { return context.builder().apply("sigmoid", {x}); }
 };
 
 /// [n, a, b, ..] -> [n, a * b * ..]
 class Flatten : public Layer {
  public:
-  explicit Flatten(std::source_location where = std::source_location::current()) : Layer(where) {}
+  explicit Flatten(SourceLocation where = SourceLocation::current()) : Layer(where) {}
   Value construct(Context& context, Value x) override {
     const Shape shape = x.shape();
     if (shape.size() < 2) {
@@ -37,17 +37,11 @@ class Flatten : public Layer {
   }
 };
 
-inline LayerPtr relu_layer(std::source_location where = std::source_location::current()) {
-  return std::make_shared<Relu>(where);
-}
-inline LayerPtr tanh_layer(std::source_location where = std::source_location::current()) {
-  return std::make_shared<Tanh>(where);
-}
-inline LayerPtr sigmoid_layer(std::source_location where = std::source_location::current()) {
+inline LayerPtr relu_layer(SourceLocation where = SourceLocation::current()) { return std::make_shared<Relu>(where); }
+inline LayerPtr tanh_layer(SourceLocation where = SourceLocation::current()) { return std::make_shared<Tanh>(where); }
+inline LayerPtr sigmoid_layer(SourceLocation where = SourceLocation::current()) {
   return std::make_shared<Sigmoid>(where);
 }
-inline LayerPtr flatten(std::source_location where = std::source_location::current()) {
-  return std::make_shared<Flatten>(where);
-}
+inline LayerPtr flatten(SourceLocation where = SourceLocation::current()) { return std::make_shared<Flatten>(where); }
 
 }  // namespace partita

@@ -10,7 +10,7 @@ namespace {
 /// fc, gelu, proj, dropout.
 class FeedForward : public Layer {
  public:
-  explicit FeedForward(const TransformerBlockOptions& options, std::source_location where)
+  explicit FeedForward(const TransformerBlockOptions& options, SourceLocation where)
       : Layer(where), options_(options) {}
 
   Value construct(Context& context, Value x) override {
@@ -57,7 +57,7 @@ Value MultiHeadAttention::construct(Context& context, Value x) {
   return context.call("dropout", *child, y);
 }
 
-TransformerBlock::TransformerBlock(int64_t heads, TransformerBlockOptions options, std::source_location where)
+TransformerBlock::TransformerBlock(int64_t heads, TransformerBlockOptions options, SourceLocation where)
     : Layer(where),
       norm1_(layer_norm({}, where)),
       attention_(multi_head_attention(heads,

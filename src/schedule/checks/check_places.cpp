@@ -8,7 +8,6 @@
 namespace partita {
 namespace {
 
-
 class Places {
  public:
   Places(const Schedule& schedule, const LocalGraph& local) : schedule_(schedule), local_(local) {}

@@ -34,8 +34,7 @@ class Planes {
     return (lines_.lines_size() + made_ * sums_size_ + other_size_) * static_cast<int64_t>(sizeof(double));
   }
   Scratch part_of(void* scratch, int64_t thread) const {
-    double* lines = static_cast<double*>(scratch) +
-                    thread * scratch_bytes() / static_cast<int64_t>(sizeof(double));
+    double* lines = static_cast<double*>(scratch) + thread * scratch_bytes() / static_cast<int64_t>(sizeof(double));
     return {lines, lines + lines_.lines_size(), lines + lines_.lines_size() + made_ * sums_size_};
   }
 
