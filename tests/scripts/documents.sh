@@ -1,0 +1,6 @@
+#!/usr/bin/env bash
+# The commands in the pages of documentation print what the pages show.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+pages=$(grep -lE '^\$ ' README.md docs/*.md)
+/usr/bin/python3 tests/scripts/documents.py build/release/partita $pages
