@@ -1,8 +1,8 @@
 """Runs the commands that the pages of documentation show, and compares what they print with what the pages show.
 
-A code block with a line "$ partita ..." is a session: commands, each followed by a part of its output. Shown lines are in
-the output in their order; "..." in a line stands for any text, alone in a line for any lines. All blocks of a page run in
-one empty folder. Exit code 1 and one line per difference.
+A code block with a line "$ partita ..." is a session: commands, each followed by a part of its output. Shown lines
+are in the output in their order; "..." in a line stands for any text, alone in a line for any lines. All blocks of a
+page run in one empty folder. Exit code 1 and one line per difference.
 usage: documents.py PARTITA PAGE..."""
 import os
 import pathlib
