@@ -2,7 +2,8 @@
 
 A code block with a line "$ partita ..." is a session: commands, each followed by a part of its output. Shown lines
 are in the output in their order; "..." in a line stands for any text, alone in a line for any lines. All blocks of a
-page run in one empty folder. Exit code 1 and one line per difference.
+page run in one empty folder. A command fails when the page shows an error of it, and only then. Exit code 1 and one
+line per difference.
 usage: documents.py PARTITA PAGE..."""
 import os
 import pathlib
@@ -53,7 +54,8 @@ def missing_line(shown: list[str], printed: list[str]):
 
 def main() -> int:
     program, pages = pathlib.Path(sys.argv[1]).resolve(), [pathlib.Path(page).resolve() for page in sys.argv[2:]]
-    environment = dict(os.environ, PATH=f"{program.parent}:{os.environ['PATH']}", OMP_NUM_THREADS="1")
+    # The system's Python, which has NumPy (tools/install.sh).
+    environment = dict(os.environ, PATH=f"{program.parent}:/usr/bin:{os.environ['PATH']}", OMP_NUM_THREADS="1")
     count, faults = 0, []
     for page in pages:
         with tempfile.TemporaryDirectory() as folder:
@@ -65,6 +67,9 @@ def main() -> int:
                 except subprocess.TimeoutExpired:
                     faults.append(f"{page.name}:{number}: not done after {LIMIT} s: {command}")
                     continue
+                expected = any("partita: error:" in line for line in shown)
+                if (run.returncode != 0) != expected:
+                    faults.append(f"{page.name}:{number}: exit code {run.returncode} of '{command}'\n{run.stdout[-2000:]}")
                 line = missing_line(shown, run.stdout.splitlines())
                 if line is not None:
                     faults.append(f"{page.name}:{number}: not printed by '{command}': {line}\n{run.stdout[-2000:]}")
