@@ -39,7 +39,8 @@ def check_table(readme: pathlib.Path) -> list[str]:
     """The last column of the table of folders has what ALLOWED has."""
     rows = re.findall(r"^\|[ \d]*\| `(\w+)` \|.*\| ([\w, ]*)\|$", readme.read_text(), re.M)
     written = {folder: ["base", *filter(None, re.split(r"[, ]+", others))] for folder, others in rows}
-    expected = {folder: ["base", *(other for other in allowed if other != "base")] for folder, allowed in ALLOWED.items()}
+    expected = {folder: ["base", *(other for other in allowed if other != "base")]
+                for folder, allowed in ALLOWED.items()}
     return [f"README.md: row of '{folder}': got {written.get(folder)}, expected {allowed}"
             for folder, allowed in expected.items() if written.get(folder) != allowed]
 

@@ -69,7 +69,8 @@ def main() -> int:
                     continue
                 expected = any("partita: error:" in line for line in shown)
                 if (run.returncode != 0) != expected:
-                    faults.append(f"{page.name}:{number}: exit code {run.returncode} of '{command}'\n{run.stdout[-2000:]}")
+                    faults.append(f"{page.name}:{number}: exit code {run.returncode} of '{command}'\n"
+                                  f"{run.stdout[-2000:]}")
                 line = missing_line(shown, run.stdout.splitlines())
                 if line is not None:
                     faults.append(f"{page.name}:{number}: not printed by '{command}': {line}\n{run.stdout[-2000:]}")
