@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# docs/configuration.md has every key of a configuration and every flag of train, and no other; its defaults are true.
+# docs/configuration.md has every key of a configuration and every flag of train, and no other; its defaults are true,
+# and so is which keys decide what is computed.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 /usr/bin/python3 - build/release/partita docs/configuration.md <<'PY'
@@ -7,8 +8,8 @@ import pathlib, re, subprocess, sys, tempfile
 
 program, page = sys.argv[1:]
 cells = [re.split(r"(?<!\\)\|", line)[1:-1] for line in open(page) if re.match(r"\| `[a-z_0-9.]+` \| (`--|MODEL)", line)]
-documented = {key.strip(" `"): (re.findall(r"--[a-z0-9-]+", flags), value.strip(), default.strip())
-              for key, flags, value, default, *_ in cells}
+documented = {key.strip(" `"): (re.findall(r"--[a-z0-9-]+", flags), default.strip(), effect.strip())
+              for key, flags, _, default, effect, *_ in cells}
 faults = []
 
 
@@ -47,14 +48,22 @@ with tempfile.TemporaryDirectory() as folder:
 # Flags.
 flags = set(re.findall(r"^  --(?:\[no-\])?([a-z0-9-]+)", run("train", "--help"), re.M))
 flags -= {"config", "print-config", "deterministic"}
-named = {flag[2:] for found, _, _ in documented.values() for flag in found if not flag.startswith("--no-") or flag == "--no-pass"}
+named = {flag[2:] for found, _, _ in documented.values() for flag in found
+         if not flag.startswith("--no-") or flag == "--no-pass"}
 faults += [f"--{flag} is not in {page}" for flag in flags - named]
 faults += [f"--{flag} is in {page}, but not a flag" for flag in named - flags]
 
 # Defaults of sections that no recipe changes.
-for key, (_, _, default) in documented.items():
+for key, (_, default, _) in documented.items():
     if key.split(".")[0] in ("data", "plan", "files", "console") and printed.get(key, "") != default:
         faults.append(f"{key}: {page} says '{default}', the program '{printed.get(key, '')}'")
+
+# Effects: --resume-with takes the keys that decide what is computed.
+with tempfile.TemporaryDirectory() as folder:
+    refusal = run("train", "mlp", "--steps", "1", "--no-eval", "--resume", f"{folder}/none", "--resume-with", "no_such_key")
+    taken = set(re.search(r"expected one of ([a-z0-9_. ]+)", refusal).group(1).split()) - {"program", "rows"}
+    faults += [f"{key}: the effect in {page} is '{effect}'" for key, (_, _, effect) in documented.items()
+               if (effect == "program") != (key in taken)]
 
 print("\n".join(faults) if faults else f"configuration: {len(documented)} keys, ok")
 sys.exit(bool(faults) or not documented)
