@@ -2,10 +2,14 @@
 include(CMakePackageConfigHelpers)
 
 set(headers ${CMAKE_BINARY_DIR}/include)
-add_custom_target(public_headers ALL
-                  COMMAND ${CMAKE_COMMAND} -DSOURCE=${CMAKE_SOURCE_DIR} -DOUTPUT=${headers}
-                          -P ${CMAKE_SOURCE_DIR}/cmake/copy_public_headers.cmake
-                  COMMENT "Copying the public headers")
+set(PARTITA_HEADERS_STAMP ${headers}/stamp)  # newer when a copy is
+file(GLOB_RECURSE originals CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/*.h ${CMAKE_SOURCE_DIR}/include/*.h)
+add_custom_command(OUTPUT ${PARTITA_HEADERS_STAMP}
+                   COMMAND ${CMAKE_COMMAND} -DSOURCE=${CMAKE_SOURCE_DIR} -DOUTPUT=${headers}
+                           -P ${CMAKE_SOURCE_DIR}/cmake/copy_public_headers.cmake
+                   DEPENDS ${originals} ${CMAKE_SOURCE_DIR}/cmake/copy_public_headers.cmake
+                   COMMENT "Copying the public headers")
+add_custom_target(public_headers ALL DEPENDS ${PARTITA_HEADERS_STAMP})
 
 if(NOT PARTITA_REST)
   set(package ${CMAKE_INSTALL_LIBDIR}/cmake/Partita)

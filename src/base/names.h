@@ -24,7 +24,9 @@ constexpr auto names(Texts... texts) {
 }
 
 template <class Enum>
-concept Named = std::is_enum_v<Enum> &&(std::size(kNames<Enum>) > 0);
+inline constexpr bool kHasNames = !kNames<Enum>.empty();
+template <class Enum>
+concept Named = std::is_enum_v<Enum> && kHasNames<Enum>;
 
 template <Named Enum>
 constexpr std::string_view name_of(Enum value) {
