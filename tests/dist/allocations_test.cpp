@@ -35,6 +35,11 @@ constexpr size_t kLarge = 4096;
 std::atomic<bool> counting{false};
 std::atomic<int64_t> large_count{0}, largest{0};
 
+}  // namespace
+
+#if PARTITA_COUNTS_ALLOCATIONS
+namespace {
+
 struct AddressRange {
   uintptr_t begin = 0, end = 0;
   bool contains(const void* address) const {
@@ -77,7 +82,6 @@ void count(size_t bytes, const void* caller) {
 
 }  // namespace
 
-#if PARTITA_COUNTS_ALLOCATIONS
 extern "C" {
 void* __libc_malloc(size_t);
 void* __libc_calloc(size_t, size_t);
@@ -123,7 +127,9 @@ std::string counted() {
 }
 
 void begin_counting() {
+#if PARTITA_COUNTS_ALLOCATIONS
   onednn = addresses_of("libdnnl");
+#endif
   large_count = 0;
   largest = 0;
   counting = true;
