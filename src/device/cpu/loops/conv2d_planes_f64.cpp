@@ -34,8 +34,7 @@ class Planes {
     return (lines_.lines_size() + made_ * sums_size_ + other_size_) * static_cast<int64_t>(sizeof(double));
   }
   Scratch part_of(void* scratch, int64_t thread) const {
-    double* lines = static_cast<double*>(scratch) +
-                    thread * scratch_bytes() / static_cast<int64_t>(sizeof(double));
+    double* lines = static_cast<double*>(scratch) + thread * scratch_bytes() / static_cast<int64_t>(sizeof(double));
     return {lines, lines + lines_.lines_size(), lines + lines_.lines_size() + made_ * sums_size_};
   }
 
@@ -198,11 +197,11 @@ std::unique_ptr<Kernel> make_conv2d_planes_f64(const KernelQuery& query, const K
 
 }  // namespace
 
-KernelDef conv2d_planes_f64_kernel() {
-  return {kConv2dPlanesF64,
-          {"conv2d", "conv2d_grad_input", "conv2d_grad_filter"},
-          propose_conv2d_planes_f64,
-          make_conv2d_planes_f64};
+std::vector<KernelDef> conv2d_planes_f64_kernels() {
+  return {{kConv2dPlanesF64,
+           {"conv2d", "conv2d_grad_input", "conv2d_grad_filter"},
+           propose_conv2d_planes_f64,
+           make_conv2d_planes_f64}};
 }
 
 }  // namespace partita

@@ -1,6 +1,6 @@
 // The updates of the optimizers: one pass over weight, gradient and slots, in the weight's layout.
 
-#include "ops/updates.h"
+#include "ops/update/updates.h"
 
 #include "device/cpu/loops/loop_support.h"
 
@@ -84,13 +84,13 @@ KernelChoice propose_updates(const KernelQuery& query) {
 
 }  // namespace
 
-KernelDef updates_kernel() {
+std::vector<KernelDef> updates_kernels() {
   KernelDef def{.name = "loops.updates", .ops = {"sgd", "momentum", "adam"}, .propose = propose_updates};
   def.make = [](const KernelQuery& query, const KernelChoice& choice) {
     const int64_t count = stored_elements(query.outputs[0], choice.outputs[0]);
     return make_loop(bind_updates(query, count));
   };
-  return def;
+  return {def};
 }
 
 }  // namespace partita
