@@ -18,6 +18,8 @@ void require_same_dtype(std::string_view op, const OpCall& call);
 void require_float(std::string_view op, const OpCall& call, size_t operand = 0);
 /// Throws unless the operand has `rank` dimensions.
 void require_rank(std::string_view op, const OpCall& call, size_t operand, int rank);
+/// Throws unless the operands from `first` on have exactly these types.
+void require_types(std::string_view op, const OpCall& call, size_t first, const std::vector<Type>& expected);
 
 /// The NumPy broadcast of two shapes, or a rejection with both.
 Shape broadcast(std::string_view op, const Shape& a, const Shape& b);

@@ -1,4 +1,5 @@
 #include "ops/elementwise/attrs.h"
+#include "ops/reduce/attrs.h"
 #include "ops/support.h"
 
 namespace partita {
@@ -31,7 +32,7 @@ std::vector<OpDef> bias_add_ops() {
       if (d != call.attrs.as<BiasAddAttrs>().axis) others.push_back(d);
     }
     const Value d = call.d_outputs[0];
-    const Value d_bias = others.empty() ? d : call.builder.apply_fields("reduce", {d}, {{"axes", to_text(others)}});
+    const Value d_bias = others.empty() ? d : call.apply("reduce", {d}, ReduceAttrs{.axes = others});
     return {d, d_bias};
   };
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {

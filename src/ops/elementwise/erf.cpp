@@ -1,5 +1,6 @@
 #include <numbers>
 
+#include "ops/elementwise/attrs.h"
 #include "ops/pointwise.h"
 
 namespace partita {
@@ -10,7 +11,7 @@ std::vector<OpDef> erf_ops() {
   op.rule = [](const OpCall& call) { return pointwise_rule(call).linear_in({0}, kMaxMin); };
   op.grad = [](const GradCall& call) -> std::vector<Value> {
     const Value bell = call.apply("exp", {call.apply("neg", {call.apply("square", {call.inputs[0]})})});
-    const Value slope = call.builder.apply_fields("scale", {bell}, {{"scale", to_text(2 * std::numbers::inv_sqrtpi)}});
+    const Value slope = call.apply("scale", {bell}, ScaleAttrs{.scale = 2 * std::numbers::inv_sqrtpi});
     return {call.apply("mul", {call.d_outputs[0], slope})};
   };
   op.flops_per_point = 20;

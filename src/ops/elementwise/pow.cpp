@@ -33,7 +33,7 @@ std::vector<Value> grad_pow(const GradCall& call) {
   if (exponent == 1) return {d};
   const Value power =
       exponent == 2 ? call.inputs[0] : call.apply("pow", {call.inputs[0]}, Attrs(PowAttrs{exponent - 1}));
-  return {call.apply("mul", {d, call.builder.apply_fields("scale", {power}, {{"scale", to_text(exponent)}})})};
+  return {call.apply("mul", {d, call.apply("scale", {power}, ScaleAttrs{.scale = exponent})})};
 }
 
 }  // namespace

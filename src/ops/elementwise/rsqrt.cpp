@@ -1,3 +1,4 @@
+#include "ops/elementwise/attrs.h"
 #include "ops/pointwise.h"
 
 namespace partita {
@@ -7,7 +8,7 @@ std::vector<OpDef> rsqrt_ops() {
   op.grad = [](const GradCall& call) -> std::vector<Value> {
     // d = -y^3 / 2
     const Value cube = call.apply("mul", {call.outputs[0], call.apply("square", {call.outputs[0]})});
-    const Value slope = call.builder.apply_fields("scale", {cube}, {{"scale", "-0.5"}});
+    const Value slope = call.apply("scale", {cube}, ScaleAttrs{.scale = -0.5});
     return {call.apply("mul", {call.d_outputs[0], slope})};
   };
   op.samples = {{{sample_of({4, 6}, Fill::positive)}}, {{sample_of({5}, Fill::positive)}}};

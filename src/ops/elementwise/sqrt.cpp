@@ -1,3 +1,4 @@
+#include "ops/elementwise/attrs.h"
 #include "ops/pointwise.h"
 
 namespace partita {
@@ -7,7 +8,7 @@ std::vector<OpDef> sqrt_ops() {
   // Not max: of a part that has only negative numbers it would be NaN, which wins.
   op.rule = [](const OpCall& call) { return pointwise_rule(call).linear_in({0}, ReduceSet{.min = true}); };
   op.grad = [](const GradCall& call) -> std::vector<Value> {
-    const Value half = call.builder.apply_fields("scale", {call.d_outputs[0]}, {{"scale", "0.5"}});
+    const Value half = call.apply("scale", {call.d_outputs[0]}, ScaleAttrs{.scale = 0.5});
     return {call.apply("div", {half, call.outputs[0]})};
   };
   op.samples = {{{sample_of({4, 6}, Fill::positive)}}, {{sample_of({5}, Fill::positive)}}};

@@ -1,3 +1,4 @@
+#include "ops/elementwise/attrs.h"
 #include "ops/pointwise.h"
 
 namespace partita {
@@ -7,7 +8,7 @@ std::vector<OpDef> tanh_ops() {
   op.rule = [](const OpCall& call) { return pointwise_rule(call).linear_in({0}, kMaxMin); };
   op.grad = [](const GradCall& call) -> std::vector<Value> {
     const Value square = call.apply("square", {call.outputs[0]});
-    const Value slope = call.builder.apply_fields("scale", {square}, {{"scale", "-1"}, {"bias", "1"}});
+    const Value slope = call.apply("scale", {square}, ScaleAttrs{.scale = -1, .bias = 1});
     return {call.apply("mul", {call.d_outputs[0], slope})};
   };
   op.samples = {{{sample_of({4, 6})}}, {{sample_of({5})}}};

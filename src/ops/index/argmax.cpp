@@ -2,6 +2,7 @@
 
 #include "base/number.h"
 #include "ops/index/attrs.h"
+#include "ops/reduce/attrs.h"
 #include "ops/support.h"
 
 namespace partita {
@@ -32,8 +33,8 @@ OpDef argmax_op() {
   op.rule = [](const OpCall& call) { return einsum("..z->.. | z:expand", call); };
   op.expand = [](const ExpandCall& call) -> std::vector<Value> {
     const std::vector<int64_t> last{call.inputs[0].type().rank() - 1};
-    const Value m = call.builder.apply_fields("reduce", {call.inputs[0]},
-                                              {{"kind", "max"}, {"axes", to_text(last)}, {"keep_dims", "true"}});
+    const Value m =
+        call.apply("reduce", {call.inputs[0]}, ReduceAttrs{.kind = Reduce::max, .axes = last, .keep_dims = true});
     return {call.apply("first_equal", {call.inputs[0], m})};
   };
   op.kernel = [](const Attrs&, Inputs in, Outputs out) {

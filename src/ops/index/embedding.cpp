@@ -61,10 +61,8 @@ OpDef embedding_op() {
   op.grad = [](const GradCall& call) -> std::vector<Value> {
     const EmbeddingAttrs& attrs = call.attrs.as<EmbeddingAttrs>();
     const int64_t held = call.inputs[0].shape()[0];
-    return {call.builder.apply_fields("scatter_rows", {call.inputs[1], call.d_outputs[0]},
-                                      {{"rows", to_text(held)},
-                                       {"begin", to_text(attrs.begin)},
-                                       {"total", to_text(embedding_rows_of(attrs, held))}}),
+    return {call.apply("scatter_rows", {call.inputs[1], call.d_outputs[0]},
+                       ScatterRowsAttrs{.rows = held, .begin = attrs.begin, .total = embedding_rows_of(attrs, held)}),
             Value()};
   };
   op.flops_per_point = 0;

@@ -1,4 +1,5 @@
 #include "ops/index/attrs.h"
+#include "ops/shape/attrs.h"
 #include "ops/sizes.h"
 #include "ops/support.h"
 
@@ -27,13 +28,12 @@ OpDef pick_op() {
   };
   op.grad = [](const GradCall& call) -> std::vector<Value> {
     const int64_t depth = call.inputs[0].shape().back();
-    const Value hot = call.builder.apply_fields("one_hot", {call.inputs[1]},
-                                                {{"depth", to_text(depth)},
-                                                 {"begin", to_text(call.attrs.as<PickAttrs>().begin)},
-                                                 {"dtype", to_text(call.inputs[0].dtype())}});
+    const Value hot = call.apply(
+        "one_hot", {call.inputs[1]},
+        OneHotAttrs{.depth = depth, .begin = call.attrs.as<PickAttrs>().begin, .dtype = call.inputs[0].dtype()});
     Shape kept = call.inputs[1].shape();
     kept.push_back(1);
-    const Value d = call.builder.apply_fields("reshape", {call.d_outputs[0]}, {{"shape", to_text(kept)}});
+    const Value d = call.apply("reshape", {call.d_outputs[0]}, ReshapeAttrs{.shape = kept});
     return {call.apply("mul", {hot, d}), Value()};
   };
   op.flops_per_point = 0;

@@ -29,10 +29,9 @@ std::vector<Type> infer_scatter_add(const OpCall& call) {
 
 /// The updates would be added on every part of a cut batch, and so would x: such a cut takes the expansion.
 ShardingRule rule_scatter_add(const OpCall& call) {
-  ShardingRule rule_scatter_add = einsum("vz,..,..z->vz | v:uncounted", call);
-  for (const DimMap& dim : rule_scatter_add.inputs[1])
-    rule_scatter_add.factors[dim.factors[0]].cutting = Cutting::expand;
-  return rule_scatter_add.linear_in({0, 2});
+  ShardingRule rule = einsum("vz,..,..z->vz | v:uncounted", call);
+  for (const DimMap& dim : rule.inputs[1]) rule.factors[dim.factors[0]].cutting = Cutting::expand;
+  return rule.linear_in({0, 2});
 }
 
 template <class T, class ScatterAddId>
@@ -74,15 +73,13 @@ std::vector<OpDef> scatter_add_ops() {
     const ScatterAddAttrs& attrs = call.attrs.as<ScatterAddAttrs>();
     const Value d = call.d_outputs[0];
     return {d, Value(),
-            call.builder.apply_fields("embedding", {d, call.inputs[1]},
-                                      {{"begin", to_text(attrs.begin)}, {"rows", to_text(attrs.rows)}})};
+            call.apply("embedding", {d, call.inputs[1]}, EmbeddingAttrs{.begin = attrs.begin, .rows = attrs.rows})};
   };
   op.expand = [](const ExpandCall& call) -> std::vector<Value> {
     const ScatterAddAttrs& attrs = call.attrs.as<ScatterAddAttrs>();
     const int64_t held = call.inputs[0].type().shape[0];
-    const FieldTexts fields{
-        {"rows", to_text(held)}, {"begin", to_text(attrs.begin)}, {"total", to_text(scatter_add_rows_of(attrs, held))}};
-    const Value sums = call.builder.apply_fields("scatter_rows", {call.inputs[1], call.inputs[2]}, fields);
+    const ScatterRowsAttrs rows{.rows = held, .begin = attrs.begin, .total = scatter_add_rows_of(attrs, held)};
+    const Value sums = call.apply("scatter_rows", {call.inputs[1], call.inputs[2]}, rows);
     return {call.apply("add", {call.inputs[0], sums})};
   };
   op.kernel = [](const Attrs& all, Inputs in, Outputs out) {

@@ -57,10 +57,8 @@ OpDef take_along_op() {
   op.grad = [](const GradCall& call) -> std::vector<Value> {
     const TakeAlongAttrs& attrs = call.attrs.as<TakeAlongAttrs>();
     const int64_t held = call.inputs[0].shape().back();
-    return {call.builder.apply_fields("put_along", {call.d_outputs[0], call.inputs[1]},
-                                      {{"size", to_text(held)},
-                                       {"begin", to_text(attrs.begin)},
-                                       {"total", to_text(take_along_total_of(attrs, held))}}),
+    return {call.apply("put_along", {call.d_outputs[0], call.inputs[1]},
+                       PutAlongAttrs{.size = held, .begin = attrs.begin, .total = take_along_total_of(attrs, held)}),
             Value()};
   };
   op.flops_per_point = 0;
@@ -141,8 +139,8 @@ OpDef put_along_op() {
   };
   op.grad = [](const GradCall& call) -> std::vector<Value> {
     const PutAlongAttrs& attrs = call.attrs.as<PutAlongAttrs>();
-    return {call.builder.apply_fields("take_along", {call.d_outputs[0], call.inputs[1]},
-                                      {{"begin", to_text(attrs.begin)}, {"total", to_text(put_along_total_of(attrs))}}),
+    return {call.apply("take_along", {call.d_outputs[0], call.inputs[1]},
+                       TakeAlongAttrs{.begin = attrs.begin, .total = put_along_total_of(attrs)}),
             Value()};
   };
   op.kernel = [](const Attrs& all, Inputs in, Outputs out) {

@@ -56,8 +56,7 @@ std::vector<OpDef> top_k_ops() {
   op.grad = [](const GradCall& call) -> std::vector<Value> {
     if (!call.d_outputs[0]) return {Value()};
     const int64_t size = call.inputs[0].shape().back();
-    return {call.builder.apply_fields("put_along", {call.d_outputs[0], call.outputs[1]},
-                                      {{"size", to_text(size)}, {"total", to_text(size)}})};
+    return {call.apply("put_along", {call.d_outputs[0], call.outputs[1]}, PutAlongAttrs{.size = size, .total = size})};
   };
   op.flops_per_point = 4;
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {

@@ -1,6 +1,8 @@
 #include "ops/loss/cross_entropy.h"
 
+#include "ops/elementwise/attrs.h"
 #include "ops/norm/softmax.h"
+#include "ops/shape/attrs.h"
 
 namespace partita {
 
@@ -37,7 +39,7 @@ std::vector<Type> infer_cross_entropy(const OpCall& call) {
 }
 
 Value reshape(const GradCall& call, Value x, const Shape& shape) {
-  return call.builder.apply_fields("reshape", {x}, {{"shape", to_text(shape)}});
+  return call.apply("reshape", {x}, ReshapeAttrs{.shape = shape});
 }
 
 std::vector<Value> grad_cross_entropy(const GradCall& call) {
@@ -51,7 +53,7 @@ std::vector<Value> grad_cross_entropy(const GradCall& call) {
   if (call.d_outputs[1]) {
     // The gradient of lse is softmax.
     const auto to = [&](Value x, DType dtype) {
-      return x.dtype() == dtype ? x : call.builder.apply_fields("cast", {x}, {{"dtype", to_text(dtype)}});
+      return x.dtype() == dtype ? x : call.apply("cast", {x}, CastAttrs{.dtype = dtype});
     };
     const Value softmax = call.apply("exp", {call.apply("sub", {to(logits, lse.dtype()), lse})});
     const Value part = to(call.apply("mul", {softmax, call.d_outputs[1]}), logits.dtype());
@@ -65,7 +67,7 @@ std::vector<Value> expand_cross_entropy(const ExpandCall& call) {
   const Value kept = call.apply("log", {row.sum});
   const Value picked = call.apply("pick", {row.difference, call.inputs[1]});
   // log(sum) - (x - max) does not cancel at large logits, as lse - x does.
-  const Value log_sum = call.builder.apply_fields("reshape", {kept}, {{"shape", to_text(call.outputs[0].shape)}});
+  const Value log_sum = call.apply("reshape", {kept}, ReshapeAttrs{.shape = call.outputs[0].shape});
   return {call.apply("sub", {log_sum, picked}), call.apply("add", {kept, row.largest})};
 }
 

@@ -1,5 +1,6 @@
 #include "ops/matmul/matmul.h"
 
+#include "ops/shape/attrs.h"
 #include "ops/support.h"
 #include "ops/wide.h"
 
@@ -64,7 +65,7 @@ Value merge_rows(const GradCall& call, Value x) {
   const int64_t columns = x.shape().back();
   int64_t rows = 1;
   for (size_t d = 0; d + 1 < x.shape().size(); ++d) rows *= x.shape()[d];
-  return call.builder.apply_fields("reshape", {x}, {{"shape", to_text(Shape{rows, columns})}});
+  return call.apply("reshape", {x}, ReshapeAttrs{.shape = Shape{rows, columns}});
 }
 
 std::vector<Value> grad_matmul(const GradCall& call) {

@@ -3,6 +3,9 @@
 #include <cmath>
 
 #include "base/number.h"
+#include "ops/elementwise/attrs.h"
+#include "ops/reduce/attrs.h"
+#include "ops/shape/attrs.h"
 #include "ops/support.h"
 
 namespace partita {
@@ -21,13 +24,6 @@ void require_norm_input(std::string_view op, const OpCall& call, int64_t groups)
     reject(op, "rows do not divide into groups", fmt::format("{} rows, {} groups", x.shape[0], groups),
            "a divisor of the rows");
   }
-}
-
-void require_types(std::string_view op, const OpCall& call, size_t first, const std::vector<Type>& expected) {
-  const std::vector<Type> got(call.inputs.begin() + static_cast<std::ptrdiff_t>(first), call.inputs.end());
-  if (got == expected) return;
-  reject(op, fmt::format("operands from {} on do not fit x {}", first, print(call.inputs[0])), print(got),
-         print(expected));
 }
 
 Type statistics_type(const Type& x, int64_t groups) { return {wide_type(x.dtype), {groups, x.shape[1]}}; }
@@ -149,9 +145,8 @@ std::vector<Type> infer_batch_norm_grad(const OpCall& call) {
 }
 
 Value sum_groups(const ExpandCall& call, Value sums, DType dtype) {
-  const Value total =
-      call.builder.apply_fields("reduce", {sums}, {{"kind", "sum"}, {"axes", "[0]"}, {"keep_dims", "false"}});
-  return dtype == DType::f64 ? total : call.builder.apply_fields("cast", {total}, {{"dtype", to_text(dtype)}});
+  const Value total = call.apply("reduce", {sums}, ReduceAttrs{.kind = Reduce::sum, .axes = {0}, .keep_dims = false});
+  return dtype == DType::f64 ? total : call.apply("cast", {total}, CastAttrs{.dtype = dtype});
 }
 
 std::vector<Value> expand_batch_norm_grad(const ExpandCall& call) {
@@ -229,13 +224,13 @@ std::vector<Value> grad_batch_norm_inference(const GradCall& call) {
   Builder& builder = call.builder;
   const int64_t channels = x.shape()[1];
   const auto reshape = [&](Value value, const Shape& shape) {
-    return builder.apply_fields("reshape", {value}, {{"shape", to_text(shape)}});
+    return builder.apply("reshape", {value}, ReshapeAttrs{.shape = shape});
   };
   const auto cast = [&](Value value, DType dtype) {
-    return value.dtype() == dtype ? value : builder.apply_fields("cast", {value}, {{"dtype", to_text(dtype)}});
+    return value.dtype() == dtype ? value : builder.apply("cast", {value}, CastAttrs{.dtype = dtype});
   };
   const double epsilon = call.attrs.as<BatchNormInferenceAttrs>().epsilon;
-  const Value variance = builder.apply_fields("scale", {call.inputs[4]}, {{"bias", to_text(epsilon)}});
+  const Value variance = builder.apply("scale", {call.inputs[4]}, ScaleAttrs{.bias = epsilon});
   const Value rstd = call.apply("rsqrt", {variance});
   const Value factor = call.apply("mul", {gamma, cast(rstd, x.dtype())});
   const Shape along = x.type().rank() == 4 ? Shape{channels, 1, 1} : Shape{channels};

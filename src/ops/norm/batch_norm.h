@@ -64,8 +64,6 @@ NormSizes norm_sizes(const Shape& x, int64_t groups);
 
 /// Throws unless x has 2 or 4 dimensions and its rows divide into `groups`.
 void require_norm_input(std::string_view op, const OpCall& call, int64_t groups);
-/// Throws unless the operands have exactly these types.
-void require_types(std::string_view op, const OpCall& call, size_t first, const std::vector<Type>& expected);
 /// The type of mean and rstd.
 Type statistics_type(const Type& x, int64_t groups);
 /// [c] in the element type of x: gamma and beta.

@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "ops/norm/batch_norm.h"
+#include "ops/elementwise/attrs.h"
 #include "ops/norm/row_norm.h"
 
 namespace partita {
@@ -99,8 +99,7 @@ std::vector<Value> expand_layer_norm_grad(const ExpandCall& call) {
   const Value d = call.apply("mul", {d_y, to_dtype(call, call.inputs[1], wide)});
   const Value projection = sum_last(call, call.apply("mul", {d, normal}));
   const Value shared = call.apply("add", {sum_last(call, d), call.apply("mul", {normal, projection})});
-  const Value mean =
-      call.builder.apply_fields("scale", {shared}, {{"scale", to_text(1.0 / static_cast<double>(x.shape().back()))}});
+  const Value mean = call.apply("scale", {shared}, ScaleAttrs{.scale = 1.0 / static_cast<double>(x.shape().back())});
   const Value d_x = call.apply("mul", {call.apply("sub", {d, mean}), rstd});
   return {to_dtype(call, d_x, narrow), to_dtype(call, sum_rows(call, call.apply("mul", {d_y, normal})), narrow),
           to_dtype(call, sum_rows(call, d_y), narrow)};

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "ops/elementwise/attrs.h"
 #include "ops/norm/row_norm.h"
 
 namespace partita {
@@ -26,9 +27,9 @@ std::vector<Value> expand_rms_norm(const ExpandCall& call) {
   const Value x = call.inputs[0];
   const DType narrow = x.dtype(), wide = wide_type(narrow);
   const Value squares = sum_last(call, call.apply("square", {to_dtype(call, x, DType::f64)}));
-  const Value mean = call.builder.apply_fields("scale", {squares},
-                                               {{"scale", to_text(1.0 / static_cast<double>(x.shape().back()))},
-                                                {"bias", to_text(call.attrs.as<RowNormAttrs>().epsilon)}});
+  const Value mean = call.apply(
+      "scale", {squares},
+      ScaleAttrs{.scale = 1.0 / static_cast<double>(x.shape().back()), .bias = call.attrs.as<RowNormAttrs>().epsilon});
   const Value rstd = to_dtype(call, call.apply("rsqrt", {mean}), wide);
   const Value y =
       call.apply("mul", {call.apply("mul", {to_dtype(call, x, wide), rstd}), to_dtype(call, call.inputs[1], wide)});
@@ -86,8 +87,8 @@ std::vector<Value> expand_rms_norm_grad(const ExpandCall& call) {
   const Value d_y = to_dtype(call, call.inputs[3], wide);
   const Value normal = call.apply("mul", {to_dtype(call, x, wide), rstd});
   const Value d = call.apply("mul", {d_y, to_dtype(call, call.inputs[1], wide)});
-  const Value projection = call.builder.apply_fields("scale", {sum_last(call, call.apply("mul", {d, normal}))},
-                                                     {{"scale", to_text(1.0 / static_cast<double>(x.shape().back()))}});
+  const Value projection = call.apply("scale", {sum_last(call, call.apply("mul", {d, normal}))},
+                                      ScaleAttrs{.scale = 1.0 / static_cast<double>(x.shape().back())});
   const Value d_x = call.apply("mul", {call.apply("sub", {d, call.apply("mul", {normal, projection})}), rstd});
   return {to_dtype(call, d_x, narrow), to_dtype(call, sum_rows(call, call.apply("mul", {d_y, normal})), narrow)};
 }

@@ -2,6 +2,8 @@
 
 #include <numeric>
 
+#include "ops/reduce/attrs.h"
+
 namespace partita {
 
 Type row_statistic(const Type& x) {
@@ -34,7 +36,7 @@ Value sum_rows(const ExpandCall& call, Value x) {
   std::vector<int64_t> axes(x.type().rank() - 1);
   std::iota(axes.begin(), axes.end(), 0);
   if (axes.empty()) return x;
-  return call.builder.apply_fields("reduce", {x}, {{"kind", "sum"}, {"axes", to_text(axes)}});
+  return call.apply("reduce", {x}, ReduceAttrs{.kind = Reduce::sum, .axes = axes});
 }
 
 }  // namespace partita

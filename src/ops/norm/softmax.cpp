@@ -1,5 +1,8 @@
 #include "ops/norm/softmax.h"
 
+#include "ops/elementwise/attrs.h"
+#include "ops/reduce/attrs.h"
+
 namespace partita {
 
 std::vector<Type> infer_rows(std::string_view op, const OpCall& call, size_t operands) {
@@ -16,13 +19,12 @@ std::vector<Type> infer_rows(std::string_view op, const OpCall& call, size_t ope
 }
 
 Value reduce_row(const ExpandCall& call, Value x, Reduce kind) {
-  return call.builder.apply_fields(
-      "reduce", {x},
-      {{"kind", to_text(kind)}, {"axes", to_text(std::vector<int64_t>{x.type().rank() - 1})}, {"keep_dims", "true"}});
+  return call.apply("reduce", {x},
+                    ReduceAttrs{.kind = kind, .axes = std::vector<int64_t>{x.type().rank() - 1}, .keep_dims = true});
 }
 
 Value to_dtype(const ExpandCall& call, Value x, DType dtype) {
-  return x.dtype() == dtype ? x : call.builder.apply_fields("cast", {x}, {{"dtype", to_text(dtype)}});
+  return x.dtype() == dtype ? x : call.apply("cast", {x}, CastAttrs{.dtype = dtype});
 }
 
 Shifted shift_row(const ExpandCall& call, Value x) {

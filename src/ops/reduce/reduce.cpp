@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "ops/elementwise/attrs.h"
 #include "ops/reduce/attrs.h"
+#include "ops/shape/attrs.h"
 #include "ops/support.h"
 
 namespace partita {
@@ -59,18 +61,18 @@ std::vector<Value> grad_reduce(const GradCall& call) {
   Shape kept = x.shape;
   for (int64_t axis : attrs.axes) kept[axis] = 1;
   const auto spread = [&](Value value) {
-    if (value.shape() != kept) value = call.builder.apply_fields("reshape", {value}, {{"shape", to_text(kept)}});
+    if (value.shape() != kept) value = call.apply("reshape", {value}, ReshapeAttrs{.shape = kept});
     if (kept == x.shape) return value;
-    return call.builder.apply_fields("broadcast_to", {value}, {{"shape", to_text(x.shape)}});
+    return call.apply("broadcast_to", {value}, BroadcastAttrs{.shape = x.shape});
   };
   if (attrs.kind == Reduce::sum) {
     Value d = call.d_outputs[0];
-    if (attrs.scale != 1) d = call.builder.apply_fields("scale", {d}, {{"scale", to_text(attrs.scale)}});
+    if (attrs.scale != 1) d = call.apply("scale", {d}, ScaleAttrs{.scale = attrs.scale});
     return {spread(d)};
   }
   // Elements that are equally large (small) share the gradient.
   const Value hits = call.apply("equal", {call.inputs[0], spread(call.outputs[0])});
-  const Value ones = call.builder.apply_fields("cast", {hits}, {{"dtype", to_text(x.dtype)}});
+  const Value ones = call.apply("cast", {hits}, CastAttrs{.dtype = x.dtype});
   ReduceAttrs count = attrs;
   count.kind = Reduce::sum;
   const Value share = call.apply("div", {call.d_outputs[0], call.apply("reduce", {ones}, Attrs(count))});

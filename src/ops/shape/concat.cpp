@@ -64,8 +64,7 @@ std::vector<OpDef> concat_ops() {
       Shape begin(input.shape().size(), 0), end = input.shape();
       begin[axis] = at;
       end[axis] = at += input.shape()[axis];
-      gradients.push_back(
-          call.builder.apply_fields("slice", {call.d_outputs[0]}, {{"begin", to_text(begin)}, {"end", to_text(end)}}));
+      gradients.push_back(call.apply("slice", {call.d_outputs[0]}, SliceAttrs{.begin = begin, .end = end}));
     }
     return gradients;
   };

@@ -59,8 +59,7 @@ OpDef slice_op() {
     const SliceAttrs& attrs = call.attrs.as<SliceAttrs>();
     std::vector<int64_t> after;
     for (size_t d = 0; d < attrs.end.size(); ++d) after.push_back(call.inputs[0].shape()[d] - attrs.end[d]);
-    return {call.builder.apply_fields("pad", {call.d_outputs[0]},
-                                      {{"before", to_text(attrs.begin)}, {"after", to_text(after)}})};
+    return {call.apply("pad", {call.d_outputs[0]}, PadAttrs{.before = attrs.begin, .after = after})};
   };
   op.flops_per_point = 0;
   op.kernel = [](const Attrs& all, Inputs in, Outputs out) {
@@ -126,8 +125,7 @@ OpDef pad_op() {
     const PadAttrs& attrs = call.attrs.as<PadAttrs>();
     std::vector<int64_t> end;
     for (size_t d = 0; d < attrs.before.size(); ++d) end.push_back(attrs.before[d] + call.inputs[0].shape()[d]);
-    return {call.builder.apply_fields("slice", {call.d_outputs[0]},
-                                      {{"begin", to_text(attrs.before)}, {"end", to_text(end)}})};
+    return {call.apply("slice", {call.d_outputs[0]}, SliceAttrs{.begin = attrs.before, .end = end})};
   };
   op.flops_per_point = 0;
   op.kernel = [](const Attrs& all, Inputs in, Outputs out) {
