@@ -27,16 +27,12 @@ std::vector<OpDef> momentum_ops() {
     for_float(in[0].type.dtype, [&](auto zero) {
       using T = decltype(zero);
       using Number = std::conditional_t<std::is_same_v<T, double>, double, float>;
-      const T *w = in[0].as<T>(), *g = in[1].as<T>(), *v = in[2].as<T>();
-      const Number rate = *in[3].as<T>(), decay = static_cast<Number>(attrs.weight_decay);
-      const Number keep = static_cast<Number>(attrs.momentum), take = static_cast<Number>(1 - attrs.dampening);
-      T *new_w = out[0].as<T>(), *new_v = out[1].as<T>();
+      const MomentumStep<Number> step(attrs, static_cast<Number>(*in[3].as<T>()));
       for (int64_t i = 0; i < in[0].type.elements(); ++i) {
-        const Number gradient = static_cast<Number>(g[i]) + decay * static_cast<Number>(w[i]);
-        const Number velocity = keep * static_cast<Number>(v[i]) + take * gradient;
-        const Number step = attrs.nesterov ? gradient + keep * velocity : velocity;
-        new_w[i] = T(static_cast<Number>(w[i]) - rate * step);
-        new_v[i] = T(velocity);
+        Number w = static_cast<Number>(in[0].as<T>()[i]), v = static_cast<Number>(in[2].as<T>()[i]);
+        step.apply(static_cast<Number>(in[1].as<T>()[i]), w, v);
+        out[0].as<T>()[i] = T(w);
+        out[1].as<T>()[i] = T(v);
       }
     });
   };

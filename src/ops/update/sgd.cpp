@@ -23,12 +23,11 @@ std::vector<OpDef> sgd_ops() {
     for_float(in[0].type.dtype, [&](auto zero) {
       using T = decltype(zero);
       using Number = std::conditional_t<std::is_same_v<T, double>, double, float>;
-      const T *w = in[0].as<T>(), *g = in[1].as<T>();
-      const Number rate = *in[2].as<T>(), decay = static_cast<Number>(attrs.as<SgdAttrs>().weight_decay);
-      T* updated = out[0].as<T>();
+      const SgdStep<Number> step(attrs.as<SgdAttrs>(), static_cast<Number>(*in[2].as<T>()));
       for (int64_t i = 0; i < in[0].type.elements(); ++i) {
-        const Number weight = static_cast<Number>(w[i]);
-        updated[i] = T(weight - rate * (static_cast<Number>(g[i]) + decay * weight));
+        Number w = static_cast<Number>(in[0].as<T>()[i]);
+        step.apply(static_cast<Number>(in[1].as<T>()[i]), w);
+        out[0].as<T>()[i] = T(w);
       }
     });
   };

@@ -33,6 +33,35 @@ struct AdamAttrs {
   }
 };
 
+/// One step of sgd: what all elements have in common.
+template <class T>
+struct SgdStep {
+  T rate, decay;
+
+  SgdStep(const SgdAttrs& attrs, T learning_rate) : rate(learning_rate), decay(static_cast<T>(attrs.weight_decay)) {}
+  void apply(T gradient, T& w) const { w = w - rate * (gradient + decay * w); }
+};
+
+/// One step of momentum: the velocity, or gradient + keep * velocity with Nesterov.
+template <class T>
+struct MomentumStep {
+  T rate, decay, keep, take, of_gradient, of_velocity;
+
+  MomentumStep(const MomentumAttrs& attrs, T learning_rate)
+      : rate(learning_rate),
+        decay(static_cast<T>(attrs.weight_decay)),
+        keep(static_cast<T>(attrs.momentum)),
+        take(static_cast<T>(1 - attrs.dampening)),
+        of_gradient(attrs.nesterov ? T{1} : T{0}),
+        of_velocity(attrs.nesterov ? keep : T{1}) {}
+
+  void apply(T gradient, T& w, T& v) const {
+    gradient += decay * w;
+    v = keep * v + take * gradient;
+    w = w - rate * (of_gradient * gradient + of_velocity * v);
+  }
+};
+
 /// What one step of adam has in common for all elements.
 template <class T>
 struct AdamStep {
