@@ -81,6 +81,7 @@ struct OpDef {
   std::function<std::vector<Value>(const GradCall&)> grad = nullptr;
   /// One value per output; present iff some factor is `expand`.
   std::function<std::vector<Value>(const ExpandCall&)> expand = nullptr;
+  /// Floating-point operations per point of the iteration space: what a kernel has to compute, without its memory.
   double flops_per_point = 1;
   /// Plain loops over dense row-major operands; zero-sized operands are legal.
   std::function<void(const Attrs&, Inputs, Outputs)> kernel;

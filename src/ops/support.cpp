@@ -41,6 +41,18 @@ void require_types(std::string_view op, const OpCall& call, size_t first, const 
          print(expected));
 }
 
+void require_axis(std::string_view op, const OpCall& call, int64_t axis) {
+  if (axis >= 0 && axis < call.inputs[0].rank()) return;
+  reject(op, "axis is outside the tensor", fmt::format("axis {} of {}", axis, print(call.inputs[0])),
+         "at least 0 and less than the number of dimensions", ErrorKind::index);
+}
+
+ShardingRule whole_along(const OpCall& call, int64_t axis) {
+  ShardingRule rule = pointwise_rule(call);
+  for (int factor : rule.outputs[0][axis].factors) rule.factors[factor].cutting = Cutting::whole;
+  return rule;
+}
+
 Shape broadcast(std::string_view op, const Shape& a, const Shape& b) {
   Shape shape(std::max(a.size(), b.size()), 1);
   for (size_t back = 1; back <= shape.size(); ++back) {
@@ -80,14 +92,6 @@ Value sum_to(const GradCall& call, Value d, const Type& target) {
     d = call.apply("reshape", {d}, ReshapeAttrs{.shape = target.shape});
   }
   return d;
-}
-
-int64_t resolve_axis(std::string_view op, int64_t axis, int rank) {
-  if (axis < -rank || axis >= rank) {
-    reject(op, "axis is outside the tensor", fmt::format("axis {} of {} dimensions", axis, rank),
-           fmt::format("{} to {}", -rank, rank - 1), ErrorKind::index);
-  }
-  return axis < 0 ? axis + rank : axis;
 }
 
 Shape broadcast_strides(const Shape& shape, const Shape& out) {

@@ -1,4 +1,4 @@
-#include "ops/support.h"
+#include "ops/pointwise.h"
 
 namespace partita {
 namespace {
@@ -6,18 +6,14 @@ namespace {
 /// The op whose result is fn(a, b), a bool, over the broadcast of both.
 template <class Fn>
 OpDef comparison_op(const char* name, const char* summary, Fn fn) {
-  OpDef op;
-  op.name = name;
-  op.summary = summary;
-  op.infer = [name](const OpCall& call) {
-    require_operands(name, call, 2);
-    std::vector<Type> result = infer_pointwise(name, call);
+  OpDef op = number_op(name, summary, fn);
+  op.infer = [infer = op.infer](const OpCall& call) {
+    std::vector<Type> result = infer(call);
     result[0].dtype = DType::boolean;
     return result;
   };
-  op.rule = [](const OpCall& call) { return pointwise_rule(call); };
+  op.pointwise = nullptr;  // vectorised loops write what they read
   op.grad = [](const GradCall&) -> std::vector<Value> { return {Value(), Value()}; };
-  op.kernel = [fn](const Attrs&, Inputs in, Outputs out) { binary_kernel(in, out, fn); };
   op.samples = {{{ids_of({4, 6}, 2), ids_of({4, 6}, 2)}},
                 {{ids_of({3, 4}, 2), ids_of({4}, 2)}},
                 {{sample_of({4}), sample_of({3, 4})}}};

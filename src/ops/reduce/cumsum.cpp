@@ -10,10 +10,7 @@ std::vector<Type> infer_cumsum(const OpCall& call) {
   const Type& x = call.inputs[0];
   const int64_t axis = call.attrs.as<CumsumAttrs>().axis;
   if (x.dtype == DType::boolean) reject("cumsum", "operand is a bool", print(x), "numbers", ErrorKind::type);
-  if (axis < 0 || axis >= x.rank()) {
-    reject("cumsum", "axis is outside the tensor", fmt::format("axis {} of {}", axis, print(x)),
-           "at least 0 and less than the number of dimensions", ErrorKind::index);
-  }
+  require_axis("cumsum", call, axis);
   return {x};
 }
 
@@ -49,12 +46,7 @@ std::vector<OpDef> cumsum_ops() {
   op.summary = "sums of the elements up to each one along an axis";
   op.attrs = Attrs(CumsumAttrs{});
   op.infer = infer_cumsum;
-  op.rule = [](const OpCall& call) {
-    ShardingRule rule = pointwise_rule(call);
-    const DimMap& summed = rule.outputs[0][call.attrs.as<CumsumAttrs>().axis];
-    for (int factor : summed.factors) rule.factors[factor].cutting = Cutting::whole;
-    return rule.linear_in({0});
-  };
+  op.rule = [](const OpCall& call) { return whole_along(call, call.attrs.as<CumsumAttrs>().axis).linear_in({0}); };
   op.grad = [](const GradCall& call) -> std::vector<Value> {
     CumsumAttrs back = call.attrs.as<CumsumAttrs>();
     back.reverse = !back.reverse;

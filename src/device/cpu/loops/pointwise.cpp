@@ -98,9 +98,6 @@ LoopFn bind_broadcast(const Pointwise::Loop<T>& loop, const Broadcast& over) {
 
 KernelChoice propose_pointwise(const KernelQuery& query) {
   if (const std::string reason = unsupported_by_loops(query); !reason.empty()) return refuse(reason);
-  if (query.outputs[0].dtype != query.inputs[0].dtype) {
-    return refuse(fmt::format("a result in {} is not supported", name_of(query.outputs[0].dtype)));
-  }
   if (query.outputs[0].elements() == 0) return refuse("empty");
   KernelChoice choice{.kernel = kPointwise,
                       .inputs = std::vector<Layout>(query.inputs.size()),
