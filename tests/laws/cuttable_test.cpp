@@ -142,7 +142,10 @@ Cuttable expected_of(const OpDef& op) {
 
 class CuttableOps : public testing::TestWithParam<const OpDef*> {};
 
-TEST_P(CuttableOps, AsListed) { EXPECT_EQ(misfit(*GetParam(), expected_of(*GetParam())), ""); }
+TEST_P(CuttableOps, AsListed) {
+  const std::string wrong = misfit(*GetParam(), expected_of(*GetParam()));
+  EXPECT_TRUE(wrong.empty()) << wrong;
+}
 
 TEST_P(CuttableOps, IsDescribedAndSampled) {
   const OpDef& op = *GetParam();
