@@ -8,32 +8,44 @@
 
 namespace partita {
 
+/// One operand. Flattened, as these loops are vector code only where all that they call is inlined.
+template <class T, class Fn>
+[[gnu::flatten]] void run_unary(const Fn& fn, const T* x, T* result, int64_t count) {
+#pragma omp simd
+  for (int64_t i = 0; i < count; ++i) result[i] = static_cast<T>(fn(x[i]));
+}
+
+/// Two operands, each with a step of 1 or 0.
+template <class T, class Fn>
+[[gnu::flatten]] void run_binary(const Fn& fn, const T* a, int64_t step_a, const T* b, int64_t step_b, T* result,
+                                 int64_t count) {
+  if (step_a == 1 && step_b == 1) {
+#pragma omp simd
+    for (int64_t i = 0; i < count; ++i) result[i] = static_cast<T>(fn(a[i], b[i]));
+  } else if (step_a == 1) {
+    const T other = *b;
+#pragma omp simd
+    for (int64_t i = 0; i < count; ++i) result[i] = static_cast<T>(fn(a[i], other));
+  } else if (step_b == 1) {
+    const T other = *a;
+#pragma omp simd
+    for (int64_t i = 0; i < count; ++i) result[i] = static_cast<T>(fn(other, b[i]));
+  } else {
+    std::fill_n(result, count, static_cast<T>(fn(*a, *b)));
+  }
+}
+
 template <class T, class Fn>
 Pointwise::Loop<T> unary_loop(const Fn& fn) {
   return [fn](const T* const* operands, const int64_t*, T* result, int64_t count) {
-    const T* x = operands[0];
-#pragma omp simd
-    for (int64_t i = 0; i < count; ++i) result[i] = static_cast<T>(fn(x[i]));
+    run_unary<T>(fn, operands[0], result, count);
   };
 }
 
 template <class T, class Fn>
 Pointwise::Loop<T> binary_loop(const Fn& fn) {
   return [fn](const T* const* operands, const int64_t* steps, T* result, int64_t count) {
-    const T *a = operands[0], *b = operands[1];
-    if (steps[0] == 1 && steps[1] == 1) {
-#pragma omp simd
-      for (int64_t i = 0; i < count; ++i) result[i] = static_cast<T>(fn(a[i], b[i]));
-    } else if (steps[0] == 1) {
-      const T other = *b;
-#pragma omp simd
-      for (int64_t i = 0; i < count; ++i) result[i] = static_cast<T>(fn(a[i], other));
-    } else {
-      const T other = *a;
-      const int64_t step = steps[1];
-#pragma omp simd
-      for (int64_t i = 0; i < count; ++i) result[i] = static_cast<T>(fn(other, b[i * step]));
-    }
+    run_binary<T>(fn, operands[0], steps[0], operands[1], steps[1], result, count);
   };
 }
 

@@ -12,10 +12,13 @@ struct LeakyReluAttrs {
 }  // namespace
 
 std::vector<OpDef> leaky_relu_ops() {
-  OpDef op = pointwise_op<LeakyReluAttrs>(
-      "leaky_relu", "x, times slope where x < 0; NaN stays", [](const LeakyReluAttrs& attrs) {
-        return formula([slope = attrs.slope](auto x) { return x < 0 ? x * decltype(x)(slope) : x; });
-      });
+  OpDef op = pointwise_op<LeakyReluAttrs>("leaky_relu", "x, times slope where x < 0; NaN stays",
+                                          [](const LeakyReluAttrs& attrs) {
+                                            return formula([=](auto x) {
+                                              const auto slope = decltype(x)(attrs.slope);
+                                              return x * (x < 0 ? slope : 1);
+                                            });
+                                          });
   op.rule = [](const OpCall& call) {
     ShardingRule rule = pointwise_rule(call);
     return call.attrs.as<LeakyReluAttrs>().slope >= 0 ? rule.linear_in({0}, kMaxMin) : rule;

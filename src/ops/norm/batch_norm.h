@@ -2,6 +2,7 @@
 // Batch normalisation: attributes, and the loops that its ops share: x[(g m), c] or x[(g m), c, h, w] seen as groups,
 // members, channels and the elements of one plane.
 
+#include "ops/norm/moments.h"
 #include "ops/support.h"
 #include "ops/wide.h"
 
@@ -14,22 +15,6 @@ struct BatchNormAttrs {
   int64_t groups = 1;
   static constexpr auto fields() {
     return std::tuple{field("epsilon", &BatchNormAttrs::epsilon), field("groups", &BatchNormAttrs::groups)};
-  }
-};
-
-struct MomentsAttrs {
-  int64_t groups = 1;
-  static constexpr auto fields() { return std::tuple{field("groups", &MomentsAttrs::groups)}; }
-};
-
-/// `count`: elements behind each sum; `dtype`: of the results.
-struct MomentsFinishAttrs {
-  int64_t count = 1;
-  double epsilon = 1e-5;
-  DType dtype = DType::f32;
-  static constexpr auto fields() {
-    using A = MomentsFinishAttrs;
-    return std::tuple{field("count", &A::count), field("epsilon", &A::epsilon), field("dtype", &A::dtype)};
   }
 };
 

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "ops/elementwise/attrs.h"
+#include "ops/norm/moments.h"
 #include "ops/norm/row_norm.h"
 
 namespace partita {
