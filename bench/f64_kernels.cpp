@@ -11,9 +11,9 @@
 #include <string>
 
 #include "device/device.h"
-#include "ops/attention.h"
-#include "ops/conv2d.h"
-#include "ops/matmul.h"
+#include "ops/attention/attention.h"
+#include "ops/conv/conv2d.h"
+#include "ops/matmul/matmul.h"
 #include "ops/registry.h"
 
 namespace partita {

@@ -27,7 +27,6 @@ namespace {
 class KeepsSubnormals final : public Device {
  public:
   explicit KeepsSubnormals(std::unique_ptr<Device> device) : device_(std::move(device)) {}
-  DeviceProperties properties() const override { return device_->properties(); }
   const KernelCatalog& catalog() const override { return device_->catalog(); }
   std::shared_ptr<void> allocate(int64_t bytes) override { return device_->allocate(bytes); }
   std::unique_ptr<Kernel> make_kernel(const KernelQuery& query, const KernelChoice& choice) override {

@@ -1,9 +1,9 @@
-# The listing of a folder is a registry: every x.cpp in it defines `TYPE x_SUFFIX()`, and the generated
-# source returns them all, in the order of the names.
+# The sources of a folder and of the folders in it are a registry: every x.cpp defines `std::vector<TYPE> x_SUFFIX()`,
+# and the generated source joins what they return, in the order of the paths.
 #
 #   folder_registry(OUTPUT FOLDER INCLUDE TYPE SUFFIX FUNCTION EXCEPT...)
 function(folder_registry output folder include type suffix function)
-  file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/*.cpp)
   set(declarations "")
   set(calls "")
   foreach(source IN LISTS sources)
@@ -11,8 +11,8 @@ function(folder_registry output folder include type suffix function)
     if(name MATCHES "_test$" OR name IN_LIST ARGN)
       continue()
     endif()
-    string(APPEND declarations "${type} ${name}_${suffix}();\n")
-    string(APPEND calls "      ${name}_${suffix}(),\n")
+    string(APPEND declarations "std::vector<${type}> ${name}_${suffix}();\n")
+    string(APPEND calls "${name}_${suffix}, ")
   endforeach()
   file(CONFIGURE OUTPUT ${output} CONTENT "// Generated from the listing of a folder.
 #include \"${include}\"
@@ -21,8 +21,11 @@ namespace partita {
 
 ${declarations}
 std::vector<${type}> ${function}() {
-  return {
-${calls}  };
+  std::vector<${type}> all;
+  for (const auto& list : {${calls}}) {
+    for (${type}& one : list()) all.push_back(std::move(one));
+  }
+  return all;
 }
 
 }  // namespace partita

@@ -15,6 +15,12 @@ std::string Attrs::print() const {
   return text.empty() ? "" : "{" + text + "}";
 }
 
+bool Attrs::same_type(const Attrs& other) const {
+  if (!holder_ || !other.holder_) return holder_ == other.holder_;
+  const Base &a = *holder_, &b = *other.holder_;
+  return typeid(a) == typeid(b);
+}
+
 Attrs Attrs::with(const FieldTexts& changes) const {
   if (changes.empty()) return *this;
   if (!holder_) unknown(changes.front().first, {});

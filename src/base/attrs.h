@@ -28,6 +28,8 @@ class Attrs {
   }
 
   bool empty() const { return holder_ == nullptr; }
+  /// Whether both are of one struct, or both have none.
+  bool same_type(const Attrs& other) const;
   FieldTexts texts() const { return holder_ ? holder_->texts() : FieldTexts{}; }
   /// "{axis=1, keep=true}", or "" without fields.
   std::string print() const;

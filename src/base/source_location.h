@@ -1,5 +1,5 @@
 #pragma once
-// Where in a program a call stands. As std::source_location, which clang 14 does not have.
+// Where in a program a call stands. As SourceLocation, which clang 14 does not have.
 
 namespace partita {
 

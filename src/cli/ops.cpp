@@ -54,6 +54,7 @@ void print_op(const OpDef& op, const KernelCatalog& catalog) {
     std::cout << fmt::format("  rule        {}   of ({}) -> ({})\n", print(rule), print(inputs), print(outputs));
     std::cout << fmt::format("  linear in   {}\n", linear_groups(rule));
   }
+  std::cout << fmt::format("  cost        {} FLOP per point of the iteration space\n", op.flops_per_point);
   std::cout << fmt::format("  gradient    {}\n", op.grad ? "yes" : "no");
   for (const DType dtype : {DType::f32, DType::f64}) {
     const std::string kernel = op.samples.empty() ? "" : kernel_of(op, catalog, dtype);

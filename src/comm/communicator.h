@@ -18,14 +18,6 @@ using Timeout = std::chrono::milliseconds;
 /// Long enough for a rank that writes a file or waits for a pager; an abort wakes all at once anyway.
 inline constexpr Timeout kDefaultTimeout = std::chrono::minutes(30);
 
-struct CommCapabilities {
-  std::string backend;        // "inproc", "mpi", ...
-  bool uneven = true;         // all_gather and reduce_scatter take different counts per rank
-  bool deterministic = true;  // reductions add contributions in group order 0..n-1
-  double bandwidth = 0;       // bytes per second between two ranks; 0 = unknown
-  double latency = 0;         // seconds per step; 0 = unknown
-};
-
 /// A rank among those on its host.
 struct HostPlace {
   int rank = 0, size = 1;
@@ -45,7 +37,6 @@ class Communicator {
   virtual std::span<const int> world_ranks() const = 0;
   /// This process or thread among those of the whole world on its host.
   virtual HostPlace host_place() const = 0;
-  virtual CommCapabilities capabilities() const = 0;
 
   /// A communicator over `members`, ranks of this one in the order of the new ranks. Collective over
   /// all of this communicator; every rank passes its own group, which contains it.

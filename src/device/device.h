@@ -8,17 +8,9 @@
 
 namespace partita {
 
-struct DeviceProperties {
-  std::string name;
-  int threads = 1;
-  double peak_flops_f32 = 0;    // per second; 0 = unknown
-  double memory_bandwidth = 0;  // bytes per second; 0 = unknown
-};
-
 class Device {
  public:
   virtual ~Device() = default;
-  virtual DeviceProperties properties() const = 0;
   virtual const KernelCatalog& catalog() const = 0;
 
   /// Zeroed memory aligned to 4096 bytes; throws RuntimeFailure(out_of_memory) with the size.

@@ -106,6 +106,11 @@ void Builder::layerwise(Value state, int dim) {
 
 std::vector<Value> Builder::apply_all(std::string_view op_name, const std::vector<Value>& inputs, const Attrs& attrs) {
   const OpDef& op = ops_.at(op_name);
+  if (!attrs.empty() && !attrs.same_type(op.attrs)) {
+    throw InvalidArgument(fmt::format("[{}] attributes of another op, got {}, expected {}", op.name, attrs.print(),
+                                      op.attrs.empty() ? "none" : op.attrs.print()),
+                          ErrorKind::type);
+  }
   Node node{.op = op.name, .attrs = attrs.empty() ? op.attrs : attrs};
   std::vector<Type> input_types;
   for (const Value& input : inputs) {

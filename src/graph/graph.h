@@ -38,7 +38,7 @@ struct Node {
 
 struct ValueInfo {
   Type type;
-  std::string name;      // "matmul2", "batch_norm.1", "image", "conv1.weight"
+  std::string name;      // "matmul2", "layer_norm.1", "image", "conv1.weight"
   NodeId producer = -1;  // -1: an input or a state at entry
   int output = 0;        // which output of the producer
 };

@@ -53,6 +53,19 @@ struct Sample {
   Attrs attrs = {};
 };
 
+/// The formula of a pointwise op, bound to its attributes, as loops: result[i] is the formula of operands[k][i *
+/// steps[k]] for i below `count`, where a step is 1, or 0 for an operand that stays. The result may lie in the place of
+/// an operand of step 1. Made by `ops/pointwise.h`.
+struct Pointwise {
+  template <class T>
+  using Loop = std::function<void(const T* const* operands, const int64_t* steps, T* result, int64_t count)>;
+
+  int operands = 1;
+  Loop<double> f64;
+  Loop<float> f32;
+  Loop<int64_t> i64;  // empty: floats only
+};
+
 struct OpDef {
   std::string name;
   std::string summary;  // one line: the formula
@@ -68,9 +81,12 @@ struct OpDef {
   std::function<std::vector<Value>(const GradCall&)> grad = nullptr;
   /// One value per output; present iff some factor is `expand`.
   std::function<std::vector<Value>(const ExpandCall&)> expand = nullptr;
+  /// Floating-point operations per point of the iteration space: what a kernel has to compute, without its memory.
   double flops_per_point = 1;
   /// Plain loops over dense row-major operands; zero-sized operands are legal.
   std::function<void(const Attrs&, Inputs, Outputs)> kernel;
+  /// Only of pointwise ops: what their kernels are made of, the reference and the vectorised one of a device.
+  std::function<Pointwise(const Attrs&)> pointwise = nullptr;
   std::vector<Sample> samples;
 };
 

@@ -7,7 +7,7 @@ namespace partita {
 
 Program make_program(const JobConfig& config, const ProgramRequest& request) {
   const bool training = request.purpose == Purpose::training;
-  const bool local_norms = training && config.training.batch_norm == BatchNormStatistics::local;
+  const bool local_norms = training && config.training.norm_statistics == NormStatistics::local;
   CompileOptions options{.ranks = request.ranks,
                          .plan = config.plan.options,
                          .annotations = config.plan.annotations,

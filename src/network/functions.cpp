@@ -4,13 +4,20 @@
 
 #include "network/layer.h"
 #include "network/restored.h"
+#include "ops/attention/attention.h"
+#include "ops/elementwise/attrs.h"
+#include "ops/index/attrs.h"
+#include "ops/matmul/matmul.h"
+#include "ops/reduce/attrs.h"
+#include "ops/shape/attrs.h"
 
 namespace partita {
 namespace {
 
 /// The builder of all operands.
-Builder& builder_of(std::string_view op, std::initializer_list<Value> operands) {
+Builder& builder_of(std::string_view op, const std::vector<Value>& operands) {
   Builder* builder = nullptr;
+  if (operands.empty()) throw InvalidArgument(fmt::format("[{}] no operands, got 0, expected 1 or more", op));
   for (const Value& value : operands) {
     if (!value || (builder != nullptr && builder != &value.builder())) {
       throw InvalidArgument(fmt::format("[{}] bad operand, got {}, expected a value of the network", op,
@@ -21,26 +28,18 @@ Builder& builder_of(std::string_view op, std::initializer_list<Value> operands) 
   return *builder;
 }
 
-Value unary(std::string_view op, Value x, const Where& where, const FieldTexts& fields = {}) {
+Value unary(std::string_view op, Value x, const Where& where, const Attrs& attrs = {}) {
   Builder& builder = builder_of(op, {x});
   const Restored at(builder.source, source_line(where));
-  return builder.apply_fields(op, {x}, fields);
+  return builder.apply(op, {x}, attrs);
 }
 
-Value binary(std::string_view op, Value a, Value b, const Where& where, const FieldTexts& fields = {}) {
+Value binary(std::string_view op, Value a, Value b, const Where& where, const Attrs& attrs = {}) {
   Builder& builder = builder_of(op, {a, b});
   const DType dtype = promote(a.dtype(), b.dtype());
   const Value left = cast(a, dtype, where), right = cast(b, dtype, where);
   const Restored at(builder.source, source_line(where));
-  return builder.apply_fields(op, {left, right}, fields);
-}
-
-/// Operands as they are, without promotion.
-Value apply(std::string_view op, std::initializer_list<Value> operands, const Where& where,
-            const FieldTexts& fields = {}) {
-  Builder& builder = builder_of(op, operands);
-  const Restored at(builder.source, source_line(where));
-  return builder.apply_fields(op, operands, fields);
+  return builder.apply(op, {left, right}, attrs);
 }
 
 /// The axis from the front; refuses one that is outside the tensor.
@@ -53,7 +52,7 @@ int64_t axis_of(std::string_view op, int64_t axis, Value x) {
                         ErrorKind::index);
 }
 
-Value reduce(std::string_view kind, Value x, std::vector<int64_t> axes, bool keep_dims, bool mean, const Where& where) {
+Value reduce(Reduce kind, Value x, std::vector<int64_t> axes, bool keep_dims, bool mean, const Where& where) {
   builder_of("reduce", {x});
   const int rank = x.type().rank();
   if (axes.empty()) {
@@ -65,12 +64,25 @@ Value reduce(std::string_view kind, Value x, std::vector<int64_t> axes, bool kee
     if (axis < 0) axis += rank;
     if (axis >= 0 && axis < rank) count *= static_cast<double>(x.shape()[axis]);  // others: the op refuses
   }
-  FieldTexts fields{{"kind", std::string(kind)}, {"axes", to_text(axes)}, {"keep_dims", to_text(keep_dims)}};
-  if (mean) fields.emplace_back("scale", to_text(1 / count));
-  return unary("reduce", x, where, fields);
+  return unary("reduce", x, where,
+               ReduceAttrs{.kind = kind, .axes = axes, .keep_dims = keep_dims, .scale = mean ? 1 / count : 1});
 }
 
 }  // namespace
+
+std::vector<Value> apply_all(std::string_view op, const std::vector<Value>& operands, const Attrs& attrs, Where where) {
+  Builder& builder = builder_of(op, operands);
+  const Restored at(builder.source, source_line(where));
+  return builder.apply_all(op, operands, attrs);
+}
+
+Value apply(std::string_view op, const std::vector<Value>& operands, const Attrs& attrs, Where where) {
+  return apply_all(op, operands, attrs, where).at(0);
+}
+
+Value apply(std::string_view op, const std::vector<Value>& operands, std::string_view attrs, Where where) {
+  return apply(op, operands, builder_of(op, operands).ops().at(op).attrs.parse(attrs), where);
+}
 
 Value add(Value a, Value b, Where where) { return binary("add", a, b, where); }
 Value sub(Value a, Value b, Where where) { return binary("sub", a, b, where); }
@@ -89,12 +101,12 @@ Value relu(Value x, Where where) { return unary("relu", x, where); }
 Value tanh(Value x, Where where) { return unary("tanh", x, where); }
 Value sigmoid(Value x, Where where) { return unary("sigmoid", x, where); }
 Value gelu(Value x, bool approximate, Where where) {
-  return unary("gelu", x, where, {{"approximate", to_text(approximate)}});
+  return unary("gelu", x, where, GeluAttrs{.approximate = approximate});
 }
 Value silu(Value x, Where where) { return unary("silu", x, where); }
 Value softplus(Value x, Where where) { return unary("softplus", x, where); }
 Value erf(Value x, Where where) { return unary("erf", x, where); }
-Value pow(Value x, double exponent, Where where) { return unary("pow", x, where, {{"exponent", to_text(exponent)}}); }
+Value pow(Value x, double exponent, Where where) { return unary("pow", x, where, PowAttrs{.exponent = exponent}); }
 Value equal(Value a, Value b, Where where) { return binary("equal", a, b, where); }
 Value not_equal(Value a, Value b, Where where) { return binary("not_equal", a, b, where); }
 Value less(Value a, Value b, Where where) { return binary("less", a, b, where); }
@@ -102,8 +114,8 @@ Value less_equal(Value a, Value b, Where where) { return binary("less_equal", a,
 Value greater(Value a, Value b, Where where) { return binary("greater", a, b, where); }
 Value greater_equal(Value a, Value b, Where where) { return binary("greater_equal", a, b, where); }
 Value logical_not(Value x, Where where) { return unary("logical_not", x, where); }
-Value logical_and(Value a, Value b, Where where) { return apply("logical_and", {a, b}, where); }
-Value logical_or(Value a, Value b, Where where) { return apply("logical_or", {a, b}, where); }
+Value logical_and(Value a, Value b, Where where) { return apply("logical_and", {a, b}, Attrs(), where); }
+Value logical_or(Value a, Value b, Where where) { return apply("logical_or", {a, b}, Attrs(), where); }
 Value binary_cross_entropy(Value logits, Value labels, Where where) {
   return binary("binary_cross_entropy", logits, labels, where);
 }
@@ -111,27 +123,27 @@ Value binary_cross_entropy(Value logits, Value labels, Where where) {
 Value select(Value condition, Value a, Value b, Where where) {
   builder_of("select", {condition, a, b});
   const DType dtype = promote(a.dtype(), b.dtype());
-  return apply("select", {condition, cast(a, dtype, where), cast(b, dtype, where)}, where);
+  return apply("select", {condition, cast(a, dtype, where), cast(b, dtype, where)}, Attrs(), where);
 }
 
 Value softmax(Value x, Where where) { return unary("softmax", x, where); }
 Value log_softmax(Value x, Where where) { return unary("log_softmax", x, where); }
 
 Value scale(Value x, double factor, double offset, Where where) {
-  return unary("scale", x, where, {{"scale", to_text(factor)}, {"bias", to_text(offset)}});
+  return unary("scale", x, where, ScaleAttrs{.scale = factor, .bias = offset});
 }
 
 Value cast(Value x, DType dtype, Where where) {
   builder_of("cast", {x});
-  return x.dtype() == dtype ? x : unary("cast", x, where, {{"dtype", to_text(dtype)}});
+  return x.dtype() == dtype ? x : unary("cast", x, where, CastAttrs{.dtype = dtype});
 }
 
 Value matmul(Value a, Value b, bool transpose_a, bool transpose_b, Where where) {
-  return binary("matmul", a, b, where, {{"transpose_a", to_text(transpose_a)}, {"transpose_b", to_text(transpose_b)}});
+  return binary("matmul", a, b, where, MatmulAttrs{.transpose_a = transpose_a, .transpose_b = transpose_b});
 }
 
 Value reshape(Value x, const Shape& shape, Where where) {
-  return unary("reshape", x, where, {{"shape", to_text(shape)}});
+  return unary("reshape", x, where, ReshapeAttrs{.shape = shape});
 }
 
 Value flatten(Value x, Where where) {
@@ -145,13 +157,12 @@ Value flatten(Value x, Where where) {
 }
 
 Value transpose(Value x, const std::vector<int64_t>& perm, Where where) {
-  return unary("transpose", x, where, {{"perm", to_text(perm)}});
+  return unary("transpose", x, where, TransposeAttrs{.perm = perm});
 }
 
 Value cumsum(Value x, int64_t axis, bool exclusive, bool reverse, Where where) {
   axis = axis_of("cumsum", axis, x);
-  return unary("cumsum", x, where,
-               {{"axis", to_text(axis)}, {"exclusive", to_text(exclusive)}, {"reverse", to_text(reverse)}});
+  return unary("cumsum", x, where, CumsumAttrs{.axis = axis, .exclusive = exclusive, .reverse = reverse});
 }
 
 Value repeat(Value x, int64_t axis, int64_t times, Where where) {
@@ -161,7 +172,7 @@ Value repeat(Value x, int64_t axis, int64_t times, Where where) {
   spread.insert(spread.begin() + axis + 1, 1);
   Value y = reshape(x, spread, where);
   spread[axis + 1] = times;
-  y = unary("broadcast_to", y, where, {{"shape", to_text(spread)}});
+  y = unary("broadcast_to", y, where, BroadcastAttrs{.shape = spread});
   result[axis] *= times;
   return reshape(y, result, where);
 }
@@ -179,49 +190,46 @@ std::vector<Value> split(Value x, int64_t parts, int64_t axis, Where where) {
     Shape begin(shape.size(), 0), end = shape;
     begin[axis] = part * size;
     end[axis] = begin[axis] + size;
-    result.push_back(unary("slice", x, where, {{"begin", to_text(begin)}, {"end", to_text(end)}}));
+    result.push_back(unary("slice", x, where, SliceAttrs{.begin = begin, .end = end}));
   }
   return result;
 }
 
 TopK top_k(Value x, int64_t k, Where where) {
-  Builder& builder = builder_of("top_k", {x});
-  const Restored at(builder.source, source_line(where));
-  const Attrs attrs = builder.ops().at("top_k").attrs.with({{"k", to_text(k)}});
-  const std::vector<Value> results = builder.apply_all("top_k", {x}, attrs);
+  const std::vector<Value> results = apply_all("top_k", {x}, TopKAttrs{.k = k}, where);
   return {results[0], results[1]};
 }
 
-Value take_along(Value x, Value indices, Where where) { return apply("take_along", {x, indices}, where); }
+Value take_along(Value x, Value indices, Where where) { return apply("take_along", {x, indices}, Attrs(), where); }
 
 Value put_along(Value d, Value indices, int64_t size, Where where) {
-  return apply("put_along", {d, indices}, where, {{"size", to_text(size)}});
+  return apply("put_along", {d, indices}, PutAlongAttrs{.size = size}, where);
 }
 
 Value scatter_add(Value x, Value ids, Value updates, Where where) {
   builder_of("scatter_add", {x, ids, updates});
   const DType dtype = promote(x.dtype(), updates.dtype());
-  return apply("scatter_add", {cast(x, dtype, where), ids, cast(updates, dtype, where)}, where);
+  return apply("scatter_add", {cast(x, dtype, where), ids, cast(updates, dtype, where)}, Attrs(), where);
 }
 
 Value rotary(Value x, double base, int64_t begin, Where where) {
-  return unary("rotary", x, where, {{"base", to_text(base)}, {"begin", to_text(begin)}});
+  return unary("rotary", x, where, RotaryAttrs{.base = base, .begin = begin});
 }
 
 Value reduce_sum(Value x, std::vector<int64_t> axes, bool keep_dims, Where where) {
-  return reduce("sum", x, std::move(axes), keep_dims, /*mean=*/false, where);
+  return reduce(Reduce::sum, x, std::move(axes), keep_dims, /*mean=*/false, where);
 }
 
 Value reduce_mean(Value x, std::vector<int64_t> axes, bool keep_dims, Where where) {
-  return reduce("sum", x, std::move(axes), keep_dims, /*mean=*/true, where);
+  return reduce(Reduce::sum, x, std::move(axes), keep_dims, /*mean=*/true, where);
 }
 
 Value reduce_max(Value x, std::vector<int64_t> axes, bool keep_dims, Where where) {
-  return reduce("max", x, std::move(axes), keep_dims, /*mean=*/false, where);
+  return reduce(Reduce::max, x, std::move(axes), keep_dims, /*mean=*/false, where);
 }
 
 Value reduce_min(Value x, std::vector<int64_t> axes, bool keep_dims, Where where) {
-  return reduce("min", x, std::move(axes), keep_dims, /*mean=*/false, where);
+  return reduce(Reduce::min, x, std::move(axes), keep_dims, /*mean=*/false, where);
 }
 
 Value operator/(double number, Operand x) {

@@ -9,6 +9,17 @@ namespace partita {
 
 using Where = SourceLocation;
 
+/// Any op of the registry, by name: operands as they are, and its default attributes or those given, as a struct
+/// (`apply("gelu", {x}, GeluAttrs{true})`) or as graphs print them (`apply("gelu", {x}, "{approximate=true}")`). At
+/// least one operand. `apply` takes the first result. Throws InvalidArgument with the nearest name of an op or an
+/// attribute. The functions below are ops, too, with operands promoted to one type and axes counted from the end.
+Value apply(std::string_view op, const std::vector<Value>& operands, const Attrs& attrs = {},
+            Where where = Where::current());
+Value apply(std::string_view op, const std::vector<Value>& operands, std::string_view attrs,
+            Where where = Where::current());
+std::vector<Value> apply_all(std::string_view op, const std::vector<Value>& operands, const Attrs& attrs = {},
+                             Where where = Where::current());
+
 Value add(Value a, Value b, Where where = Where::current());
 Value sub(Value a, Value b, Where where = Where::current());
 Value mul(Value a, Value b, Where where = Where::current());

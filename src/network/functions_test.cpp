@@ -7,6 +7,8 @@
 
 #include "execute/interpreter.h"
 #include "network/layer.h"
+#include "ops/elementwise/attrs.h"
+#include "ops/index/attrs.h"
 #include "ops/registry.h"
 
 namespace partita {
@@ -83,6 +85,36 @@ TEST(Functions, Flatten) {
   Fixture f;
   EXPECT_EQ(flatten(reshape(f.x, {2, 3, 1})).shape(), (Shape{2, 3}));
   EXPECT_THROW(flatten(reduce_sum(f.x)), InvalidArgument);
+}
+
+TEST(Apply, AnyOpByNameWithAttributesAsAStructOrAsText) {
+  Fixture f;
+  const Value typed = apply("pow", {f.x}, PowAttrs{.exponent = 3});
+  EXPECT_EQ(line_of(typed), __LINE__ - 1);
+  const Value text = apply("pow", {f.x}, "{exponent=3}");
+  EXPECT_EQ(f.builder.graph().nodes[0].attrs, f.builder.graph().nodes[1].attrs);
+  EXPECT_EQ(typed.type(), text.type());
+  EXPECT_EQ(apply_all("top_k", {f.x}, TopKAttrs{.k = 2}).size(), 2u);
+  EXPECT_EQ(apply("square", {f.x}).type(), f.x.type());
+}
+
+TEST(Apply, RefusesWhatIsNotThere) {
+  Fixture f;
+  const auto refusal = [](auto&& call) -> std::string {
+    try {
+      call();
+      return "";
+    } catch (const InvalidArgument& error) {
+      return error.what();
+    }
+  };
+  EXPECT_EQ(refusal([&] { apply("pow", {f.x}, GeluAttrs{}); }),
+            "[pow] attributes of another op, got {approximate=false}, expected {exponent=2}");
+  EXPECT_EQ(refusal([&] { apply("square", {f.x}, GeluAttrs{}); }),
+            "[square] attributes of another op, got {approximate=false}, expected none");
+  EXPECT_NE(refusal([&] { apply("pow", {f.x}, "{exponant=3}"); }).find("exponent"), std::string::npos);
+  EXPECT_NE(refusal([&] { apply("sqare", {f.x}); }).find("square"), std::string::npos);
+  EXPECT_EQ(refusal([&] { apply("square", {}); }), "[square] no operands, got 0, expected 1 or more");
 }
 
 /// The values of a function of constants.

@@ -1,6 +1,7 @@
 #include "network/losses.h"
 
 #include "network/functions.h"
+#include "ops/index/attrs.h"
 
 namespace partita {
 namespace {
@@ -19,9 +20,7 @@ Value hot_labels(Builder& builder, Value logits, Value label) {
                                       print(label.type()), print(logits.type()), print(shape)));
   }
   if (dense) return cast(label, logits.dtype());
-  return builder.apply_fields(
-      "one_hot", {label},
-      {{"depth", to_text(classes)}, {"classes", to_text(classes)}, {"dtype", to_text(logits.dtype())}});
+  return builder.apply("one_hot", {label}, OneHotAttrs{.depth = classes, .classes = classes, .dtype = logits.dtype()});
 }
 
 Value sparse(Builder& builder, Value logits, Value label) {

@@ -101,6 +101,38 @@ TEST(Pointwise, NotANumberIsNotHidden) {
   }
 }
 
+// The formulas of the common exponents, which the reference runs, too, against the library.
+TEST(Pow, CommonExponentsAreThePowers) {
+  const std::vector<double> numbers_of_x{1e-9, 0.3, 1, 2.75, 1234.5};
+  for (const double exponent : {-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 2.7, 3.0, 4.0}) {
+    const Array y = run_of_kernels("pow", {vector_of(numbers_of_x)}, {{"exponent", to_text(exponent)}})[0];
+    for (size_t i = 0; i < numbers_of_x.size(); ++i) {
+      const double expected = std::pow(numbers_of_x[i], exponent);
+      EXPECT_NEAR(y.at(static_cast<int64_t>(i)), expected, 4e-16 * expected) << numbers_of_x[i] << " to " << exponent;
+    }
+  }
+}
+
+// Integers wrap around or compare as they are: through f64 the last digits of these would be lost.
+TEST(Pointwise, LargeIntegersAreExact) {
+  constexpr int64_t kLarge = (int64_t{1} << 60) + 1;
+  const Array a({2}, std::vector<int64_t>{kLarge, kLarge}), b({2}, std::vector<int64_t>{1, kLarge - 1});
+  EXPECT_EQ(run_of_kernels("add", {a, b})[0].as<int64_t>()[0], kLarge + 1);
+  EXPECT_EQ(run_of_kernels("maximum", {a, b})[0].as<int64_t>()[1], kLarge);
+  EXPECT_EQ(numbers(run_of_kernels("equal", {a, b})[0]), (std::vector<double>{0, 0}));
+  EXPECT_EQ(numbers(run_of_kernels("greater", {a, b})[0]), (std::vector<double>{1, 1}));
+}
+
+// More elements than the reference computes at a time, broadcast, in 16 bits.
+TEST(Pointwise, BlocksOfTheReferenceJoin) {
+  std::vector<double> rows(7 * 301);
+  for (size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<double>(i % 97);
+  const Array a({7, 301}, rows), b({7, 1}, std::vector<double>{0, 1, 2, 3, 4, 5, 6});
+  const Array sum = run_of_kernels("add", {cast(a, DType::bf16), cast(b, DType::bf16)})[0];
+  EXPECT_EQ(sum.type(), (Type{DType::bf16, {7, 301}}));
+  for (int64_t i = 0; i < 7 * 301; ++i) EXPECT_EQ(sum.at(i), static_cast<double>(i % 97 + i / 301)) << i;
+}
+
 TEST(Argmax, TheFirstNotANumberIsTheLargest) {
   const double nan = std::nan("");
   EXPECT_EQ(run_of_kernels("argmax", {vector_of({1, nan, 5, nan})})[0].at(0), 1);

@@ -1,11 +1,17 @@
 #include "ops/registry.h"
 
+#include <algorithm>
+
 namespace partita {
 
-std::vector<OpDef> listed_ops();  // generated from the folder listing
+std::vector<OpDef> listed_ops();  // generated from the listing of the folder and its families
 
 const OpSet& all_ops() {
-  static const OpSet ops(listed_ops());
+  static const OpSet ops = [] {
+    std::vector<OpDef> all = listed_ops();
+    std::sort(all.begin(), all.end(), [](const OpDef& a, const OpDef& b) { return a.name < b.name; });
+    return OpSet(std::move(all));
+  }();
   return ops;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// All ops: the listing of this folder.
+// All ops: the listing of this folder and of the families in it, ordered by name.
 
 #include "graph/op_def.h"
 

@@ -1,5 +1,8 @@
 #include "ops/support.h"
 
+#include "ops/reduce/attrs.h"
+#include "ops/shape/attrs.h"
+
 namespace partita {
 
 void reject(std::string_view op, std::string_view what, const std::string& got, const std::string& expected,
@@ -29,6 +32,25 @@ void require_rank(std::string_view op, const OpCall& call, size_t operand, int r
   if (call.inputs[operand].rank() == rank) return;
   reject(op, fmt::format("operand {} has the wrong number of dimensions", operand), print(call.inputs[operand]),
          fmt::format("{} dimensions", rank));
+}
+
+void require_types(std::string_view op, const OpCall& call, size_t first, const std::vector<Type>& expected) {
+  const std::vector<Type> got(call.inputs.begin() + static_cast<std::ptrdiff_t>(first), call.inputs.end());
+  if (got == expected) return;
+  reject(op, fmt::format("operands from {} on do not fit x {}", first, print(call.inputs[0])), print(got),
+         print(expected));
+}
+
+void require_axis(std::string_view op, const OpCall& call, int64_t axis) {
+  if (axis >= 0 && axis < call.inputs[0].rank()) return;
+  reject(op, "axis is outside the tensor", fmt::format("axis {} of {}", axis, print(call.inputs[0])),
+         "at least 0 and less than the number of dimensions", ErrorKind::index);
+}
+
+ShardingRule whole_along(const OpCall& call, int64_t axis) {
+  ShardingRule rule = pointwise_rule(call);
+  for (int factor : rule.outputs[0][axis].factors) rule.factors[factor].cutting = Cutting::whole;
+  return rule;
 }
 
 Shape broadcast(std::string_view op, const Shape& a, const Shape& b) {
@@ -64,20 +86,12 @@ Value sum_to(const GradCall& call, Value d, const Type& target) {
     if (dim < lead || (target.shape[dim - lead] == 1 && d.shape()[dim] != 1)) axes.push_back(dim);
   }
   if (!axes.empty()) {
-    d = call.builder.apply_fields("reduce", {d}, {{"kind", "sum"}, {"axes", to_text(axes)}, {"keep_dims", "true"}});
+    d = call.apply("reduce", {d}, ReduceAttrs{.kind = Reduce::sum, .axes = axes, .keep_dims = true});
   }
   if (d.shape() != target.shape) {
-    d = call.builder.apply_fields("reshape", {d}, {{"shape", to_text(target.shape)}});
+    d = call.apply("reshape", {d}, ReshapeAttrs{.shape = target.shape});
   }
   return d;
-}
-
-int64_t resolve_axis(std::string_view op, int64_t axis, int rank) {
-  if (axis < -rank || axis >= rank) {
-    reject(op, "axis is outside the tensor", fmt::format("axis {} of {} dimensions", axis, rank),
-           fmt::format("{} to {}", -rank, rank - 1), ErrorKind::index);
-  }
-  return axis < 0 ? axis + rank : axis;
 }
 
 Shape broadcast_strides(const Shape& shape, const Shape& out) {

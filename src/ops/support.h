@@ -18,6 +18,14 @@ void require_same_dtype(std::string_view op, const OpCall& call);
 void require_float(std::string_view op, const OpCall& call, size_t operand = 0);
 /// Throws unless the operand has `rank` dimensions.
 void require_rank(std::string_view op, const OpCall& call, size_t operand, int rank);
+/// Throws unless the operands from `first` on have exactly these types.
+void require_types(std::string_view op, const OpCall& call, size_t first, const std::vector<Type>& expected);
+
+/// Throws unless the first operand has the dimension `axis`, counted from the front.
+void require_axis(std::string_view op, const OpCall& call, int64_t axis);
+
+/// `pointwise_rule` for ops that need whole lines along a dimension, which is therefore never cut.
+ShardingRule whole_along(const OpCall& call, int64_t axis);
 
 /// The NumPy broadcast of two shapes, or a rejection with both.
 Shape broadcast(std::string_view op, const Shape& a, const Shape& b);
@@ -28,9 +36,6 @@ std::vector<Type> infer_pointwise_float(std::string_view op, const OpCall& call)
 
 /// Sums `d`, a gradient in the broadcast shape, back to the shape of `target`.
 Value sum_to(const GradCall& call, Value d, const Type& target);
-
-/// A negative axis counted from the end; rejects what is outside.
-int64_t resolve_axis(std::string_view op, int64_t axis, int rank);
 
 /// The strides with which a shape is read in a broadcast: 0 where its size is 1.
 Shape broadcast_strides(const Shape& shape, const Shape& out);
@@ -54,43 +59,13 @@ void for_broadcast(const Shape& out, const std::array<Shape, N>& strides, Fn&& f
   }
 }
 
-/// out[i] = fn(in[i]) for a float operand; `fn` is a generic lambda on double (f64) or float.
+/// Calls fn(first element, stride) for every line of a dense tensor along `axis`; none when it is empty.
 template <class Fn>
-void unary_float_kernel(Inputs in, Outputs out, Fn&& fn) {
-  for_float(in[0].type.dtype, [&](auto zero) {
-    using T = decltype(zero);
-    using Compute = std::conditional_t<std::is_same_v<T, double>, double, float>;
-    const T* x = in[0].as<T>();
-    T* y = out[0].as<T>();
-    const int64_t count = out[0].type.elements();
-    for (int64_t i = 0; i < count; ++i) y[i] = T(fn(static_cast<Compute>(x[i])));
-  });
-}
-
-/// out = fn(a, b) with broadcasting, for any element type; 16-bit floats compute in f32.
-template <class Fn>
-void binary_kernel(Inputs in, Outputs out, Fn&& fn) {
-  for_dtype(in[0].type.dtype, [&](auto zero) {
-    using T = decltype(zero);
-    using Compute = std::conditional_t<std::is_same_v<T, bf16> || std::is_same_v<T, f16>, float, T>;
-    const T* a = in[0].as<T>();
-    const T* b = in[1].as<T>();
-    const Shape& shape = out[0].type.shape;
-    const std::array<Shape, 2> strides{broadcast_strides(in[0].type.shape, shape),
-                                       broadcast_strides(in[1].type.shape, shape)};
-    for_dtype(out[0].type.dtype, [&](auto result) {
-      using R = decltype(result);
-      R* y = out[0].as<R>();
-      for_broadcast<2>(shape, strides, [&](int64_t i, const std::array<int64_t, 2>& at) {
-        const auto value = fn(static_cast<Compute>(a[at[0]]), static_cast<Compute>(b[at[1]]));
-        if constexpr (std::is_same_v<R, bf16> || std::is_same_v<R, f16>) {
-          y[i] = R(static_cast<float>(value));
-        } else {
-          y[i] = static_cast<R>(value);
-        }
-      });
-    });
-  });
+void for_lines(const Shape& shape, int64_t axis, Fn&& fn) {
+  const int64_t stride = strides_of(shape)[axis], block = shape[axis] * stride, total = elements(shape);
+  for (int64_t outer = 0; outer < total; outer += block) {
+    for (int64_t inner = 0; inner < stride; ++inner) fn(outer + inner, stride);
+  }
 }
 
 /// f64[2,3]: shorthand for samples.

@@ -23,10 +23,11 @@ std::vector<size_t> float_outputs(const Case& node);
 /// when no cut of it alone is possible.
 std::optional<bool> fails_when_cut(const Case& node, int factor);
 
-/// Law 7: whether op(kind(a, b, c)) = kind(op(a), op(b), op(c)) where a, b, c are given to `operands`.
-/// `samples` of different seeds have the same other operands.
-bool commutes(const OpDef& op, const Sample& sample, const std::vector<int>& operands, Reduce kind);
-/// Each declared group commutes with its reductions.
+/// Law 7: whether op(kind(a, b, c)) = kind(op(a), op(b), op(c)) where a, b, c are given to `operands`, multiplied by
+/// `factor`; the other operands stay. Equal numbers, or NaN on both sides.
+bool commutes(const OpDef& op, const Sample& sample, const std::vector<int>& operands, Reduce kind, double factor = 1);
+/// Each declared group commutes with its reductions; with maximum and minimum at numbers of either sign and of any
+/// size, whatever the sample is filled with: a partial value has no reason to be positive.
 std::string check_linear(const OpDef& op, const Sample& sample);
 /// Sets of one or two float operands that commute with sums in every sample and are not declared in all.
 std::string check_nothing_undeclared(const OpDef& op);

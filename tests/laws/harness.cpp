@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 
+#include "base/number.h"
 #include "base/philox.h"
 #include "ops/registry.h"
 
@@ -109,8 +110,8 @@ void reduce_into(Array& into, const Array& other, Reduce kind) {
     for (int64_t i = 0; i < into.type().elements(); ++i) {
       switch (kind) {
         case Reduce::sum: to[i] = static_cast<T>(to[i] + from[i]); break;
-        case Reduce::max: to[i] = std::max<T>(to[i], from[i]); break;
-        case Reduce::min: to[i] = std::min<T>(to[i], from[i]); break;
+        case Reduce::max: to[i] = to[i] < from[i] || is_nan(from[i]) ? from[i] : to[i]; break;
+        case Reduce::min: to[i] = from[i] < to[i] || is_nan(from[i]) ? from[i] : to[i]; break;
         case Reduce::none: PARTITA_CHECK(false, "no reduction");
       }
     }

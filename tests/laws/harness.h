@@ -17,7 +17,7 @@ Array fill(const SampleInput& input, uint64_t key);
 
 /// The part of a tensor that lies in `ranges`.
 Array slice(const Array& array, const std::vector<Range>& ranges);
-/// into[i] = kind(into[i], other[i]).
+/// into[i] = kind(into[i], other[i]); NaN wins, as in the collectives.
 void reduce_into(Array& into, const Array& other, Reduce kind);
 /// "" or the first element that differs by more than rounding; `tolerance` is relative, 0: by the type.
 std::string differs(const Array& got, const Array& expected, double tolerance = 0);

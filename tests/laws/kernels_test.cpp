@@ -9,19 +9,18 @@
 
 #include "device/device.h"
 #include "harness.h"
-#include "ops/attention.h"
-#include "ops/batch_norm.h"
-#include "ops/conv2d.h"
-#include "ops/cross_entropy_grad.h"
-#include "ops/gelu.h"
-#include "ops/matmul.h"
-#include "ops/pool.h"
-#include "ops/pow.h"
-#include "ops/reduce.h"
+#include "ops/attention/attention.h"
+#include "ops/conv/conv2d.h"
+#include "ops/elementwise/attrs.h"
+#include "ops/loss/cross_entropy.h"
+#include "ops/matmul/matmul.h"
+#include "ops/norm/batch_norm.h"
+#include "ops/norm/row_norm.h"
+#include "ops/pool/pool.h"
+#include "ops/reduce/attrs.h"
 #include "ops/registry.h"
-#include "ops/row_norm.h"
 #include "ops/support.h"
-#include "ops/updates.h"
+#include "ops/update/updates.h"
 
 namespace partita {
 
@@ -297,19 +296,8 @@ void add_transformers(Cases& cases) {
 
 void add_large(Cases& cases) {
   const Shape image{32, 20, 14, 14}, wide{300, 210};
-  for (const char* op : {"relu", "neg", "abs", "square", "tanh", "exp", "sigmoid", "silu", "softplus", "erf"}) {
-    cases.add(op, all_ops().at(op).attrs, {sample_of(image)});
-  }
   for (const double exponent : {-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 2.7, 3.0, 4.0}) {
     cases.add("pow", Attrs(PowAttrs{exponent}), {sample_of(image, Fill::positive)});
-  }
-  cases.add("binary_cross_entropy", {}, {sample_of(image), sample_of(image, Fill::unit)});
-  for (const bool approximate : {false, true}) {
-    cases.add("gelu", Attrs(GeluAttrs{approximate}), {sample_of(image)});
-    cases.add("gelu_grad", Attrs(GeluAttrs{approximate}), {sample_of(image), sample_of(image)});
-  }
-  for (const char* op : {"add", "sub", "mul", "div", "maximum", "relu_grad", "silu_grad"}) {
-    cases.add(op, all_ops().at(op).attrs, {sample_of(image), sample_of(image)});
   }
   for (const char* op : {"add", "mul"}) {
     const Attrs attrs = all_ops().at(op).attrs;
@@ -339,6 +327,19 @@ void add_large(Cases& cases) {
   const SampleInput squares = sample_of({250, 201}, Fill::positive), step{Type{DType::i64, {}}, {Fill::ids, 9}};
   cases.add("adam", Attrs(AdamAttrs{.weight_decay = 0.1, .decoupled = true}),
             {tensor, tensor, tensor, squares, rate, step});
+}
+
+/// Every pointwise op on more elements than one thread takes, with the attributes and the fill of each of its samples.
+void add_pointwise(Cases& cases) {
+  for (const OpDef& op : all_ops().all()) {
+    std::set<std::string> done;
+    for (const Sample& sample : op.samples) {
+      if (!op.pointwise || !done.insert(sample.attrs.print()).second) continue;
+      std::vector<SampleInput> inputs = sample.inputs;
+      for (SampleInput& input : inputs) input.type.shape = {8, 20, 14, 14};
+      cases.add(op.name, sample.attrs, inputs);
+    }
+  }
 }
 
 /// What a shard may be left with: no rows, no columns, nothing to sum.
@@ -374,6 +375,7 @@ const std::vector<NamedCase>& all_cases() {
     add_norms(cases);
     add_transformers(cases);
     add_large(cases);
+    add_pointwise(cases);
     add_empty(cases);
     return cases.take();
   }();
@@ -636,6 +638,21 @@ TEST(Reorders, ReachEveryLayoutAndComeBack) {
       EXPECT_EQ(differs(read_back(back, array.type(), {}, wrong), array), "") << tag << " " << name_of(dtype);
       EXPECT_EQ(differs(read_back(there, array.type(), layout, wrong), array), "") << tag << " " << name_of(dtype);
       EXPECT_EQ(wrong, "");
+    }
+  }
+}
+
+TEST(Catalog, EveryPointwiseOpHasAVectorKernel) {
+  const auto device = make_cpu_device(all_ops(), kThreads);
+  for (const OpDef& op : all_ops().all()) {
+    if (!op.pointwise) continue;
+    for (DType dtype : {DType::f32, DType::f64}) {
+      const Shape shape{8, 20};
+      const std::vector<Type> inputs(op.samples[0].inputs.size(), Type{dtype, shape}), none;
+      const std::vector<Type> outputs = op.infer({op.attrs, inputs, none});
+      const std::vector<Layout> layouts(inputs.size());
+      const KernelChoice choice = device->catalog().choose({op.name, op.attrs, inputs, outputs, layouts});
+      EXPECT_EQ(choice.kernel, "loops.pointwise") << op.name << choice.reason;
     }
   }
 }

@@ -2,11 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "checks.h"
 #include "graph/builder.h"
 #include "ops/registry.h"
+#include "ops/support.h"
 
 namespace partita::laws {
 namespace {
@@ -121,6 +123,49 @@ TEST(Mutations, AFalselyDeclaredOperandIsCaught) {
     });
     EXPECT_NE(check_linear(wrong, wrong.samples[0]), "") << name;
   }
+}
+
+/// Whether some sample declares that an operand commutes with a reduction.
+bool declares(const OpDef& op, int operand, Reduce kind) {
+  return std::any_of(op.samples.begin(), op.samples.end(), [&](const Sample& sample) {
+    const Case node(op, sample);
+    const ShardingRule rule = op.rule(node.call());
+    return std::any_of(rule.linear.begin(), rule.linear.end(), [&](const Linear& group) {
+      return group.kinds.has(kind) && std::count(group.operands.begin(), group.operands.end(), operand) > 0;
+    });
+  });
+}
+
+bool caught_claim(const OpDef& op, int operand, ReduceSet kinds) {
+  const OpDef wrong = with_rule(op, [&](ShardingRule& rule) {
+    rule.linear.clear();
+    rule.linear_in({operand}, kinds);
+  });
+  return std::any_of(wrong.samples.begin(), wrong.samples.end(),
+                     [&](const Sample& sample) { return !check_linear(wrong, sample).empty(); });
+}
+
+TEST(Mutations, AFalseClaimOfMaximumOrMinimumIsCaught) {
+  int claims = 0;
+  for (const OpDef& op : all_ops().all()) {
+    if (!op.pointwise || op.samples[0].inputs.size() != 1) continue;
+    for (const Reduce kind : {Reduce::max, Reduce::min}) {
+      if (declares(op, 0, kind)) continue;
+      ++claims;
+      EXPECT_TRUE(caught_claim(op, 0, {.max = kind == Reduce::max, .min = kind == Reduce::min})) << op.name;
+    }
+  }
+  EXPECT_GE(claims, 14);  // abs, gelu, neg, rsqrt, silu, square with both, log and sqrt with one
+  EXPECT_TRUE(caught_claim(all_ops().at("mul"), 0, kMaxMin));
+  EXPECT_TRUE(caught_claim(all_ops().at("sub"), 1, kMaxMin));
+}
+
+// Right for the positive numbers that its samples have, false for a partial value, which may be of any sign.
+TEST(Mutations, AClaimThatHoldsForPositiveNumbersOnlyIsCaught) {
+  EXPECT_TRUE(caught_claim(all_ops().at("log"), 0, kMaxMin));
+  OpDef square = all_ops().at("square");
+  square.samples = {{{sample_of({4, 6}, Fill::positive)}}};
+  EXPECT_TRUE(caught_claim(square, 0, kMaxMin));
 }
 
 TEST(Mutations, AnUndeclaredOperandIsCaught) {

@@ -16,7 +16,6 @@ class CountingCommunicator final : public Communicator {
   int size() const override { return inner_.size(); }
   std::span<const int> world_ranks() const override { return inner_.world_ranks(); }
   HostPlace host_place() const override { return inner_.host_place(); }
-  CommCapabilities capabilities() const override { return inner_.capabilities(); }
 
   std::unique_ptr<Communicator> split(std::span<const int> members, Timeout timeout) override {
     return std::make_unique<CountingCommunicator>(inner_.split(members, timeout), bytes_);

@@ -20,7 +20,6 @@ class InprocCommunicator final : public CheckedCommunicator {
   }
 
   HostPlace host_place() const override { return {world_ranks()[rank()], group_->world().size()}; }
-  CommCapabilities capabilities() const override { return {.backend = "inproc"}; }
   void abort(const std::string& message, ExitCode code) noexcept override { group_->world().abort(message, code); }
 
  private:

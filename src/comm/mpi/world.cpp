@@ -107,7 +107,6 @@ class MpiCommunicator final : public CheckedCommunicator {
   MpiCommunicator& operator=(const MpiCommunicator&) = delete;
 
   HostPlace host_place() const override { return host_->place; }
-  CommCapabilities capabilities() const override { return {.backend = "mpi"}; }
 
   void abort(const std::string& message, ExitCode code) noexcept override {
     std::cout.flush();  // MPI ends the process as it is

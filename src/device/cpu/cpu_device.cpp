@@ -112,7 +112,6 @@ class CpuDevice final : public Device {
  public:
   CpuDevice(const OpSet& ops, int threads, KernelSet kernels) : catalog_(ops, kernels), threads_(threads) {}
 
-  DeviceProperties properties() const override { return {.name = "cpu", .threads = threads_}; }
   const KernelCatalog& catalog() const override { return catalog_; }
 
   std::shared_ptr<void> allocate(int64_t bytes) override {

@@ -1,5 +1,8 @@
 #include "network/layers/conv2d.h"
 
+#include "ops/conv/conv2d.h"
+#include "ops/elementwise/attrs.h"
+
 namespace partita {
 
 Value Conv2d::construct(Context& context, Value x) {
@@ -20,14 +23,12 @@ Value Conv2d::construct(Context& context, Value x) {
   Builder& builder = context.builder();
   const Shape shape{channels_, in[1] / options_.groups, kernel_[0], kernel_[1]};
   const Value weight = context.parameter("weight", shape, options_.init.of(shape));
-  const Value y = builder.apply_fields("conv2d", {x, weight},
-                                       {{"stride", to_text(options_.stride)},
-                                        {"dilation", to_text(options_.dilation)},
-                                        {"pads", to_text(pads)},
-                                        {"groups", to_text(options_.groups)}});
+  const Value y = builder.apply(
+      "conv2d", {x, weight},
+      Conv2dAttrs{.stride = options_.stride, .dilation = options_.dilation, .pads = pads, .groups = options_.groups});
   if (!options_.bias) return y;
   const Value bias = context.parameter("bias", {channels_}, options_.bias_init.of({channels_}));
-  return builder.apply_fields("bias_add", {y, bias}, {{"axis", "1"}});
+  return builder.apply("bias_add", {y, bias}, BiasAddAttrs{.axis = 1});
 }
 
 }  // namespace partita

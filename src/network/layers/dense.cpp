@@ -1,5 +1,8 @@
 #include "network/layers/dense.h"
 
+#include "ops/elementwise/attrs.h"
+#include "ops/matmul/matmul.h"
+
 namespace partita {
 
 Value Dense::construct(Context& context, Value x) {
@@ -10,10 +13,10 @@ Value Dense::construct(Context& context, Value x) {
   const int last = x.type().rank() - 1;
   const Shape shape{units_, x.shape()[last]};
   const Value weight = context.parameter("weight", shape, options_.init.of(shape));
-  const Value y = builder.apply_fields("matmul", {x, weight}, {{"transpose_b", "true"}});
+  const Value y = builder.apply("matmul", {x, weight}, MatmulAttrs{.transpose_b = true});
   if (!options_.bias) return y;
   const Value bias = context.parameter("bias", {units_}, options_.bias_init.of({units_}));
-  return builder.apply_fields("bias_add", {y, bias}, {{"axis", to_text(int64_t{last})}});
+  return builder.apply("bias_add", {y, bias}, BiasAddAttrs{.axis = int64_t{last}});
 }
 
 }  // namespace partita

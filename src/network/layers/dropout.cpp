@@ -1,5 +1,7 @@
 #include "network/layers/dropout.h"
 
+#include "ops/random/attrs.h"
+
 namespace partita {
 
 Value Dropout::construct(Context& context, Value x) {
@@ -8,8 +10,8 @@ Value Dropout::construct(Context& context, Value x) {
   }
   if (!context.options().training || rate_ == 0) return x;
   const uint64_t key = context.random_key("dropout");
-  return context.builder().apply_fields("dropout", {x, context.step()},
-                                        {{"rate", to_text(rate_)}, {"key", to_text(static_cast<int64_t>(key))}});
+  return context.builder().apply("dropout", {x, context.step()},
+                                 DropoutAttrs{.rate = rate_, .key = static_cast<int64_t>(key)});
 }
 
 }  // namespace partita

@@ -2,7 +2,6 @@
 // All layers. Each has a class, to derive from, and a function that makes one and notes the caller's
 // source line: `dense(10)`.
 
-#include "network/layers/batch_norm.h"
 #include "network/layers/conv2d.h"
 #include "network/layers/dense.h"
 #include "network/layers/dropout.h"

@@ -2,25 +2,21 @@
 // Layers without parameters that are one op.
 
 #include "network/layer.h"
+#include "ops/shape/attrs.h"
 
 namespace partita {
 
-class Relu : public Layer {
+/// One op of one operand, with its default attributes or those given: `op_layer("gelu", GeluAttrs{true})`. Its name
+/// and its attributes are checked when it is built.
+class OpLayer : public Layer {
  public:
-  explicit Relu(SourceLocation where = SourceLocation::current()) : Layer(where) {}
-  Value construct(Context& context, Value x) override { return context.builder().apply("relu", {x}); }
-};
+  explicit OpLayer(std::string op, Attrs attrs = {}, SourceLocation where = SourceLocation::current())
+      : Layer(where), op_(std::move(op)), attrs_(std::move(attrs)) {}
+  Value construct(Context& context, Value x) override { return context.builder().apply(op_, {x}, attrs_); }
 
-class Tanh : public Layer {
- public:
-  explicit Tanh(SourceLocation where = SourceLocation::current()) : Layer(where) {}
-  Value construct(Context& context, Value x) override { return context.builder().apply("tanh", {x}); }
-};
-
-class Sigmoid : public Layer {
- public:
-  explicit Sigmoid(SourceLocation where = SourceLocation::current()) : Layer(where) {}
-  Value construct(Context& context, Value x) override { return context.builder().apply("sigmoid", {x}); }
+ private:
+  std::string op_;
+  Attrs attrs_;
 };
 
 /// [n, a, b, ..] -> [n, a * b * ..]
@@ -33,14 +29,17 @@ class Flatten : public Layer {
       throw InvalidArgument(fmt::format("[flatten] too few dimensions, got {}, expected [n, ..]", print(x.type())));
     }
     const Shape flat{shape[0], shape[0] == 0 ? 0 : elements(shape) / shape[0]};
-    return context.builder().apply_fields("reshape", {x}, {{"shape", to_text(flat)}});
+    return context.builder().apply("reshape", {x}, ReshapeAttrs{.shape = flat});
   }
 };
 
-inline LayerPtr relu_layer(SourceLocation where = SourceLocation::current()) { return std::make_shared<Relu>(where); }
-inline LayerPtr tanh_layer(SourceLocation where = SourceLocation::current()) { return std::make_shared<Tanh>(where); }
+inline LayerPtr op_layer(std::string op, Attrs attrs = {}, SourceLocation where = SourceLocation::current()) {
+  return std::make_shared<OpLayer>(std::move(op), std::move(attrs), where);
+}
+inline LayerPtr relu_layer(SourceLocation where = SourceLocation::current()) { return op_layer("relu", {}, where); }
+inline LayerPtr tanh_layer(SourceLocation where = SourceLocation::current()) { return op_layer("tanh", {}, where); }
 inline LayerPtr sigmoid_layer(SourceLocation where = SourceLocation::current()) {
-  return std::make_shared<Sigmoid>(where);
+  return op_layer("sigmoid", {}, where);
 }
 inline LayerPtr flatten(SourceLocation where = SourceLocation::current()) { return std::make_shared<Flatten>(where); }
 

@@ -3,6 +3,8 @@
 #include "network/functions.h"
 #include "network/layers/dropout.h"
 #include "network/layers/norm.h"
+#include "ops/attention/attention.h"
+#include "ops/elementwise/attrs.h"
 
 namespace partita {
 namespace {
@@ -21,7 +23,7 @@ class FeedForward : public Layer {
       dropout_ = options_.dropout > 0 ? dropout(options_.dropout) : nullptr;
     }
     Value y = context.call("fc", *fc_, x);
-    y = context.builder().apply_fields("gelu", {y}, {{"approximate", to_text(options_.approximate_gelu)}});
+    y = context.builder().apply("gelu", {y}, GeluAttrs{.approximate = options_.approximate_gelu});
     y = context.call("proj", *projection_, y);
     return dropout_ ? context.call("dropout", *dropout_, y) : y;
   }
@@ -47,10 +49,9 @@ Value MultiHeadAttention::construct(Context& context, Value x) {
   };
   const Value q = project("q", x, options_.init), k = project("k", x, options_.init, /*bias=*/false);
   const Value v = project("v", x, options_.init);
-  Builder& builder = context.builder();
-  const Attrs attrs =
-      builder.ops().at("attention").attrs.with({{"heads", to_text(heads_)}, {"causal", to_text(options_.causal)}});
-  const Value y = project("proj", builder.apply_all("attention", {q, k, v}, attrs)[0], options_.projection_init);
+  const AttentionAttrs attrs{.heads = heads_, .causal = options_.causal};
+  const Value mixed = context.builder().apply_all("attention", {q, k, v}, attrs)[0];
+  const Value y = project("proj", mixed, options_.projection_init);
   if (options_.dropout == 0) return y;
   LayerPtr& child = children_["dropout"];
   if (!child) child = dropout(options_.dropout);

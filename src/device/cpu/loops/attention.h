@@ -9,9 +9,9 @@
 #include <cmath>
 #include <exception>
 
-#include "device/cpu/loops/vector_math.h"
+#include "base/vector_math.h"
 #include "device/kernel.h"
-#include "ops/attention.h"
+#include "ops/attention/attention.h"
 
 namespace partita {
 

@@ -62,8 +62,8 @@ std::unique_ptr<Kernel> make_attention_f64(const KernelQuery& query, const Kerne
 
 }  // namespace
 
-KernelDef attention_f64_kernel() {
-  return {kAttentionF64, {"attention", "attention_grad"}, propose_attention_f64, make_attention_f64};
+std::vector<KernelDef> attention_f64_kernels() {
+  return {{kAttentionF64, {"attention", "attention_grad"}, propose_attention_f64, make_attention_f64}};
 }
 
 }  // namespace partita

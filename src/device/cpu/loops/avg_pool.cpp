@@ -5,7 +5,7 @@
 
 #include "device/cpu/loops/blocks.h"
 #include "device/cpu/loops/loop_support.h"
-#include "ops/pool.h"
+#include "ops/pool/pool.h"
 #include "ops/window.h"
 
 namespace partita {
@@ -119,7 +119,7 @@ KernelChoice propose_avg_pool(const KernelQuery& query) {
 
 }  // namespace
 
-KernelDef avg_pool_kernel() {
+std::vector<KernelDef> avg_pool_kernels() {
   KernelDef def{.name = kAvgPool, .ops = {"avg_pool", "avg_pool_grad"}, .propose = propose_avg_pool};
   def.make = [](const KernelQuery& query, const KernelChoice& choice) {
     const int64_t lanes = lanes_of(query.inputs[0], choice.inputs[0]);
@@ -128,7 +128,7 @@ KernelDef avg_pool_kernel() {
     return make_loop(query.inputs[0].dtype == DType::f64 ? bind_avg_pool<double, 1>(query)
                                                          : bind_avg_pool<float, 1>(query));
   };
-  return def;
+  return {def};
 }
 
 }  // namespace partita

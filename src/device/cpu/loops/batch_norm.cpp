@@ -2,7 +2,7 @@
 // so the bits do not depend on the number of threads. Sums are in f64: the gradient of a layer below sums
 // what is left after the mean is taken away, and f32 sums leave too much.
 
-#include "ops/batch_norm.h"
+#include "ops/norm/batch_norm.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,6 @@
 #include "base/number.h"
 #include "device/cpu/loops/blocks.h"
 #include "device/cpu/loops/loop_support.h"
-#include "ops/norm.h"
 
 namespace partita {
 namespace {
@@ -327,12 +326,12 @@ std::unique_ptr<Kernel> make_batch_norm(const KernelQuery& query, const KernelCh
 
 }  // namespace
 
-KernelDef batch_norm_kernel() {
-  return {
-      kBatchNorm,
-      {"batch_norm", "batch_norm_apply", "batch_norm_grad", "batch_norm_grad_apply", "moments", "batch_norm_grad_sums"},
-      propose_batch_norm,
-      make_batch_norm};
+std::vector<KernelDef> batch_norm_kernels() {
+  return {{kBatchNorm,
+           {"batch_norm", "batch_norm_apply", "batch_norm_grad", "batch_norm_grad_apply", "moments",
+            "batch_norm_grad_sums"},
+           propose_batch_norm,
+           make_batch_norm}};
 }
 
 }  // namespace partita

@@ -1,11 +1,10 @@
 // x + bias along an axis, on dense tensors and on those with channels, or blocks of them, innermost.
 
-#include "ops/bias_add.h"
-
 #include <algorithm>
 
 #include "device/cpu/loops/blocks.h"
 #include "device/cpu/loops/loop_support.h"
+#include "ops/elementwise/attrs.h"
 
 namespace partita {
 namespace {
@@ -71,7 +70,7 @@ KernelChoice propose_bias_add(const KernelQuery& query) {
 
 }  // namespace
 
-KernelDef bias_add_kernel() {
+std::vector<KernelDef> bias_add_kernels() {
   KernelDef def{.name = "loops.bias_add", .ops = {"bias_add"}, .propose = propose_bias_add};
   def.make = [](const KernelQuery& query, const KernelChoice& choice) {
     Type x = query.inputs[0];
@@ -84,7 +83,7 @@ KernelDef bias_add_kernel() {
     }
     return make_loop(x.dtype == DType::f64 ? bind_plain<double>(x, axis) : bind_plain<float>(x, axis));
   };
-  return def;
+  return {def};
 }
 
 }  // namespace partita

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "device/cpu/loops/loop_support.h"
-#include "ops/constant.h"
+#include "ops/shape/attrs.h"
 #include "ops/support.h"
 
 namespace partita {
@@ -64,7 +64,7 @@ LoopFn bind_fill(T value, int64_t count) {
 
 }  // namespace
 
-KernelDef broadcast_kernel() {
+std::vector<KernelDef> broadcast_kernels() {
   KernelDef def{.name = kBroadcast, .ops = {"broadcast_to", "constant"}};
   def.propose = [](const KernelQuery& query) {
     return query.outputs[0].elements() == 0 ? refuse("empty") : propose_dense(kBroadcast, query);
@@ -79,7 +79,7 @@ KernelDef broadcast_kernel() {
     });
     return make_loop(std::move(loop));
   };
-  return def;
+  return {def};
 }
 
 }  // namespace partita

@@ -197,11 +197,11 @@ std::unique_ptr<Kernel> make_conv2d_planes_f64(const KernelQuery& query, const K
 
 }  // namespace
 
-KernelDef conv2d_planes_f64_kernel() {
-  return {kConv2dPlanesF64,
-          {"conv2d", "conv2d_grad_input", "conv2d_grad_filter"},
-          propose_conv2d_planes_f64,
-          make_conv2d_planes_f64};
+std::vector<KernelDef> conv2d_planes_f64_kernels() {
+  return {{kConv2dPlanesF64,
+           {"conv2d", "conv2d_grad_input", "conv2d_grad_filter"},
+           propose_conv2d_planes_f64,
+           make_conv2d_planes_f64}};
 }
 
 }  // namespace partita

@@ -1,6 +1,6 @@
 #include "device/cpu/loops/convolution_sizes.h"
 
-#include "ops/conv2d.h"
+#include "ops/conv/conv2d.h"
 
 namespace partita {
 namespace {

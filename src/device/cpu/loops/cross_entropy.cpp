@@ -1,13 +1,12 @@
 // cross_entropy and its gradient: rows of logits in parallel, sums of a row in f64.
 
-#include "ops/cross_entropy.h"
+#include "ops/loss/cross_entropy.h"
 
 #include <cmath>
 
+#include "base/vector_math.h"
 #include "device/cpu/loops/loop_support.h"
-#include "device/cpu/loops/vector_math.h"
-#include "ops/cross_entropy_grad.h"
-#include "ops/softmax.h"
+#include "ops/norm/softmax.h"
 
 namespace partita {
 namespace {
@@ -75,7 +74,7 @@ LoopFn bind_cross_entropy(const KernelQuery& query) {
 
 }  // namespace
 
-KernelDef cross_entropy_kernel() {
+std::vector<KernelDef> cross_entropy_kernels() {
   KernelDef def{.name = kCrossEntropy, .ops = {"cross_entropy", "cross_entropy_grad"}};
   def.propose = [](const KernelQuery& query) {
     KernelChoice choice = propose_dense(kCrossEntropy, query);
@@ -91,7 +90,7 @@ KernelDef cross_entropy_kernel() {
     });
     return make_loop(std::move(loop));
   };
-  return def;
+  return {def};
 }
 
 }  // namespace partita

@@ -1,12 +1,11 @@
 // Dropout: four random words at a time, pieces of the tensor in parallel.
 
-#include "ops/dropout.h"
-
 #include <algorithm>
 #include <cmath>
 
 #include "base/philox.h"
 #include "device/cpu/loops/loop_support.h"
+#include "ops/random/attrs.h"
 
 namespace partita {
 namespace {
@@ -63,13 +62,13 @@ LoopFn bind_dropout(const KernelQuery& query) {
 
 }  // namespace
 
-KernelDef dropout_kernel() {
+std::vector<KernelDef> dropout_kernels() {
   KernelDef def{.name = kDropout, .ops = {"dropout"}};
   def.propose = [](const KernelQuery& query) { return propose_dense(kDropout, query, {{0, 0}}); };
   def.make = [](const KernelQuery& query, const KernelChoice&) {
     return make_loop(query.inputs[0].dtype == DType::f64 ? bind_dropout<double>(query) : bind_dropout<float>(query));
   };
-  return def;
+  return {def};
 }
 
 }  // namespace partita

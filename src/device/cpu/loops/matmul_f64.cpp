@@ -2,7 +2,7 @@
 
 #include "device/cpu/loops/gemm.h"
 #include "device/cpu/loops/loop_support.h"
-#include "ops/matmul.h"
+#include "ops/matmul/matmul.h"
 
 namespace partita {
 namespace {
@@ -60,6 +60,6 @@ std::unique_ptr<Kernel> make_matmul_f64(const KernelQuery& query, const KernelCh
 
 }  // namespace
 
-KernelDef matmul_f64_kernel() { return {kMatmulF64, {"matmul"}, propose_matmul_f64, make_matmul_f64}; }
+std::vector<KernelDef> matmul_f64_kernels() { return {{kMatmulF64, {"matmul"}, propose_matmul_f64, make_matmul_f64}}; }
 
 }  // namespace partita

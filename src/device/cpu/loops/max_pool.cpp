@@ -6,7 +6,7 @@
 
 #include "device/cpu/loops/blocks.h"
 #include "device/cpu/loops/loop_support.h"
-#include "ops/pool.h"
+#include "ops/pool/pool.h"
 
 namespace partita {
 namespace {
@@ -142,7 +142,7 @@ KernelChoice propose_max_pool(const KernelQuery& query) {
 
 }  // namespace
 
-KernelDef max_pool_kernel() {
+std::vector<KernelDef> max_pool_kernels() {
   KernelDef def{.name = "loops.max_pool", .ops = {"max_pool", "max_pool_grad"}, .propose = propose_max_pool};
   def.make = [](const KernelQuery& query, const KernelChoice& choice) {
     const Type& x = query.inputs[0];
@@ -151,7 +151,7 @@ KernelDef max_pool_kernel() {
     if (lanes == 8) return make_loop(bind_max_pool<float, 8>(query));
     return make_loop(x.dtype == DType::f64 ? bind_max_pool<double, 1>(query) : bind_max_pool<float, 1>(query));
   };
-  return def;
+  return {def};
 }
 
 }  // namespace partita

@@ -1,7 +1,5 @@
 // Sums over leading, trailing or all dimensions, and per channel of 4-D tensors (the gradients of biases).
 
-#include "ops/reduce.h"
-
 #include <omp.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 
 #include "device/cpu/loops/blocks.h"
 #include "device/cpu/loops/loop_support.h"
+#include "ops/reduce/attrs.h"
 
 namespace partita {
 namespace {
@@ -157,7 +156,7 @@ KernelChoice propose_reduce(const KernelQuery& query) {
 
 }  // namespace
 
-KernelDef reduce_kernel() {
+std::vector<KernelDef> reduce_kernels() {
   KernelDef def{.name = "loops.reduce", .ops = {"reduce"}, .propose = propose_reduce};
   def.make = [](const KernelQuery& query, const KernelChoice& choice) {
     const View view = laid_out(query, choice.inputs[0]);
@@ -168,7 +167,7 @@ KernelDef reduce_kernel() {
     return make_loop(query.inputs[0].dtype == DType::f64 ? bind_reduce<double>(view, scale, results)
                                                          : bind_reduce<float>(view, scale, results));
   };
-  return def;
+  return {def};
 }
 
 }  // namespace partita

@@ -6,7 +6,7 @@
 
 namespace partita {
 
-KernelDef reshape_kernel() {
+std::vector<KernelDef> reshape_kernels() {
   KernelDef def{.name = "loops.reshape", .ops = {"reshape"}};
   def.propose = [](const KernelQuery&) {
     return KernelChoice{.kernel = "loops.reshape", .inputs = {Layout{}}, .outputs = {Layout{}}, .view = true};
@@ -16,7 +16,7 @@ KernelDef reshape_kernel() {
       std::memcpy(out[0], in[0], static_cast<size_t>(bytes));
     });
   };
-  return def;
+  return {def};
 }
 
 }  // namespace partita

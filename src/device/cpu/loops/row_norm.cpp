@@ -1,7 +1,7 @@
 // layer_norm, rms_norm and their gradients over dense rows. What each range of rows adds to the gradients of gamma and
 // beta is summed in order. Sums of rows are in f64 where they cancel.
 
-#include "ops/row_norm.h"
+#include "ops/norm/row_norm.h"
 
 #include <cmath>
 
@@ -144,7 +144,7 @@ KernelChoice propose_row_norm(const KernelQuery& query) {
 
 }  // namespace
 
-KernelDef row_norm_kernel() {
+std::vector<KernelDef> row_norm_kernels() {
   KernelDef def{.name = kRowNorm,
                 .ops = {"layer_norm", "layer_norm_grad", "rms_norm", "rms_norm_grad"},
                 .propose = propose_row_norm};
@@ -159,7 +159,7 @@ KernelDef row_norm_kernel() {
     });
     return make_loop(std::move(fn));
   };
-  return def;
+  return {def};
 }
 
 }  // namespace partita

@@ -2,9 +2,9 @@
 
 #include <cmath>
 
+#include "base/vector_math.h"
 #include "device/cpu/loops/loop_support.h"
-#include "device/cpu/loops/vector_math.h"
-#include "ops/softmax.h"
+#include "ops/norm/softmax.h"
 
 namespace partita {
 namespace {
@@ -71,7 +71,7 @@ LoopFn bind_softmax_rows(const KernelQuery& query) {
 
 }  // namespace
 
-KernelDef softmax_rows_kernel() {
+std::vector<KernelDef> softmax_rows_kernels() {
   KernelDef def{.name = kSoftmaxRows, .ops = {"softmax", "log_softmax", "softmax_grad", "log_softmax_grad"}};
   def.propose = [](const KernelQuery& query) {
     std::vector<std::pair<int, int>> in_place{{0, 0}};
@@ -82,7 +82,7 @@ KernelDef softmax_rows_kernel() {
     return make_loop(query.inputs[0].dtype == DType::f64 ? bind_softmax_rows<double>(query)
                                                          : bind_softmax_rows<float>(query));
   };
-  return def;
+  return {def};
 }
 
 }  // namespace partita

@@ -1,6 +1,6 @@
-// The updates of the optimizers: one pass over weight, gradient and slots, in the weight's layout.
+// The updates of the optimizers: one pass over weight, gradient and optimizer state, in the weight's layout.
 
-#include "ops/updates.h"
+#include "ops/update/updates.h"
 
 #include "device/cpu/loops/loop_support.h"
 
@@ -9,31 +9,31 @@ namespace {
 
 template <class T>
 LoopFn bind_sgd(const SgdAttrs& attrs, int64_t count) {
-  return [count, decay = static_cast<T>(attrs.weight_decay)](auto in, auto out, void*) {
+  return [=](auto in, auto out, void*) {
     const T *w = static_cast<const T*>(in[0]), *g = static_cast<const T*>(in[1]);
-    const T rate = *static_cast<const T*>(in[2]);
-    T* updated = static_cast<T*>(out[0]);
+    const SgdStep<T> step(attrs, *static_cast<const T*>(in[2]));
+    T* new_w = static_cast<T*>(out[0]);
 #pragma omp parallel for simd if (count > kSerialElements)
-    for (int64_t i = 0; i < count; ++i) updated[i] = w[i] - rate * (g[i] + decay * w[i]);
+    for (int64_t i = 0; i < count; ++i) {
+      T weight = w[i];
+      step.apply(g[i], weight);
+      new_w[i] = weight;
+    }
   };
 }
 
 template <class T>
 LoopFn bind_momentum(const MomentumAttrs& attrs, int64_t count) {
-  const T decay = static_cast<T>(attrs.weight_decay), keep = static_cast<T>(attrs.momentum);
-  const T take = static_cast<T>(1 - attrs.dampening);
-  // step = velocity, or gradient + keep * velocity with Nesterov
-  const T of_gradient = attrs.nesterov ? T{1} : T{0}, of_velocity = attrs.nesterov ? keep : T{1};
   return [=](auto in, auto out, void*) {
     const T *w = static_cast<const T*>(in[0]), *g = static_cast<const T*>(in[1]), *v = static_cast<const T*>(in[2]);
-    const T rate = *static_cast<const T*>(in[3]);
+    const MomentumStep<T> step(attrs, *static_cast<const T*>(in[3]));
     T *new_w = static_cast<T*>(out[0]), *new_v = static_cast<T*>(out[1]);
 #pragma omp parallel for simd if (count > kSerialElements)
     for (int64_t i = 0; i < count; ++i) {
-      const T gradient = g[i] + decay * w[i];
-      const T velocity = keep * v[i] + take * gradient;
+      T weight = w[i], velocity = v[i];
+      step.apply(g[i], weight, velocity);
+      new_w[i] = weight;
       new_v[i] = velocity;
-      new_w[i] = w[i] - rate * (of_gradient * gradient + of_velocity * velocity);
     }
   };
 }
@@ -56,21 +56,10 @@ LoopFn bind_adam(const AdamAttrs& attrs, int64_t count) {
   };
 }
 
-LoopFn bind_updates(const KernelQuery& query, int64_t count) {
-  LoopFn fn;
-  for_loop_type(query.outputs[0].dtype, [&](auto zero) {
-    using T = decltype(zero);
-    if (query.op == "sgd") fn = bind_sgd<T>(query.attrs.as<SgdAttrs>(), count);
-    if (query.op == "momentum") fn = bind_momentum<T>(query.attrs.as<MomentumAttrs>(), count);
-    if (query.op == "adam") fn = bind_adam<T>(query.attrs.as<AdamAttrs>(), count);
-  });
-  return fn;
-}
-
-KernelChoice propose_updates(const KernelQuery& query) {
+KernelChoice propose_update(const KernelQuery& query) {
   if (const std::string reason = unsupported_by_loops(query); !reason.empty()) return refuse(reason);
   const Layout layout = query.input_layouts[0].any() ? Layout{} : query.input_layouts[0];
-  KernelChoice choice{.kernel = "loops.updates",
+  KernelChoice choice{.kernel = "loops." + query.op,
                       .inputs = std::vector<Layout>(query.inputs.size(), layout),
                       .outputs = std::vector<Layout>(query.outputs.size(), layout)};
   choice.in_place = {{0, 0}};
@@ -82,15 +71,32 @@ KernelChoice propose_updates(const KernelQuery& query) {
   return choice;
 }
 
-}  // namespace
-
-KernelDef updates_kernel() {
-  KernelDef def{.name = "loops.updates", .ops = {"sgd", "momentum", "adam"}, .propose = propose_updates};
-  def.make = [](const KernelQuery& query, const KernelChoice& choice) {
-    const int64_t count = stored_elements(query.outputs[0], choice.outputs[0]);
-    return make_loop(bind_updates(query, count));
+/// The kernel of an update: `bind(attributes, zero of float or double, elements)` makes its loop.
+template <class A, class Bind>
+KernelDef update_kernel(const std::string& op, Bind bind) {
+  KernelDef def{.name = "loops." + op, .ops = {op}, .propose = propose_update};
+  def.make = [bind](const KernelQuery& query, const KernelChoice& choice) {
+    LoopFn loop;
+    for_loop_type(query.outputs[0].dtype, [&](auto zero) {
+      loop = bind(query.attrs.as<A>(), zero, stored_elements(query.outputs[0], choice.outputs[0]));
+    });
+    return make_loop(std::move(loop));
   };
   return def;
+}
+
+}  // namespace
+
+std::vector<KernelDef> updates_kernels() {
+  return {update_kernel<SgdAttrs>("sgd", [](const SgdAttrs& attrs, auto zero,
+                                            int64_t count) { return bind_sgd<decltype(zero)>(attrs, count); }),
+          update_kernel<MomentumAttrs>("momentum",
+                                       [](const MomentumAttrs& attrs, auto zero, int64_t count) {
+                                         return bind_momentum<decltype(zero)>(attrs, count);
+                                       }),
+          update_kernel<AdamAttrs>("adam", [](const AdamAttrs& attrs, auto zero, int64_t count) {
+            return bind_adam<decltype(zero)>(attrs, count);
+          })};
 }
 
 }  // namespace partita

@@ -40,8 +40,8 @@ std::unique_ptr<Kernel> make_attention_onednn(const KernelQuery& query, const Ke
 
 }  // namespace
 
-KernelDef attention_kernel() {
-  return {kAttentionOnednn, {"attention", "attention_grad"}, propose_attention_onednn, make_attention_onednn};
+std::vector<KernelDef> attention_kernels() {
+  return {{kAttentionOnednn, {"attention", "attention_grad"}, propose_attention_onednn, make_attention_onednn}};
 }
 
 }  // namespace partita

@@ -1,4 +1,4 @@
-#include "ops/conv2d.h"
+#include "ops/conv/conv2d.h"
 
 #include "device/cpu/onednn/convolution.h"
 
@@ -46,6 +46,8 @@ std::unique_ptr<Kernel> make_conv2d_onednn(const KernelQuery& query, const Kerne
 
 }  // namespace
 
-KernelDef conv2d_kernel() { return {"onednn.conv2d", {"conv2d"}, propose_conv2d_onednn, make_conv2d_onednn}; }
+std::vector<KernelDef> conv2d_kernels() {
+  return {{"onednn.conv2d", {"conv2d"}, propose_conv2d_onednn, make_conv2d_onednn}};
+}
 
 }  // namespace partita

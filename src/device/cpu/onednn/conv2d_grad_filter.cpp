@@ -1,5 +1,5 @@
 #include "device/cpu/onednn/convolution.h"
-#include "ops/conv2d.h"
+#include "ops/conv/conv2d.h"
 
 namespace partita {
 namespace {
@@ -47,11 +47,11 @@ std::unique_ptr<Kernel> make_conv2d_grad_filter_onednn(const KernelQuery& query,
 
 }  // namespace
 
-KernelDef conv2d_grad_filter_kernel() {
-  return {"onednn.conv2d_grad_filter",
-          {"conv2d_grad_filter"},
-          propose_conv2d_grad_filter_onednn,
-          make_conv2d_grad_filter_onednn};
+std::vector<KernelDef> conv2d_grad_filter_kernels() {
+  return {{"onednn.conv2d_grad_filter",
+           {"conv2d_grad_filter"},
+           propose_conv2d_grad_filter_onednn,
+           make_conv2d_grad_filter_onednn}};
 }
 
 }  // namespace partita

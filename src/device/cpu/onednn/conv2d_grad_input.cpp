@@ -1,5 +1,5 @@
 #include "device/cpu/onednn/convolution.h"
-#include "ops/conv2d.h"
+#include "ops/conv/conv2d.h"
 
 namespace partita {
 namespace {
@@ -45,11 +45,11 @@ std::unique_ptr<Kernel> make_conv2d_grad_input_onednn(const KernelQuery& query, 
 
 }  // namespace
 
-KernelDef conv2d_grad_input_kernel() {
-  return {"onednn.conv2d_grad_input",
-          {"conv2d_grad_input"},
-          propose_conv2d_grad_input_onednn,
-          make_conv2d_grad_input_onednn};
+std::vector<KernelDef> conv2d_grad_input_kernels() {
+  return {{"onednn.conv2d_grad_input",
+           {"conv2d_grad_input"},
+           propose_conv2d_grad_input_onednn,
+           make_conv2d_grad_input_onednn}};
 }
 
 }  // namespace partita

@@ -114,7 +114,12 @@ void expect_blocks_of(int lanes) {
     };
     EXPECT_TRUE(std::any_of(tags.begin(), tags.end(), is_weight)) << op << " has no filters in blocks of " << lanes;
   }
-  for (const char* op : {"batch_norm", "batch_norm_grad", "relu", "relu_grad"}) {
+  std::set<std::string> between;  // what runs between convolutions: norms and relu, with their gradients
+  for (const Node& node : made.local.graph.nodes) {
+    if (node.op.find("_norm") != std::string::npos || node.op.starts_with("relu")) between.insert(node.op);
+  }
+  EXPECT_EQ(between.size(), 4u);
+  for (const std::string& op : between) {
     EXPECT_EQ(layouts_of(made, op).count(data), 1u) << op << " leaves the layout of the convolutions";
   }
   expect_reference(made);

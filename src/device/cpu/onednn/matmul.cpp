@@ -1,4 +1,4 @@
-#include "ops/matmul.h"
+#include "ops/matmul/matmul.h"
 
 #include "device/cpu/onednn/engine.h"
 
@@ -57,6 +57,8 @@ std::unique_ptr<Kernel> make_matmul_onednn(const KernelQuery& query, const Kerne
 
 }  // namespace
 
-KernelDef matmul_kernel() { return {"onednn.matmul", {"matmul"}, propose_matmul_onednn, make_matmul_onednn}; }
+std::vector<KernelDef> matmul_kernels() {
+  return {{"onednn.matmul", {"matmul"}, propose_matmul_onednn, make_matmul_onednn}};
+}
 
 }  // namespace partita

@@ -1,0 +1,236 @@
+// Scaled dot-product attention (Vaswani et al., 2017). Heads are a factor of the last dimension, so projections
+// need no transpose, and cutting the projection's columns cuts the heads.
+
+#include "ops/attention/attention.h"
+
+#include <cmath>
+#include <limits>
+
+namespace partita {
+namespace {
+
+constexpr int64_t kMostPositions = int64_t{1} << 40;
+
+}  // namespace
+
+double AttentionSizes::scale(const AttentionAttrs& attrs) const {
+  return attrs.scale != 0 ? attrs.scale : 1 / std::sqrt(static_cast<double>(std::max<int64_t>(1, width)));
+}
+
+AttentionSizes attention_sizes(const AttentionAttrs& attrs, const Type& q, const Type& k, const Type& v) {
+  const int64_t heads = std::max<int64_t>(1, attrs.heads);
+  return {q.shape[0], attrs.heads, q.shape[1], k.shape[1], q.shape[2] / heads, v.shape[2] / heads};
+}
+
+void require_attention(std::string_view op, const OpCall& call) {
+  require_float(op, call);
+  const auto& attrs = call.attrs.as<AttentionAttrs>();
+  for (size_t i = 0; i < 3; ++i) require_rank(op, call, i, 3);
+  const Type &q = call.inputs[0], &k = call.inputs[1], &v = call.inputs[2];
+  const bool types = k.dtype == q.dtype && v.dtype == q.dtype;
+  const bool fit = k.shape[0] == q.shape[0] && v.shape[0] == q.shape[0] && k.shape[2] == q.shape[2];
+  if (!types || !fit || k.shape[1] != v.shape[1]) {
+    reject(op, "q, k and v do not fit", print({q, k, v}), "q[b, s, h d], k[b, t, h d] and v[b, t, h e]");
+  }
+  if (k.shape[1] == 0) reject(op, "there are no keys", print(k), "at least one");
+  if (attrs.heads < 0 || attrs.begin < 0 || attrs.begin > kMostPositions || !std::isfinite(attrs.scale)) {
+    reject(op, "bad attributes", call.attrs.print(),
+           fmt::format("heads >= 0, 0 <= begin <= {} and a finite scale", kMostPositions));
+  }
+  if (attrs.heads == 0 ? q.shape[2] + v.shape[2] != 0 : (q.shape[2] % attrs.heads + v.shape[2] % attrs.heads) != 0) {
+    reject(op, "heads do not divide the width", fmt::format("{} heads of {} and {}", attrs.heads, print(q), print(v)),
+           "a divisor of both");
+  }
+}
+
+Type lse_type(const AttentionSizes& sizes, DType dtype) {
+  return {wide_type(dtype), {sizes.batch, sizes.heads, sizes.queries}};
+}
+
+ShardingRule attention_rule(const std::string& text, const OpCall& call) {
+  const AttentionSizes sizes =
+      attention_sizes(call.attrs.as<AttentionAttrs>(), call.inputs[0], call.inputs[1], call.inputs[2]);
+  return einsum(text + " | k:whole d:whole e:whole e:uncounted", call,
+                {{'h', sizes.heads}, {'d', sizes.width}, {'e', sizes.value_width}});
+}
+
+Attrs localize_attention(const Attrs& given, const Shard& shard) {
+  auto attrs = given.as<AttentionAttrs>();
+  const Range &q = shard.inputs[0][2], &v = shard.inputs[2][2];
+  const Range& columns = q.size > 0 ? q : v;  // as many parts as there are of the heads
+  if (columns.size > 0) attrs.heads = attrs.heads * columns.count() / columns.size;
+  if (attrs.causal) attrs.begin += shard.inputs[0][1].begin;
+  return Attrs(attrs);
+}
+
+namespace {
+
+constexpr auto kAttention = "attention";
+
+std::vector<Type> infer_attention(const OpCall& call) {
+  require_operands(kAttention, call, 3);
+  require_attention(kAttention, call);
+  const Type &q = call.inputs[0], &v = call.inputs[2];
+  const AttentionSizes sizes = attention_sizes(call.attrs.as<AttentionAttrs>(), q, call.inputs[1], v);
+  return {Type{q.dtype, {q.shape[0], q.shape[1], v.shape[2]}}, lse_type(sizes, q.dtype)};
+}
+
+std::vector<Value> grad_attention(const GradCall& call) {
+  if (call.d_outputs[1]) {
+    throw InvalidArgument(
+        "[attention] no gradient is defined through lse, got a use of it in the loss, expected a use of y only");
+  }
+  return call.apply_all(
+      "attention_grad",
+      {call.inputs[0], call.inputs[1], call.inputs[2], call.outputs[0], call.outputs[1], call.d_outputs[0]},
+      call.attrs);
+}
+
+template <class T>
+void run_attention(const AttentionAttrs& attrs, Inputs in, Outputs out) {
+  const AttentionSizes sizes = attention_sizes(attrs, in[0].type, in[1].type, in[2].type);
+  const int64_t q_row = sizes.heads * sizes.width, v_row = sizes.heads * sizes.value_width;
+  const double scale = sizes.scale(attrs);
+  std::vector<double> scores(sizes.keys), sums(sizes.value_width);
+  for (int64_t pair = 0; pair < sizes.batch * sizes.heads; ++pair) {
+    const int64_t b = pair / sizes.heads, h = pair % sizes.heads;
+    const T* q = in[0].as<T>() + b * sizes.queries * q_row + h * sizes.width;
+    const T* k = in[1].as<T>() + b * sizes.keys * q_row + h * sizes.width;
+    const T* v = in[2].as<T>() + b * sizes.keys * v_row + h * sizes.value_width;
+    T* y = out[0].as<T>() + b * sizes.queries * v_row + h * sizes.value_width;
+    auto* lse = out[1].as<Wide<T>>() + pair * sizes.queries;
+    for (int64_t i = 0; i < sizes.queries; ++i) {
+      const int64_t seen = sizes.seen(attrs, i);
+      double largest = -std::numeric_limits<double>::infinity(), sum = 0;
+      for (int64_t j = 0; j < seen; ++j) {
+        scores[j] = 0;
+        for (int64_t d = 0; d < sizes.width; ++d) scores[j] += double(q[i * q_row + d]) * double(k[j * q_row + d]);
+        scores[j] *= scale;
+        largest = std::max(largest, scores[j]);
+      }
+      for (int64_t j = 0; j < seen; ++j) sum += scores[j] = std::exp(scores[j] - largest);
+      lse[i] = static_cast<Wide<T>>(largest + std::log(sum));
+      std::fill(sums.begin(), sums.end(), 0);
+      for (int64_t j = 0; j < seen; ++j) {
+        for (int64_t e = 0; e < sizes.value_width; ++e) sums[e] += scores[j] / sum * double(v[j * v_row + e]);
+      }
+      for (int64_t e = 0; e < sizes.value_width; ++e) y[i * v_row + e] = T(sums[e]);
+    }
+  }
+}
+
+OpDef attention_op() {
+  OpDef op;
+  op.name = kAttention;
+  op.summary = "softmax(scale q k^T) v for each head, keys after the query left out when causal; also lse";
+  op.attrs = Attrs(AttentionAttrs{});
+  op.infer = infer_attention;
+  op.rule = [](const OpCall& call) { return attention_rule("bq(hd),bk(hd),bk(he)->bq(he),bhq", call); };
+  op.localize = localize_attention;
+  op.grad = grad_attention;
+  op.flops_per_point = 4;
+  op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
+    for_float(in[0].type.dtype, [&](auto zero) { run_attention<decltype(zero)>(attrs.as<AttentionAttrs>(), in, out); });
+  };
+  op.samples = {
+      {{sample_of({2, 4, 6}), sample_of({2, 5, 6}), sample_of({2, 5, 4})}, Attrs(AttentionAttrs{2})},
+      {{sample_of({3, 4, 4}), sample_of({3, 4, 4}), sample_of({3, 4, 4})}, Attrs(AttentionAttrs{4, true, 0.7})},
+      {{sample_of({2, 4, 6}), sample_of({2, 7, 6}), sample_of({2, 7, 4})}, Attrs(AttentionAttrs{2, true, 0, 2})},
+      {{sample_of({1, 6, 4}), sample_of({1, 3, 4}), sample_of({1, 3, 6})}, Attrs(AttentionAttrs{2, true})}};
+  return op;
+}
+
+constexpr auto kAttentionGrad = "attention_grad";
+
+std::vector<Type> infer_attention_grad(const OpCall& call) {
+  require_operands(kAttentionGrad, call, 6);
+  require_attention(kAttentionGrad, call);
+  const Type &q = call.inputs[0], &v = call.inputs[2];
+  const AttentionSizes sizes = attention_sizes(call.attrs.as<AttentionAttrs>(), q, call.inputs[1], v);
+  const Type y{q.dtype, {q.shape[0], q.shape[1], v.shape[2]}}, lse = lse_type(sizes, q.dtype);
+  if (call.inputs[3] != y || call.inputs[4] != lse || call.inputs[5] != y) {
+    reject(kAttentionGrad, "operands do not fit q, k and v", print(call.inputs),
+           fmt::format("y and d_y {}, lse {}", print(y), print(lse)));
+  }
+  return {q, call.inputs[1], v};
+}
+
+/// With p = exp(scores - lse): d_v = p^T d_y, d_scores = p (d_y v^T - sum of d_y y), d_q = scale d_scores k,
+/// d_k = scale d_scores^T q.
+template <class T>
+void run_attention_grad(const AttentionAttrs& attrs, Inputs in, Outputs out) {
+  const AttentionSizes sizes = attention_sizes(attrs, in[0].type, in[1].type, in[2].type);
+  const int64_t q_row = sizes.heads * sizes.width, v_row = sizes.heads * sizes.value_width;
+  const double scale = sizes.scale(attrs);
+  std::vector<double> d_k(sizes.keys * sizes.width), d_v(sizes.keys * sizes.value_width), d_q(sizes.width);
+  for (int64_t pair = 0; pair < sizes.batch * sizes.heads; ++pair) {
+    const int64_t b = pair / sizes.heads, h = pair % sizes.heads;
+    const int64_t at_q = b * sizes.queries * q_row + h * sizes.width, at_k = b * sizes.keys * q_row + h * sizes.width;
+    const int64_t at_y = b * sizes.queries * v_row + h * sizes.value_width;
+    const int64_t at_v = b * sizes.keys * v_row + h * sizes.value_width;
+    const T *q = in[0].as<T>() + at_q, *k = in[1].as<T>() + at_k, *v = in[2].as<T>() + at_v;
+    const T *y = in[3].as<T>() + at_y, *d_y = in[5].as<T>() + at_y;
+    const auto* lse = in[4].as<Wide<T>>() + pair * sizes.queries;
+    std::fill(d_k.begin(), d_k.end(), 0);
+    std::fill(d_v.begin(), d_v.end(), 0);
+    for (int64_t i = 0; i < sizes.queries; ++i) {
+      std::fill(d_q.begin(), d_q.end(), 0);
+      double shared = 0;
+      for (int64_t e = 0; e < sizes.value_width; ++e) shared += double(d_y[i * v_row + e]) * double(y[i * v_row + e]);
+      for (int64_t j = 0; j < sizes.seen(attrs, i); ++j) {
+        double score = 0, d_p = 0;
+        for (int64_t d = 0; d < sizes.width; ++d) score += double(q[i * q_row + d]) * double(k[j * q_row + d]);
+        const double p = std::exp(score * scale - double(lse[i]));
+        for (int64_t e = 0; e < sizes.value_width; ++e) {
+          d_p += double(d_y[i * v_row + e]) * double(v[j * v_row + e]);
+          d_v[j * sizes.value_width + e] += p * double(d_y[i * v_row + e]);
+        }
+        const double d_score = p * (d_p - shared) * scale;
+        for (int64_t d = 0; d < sizes.width; ++d) {
+          d_q[d] += d_score * double(k[j * q_row + d]);
+          d_k[j * sizes.width + d] += d_score * double(q[i * q_row + d]);
+        }
+      }
+      for (int64_t d = 0; d < sizes.width; ++d) out[0].as<T>()[at_q + i * q_row + d] = T(d_q[d]);
+    }
+    for (int64_t j = 0; j < sizes.keys; ++j) {
+      for (int64_t d = 0; d < sizes.width; ++d) out[1].as<T>()[at_k + j * q_row + d] = T(d_k[j * sizes.width + d]);
+      for (int64_t e = 0; e < sizes.value_width; ++e) {
+        out[2].as<T>()[at_v + j * v_row + e] = T(d_v[j * sizes.value_width + e]);
+      }
+    }
+  }
+}
+
+OpDef attention_grad_op() {
+  OpDef op;
+  op.name = kAttentionGrad;
+  op.summary = "d_q, d_k and d_v of attention from q, k, v, y, lse and d_y";
+  op.attrs = Attrs(AttentionAttrs{});
+  op.infer = infer_attention_grad;
+  op.rule = [](const OpCall& call) {
+    return attention_rule("bq(hd),bk(hd),bk(he),bq(he),bhq,bq(he)->bq(hd),bk(hd),bk(he)", call).linear_in({5});
+  };
+  op.localize = localize_attention;
+  op.flops_per_point = 10;
+  op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
+    for_float(in[0].type.dtype,
+              [&](auto zero) { run_attention_grad<decltype(zero)>(attrs.as<AttentionAttrs>(), in, out); });
+  };
+  op.samples = {{{sample_of({2, 4, 6}), sample_of({2, 5, 6}), sample_of({2, 5, 4}), sample_of({2, 4, 4}),
+                  sample_of({2, 2, 4}), sample_of({2, 4, 4})},
+                 Attrs(AttentionAttrs{2})},
+                {{sample_of({3, 4, 4}), sample_of({3, 4, 4}), sample_of({3, 4, 4}), sample_of({3, 4, 4}),
+                  sample_of({3, 4, 4}), sample_of({3, 4, 4})},
+                 Attrs(AttentionAttrs{4, true, 0.7})},
+                {{sample_of({2, 4, 6}), sample_of({2, 7, 6}), sample_of({2, 7, 4}), sample_of({2, 4, 4}),
+                  sample_of({2, 2, 4}), sample_of({2, 4, 4})},
+                 Attrs(AttentionAttrs{2, true, 0, 2})}};
+  return op;
+}
+
+}  // namespace
+
+std::vector<OpDef> attention_ops() { return {attention_op(), attention_grad_op()}; }
+
+}  // namespace partita

@@ -1,0 +1,98 @@
+// Rotary position embedding (Su et al., 2021), in the convention that pairs the halves of the last dimension.
+
+#include <cmath>
+#include <limits>
+
+#include "ops/attention/attention.h"
+#include "ops/support.h"
+#include "ops/wide.h"
+
+namespace partita {
+namespace {
+
+std::vector<Type> infer_rotary(const OpCall& call) {
+  require_operands("rotary", call, 1);
+  require_float("rotary", call);
+  const Type& x = call.inputs[0];
+  if (x.rank() < 2 || x.shape.back() % 2 != 0) {
+    reject("rotary", "operand has no pairs", print(x), "[.., s, d] with an even d");
+  }
+  const RotaryAttrs& attrs = call.attrs.as<RotaryAttrs>();
+  if (!(attrs.base > 0) || !std::isfinite(attrs.base)) {
+    reject("rotary", "bad base", fmt::format("{}", attrs.base), "a finite number above 0");
+  }
+  if (attrs.begin < 0 || attrs.begin > std::numeric_limits<int64_t>::max() - x.shape[x.rank() - 2]) {
+    reject("rotary", "bad begin", fmt::format("{}", attrs.begin), "at least 0, with positions that an i64 holds");
+  }
+  return {x};
+}
+
+/// The cosine and the sine of each position and pair, from angles in f64.
+template <class T>
+struct Turns {
+  std::vector<T> cosine, sine;
+
+  Turns(const RotaryAttrs& attrs, int64_t positions, int64_t pairs) : cosine(positions * pairs), sine(cosine.size()) {
+    const double sign = attrs.inverse ? -1 : 1;
+    for (int64_t pair = 0; pair < pairs; ++pair) {
+      const double frequency = std::pow(attrs.base, -static_cast<double>(pair) / static_cast<double>(pairs));
+      for (int64_t s = 0; s < positions; ++s) {
+        const double angle = static_cast<double>(attrs.begin + s) * frequency;
+        cosine[s * pairs + pair] = static_cast<T>(std::cos(angle));
+        sine[s * pairs + pair] = static_cast<T>(sign * std::sin(angle));
+      }
+    }
+  }
+};
+
+template <class T>
+void run_rotary(const RotaryAttrs& attrs, const Type& type, const T* x, T* y) {
+  using Number = Wide<T>;
+  const int64_t total = type.elements(), positions = type.shape[type.rank() - 2], pairs = type.shape.back() / 2;
+  if (total == 0) return;
+  const Turns<Number> turns(attrs, positions, pairs);
+  for (int64_t row = 0; row < total / (2 * pairs); ++row, x += 2 * pairs, y += 2 * pairs) {
+    const Number* cosine = turns.cosine.data() + row % positions * pairs;
+    const Number* sine = turns.sine.data() + row % positions * pairs;
+    for (int64_t i = 0; i < pairs; ++i) {
+      const Number first = static_cast<Number>(x[i]), second = static_cast<Number>(x[pairs + i]);
+      y[i] = T(first * cosine[i] - second * sine[i]);
+      y[pairs + i] = T(second * cosine[i] + first * sine[i]);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<OpDef> rotary_ops() {
+  OpDef op;
+  op.name = "rotary";
+  op.summary = "x[.., s, d] with the pairs (i, i + d/2) turned by the angle (begin + s) * base^(-2i/d)";
+  op.attrs = Attrs(RotaryAttrs{});
+  op.infer = infer_rotary;
+  op.rule = [](const OpCall& call) { return einsum("..sd->..sd | d:whole", call).linear_in({0}); };
+  op.localize = [](const Attrs& attrs, const Shard& shard) {
+    RotaryAttrs local = attrs.as<RotaryAttrs>();
+    const std::vector<Range>& held = shard.outputs[0];
+    local.begin += held[held.size() - 2].begin;
+    return Attrs(local);
+  };
+  op.grad = [](const GradCall& call) -> std::vector<Value> {
+    RotaryAttrs back = call.attrs.as<RotaryAttrs>();
+    back.inverse = !back.inverse;
+    return {call.apply("rotary", {call.d_outputs[0]}, Attrs(back))};
+  };
+  op.flops_per_point = 3;
+  op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
+    for_float(in[0].type.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      run_rotary(attrs.as<RotaryAttrs>(), in[0].type, in[0].as<T>(), out[0].as<T>());
+    });
+  };
+  op.samples = {{{sample_of({6, 4})}, Attrs(RotaryAttrs{100})},
+                {{sample_of({2, 3, 5, 6})}, Attrs(RotaryAttrs{10000, 7})},
+                {{sample_of({4, 5, 2})}, Attrs(RotaryAttrs{10000, 0, true})}};
+  return {op};
+}
+
+}  // namespace partita

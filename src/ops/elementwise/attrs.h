@@ -1,0 +1,38 @@
+#pragma once
+// Attributes of the ops of this folder.
+
+#include "base/fields.h"
+
+namespace partita {
+
+/// y = scale * x + bias.
+struct ScaleAttrs {
+  double scale = 1, bias = 0;
+  static constexpr auto fields() {
+    return std::tuple{field("scale", &ScaleAttrs::scale), field("bias", &ScaleAttrs::bias)};
+  }
+};
+
+struct PowAttrs {
+  double exponent = 2;
+  static constexpr auto fields() { return std::tuple{field("exponent", &PowAttrs::exponent)}; }
+};
+
+/// `approximate`: with tanh(sqrt(2 / pi) (x + 0.044715 x^3)) instead of the error function, as GPT-2.
+struct GeluAttrs {
+  bool approximate = false;
+  static constexpr auto fields() { return std::tuple{field("approximate", &GeluAttrs::approximate)}; }
+};
+
+/// `axis`: the dimension of x along which the bias lies.
+struct BiasAddAttrs {
+  int64_t axis = 1;
+  static constexpr auto fields() { return std::tuple{field("axis", &BiasAddAttrs::axis)}; }
+};
+
+struct CastAttrs {
+  DType dtype = DType::f32;
+  static constexpr auto fields() { return std::tuple{field("dtype", &CastAttrs::dtype)}; }
+};
+
+}  // namespace partita

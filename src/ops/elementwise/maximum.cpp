@@ -1,0 +1,44 @@
+#include "ops/pointwise.h"
+
+namespace partita {
+namespace {
+
+OpDef maximum_op() {
+  OpDef op = number_op("maximum", "the larger of a and b, broadcast; equal ones send their gradient to a, NaN wins",
+                       [](auto a, auto b) { return b > a || b != b ? b : a; });
+  op.rule = [](const OpCall& call) { return pointwise_rule(call).linear_in({0, 1}, kMax); };
+  op.grad = [](const GradCall& call) -> std::vector<Value> {
+    const Value d = call.d_outputs[0];
+    const Value second = call.apply("greater", {call.inputs[1], call.inputs[0]});
+    const Value zero = constant(call.builder, 0, d.type());
+    return {sum_to(call, call.apply("select", {second, zero, d}), call.inputs[0].type()),
+            sum_to(call, call.apply("select", {second, d, zero}), call.inputs[1].type())};
+  };
+  op.samples = {{{sample_of({4, 6}, Fill::distinct), sample_of({4, 6}, Fill::distinct)}},
+                {{sample_of({4, 3, 5}, Fill::distinct), sample_of({3, 1}, Fill::distinct)}},
+                {{sample_of({5}, Fill::distinct), sample_of({}, Fill::distinct)}}};
+  return op;
+}
+
+OpDef minimum_op() {
+  OpDef op = number_op("minimum", "the smaller of a and b, broadcast; equal ones send their gradient to a, NaN wins",
+                       [](auto a, auto b) { return b < a || b != b ? b : a; });
+  op.rule = [](const OpCall& call) { return pointwise_rule(call).linear_in({0, 1}, {.min = true}); };
+  op.grad = [](const GradCall& call) -> std::vector<Value> {
+    const Value d = call.d_outputs[0];
+    const Value second = call.apply("greater", {call.inputs[0], call.inputs[1]});
+    const Value zero = constant(call.builder, 0, d.type());
+    return {sum_to(call, call.apply("select", {second, zero, d}), call.inputs[0].type()),
+            sum_to(call, call.apply("select", {second, d, zero}), call.inputs[1].type())};
+  };
+  op.samples = {{{sample_of({4, 6}, Fill::distinct), sample_of({4, 6}, Fill::distinct)}},
+                {{sample_of({4, 3, 5}, Fill::distinct), sample_of({3, 1}, Fill::distinct)}},
+                {{sample_of({5}, Fill::distinct), sample_of({}, Fill::distinct)}}};
+  return op;
+}
+
+}  // namespace
+
+std::vector<OpDef> maximum_ops() { return {maximum_op(), minimum_op()}; }
+
+}  // namespace partita

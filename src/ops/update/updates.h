@@ -1,0 +1,92 @@
+#pragma once
+// The optimizers' updates: attributes, and the arithmetic that reference and loops share.
+
+#include <cmath>
+
+#include "base/fields.h"
+
+namespace partita {
+
+struct SgdAttrs {
+  double weight_decay = 0;
+  static constexpr auto fields() { return std::tuple{field("weight_decay", &SgdAttrs::weight_decay)}; }
+};
+
+struct MomentumAttrs {
+  double momentum = 0.9, dampening = 0;
+  bool nesterov = false;
+  double weight_decay = 0;
+  static constexpr auto fields() {
+    using A = MomentumAttrs;
+    return std::tuple{field("momentum", &A::momentum), field("dampening", &A::dampening),
+                      field("nesterov", &A::nesterov), field("weight_decay", &A::weight_decay)};
+  }
+};
+
+struct AdamAttrs {
+  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0;
+  bool decoupled = false;  // AdamW (Loshchilov and Hutter, 2019) instead of Adam (Kingma and Ba, 2015)
+  static constexpr auto fields() {
+    using A = AdamAttrs;
+    return std::tuple{field("beta1", &A::beta1), field("beta2", &A::beta2), field("epsilon", &A::epsilon),
+                      field("weight_decay", &A::weight_decay), field("decoupled", &A::decoupled)};
+  }
+};
+
+/// One step of sgd: what all elements have in common.
+template <class T>
+struct SgdStep {
+  T rate, decay;
+
+  SgdStep(const SgdAttrs& attrs, T learning_rate) : rate(learning_rate), decay(static_cast<T>(attrs.weight_decay)) {}
+  void apply(T gradient, T& w) const { w = w - rate * (gradient + decay * w); }
+};
+
+/// One step of momentum: the velocity, or gradient + keep * velocity with Nesterov.
+template <class T>
+struct MomentumStep {
+  T rate, decay, keep, take, of_gradient, of_velocity;
+
+  MomentumStep(const MomentumAttrs& attrs, T learning_rate)
+      : rate(learning_rate),
+        decay(static_cast<T>(attrs.weight_decay)),
+        keep(static_cast<T>(attrs.momentum)),
+        take(static_cast<T>(1 - attrs.dampening)),
+        of_gradient(attrs.nesterov ? T{1} : T{0}),
+        of_velocity(attrs.nesterov ? keep : T{1}) {}
+
+  void apply(T gradient, T& w, T& v) const {
+    gradient += decay * w;
+    v = keep * v + take * gradient;
+    w = w - rate * (of_gradient * gradient + of_velocity * v);
+  }
+};
+
+/// What one step of adam has in common for all elements.
+template <class T>
+struct AdamStep {
+  T keep1, take1, keep2, take2, root, epsilon, rate, shrink, decay;
+
+  AdamStep(const AdamAttrs& attrs, T learning_rate, int64_t step) {
+    const auto terms = static_cast<double>(step + 1);
+    const double given = static_cast<double>(learning_rate);
+    keep1 = static_cast<T>(attrs.beta1);
+    take1 = static_cast<T>(1 - attrs.beta1);
+    keep2 = static_cast<T>(attrs.beta2);
+    take2 = static_cast<T>(1 - attrs.beta2);
+    root = static_cast<T>(1 / std::sqrt(1 - std::pow(attrs.beta2, terms)));
+    rate = static_cast<T>(given / (1 - std::pow(attrs.beta1, terms)));
+    epsilon = static_cast<T>(attrs.epsilon);
+    shrink = static_cast<T>(attrs.decoupled ? 1 - given * attrs.weight_decay : 1);
+    decay = static_cast<T>(attrs.decoupled ? 0 : attrs.weight_decay);
+  }
+
+  void apply(T gradient, T& w, T& m, T& v) const {
+    gradient += decay * w;
+    m = keep1 * m + take1 * gradient;
+    v = keep2 * v + take2 * gradient * gradient;
+    w = shrink * w - rate * m / (std::sqrt(v) * root + epsilon);
+  }
+};
+
+}  // namespace partita
