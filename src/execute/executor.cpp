@@ -37,6 +37,7 @@ struct Executor::Impl {
   Device& device;
   Communicator& world;
   std::vector<int64_t> coordinates;
+  std::unordered_map<std::string_view, size_t> states;  // by name
   std::shared_ptr<void> arena;
   Groups groups, beside;  // `beside`: for the messages of the communication thread
   std::vector<std::unique_ptr<Kernel>> kernels;
@@ -53,6 +54,7 @@ struct Executor::Impl {
         device(where),
         world(ranks),
         coordinates(local.mesh.coordinates(ranks.rank())),
+        states(local.graph.states_by_name()),
         arena(device.allocate(made.arena_bytes)),
         groups(local.mesh, ranks),
         beside(local.mesh, ranks) {
@@ -174,11 +176,10 @@ struct Executor::Impl {
   }
 
   int state_slot(std::string_view name) const {
+    const auto found = states.find(name);
+    if (found != states.end()) return schedule.entry[found->second];
     std::vector<std::string> names;
-    for (size_t s = 0; s < local.graph.states.size(); ++s) {
-      names.push_back(local.graph.values[local.graph.states[s].entry].name);
-      if (names.back() == name) return schedule.entry[s];
-    }
+    for (const State& state : local.graph.states) names.push_back(local.graph.values[state.entry].name);
     throw InvalidArgument(fmt::format("[executor] no such state, got '{}', expected one of {} states{}", name,
                                       names.size(), did_you_mean(name, names)),
                           ErrorKind::key);

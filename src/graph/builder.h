@@ -41,6 +41,8 @@ class Builder {
   /// The same name again returns the same value; another type for it is an error.
   Value state(const std::string& name, const Type& type, State description);
   void store(Value state, Value exit);
+  /// Null when there is none of this name.
+  const State* find_state(const std::string& name) const;
   void output(const std::string& name, Value value);
   void mark(Value value, ShardMark mark);
   /// Throws InvalidArgument unless `value` is a state with such a dimension.
@@ -69,12 +71,17 @@ class Builder {
 
  private:
   std::string unique_name(const std::string& base);
+  void index_state(size_t state);
+  /// Null for a value that is no state.
+  State* find_state(Value value);
   std::vector<Value> append(Node node, const std::vector<Type>& types, const std::vector<std::string>& names);
 
   const OpSet& ops_;
   Graph graph_;
   std::unordered_map<std::string, int> name_counts_;
   std::unordered_set<std::string> names_;
+  std::unordered_map<ValueId, size_t> states_;  // by the value at entry
+  std::unordered_map<std::string, size_t> states_by_name_;
 };
 
 /// A `constant` node: every element is `value`.

@@ -3,6 +3,8 @@
 // at entry and written once at exit.
 
 #include <optional>
+#include <string_view>
+#include <unordered_map>
 
 #include "base/attrs.h"
 #include "base/names.h"
@@ -94,7 +96,10 @@ struct Graph {
   /// Throws InvalidArgument when there is none.
   ValueId input(std::string_view input_name) const;
   ValueId output(std::string_view output_name) const;
+  /// Looks through all of them: for one look-up.
   const State* find_state(std::string_view state_name) const;
+  /// The place of each state by the name of its value at entry; names are those of the graph.
+  std::unordered_map<std::string_view, size_t> states_by_name() const;
   /// Nodes that use each value.
   std::vector<std::vector<NodeId>> users() const;
 };

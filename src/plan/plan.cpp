@@ -1,6 +1,5 @@
 #include "plan/plan.h"
 
-#include <algorithm>
 #include <sstream>
 #include <unordered_map>
 #include <utility>
@@ -59,7 +58,13 @@ Plan parse_plan(std::string_view text, const Graph& graph, const OpSet& ops) {
   Plan plan;
   const std::vector<ValueId> ids = entries(graph);
   for (ValueId id : ids) plan.inputs.emplace_back(graph.type(id).shape.size());
-  std::unordered_map<std::string, size_t> nodes;
+  std::unordered_map<std::string_view, size_t> nodes, entry_places;
+  std::unordered_map<std::string_view, ValueId> values;
+  for (size_t i = 0; i < ids.size(); ++i) entry_places.emplace(graph.values[ids[i]].name, i);
+  for (size_t v = 0; v < graph.values.size(); ++v) values.emplace(graph.values[v].name, static_cast<ValueId>(v));
+  const auto find_value = [](const auto& index, const std::string& name) {
+    return name.starts_with("%") ? index.find(std::string_view(name).substr(1)) : index.end();
+  };
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     nodes.emplace(graph.nodes[n].name, n);
     plan.cuts.emplace_back(rule_of(graph, graph.nodes[n], ops).factors.size());
@@ -92,16 +97,16 @@ Plan parse_plan(std::string_view text, const Graph& graph, const OpSet& ops) {
       std::getline(words, name);
       plan.cuts[found->second] = parse_cut(name, rule_of(graph, graph.nodes[found->second], ops), plan.mesh);
     } else if (keyword == "input") {
-      size_t at = 0;
-      while (at < ids.size() && "%" + graph.values[ids[at]].name != name) ++at;
-      if (at == ids.size()) fail(number, "unknown input or state", name, "one of graph " + graph.name);
-      plan.inputs[at] = read_dims(words, ids[at], number);
+      const auto found = find_value(entry_places, name);
+      if (found == entry_places.end()) fail(number, "unknown input or state", name, "one of graph " + graph.name);
+      plan.inputs[found->second] = read_dims(words, ids[found->second], number);
     } else if (keyword == "result") {
-      const auto found = std::find_if(graph.values.begin(), graph.values.end(),
-                                      [&](const ValueInfo& value) { return "%" + value.name == name; });
-      if (found == graph.values.end()) fail(number, "unknown value", name, "one of graph " + graph.name);
-      if (found->producer < 0) fail(number, "no node makes the value", name, "a result; others have 'input' lines");
-      const auto value = static_cast<ValueId>(found - graph.values.begin());
+      const auto found = find_value(values, name);
+      if (found == values.end()) fail(number, "unknown value", name, "one of graph " + graph.name);
+      const ValueId value = found->second;
+      if (graph.values[value].producer < 0) {
+        fail(number, "no node makes the value", name, "a result; others have 'input' lines");
+      }
       plan.results[value] = read_dims(words, value, number);
     } else if (keyword == "output") {
       plan.outputs[name] = read_dims(words, graph.output(name), number);

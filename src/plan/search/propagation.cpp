@@ -29,6 +29,7 @@ class Propagation {
     }
     known_.resize(graph.values.size());
     state_.resize(graph.values.size(), -1);
+    is_spread_.resize(graph.states.size(), false);
     for (size_t i = 0; i < graph.inputs.size(); ++i) known_[graph.inputs[i].value] = {.dims = decisions_.inputs[i]};
     for (size_t s = 0; s < graph.states.size(); ++s) {
       state_[graph.states[s].entry] = static_cast<int>(s);
@@ -91,6 +92,8 @@ class Propagation {
     for (ValueId input : node.inputs) {
       if (state_[input] >= 0) {
         if (graph_.type(input).shape.empty()) continue;  // the counter of steps ties nothing together
+        if (is_spread_[state_[input]]) continue;         // its users are queued already
+        is_spread_[state_[input]] = true;
         for (NodeId user : users_[input]) add(user, n, is_heavy(user) ? late_ : queue_);
       } else if (const NodeId producer = graph_.values[input].producer; producer >= 0) {
         add(producer, n, is_heavy(producer) ? late_ : queue_);
@@ -323,6 +326,7 @@ class Propagation {
   std::unordered_map<std::string, Cut> decided_;  // by situation
   std::vector<std::optional<Sharding>> known_;    // per value: as it is made or kept
   std::vector<int> state_;                        // per value: the state that it is at entry, or -1
+  std::vector<bool> is_spread_;                   // per state: its users were queued
   /// What is decided first. `open_`: users of sums that are still open wait for what their own users say, who may want
   /// the sum whole. `late_`: heavy nodes that their users reach wait for their operands, which say more.
   Queue queue_, open_, late_;

@@ -22,6 +22,9 @@ class ScheduleReader : public LineReader {
   void expect_value(int slot, ValueId value, std::string_view what) const;
   void once(bool& seen, std::string_view name) const;
 
+  /// Whether the graph stores the value in a state.
+  bool stores(ValueId entry, ValueId exit) const;
+
   const Graph& graph() const { return local.graph; }
   const Slot& at(int slot) const { return schedule.slots[slot]; }
   std::string name_of(ValueId value) const { return "%" + local.graph.values[value].name; }
@@ -40,6 +43,7 @@ class ScheduleReader : public LineReader {
   std::unordered_map<std::string, ValueId> values_;
   std::unordered_map<std::string, NodeId> nodes_;
   std::unordered_map<std::string, int> slots_;
+  std::unordered_map<ValueId, ValueId> exits_;  // of states, by the value at entry
 };
 
 /// Reads "%out = kernel(%in) ; node", "reorder", "copy" or a collective.
