@@ -33,7 +33,7 @@ bool all_finite(DType dtype, const void* data, int64_t bytes) {
 struct Executor::Impl {
   const LocalGraph& local;
   const Schedule& schedule;
-  const OpSet& ops;
+  const Rules rules;
   Device& device;
   Communicator& world;
   std::vector<int64_t> coordinates;
@@ -50,7 +50,7 @@ struct Executor::Impl {
   Impl(const LocalGraph& local_graph, const Schedule& made, const OpSet& op_set, Device& where, Communicator& ranks)
       : local(local_graph),
         schedule(made),
-        ops(op_set),
+        rules(local_graph.graph, op_set),
         device(where),
         world(ranks),
         coordinates(local.mesh.coordinates(ranks.rank())),
@@ -86,7 +86,7 @@ struct Executor::Impl {
       }
       case Instruction::collective: {
         const Node& node = local.graph.nodes[instruction.node];
-        if (node.op != "slice_shard") groups.add(axes_of(node, local.mesh));
+        if (!performs(node, Collective::slice)) groups.add(axes_of(node, local.mesh));
         const CollectiveBuffers buffers{.input = data(instruction.inputs[0]),
                                         .output = data(instruction.outputs[0]),
                                         .bytes = schedule.slots[instruction.inputs[0]].bytes,
@@ -101,7 +101,7 @@ struct Executor::Impl {
 
   void bind_compute(const Instruction& instruction) {
     const Node& node = local.graph.nodes[instruction.node];
-    KernelQuery query{.op = node.op, .attrs = local.attrs(instruction.node, coordinates, ops)};
+    KernelQuery query{.op = node.op, .attrs = local.attrs(instruction.node, coordinates, rules)};
     for (ValueId input : node.inputs) query.inputs.push_back(type(input));
     for (ValueId output : node.outputs) query.outputs.push_back(type(output));
     query.input_layouts = instruction.choice.inputs;

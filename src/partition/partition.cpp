@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <set>
 
+#include "graph/rules.h"
+#include "lowering/expand_nodes.h"
 #include "partition/collectives.h"
-#include "partition/expand_nodes.h"
 #include "partition/node_shardings.h"
 #include "sharding/propagate.h"
 #include "sharding/reshard.h"
@@ -20,7 +21,7 @@ class Partitioner {
       : from_(expanded.graph),
         cuts_(expanded.cuts),
         results_(expanded.results),
-        ops_(ops),
+        rules_(expanded.graph, ops),
         plan_(plan),
         options_(options),
         made_(from_.values.size(), -1),
@@ -75,7 +76,7 @@ class Partitioner {
   void add_node(size_t n) {
     const Node& node = from_.nodes[n];
     const std::vector<Type> outputs = from_.types(node.outputs);
-    const ShardingRule rule = rule_of(from_, node, ops_);
+    const ShardingRule& rule = rules_[n];
     const Cut cut = cuts_[n] ? *cuts_[n] : cut_by_operands(node, rule);
     std::vector<Sharding> given;
     for (ValueId input : node.inputs) given.push_back(local_.shardings[at_hand(input)]);
@@ -177,20 +178,22 @@ class Partitioner {
     }
     const ValueId from = get(value, stored, reason);
     std::sort(axes.begin(), axes.end());
-    const ValueId to = add_collective(
-        from, kHaloExchange, collective(plan_.mesh, {.axes = axes, .result = target}, Reduce::none, reason), target);
+    const ValueId to =
+        add_collective(from, Collective::halo_exchange,
+                       collective(plan_.mesh, {.axes = axes, .result = target}, Reduce::none, reason), target);
     versions_[value].push_back(to);
     return to;
   }
 
   ValueId add_move(ValueId value, const Move& move, const std::string& reason) {
-    const bool reduces = move.kind == Move::all_reduce || move.kind == Move::reduce_scatter;
-    const Reduce kind = reduces ? local_.shardings[value].kind : Reduce::none;
-    return add_collective(value, std::string(name_of(move.kind)),
-                          collective(plan_.mesh, move, kind, reduces ? reason : "reshard"), move.result);
+    const bool reducing = reduces(move.kind);
+    const Reduce kind = reducing ? local_.shardings[value].kind : Reduce::none;
+    return add_collective(value, move.kind, collective(plan_.mesh, move, kind, reducing ? reason : "reshard"),
+                          move.result);
   }
 
-  ValueId add_collective(ValueId value, const std::string& op, CollectiveAttrs attrs, const Sharding& result) {
+  ValueId add_collective(ValueId value, Collective kind, CollectiveAttrs attrs, const Sharding& result) {
+    const std::string op(name_of(kind));
     const ValueInfo source = local_.graph.values[value];
     Node node{.op = op, .attrs = Attrs(std::move(attrs)), .inputs = {value}};
     std::string name = source.name + "." + op;
@@ -212,7 +215,7 @@ class Partitioner {
   const Graph& from_;
   const std::vector<std::optional<Cut>>& cuts_;
   const std::map<ValueId, Dims>& results_;
-  const OpSet& ops_;
+  const Rules rules_;
   const Plan& plan_;
   const PartitionOptions options_;
   LocalGraph local_;

@@ -1,6 +1,7 @@
 #pragma once
 // Applies a plan: the same program on shards.
 
+#include "lowering/plan.h"
 #include "partition/local_graph.h"
 
 namespace partita {

@@ -2,7 +2,7 @@
 // Graph + mesh + options -> Plan.
 
 #include "base/names.h"
-#include "plan/plan.h"
+#include "lowering/plan.h"
 
 namespace partita {
 

@@ -1,13 +1,13 @@
 #pragma once
 // What the marks of a graph decide.
 
-#include "plan/search/follow.h"
+#include "lowering/complete_plan.h"
 
 namespace partita {
 
 /// The cuts of marked nodes, how their results are to lie, and how the parameters do that they use: two marks that need
 /// one parameter cut differently are an error. Throws InvalidArgument as `cut_of` does.
-Decisions decisions_of_marks(const Graph& graph, const OpSet& ops, const Mesh& mesh);
+PartialPlan partial_plan_of_marks(const Graph& graph, const Rules& rules, const Mesh& mesh);
 
 bool has_marks(const Graph& graph);
 

@@ -12,12 +12,12 @@ class Chooser {
  public:
   Chooser(const LocalGraph& local, const OpSet& ops, const KernelCatalog& catalog)
       : local_(local),
-        ops_(ops),
+        rules_(local.graph, ops),
         catalog_(catalog),
         made_(local.graph.values.size(), -1),
         is_reduced_(local.graph.values.size(), false) {
     for (const Node& node : local.graph.nodes) {
-      if (node.op == "all_reduce") is_reduced_[node.inputs[0]] = true;
+      if (performs(node, Collective::all_reduce)) is_reduced_[node.inputs[0]] = true;
     }
   }
 
@@ -112,9 +112,9 @@ class Chooser {
   std::vector<KernelQuery> queries_of(NodeId id) const {
     const Node& node = local_.graph.nodes[id];
     std::vector<KernelQuery> queries;
-    for (const std::vector<int64_t>& coordinates : local_.distinct_shards(id, ops_)) {
+    for (const std::vector<int64_t>& coordinates : local_.distinct_shards(id, rules_)) {
       KernelQuery& query = queries.emplace_back(KernelQuery{.op = node.op});
-      query.attrs = local_.attrs(id, coordinates, ops_);
+      query.attrs = local_.attrs(id, coordinates, rules_);
       for (ValueId input : node.inputs) {
         query.inputs.push_back(local_.type(input, coordinates));
         query.input_layouts.push_back(layout_of(input));
@@ -147,11 +147,11 @@ class Chooser {
   void add_collective(NodeId id) {
     const Node& node = local_.graph.nodes[id];
     Layout layout = layout_of(node.inputs[0]);
-    if (node.op != "all_reduce" || layout.any()) layout = Layout{};
+    if (!performs(node, Collective::all_reduce) || layout.any()) layout = Layout{};
     const int input = slot_in(node.inputs[0], layout, id);
     const int output = add_slot(node.outputs[0], layout);
     Instruction instruction{.kind = Instruction::collective, .node = id, .inputs = {input}, .outputs = {output}};
-    if (node.op == "all_reduce") instruction.choice.in_place = {{0, 0}};
+    if (performs(node, Collective::all_reduce)) instruction.choice.in_place = {{0, 0}};
     instruction.choice.scratch_bytes = largest_staging(local_, id).bytes();
     schedule_.instructions.push_back(std::move(instruction));
   }
@@ -215,7 +215,7 @@ class Chooser {
   }
 
   const LocalGraph& local_;
-  const OpSet& ops_;
+  const Rules rules_;
   const KernelCatalog& catalog_;
   Schedule schedule_;
   std::vector<int> made_;         // per value: the slot in which it was made, or -1

@@ -61,7 +61,8 @@ class Packer {
       for (int slot : *slots) is_entry[slot] = true;
     }
     for (size_t i = 0; i < list.size(); ++i) {
-      if (list[i].kind != Instruction::collective || node(list[i]).op != "all_reduce") continue;
+      if (list[i].kind != Instruction::collective) continue;
+      if (!performs(node(list[i]), Collective::all_reduce)) continue;
       const int input = list[i].inputs[0];
       if (readers[input] != 1 || is_entry[input] || schedule_.slots[input].view_of >= 0) continue;
       reductions_.push_back({i, makers[input], i < schedule_.update && !read_early[list[i].outputs[0]]});

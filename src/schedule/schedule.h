@@ -1,8 +1,8 @@
 #pragma once
 // Ordered instructions over buffers at fixed offsets: all that is left to do is to run them.
 
+#include "lowering/kernel_catalog.h"
 #include "partition/local_graph.h"
-#include "schedule/kernel_catalog.h"
 
 namespace partita {
 

@@ -77,7 +77,7 @@ Graph random_marks(Graph graph, const Mesh& mesh, uint64_t seed) {
     const Cut cut = random_cut(rule, mesh, all_ops().at(node.op).expand != nullptr, dice);
     node.mark = ShardMark{.inputs = strategy_of(rule, cut, mesh)};
     try {
-      decisions_of_marks(graph, all_ops(), mesh);
+      partial_plan_of_marks(graph, Rules(graph, all_ops()), mesh);
     } catch (const InvalidArgument&) {
       node.mark.reset();
     }

@@ -194,7 +194,7 @@ bool shares(const std::string& of_matmul, const std::string& of_relu) {
   builder.mark(builder.apply("relu", {w}), parse_shard_mark(of_relu));
   const Graph graph = builder.take();
   try {
-    decisions_of_marks(graph, all_ops(), mesh_of(8));
+    partial_plan_of_marks(graph, Rules(graph, all_ops()), mesh_of(8));
     return true;
   } catch (const InvalidArgument&) {
     return false;

@@ -65,7 +65,7 @@ std::string check(const Case& node, const LocalGraph& local, const ShardingRule&
   for (size_t i = 0; i < node.inputs.size(); ++i) windows += has_cut_window(rule, cut, i);
   for (const Node& one : local.graph.nodes) {
     if (!is_collective(one)) continue;
-    if (one.op == kHaloExchange) {
+    if (performs(one, Collective::halo_exchange)) {
       ++halos;
     } else {
       const auto& attrs = one.attrs.as<CollectiveAttrs>();
@@ -79,7 +79,8 @@ std::string check(const Case& node, const LocalGraph& local, const ShardingRule&
 /// "" or a collective that is no sum: an expansion works on shards, too.
 std::string check_expanded(const LocalGraph& local) {
   for (const Node& node : local.graph.nodes) {
-    if (is_collective(node) && node.op != "all_reduce" && node.op != "slice_shard" && node.op != "reduce_scatter") {
+    const std::optional<Collective> kind = collective_of(node);
+    if (kind && !reduces(*kind) && kind != Collective::slice) {
       return fmt::format("{} of {}", node.op, print(local.graph.type(node.inputs[0])));
     }
   }

@@ -2,7 +2,8 @@
 // Data parallelism: every input is cut along its batch dimension, every state is replicated except for those that are
 // marked layerwise, and the rest follows through the rules.
 
-#include "plan/plan.h"
+#include "graph/rules.h"
+#include "lowering/plan.h"
 
 namespace partita {
 
@@ -15,7 +16,7 @@ struct DataParallelOptions {
   bool uneven = false;
   bool layerwise = true;  // false: parameters that are marked so are replicated like others
 };
-Plan data_parallel_plan(const Graph& graph, const OpSet& ops, const Mesh& mesh,
+Plan data_parallel_plan(const Graph& graph, const Rules& rules, const Mesh& mesh,
                         const DataParallelOptions& options = {});
 
 }  // namespace partita

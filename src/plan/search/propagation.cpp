@@ -21,36 +21,37 @@ constexpr double kHeavy = 2;             // points per element from which a node
 
 class Propagation {
  public:
-  Propagation(const Graph& graph, const OpSet& ops, const Mesh& mesh, Decisions decisions)
-      : graph_(graph), mesh_(mesh), decisions_(std::move(decisions)), resharder_(mesh), users_(graph.users()) {
-    for (const Node& node : graph.nodes) {
-      rules_.push_back(rule_of(graph, node, ops));
-      expandable_.push_back(ops.at(node.op).expand != nullptr);
-    }
+  Propagation(const Graph& graph, const Rules& rules, const Mesh& mesh, PartialPlan partial)
+      : graph_(graph),
+        rules_(rules),
+        mesh_(mesh),
+        partial_(std::move(partial)),
+        resharder_(mesh),
+        users_(graph.users()) {
     known_.resize(graph.values.size());
     state_.resize(graph.values.size(), -1);
     is_spread_.resize(graph.states.size(), false);
-    for (size_t i = 0; i < graph.inputs.size(); ++i) known_[graph.inputs[i].value] = {.dims = decisions_.inputs[i]};
+    for (size_t i = 0; i < graph.inputs.size(); ++i) known_[graph.inputs[i].value] = {.dims = partial_.inputs[i]};
     for (size_t s = 0; s < graph.states.size(); ++s) {
       state_[graph.states[s].entry] = static_cast<int>(s);
-      if (decisions_.states[s]) known_[graph.states[s].entry] = {.dims = *decisions_.states[s]};
+      if (partial_.states[s]) known_[graph.states[s].entry] = {.dims = *partial_.states[s]};
     }
   }
 
-  Decisions run() {
+  PartialPlan run() {
     std::vector<size_t> marked;
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
-      if (decisions_.cuts[n]) marked.push_back(n);
+      if (partial_.cuts[n]) marked.push_back(n);
     }
-    for (size_t n : marked) enter(n, *decisions_.cuts[n]);
+    for (size_t n : marked) enter(n, *partial_.cuts[n]);
     for (size_t n : marked) visit_neighbours(n);
     sweep();
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {  // what no mark reaches
-      if (!is_forward(n) || decisions_.cuts[n]) continue;
+      if (!is_forward(n) || partial_.cuts[n]) continue;
       decide(n, n);
       sweep();
     }
-    return std::move(decisions_);
+    return std::move(partial_);
   }
 
  private:
@@ -79,7 +80,7 @@ class Propagation {
       if (queue == nullptr) return;
       const auto [n, from] = queue->front();
       queue->pop_front();
-      if (!decisions_.cuts[n]) decide(n, from);
+      if (!partial_.cuts[n]) decide(n, from);
     }
   }
 
@@ -102,7 +103,7 @@ class Propagation {
   }
 
   void add(size_t n, size_t from, Queue& queue) const {
-    if (is_forward(n) && !decisions_.cuts[n]) queue.emplace_back(n, from);
+    if (is_forward(n) && !partial_.cuts[n]) queue.emplace_back(n, from);
   }
 
   bool is_heavy(size_t n) const {
@@ -152,16 +153,16 @@ class Propagation {
     for (ValueId input : node.inputs) {
       const auto& known = known_[input];
       if (known) add_sharding(input, *known);
-      const bool pinned = state_[input] >= 0 && decisions_.states[state_[input]];
+      const bool pinned = state_[input] >= 0 && partial_.states[state_[input]];
       text += fmt::format("{}{}{};", known ? "" : print(graph_.type(input)), state_[input] >= 0, pinned);
     }
     for (ValueId output : node.outputs) {
       text += " -> " + print(graph_.type(output));
       for (NodeId user : users_[output]) {
-        if (is_forward(user) && decisions_.cuts[user]) add_sharding(output, need_of(user, output));
+        if (is_forward(user) && partial_.cuts[user]) add_sharding(output, need_of(user, output));
       }
     }
-    if (decisions_.cuts[from]) text += print(strategy_of(rules_[from], *decisions_.cuts[from], mesh_));
+    if (partial_.cuts[from]) text += print(strategy_of(rules_[from], *partial_.cuts[from], mesh_));
     return text;
   }
 
@@ -169,8 +170,8 @@ class Propagation {
     const Node& node = graph_.nodes[n];
     const Sharding passed = passed_partial(rules_[n], cut, operands(n, cut));
     for (size_t k = 0; k < node.outputs.size(); ++k) {
-      const auto placed = decisions_.results.find(node.outputs[k]);
-      known_[node.outputs[k]] = placed != decisions_.results.end()
+      const auto placed = partial_.results.find(node.outputs[k]);
+      known_[node.outputs[k]] = placed != partial_.results.end()
                                     ? Sharding{.dims = placed->second}
                                     : result_sharding(rules_[n], cut, passed, static_cast<int>(k));
     }
@@ -178,7 +179,7 @@ class Propagation {
       auto& known = known_[node.inputs[i]];
       if (state_[node.inputs[i]] >= 0 && !known) known = {.dims = lift(rules_[n], cut, rules_[n].inputs[i])};
     }
-    decisions_.cuts[n] = cut;
+    partial_.cuts[n] = cut;
   }
 
   /// How the operands lie: those that are not known yet as the cut needs them.
@@ -217,7 +218,7 @@ class Propagation {
         need.kind = given[i].kind;
         need.partial = given[i].partial;
       }
-      const bool loose = state_[value] >= 0 && !decisions_.states[state_[value]];
+      const bool loose = state_[value] >= 0 && !partial_.states[state_[value]];
       (heavy && loose ? score.later : score.moved) += moved(value, given[i], need);
       from_operands = from_operands || state_[value] < 0;
     }
@@ -226,7 +227,7 @@ class Propagation {
       const Sharding made = result_sharding(rule, cut, passed, static_cast<int>(k));
       bool reduced = false;
       for (NodeId user : users_[node.outputs[k]]) {
-        if (!is_forward(user) || !decisions_.cuts[user]) continue;
+        if (!is_forward(user) || !partial_.cuts[user]) continue;
         outwards += moved(node.outputs[k], made, need_of(user, node.outputs[k]));
         reduced = true;
       }
@@ -242,14 +243,14 @@ class Propagation {
   Sharding need_of(size_t user, ValueId value) const {
     const Node& node = graph_.nodes[user];
     const auto at = std::find(node.inputs.begin(), node.inputs.end(), value) - node.inputs.begin();
-    return {.dims = lift(rules_[user], *decisions_.cuts[user], rules_[user].inputs[at])};
+    return {.dims = lift(rules_[user], *partial_.cuts[user], rules_[user].inputs[at])};
   }
 
   /// In how many positions the numbers of parts differ from those of a neighbour.
   int64_t unlike(size_t n, const Cut& cut, size_t from) const {
-    if (from == n || !decisions_.cuts[from]) return 0;
+    if (from == n || !partial_.cuts[from]) return 0;
     const Strategy own = strategy_of(rules_[n], cut, mesh_);
-    const Strategy other = strategy_of(rules_[from], *decisions_.cuts[from], mesh_);
+    const Strategy other = strategy_of(rules_[from], *partial_.cuts[from], mesh_);
     int64_t count = 0;
     for (size_t i = 0; i < std::min(own.size(), other.size()); ++i) {
       for (size_t d = 0; d < std::min(own[i].size(), other[i].size()); ++d) count += own[i][d] != other[i][d];
@@ -260,7 +261,7 @@ class Propagation {
   bool is_legal(size_t n, const Cut& cut) const {
     const ShardingRule& rule = rules_[n];
     if (!illegal(rule, cut, mesh_).empty() || cuts_window(rule, cut)) return false;
-    return expandable_[n] || !needs_expansion(rule, cut);
+    return rules_.expandable(n) || !needs_expansion(rule, cut);
   }
 
   /// What the neighbours suggest, together and one by one, each with the axes that are left on any of the factors.
@@ -273,12 +274,12 @@ class Propagation {
     }
     for (size_t k = 0; k < node.outputs.size(); ++k) {
       for (NodeId user : users_[node.outputs[k]]) {
-        if (!is_forward(user) || !decisions_.cuts[user]) continue;
+        if (!is_forward(user) || !partial_.cuts[user]) continue;
         all.push_back({&rule.outputs[k], need_of(user, node.outputs[k]).dims});
       }
     }
-    std::set<Cut> bases{Cut(rule.factors.size()), suggest_cut(rule, all, mesh_, expandable_[n])};
-    for (const Suggestion& one : all) bases.insert(suggest_cut(rule, {one}, mesh_, expandable_[n]));
+    std::set<Cut> bases{Cut(rule.factors.size()), suggest_cut(rule, all, mesh_, rules_.expandable(n))};
+    for (const Suggestion& one : all) bases.insert(suggest_cut(rule, {one}, mesh_, rules_.expandable(n)));
     std::set<Cut> result{Cut(rule.factors.size())};
     for (const Cut& base : bases) {
       if (is_legal(n, base)) extend(n, base, result);
@@ -317,12 +318,11 @@ class Propagation {
   }
 
   const Graph& graph_;
+  const Rules& rules_;
   const Mesh& mesh_;
-  Decisions decisions_;
+  PartialPlan partial_;
   Resharder resharder_;
   std::vector<std::vector<NodeId>> users_;
-  std::vector<ShardingRule> rules_;
-  std::vector<bool> expandable_;
   std::unordered_map<std::string, Cut> decided_;  // by situation
   std::vector<std::optional<Sharding>> known_;    // per value: as it is made or kept
   std::vector<int> state_;                        // per value: the state that it is at entry, or -1
@@ -334,8 +334,8 @@ class Propagation {
 
 }  // namespace
 
-Plan propagate(const Graph& graph, const OpSet& ops, const Mesh& mesh, Decisions decisions) {
-  return follow(graph, ops, mesh, "propagation", Propagation(graph, ops, mesh, std::move(decisions)).run());
+Plan propagate(const Graph& graph, const Rules& rules, const Mesh& mesh, PartialPlan partial) {
+  return complete_plan(graph, rules, mesh, "propagation", Propagation(graph, rules, mesh, std::move(partial)).run());
 }
 
 }  // namespace partita

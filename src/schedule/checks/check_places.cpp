@@ -87,8 +87,8 @@ class Places {
     if (instruction.kind != Instruction::collective && instruction.kind != Instruction::copy) return;
     const Slot &from = schedule_.slots[instruction.inputs[0]], &to = schedule_.slots[instruction.outputs[0]];
     PARTITA_CHECK(from.layout == to.layout, "{} changes the layout", name(instruction.outputs[0]));
-    const bool dense =
-        instruction.kind == Instruction::collective && local_.graph.nodes[instruction.node].op != "all_reduce";
+    const bool dense = instruction.kind == Instruction::collective &&
+                       !performs(local_.graph.nodes[instruction.node], Collective::all_reduce);
     PARTITA_CHECK(!dense || !region_of(from).meets(region_of(to)), "{} is made where its operand lies",
                   name(instruction.outputs[0]));
     PARTITA_CHECK(dense ? from.layout.plain() : from.bytes == to.bytes, "{} does not fit {}",

@@ -149,7 +149,8 @@ class Parser {
     const Node& node = graph_.nodes[id];
     reader_.expect("=");
     const int slot = reader_.slot();
-    if (node.op != "all_reduce") reader_.fail("a node that no bucket can hold", node.name, "an all_reduce");
+    if (!performs(node, Collective::all_reduce))
+      reader_.fail("a node that no bucket can hold", node.name, "an all_reduce");
     if (bucket_of_[id] >= 0) reader_.fail("a node in two buckets", node.name, "one bucket");
     bucket_of_[id] = static_cast<int>(schedule_.buckets.size());
     reader_.expect_value(slot, node.inputs[0], "wrong operand of " + node.name);

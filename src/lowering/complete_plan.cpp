@@ -1,4 +1,4 @@
-#include "plan/search/follow.h"
+#include "lowering/complete_plan.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -10,15 +10,11 @@ namespace {
 
 using DimAxes = std::vector<Axes>;
 
-class Follower {
+class PlanCompletion {
  public:
-  Follower(const Graph& graph, const OpSet& ops, const Mesh& mesh, std::string search, Decisions decisions)
-      : graph_(graph), mesh_(mesh), decided_(std::move(decisions)) {
-    for (size_t n = 0; n < graph.nodes.size(); ++n) {
-      rules_.push_back(rule_of(graph, graph.nodes[n], ops));
-      expandable_.push_back(ops.at(graph.nodes[n].op).expand != nullptr);
-      nodes_.emplace(graph.nodes[n].name, n);
-    }
+  PlanCompletion(const Graph& graph, const Rules& rules, const Mesh& mesh, std::string search, PartialPlan partial)
+      : graph_(graph), rules_(rules), mesh_(mesh), decided_(std::move(partial)) {
+    for (size_t n = 0; n < graph.nodes.size(); ++n) nodes_.emplace(graph.nodes[n].name, n);
     plan_ = {.graph = graph.name,
              .search = std::move(search),
              .mesh = mesh,
@@ -40,10 +36,11 @@ class Follower {
     for (const bool forward : {true, false}) {
       for (size_t n = 0; n < graph_.nodes.size(); ++n) {
         if ((graph_.nodes[n].phase == Phase::forward) != forward) continue;
-        decide(n, decided_.cuts[n] ? *decided_.cuts[n] : suggest_cut(rules_[n], suggestions(n), mesh_, expandable_[n]));
+        decide(n, decided_.cuts[n] ? *decided_.cuts[n]
+                                   : suggest_cut(rules_[n], suggestions(n), mesh_, rules_.expandable(n)));
       }
     }
-    for (size_t n = graph_.nodes.size(); n-- > 0;) follow_users(n);
+    for (size_t n = graph_.nodes.size(); n-- > 0;) take_cut_of_users(n);
     return std::move(plan_);
   }
 
@@ -161,8 +158,8 @@ class Follower {
     return found;
   }
 
-  // A node that nothing cut so far (a constant, the broadcast of a scalar) follows its users.
-  void follow_users(size_t n) {
+  // A node that nothing cut so far (a constant, the broadcast of a scalar) is cut as its users need it.
+  void take_cut_of_users(size_t n) {
     const Node& node = graph_.nodes[n];
     if (!is_cut(plan_.cuts[n]) && !decided_.cuts[n]) {
       std::vector<Suggestion> outputs;
@@ -190,10 +187,10 @@ class Follower {
   }
 
   const Graph& graph_;
+  const Rules& rules_;
   const Mesh& mesh_;
-  const Decisions decided_;
-  std::vector<ShardingRule> rules_;
-  std::vector<bool> expandable_, is_state_, is_decided_;
+  const PartialPlan decided_;
+  std::vector<bool> is_state_, is_decided_;
   std::unordered_map<std::string, size_t> nodes_;
   std::vector<DimAxes> dims_;          // per value, as made
   std::map<ValueId, DimAxes> wanted_;  // what the first user asks of an uncut value
@@ -202,12 +199,12 @@ class Follower {
 
 }  // namespace
 
-Decisions::Decisions(const Graph& graph) : states(graph.states.size()), cuts(graph.nodes.size()) {
+PartialPlan::PartialPlan(const Graph& graph) : states(graph.states.size()), cuts(graph.nodes.size()) {
   for (const Input& input : graph.inputs) inputs.emplace_back(graph.type(input.value).shape.size());
 }
 
-Plan follow(const Graph& graph, const OpSet& ops, const Mesh& mesh, std::string search, Decisions decisions) {
-  return Follower(graph, ops, mesh, std::move(search), std::move(decisions)).make();
+Plan complete_plan(const Graph& graph, const Rules& rules, const Mesh& mesh, std::string search, PartialPlan partial) {
+  return PlanCompletion(graph, rules, mesh, std::move(search), std::move(partial)).make();
 }
 
 }  // namespace partita
