@@ -39,7 +39,7 @@ struct Executor::Impl {
   std::vector<int64_t> coordinates;
   std::unordered_map<std::string_view, size_t> states;  // by name
   std::shared_ptr<void> arena;
-  Groups groups, beside;  // `beside`: for the messages of the communication thread
+  Groups groups, asynchronous;  // asynchronous: for the messages of the communication thread
   std::vector<std::unique_ptr<Kernel>> kernels;
   std::vector<std::function<void()>> actions;
   std::vector<std::optional<Subnormals>> subnormals;  // per action
@@ -57,7 +57,7 @@ struct Executor::Impl {
         states(local.graph.states_by_name()),
         arena(device.allocate(made.arena_bytes)),
         groups(local.mesh, ranks),
-        beside(local.mesh, ranks) {
+        asynchronous(local.mesh, ranks) {
     PARTITA_CHECK(local.mesh.ranks() == ranks.size(), "a mesh of {} ranks on {} ranks", local.mesh.ranks(),
                   ranks.size());
     device.enter_thread();
@@ -129,7 +129,7 @@ struct Executor::Impl {
       actions.push_back([this] { comm_thread->wait(); });
       return;
     }
-    Groups& chosen = instruction.kind == Instruction::start ? beside : groups;
+    Groups& chosen = instruction.kind == Instruction::start ? asynchronous : groups;
     chosen.add(bucket.axes);
     const auto reduce = [&group = chosen.at(bucket.axes), data = at(bucket.offset), dtype = bucket.dtype,
                          count = bucket.bytes / static_cast<int64_t>(size_of(bucket.dtype)),
@@ -196,7 +196,7 @@ struct Executor::Impl {
     std::vector<std::vector<Range>> boxes;
     std::vector<int64_t> counts;
     for (const int64_t member : local.mesh.group(world.rank(), axes)) {
-      boxes.push_back(held(type, local.shardings[value], local.mesh, local.mesh.coordinates(member)));
+      boxes.push_back(local_ranges(type, local.shardings[value], local.mesh, local.mesh.coordinates(member)));
       counts.push_back(local.type(value, local.mesh.coordinates(member)).elements());
     }
     Array whole(type);
@@ -308,8 +308,8 @@ void Executor::set_state(std::string_view name, const Array& whole) {
                           ErrorKind::type);
   }
   Array part(impl_->type(value));
-  copy_part(whole.tensor(), held(expected, impl_->local.shardings[value], impl_->local.mesh, impl_->coordinates),
-            part.data());
+  copy_part(whole.tensor(),
+            local_ranges(expected, impl_->local.shardings[value], impl_->local.mesh, impl_->coordinates), part.data());
   const void* from = part.data();
   void* to = impl_->data(slot);
   impl_->device.make_reorder(part.type(), Layout{}, impl_->schedule.slots[slot].layout)
@@ -320,7 +320,7 @@ StatePart Executor::state_part(std::string_view name) const {
   const Slot& slot = impl_->schedule.slots[impl_->state_slot(name)];
   const LocalGraph& local = impl_->local;
   const Sharding& sharding = local.shardings[slot.value];
-  StatePart part{.box = held(local.graph.type(slot.value), sharding, local.mesh, impl_->coordinates),
+  StatePart part{.box = local_ranges(local.graph.type(slot.value), sharding, local.mesh, impl_->coordinates),
                  .values = Array(impl_->type(slot.value)),
                  .owned = owns_part(sharding, local.mesh, impl_->coordinates)};
   const void* from = impl_->at(slot.offset);

@@ -9,13 +9,13 @@ Type Value::type() const {
 
 Value Value::shard(const Strategy& inputs, const Strategy& outputs) const {
   PARTITA_CHECK(builder_ != nullptr, "an empty value is marked");
-  builder_->mark(*this, {.inputs = inputs, .outputs = outputs});
+  builder_->annotate(*this, {.inputs = inputs, .outputs = outputs});
   return *this;
 }
 
 Value Value::shard(const std::vector<TensorLayout>& inputs, const std::vector<TensorLayout>& outputs) const {
   PARTITA_CHECK(builder_ != nullptr, "an empty value is marked");
-  builder_->mark(*this, mark_of(inputs, outputs));
+  builder_->annotate(*this, annotation_of(inputs, outputs));
   return *this;
 }
 
@@ -94,13 +94,13 @@ void Builder::store(Value state, Value exit) {
 
 void Builder::output(const std::string& name, Value value) { graph_.outputs.push_back({name, value.id()}); }
 
-void Builder::mark(Value value, ShardMark mark) {
+void Builder::annotate(Value value, ShardingAnnotation annotation) {
   const ValueInfo& info = graph_.values[value.id()];
   if (info.producer < 0) {
     throw InvalidArgument(
         fmt::format("[shard] no node made the value, got '{}', expected a result of an op", info.name));
   }
-  graph_.nodes[info.producer].mark = std::move(mark);
+  graph_.nodes[info.producer].annotation = std::move(annotation);
 }
 
 void Builder::layerwise(Value state, int dim) {

@@ -21,8 +21,8 @@ class Value {
   Shape shape() const { return type().shape; }
   DType dtype() const { return type().dtype; }
 
-  /// Marks the node that made this value: how its operands are to be cut and, when given, how its results are to lie.
-  /// A plan checks the mark. Throws InvalidArgument for a value that no node made.
+  /// Annotations the node that made this value: how its operands are to be cut and, when given, how its results are to
+  /// lie. A plan checks the annotation. Throws InvalidArgument for a value that no node made.
   Value shard(const Strategy& inputs, const Strategy& outputs = {}) const;
   Value shard(const std::vector<TensorLayout>& inputs, const std::vector<TensorLayout>& outputs = {}) const;
 
@@ -44,7 +44,7 @@ class Builder {
   /// Null when there is none of this name.
   const State* find_state(const std::string& name) const;
   void output(const std::string& name, Value value);
-  void mark(Value value, ShardMark mark);
+  void annotate(Value value, ShardingAnnotation annotation);
   /// Throws InvalidArgument unless `value` is a state with such a dimension.
   void layerwise(Value state, int dim);
 
@@ -65,7 +65,7 @@ class Builder {
 
   /// Where the next nodes stand.
   std::string scope;
-  SourceLine source;
+  SourceLocation source;
   Phase phase = Phase::forward;
   std::string origin;
 

@@ -19,11 +19,11 @@ using NodeId = int32_t;
 enum class Phase { forward, backward, update };
 std::string_view name_of(Phase phase);
 
-/// Where the user's call stands.
-struct SourceLine {
+/// Where in the source the user calls.
+struct SourceLocation {
   std::string file;
   int line = 0;
-  bool operator==(const SourceLine&) const = default;
+  bool operator==(const SourceLocation&) const = default;
 };
 
 struct Node {
@@ -32,10 +32,10 @@ struct Node {
   std::vector<ValueId> inputs, outputs;
   std::string name;   // unique in the graph: "matmul2"
   std::string scope;  // "net/layer1"
-  SourceLine source;
+  SourceLocation source;
   Phase phase = Phase::forward;
   std::string origin;  // name of the forward node of a gradient node, or ""
-  std::optional<ShardMark> mark;
+  std::optional<ShardingAnnotation> annotation;
 };
 
 struct ValueInfo {

@@ -291,8 +291,8 @@ class Parser {
   }
 
   /// FILE:LINE, or "FILE":LINE with \" \\ and \n in the path.
-  SourceLine source_line() {
-    SourceLine source;
+  SourceLocation source_line() {
+    SourceLocation source;
     if (rest_.starts_with('"')) {
       source.file = quoted_path();
     } else {
@@ -326,12 +326,12 @@ class Parser {
     fail("no end of a quoted path", rest_.substr(0, 20), "at=\"FILE\":LINE");
   }
 
-  ShardMark shard_mark() {
+  ShardingAnnotation shard_mark() {
     const std::string_view text = rest_.substr(0, rest_.find(' '));
     rest_.remove_prefix(text.size());
     skip_spaces();
     try {
-      return parse_shard_mark(text);
+      return parse_annotation(text);
     } catch (const Error& error) {
       throw InvalidArgument(fmt::format("[graph line {}] {}", line_, error.what()), error.kind());
     }
@@ -362,7 +362,7 @@ class Parser {
       else if (mark == "at") {
         node.source = source_line();
       } else if (mark == "shard") {
-        node.mark = shard_mark();
+        node.annotation = shard_mark();
       } else if (mark == "over" || mark == "group" || mark == "bytes") {
         rest_.remove_prefix(std::min(rest_.size(), rest_.find(' ')));
         skip_spaces();

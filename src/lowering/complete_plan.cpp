@@ -55,7 +55,7 @@ class PlanCompletion {
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       if (!decided_.cuts[n]) continue;
       for (size_t i = 0; i < graph_.nodes[n].inputs.size(); ++i) {
-        DimAxes dims = lift(rules_[n], *decided_.cuts[n], rules_[n].inputs[i]);
+        DimAxes dims = dims_from_factors(rules_[n], *decided_.cuts[n], rules_[n].inputs[i]);
         const auto [entry, fresh] = needed.try_emplace(graph_.nodes[n].inputs[i], dims);
         if (!fresh && parts(dims) > parts(entry->second)) entry->second = std::move(dims);
       }
@@ -136,10 +136,12 @@ class PlanCompletion {
   std::optional<DimAxes> at_origin(size_t origin, ValueId value) const {
     const Node& from = graph_.nodes[origin];
     for (size_t i = 0; i < from.inputs.size(); ++i) {
-      if (from.inputs[i] == value) return lift(rules_[origin], plan_.cuts[origin], rules_[origin].inputs[i]);
+      if (from.inputs[i] == value)
+        return dims_from_factors(rules_[origin], plan_.cuts[origin], rules_[origin].inputs[i]);
     }
     for (size_t k = 0; k < from.outputs.size(); ++k) {
-      if (from.outputs[k] == value) return lift(rules_[origin], plan_.cuts[origin], rules_[origin].outputs[k]);
+      if (from.outputs[k] == value)
+        return dims_from_factors(rules_[origin], plan_.cuts[origin], rules_[origin].outputs[k]);
     }
     return std::nullopt;
   }
@@ -151,7 +153,7 @@ class PlanCompletion {
     for (size_t i = 0; i < values.size(); ++i) {
       if (graph_.type(values[i]) != type) continue;
       const ShardingRule& rule = rules_[origin];
-      DimAxes dims = lift(rule, plan_.cuts[origin], inputs ? rule.inputs[i] : rule.outputs[i]);
+      DimAxes dims = dims_from_factors(rule, plan_.cuts[origin], inputs ? rule.inputs[i] : rule.outputs[i]);
       if (found && *found != dims) return std::nullopt;
       found = std::move(dims);
     }
@@ -170,7 +172,7 @@ class PlanCompletion {
       decide(n, suggest_cut(rules_[n], outputs, mesh_, /*expandable=*/false));
     }
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      const DimAxes dims = lift(rules_[n], plan_.cuts[n], rules_[n].inputs[i]);
+      const DimAxes dims = dims_from_factors(rules_[n], plan_.cuts[n], rules_[n].inputs[i]);
       if (is_cut(dims) && !is_cut(dims_[node.inputs[i]])) wanted_.emplace(node.inputs[i], dims);
     }
   }

@@ -16,7 +16,7 @@ class LayerError : public InvalidArgument {
   using InvalidArgument::InvalidArgument;
 };
 
-std::string print(const SourceLine& line) { return fmt::format("{}:{}", line.file, line.line); }
+std::string print(const SourceLocation& line) { return fmt::format("{}:{}", line.file, line.line); }
 
 /// Names end up in "a.b.weight", "net/a/b" and in the text of a graph.
 void require_name(const std::string& name) {
@@ -28,7 +28,7 @@ void require_name(const std::string& name) {
 
 }  // namespace
 
-SourceLine source_line(const std::source_location& where) {
+SourceLocation source_line(const std::source_location& where) {
   std::string_view file = where.file_name();
   if (const size_t last = file.rfind('/'); last != std::string_view::npos && last > 0) {
     const size_t folder = file.rfind('/', last - 1);

@@ -81,10 +81,10 @@ class Layer {
   /// False: the parameters of this layer and of its children are not trained.
   void requires_grad(bool on) { requires_grad_ = on; }
   bool requires_grad() const { return requires_grad_; }
-  const SourceLine& where() const { return where_; }
+  const SourceLocation& where() const { return where_; }
 
  private:
-  SourceLine where_;
+  SourceLocation where_;
   bool requires_grad_ = true;
 };
 
@@ -96,7 +96,7 @@ std::shared_ptr<L> share(L layer) {
 }
 
 /// The last folder and the name of a file, and the line.
-SourceLine source_line(const std::source_location& where);
+SourceLocation source_line(const std::source_location& where);
 
 /// Throws InvalidArgument unless every dimension is at least 1 and the tensor has fewer than 2^40
 /// elements, so that later sizes fit 64 bits.

@@ -32,13 +32,13 @@ class Network {
   const std::string& name() const { return name_; }
   const Forward& forward() const { return forward_; }
   const LossFunction& loss() const { return loss_; }
-  const SourceLine& where() const { return where_; }
+  const SourceLocation& where() const { return where_; }
 
  private:
   std::string name_;
   Forward forward_;
   LossFunction loss_;
-  SourceLine where_;
+  SourceLocation where_;
 };
 
 }  // namespace partita

@@ -9,7 +9,7 @@ namespace partita {
 namespace {
 
 std::vector<Range> held_by(const LocalGraph& local, ValueId value, int64_t rank) {
-  return held(local.graph.type(value), local.shardings[value], local.mesh, local.mesh.coordinates(rank));
+  return local_ranges(local.graph.type(value), local.shardings[value], local.mesh, local.mesh.coordinates(rank));
 }
 
 /// `inner` in the coordinates of a box that starts at `outer`.
@@ -92,7 +92,7 @@ int64_t permute_source(const Mesh& mesh, const Sharding& from, const Sharding& t
 int64_t most_given(const Halo& halo, int64_t size, int64_t ways) {
   std::vector<int64_t> given(ways, 0);
   for (int64_t taker = 0; taker < ways; ++taker) {
-    const Range need = partita::need(halo.window, chunk(halo.factor, taker, ways), size);
+    const Range need = partita::required_range(halo.window, chunk(halo.factor, taker, ways), size);
     // The part with the first row, or one before it.
     for (int64_t giver = size > 0 ? need.begin / ((size + ways - 1) / ways) : 0; giver < ways; ++giver) {
       const Range part = chunk(size, giver, ways);

@@ -97,7 +97,7 @@ std::vector<int64_t> distinct_parts(const LocalGraph& local, NodeId id, int fact
 
 Type LocalGraph::type(ValueId value, const std::vector<int64_t>& coordinates) const {
   Type local = graph.type(value);
-  const std::vector<Range> ranges = held(local, shardings[value], mesh, coordinates);
+  const std::vector<Range> ranges = local_ranges(local, shardings[value], mesh, coordinates);
   for (size_t d = 0; d < ranges.size(); ++d) local.shape[d] = ranges[d].count();
   return local;
 }
@@ -111,7 +111,8 @@ Type LocalGraph::largest(ValueId value) const {
     const auto& [window, factor] = *sharding.halos[d];
     const int64_t ways = mesh.ways(sharding.dims[d]);
     for (int64_t i = 0; i < ways; ++i) {
-      most.shape[d] = std::max(most.shape[d], need(window, chunk(factor, i, ways), graph.type(value).shape[d]).count());
+      most.shape[d] =
+          std::max(most.shape[d], required_range(window, chunk(factor, i, ways), graph.type(value).shape[d]).count());
     }
   }
   return most;

@@ -79,7 +79,7 @@ void verify_shardings(const LocalGraph& local, NodeId id, const Rules& rules) {
   PARTITA_CHECK(!needs_expansion(rule, cut), "{} is cut along a factor that only its expansion can cut", node.name);
   std::vector<Sharding> operands;
   for (ValueId input : node.inputs) operands.push_back(local.shardings[input]);
-  const Sharding passed = passed_partial(rule, cut, operands);
+  const Sharding passed = propagate_partial(rule, cut, operands);
   for (size_t i = 0; i < operands.size(); ++i) {
     const Sharding need = operand_sharding(rule, cut, static_cast<int>(i));
     PARTITA_CHECK(operands[i].dims == need.dims && operands[i].halos == need.halos,

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "plan/marks.h"
+#include "plan/annotations.h"
 #include "plan/search/data_parallel.h"
 #include "plan/search/propagation.h"
 #include "sharding/strategy.h"
@@ -43,13 +43,13 @@ std::vector<std::vector<Axes>> dataset_dims(const Graph& graph, const Mesh& mesh
     const Attrs none;
     const ShardingRule rule = pointwise_rule({none, types, types});
     const CutTarget target{fmt::format("dataset strategy of '{}'", graph.values[value].name), rule, types, types};
-    dims[batched[b]] = lift(rule, cut_of({.inputs = {strategy[b]}}, target, mesh).cut, rule.inputs[0]);
+    dims[batched[b]] = dims_from_factors(rule, cut_of({.inputs = {strategy[b]}}, target, mesh).cut, rule.inputs[0]);
   }
   return dims;
 }
 
-Plan marked_plan(const Graph& graph, const Rules& rules, const Mesh& mesh, const PlanOptions& options) {
-  PartialPlan partial = partial_plan_of_marks(graph, rules, mesh);
+Plan annotated_plan(const Graph& graph, const Rules& rules, const Mesh& mesh, const PlanOptions& options) {
+  PartialPlan partial = partial_plan_of_annotations(graph, rules, mesh);
   partial.inputs = dataset_dims(graph, mesh, options.dataset);
   if (options.parallel == Parallel::automatic) return propagate(graph, rules, mesh, std::move(partial));
   const Plan batch = data_parallel_plan(graph, rules, mesh, {.uneven = true, .layerwise = false});
@@ -92,14 +92,14 @@ DatasetSharding parse_dataset_sharding(std::string_view text) {
   return {static_cast<DatasetSharding::Kind>(position_of_name("dataset strategy", text, names))};
 }
 
-bool heeds_marks(Parallel parallel) { return parallel == Parallel::semi || parallel == Parallel::automatic; }
+bool heeds_annotations(Parallel parallel) { return parallel == Parallel::semi || parallel == Parallel::automatic; }
 
 Mesh make_mesh(const Graph& graph, int64_t ranks, const PlanOptions& options) {
   if (ranks == 1) return Mesh();
-  if (heeds_marks(options.parallel)) {
+  if (heeds_annotations(options.parallel)) {
     for (const Node& node : graph.nodes) {
-      if (!node.mark || !node.mark->named()) continue;
-      Mesh mesh(node.mark->axes, node.mark->rank_list);
+      if (!node.annotation || !node.annotation->named()) continue;
+      Mesh mesh(node.annotation->axes, node.annotation->rank_list);
       if (mesh.ranks() == ranks) return mesh;
       throw InvalidArgument(fmt::format("[shard] {}: the layout is for another number of ranks, got {}, expected {}",
                                         describe(node), mesh.ranks(), ranks));
@@ -109,8 +109,8 @@ Mesh make_mesh(const Graph& graph, int64_t ranks, const PlanOptions& options) {
   return Mesh({{"data", ranks}});
 }
 
-std::string ignored_marks(const Graph& graph, const Mesh& mesh, const PlanOptions& options) {
-  if (heeds_marks(options.parallel) || !has_marks(graph) || mesh.ranks() == 1) return "";
+std::string ignored_annotations(const Graph& graph, const Mesh& mesh, const PlanOptions& options) {
+  if (heeds_annotations(options.parallel) || !has_annotations(graph) || mesh.ranks() == 1) return "";
   return fmt::format("[plan] marks of nodes are ignored, got --parallel {}, expected semi or auto",
                      name_of(options.parallel));
 }
@@ -123,7 +123,7 @@ Plan make_plan(const Graph& graph, const OpSet& ops, const Mesh& mesh, const Pla
       case Parallel::data: return data_parallel_plan(graph, rules, mesh, {.uneven = false});
       case Parallel::hybrid: return data_parallel_plan(graph, rules, mesh, {.uneven = options.uneven == Uneven::allow});
       case Parallel::semi:
-      case Parallel::automatic: return marked_plan(graph, rules, mesh, options);
+      case Parallel::automatic: return annotated_plan(graph, rules, mesh, options);
       case Parallel::none: break;
     }
     return replicated_plan(graph, rules, mesh);

@@ -8,10 +8,10 @@
 namespace partita {
 namespace {
 
-constexpr double kTolerance = 1e-9;      // costs are sums of fractions
-constexpr int64_t kMostMoves = 200'000;  // that a search looks at before it gives up
-constexpr size_t kMostAxes = 6;          // with which the search over everything comes to an end
-constexpr double kGreed = 100;           // weight of the way that is left in a search that wants any way
+constexpr double kTolerance = 1e-9;       // costs are sums of fractions
+constexpr int64_t kMostMoves = 200'000;   // that a search looks at before it gives up
+constexpr size_t kMostAxes = 6;           // with which the search over everything comes to an end
+constexpr double kHeuristicWeight = 100;  // of weighted A* (Pohl, 1970), in a search that wants any way
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Elements of a rank, as a fraction where sizes do not divide, so that costs of moves add up exactly.
@@ -103,13 +103,13 @@ class Search {
     }
   };
 
-  /// What three searches find, each of which only looks for better than the one before: one that goes straight for the
+  /// What three searches find, each of which only looks for better than the one before: one by weighted A* for the
   /// target, one over merged axes, one over everything.
   Resharder::Path best(double bound) {
     Resharder::Path path{.moves = {}, .cost = kInfinity};
     merge_axes();
     exact_ = false;
-    if (search(bound, kInfinity, kGreed)) path = trace();
+    if (search(bound, kInfinity, kHeuristicWeight)) path = trace();
     const bool any = path.cost < kInfinity;
     const double slack = any ? 2 * kTolerance * std::max(1.0, path.cost) : 0;
     if (search(bound, path.cost + slack, 1)) {

@@ -20,7 +20,7 @@ struct Move {
   Sharding result;
 };
 
-/// What sending costs over each sub-axis of a mesh. Groups over several axes pay what the dearest of them costs.
+/// What sending costs over each sub-axis of a mesh. Groups over several axes pay what the slowest of them costs.
 struct LinkCosts {
   std::vector<double> step;  // of a message, whatever its size
   std::vector<double> byte;  // of one byte

@@ -17,7 +17,7 @@ using Dims = std::vector<Axes>;
 
 constexpr size_t kMostCandidates = 256;  // of one extension of a cut
 constexpr size_t kMostLoose = 3;         // axes that are tried one by one; more are tried as one
-constexpr double kHeavy = 2;             // points per element from which a node is worth more than its edges
+constexpr double kComputeBound = 2;      // points of the index space per element from which work outweighs traffic
 
 class Propagation {
  public:
@@ -39,14 +39,14 @@ class Propagation {
   }
 
   PartialPlan run() {
-    std::vector<size_t> marked;
+    std::vector<size_t> annotated;
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
-      if (partial_.cuts[n]) marked.push_back(n);
+      if (partial_.cuts[n]) annotated.push_back(n);
     }
-    for (size_t n : marked) enter(n, *partial_.cuts[n]);
-    for (size_t n : marked) visit_neighbours(n);
+    for (size_t n : annotated) enter(n, *partial_.cuts[n]);
+    for (size_t n : annotated) visit_neighbours(n);
     sweep();
-    for (size_t n = 0; n < graph_.nodes.size(); ++n) {  // what no mark reaches
+    for (size_t n = 0; n < graph_.nodes.size(); ++n) {  // what no annotation reaches
       if (!is_forward(n) || partial_.cuts[n]) continue;
       decide(n, n);
       sweep();
@@ -76,7 +76,7 @@ class Propagation {
   void sweep() {
     while (true) {
       Queue* queue = nullptr;
-      for (Queue* one : {&late_, &open_, &queue_}) queue = one->empty() ? queue : one;
+      for (Queue* one : {&compute_bound_, &partial_users_, &queue_}) queue = one->empty() ? queue : one;
       if (queue == nullptr) return;
       const auto [n, from] = queue->front();
       queue->pop_front();
@@ -87,17 +87,17 @@ class Propagation {
   void visit_neighbours(size_t n) {
     const Node& node = graph_.nodes[n];
     for (ValueId output : node.outputs) {
-      const bool open = !known_[output]->partial.empty();
-      for (NodeId user : users_[output]) add(user, n, open ? open_ : queue_);
+      const bool is_partial = !known_[output]->partial.empty();
+      for (NodeId user : users_[output]) add(user, n, is_partial ? partial_users_ : queue_);
     }
     for (ValueId input : node.inputs) {
       if (state_[input] >= 0) {
         if (graph_.type(input).shape.empty()) continue;  // the counter of steps ties nothing together
         if (is_spread_[state_[input]]) continue;         // its users are queued already
         is_spread_[state_[input]] = true;
-        for (NodeId user : users_[input]) add(user, n, is_heavy(user) ? late_ : queue_);
+        for (NodeId user : users_[input]) add(user, n, is_compute_bound(user) ? compute_bound_ : queue_);
       } else if (const NodeId producer = graph_.values[input].producer; producer >= 0) {
-        add(producer, n, is_heavy(producer) ? late_ : queue_);
+        add(producer, n, is_compute_bound(producer) ? compute_bound_ : queue_);
       }
     }
   }
@@ -106,22 +106,22 @@ class Propagation {
     if (is_forward(n) && !partial_.cuts[n]) queue.emplace_back(n, from);
   }
 
-  bool is_heavy(size_t n) const {
+  bool is_compute_bound(size_t n) const {
     double elements = 0;
     for (const auto* values : {&graph_.nodes[n].inputs, &graph_.nodes[n].outputs}) {
       for (ValueId value : *values) elements += static_cast<double>(graph_.type(value).elements());
     }
-    return points(n, Cut(rules_[n].factors.size())) > kHeavy * elements;
+    return iteration_space_size(n, Cut(rules_[n].factors.size())) > kComputeBound * elements;
   }
 
   /// Of the index space of a node, on one rank.
-  double points(size_t n, const Cut& cut) const {
-    double points = 1;
+  double iteration_space_size(size_t n, const Cut& cut) const {
+    double size = 1;
     for (size_t f = 0; f < cut.size(); ++f) {
       const Factor& factor = rules_[n].factors[f];
-      if (factor.counts) points *= static_cast<double>(factor.size) / static_cast<double>(mesh_.ways(cut[f]));
+      if (factor.counts) size *= static_cast<double>(factor.size) / static_cast<double>(mesh_.ways(cut[f]));
     }
-    return points;
+    return size;
   }
 
   void decide(size_t n, size_t from) {
@@ -168,7 +168,7 @@ class Propagation {
 
   void enter(size_t n, const Cut& cut) {
     const Node& node = graph_.nodes[n];
-    const Sharding passed = passed_partial(rules_[n], cut, operands(n, cut));
+    const Sharding passed = propagate_partial(rules_[n], cut, operands(n, cut));
     for (size_t k = 0; k < node.outputs.size(); ++k) {
       const auto placed = partial_.results.find(node.outputs[k]);
       known_[node.outputs[k]] = placed != partial_.results.end()
@@ -177,7 +177,8 @@ class Propagation {
     }
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       auto& known = known_[node.inputs[i]];
-      if (state_[node.inputs[i]] >= 0 && !known) known = {.dims = lift(rules_[n], cut, rules_[n].inputs[i])};
+      if (state_[node.inputs[i]] >= 0 && !known)
+        known = {.dims = dims_from_factors(rules_[n], cut, rules_[n].inputs[i])};
     }
     partial_.cuts[n] = cut;
   }
@@ -188,7 +189,7 @@ class Propagation {
     const Node& node = graph_.nodes[n];
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const auto& known = known_[node.inputs[i]];
-      shardings.push_back(known ? *known : Sharding{.dims = lift(rules_[n], cut, rules_[n].inputs[i])});
+      shardings.push_back(known ? *known : Sharding{.dims = dims_from_factors(rules_[n], cut, rules_[n].inputs[i])});
     }
     return shardings;
   }
@@ -205,21 +206,21 @@ class Propagation {
   Score score_of(size_t n, const Cut& cut, size_t from) {
     const Node& node = graph_.nodes[n];
     const ShardingRule& rule = rules_[n];
-    const bool heavy = is_heavy(n);
-    Score score{.computed = points(n, cut)};
+    const bool compute_bound = is_compute_bound(n);
+    Score score{.computed = iteration_space_size(n, cut)};
     const std::vector<Sharding> given = operands(n, cut);
-    const Sharding passed = passed_partial(rule, cut, given);
+    const Sharding passed = propagate_partial(rule, cut, given);
     bool from_operands = false;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId value = node.inputs[i];
       if (!known_[value]) continue;
-      Sharding need{.dims = lift(rule, cut, rule.inputs[i])};
+      Sharding need{.dims = dims_from_factors(rule, cut, rule.inputs[i])};
       if (!given[i].partial.empty() && !passed.partial.empty()) {
         need.kind = given[i].kind;
         need.partial = given[i].partial;
       }
       const bool loose = state_[value] >= 0 && !partial_.states[state_[value]];
-      (heavy && loose ? score.later : score.moved) += moved(value, given[i], need);
+      (compute_bound && loose ? score.later : score.moved) += moved(value, given[i], need);
       from_operands = from_operands || state_[value] < 0;
     }
     double outwards = 0;
@@ -235,7 +236,7 @@ class Propagation {
         score.later += resharder_.path(graph_.type(node.outputs[k]), made, {.dims = made.dims}).cost;
       }
     }
-    (heavy && from_operands ? score.later : score.moved) += outwards;
+    (compute_bound && from_operands ? score.later : score.moved) += outwards;
     score.unlike = unlike(n, cut, from);
     return score;
   }
@@ -243,7 +244,7 @@ class Propagation {
   Sharding need_of(size_t user, ValueId value) const {
     const Node& node = graph_.nodes[user];
     const auto at = std::find(node.inputs.begin(), node.inputs.end(), value) - node.inputs.begin();
-    return {.dims = lift(rules_[user], *partial_.cuts[user], rules_[user].inputs[at])};
+    return {.dims = dims_from_factors(rules_[user], *partial_.cuts[user], rules_[user].inputs[at])};
   }
 
   /// In how many positions the numbers of parts differ from those of a neighbour.
@@ -327,9 +328,9 @@ class Propagation {
   std::vector<std::optional<Sharding>> known_;    // per value: as it is made or kept
   std::vector<int> state_;                        // per value: the state that it is at entry, or -1
   std::vector<bool> is_spread_;                   // per state: its users were queued
-  /// What is decided first. `open_`: users of sums that are still open wait for what their own users say, who may want
-  /// the sum whole. `late_`: heavy nodes that their users reach wait for their operands, which say more.
-  Queue queue_, open_, late_;
+  /// What is decided first. `partial_users_`: users of partial values wait for what their own users say, who may want
+  /// the value reduced. `compute_bound_`: such nodes, reached by their users, wait for their operands, which say more.
+  Queue queue_, partial_users_, compute_bound_;
 };
 
 }  // namespace
