@@ -4,11 +4,11 @@
 #include <unordered_map>
 
 #include "schedule/schedule.h"
-#include "schedule/text/line_reader.h"
+#include "base/scanner.h"
 
 namespace partita {
 
-class ScheduleReader : public LineReader {
+class ScheduleReader : public Scanner {
  public:
   ScheduleReader(std::string_view text, const LocalGraph& local);
 
