@@ -70,7 +70,7 @@ std::string print_shards(const LocalGraph& local, NodeId id, const std::vector<i
   const Node& node = local.graph.nodes[id];
   std::string text = local.attrs(id, coordinates, rules).print();
   for (const auto* values : {&node.inputs, &node.outputs}) {
-    for (ValueId value : *values) text += " " + print(local.type(value, coordinates));
+    for (ValueId value : *values) text += fmt::format(" {}", print(local.type(value, coordinates)));
   }
   return text;
 }

@@ -169,7 +169,7 @@ class Cutter {
           }
           if (known[factor] && cut[factor] != axes) {
             refuse(place_of(side, tensor, d) + " is cut by other axes than the same index before it",
-                   "{" + mesh_.print(axes) + "}", "{" + mesh_.print(cut[factor]) + "}");
+                   fmt::format("{{{}}}", mesh_.print(axes)), fmt::format("{{{}}}", mesh_.print(cut[factor])));
           }
           known[factor] = true;
           cut[factor] = axes;

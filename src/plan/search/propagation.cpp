@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <deque>
-#include <set>
 #include <tuple>
 #include <unordered_map>
 
+#include "plan/search/candidate_cuts.h"
 #include "sharding/propagate.h"
 #include "sharding/reshard.h"
 #include "sharding/strategy.h"
@@ -13,11 +13,7 @@
 namespace partita {
 namespace {
 
-using Dims = std::vector<Axes>;
-
-constexpr size_t kMostCandidates = 256;  // of one extension of a cut
-constexpr size_t kMostLoose = 3;         // axes that are tried one by one; more are tried as one
-constexpr double kComputeBound = 2;      // points of the index space per element from which work outweighs traffic
+constexpr double kComputeBound = 2;  // points of the index space per element from which work outweighs traffic
 
 class Propagation {
  public:
@@ -134,7 +130,7 @@ class Propagation {
   Cut best_cut(size_t n, size_t from) {
     std::optional<Cut> best;
     Score least;
-    for (const Cut& cut : candidates_of(n)) {
+    for (const Cut& cut : candidate_cuts(rules_[n], neighbours_of(n), mesh_, rules_.expandable(n))) {
       const Score score = score_of(n, cut, from);
       if (best && !(score < least)) continue;
       best = cut;
@@ -148,7 +144,7 @@ class Propagation {
     const Node& node = graph_.nodes[n];
     std::string text = node.op + node.attrs.print();
     const auto add_sharding = [&](ValueId value, const Sharding& sharding) {
-      text += " " + print(graph_.type(value), sharding, mesh_);
+      text += fmt::format(" {}", print(graph_.type(value), sharding, mesh_));
     };
     for (ValueId input : node.inputs) {
       const auto& known = known_[input];
@@ -259,14 +255,8 @@ class Propagation {
     return count;
   }
 
-  bool is_legal(size_t n, const Cut& cut) const {
-    const ShardingRule& rule = rules_[n];
-    if (!illegal(rule, cut, mesh_).empty() || cuts_window(rule, cut)) return false;
-    return rules_.expandable(n) || !needs_expansion(rule, cut);
-  }
-
-  /// What the neighbours suggest, together and one by one, each with the axes that are left on any of the factors.
-  std::set<Cut> candidates_of(size_t n) const {
+  /// The operands and results of a node whose shardings are known, or asked for by decided users.
+  std::vector<Suggestion> neighbours_of(size_t n) const {
     const Node& node = graph_.nodes[n];
     const ShardingRule& rule = rules_[n];
     std::vector<Suggestion> all;
@@ -279,43 +269,7 @@ class Propagation {
         all.push_back({&rule.outputs[k], need_of(user, node.outputs[k]).dims});
       }
     }
-    std::set<Cut> bases{Cut(rule.factors.size()), suggest_cut(rule, all, mesh_, rules_.expandable(n))};
-    for (const Suggestion& one : all) bases.insert(suggest_cut(rule, {one}, mesh_, rules_.expandable(n)));
-    std::set<Cut> result{Cut(rule.factors.size())};
-    for (const Cut& base : bases) {
-      if (is_legal(n, base)) extend(n, base, result);
-    }
-    return result;
-  }
-
-  void extend(size_t n, const Cut& base, std::set<Cut>& result) const {
-    Axes left;
-    for (size_t axis = 0; axis < mesh_.axes().size(); ++axis) {
-      const int a = static_cast<int>(axis);
-      const bool used = std::any_of(base.begin(), base.end(), [&](const Axes& axes) {
-        return std::find(axes.begin(), axes.end(), a) != axes.end();
-      });
-      if (!used) left.push_back(a);
-    }
-    std::vector<Cut> open{base};
-    for (int axis : left) {  // each axis on any factor, or on none
-      if (left.size() > kMostLoose) break;
-      const size_t count = open.size();
-      if (count * (base.size() + 1) > kMostCandidates) break;
-      for (size_t i = 0; i < count; ++i) {
-        for (size_t f = 0; f < base.size(); ++f) {
-          Cut cut = open[i];
-          cut[f].push_back(axis);
-          if (is_legal(n, cut)) open.push_back(std::move(cut));
-        }
-      }
-    }
-    for (size_t f = 0; f < base.size(); ++f) {  // all of them on one
-      Cut cut = base;
-      cut[f].insert(cut[f].end(), left.begin(), left.end());
-      if (is_legal(n, cut)) open.push_back(std::move(cut));
-    }
-    result.insert(open.begin(), open.end());
+    return all;
   }
 
   const Graph& graph_;
