@@ -198,8 +198,9 @@ std::string print(const ShardingAnnotation& annotation) {
   for (const auto& [name, size] : annotation.axes) text += fmt::format("{}{}={}", text.empty() ? "[" : ",", name, size);
   if (annotation.named()) {
     if (!annotation.rank_list.empty()) text += fmt::format(",ranks=({})", fmt::join(annotation.rank_list, ","));
-    text += "]" + print_names(annotation.input_names);
-    return annotation.output_names.empty() ? text : text + "->" + print_names(annotation.output_names);
+    text += "]";
+    text += print_names(annotation.input_names);
+    return annotation.output_names.empty() ? text : fmt::format("{}->{}", text, print_names(annotation.output_names));
   }
   text = print_tensors(annotation.inputs, ",");
   return annotation.outputs.empty() ? text : text + "->" + print_tensors(annotation.outputs, ",");

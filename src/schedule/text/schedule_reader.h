@@ -3,8 +3,8 @@
 
 #include <unordered_map>
 
-#include "schedule/schedule.h"
 #include "base/scanner.h"
+#include "schedule/schedule.h"
 
 namespace partita {
 
