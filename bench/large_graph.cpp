@@ -13,6 +13,7 @@
 #include "autodiff/training_graph.h"
 #include "device/device.h"
 #include "graph/builder.h"
+#include "graph/rules.h"
 #include "ops/registry.h"
 #include "partition/partition.h"
 #include "partition/print_rank.h"
@@ -119,7 +120,8 @@ void run(const Settings& settings) {
   clock.time("verify training", [&] { verify(graph, ops); });
   const std::string text = clock.time("print graph", [&] { return print(graph); });
   clock.time("parse graph", [&] { return parse_graph(text, ops); });
-  fmt::print("  {} nodes, {} states\n", graph.nodes.size(), graph.states.size());
+  const Rules rules = clock.time("rules", [&] { return Rules(graph, ops); });
+  fmt::print("  {} nodes, {} states, {} rules\n", graph.nodes.size(), graph.states.size(), rules.made());
   const auto device = make_cpu_device(ops, 1, settings.kernels);
   for (const Parallel parallel : {Parallel::none, Parallel::data, Parallel::semi, Parallel::automatic}) {
     run_plan(clock, graph, settings, parallel, device->catalog());
