@@ -83,10 +83,10 @@ void measure(const Settings& settings) {
       const std::string& name = graph.values[input.value].name;
       const Array whole = random_input(graph.type(input.value), name);
       Array part(executor.input_type(name));
-      copy_part(
-          whole.tensor(),
-          held(graph.type(input.value), program.local.shardings[input.value], mesh, mesh.coordinates(world.rank())),
-          part.data());
+      copy_part(whole.tensor(),
+                local_ranges(graph.type(input.value), program.local.shardings[input.value], mesh,
+                             mesh.coordinates(world.rank())),
+                part.data());
       executor.set_input(name, std::as_const(part).tensor());
     }
     for (int warm = 0; warm < 5; ++warm) executor.step();

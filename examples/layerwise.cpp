@@ -13,7 +13,7 @@ namespace {
 /// y = x weight^T, the rows of the weight split over the ranks.
 class SplitDense : public Layer {
  public:
-  explicit SplitDense(int64_t units, SourceLocation where = SourceLocation::current()) : Layer(where), units_(units) {}
+  explicit SplitDense(int64_t units, CallLocation where = CallLocation::current()) : Layer(where), units_(units) {}
 
   Value construct(Context& context, Value x) override {
     const Value weight = context.parameter("weight", {units_, x.shape()[1]}, normal_initializer(0, 0.05));

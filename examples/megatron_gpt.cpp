@@ -26,7 +26,7 @@ std::vector<double> train(int ranks) {
   config.ranks.count = ranks;
   if (ranks > 1) {
     config.plan.options = {.parallel = Parallel::automatic, .dataset = parse_dataset_sharding("((2,1),(2,1))")};
-    config.plan.annotations = {parse_node_mark("net/h/0/attn/q/matmul=((2,1,1),(2,1))")};
+    config.plan.annotations = {parse_node_annotation("net/h/0/attn/q/matmul=((2,1,1),(2,1))")};
   }
   Model model(gpt.network(Loss::sparse), config);
   Losses losses;

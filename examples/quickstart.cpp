@@ -13,7 +13,7 @@ namespace {
 
 class Net : public Layer {
  public:
-  explicit Net(SourceLocation where = SourceLocation::current()) : Layer(where) {}
+  explicit Net(CallLocation where = CallLocation::current()) : Layer(where) {}
 
   Value construct(Context& context, Value x) override {
     const Value w = context.parameter("w", {32, 16}, normal_initializer(0, 0.01));

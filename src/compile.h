@@ -4,7 +4,7 @@
 #include "autodiff/training_graph.h"
 #include "base/passes.h"
 #include "device/device.h"
-#include "graph/mark_nodes.h"
+#include "graph/annotate_nodes.h"
 #include "partition/local_graph.h"
 #include "plan/make_plan.h"
 #include "schedule/schedule.h"
@@ -20,7 +20,7 @@ struct CompileOptions {
   PlanOptions plan = {};
   /// A plan of one's own for the graph that is run, instead of the one that `plan` asks for.
   std::function<Plan(const Graph&)> own_plan = nullptr;
-  std::vector<NodeMark> annotations = {};  // beside those of the graph
+  std::vector<NodeAnnotation> annotations = {};  // beside those of the graph
   ScheduleOptions schedule = {};
   std::optional<TrainingOptions> training = std::nullopt;  // none: the forward graph as it is
   PassOptions passes = {};                                 // dumps, switched-off passes, timing

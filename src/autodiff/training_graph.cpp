@@ -1,7 +1,7 @@
 #include "autodiff/training_graph.h"
 
-#include <algorithm>
 #include <numeric>
+#include <unordered_set>
 
 #include "autodiff/differentiate.h"
 
@@ -11,20 +11,21 @@ namespace {
 std::vector<ValueId> chosen_parameters(const Graph& graph, const TrainingOptions& options) {
   std::vector<ValueId> chosen;
   std::vector<std::string> names;
+  const std::unordered_set<std::string> asked(options.parameters.begin(), options.parameters.end());
   for (const State& state : graph.states) {
     if (state.kind != StateKind::parameter) continue;
     const std::string& name = graph.values[state.entry].name;
     names.push_back(name);
-    const bool listed = options.parameters.empty() || std::find(options.parameters.begin(), options.parameters.end(),
-                                                                name) != options.parameters.end();
-    if (listed && !options.parameters.empty() && !state.requires_grad) {
+    const bool listed = asked.empty() || asked.contains(name);
+    if (listed && !asked.empty() && !state.requires_grad) {
       throw InvalidArgument(
           fmt::format("[optimizer] parameter is frozen, got '{}', expected one that requires a gradient", name));
     }
     if (listed && state.requires_grad) chosen.push_back(state.entry);
   }
+  const std::unordered_set<std::string> known(names.begin(), names.end());
   for (const std::string& name : options.parameters) {
-    if (std::find(names.begin(), names.end(), name) == names.end()) {
+    if (!known.contains(name)) {
       throw InvalidArgument(fmt::format("[optimizer] no such parameter, got '{}', expected one of {} parameters{}",
                                         name, names.size(), did_you_mean(name, names)),
                             ErrorKind::key);
@@ -55,7 +56,7 @@ void clip(Builder& builder, double most, std::vector<Value>& gradients) {
 }
 
 void count_step(Builder& builder) {
-  const State* step = builder.graph().find_state("step");
+  const State* step = builder.find_state("step");
   if (step == nullptr || step->kind != StateKind::counter || step->exit >= 0) return;
   const Value value = builder.value(step->entry);
   builder.scope.clear();

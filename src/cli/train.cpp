@@ -43,7 +43,7 @@ void refuse_idle(const JobFlags& flags, const JobConfig& config) {
         fmt::format("got --lr-schedule {}, expected --lr-schedule step", name_of(config.schedule.kind));
     for (const char* key : {"schedule.step_every", "schedule.step_factor"}) refuse(key, why);
   }
-  if (!heeds_marks(config.plan.options.parallel)) {
+  if (!heeds_annotations(config.plan.options.parallel)) {
     refuse("plan.dataset_strategy",
            fmt::format("got --parallel {}, expected --parallel semi or auto", name_of(config.plan.options.parallel)));
   }

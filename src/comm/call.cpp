@@ -32,22 +32,15 @@ std::string place_of(const Call& call, uint64_t number) {
 
 }  // namespace
 
-std::string_view name_of(Call::Kind kind) {
-  constexpr std::string_view names[] = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast",
-                                        "barrier",    "split",      "send",           "recv",       "leave"};
-  return names[static_cast<int>(kind)];
-}
-
 std::string describe_data(const Call& call) {
-  using Kind = Call::Kind;
-  if (call.kind == Kind::barrier || call.kind == Kind::split || call.kind == Kind::leave) return "";
+  if (call.kind == Collective::barrier || call.kind == Collective::split || call.kind == Collective::leave) return "";
   if (call.counts.empty()) return fmt::format("{}[{}]", name_of(call.dtype), call.count);
   return fmt::format("{}[({})]", name_of(call.dtype), listed(call.counts, ","));
 }
 
 std::string describe(const Call& call, std::span<const int> world_ranks) {
   std::string text(name_of(call.kind));
-  if (call.kind == Call::Kind::split) {
+  if (call.kind == Collective::split) {
     std::vector<int> members;
     for (int member : call.members) members.push_back(world_ranks[member]);
     return text + " (" + listed(members, ",") + ")";
@@ -90,12 +83,12 @@ std::optional<std::string> disagreement_of_two(const Call& call_a, int a, const 
                        to.recv_counts[sender]);
   };
   if (call_a.kind != call_b.kind) return both();
-  if (call_a.kind == Call::Kind::split) {
+  if (call_a.kind == Collective::split) {
     if (splits_fit(call_a, a, call_b, b)) return std::nullopt;
     return both();
   }
   if (call_a.dtype != call_b.dtype) return both();
-  if (call_a.kind == Call::Kind::all_to_all) {
+  if (call_a.kind == Collective::all_to_all) {
     if (call_a.counts[b] != call_b.recv_counts[a]) return flow(call_a, a, call_b, b);
     if (call_b.counts[a] != call_a.recv_counts[b]) return flow(call_b, b, call_a, a);
     return std::nullopt;

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/collective.h"
 #include "base/dtype.h"
 #include "base/listed.h"
 #include "base/reduce.h"
@@ -16,8 +17,7 @@
 namespace partita {
 
 struct Call {
-  enum class Kind { all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, barrier, split, send, recv, leave };
-  Kind kind = Kind::barrier;
+  Collective kind = Collective::barrier;
   DType dtype = DType::u8;
   Reduce reduce = Reduce::none;
   int root = -1;                              // of broadcast
@@ -28,8 +28,6 @@ struct Call {
   const void* send = nullptr;
   void* recv = nullptr;  // also the buffer of the calls that work in place
 };
-
-std::string_view name_of(Call::Kind kind);
 
 /// "f32[100]", "f32[(3,4)]" with counts per rank, "" for a call without data.
 std::string describe_data(const Call& call);
@@ -68,7 +66,7 @@ std::optional<std::string> disagreement(CallOf&& call_of, std::span<const int> w
     for (int b = a + 1; b < size; ++b) {
       if (auto text = disagreement_of_two(call_a, a, call_of(b), b, world_ranks)) return text;
     }
-    if (call_a.kind != Call::Kind::all_to_all && call_a.kind != Call::Kind::split) break;
+    if (call_a.kind != Collective::all_to_all && call_a.kind != Collective::split) break;
   }
   return std::nullopt;
 }

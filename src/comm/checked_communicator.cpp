@@ -67,14 +67,14 @@ void check_members(std::span<const int> members, int rank, int size) {
 std::unique_ptr<Communicator> CheckedCommunicator::split(std::span<const int> members, Timeout timeout) {
   check_members(members, rank_, size());
   const auto place = std::find(members.begin(), members.end(), rank_) - members.begin();
-  return split_off({.kind = Call::Kind::split, .members = members}, static_cast<int>(place), timeout);
+  return split_off({.kind = Collective::split, .members = members}, static_cast<int>(place), timeout);
 }
 
 void CheckedCommunicator::all_reduce(void* data, int64_t count, DType dtype, Reduce reduce, Timeout timeout) {
   check_count("all_reduce", count);
   check_buffer("all_reduce", data, count);
   check_reduce("all_reduce", reduce);
-  run({.kind = Call::Kind::all_reduce, .dtype = dtype, .reduce = reduce, .count = count, .recv = data}, timeout);
+  run({.kind = Collective::all_reduce, .dtype = dtype, .reduce = reduce, .count = count, .recv = data}, timeout);
 }
 
 void CheckedCommunicator::all_gather(const void* send, void* recv, std::span<const int64_t> counts, DType dtype,
@@ -82,7 +82,7 @@ void CheckedCommunicator::all_gather(const void* send, void* recv, std::span<con
   const int64_t total = checked_sum("all_gather", counts, size());
   check_buffer("all_gather", send, counts[rank_]);
   check_buffer("all_gather", recv, total);
-  run({.kind = Call::Kind::all_gather, .dtype = dtype, .count = total, .counts = counts, .send = send, .recv = recv},
+  run({.kind = Collective::all_gather, .dtype = dtype, .count = total, .counts = counts, .send = send, .recv = recv},
       timeout);
 }
 
@@ -92,7 +92,7 @@ void CheckedCommunicator::reduce_scatter(const void* send, void* recv, std::span
   check_buffer("reduce_scatter", send, total);
   check_buffer("reduce_scatter", recv, counts[rank_]);
   check_reduce("reduce_scatter", reduce);
-  run({.kind = Call::Kind::reduce_scatter,
+  run({.kind = Collective::reduce_scatter,
        .dtype = dtype,
        .reduce = reduce,
        .count = total,
@@ -108,7 +108,7 @@ void CheckedCommunicator::all_to_all(const void* send, std::span<const int64_t> 
   const int64_t received = checked_sum("all_to_all", recv_counts, size());
   check_buffer("all_to_all", send, sent);
   check_buffer("all_to_all", recv, received);
-  run({.kind = Call::Kind::all_to_all,
+  run({.kind = Collective::all_to_all,
        .dtype = dtype,
        .count = sent,
        .counts = send_counts,
@@ -122,21 +122,21 @@ void CheckedCommunicator::broadcast(void* data, int64_t count, DType dtype, int 
   check_count("broadcast", count);
   check_buffer("broadcast", data, count);
   check_peer("broadcast", root, size());
-  run({.kind = Call::Kind::broadcast, .dtype = dtype, .root = root, .count = count, .recv = data}, timeout);
+  run({.kind = Collective::broadcast, .dtype = dtype, .root = root, .count = count, .recv = data}, timeout);
 }
 
 void CheckedCommunicator::send(const void* data, int64_t count, DType dtype, int to, Timeout timeout) {
   check_count("send", count);
   check_buffer("send", data, count);
   check_peer("send", to, size());
-  send_to(to, {.kind = Call::Kind::send, .dtype = dtype, .count = count, .send = data}, timeout);
+  send_to(to, {.kind = Collective::send, .dtype = dtype, .count = count, .send = data}, timeout);
 }
 
 void CheckedCommunicator::recv(void* data, int64_t count, DType dtype, int from, Timeout timeout) {
   check_count("recv", count);
   check_buffer("recv", data, count);
   check_peer("recv", from, size());
-  recv_from(from, {.kind = Call::Kind::recv, .dtype = dtype, .count = count, .recv = data}, timeout);
+  recv_from(from, {.kind = Collective::recv, .dtype = dtype, .count = count, .recv = data}, timeout);
 }
 
 void CheckedCommunicator::barrier(Timeout timeout) { run({}, timeout); }

@@ -5,7 +5,7 @@
 #include <memory>
 #include <span>
 
-#include "schedule/kernel_catalog.h"
+#include "lowering/kernel_catalog.h"
 
 namespace partita {
 

@@ -33,12 +33,13 @@ bool all_finite(DType dtype, const void* data, int64_t bytes) {
 struct Executor::Impl {
   const LocalGraph& local;
   const Schedule& schedule;
-  const OpSet& ops;
+  const Rules rules;
   Device& device;
   Communicator& world;
   std::vector<int64_t> coordinates;
+  std::unordered_map<std::string_view, size_t> states;  // by name
   std::shared_ptr<void> arena;
-  Groups groups, beside;  // `beside`: for the messages of the communication thread
+  Groups groups, asynchronous;  // asynchronous: for the messages of the communication thread
   std::vector<std::unique_ptr<Kernel>> kernels;
   std::vector<std::function<void()>> actions;
   std::vector<std::optional<Subnormals>> subnormals;  // per action
@@ -49,13 +50,14 @@ struct Executor::Impl {
   Impl(const LocalGraph& local_graph, const Schedule& made, const OpSet& op_set, Device& where, Communicator& ranks)
       : local(local_graph),
         schedule(made),
-        ops(op_set),
+        rules(local_graph.graph, op_set),
         device(where),
         world(ranks),
         coordinates(local.mesh.coordinates(ranks.rank())),
+        states(local.graph.states_by_name()),
         arena(device.allocate(made.arena_bytes)),
         groups(local.mesh, ranks),
-        beside(local.mesh, ranks) {
+        asynchronous(local.mesh, ranks) {
     PARTITA_CHECK(local.mesh.ranks() == ranks.size(), "a mesh of {} ranks on {} ranks", local.mesh.ranks(),
                   ranks.size());
     device.enter_thread();
@@ -84,7 +86,7 @@ struct Executor::Impl {
       }
       case Instruction::collective: {
         const Node& node = local.graph.nodes[instruction.node];
-        if (node.op != "slice_shard") groups.add(axes_of(node, local.mesh));
+        if (!performs(node, Collective::slice)) groups.add(axes_of(node, local.mesh));
         const CollectiveBuffers buffers{.input = data(instruction.inputs[0]),
                                         .output = data(instruction.outputs[0]),
                                         .bytes = schedule.slots[instruction.inputs[0]].bytes,
@@ -99,7 +101,7 @@ struct Executor::Impl {
 
   void bind_compute(const Instruction& instruction) {
     const Node& node = local.graph.nodes[instruction.node];
-    KernelQuery query{.op = node.op, .attrs = local.attrs(instruction.node, coordinates, ops)};
+    KernelQuery query{.op = node.op, .attrs = local.attrs(instruction.node, coordinates, rules)};
     for (ValueId input : node.inputs) query.inputs.push_back(type(input));
     for (ValueId output : node.outputs) query.outputs.push_back(type(output));
     query.input_layouts = instruction.choice.inputs;
@@ -127,7 +129,7 @@ struct Executor::Impl {
       actions.push_back([this] { comm_thread->wait(); });
       return;
     }
-    Groups& chosen = instruction.kind == Instruction::start ? beside : groups;
+    Groups& chosen = instruction.kind == Instruction::start ? asynchronous : groups;
     chosen.add(bucket.axes);
     const auto reduce = [&group = chosen.at(bucket.axes), data = at(bucket.offset), dtype = bucket.dtype,
                          count = bucket.bytes / static_cast<int64_t>(size_of(bucket.dtype)),
@@ -174,11 +176,10 @@ struct Executor::Impl {
   }
 
   int state_slot(std::string_view name) const {
+    const auto found = states.find(name);
+    if (found != states.end()) return schedule.entry[found->second];
     std::vector<std::string> names;
-    for (size_t s = 0; s < local.graph.states.size(); ++s) {
-      names.push_back(local.graph.values[local.graph.states[s].entry].name);
-      if (names.back() == name) return schedule.entry[s];
-    }
+    for (const State& state : local.graph.states) names.push_back(local.graph.values[state.entry].name);
     throw InvalidArgument(fmt::format("[executor] no such state, got '{}', expected one of {} states{}", name,
                                       names.size(), did_you_mean(name, names)),
                           ErrorKind::key);
@@ -195,7 +196,7 @@ struct Executor::Impl {
     std::vector<std::vector<Range>> boxes;
     std::vector<int64_t> counts;
     for (const int64_t member : local.mesh.group(world.rank(), axes)) {
-      boxes.push_back(held(type, local.shardings[value], local.mesh, local.mesh.coordinates(member)));
+      boxes.push_back(local_ranges(type, local.shardings[value], local.mesh, local.mesh.coordinates(member)));
       counts.push_back(local.type(value, local.mesh.coordinates(member)).elements());
     }
     Array whole(type);
@@ -307,8 +308,8 @@ void Executor::set_state(std::string_view name, const Array& whole) {
                           ErrorKind::type);
   }
   Array part(impl_->type(value));
-  copy_part(whole.tensor(), held(expected, impl_->local.shardings[value], impl_->local.mesh, impl_->coordinates),
-            part.data());
+  copy_part(whole.tensor(),
+            local_ranges(expected, impl_->local.shardings[value], impl_->local.mesh, impl_->coordinates), part.data());
   const void* from = part.data();
   void* to = impl_->data(slot);
   impl_->device.make_reorder(part.type(), Layout{}, impl_->schedule.slots[slot].layout)
@@ -319,7 +320,7 @@ StatePart Executor::state_part(std::string_view name) const {
   const Slot& slot = impl_->schedule.slots[impl_->state_slot(name)];
   const LocalGraph& local = impl_->local;
   const Sharding& sharding = local.shardings[slot.value];
-  StatePart part{.box = held(local.graph.type(slot.value), sharding, local.mesh, impl_->coordinates),
+  StatePart part{.box = local_ranges(local.graph.type(slot.value), sharding, local.mesh, impl_->coordinates),
                  .values = Array(impl_->type(slot.value)),
                  .owned = owns_part(sharding, local.mesh, impl_->coordinates)};
   const void* from = impl_->at(slot.offset);

@@ -76,7 +76,7 @@ std::function<void()> bind_collective(const LocalGraph& local, NodeId id, int64_
   const std::vector<int64_t> coordinates = local.mesh.coordinates(rank);
   const ConstTensor in{local.type(node.inputs[0], coordinates), buffers.input};
   const Tensor out{local.type(node.outputs[0], coordinates), buffers.output};
-  if (node.op == "slice_shard") {
+  if (performs(node, Collective::slice)) {
     return [in, out, part = slice_of(local, id, rank)] { copy_part(in, part, out.data); };
   }
   const Staging staging = staging_of(local, id, rank);
@@ -89,9 +89,9 @@ std::function<void()> bind_collective(const LocalGraph& local, NodeId id, int64_
                         .group = &groups.at(axes_of(node, local.mesh)),
                         .send = staging.send > 0 ? scratch : nullptr,
                         .receive = staging.receive > 0 ? scratch + staging.receive_offset() : nullptr};
-  if (node.op == "all_reduce") return binding.reduce(buffers.bytes);
-  if (node.op == "all_gather") return binding.gather(parts_of(local, id, rank));
-  if (node.op == "reduce_scatter") return binding.scatter(parts_of(local, id, rank));
+  if (performs(node, Collective::all_reduce)) return binding.reduce(buffers.bytes);
+  if (performs(node, Collective::all_gather)) return binding.gather(parts_of(local, id, rank));
+  if (performs(node, Collective::reduce_scatter)) return binding.scatter(parts_of(local, id, rank));
   return binding.exchange(exchange_of(local, id, rank));
 }
 

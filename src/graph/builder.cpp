@@ -9,13 +9,13 @@ Type Value::type() const {
 
 Value Value::shard(const Strategy& inputs, const Strategy& outputs) const {
   PARTITA_CHECK(builder_ != nullptr, "an empty value is marked");
-  builder_->mark(*this, {.inputs = inputs, .outputs = outputs});
+  builder_->annotate(*this, {.inputs = inputs, .outputs = outputs});
   return *this;
 }
 
 Value Value::shard(const std::vector<TensorLayout>& inputs, const std::vector<TensorLayout>& outputs) const {
   PARTITA_CHECK(builder_ != nullptr, "an empty value is marked");
-  builder_->mark(*this, mark_of(inputs, outputs));
+  builder_->annotate(*this, annotation_of(inputs, outputs));
   return *this;
 }
 
@@ -25,6 +25,23 @@ Builder::Builder(const OpSet& ops, Graph graph) : ops_(ops), graph_(std::move(gr
     names_.insert(node.name);
     ++name_counts_[node.op];
   }
+  for (size_t s = 0; s < graph_.states.size(); ++s) index_state(s);
+}
+
+void Builder::index_state(size_t state) {
+  const ValueId entry = graph_.states[state].entry;
+  states_.emplace(entry, state);
+  states_by_name_.emplace(graph_.values[entry].name, state);
+}
+
+const State* Builder::find_state(const std::string& name) const {
+  const auto found = states_by_name_.find(name);
+  return found == states_by_name_.end() ? nullptr : &graph_.states[found->second];
+}
+
+State* Builder::find_state(Value value) {
+  const auto found = states_.find(value.id());
+  return found == states_.end() ? nullptr : &graph_.states[found->second];
 }
 
 std::string Builder::unique_name(const std::string& base) {
@@ -46,7 +63,7 @@ Value Builder::input(const std::string& name, const Type& type, int batch_dim) {
 }
 
 Value Builder::state(const std::string& name, const Type& type, State description) {
-  if (const State* known = graph_.find_state(name)) {
+  if (const State* known = find_state(name)) {
     if (graph_.type(known->entry) != type) {
       throw InvalidArgument(fmt::format("[state] '{}' is used with two types, got {}, expected {}", name, print(type),
                                         print(graph_.type(known->entry))));
@@ -57,51 +74,48 @@ Value Builder::state(const std::string& name, const Type& type, State descriptio
   graph_.inputs.pop_back();
   description.entry = entry.id();
   graph_.states.push_back(std::move(description));
+  index_state(graph_.states.size() - 1);
   return entry;
 }
 
 void Builder::store(Value state, Value exit) {
-  for (State& known : graph_.states) {
-    if (known.entry != state.id()) continue;
-    if (known.exit >= 0) {
-      throw InvalidArgument(
-          fmt::format("[store] state '{}' is written twice, expected one store", graph_.values[known.entry].name));
-    }
-    if (state.type() != exit.type()) {
-      throw InvalidArgument(fmt::format("[store] state '{}' gets another type, got {}, expected {}",
-                                        graph_.values[known.entry].name, print(exit.type()), print(state.type())));
-    }
-    known.exit = exit.id();
-    return;
+  State* known = find_state(state);
+  PARTITA_CHECK(known != nullptr, "'{}' is not a state", graph_.values[state.id()].name);
+  if (known->exit >= 0) {
+    throw InvalidArgument(
+        fmt::format("[store] state '{}' is written twice, expected one store", graph_.values[known->entry].name));
   }
-  PARTITA_CHECK(false, "'{}' is not a state", graph_.values[state.id()].name);
+  if (state.type() != exit.type()) {
+    throw InvalidArgument(fmt::format("[store] state '{}' gets another type, got {}, expected {}",
+                                      graph_.values[known->entry].name, print(exit.type()), print(state.type())));
+  }
+  known->exit = exit.id();
 }
 
 void Builder::output(const std::string& name, Value value) { graph_.outputs.push_back({name, value.id()}); }
 
-void Builder::mark(Value value, ShardMark mark) {
+void Builder::annotate(Value value, ShardingAnnotation annotation) {
   const ValueInfo& info = graph_.values[value.id()];
   if (info.producer < 0) {
     throw InvalidArgument(
         fmt::format("[shard] no node made the value, got '{}', expected a result of an op", info.name));
   }
-  graph_.nodes[info.producer].mark = std::move(mark);
+  graph_.nodes[info.producer].annotation = std::move(annotation);
 }
 
 void Builder::layerwise(Value state, int dim) {
-  for (State& known : graph_.states) {
-    if (known.entry != state.id()) continue;
-    const Type& type = graph_.type(known.entry);
-    if (dim < 0 || dim >= type.rank()) {
-      throw InvalidArgument(fmt::format("[layerwise] '{}' has no such dimension, got {} of {}, expected 0 to {}",
-                                        graph_.values[known.entry].name, dim, partita::print(type), type.rank() - 1),
-                            ErrorKind::index);
-    }
-    known.layerwise = dim;
-    return;
+  State* known = find_state(state);
+  if (known == nullptr) {
+    throw InvalidArgument(fmt::format("[layerwise] only parameters are split so, got '{}', expected a parameter",
+                                      graph_.values[state.id()].name));
   }
-  throw InvalidArgument(fmt::format("[layerwise] only parameters are split so, got '{}', expected a parameter",
-                                    graph_.values[state.id()].name));
+  const Type& type = graph_.type(known->entry);
+  if (dim < 0 || dim >= type.rank()) {
+    throw InvalidArgument(fmt::format("[layerwise] '{}' has no such dimension, got {} of {}, expected 0 to {}",
+                                      graph_.values[known->entry].name, dim, partita::print(type), type.rank() - 1),
+                          ErrorKind::index);
+  }
+  known->layerwise = dim;
 }
 
 std::vector<Value> Builder::apply_all(std::string_view op_name, const std::vector<Value>& inputs, const Attrs& attrs) {

@@ -21,8 +21,8 @@ class Value {
   Shape shape() const { return type().shape; }
   DType dtype() const { return type().dtype; }
 
-  /// Marks the node that made this value: how its operands are to be cut and, when given, how its results are to lie.
-  /// A plan checks the mark. Throws InvalidArgument for a value that no node made.
+  /// Annotations the node that made this value: how its operands are to be cut and, when given, how its results are to
+  /// lie. A plan checks the annotation. Throws InvalidArgument for a value that no node made.
   Value shard(const Strategy& inputs, const Strategy& outputs = {}) const;
   Value shard(const std::vector<TensorLayout>& inputs, const std::vector<TensorLayout>& outputs = {}) const;
 
@@ -41,8 +41,10 @@ class Builder {
   /// The same name again returns the same value; another type for it is an error.
   Value state(const std::string& name, const Type& type, State description);
   void store(Value state, Value exit);
+  /// Null when there is none of this name.
+  const State* find_state(const std::string& name) const;
   void output(const std::string& name, Value value);
-  void mark(Value value, ShardMark mark);
+  void annotate(Value value, ShardingAnnotation annotation);
   /// Throws InvalidArgument unless `value` is a state with such a dimension.
   void layerwise(Value state, int dim);
 
@@ -63,18 +65,23 @@ class Builder {
 
   /// Where the next nodes stand.
   std::string scope;
-  SourceLine source;
+  SourceLocation source;
   Phase phase = Phase::forward;
   std::string origin;
 
  private:
   std::string unique_name(const std::string& base);
+  void index_state(size_t state);
+  /// Null for a value that is no state.
+  State* find_state(Value value);
   std::vector<Value> append(Node node, const std::vector<Type>& types, const std::vector<std::string>& names);
 
   const OpSet& ops_;
   Graph graph_;
   std::unordered_map<std::string, int> name_counts_;
   std::unordered_set<std::string> names_;
+  std::unordered_map<ValueId, size_t> states_;  // by the value at entry
+  std::unordered_map<std::string, size_t> states_by_name_;
 };
 
 /// A `constant` node: every element is `value`.

@@ -49,6 +49,12 @@ const State* Graph::find_state(std::string_view state_name) const {
   return found == states.end() ? nullptr : &*found;
 }
 
+std::unordered_map<std::string_view, size_t> Graph::states_by_name() const {
+  std::unordered_map<std::string_view, size_t> index;
+  for (size_t s = 0; s < states.size(); ++s) index.emplace(values[states[s].entry].name, s);
+  return index;
+}
+
 std::vector<std::vector<NodeId>> Graph::users() const {
   std::vector<std::vector<NodeId>> users(values.size());
   for (size_t n = 0; n < nodes.size(); ++n) {

@@ -3,6 +3,8 @@
 // at entry and written once at exit.
 
 #include <optional>
+#include <string_view>
+#include <unordered_map>
 
 #include "base/attrs.h"
 #include "base/names.h"
@@ -17,11 +19,11 @@ using NodeId = int32_t;
 enum class Phase { forward, backward, update };
 std::string_view name_of(Phase phase);
 
-/// Where the user's call stands.
-struct SourceLine {
+/// Where in the source the user calls.
+struct SourceLocation {
   std::string file;
   int line = 0;
-  bool operator==(const SourceLine&) const = default;
+  bool operator==(const SourceLocation&) const = default;
 };
 
 struct Node {
@@ -30,10 +32,10 @@ struct Node {
   std::vector<ValueId> inputs, outputs;
   std::string name;   // unique in the graph: "matmul2"
   std::string scope;  // "net/layer1"
-  SourceLine source;
+  SourceLocation source;
   Phase phase = Phase::forward;
   std::string origin;  // name of the forward node of a gradient node, or ""
-  std::optional<ShardMark> mark;
+  std::optional<ShardingAnnotation> annotation;
 };
 
 struct ValueInfo {
@@ -94,7 +96,10 @@ struct Graph {
   /// Throws InvalidArgument when there is none.
   ValueId input(std::string_view input_name) const;
   ValueId output(std::string_view output_name) const;
+  /// Looks through all of them: for one look-up.
   const State* find_state(std::string_view state_name) const;
+  /// The place of each state by the name of its value at entry; names are those of the graph.
+  std::unordered_map<std::string_view, size_t> states_by_name() const;
   /// Nodes that use each value.
   std::vector<std::vector<NodeId>> users() const;
 };

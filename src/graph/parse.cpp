@@ -2,16 +2,14 @@
 // that every value is made before it is used, and a cycle is an error that names its nodes.
 
 #include <algorithm>
-#include <charconv>
 #include <unordered_map>
 
+#include "base/scanner.h"
 #include "graph/op_def.h"
 #include "graph/print.h"
 
 namespace partita {
 namespace {
-
-constexpr size_t kMaxText = size_t{64} << 20;
 
 struct TypeText {
   Type type;
@@ -26,16 +24,13 @@ struct NodeLine {
   std::string cut;
 };
 
-class Parser {
+class Parser : private Scanner {
  public:
-  Parser(std::string_view text, const OpSet& ops) : text_(text), ops_(ops) {}
+  Parser(std::string_view text, const OpSet& ops) : Scanner("graph", text, "not a graph"), ops_(ops) {}
 
   AnnotatedGraph parse() {
-    if (text_.size() > kMaxText) fail("text too large", fmt::format("{} bytes", text_.size()), "at most 64 MiB");
-    header();
-    while (next_line()) {
-      if (rest_.empty() || rest_.front() == '#') continue;
-      if (rest_.front() == '%') {
+    while (next()) {
+      if (rest().front() == '%') {
         node_line();
         continue;
       }
@@ -43,13 +38,13 @@ class Parser {
       if (keyword == "graph")
         graph_.name = word();
       else if (keyword == "mesh")
-        annotated_.mesh = "mesh " + std::string(rest_);
+        annotated_.mesh = "mesh " + std::string(rest());
       else if (keyword == "input")
         input_line();
       else if (keyword == "state")
         state_line();
       else if (keyword == "store" || keyword == "output")
-        ends_.push_back({line_, keyword, std::string(rest_)});
+        ends_.push_back({line(), keyword, std::string(rest())});
       else
         fail("unknown line", keyword, "graph, mesh, input, state, store, output or %value = op(...)");
     }
@@ -65,82 +60,17 @@ class Parser {
     std::string keyword, rest;
   };
 
-  /// The result of `read`, whose errors then begin with the line.
-  template <class Read>
-  auto with_line(const Read& read) const {
-    try {
-      return read();
-    } catch (const Error& error) {
-      throw InvalidArgument(fmt::format("[graph line {}] {}", line_, error.what()), error.kind());
-    }
-  }
-
-  [[noreturn]] void fail(std::string_view what, std::string_view got, std::string_view expected) const {
-    throw InvalidArgument(fmt::format("[graph line {}] {}, got '{}', expected {}", line_, what, got, expected));
-  }
-
-  bool next_line() {
-    if (text_.empty()) return false;
-    const size_t end = text_.find('\n');
-    rest_ = text_.substr(0, end);
-    text_ = end == std::string_view::npos ? std::string_view{} : text_.substr(end + 1);
-    while (!rest_.empty() && (rest_.back() == '\r' || rest_.back() == ' ')) rest_.remove_suffix(1);
-    skip_spaces();
-    ++line_;
-    return true;
-  }
-
-  void skip_spaces() {
-    while (!rest_.empty() && rest_.front() == ' ') rest_.remove_prefix(1);
-  }
-
-  bool take(char c) {
-    skip_spaces();
-    if (rest_.empty() || rest_.front() != c) return false;
-    rest_.remove_prefix(1);
-    skip_spaces();
-    return true;
-  }
-
-  void expect(char c) {
-    if (!take(c)) fail("unexpected text", rest_.substr(0, 20), fmt::format("'{}'", c));
-  }
-
-  static bool is_name(char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '-' || c == '/';
-  }
-
-  std::string word() {
-    skip_spaces();
-    size_t end = 0;
-    while (end < rest_.size() && is_name(rest_[end])) ++end;
-    if (end == 0) fail("unexpected text", rest_.substr(0, 20), "a name");
-    std::string result(rest_.substr(0, end));
-    rest_.remove_prefix(end);
-    skip_spaces();
-    return result;
-  }
-
   std::string value_name() {
-    expect('%');
+    expect("%");
     return word();
-  }
-
-  int integer() {
-    int value = 0;
-    const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
-    if (error != std::errc{}) fail("unexpected text", rest_.substr(0, 20), "an integer");
-    rest_.remove_prefix(end - rest_.data());
-    return value;
   }
 
   /// "f32[2,3]", in a local graph "f32[2{data},3] +sum{model}".
   TypeText type() {
-    const size_t end = rest_.find(']');
-    if (end == std::string_view::npos) fail("no type", rest_.substr(0, 20), "a type like f32[2,3]");
-    TypeText result{.text = std::string(rest_.substr(0, end + 1))};
-    rest_.remove_prefix(end + 1);
-    skip_spaces();
+    const size_t end = rest().find(']');
+    if (end == std::string_view::npos) fail("no type", rest().substr(0, 20), "a type like f32[2,3]");
+    TypeText result{.text = std::string(rest().substr(0, end + 1))};
+    take(end + 1);
     std::string plain;
     int depth = 0;
     for (char c : result.text) {
@@ -148,26 +78,14 @@ class Parser {
       if (depth == 0) plain += c;
       depth -= c == '}';
     }
-    if (!rest_.empty() && rest_.front() == '+') {
-      const size_t close = rest_.find('}');
-      if (close == std::string_view::npos) fail("no '}'", rest_.substr(0, 20), "+sum{axes}");
-      result.text += " " + std::string(rest_.substr(0, close + 1));
-      rest_.remove_prefix(close + 1);
-      skip_spaces();
+    if (!rest().empty() && rest().front() == '+') {
+      const size_t close = rest().find('}');
+      if (close == std::string_view::npos) fail("no '}'", rest().substr(0, 20), "+sum{axes}");
+      result.text += " " + std::string(rest().substr(0, close + 1));
+      take(close + 1);
     }
-    try {
-      result.type = parse_type(plain);
-    } catch (const Error& error) {
-      throw InvalidArgument(fmt::format("[graph line {}] {}", line_, error.what()), error.kind());
-    }
+    result.type = with_line([&] { return parse_type(plain); });
     return result;
-  }
-
-  void header() {
-    next_line();
-    const std::string_view got = rest_;
-    if (got.substr(0, 14) != "partita graph ") fail("not a graph", got.substr(0, 40), "'partita graph 1'");
-    if (got != "partita graph 1") fail("another version", got.substr(0, 40), "'partita graph 1'");
   }
 
   ValueId add_value(const std::string& name, const TypeText& type, NodeId producer, int output) {
@@ -180,10 +98,10 @@ class Parser {
 
   void input_line() {
     const std::string name = value_name();
-    expect(':');
+    expect(":");
     Input input{add_value(name, type(), -1, 0), -1};
-    if (!rest_.empty()) {
-      if (word() != "batch" || !take('=')) fail("unknown mark", rest_, "batch=DIMENSION");
+    if (!rest().empty()) {
+      if (word() != "batch" || !take("=")) fail("unknown mark", rest(), "batch=DIMENSION");
       input.batch_dim = integer();
       if (input.batch_dim < 0 || input.batch_dim >= graph_.type(input.value).rank()) {
         fail("batch dimension outside the tensor", fmt::format("{}", input.batch_dim), print(graph_.type(input.value)));
@@ -194,7 +112,7 @@ class Parser {
 
   void state_line() {
     const std::string name = value_name();
-    expect(':');
+    expect(":");
     State state;
     state.entry = add_value(name, type(), -1, 0);
     const std::string kind = word();
@@ -205,21 +123,20 @@ class Parser {
       known = true;
     }
     if (!known) fail("unknown kind of state", kind, "parameter, statistic, slot or counter");
-    if (!rest_.empty()) state.init.kind = with_line([&] { return parse_name<InitKind>("initializer", word()); });
-    if (take('(')) {
-      const size_t end = rest_.find(')');
-      if (end == std::string_view::npos) fail("no ')'", rest_, "arguments in parentheses");
-      from_text("[" + std::string(rest_.substr(0, end)) + "]", state.init.args);
-      rest_.remove_prefix(end + 1);
-      skip_spaces();
+    if (!rest().empty()) state.init.kind = with_line([&] { return parse_name<InitKind>("initializer", word()); });
+    if (take("(")) {
+      const size_t end = rest().find(')');
+      if (end == std::string_view::npos) fail("no ')'", rest(), "arguments in parentheses");
+      from_text("[" + std::string(rest().substr(0, end)) + "]", state.init.args);
+      take(end + 1);
     }
-    while (!rest_.empty()) {
+    while (!rest().empty()) {
       const std::string mark = word();
       if (mark == "frozen")
         state.requires_grad = false;
-      else if (mark == "of" && take('='))
+      else if (mark == "of" && take("="))
         state.owner = word();
-      else if (mark == "layerwise" && take('='))
+      else if (mark == "layerwise" && take("="))
         state.layerwise = layerwise_dim(state.entry);
       else
         fail("unknown mark", mark, "frozen, of=PARAMETER or layerwise=DIMENSION");
@@ -232,40 +149,35 @@ class Parser {
     if (dim < 0 || dim >= rank) {
       fail("dimension outside the tensor", fmt::format("{}", dim), print(graph_.type(entry)));
     }
-    skip_spaces();
     return dim;
   }
 
   void node_line() {
-    NodeLine entry{.line = line_};
+    NodeLine entry{.line = line()};
     do entry.outputs.push_back(value_name());
-    while (take(','));
-    expect('=');
+    while (take(","));
+    expect("=");
     entry.node.op = word();
     const OpDef* op = nullptr;
-    try {
-      op = &ops_.at(entry.node.op);
-    } catch (const Error& error) {
-      throw InvalidArgument(fmt::format("[graph line {}] {}", line_, error.what()), error.kind());
-    }
-    expect('(');
-    if (!take(')')) {
+    op = with_line([&] { return &ops_.at(entry.node.op); });
+    expect("(");
+    if (!take(")")) {
       do entry.inputs.push_back(value_name());
-      while (take(','));
-      expect(')');
+      while (take(","));
+      expect(")");
     }
     entry.node.attrs = op->attrs;
-    if (!rest_.empty() && rest_.front() == '{') attributes(entry, *op);
-    if (take(':')) {
+    if (!rest().empty() && rest().front() == '{') attributes(entry, *op);
+    if (take(":")) {
       do entry.types.push_back(type());
-      while (take(','));
+      while (take(","));
       if (entry.types.size() != entry.outputs.size()) {
         fail("types and values differ in number", fmt::format("{} types", entry.types.size()),
              fmt::format("{}", entry.outputs.size()));
       }
     }
-    if (take(';')) marks(entry);
-    if (!rest_.empty()) fail("unexpected text", rest_.substr(0, 20), "the end of the line");
+    if (take(";")) marks(entry);
+    if (!rest().empty()) fail("unexpected text", rest().substr(0, 20), "the end of the line");
     const std::string& first = entry.outputs.front();
     entry.node.name = entry.outputs.size() == 1 ? first : first.substr(0, first.rfind('.'));
     lines_.push_back(std::move(entry));
@@ -274,66 +186,62 @@ class Parser {
   void attributes(NodeLine& entry, const OpDef& op) {
     size_t end = 0;
     bool quoted = false;
-    while (end < rest_.size() && (quoted || rest_[end] != '}')) {
-      if (rest_[end] == '"') quoted = !quoted;
+    while (end < rest().size() && (quoted || rest()[end] != '}')) {
+      if (rest()[end] == '"') quoted = !quoted;
       ++end;
     }
-    if (end == rest_.size()) fail("no '}'", rest_.substr(0, 20), "attributes in braces");
+    if (end == rest().size()) fail("no '}'", rest().substr(0, 20), "attributes in braces");
     try {
-      entry.node.attrs = op.attrs.parse(rest_.substr(0, end + 1));
+      entry.node.attrs = op.attrs.parse(rest().substr(0, end + 1));
     } catch (const Error& error) {
       throw InvalidArgument(
-          fmt::format("[graph line {}] {}: {}, in {}", line_, op.name, error.what(), rest_.substr(0, end + 1)),
+          fmt::format("[graph line {}] {}: {}, in {}", line(), op.name, error.what(), rest().substr(0, end + 1)),
           error.kind());
     }
-    rest_.remove_prefix(end + 1);
-    skip_spaces();
+    take(end + 1);
   }
 
   /// FILE:LINE, or "FILE":LINE with \" \\ and \n in the path.
-  SourceLine source_line() {
-    SourceLine source;
-    if (rest_.starts_with('"')) {
+  SourceLocation source_line() {
+    SourceLocation source;
+    if (rest().starts_with('"')) {
       source.file = quoted_path();
     } else {
-      const std::string_view place = rest_.substr(0, rest_.find(' '));
-      source.file = place.substr(0, place.rfind(':'));
-      rest_.remove_prefix(source.file.size());
+      const std::string_view place = rest().substr(0, rest().find(' '));
+      source.file = take(std::min(place.rfind(':'), place.size()));
     }
-    if (!rest_.starts_with(':')) fail("no line", rest_.substr(0, 20), "at=FILE:LINE");
-    rest_.remove_prefix(1);
+    if (!rest().starts_with(':')) fail("no line", rest().substr(0, 20), "at=FILE:LINE");
+    take(size_t{1});
     source.line = integer();
-    skip_spaces();
     return source;
   }
 
   std::string quoted_path() {
     std::string path;
-    for (size_t i = 1; i < rest_.size(); ++i) {
-      if (rest_[i] == '"') {
-        rest_.remove_prefix(i + 1);
+    for (size_t i = 1; i < rest().size(); ++i) {
+      if (rest()[i] == '"') {
+        take(i + 1);
         return path;
       }
-      if (rest_[i] == '\\' && ++i < rest_.size()) {
-        if (rest_[i] != '"' && rest_[i] != '\\' && rest_[i] != 'n') {
-          fail("unknown escape", rest_.substr(i - 1, 2), "\\\", \\\\ or \\n");
+      if (rest()[i] == '\\' && ++i < rest().size()) {
+        if (rest()[i] != '"' && rest()[i] != '\\' && rest()[i] != 'n') {
+          fail("unknown escape", rest().substr(i - 1, 2), "\\\", \\\\ or \\n");
         }
-        path += rest_[i] == 'n' ? '\n' : rest_[i];
-      } else if (i < rest_.size()) {
-        path += rest_[i];
+        path += rest()[i] == 'n' ? '\n' : rest()[i];
+      } else if (i < rest().size()) {
+        path += rest()[i];
       }
     }
-    fail("no end of a quoted path", rest_.substr(0, 20), "at=\"FILE\":LINE");
+    fail("no end of a quoted path", rest().substr(0, 20), "at=\"FILE\":LINE");
   }
 
-  ShardMark shard_mark() {
-    const std::string_view text = rest_.substr(0, rest_.find(' '));
-    rest_.remove_prefix(text.size());
-    skip_spaces();
+  ShardingAnnotation shard_mark() {
+    const std::string_view text = rest().substr(0, rest().find(' '));
+    take(text.size());
     try {
-      return parse_shard_mark(text);
+      return parse_annotation(text);
     } catch (const Error& error) {
-      throw InvalidArgument(fmt::format("[graph line {}] {}", line_, error.what()), error.kind());
+      throw InvalidArgument(fmt::format("[graph line {}] {}", line(), error.what()), error.kind());
     }
   }
 
@@ -341,7 +249,7 @@ class Parser {
   void marks(NodeLine& entry) {
     constexpr std::string_view kExpected = "a phase, scope=, at=, of=, shard= or cut";
     Node& node = entry.node;
-    while (!rest_.empty()) {
+    while (!rest().empty()) {
       const std::string mark = word();
       bool phase = false;
       for (Phase candidate : {Phase::forward, Phase::backward, Phase::update}) {
@@ -351,10 +259,10 @@ class Parser {
       }
       if (phase) continue;
       if (mark == "cut") {
-        entry.cut = std::exchange(rest_, {});
+        entry.cut = take_rest();
         return;
       }
-      if (!take('=')) fail("unknown mark", mark, kExpected);
+      if (!take("=")) fail("unknown mark", mark, kExpected);
       if (mark == "scope")
         node.scope = word();
       else if (mark == "of")
@@ -362,10 +270,9 @@ class Parser {
       else if (mark == "at") {
         node.source = source_line();
       } else if (mark == "shard") {
-        node.mark = shard_mark();
+        node.annotation = shard_mark();
       } else if (mark == "over" || mark == "group" || mark == "bytes") {
-        rest_.remove_prefix(std::min(rest_.size(), rest_.find(' ')));
-        skip_spaces();
+        take(std::min(rest().size(), rest().find(' ')));
       } else {
         fail("unknown mark", mark, kExpected);
       }
@@ -391,7 +298,7 @@ class Parser {
       while (!path.empty()) {
         Frame& frame = path.back();
         NodeLine& entry = lines_[frame.index];
-        line_ = entry.line;
+        go_to(entry.line, "");
         if (frame.input == entry.inputs.size()) {
           add_node(entry);
           marks[frame.index] = done;
@@ -425,7 +332,7 @@ class Parser {
       const std::vector<Type> none;
       inferred = ops_.at(entry.node.op).infer({entry.node.attrs, input_types, none});
     } catch (const Error& error) {
-      throw InvalidArgument(fmt::format("[graph line {}] {}", line_, error.what()), error.kind());
+      throw InvalidArgument(fmt::format("[graph line {}] {}", line(), error.what()), error.kind());
     }
     if (inferred.size() != entry.outputs.size()) {
       fail(entry.node.op + " has another number of results", fmt::format("{}", entry.outputs.size()),
@@ -434,7 +341,7 @@ class Parser {
     for (size_t k = 0; k < inferred.size(); ++k) {
       if (!entry.types.empty() && entry.types[k].type != inferred[k]) {
         throw InvalidArgument(
-            fmt::format("[graph line {}] wrong type of %{} = {}, got {}, expected {}", line_, entry.outputs[k],
+            fmt::format("[graph line {}] wrong type of %{} = {}, got {}, expected {}", line(), entry.outputs[k],
                         entry.node.op, print(entry.types[k].type), print(inferred[k])),
             ErrorKind::type);
       }
@@ -454,16 +361,15 @@ class Parser {
     std::unordered_map<ValueId, size_t> states;
     for (size_t s = 0; s < graph_.states.size(); ++s) states.emplace(graph_.states[s].entry, s);
     for (const EndLine& end : ends_) {
-      line_ = end.line;
-      rest_ = end.rest;
+      go_to(end.line, end.rest);
       if (end.keyword == "output") {
         const std::string name = word();
-        expect('=');
+        expect("=");
         graph_.outputs.push_back({name, value(value_name())});
         continue;
       }
       const ValueId entry = value(value_name());
-      expect('=');
+      expect("=");
       const ValueId exit = value(value_name());
       const auto found = states.find(entry);
       if (found == states.end()) fail("store to a value that is no state", end.rest, "a state");
@@ -473,9 +379,7 @@ class Parser {
     }
   }
 
-  std::string_view text_, rest_;
   const OpSet& ops_;
-  int line_ = 0;
   AnnotatedGraph annotated_;
   Graph& graph_ = annotated_.graph;
   std::unordered_map<std::string, ValueId> ids_;

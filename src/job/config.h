@@ -6,7 +6,7 @@
 #include "autodiff/optimizer.h"
 #include "data/source.h"
 #include "device/device.h"
-#include "graph/mark_nodes.h"
+#include "graph/annotate_nodes.h"
 #include "job/lr_schedule.h"
 #include "launch/place.h"
 #include "network/losses.h"
@@ -63,7 +63,7 @@ struct RanksConfig {
 
 struct PlanConfig {
   PlanOptions options{};
-  std::vector<NodeMark> annotations{};             // beside those in the code of the network
+  std::vector<NodeAnnotation> annotations{};       // beside those in the code of the network
   std::vector<std::string> passes_switched_off{};  // by name
 };
 

@@ -104,8 +104,8 @@ void read_option(std::string_view where, std::string_view text, const Limits&, D
   value = parsed(where, [&] { return parse_dataset_sharding(text); });
 }
 
-void read_option(std::string_view where, std::string_view text, const Limits&, NodeMark& value) {
-  value = parsed(where, [&] { return parse_node_mark(text); });
+void read_option(std::string_view where, std::string_view text, const Limits&, NodeAnnotation& value) {
+  value = parsed(where, [&] { return parse_node_annotation(text); });
 }
 
 std::string print_option(bool value) { return value ? "true" : "false"; }
@@ -117,6 +117,6 @@ std::string print_option(const std::string& value) { return value; }
 std::string print_option(DType value) { return std::string(name_of(value)); }
 std::string print_option(const DataSource& value) { return print(value); }
 std::string print_option(const DatasetSharding& value) { return print(value); }
-std::string print_option(const NodeMark& value) { return value.nodes + "=" + print(value.mark); }
+std::string print_option(const NodeAnnotation& value) { return value.nodes + "=" + print(value.annotation); }
 
 }  // namespace partita

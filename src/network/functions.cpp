@@ -30,7 +30,7 @@ Builder& builder_of(std::string_view op, const std::vector<Value>& operands) {
 
 Value unary(std::string_view op, Value x, const Where& where, const Attrs& attrs = {}) {
   Builder& builder = builder_of(op, {x});
-  const Restored at(builder.source, source_line(where));
+  const Restored at(builder.source, source_location(where));
   return builder.apply(op, {x}, attrs);
 }
 
@@ -38,7 +38,7 @@ Value binary(std::string_view op, Value a, Value b, const Where& where, const At
   Builder& builder = builder_of(op, {a, b});
   const DType dtype = promote(a.dtype(), b.dtype());
   const Value left = cast(a, dtype, where), right = cast(b, dtype, where);
-  const Restored at(builder.source, source_line(where));
+  const Restored at(builder.source, source_location(where));
   return builder.apply(op, {left, right}, attrs);
 }
 
@@ -72,7 +72,7 @@ Value reduce(Reduce kind, Value x, std::vector<int64_t> axes, bool keep_dims, bo
 
 std::vector<Value> apply_all(std::string_view op, const std::vector<Value>& operands, const Attrs& attrs, Where where) {
   Builder& builder = builder_of(op, operands);
-  const Restored at(builder.source, source_line(where));
+  const Restored at(builder.source, source_location(where));
   return builder.apply_all(op, operands, attrs);
 }
 
@@ -234,7 +234,7 @@ Value reduce_min(Value x, std::vector<int64_t> axes, bool keep_dims, Where where
 
 Value operator/(double number, Operand x) {
   Builder& builder = builder_of("div", {x.value});
-  const Restored at(builder.source, source_line(x.where));
+  const Restored at(builder.source, source_location(x.where));
   return div(constant(builder, number, Type{x.value.dtype(), {}}), x.value, x.where);
 }
 

@@ -2,12 +2,12 @@
 // Functions over symbolic values, for networks written as a `construct`. Each node carries the source
 // line of the call. Operands of different element types are promoted.
 
-#include "base/source_location.h"
+#include "base/call_location.h"
 #include "graph/builder.h"
 
 namespace partita {
 
-using Where = SourceLocation;
+using Where = CallLocation;
 
 /// Any op of the registry, by name: operands as they are, and its default attributes or those given, as a struct
 /// (`apply("gelu", {x}, GeluAttrs{true})`) or as graphs print them (`apply("gelu", {x}, "{approximate=true}")`). At

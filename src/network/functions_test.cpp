@@ -59,7 +59,7 @@ TEST(Functions, NodesCarryTheLineOfTheCall) {
   const Value f1 = flatten(e);
   EXPECT_EQ(line_of(f1), __LINE__ - 1);
   EXPECT_EQ(f.builder.graph().nodes.front().source.file, "network/functions_test.cpp");
-  EXPECT_EQ(f.builder.source, SourceLine{});
+  EXPECT_EQ(f.builder.source, SourceLocation{});
 }
 
 TEST(Functions, OperandsArePromoted) {

@@ -16,7 +16,7 @@ class LayerError : public InvalidArgument {
   using InvalidArgument::InvalidArgument;
 };
 
-std::string print(const SourceLine& line) { return fmt::format("{}:{}", line.file, line.line); }
+std::string print(const SourceLocation& line) { return fmt::format("{}:{}", line.file, line.line); }
 
 /// Names end up in "a.b.weight", "net/a/b" and in the text of a graph.
 void require_name(const std::string& name) {
@@ -28,7 +28,7 @@ void require_name(const std::string& name) {
 
 }  // namespace
 
-SourceLine source_line(const SourceLocation& where) {
+SourceLocation source_location(const CallLocation& where) {
   std::string_view file = where.file_name();
   if (const size_t last = file.rfind('/'); last != std::string_view::npos && last > 0) {
     const size_t folder = file.rfind('/', last - 1);
@@ -50,7 +50,7 @@ void require_layer_shape(std::string_view where, const Shape& shape) {
       fmt::format("[{}] bad shape, got {}, expected sizes from 1 and fewer than 2^40 elements", where, print(shape)));
 }
 
-Layer::Layer(SourceLocation where) : where_(source_line(where)) {}
+Layer::Layer(CallLocation where) : where_(source_location(where)) {}
 
 Value Layer::construct(Context&, Value) {
   throw InvalidArgument("[layer] the layer takes a list of values, got one value, expected call(name, layer, {a, b})");

@@ -4,7 +4,7 @@
 #include <map>
 #include <memory>
 
-#include "base/source_location.h"
+#include "base/call_location.h"
 #include "graph/builder.h"
 
 namespace partita {
@@ -71,7 +71,7 @@ class Context {
 
 class Layer {
  public:
-  explicit Layer(SourceLocation where = SourceLocation::current());
+  explicit Layer(CallLocation where = CallLocation::current());
   virtual ~Layer() = default;
   /// One value into one: what most layers are. A layer overrides this or `construct_all`.
   virtual Value construct(Context& context, Value x);
@@ -81,10 +81,10 @@ class Layer {
   /// False: the parameters of this layer and of its children are not trained.
   void requires_grad(bool on) { requires_grad_ = on; }
   bool requires_grad() const { return requires_grad_; }
-  const SourceLine& where() const { return where_; }
+  const SourceLocation& where() const { return where_; }
 
  private:
-  SourceLine where_;
+  SourceLocation where_;
   bool requires_grad_ = true;
 };
 
@@ -96,7 +96,7 @@ std::shared_ptr<L> share(L layer) {
 }
 
 /// The last folder and the name of a file, and the line.
-SourceLine source_line(const SourceLocation& where);
+SourceLocation source_location(const CallLocation& where);
 
 /// Throws InvalidArgument unless every dimension is at least 1 and the tensor has fewer than 2^40
 /// elements, so that later sizes fit 64 bits.

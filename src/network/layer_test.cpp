@@ -55,7 +55,7 @@ TEST(Layer, ParametersAndScopesAreNamedByThePath) {
 
 class Residual : public Layer {
  public:
-  explicit Residual(LayerPtr body, SourceLocation where = SourceLocation::current())
+  explicit Residual(LayerPtr body, CallLocation where = CallLocation::current())
       : Layer(where), body_(std::move(body)) {}
   Value construct(Context& context, Value x) override { return x + context.call("body", *body_, x); }
 
@@ -65,9 +65,9 @@ class Residual : public Layer {
 
 TEST(Layer, LayersKeepTheLineWhereTheyWereWritten) {
   const LayerPtr fc = dense(7);
-  EXPECT_EQ(fc->where(), (SourceLine{"network/layer_test.cpp", __LINE__ - 1}));
+  EXPECT_EQ(fc->where(), (SourceLocation{"network/layer_test.cpp", __LINE__ - 1}));
   const LayerPtr own = share(Residual(fc));
-  EXPECT_EQ(own->where(), (SourceLine{"network/layer_test.cpp", __LINE__ - 1}));
+  EXPECT_EQ(own->where(), (SourceLocation{"network/layer_test.cpp", __LINE__ - 1}));
   EXPECT_EQ(state_names(build_of_layer(own, {7})), (std::vector<std::string>{"body.weight", "body.bias"}));
 }
 

@@ -13,14 +13,14 @@ Value find_output(const NamedValues& outputs, std::string_view name) {
                         ErrorKind::key);
 }
 
-Network::Network(std::string name, Forward forward, LossFunction loss, SourceLocation where)
-    : name_(std::move(name)), forward_(std::move(forward)), loss_(std::move(loss)), where_(source_line(where)) {
+Network::Network(std::string name, Forward forward, LossFunction loss, CallLocation where)
+    : name_(std::move(name)), forward_(std::move(forward)), loss_(std::move(loss)), where_(source_location(where)) {
   if (!forward_) {
     throw InvalidArgument("[graph] the network has no layers, got nothing, expected a layer or a function");
   }
 }
 
-Network::Network(std::string name, LayerPtr layers, Loss loss, SourceLocation where)
+Network::Network(std::string name, LayerPtr layers, Loss loss, CallLocation where)
     : Network(
           std::move(name),
           layers == nullptr ? Forward() : [layers](Context& context, Columns& columns) -> NamedValues {

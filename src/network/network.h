@@ -23,21 +23,20 @@ class Network {
   using LossFunction = std::function<NamedValues(Context&, Columns&, const NamedValues&)>;
 
   /// Any number of inputs and outputs. Names begin the names of graphs.
-  Network(std::string name, Forward forward, LossFunction loss, SourceLocation where = SourceLocation::current());
+  Network(std::string name, Forward forward, LossFunction loss, CallLocation where = CallLocation::current());
   /// The first column that is not "label", through `layers`, is "logits"; the loss compares them with "label".
-  Network(std::string name, LayerPtr layers, Loss loss = Loss::sparse,
-          SourceLocation where = SourceLocation::current());
+  Network(std::string name, LayerPtr layers, Loss loss = Loss::sparse, CallLocation where = CallLocation::current());
 
   const std::string& name() const { return name_; }
   const Forward& forward() const { return forward_; }
   const LossFunction& loss() const { return loss_; }
-  const SourceLine& where() const { return where_; }
+  const SourceLocation& where() const { return where_; }
 
  private:
   std::string name_;
   Forward forward_;
   LossFunction loss_;
-  SourceLine where_;
+  SourceLocation where_;
 };
 
 }  // namespace partita

@@ -15,7 +15,7 @@ TEST(Window, PadsOfAShardGiveItsShareOfTheOutputs) {
           const Span span{stride, dilation, taps, pad, 2 - pad};
           const int64_t size = 11, outputs = span.outputs(size);
           for (int64_t i = 0; i < 3; ++i) {
-            const Range out = chunk(outputs, i, 3), in = need(span.window(), out, size);
+            const Range out = chunk(outputs, i, 3), in = required_range(span.window(), out, size);
             const auto [before, after] = local_pads(span, in, out);
             EXPECT_EQ((Span{stride, dilation, taps, before, after}.outputs(in.count())), out.count());
           }
@@ -32,7 +32,7 @@ TEST(Window, PadsOfAGradientShardGiveTheOutputsItHolds) {
         const Span span{stride, 1, taps, pad, pad};
         const int64_t size = 9, outputs = span.outputs(size);
         for (int64_t i = 0; i < 4; ++i) {
-          const Range in = chunk(size, i, 4), out = need(span.window(true), in, outputs);
+          const Range in = chunk(size, i, 4), out = required_range(span.window(true), in, outputs);
           if (out.count() == 0) continue;
           const auto [before, after] = local_grad_pads(span, in, out);
           EXPECT_GE(before, 0);

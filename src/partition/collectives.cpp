@@ -1,20 +1,8 @@
 #include "partition/collectives.h"
 
-#include <algorithm>
-#include <array>
-
 namespace partita {
 
 namespace {
-
-std::vector<std::string> names() {
-  std::vector<std::string> names{kHaloExchange};
-  for (Move::Kind kind :
-       {Move::slice, Move::all_gather, Move::all_to_all, Move::permute, Move::reduce_scatter, Move::all_reduce}) {
-    names.emplace_back(name_of(kind));
-  }
-  return names;
-}
 
 std::vector<Type> infer_identity(const OpCall& call) {
   if (call.inputs.size() == 1) return call.inputs;
@@ -23,16 +11,13 @@ std::vector<Type> infer_identity(const OpCall& call) {
 
 }  // namespace
 
-bool is_collective(const Node& node) {
-  static const std::vector<std::string> all = names();
-  return std::find(all.begin(), all.end(), node.op) != all.end();
-}
+std::optional<Collective> collective_of(const Node& node) { return collective_of(node.op); }
 
 OpSet with_collectives(const OpSet& ops) {
   std::vector<OpDef> all = ops.all();
-  for (const std::string& name : names()) {
+  for (size_t i = 0; i < kNodeCollectives; ++i) {
     OpDef& op = all.emplace_back();
-    op.name = name;
+    op.name = name_of(static_cast<Collective>(i));
     op.attrs = Attrs(CollectiveAttrs{});
     op.infer = infer_identity;
   }

@@ -6,7 +6,7 @@
 
 namespace partita {
 
-/// The moves of plan/reshard.h as nodes, and halo_exchange: on global types all are the identity.
+/// The moves of sharding/reshard.h as nodes, and halo_exchange: on global types all are the identity.
 struct CollectiveAttrs {
   std::vector<std::string> axes;  // names of sub-axes of the mesh
   int64_t dim = -1;               // the gathered, scattered or sliced dimension; all_to_all: the one that gets whole
@@ -20,10 +20,11 @@ struct CollectiveAttrs {
   }
 };
 
-/// Adds the rows to a shard that a window needs and neighbours hold; which ones is in the sharding of its result.
-inline constexpr const char* kHaloExchange = "halo_exchange";
-
-bool is_collective(const Node& node);
+/// The collective that a node is, if any. A halo_exchange adds the rows to a shard that a window needs and neighbours
+/// hold; which ones is in the sharding of its result.
+std::optional<Collective> collective_of(const Node& node);
+inline bool is_collective(const Node& node) { return collective_of(node).has_value(); }
+inline bool performs(const Node& node, Collective kind) { return collective_of(node) == kind; }
 /// The ops and the collectives, which take one value and give it back: a local graph has both.
 OpSet with_collectives(const OpSet& ops);
 /// The sub-axes that a collective works over.

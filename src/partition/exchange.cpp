@@ -9,7 +9,7 @@ namespace partita {
 namespace {
 
 std::vector<Range> held_by(const LocalGraph& local, ValueId value, int64_t rank) {
-  return held(local.graph.type(value), local.shardings[value], local.mesh, local.mesh.coordinates(rank));
+  return local_ranges(local.graph.type(value), local.shardings[value], local.mesh, local.mesh.coordinates(rank));
 }
 
 /// `inner` in the coordinates of a box that starts at `outer`.
@@ -37,13 +37,16 @@ std::vector<Range> intersection(const std::vector<Range>& a, const std::vector<R
 }
 
 /// The operand and result of a gather or scatter.
-ValueId coarser(const Node& node) { return node.op == "all_gather" ? node.outputs[0] : node.inputs[0]; }
-ValueId finer(const Node& node) { return node.op == "all_gather" ? node.inputs[0] : node.outputs[0]; }
+ValueId coarser(const Node& node) { return performs(node, Collective::all_gather) ? node.outputs[0] : node.inputs[0]; }
+ValueId finer(const Node& node) { return performs(node, Collective::all_gather) ? node.inputs[0] : node.outputs[0]; }
 
 bool moves_boxes(const Node& node) {
-  return node.op == "all_to_all" || node.op == "permute" || node.op == kHaloExchange;
+  const auto kind = collective_of(node);
+  return kind == Collective::all_to_all || kind == Collective::permute || kind == Collective::halo_exchange;
 }
-bool gathers_or_scatters(const Node& node) { return node.op == "all_gather" || node.op == "reduce_scatter"; }
+bool gathers_or_scatters(const Node& node) {
+  return performs(node, Collective::all_gather) || performs(node, Collective::reduce_scatter);
+}
 
 /// The axes whose coordinates a permute exchanges: of those that cut before and not after (`used`) one for each of the
 /// same size that cuts after and not before (`free`).
@@ -89,7 +92,7 @@ int64_t permute_source(const Mesh& mesh, const Sharding& from, const Sharding& t
 int64_t most_given(const Halo& halo, int64_t size, int64_t ways) {
   std::vector<int64_t> given(ways, 0);
   for (int64_t taker = 0; taker < ways; ++taker) {
-    const Range need = partita::need(halo.window, chunk(halo.factor, taker, ways), size);
+    const Range need = partita::required_range(halo.window, chunk(halo.factor, taker, ways), size);
     // The part with the first row, or one before it.
     for (int64_t giver = size > 0 ? need.begin / ((size + ways - 1) / ways) : 0; giver < ways; ++giver) {
       const Range part = chunk(size, giver, ways);
@@ -124,7 +127,7 @@ bool interleaved(const Shape& shape, int64_t dim) {
 /// Of a gather or scatter whose coarser value has this type.
 Staging staging_of_parts(const Node& node, const Type& whole) {
   if (!interleaved(whole.shape, node.attrs.as<CollectiveAttrs>().dim)) return {};
-  return node.op == "all_gather" ? Staging{.receive = whole.bytes()} : Staging{.send = whole.bytes()};
+  return performs(node, Collective::all_gather) ? Staging{.receive = whole.bytes()} : Staging{.send = whole.bytes()};
 }
 
 }  // namespace
@@ -153,7 +156,8 @@ Exchange exchange_of(const LocalGraph& local, NodeId id, int64_t rank) {
   };
   /// What goes from one rank to another, in global indices.
   const auto sent = [&](int64_t giver, int64_t taker) {
-    if (node.op != "permute") return intersection(held_by(local, from, giver), held_by(local, to, taker));
+    if (!performs(node, Collective::permute))
+      return intersection(held_by(local, from, giver), held_by(local, to, taker));
     std::vector<Range> box = held_by(local, from, giver);
     for (Range& range : box) range.end = source(taker) == giver ? range.end : range.begin;
     return box;
@@ -191,8 +195,8 @@ Staging largest_staging(const LocalGraph& local, NodeId id) {
   // A rank gets each element of its result once, and sends each of its operand once: more often in a halo_exchange, and
   // in a permute to ranks whose own copy nobody asks for.
   Staging staging{.send = local.largest(node.inputs[0]).bytes(), .receive = local.largest(node.outputs[0]).bytes()};
-  if (node.op == kHaloExchange) staging.send = most_sent_halos(local, node);
-  if (node.op == "permute") {
+  if (performs(node, Collective::halo_exchange)) staging.send = most_sent_halos(local, node);
+  if (performs(node, Collective::permute)) {
     const Sharding &from = local.shardings[node.inputs[0]], &to = local.shardings[node.outputs[0]];
     staging.send *= local.mesh.ways(pair_axes(local.mesh, from, to).unpaired);
   }

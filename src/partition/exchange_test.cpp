@@ -96,7 +96,8 @@ TEST(Staging, IsEnoughForEveryRankOfAHaloExchange) {
       to.halos[2] = Halo{{.size = 3, .pad = 1}, columns};
     }
     const Move move{.axes = mesh.find("a"), .result = to};
-    expect_enough(moving(mesh, type, move, kHaloExchange, from), fmt::format("trial {}", trial));
+    expect_enough(moving(mesh, type, move, std::string(name_of(Collective::halo_exchange)), from),
+                  fmt::format("trial {}", trial));
   }
 }
 

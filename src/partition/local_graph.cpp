@@ -11,11 +11,10 @@
 namespace partita {
 namespace {
 
-Shard shard_of(const LocalGraph& local, NodeId id, const std::vector<int64_t>& coordinates, const OpSet& ops) {
+Shard shard_of(const LocalGraph& local, NodeId id, const std::vector<int64_t>& coordinates, const Rules& rules) {
   const Node& node = local.graph.nodes[id];
   const std::vector<Type> inputs = local.graph.types(node.inputs), outputs = local.graph.types(node.outputs);
-  const OpCall call{node.attrs, inputs, outputs};
-  return shard(ops.at(node.op).rule(call), local.cuts[id], local.mesh, coordinates, call);
+  return shard(rules[id], local.cuts[id], local.mesh, coordinates, {node.attrs, inputs, outputs});
 }
 
 /// All coordinates of a small mesh. Of a large one those on which sizes differ the most: the first and the last place,
@@ -37,10 +36,10 @@ std::vector<std::vector<int64_t>> checked_coordinates(const Mesh& mesh) {
 
 /// "over={data.0=2,data.1=2} group=(0,1,2,3) bytes=4096" of a collective: the axes of its groups with their sizes, the
 /// group of the first place and what that place brings. "cut n={data}" of another node.
-std::string print_note(const LocalGraph& local, NodeId id, const OpSet& ops) {
+std::string print_note(const LocalGraph& local, NodeId id, const Rules& rules) {
   const Node& node = local.graph.nodes[id];
-  if (is_cut(local.cuts[id])) return "cut " + print(local.cuts[id], rule_of(local.graph, node, ops), local.mesh);
-  if (!is_collective(node) || node.op == "slice_shard") return "";
+  if (is_cut(local.cuts[id])) return "cut " + print(local.cuts[id], rules[id], local.mesh);
+  if (!is_collective(node) || performs(node, Collective::slice)) return "";
   const Axes axes = axes_of(node, local.mesh);
   const std::vector<int64_t> first = local.mesh.coordinates_at(0);
   const auto axis = [&](int64_t i) {
@@ -52,12 +51,12 @@ std::string print_note(const LocalGraph& local, NodeId id, const OpSet& ops) {
                      local.type(node.inputs[0], first).bytes());
 }
 
-void verify_node(const LocalGraph& local, NodeId id, const std::vector<int64_t>& coordinates, const OpSet& ops) {
+void verify_node(const LocalGraph& local, NodeId id, const std::vector<int64_t>& coordinates, const Rules& rules) {
   const Node& node = local.graph.nodes[id];
   std::vector<Type> inputs;
   for (ValueId input : node.inputs) inputs.push_back(local.type(input, coordinates));
   const std::vector<Type> none;
-  const std::vector<Type> inferred = ops.at(node.op).infer({local.attrs(id, coordinates, ops), inputs, none});
+  const std::vector<Type> inferred = rules.op(id).infer({local.attrs(id, coordinates, rules), inputs, none});
   for (size_t k = 0; k < node.outputs.size(); ++k) {
     const Type held = local.type(node.outputs[k], coordinates);
     PARTITA_CHECK(inferred[k] == held, "{}: result {} is {} on rank {}, its sharding says {}", node.name, k,
@@ -67,18 +66,18 @@ void verify_node(const LocalGraph& local, NodeId id, const std::vector<int64_t>&
 
 /// The shapes and attributes of a node's shards at a coordinate.
 std::string print_shards(const LocalGraph& local, NodeId id, const std::vector<int64_t>& coordinates,
-                         const OpSet& ops) {
+                         const Rules& rules) {
   const Node& node = local.graph.nodes[id];
-  std::string text = local.attrs(id, coordinates, ops).print();
+  std::string text = local.attrs(id, coordinates, rules).print();
   for (const auto* values : {&node.inputs, &node.outputs}) {
-    for (ValueId value : *values) text += " " + print(local.type(value, coordinates));
+    for (ValueId value : *values) text += fmt::format(" {}", print(local.type(value, coordinates)));
   }
   return text;
 }
 
 /// Parts of a factor whose shards differ from those of the last part and from one another.
-std::vector<int64_t> distinct_parts(const LocalGraph& local, NodeId id, const ShardingRule& rule, int factor,
-                                    const OpSet& ops) {
+std::vector<int64_t> distinct_parts(const LocalGraph& local, NodeId id, int factor, const Rules& rules) {
+  const ShardingRule& rule = rules[id];
   const Axes& axes = local.cuts[id][factor];
   const int64_t ways = local.mesh.ways(axes);
   if (axes.empty()) return {};
@@ -86,10 +85,10 @@ std::vector<int64_t> distinct_parts(const LocalGraph& local, NodeId id, const Sh
     return rule.factors[factor].size % ways == 0 ? std::vector<int64_t>{} : std::vector<int64_t>{0};
   std::vector<int64_t> parts;
   std::vector<int64_t> coordinates = local.mesh.coordinates_at(local.mesh.ranks() - 1);
-  std::set<std::string> seen{print_shards(local, id, coordinates, ops)};
+  std::set<std::string> seen{print_shards(local, id, coordinates, rules)};
   for (int64_t part = 0; part < ways; ++part) {
     local.mesh.move_to(coordinates, axes, part);
-    if (seen.insert(print_shards(local, id, coordinates, ops)).second) parts.push_back(part);
+    if (seen.insert(print_shards(local, id, coordinates, rules)).second) parts.push_back(part);
   }
   return parts;
 }
@@ -98,7 +97,7 @@ std::vector<int64_t> distinct_parts(const LocalGraph& local, NodeId id, const Sh
 
 Type LocalGraph::type(ValueId value, const std::vector<int64_t>& coordinates) const {
   Type local = graph.type(value);
-  const std::vector<Range> ranges = held(local, shardings[value], mesh, coordinates);
+  const std::vector<Range> ranges = local_ranges(local, shardings[value], mesh, coordinates);
   for (size_t d = 0; d < ranges.size(); ++d) local.shape[d] = ranges[d].count();
   return local;
 }
@@ -112,20 +111,20 @@ Type LocalGraph::largest(ValueId value) const {
     const auto& [window, factor] = *sharding.halos[d];
     const int64_t ways = mesh.ways(sharding.dims[d]);
     for (int64_t i = 0; i < ways; ++i) {
-      most.shape[d] = std::max(most.shape[d], need(window, chunk(factor, i, ways), graph.type(value).shape[d]).count());
+      most.shape[d] =
+          std::max(most.shape[d], required_range(window, chunk(factor, i, ways), graph.type(value).shape[d]).count());
     }
   }
   return most;
 }
 
-std::vector<std::vector<int64_t>> LocalGraph::distinct_shards(NodeId id, const OpSet& ops) const {
+std::vector<std::vector<int64_t>> LocalGraph::distinct_shards(NodeId id, const Rules& rules) const {
   std::vector<std::vector<int64_t>> found{mesh.coordinates_at(mesh.ranks() - 1)};
   const Cut& cut = cuts[id];
   if (!is_cut(cut)) return found;
-  const ShardingRule rule = rule_of(graph, graph.nodes[id], ops);
   for (size_t f = 0; f < cut.size(); ++f) {
     std::vector<std::vector<int64_t>> more;
-    for (const int64_t part : distinct_parts(*this, id, rule, static_cast<int>(f), ops)) {
+    for (const int64_t part : distinct_parts(*this, id, static_cast<int>(f), rules)) {
       for (std::vector<int64_t> coordinates : found) {
         mesh.move_to(coordinates, cut[f], part);
         more.push_back(std::move(coordinates));
@@ -136,19 +135,20 @@ std::vector<std::vector<int64_t>> LocalGraph::distinct_shards(NodeId id, const O
   return found;
 }
 
-Attrs LocalGraph::attrs(NodeId node, const std::vector<int64_t>& coordinates, const OpSet& ops) const {
-  const Node& global = graph.nodes[node];
-  if (is_collective(global) || !is_cut(cuts[node])) return global.attrs;
-  const OpDef& op = ops.at(global.op);
-  return op.localize ? op.localize(global.attrs, shard_of(*this, node, coordinates, ops)) : global.attrs;
+Attrs LocalGraph::attrs(NodeId node, const std::vector<int64_t>& coordinates, const Rules& rules) const {
+  const Attrs& global = graph.nodes[node].attrs;
+  if (!is_cut(cuts[node])) return global;
+  const OpDef& op = rules.op(node);
+  return op.localize ? op.localize(global, shard_of(*this, node, coordinates, rules)) : global;
 }
 
 std::string print(const LocalGraph& local, const OpSet& ops) {
+  const Rules rules(local.graph, ops);
   return print(
       local.graph,
       {.mesh = local.mesh.ranks() > 1 ? print(local.mesh) : "",
        .type = [&](ValueId value) { return print(local.graph.type(value), local.shardings[value], local.mesh); },
-       .note = [&](NodeId node) { return print_note(local, node, ops); }});
+       .note = [&](NodeId node) { return print_note(local, node, rules); }});
 }
 
 LocalGraph parse_local_graph(std::string_view text, const OpSet& ops) {
@@ -158,13 +158,14 @@ LocalGraph parse_local_graph(std::string_view text, const OpSet& ops) {
   for (size_t v = 0; v < annotated.types.size(); ++v) {
     local.shardings.push_back(parse_sharding(annotated.types[v], local.graph.values[v].type, local.mesh));
   }
+  const Rules rules(local.graph, ops);
   for (size_t n = 0; n < annotated.cuts.size(); ++n) {
     const Node& node = local.graph.nodes[n];
     if (is_collective(node)) {
       local.cuts.emplace_back();
       continue;
     }
-    const ShardingRule rule = rule_of(local.graph, node, ops);
+    const ShardingRule& rule = rules[n];
     local.cuts.push_back(parse_cut(annotated.cuts[n], rule, local.mesh));
     const std::string reason = illegal(rule, local.cuts.back(), local.mesh);
     if (!reason.empty()) throw InvalidArgument(fmt::format("[local graph] illegal cut of {}: {}", node.name, reason));
@@ -180,10 +181,11 @@ LocalGraph parse_local_graph(std::string_view text, const OpSet& ops) {
 void verify(const LocalGraph& local, const OpSet& ops) {
   PARTITA_CHECK(local.shardings.size() == local.graph.values.size() && local.cuts.size() == local.graph.nodes.size(),
                 "a local graph without shardings");
-  for (size_t n = 0; n < local.graph.nodes.size(); ++n) verify_shardings(local, static_cast<NodeId>(n), ops);
+  const Rules rules(local.graph, ops);
+  for (size_t n = 0; n < local.graph.nodes.size(); ++n) verify_shardings(local, static_cast<NodeId>(n), rules);
   for (const auto& coordinates : checked_coordinates(local.mesh)) {
     for (size_t n = 0; n < local.graph.nodes.size(); ++n) {
-      if (!is_collective(local.graph.nodes[n])) verify_node(local, static_cast<NodeId>(n), coordinates, ops);
+      if (!is_collective(local.graph.nodes[n])) verify_node(local, static_cast<NodeId>(n), coordinates, rules);
     }
   }
   for (const State& state : local.graph.states) {

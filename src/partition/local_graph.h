@@ -3,7 +3,8 @@
 // graph serves all ranks of a stage: types are kept global with a sharding, and a rank evaluates them
 // at its coordinates.
 
-#include "plan/plan.h"
+#include "graph/rules.h"
+#include "sharding/sharding.h"
 
 namespace partita {
 
@@ -19,9 +20,9 @@ struct LocalGraph {
   Type largest(ValueId value) const;
   /// Coordinates that differ in the shapes and attributes of a node's shards, the last coordinate first: one for each
   /// combination of the two sizes of its parts, and of a factor under a window one for each part that differs.
-  std::vector<std::vector<int64_t>> distinct_shards(NodeId node, const OpSet& ops) const;
-  /// Attributes of a node at a coordinate; `ops` has its definition.
-  Attrs attrs(NodeId node, const std::vector<int64_t>& coordinates, const OpSet& ops) const;
+  std::vector<std::vector<int64_t>> distinct_shards(NodeId node, const Rules& rules) const;
+  /// Attributes of a node at a coordinate; `rules` are those of the graph.
+  Attrs attrs(NodeId node, const std::vector<int64_t>& coordinates, const Rules& rules) const;
 };
 
 /// The text of a graph with its mesh, shardings in the types and the cuts of the nodes, all global: what a

@@ -17,12 +17,13 @@ Axes joined(Axes axes, const Axes& more) {
 Sharding moved(const LocalGraph& local, const Node& node, const Sharding& from, const Sharding& to) {
   const auto& attrs = node.attrs.as<CollectiveAttrs>();
   const Axes axes = axes_of(node, local.mesh);
+  const std::optional<Collective> kind = collective_of(node);
   const auto check_dim = [&](int64_t dim) {
     PARTITA_CHECK(dim >= 0 && dim < static_cast<int64_t>(from.dims.size()), "{}: dimension {} of {}", node.name, dim,
                   print(local.graph.type(node.inputs[0])));
   };
   Sharding expected = from;
-  if (node.op == kHaloExchange) {
+  if (kind == Collective::halo_exchange) {
     PARTITA_CHECK(from.halos.empty() && to.halos.size() == to.dims.size(), "{} exchanges no halo", node.name);
     for (size_t d = 0; d < to.halos.size(); ++d) {
       if (to.halos[d] && from.dims[d].empty()) expected.dims[d] = to.dims[d];
@@ -31,7 +32,7 @@ Sharding moved(const LocalGraph& local, const Node& node, const Sharding& from, 
     return expected;
   }
   PARTITA_CHECK(from.halos.empty(), "{} moves a value with halos", node.name);
-  if (node.op == "permute") {
+  if (kind == Collective::permute) {
     for (size_t d = 0; d < from.dims.size(); ++d) {
       PARTITA_CHECK(local.mesh.ways(from.dims[d]) == local.mesh.ways(to.dims[d]), "{} changes the size of dimension {}",
                     node.name, d);
@@ -39,8 +40,8 @@ Sharding moved(const LocalGraph& local, const Node& node, const Sharding& from, 
     expected.dims = to.dims;
     return expected;
   }
-  if (node.op != "all_reduce") check_dim(attrs.dim);
-  if (node.op == "all_reduce" || node.op == "reduce_scatter") {
+  if (kind != Collective::all_reduce) check_dim(attrs.dim);
+  if (kind && reduces(*kind)) {
     const auto is_reduced = [&](int axis) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); };
     const auto kept = std::remove_if(expected.partial.begin(), expected.partial.end(), is_reduced);
     PARTITA_CHECK(expected.partial.end() - kept == static_cast<int64_t>(axes.size()) && from.kind == attrs.reduce,
@@ -48,15 +49,15 @@ Sharding moved(const LocalGraph& local, const Node& node, const Sharding& from, 
     expected.partial.erase(kept, expected.partial.end());
     if (expected.partial.empty()) expected.kind = Reduce::none;
   }
-  if (node.op == "all_gather" || node.op == "all_to_all") {
+  if (kind == Collective::all_gather || kind == Collective::all_to_all) {
     const size_t kept = from.dims[attrs.dim].size() - std::min(axes.size(), from.dims[attrs.dim].size());
     expected.dims[attrs.dim].resize(kept);
     PARTITA_CHECK(joined(expected.dims[attrs.dim], axes) == from.dims[attrs.dim],
                   "{} gathers what is not cut by its axes", node.name);
   }
-  if (node.op == "all_to_all") check_dim(attrs.to_dim);
-  if (node.op == "reduce_scatter" || node.op == "slice_shard" || node.op == "all_to_all") {
-    const int64_t dim = node.op == "all_to_all" ? attrs.to_dim : attrs.dim;
+  if (kind == Collective::all_to_all) check_dim(attrs.to_dim);
+  if (kind == Collective::reduce_scatter || kind == Collective::slice || kind == Collective::all_to_all) {
+    const int64_t dim = kind == Collective::all_to_all ? attrs.to_dim : attrs.dim;
     expected.dims[dim] = joined(expected.dims[dim], axes);
   }
   return expected;
@@ -70,15 +71,15 @@ void verify_collective(const LocalGraph& local, const Node& node) {
 
 }  // namespace
 
-void verify_shardings(const LocalGraph& local, NodeId id, const OpSet& ops) {
+void verify_shardings(const LocalGraph& local, NodeId id, const Rules& rules) {
   const Node& node = local.graph.nodes[id];
   if (is_collective(node)) return verify_collective(local, node);
-  const ShardingRule rule = rule_of(local.graph, node, ops);
+  const ShardingRule& rule = rules[id];
   const Cut& cut = local.cuts[id];
   PARTITA_CHECK(!needs_expansion(rule, cut), "{} is cut along a factor that only its expansion can cut", node.name);
   std::vector<Sharding> operands;
   for (ValueId input : node.inputs) operands.push_back(local.shardings[input]);
-  const Sharding passed = passed_partial(rule, cut, operands);
+  const Sharding passed = propagate_partial(rule, cut, operands);
   for (size_t i = 0; i < operands.size(); ++i) {
     const Sharding need = operand_sharding(rule, cut, static_cast<int>(i));
     PARTITA_CHECK(operands[i].dims == need.dims && operands[i].halos == need.halos,

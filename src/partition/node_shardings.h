@@ -7,6 +7,6 @@ namespace partita {
 
 /// Throws InternalError unless the shardings of a node's operands and results follow from its cut, or, of a
 /// collective, differ by what it does.
-void verify_shardings(const LocalGraph& local, NodeId id, const OpSet& ops);
+void verify_shardings(const LocalGraph& local, NodeId id, const Rules& rules);
 
 }  // namespace partita

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <set>
 
+#include "graph/rules.h"
+#include "lowering/expand_nodes.h"
 #include "partition/collectives.h"
-#include "partition/expand_nodes.h"
 #include "partition/node_shardings.h"
 #include "sharding/propagate.h"
 #include "sharding/reshard.h"
@@ -20,7 +21,7 @@ class Partitioner {
       : from_(expanded.graph),
         cuts_(expanded.cuts),
         results_(expanded.results),
-        ops_(ops),
+        rules_(expanded.graph, ops),
         plan_(plan),
         options_(options),
         made_(from_.values.size(), -1),
@@ -37,13 +38,13 @@ class Partitioner {
     for (size_t s = 0; s < from_.states.size(); ++s) {
       if (from_.states[s].exit < 0) continue;
       const Sharding& target = local_.shardings[local_.graph.states[s].entry];
-      local_.graph.states[s].exit = get(made_[from_.states[s].exit], target, "store");
+      local_.graph.states[s].exit = reshard_to(made_[from_.states[s].exit], target, "store");
     }
     for (const Output& output : from_.outputs) {
       const auto wanted = plan_.outputs.find(output.name);
       const Sharding whole{.dims = wanted != plan_.outputs.end() ? wanted->second
-                                                                 : local_.shardings[at_hand(output.value)].dims};
-      local_.graph.outputs.push_back({output.name, get(made_[output.value], whole, "forward")});
+                                                                 : local_.shardings[latest(output.value)].dims};
+      local_.graph.outputs.push_back({output.name, reshard_to(made_[output.value], whole, "forward")});
     }
     return std::move(local_);
   }
@@ -75,11 +76,11 @@ class Partitioner {
   void add_node(size_t n) {
     const Node& node = from_.nodes[n];
     const std::vector<Type> outputs = from_.types(node.outputs);
-    const ShardingRule rule = rule_of(from_, node, ops_);
+    const ShardingRule& rule = rules_[n];
     const Cut cut = cuts_[n] ? *cuts_[n] : cut_by_operands(node, rule);
     std::vector<Sharding> given;
-    for (ValueId input : node.inputs) given.push_back(local_.shardings[at_hand(input)]);
-    const Sharding passed = passed_partial(rule, cut, given);
+    for (ValueId input : node.inputs) given.push_back(local_.shardings[latest(input)]);
+    const Sharding passed = propagate_partial(rule, cut, given);
     Node copy = node;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       Sharding target = operand_sharding(rule, cut, static_cast<int>(i));
@@ -87,7 +88,7 @@ class Partitioner {
         target.kind = passed.kind;
         target.partial = passed.partial;
       }
-      copy.inputs[i] = get(made_[node.inputs[i]], target, node.phase == Phase::forward ? "forward" : "gradient");
+      copy.inputs[i] = reshard_to(made_[node.inputs[i]], target, node.phase == Phase::forward ? "forward" : "gradient");
     }
     const NodeId id = static_cast<NodeId>(local_.graph.nodes.size());
     for (size_t k = 0; k < node.outputs.size(); ++k) {
@@ -104,9 +105,9 @@ class Partitioner {
   /// Moves a result to where the plan wants it before anything uses it.
   void place(ValueId old, const std::string& reason) {
     const Sharding now = local_.shardings[made_[old]];
-    if (!options_.partial_sums && !now.partial.empty()) made_[old] = get(made_[old], {.dims = now.dims}, reason);
+    if (!options_.partial_sums && !now.partial.empty()) made_[old] = reshard_to(made_[old], {.dims = now.dims}, reason);
     const auto wanted = results_.find(old);
-    if (wanted != results_.end()) made_[old] = get(made_[old], {.dims = wanted->second}, "forward");
+    if (wanted != results_.end()) made_[old] = reshard_to(made_[old], {.dims = wanted->second}, "forward");
   }
 
   /// The cut of a node that an expansion made, whose own expansion would come too late.
@@ -118,8 +119,9 @@ class Partitioner {
     return suggest_cut(rule, operands, plan_.mesh, /*expandable=*/false);
   }
 
-  /// The value as it was made, or reduced when another node needed that: a sum is not left open twice.
-  ValueId at_hand(ValueId old) {
+  /// The latest materialisation: the value as it was made, or reduced when another node needed that. A value is not
+  /// kept partial twice.
+  ValueId latest(ValueId old) {
     const ValueId made = made_[old];
     for (ValueId version : versions_[made]) {
       const Sharding& sharding = local_.shardings[version];
@@ -129,7 +131,7 @@ class Partitioner {
   }
 
   /// The value in another sharding, from whichever of the shardings that it is there in already is the nearest.
-  ValueId get(ValueId value, const Sharding& wanted, const std::string& reason) {
+  ValueId reshard_to(ValueId value, const Sharding& wanted, const std::string& reason) {
     if (!wanted.halos.empty()) return with_halos(value, wanted, reason);
     const Sharding target = wanted;  // a copy: shardings move
     const Type type = local_.graph.type(value);
@@ -175,22 +177,24 @@ class Partitioner {
         axes.insert(axes.end(), target.dims[d].begin(), target.dims[d].end());
       }
     }
-    const ValueId from = get(value, stored, reason);
+    const ValueId from = reshard_to(value, stored, reason);
     std::sort(axes.begin(), axes.end());
-    const ValueId to = add_collective(
-        from, kHaloExchange, collective(plan_.mesh, {.axes = axes, .result = target}, Reduce::none, reason), target);
+    const ValueId to =
+        add_collective(from, Collective::halo_exchange,
+                       collective(plan_.mesh, {.axes = axes, .result = target}, Reduce::none, reason), target);
     versions_[value].push_back(to);
     return to;
   }
 
   ValueId add_move(ValueId value, const Move& move, const std::string& reason) {
-    const bool reduces = move.kind == Move::all_reduce || move.kind == Move::reduce_scatter;
-    const Reduce kind = reduces ? local_.shardings[value].kind : Reduce::none;
-    return add_collective(value, std::string(name_of(move.kind)),
-                          collective(plan_.mesh, move, kind, reduces ? reason : "reshard"), move.result);
+    const bool reducing = reduces(move.kind);
+    const Reduce kind = reducing ? local_.shardings[value].kind : Reduce::none;
+    return add_collective(value, move.kind, collective(plan_.mesh, move, kind, reducing ? reason : "reshard"),
+                          move.result);
   }
 
-  ValueId add_collective(ValueId value, const std::string& op, CollectiveAttrs attrs, const Sharding& result) {
+  ValueId add_collective(ValueId value, Collective kind, CollectiveAttrs attrs, const Sharding& result) {
+    const std::string op(name_of(kind));
     const ValueInfo source = local_.graph.values[value];
     Node node{.op = op, .attrs = Attrs(std::move(attrs)), .inputs = {value}};
     std::string name = source.name + "." + op;
@@ -212,7 +216,7 @@ class Partitioner {
   const Graph& from_;
   const std::vector<std::optional<Cut>>& cuts_;
   const std::map<ValueId, Dims>& results_;
-  const OpSet& ops_;
+  const Rules rules_;
   const Plan& plan_;
   const PartitionOptions options_;
   LocalGraph local_;

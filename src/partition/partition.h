@@ -1,13 +1,14 @@
 #pragma once
 // Applies a plan: the same program on shards.
 
+#include "lowering/plan.h"
 #include "partition/local_graph.h"
 
 namespace partita {
 
 struct PartitionOptions {
-  /// A sum over ranks stays open through ops that are linear in it and is scattered where its user wants it cut; when
-  /// off, every open sum is reduced on all ranks right where it arises.
+  /// A value that is partial over ranks stays so through ops that are linear in it and is scattered where its user
+  /// wants it cut; when off, every partial value is reduced on all ranks right where it arises.
   bool partial_sums = true;
 };
 

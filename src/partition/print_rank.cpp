@@ -9,7 +9,7 @@ namespace {
 class Printer {
  public:
   Printer(const LocalGraph& local, const OpSet& ops, int64_t rank)
-      : local_(local), ops_(ops), coordinates_(local.mesh.coordinates(rank)), rank_(rank) {}
+      : local_(local), rules_(local.graph, ops), coordinates_(local.mesh.coordinates(rank)), rank_(rank) {}
 
   std::string print_all() const {
     const Graph& graph = local_.graph;
@@ -48,7 +48,7 @@ class Printer {
   std::string strategy_note(NodeId id) const {
     const Cut& cut = local_.cuts[id];
     if (!is_cut(cut)) return "";
-    const ShardingRule rule = rule_of(local_.graph, local_.graph.nodes[id], ops_);
+    const ShardingRule& rule = rules_[id];
     return fmt::format(" in_strategy: {} cut {}", print(strategy_of(rule, cut, local_.mesh)),
                        print(cut, rule, local_.mesh));
   }
@@ -59,7 +59,7 @@ class Printer {
     if (attrs.reduce != Reduce::none) text += fmt::format(" {}", name_of(attrs.reduce));
     if (attrs.dim >= 0) text += fmt::format(" dim {}", attrs.dim);
     if (attrs.to_dim >= 0) text += fmt::format(" to dim {}", attrs.to_dim);
-    if (node.op != name_of(Move::slice)) {
+    if (!performs(node, Collective::slice)) {
       text += fmt::format(" ranks ({}) bytes {}", print_group(local_.mesh, rank_, axes_of(node, local_.mesh), ", "),
                           local_.type(node.inputs[0], coordinates_).bytes());
     }
@@ -67,7 +67,7 @@ class Printer {
   }
 
   const LocalGraph& local_;
-  const OpSet& ops_;
+  const Rules rules_;
   const std::vector<int64_t> coordinates_;
   const int64_t rank_;
 };

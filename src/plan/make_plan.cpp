@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "plan/marks.h"
+#include "plan/annotations.h"
 #include "plan/search/data_parallel.h"
 #include "plan/search/propagation.h"
 #include "sharding/strategy.h"
@@ -11,16 +11,15 @@ namespace partita {
 namespace {
 
 // Every rank computes everything.
-Plan replicated_plan(const Graph& graph, const OpSet& ops, const Mesh& mesh) {
-  Decisions decisions(graph);
-  for (size_t s = 0; s < graph.states.size(); ++s)
-    decisions.states[s].emplace(graph.type(graph.states[s].entry).rank());
-  return follow(graph, ops, mesh, "none", std::move(decisions));
+Plan replicated_plan(const Graph& graph, const Rules& rules, const Mesh& mesh) {
+  PartialPlan partial(graph);
+  for (size_t s = 0; s < graph.states.size(); ++s) partial.states[s].emplace(graph.type(graph.states[s].entry).rank());
+  return complete_plan(graph, rules, mesh, "none", std::move(partial));
 }
 
 /// How the inputs lie that have a batch.
 std::vector<std::vector<Axes>> dataset_dims(const Graph& graph, const Mesh& mesh, const DatasetSharding& dataset) {
-  std::vector<std::vector<Axes>> dims = Decisions(graph).inputs;
+  std::vector<std::vector<Axes>> dims = PartialPlan(graph).inputs;
   std::vector<size_t> batched;
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
     if (graph.inputs[i].batch_dim >= 0) batched.push_back(i);
@@ -44,20 +43,20 @@ std::vector<std::vector<Axes>> dataset_dims(const Graph& graph, const Mesh& mesh
     const Attrs none;
     const ShardingRule rule = pointwise_rule({none, types, types});
     const CutTarget target{fmt::format("dataset strategy of '{}'", graph.values[value].name), rule, types, types};
-    dims[batched[b]] = lift(rule, cut_of({.inputs = {strategy[b]}}, target, mesh).cut, rule.inputs[0]);
+    dims[batched[b]] = dims_from_factors(rule, cut_of({.inputs = {strategy[b]}}, target, mesh).cut, rule.inputs[0]);
   }
   return dims;
 }
 
-Plan marked_plan(const Graph& graph, const OpSet& ops, const Mesh& mesh, const PlanOptions& options) {
-  Decisions decisions = decisions_of_marks(graph, ops, mesh);
-  decisions.inputs = dataset_dims(graph, mesh, options.dataset);
-  if (options.parallel == Parallel::automatic) return propagate(graph, ops, mesh, std::move(decisions));
-  const Plan batch = data_parallel_plan(graph, ops, mesh, {.uneven = true, .layerwise = false});
+Plan annotated_plan(const Graph& graph, const Rules& rules, const Mesh& mesh, const PlanOptions& options) {
+  PartialPlan partial = partial_plan_of_annotations(graph, rules, mesh);
+  partial.inputs = dataset_dims(graph, mesh, options.dataset);
+  if (options.parallel == Parallel::automatic) return propagate(graph, rules, mesh, std::move(partial));
+  const Plan batch = data_parallel_plan(graph, rules, mesh, {.uneven = true, .layerwise = false});
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
-    if (graph.nodes[n].phase == Phase::forward && !decisions.cuts[n]) decisions.cuts[n] = batch.cuts[n];
+    if (graph.nodes[n].phase == Phase::forward && !partial.cuts[n]) partial.cuts[n] = batch.cuts[n];
   }
-  return follow(graph, ops, mesh, "semi", std::move(decisions));
+  return complete_plan(graph, rules, mesh, "semi", std::move(partial));
 }
 
 /// The counts nearest to `parts` that divide `size`.
@@ -68,9 +67,9 @@ std::string nearest_divisors(int64_t size, int64_t parts) {
   return above <= size ? fmt::format("{} or {}", below, above) : fmt::format("{}", below);
 }
 
-void refuse_uneven(const Plan& plan, const Graph& graph, const OpSet& ops) {
+void refuse_uneven(const Plan& plan, const Graph& graph, const Rules& rules) {
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
-    const ShardingRule rule = rule_of(graph, graph.nodes[n], ops);
+    const ShardingRule& rule = rules[n];
     for (size_t f = 0; f < rule.factors.size(); ++f) {
       const int64_t parts = plan.mesh.ways(plan.cuts[n][f]), size = rule.factors[f].size;
       if (size % parts == 0) continue;
@@ -93,14 +92,14 @@ DatasetSharding parse_dataset_sharding(std::string_view text) {
   return {static_cast<DatasetSharding::Kind>(position_of_name("dataset strategy", text, names))};
 }
 
-bool heeds_marks(Parallel parallel) { return parallel == Parallel::semi || parallel == Parallel::automatic; }
+bool heeds_annotations(Parallel parallel) { return parallel == Parallel::semi || parallel == Parallel::automatic; }
 
 Mesh make_mesh(const Graph& graph, int64_t ranks, const PlanOptions& options) {
   if (ranks == 1) return Mesh();
-  if (heeds_marks(options.parallel)) {
+  if (heeds_annotations(options.parallel)) {
     for (const Node& node : graph.nodes) {
-      if (!node.mark || !node.mark->named()) continue;
-      Mesh mesh(node.mark->axes, node.mark->rank_list);
+      if (!node.annotation || !node.annotation->named()) continue;
+      Mesh mesh(node.annotation->axes, node.annotation->rank_list);
       if (mesh.ranks() == ranks) return mesh;
       throw InvalidArgument(fmt::format("[shard] {}: the layout is for another number of ranks, got {}, expected {}",
                                         describe(node), mesh.ranks(), ranks));
@@ -110,26 +109,27 @@ Mesh make_mesh(const Graph& graph, int64_t ranks, const PlanOptions& options) {
   return Mesh({{"data", ranks}});
 }
 
-std::string ignored_marks(const Graph& graph, const Mesh& mesh, const PlanOptions& options) {
-  if (heeds_marks(options.parallel) || !has_marks(graph) || mesh.ranks() == 1) return "";
+std::string ignored_annotations(const Graph& graph, const Mesh& mesh, const PlanOptions& options) {
+  if (heeds_annotations(options.parallel) || !has_annotations(graph) || mesh.ranks() == 1) return "";
   return fmt::format("[plan] marks of nodes are ignored, got --parallel {}, expected semi or auto",
                      name_of(options.parallel));
 }
 
 Plan make_plan(const Graph& graph, const OpSet& ops, const Mesh& mesh, const PlanOptions& options) {
+  const Rules rules(graph, ops);
   const auto make = [&] {
-    if (mesh.ranks() == 1) return replicated_plan(graph, ops, mesh);
+    if (mesh.ranks() == 1) return replicated_plan(graph, rules, mesh);
     switch (options.parallel) {
-      case Parallel::data: return data_parallel_plan(graph, ops, mesh, {.uneven = false});
-      case Parallel::hybrid: return data_parallel_plan(graph, ops, mesh, {.uneven = options.uneven == Uneven::allow});
+      case Parallel::data: return data_parallel_plan(graph, rules, mesh, {.uneven = false});
+      case Parallel::hybrid: return data_parallel_plan(graph, rules, mesh, {.uneven = options.uneven == Uneven::allow});
       case Parallel::semi:
-      case Parallel::automatic: return marked_plan(graph, ops, mesh, options);
+      case Parallel::automatic: return annotated_plan(graph, rules, mesh, options);
       case Parallel::none: break;
     }
-    return replicated_plan(graph, ops, mesh);
+    return replicated_plan(graph, rules, mesh);
   };
   Plan plan = make();
-  if (options.uneven == Uneven::error) refuse_uneven(plan, graph, ops);
+  if (options.uneven == Uneven::error) refuse_uneven(plan, graph, rules);
   return plan;
 }
 

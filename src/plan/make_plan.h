@@ -2,13 +2,13 @@
 // Graph + mesh + options -> Plan.
 
 #include "base/names.h"
-#include "plan/plan.h"
+#include "lowering/plan.h"
 
 namespace partita {
 
-/// none: every rank computes everything. data: the batch is cut, evenly, and parameters that are marked
-/// layerwise are split. hybrid: the same with batches that may be uneven. semi: marks are binding, other nodes cut
-/// the batch. auto: marks are binding, other nodes as a search finds.
+/// none: every rank computes everything. data: the batch is cut, evenly, and parameters that are annotated
+/// layerwise are split. hybrid: the same with batches that may be uneven. semi: annotations are binding, other nodes
+/// cut the batch. auto: annotations are binding, other nodes as a search finds.
 enum class Parallel { none, data, hybrid, semi, automatic };
 template <>
 inline constexpr auto kNames<Parallel> = names("none", "data", "hybrid", "semi", "auto");
@@ -47,15 +47,15 @@ struct PlanOptions {
   Uneven uneven = Uneven::allow;
 };
 
-/// Whether marks of nodes decide anything in this mode.
-bool heeds_marks(Parallel parallel);
+/// Whether annotations of nodes decide anything in this mode.
+bool heeds_annotations(Parallel parallel);
 
-/// The ranks as the first named layout among the marks arranges them, or as one axis when there is none. Throws
+/// The ranks as the first named layout among the annotations arranges them, or as one axis when there is none. Throws
 /// InvalidArgument when the layout has another number of ranks.
 Mesh make_mesh(const Graph& graph, int64_t ranks, const PlanOptions& options);
 
-/// What to tell the user of a graph whose marks the mode does not look at; "" when there is nothing.
-std::string ignored_marks(const Graph& graph, const Mesh& mesh, const PlanOptions& options);
+/// What to tell the user of a graph whose annotations the mode does not look at; "" when there is nothing.
+std::string ignored_annotations(const Graph& graph, const Mesh& mesh, const PlanOptions& options);
 
 /// Throws InvalidArgument when the graph does not fit the mesh, naming the nearest legal choice.
 Plan make_plan(const Graph& graph, const OpSet& ops, const Mesh& mesh, const PlanOptions& options);

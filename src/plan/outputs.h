@@ -1,7 +1,7 @@
 #pragma once
 // How the outputs of a graph are cut, where their users want them otherwise than their nodes leave them.
 
-#include "plan/plan.h"
+#include "lowering/plan.h"
 
 namespace partita {
 

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <unordered_map>
 
-#include "schedule/text/line_reader.h"
+#include "base/scanner.h"
 
 namespace partita {
 namespace {
@@ -213,7 +213,7 @@ class CapturedCatalogParser {
     return bytes;
   }
 
-  LineReader reader_;
+  Scanner reader_;
 };
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <set>
 #include <string_view>
 
-#include "schedule/kernel_catalog.h"
+#include "lowering/kernel_catalog.h"
 
 namespace partita {
 

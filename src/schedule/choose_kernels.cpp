@@ -11,7 +11,15 @@ namespace {
 class Chooser {
  public:
   Chooser(const LocalGraph& local, const OpSet& ops, const KernelCatalog& catalog)
-      : local_(local), ops_(ops), catalog_(catalog), made_(local.graph.values.size(), -1) {}
+      : local_(local),
+        rules_(local.graph, ops),
+        catalog_(catalog),
+        made_(local.graph.values.size(), -1),
+        is_reduced_(local.graph.values.size(), false) {
+    for (const Node& node : local.graph.nodes) {
+      if (performs(node, Collective::all_reduce)) is_reduced_[node.inputs[0]] = true;
+    }
+  }
 
   Schedule run() {
     for (const Input& input : local_.graph.inputs) schedule_.inputs.push_back(add_slot(input.value, Layout{}));
@@ -73,7 +81,8 @@ class Chooser {
     for (size_t k = 0; k < node.outputs.size(); ++k) {
       instruction.choice.outputs[k] = schedule_.slots[instruction.outputs[k]].layout;
     }
-    if (choice.view && !feeds_reduction(node.outputs[0])) {
+    // An all-reduce works in place, so it must not meet the memory of another value.
+    if (choice.view && !is_reduced_[node.outputs[0]]) {
       schedule_.slots[instruction.outputs[0]].view_of = instruction.inputs[0];
       return;
     }
@@ -103,9 +112,9 @@ class Chooser {
   std::vector<KernelQuery> queries_of(NodeId id) const {
     const Node& node = local_.graph.nodes[id];
     std::vector<KernelQuery> queries;
-    for (const std::vector<int64_t>& coordinates : local_.distinct_shards(id, ops_)) {
+    for (const std::vector<int64_t>& coordinates : local_.distinct_shards(id, rules_)) {
       KernelQuery& query = queries.emplace_back(KernelQuery{.op = node.op});
-      query.attrs = local_.attrs(id, coordinates, ops_);
+      query.attrs = local_.attrs(id, coordinates, rules_);
       for (ValueId input : node.inputs) {
         query.inputs.push_back(local_.type(input, coordinates));
         query.input_layouts.push_back(layout_of(input));
@@ -135,30 +144,27 @@ class Chooser {
     return true;
   }
 
-  /// An all-reduce works in place, so it must not meet the memory of another value.
-  bool feeds_reduction(ValueId value) const {
-    return std::any_of(local_.graph.nodes.begin(), local_.graph.nodes.end(),
-                       [&](const Node& node) { return node.op == "all_reduce" && node.inputs[0] == value; });
-  }
-
   void add_collective(NodeId id) {
     const Node& node = local_.graph.nodes[id];
     Layout layout = layout_of(node.inputs[0]);
-    if (node.op != "all_reduce" || layout.any()) layout = Layout{};
+    if (!performs(node, Collective::all_reduce) || layout.any()) layout = Layout{};
     const int input = slot_in(node.inputs[0], layout, id);
     const int output = add_slot(node.outputs[0], layout);
     Instruction instruction{.kind = Instruction::collective, .node = id, .inputs = {input}, .outputs = {output}};
-    if (node.op == "all_reduce") instruction.choice.in_place = {{0, 0}};
+    if (performs(node, Collective::all_reduce)) instruction.choice.in_place = {{0, 0}};
     instruction.choice.scratch_bytes = largest_staging(local_, id).bytes();
     schedule_.instructions.push_back(std::move(instruction));
   }
 
   /// A state that the update alone reads (a slot of the optimizer) lies as its parameter does.
   void settle_states() {
+    const auto places = local_.graph.states_by_name();
     for (const State& state : local_.graph.states) {
       if (made_[state.entry] >= 0 || state.owner.empty()) continue;
-      const State* owner = local_.graph.find_state(state.owner);
-      if (owner != nullptr && made_[owner->entry] >= 0) add_slot(state.entry, layout_of(owner->entry));
+      const auto owner = places.find(state.owner);
+      if (owner == places.end()) continue;
+      const ValueId parameter = local_.graph.states[owner->second].entry;
+      if (made_[parameter] >= 0) add_slot(state.entry, layout_of(parameter));
     }
   }
 
@@ -184,12 +190,16 @@ class Chooser {
   /// old value of a state that is written, it takes a copy.
   void keep_old_states() {
     const std::vector<int> exits = schedule_.exit;
+    std::vector<int> roots, writer(schedule_.slots.size(), -1);  // writer: of an entry slot the state that is written
+    for (const Slot& slot : schedule_.slots) {
+      roots.push_back(slot.view_of < 0 ? static_cast<int>(roots.size()) : roots[slot.view_of]);
+    }
+    for (size_t s = 0; s < exits.size(); ++s) {
+      if (exits[s] >= 0 && exits[s] != schedule_.entry[s]) writer[schedule_.entry[s]] = static_cast<int>(s);
+    }
     const auto is_overwritten = [&](int slot, int except) {
-      for (size_t s = 0; s < exits.size(); ++s) {
-        if (exits[s] < 0 || exits[s] == schedule_.entry[s] || static_cast<int>(s) == except) continue;
-        if (root(slot) == schedule_.entry[s]) return true;
-      }
-      return false;
+      const int state = writer[roots[slot]];
+      return state >= 0 && state != except;
     };
     const auto keep = [&](int& slot, int except) {
       if (slot < 0 || !is_overwritten(slot, except)) return;
@@ -204,16 +214,12 @@ class Chooser {
     for (int& output : schedule_.outputs) keep(output, /*except=*/-1);
   }
 
-  int root(int slot) const {
-    while (schedule_.slots[slot].view_of >= 0) slot = schedule_.slots[slot].view_of;
-    return slot;
-  }
-
   const LocalGraph& local_;
-  const OpSet& ops_;
+  const Rules rules_;
   const KernelCatalog& catalog_;
   Schedule schedule_;
-  std::vector<int> made_;  // per value: the slot in which it was made, or -1
+  std::vector<int> made_;         // per value: the slot in which it was made, or -1
+  std::vector<bool> is_reduced_;  // per value: an all-reduce takes it
   std::map<std::pair<ValueId, std::string>, int> slots_;
 };
 

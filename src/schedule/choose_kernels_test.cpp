@@ -151,7 +151,7 @@ TEST(ChooseKernels, KernelsOfTheDeviceServeEveryRank) {
         const Node& node = local.graph.nodes[instruction.node];
         for (int64_t rank = 0; rank < ranks; ++rank) {
           const std::vector<int64_t> at = local.mesh.coordinates(rank);
-          KernelQuery query{.op = node.op, .attrs = local.attrs(instruction.node, at, all_ops())};
+          KernelQuery query{.op = node.op, .attrs = local.attrs(instruction.node, at, Rules(local.graph, all_ops()))};
           for (ValueId input : node.inputs) query.inputs.push_back(local.type(input, at));
           for (ValueId output : node.outputs) query.outputs.push_back(local.type(output, at));
           query.input_layouts = instruction.choice.inputs;

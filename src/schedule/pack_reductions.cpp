@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
+#include <unordered_map>
 
 #include "partition/collectives.h"
+#include "schedule/last_fit.h"
 
 namespace partita {
 namespace {
@@ -53,12 +56,15 @@ class Packer {
       ++readers[slot.view_of];
       read_early[slot.view_of] = true;
     }
+    std::vector<bool> is_entry(schedule_.slots.size(), false);
+    for (const auto* slots : {&schedule_.inputs, &schedule_.entry}) {
+      for (int slot : *slots) is_entry[slot] = true;
+    }
     for (size_t i = 0; i < list.size(); ++i) {
-      if (list[i].kind != Instruction::collective || node(list[i]).op != "all_reduce") continue;
+      if (list[i].kind != Instruction::collective) continue;
+      if (!performs(node(list[i]), Collective::all_reduce)) continue;
       const int input = list[i].inputs[0];
-      const bool entry = std::find(schedule_.inputs.begin(), schedule_.inputs.end(), input) != schedule_.inputs.end() ||
-                         std::find(schedule_.entry.begin(), schedule_.entry.end(), input) != schedule_.entry.end();
-      if (readers[input] != 1 || entry || schedule_.slots[input].view_of >= 0) continue;
+      if (readers[input] != 1 || is_entry[input] || schedule_.slots[input].view_of >= 0) continue;
       reductions_.push_back({i, makers[input], i < schedule_.update && !read_early[list[i].outputs[0]]});
     }
     leave_out_chained();
@@ -101,15 +107,18 @@ class Packer {
 
   void collect(const Reduction& reduction) {
     const Instruction& instruction = schedule_.instructions[reduction.instruction];
-    int chosen = -1;
-    for (size_t b = 0; b < schedule_.buckets.size(); ++b) {
-      const int64_t bytes = schedule_.slots[instruction.inputs[0]].bytes;
-      if (fits(schedule_.buckets[b], instruction) && schedule_.buckets[b].bytes + bytes <= options_.bucket_bytes) {
-        chosen = static_cast<int>(b);
-      }
+    const CollectiveAttrs& attrs = node(instruction).attrs.as<CollectiveAttrs>();
+    Room& room = rooms_[{local_.graph.type(node(instruction).inputs[0]).dtype, attrs.reduce,
+                         axes_of(node(instruction), local_.mesh)}];
+    int place = room.free.last_at_least(schedule_.slots[instruction.inputs[0]].bytes);
+    if (place < 0) {
+      place = static_cast<int>(room.buckets.size());
+      room.buckets.push_back(new_bucket(instruction));
+      room.free.push_back(options_.bucket_bytes);
     }
-    if (chosen < 0) chosen = new_bucket(instruction);
+    const int chosen = room.buckets[place];
     add(chosen, reduction.instruction);
+    room.free.set(place, options_.bucket_bytes - schedule_.buckets[chosen].bytes);
     ready_.resize(schedule_.buckets.size(), 0);
     ready_[chosen] = std::max(ready_[chosen], reduction.ready);
   }
@@ -136,6 +145,12 @@ class Packer {
     schedule_.instructions.clear();
     const size_t update = schedule_.update;
     std::vector<int> inline_done(schedule_.buckets.size(), 0);
+    std::unordered_map<size_t, std::vector<int>> ready_at;  // the late buckets that are complete behind an instruction
+    for (size_t b = 0; b < late_buckets; ++b) ready_at[ready_[b]].push_back(static_cast<int>(b));
+    size_t last_work = 0;  // behind it nothing is left to hide a message behind
+    for (size_t i = 0; i < update; ++i) {
+      if (old[i].kind == Instruction::compute) last_work = i;
+    }
     std::vector<int> started;
     const auto emit = [&](Instruction::Kind kind, int bucket) {
       schedule_.instructions.push_back(
@@ -153,26 +168,27 @@ class Packer {
       } else if (packed->second >= static_cast<int>(late_buckets) && !inline_done[packed->second]++) {
         emit(Instruction::reduce, packed->second);
       }
-      for (size_t b = 0; b < late_buckets; ++b) {
-        if (ready_[b] != i) continue;
-        const bool hidden = options_.overlap && work_after(old, i, update);
-        emit(hidden ? Instruction::start : Instruction::reduce, static_cast<int>(b));
-        if (hidden) started.push_back(static_cast<int>(b));
+      const auto ready = ready_at.find(i);
+      if (ready == ready_at.end()) continue;
+      for (int bucket : ready->second) {
+        const bool hidden = options_.overlap && i < last_work;
+        emit(hidden ? Instruction::start : Instruction::reduce, bucket);
+        if (hidden) started.push_back(bucket);
       }
     }
   }
 
-  bool work_after(const std::vector<Instruction>& list, size_t from, size_t update) const {
-    for (size_t i = from + 1; i < update; ++i) {
-      if (list[i].kind == Instruction::compute) return true;
-    }
-    return false;
-  }
+  /// The late buckets of one element type, reduction and group, and the bytes that are left in each.
+  struct Room {
+    std::vector<int> buckets;
+    LastFit free;
+  };
 
   Schedule& schedule_;
   const LocalGraph& local_;
   const ScheduleOptions& options_;
   std::vector<Reduction> reductions_;
+  std::map<std::tuple<DType, Reduce, Axes>, Room> rooms_;
   std::map<size_t, int> packed_;  // instruction -> bucket
   std::vector<size_t> ready_;     // per late bucket
   size_t first_of_run_ = 0;

@@ -1,5 +1,5 @@
 #pragma once
-// Puts all-reduces into buckets, and lets those that nobody waits for travel beside the backward.
+// Puts all-reduces into buckets, and makes those that nobody waits for asynchronous: they overlap the backward.
 
 #include "schedule/schedule.h"
 

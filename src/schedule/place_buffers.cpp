@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "schedule/occupancy.h"
+
 namespace partita {
 namespace {
 
@@ -40,12 +42,20 @@ class Placer {
 
   /// The stored value of a state takes the state's own memory where nothing reads the old value later.
   void overwrite_states() {
+    const auto& list = schedule_.instructions;
+    makers_.assign(owner_.size(), SIZE_MAX);
+    last_readers_.assign(owner_.size(), SIZE_MAX);
+    for (size_t i = 0; i < list.size(); ++i) {
+      for (int slot : list[i].outputs) makers_[slot] = i;
+      for (int slot : list[i].inputs) last_readers_[find(slot)] = i;
+    }
     for (size_t s = 0; s < schedule_.entry.size(); ++s) {
       const int entry = schedule_.entry[s], exit = schedule_.exit[s];
       if (exit < 0 || exit == entry) continue;
       if (can_overwrite(entry, exit)) {
         owner_[exit] = entry;
       } else {
+        last_readers_[find(exit)] = list.size();
         schedule_.instructions.push_back({.kind = Instruction::copy, .inputs = {exit}, .outputs = {entry}});
       }
     }
@@ -53,24 +63,15 @@ class Placer {
 
   bool can_overwrite(int entry, int exit) const {
     if (find(exit) != exit) return false;
-    size_t maker = SIZE_MAX;
-    for (size_t i = 0; i < schedule_.instructions.size(); ++i) {
-      const Instruction& instruction = schedule_.instructions[i];
-      if (has(instruction.outputs, exit)) maker = i;
-    }
+    const size_t maker = makers_[exit], reader = last_readers_[entry];
     if (maker == SIZE_MAX || maker < schedule_.update) return false;
-    for (size_t i = maker; i < schedule_.instructions.size(); ++i) {
-      const Instruction& instruction = schedule_.instructions[i];
-      for (size_t in = 0; in < instruction.inputs.size(); ++in) {
-        if (find(instruction.inputs[in]) != entry) continue;
-        if (i != maker || !allows(instruction, static_cast<int>(in), exit)) return false;
-      }
+    if (reader == SIZE_MAX || reader < maker) return true;
+    if (reader > maker) return false;
+    const Instruction& instruction = schedule_.instructions[maker];
+    for (size_t in = 0; in < instruction.inputs.size(); ++in) {
+      if (find(instruction.inputs[in]) == entry && !allows(instruction, static_cast<int>(in), exit)) return false;
     }
     return true;
-  }
-
-  static bool has(const std::vector<int>& list, int slot) {
-    return std::find(list.begin(), list.end(), slot) != list.end();
   }
 
   static bool allows(const Instruction& instruction, int input, int output_slot) {
@@ -183,22 +184,14 @@ class Placer {
     std::vector<size_t> order(blocks.size());
     std::iota(order.begin(), order.end(), size_t{0});
     std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return blocks[a].bytes > blocks[b].bytes; });
-    std::vector<size_t> placed;  // by offset
+    Occupancy occupancy(schedule_.instructions.size() + 1);
     int64_t top = base;
     for (size_t index : order) {
       Block& block = blocks[index];
-      int64_t offset = base;
-      for (size_t other : placed) {
-        const Block& there = blocks[other];
-        if (there.end < block.begin || block.end < there.begin) continue;
-        if (there.offset >= offset + block.bytes) break;
-        offset = std::max(offset, there.offset + there.bytes);
-      }
-      block.offset = offset;
-      top = std::max(top, offset + block.bytes);
-      const auto at =
-          std::find_if(placed.begin(), placed.end(), [&](size_t other) { return blocks[other].offset > offset; });
-      placed.insert(at, index);
+      // What no instruction touches needs a place, but meets nothing.
+      const bool used = block.begin <= block.end;
+      block.offset = used ? occupancy.take({block.begin, block.end}, base, block.bytes) : base;
+      top = std::max(top, block.offset + block.bytes);
     }
     schedule_.scratch_offset = top;
     for (const Instruction& instruction : schedule_.instructions) {
@@ -208,8 +201,9 @@ class Placer {
   }
 
   Schedule& schedule_;
-  std::vector<int> owner_;       // slot -> the slot that stands for its buffer, in steps
-  std::vector<Buffer> buffers_;  // by that slot
+  std::vector<int> owner_;                     // slot -> the slot that stands for its buffer, in steps
+  std::vector<Buffer> buffers_;                // by that slot
+  std::vector<size_t> makers_, last_readers_;  // per slot, per buffer: instructions, or SIZE_MAX
 };
 
 }  // namespace

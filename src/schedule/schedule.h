@@ -1,8 +1,8 @@
 #pragma once
 // Ordered instructions over buffers at fixed offsets: all that is left to do is to run them.
 
+#include "lowering/kernel_catalog.h"
 #include "partition/local_graph.h"
-#include "schedule/kernel_catalog.h"
 
 namespace partita {
 
@@ -26,7 +26,7 @@ struct Slot {
 
 struct Instruction {
   /// compute: a kernel; reorder, copy: one slot to another; collective: a node that talks to other
-  /// ranks; reduce: a whole bucket, at once; start, wait: a bucket, beside what stands between.
+  /// ranks; reduce: a whole bucket, at once; start, wait: a bucket, asynchronously to what stands between.
   enum Kind { compute, reorder, copy, collective, reduce, start, wait } kind = compute;
   NodeId node = -1;                  // the node of the local graph that it serves
   KernelChoice choice;               // compute; of a collective its in-place pairs and its staging as scratch

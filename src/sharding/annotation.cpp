@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kExample = "((2, 4), (4, 1)) or [dp=2,mp=4]((dp,mp),(mp,None))";
 
-/// Reads marks from left to right.
+/// Reads annotations from left to right.
 class Reader {
  public:
   explicit Reader(std::string_view text) : text_(text) {}
@@ -22,21 +22,21 @@ class Reader {
     return strategy;
   }
 
-  ShardMark mark() {
-    ShardMark mark;
+  ShardingAnnotation annotation() {
+    ShardingAnnotation annotation;
     if (take('[')) {
-      named(mark);
+      named(annotation);
     } else {
       const auto read = [&] { return tensors<int64_t>([&] { return number(); }); };
-      mark.inputs = read();
-      if (take_arrow()) mark.outputs = read();
+      annotation.inputs = read();
+      if (take_arrow()) annotation.outputs = read();
     }
     end();
-    return mark;
+    return annotation;
   }
 
  private:
-  void named(ShardMark& mark) {
+  void named(ShardingAnnotation& annotation) {
     std::vector<int64_t> sizes;
     std::vector<std::string> names;
     std::vector<int> rank_list;
@@ -64,7 +64,7 @@ class Reader {
       return layouts;
     };
     const std::vector<TensorLayout> inputs = read();
-    mark = mark_of(inputs, take_arrow() ? read() : std::vector<TensorLayout>{});
+    annotation = annotation_of(inputs, take_arrow() ? read() : std::vector<TensorLayout>{});
   }
 
   template <class T, class Read>
@@ -191,18 +191,19 @@ void check_rank_list(const std::vector<int>& list, int64_t ranks) {
 
 std::string print(const Strategy& strategy) { return print_tensors(strategy, ", "); }
 Strategy parse_strategy(std::string_view text) { return Reader(text).strategy(); }
-ShardMark parse_shard_mark(std::string_view text) { return Reader(text).mark(); }
+ShardingAnnotation parse_annotation(std::string_view text) { return Reader(text).annotation(); }
 
-std::string print(const ShardMark& mark) {
+std::string print(const ShardingAnnotation& annotation) {
   std::string text;
-  for (const auto& [name, size] : mark.axes) text += fmt::format("{}{}={}", text.empty() ? "[" : ",", name, size);
-  if (mark.named()) {
-    if (!mark.rank_list.empty()) text += fmt::format(",ranks=({})", fmt::join(mark.rank_list, ","));
-    text += "]" + print_names(mark.input_names);
-    return mark.output_names.empty() ? text : text + "->" + print_names(mark.output_names);
+  for (const auto& [name, size] : annotation.axes) text += fmt::format("{}{}={}", text.empty() ? "[" : ",", name, size);
+  if (annotation.named()) {
+    if (!annotation.rank_list.empty()) text += fmt::format(",ranks=({})", fmt::join(annotation.rank_list, ","));
+    text += "]";
+    text += print_names(annotation.input_names);
+    return annotation.output_names.empty() ? text : fmt::format("{}->{}", text, print_names(annotation.output_names));
   }
-  text = print_tensors(mark.inputs, ",");
-  return mark.outputs.empty() ? text : text + "->" + print_tensors(mark.outputs, ",");
+  text = print_tensors(annotation.inputs, ",");
+  return annotation.outputs.empty() ? text : text + "->" + print_tensors(annotation.outputs, ",");
 }
 
 TensorLayout::TensorLayout(const ShardLayout& layout, NamedDims dims)
@@ -272,12 +273,12 @@ std::vector<int64_t> ShardLayout::parts(const NamedDims& dims) const {
   return result;
 }
 
-ShardMark mark_of(const std::vector<TensorLayout>& inputs, const std::vector<TensorLayout>& outputs) {
-  ShardMark mark;
+ShardingAnnotation annotation_of(const std::vector<TensorLayout>& inputs, const std::vector<TensorLayout>& outputs) {
+  ShardingAnnotation annotation;
   if (inputs.empty()) refuse("a mark without layouts", "none", "one for each operand");
   const ShardLayout& layout = inputs.front().layout();
-  mark.axes = layout.axes();
-  mark.rank_list = layout.rank_list();
+  annotation.axes = layout.axes();
+  annotation.rank_list = layout.rank_list();
   const auto add = [&](const std::vector<TensorLayout>& layouts, Strategy& parts, std::vector<NamedDims>& names) {
     for (const TensorLayout& one : layouts) {
       if (one.layout() != layout) refuse("a mark mixes layouts", "two", "tensors of one layout");
@@ -285,9 +286,9 @@ ShardMark mark_of(const std::vector<TensorLayout>& inputs, const std::vector<Ten
       names.push_back(one.dims());
     }
   };
-  add(inputs, mark.inputs, mark.input_names);
-  add(outputs, mark.outputs, mark.output_names);
-  return mark;
+  add(inputs, annotation.inputs, annotation.input_names);
+  add(outputs, annotation.outputs, annotation.output_names);
+  return annotation;
 }
 
 }  // namespace partita

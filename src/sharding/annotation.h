@@ -1,6 +1,6 @@
 #pragma once
-// How the user wants a node to be cut: what `matmul(x, w).shard({{2, 4}, {4, 1}})` leaves on the node. Marks are wishes
-// in words of the program alone; a plan finds the axes of a mesh for them.
+// How the user wants a node to be cut: what `matmul(x, w).shard({{2, 4}, {4, 1}})` leaves on the node. Sharding
+// annotations speak of the program alone; a plan finds the axes of a mesh for them.
 
 #include <cstdint>
 #include <memory>
@@ -59,7 +59,7 @@ class ShardLayout {
   std::vector<int> rank_list_;
 };
 
-struct ShardMark {
+struct ShardingAnnotation {
   Strategy inputs;
   Strategy outputs;  // empty: the results lie as the cut leaves them
   /// In the named form, where the parts above follow from the names.
@@ -68,15 +68,15 @@ struct ShardMark {
   std::vector<NamedDims> input_names, output_names;
 
   bool named() const { return !axes.empty(); }
-  bool operator==(const ShardMark&) const = default;
+  bool operator==(const ShardingAnnotation&) const = default;
 };
 
-/// The mark of layouts. Throws InvalidArgument when they belong to different ones.
-ShardMark mark_of(const std::vector<TensorLayout>& inputs, const std::vector<TensorLayout>& outputs);
+/// The annotation that layouts make. Throws InvalidArgument when they belong to different ones.
+ShardingAnnotation annotation_of(const std::vector<TensorLayout>& inputs, const std::vector<TensorLayout>& outputs);
 
 /// "((2,4),(4,1))->((8,1))", "[dp=2,mp=4]((dp,mp),(mp,None))" or "[a=2,b=2,ranks=(0,2,1,3)]((a,b))", without spaces.
-std::string print(const ShardMark& mark);
+std::string print(const ShardingAnnotation& annotation);
 /// Reads it back, with any spaces. Throws InvalidArgument.
-ShardMark parse_shard_mark(std::string_view text);
+ShardingAnnotation parse_annotation(std::string_view text);
 
 }  // namespace partita

@@ -13,7 +13,7 @@ class Suggestions {
   void add(const TensorMap& tensor, const std::vector<Axes>& dims) {
     for (size_t d = 0; d < dims.size(); ++d) {
       if (dims[d].empty()) continue;
-      const auto factors = project(rule_, tensor[d], dims[d], mesh_);
+      const auto factors = factors_from_dims(rule_, tensor[d], dims[d], mesh_);
       if (factors) add(*factors);
     }
   }
@@ -46,14 +46,14 @@ Cut suggest_cut(const ShardingRule& rule, const std::vector<Suggestion>& suggest
   return together.cut();
 }
 
-Sharding passed_partial(const ShardingRule& rule, const Cut& cut, const std::vector<Sharding>& operands) {
+Sharding propagate_partial(const ShardingRule& rule, const Cut& cut, const std::vector<Sharding>& operands) {
   std::vector<int> partial;
   const Sharding* first = nullptr;
   for (size_t i = 0; i < operands.size(); ++i) {
     const Sharding& sharding = operands[i];
     if (sharding.partial.empty()) continue;
     if (first && (first->partial != sharding.partial || first->kind != sharding.kind)) return {};
-    if (sharding.dims != lift(rule, cut, rule.inputs[i])) return {};
+    if (sharding.dims != dims_from_factors(rule, cut, rule.inputs[i])) return {};
     first = &sharding;
     partial.push_back(static_cast<int>(i));
   }

@@ -20,7 +20,7 @@ Cut suggest_cut(const ShardingRule& rule, const std::vector<Suggestion>& suggest
 
 /// What the results stay partial over because the op is linear in exactly its partial operands, which lie as the
 /// cut needs them; no axes when the operands have to be reduced first.
-Sharding passed_partial(const ShardingRule& rule, const Cut& cut, const std::vector<Sharding>& operands);
+Sharding propagate_partial(const ShardingRule& rule, const Cut& cut, const std::vector<Sharding>& operands);
 
 /// The sharding of result k: the cut's, and partial over what the operands pass on too.
 Sharding result_sharding(const ShardingRule& rule, const Cut& cut, const Sharding& passed, int k);

@@ -8,10 +8,10 @@
 namespace partita {
 namespace {
 
-constexpr double kTolerance = 1e-9;      // costs are sums of fractions
-constexpr int64_t kMostMoves = 200'000;  // that a search looks at before it gives up
-constexpr size_t kMostAxes = 6;          // with which the search over everything comes to an end
-constexpr double kGreed = 100;           // weight of the way that is left in a search that wants any way
+constexpr double kTolerance = 1e-9;       // costs are sums of fractions
+constexpr int64_t kMostMoves = 200'000;   // that a search looks at before it gives up
+constexpr size_t kMostAxes = 6;           // with which the search over everything comes to an end
+constexpr double kHeuristicWeight = 100;  // of weighted A* (Pohl, 1970), in a search that wants any way
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Elements of a rank, as a fraction where sizes do not divide, so that costs of moves add up exactly.
@@ -103,13 +103,13 @@ class Search {
     }
   };
 
-  /// What three searches find, each of which only looks for better than the one before: one that goes straight for the
+  /// What three searches find, each of which only looks for better than the one before: one by weighted A* for the
   /// target, one over merged axes, one over everything.
   Resharder::Path best(double bound) {
     Resharder::Path path{.moves = {}, .cost = kInfinity};
     merge_axes();
     exact_ = false;
-    if (search(bound, kInfinity, kGreed)) path = trace();
+    if (search(bound, kInfinity, kHeuristicWeight)) path = trace();
     const bool any = path.cost < kInfinity;
     const double slack = any ? 2 * kTolerance * std::max(1.0, path.cost) : 0;
     if (search(bound, path.cost + slack, 1)) {
@@ -137,7 +137,7 @@ class Search {
     Sharding next = now;
     next.partial = to_.partial;
     if (next.partial.empty()) next.kind = Reduce::none;
-    go({Move::all_reduce, without(now.partial, to_.partial), -1, -1, next});
+    go({Collective::all_reduce, without(now.partial, to_.partial), -1, -1, next});
     const auto common = [&](size_t d) {
       const auto end = std::mismatch(now.dims[d].begin(), now.dims[d].end(), to_.dims[d].begin(), to_.dims[d].end());
       return end.first - now.dims[d].begin();
@@ -145,12 +145,12 @@ class Search {
     for (size_t d = 0; d < now.dims.size(); ++d) {
       next = now;
       next.dims[d].resize(common(d));
-      go({Move::all_gather, {now.dims[d].begin() + common(d), now.dims[d].end()}, static_cast<int>(d), -1, next});
+      go({Collective::all_gather, {now.dims[d].begin() + common(d), now.dims[d].end()}, static_cast<int>(d), -1, next});
     }
     for (size_t d = 0; d < now.dims.size(); ++d) {
       next = now;
       next.dims[d] = to_.dims[d];
-      go({Move::slice, {to_.dims[d].begin() + common(d), to_.dims[d].end()}, static_cast<int>(d), -1, next});
+      go({Collective::slice, {to_.dims[d].begin() + common(d), to_.dims[d].end()}, static_cast<int>(d), -1, next});
     }
     return path;
   }
@@ -288,7 +288,7 @@ class Search {
     const int rank = static_cast<int>(now.dims.size());
     Axes used = now.partial;
     for (const Axes& axes : now.dims) append(used, axes);
-    const auto add = [&](Move::Kind kind, Axes axes, int dim, int to_dim, Sharding result) {
+    const auto add = [&](Collective kind, Axes axes, int dim, int to_dim, Sharding result) {
       if (result.partial.empty()) result.kind = Reduce::none;
       moves.push_back({kind, std::move(axes), dim, to_dim, std::move(result)});
     };
@@ -297,7 +297,7 @@ class Search {
       for (int d = 0; d < rank; ++d) {
         Sharding cut = now;
         append(cut.dims[d], run);
-        if (fits(cut.dims, d)) add(Move::slice, run, d, -1, std::move(cut));
+        if (fits(cut.dims, d)) add(Collective::slice, run, d, -1, std::move(cut));
       }
     }
     for (int d = 0; d < rank; ++d) {
@@ -310,9 +310,9 @@ class Search {
           if (e == d) continue;
           Sharding moved = gathered;
           append(moved.dims[e], tail);
-          if (fits(moved.dims, e)) add(Move::all_to_all, tail, d, e, std::move(moved));
+          if (fits(moved.dims, e)) add(Collective::all_to_all, tail, d, e, std::move(moved));
         }
-        add(Move::all_gather, tail, d, -1, std::move(gathered));
+        add(Collective::all_gather, tail, d, -1, std::move(gathered));
       }
     }
     const Axes reducible = without(now.partial, to_.partial);
@@ -320,7 +320,7 @@ class Search {
       for (const Axes& axes : exact_ ? subsets(reducible) : std::vector<Axes>{reducible}) {
         Sharding reduced = now;
         reduced.partial = without(now.partial, axes);
-        add(Move::all_reduce, axes, -1, -1, std::move(reduced));
+        add(Collective::all_reduce, axes, -1, -1, std::move(reduced));
       }
       for (const Axes& run : runs_) {
         if (!without(run, reducible).empty()) continue;
@@ -328,7 +328,7 @@ class Search {
           Sharding scattered = now;
           scattered.partial = without(now.partial, run);
           append(scattered.dims[d], run);
-          if (fits(scattered.dims, d)) add(Move::reduce_scatter, run, d, -1, std::move(scattered));
+          if (fits(scattered.dims, d)) add(Collective::reduce_scatter, run, d, -1, std::move(scattered));
         }
       }
     }
@@ -344,7 +344,7 @@ class Search {
       for (const Axes& axes : now.dims) append(all, axes);
       for (const Axes& axes : next.dims) append(all, without(axes, all));
       std::sort(all.begin(), all.end());
-      add(Move::permute, std::move(all), -1, -1, std::move(next));
+      add(Collective::permute, std::move(all), -1, -1, std::move(next));
     }
     looked_at_ += static_cast<int64_t>(moves.size());
     return moves;
@@ -434,9 +434,9 @@ class Search {
   /// Moves of one kind that follow each other become one, unless that costs more; `before` is what `last` moves.
   bool merge(const Sharding& before, Move& last, const Move& next) const {
     if (last.kind != next.kind || last.dim != next.dim || last.dim < 0 || last.to_dim != next.to_dim) return false;
-    if (last.kind == Move::all_to_all) return false;
+    if (last.kind == Collective::all_to_all) return false;
     Move both = last;
-    if (both.kind == Move::all_gather) {
+    if (both.kind == Collective::all_gather) {
       both.axes.insert(both.axes.begin(), next.axes.begin(), next.axes.end());
     } else {
       append(both.axes, next.axes);
@@ -486,12 +486,6 @@ class Search {
 
 }  // namespace
 
-std::string_view name_of(Move::Kind kind) {
-  constexpr std::array<std::string_view, 6> kNames{"slice_shard", "all_gather",     "all_to_all",
-                                                   "permute",     "reduce_scatter", "all_reduce"};
-  return kNames[kind];
-}
-
 LinkCosts LinkCosts::bytes(const Mesh& mesh) {
   return {std::vector<double>(mesh.axes().size(), 0), std::vector<double>(mesh.axes().size(), 1)};
 }
@@ -504,12 +498,13 @@ double cost_of(const Move& move, const Type& type, const Sharding& from, const M
   }
   const double before = local_bytes(type, from.dims, mesh), ways = static_cast<double>(mesh.ways(move.axes));
   switch (move.kind) {
-    case Move::slice: return 0;
-    case Move::all_gather: return (ways - 1) * (step + before * byte);
-    case Move::all_to_all: return (ways - 1) * (step + before / ways * byte);
-    case Move::permute: return step + before * byte;
-    case Move::reduce_scatter: return (ways - 1) * (step + before / ways * byte);
-    case Move::all_reduce: return 2 * (ways - 1) * (step + before / ways * byte);
+    case Collective::slice: return 0;
+    case Collective::all_gather: return (ways - 1) * (step + before * byte);
+    case Collective::all_to_all: return (ways - 1) * (step + before / ways * byte);
+    case Collective::permute: return step + before * byte;
+    case Collective::reduce_scatter: return (ways - 1) * (step + before / ways * byte);
+    case Collective::all_reduce: return 2 * (ways - 1) * (step + before / ways * byte);
+    default: PARTITA_CHECK(false, "{} is no move", name_of(move.kind));
   }
   return 0;
 }

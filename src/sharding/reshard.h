@@ -7,20 +7,20 @@
 
 #include <unordered_map>
 
+#include "base/collective.h"
 #include "sharding/sharding.h"
 
 namespace partita {
 
 struct Move {
-  enum Kind { slice, all_gather, all_to_all, permute, reduce_scatter, all_reduce } kind = slice;
+  Collective kind = Collective::slice;
   Axes axes;        // that are cut by, gathered, moved or reduced over; permute: all that either side uses
   int dim = -1;     // that is cut, gathered, scattered into; all_to_all: that gives the axes up
   int to_dim = -1;  // all_to_all: that gets them
   Sharding result;
 };
-std::string_view name_of(Move::Kind kind);
 
-/// What sending costs over each sub-axis of a mesh. Groups over several axes pay what the dearest of them costs.
+/// What sending costs over each sub-axis of a mesh. Groups over several axes pay what the slowest of them costs.
 struct LinkCosts {
   std::vector<double> step;  // of a message, whatever its size
   std::vector<double> byte;  // of one byte

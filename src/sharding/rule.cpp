@@ -35,7 +35,7 @@ Range chunk(int64_t size, int64_t i, int64_t n) {
   return {bound(i), bound(i + 1), size};
 }
 
-Range need(const Window& window, const Range& factor, int64_t dim) {
+Range required_range(const Window& window, const Range& factor, int64_t dim) {
   // The whole keeps rows that no window reaches, so that an uncut operand is held as it is stored.
   if (factor.whole()) return {0, dim, dim};
   const int64_t span = (window.size - 1) * window.dilation;

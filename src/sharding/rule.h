@@ -43,7 +43,7 @@ struct Window {
 };
 
 /// Which part of a windowed dimension of `dim` elements one shard must hold.
-Range need(const Window& window, const Range& factor, int64_t dim);
+Range required_range(const Window& window, const Range& factor, int64_t dim);
 
 /// A tensor dimension: an ordered product of factors, major first; none = size 1, never cut.
 struct DimMap {

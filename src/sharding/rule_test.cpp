@@ -56,13 +56,13 @@ TEST(Chunk, ACutByTwoAxesRefinesACutByTheFirst) {
 
 TEST(Need, ForwardWindows) {
   const Window strided{.stride = 2, .dilation = 1, .size = 3, .pad = 1};
-  EXPECT_EQ(need(strided, {0, 2, 4}, 7), (Range{0, 4, 7}));
-  EXPECT_EQ(need(strided, {2, 4, 4}, 7), (Range{3, 7, 7}));
+  EXPECT_EQ(required_range(strided, {0, 2, 4}, 7), (Range{0, 4, 7}));
+  EXPECT_EQ(required_range(strided, {2, 4, 4}, 7), (Range{3, 7, 7}));
   const Window wide{.stride = 1, .dilation = 1, .size = 5, .pad = 2};
-  EXPECT_EQ(need(wide, {2, 3, 6}, 6), (Range{0, 5, 6}));
-  EXPECT_EQ(need(wide, {0, 6, 6}, 6), (Range{0, 6, 6}));
+  EXPECT_EQ(required_range(wide, {2, 3, 6}, 6), (Range{0, 5, 6}));
+  EXPECT_EQ(required_range(wide, {0, 6, 6}, 6), (Range{0, 6, 6}));
   // The whole keeps the last row, which no window reaches.
-  EXPECT_EQ(need({.stride = 2}, {0, 3, 3}, 6), (Range{0, 6, 6}));
+  EXPECT_EQ(required_range({.stride = 2}, {0, 3, 3}, 6), (Range{0, 6, 6}));
 }
 
 TEST(Need, HoldsEveryRowThatATapReaches) {
@@ -83,7 +83,7 @@ TEST(Need, HoldsEveryRowThatATapReaches) {
                 most = std::max(most, row);
               }
             }
-            const Range held = need(window, part, dim);
+            const Range held = required_range(window, part, dim);
             EXPECT_LE(held.begin, least);
             EXPECT_GE(held.end, most + 1);
             EXPECT_LE(held.count(), (part.count() - 1) * stride + (taps - 1) * dilation + 1);
@@ -101,7 +101,7 @@ TEST(Need, TransposedWindowsHoldEveryOutputThatReachesTheInput) {
       const Window window{stride, 1, taps, pad, true};
       for (int64_t i = 0; i < 4; ++i) {
         const Range part = chunk(input, i, 4);
-        const Range held = need(window, part, dim);
+        const Range held = required_range(window, part, dim);
         for (int64_t o = 0; o < dim; ++o) {
           for (int64_t tap = 0; tap < taps; ++tap) {
             const int64_t row = o * stride - pad + tap;

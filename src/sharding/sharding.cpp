@@ -106,7 +106,7 @@ std::string illegal(const Type& type, const std::vector<Axes>& dims, const Mesh&
   return "";
 }
 
-std::vector<Axes> lift(const ShardingRule& rule, const Cut& cut, const TensorMap& tensor) {
+std::vector<Axes> dims_from_factors(const ShardingRule& rule, const Cut& cut, const TensorMap& tensor) {
   PARTITA_CHECK(cut.size() == rule.factors.size(), "{} cuts of {} factors", cut.size(), rule.factors.size());
   std::vector<Axes> dims;
   for (const DimMap& dim : tensor) {
@@ -116,8 +116,8 @@ std::vector<Axes> lift(const ShardingRule& rule, const Cut& cut, const TensorMap
   return dims;
 }
 
-std::optional<std::vector<std::pair<int, Axes>>> project(const ShardingRule& rule, const DimMap& dim, const Axes& axes,
-                                                         const Mesh& mesh) {
+std::optional<std::vector<std::pair<int, Axes>>> factors_from_dims(const ShardingRule& rule, const DimMap& dim,
+                                                                   const Axes& axes, const Mesh& mesh) {
   std::vector<std::pair<int, Axes>> factors;
   const bool compound = is_compound(rule, dim);
   size_t next = 0;
@@ -143,7 +143,7 @@ namespace {
 
 /// The part of a dimension that a product of factor ranges covers; contiguous under a legal cut.
 Range range_of(const DimMap& dim, const std::vector<Range>& factors, int64_t size) {
-  if (dim.window) return need(*dim.window, factors[dim.factors.at(0)], size);
+  if (dim.window) return required_range(*dim.window, factors[dim.factors.at(0)], size);
   Range range{0, 1, 1};
   for (int index : dim.factors) {
     const Range& factor = factors[index];
@@ -188,8 +188,8 @@ Shard shard(const ShardingRule& rule, const Cut& cut, const Mesh& mesh, const st
   return result;
 }
 
-std::vector<Range> held(const Type& type, const Sharding& sharding, const Mesh& mesh,
-                        const std::vector<int64_t>& coordinates) {
+std::vector<Range> local_ranges(const Type& type, const Sharding& sharding, const Mesh& mesh,
+                                const std::vector<int64_t>& coordinates) {
   PARTITA_CHECK(sharding.dims.size() == type.shape.size(), "{} axes of {}", sharding.dims.size(), print(type));
   std::vector<Range> ranges;
   for (size_t d = 0; d < type.shape.size(); ++d) {
@@ -197,7 +197,7 @@ std::vector<Range> held(const Type& type, const Sharding& sharding, const Mesh& 
     const int64_t index = mesh.index_on(coordinates, axes), ways = mesh.ways(axes);
     if (!sharding.halos.empty() && sharding.halos[d]) {
       const Halo& halo = *sharding.halos[d];
-      ranges.push_back(need(halo.window, chunk(halo.factor, index, ways), type.shape[d]));
+      ranges.push_back(required_range(halo.window, chunk(halo.factor, index, ways), type.shape[d]));
       continue;
     }
     ranges.push_back(chunk(type.shape[d], index, ways));
@@ -218,7 +218,7 @@ bool owns_part(const Sharding& sharding, const Mesh& mesh, const std::vector<int
 
 Sharding operand_sharding(const ShardingRule& rule, const Cut& cut, int operand) {
   const TensorMap& map = rule.inputs.at(operand);
-  Sharding sharding{.dims = lift(rule, cut, map)};
+  Sharding sharding{.dims = dims_from_factors(rule, cut, map)};
   for (size_t d = 0; d < map.size(); ++d) {
     if (!map[d].window || sharding.dims[d].empty()) continue;
     sharding.halos.resize(map.size());
@@ -254,7 +254,7 @@ bool cuts_window(const ShardingRule& rule, const Cut& cut) {
 
 Sharding output_sharding(const ShardingRule& rule, const Cut& cut, int output) {
   const TensorMap& map = rule.outputs.at(output);
-  Sharding sharding{.dims = lift(rule, cut, map)};
+  Sharding sharding{.dims = dims_from_factors(rule, cut, map)};
   for (size_t f = 0; f < cut.size(); ++f) {
     const Factor& factor = rule.factors[f];
     if (cut[f].empty() || factor.reduce == Reduce::none || has_factor(map, static_cast<int>(f))) continue;

@@ -53,12 +53,12 @@ std::string illegal(const ShardingRule& rule, const Cut& cut, const Mesh& mesh);
 std::string illegal(const Type& type, const std::vector<Axes>& dims, const Mesh& mesh);
 
 /// The axes of each dimension of an operand or result under a cut.
-std::vector<Axes> lift(const ShardingRule& rule, const Cut& cut, const TensorMap& tensor);
+std::vector<Axes> dims_from_factors(const ShardingRule& rule, const Cut& cut, const TensorMap& tensor);
 
 /// Which factors a dimension cut by `axes` cuts: axes are consumed major first while the factor
 /// divides. Nothing when the axes do not fit the factors.
-std::optional<std::vector<std::pair<int, Axes>>> project(const ShardingRule& rule, const DimMap& dim, const Axes& axes,
-                                                         const Mesh& mesh);
+std::optional<std::vector<std::pair<int, Axes>>> factors_from_dims(const ShardingRule& rule, const DimMap& dim,
+                                                                   const Axes& axes, const Mesh& mesh);
 
 /// What a coordinate holds of a node: ranges of factors and of every dimension of every operand
 /// (windowed ones: what it needs) and result.
@@ -66,8 +66,8 @@ Shard shard(const ShardingRule& rule, const Cut& cut, const Mesh& mesh, const st
             const OpCall& call);
 
 /// What a coordinate holds of a value.
-std::vector<Range> held(const Type& type, const Sharding& sharding, const Mesh& mesh,
-                        const std::vector<int64_t>& coordinates);
+std::vector<Range> local_ranges(const Type& type, const Sharding& sharding, const Mesh& mesh,
+                                const std::vector<int64_t>& coordinates);
 
 /// Whether a coordinate is the first of those that hold its part of a value: of every part one is.
 bool owns_part(const Sharding& sharding, const Mesh& mesh, const std::vector<int64_t>& coordinates);

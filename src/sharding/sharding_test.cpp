@@ -48,8 +48,9 @@ TEST(Sharding, HeldIsTheShardOfALegalCut) {
     for (int64_t rank = 0; rank < mesh.ranks(); ++rank) {
       const auto at = mesh.coordinates(rank);
       const Shard part = shard(rule, cut, mesh, at, call.call());
-      EXPECT_EQ(part.inputs[0], held(call.inputs[0], {lift(rule, cut, rule.inputs[0])}, mesh, at));
-      EXPECT_EQ(part.outputs[0], held(call.outputs[0], {lift(rule, cut, rule.outputs[0])}, mesh, at));
+      EXPECT_EQ(part.inputs[0], local_ranges(call.inputs[0], {dims_from_factors(rule, cut, rule.inputs[0])}, mesh, at));
+      EXPECT_EQ(part.outputs[0],
+                local_ranges(call.outputs[0], {dims_from_factors(rule, cut, rule.outputs[0])}, mesh, at));
     }
   }
 }
@@ -73,14 +74,14 @@ TEST(Project, ConsumesMajorFirst) {
   const ShardingRule rule = reshape_rule({2, 3, 4, 2}, {6, 8});
   const Mesh mesh({{"x", 2}, {"y", 2}, {"z", 2}, {"t", 3}});
   using Factors = std::vector<std::pair<int, Axes>>;
-  EXPECT_EQ(project(rule, rule.outputs[0][1], {0, 1, 2}, mesh), (Factors{{2, {0, 1}}, {3, {2}}}));
-  EXPECT_EQ(project(rule, rule.outputs[0][0], {0, 3}, mesh), (Factors{{0, {0}}, {1, {3}}}));
-  EXPECT_EQ(project(rule, rule.outputs[0][0], {3}, mesh), std::nullopt);
-  EXPECT_EQ(project(rule, rule.outputs[0][0], {}, mesh), Factors{});
+  EXPECT_EQ(factors_from_dims(rule, rule.outputs[0][1], {0, 1, 2}, mesh), (Factors{{2, {0, 1}}, {3, {2}}}));
+  EXPECT_EQ(factors_from_dims(rule, rule.outputs[0][0], {0, 3}, mesh), (Factors{{0, {0}}, {1, {3}}}));
+  EXPECT_EQ(factors_from_dims(rule, rule.outputs[0][0], {3}, mesh), std::nullopt);
+  EXPECT_EQ(factors_from_dims(rule, rule.outputs[0][0], {}, mesh), Factors{});
   const ShardingRule plain = reshape_rule({5}, {5});
-  EXPECT_EQ(project(plain, plain.inputs[0][0], {3}, mesh), (Factors{{0, {3}}}));
-  EXPECT_EQ(project(plain, plain.inputs[0][0], {0, 3}, mesh), std::nullopt);
-  EXPECT_EQ(project(plain, DimMap{}, {0}, mesh), std::nullopt);
+  EXPECT_EQ(factors_from_dims(plain, plain.inputs[0][0], {3}, mesh), (Factors{{0, {3}}}));
+  EXPECT_EQ(factors_from_dims(plain, plain.inputs[0][0], {0, 3}, mesh), std::nullopt);
+  EXPECT_EQ(factors_from_dims(plain, DimMap{}, {0}, mesh), std::nullopt);
 }
 
 TEST(Project, UndoesLift) {
@@ -88,9 +89,9 @@ TEST(Project, UndoesLift) {
   const Mesh mesh({{"x", 2}, {"y", 4}});
   const Cut cut{{}, {}, {1, 0}, {2}};
   ASSERT_EQ(illegal(rule, cut, mesh), "");
-  const std::vector<Axes> dims = lift(rule, cut, rule.inputs[0]);
+  const std::vector<Axes> dims = dims_from_factors(rule, cut, rule.inputs[0]);
   EXPECT_EQ(dims[2], (Axes{1, 0, 2}));
-  const auto factors = project(rule, rule.inputs[0][2], dims[2], mesh);
+  const auto factors = factors_from_dims(rule, rule.inputs[0][2], dims[2], mesh);
   ASSERT_TRUE(factors.has_value());
   EXPECT_EQ(*factors, (std::vector<std::pair<int, Axes>>{{2, {1, 0}}, {3, {2}}}));
 }

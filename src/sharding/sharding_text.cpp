@@ -63,7 +63,8 @@ std::string print(const Type& type, const Sharding& sharding, const Mesh& mesh) 
     text += std::to_string(type.shape[d]);
     if (sharding.dims[d].empty()) continue;
     const bool halo = !sharding.halos.empty() && sharding.halos[d];
-    text += fmt::format("{{{}{}}}", mesh.print(sharding.dims[d]), halo ? "|" + print_halo(*sharding.halos[d]) : "");
+    text += fmt::format("{{{}{}}}", mesh.print(sharding.dims[d]),
+                        halo ? fmt::format("|{}", print_halo(*sharding.halos[d])) : "");
   }
   text += ']';
   if (!sharding.partial.empty()) {
@@ -86,7 +87,7 @@ Axes parse_axes(std::string_view text, const Mesh& mesh) {
   const std::string_view names = braced(text, at);
   if (at != text.size()) fail("text behind the axes", text, "{axis,axis}");
   Axes axes;
-  const std::string list = "[" + std::string(names) + "]";
+  const std::string list = fmt::format("[{}]", names);
   for (std::string_view name : split_list(list)) axes.push_back(mesh.axis(name));
   return axes;
 }

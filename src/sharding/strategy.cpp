@@ -18,24 +18,24 @@ class Cutter {
   Cutter(const CutTarget& target, const Mesh& mesh)
       : target_(target), rule_(target.rule), mesh_(mesh), parts_(rule_.factors.size(), 0) {}
 
-  MarkedCut cut(const ShardMark& mark) {
-    read(mark.inputs, inputs());
-    if (!mark.outputs.empty()) {
-      check_sizes(mark.outputs, outputs());
-      for (size_t k = 0; k < mark.outputs.size(); ++k) read_new_factors(k, mark.outputs[k]);
+  AnnotatedCut cut(const ShardingAnnotation& annotation) {
+    read(annotation.inputs, inputs());
+    if (!annotation.outputs.empty()) {
+      check_sizes(annotation.outputs, outputs());
+      for (size_t k = 0; k < annotation.outputs.size(); ++k) read_new_factors(k, annotation.outputs[k]);
     }
-    MarkedCut result;
-    result.cut = mark.named() ? named_cut(mark) : place(mark.inputs);
+    AnnotatedCut result;
+    result.cut = annotation.named() ? named_cut(annotation) : place(annotation.inputs);
     if (const std::string reason = illegal(rule_, result.cut, mesh_); !reason.empty()) {
-      refuse("the cuts do not fit together, " + reason, partita::print(mark), "another strategy");
+      refuse("the cuts do not fit together, " + reason, partita::print(annotation), "another strategy");
     }
-    for (size_t k = 0; k < mark.outputs.size(); ++k) {
-      result.results.push_back(mark.named() ? named_dims(mark, mark.output_names[k])
-                                            : spread_result(k, mark.outputs[k], result.cut));
+    for (size_t k = 0; k < annotation.outputs.size(); ++k) {
+      result.results.push_back(annotation.named() ? named_dims(annotation, annotation.output_names[k])
+                                                  : spread_result(k, annotation.outputs[k], result.cut));
       const std::string reason = illegal(target_.outputs[k], result.results.back(), mesh_);
       if (!reason.empty()) {
         refuse(fmt::format("result {}, {}, cannot lie so: {}", k, partita::print(target_.outputs[k]), reason),
-               partita::print(mark), "another layout of it");
+               partita::print(annotation), "another layout of it");
       }
     }
     return result;
@@ -126,14 +126,14 @@ class Cutter {
     refuse(place_of(outputs(), result, dim) + " cannot lie so", fmt::format("{} parts", parts), expected);
   }
 
-  std::vector<Axes> named_dims(const ShardMark& mark, const NamedDims& names) const {
+  std::vector<Axes> named_dims(const ShardingAnnotation& annotation, const NamedDims& names) const {
     std::vector<Axes> found;
     try {
-      found = find_axes(mark.axes, mesh_);
-      if (mark.rank_list != mesh_.rank_list()) {
+      found = find_axes(annotation.axes, mesh_);
+      if (annotation.rank_list != mesh_.rank_list()) {
         throw InvalidArgument(
             fmt::format("the layout has another order of the ranks than the mesh, got {}, expected {}",
-                        print_order(mark.rank_list), print_order(mesh_.rank_list())));
+                        print_order(annotation.rank_list), print_order(mesh_.rank_list())));
       }
     } catch (const InvalidArgument& error) {
       throw InvalidArgument(fmt::format("[shard] {}: {}", target_.node, error.what()), error.kind());
@@ -142,22 +142,22 @@ class Cutter {
     for (const auto& dim : names) {
       Axes& axes = dims.emplace_back();
       for (const std::string& name : dim) {
-        const auto at =
-            std::find_if(mark.axes.begin(), mark.axes.end(), [&](const auto& a) { return a.first == name; });
-        const Axes& more = found[at - mark.axes.begin()];
+        const auto at = std::find_if(annotation.axes.begin(), annotation.axes.end(),
+                                     [&](const auto& a) { return a.first == name; });
+        const Axes& more = found[at - annotation.axes.begin()];
         axes.insert(axes.end(), more.begin(), more.end());
       }
     }
     return dims;
   }
 
-  Cut named_cut(const ShardMark& mark) const {
+  Cut named_cut(const ShardingAnnotation& annotation) const {
     Cut cut(rule_.factors.size());
     std::vector<bool> known(cut.size(), false);
     const auto add = [&](const TensorMap& map, const NamedDims& names, const Side& side, size_t tensor) {
-      const std::vector<Axes> dims = named_dims(mark, names);
+      const std::vector<Axes> dims = named_dims(annotation, names);
       for (size_t d = 0; d < dims.size(); ++d) {
-        const auto factors = project(rule_, map[d], dims[d], mesh_);
+        const auto factors = factors_from_dims(rule_, map[d], dims[d], mesh_);
         if (!factors) {
           refuse(place_of(side, tensor, d) + " cannot be cut so",
                  names[d].empty() ? "None" : fmt::format("{}", fmt::join(names[d], "+")), "axes whose parts fit it");
@@ -169,19 +169,20 @@ class Cutter {
           }
           if (known[factor] && cut[factor] != axes) {
             refuse(place_of(side, tensor, d) + " is cut by other axes than the same index before it",
-                   "{" + mesh_.print(axes) + "}", "{" + mesh_.print(cut[factor]) + "}");
+                   fmt::format("{{{}}}", mesh_.print(axes)), fmt::format("{{{}}}", mesh_.print(cut[factor])));
           }
           known[factor] = true;
           cut[factor] = axes;
         }
       }
     };
-    for (size_t i = 0; i < mark.input_names.size(); ++i) add(rule_.inputs[i], mark.input_names[i], inputs(), i);
-    for (size_t k = 0; k < mark.output_names.size(); ++k) {
+    for (size_t i = 0; i < annotation.input_names.size(); ++i)
+      add(rule_.inputs[i], annotation.input_names[i], inputs(), i);
+    for (size_t k = 0; k < annotation.output_names.size(); ++k) {
       for (size_t d = 0; d < rule_.outputs[k].size(); ++d) {
         const std::vector<int>& factors = rule_.outputs[k][d].factors;
         if (factors.empty() || in_operand(factors[0])) continue;
-        add({rule_.outputs[k][d]}, {mark.output_names[k][d]}, outputs(), k);
+        add({rule_.outputs[k][d]}, {annotation.output_names[k][d]}, outputs(), k);
       }
     }
     return cut;
@@ -298,13 +299,13 @@ Strategy strategy_of(const ShardingRule& rule, const Cut& cut, const Mesh& mesh)
   Strategy strategy;
   for (const TensorMap& input : rule.inputs) {
     strategy.emplace_back();
-    for (const Axes& axes : lift(rule, cut, input)) strategy.back().push_back(mesh.ways(axes));
+    for (const Axes& axes : dims_from_factors(rule, cut, input)) strategy.back().push_back(mesh.ways(axes));
   }
   return strategy;
 }
 
-MarkedCut cut_of(const ShardMark& mark, const CutTarget& target, const Mesh& mesh) {
-  return Cutter(target, mesh).cut(mark);
+AnnotatedCut cut_of(const ShardingAnnotation& annotation, const CutTarget& target, const Mesh& mesh) {
+  return Cutter(target, mesh).cut(annotation);
 }
 
 std::vector<Axes> find_axes(const std::vector<std::pair<std::string, int64_t>>& named, const Mesh& mesh) {

@@ -18,17 +18,17 @@ struct CutTarget {
   bool expandable = false;  // the op has an expansion, so that its `expand` factors may be cut
 };
 
-/// A mark on the axes of a mesh.
-struct MarkedCut {
+/// An annotation on the axes of a mesh.
+struct AnnotatedCut {
   Cut cut;
   std::vector<std::vector<Axes>> results;  // how the results are to lie; empty: as the cut leaves them
 };
 
 /// Parts are placed on the sub-axes of the mesh row-major: the factor that is cut first in the strategy gets the
-/// slowest axes of fitting size. Axes that are left over repeat the computation. A mark of the named form takes the
-/// axes of its names. Throws InvalidArgument that names the node, the operand and the dimension, what was asked and
+/// slowest axes of fitting size. Axes that are left over repeat the computation. An annotation of the named form takes
+/// the axes of its names. Throws InvalidArgument that names the node, the operand and the dimension, what was asked and
 /// what would be legal.
-MarkedCut cut_of(const ShardMark& mark, const CutTarget& target, const Mesh& mesh);
+AnnotatedCut cut_of(const ShardingAnnotation& annotation, const CutTarget& target, const Mesh& mesh);
 
 /// The sub-axes of a mesh that named axes stand for, when all of them fit it in their order; throws InvalidArgument.
 std::vector<Axes> find_axes(const std::vector<std::pair<std::string, int64_t>>& named, const Mesh& mesh);

@@ -51,37 +51,37 @@ TEST(Strategy, AnyNumberOfRanks) {
 }
 
 TEST(Strategy, ResultsMayLieOtherwise) {
-  const auto marked = [](const std::string& mark, const Mesh& mesh) {
-    return cut_of(parse_shard_mark(mark), {"m", kMatmul.rule, kMatmul.inputs, kMatmul.outputs}, mesh);
+  const auto annotated = [](const std::string& annotation, const Mesh& mesh) {
+    return cut_of(parse_annotation(annotation), {"m", kMatmul.rule, kMatmul.inputs, kMatmul.outputs}, mesh);
   };
-  EXPECT_EQ(marked("((2,4),(4,1))", kEight).results, std::vector<std::vector<Axes>>{});
-  EXPECT_EQ(marked("((2,2),(2,1))->((4,1))", kEight).results[0], (std::vector<Axes>{{0, 1}, {}}));
-  EXPECT_EQ(marked("((2,4),(4,1))->((2,4))", kEight).results[0], (std::vector<Axes>{{0}, {1, 2}}));
-  EXPECT_EQ(marked("((2,4),(4,1))->((1,1))", kEight).results[0], (std::vector<Axes>{{}, {}}));
-  EXPECT_THROW(marked("((2,4),(4,1))->((8,1))", kEight), InvalidArgument);  // 4 rows
-  EXPECT_THROW(marked("[p=8]((None,None),(None,None))->((p,None))", kEight), InvalidArgument);
-  EXPECT_THROW(marked("((2,1),(1,1))->((4,1))", kEight), InvalidArgument);
-  EXPECT_THROW(marked("((2,4),(4,1))->((2))", kEight), InvalidArgument);
+  EXPECT_EQ(annotated("((2,4),(4,1))", kEight).results, std::vector<std::vector<Axes>>{});
+  EXPECT_EQ(annotated("((2,2),(2,1))->((4,1))", kEight).results[0], (std::vector<Axes>{{0, 1}, {}}));
+  EXPECT_EQ(annotated("((2,4),(4,1))->((2,4))", kEight).results[0], (std::vector<Axes>{{0}, {1, 2}}));
+  EXPECT_EQ(annotated("((2,4),(4,1))->((1,1))", kEight).results[0], (std::vector<Axes>{{}, {}}));
+  EXPECT_THROW(annotated("((2,4),(4,1))->((8,1))", kEight), InvalidArgument);  // 4 rows
+  EXPECT_THROW(annotated("[p=8]((None,None),(None,None))->((p,None))", kEight), InvalidArgument);
+  EXPECT_THROW(annotated("((2,1),(1,1))->((4,1))", kEight), InvalidArgument);
+  EXPECT_THROW(annotated("((2,4),(4,1))->((2))", kEight), InvalidArgument);
   const Target one_hot("a->az", {f64({6})}, {f64({6, 8})});
-  const ShardMark depth = parse_shard_mark("((2))->((2,4))");
+  const ShardingAnnotation depth = parse_annotation("((2))->((2,4))");
   EXPECT_EQ(cut_of(depth, {"m", one_hot.rule, one_hot.inputs, one_hot.outputs}, kEight).cut, (Cut{{0}, {1, 2}}));
 }
 
 TEST(Strategy, NamesAreAxesOfTheMesh) {
-  const auto marked = [](const std::string& mark, const Mesh& mesh) {
-    return cut_of(parse_shard_mark(mark), {"m", kMatmul.rule, kMatmul.inputs, kMatmul.outputs}, mesh);
+  const auto annotated = [](const std::string& annotation, const Mesh& mesh) {
+    return cut_of(parse_annotation(annotation), {"m", kMatmul.rule, kMatmul.inputs, kMatmul.outputs}, mesh);
   };
-  EXPECT_EQ(marked("[dp=2,mp=4]((mp,dp),(dp,None))", kEight).cut, (Cut{{1, 2}, {0}, {}}));
-  EXPECT_EQ(marked("[a=2,b=2,c=2]((None,c+a),(c+a,b))->((a,b))", kEight).cut, (Cut{{}, {2, 0}, {1}}));
-  EXPECT_EQ(marked("[a=2,b=2,c=2]((None,c+a),(c+a,b))->((a,b))", kEight).results[0], (std::vector<Axes>{{0}, {1}}));
-  EXPECT_EQ(marked("[a=3,b=1,c=2]((c,None),(None,a))", kSix).cut, (Cut{{1}, {}, {0}}));
+  EXPECT_EQ(annotated("[dp=2,mp=4]((mp,dp),(dp,None))", kEight).cut, (Cut{{1, 2}, {0}, {}}));
+  EXPECT_EQ(annotated("[a=2,b=2,c=2]((None,c+a),(c+a,b))->((a,b))", kEight).cut, (Cut{{}, {2, 0}, {1}}));
+  EXPECT_EQ(annotated("[a=2,b=2,c=2]((None,c+a),(c+a,b))->((a,b))", kEight).results[0], (std::vector<Axes>{{0}, {1}}));
+  EXPECT_EQ(annotated("[a=3,b=1,c=2]((c,None),(None,a))", kSix).cut, (Cut{{1}, {}, {0}}));
   for (const char* bad : {"[a=2,b=2]((a,b),(b,None))", "[a=2,b=3]((a,None),(None,b))", "[a=6]((a,None),(None,None))"}) {
-    EXPECT_THROW(marked(bad, kSix), InvalidArgument) << bad;
+    EXPECT_THROW(annotated(bad, kSix), InvalidArgument) << bad;
   }
   const Mesh reversed({{"p", 2}}, {1, 0});
-  EXPECT_EQ(marked("[p=2,ranks=(1,0)]((p,None),(None,None))", reversed).cut, (Cut{{0}, {}, {}}));
+  EXPECT_EQ(annotated("[p=2,ranks=(1,0)]((p,None),(None,None))", reversed).cut, (Cut{{0}, {}, {}}));
   try {
-    marked("[p=2]((p,None),(None,None))", reversed);
+    annotated("[p=2]((p,None),(None,None))", reversed);
     ADD_FAILURE();
   } catch (const InvalidArgument& error) {
     EXPECT_STREQ(error.what(),
@@ -89,7 +89,7 @@ TEST(Strategy, NamesAreAxesOfTheMesh) {
                  "expected (1,0)");
   }
   try {
-    marked("[a=2,b=2,c=2]((a,b),(c,None))", kEight);
+    annotated("[a=2,b=2,c=2]((a,b),(c,None))", kEight);
     ADD_FAILURE();
   } catch (const InvalidArgument& error) {
     EXPECT_NE(std::string(error.what()).find("is cut by other axes than the same index before it"), std::string::npos);

@@ -45,7 +45,7 @@ class LabelledPart {
       : column_(find_column(rows, "label")), first_(first) {
     const ValueId logits = local.graph.output("logits");
     const Sharding& sharding = local.shardings[logits];
-    box_ = held(local.graph.type(logits), sharding, local.mesh, coordinates);
+    box_ = local_ranges(local.graph.type(logits), sharding, local.mesh, coordinates);
     is_owned_ = owns_part(sharding, local.mesh, coordinates);
   }
   /// Of the ranks that hold the same logits one owns them.

@@ -366,7 +366,7 @@ TEST(Model, ValidatesAfterEveryEpoch) {
 /// y = x weight^T: the rows of the weight, which are the columns of y, are split over all ranks.
 class SplitDense : public Layer {
  public:
-  explicit SplitDense(int64_t units, SourceLocation where = SourceLocation::current()) : Layer(where), units_(units) {}
+  explicit SplitDense(int64_t units, CallLocation where = CallLocation::current()) : Layer(where), units_(units) {}
   Value construct(Context& context, Value x) override {
     const Value weight = context.parameter("weight", {units_, x.shape().back()}, normal_initializer(0, 0.3));
     context.builder().layerwise(weight, /*dim=*/0);

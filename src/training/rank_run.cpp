@@ -38,7 +38,8 @@ void RankRun::feed(const std::string& name, ConstTensor rows) {
   const Type& whole = local.graph.type(value);
   if (rows.type == executor_->input_type(name)) return executor_->set_input(name, rows);
   // The batch holds more of the input than this rank is to: all of it, or this rank's rows.
-  std::vector<Range> part = held(whole, local.shardings[value], local.mesh, local.mesh.coordinates(comm_.rank()));
+  std::vector<Range> part =
+      local_ranges(whole, local.shardings[value], local.mesh, local.mesh.coordinates(comm_.rank()));
   Type own_rows = whole;
   if (!part.empty()) own_rows.shape[0] = part[0].count();
   if (rows.type == own_rows && rows.type != whole) part[0] = {0, part[0].count(), part[0].count()};

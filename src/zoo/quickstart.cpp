@@ -16,7 +16,7 @@ constexpr int64_t kRows = 2, kCopies = 8, kSteps = 4;  // rows of one rank, rank
 
 class QuickstartNet : public Layer {
  public:
-  explicit QuickstartNet(SourceLocation where = SourceLocation::current()) : Layer(where) {}
+  explicit QuickstartNet(CallLocation where = CallLocation::current()) : Layer(where) {}
 
   Value construct(Context& context, Value x) override {
     const Value w = context.parameter("w", {kIn, kHidden}, normal_initializer(0, 0.01));

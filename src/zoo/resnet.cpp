@@ -9,7 +9,7 @@
 namespace partita {
 namespace {
 
-LayerPtr conv(int64_t channels, int64_t kernel, int64_t stride, SourceLocation where = SourceLocation::current()) {
+LayerPtr conv(int64_t channels, int64_t kernel, int64_t stride, CallLocation where = CallLocation::current()) {
   const int64_t pad = kernel / 2;
   return conv2d(channels, kernel,
                 Conv2dOptions{.stride = {stride, stride},

@@ -147,7 +147,7 @@ TEST(Documented, ReshapesBetweenPartsThatDoNotFit) {
       expect_interpreted(reshaped("2,8,10", "((2,4,1))", "16,10", "((2,1))"), 8, KernelSet::reference,
                          {.parallel = Parallel::automatic, .dataset = DatasetSharding::full_batch()});
   for (const Node& node : program.local.graph.nodes) {
-    if (node.op != "all_gather" || node.name.starts_with("c.")) continue;
+    if (!performs(node, Collective::all_gather) || node.name.starts_with("c.")) continue;
     EXPECT_EQ(program.local.mesh.ways(axes_of(node, program.local.mesh)), 4) << print(program.local, all_ops());
   }
 }

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "graph/mark_nodes.h"
+#include "graph/annotate_nodes.h"
 #include "ops/registry.h"
 #include "partition/collectives.h"
 #include "partition/partition.h"
@@ -16,7 +16,7 @@ namespace {
 
 Job job_of(const std::string& spec, const Shape& image, int64_t batch, const std::vector<std::string>& marks) {
   Job job = model_job(spec, {.image = image, .batch = batch, .steps = 4});
-  for (const std::string& mark : marks) mark_nodes(job.forward, parse_node_mark(mark));
+  for (const std::string& mark : marks) annotate_nodes(job.forward, parse_node_annotation(mark));
   return job;
 }
 
@@ -86,7 +86,8 @@ TEST(Modes, ImagesCutByHeightAndWidth) {
   const Job job = job_of("lenet", {1, 28, 28}, 6, {uneven});
   const JobResult result = run_under(job, 6, {.parallel = Parallel::automatic});
   const auto& nodes = result.program.local.graph.nodes;
-  EXPECT_TRUE(std::any_of(nodes.begin(), nodes.end(), [](const Node& node) { return node.op == kHaloExchange; }));
+  EXPECT_TRUE(std::any_of(nodes.begin(), nodes.end(),
+                          [](const Node& node) { return performs(node, Collective::halo_exchange); }));
   const LocalGraph& local = result.program.local;
   EXPECT_EQ(print(parse_local_graph(print(local, all_ops()), all_ops()), all_ops()), print(local, all_ops()));
 }
@@ -94,8 +95,8 @@ TEST(Modes, ImagesCutByHeightAndWidth) {
 TEST(Modes, FastKernelsUnderWindows) {
   Job job = model_job("lenet", {.dtype = DType::f32, .image = {1, 28, 28}, .batch = 6, .steps = 4});
   const JobResult one = run_under(job, 1, {});
-  mark_nodes(job.forward, parse_node_mark("*conv1/conv2d=((1,1,3,1),(1,1,1,1))"));
-  mark_nodes(job.forward, parse_node_mark("*conv2/conv2d=((1,1,3,1),(1,1,1,1))"));
+  annotate_nodes(job.forward, parse_node_annotation("*conv1/conv2d=((1,1,3,1),(1,1,1,1))"));
+  annotate_nodes(job.forward, parse_node_annotation("*conv2/conv2d=((1,1,3,1),(1,1,1,1))"));
   const JobResult three = run_under(job, 3, {.parallel = Parallel::semi});
   for (size_t step = 0; step < one.losses.size(); ++step) {
     EXPECT_NEAR(three.losses[step], one.losses[step], 1e-5 * std::abs(one.losses[step])) << step;
@@ -122,7 +123,7 @@ TEST(Modes, HybridSplitsLayerwiseParameters) {
     EXPECT_EQ(is_cut(local.shardings[state.entry].dims), split) << name;
   }
   for (const Node& node : local.graph.nodes) {
-    if (!is_collective(node) || node.op == "slice_shard") continue;
+    if (!is_collective(node) || performs(node, Collective::slice)) continue;
     EXPECT_NE(local.graph.type(node.inputs[0]).shape, (Shape{48, 48})) << node.name << ": the gradient is complete";
   }
 }
@@ -174,7 +175,7 @@ TEST(Modes, QuickstartIsThatOfTheTutorial) {
       kinds.push_back(
           fmt::format("{} over ({})", node.op, fmt::join(local.mesh.group(5, axes_of(node, local.mesh)), ", ")));
       EXPECT_EQ(local.type(node.outputs[0], local.mesh.coordinates(5)).shape,
-                (Shape{8, node.op == "all_reduce" ? 16 : 4}));
+                (Shape{8, performs(node, Collective::all_reduce) ? 16 : 4}));
     }
     return kinds;
   };

@@ -12,8 +12,8 @@
 #include "execute/executor.h"
 #include "execute/shard_copy.h"
 #include "ops/registry.h"
+#include "plan/annotations.h"
 #include "plan/make_plan.h"
-#include "plan/marks.h"
 #include "sharding/strategy.h"
 #include "support/job.h"
 #include "support/ranks.h"
@@ -75,11 +75,11 @@ Graph random_marks(Graph graph, const Mesh& mesh, uint64_t seed) {
     if (node.phase != Phase::forward || dice.below(2) == 0) continue;
     const ShardingRule rule = rule_of(graph, node, all_ops());
     const Cut cut = random_cut(rule, mesh, all_ops().at(node.op).expand != nullptr, dice);
-    node.mark = ShardMark{.inputs = strategy_of(rule, cut, mesh)};
+    node.annotation = ShardingAnnotation{.inputs = strategy_of(rule, cut, mesh)};
     try {
-      decisions_of_marks(graph, all_ops(), mesh);
+      partial_plan_of_annotations(graph, Rules(graph, all_ops()), mesh);
     } catch (const InvalidArgument&) {
-      node.mark.reset();
+      node.annotation.reset();
     }
   }
   return graph;
@@ -181,7 +181,7 @@ std::string chain_under(const Mesh& mesh, const Shape& shape, int seed) {
     Executor executor(program.local, program.schedule, all_ops(), *device, world);
     Array part(executor.input_type("x"));
     const Sharding& sharding = program.local.shardings[program.local.graph.input("x")];
-    copy_part(input.tensor(), held(input.type(), sharding, mesh, mesh.coordinates(world.rank())), part.data());
+    copy_part(input.tensor(), local_ranges(input.type(), sharding, mesh, mesh.coordinates(world.rank())), part.data());
     executor.set_input("x", std::as_const(part).tensor());
     executor.run();
     const Array end = executor.state("y");

@@ -91,8 +91,8 @@ void run_everywhere(const std::string& text, const Fills& fills,
         const std::string& name = program.local.graph.values[input.value].name;
         Array part(executor.input_type(name));
         copy_part(given.at(name).tensor(),
-                  held(program.local.graph.type(input.value), program.local.shardings[input.value], mesh,
-                       mesh.coordinates(world.rank())),
+                  local_ranges(program.local.graph.type(input.value), program.local.shardings[input.value], mesh,
+                               mesh.coordinates(world.rank())),
                   part.data());
         executor.set_input(name, std::as_const(part).tensor());
       }

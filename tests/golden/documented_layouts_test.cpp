@@ -7,7 +7,7 @@
 
 #include "graph/builder.h"
 #include "ops/registry.h"
-#include "plan/marks.h"
+#include "plan/annotations.h"
 #include "sharding/strategy.h"
 
 namespace partita {
@@ -28,11 +28,11 @@ class Marked {
     outputs_ = all_ops().at(op).infer({attrs_, inputs_, outputs_});
     rule_ = all_ops().at(op).rule({attrs_, inputs_, outputs_});
     const CutTarget target{op, rule_, inputs_, outputs_, all_ops().at(op).expand != nullptr};
-    cut_ = cut_of(parse_shard_mark(mark), target, mesh_).cut;
+    cut_ = cut_of(parse_annotation(mark), target, mesh_).cut;
   }
 
   Shape input(int i, int64_t rank = 0) const {
-    return local(inputs_[i], {.dims = lift(rule_, cut_, rule_.inputs[i])}, rank);
+    return local(inputs_[i], {.dims = dims_from_factors(rule_, cut_, rule_.inputs[i])}, rank);
   }
   Shape output(int64_t rank = 0) const { return local(outputs_[0], result(), rank); }
   Sharding result() const { return output_sharding(rule_, cut_, 0); }
@@ -41,7 +41,8 @@ class Marked {
   /// The ranks that hold the same part of an operand.
   std::vector<int> replicas(int i, int64_t rank = 0) const {
     Axes used, free;
-    for (const Axes& axes : lift(rule_, cut_, rule_.inputs[i])) used.insert(used.end(), axes.begin(), axes.end());
+    for (const Axes& axes : dims_from_factors(rule_, cut_, rule_.inputs[i]))
+      used.insert(used.end(), axes.begin(), axes.end());
     for (size_t axis = 0; axis < mesh_.axes().size(); ++axis) {
       if (std::find(used.begin(), used.end(), static_cast<int>(axis)) == used.end())
         free.push_back(static_cast<int>(axis));
@@ -58,7 +59,8 @@ class Marked {
 
   Shape local(const Type& type, const Sharding& sharding, int64_t rank) const {
     Shape shape;
-    for (const Range& range : held(type, sharding, mesh_, mesh_.coordinates(rank))) shape.push_back(range.count());
+    for (const Range& range : local_ranges(type, sharding, mesh_, mesh_.coordinates(rank)))
+      shape.push_back(range.count());
     return shape;
   }
 
@@ -180,7 +182,7 @@ TEST(DocumentedLayouts, IllegalStrategies) {
 
 TEST(DocumentedLayouts, SliceOfAParameter) {
   const Mesh mesh({{"a", 2}, {"b", 3}});
-  const std::vector<Range> part = held({DType::f32, {2, 3}}, {.dims = {{0}, {}}}, mesh, mesh.coordinates(5));
+  const std::vector<Range> part = local_ranges({DType::f32, {2, 3}}, {.dims = {{0}, {}}}, mesh, mesh.coordinates(5));
   EXPECT_EQ(part[0], (Range{1, 2, 2}));
   EXPECT_EQ(part[1], (Range{0, 3, 3}));
 }
@@ -190,11 +192,11 @@ bool shares(const std::string& of_matmul, const std::string& of_relu) {
   Builder builder(all_ops());
   const Type type{DType::f32, {8, 8}};
   const Value x = builder.input("x", type), w = builder.state("w", type, {});
-  builder.mark(builder.apply("matmul", {x, w}), parse_shard_mark(of_matmul));
-  builder.mark(builder.apply("relu", {w}), parse_shard_mark(of_relu));
+  builder.annotate(builder.apply("matmul", {x, w}), parse_annotation(of_matmul));
+  builder.annotate(builder.apply("relu", {w}), parse_annotation(of_relu));
   const Graph graph = builder.take();
   try {
-    decisions_of_marks(graph, all_ops(), mesh_of(8));
+    partial_plan_of_annotations(graph, Rules(graph, all_ops()), mesh_of(8));
     return true;
   } catch (const InvalidArgument&) {
     return false;

@@ -25,7 +25,7 @@ std::string print_counts(const Counts& counts) {
 LocalGraph partitioned(const Case& node, const Graph& graph, const ShardingRule& rule, const Cut& cut,
                        const Mesh& mesh) {
   Plan plan{.graph = graph.name, .search = "law", .mesh = mesh, .inputs = {}, .cuts = {cut}, .results = {}};
-  for (size_t i = 0; i < node.inputs.size(); ++i) plan.inputs.push_back(lift(rule, cut, rule.inputs[i]));
+  for (size_t i = 0; i < node.inputs.size(); ++i) plan.inputs.push_back(dims_from_factors(rule, cut, rule.inputs[i]));
   return partition(graph, all_ops(), plan);
 }
 
@@ -43,7 +43,7 @@ bool has_cut_window(const ShardingRule& rule, const Cut& cut, size_t operand) {
 /// parts, some of its holders would have nothing to exchange: it is gathered instead.
 bool is_too_short(const Case& node, const ShardingRule& rule, const Cut& cut, const Mesh& mesh) {
   for (size_t i = 0; i < node.inputs.size(); ++i) {
-    const std::vector<Axes> dims = lift(rule, cut, rule.inputs[i]);
+    const std::vector<Axes> dims = dims_from_factors(rule, cut, rule.inputs[i]);
     for (size_t d = 0; d < dims.size(); ++d) {
       if (mesh.ways(dims[d]) > node.input_types[i].shape[d]) return true;
     }
@@ -65,7 +65,7 @@ std::string check(const Case& node, const LocalGraph& local, const ShardingRule&
   for (size_t i = 0; i < node.inputs.size(); ++i) windows += has_cut_window(rule, cut, i);
   for (const Node& one : local.graph.nodes) {
     if (!is_collective(one)) continue;
-    if (one.op == kHaloExchange) {
+    if (performs(one, Collective::halo_exchange)) {
       ++halos;
     } else {
       const auto& attrs = one.attrs.as<CollectiveAttrs>();
@@ -79,7 +79,8 @@ std::string check(const Case& node, const LocalGraph& local, const ShardingRule&
 /// "" or a collective that is no sum: an expansion works on shards, too.
 std::string check_expanded(const LocalGraph& local) {
   for (const Node& node : local.graph.nodes) {
-    if (is_collective(node) && node.op != "all_reduce" && node.op != "slice_shard" && node.op != "reduce_scatter") {
+    const std::optional<Collective> kind = collective_of(node);
+    if (kind && !reduces(*kind) && kind != Collective::slice) {
       return fmt::format("{} of {}", node.op, print(local.graph.type(node.inputs[0])));
     }
   }

@@ -252,7 +252,8 @@ std::string combine(const Case& node, const ShardingRule& rule, const Cut& cut, 
   for (int64_t rank = 0; rank < mesh.ranks(); ++rank) {
     const std::vector<int64_t> at = mesh.coordinates(rank);
     const std::vector<Range>& ranges = parts[rank].shard.outputs[output];
-    if (ranges != held(node.output_types[output], sharding, mesh, at)) return "the held part is not that of lift";
+    if (ranges != local_ranges(node.output_types[output], sharding, mesh, at))
+      return "the held part is not that of lift";
     const Array& piece = parts[rank].outputs[output];
     std::vector<int64_t> begins;
     for (const Range& range : ranges) begins.push_back(range.begin);

@@ -42,10 +42,10 @@ void run_steps(Executor& executor, const LocalGraph& local, const Arrays& given,
   for (const Input& input : local.graph.inputs) {
     const std::string& name = name_of(local.graph, input.value);
     Array part(executor.input_type(name));
-    copy_part(
-        given.at(name).tensor(),
-        held(local.graph.type(input.value), local.shardings[input.value], local.mesh, local.mesh.coordinates(rank)),
-        part.data());
+    copy_part(given.at(name).tensor(),
+              local_ranges(local.graph.type(input.value), local.shardings[input.value], local.mesh,
+                           local.mesh.coordinates(rank)),
+              part.data());
     executor.set_input(name, std::as_const(part).tensor());
   }
   for (int step = 0; step < steps; ++step) executor.run();

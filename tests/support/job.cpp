@@ -21,10 +21,10 @@ void feed(Executor& executor, const Program& program, const Arrays& batch, int64
   for (const Input& input : local.graph.inputs) {
     const std::string& name = local.graph.values[input.value].name;
     Array part(executor.input_type(name));
-    copy_part(
-        batch.at(name).tensor(),
-        held(local.graph.type(input.value), local.shardings[input.value], local.mesh, local.mesh.coordinates(rank)),
-        part.data());
+    copy_part(batch.at(name).tensor(),
+              local_ranges(local.graph.type(input.value), local.shardings[input.value], local.mesh,
+                           local.mesh.coordinates(rank)),
+              part.data());
     executor.set_input(name, std::as_const(part).tensor());
   }
 }

@@ -95,16 +95,14 @@ void broadcast_part(Calls calls, int rank) {
 
 void move_data(Calls calls, int rank) {
   switch (calls[rank]->kind) {
-    case Call::Kind::all_reduce: return all_reduce_part(calls, rank);
-    case Call::Kind::all_gather: return all_gather_part(calls, rank);
-    case Call::Kind::reduce_scatter: return reduce_scatter_part(calls, rank);
-    case Call::Kind::all_to_all: return all_to_all_part(calls, rank);
-    case Call::Kind::broadcast: return broadcast_part(calls, rank);
-    case Call::Kind::barrier:
-    case Call::Kind::split: return;
-    case Call::Kind::send:
-    case Call::Kind::recv:
-    case Call::Kind::leave: throw InternalError("[move_data] send, recv and leave are no meetings");
+    case Collective::all_reduce: return all_reduce_part(calls, rank);
+    case Collective::all_gather: return all_gather_part(calls, rank);
+    case Collective::reduce_scatter: return reduce_scatter_part(calls, rank);
+    case Collective::all_to_all: return all_to_all_part(calls, rank);
+    case Collective::broadcast: return broadcast_part(calls, rank);
+    case Collective::barrier:
+    case Collective::split: return;
+    default: throw InternalError("[move_data] send, recv and leave are no meetings");
   }
 }
 

@@ -79,7 +79,7 @@ void Group::close(uint64_t meeting) {
 void Group::do_closed(uint64_t meeting) {
   if (const auto text = disagreement([&](int r) -> const Call& { return *calls_[r]; }, world_ranks_)) {
     disagreement_ = fmt::format("[{}] ranks disagree: {}", name_of(calls_[0]->kind), *text);
-  } else if (calls_[0]->kind == Call::Kind::split) {
+  } else if (calls_[0]->kind == Collective::split) {
     make_parts();
   } else if (bytes_moved(calls_) > alone_bytes_) {
     return advance(pack(meeting, Phase::moving));

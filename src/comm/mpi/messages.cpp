@@ -64,13 +64,13 @@ void MessageGroup::run(const Call& call, Timeout timeout) {
       call, timeout,
       [&] {
         switch (call.kind) {
-          case Call::Kind::all_reduce: return all_reduce(call);
-          case Call::Kind::all_gather: return all_gather(call, call.send, call.recv, call.counts);
-          case Call::Kind::reduce_scatter: return reduce_scatter(call, call.send, call.recv, call.counts);
-          case Call::Kind::all_to_all: return all_to_all(call);
-          case Call::Kind::broadcast: return broadcast(call);
-          case Call::Kind::split: return compare_members(call);
-          case Call::Kind::barrier: return barrier(kBarrierBytes);
+          case Collective::all_reduce: return all_reduce(call);
+          case Collective::all_gather: return all_gather(call, call.send, call.recv, call.counts);
+          case Collective::reduce_scatter: return reduce_scatter(call, call.send, call.recv, call.counts);
+          case Collective::all_to_all: return all_to_all(call);
+          case Collective::broadcast: return broadcast(call);
+          case Collective::split: return compare_members(call);
+          case Collective::barrier: return barrier(kBarrierBytes);
           default: throw InternalError("[messages] send and recv are not collective");
         }
       },
@@ -96,7 +96,7 @@ void MessageGroup::compare_members(const Call& call) {
   std::vector<int32_t> own(size_, -1), all(static_cast<size_t>(size_) * size_);
   std::copy(call.members.begin(), call.members.end(), own.begin());
   const std::vector<int64_t> counts(size_, size_);
-  const Call gather{.kind = Call::Kind::split, .dtype = DType::i32};
+  const Call gather{.kind = Collective::split, .dtype = DType::i32};
   all_gather(gather, own.data(), all.data(), counts);
   std::vector<std::vector<int>> members;
   std::vector<Call> calls;
@@ -104,7 +104,7 @@ void MessageGroup::compare_members(const Call& call) {
     const auto begin = all.begin() + static_cast<int64_t>(r) * size_;
     members.emplace_back(begin, std::find(begin, begin + size_, -1));
   }
-  for (const auto& list : members) calls.push_back({.kind = Call::Kind::split, .members = list});
+  for (const auto& list : members) calls.push_back({.kind = Collective::split, .members = list});
   if (const auto text = disagreement([&](int r) -> const Call& { return calls[r]; }, world_ranks_)) {
     throw RuntimeFailure(ExitCode::ranks_disagree, fmt::format("[split] ranks disagree: {}", *text));
   }
@@ -188,7 +188,7 @@ void MessageGroup::barrier(int64_t bytes) {
 }
 
 void MessageGroup::leave() {
-  const Call call{.kind = Call::Kind::leave};
+  const Call call{.kind = Collective::leave};
   begin(
       call, Timeout::max(), [&] { barrier(kLeaveBytes); }, /*for_all=*/true);
 }

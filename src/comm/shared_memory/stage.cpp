@@ -53,7 +53,7 @@ int64_t largest_of(std::span<const int64_t> counts) {
 
 /// A call in words that mean the same in every process; the lists of its counts, or members, lie beside.
 struct SharedStage::Announcement {
-  Call::Kind kind = Call::Kind::barrier;
+  Collective kind = Collective::barrier;
   DType dtype = DType::u8;
   Reduce reduce = Reduce::none;
   int root = -1;
@@ -119,7 +119,7 @@ std::byte* SharedStage::slot(int rank) const {
 }
 
 void SharedStage::announce(const Call& call) {
-  const size_t listed = call.kind == Call::Kind::split ? call.members.size() : call.counts.size();
+  const size_t listed = call.kind == Collective::split ? call.members.size() : call.counts.size();
   place(rank_).announced[calls_ % 2] = {call.kind,
                                         call.dtype,
                                         call.reduce,
@@ -128,7 +128,7 @@ void SharedStage::announce(const Call& call) {
                                         static_cast<int64_t>(listed),
                                         static_cast<int64_t>(call.recv_counts.size())};
   int64_t* list = lists(rank_);
-  if (call.kind == Call::Kind::split) {
+  if (call.kind == Collective::split) {
     std::copy(call.members.begin(), call.members.end(), list);
   } else {
     std::copy(call.counts.begin(), call.counts.end(), list);
@@ -140,7 +140,7 @@ Call SharedStage::announced(int rank) {
   const Announcement& told = place(rank).announced[calls_ % 2];
   const int64_t* list = lists(rank);
   Call call{.kind = told.kind, .dtype = told.dtype, .reduce = told.reduce, .root = told.root, .count = told.count};
-  if (told.kind == Call::Kind::split) {
+  if (told.kind == Collective::split) {
     members_[rank].assign(list, list + told.listed);
     call.members = members_[rank];
   } else {
@@ -252,13 +252,13 @@ void SharedStage::run(const Call& call, Timeout timeout) {
   announce(call);
   try {
     switch (call.kind) {
-      case Call::Kind::all_reduce: all_reduce(call); break;
-      case Call::Kind::all_gather: all_gather(call); break;
-      case Call::Kind::reduce_scatter: reduce_scatter(call); break;
-      case Call::Kind::all_to_all: all_to_all(call); break;
-      case Call::Kind::broadcast: broadcast(call); break;
-      case Call::Kind::barrier:
-      case Call::Kind::split: meet(); break;
+      case Collective::all_reduce: all_reduce(call); break;
+      case Collective::all_gather: all_gather(call); break;
+      case Collective::reduce_scatter: reduce_scatter(call); break;
+      case Collective::all_to_all: all_to_all(call); break;
+      case Collective::broadcast: broadcast(call); break;
+      case Collective::barrier:
+      case Collective::split: meet(); break;
       default: throw InternalError("[stage] send and recv are not collective");
     }
   } catch (const RuntimeFailure&) {

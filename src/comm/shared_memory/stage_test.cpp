@@ -66,7 +66,7 @@ TEST(SharedStage, MovesWhatTheInProcessCollectivesMove) {
     with_stages(ranks, [&](int rank, SharedStage& stage, Communicator& comm) {
       for (const int64_t count : kCounts) {
         std::vector<float> mine = noise(count, rank), theirs = mine;
-        stage.run({.kind = Call::Kind::all_reduce,
+        stage.run({.kind = Collective::all_reduce,
                    .dtype = DType::f32,
                    .reduce = Reduce::sum,
                    .count = count,
@@ -80,7 +80,7 @@ TEST(SharedStage, MovesWhatTheInProcessCollectivesMove) {
         const std::vector<float> part = noise(counts[rank], 20 + rank), whole = noise(total, 40 + rank);
         mine.assign(total, 0);
         theirs = mine;
-        stage.run({.kind = Call::Kind::all_gather,
+        stage.run({.kind = Collective::all_gather,
                    .dtype = DType::f32,
                    .count = total,
                    .counts = counts,
@@ -92,7 +92,7 @@ TEST(SharedStage, MovesWhatTheInProcessCollectivesMove) {
 
         mine.assign(counts[rank], 0);
         theirs = mine;
-        stage.run({.kind = Call::Kind::reduce_scatter,
+        stage.run({.kind = Collective::reduce_scatter,
                    .dtype = DType::f32,
                    .reduce = Reduce::max,
                    .count = total,
@@ -112,7 +112,7 @@ TEST(SharedStage, NobodyOverwritesWhatASlowRankStillReads) {
     with_stages(ranks, [&](int rank, SharedStage& stage, Communicator&) {
       for (int i = 0; i < 2000; ++i) {
         std::vector<int32_t> values(1 + i % 3, rank + i);
-        stage.run({.kind = Call::Kind::all_reduce,
+        stage.run({.kind = Collective::all_reduce,
                    .dtype = DType::i32,
                    .reduce = Reduce::sum,
                    .count = static_cast<int64_t>(values.size()),
@@ -134,7 +134,7 @@ TEST(SharedStage, EveryPairMayExchangeAnotherCount) {
         const int64_t sent = std::accumulate(give.begin(), give.end(), int64_t{0});
         const std::vector<float> from = noise(sent, rank);
         std::vector<float> mine(std::accumulate(take.begin(), take.end(), int64_t{0})), theirs = mine;
-        stage.run({.kind = Call::Kind::all_to_all,
+        stage.run({.kind = Collective::all_to_all,
                    .dtype = DType::f32,
                    .count = sent,
                    .counts = give,
@@ -154,7 +154,7 @@ TEST(SharedStage, BroadcastsFromEveryRootAndMeets) {
     for (int root = 0; root < 3; ++root) {
       std::vector<float> values = noise(200'000, rank);
       stage.run(
-          {.kind = Call::Kind::broadcast, .dtype = DType::f32, .root = root, .count = 200'000, .recv = values.data()},
+          {.kind = Collective::broadcast, .dtype = DType::f32, .root = root, .count = 200'000, .recv = values.data()},
           kLong);
       EXPECT_EQ(values, noise(200'000, root));
       stage.run({}, kLong);
@@ -178,7 +178,7 @@ TEST(SharedStage, RanksThatDisagreeLearnSoBeforeDataMove) {
   with_stages(3, [&](int rank, SharedStage& stage, Communicator&) {
     std::vector<float> values(4, 1.0f);
     const std::string text = failure(ExitCode::ranks_disagree, [&] {
-      stage.run({.kind = Call::Kind::all_reduce,
+      stage.run({.kind = Collective::all_reduce,
                  .dtype = DType::f32,
                  .reduce = rank == 1 ? Reduce::max : Reduce::sum,
                  .count = 4,
@@ -197,7 +197,7 @@ TEST(SharedStage, CountsOfAnExchangeAreCompared) {
     const std::vector<int64_t> give{1, 4}, take = rank == 0 ? std::vector<int64_t>{1, 1} : std::vector<int64_t>{8, 4};
     std::vector<float> from(5), to(12);
     const std::string text = failure(ExitCode::ranks_disagree, [&] {
-      stage.run({.kind = Call::Kind::all_to_all,
+      stage.run({.kind = Collective::all_to_all,
                  .dtype = DType::f32,
                  .count = 5,
                  .counts = give,
@@ -214,9 +214,9 @@ TEST(SharedStage, GroupsOfASplitAreCompared) {
   with_stages(2, [&](int rank, SharedStage& stage, Communicator&) {
     const std::vector<int> members = rank == 0 ? std::vector<int>{0, 1} : std::vector<int>{1, 0};
     const std::string text =
-        failure(ExitCode::ranks_disagree, [&] { stage.run({.kind = Call::Kind::split, .members = members}, kLong); });
+        failure(ExitCode::ranks_disagree, [&] { stage.run({.kind = Collective::split, .members = members}, kLong); });
     EXPECT_EQ(text, "[split] ranks disagree: rank 10 calls split (10,11), rank 11 calls split (11,10)");
-    stage.run({.kind = Call::Kind::split, .members = std::vector<int>{1, 0}}, kLong);
+    stage.run({.kind = Collective::split, .members = std::vector<int>{1, 0}}, kLong);
   });
 }
 
@@ -238,7 +238,7 @@ TEST(SharedStage, NobodyWaitsForARankThatHasLeft) {
     with_stages(ranks, [&](int rank, SharedStage& stage, Communicator& comm) {
       std::vector<float> values(300'000, 1.0f);
       const auto reduce = [&] {
-        stage.run({.kind = Call::Kind::all_reduce,
+        stage.run({.kind = Collective::all_reduce,
                    .dtype = DType::f32,
                    .reduce = Reduce::sum,
                    .count = static_cast<int64_t>(values.size()),
@@ -331,7 +331,7 @@ class RankProcess {
 void sum_twice(SharedStage& stage) {
   for (int i = 0; i < 2; ++i) {
     std::vector<float> values(1000, 1.0f);
-    stage.run({.kind = Call::Kind::all_reduce,
+    stage.run({.kind = Collective::all_reduce,
                .dtype = DType::f32,
                .reduce = Reduce::sum,
                .count = 1000,

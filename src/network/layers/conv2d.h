@@ -20,11 +20,11 @@ struct Conv2dOptions {
 /// keeps ceil(size / stride) rows and columns; what is left over of the padding goes below and right.
 class Conv2d : public Layer {
  public:
-  Conv2d(int64_t channels, int64_t kernel, Conv2dOptions options = {}, SourceLocation where = SourceLocation::current())
+  Conv2d(int64_t channels, int64_t kernel, Conv2dOptions options = {}, CallLocation where = CallLocation::current())
       : Conv2d(channels, std::vector<int64_t>{kernel, kernel}, std::move(options), where) {}
   /// `kernel`: height, width.
   Conv2d(int64_t channels, std::vector<int64_t> kernel, Conv2dOptions options = {},
-         SourceLocation where = SourceLocation::current())
+         CallLocation where = CallLocation::current())
       : Layer(where), channels_(channels), kernel_(std::move(kernel)), options_(std::move(options)) {}
   Value construct(Context& context, Value x) override;
 
@@ -35,11 +35,11 @@ class Conv2d : public Layer {
 };
 
 inline LayerPtr conv2d(int64_t channels, int64_t kernel, Conv2dOptions options = {},
-                       SourceLocation where = SourceLocation::current()) {
+                       CallLocation where = CallLocation::current()) {
   return std::make_shared<Conv2d>(channels, kernel, std::move(options), where);
 }
 inline LayerPtr conv2d(int64_t channels, std::vector<int64_t> kernel, Conv2dOptions options = {},
-                       SourceLocation where = SourceLocation::current()) {
+                       CallLocation where = CallLocation::current()) {
   return std::make_shared<Conv2d>(channels, std::move(kernel), std::move(options), where);
 }
 

@@ -14,7 +14,7 @@ struct DenseOptions {
 /// y = x weight^T + bias: x[.., in], weight[units, in], bias[units]; `in` is read off x.
 class Dense : public Layer {
  public:
-  explicit Dense(int64_t units, DenseOptions options = {}, SourceLocation where = SourceLocation::current())
+  explicit Dense(int64_t units, DenseOptions options = {}, CallLocation where = CallLocation::current())
       : Layer(where), units_(units), options_(std::move(options)) {}
   Value construct(Context& context, Value x) override;
 
@@ -23,7 +23,7 @@ class Dense : public Layer {
   DenseOptions options_;
 };
 
-inline LayerPtr dense(int64_t units, DenseOptions options = {}, SourceLocation where = SourceLocation::current()) {
+inline LayerPtr dense(int64_t units, DenseOptions options = {}, CallLocation where = CallLocation::current()) {
   return std::make_shared<Dense>(units, std::move(options), where);
 }
 

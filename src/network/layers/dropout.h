@@ -9,14 +9,14 @@ namespace partita {
 /// and the element alone.
 class Dropout : public Layer {
  public:
-  explicit Dropout(double rate, SourceLocation where = SourceLocation::current()) : Layer(where), rate_(rate) {}
+  explicit Dropout(double rate, CallLocation where = CallLocation::current()) : Layer(where), rate_(rate) {}
   Value construct(Context& context, Value x) override;
 
  private:
   double rate_;
 };
 
-inline LayerPtr dropout(double rate, SourceLocation where = SourceLocation::current()) {
+inline LayerPtr dropout(double rate, CallLocation where = CallLocation::current()) {
   return std::make_shared<Dropout>(rate, where);
 }
 

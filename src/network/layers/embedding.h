@@ -9,7 +9,7 @@ namespace partita {
 class Embedding : public Layer {
  public:
   Embedding(int64_t rows, int64_t width, InitRule init = normal_initializer(0, 1),
-            SourceLocation where = SourceLocation::current())
+            CallLocation where = CallLocation::current())
       : Layer(where), rows_(rows), width_(width), init_(std::move(init)) {}
   Value construct(Context& context, Value ids) override;
 
@@ -19,7 +19,7 @@ class Embedding : public Layer {
 };
 
 inline LayerPtr embedding(int64_t rows, int64_t width, InitRule init = normal_initializer(0, 1),
-                          SourceLocation where = SourceLocation::current()) {
+                          CallLocation where = CallLocation::current()) {
   return std::make_shared<Embedding>(rows, width, std::move(init), where);
 }
 

@@ -16,7 +16,7 @@ struct BatchNormOptions {
 /// evaluation takes those.
 class BatchNorm2d : public Layer {
  public:
-  explicit BatchNorm2d(BatchNormOptions options = {}, SourceLocation where = SourceLocation::current())
+  explicit BatchNorm2d(BatchNormOptions options = {}, CallLocation where = CallLocation::current())
       : Layer(where), options_(std::move(options)) {}
   Value construct(Context& context, Value x) override;
 
@@ -31,7 +31,7 @@ struct RowNormOptions {
 /// (x - mean) * rstd * weight + bias over the last dimension of x[.., z] (Ba et al., 2016).
 class LayerNorm : public Layer {
  public:
-  explicit LayerNorm(RowNormOptions options = {}, SourceLocation where = SourceLocation::current())
+  explicit LayerNorm(RowNormOptions options = {}, CallLocation where = CallLocation::current())
       : Layer(where), options_(options) {}
   Value construct(Context& context, Value x) override;
 
@@ -42,7 +42,7 @@ class LayerNorm : public Layer {
 /// x * rstd * weight over the last dimension, rstd of the mean square (Zhang and Sennrich, 2019).
 class RmsNorm : public Layer {
  public:
-  explicit RmsNorm(RowNormOptions options = {}, SourceLocation where = SourceLocation::current())
+  explicit RmsNorm(RowNormOptions options = {}, CallLocation where = CallLocation::current())
       : Layer(where), options_(options) {}
   Value construct(Context& context, Value x) override;
 
@@ -50,13 +50,13 @@ class RmsNorm : public Layer {
   RowNormOptions options_;
 };
 
-inline LayerPtr batch_norm(BatchNormOptions options = {}, SourceLocation where = SourceLocation::current()) {
+inline LayerPtr batch_norm(BatchNormOptions options = {}, CallLocation where = CallLocation::current()) {
   return std::make_shared<BatchNorm2d>(std::move(options), where);
 }
-inline LayerPtr layer_norm(RowNormOptions options = {}, SourceLocation where = SourceLocation::current()) {
+inline LayerPtr layer_norm(RowNormOptions options = {}, CallLocation where = CallLocation::current()) {
   return std::make_shared<LayerNorm>(options, where);
 }
-inline LayerPtr rms_norm(RowNormOptions options = {}, SourceLocation where = SourceLocation::current()) {
+inline LayerPtr rms_norm(RowNormOptions options = {}, CallLocation where = CallLocation::current()) {
   return std::make_shared<RmsNorm>(options, where);
 }
 

@@ -15,7 +15,7 @@ struct PoolOptions {
 /// The largest element under each kernel x kernel window of x[n, c, h, w].
 class MaxPool2d : public Layer {
  public:
-  explicit MaxPool2d(int64_t kernel, PoolOptions options = {}, SourceLocation where = SourceLocation::current())
+  explicit MaxPool2d(int64_t kernel, PoolOptions options = {}, CallLocation where = CallLocation::current())
       : Layer(where), kernel_(kernel), options_(options) {}
   Value construct(Context& context, Value x) override;
 
@@ -27,7 +27,7 @@ class MaxPool2d : public Layer {
 /// The mean under each window.
 class AvgPool2d : public Layer {
  public:
-  explicit AvgPool2d(int64_t kernel, PoolOptions options = {}, SourceLocation where = SourceLocation::current())
+  explicit AvgPool2d(int64_t kernel, PoolOptions options = {}, CallLocation where = CallLocation::current())
       : Layer(where), kernel_(kernel), options_(options) {}
   Value construct(Context& context, Value x) override;
 
@@ -39,17 +39,17 @@ class AvgPool2d : public Layer {
 /// The mean over height and width: [n, c].
 class GlobalAvgPool : public Layer {
  public:
-  explicit GlobalAvgPool(SourceLocation where = SourceLocation::current()) : Layer(where) {}
+  explicit GlobalAvgPool(CallLocation where = CallLocation::current()) : Layer(where) {}
   Value construct(Context& context, Value x) override;
 };
 
-inline LayerPtr max_pool(int64_t kernel, PoolOptions options = {}, SourceLocation where = SourceLocation::current()) {
+inline LayerPtr max_pool(int64_t kernel, PoolOptions options = {}, CallLocation where = CallLocation::current()) {
   return std::make_shared<MaxPool2d>(kernel, options, where);
 }
-inline LayerPtr avg_pool(int64_t kernel, PoolOptions options = {}, SourceLocation where = SourceLocation::current()) {
+inline LayerPtr avg_pool(int64_t kernel, PoolOptions options = {}, CallLocation where = CallLocation::current()) {
   return std::make_shared<AvgPool2d>(kernel, options, where);
 }
-inline LayerPtr global_avg_pool(SourceLocation where = SourceLocation::current()) {
+inline LayerPtr global_avg_pool(CallLocation where = CallLocation::current()) {
   return std::make_shared<GlobalAvgPool>(where);
 }
 

@@ -2,7 +2,7 @@
 
 namespace partita {
 
-Sequential::Sequential(std::vector<LayerPtr> layers, SourceLocation where) : Layer(where) {
+Sequential::Sequential(std::vector<LayerPtr> layers, CallLocation where) : Layer(where) {
   for (size_t i = 0; i < layers.size(); ++i) layers_.emplace_back(std::to_string(i), std::move(layers[i]));
   require_layers();
 }
@@ -21,7 +21,7 @@ Value Sequential::construct(Context& context, Value x) {
   return x;
 }
 
-Lambda::Lambda(Construct construct, SourceLocation where) : Layer(where), construct_(std::move(construct)) {
+Lambda::Lambda(Construct construct, CallLocation where) : Layer(where), construct_(std::move(construct)) {
   if (!construct_) {
     throw InvalidArgument(fmt::format("[lambda] no function, got nothing at {}:{}, expected a callable",
                                       this->where().file, this->where().line));

@@ -9,9 +9,9 @@ namespace partita {
 /// Layers one after the other; children are called "0", "1", ... or by the names given.
 class Sequential : public Layer {
  public:
-  explicit Sequential(std::vector<LayerPtr> layers, SourceLocation where = SourceLocation::current());
+  explicit Sequential(std::vector<LayerPtr> layers, CallLocation where = CallLocation::current());
   explicit Sequential(std::vector<std::pair<std::string, LayerPtr>> layers,
-                      SourceLocation where = SourceLocation::current())
+                      CallLocation where = CallLocation::current())
       : Layer(where), layers_(std::move(layers)) {
     require_layers();
   }
@@ -24,11 +24,11 @@ class Sequential : public Layer {
   std::vector<std::pair<std::string, LayerPtr>> layers_;
 };
 
-inline LayerPtr sequential(std::vector<LayerPtr> layers, SourceLocation where = SourceLocation::current()) {
+inline LayerPtr sequential(std::vector<LayerPtr> layers, CallLocation where = CallLocation::current()) {
   return std::make_shared<Sequential>(std::move(layers), where);
 }
 inline LayerPtr sequential(std::vector<std::pair<std::string, LayerPtr>> layers,
-                           SourceLocation where = SourceLocation::current()) {
+                           CallLocation where = CallLocation::current()) {
   return std::make_shared<Sequential>(std::move(layers), where);
 }
 
@@ -36,14 +36,14 @@ inline LayerPtr sequential(std::vector<std::pair<std::string, LayerPtr>> layers,
 class Lambda : public Layer {
  public:
   using Construct = std::function<Value(Context&, Value)>;
-  explicit Lambda(Construct construct, SourceLocation where = SourceLocation::current());
+  explicit Lambda(Construct construct, CallLocation where = CallLocation::current());
   Value construct(Context& context, Value x) override { return construct_(context, x); }
 
  private:
   Construct construct_;
 };
 
-inline LayerPtr lambda(Lambda::Construct construct, SourceLocation where = SourceLocation::current()) {
+inline LayerPtr lambda(Lambda::Construct construct, CallLocation where = CallLocation::current()) {
   return std::make_shared<Lambda>(std::move(construct), where);
 }
 

@@ -10,7 +10,7 @@ namespace partita {
 /// and its attributes are checked when it is built.
 class OpLayer : public Layer {
  public:
-  explicit OpLayer(std::string op, Attrs attrs = {}, SourceLocation where = SourceLocation::current())
+  explicit OpLayer(std::string op, Attrs attrs = {}, CallLocation where = CallLocation::current())
       : Layer(where), op_(std::move(op)), attrs_(std::move(attrs)) {}
   Value construct(Context& context, Value x) override { return context.builder().apply(op_, {x}, attrs_); }
 
@@ -22,7 +22,7 @@ class OpLayer : public Layer {
 /// [n, a, b, ..] -> [n, a * b * ..]
 class Flatten : public Layer {
  public:
-  explicit Flatten(SourceLocation where = SourceLocation::current()) : Layer(where) {}
+  explicit Flatten(CallLocation where = CallLocation::current()) : Layer(where) {}
   Value construct(Context& context, Value x) override {
     const Shape shape = x.shape();
     if (shape.size() < 2) {
@@ -33,14 +33,12 @@ class Flatten : public Layer {
   }
 };
 
-inline LayerPtr op_layer(std::string op, Attrs attrs = {}, SourceLocation where = SourceLocation::current()) {
+inline LayerPtr op_layer(std::string op, Attrs attrs = {}, CallLocation where = CallLocation::current()) {
   return std::make_shared<OpLayer>(std::move(op), std::move(attrs), where);
 }
-inline LayerPtr relu_layer(SourceLocation where = SourceLocation::current()) { return op_layer("relu", {}, where); }
-inline LayerPtr tanh_layer(SourceLocation where = SourceLocation::current()) { return op_layer("tanh", {}, where); }
-inline LayerPtr sigmoid_layer(SourceLocation where = SourceLocation::current()) {
-  return op_layer("sigmoid", {}, where);
-}
-inline LayerPtr flatten(SourceLocation where = SourceLocation::current()) { return std::make_shared<Flatten>(where); }
+inline LayerPtr relu_layer(CallLocation where = CallLocation::current()) { return op_layer("relu", {}, where); }
+inline LayerPtr tanh_layer(CallLocation where = CallLocation::current()) { return op_layer("tanh", {}, where); }
+inline LayerPtr sigmoid_layer(CallLocation where = CallLocation::current()) { return op_layer("sigmoid", {}, where); }
+inline LayerPtr flatten(CallLocation where = CallLocation::current()) { return std::make_shared<Flatten>(where); }
 
 }  // namespace partita

@@ -12,8 +12,7 @@ namespace {
 /// fc, gelu, proj, dropout.
 class FeedForward : public Layer {
  public:
-  explicit FeedForward(const TransformerBlockOptions& options, SourceLocation where)
-      : Layer(where), options_(options) {}
+  explicit FeedForward(const TransformerBlockOptions& options, CallLocation where) : Layer(where), options_(options) {}
 
   Value construct(Context& context, Value x) override {
     const int64_t width = x.shape().back(), inner = options_.inner > 0 ? options_.inner : 4 * width;
@@ -58,7 +57,7 @@ Value MultiHeadAttention::construct(Context& context, Value x) {
   return context.call("dropout", *child, y);
 }
 
-TransformerBlock::TransformerBlock(int64_t heads, TransformerBlockOptions options, SourceLocation where)
+TransformerBlock::TransformerBlock(int64_t heads, TransformerBlockOptions options, CallLocation where)
     : Layer(where),
       norm1_(layer_norm({}, where)),
       attention_(multi_head_attention(heads,

@@ -18,7 +18,7 @@ struct AttentionOptions {
 class MultiHeadAttention : public Layer {
  public:
   explicit MultiHeadAttention(int64_t heads, AttentionOptions options = {},
-                              SourceLocation where = SourceLocation::current())
+                              CallLocation where = CallLocation::current())
       : Layer(where), heads_(heads), options_(std::move(options)) {}
   Value construct(Context& context, Value x) override;
 
@@ -41,7 +41,7 @@ struct TransformerBlockOptions {
 class TransformerBlock : public Layer {
  public:
   explicit TransformerBlock(int64_t heads, TransformerBlockOptions options = {},
-                            SourceLocation where = SourceLocation::current());
+                            CallLocation where = CallLocation::current());
   Value construct(Context& context, Value x) override;
 
  private:
@@ -49,11 +49,11 @@ class TransformerBlock : public Layer {
 };
 
 inline LayerPtr multi_head_attention(int64_t heads, AttentionOptions options = {},
-                                     SourceLocation where = SourceLocation::current()) {
+                                     CallLocation where = CallLocation::current()) {
   return std::make_shared<MultiHeadAttention>(heads, std::move(options), where);
 }
 inline LayerPtr transformer_block(int64_t heads, TransformerBlockOptions options = {},
-                                  SourceLocation where = SourceLocation::current()) {
+                                  CallLocation where = CallLocation::current()) {
   return std::make_shared<TransformerBlock>(heads, std::move(options), where);
 }
 

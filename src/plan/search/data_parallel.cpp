@@ -2,7 +2,7 @@
 
 #include <numeric>
 
-#include "plan/search/follow.h"
+#include "lowering/complete_plan.h"
 
 namespace partita {
 namespace {
@@ -47,22 +47,22 @@ Axes batch_axes(int64_t batch, const Mesh& mesh) {
   return axes;
 }
 
-Plan data_parallel_plan(const Graph& graph, const OpSet& ops, const Mesh& mesh, const DataParallelOptions& options) {
+Plan data_parallel_plan(const Graph& graph, const Rules& rules, const Mesh& mesh, const DataParallelOptions& options) {
   const Axes all = all_axes(mesh);
-  Decisions decisions(graph);
+  PartialPlan partial(graph);
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
     const auto& [value, batch_dim] = graph.inputs[i];
     if (batch_dim < 0) continue;
     const int64_t batch = graph.type(value).shape[batch_dim];
     if (!options.uneven) require_even(batch, mesh);
-    decisions.inputs[i][batch_dim] = batch_axes(batch, mesh);
+    partial.inputs[i][batch_dim] = batch_axes(batch, mesh);
   }
   for (size_t s = 0; s < graph.states.size(); ++s) {
     const State& state = graph.states[s];
     if (state.kind == StateKind::slot) continue;
-    decisions.states[s] = layerwise(graph, state, mesh, options.layerwise ? all : Axes{});
+    partial.states[s] = layerwise(graph, state, mesh, options.layerwise ? all : Axes{});
   }
-  return follow(graph, ops, mesh, "data", std::move(decisions));
+  return complete_plan(graph, rules, mesh, "data", std::move(partial));
 }
 
 }  // namespace partita

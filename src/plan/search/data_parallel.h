@@ -1,8 +1,9 @@
 #pragma once
 // Data parallelism: every input is cut along its batch dimension, every state is replicated except for those that are
-// marked layerwise, and the rest follows through the rules.
+// annotated layerwise, and the rest follows through the rules.
 
-#include "plan/plan.h"
+#include "graph/rules.h"
+#include "lowering/plan.h"
 
 namespace partita {
 
@@ -13,9 +14,9 @@ Axes batch_axes(int64_t batch, const Mesh& mesh);
 /// does not divide by the ranks and may not be uneven, naming the nearest that do.
 struct DataParallelOptions {
   bool uneven = false;
-  bool layerwise = true;  // false: parameters that are marked so are replicated like others
+  bool layerwise = true;  // false: parameters that are annotated so are replicated like others
 };
-Plan data_parallel_plan(const Graph& graph, const OpSet& ops, const Mesh& mesh,
+Plan data_parallel_plan(const Graph& graph, const Rules& rules, const Mesh& mesh,
                         const DataParallelOptions& options = {});
 
 }  // namespace partita

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <deque>
-#include <set>
 #include <tuple>
 #include <unordered_map>
 
+#include "plan/search/candidate_cuts.h"
 #include "sharding/propagate.h"
 #include "sharding/reshard.h"
 #include "sharding/strategy.h"
@@ -13,43 +13,41 @@
 namespace partita {
 namespace {
 
-using Dims = std::vector<Axes>;
-
-constexpr size_t kMostCandidates = 256;  // of one extension of a cut
-constexpr size_t kMostLoose = 3;         // axes that are tried one by one; more are tried as one
-constexpr double kHeavy = 2;             // points per element from which a node is worth more than its edges
+constexpr double kComputeBound = 2;  // points of the index space per element from which work outweighs traffic
 
 class Propagation {
  public:
-  Propagation(const Graph& graph, const OpSet& ops, const Mesh& mesh, Decisions decisions)
-      : graph_(graph), mesh_(mesh), decisions_(std::move(decisions)), resharder_(mesh), users_(graph.users()) {
-    for (const Node& node : graph.nodes) {
-      rules_.push_back(rule_of(graph, node, ops));
-      expandable_.push_back(ops.at(node.op).expand != nullptr);
-    }
+  Propagation(const Graph& graph, const Rules& rules, const Mesh& mesh, PartialPlan partial)
+      : graph_(graph),
+        rules_(rules),
+        mesh_(mesh),
+        partial_(std::move(partial)),
+        resharder_(mesh),
+        users_(graph.users()) {
     known_.resize(graph.values.size());
     state_.resize(graph.values.size(), -1);
-    for (size_t i = 0; i < graph.inputs.size(); ++i) known_[graph.inputs[i].value] = {.dims = decisions_.inputs[i]};
+    is_spread_.resize(graph.states.size(), false);
+    for (size_t i = 0; i < graph.inputs.size(); ++i) known_[graph.inputs[i].value] = {.dims = partial_.inputs[i]};
     for (size_t s = 0; s < graph.states.size(); ++s) {
       state_[graph.states[s].entry] = static_cast<int>(s);
-      if (decisions_.states[s]) known_[graph.states[s].entry] = {.dims = *decisions_.states[s]};
+      if (partial_.states[s]) known_[graph.states[s].entry] = {.dims = *partial_.states[s]};
     }
   }
 
-  Decisions run() {
-    std::vector<size_t> marked;
+  PartialPlan run() {
+    std::vector<size_t> annotated;
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
-      if (decisions_.cuts[n]) marked.push_back(n);
+      if (partial_.cuts[n]) annotated.push_back(n);
     }
-    for (size_t n : marked) enter(n, *decisions_.cuts[n]);
-    for (size_t n : marked) visit_neighbours(n);
+    for (size_t n : annotated) enter(n, *partial_.cuts[n]);
+    for (size_t n : annotated) visit_neighbours(n);
     sweep();
-    for (size_t n = 0; n < graph_.nodes.size(); ++n) {  // what no mark reaches
-      if (!is_forward(n) || decisions_.cuts[n]) continue;
+    for (size_t n = 0; n < graph_.nodes.size(); ++n) {  // what no annotation reaches
+      if (!is_forward(n) || partial_.cuts[n]) continue;
       decide(n, n);
       sweep();
     }
-    return std::move(decisions_);
+    return std::move(partial_);
   }
 
  private:
@@ -74,50 +72,52 @@ class Propagation {
   void sweep() {
     while (true) {
       Queue* queue = nullptr;
-      for (Queue* one : {&late_, &open_, &queue_}) queue = one->empty() ? queue : one;
+      for (Queue* one : {&compute_bound_, &partial_users_, &queue_}) queue = one->empty() ? queue : one;
       if (queue == nullptr) return;
       const auto [n, from] = queue->front();
       queue->pop_front();
-      if (!decisions_.cuts[n]) decide(n, from);
+      if (!partial_.cuts[n]) decide(n, from);
     }
   }
 
   void visit_neighbours(size_t n) {
     const Node& node = graph_.nodes[n];
     for (ValueId output : node.outputs) {
-      const bool open = !known_[output]->partial.empty();
-      for (NodeId user : users_[output]) add(user, n, open ? open_ : queue_);
+      const bool is_partial = !known_[output]->partial.empty();
+      for (NodeId user : users_[output]) add(user, n, is_partial ? partial_users_ : queue_);
     }
     for (ValueId input : node.inputs) {
       if (state_[input] >= 0) {
         if (graph_.type(input).shape.empty()) continue;  // the counter of steps ties nothing together
-        for (NodeId user : users_[input]) add(user, n, is_heavy(user) ? late_ : queue_);
+        if (is_spread_[state_[input]]) continue;         // its users are queued already
+        is_spread_[state_[input]] = true;
+        for (NodeId user : users_[input]) add(user, n, is_compute_bound(user) ? compute_bound_ : queue_);
       } else if (const NodeId producer = graph_.values[input].producer; producer >= 0) {
-        add(producer, n, is_heavy(producer) ? late_ : queue_);
+        add(producer, n, is_compute_bound(producer) ? compute_bound_ : queue_);
       }
     }
   }
 
   void add(size_t n, size_t from, Queue& queue) const {
-    if (is_forward(n) && !decisions_.cuts[n]) queue.emplace_back(n, from);
+    if (is_forward(n) && !partial_.cuts[n]) queue.emplace_back(n, from);
   }
 
-  bool is_heavy(size_t n) const {
+  bool is_compute_bound(size_t n) const {
     double elements = 0;
     for (const auto* values : {&graph_.nodes[n].inputs, &graph_.nodes[n].outputs}) {
       for (ValueId value : *values) elements += static_cast<double>(graph_.type(value).elements());
     }
-    return points(n, Cut(rules_[n].factors.size())) > kHeavy * elements;
+    return iteration_space_size(n, Cut(rules_[n].factors.size())) > kComputeBound * elements;
   }
 
   /// Of the index space of a node, on one rank.
-  double points(size_t n, const Cut& cut) const {
-    double points = 1;
+  double iteration_space_size(size_t n, const Cut& cut) const {
+    double size = 1;
     for (size_t f = 0; f < cut.size(); ++f) {
       const Factor& factor = rules_[n].factors[f];
-      if (factor.counts) points *= static_cast<double>(factor.size) / static_cast<double>(mesh_.ways(cut[f]));
+      if (factor.counts) size *= static_cast<double>(factor.size) / static_cast<double>(mesh_.ways(cut[f]));
     }
-    return points;
+    return size;
   }
 
   void decide(size_t n, size_t from) {
@@ -130,7 +130,7 @@ class Propagation {
   Cut best_cut(size_t n, size_t from) {
     std::optional<Cut> best;
     Score least;
-    for (const Cut& cut : candidates_of(n)) {
+    for (const Cut& cut : candidate_cuts(rules_[n], neighbours_of(n), mesh_, rules_.expandable(n))) {
       const Score score = score_of(n, cut, from);
       if (best && !(score < least)) continue;
       best = cut;
@@ -144,38 +144,39 @@ class Propagation {
     const Node& node = graph_.nodes[n];
     std::string text = node.op + node.attrs.print();
     const auto add_sharding = [&](ValueId value, const Sharding& sharding) {
-      text += " " + print(graph_.type(value), sharding, mesh_);
+      text += fmt::format(" {}", print(graph_.type(value), sharding, mesh_));
     };
     for (ValueId input : node.inputs) {
       const auto& known = known_[input];
       if (known) add_sharding(input, *known);
-      const bool pinned = state_[input] >= 0 && decisions_.states[state_[input]];
+      const bool pinned = state_[input] >= 0 && partial_.states[state_[input]];
       text += fmt::format("{}{}{};", known ? "" : print(graph_.type(input)), state_[input] >= 0, pinned);
     }
     for (ValueId output : node.outputs) {
       text += " -> " + print(graph_.type(output));
       for (NodeId user : users_[output]) {
-        if (is_forward(user) && decisions_.cuts[user]) add_sharding(output, need_of(user, output));
+        if (is_forward(user) && partial_.cuts[user]) add_sharding(output, need_of(user, output));
       }
     }
-    if (decisions_.cuts[from]) text += print(strategy_of(rules_[from], *decisions_.cuts[from], mesh_));
+    if (partial_.cuts[from]) text += print(strategy_of(rules_[from], *partial_.cuts[from], mesh_));
     return text;
   }
 
   void enter(size_t n, const Cut& cut) {
     const Node& node = graph_.nodes[n];
-    const Sharding passed = passed_partial(rules_[n], cut, operands(n, cut));
+    const Sharding passed = propagate_partial(rules_[n], cut, operands(n, cut));
     for (size_t k = 0; k < node.outputs.size(); ++k) {
-      const auto placed = decisions_.results.find(node.outputs[k]);
-      known_[node.outputs[k]] = placed != decisions_.results.end()
+      const auto placed = partial_.results.find(node.outputs[k]);
+      known_[node.outputs[k]] = placed != partial_.results.end()
                                     ? Sharding{.dims = placed->second}
                                     : result_sharding(rules_[n], cut, passed, static_cast<int>(k));
     }
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       auto& known = known_[node.inputs[i]];
-      if (state_[node.inputs[i]] >= 0 && !known) known = {.dims = lift(rules_[n], cut, rules_[n].inputs[i])};
+      if (state_[node.inputs[i]] >= 0 && !known)
+        known = {.dims = dims_from_factors(rules_[n], cut, rules_[n].inputs[i])};
     }
-    decisions_.cuts[n] = cut;
+    partial_.cuts[n] = cut;
   }
 
   /// How the operands lie: those that are not known yet as the cut needs them.
@@ -184,7 +185,7 @@ class Propagation {
     const Node& node = graph_.nodes[n];
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const auto& known = known_[node.inputs[i]];
-      shardings.push_back(known ? *known : Sharding{.dims = lift(rules_[n], cut, rules_[n].inputs[i])});
+      shardings.push_back(known ? *known : Sharding{.dims = dims_from_factors(rules_[n], cut, rules_[n].inputs[i])});
     }
     return shardings;
   }
@@ -201,21 +202,21 @@ class Propagation {
   Score score_of(size_t n, const Cut& cut, size_t from) {
     const Node& node = graph_.nodes[n];
     const ShardingRule& rule = rules_[n];
-    const bool heavy = is_heavy(n);
-    Score score{.computed = points(n, cut)};
+    const bool compute_bound = is_compute_bound(n);
+    Score score{.computed = iteration_space_size(n, cut)};
     const std::vector<Sharding> given = operands(n, cut);
-    const Sharding passed = passed_partial(rule, cut, given);
+    const Sharding passed = propagate_partial(rule, cut, given);
     bool from_operands = false;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId value = node.inputs[i];
       if (!known_[value]) continue;
-      Sharding need{.dims = lift(rule, cut, rule.inputs[i])};
+      Sharding need{.dims = dims_from_factors(rule, cut, rule.inputs[i])};
       if (!given[i].partial.empty() && !passed.partial.empty()) {
         need.kind = given[i].kind;
         need.partial = given[i].partial;
       }
-      const bool loose = state_[value] >= 0 && !decisions_.states[state_[value]];
-      (heavy && loose ? score.later : score.moved) += moved(value, given[i], need);
+      const bool loose = state_[value] >= 0 && !partial_.states[state_[value]];
+      (compute_bound && loose ? score.later : score.moved) += moved(value, given[i], need);
       from_operands = from_operands || state_[value] < 0;
     }
     double outwards = 0;
@@ -223,7 +224,7 @@ class Propagation {
       const Sharding made = result_sharding(rule, cut, passed, static_cast<int>(k));
       bool reduced = false;
       for (NodeId user : users_[node.outputs[k]]) {
-        if (!is_forward(user) || !decisions_.cuts[user]) continue;
+        if (!is_forward(user) || !partial_.cuts[user]) continue;
         outwards += moved(node.outputs[k], made, need_of(user, node.outputs[k]));
         reduced = true;
       }
@@ -231,7 +232,7 @@ class Propagation {
         score.later += resharder_.path(graph_.type(node.outputs[k]), made, {.dims = made.dims}).cost;
       }
     }
-    (heavy && from_operands ? score.later : score.moved) += outwards;
+    (compute_bound && from_operands ? score.later : score.moved) += outwards;
     score.unlike = unlike(n, cut, from);
     return score;
   }
@@ -239,14 +240,14 @@ class Propagation {
   Sharding need_of(size_t user, ValueId value) const {
     const Node& node = graph_.nodes[user];
     const auto at = std::find(node.inputs.begin(), node.inputs.end(), value) - node.inputs.begin();
-    return {.dims = lift(rules_[user], *decisions_.cuts[user], rules_[user].inputs[at])};
+    return {.dims = dims_from_factors(rules_[user], *partial_.cuts[user], rules_[user].inputs[at])};
   }
 
   /// In how many positions the numbers of parts differ from those of a neighbour.
   int64_t unlike(size_t n, const Cut& cut, size_t from) const {
-    if (from == n || !decisions_.cuts[from]) return 0;
+    if (from == n || !partial_.cuts[from]) return 0;
     const Strategy own = strategy_of(rules_[n], cut, mesh_);
-    const Strategy other = strategy_of(rules_[from], *decisions_.cuts[from], mesh_);
+    const Strategy other = strategy_of(rules_[from], *partial_.cuts[from], mesh_);
     int64_t count = 0;
     for (size_t i = 0; i < std::min(own.size(), other.size()); ++i) {
       for (size_t d = 0; d < std::min(own[i].size(), other[i].size()); ++d) count += own[i][d] != other[i][d];
@@ -254,14 +255,8 @@ class Propagation {
     return count;
   }
 
-  bool is_legal(size_t n, const Cut& cut) const {
-    const ShardingRule& rule = rules_[n];
-    if (!illegal(rule, cut, mesh_).empty() || cuts_window(rule, cut)) return false;
-    return expandable_[n] || !needs_expansion(rule, cut);
-  }
-
-  /// What the neighbours suggest, together and one by one, each with the axes that are left on any of the factors.
-  std::set<Cut> candidates_of(size_t n) const {
+  /// The operands and results of a node whose shardings are known, or asked for by decided users.
+  std::vector<Suggestion> neighbours_of(size_t n) const {
     const Node& node = graph_.nodes[n];
     const ShardingRule& rule = rules_[n];
     std::vector<Suggestion> all;
@@ -270,68 +265,32 @@ class Propagation {
     }
     for (size_t k = 0; k < node.outputs.size(); ++k) {
       for (NodeId user : users_[node.outputs[k]]) {
-        if (!is_forward(user) || !decisions_.cuts[user]) continue;
+        if (!is_forward(user) || !partial_.cuts[user]) continue;
         all.push_back({&rule.outputs[k], need_of(user, node.outputs[k]).dims});
       }
     }
-    std::set<Cut> bases{Cut(rule.factors.size()), suggest_cut(rule, all, mesh_, expandable_[n])};
-    for (const Suggestion& one : all) bases.insert(suggest_cut(rule, {one}, mesh_, expandable_[n]));
-    std::set<Cut> result{Cut(rule.factors.size())};
-    for (const Cut& base : bases) {
-      if (is_legal(n, base)) extend(n, base, result);
-    }
-    return result;
-  }
-
-  void extend(size_t n, const Cut& base, std::set<Cut>& result) const {
-    Axes left;
-    for (size_t axis = 0; axis < mesh_.axes().size(); ++axis) {
-      const int a = static_cast<int>(axis);
-      const bool used = std::any_of(base.begin(), base.end(), [&](const Axes& axes) {
-        return std::find(axes.begin(), axes.end(), a) != axes.end();
-      });
-      if (!used) left.push_back(a);
-    }
-    std::vector<Cut> open{base};
-    for (int axis : left) {  // each axis on any factor, or on none
-      if (left.size() > kMostLoose) break;
-      const size_t count = open.size();
-      if (count * (base.size() + 1) > kMostCandidates) break;
-      for (size_t i = 0; i < count; ++i) {
-        for (size_t f = 0; f < base.size(); ++f) {
-          Cut cut = open[i];
-          cut[f].push_back(axis);
-          if (is_legal(n, cut)) open.push_back(std::move(cut));
-        }
-      }
-    }
-    for (size_t f = 0; f < base.size(); ++f) {  // all of them on one
-      Cut cut = base;
-      cut[f].insert(cut[f].end(), left.begin(), left.end());
-      if (is_legal(n, cut)) open.push_back(std::move(cut));
-    }
-    result.insert(open.begin(), open.end());
+    return all;
   }
 
   const Graph& graph_;
+  const Rules& rules_;
   const Mesh& mesh_;
-  Decisions decisions_;
+  PartialPlan partial_;
   Resharder resharder_;
   std::vector<std::vector<NodeId>> users_;
-  std::vector<ShardingRule> rules_;
-  std::vector<bool> expandable_;
   std::unordered_map<std::string, Cut> decided_;  // by situation
   std::vector<std::optional<Sharding>> known_;    // per value: as it is made or kept
   std::vector<int> state_;                        // per value: the state that it is at entry, or -1
-  /// What is decided first. `open_`: users of sums that are still open wait for what their own users say, who may want
-  /// the sum whole. `late_`: heavy nodes that their users reach wait for their operands, which say more.
-  Queue queue_, open_, late_;
+  std::vector<bool> is_spread_;                   // per state: its users were queued
+  /// What is decided first. `partial_users_`: users of partial values wait for what their own users say, who may want
+  /// the value reduced. `compute_bound_`: such nodes, reached by their users, wait for their operands, which say more.
+  Queue queue_, partial_users_, compute_bound_;
 };
 
 }  // namespace
 
-Plan propagate(const Graph& graph, const OpSet& ops, const Mesh& mesh, Decisions decisions) {
-  return follow(graph, ops, mesh, "propagation", Propagation(graph, ops, mesh, std::move(decisions)).run());
+Plan propagate(const Graph& graph, const Rules& rules, const Mesh& mesh, PartialPlan partial) {
+  return complete_plan(graph, rules, mesh, "propagation", Propagation(graph, rules, mesh, std::move(partial)).run());
 }
 
 }  // namespace partita

@@ -1,6 +1,7 @@
 #include "schedule/checks/check_places.h"
 
 #include <algorithm>
+#include <set>
 
 #include "partition/collectives.h"
 #include "partition/exchange.h"
@@ -10,7 +11,11 @@ namespace {
 
 class Places {
  public:
-  Places(const Schedule& schedule, const LocalGraph& local) : schedule_(schedule), local_(local) {}
+  Places(const Schedule& schedule, const LocalGraph& local) : schedule_(schedule), local_(local) {
+    for (const Bucket& bucket : schedule.buckets) {
+      for (size_t i = 0; i < bucket.nodes.size(); ++i) packed_.emplace(bucket.nodes[i], bucket.slots[i]);
+    }
+  }
 
   void check() const {
     PARTITA_CHECK(arena().bytes >= 0 && kept().bytes >= 0 && arena().holds(kept()), "the kept head lies outside");
@@ -59,13 +64,7 @@ class Places {
                   "{} is no view of {}", name(index), name(slot.view_of));
     if (!is_collective(node)) return;
     PARTITA_CHECK(slot.layout == base.layout, "{} changes the layout", node.name);
-    bool packed = false;
-    for (const Bucket& bucket : schedule_.buckets) {
-      for (size_t i = 0; i < bucket.nodes.size(); ++i) {
-        packed = packed || (bucket.nodes[i] == maker && bucket.slots[i] == slot.view_of);
-      }
-    }
-    PARTITA_CHECK(packed, "no bucket reduces {}", name(index));
+    PARTITA_CHECK(packed_.contains({maker, slot.view_of}), "no bucket reduces {}", name(index));
   }
 
   void check_bucket(const Bucket& bucket) const {
@@ -88,8 +87,8 @@ class Places {
     if (instruction.kind != Instruction::collective && instruction.kind != Instruction::copy) return;
     const Slot &from = schedule_.slots[instruction.inputs[0]], &to = schedule_.slots[instruction.outputs[0]];
     PARTITA_CHECK(from.layout == to.layout, "{} changes the layout", name(instruction.outputs[0]));
-    const bool dense =
-        instruction.kind == Instruction::collective && local_.graph.nodes[instruction.node].op != "all_reduce";
+    const bool dense = instruction.kind == Instruction::collective &&
+                       !performs(local_.graph.nodes[instruction.node], Collective::all_reduce);
     PARTITA_CHECK(!dense || !region_of(from).meets(region_of(to)), "{} is made where its operand lies",
                   name(instruction.outputs[0]));
     PARTITA_CHECK(dense ? from.layout.plain() : from.bytes == to.bytes, "{} does not fit {}",
@@ -98,6 +97,7 @@ class Places {
 
   const Schedule& schedule_;
   const LocalGraph& local_;
+  std::set<std::pair<NodeId, int>> packed_;  // reductions in buckets, with the slots of their operands
 };
 
 }  // namespace

@@ -1,7 +1,8 @@
 // Replays the schedule on memory: every byte that an instruction reads must still hold the value that it
 // expects.
 
-#include <algorithm>
+#include <map>
+#include <unordered_set>
 
 #include "schedule/checks/check_places.h"
 
@@ -14,11 +15,17 @@ class Replay {
       : schedule_(schedule),
         local_(local),
         progress_(schedule.buckets.size(), waiting),
+        is_live_(schedule.slots.size(), false),
         raw_(schedule.slots.size(), -1),
         stored_(schedule.slots.size(), -1) {
     for (size_t b = 0; b < schedule.buckets.size(); ++b) {
       for (int slot : schedule.buckets[b].slots) raw_[slot] = static_cast<int>(b);
-      for (NodeId node : schedule.buckets[b].nodes) reduced_[local.graph.nodes[node].outputs[0]] = static_cast<int>(b);
+      for (NodeId node : schedule.buckets[b].nodes) reduced_.insert(local.graph.nodes[node].outputs[0]);
+    }
+    for (size_t s = 0; s < schedule.slots.size(); ++s) {  // a view stands behind what it is a view of
+      const Slot& slot = schedule.slots[s];
+      root_.push_back(slot.view_of < 0 ? static_cast<int>(s) : root_[slot.view_of]);
+      wants_reduced_.push_back(reduced_.contains(slot.value) || (slot.view_of >= 0 && wants_reduced_[slot.view_of]));
     }
   }
 
@@ -47,7 +54,7 @@ class Replay {
     const int from = instruction.inputs[0], to = instruction.outputs[0];
     if (schedule_.slots[from].value == schedule_.slots[to].value) return;
     // The memory of a state holds its next value now: nothing may take it for the old one.
-    std::erase(live_, to);
+    forget(to);
     stored_[to] = from;
   }
 
@@ -66,50 +73,70 @@ class Replay {
     if (kind == Instruction::wait) {
       PARTITA_CHECK(progress_[index] == travelling, "bucket {} is waited for and does not travel", index);
       progress_[index] = done;
+      travelling_.erase(bucket.offset);
       return;
     }
     PARTITA_CHECK(progress_[index] == waiting, "bucket {} is reduced twice", index);
     for (int slot : bucket.slots) expect(slot, name);
-    std::erase_if(live_, [&](int slot) {  // what lies between its slots is reduced as well
-      return raw_[slot] != index && region_of(schedule_.slots[slot]).meets(region_of(bucket));
-    });
+    for (int slot : met_by(live_, region_of(bucket))) {  // what lies between its slots is reduced as well
+      if (raw_[slot] != index) forget(slot);
+    }
     progress_[index] = kind == Instruction::start ? travelling : done;
+    if (kind != Instruction::start) return;
+    for (int other : met_by(travelling_, region_of(bucket))) {
+      PARTITA_CHECK(false, "bucket {} travels where bucket {} does", index, other);
+    }
+    travelling_.emplace(bucket.offset, Piece{region_of(bucket), index});
   }
 
-  int root(int slot) const {
-    while (schedule_.slots[slot].view_of >= 0) slot = schedule_.slots[slot].view_of;
-    return slot;
+  /// Disjoint pieces of the arena, each with its slot or bucket, by offset.
+  struct Piece {
+    Region region;
+    int owner;
+  };
+  using Pieces = std::map<int64_t, Piece>;
+
+  static std::vector<int> met_by(const Pieces& pieces, const Region& region) {
+    std::vector<int> owners;
+    auto piece = pieces.lower_bound(region.offset);
+    if (piece != pieces.begin() && std::prev(piece)->second.region.meets(region)) --piece;
+    for (; piece != pieces.end() && piece->first < region.offset + region.bytes; ++piece) {
+      if (piece->second.region.meets(region)) owners.push_back(piece->second.owner);
+    }
+    return owners;
   }
+
+  void forget(int slot) {
+    if (!is_live_[slot]) return;
+    is_live_[slot] = false;
+    live_.erase(schedule_.slots[slot].offset);
+  }
+
+  int root(int slot) const { return root_[slot]; }
 
   std::string name_of(int slot) const { return "%" + local_.graph.values[schedule_.slots[slot].value].name; }
 
   void write(int slot) {
     const Region written = region_of(schedule_.slots[slot]);
-    for (size_t b = 0; b < progress_.size(); ++b) {
-      PARTITA_CHECK(progress_[b] != travelling || !written.meets(region_of(schedule_.buckets[b])),
-                    "{} is written where bucket {} travels", name_of(slot), b);
+    for (int bucket : met_by(travelling_, written)) {
+      PARTITA_CHECK(false, "{} is written where bucket {} travels", name_of(slot), bucket);
     }
     PARTITA_CHECK(raw_[slot] < 0 || progress_[raw_[slot]] == waiting, "{} is made again after its bucket",
                   name_of(slot));
-    std::erase_if(live_, [&](int other) { return region_of(schedule_.slots[other]).meets(written); });
-    live_.push_back(root(slot));
+    const int memory = root(slot);  // of a view all of the memory that it is a part of
+    const Region taken = region_of(schedule_.slots[memory]);
+    for (int other : met_by(live_, taken)) forget(other);
+    is_live_[memory] = true;
+    live_.emplace(taken.offset, Piece{taken, memory});
   }
 
   void expect(int slot, const std::string& reader) const {
     const int memory = root(slot);
-    const bool there = std::find(live_.begin(), live_.end(), memory) != live_.end();
-    PARTITA_CHECK(there, "{} reads {}, which is not there any more", reader, name_of(slot));
+    PARTITA_CHECK(is_live_[memory], "{} reads {}, which is not there any more", reader, name_of(slot));
     if (raw_[memory] < 0) return;
-    const bool wanted = wants_reduced(slot);
+    const bool wanted = wants_reduced_[slot];
     PARTITA_CHECK(progress_[raw_[memory]] == (wanted ? done : waiting), "{} reads {} {} its bucket is reduced", reader,
                   name_of(slot), wanted ? "before" : "after");
-  }
-
-  bool wants_reduced(int slot) const {
-    for (; slot >= 0; slot = schedule_.slots[slot].view_of) {
-      if (reduced_.contains(schedule_.slots[slot].value)) return true;
-    }
-    return false;
   }
 
   void expect_stored(int entry, int exit) const {
@@ -121,11 +148,15 @@ class Replay {
 
   const Schedule& schedule_;
   const LocalGraph& local_;
-  std::vector<int> live_;           // slots whose value is in memory
-  std::vector<Progress> progress_;  // per bucket
-  std::vector<int> raw_;            // per slot: the bucket that reduces it, or -1
-  std::vector<int> stored_;         // per slot of a state: the slot that was copied to it, or -1
-  std::map<ValueId, int> reduced_;  // results of the buckets
+  Pieces live_;                          // slots whose value is in memory
+  Pieces travelling_;                    // buckets
+  std::vector<Progress> progress_;       // per bucket
+  std::vector<bool> is_live_;            // per slot
+  std::vector<int> raw_;                 // per slot: the bucket that reduces it, or -1
+  std::vector<int> stored_;              // per slot of a state: the slot that was copied to it, or -1
+  std::vector<int> root_;                // per slot: the one whose memory it is
+  std::vector<bool> wants_reduced_;      // per slot: the result of a bucket, or a view of one
+  std::unordered_set<ValueId> reduced_;  // results of the buckets
 };
 
 }  // namespace

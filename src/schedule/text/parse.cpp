@@ -1,6 +1,7 @@
 // Reads the text form of a schedule. A line names only slots and buckets that stand above it.
 
-#include <algorithm>
+#include <string>
+#include <unordered_map>
 
 #include "base/fields.h"
 #include "partition/collectives.h"
@@ -17,6 +18,9 @@ class Parser {
     schedule_.exit.assign(graph_.states.size(), -1);
     schedule_.inputs.assign(graph_.inputs.size(), -1);
     schedule_.outputs.assign(graph_.outputs.size(), -1);
+    for (size_t i = 0; i < graph_.inputs.size(); ++i) inputs_.emplace(graph_.inputs[i].value, i);
+    for (size_t s = 0; s < graph_.states.size(); ++s) states_.emplace(graph_.states[s].entry, s);
+    for (size_t k = 0; k < graph_.outputs.size(); ++k) outputs_.emplace(graph_.outputs[k].name, k);
   }
 
   Schedule run() {
@@ -76,6 +80,13 @@ class Parser {
     schedule_.scratch_offset = reader_.number();
   }
 
+  /// The place of an input, state or output, or `none`.
+  template <class Places, class Key>
+  static size_t place_of(const Places& places, const Key& key, size_t none) {
+    const auto found = places.find(key);
+    return found == places.end() ? none : found->second;
+  }
+
   /// Puts a slot where the graph has the `place`-th of its inputs, states or outputs.
   void fill(std::vector<int>& list, size_t place, int slot, const std::string& what) {
     const std::string name = reader_.name_of(reader_.at(slot).value);
@@ -86,15 +97,13 @@ class Parser {
 
   void read_input() {
     const int slot = reader_.slot();
-    size_t place = 0;
-    while (place < graph_.inputs.size() && graph_.inputs[place].value != reader_.at(slot).value) ++place;
+    const size_t place = place_of(inputs_, reader_.at(slot).value, graph_.inputs.size());
     fill(schedule_.inputs, place, slot, "input");
   }
 
   void read_state() {
     const int slot = reader_.slot();
-    size_t place = 0;
-    while (place < graph_.states.size() && graph_.states[place].entry != reader_.at(slot).value) ++place;
+    const size_t place = place_of(states_, reader_.at(slot).value, graph_.states.size());
     fill(schedule_.entry, place, slot, "state");
     const ValueId exit = graph_.states[place].exit;
     const bool stored = reader_.take("store");
@@ -111,8 +120,7 @@ class Parser {
     const std::string name = reader_.word();
     reader_.expect("=");
     const int slot = reader_.slot();
-    size_t place = 0;
-    while (place < graph_.outputs.size() && graph_.outputs[place].name != name) ++place;
+    const size_t place = place_of(outputs_, name, graph_.outputs.size());
     fill(schedule_.outputs, place, slot, "output " + name);
     reader_.expect_value(slot, graph_.outputs[place].value, "wrong value of output " + name);
   }
@@ -141,7 +149,8 @@ class Parser {
     const Node& node = graph_.nodes[id];
     reader_.expect("=");
     const int slot = reader_.slot();
-    if (node.op != "all_reduce") reader_.fail("a node that no bucket can hold", node.name, "an all_reduce");
+    if (!performs(node, Collective::all_reduce))
+      reader_.fail("a node that no bucket can hold", node.name, "an all_reduce");
     if (bucket_of_[id] >= 0) reader_.fail("a node in two buckets", node.name, "one bucket");
     bucket_of_[id] = static_cast<int>(schedule_.buckets.size());
     reader_.expect_value(slot, node.inputs[0], "wrong operand of " + node.name);
@@ -184,7 +193,9 @@ class Parser {
   ScheduleReader reader_;
   const Graph& graph_;
   Schedule& schedule_ = reader_.schedule;
-  std::vector<int> bucket_of_;  // per node
+  std::unordered_map<ValueId, size_t> inputs_, states_;  // places by value
+  std::unordered_map<std::string, size_t> outputs_;      // by name
+  std::vector<int> bucket_of_;                           // per node
   bool has_graph_ = false, has_arena_ = false, has_update_ = false;
 };
 

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "partition/collectives.h"
 #include "schedule/text/schedule_reader.h"
 
@@ -41,11 +39,9 @@ void check_copy(ScheduleReader& reader, const Instruction& instruction) {
     reader.expect_value(instruction.outputs[0], node.outputs[0], "wrong result of " + node.name);
     return;
   }
-  const auto& states = reader.graph().states;
-  const bool stores = std::any_of(states.begin(), states.end(),
-                                  [&](const State& state) { return state.entry == to && state.exit == from; });
   const bool keeps = from == to && instruction.inputs != instruction.outputs;
-  if (!stores && !keeps) reader.fail("a copy to another value", reader.name_of(from), "what a state stores");
+  if (!reader.stores(to, from) && !keeps)
+    reader.fail("a copy to another value", reader.name_of(from), "what a state stores");
 }
 
 }  // namespace

@@ -3,9 +3,15 @@
 namespace partita {
 
 ScheduleReader::ScheduleReader(std::string_view text, const LocalGraph& local_graph)
-    : LineReader("schedule", text), local(local_graph) {
+    : Scanner("schedule", text), local(local_graph) {
   for (size_t v = 0; v < graph().values.size(); ++v) values_.emplace(graph().values[v].name, static_cast<ValueId>(v));
   for (size_t n = 0; n < graph().nodes.size(); ++n) nodes_.emplace(graph().nodes[n].name, static_cast<NodeId>(n));
+  for (const State& state : graph().states) exits_.emplace(state.entry, state.exit);
+}
+
+bool ScheduleReader::stores(ValueId entry, ValueId exit) const {
+  const auto found = exits_.find(entry);
+  return found != exits_.end() && found->second == exit;
 }
 
 ScheduleReader::Place ScheduleReader::place() {

@@ -3,12 +3,12 @@
 
 #include <unordered_map>
 
+#include "base/scanner.h"
 #include "schedule/schedule.h"
-#include "schedule/text/line_reader.h"
 
 namespace partita {
 
-class ScheduleReader : public LineReader {
+class ScheduleReader : public Scanner {
  public:
   ScheduleReader(std::string_view text, const LocalGraph& local);
 
@@ -21,6 +21,9 @@ class ScheduleReader : public LineReader {
   /// Fails with `what` when the slot holds another value.
   void expect_value(int slot, ValueId value, std::string_view what) const;
   void once(bool& seen, std::string_view name) const;
+
+  /// Whether the graph stores the value in a state.
+  bool stores(ValueId entry, ValueId exit) const;
 
   const Graph& graph() const { return local.graph; }
   const Slot& at(int slot) const { return schedule.slots[slot]; }
@@ -40,6 +43,7 @@ class ScheduleReader : public LineReader {
   std::unordered_map<std::string, ValueId> values_;
   std::unordered_map<std::string, NodeId> nodes_;
   std::unordered_map<std::string, int> slots_;
+  std::unordered_map<ValueId, ValueId> exits_;  // of states, by the value at entry
 };
 
 /// Reads "%out = kernel(%in) ; node", "reorder", "copy" or a collective.

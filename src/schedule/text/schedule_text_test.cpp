@@ -75,7 +75,7 @@ Bits run(const LocalGraph& local, const Schedule& schedule) {
       const Type& type = local.graph.type(input.value);
       Array part(executor.input_type(name_of(input.value)));
       copy_part(whole_input(type, name_of(input.value)).tensor(),
-                held(type, local.shardings[input.value], local.mesh, local.mesh.coordinates(world.rank())),
+                local_ranges(type, local.shardings[input.value], local.mesh, local.mesh.coordinates(world.rank())),
                 part.data());
       executor.set_input(name_of(input.value), std::as_const(part).tensor());
     }

@@ -1,7 +1,7 @@
 #pragma once
 // Layouts with channels innermost: in blocks, [n, ceil(c / lanes), h, w, lanes], or all, [n, h, w, c].
 
-#include "schedule/kernel_catalog.h"
+#include "lowering/kernel_catalog.h"
 
 namespace partita {
 

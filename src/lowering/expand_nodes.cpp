@@ -1,6 +1,7 @@
-#include "partition/expand_nodes.h"
+#include "lowering/expand_nodes.h"
 
 #include "graph/builder.h"
+#include "graph/rules.h"
 
 namespace partita {
 
@@ -25,6 +26,7 @@ Expanded expand_nodes(const Graph& graph, const OpSet& ops, const Plan& plan) {
   for (size_t i = 0; i < graph.states.size(); ++i)
     made[graph.states[i].entry] = rest.value(rest.graph().states[i].entry);
 
+  const Rules rules(graph, ops);
   Expanded result;
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
@@ -33,7 +35,7 @@ Expanded expand_nodes(const Graph& graph, const OpSet& ops, const Plan& plan) {
     std::vector<Value> operands;
     for (ValueId input : node.inputs) operands.push_back(made[input]);
     std::vector<Value> results;
-    if (needs_expansion(rule_of(graph, node, ops), plan.cuts[n])) {
+    if (needs_expansion(rules[n], plan.cuts[n])) {
       rest.scope = node.scope;
       rest.source = node.source;
       rest.phase = node.phase;

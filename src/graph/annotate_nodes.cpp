@@ -1,4 +1,4 @@
-#include "graph/mark_nodes.h"
+#include "graph/annotate_nodes.h"
 
 #include <algorithm>
 
@@ -41,33 +41,33 @@ std::string some_of(std::vector<std::string> names, std::string_view text) {
 
 }  // namespace
 
-NodeMark parse_node_mark(std::string_view text) {
+NodeAnnotation parse_node_annotation(std::string_view text) {
   // Named layouts have '=' too, but behind the first parenthesis or bracket.
   const size_t equals = text.find('=');
   if (equals == std::string_view::npos || equals == 0 || text.find_first_of("([") < equals) {
     throw InvalidArgument(
         fmt::format("[--shard] no node, got '{}', expected NODES=STRATEGY, as net/fc1/matmul=((2,4),(1,4))", text));
   }
-  return {std::string(text.substr(0, equals)), parse_shard_mark(text.substr(equals + 1))};
+  return {std::string(text.substr(0, equals)), parse_annotation(text.substr(equals + 1))};
 }
 
-void mark_nodes(Graph& graph, const NodeMark& mark) {
+void annotate_nodes(Graph& graph, const NodeAnnotation& annotation) {
   bool found = false;
   std::vector<std::string> places;
   // As a graph's text has it, %matmul2, or without the sign.
-  const std::string_view name = std::string_view(mark.nodes).substr(mark.nodes.starts_with('%') ? 1 : 0);
+  const std::string_view name = std::string_view(annotation.nodes).substr(annotation.nodes.starts_with('%') ? 1 : 0);
   for (Node& node : graph.nodes) {
     if (node.phase != Phase::forward) continue;
     places.push_back(node.scope.empty() ? node.op : node.scope + "/" + node.op);
     if (name != node.name && !matches(name, places.back())) continue;
-    node.mark = mark.mark;
+    node.annotation = annotation.annotation;
     found = true;
   }
   if (found) return;
   std::vector<std::string> names = places;
   for (const Node& node : graph.nodes) names.push_back(node.name);
   throw InvalidArgument(
-      fmt::format("[shard] no such node, got '{}', expected one of the {} nodes of graph {}, as {}{}", mark.nodes,
+      fmt::format("[shard] no such node, got '{}', expected one of the {} nodes of graph {}, as {}{}", annotation.nodes,
                   places.size(), graph.name, some_of(places, name), did_you_mean(name, names)),
       ErrorKind::key);
 }

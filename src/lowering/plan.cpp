@@ -1,9 +1,10 @@
-#include "plan/plan.h"
+#include "lowering/plan.h"
 
-#include <algorithm>
 #include <sstream>
 #include <unordered_map>
 #include <utility>
+
+#include "graph/rules.h"
 
 namespace partita {
 namespace {
@@ -32,14 +33,14 @@ std::string print_dims(const std::vector<Axes>& dims, const Mesh& mesh) {
 std::string print(const Plan& plan, const Graph& graph, const OpSet& ops) {
   std::string text =
       fmt::format("partita plan 1\ngraph {}\nsearch {}\n{}\n", plan.graph, plan.search, print(plan.mesh));
+  const Rules rules(graph, ops);
   const std::vector<ValueId> ids = entries(graph);
   for (size_t i = 0; i < ids.size(); ++i) {
     if (!is_cut(plan.inputs[i])) continue;
     text += fmt::format("input %{}{}\n", graph.values[ids[i]].name, print_dims(plan.inputs[i], plan.mesh));
   }
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
-    const ShardingRule rule = rule_of(graph, graph.nodes[n], ops);
-    const std::string cut = print(plan.cuts[n], rule, plan.mesh);
+    const std::string cut = print(plan.cuts[n], rules[n], plan.mesh);
     if (!cut.empty()) text += fmt::format("node {} {}\n", graph.nodes[n].name, cut);
   }
   for (const auto& [value, dims] : plan.results) {
@@ -57,12 +58,19 @@ Plan parse_plan(std::string_view text, const Graph& graph, const OpSet& ops) {
   std::getline(lines, line);
   if (line != "partita plan 1") fail(1, "not a plan of this version", line.substr(0, 40), "'partita plan 1'");
   Plan plan;
+  const Rules rules(graph, ops);
   const std::vector<ValueId> ids = entries(graph);
   for (ValueId id : ids) plan.inputs.emplace_back(graph.type(id).shape.size());
-  std::unordered_map<std::string, size_t> nodes;
+  std::unordered_map<std::string_view, size_t> nodes, entry_places;
+  std::unordered_map<std::string_view, ValueId> values;
+  for (size_t i = 0; i < ids.size(); ++i) entry_places.emplace(graph.values[ids[i]].name, i);
+  for (size_t v = 0; v < graph.values.size(); ++v) values.emplace(graph.values[v].name, static_cast<ValueId>(v));
+  const auto find_value = [](const auto& index, const std::string& name) {
+    return name.starts_with("%") ? index.find(std::string_view(name).substr(1)) : index.end();
+  };
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     nodes.emplace(graph.nodes[n].name, n);
-    plan.cuts.emplace_back(rule_of(graph, graph.nodes[n], ops).factors.size());
+    plan.cuts.emplace_back(rules[n].factors.size());
   }
   bool mesh_is_fixed = false;
   const auto read_dims = [&](std::istringstream& words, ValueId value, int number) {
@@ -90,18 +98,18 @@ Plan parse_plan(std::string_view text, const Graph& graph, const OpSet& ops) {
       const auto found = nodes.find(name);
       if (found == nodes.end()) fail(number, "unknown node", name, "a node of graph " + graph.name);
       std::getline(words, name);
-      plan.cuts[found->second] = parse_cut(name, rule_of(graph, graph.nodes[found->second], ops), plan.mesh);
+      plan.cuts[found->second] = parse_cut(name, rules[found->second], plan.mesh);
     } else if (keyword == "input") {
-      size_t at = 0;
-      while (at < ids.size() && "%" + graph.values[ids[at]].name != name) ++at;
-      if (at == ids.size()) fail(number, "unknown input or state", name, "one of graph " + graph.name);
-      plan.inputs[at] = read_dims(words, ids[at], number);
+      const auto found = find_value(entry_places, name);
+      if (found == entry_places.end()) fail(number, "unknown input or state", name, "one of graph " + graph.name);
+      plan.inputs[found->second] = read_dims(words, ids[found->second], number);
     } else if (keyword == "result") {
-      const auto found = std::find_if(graph.values.begin(), graph.values.end(),
-                                      [&](const ValueInfo& value) { return "%" + value.name == name; });
-      if (found == graph.values.end()) fail(number, "unknown value", name, "one of graph " + graph.name);
-      if (found->producer < 0) fail(number, "no node makes the value", name, "a result; others have 'input' lines");
-      const auto value = static_cast<ValueId>(found - graph.values.begin());
+      const auto found = find_value(values, name);
+      if (found == values.end()) fail(number, "unknown value", name, "one of graph " + graph.name);
+      const ValueId value = found->second;
+      if (graph.values[value].producer < 0) {
+        fail(number, "no node makes the value", name, "a result; others have 'input' lines");
+      }
       plan.results[value] = read_dims(words, value, number);
     } else if (keyword == "output") {
       plan.outputs[name] = read_dims(words, graph.output(name), number);
@@ -129,12 +137,13 @@ void verify(const Plan& plan, const Graph& graph, const OpSet& ops) {
   const auto reject = [&](const std::string& name, const std::string& reason) {
     throw InvalidArgument(fmt::format("[plan] illegal cut of {}: {}", name, reason));
   };
+  const Rules rules(graph, ops);
   if (plan.cuts.size() != graph.nodes.size()) reject(graph.name, "the plan is for another graph");
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
-    const ShardingRule rule = rule_of(graph, graph.nodes[n], ops);
+    const ShardingRule& rule = rules[n];
     const std::string reason = illegal(rule, plan.cuts[n], plan.mesh);
     if (!reason.empty()) reject(graph.nodes[n].name, reason);
-    if (needs_expansion(rule, plan.cuts[n]) && !ops.at(graph.nodes[n].op).expand) {
+    if (needs_expansion(rule, plan.cuts[n]) && !rules.expandable(n)) {
       reject(graph.nodes[n].name, "a cut factor needs an expansion, and the op has none");
     }
   }

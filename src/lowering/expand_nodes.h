@@ -1,7 +1,7 @@
 #pragma once
 // Replaces every node whose plan cuts an `expand` factor by the op's expansion into coarser nodes.
 
-#include "plan/plan.h"
+#include "lowering/plan.h"
 
 namespace partita {
 

@@ -1,4 +1,4 @@
-#include "schedule/kernel_catalog.h"
+#include "lowering/kernel_catalog.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "plan/search/follow.h"
+#include "lowering/complete_plan.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -10,15 +10,11 @@ namespace {
 
 using DimAxes = std::vector<Axes>;
 
-class Follower {
+class PlanCompletion {
  public:
-  Follower(const Graph& graph, const OpSet& ops, const Mesh& mesh, std::string search, Decisions decisions)
-      : graph_(graph), mesh_(mesh), decided_(std::move(decisions)) {
-    for (size_t n = 0; n < graph.nodes.size(); ++n) {
-      rules_.push_back(rule_of(graph, graph.nodes[n], ops));
-      expandable_.push_back(ops.at(graph.nodes[n].op).expand != nullptr);
-      nodes_.emplace(graph.nodes[n].name, n);
-    }
+  PlanCompletion(const Graph& graph, const Rules& rules, const Mesh& mesh, std::string search, PartialPlan partial)
+      : graph_(graph), rules_(rules), mesh_(mesh), decided_(std::move(partial)) {
+    for (size_t n = 0; n < graph.nodes.size(); ++n) nodes_.emplace(graph.nodes[n].name, n);
     plan_ = {.graph = graph.name,
              .search = std::move(search),
              .mesh = mesh,
@@ -40,10 +36,11 @@ class Follower {
     for (const bool forward : {true, false}) {
       for (size_t n = 0; n < graph_.nodes.size(); ++n) {
         if ((graph_.nodes[n].phase == Phase::forward) != forward) continue;
-        decide(n, decided_.cuts[n] ? *decided_.cuts[n] : suggest_cut(rules_[n], suggestions(n), mesh_, expandable_[n]));
+        decide(n, decided_.cuts[n] ? *decided_.cuts[n]
+                                   : suggest_cut(rules_[n], suggestions(n), mesh_, rules_.expandable(n)));
       }
     }
-    for (size_t n = graph_.nodes.size(); n-- > 0;) follow_users(n);
+    for (size_t n = graph_.nodes.size(); n-- > 0;) take_cut_of_users(n);
     return std::move(plan_);
   }
 
@@ -58,7 +55,7 @@ class Follower {
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       if (!decided_.cuts[n]) continue;
       for (size_t i = 0; i < graph_.nodes[n].inputs.size(); ++i) {
-        DimAxes dims = lift(rules_[n], *decided_.cuts[n], rules_[n].inputs[i]);
+        DimAxes dims = dims_from_factors(rules_[n], *decided_.cuts[n], rules_[n].inputs[i]);
         const auto [entry, fresh] = needed.try_emplace(graph_.nodes[n].inputs[i], dims);
         if (!fresh && parts(dims) > parts(entry->second)) entry->second = std::move(dims);
       }
@@ -139,10 +136,12 @@ class Follower {
   std::optional<DimAxes> at_origin(size_t origin, ValueId value) const {
     const Node& from = graph_.nodes[origin];
     for (size_t i = 0; i < from.inputs.size(); ++i) {
-      if (from.inputs[i] == value) return lift(rules_[origin], plan_.cuts[origin], rules_[origin].inputs[i]);
+      if (from.inputs[i] == value)
+        return dims_from_factors(rules_[origin], plan_.cuts[origin], rules_[origin].inputs[i]);
     }
     for (size_t k = 0; k < from.outputs.size(); ++k) {
-      if (from.outputs[k] == value) return lift(rules_[origin], plan_.cuts[origin], rules_[origin].outputs[k]);
+      if (from.outputs[k] == value)
+        return dims_from_factors(rules_[origin], plan_.cuts[origin], rules_[origin].outputs[k]);
     }
     return std::nullopt;
   }
@@ -154,15 +153,15 @@ class Follower {
     for (size_t i = 0; i < values.size(); ++i) {
       if (graph_.type(values[i]) != type) continue;
       const ShardingRule& rule = rules_[origin];
-      DimAxes dims = lift(rule, plan_.cuts[origin], inputs ? rule.inputs[i] : rule.outputs[i]);
+      DimAxes dims = dims_from_factors(rule, plan_.cuts[origin], inputs ? rule.inputs[i] : rule.outputs[i]);
       if (found && *found != dims) return std::nullopt;
       found = std::move(dims);
     }
     return found;
   }
 
-  // A node that nothing cut so far (a constant, the broadcast of a scalar) follows its users.
-  void follow_users(size_t n) {
+  // A node that nothing cut so far (a constant, the broadcast of a scalar) is cut as its users need it.
+  void take_cut_of_users(size_t n) {
     const Node& node = graph_.nodes[n];
     if (!is_cut(plan_.cuts[n]) && !decided_.cuts[n]) {
       std::vector<Suggestion> outputs;
@@ -173,7 +172,7 @@ class Follower {
       decide(n, suggest_cut(rules_[n], outputs, mesh_, /*expandable=*/false));
     }
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      const DimAxes dims = lift(rules_[n], plan_.cuts[n], rules_[n].inputs[i]);
+      const DimAxes dims = dims_from_factors(rules_[n], plan_.cuts[n], rules_[n].inputs[i]);
       if (is_cut(dims) && !is_cut(dims_[node.inputs[i]])) wanted_.emplace(node.inputs[i], dims);
     }
   }
@@ -190,10 +189,10 @@ class Follower {
   }
 
   const Graph& graph_;
+  const Rules& rules_;
   const Mesh& mesh_;
-  const Decisions decided_;
-  std::vector<ShardingRule> rules_;
-  std::vector<bool> expandable_, is_state_, is_decided_;
+  const PartialPlan decided_;
+  std::vector<bool> is_state_, is_decided_;
   std::unordered_map<std::string, size_t> nodes_;
   std::vector<DimAxes> dims_;          // per value, as made
   std::map<ValueId, DimAxes> wanted_;  // what the first user asks of an uncut value
@@ -202,12 +201,12 @@ class Follower {
 
 }  // namespace
 
-Decisions::Decisions(const Graph& graph) : states(graph.states.size()), cuts(graph.nodes.size()) {
+PartialPlan::PartialPlan(const Graph& graph) : states(graph.states.size()), cuts(graph.nodes.size()) {
   for (const Input& input : graph.inputs) inputs.emplace_back(graph.type(input.value).shape.size());
 }
 
-Plan follow(const Graph& graph, const OpSet& ops, const Mesh& mesh, std::string search, Decisions decisions) {
-  return Follower(graph, ops, mesh, std::move(search), std::move(decisions)).make();
+Plan complete_plan(const Graph& graph, const Rules& rules, const Mesh& mesh, std::string search, PartialPlan partial) {
+  return PlanCompletion(graph, rules, mesh, std::move(search), std::move(partial)).make();
 }
 
 }  // namespace partita

@@ -1,4 +1,4 @@
-#include "plan/marks.h"
+#include "plan/annotations.h"
 
 #include <algorithm>
 
@@ -7,17 +7,17 @@
 namespace partita {
 namespace {
 
-/// Parameters whose layout a mark has fixed.
+/// Parameters whose layout an annotation has fixed.
 class Pins {
  public:
-  Pins(const Graph& graph, const Mesh& mesh, Decisions& decisions) : graph_(graph), mesh_(mesh), decisions_(decisions) {
+  Pins(const Graph& graph, const Mesh& mesh, PartialPlan& partial) : graph_(graph), mesh_(mesh), partial_(partial) {
     for (size_t s = 0; s < graph.states.size(); ++s) states_.emplace(graph.states[s].entry, s);
   }
 
   void add(const Node& node, ValueId value, const std::vector<Axes>& dims) {
     const auto state = states_.find(value);
     if (state == states_.end()) return;
-    auto& pinned = decisions_.states[state->second];
+    auto& pinned = partial_.states[state->second];
     if (pinned && *pinned != dims) {
       const Type& type = graph_.type(value);
       throw InvalidArgument(
@@ -33,7 +33,7 @@ class Pins {
  private:
   const Graph& graph_;
   const Mesh& mesh_;
-  Decisions& decisions_;
+  PartialPlan& partial_;
   std::map<ValueId, size_t> states_;
   std::map<ValueId, std::string> by_;
 };
@@ -49,27 +49,28 @@ std::string describe(const Node& node) {
   return text + (text == node.name ? "" : ")");
 }
 
-bool has_marks(const Graph& graph) {
-  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) { return node.mark.has_value(); });
+bool has_annotations(const Graph& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(),
+                     [](const Node& node) { return node.annotation.has_value(); });
 }
 
-Decisions decisions_of_marks(const Graph& graph, const OpSet& ops, const Mesh& mesh) {
-  Decisions decisions(graph);
-  Pins pins(graph, mesh, decisions);
+PartialPlan partial_plan_of_annotations(const Graph& graph, const Rules& rules, const Mesh& mesh) {
+  PartialPlan partial(graph);
+  Pins pins(graph, mesh, partial);
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
-    if (!node.mark) continue;
+    if (!node.annotation) continue;
     const std::vector<Type> inputs = graph.types(node.inputs), outputs = graph.types(node.outputs);
-    const ShardingRule rule = rule_of(graph, node, ops);
-    MarkedCut marked =
-        cut_of(*node.mark, {describe(node), rule, inputs, outputs, ops.at(node.op).expand != nullptr}, mesh);
+    const ShardingRule& rule = rules[n];
+    AnnotatedCut annotated =
+        cut_of(*node.annotation, {describe(node), rule, inputs, outputs, rules.expandable(n)}, mesh);
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      pins.add(node, node.inputs[i], lift(rule, marked.cut, rule.inputs[i]));
+      pins.add(node, node.inputs[i], dims_from_factors(rule, annotated.cut, rule.inputs[i]));
     }
-    for (size_t k = 0; k < marked.results.size(); ++k) decisions.results[node.outputs[k]] = marked.results[k];
-    decisions.cuts[n] = std::move(marked.cut);
+    for (size_t k = 0; k < annotated.results.size(); ++k) partial.results[node.outputs[k]] = annotated.results[k];
+    partial.cuts[n] = std::move(annotated.cut);
   }
-  return decisions;
+  return partial;
 }
 
 }  // namespace partita

@@ -1,4 +1,4 @@
-#include "graph/mark_nodes.h"
+#include "graph/annotate_nodes.h"
 
 #include <gtest/gtest.h>
 
@@ -20,25 +20,25 @@ Graph small() {
   return graph;
 }
 
-std::string marked(const std::string& nodes) {
+std::string annotated(const std::string& nodes) {
   Graph graph = small();
-  mark_nodes(graph, parse_node_mark(nodes + "=((2,1),(1,1))"));
+  annotate_nodes(graph, parse_node_annotation(nodes + "=((2,1),(1,1))"));
   std::string names;
-  for (const Node& node : graph.nodes) names += node.mark ? node.name + " " : "";
+  for (const Node& node : graph.nodes) names += node.annotation ? node.name + " " : "";
   return names;
 }
 
 TEST(MarkNodes, ByNameAndByPlace) {
-  EXPECT_EQ(marked("matmul2"), "matmul2 ");
-  EXPECT_EQ(marked("net/h/*/fc1/matmul"), "matmul1 matmul2 ");
-  EXPECT_EQ(marked("*/matmul"), "matmul1 matmul2 matmul3 ");
-  EXPECT_EQ(marked("net/h/1/fc2/matmul"), "matmul3 ");
-  EXPECT_EQ(marked("*2/*"), "matmul3 ");
+  EXPECT_EQ(annotated("matmul2"), "matmul2 ");
+  EXPECT_EQ(annotated("net/h/*/fc1/matmul"), "matmul1 matmul2 ");
+  EXPECT_EQ(annotated("*/matmul"), "matmul1 matmul2 matmul3 ");
+  EXPECT_EQ(annotated("net/h/1/fc2/matmul"), "matmul3 ");
+  EXPECT_EQ(annotated("*2/*"), "matmul3 ");
 }
 
 TEST(MarkNodes, RefusesWhatIsNotThere) {
   try {
-    marked("net/h/1/fc3/matmul");
+    annotated("net/h/1/fc3/matmul");
     ADD_FAILURE();
   } catch (const InvalidArgument& error) {
     EXPECT_EQ(std::string(error.what()),
@@ -47,7 +47,7 @@ TEST(MarkNodes, RefusesWhatIsNotThere) {
               "'net/h/1/fc1/matmul'?");
   }
   for (const char* text : {"((2,1))", "=((2))", "fc1", "fc1=2", "[a=2]((a))"}) {
-    EXPECT_THROW(parse_node_mark(text), InvalidArgument) << text;
+    EXPECT_THROW(parse_node_annotation(text), InvalidArgument) << text;
   }
 }
 
@@ -65,7 +65,7 @@ TEST(BuilderMarks, OnlyResultsOfOpsTakeMarks) {
   Builder builder(all_ops());
   const Value x = builder.input("x", {DType::f32, {4, 2}});
   EXPECT_EQ(refusal([&] {
-              builder.mark(x, {.inputs = {{2, 1}}});
+              builder.annotate(x, {.inputs = {{2, 1}}});
             }),
             "[shard] no node made the value, got 'x', expected a result of an op");
 }

@@ -1,0 +1,22 @@
+#pragma once
+// Annotations by name, for networks whose code is not one's own.
+
+#include "graph/graph.h"
+
+namespace partita {
+
+/// `nodes`: the name of a node ("matmul2", or "%matmul2" as texts print it), or where it stands and its op, in which
+/// '*' stands for any letters: "net/h/*/mlp/fc1/matmul".
+struct NodeAnnotation {
+  std::string nodes;
+  ShardingAnnotation annotation;
+};
+
+/// "NODES=STRATEGY", as "net/fc1/matmul=((2,4),(1,4))". Throws InvalidArgument.
+NodeAnnotation parse_node_annotation(std::string_view text);
+
+/// Annotations the forward nodes that it names. When there is none throws InvalidArgument with names that there are and
+/// the nearest.
+void annotate_nodes(Graph& graph, const NodeAnnotation& annotation);
+
+}  // namespace partita

@@ -1,0 +1,49 @@
+#pragma once
+// Which bytes are taken when: finds the lowest free place for a block that lives for a while.
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+namespace partita {
+
+/// Disjoint ranges of bytes; ranges that touch are one.
+class ByteRanges {
+ public:
+  void add(int64_t begin, int64_t end);
+  bool empty() const { return ranges_.empty(); }
+  /// The end of the first range that meets [begin, end), or `begin` when there is none.
+  int64_t behind(int64_t begin, int64_t end) const;
+
+ private:
+  std::map<int64_t, int64_t> ranges_;  // begin -> end
+};
+
+/// A segment tree over moments (Bentley, 1977). A block lies at the few nodes that make up its lifetime; each node
+/// knows the bytes of the blocks that live throughout its span, and of those that live at any moment of it.
+class Occupancy {
+ public:
+  struct Lifetime {
+    size_t first = 0, last = 0;  // moments, both included
+  };
+
+  explicit Occupancy(size_t moments);
+  /// Takes `bytes` at the lowest offset from `base` on that is free at every moment of the lifetime.
+  int64_t take(Lifetime lifetime, int64_t base, int64_t bytes);
+
+ private:
+  struct Node {
+    ByteRanges throughout, sometimes;
+  };
+  struct Span {
+    size_t node, begin, end;  // of the tree; moments [begin, end)
+  };
+  template <class Partly, class Wholly>
+  void visit(Span span, Lifetime lifetime, const Partly& partly, const Wholly& wholly);
+
+  std::vector<Node> nodes_;
+  size_t moments_ = 1;  // a power of two
+};
+
+}  // namespace partita
