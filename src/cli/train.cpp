@@ -23,7 +23,7 @@ struct TrainFlags {
 };
 
 /// Flags that would change nothing, or not what they are for.
-void refuse_idle(const JobFlags& flags, const JobConfig& config) {
+void refuse_ineffective(const JobFlags& flags, const JobConfig& config) {
   const auto refuse = [&](std::string_view key, const std::string& why) {
     if (!is_given(flags, key)) return;
     throw InvalidArgument(fmt::format("[--{}] of no effect, {}", find_option(key).flag, why));
@@ -108,7 +108,7 @@ void print_accuracy(Model& model, const DatasetPtr& test, const JobConfig& confi
 void run_train(const TrainFlags& flags) {
   const Place place = this_place();
   const JobConfig config = configuration(flags.job);
-  refuse_idle(flags.job, config);
+  refuse_ineffective(flags.job, config);
   const ZooJob job(config, place);
   verify_training(job.config(), place);
   if (printed_config(flags.job, job.config())) return;

@@ -111,7 +111,7 @@ Mesh make_mesh(const Graph& graph, int64_t ranks, const PlanOptions& options) {
 
 std::string ignored_annotations(const Graph& graph, const Mesh& mesh, const PlanOptions& options) {
   if (heeds_annotations(options.parallel) || !has_annotations(graph) || mesh.ranks() == 1) return "";
-  return fmt::format("[plan] marks of nodes are ignored, got --parallel {}, expected semi or auto",
+  return fmt::format("[plan] annotations of nodes are ignored, got --parallel {}, expected semi or auto",
                      name_of(options.parallel));
 }
 

@@ -275,13 +275,13 @@ std::vector<int64_t> ShardLayout::parts(const NamedDims& dims) const {
 
 ShardingAnnotation annotation_of(const std::vector<TensorLayout>& inputs, const std::vector<TensorLayout>& outputs) {
   ShardingAnnotation annotation;
-  if (inputs.empty()) refuse("a mark without layouts", "none", "one for each operand");
+  if (inputs.empty()) refuse("an annotation without layouts", "none", "one for each operand");
   const ShardLayout& layout = inputs.front().layout();
   annotation.axes = layout.axes();
   annotation.rank_list = layout.rank_list();
   const auto add = [&](const std::vector<TensorLayout>& layouts, Strategy& parts, std::vector<NamedDims>& names) {
     for (const TensorLayout& one : layouts) {
-      if (one.layout() != layout) refuse("a mark mixes layouts", "two", "tensors of one layout");
+      if (one.layout() != layout) refuse("an annotation mixes layouts", "two", "tensors of one layout");
       parts.push_back(layout.parts(one.dims()));
       names.push_back(one.dims());
     }

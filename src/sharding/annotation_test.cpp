@@ -74,9 +74,9 @@ TEST(ShardingAnnotation, RefusesBadLayouts) {
   const ShardLayout other({8}, {"dp"});
   EXPECT_NE(message([&] {
               annotation_of({layout({"dp"}), other({"dp"})}, {});
-            }).find("a mark mixes layouts"),
+            }).find("an annotation mixes layouts"),
             std::string::npos);
-  EXPECT_NE(message([&] { annotation_of({}, {}); }).find("a mark without layouts"), std::string::npos);
+  EXPECT_NE(message([&] { annotation_of({}, {}); }).find("an annotation without layouts"), std::string::npos);
   for (const char* text : {"[dp=2((dp))", "[dp=2]((xp))", "[=2]((dp))", "((2))->", "[dp=2]((dp+dp))", "[dp]((dp))"}) {
     EXPECT_NE(message([&] { parse_annotation(text); }), "") << text;
   }

@@ -4,7 +4,7 @@
 
 #include "data/loading/batch.h"
 #include "job/toml.h"
-#include "launch/agreement.h"
+#include "launch/fingerprint.h"
 #include "partition/collectives.h"
 #include "training/memory.h"
 

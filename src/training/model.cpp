@@ -53,32 +53,33 @@ void Model::save_checkpoint(const std::string& path) const {
   if (writes_files()) write_checkpoint(path, states_, position_);
 }
 
-Facts Model::facts_of(const Program& program, const DatasetPtr& rows) const {
+LaunchFingerprint Model::fingerprint_of(const Program& program, const DatasetPtr& rows) const {
   uint64_t weights = 0;
   for (const auto& [name, array] : states_) weights = digest_of(array, digest_of(name, weights));
-  Facts facts;
+  LaunchFingerprint fingerprint;
   for (const JobOption& option : job_options()) {
     if (option.effect == Effect::console) continue;
-    facts.emplace_back(option.key(), fmt::format("{}", fmt::join(option.get(config_), ", ")));
+    fingerprint.emplace_back(option.key(), fmt::format("{}", fmt::join(option.get(config_), ", ")));
   }
-  facts.insert(facts.end(), {{"graph", print_digest(digest_of(print(program.graph)))},
-                             {"plan", print_digest(digest_of(print(program.plan, program.graph, all_ops())))},
-                             {"local graph", print_digest(digest_of(print(program.local, all_ops())))},
-                             {"rows", fmt::format("{}", rows->size())},
-                             {"first rows", print_digest(digest_of_rows(rows, config_.training.batch))},
-                             {"weights", print_digest(weights)},
-                             {"program file", print_digest(digest_of_executable())}});
-  return facts;
+  fingerprint.insert(fingerprint.end(),
+                     {{"graph", print_digest(digest_of(print(program.graph)))},
+                      {"plan", print_digest(digest_of(print(program.plan, program.graph, all_ops())))},
+                      {"local graph", print_digest(digest_of(print(program.local, all_ops())))},
+                      {"rows", fmt::format("{}", rows->size())},
+                      {"first rows", print_digest(digest_of_rows(rows, config_.training.batch))},
+                      {"weights", print_digest(weights)},
+                      {"program file", print_digest(digest_of_executable())}});
+  return fingerprint;
 }
 
-Facts Model::facts_of(const TrainingRun& run, const FitOptions& fit) const {
-  Facts facts = facts_of(run.program, run.rows);
-  facts.emplace_back("steps of the schedule", fmt::format("{}", run.schedule.steps));
-  facts.emplace_back("learning rate", run.learning_rate ? fmt::format("{}", *run.learning_rate) : "scheduled");
-  facts.emplace_back("first step", fmt::format("{}", run.info.first_step));
-  facts.emplace_back("steps", fmt::format("{}", run.info.steps));
-  facts.emplace_back("validation rows", fmt::format("{}", fit.validation ? fit.validation->size() : 0));
-  return facts;
+LaunchFingerprint Model::fingerprint_of(const TrainingRun& run, const FitOptions& fit) const {
+  LaunchFingerprint fingerprint = fingerprint_of(run.program, run.rows);
+  fingerprint.emplace_back("steps of the schedule", fmt::format("{}", run.schedule.steps));
+  fingerprint.emplace_back("learning rate", run.learning_rate ? fmt::format("{}", *run.learning_rate) : "scheduled");
+  fingerprint.emplace_back("first step", fmt::format("{}", run.info.first_step));
+  fingerprint.emplace_back("steps", fmt::format("{}", run.info.steps));
+  fingerprint.emplace_back("validation rows", fmt::format("{}", fit.validation ? fit.validation->size() : 0));
+  return fingerprint;
 }
 
 Program Model::make_program(const std::vector<Column>& columns, int64_t batch, int64_t ranks, Purpose purpose) const {
@@ -170,10 +171,10 @@ void Model::train(const DatasetPtr& dataset, const FitOptions& fit) {
     write_checkpoint(path, states, position);
   };
 
-  const Facts facts = world_ != nullptr ? facts_of(run, fit) : Facts{};
+  const LaunchFingerprint fingerprint = world_ != nullptr ? fingerprint_of(run, fit) : LaunchFingerprint{};
   TrainingResult result;
   run_on_ranks(place_, config_.ranks.count, config_.ranks.threads, [&](Communicator& comm) {
-    if (world_ != nullptr) require_agreement(facts, comm);
+    if (world_ != nullptr) require_same_fingerprint(fingerprint, comm);
     TrainingResult own = run_training(run, states_, comm);
     if (comm.rank() == 0 || world_ != nullptr) result = std::move(own);
   });
@@ -199,9 +200,9 @@ Metrics Model::eval(const DatasetPtr& dataset, const EvaluationProgress& progres
   prepare_states(evaluation.graph());
   Metrics metrics;
   const bool processes = world_ != nullptr && evaluation.ranks() > 1;
-  const Facts facts = processes ? facts_of(evaluation.program(), dataset) : Facts{};
+  const LaunchFingerprint fingerprint = processes ? fingerprint_of(evaluation.program(), dataset) : LaunchFingerprint{};
   run_on_ranks(place_, evaluation.ranks(), config_.ranks.threads, [&](Communicator& comm) {
-    if (processes) require_agreement(facts, comm);
+    if (processes) require_same_fingerprint(fingerprint, comm);
     const Metrics found = evaluation.run(states_, rank_options(), comm, comm.rank() == 0 ? progress : nullptr);
     check_finite(found);
     if (comm.rank() == 0 || processes) metrics = found;

@@ -6,7 +6,7 @@
 #include "comm/communicator.h"
 #include "data/dataset.h"
 #include "job/program.h"
-#include "launch/agreement.h"
+#include "launch/fingerprint.h"
 #include "training/callbacks.h"
 #include "training/evaluation.h"
 
@@ -70,8 +70,8 @@ class Model {
   void prepare_states(const Graph& graph);
   void require_states() const;
   TrainingPosition resumed_position(const Graph& graph, TrainingPosition now);
-  Facts facts_of(const Program& program, const DatasetPtr& rows) const;
-  Facts facts_of(const TrainingRun& run, const FitOptions& fit) const;
+  LaunchFingerprint fingerprint_of(const Program& program, const DatasetPtr& rows) const;
+  LaunchFingerprint fingerprint_of(const TrainingRun& run, const FitOptions& fit) const;
   bool writes_files() const { return world_ == nullptr || world_->rank() == 0; }
   void plan_steps(TrainingRun& run, const FitOptions& fit, const TrainingPosition& position) const;
   Evaluation make_evaluation(const DatasetPtr& dataset) const;

@@ -1,4 +1,4 @@
-// Two matrix products with one mark between them: what sharding propagation does with the rest.
+// Two matrix products with one annotation between them: what sharding propagation does with the rest.
 
 #include <random>
 

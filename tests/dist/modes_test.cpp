@@ -14,9 +14,9 @@
 namespace partita {
 namespace {
 
-Job job_of(const std::string& spec, const Shape& image, int64_t batch, const std::vector<std::string>& marks) {
+Job job_of(const std::string& spec, const Shape& image, int64_t batch, const std::vector<std::string>& annotations) {
   Job job = model_job(spec, {.image = image, .batch = batch, .steps = 4});
-  for (const std::string& mark : marks) annotate_nodes(job.forward, parse_node_annotation(mark));
+  for (const std::string& annotation : annotations) annotate_nodes(job.forward, parse_node_annotation(annotation));
   return job;
 }
 
@@ -104,9 +104,9 @@ TEST(Modes, FastKernelsUnderWindows) {
 }
 
 TEST(Modes, NamedLayouts) {
-  const std::string mark = "net/fc1/matmul=[dp=2,mp=3]((dp,None),(mp,None))";
-  expect_one_rank(job_of("mlp:hidden=12", kImage, 12, {mark}), {6}, {.parallel = Parallel::semi});
-  expect_one_rank(job_of("mlp:hidden=12", kImage, 12, {mark}), {6}, {.parallel = Parallel::automatic});
+  const std::string annotation = "net/fc1/matmul=[dp=2,mp=3]((dp,None),(mp,None))";
+  expect_one_rank(job_of("mlp:hidden=12", kImage, 12, {annotation}), {6}, {.parallel = Parallel::semi});
+  expect_one_rank(job_of("mlp:hidden=12", kImage, 12, {annotation}), {6}, {.parallel = Parallel::automatic});
 }
 
 TEST(Modes, HybridSplitsLayerwiseParameters) {
@@ -139,12 +139,12 @@ std::map<std::string, int> forward_collectives(const LocalGraph& local) {
 }
 
 TEST(Modes, OneMarkMakesAMegatronBlock) {
-  for (const char* mark : {"net/h/0/attn/q/matmul=((2,1,1),(2,1))", "net/h/0/mlp/fc/matmul=((2,1,1),(2,1))"}) {
-    const Job job = job_of(kModesGpt, {}, 4, {mark});
+  for (const char* annotation : {"net/h/0/attn/q/matmul=((2,1,1),(2,1))", "net/h/0/mlp/fc/matmul=((2,1,1),(2,1))"}) {
+    const Job job = job_of(kModesGpt, {}, 4, {annotation});
     expect_one_rank(job, {4}, {.parallel = Parallel::automatic, .dataset = parse_dataset_sharding("((2,1),(2,1))")});
     const JobResult result =
         run_under(job, 4, {.parallel = Parallel::automatic, .dataset = parse_dataset_sharding("((2,1),(2,1))")});
-    EXPECT_EQ(forward_collectives(result.program.local), (std::map<std::string, int>{{"all_reduce", 4}})) << mark;
+    EXPECT_EQ(forward_collectives(result.program.local), (std::map<std::string, int>{{"all_reduce", 4}})) << annotation;
   }
 }
 
@@ -164,7 +164,7 @@ TEST(Modes, QuickstartIsThatOfTheTutorial) {
   EXPECT_EQ(strategies.at("relu"), "((2, 4))");
   EXPECT_EQ(strategies.at("matmul2"), "((2, 4), (4, 1))");
 
-  // The sum over k, which relu wants cut: scattered, or with open sums switched off reduced and sliced.
+  // The sum over k, which relu wants cut: scattered, or with partial values switched off reduced and sliced.
   const auto towards_relu = [&](bool partial_sums) {
     const LocalGraph local = partition(program.graph, all_ops(), program.plan, {.partial_sums = partial_sums});
     std::vector<std::string> kinds;

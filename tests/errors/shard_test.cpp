@@ -64,7 +64,7 @@ TEST(ShardErrors, TwoLayoutsOfOneParameter) {
                                        "--shard",    "net/embedding=((4,1),(1,1))",
                                        "--shard",    "net/matmul=((2,1,1),(2,1))"};
   expect_usage_of_shard(
-      words, {"[shard] two marks lay out one parameter differently", "for 'wte.weight', expected one layout"});
+      words, {"[shard] two annotations lay out one parameter differently", "for 'wte.weight', expected one layout"});
 }
 
 TEST(ShardErrors, LayoutsOfAnotherNumberOfRanks) {
@@ -113,7 +113,7 @@ TEST(ShardErrors, IgnoredMarksAreToldOf) {
   const Outcome outcome = run_program({"train", "quickstart", "--ranks", "2", "--parallel", "data"});
   EXPECT_EQ(outcome.exit_code, 0);
   const auto told = [](const std::string& line) {
-    return line.find("[plan] marks of nodes are ignored, got --parallel data, expected semi or auto") !=
+    return line.find("[plan] annotations of nodes are ignored, got --parallel data, expected semi or auto") !=
            std::string::npos;
   };
   EXPECT_TRUE(std::any_of(outcome.warnings.begin(), outcome.warnings.end(), told));

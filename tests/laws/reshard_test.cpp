@@ -304,7 +304,7 @@ TEST(Reshard, CostsWhatExhaustiveSearchFindsOnLargerMeshes) {
   }
 }
 
-// With messages that cost something: where they are free, axes that neither side uses stay away from open sums.
+// With messages that cost something: where they are free, axes that neither side uses stay away from partial values.
 TEST(Reshard, CostsWhatExhaustiveSearchFindsWhileSumsAreOpen) {
   const Mesh three({{"a", 2}, {"b", 2}, {"c", 2}});
   for (const Type& type : kTypes) compare(three, type, links(three), 0, /*with_sums=*/true);

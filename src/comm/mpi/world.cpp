@@ -17,9 +17,9 @@
 #include "comm/checked_communicator.h"
 #include "comm/mpi/messages.h"
 #include "comm/mpi/mpi.h"
-#include "comm/shared_memory/piece.h"
+#include "comm/shared_memory/communicator.h"
 #include "comm/shared_memory/presence.h"
-#include "comm/shared_memory/stage.h"
+#include "comm/shared_memory/segment.h"
 
 namespace partita {
 namespace {
@@ -71,7 +71,7 @@ std::shared_ptr<const Host> find_host(MPI_Comm world, int rank) {
   const std::string name = told(beside, host.presence ? host.presence->name() : "");
   if (host.place.rank != 0 && !name.empty()) host.presence = Presence::open(name);
   const bool here = all_agree(beside, host.presence && host.presence->enter(rank));
-  if (host.place.rank == 0 && host.presence) host.presence->forget();
+  if (host.place.rank == 0 && host.presence) host.presence->unlink();
   if (!here) host.presence.reset();
   MPI_Comm_free(&beside);
   return std::make_shared<const Host>(std::move(host));
@@ -88,14 +88,14 @@ class MpiCommunicator final : public CheckedCommunicator {
         messages_(comm, world_ranks(), [this](int peer) { return host_->is_gone(peer); }) {
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     const bool near = std::all_of(ranks.begin(), ranks.end(), [&](int other) { return host_->has(other); });
-    if (all_agree(comm, near) && size() > 1 && size() <= SharedStage::kMostRanks) share_memory();
+    if (all_agree(comm, near) && size() > 1 && size() <= SharedMemoryCommunicator::kMostRanks) share_memory();
   }
   ~MpiCommunicator() override {
     // A process that ends with an error must not wait for the others; the launcher then ends them.
     int is_over = 0;
     MPI_Finalized(&is_over);
     if (std::uncaught_exceptions() > 0 || is_over != 0) return;
-    if (stage_) stage_->leave();
+    if (shared_) shared_->leave();
     if (is_world_) {
       leave_together();
       MPI_Finalize();
@@ -118,7 +118,7 @@ class MpiCommunicator final : public CheckedCommunicator {
   /// Whoever is still in a call must not wait for this process, which ends. Those in memory see that it has left.
   void leave_together() noexcept {
     try {
-      if (!stage_ && size() > 1) messages_.leave();
+      if (!shared_ && size() > 1) messages_.leave();
     } catch (const Error& error) {
       if (rank() != 0) std::this_thread::sleep_for(kPatience);
       std::cerr << "partita: error: rank " << rank() << ": " << error.what() << std::endl;
@@ -131,23 +131,23 @@ class MpiCommunicator final : public CheckedCommunicator {
 
   /// Of all ranks or none; without it they send messages.
   void share_memory() {
-    const size_t bytes = SharedStage::bytes(size());
+    const size_t bytes = SharedMemoryCommunicator::bytes(size());
     if (rank() == 0) {
-      piece_ = SharedPiece::create(bytes);
-      if (piece_) SharedStage::prepare(piece_->data(), size());
+      segment_ = SharedSegment::create(bytes);
+      if (segment_) SharedMemoryCommunicator::prepare(segment_->data(), size());
     }
-    const std::string name = told(comm_, piece_ ? piece_->name() : "");
-    if (rank() != 0 && !name.empty()) piece_ = SharedPiece::open(name, bytes);
-    const bool all_have_it = all_agree(comm_, piece_.has_value());
-    if (rank() == 0 && piece_) piece_->forget();
+    const std::string name = told(comm_, segment_ ? segment_->name() : "");
+    if (rank() != 0 && !name.empty()) segment_ = SharedSegment::open(name, bytes);
+    const bool all_have_it = all_agree(comm_, segment_.has_value());
+    if (rank() == 0 && segment_) segment_->unlink();
     if (!all_have_it) return;
-    stage_.emplace(piece_->data(), rank(), std::vector<int>(world_ranks().begin(), world_ranks().end()),
+    shared_.emplace(segment_->data(), rank(), std::vector<int>(world_ranks().begin(), world_ranks().end()),
                    host_->place.size, host_->presence ? &*host_->presence : nullptr);
   }
 
   void run(const Call& call, Timeout timeout) override {
-    if (stage_) {
-      stage_->run(call, timeout);
+    if (shared_) {
+      shared_->run(call, timeout);
     } else {
       messages_.run(call, timeout);
     }
@@ -168,8 +168,8 @@ class MpiCommunicator final : public CheckedCommunicator {
   bool is_world_;
   std::shared_ptr<const Host> host_;
   MessageGroup messages_;
-  std::optional<SharedPiece> piece_;
-  std::optional<SharedStage> stage_;
+  std::optional<SharedSegment> segment_;
+  std::optional<SharedMemoryCommunicator> shared_;
 };
 
 }  // namespace

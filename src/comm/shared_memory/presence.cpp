@@ -53,7 +53,7 @@ Presence::~Presence() {
   if (file_ >= 0) close(file_);
 }
 
-void Presence::forget() const { shm_unlink(name_.c_str()); }
+void Presence::unlink() const { ::shm_unlink(name_.c_str()); }
 
 bool Presence::enter(int rank) {
   struct flock lock = lock_of(rank);

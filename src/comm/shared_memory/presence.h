@@ -20,7 +20,7 @@ class Presence {
 
   const std::string& name() const { return name_; }
   /// Nobody else can open it from now on.
-  void forget() const;
+  void unlink() const;
   /// This process is `rank`, as long as the object lives. Whether that could be said.
   bool enter(int rank);
   /// Of a rank that has entered: whether it is there no more.

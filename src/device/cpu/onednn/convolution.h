@@ -108,13 +108,13 @@ std::variant<int64_t, std::string> settle(Convolution& conv, const Layout& x_now
                                           const Describe& describe) {
   const Layout plain{}, any{"any", 0};
   const Layout weight = conv.groups == 1 ? any : plain;
-  const std::array<Layout, 3> wishes[] = {
+  const std::array<Layout, 3> candidates[] = {
       {wished_data_layout(conv.x, x_now), weight, wished_data_layout(conv.y, y_now)},
       {plain, weight, plain},
       {plain, plain, plain},
   };
   std::string reason;
-  for (const auto& [x, w, y] : wishes) {
+  for (const auto& [x, w, y] : candidates) {
     std::tie(conv.x_layout, conv.weight_layout, conv.y_layout) = std::tie(x, w, y);
     try {
       const auto pd = describe(conv);

@@ -11,7 +11,7 @@
 namespace partita {
 
 /// What a rank is about to do, by name: "seed", "plan". Long texts as a digest of theirs.
-using Facts = std::vector<std::pair<std::string, std::string>>;
+using LaunchFingerprint = std::vector<std::pair<std::string, std::string>>;
 
 /// 64 bits of a text (FNV-1a), of several from one to the next.
 uint64_t digest_of(std::string_view text, uint64_t before = 0);
@@ -21,7 +21,7 @@ std::string print_digest(uint64_t digest);
 uint64_t digest_of_executable();
 
 /// Throws RuntimeFailure(ranks_disagree) on every rank, with the first difference and both sides, unless all ranks have
-/// the facts of rank 0. Collective.
-void require_agreement(const Facts& facts, Communicator& comm);
+/// the fingerprint of rank 0. Collective.
+void require_same_fingerprint(const LaunchFingerprint& fingerprint, Communicator& comm);
 
 }  // namespace partita

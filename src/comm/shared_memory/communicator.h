@@ -1,6 +1,6 @@
 #pragma once
-// The collectives of ranks that see one piece of memory, as processes of one host do. Buffers stay private: what others
-// are to read is copied through the piece, a chunk at a time.
+// The collectives of ranks that see one segment of memory, as processes of one host do. Buffers stay private: what
+// others are to read is copied through the segment, a chunk at a time.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,25 +14,26 @@
 
 namespace partita {
 
-/// One rank's view of the piece. A chunk goes through two slots of each rank in turn, so that ranks meet once per
+/// One rank's view of the segment. A chunk goes through two slots of each rank in turn, so that ranks meet once per
 /// chunk: whoever fills a slot again knows that all have left the chunk before the last. Larger groups meet a second
 /// time in an all_reduce, since each rank then combines a share of the chunk for all.
 ///
 /// Reductions add in group order. Ranks that call different things learn so in the first meeting, before data move.
 /// Either all ranks pass a meeting or none does: who waits too long, or for a rank that has left or is gone, fails it,
 /// and with it the group, for all.
-class SharedStage {
+class SharedMemoryCommunicator {
  public:
-  /// Ranks of a group that a piece is for; its size grows with their square.
+  /// Ranks of a group that a segment is for; its size grows with their square.
   static constexpr int kMostRanks = 64;
-  /// Of a piece for a group.
+  /// Of a segment for a group.
   static size_t bytes(int ranks);
-  /// Makes the piece ready, which begins at a multiple of 128 bytes in every process; once, before any rank uses it.
-  static void prepare(void* piece, int ranks);
+  /// Makes the segment ready, which begins at a multiple of 128 bytes in every process; once, before any rank uses it.
+  static void prepare(void* segment, int ranks);
   /// `neighbours`: ranks on the host, which decide whether waiting may burn time. `presence`, in which every rank has
   /// entered as its rank of the world, tells of ranks that are gone; it outlives the object. Without it they are waited
   /// for until the time is over.
-  SharedStage(void* piece, int rank, std::vector<int> world_ranks, int neighbours, const Presence* presence = nullptr);
+  SharedMemoryCommunicator(void* segment, int rank, std::vector<int> world_ranks, int neighbours,
+                           const Presence* presence = nullptr);
 
   /// The collective `call` of this rank; all kinds but send and recv. A split compares who is in which group. Throws
   /// RuntimeFailure as comm/communicator.h says; after a time-out every further call of any rank does.
@@ -53,7 +54,7 @@ class SharedStage {
   std::byte* slot(int rank) const;  // of the present chunk
 
   void announce(const Call& call);
-  Call announced(int rank);  // its spans are those of the piece
+  Call announced(int rank);  // its spans are those of the segment
   /// Waits until all ranks have come as far; the first meeting of a call compares what they announced.
   void meet();
   void compare();
@@ -74,7 +75,7 @@ class SharedStage {
   void all_to_all(const Call& call);
   void broadcast(const Call& call);
 
-  std::byte* piece_;
+  std::byte* segment_;
   int rank_;
   std::vector<int> world_ranks_;
   WaitPolicy policy_;

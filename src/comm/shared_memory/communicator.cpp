@@ -1,4 +1,4 @@
-#include "comm/shared_memory/stage.h"
+#include "comm/shared_memory/communicator.h"
 
 #include <algorithm>
 #include <cstring>
@@ -52,7 +52,7 @@ int64_t largest_of(std::span<const int64_t> counts) {
 }  // namespace
 
 /// A call in words that mean the same in every process; the lists of its counts, or members, lie beside.
-struct SharedStage::Announcement {
+struct SharedMemoryCommunicator::Announcement {
   Collective kind = Collective::barrier;
   DType dtype = DType::u8;
   Reduce reduce = Reduce::none;
@@ -61,14 +61,14 @@ struct SharedStage::Announcement {
   int64_t listed = 0, received = 0;  // lengths of the lists
 };
 
-struct alignas(kLine) SharedStage::Place {
+struct alignas(kLine) SharedMemoryCommunicator::Place {
   std::atomic<uint64_t> meetings{0};  // to which the rank has come, for messages
   std::atomic<bool> left{false};
   Announcement announced[2];  // of even and odd calls: a slow rank may still read that of the last call
 };
 
 /// The state is twice the number of meetings that all passed, and one more when the present one failed.
-struct alignas(kLine) SharedStage::Head {
+struct alignas(kLine) SharedMemoryCommunicator::Head {
   EventCount event{EventCount::Scope::host};
   alignas(kLine) std::atomic<uint64_t> state{0};
   alignas(kLine) std::atomic<uint64_t> arrivals{0};  // at all meetings so far
@@ -78,19 +78,20 @@ struct alignas(kLine) SharedStage::Head {
   char failure[512] = "";
 };
 
-size_t SharedStage::bytes(int ranks) {
+size_t SharedMemoryCommunicator::bytes(int ranks) {
   return sizeof(Head) +
          static_cast<size_t>(ranks) * (sizeof(Place) + list_bytes_for(ranks) + 2 * slot_bytes_for(ranks));
 }
 
-void SharedStage::prepare(void* piece, int ranks) {
-  auto* start = static_cast<std::byte*>(piece);
+void SharedMemoryCommunicator::prepare(void* segment, int ranks) {
+  auto* start = static_cast<std::byte*>(segment);
   new (start) Head;
   for (int r = 0; r < ranks; ++r) new (start + sizeof(Head) + r * sizeof(Place)) Place{};
 }
 
-SharedStage::SharedStage(void* piece, int rank, std::vector<int> world_ranks, int neighbours, const Presence* presence)
-    : piece_(static_cast<std::byte*>(piece)),
+SharedMemoryCommunicator::SharedMemoryCommunicator(void* segment, int rank, std::vector<int> world_ranks,
+                                                   int neighbours, const Presence* presence)
+    : segment_(static_cast<std::byte*>(segment)),
       rank_(rank),
       world_ranks_(std::move(world_ranks)),
       policy_(wait_policy(neighbours)),
@@ -98,27 +99,29 @@ SharedStage::SharedStage(void* piece, int rank, std::vector<int> world_ranks, in
       slot_bytes_(slot_bytes_for(size())),
       members_(world_ranks_.size()) {
   static_assert(std::atomic<uint64_t>::is_always_lock_free, "other atomics do not work between processes");
-  PARTITA_CHECK(reinterpret_cast<uintptr_t>(piece) % kLine == 0, "the piece begins inside of a line");
+  PARTITA_CHECK(reinterpret_cast<uintptr_t>(segment) % kLine == 0, "the segment begins inside of a line");
   PARTITA_CHECK(size() <= kMostRanks, "{} ranks", size());
 }
 
-SharedStage::Head& SharedStage::head() const { return *std::launder(reinterpret_cast<Head*>(piece_)); }
-
-SharedStage::Place& SharedStage::place(int rank) const {
-  return *std::launder(reinterpret_cast<Place*>(piece_ + sizeof(Head) + rank * sizeof(Place)));
+SharedMemoryCommunicator::Head& SharedMemoryCommunicator::head() const {
+  return *std::launder(reinterpret_cast<Head*>(segment_));
 }
 
-int64_t* SharedStage::lists(int rank) const {
-  std::byte* all = piece_ + sizeof(Head) + size() * sizeof(Place) + rank * list_bytes_for(size());
+SharedMemoryCommunicator::Place& SharedMemoryCommunicator::place(int rank) const {
+  return *std::launder(reinterpret_cast<Place*>(segment_ + sizeof(Head) + rank * sizeof(Place)));
+}
+
+int64_t* SharedMemoryCommunicator::lists(int rank) const {
+  std::byte* all = segment_ + sizeof(Head) + size() * sizeof(Place) + rank * list_bytes_for(size());
   return reinterpret_cast<int64_t*>(all) + 2 * (calls_ % 2) * size();
 }
 
-std::byte* SharedStage::slot(int rank) const {
-  std::byte* slots = piece_ + sizeof(Head) + size() * (sizeof(Place) + list_bytes_for(size()));
+std::byte* SharedMemoryCommunicator::slot(int rank) const {
+  std::byte* slots = segment_ + sizeof(Head) + size() * (sizeof(Place) + list_bytes_for(size()));
   return slots + (2 * static_cast<size_t>(rank) + chunk_ % 2) * slot_bytes_;
 }
 
-void SharedStage::announce(const Call& call) {
+void SharedMemoryCommunicator::announce(const Call& call) {
   const size_t listed = call.kind == Collective::split ? call.members.size() : call.counts.size();
   place(rank_).announced[calls_ % 2] = {call.kind,
                                         call.dtype,
@@ -136,7 +139,7 @@ void SharedStage::announce(const Call& call) {
   std::copy(call.recv_counts.begin(), call.recv_counts.end(), list + size());
 }
 
-Call SharedStage::announced(int rank) {
+Call SharedMemoryCommunicator::announced(int rank) {
   const Announcement& told = place(rank).announced[calls_ % 2];
   const int64_t* list = lists(rank);
   Call call{.kind = told.kind, .dtype = told.dtype, .reduce = told.reduce, .root = told.root, .count = told.count};
@@ -150,7 +153,7 @@ Call SharedStage::announced(int rank) {
   return call;
 }
 
-void SharedStage::meet() {
+void SharedMemoryCommunicator::meet() {
   Head& shared = head();
   const uint64_t open = 2 * meetings_++;
   place(rank_).meetings.store(meetings_);
@@ -166,7 +169,7 @@ void SharedStage::meet() {
   compared_ = true;
 }
 
-void SharedStage::await_close(uint64_t open) {
+void SharedMemoryCommunicator::await_close(uint64_t open) {
   Head& shared = head();
   // A rank leaves after its last meeting: one that is still open then misses it.
   const auto is_over = [&] {
@@ -191,7 +194,7 @@ void SharedStage::await_close(uint64_t open) {
   }
 }
 
-std::vector<int> SharedStage::missing() const {
+std::vector<int> SharedMemoryCommunicator::missing() const {
   std::vector<int> missing;
   for (int r = 0; r < size(); ++r) {
     if (place(r).meetings.load() < meetings_) missing.push_back(world_ranks_[r]);
@@ -199,7 +202,7 @@ std::vector<int> SharedStage::missing() const {
   return missing;
 }
 
-std::vector<int> SharedStage::departed() const {
+std::vector<int> SharedMemoryCommunicator::departed() const {
   std::vector<int> departed;
   for (int r = 0; r < size(); ++r) {
     if (place(r).left.load()) departed.push_back(world_ranks_[r]);
@@ -207,7 +210,7 @@ std::vector<int> SharedStage::departed() const {
   return departed;
 }
 
-void SharedStage::fail(uint64_t open, ExitCode code, const std::string& text) {
+void SharedMemoryCommunicator::fail(uint64_t open, ExitCode code, const std::string& text) {
   Head& shared = head();
   uint64_t expected = open;
   if (!shared.state.compare_exchange_strong(expected, open + 1)) return;
@@ -217,24 +220,24 @@ void SharedStage::fail(uint64_t open, ExitCode code, const std::string& text) {
   shared.event.notify();
 }
 
-void SharedStage::throw_failure() const {
+void SharedMemoryCommunicator::throw_failure() const {
   Head& shared = head();
   // Whoever failed the meeting tells why in a moment, unless it was ended in it.
   if (shared.event.wait([&] { return shared.told.load(); }, deadline_after(kLongestTale), policy_)) {
     throw RuntimeFailure(shared.code, shared.failure);
   }
-  throw RuntimeFailure(
-      ExitCode::peer_lost,
-      fmt::format("[stage] a rank of group ({}) was lost while it failed a call for all", listed(world_ranks_, ",")));
+  throw RuntimeFailure(ExitCode::peer_lost,
+                       fmt::format("[communicator] a rank of group ({}) was lost while it failed a call for all",
+                                   listed(world_ranks_, ",")));
 }
 
-void SharedStage::leave() {
+void SharedMemoryCommunicator::leave() {
   place(rank_).left.store(true);
   head().left.fetch_add(1);
   head().event.notify();
 }
 
-void SharedStage::compare() {
+void SharedMemoryCommunicator::compare() {
   announced_.clear();
   for (int r = 0; r < size(); ++r) announced_.push_back(announced(r));
   if (const auto text = disagreement([&](int r) -> const Call& { return announced_[r]; }, world_ranks_)) {
@@ -243,7 +246,7 @@ void SharedStage::compare() {
   }
 }
 
-void SharedStage::run(const Call& call, Timeout timeout) {
+void SharedMemoryCommunicator::run(const Call& call, Timeout timeout) {
   if (head().state.load() % 2 == 1) throw_failure();
   call_ = &call;
   timeout_ = timeout;
@@ -259,7 +262,7 @@ void SharedStage::run(const Call& call, Timeout timeout) {
       case Collective::broadcast: broadcast(call); break;
       case Collective::barrier:
       case Collective::split: meet(); break;
-      default: throw InternalError("[stage] send and recv are not collective");
+      default: throw InternalError("[communicator] send and recv are not collective");
     }
   } catch (const RuntimeFailure&) {
     ++calls_;
@@ -268,7 +271,7 @@ void SharedStage::run(const Call& call, Timeout timeout) {
   ++calls_;
 }
 
-void SharedStage::all_reduce(const Call& call) {
+void SharedMemoryCommunicator::all_reduce(const Call& call) {
   const auto item = static_cast<int64_t>(size_of(call.dtype));
   const int64_t per_chunk = static_cast<int64_t>(slot_bytes_) / item, line = static_cast<int64_t>(kLine) / item;
   std::vector<const void*> sources(size());
@@ -295,7 +298,7 @@ void SharedStage::all_reduce(const Call& call) {
   }
 }
 
-void SharedStage::all_gather(const Call& call) {
+void SharedMemoryCommunicator::all_gather(const Call& call) {
   const auto item = static_cast<int64_t>(size_of(call.dtype));
   const int64_t per_chunk = static_cast<int64_t>(slot_bytes_) / item;
   for (int64_t k = 0; k < chunks_of(largest_of(call.counts), per_chunk); ++k, next_chunk()) {
@@ -311,7 +314,7 @@ void SharedStage::all_gather(const Call& call) {
   }
 }
 
-void SharedStage::put_parts(const Call& call, int64_t per_chunk, int64_t chunk) {
+void SharedMemoryCommunicator::put_parts(const Call& call, int64_t per_chunk, int64_t chunk) {
   const auto item = static_cast<int64_t>(size_of(call.dtype));
   int64_t offset = chunk * per_chunk * item;
   for (int r = 0; r < size(); ++r) {
@@ -321,7 +324,7 @@ void SharedStage::put_parts(const Call& call, int64_t per_chunk, int64_t chunk) 
   }
 }
 
-void SharedStage::reduce_scatter(const Call& call) {
+void SharedMemoryCommunicator::reduce_scatter(const Call& call) {
   const auto item = static_cast<int64_t>(size_of(call.dtype));
   const int64_t per_chunk = static_cast<int64_t>(slot_bytes_ / size() / kLine * kLine) / item;
   std::vector<const void*> sources(size());
@@ -334,7 +337,7 @@ void SharedStage::reduce_scatter(const Call& call) {
   }
 }
 
-void SharedStage::all_to_all(const Call& call) {
+void SharedMemoryCommunicator::all_to_all(const Call& call) {
   const auto item = static_cast<int64_t>(size_of(call.dtype));
   const int64_t per_chunk = static_cast<int64_t>(slot_bytes_ / size() / kLine * kLine) / item;
   int64_t chunks = 1;  // known to all once they have met
@@ -353,7 +356,7 @@ void SharedStage::all_to_all(const Call& call) {
   }
 }
 
-void SharedStage::broadcast(const Call& call) {
+void SharedMemoryCommunicator::broadcast(const Call& call) {
   const auto item = static_cast<int64_t>(size_of(call.dtype));
   const int64_t per_chunk = static_cast<int64_t>(slot_bytes_) / item;
   for (int64_t k = 0; k < chunks_of(call.count, per_chunk); ++k, next_chunk()) {

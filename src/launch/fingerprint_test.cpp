@@ -1,11 +1,10 @@
-#include "launch/agreement.h"
-
 #include <gtest/gtest.h>
 
 #include <atomic>
 
 #include "base/error.h"
 #include "comm/run_ranks.h"
+#include "launch/fingerprint.h"
 
 namespace partita {
 namespace {
@@ -13,13 +12,13 @@ namespace {
 TEST(Agreement, HoldsAndFails) {
   for (int size : {1, 2, 5}) {
     run_ranks(size, [](Communicator& comm) {
-      require_agreement({{"seed", "1"}, {"plan", print_digest(digest_of("x"))}}, comm);
+      require_same_fingerprint({{"seed", "1"}, {"plan", print_digest(digest_of("x"))}}, comm);
     });
   }
   std::atomic<int> told = 0;
   run_ranks(4, [&](Communicator& comm) {
     try {
-      require_agreement({{"seed", "1"}, {"steps", comm.rank() == 2 ? "20" : "10"}}, comm);
+      require_same_fingerprint({{"seed", "1"}, {"steps", comm.rank() == 2 ? "20" : "10"}}, comm);
     } catch (const RuntimeFailure& error) {
       EXPECT_EQ(error.code(), ExitCode::ranks_disagree);
       EXPECT_STREQ(error.what(),

@@ -1,4 +1,4 @@
-#include "comm/shared_memory/stage.h"
+#include "comm/shared_memory/communicator.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -11,34 +11,35 @@
 
 #include "base/error.h"
 #include "comm/run_ranks.h"
-#include "comm/shared_memory/piece.h"
 #include "comm/shared_memory/presence.h"
+#include "comm/shared_memory/segment.h"
 
 namespace partita {
 namespace {
 
-/// Memory for a group, ready for its stages.
-SharedPiece make_piece(int ranks) {
-  auto piece = SharedPiece::create(SharedStage::bytes(ranks));
-  if (!piece) throw std::runtime_error("no shared memory");
-  SharedStage::prepare(piece->data(), ranks);
-  return std::move(*piece);
+/// Memory for a group, ready for its communicator.
+SharedSegment make_segment(int ranks) {
+  auto segment = SharedSegment::create(SharedMemoryCommunicator::bytes(ranks));
+  if (!segment) throw std::runtime_error("no shared memory");
+  SharedMemoryCommunicator::prepare(segment->data(), ranks);
+  return std::move(*segment);
 }
 
-/// Runs `fn(rank, stage, comm)` on threads that have a stage and, as an oracle, the in-process collectives.
+/// Runs `fn(rank, communicator, comm)` on threads that have a communicator and, as an oracle, the in-process
+/// collectives.
 template <class Fn>
-void with_stages(int ranks, Fn&& fn) {
-  const SharedPiece first = make_piece(ranks);
+void with_communicators(int ranks, Fn&& fn) {
+  const SharedSegment first = make_segment(ranks);
   run_ranks(ranks, [&](Communicator& comm) {
     std::vector<int> world_ranks(ranks);
     std::iota(world_ranks.begin(), world_ranks.end(), 10);
-    // As in other processes, the piece is elsewhere.
-    const auto own = SharedPiece::open(first.name(), SharedStage::bytes(ranks));
+    // As in other processes, the segment is elsewhere.
+    const auto own = SharedSegment::open(first.name(), SharedMemoryCommunicator::bytes(ranks));
     ASSERT_TRUE(own.has_value());
     comm.barrier();
-    if (comm.rank() == 0) first.forget();
-    SharedStage stage(own->data(), comm.rank(), world_ranks, ranks);
-    fn(comm.rank(), stage, comm);
+    if (comm.rank() == 0) first.unlink();
+    SharedMemoryCommunicator communicator(own->data(), comm.rank(), world_ranks, ranks);
+    fn(comm.rank(), communicator, comm);
   });
 }
 
@@ -61,17 +62,17 @@ std::vector<int64_t> uneven(int64_t count, int ranks, int turn) {
   return counts;
 }
 
-TEST(SharedStage, MovesWhatTheInProcessCollectivesMove) {
+TEST(SharedMemoryCommunicator, MovesWhatTheInProcessCollectivesMove) {
   for (int ranks : {1, 2, 3, 4, 6, 8}) {
-    with_stages(ranks, [&](int rank, SharedStage& stage, Communicator& comm) {
+    with_communicators(ranks, [&](int rank, SharedMemoryCommunicator& communicator, Communicator& comm) {
       for (const int64_t count : kCounts) {
         std::vector<float> mine = noise(count, rank), theirs = mine;
-        stage.run({.kind = Collective::all_reduce,
-                   .dtype = DType::f32,
-                   .reduce = Reduce::sum,
-                   .count = count,
-                   .recv = mine.data()},
-                  kLong);
+        communicator.run({.kind = Collective::all_reduce,
+                          .dtype = DType::f32,
+                          .reduce = Reduce::sum,
+                          .count = count,
+                          .recv = mine.data()},
+                         kLong);
         comm.all_reduce(theirs.data(), count, DType::f32, Reduce::sum);
         EXPECT_EQ(mine, theirs);
 
@@ -80,26 +81,26 @@ TEST(SharedStage, MovesWhatTheInProcessCollectivesMove) {
         const std::vector<float> part = noise(counts[rank], 20 + rank), whole = noise(total, 40 + rank);
         mine.assign(total, 0);
         theirs = mine;
-        stage.run({.kind = Collective::all_gather,
-                   .dtype = DType::f32,
-                   .count = total,
-                   .counts = counts,
-                   .send = part.data(),
-                   .recv = mine.data()},
-                  kLong);
+        communicator.run({.kind = Collective::all_gather,
+                          .dtype = DType::f32,
+                          .count = total,
+                          .counts = counts,
+                          .send = part.data(),
+                          .recv = mine.data()},
+                         kLong);
         comm.all_gather(part.data(), theirs.data(), counts, DType::f32);
         EXPECT_EQ(mine, theirs);
 
         mine.assign(counts[rank], 0);
         theirs = mine;
-        stage.run({.kind = Collective::reduce_scatter,
-                   .dtype = DType::f32,
-                   .reduce = Reduce::max,
-                   .count = total,
-                   .counts = counts,
-                   .send = whole.data(),
-                   .recv = mine.data()},
-                  kLong);
+        communicator.run({.kind = Collective::reduce_scatter,
+                          .dtype = DType::f32,
+                          .reduce = Reduce::max,
+                          .count = total,
+                          .counts = counts,
+                          .send = whole.data(),
+                          .recv = mine.data()},
+                         kLong);
         comm.reduce_scatter(whole.data(), theirs.data(), counts, DType::f32, Reduce::max);
         EXPECT_EQ(mine, theirs);
       }
@@ -107,26 +108,26 @@ TEST(SharedStage, MovesWhatTheInProcessCollectivesMove) {
   }
 }
 
-TEST(SharedStage, NobodyOverwritesWhatASlowRankStillReads) {
+TEST(SharedMemoryCommunicator, NobodyOverwritesWhatASlowRankStillReads) {
   for (int ranks : {2, 3, 4}) {
-    with_stages(ranks, [&](int rank, SharedStage& stage, Communicator&) {
+    with_communicators(ranks, [&](int rank, SharedMemoryCommunicator& communicator, Communicator&) {
       for (int i = 0; i < 2000; ++i) {
         std::vector<int32_t> values(1 + i % 3, rank + i);
-        stage.run({.kind = Collective::all_reduce,
-                   .dtype = DType::i32,
-                   .reduce = Reduce::sum,
-                   .count = static_cast<int64_t>(values.size()),
-                   .recv = values.data()},
-                  kLong);
+        communicator.run({.kind = Collective::all_reduce,
+                          .dtype = DType::i32,
+                          .reduce = Reduce::sum,
+                          .count = static_cast<int64_t>(values.size()),
+                          .recv = values.data()},
+                         kLong);
         ASSERT_EQ(values, std::vector<int32_t>(values.size(), ranks * i + ranks * (ranks - 1) / 2)) << i;
       }
     });
   }
 }
 
-TEST(SharedStage, EveryPairMayExchangeAnotherCount) {
+TEST(SharedMemoryCommunicator, EveryPairMayExchangeAnotherCount) {
   for (int ranks : {2, 3, 8}) {
-    with_stages(ranks, [&](int rank, SharedStage& stage, Communicator& comm) {
+    with_communicators(ranks, [&](int rank, SharedMemoryCommunicator& communicator, Communicator& comm) {
       for (const int64_t count : kCounts) {
         const std::vector<int64_t> give = uneven(count, ranks, rank);
         std::vector<int64_t> take;
@@ -134,14 +135,14 @@ TEST(SharedStage, EveryPairMayExchangeAnotherCount) {
         const int64_t sent = std::accumulate(give.begin(), give.end(), int64_t{0});
         const std::vector<float> from = noise(sent, rank);
         std::vector<float> mine(std::accumulate(take.begin(), take.end(), int64_t{0})), theirs = mine;
-        stage.run({.kind = Collective::all_to_all,
-                   .dtype = DType::f32,
-                   .count = sent,
-                   .counts = give,
-                   .recv_counts = take,
-                   .send = from.data(),
-                   .recv = mine.data()},
-                  kLong);
+        communicator.run({.kind = Collective::all_to_all,
+                          .dtype = DType::f32,
+                          .count = sent,
+                          .counts = give,
+                          .recv_counts = take,
+                          .send = from.data(),
+                          .recv = mine.data()},
+                         kLong);
         comm.all_to_all(from.data(), give, theirs.data(), take, DType::f32);
         EXPECT_EQ(mine, theirs);
       }
@@ -149,15 +150,15 @@ TEST(SharedStage, EveryPairMayExchangeAnotherCount) {
   }
 }
 
-TEST(SharedStage, BroadcastsFromEveryRootAndMeets) {
-  with_stages(3, [&](int rank, SharedStage& stage, Communicator&) {
+TEST(SharedMemoryCommunicator, BroadcastsFromEveryRootAndMeets) {
+  with_communicators(3, [&](int rank, SharedMemoryCommunicator& communicator, Communicator&) {
     for (int root = 0; root < 3; ++root) {
       std::vector<float> values = noise(200'000, rank);
-      stage.run(
+      communicator.run(
           {.kind = Collective::broadcast, .dtype = DType::f32, .root = root, .count = 200'000, .recv = values.data()},
           kLong);
       EXPECT_EQ(values, noise(200'000, root));
-      stage.run({}, kLong);
+      communicator.run({}, kLong);
     }
   });
 }
@@ -174,81 +175,81 @@ std::string failure(ExitCode code, Fn&& fn) {
   return "";
 }
 
-TEST(SharedStage, RanksThatDisagreeLearnSoBeforeDataMove) {
-  with_stages(3, [&](int rank, SharedStage& stage, Communicator&) {
+TEST(SharedMemoryCommunicator, RanksThatDisagreeLearnSoBeforeDataMove) {
+  with_communicators(3, [&](int rank, SharedMemoryCommunicator& communicator, Communicator&) {
     std::vector<float> values(4, 1.0f);
     const std::string text = failure(ExitCode::ranks_disagree, [&] {
-      stage.run({.kind = Collective::all_reduce,
-                 .dtype = DType::f32,
-                 .reduce = rank == 1 ? Reduce::max : Reduce::sum,
-                 .count = 4,
-                 .recv = values.data()},
-                kLong);
+      communicator.run({.kind = Collective::all_reduce,
+                        .dtype = DType::f32,
+                        .reduce = rank == 1 ? Reduce::max : Reduce::sum,
+                        .count = 4,
+                        .recv = values.data()},
+                       kLong);
     });
     EXPECT_EQ(text,
               "[all_reduce] ranks disagree: rank 10 calls all_reduce f32[4] sum, rank 11 calls all_reduce f32[4] max");
     EXPECT_EQ(values, std::vector<float>(4, 1.0f));
-    stage.run({}, kLong);  // the group stays usable
+    communicator.run({}, kLong);  // the group stays usable
   });
 }
 
-TEST(SharedStage, CountsOfAnExchangeAreCompared) {
-  with_stages(2, [&](int rank, SharedStage& stage, Communicator&) {
+TEST(SharedMemoryCommunicator, CountsOfAnExchangeAreCompared) {
+  with_communicators(2, [&](int rank, SharedMemoryCommunicator& communicator, Communicator&) {
     const std::vector<int64_t> give{1, 4}, take = rank == 0 ? std::vector<int64_t>{1, 1} : std::vector<int64_t>{8, 4};
     std::vector<float> from(5), to(12);
     const std::string text = failure(ExitCode::ranks_disagree, [&] {
-      stage.run({.kind = Collective::all_to_all,
-                 .dtype = DType::f32,
-                 .count = 5,
-                 .counts = give,
-                 .recv_counts = take,
-                 .send = from.data(),
-                 .recv = to.data()},
-                kLong);
+      communicator.run({.kind = Collective::all_to_all,
+                        .dtype = DType::f32,
+                        .count = 5,
+                        .counts = give,
+                        .recv_counts = take,
+                        .send = from.data(),
+                        .recv = to.data()},
+                       kLong);
     });
     EXPECT_EQ(text, "[all_to_all] ranks disagree: rank 10 sends f32[4] to rank 11, which expects f32[8]");
   });
 }
 
-TEST(SharedStage, GroupsOfASplitAreCompared) {
-  with_stages(2, [&](int rank, SharedStage& stage, Communicator&) {
+TEST(SharedMemoryCommunicator, GroupsOfASplitAreCompared) {
+  with_communicators(2, [&](int rank, SharedMemoryCommunicator& communicator, Communicator&) {
     const std::vector<int> members = rank == 0 ? std::vector<int>{0, 1} : std::vector<int>{1, 0};
-    const std::string text =
-        failure(ExitCode::ranks_disagree, [&] { stage.run({.kind = Collective::split, .members = members}, kLong); });
+    const std::string text = failure(ExitCode::ranks_disagree,
+                                     [&] { communicator.run({.kind = Collective::split, .members = members}, kLong); });
     EXPECT_EQ(text, "[split] ranks disagree: rank 10 calls split (10,11), rank 11 calls split (11,10)");
-    stage.run({.kind = Collective::split, .members = std::vector<int>{1, 0}}, kLong);
+    communicator.run({.kind = Collective::split, .members = std::vector<int>{1, 0}}, kLong);
   });
 }
 
-TEST(SharedStage, WhoeverGivesUpFailsTheGroupForAll) {
-  with_stages(3, [&](int rank, SharedStage& stage, Communicator& comm) {
+TEST(SharedMemoryCommunicator, WhoeverGivesUpFailsTheGroupForAll) {
+  with_communicators(3, [&](int rank, SharedMemoryCommunicator& communicator, Communicator& comm) {
     const std::string expected = "[barrier] timed out after 0.1 s at call 1: waiting for rank 12 of group (10,11,12)";
     if (rank != 2) {
       const Timeout timeout = rank == 0 ? std::chrono::milliseconds(100) : kLong;
-      EXPECT_EQ(failure(ExitCode::peer_stalled, [&] { stage.run({}, timeout); }), expected);
+      EXPECT_EQ(failure(ExitCode::peer_stalled, [&] { communicator.run({}, timeout); }), expected);
     }
     comm.barrier();
     // Also for the one that comes too late, and for good.
-    EXPECT_EQ(failure(ExitCode::peer_stalled, [&] { stage.run({}, kLong); }), expected);
+    EXPECT_EQ(failure(ExitCode::peer_stalled, [&] { communicator.run({}, kLong); }), expected);
   });
 }
 
-TEST(SharedStage, NobodyWaitsForARankThatHasLeft) {
+TEST(SharedMemoryCommunicator, NobodyWaitsForARankThatHasLeft) {
   for (int ranks : {2, 3, 4, 8}) {
-    with_stages(ranks, [&](int rank, SharedStage& stage, Communicator& comm) {
+    with_communicators(ranks, [&](int rank, SharedMemoryCommunicator& communicator, Communicator& comm) {
       std::vector<float> values(300'000, 1.0f);
       const auto reduce = [&] {
-        stage.run({.kind = Collective::all_reduce,
-                   .dtype = DType::f32,
-                   .reduce = Reduce::sum,
-                   .count = static_cast<int64_t>(values.size()),
-                   .recv = values.data()},
-                  kLong);
+        communicator.run({.kind = Collective::all_reduce,
+                          .dtype = DType::f32,
+                          .reduce = Reduce::sum,
+                          .count = static_cast<int64_t>(values.size()),
+                          .recv = values.data()},
+                         kLong);
       };
       reduce();  // ranks leave while others still read
       EXPECT_EQ(values, std::vector<float>(values.size(), static_cast<float>(ranks)));
       if (rank == 1) {
-        stage.leave();
+        communicator.leave();
       } else {
         const std::string text = failure(ExitCode::ranks_disagree, reduce);
         EXPECT_NE(text.find("calls all_reduce f32[300000] sum, which rank 11 of group (10,"), std::string::npos)
@@ -261,20 +262,20 @@ TEST(SharedStage, NobodyWaitsForARankThatHasLeft) {
   }
 }
 
-TEST(SharedStage, RanksLeaveAtTheirEnd) {
-  with_stages(4, [&](int rank, SharedStage& stage, Communicator&) {
-    for (int i = 0; i < 50; ++i) stage.run({}, kLong);
+TEST(SharedMemoryCommunicator, RanksLeaveAtTheirEnd) {
+  with_communicators(4, [&](int rank, SharedMemoryCommunicator& communicator, Communicator&) {
+    for (int i = 0; i < 50; ++i) communicator.run({}, kLong);
     if (rank % 2 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    stage.leave();
+    communicator.leave();
   });
 }
 
 /// A rank of three in a process of its own, which ends with the code of its error and tells what it says.
 class RankProcess {
  public:
-  /// `fn(stage)` runs once every rank has entered `presence`.
+  /// `fn(communicator)` runs once every rank has entered `presence`.
   template <class Fn>
-  RankProcess(const SharedPiece& piece, const Presence& presence, int rank, Fn&& fn) {
+  RankProcess(const SharedSegment& segment, const Presence& presence, int rank, Fn&& fn) {
     if (pipe(ready_) != 0 || pipe(go_) != 0 || pipe(said_) != 0) throw std::runtime_error("no pipe");
     pid_ = fork();
     if (pid_ != 0) {  // ends that only the process keeps end with it
@@ -282,14 +283,14 @@ class RankProcess {
       return;
     }
     alarm(20);
-    const auto own = SharedPiece::open(piece.name(), SharedStage::bytes(3));
+    const auto own = SharedSegment::open(segment.name(), SharedMemoryCommunicator::bytes(3));
     auto here = Presence::open(presence.name());
     if (!own || !here || !here->enter(rank)) _exit(1);
-    SharedStage stage(own->data(), rank, {0, 1, 2}, 3, &*here);
+    SharedMemoryCommunicator communicator(own->data(), rank, {0, 1, 2}, 3, &*here);
     char sign = 0;
     if (write(ready_[1], &sign, 1) != 1 || read(go_[0], &sign, 1) != 1) _exit(2);
     try {
-      fn(stage);
+      fn(communicator);
     } catch (const RuntimeFailure& error) {
       const std::string text = error.what();
       _exit(write(said_[1], text.data(), text.size()) < 0 ? 3 : static_cast<int>(error.code()));
@@ -328,35 +329,35 @@ class RankProcess {
 };
 
 /// Sums over all ranks, the last of which the victim never comes to.
-void sum_twice(SharedStage& stage) {
+void sum_twice(SharedMemoryCommunicator& communicator) {
   for (int i = 0; i < 2; ++i) {
     std::vector<float> values(1000, 1.0f);
-    stage.run({.kind = Collective::all_reduce,
-               .dtype = DType::f32,
-               .reduce = Reduce::sum,
-               .count = 1000,
-               .recv = values.data()},
-              kLong);
+    communicator.run({.kind = Collective::all_reduce,
+                      .dtype = DType::f32,
+                      .reduce = Reduce::sum,
+                      .count = 1000,
+                      .recv = values.data()},
+                     kLong);
     if (values[999] != 3.0f) _exit(4);
   }
 }
 
 // One rank is killed while the others wait for it, or while it waits itself.
-TEST(SharedStage, AKilledProcessIsLost) {
+TEST(SharedMemoryCommunicator, AKilledProcessIsLost) {
   for (const bool in_wait : {false, true}) {
-    const SharedPiece piece = make_piece(3);
+    const SharedSegment segment = make_segment(3);
     const auto presence = Presence::create();
     ASSERT_TRUE(presence.has_value());
-    const RankProcess first(piece, *presence, 0, sum_twice);
-    const RankProcess victim(piece, *presence, 1, [&](SharedStage& stage) {
+    const RankProcess first(segment, *presence, 0, sum_twice);
+    const RankProcess victim(segment, *presence, 1, [&](SharedMemoryCommunicator& communicator) {
       if (!in_wait) pause();
-      sum_twice(stage);
+      sum_twice(communicator);
       _exit(5);
     });
-    const RankProcess last(piece, *presence, 2, sum_twice);
+    const RankProcess last(segment, *presence, 2, sum_twice);
     for (const RankProcess* rank : {&first, &victim, &last}) rank->wait_until_ready();
-    presence->forget();
-    piece.forget();
+    presence->unlink();
+    segment.unlink();
     first.go();
     victim.go();
     if (!in_wait) last.go();
@@ -379,7 +380,7 @@ TEST(Presence, SaysWhoIsGone) {
   auto two = Presence::open(one->name());
   ASSERT_TRUE(two.has_value() && one->enter(0) && two->enter(5));
   EXPECT_FALSE(one->enter(5));  // there is one already
-  one->forget();
+  one->unlink();
   EXPECT_FALSE(Presence::open(one->name()).has_value());
   ASSERT_TRUE(one->enter(0));
   EXPECT_FALSE(one->is_gone(0));
@@ -390,13 +391,13 @@ TEST(Presence, SaysWhoIsGone) {
   EXPECT_TRUE(one->is_gone(5));
 }
 
-TEST(SharedPiece, TooMuchMemoryIsNotPromised) { EXPECT_FALSE(SharedPiece::create(size_t{1} << 50).has_value()); }
+TEST(SharedSegment, TooMuchMemoryIsNotPromised) { EXPECT_FALSE(SharedSegment::create(size_t{1} << 50).has_value()); }
 
-TEST(SharedPiece, ANameThatWasForgottenIsGone) {
-  const auto piece = SharedPiece::create(4096);
-  ASSERT_TRUE(piece.has_value());
-  piece->forget();
-  EXPECT_FALSE(SharedPiece::open(piece->name(), 4096).has_value());
+TEST(SharedSegment, ANameThatWasForgottenIsGone) {
+  const auto segment = SharedSegment::create(4096);
+  ASSERT_TRUE(segment.has_value());
+  segment->unlink();
+  EXPECT_FALSE(SharedSegment::open(segment->name(), 4096).has_value());
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "comm/shared_memory/piece.h"
+#include "comm/shared_memory/segment.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ void* map_pages(int file, size_t bytes) {
 
 }  // namespace
 
-std::optional<SharedPiece> SharedPiece::create(size_t bytes) {
+std::optional<SharedSegment> SharedSegment::create(size_t bytes) {
   uint64_t number = 0;
   if (getrandom(&number, sizeof number, 0) != sizeof number) return std::nullopt;
   std::string name = fmt::format("/partita-{:016x}", number);
@@ -38,31 +38,31 @@ std::optional<SharedPiece> SharedPiece::create(size_t bytes) {
     shm_unlink(name.c_str());
     return std::nullopt;
   }
-  return SharedPiece(pages, bytes, std::move(name));
+  return SharedSegment(pages, bytes, std::move(name));
 }
 
-std::optional<SharedPiece> SharedPiece::open(const std::string& name, size_t bytes) {
+std::optional<SharedSegment> SharedSegment::open(const std::string& name, size_t bytes) {
   const int file = shm_open(name.c_str(), O_RDWR | O_CLOEXEC, 0);
   if (file < 0) return std::nullopt;
   void* pages = map_pages(file, bytes);
   if (pages == MAP_FAILED) return std::nullopt;
-  return SharedPiece(pages, bytes, name);
+  return SharedSegment(pages, bytes, name);
 }
 
-SharedPiece::SharedPiece(SharedPiece&& other) noexcept
+SharedSegment::SharedSegment(SharedSegment&& other) noexcept
     : data_(std::exchange(other.data_, nullptr)), bytes_(other.bytes_), name_(std::move(other.name_)) {}
 
-SharedPiece& SharedPiece::operator=(SharedPiece&& other) noexcept {
+SharedSegment& SharedSegment::operator=(SharedSegment&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(bytes_, other.bytes_);
   std::swap(name_, other.name_);
   return *this;
 }
 
-SharedPiece::~SharedPiece() {
+SharedSegment::~SharedSegment() {
   if (data_ != nullptr) munmap(data_, bytes_);
 }
 
-void SharedPiece::forget() const { shm_unlink(name_.c_str()); }
+void SharedSegment::unlink() const { ::shm_unlink(name_.c_str()); }
 
 }  // namespace partita

@@ -1,4 +1,4 @@
-#include "launch/agreement.h"
+#include "launch/fingerprint.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -14,9 +14,9 @@ namespace {
 
 constexpr char kEnd = '\n';
 
-std::string packed(const Facts& facts) {
+std::string packed(const LaunchFingerprint& fingerprint) {
   std::string text;
-  for (const auto& [name, value] : facts) text += name + "=" + value + kEnd;
+  for (const auto& [name, value] : fingerprint) text += name + "=" + value + kEnd;
   return text;
 }
 
@@ -58,8 +58,8 @@ uint64_t digest_of_executable() {
   return digest;
 }
 
-void require_agreement(const Facts& facts, Communicator& comm) {
-  const std::string own = packed(facts);
+void require_same_fingerprint(const LaunchFingerprint& fingerprint, Communicator& comm) {
+  const std::string own = packed(fingerprint);
   const std::vector<int64_t> ones(comm.size(), 1);
   std::vector<int64_t> sizes(comm.size());
   const auto size = static_cast<int64_t>(own.size());

@@ -7,24 +7,24 @@
 
 namespace partita {
 
-class SharedPiece {
+class SharedSegment {
  public:
   /// Zeroed pages under a new name, of this user alone; none when there is too little memory for them.
-  static std::optional<SharedPiece> create(size_t bytes);
+  static std::optional<SharedSegment> create(size_t bytes);
   /// The pages that another process made; none when they cannot be had.
-  static std::optional<SharedPiece> open(const std::string& name, size_t bytes);
-  ~SharedPiece();
-  SharedPiece(SharedPiece&& other) noexcept;
-  SharedPiece& operator=(SharedPiece&& other) noexcept;
+  static std::optional<SharedSegment> open(const std::string& name, size_t bytes);
+  ~SharedSegment();
+  SharedSegment(SharedSegment&& other) noexcept;
+  SharedSegment& operator=(SharedSegment&& other) noexcept;
 
   /// At the beginning of a page.
   void* data() const { return data_; }
   const std::string& name() const { return name_; }
   /// Nobody else can open it from now on.
-  void forget() const;
+  void unlink() const;
 
  private:
-  SharedPiece(void* data, size_t bytes, std::string name) : data_(data), bytes_(bytes), name_(std::move(name)) {}
+  SharedSegment(void* data, size_t bytes, std::string name) : data_(data), bytes_(bytes), name_(std::move(name)) {}
 
   void* data_;
   size_t bytes_;
