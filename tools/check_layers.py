@@ -13,7 +13,7 @@ ALLOWED = {
     "graph": ["base", "sharding"],
     "ops": ["base", "sharding", "graph"],
     "network": ["base", "sharding", "graph", "ops"],
-    "autodiff": ["base", "sharding", "graph"],
+    "autodiff": ["base", "sharding", "graph", "ops"],
     "lowering": ["base", "sharding", "graph"],
     "plan": ["base", "sharding", "graph", "lowering"],
     "partition": ["base", "sharding", "graph", "lowering"],

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "ops/constant.h"
+
 namespace partita {
 namespace {
 

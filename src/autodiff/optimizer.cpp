@@ -1,9 +1,11 @@
 #include "autodiff/optimizer.h"
 
+#include "ops/update/updates.h"
+
 namespace partita {
 namespace {
 
-Value slot(Builder& builder, Value parameter, const std::string& suffix) {
+Value optimizer_state(Builder& builder, Value parameter, const std::string& suffix) {
   const std::string& owner = builder.graph().values[parameter.id()].name;
   return builder.state(owner + "." + suffix, parameter.type(),
                        {.kind = StateKind::slot, .requires_grad = false, .owner = owner});
@@ -14,32 +16,30 @@ double decay_of(const OptimizerOptions& options, Value parameter) {
 }
 
 void build_sgd(Builder& builder, const OptimizerOptions& options, Value parameter, Value gradient, Value rate) {
-  const Attrs attrs = builder.ops().at("sgd").attrs.with({{"weight_decay", to_text(decay_of(options, parameter))}});
+  const SgdAttrs attrs{.weight_decay = decay_of(options, parameter)};
   builder.store(parameter, builder.apply("sgd", {parameter, gradient, rate}, attrs));
 }
 
 void build_momentum(Builder& builder, const OptimizerOptions& options, Value parameter, Value gradient, Value rate) {
-  const Value velocity = slot(builder, parameter, "momentum");
-  const Attrs attrs = builder.ops()
-                          .at("momentum")
-                          .attrs.with({{"momentum", to_text(options.momentum)},
-                                       {"dampening", to_text(options.dampening)},
-                                       {"nesterov", to_text(options.nesterov)},
-                                       {"weight_decay", to_text(decay_of(options, parameter))}});
+  const Value velocity = optimizer_state(builder, parameter, "momentum");
+  const MomentumAttrs attrs{.momentum = options.momentum,
+                            .dampening = options.dampening,
+                            .nesterov = options.nesterov,
+                            .weight_decay = decay_of(options, parameter)};
   const std::vector<Value> updated = builder.apply_all("momentum", {parameter, gradient, velocity, rate}, attrs);
   builder.store(parameter, updated[0]);
   builder.store(velocity, updated[1]);
 }
 
 void build_adam(Builder& builder, const OptimizerOptions& options, Value parameter, Value gradient, Value rate) {
-  const Value first = slot(builder, parameter, "exp_avg"), second = slot(builder, parameter, "exp_avg_sq");
+  const Value first = optimizer_state(builder, parameter, "exp_avg"),
+              second = optimizer_state(builder, parameter, "exp_avg_sq");
   const Value step = builder.state("step", Type{DType::i64, {}}, {.kind = StateKind::counter, .requires_grad = false});
-  const Attrs attrs =
-      builder.ops().at("adam").attrs.with({{"beta1", to_text(options.beta1)},
-                                           {"beta2", to_text(options.beta2)},
-                                           {"epsilon", to_text(options.epsilon)},
-                                           {"weight_decay", to_text(decay_of(options, parameter))},
-                                           {"decoupled", to_text(options.kind == OptimizerKind::adamw)}});
+  const AdamAttrs attrs{.beta1 = options.beta1,
+                        .beta2 = options.beta2,
+                        .epsilon = options.epsilon,
+                        .weight_decay = decay_of(options, parameter),
+                        .decoupled = options.kind == OptimizerKind::adamw};
   const std::vector<Value> updated = builder.apply_all("adam", {parameter, gradient, first, second, rate, step}, attrs);
   builder.store(parameter, updated[0]);
   builder.store(first, updated[1]);

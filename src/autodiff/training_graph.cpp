@@ -4,6 +4,9 @@
 #include <unordered_set>
 
 #include "autodiff/differentiate.h"
+#include "ops/constant.h"
+#include "ops/elementwise/attrs.h"
+#include "ops/reduce/attrs.h"
 
 namespace partita {
 namespace {
@@ -46,10 +49,10 @@ void clip(Builder& builder, double most, std::vector<Value>& gradients) {
     std::iota(axes.begin(), axes.end(), 0);
     const Value squares = builder.apply("square", {gradient});
     const Value sum =
-        axes.empty() ? squares : builder.apply_fields("reduce", {squares}, {{"kind", "sum"}, {"axes", to_text(axes)}});
+        axes.empty() ? squares : builder.apply("reduce", {squares}, ReduceAttrs{.kind = Reduce::sum, .axes = axes});
     total = total ? builder.apply("add", {total, sum}) : sum;
   }
-  const Value norm = builder.apply_fields("scale", {builder.apply("sqrt", {total})}, {{"bias", "1e-6"}});
+  const Value norm = builder.apply("scale", {builder.apply("sqrt", {total})}, ScaleAttrs{.bias = 1e-6});
   const Value limit = constant(builder, most, norm.type()), one = constant(builder, 1, norm.type());
   const Value factor = builder.apply("minimum", {builder.apply("div", {limit, norm}), one});
   for (Value& gradient : gradients) gradient = builder.apply("mul", {gradient, factor});
@@ -90,7 +93,7 @@ TrainingGraph make_training_graph(const Graph& forward, const OpSet& ops, const 
       gradients[i] = constant(builder, 0, values[i].type());
     }
     if (options.gradient_factor != 1) {
-      gradients[i] = builder.apply_fields("scale", {gradients[i]}, {{"scale", to_text(options.gradient_factor)}});
+      gradients[i] = builder.apply("scale", {gradients[i]}, ScaleAttrs{.scale = options.gradient_factor});
     }
     if (options.output_gradients) builder.output("d_" + name, gradients[i]);
   }

@@ -182,9 +182,4 @@ Value Builder::apply_fields(std::string_view op, const std::vector<Value>& input
   return apply(op, inputs, ops_.at(op).attrs.with(fields));
 }
 
-Value constant(Builder& builder, double value, const Type& type) {
-  return builder.apply_fields(
-      "constant", {}, {{"value", to_text(value)}, {"dtype", to_text(type.dtype)}, {"shape", to_text(type.shape)}});
-}
-
 }  // namespace partita

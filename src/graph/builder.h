@@ -84,7 +84,4 @@ class Builder {
   std::unordered_map<std::string, size_t> states_by_name_;
 };
 
-/// A `constant` node: every element is `value`.
-Value constant(Builder& builder, double value, const Type& type);
-
 }  // namespace partita

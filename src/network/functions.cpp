@@ -5,6 +5,7 @@
 #include "network/layer.h"
 #include "network/restored.h"
 #include "ops/attention/attention.h"
+#include "ops/constant.h"
 #include "ops/elementwise/attrs.h"
 #include "ops/index/attrs.h"
 #include "ops/matmul/matmul.h"

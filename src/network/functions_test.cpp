@@ -7,6 +7,7 @@
 
 #include "execute/interpreter.h"
 #include "network/layer.h"
+#include "ops/constant.h"
 #include "ops/elementwise/attrs.h"
 #include "ops/index/attrs.h"
 #include "ops/registry.h"

@@ -1,6 +1,7 @@
 #include "network/losses.h"
 
 #include "network/functions.h"
+#include "ops/constant.h"
 #include "ops/index/attrs.h"
 
 namespace partita {

@@ -1,3 +1,4 @@
+#include "ops/constant.h"
 #include "ops/elementwise/attrs.h"
 #include "ops/pointwise.h"
 

@@ -1,3 +1,4 @@
+#include "ops/constant.h"
 #include "ops/pointwise.h"
 
 namespace partita {

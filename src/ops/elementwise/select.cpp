@@ -1,3 +1,4 @@
+#include "ops/constant.h"
 #include "ops/support.h"
 
 namespace partita {
