@@ -14,6 +14,12 @@ struct Move {
   Sharding result;
 };
 
+/// The move that leads from a sharding to another without halos; none when that takes no move, or more than one.
+std::optional<Move> move_between(const Sharding& from, const Sharding& to, const Mesh& mesh);
+
+/// Whether shardings differ by the halos of the second alone, or by cuts of dimensions that get halos and were whole.
+bool adds_halos(const Sharding& from, const Sharding& to);
+
 /// What sending costs over each sub-axis of a mesh. Groups over several axes pay what the slowest of them costs.
 struct LinkCosts {
   std::vector<double> step;  // of a message, whatever its size
