@@ -64,7 +64,7 @@ SourceLocation read_source(Scanner& text) {
 }
 
 ShardingAnnotation read_shard_mark(Scanner& text) {
-  const std::string_view annotation = text.take(std::min(text.rest().size(), text.rest().find(' ')));
+  const std::string_view annotation = text.token();
   try {
     return parse_annotation(annotation);
   } catch (const Error& error) {
@@ -99,7 +99,7 @@ void read_marks(Scanner& text, NodeLine& entry) {
     } else if (mark == "shard") {
       node.annotation = read_shard_mark(text);
     } else if (mark == "over" || mark == "group" || mark == "bytes") {
-      text.take(std::min(text.rest().size(), text.rest().find(' ')));
+      text.token();
     } else {
       text.fail("unknown mark", mark, kExpected);
     }
