@@ -87,6 +87,29 @@ TEST(Text, BadPlansAreRefused) {
             std::string::npos);
 }
 
+TEST(Text, PlansMayBeEditedByHand) {
+  const Program program = text_program_of("mlp:hidden=16", 2);
+  const std::string text = print(program.plan, program.graph, all_ops());
+  const auto read = [&](const std::string& more) { return parse_plan(text + more, program.graph, all_ops()); };
+  const auto relu = std::find_if(program.graph.nodes.begin(), program.graph.nodes.end(),
+                                 [](const Node& node) { return node.name == "relu"; });
+  const auto at = relu - program.graph.nodes.begin();
+  EXPECT_TRUE(is_cut(read("\n# comment\n").cuts[at]));
+  EXPECT_FALSE(is_cut(read("node relu\n").cuts[at]));  // a line without factors cuts nothing
+  const auto line = std::count(text.begin(), text.end(), '\n') + 1;
+  EXPECT_EQ(
+      message_of([&] { read("mesh data=2\n"); }),
+      fmt::format("[plan line {}] a second mesh, or one behind a cut, got 'mesh data=2', expected one, before all "
+                  "cuts",
+                  line));
+  EXPECT_EQ(message_of([&] { read("result %image {} {}\n"); }),
+            fmt::format("[plan line {}] no node makes the value, got '%image', expected a result; others have 'input' "
+                        "lines",
+                        line));
+  EXPECT_EQ(message_of([&] { read("input image {} {}\n"); }),
+            fmt::format("[plan line {}] unknown input or state, got 'image', expected one of graph mlp", line));
+}
+
 TEST(Text, LocalGraphsAreReadBack) {
   for (const char* model : {"mlp:hidden=16", "lenet", "resnet18:width=4,size=8"}) {
     for (int ranks : {1, 2, 3, 6}) {
