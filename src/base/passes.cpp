@@ -29,10 +29,6 @@ void Passes::finish(const std::string& name, std::chrono::steady_clock::time_poi
   times_.push_back({name, passed.count()});
 }
 
-void Passes::dump(const std::string& name, const std::string& text) {
-  write(fmt::format("{}_{}.txt", ++dumped_, name), text);
-}
-
 void Passes::write(const std::string& name, const std::string& text) const {
   const std::filesystem::path path = std::filesystem::path(options_.dump_dir) / name;
   std::error_code failure;

@@ -25,11 +25,19 @@ class Passes {
   /// Runs `make`, then `verify(result)`, and writes `print(result)` to N_name.txt in the dump folder.
   template <class Make, class Verify, class Print>
   auto stage(const std::string& name, Make&& make, Verify&& verify, Print&& print) {
+    auto result = part(name, make, verify, print);
+    ++stages_;
+    return result;
+  }
+
+  /// A pass that works towards the next stage, whose number its dump has.
+  template <class Make, class Verify, class Print>
+  auto part(const std::string& name, Make&& make, Verify&& verify, Print&& print) {
     const auto begin = std::chrono::steady_clock::now();
     auto result = make();
     verify(result);
     finish(name, begin);
-    if (dumping()) dump(name, print(result));
+    if (dumping()) write(std::to_string(stages_ + 1) + "_" + name + ".txt", print(result));
     return result;
   }
 
@@ -54,12 +62,11 @@ class Passes {
  private:
   bool off(const std::string& name) const;
   void finish(const std::string& name, std::chrono::steady_clock::time_point begin);
-  void dump(const std::string& name, const std::string& text);
 
   PassOptions options_;
   std::vector<std::string> known_;
   std::vector<PassTime> times_;
-  int dumped_ = 0;
+  int stages_ = 0;  // that were made
 };
 
 }  // namespace partita

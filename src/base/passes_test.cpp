@@ -58,6 +58,29 @@ TEST(Passes, DumpsNumberedFiles) {
   std::filesystem::remove_all(folder.parent_path());
 }
 
+TEST(Passes, PartsHaveTheNumberOfTheirStage) {
+  const auto folder = std::filesystem::temp_directory_path() / "partita_passes_part_test";
+  std::filesystem::remove_all(folder);
+  Passes passes{PassOptions{.dump_dir = folder.string(), .switched_off = {}}};
+  int verified = 0;
+  const auto verify = [&](int value) { verified += value; };
+  passes.stage(
+      "graph", [] { return 7; }, verify, print_number);
+  EXPECT_EQ(passes.part(
+                "reshard", [] { return 8; }, verify, print_number),
+            8);
+  passes.stage(
+      "partition", [] { return 9; }, verify, print_number);
+  EXPECT_EQ(verified, 24);
+  for (const char* name : {"1_graph.txt", "2_reshard.txt", "2_partition.txt"}) {
+    EXPECT_TRUE(std::filesystem::exists(folder / name)) << name;
+  }
+  std::vector<std::string> timed;
+  for (const PassTime& pass : passes.times()) timed.push_back(pass.name);
+  EXPECT_EQ(timed, (std::vector<std::string>{"graph", "reshard", "partition"}));
+  std::filesystem::remove_all(folder);
+}
+
 TEST(Passes, AnUnwritableFolderIsExit73) {
   Passes passes{PassOptions{.dump_dir = "/dev/null/x", .switched_off = {}}};
   try {

@@ -13,14 +13,14 @@ bool is_alphanumeric(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <
 
 }  // namespace
 
-Scanner::Scanner(std::string what, std::string_view text, std::string_view otherwise)
+Scanner::Scanner(std::string what, std::string_view text, std::string_view otherwise, std::string_view version)
     : what_(std::move(what)), text_(text) {
   if (text.size() > kMaxText) fail("text too large", fmt::format("{} bytes", text.size()), "at most 64 MiB");
   const std::string name = fmt::format("partita {} ", what_), header = name + "1";
   next_line();
   line_ = 1;
   if (rest_ == header) return;
-  const std::string_view wrong = rest_.starts_with(name) ? "another version" : otherwise;
+  const std::string_view wrong = rest_.starts_with(name) ? version : otherwise;
   fail(wrong, rest_.substr(0, 40), fmt::format("'{}'", header));
 }
 

@@ -1,6 +1,7 @@
 #pragma once
-// Reads the text forms of graphs, schedules and catalogs line by line; every failure names its line.
+// Reads the text forms of graphs, plans, schedules and catalogs line by line; every failure names its line.
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -13,8 +14,10 @@ namespace partita {
 class Scanner {
  public:
   /// `what` is the word in messages: "[schedule line 7] ...". The text outlives the scanner. Throws InvalidArgument
-  /// when it is too large, or its first line is not "partita WHAT 1": `otherwise` is said of a text of another kind.
-  Scanner(std::string what, std::string_view text, std::string_view otherwise = "wrong first line");
+  /// when it is too large, or its first line is not "partita WHAT 1": `otherwise` is said of a text of another kind,
+  /// and `version` of another version.
+  Scanner(std::string what, std::string_view text, std::string_view otherwise = "wrong first line",
+          std::string_view version = "another version");
 
   /// Goes to the next line that is neither empty nor a comment ('#'); false at the end.
   bool next();
@@ -42,6 +45,8 @@ class Scanner {
   std::string_view take_rest() { return std::exchange(rest_, {}); }
   /// Letters, digits and the characters of `also`.
   std::string word(std::string_view also = "_.-/");
+  /// What stands before the next space; "" at the end of the line.
+  std::string_view token() { return take(std::min(rest_.size(), rest_.find(' '))); }
   /// 0 to 2^60, so that no sum of two overflows.
   int64_t number();
   /// Any number that an int holds.

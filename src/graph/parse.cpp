@@ -4,25 +4,11 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "base/scanner.h"
-#include "graph/op_def.h"
+#include "graph/node_line.h"
 #include "graph/print.h"
 
 namespace partita {
 namespace {
-
-struct TypeText {
-  Type type;
-  std::string text;  // as written, with what a sharding adds
-};
-
-struct NodeLine {
-  int line = 0;
-  Node node;
-  std::vector<std::string> inputs, outputs;
-  std::vector<TypeText> types;
-  std::string cut;
-};
 
 class Parser : private Scanner {
  public:
@@ -31,7 +17,7 @@ class Parser : private Scanner {
   AnnotatedGraph parse() {
     while (next()) {
       if (rest().front() == '%') {
-        node_line();
+        lines_.push_back(read_node(*this, ops_));
         continue;
       }
       const std::string keyword = word();
@@ -60,34 +46,6 @@ class Parser : private Scanner {
     std::string keyword, rest;
   };
 
-  std::string value_name() {
-    expect("%");
-    return word();
-  }
-
-  /// "f32[2,3]", in a local graph "f32[2{data},3] +sum{model}".
-  TypeText type() {
-    const size_t end = rest().find(']');
-    if (end == std::string_view::npos) fail("no type", rest().substr(0, 20), "a type like f32[2,3]");
-    TypeText result{.text = std::string(rest().substr(0, end + 1))};
-    take(end + 1);
-    std::string plain;
-    int depth = 0;
-    for (char c : result.text) {
-      depth += c == '{';
-      if (depth == 0) plain += c;
-      depth -= c == '}';
-    }
-    if (!rest().empty() && rest().front() == '+') {
-      const size_t close = rest().find('}');
-      if (close == std::string_view::npos) fail("no '}'", rest().substr(0, 20), "+sum{axes}");
-      result.text += " " + std::string(rest().substr(0, close + 1));
-      take(close + 1);
-    }
-    result.type = with_line([&] { return parse_type(plain); });
-    return result;
-  }
-
   ValueId add_value(const std::string& name, const TypeText& type, NodeId producer, int output) {
     const ValueId id = static_cast<ValueId>(graph_.values.size());
     if (!ids_.emplace(name, id).second) fail("value defined twice", "%" + name, "one definition");
@@ -97,9 +55,9 @@ class Parser : private Scanner {
   }
 
   void input_line() {
-    const std::string name = value_name();
+    const std::string name = read_value_name(*this);
     expect(":");
-    Input input{add_value(name, type(), -1, 0), -1};
+    Input input{add_value(name, read_type(*this), -1, 0), -1};
     if (!rest().empty()) {
       if (word() != "batch" || !take("=")) fail("unknown mark", rest(), "batch=DIMENSION");
       input.batch_dim = integer();
@@ -111,172 +69,11 @@ class Parser : private Scanner {
   }
 
   void state_line() {
-    const std::string name = value_name();
+    const std::string name = read_value_name(*this);
     expect(":");
-    State state;
-    state.entry = add_value(name, type(), -1, 0);
-    const std::string kind = word();
-    bool known = false;
-    for (StateKind candidate : {StateKind::parameter, StateKind::statistic, StateKind::slot, StateKind::counter}) {
-      if (name_of(candidate) != kind) continue;
-      state.kind = candidate;
-      known = true;
-    }
-    if (!known) fail("unknown kind of state", kind, "parameter, statistic, slot or counter");
-    if (!rest().empty()) state.init.kind = with_line([&] { return parse_name<InitKind>("initializer", word()); });
-    if (take("(")) {
-      const size_t end = rest().find(')');
-      if (end == std::string_view::npos) fail("no ')'", rest(), "arguments in parentheses");
-      from_text("[" + std::string(rest().substr(0, end)) + "]", state.init.args);
-      take(end + 1);
-    }
-    while (!rest().empty()) {
-      const std::string mark = word();
-      if (mark == "frozen")
-        state.requires_grad = false;
-      else if (mark == "of" && take("="))
-        state.owner = word();
-      else if (mark == "layerwise" && take("="))
-        state.layerwise = layerwise_dim(state.entry);
-      else
-        fail("unknown mark", mark, "frozen, of=PARAMETER or layerwise=DIMENSION");
-    }
-    graph_.states.push_back(state);
-  }
-
-  int layerwise_dim(ValueId entry) {
-    const int dim = integer(), rank = graph_.type(entry).rank();
-    if (dim < 0 || dim >= rank) {
-      fail("dimension outside the tensor", fmt::format("{}", dim), print(graph_.type(entry)));
-    }
-    return dim;
-  }
-
-  void node_line() {
-    NodeLine entry{.line = line()};
-    do entry.outputs.push_back(value_name());
-    while (take(","));
-    expect("=");
-    entry.node.op = word();
-    const OpDef* op = nullptr;
-    op = with_line([&] { return &ops_.at(entry.node.op); });
-    expect("(");
-    if (!take(")")) {
-      do entry.inputs.push_back(value_name());
-      while (take(","));
-      expect(")");
-    }
-    entry.node.attrs = op->attrs;
-    if (!rest().empty() && rest().front() == '{') attributes(entry, *op);
-    if (take(":")) {
-      do entry.types.push_back(type());
-      while (take(","));
-      if (entry.types.size() != entry.outputs.size()) {
-        fail("types and values differ in number", fmt::format("{} types", entry.types.size()),
-             fmt::format("{}", entry.outputs.size()));
-      }
-    }
-    if (take(";")) marks(entry);
-    if (!rest().empty()) fail("unexpected text", rest().substr(0, 20), "the end of the line");
-    const std::string& first = entry.outputs.front();
-    entry.node.name = entry.outputs.size() == 1 ? first : first.substr(0, first.rfind('.'));
-    lines_.push_back(std::move(entry));
-  }
-
-  void attributes(NodeLine& entry, const OpDef& op) {
-    size_t end = 0;
-    bool quoted = false;
-    while (end < rest().size() && (quoted || rest()[end] != '}')) {
-      if (rest()[end] == '"') quoted = !quoted;
-      ++end;
-    }
-    if (end == rest().size()) fail("no '}'", rest().substr(0, 20), "attributes in braces");
-    try {
-      entry.node.attrs = op.attrs.parse(rest().substr(0, end + 1));
-    } catch (const Error& error) {
-      throw InvalidArgument(
-          fmt::format("[graph line {}] {}: {}, in {}", line(), op.name, error.what(), rest().substr(0, end + 1)),
-          error.kind());
-    }
-    take(end + 1);
-  }
-
-  /// FILE:LINE, or "FILE":LINE with \" \\ and \n in the path.
-  SourceLocation source_line() {
-    SourceLocation source;
-    if (rest().starts_with('"')) {
-      source.file = quoted_path();
-    } else {
-      const std::string_view place = rest().substr(0, rest().find(' '));
-      source.file = take(std::min(place.rfind(':'), place.size()));
-    }
-    if (!rest().starts_with(':')) fail("no line", rest().substr(0, 20), "at=FILE:LINE");
-    take(size_t{1});
-    source.line = integer();
-    return source;
-  }
-
-  std::string quoted_path() {
-    std::string path;
-    for (size_t i = 1; i < rest().size(); ++i) {
-      if (rest()[i] == '"') {
-        take(i + 1);
-        return path;
-      }
-      if (rest()[i] == '\\' && ++i < rest().size()) {
-        if (rest()[i] != '"' && rest()[i] != '\\' && rest()[i] != 'n') {
-          fail("unknown escape", rest().substr(i - 1, 2), "\\\", \\\\ or \\n");
-        }
-        path += rest()[i] == 'n' ? '\n' : rest()[i];
-      } else if (i < rest().size()) {
-        path += rest()[i];
-      }
-    }
-    fail("no end of a quoted path", rest().substr(0, 20), "at=\"FILE\":LINE");
-  }
-
-  ShardingAnnotation shard_mark() {
-    const std::string_view text = rest().substr(0, rest().find(' '));
-    take(text.size());
-    try {
-      return parse_annotation(text);
-    } catch (const Error& error) {
-      throw InvalidArgument(fmt::format("[graph line {}] {}", line(), error.what()), error.kind());
-    }
-  }
-
-  /// What follows ';'. Over which axes a collective works, its group and its bytes follow from its attributes.
-  void marks(NodeLine& entry) {
-    constexpr std::string_view kExpected = "a phase, scope=, at=, of=, shard= or cut";
-    Node& node = entry.node;
-    while (!rest().empty()) {
-      const std::string mark = word();
-      bool phase = false;
-      for (Phase candidate : {Phase::forward, Phase::backward, Phase::update}) {
-        if (name_of(candidate) != mark) continue;
-        node.phase = candidate;
-        phase = true;
-      }
-      if (phase) continue;
-      if (mark == "cut") {
-        entry.cut = take_rest();
-        return;
-      }
-      if (!take("=")) fail("unknown mark", mark, kExpected);
-      if (mark == "scope")
-        node.scope = word();
-      else if (mark == "of")
-        node.origin = word();
-      else if (mark == "at") {
-        node.source = source_line();
-      } else if (mark == "shard") {
-        node.annotation = shard_mark();
-      } else if (mark == "over" || mark == "group" || mark == "bytes") {
-        take(std::min(rest().size(), rest().find(' ')));
-      } else {
-        fail("unknown mark", mark, kExpected);
-      }
-    }
+    const ValueId entry = add_value(name, read_type(*this), -1, 0);
+    graph_.states.push_back(read_state(*this, graph_.type(entry)));
+    graph_.states.back().entry = entry;
   }
 
   // Nodes in text order where that is possible, later ones first where it is not.
@@ -365,12 +162,12 @@ class Parser : private Scanner {
       if (end.keyword == "output") {
         const std::string name = word();
         expect("=");
-        graph_.outputs.push_back({name, value(value_name())});
+        graph_.outputs.push_back({name, value(read_value_name(*this))});
         continue;
       }
-      const ValueId entry = value(value_name());
+      const ValueId entry = value(read_value_name(*this));
       expect("=");
-      const ValueId exit = value(value_name());
+      const ValueId exit = value(read_value_name(*this));
       const auto found = states.find(entry);
       if (found == states.end()) fail("store to a value that is no state", end.rest, "a state");
       State& state = graph_.states[found->second];

@@ -1,9 +1,9 @@
 #include "lowering/plan.h"
 
-#include <sstream>
 #include <unordered_map>
 #include <utility>
 
+#include "base/scanner.h"
 #include "graph/rules.h"
 
 namespace partita {
@@ -24,9 +24,110 @@ std::string print_dims(const std::vector<Axes>& dims, const Mesh& mesh) {
   return text;
 }
 
-[[noreturn]] void fail(int line, std::string_view what, std::string_view got, std::string_view expected) {
-  throw InvalidArgument(fmt::format("[plan line {}] {}, got '{}', expected {}", line, what, got, expected));
-}
+class PlanParser : private Scanner {
+ public:
+  PlanParser(std::string_view text, const Graph& graph, const OpSet& ops)
+      : Scanner("plan", text, kNotThis, kNotThis), graph_(graph), rules_(graph, ops), entries_(entries(graph)) {
+    for (size_t i = 0; i < entries_.size(); ++i) {
+      plan_.inputs.emplace_back(graph.type(entries_[i]).shape.size());
+      entry_places_.emplace(graph.values[entries_[i]].name, i);
+    }
+    for (size_t v = 0; v < graph.values.size(); ++v) values_.emplace(graph.values[v].name, v);
+    for (size_t n = 0; n < graph.nodes.size(); ++n) {
+      nodes_.emplace(graph.nodes[n].name, n);
+      plan_.cuts.emplace_back(rules_[n].factors.size());
+    }
+  }
+
+  Plan parse() {
+    while (next()) {
+      whole_ = rest();
+      const std::string_view keyword = token();
+      if (keyword == "mesh")
+        read_mesh();
+      else if (keyword == "graph")
+        plan_.graph = token();
+      else if (keyword == "search")
+        plan_.search = token();
+      else if (keyword == "node")
+        read_node_cut();
+      else if (keyword == "input")
+        read_input();
+      else if (keyword == "result")
+        read_result();
+      else if (keyword == "output")
+        read_output();
+      else
+        fail("unknown line", keyword, "graph, search, mesh, input, node, result or output");
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  static constexpr std::string_view kNotThis = "not a plan of this version";
+  using Index = std::unordered_map<std::string_view, size_t>;
+
+  void read_mesh() {
+    if (std::exchange(mesh_is_fixed_, true)) {
+      fail("a second mesh, or one behind a cut", whole_, "one, before all cuts");
+    }
+    plan_.mesh = with_line([&] { return parse_mesh(whole_); });
+  }
+
+  void read_node_cut() {
+    mesh_is_fixed_ = true;
+    const std::string_view name = token();
+    const auto found = nodes_.find(name);
+    if (found == nodes_.end()) fail("unknown node", name, "a node of graph " + graph_.name);
+    plan_.cuts[found->second] = with_line([&] { return parse_cut(take_rest(), rules_[found->second], plan_.mesh); });
+  }
+
+  void read_input() {
+    const size_t at = find(entry_places_, "unknown input or state");
+    plan_.inputs[at] = read_dims(entries_[at]);
+  }
+
+  void read_result() {
+    const std::string name(rest().substr(0, rest().find(' ')));
+    const ValueId value = static_cast<ValueId>(find(values_, "unknown value"));
+    if (graph_.values[value].producer < 0) {
+      fail("no node makes the value", name, "a result; others have 'input' lines");
+    }
+    plan_.results[value] = read_dims(value);
+  }
+
+  void read_output() {
+    const std::string name(token());
+    plan_.outputs[name] = read_dims(with_line([&] { return graph_.output(name); }));
+  }
+
+  /// Reads "%x", which is one of an index.
+  size_t find(const Index& index, std::string_view unknown) {
+    const std::string_view name = token();
+    const auto found = name.starts_with('%') ? index.find(name.substr(1)) : index.end();
+    if (found == index.end()) fail(unknown, name, "one of graph " + graph_.name);
+    return found->second;
+  }
+
+  /// The rest of the line: the axes of each dimension.
+  std::vector<Axes> read_dims(ValueId value) {
+    mesh_is_fixed_ = true;
+    std::vector<Axes> dims;
+    while (!rest().empty()) dims.push_back(with_line([&] { return parse_axes(token(), plan_.mesh); }));
+    if (dims.size() != graph_.type(value).shape.size()) {
+      fail("wrong number of dimensions", whole_, print(graph_.type(value)));
+    }
+    return dims;
+  }
+
+  const Graph& graph_;
+  const Rules rules_;
+  const std::vector<ValueId> entries_;  // inputs, then states
+  Index nodes_, entry_places_, values_;
+  Plan plan_;
+  bool mesh_is_fixed_ = false;  // cuts speak of its axes
+  std::string_view whole_;      // the line
+};
 
 }  // namespace
 
@@ -53,82 +154,7 @@ std::string print(const Plan& plan, const Graph& graph, const OpSet& ops) {
 }
 
 Plan parse_plan(std::string_view text, const Graph& graph, const OpSet& ops) {
-  std::istringstream lines{std::string(text)};
-  std::string line;
-  std::getline(lines, line);
-  if (line != "partita plan 1") fail(1, "not a plan of this version", line.substr(0, 40), "'partita plan 1'");
-  Plan plan;
-  const Rules rules(graph, ops);
-  const std::vector<ValueId> ids = entries(graph);
-  for (ValueId id : ids) plan.inputs.emplace_back(graph.type(id).shape.size());
-  std::unordered_map<std::string_view, size_t> nodes, entry_places;
-  std::unordered_map<std::string_view, ValueId> values;
-  for (size_t i = 0; i < ids.size(); ++i) entry_places.emplace(graph.values[ids[i]].name, i);
-  for (size_t v = 0; v < graph.values.size(); ++v) values.emplace(graph.values[v].name, static_cast<ValueId>(v));
-  const auto find_value = [](const auto& index, const std::string& name) {
-    return name.starts_with("%") ? index.find(std::string_view(name).substr(1)) : index.end();
-  };
-  for (size_t n = 0; n < graph.nodes.size(); ++n) {
-    nodes.emplace(graph.nodes[n].name, n);
-    plan.cuts.emplace_back(rules[n].factors.size());
-  }
-  bool mesh_is_fixed = false;
-  const auto read_dims = [&](std::istringstream& words, ValueId value, int number) {
-    mesh_is_fixed = true;
-    std::vector<Axes> dims;
-    for (std::string word; words >> word;) dims.push_back(parse_axes(word, plan.mesh));
-    if (dims.size() != graph.type(value).shape.size()) {
-      fail(number, "wrong number of dimensions", line, print(graph.type(value)));
-    }
-    return dims;
-  };
-  const auto read = [&](const std::string& keyword, std::istringstream& words, int number) {
-    std::string name;
-    words >> name;
-    if (keyword == "mesh") {
-      if (std::exchange(mesh_is_fixed, true))
-        fail(number, "a second mesh, or one behind a cut", line, "one, before all cuts");
-      plan.mesh = parse_mesh(line);
-    } else if (keyword == "graph") {
-      plan.graph = name;
-    } else if (keyword == "search") {
-      plan.search = name;
-    } else if (keyword == "node") {
-      mesh_is_fixed = true;
-      const auto found = nodes.find(name);
-      if (found == nodes.end()) fail(number, "unknown node", name, "a node of graph " + graph.name);
-      std::getline(words, name);
-      plan.cuts[found->second] = parse_cut(name, rules[found->second], plan.mesh);
-    } else if (keyword == "input") {
-      const auto found = find_value(entry_places, name);
-      if (found == entry_places.end()) fail(number, "unknown input or state", name, "one of graph " + graph.name);
-      plan.inputs[found->second] = read_dims(words, ids[found->second], number);
-    } else if (keyword == "result") {
-      const auto found = find_value(values, name);
-      if (found == values.end()) fail(number, "unknown value", name, "one of graph " + graph.name);
-      const ValueId value = found->second;
-      if (graph.values[value].producer < 0) {
-        fail(number, "no node makes the value", name, "a result; others have 'input' lines");
-      }
-      plan.results[value] = read_dims(words, value, number);
-    } else if (keyword == "output") {
-      plan.outputs[name] = read_dims(words, graph.output(name), number);
-    } else {
-      fail(number, "unknown line", keyword, "graph, search, mesh, input, node, result or output");
-    }
-  };
-  for (int number = 2; std::getline(lines, line); ++number) {
-    std::istringstream words(line);
-    std::string keyword;
-    if (!(words >> keyword)) continue;
-    try {
-      read(keyword, words, number);
-    } catch (const Error& error) {
-      const std::string_view what = error.what();
-      if (what.starts_with("[plan line")) throw;
-      throw InvalidArgument(fmt::format("[plan line {}] {}", number, what), error.kind());
-    }
-  }
+  Plan plan = PlanParser(text, graph, ops).parse();
   verify(plan, graph, ops);
   return plan;
 }

@@ -13,7 +13,7 @@ namespace {
 
 /// A local graph of one collective.
 LocalGraph moving(const Mesh& mesh, const Type& type, const Move& move, const std::string& op, const Sharding& from) {
-  LocalGraph local{.graph = {}, .mesh = mesh, .shardings = {from, move.result}, .cuts = {{}}};
+  LocalGraph local{{.graph = {}, .mesh = mesh, .shardings = {from, move.result}, .cuts = {{}}}};
   local.graph.values = {{type, "x"}, {type, "y", 0}};
   local.graph.inputs = {{0}};
   local.graph.nodes = {{.op = op,

@@ -4,7 +4,6 @@
 #include <set>
 
 #include "base/listed.h"
-#include "graph/print.h"
 #include "partition/collectives.h"
 #include "partition/node_shardings.h"
 
@@ -35,10 +34,9 @@ std::vector<std::vector<int64_t>> checked_coordinates(const Mesh& mesh) {
 }
 
 /// "over={data.0=2,data.1=2} group=(0,1,2,3) bytes=4096" of a collective: the axes of its groups with their sizes, the
-/// group of the first place and what that place brings. "cut n={data}" of another node.
-std::string print_note(const LocalGraph& local, NodeId id, const Rules& rules) {
+/// group of the first place and what that place brings.
+std::string print_note(const LocalGraph& local, NodeId id) {
   const Node& node = local.graph.nodes[id];
-  if (is_cut(local.cuts[id])) return "cut " + print(local.cuts[id], rules[id], local.mesh);
   if (!is_collective(node) || performs(node, Collective::slice)) return "";
   const Axes axes = axes_of(node, local.mesh);
   const std::vector<int64_t> first = local.mesh.coordinates_at(0);
@@ -144,57 +142,22 @@ Attrs LocalGraph::attrs(NodeId node, const std::vector<int64_t>& coordinates, co
 
 std::string print(const LocalGraph& local, const OpSet& ops) {
   const Rules rules(local.graph, ops);
-  return print(
-      local.graph,
-      {.mesh = local.mesh.ranks() > 1 ? print(local.mesh) : "",
-       .type = [&](ValueId value) { return print(local.graph.type(value), local.shardings[value], local.mesh); },
-       .note = [&](NodeId node) { return print_note(local, node, rules); }});
+  return print(local, rules, [&](NodeId node) { return print_note(local, node); });
 }
 
 LocalGraph parse_local_graph(std::string_view text, const OpSet& ops) {
-  AnnotatedGraph annotated = parse_annotated(text, with_collectives(ops));
-  LocalGraph local{.graph = std::move(annotated.graph)};
-  if (!annotated.mesh.empty()) local.mesh = parse_mesh(annotated.mesh);
-  for (size_t v = 0; v < annotated.types.size(); ++v) {
-    local.shardings.push_back(parse_sharding(annotated.types[v], local.graph.values[v].type, local.mesh));
-  }
-  const Rules rules(local.graph, ops);
-  for (size_t n = 0; n < annotated.cuts.size(); ++n) {
-    const Node& node = local.graph.nodes[n];
-    if (is_collective(node)) {
-      local.cuts.emplace_back();
-      continue;
-    }
-    const ShardingRule& rule = rules[n];
-    local.cuts.push_back(parse_cut(annotated.cuts[n], rule, local.mesh));
-    const std::string reason = illegal(rule, local.cuts.back(), local.mesh);
-    if (!reason.empty()) throw InvalidArgument(fmt::format("[local graph] illegal cut of {}: {}", node.name, reason));
-  }
-  try {
-    verify(local, ops);
-  } catch (const Error& error) {
-    throw InvalidArgument(fmt::format("[local graph] the parts do not fit together: {}", error.what()));
-  }
-  return local;
+  return {parse_sharded_graph(text, ops, with_collectives(ops), "local graph",
+                              [&](const ShardedGraph& sharded) { verify(LocalGraph{sharded}, ops); })};
 }
 
 void verify(const LocalGraph& local, const OpSet& ops) {
-  PARTITA_CHECK(local.shardings.size() == local.graph.values.size() && local.cuts.size() == local.graph.nodes.size(),
-                "a local graph without shardings");
+  verify_ends(local);
   const Rules rules(local.graph, ops);
   for (size_t n = 0; n < local.graph.nodes.size(); ++n) verify_shardings(local, static_cast<NodeId>(n), rules);
   for (const auto& coordinates : checked_coordinates(local.mesh)) {
     for (size_t n = 0; n < local.graph.nodes.size(); ++n) {
       if (!is_collective(local.graph.nodes[n])) verify_node(local, static_cast<NodeId>(n), coordinates, rules);
     }
-  }
-  for (const State& state : local.graph.states) {
-    if (state.exit < 0) continue;
-    PARTITA_CHECK(local.shardings[state.exit] == local.shardings[state.entry], "state {} changes its sharding",
-                  local.graph.values[state.entry].name);
-  }
-  for (const Output& output : local.graph.outputs) {
-    PARTITA_CHECK(local.shardings[output.value].partial.empty(), "output {} is partial", output.name);
   }
 }
 

@@ -3,17 +3,11 @@
 // graph serves all ranks of a stage: types are kept global with a sharding, and a rank evaluates them
 // at its coordinates.
 
-#include "graph/rules.h"
-#include "sharding/sharding.h"
+#include "partition/sharded_graph.h"
 
 namespace partita {
 
-struct LocalGraph {
-  Graph graph;  // types are global
-  Mesh mesh;
-  std::vector<Sharding> shardings;  // per value
-  std::vector<Cut> cuts;            // per node; empty for collectives
-
+struct LocalGraph : ShardedGraph {
   /// Local type of a value at a coordinate.
   Type type(ValueId value, const std::vector<int64_t>& coordinates) const;
   /// The most that any coordinate holds of a value, dimension by dimension.

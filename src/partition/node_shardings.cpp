@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "partition/collectives.h"
-#include "sharding/propagate.h"
 
 namespace partita {
 namespace {
@@ -74,23 +73,7 @@ void verify_collective(const LocalGraph& local, const Node& node) {
 void verify_shardings(const LocalGraph& local, NodeId id, const Rules& rules) {
   const Node& node = local.graph.nodes[id];
   if (is_collective(node)) return verify_collective(local, node);
-  const ShardingRule& rule = rules[id];
-  const Cut& cut = local.cuts[id];
-  PARTITA_CHECK(!needs_expansion(rule, cut), "{} is cut along a factor that only its expansion can cut", node.name);
-  std::vector<Sharding> operands;
-  for (ValueId input : node.inputs) operands.push_back(local.shardings[input]);
-  const Sharding passed = propagate_partial(rule, cut, operands);
-  for (size_t i = 0; i < operands.size(); ++i) {
-    const Sharding need = operand_sharding(rule, cut, static_cast<int>(i));
-    PARTITA_CHECK(operands[i].dims == need.dims && operands[i].halos == need.halos,
-                  "{}: operand {} does not lie as the cut needs it", node.name, i);
-    PARTITA_CHECK(operands[i].partial.empty() || !passed.partial.empty(), "{}: operand {} is partial and not reduced",
-                  node.name, i);
-  }
-  for (size_t k = 0; k < node.outputs.size(); ++k) {
-    PARTITA_CHECK(local.shardings[node.outputs[k]] == result_sharding(rule, cut, passed, static_cast<int>(k)),
-                  "{}: result {} is not sharded as the cut leaves it", node.name, k);
-  }
+  verify_cut(local, id, rules);
 }
 
 }  // namespace partita

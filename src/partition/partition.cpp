@@ -1,236 +1,60 @@
 #include "partition/partition.h"
 
 #include <algorithm>
-#include <set>
 
-#include "graph/rules.h"
-#include "lowering/expand_nodes.h"
 #include "partition/collectives.h"
-#include "partition/node_shardings.h"
-#include "sharding/propagate.h"
-#include "sharding/reshard.h"
+#include "partition/used_names.h"
 
 namespace partita {
 namespace {
 
-using Dims = std::vector<Axes>;
-
-class Partitioner {
- public:
-  Partitioner(const Expanded& expanded, const OpSet& ops, const Plan& plan, const PartitionOptions& options)
-      : from_(expanded.graph),
-        cuts_(expanded.cuts),
-        results_(expanded.results),
-        rules_(expanded.graph, ops),
-        plan_(plan),
-        options_(options),
-        made_(from_.values.size(), -1),
-        resharder_(plan.mesh) {
-    local_.graph.name = from_.name;
-    local_.mesh = plan.mesh;
-    for (const ValueInfo& value : from_.values) names_.insert(value.name);
-    for (const Node& node : from_.nodes) names_.insert(node.name);
+/// The exchange between neighbours that adds the rows of halos. A dimension of fewer rows than parts takes no part:
+/// its operand is whole, and each rank keeps what it needs.
+Move halo_move(const Sharding& from, const Sharding& to) {
+  Move move{.kind = Collective::halo_exchange, .result = to};
+  for (size_t d = 0; d < to.dims.size(); ++d) {
+    if (!to.halos[d] || from.dims[d] != to.dims[d]) continue;
+    move.axes.insert(move.axes.end(), to.dims[d].begin(), to.dims[d].end());
   }
+  std::sort(move.axes.begin(), move.axes.end());
+  return move;
+}
 
-  LocalGraph run() {
-    add_entries();
-    for (size_t n = 0; n < from_.nodes.size(); ++n) add_node(n);
-    for (size_t s = 0; s < from_.states.size(); ++s) {
-      if (from_.states[s].exit < 0) continue;
-      const Sharding& target = local_.shardings[local_.graph.states[s].entry];
-      local_.graph.states[s].exit = reshard_to(made_[from_.states[s].exit], target, "store");
-    }
-    for (const Output& output : from_.outputs) {
-      const auto wanted = plan_.outputs.find(output.name);
-      const Sharding whole{.dims = wanted != plan_.outputs.end() ? wanted->second
-                                                                 : local_.shardings[latest(output.value)].dims};
-      local_.graph.outputs.push_back({output.name, reshard_to(made_[output.value], whole, "forward")});
-    }
-    return std::move(local_);
-  }
+/// What the attributes of a collective say of why it is there: of a move that does not reduce that it reshards.
+std::string reason_of(Collective kind, const Node& node) {
+  const bool explains = reduces(kind) || kind == Collective::halo_exchange;
+  return explains ? node.attrs.as<ReshardAttrs>().reason : "reshard";
+}
 
- private:
-  void add_entries() {
-    size_t at = 0;
-    for (const Input& input : from_.inputs) {
-      local_.graph.inputs.push_back({add_entry(input.value, plan_.inputs[at++]), input.batch_dim});
-    }
-    for (const State& state : from_.states) {
-      local_.graph.states.push_back(state);
-      local_.graph.states.back().entry = add_entry(state.entry, plan_.inputs[at++]);
-      local_.graph.states.back().exit = -1;
-    }
-  }
-
-  ValueId add_entry(ValueId old, const Dims& dims) {
-    return made_[old] = add_value(from_.values[old].name, from_.type(old), -1, 0, {.dims = dims});
-  }
-
-  ValueId add_value(const std::string& name, const Type& type, NodeId producer, int output, Sharding sharding) {
-    const ValueId id = static_cast<ValueId>(local_.graph.values.size());
-    local_.graph.values.push_back({type, name, producer, output});
-    local_.shardings.push_back(std::move(sharding));
-    return id;
-  }
-
-  void add_node(size_t n) {
-    const Node& node = from_.nodes[n];
-    const std::vector<Type> outputs = from_.types(node.outputs);
-    const ShardingRule& rule = rules_[n];
-    const Cut cut = cuts_[n] ? *cuts_[n] : cut_by_operands(node, rule);
-    std::vector<Sharding> given;
-    for (ValueId input : node.inputs) given.push_back(local_.shardings[latest(input)]);
-    const Sharding passed = propagate_partial(rule, cut, given);
-    Node copy = node;
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      Sharding target = operand_sharding(rule, cut, static_cast<int>(i));
-      if (!given[i].partial.empty() && !passed.partial.empty()) {
-        target.kind = passed.kind;
-        target.partial = passed.partial;
-      }
-      copy.inputs[i] = reshard_to(made_[node.inputs[i]], target, node.phase == Phase::forward ? "forward" : "gradient");
-    }
-    const NodeId id = static_cast<NodeId>(local_.graph.nodes.size());
-    for (size_t k = 0; k < node.outputs.size(); ++k) {
-      Sharding sharding = result_sharding(rule, cut, passed, static_cast<int>(k));
-      copy.outputs[k] = made_[node.outputs[k]] =
-          add_value(from_.values[node.outputs[k]].name, outputs[k], id, static_cast<int>(k), std::move(sharding));
-    }
-    const std::string reason = node.phase == Phase::forward ? "forward" : "gradient";
-    local_.graph.nodes.push_back(std::move(copy));
-    local_.cuts.push_back(cut);
-    for (ValueId output : node.outputs) place(output, reason);
-  }
-
-  /// Moves a result to where the plan wants it before anything uses it.
-  void place(ValueId old, const std::string& reason) {
-    const Sharding now = local_.shardings[made_[old]];
-    if (!options_.partial_sums && !now.partial.empty()) made_[old] = reshard_to(made_[old], {.dims = now.dims}, reason);
-    const auto wanted = results_.find(old);
-    if (wanted != results_.end()) made_[old] = reshard_to(made_[old], {.dims = wanted->second}, "forward");
-  }
-
-  /// The cut of a node that an expansion made, whose own expansion would come too late.
-  Cut cut_by_operands(const Node& node, const ShardingRule& rule) const {
-    std::vector<Suggestion> operands;
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      operands.push_back({&rule.inputs[i], local_.shardings[made_[node.inputs[i]]].dims});
-    }
-    return suggest_cut(rule, operands, plan_.mesh, /*expandable=*/false);
-  }
-
-  /// The latest materialisation: the value as it was made, or reduced when another node needed that. A value is not
-  /// kept partial twice.
-  ValueId latest(ValueId old) {
-    const ValueId made = made_[old];
-    for (ValueId version : versions_[made]) {
-      const Sharding& sharding = local_.shardings[version];
-      if (sharding.partial.empty() && sharding.halos.empty()) return version;
-    }
-    return made;
-  }
-
-  /// The value in another sharding, from whichever of the shardings that it is there in already is the nearest.
-  ValueId reshard_to(ValueId value, const Sharding& wanted, const std::string& reason) {
-    if (!wanted.halos.empty()) return with_halos(value, wanted, reason);
-    const Sharding target = wanted;  // a copy: shardings move
-    const Type type = local_.graph.type(value);
-    std::vector<ValueId>& there = versions_[value];
-    if (there.empty()) there.push_back(value);
-    ValueId nearest = -1;
-    double least = std::numeric_limits<double>::infinity();
-    for (ValueId version : there) {
-      const Sharding& now = local_.shardings[version];
-      if (now == target) return version;
-      if (!now.halos.empty()) continue;
-      if (!std::includes(now.partial.begin(), now.partial.end(), target.partial.begin(), target.partial.end()))
-        continue;
-      const double cost = resharder_.path(type, now, target).cost;
-      if (cost < least) {
-        least = cost;
-        nearest = version;
-      }
-    }
-    PARTITA_CHECK(nearest >= 0, "no way to {}", print(type, target, plan_.mesh));
-    const std::vector<Move> moves = resharder_.path(type, local_.shardings[nearest], target).moves;
-    for (const Move& move : moves) {
-      nearest = add_move(nearest, move, reason);
-      versions_[value].push_back(nearest);
-    }
-    return nearest;
-  }
-
-  /// Rows that its neighbours hold added to each shard.
-  ValueId with_halos(ValueId value, const Sharding& wanted, const std::string& reason) {
-    const Sharding target = wanted;
-    for (ValueId version : versions_[value]) {
-      if (local_.shardings[version] == target) return version;
-    }
-    Sharding stored = target;
-    stored.halos.clear();
-    Axes axes;
-    for (size_t d = 0; d < target.dims.size(); ++d) {
-      if (!target.halos[d]) continue;
-      if (plan_.mesh.ways(target.dims[d]) > local_.graph.type(value).shape[d]) {
-        stored.dims[d].clear();  // fewer rows than parts: every rank has all of them, and keeps what it needs
-      } else {
-        axes.insert(axes.end(), target.dims[d].begin(), target.dims[d].end());
-      }
-    }
-    const ValueId from = reshard_to(value, stored, reason);
-    std::sort(axes.begin(), axes.end());
-    const ValueId to =
-        add_collective(from, Collective::halo_exchange,
-                       collective(plan_.mesh, {.axes = axes, .result = target}, Reduce::none, reason), target);
-    versions_[value].push_back(to);
-    return to;
-  }
-
-  ValueId add_move(ValueId value, const Move& move, const std::string& reason) {
-    const bool reducing = reduces(move.kind);
-    const Reduce kind = reducing ? local_.shardings[value].kind : Reduce::none;
-    return add_collective(value, move.kind, collective(plan_.mesh, move, kind, reducing ? reason : "reshard"),
-                          move.result);
-  }
-
-  ValueId add_collective(ValueId value, Collective kind, CollectiveAttrs attrs, const Sharding& result) {
-    const std::string op(name_of(kind));
-    const ValueInfo source = local_.graph.values[value];
-    Node node{.op = op, .attrs = Attrs(std::move(attrs)), .inputs = {value}};
-    std::string name = source.name + "." + op;
-    for (int again = 2; !names_.insert(name).second; ++again) name = fmt::format("{}.{}{}", source.name, op, again);
-    node.name = name;
-    if (source.producer >= 0) {
-      const Node& producer = local_.graph.nodes[source.producer];
-      node.scope = producer.scope;
-      node.source = producer.source;
-      node.phase = producer.phase;
-    }
-    const NodeId id = static_cast<NodeId>(local_.graph.nodes.size());
-    node.outputs = {add_value(name, source.type, id, 0, result)};
-    local_.graph.nodes.push_back(node);
-    local_.cuts.emplace_back();
-    return node.outputs[0];
-  }
-
-  const Graph& from_;
-  const std::vector<std::optional<Cut>>& cuts_;
-  const std::map<ValueId, Dims>& results_;
-  const Rules rules_;
-  const Plan& plan_;
-  const PartitionOptions options_;
-  LocalGraph local_;
-  std::vector<ValueId> made_;                         // value of the graph -> value of the local graph, as produced
-  std::map<ValueId, std::vector<ValueId>> versions_;  // of each value as produced: itself in other shardings
-  Resharder resharder_;
-  std::set<std::string> names_;
-};
+void lower(Node& node, LocalGraph& local, UsedNames& names) {
+  const Sharding &from = local.shardings[node.inputs[0]], &to = local.shardings[node.outputs[0]];
+  const std::optional<Move> found = adds_halos(from, to) ? halo_move(from, to) : move_between(from, to, local.mesh);
+  PARTITA_CHECK(found, "{} is no single move", node.name);
+  const Reduce reduce = reduces(found->kind) ? from.kind : Reduce::none;
+  node.op = name_of(found->kind);
+  node.attrs = Attrs(collective(local.mesh, *found, reduce, reason_of(found->kind, node)));
+  node.name = names.make(local.graph.values[node.inputs[0]].name, node.op);
+  local.graph.values[node.outputs[0]].name = node.name;
+}
 
 }  // namespace
 
-LocalGraph partition(const Graph& graph, const OpSet& ops, const Plan& plan, const PartitionOptions& options) {
-  const Expanded expanded = expand_nodes(graph, ops, plan);
-  return Partitioner(expanded, ops, plan, options).run();
+LocalGraph partition(const ReshardedGraph& resharded) {
+  LocalGraph local{resharded};
+  UsedNames names;
+  const auto is_moved = [&](const ValueInfo& value) {
+    return value.producer >= 0 && is_reshard(resharded.graph.nodes[value.producer]);
+  };
+  for (const ValueInfo& value : resharded.graph.values) {
+    if (!is_moved(value)) names.add(value.name);
+  }
+  for (const Node& node : resharded.graph.nodes) {
+    if (!is_reshard(node)) names.add(node.name);
+  }
+  for (Node& node : local.graph.nodes) {
+    if (is_reshard(node)) lower(node, local, names);
+  }
+  return local;
 }
 
 }  // namespace partita

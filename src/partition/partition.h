@@ -1,18 +1,19 @@
 #pragma once
-// Applies a plan: the same program on shards.
+// The second pass of applying a plan: reshards become collectives.
 
-#include "lowering/plan.h"
+#include "partition/insert_reshards.h"
 #include "partition/local_graph.h"
 
 namespace partita {
 
-struct PartitionOptions {
-  /// A value that is partial over ranks stays so through ops that are linear in it and is scattered where its user
-  /// wants it cut; when off, every partial value is reduced on all ranks right where it arises.
-  bool partial_sums = true;
-};
+/// The same program on shards: each reshard of a verified graph is replaced by the collective, or the slice, that its
+/// two shardings mean.
+LocalGraph partition(const ReshardedGraph& resharded);
 
-/// Applies a plan that was verified.
-LocalGraph partition(const Graph& graph, const OpSet& ops, const Plan& plan, const PartitionOptions& options = {});
+/// Both passes one after the other.
+inline LocalGraph partition(const Graph& graph, const OpSet& ops, const Plan& plan,
+                            const ReshardOptions& options = {}) {
+  return partition(insert_reshards(graph, ops, plan, options));
+}
 
 }  // namespace partita

@@ -7,29 +7,9 @@
 
 #include <unordered_map>
 
-#include "base/collective.h"
-#include "sharding/sharding.h"
+#include "sharding/move.h"
 
 namespace partita {
-
-struct Move {
-  Collective kind = Collective::slice;
-  Axes axes;        // that are cut by, gathered, moved or reduced over; permute: all that either side uses
-  int dim = -1;     // that is cut, gathered, scattered into; all_to_all: that gives the axes up
-  int to_dim = -1;  // all_to_all: that gets them
-  Sharding result;
-};
-
-/// What sending costs over each sub-axis of a mesh. Groups over several axes pay what the slowest of them costs.
-struct LinkCosts {
-  std::vector<double> step;  // of a message, whatever its size
-  std::vector<double> byte;  // of one byte
-  /// Costs are bytes that a rank receives.
-  static LinkCosts bytes(const Mesh& mesh);
-};
-
-/// What one move costs from a sharding: steps and bytes of the usual algorithms (ring, pairwise exchange).
-double cost_of(const Move& move, const Type& type, const Sharding& from, const Mesh& mesh, const LinkCosts& costs);
 
 class Resharder {
  public:

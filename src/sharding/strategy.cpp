@@ -1,10 +1,10 @@
 #include "sharding/strategy.h"
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
 
 #include "base/op_call.h"
+#include "sharding/strategy_parts.h"
 
 namespace partita {
 namespace {
@@ -13,19 +13,15 @@ std::string print_order(const std::vector<int>& rank_list) {
   return rank_list.empty() ? "that of their numbers" : fmt::format("({})", fmt::join(rank_list, ","));
 }
 
+/// Puts the parts of an annotation on the axes of a mesh.
 class Cutter {
  public:
-  Cutter(const CutTarget& target, const Mesh& mesh)
-      : target_(target), rule_(target.rule), mesh_(mesh), parts_(rule_.factors.size(), 0) {}
+  Cutter(const CutTarget& target, const Mesh& mesh) : target_(target), rule_(target.rule), mesh_(mesh) {}
 
   AnnotatedCut cut(const ShardingAnnotation& annotation) {
-    read(annotation.inputs, inputs());
-    if (!annotation.outputs.empty()) {
-      check_sizes(annotation.outputs, outputs());
-      for (size_t k = 0; k < annotation.outputs.size(); ++k) read_new_factors(k, annotation.outputs[k]);
-    }
+    const FactorParts wanted = read_strategy(annotation, target_, mesh_);
     AnnotatedCut result;
-    result.cut = annotation.named() ? named_cut(annotation) : place(annotation.inputs);
+    result.cut = annotation.named() ? named_cut(annotation) : place(annotation.inputs, wanted);
     if (const std::string reason = illegal(rule_, result.cut, mesh_); !reason.empty()) {
       refuse("the cuts do not fit together, " + reason, partita::print(annotation), "another strategy");
     }
@@ -42,54 +38,6 @@ class Cutter {
   }
 
  private:
-  /// Operands or results, and what messages call them.
-  struct Side {
-    const char* name;
-    const std::vector<TensorMap>& maps;
-    const std::vector<Type>& types;
-  };
-  Side inputs() const { return {"operand", rule_.inputs, target_.inputs}; }
-  Side outputs() const { return {"result", rule_.outputs, target_.outputs}; }
-
-  void check_sizes(const Strategy& strategy, const Side& side) const {
-    if (strategy.size() != side.maps.size()) {
-      refuse(fmt::format("wrong number of {}s", side.name),
-             fmt::format("{} in {}", strategy.size(), partita::print(strategy)), fmt::format("{}", side.maps.size()));
-    }
-    for (size_t i = 0; i < strategy.size(); ++i) {
-      if (strategy[i].size() == side.maps[i].size()) continue;
-      refuse(fmt::format("wrong number of dimensions of {} {}", side.name, i),
-             fmt::format("{} in {}", strategy[i].size(), partita::print(strategy)),
-             fmt::format("{}, as it is {}", side.maps[i].size(), partita::print(side.types[i])));
-    }
-  }
-
-  void read(const Strategy& strategy, const Side& side) {
-    check_sizes(strategy, side);
-    for (size_t i = 0; i < strategy.size(); ++i) {
-      for (size_t d = 0; d < strategy[i].size(); ++d) read_dim(side, i, d, strategy[i][d]);
-    }
-  }
-
-  /// Factors that only results have, as the depth of one_hot, are cut by the strategy of the results.
-  void read_new_factors(size_t result, const std::vector<int64_t>& parts) {
-    for (size_t d = 0; d < parts.size(); ++d) {
-      const std::vector<int>& factors = rule_.outputs[result][d].factors;
-      const bool fresh =
-          !factors.empty() && std::all_of(factors.begin(), factors.end(), [&](int f) { return !in_operand(f); });
-      if (fresh) read_dim(outputs(), result, d, parts[d]);
-    }
-  }
-
-  bool in_operand(int factor) const {
-    for (const TensorMap& map : rule_.inputs) {
-      for (const DimMap& dim : map) {
-        if (std::find(dim.factors.begin(), dim.factors.end(), factor) != dim.factors.end()) return true;
-      }
-    }
-    return false;
-  }
-
   /// The axes of a result: those of the cut, then of what it is partial over, so far as they fit the parts.
   std::vector<Axes> spread_result(size_t result, const std::vector<int64_t>& parts, const Cut& cut) const {
     const Sharding own = output_sharding(rule_, cut, static_cast<int>(result));
@@ -123,7 +71,7 @@ class Cutter {
   }
 
   [[noreturn]] void refuse_result(size_t result, size_t dim, int64_t parts, const std::string& expected) const {
-    refuse(place_of(outputs(), result, dim) + " cannot lie so", fmt::format("{} parts", parts), expected);
+    refuse(place_of(results_of(target_), result, dim) + " cannot lie so", fmt::format("{} parts", parts), expected);
   }
 
   std::vector<Axes> named_dims(const ShardingAnnotation& annotation, const NamedDims& names) const {
@@ -154,7 +102,7 @@ class Cutter {
   Cut named_cut(const ShardingAnnotation& annotation) const {
     Cut cut(rule_.factors.size());
     std::vector<bool> known(cut.size(), false);
-    const auto add = [&](const TensorMap& map, const NamedDims& names, const Side& side, size_t tensor) {
+    const auto add = [&](const TensorMap& map, const NamedDims& names, const TensorSide& side, size_t tensor) {
       const std::vector<Axes> dims = named_dims(annotation, names);
       for (size_t d = 0; d < dims.size(); ++d) {
         const auto factors = factors_from_dims(rule_, map[d], dims[d], mesh_);
@@ -177,66 +125,23 @@ class Cutter {
       }
     };
     for (size_t i = 0; i < annotation.input_names.size(); ++i)
-      add(rule_.inputs[i], annotation.input_names[i], inputs(), i);
+      add(rule_.inputs[i], annotation.input_names[i], operands_of(target_), i);
     for (size_t k = 0; k < annotation.output_names.size(); ++k) {
       for (size_t d = 0; d < rule_.outputs[k].size(); ++d) {
         const std::vector<int>& factors = rule_.outputs[k][d].factors;
-        if (factors.empty() || in_operand(factors[0])) continue;
-        add({rule_.outputs[k][d]}, {annotation.output_names[k][d]}, outputs(), k);
+        if (factors.empty() || in_operand(rule_, factors[0])) continue;
+        add({rule_.outputs[k][d]}, {annotation.output_names[k][d]}, results_of(target_), k);
       }
     }
     return cut;
   }
 
-  /// The parts of each factor of a dimension, major first; none when they do not divide.
-  std::optional<std::vector<int64_t>> spread(const std::vector<int>& factors, int64_t parts) const {
-    std::vector<int64_t> own(factors.size(), 1);
-    std::vector<size_t> long_ones;  // a factor of one element takes no part
-    for (size_t k = 0; k < factors.size(); ++k) {
-      if (rule_.factors[factors[k]].size > 1) long_ones.push_back(k);
-    }
-    if (long_ones.empty() && !factors.empty()) long_ones.push_back(factors.size() - 1);
-    for (const size_t k : long_ones) {
-      const int64_t size = rule_.factors[factors[k]].size;
-      own[k] = k == long_ones.back() ? parts : std::gcd(parts, size);
-      parts /= own[k];
-      const bool whole_before = own[k] == size || parts == 1;
-      if (!whole_before || (long_ones.size() > 1 && size % own[k] != 0)) return std::nullopt;
-    }
-    if (parts > 1) return std::nullopt;
-    return own;
-  }
-
-  void read_dim(const Side& side, size_t tensor, size_t dim, int64_t parts) {
-    const std::vector<int>& factors = side.maps[tensor][dim].factors;
-    const auto own = spread(factors, parts);
-    if (!own) refuse_dim(side, tensor, dim, parts, factors.empty() ? "it has one element" : "parts would not be even");
-    for (size_t k = 0; k < factors.size(); ++k) set(side, tensor, dim, parts, factors[k], own->at(k));
-  }
-
-  void set(const Side& side, size_t tensor, size_t dim, int64_t parts, int index, int64_t own) {
-    const Factor& factor = rule_.factors[index];
-    int64_t& known = parts_[index];
-    if (known > 0 && known != own) {
-      refuse(place_of(side, tensor, dim) + " is cut differently from an operand before it",
-             fmt::format("{} parts", parts), fmt::format("{}, as the same index has there", known));
-    }
-    known = own;
-    if (own == 1) return;
-    if (factor.cutting == Cutting::whole) refuse_dim(side, tensor, dim, parts, "the op needs it whole");
-    if (factor.cutting == Cutting::expand && !target_.expandable) {
-      refuse_dim(side, tensor, dim, parts, "the op has no form in which it is cut");
-    }
-    if (own > factor.size) refuse_dim(side, tensor, dim, parts, "there are fewer elements");
-    if (order_.end() == std::find(order_.begin(), order_.end(), index)) order_.push_back(index);
-  }
-
   /// Sub-axes are primes, so taking each that divides what is left finds a set whenever there is one.
-  Cut place(const Strategy& strategy) const {
+  Cut place(const Strategy& strategy, const FactorParts& wanted) const {
     Cut cut(rule_.factors.size());
     std::vector<bool> used(mesh_.axes().size(), false);
-    for (int index : order_) {
-      int64_t left = parts_[index];
+    for (int index : wanted.order) {
+      int64_t left = wanted.parts[index];
       for (size_t axis = 0; axis < used.size() && left > 1; ++axis) {
         const int64_t size = mesh_.axes()[axis].size;
         if (used[axis] || left % size != 0) continue;
@@ -252,45 +157,13 @@ class Cutter {
     return cut;
   }
 
-  std::string place_of(const Side& side, size_t tensor, size_t dim) const {
-    return fmt::format("dimension {} of {} {}, {},", dim, side.name, tensor, partita::print(side.types[tensor]));
-  }
-
-  [[noreturn]] void refuse_dim(const Side& side, size_t tensor, size_t dim, int64_t parts,
-                               const std::string& why) const {
-    refuse(fmt::format("{} cannot be cut so{}{}", place_of(side, tensor, dim), why.empty() ? "" : ": ", why),
-           fmt::format("{} parts", parts), legal_parts(side, tensor, dim));
-  }
-
-  bool is_cuttable(int index, int64_t parts) const {
-    const Factor& factor = rule_.factors[index];
-    const bool free = factor.cutting == Cutting::free || (factor.cutting == Cutting::expand && target_.expandable);
-    return free && parts <= factor.size;
-  }
-
-  /// "one of 1, 2, 4": what the mesh and the dimension allow.
-  std::string legal_parts(const Side& side, size_t tensor, size_t dim) const {
-    std::vector<int64_t> legal{1};
-    const std::vector<int>& factors = side.maps[tensor][dim].factors;
-    for (int64_t parts = 2; parts <= std::min(side.types[tensor].shape[dim], mesh_.ranks()); ++parts) {
-      if (mesh_.ranks() % parts != 0) continue;
-      const auto own = spread(factors, parts);
-      bool can = own.has_value();
-      for (size_t k = 0; can && k < factors.size(); ++k) can = own->at(k) == 1 || is_cuttable(factors[k], own->at(k));
-      if (can) legal.push_back(parts);
-    }
-    return legal.size() == 1 ? "1" : fmt::format("one of {}", fmt::join(legal, ", "));
-  }
-
   [[noreturn]] void refuse(const std::string& what, const std::string& got, const std::string& expected) const {
-    throw InvalidArgument(fmt::format("[shard] {}: {}, got {}, expected {}", target_.node, what, got, expected));
+    refuse_cut(target_, what, got, expected);
   }
 
   const CutTarget& target_;
   const ShardingRule& rule_;
   const Mesh& mesh_;
-  std::vector<int64_t> parts_;  // per factor; 0: not met yet
-  std::vector<int> order_;      // factors that are cut, as the strategy meets them
 };
 
 }  // namespace

@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <fstream>
+#include <sstream>
 
+#include "data/readers/test_files.h"
 #include "network/build_graph.h"
 #include "ops/registry.h"
 #include "partition/collectives.h"
@@ -84,6 +87,29 @@ TEST(Text, BadPlansAreRefused) {
             std::string::npos);
 }
 
+TEST(Text, PlansMayBeEditedByHand) {
+  const Program program = text_program_of("mlp:hidden=16", 2);
+  const std::string text = print(program.plan, program.graph, all_ops());
+  const auto read = [&](const std::string& more) { return parse_plan(text + more, program.graph, all_ops()); };
+  const auto relu = std::find_if(program.graph.nodes.begin(), program.graph.nodes.end(),
+                                 [](const Node& node) { return node.name == "relu"; });
+  const auto at = relu - program.graph.nodes.begin();
+  EXPECT_TRUE(is_cut(read("\n# comment\n").cuts[at]));
+  EXPECT_FALSE(is_cut(read("node relu\n").cuts[at]));  // a line without factors cuts nothing
+  const auto line = std::count(text.begin(), text.end(), '\n') + 1;
+  EXPECT_EQ(
+      message_of([&] { read("mesh data=2\n"); }),
+      fmt::format("[plan line {}] a second mesh, or one behind a cut, got 'mesh data=2', expected one, before all "
+                  "cuts",
+                  line));
+  EXPECT_EQ(message_of([&] { read("result %image {} {}\n"); }),
+            fmt::format("[plan line {}] no node makes the value, got '%image', expected a result; others have 'input' "
+                        "lines",
+                        line));
+  EXPECT_EQ(message_of([&] { read("input image {} {}\n"); }),
+            fmt::format("[plan line {}] unknown input or state, got 'image', expected one of graph mlp", line));
+}
+
 TEST(Text, LocalGraphsAreReadBack) {
   for (const char* model : {"mlp:hidden=16", "lenet", "resnet18:width=4,size=8"}) {
     for (int ranks : {1, 2, 3, 6}) {
@@ -93,6 +119,68 @@ TEST(Text, LocalGraphsAreReadBack) {
       EXPECT_EQ(print(local, all_ops()), text) << model << " on " << ranks;
       EXPECT_EQ(local.cuts, program.local.cuts);
     }
+  }
+}
+
+ReshardedGraph resharded_on(const std::string& spec, int ranks, Parallel parallel) {
+  const ZooModel model = make_model(spec);
+  const BuildOptions options{.batch = 24, .columns = model.columns()};
+  const Graph forward = build_graph(model.network(Loss::sparse), all_ops(), options);
+  const Graph graph = make_training_graph(forward, all_ops(), {.optimizer = model.recipe.optimizer}).graph;
+  const PlanOptions plan{.parallel = parallel};
+  return insert_reshards(graph, all_ops(), make_plan(graph, all_ops(), make_mesh(graph, ranks, plan), plan));
+}
+
+TEST(Text, ReshardedGraphsAreReadBack) {
+  int64_t reshards = 0;
+  for (const char* model :
+       {"mlp:hidden=16", "lenet", "resnet18:width=4,size=8", "gpt:layers=2,hidden=24,heads=2,seq=8"}) {
+    for (const Parallel parallel : {Parallel::data, Parallel::hybrid, Parallel::automatic}) {
+      for (int ranks : {1, 2, 3, 4, 6, 8}) {
+        const ReshardedGraph resharded = resharded_on(model, ranks, parallel);
+        const std::string text = print(resharded, all_ops());
+        const ReshardedGraph read = parse_resharded_graph(text, all_ops());
+        EXPECT_EQ(print(read, all_ops()), text) << model << " on " << ranks;
+        EXPECT_EQ(read.cuts, resharded.cuts);
+        EXPECT_EQ(read.shardings, resharded.shardings);
+        // What is read is lowered as what was made; of collectives the first pass knows nothing.
+        const std::string local = print(partition(resharded), all_ops());
+        EXPECT_EQ(print(partition(read), all_ops()), local);
+        for (const Node& node : read.graph.nodes) EXPECT_FALSE(is_collective(node)) << node.name;
+        EXPECT_EQ(text == local, ranks == 1);
+        reshards += std::count_if(read.graph.nodes.begin(), read.graph.nodes.end(), is_reshard);
+      }
+    }
+  }
+  EXPECT_GT(reshards, 500);
+}
+
+std::string dumped(const std::filesystem::path& file) {
+  std::stringstream text;
+  text << std::ifstream(file).rdbuf();
+  return text.str();
+}
+
+TEST(Text, TheDumpOfReshardsLeadsToThatOfThePartition) {
+  const TempDir folder;
+  const ZooModel model = make_model("lenet");
+  const auto device = make_cpu_device(all_ops(), 1);
+  Network network = model.network(Loss::sparse);
+  const Graph forward = build_graph(network, all_ops(), {.batch = 12, .columns = model.columns()});
+  CompileOptions options{.ranks = 4, .training = TrainingOptions{}, .passes = {.dump_dir = folder.path().string()}};
+  options.plan.parallel = Parallel::automatic;
+  // Halos, and a convolution whose channels are a sum.
+  options.annotations = {{"net/conv1/conv2d", parse_annotation("((1,1,4,1),(1,1,1,1))")},
+                         {"net/conv2/conv2d", parse_annotation("((1,2,2,1),(1,2,1,1))")}};
+  compile(forward, all_ops(), device->catalog(), options);
+  const std::string text = dumped(folder.path() / "4_reshard.txt");
+  EXPECT_NE(text.find("= reshard("), std::string::npos);
+  const LocalGraph local = partition(parse_resharded_graph(text, all_ops()));
+  EXPECT_EQ(print(local, all_ops()), dumped(folder.path() / "4_partition.txt"));
+  for (const Collective kind : {Collective::halo_exchange, Collective::all_reduce, Collective::all_gather}) {
+    EXPECT_TRUE(std::any_of(local.graph.nodes.begin(), local.graph.nodes.end(), [&](const Node& node) {
+      return performs(node, kind);
+    })) << name_of(kind);
   }
 }
 
@@ -143,6 +231,32 @@ TEST(Text, BadLocalGraphsAreRefused) {
   EXPECT_NE(refused(" cut i={data}", " cut q={data}").find("unknown factor"), std::string::npos);
   EXPECT_EQ(message_of([&] { parse_graph(text, with_collectives(all_ops())); }),
             "[graph] the graph has a mesh, got 'mesh data=3', expected a graph that is not split");
+}
+
+TEST(Text, BadReshardedGraphsAreRefused) {
+  const std::string text = print(resharded_on("mlp:hidden=16", 3, Parallel::data), all_ops());
+  const auto refused = [&](const std::string& from, const std::string& to) {
+    const std::string bad = changed(text, from, to);
+    return message_of([&] { parse_resharded_graph(bad, all_ops()); });
+  };
+  const size_t at = text.find(".reshard = reshard(");
+  ASSERT_NE(at, std::string::npos);
+  const size_t line = text.rfind('\n', at) + 1;
+  const std::string reshard = text.substr(line, text.find('\n', at) - line);
+  const std::string operand = reshard.substr(0, reshard.find(".reshard"));
+  EXPECT_EQ(refused(reshard, changed(reshard, "reshard(" + operand + ")", "reshard(" + operand + ", " + operand + ")")),
+            fmt::format("[graph line {}] [reshard] wrong number of operands, got 2, expected 1",
+                        std::count(text.begin(), text.begin() + static_cast<int64_t>(line), '\n') + 1));
+  // A reshard that leaves its value where it is.
+  const std::string sum = " +sum{data}";
+  const size_t type = reshard.find(" ;");
+  EXPECT_NE(refused(reshard, reshard.substr(0, type) + sum + reshard.substr(type)).find("no single move leads from"),
+            std::string::npos);
+  EXPECT_NE(refused("image: f32[24{data}", "image: f32[24").find("[resharded graph] the parts do not fit together"),
+            std::string::npos);
+  EXPECT_NE(refused(" cut i={data}", " cut i={data} k={data}").find("[resharded graph] illegal cut of"),
+            std::string::npos);
+  EXPECT_NE(refused("= reshard(", "= all_reduce(").find("all_reduce"), std::string::npos);
 }
 
 }  // namespace

@@ -1,0 +1,83 @@
+#include "partition/sharded_graph.h"
+
+#include "graph/print.h"
+#include "sharding/propagate.h"
+
+namespace partita {
+
+std::string print(const ShardedGraph& sharded, const Rules& rules, const std::function<std::string(NodeId)>& note) {
+  const auto note_of = [&](NodeId node) {
+    const Cut& cut = sharded.cuts[node];
+    return is_cut(cut) ? "cut " + print(cut, rules[node], sharded.mesh) : note(node);
+  };
+  return print(
+      sharded.graph,
+      {.mesh = sharded.mesh.ranks() > 1 ? print(sharded.mesh) : "",
+       .type = [&](ValueId value) { return print(sharded.graph.type(value), sharded.shardings[value], sharded.mesh); },
+       .note = note_of});
+}
+
+ShardedGraph parse_sharded_graph(std::string_view text, const OpSet& ops, const OpSet& all, std::string_view kind,
+                                 const std::function<void(const ShardedGraph&)>& check) {
+  AnnotatedGraph annotated = parse_annotated(text, all);
+  ShardedGraph sharded{.graph = std::move(annotated.graph)};
+  if (!annotated.mesh.empty()) sharded.mesh = parse_mesh(annotated.mesh);
+  for (size_t v = 0; v < annotated.types.size(); ++v) {
+    sharded.shardings.push_back(parse_sharding(annotated.types[v], sharded.graph.values[v].type, sharded.mesh));
+  }
+  const Rules rules(sharded.graph, ops);
+  for (size_t n = 0; n < annotated.cuts.size(); ++n) {
+    const Node& node = sharded.graph.nodes[n];
+    if (ops.find(node.op) == nullptr) {
+      sharded.cuts.emplace_back();
+      continue;
+    }
+    const ShardingRule& rule = rules[n];
+    sharded.cuts.push_back(parse_cut(annotated.cuts[n], rule, sharded.mesh));
+    const std::string reason = illegal(rule, sharded.cuts.back(), sharded.mesh);
+    if (!reason.empty()) throw InvalidArgument(fmt::format("[{}] illegal cut of {}: {}", kind, node.name, reason));
+  }
+  try {
+    check(sharded);
+  } catch (const Error& error) {
+    throw InvalidArgument(fmt::format("[{}] the parts do not fit together: {}", kind, error.what()));
+  }
+  return sharded;
+}
+
+void verify_cut(const ShardedGraph& sharded, NodeId id, const Rules& rules) {
+  const Node& node = sharded.graph.nodes[id];
+  const ShardingRule& rule = rules[id];
+  const Cut& cut = sharded.cuts[id];
+  PARTITA_CHECK(!needs_expansion(rule, cut), "{} is cut along a factor that only its expansion can cut", node.name);
+  std::vector<Sharding> operands;
+  for (ValueId input : node.inputs) operands.push_back(sharded.shardings[input]);
+  const Sharding passed = propagate_partial(rule, cut, operands);
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const Sharding need = operand_sharding(rule, cut, static_cast<int>(i));
+    PARTITA_CHECK(operands[i].dims == need.dims && operands[i].halos == need.halos,
+                  "{}: operand {} does not lie as the cut needs it", node.name, i);
+    PARTITA_CHECK(operands[i].partial.empty() || !passed.partial.empty(), "{}: operand {} is partial and not reduced",
+                  node.name, i);
+  }
+  for (size_t k = 0; k < node.outputs.size(); ++k) {
+    PARTITA_CHECK(sharded.shardings[node.outputs[k]] == result_sharding(rule, cut, passed, static_cast<int>(k)),
+                  "{}: result {} is not sharded as the cut leaves it", node.name, k);
+  }
+}
+
+void verify_ends(const ShardedGraph& sharded) {
+  PARTITA_CHECK(
+      sharded.shardings.size() == sharded.graph.values.size() && sharded.cuts.size() == sharded.graph.nodes.size(),
+      "a sharded graph without shardings");
+  for (const State& state : sharded.graph.states) {
+    if (state.exit < 0) continue;
+    PARTITA_CHECK(sharded.shardings[state.exit] == sharded.shardings[state.entry], "state {} changes its sharding",
+                  sharded.graph.values[state.entry].name);
+  }
+  for (const Output& output : sharded.graph.outputs) {
+    PARTITA_CHECK(sharded.shardings[output.value].partial.empty(), "output {} is partial", output.name);
+  }
+}
+
+}  // namespace partita

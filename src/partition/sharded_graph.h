@@ -1,0 +1,33 @@
+#pragma once
+// A graph with the sharding of every value: what the two passes of this folder make, the first with reshards as nodes,
+// the second with collectives.
+
+#include <functional>
+
+#include "graph/rules.h"
+#include "sharding/sharding.h"
+
+namespace partita {
+
+struct ShardedGraph {
+  Graph graph;  // types are global
+  Mesh mesh;
+  std::vector<Sharding> shardings;  // per value
+  std::vector<Cut> cuts;            // per node; empty for those that move a value
+};
+
+/// The text of the graph with its mesh, shardings in the types and the cuts of the nodes; `note` is printed behind
+/// nodes that have no cut. On one rank the text equals that of the graph.
+std::string print(const ShardedGraph& sharded, const Rules& rules, const std::function<std::string(NodeId)>& note);
+
+/// Reads it. Nodes whose op is not among `ops` but in `all` move values. `check` throws when parts do not fit together.
+/// Throws InvalidArgument; messages of what is no matter of one line begin with `kind`.
+ShardedGraph parse_sharded_graph(std::string_view text, const OpSet& ops, const OpSet& all, std::string_view kind,
+                                 const std::function<void(const ShardedGraph&)>& check);
+
+/// Throw InternalError: unless the shardings of the operands and results of a node follow from its cut; unless every
+/// value has a sharding, states keep theirs and outputs are whole sums.
+void verify_cut(const ShardedGraph& sharded, NodeId node, const Rules& rules);
+void verify_ends(const ShardedGraph& sharded);
+
+}  // namespace partita
