@@ -93,7 +93,11 @@ void run_plan(Clock& clock, const Graph& graph, const Settings& settings, Parall
   clock.time("verify plan", [&] { verify(plan, graph, ops); });
   const std::string plan_text = clock.time("print plan", [&] { return print(plan, graph, ops); });
   clock.time("parse plan", [&] { return parse_plan(plan_text, graph, ops); });
-  const LocalGraph local = clock.time("partition", [&] { return partition(graph, ops, plan); });
+  const ReshardedGraph resharded = clock.time("reshard", [&] { return insert_reshards(graph, ops, plan); });
+  clock.time("verify resharded graph", [&] { verify(resharded, ops); });
+  const std::string resharded_text = clock.time("print resharded graph", [&] { return print(resharded, ops); });
+  clock.time("parse resharded graph", [&] { return parse_resharded_graph(resharded_text, ops); });
+  const LocalGraph local = clock.time("partition", [&] { return partition(resharded); });
   clock.time("verify local graph", [&] { verify(local, ops); });
   const std::string local_text = clock.time("print local graph", [&] { return print(local, ops); });
   clock.time("parse local graph", [&] { return parse_local_graph(local_text, ops); });

@@ -72,12 +72,13 @@ class Flow {
           partial.partial_sums = true;
           return partial;
         });
-    const ReshardedGraph resharded = passes_.part(
+    ReshardedGraph resharded = passes_.part(
         "reshard", [&] { return insert_reshards(program_.graph, ops_, program_.plan, options); },
         [&](const ReshardedGraph& graph) { verify(graph, ops_); },
         [&](const ReshardedGraph& graph) { return print(graph, ops_); });
     program_.local = passes_.stage(
-        "partition", [&] { return partition(resharded); }, [&](const LocalGraph& local) { verify(local, ops_); },
+        "partition", [&] { return partition(std::move(resharded)); },
+        [&](const LocalGraph& local) { verify(local, ops_); },
         [&](const LocalGraph& local) { return print(local, ops_); });
     for (int64_t rank = 0; rank < program_.local.mesh.ranks() && passes_.dumping(); ++rank) {
       passes_.write(fmt::format("rank_{}/partition.txt", rank), print_rank(program_.local, ops_, rank));

@@ -39,16 +39,16 @@ void lower(Node& node, LocalGraph& local, UsedNames& names) {
 
 }  // namespace
 
-LocalGraph partition(const ReshardedGraph& resharded) {
-  LocalGraph local{resharded};
+LocalGraph partition(ReshardedGraph resharded) {
+  LocalGraph local{std::move(resharded)};
   UsedNames names;
   const auto is_moved = [&](const ValueInfo& value) {
-    return value.producer >= 0 && is_reshard(resharded.graph.nodes[value.producer]);
+    return value.producer >= 0 && is_reshard(local.graph.nodes[value.producer]);
   };
-  for (const ValueInfo& value : resharded.graph.values) {
+  for (const ValueInfo& value : local.graph.values) {
     if (!is_moved(value)) names.add(value.name);
   }
-  for (const Node& node : resharded.graph.nodes) {
+  for (const Node& node : local.graph.nodes) {
     if (!is_reshard(node)) names.add(node.name);
   }
   for (Node& node : local.graph.nodes) {

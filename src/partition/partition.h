@@ -8,7 +8,7 @@ namespace partita {
 
 /// The same program on shards: each reshard of a verified graph is replaced by the collective, or the slice, that its
 /// two shardings mean.
-LocalGraph partition(const ReshardedGraph& resharded);
+LocalGraph partition(ReshardedGraph resharded);
 
 /// Both passes one after the other.
 inline LocalGraph partition(const Graph& graph, const OpSet& ops, const Plan& plan,
