@@ -16,8 +16,8 @@ std::vector<OpDef> leaky_relu_ops() {
   OpDef op = pointwise_op<LeakyReluAttrs>("leaky_relu", "x, times slope where x < 0; NaN stays",
                                           [](const LeakyReluAttrs& attrs) {
                                             return formula([=](auto x) {
-                                              const auto slope = decltype(x)(attrs.slope);
-                                              return x * (x < 0 ? slope : 1);
+                                              const auto zero = decltype(x)(0), slope = decltype(x)(attrs.slope);
+                                              return std::max(x, zero) + slope * std::min(x, zero);
                                             });
                                           });
   op.rule = [](const OpCall& call) {
