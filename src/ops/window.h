@@ -1,6 +1,8 @@
 #pragma once
 // What convolutions and poolings share: the two spatial dimensions of NCHW tensors.
 
+#include <tuple>
+
 #include "graph/op_def.h"
 
 namespace partita {
@@ -43,5 +45,14 @@ Range inside(const Span& span, int64_t output, int64_t size);
 std::pair<int64_t, int64_t> local_pads(const Span& span, const Range& in, const Range& out);
 /// Padding of a shard that makes inputs `in` from the outputs `out` it holds (gradients).
 std::pair<int64_t, int64_t> local_grad_pads(const Span& span, const Range& in, const Range& out);
+
+/// Pads and size of a gradient that gives the rows d_x[n, c, h, w] from those of d_y.
+template <class GradAttrs>
+void localize_grad_window(GradAttrs& attrs, const Spans& spans, const std::vector<Range>& d_y,
+                          const std::vector<Range>& d_x) {
+  std::tie(attrs.pads[0], attrs.pads[2]) = local_grad_pads(spans.h, d_x[2], d_y[2]);
+  std::tie(attrs.pads[1], attrs.pads[3]) = local_grad_pads(spans.w, d_x[3], d_y[3]);
+  attrs.size = {d_x[2].count(), d_x[3].count()};
+}
 
 }  // namespace partita

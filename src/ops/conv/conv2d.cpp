@@ -175,9 +175,7 @@ Attrs localize_conv2d_grad_input(const Attrs& given, const Shard& shard) {
   const auto& d_x = shard.outputs[0];
   const Spans spans =
       conv2d_grad_input_spans_of(attrs, {weight[0].size, weight[1].size, weight[2].size, weight[3].size});
-  std::tie(attrs.pads[0], attrs.pads[2]) = local_grad_pads(spans.h, d_x[2], d_y[2]);
-  std::tie(attrs.pads[1], attrs.pads[3]) = local_grad_pads(spans.w, d_x[3], d_y[3]);
-  attrs.size = {d_x[2].count(), d_x[3].count()};
+  localize_grad_window(attrs, spans, d_y, d_x);
   if (weight[1].count() > 0) attrs.groups = d_x[1].count() / weight[1].count();
   return attrs;
 }

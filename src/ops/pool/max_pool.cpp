@@ -133,9 +133,7 @@ Attrs localize_max_pool_grad(const Attrs& given, const Shard& shard) {
   const Spans spans = max_pool_grad_spans_of(attrs);
   const auto& d_y = shard.inputs[0];
   const auto& d_x = shard.outputs[0];
-  std::tie(attrs.pads[0], attrs.pads[2]) = local_grad_pads(spans.h, d_x[2], d_y[2]);
-  std::tie(attrs.pads[1], attrs.pads[3]) = local_grad_pads(spans.w, d_x[3], d_y[3]);
-  attrs.size = {d_x[2].count(), d_x[3].count()};
+  localize_grad_window(attrs, spans, d_y, d_x);
   return attrs;
 }
 
