@@ -78,6 +78,10 @@ for _ in $(seq 300); do
   grep -q 'epoch: 1 step' "$folder/lost" && break
   sleep 0.1
 done
+# First all wait for it; the other host is stopped too, where MPI may end a process that sees a connection close.
+kill -STOP "$(cat "$folder/pid_1")"
+sleep 1
+kill -STOP "$(cat "$folder/pid_2")" "$(cat "$folder/pid_3")"
 kill -9 "$(cat "$folder/pid_1")"
 # The launcher may end its shell before that has written the exit code.
 for _ in $(seq 300); do
@@ -86,7 +90,7 @@ for _ in $(seq 300); do
 done
 sleep 1
 [[ ! -s $folder/code_0 || $(cat "$folder/code_0") -eq 76 ]] ||
-  fail "rank 0 did not end for the lost one: $(tail -n 5 "$folder/lost")"
+  fail "rank 0 ended with $(cat "$folder/code_0"), expected 76: $(tail -n 5 "$folder/lost")"
 grep -q "a rank was lost.*: the process of rank 1 of group (0,1,2,3) ended" "$folder/lost" ||
   fail "nobody says which rank was lost: $(tail -n 5 "$folder/lost")"
 kill -9 "$(cat "$folder/pid_2")" "$(cat "$folder/pid_3")" 2>/dev/null  # no launcher tells the other host
