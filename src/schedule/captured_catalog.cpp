@@ -1,7 +1,6 @@
 #include "schedule/captured_catalog.h"
 
 #include <algorithm>
-#include <charconv>
 #include <unordered_map>
 
 #include "base/scanner.h"
@@ -111,26 +110,30 @@ class CapturedCatalogParser {
   }
 
  private:
-  Type type(std::string_view text) const {
-    try {
-      return parse_type(text);
-    } catch (const Error& error) {
-      reader_.fail("no type", text, "a type like f32[2,3]");
-    }
+  /// "f32[2,3]" or "f32[2,3]:acdb/24", of which the layout takes 24 bytes (0: as many as the elements).
+  struct LayoutedType {
+    Type type;
+    bool has_layout = false;
+    int64_t bytes = 0;
+  };
+  LayoutedType type(LinePart& text) const {
+    const std::string plain = fmt::format("{}]", text.until("]"));
+    LayoutedType result{reader_.with_line([&] { return parse_type(plain); })};
+    result.has_layout = text.take(":");
+    if (result.has_layout) text.word("_.-");
+    if (result.has_layout && text.take("/")) result.bytes = text.number();
+    return result;
   }
 
-  /// The types of "f32[2,3]:acdb/24, i32[2]".
-  std::vector<Type> types(std::string_view text) const {
-    std::vector<Type> list;
-    while (!text.empty()) {
-      const size_t end = std::min(text.find(']'), text.size() - 1) + 1;
-      list.push_back(type(text.substr(0, end)));
-      const size_t comma = text.find(", ", end);
-      if (comma == std::string_view::npos) break;
-      text.remove_prefix(comma + 2);
-      if (text.empty()) reader_.fail("no type", text, "a type behind the comma");
-    }
-    return list;
+  std::vector<Type> types(std::string_view list) const {
+    std::vector<Type> types;
+    LinePart text(reader_, list);
+    if (text.rest().empty()) return types;
+    do {
+      types.push_back(type(text).type);
+    } while (text.take(","));
+    text.end();
+    return types;
   }
 
   Layout layout() {
@@ -198,17 +201,11 @@ class CapturedCatalogParser {
   }
 
   int64_t size(std::string_view query) {
-    const size_t end = std::min(query.find(']'), query.size() - 1) + 1;
-    const std::string_view layout = query.substr(end);
-    const int64_t dense = type(query.substr(0, end)).bytes();
-    if (!layout.starts_with(":")) reader_.fail("no layout", query, "TYPE:LAYOUT");
-    int64_t padded = 0;
-    if (const size_t slash = layout.find('/'); slash != std::string_view::npos) {
-      const char* last = layout.data() + layout.size();
-      const auto [stop, error] = std::from_chars(layout.data() + slash + 1, last, padded);
-      if (error != std::errc{} || stop != last) reader_.fail("bad bytes of a layout", layout, "TAG or TAG/BYTES");
-    }
-    const int64_t bytes = reader_.number(), least = std::max(dense, padded);
+    LinePart text(reader_, query);
+    const LayoutedType layouted = type(text);
+    if (!layouted.has_layout) reader_.fail("no layout", query, "TYPE:LAYOUT");
+    text.end();
+    const int64_t bytes = reader_.number(), least = std::max(layouted.type.bytes(), layouted.bytes);
     if (bytes < least) reader_.fail("too few bytes", fmt::format("{}", bytes), fmt::format("{}", least));
     return bytes;
   }

@@ -122,8 +122,8 @@ TEST(CapturedCatalog, BadTextsAreRefused) {
   };
   expect("choose f(f32[2]) -> f32[2]", "expected ' => ' behind it");
   expect("choose f[f32[2]) -> f32[2] => k(plain) -> plain", "no query");
-  expect("choose f(f32[2) -> f32[2] => k(plain) -> plain", "no type, got 'f32[2'");
-  expect("choose f(f32[2], ) -> f32[2] => k(plain) -> plain", "no type, got ''");
+  expect("choose f(f32[2) -> f32[2] => k(plain) -> plain", "unexpected text, got 'f32[2', expected ']' behind it");
+  expect("choose f(f32[2], ) -> f32[2] => k(plain) -> plain", "unexpected text, got '', expected ']' behind it");
   expect(query, "unexpected text");
   expect(query + "k() -> plain", "expected a name");
   expect(query + "k(any) -> plain", "an answer leaves a layout free");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/cursor.h"
 #include "base/error.h"
 #include "sharding/mesh.h"
 
@@ -11,143 +12,92 @@ namespace {
 
 constexpr std::string_view kExample = "((2, 4), (4, 1)) or [dp=2,mp=4]((dp,mp),(mp,None))";
 
-/// Reads annotations from left to right.
-class Reader {
+class AnnotationReader : public Cursor {
  public:
-  explicit Reader(std::string_view text) : text_(text) {}
+  explicit AnnotationReader(std::string_view text) : Cursor(text), text_(text) {}
 
   Strategy strategy() {
-    Strategy strategy = tensors<int64_t>([&] { return number(); });
-    end();
+    Strategy strategy = tensors<int64_t>([&] { return parts(); });
+    end(kEnd);
     return strategy;
   }
 
   ShardingAnnotation annotation() {
     ShardingAnnotation annotation;
-    if (take('[')) {
+    if (take("[")) {
       named(annotation);
     } else {
-      const auto read = [&] { return tensors<int64_t>([&] { return number(); }); };
+      const auto read = [&] { return tensors<int64_t>([&] { return parts(); }); };
       annotation.inputs = read();
-      if (take_arrow()) annotation.outputs = read();
+      if (take("->")) annotation.outputs = read();
     }
-    end();
+    end(kEnd);
     return annotation;
   }
 
  private:
+  static constexpr std::string_view kEnd = "nothing behind the last parenthesis";
+
   void named(ShardingAnnotation& annotation) {
     std::vector<int64_t> sizes;
     std::vector<std::string> names;
     std::vector<int> rank_list;
-    while (!take(']')) {
-      const std::string name = word("a name");
-      expect('=');
+    while (!take("]")) {
+      const std::string name = word("_", "a name");
+      expect("=");
       if (name == "ranks") {
-        expect('(');
+        expect("(");
         do {
-          rank_list.push_back(static_cast<int>(count("a rank")));
-          separate(')');
-        } while (!take(')'));
+          rank_list.push_back(static_cast<int>(number(0, kMostRanks, "a rank")));
+          separate(")");
+        } while (!take(")"));
       } else {
         names.push_back(name);
-        sizes.push_back(number());
+        sizes.push_back(parts());
       }
-      separate(']');
+      separate("]");
     }
     const ShardLayout layout(sizes, names, std::move(rank_list));
     const auto read = [&] {
       std::vector<TensorLayout> layouts;
-      for (const auto& dims : tensors<std::string>([&] { return word("the name of an axis or None"); })) {
+      for (const auto& dims : tensors<std::string>([&] { return word("_+", "the name of an axis or None"); })) {
         layouts.push_back(layout(dims));
       }
       return layouts;
     };
     const std::vector<TensorLayout> inputs = read();
-    annotation = annotation_of(inputs, take_arrow() ? read() : std::vector<TensorLayout>{});
+    annotation = annotation_of(inputs, take("->") ? read() : std::vector<TensorLayout>{});
   }
 
   template <class T, class Read>
   std::vector<std::vector<T>> tensors(Read&& read) {
     std::vector<std::vector<T>> result;
-    expect('(');
-    while (!take(')')) {
+    expect("(");
+    while (!take(")")) {
       std::vector<T>& dims = result.emplace_back();
-      expect('(');
-      while (!take(')')) {
+      expect("(");
+      while (!take(")")) {
         dims.push_back(read());
-        separate(')');
+        separate(")");
       }
-      separate(')');
+      separate(")");
     }
     return result;
   }
 
   /// A comma, or the end of the list.
-  void separate(char close) {
-    if (!take(',') && (skip(), at_ >= text_.size() || text_[at_] != close)) fail("a comma or the end of the list");
+  void separate(std::string_view close) {
+    if (!take(",") && !rest().starts_with(close)) fail("", "", "a comma or the end of the list");
   }
 
-  int64_t number() {
-    const size_t begin = at_;
-    const int64_t value = count("a number of parts, 1 to 2^20");
-    if (value == 0) {
-      at_ = begin;
-      fail("a number of parts, 1 to 2^20");
-    }
-    return value;
-  }
+  int64_t parts() { return number(1, kMostRanks, "a number of parts, 1 to 2^20"); }
 
-  /// 0 to 2^20.
-  int64_t count(std::string_view expected) {
-    skip();
-    const size_t begin = at_;
-    int64_t value = 0;
-    while (at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9') {
-      value = std::min(kMostRanks + 1, 10 * value + (text_[at_++] - '0'));
-    }
-    if (at_ == begin || value > kMostRanks) fail(expected);
-    return value;
-  }
-
-  std::string word(std::string_view expected) {
-    skip();
-    const size_t begin = at_;
-    const auto plain = [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '+'; };
-    while (at_ < text_.size() && plain(text_[at_])) ++at_;
-    if (at_ == begin) fail(expected);
-    return std::string(text_.substr(begin, at_ - begin));
-  }
-
-  void skip() {
-    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
-  }
-  bool take(char wanted) {
-    skip();
-    if (at_ >= text_.size() || text_[at_] != wanted) return false;
-    ++at_;
-    return true;
-  }
-  bool take_arrow() {
-    skip();
-    if (text_.substr(at_, 2) != "->") return false;
-    at_ += 2;
-    return true;
-  }
-  void expect(char wanted) {
-    if (!take(wanted)) fail(fmt::format("'{}'", wanted));
-  }
-  void end() {
-    skip();
-    if (at_ != text_.size()) fail("nothing behind the last parenthesis");
-  }
-  [[noreturn]] void fail(std::string_view expected) const {
-    throw InvalidArgument(fmt::format("[strategy] cannot be read at place {}, got '{}', expected {}, as in {}", at_ + 1,
-                                      text_, expected, kExample));
+  std::string message(std::string_view, std::string_view, std::string_view expected) const override {
+    return fmt::format("[strategy] cannot be read at place {}, got '{}', expected {}, as in {}",
+                       text_.size() - rest().size() + 1, text_, expected, kExample);
   }
 
   std::string_view text_;
-  size_t at_ = 0;
 };
 
 template <class T>
@@ -190,8 +140,8 @@ void check_rank_list(const std::vector<int>& list, int64_t ranks) {
 }  // namespace
 
 std::string print(const Strategy& strategy) { return print_tensors(strategy, ", "); }
-Strategy parse_strategy(std::string_view text) { return Reader(text).strategy(); }
-ShardingAnnotation parse_annotation(std::string_view text) { return Reader(text).annotation(); }
+Strategy parse_strategy(std::string_view text) { return AnnotationReader(text).strategy(); }
+ShardingAnnotation parse_annotation(std::string_view text) { return AnnotationReader(text).annotation(); }
 
 std::string print(const ShardingAnnotation& annotation) {
   std::string text;

@@ -1,9 +1,8 @@
 #include "sharding/mesh.h"
 
 #include <algorithm>
-#include <charconv>
-#include <optional>
 
+#include "base/cursor.h"
 #include "base/listed.h"
 
 namespace partita {
@@ -204,65 +203,47 @@ std::string print(const Mesh& mesh) {
 
 namespace {
 
-/// All of a word is a number.
-std::optional<int64_t> number_in(std::string_view word) {
-  int64_t number = 0;
-  const char* end = word.data() + word.size();
-  const auto [stop, error] = std::from_chars(word.data(), end, number);
-  if (word.empty() || error != std::errc{} || stop != end) return std::nullopt;
-  return number;
-}
+/// "mesh [undivided] NAME=SIZE ... [ranks=(RANK,...)]".
+class MeshReader : public Cursor {
+ public:
+  explicit MeshReader(std::string_view text) : Cursor(text) {}
 
-std::vector<std::string_view> pieces_of(std::string_view text, char separator) {
-  std::vector<std::string_view> pieces;
-  for (size_t at = 0; (at = text.find_first_not_of(separator, at)) != std::string_view::npos;) {
-    const size_t end = std::min(text.find(separator, at), text.size());
-    pieces.push_back(text.substr(at, end - at));
-    at = end;
-  }
-  return pieces;
-}
-
-std::vector<int> parse_rank_list(std::string_view text) {
-  std::vector<int> ranks;
-  if (text.back() == ')') {
-    for (const std::string_view piece : pieces_of(text.substr(1, text.size() - 2), ',')) {
-      const std::optional<int64_t> rank = number_in(piece);
-      if (!rank || *rank < 0 || *rank >= kMostRanks) {
-        throw InvalidArgument(
-            fmt::format("[mesh] bad rank in a list, got '{}', expected 0 to {}", piece, kMostRanks - 1));
+  Mesh mesh() {
+    if (!take_word("mesh")) fail("not a mesh", rest(), "'mesh NAME=SIZE ...'");
+    const bool undivided = take_word("undivided");
+    std::vector<std::pair<std::string, int64_t>> named;
+    std::vector<int> ranks;
+    while (!rest().empty()) {
+      if (ranks.empty() && take("ranks=(")) {
+        ranks = rank_list();
+        continue;
       }
-      ranks.push_back(static_cast<int>(*rank));
+      const std::string name = word("_-", "NAME=SIZE");
+      expect("=");
+      named.emplace_back(name, number(1, kMostRanks));
     }
+    return undivided ? Mesh::undivided(named, std::move(ranks)) : Mesh(named, std::move(ranks));
   }
-  if (ranks.empty()) {
-    throw InvalidArgument(fmt::format("[mesh] bad list of ranks, got '{}', expected as in 'ranks=(0,2,1,3)'", text));
+
+ private:
+  std::string message(std::string_view what, std::string_view got, std::string_view expected) const override {
+    return fmt::format("[mesh] {}, got '{}', expected {}", what, got, expected);
   }
-  return ranks;
-}
+
+  bool take_word(std::string_view wanted) { return rest().substr(0, rest().find(' ')) == wanted && take(wanted); }
+
+  std::vector<int> rank_list() {
+    std::vector<int> ranks;
+    do {
+      ranks.push_back(static_cast<int>(number(0, kMostRanks - 1)));
+    } while (take(","));
+    expect(")");
+    return ranks;
+  }
+};
 
 }  // namespace
 
-Mesh parse_mesh(std::string_view text) {
-  const std::vector<std::string_view> words = pieces_of(text, ' ');
-  if (words.empty() || words[0] != "mesh") {
-    throw InvalidArgument(fmt::format("[mesh] not a mesh, got '{}', expected 'mesh NAME=SIZE ...'", text));
-  }
-  std::vector<std::pair<std::string, int64_t>> named;
-  std::vector<int> ranks;
-  const bool undivided = words.size() > 1 && words[1] == "undivided";
-  for (size_t i = undivided ? 2 : 1; i < words.size(); ++i) {
-    const std::string_view name = words[i].substr(0, words[i].find('='));
-    const std::string_view value = words[i].substr(std::min(name.size() + 1, words[i].size()));
-    if (name == "ranks" && value.starts_with('(') && ranks.empty()) {
-      ranks = parse_rank_list(value);
-      continue;
-    }
-    const std::optional<int64_t> size = number_in(value);
-    if (!size) throw InvalidArgument(fmt::format("[mesh] bad axis, got '{}', expected NAME=SIZE", words[i]));
-    named.emplace_back(name, *size);
-  }
-  return undivided ? Mesh::undivided(named, std::move(ranks)) : Mesh(named, std::move(ranks));
-}
+Mesh parse_mesh(std::string_view text) { return MeshReader(text).mesh(); }
 
 }  // namespace partita

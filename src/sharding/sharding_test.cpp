@@ -55,6 +55,37 @@ TEST(Sharding, HeldIsTheShardOfALegalCut) {
   }
 }
 
+TEST(Sharding, BadTextsAreRefused) {
+  const Mesh mesh({{"data", 4}, {"model", 2}});
+  const Type type{DType::f32, {8, 6}};
+  const auto refused = [&](const std::string& text) -> std::string {
+    try {
+      return print(type, parse_sharding(text, type, mesh), mesh);
+    } catch (const InvalidArgument& error) {
+      return error.what();
+    }
+  };
+  EXPECT_EQ(refused("f32[8{data.0,data.1},6{model|s1d1k3p1n6t}]"), "f32[8{data.0,data.1},6{model|s1d1k3p1n6t}]");
+  EXPECT_EQ(refused("f32[8,6] +max{model}"), "f32[8,6] +max{model}");
+  EXPECT_EQ(refused("f32[8]"), "[sharding] unexpected text, got ']', expected ','");
+  EXPECT_EQ(refused("f32[8,5]"), "[sharding] another size, got 'f32[8,5]', expected the 2 dimensions of f32[8,6]");
+  EXPECT_EQ(refused("f32[8,6,1]"), "[sharding] unexpected text, got ',1]', expected the 2 dimensions of f32[8,6]");
+  EXPECT_EQ(refused("f32[8{},6]"), "f32[8,6]");
+  EXPECT_EQ(refused("f32[8{model,6]"), "[mesh] unknown axis, got '6', expected one of mesh data=4 model=2");
+  EXPECT_EQ(refused("f32[8{pipe},6]"), "[mesh] unknown axis, got 'pipe', expected one of mesh data=4 model=2");
+  EXPECT_EQ(refused("f32[8{model},6{model}]"),
+            "[sharding] an axis is used twice, got 'f32[8{model},6{model}]', expected each axis once");
+  EXPECT_EQ(
+      refused("f32[8,6{data.0,data.1,model}]"),
+      "[sharding] fewer elements than parts, got 'f32[8,6{data.0,data.1,model}]', expected at most one part each");
+  EXPECT_EQ(refused("f32[8{model|s0d1k3p1n6},6]"),
+            "[sharding] bad number, got '0d1k3p1n6},6]', expected 1 to 1099511627776");
+  EXPECT_EQ(refused("f32[8{model|s1d1k3},6]"), "[sharding] unexpected text, got '},6]', expected 'p'");
+  EXPECT_EQ(refused("f32[8,6] +mean{model}"), "[attribute] bad value, got mean, expected sum, max or min");
+  EXPECT_EQ(refused("f32[8,6] +max{model} more"),
+            "[sharding] unexpected text, got 'more', expected the end of the line");
+}
+
 TEST(Illegal, EachRule) {
   const TestCall call{{}, {f64({2, 3, 8})}, {f64({2, 3, 4, 2})}};
   const ShardingRule rule = reshape_rule({2, 3, 8}, {2, 3, 4, 2});
