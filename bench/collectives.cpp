@@ -14,6 +14,7 @@
 #include "device/device.h"
 #include "launch/run_process.h"
 #include "ops/registry.h"
+#include "usage.h"
 
 namespace partita {
 namespace {
@@ -115,6 +116,7 @@ void measure(Communicator& comm, int64_t largest) {
 }  // namespace partita
 
 int main(int argc, char** argv) {
+  if (partita::asks_for_help(argc, argv, "[RANKS] [LARGEST_MIB]")) return 0;
   const int ranks = argc > 1 ? std::atoi(argv[1]) : 2;
   const int64_t largest = (argc > 2 ? std::atoll(argv[2]) : 64) << 20;
   try {

@@ -15,6 +15,7 @@
 #include "data/transforms/image_maps.h"
 #include "data/views/map.h"
 #include "data/views/shuffle.h"
+#include "usage.h"
 
 namespace partita {
 namespace {
@@ -57,6 +58,7 @@ void measure(const DatasetPtr& rows, int workers, int64_t batches) {
 }  // namespace partita
 
 int main(int argc, char** argv) {
+  if (partita::asks_for_help(argc, argv, "[CIFAR10_FOLDER] [SIDE] [THREADS] [BATCHES]")) return 0;
   using namespace partita;
   const auto number = [&](int at, int64_t otherwise) { return argc > at ? std::stoll(argv[at]) : otherwise; };
   try {

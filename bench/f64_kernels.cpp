@@ -15,6 +15,7 @@
 #include "ops/conv/conv2d.h"
 #include "ops/matmul/matmul.h"
 #include "ops/registry.h"
+#include "usage.h"
 
 namespace partita {
 namespace {
@@ -110,6 +111,7 @@ double time_of(const Example& example, KernelSet kernels, int threads, int repea
 }  // namespace partita
 
 int main(int argc, char** argv) {
+  if (partita::asks_for_help(argc, argv, "[THREADS] [REPEATS]")) return 0;
   using namespace partita;
   const int threads = argc > 1 ? std::atoi(argv[1]) : 2, repeats = argc > 2 ? std::atoi(argv[2]) : 3;
   if (threads < 1 || repeats < 1) {

@@ -14,11 +14,13 @@
 #include "device/device.h"
 #include "graph/builder.h"
 #include "graph/rules.h"
+#include "ops/reduce/attrs.h"
 #include "ops/registry.h"
 #include "partition/partition.h"
 #include "partition/print_rank.h"
 #include "plan/make_plan.h"
 #include "schedule/schedule.h"
+#include "usage.h"
 
 namespace partita {
 namespace {
@@ -73,7 +75,7 @@ Graph residual_chain(int64_t blocks) {
     x = builder.apply("add", {x, builder.apply("relu", {sum})});
   }
   builder.scope = "loss";
-  builder.output("loss", builder.apply_fields("reduce", {x}, {{"kind", "sum"}, {"axes", "[0,1]"}}));
+  builder.output("loss", builder.apply("reduce", {x}, ReduceAttrs{.axes = {0, 1}}));
   return builder.take();
 }
 
@@ -137,6 +139,7 @@ void run(const Settings& settings) {
 }  // namespace partita
 
 int main(int argc, char** argv) {
+  if (partita::asks_for_help(argc, argv, "[NODES] [RANKS] [fast|reference] [BUCKET_KIB]")) return 0;
   const auto number = [&](int i, int64_t otherwise) { return argc > i ? std::atoll(argv[i]) : otherwise; };
   const std::string kernels = argc > 3 ? argv[3] : "fast";
   try {

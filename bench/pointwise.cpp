@@ -11,6 +11,7 @@
 
 #include "device/device.h"
 #include "ops/registry.h"
+#include "usage.h"
 
 namespace partita {
 namespace {
@@ -63,10 +64,15 @@ void measure(Device& device, const OpDef& op) {
 }  // namespace
 }  // namespace partita
 
-int main(int count, char** arguments) {
+int main(int argc, char** argv) {
   using namespace partita;
-  const int threads = count > 1 ? std::atoi(arguments[1]) : 1;
-  const std::string wanted = count > 2 ? arguments[2] : "all";
+  if (asks_for_help(argc, argv, "[THREADS] [OP]")) return 0;
+  const int threads = argc > 1 ? std::atoi(argv[1]) : 1;
+  const std::string wanted = argc > 2 ? argv[2] : "all";
+  if (threads < 1) {
+    fmt::print(stderr, "[threads] bad number of threads, got {}, expected at least 1\n", argv[1]);
+    return 64;
+  }
   const auto device = make_cpu_device(all_ops(), threads);
   device->enter_thread();
   for (const OpDef& op : all_ops().all()) {

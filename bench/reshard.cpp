@@ -8,6 +8,8 @@
 #include <cmath>
 #include <iostream>
 
+#include "usage.h"
+
 using namespace partita;
 
 namespace {
@@ -151,7 +153,8 @@ void compare(const std::vector<int64_t>& sizes) {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  if (partita::asks_for_help(argc, argv, "")) return 0;
   compare({2, 2, 2});
   compare({4, 2, 2});
   compare({2, 4, 8});

@@ -18,6 +18,7 @@
 #include "execute/executor.h"
 #include "network/initializers.h"
 #include "ops/registry.h"
+#include "usage.h"
 #include "zoo/zoo_job.h"
 
 namespace partita {
@@ -117,6 +118,7 @@ void measure(const std::string& model, int64_t batch, int threads, int warm, int
 }  // namespace partita
 
 int main(int argc, char** argv) {
+  if (partita::asks_for_help(argc, argv, "[MODEL] [BATCH] [THREADS] [WARM] [STEPS]")) return 0;
   const auto number = [&](int at, int fallback) { return argc > at ? std::atoi(argv[at]) : fallback; };
   const std::string model = argc > 1 ? argv[1] : "gpt:layers=6,hidden=384,heads=6,seq=256,vocab=65";
   if (number(2, 16) < 1 || number(3, 2) < 1 || number(5, 8) < 1) {

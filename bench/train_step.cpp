@@ -18,6 +18,7 @@
 #include "launch/run_process.h"
 #include "network/initializers.h"
 #include "ops/registry.h"
+#include "usage.h"
 #include "zoo/zoo_job.h"
 
 namespace partita {
@@ -113,6 +114,7 @@ void measure(const Settings& settings) {
 }  // namespace partita
 
 int main(int argc, char** argv) {
+  if (partita::asks_for_help(argc, argv, "MODEL BATCH [RANKS] [THREADS] [STEPS] [PROFILE]")) return 0;
   const auto number = [&](int at, int fallback) { return argc > at ? std::atoi(argv[at]) : fallback; };
   if (argc < 3 || number(2, 0) < 1) {
     fmt::print(stderr, "usage: {} MODEL BATCH [RANKS] [THREADS] [STEPS] [PROFILE]\n", argv[0]);

@@ -178,8 +178,4 @@ Value Builder::apply(std::string_view op, const std::vector<Value>& inputs, cons
   return apply_all(op, inputs, attrs).at(0);
 }
 
-Value Builder::apply_fields(std::string_view op, const std::vector<Value>& inputs, const FieldTexts& fields) {
-  return apply(op, inputs, ops_.at(op).attrs.with(fields));
-}
-
 }  // namespace partita

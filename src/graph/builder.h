@@ -50,8 +50,6 @@ class Builder {
 
   Value apply(std::string_view op, const std::vector<Value>& inputs, const Attrs& attrs = {});
   std::vector<Value> apply_all(std::string_view op, const std::vector<Value>& inputs, const Attrs& attrs = {});
-  /// Attributes as (name, text) pairs: `apply_fields("concat", {a, b}, {{"axis", "1"}})`.
-  Value apply_fields(std::string_view op, const std::vector<Value>& inputs, const FieldTexts& fields);
 
   /// A node of another graph under its own name, on operands of this one. `reserve_names` keeps the
   /// other graph's names free for it.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "graph/builder.h"
+#include "ops/reduce/attrs.h"
 #include "ops/registry.h"
 
 namespace partita {
@@ -13,9 +14,9 @@ Graph chain_of(int blocks) {
   Value x = builder.input("x", {DType::f32, {6, 4}}, 0);
   const Value weight = builder.input("w", {DType::f32, {4, 4}});
   for (int block = 0; block < blocks; ++block) x = builder.apply("relu", {builder.apply("matmul", {x, weight})});
-  const Value sum = builder.apply_fields("reduce", {x}, {{"kind", "sum"}, {"axes", "[0]"}});
+  const Value sum = builder.apply("reduce", {x}, ReduceAttrs{.axes = {0}});
   builder.output("rows", sum);
-  builder.output("columns", builder.apply_fields("reduce", {x}, {{"kind", "sum"}, {"axes", "[1]"}}));
+  builder.output("columns", builder.apply("reduce", {x}, ReduceAttrs{.axes = {1}}));
   return builder.take();
 }
 

@@ -11,6 +11,7 @@
 #include "ops/elementwise/attrs.h"
 #include "ops/index/attrs.h"
 #include "ops/registry.h"
+#include "ops/shape/attrs.h"
 
 namespace partita {
 namespace {
@@ -135,7 +136,7 @@ struct Numbers {
   Value row(const std::vector<double>& numbers, DType dtype = DType::f64) {
     std::vector<Value> parts;
     for (double number : numbers) parts.push_back(constant(builder, number, {dtype, {1}}));
-    return builder.apply_fields("concat", parts, {{"axis", "0"}});
+    return builder.apply("concat", parts, ConcatAttrs{});
   }
 };
 

@@ -5,6 +5,7 @@
 #include "autodiff/training_graph.h"
 #include "device/device.h"
 #include "graph/builder.h"
+#include "ops/reduce/attrs.h"
 #include "ops/registry.h"
 #include "partition/partition.h"
 #include "plan/make_plan.h"
@@ -23,7 +24,7 @@ Graph training_chain(int blocks) {
     const Value sum = builder.apply("add", {builder.apply("matmul", {x, weight}), bias});
     x = builder.apply("add", {x, builder.apply("relu", {sum})});
   }
-  builder.output("loss", builder.apply_fields("reduce", {x}, {{"kind", "sum"}, {"axes", "[0,1]"}}));
+  builder.output("loss", builder.apply("reduce", {x}, ReduceAttrs{.axes = {0, 1}}));
   TrainingOptions options;
   options.optimizer.clip_norm = 1;
   return make_training_graph(builder.take(), all_ops(), options).graph;
