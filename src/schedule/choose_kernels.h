@@ -1,5 +1,5 @@
 #pragma once
-// The first pass of scheduling: instructions in order, with kernels, layouts and slots, not yet placed.
+// The first pass of scheduling: instructions in order, with kernels, layouts and buffers, not yet placed.
 
 #include "schedule/schedule.h"
 

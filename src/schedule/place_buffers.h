@@ -1,5 +1,5 @@
 #pragma once
-// The last pass of scheduling: every slot gets its place in the arena.
+// The last pass of scheduling: every buffer gets its offset in the arena.
 
 #include "schedule/schedule.h"
 

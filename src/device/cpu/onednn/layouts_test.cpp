@@ -53,8 +53,8 @@ std::set<std::string> layouts_of(const Made& made, const std::string& op) {
   std::set<std::string> tags;
   for (const Instruction& instruction : made.schedule.instructions) {
     if (instruction.kind != Instruction::compute || made.local.graph.nodes[instruction.node].op != op) continue;
-    for (const auto* slots : {&instruction.inputs, &instruction.outputs}) {
-      for (const int slot : *slots) tags.insert(made.schedule.slots[slot].layout.tag);
+    for (const auto* buffers : {&instruction.inputs, &instruction.outputs}) {
+      for (const int buffer : *buffers) tags.insert(made.schedule.buffers[buffer].layout.tag);
     }
   }
   return tags;
