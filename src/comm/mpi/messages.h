@@ -1,6 +1,6 @@
 #pragma once
-// What ranks say to one another by messages, as those on several hosts do: non-blocking MPI calls that are polled, so
-// that a rank that waits yields its core and leaves when its time is over.
+// Collectives by messages, for groups that span hosts: non-blocking MPI calls that are polled, so that a rank that
+// waits yields its core and leaves when its time is over.
 
 #include <mpi.h>
 
@@ -84,7 +84,7 @@ class MessageGroup {
   std::vector<Pending> pending_;
   std::vector<MPI_Request> requests_;  // those of pending_, as MPI wants them
   std::vector<MPI_Status> statuses_;
-  // What a reduction needs beside its buffers; kept from call to call, as the lists above.
+  // What a reduction needs besides its buffers; kept from call to call, as the lists above.
   std::vector<std::byte> own_, parts_;
   std::vector<int64_t> counts_;
   std::vector<const void*> sources_;
