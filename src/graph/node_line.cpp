@@ -72,6 +72,9 @@ ShardingAnnotation read_shard_mark(Scanner& text) {
   }
 }
 
+/// The kind `optimizer` in graphs that were written earlier.
+constexpr std::string_view kOptimizerBefore = "slot";
+
 /// What follows ';'. Over which axes a collective works, its group and its bytes follow from its attributes.
 void read_marks(Scanner& text, NodeLine& entry) {
   constexpr std::string_view kExpected = "a phase, scope=, at=, of=, shard= or cut";
@@ -138,13 +141,14 @@ TypeText read_type(Scanner& text) {
 State read_state(Scanner& text, const Type& type) {
   State state;
   const std::string kind = text.word();
-  bool known = false;
-  for (StateKind candidate : {StateKind::parameter, StateKind::statistic, StateKind::slot, StateKind::counter}) {
+  bool known = kind == kOptimizerBefore;
+  if (known) state.kind = StateKind::optimizer;
+  for (StateKind candidate : {StateKind::parameter, StateKind::statistic, StateKind::optimizer, StateKind::counter}) {
     if (name_of(candidate) != kind) continue;
     state.kind = candidate;
     known = true;
   }
-  if (!known) text.fail("unknown kind of state", kind, "parameter, statistic, slot or counter");
+  if (!known) text.fail("unknown kind of state", kind, "parameter, statistic, optimizer or counter");
   if (!text.rest().empty())
     state.init.kind = text.with_line([&] { return parse_name<InitKind>("initializer", text.word()); });
   if (text.take("(")) {

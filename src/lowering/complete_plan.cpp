@@ -62,7 +62,7 @@ class PlanCompletion {
     }
     std::vector<DimAxes> found(graph_.states.size());
     std::unordered_map<std::string, size_t> parameters;
-    for (const bool owned : {false, true}) {  // a slot may stand before its parameter
+    for (const bool owned : {false, true}) {  // an optimizer state may stand before its parameter
       for (size_t s = 0; s < found.size(); ++s) {
         const State& state = graph_.states[s];
         if (state.owner.empty() == owned) continue;

@@ -38,7 +38,7 @@ Arrays batch_of(const Job& job, const Graph& graph, int step) {
   return batch;
 }
 
-Arrays with_slots(const Graph& graph, Arrays states) {
+Arrays with_optimizer_states(const Graph& graph, Arrays states) {
   for (const State& state : graph.states) {
     states.try_emplace(graph.values[state.entry].name, graph.type(state.entry));
   }
@@ -120,7 +120,7 @@ JobResult run_job(const Job& job) {
   result.program = compile(
       job.forward, all_ops(), catalog_device->catalog(),
       {.ranks = job.ranks, .mesh = mesh, .own_plan = job.plan, .schedule = job.schedule, .training = job.training});
-  const Arrays states = with_slots(result.program.graph, job.states);
+  const Arrays states = with_optimizer_states(result.program.graph, job.states);
   std::vector<Arrays> of_rank(job.ranks);
   std::vector<JobResult> seen(job.ranks);
   on_ranks(job.ranks, [&](Communicator& world) {
@@ -144,7 +144,7 @@ JobResult interpret_job(const Job& job) {
   JobResult result;
   result.program.graph = make_training_graph(job.forward, all_ops(), job.training).graph;
   const Graph& graph = result.program.graph;
-  result.states = with_slots(graph, job.states);
+  result.states = with_optimizer_states(graph, job.states);
   for (int step = 0; step < job.steps; ++step) {
     Arrays given = result.states;
     for (auto& [name, array] : batch_of(job, graph, step)) given.insert_or_assign(name, std::move(array));

@@ -66,8 +66,8 @@ KernelChoice propose_update(const KernelQuery& query) {
   for (size_t i = 0; i < query.inputs.size(); ++i) {
     if (query.inputs[i].shape != query.inputs[0].shape) choice.inputs[i] = Layout{};  // the learning rate, the step
   }
-  for (int slot = 1; slot < static_cast<int>(query.outputs.size()); ++slot)
-    choice.in_place.emplace_back(slot + 1, slot);
+  for (int output = 1; output < static_cast<int>(query.outputs.size()); ++output)
+    choice.in_place.emplace_back(output + 1, output);
   return choice;
 }
 
