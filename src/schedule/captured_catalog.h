@@ -28,11 +28,11 @@ class RecordingCatalog final : public KernelCatalog {
 };
 
 /// "partita catalog 1", then a line per answer:
-///   choose OP(TYPE:LAYOUT, ...) {attributes} -> TYPE, ... => KERNEL(LAYOUT, ...) -> LAYOUT, ... [marks] ; REASON
+///   choose OP(TYPE:LAYOUT, ...) {attributes} -> TYPE, ... => KERNEL(LAYOUT, ...) -> LAYOUT, ... [properties] ; REASON
 ///   choose OP(TYPE:LAYOUT, ...) {attributes} -> TYPE, ... like KERNEL(LAYOUT, ...) -> LAYOUT, ... => ...
 ///   choose ... => refused: REASON
 ///   bytes TYPE:LAYOUT => BYTES
-/// A layout is TAG or TAG/BYTES; of an operand "plain" is left out. Marks: scratch=BYTES, in_place=INPUT:OUTPUT,...
+/// A layout is TAG or TAG/BYTES; of an operand "plain" is left out. Properties: scratch=BYTES, in_place=INPUT:OUTPUT,...
 /// and view. Types in the layouts plain and any have their dense size and get no line.
 std::string print(const RecordingCatalog& recording);
 

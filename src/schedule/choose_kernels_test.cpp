@@ -110,10 +110,10 @@ output y = %y
 )",
                        rows, inner, columns);
   };
-  const PlanOptions marked{.parallel = Parallel::semi, .dataset = parse_dataset_sharding("((128,1))")};
-  EXPECT_EQ(questions(product(1280, 6, 1280), 16'384, marked), 1);
-  EXPECT_EQ(questions(product(1281, 6, 1280), 16'384, marked), 2);
-  EXPECT_EQ(questions(product(1281, 6, 1283), 16'384, marked), 4);
+  const PlanOptions annotated{.parallel = Parallel::semi, .dataset = parse_dataset_sharding("((128,1))")};
+  EXPECT_EQ(questions(product(1280, 6, 1280), 16'384, annotated), 1);
+  EXPECT_EQ(questions(product(1281, 6, 1280), 16'384, annotated), 2);
+  EXPECT_EQ(questions(product(1281, 6, 1283), 16'384, annotated), 4);
   // Rows of an image with padding: the first and the last part, and those between in two sizes.
   const auto image = [](int64_t height) {
     return fmt::format(R"(partita graph 1

@@ -255,7 +255,7 @@ std::string verify(const ShardingRule& rule, const OpCall& call, bool has_expand
       }
     }
   }
-  if (any_expand && !has_expand) return "a factor is marked expand and the op has no expansion";
+  if (any_expand && !has_expand) return "a factor is to be expanded and the op has no expansion";
   return "";
 }
 

@@ -94,7 +94,7 @@ struct Shard {
 /// "n(gc)[h][w],(go)cpq->n(go)hw | p:whole q:whole".
 /// A letter is a factor; `1` a dimension of size 1; `(ab)` a compound dimension, major first; `[h]` a
 /// window over factor h and `<h>` a transposed one, with numbers in `windows`, in the order of their
-/// appearance. Marks after `|`: sum max min (for letters missing from an output; sum is the default),
+/// appearance. Modifiers after `|`: sum max min (for letters missing from an output; sum is the default),
 /// whole, expand, lookup (= sum, not counted), uncounted. Sizes come from single-letter dimensions and
 /// from `sizes`; one unknown of a compound is solved. `..` at the head of a tensor stands for leading
 /// batch dimensions, the same in every tensor that has it (letters are invented for them).

@@ -217,7 +217,7 @@ TEST(Verify, NamesWhatIsWrong) {
   EXPECT_EQ(wrong([](ShardingRule& r) { r.linear_in({1}); }), "a linear group names operand 1, which is not there");
   EXPECT_EQ(wrong([](ShardingRule& r) { r.linear_in({0}).linear_in({0}); }), "operand 0 is in two linear groups");
   EXPECT_EQ(wrong([](ShardingRule& r) { r.factors[1].cutting = Cutting::expand; }),
-            "a factor is marked expand and the op has no expansion");
+            "a factor is to be expanded and the op has no expansion");
 }
 
 }  // namespace
