@@ -93,6 +93,13 @@ TEST(ParseGraph, RejectsEveryMistakeWithItsLine) {
   expect(message_of(with("f32[4,3] batch", "q32[4,3] batch")), "unknown element type");
   expect(message_of(with("%relu = ", "%matmul = ")), "defined twice");
   expect(message_of(with("store %w.momentum = %w", "store %w = %x")), "stored with another type");
+  expect(message_of(with("; forward scope", "; forwards scope")),
+         "[graph line 6] unknown property of a node, got 'forwards'");
+  expect(message_of(with("scope=", "scopes=")), "[graph line 6] unknown property of a node, got 'scopes'");
+  expect(message_of(with("of=w frozen", "of=w frosen")), "[graph line 5] unknown property of a state, got 'frosen'");
+  expect(message_of(with("batch=0", "batches=0")), "[graph line 3] unknown property of an input");
+  expect(message_of(with("optimizer zeros", "optimiser zeros")),
+         "[graph line 5] unknown kind of state, got 'optimiser'");
 }
 
 TEST(ParseGraph, SurvivesEveryTruncation) {

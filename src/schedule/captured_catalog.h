@@ -32,8 +32,8 @@ class RecordingCatalog final : public KernelCatalog {
 ///   choose OP(TYPE:LAYOUT, ...) {attributes} -> TYPE, ... like KERNEL(LAYOUT, ...) -> LAYOUT, ... => ...
 ///   choose ... => refused: REASON
 ///   bytes TYPE:LAYOUT => BYTES
-/// A layout is TAG or TAG/BYTES; of an operand "plain" is left out. Properties: scratch=BYTES, in_place=INPUT:OUTPUT,...
-/// and view. Types in the layouts plain and any have their dense size and get no line.
+/// A layout is TAG or TAG/BYTES; of an operand "plain" is left out. Properties: scratch=BYTES,
+/// in_place=INPUT:OUTPUT,... and view. Types in the layouts plain and any have their dense size and get no line.
 std::string print(const RecordingCatalog& recording);
 
 /// A catalog that knows these answers and refuses all else. Queries are compared by text, so attributes need no

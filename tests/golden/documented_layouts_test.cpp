@@ -19,11 +19,11 @@ Mesh mesh_of(int64_t ranks) { return Mesh({{"ranks", ranks}}); }
 class AnnotatedOp {
  public:
   AnnotatedOp(const std::string& op, const std::vector<Shape>& shapes, const std::string& annotation, int64_t ranks,
-         const FieldTexts& fields = {}, DType dtype = DType::f32)
+              const FieldTexts& fields = {}, DType dtype = DType::f32)
       : AnnotatedOp(op, types_of(shapes, dtype), annotation, ranks, fields) {}
 
   AnnotatedOp(const std::string& op, std::vector<Type> inputs, const std::string& annotation, int64_t ranks,
-         const FieldTexts& fields = {})
+              const FieldTexts& fields = {})
       : mesh_(mesh_of(ranks)), attrs_(all_ops().at(op).attrs.with(fields)), inputs_(std::move(inputs)) {
     outputs_ = all_ops().at(op).infer({attrs_, inputs_, outputs_});
     rule_ = all_ops().at(op).rule({attrs_, inputs_, outputs_});
@@ -134,7 +134,8 @@ TEST(DocumentedLayouts, OtherOps) {
   EXPECT_EQ(softmax.input(0), (Shape{1, 1, 1, 8}));
   EXPECT_TRUE(softmax.result().partial.empty());
   // The loss of rows that half of the ranks repeat: there the gradient is divided by two, here only one group's counts.
-  const AnnotatedOp loss("cross_entropy", {{DType::f32, {2, 4, 8, 16}}, {DType::i32, {2, 4, 8}}}, "((1,4,8,1),(1,4,8))", 64);
+  const AnnotatedOp loss("cross_entropy", {{DType::f32, {2, 4, 8, 16}}, {DType::i32, {2, 4, 8}}}, "((1,4,8,1),(1,4,8))",
+                         64);
   EXPECT_EQ(loss.input(0), (Shape{2, 1, 1, 16}));
   EXPECT_EQ(loss.replicas(0), every(1, 2));
   EXPECT_TRUE(loss.result().partial.empty());
