@@ -27,7 +27,7 @@ inline KernelChoice refuse(std::string reason) {
 struct KernelDef {
   std::string name;              // "onednn.conv2d"
   std::vector<std::string> ops;  // the ops it serves
-  /// Accepts (with `kernel` = name and all layouts settled) or refuses with a reason, naming the value
+  /// Accepts (with `kernel` = name and all layouts chosen) or refuses with a reason, naming the value
   /// that it cannot take: "f64 is not supported".
   std::function<KernelChoice(const KernelQuery&)> propose;
   /// A kernel for exactly the layouts of `choice`, an earlier answer of `propose`; the types may be

@@ -39,7 +39,7 @@ struct Executor::Impl {
   std::vector<int64_t> coordinates;
   std::unordered_map<std::string_view, size_t> states;  // by name
   std::shared_ptr<void> arena;
-  Groups groups, asynchronous;  // asynchronous: for the messages of the communication thread
+  Groups groups, asynchronous;  // asynchronous: those of the communication thread
   std::vector<std::unique_ptr<Kernel>> kernels;
   std::vector<std::function<void()>> actions;
   std::vector<std::optional<Subnormals>> subnormals;  // per action

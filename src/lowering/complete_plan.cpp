@@ -51,12 +51,12 @@ class PlanCompletion {
   }
 
   void enter_states() {
-    std::unordered_map<ValueId, DimAxes> needed;
+    std::unordered_map<ValueId, DimAxes> required;
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       if (!decided_.cuts[n]) continue;
       for (size_t i = 0; i < graph_.nodes[n].inputs.size(); ++i) {
         DimAxes dims = dims_from_factors(rules_[n], *decided_.cuts[n], rules_[n].inputs[i]);
-        const auto [entry, fresh] = needed.try_emplace(graph_.nodes[n].inputs[i], dims);
+        const auto [entry, fresh] = required.try_emplace(graph_.nodes[n].inputs[i], dims);
         if (!fresh && parts(dims) > parts(entry->second)) entry->second = std::move(dims);
       }
     }
@@ -68,13 +68,13 @@ class PlanCompletion {
         if (state.owner.empty() == owned) continue;
         found[s].resize(graph_.type(state.entry).shape.size());
         const auto owner = parameters.find(state.owner);
-        const auto need = needed.find(state.entry);
+        const auto requirement = required.find(state.entry);
         if (decided_.states[s]) {
           found[s] = *decided_.states[s];
         } else if (owner != parameters.end() && found[owner->second].size() == found[s].size()) {
           found[s] = found[owner->second];
-        } else if (need != needed.end()) {
-          found[s] = need->second;
+        } else if (requirement != required.end()) {
+          found[s] = requirement->second;
         }
         if (!owned) parameters.emplace(graph_.values[state.entry].name, s);
       }

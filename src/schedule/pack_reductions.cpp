@@ -147,7 +147,7 @@ class Packer {
     std::vector<int> inline_done(schedule_.buckets.size(), 0);
     std::unordered_map<size_t, std::vector<int>> ready_at;  // the late buckets that are complete behind an instruction
     for (size_t b = 0; b < late_buckets; ++b) ready_at[ready_[b]].push_back(static_cast<int>(b));
-    size_t last_work = 0;  // behind it nothing is left to hide a message behind
+    size_t last_work = 0;  // no computation behind it could overlap a reduction
     for (size_t i = 0; i < update; ++i) {
       if (old[i].kind == Instruction::compute) last_work = i;
     }
@@ -171,9 +171,9 @@ class Packer {
       const auto ready = ready_at.find(i);
       if (ready == ready_at.end()) continue;
       for (int bucket : ready->second) {
-        const bool hidden = options_.overlap && i < last_work;
-        emit(hidden ? Instruction::start : Instruction::reduce, bucket);
-        if (hidden) started.push_back(bucket);
+        const bool overlapped = options_.overlap && i < last_work;
+        emit(overlapped ? Instruction::start : Instruction::reduce, bucket);
+        if (overlapped) started.push_back(bucket);
       }
     }
   }

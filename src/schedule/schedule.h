@@ -25,7 +25,7 @@ struct Buffer {
 };
 
 struct Instruction {
-  /// compute: a kernel; reorder, copy: one buffer to another; collective: a node that talks to other
+  /// compute: a kernel; reorder, copy: one buffer to another; collective: a node that communicates with other
   /// ranks; reduce: a whole bucket, at once; start, wait: a bucket, asynchronously to what stands between.
   enum Kind { compute, reorder, copy, collective, reduce, start, wait } kind = compute;
   NodeId node = -1;                  // the node of the local graph that it serves

@@ -188,9 +188,9 @@ class EinsumReader {
       factor.cutting = Cutting::expand;
     } else if (modifier == "lookup") {
       factor.reduce = Reduce::sum;
-      factor.counts = false;
-    } else if (modifier == "uncounted") {
-      factor.counts = false;
+      factor.contributes_flops = false;
+    } else if (modifier == "no_flops") {
+      factor.contributes_flops = false;
     } else {
       const std::optional<Reduce> reduce = parse_reduce(modifier);
       PARTITA_CHECK(reduce.has_value(), "unknown modifier '{}' in '{}'", modifier, text_);

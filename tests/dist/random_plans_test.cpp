@@ -206,7 +206,8 @@ TEST(RandomPlans, ReshardsMoveBits) {
 TEST(RandomPlans, ResnetLocalStatisticsAreThoseOfGroups) {
   for (int ranks : {2, 3, 6}) {
     if (!can_run(ranks)) continue;
-    Job job = model_job("resnet18:width=4,size=8", {.image = {3, 8, 8}, .batch = 24, .steps = 3, .norm_groups = ranks});
+    Job job =
+        model_job("resnet18:width=4,size=8", {.image = {3, 8, 8}, .batch = 24, .steps = 3, .batch_norm_groups = ranks});
     const JobResult oracle = interpret_job(job);
     job.ranks = ranks;
     expect_interpreted_of_random_plans(job, oracle, fmt::format("{} ranks", ranks));

@@ -410,7 +410,7 @@ class Check {
     if (!choice_.accepted()) return choice_.reason.empty() ? "refused without a reason" : "";
     if (choice_.kernel != def_.name) return fmt::format("calls itself {}", choice_.kernel);
     if (choice_.inputs.size() != query_.inputs.size() || choice_.outputs.size() != query_.outputs.size()) {
-      return "does not settle all layouts";
+      return "does not choose all layouts";
     }
     for (const auto* side : {&choice_.inputs, &choice_.outputs}) {
       const std::vector<Type>& types = side == &choice_.inputs ? query_.inputs : query_.outputs;

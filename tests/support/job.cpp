@@ -91,9 +91,11 @@ Job model_job(const std::string& spec, const ModelJob& options) {
   std::vector<Column> columns = model.columns(options.dtype);
   if (!model.reads_text() && model.own_rows == nullptr) columns.at(0).type.shape = options.image;
   Job job;
-  job.forward = build_graph(
-      model.network(model.recipe.training.loss), all_ops(),
-      {.batch = options.batch, .columns = columns, .dtype = options.dtype, .norm_groups = options.norm_groups});
+  job.forward = build_graph(model.network(model.recipe.training.loss), all_ops(),
+                            {.batch = options.batch,
+                             .columns = columns,
+                             .dtype = options.dtype,
+                             .batch_norm_groups = options.batch_norm_groups});
   job.training.optimizer = model.recipe.optimizer;
   job.training.output_gradients = true;
   job.states = initial_states(job.forward, /*seed=*/7);

@@ -16,7 +16,7 @@
 
 namespace partita {
 
-/// Throws RuntimeFailure with MPI's own words unless `status` is success.
+/// Throws RuntimeFailure with the message of MPI unless `status` is success.
 void check_mpi(int status, std::string_view what);
 
 /// The messages of one rank of a group; `comm` and `world_ranks` outlive it. Messages longer than an MPI call takes go
@@ -26,7 +26,7 @@ void check_mpi(int status, std::string_view what);
 /// lost, every further call does, since the messages of ranks no longer belong together.
 class MessageGroup {
  public:
-  /// `is_gone` tells of ranks of the world that have ended, where that can be seen.
+  /// `is_gone`: whether a rank of the world has ended, where that can be seen.
   MessageGroup(MPI_Comm comm, std::span<const int> world_ranks, std::function<bool(int rank)> is_gone);
 
   /// The collective `call` of this rank; all kinds but send and recv. A split compares who is in which group.

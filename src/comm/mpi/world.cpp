@@ -1,4 +1,4 @@
-// Ranks on one host speak through memory that they share, others through messages; a group that spans hosts uses
+// Ranks on one host communicate through shared memory, others by messages; a group that spans hosts uses
 // messages throughout, since sums are formed in group order.
 
 #include <mpi.h>
@@ -115,7 +115,8 @@ class MpiCommunicator final : public CheckedCommunicator {
   }
 
  private:
-  /// Whoever is still in a call must not wait for this process, which ends. Those in memory see that it has left.
+  /// Whoever is still in a call must not wait for this process, which ends. Ranks in shared memory see that it has
+  /// left.
   void leave_together() noexcept {
     try {
       if (!shared_ && size() > 1) messages_.leave();

@@ -20,14 +20,15 @@ KernelChoice propose_conv2d_grad_input_onednn(const KernelQuery& query) {
   if (std::string reason = unsupported_by_onednn(query); !reason.empty()) return refuse(reason);
   Convolution conv = conv2d_grad_input_onednn_convolution_of(query);
   if (query.like) set_layouts_conv2d_grad_input_onednn(conv, *query.like);
-  const auto settled = query.like ? scratch_of(conv, describe_conv2d_grad_input_onednn)
-                                  : settle(conv, Layout{}, query.input_layouts[0], describe_conv2d_grad_input_onednn);
-  if (const auto* reason = std::get_if<std::string>(&settled)) return refuse(*reason);
+  const auto scratch = query.like
+                           ? scratch_of(conv, describe_conv2d_grad_input_onednn)
+                           : choose_layouts(conv, Layout{}, query.input_layouts[0], describe_conv2d_grad_input_onednn);
+  if (const auto* reason = std::get_if<std::string>(&scratch)) return refuse(*reason);
   KernelChoice choice;
   choice.kernel = "onednn.conv2d_grad_input";
   choice.inputs = {conv.y_layout, conv.weight_layout};
   choice.outputs = {conv.x_layout};
-  choice.scratch_bytes = std::get<int64_t>(settled);
+  choice.scratch_bytes = std::get<int64_t>(scratch);
   return choice;
 }
 

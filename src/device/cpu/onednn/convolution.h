@@ -75,12 +75,12 @@ Convolution make_convolution(const A& attrs, const Type& x, const Type& weight, 
 constexpr int64_t kBlockedChannels = 4;
 
 /// "any" for data that is blocked or wide enough to be; plain for the rest.
-inline Layout wished_data_layout(const Type& type, const Layout& now) {
+inline Layout preferred_data_layout(const Type& type, const Layout& now) {
   const bool blocked = !now.plain() && !now.any();
   return {blocked || type.shape[1] >= kBlockedChannels ? "any" : "plain", 0};
 }
 
-/// The layouts of x, weight and y that a description settled on.
+/// The layouts of x, weight and y that a description chose.
 inline std::array<Desc, 3> descs_of(const dnnl::convolution_forward::primitive_desc& pd) {
   return {pd.src_desc(), pd.weights_desc(), pd.dst_desc()};
 }
@@ -91,7 +91,7 @@ inline std::array<Desc, 3> descs_of(const dnnl::convolution_backward_weights::pr
   return {pd.src_desc(), pd.diff_weights_desc(), pd.diff_dst_desc()};
 }
 
-/// The scratch bytes of a convolution whose layouts are settled, or the reason why there is none.
+/// The scratch bytes of a convolution whose layouts are chosen, or the reason why there is none.
 template <class Describe>
 std::variant<int64_t, std::string> scratch_of(const Convolution& conv, const Describe& describe) {
   try {
@@ -101,15 +101,15 @@ std::variant<int64_t, std::string> scratch_of(const Convolution& conv, const Des
   }
 }
 
-/// Settles x_layout, weight_layout and y_layout of `conv` by what `describe` picks for it, a
+/// Chooses x_layout, weight_layout and y_layout of `conv` by what `describe` picks for it, a
 /// function that calls one of its members; returns its scratch bytes, or the reason why nothing fits.
 template <class Describe>
-std::variant<int64_t, std::string> settle(Convolution& conv, const Layout& x_now, const Layout& y_now,
-                                          const Describe& describe) {
+std::variant<int64_t, std::string> choose_layouts(Convolution& conv, const Layout& x_now, const Layout& y_now,
+                                                  const Describe& describe) {
   const Layout plain{}, any{"any", 0};
   const Layout weight = conv.groups == 1 ? any : plain;
   const std::array<Layout, 3> candidates[] = {
-      {wished_data_layout(conv.x, x_now), weight, wished_data_layout(conv.y, y_now)},
+      {preferred_data_layout(conv.x, x_now), weight, preferred_data_layout(conv.y, y_now)},
       {plain, weight, plain},
       {plain, plain, plain},
   };
