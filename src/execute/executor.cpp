@@ -104,13 +104,13 @@ struct Executor::Impl {
     KernelQuery query{.op = node.op, .attrs = local.attrs(instruction.node, coordinates, rules)};
     for (ValueId input : node.inputs) query.inputs.push_back(type(input));
     for (ValueId output : node.outputs) query.outputs.push_back(type(output));
-    query.input_layouts = instruction.choice.inputs;
+    query.input_formats = instruction.choice.inputs;
     add_kernel(device.make_kernel(query, instruction.choice), instruction);
   }
 
   void bind_reorder(const Instruction& instruction) {
     const Buffer &from = schedule.buffers[instruction.inputs[0]], &to = schedule.buffers[instruction.outputs[0]];
-    add_kernel(device.make_reorder(type(from.value), from.layout, to.layout), instruction);
+    add_kernel(device.make_reorder(type(from.value), from.format, to.format), instruction);
   }
 
   void add_kernel(std::unique_ptr<Kernel> made, const Instruction& instruction) {
@@ -252,8 +252,8 @@ struct Executor::Impl {
   }
 
   int64_t bytes_in_use(int buffer) const {
-    const Layout& layout = schedule.buffers[buffer].layout;
-    return layout.plain() ? schedule_type(buffer).bytes() : device.catalog().bytes(schedule_type(buffer), layout);
+    const MemoryFormat& format = schedule.buffers[buffer].format;
+    return format.plain() ? schedule_type(buffer).bytes() : device.catalog().bytes(schedule_type(buffer), format);
   }
 
   std::string describe(int64_t instruction) const {
@@ -312,7 +312,7 @@ void Executor::set_state(std::string_view name, const Array& whole) {
             local_ranges(expected, impl_->local.shardings[value], impl_->local.mesh, impl_->coordinates), part.data());
   const void* from = part.data();
   void* to = impl_->data(buffer);
-  impl_->device.make_reorder(part.type(), Layout{}, impl_->schedule.buffers[buffer].layout)
+  impl_->device.make_reorder(part.type(), MemoryFormat{}, impl_->schedule.buffers[buffer].format)
       ->run({&from, 1}, {&to, 1}, nullptr);
 }
 
@@ -325,7 +325,7 @@ StatePart Executor::state_part(std::string_view name) const {
                  .owned = owns_part(sharding, local.mesh, impl_->coordinates)};
   const void* from = impl_->at(buffer.offset);
   void* to = part.values.data();
-  impl_->device.make_reorder(part.values.type(), buffer.layout, Layout{})->run({&from, 1}, {&to, 1}, nullptr);
+  impl_->device.make_reorder(part.values.type(), buffer.format, MemoryFormat{})->run({&from, 1}, {&to, 1}, nullptr);
   return part;
 }
 

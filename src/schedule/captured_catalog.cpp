@@ -23,21 +23,21 @@ std::string one_line(std::string_view text) {
   return line;
 }
 
-std::string print(const Layout& layout) {
-  return layout.bytes == 0 ? layout.tag : fmt::format("{}/{}", layout.tag, layout.bytes);
+std::string print(const MemoryFormat& format) {
+  return format.bytes == 0 ? format.tag : fmt::format("{}/{}", format.tag, format.bytes);
 }
 
-std::string print(const std::vector<Layout>& layouts) {
+std::string print(const std::vector<MemoryFormat>& formats) {
   std::string text;
-  for (const Layout& layout : layouts) text += (text.empty() ? "" : ", ") + print(layout);
+  for (const MemoryFormat& format : formats) text += (text.empty() ? "" : ", ") + print(format);
   return text;
 }
 
-std::string query_text(const Type& type, const Layout& layout) {
-  return layout == Layout{} ? print(type) : fmt::format("{}:{}", print(type), print(layout));
+std::string query_text(const Type& type, const MemoryFormat& format) {
+  return format == MemoryFormat{} ? print(type) : fmt::format("{}:{}", print(type), print(format));
 }
 
-/// "KERNEL(LAYOUT, ...) -> LAYOUT, ..."
+/// "KERNEL(FORMAT, ...) -> FORMAT, ..."
 std::string print_kernel(const KernelChoice& choice) {
   return fmt::format("{}({}) -> {}", choice.kernel, print(choice.inputs), print(choice.outputs));
 }
@@ -45,7 +45,7 @@ std::string print_kernel(const KernelChoice& choice) {
 std::string query_text(const KernelQuery& query) {
   std::string operands;
   for (size_t i = 0; i < query.inputs.size(); ++i) {
-    operands += (i > 0 ? ", " : "") + query_text(query.inputs[i], query.input_layouts.at(i));
+    operands += (i > 0 ? ", " : "") + query_text(query.inputs[i], query.input_formats.at(i));
   }
   const std::string attrs = query.attrs.print();
   const std::string like = query.like ? std::string(kLike) + print_kernel(*query.like) : "";
@@ -66,7 +66,7 @@ std::string answer_text(const KernelChoice& choice) {
   return reason.empty() ? text : text + " ; " + reason;
 }
 
-bool is_dense(const Layout& layout) { return layout.plain() || layout.any(); }
+bool is_dense(const MemoryFormat& format) { return format.plain() || format.any(); }
 
 class CapturedCatalog final : public KernelCatalog {
  public:
@@ -79,13 +79,13 @@ class CapturedCatalog final : public KernelCatalog {
     return refused;
   }
 
-  int64_t bytes(const Type& type, const Layout& layout) const override {
-    if (is_dense(layout)) return type.bytes();
-    const std::string text = query_text(type, layout);
+  int64_t bytes(const Type& type, const MemoryFormat& format) const override {
+    if (is_dense(format)) return type.bytes();
+    const std::string text = query_text(type, format);
     const auto found = sizes.find(text);
     if (found != sizes.end()) return found->second;
     throw InvalidArgument(
-        fmt::format("[catalog] unknown layout of a type, got '{}', expected one of the captured catalog", text));
+        fmt::format("[catalog] unknown memory format of a type, got '{}', expected one of the captured catalog", text));
   }
 
   std::unordered_map<std::string, KernelChoice> choices;
@@ -133,19 +133,19 @@ class CapturedCatalogParser {
     return list;
   }
 
-  Layout layout() {
-    Layout layout{.tag = reader_.word("_.-")};
-    if (layout.any()) reader_.fail("an answer leaves a layout free", "any", "a layout");
-    if (reader_.take("/")) layout.bytes = reader_.number();
-    if (layout.plain() && layout.bytes > 0) reader_.fail("bad layout", print(layout), "plain without bytes");
-    return layout;
+  MemoryFormat format() {
+    MemoryFormat format{.tag = reader_.word("_.-")};
+    if (format.any()) reader_.fail("an answer leaves a memory format free", "any", "a memory format");
+    if (reader_.take("/")) format.bytes = reader_.number();
+    if (format.plain() && format.bytes > 0) reader_.fail("bad memory format", print(format), "plain without bytes");
+    return format;
   }
 
-  std::vector<Layout> layouts(size_t count, std::string_view what) {
-    std::vector<Layout> list;
-    while (list.size() < count && (list.empty() || reader_.take(","))) list.push_back(layout());
+  std::vector<MemoryFormat> formats(size_t count, std::string_view what) {
+    std::vector<MemoryFormat> list;
+    while (list.size() < count && (list.empty() || reader_.take(","))) list.push_back(format());
     if (list.size() != count || reader_.rest().starts_with(",")) {
-      reader_.fail(fmt::format("wrong number of layouts of {}", what), reader_.rest().substr(0, 20),
+      reader_.fail(fmt::format("wrong number of memory formats of {}", what), reader_.rest().substr(0, 20),
                    fmt::format("{}", count));
     }
     return list;
@@ -176,10 +176,10 @@ class CapturedCatalogParser {
     const std::vector<Type> outputs = types(query.substr(arrow + 4));
     choice.kernel = reader_.word();
     reader_.expect("(");
-    choice.inputs = layouts(inputs.size(), "operands");
+    choice.inputs = formats(inputs.size(), "operands");
     reader_.expect(")");
     reader_.expect("->");
-    choice.outputs = layouts(outputs.size(), "results");
+    choice.outputs = formats(outputs.size(), "results");
     if (reader_.take("scratch=")) choice.scratch_bytes = reader_.number();
     if (reader_.take("in_place=")) {
       do {
@@ -191,7 +191,7 @@ class CapturedCatalogParser {
     choice.view = reader_.take("view");
     if (choice.view && (inputs.empty() || outputs.size() != 1 || inputs[0].bytes() != outputs[0].bytes() ||
                         choice.inputs[0] != choice.outputs[0])) {
-      reader_.fail("no view", query, "a result with the bytes and the layout of operand 0");
+      reader_.fail("no view", query, "a result with the bytes and the memory format of operand 0");
     }
     if (reader_.take(";")) choice.reason = reader_.take_rest();
     return choice;
@@ -199,14 +199,15 @@ class CapturedCatalogParser {
 
   int64_t size(std::string_view query) {
     const size_t end = std::min(query.find(']'), query.size() - 1) + 1;
-    const std::string_view layout = query.substr(end);
+    const std::string_view format = query.substr(end);
     const int64_t dense = type(query.substr(0, end)).bytes();
-    if (!layout.starts_with(":")) reader_.fail("no layout", query, "TYPE:LAYOUT");
+    if (!format.starts_with(":")) reader_.fail("no memory format", query, "TYPE:FORMAT");
     int64_t padded = 0;
-    if (const size_t slash = layout.find('/'); slash != std::string_view::npos) {
-      const char* last = layout.data() + layout.size();
-      const auto [stop, error] = std::from_chars(layout.data() + slash + 1, last, padded);
-      if (error != std::errc{} || stop != last) reader_.fail("bad bytes of a layout", layout, "TAG or TAG/BYTES");
+    if (const size_t slash = format.find('/'); slash != std::string_view::npos) {
+      const char* last = format.data() + format.size();
+      const auto [stop, error] = std::from_chars(format.data() + slash + 1, last, padded);
+      if (error != std::errc{} || stop != last)
+        reader_.fail("bad bytes of a memory format", format, "TAG or TAG/BYTES");
     }
     const int64_t bytes = reader_.number(), least = std::max(dense, padded);
     if (bytes < least) reader_.fail("too few bytes", fmt::format("{}", bytes), fmt::format("{}", least));
@@ -224,9 +225,9 @@ KernelChoice RecordingCatalog::choose(const KernelQuery& query) const {
   return choice;
 }
 
-int64_t RecordingCatalog::bytes(const Type& type, const Layout& layout) const {
-  const int64_t bytes = catalog_.bytes(type, layout);
-  if (!is_dense(layout)) add("bytes " + query_text(type, layout), fmt::format("{}", bytes));
+int64_t RecordingCatalog::bytes(const Type& type, const MemoryFormat& format) const {
+  const int64_t bytes = catalog_.bytes(type, format);
+  if (!is_dense(format)) add("bytes " + query_text(type, format), fmt::format("{}", bytes));
   return bytes;
 }
 

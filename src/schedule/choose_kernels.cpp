@@ -22,7 +22,7 @@ class Chooser {
   }
 
   Schedule run() {
-    for (const Input& input : local_.graph.inputs) schedule_.inputs.push_back(add_buffer(input.value, Layout{}));
+    for (const Input& input : local_.graph.inputs) schedule_.inputs.push_back(add_buffer(input.value, MemoryFormat{}));
     for (const bool update : {false, true}) {
       if (update) {
         add_optimizer_states();
@@ -37,28 +37,28 @@ class Chooser {
   }
 
  private:
-  int add_buffer(ValueId value, Layout layout) {
+  int add_buffer(ValueId value, MemoryFormat format) {
     const int buffer = static_cast<int>(schedule_.buffers.size());
-    const int64_t bytes = catalog_.bytes(local_.largest(value), layout);
-    if (!layout.plain()) layout.bytes = bytes;
-    schedule_.buffers.push_back({value, layout, 0, bytes});
-    buffers_[{value, layout.tag}] = buffer;
+    const int64_t bytes = catalog_.bytes(local_.largest(value), format);
+    if (!format.plain()) format.bytes = bytes;
+    schedule_.buffers.push_back({value, format, 0, bytes});
+    buffers_[{value, format.tag}] = buffer;
     if (made_[value] < 0) made_[value] = buffer;
     return buffer;
   }
 
   /// Where the value lies now; "any" for a state that no kernel has used.
-  Layout layout_of(ValueId value) const {
-    if (made_[value] >= 0) return schedule_.buffers[made_[value]].layout;
-    return Layout{.tag = "any"};
+  MemoryFormat format_of(ValueId value) const {
+    if (made_[value] >= 0) return schedule_.buffers[made_[value]].format;
+    return MemoryFormat{.tag = "any"};
   }
 
-  /// The buffer of a value in a layout; reorders when it lies in another one.
-  int buffer_in(ValueId value, const Layout& layout, NodeId user) {
-    if (made_[value] < 0) return add_buffer(value, layout);  // a state before its first use
-    if (const auto found = buffers_.find({value, layout.tag}); found != buffers_.end()) return found->second;
+  /// The buffer of a value in a memory format; reorders when it lies in another one.
+  int buffer_in(ValueId value, const MemoryFormat& format, NodeId user) {
+    if (made_[value] < 0) return add_buffer(value, format);  // a state before its first use
+    if (const auto found = buffers_.find({value, format.tag}); found != buffers_.end()) return found->second;
     const int from = made_[value];
-    const int to = add_buffer(value, layout);
+    const int to = add_buffer(value, format);
     schedule_.instructions.push_back({.kind = Instruction::reorder, .node = user, .inputs = {from}, .outputs = {to}});
     return to;
   }
@@ -74,12 +74,12 @@ class Chooser {
     for (size_t k = 0; k < node.outputs.size(); ++k) {
       instruction.outputs.push_back(add_buffer(node.outputs[k], choice.outputs[k]));
     }
-    // Bytes of layouts are those of the largest shard.
+    // Bytes of memory formats are those of the largest shard.
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      instruction.choice.inputs[i] = schedule_.buffers[instruction.inputs[i]].layout;
+      instruction.choice.inputs[i] = schedule_.buffers[instruction.inputs[i]].format;
     }
     for (size_t k = 0; k < node.outputs.size(); ++k) {
-      instruction.choice.outputs[k] = schedule_.buffers[instruction.outputs[k]].layout;
+      instruction.choice.outputs[k] = schedule_.buffers[instruction.outputs[k]].format;
     }
     // An all-reduce works in place, so it must not meet the memory of another value.
     if (choice.view && !is_reduced_[node.outputs[0]]) {
@@ -117,7 +117,7 @@ class Chooser {
       query.attrs = local_.attrs(id, coordinates, rules_);
       for (ValueId input : node.inputs) {
         query.inputs.push_back(local_.type(input, coordinates));
-        query.input_layouts.push_back(layout_of(input));
+        query.input_formats.push_back(format_of(input));
       }
       for (ValueId output : node.outputs) query.outputs.push_back(local_.type(output, coordinates));
     }
@@ -131,7 +131,7 @@ class Chooser {
     for (size_t s = 0; s < shards.size(); ++s) {
       if (s == own) continue;
       KernelQuery query = shards[s];
-      query.input_layouts = choice.inputs;
+      query.input_formats = choice.inputs;
       query.like = choice;
       const KernelChoice other = catalog_.choose(query);
       if (!other.accepted() || other.view != choice.view) return false;
@@ -146,10 +146,10 @@ class Chooser {
 
   void add_collective(NodeId id) {
     const Node& node = local_.graph.nodes[id];
-    Layout layout = layout_of(node.inputs[0]);
-    if (!performs(node, Collective::all_reduce) || layout.any()) layout = Layout{};
-    const int input = buffer_in(node.inputs[0], layout, id);
-    const int output = add_buffer(node.outputs[0], layout);
+    MemoryFormat format = format_of(node.inputs[0]);
+    if (!performs(node, Collective::all_reduce) || format.any()) format = MemoryFormat{};
+    const int input = buffer_in(node.inputs[0], format, id);
+    const int output = add_buffer(node.outputs[0], format);
     Instruction instruction{.kind = Instruction::collective, .node = id, .inputs = {input}, .outputs = {output}};
     if (performs(node, Collective::all_reduce)) instruction.choice.in_place = {{0, 0}};
     instruction.choice.scratch_bytes = largest_staging(local_, id).bytes();
@@ -164,24 +164,24 @@ class Chooser {
       const auto owner = places.find(state.owner);
       if (owner == places.end()) continue;
       const ValueId parameter = local_.graph.states[owner->second].entry;
-      if (made_[parameter] >= 0) add_buffer(state.entry, layout_of(parameter));
+      if (made_[parameter] >= 0) add_buffer(state.entry, format_of(parameter));
     }
   }
 
   void add_ends() {
     for (const State& state : local_.graph.states) {
-      if (made_[state.entry] < 0) add_buffer(state.entry, Layout{});
+      if (made_[state.entry] < 0) add_buffer(state.entry, MemoryFormat{});
       schedule_.entry.push_back(made_[state.entry]);
     }
     for (size_t s = 0; s < local_.graph.states.size(); ++s) {
       const State& state = local_.graph.states[s];
       schedule_.exit.push_back(-1);
       if (state.exit < 0) continue;
-      const Layout layout = schedule_.buffers[schedule_.entry[s]].layout;
-      schedule_.exit.back() = buffer_in(state.exit, layout, /*user=*/-1);
+      const MemoryFormat format = schedule_.buffers[schedule_.entry[s]].format;
+      schedule_.exit.back() = buffer_in(state.exit, format, /*user=*/-1);
     }
     for (const Output& output : local_.graph.outputs) {
-      schedule_.outputs.push_back(buffer_in(output.value, Layout{}, /*user=*/-1));
+      schedule_.outputs.push_back(buffer_in(output.value, MemoryFormat{}, /*user=*/-1));
     }
     keep_old_states();
   }

@@ -16,10 +16,10 @@ struct ScheduleOptions {
   bool overlap = true;  // gradient reductions are asynchronous, overlapped with the backward
 };
 
-/// A piece of the arena that holds one value in one layout.
+/// A piece of the arena that holds one value in one memory format.
 struct Buffer {
   ValueId value = -1;
-  Layout layout;
+  MemoryFormat format;
   int64_t offset = 0, bytes = 0;
   int view_of = -1;  // the buffer whose memory this is
 };
@@ -56,7 +56,7 @@ struct Schedule {
   int64_t arena_bytes = 0;
 };
 
-/// Chooses kernels and layouts, orders instructions, packs gradients, places buffers for the largest
+/// Chooses kernels and memory formats, orders instructions, packs gradients, places buffers for the largest
 /// shard of each value.
 Schedule make_schedule(const LocalGraph& local, const OpSet& ops, const KernelCatalog& catalog,
                        const ScheduleOptions& options = {});
@@ -67,9 +67,9 @@ std::string print(const Schedule& schedule, const LocalGraph& local);
 /// verified, but for what only the device knows: see below.
 Schedule parse_schedule(std::string_view text, const LocalGraph& local);
 /// Throws InternalError: a buffer lies outside the arena or is too small, live buffers overlap, a value is read
-/// before it is made or reduced, a state changes before the update or is not stored, layouts do not fit.
+/// before it is made or reduced, a state changes before the update or is not stored, memory formats do not fit.
 void verify(const Schedule& schedule, const LocalGraph& local);
-/// For a schedule that was read: throws InvalidArgument when a buffer has not the size of its layout on the
+/// For a schedule that was read: throws InvalidArgument when a buffer has not the size of its memory format on the
 /// device of the catalog. Whether it has the kernels is seen when they are made.
 void verify(const Schedule& schedule, const LocalGraph& local, const KernelCatalog& catalog);
 

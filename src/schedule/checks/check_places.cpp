@@ -48,8 +48,8 @@ class Places {
     PARTITA_CHECK(!region_of(buffer).meets(scratch()), "a buffer of {} lies in the scratch", name(index));
     check_aligned(buffer.offset, name(index));
     const int64_t dense = local_.largest(buffer.value).bytes();
-    PARTITA_CHECK(buffer.bytes >= std::max(dense, buffer.layout.bytes), "a buffer of {} has {} bytes, its value {}",
-                  name(index), buffer.bytes, std::max(dense, buffer.layout.bytes));
+    PARTITA_CHECK(buffer.bytes >= std::max(dense, buffer.format.bytes), "a buffer of {} has {} bytes, its value {}",
+                  name(index), buffer.bytes, std::max(dense, buffer.format.bytes));
     if (buffer.view_of >= 0) check_view(index);
   }
 
@@ -64,7 +64,7 @@ class Places {
     PARTITA_CHECK(node.outputs.size() == 1 && !node.inputs.empty() && node.inputs[0] == base.value,
                   "{} is no view of {}", name(index), name(buffer.view_of));
     if (!is_collective(node)) return;
-    PARTITA_CHECK(buffer.layout == base.layout, "{} changes the layout", node.name);
+    PARTITA_CHECK(buffer.format == base.format, "{} changes the memory format", node.name);
     PARTITA_CHECK(packed_.contains({maker, buffer.view_of}), "no bucket reduces {}", name(index));
   }
 
@@ -87,12 +87,12 @@ class Places {
     }
     if (instruction.kind != Instruction::collective && instruction.kind != Instruction::copy) return;
     const Buffer &from = schedule_.buffers[instruction.inputs[0]], &to = schedule_.buffers[instruction.outputs[0]];
-    PARTITA_CHECK(from.layout == to.layout, "{} changes the layout", name(instruction.outputs[0]));
+    PARTITA_CHECK(from.format == to.format, "{} changes the memory format", name(instruction.outputs[0]));
     const bool dense = instruction.kind == Instruction::collective &&
                        !performs(local_.graph.nodes[instruction.node], Collective::all_reduce);
     PARTITA_CHECK(!dense || !region_of(from).meets(region_of(to)), "{} is made where its operand lies",
                   name(instruction.outputs[0]));
-    PARTITA_CHECK(dense ? from.layout.plain() : from.bytes == to.bytes, "{} does not fit {}",
+    PARTITA_CHECK(dense ? from.format.plain() : from.bytes == to.bytes, "{} does not fit {}",
                   name(instruction.inputs[0]), name(instruction.outputs[0]));
   }
 

@@ -168,12 +168,13 @@ void verify(const Schedule& schedule, const LocalGraph& local) {
   Replay(schedule, local).run();
   for (size_t s = 0; s < schedule.entry.size(); ++s) {
     if (schedule.exit[s] < 0) continue;
-    PARTITA_CHECK(schedule.buffers[schedule.entry[s]].layout == schedule.buffers[schedule.exit[s]].layout,
-                  "state {} changes its layout", local.graph.values[schedule.buffers[schedule.entry[s]].value].name);
+    PARTITA_CHECK(schedule.buffers[schedule.entry[s]].format == schedule.buffers[schedule.exit[s]].format,
+                  "state {} changes its memory format",
+                  local.graph.values[schedule.buffers[schedule.entry[s]].value].name);
   }
   for (const auto* list : {&schedule.inputs, &schedule.outputs}) {
     for (int buffer : *list) {
-      PARTITA_CHECK(schedule.buffers[buffer].layout.plain(), "{} is not plain",
+      PARTITA_CHECK(schedule.buffers[buffer].format.plain(), "{} is not plain",
                     local.graph.values[schedule.buffers[buffer].value].name);
     }
   }
@@ -181,17 +182,18 @@ void verify(const Schedule& schedule, const LocalGraph& local) {
 
 void verify(const Schedule& schedule, const LocalGraph& local, const KernelCatalog& catalog) {
   for (const Buffer& buffer : schedule.buffers) {
-    const std::string where = "%" + local.graph.values[buffer.value].name + ":" + buffer.layout.tag;
+    const std::string where = "%" + local.graph.values[buffer.value].name + ":" + buffer.format.tag;
     int64_t bytes = 0;
     try {
-      bytes = catalog.bytes(local.largest(buffer.value), buffer.layout);
+      bytes = catalog.bytes(local.largest(buffer.value), buffer.format);
     } catch (const Error& error) {
-      throw InvalidArgument(fmt::format(
-          "[schedule] the device has no such layout, got '{}', expected one of its own: {}", where, error.what()));
+      throw InvalidArgument(
+          fmt::format("[schedule] the device has no such memory format, got '{}', expected one of its own: {}", where,
+                      error.what()));
     }
-    if (buffer.bytes == bytes && buffer.layout.bytes == (buffer.layout.plain() ? 0 : bytes)) continue;
+    if (buffer.bytes == bytes && buffer.format.bytes == (buffer.format.plain() ? 0 : bytes)) continue;
     throw InvalidArgument(fmt::format("[schedule] buffer {} is made for another device, got {}/{} bytes, expected {}",
-                                      where, buffer.bytes, buffer.layout.bytes, bytes));
+                                      where, buffer.bytes, buffer.format.bytes, bytes));
   }
 }
 

@@ -25,7 +25,7 @@ void check_reorder(ScheduleReader& reader, const Instruction& instruction) {
   expect_one_each(reader, instruction, "reorder");
   const int from = instruction.inputs[0], to = instruction.outputs[0];
   reader.expect_value(to, reader.at(from).value, "a reorder makes another value");
-  if (from == to) reader.fail("a reorder into itself", reader.name_of(reader.at(to).value), "another layout");
+  if (from == to) reader.fail("a reorder into itself", reader.name_of(reader.at(to).value), "another memory format");
 }
 
 /// A copy with a node makes what could be a view; one without stores a state, or keeps its old value.
@@ -80,8 +80,8 @@ Instruction parse_instruction(ScheduleReader& reader) {
   KernelChoice& choice = instruction.choice;
   choice.kernel = name;
   choice.scratch_bytes = scratch;
-  for (int buffer : instruction.inputs) choice.inputs.push_back(reader.at(buffer).layout);
-  for (int buffer : instruction.outputs) choice.outputs.push_back(reader.at(buffer).layout);
+  for (int buffer : instruction.inputs) choice.inputs.push_back(reader.at(buffer).format);
+  for (int buffer : instruction.outputs) choice.outputs.push_back(reader.at(buffer).format);
   return instruction;
 }
 

@@ -76,7 +76,7 @@ TEST(ScheduleErrors, LinesThatAreWrongAreNamed) {
   expect("arena ", "arena -1 ", "[schedule line 3] bad number, got '-1 ");
   expect("buffer %image bytes=", "buffer %image bytes=99999999999999999999", "bad number, got '99999999999999999999");
   expect("buffer %image bytes", "buffer %label bytes", "buffer defined twice, got '%label', expected one definition");
-  expect("buffer %image bytes", "buffer %image:any bytes", "no layout of a buffer, got 'any'");
+  expect("buffer %image bytes", "buffer %image:any bytes", "no memory format of a buffer, got 'any'");
   expect("view=%image", "view=%imago", "unknown buffer, got '%imago', expected a buffer of a line above");
   expect("input %image", "input %matmul", "unknown input, got '%matmul', expected one of graph mlp");
   expect("input %image", "input %label", "given twice, got '%label', expected it once");

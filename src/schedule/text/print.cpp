@@ -24,10 +24,10 @@ class Printer {
   }
 
  private:
-  /// "%value:tag"; the tag "plain" is left out. A second buffer of one value in one layout is "%value#2".
+  /// "%value:tag"; the tag "plain" is left out. A second buffer of one value in one memory format is "%value#2".
   void add_name(const Buffer& buffer) {
     std::string name = "%" + local_.graph.values[buffer.value].name;
-    if (!buffer.layout.plain()) name += ":" + buffer.layout.tag;
+    if (!buffer.format.plain()) name += ":" + buffer.format.tag;
     const int count = ++counts_[name];
     names_.push_back(count == 1 ? name : fmt::format("{}#{}", name, count));
   }
@@ -45,8 +45,8 @@ class Printer {
   void add_buffer(int index) {
     const Buffer& buffer = schedule_.buffers[index];
     text_ += fmt::format("buffer {} bytes={}", name(index), buffer.bytes);
-    if (buffer.layout.bytes != (buffer.layout.plain() ? 0 : buffer.bytes))
-      text_ += fmt::format("/{}", buffer.layout.bytes);
+    if (buffer.format.bytes != (buffer.format.plain() ? 0 : buffer.bytes))
+      text_ += fmt::format("/{}", buffer.format.bytes);
     text_ += fmt::format(" @{}", buffer.offset);
     if (buffer.view_of >= 0) text_ += " view=" + name(buffer.view_of);
     text_ += "\n";

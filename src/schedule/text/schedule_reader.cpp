@@ -17,8 +17,8 @@ bool ScheduleReader::stores(ValueId entry, ValueId exit) const {
 ScheduleReader::Place ScheduleReader::place() {
   expect("%");
   Place result{.value = word()};
-  if (take(":")) result.layout.tag = word();
-  result.text = "%" + result.value + (result.layout.plain() ? "" : ":" + result.layout.tag);
+  if (take(":")) result.format.tag = word();
+  result.text = "%" + result.value + (result.format.plain() ? "" : ":" + result.format.tag);
   if (take("#")) result.text += fmt::format("#{}", number());
   return result;
 }
@@ -27,12 +27,12 @@ void ScheduleReader::add_buffer() {
   const Place named = place();
   const auto value = values_.find(named.value);
   if (value == values_.end()) fail("unknown value", "%" + named.value, "a value of graph " + graph().name);
-  Buffer buffer{.value = value->second, .layout = named.layout};
-  if (buffer.layout.any()) fail("no layout of a buffer", "any", "plain or a name that the device gave");
+  Buffer buffer{.value = value->second, .format = named.format};
+  if (buffer.format.any()) fail("no memory format of a buffer", "any", "plain or a name that the device gave");
   expect("bytes=");
   buffer.bytes = number();
-  if (!buffer.layout.plain()) buffer.layout.bytes = buffer.bytes;
-  if (take("/")) buffer.layout.bytes = number();
+  if (!buffer.format.plain()) buffer.format.bytes = buffer.bytes;
+  if (take("/")) buffer.format.bytes = number();
   expect("@");
   buffer.offset = number();
   if (take("view=")) buffer.view_of = this->buffer();

@@ -35,7 +35,7 @@ class ScheduleReader : public Scanner {
  private:
   struct Place {
     std::string value;
-    Layout layout;
+    MemoryFormat format;
     std::string text;  // "%value:tag#2", as print writes it
   };
   Place place();

@@ -139,12 +139,12 @@ TEST(ScheduleText, SizesOfAnotherDeviceAreRefused) {
   std::string text = print(made.schedule, made.local);
   const auto buffer =
       std::find_if(made.schedule.buffers.begin(), made.schedule.buffers.end(),
-                   [&](const Buffer& candidate) { return !candidate.layout.plain() && candidate.view_of < 0; });
+                   [&](const Buffer& candidate) { return !candidate.format.plain() && candidate.view_of < 0; });
   ASSERT_NE(buffer, made.schedule.buffers.end()) << text;
   const std::string name = made.local.graph.values[buffer->value].name;
   const auto message = [&](const std::string& tag, int64_t bytes) -> std::string {
     Schedule other = made.schedule;
-    other.buffers[buffer - made.schedule.buffers.begin()].layout = {tag, bytes};
+    other.buffers[buffer - made.schedule.buffers.begin()].format = {tag, bytes};
     try {
       verify(other, made.local, device->catalog());
     } catch (const InvalidArgument& error) {
@@ -152,12 +152,12 @@ TEST(ScheduleText, SizesOfAnotherDeviceAreRefused) {
     }
     return "accepted";
   };
-  EXPECT_EQ(message(buffer->layout.tag, buffer->bytes), "accepted");
-  EXPECT_EQ(message(buffer->layout.tag, buffer->bytes - 4),
+  EXPECT_EQ(message(buffer->format.tag, buffer->bytes), "accepted");
+  EXPECT_EQ(message(buffer->format.tag, buffer->bytes - 4),
             fmt::format("[schedule] buffer %{}:{} is made for another device, got {}/{} bytes, expected {}", name,
-                        buffer->layout.tag, buffer->bytes, buffer->bytes - 4, buffer->bytes));
+                        buffer->format.tag, buffer->bytes, buffer->bytes - 4, buffer->bytes));
   EXPECT_TRUE(message("odd", buffer->bytes)
-                  .starts_with(fmt::format("[schedule] the device has no such layout, got '%{}:odd'", name)));
+                  .starts_with(fmt::format("[schedule] the device has no such memory format, got '%{}:odd'", name)));
 }
 
 /// States that take the old values of others, and an output that does: copies, and several buffers of one value.
