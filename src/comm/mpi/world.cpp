@@ -177,12 +177,12 @@ class MpiCommunicator final : public CheckedCommunicator {
 
 std::unique_ptr<Communicator> make_mpi_world(int ranks_here) {
   // MPI ends the process, or waits for ever, where its buffers and threads do not fit.
-  constexpr size_t kOwn = size_t{256} << 20, kPerNeighbour = size_t{8} << 20;
+  constexpr size_t kOwn = size_t{256} << 20, kPerRank = size_t{8} << 20;
   constexpr int kThreads = 4, kMostThreads = 32;
-  const auto neighbours = static_cast<size_t>(ranks_here);
-  { const Reservation room("MPI", kOwn + neighbours * kPerNeighbour); }
+  const auto ranks = static_cast<size_t>(ranks_here);
+  { const Reservation room("MPI", kOwn + ranks * kPerRank); }
   // The limits of a user hold for all ranks here, which start at about the same time.
-  { const WaitingThreads proof(std::min(kThreads * static_cast<int>(neighbours), kMostThreads), "MPI"); }
+  { const WaitingThreads proof(std::min(kThreads * static_cast<int>(ranks), kMostThreads), "MPI"); }
   int given = 0;
   // The communication of gradients has a thread of its own.
   const int status = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &given);

@@ -90,11 +90,11 @@ void SharedMemoryCommunicator::prepare(void* segment, int ranks) {
 }
 
 SharedMemoryCommunicator::SharedMemoryCommunicator(void* segment, int rank, std::vector<int> world_ranks,
-                                                   int neighbours, const Presence* presence)
+                                                   int ranks_on_host, const Presence* presence)
     : segment_(static_cast<std::byte*>(segment)),
       rank_(rank),
       world_ranks_(std::move(world_ranks)),
-      policy_(wait_policy(neighbours)),
+      policy_(wait_policy(ranks_on_host)),
       presence_(presence),
       chunk_bytes_(chunk_bytes_for(size())),
       members_(world_ranks_.size()) {

@@ -29,10 +29,10 @@ class SharedMemoryCommunicator {
   static size_t bytes(int ranks);
   /// Makes the segment ready, which begins at a multiple of 128 bytes in every process; once, before any rank uses it.
   static void prepare(void* segment, int ranks);
-  /// `neighbours`: ranks on the host, which decide whether a rank that waits may spin. `presence`, in which every rank
+  /// `ranks_on_host` decides whether a rank that waits may spin. `presence`, in which every rank
   /// has entered as its rank of the world, shows which ranks have ended; it outlives the object. Without it they are
   /// waited for until the time is over.
-  SharedMemoryCommunicator(void* segment, int rank, std::vector<int> world_ranks, int neighbours,
+  SharedMemoryCommunicator(void* segment, int rank, std::vector<int> world_ranks, int ranks_on_host,
                            const Presence* presence = nullptr);
 
   /// The collective `call` of this rank; all kinds but send and recv. A split compares who is in which group. Throws
