@@ -87,7 +87,7 @@ double time_of(const Example& example, KernelSet kernels, int threads, int repea
     double* values = inputs.back().as<double>();
     for (int64_t i = 0; i < inputs.back().type().elements(); ++i) values[i] = static_cast<double>(i % 17) / 17 - 0.5;
   }
-  query.input_layouts.resize(inputs.size());
+  query.input_formats.resize(inputs.size());
   const std::vector<Type> none;
   query.outputs = all_ops().at(example.op).infer({query.attrs, query.inputs, none});
   for (const Type& type : query.outputs) outputs.emplace_back(type);

@@ -32,8 +32,8 @@ std::shared_ptr<void> filled(Device& device, const Type& type) {
 
 double microseconds(Device& device, const OpDef& op, const std::vector<Type>& inputs) {
   const std::vector<Type> none, outputs = op.infer({op.attrs, inputs, none});
-  const std::vector<Layout> layouts(inputs.size());
-  const KernelQuery query{op.name, op.attrs, inputs, outputs, layouts};
+  const std::vector<MemoryFormat> formats(inputs.size());
+  const KernelQuery query{op.name, op.attrs, inputs, outputs, formats};
   const std::unique_ptr<Kernel> kernel = device.make_kernel(query, device.catalog().choose(query));
   std::vector<std::shared_ptr<void>> memory;
   for (const Type& type : inputs) memory.push_back(filled(device, type));

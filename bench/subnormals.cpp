@@ -33,7 +33,7 @@ class KeepsSubnormals final : public Device {
   std::unique_ptr<Kernel> make_kernel(const KernelQuery& query, const KernelChoice& choice) override {
     return device_->make_kernel(query, choice);
   }
-  std::unique_ptr<Kernel> make_reorder(const Type& type, const Layout& from, const Layout& to) override {
+  std::unique_ptr<Kernel> make_reorder(const Type& type, const MemoryFormat& from, const MemoryFormat& to) override {
     return device_->make_reorder(type, from, to);
   }
   void enter_thread() override { device_->enter_thread(); }

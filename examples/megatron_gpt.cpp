@@ -1,4 +1,4 @@
-// A transformer on four ranks, two for the batch and two for its layers: one mark on the first query splits all
+// A transformer on four ranks, two for the batch and two for its layers: one annotation of the first query splits all
 // blocks by columns, then by rows (Shoeybi et al., 2019), and the vocabulary of the last layer too. The losses are
 // those of one rank.
 

@@ -1,4 +1,4 @@
-// One mark, and the rest of the network follows: two products of matrices on eight ranks.
+// One annotation, and the rest of the network is completed: two products of matrices on eight ranks.
 
 #include <partita/data.h>
 #include <partita/model.h>

@@ -20,7 +20,7 @@ struct CompileOptions {
   PlanOptions plan = {};
   /// A plan of one's own for the graph that is run, instead of the one that `plan` asks for.
   std::function<Plan(const Graph&)> own_plan = nullptr;
-  std::vector<NodeAnnotation> annotations = {};  // beside those of the graph
+  std::vector<NodeAnnotation> annotations = {};  // in addition to those of the graph
   ScheduleOptions schedule = {};
   std::optional<TrainingOptions> training = std::nullopt;  // none: the forward graph as it is
   PassOptions passes = {};                                 // dumps, switched-off passes, timing

@@ -8,7 +8,7 @@ namespace {
 Value optimizer_state(Builder& builder, Value parameter, const std::string& suffix) {
   const std::string& owner = builder.graph().values[parameter.id()].name;
   return builder.state(owner + "." + suffix, parameter.type(),
-                       {.kind = StateKind::slot, .requires_grad = false, .owner = owner});
+                       {.kind = StateKind::optimizer, .requires_grad = false, .owner = owner});
 }
 
 double decay_of(const OptimizerOptions& options, Value parameter) {

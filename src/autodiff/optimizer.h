@@ -23,7 +23,7 @@ struct OptimizerOptions {
 };
 
 /// Appends the update of `parameter` by `gradient` at `learning_rate` (a scalar of the parameter's
-/// type), with its slots, and stores the results.
+/// type), with its optimizer states, and stores the results.
 void build_update(Builder& builder, const OptimizerOptions& options, Value parameter, Value gradient,
                   Value learning_rate);
 

@@ -14,7 +14,7 @@
 
 namespace partita {
 
-/// The names of the values 0, 1, .. of an enumeration; specialised beside it.
+/// The names of the values 0, 1, .. of an enumeration; specialised next to it.
 template <class Enum>
 inline constexpr std::array<std::string_view, 0> kNames{};
 

@@ -18,7 +18,7 @@ struct TensorPlace {
   int64_t begin = 0, end = 0;  // bytes after the header
 };
 
-/// Texts of a file beside its tensors.
+/// Texts of a file besides its tensors.
 using Metadata = std::map<std::string, std::string>;
 
 struct SafetensorsHeader {

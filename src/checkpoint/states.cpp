@@ -97,7 +97,7 @@ void take_weights(States& states, const Graph& graph, const std::map<std::string
   }
   const std::vector<std::string> expected = weight_names(graph);
   for (const auto& [name, array] : weights) {
-    if (is_checkpoint(weights)) break;  // slots and counters are there too
+    if (is_checkpoint(weights)) break;  // optimizer states and counters are there too
     if (std::find(expected.begin(), expected.end(), name) != expected.end()) continue;
     if (is_batch_counter(name, array.type())) continue;
     throw InvalidFile(

@@ -144,7 +144,7 @@ int create(const std::string& target, std::string& name) {
   return fd;
 }
 
-/// A file beside its target that vanishes unless it was renamed onto it. Those of killed processes go first.
+/// A file next to its target that vanishes unless it was renamed onto it. Those of killed processes go first.
 class TemporaryFile {
  public:
   explicit TemporaryFile(const std::string& path)

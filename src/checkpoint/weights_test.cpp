@@ -90,12 +90,12 @@ TEST_F(WeightsTest, RemoveWhatKilledProcessesLeft) {
   for (const auto* paths : {&removed, &kept}) {
     for (const std::string& path : *paths) std::ofstream(path) << "left";
   }
-  const int held = ::open(kept.back().c_str(), O_RDWR | O_CLOEXEC);
-  ASSERT_EQ(::flock(held, LOCK_EX), 0);
+  const int locked = ::open(kept.back().c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_EQ(::flock(locked, LOCK_EX), 0);
   check_writable(path_);
   for (const std::string& path : removed) EXPECT_FALSE(std::filesystem::exists(path)) << path;
   for (const std::string& path : kept) EXPECT_TRUE(std::filesystem::exists(path)) << path;
-  ::close(held);
+  ::close(locked);
   save_weights(path_, some_weights());
   EXPECT_FALSE(std::filesystem::exists(kept.back()));
 }

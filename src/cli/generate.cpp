@@ -76,10 +76,10 @@ void run_generate(const GenerateFlags& flags) {
   const uint64_t key = random_key(job.config().training.seed, "generate");
   std::cout << flags.prompt;
   for (int64_t step = 0; step < flags.length; ++step) {
-    const int64_t held = std::min(window, static_cast<int64_t>(text.size()));
-    std::copy_n(text.end() - held, held, tokens.as<int32_t>());  // what stands behind is not seen
+    const int64_t context = std::min(window, static_cast<int64_t>(text.size()));
+    std::copy_n(text.end() - context, context, tokens.as<int32_t>());  // what stands behind is not seen
     const Array logits = cast(predict({{"tokens", tokens}}).at(0).second, DType::f32);
-    const int64_t next = draw(logits.as<float>() + (held - 1) * vocabulary, vocabulary, flags.temperature, key,
+    const int64_t next = draw(logits.as<float>() + (context - 1) * vocabulary, vocabulary, flags.temperature, key,
                               static_cast<uint64_t>(step));
     text.push_back(static_cast<int32_t>(next));
     std::cout << static_cast<char>(next) << std::flush;

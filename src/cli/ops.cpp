@@ -30,8 +30,8 @@ std::string kernel_of(const OpDef& op, const KernelCatalog& catalog, DType dtype
   std::vector<Type> inputs, outputs;
   try {
     const OpCall call = sample_call(op, dtype, inputs, outputs);
-    const std::vector<Layout> layouts(inputs.size());
-    return catalog.choose({op.name, call.attrs, inputs, outputs, layouts}).kernel;
+    const std::vector<MemoryFormat> formats(inputs.size());
+    return catalog.choose({op.name, call.attrs, inputs, outputs, formats}).kernel;
   } catch (const InvalidArgument&) {
     return "";  // the op does not take this type
   }

@@ -33,7 +33,7 @@ Reports::Reports(const JobConfig& config, const Place& place) {
   draws_ = !config.console.quiet && !config.console.per_print_times && is_terminal() && !place.launched;
   callbacks_.push_back(std::make_unique<StopOnInterrupt>());
   const bool every_process = config.console.ranks == ConsoleRanks::all || !files.log_dir.empty();
-  if (!config.console.quiet) add_monitors(config, every_process ? watchers_ : callbacks_);
+  if (!config.console.quiet) add_monitors(config, every_process ? observers_ : callbacks_);
   if (!files.log.empty()) {
     callbacks_.push_back(std::make_unique<JsonLines>(files.log, [](const std::string& message) { warn(message); }));
   }

@@ -16,7 +16,7 @@ class Reports {
 
   /// Those for the first rank, and those for every process.
   std::vector<Callback*> callbacks() const { return pointers(callbacks_); }
-  std::vector<Callback*> watchers() const { return pointers(watchers_); }
+  std::vector<Callback*> observers() const { return pointers(observers_); }
   /// What shows how far an evaluation is; nullptr where nothing does.
   EvaluationProgress evaluation_progress() const;
 
@@ -25,7 +25,7 @@ class Reports {
   static std::vector<Callback*> pointers(const List& list);
   void add_monitors(const JobConfig& config, List& list);
 
-  List callbacks_, watchers_;
+  List callbacks_, observers_;
   bool draws_ = false;  // on a terminal
 };
 

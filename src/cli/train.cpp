@@ -43,7 +43,7 @@ void refuse_ineffective(const JobFlags& flags, const JobConfig& config) {
         fmt::format("got --lr-schedule {}, expected --lr-schedule step", name_of(config.schedule.kind));
     for (const char* key : {"schedule.step_every", "schedule.step_factor"}) refuse(key, why);
   }
-  if (!heeds_annotations(config.plan.options.parallel)) {
+  if (!uses_annotations(config.plan.options.parallel)) {
     refuse("plan.dataset_strategy",
            fmt::format("got --parallel {}, expected --parallel semi or auto", name_of(config.plan.options.parallel)));
   }
@@ -130,7 +130,7 @@ void run_train(const TrainFlags& flags) {
 
   model.train(rows, {.validation = job.config().training.validate ? test : nullptr,
                      .callbacks = reports.callbacks(),
-                     .watchers = reports.watchers()});
+                     .observers = reports.observers()});
   if (!files.save.empty()) {
     model.save(files.save);
     std::cout << fmt::format("saved to {}\n", files.save);

@@ -1,6 +1,6 @@
 #pragma once
-// What ranks say to one another. A backend is a folder; nothing here is global, so that several communicators live in
-// one process.
+// The collective communication interface. A backend is a folder; nothing here is global, so that several communicators
+// live in one process.
 
 #include <chrono>
 #include <cstdint>

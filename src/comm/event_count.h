@@ -14,7 +14,7 @@ using Deadline = std::chrono::steady_clock::time_point;
 /// From now, at most a year.
 Deadline deadline_after(std::chrono::milliseconds timeout);
 
-/// How long a waiter burns time before it blocks.
+/// How long a waiter spins before it blocks.
 struct WaitPolicy {
   int spins = 0;  // only where every thread has a core of its own
   int yields = 0;

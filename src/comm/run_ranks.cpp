@@ -35,7 +35,7 @@ struct Reason {
   std::string text;
 };
 
-/// Of the exception being handled. May throw: words need memory.
+/// Of the exception being handled. May throw: a message needs memory.
 Reason current_reason() {
   try {
     throw;
@@ -50,7 +50,7 @@ Reason current_reason() {
   }
 }
 
-/// Tells the other ranks of the exception being handled; where memory is too short for words, by the code alone.
+/// Tells the other ranks of the exception being handled; where there is no memory for a message, by the code alone.
 void abort_all(Communicator& comm) noexcept {
   Reason reason{ExitCode::out_of_memory, ""};
   try {

@@ -8,7 +8,7 @@ namespace partita {
 
 /// What a network reads, and how rows are prepared for it.
 struct RowFormat {
-  std::string input = "image";  // the column that it reads beside "label"
+  std::string input = "image";  // the column that it reads besides "label"
   Type image;                   // of a generated image: u8[height,width,channels]; of images alone
   int64_t tokens = 0;           // of a row of text; 0: rows are images
   int64_t classes = 10;         // of generated labels

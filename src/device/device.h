@@ -17,8 +17,8 @@ class Device {
   virtual std::shared_ptr<void> allocate(int64_t bytes) = 0;
   /// The kernel of an accepted choice.
   virtual std::unique_ptr<Kernel> make_kernel(const KernelQuery& query, const KernelChoice& choice) = 0;
-  /// Converts one value between layouts.
-  virtual std::unique_ptr<Kernel> make_reorder(const Type& type, const Layout& from, const Layout& to) = 0;
+  /// Converts one value between memory formats.
+  virtual std::unique_ptr<Kernel> make_reorder(const Type& type, const MemoryFormat& from, const MemoryFormat& to) = 0;
   /// To be called on the thread that will run the kernels, before it makes them: starts its compute threads. Throws
   /// RuntimeFailure(out_of_memory) when they cannot be started, InvalidArgument when the environment forbids so many.
   virtual void enter_thread() = 0;

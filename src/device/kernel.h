@@ -9,7 +9,7 @@
 
 namespace partita {
 
-/// A kernel bound to shapes, attributes and layouts: made once per schedule, run every step.
+/// A kernel bound to shapes, attributes and memory formats: made once per schedule, run every step.
 class Kernel {
  public:
   virtual ~Kernel() = default;
@@ -27,11 +27,11 @@ inline KernelChoice refuse(std::string reason) {
 struct KernelDef {
   std::string name;              // "onednn.conv2d"
   std::vector<std::string> ops;  // the ops it serves
-  /// Accepts (with `kernel` = name and all layouts settled) or refuses with a reason, naming the value
+  /// Accepts (with `kernel` = name and all memory formats chosen) or refuses with a reason, naming the value
   /// that it cannot take: "f64 is not supported".
   std::function<KernelChoice(const KernelQuery&)> propose;
-  /// A kernel for exactly the layouts of `choice`, an earlier answer of `propose`; the types may be
-  /// those of another rank, as long as the layouts fit. Scratch bytes beyond the choice's are an error.
+  /// A kernel for exactly the memory formats of `choice`, an earlier answer of `propose`; the types may be
+  /// those of another rank, as long as the memory formats fit. Scratch bytes beyond the choice's are an error.
   std::function<std::unique_ptr<Kernel>(const KernelQuery&, const KernelChoice&)> make;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// Carries messages beside the computation: jobs run in their order on a thread of their own.
+// Asynchronous collectives, overlapped with the computation: jobs run in their order on a thread of their own.
 
 #include <condition_variable>
 #include <deque>

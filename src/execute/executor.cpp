@@ -39,7 +39,7 @@ struct Executor::Impl {
   std::vector<int64_t> coordinates;
   std::unordered_map<std::string_view, size_t> states;  // by name
   std::shared_ptr<void> arena;
-  Groups groups, asynchronous;  // asynchronous: for the messages of the communication thread
+  Groups groups, asynchronous;  // asynchronous: those of the communication thread
   std::vector<std::unique_ptr<Kernel>> kernels;
   std::vector<std::function<void()>> actions;
   std::vector<std::optional<Subnormals>> subnormals;  // per action
@@ -63,14 +63,14 @@ struct Executor::Impl {
     device.enter_thread();
     for (const Instruction& instruction : schedule.instructions) {
       bind(instruction);
-      // What travels is combined as its type asks for, whichever thread does it (comm/reduce_kernels.h).
+      // A collective reduces as its element type asks for, whichever thread does it (comm/reduce_kernels.h).
       const bool computes = instruction.kind == Instruction::compute;
       subnormals.push_back(computes ? subnormals_of(local.graph, local.graph.nodes[instruction.node]) : std::nullopt);
     }
   }
 
   char* at(int64_t offset) const { return static_cast<char*>(arena.get()) + offset; }
-  char* data(int slot) const { return at(schedule.slots[slot].offset); }
+  char* data(int buffer) const { return at(schedule.buffers[buffer].offset); }
   Type type(ValueId value) const { return local.type(value, coordinates); }
 
   void bind(const Instruction& instruction) {
@@ -80,7 +80,7 @@ struct Executor::Impl {
       case Instruction::copy: {
         const void* from = data(instruction.inputs[0]);
         void* to = data(instruction.outputs[0]);
-        const int64_t bytes = schedule.slots[instruction.inputs[0]].bytes;
+        const int64_t bytes = schedule.buffers[instruction.inputs[0]].bytes;
         actions.push_back([=] { std::memcpy(to, from, bytes); });
         return;
       }
@@ -89,7 +89,7 @@ struct Executor::Impl {
         if (!performs(node, Collective::slice)) groups.add(axes_of(node, local.mesh));
         const CollectiveBuffers buffers{.input = data(instruction.inputs[0]),
                                         .output = data(instruction.outputs[0]),
-                                        .bytes = schedule.slots[instruction.inputs[0]].bytes,
+                                        .bytes = schedule.buffers[instruction.inputs[0]].bytes,
                                         .scratch = at(schedule.scratch_offset),
                                         .scratch_bytes = schedule.scratch_bytes};
         actions.push_back(bind_collective(local, instruction.node, world.rank(), buffers, groups));
@@ -104,20 +104,20 @@ struct Executor::Impl {
     KernelQuery query{.op = node.op, .attrs = local.attrs(instruction.node, coordinates, rules)};
     for (ValueId input : node.inputs) query.inputs.push_back(type(input));
     for (ValueId output : node.outputs) query.outputs.push_back(type(output));
-    query.input_layouts = instruction.choice.inputs;
+    query.input_formats = instruction.choice.inputs;
     add_kernel(device.make_kernel(query, instruction.choice), instruction);
   }
 
   void bind_reorder(const Instruction& instruction) {
-    const Slot &from = schedule.slots[instruction.inputs[0]], &to = schedule.slots[instruction.outputs[0]];
-    add_kernel(device.make_reorder(type(from.value), from.layout, to.layout), instruction);
+    const Buffer &from = schedule.buffers[instruction.inputs[0]], &to = schedule.buffers[instruction.outputs[0]];
+    add_kernel(device.make_reorder(type(from.value), from.format, to.format), instruction);
   }
 
   void add_kernel(std::unique_ptr<Kernel> made, const Instruction& instruction) {
     std::vector<const void*> inputs;
     std::vector<void*> outputs;
-    for (int slot : instruction.inputs) inputs.push_back(data(slot));
-    for (int slot : instruction.outputs) outputs.push_back(data(slot));
+    for (int buffer : instruction.inputs) inputs.push_back(data(buffer));
+    for (int buffer : instruction.outputs) outputs.push_back(data(buffer));
     kernels.push_back(std::move(made));
     actions.push_back([kernel = kernels.back().get(), inputs = std::move(inputs), outputs = std::move(outputs),
                        scratch = at(schedule.scratch_offset)] { kernel->run(inputs, outputs, scratch); });
@@ -159,7 +159,7 @@ struct Executor::Impl {
     }
   }
 
-  int output_slot(std::string_view name) const {
+  int output_buffer(std::string_view name) const {
     for (size_t k = 0; k < local.graph.outputs.size(); ++k) {
       if (local.graph.outputs[k].name == name) return schedule.outputs[k];
     }
@@ -167,7 +167,7 @@ struct Executor::Impl {
     return -1;
   }
 
-  int input_slot(std::string_view name) const {
+  int input_buffer(std::string_view name) const {
     const ValueId value = local.graph.input(name);
     for (size_t i = 0; i < local.graph.inputs.size(); ++i) {
       if (local.graph.inputs[i].value == value) return schedule.inputs[i];
@@ -175,7 +175,7 @@ struct Executor::Impl {
     return -1;
   }
 
-  int state_slot(std::string_view name) const {
+  int state_buffer(std::string_view name) const {
     const auto found = states.find(name);
     if (found != states.end()) return schedule.entry[found->second];
     std::vector<std::string> names;
@@ -216,20 +216,20 @@ struct Executor::Impl {
   }
 
   void check_loss(DeviceSubnormals& threads) {
-    const int slot = output_slot("loss");
-    if (all_finite(schedule_type(slot).dtype, data(slot), schedule_type(slot).bytes())) return;
-    const Array loss = read(slot);
+    const int buffer = output_buffer("loss");
+    if (all_finite(schedule_type(buffer).dtype, data(buffer), schedule_type(buffer).bytes())) return;
+    const Array loss = read(buffer);
     const std::string place = describe(first_bad(threads));
     throw RuntimeFailure(
         ExitCode::non_finite,
         fmt::format("[train] the loss is not finite, got {}, expected a number: {}", loss.at(0), place));
   }
 
-  Type schedule_type(int slot) const { return type(schedule.slots[slot].value); }
+  Type schedule_type(int buffer) const { return type(schedule.buffers[buffer].value); }
 
-  Array read(int slot) const {
-    Array result(schedule_type(slot));
-    std::memcpy(result.data(), data(slot), result.type().bytes());
+  Array read(int buffer) const {
+    Array result(schedule_type(buffer));
+    std::memcpy(result.data(), data(buffer), result.type().bytes());
     return result;
   }
 
@@ -242,18 +242,18 @@ struct Executor::Impl {
       const Instruction& instruction = schedule.instructions[i];
       if (bad != kNone || instruction.kind != Instruction::compute) continue;
       if (local.graph.nodes[instruction.node].phase != Phase::forward) continue;
-      for (int slot : instruction.outputs) {
-        const DType dtype = schedule_type(slot).dtype;
-        if (is_float(dtype) && !all_finite(dtype, data(slot), bytes_in_use(slot))) bad = static_cast<int64_t>(i);
+      for (int buffer : instruction.outputs) {
+        const DType dtype = schedule_type(buffer).dtype;
+        if (is_float(dtype) && !all_finite(dtype, data(buffer), bytes_in_use(buffer))) bad = static_cast<int64_t>(i);
       }
     }
     world.all_reduce(&bad, 1, DType::i64, Reduce::min);
     return bad;
   }
 
-  int64_t bytes_in_use(int slot) const {
-    const Layout& layout = schedule.slots[slot].layout;
-    return layout.plain() ? schedule_type(slot).bytes() : device.catalog().bytes(schedule_type(slot), layout);
+  int64_t bytes_in_use(int buffer) const {
+    const MemoryFormat& format = schedule.buffers[buffer].format;
+    return format.plain() ? schedule_type(buffer).bytes() : device.catalog().bytes(schedule_type(buffer), format);
   }
 
   std::string describe(int64_t instruction) const {
@@ -270,8 +270,8 @@ Executor::Executor(const LocalGraph& local, const Schedule& schedule, const OpSe
 
 Executor::~Executor() = default;
 
-Type Executor::input_type(std::string_view name) const { return impl_->schedule_type(impl_->input_slot(name)); }
-Type Executor::output_type(std::string_view name) const { return impl_->schedule_type(impl_->output_slot(name)); }
+Type Executor::input_type(std::string_view name) const { return impl_->schedule_type(impl_->input_buffer(name)); }
+Type Executor::output_type(std::string_view name) const { return impl_->schedule_type(impl_->output_buffer(name)); }
 
 void Executor::set_input(std::string_view name, ConstTensor part) {
   std::vector<Range> all;
@@ -280,8 +280,8 @@ void Executor::set_input(std::string_view name, ConstTensor part) {
 }
 
 void Executor::set_input(std::string_view name, ConstTensor given, const std::vector<Range>& box) {
-  const int slot = impl_->input_slot(name);
-  const Type expected = impl_->schedule_type(slot);
+  const int buffer = impl_->input_buffer(name);
+  const Type expected = impl_->schedule_type(buffer);
   Type part{given.type.dtype, {}};
   for (const Range& range : box) part.shape.push_back(range.count());
   if (part != expected) {
@@ -295,12 +295,12 @@ void Executor::set_input(std::string_view name, ConstTensor given, const std::ve
         box.size() == given.type.shape.size() && box[d].size == size && box[d].begin >= 0 && box[d].end <= size,
         "a box of input '{}' lies outside of {}", name, print(given.type));
   }
-  copy_part(given, box, impl_->data(slot));
+  copy_part(given, box, impl_->data(buffer));
 }
 
 void Executor::set_state(std::string_view name, const Array& whole) {
-  const int slot = impl_->state_slot(name);
-  const ValueId value = impl_->schedule.slots[slot].value;
+  const int buffer = impl_->state_buffer(name);
+  const ValueId value = impl_->schedule.buffers[buffer].value;
   const Type& expected = impl_->local.graph.type(value);
   if (whole.type() != expected) {
     throw InvalidArgument(fmt::format("[executor] state '{}' does not fit, got {}, expected {}", name,
@@ -311,26 +311,26 @@ void Executor::set_state(std::string_view name, const Array& whole) {
   copy_part(whole.tensor(),
             local_ranges(expected, impl_->local.shardings[value], impl_->local.mesh, impl_->coordinates), part.data());
   const void* from = part.data();
-  void* to = impl_->data(slot);
-  impl_->device.make_reorder(part.type(), Layout{}, impl_->schedule.slots[slot].layout)
+  void* to = impl_->data(buffer);
+  impl_->device.make_reorder(part.type(), MemoryFormat{}, impl_->schedule.buffers[buffer].format)
       ->run({&from, 1}, {&to, 1}, nullptr);
 }
 
 StatePart Executor::state_part(std::string_view name) const {
-  const Slot& slot = impl_->schedule.slots[impl_->state_slot(name)];
+  const Buffer& buffer = impl_->schedule.buffers[impl_->state_buffer(name)];
   const LocalGraph& local = impl_->local;
-  const Sharding& sharding = local.shardings[slot.value];
-  StatePart part{.box = local_ranges(local.graph.type(slot.value), sharding, local.mesh, impl_->coordinates),
-                 .values = Array(impl_->type(slot.value)),
+  const Sharding& sharding = local.shardings[buffer.value];
+  StatePart part{.box = local_ranges(local.graph.type(buffer.value), sharding, local.mesh, impl_->coordinates),
+                 .values = Array(impl_->type(buffer.value)),
                  .owned = owns_part(sharding, local.mesh, impl_->coordinates)};
-  const void* from = impl_->at(slot.offset);
+  const void* from = impl_->at(buffer.offset);
   void* to = part.values.data();
-  impl_->device.make_reorder(part.values.type(), slot.layout, Layout{})->run({&from, 1}, {&to, 1}, nullptr);
+  impl_->device.make_reorder(part.values.type(), buffer.format, MemoryFormat{})->run({&from, 1}, {&to, 1}, nullptr);
   return part;
 }
 
 Array Executor::state(std::string_view name) const {
-  const ValueId value = impl_->schedule.slots[impl_->state_slot(name)].value;
+  const ValueId value = impl_->schedule.buffers[impl_->state_buffer(name)].value;
   StatePart part = state_part(name);
   if (impl_->local.shardings[value].replicated()) return std::move(part.values);
   return impl_->gather(value, part);
@@ -348,7 +348,7 @@ void Executor::run() {
   impl_->run(0, impl_->actions.size(), threads);
 }
 
-Array Executor::output(std::string_view name) const { return impl_->read(impl_->output_slot(name)); }
+Array Executor::output(std::string_view name) const { return impl_->read(impl_->output_buffer(name)); }
 
 int64_t Executor::arena_bytes() const { return impl_->schedule.arena_bytes; }
 

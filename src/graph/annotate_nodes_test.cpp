@@ -28,7 +28,7 @@ std::string annotated(const std::string& nodes) {
   return names;
 }
 
-TEST(MarkNodes, ByNameAndByPlace) {
+TEST(AnnotateNodes, ByNameAndByPlace) {
   EXPECT_EQ(annotated("matmul2"), "matmul2 ");
   EXPECT_EQ(annotated("net/h/*/fc1/matmul"), "matmul1 matmul2 ");
   EXPECT_EQ(annotated("*/matmul"), "matmul1 matmul2 matmul3 ");
@@ -36,7 +36,7 @@ TEST(MarkNodes, ByNameAndByPlace) {
   EXPECT_EQ(annotated("*2/*"), "matmul3 ");
 }
 
-TEST(MarkNodes, RefusesWhatIsNotThere) {
+TEST(AnnotateNodes, RefusesWhatIsNotThere) {
   try {
     annotated("net/h/1/fc3/matmul");
     ADD_FAILURE();

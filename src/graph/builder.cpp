@@ -8,13 +8,13 @@ Type Value::type() const {
 }
 
 Value Value::shard(const Strategy& inputs, const Strategy& outputs) const {
-  PARTITA_CHECK(builder_ != nullptr, "an empty value is marked");
+  PARTITA_CHECK(builder_ != nullptr, "an empty value is annotated");
   builder_->annotate(*this, {.inputs = inputs, .outputs = outputs});
   return *this;
 }
 
 Value Value::shard(const std::vector<TensorLayout>& inputs, const std::vector<TensorLayout>& outputs) const {
-  PARTITA_CHECK(builder_ != nullptr, "an empty value is marked");
+  PARTITA_CHECK(builder_ != nullptr, "an empty value is annotated");
   builder_->annotate(*this, annotation_of(inputs, outputs));
   return *this;
 }

@@ -50,8 +50,9 @@ struct Input {
   int batch_dim = -1;  // the dimension that counts samples, or -1
 };
 
-/// parameter: trained; statistic: running values of a norm; slot: of the optimizer; counter: the step.
-enum class StateKind { parameter, statistic, slot, counter };
+/// parameter: trained; statistic: running values of a norm; optimizer: what an optimizer keeps for a parameter;
+/// counter: the step.
+enum class StateKind { parameter, statistic, optimizer, counter };
 std::string_view name_of(StateKind kind);
 
 /// How a state is filled before the first step: zeros, ones, constant(value), normal(mean, sigma),
@@ -72,7 +73,7 @@ struct State {
   StateKind kind = StateKind::parameter;
   Initializer init;
   bool requires_grad = true;
-  std::string owner;  // slot: the parameter it belongs to
+  std::string owner;  // optimizer: the parameter it belongs to
   /// Layerwise parallel: the dimension that is split over all ranks, and whose gradient is therefore not reduced; -1:
   /// none.
   int layerwise = -1;

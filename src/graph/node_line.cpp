@@ -63,7 +63,7 @@ SourceLocation read_source(Scanner& text) {
   return source;
 }
 
-ShardingAnnotation read_shard_mark(Scanner& text) {
+ShardingAnnotation read_sharding_annotation(Scanner& text) {
   const std::string_view annotation = text.token();
   try {
     return parse_annotation(annotation);
@@ -72,36 +72,39 @@ ShardingAnnotation read_shard_mark(Scanner& text) {
   }
 }
 
+/// The kind `optimizer` in graphs that were written earlier.
+constexpr std::string_view kOptimizerBefore = "slot";
+
 /// What follows ';'. Over which axes a collective works, its group and its bytes follow from its attributes.
-void read_marks(Scanner& text, NodeLine& entry) {
+void read_properties(Scanner& text, NodeLine& entry) {
   constexpr std::string_view kExpected = "a phase, scope=, at=, of=, shard= or cut";
   Node& node = entry.node;
   while (!text.rest().empty()) {
-    const std::string mark = text.word();
+    const std::string property = text.word();
     bool phase = false;
     for (Phase candidate : {Phase::forward, Phase::backward, Phase::update}) {
-      if (name_of(candidate) != mark) continue;
+      if (name_of(candidate) != property) continue;
       node.phase = candidate;
       phase = true;
     }
     if (phase) continue;
-    if (mark == "cut") {
+    if (property == "cut") {
       entry.cut = text.take_rest();
       return;
     }
-    if (!text.take("=")) text.fail("unknown mark", mark, kExpected);
-    if (mark == "scope")
+    if (!text.take("=")) text.fail("unknown property of a node", property, kExpected);
+    if (property == "scope")
       node.scope = text.word();
-    else if (mark == "of")
+    else if (property == "of")
       node.origin = text.word();
-    else if (mark == "at") {
+    else if (property == "at") {
       node.source = read_source(text);
-    } else if (mark == "shard") {
-      node.annotation = read_shard_mark(text);
-    } else if (mark == "over" || mark == "group" || mark == "bytes") {
+    } else if (property == "shard") {
+      node.annotation = read_sharding_annotation(text);
+    } else if (property == "over" || property == "group" || property == "bytes") {
       text.token();
     } else {
-      text.fail("unknown mark", mark, kExpected);
+      text.fail("unknown property of a node", property, kExpected);
     }
   }
 }
@@ -138,13 +141,14 @@ TypeText read_type(Scanner& text) {
 State read_state(Scanner& text, const Type& type) {
   State state;
   const std::string kind = text.word();
-  bool known = false;
-  for (StateKind candidate : {StateKind::parameter, StateKind::statistic, StateKind::slot, StateKind::counter}) {
+  bool known = kind == kOptimizerBefore;
+  if (known) state.kind = StateKind::optimizer;
+  for (StateKind candidate : {StateKind::parameter, StateKind::statistic, StateKind::optimizer, StateKind::counter}) {
     if (name_of(candidate) != kind) continue;
     state.kind = candidate;
     known = true;
   }
-  if (!known) text.fail("unknown kind of state", kind, "parameter, statistic, slot or counter");
+  if (!known) text.fail("unknown kind of state", kind, "parameter, statistic, optimizer or counter");
   if (!text.rest().empty())
     state.init.kind = text.with_line([&] { return parse_name<InitKind>("initializer", text.word()); });
   if (text.take("(")) {
@@ -154,15 +158,15 @@ State read_state(Scanner& text, const Type& type) {
     text.take(end + 1);
   }
   while (!text.rest().empty()) {
-    const std::string mark = text.word();
-    if (mark == "frozen")
+    const std::string property = text.word();
+    if (property == "frozen")
       state.requires_grad = false;
-    else if (mark == "of" && text.take("="))
+    else if (property == "of" && text.take("="))
       state.owner = text.word();
-    else if (mark == "layerwise" && text.take("="))
+    else if (property == "layerwise" && text.take("="))
       state.layerwise = read_layerwise(text, type);
     else
-      text.fail("unknown mark", mark, "frozen, of=PARAMETER or layerwise=DIMENSION");
+      text.fail("unknown property of a state", property, "frozen, of=PARAMETER or layerwise=DIMENSION");
   }
   return state;
 }
@@ -190,7 +194,7 @@ NodeLine read_node(Scanner& text, const OpSet& ops) {
                 fmt::format("{}", entry.outputs.size()));
     }
   }
-  if (text.take(";")) read_marks(text, entry);
+  if (text.take(";")) read_properties(text, entry);
   if (!text.rest().empty()) text.fail("unexpected text", text.rest().substr(0, 20), "the end of the line");
   const std::string& first = entry.outputs.front();
   entry.node.name = entry.outputs.size() == 1 ? first : first.substr(0, first.rfind('.'));

@@ -27,10 +27,10 @@ struct NodeLine {
   Node node;
   std::vector<std::string> inputs, outputs;
   std::vector<TypeText> types;  // none, or one for each result
-  std::string cut;              // what stands behind the mark, in a local graph
+  std::string cut;              // the text of the property, in a local graph
 };
 
-/// "%y = op(%x) {attributes} : f32[2,3] ; marks". That the attributes fit the types is not checked.
+/// "%y = op(%x) {attributes} : f32[2,3] ; properties". That the attributes fit the types is not checked.
 NodeLine read_node(Scanner& text, const OpSet& ops);
 
 }  // namespace partita

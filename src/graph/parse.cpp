@@ -59,7 +59,7 @@ class Parser : private Scanner {
     expect(":");
     Input input{add_value(name, read_type(*this), -1, 0), -1};
     if (!rest().empty()) {
-      if (word() != "batch" || !take("=")) fail("unknown mark", rest(), "batch=DIMENSION");
+      if (word() != "batch" || !take("=")) fail("unknown property of an input", rest(), "batch=DIMENSION");
       input.batch_dim = integer();
       if (input.batch_dim < 0 || input.batch_dim >= graph_.type(input.value).rank()) {
         fail("batch dimension outside the tensor", fmt::format("{}", input.batch_dim), print(graph_.type(input.value)));
@@ -82,23 +82,23 @@ class Parser : private Scanner {
     for (size_t i = 0; i < lines_.size(); ++i) {
       for (const std::string& output : lines_[i].outputs) makers.emplace(output, i);
     }
-    enum Mark : char { untouched, open, done };
-    std::vector<Mark> marks(lines_.size(), untouched);
+    enum Visit : char { unvisited, open, done };
+    std::vector<Visit> visits(lines_.size(), unvisited);
     struct Frame {
       size_t index;
       size_t input;
     };
     for (size_t root = 0; root < lines_.size(); ++root) {
-      if (marks[root] != untouched) continue;
+      if (visits[root] != unvisited) continue;
       std::vector<Frame> path{{root, 0}};
-      marks[root] = open;
+      visits[root] = open;
       while (!path.empty()) {
         Frame& frame = path.back();
         NodeLine& entry = lines_[frame.index];
         go_to(entry.line, "");
         if (frame.input == entry.inputs.size()) {
           add_node(entry);
-          marks[frame.index] = done;
+          visits[frame.index] = done;
           path.pop_back();
           continue;
         }
@@ -106,12 +106,12 @@ class Parser : private Scanner {
         if (ids_.contains(input)) continue;
         const auto maker = makers.find(input);
         if (maker == makers.end()) fail("value is used but never made", "%" + input, "a value of this graph");
-        if (marks[maker->second] == open) {
+        if (visits[maker->second] == open) {
           std::string cycle;
           for (const Frame& step : path) cycle += "%" + lines_[step.index].outputs.front() + " <- ";
           fail("the graph has a cycle", cycle + "%" + input, "an acyclic graph");
         }
-        marks[maker->second] = open;
+        visits[maker->second] = open;
         path.push_back({maker->second, 0});
       }
     }

@@ -10,7 +10,7 @@ constexpr std::string_view kText = R"(partita graph 1
 graph small
 input %x: f32[4,3] batch=0
 state %w: f32[5,3] parameter normal(0,0.1)
-state %w.momentum: f32[5,3] slot zeros of=w frozen
+state %w.momentum: f32[5,3] optimizer zeros of=w frozen
 %matmul = matmul(%x, %w) {transpose_a=false, transpose_b=true} : f32[4,5] ; forward scope=net/fc at=zoo/mlp.cpp:12
 %relu = relu(%matmul) : f32[4,5] ; forward
 %loss = reduce(%relu) {kind=sum, axes=[0,1], keep_dims=false, scale=0.05} : f32[] ; forward
@@ -37,6 +37,11 @@ TEST(ParseGraph, PrintsWhatItRead) {
   const Graph graph = parse_graph(kText, all_ops());
   EXPECT_EQ(print(graph), kText);
   EXPECT_EQ(print(parse_graph(print(graph), all_ops())), kText);
+}
+
+TEST(ParseGraph, ReadsTheEarlierNameOfAnOptimizerState) {
+  const Graph graph = parse_graph(with("f32[5,3] optimizer zeros", "f32[5,3] slot zeros"), all_ops());
+  EXPECT_EQ(print(graph), kText);
 }
 
 TEST(ParseGraph, ReadsAnySourcePath) {
@@ -88,6 +93,13 @@ TEST(ParseGraph, RejectsEveryMistakeWithItsLine) {
   expect(message_of(with("f32[4,3] batch", "q32[4,3] batch")), "unknown element type");
   expect(message_of(with("%relu = ", "%matmul = ")), "defined twice");
   expect(message_of(with("store %w.momentum = %w", "store %w = %x")), "stored with another type");
+  expect(message_of(with("; forward scope", "; forwards scope")),
+         "[graph line 6] unknown property of a node, got 'forwards'");
+  expect(message_of(with("scope=", "scopes=")), "[graph line 6] unknown property of a node, got 'scopes'");
+  expect(message_of(with("of=w frozen", "of=w frosen")), "[graph line 5] unknown property of a state, got 'frosen'");
+  expect(message_of(with("batch=0", "batches=0")), "[graph line 3] unknown property of an input");
+  expect(message_of(with("optimizer zeros", "optimiser zeros")),
+         "[graph line 5] unknown kind of state, got 'optimiser'");
 }
 
 TEST(ParseGraph, SurvivesEveryTruncation) {

@@ -11,7 +11,7 @@ namespace partita {
 struct GraphTexts {
   std::string mesh;  // a line of its own, or ""
   std::function<std::string(ValueId)> type;
-  std::function<std::string(NodeId)> note = nullptr;  // printed after the other marks of a node
+  std::function<std::string(NodeId)> note = nullptr;  // printed after the other properties of a node
 };
 std::string print(const Graph& graph, const GraphTexts& texts);
 

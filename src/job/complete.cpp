@@ -53,8 +53,8 @@ bool cuts_batch_alone(const JobConfig& config) {
 JobConfig completed(JobConfig config, const Place& place) {
   complete_ranks(config.ranks, place);
   TrainingConfig& training = config.training;
-  if (!training.norm_statistics) {
-    training.norm_statistics = cuts_batch_alone(config) ? NormStatistics::local : NormStatistics::global;
+  if (!training.batch_norm) {
+    training.batch_norm = cuts_batch_alone(config) ? BatchNormStatistics::local : BatchNormStatistics::global;
   }
   if (config.evaluation.batch == 0) config.evaluation.batch = std::max(training.batch, kLeastEvaluationBatch);
   verify(config.schedule, training.dtype);
@@ -79,7 +79,7 @@ void verify_training(const JobConfig& config, const Place& place) {
     const std::string why =
         fmt::format("got --parallel {}, expected --parallel data", name_of(config.plan.options.parallel));
     if (config.training.gradients == GradientReduction::sum) refuse("--gradients sum", why);
-    if (config.training.norm_statistics == NormStatistics::local) refuse("--batch-norm local", why);
+    if (config.training.batch_norm == BatchNormStatistics::local) refuse("--batch-norm local", why);
   }
   if (config.files.checkpoint_every > 0 && config.files.checkpoint.empty()) {
     refuse("--checkpoint-every", "got no --checkpoint, expected --checkpoint FILE");

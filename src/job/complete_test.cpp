@@ -40,19 +40,19 @@ TEST(CompletedConfig, ALauncherSaysHowManyRanksThereAre) {
 TEST(CompletedConfig, StatisticsAreLocalWhereRanksDifferInTheirRows) {
   const auto statistics = [](int ranks, Parallel parallel) {
     return *completed({.ranks = {.count = ranks}, .plan = {.options = {.parallel = parallel}}}, kAlone)
-                .training.norm_statistics;
+                .training.batch_norm;
   };
-  EXPECT_EQ(statistics(1, Parallel::data), NormStatistics::global);
-  EXPECT_EQ(statistics(2, Parallel::data), NormStatistics::local);
-  EXPECT_EQ(statistics(2, Parallel::hybrid), NormStatistics::local);
-  EXPECT_EQ(statistics(2, Parallel::automatic), NormStatistics::global);
+  EXPECT_EQ(statistics(1, Parallel::data), BatchNormStatistics::global);
+  EXPECT_EQ(statistics(2, Parallel::data), BatchNormStatistics::local);
+  EXPECT_EQ(statistics(2, Parallel::hybrid), BatchNormStatistics::local);
+  EXPECT_EQ(statistics(2, Parallel::automatic), BatchNormStatistics::global);
 }
 
 TEST(CompletedConfig, IsCompletedOnce) {
   const JobConfig once = completed({.ranks = {.count = 4}}, kAlone);
   const JobConfig twice = completed(once, kAlone);
   EXPECT_EQ(twice.ranks.threads, once.ranks.threads);
-  EXPECT_EQ(twice.training.norm_statistics, once.training.norm_statistics);
+  EXPECT_EQ(twice.training.batch_norm, once.training.batch_norm);
   EXPECT_EQ(twice.evaluation.batch, once.evaluation.batch);
 }
 
@@ -72,7 +72,7 @@ TEST(CompletedConfig, PartsThatDoNotFitAreRefused) {
                      .plan = {.options = {.parallel = Parallel::automatic}}})
                 .find("[--gradients sum] of no effect"),
             std::string::npos);
-  EXPECT_NE(refusal({.training = {.norm_statistics = NormStatistics::local},
+  EXPECT_NE(refusal({.training = {.batch_norm = BatchNormStatistics::local},
                      .ranks = {.count = 2},
                      .plan = {.options = {.parallel = Parallel::semi}}})
                 .find("[--batch-norm local] of no effect"),

@@ -15,9 +15,9 @@
 namespace partita {
 
 /// What the statistics of a batch norm are taken over: each rank's rows, or the rows of the global batch.
-enum class NormStatistics { local, global };
+enum class BatchNormStatistics { local, global };
 template <>
-inline constexpr auto kNames<NormStatistics> = names("local", "global");
+inline constexpr auto kNames<BatchNormStatistics> = names("local", "global");
 
 /// What the update sees of the gradients of the ranks: the mean over the global batch, or the sum of the ranks' means,
 /// which is outside the promise of equal numbers.
@@ -43,7 +43,7 @@ struct TrainingConfig {
   Loss loss = Loss::sparse;
   DType dtype = DType::f32;                         // of parameters and activations
   uint64_t seed = 1;                                // of initial values, the order of rows and dropout
-  std::optional<NormStatistics> norm_statistics{};  // none: local under data parallelism on several ranks
+  std::optional<BatchNormStatistics> batch_norm{};  // none: local under data parallelism on several ranks
   GradientReduction gradients = GradientReduction::mean;
   bool validate = false;              // on the test rows after every epoch
   std::optional<int64_t> patience{};  // epochs without a lower loss before the training ends; none: it goes on
@@ -63,7 +63,7 @@ struct RanksConfig {
 
 struct PlanConfig {
   PlanOptions options{};
-  std::vector<NodeAnnotation> annotations{};       // beside those in the code of the network
+  std::vector<NodeAnnotation> annotations{};       // in addition to those in the code of the network
   std::vector<std::string> passes_switched_off{};  // by name
 };
 

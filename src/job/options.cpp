@@ -168,7 +168,7 @@ void add_training(List& list) {
       "f32|f64";
   list.add("seed", "seed", Effect::program, PARTITA_FIELD(training.seed),
            "Of initial values, order of rows and dropout");
-  list.add("batch_norm", "batch-norm", Effect::placement, PARTITA_FIELD(training.norm_statistics),
+  list.add("batch_norm", "batch-norm", Effect::placement, PARTITA_FIELD(training.batch_norm),
            "Statistics over the rows of each rank or of the global batch; local under data parallelism");
   list.add("gradients", "gradients", Effect::program, PARTITA_FIELD(training.gradients),
            "What the update sees: the mean over the global batch, or the sum of the ranks' means");

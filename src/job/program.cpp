@@ -7,7 +7,7 @@ namespace partita {
 
 Program make_program(const JobConfig& config, const ProgramRequest& request) {
   const bool training = request.purpose == Purpose::training;
-  const bool local_norms = training && config.training.norm_statistics == NormStatistics::local;
+  const bool local_statistics = training && config.training.batch_norm == BatchNormStatistics::local;
   CompileOptions options{.ranks = request.ranks,
                          .plan = config.plan.options,
                          .annotations = config.plan.annotations,
@@ -29,7 +29,7 @@ Program make_program(const JobConfig& config, const ProgramRequest& request) {
                            .columns = request.columns,
                            .dtype = config.training.dtype,
                            .purpose = request.purpose,
-                           .norm_groups = local_norms ? request.ranks : 1,
+                           .batch_norm_groups = local_statistics ? request.ranks : 1,
                            .seed = config.training.seed};
   const auto device = make_cpu_device(all_ops(), config.ranks.threads, config.ranks.kernels);
   device->enter_thread();

@@ -1,10 +1,11 @@
+#include "launch/fingerprint.h"
+
 #include <gtest/gtest.h>
 
 #include <atomic>
 
 #include "base/error.h"
 #include "comm/run_ranks.h"
-#include "launch/fingerprint.h"
 
 namespace partita {
 namespace {
@@ -15,7 +16,7 @@ TEST(Agreement, HoldsAndFails) {
       require_same_fingerprint({{"seed", "1"}, {"plan", print_digest(digest_of("x"))}}, comm);
     });
   }
-  std::atomic<int> told = 0;
+  std::atomic<int> thrown = 0;
   run_ranks(4, [&](Communicator& comm) {
     try {
       require_same_fingerprint({{"seed", "1"}, {"steps", comm.rank() == 2 ? "20" : "10"}}, comm);
@@ -23,10 +24,10 @@ TEST(Agreement, HoldsAndFails) {
       EXPECT_EQ(error.code(), ExitCode::ranks_disagree);
       EXPECT_STREQ(error.what(),
                    "[launch] ranks were started differently, got steps=20 on rank 2, expected steps=10 as on rank 0");
-      ++told;
+      ++thrown;
     }
   });
-  EXPECT_EQ(told, 4) << "every rank leaves";
+  EXPECT_EQ(thrown, 4) << "every rank leaves";
 }
 
 TEST(Agreement, DigestsAreStable) {

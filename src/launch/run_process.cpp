@@ -11,7 +11,7 @@
 namespace partita {
 namespace {
 
-/// An error that all ranks meet alike is told by the first.
+/// An error that all ranks meet alike is reported by the first.
 constexpr std::chrono::milliseconds kPatience{800};
 
 void leave(Communicator& world, const std::string& what, ExitCode code) {

@@ -51,30 +51,30 @@ class PlanCompletion {
   }
 
   void enter_states() {
-    std::unordered_map<ValueId, DimAxes> needed;
+    std::unordered_map<ValueId, DimAxes> required;
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       if (!decided_.cuts[n]) continue;
       for (size_t i = 0; i < graph_.nodes[n].inputs.size(); ++i) {
         DimAxes dims = dims_from_factors(rules_[n], *decided_.cuts[n], rules_[n].inputs[i]);
-        const auto [entry, fresh] = needed.try_emplace(graph_.nodes[n].inputs[i], dims);
+        const auto [entry, fresh] = required.try_emplace(graph_.nodes[n].inputs[i], dims);
         if (!fresh && parts(dims) > parts(entry->second)) entry->second = std::move(dims);
       }
     }
     std::vector<DimAxes> found(graph_.states.size());
     std::unordered_map<std::string, size_t> parameters;
-    for (const bool owned : {false, true}) {  // a slot may stand before its parameter
+    for (const bool owned : {false, true}) {  // an optimizer state may stand before its parameter
       for (size_t s = 0; s < found.size(); ++s) {
         const State& state = graph_.states[s];
         if (state.owner.empty() == owned) continue;
         found[s].resize(graph_.type(state.entry).shape.size());
         const auto owner = parameters.find(state.owner);
-        const auto need = needed.find(state.entry);
+        const auto requirement = required.find(state.entry);
         if (decided_.states[s]) {
           found[s] = *decided_.states[s];
         } else if (owner != parameters.end() && found[owner->second].size() == found[s].size()) {
           found[s] = found[owner->second];
-        } else if (need != needed.end()) {
-          found[s] = need->second;
+        } else if (requirement != required.end()) {
+          found[s] = requirement->second;
         }
         if (!owned) parameters.emplace(graph_.values[state.entry].name, s);
       }

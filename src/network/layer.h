@@ -18,8 +18,8 @@ class Context {
   struct Options {
     DType dtype = DType::f32;
     bool training = true;
-    int64_t norm_groups = 1;  // batch norm: groups of rows with statistics of their own
-    uint64_t seed = 1;        // of dropout
+    int64_t batch_norm_groups = 1;  // groups of rows with statistics of their own
+    uint64_t seed = 1;              // of dropout
   };
 
   Context(Builder& builder, const Options& options) : builder_(builder), options_(options) {}

@@ -18,7 +18,7 @@ Value find_output(const NamedValues& outputs, std::string_view name);
 class Network {
  public:
   using Forward = std::function<NamedValues(Context&, Columns&)>;
-  /// Scalars: the first is called "loss" and is what a training minimises, others are shown beside it. Each is a mean
+  /// Scalars: the first is called "loss" and is what a training minimises, others are shown next to it. Each is a mean
   /// over the samples of the global batch.
   using LossFunction = std::function<NamedValues(Context&, Columns&, const NamedValues&)>;
 

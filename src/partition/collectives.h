@@ -1,5 +1,5 @@
 #pragma once
-// The nodes of a local graph that talk to other ranks, or keep a part of what is there.
+// The nodes of a local graph that communicate with other ranks, or keep a part of what is there.
 
 #include "graph/op_def.h"
 #include "sharding/reshard.h"

@@ -92,12 +92,12 @@ int64_t permute_source(const Mesh& mesh, const Sharding& from, const Sharding& t
 int64_t most_given(const Halo& halo, int64_t size, int64_t ways) {
   std::vector<int64_t> given(ways, 0);
   for (int64_t taker = 0; taker < ways; ++taker) {
-    const Range need = partita::required_range(halo.window, chunk(halo.factor, taker, ways), size);
+    const Range required = partita::required_range(halo.window, chunk(halo.factor, taker, ways), size);
     // The part with the first row, or one before it.
-    for (int64_t giver = size > 0 ? need.begin / ((size + ways - 1) / ways) : 0; giver < ways; ++giver) {
+    for (int64_t giver = size > 0 ? required.begin / ((size + ways - 1) / ways) : 0; giver < ways; ++giver) {
       const Range part = chunk(size, giver, ways);
-      if (part.begin >= need.end) break;
-      given[giver] += std::max<int64_t>(0, std::min(part.end, need.end) - std::max(part.begin, need.begin));
+      if (part.begin >= required.end) break;
+      given[giver] += std::max<int64_t>(0, std::min(part.end, required.end) - std::max(part.begin, required.begin));
     }
   }
   return *std::max_element(given.begin(), given.end());

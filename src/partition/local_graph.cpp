@@ -56,9 +56,9 @@ void verify_node(const LocalGraph& local, NodeId id, const std::vector<int64_t>&
   const std::vector<Type> none;
   const std::vector<Type> inferred = rules.op(id).infer({local.attrs(id, coordinates, rules), inputs, none});
   for (size_t k = 0; k < node.outputs.size(); ++k) {
-    const Type held = local.type(node.outputs[k], coordinates);
-    PARTITA_CHECK(inferred[k] == held, "{}: result {} is {} on rank {}, its sharding says {}", node.name, k,
-                  print(inferred[k]), local.mesh.rank_of(coordinates), print(held));
+    const Type local_type = local.type(node.outputs[k], coordinates);
+    PARTITA_CHECK(inferred[k] == local_type, "{}: result {} is {} on rank {}, its sharding says {}", node.name, k,
+                  print(inferred[k]), local.mesh.rank_of(coordinates), print(local_type));
   }
 }
 

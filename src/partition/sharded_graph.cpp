@@ -54,8 +54,8 @@ void verify_cut(const ShardedGraph& sharded, NodeId id, const Rules& rules) {
   for (ValueId input : node.inputs) operands.push_back(sharded.shardings[input]);
   const Sharding passed = propagate_partial(rule, cut, operands);
   for (size_t i = 0; i < operands.size(); ++i) {
-    const Sharding need = operand_sharding(rule, cut, static_cast<int>(i));
-    PARTITA_CHECK(operands[i].dims == need.dims && operands[i].halos == need.halos,
+    const Sharding required = operand_sharding(rule, cut, static_cast<int>(i));
+    PARTITA_CHECK(operands[i].dims == required.dims && operands[i].halos == required.halos,
                   "{}: operand {} does not lie as the cut needs it", node.name, i);
     PARTITA_CHECK(operands[i].partial.empty() || !passed.partial.empty(), "{}: operand {} is partial and not reduced",
                   node.name, i);

@@ -92,11 +92,11 @@ DatasetSharding parse_dataset_sharding(std::string_view text) {
   return {static_cast<DatasetSharding::Kind>(position_of_name("dataset strategy", text, names))};
 }
 
-bool heeds_annotations(Parallel parallel) { return parallel == Parallel::semi || parallel == Parallel::automatic; }
+bool uses_annotations(Parallel parallel) { return parallel == Parallel::semi || parallel == Parallel::automatic; }
 
 Mesh make_mesh(const Graph& graph, int64_t ranks, const PlanOptions& options) {
   if (ranks == 1) return Mesh();
-  if (heeds_annotations(options.parallel)) {
+  if (uses_annotations(options.parallel)) {
     for (const Node& node : graph.nodes) {
       if (!node.annotation || !node.annotation->named()) continue;
       Mesh mesh(node.annotation->axes, node.annotation->rank_list);
@@ -110,7 +110,7 @@ Mesh make_mesh(const Graph& graph, int64_t ranks, const PlanOptions& options) {
 }
 
 std::string ignored_annotations(const Graph& graph, const Mesh& mesh, const PlanOptions& options) {
-  if (heeds_annotations(options.parallel) || !has_annotations(graph) || mesh.ranks() == 1) return "";
+  if (uses_annotations(options.parallel) || !has_annotations(graph) || mesh.ranks() == 1) return "";
   return fmt::format("[plan] annotations of nodes are ignored, got --parallel {}, expected semi or auto",
                      name_of(options.parallel));
 }

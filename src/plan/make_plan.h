@@ -47,14 +47,14 @@ struct PlanOptions {
   Uneven uneven = Uneven::allow;
 };
 
-/// Whether annotations of nodes decide anything in this mode.
-bool heeds_annotations(Parallel parallel);
+/// Whether the mode reads the annotations of nodes.
+bool uses_annotations(Parallel parallel);
 
 /// The ranks as the first named layout among the annotations arranges them, or as one axis when there is none. Throws
 /// InvalidArgument when the layout has another number of ranks.
 Mesh make_mesh(const Graph& graph, int64_t ranks, const PlanOptions& options);
 
-/// What to tell the user of a graph whose annotations the mode does not look at; "" when there is nothing.
+/// A warning for a graph whose annotations the mode does not read; "" when there are none.
 std::string ignored_annotations(const Graph& graph, const Mesh& mesh, const PlanOptions& options);
 
 /// Throws InvalidArgument when the graph does not fit the mesh, naming the nearest legal choice.

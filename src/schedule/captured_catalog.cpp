@@ -22,21 +22,21 @@ std::string one_line(std::string_view text) {
   return line;
 }
 
-std::string print(const Layout& layout) {
-  return layout.bytes == 0 ? layout.tag : fmt::format("{}/{}", layout.tag, layout.bytes);
+std::string print(const MemoryFormat& format) {
+  return format.bytes == 0 ? format.tag : fmt::format("{}/{}", format.tag, format.bytes);
 }
 
-std::string print(const std::vector<Layout>& layouts) {
+std::string print(const std::vector<MemoryFormat>& formats) {
   std::string text;
-  for (const Layout& layout : layouts) text += (text.empty() ? "" : ", ") + print(layout);
+  for (const MemoryFormat& format : formats) text += (text.empty() ? "" : ", ") + print(format);
   return text;
 }
 
-std::string query_text(const Type& type, const Layout& layout) {
-  return layout == Layout{} ? print(type) : fmt::format("{}:{}", print(type), print(layout));
+std::string query_text(const Type& type, const MemoryFormat& format) {
+  return format == MemoryFormat{} ? print(type) : fmt::format("{}:{}", print(type), print(format));
 }
 
-/// "KERNEL(LAYOUT, ...) -> LAYOUT, ..."
+/// "KERNEL(FORMAT, ...) -> FORMAT, ..."
 std::string print_kernel(const KernelChoice& choice) {
   return fmt::format("{}({}) -> {}", choice.kernel, print(choice.inputs), print(choice.outputs));
 }
@@ -44,7 +44,7 @@ std::string print_kernel(const KernelChoice& choice) {
 std::string query_text(const KernelQuery& query) {
   std::string operands;
   for (size_t i = 0; i < query.inputs.size(); ++i) {
-    operands += (i > 0 ? ", " : "") + query_text(query.inputs[i], query.input_layouts.at(i));
+    operands += (i > 0 ? ", " : "") + query_text(query.inputs[i], query.input_formats.at(i));
   }
   const std::string attrs = query.attrs.print();
   const std::string like = query.like ? std::string(kLike) + print_kernel(*query.like) : "";
@@ -65,7 +65,7 @@ std::string answer_text(const KernelChoice& choice) {
   return reason.empty() ? text : text + " ; " + reason;
 }
 
-bool is_dense(const Layout& layout) { return layout.plain() || layout.any(); }
+bool is_dense(const MemoryFormat& format) { return format.plain() || format.any(); }
 
 class CapturedCatalog final : public KernelCatalog {
  public:
@@ -78,13 +78,13 @@ class CapturedCatalog final : public KernelCatalog {
     return refused;
   }
 
-  int64_t bytes(const Type& type, const Layout& layout) const override {
-    if (is_dense(layout)) return type.bytes();
-    const std::string text = query_text(type, layout);
+  int64_t bytes(const Type& type, const MemoryFormat& format) const override {
+    if (is_dense(format)) return type.bytes();
+    const std::string text = query_text(type, format);
     const auto found = sizes.find(text);
     if (found != sizes.end()) return found->second;
     throw InvalidArgument(
-        fmt::format("[catalog] unknown layout of a type, got '{}', expected one of the captured catalog", text));
+        fmt::format("[catalog] unknown memory format of a type, got '{}', expected one of the captured catalog", text));
   }
 
   std::unordered_map<std::string, KernelChoice> choices;
@@ -110,18 +110,18 @@ class CapturedCatalogParser {
   }
 
  private:
-  /// "f32[2,3]" or "f32[2,3]:acdb/24", of which the layout takes 24 bytes (0: as many as the elements).
-  struct LayoutedType {
+  /// "f32[2,3]" or "f32[2,3]:acdb/24", of which the memory format takes 24 bytes (0: as many as the elements).
+  struct FormattedType {
     Type type;
-    bool has_layout = false;
+    bool has_format = false;
     int64_t bytes = 0;
   };
-  LayoutedType type(LinePart& text) const {
+  FormattedType type(LinePart& text) const {
     const std::string plain = fmt::format("{}]", text.until("]"));
-    LayoutedType result{reader_.with_line([&] { return parse_type(plain); })};
-    result.has_layout = text.take(":");
-    if (result.has_layout) text.word("_.-");
-    if (result.has_layout && text.take("/")) result.bytes = text.number();
+    FormattedType result{reader_.with_line([&] { return parse_type(plain); })};
+    result.has_format = text.take(":");
+    if (result.has_format) text.word("_.-");
+    if (result.has_format && text.take("/")) result.bytes = text.number();
     return result;
   }
 
@@ -136,19 +136,19 @@ class CapturedCatalogParser {
     return types;
   }
 
-  Layout layout() {
-    Layout layout{.tag = reader_.word("_.-")};
-    if (layout.any()) reader_.fail("an answer leaves a layout free", "any", "a layout");
-    if (reader_.take("/")) layout.bytes = reader_.number();
-    if (layout.plain() && layout.bytes > 0) reader_.fail("bad layout", print(layout), "plain without bytes");
-    return layout;
+  MemoryFormat format() {
+    MemoryFormat format{.tag = reader_.word("_.-")};
+    if (format.any()) reader_.fail("an answer leaves a memory format free", "any", "a memory format");
+    if (reader_.take("/")) format.bytes = reader_.number();
+    if (format.plain() && format.bytes > 0) reader_.fail("bad memory format", print(format), "plain without bytes");
+    return format;
   }
 
-  std::vector<Layout> layouts(size_t count, std::string_view what) {
-    std::vector<Layout> list;
-    while (list.size() < count && (list.empty() || reader_.take(","))) list.push_back(layout());
+  std::vector<MemoryFormat> formats(size_t count, std::string_view what) {
+    std::vector<MemoryFormat> list;
+    while (list.size() < count && (list.empty() || reader_.take(","))) list.push_back(format());
     if (list.size() != count || reader_.rest().starts_with(",")) {
-      reader_.fail(fmt::format("wrong number of layouts of {}", what), reader_.rest().substr(0, 20),
+      reader_.fail(fmt::format("wrong number of memory formats of {}", what), reader_.rest().substr(0, 20),
                    fmt::format("{}", count));
     }
     return list;
@@ -179,10 +179,10 @@ class CapturedCatalogParser {
     const std::vector<Type> outputs = types(query.substr(arrow + 4));
     choice.kernel = reader_.word();
     reader_.expect("(");
-    choice.inputs = layouts(inputs.size(), "operands");
+    choice.inputs = formats(inputs.size(), "operands");
     reader_.expect(")");
     reader_.expect("->");
-    choice.outputs = layouts(outputs.size(), "results");
+    choice.outputs = formats(outputs.size(), "results");
     if (reader_.take("scratch=")) choice.scratch_bytes = reader_.number();
     if (reader_.take("in_place=")) {
       do {
@@ -194,7 +194,7 @@ class CapturedCatalogParser {
     choice.view = reader_.take("view");
     if (choice.view && (inputs.empty() || outputs.size() != 1 || inputs[0].bytes() != outputs[0].bytes() ||
                         choice.inputs[0] != choice.outputs[0])) {
-      reader_.fail("no view", query, "a result with the bytes and the layout of operand 0");
+      reader_.fail("no view", query, "a result with the bytes and the memory format of operand 0");
     }
     if (reader_.take(";")) choice.reason = reader_.take_rest();
     return choice;
@@ -202,10 +202,10 @@ class CapturedCatalogParser {
 
   int64_t size(std::string_view query) {
     LinePart text(reader_, query);
-    const LayoutedType layouted = type(text);
-    if (!layouted.has_layout) reader_.fail("no layout", query, "TYPE:LAYOUT");
+    const FormattedType formatted = type(text);
+    if (!formatted.has_format) reader_.fail("no memory format", query, "TYPE:FORMAT");
     text.end();
-    const int64_t bytes = reader_.number(), least = std::max(layouted.type.bytes(), layouted.bytes);
+    const int64_t bytes = reader_.number(), least = std::max(formatted.type.bytes(), formatted.bytes);
     if (bytes < least) reader_.fail("too few bytes", fmt::format("{}", bytes), fmt::format("{}", least));
     return bytes;
   }
@@ -221,9 +221,9 @@ KernelChoice RecordingCatalog::choose(const KernelQuery& query) const {
   return choice;
 }
 
-int64_t RecordingCatalog::bytes(const Type& type, const Layout& layout) const {
-  const int64_t bytes = catalog_.bytes(type, layout);
-  if (!is_dense(layout)) add("bytes " + query_text(type, layout), fmt::format("{}", bytes));
+int64_t RecordingCatalog::bytes(const Type& type, const MemoryFormat& format) const {
+  const int64_t bytes = catalog_.bytes(type, format);
+  if (!is_dense(format)) add("bytes " + query_text(type, format), fmt::format("{}", bytes));
   return bytes;
 }
 

@@ -15,7 +15,7 @@ class RecordingCatalog final : public KernelCatalog {
   explicit RecordingCatalog(const KernelCatalog& catalog) : catalog_(catalog) {}
 
   KernelChoice choose(const KernelQuery& query) const override;
-  int64_t bytes(const Type& type, const Layout& layout) const override;
+  int64_t bytes(const Type& type, const MemoryFormat& format) const override;
   /// One line for each different query, in the order in which they came.
   const std::vector<std::string>& lines() const { return lines_; }
 
@@ -28,12 +28,12 @@ class RecordingCatalog final : public KernelCatalog {
 };
 
 /// "partita catalog 1", then a line per answer:
-///   choose OP(TYPE:LAYOUT, ...) {attributes} -> TYPE, ... => KERNEL(LAYOUT, ...) -> LAYOUT, ... [marks] ; REASON
-///   choose OP(TYPE:LAYOUT, ...) {attributes} -> TYPE, ... like KERNEL(LAYOUT, ...) -> LAYOUT, ... => ...
+///   choose OP(TYPE:FORMAT, ...) {attributes} -> TYPE, ... => KERNEL(FORMAT, ...) -> FORMAT, ... [properties] ; REASON
+///   choose OP(TYPE:FORMAT, ...) {attributes} -> TYPE, ... like KERNEL(FORMAT, ...) -> FORMAT, ... => ...
 ///   choose ... => refused: REASON
-///   bytes TYPE:LAYOUT => BYTES
-/// A layout is TAG or TAG/BYTES; of an operand "plain" is left out. Marks: scratch=BYTES, in_place=INPUT:OUTPUT,...
-/// and view. Types in the layouts plain and any have their dense size and get no line.
+///   bytes TYPE:FORMAT => BYTES
+/// A memory format is TAG or TAG/BYTES; of an operand "plain" is left out. Properties: scratch=BYTES,
+/// in_place=INPUT:OUTPUT,... and view. Types in the memory formats plain and any have their dense size and get no line.
 std::string print(const RecordingCatalog& recording);
 
 /// A catalog that knows these answers and refuses all else. Queries are compared by text, so attributes need no

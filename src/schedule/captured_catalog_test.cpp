@@ -47,17 +47,17 @@ class Refusing final : public KernelCatalog {
     choice.reason = "no\nsuch => kernel";
     return choice;
   }
-  int64_t bytes(const Type& type, const Layout&) const override { return type.bytes(); }
+  int64_t bytes(const Type& type, const MemoryFormat&) const override { return type.bytes(); }
 };
 
 TEST(CapturedCatalog, AnswersOnlyWhatItKnows) {
   const Type type{DType::f32, {2, 3}};
-  KernelQuery query{.op = "relu", .inputs = {type}, .outputs = {type}, .input_layouts = {Layout{}}};
+  KernelQuery query{.op = "relu", .inputs = {type}, .outputs = {type}, .input_formats = {MemoryFormat{}}};
   const Refusing refusing;
   const RecordingCatalog recording(refusing);
   recording.choose(query);
   recording.bytes(type, {"acdb", 24});
-  recording.bytes(type, Layout{});
+  recording.bytes(type, MemoryFormat{});
   EXPECT_EQ(print(recording),
             "partita catalog 1\n"
             "choose relu(f32[2,3]) -> f32[2,3] => refused: no such = > kernel\n"
@@ -65,9 +65,9 @@ TEST(CapturedCatalog, AnswersOnlyWhatItKnows) {
   const auto captured = parse_catalog(print(recording));
   EXPECT_FALSE(captured->choose(query).accepted());
   EXPECT_EQ(captured->choose(query).reason, "no such = > kernel");
-  query.input_layouts[0] = {"acdb", 24};
+  query.input_formats[0] = {"acdb", 24};
   EXPECT_EQ(captured->choose(query).reason, "not in the captured catalog: relu(f32[2,3]:acdb/24) -> f32[2,3]");
-  EXPECT_EQ(captured->bytes(type, Layout{}), 24);
+  EXPECT_EQ(captured->bytes(type, MemoryFormat{}), 24);
   EXPECT_EQ(captured->bytes(type, {"acdb", 24}), 24);
   EXPECT_THROW(static_cast<void>(captured->bytes(type, {"ba", 24})), InvalidArgument);
 }
@@ -89,12 +89,12 @@ TEST(CapturedCatalog, AnswersAreReadAsTheyWereGiven) {
        .attrs = Attrs(FAttrs{}),
        .inputs = {type, {DType::i32, {}}},
        .outputs = {type, {DType::f32, {2}}},
-       .input_layouts = {{"any", 0}, {"plain", 0}},
+       .input_formats = {{"any", 0}, {"plain", 0}},
        .like = KernelChoice{
            .kernel = "k.f", .inputs = {{"acdb", 48}, {"plain", 0}}, .outputs = {{"acdb", 48}, {"plain", 0}}}});
   EXPECT_EQ(choice.kernel, "k.f");
-  EXPECT_EQ(choice.inputs, (std::vector<Layout>{{"acdb", 32}, {"plain", 0}}));
-  EXPECT_EQ(choice.outputs, (std::vector<Layout>{{"acdb", 32}, {"plain", 0}}));
+  EXPECT_EQ(choice.inputs, (std::vector<MemoryFormat>{{"acdb", 32}, {"plain", 0}}));
+  EXPECT_EQ(choice.outputs, (std::vector<MemoryFormat>{{"acdb", 32}, {"plain", 0}}));
   EXPECT_EQ(choice.scratch_bytes, 64);
   EXPECT_EQ(choice.in_place, (std::vector<std::pair<int, int>>{{0, 0}, {1, 1}}));
   EXPECT_FALSE(choice.view);
@@ -114,7 +114,7 @@ TEST(CapturedCatalog, BadTextsAreRefused) {
   EXPECT_EQ(refused("\n" + query + "k(plain) -> plain"), "accepted");
   EXPECT_EQ(refused("chose f"), "[catalog line 2] unknown line, got 'chose', expected choose or bytes");
   EXPECT_EQ(refused("\n" + query + "k(plain) -> plain, plain"),
-            "[catalog line 3] wrong number of layouts of results, got ', plain', expected 1");
+            "[catalog line 3] wrong number of memory formats of results, got ', plain', expected 1");
   const auto expect = [&](const std::string& lines, const std::string& part) {
     const std::string message = refused(lines);
     EXPECT_TRUE(message.starts_with("[catalog line ")) << message;
@@ -126,8 +126,8 @@ TEST(CapturedCatalog, BadTextsAreRefused) {
   expect("choose f(f32[2], ) -> f32[2] => k(plain) -> plain", "unexpected text, got '', expected ']' behind it");
   expect(query, "unexpected text");
   expect(query + "k() -> plain", "expected a name");
-  expect(query + "k(any) -> plain", "an answer leaves a layout free");
-  expect(query + "k(plain/8) -> plain", "bad layout, got 'plain/8'");
+  expect(query + "k(any) -> plain", "an answer leaves a memory format free");
+  expect(query + "k(plain/8) -> plain", "bad memory format, got 'plain/8'");
   expect(query + "k(acdb/-8) -> plain", "bad number, got '-8");
   expect(query + "k(plain) -> plain scratch=99999999999999999999", "bad number, got '99999999999999999999'");
   expect(query + "k(plain) -> plain in_place=0:1", "bad number, got '1', expected less than 1");
@@ -137,7 +137,7 @@ TEST(CapturedCatalog, BadTextsAreRefused) {
   expect(query + "k(plain) -> plain\n" + query + "refused: no", "query given twice, got 'f(f32[2]) -> f32[2]'");
   expect("bytes f32[2]:a/9 => 8", "too few bytes, got '8', expected 9");
   expect("bytes f32[2]:a => 7", "too few bytes, got '7', expected 8");
-  expect("bytes f32[2] => 8", "no layout, got 'f32[2]', expected TYPE:LAYOUT");
+  expect("bytes f32[2] => 8", "no memory format, got 'f32[2]', expected TYPE:FORMAT");
   EXPECT_THROW(parse_catalog(""), InvalidArgument);
   EXPECT_THROW(parse_catalog("partita catalog 2\n"), InvalidArgument);
 }

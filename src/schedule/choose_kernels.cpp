@@ -22,10 +22,10 @@ class Chooser {
   }
 
   Schedule run() {
-    for (const Input& input : local_.graph.inputs) schedule_.inputs.push_back(add_slot(input.value, Layout{}));
+    for (const Input& input : local_.graph.inputs) schedule_.inputs.push_back(add_buffer(input.value, MemoryFormat{}));
     for (const bool update : {false, true}) {
       if (update) {
-        settle_states();
+        add_optimizer_states();
         schedule_.update = schedule_.instructions.size();
       }
       for (size_t n = 0; n < local_.graph.nodes.size(); ++n) {
@@ -37,28 +37,28 @@ class Chooser {
   }
 
  private:
-  int add_slot(ValueId value, Layout layout) {
-    const int slot = static_cast<int>(schedule_.slots.size());
-    const int64_t bytes = catalog_.bytes(local_.largest(value), layout);
-    if (!layout.plain()) layout.bytes = bytes;
-    schedule_.slots.push_back({value, layout, 0, bytes});
-    slots_[{value, layout.tag}] = slot;
-    if (made_[value] < 0) made_[value] = slot;
-    return slot;
+  int add_buffer(ValueId value, MemoryFormat format) {
+    const int buffer = static_cast<int>(schedule_.buffers.size());
+    const int64_t bytes = catalog_.bytes(local_.largest(value), format);
+    if (!format.plain()) format.bytes = bytes;
+    schedule_.buffers.push_back({value, format, 0, bytes});
+    buffers_[{value, format.tag}] = buffer;
+    if (made_[value] < 0) made_[value] = buffer;
+    return buffer;
   }
 
   /// Where the value lies now; "any" for a state that no kernel has used.
-  Layout layout_of(ValueId value) const {
-    if (made_[value] >= 0) return schedule_.slots[made_[value]].layout;
-    return Layout{.tag = "any"};
+  MemoryFormat format_of(ValueId value) const {
+    if (made_[value] >= 0) return schedule_.buffers[made_[value]].format;
+    return MemoryFormat{.tag = "any"};
   }
 
-  /// The slot of a value in a layout; reorders when it lies in another one.
-  int slot_in(ValueId value, const Layout& layout, NodeId user) {
-    if (made_[value] < 0) return add_slot(value, layout);  // a state before its first use
-    if (const auto found = slots_.find({value, layout.tag}); found != slots_.end()) return found->second;
+  /// The buffer of a value in a memory format; reorders when it lies in another one.
+  int buffer_in(ValueId value, const MemoryFormat& format, NodeId user) {
+    if (made_[value] < 0) return add_buffer(value, format);  // a state before its first use
+    if (const auto found = buffers_.find({value, format.tag}); found != buffers_.end()) return found->second;
     const int from = made_[value];
-    const int to = add_slot(value, layout);
+    const int to = add_buffer(value, format);
     schedule_.instructions.push_back({.kind = Instruction::reorder, .node = user, .inputs = {from}, .outputs = {to}});
     return to;
   }
@@ -69,21 +69,21 @@ class Chooser {
     const KernelChoice choice = choose(id);
     Instruction instruction{.kind = Instruction::compute, .node = id, .choice = choice};
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      instruction.inputs.push_back(slot_in(node.inputs[i], choice.inputs[i], id));
+      instruction.inputs.push_back(buffer_in(node.inputs[i], choice.inputs[i], id));
     }
     for (size_t k = 0; k < node.outputs.size(); ++k) {
-      instruction.outputs.push_back(add_slot(node.outputs[k], choice.outputs[k]));
+      instruction.outputs.push_back(add_buffer(node.outputs[k], choice.outputs[k]));
     }
-    // Bytes of layouts are those of the largest shard.
+    // Bytes of memory formats are those of the largest shard.
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      instruction.choice.inputs[i] = schedule_.slots[instruction.inputs[i]].layout;
+      instruction.choice.inputs[i] = schedule_.buffers[instruction.inputs[i]].format;
     }
     for (size_t k = 0; k < node.outputs.size(); ++k) {
-      instruction.choice.outputs[k] = schedule_.slots[instruction.outputs[k]].layout;
+      instruction.choice.outputs[k] = schedule_.buffers[instruction.outputs[k]].format;
     }
     // An all-reduce works in place, so it must not meet the memory of another value.
     if (choice.view && !is_reduced_[node.outputs[0]]) {
-      schedule_.slots[instruction.outputs[0]].view_of = instruction.inputs[0];
+      schedule_.buffers[instruction.outputs[0]].view_of = instruction.inputs[0];
       return;
     }
     if (choice.view) instruction.kind = Instruction::copy;
@@ -117,7 +117,7 @@ class Chooser {
       query.attrs = local_.attrs(id, coordinates, rules_);
       for (ValueId input : node.inputs) {
         query.inputs.push_back(local_.type(input, coordinates));
-        query.input_layouts.push_back(layout_of(input));
+        query.input_formats.push_back(format_of(input));
       }
       for (ValueId output : node.outputs) query.outputs.push_back(local_.type(output, coordinates));
     }
@@ -131,7 +131,7 @@ class Chooser {
     for (size_t s = 0; s < shards.size(); ++s) {
       if (s == own) continue;
       KernelQuery query = shards[s];
-      query.input_layouts = choice.inputs;
+      query.input_formats = choice.inputs;
       query.like = choice;
       const KernelChoice other = catalog_.choose(query);
       if (!other.accepted() || other.view != choice.view) return false;
@@ -146,42 +146,42 @@ class Chooser {
 
   void add_collective(NodeId id) {
     const Node& node = local_.graph.nodes[id];
-    Layout layout = layout_of(node.inputs[0]);
-    if (!performs(node, Collective::all_reduce) || layout.any()) layout = Layout{};
-    const int input = slot_in(node.inputs[0], layout, id);
-    const int output = add_slot(node.outputs[0], layout);
+    MemoryFormat format = format_of(node.inputs[0]);
+    if (!performs(node, Collective::all_reduce) || format.any()) format = MemoryFormat{};
+    const int input = buffer_in(node.inputs[0], format, id);
+    const int output = add_buffer(node.outputs[0], format);
     Instruction instruction{.kind = Instruction::collective, .node = id, .inputs = {input}, .outputs = {output}};
     if (performs(node, Collective::all_reduce)) instruction.choice.in_place = {{0, 0}};
     instruction.choice.scratch_bytes = largest_staging(local_, id).bytes();
     schedule_.instructions.push_back(std::move(instruction));
   }
 
-  /// A state that the update alone reads (a slot of the optimizer) lies as its parameter does.
-  void settle_states() {
+  /// A state that the update alone reads (a state of the optimizer) lies as its parameter does.
+  void add_optimizer_states() {
     const auto places = local_.graph.states_by_name();
     for (const State& state : local_.graph.states) {
       if (made_[state.entry] >= 0 || state.owner.empty()) continue;
       const auto owner = places.find(state.owner);
       if (owner == places.end()) continue;
       const ValueId parameter = local_.graph.states[owner->second].entry;
-      if (made_[parameter] >= 0) add_slot(state.entry, layout_of(parameter));
+      if (made_[parameter] >= 0) add_buffer(state.entry, format_of(parameter));
     }
   }
 
   void add_ends() {
     for (const State& state : local_.graph.states) {
-      if (made_[state.entry] < 0) add_slot(state.entry, Layout{});
+      if (made_[state.entry] < 0) add_buffer(state.entry, MemoryFormat{});
       schedule_.entry.push_back(made_[state.entry]);
     }
     for (size_t s = 0; s < local_.graph.states.size(); ++s) {
       const State& state = local_.graph.states[s];
       schedule_.exit.push_back(-1);
       if (state.exit < 0) continue;
-      const Layout layout = schedule_.slots[schedule_.entry[s]].layout;
-      schedule_.exit.back() = slot_in(state.exit, layout, /*user=*/-1);
+      const MemoryFormat format = schedule_.buffers[schedule_.entry[s]].format;
+      schedule_.exit.back() = buffer_in(state.exit, format, /*user=*/-1);
     }
     for (const Output& output : local_.graph.outputs) {
-      schedule_.outputs.push_back(slot_in(output.value, Layout{}, /*user=*/-1));
+      schedule_.outputs.push_back(buffer_in(output.value, MemoryFormat{}, /*user=*/-1));
     }
     keep_old_states();
   }
@@ -190,25 +190,26 @@ class Chooser {
   /// old value of a state that is written, it takes a copy.
   void keep_old_states() {
     const std::vector<int> exits = schedule_.exit;
-    std::vector<int> roots, writer(schedule_.slots.size(), -1);  // writer: of an entry slot the state that is written
-    for (const Slot& slot : schedule_.slots) {
-      roots.push_back(slot.view_of < 0 ? static_cast<int>(roots.size()) : roots[slot.view_of]);
+    std::vector<int> roots,
+        writer(schedule_.buffers.size(), -1);  // writer: of an entry buffer the state that is written
+    for (const Buffer& buffer : schedule_.buffers) {
+      roots.push_back(buffer.view_of < 0 ? static_cast<int>(roots.size()) : roots[buffer.view_of]);
     }
     for (size_t s = 0; s < exits.size(); ++s) {
       if (exits[s] >= 0 && exits[s] != schedule_.entry[s]) writer[schedule_.entry[s]] = static_cast<int>(s);
     }
-    const auto is_overwritten = [&](int slot, int except) {
-      const int state = writer[roots[slot]];
+    const auto is_overwritten = [&](int buffer, int except) {
+      const int state = writer[roots[buffer]];
       return state >= 0 && state != except;
     };
-    const auto keep = [&](int& slot, int except) {
-      if (slot < 0 || !is_overwritten(slot, except)) return;
-      const int copy = static_cast<int>(schedule_.slots.size());
-      Slot kept = schedule_.slots[slot];
+    const auto keep = [&](int& buffer, int except) {
+      if (buffer < 0 || !is_overwritten(buffer, except)) return;
+      const int copy = static_cast<int>(schedule_.buffers.size());
+      Buffer kept = schedule_.buffers[buffer];
       kept.view_of = -1;
-      schedule_.slots.push_back(kept);
-      schedule_.instructions.push_back({.kind = Instruction::copy, .inputs = {slot}, .outputs = {copy}});
-      slot = copy;
+      schedule_.buffers.push_back(kept);
+      schedule_.instructions.push_back({.kind = Instruction::copy, .inputs = {buffer}, .outputs = {copy}});
+      buffer = copy;
     };
     for (size_t s = 0; s < exits.size(); ++s) keep(schedule_.exit[s], static_cast<int>(s));
     for (int& output : schedule_.outputs) keep(output, /*except=*/-1);
@@ -218,9 +219,9 @@ class Chooser {
   const Rules rules_;
   const KernelCatalog& catalog_;
   Schedule schedule_;
-  std::vector<int> made_;         // per value: the slot in which it was made, or -1
+  std::vector<int> made_;         // per value: the buffer in which it was made, or -1
   std::vector<bool> is_reduced_;  // per value: an all-reduce takes it
-  std::map<std::pair<ValueId, std::string>, int> slots_;
+  std::map<std::pair<ValueId, std::string>, int> buffers_;
 };
 
 }  // namespace

@@ -1,12 +1,12 @@
 #pragma once
-// The first pass of scheduling: instructions in order, with kernels, layouts and slots, not yet placed.
+// The first pass of scheduling: instructions in order, with kernels, memory formats and buffers, not yet placed.
 
 #include "schedule/schedule.h"
 
 namespace partita {
 
-/// Walks the local graph; a kernel is one for the shards of all ranks. A parameter lies in the layout
-/// that its first kernel prefers; a value in another layout than a kernel needs is reordered once.
+/// Walks the local graph; a kernel is one for the shards of all ranks. A parameter lies in the memory format
+/// that its first kernel prefers; a value in another memory format than a kernel needs is reordered once.
 /// Nodes of the update come last; `update` is set.
 Schedule choose_kernels(const LocalGraph& local, const OpSet& ops, const KernelCatalog& catalog);
 

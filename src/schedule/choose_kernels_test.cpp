@@ -28,7 +28,7 @@ output y = %y
 
 const PlanOptions kUneven{.parallel = Parallel::hybrid};
 
-/// Answers for `matmul` as told; plain layouts and no scratch for all else. Counts the questions.
+/// Answers for `matmul` as told; plain memory formats and no scratch for all else. Counts the questions.
 class Told final : public KernelCatalog {
  public:
   std::function<KernelChoice(const KernelQuery&, KernelChoice plain)> matmul;
@@ -37,11 +37,11 @@ class Told final : public KernelCatalog {
   KernelChoice choose(const KernelQuery& query) const override {
     ++asked;
     KernelChoice choice{.kernel = query.like ? query.like->kernel : "told",
-                        .inputs = std::vector<Layout>(query.inputs.size()),
-                        .outputs = std::vector<Layout>(query.outputs.size())};
+                        .inputs = std::vector<MemoryFormat>(query.inputs.size()),
+                        .outputs = std::vector<MemoryFormat>(query.outputs.size())};
     return query.op == "matmul" && matmul ? matmul(query, choice) : choice;
   }
-  int64_t bytes(const Type& type, const Layout&) const override { return type.bytes(); }
+  int64_t bytes(const Type& type, const MemoryFormat&) const override { return type.bytes(); }
 };
 
 int64_t rows_of(const KernelQuery& query) { return query.inputs[0].shape[0]; }
@@ -110,10 +110,10 @@ output y = %y
 )",
                        rows, inner, columns);
   };
-  const PlanOptions marked{.parallel = Parallel::semi, .dataset = parse_dataset_sharding("((128,1))")};
-  EXPECT_EQ(questions(product(1280, 6, 1280), 16'384, marked), 1);
-  EXPECT_EQ(questions(product(1281, 6, 1280), 16'384, marked), 2);
-  EXPECT_EQ(questions(product(1281, 6, 1283), 16'384, marked), 4);
+  const PlanOptions annotated{.parallel = Parallel::semi, .dataset = parse_dataset_sharding("((128,1))")};
+  EXPECT_EQ(questions(product(1280, 6, 1280), 16'384, annotated), 1);
+  EXPECT_EQ(questions(product(1281, 6, 1280), 16'384, annotated), 2);
+  EXPECT_EQ(questions(product(1281, 6, 1283), 16'384, annotated), 4);
   // Rows of an image with padding: the first and the last part, and those between in two sizes.
   const auto image = [](int64_t height) {
     return fmt::format(R"(partita graph 1
@@ -154,7 +154,7 @@ TEST(ChooseKernels, KernelsOfTheDeviceServeEveryRank) {
           KernelQuery query{.op = node.op, .attrs = local.attrs(instruction.node, at, Rules(local.graph, all_ops()))};
           for (ValueId input : node.inputs) query.inputs.push_back(local.type(input, at));
           for (ValueId output : node.outputs) query.outputs.push_back(local.type(output, at));
-          query.input_layouts = instruction.choice.inputs;
+          query.input_formats = instruction.choice.inputs;
           EXPECT_NO_THROW(device->make_kernel(query, instruction.choice)) << node.name << " on rank " << rank;
         }
       }

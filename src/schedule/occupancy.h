@@ -1,5 +1,5 @@
 #pragma once
-// Which bytes are taken when: finds the lowest free place for a block that lives for a while.
+// Which bytes are taken when: finds the lowest free offset for a block with a lifetime.
 
 #include <cstddef>
 #include <cstdint>

@@ -41,30 +41,30 @@ class Packer {
   /// All-reduces whose operand has no other reader: they can work in place.
   void find_reductions() {
     const auto& list = schedule_.instructions;
-    std::vector<int> readers(schedule_.slots.size(), 0);
-    std::vector<size_t> makers(schedule_.slots.size(), 0);
-    std::vector<bool> read_early(schedule_.slots.size(), false);
+    std::vector<int> readers(schedule_.buffers.size(), 0);
+    std::vector<size_t> makers(schedule_.buffers.size(), 0);
+    std::vector<bool> read_early(schedule_.buffers.size(), false);
     for (size_t i = 0; i < list.size(); ++i) {
-      for (int slot : list[i].inputs) {
-        ++readers[slot];
-        if (i < schedule_.update) read_early[slot] = true;
+      for (int buffer : list[i].inputs) {
+        ++readers[buffer];
+        if (i < schedule_.update) read_early[buffer] = true;
       }
-      for (int slot : list[i].outputs) makers[slot] = i;
+      for (int buffer : list[i].outputs) makers[buffer] = i;
     }
-    for (const Slot& slot : schedule_.slots) {
-      if (slot.view_of < 0) continue;
-      ++readers[slot.view_of];
-      read_early[slot.view_of] = true;
+    for (const Buffer& buffer : schedule_.buffers) {
+      if (buffer.view_of < 0) continue;
+      ++readers[buffer.view_of];
+      read_early[buffer.view_of] = true;
     }
-    std::vector<bool> is_entry(schedule_.slots.size(), false);
-    for (const auto* slots : {&schedule_.inputs, &schedule_.entry}) {
-      for (int slot : *slots) is_entry[slot] = true;
+    std::vector<bool> is_entry(schedule_.buffers.size(), false);
+    for (const auto* buffers : {&schedule_.inputs, &schedule_.entry}) {
+      for (int buffer : *buffers) is_entry[buffer] = true;
     }
     for (size_t i = 0; i < list.size(); ++i) {
       if (list[i].kind != Instruction::collective) continue;
       if (!performs(node(list[i]), Collective::all_reduce)) continue;
       const int input = list[i].inputs[0];
-      if (readers[input] != 1 || is_entry[input] || schedule_.slots[input].view_of >= 0) continue;
+      if (readers[input] != 1 || is_entry[input] || schedule_.buffers[input].view_of >= 0) continue;
       reductions_.push_back({i, makers[input], i < schedule_.update && !read_early[list[i].outputs[0]]});
     }
     leave_out_chained();
@@ -98,10 +98,10 @@ class Packer {
     const Instruction& instruction = schedule_.instructions[index];
     Bucket& bucket = schedule_.buckets[bucket_index];
     bucket.nodes.push_back(instruction.node);
-    bucket.slots.push_back(instruction.inputs[0]);
-    const int64_t bytes = schedule_.slots[instruction.inputs[0]].bytes;
+    bucket.buffers.push_back(instruction.inputs[0]);
+    const int64_t bytes = schedule_.buffers[instruction.inputs[0]].bytes;
     bucket.bytes += aligned(bytes);
-    schedule_.slots[instruction.outputs[0]].view_of = instruction.inputs[0];
+    schedule_.buffers[instruction.outputs[0]].view_of = instruction.inputs[0];
     packed_[index] = bucket_index;
   }
 
@@ -110,7 +110,7 @@ class Packer {
     const CollectiveAttrs& attrs = node(instruction).attrs.as<CollectiveAttrs>();
     Room& room = rooms_[{local_.graph.type(node(instruction).inputs[0]).dtype, attrs.reduce,
                          axes_of(node(instruction), local_.mesh)}];
-    int place = room.free.last_at_least(schedule_.slots[instruction.inputs[0]].bytes);
+    int place = room.free.last_at_least(schedule_.buffers[instruction.inputs[0]].bytes);
     if (place < 0) {
       place = static_cast<int>(room.buckets.size());
       room.buckets.push_back(new_bucket(instruction));
@@ -147,7 +147,7 @@ class Packer {
     std::vector<int> inline_done(schedule_.buckets.size(), 0);
     std::unordered_map<size_t, std::vector<int>> ready_at;  // the late buckets that are complete behind an instruction
     for (size_t b = 0; b < late_buckets; ++b) ready_at[ready_[b]].push_back(static_cast<int>(b));
-    size_t last_work = 0;  // behind it nothing is left to hide a message behind
+    size_t last_work = 0;  // no computation behind it could overlap a reduction
     for (size_t i = 0; i < update; ++i) {
       if (old[i].kind == Instruction::compute) last_work = i;
     }
@@ -171,9 +171,9 @@ class Packer {
       const auto ready = ready_at.find(i);
       if (ready == ready_at.end()) continue;
       for (int bucket : ready->second) {
-        const bool hidden = options_.overlap && i < last_work;
-        emit(hidden ? Instruction::start : Instruction::reduce, bucket);
-        if (hidden) started.push_back(bucket);
+        const bool overlapped = options_.overlap && i < last_work;
+        emit(overlapped ? Instruction::start : Instruction::reduce, bucket);
+        if (overlapped) started.push_back(bucket);
       }
     }
   }

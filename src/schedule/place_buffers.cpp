@@ -8,8 +8,8 @@
 namespace partita {
 namespace {
 
-/// Slots that share memory from their beginning on.
-struct Buffer {
+/// Memory of one buffer, or of several that share it from its beginning on.
+struct Allocation {
   int64_t bytes = 0;
   size_t begin = SIZE_MAX, end = 0;  // instructions
   bool kept = false;                 // a state or an input
@@ -19,25 +19,26 @@ struct Buffer {
 
 class Placer {
  public:
-  explicit Placer(Schedule& schedule) : schedule_(schedule), owner_(schedule.slots.size()) {}
+  explicit Placer(Schedule& schedule) : schedule_(schedule), owner_(schedule.buffers.size()) {}
 
   void run() {
     std::iota(owner_.begin(), owner_.end(), 0);
     for (size_t s = 0; s < owner_.size(); ++s) {
-      if (schedule_.slots[s].view_of >= 0) owner_[s] = find(schedule_.slots[s].view_of);
+      if (schedule_.buffers[s].view_of >= 0) owner_[s] = find(schedule_.buffers[s].view_of);
     }
     overwrite_states();
-    buffers_.resize(owner_.size());
+    allocations_.resize(owner_.size());
     measure();
     merge_in_place();
     place();
-    for (size_t s = 0; s < owner_.size(); ++s) schedule_.slots[s].offset = buffers_[find(static_cast<int>(s))].offset;
+    for (size_t s = 0; s < owner_.size(); ++s)
+      schedule_.buffers[s].offset = allocations_[find(static_cast<int>(s))].offset;
   }
 
  private:
-  int find(int slot) const {
-    while (owner_[slot] != slot) slot = owner_[slot];
-    return slot;
+  int find(int buffer) const {
+    while (owner_[buffer] != buffer) buffer = owner_[buffer];
+    return buffer;
   }
 
   /// The stored value of a state takes the state's own memory where nothing reads the old value later.
@@ -46,8 +47,8 @@ class Placer {
     makers_.assign(owner_.size(), SIZE_MAX);
     last_readers_.assign(owner_.size(), SIZE_MAX);
     for (size_t i = 0; i < list.size(); ++i) {
-      for (int slot : list[i].outputs) makers_[slot] = i;
-      for (int slot : list[i].inputs) last_readers_[find(slot)] = i;
+      for (int buffer : list[i].outputs) makers_[buffer] = i;
+      for (int buffer : list[i].inputs) last_readers_[find(buffer)] = i;
     }
     for (size_t s = 0; s < schedule_.entry.size(); ++s) {
       const int entry = schedule_.entry[s], exit = schedule_.exit[s];
@@ -74,37 +75,37 @@ class Placer {
     return true;
   }
 
-  static bool allows(const Instruction& instruction, int input, int output_slot) {
+  static bool allows(const Instruction& instruction, int input, int output_buffer) {
     return std::any_of(instruction.choice.in_place.begin(), instruction.choice.in_place.end(),
                        [&](const std::pair<int, int>& pair) {
-                         return pair.first == input && instruction.outputs[pair.second] == output_slot;
+                         return pair.first == input && instruction.outputs[pair.second] == output_buffer;
                        });
   }
 
-  void touch(int slot, size_t at) {
-    Buffer& buffer = buffers_[find(slot)];
-    buffer.begin = std::min(buffer.begin, at);
-    buffer.end = std::max(buffer.end, at);
+  void touch(int buffer, size_t at) {
+    Allocation& allocation = allocations_[find(buffer)];
+    allocation.begin = std::min(allocation.begin, at);
+    allocation.end = std::max(allocation.end, at);
   }
 
   void measure() {
     for (size_t s = 0; s < owner_.size(); ++s) {
-      Buffer& buffer = buffers_[find(static_cast<int>(s))];
-      buffer.bytes = std::max(buffer.bytes, aligned(std::max<int64_t>(schedule_.slots[s].bytes, 1)));
+      Allocation& allocation = allocations_[find(static_cast<int>(s))];
+      allocation.bytes = std::max(allocation.bytes, aligned(std::max<int64_t>(schedule_.buffers[s].bytes, 1)));
     }
     for (const std::vector<int>* list : {&schedule_.entry, &schedule_.inputs}) {
-      for (int slot : *list) buffers_[find(slot)].kept = true;
+      for (int buffer : *list) allocations_[find(buffer)].kept = true;
     }
     for (size_t i = 0; i < schedule_.instructions.size(); ++i) {
       const Instruction& instruction = schedule_.instructions[i];
-      for (int slot : instruction.inputs) touch(slot, i);
-      for (int slot : instruction.outputs) touch(slot, i);
+      for (int buffer : instruction.inputs) touch(buffer, i);
+      for (int buffer : instruction.outputs) touch(buffer, i);
       if (instruction.bucket < 0) continue;
-      for (int slot : schedule_.buckets[instruction.bucket].slots) touch(slot, i);
+      for (int buffer : schedule_.buckets[instruction.bucket].buffers) touch(buffer, i);
     }
-    for (int slot : schedule_.outputs) touch(slot, schedule_.instructions.size());
+    for (int buffer : schedule_.outputs) touch(buffer, schedule_.instructions.size());
     for (const Bucket& bucket : schedule_.buckets) {
-      for (int slot : bucket.slots) buffers_[find(slot)].fixed = true;
+      for (int buffer : bucket.buffers) allocations_[find(buffer)].fixed = true;
     }
   }
 
@@ -113,9 +114,9 @@ class Placer {
       const Instruction& instruction = schedule_.instructions[i];
       for (const auto& [in, out] : instruction.choice.in_place) {
         const int from = find(instruction.inputs[in]), to = find(instruction.outputs[out]);
-        const Buffer &a = buffers_[from], &b = buffers_[to];
+        const Allocation &a = allocations_[from], &b = allocations_[to];
         const bool same_size =
-            schedule_.slots[instruction.inputs[in]].bytes == schedule_.slots[instruction.outputs[out]].bytes;
+            schedule_.buffers[instruction.inputs[in]].bytes == schedule_.buffers[instruction.outputs[out]].bytes;
         if (from == to || a.kept || b.kept || a.fixed || b.fixed || a.bytes != b.bytes || !same_size) continue;
         if (a.end != i || b.begin != i) continue;
         bool read_twice = false;  // another operand in the same memory would be overwritten while it is read
@@ -124,14 +125,14 @@ class Placer {
         }
         if (read_twice) continue;
         owner_[to] = from;
-        buffers_[from].end = b.end;
+        allocations_[from].end = b.end;
       }
     }
   }
 
-  /// Buffers that are placed together: a bucket, or one buffer.
+  /// Allocations that are placed together: a bucket, or one allocation.
   struct Block {
-    std::vector<int> buffers;
+    std::vector<int> allocations;
     int64_t bytes = 0, offset = 0;
     size_t begin = SIZE_MAX, end = 0;
   };
@@ -140,17 +141,17 @@ class Placer {
     int64_t top = 0;
     std::vector<bool> done(owner_.size(), false);
     for (size_t s = 0; s < owner_.size(); ++s) {
-      Buffer& buffer = buffers_[s];
-      if (owner_[s] != static_cast<int>(s) || !buffer.kept) continue;
-      buffer.offset = top;
-      top += buffer.bytes;
+      Allocation& allocation = allocations_[s];
+      if (owner_[s] != static_cast<int>(s) || !allocation.kept) continue;
+      allocation.offset = top;
+      top += allocation.bytes;
       done[s] = true;
     }
     schedule_.state_bytes = top;
     std::vector<Block> blocks;
     for (const Bucket& bucket : schedule_.buckets) {
       blocks.emplace_back();
-      for (int slot : bucket.slots) add(blocks.back(), find(slot), done);
+      for (int buffer : bucket.buffers) add(blocks.back(), find(buffer), done);
     }
     const size_t bucket_count = blocks.size();
     for (size_t s = 0; s < owner_.size(); ++s) {
@@ -165,19 +166,19 @@ class Placer {
     }
     for (const Block& block : blocks) {
       int64_t offset = block.offset;
-      for (int buffer : block.buffers) {
-        buffers_[buffer].offset = offset;
-        offset += buffers_[buffer].bytes;
+      for (int allocation : block.allocations) {
+        allocations_[allocation].offset = offset;
+        offset += allocations_[allocation].bytes;
       }
     }
   }
 
-  void add(Block& block, int buffer, std::vector<bool>& done) {
-    block.buffers.push_back(buffer);
-    block.bytes += buffers_[buffer].bytes;
-    block.begin = std::min(block.begin, buffers_[buffer].begin);
-    block.end = std::max(block.end, buffers_[buffer].end);
-    done[buffer] = true;
+  void add(Block& block, int allocation, std::vector<bool>& done) {
+    block.allocations.push_back(allocation);
+    block.bytes += allocations_[allocation].bytes;
+    block.begin = std::min(block.begin, allocations_[allocation].begin);
+    block.end = std::max(block.end, allocations_[allocation].end);
+    done[allocation] = true;
   }
 
   void place_blocks(std::vector<Block>& blocks, int64_t base) {
@@ -201,9 +202,9 @@ class Placer {
   }
 
   Schedule& schedule_;
-  std::vector<int> owner_;                     // slot -> the slot that stands for its buffer, in steps
-  std::vector<Buffer> buffers_;                // by that slot
-  std::vector<size_t> makers_, last_readers_;  // per slot, per buffer: instructions, or SIZE_MAX
+  std::vector<int> owner_;                     // buffer -> the buffer that stands for its allocation, in steps
+  std::vector<Allocation> allocations_;        // by that buffer
+  std::vector<size_t> makers_, last_readers_;  // per buffer, per allocation: instructions, or SIZE_MAX
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 #pragma once
-// The last pass of scheduling: every slot gets its place in the arena.
+// The last pass of scheduling: every buffer gets its offset in the arena.
 
 #include "schedule/schedule.h"
 
@@ -8,7 +8,7 @@ namespace partita {
 /// States and inputs stay in the head of the arena. The others share memory when their lifetimes do not
 /// meet: largest first, each at the lowest offset that is free (greedy by size, as in Pisarchyk and Lee,
 /// "Efficient Memory Management for Deep Neural Net Inference", 2020). A result is made in place of an
-/// operand that dies there when its kernel allows it; a state is overwritten in place when its last
+/// operand that it is the last to read when its kernel allows it; a state is overwritten in place when its last
 /// reader writes it, and copied at the end of the step otherwise.
 void place_buffers(Schedule& schedule);
 

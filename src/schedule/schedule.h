@@ -11,33 +11,33 @@ constexpr int64_t kAlignment = 64;  // bytes, of all that lies in the arena
 constexpr int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 struct ScheduleOptions {
-  /// Several gradients travel in one message of at most this many bytes.
+  /// Gradients are reduced together, in one message of at most this many bytes.
   int64_t bucket_bytes = int64_t{4} << 20;
-  bool overlap = true;  // gradient messages travel while the backward goes on
+  bool overlap = true;  // gradient reductions are asynchronous, overlapped with the backward
 };
 
-/// A piece of the arena that holds one value in one layout.
-struct Slot {
+/// A piece of the arena that holds one value in one memory format.
+struct Buffer {
   ValueId value = -1;
-  Layout layout;
+  MemoryFormat format;
   int64_t offset = 0, bytes = 0;
-  int view_of = -1;  // the slot whose memory this is
+  int view_of = -1;  // the buffer whose memory this is
 };
 
 struct Instruction {
-  /// compute: a kernel; reorder, copy: one slot to another; collective: a node that talks to other
+  /// compute: a kernel; reorder, copy: one buffer to another; collective: a node that communicates with other
   /// ranks; reduce: a whole bucket, at once; start, wait: a bucket, asynchronously to what stands between.
   enum Kind { compute, reorder, copy, collective, reduce, start, wait } kind = compute;
   NodeId node = -1;                  // the node of the local graph that it serves
   KernelChoice choice;               // compute; of a collective its in-place pairs and its staging as scratch
-  std::vector<int> inputs, outputs;  // slots
+  std::vector<int> inputs, outputs;  // buffers
   int bucket = -1;                   // reduce, start and wait
 };
 
-/// All-reduces that travel in one message: adjacent slots of one element type over one group.
+/// All-reduces performed as one: adjacent buffers of one element type over one group.
 struct Bucket {
   std::vector<NodeId> nodes;
-  std::vector<int> slots;
+  std::vector<int> buffers;
   int64_t offset = 0, bytes = 0;
   DType dtype = DType::f32;
   Reduce reduce = Reduce::sum;
@@ -45,9 +45,9 @@ struct Bucket {
 };
 
 struct Schedule {
-  std::vector<Slot> slots;
-  std::vector<int> entry, exit;      // slots of the states, in their order; exit -1: not written
-  std::vector<int> inputs, outputs;  // slots of the graph's inputs and outputs
+  std::vector<Buffer> buffers;
+  std::vector<int> entry, exit;      // buffers of the states, in their order; exit -1: not written
+  std::vector<int> inputs, outputs;  // buffers of the graph's inputs and outputs
   std::vector<Instruction> instructions;
   size_t update = 0;  // the first instruction of the update section
   std::vector<Bucket> buckets;
@@ -56,7 +56,7 @@ struct Schedule {
   int64_t arena_bytes = 0;
 };
 
-/// Chooses kernels and layouts, orders instructions, packs gradients, places buffers for the largest
+/// Chooses kernels and memory formats, orders instructions, packs gradients, places buffers for the largest
 /// shard of each value.
 Schedule make_schedule(const LocalGraph& local, const OpSet& ops, const KernelCatalog& catalog,
                        const ScheduleOptions& options = {});
@@ -66,10 +66,10 @@ std::string print(const Schedule& schedule, const LocalGraph& local);
 /// Reads what `print` writes, for the same local graph. Throws InvalidArgument with the line; the result is
 /// verified, but for what only the device knows: see below.
 Schedule parse_schedule(std::string_view text, const LocalGraph& local);
-/// Throws InternalError: a slot lies outside the arena or is too small, live slots overlap, a value is read
-/// before it is made or reduced, a state changes before the update or is not stored, layouts do not fit.
+/// Throws InternalError: a buffer lies outside the arena or is too small, live buffers overlap, a value is read
+/// before it is made or reduced, a state changes before the update or is not stored, memory formats do not fit.
 void verify(const Schedule& schedule, const LocalGraph& local);
-/// For a schedule that was read: throws InvalidArgument when a slot has not the size of its layout on the
+/// For a schedule that was read: throws InvalidArgument when a buffer has not the size of its memory format on the
 /// device of the catalog. Whether it has the kernels is seen when they are made.
 void verify(const Schedule& schedule, const LocalGraph& local, const KernelCatalog& catalog);
 

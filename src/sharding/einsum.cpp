@@ -25,7 +25,7 @@ class EinsumReader {
     rule_.outputs = read_tensors(tensors.substr(arrow + 2), call_.outputs);
     PARTITA_CHECK(next_window_ == windows_.size(), "'{}' has {} windows, got {}", text_, next_window_, windows_.size());
     solve();
-    if (bar < text_.size()) read_marks(text_.substr(bar + 1));
+    if (bar < text_.size()) read_modifiers(text_.substr(bar + 1));
     set_default_reductions();
     return std::move(rule_);
   }
@@ -167,33 +167,33 @@ class EinsumReader {
     if (unknowns == 1) set_size(unknown, known == 0 ? 1 : size / known);
   }
 
-  void read_marks(std::string_view marks) {
+  void read_modifiers(std::string_view modifiers) {
     size_t at = 0;
-    while ((at = marks.find_first_not_of(' ', at)) != std::string_view::npos) {
-      const size_t end = std::min(marks.find(' ', at), marks.size());
-      const std::string_view mark = marks.substr(at, end - at);
-      PARTITA_CHECK(mark.size() > 2 && mark[1] == ':', "mark '{}' of '{}'", mark, text_);
+    while ((at = modifiers.find_first_not_of(' ', at)) != std::string_view::npos) {
+      const size_t end = std::min(modifiers.find(' ', at), modifiers.size());
+      const std::string_view modifier = modifiers.substr(at, end - at);
+      PARTITA_CHECK(modifier.size() > 2 && modifier[1] == ':', "modifier '{}' of '{}'", modifier, text_);
       const auto found = std::find_if(rule_.factors.begin(), rule_.factors.end(),
-                                      [&](const Factor& factor) { return factor.name == mark[0]; });
-      PARTITA_CHECK(found != rule_.factors.end(), "mark '{}' of '{}' names no factor", mark, text_);
-      set_mark(*found, mark.substr(2));
+                                      [&](const Factor& factor) { return factor.name == modifier[0]; });
+      PARTITA_CHECK(found != rule_.factors.end(), "modifier '{}' of '{}' names no factor", modifier, text_);
+      set_modifier(*found, modifier.substr(2));
       at = end;
     }
   }
 
-  void set_mark(Factor& factor, std::string_view mark) {
-    if (mark == "whole") {
+  void set_modifier(Factor& factor, std::string_view modifier) {
+    if (modifier == "whole") {
       factor.cutting = Cutting::whole;
-    } else if (mark == "expand") {
+    } else if (modifier == "expand") {
       factor.cutting = Cutting::expand;
-    } else if (mark == "lookup") {
+    } else if (modifier == "lookup") {
       factor.reduce = Reduce::sum;
-      factor.counts = false;
-    } else if (mark == "uncounted") {
-      factor.counts = false;
+      factor.contributes_flops = false;
+    } else if (modifier == "no_flops") {
+      factor.contributes_flops = false;
     } else {
-      const std::optional<Reduce> reduce = parse_reduce(mark);
-      PARTITA_CHECK(reduce.has_value(), "unknown mark '{}' in '{}'", mark, text_);
+      const std::optional<Reduce> reduce = parse_reduce(modifier);
+      PARTITA_CHECK(reduce.has_value(), "unknown modifier '{}' in '{}'", modifier, text_);
       factor.reduce = *reduce;
     }
   }

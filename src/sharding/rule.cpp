@@ -139,7 +139,7 @@ ShardingRule reshape_rule(const Shape& from_shape, const Shape& to_shape) {
     rule.inputs = {std::move(from.map)};
     rule.outputs = {std::move(to.map)};
   }
-  for (Factor& factor : rule.factors) factor.counts = false;  // data movement
+  for (Factor& factor : rule.factors) factor.contributes_flops = false;  // data movement
   return rule;
 }
 
@@ -182,7 +182,7 @@ std::string print(const ShardingRule& rule) {
     }
     if (factor.cutting == Cutting::whole) text += ":whole";
     if (factor.cutting == Cutting::expand) text += ":expand";
-    if (!factor.counts) text += factor.reduce == Reduce::sum ? ":lookup" : ":uncounted";
+    if (!factor.contributes_flops) text += factor.reduce == Reduce::sum ? ":lookup" : ":no_flops";
   }
   return text;
 }
@@ -255,7 +255,7 @@ std::string verify(const ShardingRule& rule, const OpCall& call, bool has_expand
       }
     }
   }
-  if (any_expand && !has_expand) return "a factor is marked expand and the op has no expansion";
+  if (any_expand && !has_expand) return "a factor is to be expanded and the op has no expansion";
   return "";
 }
 

@@ -31,8 +31,8 @@ struct Factor {
   char name = '?';
   int64_t size = 1;  // global
   Cutting cutting = Cutting::free;
-  Reduce reduce = Reduce::none;  // how outputs that lack this factor are combined
-  bool counts = true;            // part of the work; false for looked-up rows and data movement
+  Reduce reduce = Reduce::none;   // how outputs that lack this factor are combined
+  bool contributes_flops = true;  // to the iteration-space size; not for looked-up rows and data movement
 };
 
 /// input index = output index * stride - pad + tap * dilation
@@ -94,8 +94,8 @@ struct Shard {
 /// "n(gc)[h][w],(go)cpq->n(go)hw | p:whole q:whole".
 /// A letter is a factor; `1` a dimension of size 1; `(ab)` a compound dimension, major first; `[h]` a
 /// window over factor h and `<h>` a transposed one, with numbers in `windows`, in the order of their
-/// appearance. Marks after `|`: sum max min (for letters missing from an output; sum is the default),
-/// whole, expand, lookup (= sum, not counted), uncounted. Sizes come from single-letter dimensions and
+/// appearance. Modifiers after `|`: sum max min (for letters missing from an output; sum is the default),
+/// whole, expand, lookup (= sum, no FLOPs), no_flops. Sizes come from single-letter dimensions and
 /// from `sizes`; one unknown of a compound is solved. `..` at the head of a tensor stands for leading
 /// batch dimensions, the same in every tensor that has it (letters are invented for them).
 ShardingRule einsum(std::string_view text, const OpCall& call, const std::map<char, int64_t>& sizes = {},

@@ -83,10 +83,10 @@ TEST(Need, HoldsEveryRowThatATapReaches) {
                 most = std::max(most, row);
               }
             }
-            const Range held = required_range(window, part, dim);
-            EXPECT_LE(held.begin, least);
-            EXPECT_GE(held.end, most + 1);
-            EXPECT_LE(held.count(), (part.count() - 1) * stride + (taps - 1) * dilation + 1);
+            const Range required = required_range(window, part, dim);
+            EXPECT_LE(required.begin, least);
+            EXPECT_GE(required.end, most + 1);
+            EXPECT_LE(required.count(), (part.count() - 1) * stride + (taps - 1) * dilation + 1);
           }
         }
       }
@@ -101,28 +101,28 @@ TEST(Need, TransposedWindowsHoldEveryOutputThatReachesTheInput) {
       const Window window{stride, 1, taps, pad, true};
       for (int64_t i = 0; i < 4; ++i) {
         const Range part = chunk(input, i, 4);
-        const Range held = required_range(window, part, dim);
+        const Range required = required_range(window, part, dim);
         for (int64_t o = 0; o < dim; ++o) {
           for (int64_t tap = 0; tap < taps; ++tap) {
             const int64_t row = o * stride - pad + tap;
             if (row < part.begin || row >= part.end) continue;
-            EXPECT_LE(held.begin, o);
-            EXPECT_GT(held.end, o);
+            EXPECT_LE(required.begin, o);
+            EXPECT_GT(required.end, o);
           }
         }
-        EXPECT_GE(pad + part.begin - held.begin * stride, 0) << "a local pad is never negative";
+        EXPECT_GE(pad + part.begin - required.begin * stride, 0) << "a local pad is never negative";
       }
     }
   }
 }
 
-TEST(Einsum, MarksAndSizes) {
+TEST(Einsum, ModifiersAndSizes) {
   const TestCall call{{}, {f64({10, 4}), {DType::i32, {6}}}, {f64({6, 4})}};
   const ShardingRule rule = einsum("vz,a->az | v:lookup", call.call());
   EXPECT_EQ(print(rule), "vz,a->az | v=10:lookup z=4 a=6");
   EXPECT_EQ(verify(rule, call.call(), false), "");
   EXPECT_EQ(rule.factors[0].reduce, Reduce::sum);
-  EXPECT_FALSE(rule.factors[0].counts);
+  EXPECT_FALSE(rule.factors[0].contributes_flops);
 }
 
 TEST(Einsum, ALetterMissingFromAnOutputIsSummedUnlessMarked) {
@@ -176,7 +176,7 @@ TEST(Pointwise, BroadcastDimensionsHaveNoFactor) {
 TEST(Reshape, CommonRefinement) {
   const auto text = [](const Shape& from, const Shape& to) {
     std::string line = print(reshape_rule(from, to));
-    for (size_t at; (at = line.find(":uncounted")) != std::string::npos;) line.erase(at, 10);
+    for (size_t at; (at = line.find(":no_flops")) != std::string::npos;) line.erase(at, 9);
     return line;
   };
   EXPECT_EQ(text({2, 3, 8}, {2, 3, 4, 2}), "ab(cd)->abcd | a=2 b=3 c=4 d=2");
@@ -217,7 +217,7 @@ TEST(Verify, NamesWhatIsWrong) {
   EXPECT_EQ(wrong([](ShardingRule& r) { r.linear_in({1}); }), "a linear group names operand 1, which is not there");
   EXPECT_EQ(wrong([](ShardingRule& r) { r.linear_in({0}).linear_in({0}); }), "operand 0 is in two linear groups");
   EXPECT_EQ(wrong([](ShardingRule& r) { r.factors[1].cutting = Cutting::expand; }),
-            "a factor is marked expand and the op has no expansion");
+            "a factor is to be expanded and the op has no expansion");
 }
 
 }  // namespace

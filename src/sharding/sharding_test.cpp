@@ -16,10 +16,10 @@ TEST(Sharding, MatmulOnEightRanks) {
   const ShardingRule rule = einsum("ik,kj->ij", call.call());
   const Cut cut{{0}, {1, 2}, {}};
   EXPECT_EQ(illegal(rule, cut, kOneAxis), "");
-  const Shard held = shard(rule, cut, kOneAxis, kOneAxis.coordinates(5), call.call());
-  EXPECT_EQ(held.inputs[0], (std::vector<Range>{{2, 4, 4}, {2, 4, 8}}));
-  EXPECT_EQ(held.inputs[1], (std::vector<Range>{{2, 4, 8}, {0, 6, 6}}));
-  EXPECT_EQ(held.outputs[0], (std::vector<Range>{{2, 4, 4}, {0, 6, 6}}));
+  const Shard local = shard(rule, cut, kOneAxis, kOneAxis.coordinates(5), call.call());
+  EXPECT_EQ(local.inputs[0], (std::vector<Range>{{2, 4, 4}, {2, 4, 8}}));
+  EXPECT_EQ(local.inputs[1], (std::vector<Range>{{2, 4, 8}, {0, 6, 6}}));
+  EXPECT_EQ(local.outputs[0], (std::vector<Range>{{2, 4, 4}, {0, 6, 6}}));
   const Sharding output = output_sharding(rule, cut, 0);
   EXPECT_EQ(print(f64({4, 6}), output, kOneAxis), "f64[4{p.0},6] +sum{p.1,p.2}");
   EXPECT_FALSE(output.replicated());
@@ -101,7 +101,7 @@ TEST(Illegal, EachRule) {
             "an output would be partial by sum over a and by max over b");
 }
 
-TEST(Project, ConsumesMajorFirst) {
+TEST(FactorsFromDims, ConsumesMajorFirst) {
   const ShardingRule rule = reshape_rule({2, 3, 4, 2}, {6, 8});
   const Mesh mesh({{"x", 2}, {"y", 2}, {"z", 2}, {"t", 3}});
   using Factors = std::vector<std::pair<int, Axes>>;
@@ -115,7 +115,7 @@ TEST(Project, ConsumesMajorFirst) {
   EXPECT_EQ(factors_from_dims(plain, DimMap{}, {0}, mesh), std::nullopt);
 }
 
-TEST(Project, UndoesLift) {
+TEST(FactorsFromDims, UndoesDimsFromFactors) {
   const ShardingRule rule = reshape_rule({2, 3, 8}, {2, 3, 4, 2});
   const Mesh mesh({{"x", 2}, {"y", 4}});
   const Cut cut{{}, {}, {1, 0}, {2}};

@@ -1,5 +1,5 @@
 #pragma once
-// What a program can watch of a training. Callbacks run on rank 0 only, between steps.
+// What a program can observe of a training. Callbacks run on rank 0 only, between steps.
 
 #include <cstdint>
 #include <functional>

@@ -101,7 +101,7 @@ class Evaluation::Adder {
       sums_[kCounts + i] += executor.output(scalars_[i]).at(0) * weight;  // the mean over the rows of all ranks
     }
   }
-  void tell(int64_t rows_of_batch) {
+  void report_progress(int64_t rows_of_batch) {
     done_ += rows_of_batch;
     if (progress_) progress_(std::min(done_, rows_), rows_);
   }
@@ -171,7 +171,7 @@ void Evaluation::add(const Part& part, Adder& adder, const States& states, const
     rows.read(/*epoch=*/0, i, batch);
     rank.feed(batch);
     rank.executor().run();
-    adder.tell(part.batch);
+    adder.report_progress(part.batch);
     if (!counts) continue;
     if (labelled) {
       adder.add_classified(rank.executor(), labelled->labels(batch));

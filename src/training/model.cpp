@@ -144,7 +144,7 @@ void Model::train(const DatasetPtr& dataset, const FitOptions& fit) {
         fmt::format("[train] too few rows, got {}, expected at least one batch of {}", dataset->size(), batch));
   }
   const Program program = make_program(dataset->columns(), batch, config_.ranks.count, Purpose::training);
-  if (tell_) tell_(describe_program(program));
+  if (report_) report_(describe_program(program));
   prepare_states(program.graph);
   std::optional<Evaluation> validation;
   if (fit.validation) validation = make_evaluation(fit.validation);
@@ -160,7 +160,7 @@ void Model::train(const DatasetPtr& dataset, const FitOptions& fit) {
                   .schedule = config_.schedule,
                   .rank = rank_options(),
                   .callbacks = fit.callbacks,
-                  .watchers = fit.watchers,
+                  .observers = fit.observers,
                   .validation = validation ? &*validation : nullptr,
                   .learning_rate = position.learning_rate,
                   .own_process = world_ != nullptr};
@@ -235,19 +235,19 @@ NamedArrays Model::predict(const NamedArrays& columns) {
 }
 
 std::function<NamedArrays(const NamedArrays&)> Model::predictor(const std::vector<Column>& columns, int64_t rows) {
-  struct Held {
+  struct Predictor {
     Program program;
     std::vector<std::unique_ptr<Communicator>> world = make_inproc_world(1);
     std::optional<RankRun> rank;
   };
-  const auto held = std::make_shared<Held>();
-  held->program = make_program(columns, rows, /*ranks=*/1, Purpose::prediction);
-  prepare_states(held->program.graph);
-  held->rank.emplace(held->program, states_, rank_options(), *held->world[0]);
-  return [held](const NamedArrays& batch) {
-    Executor& executor = held->rank->executor();
-    for (const Input& input : held->program.graph.inputs) {
-      const std::string& name = held->program.graph.values[static_cast<size_t>(input.value)].name;
+  const auto predictor = std::make_shared<Predictor>();
+  predictor->program = make_program(columns, rows, /*ranks=*/1, Purpose::prediction);
+  prepare_states(predictor->program.graph);
+  predictor->rank.emplace(predictor->program, states_, rank_options(), *predictor->world[0]);
+  return [predictor](const NamedArrays& batch) {
+    Executor& executor = predictor->rank->executor();
+    for (const Input& input : predictor->program.graph.inputs) {
+      const std::string& name = predictor->program.graph.values[static_cast<size_t>(input.value)].name;
       const auto given = std::find_if(batch.begin(), batch.end(), [&](const auto& c) { return c.first == name; });
       if (given == batch.end()) {
         throw InvalidArgument(
@@ -258,7 +258,7 @@ std::function<NamedArrays(const NamedArrays&)> Model::predictor(const std::vecto
     }
     executor.run();
     NamedArrays outputs;
-    for (const Output& output : held->program.graph.outputs) {
+    for (const Output& output : predictor->program.graph.outputs) {
       outputs.emplace_back(output.name, executor.output(output.name));
     }
     return outputs;

@@ -14,13 +14,13 @@ namespace partita {
 
 struct TrainingRun;
 
-/// How a training goes on and what watches it.
+/// How a training goes on and what observes it.
 struct FitOptions {
   std::optional<int64_t> epochs{};      // none: those of the configuration
   std::optional<int64_t> most_steps{};  // ends after so many in all; 0: after the epochs; none: as configured
   DatasetPtr validation = nullptr;      // evaluated after every epoch when given
   std::vector<Callback*> callbacks{};   // called on the first rank
-  std::vector<Callback*> watchers{};    // called in every process; what they ask for is not heard
+  std::vector<Callback*> observers{};   // called in every process; their requests are ignored
 };
 
 /// Named arrays in an order of their own.
@@ -34,10 +34,10 @@ class Model {
   Model(Network network, const JobConfig& config, const Place& place = this_place());
 
   const JobConfig& config() const { return config_; }
-  /// Told of what is no error but should be known; by default nobody is.
+  /// Called with warnings; by default nothing is.
   void on_warning(std::function<void(const std::string&)> warn) { warn_ = std::move(warn); }
-  /// Told of each program of a training: its plan, its memory, the time of its passes.
-  void on_program(std::function<void(const std::string&)> tell) { tell_ = std::move(tell); }
+  /// Called with a description of each program of a training: its plan, its memory, the time of its passes.
+  void on_program(std::function<void(const std::string&)> report) { report_ = std::move(report); }
 
   /// Rows of `dataset` are in the order of training already; a last partial batch is left out. After `resume` the
   /// steps of the checkpoint count as taken. Throws RuntimeFailure: out_of_memory when the estimate is larger than the
@@ -84,7 +84,7 @@ class Model {
   JobConfig config_;
   Place place_;
   Communicator* world_ = nullptr;  // of processes; none: ranks are threads
-  std::function<void(const std::string&)> warn_, tell_;
+  std::function<void(const std::string&)> warn_, report_;
   States states_;
   Graph known_states_{};  // of the last program: no nodes
   std::vector<std::string> weight_names_;

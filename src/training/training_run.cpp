@@ -25,13 +25,13 @@ class Loop {
   TrainingResult train() {
     TrainInfo info = run_.info;
     info.control = comm_.rank() == 0 ? &control_ : &unacknowledged_;
-    tell([&](Callback& callback) { callback.on_train_begin(info); });
+    notify([&](Callback& callback) { callback.on_train_begin(info); });
     begin_epoch();
     int64_t step = info.first_step;
     agree(step);
     while (step < info.steps && !control_.stopped()) {
       const StepInfo taken = take(step++);
-      tell([&](Callback& callback) { callback.on_step_end(taken); });
+      notify([&](Callback& callback) { callback.on_step_end(taken); });
       if (taken.step == info.steps_per_epoch) end_epoch(taken.epoch);
       agree(step);
     }
@@ -40,19 +40,19 @@ class Loop {
       agree(step);
     }
     States states = rank_.states();
-    tell([&](Callback& callback) { callback.on_train_end(); });
+    notify([&](Callback& callback) { callback.on_train_end(); });
     if (comm_.rank() != 0 && !run_.own_process) states.clear();
     return {std::move(states), step, control_.learning_rate()};
   }
 
  private:
   template <class Event>
-  void tell(const Event& event) {
+  void notify(const Event& event) {
     if (comm_.rank() == 0) {
       for (Callback* callback : run_.callbacks) event(*callback);
     }
     if (comm_.rank() == 0 || run_.own_process) {
-      for (Callback* watcher : run_.watchers) event(*watcher);
+      for (Callback* observer : run_.observers) event(*observer);
     }
   }
 
@@ -87,7 +87,7 @@ class Loop {
                    .seconds = seconds_since(epoch_begin_),
                    .loss = losses_ / static_cast<double>(steps_)};
     if (run_.validation) info.validation = run_.validation->run(rank_.states(), run_.rank, comm_);
-    tell([&](Callback& callback) { callback.on_epoch_end(info); });
+    notify([&](Callback& callback) { callback.on_epoch_end(info); });
     begin_epoch();
   }
 
@@ -107,7 +107,7 @@ class Loop {
   Communicator& comm_;
   RankRun rank_;
   Prefetcher rows_;
-  TrainControl control_, unacknowledged_;  // `unacknowledged_`: what watchers on other ranks ask for
+  TrainControl control_, unacknowledged_;  // `unacknowledged_`: what observers on other ranks ask for
   Batch batch_;
   Clock::time_point epoch_begin_;
   double losses_ = 0;  // of this epoch

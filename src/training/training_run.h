@@ -16,7 +16,7 @@ struct TrainingRun {
   RankOptions rank;
   TrainInfo info;
   std::vector<Callback*> callbacks;        // called on rank 0
-  std::vector<Callback*> watchers;         // called in every process
+  std::vector<Callback*> observers;        // called in every process
   const Evaluation* validation = nullptr;  // after every epoch
   std::optional<double> learning_rate;     // of a training that goes on, when a callback had set it
   bool own_process = false;                // ranks are processes: each has callbacks and a result of its own

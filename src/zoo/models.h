@@ -16,7 +16,7 @@ ZooModel make_resnet50(ModelSizes& options);
 ZooModel make_resnet101(ModelSizes& options);
 /// A decoder-only transformer over bytes; options layers, hidden, heads, seq, vocab, dropout.
 ZooModel make_gpt(ModelSizes& options);
-/// 32-16-16 with one marked product and rows of its own.
+/// 32-16-16 with one annotated product and rows of its own.
 ZooModel make_quickstart(ModelSizes& options);
 
 }  // namespace partita

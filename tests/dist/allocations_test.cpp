@@ -144,14 +144,14 @@ bool counts() {
 #define SKIP_UNLESS_COUNTED() \
   if (!counts()) GTEST_SKIP() << "another malloc than glibc's"
 
-struct MarkedGraph {
+struct CollectiveCase {
   const char* collective;
   int ranks;
   std::string body;
 };
 
 /// Values of 32 KiB and less between shardings that need each collective.
-std::vector<MarkedGraph> plans() {
+std::vector<CollectiveCase> plans() {
   const auto pair = [](const std::string& first, const std::string& second) {
     return fmt::format(R"(input %x: f64[64,64]
 state %y: f64[64,64] statistic zeros

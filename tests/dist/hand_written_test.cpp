@@ -92,7 +92,7 @@ std::string reduced(const std::string& to, const std::string& from, const std::s
 }
 
 // A sum over three axes that is formed one axis after the other, where its reader is in the update (so that the last
-// can travel beside other work) and where it is not, next to a sum that is formed at once.
+// can be overlapped with other work) and where it is not, next to a sum that is formed at once.
 TEST(HandWritten, ChainsOfReductions) {
   for (const char* phase : {"backward", "forward"}) {
     for (const char* reader : {"update", "backward"}) {

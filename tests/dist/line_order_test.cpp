@@ -77,7 +77,7 @@ INSTANTIATE_TEST_SUITE_P(Models, ShuffledLines,
                                          Case{"GptAuto", kGpt, {}, Parallel::automatic}),
                          [](const auto& info) { return info.param.name; });
 
-// Cases beside the data, when they are there: graphs with gradient nodes before the nodes that these come from.
+// Cases next to the data, when they are there: graphs with gradient nodes before the nodes that these come from.
 TEST(LineOrder, GraphsThatWereFoundByMutation) {
   const char* data = std::getenv("PARTITA_DATA");
   const std::filesystem::path folder = std::filesystem::path(data ? data : "") / "../cases/bad_graphs";

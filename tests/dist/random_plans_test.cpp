@@ -1,5 +1,5 @@
 // Whole training programs under random legal plans: every node cut at random, every input and state sharded at
-// random, so that all collectives and reshards stand between them; and under random strategies that mark nodes. Against
+// random, so that all collectives and reshards stand between them; and under random annotations of nodes. Against
 // the interpreter, in f64. PARTITA_PLANS says how many of each model and mesh; by default one.
 
 #include <gtest/gtest.h>
@@ -69,7 +69,7 @@ Plan random_plan(const Graph& graph, const Mesh& mesh, uint64_t seed) {
 
 /// The training graph with a random strategy on about half of the nodes that the program wrote, as far as they agree on
 /// the parameters that they share.
-Graph random_marks(Graph graph, const Mesh& mesh, uint64_t seed) {
+Graph random_annotations(Graph graph, const Mesh& mesh, uint64_t seed) {
   Dice dice(seed);
   for (Node& node : graph.nodes) {
     if (node.phase != Phase::forward || dice.below(2) == 0) continue;
@@ -130,7 +130,7 @@ void expect_random_plans(const Job& job) {
   expect_plans(job, "plan", random_plan);
   const auto under = [](Parallel mode) {
     return [mode](const Graph& graph, const Mesh& mesh, uint64_t seed) {
-      return make_plan(random_marks(graph, mesh, seed), all_ops(), mesh, {.parallel = mode});
+      return make_plan(random_annotations(graph, mesh, seed), all_ops(), mesh, {.parallel = mode});
     };
   };
   expect_plans(job, "semi", under(Parallel::semi));
@@ -206,7 +206,8 @@ TEST(RandomPlans, ReshardsMoveBits) {
 TEST(RandomPlans, ResnetLocalStatisticsAreThoseOfGroups) {
   for (int ranks : {2, 3, 6}) {
     if (!can_run(ranks)) continue;
-    Job job = model_job("resnet18:width=4,size=8", {.image = {3, 8, 8}, .batch = 24, .steps = 3, .norm_groups = ranks});
+    Job job =
+        model_job("resnet18:width=4,size=8", {.image = {3, 8, 8}, .batch = 24, .steps = 3, .batch_norm_groups = ranks});
     const JobResult oracle = interpret_job(job);
     job.ranks = ranks;
     expect_interpreted_of_random_plans(job, oracle, fmt::format("{} ranks", ranks));

@@ -1,4 +1,5 @@
-// What ranks say to one another, as threads, as processes on one host and on several: the same calls, the same bits.
+// The collective communication interface on threads, on processes of one host and of several: the same calls, the same
+// bits.
 
 #include "support/ranks.h"
 

@@ -14,7 +14,7 @@
 namespace partita {
 namespace {
 
-/// A state that a mark cuts, and one that stays whole.
+/// A state that an annotation cuts, and one that stays whole.
 Program program_of(const std::string& type, const std::string& shard, int ranks) {
   const Graph graph = parse_graph(fmt::format(R"(partita graph 1
 graph state

@@ -17,8 +17,8 @@ std::vector<std::string> partition(std::vector<std::string> more) {
   return words;
 }
 
-void refuses(const std::string& ranks, const std::string& mark, const std::vector<std::string>& parts) {
-  expect_usage_of_shard(partition({"--ranks", ranks, "--shard", mark}), parts);
+void refuses(const std::string& ranks, const std::string& annotation, const std::vector<std::string>& parts) {
+  expect_usage_of_shard(partition({"--ranks", ranks, "--shard", annotation}), parts);
 }
 
 TEST(ShardErrors, PartsThatDoNotFitTheMesh) {

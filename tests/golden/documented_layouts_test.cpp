@@ -15,20 +15,20 @@ namespace {
 
 Mesh mesh_of(int64_t ranks) { return Mesh({{"ranks", ranks}}); }
 
-/// One op under a mark on so many ranks.
-class Marked {
+/// One op under an annotation on so many ranks.
+class AnnotatedOp {
  public:
-  Marked(const std::string& op, const std::vector<Shape>& shapes, const std::string& mark, int64_t ranks,
-         const FieldTexts& fields = {}, DType dtype = DType::f32)
-      : Marked(op, types_of(shapes, dtype), mark, ranks, fields) {}
+  AnnotatedOp(const std::string& op, const std::vector<Shape>& shapes, const std::string& annotation, int64_t ranks,
+              const FieldTexts& fields = {}, DType dtype = DType::f32)
+      : AnnotatedOp(op, types_of(shapes, dtype), annotation, ranks, fields) {}
 
-  Marked(const std::string& op, std::vector<Type> inputs, const std::string& mark, int64_t ranks,
-         const FieldTexts& fields = {})
+  AnnotatedOp(const std::string& op, std::vector<Type> inputs, const std::string& annotation, int64_t ranks,
+              const FieldTexts& fields = {})
       : mesh_(mesh_of(ranks)), attrs_(all_ops().at(op).attrs.with(fields)), inputs_(std::move(inputs)) {
     outputs_ = all_ops().at(op).infer({attrs_, inputs_, outputs_});
     rule_ = all_ops().at(op).rule({attrs_, inputs_, outputs_});
     const CutTarget target{op, rule_, inputs_, outputs_, all_ops().at(op).expand != nullptr};
-    cut_ = cut_of(parse_annotation(mark), target, mesh_).cut;
+    cut_ = cut_of(parse_annotation(annotation), target, mesh_).cut;
   }
 
   Shape input(int i, int64_t rank = 0) const {
@@ -98,21 +98,21 @@ TEST(DocumentedLayouts, ReplicasOfAShard) {
 
 TEST(DocumentedLayouts, Matmul) {
   const std::vector<Shape> shapes{{2, 4, 8, 16}, {2, 4, 16, 32}};
-  const Marked summed("matmul", shapes, "((2,4,8,16),(2,4,16,1))", 1024);
+  const AnnotatedOp summed("matmul", shapes, "((2,4,8,16),(2,4,16,1))", 1024);
   EXPECT_EQ(summed.input(0), (Shape{1, 1, 1, 1}));
   EXPECT_EQ(summed.input(1), (Shape{1, 1, 1, 32}));
   EXPECT_EQ(summed.output(), (Shape{1, 1, 1, 32}));
   EXPECT_EQ(summed.result().kind, Reduce::sum);
   EXPECT_EQ(summed.reduced(), every(1, 16));
-  EXPECT_TRUE(Marked("matmul", shapes, "((2,4,8,1),(2,4,1,16))", 1024).result().partial.empty());
-  const Marked flat("matmul", {{2, 4, 8, 16}, {32, 16}}, "((2,4,8,8),(2,8))", 1024, {{"transpose_b", "true"}});
+  EXPECT_TRUE(AnnotatedOp("matmul", shapes, "((2,4,8,1),(2,4,1,16))", 1024).result().partial.empty());
+  const AnnotatedOp flat("matmul", {{2, 4, 8, 16}, {32, 16}}, "((2,4,8,8),(2,8))", 1024, {{"transpose_b", "true"}});
   EXPECT_EQ(flat.input(1), (Shape{16, 2}));
   EXPECT_EQ(flat.output(), (Shape{1, 1, 1, 16}));
   EXPECT_EQ(flat.reduced().size(), 8U);
 }
 
 TEST(DocumentedLayouts, MatmulOfAnOperandWithoutBatch) {
-  const Marked matmul("matmul", {{8, 16}, {2, 4, 32, 16}}, "((8,8),(2,4,2,8))", 1024, {{"transpose_b", "true"}});
+  const AnnotatedOp matmul("matmul", {{8, 16}, {2, 4, 32, 16}}, "((8,8),(2,4,2,8))", 1024, {{"transpose_b", "true"}});
   EXPECT_EQ(matmul.input(0), (Shape{1, 2}));
   EXPECT_EQ(matmul.input(1), (Shape{1, 1, 16, 2}));
   EXPECT_EQ(matmul.output(), (Shape{1, 1, 1, 16}));
@@ -120,54 +120,55 @@ TEST(DocumentedLayouts, MatmulOfAnOperandWithoutBatch) {
 }
 
 TEST(DocumentedLayouts, GradientsAreReducedOverReplicas) {
-  const Marked matmul("matmul", {{64, 32}, {32, 64}}, "((8,1),(1,4))", 32);
+  const AnnotatedOp matmul("matmul", {{64, 32}, {32, 64}}, "((8,1),(1,4))", 32);
   EXPECT_EQ(matmul.replicas(1), (std::vector<int>{0, 4, 8, 12, 16, 20, 24, 28}));
 }
 
 TEST(DocumentedLayouts, OtherOps) {
-  const Marked sum("reduce", {{16, 32, 64}}, "((4,4,2))", 32, {{"kind", "sum"}, {"axes", "[2]"}});
+  const AnnotatedOp sum("reduce", {{16, 32, 64}}, "((4,4,2))", 32, {{"kind", "sum"}, {"axes", "[2]"}});
   EXPECT_EQ(sum.reduced().size(), 2U);
-  const Marked add("add", {{32, 64, 96}, {32, 64, 96}}, "((2,4,4),(2,4,4))", 32);
+  const AnnotatedOp add("add", {{32, 64, 96}, {32, 64, 96}}, "((2,4,4),(2,4,4))", 32);
   EXPECT_EQ(add.input(1), (Shape{16, 16, 24}));
   EXPECT_EQ(add.output(), (Shape{16, 16, 24}));
-  const Marked softmax("softmax", {{2, 4, 16, 8}}, "((2,4,16,1))", 128);
+  const AnnotatedOp softmax("softmax", {{2, 4, 16, 8}}, "((2,4,16,1))", 128);
   EXPECT_EQ(softmax.input(0), (Shape{1, 1, 1, 8}));
   EXPECT_TRUE(softmax.result().partial.empty());
   // The loss of rows that half of the ranks repeat: there the gradient is divided by two, here only one group's counts.
-  const Marked loss("cross_entropy", {{DType::f32, {2, 4, 8, 16}}, {DType::i32, {2, 4, 8}}}, "((1,4,8,1),(1,4,8))", 64);
+  const AnnotatedOp loss("cross_entropy", {{DType::f32, {2, 4, 8, 16}}, {DType::i32, {2, 4, 8}}}, "((1,4,8,1),(1,4,8))",
+                         64);
   EXPECT_EQ(loss.input(0), (Shape{2, 1, 1, 16}));
   EXPECT_EQ(loss.replicas(0), every(1, 2));
   EXPECT_TRUE(loss.result().partial.empty());
-  const Marked relu("relu", {{2, 4, 8, 16}}, "((2,4,8,16))", 1024);
+  const AnnotatedOp relu("relu", {{2, 4, 8, 16}}, "((2,4,8,16))", 1024);
   EXPECT_EQ(relu.input(0), (Shape{1, 1, 1, 1}));
   EXPECT_EQ(relu.replicas(0), std::vector<int>{0});
-  const Marked transpose("transpose", {{128, 64}}, "((4,1))", 32, {{"perm", "[1,0]"}});
+  const AnnotatedOp transpose("transpose", {{128, 64}}, "((4,1))", 32, {{"perm", "[1,0]"}});
   EXPECT_EQ(transpose.output(), (Shape{64, 32}));
   EXPECT_EQ(transpose.replicas(0), every(1, 8)) << "the rest repeats the computation";
 }
 
 TEST(DocumentedLayouts, OneHotCutsItsDepthByTheResult) {
   const FieldTexts depth{{"depth", "10"}};
-  const Marked one_hot("one_hot", {{64}}, "((2))->((2,2))", 8, depth, DType::i32);
+  const AnnotatedOp one_hot("one_hot", {{64}}, "((2))->((2,2))", 8, depth, DType::i32);
   EXPECT_EQ(one_hot.input(0), (Shape{32}));
   EXPECT_EQ(one_hot.output(), (Shape{32, 5}));
-  EXPECT_EQ(Marked("one_hot", {{64}}, "((4))", 8, depth, DType::i32).output(), (Shape{16, 10}));
+  EXPECT_EQ(AnnotatedOp("one_hot", {{64}}, "((4))", 8, depth, DType::i32).output(), (Shape{16, 10}));
   // There an axis says where the depth goes; here it is last, and a transpose puts it elsewhere.
-  const Marked first("transpose", {{64, 10}}, "((4,2))", 8, {{"perm", "[1,0]"}});
+  const AnnotatedOp first("transpose", {{64, 10}}, "((4,2))", 8, {{"perm", "[1,0]"}});
   EXPECT_EQ(first.output(), (Shape{5, 16}));
 }
 
 TEST(DocumentedLayouts, ReshapeKeepsItsCut) {
   // There the result of a reshape lies as its user wants it, or whole; here it stays cut as long as shapes allow.
-  const Marked reshape("reshape", {{32, 512, 7, 7}}, "((32,1,1,1))", 32, {{"shape", "[32,25088]"}});
+  const AnnotatedOp reshape("reshape", {{32, 512, 7, 7}}, "((32,1,1,1))", 32, {{"shape", "[32,25088]"}});
   EXPECT_EQ(reshape.output(), (Shape{1, 25088}));
 }
 
 TEST(DocumentedLayouts, IllegalStrategies) {
   const std::vector<Shape> matmul{{2, 4, 8, 16}, {2, 4, 16, 32}}, add{{32, 64, 96}, {32, 64, 96}};
-  const auto refuses = [](const std::string& op, const std::vector<Shape>& shapes, const std::string& mark,
+  const auto refuses = [](const std::string& op, const std::vector<Shape>& shapes, const std::string& annotation,
                           int64_t ranks, const FieldTexts& fields = {}, DType dtype = DType::f32) {
-    EXPECT_THROW(Marked(op, shapes, mark, ranks, fields, dtype), InvalidArgument) << op << mark;
+    EXPECT_THROW(AnnotatedOp(op, shapes, annotation, ranks, fields, dtype), InvalidArgument) << op << annotation;
   };
   refuses("matmul", matmul, "((2,2,8,16),(2,4,16,1))", 1024);
   refuses("matmul", matmul, "((2,4,8,16),(2,4,8,1))", 1024);
@@ -187,7 +188,7 @@ TEST(DocumentedLayouts, SliceOfAParameter) {
   EXPECT_EQ(part[1], (Range{0, 3, 3}));
 }
 
-/// Whether a matmul and a relu may use one parameter w[8,8] under these marks.
+/// Whether a matmul and a relu may use one parameter w[8,8] under these annotations.
 bool shares(const std::string& of_matmul, const std::string& of_relu) {
   Builder builder(all_ops());
   const Type type{DType::f32, {8, 8}};
@@ -210,14 +211,14 @@ TEST(DocumentedLayouts, SharedParameters) {
 }
 
 TEST(DocumentedLayouts, TwentyFourRanks) {
-  const Marked rows("matmul", {{192, 96}, {96, 96}}, "((24,1),(1,1))", 24);
+  const AnnotatedOp rows("matmul", {{192, 96}, {96, 96}}, "((24,1),(1,1))", 24);
   EXPECT_EQ(rows.output(), (Shape{8, 96}));
   // Refused there next to a lookup cut in 3; here values are resharded between the two.
-  const Marked both("matmul", {{192, 96}, {96, 96}}, "((8,3),(3,1))", 24);
+  const AnnotatedOp both("matmul", {{192, 96}, {96, 96}}, "((8,3),(3,1))", 24);
   EXPECT_EQ(both.input(0), (Shape{24, 32}));
   EXPECT_EQ(both.reduced().size(), 3U);
   const std::vector<Type> lookup{{DType::f32, {192, 96}}, {DType::i32, {192}}};
-  EXPECT_EQ(Marked("embedding", lookup, "((1,1),(24))", 24).input(1), (Shape{8}));
+  EXPECT_EQ(AnnotatedOp("embedding", lookup, "((1,1),(24))", 24).input(1), (Shape{8}));
 }
 
 /// Strategies of a pointwise op, by counts, that use all ranks or none.

@@ -128,7 +128,7 @@ std::string differs(const Array& got, const Array& expected, double tolerance) {
   double scale = 1e-3;
   for (int64_t i = 0; i < count; ++i) {
     const double value = std::abs(expected.at(i));
-    // A mask of -1e9 must not hide what happens beside it.
+    // A mask of -1e9 must not hide what happens next to it.
     if (value < 1e6) scale = std::max(scale, value);
   }
   for (int64_t i = 0; i < count; ++i) {
@@ -253,7 +253,7 @@ std::string combine(const Case& node, const ShardingRule& rule, const Cut& cut, 
     const std::vector<int64_t> at = mesh.coordinates(rank);
     const std::vector<Range>& ranges = parts[rank].shard.outputs[output];
     if (ranges != local_ranges(node.output_types[output], sharding, mesh, at))
-      return "the held part is not that of lift";
+      return "the local range is not that of dims_from_factors";
     const Array& piece = parts[rank].outputs[output];
     std::vector<int64_t> begins;
     for (const Range& range : ranges) begins.push_back(range.begin);
@@ -282,17 +282,17 @@ int64_t largest_part(const ShardingRule& rule, const Cut& cut, const Mesh& mesh,
 std::string check_operands(const Case& node, const ShardingRule& rule, const Cut& cut, const Mesh& mesh,
                            const Part& part) {
   for (size_t i = 0; i < node.inputs.size(); ++i) {
-    int64_t held = 1, share = 1;
+    int64_t local = 1, share = 1;
     for (size_t d = 0; d < rule.inputs[i].size(); ++d) {
       const DimMap& dim = rule.inputs[i][d];
-      held *= part.shard.inputs[i][d].count();
+      local *= part.shard.inputs[i][d].count();
       if (dim.window) {
         share *= part.shard.inputs[i][d].count();
         continue;
       }
       for (const int factor : dim.factors) share *= largest_part(rule, cut, mesh, factor);
     }
-    if (held > share) return fmt::format("a rank has {} elements of operand {}, its share is {}", held, i, share);
+    if (local > share) return fmt::format("a rank has {} elements of operand {}, its share is {}", local, i, share);
   }
   return "";
 }
@@ -303,7 +303,7 @@ std::string check_cost(const Case& node, const ShardingRule& rule, const Cut& cu
                        const std::vector<Part>& parts) {
   int64_t whole = 1, ways = 1, sum = 0, share = 1;
   for (size_t f = 0; f < cut.size(); ++f) {
-    if (!rule.factors[f].counts) continue;
+    if (!rule.factors[f].contributes_flops) continue;
     share *= largest_part(rule, cut, mesh, static_cast<int>(f));
     whole *= rule.factors[f].size;
     ways *= mesh.ways(cut[f]);
@@ -318,7 +318,7 @@ std::string check_cost(const Case& node, const ShardingRule& rule, const Cut& cu
     const Attrs attrs = node.op.localize ? node.op.localize(node.attrs, part.shard) : node.attrs;
     int64_t points = 1;
     for (const Factor& factor : node.op.rule({attrs, inputs, outputs}).factors) {
-      if (factor.counts) points *= factor.size;
+      if (factor.contributes_flops) points *= factor.size;
     }
     sum += points;
     if (points > share) return fmt::format("a rank computes {} points, its share is {}", points, share);

@@ -1,4 +1,4 @@
-// Law 11: a fast kernel equals the reference, or refuses with a reason; whatever the layouts it meets, in
+// Law 11: a fast kernel equals the reference, or refuses with a reason; whatever the memory formats it meets, in
 // the place of an operand that it may overwrite, and within the memory that it asked for.
 
 #include <gtest/gtest.h>
@@ -33,12 +33,12 @@ namespace {
 constexpr int kThreads = 2;
 constexpr double kTolerance32 = 2e-5, kTolerance64 = 1e-11;  // of the largest element
 
-/// The place of an element in a layout, worked out from its tag alone.
+/// The place of an element in a memory format, worked out from its tag alone.
 class Place {
  public:
-  Place(const Shape& shape, const Layout& layout) {
-    std::string tag = layout.tag;
-    if (layout.plain()) {
+  Place(const Shape& shape, const MemoryFormat& format) {
+    std::string tag = format.tag;
+    if (format.plain()) {
       tag.clear();
       for (size_t d = 0; d < shape.size(); ++d) tag += static_cast<char>('a' + d);
     }
@@ -75,7 +75,7 @@ class Place {
   int64_t elements_ = 1;
 };
 
-/// visit(row-major place, place in the layout) for each element.
+/// visit(row-major place, place in the memory format) for each element.
 template <class Visit>
 void for_elements(const Shape& shape, const Place& place, Visit&& visit) {
   std::vector<int64_t> index(shape.size(), 0);
@@ -108,8 +108,8 @@ class Memory {
   std::vector<std::byte> storage_;
 };
 
-Memory laid_out(const Array& array, const Layout& layout) {
-  const Place place(array.shape(), layout);
+Memory laid_out(const Array& array, const MemoryFormat& format) {
+  const Place place(array.shape(), format);
   const auto size = static_cast<int64_t>(size_of(array.type().dtype));
   Memory memory(place.elements() * size);
   auto* to = static_cast<std::byte*>(memory.data());
@@ -121,8 +121,8 @@ Memory laid_out(const Array& array, const Layout& layout) {
 }
 
 /// The tensor of a memory; `wrong` says where padding is not zero.
-Array read_back(Memory& memory, const Type& type, const Layout& layout, std::string& wrong) {
-  const Place place(type.shape, layout);
+Array read_back(Memory& memory, const Type& type, const MemoryFormat& format, std::string& wrong) {
+  const Place place(type.shape, format);
   const auto size = static_cast<int64_t>(size_of(type.dtype));
   Array array(type);
   auto* from = static_cast<std::byte*>(memory.data());
@@ -133,7 +133,7 @@ Array read_back(Memory& memory, const Type& type, const Layout& layout, std::str
   });
   if (!is_float(type.dtype)) return array;
   for (int64_t i = 0; i < place.elements() * size; ++i) {
-    if ((from[i] & std::byte{0x7f}) != std::byte{0}) wrong = fmt::format("padding of {} is not zero", layout.tag);
+    if ((from[i] & std::byte{0x7f}) != std::byte{0}) wrong = fmt::format("padding of {} is not zero", format.tag);
   }
   return array;
 }
@@ -384,7 +384,7 @@ const std::vector<NamedCase>& all_cases() {
 
 bool may_be_blocked(const Type& type) { return type.rank() == 4 && type.dtype != DType::f64; }
 
-/// One kernel on one case, with the layouts that its operands have before.
+/// One kernel on one case, with the memory formats that its operands have before.
 class Check {
  public:
   using Compare = std::function<std::string(const Array& got, const Array& expected, double tolerance)>;
@@ -397,10 +397,10 @@ class Check {
     }
     query_ = {.op = node.op.name, .attrs = node.attrs, .inputs = node.input_types, .outputs = node.output_types};
     for (const Type& type : node.input_types) {
-      Layout layout;
-      if (tag == "any" || may_be_blocked(type)) layout.tag = tag;
-      if (!layout.plain() && !layout.any()) layout.bytes = bytes(type, layout);
-      query_.input_layouts.push_back(layout);
+      MemoryFormat format;
+      if (tag == "any" || may_be_blocked(type)) format.tag = tag;
+      if (!format.plain() && !format.any()) format.bytes = bytes(type, format);
+      query_.input_formats.push_back(format);
     }
   }
 
@@ -410,20 +410,20 @@ class Check {
     if (!choice_.accepted()) return choice_.reason.empty() ? "refused without a reason" : "";
     if (choice_.kernel != def_.name) return fmt::format("calls itself {}", choice_.kernel);
     if (choice_.inputs.size() != query_.inputs.size() || choice_.outputs.size() != query_.outputs.size()) {
-      return "does not settle all layouts";
+      return "does not choose all memory formats";
     }
     for (const auto* side : {&choice_.inputs, &choice_.outputs}) {
       const std::vector<Type>& types = side == &choice_.inputs ? query_.inputs : query_.outputs;
       for (size_t i = 0; i < types.size(); ++i) {
-        const Layout& layout = (*side)[i];
-        if (layout.any()) return "leaves a layout open";
-        if (!layout.plain() && layout.bytes != bytes(types[i], layout)) {
-          return fmt::format("{} in {} has {} bytes, not {}", print(types[i]), layout.tag, bytes(types[i], layout),
-                             layout.bytes);
+        const MemoryFormat& format = (*side)[i];
+        if (format.any()) return "leaves a memory format open";
+        if (!format.plain() && format.bytes != bytes(types[i], format)) {
+          return fmt::format("{} in {} has {} bytes, not {}", print(types[i]), format.tag, bytes(types[i], format),
+                             format.bytes);
         }
       }
     }
-    query_.input_layouts = choice_.inputs;  // as the executor does
+    query_.input_formats = choice_.inputs;  // as the executor does
     kernel_ = def_.make(query_, choice_);
     std::string wrong = run_once({-1, -1});
     // Once more in other memory, and in the place of each operand.
@@ -445,8 +445,8 @@ class Check {
   const std::vector<Array>& results() const { return results_; }
 
  private:
-  static int64_t bytes(const Type& type, const Layout& layout) {
-    return Place(type.shape, layout).elements() * static_cast<int64_t>(size_of(type.dtype));
+  static int64_t bytes(const Type& type, const MemoryFormat& format) {
+    return Place(type.shape, format).elements() * static_cast<int64_t>(size_of(type.dtype));
   }
 
   /// By the coarsest float among operands and results.
@@ -618,25 +618,25 @@ std::string kernel_name(const testing::TestParamInfo<size_t>& info) {
 
 INSTANTIATE_TEST_SUITE_P(Fast, KernelLaws, testing::ValuesIn(kernel_indices()), kernel_name);
 
-TEST(Reorders, ReachEveryLayoutAndComeBack) {
+TEST(Reorders, ReachEveryFormatAndComeBack) {
   const auto device = make_cpu_device(all_ops(), kThreads);
   device->enter_thread();
   for (DType dtype : {DType::f32, DType::i32}) {
     const Array array = cast(fill(sample_of({20, 35, 3, 2}, Fill::distinct), 1), dtype);
     for (const char* tag : {"acdb", "aBcd8b", "aBcd16b", "ABcd16b16a", "ABcd8a8b", "Acdb16a"}) {
-      Layout layout{tag, 0};
-      layout.bytes = Place(array.shape(), layout).elements() * static_cast<int64_t>(size_of(dtype));
-      EXPECT_EQ(device->catalog().bytes(array.type(), layout), layout.bytes) << tag << " " << name_of(dtype);
-      Memory plain = laid_out(array, {}), there(layout.bytes), back(array.type().bytes());
+      MemoryFormat format{tag, 0};
+      format.bytes = Place(array.shape(), format).elements() * static_cast<int64_t>(size_of(dtype));
+      EXPECT_EQ(device->catalog().bytes(array.type(), format), format.bytes) << tag << " " << name_of(dtype);
+      Memory plain = laid_out(array, {}), there(format.bytes), back(array.type().bytes());
       const void* from = plain.data();
       void* to = there.data();
-      device->make_reorder(array.type(), {}, layout)->run({&from, 1}, {&to, 1}, nullptr);
+      device->make_reorder(array.type(), {}, format)->run({&from, 1}, {&to, 1}, nullptr);
       from = there.data();
       to = back.data();
-      device->make_reorder(array.type(), layout, {})->run({&from, 1}, {&to, 1}, nullptr);
+      device->make_reorder(array.type(), format, {})->run({&from, 1}, {&to, 1}, nullptr);
       std::string wrong;
       EXPECT_EQ(differs(read_back(back, array.type(), {}, wrong), array), "") << tag << " " << name_of(dtype);
-      EXPECT_EQ(differs(read_back(there, array.type(), layout, wrong), array), "") << tag << " " << name_of(dtype);
+      EXPECT_EQ(differs(read_back(there, array.type(), format, wrong), array), "") << tag << " " << name_of(dtype);
       EXPECT_EQ(wrong, "");
     }
   }
@@ -650,8 +650,8 @@ TEST(Catalog, EveryPointwiseOpHasAVectorKernel) {
       const Shape shape{8, 20};
       const std::vector<Type> inputs(op.samples[0].inputs.size(), Type{dtype, shape}), none;
       const std::vector<Type> outputs = op.infer({op.attrs, inputs, none});
-      const std::vector<Layout> layouts(inputs.size());
-      const KernelChoice choice = device->catalog().choose({op.name, op.attrs, inputs, outputs, layouts});
+      const std::vector<MemoryFormat> formats(inputs.size());
+      const KernelChoice choice = device->catalog().choose({op.name, op.attrs, inputs, outputs, formats});
       EXPECT_EQ(choice.kernel, "loops.pointwise") << op.name << choice.reason;
     }
   }
@@ -664,7 +664,7 @@ TEST(Catalog, SaysWhyAFastKernelRefused) {
                           .attrs = Attrs(MatmulAttrs{}),
                           .inputs = {half, half},
                           .outputs = {half},
-                          .input_layouts = {Layout{}, Layout{}}};
+                          .input_formats = {MemoryFormat{}, MemoryFormat{}}};
   const KernelChoice choice = device->catalog().choose(query);
   EXPECT_EQ(choice.kernel, "reference");
   EXPECT_NE(choice.reason.find("onednn.matmul: bf16"), std::string::npos) << choice.reason;

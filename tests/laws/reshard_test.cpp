@@ -136,7 +136,7 @@ class Exhaustive {
     return a.size() <= b.size() && std::equal(a.begin(), a.end(), b.begin());
   }
   static Axes tail(const Axes& axes, size_t from) { return {axes.begin() + static_cast<int64_t>(from), axes.end()}; }
-  double dearest(const std::vector<double>& of, const Axes& axes) const {
+  double bottleneck(const std::vector<double>& of, const Axes& axes) const {
     double most = 0;
     for (int axis : axes) most = std::max(most, of[axis]);
     return most;
@@ -157,7 +157,8 @@ class Exhaustive {
     std::set_difference(now.open.begin(), now.open.end(), then.open.begin(), then.open.end(),
                         std::back_inserter(closed));
     const double n = static_cast<double>(mesh_.ways(closed));
-    const double once = (n - 1) * (dearest(costs_.step, closed) + bytes_[from] / n * dearest(costs_.byte, closed));
+    const double once =
+        (n - 1) * (bottleneck(costs_.step, closed) + bytes_[from] / n * bottleneck(costs_.byte, closed));
     if (now.dims == then.dims) return 2 * once;
     int changed = 0;
     for (size_t d = 0; d < now.dims.size(); ++d) {
@@ -187,7 +188,7 @@ class Exhaustive {
       if (prefix(y, x)) {
         const Axes axes = tail(x, y.size());
         const double n = static_cast<double>(mesh_.ways(axes));
-        offer((n - 1) * (dearest(costs_.step, axes) + bytes_[from] * dearest(costs_.byte, axes)));
+        offer((n - 1) * (bottleneck(costs_.step, axes) + bytes_[from] * bottleneck(costs_.byte, axes)));
       }
     }
     if (changed.size() == 2) {
@@ -196,7 +197,7 @@ class Exhaustive {
         const Axes axes = tail(a[d], b[d].size());
         if (axes != tail(b[e], a[e].size())) continue;
         const double n = static_cast<double>(mesh_.ways(axes));
-        offer((n - 1) * (dearest(costs_.step, axes) + bytes_[from] / n * dearest(costs_.byte, axes)));
+        offer((n - 1) * (bottleneck(costs_.step, axes) + bytes_[from] / n * bottleneck(costs_.byte, axes)));
       }
     }
     if (same_ways) {
@@ -204,7 +205,7 @@ class Exhaustive {
       for (const Dims* dims : {&a, &b}) {
         for (const Axes& axes : *dims) all.insert(all.end(), axes.begin(), axes.end());
       }
-      offer(dearest(costs_.step, all) + bytes_[from] * dearest(costs_.byte, all));
+      offer(bottleneck(costs_.step, all) + bytes_[from] * bottleneck(costs_.byte, all));
     }
     return best;
   }

@@ -69,8 +69,8 @@ mkdir "$folder/other"
 "$partita" train mlp --steps 3 --save "$folder/other/a.st" >/dev/null 2>&1
 expect 78 "got weights=" mpirun -n 1 -wdir "$folder" $two --load a.st : -n 1 -wdir "$folder/other" $two --load a.st
 expect 78 "got training.validate=true on rank 1" mpirun -n 1 $two : -n 1 $two --validate
-marked="$partita train mlp:layers=1,hidden=12 --batch 8 --steps 2 --parallel auto --shard net/fc1/matmul=((1,2),(1,2))->((1,1))"
-expect 78 "got plan.no_pass=partial_sums" mpirun -n 1 $marked : -n 1 $marked --no-pass partial_sums
+annotated="$partita train mlp:layers=1,hidden=12 --batch 8 --steps 2 --parallel auto --shard net/fc1/matmul=((1,2),(1,2))->((1,1))"
+expect 78 "got plan.no_pass=partial_sums" mpirun -n 1 $annotated : -n 1 $annotated --no-pass partial_sums
 expect 78 "got plan.parallel=hybrid" mpirun -n 1 $two : -n 1 $two --parallel hybrid
 cp "$partita" "$folder/other/partita"
 echo >>"$folder/other/partita"

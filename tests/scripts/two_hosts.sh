@@ -69,7 +69,7 @@ ip netns exec "$near" unshare --uts sh -c 'hostname "$0"; exec "$@"' "$near" tim
   --parallel hybrid >"$folder/parted" 2>&1
 [[ $? -eq 78 ]] || fail "ranks that part: $(tail -n 5 "$folder/parted")"
 grep -q 'ranks' "$folder/parted" || fail "ranks that part without a word: $(tail -n 5 "$folder/parted")"
-# A rank that is killed is missed by the one beside it, also where groups span hosts.
+# A rank that is killed is missed by the one on its host, also where groups span hosts.
 on_both 2 --enable-recovery sh -c '"$1" train mlp --batch 64 --epochs 100000 --per-print-times 50 &
   echo $! >"$0/pid_$OMPI_COMM_WORLD_RANK"; wait $!; echo $? >"$0/code_$OMPI_COMM_WORLD_RANK"' "$folder" "$partita" \
   >"$folder/lost" 2>&1 &

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Run by hand: each model under many random plans and random marks on 4, 6 and 8 ranks, 10 steps each in f64 against the
+# Run by hand: each model under many random plans and random annotations on 4, 6 and 8 ranks, 10 steps each in f64 against the
 # interpreter; many reshards, bit for bit.
 #   tests/soak/random_plans.sh [PLANS OF EACH KIND, MODEL AND MESH=17]
 set -euo pipefail

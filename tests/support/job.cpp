@@ -38,7 +38,7 @@ Arrays batch_of(const Job& job, const Graph& graph, int step) {
   return batch;
 }
 
-Arrays with_slots(const Graph& graph, Arrays states) {
+Arrays with_optimizer_states(const Graph& graph, Arrays states) {
   for (const State& state : graph.states) {
     states.try_emplace(graph.values[state.entry].name, graph.type(state.entry));
   }
@@ -91,9 +91,11 @@ Job model_job(const std::string& spec, const ModelJob& options) {
   std::vector<Column> columns = model.columns(options.dtype);
   if (!model.reads_text() && model.own_rows == nullptr) columns.at(0).type.shape = options.image;
   Job job;
-  job.forward = build_graph(
-      model.network(model.recipe.training.loss), all_ops(),
-      {.batch = options.batch, .columns = columns, .dtype = options.dtype, .norm_groups = options.norm_groups});
+  job.forward = build_graph(model.network(model.recipe.training.loss), all_ops(),
+                            {.batch = options.batch,
+                             .columns = columns,
+                             .dtype = options.dtype,
+                             .batch_norm_groups = options.batch_norm_groups});
   job.training.optimizer = model.recipe.optimizer;
   job.training.output_gradients = true;
   job.states = initial_states(job.forward, /*seed=*/7);
@@ -120,7 +122,7 @@ JobResult run_job(const Job& job) {
   result.program = compile(
       job.forward, all_ops(), catalog_device->catalog(),
       {.ranks = job.ranks, .mesh = mesh, .own_plan = job.plan, .schedule = job.schedule, .training = job.training});
-  const Arrays states = with_slots(result.program.graph, job.states);
+  const Arrays states = with_optimizer_states(result.program.graph, job.states);
   std::vector<Arrays> of_rank(job.ranks);
   std::vector<JobResult> seen(job.ranks);
   on_ranks(job.ranks, [&](Communicator& world) {
@@ -144,7 +146,7 @@ JobResult interpret_job(const Job& job) {
   JobResult result;
   result.program.graph = make_training_graph(job.forward, all_ops(), job.training).graph;
   const Graph& graph = result.program.graph;
-  result.states = with_slots(graph, job.states);
+  result.states = with_optimizer_states(graph, job.states);
   for (int step = 0; step < job.steps; ++step) {
     Arrays given = result.states;
     for (auto& [name, array] : batch_of(job, graph, step)) given.insert_or_assign(name, std::move(array));

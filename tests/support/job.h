@@ -38,7 +38,7 @@ struct ModelJob {
   int64_t batch = 24;
   int steps = 20;
   double learning_rate = 0.02;
-  int64_t norm_groups = 1;
+  int64_t batch_norm_groups = 1;
 };
 
 /// A model of the zoo with its recipe's optimizer, trained on random batches: f64 with reference kernels, f32 with

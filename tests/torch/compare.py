@@ -173,7 +173,7 @@ OPTIMIZERS = {"nesterov": {"momentum": 0.9, "nesterov": True, "weight_decay": 1e
               "momentum": {"momentum": 0.8},
               "sgd": {"weight_decay": 1e-3}, "adam": {"weight_decay": 1e-3}, "adamw": {"weight_decay": 0.1},
               "adamw_eps": {"weight_decay": 0.1, "eps": 1e-3}}  # an update that rounding errors do not decide
-SLOTS = {"nesterov": {"momentum": "momentum_buffer"}, "momentum": {"momentum": "momentum_buffer"}, "sgd": {},
+OPTIMIZER_STATES = {"nesterov": {"momentum": "momentum_buffer"}, "momentum": {"momentum": "momentum_buffer"}, "sgd": {},
          "adam": {"exp_avg": "exp_avg", "exp_avg_sq": "exp_avg_sq"},
          "adamw": {"exp_avg": "exp_avg", "exp_avg_sq": "exp_avg_sq"},
          "adamw_eps": {"exp_avg": "exp_avg", "exp_avg_sq": "exp_avg_sq"}}
@@ -224,7 +224,7 @@ def main():
         pairs += [(f"final.{name}", given[f"final.{name}"], value, limit) for name, value in net.state_dict().items()
                   if not name.endswith("num_batches_tracked")]
         pairs += [(f"final.{name}.{ours}", given[f"final.{name}.{ours}"], optimizer.state[p][theirs], limit)
-                  for name, p in net.named_parameters() for ours, theirs in SLOTS[kind].items()]
+                  for name, p in net.named_parameters() for ours, theirs in OPTIMIZER_STATES[kind].items()]
 
     errors = [(error(ours.double(), theirs.double()), bound, name)
               for name, ours, theirs, bound in pairs]

@@ -17,8 +17,8 @@ Group::Group(std::shared_ptr<World> world, std::vector<int> world_ranks)
       world_ranks_(std::move(world_ranks)),
       policy_(wait_policy(size())),
       alone_bytes_(policy_.spins > 0 ? kAloneBytesSpinning : kAloneBytesBlocking),
-      slots_(world_ranks_.size()) {
-  for (const Slot& slot : slots_) calls_.push_back(&slot.call);
+      arrivals_(world_ranks_.size()) {
+  for (const Arrival& arrival : arrivals_) calls_.push_back(&arrival.call);
 }
 
 std::shared_ptr<Group> Group::make(const std::shared_ptr<World>& world, std::vector<int> world_ranks) {
@@ -32,8 +32,8 @@ void Group::meet(int rank, const Call& call, Timeout timeout) {
   const uint64_t state = state_.load();
   if (phase_of(state) == Phase::failed) throw_failure();
   const uint64_t meeting = meeting_of(state);
-  slots_[rank].call = call;
-  slots_[rank].arrivals.store(meeting + 1);
+  arrivals_[rank].call = call;
+  arrivals_[rank].meetings.store(meeting + 1);
   if (arrived_.fetch_add(1) == size() - 1) {
     close(meeting);
   } else {
@@ -55,7 +55,7 @@ void Group::meet(int rank, const Call& call, Timeout timeout) {
 
 std::shared_ptr<Group> Group::split(int rank, const Call& call, Timeout timeout) {
   meet(rank, call, timeout);
-  return std::move(slots_[rank].part);
+  return std::move(arrivals_[rank].part);
 }
 
 void Group::advance(uint64_t state) {
@@ -97,24 +97,24 @@ void Group::give_up_closed(uint64_t meeting) noexcept {
 }
 
 void Group::await_close(uint64_t meeting, int rank, const Call& call, Timeout timeout, Deadline deadline) {
-  const auto is_settled = [&] {
+  const auto is_decided = [&] {
     const uint64_t state = state_.load();
     return meeting_of(state) != meeting || phase_of(state) >= Phase::moving;
   };
   // A rank retires after its last meeting: one that is still open then misses it.
   const auto is_over = [&] {
     const bool has_retired = retired_.load() > 0;
-    return is_settled() || world_->is_aborted() || has_retired;
+    return is_decided() || world_->is_aborted() || has_retired;
   };
   if (!event_.wait(is_over, deadline, policy_)) {
     fail(meeting, ExitCode::peer_stalled, timed_out(call, timeout, missing(meeting), world_ranks_, meeting + 1));
-  } else if (!is_settled() && !world_->is_aborted()) {
+  } else if (!is_decided() && !world_->is_aborted()) {
     fail(meeting, ExitCode::ranks_disagree, left_behind(call, rank, retired(), world_ranks_));
-  } else if (!is_settled()) {
+  } else if (!is_decided()) {
     fail(meeting, ExitCode::peer_lost, "");
   }
   // Whoever came too late to fail an open meeting takes part in it to its end.
-  event_.wait(is_settled, Deadline::max(), policy_);
+  event_.wait(is_decided, Deadline::max(), policy_);
   if (state_.load() == pack(meeting, Phase::failed)) throw_failure();
 }
 
@@ -131,12 +131,12 @@ void Group::make_parts() {
     const std::span<const int> members = calls_[r]->members;
     const int first = *std::min_element(members.begin(), members.end());
     if (first != r) {
-      slots_[r].part = slots_[first].part;
+      arrivals_[r].part = arrivals_[first].part;
       continue;
     }
     std::vector<int> world_ranks;
     for (int member : members) world_ranks.push_back(world_ranks_[member]);
-    slots_[r].part = make(world_, std::move(world_ranks));
+    arrivals_[r].part = make(world_, std::move(world_ranks));
   }
 }
 
@@ -158,13 +158,13 @@ void Group::throw_failure() const {
 std::vector<int> Group::retired() const {
   std::vector<int> ranks;
   for (int r = 0; r < size(); ++r) {
-    if (slots_[r].retired.load()) ranks.push_back(world_ranks_[r]);
+    if (arrivals_[r].retired.load()) ranks.push_back(world_ranks_[r]);
   }
   return ranks;
 }
 
 void Group::retire(int rank) {
-  slots_[rank].retired.store(true);
+  arrivals_[rank].retired.store(true);
   retired_.fetch_add(1);
   event_.notify();
 }
@@ -172,7 +172,7 @@ void Group::retire(int rank) {
 std::vector<int> Group::missing(uint64_t meeting) const {
   std::vector<int> ranks;
   for (int r = 0; r < size(); ++r) {
-    if (slots_[r].arrivals.load() <= meeting) ranks.push_back(world_ranks_[r]);
+    if (arrivals_[r].meetings.load() <= meeting) ranks.push_back(world_ranks_[r]);
   }
   return ranks;
 }

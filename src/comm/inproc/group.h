@@ -50,9 +50,10 @@ class Group : public Wakeable {
  private:
   enum class Phase : uint64_t { open, closed, moving, failed };
 
-  struct alignas(128) Slot {
+  /// What a rank leaves for its peers when it arrives at a meeting.
+  struct alignas(128) Arrival {
     Call call;
-    std::atomic<uint64_t> arrivals{0};
+    std::atomic<uint64_t> meetings{0};  // to which the rank has come
     std::atomic<bool> retired{false};
     std::shared_ptr<Group> part;  // the result of a split
   };
@@ -83,8 +84,8 @@ class Group : public Wakeable {
   const std::vector<int> world_ranks_;
   const WaitPolicy policy_;
   const int64_t alone_bytes_;  // below this sharing the work costs more than it saves
-  std::vector<Slot> slots_;
-  std::vector<const Call*> calls_;  // those of the slots
+  std::vector<Arrival> arrivals_;
+  std::vector<const Call*> calls_;  // those of arrivals_
   alignas(128) std::atomic<uint64_t> state_{0};
   alignas(128) std::atomic<int> arrived_{0};
   std::atomic<int> left_{0};

@@ -16,7 +16,7 @@ class InprocCommunicator final : public CheckedCommunicator {
       : CheckedCommunicator(rank, {group->world_ranks().begin(), group->world_ranks().end()}),
         group_(std::move(group)) {}
   ~InprocCommunicator() override {
-    if (std::uncaught_exceptions() == 0) group_->retire(rank());  // the error of a rank is told to its peers as it is
+    if (std::uncaught_exceptions() == 0) group_->retire(rank());  // peers throw the error of a rank as it is
   }
 
   HostPlace host_place() const override { return {world_ranks()[rank()], group_->world().size()}; }

@@ -100,11 +100,11 @@ Mailbox::Outcome Mailbox::await_sender(std::unique_lock<std::mutex>& lock, const
     const std::lock_guard guard(mutex_);
     return waiter.state;
   };
-  const auto is_settled = [&] {
+  const auto is_decided = [&] {
     const auto now = state();
     return now == Waiter::State::done || now == Waiter::State::disagreed;
   };
-  event_.wait([&] { return is_settled() || world.is_aborted(); }, deadline, policy);
+  event_.wait([&] { return is_decided() || world.is_aborted(); }, deadline, policy);
   lock.lock();
   if (waiter.state == Waiter::State::waiting) {
     waiter_ = nullptr;
@@ -112,7 +112,7 @@ Mailbox::Outcome Mailbox::await_sender(std::unique_lock<std::mutex>& lock, const
   }
   // A sender that has begun to copy finishes soon, whatever the deadline says.
   lock.unlock();
-  event_.wait(is_settled, Deadline::max(), policy);
+  event_.wait(is_decided, Deadline::max(), policy);
   lock.lock();
   return waiter.state == Waiter::State::done ? Outcome::done : Outcome::disagreed;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// What ranks say to one another by messages, as those on several hosts do: non-blocking MPI calls that are polled, so
-// that a rank that waits yields its core and leaves when its time is over.
+// Collectives by messages, for groups that span hosts: non-blocking MPI calls that are polled, so that a rank that
+// waits yields its core and leaves when its time is over.
 
 #include <mpi.h>
 
@@ -16,7 +16,7 @@
 
 namespace partita {
 
-/// Throws RuntimeFailure with MPI's own words unless `status` is success.
+/// Throws RuntimeFailure with the message of MPI unless `status` is success.
 void check_mpi(int status, std::string_view what);
 
 /// The messages of one rank of a group; `comm` and `world_ranks` outlive it. Messages longer than an MPI call takes go
@@ -26,7 +26,7 @@ void check_mpi(int status, std::string_view what);
 /// lost, every further call does, since the messages of ranks no longer belong together.
 class MessageGroup {
  public:
-  /// `is_gone` tells of ranks of the world that have ended, where that can be seen.
+  /// `is_gone`: whether a rank of the world has ended, where that can be seen.
   MessageGroup(MPI_Comm comm, std::span<const int> world_ranks, std::function<bool(int rank)> is_gone);
 
   /// The collective `call` of this rank; all kinds but send and recv. A split compares who is in which group.
@@ -84,7 +84,7 @@ class MessageGroup {
   std::vector<Pending> pending_;
   std::vector<MPI_Request> requests_;  // those of pending_, as MPI wants them
   std::vector<MPI_Status> statuses_;
-  // What a reduction needs beside its buffers; kept from call to call, as the lists above.
+  // What a reduction needs besides its buffers; kept from call to call, as the lists above.
   std::vector<std::byte> own_, parts_;
   std::vector<int64_t> counts_;
   std::vector<const void*> sources_;

@@ -1,4 +1,4 @@
-// Ranks on one host speak through memory that they share, others through messages; a group that spans hosts uses
+// Ranks on one host communicate through shared memory, others by messages; a group that spans hosts uses
 // messages throughout, since sums are formed in group order.
 
 #include <mpi.h>
@@ -24,7 +24,7 @@
 namespace partita {
 namespace {
 
-/// An error that all ranks meet alike is told by the first.
+/// An error that all ranks meet alike is reported by the first.
 constexpr std::chrono::milliseconds kPatience{800};
 
 /// The processes of a communicator that are on this host, to be given back.
@@ -41,14 +41,14 @@ bool all_agree(MPI_Comm comm, bool own) {
 }
 
 /// A name that rank 0 of `comm` gives to all; "" for none.
-std::string told(MPI_Comm comm, const std::string& name) {
+std::string broadcast_name(MPI_Comm comm, const std::string& name) {
   std::array<char, 64> text{};
   name.copy(text.data(), text.size() - 1);
   check_mpi(MPI_Bcast(text.data(), static_cast<int>(text.size()), MPI_CHAR, 0, comm), "broadcast");
   return text.data();
 }
 
-/// What a process knows of those beside it, for as long as there is a world.
+/// What a process knows of the other processes on its host, for as long as there is a world.
 struct Host {
   HostPlace place;
   std::vector<int> ranks;            // of the world, sorted
@@ -61,19 +61,19 @@ struct Host {
 
 std::shared_ptr<const Host> find_host(MPI_Comm world, int rank) {
   Host host;
-  MPI_Comm beside = on_this_host(world);
-  MPI_Comm_rank(beside, &host.place.rank);
-  MPI_Comm_size(beside, &host.place.size);
+  MPI_Comm on_host = on_this_host(world);
+  MPI_Comm_rank(on_host, &host.place.rank);
+  MPI_Comm_size(on_host, &host.place.size);
   host.ranks.resize(host.place.size);
-  check_mpi(MPI_Allgather(&rank, 1, MPI_INT, host.ranks.data(), 1, MPI_INT, beside), "all_gather");
+  check_mpi(MPI_Allgather(&rank, 1, MPI_INT, host.ranks.data(), 1, MPI_INT, on_host), "all_gather");
   std::sort(host.ranks.begin(), host.ranks.end());
   if (host.place.rank == 0) host.presence = Presence::create();
-  const std::string name = told(beside, host.presence ? host.presence->name() : "");
+  const std::string name = broadcast_name(on_host, host.presence ? host.presence->name() : "");
   if (host.place.rank != 0 && !name.empty()) host.presence = Presence::open(name);
-  const bool here = all_agree(beside, host.presence && host.presence->enter(rank));
+  const bool here = all_agree(on_host, host.presence && host.presence->enter(rank));
   if (host.place.rank == 0 && host.presence) host.presence->unlink();
   if (!here) host.presence.reset();
-  MPI_Comm_free(&beside);
+  MPI_Comm_free(&on_host);
   return std::make_shared<const Host>(std::move(host));
 }
 
@@ -115,7 +115,8 @@ class MpiCommunicator final : public CheckedCommunicator {
   }
 
  private:
-  /// Whoever is still in a call must not wait for this process, which ends. Those in memory see that it has left.
+  /// Whoever is still in a call must not wait for this process, which ends. Ranks in shared memory see that it has
+  /// left.
   void leave_together() noexcept {
     try {
       if (!shared_ && size() > 1) messages_.leave();
@@ -136,13 +137,13 @@ class MpiCommunicator final : public CheckedCommunicator {
       segment_ = SharedSegment::create(bytes);
       if (segment_) SharedMemoryCommunicator::prepare(segment_->data(), size());
     }
-    const std::string name = told(comm_, segment_ ? segment_->name() : "");
+    const std::string name = broadcast_name(comm_, segment_ ? segment_->name() : "");
     if (rank() != 0 && !name.empty()) segment_ = SharedSegment::open(name, bytes);
     const bool all_have_it = all_agree(comm_, segment_.has_value());
     if (rank() == 0 && segment_) segment_->unlink();
     if (!all_have_it) return;
     shared_.emplace(segment_->data(), rank(), std::vector<int>(world_ranks().begin(), world_ranks().end()),
-                   host_->place.size, host_->presence ? &*host_->presence : nullptr);
+                    host_->place.size, host_->presence ? &*host_->presence : nullptr);
   }
 
   void run(const Call& call, Timeout timeout) override {
@@ -176,12 +177,12 @@ class MpiCommunicator final : public CheckedCommunicator {
 
 std::unique_ptr<Communicator> make_mpi_world(int ranks_here) {
   // MPI ends the process, or waits for ever, where its buffers and threads do not fit.
-  constexpr size_t kOwn = size_t{256} << 20, kPerNeighbour = size_t{8} << 20;
+  constexpr size_t kOwn = size_t{256} << 20, kPerRank = size_t{8} << 20;
   constexpr int kThreads = 4, kMostThreads = 32;
-  const auto neighbours = static_cast<size_t>(ranks_here);
-  { const Reservation room("MPI", kOwn + neighbours * kPerNeighbour); }
+  const auto here = static_cast<size_t>(ranks_here);
+  { const Reservation room("MPI", kOwn + here * kPerRank); }
   // The limits of a user hold for all ranks here, which start at about the same time.
-  { const WaitingThreads proof(std::min(kThreads * static_cast<int>(neighbours), kMostThreads), "MPI"); }
+  { const WaitingThreads proof(std::min(kThreads * static_cast<int>(here), kMostThreads), "MPI"); }
   int given = 0;
   // The communication of gradients has a thread of its own.
   const int status = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &given);

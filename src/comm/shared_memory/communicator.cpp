@@ -11,15 +11,15 @@ namespace partita {
 namespace {
 
 constexpr size_t kLine = 128;
-// A slot is small enough to stay in the caches, and large enough that a meeting costs little beside it.
-constexpr size_t kMostSlotBytes = 256 * 1024;
-constexpr size_t kAllSlotBytes = 4 * 1024 * 1024;                  // two for each rank
+// A chunk is small enough to stay in the caches, and so large that its copies cost much more than a meeting.
+constexpr size_t kMostChunkBytes = 256 * 1024;
+constexpr size_t kAllChunkBytes = 4 * 1024 * 1024;                 // two for each rank
 constexpr Timeout kLookInterval = std::chrono::milliseconds(200);  // between two looks whether a rank has gone
-constexpr Timeout kLongestTale = std::chrono::seconds(10);
+constexpr Timeout kFailureTextTimeout = std::chrono::seconds(10);
 constexpr int kMostDirect = 2;  // ranks that each combine a whole chunk, and meet once
 
-size_t slot_bytes_for(int ranks) {
-  return std::min(kMostSlotBytes, kAllSlotBytes / (2 * static_cast<size_t>(ranks)) / kLine * kLine);
+size_t chunk_bytes_for(int ranks) {
+  return std::min(kMostChunkBytes, kAllChunkBytes / (2 * static_cast<size_t>(ranks)) / kLine * kLine);
 }
 
 size_t round_to_lines(size_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
@@ -51,7 +51,7 @@ int64_t largest_of(std::span<const int64_t> counts) {
 
 }  // namespace
 
-/// A call in words that mean the same in every process; the lists of its counts, or members, lie beside.
+/// A call without pointers, which other processes can read; the lists of its counts, or members, lie elsewhere.
 struct SharedMemoryCommunicator::Announcement {
   Collective kind = Collective::barrier;
   DType dtype = DType::u8;
@@ -61,7 +61,7 @@ struct SharedMemoryCommunicator::Announcement {
   int64_t listed = 0, received = 0;  // lengths of the lists
 };
 
-struct alignas(kLine) SharedMemoryCommunicator::Place {
+struct alignas(kLine) SharedMemoryCommunicator::RankState {
   std::atomic<uint64_t> meetings{0};  // to which the rank has come, for messages
   std::atomic<bool> left{false};
   Announcement announced[2];  // of even and odd calls: a slow rank may still read that of the last call
@@ -73,30 +73,30 @@ struct alignas(kLine) SharedMemoryCommunicator::Head {
   alignas(kLine) std::atomic<uint64_t> state{0};
   alignas(kLine) std::atomic<uint64_t> arrivals{0};  // at all meetings so far
   std::atomic<int> left{0};                          // ranks
-  std::atomic<bool> told{false};                     // `failure` and its code are complete
+  std::atomic<bool> explained{false};                // `failure` and its code are complete
   ExitCode code = ExitCode::peer_stalled;
   char failure[512] = "";
 };
 
 size_t SharedMemoryCommunicator::bytes(int ranks) {
   return sizeof(Head) +
-         static_cast<size_t>(ranks) * (sizeof(Place) + list_bytes_for(ranks) + 2 * slot_bytes_for(ranks));
+         static_cast<size_t>(ranks) * (sizeof(RankState) + list_bytes_for(ranks) + 2 * chunk_bytes_for(ranks));
 }
 
 void SharedMemoryCommunicator::prepare(void* segment, int ranks) {
   auto* start = static_cast<std::byte*>(segment);
   new (start) Head;
-  for (int r = 0; r < ranks; ++r) new (start + sizeof(Head) + r * sizeof(Place)) Place{};
+  for (int r = 0; r < ranks; ++r) new (start + sizeof(Head) + r * sizeof(RankState)) RankState{};
 }
 
 SharedMemoryCommunicator::SharedMemoryCommunicator(void* segment, int rank, std::vector<int> world_ranks,
-                                                   int neighbours, const Presence* presence)
+                                                   int ranks_on_host, const Presence* presence)
     : segment_(static_cast<std::byte*>(segment)),
       rank_(rank),
       world_ranks_(std::move(world_ranks)),
-      policy_(wait_policy(neighbours)),
+      policy_(wait_policy(ranks_on_host)),
       presence_(presence),
-      slot_bytes_(slot_bytes_for(size())),
+      chunk_bytes_(chunk_bytes_for(size())),
       members_(world_ranks_.size()) {
   static_assert(std::atomic<uint64_t>::is_always_lock_free, "other atomics do not work between processes");
   PARTITA_CHECK(reinterpret_cast<uintptr_t>(segment) % kLine == 0, "the segment begins inside of a line");
@@ -107,29 +107,29 @@ SharedMemoryCommunicator::Head& SharedMemoryCommunicator::head() const {
   return *std::launder(reinterpret_cast<Head*>(segment_));
 }
 
-SharedMemoryCommunicator::Place& SharedMemoryCommunicator::place(int rank) const {
-  return *std::launder(reinterpret_cast<Place*>(segment_ + sizeof(Head) + rank * sizeof(Place)));
+SharedMemoryCommunicator::RankState& SharedMemoryCommunicator::rank_state(int rank) const {
+  return *std::launder(reinterpret_cast<RankState*>(segment_ + sizeof(Head) + rank * sizeof(RankState)));
 }
 
 int64_t* SharedMemoryCommunicator::lists(int rank) const {
-  std::byte* all = segment_ + sizeof(Head) + size() * sizeof(Place) + rank * list_bytes_for(size());
+  std::byte* all = segment_ + sizeof(Head) + size() * sizeof(RankState) + rank * list_bytes_for(size());
   return reinterpret_cast<int64_t*>(all) + 2 * (calls_ % 2) * size();
 }
 
-std::byte* SharedMemoryCommunicator::slot(int rank) const {
-  std::byte* slots = segment_ + sizeof(Head) + size() * (sizeof(Place) + list_bytes_for(size()));
-  return slots + (2 * static_cast<size_t>(rank) + chunk_ % 2) * slot_bytes_;
+std::byte* SharedMemoryCommunicator::chunk_buffer(int rank) const {
+  std::byte* buffers = segment_ + sizeof(Head) + size() * (sizeof(RankState) + list_bytes_for(size()));
+  return buffers + (2 * static_cast<size_t>(rank) + chunk_ % 2) * chunk_bytes_;
 }
 
 void SharedMemoryCommunicator::announce(const Call& call) {
   const size_t listed = call.kind == Collective::split ? call.members.size() : call.counts.size();
-  place(rank_).announced[calls_ % 2] = {call.kind,
-                                        call.dtype,
-                                        call.reduce,
-                                        call.root,
-                                        call.count,
-                                        static_cast<int64_t>(listed),
-                                        static_cast<int64_t>(call.recv_counts.size())};
+  rank_state(rank_).announced[calls_ % 2] = {call.kind,
+                                             call.dtype,
+                                             call.reduce,
+                                             call.root,
+                                             call.count,
+                                             static_cast<int64_t>(listed),
+                                             static_cast<int64_t>(call.recv_counts.size())};
   int64_t* list = lists(rank_);
   if (call.kind == Collective::split) {
     std::copy(call.members.begin(), call.members.end(), list);
@@ -140,15 +140,19 @@ void SharedMemoryCommunicator::announce(const Call& call) {
 }
 
 Call SharedMemoryCommunicator::announced(int rank) {
-  const Announcement& told = place(rank).announced[calls_ % 2];
+  const Announcement& announcement = rank_state(rank).announced[calls_ % 2];
   const int64_t* list = lists(rank);
-  Call call{.kind = told.kind, .dtype = told.dtype, .reduce = told.reduce, .root = told.root, .count = told.count};
-  if (told.kind == Collective::split) {
-    members_[rank].assign(list, list + told.listed);
+  Call call{.kind = announcement.kind,
+            .dtype = announcement.dtype,
+            .reduce = announcement.reduce,
+            .root = announcement.root,
+            .count = announcement.count};
+  if (announcement.kind == Collective::split) {
+    members_[rank].assign(list, list + announcement.listed);
     call.members = members_[rank];
   } else {
-    call.counts = {list, static_cast<size_t>(told.listed)};
-    call.recv_counts = {list + size(), static_cast<size_t>(told.received)};
+    call.counts = {list, static_cast<size_t>(announcement.listed)};
+    call.recv_counts = {list + size(), static_cast<size_t>(announcement.received)};
   }
   return call;
 }
@@ -156,7 +160,7 @@ Call SharedMemoryCommunicator::announced(int rank) {
 void SharedMemoryCommunicator::meet() {
   Head& shared = head();
   const uint64_t open = 2 * meetings_++;
-  place(rank_).meetings.store(meetings_);
+  rank_state(rank_).meetings.store(meetings_);
   if (shared.arrivals.fetch_add(1) + 1 == meetings_ * static_cast<uint64_t>(size())) {
     uint64_t expected = open;
     shared.state.compare_exchange_strong(expected, open + 2);
@@ -197,7 +201,7 @@ void SharedMemoryCommunicator::await_close(uint64_t open) {
 std::vector<int> SharedMemoryCommunicator::missing() const {
   std::vector<int> missing;
   for (int r = 0; r < size(); ++r) {
-    if (place(r).meetings.load() < meetings_) missing.push_back(world_ranks_[r]);
+    if (rank_state(r).meetings.load() < meetings_) missing.push_back(world_ranks_[r]);
   }
   return missing;
 }
@@ -205,7 +209,7 @@ std::vector<int> SharedMemoryCommunicator::missing() const {
 std::vector<int> SharedMemoryCommunicator::departed() const {
   std::vector<int> departed;
   for (int r = 0; r < size(); ++r) {
-    if (place(r).left.load()) departed.push_back(world_ranks_[r]);
+    if (rank_state(r).left.load()) departed.push_back(world_ranks_[r]);
   }
   return departed;
 }
@@ -216,14 +220,14 @@ void SharedMemoryCommunicator::fail(uint64_t open, ExitCode code, const std::str
   if (!shared.state.compare_exchange_strong(expected, open + 1)) return;
   text.copy(shared.failure, sizeof shared.failure - 1);
   shared.code = code;
-  shared.told.store(true);
+  shared.explained.store(true);
   shared.event.notify();
 }
 
 void SharedMemoryCommunicator::throw_failure() const {
   Head& shared = head();
-  // Whoever failed the meeting tells why in a moment, unless it was ended in it.
-  if (shared.event.wait([&] { return shared.told.load(); }, deadline_after(kLongestTale), policy_)) {
+  // Whoever failed the meeting writes why in a moment, unless it was ended before.
+  if (shared.event.wait([&] { return shared.explained.load(); }, deadline_after(kFailureTextTimeout), policy_)) {
     throw RuntimeFailure(shared.code, shared.failure);
   }
   throw RuntimeFailure(ExitCode::peer_lost,
@@ -232,7 +236,7 @@ void SharedMemoryCommunicator::throw_failure() const {
 }
 
 void SharedMemoryCommunicator::leave() {
-  place(rank_).left.store(true);
+  rank_state(rank_).left.store(true);
   head().left.fetch_add(1);
   head().event.notify();
 }
@@ -273,14 +277,14 @@ void SharedMemoryCommunicator::run(const Call& call, Timeout timeout) {
 
 void SharedMemoryCommunicator::all_reduce(const Call& call) {
   const auto item = static_cast<int64_t>(size_of(call.dtype));
-  const int64_t per_chunk = static_cast<int64_t>(slot_bytes_) / item, line = static_cast<int64_t>(kLine) / item;
+  const int64_t per_chunk = static_cast<int64_t>(chunk_bytes_) / item, line = static_cast<int64_t>(kLine) / item;
   std::vector<const void*> sources(size());
   for (int64_t k = 0; k < chunks_of(call.count, per_chunk); ++k, next_chunk()) {
     const int64_t count = rest_of(call.count, per_chunk, k);
     std::byte* data = at(call.recv, k * per_chunk * item);
-    copy_bytes(slot(rank_), data, count * item);
+    copy_bytes(chunk_buffer(rank_), data, count * item);
     meet();
-    for (int r = 0; r < size(); ++r) sources[r] = slot(r);
+    for (int r = 0; r < size(); ++r) sources[r] = chunk_buffer(r);
     void* result = data;
     if (size() <= kMostDirect) {
       reduce_elements(sources, {&result, 1}, 0, count, call.dtype, call.reduce);
@@ -288,27 +292,27 @@ void SharedMemoryCommunicator::all_reduce(const Call& call) {
     }
     // Shares begin on cache lines, so that owners do not share one.
     const auto begin_of = [&](int64_t r) { return std::min(count, (count + line - 1) / line * r / size() * line); };
-    result = slot(rank_);
+    result = chunk_buffer(rank_);
     reduce_elements(sources, {&result, 1}, begin_of(rank_), begin_of(rank_ + 1), call.dtype, call.reduce);
     meet();
     for (int r = 0; r < size(); ++r) {
       const int64_t begin = begin_of(r) * item, end = begin_of(r + 1) * item;
-      copy_bytes(data + begin, slot(r) + begin, end - begin);
+      copy_bytes(data + begin, chunk_buffer(r) + begin, end - begin);
     }
   }
 }
 
 void SharedMemoryCommunicator::all_gather(const Call& call) {
   const auto item = static_cast<int64_t>(size_of(call.dtype));
-  const int64_t per_chunk = static_cast<int64_t>(slot_bytes_) / item;
+  const int64_t per_chunk = static_cast<int64_t>(chunk_bytes_) / item;
   for (int64_t k = 0; k < chunks_of(largest_of(call.counts), per_chunk); ++k, next_chunk()) {
     const int64_t done = k * per_chunk * item;
-    copy_bytes(slot(rank_), at(call.send, done), rest_of(call.counts[rank_], per_chunk, k) * item);
+    copy_bytes(chunk_buffer(rank_), at(call.send, done), rest_of(call.counts[rank_], per_chunk, k) * item);
     meet();
     int64_t offset = done;
     for (int r = 0; r < size(); ++r) {
       const int64_t bytes = rest_of(call.counts[r], per_chunk, k) * item;
-      copy_bytes(at(call.recv, offset), r == rank_ ? at(call.send, done) : slot(r), bytes);
+      copy_bytes(at(call.recv, offset), r == rank_ ? at(call.send, done) : chunk_buffer(r), bytes);
       offset += call.counts[r] * item;
     }
   }
@@ -318,7 +322,7 @@ void SharedMemoryCommunicator::put_parts(const Call& call, int64_t per_chunk, in
   const auto item = static_cast<int64_t>(size_of(call.dtype));
   int64_t offset = chunk * per_chunk * item;
   for (int r = 0; r < size(); ++r) {
-    copy_bytes(slot(rank_) + r * per_chunk * item, at(call.send, offset),
+    copy_bytes(chunk_buffer(rank_) + r * per_chunk * item, at(call.send, offset),
                rest_of(call.counts[r], per_chunk, chunk) * item);
     offset += call.counts[r] * item;
   }
@@ -326,12 +330,12 @@ void SharedMemoryCommunicator::put_parts(const Call& call, int64_t per_chunk, in
 
 void SharedMemoryCommunicator::reduce_scatter(const Call& call) {
   const auto item = static_cast<int64_t>(size_of(call.dtype));
-  const int64_t per_chunk = static_cast<int64_t>(slot_bytes_ / size() / kLine * kLine) / item;
+  const int64_t per_chunk = static_cast<int64_t>(chunk_bytes_ / size() / kLine * kLine) / item;
   std::vector<const void*> sources(size());
   for (int64_t k = 0; k < chunks_of(largest_of(call.counts), per_chunk); ++k, next_chunk()) {
     put_parts(call, per_chunk, k);
     meet();
-    for (int r = 0; r < size(); ++r) sources[r] = slot(r) + rank_ * per_chunk * item;
+    for (int r = 0; r < size(); ++r) sources[r] = chunk_buffer(r) + rank_ * per_chunk * item;
     void* result = at(call.recv, k * per_chunk * item);
     reduce_elements(sources, {&result, 1}, 0, rest_of(call.counts[rank_], per_chunk, k), call.dtype, call.reduce);
   }
@@ -339,7 +343,7 @@ void SharedMemoryCommunicator::reduce_scatter(const Call& call) {
 
 void SharedMemoryCommunicator::all_to_all(const Call& call) {
   const auto item = static_cast<int64_t>(size_of(call.dtype));
-  const int64_t per_chunk = static_cast<int64_t>(slot_bytes_ / size() / kLine * kLine) / item;
+  const int64_t per_chunk = static_cast<int64_t>(chunk_bytes_ / size() / kLine * kLine) / item;
   int64_t chunks = 1;  // known to all once they have met
   for (int64_t k = 0; k < chunks; ++k, next_chunk()) {
     put_parts(call, per_chunk, k);
@@ -349,7 +353,7 @@ void SharedMemoryCommunicator::all_to_all(const Call& call) {
     }
     int64_t offset = k * per_chunk * item;
     for (int r = 0; r < size(); ++r) {
-      copy_bytes(at(call.recv, offset), slot(r) + rank_ * per_chunk * item,
+      copy_bytes(at(call.recv, offset), chunk_buffer(r) + rank_ * per_chunk * item,
                  rest_of(call.recv_counts[r], per_chunk, k) * item);
       offset += call.recv_counts[r] * item;
     }
@@ -358,13 +362,13 @@ void SharedMemoryCommunicator::all_to_all(const Call& call) {
 
 void SharedMemoryCommunicator::broadcast(const Call& call) {
   const auto item = static_cast<int64_t>(size_of(call.dtype));
-  const int64_t per_chunk = static_cast<int64_t>(slot_bytes_) / item;
+  const int64_t per_chunk = static_cast<int64_t>(chunk_bytes_) / item;
   for (int64_t k = 0; k < chunks_of(call.count, per_chunk); ++k, next_chunk()) {
     std::byte* data = at(call.recv, k * per_chunk * item);
     const int64_t bytes = rest_of(call.count, per_chunk, k) * item;
-    if (rank_ == call.root) copy_bytes(slot(rank_), data, bytes);
+    if (rank_ == call.root) copy_bytes(chunk_buffer(rank_), data, bytes);
     meet();
-    if (rank_ != call.root) copy_bytes(data, slot(call.root), bytes);
+    if (rank_ != call.root) copy_bytes(data, chunk_buffer(call.root), bytes);
   }
 }
 

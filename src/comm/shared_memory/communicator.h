@@ -14,8 +14,8 @@
 
 namespace partita {
 
-/// One rank's view of the segment. A chunk goes through two slots of each rank in turn, so that ranks meet once per
-/// chunk: whoever fills a slot again knows that all have left the chunk before the last. Larger groups meet a second
+/// One rank's view of the segment. A chunk goes through two chunk buffers of each rank in turn, so that ranks meet once
+/// per chunk: whoever fills one again knows that all have left the chunk before the last. Larger groups meet a second
 /// time in an all_reduce, since each rank then combines a share of the chunk for all.
 ///
 /// Reductions add in group order. Ranks that call different things learn so in the first meeting, before data move.
@@ -29,10 +29,10 @@ class SharedMemoryCommunicator {
   static size_t bytes(int ranks);
   /// Makes the segment ready, which begins at a multiple of 128 bytes in every process; once, before any rank uses it.
   static void prepare(void* segment, int ranks);
-  /// `neighbours`: ranks on the host, which decide whether waiting may burn time. `presence`, in which every rank has
-  /// entered as its rank of the world, tells of ranks that are gone; it outlives the object. Without it they are waited
-  /// for until the time is over.
-  SharedMemoryCommunicator(void* segment, int rank, std::vector<int> world_ranks, int neighbours,
+  /// `ranks_on_host` decides whether a rank that waits may spin. `presence`, in which every rank
+  /// has entered as its rank of the world, shows which ranks have ended; it outlives the object. Without it they are
+  /// waited for until the time is over.
+  SharedMemoryCommunicator(void* segment, int rank, std::vector<int> world_ranks, int ranks_on_host,
                            const Presence* presence = nullptr);
 
   /// The collective `call` of this rank; all kinds but send and recv. A split compares who is in which group. Throws
@@ -44,14 +44,14 @@ class SharedMemoryCommunicator {
 
  private:
   struct Announcement;
-  struct Place;
+  struct RankState;
   struct Head;
 
   int size() const { return static_cast<int>(world_ranks_.size()); }
   Head& head() const;
-  Place& place(int rank) const;
-  int64_t* lists(int rank) const;   // of the present call: what it sends to, and gets from, each rank
-  std::byte* slot(int rank) const;  // of the present chunk
+  RankState& rank_state(int rank) const;
+  int64_t* lists(int rank) const;           // of the present call: what it sends to, and gets from, each rank
+  std::byte* chunk_buffer(int rank) const;  // of the present chunk
 
   void announce(const Call& call);
   Call announced(int rank);  // its spans are those of the segment
@@ -66,7 +66,7 @@ class SharedMemoryCommunicator {
   std::vector<int> departed() const;  // ranks of the world that have left
   [[noreturn]] void throw_failure() const;
   void next_chunk() { ++chunk_; }
-  /// Puts a chunk of what this rank sends to each rank into its slot, side by side.
+  /// Puts a chunk of what this rank sends to each rank into its chunk buffer, one after the other.
   void put_parts(const Call& call, int64_t per_chunk, int64_t chunk);
 
   void all_reduce(const Call& call);
@@ -80,7 +80,7 @@ class SharedMemoryCommunicator {
   std::vector<int> world_ranks_;
   WaitPolicy policy_;
   const Presence* presence_;
-  size_t slot_bytes_;
+  size_t chunk_bytes_;
   uint64_t calls_ = 0, meetings_ = 0, chunk_ = 0;
   std::vector<std::vector<int>> members_;  // of a split, per rank
   std::vector<Call> announced_;            // per rank; kept, so that calls allocate nothing

@@ -27,7 +27,7 @@ std::optional<SharedSegment> SharedSegment::create(size_t bytes) {
   std::string name = fmt::format("/partita-{:016x}", number);
   const int file = shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file < 0) return std::nullopt;
-  // Pages that are promised and not there would end the process when they are touched.
+  // Pages that are overcommitted would end the process when they are touched.
   if (posix_fallocate(file, 0, static_cast<off_t>(bytes)) != 0) {
     close(file);
     shm_unlink(name.c_str());

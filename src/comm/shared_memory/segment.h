@@ -1,5 +1,5 @@
 #pragma once
-// Memory that processes of one host share, by a name that is forgotten once all have it.
+// Memory that processes of one host share, by a name that is unlinked once all have it.
 
 #include <cstddef>
 #include <optional>

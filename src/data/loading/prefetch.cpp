@@ -25,9 +25,9 @@ Prefetcher::Prefetcher(Batcher batcher, PrefetchOptions options, DataPosition st
   }
   if (start.batch == batcher_.batches()) position_ = {start.epoch + 1, 0};
   claim_ = position_;
-  slots_.resize(static_cast<size_t>(options.depth));
-  used_.reserve(slots_.size() + static_cast<size_t>(options.workers));
-  used_.resize(slots_.size() + 1);  // those that wait, and that of the consumer: no more are made later
+  ring_.resize(static_cast<size_t>(options.depth));
+  used_.reserve(ring_.size() + static_cast<size_t>(options.workers));
+  used_.resize(ring_.size() + 1);  // those that wait, and that of the consumer: no more are made later
   for (Batch& batch : used_) batcher_.prepare(batch);
   workers_.reserve(static_cast<size_t>(options.workers));
   for (int i = 0; i < options.workers; ++i) {
@@ -43,7 +43,7 @@ Batch Prefetcher::next() {
 
 void Prefetcher::next(Batch& batch) {
   std::unique_lock lock(mutex_);
-  Slot& first = slot(given_);
+  RingEntry& first = entry(given_);
   filled_.wait(lock, [&] { return first.filled(); });
   if (first.error) std::rethrow_exception(first.error);
   if (!batch.arrays.empty() && used_.size() < used_.capacity()) used_.push_back(std::move(batch));
@@ -57,12 +57,12 @@ void Prefetcher::next(Batch& batch) {
 
 void Prefetcher::work(std::stop_token stop) {
   std::unique_lock lock(mutex_);
-  const auto has_room = [&] { return claimed_ - given_ < static_cast<int64_t>(slots_.size()); };
+  const auto has_room = [&] { return claimed_ - given_ < static_cast<int64_t>(ring_.size()); };
   while (room_.wait(lock, stop, has_room) && !stop.stop_requested()) {
     const DataPosition claimed = claim_;
     const int64_t ticket = claimed_++;
     claim_ = after(claim_);
-    Slot made;
+    RingEntry made;
     made.batch.emplace();
     if (!used_.empty()) {
       made.batch = std::move(used_.back());
@@ -75,7 +75,7 @@ void Prefetcher::work(std::stop_token stop) {
       made.error = std::current_exception();
     }
     lock.lock();
-    slot(ticket) = std::move(made);
+    entry(ticket) = std::move(made);
     filled_.notify_one();
   }
 }

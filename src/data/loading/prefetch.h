@@ -41,7 +41,7 @@ class Prefetcher {
   DataPosition position() const { return position_; }
 
  private:
-  struct Slot {
+  struct RingEntry {
     std::optional<Batch> batch;
     std::exception_ptr error;
     bool filled() const { return batch || error; }
@@ -49,7 +49,7 @@ class Prefetcher {
 
   /// Outside of the reading of a batch nothing is allocated, so that a lack of memory is an error of the batch.
   void work(std::stop_token stop);
-  Slot& slot(int64_t ticket) { return slots_[static_cast<size_t>(ticket) % slots_.size()]; }
+  RingEntry& entry(int64_t ticket) { return ring_[static_cast<size_t>(ticket) % ring_.size()]; }
   DataPosition after(DataPosition position) const;
 
   Batcher batcher_;
@@ -57,10 +57,10 @@ class Prefetcher {
   std::mutex mutex_;
   std::condition_variable_any room_;
   std::condition_variable_any filled_;
-  DataPosition claim_;                 // the next position to be taken by a worker
-  int64_t given_ = 0, claimed_ = 0;    // tickets, in the order of positions; between both are those of slots_ in use
-  std::vector<Slot> slots_;            // a ring of `depth`
-  std::vector<Batch> used_;            // given back
+  DataPosition claim_;               // the next position to be taken by a worker
+  int64_t given_ = 0, claimed_ = 0;  // tickets, in the order of positions; between both are the entries of ring_ in use
+  std::vector<RingEntry> ring_;      // `depth` entries
+  std::vector<Batch> used_;          // given back
   std::vector<std::jthread> workers_;  // last: they stop before the rest goes
 };
 

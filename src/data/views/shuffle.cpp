@@ -33,7 +33,7 @@ class Shuffle : public IndexView {
   }
 
  private:
-  // Two epochs are kept, since prefetching workers straddle the border between them.
+  // Two epochs are kept, since prefetching workers may read both at a time.
   struct Kept {
     int64_t epoch = -1;
     Order order;

@@ -51,8 +51,8 @@ class CpuCatalog final : public KernelCatalog {
     return choice;
   }
 
-  int64_t bytes(const Type& type, const Layout& layout) const override {
-    return layout.plain() ? type.bytes() : layout.any() ? type.bytes() : layout_bytes({DType::f32, type.shape}, layout);
+  int64_t bytes(const Type& type, const MemoryFormat& format) const override {
+    return format.plain() ? type.bytes() : format.any() ? type.bytes() : format_bytes({DType::f32, type.shape}, format);
   }
 
   std::unique_ptr<Kernel> make(const KernelQuery& query, const KernelChoice& choice) const {
@@ -70,8 +70,8 @@ class CpuCatalog final : public KernelCatalog {
     for (const KernelDef& def : defs_) {
       if (def.name == wanted.kernel) choice = def.propose(query);
     }
-    if (!choice.accepted() || same_layouts(choice, wanted)) return choice;
-    return refuse(fmt::format("{} wants other layouts", wanted.kernel));
+    if (!choice.accepted() || same_formats(choice, wanted)) return choice;
+    return refuse(fmt::format("{} needs other memory formats", wanted.kernel));
   }
 
   const OpSet& ops_;
@@ -134,7 +134,7 @@ class CpuDevice final : public Device {
     return report_onednn([&] { return catalog_.make(query, choice); });
   }
 
-  std::unique_ptr<Kernel> make_reorder(const Type& type, const Layout& from, const Layout& to) override {
+  std::unique_ptr<Kernel> make_reorder(const Type& type, const MemoryFormat& from, const MemoryFormat& to) override {
     if (from.tag == to.tag) return std::make_unique<Copy>(catalog_.bytes(type, from));
     const Reservation room("a kernel");
     return report_onednn([&] { return make_onednn_reorder(type, from, to); });

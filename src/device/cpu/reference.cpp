@@ -27,8 +27,8 @@ class Reference final : public Kernel {
 
 KernelChoice propose_reference(const KernelQuery& query) {
   return {.kernel = "reference",
-          .inputs = std::vector<Layout>(query.inputs.size()),
-          .outputs = std::vector<Layout>(query.outputs.size())};
+          .inputs = std::vector<MemoryFormat>(query.inputs.size()),
+          .outputs = std::vector<MemoryFormat>(query.outputs.size())};
 }
 
 std::unique_ptr<Kernel> make_reference(const OpDef& op, const KernelQuery& query) {

@@ -50,7 +50,7 @@ Type lse_type(const AttentionSizes& sizes, DType dtype) {
 ShardingRule attention_rule(const std::string& text, const OpCall& call) {
   const AttentionSizes sizes =
       attention_sizes(call.attrs.as<AttentionAttrs>(), call.inputs[0], call.inputs[1], call.inputs[2]);
-  return einsum(text + " | k:whole d:whole e:whole e:uncounted", call,
+  return einsum(text + " | k:whole d:whole e:whole e:no_flops", call,
                 {{'h', sizes.heads}, {'d', sizes.width}, {'e', sizes.value_width}});
 }
 

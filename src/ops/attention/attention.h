@@ -6,7 +6,7 @@
 
 namespace partita {
 
-/// `begin`: the global position of the first query that is held; a query sees keys up to its own position
+/// `begin`: the global position of the first local query; a query sees keys up to its own position
 /// when `causal`.
 struct AttentionAttrs {
   int64_t heads = 1;
@@ -35,7 +35,7 @@ struct RotaryAttrs {
 struct AttentionSizes {
   int64_t batch = 0, heads = 1, queries = 0, keys = 0, width = 0, value_width = 0;
 
-  /// Keys that query `i` of those held sees.
+  /// Keys that query `i` of the local ones sees.
   int64_t seen(const AttentionAttrs& attrs, int64_t i) const {
     return attrs.causal ? std::min(keys, attrs.begin + i + 1) : keys;
   }

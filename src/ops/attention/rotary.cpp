@@ -29,10 +29,11 @@ std::vector<Type> infer_rotary(const OpCall& call) {
 
 /// The cosine and the sine of each position and pair, from angles in f64.
 template <class T>
-struct Turns {
+struct Rotations {
   std::vector<T> cosine, sine;
 
-  Turns(const RotaryAttrs& attrs, int64_t positions, int64_t pairs) : cosine(positions * pairs), sine(cosine.size()) {
+  Rotations(const RotaryAttrs& attrs, int64_t positions, int64_t pairs)
+      : cosine(positions * pairs), sine(cosine.size()) {
     const double sign = attrs.inverse ? -1 : 1;
     for (int64_t pair = 0; pair < pairs; ++pair) {
       const double frequency = std::pow(attrs.base, -static_cast<double>(pair) / static_cast<double>(pairs));
@@ -50,10 +51,10 @@ void run_rotary(const RotaryAttrs& attrs, const Type& type, const T* x, T* y) {
   using Number = Wide<T>;
   const int64_t total = type.elements(), positions = type.shape[type.rank() - 2], pairs = type.shape.back() / 2;
   if (total == 0) return;
-  const Turns<Number> turns(attrs, positions, pairs);
+  const Rotations<Number> rotations(attrs, positions, pairs);
   for (int64_t row = 0; row < total / (2 * pairs); ++row, x += 2 * pairs, y += 2 * pairs) {
-    const Number* cosine = turns.cosine.data() + row % positions * pairs;
-    const Number* sine = turns.sine.data() + row % positions * pairs;
+    const Number* cosine = rotations.cosine.data() + row % positions * pairs;
+    const Number* sine = rotations.sine.data() + row % positions * pairs;
     for (int64_t i = 0; i < pairs; ++i) {
       const Number first = static_cast<Number>(x[i]), second = static_cast<Number>(x[pairs + i]);
       y[i] = T(first * cosine[i] - second * sine[i]);
@@ -73,8 +74,8 @@ std::vector<OpDef> rotary_ops() {
   op.rule = [](const OpCall& call) { return einsum("..sd->..sd | d:whole", call).linear_in({0}); };
   op.localize = [](const Attrs& attrs, const Shard& shard) {
     RotaryAttrs local = attrs.as<RotaryAttrs>();
-    const std::vector<Range>& held = shard.outputs[0];
-    local.begin += held[held.size() - 2].begin;
+    const std::vector<Range>& ranges = shard.outputs[0];
+    local.begin += ranges[ranges.size() - 2].begin;
     return Attrs(local);
   };
   op.grad = [](const GradCall& call) -> std::vector<Value> {

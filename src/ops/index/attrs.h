@@ -6,7 +6,7 @@
 namespace partita {
 
 struct EmbeddingAttrs {
-  int64_t begin = 0;  // global index of the first row that is held
+  int64_t begin = 0;  // global index of the first local row
   int64_t rows = 0;   // of the whole table; 0: those of the operand
   static constexpr auto fields() {
     return std::tuple{field("begin", &EmbeddingAttrs::begin), field("rows", &EmbeddingAttrs::rows)};
@@ -24,7 +24,7 @@ struct ScatterRowsAttrs {
 };
 
 struct ScatterAddAttrs {
-  int64_t begin = 0;  // global index of the first row that is held
+  int64_t begin = 0;  // global index of the first local row
   int64_t rows = 0;   // of the whole table; 0: those of the operand
   static constexpr auto fields() {
     return std::tuple{field("begin", &ScatterAddAttrs::begin), field("rows", &ScatterAddAttrs::rows)};
@@ -32,7 +32,7 @@ struct ScatterAddAttrs {
 };
 
 struct OneHotAttrs {
-  int64_t depth = 1;    // columns that are held
+  int64_t depth = 1;    // local columns
   int64_t begin = 0;    // global index of the first
   int64_t classes = 0;  // ids from here on, and negative ones, are errors; 0: they have no column
   double on_value = 1, off_value = 0;
@@ -45,12 +45,12 @@ struct OneHotAttrs {
 };
 
 struct PickAttrs {
-  int64_t begin = 0;  // global index of the first column that is held
+  int64_t begin = 0;  // global index of the first local column
   static constexpr auto fields() { return std::tuple{field("begin", &PickAttrs::begin)}; }
 };
 
 struct TakeAlongAttrs {
-  int64_t begin = 0;  // global index of the first column that is held
+  int64_t begin = 0;  // global index of the first local column
   int64_t total = 0;  // columns of the whole; 0: those of the operand
   static constexpr auto fields() {
     return std::tuple{field("begin", &TakeAlongAttrs::begin), field("total", &TakeAlongAttrs::total)};
@@ -73,7 +73,7 @@ struct TopKAttrs {
 };
 
 struct FirstEqualAttrs {
-  int64_t begin = 0;  // global index of the first column that is held
+  int64_t begin = 0;  // global index of the first local column
   static constexpr auto fields() { return std::tuple{field("begin", &FirstEqualAttrs::begin)}; }
 };
 

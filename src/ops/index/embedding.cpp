@@ -6,12 +6,14 @@
 namespace partita {
 namespace {
 
-int64_t embedding_rows_of(const EmbeddingAttrs& attrs, int64_t held) { return attrs.rows > 0 ? attrs.rows : held; }
+int64_t embedding_rows_of(const EmbeddingAttrs& attrs, int64_t local_rows) {
+  return attrs.rows > 0 ? attrs.rows : local_rows;
+}
 
 template <class T, class EmbeddingId>
 void gather(const EmbeddingAttrs& attrs, Inputs in, Outputs out) {
-  const int64_t held = in[0].type.shape[0], width = in[0].type.shape[1];
-  const int64_t rows = embedding_rows_of(attrs, held);
+  const int64_t local_rows = in[0].type.shape[0], width = in[0].type.shape[1];
+  const int64_t rows = embedding_rows_of(attrs, local_rows);
   const T* table = in[0].as<T>();
   const EmbeddingId* ids = in[1].as<EmbeddingId>();
   T* y = out[0].as<T>();
@@ -22,7 +24,7 @@ void gather(const EmbeddingAttrs& attrs, Inputs in, Outputs out) {
              ErrorKind::index);
     }
     const int64_t row = id - attrs.begin;
-    if (row >= 0 && row < held)
+    if (row >= 0 && row < local_rows)
       std::copy_n(table + row * width, width, y);
     else
       std::fill_n(y, width, T{});
@@ -42,10 +44,10 @@ OpDef embedding_op() {
       reject("embedding", "ids are not integers", print(call.inputs[1]), "i32 or i64", ErrorKind::type);
     }
     const EmbeddingAttrs& attrs = call.attrs.as<EmbeddingAttrs>();
-    const int64_t held = call.inputs[0].shape[0], total = embedding_rows_of(attrs, held);
-    if (attrs.begin < 0 || held > total || attrs.begin > total - held) {
+    const int64_t local_rows = call.inputs[0].shape[0], total = embedding_rows_of(attrs, local_rows);
+    if (attrs.begin < 0 || local_rows > total || attrs.begin > total - local_rows) {
       reject("embedding", "the rows are outside the table", call.attrs.print() + " of " + print(call.inputs[0]),
-             "0 <= begin and begin + rows held <= rows");
+             "0 <= begin and begin + local rows <= rows");
     }
     Type result{call.inputs[0].dtype, call.inputs[1].shape};
     result.shape.push_back(call.inputs[0].shape[1]);
@@ -53,16 +55,17 @@ OpDef embedding_op() {
   };
   op.rule = [](const OpCall& call) { return einsum("vz,..->..z | v:lookup", call).linear_in({0}); };
   op.localize = [](const Attrs& attrs, const Shard& shard) {
-    const Range& held = shard.inputs[0][0];
+    const Range& range = shard.inputs[0][0];
     const EmbeddingAttrs& whole = attrs.as<EmbeddingAttrs>();
-    if (held.whole()) return attrs;
-    return Attrs(EmbeddingAttrs{whole.begin + held.begin, embedding_rows_of(whole, held.size)});
+    if (range.whole()) return attrs;
+    return Attrs(EmbeddingAttrs{whole.begin + range.begin, embedding_rows_of(whole, range.size)});
   };
   op.grad = [](const GradCall& call) -> std::vector<Value> {
     const EmbeddingAttrs& attrs = call.attrs.as<EmbeddingAttrs>();
-    const int64_t held = call.inputs[0].shape()[0];
+    const int64_t local_rows = call.inputs[0].shape()[0];
     return {call.apply("scatter_rows", {call.inputs[1], call.d_outputs[0]},
-                       ScatterRowsAttrs{.rows = held, .begin = attrs.begin, .total = embedding_rows_of(attrs, held)}),
+                       ScatterRowsAttrs{
+                           .rows = local_rows, .begin = attrs.begin, .total = embedding_rows_of(attrs, local_rows)}),
             Value()};
   };
   op.flops_per_point = 0;
@@ -126,7 +129,7 @@ OpDef scatter_rows_op() {
     return {Type{d_y.dtype, shape}};
   };
   op.rule = [](const OpCall& call) {
-    return einsum("..,..z->vz | v:uncounted", call, {{'v', call.attrs.as<ScatterRowsAttrs>().rows}}).linear_in({1});
+    return einsum("..,..z->vz | v:no_flops", call, {{'v', call.attrs.as<ScatterRowsAttrs>().rows}}).linear_in({1});
   };
   op.localize = [](const Attrs& attrs, const Shard& shard) {
     ScatterRowsAttrs local = attrs.as<ScatterRowsAttrs>();

@@ -5,7 +5,9 @@
 namespace partita {
 namespace {
 
-int64_t scatter_add_rows_of(const ScatterAddAttrs& attrs, int64_t held) { return attrs.rows > 0 ? attrs.rows : held; }
+int64_t scatter_add_rows_of(const ScatterAddAttrs& attrs, int64_t local_rows) {
+  return attrs.rows > 0 ? attrs.rows : local_rows;
+}
 
 std::vector<Type> infer_scatter_add(const OpCall& call) {
   require_operands("scatter_add", call, 3);
@@ -19,27 +21,28 @@ std::vector<Type> infer_scatter_add(const OpCall& call) {
   expected.shape.push_back(x.shape[1]);
   if (updates != expected) reject("scatter_add", "updates do not fit", print(updates), print(expected));
   const ScatterAddAttrs& attrs = call.attrs.as<ScatterAddAttrs>();
-  const int64_t held = x.shape[0], total = scatter_add_rows_of(attrs, held);
-  if (attrs.begin < 0 || attrs.rows < 0 || held > total || attrs.begin > total - held) {
+  const int64_t local_rows = x.shape[0], total = scatter_add_rows_of(attrs, local_rows);
+  if (attrs.begin < 0 || attrs.rows < 0 || local_rows > total || attrs.begin > total - local_rows) {
     reject("scatter_add", "the rows are outside the table", call.attrs.print() + " of " + print(x),
-           "0 <= begin and begin + rows held <= rows");
+           "0 <= begin and begin + local rows <= rows");
   }
   return {x};
 }
 
 /// The updates would be added on every part of a cut batch, and so would x: such a cut takes the expansion.
 ShardingRule rule_scatter_add(const OpCall& call) {
-  ShardingRule rule = einsum("vz,..,..z->vz | v:uncounted", call);
+  ShardingRule rule = einsum("vz,..,..z->vz | v:no_flops", call);
   for (const DimMap& dim : rule.inputs[1]) rule.factors[dim.factors[0]].cutting = Cutting::expand;
   return rule.linear_in({0, 2});
 }
 
 template <class T, class ScatterAddId>
 void scatter_scatter_add(const ScatterAddAttrs& attrs, Inputs in, Outputs out) {
-  const int64_t held = in[0].type.shape[0], width = in[0].type.shape[1], rows = scatter_add_rows_of(attrs, held);
+  const int64_t local_rows = in[0].type.shape[0], width = in[0].type.shape[1],
+                rows = scatter_add_rows_of(attrs, local_rows);
   const T *x = in[0].as<T>(), *updates = in[2].as<T>();
   const ScatterAddId* ids = in[1].as<ScatterAddId>();
-  std::vector<double> sums(x, x + held * width);
+  std::vector<double> sums(x, x + local_rows * width);
   for (int64_t i = 0; i < in[1].type.elements(); ++i, updates += width) {
     const int64_t id = ids[i];
     if (id < 0 || id >= rows) {
@@ -47,7 +50,7 @@ void scatter_scatter_add(const ScatterAddAttrs& attrs, Inputs in, Outputs out) {
              ErrorKind::index);
     }
     const int64_t row = id - attrs.begin;
-    if (row < 0 || row >= held) continue;
+    if (row < 0 || row >= local_rows) continue;
     for (int64_t z = 0; z < width; ++z) sums[row * width + z] += static_cast<double>(updates[z]);
   }
   T* y = out[0].as<T>();
@@ -64,10 +67,10 @@ std::vector<OpDef> scatter_add_ops() {
   op.infer = infer_scatter_add;
   op.rule = rule_scatter_add;
   op.localize = [](const Attrs& all, const Shard& shard) {
-    const Range& held = shard.inputs[0][0];
+    const Range& range = shard.inputs[0][0];
     const ScatterAddAttrs& attrs = all.as<ScatterAddAttrs>();
-    if (held.whole()) return all;
-    return Attrs(ScatterAddAttrs{attrs.begin + held.begin, scatter_add_rows_of(attrs, held.size)});
+    if (range.whole()) return all;
+    return Attrs(ScatterAddAttrs{attrs.begin + range.begin, scatter_add_rows_of(attrs, range.size)});
   };
   op.grad = [](const GradCall& call) -> std::vector<Value> {
     const ScatterAddAttrs& attrs = call.attrs.as<ScatterAddAttrs>();
@@ -77,8 +80,9 @@ std::vector<OpDef> scatter_add_ops() {
   };
   op.expand = [](const ExpandCall& call) -> std::vector<Value> {
     const ScatterAddAttrs& attrs = call.attrs.as<ScatterAddAttrs>();
-    const int64_t held = call.inputs[0].type().shape[0];
-    const ScatterRowsAttrs rows{.rows = held, .begin = attrs.begin, .total = scatter_add_rows_of(attrs, held)};
+    const int64_t local_rows = call.inputs[0].type().shape[0];
+    const ScatterRowsAttrs rows{
+        .rows = local_rows, .begin = attrs.begin, .total = scatter_add_rows_of(attrs, local_rows)};
     const Value sums = call.apply("scatter_rows", {call.inputs[1], call.inputs[2]}, rows);
     return {call.apply("add", {call.inputs[0], sums})};
   };

@@ -28,15 +28,17 @@ inline void require_index(std::string_view op, int64_t index, int64_t size) {
          ErrorKind::index);
 }
 
-int64_t take_along_total_of(const TakeAlongAttrs& attrs, int64_t held) { return attrs.total > 0 ? attrs.total : held; }
+int64_t take_along_total_of(const TakeAlongAttrs& attrs, int64_t local_columns) {
+  return attrs.total > 0 ? attrs.total : local_columns;
+}
 
 std::vector<Type> infer_take_along(const OpCall& call) {
   require_along("take_along", call, /*equal_last=*/false);
   const TakeAlongAttrs& attrs = call.attrs.as<TakeAlongAttrs>();
-  const int64_t held = call.inputs[0].shape.back(), total = take_along_total_of(attrs, held);
-  if (attrs.begin < 0 || attrs.total < 0 || held > total || attrs.begin > total - held) {
+  const int64_t local_columns = call.inputs[0].shape.back(), total = take_along_total_of(attrs, local_columns);
+  if (attrs.begin < 0 || attrs.total < 0 || local_columns > total || attrs.begin > total - local_columns) {
     reject("take_along", "the columns are outside the tensor", call.attrs.print() + " of " + print(call.inputs[0]),
-           "0 <= begin and begin + columns held <= total");
+           "0 <= begin and begin + local columns <= total");
   }
   return {Type{call.inputs[0].dtype, call.inputs[1].shape}};
 }
@@ -49,23 +51,25 @@ OpDef take_along_op() {
   op.infer = infer_take_along;
   op.rule = [](const OpCall& call) { return einsum("..z,..k->..k | z:lookup", call).linear_in({0}); };
   op.localize = [](const Attrs& all, const Shard& shard) {
-    const Range& held = shard.inputs[0].back();
+    const Range& range = shard.inputs[0].back();
     const TakeAlongAttrs& attrs = all.as<TakeAlongAttrs>();
-    if (held.whole()) return all;
-    return Attrs(TakeAlongAttrs{attrs.begin + held.begin, take_along_total_of(attrs, held.size)});
+    if (range.whole()) return all;
+    return Attrs(TakeAlongAttrs{attrs.begin + range.begin, take_along_total_of(attrs, range.size)});
   };
   op.grad = [](const GradCall& call) -> std::vector<Value> {
     const TakeAlongAttrs& attrs = call.attrs.as<TakeAlongAttrs>();
-    const int64_t held = call.inputs[0].shape().back();
-    return {call.apply("put_along", {call.d_outputs[0], call.inputs[1]},
-                       PutAlongAttrs{.size = held, .begin = attrs.begin, .total = take_along_total_of(attrs, held)}),
+    const int64_t local_columns = call.inputs[0].shape().back();
+    return {call.apply(
+                "put_along", {call.d_outputs[0], call.inputs[1]},
+                PutAlongAttrs{
+                    .size = local_columns, .begin = attrs.begin, .total = take_along_total_of(attrs, local_columns)}),
             Value()};
   };
   op.flops_per_point = 0;
   op.kernel = [](const Attrs& all, Inputs in, Outputs out) {
     const TakeAlongAttrs& attrs = all.as<TakeAlongAttrs>();
-    const int64_t held = in[0].type.shape.back(), width = in[1].type.shape.back(),
-                  total = take_along_total_of(attrs, held);
+    const int64_t local_columns = in[0].type.shape.back(), width = in[1].type.shape.back(),
+                  total = take_along_total_of(attrs, local_columns);
     for_float(in[0].type.dtype, [&](auto zero) {
       using T = decltype(zero);
       const T* x = in[0].as<T>();
@@ -76,7 +80,7 @@ OpDef take_along_op() {
           const auto index = static_cast<int64_t>(indices[i]);
           require_index("take_along", index, total);
           const int64_t column = index - attrs.begin;
-          y[i] = column >= 0 && column < held ? x[i / width * held + column] : T{};
+          y[i] = column >= 0 && column < local_columns ? x[i / width * local_columns + column] : T{};
         }
       });
     });
@@ -129,13 +133,13 @@ OpDef put_along_op() {
   op.infer = infer_put_along;
   op.rule = [](const OpCall& call) {
     const std::map<char, int64_t> sizes{{'z', call.attrs.as<PutAlongAttrs>().size}};
-    return einsum("..k,..k->..z | z:uncounted", call, sizes).linear_in({0});
+    return einsum("..k,..k->..z | z:no_flops", call, sizes).linear_in({0});
   };
   op.localize = [](const Attrs& all, const Shard& shard) {
-    const Range& held = shard.outputs[0].back();
+    const Range& range = shard.outputs[0].back();
     const PutAlongAttrs& attrs = all.as<PutAlongAttrs>();
-    if (held.whole()) return all;
-    return Attrs(PutAlongAttrs{held.count(), attrs.begin + held.begin, put_along_total_of(attrs)});
+    if (range.whole()) return all;
+    return Attrs(PutAlongAttrs{range.count(), attrs.begin + range.begin, put_along_total_of(attrs)});
   };
   op.grad = [](const GradCall& call) -> std::vector<Value> {
     const PutAlongAttrs& attrs = call.attrs.as<PutAlongAttrs>();

@@ -52,7 +52,7 @@ std::vector<OpDef> top_k_ops() {
       "first";
   op.attrs = Attrs(TopKAttrs{});
   op.infer = infer_top_k;
-  op.rule = [](const OpCall& call) { return einsum("..z->..k,..k | z:whole k:whole k:uncounted", call); };
+  op.rule = [](const OpCall& call) { return einsum("..z->..k,..k | z:whole k:whole k:no_flops", call); };
   op.grad = [](const GradCall& call) -> std::vector<Value> {
     if (!call.d_outputs[0]) return {Value()};
     const int64_t size = call.inputs[0].shape().back();

@@ -143,10 +143,10 @@ void run_cross_entropy_grad(const CrossEntropyGradAttrs& attrs, Inputs in, const
   const Wide<T>* d = in[3].as<Wide<T>>();
   for (int64_t row = 0; row < rows.count; ++row, x += rows.size, d_x += rows.size) {
     require_label(kCrossEntropyGrad, labels[row], row, attrs.classes);
-    const int64_t held = labels[row] - attrs.begin;
+    const int64_t local_label = labels[row] - attrs.begin;
     for (int64_t z = 0; z < rows.size; ++z) {
       const Wide<T> softmax = std::exp(static_cast<Wide<T>>(x[z]) - lse[row]);
-      d_x[z] = T((softmax - static_cast<Wide<T>>(z == held)) * d[row]);
+      d_x[z] = T((softmax - static_cast<Wide<T>>(z == local_label)) * d[row]);
     }
   }
 }

@@ -5,7 +5,7 @@
 
 namespace partita {
 
-/// The logits held are classes [begin, begin + z) of `classes`.
+/// The local logits are classes [begin, begin + z) of `classes`.
 struct CrossEntropyGradAttrs {
   int64_t classes = 1, begin = 0;
   static constexpr auto fields() {

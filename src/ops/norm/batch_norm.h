@@ -53,7 +53,7 @@ void require_norm_input(std::string_view op, const OpCall& call, int64_t groups)
 Type statistics_type(const Type& x, int64_t groups);
 /// [c] in the element type of x: gamma and beta.
 Type channel_type(const Type& x);
-/// "(gm)c" or "(gm)chw" for every `x` of the text, and the marks of m, h and w if it ends in '|'.
+/// "(gm)c" or "(gm)chw" for every `x` of the text, and the modifiers of m, h and w if it ends in '|'.
 ShardingRule norm_rule(std::string text, const OpCall& call);
 
 /// fn(group and channel, channel, first element, end) for each plane of x, in the order of its elements.

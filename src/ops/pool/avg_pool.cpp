@@ -105,7 +105,7 @@ std::vector<Type> infer_avg_pool_grad(const OpCall& call) {
   const bool pairs = attrs.size.size() == 2 && attrs.begin.size() == 2 && attrs.whole.size() == 2;
   for (size_t d = 0; d < 2; ++d) {
     if (pairs && attrs.begin[d] >= 0 && attrs.size[d] <= attrs.whole[d] - attrs.begin[d]) continue;
-    reject(kAvgPoolGrad, "rows held are not inside the whole",
+    reject(kAvgPoolGrad, "local rows are not inside the whole",
            fmt::format("size {}, begin {}, whole {}", to_text(attrs.size), to_text(attrs.begin), to_text(attrs.whole)),
            "begin + size up to whole, height and width");
   }

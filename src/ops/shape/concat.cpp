@@ -38,7 +38,7 @@ ShardingRule rule_concat(const OpCall& call) {
       rule_concat.factors.push_back({.name = static_cast<char>('A' + i % 26),
                                      .size = call.inputs[i].shape[axis],
                                      .cutting = Cutting::whole,
-                                     .counts = false});
+                                     .contributes_flops = false});
     }
     rule_concat.inputs.push_back(std::move(map));
     all.operands.push_back(static_cast<int>(i));

@@ -8,15 +8,15 @@ namespace partita {
 namespace {
 
 void require_numbers(const IotaAttrs& attrs, int64_t count) {
-  bool held = attrs.begin <= std::numeric_limits<int64_t>::max() - count;
-  if (held && count > 0 && !is_float(attrs.dtype)) {
+  bool fits = attrs.begin <= std::numeric_limits<int64_t>::max() - count;
+  if (fits && count > 0 && !is_float(attrs.dtype)) {
     for_integer(attrs.dtype, [&](auto zero) {
       using Limits = std::numeric_limits<decltype(zero)>;
       const auto most = static_cast<int64_t>(Limits::max());
-      held = attrs.begin >= static_cast<int64_t>(Limits::min()) && attrs.begin + count - 1 <= most;
+      fits = attrs.begin >= static_cast<int64_t>(Limits::min()) && attrs.begin + count - 1 <= most;
     });
   }
-  if (held) return;
+  if (fits) return;
   reject("iota", "numbers outside the element type", fmt::format("{} numbers from {}", count, attrs.begin),
          fmt::format("numbers that {} holds", name_of(attrs.dtype)));
 }

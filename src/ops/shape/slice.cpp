@@ -36,7 +36,7 @@ ShardingRule rule_slice(const OpCall& call) {
     const char name = static_cast<char>('A' + d);
     rule_slice.outputs[0][d].factors = {static_cast<int>(rule_slice.factors.size())};
     const int64_t size = call.outputs[0].shape[d];
-    rule_slice.factors.push_back({.name = name, .size = size, .cutting = Cutting::whole, .counts = false});
+    rule_slice.factors.push_back({.name = name, .size = size, .cutting = Cutting::whole, .contributes_flops = false});
   }
   return rule_slice.linear_in({0}, kAnyReduce);
 }
@@ -109,7 +109,7 @@ ShardingRule rule_pad(const OpCall& call) {
     rule_pad.factors.push_back({.name = static_cast<char>('A' + d),
                                 .size = call.inputs[0].shape[d],
                                 .cutting = Cutting::whole,
-                                .counts = false});
+                                .contributes_flops = false});
   }
   return rule_pad.linear_in({0});
 }

@@ -15,7 +15,8 @@ double iteration_space_size(const KnownShardings& known, size_t n, const Cut& cu
   double size = 1;
   for (size_t f = 0; f < cut.size(); ++f) {
     const Factor& factor = known.rules()[n].factors[f];
-    if (factor.counts) size *= static_cast<double>(factor.size) / static_cast<double>(known.mesh().ways(cut[f]));
+    if (factor.contributes_flops)
+      size *= static_cast<double>(factor.size) / static_cast<double>(known.mesh().ways(cut[f]));
   }
   return size;
 }
@@ -70,13 +71,13 @@ CutScore CutScorer::score(size_t n, const Cut& cut, size_t from) {
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     const ValueId value = node.inputs[i];
     if (!known_.sharding(value)) continue;
-    Sharding need{.dims = dims_from_factors(rule, cut, rule.inputs[i])};
+    Sharding required{.dims = dims_from_factors(rule, cut, rule.inputs[i])};
     if (!given[i].partial.empty() && !passed.partial.empty()) {
-      need.kind = given[i].kind;
-      need.partial = given[i].partial;
+      required.kind = given[i].kind;
+      required.partial = given[i].partial;
     }
     const bool loose = known_.state(value) >= 0 && !known_.is_pinned(value);
-    (compute_bound && loose ? score.later : score.moved) += moved(value, given[i], need);
+    (compute_bound && loose ? score.later : score.moved) += moved(value, given[i], required);
     from_operands = from_operands || known_.state(value) < 0;
   }
   double outwards = 0;

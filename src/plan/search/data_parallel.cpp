@@ -59,7 +59,7 @@ Plan data_parallel_plan(const Graph& graph, const Rules& rules, const Mesh& mesh
   }
   for (size_t s = 0; s < graph.states.size(); ++s) {
     const State& state = graph.states[s];
-    if (state.kind == StateKind::slot) continue;
+    if (state.kind == StateKind::optimizer) continue;
     partial.states[s] = layerwise(graph, state, mesh, options.layerwise ? all : Axes{});
   }
   return complete_plan(graph, rules, mesh, "data", std::move(partial));

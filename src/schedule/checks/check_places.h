@@ -16,10 +16,10 @@ struct Region {
   }
 };
 
-inline Region region_of(const Slot& slot) { return {slot.offset, slot.bytes}; }
+inline Region region_of(const Buffer& buffer) { return {buffer.offset, buffer.bytes}; }
 inline Region region_of(const Bucket& bucket) { return {bucket.offset, bucket.bytes}; }
 
-/// Throws InternalError: a slot, bucket or the scratch lies outside the arena or unaligned, a slot is smaller
+/// Throws InternalError: a buffer, bucket or the scratch lies outside the arena or unaligned, a buffer is smaller
 /// than its value, a view is not in its operand's memory, the ends of a copy or a collective do not fit.
 void check_places(const Schedule& schedule, const LocalGraph& local);
 

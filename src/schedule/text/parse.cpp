@@ -1,4 +1,4 @@
-// Reads the text form of a schedule. A line names only slots and buckets that stand above it.
+// Reads the text form of a schedule. A line names only buffers and buckets that stand above it.
 
 #include <string>
 #include <unordered_map>
@@ -47,7 +47,7 @@ class Parser {
     const std::string keyword = reader_.word();
     if (keyword == "graph") return read_graph();
     if (keyword == "arena") return read_arena();
-    if (keyword == "slot") return reader_.add_slot();
+    if (keyword == "buffer") return reader_.add_buffer();
     if (keyword == "input") return read_input();
     if (keyword == "state") return read_state();
     if (keyword == "output") return read_output();
@@ -57,7 +57,7 @@ class Parser {
     if (keyword == "wait") return read_message(Instruction::wait);
     if (keyword != "update") {
       reader_.fail("unknown line", keyword,
-                   "graph, arena, slot, input, state, output, bucket, reduce, start, wait, update or %value = ...");
+                   "graph, arena, buffer, input, state, output, bucket, reduce, start, wait, update or %value = ...");
     }
     reader_.once(has_update_, keyword);
     schedule_.update = schedule_.instructions.size();
@@ -87,42 +87,42 @@ class Parser {
     return found == places.end() ? none : found->second;
   }
 
-  /// Puts a slot where the graph has the `place`-th of its inputs, states or outputs.
-  void fill(std::vector<int>& list, size_t place, int slot, const std::string& what) {
-    const std::string name = reader_.name_of(reader_.at(slot).value);
+  /// Puts a buffer where the graph has the `place`-th of its inputs, states or outputs.
+  void fill(std::vector<int>& list, size_t place, int buffer, const std::string& what) {
+    const std::string name = reader_.name_of(reader_.at(buffer).value);
     if (place == list.size()) reader_.fail("unknown " + what, name, fmt::format("one of graph {}", graph_.name));
     if (list[place] >= 0) reader_.fail("given twice", name, "it once");
-    list[place] = slot;
+    list[place] = buffer;
   }
 
   void read_input() {
-    const int slot = reader_.slot();
-    const size_t place = place_of(inputs_, reader_.at(slot).value, graph_.inputs.size());
-    fill(schedule_.inputs, place, slot, "input");
+    const int buffer = reader_.buffer();
+    const size_t place = place_of(inputs_, reader_.at(buffer).value, graph_.inputs.size());
+    fill(schedule_.inputs, place, buffer, "input");
   }
 
   void read_state() {
-    const int slot = reader_.slot();
-    const size_t place = place_of(states_, reader_.at(slot).value, graph_.states.size());
-    fill(schedule_.entry, place, slot, "state");
+    const int buffer = reader_.buffer();
+    const size_t place = place_of(states_, reader_.at(buffer).value, graph_.states.size());
+    fill(schedule_.entry, place, buffer, "state");
     const ValueId exit = graph_.states[place].exit;
     const bool stored = reader_.take("store");
     const auto words = [&](bool store) { return store ? "a store" : "no store"; };
     if (stored != (exit >= 0)) {
-      reader_.fail("wrong end of " + reader_.name_of(reader_.at(slot).value), words(stored), words(!stored));
+      reader_.fail("wrong end of " + reader_.name_of(reader_.at(buffer).value), words(stored), words(!stored));
     }
     if (!stored) return;
-    schedule_.exit[place] = reader_.slot();
+    schedule_.exit[place] = reader_.buffer();
     reader_.expect_value(schedule_.exit[place], exit, "wrong stored value");
   }
 
   void read_output() {
     const std::string name = reader_.word();
     reader_.expect("=");
-    const int slot = reader_.slot();
+    const int buffer = reader_.buffer();
     const size_t place = place_of(outputs_, name, graph_.outputs.size());
-    fill(schedule_.outputs, place, slot, "output " + name);
-    reader_.expect_value(slot, graph_.outputs[place].value, "wrong value of output " + name);
+    fill(schedule_.outputs, place, buffer, "output " + name);
+    reader_.expect_value(buffer, graph_.outputs[place].value, "wrong value of output " + name);
   }
 
   void read_bucket() {
@@ -148,18 +148,18 @@ class Parser {
     const NodeId id = reader_.node();
     const Node& node = graph_.nodes[id];
     reader_.expect("=");
-    const int slot = reader_.slot();
+    const int buffer = reader_.buffer();
     if (!performs(node, Collective::all_reduce))
       reader_.fail("a node that no bucket can hold", node.name, "an all_reduce");
     if (bucket_of_[id] >= 0) reader_.fail("a node in two buckets", node.name, "one bucket");
     bucket_of_[id] = static_cast<int>(schedule_.buckets.size());
-    reader_.expect_value(slot, node.inputs[0], "wrong operand of " + node.name);
+    reader_.expect_value(buffer, node.inputs[0], "wrong operand of " + node.name);
     if (bucket.reduce != node.attrs.as<CollectiveAttrs>().reduce || bucket.axes != axes_of(node, reader_.local.mesh) ||
         bucket.dtype != graph_.type(node.inputs[0]).dtype) {
       reader_.fail("bucket and node differ", node.name, "one reduction, element type and axes");
     }
     bucket.nodes.push_back(id);
-    bucket.slots.push_back(slot);
+    bucket.buffers.push_back(buffer);
   }
 
   void read_message(Instruction::Kind kind) {

@@ -4,14 +4,14 @@
 namespace partita {
 namespace {
 
-void expect_values(ScheduleReader& reader, const std::vector<int>& slots, const std::vector<ValueId>& values,
+void expect_values(ScheduleReader& reader, const std::vector<int>& buffers, const std::vector<ValueId>& values,
                    std::string_view what, const std::string& node) {
-  if (slots.size() != values.size()) {
-    reader.fail(fmt::format("wrong number of {}s of {}", what, node), fmt::format("{}", slots.size()),
+  if (buffers.size() != values.size()) {
+    reader.fail(fmt::format("wrong number of {}s of {}", what, node), fmt::format("{}", buffers.size()),
                 fmt::format("{}", values.size()));
   }
-  for (size_t i = 0; i < slots.size(); ++i) {
-    reader.expect_value(slots[i], values[i], fmt::format("wrong {} of {}", what, node));
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    reader.expect_value(buffers[i], values[i], fmt::format("wrong {} of {}", what, node));
   }
 }
 
@@ -25,7 +25,7 @@ void check_reorder(ScheduleReader& reader, const Instruction& instruction) {
   expect_one_each(reader, instruction, "reorder");
   const int from = instruction.inputs[0], to = instruction.outputs[0];
   reader.expect_value(to, reader.at(from).value, "a reorder makes another value");
-  if (from == to) reader.fail("a reorder into itself", reader.name_of(reader.at(to).value), "another layout");
+  if (from == to) reader.fail("a reorder into itself", reader.name_of(reader.at(to).value), "another memory format");
 }
 
 /// A copy with a node makes what could be a view; one without stores a state, or keeps its old value.
@@ -48,13 +48,13 @@ void check_copy(ScheduleReader& reader, const Instruction& instruction) {
 
 Instruction parse_instruction(ScheduleReader& reader) {
   Instruction instruction;
-  do instruction.outputs.push_back(reader.slot());
+  do instruction.outputs.push_back(reader.buffer());
   while (reader.take(","));
   reader.expect("=");
   const std::string name = reader.word();
   reader.expect("(");
   if (!reader.take(")")) {
-    do instruction.inputs.push_back(reader.slot());
+    do instruction.inputs.push_back(reader.buffer());
     while (reader.take(","));
     reader.expect(")");
   }
@@ -80,8 +80,8 @@ Instruction parse_instruction(ScheduleReader& reader) {
   KernelChoice& choice = instruction.choice;
   choice.kernel = name;
   choice.scratch_bytes = scratch;
-  for (int slot : instruction.inputs) choice.inputs.push_back(reader.at(slot).layout);
-  for (int slot : instruction.outputs) choice.outputs.push_back(reader.at(slot).layout);
+  for (int buffer : instruction.inputs) choice.inputs.push_back(reader.at(buffer).format);
+  for (int buffer : instruction.outputs) choice.outputs.push_back(reader.at(buffer).format);
   return instruction;
 }
 

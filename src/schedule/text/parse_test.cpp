@@ -66,7 +66,7 @@ TEST(ScheduleErrors, LinesThatAreWrongAreNamed) {
             "[schedule line 1] another version, got 'partita schedule 2', expected 'partita schedule 1'");
   EXPECT_EQ(refused("graph mlp", "graph lenet"),
             "[schedule line 2] a schedule of another graph, got 'lenet', expected mlp");
-  EXPECT_EQ(refused("slot %image", "slot %imago"),
+  EXPECT_EQ(refused("buffer %image", "buffer %imago"),
             "[schedule line 4] unknown value, got '%imago', expected a value of graph mlp");
   const auto expect = [&](const std::string& from, const std::string& to, const std::string& part) {
     const std::string message = refused(from, to);
@@ -74,10 +74,10 @@ TEST(ScheduleErrors, LinesThatAreWrongAreNamed) {
     EXPECT_NE(message.find(part), std::string::npos) << message;
   };
   expect("arena ", "arena -1 ", "[schedule line 3] bad number, got '-1 ");
-  expect("slot %image bytes=", "slot %image bytes=99999999999999999999", "bad number, got '99999999999999999999");
-  expect("slot %image bytes", "slot %label bytes", "slot defined twice, got '%label', expected one definition");
-  expect("slot %image bytes", "slot %image:any bytes", "no layout of a slot, got 'any'");
-  expect("view=%image", "view=%imago", "unknown slot, got '%imago', expected a slot of a line above");
+  expect("buffer %image bytes=", "buffer %image bytes=99999999999999999999", "bad number, got '99999999999999999999");
+  expect("buffer %image bytes", "buffer %label bytes", "buffer defined twice, got '%label', expected one definition");
+  expect("buffer %image bytes", "buffer %image:any bytes", "no memory format of a buffer, got 'any'");
+  expect("view=%image", "view=%imago", "unknown buffer, got '%imago', expected a buffer of a line above");
   expect("input %image", "input %matmul", "unknown input, got '%matmul', expected one of graph mlp");
   expect("input %image", "input %label", "given twice, got '%label', expected it once");
   expect(" store %momentum.0", "", "wrong end of %fc1.weight, got 'no store', expected a store");
@@ -114,11 +114,12 @@ TEST(ScheduleErrors, PartsThatDoNotFitAreRefused) {
   expect(without(text, "%momentum2.0"), "the next step reads %momentum2.0");
   expect(without(text, "reduce bucket"), "before its bucket is reduced");
   expect(changed(text, "reduce bucket 0", "reduce bucket 0\nreduce bucket 0"), "bucket 0 is reduced twice");
-  expect(changed(text, "reduce bucket 0", "wait bucket 0"), "bucket 0 is waited for and does not travel");
-  expect(changed(text, "reduce bucket 0", "start bucket 0"), "a bucket travels into the update");
+  expect(changed(text, "reduce bucket 0", "wait bucket 0"), "bucket 0 is waited for and was not started");
+  expect(changed(text, "reduce bucket 0", "start bucket 0"), "a bucket is in flight at the update");
   expect(changed(without(text, "update"), "reduce bucket", "update\nreduce bucket"), "the update reads");
-  expect(changed(text, "slot %image bytes=", "slot %image bytes=999"), "lies outside");
-  expect(changed(text, "slot %label bytes=8", "slot %label bytes=7"), "a slot of %label has 7 bytes, its value 8");
+  expect(changed(text, "buffer %image bytes=", "buffer %image bytes=999"), "lies outside");
+  expect(changed(text, "buffer %label bytes=8", "buffer %label bytes=7"),
+         "a buffer of %label has 7 bytes, its value 8");
   expect(changed(text, fmt::format("arena {} ", made.schedule.arena_bytes), "arena 0 "), "lies outside");
 }
 

@@ -12,8 +12,8 @@ class Printer {
     text_ =
         fmt::format("partita schedule 1\ngraph {}\narena {} kept {} scratch {} @{}\n", local_.graph.name,
                     schedule_.arena_bytes, schedule_.state_bytes, schedule_.scratch_bytes, schedule_.scratch_offset);
-    for (const Slot& slot : schedule_.slots) add_name(slot);
-    for (size_t s = 0; s < schedule_.slots.size(); ++s) add_slot(static_cast<int>(s));
+    for (const Buffer& buffer : schedule_.buffers) add_name(buffer);
+    for (size_t s = 0; s < schedule_.buffers.size(); ++s) add_buffer(static_cast<int>(s));
     add_ends();
     for (size_t b = 0; b < schedule_.buckets.size(); ++b) add_bucket(b);
     for (size_t i = 0; i <= schedule_.instructions.size(); ++i) {
@@ -24,35 +24,36 @@ class Printer {
   }
 
  private:
-  /// "%value:tag"; the tag "plain" is left out. A second slot of one value in one layout is "%value#2".
-  void add_name(const Slot& slot) {
-    std::string name = "%" + local_.graph.values[slot.value].name;
-    if (!slot.layout.plain()) name += ":" + slot.layout.tag;
+  /// "%value:tag"; the tag "plain" is left out. A second buffer of one value in one memory format is "%value#2".
+  void add_name(const Buffer& buffer) {
+    std::string name = "%" + local_.graph.values[buffer.value].name;
+    if (!buffer.format.plain()) name += ":" + buffer.format.tag;
     const int count = ++counts_[name];
     names_.push_back(count == 1 ? name : fmt::format("{}#{}", name, count));
   }
 
-  const std::string& name(int slot) const { return names_[slot]; }
+  const std::string& name(int buffer) const { return names_[buffer]; }
 
-  std::string names(const std::vector<int>& slots) const {
+  std::string names(const std::vector<int>& buffers) const {
     std::string text;
-    for (int slot : slots) text += (text.empty() ? "" : ", ") + name(slot);
+    for (int buffer : buffers) text += (text.empty() ? "" : ", ") + name(buffer);
     return text;
   }
 
   std::string node(NodeId id) const { return id < 0 ? "" : " ; " + local_.graph.nodes[id].name; }
 
-  void add_slot(int index) {
-    const Slot& slot = schedule_.slots[index];
-    text_ += fmt::format("slot {} bytes={}", name(index), slot.bytes);
-    if (slot.layout.bytes != (slot.layout.plain() ? 0 : slot.bytes)) text_ += fmt::format("/{}", slot.layout.bytes);
-    text_ += fmt::format(" @{}", slot.offset);
-    if (slot.view_of >= 0) text_ += " view=" + name(slot.view_of);
+  void add_buffer(int index) {
+    const Buffer& buffer = schedule_.buffers[index];
+    text_ += fmt::format("buffer {} bytes={}", name(index), buffer.bytes);
+    if (buffer.format.bytes != (buffer.format.plain() ? 0 : buffer.bytes))
+      text_ += fmt::format("/{}", buffer.format.bytes);
+    text_ += fmt::format(" @{}", buffer.offset);
+    if (buffer.view_of >= 0) text_ += " view=" + name(buffer.view_of);
     text_ += "\n";
   }
 
   void add_ends() {
-    for (int slot : schedule_.inputs) text_ += fmt::format("input {}\n", name(slot));
+    for (int buffer : schedule_.inputs) text_ += fmt::format("input {}\n", name(buffer));
     for (size_t s = 0; s < schedule_.entry.size(); ++s) {
       text_ += "state " + name(schedule_.entry[s]);
       if (schedule_.exit[s] >= 0) text_ += " store " + name(schedule_.exit[s]);
@@ -68,7 +69,7 @@ class Printer {
     text_ += fmt::format("bucket {} {} {} over {{{}}} bytes={} @{} of", index, name_of(bucket.reduce),
                          name_of(bucket.dtype), local_.mesh.print(bucket.axes), bucket.bytes, bucket.offset);
     for (size_t i = 0; i < bucket.nodes.size(); ++i) {
-      text_ += fmt::format(" {}={}", local_.graph.nodes[bucket.nodes[i]].name, name(bucket.slots[i]));
+      text_ += fmt::format(" {}={}", local_.graph.nodes[bucket.nodes[i]].name, name(bucket.buffers[i]));
     }
     text_ += "\n";
   }
@@ -93,7 +94,7 @@ class Printer {
 
   const Schedule& schedule_;
   const LocalGraph& local_;
-  std::vector<std::string> names_;  // per slot
+  std::vector<std::string> names_;  // per buffer
   std::map<std::string, int> counts_;
   std::string text_;
 };

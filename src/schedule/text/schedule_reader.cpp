@@ -17,35 +17,35 @@ bool ScheduleReader::stores(ValueId entry, ValueId exit) const {
 ScheduleReader::Place ScheduleReader::place() {
   expect("%");
   Place result{.value = word()};
-  if (take(":")) result.layout.tag = word();
-  result.text = "%" + result.value + (result.layout.plain() ? "" : ":" + result.layout.tag);
+  if (take(":")) result.format.tag = word();
+  result.text = "%" + result.value + (result.format.plain() ? "" : ":" + result.format.tag);
   if (take("#")) result.text += fmt::format("#{}", number());
   return result;
 }
 
-void ScheduleReader::add_slot() {
+void ScheduleReader::add_buffer() {
   const Place named = place();
   const auto value = values_.find(named.value);
   if (value == values_.end()) fail("unknown value", "%" + named.value, "a value of graph " + graph().name);
-  Slot slot{.value = value->second, .layout = named.layout};
-  if (slot.layout.any()) fail("no layout of a slot", "any", "plain or a name that the device gave");
+  Buffer buffer{.value = value->second, .format = named.format};
+  if (buffer.format.any()) fail("no memory format of a buffer", "any", "plain or a name that the device gave");
   expect("bytes=");
-  slot.bytes = number();
-  if (!slot.layout.plain()) slot.layout.bytes = slot.bytes;
-  if (take("/")) slot.layout.bytes = number();
+  buffer.bytes = number();
+  if (!buffer.format.plain()) buffer.format.bytes = buffer.bytes;
+  if (take("/")) buffer.format.bytes = number();
   expect("@");
-  slot.offset = number();
-  if (take("view=")) slot.view_of = this->slot();
-  if (!slots_.emplace(named.text, static_cast<int>(schedule.slots.size())).second) {
-    fail("slot defined twice", named.text, "one definition");
+  buffer.offset = number();
+  if (take("view=")) buffer.view_of = this->buffer();
+  if (!buffers_.emplace(named.text, static_cast<int>(schedule.buffers.size())).second) {
+    fail("buffer defined twice", named.text, "one definition");
   }
-  schedule.slots.push_back(std::move(slot));
+  schedule.buffers.push_back(std::move(buffer));
 }
 
-int ScheduleReader::slot() {
+int ScheduleReader::buffer() {
   const std::string text = place().text;
-  const auto found = slots_.find(text);
-  if (found == slots_.end()) fail("unknown slot", text, "a slot of a line above");
+  const auto found = buffers_.find(text);
+  if (found == buffers_.end()) fail("unknown buffer", text, "a buffer of a line above");
   return found->second;
 }
 
@@ -56,8 +56,8 @@ NodeId ScheduleReader::node() {
   return found->second;
 }
 
-void ScheduleReader::expect_value(int slot, ValueId value, std::string_view what) const {
-  if (at(slot).value != value) fail(what, name_of(at(slot).value), name_of(value));
+void ScheduleReader::expect_value(int buffer, ValueId value, std::string_view what) const {
+  if (at(buffer).value != value) fail(what, name_of(at(buffer).value), name_of(value));
 }
 
 void ScheduleReader::once(bool& seen, std::string_view name) const {

@@ -137,14 +137,14 @@ TEST(ScheduleText, SizesOfAnotherDeviceAreRefused) {
   const TextMade made = make_of_schedule_text("lenet", 1);
   const auto device = make_cpu_device(all_ops(), 1);
   std::string text = print(made.schedule, made.local);
-  const auto slot = std::find_if(made.schedule.slots.begin(), made.schedule.slots.end(), [&](const Slot& candidate) {
-    return !candidate.layout.plain() && candidate.view_of < 0;
-  });
-  ASSERT_NE(slot, made.schedule.slots.end()) << text;
-  const std::string name = made.local.graph.values[slot->value].name;
+  const auto buffer =
+      std::find_if(made.schedule.buffers.begin(), made.schedule.buffers.end(),
+                   [&](const Buffer& candidate) { return !candidate.format.plain() && candidate.view_of < 0; });
+  ASSERT_NE(buffer, made.schedule.buffers.end()) << text;
+  const std::string name = made.local.graph.values[buffer->value].name;
   const auto message = [&](const std::string& tag, int64_t bytes) -> std::string {
     Schedule other = made.schedule;
-    other.slots[slot - made.schedule.slots.begin()].layout = {tag, bytes};
+    other.buffers[buffer - made.schedule.buffers.begin()].format = {tag, bytes};
     try {
       verify(other, made.local, device->catalog());
     } catch (const InvalidArgument& error) {
@@ -152,15 +152,15 @@ TEST(ScheduleText, SizesOfAnotherDeviceAreRefused) {
     }
     return "accepted";
   };
-  EXPECT_EQ(message(slot->layout.tag, slot->bytes), "accepted");
-  EXPECT_EQ(message(slot->layout.tag, slot->bytes - 4),
-            fmt::format("[schedule] slot %{}:{} is made for another device, got {}/{} bytes, expected {}", name,
-                        slot->layout.tag, slot->bytes, slot->bytes - 4, slot->bytes));
-  EXPECT_TRUE(message("odd", slot->bytes)
-                  .starts_with(fmt::format("[schedule] the device has no such layout, got '%{}:odd'", name)));
+  EXPECT_EQ(message(buffer->format.tag, buffer->bytes), "accepted");
+  EXPECT_EQ(message(buffer->format.tag, buffer->bytes - 4),
+            fmt::format("[schedule] buffer %{}:{} is made for another device, got {}/{} bytes, expected {}", name,
+                        buffer->format.tag, buffer->bytes, buffer->bytes - 4, buffer->bytes));
+  EXPECT_TRUE(message("odd", buffer->bytes)
+                  .starts_with(fmt::format("[schedule] the device has no such memory format, got '%{}:odd'", name)));
 }
 
-/// States that take the old values of others, and an output that does: copies, and several slots of one value.
+/// States that take the old values of others, and an output that does: copies, and several buffers of one value.
 TEST(ScheduleText, CopiesOfStatesAreReadBack) {
   const Graph graph = parse_graph(R"(partita graph 1
 graph swap
@@ -184,8 +184,8 @@ output old = %a
   EXPECT_NE(schedule_text_message_of(without_keeping, made.local).find("reads %a, which is not there any more"),
             std::string::npos)
       << schedule_text_message_of(without_keeping, made.local);
-  EXPECT_NE(schedule_text_message_of(changed_of_schedule_text(text, "slot %a#2", "slot %a"), made.local)
-                .find("slot defined twice, got '%a'"),
+  EXPECT_NE(schedule_text_message_of(changed_of_schedule_text(text, "buffer %a#2", "buffer %a"), made.local)
+                .find("buffer defined twice, got '%a'"),
             std::string::npos);
 }
 

@@ -110,10 +110,10 @@ LoopFn bind_avg_pool(const KernelQuery& query) {
 
 KernelChoice propose_avg_pool(const KernelQuery& query) {
   KernelChoice choice = propose_dense(kAvgPool, query);
-  const int64_t lanes = lanes_of(query.inputs[0], query.input_layouts[0]);
+  const int64_t lanes = lanes_of(query.inputs[0], query.input_formats[0]);
   if (!choice.accepted() || lanes == 0) return choice;
-  choice.inputs = {query.input_layouts[0]};
-  choice.outputs = {blocked(query.outputs[0], query.input_layouts[0].tag, lanes)};
+  choice.inputs = {query.input_formats[0]};
+  choice.outputs = {blocked(query.outputs[0], query.input_formats[0].tag, lanes)};
   return choice;
 }
 

@@ -290,21 +290,21 @@ int gradient_of(const std::string& op) {
   return op == "batch_norm_grad" || op == "batch_norm_grad_apply" ? 4 : op == "batch_norm_grad_sums" ? 3 : -1;
 }
 
-/// x, d_y, y and d_x lie alike: as the first of x and d_y that has a layout of its own.
+/// x, d_y, y and d_x lie alike: as the first of x and d_y that has a memory format of its own.
 KernelChoice propose_batch_norm(const KernelQuery& query) {
   KernelChoice choice = propose_dense(kBatchNorm, query);
   if (!choice.accepted()) return choice;
   const int gradient = gradient_of(query.op);
   const bool maps = query.op != "moments" && query.op != "batch_norm_grad_sums";
-  Layout layout;
+  MemoryFormat format;
   for (const int operand : {0, gradient}) {
-    if (operand < 0 || !layout.plain()) continue;
-    const Layout& given = query.input_layouts[operand];
-    if (lanes_of(query.inputs[0], given) > 0 || channels_last(query.inputs[0], given)) layout = given;
+    if (operand < 0 || !format.plain()) continue;
+    const MemoryFormat& given = query.input_formats[operand];
+    if (lanes_of(query.inputs[0], given) > 0 || channels_last(query.inputs[0], given)) format = given;
   }
-  choice.inputs[0] = layout;
-  if (gradient > 0) choice.inputs[gradient] = layout;
-  if (maps) choice.outputs[0] = layout;
+  choice.inputs[0] = format;
+  if (gradient > 0) choice.inputs[gradient] = format;
+  if (maps) choice.outputs[0] = format;
   if (maps) choice.in_place = {{0, 0}};
   if (maps && gradient > 0) choice.in_place.emplace_back(gradient, 0);
   return choice;

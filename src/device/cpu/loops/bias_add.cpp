@@ -61,11 +61,11 @@ LoopFn bind_blocked(const Type& x, int64_t block) {
 
 KernelChoice propose_bias_add(const KernelQuery& query) {
   if (const std::string reason = unsupported_by_loops(query); !reason.empty()) return refuse(reason);
-  Layout layout;
-  const Layout& given = query.input_layouts[0];
+  MemoryFormat format;
+  const MemoryFormat& given = query.input_formats[0];
   const bool innermost = lanes_of(query.inputs[0], given) > 0 || channels_last(query.inputs[0], given);
-  if (axis_of(query) == 1 && innermost) layout = given;
-  return {.kernel = "loops.bias_add", .inputs = {layout, Layout{}}, .outputs = {layout}, .in_place = {{0, 0}}};
+  if (axis_of(query) == 1 && innermost) format = given;
+  return {.kernel = "loops.bias_add", .inputs = {format, MemoryFormat{}}, .outputs = {format}, .in_place = {{0, 0}}};
 }
 
 }  // namespace

@@ -57,12 +57,12 @@ LoopFn bind_grad_cross_entropy(const KernelQuery& query) {
       const T* x = logits + row * rows.size;
       T* d_x = d_logits + row * rows.size;
       const T shift = lse[row], d = d_loss[row];
-      const int64_t held = labels[row] - begin;  // outside the row where another rank has the label
-      const bool holds = held >= 0 && held < rows.size;
-      const T at_label = holds ? (exp_of(x[held] - shift) - 1) * d : T{0};  // before d_x may overwrite x
+      const int64_t local_label = labels[row] - begin;  // outside the row where another rank has the label
+      const bool holds = local_label >= 0 && local_label < rows.size;
+      const T at_label = holds ? (exp_of(x[local_label] - shift) - 1) * d : T{0};  // before d_x may overwrite x
 #pragma omp simd
       for (int64_t z = 0; z < rows.size; ++z) d_x[z] = exp_of(x[z] - shift) * d;
-      if (holds) d_x[held] = at_label;
+      if (holds) d_x[local_label] = at_label;
     }
   };
 }

@@ -80,10 +80,10 @@ void Matrix::pack_rows(int64_t first, int64_t count, int64_t begin, int64_t size
 void Matrix::pack_columns(int64_t first, int64_t count, int64_t begin, int64_t size, double* to) const {
   for (int64_t panel = 0; panel < count; panel += kColumns, to += size * kColumns) {
     const double* from = data + begin * row_stride + (first + panel) * column_stride;
-    const int64_t held = std::min(kColumns, count - panel);
-    if (held < kColumns) std::fill_n(to, size * kColumns, 0.0);
+    const int64_t columns = std::min(kColumns, count - panel);
+    if (columns < kColumns) std::fill_n(to, size * kColumns, 0.0);
     for (int64_t k = 0; k < size; ++k, from += row_stride) {
-      for (int64_t c = 0; c < held; ++c) to[k * kColumns + c] = from[c * column_stride];
+      for (int64_t c = 0; c < columns; ++c) to[k * kColumns + c] = from[c * column_stride];
     }
   }
 }

@@ -68,20 +68,20 @@ std::string unsupported_by_loops(const KernelQuery& query) {
 KernelChoice propose_dense(std::string name, const KernelQuery& query, std::vector<std::pair<int, int>> in_place) {
   if (const std::string reason = unsupported_by_loops(query); !reason.empty()) return refuse(reason);
   return {.kernel = std::move(name),
-          .inputs = std::vector<Layout>(query.inputs.size()),
-          .outputs = std::vector<Layout>(query.outputs.size()),
+          .inputs = std::vector<MemoryFormat>(query.inputs.size()),
+          .outputs = std::vector<MemoryFormat>(query.outputs.size()),
           .in_place = std::move(in_place)};
 }
 
-Layout common_layout(const KernelQuery& query, size_t operands) {
+MemoryFormat common_format(const KernelQuery& query, size_t operands) {
   for (size_t i = 0; i < operands; ++i) {
-    if (!query.input_layouts[i].plain() && !query.input_layouts[i].any()) return query.input_layouts[i];
+    if (!query.input_formats[i].plain() && !query.input_formats[i].any()) return query.input_formats[i];
   }
   return {};
 }
 
-int64_t stored_elements(const Type& type, const Layout& layout) {
-  return layout.plain() ? type.elements() : layout.bytes / static_cast<int64_t>(size_of(type.dtype));
+int64_t stored_elements(const Type& type, const MemoryFormat& format) {
+  return format.plain() ? type.elements() : format.bytes / static_cast<int64_t>(size_of(type.dtype));
 }
 
 std::unique_ptr<Kernel> make_loop(LoopFn fn) { return std::make_unique<Loop>(std::move(fn)); }

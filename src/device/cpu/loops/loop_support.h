@@ -1,5 +1,5 @@
 #pragma once
-// What the vectorised loops share: which layouts they take, and when a loop is worth a second thread.
+// What the vectorised loops share: which memory formats they take, and when a loop is worth a second thread.
 
 #include "device/kernel.h"
 
@@ -24,11 +24,11 @@ std::string unsupported_by_loops(const KernelQuery& query);
 /// Accepts f32 and f64, with all operands and results dense.
 KernelChoice propose_dense(std::string name, const KernelQuery& query, std::vector<std::pair<int, int>> in_place = {});
 
-/// The layout in which pointwise loops run: the first that is neither plain nor free, else plain.
-Layout common_layout(const KernelQuery& query, size_t operands);
+/// The memory format in which pointwise loops run: the first that is neither plain nor free, else plain.
+MemoryFormat common_format(const KernelQuery& query, size_t operands);
 
-/// Elements of a type in a layout, padding included.
-int64_t stored_elements(const Type& type, const Layout& layout);
+/// Elements of a type in a memory format, padding included.
+int64_t stored_elements(const Type& type, const MemoryFormat& format);
 
 /// Calls fn(zero of float or double).
 template <class Fn>

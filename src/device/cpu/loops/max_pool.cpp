@@ -127,14 +127,14 @@ KernelChoice propose_max_pool(const KernelQuery& query) {
   if (const std::string reason = unsupported_by_loops(query); !reason.empty()) return refuse(reason);
   if (query.outputs[0].elements() == 0) return refuse("empty");
   KernelChoice choice{.kernel = "loops.max_pool",
-                      .inputs = std::vector<Layout>(query.inputs.size()),
-                      .outputs = std::vector<Layout>(query.outputs.size())};
+                      .inputs = std::vector<MemoryFormat>(query.inputs.size()),
+                      .outputs = std::vector<MemoryFormat>(query.outputs.size())};
   // The gradient follows its positions: they cannot be reordered.
   const size_t leader = query.inputs.size() - 1;
   const Type leader_type{query.inputs[0].dtype, query.inputs[leader].shape};
-  const int64_t lanes = lanes_of(leader_type, query.input_layouts[leader]);
-  if (lanes == 0 || (query.op == "max_pool_grad" && query.input_layouts[leader].plain())) return choice;
-  const std::string& tag = query.input_layouts[leader].tag;
+  const int64_t lanes = lanes_of(leader_type, query.input_formats[leader]);
+  if (lanes == 0 || (query.op == "max_pool_grad" && query.input_formats[leader].plain())) return choice;
+  const std::string& tag = query.input_formats[leader].tag;
   for (size_t i = 0; i < query.inputs.size(); ++i) choice.inputs[i] = blocked(query.inputs[i], tag, lanes);
   for (size_t k = 0; k < query.outputs.size(); ++k) choice.outputs[k] = blocked(query.outputs[k], tag, lanes);
   return choice;

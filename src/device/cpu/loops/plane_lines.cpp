@@ -29,8 +29,8 @@ PlaneLines::PlaneLines(Patches patches) : patches_(std::move(patches)) {
 void PlaneLines::load(const double* plane, double* lines) const {
   const int64_t step = patches_.column_step, width = patches_.width;
   for (int64_t rest = 0; rest < step; ++rest) {
-    const int64_t held = width > rest ? (width - rest + step - 1) / step : 0;
-    const int64_t count = std::min(held, line_size_ - before_);
+    const int64_t covered = width > rest ? (width - rest + step - 1) / step : 0;
+    const int64_t count = std::min(covered, line_size_ - before_);
     for (int64_t y = 0; y < patches_.height; ++y, lines += line_size_) {
       const double* from = plane + y * width + rest;
       std::fill_n(lines, before_, 0.0);

@@ -1,4 +1,5 @@
-// Pointwise ops from their formulas: in any layout on operands of one shape, and on dense ones that are broadcast.
+// Pointwise ops from their formulas: in any memory format on operands of one shape, and on dense ones that are
+// broadcast.
 
 #include <array>
 
@@ -24,7 +25,7 @@ const Pointwise::Loop<T>& loop_of(const Pointwise& loops) {
   }
 }
 
-/// Whether the op maps zeros to zero, as the padding of a layout must stay.
+/// Whether the op maps zeros to zero, as the padding of a memory format must stay.
 bool keeps_zero(const Pointwise& loops) {
   const double zero = 0, *operands[2] = {&zero, &zero};
   const int64_t steps[2] = {1, 1};
@@ -65,7 +66,7 @@ Broadcast merged(const Shape& a, const Shape& b, const Shape& out) {
   return result;
 }
 
-/// Operands of one shape and layout, in blocks that do not depend on the number of threads.
+/// Operands of one shape and memory format, in blocks that do not depend on the number of threads.
 template <class T>
 LoopFn bind_equal(const Pointwise::Loop<T>& loop, size_t operands, int64_t count) {
   constexpr int64_t kBlock = 4096;
@@ -100,17 +101,17 @@ KernelChoice propose_pointwise(const KernelQuery& query) {
   if (const std::string reason = unsupported_by_loops(query); !reason.empty()) return refuse(reason);
   if (query.outputs[0].elements() == 0) return refuse("empty");
   KernelChoice choice{.kernel = kPointwise,
-                      .inputs = std::vector<Layout>(query.inputs.size()),
-                      .outputs = std::vector<Layout>(query.outputs.size())};
+                      .inputs = std::vector<MemoryFormat>(query.inputs.size()),
+                      .outputs = std::vector<MemoryFormat>(query.outputs.size())};
   for (size_t i = 0; i < query.inputs.size(); ++i) {
     if (query.inputs[i].shape == query.outputs[0].shape) choice.in_place.emplace_back(static_cast<int>(i), 0);
   }
   if (choice.in_place.size() < query.inputs.size()) return choice;  // broadcast: dense
-  const Layout layout = common_layout(query, query.inputs.size());
-  const bool padded = stored_elements(query.outputs[0], layout) != query.outputs[0].elements();
+  const MemoryFormat format = common_format(query, query.inputs.size());
+  const bool padded = stored_elements(query.outputs[0], format) != query.outputs[0].elements();
   if (padded && !keeps_zero(loops_of(query))) return choice;
-  choice.inputs.assign(query.inputs.size(), layout);
-  choice.outputs = {layout};
+  choice.inputs.assign(query.inputs.size(), format);
+  choice.outputs = {format};
   return choice;
 }
 

@@ -13,7 +13,7 @@ namespace partita {
 namespace {
 
 /// x seen as [outer, middle, inner]; the sum is over outer and inner (per channel), outer (inner = 1), or
-/// inner (outer = 1). `lanes` channels lie innermost in a blocked layout.
+/// inner (outer = 1). `lanes` channels lie innermost in a blocked memory format.
 struct View {
   int64_t outer = 1, middle = 1, inner = 1, lanes = 1;
 };
@@ -51,7 +51,7 @@ double sum_run(const T* x, int64_t count) {
   return total;
 }
 
-/// Rows and middle elements (blocks of lanes, in a blocked layout) that are summed together.
+/// Rows and middle elements (blocks of lanes, in a blocked memory format) that are summed together.
 struct Part {
   int64_t first_row, last_row, first, last;
 };
@@ -117,14 +117,15 @@ LoopFn bind_reduce(const View& view, double scale, int64_t results) {
   };
 }
 
-/// The view with its layout: blocks of lanes are the middle dimension, pixels of channels side by side the outer.
-View laid_out(const KernelQuery& query, const Layout& layout) {
+/// The view with its memory format: blocks of lanes are the middle dimension, pixels of channels side by side the
+/// outer.
+View laid_out(const KernelQuery& query, const MemoryFormat& format) {
   View view = *view_of(query.inputs[0].shape, query.attrs.as<ReduceAttrs>().axes);
-  if (const int64_t lanes = lanes_of(query.inputs[0], layout); lanes > 0) {
+  if (const int64_t lanes = lanes_of(query.inputs[0], format); lanes > 0) {
     view.middle = (view.middle + lanes - 1) / lanes;
     view.lanes = lanes;
   }
-  if (channels_last(query.inputs[0], layout)) {
+  if (channels_last(query.inputs[0], format)) {
     view.outer *= view.inner;
     view.inner = 1;
   }
@@ -144,14 +145,14 @@ KernelChoice propose_reduce(const KernelQuery& query) {
   if (query.inputs[0].elements() == 0) return refuse("empty");
   const std::optional<View> view = view_of(query.inputs[0].shape, attrs.axes);
   if (!view) return refuse("reduced dimensions lie inside");
-  const int64_t lanes = lanes_of(query.inputs[0], query.input_layouts[0]);
+  const int64_t lanes = lanes_of(query.inputs[0], query.input_formats[0]);
   const bool per_channel = attrs.axes == std::vector<int64_t>{0, 2, 3};
-  const bool innermost = lanes > 0 || channels_last(query.inputs[0], query.input_layouts[0]);
-  const Layout layout = innermost && per_channel ? query.input_layouts[0] : Layout{};
+  const bool innermost = lanes > 0 || channels_last(query.inputs[0], query.input_formats[0]);
+  const MemoryFormat format = innermost && per_channel ? query.input_formats[0] : MemoryFormat{};
   return {.kernel = "loops.reduce",
-          .inputs = {layout},
-          .outputs = {Layout{}},
-          .scratch_bytes = scratch_bytes_reduce(laid_out(query, layout))};
+          .inputs = {format},
+          .outputs = {MemoryFormat{}},
+          .scratch_bytes = scratch_bytes_reduce(laid_out(query, format))};
 }
 
 }  // namespace

@@ -9,7 +9,8 @@ namespace partita {
 std::vector<KernelDef> reshape_kernels() {
   KernelDef def{.name = "loops.reshape", .ops = {"reshape"}};
   def.propose = [](const KernelQuery&) {
-    return KernelChoice{.kernel = "loops.reshape", .inputs = {Layout{}}, .outputs = {Layout{}}, .view = true};
+    return KernelChoice{
+        .kernel = "loops.reshape", .inputs = {MemoryFormat{}}, .outputs = {MemoryFormat{}}, .view = true};
   };
   def.make = [](const KernelQuery& query, const KernelChoice&) {
     return make_loop([bytes = query.outputs[0].bytes()](auto in, auto out, void*) {

@@ -90,8 +90,8 @@ KernelChoice propose_scatter_rows(const KernelQuery& query) {
   const DType dtype = query.inputs[1].dtype;
   if (dtype != DType::f32 && dtype != DType::f64) return refuse("only f32 and f64");
   return {.kernel = kScatterRows,
-          .inputs = {Layout{}, Layout{}},
-          .outputs = {Layout{}},
+          .inputs = {MemoryFormat{}, MemoryFormat{}},
+          .outputs = {MemoryFormat{}},
           .scratch_bytes = row_scatter(query).scratch_bytes()};
 }
 

@@ -1,4 +1,4 @@
-// The updates of the optimizers: one pass over weight, gradient and optimizer state, in the weight's layout.
+// The updates of the optimizers: one pass over weight, gradient and optimizer state, in the weight's memory format.
 
 #include "ops/update/updates.h"
 
@@ -58,16 +58,17 @@ LoopFn bind_adam(const AdamAttrs& attrs, int64_t count) {
 
 KernelChoice propose_update(const KernelQuery& query) {
   if (const std::string reason = unsupported_by_loops(query); !reason.empty()) return refuse(reason);
-  const Layout layout = query.input_layouts[0].any() ? Layout{} : query.input_layouts[0];
+  const MemoryFormat format = query.input_formats[0].any() ? MemoryFormat{} : query.input_formats[0];
   KernelChoice choice{.kernel = "loops." + query.op,
-                      .inputs = std::vector<Layout>(query.inputs.size(), layout),
-                      .outputs = std::vector<Layout>(query.outputs.size(), layout)};
+                      .inputs = std::vector<MemoryFormat>(query.inputs.size(), format),
+                      .outputs = std::vector<MemoryFormat>(query.outputs.size(), format)};
   choice.in_place = {{0, 0}};
   for (size_t i = 0; i < query.inputs.size(); ++i) {
-    if (query.inputs[i].shape != query.inputs[0].shape) choice.inputs[i] = Layout{};  // the learning rate, the step
+    if (query.inputs[i].shape != query.inputs[0].shape)
+      choice.inputs[i] = MemoryFormat{};  // the learning rate, the step
   }
-  for (int slot = 1; slot < static_cast<int>(query.outputs.size()); ++slot)
-    choice.in_place.emplace_back(slot + 1, slot);
+  for (int output = 1; output < static_cast<int>(query.outputs.size()); ++output)
+    choice.in_place.emplace_back(output + 1, output);
   return choice;
 }
 

@@ -29,8 +29,8 @@ using SgemmAttention = AttentionKernel<float, Sgemm>;
 KernelChoice propose_attention_onednn(const KernelQuery& query) {
   if (std::string reason = unsupported_by_onednn(query); !reason.empty()) return refuse(reason);
   return {.kernel = kAttentionOnednn,
-          .inputs = std::vector<Layout>(query.inputs.size()),
-          .outputs = std::vector<Layout>(query.outputs.size()),
+          .inputs = std::vector<MemoryFormat>(query.inputs.size()),
+          .outputs = std::vector<MemoryFormat>(query.outputs.size()),
           .scratch_bytes = SgemmAttention::scratch_bytes(query)};
 }
 

@@ -8,10 +8,10 @@ Convolution conv2d_grad_filter_onednn_convolution_of(const KernelQuery& query) {
   return make_convolution(query.attrs.as<Conv2dGradFilterAttrs>(), query.inputs[0], query.outputs[0], query.inputs[1]);
 }
 
-void set_layouts_conv2d_grad_filter_onednn(Convolution& conv, const KernelChoice& choice) {
-  conv.x_layout = choice.inputs[0];
-  conv.weight_layout = choice.outputs[0];
-  conv.y_layout = choice.inputs[1];
+void set_formats_conv2d_grad_filter_onednn(Convolution& conv, const KernelChoice& choice) {
+  conv.x_format = choice.inputs[0];
+  conv.weight_format = choice.outputs[0];
+  conv.y_format = choice.inputs[1];
 }
 
 auto describe_conv2d_grad_filter_onednn(const Convolution& conv) { return conv.backward_weights(); }
@@ -19,22 +19,22 @@ auto describe_conv2d_grad_filter_onednn(const Convolution& conv) { return conv.b
 KernelChoice propose_conv2d_grad_filter_onednn(const KernelQuery& query) {
   if (std::string reason = unsupported_by_onednn(query); !reason.empty()) return refuse(reason);
   Convolution conv = conv2d_grad_filter_onednn_convolution_of(query);
-  if (query.like) set_layouts_conv2d_grad_filter_onednn(conv, *query.like);
-  const auto settled =
-      query.like ? scratch_of(conv, describe_conv2d_grad_filter_onednn)
-                 : settle(conv, query.input_layouts[0], query.input_layouts[1], describe_conv2d_grad_filter_onednn);
-  if (const auto* reason = std::get_if<std::string>(&settled)) return refuse(*reason);
+  if (query.like) set_formats_conv2d_grad_filter_onednn(conv, *query.like);
+  const auto scratch = query.like ? scratch_of(conv, describe_conv2d_grad_filter_onednn)
+                                  : choose_formats(conv, query.input_formats[0], query.input_formats[1],
+                                                   describe_conv2d_grad_filter_onednn);
+  if (const auto* reason = std::get_if<std::string>(&scratch)) return refuse(*reason);
   KernelChoice choice;
   choice.kernel = "onednn.conv2d_grad_filter";
-  choice.inputs = {conv.x_layout, conv.y_layout};
-  choice.outputs = {conv.weight_layout};
-  choice.scratch_bytes = std::get<int64_t>(settled);
+  choice.inputs = {conv.x_format, conv.y_format};
+  choice.outputs = {conv.weight_format};
+  choice.scratch_bytes = std::get<int64_t>(scratch);
   return choice;
 }
 
 std::unique_ptr<Kernel> make_conv2d_grad_filter_onednn(const KernelQuery& query, const KernelChoice& choice) {
   Convolution conv = conv2d_grad_filter_onednn_convolution_of(query);
-  set_layouts_conv2d_grad_filter_onednn(conv, choice);
+  set_formats_conv2d_grad_filter_onednn(conv, choice);
   const auto pd = describe_conv2d_grad_filter_onednn(conv);
   return std::make_unique<PrimitiveKernel>(
       dnnl::convolution_backward_weights(pd),

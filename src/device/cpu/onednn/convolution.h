@@ -1,5 +1,5 @@
 #pragma once
-// What the three convolution kernels share: geometry, the layouts to try, and the choice.
+// What the three convolution kernels share: geometry, the memory formats to try, and the choice.
 
 #include <array>
 #include <variant>
@@ -11,7 +11,7 @@ namespace partita {
 /// The operands of one convolution in the order x, weight, y, whatever role each has in the op.
 struct Convolution {
   Type x, weight, y;
-  Layout x_layout, weight_layout, y_layout;  // "any": the kernel may choose
+  MemoryFormat x_format, weight_format, y_format;  // "any": the kernel may choose
   dnnl::memory::dims stride, dilation, before, after;
   int64_t groups = 1;
 
@@ -20,19 +20,19 @@ struct Convolution {
   dnnl::convolution_backward_data::primitive_desc backward_data() const;
   dnnl::convolution_backward_weights::primitive_desc backward_weights() const;
 
-  Desc x_desc() const { return data_desc(x, x_layout); }
-  Desc y_desc() const { return data_desc(y, y_layout); }
+  Desc x_desc() const { return data_desc(x, x_format); }
+  Desc y_desc() const { return data_desc(y, y_format); }
   Desc weight_desc() const;
 
  private:
-  static Desc data_desc(const Type& type, const Layout& layout) {
-    return layout.any() ? any_desc(type.shape) : desc_of(type, layout);
+  static Desc data_desc(const Type& type, const MemoryFormat& format) {
+    return format.any() ? any_desc(type.shape) : desc_of(type, format);
   }
 };
 
 /// oneDNN sees grouped weights [g*o, c, p, q] as [g, o, c, p, q].
 inline Desc Convolution::weight_desc() const {
-  if (groups == 1) return data_desc(weight, weight_layout);
+  if (groups == 1) return data_desc(weight, weight_format);
   const Shape& shape = weight.shape;
   return plain_desc({groups, shape[0] / groups, shape[1], shape[2], shape[3]});
 }
@@ -75,12 +75,12 @@ Convolution make_convolution(const A& attrs, const Type& x, const Type& weight, 
 constexpr int64_t kBlockedChannels = 4;
 
 /// "any" for data that is blocked or wide enough to be; plain for the rest.
-inline Layout wished_data_layout(const Type& type, const Layout& now) {
+inline MemoryFormat preferred_data_format(const Type& type, const MemoryFormat& now) {
   const bool blocked = !now.plain() && !now.any();
   return {blocked || type.shape[1] >= kBlockedChannels ? "any" : "plain", 0};
 }
 
-/// The layouts of x, weight and y that a description settled on.
+/// The memory formats of x, weight and y that a description chose.
 inline std::array<Desc, 3> descs_of(const dnnl::convolution_forward::primitive_desc& pd) {
   return {pd.src_desc(), pd.weights_desc(), pd.dst_desc()};
 }
@@ -91,7 +91,7 @@ inline std::array<Desc, 3> descs_of(const dnnl::convolution_backward_weights::pr
   return {pd.src_desc(), pd.diff_weights_desc(), pd.diff_dst_desc()};
 }
 
-/// The scratch bytes of a convolution whose layouts are settled, or the reason why there is none.
+/// The scratch bytes of a convolution whose memory formats are chosen, or the reason why there is none.
 template <class Describe>
 std::variant<int64_t, std::string> scratch_of(const Convolution& conv, const Describe& describe) {
   try {
@@ -101,31 +101,31 @@ std::variant<int64_t, std::string> scratch_of(const Convolution& conv, const Des
   }
 }
 
-/// Settles x_layout, weight_layout and y_layout of `conv` by what `describe` picks for it, a
+/// Chooses x_format, weight_format and y_format of `conv` by what `describe` picks for it, a
 /// function that calls one of its members; returns its scratch bytes, or the reason why nothing fits.
 template <class Describe>
-std::variant<int64_t, std::string> settle(Convolution& conv, const Layout& x_now, const Layout& y_now,
-                                          const Describe& describe) {
-  const Layout plain{}, any{"any", 0};
-  const Layout weight = conv.groups == 1 ? any : plain;
-  const std::array<Layout, 3> candidates[] = {
-      {wished_data_layout(conv.x, x_now), weight, wished_data_layout(conv.y, y_now)},
+std::variant<int64_t, std::string> choose_formats(Convolution& conv, const MemoryFormat& x_now,
+                                                  const MemoryFormat& y_now, const Describe& describe) {
+  const MemoryFormat plain{}, any{"any", 0};
+  const MemoryFormat weight = conv.groups == 1 ? any : plain;
+  const std::array<MemoryFormat, 3> candidates[] = {
+      {preferred_data_format(conv.x, x_now), weight, preferred_data_format(conv.y, y_now)},
       {plain, weight, plain},
       {plain, plain, plain},
   };
   std::string reason;
   for (const auto& [x, w, y] : candidates) {
-    std::tie(conv.x_layout, conv.weight_layout, conv.y_layout) = std::tie(x, w, y);
+    std::tie(conv.x_format, conv.weight_format, conv.y_format) = std::tie(x, w, y);
     try {
       const auto pd = describe(conv);
       const auto [x_desc, w_desc, y_desc] = descs_of(pd);
-      const auto x_layout = layout_of(x_desc, conv.x), y_layout = layout_of(y_desc, conv.y);
-      const auto w_layout = conv.groups == 1 ? layout_of(w_desc, conv.weight) : std::optional(plain);
-      if (x_layout && y_layout && w_layout) {
-        std::tie(conv.x_layout, conv.weight_layout, conv.y_layout) = std::tie(*x_layout, *w_layout, *y_layout);
+      const auto x_format = format_of(x_desc, conv.x), y_format = format_of(y_desc, conv.y);
+      const auto w_format = conv.groups == 1 ? format_of(w_desc, conv.weight) : std::optional(plain);
+      if (x_format && y_format && w_format) {
+        std::tie(conv.x_format, conv.weight_format, conv.y_format) = std::tie(*x_format, *w_format, *y_format);
         return scratchpad_bytes(pd);
       }
-      reason = "oneDNN chose a layout without a name";
+      reason = "oneDNN chose a memory format without a name";
     } catch (const dnnl::error& error) {
       reason = no_such("convolution", error);
     }

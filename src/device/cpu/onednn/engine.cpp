@@ -13,7 +13,7 @@ struct NamedTag {
   Tag tag;
 };
 
-// "plain" comes first, so that a layout that equals it (one channel, one pixel) is called so.
+// "plain" comes first, so that a memory format that equals it (one channel, one pixel) is called so.
 #define PARTITA_TAG(rank, name) \
   NamedTag { rank, #name, Tag::name }
 constexpr NamedTag kTags[] = {
@@ -35,8 +35,9 @@ const NamedTag* find_tag(int rank, std::string_view name) {
 }
 
 /// f32, and i32: the positions of a pooling lie as its values do.
-dnnl::memory::data_type data_type_of(const Type& type, const Layout& layout) {
-  PARTITA_CHECK(type.dtype == DType::f32 || type.dtype == DType::i32, "{} in layout {}", print(type), layout.tag);
+dnnl::memory::data_type data_type_of(const Type& type, const MemoryFormat& format) {
+  PARTITA_CHECK(type.dtype == DType::f32 || type.dtype == DType::i32, "{} in memory format {}", print(type),
+                format.tag);
   return type.dtype == DType::f32 ? dnnl::memory::data_type::f32 : dnnl::memory::data_type::s32;
 }
 
@@ -51,25 +52,25 @@ Desc plain_desc(const Shape& shape) { return Desc(shape, dnnl::memory::data_type
 
 Desc any_desc(const Shape& shape) { return Desc(shape, dnnl::memory::data_type::f32, Tag::any); }
 
-Desc desc_of(const Type& type, const Layout& layout) {
-  const dnnl::memory::data_type data_type = data_type_of(type, layout);
-  if (layout.plain()) return Desc(type.shape, data_type, strides_of(type.shape));
-  const NamedTag* named = find_tag(type.rank(), layout.tag);
-  PARTITA_CHECK(named != nullptr, "no layout {} for {}", layout.tag, print(type));
+Desc desc_of(const Type& type, const MemoryFormat& format) {
+  const dnnl::memory::data_type data_type = data_type_of(type, format);
+  if (format.plain()) return Desc(type.shape, data_type, strides_of(type.shape));
+  const NamedTag* named = find_tag(type.rank(), format.tag);
+  PARTITA_CHECK(named != nullptr, "no memory format {} for {}", format.tag, print(type));
   return Desc(type.shape, data_type, named->tag);
 }
 
-std::optional<Layout> layout_of(const Desc& desc, const Type& type) {
+std::optional<MemoryFormat> format_of(const Desc& desc, const Type& type) {
   for (const NamedTag& named : kTags) {
     if (named.rank != type.rank() || desc != Desc(type.shape, dnnl::memory::data_type::f32, named.tag)) continue;
-    return Layout{std::string(named.name), named.name == "plain" ? 0 : static_cast<int64_t>(desc.get_size())};
+    return MemoryFormat{std::string(named.name), named.name == "plain" ? 0 : static_cast<int64_t>(desc.get_size())};
   }
   return std::nullopt;
 }
 
-int64_t layout_bytes(const Type& type, const Layout& layout) {
-  if (layout.plain() || layout.any() || type.elements() == 0) return type.bytes();
-  return static_cast<int64_t>(desc_of(type, layout).get_size());
+int64_t format_bytes(const Type& type, const MemoryFormat& format) {
+  if (format.plain() || format.any() || type.elements() == 0) return type.bytes();
+  return static_cast<int64_t>(desc_of(type, format).get_size());
 }
 
 std::string unsupported_by_onednn(const KernelQuery& query) {
@@ -122,7 +123,7 @@ void PrimitiveKernel::run(std::span<const void* const> inputs, std::span<void* c
   });
 }
 
-std::unique_ptr<Kernel> make_onednn_reorder(const Type& type, const Layout& from, const Layout& to) {
+std::unique_ptr<Kernel> make_onednn_reorder(const Type& type, const MemoryFormat& from, const MemoryFormat& to) {
   const Desc source = desc_of(type, from), target = desc_of(type, to);
   const dnnl::reorder::primitive_desc pd(onednn_engine(), source, onednn_engine(), target);
   return std::make_unique<PrimitiveKernel>(

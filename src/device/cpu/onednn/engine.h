@@ -1,5 +1,5 @@
 #pragma once
-// What the kernels of oneDNN share: the engine, the names of its layouts, and a kernel that runs one
+// What the kernels of oneDNN share: the engine, the names of its memory formats, and a kernel that runs one
 // primitive. All that differs between oneDNN 2.6 and 3.x stands here.
 
 #include <dnnl.hpp>
@@ -15,19 +15,19 @@ const dnnl::engine& onednn_engine();
 
 /// A dense row-major f32 description, of an operand seen with `shape`.
 Desc plain_desc(const Shape& shape);
-/// An f32 description that leaves the layout to the primitive.
+/// An f32 description that leaves the memory format to the primitive.
 Desc any_desc(const Shape& shape);
 /// PARTITA_CHECKs that the type is f32 or i32 and that the tag is known for its rank.
-Desc desc_of(const Type& type, const Layout& layout);
-/// The layout's name, or nullopt when the table has none for it.
-std::optional<Layout> layout_of(const Desc& desc, const Type& type);
-/// Bytes of a type in a layout, with padding.
-int64_t layout_bytes(const Type& type, const Layout& layout);
+Desc desc_of(const Type& type, const MemoryFormat& format);
+/// The memory format's name, or nullopt when the table has none for it.
+std::optional<MemoryFormat> format_of(const Desc& desc, const Type& type);
+/// Bytes of a type in a memory format, with padding.
+int64_t format_bytes(const Type& type, const MemoryFormat& format);
 /// Whether all operands are f32, have between 1 and 12 dimensions, none of size 0; "" or the reason.
 std::string unsupported_by_onednn(const KernelQuery& query);
 
-/// Converts between two layouts of an f32 or i32 type.
-std::unique_ptr<Kernel> make_onednn_reorder(const Type& type, const Layout& from, const Layout& to);
+/// Converts between two memory formats of an f32 or i32 type.
+std::unique_ptr<Kernel> make_onednn_reorder(const Type& type, const MemoryFormat& from, const MemoryFormat& to);
 
 /// Where an argument of a primitive lies: an input, an output, or bytes from `index` of the scratch.
 struct Argument {

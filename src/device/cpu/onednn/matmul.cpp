@@ -40,8 +40,8 @@ KernelChoice propose_matmul_onednn(const KernelQuery& query) {
     return refuse(no_such("product", error));
   }
   choice.kernel = "onednn.matmul";
-  choice.inputs = {Layout{}, Layout{}};
-  choice.outputs = {Layout{}};
+  choice.inputs = {MemoryFormat{}, MemoryFormat{}};
+  choice.outputs = {MemoryFormat{}};
   return choice;
 }
 

@@ -1,5 +1,5 @@
-// The layouts that oneDNN's convolutions like depend on the processor: schedules choose them, and what runs in them
-// equals the reference.
+// The memory formats that oneDNN's convolutions prefer depend on the processor: schedules choose them, and what runs in
+// them equals the reference.
 
 #include <gtest/gtest.h>
 
@@ -48,13 +48,13 @@ Made training_of_resnet() {
   return made;
 }
 
-/// Layouts of the operands and results of instructions that run an op.
-std::set<std::string> layouts_of(const Made& made, const std::string& op) {
+/// Memory formats of the operands and results of instructions that run an op.
+std::set<std::string> formats_of(const Made& made, const std::string& op) {
   std::set<std::string> tags;
   for (const Instruction& instruction : made.schedule.instructions) {
     if (instruction.kind != Instruction::compute || made.local.graph.nodes[instruction.node].op != op) continue;
-    for (const auto* slots : {&instruction.inputs, &instruction.outputs}) {
-      for (const int slot : *slots) tags.insert(made.schedule.slots[slot].layout.tag);
+    for (const auto* buffers : {&instruction.inputs, &instruction.outputs}) {
+      for (const int buffer : *buffers) tags.insert(made.schedule.buffers[buffer].format.tag);
     }
   }
   return tags;
@@ -107,7 +107,7 @@ void expect_blocks_of(int lanes) {
   const Made made = training_of_resnet();
   const std::string data = fmt::format("aBcd{}b", lanes);
   for (const char* op : {"conv2d", "conv2d_grad_input", "conv2d_grad_filter"}) {
-    const std::set<std::string> tags = layouts_of(made, op);
+    const std::set<std::string> tags = formats_of(made, op);
     EXPECT_TRUE(tags.contains(data)) << op << " runs in none of " << data;
     const auto is_weight = [&](const std::string& tag) {
       return tag.find(fmt::format("{}", lanes)) != std::string::npos && tag != data;
@@ -120,19 +120,19 @@ void expect_blocks_of(int lanes) {
   }
   EXPECT_EQ(between.size(), 4u);
   for (const std::string& op : between) {
-    EXPECT_EQ(layouts_of(made, op).count(data), 1u) << op << " leaves the layout of the convolutions";
+    EXPECT_EQ(formats_of(made, op).count(data), 1u) << op << " leaves the memory format of the convolutions";
   }
   expect_reference(made);
 }
 
-TEST(Layouts, OfAvx512AreUsedWhereTheProcessorHasIt) {
+TEST(Formats, OfAvx512AreUsedWhereTheProcessorHasIt) {
   if (!has(dnnl::cpu_isa::avx512_core)) GTEST_SKIP() << "oneDNN finds no AVX-512 here, or is told to do without";
   expect_blocks_of(16);
 }
 
-TEST(Layouts, OfAvx2AreUsedWhereThatIsAll) {
+TEST(Formats, OfAvx2AreUsedWhereThatIsAll) {
   if (!has(dnnl::cpu_isa::avx2)) GTEST_SKIP() << "oneDNN finds no AVX2 here, or is told to do without";
-  if (has(dnnl::cpu_isa::avx512_core)) GTEST_SKIP() << "oneDNN finds AVX-512, whose layouts it likes better";
+  if (has(dnnl::cpu_isa::avx512_core)) GTEST_SKIP() << "oneDNN finds AVX-512, whose memory formats it prefers";
   expect_blocks_of(8);
 }
 
