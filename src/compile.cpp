@@ -1,10 +1,17 @@
 #include "compile.h"
 
+#include "lowering/cut_micro_batches.h"
 #include "partition/partition.h"
 #include "partition/print_rank.h"
 
 namespace partita {
 namespace {
+
+/// Without outputs such as logits, of which a step in micro-batches would have to keep all rows.
+Graph with_scalar_outputs(Graph graph) {
+  std::erase_if(graph.outputs, [&](const Output& output) { return graph.type(output.value).rank() > 0; });
+  return remove_dead_nodes(graph);
+}
 
 /// The stages one after another, each from what the ones before made.
 class Flow {
@@ -48,7 +55,8 @@ class Flow {
     graph_stage("training", [&] {
       TrainingGraph training = make_training_graph(program_.graph, ops_, *options_.training);
       program_.warnings = std::move(training.warnings);
-      return std::move(training.graph);
+      return options_.plan.micro_batches > 1 ? with_scalar_outputs(std::move(training.graph))
+                                             : std::move(training.graph);
     });
   }
 
@@ -59,8 +67,11 @@ class Flow {
     program_.plan = passes_.stage(
         "plan",
         [&] {
-          return options_.own_plan ? options_.own_plan(program_.graph)
-                                   : partita::make_plan(program_.graph, ops_, mesh, options_.plan);
+          Plan plan = options_.own_plan ? options_.own_plan(program_.graph)
+                                        : partita::make_plan(program_.graph, ops_, mesh, options_.plan);
+          if (plan.mesh.micro_batches() > 1) return plan;
+          return cut_micro_batches(std::move(plan), program_.graph, Rules(program_.graph, ops_),
+                                   options_.plan.micro_batches);
         },
         [&](const Plan& plan) { verify(plan, program_.graph, ops_); },
         [&](const Plan& plan) { return print(plan, program_.graph, ops_); });

@@ -14,7 +14,7 @@ def long_functions(lines: list[str]) -> list[tuple[int, int]]:
     for i, line in enumerate(lines):
         indent = line[: len(line) - len(line.lstrip())]
         scope = re.match(r"(namespace|class|struct|enum|extern|union|const|static|constexpr|#)\b", line.lstrip())
-        if len(indent) > 2 or not line.endswith("{") or "(" not in line or (scope and ") {" not in line):
+        if len(indent) > 2 or not line.endswith("{") or line.endswith(" = {") or "(" not in line or (scope and ") {" not in line):
             continue
         end = next((j for j in range(i + 1, len(lines)) if lines[j].startswith(indent + "}")), i)
         if end - i + 1 > FUNCTION:

@@ -5,7 +5,9 @@
 #include <cstring>
 
 #include "execute/comm_thread.h"
+#include "execute/gather_value.h"
 #include "execute/groups.h"
+#include "execute/named_buffers.h"
 #include "execute/run_collective.h"
 #include "execute/shard_copy.h"
 #include "execute/subnormals.h"
@@ -37,7 +39,7 @@ struct Executor::Impl {
   Device& device;
   Communicator& world;
   std::vector<int64_t> coordinates;
-  std::unordered_map<std::string_view, size_t> states;  // by name
+  const NamedBuffers named;
   std::shared_ptr<void> arena;
   Groups groups, asynchronous;  // asynchronous: those of the communication thread
   std::vector<std::unique_ptr<Kernel>> kernels;
@@ -45,6 +47,7 @@ struct Executor::Impl {
   std::vector<std::optional<Subnormals>> subnormals;  // per action
   std::vector<double> seconds;                        // per action, when measuring
   bool measuring = false;
+  int64_t micro_batch = 0;  // that runs
   std::unique_ptr<CommThread> comm_thread;
 
   Impl(const LocalGraph& local_graph, const Schedule& made, const OpSet& op_set, Device& where, Communicator& ranks)
@@ -54,7 +57,7 @@ struct Executor::Impl {
         device(where),
         world(ranks),
         coordinates(local.mesh.coordinates(ranks.rank())),
-        states(local.graph.states_by_name()),
+        named(local_graph, made),
         arena(device.allocate(made.arena_bytes)),
         groups(local.mesh, ranks),
         asynchronous(local.mesh, ranks) {
@@ -84,15 +87,24 @@ struct Executor::Impl {
         actions.push_back([=] { std::memcpy(to, from, bytes); });
         return;
       }
+      case Instruction::load: {
+        const Buffer& copies = schedule.buffers[instruction.inputs[0]];
+        const char* from = data(instruction.inputs[0]);
+        void* to = data(instruction.outputs[0]);
+        actions.push_back(
+            [this, from, to, bytes = copies.bytes] { std::memcpy(to, from + micro_batch * aligned(bytes), bytes); });
+        return;
+      }
+      case Instruction::accumulate: return bind_accumulate(instruction);
       case Instruction::collective: {
         const Node& node = local.graph.nodes[instruction.node];
-        if (!performs(node, Collective::slice)) groups.add(axes_of(node, local.mesh));
+        if (!is_local(*collective_of(node))) groups.add(axes_of(node, local.mesh));
         const CollectiveBuffers buffers{.input = data(instruction.inputs[0]),
                                         .output = data(instruction.outputs[0]),
                                         .bytes = schedule.buffers[instruction.inputs[0]].bytes,
                                         .scratch = at(schedule.scratch_offset),
                                         .scratch_bytes = schedule.scratch_bytes};
-        actions.push_back(bind_collective(local, instruction.node, world.rank(), buffers, groups));
+        actions.push_back(bind_collective(local, instruction.node, world.rank(), buffers, groups, micro_batch));
         return;
       }
       default: return bind_bucket(instruction);
@@ -101,26 +113,62 @@ struct Executor::Impl {
 
   void bind_compute(const Instruction& instruction) {
     const Node& node = local.graph.nodes[instruction.node];
-    KernelQuery query{.op = node.op, .attrs = local.attrs(instruction.node, coordinates, rules)};
+    KernelQuery query{.op = node.op, .attrs = attrs_in(instruction.node, 0)};
     for (ValueId input : node.inputs) query.inputs.push_back(type(input));
     for (ValueId output : node.outputs) query.outputs.push_back(type(output));
     query.input_formats = instruction.choice.inputs;
-    add_kernel(device.make_kernel(query, instruction.choice), instruction);
+    std::vector<std::unique_ptr<Kernel>> made;
+    made.push_back(device.make_kernel(query, instruction.choice));
+    const int64_t count = local.mesh.micro_batches();
+    const bool differ = count > 1 && attrs_in(instruction.node, count - 1).print() != query.attrs.print();
+    for (int64_t m = 1; m < count && differ; ++m) {  // as dropout, with other random numbers in each micro-batch
+      query.attrs = attrs_in(instruction.node, m);
+      made.push_back(device.make_kernel(query, instruction.choice));
+    }
+    add_kernel(std::move(made), instruction);
+  }
+
+  Attrs attrs_in(NodeId node, int64_t micro) const {
+    return local.attrs(node, local.mesh.coordinates(world.rank(), micro), rules);
+  }
+
+  void bind_accumulate(const Instruction& instruction) {
+    const Reduce reduce = local.graph.nodes[instruction.node].attrs.as<CollectiveAttrs>().reduce;
+    const Type sum = schedule_type(instruction.outputs[0]);
+    KernelQuery query{.op = accumulating_op(reduce), .inputs = {sum, sum}, .outputs = {sum}};
+    query.input_formats = instruction.choice.inputs;
+    kernels.push_back(device.make_kernel(query, instruction.choice));
+    const void* given = data(instruction.inputs[0]);
+    void* to = data(instruction.outputs[0]);
+    actions.push_back([this, kernel = kernels.back().get(), given, to, scratch = at(schedule.scratch_offset),
+                       bytes = schedule.buffers[instruction.outputs[0]].bytes] {
+      if (micro_batch == 0) {
+        std::memcpy(to, given, bytes);
+        return;
+      }
+      const std::array<const void*, 2> inputs{to, given};
+      kernel->run(inputs, {&to, 1}, scratch);
+    });
   }
 
   void bind_reorder(const Instruction& instruction) {
     const Buffer &from = schedule.buffers[instruction.inputs[0]], &to = schedule.buffers[instruction.outputs[0]];
-    add_kernel(device.make_reorder(type(from.value), from.format, to.format), instruction);
+    std::vector<std::unique_ptr<Kernel>> made;
+    made.push_back(device.make_reorder(type(from.value), from.format, to.format));
+    add_kernel(std::move(made), instruction);
   }
 
-  void add_kernel(std::unique_ptr<Kernel> made, const Instruction& instruction) {
+  /// One kernel for all micro-batches, or one for each.
+  void add_kernel(std::vector<std::unique_ptr<Kernel>> made, const Instruction& instruction) {
     std::vector<const void*> inputs;
     std::vector<void*> outputs;
     for (int buffer : instruction.inputs) inputs.push_back(data(buffer));
     for (int buffer : instruction.outputs) outputs.push_back(data(buffer));
-    kernels.push_back(std::move(made));
-    actions.push_back([kernel = kernels.back().get(), inputs = std::move(inputs), outputs = std::move(outputs),
-                       scratch = at(schedule.scratch_offset)] { kernel->run(inputs, outputs, scratch); });
+    actions.push_back([this, first = kernels.size(), several = made.size() > 1, inputs = std::move(inputs),
+                       outputs = std::move(outputs), scratch = at(schedule.scratch_offset)] {
+      kernels[several ? first + static_cast<size_t>(micro_batch) : first]->run(inputs, outputs, scratch);
+    });
+    for (auto& kernel : made) kernels.push_back(std::move(kernel));
   }
 
   void bind_bucket(const Instruction& instruction) {
@@ -147,76 +195,38 @@ struct Executor::Impl {
     actions[i]();
   }
 
-  void run(size_t begin, size_t end, DeviceSubnormals& threads) {
-    if (!measuring) {
-      for (size_t i = begin; i < end; ++i) run(i, threads);
-      return;
+  /// Calls visit(instruction) for all that runs before the update, in its order, for each micro-batch again.
+  template <class Visit>
+  void before_update(const Visit& visit) {
+    const int64_t count = local.mesh.micro_batches();
+    for (size_t i = 0; i < schedule.micro_begin; ++i) visit(i);
+    for (micro_batch = 0; micro_batch < count && schedule.micro_begin < schedule.micro_end; ++micro_batch) {
+      for (size_t i = schedule.micro_begin; i < schedule.micro_end; ++i) {
+        if (!schedule.instructions[i].last || micro_batch == count - 1) visit(i);
+      }
     }
-    for (size_t i = begin; i < end; ++i) {
-      const auto start = std::chrono::steady_clock::now();
-      run(i, threads);
-      seconds[i] = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    }
+    micro_batch = 0;
+    for (size_t i = schedule.micro_end; i < schedule.update; ++i) visit(i);
   }
 
-  int output_buffer(std::string_view name) const {
-    for (size_t k = 0; k < local.graph.outputs.size(); ++k) {
-      if (local.graph.outputs[k].name == name) return schedule.outputs[k];
-    }
-    local.graph.output(name);  // throws with the names there are
-    return -1;
+  void run_before_update(DeviceSubnormals& threads) {
+    std::fill(seconds.begin(), seconds.end(), 0);
+    before_update([&](size_t i) { run_measured(i, threads); });
   }
 
-  int input_buffer(std::string_view name) const {
-    const ValueId value = local.graph.input(name);
-    for (size_t i = 0; i < local.graph.inputs.size(); ++i) {
-      if (local.graph.inputs[i].value == value) return schedule.inputs[i];
-    }
-    return -1;
+  void run_update(DeviceSubnormals& threads) {
+    for (size_t i = schedule.update; i < actions.size(); ++i) run_measured(i, threads);
   }
 
-  int state_buffer(std::string_view name) const {
-    const auto found = states.find(name);
-    if (found != states.end()) return schedule.entry[found->second];
-    std::vector<std::string> names;
-    for (const State& state : local.graph.states) names.push_back(local.graph.values[state.entry].name);
-    throw InvalidArgument(fmt::format("[executor] no such state, got '{}', expected one of {} states{}", name,
-                                      names.size(), did_you_mean(name, names)),
-                          ErrorKind::key);
-  }
-
-  /// The whole of a value that is cut, from one rank for each of its parts.
-  Array gather(ValueId value, StatePart& own) {
-    const Type& type = local.graph.type(value);
-    const std::vector<Axes>& dims = local.shardings[value].dims;
-    Axes axes;
-    for (const Axes& of_dim : dims) axes.insert(axes.end(), of_dim.begin(), of_dim.end());
-    groups.add(axes);
-    Communicator& group = groups.at(axes);
-    std::vector<std::vector<Range>> boxes;
-    std::vector<int64_t> counts;
-    for (const int64_t member : local.mesh.group(world.rank(), axes)) {
-      boxes.push_back(local_ranges(type, local.shardings[value], local.mesh, local.mesh.coordinates(member)));
-      counts.push_back(local.type(value, local.mesh.coordinates(member)).elements());
-    }
-    Array whole(type);
-    size_t first = 0;  // the first dimension with more than one element
-    while (first < type.shape.size() && type.shape[first] == 1) ++first;
-    if (first < dims.size() && axes == dims[first]) {  // the parts lie one behind the other
-      group.all_gather(own.values.data(), whole.data(), counts, type.dtype);
-      return whole;
-    }
-    for (int member = 0; member < group.size(); ++member) {
-      Array other(member == group.rank() ? Type{type.dtype, {0}} : Type{type.dtype, {counts[member]}});
-      Array& part = member == group.rank() ? own.values : other;
-      group.broadcast(part.data(), counts[member], type.dtype, member);
-      copy_back(part.data(), boxes[member], whole.tensor());
-    }
-    return whole;
+  void run_measured(size_t i, DeviceSubnormals& threads) {
+    if (!measuring) return run(i, threads);
+    const auto start = std::chrono::steady_clock::now();
+    run(i, threads);
+    seconds[i] += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
 
   void check_loss(DeviceSubnormals& threads) {
-    const int buffer = output_buffer("loss");
+    const int buffer = named.output("loss");
     if (all_finite(schedule_type(buffer).dtype, data(buffer), schedule_type(buffer).bytes())) return;
     const Array loss = read(buffer);
     const std::string place = describe(first_bad(threads));
@@ -237,16 +247,16 @@ struct Executor::Impl {
   /// instruction of the forward, over all ranks, that made a non-finite result; kNone: none did.
   int64_t first_bad(DeviceSubnormals& threads) {
     int64_t bad = kNone;
-    for (size_t i = 0; i < schedule.update; ++i) {
+    before_update([&](size_t i) {
       run(i, threads);
       const Instruction& instruction = schedule.instructions[i];
-      if (bad != kNone || instruction.kind != Instruction::compute) continue;
-      if (local.graph.nodes[instruction.node].phase != Phase::forward) continue;
+      if (bad != kNone || instruction.kind != Instruction::compute) return;
+      if (local.graph.nodes[instruction.node].phase != Phase::forward) return;
       for (int buffer : instruction.outputs) {
         const DType dtype = schedule_type(buffer).dtype;
         if (is_float(dtype) && !all_finite(dtype, data(buffer), bytes_in_use(buffer))) bad = static_cast<int64_t>(i);
       }
-    }
+    });
     world.all_reduce(&bad, 1, DType::i64, Reduce::min);
     return bad;
   }
@@ -270,8 +280,8 @@ Executor::Executor(const LocalGraph& local, const Schedule& schedule, const OpSe
 
 Executor::~Executor() = default;
 
-Type Executor::input_type(std::string_view name) const { return impl_->schedule_type(impl_->input_buffer(name)); }
-Type Executor::output_type(std::string_view name) const { return impl_->schedule_type(impl_->output_buffer(name)); }
+Type Executor::input_type(std::string_view name) const { return impl_->schedule_type(impl_->named.input(name)); }
+Type Executor::output_type(std::string_view name) const { return impl_->schedule_type(impl_->named.output(name)); }
 
 void Executor::set_input(std::string_view name, ConstTensor part) {
   std::vector<Range> all;
@@ -279,8 +289,8 @@ void Executor::set_input(std::string_view name, ConstTensor part) {
   set_input(name, part, all);
 }
 
-void Executor::set_input(std::string_view name, ConstTensor given, const std::vector<Range>& box) {
-  const int buffer = impl_->input_buffer(name);
+void Executor::set_input(std::string_view name, ConstTensor given, const std::vector<Range>& box, int64_t micro_batch) {
+  const int buffer = impl_->named.input(name);
   const Type expected = impl_->schedule_type(buffer);
   Type part{given.type.dtype, {}};
   for (const Range& range : box) part.shape.push_back(range.count());
@@ -295,11 +305,13 @@ void Executor::set_input(std::string_view name, ConstTensor given, const std::ve
         box.size() == given.type.shape.size() && box[d].size == size && box[d].begin >= 0 && box[d].end <= size,
         "a box of input '{}' lies outside of {}", name, print(given.type));
   }
-  copy_part(given, box, impl_->data(buffer));
+  const Buffer& copies = impl_->schedule.buffers[buffer];
+  PARTITA_CHECK(micro_batch >= 0 && micro_batch < copies.copies, "micro-batch {} of {}", micro_batch, copies.copies);
+  copy_part(given, box, impl_->data(buffer) + micro_batch * aligned(copies.bytes));
 }
 
 void Executor::set_state(std::string_view name, const Array& whole) {
-  const int buffer = impl_->state_buffer(name);
+  const int buffer = impl_->named.state(name);
   const ValueId value = impl_->schedule.buffers[buffer].value;
   const Type& expected = impl_->local.graph.type(value);
   if (whole.type() != expected) {
@@ -317,7 +329,7 @@ void Executor::set_state(std::string_view name, const Array& whole) {
 }
 
 StatePart Executor::state_part(std::string_view name) const {
-  const Buffer& buffer = impl_->schedule.buffers[impl_->state_buffer(name)];
+  const Buffer& buffer = impl_->schedule.buffers[impl_->named.state(name)];
   const LocalGraph& local = impl_->local;
   const Sharding& sharding = local.shardings[buffer.value];
   StatePart part{.box = local_ranges(local.graph.type(buffer.value), sharding, local.mesh, impl_->coordinates),
@@ -330,25 +342,26 @@ StatePart Executor::state_part(std::string_view name) const {
 }
 
 Array Executor::state(std::string_view name) const {
-  const ValueId value = impl_->schedule.buffers[impl_->state_buffer(name)].value;
+  const ValueId value = impl_->schedule.buffers[impl_->named.state(name)].value;
   StatePart part = state_part(name);
   if (impl_->local.shardings[value].replicated()) return std::move(part.values);
-  return impl_->gather(value, part);
+  return gather_value(impl_->local, value, part.values, impl_->groups, impl_->world.rank());
 }
 
 void Executor::step() {
   DeviceSubnormals threads(impl_->device);
-  impl_->run(0, impl_->schedule.update, threads);
+  impl_->run_before_update(threads);
   impl_->check_loss(threads);
-  impl_->run(impl_->schedule.update, impl_->actions.size(), threads);
+  impl_->run_update(threads);
 }
 
 void Executor::run() {
   DeviceSubnormals threads(impl_->device);
-  impl_->run(0, impl_->actions.size(), threads);
+  impl_->run_before_update(threads);
+  impl_->run_update(threads);
 }
 
-Array Executor::output(std::string_view name) const { return impl_->read(impl_->output_buffer(name)); }
+Array Executor::output(std::string_view name) const { return impl_->read(impl_->named.output(name)); }
 
 int64_t Executor::arena_bytes() const { return impl_->schedule.arena_bytes; }
 

@@ -23,15 +23,16 @@ class Executor {
            Communicator& communicator);
   ~Executor();
 
-  /// This rank's part of the type of an input, state or output.
+  /// This rank's part of the type of an input (of a micro-batch, where these cut it), state or output.
   Type input_type(std::string_view name) const;
   Type output_type(std::string_view name) const;
 
   /// Copies this rank's part of an input; it stays until it is set again. Throws InvalidArgument unless it has the
   /// input's local type.
   void set_input(std::string_view name, ConstTensor local);
-  /// The elements of `given` in a box, which has the shape of this rank's part and lies inside of `given`.
-  void set_input(std::string_view name, ConstTensor given, const std::vector<Range>& box);
+  /// The elements of `given` in a box, which has the shape of this rank's part and lies inside of `given`. An input
+  /// that micro-batches cut is set for each of them.
+  void set_input(std::string_view name, ConstTensor given, const std::vector<Range>& box, int64_t micro_batch = 0);
   /// From the whole value, of which this rank keeps its part.
   void set_state(std::string_view name, const Array& whole);
   /// The whole value; collective over the ranks when the state is cut. Each rank gets each part once.

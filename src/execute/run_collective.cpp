@@ -71,13 +71,21 @@ struct Binding {
 }  // namespace
 
 std::function<void()> bind_collective(const LocalGraph& local, NodeId id, int64_t rank,
-                                      const CollectiveBuffers& buffers, const Groups& groups) {
+                                      const CollectiveBuffers& buffers, const Groups& groups,
+                                      const int64_t& micro_batch) {
   const Node& node = local.graph.nodes[id];
   const std::vector<int64_t> coordinates = local.mesh.coordinates(rank);
   const ConstTensor in{local.type(node.inputs[0], coordinates), buffers.input};
   const Tensor out{local.type(node.outputs[0], coordinates), buffers.output};
-  if (performs(node, Collective::slice)) {
-    return [in, out, part = slice_of(local, id, rank)] { copy_part(in, part, out.data); };
+  if (performs(node, Collective::slice) || performs(node, Collective::stack)) {
+    const bool slices = performs(node, Collective::slice);
+    std::vector<std::vector<Range>> boxes;
+    for (int64_t m = 0; m < local.mesh.micro_batches(); ++m) {
+      boxes.push_back(slices ? slice_of(local, id, rank, m) : stacked_at(local, id, rank, m));
+    }
+    return [in, out, slices, boxes = std::move(boxes), &micro_batch] {
+      slices ? copy_part(in, boxes[micro_batch], out.data) : copy_back(in.data, boxes[micro_batch], out);
+    };
   }
   const Staging staging = staging_of(local, id, rank);
   PARTITA_CHECK(staging.bytes() <= buffers.scratch_bytes, "{}: {} bytes of scratch, {} were asked for", node.name,

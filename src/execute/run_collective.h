@@ -15,8 +15,10 @@ struct CollectiveBuffers {
   int64_t scratch_bytes;
 };
 
-/// A function that runs the node. `rank` is this rank of the mesh; the buffers, `local` and `groups` outlive it.
+/// A function that runs the node in the micro-batch that `micro_batch` says when it is called. `rank` is this rank of
+/// the mesh; the buffers, `local`, `groups` and `micro_batch` outlive it.
 std::function<void()> bind_collective(const LocalGraph& local, NodeId node, int64_t rank,
-                                      const CollectiveBuffers& buffers, const Groups& groups);
+                                      const CollectiveBuffers& buffers, const Groups& groups,
+                                      const int64_t& micro_batch);
 
 }  // namespace partita

@@ -4,6 +4,7 @@
 
 #include "comm/inproc/collectives.h"
 #include "job/config.h"
+#include "lowering/cut_micro_batches.h"
 
 namespace partita {
 namespace {
@@ -34,13 +35,16 @@ void complete_ranks(RanksConfig& ranks, const Place& place) {
 }
 
 void require_equal_parts(const JobConfig& config) {
-  const int64_t batch = config.training.batch, ranks = config.ranks.count;
-  if (config.plan.options.parallel != Parallel::data || batch % ranks == 0) return;
-  const int64_t below = batch / ranks * ranks;
-  const std::string nearest = below > 0 ? fmt::format("{} or {}", below, below + ranks) : fmt::format("{}", ranks);
+  const int64_t batch = config.training.batch, micro_batches = config.plan.options.micro_batches;
+  require_whole_micro_batches(batch, micro_batches);
+  const int64_t parts = config.ranks.count * micro_batches;
+  if (config.plan.options.parallel != Parallel::data || batch % parts == 0) return;
+  const int64_t below = batch / parts * parts;
+  const std::string nearest = below > 0 ? fmt::format("{} or {}", below, below + parts) : fmt::format("{}", parts);
   throw InvalidArgument(
-      fmt::format("[train] the global batch does not divide, got batch {} on {} ranks, expected a multiple of {}: {}",
-                  batch, ranks, ranks, nearest));
+      fmt::format("[train] the global batch does not divide, got batch {} on {} ranks{}, expected a multiple of {}: {}",
+                  batch, config.ranks.count,
+                  micro_batches == 1 ? "" : fmt::format(" in {} micro-batches", micro_batches), parts, nearest));
 }
 
 }  // namespace
@@ -54,9 +58,12 @@ JobConfig completed(JobConfig config, const Place& place) {
   complete_ranks(config.ranks, place);
   TrainingConfig& training = config.training;
   if (!training.batch_norm) {
-    training.batch_norm = cuts_batch_alone(config) ? BatchNormStatistics::local : BatchNormStatistics::global;
+    const bool is_cut = cuts_batch_alone(config) || config.plan.options.micro_batches > 1;
+    training.batch_norm = is_cut ? BatchNormStatistics::local : BatchNormStatistics::global;
   }
-  if (config.evaluation.batch == 0) config.evaluation.batch = std::max(training.batch, kLeastEvaluationBatch);
+  if (config.evaluation.batch == 0) {
+    config.evaluation.batch = std::max(training.batch / config.plan.options.micro_batches, kLeastEvaluationBatch);
+  }
   verify(config.schedule, training.dtype);
   if (config.console.quiet && config.console.verbose) {
     throw InvalidArgument("[--quiet] excludes --verbose, got both, expected one of them");
@@ -79,7 +86,9 @@ void verify_training(const JobConfig& config, const Place& place) {
     const std::string why =
         fmt::format("got --parallel {}, expected --parallel data", name_of(config.plan.options.parallel));
     if (config.training.gradients == GradientReduction::sum) refuse("--gradients sum", why);
-    if (config.training.batch_norm == BatchNormStatistics::local) refuse("--batch-norm local", why);
+    if (config.training.batch_norm == BatchNormStatistics::local && config.plan.options.micro_batches == 1) {
+      refuse("--batch-norm local", why);
+    }
   }
   if (config.files.checkpoint_every > 0 && config.files.checkpoint.empty()) {
     refuse("--checkpoint-every", "got no --checkpoint, expected --checkpoint FILE");

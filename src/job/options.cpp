@@ -258,6 +258,11 @@ void add_plan(List& list) {
   dataset.value = "STRATEGY";
   list.add("uneven", "uneven", Effect::placement, PARTITA_FIELD(plan.options.uneven),
            "Dimensions that do not divide are cut into parts that differ by one, or refused");
+  list.add("micro_batches", "micro-batches", Effect::placement, PARTITA_FIELD(plan.options.micro_batches),
+           "Slices of the global batch that run one after the other, their gradients added up: less memory, the same "
+           "update",
+           {1, kMostMicroBatches})
+      .synonyms = {"gradient-accumulation-steps", "accumulation-steps", "grad-accum", "num-microbatches"};
   JobOption& shard = list.add("shard", "shard", Effect::placement, PARTITA_FIELD(plan.annotations),
                               "Cut nodes so: NODES=STRATEGY, as 'net/fc1/matmul=((2,4),(1,4))'");
   shard.value = "NODES=STRATEGY";

@@ -5,6 +5,15 @@
 
 namespace partita {
 
+namespace {
+
+/// Each rank has statistics of its own of its rows, and of each micro-batch.
+int64_t statistics_groups(const JobConfig& config, int64_t ranks) {
+  return (cuts_batch_alone(config) ? ranks : 1) * config.plan.options.micro_batches;
+}
+
+}  // namespace
+
 Program make_program(const JobConfig& config, const ProgramRequest& request) {
   const bool training = request.purpose == Purpose::training;
   const bool local_statistics = training && config.training.batch_norm == BatchNormStatistics::local;
@@ -12,6 +21,7 @@ Program make_program(const JobConfig& config, const ProgramRequest& request) {
                          .plan = config.plan.options,
                          .annotations = config.plan.annotations,
                          .last = request.last};
+  if (!training) options.plan.micro_batches = 1;
   if (training) {
     options.training = TrainingOptions{.optimizer = config.optimizer};
     if (config.training.gradients == GradientReduction::sum) {
@@ -29,7 +39,7 @@ Program make_program(const JobConfig& config, const ProgramRequest& request) {
                            .columns = request.columns,
                            .dtype = config.training.dtype,
                            .purpose = request.purpose,
-                           .batch_norm_groups = local_statistics ? request.ranks : 1,
+                           .batch_norm_groups = local_statistics ? statistics_groups(config, request.ranks) : 1,
                            .seed = config.training.seed};
   const auto device = make_cpu_device(all_ops(), config.ranks.threads, config.ranks.kernels);
   device->enter_thread();

@@ -30,6 +30,10 @@ Axes axes_of(const Node& node, const Mesh& mesh) {
   return axes;
 }
 
+std::string accumulating_op(Reduce reduce) {
+  return reduce == Reduce::sum ? "add" : reduce == Reduce::max ? "maximum" : "minimum";
+}
+
 CollectiveAttrs collective(const Mesh& mesh, const Move& move, Reduce reduce, std::string reason) {
   CollectiveAttrs attrs{{}, move.dim, move.to_dim, reduce, std::move(reason)};
   for (int axis : move.axes) attrs.axes.push_back(mesh.axes()[axis].name);

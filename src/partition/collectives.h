@@ -1,5 +1,6 @@
 #pragma once
-// The nodes of a local graph that communicate with other ranks, or keep a part of what is there.
+// The nodes of a local graph that communicate with other ranks, keep a part of what is there, or bring micro-batches
+// together.
 
 #include "graph/op_def.h"
 #include "sharding/reshard.h"
@@ -24,11 +25,17 @@ struct CollectiveAttrs {
 /// hold; which ones is in the sharding of its result.
 std::optional<Collective> collective_of(const Node& node);
 inline bool is_collective(const Node& node) { return collective_of(node).has_value(); }
+inline bool joins_micro_batches(const Node& node) {
+  const std::optional<Collective> kind = collective_of(node);
+  return kind && joins_micro_batches(*kind);
+}
 inline bool performs(const Node& node, Collective kind) { return collective_of(node) == kind; }
 /// The ops and the collectives, which take one value and give it back: a local graph has both.
 OpSet with_collectives(const OpSet& ops);
 /// The sub-axes that a collective works over.
 Axes axes_of(const Node& node, const Mesh& mesh);
+/// The op that adds a micro-batch to a sum: add, maximum or minimum.
+std::string accumulating_op(Reduce reduce);
 /// The attributes of a move; `reduce` is none unless it reduces.
 CollectiveAttrs collective(const Mesh& mesh, const Move& move, Reduce reduce, std::string reason);
 

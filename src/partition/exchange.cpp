@@ -8,8 +8,9 @@
 namespace partita {
 namespace {
 
-std::vector<Range> held_by(const LocalGraph& local, ValueId value, int64_t rank) {
-  return local_ranges(local.graph.type(value), local.shardings[value], local.mesh, local.mesh.coordinates(rank));
+std::vector<Range> held_by(const LocalGraph& local, ValueId value, int64_t rank, int64_t micro_batch = 0) {
+  return local_ranges(local.graph.type(value), local.shardings[value], local.mesh,
+                      local.mesh.coordinates(rank, micro_batch));
 }
 
 /// `inner` in the coordinates of a box that starts at `outer`.
@@ -143,9 +144,16 @@ Parts parts_of(const LocalGraph& local, NodeId id, int64_t rank) {
   return parts;
 }
 
-std::vector<Range> slice_of(const LocalGraph& local, NodeId id, int64_t rank) {
+std::vector<Range> slice_of(const LocalGraph& local, NodeId id, int64_t rank, int64_t micro_batch) {
   const Node& node = local.graph.nodes[id];
-  return relative(held_by(local, node.outputs[0], rank), held_by(local, node.inputs[0], rank));
+  return relative(held_by(local, node.outputs[0], rank, micro_batch),
+                  held_by(local, node.inputs[0], rank, micro_batch));
+}
+
+std::vector<Range> stacked_at(const LocalGraph& local, NodeId id, int64_t rank, int64_t micro_batch) {
+  const Node& node = local.graph.nodes[id];
+  return relative(held_by(local, node.inputs[0], rank, micro_batch),
+                  held_by(local, node.outputs[0], rank, micro_batch));
 }
 
 Exchange exchange_of(const LocalGraph& local, NodeId id, int64_t rank) {

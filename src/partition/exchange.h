@@ -20,8 +20,10 @@ struct Exchange {
 };
 Exchange exchange_of(const LocalGraph& local, NodeId node, int64_t rank);
 
-/// What a slice_shard keeps of its operand.
-std::vector<Range> slice_of(const LocalGraph& local, NodeId node, int64_t rank);
+/// What a slice_shard keeps of its operand in a micro-batch.
+std::vector<Range> slice_of(const LocalGraph& local, NodeId node, int64_t rank, int64_t micro_batch = 0);
+/// Where the operand of a stack_micro_batches stands in its result.
+std::vector<Range> stacked_at(const LocalGraph& local, NodeId node, int64_t rank, int64_t micro_batch);
 
 /// Bytes in which boxes lie one behind the other before they are sent and when they came; 0 where they lie so anyway.
 struct Staging {

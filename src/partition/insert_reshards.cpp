@@ -4,12 +4,18 @@
 
 #include "graph/rules.h"
 #include "lowering/expand_nodes.h"
-#include "partition/used_names.h"
+#include "partition/materialisations.h"
 #include "sharding/propagate.h"
-#include "sharding/reshard.h"
 
 namespace partita {
 namespace {
+
+UsedNames used_names(const Graph& graph) {
+  UsedNames names;
+  for (const ValueInfo& value : graph.values) names.add(value.name);
+  for (const Node& node : graph.nodes) names.add(node.name);
+  return names;
+}
 
 using Dims = std::vector<Axes>;
 
@@ -23,12 +29,8 @@ class ReshardInserter {
         plan_(plan),
         options_(options),
         made_(from_.values.size(), -1),
-        resharder_(plan.mesh) {
-    result_.graph.name = from_.name;
-    result_.mesh = plan.mesh;
-    for (const ValueInfo& value : from_.values) names_.add(value.name);
-    for (const Node& node : from_.nodes) names_.add(node.name);
-  }
+        result_{{.graph = {.name = from_.name}, .mesh = plan.mesh}},
+        values_(result_, used_names(from_)) {}
 
   ReshardedGraph run() {
     add_entries();
@@ -36,13 +38,13 @@ class ReshardInserter {
     for (size_t s = 0; s < from_.states.size(); ++s) {
       if (from_.states[s].exit < 0) continue;
       const Sharding& target = result_.shardings[result_.graph.states[s].entry];
-      result_.graph.states[s].exit = reshard_to(made_[from_.states[s].exit], target, "store");
+      result_.graph.states[s].exit = values_.reshard_to(made_[from_.states[s].exit], target, "store");
     }
     for (const Output& output : from_.outputs) {
       const auto wanted = plan_.outputs.find(output.name);
-      const Sharding whole{.dims = wanted != plan_.outputs.end() ? wanted->second
-                                                                 : result_.shardings[latest(output.value)].dims};
-      result_.graph.outputs.push_back({output.name, reshard_to(made_[output.value], whole, "forward")});
+      const Sharding now = within_micro_batch(result_.shardings[values_.latest(made_[output.value])], plan_.mesh);
+      const Sharding whole{.dims = wanted != plan_.outputs.end() ? wanted->second : now.dims};
+      result_.graph.outputs.push_back({output.name, values_.reshard_to(made_[output.value], whole, "forward")});
     }
     return std::move(result_);
   }
@@ -61,14 +63,7 @@ class ReshardInserter {
   }
 
   ValueId add_entry(ValueId old, const Dims& dims) {
-    return made_[old] = add_value(from_.values[old].name, from_.type(old), -1, 0, {.dims = dims});
-  }
-
-  ValueId add_value(const std::string& name, const Type& type, NodeId producer, int output, Sharding sharding) {
-    const ValueId id = static_cast<ValueId>(result_.graph.values.size());
-    result_.graph.values.push_back({type, name, producer, output});
-    result_.shardings.push_back(std::move(sharding));
-    return id;
+    return made_[old] = values_.add_value(from_.values[old].name, from_.type(old), -1, 0, {.dims = dims});
   }
 
   void add_node(size_t n) {
@@ -76,8 +71,12 @@ class ReshardInserter {
     const std::vector<Type> outputs = from_.types(node.outputs);
     const ShardingRule& rule = rules_[n];
     const Cut cut = cuts_[n] ? *cuts_[n] : cut_by_operands(node, rule);
+    const bool late = is_late(node, cut);
+    if (late) {
+      for (ValueId input : node.inputs) values_.join_micro_batches(made_[input]);
+    }
     std::vector<Sharding> given;
-    for (ValueId input : node.inputs) given.push_back(result_.shardings[latest(input)]);
+    for (ValueId input : node.inputs) given.push_back(result_.shardings[values_.latest(made_[input], late)]);
     const Sharding passed = propagate_partial(rule, cut, given);
     Node copy = node;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
@@ -86,13 +85,18 @@ class ReshardInserter {
         target.kind = passed.kind;
         target.partial = passed.partial;
       }
-      copy.inputs[i] = reshard_to(made_[node.inputs[i]], target, node.phase == Phase::forward ? "forward" : "gradient");
+      copy.inputs[i] =
+          values_.reshard_to(made_[node.inputs[i]], target, node.phase == Phase::forward ? "forward" : "gradient");
     }
+    const bool runs_late =
+        std::any_of(copy.inputs.begin(), copy.inputs.end(), [&](ValueId input) { return values_.is_late(input); });
+    PARTITA_CHECK(!runs_late || !cuts_micro_batches(cut), "{} runs in a micro-batch and needs all of them", node.name);
     const NodeId id = static_cast<NodeId>(result_.graph.nodes.size());
     for (size_t k = 0; k < node.outputs.size(); ++k) {
       Sharding sharding = result_sharding(rule, cut, passed, static_cast<int>(k));
-      copy.outputs[k] = made_[node.outputs[k]] =
-          add_value(from_.values[node.outputs[k]].name, outputs[k], id, static_cast<int>(k), std::move(sharding));
+      copy.outputs[k] = made_[node.outputs[k]] = values_.add_value(from_.values[node.outputs[k]].name, outputs[k], id,
+                                                                   static_cast<int>(k), std::move(sharding));
+      values_.set_late(copy.outputs[k], late || runs_late);
     }
     const std::string reason = node.phase == Phase::forward ? "forward" : "gradient";
     result_.graph.nodes.push_back(std::move(copy));
@@ -103,9 +107,30 @@ class ReshardInserter {
   /// Moves a result to where the plan wants it before anything uses it.
   void place(ValueId old, const std::string& reason) {
     const Sharding now = result_.shardings[made_[old]];
-    if (!options_.partial_sums && !now.partial.empty()) made_[old] = reshard_to(made_[old], {.dims = now.dims}, reason);
+    const MicroSharding micro = micro_sharding(now, plan_.mesh);
+    const auto place_at = [&](Dims dims, const std::string& why) {
+      // What micro-batches sum up stays so: it is resolved where it is used.
+      const Sharding within = within_micro_batch({.dims = std::move(dims)}, plan_.mesh);
+      made_[old] = values_.reshard_to(made_[old], over_micro_batches(within, micro, plan_.mesh), why);
+    };
+    if (!options_.partial_sums && !within_micro_batch(now, plan_.mesh).partial.empty()) place_at(now.dims, reason);
     const auto wanted = results_.find(old);
-    if (wanted != results_.end()) made_[old] = reshard_to(made_[old], {.dims = wanted->second}, "forward");
+    if (wanted != results_.end()) place_at(wanted->second, "forward");
+  }
+
+  /// Whether a node runs once all micro-batches are done.
+  bool is_late(const Node& node, const Cut& cut) const {
+    if (plan_.mesh.micro_axis() < 0) return false;
+    const bool needs_all = std::any_of(node.inputs.begin(), node.inputs.end(),
+                                       [&](ValueId input) { return values_.is_late(made_[input]); });
+    PARTITA_CHECK(!needs_all || !cuts_micro_batches(cut), "{} runs in a micro-batch and needs all of them", node.name);
+    return needs_all || (node.phase == Phase::update && !cuts_micro_batches(cut));
+  }
+
+  bool cuts_micro_batches(const Cut& cut) const {
+    return std::any_of(cut.begin(), cut.end(), [&](const Axes& axes) {
+      return std::find(axes.begin(), axes.end(), plan_.mesh.micro_axis()) != axes.end();
+    });
   }
 
   /// The cut of a node that an expansion made, whose own expansion would come too late.
@@ -117,95 +142,15 @@ class ReshardInserter {
     return suggest_cut(rule, operands, plan_.mesh, /*expandable=*/false);
   }
 
-  /// The latest materialisation: the value as it was made, or reduced when another node needed that. A value is not
-  /// kept partial twice.
-  ValueId latest(ValueId old) {
-    const ValueId made = made_[old];
-    for (ValueId version : versions_[made]) {
-      const Sharding& sharding = result_.shardings[version];
-      if (sharding.partial.empty() && sharding.halos.empty()) return version;
-    }
-    return made;
-  }
-
-  /// The value in another sharding, from whichever of the shardings that it is there in already is the nearest.
-  ValueId reshard_to(ValueId value, const Sharding& wanted, const std::string& reason) {
-    if (!wanted.halos.empty()) return with_halos(value, wanted, reason);
-    const Sharding target = wanted;  // a copy: shardings move
-    const Type type = result_.graph.type(value);
-    std::vector<ValueId>& there = versions_[value];
-    if (there.empty()) there.push_back(value);
-    ValueId nearest = -1;
-    double least = std::numeric_limits<double>::infinity();
-    for (ValueId version : there) {
-      const Sharding& now = result_.shardings[version];
-      if (now == target) return version;
-      if (!now.halos.empty()) continue;
-      if (!std::includes(now.partial.begin(), now.partial.end(), target.partial.begin(), target.partial.end()))
-        continue;
-      const double cost = resharder_.path(type, now, target).cost;
-      if (cost < least) {
-        least = cost;
-        nearest = version;
-      }
-    }
-    PARTITA_CHECK(nearest >= 0, "no way to {}", print(type, target, plan_.mesh));
-    const std::vector<Move> moves = resharder_.path(type, result_.shardings[nearest], target).moves;
-    for (const Move& move : moves) {
-      nearest = add_reshard(nearest, move.result, reason);
-      versions_[value].push_back(nearest);
-    }
-    return nearest;
-  }
-
-  /// Rows that its neighbours hold added to each shard.
-  ValueId with_halos(ValueId value, const Sharding& wanted, const std::string& reason) {
-    const Sharding target = wanted;
-    for (ValueId version : versions_[value]) {
-      if (result_.shardings[version] == target) return version;
-    }
-    Sharding stored = target;
-    stored.halos.clear();
-    for (size_t d = 0; d < target.dims.size(); ++d) {
-      if (!target.halos[d]) continue;
-      // Fewer rows than parts: every rank has all of them, and keeps what it needs.
-      if (plan_.mesh.ways(target.dims[d]) > result_.graph.type(value).shape[d]) stored.dims[d].clear();
-    }
-    const ValueId from = reshard_to(value, stored, reason);
-    const ValueId to = add_reshard(from, target, reason);
-    versions_[value].push_back(to);
-    return to;
-  }
-
-  ValueId add_reshard(ValueId value, const Sharding& result, const std::string& reason) {
-    const ValueInfo source = result_.graph.values[value];
-    Node node{.op = kReshard, .attrs = Attrs(ReshardAttrs{reason}), .inputs = {value}};
-    const std::string name = names_.make(source.name, kReshard);
-    node.name = name;
-    if (source.producer >= 0) {
-      const Node& producer = result_.graph.nodes[source.producer];
-      node.scope = producer.scope;
-      node.source = producer.source;
-      node.phase = producer.phase;
-    }
-    const NodeId id = static_cast<NodeId>(result_.graph.nodes.size());
-    node.outputs = {add_value(name, source.type, id, 0, result)};
-    result_.graph.nodes.push_back(node);
-    result_.cuts.emplace_back();
-    return node.outputs[0];
-  }
-
   const Graph& from_;
   const std::vector<std::optional<Cut>>& cuts_;
   const std::map<ValueId, Dims>& results_;
   const Rules rules_;
   const Plan& plan_;
   const ReshardOptions options_;
+  std::vector<ValueId> made_;  // value of the graph -> value of the result, as produced
   ReshardedGraph result_;
-  std::vector<ValueId> made_;                         // value of the graph -> value of the result, as produced
-  std::map<ValueId, std::vector<ValueId>> versions_;  // of each value as produced: itself in other shardings
-  Resharder resharder_;
-  UsedNames names_;
+  Materialisations values_;
 };
 
 }  // namespace

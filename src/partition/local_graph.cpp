@@ -37,7 +37,7 @@ std::vector<std::vector<int64_t>> checked_coordinates(const Mesh& mesh) {
 /// group of the first place and what that place brings.
 std::string print_note(const LocalGraph& local, NodeId id) {
   const Node& node = local.graph.nodes[id];
-  if (!is_collective(node) || performs(node, Collective::slice)) return "";
+  if (!is_collective(node) || is_local(*collective_of(node))) return "";
   const Axes axes = axes_of(node, local.mesh);
   const std::vector<int64_t> first = local.mesh.coordinates_at(0);
   const auto axis = [&](int64_t i) {

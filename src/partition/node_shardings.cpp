@@ -21,6 +21,8 @@ Sharding moved(const LocalGraph& local, const Node& node, const Sharding& from, 
     PARTITA_CHECK(dim >= 0 && dim < static_cast<int64_t>(from.dims.size()), "{}: dimension {} of {}", node.name, dim,
                   print(local.graph.type(node.inputs[0])));
   };
+  PARTITA_CHECK(!joins_micro_batches(node) || axes == Axes{local.mesh.micro_axis()},
+                "{} joins other than micro-batches", node.name);
   Sharding expected = from;
   if (kind == Collective::halo_exchange) {
     PARTITA_CHECK(from.halos.empty() && to.halos.size() == to.dims.size(), "{} exchanges no halo", node.name);
@@ -39,7 +41,7 @@ Sharding moved(const LocalGraph& local, const Node& node, const Sharding& from, 
     expected.dims = to.dims;
     return expected;
   }
-  if (kind != Collective::all_reduce) check_dim(attrs.dim);
+  if (kind != Collective::all_reduce && kind != Collective::accumulate) check_dim(attrs.dim);
   if (kind && reduces(*kind)) {
     const auto is_reduced = [&](int axis) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); };
     const auto kept = std::remove_if(expected.partial.begin(), expected.partial.end(), is_reduced);
@@ -48,7 +50,7 @@ Sharding moved(const LocalGraph& local, const Node& node, const Sharding& from, 
     expected.partial.erase(kept, expected.partial.end());
     if (expected.partial.empty()) expected.kind = Reduce::none;
   }
-  if (kind == Collective::all_gather || kind == Collective::all_to_all) {
+  if (kind == Collective::all_gather || kind == Collective::stack || kind == Collective::all_to_all) {
     const size_t kept = from.dims[attrs.dim].size() - std::min(axes.size(), from.dims[attrs.dim].size());
     expected.dims[attrs.dim].resize(kept);
     PARTITA_CHECK(joined(expected.dims[attrs.dim], axes) == from.dims[attrs.dim],

@@ -59,7 +59,7 @@ class Printer {
     if (attrs.reduce != Reduce::none) text += fmt::format(" {}", name_of(attrs.reduce));
     if (attrs.dim >= 0) text += fmt::format(" dim {}", attrs.dim);
     if (attrs.to_dim >= 0) text += fmt::format(" to dim {}", attrs.to_dim);
-    if (!performs(node, Collective::slice)) {
+    if (!is_local(*collective_of(node))) {
       text += fmt::format(" ranks ({}) bytes {}", print_group(local_.mesh, rank_, axes_of(node, local_.mesh), ", "),
                           local_.type(node.inputs[0], coordinates_).bytes());
     }

@@ -45,6 +45,7 @@ struct PlanOptions {
   Search search = Search::propagation;
   DatasetSharding dataset{};
   Uneven uneven = Uneven::allow;
+  int64_t micro_batches = 1;  // of a training step
 };
 
 /// Whether the mode reads the annotations of nodes.

@@ -4,9 +4,31 @@
 
 #include "partition/collectives.h"
 #include "partition/exchange.h"
+#include "schedule/keep_old_states.h"
+#include "schedule/sections.h"
+#include "sharding/micro.h"
 
 namespace partita {
 namespace {
+
+/// A kernel that adds one micro-batch to the sum in place, in the memory format that the value has.
+KernelChoice choose_accumulate(const KernelCatalog& catalog, const Node& node, const Type& type, MemoryFormat format) {
+  if (format.any()) format = {};
+  KernelQuery query{
+      .op = accumulating_op(node.attrs.as<CollectiveAttrs>().reduce), .inputs = {type, type}, .outputs = {type}};
+  query.input_formats = {format, format};
+  KernelChoice choice = catalog.choose(query);
+  const auto& in_place = choice.in_place;
+  if (choice.accepted() && choice.inputs.at(0) == choice.outputs.at(0) &&
+      std::find(in_place.begin(), in_place.end(), std::pair{0, 0}) != in_place.end()) {
+    choice.in_place.clear();  // the sum is where it is
+    return choice;
+  }
+  throw InvalidArgument(
+      fmt::format("[schedule] no kernel adds up micro-batches in place for {}, got {}, expected one "
+                  "that the device has: {}",
+                  node.name, print(type), choice.reason));
+}
 
 class Chooser {
  public:
@@ -22,14 +44,12 @@ class Chooser {
   }
 
   Schedule run() {
-    for (const Input& input : local_.graph.inputs) schedule_.inputs.push_back(add_buffer(input.value, MemoryFormat{}));
-    for (const bool update : {false, true}) {
-      if (update) {
-        add_optimizer_states();
-        schedule_.update = schedule_.instructions.size();
-      }
+    const std::vector<Section> sections = sections_of(local_);
+    for (const Input& input : local_.graph.inputs) add_input(input.value);
+    for (const Section section : kSections) {
+      begin(section);
       for (size_t n = 0; n < local_.graph.nodes.size(); ++n) {
-        if ((local_.graph.nodes[n].phase == Phase::update) == update) add_node(static_cast<NodeId>(n));
+        if (sections[n] == section) add_node(static_cast<NodeId>(n));
       }
     }
     add_ends();
@@ -37,6 +57,40 @@ class Chooser {
   }
 
  private:
+  void begin(Section section) {
+    const size_t next = schedule_.instructions.size();
+    if (section == Section::micro) {
+      schedule_.micro_begin = next;
+      add_loads();
+    }
+    if (section == Section::late) schedule_.micro_end = schedule_.instructions.size();
+    if (section != Section::update) return;
+    add_optimizer_states();
+    schedule_.update = schedule_.instructions.size();
+  }
+
+  /// One that micro-batches cut has a copy for each, of which the section of micro-batches loads one.
+  void add_input(ValueId value) {
+    if (micro_sharding(local_.shardings[value], local_.mesh).whole()) {
+      schedule_.inputs.push_back(add_buffer(value, MemoryFormat{}));
+      return;
+    }
+    schedule_.inputs.push_back(static_cast<int>(schedule_.buffers.size()));
+    Buffer copies{.value = value};
+    copies.bytes = catalog_.bytes(local_.largest(value), copies.format);
+    copies.copies = local_.mesh.micro_batches();
+    schedule_.buffers.push_back(std::move(copies));
+  }
+
+  void add_loads() {
+    for (const int input : schedule_.inputs) {
+      const Buffer& copies = schedule_.buffers[input];
+      if (copies.copies == 1) continue;
+      const int one = add_buffer(copies.value, MemoryFormat{});
+      schedule_.instructions.push_back({.kind = Instruction::load, .inputs = {input}, .outputs = {one}});
+    }
+  }
+
   int add_buffer(ValueId value, MemoryFormat format) {
     const int buffer = static_cast<int>(schedule_.buffers.size());
     const int64_t bytes = catalog_.bytes(local_.largest(value), format);
@@ -144,8 +198,23 @@ class Chooser {
     return true;
   }
 
+  void add_accumulate(NodeId id) {
+    const Node& node = local_.graph.nodes[id];
+    KernelChoice choice = choose_accumulate(catalog_, node, local_.largest(node.inputs[0]), format_of(node.inputs[0]));
+    const int input = buffer_in(node.inputs[0], choice.inputs[1], id);
+    const int output = add_buffer(node.outputs[0], choice.outputs[0]);
+    choice.inputs = {schedule_.buffers[output].format, schedule_.buffers[input].format};
+    choice.outputs = {schedule_.buffers[output].format};
+    schedule_.instructions.push_back({.kind = Instruction::accumulate,
+                                      .node = id,
+                                      .choice = std::move(choice),
+                                      .inputs = {input},
+                                      .outputs = {output}});
+  }
+
   void add_collective(NodeId id) {
     const Node& node = local_.graph.nodes[id];
+    if (performs(node, Collective::accumulate)) return add_accumulate(id);
     MemoryFormat format = format_of(node.inputs[0]);
     if (!performs(node, Collective::all_reduce) || format.any()) format = MemoryFormat{};
     const int input = buffer_in(node.inputs[0], format, id);
@@ -183,36 +252,7 @@ class Chooser {
     for (const Output& output : local_.graph.outputs) {
       schedule_.outputs.push_back(buffer_in(output.value, MemoryFormat{}, /*user=*/-1));
     }
-    keep_old_states();
-  }
-
-  /// All states are written at once, after everything was read: where an output, or another state, takes the
-  /// old value of a state that is written, it takes a copy.
-  void keep_old_states() {
-    const std::vector<int> exits = schedule_.exit;
-    std::vector<int> roots,
-        writer(schedule_.buffers.size(), -1);  // writer: of an entry buffer the state that is written
-    for (const Buffer& buffer : schedule_.buffers) {
-      roots.push_back(buffer.view_of < 0 ? static_cast<int>(roots.size()) : roots[buffer.view_of]);
-    }
-    for (size_t s = 0; s < exits.size(); ++s) {
-      if (exits[s] >= 0 && exits[s] != schedule_.entry[s]) writer[schedule_.entry[s]] = static_cast<int>(s);
-    }
-    const auto is_overwritten = [&](int buffer, int except) {
-      const int state = writer[roots[buffer]];
-      return state >= 0 && state != except;
-    };
-    const auto keep = [&](int& buffer, int except) {
-      if (buffer < 0 || !is_overwritten(buffer, except)) return;
-      const int copy = static_cast<int>(schedule_.buffers.size());
-      Buffer kept = schedule_.buffers[buffer];
-      kept.view_of = -1;
-      schedule_.buffers.push_back(kept);
-      schedule_.instructions.push_back({.kind = Instruction::copy, .inputs = {buffer}, .outputs = {copy}});
-      buffer = copy;
-    };
-    for (size_t s = 0; s < exits.size(); ++s) keep(schedule_.exit[s], static_cast<int>(s));
-    for (int& output : schedule_.outputs) keep(output, /*except=*/-1);
+    keep_old_states(schedule_);
   }
 
   const LocalGraph& local_;

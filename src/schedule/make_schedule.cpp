@@ -8,7 +8,7 @@ Schedule make_schedule(const LocalGraph& local, const OpSet& ops, const KernelCa
                        const ScheduleOptions& options) {
   Schedule schedule = choose_kernels(local, ops, catalog);
   pack_reductions(schedule, local, options);
-  place_buffers(schedule);
+  place_buffers(schedule, local);
   return schedule;
 }
 

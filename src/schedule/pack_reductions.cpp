@@ -129,8 +129,9 @@ class Packer {
     for (const Reduction& reduction : reductions_) {
       if (reduction.late) continue;
       const Instruction& instruction = schedule_.instructions[reduction.instruction];
-      const bool follows = open >= 0 && reduction.instruction == previous + 1 && reduction.ready < first_of_run_ &&
-                           fits(schedule_.buckets[open], instruction);
+      const bool follows = open >= 0 && reduction.instruction == previous + 1 &&
+                           schedule_.in_micro_batch(previous) == schedule_.in_micro_batch(reduction.instruction) &&
+                           reduction.ready < first_of_run_ && fits(schedule_.buckets[open], instruction);
       if (!follows) {
         open = new_bucket(instruction);
         first_of_run_ = reduction.instruction;
@@ -143,20 +144,22 @@ class Packer {
   void rebuild(size_t late_buckets) {
     std::vector<Instruction> old = std::move(schedule_.instructions);
     schedule_.instructions.clear();
-    const size_t update = schedule_.update;
+    const size_t update = schedule_.update, micro_begin = schedule_.micro_begin, micro_end = schedule_.micro_end;
     std::vector<int> inline_done(schedule_.buckets.size(), 0);
     std::unordered_map<size_t, std::vector<int>> ready_at;  // the late buckets that are complete behind an instruction
     for (size_t b = 0; b < late_buckets; ++b) ready_at[ready_[b]].push_back(static_cast<int>(b));
     size_t last_work = 0;  // no computation behind it could overlap a reduction
     for (size_t i = 0; i < update; ++i) {
-      if (old[i].kind == Instruction::compute) last_work = i;
+      if (old[i].kind == Instruction::compute || old[i].kind == Instruction::accumulate) last_work = i;
     }
     std::vector<int> started;
-    const auto emit = [&](Instruction::Kind kind, int bucket) {
+    const auto emit = [&](Instruction::Kind kind, int bucket, bool last = false) {
       schedule_.instructions.push_back(
-          {.kind = kind, .node = schedule_.buckets[bucket].nodes.front(), .bucket = bucket});
+          {.kind = kind, .node = schedule_.buckets[bucket].nodes.front(), .bucket = bucket, .last = last});
     };
     for (size_t i = 0; i <= old.size(); ++i) {
+      if (i == micro_begin) schedule_.micro_begin = schedule_.instructions.size();
+      if (i == micro_end) schedule_.micro_end = schedule_.instructions.size();
       if (i == update) {
         for (int bucket : started) emit(Instruction::wait, bucket);
         schedule_.update = schedule_.instructions.size();
@@ -172,7 +175,9 @@ class Packer {
       if (ready == ready_at.end()) continue;
       for (int bucket : ready->second) {
         const bool overlapped = options_.overlap && i < last_work;
-        emit(overlapped ? Instruction::start : Instruction::reduce, bucket);
+        // Sums over micro-batches are complete in the last one.
+        const bool last = i >= micro_begin && i < micro_end;
+        emit(overlapped ? Instruction::start : Instruction::reduce, bucket, last);
         if (overlapped) started.push_back(bucket);
       }
     }

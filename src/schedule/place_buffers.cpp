@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "partition/collectives.h"
 #include "schedule/occupancy.h"
 
 namespace partita {
@@ -19,7 +20,8 @@ struct Allocation {
 
 class Placer {
  public:
-  explicit Placer(Schedule& schedule) : schedule_(schedule), owner_(schedule.buffers.size()) {}
+  Placer(Schedule& schedule, const LocalGraph& local)
+      : schedule_(schedule), local_(local), owner_(schedule.buffers.size()) {}
 
   void run() {
     std::iota(owner_.begin(), owner_.end(), 0);
@@ -91,7 +93,7 @@ class Placer {
   void measure() {
     for (size_t s = 0; s < owner_.size(); ++s) {
       Allocation& allocation = allocations_[find(static_cast<int>(s))];
-      allocation.bytes = std::max(allocation.bytes, aligned(std::max<int64_t>(schedule_.buffers[s].bytes, 1)));
+      allocation.bytes = std::max(allocation.bytes, aligned(std::max<int64_t>(schedule_.buffers[s].bytes_of_all(), 1)));
     }
     for (const std::vector<int>* list : {&schedule_.entry, &schedule_.inputs}) {
       for (int buffer : *list) allocations_[find(buffer)].kept = true;
@@ -104,9 +106,31 @@ class Placer {
       for (int buffer : schedule_.buckets[instruction.bucket].buffers) touch(buffer, i);
     }
     for (int buffer : schedule_.outputs) touch(buffer, schedule_.instructions.size());
+    keep_between_micro_batches();
     for (const Bucket& bucket : schedule_.buckets) {
       for (int buffer : bucket.buffers) allocations_[find(buffer)].fixed = true;
     }
+  }
+
+  /// What micro-batches find and what they leave to the next one lives through all of them.
+  void keep_between_micro_batches() {
+    const size_t begin = schedule_.micro_begin, end = schedule_.micro_end;
+    for (size_t i = begin; i < end; ++i) {
+      const Instruction& instruction = schedule_.instructions[i];
+      for (int buffer : instruction.inputs) {
+        Allocation& found = allocations_[find(buffer)];
+        if (found.begin < begin) found.end = std::max(found.end, end);
+      }
+      if (instruction.kind != Instruction::accumulate && !is_stack(instruction)) continue;
+      Allocation& left = allocations_[find(instruction.outputs[0])];
+      left.begin = std::min(left.begin, begin);
+      left.end = std::max(left.end, end);
+    }
+  }
+
+  bool is_stack(const Instruction& instruction) const {
+    return instruction.kind == Instruction::collective &&
+           performs(local_.graph.nodes[instruction.node], Collective::stack);
   }
 
   void merge_in_place() {
@@ -202,6 +226,7 @@ class Placer {
   }
 
   Schedule& schedule_;
+  const LocalGraph& local_;
   std::vector<int> owner_;                     // buffer -> the buffer that stands for its allocation, in steps
   std::vector<Allocation> allocations_;        // by that buffer
   std::vector<size_t> makers_, last_readers_;  // per buffer, per allocation: instructions, or SIZE_MAX
@@ -209,6 +234,6 @@ class Placer {
 
 }  // namespace
 
-void place_buffers(Schedule& schedule) { Placer(schedule).run(); }
+void place_buffers(Schedule& schedule, const LocalGraph& local) { Placer(schedule, local).run(); }
 
 }  // namespace partita

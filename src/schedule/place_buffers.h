@@ -10,6 +10,6 @@ namespace partita {
 /// "Efficient Memory Management for Deep Neural Net Inference", 2020). A result is made in place of an
 /// operand that it is the last to read when its kernel allows it; a state is overwritten in place when its last
 /// reader writes it, and copied at the end of the step otherwise.
-void place_buffers(Schedule& schedule);
+void place_buffers(Schedule& schedule, const LocalGraph& local);
 
 }  // namespace partita

@@ -21,17 +21,23 @@ struct Buffer {
   ValueId value = -1;
   MemoryFormat format;
   int64_t offset = 0, bytes = 0;
-  int view_of = -1;  // the buffer whose memory this is
+  int view_of = -1;    // the buffer whose memory this is
+  int64_t copies = 1;  // of an input that micro-batches cut: one for each, of `bytes`, at a stride of aligned(bytes)
+
+  int64_t bytes_of_all() const { return copies == 1 ? bytes : copies * aligned(bytes); }
 };
 
 struct Instruction {
-  /// compute: a kernel; reorder, copy: one buffer to another; collective: a node that communicates with other
-  /// ranks; reduce: a whole bucket, at once; start, wait: a bucket, asynchronously to what stands between.
-  enum Kind { compute, reorder, copy, collective, reduce, start, wait } kind = compute;
-  NodeId node = -1;                  // the node of the local graph that it serves
-  KernelChoice choice;               // compute; of a collective its in-place pairs and its staging as scratch
+  /// compute: a kernel; reorder, copy: one buffer to another; load: the copy of a micro-batch; accumulate: written in
+  /// the first micro-batch, then added to (the kernel takes the sum and what is added); collective: a node that
+  /// communicates with other ranks, or a slice or stack; reduce: a whole bucket, at once; start, wait: a bucket,
+  /// asynchronously to what stands between.
+  enum Kind { compute, reorder, copy, load, accumulate, collective, reduce, start, wait } kind = compute;
+  NodeId node = -1;     // the node of the local graph that it serves
+  KernelChoice choice;  // compute, accumulate; of a collective its in-place pairs and its staging as scratch
   std::vector<int> inputs, outputs;  // buffers
   int bucket = -1;                   // reduce, start and wait
+  bool last = false;                 // reduce and start: in the last micro-batch only
 };
 
 /// All-reduces performed as one: adjacent buffers of one element type over one group.
@@ -49,7 +55,10 @@ struct Schedule {
   std::vector<int> entry, exit;      // buffers of the states, in their order; exit -1: not written
   std::vector<int> inputs, outputs;  // buffers of the graph's inputs and outputs
   std::vector<Instruction> instructions;
-  size_t update = 0;  // the first instruction of the update section
+  size_t micro_begin = 0, micro_end = 0;  // the instructions that run for each micro-batch; none without micro-batches
+  size_t update = 0;                      // the first instruction of the update section
+
+  bool in_micro_batch(size_t instruction) const { return instruction >= micro_begin && instruction < micro_end; }
   std::vector<Bucket> buckets;
   int64_t state_bytes = 0;  // the head of the arena, kept between steps
   int64_t scratch_offset = 0, scratch_bytes = 0;

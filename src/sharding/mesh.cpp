@@ -9,6 +9,8 @@ namespace partita {
 
 namespace {
 
+constexpr std::string_view kMicro = "micro";
+
 /// The prime factors of a size, largest first.
 std::vector<int64_t> primes_of(int64_t size) {
   std::vector<int64_t> primes;
@@ -94,9 +96,29 @@ Mesh Mesh::undivided(const std::vector<std::pair<std::string, int64_t>>& named, 
   return mesh;
 }
 
+Mesh Mesh::with_micro_batches(int64_t count) const {
+  Mesh mesh = *this;
+  mesh.axes_.resize(rank_axes());
+  mesh.micro_ = -1;
+  if (count == 1) return mesh;
+  if (count < 1 || count > kMostMicroBatches) {
+    throw InvalidArgument(
+        fmt::format("[mesh] bad number of micro-batches, got {}, expected 1 to {}", count, kMostMicroBatches));
+  }
+  for (const auto& [name, size] : named_) {
+    if (name != kMicro) continue;
+    throw InvalidArgument(fmt::format("[mesh] an axis of ranks has the name of the micro-batches, got '{}', expected "
+                                      "another name",
+                                      name));
+  }
+  mesh.micro_ = static_cast<int>(mesh.axes_.size());
+  mesh.axes_.push_back({std::string(kMicro), count});
+  return mesh;
+}
+
 int64_t Mesh::ranks() const {
   int64_t ranks = 1;
-  for (const MeshAxis& axis : axes_) ranks *= axis.size;
+  for (size_t a = 0; a < rank_axes(); ++a) ranks *= axes_[a].size;
   return ranks;
 }
 
@@ -116,19 +138,23 @@ int64_t Mesh::place_of(int64_t rank) const {
 std::vector<int64_t> Mesh::coordinates_at(int64_t place) const {
   PARTITA_CHECK(place >= 0 && place < ranks(), "place {} of {}", place, ranks());
   std::vector<int64_t> coordinates(axes_.size());
-  for (size_t i = axes_.size(); i-- > 0;) {
+  for (size_t i = rank_axes(); i-- > 0;) {
     coordinates[i] = place % axes_[i].size;
     place /= axes_[i].size;
   }
   return coordinates;
 }
 
-std::vector<int64_t> Mesh::coordinates(int64_t rank) const { return coordinates_at(place_of(rank)); }
+std::vector<int64_t> Mesh::coordinates(int64_t rank, int64_t micro_batch) const {
+  std::vector<int64_t> coordinates = coordinates_at(place_of(rank));
+  if (micro_ >= 0) coordinates[micro_] = micro_batch;
+  return coordinates;
+}
 
 int64_t Mesh::rank_of(const std::vector<int64_t>& coordinates) const {
   PARTITA_CHECK(coordinates.size() == axes_.size(), "{} coordinates of {} axes", coordinates.size(), axes_.size());
   int64_t place = 0;
-  for (size_t i = 0; i < axes_.size(); ++i) place = place * axes_[i].size + coordinates[i];
+  for (size_t i = 0; i < rank_axes(); ++i) place = place * axes_[i].size + coordinates[i];
   return rank_list_.empty() ? place : rank_list_.at(place);
 }
 
@@ -161,7 +187,7 @@ std::vector<int> Mesh::group(int64_t rank, const Axes& axes) const {
 
 Axes Mesh::find(const std::string& name) const {
   Axes found;
-  for (size_t i = 0; i < axes_.size(); ++i) {
+  for (size_t i = 0; i < rank_axes(); ++i) {
     const std::string& axis = axes_[i].name;
     if (axis == name || axis.substr(0, axis.find('.')) == name) found.push_back(static_cast<int>(i));
   }
@@ -198,12 +224,13 @@ std::string print(const Mesh& mesh) {
   std::string text = mesh.is_undivided() ? "mesh undivided" : "mesh";
   for (const auto& [name, size] : mesh.named()) text += fmt::format(" {}={}", name, size);
   if (!mesh.rank_list().empty()) text += fmt::format(" ranks=({})", fmt::join(mesh.rank_list(), ","));
+  if (mesh.micro_axis() >= 0) text += fmt::format(" | {}={}", kMicro, mesh.micro_batches());
   return text;
 }
 
 namespace {
 
-/// "mesh [undivided] NAME=SIZE ... [ranks=(RANK,...)]".
+/// "mesh [undivided] NAME=SIZE ... [ranks=(RANK,...)] [| micro=COUNT]".
 class MeshReader : public Cursor {
  public:
   explicit MeshReader(std::string_view text) : Cursor(text) {}
@@ -213,7 +240,15 @@ class MeshReader : public Cursor {
     const bool undivided = take_word("undivided");
     std::vector<std::pair<std::string, int64_t>> named;
     std::vector<int> ranks;
+    int64_t micro_batches = 1;
     while (!rest().empty()) {
+      if (take("|")) {
+        expect(kMicro);
+        expect("=");
+        micro_batches = number(1, kMostMicroBatches);
+        end();
+        break;
+      }
       if (ranks.empty() && take("ranks=(")) {
         ranks = rank_list();
         continue;
@@ -222,7 +257,8 @@ class MeshReader : public Cursor {
       expect("=");
       named.emplace_back(name, number(1, kMostRanks));
     }
-    return undivided ? Mesh::undivided(named, std::move(ranks)) : Mesh(named, std::move(ranks));
+    const Mesh mesh = undivided ? Mesh::undivided(named, std::move(ranks)) : Mesh(named, std::move(ranks));
+    return mesh.with_micro_batches(micro_batches);
   }
 
  private:

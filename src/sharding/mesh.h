@@ -1,6 +1,8 @@
 #pragma once
 // The ranks of one pipeline stage as named axes, slowest link first. Axes are split into prime
 // sub-axes, largest prime first, unless they are undivided; decisions speak of sub-axes only.
+// Micro-batches cut a program in time as axes do in space: they have an axis that cuts and reduces as others do, over
+// which there are no ranks and no groups.
 
 #include <string>
 #include <unordered_map>
@@ -20,6 +22,7 @@ struct MeshAxis {
 using Axes = std::vector<int>;
 
 constexpr int64_t kMostRanks = int64_t{1} << 20;  // of a mesh
+constexpr int64_t kMostMicroBatches = int64_t{1} << 16;
 
 class Mesh {
  public:
@@ -34,6 +37,15 @@ class Mesh {
   static Mesh undivided(const std::vector<std::pair<std::string, int64_t>>& named, std::vector<int> rank_list = {});
   bool is_undivided() const { return undivided_; }
 
+  /// The same ranks with an axis "micro" of `count` micro-batches behind the others, or without one for a count of 1.
+  /// Throws InvalidArgument when an axis of ranks has that name.
+  Mesh with_micro_batches(int64_t count) const;
+  /// The axis of micro-batches, or -1.
+  int micro_axis() const { return micro_; }
+  int64_t micro_batches() const { return micro_ < 0 ? 1 : axes_[micro_].size; }
+  /// The axes of ranks stand in front of it.
+  size_t rank_axes() const { return micro_ < 0 ? axes_.size() : static_cast<size_t>(micro_); }
+
   const std::vector<MeshAxis>& axes() const { return axes_; }
   const std::vector<std::pair<std::string, int64_t>>& named() const { return named_; }
   int64_t ranks() const;
@@ -41,9 +53,10 @@ class Mesh {
   const std::vector<int>& rank_list() const { return rank_list_; }
   /// Product of the sizes of some axes.
   int64_t ways(const Axes& axes) const;
-  /// Where a place of the row-major order over all sub-axes, last fastest, is on each of them.
+  /// Where a place of the row-major order over all sub-axes of ranks, last fastest, is on each of them, in the first
+  /// micro-batch.
   std::vector<int64_t> coordinates_at(int64_t place) const;
-  std::vector<int64_t> coordinates(int64_t rank) const;
+  std::vector<int64_t> coordinates(int64_t rank, int64_t micro_batch = 0) const;
   int64_t rank_of(const std::vector<int64_t>& coordinates) const;
   /// The index of a coordinate among the `ways(axes)` combinations of some axes, first axis slowest.
   int64_t index_on(const std::vector<int64_t>& coordinates, const Axes& axes) const;
@@ -59,7 +72,8 @@ class Mesh {
   int axis(std::string_view name) const;
   std::string print(const Axes& axes) const;  // "mp.0,mp.1"
   bool operator==(const Mesh& other) const {
-    return named_ == other.named_ && rank_list_ == other.rank_list_ && undivided_ == other.undivided_;
+    return named_ == other.named_ && rank_list_ == other.rank_list_ && undivided_ == other.undivided_ &&
+           micro_batches() == other.micro_batches();
   }
 
  private:
@@ -68,6 +82,7 @@ class Mesh {
   std::vector<MeshAxis> axes_;
   std::vector<std::pair<std::string, int64_t>> named_;
   bool undivided_ = false;
+  int micro_ = -1;
   std::vector<int> rank_list_;
   std::unordered_map<int64_t, int64_t> places_;  // of the ranks of a list
 };
@@ -75,7 +90,8 @@ class Mesh {
 /// The group of a rank, "0,1,2,3" with the separator ","; of a large one the first ranks and the last (base/listed.h).
 std::string print_group(const Mesh& mesh, int64_t rank, const Axes& axes, std::string_view separator);
 
-/// "mesh data=4 model=6", "mesh undivided data=4", "mesh data=2 model=2 ranks=(0,2,1,3)"; parse_mesh reads it back.
+/// "mesh data=4 model=6", "mesh undivided data=4", "mesh data=2 model=2 ranks=(0,2,1,3)", each with " | micro=8" behind
+/// it for micro-batches; parse_mesh reads it back.
 std::string print(const Mesh& mesh);
 Mesh parse_mesh(std::string_view text);
 

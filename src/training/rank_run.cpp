@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ops/registry.h"
+#include "sharding/micro.h"
 
 namespace partita {
 namespace {
@@ -36,19 +37,24 @@ void RankRun::feed(const std::string& name, ConstTensor rows) {
   const LocalGraph& local = program_.local;
   const ValueId value = local.graph.input(name);
   const Type& whole = local.graph.type(value);
-  if (rows.type == executor_->input_type(name)) return executor_->set_input(name, rows);
-  // The batch holds more of the input than this rank is to: all of it, or this rank's rows.
-  std::vector<Range> part =
-      local_ranges(whole, local.shardings[value], local.mesh, local.mesh.coordinates(comm_.rank()));
-  Type own_rows = whole;
-  if (!part.empty()) own_rows.shape[0] = part[0].count();
-  if (rows.type == own_rows && rows.type != whole) part[0] = {0, part[0].count(), part[0].count()};
-  if (rows.type != whole && rows.type != own_rows) {
-    throw InvalidArgument(fmt::format("[feed] a batch of '{}' does not fit the network, got {}, expected {}", name,
-                                      print(rows.type), print(own_rows)),
-                          ErrorKind::type);
+  const int64_t micro_batches =
+      micro_sharding(local.shardings[value], local.mesh).whole() ? 1 : local.mesh.micro_batches();
+  if (micro_batches == 1 && rows.type == executor_->input_type(name)) return executor_->set_input(name, rows);
+  // The batch holds more of the input than this rank is to: all of it, or this rank's rows of each micro-batch.
+  for (int64_t m = 0; m < micro_batches; ++m) {
+    std::vector<Range> part =
+        local_ranges(whole, local.shardings[value], local.mesh, local.mesh.coordinates(comm_.rank(), m));
+    const int64_t count = part.empty() ? 0 : part[0].count();
+    Type own_rows = whole;
+    if (!part.empty()) own_rows.shape[0] = micro_batches * count;
+    if (rows.type == own_rows && rows.type != whole) part[0] = {m * count, (m + 1) * count, micro_batches * count};
+    if (rows.type != whole && rows.type != own_rows) {
+      throw InvalidArgument(fmt::format("[feed] a batch of '{}' does not fit the network, got {}, expected {}", name,
+                                        print(rows.type), print(own_rows)),
+                            ErrorKind::type);
+    }
+    executor_->set_input(name, rows, part, m);
   }
-  executor_->set_input(name, rows, part);
 }
 
 void RankRun::feed_learning_rate(double rate) {
@@ -67,14 +73,16 @@ Batcher RankRun::rows(const DatasetPtr& dataset, int64_t batch) const {
   bool alike = true;
   for (const Input& input : local.graph.inputs) {
     if (input.batch_dim != 0) continue;
-    const Axes& own = local.shardings[input.value].dims[0];
+    const Axes own = within_micro_batch(local.shardings[input.value], local.mesh).dims[0];
     alike = alike && (!axes || *axes == own);
     axes = own;
   }
-  if (!axes || !alike) return Batcher(dataset, {.batch = batch});
+  if (!axes || !alike) return Batcher(dataset, {.batch = batch});  // feed() takes what is needed of it
   const std::vector<int64_t> coordinates = local.mesh.coordinates(comm_.rank());
-  return Batcher(dataset,
-                 {.batch = batch, .rank = local.mesh.index_on(coordinates, *axes), .ranks = local.mesh.ways(*axes)});
+  return Batcher(dataset, {.batch = batch,
+                           .rank = local.mesh.index_on(coordinates, *axes),
+                           .ranks = local.mesh.ways(*axes),
+                           .micro_batches = local.mesh.micro_batches()});
 }
 
 States RankRun::states() const {

@@ -33,6 +33,12 @@ Batcher::Batcher(DatasetPtr dataset, BatchOptions options)
     throw InvalidArgument(
         fmt::format("[batch] bad number of ranks, got {}, expected 1 to {}", options.ranks, kMostReaders));
   }
+  if (options.micro_batches < 1 || options.batch % options.micro_batches != 0 ||
+      (options.micro_batches > 1 && !options.drop_remainder)) {
+    throw InvalidArgument(
+        fmt::format("[batch] bad number of micro-batches, got {} of batch {}{}, expected a divisor of whole batches",
+                    options.micro_batches, options.batch, options.drop_remainder ? "" : " with a remainder"));
+  }
   if (options.rank < 0 || options.rank >= options.ranks) {
     throw InvalidArgument(
         fmt::format("[batch] bad rank, got {}, expected 0 <= rank < {}", options.rank, options.ranks));
@@ -58,11 +64,15 @@ void Batcher::read(int64_t epoch, int64_t index, Batch& out) const {
   }
   const int64_t start = index * options_.batch;
   const int64_t global_rows = std::min(options_.batch, rows_ - start);
-  const RowRange range = rows_of_rank(global_rows, options_.rank, options_.ranks);
-  std::vector<int64_t> indices(static_cast<size_t>(range.size()));
-  std::iota(indices.begin(), indices.end(), start + range.first);
+  const int64_t rows = global_rows / options_.micro_batches;
+  const RowRange range = rows_of_rank(rows, options_.rank, options_.ranks);
+  std::vector<int64_t> indices(static_cast<size_t>(range.size() * options_.micro_batches));
+  for (int64_t m = 0; m < options_.micro_batches; ++m) {
+    const auto first = indices.begin() + m * range.size();
+    std::iota(first, first + range.size(), start + m * rows + range.first);
+  }
 
-  prepare(out, range.size());
+  prepare(out, static_cast<int64_t>(indices.size()));
   out.epoch = epoch;
   out.index = index;
   std::vector<Tensor> tensors;

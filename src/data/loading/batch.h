@@ -10,9 +10,11 @@ struct BatchOptions {
   bool drop_remainder = true;  // leave out the last batch of an epoch when it is not full
   int64_t rank = 0;
   int64_t ranks = 1;
+  /// Equal slices of the global batch, which they divide: a rank has its rows of each, one slice behind the other.
+  int64_t micro_batches = 1;
 };
 
-/// Rank r of n has rows [r * rows / n, (r + 1) * rows / n) of a global batch, rounded down.
+/// Rank r of n has rows [r * rows / n, (r + 1) * rows / n) of a global batch or of a micro-batch, rounded down.
 struct RowRange {
   int64_t first = 0;
   int64_t last = 0;  // one past

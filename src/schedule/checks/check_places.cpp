@@ -28,6 +28,9 @@ class Places {
                       name(buffer));
       }
     }
+    PARTITA_CHECK(schedule_.micro_begin <= schedule_.micro_end && schedule_.micro_end <= schedule_.update &&
+                      schedule_.update <= schedule_.instructions.size(),
+                  "sections do not follow one another");
     for (const Bucket& bucket : schedule_.buckets) check_bucket(bucket);
     for (const Instruction& instruction : schedule_.instructions) check_instruction(instruction);
   }
@@ -47,10 +50,19 @@ class Places {
     PARTITA_CHECK(arena().holds(region_of(buffer)), "a buffer of {} lies outside", name(index));
     PARTITA_CHECK(!region_of(buffer).meets(scratch()), "a buffer of {} lies in the scratch", name(index));
     check_aligned(buffer.offset, name(index));
+    if (buffer.copies != 1) check_copies(index);
     const int64_t dense = local_.largest(buffer.value).bytes();
     PARTITA_CHECK(buffer.bytes >= std::max(dense, buffer.format.bytes), "a buffer of {} has {} bytes, its value {}",
                   name(index), buffer.bytes, std::max(dense, buffer.format.bytes));
     if (buffer.view_of >= 0) check_view(index);
+  }
+
+  /// An input that micro-batches cut, with a copy for each.
+  void check_copies(int index) const {
+    const Buffer& buffer = schedule_.buffers[index];
+    const bool is_input = std::find(schedule_.inputs.begin(), schedule_.inputs.end(), index) != schedule_.inputs.end();
+    PARTITA_CHECK(is_input && buffer.copies == local_.mesh.micro_batches() && buffer.format.plain(),
+                  "a buffer of {} has {} copies", name(index), buffer.copies);
   }
 
   /// The memory of the operand of its node, or of the operand that its bucket reduces.
@@ -85,6 +97,8 @@ class Places {
       PARTITA_CHECK(instruction.choice.scratch_bytes >= staging, "{} has {} bytes of scratch for staging, it needs {}",
                     local_.graph.nodes[instruction.node].name, instruction.choice.scratch_bytes, staging);
     }
+    if (instruction.kind == Instruction::load) return check_load(instruction);
+    if (instruction.kind == Instruction::accumulate) return check_accumulate(instruction);
     if (instruction.kind != Instruction::collective && instruction.kind != Instruction::copy) return;
     const Buffer &from = schedule_.buffers[instruction.inputs[0]], &to = schedule_.buffers[instruction.outputs[0]];
     PARTITA_CHECK(from.format == to.format, "{} changes the memory format", name(instruction.outputs[0]));
@@ -94,6 +108,20 @@ class Places {
                   name(instruction.outputs[0]));
     PARTITA_CHECK(dense ? from.format.plain() : from.bytes == to.bytes, "{} does not fit {}",
                   name(instruction.inputs[0]), name(instruction.outputs[0]));
+  }
+
+  void check_load(const Instruction& instruction) const {
+    const Buffer &from = schedule_.buffers[instruction.inputs[0]], &to = schedule_.buffers[instruction.outputs[0]];
+    PARTITA_CHECK(from.value == to.value && from.bytes == to.bytes && from.format == to.format && to.copies == 1,
+                  "{} is no copy of a micro-batch", name(instruction.outputs[0]));
+  }
+
+  void check_accumulate(const Instruction& instruction) const {
+    const Node& node = local_.graph.nodes[instruction.node];
+    const Buffer &from = schedule_.buffers[instruction.inputs[0]], &to = schedule_.buffers[instruction.outputs[0]];
+    PARTITA_CHECK(performs(node, Collective::accumulate), "{} adds up no micro-batches", node.name);
+    PARTITA_CHECK(from.format == to.format && from.bytes == to.bytes && !region_of(from).meets(region_of(to)),
+                  "{} cannot be added to {}", name(instruction.inputs[0]), name(instruction.outputs[0]));
   }
 
   const Schedule& schedule_;

@@ -16,7 +16,7 @@ struct Region {
   }
 };
 
-inline Region region_of(const Buffer& buffer) { return {buffer.offset, buffer.bytes}; }
+inline Region region_of(const Buffer& buffer) { return {buffer.offset, buffer.bytes_of_all()}; }
 inline Region region_of(const Bucket& bucket) { return {bucket.offset, bucket.bytes}; }
 
 /// Throws InternalError: a buffer, bucket or the scratch lies outside the arena or unaligned, a buffer is smaller

@@ -4,6 +4,7 @@
 #include <map>
 #include <unordered_set>
 
+#include "partition/collectives.h"
 #include "schedule/checks/check_places.h"
 
 namespace partita {
@@ -33,10 +34,16 @@ class Replay {
   void run() {
     for (int buffer : schedule_.entry) write(buffer);
     for (int buffer : schedule_.inputs) write(buffer);
-    for (size_t i = 0; i < schedule_.instructions.size(); ++i) {
-      if (i == schedule_.update) begin_update();
-      step(schedule_.instructions[i]);
+    play(0, schedule_.micro_begin);
+    if (schedule_.micro_begin < schedule_.micro_end) {
+      for (const bool last : {false, true}) {  // what the second finds, the others find
+        is_first_ = !last;
+        is_last_ = last;
+        begin_micro_batch();
+        play(schedule_.micro_begin, schedule_.micro_end);
+      }
     }
+    play(schedule_.micro_end, schedule_.instructions.size());
     if (schedule_.update >= schedule_.instructions.size()) begin_update();
     for (int buffer : schedule_.inputs) expect(buffer, "the next step");
     for (int buffer : schedule_.outputs) expect(buffer, "the end");
@@ -46,11 +53,38 @@ class Replay {
  private:
   enum Progress : char { waiting, in_flight, done };
 
+  void play(size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      if (i == schedule_.update) begin_update();
+      if (!schedule_.instructions[i].last || is_last_) step(schedule_.instructions[i]);
+    }
+  }
+
+  /// What is reduced in every micro-batch is reduced again.
+  void begin_micro_batch() {
+    for (size_t i = schedule_.micro_begin; i < schedule_.micro_end; ++i) {
+      const Instruction& instruction = schedule_.instructions[i];
+      if (instruction.bucket >= 0 && !instruction.last) progress_[instruction.bucket] = waiting;
+    }
+  }
+
+  /// What every micro-batch writes a part of, or adds to, and the next one finds.
+  bool joins(const Instruction& instruction) const {
+    return instruction.kind == Instruction::accumulate ||
+           (instruction.kind == Instruction::collective && joins_micro_batches(local_.graph.nodes[instruction.node]));
+  }
+
   void step(const Instruction& instruction) {
     const std::string name = instruction.node >= 0 ? local_.graph.nodes[instruction.node].name : "the end";
     if (instruction.bucket >= 0) return communicate(instruction.kind, instruction.bucket, name);
     for (int buffer : instruction.inputs) expect(buffer, name);
-    for (int buffer : instruction.outputs) write(buffer);
+    for (int buffer : instruction.outputs) {
+      if (joins(instruction) && !is_first_) {
+        expect(buffer, name);
+      } else {
+        write(buffer);
+      }
+    }
     if (instruction.kind != Instruction::copy || instruction.node >= 0) return;
     const int from = instruction.inputs[0], to = instruction.outputs[0];
     if (schedule_.buffers[from].value == schedule_.buffers[to].value) return;
@@ -150,15 +184,16 @@ class Replay {
 
   const Schedule& schedule_;
   const LocalGraph& local_;
-  Pieces live_;                          // buffers whose value is in memory
-  Pieces in_flight_;                     // buckets
-  std::vector<Progress> progress_;       // per bucket
-  std::vector<bool> is_live_;            // per buffer
-  std::vector<int> raw_;                 // per buffer: the bucket that reduces it, or -1
-  std::vector<int> stored_;              // per buffer of a state: the buffer that was copied to it, or -1
-  std::vector<int> root_;                // per buffer: the one whose memory it is
-  std::vector<bool> wants_reduced_;      // per buffer: the result of a bucket, or a view of one
-  std::unordered_set<ValueId> reduced_;  // results of the buckets
+  bool is_first_ = true, is_last_ = false;  // of two micro-batches
+  Pieces live_;                             // buffers whose value is in memory
+  Pieces in_flight_;                        // buckets
+  std::vector<Progress> progress_;          // per bucket
+  std::vector<bool> is_live_;               // per buffer
+  std::vector<int> raw_;                    // per buffer: the bucket that reduces it, or -1
+  std::vector<int> stored_;                 // per buffer of a state: the buffer that was copied to it, or -1
+  std::vector<int> root_;                   // per buffer: the one whose memory it is
+  std::vector<bool> wants_reduced_;         // per buffer: the result of a bucket, or a view of one
+  std::unordered_set<ValueId> reduced_;     // results of the buckets
 };
 
 }  // namespace

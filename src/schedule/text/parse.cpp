@@ -55,12 +55,17 @@ class Parser {
     if (keyword == "reduce") return read_message(Instruction::reduce);
     if (keyword == "start") return read_message(Instruction::start);
     if (keyword == "wait") return read_message(Instruction::wait);
-    if (keyword != "update") {
-      reader_.fail("unknown line", keyword,
-                   "graph, arena, buffer, input, state, output, bucket, reduce, start, wait, update or %value = ...");
-    }
-    reader_.once(has_update_, keyword);
-    schedule_.update = schedule_.instructions.size();
+    if (keyword == "micro") return begin_section(has_micro_, keyword, schedule_.micro_begin);
+    if (keyword == "late") return begin_section(has_late_, keyword, schedule_.micro_end);
+    if (keyword == "update") return begin_section(has_update_, keyword, schedule_.update);
+    reader_.fail("unknown line", keyword,
+                 "graph, arena, buffer, input, state, output, bucket, reduce, start, wait, micro, late, update or "
+                 "%value = ...");
+  }
+
+  void begin_section(bool& seen, const std::string& keyword, size_t& section) {
+    reader_.once(seen, keyword);
+    section = schedule_.instructions.size();
   }
 
   void read_graph() {
@@ -169,7 +174,9 @@ class Parser {
       reader_.fail("unknown bucket", fmt::format("{}", index), "a bucket of a line above");
     }
     const auto bucket = static_cast<int>(index);
-    schedule_.instructions.push_back({.kind = kind, .node = schedule_.buckets[bucket].nodes.front(), .bucket = bucket});
+    const bool last = kind != Instruction::wait && reader_.take("last");
+    schedule_.instructions.push_back(
+        {.kind = kind, .node = schedule_.buckets[bucket].nodes.front(), .bucket = bucket, .last = last});
   }
 
   void check_complete() const {
@@ -188,6 +195,14 @@ class Parser {
       check(schedule_.outputs[k] >= 0, fmt::format("output {} = ...", graph_.outputs[k].name));
     }
     check(has_update_, "update");
+    const bool in_micro_batches = reader_.local.mesh.micro_axis() >= 0;
+    check(has_micro_ || !in_micro_batches, "micro");
+    check(has_late_ || !in_micro_batches, "late");
+    if ((has_micro_ || has_late_) && !in_micro_batches) {
+      throw InvalidArgument(
+          "[schedule] a section of micro-batches, got 'micro', expected none: the graph has no "
+          "micro-batches");
+    }
   }
 
   ScheduleReader reader_;
@@ -196,7 +211,7 @@ class Parser {
   std::unordered_map<ValueId, size_t> inputs_, states_;  // places by value
   std::unordered_map<std::string, size_t> outputs_;      // by name
   std::vector<int> bucket_of_;                           // per node
-  bool has_graph_ = false, has_arena_ = false, has_update_ = false;
+  bool has_graph_ = false, has_arena_ = false, has_micro_ = false, has_late_ = false, has_update_ = false;
 };
 
 }  // namespace

@@ -44,6 +44,20 @@ void check_copy(ScheduleReader& reader, const Instruction& instruction) {
     reader.fail("a copy to another value", reader.name_of(from), "what a state stores");
 }
 
+void check_load(ScheduleReader& reader, const Instruction& instruction) {
+  expect_one_each(reader, instruction, "load");
+  const Buffer &from = reader.at(instruction.inputs[0]), &to = reader.at(instruction.outputs[0]);
+  reader.expect_value(instruction.outputs[0], from.value, "a load makes another value");
+  if (from.copies == 1 || to.copies > 1) {
+    reader.fail("a load of what has no copies", reader.name_of(from.value),
+                "an input with a copy for each micro-batch");
+  }
+}
+
+void check_accumulate(ScheduleReader& reader, const Node& node) {
+  if (!performs(node, Collective::accumulate)) reader.fail("a node that adds nothing up", node.name, "an accumulate");
+}
+
 }  // namespace
 
 Instruction parse_instruction(ScheduleReader& reader) {
@@ -51,7 +65,9 @@ Instruction parse_instruction(ScheduleReader& reader) {
   do instruction.outputs.push_back(reader.buffer());
   while (reader.take(","));
   reader.expect("=");
-  const std::string name = reader.word();
+  std::string name = reader.word();
+  const bool accumulate = name == "accumulate";
+  if (accumulate) name = reader.word();
   reader.expect("(");
   if (!reader.take(")")) {
     do instruction.inputs.push_back(reader.buffer());
@@ -60,8 +76,13 @@ Instruction parse_instruction(ScheduleReader& reader) {
   }
   const int64_t scratch = reader.take("scratch=") ? reader.number() : 0;
   if (reader.take(";")) instruction.node = reader.node();
-  const bool reorder = name == "reorder", copy = name == "copy";
-  if (scratch > 0 && (reorder || copy)) reader.fail("scratch of a " + name, fmt::format("{}", scratch), "none");
+  const bool reorder = name == "reorder", copy = name == "copy", load = name == "load";
+  if (scratch > 0 && (reorder || copy || load)) reader.fail("scratch of a " + name, fmt::format("{}", scratch), "none");
+  if (load) {
+    instruction.kind = Instruction::load;
+    check_load(reader, instruction);
+    return instruction;
+  }
   if (reorder || copy) {
     instruction.kind = reorder ? Instruction::reorder : Instruction::copy;
     reorder ? check_reorder(reader, instruction) : check_copy(reader, instruction);
@@ -71,6 +92,13 @@ Instruction parse_instruction(ScheduleReader& reader) {
   const Node& node = reader.graph().nodes[instruction.node];
   expect_values(reader, instruction.inputs, node.inputs, "operand", node.name);
   expect_values(reader, instruction.outputs, node.outputs, "result", node.name);
+  if (accumulate) {
+    instruction.kind = Instruction::accumulate;
+    check_accumulate(reader, node);
+    const MemoryFormat &from = reader.at(instruction.inputs[0]).format, &sum = reader.at(instruction.outputs[0]).format;
+    instruction.choice = {.kernel = name, .inputs = {sum, from}, .outputs = {sum}, .scratch_bytes = scratch};
+    return instruction;
+  }
   if (is_collective(node)) {
     if (name != node.op) reader.fail("wrong collective of " + node.name, name, node.op);
     instruction.kind = Instruction::collective;

@@ -17,6 +17,8 @@ class Printer {
     add_ends();
     for (size_t b = 0; b < schedule_.buckets.size(); ++b) add_bucket(b);
     for (size_t i = 0; i <= schedule_.instructions.size(); ++i) {
+      if (local_.mesh.micro_axis() >= 0 && i == schedule_.micro_begin) text_ += "micro\n";
+      if (local_.mesh.micro_axis() >= 0 && i == schedule_.micro_end) text_ += "late\n";
       if (i == schedule_.update) text_ += "update\n";
       if (i < schedule_.instructions.size()) text_ += instruction(schedule_.instructions[i]) + "\n";
     }
@@ -48,6 +50,7 @@ class Printer {
     if (buffer.format.bytes != (buffer.format.plain() ? 0 : buffer.bytes))
       text_ += fmt::format("/{}", buffer.format.bytes);
     text_ += fmt::format(" @{}", buffer.offset);
+    if (buffer.copies > 1) text_ += fmt::format(" copies={}", buffer.copies);
     if (buffer.view_of >= 0) text_ += " view=" + name(buffer.view_of);
     text_ += "\n";
   }
@@ -84,9 +87,13 @@ class Printer {
       case Instruction::compute: return line(instruction.choice.kernel);
       case Instruction::reorder: return line("reorder");
       case Instruction::copy: return line("copy");
+      case Instruction::load: return line("load");
+      case Instruction::accumulate: return line("accumulate " + instruction.choice.kernel);
       case Instruction::collective: return line(local_.graph.nodes[instruction.node].op);
-      case Instruction::reduce: return fmt::format("reduce bucket {}", instruction.bucket);
-      case Instruction::start: return fmt::format("start bucket {}", instruction.bucket);
+      case Instruction::reduce:
+        return fmt::format("reduce bucket {}{}", instruction.bucket, instruction.last ? " last" : "");
+      case Instruction::start:
+        return fmt::format("start bucket {}{}", instruction.bucket, instruction.last ? " last" : "");
       case Instruction::wait: return fmt::format("wait bucket {}", instruction.bucket);
     }
     return "";

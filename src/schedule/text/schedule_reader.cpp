@@ -35,6 +35,7 @@ void ScheduleReader::add_buffer() {
   if (take("/")) buffer.format.bytes = number();
   expect("@");
   buffer.offset = number();
+  if (take("copies=")) buffer.copies = number(2, kMostMicroBatches);
   if (take("view=")) buffer.view_of = this->buffer();
   if (!buffers_.emplace(named.text, static_cast<int>(schedule.buffers.size())).second) {
     fail("buffer defined twice", named.text, "one definition");

@@ -1,0 +1,21 @@
+#pragma once
+// From a plan in space to one that is cut in time too.
+
+#include "graph/rules.h"
+#include "lowering/plan.h"
+
+namespace partita {
+
+/// The plan of a step that runs `count` micro-batches one after the other: slices of the global batch, each cut as the
+/// plan cuts the whole. Every node whose operands are slices is cut over the axis of micro-batches where they are; a
+/// node that nothing cuts (a constant, the broadcast of a scalar) as all of its users need it. Updates come after the
+/// last micro-batch, as does what needs a sum over all of them first.
+///
+/// Throws InvalidArgument with what is legal: a batch that does not divide, or has fewer rows than its ranks; a node
+/// of one micro-batch that needs a result of all of them, and the path to it.
+Plan cut_micro_batches(Plan plan, const Graph& graph, const Rules& rules, int64_t count);
+
+/// Throws InvalidArgument, as cut_micro_batches does, with the numbers that divide a batch.
+void require_whole_micro_batches(int64_t batch, int64_t count);
+
+}  // namespace partita

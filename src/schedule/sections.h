@@ -1,0 +1,19 @@
+#pragma once
+// When the nodes of a local graph run.
+
+#include "partition/local_graph.h"
+
+namespace partita {
+
+/// once: before the first micro-batch. micro: once for each of them. late: when all are done. update: once it is known
+/// that the loss is finite. Without micro-batches everything before the update is `once`.
+enum class Section { once, micro, late, update };
+inline constexpr std::initializer_list<Section> kSections{Section::once, Section::micro, Section::late,
+                                                          Section::update};
+
+/// Of each node. What is cut by micro-batches, partial over them, or joins them is `micro`; what uses what was joined
+/// is late; other nodes run once where a micro-batch uses their results, and late where none does, so that these do not
+/// take memory all the time.
+std::vector<Section> sections_of(const LocalGraph& local);
+
+}  // namespace partita
