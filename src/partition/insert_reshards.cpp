@@ -133,13 +133,29 @@ class ReshardInserter {
     });
   }
 
-  /// The cut of a node that an expansion made, whose own expansion would come too late.
+  /// The cut of a node that an expansion made, whose own expansion would come too late. Micro-batches are cut where the
+  /// operands are, whatever else is.
   Cut cut_by_operands(const Node& node, const ShardingRule& rule) const {
-    std::vector<Suggestion> operands;
+    std::vector<Suggestion> operands, in_time;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      operands.push_back({&rule.inputs[i], result_.shardings[made_[node.inputs[i]]].dims});
+      const Sharding& sharding = result_.shardings[made_[node.inputs[i]]];
+      operands.push_back({&rule.inputs[i], sharding.dims});
+      MicroSharding micro = micro_sharding(sharding, plan_.mesh);
+      micro.partial = Reduce::none;
+      if (micro.whole()) continue;
+      const Sharding whole{.dims = Dims(sharding.dims.size())};
+      in_time.push_back({&rule.inputs[i], over_micro_batches(whole, micro, plan_.mesh).dims});
     }
-    return suggest_cut(rule, operands, plan_.mesh, /*expandable=*/false);
+    Cut cut = suggest_cut(rule, operands, plan_.mesh, /*expandable=*/false);
+    const auto keeps = [&](const Suggestion& wanted) {
+      const Dims dims = dims_from_factors(rule, cut, *wanted.tensor);
+      for (size_t d = 0; d < dims.size(); ++d) {
+        if (!wanted.dims[d].empty() && (dims[d].empty() || dims[d][0] != wanted.dims[d][0])) return false;
+      }
+      return true;
+    };
+    if (std::all_of(in_time.begin(), in_time.end(), keeps)) return cut;
+    return suggest_cut(rule, in_time, plan_.mesh, /*expandable=*/false);
   }
 
   const Graph& from_;

@@ -19,6 +19,7 @@ struct Job {
   int ranks = 1;
   Mesh mesh;                                         // of `ranks`; none: one axis "data"
   std::function<Plan(const Graph&)> plan = nullptr;  // none: data parallel
+  int64_t micro_batches = 1;
   int threads = 1;
   KernelSet kernels = KernelSet::reference;
   ScheduleOptions schedule;
