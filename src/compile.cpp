@@ -69,9 +69,11 @@ class Flow {
         [&] {
           Plan plan = options_.own_plan ? options_.own_plan(program_.graph)
                                         : partita::make_plan(program_.graph, ops_, mesh, options_.plan);
-          if (plan.mesh.micro_batches() > 1) return plan;
-          return cut_micro_batches(std::move(plan), program_.graph, Rules(program_.graph, ops_),
-                                   options_.plan.micro_batches);
+          const PlanOptions& options = options_.plan;
+          if (options.micro_batches == 1 && options.zero.level == 0) return plan;
+          const Rules rules(program_.graph, ops_);
+          plan = shard_optimizer(std::move(plan), program_.graph, rules, options.zero);
+          return cut_micro_batches(std::move(plan), program_.graph, rules, options.micro_batches);
         },
         [&](const Plan& plan) { verify(plan, program_.graph, ops_); },
         [&](const Plan& plan) { return print(plan, program_.graph, ops_); });

@@ -263,6 +263,15 @@ void add_plan(List& list) {
            "update",
            {1, kMostMicroBatches})
       .synonyms = {"gradient-accumulation-steps", "accumulation-steps", "grad-accum", "num-microbatches"};
+  list.add("zero", "zero", Effect::placement, PARTITA_FIELD(plan.options.zero.level),
+           "Optimizer sharding over the ranks that share the batch: 1: states of the optimizer; 2: gradients, too",
+           {0, 2})
+      .synonyms = {"zero-stage", "optimizer-parallel", "fsdp"};
+  list.add("zero_group", "zero-group", Effect::placement, PARTITA_FIELD(plan.options.zero.group),
+           "Ranks among which one copy is divided; 0: all that share the batch", {0, kMostPlannedRanks});
+  list.add("zero_threshold", "zero-threshold", Effect::placement, PARTITA_FIELD(plan.options.zero.threshold),
+           "Bytes of a parameter below which it stays whole", {0, int64_t{1} << 40})
+      .value = "BYTES";
   JobOption& shard = list.add("shard", "shard", Effect::placement, PARTITA_FIELD(plan.annotations),
                               "Cut nodes so: NODES=STRATEGY, as 'net/fc1/matmul=((2,4),(1,4))'");
   shard.value = "NODES=STRATEGY";

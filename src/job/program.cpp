@@ -21,7 +21,10 @@ Program make_program(const JobConfig& config, const ProgramRequest& request) {
                          .plan = config.plan.options,
                          .annotations = config.plan.annotations,
                          .last = request.last};
-  if (!training) options.plan.micro_batches = 1;
+  if (!training) {
+    options.plan.micro_batches = 1;
+    options.plan.zero = {};
+  }
   if (training) {
     options.training = TrainingOptions{.optimizer = config.optimizer};
     if (config.training.gradients == GradientReduction::sum) {

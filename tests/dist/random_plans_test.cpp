@@ -12,6 +12,7 @@
 #include "execute/executor.h"
 #include "execute/shard_copy.h"
 #include "lowering/cut_micro_batches.h"
+#include "lowering/shard_optimizer.h"
 #include "ops/registry.h"
 #include "plan/annotations.h"
 #include "plan/make_plan.h"
@@ -127,11 +128,12 @@ void expect_plans(Job job, const std::string& kind, const MakePlan& make) {
   }
 }
 
-/// A random plan whose batch runs in two micro-batches or more where it can be cut so: where no rank would be without
-/// rows, and no random cut of a node needs the whole batch.
+/// A random plan with its optimizer sharded, whose batch runs in two micro-batches or more where it can be cut so:
+/// where no rank would be without rows, and no random cut of a node needs the whole batch.
 Plan random_plan_in_time(const Graph& graph, const Mesh& mesh, uint64_t seed) {
-  Plan plan = random_plan(graph, mesh, seed);
   const Rules rules(graph, all_ops());
+  const OptimizerSharding zero{.level = static_cast<int64_t>((seed + 1) % 3), .threshold = 0};
+  const Plan plan = shard_optimizer(random_plan(graph, mesh, seed), graph, rules, zero);
   const int64_t batch = graph.type(graph.inputs.front().value).shape[0];
   for (const int64_t count : {6, 4, 3, 2}) {
     if (batch % count != 0) continue;

@@ -124,7 +124,7 @@ JobResult run_job(const Job& job) {
   result.program = compile(job.forward, all_ops(), catalog_device->catalog(),
                            {.ranks = job.ranks,
                             .mesh = mesh,
-                            .plan = {.micro_batches = job.micro_batches},
+                            .plan = {.micro_batches = job.micro_batches, .zero = job.zero},
                             .own_plan = job.plan,
                             .schedule = job.schedule,
                             .training = job.training});
