@@ -264,8 +264,10 @@ void add_plan(List& list) {
            {1, kMostMicroBatches})
       .synonyms = {"gradient-accumulation-steps", "accumulation-steps", "grad-accum", "num-microbatches"};
   list.add("zero", "zero", Effect::placement, PARTITA_FIELD(plan.options.zero.level),
-           "Optimizer sharding over the ranks that share the batch: 1: states of the optimizer; 2: gradients, too",
-           {0, 2})
+           "Optimizer sharding over the ranks that share the batch: 1: states of the optimizer; 2: gradients, too; 3: "
+           "and "
+           "parameters",
+           {0, 3})
       .synonyms = {"zero-stage", "optimizer-parallel", "fsdp"};
   list.add("zero_group", "zero-group", Effect::placement, PARTITA_FIELD(plan.options.zero.group),
            "Ranks among which one copy is divided; 0: all that share the batch", {0, kMostPlannedRanks});

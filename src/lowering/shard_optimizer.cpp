@@ -71,6 +71,9 @@ class OptimizerSharder {
     sharded_.emplace(graph_.values[state.entry].name, *dims);
     cut_[gradient] = *dims;
     if (options_.level >= 2) plan_.results[gradient] = *dims;
+    if (options_.level < 3) return;
+    placement(s) = *dims;
+    plan_.regathered.insert(s);
   }
 
   /// The first dimension that divides evenly, whose parts lie one behind the other, or else the longest.

@@ -10,7 +10,8 @@ namespace partita {
 struct OptimizerSharding {
   /// 0: every rank keeps all. 1: states of the optimizer are cut, and with them updates and what follows gradients; a
   /// gradient is reduced and scattered, a new parameter gathered. 2: gradients are cut as they are made: with
-  /// micro-batches, in each of them, so that sums over micro-batches are kept in parts.
+  /// micro-batches, in each of them, so that sums over micro-batches are kept in parts. 3: parameters are cut as well;
+  /// the forward gathers each of them where it is used first, and the backward again.
   int64_t level = 0;
   int64_t group = 0;                      // ranks that share one copy; 0: all that share the batch
   int64_t threshold = int64_t{64} << 10;  // bytes; smaller parameters stay whole

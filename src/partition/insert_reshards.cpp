@@ -29,12 +29,18 @@ class ReshardInserter {
         plan_(plan),
         options_(options),
         made_(from_.values.size(), -1),
+        regathered_(from_.values.size(), false),
         result_{{.graph = {.name = from_.name}, .mesh = plan.mesh}},
-        values_(result_, used_names(from_)) {}
+        values_(result_, used_names(from_)) {
+    for (const size_t state : plan.regathered) regathered_[from_.states[state].entry] = true;
+  }
 
   ReshardedGraph run() {
     add_entries();
-    for (size_t n = 0; n < from_.nodes.size(); ++n) add_node(n);
+    for (size_t n = 0; n < from_.nodes.size(); ++n) {
+      if (n > 0 && from_.nodes[n].phase != from_.nodes[n - 1].phase) release_gathered();
+      add_node(n);
+    }
     for (size_t s = 0; s < from_.states.size(); ++s) {
       if (from_.states[s].exit < 0) continue;
       const Sharding& target = result_.shardings[result_.graph.states[s].entry];
@@ -50,6 +56,11 @@ class ReshardInserter {
   }
 
  private:
+  /// Each phase gathers what the plan says anew.
+  void release_gathered() {
+    for (const size_t state : plan_.regathered) values_.release(result_.graph.states[state].entry);
+  }
+
   void add_entries() {
     size_t at = 0;
     for (const Input& input : from_.inputs) {
@@ -85,8 +96,10 @@ class ReshardInserter {
         target.kind = passed.kind;
         target.partial = passed.partial;
       }
-      copy.inputs[i] =
-          values_.reshard_to(made_[node.inputs[i]], target, node.phase == Phase::forward ? "forward" : "gradient");
+      const std::string reason = regathered_[node.inputs[i]]    ? kRegather
+                                 : node.phase == Phase::forward ? "forward"
+                                                                : "gradient";
+      copy.inputs[i] = values_.reshard_to(made_[node.inputs[i]], target, reason);
     }
     const bool runs_late =
         std::any_of(copy.inputs.begin(), copy.inputs.end(), [&](ValueId input) { return values_.is_late(input); });
@@ -164,7 +177,8 @@ class ReshardInserter {
   const Rules rules_;
   const Plan& plan_;
   const ReshardOptions options_;
-  std::vector<ValueId> made_;  // value of the graph -> value of the result, as produced
+  std::vector<ValueId> made_;     // value of the graph -> value of the result, as produced
+  std::vector<bool> regathered_;  // per value of the graph
   ReshardedGraph result_;
   Materialisations values_;
 };

@@ -23,8 +23,9 @@ Move halo_move(const Sharding& from, const Sharding& to) {
 
 /// What the attributes of a collective say of why it is there: of a move that does not reduce that it reshards.
 std::string reason_of(Collective kind, const Node& node) {
-  const bool explains = reduces(kind) || kind == Collective::halo_exchange;
-  return explains ? node.attrs.as<ReshardAttrs>().reason : "reshard";
+  const std::string& reason = node.attrs.as<ReshardAttrs>().reason;
+  const bool explains = reduces(kind) || kind == Collective::halo_exchange || reason == kRegather;
+  return explains ? reason : "reshard";
 }
 
 /// Within a micro-batch a move between ranks; else the parts of one rank are cut, or brought together, in time.

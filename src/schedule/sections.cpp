@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "partition/collectives.h"
+#include "partition/resharded_graph.h"
 #include "sharding/micro.h"
 
 namespace partita {
@@ -13,6 +14,11 @@ bool runs_in_micro_batches(const LocalGraph& local, NodeId id) {
   const auto has = [&](ValueId value) { return !micro_sharding(local.shardings[value], local.mesh).whole(); };
   return std::any_of(node.inputs.begin(), node.inputs.end(), has) ||
          std::any_of(node.outputs.begin(), node.outputs.end(), has);
+}
+
+/// Of a state that each micro-batch gathers, so that it does not lie there between them.
+bool is_regather(const Node& node) {
+  return is_collective(node) && node.attrs.as<CollectiveAttrs>().reason == kRegather;
 }
 
 }  // namespace
@@ -44,6 +50,7 @@ std::vector<Section> sections_of(const LocalGraph& local) {
         std::none_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) { return used_in_micro[output]; })) {
       sections[n] = Section::late;
     }
+    if (sections[n] == Section::once && is_regather(node)) sections[n] = Section::micro;
     if (sections[n] != Section::micro && sections[n] != Section::once) continue;
     for (ValueId input : node.inputs) used_in_micro[input] = true;
   }

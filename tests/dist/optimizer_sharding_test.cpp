@@ -32,7 +32,7 @@ TEST(OptimizerSharding, KeepsTheNumbers) {
     const JobResult oracle = interpret_job(job);
     for (const int ranks : {2, 3, 4, 6, 8}) {
       if (!can_run(ranks)) continue;
-      for (const int64_t level : {1, 2}) {
+      for (const int64_t level : {1, 2, 3}) {
         for (const int64_t count : {1, 3}) {
           job.ranks = ranks;
           job.micro_batches = count;
@@ -111,6 +111,36 @@ TEST(OptimizerSharding, DividesTheStatesOfTheOptimizer) {
       return states;
     };
     EXPECT_NEAR(static_cast<double>(bytes(1)), static_cast<double>(bytes(0)) / ranks, 0.02 * bytes(0)) << ranks;
+  }
+}
+
+// The forward gathers every parameter, the backward those that it uses again: at most 3 P with the reduction.
+TEST(OptimizerSharding, OfParametersGathersThemTwice) {
+  for (const int64_t count : {1, 2}) {
+    const Program program = sharded_program(kShardedGpt, 2, {.level = 3, .threshold = 0}, count);
+    const int64_t parameters = parameter_elements(program.graph);
+    std::map<std::string, int64_t> elements = elements_of(program);
+    EXPECT_EQ(elements["reduce_scatter"], parameters);
+    EXPECT_GT(elements["all_gather"], parameters);
+    EXPECT_LE(elements["all_gather"], 2 * parameters);
+    for (const State& state : program.local.graph.states) {
+      if (state.kind == StateKind::counter) continue;
+      EXPECT_FALSE(program.local.shardings[state.entry].replicated()) << program.local.graph.values[state.entry].name;
+    }
+    const std::string plan = print(program.plan, program.graph, all_ops());
+    EXPECT_EQ(print(parse_plan(plan, program.graph, all_ops()), program.graph, all_ops()), plan);
+    EXPECT_NE(plan.find("\nregather %"), std::string::npos);
+  }
+}
+
+// A parameter lies there as a whole only while it is used.
+TEST(OptimizerSharding, OfParametersTakesLessMemory) {
+  const auto arena = [](int64_t level, int64_t count) {
+    return sharded_program("mlp:layers=8,hidden=256", 4, {.level = level, .threshold = 0}, count).schedule.arena_bytes;
+  };
+  for (const int64_t count : {1, 2}) {
+    EXPECT_LT(arena(1, count), arena(0, count)) << count;
+    EXPECT_LT(arena(3, count), arena(1, count) * 7 / 10) << count;
   }
 }
 
