@@ -23,6 +23,30 @@ bool is_regather(const Node& node) {
 
 }  // namespace
 
+std::vector<SectionNodes> in_sections(const LocalGraph& local) {
+  const std::vector<Section> sections = sections_of(local);
+  const auto& nodes = local.graph.nodes;
+  std::vector<std::vector<NodeId>> joined(local.graph.values.size());  // per value
+  const auto follows = [&](const Node& node) {
+    return joins_micro_batches(node) && local.graph.values[node.inputs[0]].producer >= 0;
+  };
+  for (size_t n = 0; n < nodes.size(); ++n) {
+    if (follows(nodes[n])) joined[nodes[n].inputs[0]].push_back(static_cast<NodeId>(n));
+  }
+  std::vector<SectionNodes> result;
+  for (const Section section : kSections) {
+    std::vector<NodeId>& order = result.emplace_back(SectionNodes{section, {}}).nodes;
+    for (size_t n = 0; n < nodes.size(); ++n) {
+      if (sections[n] != section || follows(nodes[n])) continue;
+      order.push_back(static_cast<NodeId>(n));
+      for (const ValueId output : nodes[n].outputs) {
+        order.insert(order.end(), joined[output].begin(), joined[output].end());
+      }
+    }
+  }
+  return result;
+}
+
 std::vector<Section> sections_of(const LocalGraph& local) {
   const auto& nodes = local.graph.nodes;
   std::vector<Section> sections;

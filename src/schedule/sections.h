@@ -16,4 +16,12 @@ inline constexpr std::initializer_list<Section> kSections{Section::once, Section
 /// take memory all the time. States that are regathered are so in each micro-batch.
 std::vector<Section> sections_of(const LocalGraph& local);
 
+/// The nodes in the order in which they run: section by section, in each as the graph has them, but for what adds up
+/// micro-batches, which follows at once what makes its operand.
+struct SectionNodes {
+  Section section;
+  std::vector<NodeId> nodes;
+};
+std::vector<SectionNodes> in_sections(const LocalGraph& local);
+
 }  // namespace partita
