@@ -263,6 +263,9 @@ void add_plan(List& list) {
            "update",
            {1, kMostMicroBatches})
       .synonyms = {"gradient-accumulation-steps", "accumulation-steps", "grad-accum", "num-microbatches"};
+  list.add("recompute", "recompute", Effect::placement, PARTITA_FIELD(training.recompute),
+           "What the backward makes again instead of keeping it: attention (selective), or all within blocks (full)")
+      .synonyms = {"recompute-granularity", "gradient-checkpointing", "activation-checkpointing"};
   list.add("zero", "zero", Effect::placement, PARTITA_FIELD(plan.options.zero.level),
            "Optimizer sharding over the ranks that share the batch: 1: states of the optimizer; 2: gradients, too; 3: "
            "and "
