@@ -42,7 +42,7 @@ class Flow {
   void make_graph(const std::function<Graph()>& forward) {
     graph_stage("graph", [&] {
       Graph graph = forward();
-      for (const NodeAnnotation& annotation : options_.annotations) annotate_nodes(graph, annotation);
+      annotate_nodes(graph, options_.annotations);
       return graph;
     });
   }
@@ -63,7 +63,7 @@ class Flow {
   void make_plan() {
     const Mesh mesh = options_.mesh ? *options_.mesh : make_mesh(program_.graph, options_.ranks, options_.plan);
     std::string warning = options_.own_plan ? "" : ignored_annotations(program_.graph, mesh, options_.plan);
-    if (!warning.empty() && options_.training) program_.warnings.push_back(std::move(warning));
+    if (!warning.empty()) program_.warnings.push_back(std::move(warning));
     program_.plan = passes_.stage(
         "plan",
         [&] {
