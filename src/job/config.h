@@ -46,7 +46,6 @@ struct TrainingConfig {
   uint64_t seed = 1;                                // of initial values, the order of rows and dropout
   std::optional<BatchNormStatistics> batch_norm{};  // none: local under data parallelism on several ranks
   GradientReduction gradients = GradientReduction::mean;
-  Recompute recompute = Recompute::none;
   bool validate = false;              // on the test rows after every epoch
   std::optional<int64_t> patience{};  // epochs without a lower loss before the training ends; none: it goes on
   bool evaluate = true;               // on the test rows after the training
@@ -65,6 +64,7 @@ struct RanksConfig {
 
 struct PlanConfig {
   PlanOptions options{};
+  Recompute recompute = Recompute::none;  // in the backward
   std::vector<NodeAnnotation> annotations{};       // in addition to those in the code of the network
   std::vector<std::string> passes_switched_off{};  // by name
 };

@@ -264,7 +264,7 @@ void add_plan(List& list) {
            "update",
            {1, kMostMicroBatches})
       .synonyms = {"gradient-accumulation-steps", "accumulation-steps", "grad-accum", "num-microbatches"};
-  list.add("recompute", "recompute", Effect::placement, PARTITA_FIELD(training.recompute),
+  list.add("recompute", "recompute", Effect::placement, PARTITA_FIELD(plan.recompute),
            "What the backward makes again instead of keeping it: attention (selective), or all within blocks (full)")
       .synonyms = {"recompute-granularity", "gradient-checkpointing", "activation-checkpointing"};
   list.add("zero", "zero", Effect::placement, PARTITA_FIELD(plan.options.zero.level),

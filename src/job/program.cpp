@@ -26,7 +26,7 @@ Program make_program(const JobConfig& config, const ProgramRequest& request) {
     options.plan.zero = {};
   }
   if (training) {
-    options.training = TrainingOptions{.optimizer = config.optimizer, .recompute = config.training.recompute};
+    options.training = TrainingOptions{.optimizer = config.optimizer, .recompute = config.plan.recompute};
     if (config.training.gradients == GradientReduction::sum) {
       options.training->gradient_factor = static_cast<double>(request.ranks);
     }
