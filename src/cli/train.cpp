@@ -52,6 +52,11 @@ void refuse_ineffective(const JobFlags& flags, const JobConfig& config) {
     refuse("plan.dataset_strategy",
            fmt::format("got --parallel {}, expected --parallel semi or auto", name_of(config.plan.options.parallel)));
   }
+  if (config.plan.options.zero.level == 0) {
+    for (const char* key : {"plan.zero_group", "plan.zero_threshold"}) refuse(key, "got --zero 0, expected 1, 2 or 3");
+  } else if (config.plan.options.zero.level == 1 && config.optimizer.kind == OptimizerKind::sgd) {
+    refuse("plan.zero", "got --zero 1 with --optimizer sgd, which has no states, expected --zero 2 or 3");
+  }
   if (config.training.gradients == GradientReduction::sum && config.ranks.count == 1) {
     refuse("training.gradients", "got --ranks 1, expected 2 ranks or more");
   }

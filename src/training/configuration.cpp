@@ -14,9 +14,15 @@ namespace {
 constexpr const char* kConfig = "partita.config";
 constexpr const char *kProgram = "partita.program", *kRows = "partita.rows";
 
-/// The graph as text, without what changes when its code is moved: the files and lines of calls.
-std::string print_without_sources(Graph graph) {
-  for (Node& node : graph.nodes) node.source = {};
+/// What a training graph computes, as text: without what changes when its code is moved (the files and lines of calls)
+/// or when it keeps less (copies of nodes in the backward, outputs with rows). The backward follows from the forward.
+std::string print_computed(Graph graph) {
+  std::erase_if(graph.nodes, [](const Node& node) { return node.phase == Phase::backward; });
+  std::erase_if(graph.outputs, [&](const Output& output) { return graph.type(output.value).rank() > 0; });
+  for (Node& node : graph.nodes) {
+    node.source = {};
+    node.recompute.clear();
+  }
   return print(graph);
 }
 
@@ -41,7 +47,7 @@ uint64_t digest_of_rows(const DatasetPtr& rows, int64_t batch) {
 
 Metadata describe_training(const JobConfig& config, const Graph& graph, const DatasetPtr& rows) {
   return {{kConfig, print_computation(config)},
-          {kProgram, print_digest(digest_of(print_without_sources(graph)))},
+          {kProgram, print_digest(digest_of(print_computed(graph)))},
           {kRows, print_digest(digest_of_rows(rows, config.training.batch))}};
 }
 

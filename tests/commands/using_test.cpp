@@ -122,6 +122,12 @@ TEST(Train, AResumedTrainingIsTheSameOrSaysWhatDiffers) {
   const std::string text = (folder.path() / "book.txt").string();
   write_text(text, std::string(56000, 'x'));  // as many windows as were generated
   EXPECT_EQ(run(gpt, {"--resume", checkpoint, "--steps", "3", "--ranks", "2", "--threads", "1"}).exit_code, 0);
+  // What takes less memory is the same training.
+  EXPECT_EQ(run(gpt, {"--resume", checkpoint, "--steps", "3", "--ranks", "2", "--zero", "3", "--zero-threshold", "0"})
+                .exit_code,
+            0);
+  EXPECT_EQ(run(gpt, {"--resume", checkpoint, "--steps", "3", "--micro-batches", "2", "--recompute", "full"}).exit_code,
+            0);
   EXPECT_EQ(run(gpt, {"--resume", checkpoint, "--steps", "3", "--lr", "0.5", "--resume-with", "schedule.learning_rate"})
                 .exit_code,
             0);

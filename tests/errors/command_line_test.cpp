@@ -157,6 +157,10 @@ TEST(CommandLineErrors, FlagsWithoutEffect) {
   refused({"--no-eval", "--validate", "--top-k", "3"}, "[--top-k] of no effect, got --no-eval, expected --eval");
   refused({"--no-eval", "--eval-batch", "3"},
           "[--eval-batch] of no effect, got --no-eval, expected --eval or --validate");
+  refused({"--zero-group", "2"}, "[--zero-group] of no effect, got --zero 0, expected 1, 2 or 3");
+  refused({"--zero-threshold", "9"}, "[--zero-threshold] of no effect, got --zero 0, expected 1, 2 or 3");
+  refused({"--zero", "1", "--optimizer", "sgd"},
+          "[--zero] of no effect, got --zero 1 with --optimizer sgd, which has no states, expected --zero 2 or 3");
   refused({"--gradients", "sum"}, "[--gradients] of no effect, got --ranks 1, expected 2 ranks or more");
   EXPECT_EQ(run_program({"train", "mlp:hidden=4", "--steps", "1", "--gradients", "mean", "--no-eval", "--validate",
                          "--eval-batch", "500", "--lr-schedule", "cosine", "--schedule-steps", "9"})
