@@ -72,7 +72,9 @@ if [[ ${1:-} == --sanitizers ]]; then
   cmake --preset asan >/dev/null && cmake --build --preset asan --target unit_tests || exit 1
   run_tests build/asan/tests/unit_tests
   cmake --preset tsan >/dev/null && cmake --build --preset tsan --target thread_tests || exit 1
-  run_tests build/tsan/tests/thread_tests '-*Resnet*:*Lenet*:*Gpt*'
+  # Small models only: this sanitizer makes everything ten times as slow.
+  run_tests build/tsan/tests/thread_tests \
+    '-*Resnet*:*Lenet*:*Gpt*:MicroBatches.Are*:RecomputeInBackward.*:OptimizerSharding.KeepsTheNumbers'
 fi
 
 echo "$passed passed, $failed failed"
