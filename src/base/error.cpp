@@ -103,7 +103,20 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
 }
 
 void check_failed(const char* file, int line, const char* condition, const std::string& message) {
-  throw InternalError(fmt::format("[{}:{}] internal check failed: {}: {}", file, line, condition, message));
+  throw InternalError(fmt::format("[{}:{}] internal check failed: {}: {}", file, line, condition, message), message);
+}
+
+void require_consistent(std::string_view where, const std::function<void()>& check) {
+  const auto refuse = [&](std::string_view what) {
+    throw InvalidArgument(fmt::format("[{}] the parts do not fit together: {}", where, what));
+  };
+  try {
+    check();
+  } catch (const InternalError& error) {
+    refuse(error.detail());
+  } catch (const Error& error) {
+    refuse(error.what());
+  }
 }
 
 }  // namespace partita

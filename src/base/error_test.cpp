@@ -46,6 +46,29 @@ TEST(Shortened, NoMessageIsLong) {
   EXPECT_TRUE(text.ends_with("... (100000 characters)")) << text;
 }
 
+TEST(RequireConsistent, TheUserReadsNoPlaceInTheSource) {
+  const auto refusal = [](const std::function<void()>& check) -> std::string {
+    try {
+      require_consistent("plan", check);
+    } catch (const InvalidArgument& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  const int parts = 3;
+  EXPECT_EQ(refusal([&] { PARTITA_CHECK(parts == 2, "{} parts of two", parts); }),
+            "[plan] the parts do not fit together: 3 parts of two");
+  EXPECT_EQ(refusal([] { throw InvalidArgument("[op] bad, got 1, expected 2"); }),
+            "[plan] the parts do not fit together: [op] bad, got 1, expected 2");
+  EXPECT_EQ(refusal([] {}), "accepted");
+  try {
+    PARTITA_CHECK(parts == 2, "{} parts of two", parts);
+  } catch (const InternalError& error) {
+    EXPECT_EQ(error.detail(), "3 parts of two");
+    EXPECT_TRUE(std::string(error.what()).ends_with("internal check failed: parts == 2: 3 parts of two"));
+  }
+}
+
 TEST(Shortened, EveryErrorIs) {
   const InvalidArgument error("got '" + std::string(1000, 'a') + "'");
   EXPECT_LT(std::string_view(error.what()).size(), 200u);

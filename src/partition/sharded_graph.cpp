@@ -1,5 +1,6 @@
 #include "partition/sharded_graph.h"
 
+#include "base/scanner.h"
 #include "graph/print.h"
 #include "sharding/propagate.h"
 
@@ -21,9 +22,13 @@ ShardedGraph parse_sharded_graph(std::string_view text, const OpSet& ops, const 
                                  const std::function<void(const ShardedGraph&)>& check) {
   AnnotatedGraph annotated = parse_annotated(text, all);
   ShardedGraph sharded{.graph = std::move(annotated.graph)};
-  if (!annotated.mesh.empty()) sharded.mesh = parse_mesh(annotated.mesh);
+  if (!annotated.mesh.empty()) {
+    sharded.mesh = with_line("graph", annotated.mesh_line, [&] { return parse_mesh(annotated.mesh); });
+  }
   for (size_t v = 0; v < annotated.types.size(); ++v) {
-    sharded.shardings.push_back(parse_sharding(annotated.types[v], sharded.graph.values[v].type, sharded.mesh));
+    const auto& [type, name, producer, output] = sharded.graph.values[v];
+    sharded.shardings.push_back(with_line("graph", annotated.value_lines[v],
+                                          [&] { return parse_sharding(annotated.types[v], type, sharded.mesh); }));
   }
   const Rules rules(sharded.graph, ops);
   for (size_t n = 0; n < annotated.cuts.size(); ++n) {
@@ -33,15 +38,13 @@ ShardedGraph parse_sharded_graph(std::string_view text, const OpSet& ops, const 
       continue;
     }
     const ShardingRule& rule = rules[n];
-    sharded.cuts.push_back(parse_cut(annotated.cuts[n], rule, sharded.mesh));
-    const std::string reason = illegal(rule, sharded.cuts.back(), sharded.mesh);
-    if (!reason.empty()) throw InvalidArgument(fmt::format("[{}] illegal cut of {}: {}", kind, node.name, reason));
+    sharded.cuts.push_back(with_line("graph", annotated.node_lines[n], [&] {
+      Cut cut = parse_cut(annotated.cuts[n], rule, sharded.mesh);
+      require_legal(kind, node.name, rule, cut, sharded.mesh);
+      return cut;
+    }));
   }
-  try {
-    check(sharded);
-  } catch (const Error& error) {
-    throw InvalidArgument(fmt::format("[{}] the parts do not fit together: {}", kind, error.what()));
-  }
+  require_consistent(kind, [&] { check(sharded); });
   return sharded;
 }
 
@@ -75,7 +78,19 @@ void verify_ends(const ShardedGraph& sharded) {
     PARTITA_CHECK(sharded.shardings[state.exit] == sharded.shardings[state.entry], "state {} changes its sharding",
                   sharded.graph.values[state.entry].name);
   }
+  std::vector<bool> is_read(sharded.graph.values.size(), false);
+  for (const Node& node : sharded.graph.nodes) {
+    for (ValueId input : node.inputs) is_read[input] = true;
+  }
+  for (size_t v = 0; v < is_read.size(); ++v) {
+    if (sharded.shardings[v].halos.empty()) continue;
+    const ValueInfo& value = sharded.graph.values[v];
+    PARTITA_CHECK(value.producer >= 0, "%{} enters with halos", value.name);
+    // Whoever reads it says which ones: its cut needs exactly these.
+    PARTITA_CHECK(is_read[v], "%{} has halos that no node reads", value.name);
+  }
   for (const Output& output : sharded.graph.outputs) {
+    PARTITA_CHECK(sharded.shardings[output.value].halos.empty(), "output {} has halos", output.name);
     PARTITA_CHECK(sharded.shardings[output.value].partial.empty(), "output {} is partial", output.name);
   }
 }

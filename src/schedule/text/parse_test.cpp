@@ -106,11 +106,14 @@ TEST(ScheduleErrors, PartsThatDoNotFitAreRefused) {
   const auto expect = [&](const std::string& bad, const std::string& part) {
     const std::string message = message_of(bad, made.local);
     EXPECT_NE(message.find(part), std::string::npos) << message;
+    EXPECT_EQ(message.find("internal check"), std::string::npos) << message;
+    EXPECT_EQ(message.find(".cpp"), std::string::npos) << message;
   };
   for (const char* line : {"graph", "arena", "input %label", "state %fc2.bias", "output loss = ", "update"}) {
     expect(without(text, line), fmt::format("[schedule] a line is missing, got none, expected '{}", line));
   }
-  expect(without(text, "%relu ="), "matmul2 reads %relu, which is not there any more");
+  expect(without(text, "%relu ="),
+         "[schedule] the parts do not fit together: matmul2 reads %relu, which is not there any more");
   expect(without(text, "%momentum2.0"), "the next step reads %momentum2.0");
   expect(without(text, "reduce bucket"), "before its bucket is reduced");
   expect(changed(text, "reduce bucket 0", "reduce bucket 0\nreduce bucket 0"), "bucket 0 is reduced twice");

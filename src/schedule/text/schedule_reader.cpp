@@ -61,9 +61,4 @@ void ScheduleReader::expect_value(int buffer, ValueId value, std::string_view wh
   if (at(buffer).value != value) fail(what, name_of(at(buffer).value), name_of(value));
 }
 
-void ScheduleReader::once(bool& seen, std::string_view name) const {
-  if (seen) fail("given twice", name, "it once");
-  seen = true;
-}
-
 }  // namespace partita
