@@ -80,6 +80,7 @@ std::string shortened(std::string_view message) {
       at = end_of_word;
     }
   }
+  std::replace(out.begin(), out.end(), '\0', '?');  // what() would end there
   if (out.size() <= kMostMessage) return out;
   return fmt::format("{}... ({} characters)", beginning_of(out, kMostMessage / 2), characters_of(message));
 }

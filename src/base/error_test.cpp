@@ -40,6 +40,11 @@ TEST(Shortened, NoCharacterIsCut) {
   EXPECT_EQ(text, "got 'x" + repeated("\u20ac", 26) + "...' (101 characters)");
 }
 
+TEST(Shortened, NoZeroByteEndsAMessage) {
+  const InvalidArgument error(std::string("got 'a\0b', expected c", 21));
+  EXPECT_STREQ(error.what(), "got 'a?b', expected c");
+}
+
 TEST(Shortened, NoMessageIsLong) {
   const std::string text = shortened(repeated("1 ", 50000));
   EXPECT_LT(text.size(), 2100u);

@@ -5,6 +5,7 @@
 
 #include "base/scanner.h"
 #include "graph/rules.h"
+#include "lowering/cut_micro_batches.h"
 
 namespace partita {
 namespace {
@@ -195,6 +196,7 @@ void verify(const Plan& plan, const Graph& graph, const OpSet& ops) {
   for (size_t i = 0; i < ids.size(); ++i) check_dims(ids[i], plan.inputs[i]);
   for (const auto& [value, dims] : plan.results) check_dims(value, dims);
   for (const auto& [name, dims] : plan.outputs) check_dims(graph.output(name), dims);
+  verify_micro_batches(plan, graph, rules);
 }
 
 }  // namespace partita

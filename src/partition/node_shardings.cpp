@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "partition/collectives.h"
+#include "sharding/micro.h"
 #include "sharding/move.h"
 
 namespace partita {
@@ -44,7 +45,8 @@ Sharding moved(const LocalGraph& local, const Node& node, const Sharding& from, 
                     node.name, d);
     }
     expected.dims = to.dims;
-    PARTITA_CHECK(axes == cutting_axes(from, to), "{} is over other axes than those that cut", node.name);
+    PARTITA_CHECK(axes == cutting_axes(within_micro_batch(from, local.mesh), within_micro_batch(to, local.mesh)),
+                  "{} is over other axes than those that cut", node.name);
     return expected;
   }
   if (kind != Collective::all_reduce && kind != Collective::accumulate) check_dim(attrs.dim);

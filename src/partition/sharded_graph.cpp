@@ -2,6 +2,7 @@
 
 #include "base/scanner.h"
 #include "graph/print.h"
+#include "sharding/micro.h"
 #include "sharding/propagate.h"
 
 namespace partita {
@@ -69,6 +70,30 @@ void verify_cut(const ShardedGraph& sharded, NodeId id, const Rules& rules) {
   }
 }
 
+namespace {
+
+/// Micro-batches are equal slices, and what is kept or given out holds all of them.
+void verify_micro_batches(const ShardedGraph& sharded) {
+  const int axis = sharded.mesh.micro_axis();
+  if (axis < 0) return;
+  for (size_t v = 0; v < sharded.graph.values.size(); ++v) {
+    const int dim = micro_sharding(sharded.shardings[v], sharded.mesh).dim;
+    if (dim < 0) continue;
+    const auto& [type, name, producer, output] = sharded.graph.values[v];
+    PARTITA_CHECK(sharded.shardings[v].dims[dim].front() == axis, "%{} is cut into micro-batches behind ranks", name);
+    PARTITA_CHECK(type.shape[dim] % sharded.mesh.micro_batches() == 0,
+                  "%{} of {} does not divide into {} micro-batches", name, print(type), sharded.mesh.micro_batches());
+  }
+  const auto check_whole = [&](ValueId value) {
+    PARTITA_CHECK(micro_sharding(sharded.shardings[value], sharded.mesh).whole(),
+                  "%{} is of one micro-batch, not of all", sharded.graph.values[value].name);
+  };
+  for (const State& state : sharded.graph.states) check_whole(state.entry);
+  for (const Output& output : sharded.graph.outputs) check_whole(output.value);
+}
+
+}  // namespace
+
 void verify_ends(const ShardedGraph& sharded) {
   PARTITA_CHECK(
       sharded.shardings.size() == sharded.graph.values.size() && sharded.cuts.size() == sharded.graph.nodes.size(),
@@ -93,6 +118,7 @@ void verify_ends(const ShardedGraph& sharded) {
     PARTITA_CHECK(sharded.shardings[output.value].halos.empty(), "output {} has halos", output.name);
     PARTITA_CHECK(sharded.shardings[output.value].partial.empty(), "output {} is partial", output.name);
   }
+  verify_micro_batches(sharded);
 }
 
 }  // namespace partita

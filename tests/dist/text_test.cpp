@@ -301,6 +301,35 @@ TEST(Text, HalosThatFitNoNodeAreRefused) {
             start + "output x has halos");
 }
 
+// A micro-batch that needs the sum over all of them; what is kept in place of it; unequal slices.
+constexpr const char* kMicroBatches = R"(partita graph 1
+graph micro
+mesh data=2 | micro=2
+input %x: f32[8{micro,data},3] batch=0
+state %w: f32[8,3] parameter zeros
+%sum = reduce(%x) {kind=sum, axes=[0,1], keep_dims=false, scale=1} : f32[] +sum{data,micro} ; forward cut a={micro,data}
+%all = accumulate(%sum) {axes=["micro"], dim=-1, to_dim=-1, reduce=sum, reason="forward"} : f32[] +sum{data} ; forward
+%loss = all_reduce(%all) {axes=["data"], dim=-1, to_dim=-1, reduce=sum, reason="forward"} : f32[] ; forward
+output loss = %loss
+)";
+
+TEST(Text, MicroBatchesThatDoNotFitAreRefused) {
+  const std::string text = kMicroBatches, start = "[local graph] the parts do not fit together: ";
+  const auto read = [](const std::string& bad) { return message_of([&] { parse_local_graph(bad, all_ops()); }); };
+  const auto refused = [&](const std::string& from, const std::string& to) { return read(changed(text, from, to)); };
+  EXPECT_EQ(read(text), "accepted");
+  EXPECT_EQ(refused("output", "%y = mul(%x, %loss) : f32[8{micro,data},3] ; forward cut a={micro,data}\noutput"),
+            start + "y runs in a micro-batch and needs all of them");
+  EXPECT_EQ(refused("output", "output x = %x\noutput"), start + "%x is of one micro-batch, not of all");
+  EXPECT_EQ(refused("%w: f32[8,3]", "%w: f32[8{micro},3]"), start + "%w is of one micro-batch, not of all");
+  EXPECT_EQ(refused("%x: f32[8{micro,data},3]", "%x: f32[9{micro,data},3]"),
+            start + "%x of f32[9,3] does not divide into 2 micro-batches");
+  EXPECT_EQ(read(changed(changed(text, "8{micro,data}", "8{data,micro}"), "a={micro,data}", "a={data,micro}")),
+            start + "%x is cut into micro-batches behind ranks");
+  EXPECT_EQ(refused("accumulate(%sum) {axes=[\"micro\"]", "all_reduce(%sum) {axes=[\"micro\"]"),
+            start + "all is over micro-batches, which no rank sends to another");
+}
+
 TEST(Text, BadReshardedGraphsAreRefused) {
   const std::string text = print(resharded_on("mlp:hidden=16", 3, Parallel::data), all_ops());
   const auto refused = [&](const std::string& from, const std::string& to) {

@@ -36,6 +36,9 @@ void ScheduleReader::add_buffer() {
   expect("@");
   buffer.offset = number();
   if (take("copies=")) buffer.copies = number(2, kMostMicroBatches);
+  if (buffer.bytes > kMostNumber / buffer.copies - kAlignment) {
+    fail("buffer too large", fmt::format("{} times {} bytes", buffer.copies, buffer.bytes), "2^60 bytes at most");
+  }
   if (take("view=")) buffer.view_of = this->buffer();
   if (!buffers_.emplace(named.text, static_cast<int>(schedule.buffers.size())).second) {
     fail("buffer defined twice", named.text, "one definition");

@@ -13,7 +13,7 @@ inline constexpr std::initializer_list<Section> kSections{Section::once, Section
 
 /// Of each node. What is cut by micro-batches, partial over them, or joins them is `micro`; what uses what was joined
 /// is late; other nodes run once where a micro-batch uses their results, and late where none does, so that these do not
-/// take memory all the time.
+/// take memory all the time. Throws InternalError when a node of a micro-batch needs what all of them make.
 std::vector<Section> sections_of(const LocalGraph& local);
 
 }  // namespace partita
