@@ -3,8 +3,8 @@
 //   bench_large_graph [NODES=100000] [RANKS=8] [KERNELS=fast] [BUCKET_KIB=4096]
 //
 // NODES counts the nodes of the training graph. Prints seconds per stage, for each plan mode those of the stages behind
-// the plan; KERNELS=reference leaves out the time in which the kernel library answers what it can run; a
-// small BUCKET_KIB makes many buckets of gradients.
+// the plan; KERNELS=reference leaves out the queries for primitives of the kernel library; a small
+// BUCKET_KIB makes many buckets of gradients.
 
 #include <chrono>
 #include <cstdlib>

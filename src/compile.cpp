@@ -42,7 +42,7 @@ class Flow {
   void make_graph(const std::function<Graph()>& forward) {
     graph_stage("graph", [&] {
       Graph graph = forward();
-      for (const NodeAnnotation& annotation : options_.annotations) annotate_nodes(graph, annotation);
+      annotate_nodes(graph, options_.annotations);
       return graph;
     });
   }
@@ -63,15 +63,17 @@ class Flow {
   void make_plan() {
     const Mesh mesh = options_.mesh ? *options_.mesh : make_mesh(program_.graph, options_.ranks, options_.plan);
     std::string warning = options_.own_plan ? "" : ignored_annotations(program_.graph, mesh, options_.plan);
-    if (!warning.empty() && options_.training) program_.warnings.push_back(std::move(warning));
+    if (!warning.empty()) program_.warnings.push_back(std::move(warning));
     program_.plan = passes_.stage(
         "plan",
         [&] {
           Plan plan = options_.own_plan ? options_.own_plan(program_.graph)
                                         : partita::make_plan(program_.graph, ops_, mesh, options_.plan);
-          if (plan.mesh.micro_batches() > 1) return plan;
-          return cut_micro_batches(std::move(plan), program_.graph, Rules(program_.graph, ops_),
-                                   options_.plan.micro_batches);
+          const PlanOptions& options = options_.plan;
+          if (options.micro_batches == 1 && options.zero.level == 0) return plan;
+          const Rules rules(program_.graph, ops_);
+          plan = shard_optimizer(std::move(plan), program_.graph, rules, options.zero);
+          return cut_micro_batches(std::move(plan), program_.graph, rules, options.micro_batches);
         },
         [&](const Plan& plan) { verify(plan, program_.graph, ops_); },
         [&](const Plan& plan) { return print(plan, program_.graph, ops_); });

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "autodiff/differentiate.h"
+#include "autodiff/recompute.h"
 #include "ops/constant.h"
 #include "ops/elementwise/attrs.h"
 #include "ops/reduce/attrs.h"
@@ -68,7 +69,9 @@ void count_step(Builder& builder) {
 
 }  // namespace
 
-TrainingGraph make_training_graph(const Graph& forward, const OpSet& ops, const TrainingOptions& options) {
+TrainingGraph make_training_graph(const Graph& given, const OpSet& ops, const TrainingOptions& options) {
+  Graph forward = given;
+  choose_recomputed(forward, options.recompute);
   const std::vector<ValueId> parameters = chosen_parameters(forward, options);
   std::vector<std::string> warnings;
   Builder builder(ops, forward);
@@ -103,7 +106,7 @@ TrainingGraph make_training_graph(const Graph& forward, const OpSet& ops, const 
     build_update(builder, options.optimizer, values[i], gradients[i], rate);
   }
   count_step(builder);
-  return {remove_dead_nodes(builder.take()), std::move(warnings)};
+  return {recompute_in_backward(remove_dead_nodes(builder.take()), ops), std::move(warnings)};
 }
 
 }  // namespace partita

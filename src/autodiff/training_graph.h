@@ -2,6 +2,7 @@
 // forward + loss + backward + optimizer update as one graph.
 
 #include "autodiff/optimizer.h"
+#include "autodiff/recompute.h"
 
 namespace partita {
 
@@ -14,6 +15,8 @@ struct TrainingOptions {
   double gradient_factor = 1;
   /// Adds an output "d_NAME" for each updated parameter.
   bool output_gradients = false;
+  /// Nodes that the backward makes again, besides those that the graph says.
+  Recompute recompute = Recompute::none;
 };
 
 struct TrainingGraph {
@@ -21,9 +24,9 @@ struct TrainingGraph {
   std::vector<std::string> warnings;
 };
 
-/// `forward` has a scalar output "loss". Adds the input "learning_rate", a scalar of the parameters'
+/// `given`, the forward, has a scalar output "loss". Adds the input "learning_rate", a scalar of the parameters'
 /// type, and counts the state "step" when there is one. A parameter that the loss does not depend on
 /// gets a gradient of zeros and a warning.
-TrainingGraph make_training_graph(const Graph& forward, const OpSet& ops, const TrainingOptions& options);
+TrainingGraph make_training_graph(const Graph& given, const OpSet& ops, const TrainingOptions& options);
 
 }  // namespace partita

@@ -3,24 +3,29 @@
 #include <algorithm>
 #include <cctype>
 #include <numeric>
+#include <utility>
 
 namespace partita {
 namespace {
 
+/// Insertions, deletions, substitutions and exchanges of neighbours: optimal string alignment (Damerau, 1964).
 size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
+  std::vector<size_t> before, last(b.size() + 1), row(b.size() + 1);  // of the beginnings of a, two to none shorter
   std::iota(row.begin(), row.end(), size_t{0});
   for (size_t i = 0; i < a.size(); ++i) {
-    size_t diagonal = row[0];
+    before = std::exchange(last, row);
     row[0] = i + 1;
     for (size_t j = 0; j < b.size(); ++j) {
-      const size_t substituted = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({substituted, row[j] + 1, row[j + 1] + 1});
+      row[j + 1] = std::min({last[j] + (a[i] == b[j] ? 0 : 1), row[j] + 1, last[j + 1] + 1});
+      const bool are_exchanged = i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j];
+      if (are_exchanged) row[j + 1] = std::min(row[j + 1], before[j - 1] + 1);
     }
   }
   return row.back();
 }
+
+/// So many that a short name is not taken for another one.
+size_t most_edits(std::string_view name) { return name.size() <= 4 ? 1 : name.size() / 2; }
 
 constexpr size_t kMostValue = 160;     // characters of a value that is shown as it is
 constexpr size_t kShownValue = 80;     // of one that is not
@@ -87,7 +92,7 @@ std::string shortened(std::string_view message) {
 
 std::string nearest(std::string_view name, const std::vector<std::string>& candidates) {
   std::string best;
-  size_t best_distance = std::max<size_t>(2, name.size() / 2) + 1;
+  size_t best_distance = most_edits(name) + 1;
   for (const std::string& candidate : candidates) {
     const size_t distance = edit_distance(name, candidate);
     if (distance < best_distance) {

@@ -79,5 +79,17 @@ TEST(Shortened, EveryErrorIs) {
   EXPECT_LT(std::string_view(error.what()).size(), 200u);
 }
 
+TEST(Nearest, ShortNamesDifferInOneEdit) {
+  const std::vector<std::string> ops{"add", "log", "relu", "reduce", "mlp", "matmul"};
+  EXPECT_EQ(nearest("foo", ops), "");
+  EXPECT_EQ(nearest("lag", ops), "log");
+  EXPECT_EQ(nearest("rleu", ops), "relu");  // two neighbours that changed places are one edit
+  EXPECT_EQ(nearest("mpl", ops), "mlp");
+  EXPECT_EQ(nearest("rexx", ops), "");
+  EXPECT_EQ(nearest("", ops), "");
+  EXPECT_EQ(nearest("redxxe", ops), "reduce");
+  EXPECT_EQ(nearest("mtamull", ops), "matmul");
+}
+
 }  // namespace
 }  // namespace partita

@@ -60,8 +60,9 @@ TrainingPosition take_checkpoint(States& states, const Graph& graph, const std::
     const std::string& name = graph.values[static_cast<size_t>(state.entry)].name;
     const auto found = tensors.find(name);
     if (found == tensors.end()) {
-      throw InvalidFile(fmt::format("[resume] {}: no tensor for '{}', expected {}: another network or optimizer", path,
-                                    name, print(graph.type(state.entry))));
+      throw InvalidFile(
+          fmt::format("[resume] {}: no tensor for '{}', got those of another network or optimizer, expected {}", path,
+                      name, print(graph.type(state.entry))));
     }
     taken[name] = fitted(found->second, graph.type(state.entry), name, path);
   }

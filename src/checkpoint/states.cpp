@@ -90,8 +90,8 @@ void take_weights(States& states, const Graph& graph, const std::map<std::string
     const std::string& name = state_name(graph, state);
     const auto found = weights.find(name);
     if (found == weights.end()) {
-      throw InvalidFile(
-          fmt::format("[load] {}: no tensor for '{}', expected {}", path, name, print(graph.type(state.entry))));
+      throw InvalidFile(fmt::format("[load] {}: no tensor for '{}', got {} others, expected {}", path, name,
+                                    weights.size(), print(graph.type(state.entry))));
     }
     taken[name] = fitted(found->second, graph.type(state.entry), name, path);
   }

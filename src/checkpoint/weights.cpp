@@ -224,7 +224,8 @@ WeightsFile read_weights_file(const std::string& path) {
   }
   struct stat status {};
   if (::fstat(file.fd(), &status) != 0 || !S_ISREG(status.st_mode)) {
-    throw InvalidFile(fmt::format("[weights] {}: not a regular file", path));
+    throw InvalidFile(fmt::format("[weights] {}: not a regular file, got {}, expected a safetensors file", path,
+                                  S_ISDIR(status.st_mode) ? "a folder" : "a pipe or a device"));
   }
   const int64_t size = status.st_size;
   uint64_t header_bytes = 0;

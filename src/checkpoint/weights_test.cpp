@@ -180,9 +180,18 @@ TEST_F(WeightsTest, AHugeHeaderLengthAllocatesNothing) {
 
 TEST_F(WeightsTest, OtherThingsThanFiles) {
   EXPECT_THROW(load_weights(path_), MissingFile);
-  EXPECT_THROW(load_weights(folder_.string()), InvalidFile);
+  const auto refused = [](const std::string& path, const std::string& kind) {
+    try {
+      load_weights(path);
+      ADD_FAILURE() << "no error for " << kind;
+    } catch (const InvalidFile& error) {
+      EXPECT_EQ(error.what(),
+                fmt::format("[weights] {}: not a regular file, got {}, expected a safetensors file", path, kind));
+    }
+  };
+  refused(folder_.string(), "a folder");
   ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
-  EXPECT_THROW(load_weights(path_), InvalidFile);
+  refused(path_, "a pipe or a device");
 }
 
 TEST_F(WeightsTest, WhatCannotBeWrittenIsKnownBefore) {

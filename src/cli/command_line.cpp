@@ -90,7 +90,7 @@ std::string suggestion(const std::string& flag, const std::vector<std::string>& 
     throw InvalidArgument(fmt::format("[{}] unknown flag, got '{}', expected one that --help lists{}",
                                       command.get_name(), flag, suggestion(flag, names)));
   }
-  throw InvalidArgument(fmt::format("[{}] a word too many, got '{}'", command.get_name(), rest.at(0)));
+  throw InvalidArgument(fmt::format("[{}] a word too many, got '{}', expected none", command.get_name(), rest.at(0)));
 }
 
 /// `text` as a flag of the type that CLI11 calls INT or FLOAT takes it.

@@ -115,7 +115,7 @@ void run_command(const GraphFlags& flags) {
   const bool is_file = is_file_name(flags.job.model);
   JobConfig config;
   if (is_file) {
-    assign(config, flags.job.given);
+    assign(config, assignments_without_model(flags.job));
     config = completed(config, place);
   } else {
     config = ZooJob(configuration(flags.job), place).config();
@@ -128,6 +128,7 @@ void run_command(const GraphFlags& flags) {
   const Purpose purpose = flags.training ? Purpose::training : Purpose::evaluation;
   const Program program = is_file ? compile_file(flags.job.model, config, flags.training)
                                   : ZooJob(config, place).program(purpose, last_stage(config));
+  for (const std::string& warning : program.warnings) warn(warning);
   if (flags.run) return run_graph(program.graph, config.training.seed);
   std::cout << (config.ranks.count > 1 ? print(program.local, all_ops()) : print(program.graph));
 }

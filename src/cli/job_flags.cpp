@@ -59,8 +59,13 @@ void add_option(CLI::App& command, const JobOption& option, std::vector<Assignme
   added->group(title);
 }
 
-std::vector<Assignment> file_assignments(const JobFlags& flags) {
-  return flags.config_file.empty() ? std::vector<Assignment>() : read_config(flags.config_file);
+bool names_model(const Assignment& assignment) { return assignment.option->key() == "model"; }
+
+/// Of the file, and then of the flags.
+std::vector<Assignment> assignments_of(const JobFlags& flags) {
+  std::vector<Assignment> all = flags.config_file.empty() ? std::vector<Assignment>() : read_config(flags.config_file);
+  all.insert(all.end(), flags.given.begin(), flags.given.end());
+  return all;
 }
 
 }  // namespace
@@ -68,7 +73,9 @@ std::vector<Assignment> file_assignments(const JobFlags& flags) {
 void add_job_flags(CLI::App& command, JobFlags& flags, const std::function<bool(const JobOption&)>& takes) {
   flags.command = command.get_name();
   command.add_option("MODEL", flags.model,
-                     fmt::format("{}, with sizes as in mlp:layers=2,hidden=4096", fmt::join(model_names(), ", ")));
+                     fmt::format("{} (quickstart: on 1 rank or a multiple of 8), with sizes as in "
+                                 "mlp:layers=2,hidden=4096",
+                                 fmt::join(model_names(), ", ")));
   command.add_option("--config", flags.config_file, "Read the configuration from this TOML file; flags override it")
       ->type_name("FILE")
       ->group(kTitles[0]);
@@ -88,12 +95,17 @@ bool decides_program(const JobOption& option) {
          option.section != Section::schedule;
 }
 
+std::vector<Assignment> assignments_without_model(const JobFlags& flags) {
+  std::vector<Assignment> all = assignments_of(flags);
+  std::erase_if(all, names_model);
+  return all;
+}
+
 JobConfig configuration(const JobFlags& flags) {
-  std::vector<Assignment> all = file_assignments(flags);
+  std::vector<Assignment> all = assignments_of(flags);
   std::string model = flags.model;
   // The model comes first: it brings the recipe that the rest changes.
-  const auto named =
-      std::find_if(all.begin(), all.end(), [](const Assignment& a) { return a.option->key() == "model"; });
+  const auto named = std::find_if(all.begin(), all.end(), names_model);
   if (named != all.end()) {
     JobConfig only_model;
     assign(only_model, {*named});
@@ -106,7 +118,6 @@ JobConfig configuration(const JobFlags& flags) {
                     "\"...\": one of [{}]",
                     flags.command, fmt::join(model_names(), ", ")));
   }
-  all.insert(all.end(), flags.given.begin(), flags.given.end());
   return configured(model, all);
 }
 

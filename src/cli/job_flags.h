@@ -26,6 +26,9 @@ void add_option_flags(CLI::App& command, JobFlags& flags, const std::function<bo
 /// Options that change what is compiled: those of the commands that print programs and run none.
 bool decides_program(const JobOption& option);
 
+/// What the file and then the flags say, without the model that the file names.
+std::vector<Assignment> assignments_without_model(const JobFlags& flags);
+
 /// What the command line says as a whole: the recipe of the model, changed by the file, changed by the flags. Throws
 /// InvalidArgument when nothing names a model.
 JobConfig configuration(const JobFlags& flags);

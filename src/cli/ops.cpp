@@ -74,10 +74,19 @@ void print_kernels(const JobFlags& flags) {
   }
 }
 
+const OpDef& find_op(const std::string& name) {
+  if (const OpDef* op = all_ops().find(name)) return *op;
+  std::vector<std::string> names;
+  for (const OpDef& op : all_ops().all()) names.push_back(op.name);
+  throw InvalidArgument(fmt::format("[ops] unknown op, got '{}', expected one of {} ops{}", name, names.size(),
+                                    did_you_mean(name, names)),
+                        ErrorKind::key);
+}
+
 void run_ops(const OpsFlags& flags) {
   if (!flags.job.model.empty()) return print_kernels(flags.job);
   const auto device = make_cpu_device(all_ops(), /*threads=*/1);
-  if (!flags.name.empty()) return print_op(all_ops().at(flags.name), device->catalog());
+  if (!flags.name.empty()) return print_op(find_op(flags.name), device->catalog());
   for (const OpDef& op : all_ops().all()) print_op(op, device->catalog());
 }
 

@@ -38,6 +38,11 @@ void refuse_ineffective(const JobFlags& flags, const JobConfig& config) {
         fmt::format("got --optimizer {}, expected --optimizer adam or adamw", name_of(config.optimizer.kind));
     for (const char* key : {"optimizer.beta1", "optimizer.beta2", "optimizer.epsilon"}) refuse(key, why);
   }
+  if (config.schedule.kind == LrKind::constant) {
+    refuse("schedule.steps", "got --lr-schedule constant, expected --lr-schedule linear, cosine or step");
+  } else if (config.schedule.kind == LrKind::step && config.schedule.step_every > 0) {
+    refuse("schedule.steps", fmt::format("got --lr-step-every {}, expected one of both", config.schedule.step_every));
+  }
   if (config.schedule.kind != LrKind::step) {
     const std::string why =
         fmt::format("got --lr-schedule {}, expected --lr-schedule step", name_of(config.schedule.kind));
@@ -47,6 +52,14 @@ void refuse_ineffective(const JobFlags& flags, const JobConfig& config) {
     refuse("plan.dataset_strategy",
            fmt::format("got --parallel {}, expected --parallel semi or auto", name_of(config.plan.options.parallel)));
   }
+  if (config.training.gradients == GradientReduction::sum && config.ranks.count == 1) {
+    refuse("training.gradients", "got --ranks 1, expected 2 ranks or more");
+  }
+  if (!config.training.evaluate) {
+    refuse("evaluation.top", "got --no-eval, expected --eval");
+    if (!config.training.validate) refuse("evaluation.batch", "got --no-eval, expected --eval or --validate");
+  }
+  if (config.files.resume.empty()) refuse("files.resume_with", "got no --resume, expected --resume FILE");
 }
 
 /// A warm-up that was asked for, and would not be over at the end. That of a recipe may be.
@@ -100,16 +113,16 @@ DatasetPtr open_test_rows(const ZooJob& job) {
   return nullptr;
 }
 
-void print_accuracy(Model& model, const DatasetPtr& test, const JobConfig& config, const Reports& reports) {
+void print_accuracy(Model& model, const DatasetPtr& test, const JobConfig& config, const Reports& reports,
+                    bool with_top) {
   if (!config.console.quiet) std::cout << fmt::format("testing on {} rows\n", test->size()) << std::flush;
-  print_result(std::cout, model.eval(test, reports.evaluation_progress()), ResultLines::accuracy);
+  print_result(std::cout, model.eval(test, reports.evaluation_progress()), ResultLines::accuracy, with_top);
 }
 
 void run_train(const TrainFlags& flags) {
   const Place place = this_place();
-  const JobConfig config = configuration(flags.job);
-  refuse_ineffective(flags.job, config);
-  const ZooJob job(config, place);
+  const ZooJob job(configuration(flags.job), place);
+  refuse_ineffective(flags.job, job.config());
   verify_training(job.config(), place);
   if (printed_config(flags.job, job.config())) return;
   const FilesConfig& files = job.config().files;
@@ -140,7 +153,9 @@ void run_train(const TrainFlags& flags) {
     throw RuntimeFailure(ExitCode::interrupted,
                          "[train] interrupted, got Ctrl-C, expected the training to end by itself");
   }
-  if (test != nullptr && job.config().training.evaluate) print_accuracy(model, test, job.config(), reports);
+  if (test != nullptr && job.config().training.evaluate) {
+    print_accuracy(model, test, job.config(), reports, is_given(flags.job, "evaluation.top"));
+  }
 }
 
 }  // namespace

@@ -65,8 +65,8 @@ TEST(NamedGroups, SayWhatIsWrong) {
                 groups.create("x", std::vector<int>{1, 1});
               }),
               "[group] bad ranks of 'x', got 1 twice, expected different ones from 0 to 1");
-    EXPECT_EQ(message([&] { groups.size("pear"); }),
-              "[group] no such group, got 'pear', expected one of pair world, did you mean 'pair'?");
+    EXPECT_EQ(message([&] { groups.size("piar"); }),
+              "[group] no such group, got 'piar', expected one of pair world, did you mean 'pair'?");
     EXPECT_EQ(message([&] { groups.world_rank("pair", 2); }), "[group] bad rank of 'pair', got 2, expected 0 to 1");
     EXPECT_EQ(message([&] { groups.group_rank("pair", 7); }),
               "[group] a rank is not in 'pair', got rank 7, expected one of 1, 0");

@@ -8,14 +8,15 @@ namespace partita {
 
 /// What a network reads, and how rows are prepared for it.
 struct RowFormat {
-  std::string input = "image";  // the column that it reads besides "label"
-  Type image;                   // of a generated image: u8[height,width,channels]; of images alone
-  int64_t tokens = 0;           // of a row of text; 0: rows are images
-  int64_t classes = 10;         // of generated labels
-  int64_t resize = 0;           // side of the images after resizing; 0: as they are
-  bool augment = false;         // random crops and flips of training images
-  DType dtype = DType::f32;     // of inputs that are floats
-  uint64_t seed = 1;            // of the order of training rows and their augmentation
+  std::string input = "image";      // the column that it reads besides "label"
+  Type image;                       // of a generated image: u8[height,width,channels]; of images alone
+  int64_t tokens = 0;               // of a row of text; 0: rows are images
+  int64_t classes = 10;             // of generated labels
+  int64_t resize = 0;               // side of the images after resizing; 0: as they are
+  bool augment = false;             // random crops and flips of training images
+  DType dtype = DType::f32;         // of inputs that are floats
+  uint64_t seed = 1;                // of the order of training rows and their augmentation
+  bool labels_are_classes = false;  // integer labels of NumPy files are to be in [0, classes)
 };
 
 inline constexpr int64_t kSyntheticTrainRows = 6000;

@@ -112,5 +112,38 @@ TEST(OpenDataset, NpzFindsLabelsByTheirNames) {
   EXPECT_TRUE(has_rows({DataKind::npz, {npz(dir, "x_train=x, y_train=y, x_test=x, y_test=y")}}, Split::test));
 }
 
+// Arrays of complex numbers cannot be read: where they are no rows of the split they are not.
+TEST(OpenDataset, ArraysOfTheOtherSplitAreNotRead) {
+  const TempDir dir;
+  const DataSource source{DataKind::npz, {npz(dir, "x_train=x, y_train=y, x_test=x * 1j, y_test=y")}};
+  EXPECT_TRUE(has_rows(source, Split::test));
+  EXPECT_EQ(print(open_dataset(source, Split::train, kImages)->columns()), "image f32[1,6,6], label i32[]");
+  expect_error<InvalidFile>([&] { open_dataset(source, Split::test, kImages); }, "element type not supported");
+}
+
+TEST(OpenDataset, LabelsOutsideTheClassesAreRefused) {
+  const TempDir dir;
+  const auto x = dir.write("x.npy", npy("|u1", "(3, 12, 12)", some_bytes(3 * 144)));
+  const auto read = [&](const Bytes& labels, const RowFormat& format) {
+    const DataSource source{DataKind::npy, {x, dir.write("y.npy", npy("<i8", "(3,)", labels))}};
+    return open_dataset(source, Split::train, format);
+  };
+  Bytes labels(24);
+  RowFormat ids = kImages, numbers = kImages;
+  ids.labels_are_classes = true;
+  labels[8] = 3;
+  EXPECT_EQ(read(labels, ids)->size(), 3);
+  labels[8] = 4;
+  expect_error<InvalidFile>([&] { read(labels, ids); },
+                            "[npy] 'label' out of range at row 1, got 4, expected 0 to 3 (in npy:");
+  EXPECT_EQ(read(labels, numbers)->size(), 3);
+  labels[8] = 3;
+  labels[20] = 1;  // 2^32 in row 2
+  labels[16] = 3;
+  expect_error<InvalidFile>([&] { read(labels, ids); }, "at row 2, got 4294967299, expected 0 to 3");
+  expect_error<InvalidFile>([&] { read(labels, numbers); },
+                            "at row 2, got 4294967299, expected -2147483648 to 2147483647");
+}
+
 }  // namespace
 }  // namespace partita

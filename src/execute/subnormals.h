@@ -16,7 +16,7 @@ inline std::optional<Subnormals> subnormals_of(const Graph& graph, const Node& n
   return wanted;
 }
 
-/// While instructions run on a device's threads: sets what each wants, and gives back what the caller had.
+/// While instructions run on a device's threads: sets the mode that each requires, and restores the caller's.
 class DeviceSubnormals {
  public:
   explicit DeviceSubnormals(Device& device) : device_(device) {}

@@ -15,8 +15,8 @@ struct NodeAnnotation {
 /// "NODES=STRATEGY", as "net/fc1/matmul=((2,4),(1,4))". Throws InvalidArgument.
 NodeAnnotation parse_node_annotation(std::string_view text);
 
-/// Annotations the forward nodes that it names. When there is none throws InvalidArgument with names that there are and
-/// the nearest.
-void annotate_nodes(Graph& graph, const NodeAnnotation& annotation);
+/// Annotates the forward nodes that are named, also those that the network annotates. Throws InvalidArgument when a
+/// name is that of no node, with names that there are and the nearest, and when two name one node.
+void annotate_nodes(Graph& graph, const std::vector<NodeAnnotation>& annotations);
 
 }  // namespace partita

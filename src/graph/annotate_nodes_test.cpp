@@ -22,7 +22,7 @@ Graph small() {
 
 std::string annotated(const std::string& nodes) {
   Graph graph = small();
-  annotate_nodes(graph, parse_node_annotation(nodes + "=((2,1),(1,1))"));
+  annotate_nodes(graph, {parse_node_annotation(nodes + "=((2,1),(1,1))")});
   std::string names;
   for (const Node& node : graph.nodes) names += node.annotation ? node.name + " " : "";
   return names;

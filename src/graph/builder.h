@@ -66,6 +66,7 @@ class Builder {
   SourceLocation source;
   Phase phase = Phase::forward;
   std::string origin;
+  std::string recompute;
 
  private:
   std::string unique_name(const std::string& base);

@@ -36,6 +36,9 @@ struct Node {
   Phase phase = Phase::forward;
   std::string origin;  // name of the forward node of a gradient node, or ""
   std::optional<ShardingAnnotation> annotation;
+  /// Nodes of one name are recomputed together: the backward makes their results again instead of keeping them. Of a
+  /// node of the backward: it is such a copy, of `origin`. "": neither.
+  std::string recompute;
 };
 
 struct ValueInfo {

@@ -77,7 +77,7 @@ constexpr std::string_view kOptimizerBefore = "slot";
 
 /// What follows ';'. Over which axes a collective works, its group and its bytes follow from its attributes.
 void read_properties(Scanner& text, NodeLine& entry) {
-  constexpr std::string_view kExpected = "a phase, scope=, at=, of=, shard= or cut";
+  constexpr std::string_view kExpected = "a phase, scope=, at=, of=, recompute=, shard= or cut";
   Node& node = entry.node;
   while (!text.rest().empty()) {
     const std::string property = text.word();
@@ -99,6 +99,8 @@ void read_properties(Scanner& text, NodeLine& entry) {
       node.origin = text.word();
     else if (property == "at") {
       node.source = read_source(text);
+    } else if (property == "recompute") {
+      node.recompute = text.word();
     } else if (property == "shard") {
       node.annotation = read_sharding_annotation(text);
     } else if (property == "over" || property == "group" || property == "bytes") {

@@ -46,6 +46,7 @@ std::string print_node(const Graph& graph, NodeId id, const GraphTexts& texts) {
   if (!node.scope.empty()) line += " scope=" + node.scope;
   if (!node.source.file.empty()) line += fmt::format(" at={}:{}", print_path(node.source.file), node.source.line);
   if (!node.origin.empty()) line += " of=" + node.origin;
+  if (!node.recompute.empty()) line += " recompute=" + node.recompute;
   if (node.annotation) line += " shard=" + print(*node.annotation);
   if (texts.note) {
     const std::string note = texts.note(id);

@@ -41,10 +41,11 @@ void require_equal_parts(const JobConfig& config) {
   if (config.plan.options.parallel != Parallel::data || batch % parts == 0) return;
   const int64_t below = batch / parts * parts;
   const std::string nearest = below > 0 ? fmt::format("{} or {}", below, below + parts) : fmt::format("{}", parts);
-  throw InvalidArgument(
-      fmt::format("[train] the global batch does not divide, got batch {} on {} ranks{}, expected a multiple of {}: {}",
-                  batch, config.ranks.count,
-                  micro_batches == 1 ? "" : fmt::format(" in {} micro-batches", micro_batches), parts, nearest));
+  const bool may_be_uneven = config.plan.options.uneven == Uneven::allow && (below > 0 || micro_batches == 1);
+  throw InvalidArgument(fmt::format(
+      "[train] the global batch does not divide, got batch {} on {} ranks{}, expected a multiple of {}: {}{}", batch,
+      config.ranks.count, micro_batches == 1 ? "" : fmt::format(" in {} micro-batches", micro_batches), parts, nearest,
+      may_be_uneven ? ", or --parallel hybrid" : ""));
 }
 
 }  // namespace

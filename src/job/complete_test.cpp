@@ -58,6 +58,10 @@ TEST(CompletedConfig, IsCompletedOnce) {
 
 TEST(CompletedConfig, PartsThatDoNotFitAreRefused) {
   EXPECT_EQ(refusal({.training = {.batch = 10}, .ranks = {.count = 4}}),
+            "[train] the global batch does not divide, got batch 10 on 4 ranks, expected a multiple of 4: 8 or 12, "
+            "or --parallel hybrid");
+  const PlanOptions even{.uneven = Uneven::error};
+  EXPECT_EQ(refusal({.training = {.batch = 10}, .ranks = {.count = 4}, .plan = {.options = even}}),
             "[train] the global batch does not divide, got batch 10 on 4 ranks, expected a multiple of 4: 8 or 12");
   EXPECT_EQ(
       refusal({.training = {.batch = 10}, .ranks = {.count = 4}, .plan = {.options = {.parallel = Parallel::hybrid}}}),

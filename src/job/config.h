@@ -4,6 +4,7 @@
 // keys and flags.
 
 #include "autodiff/optimizer.h"
+#include "autodiff/recompute.h"
 #include "data/source.h"
 #include "device/device.h"
 #include "graph/annotate_nodes.h"
@@ -45,6 +46,7 @@ struct TrainingConfig {
   uint64_t seed = 1;                                // of initial values, the order of rows and dropout
   std::optional<BatchNormStatistics> batch_norm{};  // none: local under data parallelism on several ranks
   GradientReduction gradients = GradientReduction::mean;
+  Recompute recompute = Recompute::none;
   bool validate = false;              // on the test rows after every epoch
   std::optional<int64_t> patience{};  // epochs without a lower loss before the training ends; none: it goes on
   bool evaluate = true;               // on the test rows after the training

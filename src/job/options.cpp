@@ -235,7 +235,8 @@ void add_evaluation(List& list) {
 void add_ranks(List& list) {
   list.section(Section::ranks);
   list.add("count", "ranks", Effect::placement, PARTITA_FIELD(ranks.count),
-           "Ranks, as threads of this process; under mpirun or srun, its processes", {0, kMostPlannedRanks})
+           "Ranks, as threads of this process; under mpirun or srun, its processes; 0: 1, or as many as these started",
+           {0, kMostPlannedRanks})
       .synonyms = {"world-size", "gpus", "devices", "device", "device-num", "nproc", "np", "workers", "num-workers"};
   list.add("threads", "threads", Effect::placement, PARTITA_FIELD(ranks.threads),
            "Compute threads of each rank; 0: an even share of the cores")
@@ -263,8 +264,22 @@ void add_plan(List& list) {
            "update",
            {1, kMostMicroBatches})
       .synonyms = {"gradient-accumulation-steps", "accumulation-steps", "grad-accum", "num-microbatches"};
+  list.add("recompute", "recompute", Effect::placement, PARTITA_FIELD(training.recompute),
+           "What the backward makes again instead of keeping it: attention (selective), or all within blocks (full)")
+      .synonyms = {"recompute-granularity", "gradient-checkpointing", "activation-checkpointing"};
+  list.add("zero", "zero", Effect::placement, PARTITA_FIELD(plan.options.zero.level),
+           "Optimizer sharding over the ranks that share the batch: 1: states of the optimizer; 2: gradients, too; 3: "
+           "and "
+           "parameters",
+           {0, 3})
+      .synonyms = {"zero-stage", "optimizer-parallel", "fsdp"};
+  list.add("zero_group", "zero-group", Effect::placement, PARTITA_FIELD(plan.options.zero.group),
+           "Ranks among which one copy is divided; 0: all that share the batch", {0, kMostPlannedRanks});
+  list.add("zero_threshold", "zero-threshold", Effect::placement, PARTITA_FIELD(plan.options.zero.threshold),
+           "Bytes of a parameter below which it stays whole", {0, int64_t{1} << 40})
+      .value = "BYTES";
   JobOption& shard = list.add("shard", "shard", Effect::placement, PARTITA_FIELD(plan.annotations),
-                              "Cut nodes so: NODES=STRATEGY, as 'net/fc1/matmul=((2,4),(1,4))'");
+                              "Cut nodes so, each named once: NODES=STRATEGY, as 'net/fc1/matmul=((2,4),(1,4))'");
   shard.value = "NODES=STRATEGY";
   shard.synonyms = {"tensor-model-parallel-size", "tp"};
   list.add("no_pass", "no-pass", Effect::placement, PARTITA_FIELD(plan.passes_switched_off),

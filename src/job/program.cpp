@@ -21,9 +21,12 @@ Program make_program(const JobConfig& config, const ProgramRequest& request) {
                          .plan = config.plan.options,
                          .annotations = config.plan.annotations,
                          .last = request.last};
-  if (!training) options.plan.micro_batches = 1;
+  if (!training) {
+    options.plan.micro_batches = 1;
+    options.plan.zero = {};
+  }
   if (training) {
-    options.training = TrainingOptions{.optimizer = config.optimizer};
+    options.training = TrainingOptions{.optimizer = config.optimizer, .recompute = config.training.recompute};
     if (config.training.gradients == GradientReduction::sum) {
       options.training->gradient_factor = static_cast<double>(request.ranks);
     }
@@ -43,7 +46,13 @@ Program make_program(const JobConfig& config, const ProgramRequest& request) {
                            .seed = config.training.seed};
   const auto device = make_cpu_device(all_ops(), config.ranks.threads, config.ranks.kernels);
   device->enter_thread();
-  return compile([&] { return build_graph(request.network, all_ops(), build); }, all_ops(), device->catalog(), options);
+  Program program =
+      compile([&] { return build_graph(request.network, all_ops(), build); }, all_ops(), device->catalog(), options);
+  if (options.own_plan && request.last >= Stage::plan) {
+    std::string warning = ignored_annotations(program.graph, program.plan.mesh, config.plan.options);
+    if (!warning.empty()) program.warnings.push_back(std::move(warning));
+  }
+  return program;
 }
 
 }  // namespace partita

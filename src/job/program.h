@@ -1,5 +1,5 @@
 #pragma once
-// The front door: from a configuration, a network and the rows it reads to what every rank runs.
+// The one pipeline from a configuration, a network and the columns it reads to what every rank runs.
 
 #include "compile.h"
 #include "job/config.h"
@@ -16,8 +16,8 @@ struct ProgramRequest {
   Stage last = Stage::schedule;
 };
 
-/// The one way to a program: commands, trainings, evaluations, benchmarks and examples take it. `config` is completed.
-/// Only a training is dumped.
+/// Commands, trainings, evaluations, benchmarks and examples make programs by it alone. `config` is completed. Only a
+/// training is dumped.
 Program make_program(const JobConfig& config, const ProgramRequest& request);
 
 }  // namespace partita

@@ -127,8 +127,8 @@ std::vector<Assignment> parse_config(std::string_view text, const std::string& p
   try {
     return Reader(path).read(toml::parse(text, path));
   } catch (const toml::parse_error& error) {
-    throw InvalidFile(
-        fmt::format("[configuration] {}:{}: no TOML: {}", path, error.source().begin.line, error.description()));
+    throw InvalidFile(fmt::format("[configuration] {}:{}: not TOML, got '{}', expected key = value or [section]", path,
+                                  error.source().begin.line, error.description()));
   }
 }
 

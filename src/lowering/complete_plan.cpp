@@ -36,6 +36,10 @@ class PlanCompletion {
     for (const bool forward : {true, false}) {
       for (size_t n = 0; n < graph_.nodes.size(); ++n) {
         if ((graph_.nodes[n].phase == Phase::forward) != forward) continue;
+        if (const Cut* same = cut_of_recomputed(n)) {
+          decide(n, *same);
+          continue;
+        }
         decide(n, decided_.cuts[n] ? *decided_.cuts[n]
                                    : suggest_cut(rules_[n], suggestions(n), mesh_, rules_.expandable(n)));
       }
@@ -83,6 +87,14 @@ class PlanCompletion {
       is_state_[graph_.states[s].entry] = true;
       enter(graph_.states[s].entry, std::move(found[s]));
     }
+  }
+
+  /// Of a copy of a forward node, which makes the same values again.
+  const Cut* cut_of_recomputed(size_t n) const {
+    const Node& node = graph_.nodes[n];
+    if (node.phase != Phase::backward || node.recompute.empty()) return nullptr;
+    const auto origin = nodes_.find(node.origin);
+    return origin == nodes_.end() || !is_decided_[origin->second] ? nullptr : &plan_.cuts[origin->second];
   }
 
   int64_t parts(const DimAxes& dims) const {

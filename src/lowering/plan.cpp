@@ -58,8 +58,10 @@ class PlanParser : private Scanner {
         read_result();
       else if (keyword == "output")
         read_output();
+      else if (keyword == "regather")
+        read_regather();
       else
-        fail("unknown line", keyword, "graph, search, mesh, input, node, result or output");
+        fail("unknown line", keyword, "graph, search, mesh, input, node, result, output or regather");
     }
     return std::move(plan_);
   }
@@ -105,6 +107,15 @@ class PlanParser : private Scanner {
   void read_output() {
     const std::string name(token());
     plan_.outputs[name] = read_dims(with_line([&] { return graph_.output(name); }));
+  }
+
+  void read_regather() {
+    const size_t at = find(entry_places_, "unknown state"), inputs = graph_.inputs.size();
+    if (at < inputs) fail("an input is regathered", graph_.values[entries_[at]].name, "a state");
+    if (!plan_.regathered.insert(at - inputs).second) {
+      fail("given twice", graph_.values[entries_[at]].name, "it once");
+    }
+    end();
   }
 
   /// Reads "%x", which is one of an index.
@@ -153,6 +164,9 @@ std::string print(const Plan& plan, const Graph& graph, const OpSet& ops) {
   }
   for (const auto& [value, dims] : plan.results) {
     text += fmt::format("result %{} {}\n", graph.values[value].name, print_dims(dims, plan.mesh));
+  }
+  for (const size_t state : plan.regathered) {
+    text += fmt::format("regather %{}\n", graph.values[graph.states[state].entry].name);
   }
   for (const auto& [name, dims] : plan.outputs) {
     text += fmt::format("output {} {}\n", name, print_dims(dims, plan.mesh));

@@ -2,6 +2,7 @@
 // Decisions only: how every node is cut. Shardings of values follow from the rules.
 
 #include <map>
+#include <set>
 
 #include "graph/op_def.h"
 #include "sharding/sharding.h"
@@ -16,6 +17,8 @@ struct Plan {
   std::vector<Cut> cuts;                             // per node
   std::map<ValueId, std::vector<Axes>> results;      // values that lie otherwise than their nodes leave them
   std::map<std::string, std::vector<Axes>> outputs;  // of the graph, where they lie otherwise than their values
+  /// States, by their place, that forward and backward gather anew, so that they take memory only while they are used.
+  std::set<size_t> regathered;
 };
 
 /// "partita plan 1 ...", with the names of factors: "node conv2d n=data". `graph` gives the names.

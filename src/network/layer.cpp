@@ -96,7 +96,15 @@ std::vector<Value> Context::build(Layer& layer, const std::string& path, const s
   const Restored in_trainable(trainable_, trainable_ && layer.requires_grad());
   const Restored in_scope(builder_.scope, scope);
   const Restored in_source(builder_.source, layer.where());
+  const std::string outer = builder_.recompute;
+  const Restored in_recomputed(builder_.recompute, layer.is_recomputed() ? scope : outer);
   try {
+    if (layer.is_recomputed() && !outer.empty()) {
+      throw InvalidArgument(
+          fmt::format("[recompute] a layer within one that is recomputed, got {}, expected it of {} "
+                      "alone",
+                      scope, outer));
+    }
     std::vector<Value> results = layer.construct_all(*this, inputs);
     const bool whole = !results.empty() && std::all_of(results.begin(), results.end(), [](Value v) { return bool(v); });
     if (whole) return results;

@@ -81,11 +81,15 @@ class Layer {
   /// False: the parameters of this layer and of its children are not trained.
   void requires_grad(bool on) { requires_grad_ = on; }
   bool requires_grad() const { return requires_grad_; }
+  /// True: the backward makes the results of this layer and of its children again instead of keeping them, all but
+  /// what other layers use; of a layer of one node those, too. Not within a layer that is recomputed.
+  void recompute(bool on = true) { recompute_ = on; }
+  bool is_recomputed() const { return recompute_; }
   const SourceLocation& where() const { return where_; }
 
  private:
   SourceLocation where_;
-  bool requires_grad_ = true;
+  bool requires_grad_ = true, recompute_ = false;
 };
 
 /// Moves a layer of your own to the heap. Unlike std::make_shared it keeps the line where the layer was

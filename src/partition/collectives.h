@@ -13,7 +13,7 @@ struct CollectiveAttrs {
   int64_t dim = -1;               // the gathered, scattered or sliced dimension; all_to_all: the one that gets whole
   int64_t to_dim = -1;            // all_to_all: the one that is cut
   Reduce reduce = Reduce::none;
-  std::string reason;  // "gradient", "forward", "reshard"
+  std::string reason;  // "gradient", "forward", "reshard", "regather"
   static constexpr auto fields() {
     return std::tuple{field("axes", &CollectiveAttrs::axes), field("dim", &CollectiveAttrs::dim),
                       field("to_dim", &CollectiveAttrs::to_dim), field("reduce", &CollectiveAttrs::reduce),

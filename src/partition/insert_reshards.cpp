@@ -29,12 +29,18 @@ class ReshardInserter {
         plan_(plan),
         options_(options),
         made_(from_.values.size(), -1),
+        regathered_(from_.values.size(), false),
         result_{{.graph = {.name = from_.name}, .mesh = plan.mesh}},
-        values_(result_, used_names(from_)) {}
+        values_(result_, used_names(from_)) {
+    for (const size_t state : plan.regathered) regathered_[from_.states[state].entry] = true;
+  }
 
   ReshardedGraph run() {
     add_entries();
-    for (size_t n = 0; n < from_.nodes.size(); ++n) add_node(n);
+    for (size_t n = 0; n < from_.nodes.size(); ++n) {
+      if (n > 0 && from_.nodes[n].phase != from_.nodes[n - 1].phase) release_gathered();
+      add_node(n);
+    }
     for (size_t s = 0; s < from_.states.size(); ++s) {
       if (from_.states[s].exit < 0) continue;
       const Sharding& target = result_.shardings[result_.graph.states[s].entry];
@@ -50,6 +56,11 @@ class ReshardInserter {
   }
 
  private:
+  /// Each phase gathers what the plan says anew.
+  void release_gathered() {
+    for (const size_t state : plan_.regathered) values_.release(result_.graph.states[state].entry);
+  }
+
   void add_entries() {
     size_t at = 0;
     for (const Input& input : from_.inputs) {
@@ -85,8 +96,10 @@ class ReshardInserter {
         target.kind = passed.kind;
         target.partial = passed.partial;
       }
-      copy.inputs[i] =
-          values_.reshard_to(made_[node.inputs[i]], target, node.phase == Phase::forward ? "forward" : "gradient");
+      const std::string reason = regathered_[node.inputs[i]]    ? kRegather
+                                 : node.phase == Phase::forward ? "forward"
+                                                                : "gradient";
+      copy.inputs[i] = values_.reshard_to(made_[node.inputs[i]], target, reason);
     }
     const bool runs_late =
         std::any_of(copy.inputs.begin(), copy.inputs.end(), [&](ValueId input) { return values_.is_late(input); });
@@ -133,13 +146,29 @@ class ReshardInserter {
     });
   }
 
-  /// The cut of a node that an expansion made, whose own expansion would come too late.
+  /// The cut of a node that an expansion made, whose own expansion would come too late. Micro-batches are cut where the
+  /// operands are, whatever else is.
   Cut cut_by_operands(const Node& node, const ShardingRule& rule) const {
-    std::vector<Suggestion> operands;
+    std::vector<Suggestion> operands, in_time;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      operands.push_back({&rule.inputs[i], result_.shardings[made_[node.inputs[i]]].dims});
+      const Sharding& sharding = result_.shardings[made_[node.inputs[i]]];
+      operands.push_back({&rule.inputs[i], sharding.dims});
+      MicroSharding micro = micro_sharding(sharding, plan_.mesh);
+      micro.partial = Reduce::none;
+      if (micro.whole()) continue;
+      const Sharding whole{.dims = Dims(sharding.dims.size())};
+      in_time.push_back({&rule.inputs[i], over_micro_batches(whole, micro, plan_.mesh).dims});
     }
-    return suggest_cut(rule, operands, plan_.mesh, /*expandable=*/false);
+    Cut cut = suggest_cut(rule, operands, plan_.mesh, /*expandable=*/false);
+    const auto keeps = [&](const Suggestion& wanted) {
+      const Dims dims = dims_from_factors(rule, cut, *wanted.tensor);
+      for (size_t d = 0; d < dims.size(); ++d) {
+        if (!wanted.dims[d].empty() && (dims[d].empty() || dims[d][0] != wanted.dims[d][0])) return false;
+      }
+      return true;
+    };
+    if (std::all_of(in_time.begin(), in_time.end(), keeps)) return cut;
+    return suggest_cut(rule, in_time, plan_.mesh, /*expandable=*/false);
   }
 
   const Graph& from_;
@@ -148,7 +177,8 @@ class ReshardInserter {
   const Rules rules_;
   const Plan& plan_;
   const ReshardOptions options_;
-  std::vector<ValueId> made_;  // value of the graph -> value of the result, as produced
+  std::vector<ValueId> made_;     // value of the graph -> value of the result, as produced
+  std::vector<bool> regathered_;  // per value of the graph
   ReshardedGraph result_;
   Materialisations values_;
 };

@@ -25,6 +25,9 @@ class Materialisations {
   /// The value of all micro-batches, added up or one behind the other.
   ValueId join_micro_batches(ValueId value);
 
+  /// What an entry was gathered to is not used any more: its next user gathers it again.
+  void release(ValueId entry) { versions_.erase(entry); }
+
   /// Whether a value is there only when all micro-batches are done.
   bool is_late(ValueId value) const { return is_late_[value]; }
   void set_late(ValueId value, bool late) { is_late_[value] = late; }

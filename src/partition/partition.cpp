@@ -4,6 +4,7 @@
 
 #include "partition/collectives.h"
 #include "partition/used_names.h"
+#include "sharding/micro.h"
 
 namespace partita {
 namespace {
@@ -15,30 +16,31 @@ Move halo_move(const Sharding& from, const Sharding& to) {
 
 /// What the attributes of a collective say of why it is there: of a move that does not reduce that it reshards.
 std::string reason_of(Collective kind, const Node& node) {
-  const bool explains = reduces(kind) || kind == Collective::halo_exchange;
-  return explains ? node.attrs.as<ReshardAttrs>().reason : "reshard";
+  const std::string& reason = node.attrs.as<ReshardAttrs>().reason;
+  const bool explains = reduces(kind) || kind == Collective::halo_exchange || reason == kRegather;
+  return explains ? reason : "reshard";
 }
 
-/// Over micro-batches the parts of one rank are brought together, in time.
-Move in_time(Move move, const Mesh& mesh) {
-  const int micro = mesh.micro_axis();
-  if (micro < 0 || std::find(move.axes.begin(), move.axes.end(), micro) == move.axes.end()) return move;
-  if (move.kind == Collective::slice) return move;
-  PARTITA_CHECK(move.axes == Axes{micro}, "a move over ranks and micro-batches: {}", name_of(move.kind));
-  PARTITA_CHECK(move.kind == Collective::all_reduce || move.kind == Collective::all_gather, "{} over micro-batches",
-                name_of(move.kind));
-  move.kind = move.kind == Collective::all_reduce ? Collective::accumulate : Collective::stack;
+/// Within a micro-batch a move between ranks; else the parts of one rank are cut, or brought together, in time.
+std::optional<Move> find_move(const Sharding& from, const Sharding& to, const Mesh& mesh) {
+  if (micro_sharding(from, mesh) == micro_sharding(to, mesh)) {
+    return move_between(within_micro_batch(from, mesh), within_micro_batch(to, mesh), mesh);
+  }
+  std::optional<Move> move = move_between(from, to, mesh);
+  if (!move || move->kind == Collective::slice) return move;
+  const bool joins = move->kind == Collective::all_reduce || move->kind == Collective::all_gather;
+  PARTITA_CHECK(joins && move->axes == Axes{mesh.micro_axis()}, "{} over ranks and micro-batches", name_of(move->kind));
+  move->kind = move->kind == Collective::all_reduce ? Collective::accumulate : Collective::stack;
   return move;
 }
 
 void lower(Node& node, LocalGraph& local, UsedNames& names) {
   const Sharding &from = local.shardings[node.inputs[0]], &to = local.shardings[node.outputs[0]];
-  const std::optional<Move> found = adds_halos(from, to) ? halo_move(from, to) : move_between(from, to, local.mesh);
+  const std::optional<Move> found = adds_halos(from, to) ? halo_move(from, to) : find_move(from, to, local.mesh);
   PARTITA_CHECK(found, "{} is no single move", node.name);
-  const Move move = in_time(*found, local.mesh);
-  const Reduce reduce = reduces(move.kind) ? from.kind : Reduce::none;
-  node.op = name_of(move.kind);
-  node.attrs = Attrs(collective(local.mesh, move, reduce, reason_of(move.kind, node)));
+  const Reduce reduce = reduces(found->kind) ? from.kind : Reduce::none;
+  node.op = name_of(found->kind);
+  node.attrs = Attrs(collective(local.mesh, *found, reduce, reason_of(found->kind, node)));
   node.name = names.make(local.graph.values[node.inputs[0]].name, node.op);
   local.graph.values[node.outputs[0]].name = node.name;
 }

@@ -7,9 +7,10 @@
 namespace partita {
 
 inline constexpr const char* kReshard = "reshard";
+inline constexpr const char* kRegather = "regather";  // a reason: of a state that each phase gathers anew
 
 struct ReshardAttrs {
-  std::string reason;  // "forward", "gradient", "store"
+  std::string reason;  // "forward", "gradient", "store", "regather"
   static constexpr auto fields() { return std::tuple{field("reason", &ReshardAttrs::reason)}; }
 };
 

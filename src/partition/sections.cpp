@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "partition/collectives.h"
+#include "partition/resharded_graph.h"
 #include "sharding/micro.h"
 
 namespace partita {
@@ -15,7 +16,36 @@ bool runs_in_micro_batches(const LocalGraph& local, NodeId id) {
          std::any_of(node.outputs.begin(), node.outputs.end(), has);
 }
 
+/// Of a state that each micro-batch gathers, so that it does not lie there between them.
+bool is_regather(const Node& node) {
+  return is_collective(node) && node.attrs.as<CollectiveAttrs>().reason == kRegather;
+}
+
 }  // namespace
+
+std::vector<SectionNodes> in_sections(const LocalGraph& local) {
+  const std::vector<Section> sections = sections_of(local);
+  const auto& nodes = local.graph.nodes;
+  std::vector<std::vector<NodeId>> joined(local.graph.values.size());  // per value
+  const auto follows = [&](const Node& node) {
+    return joins_micro_batches(node) && local.graph.values[node.inputs[0]].producer >= 0;
+  };
+  for (size_t n = 0; n < nodes.size(); ++n) {
+    if (follows(nodes[n])) joined[nodes[n].inputs[0]].push_back(static_cast<NodeId>(n));
+  }
+  std::vector<SectionNodes> result;
+  for (const Section section : kSections) {
+    std::vector<NodeId>& order = result.emplace_back(SectionNodes{section, {}}).nodes;
+    for (size_t n = 0; n < nodes.size(); ++n) {
+      if (sections[n] != section || follows(nodes[n])) continue;
+      order.push_back(static_cast<NodeId>(n));
+      for (const ValueId output : nodes[n].outputs) {
+        order.insert(order.end(), joined[output].begin(), joined[output].end());
+      }
+    }
+  }
+  return result;
+}
 
 std::vector<Section> sections_of(const LocalGraph& local) {
   const auto& nodes = local.graph.nodes;
@@ -44,6 +74,7 @@ std::vector<Section> sections_of(const LocalGraph& local) {
         std::none_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) { return used_in_micro[output]; })) {
       sections[n] = Section::late;
     }
+    if (sections[n] == Section::once && is_regather(node)) sections[n] = Section::micro;
     if (sections[n] != Section::micro && sections[n] != Section::once) continue;
     for (ValueId input : node.inputs) used_in_micro[input] = true;
   }

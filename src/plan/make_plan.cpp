@@ -117,11 +117,14 @@ std::string ignored_annotations(const Graph& graph, const Mesh& mesh, const Plan
 
 Plan make_plan(const Graph& graph, const OpSet& ops, const Mesh& mesh, const PlanOptions& options) {
   const Rules rules(graph, ops);
+  const bool may_be_uneven = options.uneven == Uneven::allow;
   const auto make = [&] {
     if (mesh.ranks() == 1) return replicated_plan(graph, rules, mesh);
     switch (options.parallel) {
-      case Parallel::data: return data_parallel_plan(graph, rules, mesh, {.uneven = false});
-      case Parallel::hybrid: return data_parallel_plan(graph, rules, mesh, {.uneven = options.uneven == Uneven::allow});
+      case Parallel::data:
+        return data_parallel_plan(graph, rules, mesh, {.instead = may_be_uneven ? "--parallel hybrid" : ""});
+      case Parallel::hybrid:
+        return data_parallel_plan(graph, rules, mesh, {.uneven = may_be_uneven, .instead = "--uneven allow"});
       case Parallel::semi:
       case Parallel::automatic: return annotated_plan(graph, rules, mesh, options);
       case Parallel::none: break;

@@ -3,6 +3,7 @@
 
 #include "base/names.h"
 #include "lowering/plan.h"
+#include "lowering/shard_optimizer.h"
 
 namespace partita {
 
@@ -46,6 +47,7 @@ struct PlanOptions {
   DatasetSharding dataset{};
   Uneven uneven = Uneven::allow;
   int64_t micro_batches = 1;  // of a training step
+  OptimizerSharding zero{};   // of a training step
 };
 
 /// Whether the mode reads the annotations of nodes.

@@ -44,13 +44,10 @@ class Chooser {
   }
 
   Schedule run() {
-    const std::vector<Section> sections = sections_of(local_);
     for (const Input& input : local_.graph.inputs) add_input(input.value);
-    for (const Section section : kSections) {
+    for (const auto& [section, nodes] : in_sections(local_)) {
       begin(section);
-      for (size_t n = 0; n < local_.graph.nodes.size(); ++n) {
-        if (sections[n] == section) add_node(static_cast<NodeId>(n));
-      }
+      for (const NodeId node : nodes) add_node(node);
     }
     add_ends();
     return std::move(schedule_);

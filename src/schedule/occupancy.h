@@ -20,8 +20,8 @@ class ByteRanges {
   std::map<int64_t, int64_t> ranges_;  // begin -> end
 };
 
-/// A segment tree over moments (Bentley, 1977). A block lies at the few nodes that make up its lifetime; each node
-/// knows the bytes of the blocks that live throughout its span, and of those that live at any moment of it.
+/// A segment tree over moments (Bentley, 1977). A block is stored at the few nodes that make up its lifetime; each node
+/// has the byte ranges of the blocks that are live throughout its span, and of those that are live at any moment of it.
 class Occupancy {
  public:
   struct Lifetime {

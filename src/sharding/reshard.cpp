@@ -12,7 +12,7 @@ namespace partita {
 namespace {
 
 constexpr size_t kMostAxes = 6;           // with which the search over everything comes to an end
-constexpr double kHeuristicWeight = 100;  // of weighted A* (Pohl, 1970), in a search that wants any way
+constexpr double kHeuristicWeight = 100;  // of weighted A* (Pohl, 1970), in a search for any path
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::string key_of(const Sharding& sharding) {

@@ -1,6 +1,6 @@
 #pragma once
 // How an op's index space maps to its tensors: the rule from which candidate strategies, propagation,
-// partition, communication and tests follow. Facts only; nothing here knows a mesh.
+// partition, communication and tests follow. It holds for any mesh.
 
 #include <array>
 #include <initializer_list>

@@ -72,6 +72,7 @@ Evaluation::Evaluation(DatasetPtr dataset, const EvaluationOptions& options, con
   for (const Output& output : graph().outputs) {
     if (graph().type(output.value).rank() == 0) scalars_.push_back(output.name);
   }
+  std::stable_partition(scalars_.begin(), scalars_.end(), [](const std::string& name) { return name == "loss"; });
 }
 
 /// What ranks add up, batch by batch.

@@ -85,7 +85,9 @@ LaunchFingerprint Model::fingerprint_of(const TrainingRun& run, const FitOptions
 Program Model::make_program(const std::vector<Column>& columns, int64_t batch, int64_t ranks, Purpose purpose) const {
   Program program = partita::make_program(
       config_, {.network = network_, .columns = columns, .batch = batch, .ranks = ranks, .purpose = purpose});
-  for (const std::string& warning : program.warnings) warn(warning);
+  if (purpose == Purpose::training) {  // its evaluations would repeat them
+    for (const std::string& warning : program.warnings) warn(warning);
+  }
   if (!config_.force) {
     const bool processes = world_ != nullptr && ranks > 1;
     require_memory(estimate_memory(program, processes ? 1 : ranks), available_memory());

@@ -436,6 +436,41 @@ TEST(Model, EvaluatesLogitsHoweverTheyAreCut) {
   }
 }
 
+// What is trained on is the scalar called "loss", wherever it stands among the results of a function.
+TEST(Model, TheLossIsTheOneOfThatName) {
+  const auto metrics = [](bool loss_first, int ranks, double* validated) {
+    auto head = dense(4);
+    const auto forward = [=](Context& context, Columns& rows) -> NamedValues {
+      return {{"logits", context.call("head", *head, reshape(rows.at("image"), {kBatch, 64}))}};
+    };
+    const auto loss = [=](Context& context, Columns& rows, const NamedValues& out) -> NamedValues {
+      const Value e = build_loss(Loss::sparse, context.builder(), find_output(out, "logits"), rows.at("label"));
+      if (loss_first) return {{"loss", e}, {"aux", e * 100}, {"half", e * 0.5}};
+      return {{"aux", e * 100}, {"half", e * 0.5}, {"loss", e}};
+    };
+    Recorder recorder;
+    Model model({"named", forward, loss}, {.training = {.batch = kBatch, .dtype = DType::f64},
+                                           .evaluation = {.batch = kBatch},
+                                           .ranks = {.count = ranks, .threads = 1}});
+    const DatasetPtr rows = take(rows_of(Split::test), 3 * kBatch);
+    model.train(rows, {.validation = rows, .callbacks = {&recorder}});
+    *validated = recorder.epochs.at(0).validation->loss;
+    return model.eval(rows);
+  };
+  for (const int ranks : {1, 2}) {
+    double first_validated = 0, last_validated = 0;
+    const Metrics first = metrics(true, ranks, &first_validated), last = metrics(false, ranks, &last_validated);
+    EXPECT_GT(first.loss, 0);
+    EXPECT_EQ(last.loss, first.loss);
+    EXPECT_EQ(last.others, first.others);
+    ASSERT_EQ(last.others.size(), 2u);
+    EXPECT_EQ(last.others[0].first, "aux");
+    EXPECT_NEAR(last.others[0].second, 100 * last.loss, 1e-9);
+    EXPECT_EQ(last_validated, first_validated);
+    EXPECT_EQ(last_validated, last.loss);
+  }
+}
+
 TEST(Model, SchedulerSetsTheRateOfTheNextStep) {
   for (int ranks : {1, 2}) {
     Recorder recorder;

@@ -26,6 +26,7 @@ RowFormat format_of(const ZooModel& model, const JobConfig& config) {
   format.augment = config.data.augment;
   format.dtype = config.training.dtype;
   format.seed = config.training.seed;
+  format.labels_are_classes = config.training.loss == Loss::sparse || config.training.loss == Loss::expanded;
   return format;
 }
 

@@ -30,6 +30,12 @@ TEST(Train, SaysWhatItDoesAfterTheTraining) {
   EXPECT_EQ(run_program(quick).output, fmt::format("saved to {}\n", weights));
 }
 
+TEST(Train, CountsTheLikeliestLabelsWhenAsked) {
+  const Outcome outcome = run_program({"train", "mlp:hidden=4", "--steps", "1", "--top-k", "10"});
+  expect_parts(outcome.output, {"test accuracy 0.", "test top-10 accuracy 1.0000 (1000 of 1000)"});
+  EXPECT_EQ(run_program({"train", "mlp:hidden=4", "--steps", "1"}).output.find("top-"), std::string::npos);
+}
+
 TEST(Train, VerboseTellsOfPlanMemoryAndPasses) {
   const Outcome outcome = run_program(
       {"train", "mlp:hidden=4", "--steps", "1", "--no-eval", "--verbose", "--ranks", "2", "--threads", "1"});
@@ -164,6 +170,11 @@ TEST(Help, GroupsWrapsAndSaysDefaults) {
   const std::string help = run_program({"train", "--help"}).output;
   expect_parts(
       help, {"\nTraining:\n", "\nOptimizer:\n", "\nFiles:\n", "--[no-]eval", "[default: fast]", "--clip-norm NUMBER"});
+  std::string words;
+  std::istringstream all(help);
+  for (std::string word; all >> word;) words += word + " ";
+  expect_parts(words,
+               {"its processes; 0: 1, or as many as these started", "(quickstart: on 1 rank or a multiple of 8)"});
   std::istringstream lines(help);
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 110u) << line;
 }

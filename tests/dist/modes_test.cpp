@@ -16,7 +16,7 @@ namespace {
 
 Job job_of(const std::string& spec, const Shape& image, int64_t batch, const std::vector<std::string>& annotations) {
   Job job = model_job(spec, {.image = image, .batch = batch, .steps = 4});
-  for (const std::string& annotation : annotations) annotate_nodes(job.forward, parse_node_annotation(annotation));
+  for (const std::string& annotation : annotations) annotate_nodes(job.forward, {parse_node_annotation(annotation)});
   return job;
 }
 
@@ -95,8 +95,8 @@ TEST(Modes, ImagesCutByHeightAndWidth) {
 TEST(Modes, FastKernelsUnderWindows) {
   Job job = model_job("lenet", {.dtype = DType::f32, .image = {1, 28, 28}, .batch = 6, .steps = 4});
   const JobResult one = run_under(job, 1, {});
-  annotate_nodes(job.forward, parse_node_annotation("*conv1/conv2d=((1,1,3,1),(1,1,1,1))"));
-  annotate_nodes(job.forward, parse_node_annotation("*conv2/conv2d=((1,1,3,1),(1,1,1,1))"));
+  annotate_nodes(job.forward, {parse_node_annotation("*conv1/conv2d=((1,1,3,1),(1,1,1,1))")});
+  annotate_nodes(job.forward, {parse_node_annotation("*conv2/conv2d=((1,1,3,1),(1,1,1,1))")});
   const JobResult three = run_under(job, 3, {.parallel = Parallel::semi});
   for (size_t step = 0; step < one.losses.size(); ++step) {
     EXPECT_NEAR(three.losses[step], one.losses[step], 1e-5 * std::abs(one.losses[step])) << step;

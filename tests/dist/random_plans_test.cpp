@@ -11,6 +11,8 @@
 #include "base/philox.h"
 #include "execute/executor.h"
 #include "execute/shard_copy.h"
+#include "lowering/cut_micro_batches.h"
+#include "lowering/shard_optimizer.h"
 #include "ops/registry.h"
 #include "plan/annotations.h"
 #include "plan/make_plan.h"
@@ -126,8 +128,27 @@ void expect_plans(Job job, const std::string& kind, const MakePlan& make) {
   }
 }
 
+/// A random plan with its optimizer sharded, whose batch runs in two micro-batches or more where it can be cut so:
+/// where no rank would be without rows, and no random cut of a node needs the whole batch.
+Plan random_plan_in_time(const Graph& graph, const Mesh& mesh, uint64_t seed) {
+  const Rules rules(graph, all_ops());
+  const OptimizerSharding zero{.level = static_cast<int64_t>((seed + 3) % 4), .threshold = 0};
+  const Plan plan = shard_optimizer(random_plan(graph, mesh, seed), graph, rules, zero);
+  const int64_t batch = graph.type(graph.inputs.front().value).shape[0];
+  for (const int64_t count : {6, 4, 3, 2}) {
+    if (batch % count != 0) continue;
+    try {
+      return cut_micro_batches(plan, graph, rules, count);
+    } catch (const InvalidArgument& error) {
+      EXPECT_TRUE(std::string(error.what()).starts_with("[micro-batches] ")) << error.what();
+    }
+  }
+  return plan;
+}
+
 void expect_random_plans(const Job& job) {
   expect_plans(job, "plan", random_plan);
+  expect_plans(job, "plan in time", random_plan_in_time);
   const auto under = [](Parallel mode) {
     return [mode](const Graph& graph, const Mesh& mesh, uint64_t seed) {
       return make_plan(random_annotations(graph, mesh, seed), all_ops(), mesh, {.parallel = mode});
@@ -143,6 +164,12 @@ TEST(RandomPlans, Resnet18) { expect_random_plans(random_plans_job_of("resnet18:
 
 TEST(RandomPlans, Gpt) {
   expect_random_plans(random_plans_job_of("gpt:layers=1,hidden=8,heads=4,seq=6,vocab=12,dropout=0.2", {}, 6));
+}
+
+// Norms of three groups run in three micro-batches.
+TEST(RandomPlans, ResnetInTime) {
+  const ModelJob options{.image = {3, 8, 8}, .batch = 24, .steps = 3, .batch_norm_groups = 3};
+  expect_plans(model_job("resnet18:width=4,size=8", options), "plan in time", random_plan_in_time);
 }
 
 // The kernels that users run, on parts of all sizes and windows.

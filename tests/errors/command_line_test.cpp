@@ -27,13 +27,20 @@ TEST(CommandLineErrors, MissingModel) {
   expect_usage({"train"}, {"[train] no model", "expected MODEL or a configuration file"});
 }
 
-TEST(CommandLineErrors, WordTooMany) { expect_usage({"train", "mlp", "lenet"}, {"a word too many", "'lenet'"}); }
+TEST(CommandLineErrors, WordTooMany) {
+  expect_usage({"train", "mlp", "lenet"}, {"a word too many, got 'lenet', expected none"});
+}
 
 TEST(CommandLineErrors, UnknownModel) {
   expect_usage({"train", "lanet"}, {"unknown model", "got 'lanet'", "[mlp, lenet, resnet18,", "did you mean 'lenet'?"});
 }
 
-TEST(CommandLineErrors, UnknownOp) { expect_usage({"ops", "conv3d"}, {"'conv3d'", "did you mean 'conv2d'?"}); }
+TEST(CommandLineErrors, UnknownOp) {
+  expect_usage({"ops", "conv3d"}, {"[ops] unknown op, got 'conv3d', expected one of ", "did you mean 'conv2d'?"});
+  const Outcome outcome = run_program({"ops", "foo"});
+  ASSERT_EQ(outcome.lines.size(), 1u);
+  EXPECT_TRUE(outcome.lines[0].ends_with(" ops")) << outcome.lines[0];
+}
 
 TEST(CommandLineErrors, UnknownOptimizer) {
   expect_usage({"train", "mlp", "--optimizer", "momentm"}, {"[--optimizer]", "'momentm'", "did you mean 'momentum'?"});
@@ -136,6 +143,25 @@ TEST(CommandLineErrors, FlagsWithoutEffect) {
   expect_usage({"train", "mlp", "--optimizer", "sgd", "--momentum", "0.5"},
                {"[--momentum] of no effect", "got --optimizer sgd", "expected --optimizer momentum"});
   expect_usage({"train", "mlp", "--optimizer", "sgd", "--nesterov"}, {"[--nesterov] of no effect"});
+  const auto refused = [](const std::vector<std::string>& flags, const std::string& message) {
+    std::vector<std::string> arguments{"train", "mlp:hidden=4", "--steps", "1"};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    expect_usage(arguments, {message});
+  };
+  refused({"--schedule-steps", "9", "--lr-schedule", "constant"},
+          "[--schedule-steps] of no effect, got --lr-schedule constant, expected --lr-schedule linear, cosine or step");
+  refused({"--schedule-steps", "9", "--lr-schedule", "step", "--lr-step-every", "3"},
+          "[--schedule-steps] of no effect, got --lr-step-every 3, expected one of both");
+  refused({"--resume-with", "training.seed"}, "[--resume-with] of no effect, got no --resume, expected --resume FILE");
+  refused({"--no-eval", "--top-k", "3"}, "[--top-k] of no effect, got --no-eval, expected --eval");
+  refused({"--no-eval", "--validate", "--top-k", "3"}, "[--top-k] of no effect, got --no-eval, expected --eval");
+  refused({"--no-eval", "--eval-batch", "3"},
+          "[--eval-batch] of no effect, got --no-eval, expected --eval or --validate");
+  refused({"--gradients", "sum"}, "[--gradients] of no effect, got --ranks 1, expected 2 ranks or more");
+  EXPECT_EQ(run_program({"train", "mlp:hidden=4", "--steps", "1", "--gradients", "mean", "--no-eval", "--validate",
+                         "--eval-batch", "500", "--lr-schedule", "cosine", "--schedule-steps", "9"})
+                .exit_code,
+            0);
   const std::vector<std::string> alone{"train", "mlp", "--parallel", "none", "--ranks", "4", "--threads", "1"};
   for (const auto& [flag, value] : {std::pair{"--gradients", "sum"}, std::pair{"--batch-norm", "local"}}) {
     auto arguments = alone;
@@ -175,9 +201,9 @@ TEST(CommandLineErrors, BadBatch) {
 
 TEST(CommandLineErrors, BatchThatRanksDoNotDivide) {
   expect_usage({"train", "mlp", "--batch", "30", "--ranks", "4", "--threads", "1"},
-               {"got batch 30 on 4 ranks", "expected a multiple of 4", "28 or 32"});
+               {"got batch 30 on 4 ranks", "expected a multiple of 4", "28 or 32, or --parallel hybrid"});
   expect_usage({"train", "mlp", "--batch", "3", "--ranks", "4", "--threads", "1"}, {"got batch 3 on 4 ranks", ": 4"});
-  expect_usage({"graph", "lenet", "--ranks", "3"}, {"got batch 32 on 3 ranks", "30 or 33"});
+  expect_usage({"graph", "lenet", "--ranks", "3"}, {"got batch 32 on 3 ranks", "30 or 33, or --parallel hybrid"});
 }
 
 TEST(CommandLineErrors, LongValuesAreShortened) {

@@ -198,5 +198,27 @@ TEST(DataErrors, FewerClassesThanLabels) {
                  {"[cross_entropy] label of row", "outside the classes", "expected 0 to 3"});
 }
 
+// What a file has for labels is a fault of the file, and is said as it is written there.
+TEST(DataErrors, LabelsOfNumpyFiles) {
+  const TempDir folder;
+  const std::string path = (folder.path() / "rows.npz").string();
+  const auto write = [&](const std::string& labels) {
+    const std::string script =
+        fmt::format("import numpy as np\nnp.savez('{}', x=np.random.default_rng(1).random((6, 1, 28, 28), 'f4'), y={})",
+                    path, labels);
+    ASSERT_EQ(run_command({"/usr/bin/python3", "-c", script}).exit_code, 0);
+  };
+  const std::vector<std::string> train{"train", "mlp:hidden=4", "--batch", "6", "--steps", "1", "--data", path};
+  write("np.arange(6) + 4");
+  EXPECT_EQ(run_program(train).exit_code, 0);
+  write("np.arange(6) + 5");
+  expect_refusal(train, ExitCode::bad_input,
+                 {"[npz] 'label' out of range at row 5, got 10, expected 0 to 9", "(in npz:" + path});
+  write("np.array([0, 1, 2, 2**32 + 3, 4, 5])");
+  expect_refusal(train, ExitCode::bad_input, {"at row 3, got 4294967299, expected 0 to 9"});
+  write("-np.arange(6)");
+  expect_refusal(train, ExitCode::bad_input, {"at row 1, got -1, expected 0 to 9"});
+}
+
 }  // namespace
 }  // namespace partita

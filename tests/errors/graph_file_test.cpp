@@ -37,6 +37,20 @@ TEST(GraphFileErrors, MissingFile) {
   expect_refusal({"graph", "no/such.txt"}, ExitCode::missing_file, {"[graph] cannot read no/such.txt"});
 }
 
+TEST(GraphFileErrors, AConfigurationIsReadToo) {
+  const TempDir folder;
+  const std::string path = (folder.path() / "small.txt").string(), config = (folder.path() / "job.toml").string();
+  write_text(path, kGraph);
+  expect_refusal({"graph", path, "--config", config}, ExitCode::missing_file,
+                 {"[configuration] cannot read " + config});
+  write_text(config, "model = \"mlp\"\n[ranks]\ncount = 2\n");
+  expect_refusal({"graph", path, "--config", config, "--run"}, ExitCode::usage, {"got --run with --ranks 2"});
+  const Outcome split = run_program({"graph", path, "--config", config});
+  EXPECT_EQ(split.output, run_program({"graph", path, "--ranks", "2"}).output);
+  EXPECT_NE(split.output.find("\nmesh data=2\n"), std::string::npos) << split.output;
+  EXPECT_EQ(run_program({"graph", path, "--config", config, "--ranks", "1", "--run"}).exit_code, 0);
+}
+
 TEST(GraphFileErrors, ResultTooLarge) {
   expect_graph_refusal("f32[4,3] batch=0", "f32[35184372088832,3]", {"[graph line 5]", "got f32[4,5]"});
   expect_graph_refusal("%product = matmul(%x, %w) {transpose_b=true} : f32[4,5]",

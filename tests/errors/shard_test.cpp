@@ -117,6 +117,27 @@ TEST(ShardErrors, IgnoredMarksAreToldOf) {
            std::string::npos;
   };
   EXPECT_TRUE(std::any_of(outcome.warnings.begin(), outcome.warnings.end(), told));
+  // Also by the commands that only print, and once.
+  const std::vector<std::string> more{"mlp:layers=1", "--ranks", "2", "--shard", "net/fc1/matmul=((1,2),(1,2))"};
+  for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
+           {"graph"}, {"graph", "--training"}, {"partition"}, {"partition", "--forward"}, {"train", "--steps", "1"}}) {
+    std::vector<std::string> arguments = command;
+    arguments.insert(arguments.begin() + 1, more.begin(), more.end());
+    const Outcome ran = run_program(arguments);
+    EXPECT_EQ(std::count_if(ran.warnings.begin(), ran.warnings.end(), told), 1) << command[0];
+  }
+}
+
+TEST(ShardErrors, TwoAnnotationsOfOneNode) {
+  const std::string fc1 = "net/fc1/matmul=((1,2),(1,2))", name = "%matmul=((2,1),(1,1))",
+                    all = "*/matmul=((2,1),(1,1))";
+  for (const std::string& second : {fc1, name, all}) {
+    expect_refusal(
+        {"partition", "mlp:layers=1", "--ranks", "2", "--parallel", "semi", "--shard", fc1, "--shard", second},
+        ExitCode::usage,
+        {"[shard] a node is annotated twice, got 'net/fc1/matmul' and '",
+         "' for net/fc1/matmul, expected one annotation"});
+  }
 }
 
 }  // namespace

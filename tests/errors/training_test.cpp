@@ -228,7 +228,7 @@ TEST(WeightErrors, ShapeThatIsNotTheData) {
 TEST(WeightErrors, MissingTensor) {
   const Weights weights;
   weights.replace("fc2.weight", "fc9.weight");
-  weights.expect_load({"[load]", "no tensor for 'fc2.weight'", "expected f32[4,4]"});
+  weights.expect_load({"[load]", "no tensor for 'fc2.weight', got ", " others, expected f32[4,4]"});
 }
 
 TEST(WeightErrors, TensorOfAnotherNetwork) {

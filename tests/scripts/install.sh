@@ -11,6 +11,17 @@ cp -r examples "$folder/outside"
 cmake -S "$folder/outside" -B "$folder/build" -DCMAKE_PREFIX_PATH="$folder/installed" -DCMAKE_BUILD_TYPE=Release \
   -DCMAKE_CXX_FLAGS="-Wall -Wextra -Werror" >/dev/null
 cmake --build "$folder/build" --parallel 2 >/dev/null
+# The two lines of README.md in a project without the language C.
+mkdir "$folder/cxx"
+{
+  printf 'cmake_minimum_required(VERSION 3.25)\nproject(program CXX)\nadd_executable(program program.cpp)\n'
+  grep -oE '(find_package\(Partita|target_link_libraries\(program) .*\)' README.md
+} >"$folder/cxx/CMakeLists.txt"
+[[ $(wc -l <"$folder/cxx/CMakeLists.txt") -eq 5 ]]
+cp examples/quickstart.cpp "$folder/cxx/program.cpp"
+cmake -S "$folder/cxx" -B "$folder/cxx/build" -DCMAKE_PREFIX_PATH="$folder/installed" >/dev/null
+cmake --build "$folder/cxx/build" >/dev/null
+"$folder/cxx/build/program" >/dev/null
 /usr/bin/python3 - "$folder/rows.npz" <<'PYTHON'
 import sys
 import numpy

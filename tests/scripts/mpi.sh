@@ -120,9 +120,9 @@ done
 grep -q "a rank was lost at call .*: the process of rank 2 of group (0,1,2,3) ended" "$folder/out" ||
   fail "nobody says which rank was lost: $(tail -n 5 "$folder/out")"
 expect 79 "rank 0: [train] the loss is not finite" mpirun -n 2 "$partita" train mlp --lr 1e30
-# Too little memory for MPI is said before MPI meets it.
-starved="ulimit -v \$0; exec $partita train mlp:hidden=16 --steps 2 --threads 1"
-expect 71 "[memory] out of memory for MPI" mpirun -n 2 bash -c "$starved" 90000
-expect 71 "[memory] out of memory for MPI" mpirun -n 2 bash -c "$starved" 250000
-expect 0 "test accuracy" mpirun -n 2 bash -c "$starved" 600000
+# Too little memory for MPI is reported before MPI starts.
+limited="ulimit -v \$0; exec $partita train mlp:hidden=16 --steps 2 --threads 1"
+expect 71 "[memory] out of memory for MPI" mpirun -n 2 bash -c "$limited" 90000
+expect 71 "[memory] out of memory for MPI" mpirun -n 2 bash -c "$limited" 250000
+expect 0 "test accuracy" mpirun -n 2 bash -c "$limited" 600000
 echo "ranks as processes: passed"

@@ -10,6 +10,7 @@
 #include "network/build_graph.h"
 #include "network/initializers.h"
 #include "ops/registry.h"
+#include "sharding/micro.h"
 #include "support/ranks.h"
 #include "zoo/zoo.h"
 
@@ -20,12 +21,13 @@ void feed(Executor& executor, const Program& program, const Arrays& batch, int64
   const LocalGraph& local = program.local;
   for (const Input& input : local.graph.inputs) {
     const std::string& name = local.graph.values[input.value].name;
-    Array part(executor.input_type(name));
-    copy_part(batch.at(name).tensor(),
-              local_ranges(local.graph.type(input.value), local.shardings[input.value], local.mesh,
-                           local.mesh.coordinates(rank)),
-              part.data());
-    executor.set_input(name, std::as_const(part).tensor());
+    const Sharding& sharding = local.shardings[input.value];
+    const bool is_cut = !micro_sharding(sharding, local.mesh).whole();
+    for (int64_t m = 0; m < (is_cut ? local.mesh.micro_batches() : 1); ++m) {
+      executor.set_input(
+          name, batch.at(name).tensor(),
+          local_ranges(local.graph.type(input.value), sharding, local.mesh, local.mesh.coordinates(rank, m)), m);
+    }
   }
 }
 
@@ -59,8 +61,8 @@ Arrays train(const Job& job, const Program& program, const Arrays& states, Commu
     executor.step();
     seen.losses.push_back(executor.output("loss").at(0));
     if (step > 0) continue;
-    seen.logits = executor.output("logits");
     for (const Output& output : graph.outputs) {
+      if (output.name == "logits") seen.logits = executor.output("logits");
       if (output.name.starts_with("d_")) seen.gradients.emplace(output.name, executor.output(output.name));
     }
   }
@@ -119,9 +121,13 @@ JobResult run_job(const Job& job) {
   Mesh mesh = job.mesh;
   if (mesh.ranks() == 1 && job.ranks > 1) mesh = Mesh({{"data", job.ranks}});
   JobResult result;
-  result.program = compile(
-      job.forward, all_ops(), catalog_device->catalog(),
-      {.ranks = job.ranks, .mesh = mesh, .own_plan = job.plan, .schedule = job.schedule, .training = job.training});
+  result.program = compile(job.forward, all_ops(), catalog_device->catalog(),
+                           {.ranks = job.ranks,
+                            .mesh = mesh,
+                            .plan = {.micro_batches = job.micro_batches, .zero = job.zero},
+                            .own_plan = job.plan,
+                            .schedule = job.schedule,
+                            .training = job.training});
   const Arrays states = with_optimizer_states(result.program.graph, job.states);
   std::vector<Arrays> of_rank(job.ranks);
   std::vector<JobResult> seen(job.ranks);

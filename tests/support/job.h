@@ -19,6 +19,8 @@ struct Job {
   int ranks = 1;
   Mesh mesh;                                         // of `ranks`; none: one axis "data"
   std::function<Plan(const Graph&)> plan = nullptr;  // none: data parallel
+  int64_t micro_batches = 1;
+  OptimizerSharding zero{};
   int threads = 1;
   KernelSet kernels = KernelSet::reference;
   ScheduleOptions schedule;

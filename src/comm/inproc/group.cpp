@@ -27,7 +27,7 @@ std::shared_ptr<Group> Group::make(const std::shared_ptr<World>& world, std::vec
   return group;
 }
 
-void Group::meet(int rank, const Call& call, Timeout timeout) {
+void Group::run(int rank, const Call& call, Timeout timeout) {
   world_->throw_if_aborted();
   const uint64_t state = state_.load();
   if (phase_of(state) == Phase::failed) throw_failure();
@@ -46,7 +46,7 @@ void Group::meet(int rank, const Call& call, Timeout timeout) {
     } catch (...) {
       failure = std::current_exception();
     }
-    leave(meeting);  // also when it failed: peers still read its buffers
+    finish_part(meeting);  // also when it failed: peers still read its buffers
     if (failure) std::rethrow_exception(failure);
   }
   // The next meeting cannot close before this rank arrives there.
@@ -54,7 +54,7 @@ void Group::meet(int rank, const Call& call, Timeout timeout) {
 }
 
 std::shared_ptr<Group> Group::split(int rank, const Call& call, Timeout timeout) {
-  meet(rank, call, timeout);
+  run(rank, call, timeout);
   return std::move(arrivals_[rank].part);
 }
 
@@ -101,15 +101,15 @@ void Group::await_close(uint64_t meeting, int rank, const Call& call, Timeout ti
     const uint64_t state = state_.load();
     return meeting_of(state) != meeting || phase_of(state) >= Phase::moving;
   };
-  // A rank retires after its last meeting: one that is still open then misses it.
+  // A rank leaves after its last meeting: one that is still open then misses it.
   const auto is_over = [&] {
-    const bool has_retired = retired_.load() > 0;
-    return is_decided() || world_->is_aborted() || has_retired;
+    const bool is_incomplete = departed_.load() > 0;
+    return is_decided() || world_->is_aborted() || is_incomplete;
   };
   if (!event_.wait(is_over, deadline, policy_)) {
     fail(meeting, ExitCode::peer_stalled, timed_out(call, timeout, missing(meeting), world_ranks_, meeting + 1));
   } else if (!is_decided() && !world_->is_aborted()) {
-    fail(meeting, ExitCode::ranks_disagree, left_behind(call, rank, retired(), world_ranks_));
+    fail(meeting, ExitCode::ranks_disagree, left_behind(call, rank, departed(), world_ranks_));
   } else if (!is_decided()) {
     fail(meeting, ExitCode::peer_lost, "");
   }
@@ -118,9 +118,9 @@ void Group::await_close(uint64_t meeting, int rank, const Call& call, Timeout ti
   if (state_.load() == pack(meeting, Phase::failed)) throw_failure();
 }
 
-void Group::leave(uint64_t meeting) {
-  if (left_.fetch_add(1) == size() - 1) {
-    left_.store(0);
+void Group::finish_part(uint64_t meeting) {
+  if (finished_parts_.fetch_add(1) == size() - 1) {
+    finished_parts_.store(0);
     return advance(pack(meeting + 1, Phase::open));
   }
   event_.wait([&] { return meeting_of(state_.load()) != meeting; }, Deadline::max(), policy_);
@@ -155,17 +155,17 @@ void Group::throw_failure() const {
   throw RuntimeFailure(failure_code_, failure_);
 }
 
-std::vector<int> Group::retired() const {
+std::vector<int> Group::departed() const {
   std::vector<int> ranks;
   for (int r = 0; r < size(); ++r) {
-    if (arrivals_[r].retired.load()) ranks.push_back(world_ranks_[r]);
+    if (arrivals_[r].has_left.load()) ranks.push_back(world_ranks_[r]);
   }
   return ranks;
 }
 
-void Group::retire(int rank) {
-  arrivals_[rank].retired.store(true);
-  retired_.fetch_add(1);
+void Group::leave(int rank) {
+  arrivals_[rank].has_left.store(true);
+  departed_.fetch_add(1);
   event_.notify();
 }
 

@@ -35,15 +35,15 @@ class Group : public Wakeable {
   std::span<const int> world_ranks() const { return world_ranks_; }
 
   /// The collective `call` of `rank`, from beginning to end. Its spans and buffers must last.
-  void meet(int rank, const Call& call, Timeout timeout);
-  /// A meeting in which everyone gets the group of its `call.members`.
+  void run(int rank, const Call& call, Timeout timeout);
+  /// A collective in which everyone gets the group of its `call.members`.
   std::shared_ptr<Group> split(int rank, const Call& call, Timeout timeout);
 
   void send(int rank, const Call& call, int to, Timeout timeout);
   void recv(int rank, const Call& call, int from, Timeout timeout);
 
   /// The rank makes no further call: whoever waits for one, now or later, fails with ranks_disagree.
-  void retire(int rank);
+  void leave(int rank);
 
   void wake() noexcept override;
 
@@ -54,7 +54,7 @@ class Group : public Wakeable {
   struct alignas(128) Arrival {
     Call call;
     std::atomic<uint64_t> meetings{0};  // to which the rank has come
-    std::atomic<bool> retired{false};
+    std::atomic<bool> has_left{false};
     std::shared_ptr<Group> part;  // the result of a split
   };
 
@@ -69,13 +69,13 @@ class Group : public Wakeable {
   void do_closed(uint64_t meeting);
   void give_up_closed(uint64_t meeting) noexcept;
   void await_close(uint64_t meeting, int rank, const Call& call, Timeout timeout, Deadline deadline);
-  void leave(uint64_t meeting);
+  void finish_part(uint64_t meeting);
   void make_parts();
   void fail(uint64_t meeting, ExitCode code, const std::string& message);
   [[noreturn]] void throw_failure() const;
 
   std::vector<int> missing(uint64_t meeting) const;  // ranks of the world
-  std::vector<int> retired() const;                  // the same
+  std::vector<int> departed() const;                 // the same
   Mailbox& mailbox(int from, int to);
   void finish(Mailbox::Outcome outcome, Mailbox& box, const Call& call, int from, int to, int peer,
               Timeout timeout) const;
@@ -88,8 +88,8 @@ class Group : public Wakeable {
   std::vector<const Call*> calls_;  // those of arrivals_
   alignas(128) std::atomic<uint64_t> state_{0};
   alignas(128) std::atomic<int> arrived_{0};
-  std::atomic<int> left_{0};
-  std::atomic<int> retired_{0};  // ranks
+  std::atomic<int> finished_parts_{0};
+  std::atomic<int> departed_{0};  // ranks
   EventCount event_;
   std::string disagreement_;  // of the meeting that was closed last
 

@@ -16,14 +16,14 @@ class InprocCommunicator final : public CheckedCommunicator {
       : CheckedCommunicator(rank, {group->world_ranks().begin(), group->world_ranks().end()}),
         group_(std::move(group)) {}
   ~InprocCommunicator() override {
-    if (std::uncaught_exceptions() == 0) group_->retire(rank());  // peers throw the error of a rank as it is
+    if (std::uncaught_exceptions() == 0) group_->leave(rank());  // peers throw the error of a rank as it is
   }
 
   HostPlace host_place() const override { return {world_ranks()[rank()], group_->world().size()}; }
   void abort(const std::string& message, ExitCode code) noexcept override { group_->world().abort(message, code); }
 
  private:
-  void run(const Call& call, Timeout timeout) override { group_->meet(rank(), call, timeout); }
+  void run(const Call& call, Timeout timeout) override { group_->run(rank(), call, timeout); }
   void send_to(int to, const Call& call, Timeout timeout) override { group_->send(rank(), call, to, timeout); }
   void recv_from(int from, const Call& call, Timeout timeout) override { group_->recv(rank(), call, from, timeout); }
   std::unique_ptr<Communicator> split_off(const Call& call, int place, Timeout timeout) override {

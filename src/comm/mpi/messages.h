@@ -82,7 +82,7 @@ class MessageGroup {
   std::function<bool(int)> is_gone_;
   int rank_ = 0, size_ = 1;
   std::vector<Pending> pending_;
-  std::vector<MPI_Request> requests_;  // those of pending_, as MPI wants them
+  std::vector<MPI_Request> requests_;  // those of pending_, as an array for MPI
   std::vector<MPI_Status> statuses_;
   // What a reduction needs besides its buffers; kept from call to call, as the lists above.
   std::vector<std::byte> own_, parts_;

@@ -157,7 +157,7 @@ Call SharedMemoryCommunicator::announced(int rank) {
   return call;
 }
 
-void SharedMemoryCommunicator::meet() {
+void SharedMemoryCommunicator::synchronize() {
   Head& shared = head();
   const uint64_t open = 2 * meetings_++;
   rank_state(rank_).meetings.store(meetings_);
@@ -265,7 +265,7 @@ void SharedMemoryCommunicator::run(const Call& call, Timeout timeout) {
       case Collective::all_to_all: all_to_all(call); break;
       case Collective::broadcast: broadcast(call); break;
       case Collective::barrier:
-      case Collective::split: meet(); break;
+      case Collective::split: synchronize(); break;
       default: throw InternalError("[communicator] send and recv are not collective");
     }
   } catch (const RuntimeFailure&) {
@@ -283,7 +283,7 @@ void SharedMemoryCommunicator::all_reduce(const Call& call) {
     const int64_t count = rest_of(call.count, per_chunk, k);
     std::byte* data = at(call.recv, k * per_chunk * item);
     copy_bytes(chunk_buffer(rank_), data, count * item);
-    meet();
+    synchronize();
     for (int r = 0; r < size(); ++r) sources[r] = chunk_buffer(r);
     void* result = data;
     if (size() <= kMostDirect) {
@@ -294,7 +294,7 @@ void SharedMemoryCommunicator::all_reduce(const Call& call) {
     const auto begin_of = [&](int64_t r) { return std::min(count, (count + line - 1) / line * r / size() * line); };
     result = chunk_buffer(rank_);
     reduce_elements(sources, {&result, 1}, begin_of(rank_), begin_of(rank_ + 1), call.dtype, call.reduce);
-    meet();
+    synchronize();
     for (int r = 0; r < size(); ++r) {
       const int64_t begin = begin_of(r) * item, end = begin_of(r + 1) * item;
       copy_bytes(data + begin, chunk_buffer(r) + begin, end - begin);
@@ -308,7 +308,7 @@ void SharedMemoryCommunicator::all_gather(const Call& call) {
   for (int64_t k = 0; k < chunks_of(largest_of(call.counts), per_chunk); ++k, next_chunk()) {
     const int64_t done = k * per_chunk * item;
     copy_bytes(chunk_buffer(rank_), at(call.send, done), rest_of(call.counts[rank_], per_chunk, k) * item);
-    meet();
+    synchronize();
     int64_t offset = done;
     for (int r = 0; r < size(); ++r) {
       const int64_t bytes = rest_of(call.counts[r], per_chunk, k) * item;
@@ -334,7 +334,7 @@ void SharedMemoryCommunicator::reduce_scatter(const Call& call) {
   std::vector<const void*> sources(size());
   for (int64_t k = 0; k < chunks_of(largest_of(call.counts), per_chunk); ++k, next_chunk()) {
     put_parts(call, per_chunk, k);
-    meet();
+    synchronize();
     for (int r = 0; r < size(); ++r) sources[r] = chunk_buffer(r) + rank_ * per_chunk * item;
     void* result = at(call.recv, k * per_chunk * item);
     reduce_elements(sources, {&result, 1}, 0, rest_of(call.counts[rank_], per_chunk, k), call.dtype, call.reduce);
@@ -347,7 +347,7 @@ void SharedMemoryCommunicator::all_to_all(const Call& call) {
   int64_t chunks = 1;  // known to all once they have met
   for (int64_t k = 0; k < chunks; ++k, next_chunk()) {
     put_parts(call, per_chunk, k);
-    meet();
+    synchronize();
     for (int r = 0; r < size() && k == 0; ++r) {
       chunks = std::max(chunks, chunks_of(largest_of(announced(r).counts), per_chunk));
     }
@@ -367,7 +367,7 @@ void SharedMemoryCommunicator::broadcast(const Call& call) {
     std::byte* data = at(call.recv, k * per_chunk * item);
     const int64_t bytes = rest_of(call.count, per_chunk, k) * item;
     if (rank_ == call.root) copy_bytes(chunk_buffer(rank_), data, bytes);
-    meet();
+    synchronize();
     if (rank_ != call.root) copy_bytes(data, chunk_buffer(call.root), bytes);
   }
 }

@@ -56,7 +56,7 @@ class SharedMemoryCommunicator {
   void announce(const Call& call);
   Call announced(int rank);  // its spans are those of the segment
   /// Waits until all ranks have come as far; the first meeting of a call compares what they announced.
-  void meet();
+  void synchronize();
   void compare();
   /// Until it is over, or a rank has left or was ended.
   void await_close(uint64_t open);

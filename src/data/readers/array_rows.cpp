@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "data/readers/memory_rows.h"
 #include "data/readers/numpy_files.h"
@@ -24,7 +25,13 @@ std::pair<std::string, std::string> paired_names(Split split) {
   return {"x_" + part, "y_" + part};
 }
 
-bool holds_both_splits(const NamedArrays& arrays) { return find(arrays, "x_train") && find(arrays, "y_train"); }
+bool holds_pair(const std::vector<std::string>& names, Split split) {
+  const auto holds = [&](const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  const auto [x, y] = paired_names(split);
+  return holds(x) && holds(y);
+}
 
 /// Grey images as bytes, [rows,height,width], with a channel.
 Array with_channel(const Array& images) {
@@ -61,12 +68,41 @@ NamedArrays renamed(NamedArrays arrays, const std::string& input, const std::str
 }
 
 NamedArrays read_npz_rows(const DataSource& source, Split split, const std::string& input) {
-  const size_t file = split == Split::test && source.paths.size() == 2 ? 1 : 0;
-  NamedArrays arrays = read_npz(source.paths[file]);
-  if (source.paths.size() == 2 || !holds_both_splits(arrays))
-    return renamed(std::move(arrays), input, source.paths[file]);
+  const std::string& path = source.paths[split == Split::test && source.paths.size() == 2 ? 1 : 0];
+  if (source.paths.size() == 2 || !holds_pair(npz_names(path), Split::train)) {
+    return renamed(read_npz(path), input, path);
+  }
   const auto [x, y] = paired_names(split);
-  return {{input, *find(arrays, x)}, {kLabel, *find(arrays, y)}};
+  NamedArrays arrays = read_npz(path, {x, y});
+  for (auto& [name, array] : arrays) name = name == x ? input : kLabel;
+  std::stable_partition(arrays.begin(), arrays.end(), [&](const auto& array) { return array.first == input; });
+  return arrays;
+}
+
+/// Throws InvalidFile unless all numbers of an array of integers are among `least` to `most`.
+void require_range(const std::string& name, const Array& array, int64_t least, int64_t most, const DataSource& source) {
+  const int64_t rows = array.shape().empty() ? 1 : array.shape()[0], count = array.type().elements();
+  for_integer(array.type().dtype, [&](auto zero) {
+    const auto* numbers = array.as<decltype(zero)>();
+    for (int64_t i = 0; i < count; ++i) {
+      const auto number = static_cast<int64_t>(numbers[i]);
+      if (number >= least && number <= most) continue;
+      throw InvalidFile(fmt::format("[{}] '{}' out of range at row {}, got {}, expected {} to {} (in {})",
+                                    name_of(source.kind), name, i / (count / rows), number, least, most,
+                                    print(source)));
+    }
+  });
+}
+
+/// Integers become i32 in a batch.
+void require_ids(const NamedArrays& arrays, std::optional<int64_t> classes, const DataSource& source) {
+  using Id = std::numeric_limits<int32_t>;
+  for (const auto& [name, array] : arrays) {
+    const DType dtype = array.type().dtype;
+    const bool is_label = name == kLabel && classes && !is_float(dtype);
+    if (!is_label && dtype != DType::i64 && dtype != DType::u32) continue;
+    require_range(name, array, is_label ? 0 : Id::min(), is_label ? *classes - 1 : Id::max(), source);
+  }
 }
 
 }  // namespace
@@ -75,12 +111,12 @@ bool has_array_rows(const DataSource& source, Split split) {
   if (split == Split::train) return true;
   if (source.kind == DataKind::npy) return source.paths.size() == 4;
   if (source.paths.size() == 2) return true;
-  const auto [x, y] = paired_names(split);
-  const NamedArrays arrays = read_npz(source.paths[0]);
-  return holds_both_splits(arrays) && find(arrays, x) && find(arrays, y);
+  const std::vector<std::string> names = npz_names(source.paths[0]);
+  return holds_pair(names, Split::train) && holds_pair(names, split);
 }
 
-DatasetPtr read_array_rows(const DataSource& source, Split split, const std::string& input) {
+DatasetPtr read_array_rows(const DataSource& source, Split split, const std::string& input,
+                           std::optional<int64_t> classes) {
   if (!has_array_rows(source, split)) {
     throw InvalidArgument(
         fmt::format("[--data] no rows to test on, got {}, expected npz:TRAIN,TEST or arrays x_test and y_test, or "
@@ -94,6 +130,7 @@ DatasetPtr read_array_rows(const DataSource& source, Split split, const std::str
     const size_t first = split == Split::test ? 2 : 0;
     arrays = {{input, read_npy(source.paths[first])}, {kLabel, read_npy(source.paths[first + 1])}};
   }
+  require_ids(arrays, classes, source);
   for (auto& [name, array] : arrays) array = with_channel(array);
   try {
     return memory_rows(std::move(arrays));

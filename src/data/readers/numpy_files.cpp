@@ -190,40 +190,33 @@ Array read_array(const Source& source, const std::string& where) {
       fmt::format("[npz] member not readable in '{}', got '{}', expected an array", where, zip_error_strerror(error)));
 }
 
-struct ZipCloser {
-  void operator()(zip_t* archive) const { zip_discard(archive); }
-  void operator()(zip_file_t* member) const { zip_fclose(member); }
-};
-
-}  // namespace
-
-Array read_npy(const std::filesystem::path& file) {
-  PackedFile packed(file);
-  return read_array([&](int64_t limit) { return packed.read(limit); }, file.string());
-}
-
-std::vector<std::pair<std::string, Array>> read_npz(const std::filesystem::path& file) {
-  const PackedFile readable(file);  // says what is wrong with it
-  int code = 0;
-  const std::unique_ptr<zip_t, ZipCloser> archive(zip_open(file.c_str(), ZIP_RDONLY | ZIP_CHECKCONS, &code));
-  if (!archive) {
-    zip_error_t error;
-    zip_error_init_with_code(&error, code);
-    const std::string reason = zip_error_strerror(&error);
-    zip_error_fini(&error);
-    if (code == ZIP_ER_MEMORY) throw std::bad_alloc();
-    throw InvalidFile(fmt::format("[npz] not a zip file: '{}', got '{}', expected a .npz", file.string(), reason));
+class Npz {
+ public:
+  explicit Npz(const std::filesystem::path& file) : file_(file.string()) {
+    const PackedFile readable(file);  // says what is wrong with it
+    int code = 0;
+    archive_.reset(zip_open(file.c_str(), ZIP_RDONLY | ZIP_CHECKCONS, &code));
+    if (!archive_) refuse_archive(code);
+    for (zip_int64_t i = 0; i < zip_get_num_entries(archive_.get(), 0); ++i) {
+      const char* name = zip_get_name(archive_.get(), static_cast<zip_uint64_t>(i), 0);
+      if (name == nullptr) refuse_member(file_, zip_get_error(archive_.get()));
+      members_.emplace_back(name);
+    }
   }
-  std::vector<std::pair<std::string, Array>> arrays;
-  for (zip_int64_t i = 0; i < zip_get_num_entries(archive.get(), 0); ++i) {
-    const char* member_name = zip_get_name(archive.get(), static_cast<zip_uint64_t>(i), 0);
-    if (member_name == nullptr) refuse_member(file.string(), zip_get_error(archive.get()));
-    std::string name = member_name;
-    const std::string where = fmt::format("{}/{}", file.string(), name);
-    if (name.ends_with(".npy")) name.resize(name.size() - 4);
-    const std::unique_ptr<zip_file_t, ZipCloser> member(
-        zip_fopen_index(archive.get(), static_cast<zip_uint64_t>(i), 0));
-    if (!member) refuse_member(where, zip_get_error(archive.get()));
+
+  /// Of the arrays, in the order of the file.
+  std::vector<std::string> names() const {
+    std::vector<std::string> names = members_;
+    for (std::string& name : names) {
+      if (name.ends_with(".npy")) name.resize(name.size() - 4);
+    }
+    return names;
+  }
+
+  Array read(size_t i) const {
+    const std::string where = fmt::format("{}/{}", file_, members_[i]);
+    const std::unique_ptr<zip_file_t, Closer> member(zip_fopen_index(archive_.get(), i, 0));
+    if (!member) refuse_member(where, zip_get_error(archive_.get()));
     const Source source = [&](int64_t limit) {
       std::vector<uint8_t> bytes(static_cast<size_t>(limit));
       const zip_int64_t got = zip_fread(member.get(), bytes.data(), bytes.size());
@@ -235,9 +228,58 @@ std::vector<std::pair<std::string, Array>> read_npz(const std::filesystem::path&
       bytes.resize(static_cast<size_t>(got));
       return bytes;
     };
-    arrays.emplace_back(std::move(name), read_array(source, where));
+    return read_array(source, where);
+  }
+
+ private:
+  struct Closer {
+    void operator()(zip_t* archive) const { zip_discard(archive); }
+    void operator()(zip_file_t* member) const { zip_fclose(member); }
+  };
+
+  [[noreturn]] void refuse_archive(int code) const {
+    if (code == ZIP_ER_MEMORY) throw std::bad_alloc();
+    zip_error_t error;
+    zip_error_init_with_code(&error, code);
+    const std::string reason = zip_error_strerror(&error);
+    zip_error_fini(&error);
+    throw InvalidFile(fmt::format("[npz] not a zip file: '{}', got '{}', expected a .npz", file_, reason));
+  }
+
+  std::string file_;
+  std::unique_ptr<zip_t, Closer> archive_;
+  std::vector<std::string> members_;
+};
+
+/// The arrays whose name `takes` says.
+std::vector<std::pair<std::string, Array>> read_arrays(const std::filesystem::path& file,
+                                                       const std::function<bool(const std::string&)>& takes) {
+  const Npz npz(file);
+  std::vector<std::string> names = npz.names();
+  std::vector<std::pair<std::string, Array>> arrays;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (takes(names[i])) arrays.emplace_back(std::move(names[i]), npz.read(i));
   }
   return arrays;
 }
+
+}  // namespace
+
+Array read_npy(const std::filesystem::path& file) {
+  PackedFile packed(file);
+  return read_array([&](int64_t limit) { return packed.read(limit); }, file.string());
+}
+
+std::vector<std::pair<std::string, Array>> read_npz(const std::filesystem::path& file) {
+  return read_arrays(file, [](const std::string&) { return true; });
+}
+
+std::vector<std::pair<std::string, Array>> read_npz(const std::filesystem::path& file,
+                                                    const std::vector<std::string>& names) {
+  return read_arrays(
+      file, [&](const std::string& name) { return std::find(names.begin(), names.end(), name) != names.end(); });
+}
+
+std::vector<std::string> npz_names(const std::filesystem::path& file) { return Npz(file).names(); }
 
 }  // namespace partita

@@ -19,4 +19,11 @@ Array read_npy(const std::filesystem::path& file);
 /// read_npy does.
 std::vector<std::pair<std::string, Array>> read_npz(const std::filesystem::path& file);
 
+/// The same of those arrays alone that have one of the names; the others are not read.
+std::vector<std::pair<std::string, Array>> read_npz(const std::filesystem::path& file,
+                                                    const std::vector<std::string>& names);
+
+/// The names of the arrays, none of which is read.
+std::vector<std::string> npz_names(const std::filesystem::path& file);
+
 }  // namespace partita

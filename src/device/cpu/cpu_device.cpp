@@ -46,7 +46,7 @@ class CpuCatalog final : public KernelCatalog {
     } else {
       reasons = "no other kernel";
     }
-    KernelChoice choice = propose_reference(query);
+    KernelChoice choice = propose_reference(ops_.at(query.op), query);
     choice.reason = reasons;
     return choice;
   }
@@ -66,7 +66,7 @@ class CpuCatalog final : public KernelCatalog {
  private:
   KernelChoice choose_like(const KernelQuery& query, const KernelChoice& wanted) const {
     KernelChoice choice = refuse(fmt::format("no kernel is called {}", wanted.kernel));
-    if (wanted.kernel == "reference") choice = propose_reference(query);
+    if (wanted.kernel == "reference") choice = propose_reference(ops_.at(query.op), query);
     for (const KernelDef& def : defs_) {
       if (def.name == wanted.kernel) choice = def.propose(query);
     }

@@ -1,5 +1,7 @@
 #include "device/cpu/reference.h"
 
+#include <algorithm>
+
 namespace partita {
 namespace {
 
@@ -25,10 +27,15 @@ class Reference final : public Kernel {
 
 }  // namespace
 
-KernelChoice propose_reference(const KernelQuery& query) {
-  return {.kernel = "reference",
-          .inputs = std::vector<MemoryFormat>(query.inputs.size()),
-          .outputs = std::vector<MemoryFormat>(query.outputs.size())};
+KernelChoice propose_reference(const OpDef& op, const KernelQuery& query) {
+  KernelChoice choice{.kernel = "reference",
+                      .inputs = std::vector<MemoryFormat>(query.inputs.size()),
+                      .outputs = std::vector<MemoryFormat>(query.outputs.size())};
+  if (op.pointwise && std::all_of(query.inputs.begin(), query.inputs.end(),
+                                  [&](const Type& type) { return type == query.outputs[0]; })) {
+    choice.in_place = {{0, 0}};
+  }
+  return choice;
 }
 
 std::unique_ptr<Kernel> make_reference(const OpDef& op, const KernelQuery& query) {

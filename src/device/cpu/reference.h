@@ -6,8 +6,9 @@
 
 namespace partita {
 
-/// Takes every query; all operands plain.
-KernelChoice propose_reference(const KernelQuery& query);
+/// Takes every query; all operands plain. A formula reads an element of each operand before it writes the result's, so
+/// that it works in place where all have one type.
+KernelChoice propose_reference(const OpDef& op, const KernelQuery& query);
 std::unique_ptr<Kernel> make_reference(const OpDef& op, const KernelQuery& query);
 
 }  // namespace partita

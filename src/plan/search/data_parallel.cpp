@@ -7,15 +7,15 @@
 namespace partita {
 namespace {
 
-void require_even(int64_t batch, const Mesh& mesh) {
+void require_even(int64_t batch, const Mesh& mesh, std::string_view instead) {
   const int64_t ranks = mesh.ranks();
   if (batch % ranks == 0) return;
   const int64_t below = batch / ranks * ranks;
   const std::string nearest = below > 0 ? fmt::format("{} or {}", below, below + ranks) : fmt::format("{}", ranks);
   throw InvalidArgument(
       fmt::format("[plan] the global batch does not divide, got batch {} on {} ranks, expected a "
-                  "multiple of {}: {}",
-                  batch, ranks, ranks, nearest));
+                  "multiple of {}: {}{}{}",
+                  batch, ranks, ranks, nearest, instead.empty() ? "" : ", or ", instead));
 }
 
 /// A parameter that is split over all ranks.
@@ -54,7 +54,7 @@ Plan data_parallel_plan(const Graph& graph, const Rules& rules, const Mesh& mesh
     const auto& [value, batch_dim] = graph.inputs[i];
     if (batch_dim < 0) continue;
     const int64_t batch = graph.type(value).shape[batch_dim];
-    if (!options.uneven) require_even(batch, mesh);
+    if (!options.uneven) require_even(batch, mesh, options.instead);
     partial.inputs[i][batch_dim] = batch_axes(batch, mesh);
   }
   for (size_t s = 0; s < graph.states.size(); ++s) {

@@ -2,6 +2,8 @@
 // Data parallelism: every input is cut along its batch dimension, every state is replicated except for those that are
 // annotated layerwise, and the rest follows through the rules.
 
+#include <string_view>
+
 #include "graph/rules.h"
 #include "lowering/plan.h"
 
@@ -11,10 +13,11 @@ namespace partita {
 Axes batch_axes(int64_t batch, const Mesh& mesh);
 
 /// A batch is cut by all axes of the mesh, with `uneven` by as many as it has rows for. Throws InvalidArgument when it
-/// does not divide by the ranks and may not be uneven, naming the nearest that do.
+/// does not divide by the ranks and may not be uneven, naming the nearest that do and `instead`.
 struct DataParallelOptions {
   bool uneven = false;
-  bool layerwise = true;  // false: parameters that are annotated so are replicated like others
+  std::string_view instead = "";  // the option under which a batch may be uneven, for messages
+  bool layerwise = true;          // false: parameters that are annotated so are replicated like others
 };
 Plan data_parallel_plan(const Graph& graph, const Rules& rules, const Mesh& mesh,
                         const DataParallelOptions& options = {});

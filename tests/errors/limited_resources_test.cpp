@@ -21,7 +21,7 @@ using Command = std::vector<std::string>;
 
 const Command kOneRank{"train", "mlp:hidden=16", "--steps", "3", "--batch", "16", "--ranks", "1", "--threads", "2"};
 const Command kFourRanks{"train", "mlp:hidden=16", "--steps", "3", "--batch", "16", "--ranks", "4", "--threads", "2"};
-const Command kStarvingImages{"train", "lenet", "--steps", "2", "--batch", "8", "--ranks", "2", "--threads", "1"};
+const Command kImagesOnTwoRanks{"train", "lenet", "--steps", "2", "--batch", "8", "--ranks", "2", "--threads", "1"};
 
 std::function<void()> with_addresses(rlim_t bytes) {
   return [bytes] {
@@ -45,7 +45,7 @@ rlim_t least_addresses() {
 struct Counts {
   int well = 0, short_of = 0;
 };
-Counts starve(const Command& command, const std::vector<std::function<void()>>& limits) {
+Counts run_limited(const Command& command, const std::vector<std::function<void()>>& limits) {
   Counts counts;
   for (size_t i = 0; i < limits.size(); ++i) {
     const Outcome outcome = run_program(command, limits[i]);
@@ -68,12 +68,12 @@ Counts starve(const Command& command, const std::vector<std::function<void()>>& 
   return counts;
 }
 
-TEST(Starving, OfAddresses) {
+TEST(LimitedResources, OfAddresses) {
   const rlim_t least = least_addresses();
   std::vector<std::function<void()>> limits;
   for (rlim_t i = 0; i < 20; ++i) limits.push_back(with_addresses(least + (4 * i + i * i) * kMiB));
-  for (const Command& command : {kOneRank, kFourRanks, kStarvingImages}) {
-    const Counts counts = starve(command, limits);
+  for (const Command& command : {kOneRank, kFourRanks, kImagesOnTwoRanks}) {
+    const Counts counts = run_limited(command, limits);
     EXPECT_GT(counts.well, 0) << command[1];
     EXPECT_GT(counts.short_of, 3) << command[1];
   }
@@ -104,19 +104,19 @@ std::function<void()> with_threads(rlim_t count) {
   };
 }
 
-TEST(Starving, OfThreads) {
+TEST(LimitedResources, OfThreads) {
   std::vector<std::function<void()>> limits;
   for (const int count : {1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 17, 18, 19, 20, 22, 24, 28, 32, 40}) {
     limits.push_back(with_threads(static_cast<rlim_t>(count)));
   }
-  for (const Command& command : {kOneRank, kFourRanks, kStarvingImages}) {
-    const Counts counts = starve(command, limits);
+  for (const Command& command : {kOneRank, kFourRanks, kImagesOnTwoRanks}) {
+    const Counts counts = run_limited(command, limits);
     EXPECT_GT(counts.well, 0) << command[1];
     EXPECT_GT(counts.short_of, 0) << command[1];
   }
 }
 
-TEST(Starving, SaysHowManyThreadsItNeeds) {
+TEST(LimitedResources, SaysHowManyThreadsItNeeds) {
   const Outcome outcome = run_program(kFourRanks, with_threads(8));
   ASSERT_EQ(outcome.lines.size(), 1u);
   EXPECT_NE(outcome.lines[0].find("[threads] cannot start 16 threads (those of 4 ranks), got '"), std::string::npos)

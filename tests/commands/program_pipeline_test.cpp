@@ -36,9 +36,9 @@ std::string printed(const Words& words) {
   return outcome.output;
 }
 
-class FrontDoor : public testing::TestWithParam<std::tuple<size_t, size_t>> {};
+class ProgramPipeline : public testing::TestWithParam<std::tuple<size_t, size_t>> {};
 
-TEST_P(FrontDoor, GraphAndPartitionPrintWhatTrainRuns) {
+TEST_P(ProgramPipeline, GraphAndPartitionPrintWhatTrainRuns) {
   const TempDir folder;
   const auto& [model_at, flags_at] = GetParam();
   const std::string& model = kModels[model_at];
@@ -58,11 +58,11 @@ TEST_P(FrontDoor, GraphAndPartitionPrintWhatTrainRuns) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(ModelsAndFlags, FrontDoor,
+INSTANTIATE_TEST_SUITE_P(ModelsAndFlags, ProgramPipeline,
                          testing::Combine(testing::Range<size_t>(0, kModels.size()),
                                           testing::Range<size_t>(0, kFlags.size())));
 
-TEST(FrontDoorModels, AreAllOfTheZoo) {
+TEST(ProgramPipelineModels, AreAllOfTheZoo) {
   Words names;
   for (const std::string& spec : kModels) names.push_back(spec.substr(0, spec.find(':')));
   EXPECT_EQ(names, model_names());

@@ -1,0 +1,172 @@
+// Optimizer sharding changes where states lie and which collectives run, and no number.
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "ops/registry.h"
+#include "support/job.h"
+#include "support/ranks.h"
+
+namespace partita {
+namespace {
+
+const char* const kShardedGpt = "gpt:layers=1,hidden=8,heads=4,seq=6,vocab=12,dropout=0.2";  // tied, clipped, AdamW
+
+Job sharded_job(const std::string& spec, const Shape& image, int64_t batch) {
+  return model_job(spec, {.image = image, .batch = batch, .steps = 4});
+}
+
+void expect_unsharded(const JobResult& result, const JobResult& oracle, const std::string& what) {
+  for (size_t step = 0; step < oracle.losses.size(); ++step) {
+    EXPECT_NEAR(result.losses[step], oracle.losses[step], 1e-9 * std::abs(oracle.losses[step])) << what;
+  }
+  for (const auto& [name, value] : oracle.states) {
+    EXPECT_LE(relative_error(result.states.at(name), value), 1e-9) << what << ", state " << name;
+  }
+}
+
+TEST(OptimizerSharding, KeepsTheNumbers) {
+  for (Job job : {sharded_job("mlp:hidden=12,dropout=0.2", {1, 6, 5}, 24),
+                  sharded_job("lenet:dropout=0.2", {1, 28, 28}, 24), sharded_job(kShardedGpt, {}, 24)}) {
+    const JobResult oracle = interpret_job(job);
+    for (const int ranks : {2, 3, 4, 6, 8}) {
+      if (!can_run(ranks)) continue;
+      for (const int64_t level : {1, 2, 3}) {
+        for (const int64_t count : {1, 3}) {
+          job.ranks = ranks;
+          job.micro_batches = count;
+          job.zero = {.level = level, .threshold = 0};
+          const auto what =
+              fmt::format("{}, {} ranks, level {}, {} micro-batches", job.forward.name, ranks, level, count);
+          expect_unsharded(run_job(job), oracle, what);
+          if (HasFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+TEST(OptimizerSharding, OfGroupsAndFastKernels) {
+  if (!can_run(4)) return;
+  Job job = sharded_job(kShardedGpt, {}, 24);
+  const JobResult oracle = interpret_job(job);
+  job.ranks = 4;
+  job.kernels = KernelSet::fast;
+  for (const int64_t group : {1, 2, 4}) {
+    job.zero = {.level = 2, .group = group, .threshold = 0};
+    expect_unsharded(run_job(job), oracle, fmt::format("groups of {}", group));
+  }
+}
+
+Program sharded_program(const std::string& spec, int ranks, const OptimizerSharding& zero, int64_t micro_batches = 1) {
+  const Job job = sharded_job(spec, {1, 28, 28}, 24);
+  const auto device = make_cpu_device(all_ops(), 1, KernelSet::reference);
+  return compile(job.forward, all_ops(), device->catalog(),
+                 {.ranks = ranks,
+                  .mesh = Mesh({{"data", ranks}}),
+                  .plan = {.micro_batches = micro_batches, .zero = zero},
+                  .training = job.training});
+}
+
+/// Elements that the collectives of each kind bring together in a step.
+std::map<std::string, int64_t> elements_of(const Program& program) {
+  std::map<std::string, int64_t> elements;
+  for (const Node& node : program.local.graph.nodes) {
+    elements[node.op] += program.local.graph.type(node.outputs[0]).elements();
+  }
+  return elements;
+}
+
+int64_t parameter_elements(const Graph& graph) {
+  int64_t elements = 0;
+  for (const State& state : graph.states) {
+    if (state.kind == StateKind::parameter) elements += graph.type(state.entry).elements();
+  }
+  return elements;
+}
+
+// Each gradient is reduced and scattered once, each new parameter gathered once: what an all-reduce would move.
+TEST(OptimizerSharding, MovesWhatAnAllReduceMoves) {
+  for (const char* spec : {"mlp:hidden=16", "lenet", kShardedGpt}) {
+    for (const int64_t count : {1, 2}) {
+      const Program program = sharded_program(spec, 2, {.level = 1, .threshold = 0}, count);
+      const int64_t parameters = parameter_elements(program.graph);
+      std::map<std::string, int64_t> elements = elements_of(program);
+      EXPECT_EQ(elements["reduce_scatter"], parameters) << spec;
+      EXPECT_EQ(elements["all_gather"], parameters) << spec;
+      EXPECT_LE(elements["all_reduce"], 2) << spec;  // the loss, and the norm of the gradients
+    }
+  }
+}
+
+TEST(OptimizerSharding, DividesTheStatesOfTheOptimizer) {
+  for (const int ranks : {2, 4}) {
+    const auto bytes = [&](int64_t level) {
+      const Program program = sharded_program("mlp:hidden=64", ranks, {.level = level, .threshold = 0});
+      int64_t states = 0;
+      for (const State& state : program.local.graph.states) {
+        if (state.kind == StateKind::optimizer) states += program.local.largest(state.entry).bytes();
+      }
+      return states;
+    };
+    EXPECT_NEAR(static_cast<double>(bytes(1)), static_cast<double>(bytes(0)) / ranks, 0.02 * bytes(0)) << ranks;
+  }
+}
+
+// The forward gathers every parameter, the backward those that it uses again: at most 3 P with the reduction.
+TEST(OptimizerSharding, OfParametersGathersThemTwice) {
+  for (const int64_t count : {1, 2}) {
+    const Program program = sharded_program(kShardedGpt, 2, {.level = 3, .threshold = 0}, count);
+    const int64_t parameters = parameter_elements(program.graph);
+    std::map<std::string, int64_t> elements = elements_of(program);
+    EXPECT_EQ(elements["reduce_scatter"], parameters);
+    EXPECT_GT(elements["all_gather"], parameters);
+    EXPECT_LE(elements["all_gather"], 2 * parameters);
+    for (const State& state : program.local.graph.states) {
+      if (state.kind == StateKind::counter) continue;
+      EXPECT_FALSE(program.local.shardings[state.entry].replicated()) << program.local.graph.values[state.entry].name;
+    }
+    const std::string plan = print(program.plan, program.graph, all_ops());
+    EXPECT_EQ(print(parse_plan(plan, program.graph, all_ops()), program.graph, all_ops()), plan);
+    EXPECT_NE(plan.find("\nregather %"), std::string::npos);
+  }
+}
+
+// A parameter lies there as a whole only while it is used.
+TEST(OptimizerSharding, OfParametersTakesLessMemory) {
+  const auto arena = [](int64_t level, int64_t count) {
+    return sharded_program("mlp:layers=8,hidden=256", 4, {.level = level, .threshold = 0}, count).schedule.arena_bytes;
+  };
+  for (const int64_t count : {1, 2}) {
+    EXPECT_LT(arena(1, count), arena(0, count)) << count;
+    EXPECT_LT(arena(3, count), arena(1, count) * 7 / 10) << count;
+  }
+}
+
+TEST(OptimizerSharding, LeavesSmallParametersWhole) {
+  const auto cut_states = [](int64_t threshold) {
+    const Program program = sharded_program("mlp:hidden=64", 2, {.level = 1, .threshold = threshold});
+    int count = 0;
+    for (const State& state : program.local.graph.states) {
+      count += !program.local.shardings[state.entry].replicated();
+    }
+    return count;
+  };
+  EXPECT_EQ(cut_states(0), 6);
+  EXPECT_EQ(cut_states(1 << 10), 3);  // the weights
+  EXPECT_EQ(cut_states(1 << 30), 0);
+}
+
+TEST(OptimizerSharding, RefusesGroupsThatNoAxesMake) {
+  try {
+    sharded_program("mlp:hidden=16", 8, {.level = 1, .group = 3});
+    FAIL() << "accepted";
+  } catch (const InvalidArgument& error) {
+    EXPECT_STREQ(error.what(),
+                 "[zero] no axes of the batch make such a group, got 3 ranks, expected one of 1, 2, 4, 8");
+  }
+}
+
+}  // namespace
+}  // namespace partita

@@ -1,0 +1,147 @@
+// Results that the backward makes again are those of the forward, to the bit, dropout included.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "network/layers/layers.h"
+#include "ops/reduce/attrs.h"
+#include "ops/registry.h"
+#include "support/job.h"
+#include "support/ranks.h"
+
+namespace partita {
+namespace {
+
+struct RecomputeCase {
+  std::string spec;
+  Shape image;
+  Recompute policy;
+};
+
+const std::vector<RecomputeCase>& recompute_cases() {
+  static const std::vector<RecomputeCase> all{
+      {"gpt:layers=2,hidden=8,heads=4,seq=6,vocab=12,dropout=0.2", {}, Recompute::selective},
+      {"gpt:layers=2,hidden=8,heads=4,seq=6,vocab=12,dropout=0.2", {}, Recompute::full},
+      {"resnet18:width=4,size=8", {3, 8, 8}, Recompute::full},
+  };
+  return all;
+}
+
+Job recompute_job(const RecomputeCase& one) {
+  return model_job(one.spec, {.image = one.image, .batch = 24, .steps = 4});
+}
+
+void expect_equal(const JobResult& result, const JobResult& oracle, double tolerance, const std::string& what) {
+  for (size_t step = 0; step < oracle.losses.size(); ++step) {
+    EXPECT_NEAR(result.losses[step], oracle.losses[step], tolerance * std::abs(oracle.losses[step])) << what;
+  }
+  for (const auto& [name, value] : oracle.states) {
+    EXPECT_LE(relative_error(result.states.at(name), value), tolerance) << what << ", state " << name;
+  }
+}
+
+TEST(RecomputeInBackward, KeepsTheBits) {
+  for (const RecomputeCase& one : recompute_cases()) {
+    Job job = recompute_job(one);
+    const JobResult kept = run_job(job);
+    job.training.recompute = one.policy;
+    const JobResult again = run_job(job);
+    EXPECT_GT(again.program.graph.nodes.size(), kept.program.graph.nodes.size()) << one.spec;
+    expect_equal(again, kept, 0, one.spec);
+  }
+}
+
+TEST(RecomputeInBackward, WorksWithCutsAndMicroBatches) {
+  for (const RecomputeCase& one : recompute_cases()) {
+    const bool has_norm_groups = one.spec.starts_with("resnet");
+    Job job = recompute_job(one);
+    const JobResult oracle = interpret_job(job);
+    for (const int ranks : {2, 3, 4}) {
+      if (!can_run(ranks)) continue;
+      job.training.recompute = one.policy;
+      job.ranks = ranks;
+      job.micro_batches = has_norm_groups ? 1 : 2;
+      job.zero = {.level = 3, .threshold = 0};
+      expect_equal(run_job(job), oracle, 1e-9, fmt::format("{} on {} ranks", one.spec, ranks));
+    }
+  }
+}
+
+TEST(RecomputeInBackward, TakesLessMemory) {
+  const Job job = model_job("gpt:layers=6,hidden=32,heads=4,seq=64,vocab=32", {.batch = 16});
+  const auto device = make_cpu_device(all_ops(), 1, KernelSet::fast);
+  const auto arena = [&](Recompute policy) {
+    TrainingOptions training = job.training;
+    training.recompute = policy;
+    return compile(job.forward, all_ops(), device->catalog(), {.training = training}).schedule.arena_bytes;
+  };
+  const int64_t all = arena(Recompute::none);
+  EXPECT_LT(arena(Recompute::selective), all);
+  EXPECT_LT(arena(Recompute::full), all * 60 / 100);
+}
+
+TEST(RecomputeInBackward, IsRefusedWhereThereIsNothing) {
+  const auto refusal = [](const std::string& spec, Recompute policy) -> std::string {
+    try {
+      Graph forward = model_job(spec, {.image = {1, 6, 5}}).forward;
+      choose_recomputed(forward, policy);
+    } catch (const InvalidArgument& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  EXPECT_EQ(refusal("mlp:hidden=12", Recompute::full),
+            "[--recompute] nothing to recompute in graph mlp, got full, expected none: it has no blocks in numbered "
+            "scopes");
+  EXPECT_EQ(refusal("mlp:hidden=12", Recompute::selective),
+            "[--recompute] nothing to recompute in graph mlp, got selective, expected none: it has no attention");
+}
+
+/// fc1, relu and fc2, of which some are recomputed.
+Graph graph_of_layers(bool all, bool relu) {
+  const LayerPtr activation = relu_layer();
+  activation->recompute(relu);
+  const LayerPtr layers = sequential({dense(7), activation, dense(3)});
+  layers->recompute(all);
+  Builder builder(all_ops(), "layers");
+  Context context(builder, {.dtype = DType::f64});
+  const Value x = builder.input("x", {DType::f64, {4, 5}}, 0);
+  const Value y = context.call_network(*layers, x);
+  builder.scope.clear();
+  builder.output("loss", builder.apply("reduce", {builder.apply("square", {y})}, ReduceAttrs{.axes = {0, 1}}));
+  return builder.take();
+}
+
+int count_of(const Graph& graph, const std::string& op) {
+  return static_cast<int>(
+      std::count_if(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) { return node.op == op; }));
+}
+
+// Of a layer of one node its results are made again; of more what others use is kept.
+TEST(RecomputeInBackward, OfChosenLayers) {
+  const auto training = [](bool all, bool relu) {
+    return make_training_graph(graph_of_layers(all, relu), all_ops(), {}).graph;
+  };
+  EXPECT_EQ(count_of(training(false, false), "relu"), 1);
+  EXPECT_EQ(count_of(training(false, true), "relu"), 2);
+  EXPECT_EQ(count_of(training(true, false), "relu"), 2);
+  const Graph whole = training(true, false);
+  EXPECT_EQ(count_of(whole, "matmul"), count_of(training(false, false), "matmul") + 1);  // fc1, not fc2
+  const std::string text = print(whole);
+  EXPECT_NE(text.find(" recompute=net"), std::string::npos);
+  EXPECT_EQ(print(parse_graph(text, all_ops())), text);
+  try {
+    graph_of_layers(true, true);
+    FAIL() << "accepted";
+  } catch (const InvalidArgument& error) {
+    EXPECT_NE(std::string(error.what())
+                  .find("[recompute] a layer within one that is recomputed, got net/1, expected "
+                        "it of net alone"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace partita
