@@ -313,6 +313,27 @@ state %w: f32[8,3] parameter zeros
 output loss = %loss
 )";
 
+TEST(Text, PlansOfMicroBatchesAreReadBackOrRefused) {
+  const ZooModel model = make_model("mlp:hidden=16");
+  const auto device = make_cpu_device(all_ops(), 1);
+  const Graph forward = build_graph(model.network(Loss::sparse), all_ops(), {.batch = 12, .columns = model.columns()});
+  const Program program = compile(forward, all_ops(), device->catalog(),
+                                  {.ranks = 3, .plan = {.micro_batches = 2}, .training = TrainingOptions{}});
+  const std::string text = print(program.plan, program.graph, all_ops());
+  EXPECT_EQ(print(parse_plan(text, program.graph, all_ops()), program.graph, all_ops()), text);
+  const auto refused = [&](const std::string& from, const std::string& to) {
+    const std::string bad = changed(text, from, to);
+    return message_of([&] { parse_plan(bad, program.graph, all_ops()); });
+  };
+  const std::string start = "[plan] micro-batches do not cut ", why = " as its operands and users need it, got ";
+  EXPECT_EQ(refused("node matmul i={micro,data}", "node matmul i={data}"),
+            start + "matmul" + why + "'{data} {} {}', expected '{micro} {} {}' and axes of ranks behind it");
+  EXPECT_EQ(refused("node matmul i={micro,data}", "node matmul i={data,micro}"),
+            start + "matmul" + why + "'{data,micro} {} {}', expected '{micro} {} {}' and axes of ranks behind it");
+  EXPECT_EQ(refused("input %image {micro,data} {}", "input %image {data} {}").substr(0, 38), start + "%image");
+  EXPECT_EQ(refused("input %label", "input %fc2.bias {micro}\ninput %label").substr(0, 41), start + "%fc2.bias");
+}
+
 TEST(Text, MicroBatchesThatDoNotFitAreRefused) {
   const std::string text = kMicroBatches, start = "[local graph] the parts do not fit together: ";
   const auto read = [](const std::string& bad) { return message_of([&] { parse_local_graph(bad, all_ops()); }); };
