@@ -85,6 +85,7 @@ std::string shortened(std::string_view message) {
       at = end_of_word;
     }
   }
+  std::replace(out.begin(), out.end(), '\0', '?');  // what() would end there
   if (out.size() <= kMostMessage) return out;
   return fmt::format("{}... ({} characters)", beginning_of(out, kMostMessage / 2), characters_of(message));
 }
@@ -108,7 +109,20 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
 }
 
 void check_failed(const char* file, int line, const char* condition, const std::string& message) {
-  throw InternalError(fmt::format("[{}:{}] internal check failed: {}: {}", file, line, condition, message));
+  throw InternalError(fmt::format("[{}:{}] internal check failed: {}: {}", file, line, condition, message), message);
+}
+
+void require_consistent(std::string_view where, const std::function<void()>& check) {
+  const auto refuse = [&](std::string_view what) {
+    throw InvalidArgument(fmt::format("[{}] the parts do not fit together: {}", where, what));
+  };
+  try {
+    check();
+  } catch (const InternalError& error) {
+    refuse(error.detail());
+  } catch (const Error& error) {
+    refuse(error.what());
+  }
 }
 
 }  // namespace partita

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -76,8 +77,19 @@ class RuntimeFailure : public Error {
 /// A broken assumption inside the project; never reachable from user input.
 class InternalError : public Error {
  public:
-  explicit InternalError(const std::string& message) : Error(ErrorKind::runtime, ExitCode::internal, message) {}
+  explicit InternalError(const std::string& message) : InternalError(message, message) {}
+  InternalError(const std::string& message, const std::string& detail)
+      : Error(ErrorKind::runtime, ExitCode::internal, message), detail_(shortened(detail)) {}
+  /// What is wrong, without the place in the source and the condition: for parts of a text, which the user can fix.
+  const std::string& detail() const { return detail_; }
+
+ private:
+  std::string detail_;
 };
+
+/// Runs the checks of what a text describes as a whole: an assumption that does not hold is a mistake in the text.
+/// Throws InvalidArgument that begins with `where`.
+void require_consistent(std::string_view where, const std::function<void()>& check);
 
 /// The candidate with the smallest edit distance to `name`, or "" when none is near.
 std::string nearest(std::string_view name, const std::vector<std::string>& candidates);

@@ -40,10 +40,38 @@ TEST(Shortened, NoCharacterIsCut) {
   EXPECT_EQ(text, "got 'x" + repeated("\u20ac", 26) + "...' (101 characters)");
 }
 
+TEST(Shortened, NoZeroByteEndsAMessage) {
+  const InvalidArgument error(std::string("got 'a\0b', expected c", 21));
+  EXPECT_STREQ(error.what(), "got 'a?b', expected c");
+}
+
 TEST(Shortened, NoMessageIsLong) {
   const std::string text = shortened(repeated("1 ", 50000));
   EXPECT_LT(text.size(), 2100u);
   EXPECT_TRUE(text.ends_with("... (100000 characters)")) << text;
+}
+
+TEST(RequireConsistent, TheUserReadsNoPlaceInTheSource) {
+  const auto refusal = [](const std::function<void()>& check) -> std::string {
+    try {
+      require_consistent("plan", check);
+    } catch (const InvalidArgument& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  const int parts = 3;
+  EXPECT_EQ(refusal([&] { PARTITA_CHECK(parts == 2, "{} parts of two", parts); }),
+            "[plan] the parts do not fit together: 3 parts of two");
+  EXPECT_EQ(refusal([] { throw InvalidArgument("[op] bad, got 1, expected 2"); }),
+            "[plan] the parts do not fit together: [op] bad, got 1, expected 2");
+  EXPECT_EQ(refusal([] {}), "accepted");
+  try {
+    PARTITA_CHECK(parts == 2, "{} parts of two", parts);
+  } catch (const InternalError& error) {
+    EXPECT_EQ(error.detail(), "3 parts of two");
+    EXPECT_TRUE(std::string(error.what()).ends_with("internal check failed: parts == 2: 3 parts of two"));
+  }
 }
 
 TEST(Shortened, EveryErrorIs) {

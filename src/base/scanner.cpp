@@ -42,6 +42,11 @@ std::string Scanner::message(std::string_view what, std::string_view got, std::s
   return fmt::format("[{} line {}] {}, got '{}', expected {}", what_, line_, what, got, expected);
 }
 
+void Scanner::once(bool& seen, std::string_view name) const {
+  if (seen) fail("given twice", name, "it once");
+  seen = true;
+}
+
 void Scanner::go_to(int line, std::string_view rest) {
   line_ = line;
   set_rest(rest);

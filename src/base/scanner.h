@@ -9,6 +9,16 @@
 
 namespace partita {
 
+/// The result of `read`, whose errors then begin with "[WHAT line LINE]".
+template <class Read>
+auto with_line(std::string_view what, int line, const Read& read) {
+  try {
+    return read();
+  } catch (const Error& error) {
+    throw InvalidArgument(fmt::format("[{} line {}] {}", what, line, error.what()), error.kind());
+  }
+}
+
 class Scanner : public Cursor {
  public:
   /// `what` is the word in messages: "[schedule line 7] ...". The text outlives the scanner. Throws InvalidArgument
@@ -24,12 +34,11 @@ class Scanner : public Cursor {
   /// The result of `read`, whose errors then begin with the line.
   template <class Read>
   auto with_line(const Read& read) const {
-    try {
-      return read();
-    } catch (const Error& error) {
-      throw InvalidArgument(fmt::format("[{} line {}] {}", what_, line_, error.what()), error.kind());
-    }
+    return partita::with_line(what_, line_, read);
   }
+
+  /// Fails when what a text gives once was seen before.
+  void once(bool& seen, std::string_view name) const;
 
   int line() const { return line_; }
 

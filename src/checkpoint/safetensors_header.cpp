@@ -12,7 +12,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kMetadata = "__metadata__";
 constexpr size_t kMaxTensors = 1'000'000;
-constexpr size_t kMaxDims = 32;
 
 constexpr std::pair<DType, std::string_view> kTensorTypes[] = {
     {DType::f64, "F64"}, {DType::f32, "F32"}, {DType::bf16, "BF16"}, {DType::f16, "F16"},     {DType::i64, "I64"},
@@ -100,7 +99,7 @@ class HeaderReader {
     }
     const auto number = static_cast<int64_t>(value);
     if (field_ == "shape") {
-      if (places.back().type.shape.size() == kMaxDims) return fail("more than 32 dimensions");
+      if (places.back().type.rank() == kMostDims) return fail(fmt::format("more than {} dimensions", kMostDims));
       places.back().type.shape.push_back(number);
       return true;
     }

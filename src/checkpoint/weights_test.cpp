@@ -152,6 +152,8 @@ TEST_F(WeightsTest, MalformedHeadersAreNamed) {
       {R"({"a":{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,0]}})", 0, "too large"},
       {R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,18446744073709551615]}})", 8, "too large"},
       {R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8],"more":1}})", 8, "unknown field 'more'"},
+      {R"({"a":{"dtype":"F32","shape":[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,2],"data_offsets":[0,8]}})", 8,
+       "more than 20 dimensions"},
       {R"({"a":7})", 0, "a number in a wrong place"},
       {R"({"__metadata__":{"format":7}})", 0, "a number in a wrong place"},
       {R"({"__metadata__":{"a":{"b":"c"}}})", 0, "an object in a wrong place"},

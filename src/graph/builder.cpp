@@ -53,6 +53,10 @@ std::string Builder::unique_name(const std::string& base) {
 }
 
 Value Builder::input(const std::string& name, const Type& type, int batch_dim) {
+  if (type.rank() > kMostDims) {
+    throw InvalidArgument(
+        fmt::format("[graph] '{}' has too many dimensions, got {}, expected at most {}", name, type.rank(), kMostDims));
+  }
   if (!names_.insert(name).second) {
     throw InvalidArgument(fmt::format("[graph] two values have one name, got '{}' again, expected another name", name));
   }

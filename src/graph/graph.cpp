@@ -1,6 +1,7 @@
 #include "graph/graph.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace partita {
 
@@ -12,6 +13,26 @@ std::string_view name_of(Phase phase) {
 std::string_view name_of(StateKind kind) {
   constexpr std::string_view names[] = {"parameter", "statistic", "optimizer", "counter"};
   return names[static_cast<int>(kind)];
+}
+
+void check_arguments(const Initializer& init) {
+  const auto& args = init.args;
+  const size_t expected = init.kind == InitKind::zeros || init.kind == InitKind::ones ? 0
+                          : init.kind == InitKind::constant                           ? 1
+                                                                                      : 2;
+  bool legal = args.size() == expected;
+  for (double value : args) legal = legal && std::isfinite(value);
+  const bool has_sigma = init.kind == InitKind::normal || init.kind == InitKind::truncated_normal;
+  const bool has_bounds = init.kind == InitKind::uniform;
+  if (legal && has_sigma) legal = args[1] >= 0;
+  if (legal && has_bounds) legal = args[0] <= args[1];
+  if (legal) return;
+  constexpr std::string_view kExpected[] = {"none", "1 finite number", "2 finite numbers"};
+  throw InvalidArgument(fmt::format("[initializer] bad arguments, got {}({}), expected {}{}", name_of(init.kind),
+                                    fmt::join(args, ", "), kExpected[expected],
+                                    has_bounds  ? ", low <= high"
+                                    : has_sigma ? ", sigma >= 0"
+                                                : ""));
 }
 
 std::vector<Type> Graph::types(const std::vector<ValueId>& ids) const {

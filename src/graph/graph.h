@@ -69,6 +69,8 @@ struct Initializer {
   std::vector<double> args;
   bool operator==(const Initializer&) const = default;
 };
+/// Throws InvalidArgument unless there are as many arguments as the kind takes, finite and in order.
+void check_arguments(const Initializer& init);
 
 struct State {
   ValueId entry = -1;

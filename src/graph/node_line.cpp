@@ -156,9 +156,10 @@ State read_state(Scanner& text, const Type& type) {
   if (text.take("(")) {
     const size_t end = text.rest().find(')');
     if (end == std::string_view::npos) text.fail("no ')'", text.rest(), "arguments in parentheses");
-    from_text("[" + std::string(text.rest().substr(0, end)) + "]", state.init.args);
+    text.with_line([&] { from_text("[" + std::string(text.rest().substr(0, end)) + "]", state.init.args); });
     text.take(end + 1);
   }
+  text.with_line([&] { check_arguments(state.init); });
   while (!text.rest().empty()) {
     const std::string property = text.word();
     if (property == "frozen")

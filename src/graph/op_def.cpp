@@ -15,11 +15,16 @@ std::vector<Value> BuildCall::apply_all(std::string_view op, const std::vector<V
 
 namespace {
 
-/// `infer`, refusing results whose elements cannot be counted: a kernel would write outside its memory.
+/// `infer`, refusing results of too many dimensions, and those whose elements cannot be counted: a kernel would write
+/// outside its memory.
 std::function<std::vector<Type>(const OpCall&)> checked(const OpDef& op) {
   return [name = op.name, infer = op.infer](const OpCall& call) {
     std::vector<Type> types = infer(call);
     for (const Type& type : types) {
+      if (type.rank() > kMostDims) {
+        throw InvalidArgument(fmt::format("[{}] result has too many dimensions, got {}, expected at most {}", name,
+                                          type.rank(), kMostDims));
+      }
       if (is_countable(type.shape)) continue;
       throw InvalidArgument(fmt::format("[{}] result too large, got {}, expected fewer elements", name, print(type)));
     }

@@ -22,9 +22,9 @@ class Parser : private Scanner {
       }
       const std::string keyword = word();
       if (keyword == "graph")
-        graph_.name = word();
+        graph_line();
       else if (keyword == "mesh")
-        annotated_.mesh = "mesh " + std::string(rest());
+        mesh_line();
       else if (keyword == "input")
         input_line();
       else if (keyword == "state")
@@ -51,7 +51,19 @@ class Parser : private Scanner {
     if (!ids_.emplace(name, id).second) fail("value defined twice", "%" + name, "one definition");
     graph_.values.push_back({type.type, name, producer, output});
     annotated_.types.push_back(type.text);
+    annotated_.value_lines.push_back(line());
     return id;
+  }
+
+  void graph_line() {
+    once(has_name_, "graph");
+    graph_.name = word();
+  }
+
+  void mesh_line() {
+    once(has_mesh_, "mesh");
+    annotated_.mesh = "mesh " + std::string(rest());
+    annotated_.mesh_line = line();
   }
 
   void input_line() {
@@ -147,6 +159,7 @@ class Parser : private Scanner {
     }
     graph_.nodes.push_back(entry.node);
     annotated_.cuts.push_back(entry.cut);
+    annotated_.node_lines.push_back(line());
   }
 
   void add_ends() {
@@ -182,6 +195,7 @@ class Parser : private Scanner {
   std::unordered_map<std::string, ValueId> ids_;
   std::vector<NodeLine> lines_;
   std::vector<EndLine> ends_;
+  bool has_name_ = false, has_mesh_ = false;
 };
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 #include "graph/builder.h"
 #include "ops/registry.h"
 
@@ -100,6 +102,66 @@ TEST(ParseGraph, RejectsEveryMistakeWithItsLine) {
   expect(message_of(with("batch=0", "batches=0")), "[graph line 3] unknown property of an input");
   expect(message_of(with("optimizer zeros", "optimiser zeros")),
          "[graph line 5] unknown kind of state, got 'optimiser'");
+}
+
+TEST(ParseGraph, RejectsLinesGivenTwice) {
+  EXPECT_EQ(message_of(with("graph small", "graph small\ngraph other")),
+            "[graph line 3] given twice, got 'graph', expected it once");
+  EXPECT_EQ(message_of(with("graph small", "mesh data=2\nmesh data=3")),
+            "[graph line 3] given twice, got 'mesh', expected it once");
+}
+
+TEST(ParseGraph, RejectsAttributesThatAreNone) {
+  EXPECT_NE(
+      message_of(with("transpose_a=false", "transpose_a")).find("no value, got 'transpose_a', expected name=value"),
+      std::string::npos);
+  try {
+    all_ops().at("matmul").attrs.parse("transpose_a");
+    ADD_FAILURE() << "accepted";
+  } catch (const InvalidArgument& error) {
+    EXPECT_STREQ(error.what(), "[attribute] no list of attributes, got 'transpose_a', expected {name=value, ...}");
+  }
+}
+
+TEST(ParseGraph, RejectsBadInitializers) {
+  for (const auto& [init, message] : std::vector<std::pair<std::string, std::string>>{
+           {"normal(0)", "got normal(0), expected 2 finite numbers, sigma >= 0"},
+           {"normal(nan,1)", "got normal(nan, 1), expected 2 finite numbers, sigma >= 0"},
+           {"truncated_normal(0,-1)", "got truncated_normal(0, -1), expected 2 finite numbers, sigma >= 0"},
+           {"uniform(3,-1)", "got uniform(3, -1), expected 2 finite numbers, low <= high"},
+           {"constant", "got constant(), expected 1 finite number"},
+           {"constant(inf)", "got constant(inf), expected 1 finite number"},
+           {"zeros(1)", "got zeros(1), expected none"}}) {
+    EXPECT_EQ(message_of(with("normal(0,0.1)", init)), "[graph line 4] [initializer] bad arguments, " + message);
+  }
+  EXPECT_EQ(message_of(with("normal(0,0.1)", "normal(0,x)")).substr(0, 14), "[graph line 4]");
+}
+
+TEST(ParseGraph, RejectsTooManyDimensions) {
+  const auto ones = [](size_t count) {
+    std::string text = "1";
+    while (--count > 0) text += ",1";
+    return text;
+  };
+  const auto graph = [](const std::string& shape, const std::string& node) {
+    return fmt::format("partita graph 1\ninput %x: f32[{}]\n%y = {}\noutput y = %y\n", shape, node);
+  };
+  const std::string most = ones(kMostDims), more = ones(kMostDims + 1);
+  EXPECT_EQ(message_of(graph(most, "relu(%x)")), "accepted");
+  const std::string refused = message_of(graph(more, "relu(%x)"));
+  EXPECT_TRUE(refused.starts_with("[graph line 2] [type] more than 20 dimensions, got 'f32[1,1,")) << refused;
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_NE(message_of(graph(ones(200'000), "relu(%x)")).find("more than 20 dimensions"), std::string::npos);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));  // without a limit it takes 52
+  EXPECT_EQ(message_of(graph(most, fmt::format("reshape(%x) {{shape=[{}]}}", more))),
+            "[graph line 3] [reshape] result has too many dimensions, got 21, expected at most 20");
+  Builder builder(all_ops());
+  try {
+    builder.input("x", {DType::f32, Shape(kMostDims + 1, 1)});
+    ADD_FAILURE() << "accepted";
+  } catch (const InvalidArgument& error) {
+    EXPECT_STREQ(error.what(), "[graph] 'x' has too many dimensions, got 21, expected at most 20");
+  }
 }
 
 TEST(ParseGraph, SurvivesEveryTruncation) {

@@ -16,11 +16,13 @@ struct GraphTexts {
 std::string print(const Graph& graph, const GraphTexts& texts);
 
 /// A graph and what its text says beyond: the mesh line, each value's type as it was written
-/// ("f32[6{data},4] +sum{data}"), the cut of each node ("n={data}").
+/// ("f32[6{data},4] +sum{data}"), the cut of each node ("n={data}"), with the lines where these stand.
 struct AnnotatedGraph {
   Graph graph;
   std::string mesh;
   std::vector<std::string> types, cuts;
+  int mesh_line = 0;
+  std::vector<int> value_lines, node_lines;
 };
 /// Throws InvalidArgument with the line number; the graph is verified, its annotations are not.
 AnnotatedGraph parse_annotated(std::string_view text, const OpSet& ops);

@@ -34,13 +34,7 @@ class MicroCutter {
   }
 
   Plan run() {
-    for (size_t i = 0; i < graph_.inputs.size(); ++i) cut_input(i);
-    for (size_t n = 0; n < graph_.nodes.size(); ++n) pass_on(n);
-    for (const Output& output : graph_.outputs) ask(output.value, whole_of(output.value));
-    for (const State& state : graph_.states) {
-      if (state.exit >= 0) ask(state.exit, whole_of(state.exit));
-    }
-    for (size_t n = graph_.nodes.size(); n-- > 0;) cut_for_users(n);
+    cut_over_micro_batches();
     for (size_t n = 0; n < graph_.nodes.size(); ++n) merge(n);
     for (auto& [value, dims] : plan_.results) {
       const DimAxes &micro = values_[value].over.dims, over_ranks = dims;
@@ -51,8 +45,53 @@ class MicroCutter {
     return std::move(plan_);
   }
 
+  /// Throws unless micro-batches cut `plan` where they are to; this object has its ranks alone.
+  void expect(const Plan& plan) {
+    cut_over_micro_batches();
+    for (size_t i = 0; i < graph_.inputs.size(); ++i) {
+      const ValueId value = graph_.inputs[i].value;
+      expect_dims("%" + graph_.values[value].name, plan.inputs[i], values_[value].over.dims);
+    }
+    for (size_t s = 0; s < graph_.states.size(); ++s) {
+      const ValueId value = graph_.states[s].entry;
+      expect_dims("%" + graph_.values[value].name, plan.inputs[graph_.inputs.size() + s], whole_of(value));
+    }
+    for (size_t n = 0; n < graph_.nodes.size(); ++n) expect_dims(graph_.nodes[n].name, plan.cuts[n], cuts_[n]);
+    for (const auto& [value, dims] : plan.results) {
+      expect_dims("%" + graph_.values[value].name, dims, values_[value].over.dims);
+    }
+    for (const auto& [name, dims] : plan.outputs) expect_dims("output " + name, dims, DimAxes(dims.size()));
+  }
+
  private:
   using DimAxes = std::vector<Axes>;
+
+  void cut_over_micro_batches() {
+    for (size_t i = 0; i < graph_.inputs.size(); ++i) cut_input(i);
+    for (size_t n = 0; n < graph_.nodes.size(); ++n) pass_on(n);
+    for (const Output& output : graph_.outputs) ask(output.value, whole_of(output.value));
+    for (const State& state : graph_.states) {
+      if (state.exit >= 0) ask(state.exit, whole_of(state.exit));
+    }
+    for (size_t n = graph_.nodes.size(); n-- > 0;) cut_for_users(n);
+  }
+
+  /// Of dimensions, or of the factors of a node.
+  void expect_dims(const std::string& what, const DimAxes& given, const DimAxes& micro) const {
+    const auto print_axes = [&](const DimAxes& dims) {
+      std::string text;
+      for (const Axes& axes : dims) text += fmt::format("{}{{{}}}", text.empty() ? "" : " ", plan_.mesh.print(axes));
+      return text;
+    };
+    for (size_t d = 0; d < given.size(); ++d) {
+      const auto found = std::find(given[d].begin(), given[d].end(), micro_[0]);
+      if (micro[d].empty() ? found == given[d].end() : found == given[d].begin() && !given[d].empty()) continue;
+      throw InvalidArgument(
+          fmt::format("[plan] micro-batches do not cut {} as its operands and users need it, got "
+                      "'{}', expected '{}' and axes of ranks behind it",
+                      what, print_axes(given), print_axes(micro)));
+    }
+  }
 
   /// What is known of a value: how it is cut, or partial, over micro-batches; or that it is there when all are done.
   struct Value {
@@ -241,6 +280,16 @@ void require_whole_micro_batches(int64_t batch, int64_t count) {
   throw InvalidArgument(
       fmt::format("[micro-batches] the global batch does not divide, got {} micro-batches of batch {}, expected {}",
                   count, batch, counts_for(batch)));
+}
+
+void verify_micro_batches(const Plan& plan, const Graph& graph, const Rules& rules) {
+  const int axis = plan.mesh.micro_axis();
+  if (axis < 0) return;
+  Plan ranks{.mesh = plan.mesh, .inputs = plan.inputs};
+  for (std::vector<Axes>& dims : ranks.inputs) {
+    for (Axes& axes : dims) std::erase(axes, axis);
+  }
+  MicroCutter(std::move(ranks), graph, rules, plan.mesh.micro_batches()).expect(plan);
 }
 
 Plan cut_micro_batches(Plan plan, const Graph& graph, const Rules& rules, int64_t count) {

@@ -15,6 +15,10 @@ namespace partita {
 /// of one micro-batch that needs a result of all of them, and the path to it.
 Plan cut_micro_batches(Plan plan, const Graph& graph, const Rules& rules, int64_t count);
 
+/// Of a plan that was read: throws InvalidArgument unless micro-batches cut inputs, nodes and results where
+/// cut_micro_batches cuts them. How ranks cut them is not looked at.
+void verify_micro_batches(const Plan& plan, const Graph& graph, const Rules& rules);
+
 /// Throws InvalidArgument, as cut_micro_batches does, with the numbers that divide a batch.
 void require_whole_micro_batches(int64_t batch, int64_t count);
 

@@ -5,6 +5,7 @@
 
 #include "base/scanner.h"
 #include "graph/rules.h"
+#include "lowering/cut_micro_batches.h"
 
 namespace partita {
 namespace {
@@ -17,10 +18,10 @@ std::vector<ValueId> entries(const Graph& graph) {
   return ids;
 }
 
-/// " {dp} {}": the axes of each dimension.
+/// "{dp} {}": the axes of each dimension.
 std::string print_dims(const std::vector<Axes>& dims, const Mesh& mesh) {
   std::string text;
-  for (const Axes& axes : dims) text += fmt::format(" {{{}}}", mesh.print(axes));
+  for (const Axes& axes : dims) text += fmt::format("{}{{{}}}", text.empty() ? "" : " ", mesh.print(axes));
   return text;
 }
 
@@ -46,9 +47,9 @@ class PlanParser : private Scanner {
       if (keyword == "mesh")
         read_mesh();
       else if (keyword == "graph")
-        plan_.graph = token();
+        read_once(has_graph_, keyword, plan_.graph);
       else if (keyword == "search")
-        plan_.search = token();
+        read_once(has_search_, keyword, plan_.search);
       else if (keyword == "node")
         read_node_cut();
       else if (keyword == "input")
@@ -68,6 +69,11 @@ class PlanParser : private Scanner {
  private:
   static constexpr std::string_view kNotThis = "not a plan of this version";
   using Index = std::unordered_map<std::string_view, size_t>;
+
+  void read_once(bool& seen, std::string_view keyword, std::string& name) {
+    once(seen, keyword);
+    name = token();
+  }
 
   void read_mesh() {
     if (std::exchange(mesh_is_fixed_, true)) {
@@ -136,6 +142,7 @@ class PlanParser : private Scanner {
   const std::vector<ValueId> entries_;  // inputs, then states
   Index nodes_, entry_places_, values_;
   Plan plan_;
+  bool has_graph_ = false, has_search_ = false;
   bool mesh_is_fixed_ = false;  // cuts speak of its axes
   std::string_view whole_;      // the line
 };
@@ -149,20 +156,20 @@ std::string print(const Plan& plan, const Graph& graph, const OpSet& ops) {
   const std::vector<ValueId> ids = entries(graph);
   for (size_t i = 0; i < ids.size(); ++i) {
     if (!is_cut(plan.inputs[i])) continue;
-    text += fmt::format("input %{}{}\n", graph.values[ids[i]].name, print_dims(plan.inputs[i], plan.mesh));
+    text += fmt::format("input %{} {}\n", graph.values[ids[i]].name, print_dims(plan.inputs[i], plan.mesh));
   }
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     const std::string cut = print(plan.cuts[n], rules[n], plan.mesh);
     if (!cut.empty()) text += fmt::format("node {} {}\n", graph.nodes[n].name, cut);
   }
   for (const auto& [value, dims] : plan.results) {
-    text += fmt::format("result %{}{}\n", graph.values[value].name, print_dims(dims, plan.mesh));
+    text += fmt::format("result %{} {}\n", graph.values[value].name, print_dims(dims, plan.mesh));
   }
   for (const size_t state : plan.regathered) {
     text += fmt::format("regather %{}\n", graph.values[graph.states[state].entry].name);
   }
   for (const auto& [name, dims] : plan.outputs) {
-    text += fmt::format("output {}{}\n", name, print_dims(dims, plan.mesh));
+    text += fmt::format("output {} {}\n", name, print_dims(dims, plan.mesh));
   }
   return text;
 }
@@ -174,28 +181,36 @@ Plan parse_plan(std::string_view text, const Graph& graph, const OpSet& ops) {
 }
 
 void verify(const Plan& plan, const Graph& graph, const OpSet& ops) {
-  const auto reject = [&](const std::string& name, const std::string& reason) {
-    throw InvalidArgument(fmt::format("[plan] illegal cut of {}: {}", name, reason));
+  const auto refuse = [](const std::string& what, const std::string& got, const std::string& expected) {
+    throw InvalidArgument(fmt::format("[plan] illegal cut of {}, got '{}', expected {}", what, got, expected));
+  };
+  const auto check_count = [&](size_t count, size_t expected, std::string_view what) {
+    if (count == expected) return;
+    throw InvalidArgument(fmt::format("[plan] the plan is for another graph than {}, got {} {}, expected {}",
+                                      graph.name, count, what, expected));
   };
   const Rules rules(graph, ops);
-  if (plan.cuts.size() != graph.nodes.size()) reject(graph.name, "the plan is for another graph");
+  check_count(plan.cuts.size(), graph.nodes.size(), "nodes");
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     const ShardingRule& rule = rules[n];
-    const std::string reason = illegal(rule, plan.cuts[n], plan.mesh);
-    if (!reason.empty()) reject(graph.nodes[n].name, reason);
+    require_legal("plan", graph.nodes[n].name, rule, plan.cuts[n], plan.mesh);
     if (needs_expansion(rule, plan.cuts[n]) && !rules.expandable(n)) {
-      reject(graph.nodes[n].name, "a cut factor needs an expansion, and the op has none");
+      refuse(graph.nodes[n].name + ": a cut factor needs an expansion, and the op has none",
+             print(plan.cuts[n], rule, plan.mesh), "a cut of other factors of " + print(rule));
     }
   }
   const std::vector<ValueId> ids = entries(graph);
-  if (plan.inputs.size() != ids.size()) reject(graph.name, "the plan is for another graph");
+  check_count(plan.inputs.size(), ids.size(), "inputs and states");
   const auto check_dims = [&](ValueId value, const std::vector<Axes>& dims) {
     const std::string reason = illegal(graph.type(value), dims, plan.mesh);
-    if (!reason.empty()) reject(graph.values[value].name, reason);
+    if (reason.empty()) return;
+    refuse(fmt::format("%{}: {}", graph.values[value].name, reason), print_dims(dims, plan.mesh),
+           "axes that fit " + print(graph.type(value)));
   };
   for (size_t i = 0; i < ids.size(); ++i) check_dims(ids[i], plan.inputs[i]);
   for (const auto& [value, dims] : plan.results) check_dims(value, dims);
   for (const auto& [name, dims] : plan.outputs) check_dims(graph.output(name), dims);
+  verify_micro_batches(plan, graph, rules);
 }
 
 }  // namespace partita

@@ -56,26 +56,6 @@ void fill(Array& array, const Draw& draw) {
   });
 }
 
-/// As many arguments as the kind takes, finite and in order.
-void check_arguments(const Initializer& init) {
-  const auto& args = init.args;
-  const size_t expected = init.kind == InitKind::zeros || init.kind == InitKind::ones ? 0
-                          : init.kind == InitKind::constant                           ? 1
-                                                                                      : 2;
-  bool legal = args.size() == expected;
-  for (double value : args) legal = legal && std::isfinite(value);
-  const bool has_sigma = init.kind == InitKind::normal || init.kind == InitKind::truncated_normal;
-  const bool has_bounds = init.kind == InitKind::uniform;
-  if (legal && has_sigma) legal = args[1] >= 0;
-  if (legal && has_bounds) legal = args[0] <= args[1];
-  if (legal) return;
-  throw InvalidArgument(fmt::format("[initializer] bad arguments, got {}({}), expected {} finite numbers{}",
-                                    name_of(init.kind), fmt::join(args, ", "), expected,
-                                    has_bounds  ? ", low <= high"
-                                    : has_sigma ? ", sigma >= 0"
-                                                : ""));
-}
-
 }  // namespace
 
 Array make_initial(const Initializer& init, const Type& type, uint64_t key) {

@@ -206,6 +206,7 @@ TEST(Ids, OutsideTheTableAreRefusedOrEmpty) {
 TEST(Infer, RefusesAttributesThatTheKernelCannotTake) {
   const Array x({2, 3}, std::vector<double>(6, 1.0)), step({}, std::vector<int64_t>{0});
   const Array ids({1}, std::vector<int64_t>{0}), row({1, 1}, std::vector<double>{1});
+  const Array row_of_3({1, 3}, std::vector<double>(3, 1.0));
   const std::string huge = "9223372036854775807";
   const auto refused = [](const std::string& op, const std::vector<Array>& inputs, const FieldTexts& fields) {
     EXPECT_THROW(run_of_kernels(op, inputs, fields), InvalidArgument) << op;
@@ -230,6 +231,14 @@ TEST(Infer, RefusesAttributesThatTheKernelCannotTake) {
   refused("scatter_rows", {ids, row}, {{"rows", "-1"}});
   refused("scatter_rows", {ids, row}, {{"rows", "3"}, {"total", "2"}});
   refused("embedding", {x, ids}, {{"begin", "3"}, {"rows", "4"}});
+  refused("reshape", {x}, {{"shape", "[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,2,3]"}});  // 21 dimensions
+  const Array planes({1, 1, 2, 2}, std::vector<double>(4, 1.0)), filter({1, 1, 3, 3}, std::vector<double>(9, 1.0));
+  for (const std::string& size : {huge, std::string("576460752303423488"), std::string("-1")}) {
+    refused("conv2d_grad_input", {planes, filter}, {{"pads", "[1,1,1,1]"}, {"size", "[" + size + ",4]"}});
+  }
+  for (const char* classes : {"-9223372036854775808", "-1", "0", "2"}) {
+    refused("cross_entropy_grad", {row_of_3, ids, row, row}, {{"classes", classes}});
+  }
 }
 
 }  // namespace

@@ -50,7 +50,9 @@ int64_t checked_outputs(std::string_view op, const Span& span, int64_t size) {
 }
 
 void require_grad_rows(std::string_view op, const Span& span, int64_t size, int64_t outputs) {
-  if (size < 0) reject(op, "size is negative", fmt::format("{}", size), "0 or more");
+  if (size < 0 || size > kMaxElements) {
+    reject(op, "size is not legal", fmt::format("{}", size), fmt::format("0 to {}", kMaxElements));
+  }
   if (outputs == 0) return;
   const int64_t expected = checked_outputs(op, span, size);
   if (outputs == expected) return;

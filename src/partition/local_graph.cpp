@@ -6,6 +6,7 @@
 #include "base/listed.h"
 #include "partition/collectives.h"
 #include "partition/node_shardings.h"
+#include "partition/sections.h"
 
 namespace partita {
 namespace {
@@ -154,6 +155,7 @@ void verify(const LocalGraph& local, const OpSet& ops) {
   verify_ends(local);
   const Rules rules(local.graph, ops);
   for (size_t n = 0; n < local.graph.nodes.size(); ++n) verify_shardings(local, static_cast<NodeId>(n), rules);
+  sections_of(local);
   for (const auto& coordinates : checked_coordinates(local.mesh)) {
     for (size_t n = 0; n < local.graph.nodes.size(); ++n) {
       if (!is_collective(local.graph.nodes[n])) verify_node(local, static_cast<NodeId>(n), coordinates, rules);

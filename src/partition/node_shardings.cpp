@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "partition/collectives.h"
+#include "sharding/micro.h"
+#include "sharding/move.h"
 
 namespace partita {
 namespace {
@@ -23,6 +25,9 @@ Sharding moved(const LocalGraph& local, const Node& node, const Sharding& from, 
   };
   PARTITA_CHECK(!joins_micro_batches(node) || axes == Axes{local.mesh.micro_axis()},
                 "{} joins other than micro-batches", node.name);
+  const int micro = local.mesh.micro_axis();
+  PARTITA_CHECK(is_local(*kind) || micro < 0 || std::find(axes.begin(), axes.end(), micro) == axes.end(),
+                "{} is over micro-batches, which no rank sends to another", node.name);
   Sharding expected = from;
   if (kind == Collective::halo_exchange) {
     PARTITA_CHECK(from.halos.empty() && to.halos.size() == to.dims.size(), "{} exchanges no halo", node.name);
@@ -30,6 +35,7 @@ Sharding moved(const LocalGraph& local, const Node& node, const Sharding& from, 
       if (to.halos[d] && from.dims[d].empty()) expected.dims[d] = to.dims[d];
     }
     expected.halos = to.halos;
+    PARTITA_CHECK(axes == halo_axes(from, to), "{} exchanges halos over other axes than those that cut", node.name);
     return expected;
   }
   PARTITA_CHECK(from.halos.empty(), "{} moves a value with halos", node.name);
@@ -39,6 +45,8 @@ Sharding moved(const LocalGraph& local, const Node& node, const Sharding& from, 
                     node.name, d);
     }
     expected.dims = to.dims;
+    PARTITA_CHECK(axes == cutting_axes(within_micro_batch(from, local.mesh), within_micro_batch(to, local.mesh)),
+                  "{} is over other axes than those that cut", node.name);
     return expected;
   }
   if (kind != Collective::all_reduce && kind != Collective::accumulate) check_dim(attrs.dim);

@@ -9,16 +9,9 @@
 namespace partita {
 namespace {
 
-/// The exchange between neighbours that adds the rows of halos. A dimension of fewer rows than parts takes no part:
-/// its operand is whole, and each rank keeps what it needs.
+/// The exchange between neighbours that adds the rows of halos.
 Move halo_move(const Sharding& from, const Sharding& to) {
-  Move move{.kind = Collective::halo_exchange, .result = to};
-  for (size_t d = 0; d < to.dims.size(); ++d) {
-    if (!to.halos[d] || from.dims[d] != to.dims[d]) continue;
-    move.axes.insert(move.axes.end(), to.dims[d].begin(), to.dims[d].end());
-  }
-  std::sort(move.axes.begin(), move.axes.end());
-  return move;
+  return {.kind = Collective::halo_exchange, .axes = halo_axes(from, to), .result = to};
 }
 
 /// What the attributes of a collective say of why it is there: of a move that does not reduce that it reshards.

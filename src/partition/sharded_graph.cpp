@@ -1,6 +1,8 @@
 #include "partition/sharded_graph.h"
 
+#include "base/scanner.h"
 #include "graph/print.h"
+#include "sharding/micro.h"
 #include "sharding/propagate.h"
 
 namespace partita {
@@ -21,9 +23,13 @@ ShardedGraph parse_sharded_graph(std::string_view text, const OpSet& ops, const 
                                  const std::function<void(const ShardedGraph&)>& check) {
   AnnotatedGraph annotated = parse_annotated(text, all);
   ShardedGraph sharded{.graph = std::move(annotated.graph)};
-  if (!annotated.mesh.empty()) sharded.mesh = parse_mesh(annotated.mesh);
+  if (!annotated.mesh.empty()) {
+    sharded.mesh = with_line("graph", annotated.mesh_line, [&] { return parse_mesh(annotated.mesh); });
+  }
   for (size_t v = 0; v < annotated.types.size(); ++v) {
-    sharded.shardings.push_back(parse_sharding(annotated.types[v], sharded.graph.values[v].type, sharded.mesh));
+    const auto& [type, name, producer, output] = sharded.graph.values[v];
+    sharded.shardings.push_back(with_line("graph", annotated.value_lines[v],
+                                          [&] { return parse_sharding(annotated.types[v], type, sharded.mesh); }));
   }
   const Rules rules(sharded.graph, ops);
   for (size_t n = 0; n < annotated.cuts.size(); ++n) {
@@ -33,15 +39,13 @@ ShardedGraph parse_sharded_graph(std::string_view text, const OpSet& ops, const 
       continue;
     }
     const ShardingRule& rule = rules[n];
-    sharded.cuts.push_back(parse_cut(annotated.cuts[n], rule, sharded.mesh));
-    const std::string reason = illegal(rule, sharded.cuts.back(), sharded.mesh);
-    if (!reason.empty()) throw InvalidArgument(fmt::format("[{}] illegal cut of {}: {}", kind, node.name, reason));
+    sharded.cuts.push_back(with_line("graph", annotated.node_lines[n], [&] {
+      Cut cut = parse_cut(annotated.cuts[n], rule, sharded.mesh);
+      require_legal(kind, node.name, rule, cut, sharded.mesh);
+      return cut;
+    }));
   }
-  try {
-    check(sharded);
-  } catch (const Error& error) {
-    throw InvalidArgument(fmt::format("[{}] the parts do not fit together: {}", kind, error.what()));
-  }
+  require_consistent(kind, [&] { check(sharded); });
   return sharded;
 }
 
@@ -66,6 +70,30 @@ void verify_cut(const ShardedGraph& sharded, NodeId id, const Rules& rules) {
   }
 }
 
+namespace {
+
+/// Micro-batches are equal slices, and what is kept or given out holds all of them.
+void verify_micro_batches(const ShardedGraph& sharded) {
+  const int axis = sharded.mesh.micro_axis();
+  if (axis < 0) return;
+  for (size_t v = 0; v < sharded.graph.values.size(); ++v) {
+    const int dim = micro_sharding(sharded.shardings[v], sharded.mesh).dim;
+    if (dim < 0) continue;
+    const auto& [type, name, producer, output] = sharded.graph.values[v];
+    PARTITA_CHECK(sharded.shardings[v].dims[dim].front() == axis, "%{} is cut into micro-batches behind ranks", name);
+    PARTITA_CHECK(type.shape[dim] % sharded.mesh.micro_batches() == 0,
+                  "%{} of {} does not divide into {} micro-batches", name, print(type), sharded.mesh.micro_batches());
+  }
+  const auto check_whole = [&](ValueId value) {
+    PARTITA_CHECK(micro_sharding(sharded.shardings[value], sharded.mesh).whole(),
+                  "%{} is of one micro-batch, not of all", sharded.graph.values[value].name);
+  };
+  for (const State& state : sharded.graph.states) check_whole(state.entry);
+  for (const Output& output : sharded.graph.outputs) check_whole(output.value);
+}
+
+}  // namespace
+
 void verify_ends(const ShardedGraph& sharded) {
   PARTITA_CHECK(
       sharded.shardings.size() == sharded.graph.values.size() && sharded.cuts.size() == sharded.graph.nodes.size(),
@@ -75,9 +103,22 @@ void verify_ends(const ShardedGraph& sharded) {
     PARTITA_CHECK(sharded.shardings[state.exit] == sharded.shardings[state.entry], "state {} changes its sharding",
                   sharded.graph.values[state.entry].name);
   }
+  std::vector<bool> is_read(sharded.graph.values.size(), false);
+  for (const Node& node : sharded.graph.nodes) {
+    for (ValueId input : node.inputs) is_read[input] = true;
+  }
+  for (size_t v = 0; v < is_read.size(); ++v) {
+    if (sharded.shardings[v].halos.empty()) continue;
+    const ValueInfo& value = sharded.graph.values[v];
+    PARTITA_CHECK(value.producer >= 0, "%{} enters with halos", value.name);
+    // Whoever reads it says which ones: its cut needs exactly these.
+    PARTITA_CHECK(is_read[v], "%{} has halos that no node reads", value.name);
+  }
   for (const Output& output : sharded.graph.outputs) {
+    PARTITA_CHECK(sharded.shardings[output.value].halos.empty(), "output {} has halos", output.name);
     PARTITA_CHECK(sharded.shardings[output.value].partial.empty(), "output {} is partial", output.name);
   }
+  verify_micro_batches(sharded);
 }
 
 }  // namespace partita

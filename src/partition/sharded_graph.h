@@ -26,7 +26,8 @@ ShardedGraph parse_sharded_graph(std::string_view text, const OpSet& ops, const 
                                  const std::function<void(const ShardedGraph&)>& check);
 
 /// Throw InternalError: unless the shardings of the operands and results of a node follow from its cut; unless every
-/// value has a sharding, states keep theirs and outputs are whole sums.
+/// value has a sharding, states keep theirs, outputs are whole sums, halos are there for a node that reads them, and
+/// micro-batches are equal slices that states and outputs hold all of.
 void verify_cut(const ShardedGraph& sharded, NodeId node, const Rules& rules);
 void verify_ends(const ShardedGraph& sharded);
 

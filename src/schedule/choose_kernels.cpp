@@ -5,7 +5,7 @@
 #include "partition/collectives.h"
 #include "partition/exchange.h"
 #include "schedule/keep_old_states.h"
-#include "schedule/sections.h"
+#include "partition/sections.h"
 #include "sharding/micro.h"
 
 namespace partita {

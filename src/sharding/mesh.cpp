@@ -107,9 +107,10 @@ Mesh Mesh::with_micro_batches(int64_t count) const {
   }
   for (const auto& [name, size] : named_) {
     if (name != kMicro) continue;
-    throw InvalidArgument(fmt::format("[mesh] an axis of ranks has the name of the micro-batches, got '{}', expected "
-                                      "another name",
-                                      name));
+    throw InvalidArgument(
+        fmt::format("[mesh] an axis of ranks has the name of the micro-batches, got '{}', expected "
+                    "another name",
+                    name));
   }
   mesh.micro_ = static_cast<int>(mesh.axes_.size());
   mesh.axes_.push_back({std::string(kMicro), count});
@@ -203,10 +204,16 @@ Axes Mesh::find(const std::string& name) const {
 }
 
 int Mesh::axis(std::string_view name) const {
+  std::vector<std::string> names;
   for (size_t a = 0; a < axes_.size(); ++a) {
     if (axes_[a].name == name) return static_cast<int>(a);
+    names.push_back(axes_[a].name);
   }
-  throw InvalidArgument(fmt::format("[mesh] unknown axis, got '{}', expected one of {}", name, partita::print(*this)));
+  throw InvalidArgument(
+      fmt::format("[mesh] unknown axis, got '{}', expected {}{}", name,
+                  names.empty() ? "none: the mesh has one rank" : fmt::format("one of {}", fmt::join(names, " ")),
+                  did_you_mean(name, names)),
+      ErrorKind::key);
 }
 
 std::string Mesh::print(const Axes& axes) const {

@@ -73,6 +73,15 @@ TEST(Mesh, TextReadsBack) {
   EXPECT_TRUE(Mesh({{"one", 1}}).find("one").empty());
 }
 
+TEST(Mesh, OneRankHasNoAxes) {
+  try {
+    Mesh().axis("data");
+    ADD_FAILURE() << "accepted";
+  } catch (const InvalidArgument& error) {
+    EXPECT_STREQ(error.what(), "[mesh] unknown axis, got 'data', expected none: the mesh has one rank");
+  }
+}
+
 TEST(Mesh, BadTextIsRefused) {
   for (const char* text : {"",
                            "grid a=2",

@@ -55,12 +55,6 @@ bool keeps_parts(const Sharding& from, const Sharding& to, const Mesh& mesh) {
   return true;
 }
 
-Axes cutting_axes(const Sharding& sharding) {
-  Axes all;
-  for (const Axes& axes : sharding.dims) append(all, axes);
-  return all;
-}
-
 }  // namespace
 
 std::optional<Move> move_between(const Sharding& from, const Sharding& to, const Mesh& mesh) {
@@ -78,10 +72,7 @@ std::optional<Move> move_between(const Sharding& from, const Sharding& to, const
     if (gets && differ.shorter.empty()) return Move{Collective::slice, got, getter, -1, to};
   }
   if (!keeps_parts(from, to, mesh)) return std::nullopt;
-  Axes all = cutting_axes(from);
-  append(all, without(cutting_axes(to), all));
-  std::sort(all.begin(), all.end());
-  return Move{Collective::permute, std::move(all), -1, -1, to};
+  return Move{Collective::permute, cutting_axes(from, to), -1, -1, to};
 }
 
 bool adds_halos(const Sharding& from, const Sharding& to) {
@@ -90,6 +81,24 @@ bool adds_halos(const Sharding& from, const Sharding& to) {
     if (from.dims[d] != to.dims[d] && !(to.halos[d] && from.dims[d].empty())) return false;
   }
   return from.partial == to.partial && from.kind == to.kind;
+}
+
+Axes halo_axes(const Sharding& from, const Sharding& to) {
+  Axes all;
+  for (size_t d = 0; d < to.dims.size(); ++d) {
+    if (to.halos[d] && from.dims[d] == to.dims[d]) append(all, to.dims[d]);
+  }
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+Axes cutting_axes(const Sharding& from, const Sharding& to) {
+  Axes all;
+  for (const Sharding* sharding : {&from, &to}) {
+    for (const Axes& axes : sharding->dims) append(all, without(axes, all));
+  }
+  std::sort(all.begin(), all.end());
+  return all;
 }
 
 double local_elements(const Type& type, const std::vector<Axes>& dims, const Mesh& mesh) {

@@ -20,6 +20,13 @@ std::optional<Move> move_between(const Sharding& from, const Sharding& to, const
 /// Whether shardings differ by the halos of the second alone, or by cuts of dimensions that get halos and were whole.
 bool adds_halos(const Sharding& from, const Sharding& to);
 
+/// The axes, in order, over which neighbours exchange the rows of halos. A dimension of fewer rows than parts takes no
+/// part: its operand is whole, and each rank keeps what it needs.
+Axes halo_axes(const Sharding& from, const Sharding& to);
+
+/// The axes, in order, that cut either: those that a permute works over.
+Axes cutting_axes(const Sharding& from, const Sharding& to);
+
 /// What sending costs over each sub-axis of a mesh. Groups over several axes pay what the slowest of them costs.
 struct LinkCosts {
   std::vector<double> step;  // of a message, whatever its size

@@ -12,7 +12,11 @@ namespace {
 
 constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-char letter(size_t index) { return index < kLetters.size() ? kLetters[index] : '?'; }
+/// kMostDims keeps the factors of a rule below the letters.
+char letter(size_t index) {
+  PARTITA_CHECK(index < kLetters.size(), "a rule of more than {} factors", kLetters.size());
+  return kLetters[index];
+}
 
 int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <set>
 
 #include "base/op_call.h"
 #include "sharding/test_call.h"
@@ -198,6 +199,22 @@ TEST(Reshape, EveryPairOfShapesOfSixtyElementsVerifies) {
       EXPECT_EQ(verify(reshape_rule(from, to), call.call(), false), "") << print(from) << print(to);
     }
   }
+}
+
+TEST(Reshape, EveryFactorHasALetter) {
+  // The most factors: 6 and 10 share 2, and the rests are coprime.
+  Shape from, to;
+  for (int d = 0; d < kMostDims; ++d) {
+    from.push_back(d % 2 == 0 ? 6 : 10);
+    to.push_back(d % 2 == 0 ? 10 : 6);
+  }
+  const ShardingRule rule = reshape_rule(from, to);
+  EXPECT_EQ(rule.factors.size(), 50);
+  std::set<char> names;
+  for (const Factor& factor : rule.factors) EXPECT_TRUE(names.insert(factor.name).second) << factor.name;
+  const Shape ones(kMostDims, 2);
+  const TestCall call{{}, {f64(ones)}, {f64(ones)}};
+  EXPECT_EQ(einsum("..z->..z", call.call()).factors.size(), size_t{kMostDims});
 }
 
 TEST(Verify, NamesWhatIsWrong) {

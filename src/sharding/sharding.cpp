@@ -92,6 +92,14 @@ std::string illegal(const ShardingRule& rule, const Cut& cut, const Mesh& mesh) 
   return "";
 }
 
+void require_legal(std::string_view where, const std::string& node, const ShardingRule& rule, const Cut& cut,
+                   const Mesh& mesh) {
+  const std::string reason = illegal(rule, cut, mesh);
+  if (reason.empty()) return;
+  throw InvalidArgument(fmt::format("[{}] illegal cut of {}: {}, got '{}', expected a legal cut of {}", where, node,
+                                    reason, print(cut, rule, mesh), print(rule)));
+}
+
 std::string illegal(const Type& type, const std::vector<Axes>& dims, const Mesh& mesh) {
   if (dims.size() != type.shape.size()) return "another number of dimensions";
   std::vector<bool> used(mesh.axes().size(), false);

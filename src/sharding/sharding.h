@@ -49,6 +49,10 @@ Sharding parse_sharding(std::string_view text, const Type& type, const Mesh& mes
 /// output that would lack a factor without a reduction or be partial by two reductions.
 std::string illegal(const ShardingRule& rule, const Cut& cut, const Mesh& mesh);
 
+/// Throws InvalidArgument with that reason, which begins with `where` and names the node.
+void require_legal(std::string_view where, const std::string& node, const ShardingRule& rule, const Cut& cut,
+                   const Mesh& mesh);
+
 /// Why a value cannot be cut so, or "": an axis used twice, more parts than elements.
 std::string illegal(const Type& type, const std::vector<Axes>& dims, const Mesh& mesh);
 

@@ -1,6 +1,7 @@
 // Axes, cuts and shardings as text.
 
 #include <algorithm>
+#include <limits>
 
 #include "base/cursor.h"
 #include "base/fields.h"
@@ -85,7 +86,7 @@ class ShardingReader : public Cursor {
   Halo read_halo() {
     const auto size = [&](std::string_view letter, int64_t least) {
       expect(letter);
-      return number(least, int64_t{1} << 40);
+      return number(least, std::numeric_limits<int32_t>::max());  // products of two stay inside 64 bits
     };
     Halo halo;
     halo.window.stride = size("s", 1);
@@ -107,7 +108,8 @@ class ShardingReader : public Cursor {
     };
     for (size_t d = 0; d < sharding.dims.size(); ++d) {
       use(sharding.dims[d]);
-      if (mesh_.ways(sharding.dims[d]) > type.shape[d]) {
+      const bool halo = !sharding.halos.empty() && sharding.halos[d];
+      if (mesh_.ways(sharding.dims[d]) > (halo ? sharding.halos[d]->factor : type.shape[d])) {
         fail("fewer elements than parts", text_, "at most one part each");
       }
     }

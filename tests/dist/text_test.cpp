@@ -74,12 +74,19 @@ TEST(Text, BadPlansAreRefused) {
   EXPECT_EQ(refused("partita plan 1", "partita plan 2"),
             "[plan line 1] not a plan of this version, got 'partita plan 2', expected 'partita plan 1'");
   EXPECT_EQ(refused("mesh data=2", "mesh data=x").substr(0, 13), "[plan line 4]");
-  EXPECT_NE(refused("{data}", "{date}").find("unknown axis, got 'date', expected one of mesh data=2"),
+  EXPECT_NE(refused("{data}", "{date}").find("unknown axis, got 'date', expected one of data, did you mean 'data'?"),
             std::string::npos);
+  EXPECT_EQ(refused("graph mlp", "graph mlp\ngraph mlp"), "[plan line 3] given twice, got 'graph', expected it once");
+  EXPECT_EQ(refused("search ", "search x\nsearch "), "[plan line 4] given twice, got 'search', expected it once");
+  EXPECT_EQ(
+      refused("node matmul i={data}", "node matmul i={data} k={data}"),
+      "[plan] illegal cut of matmul: axis data cuts two factors or one twice, got 'i={data} k={data}', expected a "
+      "legal cut of ik,jk->ij | i=12 k=784 j=16");
   EXPECT_NE(refused("node relu", "node relo").find("unknown node, got 'relo'"), std::string::npos);
   EXPECT_NE(refused("node ", "output lost {}\nnode ").find("no such output, got 'lost'"), std::string::npos);
   EXPECT_NE(refused("node ", "output loss {data}\nnode ").find("wrong number of dimensions"), std::string::npos);
-  EXPECT_NE(refused("node ", "output logits {data} {data}\nnode ").find("an axis cuts two dimensions"),
+  EXPECT_NE(refused("node ", "output logits {data} {data}\nnode ")
+                .find(": an axis cuts two dimensions, got '{data} {data}', expected axes that fit f32[12,10]"),
             std::string::npos);
   EXPECT_NE(refused("node ", "edge ").find("unknown line, got 'edge'"), std::string::npos);
   EXPECT_NE(refused("node matmul i=", "node matmul z=").find("unknown factor, got 'z={data}'"), std::string::npos);
@@ -233,6 +240,117 @@ TEST(Text, BadLocalGraphsAreRefused) {
             "[graph] the graph has a mesh, got 'mesh data=3', expected a graph that is not split");
 }
 
+TEST(Text, EveryFaultNamesItsLine) {
+  const std::string text = print(text_program_of("mlp:hidden=16", 3).local, all_ops());
+  const auto expect = [&](const std::string& from, const std::string& to, const std::string& message) {
+    const int64_t line = std::count(text.begin(), text.begin() + static_cast<int64_t>(text.find(from)), '\n') + 1;
+    const std::string bad = changed(text, from, to);
+    const std::string refused = message_of([&] { parse_local_graph(bad, all_ops()); });
+    EXPECT_TRUE(refused.starts_with(fmt::format("[graph line {}] {}", line, message))) << refused;
+  };
+  expect("mesh data=3", "mesh data=x", "[mesh] ");
+  expect("f32[12{data}", "f32[12{date}", "[mesh] unknown axis, got 'date', expected one of data");
+  expect("cut i={data}", "cut q={data}", "[sharding] unknown factor, got 'q={data}'");
+  expect("cut i={data}", "cut i={data} k={data}",
+         "[local graph] illegal cut of matmul: axis data cuts two factors or one twice, got 'i={data} k={data}', "
+         "expected a legal cut of ik,jk->ij | i=12 ");
+}
+
+/// A convolution of `rows` rows, cut along them.
+LocalGraph local_convolution(int64_t rows, int64_t pad, int64_t ranks) {
+  const Graph graph = parse_graph(fmt::format(R"(partita graph 1
+graph halo
+input %x: f32[1,1,{0},4]
+input %w: f32[1,1,3,3]
+%y = conv2d(%x, %w) {{pads=[{1},1,{1},1]}} ; forward shard=((1,1,{2},1),(1,1,1,1))
+output y = %y
+)",
+                                              rows, pad, ranks),
+                                  all_ops());
+  const PlanOptions options{.parallel = Parallel::semi, .dataset = DatasetSharding::full_batch()};
+  return partition(graph, all_ops(), make_plan(graph, all_ops(), Mesh({{"ranks", ranks}}), options));
+}
+
+TEST(Text, HalosOfFewerRowsThanPartsAreReadBack) {
+  for (const auto& [rows, pad, ranks] : {std::array<int64_t, 3>{8, 1, 2}, {3, 2, 5}, {2, 2, 4}}) {
+    const LocalGraph local = local_convolution(rows, pad, ranks);
+    const std::string text = print(local, all_ops());
+    EXPECT_NE(text.find("halo_exchange("), std::string::npos) << text;
+    EXPECT_EQ(print(parse_local_graph(text, all_ops()), all_ops()), text);
+  }
+}
+
+TEST(Text, HalosThatFitNoNodeAreRefused) {
+  const std::string text = print(local_convolution(8, 1, 2), all_ops());
+  const auto refused = [&](const std::string& from, const std::string& to) {
+    const std::string bad = changed(text, from, to);
+    return message_of([&] { parse_local_graph(bad, all_ops()); });
+  };
+  const std::string start = "[local graph] the parts do not fit together: ", halo = "ranks|s1d1k3p1n8";
+  const size_t at = text.find("%x.slice_shard.halo_exchange = "), end = text.find(" ;", at);
+  ASSERT_NE(at, std::string::npos) << text;
+  const std::string node = text.substr(at, end - at);
+  const std::string dead = changed(changed(node, "%x.slice_shard.halo_exchange", "%dead"), halo, "ranks|s9d9k9p9n999");
+  EXPECT_EQ(refused(node, dead + "\n" + node), start + "%dead has halos that no node reads");
+  EXPECT_EQ(refused(node, changed(node, "s1d1k3p1n8", "s1d1k3p1n7")),
+            start + "y: operand 0 does not lie as the cut needs it");
+  EXPECT_EQ(refused("axes=[\"ranks\"], dim=-1", "axes=[], dim=-1"),
+            start + "x.slice_shard.halo_exchange exchanges halos over other axes than those that cut");
+  EXPECT_EQ(refused("%x: f32[1,1,8", "%x: f32[1,1,8{" + halo + "}"), start + "%x enters with halos");
+  EXPECT_EQ(refused("output y = %y", "output y = %y\noutput x = %x.slice_shard.halo_exchange"),
+            start + "output x has halos");
+}
+
+// A micro-batch that needs the sum over all of them; what is kept in place of it; unequal slices.
+constexpr const char* kMicroBatches = R"(partita graph 1
+graph micro
+mesh data=2 | micro=2
+input %x: f32[8{micro,data},3] batch=0
+state %w: f32[8,3] parameter zeros
+%sum = reduce(%x) {kind=sum, axes=[0,1], keep_dims=false, scale=1} : f32[] +sum{data,micro} ; forward cut a={micro,data}
+%all = accumulate(%sum) {axes=["micro"], dim=-1, to_dim=-1, reduce=sum, reason="forward"} : f32[] +sum{data} ; forward
+%loss = all_reduce(%all) {axes=["data"], dim=-1, to_dim=-1, reduce=sum, reason="forward"} : f32[] ; forward
+output loss = %loss
+)";
+
+TEST(Text, PlansOfMicroBatchesAreReadBackOrRefused) {
+  const ZooModel model = make_model("mlp:hidden=16");
+  const auto device = make_cpu_device(all_ops(), 1);
+  const Graph forward = build_graph(model.network(Loss::sparse), all_ops(), {.batch = 12, .columns = model.columns()});
+  const Program program = compile(forward, all_ops(), device->catalog(),
+                                  {.ranks = 3, .plan = {.micro_batches = 2}, .training = TrainingOptions{}});
+  const std::string text = print(program.plan, program.graph, all_ops());
+  EXPECT_EQ(print(parse_plan(text, program.graph, all_ops()), program.graph, all_ops()), text);
+  const auto refused = [&](const std::string& from, const std::string& to) {
+    const std::string bad = changed(text, from, to);
+    return message_of([&] { parse_plan(bad, program.graph, all_ops()); });
+  };
+  const std::string start = "[plan] micro-batches do not cut ", why = " as its operands and users need it, got ";
+  EXPECT_EQ(refused("node matmul i={micro,data}", "node matmul i={data}"),
+            start + "matmul" + why + "'{data} {} {}', expected '{micro} {} {}' and axes of ranks behind it");
+  EXPECT_EQ(refused("node matmul i={micro,data}", "node matmul i={data,micro}"),
+            start + "matmul" + why + "'{data,micro} {} {}', expected '{micro} {} {}' and axes of ranks behind it");
+  EXPECT_EQ(refused("input %image {micro,data} {}", "input %image {data} {}").substr(0, 38), start + "%image");
+  EXPECT_EQ(refused("input %label", "input %fc2.bias {micro}\ninput %label").substr(0, 41), start + "%fc2.bias");
+}
+
+TEST(Text, MicroBatchesThatDoNotFitAreRefused) {
+  const std::string text = kMicroBatches, start = "[local graph] the parts do not fit together: ";
+  const auto read = [](const std::string& bad) { return message_of([&] { parse_local_graph(bad, all_ops()); }); };
+  const auto refused = [&](const std::string& from, const std::string& to) { return read(changed(text, from, to)); };
+  EXPECT_EQ(read(text), "accepted");
+  EXPECT_EQ(refused("output", "%y = mul(%x, %loss) : f32[8{micro,data},3] ; forward cut a={micro,data}\noutput"),
+            start + "y runs in a micro-batch and needs all of them");
+  EXPECT_EQ(refused("output", "output x = %x\noutput"), start + "%x is of one micro-batch, not of all");
+  EXPECT_EQ(refused("%w: f32[8,3]", "%w: f32[8{micro},3]"), start + "%w is of one micro-batch, not of all");
+  EXPECT_EQ(refused("%x: f32[8{micro,data},3]", "%x: f32[9{micro,data},3]"),
+            start + "%x of f32[9,3] does not divide into 2 micro-batches");
+  EXPECT_EQ(read(changed(changed(text, "8{micro,data}", "8{data,micro}"), "a={micro,data}", "a={data,micro}")),
+            start + "%x is cut into micro-batches behind ranks");
+  EXPECT_EQ(refused("accumulate(%sum) {axes=[\"micro\"]", "all_reduce(%sum) {axes=[\"micro\"]"),
+            start + "all is over micro-batches, which no rank sends to another");
+}
+
 TEST(Text, BadReshardedGraphsAreRefused) {
   const std::string text = print(resharded_on("mlp:hidden=16", 3, Parallel::data), all_ops());
   const auto refused = [&](const std::string& from, const std::string& to) {
@@ -254,7 +372,8 @@ TEST(Text, BadReshardedGraphsAreRefused) {
             std::string::npos);
   EXPECT_NE(refused("image: f32[24{data}", "image: f32[24").find("[resharded graph] the parts do not fit together"),
             std::string::npos);
-  EXPECT_NE(refused(" cut i={data}", " cut i={data} k={data}").find("[resharded graph] illegal cut of"),
+  EXPECT_NE(refused(" cut i={data}", " cut i={data} k={data}")
+                .find("[resharded graph] illegal cut of matmul: axis data cuts"),
             std::string::npos);
   EXPECT_NE(refused("= reshard(", "= all_reduce(").find("all_reduce"), std::string::npos);
 }

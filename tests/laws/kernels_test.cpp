@@ -349,6 +349,12 @@ void add_empty(Cases& cases) {
     cases.add("matmul", Attrs(MatmulAttrs{true, true}), {sample_of({2, inner, rows}), sample_of({2, columns, inner})});
   }
   cases.add("matmul", Attrs(MatmulAttrs{}), {sample_of({0, 3, 4}), sample_of({0, 4, 5})});
+  for (const char* op : {"softmax", "log_softmax"}) cases.add(op, {}, {sample_of({7, 0})});
+  for (const char* op : {"softmax_grad", "log_softmax_grad"}) cases.add(op, {}, {sample_of({7, 0}), sample_of({7, 0})});
+  for (const Shape& x : {Shape{0, 5}, Shape{0, 5, 3, 2}, Shape{4, 5, 0, 2}}) {
+    cases.add("batch_norm", Attrs(BatchNormAttrs{.epsilon = 1e-3, .groups = 2}),
+              {sample_of(x), sample_of({5}), sample_of({5})});
+  }
   const std::vector<int64_t> pads{1, 1, 1, 1};
   for (const auto& [images, channels, filters] : {std::array<int64_t, 3>{0, 3, 4}, {2, 0, 4}, {2, 3, 0}}) {
     const SampleInput x = sample_of({images, channels, 6, 5}), weight = sample_of({filters, channels, 3, 3});

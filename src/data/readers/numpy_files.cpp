@@ -17,7 +17,6 @@ namespace {
 constexpr int64_t kMostArrayBytes = int64_t{16} << 30;
 constexpr int64_t kMostHeader = 1 << 16;
 constexpr int64_t kReadStep = 1 << 20;  // memory grows by what has really been read
-constexpr size_t kMostDims = 32;
 
 /// Gives the next bytes of a file, fewer than asked for only at its end.
 using Source = std::function<std::vector<uint8_t>(int64_t)>;
@@ -64,18 +63,22 @@ Shape parse_tuple(std::string_view text, const std::string& where) {
     refuse(where, "bad header", "no tuple", "a shape as (3, 4)");
   }
   std::optional<int64_t> number;
+  bool ended = false;  // by a space
   for (const char c : text.substr(1, close - 1)) {
-    if (c >= '0' && c <= '9') {
+    if (c >= '0' && c <= '9' && !ended) {
       number = number.value_or(0) * 10 + (c - '0');
       if (*number > kMostArrayBytes) refuse(where, "too large", "a dimension above 16 GiB", "a smaller one");
     } else if (c == ',' && number) {
       shape.push_back(*std::exchange(number, {}));
-    } else if (c != ' ') {
+      ended = false;
+    } else if (c == ' ') {
+      ended = number.has_value();
+    } else {
       refuse(where, "bad header", fmt::format("'{}' in the shape", c), "numbers and commas");
     }
   }
   if (number) shape.push_back(*number);
-  if (shape.size() > kMostDims) {
+  if (shape.size() > size_t{kMostDims}) {
     refuse(where, "too many dimensions", fmt::format("{}", shape.size()), fmt::format("at most {}", kMostDims));
   }
   return shape;

@@ -63,9 +63,10 @@ TEST(Npy, RefusesWhatItCannotRead) {
   expect(npy("|u1", "(4000000000, 4000000000)", {1}), "too large");
   expect(npy("<f8", "(1000000000,)", {1}), "cut file");  // without taking 8 GB first
   expect(npy("|u1", "4", {1}), "no tuple");
+  expect(npy("|u1", "(6 4, 1)", Bytes(64)), "got '4' in the shape");
   expect(npy("|u1", "(0, 17179869185)", {}), "too large");
   expect(npy("|u1", "(20000000000, 0)", {}), "too large");
-  expect(npy("|u1", "(1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1)", {1}), "too many dimensions");
+  expect(npy("|u1", "(1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1)", {1}), "too many dimensions");
   Bytes records = npy("|u1", "(1,)", {1});
   *std::find(records.begin(), records.end(), '|') = '\'';
   expect(records, "element type not supported");
@@ -102,6 +103,11 @@ TEST(Npz, ReadsRealFiles) {
   const std::map<std::string, Array> by_name(arrays.begin(), arrays.end());
   EXPECT_EQ(by_name.at("inputs").type().elements(), 784);
   EXPECT_EQ(by_name.at("outputs").type().elements(), 10);
+}
+
+TEST(Npy, SpacesEndNumbers) {
+  const TempDir dir;
+  EXPECT_EQ(read_npy(dir.write("a.npy", npy("|u1", "( 2 , 3 )", {1, 2, 3, 4, 5, 6}))).shape(), (Shape{2, 3}));
 }
 
 TEST(Npy, ReadsLaterVersions) {

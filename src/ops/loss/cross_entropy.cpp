@@ -121,6 +121,9 @@ std::vector<Type> infer_cross_entropy_grad(const OpCall& call) {
     reject(kCrossEntropyGrad, "lse and d do not fit the logits", print(call.inputs), print(kept) + " twice");
   }
   const auto& attrs = call.attrs.as<CrossEntropyGradAttrs>();
+  if (attrs.classes < 1) {
+    reject(kCrossEntropyGrad, "no classes", fmt::format("{}", attrs.classes), "at least 1");
+  }
   if (attrs.begin < 0 || attrs.begin > attrs.classes - logits.shape.back()) {
     reject(kCrossEntropyGrad, "logits are not inside the classes",
            fmt::format("{} from {}", logits.shape.back(), attrs.begin), fmt::format("up to {}", attrs.classes));

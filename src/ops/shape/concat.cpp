@@ -33,7 +33,7 @@ ShardingRule rule_concat(const OpCall& call) {
   for (size_t i = 0; i < call.inputs.size(); ++i) {
     TensorMap map = rule_concat.outputs[0];
     map[axis] = {};
-    if (call.inputs[i].shape[axis] > 1) {
+    if (call.inputs[i].shape[axis] != 1) {
       map[axis].factors = {static_cast<int>(rule_concat.factors.size())};
       rule_concat.factors.push_back({.name = static_cast<char>('A' + i % 26),
                                      .size = call.inputs[i].shape[axis],
@@ -84,7 +84,8 @@ std::vector<OpDef> concat_ops() {
     }
   };
   op.samples = {{{sample_of({4, 2}), sample_of({4, 3})}, Attrs(ConcatAttrs{1})},
-                {{sample_of({2, 5}), sample_of({1, 5}), sample_of({3, 5})}, Attrs(ConcatAttrs{0})}};
+                {{sample_of({2, 5}), sample_of({1, 5}), sample_of({3, 5})}, Attrs(ConcatAttrs{0})},
+                {{sample_of({2, 5}), sample_of({0, 5}), sample_of({3, 5})}, Attrs(ConcatAttrs{0})}};
   return {op};
 }
 

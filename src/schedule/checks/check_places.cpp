@@ -70,7 +70,8 @@ class Places {
     const Buffer& buffer = schedule_.buffers[index];
     const Buffer& base = schedule_.buffers[buffer.view_of];
     const NodeId maker = local_.graph.values[buffer.value].producer;
-    PARTITA_CHECK(buffer.view_of < index && maker >= 0 && buffer.offset == base.offset && buffer.bytes <= base.bytes,
+    PARTITA_CHECK(buffer.view_of < index && maker >= 0 && buffer.offset == base.offset && buffer.bytes <= base.bytes &&
+                      base.copies == 1,
                   "{} is no view of {}", name(index), name(buffer.view_of));
     const Node& node = local_.graph.nodes[maker];
     PARTITA_CHECK(node.outputs.size() == 1 && !node.inputs.empty() && node.inputs[0] == base.value,

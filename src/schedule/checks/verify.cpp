@@ -6,6 +6,7 @@
 
 #include "partition/collectives.h"
 #include "schedule/checks/check_places.h"
+#include "schedule/checks/check_sections.h"
 
 namespace partita {
 namespace {
@@ -200,6 +201,7 @@ class Replay {
 
 void verify(const Schedule& schedule, const LocalGraph& local) {
   check_places(schedule, local);
+  check_sections(schedule, local);
   Replay(schedule, local).run();
   for (size_t s = 0; s < schedule.entry.size(); ++s) {
     if (schedule.exit[s] < 0) continue;

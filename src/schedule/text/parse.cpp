@@ -218,11 +218,7 @@ class Parser {
 
 Schedule parse_schedule(std::string_view text, const LocalGraph& local) {
   Schedule schedule = Parser(text, local).run();
-  try {
-    verify(schedule, local);
-  } catch (const Error& error) {
-    throw InvalidArgument(fmt::format("[schedule] the parts do not fit together: {}", error.what()));
-  }
+  require_consistent("schedule", [&] { verify(schedule, local); });
   return schedule;
 }
 

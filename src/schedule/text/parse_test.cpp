@@ -6,6 +6,7 @@
 
 #include "autodiff/training_graph.h"
 #include "device/device.h"
+#include "lowering/cut_micro_batches.h"
 #include "network/build_graph.h"
 #include "ops/registry.h"
 #include "partition/partition.h"
@@ -21,12 +22,14 @@ struct Made {
   Schedule schedule;
 };
 
-Made make() {
+Made make(int64_t micro_batches = 1) {
   const ZooModel model = make_model("mlp:hidden=16");
   const auto device = make_cpu_device(all_ops(), 1);
   const Graph forward = build_graph(model.network(Loss::sparse), all_ops(), {.batch = 6, .columns = model.columns()});
-  const Graph graph = make_training_graph(forward, all_ops(), {.optimizer = model.recipe.optimizer}).graph;
-  const Plan plan = make_plan(graph, all_ops(), Mesh({{"data", 3}}), {.parallel = Parallel::data});
+  Graph graph = make_training_graph(forward, all_ops(), {.optimizer = model.recipe.optimizer}).graph;
+  if (micro_batches > 1) std::erase_if(graph.outputs, [](const Output& output) { return output.name != "loss"; });
+  Plan plan = make_plan(graph, all_ops(), Mesh({{"data", 3}}), {.parallel = Parallel::data});
+  plan = cut_micro_batches(std::move(plan), graph, Rules(graph, all_ops()), micro_batches);
   Made made{.local = partition(graph, all_ops(), plan)};
   made.schedule = make_schedule(made.local, all_ops(), device->catalog());
   return made;
@@ -106,11 +109,14 @@ TEST(ScheduleErrors, PartsThatDoNotFitAreRefused) {
   const auto expect = [&](const std::string& bad, const std::string& part) {
     const std::string message = message_of(bad, made.local);
     EXPECT_NE(message.find(part), std::string::npos) << message;
+    EXPECT_EQ(message.find("internal check"), std::string::npos) << message;
+    EXPECT_EQ(message.find(".cpp"), std::string::npos) << message;
   };
   for (const char* line : {"graph", "arena", "input %label", "state %fc2.bias", "output loss = ", "update"}) {
     expect(without(text, line), fmt::format("[schedule] a line is missing, got none, expected '{}", line));
   }
-  expect(without(text, "%relu ="), "matmul2 reads %relu, which is not there any more");
+  expect(without(text, "%relu ="),
+         "[schedule] the parts do not fit together: matmul2 reads %relu, which is not there any more");
   expect(without(text, "%momentum2.0"), "the next step reads %momentum2.0");
   expect(without(text, "reduce bucket"), "before its bucket is reduced");
   expect(changed(text, "reduce bucket 0", "reduce bucket 0\nreduce bucket 0"), "bucket 0 is reduced twice");
@@ -121,6 +127,39 @@ TEST(ScheduleErrors, PartsThatDoNotFitAreRefused) {
   expect(changed(text, "buffer %label bytes=8", "buffer %label bytes=7"),
          "a buffer of %label has 7 bytes, its value 8");
   expect(changed(text, fmt::format("arena {} ", made.schedule.arena_bytes), "arena 0 "), "lies outside");
+}
+
+TEST(ScheduleErrors, MicroBatchesRunAsTheGraphSays) {
+  const Made made = make(2);
+  const std::string text = print(made.schedule, made.local);
+  EXPECT_EQ(message_of(text, made.local), "accepted");
+  const auto line_of = [&](const std::string& start) {
+    const size_t at = text.find("\n" + start) + 1;
+    return text.substr(at, text.find('\n', at) - at + 1);
+  };
+  const auto moved = [&](const std::string& start, const std::string& in_front_of) {
+    const std::string line = line_of(start);
+    return changed(changed(text, line, ""), "\n" + in_front_of, "\n" + line + in_front_of);
+  };
+  const auto expect = [&](const std::string& bad, const std::string& part) {
+    EXPECT_EQ(message_of(bad, made.local), "[schedule] the parts do not fit together: " + part);
+  };
+  const std::string accumulate = line_of("%reduce.accumulate = "), message = line_of("reduce bucket 0 last");
+  expect(moved("%image#2 = load", "micro\n"), "%image is loaded outside of the micro-batches");
+  expect(moved("%scale = ", "%matmul = "), "scale runs in every micro-batch, not once");
+  expect(moved(accumulate, "update\n"), "reduce.accumulate runs once, not in every micro-batch");
+  expect(changed(text, accumulate, accumulate + accumulate), "reduce.accumulate adds a micro-batch twice");
+  expect(changed(text, message, "reduce bucket 0\n"), "bucket 0 is reduced in every micro-batch, not once");
+  expect(moved("reduce bucket 0 last", "update\n"), "bucket 0 is for the last micro-batch, and outside of it");
+  expect(changed(text, "view=%image#2", "view=%image"), "%reshape is no view of %image");
+  expect(changed(text, ", %label#2)", ", %label)"), "%label has a copy for each micro-batch, and no load takes it");
+  expect(changed(changed(text, "copies=2", ""), line_of("%image#2 = load"), ""),
+         "%image has 1 copies for 2 micro-batches");
+  const std::string huge = "bytes=576460752303423488 @0 copies=2";
+  const std::string refused = message_of(changed(text, line_of("buffer %image ").substr(14), huge + "\n"), made.local);
+  EXPECT_EQ(refused,
+            "[schedule line 4] buffer too large, got '2 times 576460752303423488 bytes', expected 2^60 bytes "
+            "at most");
 }
 
 TEST(ScheduleErrors, CollectivesNeedTheirStaging) {

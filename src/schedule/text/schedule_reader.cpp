@@ -36,6 +36,9 @@ void ScheduleReader::add_buffer() {
   expect("@");
   buffer.offset = number();
   if (take("copies=")) buffer.copies = number(2, kMostMicroBatches);
+  if (buffer.bytes > kMostNumber / buffer.copies - kAlignment) {
+    fail("buffer too large", fmt::format("{} times {} bytes", buffer.copies, buffer.bytes), "2^60 bytes at most");
+  }
   if (take("view=")) buffer.view_of = this->buffer();
   if (!buffers_.emplace(named.text, static_cast<int>(schedule.buffers.size())).second) {
     fail("buffer defined twice", named.text, "one definition");
@@ -59,11 +62,6 @@ NodeId ScheduleReader::node() {
 
 void ScheduleReader::expect_value(int buffer, ValueId value, std::string_view what) const {
   if (at(buffer).value != value) fail(what, name_of(at(buffer).value), name_of(value));
-}
-
-void ScheduleReader::once(bool& seen, std::string_view name) const {
-  if (seen) fail("given twice", name, "it once");
-  seen = true;
 }
 
 }  // namespace partita

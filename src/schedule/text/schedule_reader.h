@@ -20,7 +20,6 @@ class ScheduleReader : public Scanner {
   NodeId node();
   /// Fails with `what` when the buffer holds another value.
   void expect_value(int buffer, ValueId value, std::string_view what) const;
-  void once(bool& seen, std::string_view name) const;
 
   /// Whether the graph stores the value in a state.
   bool stores(ValueId entry, ValueId exit) const;

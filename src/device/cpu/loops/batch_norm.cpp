@@ -139,7 +139,11 @@ struct Norm {
   /// One pass: sums of differences from the first element, which lies near the mean, so that squares do not
   /// cancel (Chan, Golub, LeVeque 1983, "Algorithms for computing the sample variance").
   void find_statistics(const Tile& tile, double epsilon, const T* x, T* mean, T* rstd) const {
-    if (sizes.count() == 0) return;
+    if (sizes.count() == 0) {
+      std::fill_n(mean + tile.statistics, tile.size(), T{});
+      std::fill_n(rstd + tile.statistics, tile.size(), static_cast<T>(1 / std::sqrt(epsilon)));
+      return;
+    }
     const PerLane<double> near(tile, [&](int64_t lane) { return x[tile.first + lane]; });
     const Sums sums = sum_tile<kArrangement>(tile, [&](int64_t lane, int64_t at) {
       const double difference = static_cast<double>(x[at]) - near[lane];

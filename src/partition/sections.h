@@ -13,7 +13,8 @@ inline constexpr std::initializer_list<Section> kSections{Section::once, Section
 
 /// Of each node. What is cut by micro-batches, partial over them, or joins them is `micro`; what uses what was joined
 /// is late; other nodes run once where a micro-batch uses their results, and late where none does, so that these do not
-/// take memory all the time. States that are regathered are so in each micro-batch.
+/// take memory all the time. States that are regathered are so in each micro-batch. Throws InternalError when a node
+/// of a micro-batch needs what all of them make.
 std::vector<Section> sections_of(const LocalGraph& local);
 
 /// The nodes in the order in which they run: section by section, in each as the graph has them, but for what adds up

@@ -1,4 +1,4 @@
-#include "schedule/sections.h"
+#include "partition/sections.h"
 
 #include <algorithm>
 

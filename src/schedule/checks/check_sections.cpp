@@ -1,0 +1,78 @@
+#include "schedule/checks/check_sections.h"
+
+#include "partition/sections.h"
+#include "sharding/micro.h"
+
+namespace partita {
+namespace {
+
+class Sections {
+ public:
+  Sections(const Schedule& schedule, const LocalGraph& local)
+      : schedule_(schedule), local_(local), sections_(sections_of(local)), is_added_(local.graph.nodes.size(), false) {}
+
+  void check() {
+    for (int input : schedule_.inputs) {
+      const Buffer& buffer = schedule_.buffers[input];
+      const bool is_cut = !micro_sharding(local_.shardings[buffer.value], local_.mesh).whole();
+      PARTITA_CHECK(buffer.copies == (is_cut ? local_.mesh.micro_batches() : 1),
+                    "{} has {} copies for {} micro-batches", name(input), buffer.copies,
+                    is_cut ? local_.mesh.micro_batches() : 1);
+    }
+    for (size_t i = 0; i < schedule_.instructions.size(); ++i) {
+      check_instruction(schedule_.instructions[i], schedule_.in_micro_batch(i));
+    }
+  }
+
+ private:
+  std::string name(int buffer) const { return "%" + local_.graph.values[schedule_.buffers[buffer].value].name; }
+
+  void check_instruction(const Instruction& instruction, bool in_micro_batch) {
+    PARTITA_CHECK(!instruction.last || in_micro_batch, "bucket {} is for the last micro-batch, and outside of it",
+                  instruction.bucket);
+    if (instruction.bucket >= 0) {
+      if (instruction.kind != Instruction::wait) check_message(instruction, in_micro_batch);
+      return;
+    }
+    const bool load = instruction.kind == Instruction::load;
+    PARTITA_CHECK(!load || in_micro_batch, "{} is loaded outside of the micro-batches", name(instruction.inputs[0]));
+    for (int buffer : instruction.inputs) check_single(buffer, load);
+    for (int buffer : instruction.outputs) check_single(buffer, false);
+    if (instruction.node >= 0 && instruction.kind != Instruction::reorder) check_node(instruction, in_micro_batch);
+  }
+
+  /// What micro-batches reduce each, every one reduces; what they add up, the last one or what comes behind it.
+  void check_message(const Instruction& instruction, bool in_micro_batch) const {
+    for (NodeId node : schedule_.buckets[instruction.bucket].nodes) {
+      const bool each = sections_[node] == Section::micro;
+      PARTITA_CHECK(each == (in_micro_batch && !instruction.last), "bucket {} is reduced {}", instruction.bucket,
+                    each ? "once, not in every micro-batch" : "in every micro-batch, not once");
+    }
+  }
+
+  void check_single(int buffer, bool load) const {
+    PARTITA_CHECK(load || schedule_.buffers[buffer].copies == 1,
+                  "{} has a copy for each micro-batch, and no load takes it", name(buffer));
+  }
+
+  void check_node(const Instruction& instruction, bool in_micro_batch) {
+    const std::string& node = local_.graph.nodes[instruction.node].name;
+    const bool each = sections_[instruction.node] == Section::micro;
+    PARTITA_CHECK(each == in_micro_batch, "{} runs {}", node,
+                  each ? "once, not in every micro-batch" : "in every micro-batch, not once");
+    if (instruction.kind != Instruction::accumulate) return;
+    PARTITA_CHECK(!is_added_[instruction.node], "{} adds a micro-batch twice", node);
+    is_added_[instruction.node] = true;
+  }
+
+  const Schedule& schedule_;
+  const LocalGraph& local_;
+  const std::vector<Section> sections_;  // per node
+  std::vector<bool> is_added_;           // per node
+};
+
+}  // namespace
+
+void check_sections(const Schedule& schedule, const LocalGraph& local) { Sections(schedule, local).check(); }
+
+}  // namespace partita
