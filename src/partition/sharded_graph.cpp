@@ -27,7 +27,7 @@ ShardedGraph parse_sharded_graph(std::string_view text, const OpSet& ops, const 
     sharded.mesh = with_line("graph", annotated.mesh_line, [&] { return parse_mesh(annotated.mesh); });
   }
   for (size_t v = 0; v < annotated.types.size(); ++v) {
-    const auto& [type, name, producer, output] = sharded.graph.values[v];
+    const Type& type = sharded.graph.values[v].type;
     sharded.shardings.push_back(with_line("graph", annotated.value_lines[v],
                                           [&] { return parse_sharding(annotated.types[v], type, sharded.mesh); }));
   }
