@@ -24,7 +24,7 @@ Array fitted(const Array& given, const Type& type, const std::string& name, cons
 
 /// Overwrites parameters and statistics of `states`. Float types are converted. Throws InvalidFile,
 /// naming `path`, for a missing or unknown tensor or another shape. The batch counters that PyTorch keeps
-/// next to the statistics of a batch norm are of no use here and are skipped, and so is what a checkpoint holds besides
+/// next to running statistics are of no use here and are skipped, and so is what a checkpoint holds besides
 /// weights. `states` stay as they are when it throws.
 void take_weights(States& states, const Graph& graph, const std::map<std::string, Array>& weights,
                   const std::string& path);

@@ -15,7 +15,7 @@
 
 namespace partita {
 
-/// What the statistics of a batch norm are taken over: each rank's rows, or the rows of the global batch.
+/// What the statistics of a batch norm are taken over: each rank's rows of a micro-batch, or those of the global batch.
 enum class BatchNormStatistics { local, global };
 template <>
 inline constexpr auto kNames<BatchNormStatistics> = names("local", "global");

@@ -42,7 +42,7 @@ Program make_program(const JobConfig& config, const ProgramRequest& request) {
                            .columns = request.columns,
                            .dtype = config.training.dtype,
                            .purpose = request.purpose,
-                           .batch_norm_groups = local_statistics ? statistics_groups(config, request.ranks) : 1,
+                           .statistics_groups = local_statistics ? statistics_groups(config, request.ranks) : 1,
                            .seed = config.training.seed};
   const auto device = make_cpu_device(all_ops(), config.ranks.threads, config.ranks.kernels);
   device->enter_thread();

@@ -37,7 +37,7 @@ Graph build_graph(const Network& network, const OpSet& ops, const BuildOptions& 
   Columns columns(builder, options.columns, options.batch, options.dtype);
   Context context(builder, {.dtype = options.dtype,
                             .training = options.purpose == Purpose::training,
-                            .batch_norm_groups = options.batch_norm_groups,
+                            .statistics_groups = options.statistics_groups,
                             .seed = options.seed});
   builder.source = network.where();
   builder.scope = "net";

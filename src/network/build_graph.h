@@ -16,7 +16,7 @@ struct BuildOptions {
   std::vector<Column> columns;  // of the rows that the network reads
   DType dtype = DType::f32;     // of parameters and activations
   Purpose purpose = Purpose::training;
-  int64_t batch_norm_groups = 1;  // groups of rows with statistics of their own
+  int64_t statistics_groups = 1;  // groups of rows with statistics of their own
   uint64_t seed = 1;
 };
 

@@ -56,9 +56,9 @@ TEST(BuildGraph, ParametersAreTheSameInBothModes) {
 }
 
 TEST(BuildGraph, GroupsOfTheNorm) {
-  const Graph graph = build({.batch = 8, .columns = images({2, 6, 6}), .batch_norm_groups = 4});
+  const Graph graph = build({.batch = 8, .columns = images({2, 6, 6}), .statistics_groups = 4});
   EXPECT_NE(print(graph).find("groups=4"), std::string::npos);
-  EXPECT_THROW(build({.batch = 8, .columns = images({2, 6, 6}), .batch_norm_groups = 3}), InvalidArgument);
+  EXPECT_THROW(build({.batch = 8, .columns = images({2, 6, 6}), .statistics_groups = 3}), InvalidArgument);
 }
 
 TEST(BuildGraph, IdsAndTargetsAsInputs) {

@@ -18,7 +18,7 @@ class Context {
   struct Options {
     DType dtype = DType::f32;
     bool training = true;
-    int64_t batch_norm_groups = 1;  // groups of rows with statistics of their own
+    int64_t statistics_groups = 1;  // groups of rows with statistics of their own
     uint64_t seed = 1;              // of dropout
   };
 

@@ -5,7 +5,7 @@
 
 namespace partita {
 
-/// Two kinds of bucket: neighbours that follow one another (the moments of a batch norm) are reduced at
+/// Two kinds of bucket: neighbours that follow one another (the moments of a norm) are reduced at
 /// once; results that only the update or nobody reads (gradients, the loss) are collected in the order
 /// in which they become ready, up to `bucket_bytes`, and started when the last of them is there. The
 /// last bucket is reduced at once: no computation is left to overlap it.

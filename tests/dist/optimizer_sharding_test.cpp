@@ -17,15 +17,6 @@ Job sharded_job(const std::string& spec, const Shape& image, int64_t batch) {
   return model_job(spec, {.image = image, .batch = batch, .steps = 4});
 }
 
-void expect_unsharded(const JobResult& result, const JobResult& oracle, const std::string& what) {
-  for (size_t step = 0; step < oracle.losses.size(); ++step) {
-    EXPECT_NEAR(result.losses[step], oracle.losses[step], 1e-9 * std::abs(oracle.losses[step])) << what;
-  }
-  for (const auto& [name, value] : oracle.states) {
-    EXPECT_LE(relative_error(result.states.at(name), value), 1e-9) << what << ", state " << name;
-  }
-}
-
 TEST(OptimizerSharding, KeepsTheNumbers) {
   for (Job job : {sharded_job("mlp:hidden=12,dropout=0.2", {1, 6, 5}, 24),
                   sharded_job("lenet:dropout=0.2", {1, 28, 28}, 24), sharded_job(kShardedGpt, {}, 24)}) {
@@ -39,7 +30,7 @@ TEST(OptimizerSharding, KeepsTheNumbers) {
           job.zero = {.level = level, .threshold = 0};
           const auto what =
               fmt::format("{}, {} ranks, level {}, {} micro-batches", job.forward.name, ranks, level, count);
-          expect_unsharded(run_job(job), oracle, what);
+          expect_same_training(run_job(job), oracle, 1e-9, what);
           if (HasFailure()) return;
         }
       }
@@ -55,7 +46,7 @@ TEST(OptimizerSharding, OfGroupsAndFastKernels) {
   job.kernels = KernelSet::fast;
   for (const int64_t group : {1, 2, 4}) {
     job.zero = {.level = 2, .group = group, .threshold = 0};
-    expect_unsharded(run_job(job), oracle, fmt::format("groups of {}", group));
+    expect_same_training(run_job(job), oracle, 1e-9, fmt::format("groups of {}", group));
   }
 }
 

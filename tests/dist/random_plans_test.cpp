@@ -93,12 +93,7 @@ Job random_plans_job_of(const std::string& spec, const Shape& image, int64_t bat
 
 void expect_interpreted_of_random_plans(const Job& job, const JobResult& oracle, const std::string& what) {
   const JobResult result = run_job(job);
-  for (size_t step = 0; step < oracle.losses.size(); ++step) {
-    EXPECT_NEAR(result.losses[step], oracle.losses[step], 1e-9 * std::abs(oracle.losses[step])) << what;
-  }
-  for (const auto& [name, value] : oracle.states) {
-    EXPECT_LE(relative_error(result.states.at(name), value), 1e-9) << what << ", state " << name;
-  }
+  expect_same_training(result, oracle, 1e-9, what);
 }
 
 int plans_of_each() {
@@ -168,7 +163,7 @@ TEST(RandomPlans, Gpt) {
 
 // Norms of three groups run in three micro-batches.
 TEST(RandomPlans, ResnetInTime) {
-  const ModelJob options{.image = {3, 8, 8}, .batch = 24, .steps = 3, .batch_norm_groups = 3};
+  const ModelJob options{.image = {3, 8, 8}, .batch = 24, .steps = 3, .statistics_groups = 3};
   expect_plans(model_job("resnet18:width=4,size=8", options), "plan in time", random_plan_in_time);
 }
 
@@ -234,7 +229,7 @@ TEST(RandomPlans, ResnetLocalStatisticsAreThoseOfGroups) {
   for (int ranks : {2, 3, 6}) {
     if (!can_run(ranks)) continue;
     Job job =
-        model_job("resnet18:width=4,size=8", {.image = {3, 8, 8}, .batch = 24, .steps = 3, .batch_norm_groups = ranks});
+        model_job("resnet18:width=4,size=8", {.image = {3, 8, 8}, .batch = 24, .steps = 3, .statistics_groups = ranks});
     const JobResult oracle = interpret_job(job);
     job.ranks = ranks;
     expect_interpreted_of_random_plans(job, oracle, fmt::format("{} ranks", ranks));

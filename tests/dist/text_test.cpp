@@ -19,11 +19,11 @@
 namespace partita {
 namespace {
 
-Program text_program_of(const std::string& spec, int ranks, int64_t batch_norm_groups = 1) {
+Program text_program_of(const std::string& spec, int ranks, int64_t statistics_groups = 1) {
   const ZooModel model = make_model(spec);
   const auto device = make_cpu_device(all_ops(), 1);
   BuildOptions options{.batch = 12, .columns = model.columns()};
-  options.batch_norm_groups = batch_norm_groups;
+  options.statistics_groups = statistics_groups;
   return compile(build_graph(model.network(Loss::sparse), all_ops(), options), all_ops(), device->catalog(),
                  {.ranks = ranks, .training = TrainingOptions{}});
 }
@@ -120,7 +120,7 @@ TEST(Text, PlansMayBeEditedByHand) {
 TEST(Text, LocalGraphsAreReadBack) {
   for (const char* model : {"mlp:hidden=16", "lenet", "resnet18:width=4,size=8"}) {
     for (int ranks : {1, 2, 3, 6}) {
-      const Program program = text_program_of(model, ranks, /*batch_norm_groups=*/ranks == 3 ? 3 : 1);
+      const Program program = text_program_of(model, ranks, /*statistics_groups=*/ranks == 3 ? 3 : 1);
       const std::string text = print(program.local, all_ops());
       const LocalGraph local = parse_local_graph(text, all_ops());
       EXPECT_EQ(print(local, all_ops()), text) << model << " on " << ranks;

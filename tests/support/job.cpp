@@ -1,5 +1,7 @@
 #include "support/job.h"
 
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <cstring>
 
@@ -97,7 +99,7 @@ Job model_job(const std::string& spec, const ModelJob& options) {
                             {.batch = options.batch,
                              .columns = columns,
                              .dtype = options.dtype,
-                             .batch_norm_groups = options.batch_norm_groups});
+                             .statistics_groups = options.statistics_groups});
   job.training.optimizer = model.recipe.optimizer;
   job.training.output_gradients = true;
   job.states = initial_states(job.forward, /*seed=*/7);
@@ -191,6 +193,16 @@ double relative_error(const Array& a, const Array& b) {
     if (!std::isfinite(a.at(i)) || !std::isfinite(b.at(i))) return INFINITY;
   }
   return difference == 0 ? 0 : difference / largest;
+}
+
+void expect_same_training(const JobResult& result, const JobResult& oracle, double tolerance, const std::string& what) {
+  ASSERT_EQ(result.losses.size(), oracle.losses.size()) << what;
+  for (size_t step = 0; step < oracle.losses.size(); ++step) {
+    EXPECT_NEAR(result.losses[step], oracle.losses[step], tolerance * std::abs(oracle.losses[step])) << what;
+  }
+  for (const auto& [name, value] : oracle.states) {
+    EXPECT_LE(relative_error(result.states.at(name), value), tolerance) << what << ", state " << name;
+  }
 }
 
 }  // namespace partita

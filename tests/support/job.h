@@ -40,7 +40,7 @@ struct ModelJob {
   int64_t batch = 24;
   int steps = 20;
   double learning_rate = 0.02;
-  int64_t batch_norm_groups = 1;
+  int64_t statistics_groups = 1;
 };
 
 /// A model of the zoo with its recipe's optimizer, trained on random batches: f64 with reference kernels, f32 with
@@ -59,6 +59,9 @@ Arrays initial_states(const Graph& graph, uint64_t seed);
 
 /// Random values for a type: normal floats, integers below `below`.
 Array random_array(const Type& type, uint64_t key, int64_t below = 10);
+
+/// Fails the test unless all losses and states of the oracle are met, relative to their largest.
+void expect_same_training(const JobResult& result, const JobResult& oracle, double tolerance, const std::string& what);
 
 /// The largest |a - b| over the largest |b|.
 double relative_error(const Array& a, const Array& b);

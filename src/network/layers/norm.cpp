@@ -34,7 +34,7 @@ Value BatchNorm2d::construct(Context& context, Value x) {
     return builder.apply("batch_norm_inference", {x, scale, shift, mean, variance},
                          BatchNormInferenceAttrs{.epsilon = options_.epsilon});
   }
-  const int64_t groups = context.options().batch_norm_groups;
+  const int64_t groups = context.options().statistics_groups;
   if (groups < 1 || shape[0] % groups != 0) {
     throw InvalidArgument(fmt::format(
         "[batch_norm] the batch does not divide into groups, got batch {} in {} groups, expected a multiple of {}",
