@@ -73,7 +73,7 @@ TEST(MicroBatches, AreTheWholeBatchUnderEveryMode) {
   }
 }
 
-TEST(MicroBatches, RunUnderFastKernelsAndThreads) {
+TEST(MicroBatches, RunUnderFastKernels) {
   for (const MicroCase& one : micro_cases()) {
     Job job = micro_job(one, one.has_norm_groups ? 8 : 1);
     const JobResult oracle = interpret_job(job);
@@ -81,7 +81,6 @@ TEST(MicroBatches, RunUnderFastKernelsAndThreads) {
     job.ranks = 2;
     job.micro_batches = 4;
     job.kernels = KernelSet::fast;
-    job.threads = 2;
     expect_same_training(run_job(job), oracle, 1e-9, one.spec);
   }
 }

@@ -12,8 +12,9 @@
 namespace partita {
 namespace {
 
-void expect_same_bits(const std::string& spec, const ModelJob& options) {
+void expect_same_bits(const std::string& spec, const ModelJob& options, int64_t micro_batches = 1) {
   Job job = model_job(spec, options);
+  job.micro_batches = micro_batches;
   job.kernels = KernelSet::fast;
   const JobResult alone = run_job(job);
   for (const int threads : {2, 3}) {
@@ -31,6 +32,10 @@ void expect_same_bits(const std::string& spec, const ModelJob& options) {
 TEST(Threads, GptInF64HasTheSameBits) {
   expect_same_bits("gpt:layers=2,hidden=64,heads=2,seq=64,vocab=128,dropout=0.1",
                    {.batch = 8, .steps = 6, .learning_rate = 0.1});
+}
+
+TEST(Threads, MicroBatchesInF64HaveTheSameBits) {
+  expect_same_bits("gpt:layers=1,hidden=32,heads=2,seq=32,vocab=64,dropout=0.1", {.batch = 8, .steps = 4}, 4);
 }
 
 TEST(Threads, LenetInF64HasTheSameBits) {
