@@ -67,7 +67,7 @@ struct Executor::Impl {
     for (const Instruction& instruction : schedule.instructions) {
       bind(instruction);
       // A collective reduces as its element type asks for, whichever thread does it (comm/reduce_kernels.h).
-      const bool computes = instruction.kind == Instruction::compute;
+      const bool computes = instruction.kind == Instruction::compute || instruction.kind == Instruction::accumulate;
       subnormals.push_back(computes ? subnormals_of(local.graph, local.graph.nodes[instruction.node]) : std::nullopt);
     }
   }

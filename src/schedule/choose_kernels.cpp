@@ -4,8 +4,8 @@
 
 #include "partition/collectives.h"
 #include "partition/exchange.h"
-#include "schedule/keep_old_states.h"
 #include "partition/sections.h"
+#include "schedule/keep_old_states.h"
 #include "sharding/micro.h"
 
 namespace partita {
@@ -55,9 +55,8 @@ class Chooser {
 
  private:
   void begin(Section section) {
-    const size_t next = schedule_.instructions.size();
     if (section == Section::micro) {
-      schedule_.micro_begin = next;
+      schedule_.micro_begin = schedule_.instructions.size();
       add_loads();
     }
     if (section == Section::late) schedule_.micro_end = schedule_.instructions.size();
