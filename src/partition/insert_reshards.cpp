@@ -83,9 +83,6 @@ class ReshardInserter {
     const ShardingRule& rule = rules_[n];
     const Cut cut = cuts_[n] ? *cuts_[n] : cut_by_operands(node, rule);
     const bool late = is_late(node, cut);
-    if (late) {
-      for (ValueId input : node.inputs) values_.join_micro_batches(made_[input]);
-    }
     std::vector<Sharding> given;
     for (ValueId input : node.inputs) given.push_back(result_.shardings[values_.latest(made_[input], late)]);
     const Sharding passed = propagate_partial(rule, cut, given);

@@ -20,8 +20,6 @@ ValueId Materialisations::add_value(const std::string& name, const Type& type, N
   return id;
 }
 
-/// The latest materialisation: the value as it was made, or reduced when another node needed that. A value is not
-/// kept partial twice. `joined`: of all micro-batches.
 ValueId Materialisations::latest(ValueId value, bool joined) {
   const ValueId made = joined ? join_micro_batches(value) : value;
   const MicroSharding micro = micro_of(made);
@@ -37,7 +35,6 @@ MicroSharding Materialisations::micro_of(ValueId value) const {
   return micro_sharding(result_.shardings[value], mesh());
 }
 
-/// The version of a value in which all micro-batches are, added up or one behind the other.
 ValueId Materialisations::join_micro_batches(ValueId value) {
   const MicroSharding micro = micro_of(value);
   if (micro.whole()) return value;
@@ -59,7 +56,6 @@ ValueId Materialisations::join_micro_batches(ValueId value) {
   return whole;
 }
 
-/// The value in another sharding, from whichever of the shardings that it is there in already is the nearest.
 ValueId Materialisations::reshard_to(ValueId value, const Sharding& wanted, const std::string& reason) {
   if (!wanted.halos.empty()) return with_halos(value, wanted, reason);
   const Sharding target = wanted;  // a copy: shardings move

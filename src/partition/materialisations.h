@@ -22,9 +22,6 @@ class Materialisations {
   ValueId latest(ValueId made, bool joined = false);
   /// The value in another sharding, from whichever of the shardings that it is there in already is the nearest.
   ValueId reshard_to(ValueId value, const Sharding& wanted, const std::string& reason);
-  /// The value of all micro-batches, added up or one behind the other.
-  ValueId join_micro_batches(ValueId value);
-
   /// What an entry was gathered to is not used any more: its next user gathers it again.
   void release(ValueId entry) { versions_.erase(entry); }
 
@@ -33,6 +30,8 @@ class Materialisations {
   void set_late(ValueId value, bool late) { is_late_[value] = late; }
 
  private:
+  /// The value of all micro-batches, added up or one behind the other.
+  ValueId join_micro_batches(ValueId value);
   MicroSharding micro_of(ValueId value) const;
   ValueId with_halos(ValueId value, const Sharding& wanted, const std::string& reason);
   ValueId slice_micro_batch(ValueId value, const Sharding& wanted, int dim, const std::string& reason);
