@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "graph/builder.h"
+#include "graph/rewrite.h"
 
 namespace partita {
 namespace {
@@ -24,48 +24,22 @@ std::string block_of(const std::string& scope) {
 
 class Recomputer {
  public:
-  Recomputer(const Graph& from, const OpSet& ops)
-      : from_(from), rest_(ops, head_of(from)), made_(from.values.size()), again_(from.values.size()) {
-    rest_.reserve_names(from);
-    for (const Input& input : from.inputs) made_[input.value] = rest_.value(rest_.graph().inputs[count_++].value);
-    count_ = 0;
-    for (const State& state : from.states) made_[state.entry] = rest_.value(rest_.graph().states[count_++].entry);
+  Recomputer(const Graph& from, const OpSet& ops) : from_(from), rewrite_(from, ops), again_(from.values.size()) {
     find_dropped();
   }
 
   Graph run() {
     for (const Node& node : from_.nodes) {
-      std::vector<Value> operands;
-      for (const ValueId input : node.inputs) {
-        operands.push_back(node.phase == Phase::backward && dropped_[input] ? again(input) : made_[input]);
+      std::vector<Value> operands = rewrite_[node.inputs];
+      for (size_t i = 0; i < operands.size() && node.phase == Phase::backward; ++i) {
+        if (dropped_[node.inputs[i]]) operands[i] = again(node.inputs[i]);
       }
-      const std::vector<Value> results = rest_.copy_node(from_, node, operands);
-      for (size_t k = 0; k < results.size(); ++k) made_[node.outputs[k]] = results[k];
+      rewrite_.set(node, rewrite_.builder().copy_node(from_, node, operands));
     }
-    for (const State& state : from_.states) {
-      if (state.exit >= 0) rest_.store(made_[state.entry], made_[state.exit]);
-    }
-    for (const Output& output : from_.outputs) rest_.output(output.name, made_[output.value]);
-    return rest_.take();
+    return rewrite_.finish();
   }
 
  private:
-  /// Inputs and states keep their order and names.
-  static Graph head_of(const Graph& from) {
-    Graph head{.name = from.name};
-    const auto keep = [&](ValueId old) {
-      head.values.push_back(from.values[old]);
-      return static_cast<ValueId>(head.values.size()) - 1;
-    };
-    for (const Input& input : from.inputs) head.inputs.push_back({keep(input.value), input.batch_dim});
-    for (State state : from.states) {
-      state.entry = keep(state.entry);
-      state.exit = -1;
-      head.states.push_back(std::move(state));
-    }
-    return head;
-  }
-
   const Node* chosen(ValueId value) const {
     const NodeId producer = from_.values[value].producer;
     if (producer < 0) return nullptr;
@@ -116,22 +90,24 @@ class Recomputer {
   }
 
   void copy(const Node& node) {
-    std::vector<Value> operands;
-    for (const ValueId input : node.inputs) operands.push_back(dropped_[input] ? again_[input] : made_[input]);
-    rest_.phase = Phase::backward;
-    rest_.scope = node.scope;
-    rest_.source = node.source;
-    rest_.origin = node.name;
-    rest_.recompute = node.recompute;
-    const std::vector<Value> results = rest_.apply_all(node.op, operands, node.attrs);
+    std::vector<Value> operands = rewrite_[node.inputs];
+    for (size_t i = 0; i < operands.size(); ++i) {
+      if (dropped_[node.inputs[i]]) operands[i] = again_[node.inputs[i]];
+    }
+    Builder& builder = rewrite_.builder();
+    builder.phase = Phase::backward;
+    builder.scope = node.scope;
+    builder.source = node.source;
+    builder.origin = node.name;
+    builder.recompute = node.recompute;
+    const std::vector<Value> results = builder.apply_all(node.op, operands, node.attrs);
     for (size_t k = 0; k < results.size(); ++k) again_[node.outputs[k]] = results[k];
   }
 
   const Graph& from_;
-  Builder rest_;
-  size_t count_ = 0;
-  std::vector<Value> made_, again_;  // per value: as in the forward, and made again
-  std::vector<bool> dropped_;        // per value
+  Rewrite rewrite_;
+  std::vector<Value> again_;   // per value: made again
+  std::vector<bool> dropped_;  // per value
 };
 
 }  // namespace
