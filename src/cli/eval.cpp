@@ -15,12 +15,12 @@ namespace {
 
 bool takes(const JobOption& option) {
   switch (option.section) {
-    case Section::optimizer:
-    case Section::schedule: return false;
-    case Section::training:
+    case OptionSection::optimizer:
+    case OptionSection::schedule: return false;
+    case OptionSection::training:
       return option.name == "batch" || option.name == "dtype" || option.name == "seed" || option.name == "loss";
-    case Section::files: return option.name == "load" || option.name == "log_dir";
-    case Section::console: return option.name != "per_print_times";
+    case OptionSection::files: return option.name == "load" || option.name == "log_dir";
+    case OptionSection::console: return option.name != "per_print_times";
     default: return true;
   }
 }

@@ -13,8 +13,8 @@ constexpr const char* kTitles[] = {"Job",        "Data",  "Training", "Optimizer
 
 /// Options whose value is the model's when nobody says it.
 bool is_of_recipe(const JobOption& option) {
-  return option.section == Section::training || option.section == Section::optimizer ||
-         option.section == Section::schedule;
+  return option.section == OptionSection::training || option.section == OptionSection::optimizer ||
+         option.section == OptionSection::schedule;
 }
 
 /// " [default: fast]"
@@ -92,7 +92,7 @@ void add_option_flags(CLI::App& command, JobFlags& flags, const std::function<bo
 
 bool decides_program(const JobOption& option) {
   return (option.effect == Effect::program || option.effect == Effect::placement || option.key() == "data.source") &&
-         option.section != Section::schedule;
+         option.section != OptionSection::schedule;
 }
 
 std::vector<Assignment> assignments_without_model(const JobFlags& flags) {

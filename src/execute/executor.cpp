@@ -199,14 +199,14 @@ struct Executor::Impl {
   template <class Visit>
   void before_update(const Visit& visit) {
     const int64_t count = local.mesh.micro_batches();
-    for (size_t i = 0; i < schedule.micro_begin; ++i) visit(i);
-    for (micro_batch = 0; micro_batch < count && schedule.micro_begin < schedule.micro_end; ++micro_batch) {
-      for (size_t i = schedule.micro_begin; i < schedule.micro_end; ++i) {
+    for (size_t i = 0; i < schedule.micro_begin(); ++i) visit(i);
+    for (micro_batch = 0; micro_batch < count && schedule.micro_begin() < schedule.micro_end(); ++micro_batch) {
+      for (size_t i = schedule.micro_begin(); i < schedule.micro_end(); ++i) {
         if (!schedule.instructions[i].last || micro_batch == count - 1) visit(i);
       }
     }
     micro_batch = 0;
-    for (size_t i = schedule.micro_end; i < schedule.update; ++i) visit(i);
+    for (size_t i = schedule.micro_end(); i < schedule.update(); ++i) visit(i);
   }
 
   void run_before_update(DeviceSubnormals& threads) {
@@ -215,7 +215,7 @@ struct Executor::Impl {
   }
 
   void run_update(DeviceSubnormals& threads) {
-    for (size_t i = schedule.update; i < actions.size(); ++i) run_measured(i, threads);
+    for (size_t i = schedule.update(); i < actions.size(); ++i) run_measured(i, threads);
   }
 
   void run_measured(size_t i, DeviceSubnormals& threads) {

@@ -3,30 +3,10 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/wildcard.h"
 
 namespace partita {
 namespace {
-
-/// Whether `text` is `pattern`, in which '*' stands for any letters. Takes as long as both lengths multiplied.
-bool matches(std::string_view pattern, std::string_view text) {
-  size_t p = 0, t = 0, star = std::string_view::npos, resumed = 0;
-  while (t < text.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      resumed = t;
-    } else if (p < pattern.size() && pattern[p] == text[t]) {
-      ++p;
-      ++t;
-    } else if (star != std::string_view::npos) {
-      p = star + 1;
-      t = ++resumed;
-    } else {
-      return false;
-    }
-  }
-  while (p < pattern.size() && pattern[p] == '*') ++p;
-  return p == pattern.size();
-}
 
 constexpr size_t kShownNames = 8;
 
@@ -52,7 +32,7 @@ std::vector<size_t> nodes_named(const Graph& graph, const std::string& nodes) {
     const Node& node = graph.nodes[n];
     if (node.phase != Phase::forward) continue;
     places.push_back(place_of(node));
-    if (name == node.name || matches(name, places.back())) found.push_back(n);
+    if (name == node.name || matches_wildcard(name, places.back())) found.push_back(n);
   }
   if (!found.empty()) return found;
   std::vector<std::string> names = places;

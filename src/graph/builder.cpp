@@ -144,6 +144,7 @@ std::vector<Value> Builder::apply_all(std::string_view op_name, const std::vecto
   node.phase = phase;
   node.origin = origin;
   node.recompute = recompute;
+  node.stage = stage;
   std::vector<std::string> names;
   for (size_t k = 0; k < output_types.size(); ++k) {
     names.push_back(output_types.size() == 1 ? node.name : fmt::format("{}.{}", node.name, k));

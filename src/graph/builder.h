@@ -67,6 +67,7 @@ class Builder {
   Phase phase = Phase::forward;
   std::string origin;
   std::string recompute;
+  int stage = -1;
 
  private:
   std::string unique_name(const std::string& base);

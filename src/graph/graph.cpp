@@ -109,7 +109,10 @@ Graph remove_dead_nodes(const Graph& graph) {
     result.values.back().producer = producer;
     return renamed[old];
   };
-  for (const Input& input : graph.inputs) result.inputs.push_back({keep(input.value, -1), input.batch_dim});
+  for (const Input& input : graph.inputs) {
+    result.inputs.push_back(input);
+    result.inputs.back().value = keep(input.value, -1);
+  }
   for (const State& state : graph.states) {
     result.states.push_back(state);
     result.states.back().entry = keep(state.entry, -1);
@@ -125,7 +128,10 @@ Graph remove_dead_nodes(const Graph& graph) {
   for (State& state : result.states) {
     if (state.exit >= 0) state.exit = renamed[state.exit];
   }
-  for (const Output& output : graph.outputs) result.outputs.push_back({output.name, renamed[output.value]});
+  for (const Output& output : graph.outputs) {
+    result.outputs.push_back(output);
+    result.outputs.back().value = renamed[output.value];
+  }
   return result;
 }
 

@@ -16,6 +16,8 @@ namespace partita {
 using ValueId = int32_t;
 using NodeId = int32_t;
 
+constexpr int64_t kMostStages = 1024;  // of a pipeline
+
 enum class Phase { forward, backward, update };
 std::string_view name_of(Phase phase);
 
@@ -39,6 +41,7 @@ struct Node {
   /// Nodes of one name are recomputed together: the backward makes their results again instead of keeping them. Of a
   /// node of the backward: it is such a copy, of `origin`. "": neither.
   std::string recompute;
+  int stage = -1;  // of a pipeline, as the user chose; -1: as its neighbours
 };
 
 struct ValueInfo {
@@ -51,6 +54,9 @@ struct ValueInfo {
 struct Input {
   ValueId value = -1;
   int batch_dim = -1;  // the dimension that counts samples, or -1
+  /// Of a graph that is one stage of a pipeline: the stage that makes the value, or -1 for an input of the whole.
+  int from_stage = -1;
+  bool verdict = false;  // it comes with the verdict, which all stages share before they update anything
 };
 
 /// parameter: trained; statistic: running values of a norm; optimizer: what an optimizer keeps for a parameter;
@@ -87,6 +93,8 @@ struct State {
 struct Output {
   std::string name;  // "loss", "logits"
   ValueId value = -1;
+  std::vector<int> to_stages{};  // of a graph that is one stage of a pipeline: those that it is sent to
+  bool verdict = false;          // it is sent with the verdict
 };
 
 struct Graph {

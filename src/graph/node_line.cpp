@@ -72,12 +72,22 @@ ShardingAnnotation read_sharding_annotation(Scanner& text) {
   }
 }
 
+}  // namespace
+
+int read_stage(Scanner& text) {
+  const int64_t stage = text.number();
+  if (stage >= kMostStages) text.fail("a stage that is too high", fmt::format("{}", stage), fmt::format("at most {}", kMostStages - 1));
+  return static_cast<int>(stage);
+}
+
+namespace {
+
 /// The kind `optimizer` in graphs that were written earlier.
 constexpr std::string_view kOptimizerBefore = "slot";
 
 /// What follows ';'. Over which axes a collective works, its group and its bytes follow from its attributes.
 void read_properties(Scanner& text, NodeLine& entry) {
-  constexpr std::string_view kExpected = "a phase, scope=, at=, of=, recompute=, shard= or cut";
+  constexpr std::string_view kExpected = "a phase, scope=, at=, of=, recompute=, stage=, shard= or cut";
   Node& node = entry.node;
   while (!text.rest().empty()) {
     const std::string property = text.word();
@@ -101,6 +111,8 @@ void read_properties(Scanner& text, NodeLine& entry) {
       node.source = read_source(text);
     } else if (property == "recompute") {
       node.recompute = text.word();
+    } else if (property == "stage") {
+      node.stage = read_stage(text);
     } else if (property == "shard") {
       node.annotation = read_sharding_annotation(text);
     } else if (property == "over" || property == "group" || property == "bytes") {

@@ -15,6 +15,9 @@ struct TypeText {
 /// "%x"
 std::string read_value_name(Scanner& text);
 
+/// "3", below kMostStages.
+int read_stage(Scanner& text);
+
 /// "f32[2,3]", in a local graph "f32[2{data},3] +sum{model}".
 TypeText read_type(Scanner& text);
 

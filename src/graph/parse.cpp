@@ -25,6 +25,8 @@ class Parser : private Scanner {
         graph_line();
       else if (keyword == "mesh")
         mesh_line();
+      else if (keyword == "sections")
+        sections_line();
       else if (keyword == "input")
         input_line();
       else if (keyword == "state")
@@ -32,7 +34,7 @@ class Parser : private Scanner {
       else if (keyword == "store" || keyword == "output")
         ends_.push_back({line(), keyword, std::string(rest())});
       else
-        fail("unknown line", keyword, "graph, mesh, input, state, store, output or %value = op(...)");
+        fail("unknown line", keyword, "graph, mesh, sections, input, state, store, output or %value = op(...)");
     }
     add_nodes();
     add_ends();
@@ -66,18 +68,33 @@ class Parser : private Scanner {
     annotated_.mesh_line = line();
   }
 
+  void sections_line() {
+    once(has_sections_, "sections");
+    annotated_.sections = word();
+    annotated_.sections_line = line();
+  }
+
   void input_line() {
     const std::string name = read_value_name(*this);
     expect(":");
     Input input{add_value(name, read_type(*this), -1, 0), -1};
-    if (!rest().empty()) {
-      if (word() != "batch" || !take("=")) fail("unknown property of an input", rest(), "batch=DIMENSION");
-      input.batch_dim = integer();
-      if (input.batch_dim < 0 || input.batch_dim >= graph_.type(input.value).rank()) {
-        fail("batch dimension outside the tensor", fmt::format("{}", input.batch_dim), print(graph_.type(input.value)));
-      }
-    }
+    while (!rest().empty()) input_property(input);
     graph_.inputs.push_back(input);
+  }
+
+  void input_property(Input& input) {
+    const std::string property = word();
+    if (property == "batch" && take("=")) {
+      input.batch_dim = integer();
+      if (input.batch_dim >= 0 && input.batch_dim < graph_.type(input.value).rank()) return;
+      fail("batch dimension outside the tensor", fmt::format("{}", input.batch_dim), print(graph_.type(input.value)));
+    }
+    if (property == "from" && take("=")) {
+      input.from_stage = read_stage(*this);
+      input.verdict = take("verdict");
+      return;
+    }
+    fail("unknown property of an input", property, "batch=DIMENSION or from=STAGE");
   }
 
   void state_line() {
@@ -176,6 +193,7 @@ class Parser : private Scanner {
         const std::string name = word();
         expect("=");
         graph_.outputs.push_back({name, value(read_value_name(*this))});
+        output_properties(graph_.outputs.back());
         continue;
       }
       const ValueId entry = value(read_value_name(*this));
@@ -189,13 +207,21 @@ class Parser : private Scanner {
     }
   }
 
+  void output_properties(Output& output) {
+    if (rest().empty()) return;
+    if (word() != "to" || !take("=")) fail("unknown property of an output", rest(), "to=STAGES");
+    do output.to_stages.push_back(read_stage(*this));
+    while (take(","));
+    output.verdict = take("verdict");
+  }
+
   const OpSet& ops_;
   AnnotatedGraph annotated_;
   Graph& graph_ = annotated_.graph;
   std::unordered_map<std::string, ValueId> ids_;
   std::vector<NodeLine> lines_;
   std::vector<EndLine> ends_;
-  bool has_name_ = false, has_mesh_ = false;
+  bool has_name_ = false, has_mesh_ = false, has_sections_ = false;
 };
 
 }  // namespace

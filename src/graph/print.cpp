@@ -47,6 +47,7 @@ std::string print_node(const Graph& graph, NodeId id, const GraphTexts& texts) {
   if (!node.source.file.empty()) line += fmt::format(" at={}:{}", print_path(node.source.file), node.source.line);
   if (!node.origin.empty()) line += " of=" + node.origin;
   if (!node.recompute.empty()) line += " recompute=" + node.recompute;
+  if (node.stage >= 0) line += fmt::format(" stage={}", node.stage);
   if (node.annotation) line += " shard=" + print(*node.annotation);
   if (texts.note) {
     const std::string note = texts.note(id);
@@ -60,9 +61,12 @@ std::string print_node(const Graph& graph, NodeId id, const GraphTexts& texts) {
 std::string print(const Graph& graph, const GraphTexts& texts) {
   std::string text = fmt::format("partita graph 1\ngraph {}\n", graph.name);
   if (!texts.mesh.empty()) text += texts.mesh + "\n";
+  if (!texts.sections.empty()) text += "sections " + texts.sections + "\n";
   for (const Input& input : graph.inputs) {
     text += fmt::format("input %{}: {}", graph.values[input.value].name, texts.type(input.value));
-    text += input.batch_dim >= 0 ? fmt::format(" batch={}\n", input.batch_dim) : "\n";
+    if (input.batch_dim >= 0) text += fmt::format(" batch={}", input.batch_dim);
+    if (input.from_stage >= 0) text += fmt::format(" from={}{}", input.from_stage, input.verdict ? " verdict" : "");
+    text += "\n";
   }
   for (const State& state : graph.states) text += print_state(graph, state, texts);
   for (size_t n = 0; n < graph.nodes.size(); ++n) text += print_node(graph, static_cast<NodeId>(n), texts);
@@ -71,7 +75,11 @@ std::string print(const Graph& graph, const GraphTexts& texts) {
     text += fmt::format("store %{} = %{}\n", graph.values[state.entry].name, graph.values[state.exit].name);
   }
   for (const Output& output : graph.outputs) {
-    text += fmt::format("output {} = %{}\n", output.name, graph.values[output.value].name);
+    text += fmt::format("output {} = %{}", output.name, graph.values[output.value].name);
+    if (!output.to_stages.empty()) {
+      text += fmt::format(" to={}{}", fmt::join(output.to_stages, ","), output.verdict ? " verdict" : "");
+    }
+    text += "\n";
   }
   return text;
 }

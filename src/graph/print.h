@@ -9,7 +9,8 @@
 namespace partita {
 
 struct GraphTexts {
-  std::string mesh;  // a line of its own, or ""
+  std::string mesh;      // a line of its own, or ""
+  std::string sections;  // behind "sections" on a line of its own, or ""
   std::function<std::string(ValueId)> type;
   std::function<std::string(NodeId)> note = nullptr;  // printed after the other properties of a node
 };
@@ -19,9 +20,9 @@ std::string print(const Graph& graph, const GraphTexts& texts);
 /// ("f32[6{data},4] +sum{data}"), the cut of each node ("n={data}"), with the lines where these stand.
 struct AnnotatedGraph {
   Graph graph;
-  std::string mesh;
+  std::string mesh, sections;
   std::vector<std::string> types, cuts;
-  int mesh_line = 0;
+  int mesh_line = 0, sections_line = 0;
   std::vector<int> value_lines, node_lines;
 };
 /// Throws InvalidArgument with the line number; the graph is verified, its annotations are not.

@@ -9,7 +9,10 @@ Graph inputs_and_states_of(const Graph& from) {
     head.values.push_back(from.values[old]);
     return static_cast<ValueId>(head.values.size()) - 1;
   };
-  for (const Input& input : from.inputs) head.inputs.push_back({keep(input.value), input.batch_dim});
+  for (Input input : from.inputs) {
+    input.value = keep(input.value);
+    head.inputs.push_back(input);
+  }
   for (State state : from.states) {
     state.entry = keep(state.entry);
     state.exit = -1;
@@ -42,8 +45,12 @@ Graph Rewrite::finish() {
   for (const State& state : from_.states) {
     if (state.exit >= 0) builder_.store(made_[state.entry], made_[state.exit]);
   }
-  for (const Output& output : from_.outputs) builder_.output(output.name, made_[output.value]);
-  return builder_.take();
+  Graph graph = builder_.take();
+  for (const Output& output : from_.outputs) {
+    graph.outputs.push_back(output);
+    graph.outputs.back().value = made_[output.value].id();
+  }
+  return graph;
 }
 
 }  // namespace partita

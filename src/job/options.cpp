@@ -99,7 +99,7 @@ constexpr int64_t kMostPlannedRanks = int64_t{1} << 20;  // how many can run is 
 class List {
  public:
   std::vector<JobOption> take() { return std::move(options_); }
-  void section(Section section) { section_ = section; }
+  void section(OptionSection section) { section_ = section; }
 
   /// `access` gives the field of a configuration, const or not.
   template <class Access>
@@ -123,7 +123,7 @@ class List {
 
  private:
   std::vector<JobOption> options_;
-  Section section_ = Section::job;
+  OptionSection section_ = OptionSection::job;
 };
 
 // The fields of a configuration, for both const and other ones.
@@ -131,14 +131,14 @@ class List {
   [](auto& config) -> auto& { return config.path; }
 
 void add_job(List& list) {
-  list.section(Section::job);
+  list.section(OptionSection::job);
   list.add("model", "", Effect::program, PARTITA_FIELD(model), "A network with its sizes").value = "MODEL";
   list.add("force", "force", Effect::console, PARTITA_FIELD(force),
            "Start although the estimate says that the memory is too small");
 }
 
 void add_data(List& list) {
-  list.section(Section::data);
+  list.section(OptionSection::data);
   JobOption& source = list.add("source", "data", Effect::files, PARTITA_FIELD(data.source),
                                "mnist:DIR, cifar10:DIR, text:FILE, npz:FILE[,TEST], npy:INPUTS,LABELS, synthetic, or a "
                                "folder or file of one of these");
@@ -151,7 +151,7 @@ void add_data(List& list) {
 }
 
 void add_training(List& list) {
-  list.section(Section::training);
+  list.section(OptionSection::training);
   list.add("batch", "batch", Effect::program, PARTITA_FIELD(training.batch), "Rows of the global batch",
            {1, static_cast<double>(kLargestNumber)})
       .synonyms = {"batch-size", "global-batch-size", "bs", "b"};
@@ -180,7 +180,7 @@ void add_training(List& list) {
 }
 
 void add_optimizer(List& list) {
-  list.section(Section::optimizer);
+  list.section(OptionSection::optimizer);
   list.add("kind", "optimizer", Effect::program, PARTITA_FIELD(optimizer.kind),
            "How parameters follow their gradients");
   list.add("momentum", "momentum", Effect::program, PARTITA_FIELD(optimizer.momentum), "Of the optimizer momentum",
@@ -205,7 +205,7 @@ void add_optimizer(List& list) {
 }
 
 void add_schedule(List& list) {
-  list.section(Section::schedule);
+  list.section(OptionSection::schedule);
   constexpr double kLargestRate = 1e300;  // infinite ones in f32 are refused when the type is known
   list.add("learning_rate", "lr", Effect::program, PARTITA_FIELD(schedule.learning_rate), "Learning rate",
            {0, kLargestRate})
@@ -224,7 +224,7 @@ void add_schedule(List& list) {
 }
 
 void add_evaluation(List& list) {
-  list.section(Section::evaluation);
+  list.section(OptionSection::evaluation);
   list.add("batch", "eval-batch", Effect::placement, PARTITA_FIELD(evaluation.batch),
            "Most rows of a batch of an evaluation; 0: the training's, and no fewer than 256");
   list.add("top", "top-k", Effect::length, PARTITA_FIELD(evaluation.top), "Count labels among the K likeliest, too",
@@ -233,7 +233,7 @@ void add_evaluation(List& list) {
 }
 
 void add_ranks(List& list) {
-  list.section(Section::ranks);
+  list.section(OptionSection::ranks);
   list.add("count", "ranks", Effect::placement, PARTITA_FIELD(ranks.count),
            "Ranks, as threads of this process; under mpirun or srun, its processes; 0: 1, or as many as these started",
            {0, kMostPlannedRanks})
@@ -246,7 +246,7 @@ void add_ranks(List& list) {
 }
 
 void add_plan(List& list) {
-  list.section(Section::plan);
+  list.section(OptionSection::plan);
   list.add("parallel", "parallel", Effect::placement, PARTITA_FIELD(plan.options.parallel),
            "data: the batch is cut; hybrid: uneven batches, too; semi: annotations are binding, the rest cuts the "
            "batch; "
@@ -288,7 +288,7 @@ void add_plan(List& list) {
 }
 
 void add_files(List& list) {
-  list.section(Section::files);
+  list.section(OptionSection::files);
   const auto file = [&](JobOption& option) -> JobOption& {
     option.value = "FILE";
     return option;
@@ -317,7 +317,7 @@ void add_files(List& list) {
 }
 
 void add_console(List& list) {
-  list.section(Section::console);
+  list.section(OptionSection::console);
   list.add("ranks", "console", Effect::console, PARTITA_FIELD(console.ranks),
            "The ranks that print, when they are processes");
   list.add("per_print_times", "per-print-times", Effect::console, PARTITA_FIELD(console.per_print_times),
@@ -351,7 +351,7 @@ std::string joined(const std::vector<std::string>& texts) { return fmt::format("
 }  // namespace
 
 std::string JobOption::key() const {
-  return section == Section::job ? name : fmt::format("{}.{}", name_of(section), name);
+  return section == OptionSection::job ? name : fmt::format("{}.{}", name_of(section), name);
 }
 
 const std::vector<JobOption>& job_options() {

@@ -20,15 +20,15 @@ enum class Effect {
 };
 
 /// Sections of a configuration file and of --help.
-enum class Section { job, data, training, optimizer, schedule, evaluation, ranks, plan, files, console };
+enum class OptionSection { job, data, training, optimizer, schedule, evaluation, ranks, plan, files, console };
 template <>
-inline constexpr auto kNames<Section> = names("job", "data", "training", "optimizer", "schedule", "evaluation", "ranks",
+inline constexpr auto kNames<OptionSection> = names("job", "data", "training", "optimizer", "schedule", "evaluation", "ranks",
                                               "plan", "files", "console");
 
 struct JobOption {
   enum class Form { text, number, boolean, list };
 
-  Section section = Section::job;
+  OptionSection section = OptionSection::job;
   std::string name;   // in its section: "learning_rate"
   std::string flag;   // "lr", for --lr
   std::string value;  // what help calls the value: "NUMBER", "FILE"; "" for a switch

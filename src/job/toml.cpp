@@ -101,7 +101,7 @@ class Reader {
 
 std::string print_options(const JobConfig& config, const std::function<bool(const JobOption&)>& takes) {
   std::string text(kHeader);
-  Section section = Section::job;
+  OptionSection section = OptionSection::job;
   for (const JobOption& option : job_options()) {
     const std::vector<std::string> texts = option.get(config);
     if (texts.empty() || !takes(option)) continue;

@@ -104,7 +104,8 @@ class MicroCutter {
   DimAxes whole_of(ValueId value) const { return DimAxes(graph_.type(value).shape.size()); }
 
   void cut_input(size_t i) {
-    const auto& [value, batch_dim] = graph_.inputs[i];
+    const ValueId value = graph_.inputs[i].value;
+    const int batch_dim = graph_.inputs[i].batch_dim;
     if (batch_dim < 0) return;
     const int64_t batch = graph_.type(value).shape[batch_dim];
     require_whole_micro_batches(batch, count_);

@@ -96,6 +96,7 @@ std::vector<Value> Context::build(Layer& layer, const std::string& path, const s
   const Restored in_trainable(trainable_, trainable_ && layer.requires_grad());
   const Restored in_scope(builder_.scope, scope);
   const Restored in_source(builder_.source, layer.where());
+  const Restored in_stage(builder_.stage, layer.stage() >= 0 ? layer.stage() : builder_.stage);
   const std::string outer = builder_.recompute;
   const Restored in_recomputed(builder_.recompute, layer.is_recomputed() ? scope : outer);
   try {

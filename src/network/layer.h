@@ -85,11 +85,16 @@ class Layer {
   /// what other layers use; of a layer of one node those, too. Not within a layer that is recomputed.
   void recompute(bool on = true) { recompute_ = on; }
   bool is_recomputed() const { return recompute_; }
+  /// The pipeline stage of this layer and of its children, but for those that have one of their own; layers without one
+  /// are on the stage of what they use. Throws InvalidArgument for a negative number.
+  void pipeline_stage(int stage);
+  int stage() const { return stage_; }
   const SourceLocation& where() const { return where_; }
 
  private:
   SourceLocation where_;
   bool requires_grad_ = true, recompute_ = false;
+  int stage_ = -1;
 };
 
 /// Moves a layer of your own to the heap. Unlike std::make_shared it keeps the line where the layer was

@@ -64,7 +64,8 @@ class ReshardInserter {
   void add_entries() {
     size_t at = 0;
     for (const Input& input : from_.inputs) {
-      result_.graph.inputs.push_back({add_entry(input.value, plan_.inputs[at++]), input.batch_dim});
+      result_.graph.inputs.push_back(input);
+      result_.graph.inputs.back().value = add_entry(input.value, plan_.inputs[at++]);
     }
     for (const State& state : from_.states) {
       result_.graph.states.push_back(state);

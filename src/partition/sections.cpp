@@ -47,38 +47,148 @@ std::vector<SectionNodes> in_sections(const LocalGraph& local) {
   return result;
 }
 
-std::vector<Section> sections_of(const LocalGraph& local) {
-  const auto& nodes = local.graph.nodes;
-  std::vector<Section> sections;
-  for (const Node& node : nodes) {
-    sections.push_back(node.phase == Phase::update ? Section::update : Section::once);
-  }
-  if (local.mesh.micro_axis() < 0) return sections;
-  std::vector<bool> is_late(local.graph.values.size(), false), used_in_micro(local.graph.values.size(), false);
-  for (size_t n = 0; n < nodes.size(); ++n) {
-    const Node& node = nodes[n];
-    const bool needs_all =
-        std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return is_late[input]; });
-    const bool micro = runs_in_micro_batches(local, static_cast<NodeId>(n));
-    PARTITA_CHECK(!micro || !needs_all, "{} runs in a micro-batch and needs all of them", node.name);
-    PARTITA_CHECK(!micro || joins_micro_batches(node) || node.phase != Phase::update, "update {} runs in a micro-batch",
-                  node.name);
-    if (micro) sections[n] = Section::micro;
-    const bool late = needs_all || joins_micro_batches(node) || sections[n] == Section::update;
-    for (ValueId output : node.outputs) is_late[output] = late;
-    if (!micro && late && sections[n] == Section::once) sections[n] = Section::late;
-  }
-  for (size_t n = nodes.size(); n-- > 0;) {
-    const Node& node = nodes[n];
-    if (sections[n] == Section::once &&
-        std::none_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) { return used_in_micro[output]; })) {
-      sections[n] = Section::late;
+namespace {
+
+class SectionFinder {
+ public:
+  explicit SectionFinder(const LocalGraph& local) : local_(local), nodes_(local.graph.nodes) {
+    for (const Node& node : nodes_) {
+      sections_.push_back(node.phase == Phase::update ? Section::update : Section::once);
     }
-    if (sections[n] == Section::once && is_regather(node)) sections[n] = Section::micro;
-    if (sections[n] != Section::micro && sections[n] != Section::once) continue;
-    for (ValueId input : node.inputs) used_in_micro[input] = true;
   }
-  return sections;
+
+  std::vector<Section> run() {
+    if (local_.mesh.micro_axis() >= 0) find_micro_batches();
+    if (!local_.is_stage()) return std::move(sections_);
+    if (local_.mesh.micro_axis() < 0) std::replace(sections_.begin(), sections_.end(), Section::once, Section::micro);
+    find_backward();
+    move_entries_to_users();
+    if (local_.sections == MicroSections::weights) find_weights();
+    join_where_made();
+    find_verdict();
+    return std::move(sections_);
+  }
+
+ private:
+  void find_micro_batches() {
+    std::vector<bool> is_late(local_.graph.values.size(), false), used_in_micro(local_.graph.values.size(), false);
+    for (size_t n = 0; n < nodes_.size(); ++n) {
+      const Node& node = nodes_[n];
+      const bool needs_all =
+          std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return is_late[input]; });
+      const bool micro = runs_in_micro_batches(local_, static_cast<NodeId>(n));
+      PARTITA_CHECK(!micro || !needs_all, "{} runs in a micro-batch and needs all of them", node.name);
+      PARTITA_CHECK(!micro || joins_micro_batches(node) || node.phase != Phase::update,
+                    "update {} runs in a micro-batch", node.name);
+      if (micro) sections_[n] = Section::micro;
+      const bool late = needs_all || joins_micro_batches(node) || sections_[n] == Section::update;
+      for (ValueId output : node.outputs) is_late[output] = late;
+      if (!micro && late && sections_[n] == Section::once) sections_[n] = Section::late;
+    }
+    for (size_t n = nodes_.size(); n-- > 0;) {
+      const Node& node = nodes_[n];
+      if (sections_[n] == Section::once && std::none_of(node.outputs.begin(), node.outputs.end(),
+                                                        [&](ValueId output) { return used_in_micro[output]; })) {
+        sections_[n] = Section::late;
+      }
+      if (sections_[n] == Section::once && is_regather(node)) sections_[n] = Section::micro;
+      if (sections_[n] != Section::micro && sections_[n] != Section::once) continue;
+      for (ValueId input : node.inputs) used_in_micro[input] = true;
+    }
+  }
+
+  /// Of the backward, or behind a node that is.
+  void find_backward() {
+    std::vector<bool> after(local_.graph.values.size(), false);
+    for (size_t n = 0; n < nodes_.size(); ++n) {
+      const Node& node = nodes_[n];
+      if (sections_[n] != Section::micro) continue;
+      const bool behind = std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return after[input]; });
+      if (node.phase == Phase::backward || behind) sections_[n] = Section::backward;
+      for (const ValueId output : node.outputs) after[output] = sections_[n] == Section::backward;
+    }
+  }
+
+  /// What moves or gathers an input or a state does so in the first section that uses the result.
+  void move_entries_to_users() {
+    std::vector<bool> is_entry(local_.graph.values.size(), false);
+    std::vector<bool> moves(nodes_.size(), false);
+    for (size_t v = 0; v < is_entry.size(); ++v) is_entry[v] = local_.graph.values[v].producer < 0;
+    for (size_t n = 0; n < nodes_.size(); ++n) {
+      moves[n] = is_collective(nodes_[n]) && is_entry[nodes_[n].inputs[0]] && sections_[n] == Section::micro;
+      if (moves[n]) is_entry[nodes_[n].outputs[0]] = true;
+    }
+    std::vector<Section> first(local_.graph.values.size(), Section::update);
+    for (size_t n = nodes_.size(); n-- > 0;) {
+      if (moves[n] && is_micro(first[nodes_[n].outputs[0]])) sections_[n] = first[nodes_[n].outputs[0]];
+      for (const ValueId input : nodes_[n].inputs) first[input] = std::min(first[input], sections_[n]);
+    }
+  }
+
+  /// What leads to nothing that another stage waits for.
+  void find_weights() {
+    std::vector<bool> is_awaited(local_.graph.values.size(), false);
+    for (const Output& output : local_.graph.outputs) {
+      if (!output.to_stages.empty()) is_awaited[output.value] = true;
+    }
+    for (size_t n = nodes_.size(); n-- > 0;) {
+      if (sections_[n] != Section::backward) continue;
+      const Node& node = nodes_[n];
+      if (!joins_micro_batches(node) && std::any_of(node.outputs.begin(), node.outputs.end(),
+                                                    [&](ValueId output) { return is_awaited[output]; })) {
+        for (const ValueId input : node.inputs) is_awaited[input] = true;
+      } else {
+        sections_[n] = Section::weight;
+      }
+    }
+  }
+
+  void join_where_made() {
+    for (size_t n = 0; n < nodes_.size(); ++n) {
+      if (!joins_micro_batches(nodes_[n])) continue;
+      const NodeId producer = local_.graph.values[nodes_[n].inputs[0]].producer;
+      if (producer >= 0) sections_[n] = sections_[producer];
+    }
+  }
+
+  /// All stages see the verdict before one of them updates anything.
+  void find_verdict() {
+    std::vector<bool> is_sent(local_.graph.values.size(), false), has_come(local_.graph.values.size(), false);
+    for (const Output& output : local_.graph.outputs) is_sent[output.value] = !output.to_stages.empty();
+    for (const Input& input : local_.graph.inputs) has_come[input.value] = input.verdict;
+    for (size_t n = nodes_.size(); n-- > 0;) {
+      const Node& node = nodes_[n];
+      if (sections_[n] != Section::update) continue;
+      if (std::none_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) { return is_sent[output]; })) continue;
+      sections_[n] = Section::late;
+      for (const ValueId input : node.inputs) is_sent[input] = true;
+    }
+    for (size_t n = 0; n < nodes_.size(); ++n) {
+      const Node& node = nodes_[n];
+      const bool behind =
+          std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return has_come[input]; });
+      PARTITA_CHECK(!behind || sections_[n] == Section::update, "{} is a part of the verdict and needs it", node.name);
+      for (const ValueId output : node.outputs) has_come[output] = behind;
+    }
+  }
+
+  const LocalGraph& local_;
+  const std::vector<Node>& nodes_;
+  std::vector<Section> sections_;
+};
+
+}  // namespace
+
+bool has_section(const LocalGraph& local, Section section) {
+  switch (section) {
+    case Section::once: return false;
+    case Section::update: return true;
+    case Section::backward: return local.is_stage();
+    case Section::weight: return local.sections == MicroSections::weights;
+    default: return local.is_stage() || local.mesh.micro_axis() >= 0;
+  }
 }
+
+std::vector<Section> sections_of(const LocalGraph& local) { return SectionFinder(local).run(); }
 
 }  // namespace partita

@@ -14,7 +14,8 @@ std::string print(const ShardedGraph& sharded, const Rules& rules, const std::fu
   };
   return print(
       sharded.graph,
-      {.mesh = sharded.mesh.ranks() > 1 ? print(sharded.mesh) : "",
+      {.mesh = sharded.mesh.ranks() > 1 || sharded.mesh.micro_axis() >= 0 ? print(sharded.mesh) : "",
+       .sections = sharded.is_stage() ? std::string(name_of(sharded.sections)) : "",
        .type = [&](ValueId value) { return print(sharded.graph.type(value), sharded.shardings[value], sharded.mesh); },
        .note = note_of});
 }
@@ -25,6 +26,10 @@ ShardedGraph parse_sharded_graph(std::string_view text, const OpSet& ops, const 
   ShardedGraph sharded{.graph = std::move(annotated.graph)};
   if (!annotated.mesh.empty()) {
     sharded.mesh = with_line("graph", annotated.mesh_line, [&] { return parse_mesh(annotated.mesh); });
+  }
+  if (!annotated.sections.empty()) {
+    sharded.sections = with_line("graph", annotated.sections_line,
+                                 [&] { return parse_name<MicroSections>("sections", annotated.sections); });
   }
   for (size_t v = 0; v < annotated.types.size(); ++v) {
     const Type& type = sharded.graph.values[v].type;
@@ -89,7 +94,9 @@ void verify_micro_batches(const ShardedGraph& sharded) {
                   "%{} is of one micro-batch, not of all", sharded.graph.values[value].name);
   };
   for (const State& state : sharded.graph.states) check_whole(state.entry);
-  for (const Output& output : sharded.graph.outputs) check_whole(output.value);
+  for (const Output& output : sharded.graph.outputs) {
+    if (output.to_stages.empty()) check_whole(output.value);
+  }
 }
 
 }  // namespace

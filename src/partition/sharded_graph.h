@@ -4,16 +4,26 @@
 
 #include <functional>
 
+#include "base/names.h"
 #include "graph/rules.h"
 #include "sharding/sharding.h"
 
 namespace partita {
+
+/// What of a step runs for each micro-batch apart from the rest: of a program without stages all in one; of a stage of a
+/// pipeline its forward, then its backward, of which the gradients of parameters may be a part of their own.
+enum class MicroSections { one, backward, weights };
+template <>
+inline constexpr auto kNames<MicroSections> = names("one", "backward", "weights");
 
 struct ShardedGraph {
   Graph graph;  // types are global
   Mesh mesh;
   std::vector<Sharding> shardings;  // per value
   std::vector<Cut> cuts;            // per node; empty for those that move a value
+  MicroSections sections = MicroSections::one;
+
+  bool is_stage() const { return sections != MicroSections::one; }
 };
 
 /// The text of the graph with its mesh, shardings in the types and the cuts of the nodes; `note` is printed behind

@@ -27,7 +27,8 @@ std::vector<std::vector<Axes>> dataset_dims(const Graph& graph, const Mesh& mesh
   if (dataset.kind == DatasetSharding::Kind::full_batch) return dims;
   if (dataset.kind == DatasetSharding::Kind::data_parallel) {
     for (size_t i : batched) {
-      const auto& [value, dim] = graph.inputs[i];
+      const ValueId value = graph.inputs[i].value;
+      const int dim = graph.inputs[i].batch_dim;
       dims[i][dim] = batch_axes(graph.type(value).shape[dim], mesh);
     }
     return dims;

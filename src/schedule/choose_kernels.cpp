@@ -4,7 +4,6 @@
 
 #include "partition/collectives.h"
 #include "partition/exchange.h"
-#include "partition/sections.h"
 #include "schedule/keep_old_states.h"
 #include "sharding/micro.h"
 
@@ -32,10 +31,11 @@ KernelChoice choose_accumulate(const KernelCatalog& catalog, const Node& node, c
 
 class Chooser {
  public:
-  Chooser(const LocalGraph& local, const OpSet& ops, const KernelCatalog& catalog)
+  Chooser(const LocalGraph& local, const OpSet& ops, const KernelCatalog& catalog, const InFlight& in_flight)
       : local_(local),
         rules_(local.graph, ops),
         catalog_(catalog),
+        in_flight_(in_flight),
         made_(local.graph.values.size(), -1),
         is_reduced_(local.graph.values.size(), false) {
     for (const Node& node : local.graph.nodes) {
@@ -44,7 +44,7 @@ class Chooser {
   }
 
   Schedule run() {
-    for (const Input& input : local_.graph.inputs) add_input(input.value);
+    for (size_t i = 0; i < local_.graph.inputs.size(); ++i) add_input(i);
     for (const auto& [section, nodes] : in_sections(local_)) {
       begin(section);
       for (const NodeId node : nodes) add_node(node);
@@ -55,20 +55,19 @@ class Chooser {
 
  private:
   void begin(Section section) {
-    if (section == Section::micro) {
-      schedule_.micro_begin = schedule_.instructions.size();
-      add_loads();
-    }
-    if (section == Section::late) schedule_.micro_end = schedule_.instructions.size();
-    if (section != Section::update) return;
-    add_optimizer_states();
-    schedule_.update = schedule_.instructions.size();
+    if (section == Section::update) add_optimizer_states();
+    schedule_.begins[static_cast<size_t>(section)] = schedule_.instructions.size();
+    if (section == Section::micro) add_loads();
   }
 
-  /// One that micro-batches cut has a copy for each, of which the section of micro-batches loads one.
-  void add_input(ValueId value) {
-    if (micro_sharding(local_.shardings[value], local_.mesh).whole()) {
+  /// One that micro-batches cut has a copy for each, of which the section of micro-batches loads one; one that another
+  /// stage sends has as many as are in flight.
+  void add_input(size_t index) {
+    const ValueId value = local_.graph.inputs[index].value;
+    const bool is_whole = micro_sharding(local_.shardings[value], local_.mesh).whole();
+    if (is_whole || local_.graph.inputs[index].from_stage >= 0) {
       schedule_.inputs.push_back(add_buffer(value, MemoryFormat{}));
+      if (!is_whole) schedule_.buffers.back().copies = in_flight_.inputs.at(index);
       return;
     }
     schedule_.inputs.push_back(static_cast<int>(schedule_.buffers.size()));
@@ -79,9 +78,10 @@ class Chooser {
   }
 
   void add_loads() {
-    for (const int input : schedule_.inputs) {
-      const Buffer& copies = schedule_.buffers[input];
-      if (copies.copies == 1) continue;
+    for (size_t i = 0; i < schedule_.inputs.size(); ++i) {
+      const int input = schedule_.inputs[i];
+      const Buffer copies = schedule_.buffers[input];
+      if (copies.copies == 1 || local_.graph.inputs[i].from_stage >= 0) continue;
       const int one = add_buffer(copies.value, MemoryFormat{});
       schedule_.instructions.push_back({.kind = Instruction::load, .inputs = {input}, .outputs = {one}});
     }
@@ -254,6 +254,7 @@ class Chooser {
   const LocalGraph& local_;
   const Rules rules_;
   const KernelCatalog& catalog_;
+  const InFlight& in_flight_;
   Schedule schedule_;
   std::vector<int> made_;         // per value: the buffer in which it was made, or -1
   std::vector<bool> is_reduced_;  // per value: an all-reduce takes it
@@ -262,8 +263,9 @@ class Chooser {
 
 }  // namespace
 
-Schedule choose_kernels(const LocalGraph& local, const OpSet& ops, const KernelCatalog& catalog) {
-  return Chooser(local, ops, catalog).run();
+Schedule choose_kernels(const LocalGraph& local, const OpSet& ops, const KernelCatalog& catalog,
+                        const InFlight& in_flight) {
+  return Chooser(local, ops, catalog, in_flight).run();
 }
 
 }  // namespace partita

@@ -23,6 +23,7 @@ class Packer {
       : schedule_(schedule), local_(local), options_(options) {}
 
   void run() {
+    gathered_ = first_of_update();
     find_reductions();
     std::vector<Reduction> late;
     for (const Reduction& reduction : reductions_) {
@@ -38,6 +39,16 @@ class Packer {
  private:
   const Node& node(const Instruction& instruction) const { return local_.graph.nodes[instruction.node]; }
 
+  /// The first instruction that serves the update: all gradients are there. In a stage of a pipeline the verdict needs
+  /// some of the update before it.
+  size_t first_of_update() const {
+    for (size_t i = schedule_.micro_end(); i < schedule_.update(); ++i) {
+      const Instruction& instruction = schedule_.instructions[i];
+      if (instruction.node >= 0 && node(instruction).phase == Phase::update) return i;
+    }
+    return schedule_.update();
+  }
+
   /// All-reduces whose operand has no other reader: they can work in place.
   void find_reductions() {
     const auto& list = schedule_.instructions;
@@ -47,7 +58,7 @@ class Packer {
     for (size_t i = 0; i < list.size(); ++i) {
       for (int buffer : list[i].inputs) {
         ++readers[buffer];
-        if (i < schedule_.update) read_early[buffer] = true;
+        if (i < gathered_) read_early[buffer] = true;
       }
       for (int buffer : list[i].outputs) makers[buffer] = i;
     }
@@ -65,7 +76,10 @@ class Packer {
       if (!performs(node(list[i]), Collective::all_reduce)) continue;
       const int input = list[i].inputs[0];
       if (readers[input] != 1 || is_entry[input] || schedule_.buffers[input].view_of >= 0) continue;
-      reductions_.push_back({i, makers[input], i < schedule_.update && !read_early[list[i].outputs[0]]});
+      const bool late = i < gathered_ && !read_early[list[i].outputs[0]];
+      // What a stage reduces for one micro-batch may be there in several copies.
+      if (!late && local_.is_stage() && schedule_.in_micro_batch(i)) continue;
+      reductions_.push_back({i, makers[input], late});
     }
     leave_out_chained();
   }
@@ -144,12 +158,13 @@ class Packer {
   void rebuild(size_t late_buckets) {
     std::vector<Instruction> old = std::move(schedule_.instructions);
     schedule_.instructions.clear();
-    const size_t update = schedule_.update, micro_begin = schedule_.micro_begin, micro_end = schedule_.micro_end;
+    const auto begins = schedule_.begins;
+    const size_t micro_begin = schedule_.micro_begin(), micro_end = schedule_.micro_end();
     std::vector<int> inline_done(schedule_.buckets.size(), 0);
     std::unordered_map<size_t, std::vector<int>> ready_at;  // the late buckets that are complete behind an instruction
     for (size_t b = 0; b < late_buckets; ++b) ready_at[ready_[b]].push_back(static_cast<int>(b));
     size_t last_work = 0;  // no computation behind it could overlap a reduction
-    for (size_t i = 0; i < update; ++i) {
+    for (size_t i = 0; i < gathered_; ++i) {
       if (old[i].kind == Instruction::compute || old[i].kind == Instruction::accumulate) last_work = i;
     }
     std::vector<int> started;
@@ -158,11 +173,11 @@ class Packer {
           {.kind = kind, .node = schedule_.buckets[bucket].nodes.front(), .bucket = bucket, .last = last});
     };
     for (size_t i = 0; i <= old.size(); ++i) {
-      if (i == micro_begin) schedule_.micro_begin = schedule_.instructions.size();
-      if (i == micro_end) schedule_.micro_end = schedule_.instructions.size();
-      if (i == update) {
+      if (i == gathered_) {
         for (int bucket : started) emit(Instruction::wait, bucket);
-        schedule_.update = schedule_.instructions.size();
+      }
+      for (size_t section = 0; section < begins.size(); ++section) {
+        if (begins[section] == i) schedule_.begins[section] = schedule_.instructions.size();
       }
       if (i == old.size()) break;
       const auto packed = packed_.find(i);
@@ -197,6 +212,7 @@ class Packer {
   std::map<size_t, int> packed_;  // instruction -> bucket
   std::vector<size_t> ready_;     // per late bucket
   size_t first_of_run_ = 0;
+  size_t gathered_ = 0;  // the instruction before which all gradients are there
 };
 
 }  // namespace

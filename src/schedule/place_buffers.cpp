@@ -67,7 +67,7 @@ class Placer {
   bool can_overwrite(int entry, int exit) const {
     if (find(exit) != exit) return false;
     const size_t maker = makers_[exit], reader = last_readers_[entry];
-    if (maker == SIZE_MAX || maker < schedule_.update) return false;
+    if (maker == SIZE_MAX || maker < schedule_.update()) return false;
     if (reader == SIZE_MAX || reader < maker) return true;
     if (reader > maker) return false;
     const Instruction& instruction = schedule_.instructions[maker];
@@ -105,21 +105,34 @@ class Placer {
       if (instruction.bucket < 0) continue;
       for (int buffer : schedule_.buckets[instruction.bucket].buffers) touch(buffer, i);
     }
-    for (int buffer : schedule_.outputs) touch(buffer, schedule_.instructions.size());
+    for (size_t k = 0; k < schedule_.outputs.size(); ++k) touch(schedule_.outputs[k], last_use_of_output(k));
     keep_between_micro_batches();
     for (const Bucket& bucket : schedule_.buckets) {
       for (int buffer : bucket.buffers) allocations_[find(buffer)].fixed = true;
     }
   }
 
+  /// The end; of what is sent to another stage the end of the section that makes it.
+  size_t last_use_of_output(size_t output) const {
+    const Output& given = local_.graph.outputs[output];
+    const int buffer = schedule_.outputs[output];
+    if (given.to_stages.empty() || makers_[buffer] == SIZE_MAX) return schedule_.instructions.size();
+    if (!schedule_.in_micro_batch(makers_[buffer])) return schedule_.update();
+    return schedule_.end(schedule_.section_of(makers_[buffer])) - 1;
+  }
+
   /// What micro-batches find and what they leave to the next one lives through all of them.
   void keep_between_micro_batches() {
-    const size_t begin = schedule_.micro_begin, end = schedule_.micro_end;
+    const size_t begin = schedule_.micro_begin(), end = schedule_.micro_end();
     for (size_t i = begin; i < end; ++i) {
       const Instruction& instruction = schedule_.instructions[i];
+      const size_t section = schedule_.begin(schedule_.section_of(i));
       for (int buffer : instruction.inputs) {
         Allocation& found = allocations_[find(buffer)];
         if (found.begin < begin) found.end = std::max(found.end, end);
+        if (found.begin < begin || found.begin >= section) continue;
+        found.begin = begin;  // another section of this micro-batch, or of others, has made it
+        found.end = std::max(found.end, end);
       }
       if (instruction.kind != Instruction::accumulate && !is_stack(instruction)) continue;
       Allocation& left = allocations_[find(instruction.outputs[0])];

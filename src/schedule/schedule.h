@@ -1,14 +1,25 @@
 #pragma once
 // Ordered instructions over buffers at fixed offsets: all that is left to do is to run them.
 
+#include <array>
+
 #include "lowering/kernel_catalog.h"
-#include "partition/local_graph.h"
+#include "partition/sections.h"
 
 namespace partita {
 
 constexpr int64_t kAlignment = 64;  // bytes, of all that lies in the arena
 
 constexpr int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+/// Of a stage of a pipeline: how many micro-batches at most are in flight from one section to another, so that as many
+/// copies are kept of what lives between them.
+struct InFlight {
+  int64_t micro_to_backward = 1, micro_to_weight = 1, backward_to_weight = 1;
+  std::vector<int64_t> inputs{};  // per input of the graph: of one that another stage sends for each micro-batch
+
+  int64_t between(Section from, Section to) const;
+};
 
 struct ScheduleOptions {
   /// Gradients are reduced together, in one message of at most this many bytes.
@@ -22,7 +33,9 @@ struct Buffer {
   MemoryFormat format;
   int64_t offset = 0, bytes = 0;
   int view_of = -1;    // the buffer whose memory this is
-  int64_t copies = 1;  // of an input that micro-batches cut: one for each, of `bytes`, at a stride of aligned(bytes)
+  /// Of an input that micro-batches cut: one for each, of `bytes`, at a stride of aligned(bytes). In a stage of a
+  /// pipeline also of what one section of a micro-batch leaves to another: as many as are in flight at once.
+  int64_t copies = 1;
 
   int64_t bytes_of_all() const { return copies == 1 ? bytes : copies * aligned(bytes); }
 };
@@ -55,10 +68,21 @@ struct Schedule {
   std::vector<int> entry, exit;      // buffers of the states, in their order; exit -1: not written
   std::vector<int> inputs, outputs;  // buffers of the graph's inputs and outputs
   std::vector<Instruction> instructions;
-  size_t micro_begin = 0, micro_end = 0;  // the instructions that run for each micro-batch; none without micro-batches
-  size_t update = 0;                      // the first instruction of the update section
+  /// The first instruction of each section, in the order of Section: once, micro, backward, weight, late, update. Where
+  /// there is no such section it is that of the next.
+  std::array<size_t, kSections.size()> begins{};
+  size_t update() const { return begin(Section::update); }  // the first instruction of the update section
 
-  bool in_micro_batch(size_t instruction) const { return instruction >= micro_begin && instruction < micro_end; }
+  size_t begin(Section section) const { return begins[static_cast<size_t>(section)]; }
+  size_t end(Section section) const {
+    return section == Section::update ? instructions.size() : begins[static_cast<size_t>(section) + 1];
+  }
+  /// The section of an instruction.
+  Section section_of(size_t instruction) const;
+  /// Those that run for each micro-batch.
+  size_t micro_begin() const { return begin(Section::micro); }
+  size_t micro_end() const { return begin(Section::late); }
+  bool in_micro_batch(size_t instruction) const { return instruction >= micro_begin() && instruction < micro_end(); }
   std::vector<Bucket> buckets;
   int64_t state_bytes = 0;  // the head of the arena, kept between steps
   int64_t scratch_offset = 0, scratch_bytes = 0;
@@ -68,7 +92,7 @@ struct Schedule {
 /// Chooses kernels and memory formats, orders instructions, packs gradients, places buffers for the largest
 /// shard of each value.
 Schedule make_schedule(const LocalGraph& local, const OpSet& ops, const KernelCatalog& catalog,
-                       const ScheduleOptions& options = {});
+                       const ScheduleOptions& options = {}, const InFlight& in_flight = {});
 /// "partita schedule 1 ...": all that an executor needs. `in_place` and `reason` of the kernels, which have
 /// done their work when the buffers are placed, are not written.
 std::string print(const Schedule& schedule, const LocalGraph& local);

@@ -51,7 +51,8 @@ Plan data_parallel_plan(const Graph& graph, const Rules& rules, const Mesh& mesh
   const Axes all = all_axes(mesh);
   PartialPlan partial(graph);
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
-    const auto& [value, batch_dim] = graph.inputs[i];
+    const ValueId value = graph.inputs[i].value;
+    const int batch_dim = graph.inputs[i].batch_dim;
     if (batch_dim < 0) continue;
     const int64_t batch = graph.type(value).shape[batch_dim];
     if (!options.uneven) require_even(batch, mesh, options.instead);

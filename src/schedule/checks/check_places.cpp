@@ -28,8 +28,8 @@ class Places {
                       name(buffer));
       }
     }
-    PARTITA_CHECK(schedule_.micro_begin <= schedule_.micro_end && schedule_.micro_end <= schedule_.update &&
-                      schedule_.update <= schedule_.instructions.size(),
+    PARTITA_CHECK(std::is_sorted(schedule_.begins.begin(), schedule_.begins.end()) &&
+                      schedule_.update() <= schedule_.instructions.size(),
                   "sections do not follow one another");
     for (const Bucket& bucket : schedule_.buckets) check_bucket(bucket);
     for (const Instruction& instruction : schedule_.instructions) check_instruction(instruction);
@@ -57,9 +57,11 @@ class Places {
     if (buffer.view_of >= 0) check_view(index);
   }
 
-  /// An input that micro-batches cut, with a copy for each.
+  /// An input that micro-batches cut, with a copy for each; in a stage of a pipeline what is in flight.
   void check_copies(int index) const {
     const Buffer& buffer = schedule_.buffers[index];
+    PARTITA_CHECK(buffer.copies >= 1, "a buffer of {} has {} copies", name(index), buffer.copies);
+    if (local_.is_stage()) return;
     const bool is_input = std::find(schedule_.inputs.begin(), schedule_.inputs.end(), index) != schedule_.inputs.end();
     PARTITA_CHECK(is_input && buffer.copies == local_.mesh.micro_batches() && buffer.format.plain(),
                   "a buffer of {} has {} copies", name(index), buffer.copies);
@@ -71,7 +73,7 @@ class Places {
     const Buffer& base = schedule_.buffers[buffer.view_of];
     const NodeId maker = local_.graph.values[buffer.value].producer;
     PARTITA_CHECK(buffer.view_of < index && maker >= 0 && buffer.offset == base.offset && buffer.bytes <= base.bytes &&
-                      base.copies == 1,
+                      base.copies == buffer.copies,
                   "{} is no view of {}", name(index), name(buffer.view_of));
     const Node& node = local_.graph.nodes[maker];
     PARTITA_CHECK(node.outputs.size() == 1 && !node.inputs.empty() && node.inputs[0] == base.value,
@@ -113,7 +115,7 @@ class Places {
 
   void check_load(const Instruction& instruction) const {
     const Buffer &from = schedule_.buffers[instruction.inputs[0]], &to = schedule_.buffers[instruction.outputs[0]];
-    PARTITA_CHECK(from.value == to.value && from.bytes == to.bytes && from.format == to.format && to.copies == 1,
+    PARTITA_CHECK(from.value == to.value && from.bytes == to.bytes && from.format == to.format,
                   "{} is no copy of a micro-batch", name(instruction.outputs[0]));
   }
 

@@ -12,7 +12,9 @@ class Sections {
       : schedule_(schedule), local_(local), sections_(sections_of(local)), is_added_(local.graph.nodes.size(), false) {}
 
   void check() {
-    for (int input : schedule_.inputs) {
+    for (size_t k = 0; k < schedule_.inputs.size(); ++k) {
+      const int input = schedule_.inputs[k];
+      if (local_.graph.inputs[k].from_stage >= 0) continue;
       const Buffer& buffer = schedule_.buffers[input];
       const bool is_cut = !micro_sharding(local_.shardings[buffer.value], local_.mesh).whole();
       PARTITA_CHECK(buffer.copies == (is_cut ? local_.mesh.micro_batches() : 1),
@@ -20,6 +22,7 @@ class Sections {
                     is_cut ? local_.mesh.micro_batches() : 1);
     }
     for (size_t i = 0; i < schedule_.instructions.size(); ++i) {
+      section_ = schedule_.section_of(i);
       check_instruction(schedule_.instructions[i], schedule_.in_micro_batch(i));
     }
   }
@@ -44,22 +47,24 @@ class Sections {
   /// What micro-batches reduce each, every one reduces; what they add up, the last one or what comes behind it.
   void check_message(const Instruction& instruction, bool in_micro_batch) const {
     for (NodeId node : schedule_.buckets[instruction.bucket].nodes) {
-      const bool each = sections_[node] == Section::micro;
+      const bool each = is_micro(sections_[node]);
       PARTITA_CHECK(each == (in_micro_batch && !instruction.last), "bucket {} is reduced {}", instruction.bucket,
                     each ? "once, not in every micro-batch" : "in every micro-batch, not once");
     }
   }
 
   void check_single(int buffer, bool load) const {
-    PARTITA_CHECK(load || schedule_.buffers[buffer].copies == 1,
+    PARTITA_CHECK(load || local_.is_stage() || schedule_.buffers[buffer].copies == 1,
                   "{} has a copy for each micro-batch, and no load takes it", name(buffer));
   }
 
   void check_node(const Instruction& instruction, bool in_micro_batch) {
     const std::string& node = local_.graph.nodes[instruction.node].name;
-    const bool each = sections_[instruction.node] == Section::micro;
+    const bool each = is_micro(sections_[instruction.node]);
     PARTITA_CHECK(each == in_micro_batch, "{} runs {}", node,
                   each ? "once, not in every micro-batch" : "in every micro-batch, not once");
+    PARTITA_CHECK(!each || section_ == sections_[instruction.node], "{} runs in section {}, expected {}", node,
+                  name_of(section_), name_of(sections_[instruction.node]));
     if (instruction.kind != Instruction::accumulate) return;
     PARTITA_CHECK(!is_added_[instruction.node], "{} adds a micro-batch twice", node);
     is_added_[instruction.node] = true;
@@ -69,6 +74,7 @@ class Sections {
   const LocalGraph& local_;
   const std::vector<Section> sections_;  // per node
   std::vector<bool> is_added_;           // per node
+  Section section_ = Section::once;      // of the instruction
 };
 
 }  // namespace

@@ -35,17 +35,10 @@ class Replay {
   void run() {
     for (int buffer : schedule_.entry) write(buffer);
     for (int buffer : schedule_.inputs) write(buffer);
-    play(0, schedule_.micro_begin);
-    if (schedule_.micro_begin < schedule_.micro_end) {
-      for (const bool last : {false, true}) {  // what the second finds, the others find
-        is_first_ = !last;
-        is_last_ = last;
-        begin_micro_batch();
-        play(schedule_.micro_begin, schedule_.micro_end);
-      }
-    }
-    play(schedule_.micro_end, schedule_.instructions.size());
-    if (schedule_.update >= schedule_.instructions.size()) begin_update();
+    play(0, schedule_.micro_begin());
+    if (schedule_.micro_begin() < schedule_.micro_end()) play_micro_batches();
+    play(schedule_.micro_end(), schedule_.instructions.size());
+    if (schedule_.update() >= schedule_.instructions.size()) begin_update();
     for (int buffer : schedule_.inputs) expect(buffer, "the next step");
     for (int buffer : schedule_.outputs) expect(buffer, "the end");
     for (size_t s = 0; s < schedule_.entry.size(); ++s) expect_stored(schedule_.entry[s], schedule_.exit[s]);
@@ -54,16 +47,36 @@ class Replay {
  private:
   enum Progress : char { waiting, in_flight, done };
 
+  /// What the second of two finds, the others find. In a stage of a pipeline another one may run between two sections
+  /// of a micro-batch.
+  void play_micro_batches() {
+    std::vector<std::pair<size_t, size_t>> sections{{schedule_.micro_begin(), schedule_.micro_end()}};
+    if (local_.is_stage()) {
+      sections.clear();
+      for (const Section section : {Section::micro, Section::backward, Section::weight}) {
+        sections.emplace_back(schedule_.begin(section), schedule_.end(section));
+      }
+    }
+    for (const auto& [begin, end] : sections) {
+      for (const bool last : {false, true}) {
+        is_first_ = !last;
+        is_last_ = last;
+        begin_micro_batch(begin, end);
+        play(begin, end);
+      }
+    }
+  }
+
   void play(size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
-      if (i == schedule_.update) begin_update();
+      if (i == schedule_.update()) begin_update();
       if (!schedule_.instructions[i].last || is_last_) step(schedule_.instructions[i]);
     }
   }
 
   /// What is reduced in every micro-batch is reduced again.
-  void begin_micro_batch() {
-    for (size_t i = schedule_.micro_begin; i < schedule_.micro_end; ++i) {
+  void begin_micro_batch(size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
       const Instruction& instruction = schedule_.instructions[i];
       if (instruction.bucket >= 0 && !instruction.last) progress_[instruction.bucket] = waiting;
     }

@@ -35,6 +35,7 @@ class Parser {
       }
     }
     check_complete();
+    fill_sections();
     return std::move(schedule_);
   }
 
@@ -55,17 +56,17 @@ class Parser {
     if (keyword == "reduce") return read_message(Instruction::reduce);
     if (keyword == "start") return read_message(Instruction::start);
     if (keyword == "wait") return read_message(Instruction::wait);
-    if (keyword == "micro") return begin_section(has_micro_, keyword, schedule_.micro_begin);
-    if (keyword == "late") return begin_section(has_late_, keyword, schedule_.micro_end);
-    if (keyword == "update") return begin_section(has_update_, keyword, schedule_.update);
+    for (const Section section : kSections) {
+      if (section != Section::once && keyword == name_of(section)) return begin_section(section);
+    }
     reader_.fail("unknown line", keyword,
-                 "graph, arena, buffer, input, state, output, bucket, reduce, start, wait, micro, late, update or "
-                 "%value = ...");
+                 "graph, arena, buffer, input, state, output, bucket, reduce, start, wait, micro, backward, weight, late, "
+                 "update or %value = ...");
   }
 
-  void begin_section(bool& seen, const std::string& keyword, size_t& section) {
-    reader_.once(seen, keyword);
-    section = schedule_.instructions.size();
+  void begin_section(Section section) {
+    reader_.once(has_section_[static_cast<size_t>(section)], name_of(section));
+    schedule_.begins[static_cast<size_t>(section)] = schedule_.instructions.size();
   }
 
   void read_graph() {
@@ -194,14 +195,22 @@ class Parser {
     for (size_t k = 0; k < graph_.outputs.size(); ++k) {
       check(schedule_.outputs[k] >= 0, fmt::format("output {} = ...", graph_.outputs[k].name));
     }
-    check(has_update_, "update");
-    const bool in_micro_batches = reader_.local.mesh.micro_axis() >= 0;
-    check(has_micro_ || !in_micro_batches, "micro");
-    check(has_late_ || !in_micro_batches, "late");
-    if ((has_micro_ || has_late_) && !in_micro_batches) {
-      throw InvalidArgument(
-          "[schedule] a section of micro-batches, got 'micro', expected none: the graph has no "
-          "micro-batches");
+    for (const Section section : kSections) {
+      const bool seen = has_section_[static_cast<size_t>(section)], wanted = has_section(reader_.local, section);
+      check(seen || !wanted, std::string(name_of(section)));
+      if (!seen || wanted) continue;
+      throw InvalidArgument(fmt::format("[schedule] a section that the graph has not, got '{}', expected none: it has {}",
+                                        name_of(section),
+                                        is_micro(section) && reader_.local.is_stage() ? "no such part of a micro-batch"
+                                        : reader_.local.mesh.micro_axis() >= 0        ? "no stages"
+                                                                                      : "no micro-batches"));
+    }
+  }
+
+  /// Of a section without a line where the next one begins.
+  void fill_sections() {
+    for (size_t section = schedule_.begins.size() - 1; section-- > 1;) {
+      if (!has_section_[section]) schedule_.begins[section] = schedule_.begins[section + 1];
     }
   }
 
@@ -211,7 +220,8 @@ class Parser {
   std::unordered_map<ValueId, size_t> inputs_, states_;  // places by value
   std::unordered_map<std::string, size_t> outputs_;      // by name
   std::vector<int> bucket_of_;                           // per node
-  bool has_graph_ = false, has_arena_ = false, has_micro_ = false, has_late_ = false, has_update_ = false;
+  bool has_graph_ = false, has_arena_ = false;
+  std::array<bool, kSections.size()> has_section_{};
 };
 
 }  // namespace

@@ -17,9 +17,9 @@ class Printer {
     add_ends();
     for (size_t b = 0; b < schedule_.buckets.size(); ++b) add_bucket(b);
     for (size_t i = 0; i <= schedule_.instructions.size(); ++i) {
-      if (local_.mesh.micro_axis() >= 0 && i == schedule_.micro_begin) text_ += "micro\n";
-      if (local_.mesh.micro_axis() >= 0 && i == schedule_.micro_end) text_ += "late\n";
-      if (i == schedule_.update) text_ += "update\n";
+      for (const Section section : kSections) {
+        if (has_section(local_, section) && i == schedule_.begin(section)) text_ += fmt::format("{}\n", name_of(section));
+      }
       if (i < schedule_.instructions.size()) text_ += instruction(schedule_.instructions[i]) + "\n";
     }
     return std::move(text_);

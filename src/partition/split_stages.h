@@ -1,0 +1,24 @@
+#pragma once
+// A graph and its plan as one graph and plan for each pipeline stage.
+
+#include "graph/rules.h"
+#include "lowering/plan.h"
+#include "lowering/stages.h"
+
+namespace partita {
+
+/// The nodes of one stage. Values that another stage makes are inputs `from` it, those that others use are outputs
+/// "sent.NAME" `to` them. Scalar outputs of the whole graph are given by every stage; they, and scalars that updates of
+/// another stage need, are marked `verdict`.
+struct StagePart {
+  Graph graph;
+  Plan plan;
+};
+
+/// `plans`: for each stage a plan of the whole graph on the stage's mesh, from which its nodes and values are taken. A
+/// value that is sent is a whole sum over ranks and, where micro-batches do not cut it, over these. `rules` are those of
+/// the graph.
+std::vector<StagePart> split_stages(const Graph& graph, const Rules& rules, const StageAssignment& stages,
+                                    const std::vector<Plan>& plans);
+
+}  // namespace partita

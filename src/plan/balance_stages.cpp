@@ -1,0 +1,158 @@
+#include "plan/balance_stages.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace partita {
+namespace {
+
+constexpr double kSlack = 1.1;  // of the most work of a stage, for cuts through which fewer bytes pass
+
+/// Floating-point operations of a node of the forward; at least a few, so that every node counts.
+double work_of(const Rules& rules, size_t n) {
+  double points = 1;
+  for (const Factor& factor : rules[n].factors) {
+    if (factor.contributes_flops) points *= static_cast<double>(factor.size);
+  }
+  return 1 + rules.op(n).flops_per_point * points;
+}
+
+/// Pieces of the forward between which stages may begin.
+struct Pieces {
+  std::vector<size_t> begins;  // places in the list of nodes
+  std::vector<double> sums;    // of work in front of each piece, and of all
+};
+
+/// How many pieces from each on fit into one stage of at most `most` work.
+std::vector<size_t> ends_of(const Pieces& pieces, double most) {
+  std::vector<size_t> ends(pieces.begins.size());
+  size_t end = 0;
+  for (size_t begin = 0; begin < ends.size(); ++begin) {
+    end = std::max(end, begin);
+    while (end < ends.size() && pieces.sums[end + 1] - pieces.sums[begin] <= most) ++end;
+    ends[begin] = end;
+  }
+  return ends;
+}
+
+/// The least stages that the pieces from each on need; more than there are pieces: one of them is too large.
+std::vector<size_t> stages_needed(const Pieces& pieces, double most) {
+  const std::vector<size_t> ends = ends_of(pieces, most);
+  std::vector<size_t> needed(ends.size() + 1, 0);
+  for (size_t begin = ends.size(); begin-- > 0;) {
+    needed[begin] = ends[begin] == begin ? ends.size() + 1 : std::min(ends.size(), needed[ends[begin]]) + 1;
+  }
+  return needed;
+}
+
+/// The least work that the largest of so many stages has, to within a millionth.
+double least_of_most(const Pieces& pieces, size_t stages) {
+  double low = pieces.sums.back() / static_cast<double>(stages), high = pieces.sums.back();
+  while (high - low > 1e-6 * high) {
+    const double middle = (low + high) / 2;
+    (stages_needed(pieces, middle)[0] <= stages ? high : low) = middle;
+  }
+  return high;
+}
+
+class Balancer {
+ public:
+  Balancer(const Graph& graph, const Rules& rules, const std::vector<bool>& left_out, size_t stages)
+      : graph_(graph), stages_(stages) {
+    for (size_t n = 0; n < graph.nodes.size(); ++n) {
+      if (graph.nodes[n].phase != Phase::forward || left_out[n]) continue;
+      nodes_.push_back(n);
+      work_.push_back(work_of(rules, n));
+    }
+    if (nodes_.size() < stages) {
+      throw InvalidArgument(
+          fmt::format("[stages] more stages than the network has nodes, got {} stages of {} nodes, expected at most {}",
+                      stages, nodes_.size(), nodes_.size()));
+    }
+    find_passing_bytes();
+  }
+
+  std::vector<int> run() const {
+    std::vector<int64_t> levels(passing_.begin() + 1, passing_.end());
+    std::sort(levels.begin(), levels.end());
+    levels.erase(std::unique(levels.begin(), levels.end()), levels.end());
+    const double best = least_of_most(pieces_at(levels.empty() ? 0 : levels.back()), stages_);
+    const auto is_good = [&](int64_t bytes) {
+      const Pieces pieces = pieces_at(bytes);
+      return pieces.begins.size() >= stages_ && least_of_most(pieces, stages_) <= kSlack * best;
+    };
+    const auto level =
+        std::partition_point(levels.begin(), levels.end(), [&](int64_t bytes) { return !is_good(bytes); });
+    return assign(pieces_at(level == levels.end() ? std::numeric_limits<int64_t>::max() : *level));
+  }
+
+ private:
+  /// Bytes that are made in front of each node of the list and used by it or behind it.
+  void find_passing_bytes() {
+    std::vector<size_t> made(graph_.values.size(), SIZE_MAX), used(graph_.values.size(), 0);
+    for (size_t at = 0; at < nodes_.size(); ++at) {
+      for (const ValueId input : graph_.nodes[nodes_[at]].inputs) used[input] = at;
+      for (const ValueId output : graph_.nodes[nodes_[at]].outputs) made[output] = at;
+    }
+    passing_.assign(nodes_.size() + 1, 0);
+    for (size_t v = 0; v < made.size(); ++v) {
+      if (made[v] == SIZE_MAX || used[v] <= made[v]) continue;
+      const int64_t bytes = graph_.values[v].type.bytes();
+      passing_[made[v] + 1] += bytes;
+      passing_[used[v] + 1] -= bytes;
+    }
+    std::partial_sum(passing_.begin(), passing_.end(), passing_.begin());
+    passing_.pop_back();
+  }
+
+  /// Cut where at most so many bytes pass.
+  Pieces pieces_at(int64_t most_bytes) const {
+    Pieces pieces;
+    double sum = 0;
+    for (size_t at = 0; at < nodes_.size(); ++at) {
+      if (at == 0 || passing_[at] <= most_bytes) {
+        pieces.begins.push_back(at);
+        pieces.sums.push_back(sum);
+      }
+      sum += work_[at];
+    }
+    pieces.sums.push_back(sum);
+    return pieces;
+  }
+
+  /// Each stage takes as near to an even share of what is left as the rest allows.
+  std::vector<int> assign(const Pieces& pieces) const {
+    const double most = least_of_most(pieces, stages_);
+    const std::vector<size_t> needed = stages_needed(pieces, most);
+    std::vector<int> result(graph_.nodes.size(), -1);
+    size_t begin = 0;
+    for (size_t stage = 0; stage < stages_; ++stage) {
+      const size_t left = stages_ - stage - 1;
+      const double share = (pieces.sums.back() - pieces.sums[begin]) / static_cast<double>(left + 1);
+      size_t end = begin + 1;
+      const auto may_end = [&](size_t at) { return needed[at] <= left; };
+      const auto distance = [&](size_t at) { return std::abs(pieces.sums[at] - pieces.sums[begin] - share); };
+      while (end + left < pieces.begins.size() && (!may_end(end) || distance(end + 1) < distance(end))) ++end;
+      if (left == 0) end = pieces.begins.size();
+      const size_t last = end < pieces.begins.size() ? pieces.begins[end] : nodes_.size();
+      for (size_t at = pieces.begins[begin]; at < last; ++at) result[nodes_[at]] = static_cast<int>(stage);
+      begin = end;
+    }
+    return result;
+  }
+
+  const Graph& graph_;
+  const size_t stages_;
+  std::vector<size_t> nodes_;     // those of the forward, in their order
+  std::vector<double> work_;      // of each of them
+  std::vector<int64_t> passing_;  // bytes in front of each of them
+};
+
+}  // namespace
+
+std::vector<int> balance_stages(const Graph& graph, const Rules& rules, const std::vector<bool>& left_out,
+                                int64_t stages) {
+  return Balancer(graph, rules, left_out, static_cast<size_t>(stages)).run();
+}
+
+}  // namespace partita

@@ -1,0 +1,12 @@
+#pragma once
+// How many copies a stage of a pipeline keeps of each buffer.
+
+#include "schedule/schedule.h"
+
+namespace partita {
+
+/// Sets the copies of every buffer that is made in one section of a micro-batch and read in another. Instructions are
+/// in their final order.
+void count_copies(Schedule& schedule, const LocalGraph& local, const InFlight& in_flight);
+
+}  // namespace partita
