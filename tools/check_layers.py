@@ -15,6 +15,7 @@ ALLOWED = {
     "network": ["base", "sharding", "graph", "ops"],
     "autodiff": ["base", "sharding", "graph", "ops"],
     "lowering": ["base", "sharding", "graph"],
+    "pipeline": ["base"],
     "plan": ["base", "sharding", "graph", "lowering"],
     "partition": ["base", "sharding", "graph", "lowering"],
     "schedule": ["base", "sharding", "graph", "lowering", "partition"],

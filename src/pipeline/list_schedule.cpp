@@ -1,0 +1,175 @@
+#include "pipeline/list_schedule.h"
+
+#include <algorithm>
+#include <queue>
+#include <set>
+#include <utility>
+
+#include "base/error.h"
+
+namespace partita {
+namespace {
+
+/// The sections of an idle group in the order in which they are tried.
+constexpr std::array kSectionRank{StageSection::backward, StageSection::weight, StageSection::forward};
+
+class ListScheduler {
+ public:
+  ListScheduler(const SectionGraph& graph, const ListRules& rules)
+      : graph_(graph), rules_(rules), waiting_(graph.slots()), groups_(graph.groups()), queues_(graph.groups()) {
+    for (int64_t number = 0; number < graph.slots(); ++number) {
+      const Slot slot = graph.slot(number);
+      waiting_[number] = static_cast<int>(graph.needs(graph.section(slot.stage, slot.section)).size());
+      if (slot.micro_batch > 0) ++waiting_[number];
+      const bool is_limited = slot.section == StageSection::forward && !rules.in_flight.empty() &&
+                              slot.micro_batch >= rules.in_flight[slot.stage];
+      if (is_limited || is_delayed(slot)) ++waiting_[number];
+      if (waiting_[number] == 0) add_ready(slot);
+    }
+  }
+
+  GroupQueues run() {
+    for (int64_t started = 0;;) {
+      started += start_ready();
+      if (started == graph_.slots()) return std::move(queues_);
+      if (running_.empty()) {
+        start_held_back();
+        ++started;
+      }
+      now_ = running_.top().first;
+      while (!running_.empty() && running_.top().first == now_) {
+        const int group = running_.top().second;
+        running_.pop();
+        groups_[group].is_busy = false;
+        woken_.insert(group);
+        finish(queues_[group].back());
+      }
+    }
+  }
+
+ private:
+  struct Ready {
+    std::array<int64_t, 3> priority;
+    Slot slot;
+    bool operator>(const Ready& other) const { return priority > other.priority; }
+  };
+  using ReadyHeap = std::priority_queue<Ready, std::vector<Ready>, std::greater<>>;
+  struct Group {
+    bool is_busy = false;
+    int64_t in_flight = 0;
+    int64_t forwards = 0;  // that have started
+    std::array<ReadyHeap, kStageSections> ready;
+  };
+
+  int64_t last() const { return graph_.micro_batches() - 1; }
+
+  int64_t delay_of(int stage, StageSection section) const {
+    if (section == StageSection::forward) return 0;
+    const std::vector<int64_t>& delay = section == StageSection::backward ? rules_.backward_delay : rules_.weight_delay;
+    return delay.empty() ? 0 : delay[stage];
+  }
+  bool is_delayed(const Slot& slot) const {
+    return slot.micro_batch < last() && delay_of(slot.stage, slot.section) > 0;
+  }
+
+  void add_ready(const Slot& slot) {
+    const int group = graph_.group_of(slot.stage);
+    groups_[group].ready[static_cast<size_t>(slot.section)].push({rules_.priority(slot), slot});
+    woken_.insert(group);
+  }
+
+  void release(const Slot& slot) {
+    if (slot.micro_batch <= last() && --waiting_[graph_.number(slot)] == 0) add_ready(slot);
+  }
+
+  void finish(const Slot& slot) {
+    for (const int user : graph_.users(graph_.section(slot.stage, slot.section))) {
+      release(graph_.slot(user * graph_.micro_batches() + slot.micro_batch));
+    }
+    release({slot.stage, slot.section, slot.micro_batch + 1});
+    if (slot.section == StageSection::forward) release_delayed(slot, StageSection::backward);
+    if (slot.section != StageSection::backward) return;
+    release_delayed(slot, StageSection::weight);
+    --groups_[graph_.group_of(slot.stage)].in_flight;
+    if (!rules_.in_flight.empty()) {
+      release({slot.stage, StageSection::forward, slot.micro_batch + rules_.in_flight[slot.stage]});
+    }
+  }
+
+  /// What waited for a slot of the section before.
+  void release_delayed(const Slot& slot, StageSection section) {
+    const int64_t delay = delay_of(slot.stage, section);
+    if (delay == 0 || static_cast<int>(section) >= graph_.sections_per_stage()) return;
+    const int64_t end = slot.micro_batch == last() ? last() : slot.micro_batch - delay + 1;
+    for (int64_t i = std::max<int64_t>(0, slot.micro_batch - delay); i < end; ++i) release({slot.stage, section, i});
+  }
+
+  void start(int index, ReadyHeap& heap) {
+    Group& group = groups_[index];
+    const Slot slot = heap.top().slot;
+    heap.pop();
+    group.is_busy = true;
+    if (slot.section == StageSection::forward) ++group.in_flight, ++group.forwards;
+    queues_[index].push_back(slot);
+    running_.emplace(now_ + graph_.seconds(graph_.section(slot.stage, slot.section)), index);
+  }
+
+  /// Whether the rules for the group let it begin a slot of the section.
+  bool may_begin(int index, StageSection section) const {
+    if (rules_.group_in_flight.empty() || section == StageSection::weight) return true;
+    const Group& group = groups_[index];
+    const bool is_full = group.in_flight >= rules_.group_in_flight[index];
+    const auto forwards = static_cast<int64_t>(graph_.stages_of(index).size()) * graph_.micro_batches();
+    return section == StageSection::forward ? !is_full : is_full || group.forwards == forwards;
+  }
+
+  /// How many groups began a slot.
+  int64_t start_ready() {
+    int64_t started = 0;
+    for (const int index : std::exchange(woken_, {})) {
+      if (groups_[index].is_busy) continue;
+      held_back_.erase(index);
+      for (const StageSection section : kSectionRank) {
+        ReadyHeap& heap = groups_[index].ready[static_cast<size_t>(section)];
+        if (heap.empty()) continue;
+        if (may_begin(index, section)) {
+          start(index, heap);
+          ++started;
+          break;
+        }
+        held_back_.insert(index);
+      }
+      if (groups_[index].is_busy) held_back_.erase(index);
+    }
+    return started;
+  }
+
+  /// For when every group is idle.
+  void start_held_back() {
+    PARTITA_CHECK(!held_back_.empty(), "no slot is ready");
+    const int index = *held_back_.begin();
+    held_back_.erase(held_back_.begin());
+    for (const StageSection section : kSectionRank) {
+      ReadyHeap& heap = groups_[index].ready[static_cast<size_t>(section)];
+      if (!heap.empty()) return start(index, heap);
+    }
+  }
+
+  const SectionGraph& graph_;
+  const ListRules& rules_;
+  std::vector<int> waiting_;  // per slot: for how many others
+  std::vector<Group> groups_;
+  std::set<int> woken_;      // groups to be looked at
+  std::set<int> held_back_;  // idle groups whose ready slots only group_in_flight holds back
+  double now_ = 0;
+  std::priority_queue<std::pair<double, int>, std::vector<std::pair<double, int>>, std::greater<>> running_;
+  GroupQueues queues_;
+};
+
+}  // namespace
+
+GroupQueues list_schedule(const SectionGraph& graph, const ListRules& rules) {
+  return ListScheduler(graph, rules).run();
+}
+
+}  // namespace partita
