@@ -63,7 +63,7 @@ struct Training {
   Training(std::string title, std::unique_ptr<Device> where, const Program& program, double rate, Communicator& world)
       : name(std::move(title)),
         device(std::move(where)),
-        executor(program.local, program.schedule, all_ops(), *device, world) {
+        executor(program.local(), program.schedule(), all_ops(), *device, world) {
     const Graph& graph = program.graph;
     for (const State& state : graph.states) {
       const std::string& state_name = graph.values[state.entry].name;

@@ -71,10 +71,10 @@ void measure(const Settings& settings) {
   config.ranks = {.count = settings.ranks, .threads = settings.threads};
   config.plan.options.parallel = Parallel::data;
   const Program program = ZooJob(config, place).program(Purpose::training);
-  const Mesh& mesh = program.local.mesh;
+  const Mesh& mesh = program.local().mesh;
   run_on_ranks(place, settings.ranks, settings.threads, [&](Communicator& world) {
     const auto device = make_cpu_device(all_ops(), settings.threads);
-    Executor executor(program.local, program.schedule, all_ops(), *device, world);
+    Executor executor(program.local(), program.schedule(), all_ops(), *device, world);
     const Graph& graph = program.graph;
     for (const State& state : graph.states) {
       const std::string& name = graph.values[state.entry].name;
@@ -85,7 +85,7 @@ void measure(const Settings& settings) {
       const Array whole = random_input(graph.type(input.value), name);
       Array part(executor.input_type(name));
       copy_part(whole.tensor(),
-                local_ranges(graph.type(input.value), program.local.shardings[input.value], mesh,
+                local_ranges(graph.type(input.value), program.local().shardings[input.value], mesh,
                              mesh.coordinates(world.rank())),
                 part.data());
       executor.set_input(name, std::as_const(part).tensor());

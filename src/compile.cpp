@@ -1,8 +1,12 @@
 #include "compile.h"
 
+#include <algorithm>
+
 #include "lowering/cut_micro_batches.h"
 #include "partition/partition.h"
 #include "partition/print_rank.h"
+#include "partition/split_stages.h"
+#include "schedule/timeline.h"
 
 namespace partita {
 namespace {
@@ -43,8 +47,15 @@ class Flow {
     graph_stage("graph", [&] {
       Graph graph = forward();
       annotate_nodes(graph, options_.annotations);
+      mark_stages(graph, options_.plan.pipeline.marks);
       return graph;
     });
+  }
+
+  bool may_have_stages() const {
+    const int64_t stages = options_.plan.pipeline.stages;
+    return stages > 1 || (stages == 0 && std::any_of(program_.graph.nodes.begin(), program_.graph.nodes.end(),
+                                                     [](const Node& node) { return node.stage > 0; }));
   }
 
   void make_training() {
@@ -55,28 +66,79 @@ class Flow {
     graph_stage("training", [&] {
       TrainingGraph training = make_training_graph(program_.graph, ops_, *options_.training);
       program_.warnings = std::move(training.warnings);
-      return options_.plan.micro_batches > 1 ? with_scalar_outputs(std::move(training.graph))
-                                             : std::move(training.graph);
+      const bool in_parts = options_.plan.micro_batches > 1 || may_have_stages();
+      return in_parts ? with_scalar_outputs(std::move(training.graph)) : std::move(training.graph);
     });
   }
 
+  /// The stages of the pipeline, and how they are cut.
   void make_plan() {
-    const Mesh mesh = options_.mesh ? *options_.mesh : make_mesh(program_.graph, options_.ranks, options_.plan);
+    const PipelineOptions& options = options_.plan.pipeline;
+    const Rules rules(program_.graph, ops_);
+    stages_ = assign_stages(program_.graph, rules, options.stages);
+    Pipeline& pipeline = program_.pipeline;
+    const int64_t groups = groups_of(stages_.stages, options.interleave);
+    const int64_t ranks = options_.mesh && groups == 1 ? options_.mesh->ranks() : options_.ranks;
+    pipeline.groups = rank_groups(ranks, groups);
+    pipeline.shape.groups.clear();
+    for (int64_t stage = 0; stage < stages_.stages; ++stage) {
+      pipeline.shape.groups.push_back(static_cast<int>(stage % groups));
+    }
+    pipeline.shape.micro_batches = options_.training ? options_.plan.micro_batches : 1;
+    program_.stages = passes_.stage(
+        "plan", [&] { return plan_stages(rules); },
+        [&](const std::vector<StageProgram>& stages) {
+          if (stages.size() == 1) return verify(stages[0].plan, stages[0].graph, ops_);
+          for (const StageProgram& stage : stages) verify(stage.graph, ops_);
+        },
+        [&](const std::vector<StageProgram>& stages) {
+          return text_of(stages, [&](const StageProgram& stage) { return print(stage.plan, stage.graph, ops_); });
+        });
+  }
+
+  /// One plan of the whole graph for each size of a group, from which its stages are taken.
+  std::vector<StageProgram> plan_stages(const Rules& rules) {
+    std::map<int64_t, Plan> plans;
+    std::vector<Plan> of_stages;
+    for (int stage = 0; stage < stages_.stages; ++stage) {
+      const int64_t ranks = program_.pipeline.group_of(stage).count;
+      if (!plans.contains(ranks)) plans.emplace(ranks, plan_whole(rules, ranks));
+      of_stages.push_back(plans.at(ranks));
+    }
+    std::vector<StageProgram> stages;
+    for (StagePart& part : split_stages(program_.graph, rules, stages_, of_stages)) {
+      stages.push_back({.graph = std::move(part.graph), .plan = std::move(part.plan)});
+    }
+    return stages;
+  }
+
+  Plan plan_whole(const Rules& rules, int64_t ranks) {
+    const bool fits = options_.mesh && options_.mesh->ranks() == ranks;
+    const Mesh mesh = fits ? *options_.mesh : make_mesh(program_.graph, ranks, options_.plan);
     std::string warning = options_.own_plan ? "" : ignored_annotations(program_.graph, mesh, options_.plan);
     if (!warning.empty()) program_.warnings.push_back(std::move(warning));
-    program_.plan = passes_.stage(
-        "plan",
-        [&] {
-          Plan plan = options_.own_plan ? options_.own_plan(program_.graph)
-                                        : partita::make_plan(program_.graph, ops_, mesh, options_.plan);
-          const PlanOptions& options = options_.plan;
-          if (options.micro_batches == 1 && options.zero.level == 0) return plan;
-          const Rules rules(program_.graph, ops_);
-          plan = shard_optimizer(std::move(plan), program_.graph, rules, options.zero);
-          return cut_micro_batches(std::move(plan), program_.graph, rules, options.micro_batches);
-        },
-        [&](const Plan& plan) { verify(plan, program_.graph, ops_); },
-        [&](const Plan& plan) { return print(plan, program_.graph, ops_); });
+    Plan plan = options_.own_plan ? options_.own_plan(program_.graph, ranks)
+                                  : partita::make_plan(program_.graph, ops_, mesh, options_.plan);
+    const PlanOptions& options = options_.plan;
+    if (options.micro_batches > 1 || options.zero.level > 0) {
+      plan = shard_optimizer(std::move(plan), program_.graph, rules, options.zero);
+      plan = cut_micro_batches(std::move(plan), program_.graph, rules, options.micro_batches);
+    }
+    if (stages_.stages > 1) verify(plan, program_.graph, ops_);
+    return plan;
+  }
+
+  /// The texts of all stages, each under a line that names its ranks where there are several.
+  template <class Print>
+  std::string text_of(const std::vector<StageProgram>& stages, const Print& print_one) const {
+    if (stages.size() == 1) return print_one(stages.front());
+    std::string text;
+    for (size_t stage = 0; stage < stages.size(); ++stage) {
+      const RankGroup& group = program_.pipeline.group_of(static_cast<int>(stage));
+      text += fmt::format("# stage {} of {}, ranks {} to {}\n{}\n", stage, stages.size(), group.first,
+                          group.first + group.count - 1, print_one(stages[stage]));
+    }
+    return text;
   }
 
   void make_partition() {
@@ -85,29 +147,101 @@ class Flow {
           partial.partial_sums = true;
           return partial;
         });
-    ReshardedGraph resharded = passes_.part(
-        "reshard", [&] { return insert_reshards(program_.graph, ops_, program_.plan, options); },
-        [&](const ReshardedGraph& graph) { verify(graph, ops_); },
-        [&](const ReshardedGraph& graph) { return print(graph, ops_); });
-    program_.local = passes_.stage(
-        "partition", [&] { return partition(std::move(resharded)); },
-        [&](const LocalGraph& local) { verify(local, ops_); },
-        [&](const LocalGraph& local) { return print(local, ops_); });
-    for (int64_t rank = 0; rank < program_.local.mesh.ranks() && passes_.dumping(); ++rank) {
-      passes_.write(fmt::format("rank_{}/partition.txt", rank), print_rank(program_.local, ops_, rank));
+    std::vector<ReshardedGraph> resharded = passes_.part(
+        "reshard",
+        [&] {
+          std::vector<ReshardedGraph> graphs;
+          for (const StageProgram& stage : program_.stages) {
+            graphs.push_back(insert_reshards(stage.graph, ops_, stage.plan, options));
+            graphs.back().sections = micro_sections();
+          }
+          return graphs;
+        },
+        [&](const std::vector<ReshardedGraph>& graphs) {
+          for (const ReshardedGraph& graph : graphs) verify(graph, ops_);
+        },
+        [&](const std::vector<ReshardedGraph>& graphs) {
+          return text_of(program_.stages, [&](const StageProgram& stage) {
+            return print(graphs[static_cast<size_t>(&stage - program_.stages.data())], ops_);
+          });
+        });
+    program_.stages = passes_.stage(
+        "partition",
+        [&] {
+          std::vector<StageProgram> stages = std::move(program_.stages);
+          for (size_t k = 0; k < stages.size(); ++k) stages[k].local = partition(std::move(resharded[k]));
+          return stages;
+        },
+        [&](const std::vector<StageProgram>& stages) {
+          for (const StageProgram& stage : stages) verify(stage.local, ops_);
+        },
+        [&](const std::vector<StageProgram>& stages) {
+          return text_of(stages, [&](const StageProgram& stage) { return print(stage.local, ops_); });
+        });
+    if (passes_.dumping()) write_ranks();
+    order_stages();
+  }
+
+  MicroSections micro_sections() const {
+    if (stages_.stages == 1) return MicroSections::one;
+    return options_.plan.pipeline.order == Order::zero_bubble ? MicroSections::weights : MicroSections::backward;
+  }
+
+  void write_ranks() const {
+    for (size_t stage = 0; stage < program_.stages.size(); ++stage) {
+      const RankGroup& group = program_.pipeline.group_of(static_cast<int>(stage));
+      const std::string file = program_.stages.size() == 1 ? "partition.txt" : fmt::format("partition_{}.txt", stage);
+      for (int64_t rank = 0; rank < group.count; ++rank) {
+        passes_.write(fmt::format("rank_{}/{}", group.first + rank, file),
+                      print_rank(program_.stages[stage].local, ops_, rank));
+      }
     }
   }
 
+  /// What stages send to one another, and when which of them runs.
+  void order_stages() {
+    if (stages_.stages == 1) return;
+    std::vector<const LocalGraph*> graphs;
+    for (const StageProgram& stage : program_.stages) graphs.push_back(&stage.local);
+    Pipeline& pipeline = program_.pipeline;
+    pipeline.transfers = transfers_of(graphs);
+    pipeline.shape.forward_only = !options_.training;
+    pipeline.sequence =
+        make_sequence(options_.plan.pipeline.order, pipeline.shape, dependencies_of(pipeline.transfers));
+  }
+
   void make_schedule() {
-    program_.schedule = passes_.stage(
-        "schedule", [&] { return partita::make_schedule(program_.local, ops_, catalog_, options_.schedule); },
-        [&](const Schedule& schedule) { verify(schedule, program_.local); },
-        [&](const Schedule& schedule) { return print(schedule, program_.local); });
+    program_.stages = passes_.stage(
+        "schedule",
+        [&] {
+          std::vector<StageProgram> stages = std::move(program_.stages);
+          for (size_t k = 0; k < stages.size(); ++k) {
+            const InFlight in_flight = in_flight_of(program_.pipeline, static_cast<int>(k), stages[k].local);
+            stages[k].schedule =
+                partita::make_schedule(stages[k].local, ops_, catalog_, options_.schedule, in_flight);
+          }
+          return stages;
+        },
+        [&](const std::vector<StageProgram>& stages) {
+          for (const StageProgram& stage : stages) verify(stage.schedule, stage.local);
+          if (stages.size() > 1) verify(program_.pipeline, stages);
+        },
+        [&](const std::vector<StageProgram>& stages) {
+          return text_of(stages, [&](const StageProgram& stage) { return print(stage.schedule, stage.local); });
+        });
+  }
+
+  static int64_t groups_of(int64_t stages, int64_t interleave) {
+    if (interleave >= 1 && stages % interleave == 0) return stages / interleave;
+    throw InvalidArgument(fmt::format("[stages] groups of ranks do not get as many stages each, got {} stages, {} on "
+                                      "each group, expected stages that divide by it",
+                                      stages, interleave));
   }
 
   const OpSet& ops_;
   const KernelCatalog& catalog_;
   const CompileOptions& options_;
+  StageAssignment stages_;
   Passes passes_;
   Program program_;
 };

@@ -5,9 +5,8 @@
 #include "base/passes.h"
 #include "device/device.h"
 #include "graph/annotate_nodes.h"
-#include "partition/local_graph.h"
 #include "plan/make_plan.h"
-#include "schedule/schedule.h"
+#include "schedule/stage_program.h"
 
 namespace partita {
 
@@ -16,10 +15,10 @@ enum class Stage { graph, training, plan, partition, schedule };
 
 struct CompileOptions {
   int64_t ranks = 1;
-  std::optional<Mesh> mesh = std::nullopt;  // of the ranks; none: as annotations and `plan` say
+  std::optional<Mesh> mesh = std::nullopt;  // of the ranks of a stage; none: as annotations and `plan` say
   PlanOptions plan = {};
-  /// A plan of one's own for the graph that is run, instead of the one that `plan` asks for.
-  std::function<Plan(const Graph&)> own_plan = nullptr;
+  /// A plan of one's own for the graph that is run, on a stage's ranks, instead of the one that `plan` asks for.
+  std::function<Plan(const Graph&, int64_t ranks)> own_plan = nullptr;
   std::vector<NodeAnnotation> annotations = {};  // in addition to those of the graph
   ScheduleOptions schedule = {};
   std::optional<TrainingOptions> training = std::nullopt;  // none: the forward graph as it is
@@ -29,12 +28,20 @@ struct CompileOptions {
 
 /// What every rank of a job shares: immutable after compile. Stages behind the last one asked for are empty.
 struct Program {
-  Graph graph;
-  Plan plan;
-  LocalGraph local;
-  Schedule schedule;
+  Graph graph;                        // the whole step
+  std::vector<StageProgram> stages{1};  // of the pipeline; one of a program without
+  Pipeline pipeline;
   std::vector<std::string> warnings;
   std::vector<PassTime> times;
+
+  /// Of the only stage.
+  const Plan& plan() const { return only().plan; }
+  const LocalGraph& local() const { return only().local; }
+  const Schedule& schedule() const { return only().schedule; }
+  const StageProgram& only() const {
+    PARTITA_CHECK(stages.size() == 1, "a program of {} stages, not of one", stages.size());
+    return stages.front();
+  }
 };
 
 /// `forward` makes the graph, which is a stage as others are.

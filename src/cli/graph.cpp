@@ -130,7 +130,7 @@ void run_command(const GraphFlags& flags) {
                                   : ZooJob(config, place).program(purpose, last_stage(config));
   for (const std::string& warning : program.warnings) warn(warning);
   if (flags.run) return run_graph(program.graph, config.training.seed);
-  std::cout << (config.ranks.count > 1 ? print(program.local, all_ops()) : print(program.graph));
+  std::cout << (config.ranks.count > 1 ? print(program.local(), all_ops()) : print(program.graph));
 }
 
 }  // namespace

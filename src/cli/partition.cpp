@@ -27,8 +27,8 @@ void run_partition(const PartitionFlags& flags) {
   const Purpose purpose = flags.forward ? Purpose::evaluation : Purpose::training;
   const Program program = job.program(purpose, flags.plan ? Stage::plan : Stage::partition);
   for (const std::string& warning : program.warnings) warn(warning);
-  std::cout << (flags.plan ? print(program.plan, program.graph, all_ops())
-                           : print_rank(program.local, all_ops(), flags.rank));
+  std::cout << (flags.plan ? print(program.plan(), program.graph, all_ops())
+                           : print_rank(program.local(), all_ops(), flags.rank));
 }
 
 }  // namespace

@@ -132,6 +132,13 @@ void CheckedCommunicator::send(const void* data, int64_t count, DType dtype, int
   send_to(to, {.kind = Collective::send, .dtype = dtype, .count = count, .send = data}, timeout);
 }
 
+void CheckedCommunicator::post(const void* data, int64_t count, DType dtype, int to) {
+  check_count("post", count);
+  check_buffer("post", data, count);
+  check_peer("post", to, size());
+  post_to(to, {.kind = Collective::send, .dtype = dtype, .count = count, .send = data});
+}
+
 void CheckedCommunicator::recv(void* data, int64_t count, DType dtype, int from, Timeout timeout) {
   check_count("recv", count);
   check_buffer("recv", data, count);

@@ -23,6 +23,7 @@ class CheckedCommunicator : public Communicator {
                   std::span<const int64_t> recv_counts, DType dtype, Timeout timeout) final;
   void broadcast(void* data, int64_t count, DType dtype, int root, Timeout timeout) final;
   void send(const void* data, int64_t count, DType dtype, int to, Timeout timeout) final;
+  void post(const void* data, int64_t count, DType dtype, int to) final;
   void recv(void* data, int64_t count, DType dtype, int from, Timeout timeout) final;
   void barrier(Timeout timeout) final;
 
@@ -32,6 +33,7 @@ class CheckedCommunicator : public Communicator {
   /// A collective other than split. Spans and buffers of a call last until it returns.
   virtual void run(const Call& call, Timeout timeout) = 0;
   virtual void send_to(int to, const Call& call, Timeout timeout) = 0;
+  virtual void post_to(int to, const Call& call) = 0;
   virtual void recv_from(int from, const Call& call, Timeout timeout) = 0;
   /// `place`: this rank among the members of the call.
   virtual std::unique_ptr<Communicator> split_off(const Call& call, int place, Timeout timeout) = 0;

@@ -23,7 +23,7 @@ struct HostPlace {
   int rank = 0, size = 1;
 };
 
-/// A group of ranks. Every call is collective over the group except send and recv, takes a timeout
+/// A group of ranks. Every call is collective over the group except send, post and recv, takes a timeout
 /// and throws RuntimeFailure: peer_stalled when the timeout passes, the aborting rank's error after
 /// an abort, ranks_disagree when the ranks of the group call different things (all before any data
 /// moves; between hosts only splits and the sizes of messages are compared). Counts are elements. Buffers are dense.
@@ -55,6 +55,8 @@ class Communicator {
   virtual void broadcast(void* data, int64_t count, DType dtype, int root, Timeout timeout = kDefaultTimeout) = 0;
   /// May wait for the receiver: ranks that send to each other must not all send first.
   virtual void send(const void* data, int64_t count, DType dtype, int to, Timeout timeout = kDefaultTimeout) = 0;
+  /// Copies the message and returns at once; it is sent in order with what `send` sends to the same rank.
+  virtual void post(const void* data, int64_t count, DType dtype, int to) = 0;
   virtual void recv(void* data, int64_t count, DType dtype, int from, Timeout timeout = kDefaultTimeout) = 0;
   virtual void barrier(Timeout timeout = kDefaultTimeout) = 0;
 

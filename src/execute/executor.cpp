@@ -1,287 +1,207 @@
 #include "execute/executor.h"
 
-#include <chrono>
-#include <cmath>
-#include <cstring>
+#include <algorithm>
+#include <numeric>
 
-#include "execute/comm_thread.h"
-#include "execute/gather_value.h"
-#include "execute/groups.h"
-#include "execute/named_buffers.h"
-#include "execute/run_collective.h"
-#include "execute/shard_copy.h"
 #include "execute/subnormals.h"
-#include "partition/collectives.h"
 
 namespace partita {
 namespace {
 
 constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
 
-bool all_finite(DType dtype, const void* data, int64_t bytes) {
-  bool finite = true;
-  for_float(dtype, [&](auto zero) {
-    using T = decltype(zero);
-    const T* values = static_cast<const T*>(data);
-    for (int64_t i = 0; i < bytes / static_cast<int64_t>(sizeof(T)); ++i) {
-      finite = finite && std::isfinite(static_cast<double>(values[i]));
-    }
-  });
-  return finite;
+/// A program of one stage as a pipeline, of which a local graph and its schedule are given.
+std::vector<StageProgram> as_stage(const LocalGraph& local, const Schedule& schedule) {
+  std::vector<StageProgram> stages(1);
+  stages[0].local = local;
+  stages[0].schedule = schedule;
+  return stages;
+}
+
+Pipeline pipeline_of(int ranks) {
+  Pipeline pipeline;
+  pipeline.groups[0].count = ranks;
+  return pipeline;
 }
 
 }  // namespace
 
 struct Executor::Impl {
-  const LocalGraph& local;
-  const Schedule& schedule;
-  const Rules rules;
+  std::vector<StageProgram> kept;  // of a program without stages that was given as its parts
+  Pipeline kept_pipeline;
+  const Pipeline& pipeline;
+  const std::vector<StageProgram>& stages;
   Device& device;
   Communicator& world;
-  std::vector<int64_t> coordinates;
-  const NamedBuffers named;
-  std::shared_ptr<void> arena;
-  Groups groups, asynchronous;  // asynchronous: those of the communication thread
-  std::vector<std::unique_ptr<Kernel>> kernels;
-  std::vector<std::function<void()>> actions;
-  std::vector<std::optional<Subnormals>> subnormals;  // per action
-  std::vector<double> seconds;                        // per action, when measuring
-  bool measuring = false;
-  int64_t micro_batch = 0;  // that runs
-  std::unique_ptr<CommThread> comm_thread;
+  int group = 0;                                    // of this rank
+  std::unique_ptr<Communicator> ranks, messengers;  // of the group; of all, for transfers; none without stages
+  std::vector<std::unique_ptr<StageExecutor>> own;
+  std::vector<StageExecutor*> by_stage;  // null: not of this rank
+  std::vector<Run> runs;                 // before the update
+  std::optional<Transfers> transfers;
 
-  Impl(const LocalGraph& local_graph, const Schedule& made, const OpSet& op_set, Device& where, Communicator& ranks)
-      : local(local_graph),
-        schedule(made),
-        rules(local_graph.graph, op_set),
+  Impl(const Pipeline& order, const std::vector<StageProgram>& programs, const OpSet& ops, Device& where,
+       Communicator& all)
+      : pipeline(order), stages(programs), device(where), world(all) {
+    bind(ops);
+  }
+  Impl(const LocalGraph& local, const Schedule& schedule, const OpSet& ops, Device& where, Communicator& all)
+      : kept(as_stage(local, schedule)),
+        kept_pipeline(pipeline_of(static_cast<int>(local.mesh.ranks()))),
+        pipeline(kept_pipeline),
+        stages(kept),
         device(where),
-        world(ranks),
-        coordinates(local.mesh.coordinates(ranks.rank())),
-        named(local_graph, made),
-        arena(device.allocate(made.arena_bytes)),
-        groups(local.mesh, ranks),
-        asynchronous(local.mesh, ranks) {
-    PARTITA_CHECK(local.mesh.ranks() == ranks.size(), "a mesh of {} ranks on {} ranks", local.mesh.ranks(),
-                  ranks.size());
-    device.enter_thread();
-    for (const Instruction& instruction : schedule.instructions) {
-      bind(instruction);
-      // A collective reduces as its element type asks for, whichever thread does it (comm/reduce_kernels.h).
-      const bool computes = instruction.kind == Instruction::compute || instruction.kind == Instruction::accumulate;
-      subnormals.push_back(computes ? subnormals_of(local.graph, local.graph.nodes[instruction.node]) : std::nullopt);
-    }
+        world(all) {
+    bind(ops);
   }
 
-  char* at(int64_t offset) const { return static_cast<char*>(arena.get()) + offset; }
-  char* data(int buffer) const { return at(schedule.buffers[buffer].offset); }
-  Type type(ValueId value) const { return local.type(value, coordinates); }
+  void bind(const OpSet& ops) {
+    PARTITA_CHECK(pipeline.ranks() == world.size(), "a mesh of {} ranks on {} ranks", pipeline.ranks(), world.size());
+    while (!pipeline.groups[static_cast<size_t>(group)].contains(world.rank())) ++group;
+    if (pipeline.groups.size() > 1) {
+      const RankGroup& members = pipeline.groups[static_cast<size_t>(group)];
+      std::vector<int> list(static_cast<size_t>(members.count));
+      std::iota(list.begin(), list.end(), members.first);
+      ranks = world.split(list);
+    }
+    if (stages.size() > 1) {
+      std::vector<int> all(static_cast<size_t>(world.size()));
+      std::iota(all.begin(), all.end(), 0);
+      messengers = world.split(all);
+    }
+    for (size_t stage = 0; stage < stages.size(); ++stage) {
+      by_stage.push_back(nullptr);
+      if (pipeline.shape.groups[stage] != group) continue;
+      own.push_back(std::make_unique<StageExecutor>(stages[stage].local, stages[stage].schedule, ops, device,
+                                                    ranks ? *ranks : world));
+      by_stage.back() = own.back().get();
+    }
+    runs = timeline(pipeline, stages, group);
+    if (messengers) transfers.emplace(pipeline, stages, by_stage, *messengers);
+  }
 
-  void bind(const Instruction& instruction) {
-    switch (instruction.kind) {
-      case Instruction::compute: return bind_compute(instruction);
-      case Instruction::reorder: return bind_reorder(instruction);
-      case Instruction::copy: {
-        const void* from = data(instruction.inputs[0]);
-        void* to = data(instruction.outputs[0]);
-        const int64_t bytes = schedule.buffers[instruction.inputs[0]].bytes;
-        actions.push_back([=] { std::memcpy(to, from, bytes); });
-        return;
+  /// Everything up to the verdict. `behind(stage, instruction)` is called after each instruction, when given.
+  void run_before_update(DeviceSubnormals& threads, const std::function<void(const Run&, size_t)>& behind = nullptr) {
+    for (const auto& stage : own) stage->begin_step();
+    if (transfers) transfers->begin_step();
+    for (const Run& run : runs) {
+      StageExecutor& stage = *by_stage[static_cast<size_t>(run.stage)];
+      stage.begin(run.micro_batch);
+      if (!transfers && !behind) {
+        stage.run(run.begin, run.end, threads);
+        continue;
       }
-      case Instruction::load: {
-        const Buffer& copies = schedule.buffers[instruction.inputs[0]];
-        const char* from = data(instruction.inputs[0]);
-        void* to = data(instruction.outputs[0]);
-        actions.push_back(
-            [this, from, to, bytes = copies.bytes] { std::memcpy(to, from + micro_batch * aligned(bytes), bytes); });
-        return;
-      }
-      case Instruction::accumulate: return bind_accumulate(instruction);
-      case Instruction::collective: {
-        const Node& node = local.graph.nodes[instruction.node];
-        if (!is_local(*collective_of(node))) groups.add(axes_of(node, local.mesh));
-        const CollectiveBuffers buffers{.input = data(instruction.inputs[0]),
-                                        .output = data(instruction.outputs[0]),
-                                        .bytes = schedule.buffers[instruction.inputs[0]].bytes,
-                                        .scratch = at(schedule.scratch_offset),
-                                        .scratch_bytes = schedule.scratch_bytes};
-        actions.push_back(bind_collective(local, instruction.node, world.rank(), buffers, groups, micro_batch));
-        return;
-      }
-      default: return bind_bucket(instruction);
-    }
-  }
-
-  void bind_compute(const Instruction& instruction) {
-    const Node& node = local.graph.nodes[instruction.node];
-    KernelQuery query{.op = node.op, .attrs = attrs_in(instruction.node, 0)};
-    for (ValueId input : node.inputs) query.inputs.push_back(type(input));
-    for (ValueId output : node.outputs) query.outputs.push_back(type(output));
-    query.input_formats = instruction.choice.inputs;
-    std::vector<std::unique_ptr<Kernel>> made;
-    made.push_back(device.make_kernel(query, instruction.choice));
-    const int64_t count = local.mesh.micro_batches();
-    const bool differ = count > 1 && attrs_in(instruction.node, count - 1).print() != query.attrs.print();
-    for (int64_t m = 1; m < count && differ; ++m) {  // as dropout, with other random numbers in each micro-batch
-      query.attrs = attrs_in(instruction.node, m);
-      made.push_back(device.make_kernel(query, instruction.choice));
-    }
-    add_kernel(std::move(made), instruction);
-  }
-
-  Attrs attrs_in(NodeId node, int64_t micro) const {
-    return local.attrs(node, local.mesh.coordinates(world.rank(), micro), rules);
-  }
-
-  void bind_accumulate(const Instruction& instruction) {
-    const Reduce reduce = local.graph.nodes[instruction.node].attrs.as<CollectiveAttrs>().reduce;
-    const Type sum = schedule_type(instruction.outputs[0]);
-    KernelQuery query{.op = accumulating_op(reduce), .inputs = {sum, sum}, .outputs = {sum}};
-    query.input_formats = instruction.choice.inputs;
-    kernels.push_back(device.make_kernel(query, instruction.choice));
-    const void* given = data(instruction.inputs[0]);
-    void* to = data(instruction.outputs[0]);
-    actions.push_back([this, kernel = kernels.back().get(), given, to, scratch = at(schedule.scratch_offset),
-                       bytes = schedule.buffers[instruction.outputs[0]].bytes] {
-      if (micro_batch == 0) {
-        std::memcpy(to, given, bytes);
-        return;
-      }
-      const std::array<const void*, 2> inputs{to, given};
-      kernel->run(inputs, {&to, 1}, scratch);
-    });
-  }
-
-  void bind_reorder(const Instruction& instruction) {
-    const Buffer &from = schedule.buffers[instruction.inputs[0]], &to = schedule.buffers[instruction.outputs[0]];
-    std::vector<std::unique_ptr<Kernel>> made;
-    made.push_back(device.make_reorder(type(from.value), from.format, to.format));
-    add_kernel(std::move(made), instruction);
-  }
-
-  /// One kernel for all micro-batches, or one for each.
-  void add_kernel(std::vector<std::unique_ptr<Kernel>> made, const Instruction& instruction) {
-    std::vector<const void*> inputs;
-    std::vector<void*> outputs;
-    for (int buffer : instruction.inputs) inputs.push_back(data(buffer));
-    for (int buffer : instruction.outputs) outputs.push_back(data(buffer));
-    actions.push_back([this, first = kernels.size(), several = made.size() > 1, inputs = std::move(inputs),
-                       outputs = std::move(outputs), scratch = at(schedule.scratch_offset)] {
-      kernels[several ? first + static_cast<size_t>(micro_batch) : first]->run(inputs, outputs, scratch);
-    });
-    for (auto& kernel : made) kernels.push_back(std::move(kernel));
-  }
-
-  void bind_bucket(const Instruction& instruction) {
-    const Bucket& bucket = schedule.buckets[instruction.bucket];
-    if (instruction.kind == Instruction::wait) {
-      actions.push_back([this] { comm_thread->wait(); });
-      return;
-    }
-    Groups& chosen = instruction.kind == Instruction::start ? asynchronous : groups;
-    chosen.add(bucket.axes);
-    const auto reduce = [&group = chosen.at(bucket.axes), data = at(bucket.offset), dtype = bucket.dtype,
-                         count = bucket.bytes / static_cast<int64_t>(size_of(bucket.dtype)),
-                         kind = bucket.reduce] { group.all_reduce(data, count, dtype, kind); };
-    if (instruction.kind == Instruction::reduce) {
-      actions.push_back(reduce);
-      return;
-    }
-    if (!comm_thread) comm_thread = std::make_unique<CommThread>();
-    actions.push_back([this, reduce] { comm_thread->start(reduce); });
-  }
-
-  void run(size_t i, DeviceSubnormals& threads) {
-    threads.set(subnormals[i]);
-    actions[i]();
-  }
-
-  /// Calls visit(instruction) for all that runs before the update, in its order, for each micro-batch again.
-  template <class Visit>
-  void before_update(const Visit& visit) {
-    const int64_t count = local.mesh.micro_batches();
-    for (size_t i = 0; i < schedule.micro_begin(); ++i) visit(i);
-    for (micro_batch = 0; micro_batch < count && schedule.micro_begin() < schedule.micro_end(); ++micro_batch) {
-      for (size_t i = schedule.micro_begin(); i < schedule.micro_end(); ++i) {
-        if (!schedule.instructions[i].last || micro_batch == count - 1) visit(i);
+      if (transfers) transfers->begin(run);
+      for (size_t i = run.begin; i < run.end; ++i) {
+        if (transfers) transfers->before(run, i);
+        stage.run(i, i + 1, threads);
+        if (transfers) transfers->behind(run, i);
+        if (behind) behind(run, i);
       }
     }
-    micro_batch = 0;
-    for (size_t i = schedule.micro_end(); i < schedule.update(); ++i) visit(i);
-  }
-
-  void run_before_update(DeviceSubnormals& threads) {
-    std::fill(seconds.begin(), seconds.end(), 0);
-    before_update([&](size_t i) { run_measured(i, threads); });
+    if (transfers) transfers->share_verdict();
   }
 
   void run_update(DeviceSubnormals& threads) {
-    for (size_t i = schedule.update(); i < actions.size(); ++i) run_measured(i, threads);
-  }
-
-  void run_measured(size_t i, DeviceSubnormals& threads) {
-    if (!measuring) return run(i, threads);
-    const auto start = std::chrono::steady_clock::now();
-    run(i, threads);
-    seconds[i] += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    for (const auto& stage : own) {
+      stage->begin(0);
+      stage->run(stage->schedule().begin(Section::update), stage->schedule().end(Section::update), threads);
+    }
   }
 
   void check_loss(DeviceSubnormals& threads) {
-    const int buffer = named.output("loss");
-    if (all_finite(schedule_type(buffer).dtype, data(buffer), schedule_type(buffer).bytes())) return;
-    const Array loss = read(buffer);
+    const Array loss = with_output("loss").first->read(with_output("loss").second);
+    if (all_finite(loss.type().dtype, loss.data(), loss.type().bytes())) return;
     const std::string place = describe(first_bad(threads));
     throw RuntimeFailure(
         ExitCode::non_finite,
         fmt::format("[train] the loss is not finite, got {}, expected a number: {}", loss.at(0), place));
   }
 
-  Type schedule_type(int buffer) const { return type(schedule.buffers[buffer].value); }
-
-  Array read(int buffer) const {
-    Array result(schedule_type(buffer));
-    std::memcpy(result.data(), data(buffer), result.type().bytes());
-    return result;
-  }
-
-  /// Replays forward and backward on the same inputs (no state has changed) and returns the first
-  /// instruction of the forward, over all ranks, that made a non-finite result; kNone: none did.
+  /// Replays forward and backward on the same inputs (no state has changed) and returns the first instruction of the
+  /// forward, over all stages and ranks, that made a non-finite result, as a number; kNone: none did.
   int64_t first_bad(DeviceSubnormals& threads) {
     int64_t bad = kNone;
-    before_update([&](size_t i) {
-      run(i, threads);
-      const Instruction& instruction = schedule.instructions[i];
-      if (bad != kNone || instruction.kind != Instruction::compute) return;
-      if (local.graph.nodes[instruction.node].phase != Phase::forward) return;
-      for (int buffer : instruction.outputs) {
-        const DType dtype = schedule_type(buffer).dtype;
-        if (is_float(dtype) && !all_finite(dtype, data(buffer), bytes_in_use(buffer))) bad = static_cast<int64_t>(i);
-      }
+    run_before_update(threads, [&](const Run& run, size_t instruction) {
+      const int64_t place = place_of(static_cast<size_t>(run.stage), instruction);
+      if (place < bad && !by_stage[static_cast<size_t>(run.stage)]->makes_finite(instruction)) bad = place;
     });
     world.all_reduce(&bad, 1, DType::i64, Reduce::min);
     return bad;
   }
 
-  int64_t bytes_in_use(int buffer) const {
-    const MemoryFormat& format = schedule.buffers[buffer].format;
-    return format.plain() ? schedule_type(buffer).bytes() : device.catalog().bytes(schedule_type(buffer), format);
+  /// Instructions of lower stages come first.
+  int64_t place_of(size_t stage, size_t instruction) const {
+    int64_t place = static_cast<int64_t>(instruction);
+    for (size_t before = 0; before < stage; ++before) {
+      place += static_cast<int64_t>(stages[before].schedule.instructions.size());
+    }
+    return place;
   }
 
-  std::string describe(int64_t instruction) const {
-    if (instruction == kNone) return "every node of the forward was finite when it was replayed";
-    const Node& node = local.graph.nodes[schedule.instructions[instruction].node];
-    return fmt::format("first made by {} ({}{}{})", node.name, node.op, node.scope.empty() ? "" : " in " + node.scope,
-                       node.source.file.empty() ? "" : fmt::format(" at {}:{}", node.source.file, node.source.line));
+  std::string describe(int64_t place) const {
+    if (place == kNone) return "every node of the forward was finite when it was replayed";
+    size_t stage = 0;
+    while (place >= place_of(stage + 1, 0)) ++stage;
+    const StageProgram& program = stages[stage];
+    const Instruction& instruction = program.schedule.instructions[static_cast<size_t>(place - place_of(stage, 0))];
+    const Node& node = program.local.graph.nodes[instruction.node];
+    return fmt::format("first made by {} ({}{}{}{})", node.name, node.op, node.scope.empty() ? "" : " in " + node.scope,
+                       node.source.file.empty() ? "" : fmt::format(" at {}:{}", node.source.file, node.source.line),
+                       stages.size() == 1 ? "" : fmt::format(" on stage {}", stage));
+  }
+
+  /// The first of this rank's stages that has an input or output of this name, and its buffer there. Throws what the
+  /// last stage says when none has.
+  template <class Find>
+  std::pair<StageExecutor*, int> find(const Find& find_in) const {
+    for (const auto& stage : own) {
+      try {
+        return {stage.get(), find_in(*stage)};
+      } catch (const InvalidArgument&) {
+        if (stage == own.back()) throw;
+      }
+    }
+    PARTITA_CHECK(false, "a rank without stages");
+  }
+  std::pair<StageExecutor*, int> with_output(std::string_view name) const {
+    return find([&](const StageExecutor& stage) { return stage.named().output(name); });
+  }
+  std::pair<StageExecutor*, int> with_input(std::string_view name) const {
+    return find([&](const StageExecutor& stage) { return stage.named().input(name); });
+  }
+
+  /// The lowest stage that has a state.
+  size_t owner_of(std::string_view name) const {
+    for (size_t stage = 0; stage < stages.size(); ++stage) {
+      if (stages[stage].local.graph.find_state(name) != nullptr) return stage;
+    }
+    NamedBuffers(stages[0].local, stages[0].schedule).state(name);  // says what there is
+    return 0;
   }
 };
 
+Executor::Executor(const Pipeline& pipeline, const std::vector<StageProgram>& stages, const OpSet& ops, Device& device,
+                   Communicator& world)
+    : impl_(std::make_unique<Impl>(pipeline, stages, ops, device, world)) {}
+
 Executor::Executor(const LocalGraph& local, const Schedule& schedule, const OpSet& ops, Device& device,
-                   Communicator& communicator)
-    : impl_(std::make_unique<Impl>(local, schedule, ops, device, communicator)) {}
+                   Communicator& world)
+    : impl_(std::make_unique<Impl>(local, schedule, ops, device, world)) {}
 
 Executor::~Executor() = default;
 
-Type Executor::input_type(std::string_view name) const { return impl_->schedule_type(impl_->named.input(name)); }
-Type Executor::output_type(std::string_view name) const { return impl_->schedule_type(impl_->named.output(name)); }
+const std::vector<std::unique_ptr<StageExecutor>>& Executor::stages() const { return impl_->own; }
+
+Type Executor::input_type(std::string_view name) const {
+  const auto& [stage, buffer] = impl_->with_input(name);
+  return stage->type_of(buffer);
+}
+
+Type Executor::output_type(std::string_view name) const {
+  const auto& [stage, buffer] = impl_->with_output(name);
+  return stage->type_of(buffer);
+}
 
 void Executor::set_input(std::string_view name, ConstTensor part) {
   std::vector<Range> all;
@@ -290,62 +210,39 @@ void Executor::set_input(std::string_view name, ConstTensor part) {
 }
 
 void Executor::set_input(std::string_view name, ConstTensor given, const std::vector<Range>& box, int64_t micro_batch) {
-  const int buffer = impl_->named.input(name);
-  const Type expected = impl_->schedule_type(buffer);
-  Type part{given.type.dtype, {}};
-  for (const Range& range : box) part.shape.push_back(range.count());
-  if (part != expected) {
-    throw InvalidArgument(
-        fmt::format("[executor] input '{}' does not fit, got {}, expected {}", name, print(part), print(expected)),
-        ErrorKind::type);
+  const StageExecutor* first = impl_->with_input(name).first;
+  for (const auto& stage : impl_->own) {
+    const auto& inputs = stage->local().graph.inputs;
+    const bool reads = std::any_of(inputs.begin(), inputs.end(), [&](const Input& input) {
+      return stage->local().graph.values[input.value].name == name;
+    });
+    if (reads || stage.get() == first) stage->set_input(name, given, box, micro_batch);
   }
-  for (size_t d = 0; d < box.size(); ++d) {
-    const int64_t size = d < given.type.shape.size() ? given.type.shape[d] : 0;
-    PARTITA_CHECK(
-        box.size() == given.type.shape.size() && box[d].size == size && box[d].begin >= 0 && box[d].end <= size,
-        "a box of input '{}' lies outside of {}", name, print(given.type));
-  }
-  const Buffer& copies = impl_->schedule.buffers[buffer];
-  PARTITA_CHECK(micro_batch >= 0 && micro_batch < copies.copies, "micro-batch {} of {}", micro_batch, copies.copies);
-  copy_part(given, box, impl_->data(buffer) + micro_batch * aligned(copies.bytes));
 }
 
 void Executor::set_state(std::string_view name, const Array& whole) {
-  const int buffer = impl_->named.state(name);
-  const ValueId value = impl_->schedule.buffers[buffer].value;
-  const Type& expected = impl_->local.graph.type(value);
-  if (whole.type() != expected) {
-    throw InvalidArgument(fmt::format("[executor] state '{}' does not fit, got {}, expected {}", name,
-                                      print(whole.type()), print(expected)),
-                          ErrorKind::type);
+  impl_->owner_of(name);
+  for (const auto& stage : impl_->own) {
+    if (stage->local().graph.find_state(name) != nullptr) stage->set_state(name, whole);
   }
-  Array part(impl_->type(value));
-  copy_part(whole.tensor(),
-            local_ranges(expected, impl_->local.shardings[value], impl_->local.mesh, impl_->coordinates), part.data());
-  const void* from = part.data();
-  void* to = impl_->data(buffer);
-  impl_->device.make_reorder(part.type(), MemoryFormat{}, impl_->schedule.buffers[buffer].format)
-      ->run({&from, 1}, {&to, 1}, nullptr);
 }
 
 StatePart Executor::state_part(std::string_view name) const {
-  const Buffer& buffer = impl_->schedule.buffers[impl_->named.state(name)];
-  const LocalGraph& local = impl_->local;
-  const Sharding& sharding = local.shardings[buffer.value];
-  StatePart part{.box = local_ranges(local.graph.type(buffer.value), sharding, local.mesh, impl_->coordinates),
-                 .values = Array(impl_->type(buffer.value)),
-                 .owned = owns_part(sharding, local.mesh, impl_->coordinates)};
-  const void* from = impl_->at(buffer.offset);
-  void* to = part.values.data();
-  impl_->device.make_reorder(part.values.type(), buffer.format, MemoryFormat{})->run({&from, 1}, {&to, 1}, nullptr);
-  return part;
+  for (const auto& stage : impl_->own) {
+    if (stage->local().graph.find_state(name) != nullptr) return stage->state_part(name);
+  }
+  return impl_->own.front()->state_part(name);
 }
 
 Array Executor::state(std::string_view name) const {
-  const ValueId value = impl_->schedule.buffers[impl_->named.state(name)].value;
-  StatePart part = state_part(name);
-  if (impl_->local.shardings[value].replicated()) return std::move(part.values);
-  return gather_value(impl_->local, value, part.values, impl_->groups, impl_->world.rank());
+  const size_t owner = impl_->owner_of(name);
+  StageExecutor* stage = impl_->by_stage[owner];
+  if (impl_->pipeline.groups.size() == 1) return stage->state(name);
+  const Graph& graph = impl_->stages[owner].local.graph;
+  Array whole = stage != nullptr ? stage->state(name) : Array(graph.type(graph.find_state(name)->entry));
+  impl_->world.broadcast(whole.data(), whole.type().elements(), whole.type().dtype,
+                         impl_->pipeline.group_of(static_cast<int>(owner)).first);
+  return whole;
 }
 
 void Executor::step() {
@@ -361,25 +258,33 @@ void Executor::run() {
   impl_->run_update(threads);
 }
 
-Array Executor::output(std::string_view name) const { return impl_->read(impl_->named.output(name)); }
+Array Executor::output(std::string_view name) const {
+  const auto& [stage, buffer] = impl_->with_output(name);
+  return stage->read(buffer);
+}
 
-int64_t Executor::arena_bytes() const { return impl_->schedule.arena_bytes; }
+int64_t Executor::arena_bytes() const {
+  int64_t bytes = 0;
+  for (const auto& stage : impl_->own) bytes += stage->schedule().arena_bytes;
+  return bytes;
+}
 
 void Executor::measure(bool on) {
-  impl_->measuring = on;
-  impl_->seconds.assign(impl_->actions.size(), 0);
+  for (const auto& stage : impl_->own) stage->measure(on);
 }
 
 std::vector<std::pair<std::string, double>> Executor::measured() const {
   std::vector<std::pair<std::string, double>> result;
-  for (size_t i = 0; i < impl_->seconds.size(); ++i) {
-    const Instruction& instruction = impl_->schedule.instructions[i];
-    const std::string node = instruction.node >= 0 ? impl_->local.graph.nodes[instruction.node].name : "";
-    const std::string what = instruction.kind == Instruction::compute   ? instruction.choice.kernel
-                             : instruction.kind == Instruction::reorder ? "reorder"
-                             : instruction.kind == Instruction::copy    ? "copy"
-                                                                        : "communicate";
-    result.emplace_back(what + " " + node, impl_->seconds[i]);
+  for (const auto& stage : impl_->own) {
+    for (size_t i = 0; i < stage->seconds().size(); ++i) {
+      const Instruction& instruction = stage->schedule().instructions[i];
+      const std::string node = instruction.node >= 0 ? stage->local().graph.nodes[instruction.node].name : "";
+      const std::string what = instruction.kind == Instruction::compute   ? instruction.choice.kernel
+                               : instruction.kind == Instruction::reorder ? "reorder"
+                               : instruction.kind == Instruction::copy    ? "copy"
+                                                                          : "communicate";
+      result.emplace_back(what + " " + node, stage->seconds()[i]);
+    }
   }
   return result;
 }

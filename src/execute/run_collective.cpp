@@ -31,37 +31,40 @@ void unpack(const void* packed, const std::vector<std::vector<Range>>& boxes, co
 /// One collective node on one rank.
 struct Binding {
   const Node& node;
-  ConstTensor in;
-  Tensor out;
+  Type in_type, out_type;
+  char *const *in, *const *out;
   Communicator* group;
   void *send, *receive;  // staging; null: the operand and the result themselves
 
+  ConstTensor operand() const { return {in_type, *in}; }
+  Tensor result() const { return {out_type, *out}; }
+
   std::function<void()> reduce(int64_t bytes) const {
-    return [*this, count = bytes / static_cast<int64_t>(size_of(in.type.dtype)), bytes, kind = attrs().reduce] {
-      if (in.data != out.data) std::memcpy(out.data, in.data, bytes);
-      group->all_reduce(out.data, count, in.type.dtype, kind);
+    return [*this, count = bytes / static_cast<int64_t>(size_of(in_type.dtype)), bytes, kind = attrs().reduce] {
+      if (*in != *out) std::memcpy(*out, *in, bytes);
+      group->all_reduce(*out, count, in_type.dtype, kind);
     };
   }
 
   std::function<void()> exchange(Exchange boxes) const {
     return [*this, boxes = std::move(boxes)] {
-      pack(in, boxes.send, boxes.send_counts, send);
-      group->all_to_all(send, boxes.send_counts, receive, boxes.receive_counts, in.type.dtype);
-      unpack(receive, boxes.receive, boxes.receive_counts, out);
+      pack(operand(), boxes.send, boxes.send_counts, send);
+      group->all_to_all(send, boxes.send_counts, receive, boxes.receive_counts, in_type.dtype);
+      unpack(receive, boxes.receive, boxes.receive_counts, result());
     };
   }
 
   std::function<void()> gather(Parts parts) const {
     return [*this, parts = std::move(parts)] {
-      group->all_gather(in.data, receive != nullptr ? receive : out.data, parts.counts, in.type.dtype);
-      if (receive != nullptr) unpack(receive, parts.ranges, parts.counts, out);
+      group->all_gather(*in, receive != nullptr ? receive : *out, parts.counts, in_type.dtype);
+      if (receive != nullptr) unpack(receive, parts.ranges, parts.counts, result());
     };
   }
 
   std::function<void()> scatter(Parts parts) const {
     return [*this, parts = std::move(parts), kind = attrs().reduce] {
-      if (send != nullptr) pack(in, parts.ranges, parts.counts, send);
-      group->reduce_scatter(send != nullptr ? send : in.data, out.data, parts.counts, in.type.dtype, kind);
+      if (send != nullptr) pack(operand(), parts.ranges, parts.counts, send);
+      group->reduce_scatter(send != nullptr ? send : *in, *out, parts.counts, in_type.dtype, kind);
     };
   }
 
@@ -75,16 +78,16 @@ std::function<void()> bind_collective(const LocalGraph& local, NodeId id, int64_
                                       const int64_t& micro_batch) {
   const Node& node = local.graph.nodes[id];
   const std::vector<int64_t> coordinates = local.mesh.coordinates(rank);
-  const ConstTensor in{local.type(node.inputs[0], coordinates), buffers.input};
-  const Tensor out{local.type(node.outputs[0], coordinates), buffers.output};
+  const Type in = local.type(node.inputs[0], coordinates), out = local.type(node.outputs[0], coordinates);
   if (performs(node, Collective::slice) || performs(node, Collective::stack)) {
     const bool slices = performs(node, Collective::slice);
     std::vector<std::vector<Range>> boxes;
     for (int64_t m = 0; m < local.mesh.micro_batches(); ++m) {
       boxes.push_back(slices ? slice_of(local, id, rank, m) : stacked_at(local, id, rank, m));
     }
-    return [in, out, slices, boxes = std::move(boxes), &micro_batch] {
-      slices ? copy_part(in, boxes[micro_batch], out.data) : copy_back(in.data, boxes[micro_batch], out);
+    return [in, out, buffers, slices, boxes = std::move(boxes), &micro_batch] {
+      slices ? copy_part({in, *buffers.input}, boxes[micro_batch], *buffers.output)
+             : copy_back(*buffers.input, boxes[micro_batch], {out, *buffers.output});
     };
   }
   const Staging staging = staging_of(local, id, rank);
@@ -92,8 +95,10 @@ std::function<void()> bind_collective(const LocalGraph& local, NodeId id, int64_
                 staging.bytes(), buffers.scratch_bytes);
   auto* scratch = static_cast<char*>(buffers.scratch);
   const Binding binding{.node = node,
-                        .in = in,
-                        .out = out,
+                        .in_type = in,
+                        .out_type = out,
+                        .in = buffers.input,
+                        .out = buffers.output,
                         .group = &groups.at(axes_of(node, local.mesh)),
                         .send = staging.send > 0 ? scratch : nullptr,
                         .receive = staging.receive > 0 ? scratch + staging.receive_offset() : nullptr};

@@ -8,8 +8,8 @@
 namespace partita {
 
 struct CollectiveBuffers {
-  const void* input;
-  void* output;
+  char* const* input;   // where the address is looked up when the collective runs
+  char* const* output;
   int64_t bytes;  // of the operand as it lies; all but all_reduce need it dense
   void* scratch;
   int64_t scratch_bytes;

@@ -24,6 +24,7 @@ Program make_program(const JobConfig& config, const ProgramRequest& request) {
   if (!training) {
     options.plan.micro_batches = 1;
     options.plan.zero = {};
+    options.plan.pipeline = {.stages = 1};
   }
   if (training) {
     options.training = TrainingOptions{.optimizer = config.optimizer, .recompute = config.plan.recompute};
@@ -33,8 +34,8 @@ Program make_program(const JobConfig& config, const ProgramRequest& request) {
     options.passes = {.dump_dir = config.files.dump, .switched_off = config.plan.passes_switched_off};
   }
   if (request.purpose == Purpose::evaluation) {
-    options.own_plan = [&](const Graph& graph) {
-      const Mesh mesh = make_mesh(graph, request.ranks, config.plan.options);
+    options.own_plan = [&](const Graph& graph, int64_t ranks) {
+      const Mesh mesh = make_mesh(graph, ranks, config.plan.options);
       return with_logits_in_rows(make_plan(graph, all_ops(), mesh, config.plan.options), graph, all_ops());
     };
   }
@@ -49,7 +50,7 @@ Program make_program(const JobConfig& config, const ProgramRequest& request) {
   Program program =
       compile([&] { return build_graph(request.network, all_ops(), build); }, all_ops(), device->catalog(), options);
   if (options.own_plan && request.last >= Stage::plan) {
-    std::string warning = ignored_annotations(program.graph, program.plan.mesh, config.plan.options);
+    std::string warning = ignored_annotations(program.graph, program.plan().mesh, config.plan.options);
     if (!warning.empty()) program.warnings.push_back(std::move(warning));
   }
   return program;

@@ -1,13 +1,14 @@
 #include "partition/transfers.h"
 
 #include <algorithm>
-#include <unordered_map>
+
+#include "partition/collectives.h"
 
 namespace partita {
 namespace {
 
 /// The sections of the nodes that read an input: the first and the last.
-std::pair<Section, Section> reading_sections(const LocalGraph& local, const std::vector<Section>& sections,
+std::pair<Section, Section> reading_sections(const std::vector<Section>& sections,
                                              const std::vector<std::vector<NodeId>>& users, ValueId value) {
   Section first = Section::update, last = Section::once;
   for (const NodeId user : users[value]) {
@@ -31,7 +32,9 @@ std::vector<Transfer> transfers_of(const std::vector<const LocalGraph*>& stages)
     for (size_t k = 0; k < local.graph.outputs.size(); ++k) {
       const Output& output = local.graph.outputs[k];
       const NodeId producer = local.graph.values[output.value].producer;
-      const Section section = producer < 0 ? Section::once : sections.back()[producer];
+      Section section = producer < 0 ? Section::once : sections.back()[producer];
+      // A sum over micro-batches is whole when all are done.
+      if (producer >= 0 && joins_micro_batches(local.graph.nodes[producer])) section = Section::late;
       for (const int to : output.to_stages) {
         sent[{static_cast<int>(stage), to, output.name}] = {k, section};
       }
@@ -47,7 +50,7 @@ std::vector<Transfer> transfers_of(const std::vector<const LocalGraph*>& stages)
       const auto found = sent.find({input.from_stage, static_cast<int>(stage), name});
       PARTITA_CHECK(found != sent.end(), "stage {} receives %{}, which stage {} does not send", stage, name,
                     input.from_stage);
-      const auto [first, last] = reading_sections(local, sections[stage], users, input.value);
+      const auto [first, last] = reading_sections(sections[stage], users, input.value);
       transfers.push_back({.from_stage = input.from_stage,
                            .to_stage = static_cast<int>(stage),
                            .output = found->second.first,

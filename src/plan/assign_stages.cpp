@@ -56,6 +56,7 @@ class StageAssigner {
       if (node.phase == Phase::forward) highest = std::max(highest, node.stage);
     }
     has_marks_ = highest >= 0;
+    if (stages == 1) highest = 0;
     result_.stages = stages > 0 ? stages : highest + 1;
     result_.stages = std::max<int64_t>(result_.stages, 1);
     if (highest >= result_.stages) {

@@ -22,7 +22,7 @@ StageMark parse_stage_mark(std::string_view text);
 /// names no node, and for a node with two different marks.
 void mark_stages(Graph& graph, const std::vector<StageMark>& marks);
 
-/// `stages` 0: as many as the marks say, 1 without marks. A graph without marks is divided into contiguous stages whose
+/// `stages` 0: as many as the marks say, 1 without marks; 1: no stages, whatever the marks say. A graph without marks is divided into contiguous stages whose
 /// forward computes as much as possible alike, cut where the fewest bytes pass. With marks, a node of the forward
 /// without one is on the highest stage of its operands, or else on the lowest of its users. A node of the backward is on
 /// the stage of its origin; a sum of gradients on the lowest stage of its operands; an update where its state is; a

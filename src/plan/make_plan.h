@@ -4,6 +4,8 @@
 #include "base/names.h"
 #include "lowering/plan.h"
 #include "lowering/shard_optimizer.h"
+#include "pipeline/sequence.h"
+#include "plan/assign_stages.h"
 
 namespace partita {
 
@@ -40,6 +42,14 @@ enum class Uneven { allow, error };
 template <>
 inline constexpr auto kNames<Uneven> = names("allow", "error");
 
+/// A program in stages, each on ranks of its own or, interleaved, several on the same ranks.
+struct PipelineOptions {
+  int64_t stages = 0;               // 0: as many as layers say; 1: none, whatever they say
+  std::vector<StageMark> marks{};   // in addition to those in the code of the network
+  Order order = Order::one_forward_one_backward;
+  int64_t interleave = 1;           // stages of each group of ranks
+};
+
 /// What the user chooses of a plan.
 struct PlanOptions {
   Parallel parallel = Parallel::data;
@@ -48,6 +58,7 @@ struct PlanOptions {
   Uneven uneven = Uneven::allow;
   int64_t micro_batches = 1;  // of a training step
   OptimizerSharding zero{};   // of a training step
+  PipelineOptions pipeline{};
 };
 
 /// Whether the mode reads the annotations of nodes.

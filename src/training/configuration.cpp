@@ -80,13 +80,13 @@ void require_same_training(const JobConfig& config, const Metadata& now, const M
 }
 
 std::string describe_program(const Program& program) {
-  const auto& nodes = program.local.graph.nodes;
+  const auto& nodes = program.local().graph.nodes;
   int64_t states = 0;
   for (const State& state : program.graph.states) states += program.graph.type(state.entry).bytes();
   std::string text =
-      fmt::format("plan {}: {}, {} nodes, {} of them collectives\n", program.plan.search, print(program.plan.mesh),
+      fmt::format("plan {}: {}, {} nodes, {} of them collectives\n", program.plan().search, print(program.plan().mesh),
                   nodes.size(), std::count_if(nodes.begin(), nodes.end(), is_collective));
-  text += fmt::format("memory: {} of each rank, states of {} in all\n", print_bytes(program.schedule.arena_bytes),
+  text += fmt::format("memory: {} of each rank, states of {} in all\n", print_bytes(program.schedule().arena_bytes),
                       print_bytes(states));
   text += "passes:";
   for (const PassTime& pass : program.times) text += fmt::format(" {} {:.3f} s", pass.name, pass.seconds);

@@ -161,7 +161,7 @@ void Evaluation::add(const Part& part, Adder& adder, const States& states, const
   RankRun rank(part.program, states, options, comm);
   const Batcher rows = rank.rows(part.rows, part.batch);
   const RowRange own = rows_of_rank(part.batch, rows.options().rank, rows.options().ranks);
-  const LocalGraph& local = part.program.local;
+  const LocalGraph& local = part.program.local();
   const std::vector<int64_t> coordinates = local.mesh.coordinates(comm.rank());
   std::optional<LabelledPart> labelled;
   if (classifies()) labelled.emplace(*part.rows, local, coordinates, own.first);

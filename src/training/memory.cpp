@@ -38,7 +38,7 @@ std::optional<int64_t> number_in(const char* path) {
 }  // namespace
 
 MemoryEstimate estimate_memory(const Program& program, int64_t ranks_here) {
-  MemoryEstimate estimate{.arenas = saturating_mul(program.schedule.arena_bytes, ranks_here)};
+  MemoryEstimate estimate{.arenas = saturating_mul(program.schedule().arena_bytes, ranks_here)};
   for (const State& state : program.graph.states) {
     estimate.states = saturating_add(estimate.states, program.graph.type(state.entry).bytes());
   }

@@ -63,8 +63,8 @@ LaunchFingerprint Model::fingerprint_of(const Program& program, const DatasetPtr
   }
   fingerprint.insert(fingerprint.end(),
                      {{"graph", print_digest(digest_of(print(program.graph)))},
-                      {"plan", print_digest(digest_of(print(program.plan, program.graph, all_ops())))},
-                      {"local graph", print_digest(digest_of(print(program.local, all_ops())))},
+                      {"plan", print_digest(digest_of(print(program.plan(), program.graph, all_ops())))},
+                      {"local graph", print_digest(digest_of(print(program.local(), all_ops())))},
                       {"rows", fmt::format("{}", rows->size())},
                       {"first rows", print_digest(digest_of_rows(rows, config_.training.batch))},
                       {"weights", print_digest(weights)},

@@ -11,12 +11,18 @@ namespace {
 
 const std::string& name_of(const Graph& graph, int value) { return graph.values[static_cast<size_t>(value)].name; }
 
+/// The rows of a batch that a rank has.
+struct Share {
+  int64_t index = 0, ways = 1;
+  bool operator==(const Share&) const = default;
+};
+
 }  // namespace
 
 RankRun::RankRun(const Program& program, const States& states, const RankOptions& options, Communicator& comm)
     : program_(program), comm_(comm), device_(make_cpu_device(all_ops(), options.threads, options.kernels)) {
   device_->enter_thread();
-  executor_.emplace(program.local, program.schedule, all_ops(), *device_, comm);
+  executor_.emplace(program.pipeline, program.stages, all_ops(), *device_, comm);
   for (const State& state : program.graph.states) {
     const std::string& name = name_of(program.graph, state.entry);
     executor_->set_state(name, states.at(name));
@@ -34,16 +40,32 @@ void RankRun::feed(const Batch& batch) {
 }
 
 void RankRun::feed(const std::string& name, ConstTensor rows) {
-  const LocalGraph& local = program_.local;
+  for (const auto& stage : executor_->stages()) {
+    const auto& inputs = stage->local().graph.inputs;
+    const bool reads = std::any_of(inputs.begin(), inputs.end(), [&](const Input& input) {
+      return input.from_stage < 0 && name_of(stage->local().graph, input.value) == name;
+    });
+    if (reads) feed(*stage, name, rows);
+  }
+}
+
+void RankRun::feed(StageExecutor& stage, const std::string& name, ConstTensor rows) {
+  const LocalGraph& local = stage.local();
   const ValueId value = local.graph.input(name);
   const Type& whole = local.graph.type(value);
   const int64_t micro_batches =
       micro_sharding(local.shardings[value], local.mesh).whole() ? 1 : local.mesh.micro_batches();
-  if (micro_batches == 1 && rows.type == executor_->input_type(name)) return executor_->set_input(name, rows);
   // The batch holds more of the input than this rank is to: all of it, or this rank's rows of each micro-batch.
   for (int64_t m = 0; m < micro_batches; ++m) {
-    std::vector<Range> part =
-        local_ranges(whole, local.shardings[value], local.mesh, local.mesh.coordinates(comm_.rank(), m));
+    std::vector<int64_t> coordinates = stage.coordinates();
+    if (micro_batches > 1) coordinates[static_cast<size_t>(local.mesh.micro_axis())] = m;
+    std::vector<Range> part = local_ranges(whole, local.shardings[value], local.mesh, coordinates);
+    if (micro_batches == 1 && rows.type == local.type(value, coordinates)) {
+      part.clear();
+      for (const int64_t size : rows.type.shape) part.push_back({0, size, size});
+      stage.set_input(name, rows, part, 0);
+      return;
+    }
     const int64_t count = part.empty() ? 0 : part[0].count();
     Type own_rows = whole;
     if (!part.empty()) own_rows.shape[0] = micro_batches * count;
@@ -53,36 +75,39 @@ void RankRun::feed(const std::string& name, ConstTensor rows) {
                                         print(rows.type), print(own_rows)),
                             ErrorKind::type);
     }
-    executor_->set_input(name, rows, part, m);
+    stage.set_input(name, rows, part, m);
   }
 }
 
 void RankRun::feed_learning_rate(double rate) {
-  Array value(executor_->input_type("learning_rate"));
+  const Graph& graph = program_.graph;
+  Array value(graph.type(graph.input("learning_rate")));
   value.set(0, rate);
   if (!std::isfinite(value.at(0))) {
     throw InvalidArgument(fmt::format("[learning rate] infinite in {}, got {}, expected a number that it can hold",
                                       name_of(value.type().dtype), rate));
   }
-  executor_->set_input("learning_rate", value.tensor());
+  feed("learning_rate", value.tensor());
 }
 
 Batcher RankRun::rows(const DatasetPtr& dataset, int64_t batch) const {
-  const LocalGraph& local = program_.local;
-  std::optional<Axes> axes;
+  std::optional<Share> share;
   bool alike = true;
-  for (const Input& input : local.graph.inputs) {
-    if (input.batch_dim != 0) continue;
-    const Axes own = within_micro_batch(local.shardings[input.value], local.mesh).dims[0];
-    alike = alike && (!axes || *axes == own);
-    axes = own;
+  for (const auto& stage : executor_->stages()) {
+    const LocalGraph& local = stage->local();
+    for (const Input& input : local.graph.inputs) {
+      if (input.batch_dim != 0) continue;
+      const Axes axes = within_micro_batch(local.shardings[input.value], local.mesh).dims[0];
+      const Share own{local.mesh.index_on(stage->coordinates(), axes), local.mesh.ways(axes)};
+      alike = alike && (!share || *share == own);
+      share = own;
+    }
   }
-  if (!axes || !alike) return Batcher(dataset, {.batch = batch});  // feed() takes what is needed of it
-  const std::vector<int64_t> coordinates = local.mesh.coordinates(comm_.rank());
+  if (!share || !alike) return Batcher(dataset, {.batch = batch});  // feed() takes what is needed of it
   return Batcher(dataset, {.batch = batch,
-                           .rank = local.mesh.index_on(coordinates, *axes),
-                           .ranks = local.mesh.ways(*axes),
-                           .micro_batches = local.mesh.micro_batches()});
+                           .rank = share->index,
+                           .ranks = share->ways,
+                           .micro_batches = executor_->stages().front()->local().mesh.micro_batches()});
 }
 
 States RankRun::states() const {

@@ -33,6 +33,7 @@ class RankRun {
 
  private:
   void feed(const std::string& name, ConstTensor rows);
+  static void feed(StageExecutor& stage, const std::string& name, ConstTensor rows);
 
   const Program& program_;
   Communicator& comm_;

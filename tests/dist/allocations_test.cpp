@@ -189,7 +189,7 @@ store %y = %a
 /// What is counted while executors are made, and in the last three of five steps.
 std::pair<std::string, std::string> counts_of(const Program& program, KernelSet kernels) {
   std::pair<std::string, std::string> found;
-  run_ranks(static_cast<int>(program.local.mesh.ranks()), [&](Communicator& world) {
+  run_ranks(static_cast<int>(program.local().mesh.ranks()), [&](Communicator& world) {
     const auto alone = [&](const auto& fn) {
       world.barrier();
       if (world.rank() == 0) fn();
@@ -197,7 +197,7 @@ std::pair<std::string, std::string> counts_of(const Program& program, KernelSet 
     };
     const auto device = make_cpu_device(all_ops(), 1, kernels);
     alone(begin_counting);
-    Executor executor(program.local, program.schedule, all_ops(), *device, world);
+    Executor executor(program.local(), program.schedule(), all_ops(), *device, world);
     alone([&] { found.first = counted(); });
     for (int step = 0; step < 2; ++step) executor.run();
     alone(begin_counting);
@@ -220,10 +220,10 @@ TEST(Allocations, CollectivesStageInTheArena) {
     };
     // Reference kernels need no memory to be made, the others none to run.
     const Program exact = run(body, KernelSet::reference);
-    const auto& nodes = exact.local.graph.nodes;
+    const auto& nodes = exact.local().graph.nodes;
     EXPECT_TRUE(std::any_of(nodes.begin(), nodes.end(), [&, op = collective](const Node& node) {
       return node.op == op;
-    })) << print(exact.local, all_ops());
+    })) << print(exact.local(), all_ops());
     EXPECT_EQ(counts_of(exact, KernelSet::reference).first, "");
     std::string narrow = body;
     for (size_t at; (at = narrow.find("f64")) != std::string::npos;) narrow.replace(at, 3, "f32");

@@ -16,7 +16,7 @@ Program expect_interpreted(const std::string& text, int ranks, KernelSet kernels
 /// The collectives of the local graph, in order.
 std::vector<std::string> collectives(const Program& program) {
   std::vector<std::string> kinds;
-  for (const Node& node : program.local.graph.nodes) {
+  for (const Node& node : program.local().graph.nodes) {
     if (is_collective(node)) kinds.push_back(node.op);
   }
   return kinds;
@@ -146,9 +146,9 @@ TEST(Documented, ReshapesBetweenPartsThatDoNotFit) {
   const Program program =
       expect_interpreted(reshaped("2,8,10", "((2,4,1))", "16,10", "((2,1))"), 8, KernelSet::reference,
                          {.parallel = Parallel::automatic, .dataset = DatasetSharding::full_batch()});
-  for (const Node& node : program.local.graph.nodes) {
+  for (const Node& node : program.local().graph.nodes) {
     if (!performs(node, Collective::all_gather) || node.name.starts_with("c.")) continue;
-    EXPECT_EQ(program.local.mesh.ways(axes_of(node, program.local.mesh)), 4) << print(program.local, all_ops());
+    EXPECT_EQ(program.local().mesh.ways(axes_of(node, program.local().mesh)), 4) << print(program.local(), all_ops());
   }
 }
 

@@ -46,7 +46,7 @@ TEST(MicroBatches, AreTheWholeBatch) {
         job.micro_batches = count;
         const std::string what = fmt::format("{}, {} micro-batches, {} ranks", one.spec, count, ranks);
         const JobResult result = run_job(job);
-        EXPECT_EQ(result.program.local.mesh.micro_batches(), count) << what;
+        EXPECT_EQ(result.program.local().mesh.micro_batches(), count) << what;
         expect_same_training(result, oracle, 1e-9, what);
         if (HasFailure()) return;
       }
@@ -93,12 +93,12 @@ struct Traffic {
 
 Traffic traffic_of(const Program& program) {
   Traffic traffic;
-  for (const Node& node : program.local.graph.nodes) {
+  for (const Node& node : program.local().graph.nodes) {
     ++traffic.nodes[node.op];
     if (node.op == "all_reduce") {
-      traffic.reduced_bytes += program.local.largest(node.inputs[0]).bytes();
-      for (const Axes& axes : program.local.shardings[node.inputs[0]].dims) {
-        EXPECT_TRUE(std::find(axes.begin(), axes.end(), program.local.mesh.micro_axis()) == axes.end()) << node.name;
+      traffic.reduced_bytes += program.local().largest(node.inputs[0]).bytes();
+      for (const Axes& axes : program.local().shardings[node.inputs[0]].dims) {
+        EXPECT_TRUE(std::find(axes.begin(), axes.end(), program.local().mesh.micro_axis()) == axes.end()) << node.name;
       }
     }
   }
@@ -148,12 +148,12 @@ TEST(MicroBatches, TextsAreReadBack) {
     const Program program =
         compile(job.forward, all_ops(), device->catalog(),
                 {.ranks = 2, .mesh = Mesh({{"data", 2}}), .plan = {.micro_batches = 2}, .training = job.training});
-    const std::string plan = print(program.plan, program.graph, all_ops());
+    const std::string plan = print(program.plan(), program.graph, all_ops());
     EXPECT_EQ(print(parse_plan(plan, program.graph, all_ops()), program.graph, all_ops()), plan);
-    const std::string local = print(program.local, all_ops());
+    const std::string local = print(program.local(), all_ops());
     EXPECT_EQ(print(parse_local_graph(local, all_ops()), all_ops()), local);
-    const std::string schedule = print(program.schedule, program.local);
-    EXPECT_EQ(print(parse_schedule(schedule, program.local), program.local), schedule);
+    const std::string schedule = print(program.schedule(), program.local());
+    EXPECT_EQ(print(parse_schedule(schedule, program.local()), program.local()), schedule);
     EXPECT_NE(schedule.find("\nmicro\n"), std::string::npos);
     EXPECT_NE(schedule.find("\nlate\n"), std::string::npos);
   }

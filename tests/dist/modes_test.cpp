@@ -85,10 +85,10 @@ TEST(Modes, ImagesCutByHeightAndWidth) {
   expect_one_rank(job_of("lenet", {1, 28, 28}, 6, {uneven}), {6}, {.parallel = Parallel::automatic});
   const Job job = job_of("lenet", {1, 28, 28}, 6, {uneven});
   const JobResult result = run_under(job, 6, {.parallel = Parallel::automatic});
-  const auto& nodes = result.program.local.graph.nodes;
+  const auto& nodes = result.program.local().graph.nodes;
   EXPECT_TRUE(std::any_of(nodes.begin(), nodes.end(),
                           [](const Node& node) { return performs(node, Collective::halo_exchange); }));
-  const LocalGraph& local = result.program.local;
+  const LocalGraph& local = result.program.local();
   EXPECT_EQ(print(parse_local_graph(print(local, all_ops()), all_ops()), all_ops()), print(local, all_ops()));
 }
 
@@ -116,7 +116,7 @@ TEST(Modes, HybridSplitsLayerwiseParameters) {
   }
   expect_one_rank(job, {2, 3, 4, 6, 8}, {.parallel = Parallel::hybrid});
   const JobResult result = run_under(job, 4, {.parallel = Parallel::hybrid});
-  const LocalGraph& local = result.program.local;
+  const LocalGraph& local = result.program.local();
   for (const State& state : local.graph.states) {
     const std::string& name = local.graph.values[state.entry].name;
     const bool split = name == "fc2.weight" || name == "fc2.weight.momentum";
@@ -144,7 +144,7 @@ TEST(Modes, OneMarkMakesAMegatronBlock) {
     expect_one_rank(job, {4}, {.parallel = Parallel::automatic, .dataset = parse_dataset_sharding("((2,1),(2,1))")});
     const JobResult result =
         run_under(job, 4, {.parallel = Parallel::automatic, .dataset = parse_dataset_sharding("((2,1),(2,1))")});
-    EXPECT_EQ(forward_collectives(result.program.local), (std::map<std::string, int>{{"all_reduce", 4}})) << annotation;
+    EXPECT_EQ(forward_collectives(result.program.local()), (std::map<std::string, int>{{"all_reduce", 4}})) << annotation;
   }
 }
 
@@ -158,7 +158,7 @@ TEST(Modes, QuickstartIsThatOfTheTutorial) {
   std::map<std::string, std::string> strategies;
   for (size_t n = 0; n < program.graph.nodes.size(); ++n) {
     const ShardingRule rule = rule_of(program.graph, program.graph.nodes[n], all_ops());
-    strategies[program.graph.nodes[n].name] = print(strategy_of(rule, program.plan.cuts[n], program.plan.mesh));
+    strategies[program.graph.nodes[n].name] = print(strategy_of(rule, program.plan().cuts[n], program.plan().mesh));
   }
   EXPECT_EQ(strategies.at("matmul"), "((2, 4), (4, 1))");
   EXPECT_EQ(strategies.at("relu"), "((2, 4))");
@@ -166,7 +166,7 @@ TEST(Modes, QuickstartIsThatOfTheTutorial) {
 
   // The sum over k, which relu wants cut: scattered, or with partial values switched off reduced and sliced.
   const auto towards_relu = [&](bool partial_sums) {
-    const LocalGraph local = partition(program.graph, all_ops(), program.plan, {.partial_sums = partial_sums});
+    const LocalGraph local = partition(program.graph, all_ops(), program.plan(), {.partial_sums = partial_sums});
     std::vector<std::string> kinds;
     bool between = false;  // behind matmul, before relu
     for (const Node& node : local.graph.nodes) {

@@ -63,8 +63,8 @@ Program sharded_program(const std::string& spec, int ranks, const OptimizerShard
 /// Elements that the collectives of each kind bring together in a step.
 std::map<std::string, int64_t> elements_of(const Program& program) {
   std::map<std::string, int64_t> elements;
-  for (const Node& node : program.local.graph.nodes) {
-    elements[node.op] += program.local.graph.type(node.outputs[0]).elements();
+  for (const Node& node : program.local().graph.nodes) {
+    elements[node.op] += program.local().graph.type(node.outputs[0]).elements();
   }
   return elements;
 }
@@ -96,8 +96,8 @@ TEST(OptimizerSharding, DividesTheStatesOfTheOptimizer) {
     const auto bytes = [&](int64_t level) {
       const Program program = sharded_program("mlp:hidden=64", ranks, {.level = level, .threshold = 0});
       int64_t states = 0;
-      for (const State& state : program.local.graph.states) {
-        if (state.kind == StateKind::optimizer) states += program.local.largest(state.entry).bytes();
+      for (const State& state : program.local().graph.states) {
+        if (state.kind == StateKind::optimizer) states += program.local().largest(state.entry).bytes();
       }
       return states;
     };
@@ -114,11 +114,11 @@ TEST(OptimizerSharding, OfParametersGathersThemTwice) {
     EXPECT_EQ(elements["reduce_scatter"], parameters);
     EXPECT_GT(elements["all_gather"], parameters);
     EXPECT_LE(elements["all_gather"], 2 * parameters);
-    for (const State& state : program.local.graph.states) {
+    for (const State& state : program.local().graph.states) {
       if (state.kind == StateKind::counter) continue;
-      EXPECT_FALSE(program.local.shardings[state.entry].replicated()) << program.local.graph.values[state.entry].name;
+      EXPECT_FALSE(program.local().shardings[state.entry].replicated()) << program.local().graph.values[state.entry].name;
     }
-    const std::string plan = print(program.plan, program.graph, all_ops());
+    const std::string plan = print(program.plan(), program.graph, all_ops());
     EXPECT_EQ(print(parse_plan(plan, program.graph, all_ops()), program.graph, all_ops()), plan);
     EXPECT_NE(plan.find("\nregather %"), std::string::npos);
   }
@@ -139,8 +139,8 @@ TEST(OptimizerSharding, LeavesSmallParametersWhole) {
   const auto cut_states = [](int64_t threshold) {
     const Program program = sharded_program("mlp:hidden=64", 2, {.level = 1, .threshold = threshold});
     int count = 0;
-    for (const State& state : program.local.graph.states) {
-      count += !program.local.shardings[state.entry].replicated();
+    for (const State& state : program.local().graph.states) {
+      count += !program.local().shardings[state.entry].replicated();
     }
     return count;
   };

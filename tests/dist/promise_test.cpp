@@ -116,7 +116,7 @@ TEST(Promise, SmallBucketsAndNoOverlapChangeNothing) {
   const JobResult whole = run_job(job);
   job.schedule = {.bucket_bytes = 4096};
   const JobResult buckets = run_job(job);
-  EXPECT_GT(buckets.program.schedule.buckets.size(), whole.program.schedule.buckets.size());
+  EXPECT_GT(buckets.program.schedule().buckets.size(), whole.program.schedule().buckets.size());
   EXPECT_EQ(buckets.losses, whole.losses);
   job.schedule.overlap = false;
   EXPECT_EQ(run_job(job).losses, whole.losses);
@@ -125,13 +125,13 @@ TEST(Promise, SmallBucketsAndNoOverlapChangeNothing) {
 TEST(Promise, OnOneRankTheLocalGraphIsTheTrainingGraph) {
   Job job = promise_job_of("resnet18:width=4,size=8", DType::f64, {3, 8, 8}, 4, 1, 0.02);
   const JobResult result = run_job(job);
-  EXPECT_EQ(print(result.program.local, all_ops()), print(result.program.graph));
+  EXPECT_EQ(print(result.program.local(), all_ops()), print(result.program.graph));
 }
 
 TEST(Promise, EachRankComputesItsShareOnly) {
   Job job = promise_job_of("lenet", DType::f64, {1, 28, 28}, 24, 1, 0.02);
   job.ranks = 6;
-  const LocalGraph local = run_job(job).program.local;
+  const LocalGraph local = run_job(job).program.local();
   // Every activation with a batch dimension is cut, and so is every node that makes a partial gradient.
   for (size_t n = 0; n < local.graph.nodes.size(); ++n) {
     const Node& node = local.graph.nodes[n];

@@ -195,21 +195,21 @@ std::string chain_under(const Mesh& mesh, const Shape& shape, int seed) {
   const Graph graph = chain(shape);
   const Program program =
       compile(graph, all_ops(), catalog->catalog(),
-              {.mesh = mesh, .own_plan = [&](const Graph& given) { return random_plan(given, mesh, seed); }});
+              {.mesh = mesh, .own_plan = [&](const Graph& given, int64_t) { return random_plan(given, mesh, seed); }});
   const Array input = random_array({DType::f64, shape}, random_key(seed, "x"));
   std::atomic<bool> same = true;
   on_ranks(static_cast<int>(mesh.ranks()), [&](Communicator& world) {
     const auto device = make_cpu_device(all_ops(), 1, KernelSet::reference);
-    Executor executor(program.local, program.schedule, all_ops(), *device, world);
+    Executor executor(program.local(), program.schedule(), all_ops(), *device, world);
     Array part(executor.input_type("x"));
-    const Sharding& sharding = program.local.shardings[program.local.graph.input("x")];
+    const Sharding& sharding = program.local().shardings[program.local().graph.input("x")];
     copy_part(input.tensor(), local_ranges(input.type(), sharding, mesh, mesh.coordinates(world.rank())), part.data());
     executor.set_input("x", std::as_const(part).tensor());
     executor.run();
     const Array end = executor.state("y");
     if (std::memcmp(end.data(), input.data(), input.type().bytes()) != 0) same = false;
   });
-  return same ? "" : print(program.local, all_ops());
+  return same ? "" : print(program.local(), all_ops());
 }
 
 /// Bits survive all reshards: nothing but moves stands between the nodes of a chain.

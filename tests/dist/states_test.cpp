@@ -57,7 +57,7 @@ TEST(States, EveryPartIsGatheredOnce) {
       int64_t bytes = 0;
       CountingCommunicator counting(world, bytes);
       const auto device = make_cpu_device(all_ops(), 1);
-      Executor executor(program.local, program.schedule, all_ops(), *device, counting);
+      Executor executor(program.local(), program.schedule(), all_ops(), *device, counting);
       executor.set_state("w", whole);
       executor.set_state("b", whole);
       for (const char* name : {"w", "b", "w"}) {
@@ -78,7 +78,7 @@ TEST(States, EveryPartHasOneOwner) {
     std::vector<StatePart> seen(ranks);
     run_ranks(ranks, [&](Communicator& world) {
       const auto device = make_cpu_device(all_ops(), 1);
-      Executor executor(program.local, program.schedule, all_ops(), *device, world);
+      Executor executor(program.local(), program.schedule(), all_ops(), *device, world);
       executor.set_state("w", whole);
       seen[world.rank()] = executor.state_part("w");
     });

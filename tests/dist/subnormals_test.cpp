@@ -83,15 +83,15 @@ void run_everywhere(const std::string& text, const Fills& fills,
                                    Settings{2, 2}, Settings{3, 1}, Settings{4, 1, KernelSet::reference}}) {
     if (!can_run(settings.ranks)) continue;
     const Program program = compiled(graph, settings);
-    const Mesh& mesh = program.local.mesh;
+    const Mesh& mesh = program.local().mesh;
     on_ranks(settings.ranks, [&](Communicator& world) {
       const auto device = make_cpu_device(all_ops(), settings.threads, settings.kernels);
-      Executor executor(program.local, program.schedule, all_ops(), *device, world);
-      for (const Input& input : program.local.graph.inputs) {
-        const std::string& name = program.local.graph.values[input.value].name;
+      Executor executor(program.local(), program.schedule(), all_ops(), *device, world);
+      for (const Input& input : program.local().graph.inputs) {
+        const std::string& name = program.local().graph.values[input.value].name;
         Array part(executor.input_type(name));
         copy_part(given.at(name).tensor(),
-                  local_ranges(program.local.graph.type(input.value), program.local.shardings[input.value], mesh,
+                  local_ranges(program.local().graph.type(input.value), program.local().shardings[input.value], mesh,
                                mesh.coordinates(world.rank())),
                   part.data());
         executor.set_input(name, std::as_const(part).tensor());
@@ -244,7 +244,7 @@ TEST(SubnormalNumbers, TheCallerKeepsItsSetting) {
         const Program program = compiled(job.forward, {.threads = kThreads}, job.training);
         on_ranks(1, [&](Communicator& world) {
           const auto device = make_cpu_device(all_ops(), kThreads);
-          Executor executor(program.local, program.schedule, all_ops(), *device, world);
+          Executor executor(program.local(), program.schedule(), all_ops(), *device, world);
           Arrays batch = job.batch(0);
           if (fails) batch.at("image").set(0, NAN);
           for (const auto& [name, array] : batch) executor.set_input(name, std::as_const(array).tensor());

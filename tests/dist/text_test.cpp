@@ -48,11 +48,11 @@ std::string message_of(const Read& read) {
 TEST(Text, PlansAreReadBack) {
   for (int ranks : {1, 2, 6}) {
     const Program program = text_program_of("lenet", ranks);
-    const std::string text = print(program.plan, program.graph, all_ops());
+    const std::string text = print(program.plan(), program.graph, all_ops());
     const Plan plan = parse_plan(text, program.graph, all_ops());
     EXPECT_EQ(print(plan, program.graph, all_ops()), text);
-    EXPECT_EQ(plan.cuts, program.plan.cuts);
-    EXPECT_EQ(plan.inputs, program.plan.inputs);
+    EXPECT_EQ(plan.cuts, program.plan().cuts);
+    EXPECT_EQ(plan.inputs, program.plan().inputs);
     // Every rank has all logits.
     Plan whole = plan;
     whole.outputs["logits"] = {{}, {}};
@@ -66,7 +66,7 @@ TEST(Text, PlansAreReadBack) {
 
 TEST(Text, BadPlansAreRefused) {
   const Program program = text_program_of("mlp:hidden=16", 2);
-  const std::string text = print(program.plan, program.graph, all_ops());
+  const std::string text = print(program.plan(), program.graph, all_ops());
   const auto refused = [&](const std::string& from, const std::string& to) {
     const std::string bad = changed(text, from, to);
     return message_of([&] { parse_plan(bad, program.graph, all_ops()); });
@@ -96,7 +96,7 @@ TEST(Text, BadPlansAreRefused) {
 
 TEST(Text, PlansMayBeEditedByHand) {
   const Program program = text_program_of("mlp:hidden=16", 2);
-  const std::string text = print(program.plan, program.graph, all_ops());
+  const std::string text = print(program.plan(), program.graph, all_ops());
   const auto read = [&](const std::string& more) { return parse_plan(text + more, program.graph, all_ops()); };
   const auto relu = std::find_if(program.graph.nodes.begin(), program.graph.nodes.end(),
                                  [](const Node& node) { return node.name == "relu"; });
@@ -121,10 +121,10 @@ TEST(Text, LocalGraphsAreReadBack) {
   for (const char* model : {"mlp:hidden=16", "lenet", "resnet18:width=4,size=8"}) {
     for (int ranks : {1, 2, 3, 6}) {
       const Program program = text_program_of(model, ranks, /*statistics_groups=*/ranks == 3 ? 3 : 1);
-      const std::string text = print(program.local, all_ops());
+      const std::string text = print(program.local(), all_ops());
       const LocalGraph local = parse_local_graph(text, all_ops());
       EXPECT_EQ(print(local, all_ops()), text) << model << " on " << ranks;
-      EXPECT_EQ(local.cuts, program.local.cuts);
+      EXPECT_EQ(local.cuts, program.local().cuts);
     }
   }
 }
@@ -319,7 +319,7 @@ TEST(Text, PlansOfMicroBatchesAreReadBackOrRefused) {
   const Graph forward = build_graph(model.network(Loss::sparse), all_ops(), {.batch = 12, .columns = model.columns()});
   const Program program = compile(forward, all_ops(), device->catalog(),
                                   {.ranks = 3, .plan = {.micro_batches = 2}, .training = TrainingOptions{}});
-  const std::string text = print(program.plan, program.graph, all_ops());
+  const std::string text = print(program.plan(), program.graph, all_ops());
   EXPECT_EQ(print(parse_plan(text, program.graph, all_ops()), program.graph, all_ops()), text);
   const auto refused = [&](const std::string& from, const std::string& to) {
     const std::string bad = changed(text, from, to);

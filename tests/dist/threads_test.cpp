@@ -59,7 +59,7 @@ TEST(Threads, ProgramsOfF64HaveNoOtherFloats) {
       job.training.optimizer.clip_norm = 1;
       for (const int ranks : {1, 3}) {
         job.ranks = ranks;
-        for (const ValueInfo& value : run_job(job).program.local.graph.values) {
+        for (const ValueInfo& value : run_job(job).program.local().graph.values) {
           EXPECT_TRUE(!is_float(value.type.dtype) || value.type.dtype == DType::f64)
               << spec << " with " << name_of(optimizer) << ": " << value.name << " is " << print(value.type);
         }

@@ -46,6 +46,7 @@ class CountingCommunicator final : public Communicator {
   void send(const void* data, int64_t count, DType dtype, int to, Timeout timeout) override {
     inner_.send(data, count, dtype, to, timeout);
   }
+  void post(const void* data, int64_t count, DType dtype, int to) override { inner_.post(data, count, dtype, to); }
   void recv(void* data, int64_t count, DType dtype, int from, Timeout timeout) override {
     add(count, dtype);
     inner_.recv(data, count, dtype, from, timeout);

@@ -110,7 +110,7 @@ OpSet with_identities() {
 Program expect_interpreted(const Graph& graph, const InterpretedRun& run) {
   const auto device = make_cpu_device(all_ops(), 1, run.kernels);
   Program program = compile(graph, all_ops(), device->catalog(), {.ranks = run.ranks, .plan = run.plan});
-  expect_interpreted(Case{program.local, program.schedule, program.graph, all_ops()}, run);
+  expect_interpreted(Case{program.local(), program.schedule(), program.graph, all_ops()}, run);
   return program;
 }
 

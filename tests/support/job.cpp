@@ -19,16 +19,20 @@
 namespace partita {
 namespace {
 
-void feed(Executor& executor, const Program& program, const Arrays& batch, int64_t rank) {
-  const LocalGraph& local = program.local;
-  for (const Input& input : local.graph.inputs) {
-    const std::string& name = local.graph.values[input.value].name;
-    const Sharding& sharding = local.shardings[input.value];
-    const bool is_cut = !micro_sharding(sharding, local.mesh).whole();
-    for (int64_t m = 0; m < (is_cut ? local.mesh.micro_batches() : 1); ++m) {
-      executor.set_input(
-          name, batch.at(name).tensor(),
-          local_ranges(local.graph.type(input.value), sharding, local.mesh, local.mesh.coordinates(rank, m)), m);
+void feed(Executor& executor, const Arrays& batch) {
+  for (const auto& stage : executor.stages()) {
+    const LocalGraph& local = stage->local();
+    for (const Input& input : local.graph.inputs) {
+      if (input.from_stage >= 0) continue;
+      const std::string& name = local.graph.values[input.value].name;
+      const Sharding& sharding = local.shardings[input.value];
+      const bool is_cut = !micro_sharding(sharding, local.mesh).whole();
+      for (int64_t m = 0; m < (is_cut ? local.mesh.micro_batches() : 1); ++m) {
+        std::vector<int64_t> coordinates = stage->coordinates();
+        if (is_cut) coordinates[static_cast<size_t>(local.mesh.micro_axis())] = m;
+        stage->set_input(name, batch.at(name).tensor(),
+                         local_ranges(local.graph.type(input.value), sharding, local.mesh, coordinates), m);
+      }
     }
   }
 }
@@ -53,13 +57,13 @@ Arrays with_optimizer_states(const Graph& graph, Arrays states) {
 Arrays train(const Job& job, const Program& program, const Arrays& states, Communicator& world, JobResult& seen) {
   const Graph& graph = program.graph;
   const auto device = make_cpu_device(all_ops(), job.threads, job.kernels);
-  Executor executor(program.local, program.schedule, all_ops(), *device, world);
+  Executor executor(program.pipeline, program.stages, all_ops(), *device, world);
   for (const State& state : graph.states) {
     const std::string& name = graph.values[state.entry].name;
     executor.set_state(name, states.at(name));
   }
   for (int step = 0; step < job.steps; ++step) {
-    feed(executor, program, batch_of(job, graph, step), world.rank());
+    feed(executor, batch_of(job, graph, step));
     executor.step();
     seen.losses.push_back(executor.output("loss").at(0));
     if (step > 0) continue;
@@ -122,12 +126,14 @@ JobResult run_job(const Job& job) {
   catalog_device->enter_thread();  // kernels ask for scratch memory by the threads of the one that asks them
   Mesh mesh = job.mesh;
   if (mesh.ranks() == 1 && job.ranks > 1) mesh = Mesh({{"data", job.ranks}});
+  std::function<Plan(const Graph&, int64_t)> own_plan = job.stage_plan;
+  if (job.plan) own_plan = [&](const Graph& graph, int64_t) { return job.plan(graph); };
   JobResult result;
   result.program = compile(job.forward, all_ops(), catalog_device->catalog(),
                            {.ranks = job.ranks,
                             .mesh = mesh,
-                            .plan = {.micro_batches = job.micro_batches, .zero = job.zero},
-                            .own_plan = job.plan,
+                            .plan = {.micro_batches = job.micro_batches, .zero = job.zero, .pipeline = job.pipeline},
+                            .own_plan = own_plan,
                             .schedule = job.schedule,
                             .training = job.training});
   const Arrays states = with_optimizer_states(result.program.graph, job.states);

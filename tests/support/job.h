@@ -19,7 +19,9 @@ struct Job {
   int ranks = 1;
   Mesh mesh;                                         // of `ranks`; none: one axis "data"
   std::function<Plan(const Graph&)> plan = nullptr;  // none: data parallel
+  std::function<Plan(const Graph&, int64_t ranks)> stage_plan = nullptr;  // the same of each stage's ranks
   int64_t micro_batches = 1;
+  PipelineOptions pipeline{};
   OptimizerSharding zero{};
   int threads = 1;
   KernelSet kernels = KernelSet::reference;

@@ -191,6 +191,12 @@ void Group::send(int rank, const Call& call, int to, Timeout timeout) {
   finish(outcome, box, call, rank, to, /*peer=*/to, timeout);
 }
 
+void Group::post(int rank, const Call& call, int to) {
+  Mailbox& box = mailbox(rank, to);
+  world_->throw_if_aborted();
+  finish(box.post(call, *world_), box, call, rank, to, /*peer=*/to, Timeout::zero());
+}
+
 void Group::recv(int rank, const Call& call, int from, Timeout timeout) {
   Mailbox& box = mailbox(from, rank);
   world_->throw_if_aborted();

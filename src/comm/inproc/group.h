@@ -40,6 +40,7 @@ class Group : public Wakeable {
   std::shared_ptr<Group> split(int rank, const Call& call, Timeout timeout);
 
   void send(int rank, const Call& call, int to, Timeout timeout);
+  void post(int rank, const Call& call, int to);
   void recv(int rank, const Call& call, int from, Timeout timeout);
 
   /// The rank makes no further call: whoever waits for one, now or later, fails with ranks_disagree.

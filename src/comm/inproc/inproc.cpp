@@ -25,6 +25,7 @@ class InprocCommunicator final : public CheckedCommunicator {
  private:
   void run(const Call& call, Timeout timeout) override { group_->run(rank(), call, timeout); }
   void send_to(int to, const Call& call, Timeout timeout) override { group_->send(rank(), call, to, timeout); }
+  void post_to(int to, const Call& call) override { group_->post(rank(), call, to); }
   void recv_from(int from, const Call& call, Timeout timeout) override { group_->recv(rank(), call, from, timeout); }
   std::unique_ptr<Communicator> split_off(const Call& call, int place, Timeout timeout) override {
     return std::make_unique<InprocCommunicator>(group_->split(rank(), call, timeout), place);

@@ -26,6 +26,13 @@ Mailbox::Outcome Mailbox::send(const Call& call, Deadline deadline, const World&
   return deliver(lock, call);
 }
 
+Mailbox::Outcome Mailbox::post(const Call& call, const World& world) {
+  std::unique_lock lock(mutex_);
+  if (world.is_aborted()) return Outcome::aborted;
+  if (waiter_ == nullptr && enqueue(lock, call)) return Outcome::done;
+  return deliver(lock, call);
+}
+
 Mailbox::Outcome Mailbox::recv(const Call& call, Deadline deadline, const World& world, const WaitPolicy& policy) {
   std::unique_lock lock(mutex_);
   if (!queue_.empty()) return take_first(lock, call);

@@ -23,6 +23,8 @@ class Mailbox {
 
   /// Waits while `kMaxQueued` messages lie in the queue.
   Outcome send(const Call& call, Deadline deadline, const World& world, const WaitPolicy& policy);
+  /// Without waiting for room.
+  Outcome post(const Call& call, const World& world);
   Outcome recv(const Call& call, Deadline deadline, const World& world, const WaitPolicy& policy);
 
   /// The two calls behind `disagreed`.

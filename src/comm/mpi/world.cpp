@@ -154,6 +154,7 @@ class MpiCommunicator final : public CheckedCommunicator {
     }
   }
   void send_to(int to, const Call& call, Timeout timeout) override { messages_.send(call, to, timeout); }
+  void post_to(int to, const Call& call) override { messages_.post(call, to); }
   void recv_from(int from, const Call& call, Timeout timeout) override { messages_.recv(call, from, timeout); }
 
   std::unique_ptr<Communicator> split_off(const Call& call, int place, Timeout timeout) override {

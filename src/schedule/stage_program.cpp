@@ -1,0 +1,66 @@
+#include "schedule/stage_program.h"
+
+#include <algorithm>
+
+#include "pipeline/in_flight.h"
+
+namespace partita {
+
+StageSection stage_section(Section section) {
+  switch (section) {
+    case Section::micro: return StageSection::forward;
+    case Section::backward: return StageSection::backward;
+    case Section::weight: return StageSection::weight;
+    default: break;
+  }
+  PARTITA_CHECK(false, "section {} is no part of a micro-batch", name_of(section));
+}
+
+std::vector<Dependency> dependencies_of(const std::vector<Transfer>& transfers) {
+  std::vector<Dependency> dependencies;
+  for (const Transfer& transfer : transfers) {
+    if (!transfer.in_micro_batches() || !is_micro(transfer.first)) continue;
+    const Dependency one{transfer.from_stage, stage_section(transfer.sent), transfer.to_stage,
+                         stage_section(transfer.first)};
+    if (std::find(dependencies.begin(), dependencies.end(), one) == dependencies.end()) dependencies.push_back(one);
+  }
+  return dependencies;
+}
+
+InFlight in_flight_of(const Pipeline& pipeline, int stage, const LocalGraph& local) {
+  InFlight result;
+  result.inputs.assign(local.graph.inputs.size(), 1);
+  if (!local.is_stage()) return result;
+  const auto between = [&](StageSection from, StageSection to) {
+    return copies(pipeline.sequence, stage, from, stage, to);
+  };
+  result.micro_to_backward = between(StageSection::forward, StageSection::backward);
+  if (local.sections == MicroSections::weights) {
+    result.micro_to_weight = between(StageSection::forward, StageSection::weight);
+    result.backward_to_weight = between(StageSection::backward, StageSection::weight);
+  }
+  for (const Transfer& transfer : pipeline.transfers) {
+    if (transfer.to_stage != stage || !transfer.in_micro_batches() || !is_micro(transfer.last)) continue;
+    result.inputs[transfer.input] = copies(pipeline.sequence, transfer.from_stage, stage_section(transfer.sent), stage,
+                                           stage_section(transfer.last));
+  }
+  return result;
+}
+
+std::vector<RankGroup> rank_groups(int64_t ranks, int64_t groups) {
+  if (ranks < groups) {
+    throw InvalidArgument(fmt::format("[stages] fewer ranks than groups of stages, got {} ranks for {} groups, expected "
+                                      "at least {} ranks, or more stages on one group (--interleave)",
+                                      ranks, groups, groups));
+  }
+  std::vector<RankGroup> result;
+  int first = 0;
+  for (int64_t group = 0; group < groups; ++group) {
+    const int count = static_cast<int>(ranks * (group + 1) / groups) - first;
+    result.push_back({first, count});
+    first += count;
+  }
+  return result;
+}
+
+}  // namespace partita

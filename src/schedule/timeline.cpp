@@ -1,0 +1,253 @@
+#include "schedule/timeline.h"
+
+#include <algorithm>
+
+namespace partita {
+namespace {
+
+/// The instructions of the late section that stand before what belongs to a later phase.
+size_t late_end(const StageProgram& stage, Phase phase) {
+  const Schedule& schedule = stage.schedule;
+  size_t end = schedule.end(Section::late);
+  while (end > schedule.begin(Section::late)) {
+    const Instruction& instruction = schedule.instructions[end - 1];
+    if (instruction.node >= 0 && stage.local.graph.nodes[instruction.node].phase <= phase) break;
+    --end;
+  }
+  return end;
+}
+
+Section section_of(StageSection part) {
+  switch (part) {
+    case StageSection::forward: return Section::micro;
+    case StageSection::backward: return Section::backward;
+    case StageSection::weight: return Section::weight;
+  }
+  return Section::micro;
+}
+
+std::vector<int> roots_of(const Schedule& schedule) {
+  std::vector<int> roots;
+  for (const Buffer& buffer : schedule.buffers) {
+    roots.push_back(buffer.view_of < 0 ? static_cast<int>(roots.size()) : roots[buffer.view_of]);
+  }
+  return roots;
+}
+
+/// The last instruction that writes the memory of a buffer before the update, of a bucket the one that waits for it.
+SendPoint last_writer(const Schedule& schedule, int buffer) {
+  const std::vector<int> roots = roots_of(schedule);
+  std::vector<bool> in_bucket(schedule.buckets.size(), false);
+  for (size_t b = 0; b < in_bucket.size(); ++b) {
+    const std::vector<int>& buffers = schedule.buckets[b].buffers;
+    in_bucket[b] = std::any_of(buffers.begin(), buffers.end(), [&](int one) { return roots[one] == roots[buffer]; });
+  }
+  for (size_t i = schedule.update(); i-- > 0;) {
+    const Instruction& instruction = schedule.instructions[i];
+    if (instruction.bucket >= 0 && in_bucket[instruction.bucket]) return i;
+    if (std::any_of(instruction.outputs.begin(), instruction.outputs.end(),
+                    [&](int output) { return roots[output] == roots[buffer]; })) {
+      return i;
+    }
+  }
+  return std::nullopt;
+}
+
+/// Follows the groups without data.
+class Replay {
+ public:
+  Replay(const Pipeline& pipeline, const std::vector<StageProgram>& stages)
+      : pipeline_(pipeline), stages_(stages), points_(send_points(pipeline, stages)), sent_(pipeline.transfers.size(), 0) {
+    for (size_t group = 0; group < pipeline.groups.size(); ++group) {
+      groups_.push_back({timeline(pipeline, stages, static_cast<int>(group))});
+    }
+    for (size_t stage = 0; stage < stages.size(); ++stage) {
+      Points points;
+      const auto reads = transfers_read(pipeline, stages, static_cast<int>(stage));
+      for (size_t i = 0; i < reads.size(); ++i) {
+        if (!reads[i].empty()) points[i].reads = reads[i];
+      }
+      stages_points_.push_back(std::move(points));
+    }
+    for (size_t t = 0; t < points_.size(); ++t) {
+      const auto from = static_cast<size_t>(pipeline.transfers[t].from_stage);
+      if (points_[t]) stages_points_[from][*points_[t]].sends.push_back(t);
+    }
+  }
+
+  void run() {
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (Group& group : groups_) moved = advance(group) || moved;
+    }
+    std::string waiting;
+    for (const Group& group : groups_) {
+      if (group.at < group.runs.size()) waiting += (waiting.empty() ? "" : "; ") + describe(group);
+    }
+    if (waiting.empty()) return;
+    throw InvalidArgument(fmt::format("[stages] the order cannot end, got stages that wait for one another, expected "
+                                      "another order or other stages: {}",
+                                      waiting));
+  }
+
+ private:
+  struct Group {
+    std::vector<Run> runs;
+    size_t at = 0;
+    size_t instruction = 0;  // of the run
+    bool begun = false;
+  };
+
+  /// What instructions receive before and send behind them.
+  struct Point {
+    std::vector<size_t> reads{}, sends{};
+  };
+  using Points = std::map<size_t, Point>;
+
+  bool has_come(size_t transfer, int64_t micro_batch) const {
+    return pipeline_.transfers[transfer].verdict || sent_[transfer] > micro_batch_of(transfer, micro_batch);
+  }
+  int64_t micro_batch_of(size_t transfer, int64_t micro_batch) const {
+    return pipeline_.transfers[transfer].in_micro_batches() ? micro_batch : 0;
+  }
+
+  /// Runs a group as far as it gets; whether it moved.
+  bool advance(Group& group) {
+    bool moved = false;
+    for (; group.at < group.runs.size(); ++group.at) {
+      const Run& run = group.runs[group.at];
+      if (!std::exchange(group.begun, true)) {
+        group.instruction = run.begin;
+        if (run.begins_section) send_at_beginning(run);
+        moved = true;
+      }
+      const Points& points = stages_points_[static_cast<size_t>(run.stage)];
+      for (auto point = points.lower_bound(group.instruction); point != points.end() && point->first < run.end; ++point) {
+        group.instruction = point->first;
+        for (const size_t transfer : point->second.reads) {
+          if (!has_come(transfer, run.micro_batch)) return moved;
+        }
+        for (const size_t transfer : point->second.sends) {
+          if (pipeline_.transfers[transfer].sent == run.section) ++sent_[transfer];
+        }
+        moved = true;
+      }
+      group.begun = false;
+    }
+    return moved;
+  }
+
+  void send_at_beginning(const Run& run) {
+    for (size_t t = 0; t < points_.size(); ++t) {
+      const Transfer& transfer = pipeline_.transfers[t];
+      if (transfer.from_stage == run.stage && transfer.sent == run.section && !points_[t]) ++sent_[t];
+    }
+  }
+
+  std::string describe(const Group& group) const {
+    const Run& run = group.runs[group.at];
+    const std::string where = is_micro(run.section)
+                                  ? fmt::format(" of micro-batch {}", run.micro_batch)
+                                  : std::string();
+    for (const size_t t : stages_points_[static_cast<size_t>(run.stage)].at(group.instruction).reads) {
+      const Transfer& transfer = pipeline_.transfers[t];
+      if (has_come(t, run.micro_batch)) continue;
+      const LocalGraph& to = stages_[static_cast<size_t>(run.stage)].local;
+      return fmt::format("stage {} {}{} waits for %{} of stage {} {}", run.stage, name_of(run.section), where,
+                         to.graph.values[to.graph.inputs[transfer.input].value].name, transfer.from_stage,
+                         name_of(transfer.sent));
+    }
+    return "";
+  }
+
+  const Pipeline& pipeline_;
+  const std::vector<StageProgram>& stages_;
+  const std::vector<SendPoint> points_;
+  std::vector<int64_t> sent_;  // per transfer: how often
+  std::vector<Group> groups_;
+  std::vector<Points> stages_points_;  // per stage
+};
+
+}  // namespace
+
+std::vector<Run> timeline(const Pipeline& pipeline, const std::vector<StageProgram>& stages, int group) {
+  std::vector<Run> runs;
+  std::vector<int> own;
+  for (int stage = 0; stage < static_cast<int>(stages.size()); ++stage) {
+    if (pipeline.shape.groups[static_cast<size_t>(stage)] == group) own.push_back(stage);
+  }
+  const auto add = [&](int stage, Section section, int64_t micro_batch) {
+    const Schedule& schedule = stages[static_cast<size_t>(stage)].schedule;
+    runs.push_back({stage, section, schedule.begin(section), schedule.end(section), micro_batch});
+  };
+  for (const int stage : own) add(stage, Section::once, 0);
+  if (stages.size() == 1 && !stages[0].local.is_stage()) {
+    const Schedule& schedule = stages[0].schedule;
+    const int64_t count = schedule.micro_begin() < schedule.micro_end() ? stages[0].local.mesh.micro_batches() : 0;
+    for (int64_t m = 0; m < count; ++m) add(0, Section::micro, m);
+  }
+  for (const Slot& slot : pipeline.sequence) {
+    if (pipeline.shape.groups[static_cast<size_t>(slot.stage)] != group) continue;
+    add(slot.stage, section_of(slot.section), slot.micro_batch);
+  }
+  const auto add_late = [&](int stage, Phase phase) {
+    const StageProgram& program = stages[static_cast<size_t>(stage)];
+    const bool first = phase == Phase::forward;
+    const size_t begin = first ? program.schedule.begin(Section::late)
+                               : late_end(program, phase == Phase::backward ? Phase::forward : Phase::backward);
+    runs.push_back({stage, Section::late, begin,
+                    phase == Phase::update ? program.schedule.end(Section::late) : late_end(program, phase), 0, first});
+  };
+  for (const int stage : own) add_late(stage, Phase::forward);
+  for (auto stage = own.rbegin(); stage != own.rend(); ++stage) add_late(*stage, Phase::backward);
+  for (const int stage : own) add_late(stage, Phase::update);
+  return runs;
+}
+
+std::vector<SendPoint> send_points(const Pipeline& pipeline, const std::vector<StageProgram>& stages) {
+  std::vector<SendPoint> points;
+  for (const Transfer& transfer : pipeline.transfers) {
+    const Schedule& schedule = stages[static_cast<size_t>(transfer.from_stage)].schedule;
+    SendPoint point = last_writer(schedule, schedule.outputs[transfer.output]);
+    // A sum over micro-batches is whole before what is late.
+    if (point && schedule.section_of(*point) != transfer.sent) point = std::nullopt;
+    points.push_back(point);
+  }
+  return points;
+}
+
+std::vector<std::vector<size_t>> transfers_read(const Pipeline& pipeline, const std::vector<StageProgram>& stages,
+                                                int stage) {
+  const Schedule& schedule = stages[static_cast<size_t>(stage)].schedule;
+  const std::vector<int> roots = roots_of(schedule);
+  std::map<int, size_t> received;  // by buffer
+  for (size_t t = 0; t < pipeline.transfers.size(); ++t) {
+    const Transfer& transfer = pipeline.transfers[t];
+    if (transfer.to_stage == stage) received.emplace(schedule.inputs[transfer.input], t);
+  }
+  std::vector<std::vector<size_t>> reads(schedule.instructions.size());
+  for (size_t i = 0; i < reads.size(); ++i) {
+    for (const int buffer : schedule.instructions[i].inputs) {
+      if (const auto found = received.find(roots[buffer]); found != received.end()) reads[i].push_back(found->second);
+    }
+  }
+  return reads;
+}
+
+std::vector<size_t> sent_by(const Run& run, const Pipeline& pipeline, const std::vector<SendPoint>& points) {
+  std::vector<std::pair<SendPoint, size_t>> sent;
+  for (size_t t = 0; t < points.size(); ++t) {
+    const Transfer& transfer = pipeline.transfers[t];
+    if (transfer.from_stage != run.stage || transfer.sent != run.section || transfer.verdict) continue;
+    const bool here = points[t] ? *points[t] >= run.begin && *points[t] < run.end : run.begins_section;
+    if (here) sent.emplace_back(points[t], t);
+  }
+  std::sort(sent.begin(), sent.end());
+  std::vector<size_t> result;
+  for (const auto& [point, transfer] : sent) result.push_back(transfer);
+  return result;
+}
+
+void verify(const Pipeline& pipeline, const std::vector<StageProgram>& stages) { Replay(pipeline, stages).run(); }
+
+}  // namespace partita
