@@ -12,8 +12,10 @@ namespace partita {
 struct ListRules {
   /// Per stage: forward slots that may have begun while their backward slot is not finished; empty: all.
   std::vector<int64_t> in_flight{};
-  /// Per stage: a slot waits for the slot of the section before it so many micro-batches later, or the last; empty: 0.
-  std::vector<int64_t> backward_delay{};
+  /// Such a number is in flight whenever a backward slot begins, until no forward slot is left. Where nothing could run
+  /// otherwise there are fewer.
+  bool keeps_in_flight = false;
+  /// Per stage: a weight slot waits for the backward slot so many micro-batches later, or the last one; empty: 0.
   std::vector<int64_t> weight_delay{};
   /// Per group: as many forward slots are in flight, over its stages, whenever a backward slot begins, until no forward
   /// slot is left. Where nothing could run otherwise there are more or fewer. Empty: any number.
