@@ -19,6 +19,7 @@ class ListScheduler {
       : graph_(graph),
         rules_(rules),
         waiting_(graph.slots()),
+        has_begun_(graph.slots()),
         groups_(graph.groups()),
         stages_(graph.stages()),
         queues_(graph.groups()) {
@@ -30,6 +31,12 @@ class ListScheduler {
                               slot.micro_batch >= rules.in_flight[slot.stage];
       if (is_limited || is_delayed(slot)) ++waiting_[number];
       if (waiting_[number] == 0) add_ready(slot);
+      if (rules.keeps_priority) plan_of(slot).slots.push_back({rules.priority(slot), slot});
+    }
+    for (Group& group : groups_) {
+      for (Plan& plan : group.plans) {
+        std::sort(plan.slots.begin(), plan.slots.end(), [](const Ready& a, const Ready& b) { return b > a; });
+      }
     }
   }
 
@@ -63,10 +70,16 @@ class ListScheduler {
   struct Count {
     int64_t begun = 0, in_flight = 0;
   };
+  /// The slots of a section by priority; those before `next` have begun.
+  struct Plan {
+    std::vector<Ready> slots;
+    size_t next = 0;
+  };
   struct Group {
     bool is_busy = false;
     Count count;
     std::array<ReadyHeap, kStageSections> ready;
+    std::array<Plan, kStageSections> plans;  // where the rules keep the priority
   };
 
   int64_t last() const { return graph_.micro_batches() - 1; }
@@ -74,6 +87,10 @@ class ListScheduler {
   int64_t weight_delay(int stage) const { return rules_.weight_delay.empty() ? 0 : rules_.weight_delay[stage]; }
   bool is_delayed(const Slot& slot) const {
     return slot.section == StageSection::weight && slot.micro_batch < last() && weight_delay(slot.stage) > 0;
+  }
+
+  Plan& plan_of(const Slot& slot) {
+    return groups_[graph_.group_of(slot.stage)].plans[static_cast<size_t>(slot.section)];
   }
 
   void add_ready(const Slot& slot) {
@@ -117,12 +134,21 @@ class ListScheduler {
     if (slot.section == StageSection::forward) {
       for (Count* count : {&group.count, &stages_[slot.stage]}) ++count->begun, ++count->in_flight;
     }
+    if (rules_.keeps_priority) {
+      has_begun_[graph_.number(slot)] = true;
+      Plan& plan = plan_of(slot);
+      while (plan.next < plan.slots.size() && has_begun_[graph_.number(plan.slots[plan.next].slot)]) ++plan.next;
+    }
     queues_[index].push_back(slot);
     running_.emplace(now_ + graph_.seconds(graph_.section(slot.stage, slot.section)), index);
   }
 
   /// Whether the rules let the group begin a slot that waits for no other.
-  bool may_begin(int index, const Slot& slot) const {
+  bool may_begin(int index, const Slot& slot) {
+    if (rules_.keeps_priority) {
+      const Plan& plan = plan_of(slot);
+      if (!(plan.slots[plan.next].slot == slot)) return false;
+    }
     const auto keeps = [&](const Count& count, int64_t most, int64_t stages) {
       const bool is_full = count.in_flight >= most;
       const bool is_last = count.begun == stages * graph_.micro_batches();
@@ -168,7 +194,8 @@ class ListScheduler {
 
   const SectionGraph& graph_;
   const ListRules& rules_;
-  std::vector<int> waiting_;  // per slot: for how many others
+  std::vector<int> waiting_;     // per slot: for how many others
+  std::vector<bool> has_begun_;  // per slot
   std::vector<Group> groups_;
   std::vector<Count> stages_;
   std::set<int> woken_;      // groups to be looked at

@@ -20,6 +20,9 @@ struct ListRules {
   /// Per group: as many forward slots are in flight, over its stages, whenever a backward slot begins, until no forward
   /// slot is left. Where nothing could run otherwise there are more or fewer. Empty: any number.
   std::vector<int64_t> group_in_flight{};
+  /// Whether a group begins the slots of a section in the order of their priority, and waits for those that are not
+  /// ready. Where nothing could run otherwise a later one is taken.
+  bool keeps_priority = false;
   /// Of ready slots of one section the lowest is taken.
   std::function<std::array<int64_t, 3>(const Slot&)> priority{};
 };

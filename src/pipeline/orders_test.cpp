@@ -144,6 +144,68 @@ TEST(Orders, InterleavedMicroBatchesInFlight) {
   }
 }
 
+/// So many forwards, then a backward and a forward in turn, then the other backwards.
+std::vector<Slot> alternating(const std::vector<Slot>& forwards, const std::vector<Slot>& backwards, size_t warm_up) {
+  std::vector<Slot> queue;
+  for (size_t i = 0; i < forwards.size() + warm_up; ++i) {
+    if (i < forwards.size()) queue.push_back(forwards[i]);
+    if (i >= warm_up) queue.push_back(backwards[i - warm_up]);
+  }
+  return queue;
+}
+
+TEST(Orders, OneForwardOneBackwardIsItsClosedForm) {
+  for (const int stages : {1, 2, 3, 4, 6}) {
+    for (const int64_t micro_batches : {1, 2, 3, 4, 8, 13}) {
+      const PipelineShape shape = one_stage_each(stages, micro_batches);
+      const GroupQueues queues = queues_of(chained(Order::one_forward_one_backward, shape), shape);
+      for (int stage = 0; stage < stages; ++stage) {
+        std::vector<Slot> forwards, backwards;
+        for (int64_t i = 0; i < micro_batches; ++i) {
+          forwards.push_back({stage, StageSection::forward, i});
+          backwards.push_back({stage, StageSection::backward, i});
+        }
+        const auto warm_up = static_cast<size_t>(std::min<int64_t>(stages - stage - 1, micro_batches));
+        EXPECT_EQ(queues[stage], alternating(forwards, backwards, warm_up)) << described(Order::gpipe, shape);
+      }
+    }
+  }
+}
+
+TEST(Orders, InterleavedIsItsClosedForm) {
+  // Slot k of a group is of round k / (P V), chunk k % (P V) / P, and micro-batch k % P of the round.
+  for (const auto& [groups, chunks, rounds] : {std::array{2, 2, 2}, {2, 3, 4}, {3, 2, 1}, {4, 2, 2}, {4, 4, 3}}) {
+    const PipelineShape shape = chunks_on(groups, groups * chunks, groups * rounds);
+    const GroupQueues queues = queues_of(chained(Order::interleaved, shape), shape);
+    for (int group = 0; group < groups; ++group) {
+      std::vector<Slot> forwards, backwards;
+      for (int k = 0; k < groups * chunks * rounds; ++k) {
+        const int chunk = k % (groups * chunks) / groups, micro_batch = k / (groups * chunks) * groups + k % groups;
+        forwards.push_back({chunk * groups + group, StageSection::forward, micro_batch});
+        backwards.push_back({(chunks - 1 - chunk) * groups + group, StageSection::backward, micro_batch});
+      }
+      const size_t warm_up = 2 * (groups - group - 1) + (chunks - 1) * groups;
+      EXPECT_EQ(queues[group], alternating(forwards, backwards, std::min(warm_up, forwards.size())))
+          << described(Order::interleaved, shape) << ", group " << group;
+    }
+  }
+}
+
+TEST(Orders, MicroBatchesInFlightUnderAnyTimes) {
+  std::mt19937 random(23);
+  for (int round = 0; round < 200; ++round) {
+    PipelineShape shape = one_stage_each(1 + static_cast<int>(random() % 6), 1 + random() % 12);
+    const auto time = [&] { return 0.1 + static_cast<double>(random() % 30) / 10; };
+    for (int stage = 0; stage < shape.stages(); ++stage) shape.times.push_back({time(), time(), time()});
+    const Sequence sequence = chained(Order::zero_bubble, shape);
+    for (int stage = 0; stage < shape.stages(); ++stage) {
+      EXPECT_EQ(forward_to(StageSection::backward, sequence, stage),
+                std::min<int64_t>(shape.micro_batches, shape.stages() - stage));
+      EXPECT_LE(forward_to(StageSection::weight, sequence, stage), shape.stages());
+    }
+  }
+}
+
 TEST(Orders, BubblesOfBalancedStages) {
   for (const int64_t micro_batches : {1, 2, 3, 4, 8, 13, 40}) {
     for (int stages = 1; stages <= 6; ++stages) {
