@@ -31,11 +31,11 @@ class ListScheduler {
                               slot.micro_batch >= rules.in_flight[slot.stage];
       if (is_limited || is_delayed(slot)) ++waiting_[number];
       if (waiting_[number] == 0) add_ready(slot);
-      if (rules.keeps_priority) plan_of(slot).slots.push_back({rules.priority(slot), slot});
+      if (rules.keeps_priority) ranking_of(slot).slots.push_back({rules.priority(slot), slot});
     }
     for (Group& group : groups_) {
-      for (Plan& plan : group.plans) {
-        std::sort(plan.slots.begin(), plan.slots.end(), [](const Ready& a, const Ready& b) { return b > a; });
+      for (Ranking& ranking : group.rankings) {
+        std::sort(ranking.slots.begin(), ranking.slots.end(), [](const Ready& a, const Ready& b) { return b > a; });
       }
     }
   }
@@ -71,7 +71,7 @@ class ListScheduler {
     int64_t begun = 0, in_flight = 0;
   };
   /// The slots of a section by priority; those before `next` have begun.
-  struct Plan {
+  struct Ranking {
     std::vector<Ready> slots;
     size_t next = 0;
   };
@@ -79,7 +79,7 @@ class ListScheduler {
     bool is_busy = false;
     Count count;
     std::array<ReadyHeap, kStageSections> ready;
-    std::array<Plan, kStageSections> plans;  // where the rules keep the priority
+    std::array<Ranking, kStageSections> rankings;  // where the rules keep the priority
   };
 
   int64_t last() const { return graph_.micro_batches() - 1; }
@@ -89,8 +89,8 @@ class ListScheduler {
     return slot.section == StageSection::weight && slot.micro_batch < last() && weight_delay(slot.stage) > 0;
   }
 
-  Plan& plan_of(const Slot& slot) {
-    return groups_[graph_.group_of(slot.stage)].plans[static_cast<size_t>(slot.section)];
+  Ranking& ranking_of(const Slot& slot) {
+    return groups_[graph_.group_of(slot.stage)].rankings[static_cast<size_t>(slot.section)];
   }
 
   void add_ready(const Slot& slot) {
@@ -136,8 +136,9 @@ class ListScheduler {
     }
     if (rules_.keeps_priority) {
       has_begun_[graph_.number(slot)] = true;
-      Plan& plan = plan_of(slot);
-      while (plan.next < plan.slots.size() && has_begun_[graph_.number(plan.slots[plan.next].slot)]) ++plan.next;
+      Ranking& ranking = ranking_of(slot);
+      while (ranking.next < ranking.slots.size() && has_begun_[graph_.number(ranking.slots[ranking.next].slot)])
+        ++ranking.next;
     }
     queues_[index].push_back(slot);
     running_.emplace(now_ + graph_.seconds(graph_.section(slot.stage, slot.section)), index);
@@ -146,8 +147,8 @@ class ListScheduler {
   /// Whether the rules let the group begin a slot that waits for no other.
   bool may_begin(int index, const Slot& slot) {
     if (rules_.keeps_priority) {
-      const Plan& plan = plan_of(slot);
-      if (!(plan.slots[plan.next].slot == slot)) return false;
+      const Ranking& ranking = ranking_of(slot);
+      if (!(ranking.slots[ranking.next].slot == slot)) return false;
     }
     const auto keeps = [&](const Count& count, int64_t most, int64_t stages) {
       const bool is_full = count.in_flight >= most;
