@@ -28,7 +28,7 @@ GroupQueues forwards_alone(const SectionGraph& graph) {
 
 GroupQueues interleaved(const SectionGraph& graph) {
   if (graph.groups() == graph.stages()) return one_forward_one_backward(graph);
-  ListRules rules{.priority = priority_of_rounds(graph)};
+  ListRules rules{.keeps_priority = true, .priority = priority_of_rounds(graph)};
   for (int group = 0; group < graph.groups(); ++group) {
     // Until the first backward comes, the group runs a round of each chunk but the last; of the last chunk the
     // micro-batches that start while the first one goes to the end and comes back.

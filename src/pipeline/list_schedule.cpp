@@ -16,7 +16,13 @@ constexpr std::array kSectionRank{StageSection::backward, StageSection::weight, 
 class ListScheduler {
  public:
   ListScheduler(const SectionGraph& graph, const ListRules& rules)
-      : graph_(graph), rules_(rules), waiting_(graph.slots()), groups_(graph.groups()), queues_(graph.groups()) {
+      : graph_(graph),
+        rules_(rules),
+        waiting_(graph.slots()),
+        has_begun_(graph.slots()),
+        groups_(graph.groups()),
+        stages_(graph.stages()),
+        queues_(graph.groups()) {
     for (int64_t number = 0; number < graph.slots(); ++number) {
       const Slot slot = graph.slot(number);
       waiting_[number] = static_cast<int>(graph.needs(graph.section(slot.stage, slot.section)).size());
@@ -25,6 +31,12 @@ class ListScheduler {
                               slot.micro_batch >= rules.in_flight[slot.stage];
       if (is_limited || is_delayed(slot)) ++waiting_[number];
       if (waiting_[number] == 0) add_ready(slot);
+      if (rules.keeps_priority) ranking_of(slot).slots.push_back({rules.priority(slot), slot});
+    }
+    for (Group& group : groups_) {
+      for (Ranking& ranking : group.rankings) {
+        std::sort(ranking.slots.begin(), ranking.slots.end(), [](const Ready& a, const Ready& b) { return b > a; });
+      }
     }
   }
 
@@ -54,22 +66,31 @@ class ListScheduler {
     bool operator>(const Ready& other) const { return priority > other.priority; }
   };
   using ReadyHeap = std::priority_queue<Ready, std::vector<Ready>, std::greater<>>;
+  /// Forward slots of a stage or a group.
+  struct Count {
+    int64_t begun = 0, in_flight = 0;
+  };
+  /// The slots of a section by priority; those before `next` have begun.
+  struct Ranking {
+    std::vector<Ready> slots;
+    size_t next = 0;
+  };
   struct Group {
     bool is_busy = false;
-    int64_t in_flight = 0;
-    int64_t forwards = 0;  // that have started
+    Count count;
     std::array<ReadyHeap, kStageSections> ready;
+    std::array<Ranking, kStageSections> rankings;  // where the rules keep the priority
   };
 
   int64_t last() const { return graph_.micro_batches() - 1; }
 
-  int64_t delay_of(int stage, StageSection section) const {
-    if (section == StageSection::forward) return 0;
-    const std::vector<int64_t>& delay = section == StageSection::backward ? rules_.backward_delay : rules_.weight_delay;
-    return delay.empty() ? 0 : delay[stage];
-  }
+  int64_t weight_delay(int stage) const { return rules_.weight_delay.empty() ? 0 : rules_.weight_delay[stage]; }
   bool is_delayed(const Slot& slot) const {
-    return slot.micro_batch < last() && delay_of(slot.stage, slot.section) > 0;
+    return slot.section == StageSection::weight && slot.micro_batch < last() && weight_delay(slot.stage) > 0;
+  }
+
+  Ranking& ranking_of(const Slot& slot) {
+    return groups_[graph_.group_of(slot.stage)].rankings[static_cast<size_t>(slot.section)];
   }
 
   void add_ready(const Slot& slot) {
@@ -87,21 +108,22 @@ class ListScheduler {
       release(graph_.slot(user * graph_.micro_batches() + slot.micro_batch));
     }
     release({slot.stage, slot.section, slot.micro_batch + 1});
-    if (slot.section == StageSection::forward) release_delayed(slot, StageSection::backward);
     if (slot.section != StageSection::backward) return;
-    release_delayed(slot, StageSection::weight);
-    --groups_[graph_.group_of(slot.stage)].in_flight;
+    --groups_[graph_.group_of(slot.stage)].count.in_flight;
+    --stages_[slot.stage].in_flight;
     if (!rules_.in_flight.empty()) {
       release({slot.stage, StageSection::forward, slot.micro_batch + rules_.in_flight[slot.stage]});
     }
+    if (graph_.has_weight() && weight_delay(slot.stage) > 0) release_weights(slot);
   }
 
-  /// What waited for a slot of the section before.
-  void release_delayed(const Slot& slot, StageSection section) {
-    const int64_t delay = delay_of(slot.stage, section);
-    if (delay == 0 || static_cast<int>(section) >= graph_.sections_per_stage()) return;
+  /// The weight slots that waited for this backward slot.
+  void release_weights(const Slot& slot) {
+    const int64_t delay = weight_delay(slot.stage);
     const int64_t end = slot.micro_batch == last() ? last() : slot.micro_batch - delay + 1;
-    for (int64_t i = std::max<int64_t>(0, slot.micro_batch - delay); i < end; ++i) release({slot.stage, section, i});
+    for (int64_t i = std::max<int64_t>(0, slot.micro_batch - delay); i < end; ++i) {
+      release({slot.stage, StageSection::weight, i});
+    }
   }
 
   void start(int index, ReadyHeap& heap) {
@@ -109,18 +131,34 @@ class ListScheduler {
     const Slot slot = heap.top().slot;
     heap.pop();
     group.is_busy = true;
-    if (slot.section == StageSection::forward) ++group.in_flight, ++group.forwards;
+    if (slot.section == StageSection::forward) {
+      for (Count* count : {&group.count, &stages_[slot.stage]}) ++count->begun, ++count->in_flight;
+    }
+    if (rules_.keeps_priority) {
+      has_begun_[graph_.number(slot)] = true;
+      Ranking& ranking = ranking_of(slot);
+      while (ranking.next < ranking.slots.size() && has_begun_[graph_.number(ranking.slots[ranking.next].slot)])
+        ++ranking.next;
+    }
     queues_[index].push_back(slot);
     running_.emplace(now_ + graph_.seconds(graph_.section(slot.stage, slot.section)), index);
   }
 
-  /// Whether the rules for the group let it begin a slot of the section.
-  bool may_begin(int index, StageSection section) const {
-    if (rules_.group_in_flight.empty() || section == StageSection::weight) return true;
-    const Group& group = groups_[index];
-    const bool is_full = group.in_flight >= rules_.group_in_flight[index];
-    const auto forwards = static_cast<int64_t>(graph_.stages_of(index).size()) * graph_.micro_batches();
-    return section == StageSection::forward ? !is_full : is_full || group.forwards == forwards;
+  /// Whether the rules let the group begin a slot that waits for no other.
+  bool may_begin(int index, const Slot& slot) {
+    if (rules_.keeps_priority) {
+      const Ranking& ranking = ranking_of(slot);
+      if (!(ranking.slots[ranking.next].slot == slot)) return false;
+    }
+    const auto keeps = [&](const Count& count, int64_t most, int64_t stages) {
+      const bool is_full = count.in_flight >= most;
+      const bool is_last = count.begun == stages * graph_.micro_batches();
+      return slot.section == StageSection::forward ? !is_full : is_full || is_last;
+    };
+    if (slot.section == StageSection::weight) return true;
+    if (rules_.keeps_in_flight && !keeps(stages_[slot.stage], rules_.in_flight[slot.stage], 1)) return false;
+    const auto stages = static_cast<int64_t>(graph_.stages_of(index).size());
+    return rules_.group_in_flight.empty() || keeps(groups_[index].count, rules_.group_in_flight[index], stages);
   }
 
   /// How many groups began a slot.
@@ -132,7 +170,7 @@ class ListScheduler {
       for (const StageSection section : kSectionRank) {
         ReadyHeap& heap = groups_[index].ready[static_cast<size_t>(section)];
         if (heap.empty()) continue;
-        if (may_begin(index, section)) {
+        if (may_begin(index, heap.top().slot)) {
           start(index, heap);
           ++started;
           break;
@@ -157,10 +195,12 @@ class ListScheduler {
 
   const SectionGraph& graph_;
   const ListRules& rules_;
-  std::vector<int> waiting_;  // per slot: for how many others
+  std::vector<int> waiting_;     // per slot: for how many others
+  std::vector<bool> has_begun_;  // per slot
   std::vector<Group> groups_;
+  std::vector<Count> stages_;
   std::set<int> woken_;      // groups to be looked at
-  std::set<int> held_back_;  // idle groups whose ready slots only group_in_flight holds back
+  std::set<int> held_back_;  // idle groups with ready slots that only the rules hold back
   double now_ = 0;
   std::priority_queue<std::pair<double, int>, std::vector<std::pair<double, int>>, std::greater<>> running_;
   GroupQueues queues_;

@@ -15,7 +15,7 @@ GroupQueues gpipe(const SectionGraph& graph);
 GroupQueues one_forward_one_backward(const SectionGraph& graph);
 
 /// The same over the stages (chunks) of each group: as many micro-batches as there are groups, a round, go through one
-/// chunk before the next chunk takes them (Narayanan et al., 2021, section 2.2). Made for stage s on group s modulo
+/// chunk before the next chunk takes them (Narayanan et al., 2021, section 2.2.2). Made for stage s on group s modulo
 /// their number and whole rounds; elsewhere it is 1f1b where that takes less time, and where groups have one stage
 /// each.
 GroupQueues interleaved(const SectionGraph& graph);
@@ -23,7 +23,7 @@ GroupQueues interleaved(const SectionGraph& graph);
 /// The forwards of `interleaved`, for graphs without backward.
 GroupQueues forwards_alone(const SectionGraph& graph);
 
-/// ZB-H1 (Qi et al., "Zero Bubble Pipeline Parallelism", 2023): gradients of weights are slots of their own that fill
+/// ZB-H1 (Qi et al., "Zero Bubble Pipeline Parallelism", 2024): gradients of weights are slots of their own that fill
 /// the time in which 1f1b waits. From forward to backward as many micro-batches are in flight as in 1f1b; from forward
 /// to weight at most as many as there are stages, on every stage.
 GroupQueues zero_bubble(const SectionGraph& graph);

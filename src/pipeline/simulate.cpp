@@ -20,7 +20,8 @@ class QueueReplay {
         position_(queues.size()),
         free_at_(queues.size()),
         waiting_(graph.slots()),
-        ready_at_(graph.slots()) {
+        ready_at_(graph.slots()),
+        has_run_(graph.slots()) {
     for (int section = 0; section < graph.sections(); ++section) {
       const auto needs = static_cast<int>(graph.needs(section).size());
       std::fill_n(waiting_.begin() + section * graph.micro_batches(), graph.micro_batches(), needs);
@@ -38,6 +39,7 @@ class QueueReplay {
       const double end = start + graph_.seconds(graph_.section(slot.stage, slot.section));
       result.slots.push_back({slot, start, end});
       free_at_[group] = end;
+      has_run_[graph_.number(slot)] = true;
       finish(slot, end);
       offer(group);
     }
@@ -75,10 +77,8 @@ class QueueReplay {
   Slot awaited_by(int group) const {
     const Slot& slot = first_of(group);
     for (const int need : graph_.needs(graph_.section(slot.stage, slot.section))) {
-      Slot awaited = graph_.slot(need * graph_.micro_batches() + slot.micro_batch);
-      const std::vector<Slot>& queue = queues_[graph_.group_of(awaited.stage)];
-      const auto left = queue.begin() + static_cast<int64_t>(position_[graph_.group_of(awaited.stage)]);
-      if (std::find(left, queue.end(), awaited) != queue.end()) return awaited;
+      const int64_t number = need * graph_.micro_batches() + slot.micro_batch;
+      if (!has_run_[number]) return graph_.slot(number);
     }
     PARTITA_CHECK(false, "{} waits for nothing", long_name(slot));
   }
@@ -106,6 +106,7 @@ class QueueReplay {
   std::vector<double> free_at_;   // per group
   std::vector<int> waiting_;      // per slot: for how many others
   std::vector<double> ready_at_;  // per slot
+  std::vector<bool> has_run_;     // per slot
   std::priority_queue<std::pair<double, int>, std::vector<std::pair<double, int>>, std::greater<>> next_;
 };
 
