@@ -120,7 +120,7 @@ class Flow {
     Plan plan = options_.own_plan ? options_.own_plan(program_.graph, ranks)
                                   : partita::make_plan(program_.graph, ops_, mesh, options_.plan);
     const PlanOptions& options = options_.plan;
-    if (options.micro_batches > 1 || options.zero.level > 0) {
+    if (options.micro_batches != 1 || options.zero.level > 0) {
       plan = shard_optimizer(std::move(plan), program_.graph, rules, options.zero);
       plan = cut_micro_batches(std::move(plan), program_.graph, rules, options.micro_batches);
     }

@@ -50,7 +50,8 @@ class ReshardInserter {
       const auto wanted = plan_.outputs.find(output.name);
       const Sharding now = within_micro_batch(result_.shardings[values_.latest(made_[output.value])], plan_.mesh);
       const Sharding whole{.dims = wanted != plan_.outputs.end() ? wanted->second : now.dims};
-      result_.graph.outputs.push_back({output.name, values_.reshard_to(made_[output.value], whole, "forward")});
+      result_.graph.outputs.push_back(output);
+      result_.graph.outputs.back().value = values_.reshard_to(made_[output.value], whole, "forward");
     }
     return std::move(result_);
   }

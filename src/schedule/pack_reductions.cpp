@@ -62,6 +62,10 @@ class Packer {
       }
       for (int buffer : list[i].outputs) makers[buffer] = i;
     }
+    for (size_t k = 0; k < schedule_.outputs.size(); ++k) {  // the verdict comes behind all gradients
+      const Output& output = local_.graph.outputs[k];
+      if (!output.to_stages.empty() && !output.verdict) read_early[schedule_.outputs[k]] = true;
+    }
     for (const Buffer& buffer : schedule_.buffers) {
       if (buffer.view_of < 0) continue;
       ++readers[buffer.view_of];
@@ -191,7 +195,7 @@ class Packer {
       for (int bucket : ready->second) {
         const bool overlapped = options_.overlap && i < last_work;
         // Sums over micro-batches are complete in the last one.
-        const bool last = i >= micro_begin && i < micro_end;
+        const bool last = local_.mesh.micro_axis() >= 0 && i >= micro_begin && i < micro_end;
         emit(overlapped ? Instruction::start : Instruction::reduce, bucket, last);
         if (overlapped) started.push_back(bucket);
       }

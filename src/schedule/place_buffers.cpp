@@ -117,7 +117,7 @@ class Placer {
     const Output& given = local_.graph.outputs[output];
     const int buffer = schedule_.outputs[output];
     if (given.to_stages.empty() || makers_[buffer] == SIZE_MAX) return schedule_.instructions.size();
-    if (!schedule_.in_micro_batch(makers_[buffer])) return schedule_.update();
+    if (given.verdict || !schedule_.in_micro_batch(makers_[buffer])) return schedule_.update();
     return schedule_.end(schedule_.section_of(makers_[buffer])) - 1;
   }
 

@@ -127,7 +127,7 @@ TEST(OptimizerSharding, OfParametersGathersThemTwice) {
 // A parameter lies there as a whole only while it is used.
 TEST(OptimizerSharding, OfParametersTakesLessMemory) {
   const auto arena = [](int64_t level, int64_t count) {
-    return sharded_program("mlp:layers=8,hidden=256", 4, {.level = level, .threshold = 0}, count).schedule.arena_bytes;
+    return sharded_program("mlp:layers=8,hidden=256", 4, {.level = level, .threshold = 0}, count).schedule().arena_bytes;
   };
   for (const int64_t count : {1, 2}) {
     EXPECT_LT(arena(1, count), arena(0, count)) << count;

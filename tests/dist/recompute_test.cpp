@@ -65,7 +65,7 @@ TEST(RecomputeInBackward, TakesLessMemory) {
   const auto arena = [&](Recompute policy) {
     TrainingOptions training = job.training;
     training.recompute = policy;
-    return compile(job.forward, all_ops(), device->catalog(), {.training = training}).schedule.arena_bytes;
+    return compile(job.forward, all_ops(), device->catalog(), {.training = training}).schedule().arena_bytes;
   };
   const int64_t all = arena(Recompute::none);
   EXPECT_LT(arena(Recompute::selective), all);

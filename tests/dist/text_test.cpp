@@ -223,7 +223,7 @@ TEST(Text, LocalGraphsOfManyRanksStayShort) {
 }
 
 TEST(Text, BadLocalGraphsAreRefused) {
-  const std::string text = print(text_program_of("mlp:hidden=16", 3).local, all_ops());
+  const std::string text = print(text_program_of("mlp:hidden=16", 3).local(), all_ops());
   const auto refused = [&](const std::string& from, const std::string& to) {
     const std::string bad = changed(text, from, to);
     return message_of([&] { parse_local_graph(bad, all_ops()); });
@@ -241,7 +241,7 @@ TEST(Text, BadLocalGraphsAreRefused) {
 }
 
 TEST(Text, EveryFaultNamesItsLine) {
-  const std::string text = print(text_program_of("mlp:hidden=16", 3).local, all_ops());
+  const std::string text = print(text_program_of("mlp:hidden=16", 3).local(), all_ops());
   const auto expect = [&](const std::string& from, const std::string& to, const std::string& message) {
     const int64_t line = std::count(text.begin(), text.begin() + static_cast<int64_t>(text.find(from)), '\n') + 1;
     const std::string bad = changed(text, from, to);

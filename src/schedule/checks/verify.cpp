@@ -30,6 +30,10 @@ class Replay {
       wants_reduced_.push_back(reduced_.contains(buffer.value) ||
                                (buffer.view_of >= 0 && wants_reduced_[buffer.view_of]));
     }
+    makers_.assign(schedule.buffers.size(), SIZE_MAX);
+    for (size_t i = 0; i < schedule.update(); ++i) {
+      for (int buffer : schedule.instructions[i].outputs) makers_[root_[buffer]] = i;
+    }
   }
 
   void run() {
@@ -40,7 +44,9 @@ class Replay {
     play(schedule_.micro_end(), schedule_.instructions.size());
     if (schedule_.update() >= schedule_.instructions.size()) begin_update();
     for (int buffer : schedule_.inputs) expect(buffer, "the next step");
-    for (int buffer : schedule_.outputs) expect(buffer, "the end");
+    for (size_t k = 0; k < schedule_.outputs.size(); ++k) {
+      if (local_.graph.outputs[k].to_stages.empty()) expect(schedule_.outputs[k], "the end");
+    }
     for (size_t s = 0; s < schedule_.entry.size(); ++s) expect_stored(schedule_.entry[s], schedule_.exit[s]);
   }
 
@@ -63,7 +69,19 @@ class Replay {
         is_last_ = last;
         begin_micro_batch(begin, end);
         play(begin, end);
+        expect_sent(begin, end, /*verdict=*/false);
       }
+    }
+  }
+
+  /// What instructions from one on, up to another, make for other stages is still there when they are done.
+  void expect_sent(size_t begin, size_t end, bool verdict) const {
+    for (size_t k = 0; k < schedule_.outputs.size(); ++k) {
+      const int buffer = schedule_.outputs[k];
+      const size_t maker = makers_[root(buffer)];
+      const Output& output = local_.graph.outputs[k];
+      const bool sent = !output.to_stages.empty() && output.verdict == verdict;
+      if (sent && maker >= begin && maker < end) expect(buffer, "another stage");
     }
   }
 
@@ -111,6 +129,9 @@ class Replay {
   void begin_update() {
     for (int buffer : schedule_.entry) expect(buffer, "the update");
     for (int buffer : schedule_.inputs) expect(buffer, "the update");
+    expect_sent(0, schedule_.micro_begin(), /*verdict=*/false);
+    expect_sent(schedule_.micro_end(), schedule_.update(), /*verdict=*/false);
+    expect_sent(0, schedule_.update(), /*verdict=*/true);
     for (Progress progress : progress_) PARTITA_CHECK(progress != in_flight, "a bucket is in flight at the update");
     for (size_t k = 0; k < schedule_.outputs.size(); ++k) {
       if (local_.graph.outputs[k].name == "loss") expect(schedule_.outputs[k], "the update");
@@ -206,6 +227,7 @@ class Replay {
   std::vector<int> raw_;                    // per buffer: the bucket that reduces it, or -1
   std::vector<int> stored_;                 // per buffer of a state: the buffer that was copied to it, or -1
   std::vector<int> root_;                   // per buffer: the one whose memory it is
+  std::vector<size_t> makers_;              // per root: the last instruction before the update that writes it
   std::vector<bool> wants_reduced_;         // per buffer: the result of a bucket, or a view of one
   std::unordered_set<ValueId> reduced_;     // results of the buckets
 };

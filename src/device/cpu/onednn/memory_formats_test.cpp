@@ -44,17 +44,17 @@ Made training_of_resnet() {
   training.output_gradients = true;
   const Graph graph = make_training_graph(forward, all_ops(), training).graph;
   Made made{.local = partition(graph, all_ops(), make_plan(graph, all_ops(), Mesh(), {}))};
-  made.schedule() = make_schedule(made.local(), all_ops(), device->catalog());
+  made.schedule = make_schedule(made.local, all_ops(), device->catalog());
   return made;
 }
 
 /// Memory formats of the operands and results of instructions that run an op.
 std::set<std::string> formats_of(const Made& made, const std::string& op) {
   std::set<std::string> tags;
-  for (const Instruction& instruction : made.schedule().instructions) {
-    if (instruction.kind != Instruction::compute || made.local().graph.nodes[instruction.node].op != op) continue;
+  for (const Instruction& instruction : made.schedule.instructions) {
+    if (instruction.kind != Instruction::compute || made.local.graph.nodes[instruction.node].op != op) continue;
     for (const auto* buffers : {&instruction.inputs, &instruction.outputs}) {
-      for (const int buffer : *buffers) tags.insert(made.schedule().buffers[buffer].format.tag);
+      for (const int buffer : *buffers) tags.insert(made.schedule.buffers[buffer].format.tag);
     }
   }
   return tags;
@@ -62,7 +62,7 @@ std::set<std::string> formats_of(const Made& made, const std::string& op) {
 
 /// The outputs, gradients among them, of one step with the schedule against those of the interpreter.
 void expect_reference(const Made& made) {
-  const Graph& graph = made.local().graph;
+  const Graph& graph = made.local.graph;
   std::map<std::string, Array> given;
   for (const State& state : graph.states) {
     const std::string& name = graph.values[state.entry].name;
@@ -81,7 +81,7 @@ void expect_reference(const Made& made) {
   const Interpretation oracle = interpret_all(graph, all_ops(), given);
   run_ranks(1, [&](Communicator& world) {
     const auto device = make_cpu_device(all_ops(), kThreads);
-    Executor executor(made.local(), made.schedule(), all_ops(), *device, world);
+    Executor executor(made.local, made.schedule, all_ops(), *device, world);
     for (const State& state : graph.states) {
       const std::string& name = graph.values[state.entry].name;
       executor.set_state(name, given.at(name));
@@ -115,7 +115,7 @@ void expect_blocks_of(int lanes) {
     EXPECT_TRUE(std::any_of(tags.begin(), tags.end(), is_weight)) << op << " has no filters in blocks of " << lanes;
   }
   std::set<std::string> between;  // what runs between convolutions: norms and relu, with their gradients
-  for (const Node& node : made.local().graph.nodes) {
+  for (const Node& node : made.local.graph.nodes) {
     if (node.op.find("_norm") != std::string::npos || node.op.starts_with("relu")) between.insert(node.op);
   }
   EXPECT_EQ(between.size(), 4u);
