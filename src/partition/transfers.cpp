@@ -21,6 +21,12 @@ std::pair<Section, Section> reading_sections(const std::vector<Section>& section
 
 }  // namespace
 
+Section section_of_output(const LocalGraph& local, const std::vector<Section>& sections, size_t output) {
+  const NodeId producer = local.graph.values[local.graph.outputs[output].value].producer;
+  if (producer < 0) return Section::once;
+  return joins_micro_batches(local.graph.nodes[producer]) ? Section::late : sections[producer];
+}
+
 std::vector<Transfer> transfers_of(const std::vector<const LocalGraph*>& stages) {
   std::vector<Transfer> transfers;
   // By the stages and the name of the value.
@@ -31,10 +37,7 @@ std::vector<Transfer> transfers_of(const std::vector<const LocalGraph*>& stages)
     sections.push_back(sections_of(local));
     for (size_t k = 0; k < local.graph.outputs.size(); ++k) {
       const Output& output = local.graph.outputs[k];
-      const NodeId producer = local.graph.values[output.value].producer;
-      Section section = producer < 0 ? Section::once : sections.back()[producer];
-      // A sum over micro-batches is whole when all are done.
-      if (producer >= 0 && joins_micro_batches(local.graph.nodes[producer])) section = Section::late;
+      const Section section = section_of_output(local, sections.back(), k);
       for (const int to : output.to_stages) {
         sent[{static_cast<int>(stage), to, output.name}] = {k, section};
       }

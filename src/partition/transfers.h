@@ -17,6 +17,9 @@ struct Transfer {
   bool in_micro_batches() const { return is_micro(sent); }
 };
 
+/// The section behind which an output is there: late for a sum over micro-batches.
+Section section_of_output(const LocalGraph& local, const std::vector<Section>& sections, size_t output);
+
 /// In the order in which a stage sends them within a section. Throws InternalError unless every value that a stage
 /// receives is sent to it.
 std::vector<Transfer> transfers_of(const std::vector<const LocalGraph*>& stages);

@@ -45,18 +45,43 @@ class Chooser {
 
   Schedule run() {
     for (size_t i = 0; i < local_.graph.inputs.size(); ++i) add_input(i);
+    find_sent();
     for (const auto& [section, nodes] : in_sections(local_)) {
       begin(section);
-      for (const NodeId node : nodes) add_node(node);
+      for (const NodeId node : nodes) {
+        add_node(node);
+        if (!joins_micro_batches(local_.graph.nodes[node])) add_sent(local_.graph.nodes[node].outputs, node);
+      }
     }
     add_ends();
     return std::move(schedule_);
   }
 
  private:
+  /// What is sent to other stages is there in the plain format in the section that makes it.
+  void find_sent() {
+    is_sent_.assign(made_.size(), false);
+    for (const Output& output : local_.graph.outputs) {
+      if (output.to_stages.empty()) continue;
+      is_sent_[output.value] = true;
+      const NodeId producer = local_.graph.values[output.value].producer;
+      if (producer < 0 && made_[output.value] < 0) add_buffer(output.value, MemoryFormat{});
+      if (producer >= 0 && joins_micro_batches(local_.graph.nodes[producer])) joined_.emplace_back(output.value, producer);
+    }
+  }
+
+  void add_sent(const std::vector<ValueId>& values, NodeId maker) {
+    for (const ValueId value : values) {
+      if (is_sent_[value]) buffer_in(value, MemoryFormat{}, maker);
+    }
+  }
+
   void begin(Section section) {
     if (section == Section::update) add_optimizer_states();
     schedule_.begins[static_cast<size_t>(section)] = schedule_.instructions.size();
+    if (section == Section::late) {
+      for (const auto& [value, maker] : joined_) buffer_in(value, MemoryFormat{}, maker);
+    }
     if (section == Section::micro) add_loads();
   }
 
@@ -248,7 +273,7 @@ class Chooser {
     for (const Output& output : local_.graph.outputs) {
       schedule_.outputs.push_back(buffer_in(output.value, MemoryFormat{}, /*user=*/-1));
     }
-    keep_old_states(schedule_);
+    keep_old_states(schedule_, local_);
   }
 
   const LocalGraph& local_;
@@ -258,6 +283,8 @@ class Chooser {
   Schedule schedule_;
   std::vector<int> made_;         // per value: the buffer in which it was made, or -1
   std::vector<bool> is_reduced_;  // per value: an all-reduce takes it
+  std::vector<bool> is_sent_;     // per value: to another stage
+  std::vector<std::pair<ValueId, NodeId>> joined_;  // sums over micro-batches that are sent, with their makers
   std::map<std::pair<ValueId, std::string>, int> buffers_;
 };
 

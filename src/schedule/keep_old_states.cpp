@@ -2,7 +2,7 @@
 
 namespace partita {
 
-void keep_old_states(Schedule& schedule) {
+void keep_old_states(Schedule& schedule, const LocalGraph& local) {
   const std::vector<int> exits = schedule.exit;
   std::vector<int> roots, writer(schedule.buffers.size(), -1);  // writer: of an entry buffer the state that is written
   for (const Buffer& buffer : schedule.buffers) {
@@ -25,7 +25,9 @@ void keep_old_states(Schedule& schedule) {
     buffer = copy;
   };
   for (size_t s = 0; s < exits.size(); ++s) keep(schedule.exit[s], static_cast<int>(s));
-  for (int& output : schedule.outputs) keep(output, /*except=*/-1);
+  for (size_t k = 0; k < schedule.outputs.size(); ++k) {
+    if (local.graph.outputs[k].to_stages.empty()) keep(schedule.outputs[k], /*except=*/-1);
+  }
 }
 
 }  // namespace partita

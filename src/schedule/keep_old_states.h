@@ -6,7 +6,7 @@
 namespace partita {
 
 /// All states are written at once, after everything was read: where an output, or another state, takes the
-/// old value of a state that is written, it takes a copy.
-void keep_old_states(Schedule& schedule);
+/// old value of a state that is written, it takes a copy; but for what is sent to other stages before that.
+void keep_old_states(Schedule& schedule, const LocalGraph& local);
 
 }  // namespace partita

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "partition/collectives.h"
+#include "partition/transfers.h"
 #include "schedule/checks/check_places.h"
 #include "schedule/checks/check_sections.h"
 
@@ -30,10 +31,9 @@ class Replay {
       wants_reduced_.push_back(reduced_.contains(buffer.value) ||
                                (buffer.view_of >= 0 && wants_reduced_[buffer.view_of]));
     }
-    makers_.assign(schedule.buffers.size(), SIZE_MAX);
-    for (size_t i = 0; i < schedule.update(); ++i) {
-      for (int buffer : schedule.instructions[i].outputs) makers_[root_[buffer]] = i;
-    }
+    if (!local.is_stage()) return;
+    const std::vector<Section> sections = sections_of(local);
+    for (size_t k = 0; k < schedule.outputs.size(); ++k) sent_in_.push_back(section_of_output(local, sections, k));
   }
 
   void run() {
@@ -56,32 +56,31 @@ class Replay {
   /// What the second of two finds, the others find. In a stage of a pipeline another one may run between two sections
   /// of a micro-batch.
   void play_micro_batches() {
-    std::vector<std::pair<size_t, size_t>> sections{{schedule_.micro_begin(), schedule_.micro_end()}};
+    std::vector<std::tuple<Section, size_t, size_t>> sections{
+        {Section::micro, schedule_.micro_begin(), schedule_.micro_end()}};
     if (local_.is_stage()) {
       sections.clear();
       for (const Section section : {Section::micro, Section::backward, Section::weight}) {
-        sections.emplace_back(schedule_.begin(section), schedule_.end(section));
+        sections.emplace_back(section, schedule_.begin(section), schedule_.end(section));
       }
     }
-    for (const auto& [begin, end] : sections) {
+    for (const auto& [section, begin, end] : sections) {
       for (const bool last : {false, true}) {
         is_first_ = !last;
         is_last_ = last;
         begin_micro_batch(begin, end);
         play(begin, end);
-        expect_sent(begin, end, /*verdict=*/false);
+        expect_sent(section);
       }
     }
   }
 
-  /// What instructions from one on, up to another, make for other stages is still there when they are done.
-  void expect_sent(size_t begin, size_t end, bool verdict) const {
-    for (size_t k = 0; k < schedule_.outputs.size(); ++k) {
-      const int buffer = schedule_.outputs[k];
-      const size_t maker = makers_[root(buffer)];
+  /// What a section makes for other stages is still there when it is done; of the verdict when all is.
+  void expect_sent(Section section) const {
+    for (size_t k = 0; k < sent_in_.size(); ++k) {
       const Output& output = local_.graph.outputs[k];
-      const bool sent = !output.to_stages.empty() && output.verdict == verdict;
-      if (sent && maker >= begin && maker < end) expect(buffer, "another stage");
+      if (output.to_stages.empty() || output.verdict != (section == Section::update)) continue;
+      if (output.verdict || sent_in_[k] == section) expect(schedule_.outputs[k], "another stage");
     }
   }
 
@@ -129,9 +128,7 @@ class Replay {
   void begin_update() {
     for (int buffer : schedule_.entry) expect(buffer, "the update");
     for (int buffer : schedule_.inputs) expect(buffer, "the update");
-    expect_sent(0, schedule_.micro_begin(), /*verdict=*/false);
-    expect_sent(schedule_.micro_end(), schedule_.update(), /*verdict=*/false);
-    expect_sent(0, schedule_.update(), /*verdict=*/true);
+    for (const Section section : {Section::once, Section::late, Section::update}) expect_sent(section);
     for (Progress progress : progress_) PARTITA_CHECK(progress != in_flight, "a bucket is in flight at the update");
     for (size_t k = 0; k < schedule_.outputs.size(); ++k) {
       if (local_.graph.outputs[k].name == "loss") expect(schedule_.outputs[k], "the update");
@@ -227,7 +224,7 @@ class Replay {
   std::vector<int> raw_;                    // per buffer: the bucket that reduces it, or -1
   std::vector<int> stored_;                 // per buffer of a state: the buffer that was copied to it, or -1
   std::vector<int> root_;                   // per buffer: the one whose memory it is
-  std::vector<size_t> makers_;              // per root: the last instruction before the update that writes it
+  std::vector<Section> sent_in_;            // per output of a stage
   std::vector<bool> wants_reduced_;         // per buffer: the result of a bucket, or a view of one
   std::unordered_set<ValueId> reduced_;     // results of the buckets
 };
