@@ -132,8 +132,8 @@ Value Context::statistic(const std::string& name, const Shape& shape, const Init
 
 void Context::add_loss(const std::string& name, Value mean, double weight) {
   if (!mean || mean.type().rank() != 0 || !is_float(mean.dtype())) {
-    throw InvalidArgument(fmt::format("[loss] '{}' is no mean over the batch, got {}, expected a scalar float",
-                                      scoped(name), mean ? print(mean.type()) : "an empty value"));
+    throw InvalidArgument(fmt::format("[loss] '{}' is no mean over the batch, got {}, expected a scalar float", name,
+                                      mean ? print(mean.type()) : "an empty value"));
   }
   added_losses_.push_back({name, mean, weight});
 }

@@ -103,7 +103,8 @@ void check(const MixtureOfExpertsOptions& options) {
 
 int64_t expert_capacity(const MixtureOfExpertsOptions& options, int64_t tokens) {
   if (options.capacity == 0) return tokens;
-  const double share = static_cast<double>(tokens * options.top_k) / static_cast<double>(options.experts);
+  const double share =
+      static_cast<double>(tokens) * static_cast<double>(options.top_k) / static_cast<double>(options.experts);
   const double slots = std::ceil(options.capacity * share);
   return slots < static_cast<double>(tokens) ? std::max<int64_t>(1, static_cast<int64_t>(slots)) : tokens;
 }
