@@ -20,6 +20,7 @@
 #include "ops/reduce/attrs.h"
 #include "ops/registry.h"
 #include "ops/routing/attrs.h"
+#include "ops/shape/attrs.h"
 #include "ops/support.h"
 #include "ops/update/updates.h"
 
@@ -343,6 +344,7 @@ void add_pointwise(Cases& cases) {
   }
 }
 
+/// What a mixture of experts does to rows.
 void add_routes(Cases& cases) {
   const Shape tokens{3, 40, 300}, slots{3, 64, 300};
   const SampleInput routes = ids_of({3, 40, 2}, 65), weights = sample_of({3, 40, 2});  // 64: no slot
@@ -350,6 +352,9 @@ void add_routes(Cases& cases) {
   cases.add("dispatch", Attrs(DispatchAttrs{20, 30, 64}), {sample_of(tokens), routes, weights});
   cases.add("combine", Attrs(CombineAttrs{}), {sample_of(slots), routes, weights});
   cases.add("combine", Attrs(CombineAttrs{8, 80}), {sample_of(slots), routes});
+  cases.add("transpose", Attrs(TransposeAttrs{{1, 0, 2, 3}}), {sample_of({6, 8, 40, 16})});
+  cases.add("transpose", Attrs(TransposeAttrs{{2, 0, 1, 3}}), {sample_of({5, 3, 4, 7})});
+  cases.add("transpose", Attrs(TransposeAttrs{{0, 1}}), {sample_of({5, 3})});
   cases.add("combine_grad_weights", Attrs(CombineAttrs{}), {sample_of(slots), routes, sample_of(tokens)});
 }
 
