@@ -100,6 +100,21 @@ TEST(Experts, CutOverRanksWorkWithShardedOptimizersAndRecomputation) {
   }
 }
 
+// Where ranks do not divide the batch, the slots of experts are not cut.
+TEST(Experts, TakeUnevenBatches) {
+  const std::string& spec = experts_cases()[0].spec;
+  const JobResult oracle = interpret_job(experts_job(spec, /*batch=*/10));
+  for (const int ranks : {3, 4}) {
+    if (!can_run(ranks)) continue;
+    for (const Parallel mode : {Parallel::hybrid, Parallel::semi, Parallel::automatic}) {
+      Job job = experts_job(spec, /*batch=*/10);
+      annotate(job, expert_cut(1, ranks));  // four experts on three ranks, too
+      plan_under(job, ranks, {.parallel = mode});
+      expect_same_training(run_job(job), oracle, 1e-9, fmt::format("{} ranks, {}", ranks, name_of(mode)));
+    }
+  }
+}
+
 // Which tokens have a slot is a matter of their sequence alone.
 TEST(Experts, WhoHasASlotDependsOnNoCut) {
   const auto loss = [](const std::string& capacity) {
@@ -131,6 +146,14 @@ std::map<std::string, int> other_collectives(const LocalGraph& local) {
   return counts;
 }
 
+/// How many collectives there are for the gradients of experts' weights.
+int64_t reduced_experts(const LocalGraph& local, const Shape& fc, const Shape& proj) {
+  return std::count_if(local.graph.nodes.begin(), local.graph.nodes.end(), [&](const Node& node) {
+    const Shape& shape = local.graph.type(node.inputs.empty() ? node.outputs[0] : node.inputs[0]).shape;
+    return is_collective(node) && node.phase == Phase::backward && (shape == fc || shape == proj);
+  });
+}
+
 // Lepikhin et al., 2021, section 3.2: one exchange to the experts and one back, and as many for the gradients; each
 // rank holds as many slots before and after: experts * capacity of each of its sequences.
 TEST(Experts, ExchangeFourTimesALayer) {
@@ -159,6 +182,11 @@ TEST(Experts, ExchangeFourTimesALayer) {
         EXPECT_EQ(bytes.at(Phase::forward), expected) << what;
         EXPECT_EQ(bytes.at(Phase::backward), expected) << what;
         EXPECT_EQ(other_collectives(program.local), (std::map<std::string, int>{})) << what;
+        const Shape fc{kExperts, kHidden, 4 * kHidden}, proj{kExperts, 4 * kHidden, kHidden};
+        // The gradients of weights that no ranks share are complete where they are used.
+        const int64_t per_step = ways == ranks ? 0 : 2 * kLayers;
+        const int64_t accumulated = micro_batches > 1 ? 2 * kLayers : 0;
+        EXPECT_EQ(reduced_experts(program.local, fc, proj), per_step + accumulated) << what;
         // Their weights and the states of the optimizer are cut like them.
         for (const State& state : program.local.graph.states) {
           const std::string& name = program.local.graph.values[state.entry].name;
