@@ -12,34 +12,40 @@ namespace {
 
 struct MoeOptions {
   int64_t layers, hidden, heads, seq, vocab;
+  double dropout;
   MixtureOfExpertsOptions experts;
 };
 
 /// x += attn(ln_1(x)); x += moe(ln_2(x)).
 class MoeBlock : public Layer {
  public:
-  MoeBlock(int64_t heads, const MixtureOfExpertsOptions& experts)
+  explicit MoeBlock(const MoeOptions& options)
       : norm1_(layer_norm()),
-        attention_(multi_head_attention(
-            heads, {.causal = true, .init = experts.init, .projection_init = experts.projection_init})),
+        attention_(multi_head_attention(options.heads, {.causal = true,
+                                                        .dropout = options.dropout,
+                                                        .init = options.experts.init,
+                                                        .projection_init = options.experts.projection_init})),
         norm2_(layer_norm()),
-        experts_(mixture_of_experts(experts)) {}
+        experts_(mixture_of_experts(options.experts)),
+        dropout_(options.dropout > 0 ? dropout(options.dropout) : nullptr) {}
 
   Value construct(Context& context, Value x) override {
     x = x + context.call("attn", *attention_, context.call("ln_1", *norm1_, x));
-    return x + context.call("moe", *experts_, context.call("ln_2", *norm2_, x));
+    const Value y = context.call("moe", *experts_, context.call("ln_2", *norm2_, x));
+    return x + (dropout_ ? context.call("drop", *dropout_, y) : y);
   }
 
  private:
-  LayerPtr norm1_, attention_, norm2_, experts_;
+  LayerPtr norm1_, attention_, norm2_, experts_, dropout_;
 };
 
 /// Tokens [b, s] to logits [b, s, vocab]; the table of tokens is also the last layer.
 class Moe : public Layer {
  public:
-  explicit Moe(MoeOptions options) : options_(std::move(options)), norm_(layer_norm()) {
+  explicit Moe(MoeOptions options)
+      : options_(std::move(options)), dropout_(dropout(options_.dropout)), norm_(layer_norm()) {
     std::vector<LayerPtr> blocks;
-    for (int64_t i = 0; i < options_.layers; ++i) blocks.push_back(share(MoeBlock(options_.heads, options_.experts)));
+    for (int64_t i = 0; i < options_.layers; ++i) blocks.push_back(share(MoeBlock(options_)));
     blocks_ = sequential(std::move(blocks));
   }
 
@@ -52,14 +58,15 @@ class Moe : public Layer {
     const Initializer init = normal_initializer(0, 0.02);
     const Value table = context.parameter("wte.weight", {options_.vocab, options_.hidden}, init);
     const Value positions = context.parameter("wpe.weight", {options_.seq, options_.hidden}, init);
-    const Value x = apply("embedding", {table, tokens}) + positions;
+    Value x = apply("embedding", {table, tokens}) + positions;
+    if (options_.dropout > 0) x = context.call("drop", *dropout_, x);
     return matmul(context.call("ln_f", *norm_, context.call("h", *blocks_, x)), table, /*transpose_a=*/false,
                   /*transpose_b=*/true);
   }
 
  private:
   MoeOptions options_;
-  LayerPtr norm_, blocks_;
+  LayerPtr dropout_, norm_, blocks_;
 };
 
 }  // namespace
@@ -70,6 +77,7 @@ ZooModel make_moe(ModelSizes& options) {
                    .heads = options.integer("heads", 4, 1, 1 << 16),
                    .seq = options.integer("seq", 128, 1, 1 << 20),
                    .vocab = options.integer("vocab", 256, 2, 1 << 24),
+                   .dropout = options.number("dropout", 0, 0, 0.99),
                    .experts = {.experts = options.integer("experts", 8, 1, 1 << 16),
                                .top_k = options.integer("top_k", 2, 1, 1 << 16),
                                .capacity = options.number("capacity", 1.25, 0, 1 << 16),

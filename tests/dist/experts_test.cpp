@@ -23,7 +23,7 @@ const std::string kExpertsSizes = "moe:layers=2,hidden=8,heads=2,seq=6,vocab=12,
 
 const std::vector<ExpertsCase>& experts_cases() {
   static const std::vector<ExpertsCase> all{
-      {kExpertsSizes + "experts=4,top_k=2,capacity=0.75,shared=1", "some tokens have no slot"},
+      {kExpertsSizes + "experts=4,top_k=2,capacity=0.75,shared=1,dropout=0.2", "some tokens have no slot"},
       {kExpertsSizes + "experts=4,top_k=1,capacity=1", "one choice"},
       {kExpertsSizes + "experts=3,top_k=3,capacity=0,shared=2", "no token without a slot"},
   };

@@ -12,7 +12,8 @@ namespace partita {
 namespace {
 
 const char* const kShardedGpt = "gpt:layers=1,hidden=8,heads=4,seq=6,vocab=12,dropout=0.2";  // tied, clipped, AdamW
-const char* const kShardedMoe = "moe:layers=1,hidden=8,heads=4,seq=6,vocab=12,experts=4,capacity=0.75,shared=1";
+const char* const kShardedMoe =
+    "moe:layers=1,hidden=8,heads=4,seq=6,vocab=12,experts=4,capacity=0.75,shared=1,dropout=0.2";
 
 Job sharded_job(const std::string& spec, const Shape& image, int64_t batch) {
   return model_job(spec, {.image = image, .batch = batch, .steps = 4});

@@ -162,7 +162,8 @@ TEST(RandomPlans, Gpt) {
 }
 
 // Some tokens find no slot with their experts.
-constexpr const char* kRandomPlansMoe = "moe:layers=1,hidden=8,heads=2,seq=6,vocab=12,experts=4,capacity=0.75,shared=1";
+constexpr const char* kRandomPlansMoe =
+    "moe:layers=1,hidden=8,heads=2,seq=6,vocab=12,experts=4,capacity=0.75,shared=1,dropout=0.2";
 
 TEST(RandomPlans, Moe) { expect_random_plans(random_plans_job_of(kRandomPlansMoe, {}, 6)); }
 
