@@ -15,8 +15,8 @@ void check(const BuildOptions& options) {
       ErrorKind::type);
 }
 
-/// Adds to "loss" what layers have added, and shows the sums of one name under it.
-void add_losses_of_layers(NamedValues& losses, const std::vector<AddedLoss>& added) {
+/// Appends what layers have added, the sums of one name under it; a training minimises them, too.
+void add_losses_of_layers(NamedValues& losses, const std::vector<AddedLoss>& added, bool training) {
   Value* loss = nullptr;
   std::set<std::string> own;
   for (auto& [name, value] : losses) {
@@ -29,8 +29,9 @@ void add_losses_of_layers(NamedValues& losses, const std::vector<AddedLoss>& add
       throw InvalidArgument(fmt::format(
           "[loss] two losses of one name, got '{}' of a layer and of the network, expected another name", name));
     }
-    *loss = add(*loss, scale(mean, weight));
-    const auto sum = std::find_if(sums.begin(), sums.end(), [&](const auto& entry) { return entry.first == name; });
+    if (training) *loss = add(*loss, scale(mean, weight));
+    const auto sum =
+        std::find_if(sums.begin(), sums.end(), [&name = name](const auto& entry) { return entry.first == name; });
     if (sum == sums.end()) {
       sums.emplace_back(name, mean);
     } else {
@@ -52,7 +53,7 @@ NamedValues build_losses(const Network& network, Context& context, Columns& colu
     throw InvalidArgument(fmt::format("[loss] '{}' is no mean over the batch, got {}, expected a scalar float", name,
                                       value ? print(value.type()) : "an empty value"));
   }
-  if (context.options().training) add_losses_of_layers(losses, context.added_losses());
+  add_losses_of_layers(losses, context.added_losses(), context.options().training);
   return losses;
 }
 

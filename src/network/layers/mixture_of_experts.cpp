@@ -20,7 +20,7 @@ class Router : public Layer {
     const Value weight = context.parameter("weight", shape, options_.init.of(shape));
     const Value probabilities = softmax(matmul(x, weight, /*transpose_a=*/false, /*transpose_b=*/true));
     const auto [chosen, experts] = top_k(probabilities, options_.top_k);
-    if (context.options().training && options_.balance > 0) {
+    if (options_.balance > 0) {
       context.add_loss("balance", balance(probabilities, experts), options_.balance);
     }
     const AssignSlotsAttrs slots{.experts = options_.experts, .capacity = expert_capacity(options_, x.shape()[1])};

@@ -28,7 +28,7 @@ int64_t expert_capacity(const MixtureOfExpertsOptions& options, int64_t tokens);
 /// of all tokens in their order, then to the second ones; a token without a slot gets nothing from this expert. So who
 /// has a slot does not depend on how the batch is cut. The experts' operands are [experts, b * slots, width].
 ///
-/// In training the loss "balance" is added with its weight, the mean over sequences of experts * sum over e of
+/// The loss "balance" is added with its weight, the mean over sequences of experts * sum over e of
 /// (share of choices that are e) * (mean probability of e): 1 when experts are used alike.
 ///
 /// Children: router.weight[experts, width]; experts.fc[experts, width, inner], experts.proj[experts, inner, width];
