@@ -52,7 +52,8 @@ class Context {
   /// What it becomes.
   void update_statistic(const std::string& name, Value next) { statistics_.at(scoped(name)).exit = next; }
   /// A scalar that a training minimises besides the loss, `weight` times: a mean over the samples of the global batch.
-  /// Trainings and evaluations show the sum of those of one name next to the loss. Throws InvalidArgument for what is no scalar float.
+  /// Trainings and evaluations show the sum of those of one name next to the loss. Throws InvalidArgument for what is
+  /// no scalar float.
   void add_loss(const std::string& name, Value mean, double weight);
   const std::vector<AddedLoss>& added_losses() const { return added_losses_; }
   /// The number of the step, a state that the training counts.

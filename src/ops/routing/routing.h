@@ -36,7 +36,7 @@ inline int64_t row_of_slot(std::string_view op, int64_t slot, int64_t begin, int
 }
 
 /// Slots of the whole.
-inline int64_t slot_total(const DispatchAttrs& attrs) { return attrs.total > 0 ? attrs.total : attrs.size; }
-inline int64_t slot_total(const CombineAttrs& attrs, int64_t local) { return attrs.total > 0 ? attrs.total : local; }
+inline int64_t slot_total(const DispatchAttrs& attrs) { return attrs.total != 0 ? attrs.total : attrs.size; }
+inline int64_t slot_total(const CombineAttrs& attrs, int64_t local) { return attrs.total != 0 ? attrs.total : local; }
 
 }  // namespace partita

@@ -90,6 +90,9 @@ TEST(Routing, RefusesWhatTheKernelsCannotTake) {
   EXPECT_EQ(refused("dispatch", {x, ids}, DispatchAttrs{2, 1, 2}),
             "[dispatch] the slots are outside their range, got {size=2, begin=1, total=2}, expected 0 <= begin and "
             "begin + local slots <= total");
+  EXPECT_EQ(refused("combine", {x, ids}, CombineAttrs{0, -1}),
+            "[combine] the slots are outside their range, got {begin=0, total=-1}, expected 0 <= begin and begin + "
+            "local slots <= total");
   EXPECT_EQ(refused("dispatch", {x, ids}, DispatchAttrs{1}),
             "[dispatch] slot is outside its range, got 2, expected 0 to 0, or 1 for none");
   EXPECT_EQ(refused("combine", {Array({1, 2, 4}, Row(8, 1)), ids}, CombineAttrs{}),
