@@ -45,8 +45,10 @@ int64_t draw(const float* logits, int64_t count, double temperature, uint64_t ke
 
 void check(const GenerateFlags& flags, const ZooModel& model) {
   if (!model.reads_text()) {
-    throw InvalidArgument(
-        fmt::format("[generate] no language model, got {}, expected gpt with any sizes", flags.job.model));
+    std::vector<std::string> names = model_names();
+    std::erase_if(names, [](const std::string& name) { return !make_model(name).reads_text(); });
+    throw InvalidArgument(fmt::format("[generate] no language model, got {}, expected {} with any sizes",
+                                      flags.job.model, fmt::join(names, " or ")));
   }
   if (model.rows.classes != kBytes) {
     throw InvalidArgument(fmt::format("[generate] tokens are not bytes, got a vocabulary of {}, expected {}",

@@ -1,5 +1,10 @@
 #include "network/build_graph.h"
 
+#include <algorithm>
+#include <set>
+
+#include "network/functions.h"
+
 namespace partita {
 namespace {
 
@@ -10,18 +15,45 @@ void check(const BuildOptions& options) {
       ErrorKind::type);
 }
 
+/// Appends what layers have added, the sums of one name under it; a training minimises them, too.
+void add_losses_of_layers(NamedValues& losses, const std::vector<AddedLoss>& added, bool training) {
+  Value* loss = nullptr;
+  std::set<std::string> own;
+  for (auto& [name, value] : losses) {
+    own.insert(name);
+    if (name == "loss") loss = &value;
+  }
+  NamedValues sums;
+  for (const auto& [name, mean, weight] : added) {
+    if (own.contains(name)) {
+      throw InvalidArgument(fmt::format(
+          "[loss] two losses of one name, got '{}' of a layer and of the network, expected another name", name));
+    }
+    if (training) *loss = add(*loss, scale(mean, weight));
+    const auto sum =
+        std::find_if(sums.begin(), sums.end(), [&name = name](const auto& entry) { return entry.first == name; });
+    if (sum == sums.end()) {
+      sums.emplace_back(name, mean);
+    } else {
+      sum->second = add(sum->second, mean);
+    }
+  }
+  losses.insert(losses.end(), sums.begin(), sums.end());
+}
+
 NamedValues build_losses(const Network& network, Context& context, Columns& columns, const NamedValues& outputs) {
   if (!network.loss()) {
     throw InvalidArgument(
         fmt::format("[loss] network '{}' has no loss, got nothing to minimise, expected a function", network.name()));
   }
-  const NamedValues losses = network.loss()(context, columns, outputs);
+  NamedValues losses = network.loss()(context, columns, outputs);
   find_output(losses, "loss");
   for (const auto& [name, value] : losses) {
     if (value && value.type().rank() == 0 && is_float(value.dtype())) continue;
     throw InvalidArgument(fmt::format("[loss] '{}' is no mean over the batch, got {}, expected a scalar float", name,
                                       value ? print(value.type()) : "an empty value"));
   }
+  add_losses_of_layers(losses, context.added_losses(), context.options().training);
   return losses;
 }
 

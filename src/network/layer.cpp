@@ -131,6 +131,14 @@ Value Context::statistic(const std::string& name, const Shape& shape, const Init
   return known.exit ? known.exit : known.entry;
 }
 
+void Context::add_loss(const std::string& name, Value mean, double weight) {
+  if (!mean || mean.type().rank() != 0 || !is_float(mean.dtype())) {
+    throw InvalidArgument(fmt::format("[loss] '{}' is no mean over the batch, got {}, expected a scalar float", name,
+                                      mean ? print(mean.type()) : "an empty value"));
+  }
+  added_losses_.push_back({name, mean, weight});
+}
+
 Value Context::step() {
   return builder_.state("step", Type{DType::i64, {}}, {.kind = StateKind::counter, .requires_grad = false});
 }

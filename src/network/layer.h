@@ -12,6 +12,13 @@ namespace partita {
 class Layer;
 using LayerPtr = std::shared_ptr<Layer>;
 
+/// A term of the loss that a layer has added.
+struct AddedLoss {
+  std::string name;
+  Value mean;
+  double weight = 1;
+};
+
 /// One build of a network into a graph: where it stands, and how it is to be built.
 class Context {
  public:
@@ -44,6 +51,11 @@ class Context {
   Value statistic(const std::string& name, const Shape& shape, const Initializer& init);
   /// What it becomes.
   void update_statistic(const std::string& name, Value next) { statistics_.at(scoped(name)).exit = next; }
+  /// A scalar that a training minimises besides the loss, `weight` times: a mean over the samples of the global batch.
+  /// Trainings and evaluations show the sum of those of one name next to the loss. Throws InvalidArgument for what is
+  /// no scalar float.
+  void add_loss(const std::string& name, Value mean, double weight);
+  const std::vector<AddedLoss>& added_losses() const { return added_losses_; }
   /// The number of the step, a state that the training counts.
   Value step();
   /// The key of random numbers of the layer that is being built: another one for each call of this.
@@ -67,6 +79,7 @@ class Context {
   std::map<std::string, const Layer*> owners_;  // of each path
   std::map<std::string, Statistic> statistics_;
   std::map<std::string, int> key_counts_;
+  std::vector<AddedLoss> added_losses_;
 };
 
 class Layer {

@@ -16,6 +16,10 @@ ZooModel make_resnet50(ModelSizes& options);
 ZooModel make_resnet101(ModelSizes& options);
 /// A decoder-only transformer over bytes; options layers, hidden, heads, seq, vocab, dropout.
 ZooModel make_gpt(ModelSizes& options);
+/// The same with mixtures of experts; options layers, hidden, heads, seq, vocab, dropout, experts, top_k, capacity
+/// (slots of an expert, times those of an even share; 0: room for every token), expert_hidden (0: four times hidden),
+/// shared (experts that every token uses), balance (weight of the balance loss).
+ZooModel make_moe(ModelSizes& options);
 /// 32-16-16 with one annotated product and rows of its own.
 ZooModel make_quickstart(ModelSizes& options);
 

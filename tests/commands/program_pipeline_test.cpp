@@ -15,6 +15,7 @@ const Words kModels{"mlp:hidden=16",
                     "resnet50:width=4,size=16",
                     "resnet101:width=4,size=16",
                     "gpt:layers=2,hidden=16,heads=2,seq=16,dropout=0.1",
+                    "moe:layers=2,hidden=16,heads=2,seq=16,experts=4,shared=1",
                     "quickstart"};
 
 const std::vector<Words> kFlags{

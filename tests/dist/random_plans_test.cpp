@@ -161,6 +161,12 @@ TEST(RandomPlans, Gpt) {
   expect_random_plans(random_plans_job_of("gpt:layers=1,hidden=8,heads=4,seq=6,vocab=12,dropout=0.2", {}, 6));
 }
 
+// Some tokens find no slot with their experts.
+constexpr const char* kRandomPlansMoe =
+    "moe:layers=1,hidden=8,heads=2,seq=6,vocab=12,experts=4,capacity=0.75,shared=1,dropout=0.2";
+
+TEST(RandomPlans, Moe) { expect_random_plans(random_plans_job_of(kRandomPlansMoe, {}, 6)); }
+
 // Norms of three groups run in three micro-batches.
 TEST(RandomPlans, ResnetInTime) {
   const ModelJob options{.image = {3, 8, 8}, .batch = 24, .steps = 3, .statistics_groups = 3};
@@ -171,7 +177,8 @@ TEST(RandomPlans, ResnetInTime) {
 TEST(RandomPlans, OfFastKernels) {
   for (Job job : {random_plans_job_of("lenet:dropout=0.2", {1, 28, 28}, 6),
                   random_plans_job_of("resnet18:width=4,size=8", {3, 8, 8}, 24),
-                  random_plans_job_of("gpt:layers=1,hidden=8,heads=4,seq=6,vocab=12,dropout=0.2", {}, 6)}) {
+                  random_plans_job_of("gpt:layers=1,hidden=8,heads=4,seq=6,vocab=12,dropout=0.2", {}, 6),
+                  random_plans_job_of(kRandomPlansMoe, {}, 6)}) {
     job.kernels = KernelSet::fast;
     expect_plans(job, "plan", random_plan);
   }

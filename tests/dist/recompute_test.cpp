@@ -23,6 +23,12 @@ const std::vector<RecomputeCase>& recompute_cases() {
   static const std::vector<RecomputeCase> all{
       {"gpt:layers=2,hidden=8,heads=4,seq=6,vocab=12,dropout=0.2", {}, Recompute::selective},
       {"gpt:layers=2,hidden=8,heads=4,seq=6,vocab=12,dropout=0.2", {}, Recompute::full},
+      {"moe:layers=2,hidden=8,heads=4,seq=6,vocab=12,experts=4,capacity=0.75,shared=1,dropout=0.2",
+       {},
+       Recompute::selective},
+      {"moe:layers=2,hidden=8,heads=4,seq=6,vocab=12,experts=4,capacity=0.75,shared=1,dropout=0.2",
+       {},
+       Recompute::full},
       {"resnet18:width=4,size=8", {3, 8, 8}, Recompute::full},
   };
   return all;

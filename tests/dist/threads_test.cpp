@@ -34,6 +34,11 @@ TEST(Threads, GptInF64HasTheSameBits) {
                    {.batch = 8, .steps = 6, .learning_rate = 0.1});
 }
 
+TEST(Threads, MoeInF64HasTheSameBits) {
+  expect_same_bits("moe:layers=2,hidden=64,heads=2,seq=64,vocab=128,experts=4,shared=1",
+                   {.batch = 8, .steps = 6, .learning_rate = 0.1});
+}
+
 TEST(Threads, MicroBatchesInF64HaveTheSameBits) {
   expect_same_bits("gpt:layers=1,hidden=32,heads=2,seq=32,vocab=64,dropout=0.1", {.batch = 8, .steps = 4}, 4);
 }
@@ -48,9 +53,9 @@ TEST(Threads, Resnet18InF64HasTheSameBits) {
 
 // Nor is anything in a program of f64 kept or computed in a smaller float.
 TEST(Threads, ProgramsOfF64HaveNoOtherFloats) {
-  for (const char* spec :
-       {"mlp:dropout=0.1", "lenet:dropout=0.1", "resnet18:width=4,size=16", "resnet50:width=2,size=16",
-        "gpt:layers=1,hidden=16,heads=2,seq=8,vocab=12,dropout=0.1", "quickstart"}) {
+  for (const char* spec : {"mlp:dropout=0.1", "lenet:dropout=0.1", "resnet18:width=4,size=16",
+                           "resnet50:width=2,size=16", "gpt:layers=1,hidden=16,heads=2,seq=8,vocab=12,dropout=0.1",
+                           "moe:layers=1,hidden=16,heads=2,seq=8,vocab=12", "quickstart"}) {
     for (const OptimizerKind optimizer :
          {OptimizerKind::sgd, OptimizerKind::momentum, OptimizerKind::adam, OptimizerKind::adamw}) {
       const Shape image = make_model(spec).columns().at(0).type.shape;

@@ -287,11 +287,25 @@ TEST(TrainingErrors, CheckpointsThatCannotBeUsed) {
 
 TEST(TrainingErrors, GenerateNeedsALanguageModel) {
   expect_refusal({"generate", "lenet", "--load", "w.safetensors"}, ExitCode::usage,
-                 {"[generate] no language model", "got lenet", "expected gpt"});
+                 {"[generate] no language model, got lenet, expected gpt or moe with any sizes"});
   expect_refusal({"generate", "gpt", "--load", "w.safetensors", "--temperature", "-1"}, ExitCode::usage,
                  {"[--temperature] out of range, got -1, expected 0 to 100"});
   expect_refusal({"generate", "gpt", "--load", "w.safetensors", "--length", "0"}, ExitCode::usage,
                  {"[--length] out of range, got 0"});
+}
+
+TEST(TrainingErrors, ExpertsThatTokensCannotChoose) {
+  const auto expect = [](const std::string& model, const std::vector<std::string>& parts) {
+    expect_refusal({"train", "moe:" + model, "--steps", "1", "--no-eval"}, ExitCode::usage, parts);
+  };
+  expect("experts=4,top_k=5", {"[experts] a token cannot go to so many experts, got 5 of 4, expected 1 to 4"});
+  expect("top_k=0", {"[moe] option 'top_k' is outside its range, got 0, expected 1 to 65536"});
+  expect("capacity=-1", {"[moe] option 'capacity' is outside its range, got -1, expected 0 to 65536"});
+  expect("experts=x", {"[moe] option 'experts' is not a number, got 'x'"});
+  expect("expert=4", {"[moe] unknown option, got 'expert'", "did you mean 'experts'?"});
+  expect("hidden=6,heads=4", {"[attention] heads do not divide the width, got 4 heads of f32[32,128,6]"});
+  expect("experts=65536,seq=65536,hidden=4,expert_hidden=4,capacity=0",
+         {"[assign_slots] too many slots, got {experts=65536, capacity=65536}", "layer net/h/0/moe/router"});
 }
 
 TEST(TrainingErrors, RowsOfAnotherKind) {

@@ -44,6 +44,10 @@ const std::map<std::string, Cuttable>& table() {
       {"put_along", {"kz."}},
       {"scatter_add", {"vz", "."}},
       {"top_k", {".", "", "kz"}},
+      {"assign_slots", {".", "", "kn"}},  // every rank counts all tokens of a group
+      {"dispatch", {"vnkz."}},
+      {"combine", {"vnkz."}},
+      {"combine_grad_weights", {"vnkz."}},
       {"rotary", {".s", "", "d"}},
       {"first_equal", {"z."}},
       {"argmax", {".", "z"}},

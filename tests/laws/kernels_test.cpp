@@ -19,6 +19,8 @@
 #include "ops/pool/pool.h"
 #include "ops/reduce/attrs.h"
 #include "ops/registry.h"
+#include "ops/routing/attrs.h"
+#include "ops/shape/attrs.h"
 #include "ops/support.h"
 #include "ops/update/updates.h"
 
@@ -342,6 +344,20 @@ void add_pointwise(Cases& cases) {
   }
 }
 
+/// What a mixture of experts does to rows.
+void add_routes(Cases& cases) {
+  const Shape tokens{3, 40, 300}, slots{3, 64, 300};
+  const SampleInput routes = ids_of({3, 40, 2}, 65), weights = sample_of({3, 40, 2});  // 64: no slot
+  cases.add("dispatch", Attrs(DispatchAttrs{.size = 64}), {sample_of(tokens), routes});
+  cases.add("dispatch", Attrs(DispatchAttrs{20, 30, 64}), {sample_of(tokens), routes, weights});
+  cases.add("combine", Attrs(CombineAttrs{}), {sample_of(slots), routes, weights});
+  cases.add("combine", Attrs(CombineAttrs{8, 80}), {sample_of(slots), routes});
+  cases.add("transpose", Attrs(TransposeAttrs{{1, 0, 2, 3}}), {sample_of({6, 8, 40, 16})});
+  cases.add("transpose", Attrs(TransposeAttrs{{2, 0, 1, 3}}), {sample_of({5, 3, 4, 7})});
+  cases.add("transpose", Attrs(TransposeAttrs{{0, 1}}), {sample_of({5, 3})});
+  cases.add("combine_grad_weights", Attrs(CombineAttrs{}), {sample_of(slots), routes, sample_of(tokens)});
+}
+
 /// What a shard may be left with: no rows, no columns, nothing to sum.
 void add_empty(Cases& cases) {
   for (const auto& [rows, inner, columns] : {std::array<int64_t, 3>{0, 4, 5}, {3, 0, 5}, {3, 4, 0}}) {
@@ -349,6 +365,8 @@ void add_empty(Cases& cases) {
     cases.add("matmul", Attrs(MatmulAttrs{true, true}), {sample_of({2, inner, rows}), sample_of({2, columns, inner})});
   }
   cases.add("matmul", Attrs(MatmulAttrs{}), {sample_of({0, 3, 4}), sample_of({0, 4, 5})});
+  cases.add("dispatch", Attrs(DispatchAttrs{.size = 4}), {sample_of({2, 0, 3}), ids_of({2, 0, 2}, 4)});
+  cases.add("combine", Attrs(CombineAttrs{.total = 4}), {sample_of({2, 0, 3}), ids_of({2, 5, 2}, 5)});
   for (const char* op : {"softmax", "log_softmax"}) cases.add(op, {}, {sample_of({7, 0})});
   for (const char* op : {"softmax_grad", "log_softmax_grad"}) cases.add(op, {}, {sample_of({7, 0}), sample_of({7, 0})});
   for (const Shape& x : {Shape{0, 5}, Shape{0, 5, 3, 2}, Shape{4, 5, 0, 2}}) {
@@ -381,6 +399,7 @@ const std::vector<NamedCase>& all_cases() {
     add_norms(cases);
     add_transformers(cases);
     add_large(cases);
+    add_routes(cases);
     add_pointwise(cases);
     add_empty(cases);
     return cases.take();

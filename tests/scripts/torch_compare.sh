@@ -22,6 +22,11 @@ compare resnet50:width=8,size=32 f64 fast nesterov
 compare resnet50:width=8,size=32 f32 fast nesterov
 compare $gpt f64 fast adamw
 compare $gpt f32 fast adamw_eps
+experts=moe:layers=2,hidden=32,heads=4,seq=16,vocab=32,experts=4
+for moe in $experts,capacity=0.75,shared=1 $experts,top_k=1,capacity=1; do
+  compare "$moe" f64 reference adamw
+  compare "$moe" f64 fast adamw
+done
 compare lenet f64 fast adam
 for optimizer in momentum sgd; do
   compare block f64 fast "$optimizer"

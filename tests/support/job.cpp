@@ -85,8 +85,8 @@ void share_results(JobResult& result) {
   if (!ranks_are_processes()) return;
   const Graph& graph = result.program.graph;
   share(result.losses);
-  share(result.logits);
   for (const Output& output : graph.outputs) {
+    if (output.name == "logits") share(result.logits);
     if (output.name.starts_with("d_")) share(result.gradients[output.name]);
   }
   for (const State& state : graph.states) share(result.states[graph.values[state.entry].name]);

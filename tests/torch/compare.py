@@ -145,6 +145,66 @@ class Gpt(nn.Module):
         return self.ln_f(self.h(x)) @ self.wte.weight.T
 
 
+class Experts(nn.Module):
+    """Dense dispatch and combine tensors [sequences, tokens, experts, slots], as GShard has them."""
+
+    def __init__(self, width, experts, chosen, capacity, shared):
+        super().__init__()
+        self.chosen, self.capacity = chosen, capacity
+        self.router = nn.Linear(width, experts, bias=False)
+        self.experts = nn.ParameterDict({"fc": torch.empty(experts, width, 4 * width),
+                                         "proj": torch.empty(experts, 4 * width, width)})
+        if shared:
+            self.shared = nn.ModuleDict({"fc": nn.Linear(width, 4 * width * shared, bias=False),
+                                         "proj": nn.Linear(4 * width * shared, width, bias=False)})
+
+    def forward(self, x):
+        experts, tokens = self.router.weight.shape[0], x.shape[1]
+        slots = -(-int(self.capacity * tokens * self.chosen) // experts)
+        probabilities = self.router(x).softmax(-1)
+        values, ids = probabilities.topk(self.chosen)
+        weights = values / values.sum(-1, keepdim=True) if self.chosen > 1 else values
+        hot = nn.functional.one_hot(ids, experts)  # [b, s, k, e]
+        taken = torch.zeros_like(hot[:, 0, 0])
+        combine = x.new_zeros(*x.shape[:2], experts, slots)
+        for k in range(self.chosen):  # all first choices, then all second ones
+            places = hot[:, :, k].cumsum(1) - 1 + taken[:, None]
+            taken = taken + hot[:, :, k].sum(1)
+            kept = (hot[:, :, k] * (places < slots)).to(x.dtype)
+            cells = nn.functional.one_hot(places.clamp(0, slots - 1), slots).to(x.dtype)
+            combine = combine + weights[:, :, k, None, None] * kept[..., None] * cells
+        dispatch = (combine > 0).to(x.dtype)
+        sent = torch.einsum("bsec,bsz->becz", dispatch, x)
+        made = nn.functional.gelu(torch.einsum("becz,ezf->becf", sent, self.experts["fc"]))
+        made = torch.einsum("becf,efz->becz", made, self.experts["proj"])
+        y = torch.einsum("bsec,becz->bsz", combine, made)
+        share = hot.to(x.dtype).mean((1, 2))  # f_e of each sequence
+        self.balance = experts * (share * probabilities.mean(1)).sum(-1).mean()
+        if hasattr(self, "shared"):
+            y = y + self.shared["proj"](nn.functional.gelu(self.shared["fc"](x)))
+        return y
+
+
+class MoeBlock(nn.Module):
+    def __init__(self, width, heads, **experts):
+        super().__init__()
+        self.ln_1, self.ln_2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.attn, self.moe = Attention(width, heads), Experts(width, **experts)
+
+    def forward(self, x):
+        x = x + self.attn(self.ln_1(x))
+        return x + self.moe(self.ln_2(x))
+
+
+class Moe(Gpt):
+    def __init__(self, layers, width, heads, seq, vocab, **experts):
+        super().__init__(0, width, heads, seq, vocab)
+        self.h = nn.Sequential(*[MoeBlock(width, heads, **experts) for _ in range(layers)])
+
+    def added_loss(self):
+        return 0.01 * sum(block.moe.balance for block in self.h)
+
+
 class LeNet(nn.Module):
     def __init__(self):
         super().__init__()
@@ -168,7 +228,11 @@ class Mlp(nn.Module):
 
 MODELS = {"mlp": Mlp, "lenet": LeNet, "block": BlockNet, "resnet18:width=8,size=16": lambda: ResNet18(8),
           "resnet50:width=8,size=32": lambda: ResNet50(8),
-          "gpt:layers=2,hidden=32,heads=4,seq=16,vocab=32": lambda: Gpt(2, 32, 4, 16, 32)}
+          "gpt:layers=2,hidden=32,heads=4,seq=16,vocab=32": lambda: Gpt(2, 32, 4, 16, 32),
+          "moe:layers=2,hidden=32,heads=4,seq=16,vocab=32,experts=4,capacity=0.75,shared=1":
+              lambda: Moe(2, 32, 4, 16, 32, experts=4, chosen=2, capacity=0.75, shared=1),
+          "moe:layers=2,hidden=32,heads=4,seq=16,vocab=32,experts=4,top_k=1,capacity=1":
+              lambda: Moe(2, 32, 4, 16, 32, experts=4, chosen=1, capacity=1, shared=0)}
 OPTIMIZERS = {"nesterov": {"momentum": 0.9, "nesterov": True, "weight_decay": 1e-3},
               "momentum": {"momentum": 0.8},
               "sgd": {"weight_decay": 1e-3}, "adam": {"weight_decay": 1e-3}, "adamw": {"weight_decay": 0.1},
@@ -198,7 +262,7 @@ def main():
     assert all(name.endswith("num_batches_tracked") for name in result.missing_keys), result.missing_keys
     make = torch.optim.AdamW if kind.startswith("adamw") else torch.optim.Adam if kind == "adam" else torch.optim.SGD
     optimizer = make(net.parameters(), lr=0.01, **OPTIMIZERS[kind])
-    column = "tokens" if model.startswith("gpt") else "image"
+    column = "tokens" if isinstance(net, Gpt) else "image"
 
     pairs = []  # (name, ours, theirs, limit)
     deep = model.startswith("resnet")
@@ -209,6 +273,8 @@ def main():
         optimizer.zero_grad()
         logits = net(given[f"batch.{step}.{column}"])
         loss = nn.functional.cross_entropy(logits.flatten(0, -2), given[f"batch.{step}.label"].long().flatten())
+        if hasattr(net, "added_loss"):
+            loss = loss + net.added_loss()
         loss.backward()
         losses.append(loss.item())
         if step == 0:

@@ -6,6 +6,7 @@
 #include "network/layers/dense.h"
 #include "network/layers/dropout.h"
 #include "network/layers/embedding.h"
+#include "network/layers/mixture_of_experts.h"
 #include "network/layers/norm.h"
 #include "network/layers/pool.h"
 #include "network/layers/sequential.h"

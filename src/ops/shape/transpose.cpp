@@ -53,7 +53,8 @@ std::vector<OpDef> transpose_ops() {
     });
   };
   op.samples = {{{sample_of({4, 3, 5})}, Attrs(TransposeAttrs{{2, 0, 1}})},
-                {{sample_of({4, 6})}, Attrs(TransposeAttrs{{1, 0}})}};
+                {{sample_of({4, 6})}, Attrs(TransposeAttrs{{1, 0}})},
+                {{sample_of({2, 3, 5})}, Attrs(TransposeAttrs{{1, 0, 2}})}};
   return {op};
 }
 

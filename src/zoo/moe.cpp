@@ -1,0 +1,102 @@
+// A decoder-only transformer whose feed-forward parts are mixtures of experts (Lepikhin et al., 2021, "GShard"; Fedus
+// et al., 2022, "Switch transformers"), with shared experts (Dai et al., 2024, "DeepSeekMoE").
+
+#include <cmath>
+
+#include "network/functions.h"
+#include "network/layers/layers.h"
+#include "zoo/models.h"
+
+namespace partita {
+namespace {
+
+struct MoeOptions {
+  int64_t layers, hidden, heads, seq, vocab;
+  double dropout;
+  MixtureOfExpertsOptions experts;
+};
+
+/// x += attn(ln_1(x)); x += moe(ln_2(x)).
+class MoeBlock : public Layer {
+ public:
+  explicit MoeBlock(const MoeOptions& options)
+      : norm1_(layer_norm()),
+        attention_(multi_head_attention(options.heads, {.causal = true,
+                                                        .dropout = options.dropout,
+                                                        .init = options.experts.init,
+                                                        .projection_init = options.experts.projection_init})),
+        norm2_(layer_norm()),
+        experts_(mixture_of_experts(options.experts)),
+        dropout_(options.dropout > 0 ? dropout(options.dropout) : nullptr) {}
+
+  Value construct(Context& context, Value x) override {
+    x = x + context.call("attn", *attention_, context.call("ln_1", *norm1_, x));
+    const Value y = context.call("moe", *experts_, context.call("ln_2", *norm2_, x));
+    return x + (dropout_ ? context.call("drop", *dropout_, y) : y);
+  }
+
+ private:
+  LayerPtr norm1_, attention_, norm2_, experts_, dropout_;
+};
+
+/// Tokens [b, s] to logits [b, s, vocab]; the table of tokens is also the last layer.
+class Moe : public Layer {
+ public:
+  explicit Moe(MoeOptions options)
+      : options_(std::move(options)), dropout_(dropout(options_.dropout)), norm_(layer_norm()) {
+    std::vector<LayerPtr> blocks;
+    for (int64_t i = 0; i < options_.layers; ++i) blocks.push_back(share(MoeBlock(options_)));
+    blocks_ = sequential(std::move(blocks));
+  }
+
+  Value construct(Context& context, Value tokens) override {
+    const int64_t seq = tokens.type().rank() == 2 ? tokens.shape()[1] : 0;
+    if (seq != options_.seq) {
+      throw InvalidArgument(
+          fmt::format("[moe] wrong tokens, got {}, expected [batch,{}]", print(tokens.type()), options_.seq));
+    }
+    const Initializer init = normal_initializer(0, 0.02);
+    const Value table = context.parameter("wte.weight", {options_.vocab, options_.hidden}, init);
+    const Value positions = context.parameter("wpe.weight", {options_.seq, options_.hidden}, init);
+    Value x = apply("embedding", {table, tokens}) + positions;
+    if (options_.dropout > 0) x = context.call("drop", *dropout_, x);
+    return matmul(context.call("ln_f", *norm_, context.call("h", *blocks_, x)), table, /*transpose_a=*/false,
+                  /*transpose_b=*/true);
+  }
+
+ private:
+  MoeOptions options_;
+  LayerPtr dropout_, norm_, blocks_;
+};
+
+}  // namespace
+
+ZooModel make_moe(ModelSizes& options) {
+  MoeOptions sizes{.layers = options.integer("layers", 4, 1, 1000),
+                   .hidden = options.integer("hidden", 128, 1, 1 << 20),
+                   .heads = options.integer("heads", 4, 1, 1 << 16),
+                   .seq = options.integer("seq", 128, 1, 1 << 20),
+                   .vocab = options.integer("vocab", 256, 2, 1 << 24),
+                   .dropout = options.number("dropout", 0, 0, 0.99),
+                   .experts = {.experts = options.integer("experts", 8, 1, 1 << 16),
+                               .top_k = options.integer("top_k", 2, 1, 1 << 16),
+                               .capacity = options.number("capacity", 1.25, 0, 1 << 16),
+                               .inner = options.integer("expert_hidden", 0, 0, 1 << 20),
+                               .shared = options.integer("shared", 0, 0, 1 << 10),
+                               .balance = options.number("balance", 0.01, 0, 1e6)}};
+  const double sigma = 0.02, residual = sigma / std::sqrt(2.0 * static_cast<double>(sizes.layers));
+  sizes.experts.init = normal_initializer(0, sigma);
+  sizes.experts.projection_init = normal_initializer(0, residual);
+  JobConfig recipe{.training = {.batch = 32, .epochs = 1},
+                   .optimizer = {.kind = OptimizerKind::adamw,
+                                 .weight_decay = 0.1,
+                                 .decay_vectors = false,
+                                 .beta1 = 0.9,
+                                 .beta2 = 0.99,
+                                 .clip_norm = 1},
+                   .schedule = {.kind = LrKind::cosine, .learning_rate = 1e-3, .warmup_steps = 100}};
+  const RowFormat rows{.input = "tokens", .tokens = sizes.seq, .classes = sizes.vocab};
+  return {"moe", share(Moe(std::move(sizes))), rows, nullptr, std::move(recipe)};
+}
+
+}  // namespace partita
