@@ -128,17 +128,9 @@ class Flow {
     return plan;
   }
 
-  /// The texts of all stages, each under a line that names its ranks where there are several.
-  template <class Print>
-  std::string text_of(const std::vector<StageProgram>& stages, const Print& print_one) const {
-    if (stages.size() == 1) return print_one(stages.front());
-    std::string text;
-    for (size_t stage = 0; stage < stages.size(); ++stage) {
-      const RankGroup& group = program_.pipeline.group_of(static_cast<int>(stage));
-      text += fmt::format("# stage {} of {}, ranks {} to {}\n{}\n", stage, stages.size(), group.first,
-                          group.first + group.count - 1, print_one(stages[stage]));
-    }
-    return text;
+  std::string text_of(const std::vector<StageProgram>& stages,
+                      const std::function<std::string(const StageProgram&)>& print_one) const {
+    return print_stages(program_.pipeline, stages, print_one);
   }
 
   void make_partition() {
@@ -217,8 +209,7 @@ class Flow {
           std::vector<StageProgram> stages = std::move(program_.stages);
           for (size_t k = 0; k < stages.size(); ++k) {
             const InFlight in_flight = in_flight_of(program_.pipeline, static_cast<int>(k), stages[k].local);
-            stages[k].schedule =
-                partita::make_schedule(stages[k].local, ops_, catalog_, options_.schedule, in_flight);
+            stages[k].schedule = partita::make_schedule(stages[k].local, ops_, catalog_, options_.schedule, in_flight);
           }
           return stages;
         },
@@ -233,9 +224,10 @@ class Flow {
 
   static int64_t groups_of(int64_t stages, int64_t interleave) {
     if (interleave >= 1 && stages % interleave == 0) return stages / interleave;
-    throw InvalidArgument(fmt::format("[stages] groups of ranks do not get as many stages each, got {} stages, {} on "
-                                      "each group, expected stages that divide by it",
-                                      stages, interleave));
+    throw InvalidArgument(
+        fmt::format("[stages] groups of ranks do not get as many stages each, got {} stages, {} on "
+                    "each group, expected stages that divide by it",
+                    stages, interleave));
   }
 
   const OpSet& ops_;
@@ -247,6 +239,18 @@ class Flow {
 };
 
 }  // namespace
+
+std::string print_stages(const Pipeline& pipeline, const std::vector<StageProgram>& stages,
+                         const std::function<std::string(const StageProgram&)>& print_one) {
+  if (stages.size() == 1) return print_one(stages.front());
+  std::string text;
+  for (size_t stage = 0; stage < stages.size(); ++stage) {
+    const RankGroup& group = pipeline.group_of(static_cast<int>(stage));
+    text += fmt::format("{}# stage {} of {}, ranks {} to {}\n{}", stage == 0 ? "" : "\n", stage, stages.size(),
+                        group.first, group.first + group.count - 1, print_one(stages[stage]));
+  }
+  return text;
+}
 
 Program compile(const std::function<Graph()>& forward, const OpSet& ops, const KernelCatalog& catalog,
                 const CompileOptions& options) {

@@ -28,7 +28,7 @@ struct CompileOptions {
 
 /// What every rank of a job shares: immutable after compile. Stages behind the last one asked for are empty.
 struct Program {
-  Graph graph;                        // the whole step
+  Graph graph;                          // the whole step
   std::vector<StageProgram> stages{1};  // of the pipeline; one of a program without
   Pipeline pipeline;
   std::vector<std::string> warnings;
@@ -43,6 +43,10 @@ struct Program {
     return stages.front();
   }
 };
+
+/// What `print_one` writes of each stage, in their order; of several each under a line that names its ranks.
+std::string print_stages(const Pipeline& pipeline, const std::vector<StageProgram>& stages,
+                         const std::function<std::string(const StageProgram&)>& print_one);
 
 /// `forward` makes the graph, which is a stage as others are.
 Program compile(const std::function<Graph()>& forward, const OpSet& ops, const KernelCatalog& catalog,

@@ -130,7 +130,9 @@ void run_command(const GraphFlags& flags) {
                                   : ZooJob(config, place).program(purpose, last_stage(config));
   for (const std::string& warning : program.warnings) warn(warning);
   if (flags.run) return run_graph(program.graph, config.training.seed);
-  std::cout << (config.ranks.count > 1 ? print(program.local(), all_ops()) : print(program.graph));
+  const auto print_local = [](const StageProgram& stage) { return print(stage.local, all_ops()); };
+  std::cout << (config.ranks.count > 1 ? print_stages(program.pipeline, program.stages, print_local)
+                                       : print(program.graph));
 }
 
 }  // namespace

@@ -66,11 +66,13 @@ void print_kernels(const JobFlags& flags) {
   const ZooJob job(configuration(flags), Place{.cores = this_place().cores});
   const Program program = job.program(Purpose::training);
   std::cout << fmt::format("{:<28} {:<22} {:<24} {}\n", "node", "op", "kernel", "why no faster one");
-  for (const Instruction& instruction : program.schedule().instructions) {
-    if (instruction.kind != Instruction::compute) continue;
-    const Node& node = program.local().graph.nodes[static_cast<size_t>(instruction.node)];
-    std::cout << fmt::format("{:<28} {:<22} {:<24} {}\n", node.name, node.op, instruction.choice.kernel,
-                             instruction.choice.reason);
+  for (const StageProgram& stage : program.stages) {
+    for (const Instruction& instruction : stage.schedule.instructions) {
+      if (instruction.kind != Instruction::compute) continue;
+      const Node& node = stage.local.graph.nodes[static_cast<size_t>(instruction.node)];
+      std::cout << fmt::format("{:<28} {:<22} {:<24} {}\n", node.name, node.op, instruction.choice.kernel,
+                               instruction.choice.reason);
+    }
   }
 }
 

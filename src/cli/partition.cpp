@@ -20,6 +20,18 @@ struct PartitionFlags {
   bool forward = false, plan = false;
 };
 
+/// What a rank does of each of its stages.
+std::string print_stages_of(const Program& program, int64_t rank) {
+  std::string text;
+  for (size_t stage = 0; stage < program.stages.size(); ++stage) {
+    const RankGroup& group = program.pipeline.group_of(static_cast<int>(stage));
+    if (!group.contains(rank)) continue;
+    if (program.stages.size() > 1) text += fmt::format("# stage {} of {}\n", stage, program.stages.size());
+    text += print_rank(program.stages[stage].local, all_ops(), rank - group.first);
+  }
+  return text;
+}
+
 void run_partition(const PartitionFlags& flags) {
   const ZooJob job(configuration(flags.job), Place{.cores = this_place().cores});
   if (printed_config(flags.job, job.config())) return;
@@ -27,8 +39,10 @@ void run_partition(const PartitionFlags& flags) {
   const Purpose purpose = flags.forward ? Purpose::evaluation : Purpose::training;
   const Program program = job.program(purpose, flags.plan ? Stage::plan : Stage::partition);
   for (const std::string& warning : program.warnings) warn(warning);
-  std::cout << (flags.plan ? print(program.plan(), program.graph, all_ops())
-                           : print_rank(program.local(), all_ops(), flags.rank));
+  std::cout << (flags.plan
+                    ? print_stages(program.pipeline, program.stages,
+                                   [](const StageProgram& stage) { return print(stage.plan, stage.graph, all_ops()); })
+                    : print_stages_of(program, flags.rank));
 }
 
 }  // namespace

@@ -93,7 +93,7 @@ void run_summary(const JobFlags& flags) {
   const Program training = job.program(Purpose::training);
   print_totals(training.graph);
   std::cout << fmt::format("a training step of batch {} takes {} on each of {} ranks\n", job.config().training.batch,
-                           print_bytes(training.schedule().arena_bytes), job.config().ranks.count);
+                           print_bytes(largest_arena(training)), job.config().ranks.count);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace partita {
 
 struct CollectiveBuffers {
-  char* const* input;   // where the address is looked up when the collective runs
+  char* const* input;  // where the address is looked up when the collective runs
   char* const* output;
   int64_t bytes;  // of the operand as it lies; all but all_reduce need it dense
   void* scratch;

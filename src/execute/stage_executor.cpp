@@ -149,8 +149,7 @@ void StageExecutor::bind_collective(const Instruction& instruction) {
                                   .bytes = schedule_.buffers[instruction.inputs[0]].bytes,
                                   .scratch = at(schedule_.scratch_offset),
                                   .scratch_bytes = schedule_.scratch_bytes};
-  actions_.push_back(
-      partita::bind_collective(local_, instruction.node, ranks_.rank(), buffers, groups_, micro_batch_));
+  actions_.push_back(partita::bind_collective(local_, instruction.node, ranks_.rank(), buffers, groups_, micro_batch_));
 }
 
 /// One kernel for all micro-batches, or one for each.

@@ -14,8 +14,8 @@ class Transfers {
  public:
   /// `own`: the executors of this rank's stages, null for others. `world` has all ranks of the pipeline and nobody else
   /// sends over it. The arguments outlive the object.
-  Transfers(const Pipeline& pipeline, const std::vector<StageProgram>& stages,
-            const std::vector<StageExecutor*>& own, Communicator& world);
+  Transfers(const Pipeline& pipeline, const std::vector<StageProgram>& stages, const std::vector<StageExecutor*>& own,
+            Communicator& world);
 
   void begin_step();
   /// What is sent where a section begins.
@@ -59,10 +59,10 @@ class Transfers {
   const std::vector<StageExecutor*>& own_;
   Communicator& world_;
   const std::vector<SendPoint> points_;
-  std::vector<Ends> ends_;                                            // per transfer
-  std::map<int, Source> sources_;                                     // by group
+  std::vector<Ends> ends_;                                              // per transfer
+  std::map<int, Source> sources_;                                       // by group
   std::map<int, std::map<size_t, std::vector<size_t>>> reads_, sends_;  // of own stages, by instruction
-  std::map<std::pair<int, Section>, std::vector<size_t>> at_begin_;   // of own stages
+  std::map<std::pair<int, Section>, std::vector<size_t>> at_begin_;     // of own stages
   std::deque<std::vector<std::byte>> to_itself_;
   std::vector<std::byte> staging_;
   // The verdict: what each rank brings, and where the parts of others go.

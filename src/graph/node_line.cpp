@@ -76,7 +76,8 @@ ShardingAnnotation read_sharding_annotation(Scanner& text) {
 
 int read_stage(Scanner& text) {
   const int64_t stage = text.number();
-  if (stage >= kMostStages) text.fail("a stage that is too high", fmt::format("{}", stage), fmt::format("at most {}", kMostStages - 1));
+  if (stage >= kMostStages)
+    text.fail("a stage that is too high", fmt::format("{}", stage), fmt::format("at most {}", kMostStages - 1));
   return static_cast<int>(stage);
 }
 

@@ -34,17 +34,25 @@ void complete_ranks(RanksConfig& ranks, const Place& place) {
   if (ranks.threads == 0) ranks.threads = std::max(1, std::min(place.cores / here, place.team_threads));
 }
 
+/// The most that a stage has, or the number that would be: what does not fit is seen when groups are made.
+int64_t ranks_of_stage(const JobConfig& config) {
+  const PipelineOptions& pipeline = config.plan.options.pipeline;
+  const int64_t groups = std::max<int64_t>(1, pipeline.stages / std::max<int64_t>(1, pipeline.interleave));
+  return (config.ranks.count + groups - 1) / groups;
+}
+
 void require_equal_parts(const JobConfig& config) {
   const int64_t batch = config.training.batch, micro_batches = config.plan.options.micro_batches;
   require_whole_micro_batches(batch, micro_batches);
-  const int64_t parts = config.ranks.count * micro_batches;
+  const int64_t ranks = ranks_of_stage(config);
+  const int64_t parts = ranks * micro_batches;
   if (config.plan.options.parallel != Parallel::data || batch % parts == 0) return;
   const int64_t below = batch / parts * parts;
   const std::string nearest = below > 0 ? fmt::format("{} or {}", below, below + parts) : fmt::format("{}", parts);
   const bool may_be_uneven = config.plan.options.uneven == Uneven::allow && (below > 0 || micro_batches == 1);
   throw InvalidArgument(fmt::format(
       "[train] the global batch does not divide, got batch {} on {} ranks{}, expected a multiple of {}: {}{}", batch,
-      config.ranks.count, micro_batches == 1 ? "" : fmt::format(" in {} micro-batches", micro_batches), parts, nearest,
+      ranks, micro_batches == 1 ? "" : fmt::format(" in {} micro-batches", micro_batches), parts, nearest,
       may_be_uneven ? ", or --parallel hybrid" : ""));
 }
 

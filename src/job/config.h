@@ -64,7 +64,7 @@ struct RanksConfig {
 
 struct PlanConfig {
   PlanOptions options{};
-  Recompute recompute = Recompute::none;  // in the backward
+  Recompute recompute = Recompute::none;           // in the backward
   std::vector<NodeAnnotation> annotations{};       // in addition to those in the code of the network
   std::vector<std::string> passes_switched_off{};  // by name
 };

@@ -264,6 +264,19 @@ void add_plan(List& list) {
            "update",
            {1, kMostMicroBatches})
       .synonyms = {"gradient-accumulation-steps", "accumulation-steps", "grad-accum", "num-microbatches"};
+  list.add("stages", "stages", Effect::placement, PARTITA_FIELD(plan.options.pipeline.stages),
+           "Pipeline stages, each on ranks of its own; 0: as the layers say; 1: none", {0, kMostStages})
+      .synonyms = {"pipeline-stages", "pipeline-model-parallel-size", "pp"};
+  JobOption& stage = list.add("stage", "stage", Effect::placement, PARTITA_FIELD(plan.options.pipeline.marks),
+                              "The stage of layers by their path: LAYERS=STAGE, as 'net/h/0..5=0'");
+  stage.value = "LAYERS=STAGE";
+  list.add("order", "order", Effect::placement, PARTITA_FIELD(plan.options.pipeline.order),
+           "When a stage runs which micro-batch: gpipe: all forwards first; 1f1b: one forward, one backward; "
+           "interleaved: the same over several stages of each rank; zero_bubble: gradients of weights fill the gaps")
+      .synonyms = {"pipeline-schedule", "pipeline-scheduler"};
+  list.add("interleave", "interleave", Effect::placement, PARTITA_FIELD(plan.options.pipeline.interleave),
+           "Stages of each group of ranks", {1, kMostStages})
+      .synonyms = {"num-layers-per-virtual-pipeline-stage", "virtual-stages"};
   list.add("recompute", "recompute", Effect::placement, PARTITA_FIELD(plan.recompute),
            "What the backward makes again instead of keeping it: attention (selective), or all within blocks (full)")
       .synonyms = {"recompute-granularity", "gradient-checkpointing", "activation-checkpointing"};

@@ -22,8 +22,8 @@ enum class Effect {
 /// Sections of a configuration file and of --help.
 enum class OptionSection { job, data, training, optimizer, schedule, evaluation, ranks, plan, files, console };
 template <>
-inline constexpr auto kNames<OptionSection> = names("job", "data", "training", "optimizer", "schedule", "evaluation", "ranks",
-                                              "plan", "files", "console");
+inline constexpr auto kNames<OptionSection> = names("job", "data", "training", "optimizer", "schedule", "evaluation",
+                                                    "ranks", "plan", "files", "console");
 
 struct JobOption {
   enum class Form { text, number, boolean, list };

@@ -1,5 +1,7 @@
 #include "job/program.h"
 
+#include <algorithm>
+
 #include "ops/registry.h"
 #include "plan/outputs.h"
 
@@ -7,14 +9,43 @@ namespace partita {
 
 namespace {
 
-/// Each rank has statistics of its own of its rows, and of each micro-batch.
+/// Each rank of a stage has statistics of its own of its rows, and of each micro-batch.
 int64_t statistics_groups(const JobConfig& config, int64_t ranks) {
-  return (cuts_batch_alone(config) ? ranks : 1) * config.plan.options.micro_batches;
+  const PipelineOptions& pipeline = config.plan.options.pipeline;
+  const int64_t groups = std::max<int64_t>(1, pipeline.stages / pipeline.interleave);
+  if (cuts_batch_alone(config) && ranks % groups != 0) {
+    throw InvalidArgument(
+        fmt::format("[--batch-norm] statistics of the rows of each rank need stages of equal size, got "
+                    "{} ranks for {} groups of stages, expected a multiple of {} or --batch-norm global",
+                    ranks, groups, groups));
+  }
+  return (cuts_batch_alone(config) ? ranks / groups : 1) * config.plan.options.micro_batches;
+}
+
+BuildOptions build_options(const JobConfig& config, const ProgramRequest& request, int64_t groups) {
+  return {.batch = request.batch,
+          .columns = request.columns,
+          .dtype = config.training.dtype,
+          .purpose = request.purpose,
+          .statistics_groups = groups,
+          .seed = config.training.seed};
 }
 
 }  // namespace
 
-Program make_program(const JobConfig& config, const ProgramRequest& request) {
+JobConfig with_stages(JobConfig config, const Network& network, const std::vector<Column>& columns) {
+  int64_t& stages = config.plan.options.pipeline.stages;
+  if (stages > 0) return config;
+  const ProgramRequest request{.network = network, .columns = columns, .batch = config.training.batch};
+  Graph graph = build_graph(network, all_ops(), build_options(config, request, /*groups=*/1));
+  mark_stages(graph, config.plan.options.pipeline.marks);
+  stages = 1;
+  for (const Node& node : graph.nodes) stages = std::max<int64_t>(stages, node.stage + 1);
+  return config;
+}
+
+Program make_program(const JobConfig& given, const ProgramRequest& request) {
+  const JobConfig config = with_stages(given, request.network, request.columns);
   const bool training = request.purpose == Purpose::training;
   const bool local_statistics = training && config.training.batch_norm == BatchNormStatistics::local;
   CompileOptions options{.ranks = request.ranks,
@@ -39,12 +70,8 @@ Program make_program(const JobConfig& config, const ProgramRequest& request) {
       return with_logits_in_rows(make_plan(graph, all_ops(), mesh, config.plan.options), graph, all_ops());
     };
   }
-  const BuildOptions build{.batch = request.batch,
-                           .columns = request.columns,
-                           .dtype = config.training.dtype,
-                           .purpose = request.purpose,
-                           .statistics_groups = local_statistics ? statistics_groups(config, request.ranks) : 1,
-                           .seed = config.training.seed};
+  const BuildOptions build =
+      build_options(config, request, local_statistics ? statistics_groups(config, request.ranks) : 1);
   const auto device = make_cpu_device(all_ops(), config.ranks.threads, config.ranks.kernels);
   device->enter_thread();
   Program program =

@@ -16,6 +16,9 @@ struct ProgramRequest {
   Stage last = Stage::schedule;
 };
 
+/// `config` with the number of stages that the layers of the network say, where it leaves that open.
+JobConfig with_stages(JobConfig config, const Network& network, const std::vector<Column>& columns);
+
 /// Commands, trainings, evaluations, benchmarks and examples make programs by it alone. `config` is completed. Only a
 /// training is dumped.
 Program make_program(const JobConfig& config, const ProgramRequest& request);

@@ -103,7 +103,8 @@ class SectionFinder {
     for (size_t n = 0; n < nodes_.size(); ++n) {
       const Node& node = nodes_[n];
       if (sections_[n] != Section::micro) continue;
-      const bool behind = std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return after[input]; });
+      const bool behind =
+          std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return after[input]; });
       if (node.phase == Phase::backward || behind) sections_[n] = Section::backward;
       for (const ValueId output : node.outputs) after[output] = sections_[n] == Section::backward;
     }
@@ -134,8 +135,8 @@ class SectionFinder {
     for (size_t n = nodes_.size(); n-- > 0;) {
       if (sections_[n] != Section::backward) continue;
       const Node& node = nodes_[n];
-      if (!joins_micro_batches(node) && std::any_of(node.outputs.begin(), node.outputs.end(),
-                                                    [&](ValueId output) { return is_awaited[output]; })) {
+      if (!joins_micro_batches(node) &&
+          std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) { return is_awaited[output]; })) {
         for (const ValueId input : node.inputs) is_awaited[input] = true;
       } else {
         sections_[n] = Section::weight;
@@ -159,7 +160,8 @@ class SectionFinder {
     for (size_t n = nodes_.size(); n-- > 0;) {
       const Node& node = nodes_[n];
       if (sections_[n] != Section::update) continue;
-      if (std::none_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) { return is_sent[output]; })) continue;
+      if (std::none_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) { return is_sent[output]; }))
+        continue;
       sections_[n] = Section::late;
       for (const ValueId input : node.inputs) is_sent[input] = true;
     }

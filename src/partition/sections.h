@@ -5,10 +5,10 @@
 
 namespace partita {
 
-/// once: before the first micro-batch. micro: once for each of them; of a stage of a pipeline only its forward, to which
-/// `backward` and `weight` are the rest: weight is what leads to gradients of parameters alone, where these are a part
-/// of their own. late: when all are done. update: once it is known that the loss is finite. Without micro-batches and
-/// stages everything before the update is `once`.
+/// once: before the first micro-batch. micro: once for each of them; of a stage of a pipeline only its forward, to
+/// which `backward` and `weight` are the rest: weight is what leads to gradients of parameters alone, where these are a
+/// part of their own. late: when all are done. update: once it is known that the loss is finite. Without micro-batches
+/// and stages everything before the update is `once`.
 enum class Section { once, micro, backward, weight, late, update };
 template <>
 inline constexpr auto kNames<Section> = names("once", "micro", "backward", "weight", "late", "update");
@@ -23,9 +23,9 @@ bool has_section(const LocalGraph& local, Section section);
 
 /// Of each node. What is cut by micro-batches, partial over them, or joins them is `micro`; what uses what was joined
 /// is late; other nodes run once where a micro-batch uses their results, and late where none does, so that these do not
-/// take memory all the time. States that are regathered are so in each micro-batch. In a stage of a pipeline a node runs
-/// for each micro-batch even when there is one alone; of the update that is late which leads to the verdict. Throws
-/// InternalError when a node of a micro-batch needs what all of them make.
+/// take memory all the time. States that are regathered are so in each micro-batch. In a stage of a pipeline a node
+/// runs for each micro-batch even when there is one alone; of the update that is late which leads to the verdict.
+/// Throws InternalError when a node of a micro-batch needs what all of them make.
 std::vector<Section> sections_of(const LocalGraph& local);
 
 /// The nodes in the order in which they run: section by section, in each as the graph has them, but for what adds up

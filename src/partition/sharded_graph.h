@@ -10,8 +10,8 @@
 
 namespace partita {
 
-/// What of a step runs for each micro-batch apart from the rest: of a program without stages all in one; of a stage of a
-/// pipeline its forward, then its backward, of which the gradients of parameters may be a part of their own.
+/// What of a step runs for each micro-batch apart from the rest: of a program without stages all in one; of a stage of
+/// a pipeline its forward, then its backward, of which the gradients of parameters may be a part of their own.
 enum class MicroSections { one, backward, weights };
 template <>
 inline constexpr auto kNames<MicroSections> = names("one", "backward", "weights");

@@ -145,9 +145,8 @@ class StageSplitter {
       part.plan.inputs.push_back(whole.inputs[i]);
     }
     for (const ValueId value : received_[static_cast<size_t>(stage)]) {
-      part.graph.inputs.push_back({.value = keep(part.graph, value, -1),
-                                   .from_stage = home_of(value),
-                                   .verdict = comes_with_verdict(value)});
+      part.graph.inputs.push_back(
+          {.value = keep(part.graph, value, -1), .from_stage = home_of(value), .verdict = comes_with_verdict(value)});
       part.plan.inputs.push_back(sent_dims(graph_, rules_, whole, states_, value));
     }
     add_states(part, stage);
@@ -209,10 +208,8 @@ class StageSplitter {
       const auto value = static_cast<ValueId>(v);
       if (sent_to_[v].empty() || home_of(value) != stage) continue;
       const std::string name = "sent." + graph_.values[v].name;
-      part.graph.outputs.push_back({.name = name,
-                                    .value = renamed_[v],
-                                    .to_stages = sent_to_[v],
-                                    .verdict = comes_with_verdict(value)});
+      part.graph.outputs.push_back(
+          {.name = name, .value = renamed_[v], .to_stages = sent_to_[v], .verdict = comes_with_verdict(value)});
       part.plan.outputs.emplace(name, sent_dims(graph_, rules_, whole, states_, value));
     }
   }
@@ -221,15 +218,15 @@ class StageSplitter {
   const Rules& rules_;
   const StageAssignment& stages_;
   const std::vector<Plan>& plans_;
-  std::unordered_map<ValueId, size_t> states_;   // by the value at entry
-  std::vector<std::vector<ValueId>> operands_;   // per node
-  std::vector<StageSet> runs_on_;                // per node
-  std::vector<StageSet> used_on_;                // per value
-  std::vector<StageSet> needed_early_;           // per value: stages that use it before the update
-  std::vector<StageSet> kept_on_;                // per state
-  std::vector<std::vector<ValueId>> received_;   // per stage
-  std::vector<std::vector<int>> sent_to_;        // per value
-  std::vector<ValueId> renamed_;                 // of the part that is being made
+  std::unordered_map<ValueId, size_t> states_;  // by the value at entry
+  std::vector<std::vector<ValueId>> operands_;  // per node
+  std::vector<StageSet> runs_on_;               // per node
+  std::vector<StageSet> used_on_;               // per value
+  std::vector<StageSet> needed_early_;          // per value: stages that use it before the update
+  std::vector<StageSet> kept_on_;               // per state
+  std::vector<std::vector<ValueId>> received_;  // per stage
+  std::vector<std::vector<int>> sent_to_;       // per value
+  std::vector<ValueId> renamed_;                // of the part that is being made
 };
 
 }  // namespace

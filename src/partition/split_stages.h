@@ -16,8 +16,8 @@ struct StagePart {
 };
 
 /// `plans`: for each stage a plan of the whole graph on the stage's mesh, from which its nodes and values are taken. A
-/// value that is sent is a whole sum over ranks and, where micro-batches do not cut it, over these. `rules` are those of
-/// the graph.
+/// value that is sent is a whole sum over ranks and, where micro-batches do not cut it, over these. `rules` are those
+/// of the graph.
 std::vector<StagePart> split_stages(const Graph& graph, const Rules& rules, const StageAssignment& stages,
                                     const std::vector<Plan>& plans);
 

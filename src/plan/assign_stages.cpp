@@ -60,9 +60,10 @@ class StageAssigner {
     result_.stages = stages > 0 ? stages : highest + 1;
     result_.stages = std::max<int64_t>(result_.stages, 1);
     if (highest >= result_.stages) {
-      throw InvalidArgument(fmt::format("[stages] a layer is on a stage that does not exist, got stage {} of {}, "
-                                        "expected stages 0 to {}",
-                                        highest, result_.stages, result_.stages - 1));
+      throw InvalidArgument(
+          fmt::format("[stages] a layer is on a stage that does not exist, got stage {} of {}, "
+                      "expected stages 0 to {}",
+                      highest, result_.stages, result_.stages - 1));
     }
     result_.nodes.assign(graph.nodes.size(), kEveryStage);
     result_.states.assign(graph.states.size(), 0);
@@ -139,10 +140,11 @@ class StageAssigner {
       for (const ValueId input : graph_.nodes[n].inputs) {
         if (stage_of_[input] <= result_.nodes[n]) continue;
         const Node& producer = graph_.nodes[graph_.values[input].producer];
-        throw InvalidArgument(fmt::format(
-            "[stages] a node needs the result of a later stage, got {}, which uses {}, expected it on stage {} or later",
-            described_with_stage(graph_.nodes[n], result_.nodes[n]), described_with_stage(producer, stage_of_[input]),
-            stage_of_[input]));
+        throw InvalidArgument(
+            fmt::format("[stages] a node needs the result of a later stage, got {}, which uses {}, expected it on "
+                        "stage {} or later",
+                        described_with_stage(graph_.nodes[n], result_.nodes[n]),
+                        described_with_stage(producer, stage_of_[input]), stage_of_[input]));
       }
     }
   }
@@ -155,9 +157,10 @@ class StageAssigner {
     const auto empty = std::find(nodes.begin(), nodes.end(), 0);
     if (empty == nodes.end()) return;
     const int64_t used = std::count_if(nodes.begin(), nodes.end(), [](int64_t count) { return count > 0; });
-    throw InvalidArgument(fmt::format("[stages] a stage has no layers, got none on stage {} of {}, expected layers on "
-                                      "each, or {} stages",
-                                      empty - nodes.begin(), result_.stages, used));
+    throw InvalidArgument(
+        fmt::format("[stages] a stage has no layers, got none on stage {} of {}, expected layers on "
+                    "each, or {} stages",
+                    empty - nodes.begin(), result_.stages, used));
   }
 
   void own_states() {
@@ -227,9 +230,10 @@ StageMark parse_stage_mark(std::string_view text) {
   const size_t equals = text.rfind('=');
   const auto stage = equals == std::string_view::npos ? std::nullopt : number_of(text.substr(equals + 1));
   if (!stage || *stage < 0 || *stage >= kMostStages || equals == 0) {
-    throw InvalidArgument(fmt::format("[--stage] no stage of a layer, got '{}', expected LAYERS=STAGE, as net/h/0..5=0, "
-                                      "with a stage from 0 to {}",
-                                      text, kMostStages - 1));
+    throw InvalidArgument(
+        fmt::format("[--stage] no stage of a layer, got '{}', expected LAYERS=STAGE, as net/h/0..5=0, "
+                    "with a stage from 0 to {}",
+                    text, kMostStages - 1));
   }
   return {std::string(text.substr(0, equals)), static_cast<int>(*stage)};
 }

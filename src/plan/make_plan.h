@@ -44,10 +44,10 @@ inline constexpr auto kNames<Uneven> = names("allow", "error");
 
 /// A program in stages, each on ranks of its own or, interleaved, several on the same ranks.
 struct PipelineOptions {
-  int64_t stages = 0;               // 0: as many as layers say; 1: none, whatever they say
-  std::vector<StageMark> marks{};   // in addition to those in the code of the network
+  int64_t stages = 0;              // 0: as many as layers say; 1: none, whatever they say
+  std::vector<StageMark> marks{};  // in addition to those in the code of the network
   Order order = Order::one_forward_one_backward;
-  int64_t interleave = 1;           // stages of each group of ranks
+  int64_t interleave = 1;  // stages of each group of ranks
 };
 
 /// What the user chooses of a plan.

@@ -66,7 +66,8 @@ class Chooser {
       is_sent_[output.value] = true;
       const NodeId producer = local_.graph.values[output.value].producer;
       if (producer < 0 && made_[output.value] < 0) add_buffer(output.value, MemoryFormat{});
-      if (producer >= 0 && joins_micro_batches(local_.graph.nodes[producer])) joined_.emplace_back(output.value, producer);
+      if (producer >= 0 && joins_micro_batches(local_.graph.nodes[producer]))
+        joined_.emplace_back(output.value, producer);
     }
   }
 
@@ -281,9 +282,9 @@ class Chooser {
   const KernelCatalog& catalog_;
   const InFlight& in_flight_;
   Schedule schedule_;
-  std::vector<int> made_;         // per value: the buffer in which it was made, or -1
-  std::vector<bool> is_reduced_;  // per value: an all-reduce takes it
-  std::vector<bool> is_sent_;     // per value: to another stage
+  std::vector<int> made_;                           // per value: the buffer in which it was made, or -1
+  std::vector<bool> is_reduced_;                    // per value: an all-reduce takes it
+  std::vector<bool> is_sent_;                       // per value: to another stage
   std::vector<std::pair<ValueId, NodeId>> joined_;  // sums over micro-batches that are sent, with their makers
   std::map<std::pair<ValueId, std::string>, int> buffers_;
 };

@@ -10,6 +10,6 @@ namespace partita {
 /// Nodes of the update come last; `begins` is set.
 /// An input that another stage sends has the copies that `in_flight` says.
 Schedule choose_kernels(const LocalGraph& local, const OpSet& ops, const KernelCatalog& catalog,
-                        const InFlight& in_flight);
+                        const InFlight& in_flight = {});
 
 }  // namespace partita

@@ -16,9 +16,9 @@ void count_copies(Schedule& schedule, const LocalGraph& local, const InFlight& i
   for (size_t i = schedule.micro_begin(); i < schedule.micro_end(); ++i) {
     const Instruction& instruction = schedule.instructions[i];
     const Section section = schedule.section_of(i);
-    const bool joins = instruction.kind == Instruction::accumulate ||
-                       (instruction.kind == Instruction::collective &&
-                        joins_micro_batches(local.graph.nodes[instruction.node]));
+    const bool joins =
+        instruction.kind == Instruction::accumulate ||
+        (instruction.kind == Instruction::collective && joins_micro_batches(local.graph.nodes[instruction.node]));
     for (const int buffer : instruction.outputs) {
       if (!joins && !made[roots[buffer]]) made[roots[buffer]] = section;
     }
@@ -31,7 +31,8 @@ void count_copies(Schedule& schedule, const LocalGraph& local, const InFlight& i
   for (size_t s = 0; s < roots.size(); ++s) {
     const int root = roots[s];
     if (is_entry[root] || !made[root] || !read[root] || *made[root] == *read[root]) {
-      schedule.buffers[s].copies = root == static_cast<int>(s) ? schedule.buffers[s].copies : schedule.buffers[root].copies;
+      schedule.buffers[s].copies =
+          root == static_cast<int>(s) ? schedule.buffers[s].copies : schedule.buffers[root].copies;
       continue;
     }
     schedule.buffers[s].copies = in_flight.between(*made[root], *read[root]);

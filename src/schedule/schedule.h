@@ -32,7 +32,7 @@ struct Buffer {
   ValueId value = -1;
   MemoryFormat format;
   int64_t offset = 0, bytes = 0;
-  int view_of = -1;    // the buffer whose memory this is
+  int view_of = -1;  // the buffer whose memory this is
   /// Of an input that micro-batches cut: one for each, of `bytes`, at a stride of aligned(bytes). In a stage of a
   /// pipeline also of what one section of a micro-batch leaves to another: as many as are in flight at once.
   int64_t copies = 1;

@@ -29,7 +29,9 @@ struct Pipeline {
   std::vector<Transfer> transfers{};
   Sequence sequence{};  // of one stage none: it runs one micro-batch after the other
 
-  const RankGroup& group_of(int stage) const { return groups[static_cast<size_t>(shape.groups[static_cast<size_t>(stage)])]; }
+  const RankGroup& group_of(int stage) const {
+    return groups[static_cast<size_t>(shape.groups[static_cast<size_t>(stage)])];
+  }
   int64_t ranks() const { return groups.back().first + groups.back().count; }
 };
 

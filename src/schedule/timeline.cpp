@@ -57,7 +57,10 @@ SendPoint last_writer(const Schedule& schedule, int buffer) {
 class Replay {
  public:
   Replay(const Pipeline& pipeline, const std::vector<StageProgram>& stages)
-      : pipeline_(pipeline), stages_(stages), points_(send_points(pipeline, stages)), sent_(pipeline.transfers.size(), 0) {
+      : pipeline_(pipeline),
+        stages_(stages),
+        points_(send_points(pipeline, stages)),
+        sent_(pipeline.transfers.size(), 0) {
     for (size_t group = 0; group < pipeline.groups.size(); ++group) {
       groups_.push_back({timeline(pipeline, stages, static_cast<int>(group))});
     }
@@ -85,9 +88,10 @@ class Replay {
       if (group.at < group.runs.size()) waiting += (waiting.empty() ? "" : "; ") + describe(group);
     }
     if (waiting.empty()) return;
-    throw InvalidArgument(fmt::format("[stages] the order cannot end, got stages that wait for one another, expected "
-                                      "another order or other stages: {}",
-                                      waiting));
+    throw InvalidArgument(
+        fmt::format("[stages] the order cannot end, got stages that wait for one another, expected "
+                    "another order or other stages: {}",
+                    waiting));
   }
 
  private:
@@ -122,7 +126,8 @@ class Replay {
         moved = true;
       }
       const Points& points = stages_points_[static_cast<size_t>(run.stage)];
-      for (auto point = points.lower_bound(group.instruction); point != points.end() && point->first < run.end; ++point) {
+      for (auto point = points.lower_bound(group.instruction); point != points.end() && point->first < run.end;
+           ++point) {
         group.instruction = point->first;
         for (const size_t transfer : point->second.reads) {
           if (!has_come(transfer, run.micro_batch)) return moved;
@@ -146,9 +151,8 @@ class Replay {
 
   std::string describe(const Group& group) const {
     const Run& run = group.runs[group.at];
-    const std::string where = is_micro(run.section)
-                                  ? fmt::format(" of micro-batch {}", run.micro_batch)
-                                  : std::string();
+    const std::string where =
+        is_micro(run.section) ? fmt::format(" of micro-batch {}", run.micro_batch) : std::string();
     for (const size_t t : stages_points_[static_cast<size_t>(run.stage)].at(group.instruction).reads) {
       const Transfer& transfer = pipeline_.transfers[t];
       if (has_come(t, run.micro_batch)) continue;

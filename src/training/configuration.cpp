@@ -80,13 +80,21 @@ void require_same_training(const JobConfig& config, const Metadata& now, const M
 }
 
 std::string describe_program(const Program& program) {
-  const auto& nodes = program.local().graph.nodes;
   int64_t states = 0;
   for (const State& state : program.graph.states) states += program.graph.type(state.entry).bytes();
-  std::string text =
-      fmt::format("plan {}: {}, {} nodes, {} of them collectives\n", program.plan().search, print(program.plan().mesh),
-                  nodes.size(), std::count_if(nodes.begin(), nodes.end(), is_collective));
-  text += fmt::format("memory: {} of each rank, states of {} in all\n", print_bytes(program.schedule().arena_bytes),
+  std::string text;
+  for (size_t stage = 0; stage < program.stages.size(); ++stage) {
+    const auto& [graph, plan, local, schedule] = program.stages[stage];
+    const auto& nodes = local.graph.nodes;
+    if (program.stages.size() > 1) {
+      const RankGroup& group = program.pipeline.group_of(static_cast<int>(stage));
+      text += fmt::format("stage {} on ranks {} to {}, {}: ", stage, group.first, group.first + group.count - 1,
+                          print_bytes(schedule.arena_bytes));
+    }
+    text += fmt::format("plan {}: {}, {} nodes, {} of them collectives\n", plan.search, print(plan.mesh), nodes.size(),
+                        std::count_if(nodes.begin(), nodes.end(), is_collective));
+  }
+  text += fmt::format("memory: {} of each rank, states of {} in all\n", print_bytes(largest_arena(program)),
                       print_bytes(states));
   text += "passes:";
   for (const PassTime& pass : program.times) text += fmt::format(" {} {:.3f} s", pass.name, pass.seconds);

@@ -37,8 +37,17 @@ std::optional<int64_t> number_in(const char* path) {
 
 }  // namespace
 
+int64_t largest_arena(const Program& program) {
+  std::vector<int64_t> bytes(program.pipeline.groups.size(), 0);
+  for (size_t stage = 0; stage < program.stages.size(); ++stage) {
+    int64_t& of_group = bytes[static_cast<size_t>(program.pipeline.shape.groups[stage])];
+    of_group = saturating_add(of_group, program.stages[stage].schedule.arena_bytes);
+  }
+  return *std::max_element(bytes.begin(), bytes.end());
+}
+
 MemoryEstimate estimate_memory(const Program& program, int64_t ranks_here) {
-  MemoryEstimate estimate{.arenas = saturating_mul(program.schedule().arena_bytes, ranks_here)};
+  MemoryEstimate estimate{.arenas = saturating_mul(largest_arena(program), ranks_here)};
   for (const State& state : program.graph.states) {
     estimate.states = saturating_add(estimate.states, program.graph.type(state.entry).bytes());
   }

@@ -11,6 +11,9 @@ struct MemoryEstimate {
   int64_t states = 0;  // whole, as they are read, handed over and written
   int64_t total() const { return arenas + states; }
 };
+/// Bytes of the arenas of a rank, of that which has the most.
+int64_t largest_arena(const Program& program);
+
 MemoryEstimate estimate_memory(const Program& program, int64_t ranks_here);
 
 /// Bytes that this process can still take: the least of what the machine has, what its control group may use, and

@@ -138,6 +138,7 @@ void Model::plan_steps(TrainingRun& run, const FitOptions& fit, const TrainingPo
 }
 
 void Model::train(const DatasetPtr& dataset, const FitOptions& fit) {
+  config_ = with_stages(std::move(config_), network_, dataset->columns());
   verify_training(config_, place_);
   verify_resume_with(config_);
   const int64_t batch = config_.training.batch;

@@ -176,22 +176,22 @@ TEST(Experts, ExchangeFourTimesALayer) {
         const int64_t capacity = 4;  // 1.25 * 12 * 2 / 8
         const int64_t slots = kBatch / micro_batches / ranks * kExperts * capacity;
         const std::vector<int64_t> expected(2 * kLayers, slots * kHidden * static_cast<int64_t>(sizeof(double)));
-        const auto bytes = exchanged_bytes(program.local);
+        const auto bytes = exchanged_bytes(program.local());
         const std::string what = fmt::format("{} ranks, {} for experts, {}", ranks, ways, name_of(mode));
         ASSERT_TRUE(bytes.contains(Phase::forward) && bytes.contains(Phase::backward)) << what;
         EXPECT_EQ(bytes.at(Phase::forward), expected) << what;
         EXPECT_EQ(bytes.at(Phase::backward), expected) << what;
-        EXPECT_EQ(other_collectives(program.local), (std::map<std::string, int>{})) << what;
+        EXPECT_EQ(other_collectives(program.local()), (std::map<std::string, int>{})) << what;
         const Shape fc{kExperts, kHidden, 4 * kHidden}, proj{kExperts, 4 * kHidden, kHidden};
         // The gradients of weights that no ranks share are complete where they are used.
         const int64_t per_step = ways == ranks ? 0 : 2 * kLayers;
         const int64_t accumulated = micro_batches > 1 ? 2 * kLayers : 0;
-        EXPECT_EQ(reduced_experts(program.local, fc, proj), per_step + accumulated) << what;
+        EXPECT_EQ(reduced_experts(program.local(), fc, proj), per_step + accumulated) << what;
         // Their weights and the states of the optimizer are cut like them.
-        for (const State& state : program.local.graph.states) {
-          const std::string& name = program.local.graph.values[state.entry].name;
+        for (const State& state : program.local().graph.states) {
+          const std::string& name = program.local().graph.values[state.entry].name;
           if (name.find("experts.") == std::string::npos) continue;
-          EXPECT_EQ(program.local.type(state.entry, program.local.mesh.coordinates(0)).shape[0], kExperts / ways)
+          EXPECT_EQ(program.local().type(state.entry, program.local().mesh.coordinates(0)).shape[0], kExperts / ways)
               << name;
         }
       }

@@ -136,7 +136,8 @@ TEST(MicroBatches, TakeLessMemory) {
     const auto device = make_cpu_device(all_ops(), 1, KernelSet::fast);
     return compile(job.forward, all_ops(), device->catalog(),
                    {.plan = {.micro_batches = count}, .training = job.training})
-        .schedule().arena_bytes;
+        .schedule()
+        .arena_bytes;
   };
   EXPECT_LT(arena(4), arena(1) * 45 / 100);
   EXPECT_LT(arena(16), arena(4) / 2);

@@ -144,7 +144,8 @@ TEST(Modes, OneMarkMakesAMegatronBlock) {
     expect_one_rank(job, {4}, {.parallel = Parallel::automatic, .dataset = parse_dataset_sharding("((2,1),(2,1))")});
     const JobResult result =
         run_under(job, 4, {.parallel = Parallel::automatic, .dataset = parse_dataset_sharding("((2,1),(2,1))")});
-    EXPECT_EQ(forward_collectives(result.program.local()), (std::map<std::string, int>{{"all_reduce", 4}})) << annotation;
+    EXPECT_EQ(forward_collectives(result.program.local()), (std::map<std::string, int>{{"all_reduce", 4}}))
+        << annotation;
   }
 }
 

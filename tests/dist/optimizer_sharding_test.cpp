@@ -89,7 +89,7 @@ TEST(OptimizerSharding, MovesWhatAnAllReduceMoves) {
       std::map<std::string, int64_t> elements = elements_of(program);
       EXPECT_EQ(elements["reduce_scatter"], parameters) << spec;
       EXPECT_EQ(elements["all_gather"], parameters) << spec;
-      const bool has_two_losses = program.local.graph.name == "moe";
+      const bool has_two_losses = program.local().graph.name == "moe";
       EXPECT_LE(elements["all_reduce"], has_two_losses ? 3 : 2) << spec;  // losses, and the norm of the gradients
     }
   }
@@ -120,7 +120,8 @@ TEST(OptimizerSharding, OfParametersGathersThemTwice) {
     EXPECT_LE(elements["all_gather"], 2 * parameters);
     for (const State& state : program.local().graph.states) {
       if (state.kind == StateKind::counter) continue;
-      EXPECT_FALSE(program.local().shardings[state.entry].replicated()) << program.local().graph.values[state.entry].name;
+      EXPECT_FALSE(program.local().shardings[state.entry].replicated())
+          << program.local().graph.values[state.entry].name;
     }
     const std::string plan = print(program.plan(), program.graph, all_ops());
     EXPECT_EQ(print(parse_plan(plan, program.graph, all_ops()), program.graph, all_ops()), plan);
@@ -131,7 +132,9 @@ TEST(OptimizerSharding, OfParametersGathersThemTwice) {
 // A parameter lies there as a whole only while it is used.
 TEST(OptimizerSharding, OfParametersTakesLessMemory) {
   const auto arena = [](int64_t level, int64_t count) {
-    return sharded_program("mlp:layers=8,hidden=256", 4, {.level = level, .threshold = 0}, count).schedule().arena_bytes;
+    return sharded_program("mlp:layers=8,hidden=256", 4, {.level = level, .threshold = 0}, count)
+        .schedule()
+        .arena_bytes;
   };
   for (const int64_t count : {1, 2}) {
     EXPECT_LT(arena(1, count), arena(0, count)) << count;

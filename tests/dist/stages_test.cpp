@@ -42,9 +42,8 @@ TEST(Stages, AreOneRank) {
         job.micro_batches = micro_batches;
         for (const Order order : {Order::gpipe, Order::one_forward_one_backward, Order::zero_bubble}) {
           job.pipeline = {.stages = stages, .order = order};
-          const std::string what =
-              fmt::format("{}, {} stages on {} ranks, {} micro-batches, {}", one.spec, stages, ranks, micro_batches,
-                          name_of(order));
+          const std::string what = fmt::format("{}, {} stages on {} ranks, {} micro-batches, {}", one.spec, stages,
+                                               ranks, micro_batches, name_of(order));
           SCOPED_TRACE(what);
           expect_same_training(run_job(job), oracle, 1e-9, what);
           if (HasFailure()) return;

@@ -59,9 +59,10 @@ class Parser {
     for (const Section section : kSections) {
       if (section != Section::once && keyword == name_of(section)) return begin_section(section);
     }
-    reader_.fail("unknown line", keyword,
-                 "graph, arena, buffer, input, state, output, bucket, reduce, start, wait, micro, backward, weight, late, "
-                 "update or %value = ...");
+    reader_.fail(
+        "unknown line", keyword,
+        "graph, arena, buffer, input, state, output, bucket, reduce, start, wait, micro, backward, weight, late, "
+        "update or %value = ...");
   }
 
   void begin_section(Section section) {
@@ -199,11 +200,11 @@ class Parser {
       const bool seen = has_section_[static_cast<size_t>(section)], wanted = has_section(reader_.local, section);
       check(seen || !wanted, std::string(name_of(section)));
       if (!seen || wanted) continue;
-      throw InvalidArgument(fmt::format("[schedule] a section that the graph has not, got '{}', expected none: it has {}",
-                                        name_of(section),
-                                        is_micro(section) && reader_.local.is_stage() ? "no such part of a micro-batch"
-                                        : reader_.local.mesh.micro_axis() >= 0        ? "no stages"
-                                                                                      : "no micro-batches"));
+      throw InvalidArgument(fmt::format(
+          "[schedule] a section that the graph has not, got '{}', expected none: it has {}", name_of(section),
+          is_micro(section) && reader_.local.is_stage() ? "no such part of a micro-batch"
+          : reader_.local.mesh.micro_axis() >= 0        ? "no stages"
+                                                        : "no micro-batches"));
     }
   }
 

@@ -18,7 +18,8 @@ class Printer {
     for (size_t b = 0; b < schedule_.buckets.size(); ++b) add_bucket(b);
     for (size_t i = 0; i <= schedule_.instructions.size(); ++i) {
       for (const Section section : kSections) {
-        if (has_section(local_, section) && i == schedule_.begin(section)) text_ += fmt::format("{}\n", name_of(section));
+        if (has_section(local_, section) && i == schedule_.begin(section))
+          text_ += fmt::format("{}\n", name_of(section));
       }
       if (i < schedule_.instructions.size()) text_ += instruction(schedule_.instructions[i]) + "\n";
     }
