@@ -31,7 +31,9 @@ std::vector<std::string> other_value(const JobOption& option) {
   switch (option.form) {
     case JobOption::Form::boolean: return {now.at(0) == "true" ? "false" : "true"};
     case JobOption::Form::number: return {!now.empty() && now[0] == "1" ? "0.5" : "1"};
-    case JobOption::Form::list: return {option.key() == "plan.shard" ? "net/fc1/matmul=((2,1),(1,2))" : "seed"};
+    case JobOption::Form::list:
+      if (option.key() == "plan.stage") return {"net/h/0..5=1"};
+      return {option.key() == "plan.shard" ? "net/fc1/matmul=((2,1),(1,2))" : "seed"};
     case JobOption::Form::text: break;
   }
   if (option.key() == "data.source") return {"mnist:dir"};

@@ -45,8 +45,8 @@ JobConfig with_stages(JobConfig config, const Network& network, const std::vecto
 }
 
 Program make_program(const JobConfig& given, const ProgramRequest& request) {
-  const JobConfig config = with_stages(given, request.network, request.columns);
   const bool training = request.purpose == Purpose::training;
+  const JobConfig config = training ? with_stages(given, request.network, request.columns) : given;
   const bool local_statistics = training && config.training.batch_norm == BatchNormStatistics::local;
   CompileOptions options{.ranks = request.ranks,
                          .plan = config.plan.options,

@@ -7,6 +7,7 @@
 #include "job/options.h"
 #include "launch/run_process.h"
 #include "ops/registry.h"
+#include "pipeline/text.h"
 #include "training/configuration.h"
 #include "training/memory.h"
 #include "training/training_run.h"
@@ -56,6 +57,9 @@ void Model::save_checkpoint(const std::string& path) const {
 LaunchFingerprint Model::fingerprint_of(const Program& program, const DatasetPtr& rows) const {
   uint64_t weights = 0;
   for (const auto& [name, array] : states_) weights = digest_of(array, digest_of(name, weights));
+  const auto digest_of_stages = [&](const std::function<std::string(const StageProgram&)>& print_one) {
+    return print_digest(digest_of(print_stages(program.pipeline, program.stages, print_one)));
+  };
   LaunchFingerprint fingerprint;
   for (const JobOption& option : job_options()) {
     if (option.effect == Effect::console) continue;
@@ -63,8 +67,12 @@ LaunchFingerprint Model::fingerprint_of(const Program& program, const DatasetPtr
   }
   fingerprint.insert(fingerprint.end(),
                      {{"graph", print_digest(digest_of(print(program.graph)))},
-                      {"plan", print_digest(digest_of(print(program.plan(), program.graph, all_ops())))},
-                      {"local graph", print_digest(digest_of(print(program.local(), all_ops())))},
+                      {"plan", digest_of_stages([](const StageProgram& stage) {
+                         return print(stage.plan, stage.graph, all_ops());
+                       })},
+                      {"local graph",
+                       digest_of_stages([](const StageProgram& stage) { return print(stage.local, all_ops()); })},
+                      {"order", print_digest(digest_of(print(program.pipeline.sequence, program.pipeline.shape)))},
                       {"rows", fmt::format("{}", rows->size())},
                       {"first rows", print_digest(digest_of_rows(rows, config_.training.batch))},
                       {"weights", print_digest(weights)},
@@ -138,8 +146,7 @@ void Model::plan_steps(TrainingRun& run, const FitOptions& fit, const TrainingPo
 }
 
 void Model::train(const DatasetPtr& dataset, const FitOptions& fit) {
-  config_ = with_stages(std::move(config_), network_, dataset->columns());
-  verify_training(config_, place_);
+  verify_training(with_stages(config_, network_, dataset->columns()), place_);
   verify_resume_with(config_);
   const int64_t batch = config_.training.batch;
   if (dataset->size() < batch) {
