@@ -52,6 +52,13 @@ void require_layer_shape(std::string_view where, const Shape& shape) {
 
 Layer::Layer(CallLocation where) : where_(source_location(where)) {}
 
+void Layer::pipeline_stage(int stage) {
+  if (stage < 0 || stage >= kMostStages) {
+    throw InvalidArgument(fmt::format("[layer] bad pipeline stage, got {}, expected 0 to {}", stage, kMostStages - 1));
+  }
+  stage_ = stage;
+}
+
 Value Layer::construct(Context&, Value) {
   throw InvalidArgument("[layer] the layer takes a list of values, got one value, expected call(name, layer, {a, b})");
 }
