@@ -46,7 +46,7 @@ int64_t draw(const float* logits, int64_t count, double temperature, uint64_t ke
 void check(const GenerateFlags& flags, const ZooModel& model) {
   if (!model.reads_text()) {
     throw InvalidArgument(
-        fmt::format("[generate] no language model, got {}, expected gpt with any sizes", flags.job.model));
+        fmt::format("[generate] no language model, got {}, expected gpt or llama with any sizes", flags.job.model));
   }
   if (model.rows.classes != kBytes) {
     throw InvalidArgument(fmt::format("[generate] tokens are not bytes, got a vocabulary of {}, expected {}",

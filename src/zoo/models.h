@@ -16,6 +16,9 @@ ZooModel make_resnet50(ModelSizes& options);
 ZooModel make_resnet101(ModelSizes& options);
 /// A decoder-only transformer over bytes; options layers, hidden, heads, seq, vocab, dropout.
 ZooModel make_gpt(ModelSizes& options);
+/// A decoder-only transformer with rotary positions, RMS norms, grouped-query attention and SwiGLU; options layers,
+/// hidden, heads, kv_heads, intermediate, seq, vocab, tied (1: the table of tokens is also the last layer).
+ZooModel make_llama(ModelSizes& options);
 /// 32-16-16 with one annotated product and rows of its own.
 ZooModel make_quickstart(ModelSizes& options);
 

@@ -13,13 +13,10 @@ struct Entry {
 };
 
 const std::vector<Entry>& entries() {
-  static const std::vector<Entry> list{{"mlp", make_mlp},
-                                       {"lenet", make_lenet},
-                                       {"resnet18", make_resnet18},
-                                       {"resnet50", make_resnet50},
-                                       {"resnet101", make_resnet101},
-                                       {"gpt", make_gpt},
-                                       {"quickstart", make_quickstart}};
+  static const std::vector<Entry> list{
+      {"mlp", make_mlp},           {"lenet", make_lenet},          {"resnet18", make_resnet18},
+      {"resnet50", make_resnet50}, {"resnet101", make_resnet101},  {"gpt", make_gpt},
+      {"llama", make_llama},       {"quickstart", make_quickstart}};
   return list;
 }
 

@@ -25,6 +25,7 @@ const std::vector<MicroCase>& micro_cases() {
       {"lenet:dropout=0.2", {1, 28, 28}, 24},
       {"resnet18:width=4,size=8", {3, 8, 8}, 72, true},
       {"gpt:layers=1,hidden=8,heads=4,seq=6,vocab=12,dropout=0.2", {}, 24},
+      {"llama:layers=1,hidden=16,heads=4,kv_heads=2,intermediate=12,seq=6,vocab=12", {}, 24},
   };
   return all;
 }

@@ -23,6 +23,8 @@ const std::vector<RecomputeCase>& recompute_cases() {
   static const std::vector<RecomputeCase> all{
       {"gpt:layers=2,hidden=8,heads=4,seq=6,vocab=12,dropout=0.2", {}, Recompute::selective},
       {"gpt:layers=2,hidden=8,heads=4,seq=6,vocab=12,dropout=0.2", {}, Recompute::full},
+      {"llama:layers=2,hidden=16,heads=4,kv_heads=2,intermediate=12,seq=6,vocab=12", {}, Recompute::selective},
+      {"llama:layers=2,hidden=16,heads=4,kv_heads=2,intermediate=12,seq=6,vocab=12", {}, Recompute::full},
       {"resnet18:width=4,size=8", {3, 8, 8}, Recompute::full},
   };
   return all;

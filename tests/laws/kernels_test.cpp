@@ -283,15 +283,20 @@ void add_transformers(Cases& cases) {
   }
   for (const bool causal : {false, true}) {  // more queries than a block, and fewer keys than queries
     for (const int64_t keys : {300, 200}) {
-      const Shape q{2, 300, 24}, k{2, keys, 24}, v{2, keys, 15};
-      const Attrs attrs(AttentionAttrs{.heads = 3, .causal = causal, .begin = causal ? 5 : 0});
-      const Case forward(all_ops().at("attention"), Sample{{sample_of(q), sample_of(k), sample_of(v)}, attrs});
-      cases.add_filled("attention", attrs, forward.inputs);
-      cases.add_filled("attention_grad", attrs,
-                       {forward.inputs[0], forward.inputs[1], forward.inputs[2], forward.outputs[0], forward.outputs[1],
-                        fill(sample_of(forward.outputs[0].shape()), 7)});
+      for (const int64_t group : {1, 3}) {
+        const Shape q{2, 300, 24 * group}, k{2, keys, 24}, v{2, keys, 15};
+        const Attrs attrs(AttentionAttrs{
+            .heads = 3 * group, .causal = causal, .begin = causal ? 5 : 0, .kv_heads = group == 1 ? 0 : 3});
+        const Case forward(all_ops().at("attention"), Sample{{sample_of(q), sample_of(k), sample_of(v)}, attrs});
+        cases.add_filled("attention", attrs, forward.inputs);
+        cases.add_filled("attention_grad", attrs,
+                         {forward.inputs[0], forward.inputs[1], forward.inputs[2], forward.outputs[0],
+                          forward.outputs[1], fill(sample_of(forward.outputs[0].shape()), 7)});
+      }
     }
   }
+  cases.add("rotary", Attrs(RotaryAttrs{.begin = 3}), {sample_of({2, 3, 17, 34})});
+  cases.add("rotary", Attrs(RotaryAttrs{.inverse = true, .heads = 5}), {sample_of({3, 40, 160})});
 }
 
 void add_large(Cases& cases) {

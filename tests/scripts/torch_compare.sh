@@ -22,6 +22,11 @@ compare resnet50:width=8,size=32 f64 fast nesterov
 compare resnet50:width=8,size=32 f32 fast nesterov
 compare $gpt f64 fast adamw
 compare $gpt f32 fast adamw_eps
+llama=llama:layers=2,hidden=32,heads=4,kv_heads=2,seq=16,vocab=32
+compare $llama f64 reference adamw
+compare $llama f64 fast adamw
+compare $llama f32 fast adamw_eps
+compare llama:layers=2,hidden=48,heads=6,kv_heads=1,intermediate=20,seq=16,vocab=32,tied=1 f64 fast adamw
 compare lenet f64 fast adam
 for optimizer in momentum sgd; do
   compare block f64 fast "$optimizer"
