@@ -18,7 +18,8 @@ Plan replicated_plan(const Graph& graph, const Rules& rules, const Mesh& mesh) {
 }
 
 /// How the inputs lie that have a batch.
-std::vector<std::vector<Axes>> dataset_dims(const Graph& graph, const Mesh& mesh, const DatasetSharding& dataset) {
+std::vector<std::vector<Axes>> dataset_dims(const Graph& graph, const Mesh& mesh, const PlanOptions& options) {
+  const auto& [dataset, blocks] = std::tie(options.dataset, options.blocks);
   std::vector<std::vector<Axes>> dims = PartialPlan(graph).inputs;
   std::vector<size_t> batched;
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
@@ -28,7 +29,7 @@ std::vector<std::vector<Axes>> dataset_dims(const Graph& graph, const Mesh& mesh
   if (dataset.kind == DatasetSharding::Kind::data_parallel) {
     for (size_t i : batched) {
       const auto& [value, dim] = graph.inputs[i];
-      dims[i][dim] = batch_axes(graph.type(value).shape[dim], mesh);
+      dims[i][dim] = batch_axes(graph.type(value).shape[dim], mesh, blocks.any() ? mesh.find("tensor") : Axes{});
     }
     return dims;
   }
@@ -50,7 +51,8 @@ std::vector<std::vector<Axes>> dataset_dims(const Graph& graph, const Mesh& mesh
 
 Plan annotated_plan(const Graph& graph, const Rules& rules, const Mesh& mesh, const PlanOptions& options) {
   PartialPlan partial = partial_plan_of_annotations(graph, rules, mesh);
-  partial.inputs = dataset_dims(graph, mesh, options.dataset);
+  partial.inputs = dataset_dims(graph, mesh, options);
+  if (options.blocks.any()) partial = cut_blocks(graph, rules, mesh, options.blocks, std::move(partial));
   if (options.parallel == Parallel::automatic) return propagate(graph, rules, mesh, std::move(partial));
   const Plan batch = data_parallel_plan(graph, rules, mesh, {.uneven = true, .layerwise = false});
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
@@ -95,7 +97,7 @@ DatasetSharding parse_dataset_sharding(std::string_view text) {
 bool uses_annotations(Parallel parallel) { return parallel == Parallel::semi || parallel == Parallel::automatic; }
 
 Mesh make_mesh(const Graph& graph, int64_t ranks, const PlanOptions& options) {
-  if (ranks == 1) return Mesh();
+  if (ranks == 1 && !options.blocks.any()) return Mesh();
   if (uses_annotations(options.parallel)) {
     for (const Node& node : graph.nodes) {
       if (!node.annotation || !node.annotation->named()) continue;
@@ -104,6 +106,7 @@ Mesh make_mesh(const Graph& graph, int64_t ranks, const PlanOptions& options) {
       throw InvalidArgument(fmt::format("[shard] {}: the layout is for another number of ranks, got {}, expected {}",
                                         describe(node), mesh.ranks(), ranks));
     }
+    if (options.blocks.any()) return block_mesh(ranks, options.blocks);
     return Mesh({{"ranks", ranks}});
   }
   return Mesh({{"data", ranks}});
@@ -118,6 +121,16 @@ std::string ignored_annotations(const Graph& graph, const Mesh& mesh, const Plan
 Plan make_plan(const Graph& graph, const OpSet& ops, const Mesh& mesh, const PlanOptions& options) {
   const Rules rules(graph, ops);
   const bool may_be_uneven = options.uneven == Uneven::allow;
+  if (options.blocks.sequence && !options.blocks.any()) {
+    throw InvalidArgument(
+        "[--sequence-parallel] of no effect, got no --tensor-parallel, expected --tensor-parallel 2 or more");
+  }
+  if (options.blocks.any() && options.parallel != Parallel::automatic) {
+    throw InvalidArgument(
+        fmt::format("[--tensor-parallel] more than the batch is cut, got --parallel {}, expected "
+                    "--parallel auto",
+                    name_of(options.parallel)));
+  }
   const auto make = [&] {
     if (mesh.ranks() == 1) return replicated_plan(graph, rules, mesh);
     switch (options.parallel) {
