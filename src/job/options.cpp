@@ -284,6 +284,11 @@ void add_plan(List& list) {
            "batch",
            {1, kMostPlannedRanks})
       .synonyms = {"tensor-model-parallel-size", "tp"};
+  list.add(
+          "context_parallel", "context-parallel", Effect::placement, PARTITA_FIELD(plan.options.blocks.context),
+          "Ranks over which auto cuts the sequence of transformer blocks throughout; attention gathers keys and values",
+          {1, kMostPlannedRanks})
+      .synonyms = {"context-parallel-size", "cp"};
   list.add("sequence_parallel", "sequence-parallel", Effect::placement, PARTITA_FIELD(plan.options.blocks.sequence),
            "With --tensor-parallel: these ranks cut what stands between the products along the sequence");
   JobOption& shard = list.add("shard", "shard", Effect::placement, PARTITA_FIELD(plan.annotations),

@@ -27,9 +27,15 @@ std::vector<std::vector<Axes>> dataset_dims(const Graph& graph, const Mesh& mesh
   }
   if (dataset.kind == DatasetSharding::Kind::full_batch) return dims;
   if (dataset.kind == DatasetSharding::Kind::data_parallel) {
+    const BlockAxes axes = block_axes(mesh, blocks);
+    Axes other = axes.context;
+    other.insert(other.end(), axes.tensor.begin(), axes.tensor.end());
     for (size_t i : batched) {
       const auto& [value, dim] = graph.inputs[i];
-      dims[i][dim] = batch_axes(graph.type(value).shape[dim], mesh, blocks.any() ? mesh.find("tensor") : Axes{});
+      const Shape& shape = graph.type(value).shape;
+      dims[i][dim] = batch_axes(shape[dim], mesh, other);
+      const bool is_sequence = dim == 0 && shape.size() == 2 && mesh.ways(axes.context) <= shape[1];
+      if (is_sequence) dims[i][1] = axes.context;
     }
     return dims;
   }
@@ -121,15 +127,14 @@ std::string ignored_annotations(const Graph& graph, const Mesh& mesh, const Plan
 Plan make_plan(const Graph& graph, const OpSet& ops, const Mesh& mesh, const PlanOptions& options) {
   const Rules rules(graph, ops);
   const bool may_be_uneven = options.uneven == Uneven::allow;
-  if (options.blocks.sequence && !options.blocks.any()) {
+  if (options.blocks.sequence && options.blocks.tensor == 1) {
     throw InvalidArgument(
         "[--sequence-parallel] of no effect, got no --tensor-parallel, expected --tensor-parallel 2 or more");
   }
   if (options.blocks.any() && options.parallel != Parallel::automatic) {
-    throw InvalidArgument(
-        fmt::format("[--tensor-parallel] more than the batch is cut, got --parallel {}, expected "
-                    "--parallel auto",
-                    name_of(options.parallel)));
+    throw InvalidArgument(fmt::format("[{}] more than the batch is cut, got --parallel {}, expected --parallel auto",
+                                      options.blocks.tensor > 1 ? "--tensor-parallel" : "--context-parallel",
+                                      name_of(options.parallel)));
   }
   const auto make = [&] {
     if (mesh.ranks() == 1) return replicated_plan(graph, rules, mesh);

@@ -75,8 +75,14 @@ TEST(ShardErrors, BlocksThatCannotBeCutSo) {
   refuses_blocks({"--ranks", "4", "--parallel", "auto", "--tensor-parallel", "4", "--shard",
                   "net/h/0/attn/q/matmul=[data=2,tensor=2]((data,None,None),(tensor,None))"},
                  {"[--tensor-parallel] the layout has an axis 'tensor' of another size, got 4, expected 2"});
+  refuses_blocks({"--ranks", "12", "--parallel", "auto", "--tensor-parallel", "2", "--context-parallel", "4"},
+                 {"[--context-parallel] does not divide the ranks, got 4 of 6, expected 3 or 6"});
+  refuses_blocks({"--ranks", "4", "--context-parallel", "2"},
+                 {"[--context-parallel] more than the batch is cut, got --parallel data, expected --parallel auto"});
   expect_usage_of_shard(partition({"--ranks", "4", "--tensor-parallel", "2"}),
-                        {"[--tensor-parallel] nothing to cut in graph mlp, got 2, expected 1"});
+                        {"[--tensor-parallel] nothing to cut in graph mlp, got 2 ranks, expected 1"});
+  expect_usage_of_shard(partition({"--ranks", "4", "--context-parallel", "4"}),
+                        {"[--context-parallel] nothing to cut in graph mlp, got 4 ranks, expected 1"});
 }
 
 TEST(ShardErrors, NodesThatAreNotThere) {

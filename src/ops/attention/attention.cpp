@@ -28,20 +28,20 @@ AttentionSizes attention_sizes(const AttentionAttrs& attrs, const Type& q, const
           .value_width = v.shape[2] / std::max<int64_t>(1, kv_heads)};
 }
 
-void require_attention(std::string_view op, const OpCall& call) {
+void require_attention(std::string_view op, const OpCall& call, const Type& v) {
   require_float(op, call);
   const auto& attrs = call.attrs.as<AttentionAttrs>();
-  for (size_t i = 0; i < 3; ++i) require_rank(op, call, i, 3);
-  const Type &q = call.inputs[0], &k = call.inputs[1], &v = call.inputs[2];
+  for (size_t i = 0; i < std::min<size_t>(3, call.inputs.size()); ++i) require_rank(op, call, i, 3);
+  const Type &q = call.inputs[0], &k = call.inputs[1];
   const bool types = k.dtype == q.dtype && v.dtype == q.dtype;
   const bool fit = k.shape[0] == q.shape[0] && v.shape[0] == q.shape[0] && k.shape[1] == v.shape[1];
   if (!types || !fit || (attrs.kv_heads == 0 && k.shape[2] != q.shape[2])) {
     reject(op, "q, k and v do not fit", print({q, k, v}), "q[b, s, h d], k[b, t, h d] and v[b, t, h e]");
   }
   if (k.shape[1] == 0) reject(op, "there are no keys", print(k), "at least one");
-  if (attrs.heads < 0 || attrs.begin < 0 || attrs.begin > kMostPositions || !std::isfinite(attrs.scale)) {
+  if (attrs.heads < 0 || std::abs(attrs.begin) > kMostPositions || !std::isfinite(attrs.scale)) {
     reject(op, "bad attributes", call.attrs.print(),
-           fmt::format("heads >= 0, 0 <= begin <= {} and a finite scale", kMostPositions));
+           fmt::format("heads >= 0, begin from {0} to -{0} and a finite scale", kMostPositions));
   }
   if (attrs.kv_heads < 0 || (attrs.kv_heads > 0 && attrs.heads % attrs.kv_heads != 0)) {
     reject(op, "heads of k and v do not divide those of q", fmt::format("{} of {}", attrs.kv_heads, attrs.heads),
@@ -70,19 +70,19 @@ AttentionHead AttentionSizes::head(int64_t pair) const {
           b * queries * y_row() + h * value_width, pair * queries};
 }
 
-ShardingRule attention_rule(const std::string& text, const OpCall& call) {
+ShardingRule attention_rule(const std::string& text, const std::string& marks, const OpCall& call) {
   const AttentionSizes sizes =
       attention_sizes(call.attrs.as<AttentionAttrs>(), call.inputs[0], call.inputs[1], call.inputs[2]);
-  return einsum(text + " | k:whole d:whole e:whole e:no_flops", call,
+  return einsum(text + " | d:whole e:whole e:no_flops" + marks, call,
                 {{'h', sizes.kv_heads}, {'g', sizes.group()}, {'d', sizes.width}, {'e', sizes.value_width}});
 }
 
 Attrs localize_attention(const Attrs& given, const Shard& shard) {
   auto attrs = given.as<AttentionAttrs>();
-  const Range& heads = shard.inputs.size() > 3 ? shard.inputs[4][1] : shard.outputs[1][1];  // of lse
+  const Range& heads = shard.inputs.size() > 4 ? shard.inputs[4][1] : shard.outputs.back()[1];
   if (attrs.kv_heads > 0) attrs.kv_heads = std::max<int64_t>(1, heads.count() * attrs.kv_heads / heads.size);
   attrs.heads = heads.count();
-  if (attrs.causal) attrs.begin += shard.inputs[0][1].begin;
+  if (attrs.causal) attrs.begin += shard.inputs[0][1].begin - shard.inputs[1][1].begin;
   return Attrs(attrs);
 }
 
@@ -92,7 +92,11 @@ constexpr auto kAttention = "attention";
 
 std::vector<Type> infer_attention(const OpCall& call) {
   require_operands(kAttention, call, 3);
-  require_attention(kAttention, call);
+  require_attention(kAttention, call, call.inputs[2]);
+  const int64_t begin = call.attrs.as<AttentionAttrs>().begin;
+  if (begin < 0) {
+    reject(kAttention, "the first query sees no key", fmt::format("begin {}", begin), "0 or more");
+  }
   const Type &q = call.inputs[0], &v = call.inputs[2];
   const AttentionSizes sizes = attention_sizes(call.attrs.as<AttentionAttrs>(), q, call.inputs[1], v);
   return {Type{q.dtype, {q.shape[0], q.shape[1], sizes.y_row()}}, lse_type(sizes, q.dtype)};
@@ -146,9 +150,12 @@ OpDef attention_op() {
   op.summary = "softmax(scale q k^T) v for each head, keys after the query left out when causal; also lse";
   op.attrs = Attrs(AttentionAttrs{});
   op.infer = infer_attention;
-  op.rule = [](const OpCall& call) { return attention_rule("bq(hgd),bk(hd),bk(he)->bq(hge),b(hg)q", call); };
+  op.rule = [](const OpCall& call) {
+    return attention_rule("bq(hgd),bk(hd),bk(he)->bq(hge),b(hg)q", " k:expand", call);
+  };
   op.localize = localize_attention;
   op.grad = grad_attention;
+  op.expand = expand_attention;
   op.flops_per_point = 4;
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
     for_float(in[0].type.dtype, [&](auto zero) { run_attention<decltype(zero)>(attrs.as<AttentionAttrs>(), in, out); });
@@ -167,7 +174,7 @@ constexpr auto kAttentionGrad = "attention_grad";
 
 std::vector<Type> infer_attention_grad(const OpCall& call) {
   require_operands(kAttentionGrad, call, 6);
-  require_attention(kAttentionGrad, call);
+  require_attention(kAttentionGrad, call, call.inputs[2]);
   const Type &q = call.inputs[0], &v = call.inputs[2];
   const AttentionSizes sizes = attention_sizes(call.attrs.as<AttentionAttrs>(), q, call.inputs[1], v);
   const Type y{q.dtype, {q.shape[0], q.shape[1], sizes.y_row()}}, lse = lse_type(sizes, q.dtype);
@@ -232,7 +239,8 @@ OpDef attention_grad_op() {
   op.attrs = Attrs(AttentionAttrs{});
   op.infer = infer_attention_grad;
   op.rule = [](const OpCall& call) {
-    return attention_rule("bq(hgd),bk(hd),bk(he),bq(hge),b(hg)q,bq(hge)->bq(hgd),bk(hd),bk(he)", call).linear_in({5});
+    return attention_rule("bq(hgd),bk(hd),bk(he),bq(hge),b(hg)q,bq(hge)->bq(hgd),bk(hd),bk(he)", "", call)
+        .linear_in({5});
   };
   op.localize = localize_attention;
   op.flops_per_point = 10;

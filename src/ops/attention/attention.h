@@ -6,8 +6,9 @@
 
 namespace partita {
 
-/// `begin`: the position of the first query, counted from the first key; a query sees keys up to its own position when
-/// `causal`. `kv_heads`: of k and v, each for as many heads of q in a row (Ainslie et al., 2023, "GQA"); 0: `heads`.
+/// `begin`: the position of the first query, counted from the first key, below 0 for keys behind it; a query sees keys
+/// up to its own position when `causal`. `kv_heads`: of k and v, each for as many heads of q in a row (Ainslie et al.,
+/// 2023, "GQA"); 0: `heads`.
 struct AttentionAttrs {
   int64_t heads = 1;
   bool causal = false;
@@ -55,18 +56,22 @@ struct AttentionSizes {
 
   /// Keys that query `i` of the local ones sees.
   int64_t seen(const AttentionAttrs& attrs, int64_t i) const {
-    return attrs.causal ? std::min(keys, attrs.begin + i + 1) : keys;
+    return attrs.causal ? std::clamp<int64_t>(attrs.begin + i + 1, 0, keys) : keys;
   }
   double scale(const AttentionAttrs& attrs) const;
 };
 AttentionSizes attention_sizes(const AttentionAttrs& attrs, const Type& q, const Type& k, const Type& v);
 
-/// Throws unless q, k and v fit each other and the attributes.
-void require_attention(std::string_view op, const OpCall& call);
+/// Throws unless q and k, the first operands, and v fit each other and the attributes.
+void require_attention(std::string_view op, const OpCall& call, const Type& v);
 /// The type of lse: the logarithm of the sum of the exponentials of each query's scores.
 Type lse_type(const AttentionSizes& sizes, DType dtype);
-/// The rule from its text, heads as a factor.
-ShardingRule attention_rule(const std::string& text, const OpCall& call);
+/// The rule of an op on q, k and v from its text, h heads of k and v for g of q each, and more marks.
+ShardingRule attention_rule(const std::string& text, const std::string& marks, const OpCall& call);
+/// Of ops with q and k as operands 0 and 1 and lse, or what has its type, as the last result or, of the gradient, as
+/// operand 4.
 Attrs localize_attention(const Attrs& given, const Shard& shard);
+/// Attention by the ops that its keys may be cut in.
+std::vector<Value> expand_attention(const ExpandCall& call);
 
 }  // namespace partita

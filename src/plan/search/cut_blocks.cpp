@@ -7,7 +7,26 @@
 namespace partita {
 namespace {
 
-constexpr std::string_view kFlag = "--tensor-parallel";
+constexpr std::string_view kTensor = "--tensor-parallel", kContext = "--context-parallel";
+
+/// The axis of this name, which is to have `size` ranks.
+Axes axis_of_size(const Mesh& mesh, std::string_view flag, const std::string& name, int64_t size) {
+  if (size == 1) return {};
+  Axes axes = mesh.find(name);
+  if (mesh.ways(axes) == size) return axes;
+  throw InvalidArgument(fmt::format("[{}] the layout has an axis '{}' of another size, got {}, expected {}", flag, name,
+                                    size, mesh.ways(axes)));
+}
+
+/// Throws unless so many parts divide the ranks that there are.
+void require_divisor(std::string_view flag, int64_t parts, int64_t ranks) {
+  if (ranks % parts == 0) return;
+  int64_t below = std::min(parts, ranks), above = parts;
+  while (ranks % below != 0) --below;
+  while (above < ranks && ranks % above != 0) ++above;
+  throw InvalidArgument(fmt::format("[{}] does not divide the ranks, got {} of {}, expected {}{}", flag, parts, ranks,
+                                    below, above <= ranks ? fmt::format(" or {}", above) : ""));
+}
 
 class BlockCutter {
  public:
@@ -16,17 +35,16 @@ class BlockCutter {
       : graph_(graph),
         rules_(rules),
         mesh_(mesh),
-        sharding_(sharding),
-        tensor_(mesh.find("tensor")),
+        axes_(block_axes(mesh, sharding)),
+        flag_(sharding.tensor > 1 ? kTensor : kContext),
+        between_(axes_.context),
         partial_(std::move(partial)),
         parts_(graph.values.size(), Part::other),
         is_parameter_(graph.values.size(), false) {
-    if (mesh.ways(tensor_) != sharding.tensor) {
-      throw InvalidArgument(fmt::format("[{}] the layout has an axis 'tensor' of another size, got {}, expected {}",
-                                        kFlag, sharding.tensor, mesh.ways(tensor_)));
-    }
+    if (sharding.sequence) between_.insert(between_.end(), axes_.tensor.begin(), axes_.tensor.end());
     for (int axis = 0; axis < static_cast<int>(mesh.axes().size()); ++axis) {
-      if (std::find(tensor_.begin(), tensor_.end(), axis) == tensor_.end()) data_.push_back(axis);
+      const auto is_in = [&](const Axes& axes) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); };
+      if (!is_in(axes_.tensor) && !is_in(axes_.context)) data_.push_back(axis);
     }
     for (const State& state : graph.states) is_parameter_[state.entry] = state.kind == StateKind::parameter;
   }
@@ -37,9 +55,9 @@ class BlockCutter {
     }
     if (!is_any_cut_) {
       throw InvalidArgument(
-          fmt::format("[{}] nothing to cut in graph {}, got {}, expected 1: it has no product of a parameter and "
-                      "normalised rows",
-                      kFlag, graph_.name, sharding_.tensor));
+          fmt::format("[{}] nothing to cut in graph {}, got {} ranks, expected 1: it has no product of a parameter "
+                      "and normalised rows",
+                      flag_, graph_.name, mesh_.ways(flag_ == kTensor ? axes_.tensor : axes_.context)));
     }
     return std::move(partial_);
   }
@@ -65,7 +83,7 @@ class BlockCutter {
     if (given == Part::columns) return enter(n, Part::columns, like_operands(n));
     if (given == Part::other || graph_.type(node.outputs[0]).rank() != 3) return;
     const bool is_normal = given == Part::normal || normalises(n);
-    enter(n, is_normal ? Part::normal : Part::rows, in_rows(n, sharding_.sequence));
+    enter(n, is_normal ? Part::normal : Part::rows, in_rows(n, between_));
   }
 
   Part part_of_operands(const Node& node) const {
@@ -115,20 +133,21 @@ class BlockCutter {
     return width && rule.factors[*width].cutting == Cutting::expand;
   }
 
-  /// The result's batch over the other axes, its sequence over `tensor` or not.
-  Cut in_rows(size_t n, bool sequence) const {
+  /// The result's batch over the axes of the data, its sequence over those given.
+  Cut in_rows(size_t n, const Axes& sequence) const {
     const Shape& shape = graph_.type(graph_.nodes[n].outputs[0]).shape;
     std::vector<Axes> dims(shape.size());
     dims[0] = data_;
     while (mesh_.ways(dims[0]) > shape[0]) dims[0].pop_back();
-    if (sequence) dims[1] = tensor_;
+    dims[1] = sequence;
     return suggest_cut(rules_[n], {{&rules_[n].outputs[0], dims}}, mesh_, /*expandable=*/false);
   }
 
   Cut with_tensor(size_t n, int factor) const {
-    Cut cut = in_rows(n, /*sequence=*/false);
-    cut[factor] = tensor_;
-    require_legal(kFlag, graph_.nodes[n].name, rules_[n], cut, mesh_);
+    Cut cut = in_rows(n, axes_.context);
+
+    cut[factor] = axes_.tensor;
+    require_legal(flag_, graph_.nodes[n].name, rules_[n], cut, mesh_);
     return cut;
   }
 
@@ -150,8 +169,9 @@ class BlockCutter {
   const Graph& graph_;
   const Rules& rules_;
   const Mesh& mesh_;
-  const BlockSharding sharding_;
-  const Axes tensor_;
+  const BlockAxes axes_;
+  const std::string_view flag_;
+  Axes between_;  // of the sequence between products
   Axes data_;
   PartialPlan partial_;
   std::vector<Part> parts_;         // per value
@@ -162,16 +182,17 @@ class BlockCutter {
 }  // namespace
 
 Mesh block_mesh(int64_t ranks, const BlockSharding& sharding) {
-  if (ranks % sharding.tensor != 0) {
-    int64_t below = sharding.tensor, above = sharding.tensor;
-    while (ranks % below != 0) --below;
-    while (above < ranks && ranks % above != 0) ++above;
-    throw InvalidArgument(fmt::format("[{}] does not divide the ranks, got {} of {}, expected {}{}", kFlag,
-                                      sharding.tensor, ranks, below,
-                                      above <= ranks ? fmt::format(" or {}", above) : ""));
-  }
-  if (ranks == sharding.tensor) return Mesh({{"tensor", sharding.tensor}});
-  return Mesh({{"data", ranks / sharding.tensor}, {"tensor", sharding.tensor}});
+  require_divisor(kTensor, sharding.tensor, ranks);
+  require_divisor(kContext, sharding.context, ranks / sharding.tensor);
+  std::vector<std::pair<std::string, int64_t>> axes{
+      {"data", ranks / sharding.tensor / sharding.context}, {"context", sharding.context}, {"tensor", sharding.tensor}};
+  std::erase_if(axes, [](const auto& axis) { return axis.second == 1; });
+  return Mesh(axes);
+}
+
+BlockAxes block_axes(const Mesh& mesh, const BlockSharding& sharding) {
+  return {axis_of_size(mesh, kContext, "context", sharding.context),
+          axis_of_size(mesh, kTensor, "tensor", sharding.tensor)};
 }
 
 PartialPlan cut_blocks(const Graph& graph, const Rules& rules, const Mesh& mesh, const BlockSharding& sharding,

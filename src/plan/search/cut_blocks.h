@@ -7,22 +7,32 @@
 
 namespace partita {
 
-/// Ranks that share the products of a block, and whether they share the sequence between these, too.
+/// Ranks that share the products of a block, whether these share the sequence between the products, too, and ranks that
+/// share the sequence everywhere, of which attention gathers keys and values.
 struct BlockSharding {
   int64_t tensor = 1;
   bool sequence = false;
+  int64_t context = 1;
 
-  bool any() const { return tensor > 1; }
+  bool any() const { return tensor > 1 || context > 1; }
 };
 
-/// The ranks as `data`, whatever is left, and `tensor`, the fastest. Throws InvalidArgument when they do not divide.
+/// The ranks as `data`, whatever is left, `context` and `tensor`, the fastest, without those of one rank. Throws
+/// InvalidArgument when they do not divide.
 Mesh block_mesh(int64_t ranks, const BlockSharding& sharding);
+
+/// The axes `context` and `tensor` of a mesh, none for one rank. Throws InvalidArgument when the mesh has others.
+struct BlockAxes {
+  Axes context, tensor;
+};
+BlockAxes block_axes(const Mesh& mesh, const BlockSharding& sharding);
 
 /// Cuts of the forward nodes from the first look-up of rows to the logits, found by their rules alone. A product of a
 /// parameter and what was normalised is cut by columns over the axis `tensor`; what depends on its columns is, too, up
 /// to a product that sums over them; a table of looked-up rows is cut by rows. All else that is [batch, sequence,
-/// width] is not cut over `tensor`, or along the sequence when that is asked for. Other axes cut the batch. What
-/// `partial` has decided stays. Throws InvalidArgument when there is no such product, or one has too few columns.
+/// width] is not cut over `tensor`, or along the sequence when that is asked for. The axis `context` cuts the sequence,
+/// other axes cut the batch. What `partial` has decided stays. Throws InvalidArgument when there is no such product, or
+/// one has too few columns.
 PartialPlan cut_blocks(const Graph& graph, const Rules& rules, const Mesh& mesh, const BlockSharding& sharding,
                        PartialPlan partial);
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <limits>
 
 #include "base/vector_math.h"
 #include "device/kernel.h"
@@ -22,8 +23,8 @@ namespace partita {
 template <class T, class Product>
 class Attention {
  public:
-  Attention(const AttentionAttrs& attrs, const AttentionSizes& sizes, bool is_grad)
-      : attrs_(attrs), sizes_(sizes), blocks_(is_grad ? 2 : 1) {}
+  Attention(const AttentionAttrs& attrs, const AttentionSizes& sizes, int64_t blocks)
+      : attrs_(attrs), sizes_(sizes), blocks_(blocks) {}
 
   /// Of scratch memory, for each thread.
   int64_t scratch_bytes() const {
@@ -39,6 +40,10 @@ class Attention {
   struct Results {
     T *y, *lse;
   };
+  struct Sums {
+    const T* largest;
+    T *weighted, *sums;
+  };
   struct Gradients {
     T *q, *k, *v;
   };
@@ -46,6 +51,17 @@ class Attention {
   void forward(const Operands& in, const Results& out, void* scratch) const {
     for_heads(1, scratch, [&](int64_t pair, const Product& product, T* scores) {
       forward_head(sizes_.head(pair), in, out, product, scores);
+    });
+  }
+  /// What attention whose keys are cut consists of: some of its keys, and the largest score of all.
+  void largest(const Operands& in, T* out, void* scratch) const {
+    for_heads(1, scratch, [&](int64_t pair, const Product& product, T* scores) {
+      largest_of_head(sizes_.head(pair), in, out, product, scores);
+    });
+  }
+  void sums(const Operands& in, const Sums& out, void* scratch) const {
+    for_heads(1, scratch, [&](int64_t pair, const Product& product, T* scores) {
+      sums_of_head(sizes_.head(pair), in, out, product, scores);
     });
   }
   void backward(const Operands& in, const Gradients& d, void* scratch) const {
@@ -93,16 +109,60 @@ class Attention {
 
   void forward_head(const AttentionHead& at, const Operands& in, const Results& out, const Product& product,
                     T* scores) const {
-    const int64_t q_row = sizes_.q_row(), k_row = sizes_.k_row(), v_row = sizes_.v_row(), y_row = sizes_.y_row();
+    const int64_t v_row = sizes_.v_row(), y_row = sizes_.y_row();
     for_blocks([&](int64_t first, int64_t count, int64_t keys) {
-      product(false, true, count, keys, sizes_.width, static_cast<T>(sizes_.scale(attrs_)), in.q + at.q + first * q_row,
-              q_row, in.k + at.k, k_row, false, scores, keys);
+      score(at, in, product, first, count, keys, scores);
       for (int64_t i = 0; i < count; ++i) {
         const int64_t seen = sizes_.seen(attrs_, first + i);
         out.lse[at.lse + first + i] = softmax_row(scores + i * keys, seen, keys);
       }
       product(false, false, count, sizes_.value_width, keys, T{1}, scores, keys, in.v + at.v, v_row, false,
               out.y + at.y + first * y_row, y_row);
+    });
+  }
+
+  /// Scaled scores of a block of queries against the first `keys` keys.
+  void score(const AttentionHead& at, const Operands& in, const Product& product, int64_t first, int64_t count,
+             int64_t keys, T* scores) const {
+    product(false, true, count, keys, sizes_.width, static_cast<T>(sizes_.scale(attrs_)),
+            in.q + at.q + first * sizes_.q_row(), sizes_.q_row(), in.k + at.k, sizes_.k_row(), false, scores, keys);
+  }
+
+  void largest_of_head(const AttentionHead& at, const Operands& in, T* out, const Product& product, T* scores) const {
+    for_blocks([&](int64_t first, int64_t count, int64_t keys) {
+      if (keys > 0) score(at, in, product, first, count, keys, scores);
+      for (int64_t i = 0; i < count; ++i) {
+        const int64_t seen = sizes_.seen(attrs_, first + i);
+        T largest = std::numeric_limits<T>::lowest();
+#pragma omp simd reduction(max : largest)
+        for (int64_t j = 0; j < seen; ++j) largest = std::max(largest, scores[i * keys + j]);
+        out[at.lse + first + i] = largest;
+      }
+    });
+  }
+
+  void sums_of_head(const AttentionHead& at, const Operands& in, const Sums& out, const Product& product,
+                    T* scores) const {
+    const int64_t v_row = sizes_.v_row(), y_row = sizes_.y_row();
+    for_blocks([&](int64_t first, int64_t count, int64_t keys) {
+      T* weighted = out.weighted + at.y + first * y_row;
+      if (keys > 0) score(at, in, product, first, count, keys, scores);
+      for (int64_t i = 0; i < count; ++i) {
+        const int64_t seen = sizes_.seen(attrs_, first + i);
+        const T largest = out.largest[at.lse + first + i];
+        T *row = scores + i * keys, sum = 0;
+#pragma omp simd reduction(+ : sum)
+        for (int64_t j = 0; j < seen; ++j) {
+          row[j] = exp_of(row[j] - largest);
+          sum += row[j];
+        }
+        std::fill(row + seen, row + keys, T{});
+        out.sums[at.lse + first + i] = sum;
+        if (keys == 0) std::fill_n(weighted + i * y_row, sizes_.value_width, T{});
+      }
+      if (keys == 0) return;
+      product(false, false, count, sizes_.value_width, keys, T{1}, scores, keys, in.v + at.v, v_row, false, weighted,
+              y_row);
     });
   }
 
@@ -138,6 +198,10 @@ class Attention {
     const auto scale = static_cast<T>(sizes_.scale(attrs_));
     const int64_t q_row = sizes_.q_row(), k_row = sizes_.k_row(), v_row = sizes_.v_row(), y_row = sizes_.y_row();
     for_blocks([&](int64_t first, int64_t count, int64_t keys) {
+      if (keys == 0) {
+        for (int64_t i = first; i < first + count; ++i) std::fill_n(d.q + at.q + i * q_row, sizes_.width, T{});
+        return;
+      }
       const T *q = in.q + at.q + first * q_row, *d_y = in.d_y + at.y + first * y_row;
       product(false, true, count, keys, sizes_.width, scale, q, q_row, in.k + at.k, k_row, false, p, keys);
       product(false, true, count, keys, sizes_.value_width, T{1}, d_y, y_row, in.v + at.v, v_row, false, d_scores,
@@ -174,12 +238,11 @@ class Attention {
   int threads_ = 1;
 };
 
-/// Both ops as one kernel.
+/// Attention, its gradient, and the parts of its expansion that compute scores, as one kernel.
 template <class T, class Product>
 class AttentionKernel final : public Kernel {
  public:
-  AttentionKernel(const KernelQuery& query, const KernelChoice& choice)
-      : attention_(describe(query)), is_grad_(is_grad(query)) {
+  AttentionKernel(const KernelQuery& query, const KernelChoice& choice) : attention_(describe(query)), op_(query.op) {
     const int64_t own = attention_.scratch_bytes();
     PARTITA_CHECK(own <= choice.scratch_bytes, "{} bytes of scratch, {} were asked for", own, choice.scratch_bytes);
     attention_.set_threads(static_cast<int>(std::min<int64_t>(choice.scratch_bytes / own, omp_get_max_threads())));
@@ -192,22 +255,26 @@ class AttentionKernel final : public Kernel {
   void run(std::span<const void* const> inputs, std::span<void* const> outputs, void* scratch) override {
     const auto in = [&](size_t i) { return static_cast<const T*>(inputs[i]); };
     const auto out = [&](size_t i) { return static_cast<T*>(outputs[i]); };
-    if (is_grad_) {
+    if (op_ == "attention_grad") {
       attention_.backward({in(0), in(1), in(2), in(3), in(4), in(5)}, {out(0), out(1), out(2)}, scratch);
+    } else if (op_ == "attention_max") {
+      attention_.largest({in(0), in(1), nullptr}, out(0), scratch);
+    } else if (op_ == "attention_sums") {
+      attention_.sums({in(0), in(1), in(2)}, {in(3), out(0), out(1)}, scratch);
     } else {
       attention_.forward({in(0), in(1), in(2)}, {out(0), out(1)}, scratch);
     }
   }
 
  private:
-  static bool is_grad(const KernelQuery& query) { return query.op == "attention_grad"; }
   static Attention<T, Product> describe(const KernelQuery& query) {
     const auto& attrs = query.attrs.as<AttentionAttrs>();
-    return {attrs, attention_sizes(attrs, query.inputs[0], query.inputs[1], query.inputs[2]), is_grad(query)};
+    const Type& v = query.inputs[query.op == "attention_max" ? 1 : 2];
+    return {attrs, attention_sizes(attrs, query.inputs[0], query.inputs[1], v), query.op == "attention_grad" ? 2 : 1};
   }
 
   Attention<T, Product> attention_;
-  bool is_grad_;
+  const std::string op_;
 };
 
 }  // namespace partita
