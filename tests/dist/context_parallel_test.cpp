@@ -22,9 +22,13 @@ struct ContextCase {
   std::string annotation = "";
 };
 
+void annotate(Job& job, const ContextCase& one) {
+  if (!one.annotation.empty()) annotate_nodes(job.forward, {parse_node_annotation("*/attention=" + one.annotation)});
+}
+
 JobResult run_context(Job job, const ContextCase& one) {
   const PlanOptions options{.parallel = Parallel::automatic, .blocks = one.blocks};
-  if (!one.annotation.empty()) annotate_nodes(job.forward, {parse_node_annotation("*/attention=" + one.annotation)});
+  annotate(job, one);
   job.ranks = one.ranks;
   job.mesh = make_mesh(job.forward, one.ranks, options);
   job.plan = [options, mesh = job.mesh](const Graph& graph) { return make_plan(graph, all_ops(), mesh, options); };
@@ -89,8 +93,14 @@ TEST(ContextParallel, WithMicroBatchesOptimizerShardingAndRecomputation) {
 
 /// "forward all_gather context": elements of all results, of those collectives in a step that move activations.
 std::map<std::string, int64_t> elements_moved(const std::string& spec, const ContextCase& one) {
-  Job job = model_job(spec, {.batch = 4, .steps = 0});
-  const LocalGraph local = run_context(job, one).program.local;
+  Job job = model_job(spec, {.batch = 4});
+  annotate(job, one);
+  const auto device = make_cpu_device(all_ops(), 1, KernelSet::reference);
+  const LocalGraph local = compile(job.forward, all_ops(), device->catalog(),
+                                   {.ranks = one.ranks,
+                                    .plan = {.parallel = Parallel::automatic, .blocks = one.blocks},
+                                    .training = job.training})
+                               .local;
   std::map<std::string, int64_t> elements;
   for (const Node& node : local.graph.nodes) {
     if (!is_collective(node) || is_local(*collective_of(node))) continue;

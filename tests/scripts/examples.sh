@@ -9,6 +9,7 @@ falls() {
 "$folder/example_quickstart" | falls || exit 1
 "$folder/example_layerwise" | falls || exit 1
 "$folder/example_megatron_gpt" | tail -n 1 || exit 1
+"$folder/example_llama_3d" | tail -n 1 || exit 1
 part=$(build/release/partita partition quickstart --ranks 8 --rank 5) || exit 1
 [[ $part == *'ranks (4, 5, 6, 7)'* ]] || exit 1
 build/release/partita graph examples/softmax_regression.txt --run >/dev/null || exit 1

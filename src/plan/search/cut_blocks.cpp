@@ -160,10 +160,24 @@ class BlockCutter {
       if (producer < 0 || !partial_.cuts[producer]) continue;
       const Sharding made =
           output_sharding(rules_[producer], *partial_.cuts[producer], graph_.values[node.inputs[i]].output);
-      (parts_[node.inputs[i]] == Part::columns ? columns : others).push_back({&rules_[n].inputs[i], made.dims});
+      const TensorMap& map = rules_[n].inputs[i];
+      (parts_[node.inputs[i]] == Part::columns ? columns : others).push_back({&map, legal_part(n, map, made.dims)});
     }
     columns.insert(columns.end(), others.begin(), others.end());
     return suggest_cut(rules_[n], columns, mesh_, rules_.expandable(n));
+  }
+
+  /// Of the axes of each dimension as many as a node can have there: heads of keys and values may be fewer than ranks.
+  std::vector<Axes> legal_part(size_t n, const TensorMap& map, std::vector<Axes> dims) const {
+    for (size_t d = 0; d < dims.size(); ++d) {
+      for (; !dims[d].empty(); dims[d].pop_back()) {
+        std::vector<Axes> alone(dims.size());
+        alone[d] = dims[d];
+        const Cut cut = suggest_cut(rules_[n], {{&map, alone}}, mesh_, rules_.expandable(n));
+        if (dims_from_factors(rules_[n], cut, map) == alone) break;
+      }
+    }
+    return dims;
   }
 
   const Graph& graph_;
