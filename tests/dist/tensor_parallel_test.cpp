@@ -145,6 +145,16 @@ TEST(TensorParallel, AlongTheSequenceScattersAndGathersInstead) {
   }
 }
 
+// Two ranks share a head of keys and values, which they alone gather, and whose gradient they scatter.
+TEST(TensorParallel, SharesHeadsThatAreFewerThanRanks) {
+  const Program program =
+      program_of_blocks("llama:layers=3,hidden=64,heads=8,kv_heads=2,seq=32,vocab=96", 4, {.tensor = 4});
+  const std::map<std::string, int> counts = collectives_of(program);
+  EXPECT_EQ(counts.at("forward all_gather tensor.1 [16,32,16{tensor.0}]"), 2 * 3);
+  EXPECT_EQ(counts.at("backward reduce_scatter tensor.1 [16,32,16{tensor.0,tensor.1}]"), 2 * 3);
+  EXPECT_EQ(counts.at("forward all_reduce tensor.0,tensor.1 [16,32,64]"), 2 * 3 + 1);
+}
+
 /// Bytes that a rank sends for activations over `tensor` in a step: of n ranks it holds (n - 1) / n of what is
 /// gathered or scattered, and twice that of what is reduced.
 double wire_bytes(const Program& program) {
