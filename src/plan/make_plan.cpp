@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "plan/annotations.h"
+#include "plan/search/cut_blocks.h"
 #include "plan/search/data_parallel.h"
 #include "plan/search/propagation.h"
 #include "sharding/strategy.h"
@@ -103,7 +104,7 @@ DatasetSharding parse_dataset_sharding(std::string_view text) {
 bool uses_annotations(Parallel parallel) { return parallel == Parallel::semi || parallel == Parallel::automatic; }
 
 Mesh make_mesh(const Graph& graph, int64_t ranks, const PlanOptions& options) {
-  if (ranks == 1 && !options.blocks.any()) return Mesh();
+  if (ranks == 1) return Mesh();
   if (uses_annotations(options.parallel)) {
     for (const Node& node : graph.nodes) {
       if (!node.annotation || !node.annotation->named()) continue;

@@ -4,7 +4,7 @@
 #include "base/names.h"
 #include "lowering/plan.h"
 #include "lowering/shard_optimizer.h"
-#include "plan/search/cut_blocks.h"
+#include "plan/block_sharding.h"
 
 namespace partita {
 

@@ -62,6 +62,8 @@ TEST(ShardErrors, BlocksThatCannotBeCutSo) {
                  {"[--tensor-parallel] does not divide the ranks, got 5 of 12, expected 4 or 6"});
   refuses_blocks({"--ranks", "4", "--parallel", "auto", "--tensor-parallel", "8"},
                  {"[--tensor-parallel] does not divide the ranks, got 8 of 4, expected 4"});
+  refuses_blocks({"--parallel", "auto", "--tensor-parallel", "2"},
+                 {"[--tensor-parallel] does not divide the ranks, got 2 of 1, expected 1"});
   refuses_blocks({"--ranks", "4", "--tensor-parallel", "2"},
                  {"[--tensor-parallel] more than the batch is cut, got --parallel data, expected --parallel auto"});
   refuses_blocks(

@@ -4,18 +4,9 @@
 // activation recomputation in large transformer models").
 
 #include "lowering/complete_plan.h"
+#include "plan/block_sharding.h"
 
 namespace partita {
-
-/// Ranks that share the products of a block, whether these share the sequence between the products, too, and ranks that
-/// share the sequence everywhere, of which attention gathers keys and values.
-struct BlockSharding {
-  int64_t tensor = 1;
-  bool sequence = false;
-  int64_t context = 1;
-
-  bool any() const { return tensor > 1 || context > 1; }
-};
 
 /// The ranks as `data`, whatever is left, `context` and `tensor`, the fastest, without those of one rank. Throws
 /// InvalidArgument when they do not divide.
