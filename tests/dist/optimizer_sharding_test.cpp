@@ -14,6 +14,7 @@ namespace {
 const char* const kShardedGpt = "gpt:layers=1,hidden=8,heads=4,seq=6,vocab=12,dropout=0.2";  // tied, clipped, AdamW
 const char* const kShardedMoe =
     "moe:layers=1,hidden=8,heads=4,seq=6,vocab=12,experts=4,capacity=0.75,shared=1,dropout=0.2";
+const char* const kShardedLlama = "llama:layers=1,hidden=16,heads=4,kv_heads=2,intermediate=12,seq=6,vocab=12,tied=1";
 
 Job sharded_job(const std::string& spec, const Shape& image, int64_t batch) {
   return model_job(spec, {.image = image, .batch = batch, .steps = 4});
@@ -22,7 +23,7 @@ Job sharded_job(const std::string& spec, const Shape& image, int64_t batch) {
 TEST(OptimizerSharding, KeepsTheNumbers) {
   for (Job job :
        {sharded_job("mlp:hidden=12,dropout=0.2", {1, 6, 5}, 24), sharded_job("lenet:dropout=0.2", {1, 28, 28}, 24),
-        sharded_job(kShardedGpt, {}, 24), sharded_job(kShardedMoe, {}, 24)}) {
+        sharded_job(kShardedGpt, {}, 24), sharded_job(kShardedMoe, {}, 24), sharded_job(kShardedLlama, {}, 24)}) {
     const JobResult oracle = interpret_job(job);
     for (const int ranks : {2, 3, 4, 6, 8}) {
       if (!can_run(ranks)) continue;
@@ -82,7 +83,7 @@ int64_t parameter_elements(const Graph& graph) {
 
 // Each gradient is reduced and scattered once, each new parameter gathered once: what an all-reduce would move.
 TEST(OptimizerSharding, MovesWhatAnAllReduceMoves) {
-  for (const char* spec : {"mlp:hidden=16", "lenet", kShardedGpt, kShardedMoe}) {
+  for (const char* spec : {"mlp:hidden=16", "lenet", kShardedGpt, kShardedMoe, kShardedLlama}) {
     for (const int64_t count : {1, 2}) {
       const Program program = sharded_program(spec, 2, {.level = 1, .threshold = 0}, count);
       const int64_t parameters = parameter_elements(program.graph);
