@@ -1,6 +1,6 @@
-// A Llama on eight ranks, cut in three ways: the batch over two ranks, with the states of the optimizer divided among
-// them, the sequence over two (attention gathers keys and values), and the products of each block over two (Shoeybi et
-// al., 2019) with the sequence between them (Korthikanti et al., 2022). The losses are those of one rank.
+// A Llama on eight ranks, cut in three ways: its layers over two pipeline stages of four micro-batches, the batch over two
+// ranks of a stage, with the states of the optimizer divided among them, and the products of each block over two (Shoeybi
+// et al., 2019) with the sequence between them (Korthikanti et al., 2022). The losses are those of one rank.
 
 #include <partita/data.h>
 #include <partita/model.h>
@@ -26,9 +26,10 @@ std::vector<double> train(int ranks) {
   config.ranks.count = ranks;
   if (ranks > 1) {
     config.plan.options = {.parallel = Parallel::automatic,
-                           .micro_batches = 2,
-                           .zero = {.level = 1},
-                           .blocks = {.tensor = 2, .sequence = true, .context = 2}};
+                           .micro_batches = 4,
+                           .zero = {.level = 1, .threshold = 0},
+                           .pipeline = {.stages = 2},
+                           .blocks = {.tensor = 2, .sequence = true}};
   }
   Model model(llama.network(Loss::sparse), config);
   Losses losses;

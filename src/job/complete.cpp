@@ -66,7 +66,7 @@ bool cuts_batch_alone(const JobConfig& config) {
 
 JobConfig completed(JobConfig config, const Place& place) {
   complete_ranks(config.ranks, place);
-  block_mesh(config.ranks.count, config.plan.options.blocks);  // refuses what does not divide
+  block_mesh(ranks_of_stage(config), config.plan.options.blocks);  // refuses what does not divide
   TrainingConfig& training = config.training;
   if (!training.batch_norm) {
     const bool is_cut = cuts_batch_alone(config) || config.plan.options.micro_batches > 1;
