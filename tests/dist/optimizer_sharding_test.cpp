@@ -143,6 +143,44 @@ TEST(OptimizerSharding, OfParametersTakesLessMemory) {
   }
 }
 
+// States of the optimizer, then sums of gradients over micro-batches, then parameters are divided by the ranks: what a
+// rank keeps between steps, and its arena, are within 2 % of that.
+TEST(OptimizerSharding, DividesWhatItSays) {
+  const int ranks = 4;
+  Job job = model_job("gpt:layers=6,hidden=96,heads=4,seq=32", {.dtype = DType::f32, .batch = 16});
+  job.training.output_gradients = false;
+  const auto device = make_cpu_device(all_ops(), 1, KernelSet::fast);
+  device->enter_thread();
+  double parameters = 0;  // bytes
+  const auto program_at = [&](int64_t level) {
+    Program program = compile(job.forward, all_ops(), device->catalog(),
+                              {.ranks = ranks,
+                               .plan = {.micro_batches = 4, .zero = {.level = level, .threshold = 0}},
+                               .training = job.training});
+    parameters = static_cast<double>(parameter_elements(program.graph)) * sizeof(float);
+    return program;
+  };
+  const auto kept = [](const Program& program) {
+    double bytes = static_cast<double>(program.schedule().state_bytes);
+    for (const int input : program.schedule().inputs) {
+      bytes -= static_cast<double>(program.schedule().buffers[input].bytes_of_all());
+    }
+    return bytes;
+  };
+  const Program zero = program_at(0), one = program_at(1), two = program_at(2), three = program_at(3);
+  const double part = parameters / ranks, divided = parameters - part;
+  EXPECT_NEAR(kept(zero), 3 * parameters, 0.02 * kept(zero));
+  EXPECT_NEAR(kept(one), parameters + 2 * part, 0.02 * kept(one));
+  EXPECT_NEAR(kept(two), parameters + 2 * part, 0.02 * kept(two));
+  EXPECT_NEAR(kept(three), 3 * part, 0.02 * kept(three));
+  const auto arena = [](const Program& program) { return static_cast<double>(program.schedule().arena_bytes); };
+  EXPECT_LE(arena(one), 1.02 * (arena(zero) - 2 * divided));
+  EXPECT_NEAR(arena(two), arena(one) - divided, 0.02 * arena(two));
+  // Of what is gathered at most two of six layers are there at once.
+  EXPECT_GE(arena(three), 0.98 * (arena(two) - divided));
+  EXPECT_LE(arena(three), 1.02 * (arena(two) - divided + 2 * parameters / 6));
+}
+
 TEST(OptimizerSharding, LeavesSmallParametersWhole) {
   const auto cut_states = [](int64_t threshold) {
     const Program program = sharded_program("mlp:hidden=64", 2, {.level = 1, .threshold = threshold});
