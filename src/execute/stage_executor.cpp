@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "execute/gather_value.h"
-#include "execute/run_collective.h"
 #include "execute/shard_copy.h"
 #include "partition/collectives.h"
 
@@ -144,12 +143,16 @@ void StageExecutor::bind_reorder(const Instruction& instruction) {
 void StageExecutor::bind_collective(const Instruction& instruction) {
   const Node& node = local_.graph.nodes[instruction.node];
   if (!is_local(*collective_of(node))) groups_.add(axes_of(node, local_.mesh));
-  const CollectiveBuffers buffers{.input = &addresses_[instruction.inputs[0]],
-                                  .output = &addresses_[instruction.outputs[0]],
-                                  .bytes = schedule_.buffers[instruction.inputs[0]].bytes,
-                                  .scratch = at(schedule_.scratch_offset),
-                                  .scratch_bytes = schedule_.scratch_bytes};
-  actions_.push_back(partita::bind_collective(local_, instruction.node, ranks_.rank(), buffers, groups_, micro_batch_));
+  actions_.push_back(partita::bind_collective(local_, instruction.node, ranks_.rank(), collective_buffers(instruction),
+                                              groups_, micro_batch_));
+}
+
+CollectiveBuffers StageExecutor::collective_buffers(const Instruction& instruction) const {
+  return {.input = &addresses_[instruction.inputs[0]],
+          .output = &addresses_[instruction.outputs[0]],
+          .bytes = schedule_.buffers[instruction.inputs[0]].bytes,
+          .scratch = at(schedule_.scratch_offset),
+          .scratch_bytes = schedule_.scratch_bytes};
 }
 
 /// One kernel for all micro-batches, or one for each.
@@ -167,23 +170,34 @@ void StageExecutor::add_kernel(std::vector<std::unique_ptr<Kernel>> made, const 
   for (auto& kernel : made) kernels_.push_back(std::move(kernel));
 }
 
+/// Of a bucket, or asynchronously of a node.
 void StageExecutor::bind_bucket(const Instruction& instruction) {
-  const Bucket& bucket = schedule_.buckets[instruction.bucket];
-  if (instruction.kind == Instruction::wait) {
-    actions_.push_back([this] { comm_thread_->wait(); });
-    return;
+  const std::pair message{instruction.bucket, instruction.bucket < 0 ? instruction.node : -1};
+  if (instruction.kind == Instruction::wait) return bind_wait(message);
+  if (instruction.bucket < 0) {
+    asynchronous_.add(axes_of(local_.graph.nodes[instruction.node], local_.mesh));
+    return bind_start(message, partita::bind_collective(local_, instruction.node, ranks_.rank(),
+                                                        collective_buffers(instruction), asynchronous_, micro_batch_));
   }
+  const Bucket& bucket = schedule_.buckets[instruction.bucket];
   Groups& chosen = instruction.kind == Instruction::start ? asynchronous_ : groups_;
   chosen.add(bucket.axes);
   const auto reduce = [&group = chosen.at(bucket.axes), data = at(bucket.offset), dtype = bucket.dtype,
                        count = bucket.bytes / static_cast<int64_t>(size_of(bucket.dtype)),
                        kind = bucket.reduce] { group.all_reduce(data, count, dtype, kind); };
-  if (instruction.kind == Instruction::reduce) {
-    actions_.push_back(reduce);
-    return;
-  }
+  if (instruction.kind == Instruction::start) return bind_start(message, reduce);
+  actions_.push_back(reduce);
+}
+
+void StageExecutor::bind_start(std::pair<int, NodeId> message, std::function<void()> communicate) {
   if (!comm_thread_) comm_thread_ = std::make_unique<CommThread>();
-  actions_.push_back([this, reduce] { comm_thread_->start(reduce); });
+  actions_.push_back([this, &job = messages_[message], communicate = std::move(communicate)] {
+    job = comm_thread_->start(communicate);
+  });
+}
+
+void StageExecutor::bind_wait(std::pair<int, NodeId> message) {
+  actions_.push_back([this, &job = messages_[message]] { comm_thread_->wait(job); });
 }
 
 void StageExecutor::run(size_t begin, size_t end, DeviceSubnormals& threads) {

@@ -10,6 +10,7 @@
 #include "execute/comm_thread.h"
 #include "execute/groups.h"
 #include "execute/named_buffers.h"
+#include "execute/run_collective.h"
 #include "execute/subnormals.h"
 
 namespace partita {
@@ -76,6 +77,9 @@ class StageExecutor {
   void bind_reorder(const Instruction& instruction);
   void bind_collective(const Instruction& instruction);
   void bind_bucket(const Instruction& instruction);
+  CollectiveBuffers collective_buffers(const Instruction& instruction) const;
+  void bind_start(std::pair<int, NodeId> message, std::function<void()> communicate);
+  void bind_wait(std::pair<int, NodeId> message);
   void add_kernel(std::vector<std::unique_ptr<Kernel>> made, const Instruction& instruction);
   Attrs attrs_in(NodeId node, int64_t micro) const;
   int64_t bytes_in_use(int buffer) const;
@@ -99,6 +103,7 @@ class StageExecutor {
   bool measuring_ = false;
   int64_t micro_batch_ = 0;  // that runs
   std::unique_ptr<CommThread> comm_thread_;
+  std::map<std::pair<int, NodeId>, int64_t> messages_;  // of the communication thread: jobs, by bucket or node
 };
 
 /// Whether all elements of an array of floats are.

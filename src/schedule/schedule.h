@@ -43,14 +43,18 @@ struct Buffer {
 struct Instruction {
   /// compute: a kernel; reorder, copy: one buffer to another; load: the copy of a micro-batch; accumulate: written in
   /// the first micro-batch, then added to (the kernel takes the sum and what is added); collective: a node that
-  /// communicates with other ranks, or a slice or stack; reduce: a whole bucket, at once; start, wait: a bucket,
-  /// asynchronously to what stands between.
+  /// communicates with other ranks, or a slice or stack; reduce: a whole bucket, at once; start, wait: a bucket, or
+  /// a collective without one, asynchronously to what stands between. The wait for a collective has its operand and its
+  /// result as inputs.
   enum Kind { compute, reorder, copy, load, accumulate, collective, reduce, start, wait } kind = compute;
   NodeId node = -1;     // the node of the local graph that it serves
   KernelChoice choice;  // compute, accumulate; of a collective its in-place pairs and its staging as scratch
   std::vector<int> inputs, outputs;  // buffers
   int bucket = -1;                   // reduce, start and wait
   bool last = false;                 // reduce and start: in the last micro-batch only
+
+  /// Whether it starts, or waits for, a collective that is in no bucket.
+  bool is_single_message() const { return (kind == start || kind == wait) && bucket < 0; }
 };
 
 /// All-reduces performed as one: adjacent buffers of one element type over one group.
@@ -88,6 +92,10 @@ struct Schedule {
   int64_t scratch_offset = 0, scratch_bytes = 0;
   int64_t arena_bytes = 0;
 };
+
+/// The first instruction that serves the update, before which all gradients are there: in a stage of a pipeline the
+/// verdict needs some of the update before its section.
+size_t first_of_update(const Schedule& schedule, const LocalGraph& local);
 
 /// Chooses kernels and memory formats, orders instructions, packs gradients, places buffers for the largest
 /// shard of each value.

@@ -95,18 +95,23 @@ class Places {
   void check_instruction(const Instruction& instruction) const {
     PARTITA_CHECK(instruction.choice.scratch_bytes <= schedule_.scratch_bytes, "{} needs more scratch",
                   local_.graph.nodes[std::max(instruction.node, 0)].name);
-    if (instruction.kind == Instruction::collective) {
+    const bool collective = instruction.kind == Instruction::collective ||
+                            (instruction.is_single_message() && instruction.kind == Instruction::start);
+    if (instruction.is_single_message()) {
+      PARTITA_CHECK(largest_staging(local_, instruction.node).bytes() == 0, "{} needs staging, and runs beside others",
+                    local_.graph.nodes[instruction.node].name);
+    }
+    if (collective) {
       const int64_t staging = largest_staging(local_, instruction.node).bytes();
       PARTITA_CHECK(instruction.choice.scratch_bytes >= staging, "{} has {} bytes of scratch for staging, it needs {}",
                     local_.graph.nodes[instruction.node].name, instruction.choice.scratch_bytes, staging);
     }
     if (instruction.kind == Instruction::load) return check_load(instruction);
     if (instruction.kind == Instruction::accumulate) return check_accumulate(instruction);
-    if (instruction.kind != Instruction::collective && instruction.kind != Instruction::copy) return;
+    if (!collective && instruction.kind != Instruction::copy) return;
     const Buffer &from = schedule_.buffers[instruction.inputs[0]], &to = schedule_.buffers[instruction.outputs[0]];
     PARTITA_CHECK(from.format == to.format, "{} changes the memory format", name(instruction.outputs[0]));
-    const bool dense = instruction.kind == Instruction::collective &&
-                       !performs(local_.graph.nodes[instruction.node], Collective::all_reduce);
+    const bool dense = collective && !performs(local_.graph.nodes[instruction.node], Collective::all_reduce);
     PARTITA_CHECK(!dense || !region_of(from).meets(region_of(to)), "{} is made where its operand lies",
                   name(instruction.outputs[0]));
     PARTITA_CHECK(dense ? from.format.plain() : from.bytes == to.bytes, "{} does not fit {}",

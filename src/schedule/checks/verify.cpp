@@ -43,6 +43,7 @@ class Replay {
     if (schedule_.micro_begin() < schedule_.micro_end()) play_micro_batches();
     play(schedule_.micro_end(), schedule_.instructions.size());
     if (schedule_.update() >= schedule_.instructions.size()) begin_update();
+    PARTITA_CHECK(messages_.empty(), "a collective is in flight at the end");
     for (int buffer : schedule_.inputs) expect(buffer, "the next step");
     for (size_t k = 0; k < schedule_.outputs.size(); ++k) {
       if (local_.graph.outputs[k].to_stages.empty()) expect(schedule_.outputs[k], "the end");
@@ -108,6 +109,7 @@ class Replay {
   void step(const Instruction& instruction) {
     const std::string name = instruction.node >= 0 ? local_.graph.nodes[instruction.node].name : "the end";
     if (instruction.bucket >= 0) return communicate(instruction.kind, instruction.bucket, name);
+    if (instruction.is_single_message()) return communicate(instruction, name);
     for (int buffer : instruction.inputs) expect(buffer, name);
     for (int buffer : instruction.outputs) {
       if (joins(instruction) && !is_first_) {
@@ -130,9 +132,26 @@ class Replay {
     for (int buffer : schedule_.inputs) expect(buffer, "the update");
     for (const Section section : {Section::once, Section::late, Section::update}) expect_sent(section);
     for (Progress progress : progress_) PARTITA_CHECK(progress != in_flight, "a bucket is in flight at the update");
+    PARTITA_CHECK(messages_.empty(), "a collective is in flight at the update");
     for (size_t k = 0; k < schedule_.outputs.size(); ++k) {
       if (local_.graph.outputs[k].name == "loss") expect(schedule_.outputs[k], "the update");
     }
+  }
+
+  /// Nobody may write what a collective reads or makes, or read what it makes, before it was waited for.
+  void communicate(const Instruction& instruction, const std::string& name) {
+    if (instruction.kind == Instruction::wait) {
+      PARTITA_CHECK(messages_.erase(instruction.node) == 1, "{} is waited for and was not started", name);
+      for (int buffer : instruction.inputs) expect(buffer, name);
+      return;
+    }
+    for (int buffer : instruction.inputs) expect(buffer, name);
+    for (int buffer : instruction.outputs) write(buffer);
+    const auto region = [&](int buffer) { return region_of(schedule_.buffers[root(buffer)]); };
+    const bool fresh =
+        messages_.emplace(instruction.node, std::pair{region(instruction.inputs[0]), region(instruction.outputs[0])})
+            .second;
+    PARTITA_CHECK(fresh, "{} is started twice", name);
   }
 
   void communicate(Instruction::Kind kind, int index, const std::string& name) {
@@ -192,6 +211,10 @@ class Replay {
                   name_of(buffer));
     const int memory = root(buffer);  // of a view all of the memory that it is a part of
     const Region taken = region_of(schedule_.buffers[memory]);
+    for (const auto& [node, regions] : messages_) {
+      PARTITA_CHECK(!taken.meets(regions.first) && !taken.meets(regions.second), "{} is made while {} is in flight",
+                    name_of(buffer), local_.graph.nodes[node].name);
+    }
     for (int other : met_by(live_, taken)) invalidate(other);
     is_live_[memory] = true;
     live_.emplace(taken.offset, Piece{taken, memory});
@@ -199,6 +222,10 @@ class Replay {
 
   void expect(int buffer, const std::string& reader) const {
     const int memory = root(buffer);
+    for (const auto& [node, regions] : messages_) {
+      PARTITA_CHECK(!regions.second.meets(region_of(schedule_.buffers[memory])), "{} reads {}, which is in flight",
+                    reader, name_of(buffer));
+    }
     PARTITA_CHECK(is_live_[memory], "{} reads {}, which is not there any more", reader, name_of(buffer));
     if (raw_[memory] < 0) return;
     const bool wanted = wants_reduced_[buffer];
@@ -216,17 +243,18 @@ class Replay {
 
   const Schedule& schedule_;
   const LocalGraph& local_;
-  bool is_first_ = true, is_last_ = false;  // of two micro-batches
-  Pieces live_;                             // buffers whose value is in memory
-  Pieces in_flight_;                        // buckets
-  std::vector<Progress> progress_;          // per bucket
-  std::vector<bool> is_live_;               // per buffer
-  std::vector<int> raw_;                    // per buffer: the bucket that reduces it, or -1
-  std::vector<int> stored_;                 // per buffer of a state: the buffer that was copied to it, or -1
-  std::vector<int> root_;                   // per buffer: the one whose memory it is
-  std::vector<Section> sent_in_;            // per output of a stage
-  std::vector<bool> wants_reduced_;         // per buffer: the result of a bucket, or a view of one
-  std::unordered_set<ValueId> reduced_;     // results of the buckets
+  bool is_first_ = true, is_last_ = false;                // of two micro-batches
+  Pieces live_;                                           // buffers whose value is in memory
+  Pieces in_flight_;                                      // buckets
+  std::map<NodeId, std::pair<Region, Region>> messages_;  // collectives in flight: operand and result
+  std::vector<Progress> progress_;                        // per bucket
+  std::vector<bool> is_live_;                             // per buffer
+  std::vector<int> raw_;                                  // per buffer: the bucket that reduces it, or -1
+  std::vector<int> stored_;              // per buffer of a state: the buffer that was copied to it, or -1
+  std::vector<int> root_;                // per buffer: the one whose memory it is
+  std::vector<Section> sent_in_;         // per output of a stage
+  std::vector<bool> wants_reduced_;      // per buffer: the result of a bucket, or a view of one
+  std::unordered_set<ValueId> reduced_;  // results of the buckets
 };
 
 }  // namespace

@@ -94,8 +94,14 @@ class Printer {
       case Instruction::reduce:
         return fmt::format("reduce bucket {}{}", instruction.bucket, instruction.last ? " last" : "");
       case Instruction::start:
+        if (instruction.is_single_message()) {
+          return line(
+              fmt::format("start {}{}", instruction.last ? "last " : "", local_.graph.nodes[instruction.node].op));
+        }
         return fmt::format("start bucket {}{}", instruction.bucket, instruction.last ? " last" : "");
-      case Instruction::wait: return fmt::format("wait bucket {}", instruction.bucket);
+      case Instruction::wait:
+        if (instruction.is_single_message()) return "wait " + local_.graph.nodes[instruction.node].name;
+        return fmt::format("wait bucket {}", instruction.bucket);
     }
     return "";
   }
