@@ -176,11 +176,13 @@ class Packer {
       schedule_.instructions.push_back(
           {.kind = kind, .node = schedule_.buckets[bucket].nodes.front(), .bucket = bucket, .last = last});
     };
+    // Not in a section that runs for each micro-batch.
+    const auto waits = static_cast<size_t>(has_section(local_, Section::late) ? Section::update : Section::once);
     for (size_t i = 0; i <= old.size(); ++i) {
-      if (i == gathered_) {
-        for (int bucket : started) emit(Instruction::wait, bucket);
-      }
       for (size_t section = 0; section < begins.size(); ++section) {
+        for (size_t k = 0; k < started.size() && i == gathered_ && section == waits; ++k) {
+          emit(Instruction::wait, started[k]);
+        }
         if (begins[section] == i) schedule_.begins[section] = schedule_.instructions.size();
       }
       if (i == old.size()) break;
