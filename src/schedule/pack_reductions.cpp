@@ -141,6 +141,11 @@ class Packer {
     ready_[chosen] = std::max(ready_[chosen], reduction.ready);
   }
 
+  /// Other stages wait for what the late section makes of the forward; what it makes of the backward may wait for them.
+  bool serve_one_phase(const Instruction& a, const Instruction& b) const {
+    return !local_.is_stage() || node(a).phase == node(b).phase;
+  }
+
   void pack_neighbours() {
     size_t previous = 0;
     int open = -1;
@@ -149,6 +154,7 @@ class Packer {
       const Instruction& instruction = schedule_.instructions[reduction.instruction];
       const bool follows = open >= 0 && reduction.instruction == previous + 1 &&
                            schedule_.in_micro_batch(previous) == schedule_.in_micro_batch(reduction.instruction) &&
+                           serve_one_phase(schedule_.instructions[previous], instruction) &&
                            reduction.ready < first_of_run_ && fits(schedule_.buckets[open], instruction);
       if (!follows) {
         open = new_bucket(instruction);
