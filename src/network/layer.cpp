@@ -54,7 +54,8 @@ Layer::Layer(CallLocation where) : where_(source_location(where)) {}
 
 void Layer::pipeline_stage(int stage) {
   if (stage < 0 || stage >= kMostStages) {
-    throw InvalidArgument(fmt::format("[layer] bad pipeline stage, got {}, expected 0 to {}", stage, kMostStages - 1));
+    throw InvalidArgument(fmt::format("[layer] bad pipeline stage, got {} at {}, expected 0 to {}", stage,
+                                      print(where_), kMostStages - 1));
   }
   stage_ = stage;
 }
