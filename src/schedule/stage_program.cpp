@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "lowering/work.h"
+#include "partition/collectives.h"
 #include "pipeline/in_flight.h"
 
 namespace partita {
@@ -25,6 +27,21 @@ std::vector<Dependency> dependencies_of(const std::vector<Transfer>& transfers) 
     if (std::find(dependencies.begin(), dependencies.end(), one) == dependencies.end()) dependencies.push_back(one);
   }
   return dependencies;
+}
+
+StageTimes estimated_times(const LocalGraph& local, const OpSet& ops) {
+  constexpr double kBillion = 1e9;
+  const Rules rules(local.graph, ops);
+  const std::vector<Section> sections = sections_of(local);
+  StageTimes times;
+  for (size_t n = 0; n < sections.size(); ++n) {
+    if (!is_micro(sections[n]) || is_collective(local.graph.nodes[n])) continue;
+    double& time = sections[n] == Section::micro      ? times.forward
+                   : sections[n] == Section::backward ? times.backward
+                                                      : times.weight;
+    time += flops_of(rules, n, local.cuts[n], local.mesh) / kBillion;
+  }
+  return times;
 }
 
 InFlight in_flight_of(const Pipeline& pipeline, int stage, const LocalGraph& local) {
