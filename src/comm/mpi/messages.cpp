@@ -34,8 +34,41 @@ void check_mpi(int status, std::string_view what) {
                        fmt::format("[mpi] {} failed: {}", what, std::string_view(text, length)));
 }
 
-MessageGroup::MessageGroup(MPI_Comm comm, std::span<const int> world_ranks, std::function<bool(int)> is_gone)
-    : comm_(comm), world_ranks_(world_ranks), is_gone_(std::move(is_gone)) {
+Outbox::~Outbox() {
+  for (Posted& message : posted_) static_cast<void>(new Posted(std::move(message)));
+}
+
+void Outbox::add(std::span<const std::byte> bytes, int to, int tag, MPI_Comm comm) {
+  move_on();
+  const std::lock_guard lock(mutex_);
+  Posted& message = posted_.emplace_back();
+  is_empty_ = false;
+  message.bytes.assign(bytes.begin(), bytes.end());
+  const auto size = static_cast<int64_t>(bytes.size());
+  for (int64_t done = 0; done < size; done += kMostBytes) {
+    check_mpi(MPI_Isend(message.bytes.data() + done, count_of(size, done), MPI_BYTE, to, tag, comm,
+                        &message.requests.emplace_back(MPI_REQUEST_NULL)),
+              "post");
+  }
+}
+
+bool Outbox::move_on() {
+  if (is_empty_) return false;
+  const std::lock_guard lock(mutex_);
+  while (!posted_.empty()) {
+    auto& requests = posted_.front().requests;
+    int done = 0;
+    check_mpi(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE), "post");
+    if (done == 0) return true;
+    posted_.pop_front();
+  }
+  is_empty_ = true;
+  return false;
+}
+
+MessageGroup::MessageGroup(MPI_Comm comm, std::span<const int> world_ranks, Outbox& outbox,
+                           std::function<bool(int)> is_gone)
+    : comm_(comm), world_ranks_(world_ranks), outbox_(outbox), is_gone_(std::move(is_gone)) {
   MPI_Comm_rank(comm, &rank_);
   MPI_Comm_size(comm, &size_);
 }
@@ -84,32 +117,9 @@ void MessageGroup::send(const Call& call, int to, Timeout timeout) {
   });
 }
 
-MessageGroup::~MessageGroup() {
-  // The bytes of a message that its receiver has not taken must last: after a failure they stay.
-  for (Posted& message : posted_) {
-    int done = 0;
-    MPI_Testall(static_cast<int>(message.requests.size()), message.requests.data(), &done, MPI_STATUSES_IGNORE);
-    if (done == 0) static_cast<void>(new Posted(std::move(message)));
-  }
-}
-
 void MessageGroup::post(const Call& call, int to) {
-  while (!posted_.empty()) {
-    auto& requests = posted_.front().requests;
-    int done = 0;
-    check_mpi(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE), "post");
-    if (done == 0) break;
-    posted_.pop_front();
-  }
-  const auto* data = static_cast<const std::byte*>(call.send);
-  Posted& message = posted_.emplace_back();
-  message.bytes.assign(data, data + call.count * item_of(call));
-  const auto bytes = static_cast<int64_t>(message.bytes.size());
-  for (int64_t done = 0; done < bytes; done += kMostBytes) {
-    check_mpi(MPI_Isend(message.bytes.data() + done, count_of(bytes, done), MPI_BYTE, to, kTalk, comm_,
-                        &message.requests.emplace_back(MPI_REQUEST_NULL)),
-              "post");
-  }
+  const auto bytes = static_cast<size_t>(call.count * item_of(call));
+  outbox_.add({static_cast<const std::byte*>(call.send), bytes}, to, kTalk, comm_);
 }
 
 void MessageGroup::recv(const Call& call, int from, Timeout timeout) {

@@ -4,9 +4,11 @@
 
 #include <mpi.h>
 
+#include <atomic>
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <mutex>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -20,6 +22,30 @@ namespace partita {
 /// Throws RuntimeFailure with the message of MPI unless `status` is success.
 void check_mpi(int status, std::string_view what);
 
+/// Messages of a process on their way whose senders did not wait. MPI moves them on while it is called.
+class Outbox {
+ public:
+  Outbox() = default;
+  /// The bytes of a message that its receiver has not taken must last: they stay.
+  ~Outbox();
+  Outbox(const Outbox&) = delete;
+  Outbox& operator=(const Outbox&) = delete;
+
+  /// Copies the bytes.
+  void add(std::span<const std::byte> bytes, int to, int tag, MPI_Comm comm);
+  /// Moves messages on; whether any is still on its way. From any thread.
+  bool move_on();
+
+ private:
+  struct Posted {
+    std::vector<std::byte> bytes;
+    std::vector<MPI_Request> requests;
+  };
+  std::mutex mutex_;
+  std::deque<Posted> posted_;
+  std::atomic<bool> is_empty_ = true;
+};
+
 /// The messages of one rank of a group; `comm` and `world_ranks` outlive it. Messages longer than an MPI call takes go
 /// in pieces. Reductions add contributions in group order. Of the calls of ranks only splits are compared, and the
 /// sizes of messages. When a call fails its receives are withdrawn; a send that a peer has not taken stays, and so does
@@ -27,17 +53,16 @@ void check_mpi(int status, std::string_view what);
 /// lost, every further call does, since the messages of ranks no longer belong together.
 class MessageGroup {
  public:
-  /// `is_gone`: whether a rank of the world has ended, where that can be seen.
-  MessageGroup(MPI_Comm comm, std::span<const int> world_ranks, std::function<bool(int rank)> is_gone);
+  /// `is_gone`: whether a rank of the world has ended, where that can be seen. `outbox` outlives it.
+  MessageGroup(MPI_Comm comm, std::span<const int> world_ranks, Outbox& outbox, std::function<bool(int rank)> is_gone);
 
-  ~MessageGroup();
   MessageGroup(const MessageGroup&) = delete;
   MessageGroup& operator=(const MessageGroup&) = delete;
 
   /// The collective `call` of this rank; all kinds but send and recv. A split compares who is in which group.
   void run(const Call& call, Timeout timeout);
   void send(const Call& call, int to, Timeout timeout);
-  /// Copies the message and sends it while other calls wait.
+  /// Copies the message, which the outbox sends.
   void post(const Call& call, int to);
   void recv(const Call& call, int from, Timeout timeout);
   /// The last call: returns when all ranks make it. A rank that makes another one learns so by the size of the message.
@@ -86,6 +111,7 @@ class MessageGroup {
 
   MPI_Comm comm_;
   std::span<const int> world_ranks_;
+  Outbox& outbox_;
   std::function<bool(int)> is_gone_;
   int rank_ = 0, size_ = 1;
   std::vector<Pending> pending_;
@@ -95,13 +121,6 @@ class MessageGroup {
   std::vector<std::byte> own_, parts_;
   std::vector<int64_t> counts_;
   std::vector<const void*> sources_;
-
-  /// Messages on their way whose sender did not wait.
-  struct Posted {
-    std::vector<std::byte> bytes;
-    std::vector<MPI_Request> requests;
-  };
-  std::deque<Posted> posted_;
 
   // Of the present call.
   const Call* call_ = nullptr;

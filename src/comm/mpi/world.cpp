@@ -53,6 +53,7 @@ struct Host {
   HostPlace place;
   std::vector<int> ranks;            // of the world, sorted
   std::optional<Presence> presence;  // of all of them or none
+  std::unique_ptr<Outbox> outbox = std::make_unique<Outbox>();
 
   bool has(int rank) const { return std::binary_search(ranks.begin(), ranks.end(), rank); }
   /// Whether a rank of the world ran on this host and does so no more.
@@ -85,7 +86,7 @@ class MpiCommunicator final : public CheckedCommunicator {
         comm_(comm),
         is_world_(host == nullptr),
         host_(is_world_ ? find_host(comm, rank) : std::move(host)),
-        messages_(comm, world_ranks(), [this](int peer) { return host_->is_gone(peer); }) {
+        messages_(comm, world_ranks(), *host_->outbox, [this](int peer) { return host_->is_gone(peer); }) {
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     const bool near = std::all_of(ranks.begin(), ranks.end(), [&](int other) { return host_->has(other); });
     if (all_agree(comm, near) && size() > 1 && size() <= SharedMemoryCommunicator::kMostRanks) share_memory();
@@ -95,6 +96,7 @@ class MpiCommunicator final : public CheckedCommunicator {
     int is_over = 0;
     MPI_Finalized(&is_over);
     if (std::uncaught_exceptions() > 0 || is_over != 0) return;
+    host_->outbox->move_on();
     if (shared_) shared_->leave();
     if (is_world_) {
       leave_together();
@@ -143,7 +145,8 @@ class MpiCommunicator final : public CheckedCommunicator {
     if (rank() == 0 && segment_) segment_->unlink();
     if (!all_have_it) return;
     shared_.emplace(segment_->data(), rank(), std::vector<int>(world_ranks().begin(), world_ranks().end()),
-                    host_->place.size, host_->presence ? &*host_->presence : nullptr);
+                    host_->place.size, host_->presence ? &*host_->presence : nullptr,
+                    [outbox = host_->outbox.get()] { return outbox->move_on(); });
   }
 
   void run(const Call& call, Timeout timeout) override {

@@ -90,12 +90,14 @@ void SharedMemoryCommunicator::prepare(void* segment, int ranks) {
 }
 
 SharedMemoryCommunicator::SharedMemoryCommunicator(void* segment, int rank, std::vector<int> world_ranks,
-                                                   int ranks_on_host, const Presence* presence)
+                                                   int ranks_on_host, const Presence* presence,
+                                                   std::function<bool()> move_messages)
     : segment_(static_cast<std::byte*>(segment)),
       rank_(rank),
       world_ranks_(std::move(world_ranks)),
       policy_(wait_policy(ranks_on_host)),
       presence_(presence),
+      move_messages_(std::move(move_messages)),
       chunk_bytes_(chunk_bytes_for(size())),
       members_(world_ranks_.size()) {
   static_assert(std::atomic<uint64_t>::is_always_lock_free, "other atomics do not work between processes");
@@ -182,6 +184,8 @@ void SharedMemoryCommunicator::await_close(uint64_t open) {
   };
   while (true) {
     const Deadline next = std::min(deadline_, presence_ == nullptr ? deadline_ : deadline_after(kLookInterval));
+    // Others may wait for what this rank has sent before they come here.
+    while (move_messages_ && move_messages_() && !is_over() && std::chrono::steady_clock::now() < next) sched_yield();
     if (shared.event.wait(is_over, next, policy_)) {
       if (shared.state.load() != open) return;
       return fail(open, ExitCode::ranks_disagree, left_behind(*call_, rank_, departed(), world_ranks_));

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -31,9 +32,10 @@ class SharedMemoryCommunicator {
   static void prepare(void* segment, int ranks);
   /// `ranks_on_host` decides whether a rank that waits may spin. `presence`, in which every rank
   /// has entered as its rank of the world, shows which ranks have ended; it outlives the object. Without it they are
-  /// waited for until the time is over.
+  /// waited for until the time is over. `move_messages` is called while this rank waits: it moves on what was sent
+  /// otherwise, and says whether there is any.
   SharedMemoryCommunicator(void* segment, int rank, std::vector<int> world_ranks, int ranks_on_host,
-                           const Presence* presence = nullptr);
+                           const Presence* presence = nullptr, std::function<bool()> move_messages = nullptr);
 
   /// The collective `call` of this rank; all kinds but send and recv. A split compares who is in which group. Throws
   /// RuntimeFailure as comm/communicator.h says; after a time-out every further call of any rank does.
@@ -80,6 +82,7 @@ class SharedMemoryCommunicator {
   std::vector<int> world_ranks_;
   WaitPolicy policy_;
   const Presence* presence_;
+  std::function<bool()> move_messages_;
   size_t chunk_bytes_;
   uint64_t calls_ = 0, meetings_ = 0, chunk_ = 0;
   std::vector<std::vector<int>> members_;  // of a split, per rank
