@@ -37,7 +37,8 @@ struct Dependency {
   bool operator==(const Dependency&) const = default;
 };
 
-/// Estimated times, in one unit for all stages. A backward slot of an order without weight slots takes backward + weight.
+/// Estimated times, in one unit for all stages. A backward slot of an order without weight slots takes backward +
+/// weight.
 struct StageTimes {
   double forward = 0;
   double backward = 0;

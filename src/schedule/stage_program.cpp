@@ -29,19 +29,22 @@ std::vector<Dependency> dependencies_of(const std::vector<Transfer>& transfers) 
   return dependencies;
 }
 
-StageTimes estimated_times(const LocalGraph& local, const OpSet& ops) {
+std::array<double, kSections.size()> work_of_sections(const LocalGraph& local, const OpSet& ops) {
   constexpr double kBillion = 1e9;
   const Rules rules(local.graph, ops);
   const std::vector<Section> sections = sections_of(local);
-  StageTimes times;
+  std::array<double, kSections.size()> work{};
   for (size_t n = 0; n < sections.size(); ++n) {
-    if (!is_micro(sections[n]) || is_collective(local.graph.nodes[n])) continue;
-    double& time = sections[n] == Section::micro      ? times.forward
-                   : sections[n] == Section::backward ? times.backward
-                                                      : times.weight;
-    time += flops_of(rules, n, local.cuts[n], local.mesh) / kBillion;
+    if (is_collective(local.graph.nodes[n])) continue;
+    work[static_cast<size_t>(sections[n])] += flops_of(rules, n, local.cuts[n], local.mesh) / kBillion;
   }
-  return times;
+  return work;
+}
+
+StageTimes estimated_times(const LocalGraph& local, const OpSet& ops) {
+  const auto work = work_of_sections(local, ops);
+  const auto of = [&](Section section) { return work[static_cast<size_t>(section)]; };
+  return {of(Section::micro), of(Section::backward), of(Section::weight)};
 }
 
 InFlight in_flight_of(const Pipeline& pipeline, int stage, const LocalGraph& local) {

@@ -41,8 +41,9 @@ StageSection stage_section(Section section);
 /// What the sections of the stages need of one another.
 std::vector<Dependency> dependencies_of(const std::vector<Transfer>& transfers);
 
-/// What a rank of a stage computes in each section of a micro-batch, in billions of floating-point operations. Where
-/// the gradients of weights are no section of their own, `backward` has them.
+/// What a rank computes in a run of each section, in the order of Section, in billions of floating-point operations.
+std::array<double, kSections.size()> work_of_sections(const LocalGraph& local, const OpSet& ops);
+/// The same as times of a stage. Where the gradients of weights are no section of their own, `backward` has them.
 StageTimes estimated_times(const LocalGraph& local, const OpSet& ops);
 
 /// How many micro-batches a stage has in flight under the sequence.
