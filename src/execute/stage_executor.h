@@ -10,6 +10,7 @@
 #include "execute/comm_thread.h"
 #include "execute/groups.h"
 #include "execute/named_buffers.h"
+#include "execute/recorder.h"
 #include "execute/subnormals.h"
 
 namespace partita {
@@ -53,6 +54,8 @@ class StageExecutor {
   void begin(int64_t micro_batch);
   /// Runs instructions one after the other, but for those of the last micro-batch in another one.
   void run(size_t begin, size_t end, DeviceSubnormals& threads);
+  /// From now on instructions are spans of this stage; `thread` is that of its asynchronous collectives.
+  void record(Recorder* recorder, int stage, int thread);
   /// Whether all results of an instruction that has just run are finite, if it is one of the forward.
   bool makes_finite(size_t instruction) const;
   /// Seconds of each instruction in the last step; measuring begins with `on`.
@@ -76,6 +79,8 @@ class StageExecutor {
   void bind_reorder(const Instruction& instruction);
   void bind_collective(const Instruction& instruction);
   void bind_bucket(const Instruction& instruction);
+  Span span_of(size_t instruction) const;
+  bool is_exposed(const Instruction& instruction) const;
   void add_kernel(std::vector<std::unique_ptr<Kernel>> made, const Instruction& instruction);
   Attrs attrs_in(NodeId node, int64_t micro) const;
   int64_t bytes_in_use(int buffer) const;
@@ -97,7 +102,9 @@ class StageExecutor {
   std::vector<std::optional<Subnormals>> subnormals_;  // per action
   std::vector<double> seconds_;                        // per action, when measuring
   bool measuring_ = false;
-  int64_t micro_batch_ = 0;  // that runs
+  Recorder* recorder_ = nullptr;
+  int stage_ = 0, comm_thread_number_ = 0;  // of the spans
+  int64_t micro_batch_ = 0;                 // that runs
   std::unique_ptr<CommThread> comm_thread_;
 };
 
