@@ -198,6 +198,7 @@ class Flow {
     Pipeline& pipeline = program_.pipeline;
     pipeline.transfers = transfers_of(graphs);
     pipeline.shape.forward_only = !options_.training;
+    for (const LocalGraph* graph : graphs) pipeline.shape.times.push_back(estimated_times(*graph, ops_));
     pipeline.sequence =
         make_sequence(options_.plan.pipeline.order, pipeline.shape, dependencies_of(pipeline.transfers));
   }

@@ -8,6 +8,7 @@
 namespace partita {
 namespace {
 
+constexpr int64_t kMostSpans = int64_t{1} << 20;  // of a thread that are recorded
 constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
 
 /// A program of one stage as a pipeline, of which a local graph and its schedule are given.
@@ -39,6 +40,7 @@ struct Executor::Impl {
   std::vector<StageExecutor*> by_stage;  // null: not of this rank
   std::vector<Run> runs;                 // before the update
   std::optional<Transfers> transfers;
+  Recorder* recorder = nullptr;
 
   Impl(const Pipeline& order, const std::vector<StageProgram>& programs, const OpSet& ops, Device& where,
        Communicator& all)
@@ -85,6 +87,7 @@ struct Executor::Impl {
     for (const auto& stage : own) stage->begin_step();
     if (transfers) transfers->begin_step();
     for (const Run& run : runs) {
+      const Recorded recorded(recorder, section_span(run.stage, run.section, run.micro_batch));
       StageExecutor& stage = *by_stage[static_cast<size_t>(run.stage)];
       stage.begin(run.micro_batch);
       if (!transfers && !behind) {
@@ -103,13 +106,53 @@ struct Executor::Impl {
   }
 
   void run_update(DeviceSubnormals& threads) {
-    for (const auto& stage : own) {
+    for (size_t number = 0; number < by_stage.size(); ++number) {
+      StageExecutor* stage = by_stage[number];
+      if (stage == nullptr) continue;
+      const Recorded recorded(recorder, section_span(static_cast<int>(number), Section::update, 0));
       stage->begin(0);
       stage->run(stage->schedule().begin(Section::update), stage->schedule().end(Section::update), threads);
     }
   }
 
+  static Span section_span(int stage, Section section, int64_t micro_batch) {
+    return {.kind = Span::section,
+            .stage = stage,
+            .index = static_cast<int32_t>(section),
+            .micro_batch = static_cast<int32_t>(micro_batch)};
+  }
+
+  void record(Recorder& spans, int64_t steps) {
+    recorder = &spans;
+    if (transfers) transfers->record(recorder);
+    std::vector<int64_t> threads{spans_of_step() * steps};
+    for (size_t number = 0; number < by_stage.size(); ++number) {
+      if (by_stage[number] == nullptr) continue;
+      by_stage[number]->record(recorder, static_cast<int>(number), static_cast<int>(threads.size()));
+      const auto& instructions = by_stage[number]->schedule().instructions;
+      const int64_t started = std::count_if(instructions.begin(), instructions.end(),
+                                            [](const Instruction& one) { return one.kind == Instruction::start; });
+      threads.push_back(started * by_stage[number]->local().mesh.micro_batches() * steps);
+    }
+    for (int64_t& count : threads) count = std::min(count, kMostSpans);
+    spans.reserve(threads);
+  }
+
+  /// At most.
+  int64_t spans_of_step() const {
+    constexpr int64_t kOthers = 16;  // the step itself and what stands between its sections
+    int64_t spans = kOthers;
+    for (const Run& run : runs) spans += 1 + static_cast<int64_t>(run.end - run.begin);
+    for (const auto& stage : own) {
+      spans += 1 + static_cast<int64_t>(stage->schedule().end(Section::update) - stage->schedule().update());
+      // Each transfer is at most sent and received.
+      spans += 2 * static_cast<int64_t>(pipeline.transfers.size()) * stage->local().mesh.micro_batches();
+    }
+    return spans;
+  }
+
   void check_loss(DeviceSubnormals& threads) {
+    const Recorded recorded(recorder, {.kind = Span::check});
     const Array loss = with_output("loss").first->read(with_output("loss").second);
     if (all_finite(loss.type().dtype, loss.data(), loss.type().bytes())) return;
     const std::string place = describe(first_bad(threads));
@@ -268,6 +311,8 @@ int64_t Executor::arena_bytes() const {
   for (const auto& stage : impl_->own) bytes += stage->schedule().arena_bytes;
   return bytes;
 }
+
+void Executor::record(Recorder& recorder, int64_t steps) { impl_->record(recorder, steps); }
 
 void Executor::measure(bool on) {
   for (const auto& stage : impl_->own) stage->measure(on);

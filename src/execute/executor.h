@@ -46,6 +46,9 @@ class Executor {
   /// This rank's part of an output, after step() or run(). Scalars are there on all stages, others where they are made.
   Array output(std::string_view name) const;
   int64_t arena_bytes() const;
+  /// From now on steps are recorded; `steps` of them as spans, for which the recorder makes room. Outlives the
+  /// executor.
+  void record(Recorder& recorder, int64_t steps);
   /// Seconds per node of the last step, when measuring was switched on before it.
   void measure(bool on);
   std::vector<std::pair<std::string, double>> measured() const;

@@ -191,8 +191,13 @@ void StageExecutor::bind_bucket(const Instruction& instruction) {
 
 void StageExecutor::bind_start(std::pair<int, NodeId> message, std::function<void()> communicate) {
   if (!comm_thread_) comm_thread_ = std::make_unique<CommThread>();
-  actions_.push_back([this, &job = messages_[message], communicate = std::move(communicate)] {
-    job = comm_thread_->start(communicate);
+  actions_.push_back([this, &job = messages_[message], communicate = std::move(communicate), index = actions_.size()] {
+    Span span = span_of(index);
+    span.thread = comm_thread_number_;
+    job = comm_thread_->start([this, &communicate, span] {
+      const Recorded recorded(recorder_, span);
+      communicate();
+    });
   });
 }
 
@@ -205,14 +210,36 @@ void StageExecutor::run(size_t begin, size_t end, DeviceSubnormals& threads) {
   for (size_t i = begin; i < end; ++i) {
     if (schedule_.instructions[i].last && !is_last) continue;
     threads.set(subnormals_[i]);
-    if (!measuring_) {
+    if (!measuring_ && recorder_ == nullptr) {
       actions_[i]();
       continue;
     }
+    const Recorded recorded(recorder_, span_of(i));
     const auto start = std::chrono::steady_clock::now();
     actions_[i]();
-    seconds_[i] += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    if (measuring_) seconds_[i] += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
+}
+
+Span StageExecutor::span_of(size_t index) const {
+  return {.kind = Span::instruction,
+          .stage = stage_,
+          .index = static_cast<int32_t>(index),
+          .micro_batch = static_cast<int32_t>(micro_batch_),
+          .exposed = is_exposed(schedule_.instructions[index])};
+}
+
+bool StageExecutor::is_exposed(const Instruction& instruction) const {
+  if (instruction.kind != Instruction::collective) {
+    return instruction.kind == Instruction::reduce || instruction.kind == Instruction::wait;
+  }
+  return !is_local(*collective_of(local_.graph.nodes[instruction.node]));
+}
+
+void StageExecutor::record(Recorder* recorder, int stage, int thread) {
+  recorder_ = recorder;
+  stage_ = stage;
+  comm_thread_number_ = thread;
 }
 
 bool StageExecutor::makes_finite(size_t index) const {

@@ -11,6 +11,7 @@
 #include "execute/groups.h"
 #include "execute/named_buffers.h"
 #include "execute/run_collective.h"
+#include "execute/recorder.h"
 #include "execute/subnormals.h"
 
 namespace partita {
@@ -54,6 +55,8 @@ class StageExecutor {
   void begin(int64_t micro_batch);
   /// Runs instructions one after the other, but for those of the last micro-batch in another one.
   void run(size_t begin, size_t end, DeviceSubnormals& threads);
+  /// From now on instructions are spans of this stage; `thread` is that of its asynchronous collectives.
+  void record(Recorder* recorder, int stage, int thread);
   /// Whether all results of an instruction that has just run are finite, if it is one of the forward.
   bool makes_finite(size_t instruction) const;
   /// Seconds of each instruction in the last step; measuring begins with `on`.
@@ -80,6 +83,8 @@ class StageExecutor {
   CollectiveBuffers collective_buffers(const Instruction& instruction) const;
   void bind_start(std::pair<int, NodeId> message, std::function<void()> communicate);
   void bind_wait(std::pair<int, NodeId> message);
+  Span span_of(size_t instruction) const;
+  bool is_exposed(const Instruction& instruction) const;
   void add_kernel(std::vector<std::unique_ptr<Kernel>> made, const Instruction& instruction);
   Attrs attrs_in(NodeId node, int64_t micro) const;
   int64_t bytes_in_use(int buffer) const;
@@ -101,7 +106,9 @@ class StageExecutor {
   std::vector<std::optional<Subnormals>> subnormals_;  // per action
   std::vector<double> seconds_;                        // per action, when measuring
   bool measuring_ = false;
-  int64_t micro_batch_ = 0;  // that runs
+  Recorder* recorder_ = nullptr;
+  int stage_ = 0, comm_thread_number_ = 0;  // of the spans
+  int64_t micro_batch_ = 0;                 // that runs
   std::unique_ptr<CommThread> comm_thread_;
   std::map<std::pair<int, NodeId>, int64_t> messages_;  // of the communication thread: jobs, by bucket or node
 };

@@ -3,19 +3,12 @@
 #include <algorithm>
 #include <numeric>
 
+#include "lowering/work.h"
+
 namespace partita {
 namespace {
 
 constexpr double kSlack = 1.1;  // of the most work of a stage, for cuts through which fewer bytes pass
-
-/// Floating-point operations of a node of the forward; at least a few, so that every node counts.
-double work_of(const Rules& rules, size_t n) {
-  double points = 1;
-  for (const Factor& factor : rules[n].factors) {
-    if (factor.contributes_flops) points *= static_cast<double>(factor.size);
-  }
-  return 1 + rules.op(n).flops_per_point * points;
-}
 
 /// Pieces of the forward between which stages may begin.
 struct Pieces {
@@ -62,7 +55,7 @@ class Balancer {
     for (size_t n = 0; n < graph.nodes.size(); ++n) {
       if (graph.nodes[n].phase != Phase::forward || left_out[n]) continue;
       nodes_.push_back(n);
-      work_.push_back(work_of(rules, n));
+      work_.push_back(flops_of(rules, n));
     }
     if (nodes_.size() < stages) {
       throw InvalidArgument(

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "lowering/work.h"
+#include "partition/collectives.h"
 #include "pipeline/in_flight.h"
 
 namespace partita {
@@ -25,6 +27,24 @@ std::vector<Dependency> dependencies_of(const std::vector<Transfer>& transfers) 
     if (std::find(dependencies.begin(), dependencies.end(), one) == dependencies.end()) dependencies.push_back(one);
   }
   return dependencies;
+}
+
+std::array<double, kSections.size()> work_of_sections(const LocalGraph& local, const OpSet& ops) {
+  constexpr double kBillion = 1e9;
+  const Rules rules(local.graph, ops);
+  const std::vector<Section> sections = sections_of(local);
+  std::array<double, kSections.size()> work{};
+  for (size_t n = 0; n < sections.size(); ++n) {
+    if (is_collective(local.graph.nodes[n])) continue;
+    work[static_cast<size_t>(sections[n])] += flops_of(rules, n, local.cuts[n], local.mesh) / kBillion;
+  }
+  return work;
+}
+
+StageTimes estimated_times(const LocalGraph& local, const OpSet& ops) {
+  const auto work = work_of_sections(local, ops);
+  const auto of = [&](Section section) { return work[static_cast<size_t>(section)]; };
+  return {of(Section::micro), of(Section::backward), of(Section::weight)};
 }
 
 InFlight in_flight_of(const Pipeline& pipeline, int stage, const LocalGraph& local) {

@@ -65,18 +65,16 @@ LaunchFingerprint Model::fingerprint_of(const Program& program, const DatasetPtr
     if (option.effect == Effect::console) continue;
     fingerprint.emplace_back(option.key(), fmt::format("{}", fmt::join(option.get(config_), ", ")));
   }
-  fingerprint.insert(fingerprint.end(),
-                     {{"graph", print_digest(digest_of(print(program.graph)))},
-                      {"plan", digest_of_stages([](const StageProgram& stage) {
-                         return print(stage.plan, stage.graph, all_ops());
-                       })},
-                      {"local graph",
-                       digest_of_stages([](const StageProgram& stage) { return print(stage.local, all_ops()); })},
-                      {"order", print_digest(digest_of(print(program.pipeline.sequence, program.pipeline.shape)))},
-                      {"rows", fmt::format("{}", rows->size())},
-                      {"first rows", print_digest(digest_of_rows(rows, config_.training.batch))},
-                      {"weights", print_digest(weights)},
-                      {"program file", print_digest(digest_of_executable())}});
+  fingerprint.insert(
+      fingerprint.end(),
+      {{"graph", print_digest(digest_of(print(program.graph)))},
+       {"plan", digest_of_stages([](const StageProgram& stage) { return print(stage.plan, stage.graph, all_ops()); })},
+       {"local graph", digest_of_stages([](const StageProgram& stage) { return print(stage.local, all_ops()); })},
+       {"order", print_digest(digest_of(print(program.pipeline.sequence, program.pipeline.shape)))},
+       {"rows", fmt::format("{}", rows->size())},
+       {"first rows", print_digest(digest_of_rows(rows, config_.training.batch))},
+       {"weights", print_digest(weights)},
+       {"program file", print_digest(digest_of_executable())}});
   return fingerprint;
 }
 
@@ -173,6 +171,9 @@ void Model::train(const DatasetPtr& dataset, const FitOptions& fit) {
                   .observers = fit.observers,
                   .validation = validation ? &*validation : nullptr,
                   .learning_rate = position.learning_rate,
+                  .trace = {.path = config_.files.trace, .steps = config_.files.trace_steps},
+                  .measures_communication = !config_.files.log.empty() || config_.console.verbose,
+                  .warn = [this](const std::string& message) { warn(message); },
                   .own_process = world_ != nullptr};
   plan_steps(run, fit, position);
   run.save = [&](const std::string& path, const States& states, int64_t step, const std::optional<double>& rate) {
