@@ -250,21 +250,31 @@ void Transfers::await(size_t t, int64_t micro_batch) {
   const int64_t wanted = transfer.in_micro_batches() ? micro_batch : 0;
   Source& source = sources_.at(pipeline_.shape.groups[static_cast<size_t>(transfer.from_stage)]);
   while (ends_[t].received <= wanted) {
-    PARTITA_CHECK(source.run < source.runs.size(), "a value that nobody sends is waited for");
-    const Run& run = source.runs[source.run];
-    if (!std::exchange(source.begun, true)) source.open = sent_by(run, pipeline_, points_);
-    if (source.open.empty()) {
-      ++source.run;
-      source.begun = false;
-      continue;
-    }
-    const size_t next = source.open.front();
-    source.open.erase(source.open.begin());
-    if (ends_[next].comes_here) receive(next, run.micro_batch);
+    PARTITA_CHECK(receive_next(source), "a value that nobody sends is waited for");
   }
 }
 
+bool Transfers::receive_next(Source& source) {
+  for (; source.run < source.runs.size(); ++source.run) {
+    const Run& run = source.runs[source.run];
+    if (!std::exchange(source.begun, true)) source.open = sent_by(run, pipeline_, points_);
+    while (!source.open.empty()) {
+      const size_t next = source.open.front();
+      source.open.erase(source.open.begin());
+      if (!ends_[next].comes_here) continue;
+      receive(next, run.micro_batch);
+      return true;
+    }
+    source.begun = false;
+  }
+  return false;
+}
+
 void Transfers::share_verdict() {
+  for (auto& [group, source] : sources_) {  // what only the update or outputs take
+    while (receive_next(source)) {
+    }
+  }
   if (verdict_all_.empty()) return;
   std::byte* at = verdict_own_.data();
   for (const auto& [stage, buffer] : verdict_given_) {

@@ -51,6 +51,8 @@ class Transfers {
   void find_verdict();
   void send(size_t transfer, int64_t micro_batch);
   void receive(size_t transfer, int64_t micro_batch);
+  /// The next message of a group; false when there is none in this step any more.
+  bool receive_next(Source& source);
   /// Until a transfer of a micro-batch is here.
   void await(size_t transfer, int64_t micro_batch);
 

@@ -52,6 +52,14 @@ void require_layer_shape(std::string_view where, const Shape& shape) {
 
 Layer::Layer(CallLocation where) : where_(source_location(where)) {}
 
+void Layer::pipeline_stage(int stage) {
+  if (stage < 0 || stage >= kMostStages) {
+    throw InvalidArgument(fmt::format("[stages] no stage of a layer, got {} at {}, expected 0 to {}", stage,
+                                      print(where_), kMostStages - 1));
+  }
+  stage_ = stage;
+}
+
 Value Layer::construct(Context&, Value) {
   throw InvalidArgument("[layer] the layer takes a list of values, got one value, expected call(name, layer, {a, b})");
 }

@@ -113,6 +113,48 @@ TEST(Layer, FrozenLayersFreezeTheirChildren) {
   EXPECT_FALSE(build_of_layer(net, {7}).find_state("fc.weight")->requires_grad);
 }
 
+TEST(Layer, StagesAreThoseOfTheInnermostLayerThatHasOne) {
+  const LayerPtr body = sequential(std::vector<LayerPtr>{dense(5), relu_layer(), dense(4)}), head = dense(3);
+  body->pipeline_stage(1);
+  std::vector<int> stages;
+  const auto list_stages = [&] {
+    stages.clear();
+    const Graph graph = build_of_layer(sequential(Named{{"body", body}, {"fc", head}}), {7});
+    for (const Node* node : nodes_of(graph, "matmul")) stages.push_back(node->stage);
+  };
+  list_stages();
+  EXPECT_EQ(stages, (std::vector<int>{1, 1, -1}));
+  head->pipeline_stage(2);
+  list_stages();
+  EXPECT_EQ(stages, (std::vector<int>{1, 1, 2}));
+  const LayerPtr first = dense(5);
+  first->pipeline_stage(0);
+  const LayerPtr outer = sequential(std::vector<LayerPtr>{first, dense(4)});
+  outer->pipeline_stage(1);
+  std::vector<int> nested;
+  const Graph graph = build_of_layer(outer, {7});
+  for (const Node* node : nodes_of(graph, "matmul")) nested.push_back(node->stage);
+  EXPECT_EQ(nested, (std::vector<int>{0, 1}));
+}
+
+TEST(Layer, StagesThatCannotBeAreRefused) {
+  const LayerPtr fc = dense(3);
+  const int line = __LINE__ - 1;
+  for (const int stage : {-1, 1024, -2147483647}) {
+    try {
+      fc->pipeline_stage(stage);
+      FAIL() << "accepted " << stage;
+    } catch (const InvalidArgument& error) {
+      EXPECT_EQ(std::string(error.what()),
+                fmt::format("[stages] no stage of a layer, got {} at network/layer_test.cpp:{}, expected 0 to 1023",
+                            stage, line));
+    }
+  }
+  EXPECT_EQ(fc->stage(), -1);
+  fc->pipeline_stage(1023);
+  EXPECT_EQ(fc->stage(), 1023);
+}
+
 TEST(Layer, ErrorsNameTheInnermostLayerOnce) {
   const LayerPtr conv = conv2d(3, 3);
   const int line = __LINE__ - 1;

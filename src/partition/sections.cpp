@@ -21,6 +21,19 @@ bool is_regather(const Node& node) {
   return is_collective(node) && node.attrs.as<CollectiveAttrs>().reason == kRegather;
 }
 
+/// Nodes that move or gather an input or a state, or what another such node has moved; of those that `counts` says.
+template <class Counts>
+std::vector<bool> moves_of_entries(const LocalGraph& local, const Counts& counts) {
+  const auto& nodes = local.graph.nodes;
+  std::vector<bool> is_entry(local.graph.values.size(), false), moves(nodes.size(), false);
+  for (size_t v = 0; v < is_entry.size(); ++v) is_entry[v] = local.graph.values[v].producer < 0;
+  for (size_t n = 0; n < nodes.size(); ++n) {
+    moves[n] = is_collective(nodes[n]) && is_entry[nodes[n].inputs[0]] && counts(n);
+    if (moves[n]) is_entry[nodes[n].outputs[0]] = true;
+  }
+  return moves;
+}
+
 }  // namespace
 
 std::vector<SectionNodes> in_sections(const LocalGraph& local) {
@@ -35,11 +48,18 @@ std::vector<SectionNodes> in_sections(const LocalGraph& local) {
   }
   std::vector<SectionNodes> result;
   for (const Section section : kSections) {
-    std::vector<NodeId>& order = result.emplace_back(SectionNodes{section, {}}).nodes;
+    std::vector<NodeId> own;
     for (size_t n = 0; n < nodes.size(); ++n) {
-      if (sections[n] != section || follows(nodes[n])) continue;
-      order.push_back(static_cast<NodeId>(n));
-      for (const ValueId output : nodes[n].outputs) {
+      if (sections[n] == section && !follows(nodes[n])) own.push_back(static_cast<NodeId>(n));
+    }
+    if (section == Section::late && local.is_stage()) {
+      const std::vector<Phase> phases = phases_of(local);
+      std::stable_sort(own.begin(), own.end(), [&](NodeId a, NodeId b) { return phases[a] < phases[b]; });
+    }
+    std::vector<NodeId>& order = result.emplace_back(SectionNodes{section, {}}).nodes;
+    for (const NodeId node : own) {
+      order.push_back(node);
+      for (const ValueId output : nodes[node].outputs) {
         order.insert(order.end(), joined[output].begin(), joined[output].end());
       }
     }
@@ -112,13 +132,7 @@ class SectionFinder {
 
   /// What moves or gathers an input or a state does so in the first section that uses the result.
   void move_entries_to_users() {
-    std::vector<bool> is_entry(local_.graph.values.size(), false);
-    std::vector<bool> moves(nodes_.size(), false);
-    for (size_t v = 0; v < is_entry.size(); ++v) is_entry[v] = local_.graph.values[v].producer < 0;
-    for (size_t n = 0; n < nodes_.size(); ++n) {
-      moves[n] = is_collective(nodes_[n]) && is_entry[nodes_[n].inputs[0]] && sections_[n] == Section::micro;
-      if (moves[n]) is_entry[nodes_[n].outputs[0]] = true;
-    }
+    const std::vector<bool> moves = moves_of_entries(local_, [&](size_t n) { return sections_[n] == Section::micro; });
     std::vector<Section> first(local_.graph.values.size(), Section::update);
     for (size_t n = nodes_.size(); n-- > 0;) {
       if (moves[n] && is_micro(first[nodes_[n].outputs[0]])) sections_[n] = first[nodes_[n].outputs[0]];
@@ -192,5 +206,16 @@ bool has_section(const LocalGraph& local, Section section) {
 }
 
 std::vector<Section> sections_of(const LocalGraph& local) { return SectionFinder(local).run(); }
+
+std::vector<Phase> phases_of(const LocalGraph& local) {
+  const auto& nodes = local.graph.nodes;
+  const std::vector<bool> moves = moves_of_entries(local, [](size_t) { return true; });
+  std::vector<Phase> phases(nodes.size()), first(local.graph.values.size(), Phase::update);
+  for (size_t n = nodes.size(); n-- > 0;) {
+    phases[n] = moves[n] ? first[nodes[n].outputs[0]] : nodes[n].phase;
+    for (const ValueId input : nodes[n].inputs) first[input] = std::min(first[input], phases[n]);
+  }
+  return phases;
+}
 
 }  // namespace partita

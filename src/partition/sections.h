@@ -28,8 +28,12 @@ bool has_section(const LocalGraph& local, Section section);
 /// Throws InternalError when a node of a micro-batch needs what all of them make.
 std::vector<Section> sections_of(const LocalGraph& local);
 
+/// Of each node its phase; of what moves or gathers an input or a state the first phase that uses the result.
+std::vector<Phase> phases_of(const LocalGraph& local);
+
 /// The nodes in the order in which they run: section by section, in each as the graph has them, but for what adds up
-/// micro-batches, which follows at once what makes its operand.
+/// micro-batches, which follows at once what makes its operand. What is late on a stage runs phase by phase, since
+/// other stages need the forward of it first.
 struct SectionNodes {
   Section section;
   std::vector<NodeId> nodes;

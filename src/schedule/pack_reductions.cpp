@@ -141,6 +141,11 @@ class Packer {
     ready_[chosen] = std::max(ready_[chosen], reduction.ready);
   }
 
+  /// Other stages wait for what the late section makes of the forward; what it makes of the backward may wait for them.
+  bool serve_one_phase(const Instruction& a, const Instruction& b) const {
+    return !local_.is_stage() || node(a).phase == node(b).phase;
+  }
+
   void pack_neighbours() {
     size_t previous = 0;
     int open = -1;
@@ -149,6 +154,7 @@ class Packer {
       const Instruction& instruction = schedule_.instructions[reduction.instruction];
       const bool follows = open >= 0 && reduction.instruction == previous + 1 &&
                            schedule_.in_micro_batch(previous) == schedule_.in_micro_batch(reduction.instruction) &&
+                           serve_one_phase(schedule_.instructions[previous], instruction) &&
                            reduction.ready < first_of_run_ && fits(schedule_.buckets[open], instruction);
       if (!follows) {
         open = new_bucket(instruction);
@@ -176,11 +182,13 @@ class Packer {
       schedule_.instructions.push_back(
           {.kind = kind, .node = schedule_.buckets[bucket].nodes.front(), .bucket = bucket, .last = last});
     };
+    // Not in a section that runs for each micro-batch.
+    const auto waits = static_cast<size_t>(has_section(local_, Section::late) ? Section::update : Section::once);
     for (size_t i = 0; i <= old.size(); ++i) {
-      if (i == gathered_) {
-        for (int bucket : started) emit(Instruction::wait, bucket);
-      }
       for (size_t section = 0; section < begins.size(); ++section) {
+        for (size_t k = 0; k < started.size() && i == gathered_ && section == waits; ++k) {
+          emit(Instruction::wait, started[k]);
+        }
         if (begins[section] == i) schedule_.begins[section] = schedule_.instructions.size();
       }
       if (i == old.size()) break;

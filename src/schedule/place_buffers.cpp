@@ -118,7 +118,7 @@ class Placer {
     const int buffer = schedule_.outputs[output];
     if (given.to_stages.empty() || makers_[buffer] == SIZE_MAX) return schedule_.instructions.size();
     if (given.verdict || !schedule_.in_micro_batch(makers_[buffer])) return schedule_.update();
-    return schedule_.end(schedule_.section_of(makers_[buffer])) - 1;
+    return schedule_.end(schedule_.section_of(makers_[buffer]));  // behind its last instruction
   }
 
   /// What micro-batches find and what they leave to the next one lives through all of them.

@@ -5,16 +5,29 @@
 namespace partita {
 namespace {
 
-/// The instructions of the late section that stand before what belongs to a later phase.
-size_t late_end(const StageProgram& stage, Phase phase) {
+/// Of a bucket the last phase of what it reduces; of the end of one, which nothing before the update waits for, the
+/// backward.
+Phase phase_of(const Instruction& instruction, const Schedule& schedule, const std::vector<Phase>& phases) {
+  if (instruction.node < 0) return Phase::update;
+  if (instruction.kind == Instruction::wait) return Phase::backward;
+  Phase phase = phases[instruction.node];
+  if (instruction.bucket < 0) return phase;
+  for (const NodeId node : schedule.buckets[instruction.bucket].nodes) phase = std::max(phase, phases[node]);
+  return phase;
+}
+
+/// Where the instructions of the late section that serve the forward end, and those that serve the backward.
+std::pair<size_t, size_t> late_ends(const StageProgram& stage) {
   const Schedule& schedule = stage.schedule;
-  size_t end = schedule.end(Section::late);
-  while (end > schedule.begin(Section::late)) {
-    const Instruction& instruction = schedule.instructions[end - 1];
-    if (instruction.node >= 0 && stage.local.graph.nodes[instruction.node].phase <= phase) break;
-    --end;
-  }
-  return end;
+  const std::vector<Phase> phases = phases_of(stage.local);
+  const auto end_of = [&](Phase phase) {
+    size_t end = schedule.end(Section::late);
+    while (end > schedule.begin(Section::late) && phase_of(schedule.instructions[end - 1], schedule, phases) > phase) {
+      --end;
+    }
+    return end;
+  };
+  return {end_of(Phase::forward), end_of(Phase::backward)};
 }
 
 Section section_of(StageSection part) {
@@ -194,17 +207,17 @@ std::vector<Run> timeline(const Pipeline& pipeline, const std::vector<StageProgr
     if (pipeline.shape.groups[static_cast<size_t>(slot.stage)] != group) continue;
     add(slot.stage, section_of(slot.section), slot.micro_batch);
   }
-  const auto add_late = [&](int stage, Phase phase) {
-    const StageProgram& program = stages[static_cast<size_t>(stage)];
-    const bool first = phase == Phase::forward;
-    const size_t begin = first ? program.schedule.begin(Section::late)
-                               : late_end(program, phase == Phase::backward ? Phase::forward : Phase::backward);
-    runs.push_back({stage, Section::late, begin,
-                    phase == Phase::update ? program.schedule.end(Section::late) : late_end(program, phase), 0, first});
+  std::map<int, std::pair<size_t, size_t>> ends;
+  for (const int stage : own) ends.emplace(stage, late_ends(stages[static_cast<size_t>(stage)]));
+  const auto add_late = [&](int stage, size_t begin, size_t end, bool begins_section) {
+    runs.push_back({stage, Section::late, begin, end, 0, begins_section});
   };
-  for (const int stage : own) add_late(stage, Phase::forward);
-  for (auto stage = own.rbegin(); stage != own.rend(); ++stage) add_late(*stage, Phase::backward);
-  for (const int stage : own) add_late(stage, Phase::update);
+  const auto schedule_of = [&](int stage) -> const Schedule& { return stages[static_cast<size_t>(stage)].schedule; };
+  for (const int stage : own) add_late(stage, schedule_of(stage).begin(Section::late), ends.at(stage).first, true);
+  for (auto stage = own.rbegin(); stage != own.rend(); ++stage) {
+    add_late(*stage, ends.at(*stage).first, ends.at(*stage).second, false);
+  }
+  for (const int stage : own) add_late(stage, ends.at(stage).second, schedule_of(stage).end(Section::late), false);
   return runs;
 }
 

@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "base/philox.h"
 #include "execute/executor.h"
 #include "execute/shard_copy.h"
 #include "lowering/cut_micro_batches.h"
@@ -18,56 +17,11 @@
 #include "plan/make_plan.h"
 #include "sharding/strategy.h"
 #include "support/job.h"
+#include "support/random_plan.h"
 #include "support/ranks.h"
 
 namespace partita {
 namespace {
-
-class Dice {
- public:
-  explicit Dice(uint64_t seed) : key_(random_key(seed, "plan")) {}
-  int64_t below(int64_t count) { return static_cast<int64_t>(random_below(key_, at_++, 0, count)); }
-
- private:
-  uint64_t key_;
-  uint64_t at_ = 0;
-};
-
-/// Each axis on a random factor or on none; no cut after some bad luck.
-Cut random_cut(const ShardingRule& rule, const Mesh& mesh, bool expandable, Dice& dice) {
-  const Cut none(rule.factors.size());
-  for (int attempt = 0; attempt < 12 && !rule.factors.empty(); ++attempt) {
-    Cut cut = none;
-    for (size_t axis = 0; axis < mesh.axes().size(); ++axis) {
-      if (dice.below(4) > 0) cut[dice.below(static_cast<int64_t>(cut.size()))].push_back(static_cast<int>(axis));
-    }
-    if (illegal(rule, cut, mesh).empty() && (expandable || !needs_expansion(rule, cut))) return cut;
-  }
-  return none;
-}
-
-std::vector<Axes> random_dims(const Type& type, const Mesh& mesh, Dice& dice) {
-  std::vector<Axes> dims(type.shape.size());
-  for (size_t axis = 0; axis < mesh.axes().size() && !dims.empty(); ++axis) {
-    Axes& axes = dims[dice.below(static_cast<int64_t>(dims.size()))];
-    if (dice.below(2) == 0) continue;
-    axes.push_back(static_cast<int>(axis));
-    if (mesh.ways(axes) > type.shape[&axes - dims.data()]) axes.pop_back();
-  }
-  return dims;
-}
-
-Plan random_plan(const Graph& graph, const Mesh& mesh, uint64_t seed) {
-  Dice dice(seed);
-  Plan plan{.graph = graph.name, .search = "random", .mesh = mesh, .inputs = {}, .cuts = {}, .results = {}};
-  for (const Input& input : graph.inputs) plan.inputs.push_back(random_dims(graph.type(input.value), mesh, dice));
-  for (const State& state : graph.states) plan.inputs.push_back(random_dims(graph.type(state.entry), mesh, dice));
-  for (const Node& node : graph.nodes) {
-    const bool expandable = all_ops().at(node.op).expand != nullptr;
-    plan.cuts.push_back(random_cut(rule_of(graph, node, all_ops()), mesh, expandable, dice));
-  }
-  return plan;
-}
 
 /// The training graph with a random strategy on about half of the nodes that the program wrote, as far as they agree on
 /// the parameters that they share.

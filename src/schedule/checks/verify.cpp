@@ -33,7 +33,11 @@ class Replay {
     }
     if (!local.is_stage()) return;
     const std::vector<Section> sections = sections_of(local);
-    for (size_t k = 0; k < schedule.outputs.size(); ++k) sent_in_.push_back(section_of_output(local, sections, k));
+    for (size_t k = 0; k < schedule.outputs.size(); ++k) {
+      sent_in_.push_back(section_of_output(local, sections, k));
+      const NodeId producer = local.graph.values[local.graph.outputs[k].value].producer;
+      is_sum_.push_back(producer >= 0 && joins_micro_batches(local.graph.nodes[producer]));
+    }
   }
 
   void run() {
@@ -41,6 +45,7 @@ class Replay {
     for (int buffer : schedule_.inputs) write(buffer);
     play(0, schedule_.micro_begin());
     if (schedule_.micro_begin() < schedule_.micro_end()) play_micro_batches();
+    expect_sent(Section::late, /*sums=*/true);
     play(schedule_.micro_end(), schedule_.instructions.size());
     if (schedule_.update() >= schedule_.instructions.size()) begin_update();
     for (int buffer : schedule_.inputs) expect(buffer, "the next step");
@@ -64,9 +69,11 @@ class Replay {
         sections.emplace_back(section, schedule_.begin(section), schedule_.end(section));
       }
     }
+    const bool is_only = local_.mesh.micro_batches() == 1;
     for (const auto& [section, begin, end] : sections) {
       for (const bool last : {false, true}) {
-        is_first_ = !last;
+        if (is_only && !last) continue;
+        is_first_ = is_only || !last;
         is_last_ = last;
         begin_micro_batch(begin, end);
         play(begin, end);
@@ -75,11 +82,13 @@ class Replay {
     }
   }
 
-  /// What a section makes for other stages is still there when it is done; of the verdict when all is.
-  void expect_sent(Section section) const {
+  /// What a section makes for other stages is still there when it is done, of the verdict when all is; sums over
+  /// micro-batches when the late section begins.
+  void expect_sent(Section section, bool sums = false) const {
     for (size_t k = 0; k < sent_in_.size(); ++k) {
       const Output& output = local_.graph.outputs[k];
       if (output.to_stages.empty() || output.verdict != (section == Section::update)) continue;
+      if (!output.verdict && is_sum_[k] != sums) continue;
       if (output.verdict || sent_in_[k] == section) expect(schedule_.outputs[k], "another stage");
     }
   }
@@ -225,6 +234,7 @@ class Replay {
   std::vector<int> stored_;                 // per buffer of a state: the buffer that was copied to it, or -1
   std::vector<int> root_;                   // per buffer: the one whose memory it is
   std::vector<Section> sent_in_;            // per output of a stage
+  std::vector<bool> is_sum_;                // per output of a stage: over micro-batches, sent as it is
   std::vector<bool> wants_reduced_;         // per buffer: the result of a bucket, or a view of one
   std::unordered_set<ValueId> reduced_;     // results of the buckets
 };

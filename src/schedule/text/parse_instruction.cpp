@@ -48,7 +48,7 @@ void check_load(ScheduleReader& reader, const Instruction& instruction) {
   expect_one_each(reader, instruction, "load");
   const Buffer &from = reader.at(instruction.inputs[0]), &to = reader.at(instruction.outputs[0]);
   reader.expect_value(instruction.outputs[0], from.value, "a load makes another value");
-  if (from.copies == 1 || to.copies > 1) {
+  if (from.copies == 1 || (to.copies > 1 && !reader.local.is_stage())) {
     reader.fail("a load of what has no copies", reader.name_of(from.value),
                 "an input with a copy for each micro-batch");
   }
