@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "execute/shard_copy.h"
 #include "execute/subnormals.h"
 
 namespace partita {
@@ -43,9 +44,12 @@ struct Executor::Impl {
   Recorder* recorder = nullptr;
 
   Impl(const Pipeline& order, const std::vector<StageProgram>& programs, const OpSet& ops, Device& where,
-       Communicator& all)
+       Communicator& all, const Impl* holder)
       : pipeline(order), stages(programs), device(where), world(all) {
-    bind(ops);
+    PARTITA_CHECK(holder == nullptr || (holder->pipeline.groups == pipeline.groups &&
+                                        holder->pipeline.shape.groups == pipeline.shape.groups),
+                  "the executor that holds the states has other stages");
+    bind(ops, holder);
   }
   Impl(const LocalGraph& local, const Schedule& schedule, const OpSet& ops, Device& where, Communicator& all)
       : kept(as_stage(local, schedule)),
@@ -54,10 +58,10 @@ struct Executor::Impl {
         stages(kept),
         device(where),
         world(all) {
-    bind(ops);
+    bind(ops, nullptr);
   }
 
-  void bind(const OpSet& ops) {
+  void bind(const OpSet& ops, const Impl* holder) {
     PARTITA_CHECK(pipeline.ranks() == world.size(), "a mesh of {} ranks on {} ranks", pipeline.ranks(), world.size());
     while (!pipeline.groups[static_cast<size_t>(group)].contains(world.rank())) ++group;
     if (pipeline.groups.size() > 1) {
@@ -75,7 +79,8 @@ struct Executor::Impl {
       by_stage.push_back(nullptr);
       if (pipeline.shape.groups[stage] != group) continue;
       own.push_back(std::make_unique<StageExecutor>(stages[stage].local, stages[stage].schedule, ops, device,
-                                                    ranks ? *ranks : world));
+                                                    ranks ? *ranks : world,
+                                                    holder != nullptr ? holder->by_stage[stage] : nullptr));
       by_stage.back() = own.back().get();
     }
     runs = timeline(pipeline, stages, group);
@@ -225,8 +230,9 @@ struct Executor::Impl {
 };
 
 Executor::Executor(const Pipeline& pipeline, const std::vector<StageProgram>& stages, const OpSet& ops, Device& device,
-                   Communicator& world)
-    : impl_(std::make_unique<Impl>(pipeline, stages, ops, device, world)) {}
+                   Communicator& world, const Executor* holder)
+    : impl_(std::make_unique<Impl>(pipeline, stages, ops, device, world,
+                                   holder != nullptr ? holder->impl_.get() : nullptr)) {}
 
 Executor::Executor(const LocalGraph& local, const Schedule& schedule, const OpSet& ops, Device& device,
                    Communicator& world)
@@ -285,6 +291,32 @@ Array Executor::state(std::string_view name) const {
   Array whole = stage != nullptr ? stage->state(name) : Array(graph.type(graph.find_state(name)->entry));
   impl_->world.broadcast(whole.data(), whole.type().elements(), whole.type().dtype,
                          impl_->pipeline.group_of(static_cast<int>(owner)).first);
+  return whole;
+}
+
+std::optional<Array> Executor::state_on_first(std::string_view name) const {
+  const size_t owner = impl_->owner_of(name);
+  const LocalGraph& local = impl_->stages[owner].local;
+  const RankGroup& group = impl_->pipeline.group_of(static_cast<int>(owner));
+  Communicator& world = impl_->world;
+  const ValueId value = local.graph.find_state(name)->entry;
+  const Type& type = local.graph.type(value);
+  std::optional<Array> whole;
+  if (world.rank() == 0) whole.emplace(type);
+  for (int member = 0; member < group.count; ++member) {
+    const int rank = group.first + member;
+    const std::vector<int64_t> coordinates = local.mesh.coordinates(member);
+    if (!owns_part(local.shardings[value], local.mesh, coordinates)) continue;
+    if (world.rank() != 0 && world.rank() != rank) continue;
+    Array part =
+        rank == world.rank() ? impl_->by_stage[owner]->state_part(name).values : Array(local.type(value, coordinates));
+    if (world.rank() != 0) {
+      world.send(part.data(), part.type().elements(), type.dtype, /*to=*/0);
+      continue;
+    }
+    if (rank != 0) world.recv(part.data(), part.type().elements(), type.dtype, rank);
+    copy_back(part.data(), local_ranges(type, local.shardings[value], local.mesh, coordinates), whole->tensor());
+  }
   return whole;
 }
 

@@ -24,7 +24,7 @@ bool all_finite(DType dtype, const void* data, int64_t bytes) {
 }
 
 StageExecutor::StageExecutor(const LocalGraph& local, const Schedule& schedule, const OpSet& ops, Device& device,
-                             Communicator& ranks)
+                             Communicator& ranks, const StageExecutor* holder)
     : local_(local),
       schedule_(schedule),
       rules_(local.graph, ops),
@@ -37,7 +37,10 @@ StageExecutor::StageExecutor(const LocalGraph& local, const Schedule& schedule, 
       asynchronous_(local.mesh, ranks) {
   PARTITA_CHECK(local.mesh.ranks() == ranks.size(), "a mesh of {} ranks on {} ranks", local.mesh.ranks(), ranks.size());
   device.enter_thread();
-  find_copies();
+  PARTITA_CHECK(holder != nullptr || schedule.external_bytes == 0, "{} has states elsewhere, and no executor with them",
+                local.graph.name);
+  find_copies(holder);
+  if (holder != nullptr) take_states(*holder);
   for (const Instruction& instruction : schedule.instructions) {
     bind(instruction);
     // A collective reduces as its element type asks for, whichever thread does it (comm/reduce_kernels.h).
@@ -46,7 +49,17 @@ StageExecutor::StageExecutor(const LocalGraph& local, const Schedule& schedule, 
   }
 }
 
-void StageExecutor::find_copies() {
+void StageExecutor::find_copies(const StageExecutor* holder) {
+  std::unordered_map<int, char*> external;  // by the buffer of the state
+  for (const int entry : schedule_.entry) {
+    if (!schedule_.is_external(entry)) continue;
+    const Buffer& buffer = schedule_.buffers[entry];
+    const std::string& name = local_.graph.values[buffer.value].name;
+    const int held = holder->named_.state(name);
+    PARTITA_CHECK(holder->type_of(held) == type_of(entry) && holder->schedule_.buffers[held].format == buffer.format,
+                  "state {} lies otherwise in the executor that holds it", name);
+    external.emplace(entry, holder->bases_[held]);
+  }
   std::vector<bool> is_fed(schedule_.buffers.size(), false);  // all its copies are there, and are loaded
   for (size_t i = 0; i < schedule_.inputs.size(); ++i) {
     is_fed[schedule_.inputs[i]] = local_.graph.inputs[i].from_stage < 0;
@@ -54,14 +67,27 @@ void StageExecutor::find_copies() {
   for (size_t s = 0; s < schedule_.buffers.size(); ++s) {
     const Buffer& buffer = schedule_.buffers[s];
     roots_.push_back(buffer.view_of < 0 ? static_cast<int>(s) : roots_[buffer.view_of]);
-    addresses_.push_back(at(buffer.offset));
+    bases_.push_back(schedule_.is_external(static_cast<int>(s)) ? external.at(roots_.back()) : at(buffer.offset));
     if (schedule_.buffers[roots_.back()].copies > 1 && !is_fed[roots_.back()]) copied_.push_back(static_cast<int>(s));
+  }
+  addresses_ = bases_;
+}
+
+void StageExecutor::take_states(const StageExecutor& holder) {
+  for (const int entry : schedule_.entry) {
+    if (schedule_.is_external(entry)) continue;
+    const Buffer& buffer = schedule_.buffers[entry];
+    const int held = holder.named_.state(local_.graph.values[buffer.value].name);
+    const void* from = holder.bases_[held];
+    void* to = bases_[entry];
+    device_.make_reorder(type_of(entry), holder.schedule_.buffers[held].format, buffer.format)
+        ->run({&from, 1}, {&to, 1}, nullptr);
   }
 }
 
 char* StageExecutor::copy_of(int buffer, int64_t micro_batch) const {
   const Buffer& root = schedule_.buffers[roots_[buffer]];
-  return at(schedule_.buffers[buffer].offset) + micro_batch % root.copies * aligned(root.bytes);
+  return bases_[buffer] + micro_batch % root.copies * aligned(root.bytes);
 }
 
 void StageExecutor::begin(int64_t micro_batch) {

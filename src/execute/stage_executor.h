@@ -25,9 +25,10 @@ struct StatePart {
 
 class StageExecutor {
  public:
-  /// Binds kernels to this rank's shapes; the arguments outlive the executor. `ranks` are those of the stage.
+  /// Binds kernels to this rank's shapes; the arguments outlive the executor. `ranks` are those of the stage. `holder`
+  /// has the states, with a device of the same kind: external ones are used in its memory, others are copied from it.
   StageExecutor(const LocalGraph& local, const Schedule& schedule, const OpSet& ops, Device& device,
-                Communicator& ranks);
+                Communicator& ranks, const StageExecutor* holder = nullptr);
 
   const LocalGraph& local() const { return local_; }
   const Schedule& schedule() const { return schedule_; }
@@ -73,7 +74,8 @@ class StageExecutor {
 
   char* at(int64_t offset) const { return static_cast<char*>(arena_.get()) + offset; }
   Type type(ValueId value) const { return local_.type(value, coordinates_); }
-  void find_copies();
+  void find_copies(const StageExecutor* holder);
+  void take_states(const StageExecutor& holder);
   void bind(const Instruction& instruction);
   void bind_compute(const Instruction& instruction);
   void bind_accumulate(const Instruction& instruction);
@@ -98,6 +100,7 @@ class StageExecutor {
   const NamedBuffers named_;
   std::shared_ptr<void> arena_;
   Groups groups_, asynchronous_;  // asynchronous: those of the communication thread
+  std::vector<char*> bases_;      // per buffer, in micro-batch 0
   std::vector<char*> addresses_;  // per buffer, in the micro-batch that runs
   std::vector<int> roots_;        // per buffer: the one whose memory it is
   std::vector<int> copied_;       // buffers with a copy for each micro-batch in flight

@@ -31,11 +31,13 @@ KernelChoice choose_accumulate(const KernelCatalog& catalog, const Node& node, c
 
 class Chooser {
  public:
-  Chooser(const LocalGraph& local, const OpSet& ops, const KernelCatalog& catalog, const InFlight& in_flight)
+  Chooser(const LocalGraph& local, const OpSet& ops, const KernelCatalog& catalog, const InFlight& in_flight,
+          const ExternalStates& external)
       : local_(local),
         rules_(local.graph, ops),
         catalog_(catalog),
         in_flight_(in_flight),
+        external_(external),
         made_(local.graph.values.size(), -1),
         is_reduced_(local.graph.values.size(), false) {
     for (const Node& node : local.graph.nodes) {
@@ -45,6 +47,9 @@ class Chooser {
 
   Schedule run() {
     for (size_t i = 0; i < local_.graph.inputs.size(); ++i) add_input(i);
+    for (size_t s = 0; s < external_.size(); ++s) {
+      if (external_[s]) add_buffer(local_.graph.states[s].entry, *external_[s]);
+    }
     find_sent();
     for (const auto& [section, nodes] : in_sections(local_)) {
       begin(section);
@@ -281,6 +286,7 @@ class Chooser {
   const Rules rules_;
   const KernelCatalog& catalog_;
   const InFlight& in_flight_;
+  const ExternalStates& external_;
   Schedule schedule_;
   std::vector<int> made_;                           // per value: the buffer in which it was made, or -1
   std::vector<bool> is_reduced_;                    // per value: an all-reduce takes it
@@ -292,8 +298,8 @@ class Chooser {
 }  // namespace
 
 Schedule choose_kernels(const LocalGraph& local, const OpSet& ops, const KernelCatalog& catalog,
-                        const InFlight& in_flight) {
-  return Chooser(local, ops, catalog, in_flight).run();
+                        const InFlight& in_flight, const ExternalStates& external) {
+  return Chooser(local, ops, catalog, in_flight, external).run();
 }
 
 }  // namespace partita

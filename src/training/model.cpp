@@ -88,15 +88,23 @@ LaunchFingerprint Model::fingerprint_of(const TrainingRun& run, const FitOptions
   return fingerprint;
 }
 
-Program Model::make_program(const std::vector<Column>& columns, int64_t batch, int64_t ranks, Purpose purpose) const {
-  Program program = partita::make_program(
-      config_, {.network = network_, .columns = columns, .batch = batch, .ranks = ranks, .purpose = purpose});
+Program Model::make_program(const std::vector<Column>& columns, int64_t batch, int64_t ranks, Purpose purpose,
+                            const Program* training) const {
+  Program program = partita::make_program(config_, {.network = network_,
+                                                    .columns = columns,
+                                                    .batch = batch,
+                                                    .ranks = ranks,
+                                                    .purpose = purpose,
+                                                    .training = training});
   if (purpose == Purpose::training) {  // its evaluations would repeat them
     for (const std::string& warning : program.warnings) warn(warning);
   }
   if (!config_.force) {
     const bool processes = world_ != nullptr && ranks > 1;
-    require_memory(estimate_memory(program, processes ? 1 : ranks), available_memory());
+    const int64_t ranks_here = processes ? 1 : ranks;
+    MemoryEstimate estimate = estimate_memory(program, ranks_here);
+    if (training != nullptr) estimate.add_arenas(estimate_memory(*training, ranks_here));
+    require_memory(estimate, available_memory());
   }
   return program;
 }
@@ -155,7 +163,7 @@ void Model::train(const DatasetPtr& dataset, const FitOptions& fit) {
   if (report_) report_(describe_program(program));
   prepare_states(program.graph);
   std::optional<Evaluation> validation;
-  if (fit.validation) validation = make_evaluation(fit.validation);
+  if (fit.validation) validation.emplace(make_evaluation(fit.validation, &program));
 
   TrainingPosition position =
       resumed_position(program.graph, {.batch = batch,
@@ -197,12 +205,11 @@ void Model::train(const DatasetPtr& dataset, const FitOptions& fit) {
   position_.learning_rate = result.learning_rate;
 }
 
-Evaluation Model::make_evaluation(const DatasetPtr& dataset) const {
-  const EvaluationOptions evaluation{.ranks = config_.plan.options.parallel == Parallel::data ? config_.ranks.count : 1,
-                                     .most_rows = config_.evaluation.batch,
-                                     .top = config_.evaluation.top};
-  return Evaluation(dataset, evaluation, [&](int64_t batch, int ranks) {
-    return make_program(dataset->columns(), batch, ranks, Purpose::evaluation);
+Evaluation Model::make_evaluation(const DatasetPtr& dataset, const Program* training) const {
+  const EvaluationOptions evaluation{
+      .ranks = config_.ranks.count, .most_rows = config_.evaluation.batch, .top = config_.evaluation.top};
+  return Evaluation(dataset, evaluation, [&](int64_t batch) {
+    return make_program(dataset->columns(), batch, config_.ranks.count, Purpose::evaluation, training);
   });
 }
 

@@ -60,9 +60,8 @@ class Loop {
       agree(step);
     }
     if (trace_) trace_->finish(*recorder_);
-    States states = rank_.states();
+    States states = run_.own_process ? rank_.states() : rank_.states_on_first();
     notify([&](Callback& callback) { callback.on_train_end(); });
-    if (comm_.rank() != 0 && !run_.own_process) states.clear();
     return {std::move(states), step, control_.learning_rate()};
   }
 
@@ -130,7 +129,7 @@ class Loop {
                    .seconds = seconds_since(epoch_begin_),
                    .loss = losses_ / static_cast<double>(steps_)};
     if (recorder_) info.exposed_communication = exposed_;
-    if (run_.validation) info.validation = run_.validation->run(rank_.states(), run_.rank, comm_);
+    if (run_.validation) info.validation = run_.validation->run(rank_);
     notify([&](Callback& callback) { callback.on_epoch_end(info); });
     begin_epoch();
   }
@@ -146,7 +145,8 @@ class Loop {
     if (asked[0] != 0) control_.stop();
     if (asked[1] >= 0) control_.set_learning_rate(asked[1]);
     if (asked[2] == 0) return;
-    const States states = rank_.states();
+    const States states = rank_.states_on_first();
+    if (comm_.rank() != 0) return;
     for (const std::string& path : paths) run_.save(path, states, step, control_.learning_rate());
   }
 

@@ -85,6 +85,7 @@ class Parser {
     schedule_.scratch_bytes = reader_.number();
     reader_.expect("@");
     schedule_.scratch_offset = reader_.number();
+    if (reader_.take("external")) schedule_.external_bytes = reader_.number();
   }
 
   /// The place of an input, state or output, or `none`.

@@ -9,9 +9,9 @@ class Printer {
   Printer(const Schedule& schedule, const LocalGraph& local) : schedule_(schedule), local_(local) {}
 
   std::string run() {
-    text_ =
-        fmt::format("partita schedule 1\ngraph {}\narena {} kept {} scratch {} @{}\n", local_.graph.name,
-                    schedule_.arena_bytes, schedule_.state_bytes, schedule_.scratch_bytes, schedule_.scratch_offset);
+    text_ = fmt::format("partita schedule 1\ngraph {}\narena {} kept {} scratch {} @{}{}\n", local_.graph.name,
+                        schedule_.arena_bytes, schedule_.state_bytes, schedule_.scratch_bytes, schedule_.scratch_offset,
+                        schedule_.external_bytes > 0 ? fmt::format(" external {}", schedule_.external_bytes) : "");
     for (const Buffer& buffer : schedule_.buffers) add_name(buffer);
     for (size_t s = 0; s < schedule_.buffers.size(); ++s) add_buffer(static_cast<int>(s));
     add_ends();
