@@ -2,7 +2,7 @@
 // How much a node computes: the estimate by which stages are balanced and their order is timed.
 
 #include "graph/rules.h"
-#include "sharding/mesh.h"
+#include "sharding/sharding.h"
 
 namespace partita {
 

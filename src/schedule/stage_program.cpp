@@ -22,8 +22,11 @@ std::vector<Dependency> dependencies_of(const std::vector<Transfer>& transfers) 
   std::vector<Dependency> dependencies;
   for (const Transfer& transfer : transfers) {
     if (!transfer.in_micro_batches() || !is_micro(transfer.first)) continue;
-    const Dependency one{transfer.from_stage, stage_section(transfer.sent), transfer.to_stage,
-                         stage_section(transfer.first)};
+    // Of a stage that only gradients of weights are left to (the first), the backward slot is empty. It waits for what
+    // these need, or the stage would begin the next forward slots too soon.
+    StageSection to = stage_section(transfer.first);
+    if (to == StageSection::weight) to = StageSection::backward;
+    const Dependency one{transfer.from_stage, stage_section(transfer.sent), transfer.to_stage, to};
     if (std::find(dependencies.begin(), dependencies.end(), one) == dependencies.end()) dependencies.push_back(one);
   }
   return dependencies;

@@ -115,7 +115,8 @@ std::string ChromeTrace::collective(const Span& span, int rank, const Axes& axes
 }
 
 ChromeTrace::Event ChromeTrace::instruction(const Span& span, int rank) const {
-  const auto& [graph, plan, local, schedule] = stage_of(span);
+  const LocalGraph& local = stage_of(span).local;
+  const Schedule& schedule = stage_of(span).schedule;
   const Instruction& instruction = schedule.instructions[static_cast<size_t>(span.index)];
   const Node* node = instruction.node < 0 ? nullptr : &local.graph.nodes[instruction.node];
   Event event{.category = "compute"};

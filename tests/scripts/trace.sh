@@ -31,7 +31,19 @@ check "$out/processes" 2 3
 train mpirun -n 4 "$partita" train "$gpt" --batch 32 --stages 2 --micro-batches 4 --order zero_bubble \
   --trace "$out/zero_bubble" || fail "stages of processes"
 check "$out/zero_bubble" 4 3
-# The longest of a training that ends before.
+# Faults that the check must see: clocks that are not aligned, spans that are missing, a time that is none.
+for fault in 'event["ts"] += 5e4 * (event["pid"] == 1)' 'event["dur"] = event.get("dur", 0) * (event.get("cat") != "compute")' \
+  'event["ts"] = -1 if event["name"] == "step 1" else event["ts"]'; do
+  /usr/bin/python3 - "$out/processes" "$out/faulty" "$fault" <<'PY'
+import json, sys
+trace = json.load(open(sys.argv[1]))
+for event in trace["traceEvents"]:
+    exec(sys.argv[3])
+json.dump(trace, open(sys.argv[2], "w"))
+PY
+  /usr/bin/python3 tests/scripts/check_trace.py "$out/faulty" 2 3 >"$out/text" && fail "the check does not see: $fault"
+done
+# A training that ends before its trace does.
 train "$partita" train "$gpt" --batch 32 --ranks 2 --trace "$out/short" --trace-steps 100 || fail "a short training"
 check "$out/short" 2 5
 
