@@ -10,19 +10,6 @@ namespace partita {
 
 namespace {
 
-/// Each rank of a stage has statistics of its own of its rows, and of each micro-batch.
-int64_t statistics_groups(const JobConfig& config, int64_t ranks) {
-  const PipelineOptions& pipeline = config.plan.options.pipeline;
-  const int64_t groups = std::max<int64_t>(1, pipeline.stages / pipeline.interleave);
-  if (cuts_batch_alone(config) && ranks % groups != 0) {
-    throw InvalidArgument(
-        fmt::format("[--batch-norm] statistics of the rows of each rank need stages of equal size, got "
-                    "{} ranks for {} groups of stages, expected a multiple of {} or --batch-norm global",
-                    ranks, groups, groups));
-  }
-  return (cuts_batch_alone(config) ? ranks / groups : 1) * config.plan.options.micro_batches;
-}
-
 BuildOptions build_options(const JobConfig& config, const ProgramRequest& request, int64_t groups) {
   return {.batch = request.batch,
           .columns = request.columns,
@@ -71,6 +58,38 @@ Plan evaluation_plan(const Graph& graph, int64_t ranks, const JobConfig& config,
   return with_logits_in_rows(std::move(plan), graph, all_ops());
 }
 
+bool has_batch_norm(const JobConfig& config, const ProgramRequest& request) {
+  const Graph graph = build_graph(request.network, all_ops(), build_options(config, request, /*groups=*/1));
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) { return node.op == "batch_norm"; });
+}
+
+int64_t groups_of_stages(const JobConfig& config) {
+  const PipelineOptions& pipeline = config.plan.options.pipeline;
+  return std::max<int64_t>(1, pipeline.stages / pipeline.interleave);
+}
+
+/// Each rank of a stage has statistics of its own of its rows, and of each micro-batch.
+int64_t statistics_groups(const JobConfig& config, const ProgramRequest& request) {
+  const int64_t groups = groups_of_stages(config), ranks = request.ranks;
+  if (!cuts_batch_alone(config)) return config.plan.options.micro_batches;
+  if (ranks % groups == 0) return ranks / groups * config.plan.options.micro_batches;
+  if (ranks < groups || !has_batch_norm(config, request)) return 1;
+  throw InvalidArgument(
+      fmt::format("[--batch-norm] statistics of the rows of each rank need stages of equal size, got "
+                  "{} ranks for {} groups of stages, expected a multiple of {} or --batch-norm global",
+                  ranks, groups, groups));
+}
+
+/// Of one stage.
+int64_t ranks_that_share_a_batch(const JobConfig& config, int64_t ranks) {
+  const int64_t groups = groups_of_stages(config);
+  if (ranks % groups == 0 || ranks < groups) return std::max<int64_t>(1, ranks / groups);
+  throw InvalidArgument(
+      fmt::format("[--gradients sum] sums of the ranks' means need stages of equal size, got {} ranks for {} groups of "
+                  "stages, expected a multiple of {} or --gradients mean",
+                  ranks, groups, groups));
+}
+
 }  // namespace
 
 JobConfig with_stages(JobConfig config, const Network& network, const std::vector<Column>& columns) {
@@ -103,7 +122,7 @@ Program make_program(const JobConfig& given, const ProgramRequest& request) {
   if (training) {
     options.training = TrainingOptions{.optimizer = config.optimizer, .recompute = config.plan.recompute};
     if (config.training.gradients == GradientReduction::sum) {
-      options.training->gradient_factor = static_cast<double>(request.ranks);
+      options.training->gradient_factor = static_cast<double>(ranks_that_share_a_batch(config, request.ranks));
     }
     options.passes = {.dump_dir = config.files.dump, .switched_off = config.plan.passes_switched_off};
   }
@@ -112,8 +131,7 @@ Program make_program(const JobConfig& given, const ProgramRequest& request) {
       return evaluation_plan(graph, ranks, config, request);
     };
   }
-  const BuildOptions build =
-      build_options(config, request, local_statistics ? statistics_groups(config, request.ranks) : 1);
+  const BuildOptions build = build_options(config, request, local_statistics ? statistics_groups(config, request) : 1);
   const auto device = make_cpu_device(all_ops(), config.ranks.threads, config.ranks.kernels);
   device->enter_thread();
   Program program =

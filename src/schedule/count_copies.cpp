@@ -39,4 +39,20 @@ void count_copies(Schedule& schedule, const LocalGraph& local, const InFlight& i
   }
 }
 
+void require_copies(const Schedule& schedule, const LocalGraph& local, const InFlight& in_flight, int stage) {
+  Schedule needed = schedule;
+  count_copies(needed, local, in_flight);
+  for (size_t i = 0; i < needed.inputs.size(); ++i) {
+    if (local.graph.inputs[i].from_stage >= 0) needed.buffers[needed.inputs[i]].copies = in_flight.inputs.at(i);
+  }
+  for (size_t s = 0; s < schedule.buffers.size(); ++s) {
+    const Buffer &buffer = schedule.buffers[s], &wanted = needed.buffers[s];
+    if (buffer.copies >= wanted.copies) continue;
+    throw InvalidArgument(
+        fmt::format("[schedule] a stage keeps fewer copies than its order has in flight, got {} of %{} on stage {}, "
+                    "expected {}, or the order that the schedule was made for",
+                    buffer.copies, local.graph.values[buffer.value].name, stage, wanted.copies));
+  }
+}
+
 }  // namespace partita

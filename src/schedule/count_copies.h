@@ -9,4 +9,7 @@ namespace partita {
 /// in their final order.
 void count_copies(Schedule& schedule, const LocalGraph& local, const InFlight& in_flight);
 
+/// Throws InvalidArgument when a buffer of the stage has fewer copies than are in flight.
+void require_copies(const Schedule& schedule, const LocalGraph& local, const InFlight& in_flight, int stage);
+
 }  // namespace partita

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "pipeline/check.h"
+#include "schedule/count_copies.h"
+
 namespace partita {
 namespace {
 
@@ -265,6 +268,22 @@ std::vector<size_t> sent_by(const Run& run, const Pipeline& pipeline, const std:
   return result;
 }
 
-void verify(const Pipeline& pipeline, const std::vector<StageProgram>& stages) { Replay(pipeline, stages).run(); }
+void verify(const Pipeline& pipeline, const std::vector<StageProgram>& stages) {
+  // What is in flight over stages is counted in an order in which all that is needed comes first.
+  Pipeline ordered = pipeline;
+  ordered.sequence = in_order_of_time(pipeline.sequence, pipeline.shape, dependencies_of(pipeline.transfers));
+  const bool has_weight = std::any_of(ordered.sequence.begin(), ordered.sequence.end(),
+                                      [](const Slot& slot) { return slot.section == StageSection::weight; });
+  for (size_t stage = 0; stage < stages.size(); ++stage) {
+    const LocalGraph& local = stages[stage].local;
+    if (!pipeline.shape.forward_only && has_weight != (local.sections == MicroSections::weights)) {
+      throw InvalidArgument(fmt::format("[sequence] weight slots do not fit the stages, got {}, expected {}",
+                                        has_weight ? "some" : "none", has_weight ? "none" : "some"));
+    }
+    require_copies(stages[stage].schedule, local, in_flight_of(ordered, static_cast<int>(stage), local),
+                   static_cast<int>(stage));
+  }
+  Replay(pipeline, stages).run();
+}
 
 }  // namespace partita

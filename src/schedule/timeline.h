@@ -32,7 +32,8 @@ std::vector<std::vector<size_t>> transfers_read(const Pipeline& pipeline, const 
 /// The transfers that a run sends, in their order: those of its beginning and those behind each instruction.
 std::vector<size_t> sent_by(const Run& run, const Pipeline& pipeline, const std::vector<SendPoint>& points);
 
-/// Throws InvalidArgument that names who waits for what when the groups would wait for one another without end.
+/// Throws InvalidArgument unless the sequence has all slots of the stages (pipeline/check.h), which keep as many copies
+/// as it has in flight, and when the groups would wait for one another without end: that names who waits for what.
 void verify(const Pipeline& pipeline, const std::vector<StageProgram>& stages);
 
 }  // namespace partita

@@ -190,7 +190,8 @@ TEST(TensorParallel, AlongTheSequenceTakesLessMemory) {
   const auto arena = [](bool sequence) {
     return program_of_blocks("gpt:layers=6,hidden=32,heads=4,seq=64,vocab=32,dropout=0.1", 4,
                              {.tensor = 4, .sequence = sequence}, DType::f32)
-        .schedule().arena_bytes;
+        .schedule()
+        .arena_bytes;
   };
   EXPECT_LT(arena(true), arena(false) * 5 / 6);
   const Program program = program_of_blocks(kTallGpt, 4, {.tensor = 4, .sequence = true});

@@ -121,21 +121,27 @@ Job model_job(const std::string& spec, const ModelJob& options) {
   return job;
 }
 
-JobResult run_job(const Job& job) {
+Program compile_job(const Job& job) {
   const auto catalog_device = make_cpu_device(all_ops(), job.threads, job.kernels);
   catalog_device->enter_thread();  // kernels ask for scratch memory by the threads of the one that asks them
   Mesh mesh = job.mesh;
   if (mesh.ranks() == 1 && job.ranks > 1) mesh = Mesh({{"data", job.ranks}});
   std::function<Plan(const Graph&, int64_t)> own_plan = job.stage_plan;
   if (job.plan) own_plan = [&](const Graph& graph, int64_t) { return job.plan(graph); };
+  return compile(job.forward, all_ops(), catalog_device->catalog(),
+                 {.ranks = job.ranks,
+                  .mesh = mesh,
+                  .plan = {.micro_batches = job.micro_batches, .zero = job.zero, .pipeline = job.pipeline},
+                  .own_plan = own_plan,
+                  .schedule = job.schedule,
+                  .training = job.training});
+}
+
+JobResult run_job(const Job& job) { return run_job(job, compile_job(job)); }
+
+JobResult run_job(const Job& job, Program program) {
   JobResult result;
-  result.program = compile(job.forward, all_ops(), catalog_device->catalog(),
-                           {.ranks = job.ranks,
-                            .mesh = mesh,
-                            .plan = {.micro_batches = job.micro_batches, .zero = job.zero, .pipeline = job.pipeline},
-                            .own_plan = own_plan,
-                            .schedule = job.schedule,
-                            .training = job.training});
+  result.program = std::move(program);
   const Arrays states = with_optimizer_states(result.program.graph, job.states);
   std::vector<Arrays> of_rank(job.ranks);
   std::vector<JobResult> seen(job.ranks);

@@ -49,9 +49,13 @@ struct ModelJob {
 /// fast ones.
 Job model_job(const std::string& spec, const ModelJob& options);
 
-/// Compiles for `ranks`, under data parallelism or the job's plan, and runs the steps. Throws InternalError when
-/// a rank ends with other states than rank 0.
+/// For `ranks`, under data parallelism or the job's plan.
+Program compile_job(const Job& job);
+
+/// Compiles and runs the steps. Throws InternalError when a rank ends with other states than rank 0.
 JobResult run_job(const Job& job);
+/// The same with a program that is there.
+JobResult run_job(const Job& job, Program program);
 
 /// The same with the interpreter on one thread and no plan at all.
 JobResult interpret_job(const Job& job);
