@@ -11,6 +11,7 @@
 #include "job/options.h"
 #include "ops/registry.h"
 #include "pipeline/text.h"
+#include "training/memory.h"
 #include "usage.h"
 #include "zoo/zoo_job.h"
 
@@ -47,6 +48,7 @@ int run(int argc, char** argv) {
              instructions);
   fmt::print("text of the order {} bytes, of the largest local graph {} bytes\n",
              print(program.pipeline.sequence, program.pipeline.shape).size(), largest);
+  fmt::print("arena of the largest rank {} bytes\n", largest_arena(program));
   fmt::print("all {:.3f} s, at most {:.1f} MiB resident\n", made, static_cast<double>(usage.ru_maxrss) / 1024);
   return 0;
 }

@@ -5,6 +5,7 @@
 #include "comm/inproc/collectives.h"
 #include "job/config.h"
 #include "lowering/cut_micro_batches.h"
+#include "plan/search/cut_blocks.h"
 
 namespace partita {
 namespace {
@@ -65,6 +66,7 @@ bool cuts_batch_alone(const JobConfig& config) {
 
 JobConfig completed(JobConfig config, const Place& place) {
   complete_ranks(config.ranks, place);
+  block_mesh(ranks_of_stage(config), config.plan.options.blocks);  // refuses what does not divide
   TrainingConfig& training = config.training;
   if (!training.batch_norm) {
     const bool is_cut = cuts_batch_alone(config) || config.plan.options.micro_batches > 1;

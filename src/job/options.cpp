@@ -291,10 +291,22 @@ void add_plan(List& list) {
   list.add("zero_threshold", "zero-threshold", Effect::placement, PARTITA_FIELD(plan.options.zero.threshold),
            "Bytes of a parameter below which it stays whole", {0, int64_t{1} << 40})
       .value = "BYTES";
+  list.add("tensor_parallel", "tensor-parallel", Effect::placement, PARTITA_FIELD(plan.options.blocks.tensor),
+           "Ranks over which auto cuts the products of transformer blocks, by columns, then by rows; other ranks cut "
+           "the "
+           "batch",
+           {1, kMostPlannedRanks})
+      .synonyms = {"tensor-model-parallel-size", "tp"};
+  list.add(
+          "context_parallel", "context-parallel", Effect::placement, PARTITA_FIELD(plan.options.blocks.context),
+          "Ranks over which auto cuts the sequence of transformer blocks throughout; attention gathers keys and values",
+          {1, kMostPlannedRanks})
+      .synonyms = {"context-parallel-size", "cp"};
+  list.add("sequence_parallel", "sequence-parallel", Effect::placement, PARTITA_FIELD(plan.options.blocks.sequence),
+           "With --tensor-parallel: these ranks cut what stands between the products along the sequence");
   JobOption& shard = list.add("shard", "shard", Effect::placement, PARTITA_FIELD(plan.annotations),
                               "Cut nodes so, each named once: NODES=STRATEGY, as 'net/fc1/matmul=((2,4),(1,4))'");
   shard.value = "NODES=STRATEGY";
-  shard.synonyms = {"tensor-model-parallel-size", "tp"};
   list.add("no_pass", "no-pass", Effect::placement, PARTITA_FIELD(plan.passes_switched_off),
            "Leave out a pass of the compiler, by name: partial_sums")
       .value = "NAME";

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "sharding/propagate.h"
 
@@ -26,6 +27,7 @@ class PlanCompletion {
     is_decided_.resize(graph.nodes.size(), false);
     plan_.results = decided_.results;
     dims_.resize(graph.values.size());
+    partial_.resize(graph.values.size());
     is_state_.resize(graph.values.size(), false);
   }
 
@@ -172,10 +174,13 @@ class PlanCompletion {
     return found;
   }
 
-  // A node that nothing cut so far (a constant, the broadcast of a scalar) is cut as its users need it.
+  // A node that nothing cut so far (a constant, the broadcast of a scalar) is cut as its users need it. Not so a sum of
+  // partial values, each of which would have to be reduced first.
   void take_cut_of_users(size_t n) {
     const Node& node = graph_.nodes[n];
-    if (!is_cut(plan_.cuts[n]) && !decided_.cuts[n]) {
+    const bool passes_partial = std::any_of(node.outputs.begin(), node.outputs.end(),
+                                            [&](ValueId output) { return !partial_[output].partial.empty(); });
+    if (!is_cut(plan_.cuts[n]) && !decided_.cuts[n] && !passes_partial) {
       std::vector<Suggestion> outputs;
       for (size_t k = 0; k < node.outputs.size(); ++k) {
         const auto wanted = wanted_.find(node.outputs[k]);
@@ -191,10 +196,18 @@ class PlanCompletion {
 
   void decide(size_t n, Cut cut) {
     const Node& node = graph_.nodes[n];
+    std::vector<Sharding> given;
+    for (ValueId input : node.inputs) {
+      given.push_back(partial_[input]);
+      given.back().dims = dims_[input];
+    }
+    const Sharding passed = propagate_partial(rules_[n], cut, given);
     for (size_t k = 0; k < node.outputs.size(); ++k) {
       const auto placed = decided_.results.find(node.outputs[k]);
-      dims_[node.outputs[k]] =
-          placed != decided_.results.end() ? placed->second : output_sharding(rules_[n], cut, static_cast<int>(k)).dims;
+      Sharding made = placed != decided_.results.end() ? Sharding{.dims = placed->second}
+                                                       : result_sharding(rules_[n], cut, passed, static_cast<int>(k));
+      dims_[node.outputs[k]] = std::exchange(made.dims, {});
+      partial_[node.outputs[k]] = std::move(made);
     }
     plan_.cuts[n] = std::move(cut);
     is_decided_[n] = true;
@@ -207,6 +220,7 @@ class PlanCompletion {
   std::vector<bool> is_state_, is_decided_;
   std::unordered_map<std::string, size_t> nodes_;
   std::vector<DimAxes> dims_;          // per value, as made
+  std::vector<Sharding> partial_;      // per value: what it is partial over, without its dimensions
   std::map<ValueId, DimAxes> wanted_;  // what the first user asks of an uncut value
   Plan plan_;
 };

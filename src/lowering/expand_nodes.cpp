@@ -23,6 +23,13 @@ Expanded expand_nodes(const Graph& graph, const OpSet& ops, const Plan& plan) {
       rest.origin = node.origin.empty() ? node.name : node.origin;
       results = op.expand({{rest, node.attrs, operands}, outputs});
       PARTITA_CHECK(results.size() == outputs.size(), "expansion of {} has {} results", node.op, results.size());
+      OperandDims dims;
+      for (size_t i = 0; i < operands.size(); ++i) {
+        dims.emplace(operands[i].id(), dims_from_factors(rules[n], plan.cuts[n], rules[n].inputs[i]));
+      }
+      for (size_t made = result.cuts.size(); made < rest.graph().nodes.size(); ++made) {
+        result.operands.emplace(static_cast<NodeId>(made), dims);
+      }
       result.cuts.resize(rest.graph().nodes.size());
     } else {
       results = rest.copy_node(graph, node, operands);

@@ -5,9 +5,13 @@
 
 namespace partita {
 
+/// How values lie in one node.
+using OperandDims = std::map<ValueId, std::vector<Axes>>;
+
 struct Expanded {
   Graph graph;
   std::vector<std::optional<Cut>> cuts;          // per node; none: a node of an expansion, cut by its operands
+  std::map<NodeId, OperandDims> operands;        // of such nodes: how operands of the expanded node lie, by its cut
   std::map<ValueId, std::vector<Axes>> results;  // those of the plan
 };
 

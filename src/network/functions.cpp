@@ -213,8 +213,8 @@ Value scatter_add(Value x, Value ids, Value updates, Where where) {
   return apply("scatter_add", {cast(x, dtype, where), ids, cast(updates, dtype, where)}, Attrs(), where);
 }
 
-Value rotary(Value x, double base, int64_t begin, Where where) {
-  return unary("rotary", x, where, RotaryAttrs{.base = base, .begin = begin});
+Value rotary(Value x, double base, int64_t begin, int64_t heads, Where where) {
+  return unary("rotary", x, where, RotaryAttrs{.base = base, .begin = begin, .heads = heads});
 }
 
 Value reduce_sum(Value x, std::vector<int64_t> axes, bool keep_dims, Where where) {

@@ -101,8 +101,9 @@ Value put_along(Value d, Value indices, int64_t size, Where where = Where::curre
 /// shapes; an id outside [0, v) is an error when it is met.
 Value scatter_add(Value x, Value ids, Value updates, Where where = Where::current());
 /// Rotary position embedding of x[.., s, d]: the pairs (i, i + d/2) turned by (begin + s) * base^(-2i/d); the
-/// type of x, a float. Refuses fewer than two dimensions, an odd d, a base that is not above 0, begin < 0.
-Value rotary(Value x, double base = 10000, int64_t begin = 0, Where where = Where::current());
+/// type of x, a float. Of several heads, x[.., s, (heads d)], each is turned so. Refuses fewer than two dimensions, an
+/// odd d, a base that is not above 0, begin < 0, heads that do not divide the last dimension.
+Value rotary(Value x, double base = 10000, int64_t begin = 0, int64_t heads = 1, Where where = Where::current());
 /// Over the given axes (all when empty); negative axes count from the end.
 Value reduce_sum(Value x, std::vector<int64_t> axes = {}, bool keep_dims = false, Where where = Where::current());
 Value reduce_mean(Value x, std::vector<int64_t> axes = {}, bool keep_dims = false, Where where = Where::current());

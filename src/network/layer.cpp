@@ -54,7 +54,7 @@ Layer::Layer(CallLocation where) : where_(source_location(where)) {}
 
 void Layer::pipeline_stage(int stage) {
   if (stage < 0 || stage >= kMostStages) {
-    throw InvalidArgument(fmt::format("[stages] no stage of a layer, got {} at {}, expected 0 to {}", stage,
+    throw InvalidArgument(fmt::format("[layer] bad pipeline stage, got {} at {}, expected 0 to {}", stage,
                                       print(where_), kMostStages - 1));
   }
   stage_ = stage;

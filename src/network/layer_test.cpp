@@ -146,7 +146,7 @@ TEST(Layer, StagesThatCannotBeAreRefused) {
       FAIL() << "accepted " << stage;
     } catch (const InvalidArgument& error) {
       EXPECT_EQ(std::string(error.what()),
-                fmt::format("[stages] no stage of a layer, got {} at network/layer_test.cpp:{}, expected 0 to 1023",
+                fmt::format("[layer] bad pipeline stage, got {} at network/layer_test.cpp:{}, expected 0 to 1023",
                             stage, line));
     }
   }

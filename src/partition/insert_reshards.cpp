@@ -24,6 +24,7 @@ class ReshardInserter {
   ReshardInserter(const Expanded& expanded, const OpSet& ops, const Plan& plan, const ReshardOptions& options)
       : from_(expanded.graph),
         cuts_(expanded.cuts),
+        operands_(expanded.operands),
         results_(expanded.results),
         rules_(expanded.graph, ops),
         plan_(plan),
@@ -83,7 +84,7 @@ class ReshardInserter {
     const Node& node = from_.nodes[n];
     const std::vector<Type> outputs = from_.types(node.outputs);
     const ShardingRule& rule = rules_[n];
-    const Cut cut = cuts_[n] ? *cuts_[n] : cut_by_operands(node, rule);
+    const Cut cut = cuts_[n] ? *cuts_[n] : cut_by_operands(n, rule);
     const bool late = is_late(node, cut);
     std::vector<Sharding> given;
     for (ValueId input : node.inputs) given.push_back(result_.shardings[values_.latest(made_[input], late)]);
@@ -145,13 +146,16 @@ class ReshardInserter {
     });
   }
 
-  /// The cut of a node that an expansion made, whose own expansion would come too late. Micro-batches are cut where the
-  /// operands are, whatever else is.
-  Cut cut_by_operands(const Node& node, const ShardingRule& rule) const {
+  /// The cut of a node that an expansion made, whose own expansion would come too late: what the expanded node used
+  /// lies as it did there, the rest as it was made. Micro-batches are cut where the operands are, whatever else is.
+  Cut cut_by_operands(size_t n, const ShardingRule& rule) const {
+    const Node& node = from_.nodes[n];
+    const OperandDims& of_expanded = operands_.at(static_cast<NodeId>(n));
     std::vector<Suggestion> operands, in_time;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const Sharding& sharding = result_.shardings[made_[node.inputs[i]]];
-      operands.push_back({&rule.inputs[i], sharding.dims});
+      const auto wanted = of_expanded.find(node.inputs[i]);
+      operands.push_back({&rule.inputs[i], wanted != of_expanded.end() ? wanted->second : sharding.dims});
       MicroSharding micro = micro_sharding(sharding, plan_.mesh);
       micro.partial = Reduce::none;
       if (micro.whole()) continue;
@@ -172,6 +176,7 @@ class ReshardInserter {
 
   const Graph& from_;
   const std::vector<std::optional<Cut>>& cuts_;
+  const std::map<NodeId, OperandDims>& operands_;
   const std::map<ValueId, Dims>& results_;
   const Rules rules_;
   const Plan& plan_;

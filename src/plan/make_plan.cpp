@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "plan/annotations.h"
+#include "plan/search/cut_blocks.h"
 #include "plan/search/data_parallel.h"
 #include "plan/search/propagation.h"
 #include "sharding/strategy.h"
@@ -18,7 +19,8 @@ Plan replicated_plan(const Graph& graph, const Rules& rules, const Mesh& mesh) {
 }
 
 /// How the inputs lie that have a batch.
-std::vector<std::vector<Axes>> dataset_dims(const Graph& graph, const Mesh& mesh, const DatasetSharding& dataset) {
+std::vector<std::vector<Axes>> dataset_dims(const Graph& graph, const Mesh& mesh, const PlanOptions& options) {
+  const auto& [dataset, blocks] = std::tie(options.dataset, options.blocks);
   std::vector<std::vector<Axes>> dims = PartialPlan(graph).inputs;
   std::vector<size_t> batched;
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
@@ -26,10 +28,16 @@ std::vector<std::vector<Axes>> dataset_dims(const Graph& graph, const Mesh& mesh
   }
   if (dataset.kind == DatasetSharding::Kind::full_batch) return dims;
   if (dataset.kind == DatasetSharding::Kind::data_parallel) {
+    const BlockAxes axes = block_axes(mesh, blocks);
+    Axes other = axes.context;
+    other.insert(other.end(), axes.tensor.begin(), axes.tensor.end());
     for (size_t i : batched) {
       const ValueId value = graph.inputs[i].value;
       const int dim = graph.inputs[i].batch_dim;
-      dims[i][dim] = batch_axes(graph.type(value).shape[dim], mesh);
+      const Shape& shape = graph.type(value).shape;
+      dims[i][dim] = batch_axes(shape[dim], mesh, other);
+      const bool is_sequence = dim == 0 && shape.size() == 2 && mesh.ways(axes.context) <= shape[1];
+      if (is_sequence) dims[i][1] = axes.context;
     }
     return dims;
   }
@@ -51,7 +59,8 @@ std::vector<std::vector<Axes>> dataset_dims(const Graph& graph, const Mesh& mesh
 
 Plan annotated_plan(const Graph& graph, const Rules& rules, const Mesh& mesh, const PlanOptions& options) {
   PartialPlan partial = partial_plan_of_annotations(graph, rules, mesh);
-  partial.inputs = dataset_dims(graph, mesh, options.dataset);
+  partial.inputs = dataset_dims(graph, mesh, options);
+  if (options.blocks.any()) partial = cut_blocks(graph, rules, mesh, options.blocks, std::move(partial));
   if (options.parallel == Parallel::automatic) return propagate(graph, rules, mesh, std::move(partial));
   const Plan batch = data_parallel_plan(graph, rules, mesh, {.uneven = true, .layerwise = false});
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
@@ -105,6 +114,7 @@ Mesh make_mesh(const Graph& graph, int64_t ranks, const PlanOptions& options) {
       throw InvalidArgument(fmt::format("[shard] {}: the layout is for another number of ranks, got {}, expected {}",
                                         describe(node), mesh.ranks(), ranks));
     }
+    if (options.blocks.any()) return block_mesh(ranks, options.blocks);
     return Mesh({{"ranks", ranks}});
   }
   return Mesh({{"data", ranks}});
@@ -119,6 +129,15 @@ std::string ignored_annotations(const Graph& graph, const Mesh& mesh, const Plan
 Plan make_plan(const Graph& graph, const OpSet& ops, const Mesh& mesh, const PlanOptions& options) {
   const Rules rules(graph, ops);
   const bool may_be_uneven = options.uneven == Uneven::allow;
+  if (options.blocks.sequence && options.blocks.tensor == 1) {
+    throw InvalidArgument(
+        "[--sequence-parallel] of no effect, got no --tensor-parallel, expected --tensor-parallel 2 or more");
+  }
+  if (options.blocks.any() && options.parallel != Parallel::automatic) {
+    throw InvalidArgument(fmt::format("[{}] more than the batch is cut, got --parallel {}, expected --parallel auto",
+                                      options.blocks.tensor > 1 ? "--tensor-parallel" : "--context-parallel",
+                                      name_of(options.parallel)));
+  }
   const auto make = [&] {
     if (mesh.ranks() == 1) return replicated_plan(graph, rules, mesh);
     switch (options.parallel) {

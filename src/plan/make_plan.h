@@ -6,6 +6,7 @@
 #include "lowering/shard_optimizer.h"
 #include "pipeline/sequence.h"
 #include "plan/assign_stages.h"
+#include "plan/block_sharding.h"
 
 namespace partita {
 
@@ -59,13 +60,14 @@ struct PlanOptions {
   int64_t micro_batches = 1;  // of a training step
   OptimizerSharding zero{};   // of a training step
   PipelineOptions pipeline{};
+  BlockSharding blocks{};  // of transformers, under automatic parallelism
 };
 
 /// Whether the mode reads the annotations of nodes.
 bool uses_annotations(Parallel parallel);
 
-/// The ranks as the first named layout among the annotations arranges them, or as one axis when there is none. Throws
-/// InvalidArgument when the layout has another number of ranks.
+/// The ranks as the first named layout among the annotations arranges them, or as the sharding of blocks does, or as
+/// one axis when there is neither. Throws InvalidArgument when the layout has another number of ranks.
 Mesh make_mesh(const Graph& graph, int64_t ranks, const PlanOptions& options);
 
 /// A warning for a graph whose annotations the mode does not read; "" when there are none.

@@ -20,6 +20,9 @@ ZooModel make_gpt(ModelSizes& options);
 /// (slots of an expert, times those of an even share; 0: room for every token), expert_hidden (0: four times hidden),
 /// shared (experts that every token uses), balance (weight of the balance loss).
 ZooModel make_moe(ModelSizes& options);
+/// A decoder-only transformer with rotary positions, RMS norms, grouped-query attention and SwiGLU; options layers,
+/// hidden, heads, kv_heads, intermediate, seq, vocab, tied (1: the table of tokens is also the last layer).
+ZooModel make_llama(ModelSizes& options);
 /// 32-16-16 with one annotated product and rows of its own.
 ZooModel make_quickstart(ModelSizes& options);
 

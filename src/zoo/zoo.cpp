@@ -14,9 +14,9 @@ struct Entry {
 
 const std::vector<Entry>& entries() {
   static const std::vector<Entry> list{
-      {"mlp", make_mlp},           {"lenet", make_lenet},          {"resnet18", make_resnet18},
-      {"resnet50", make_resnet50}, {"resnet101", make_resnet101},  {"gpt", make_gpt},
-      {"moe", make_moe},           {"quickstart", make_quickstart}};
+      {"mlp", make_mlp},           {"lenet", make_lenet},         {"resnet18", make_resnet18},
+      {"resnet50", make_resnet50}, {"resnet101", make_resnet101}, {"gpt", make_gpt},
+      {"moe", make_moe},           {"llama", make_llama},         {"quickstart", make_quickstart}};
   return list;
 }
 

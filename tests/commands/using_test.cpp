@@ -128,6 +128,10 @@ TEST(Train, AResumedTrainingIsTheSameOrSaysWhatDiffers) {
             0);
   EXPECT_EQ(run(gpt, {"--resume", checkpoint, "--steps", "3", "--micro-batches", "2", "--recompute", "full"}).exit_code,
             0);
+  EXPECT_EQ(run(gpt, {"--resume", checkpoint, "--steps", "3", "--ranks", "8", "--threads", "1", "--parallel", "auto",
+                      "--tensor-parallel", "2", "--sequence-parallel", "--context-parallel", "2"})
+                .exit_code,
+            0);
   EXPECT_EQ(run(gpt, {"--resume", checkpoint, "--steps", "3", "--lr", "0.5", "--resume-with", "schedule.learning_rate"})
                 .exit_code,
             0);

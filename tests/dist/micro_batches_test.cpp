@@ -26,6 +26,7 @@ const std::vector<MicroCase>& micro_cases() {
       {"resnet18:width=4,size=8", {3, 8, 8}, 72, true},
       {"gpt:layers=1,hidden=8,heads=4,seq=6,vocab=12,dropout=0.2", {}, 24},
       {"moe:layers=1,hidden=8,heads=4,seq=6,vocab=12,experts=4,capacity=0.75,shared=1,dropout=0.2", {}, 24},
+      {"llama:layers=1,hidden=16,heads=4,kv_heads=2,intermediate=12,seq=6,vocab=12", {}, 24},
   };
   return all;
 }

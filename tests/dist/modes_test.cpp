@@ -42,6 +42,7 @@ void expect_one_rank(const Job& job, const std::vector<int>& ranks, const PlanOp
 }
 
 const Shape kImage{1, 6, 5};
+const std::string kModesLlama = "llama:layers=2,hidden=16,heads=4,kv_heads=2,seq=6,vocab=12";
 const std::string kModesGpt = "gpt:layers=2,hidden=16,heads=4,seq=6,vocab=12,dropout=0.2";
 
 TEST(Modes, SemiCutsTheBatchAroundMarks) {
@@ -147,6 +148,28 @@ TEST(Modes, OneMarkMakesAMegatronBlock) {
     EXPECT_EQ(forward_collectives(result.program.local()), (std::map<std::string, int>{{"all_reduce", 4}}))
         << annotation;
   }
+}
+
+// Four heads in eight parts with two of keys and values: each of these is on two ranks, or four.
+TEST(Modes, LlamaUnderAnnotations) {
+  const auto annotated = [](int parts) {
+    return job_of(kModesLlama, {}, 4,
+                  {fmt::format("net/h/*/attn/q/matmul=((2,1,1),({},1))", parts),
+                   fmt::format("net/h/*/mlp/gate/matmul=((2,1,1),({},1))", parts),
+                   "net/h/*/attn/attention=((2,1," + std::to_string(parts) + "),(2,1,2),(2,1,2))"});
+  };
+  for (const Parallel mode : {Parallel::semi, Parallel::automatic}) {
+    expect_one_rank(annotated(2), {4}, {.parallel = mode});
+    expect_one_rank(annotated(4), {8}, {.parallel = mode});
+  }
+}
+
+TEST(Modes, OneMarkSplitsEveryBlockOfLlama) {
+  const Job job = job_of(kModesLlama, {}, 4, {"net/h/0/attn/q/matmul=((2,1,1),(2,1))"});
+  const PlanOptions options{.parallel = Parallel::automatic, .dataset = parse_dataset_sharding("((2,1),(2,1))")};
+  expect_one_rank(job, {4}, options);
+  EXPECT_EQ(forward_collectives(run_under(job, 4, options).program.local()),
+            (std::map<std::string, int>{{"all_reduce", 4}}));
 }
 
 TEST(Modes, QuickstartIsThatOfTheTutorial) {

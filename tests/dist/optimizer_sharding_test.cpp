@@ -14,6 +14,7 @@ namespace {
 const char* const kShardedGpt = "gpt:layers=1,hidden=8,heads=4,seq=6,vocab=12,dropout=0.2";  // tied, clipped, AdamW
 const char* const kShardedMoe =
     "moe:layers=1,hidden=8,heads=4,seq=6,vocab=12,experts=4,capacity=0.75,shared=1,dropout=0.2";
+const char* const kShardedLlama = "llama:layers=1,hidden=16,heads=4,kv_heads=2,intermediate=12,seq=6,vocab=12,tied=1";
 
 Job sharded_job(const std::string& spec, const Shape& image, int64_t batch) {
   return model_job(spec, {.image = image, .batch = batch, .steps = 4});
@@ -22,7 +23,7 @@ Job sharded_job(const std::string& spec, const Shape& image, int64_t batch) {
 TEST(OptimizerSharding, KeepsTheNumbers) {
   for (Job job :
        {sharded_job("mlp:hidden=12,dropout=0.2", {1, 6, 5}, 24), sharded_job("lenet:dropout=0.2", {1, 28, 28}, 24),
-        sharded_job(kShardedGpt, {}, 24), sharded_job(kShardedMoe, {}, 24)}) {
+        sharded_job(kShardedGpt, {}, 24), sharded_job(kShardedMoe, {}, 24), sharded_job(kShardedLlama, {}, 24)}) {
     const JobResult oracle = interpret_job(job);
     for (const int ranks : {2, 3, 4, 6, 8}) {
       if (!can_run(ranks)) continue;
@@ -82,7 +83,7 @@ int64_t parameter_elements(const Graph& graph) {
 
 // Each gradient is reduced and scattered once, each new parameter gathered once: what an all-reduce would move.
 TEST(OptimizerSharding, MovesWhatAnAllReduceMoves) {
-  for (const char* spec : {"mlp:hidden=16", "lenet", kShardedGpt, kShardedMoe}) {
+  for (const char* spec : {"mlp:hidden=16", "lenet", kShardedGpt, kShardedMoe, kShardedLlama}) {
     for (const int64_t count : {1, 2}) {
       const Program program = sharded_program(spec, 2, {.level = 1, .threshold = 0}, count);
       const int64_t parameters = parameter_elements(program.graph);
@@ -140,6 +141,44 @@ TEST(OptimizerSharding, OfParametersTakesLessMemory) {
     EXPECT_LT(arena(1, count), arena(0, count)) << count;
     EXPECT_LT(arena(3, count), arena(1, count) * 7 / 10) << count;
   }
+}
+
+// States of the optimizer, then sums of gradients over micro-batches, then parameters are divided by the ranks: what a
+// rank keeps between steps, and its arena, are within 2 % of that.
+TEST(OptimizerSharding, DividesWhatItSays) {
+  const int ranks = 4;
+  Job job = model_job("gpt:layers=6,hidden=96,heads=4,seq=32", {.dtype = DType::f32, .batch = 16});
+  job.training.output_gradients = false;
+  const auto device = make_cpu_device(all_ops(), 1, KernelSet::fast);
+  device->enter_thread();
+  double parameters = 0;  // bytes
+  const auto program_at = [&](int64_t level) {
+    Program program = compile(job.forward, all_ops(), device->catalog(),
+                              {.ranks = ranks,
+                               .plan = {.micro_batches = 4, .zero = {.level = level, .threshold = 0}},
+                               .training = job.training});
+    parameters = static_cast<double>(parameter_elements(program.graph)) * sizeof(float);
+    return program;
+  };
+  const auto kept = [](const Program& program) {
+    double bytes = static_cast<double>(program.schedule().state_bytes);
+    for (const int input : program.schedule().inputs) {
+      bytes -= static_cast<double>(program.schedule().buffers[input].bytes_of_all());
+    }
+    return bytes;
+  };
+  const Program zero = program_at(0), one = program_at(1), two = program_at(2), three = program_at(3);
+  const double part = parameters / ranks, divided = parameters - part;
+  EXPECT_NEAR(kept(zero), 3 * parameters, 0.02 * kept(zero));
+  EXPECT_NEAR(kept(one), parameters + 2 * part, 0.02 * kept(one));
+  EXPECT_NEAR(kept(two), parameters + 2 * part, 0.02 * kept(two));
+  EXPECT_NEAR(kept(three), 3 * part, 0.02 * kept(three));
+  const auto arena = [](const Program& program) { return static_cast<double>(program.schedule().arena_bytes); };
+  EXPECT_LE(arena(one), 1.02 * (arena(zero) - 2 * divided));
+  EXPECT_NEAR(arena(two), arena(one) - divided, 0.02 * arena(two));
+  // Of what is gathered at most two of six layers are there at once.
+  EXPECT_GE(arena(three), 0.98 * (arena(two) - divided));
+  EXPECT_LE(arena(three), 1.02 * (arena(two) - divided + 2 * parameters / 6));
 }
 
 TEST(OptimizerSharding, LeavesSmallParametersWhole) {

@@ -71,6 +71,11 @@ TEST(Promise, MoeInF64) {
       1e-9);
 }
 
+TEST(Promise, LlamaInF64) {
+  expect_promise(
+      promise_job_of("llama:layers=2,hidden=16,heads=4,kv_heads=2,seq=8,vocab=12", DType::f64, {}, 24, 20, 1e-3), 1e-9);
+}
+
 // The kernels that users run, on sizes at which the reference takes minutes.
 TEST(Promise, Resnet18InF64WithFastKernels) {
   Job job = promise_job_of("resnet18:width=16,size=16", DType::f64, {3, 16, 16}, 24, 5, 0.02);
@@ -89,6 +94,19 @@ TEST(Promise, MoeInF64WithFastKernels) {
       promise_job_of("moe:layers=2,hidden=48,heads=4,seq=32,vocab=64,experts=8,shared=1", DType::f64, {}, 24, 10, 1e-3);
   job.kernels = KernelSet::fast;
   expect_promise(job, 1e-9);
+}
+
+TEST(Promise, LlamaInF64WithFastKernels) {
+  Job job = promise_job_of("llama:layers=2,hidden=48,heads=4,kv_heads=1,seq=32,vocab=64,tied=1", DType::f64, {}, 24, 20,
+                           1e-3);
+  job.kernels = KernelSet::fast;
+  expect_promise(job, 1e-9);
+}
+
+TEST(Promise, LlamaInF32) {
+  expect_promise(
+      promise_job_of("llama:layers=2,hidden=32,heads=4,kv_heads=2,seq=16,vocab=32", DType::f32, {}, 24, 20, 1e-3),
+      1e-5);
 }
 
 TEST(Promise, GptInF32) {

@@ -41,6 +41,8 @@ Graph random_annotations(Graph graph, const Mesh& mesh, uint64_t seed) {
   return graph;
 }
 
+const char* const kRandomLlama = "llama:layers=1,hidden=16,heads=4,kv_heads=2,intermediate=12,seq=6,vocab=12";
+
 Job random_plans_job_of(const std::string& spec, const Shape& image, int64_t batch) {
   return model_job(spec, {.image = image, .batch = batch, .steps = 10});
 }
@@ -121,6 +123,8 @@ constexpr const char* kRandomPlansMoe =
 
 TEST(RandomPlans, Moe) { expect_random_plans(random_plans_job_of(kRandomPlansMoe, {}, 6)); }
 
+TEST(RandomPlans, Llama) { expect_random_plans(random_plans_job_of(kRandomLlama, {}, 6)); }
+
 // Norms of three groups run in three micro-batches.
 TEST(RandomPlans, ResnetInTime) {
   const ModelJob options{.image = {3, 8, 8}, .batch = 24, .steps = 3, .statistics_groups = 3};
@@ -132,7 +136,7 @@ TEST(RandomPlans, OfFastKernels) {
   for (Job job : {random_plans_job_of("lenet:dropout=0.2", {1, 28, 28}, 6),
                   random_plans_job_of("resnet18:width=4,size=8", {3, 8, 8}, 24),
                   random_plans_job_of("gpt:layers=1,hidden=8,heads=4,seq=6,vocab=12,dropout=0.2", {}, 6),
-                  random_plans_job_of(kRandomPlansMoe, {}, 6)}) {
+                  random_plans_job_of(kRandomPlansMoe, {}, 6), random_plans_job_of(kRandomLlama, {}, 6)}) {
     job.kernels = KernelSet::fast;
     expect_plans(job, "plan", random_plan);
   }

@@ -56,6 +56,27 @@ TEST(Ranks, SumsAreFormedInGroupOrder) {
   });
 }
 
+// The receiver comes to the meeting behind the message: it would never come if that waited for the sender's next call.
+TEST(Ranks, PostedMessagesAreSentWhileTheirSenderWaitsElsewhere) {
+  constexpr int64_t kLarge = 200'003;  // more than MPI sends on its own
+  for_ranks([](Communicator& comm) {
+    const int next = (comm.rank() + 1) % comm.size(), before = (comm.rank() + comm.size() - 1) % comm.size();
+    const int evens = (comm.size() + 1) / 2;
+    for (int round = 0; round < 3; ++round) {
+      const std::vector<float> own = values_of(comm.rank() + round, kLarge);
+      std::vector<float> got(kLarge);
+      const bool sends_first = comm.rank() < evens;
+      if (sends_first) comm.post(own.data(), kLarge, DType::f32, next);
+      if (!sends_first) comm.recv(got.data(), kLarge, DType::f32, before, std::chrono::seconds(20));
+      if (!sends_first) comm.post(own.data(), kLarge, DType::f32, next);
+      if (sends_first && comm.rank() > 0) comm.recv(got.data(), kLarge, DType::f32, before, std::chrono::seconds(20));
+      comm.barrier(std::chrono::seconds(20));
+      if (comm.rank() == 0) comm.recv(got.data(), kLarge, DType::f32, before, std::chrono::seconds(20));
+      EXPECT_EQ(got, values_of(before + round, kLarge)) << comm.rank() << " of " << comm.size();
+    }
+  });
+}
+
 TEST(Ranks, PartsMayBeUneven) {
   for_ranks([](Communicator& comm) {
     for (const int64_t count : kCounts) {

@@ -29,6 +29,8 @@ const std::vector<RecomputeCase>& recompute_cases() {
       {"moe:layers=2,hidden=8,heads=4,seq=6,vocab=12,experts=4,capacity=0.75,shared=1,dropout=0.2",
        {},
        Recompute::full},
+      {"llama:layers=2,hidden=16,heads=4,kv_heads=2,intermediate=12,seq=6,vocab=12", {}, Recompute::selective},
+      {"llama:layers=2,hidden=16,heads=4,kv_heads=2,intermediate=12,seq=6,vocab=12", {}, Recompute::full},
       {"resnet18:width=4,size=8", {3, 8, 8}, Recompute::full},
   };
   return all;

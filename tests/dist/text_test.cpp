@@ -141,7 +141,7 @@ ReshardedGraph resharded_on(const std::string& spec, int ranks, Parallel paralle
 TEST(Text, ReshardedGraphsAreReadBack) {
   int64_t reshards = 0;
   for (const char* model : {"mlp:hidden=16", "lenet", "resnet18:width=4,size=8", "gpt:layers=2,hidden=24,heads=2,seq=8",
-                            "moe:layers=2,hidden=24,heads=2,seq=8"}) {
+                            "moe:layers=2,hidden=24,heads=2,seq=8", "llama:layers=2,hidden=24,heads=2,seq=8"}) {
     for (const Parallel parallel : {Parallel::data, Parallel::hybrid, Parallel::automatic}) {
       for (int ranks : {1, 2, 3, 4, 6, 8}) {
         const ReshardedGraph resharded = resharded_on(model, ranks, parallel);

@@ -53,9 +53,10 @@ TEST(Threads, Resnet18InF64HasTheSameBits) {
 
 // Nor is anything in a program of f64 kept or computed in a smaller float.
 TEST(Threads, ProgramsOfF64HaveNoOtherFloats) {
-  for (const char* spec : {"mlp:dropout=0.1", "lenet:dropout=0.1", "resnet18:width=4,size=16",
-                           "resnet50:width=2,size=16", "gpt:layers=1,hidden=16,heads=2,seq=8,vocab=12,dropout=0.1",
-                           "moe:layers=1,hidden=16,heads=2,seq=8,vocab=12", "quickstart"}) {
+  for (const char* spec :
+       {"mlp:dropout=0.1", "lenet:dropout=0.1", "resnet18:width=4,size=16", "resnet50:width=2,size=16",
+        "gpt:layers=1,hidden=16,heads=2,seq=8,vocab=12,dropout=0.1", "moe:layers=1,hidden=16,heads=2,seq=8,vocab=12",
+        "llama:layers=1,hidden=16,heads=4,kv_heads=2,intermediate=12,seq=6,vocab=12", "quickstart"}) {
     for (const OptimizerKind optimizer :
          {OptimizerKind::sgd, OptimizerKind::momentum, OptimizerKind::adam, OptimizerKind::adamw}) {
       const Shape image = make_model(spec).columns().at(0).type.shape;

@@ -52,6 +52,41 @@ TEST(ShardErrors, TextsThatCannotBeRead) {
   refuses("8", "net/fc1/matmul=[dp=8]((dq,None),(None,None))", {"[--shard] no such axis, got 'dq'", "[dp] or None"});
 }
 
+TEST(ShardErrors, BlocksThatCannotBeCutSo) {
+  const auto refuses_blocks = [](std::vector<std::string> more, const std::vector<std::string>& parts) {
+    std::vector<std::string> words{"partition", "gpt:layers=1,hidden=8,heads=2,seq=4,vocab=8", "--batch", "12"};
+    words.insert(words.end(), more.begin(), more.end());
+    expect_usage_of_shard(words, parts);
+  };
+  refuses_blocks({"--ranks", "12", "--parallel", "auto", "--tensor-parallel", "5"},
+                 {"[--tensor-parallel] does not divide the ranks, got 5 of 12, expected 4 or 6"});
+  refuses_blocks({"--ranks", "4", "--parallel", "auto", "--tensor-parallel", "8"},
+                 {"[--tensor-parallel] does not divide the ranks, got 8 of 4, expected 4"});
+  refuses_blocks({"--parallel", "auto", "--tensor-parallel", "2"},
+                 {"[--tensor-parallel] does not divide the ranks, got 2 of 1, expected 1"});
+  refuses_blocks({"--ranks", "4", "--tensor-parallel", "2"},
+                 {"[--tensor-parallel] more than the batch is cut, got --parallel data, expected --parallel auto"});
+  refuses_blocks(
+      {"--ranks", "4", "--parallel", "auto", "--sequence-parallel"},
+      {"[--sequence-parallel] of no effect, got no --tensor-parallel, expected --tensor-parallel 2 or more"});
+  refuses_blocks({"--ranks", "16", "--parallel", "auto", "--tensor-parallel", "16"},
+                 {"[--tensor-parallel] illegal cut of embedding", "expected a legal cut of"});
+  refuses_blocks({"--ranks", "4", "--parallel", "auto", "--tensor-parallel", "2", "--shard",
+                  "net/h/0/attn/q/matmul=[dp=2,mp=2]((dp,None,None),(mp,None))"},
+                 {"tensor"});
+  refuses_blocks({"--ranks", "4", "--parallel", "auto", "--tensor-parallel", "4", "--shard",
+                  "net/h/0/attn/q/matmul=[data=2,tensor=2]((data,None,None),(tensor,None))"},
+                 {"[--tensor-parallel] the layout has an axis 'tensor' of another size, got 4, expected 2"});
+  refuses_blocks({"--ranks", "12", "--parallel", "auto", "--tensor-parallel", "2", "--context-parallel", "4"},
+                 {"[--context-parallel] does not divide the ranks, got 4 of 6, expected 3 or 6"});
+  refuses_blocks({"--ranks", "4", "--context-parallel", "2"},
+                 {"[--context-parallel] more than the batch is cut, got --parallel data, expected --parallel auto"});
+  expect_usage_of_shard(partition({"--ranks", "4", "--tensor-parallel", "2"}),
+                        {"[--tensor-parallel] nothing to cut in graph mlp, got 2 ranks, expected 1"});
+  expect_usage_of_shard(partition({"--ranks", "4", "--context-parallel", "4"}),
+                        {"[--context-parallel] nothing to cut in graph mlp, got 4 ranks, expected 1"});
+}
+
 TEST(ShardErrors, NodesThatAreNotThere) {
   refuses("8", "net/fc3/matmul=((2,1),(1,1))", {"[shard] no such node", "did you mean 'net/fc1/matmul'?"});
 }

@@ -287,7 +287,7 @@ TEST(TrainingErrors, CheckpointsThatCannotBeUsed) {
 
 TEST(TrainingErrors, GenerateNeedsALanguageModel) {
   expect_refusal({"generate", "lenet", "--load", "w.safetensors"}, ExitCode::usage,
-                 {"[generate] no language model, got lenet, expected gpt or moe with any sizes"});
+                 {"[generate] no language model, got lenet, expected gpt or moe or llama with any sizes"});
   expect_refusal({"generate", "gpt", "--load", "w.safetensors", "--temperature", "-1"}, ExitCode::usage,
                  {"[--temperature] out of range, got -1, expected 0 to 100"});
   expect_refusal({"generate", "gpt", "--load", "w.safetensors", "--length", "0"}, ExitCode::usage,

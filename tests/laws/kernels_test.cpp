@@ -285,15 +285,28 @@ void add_transformers(Cases& cases) {
   }
   for (const bool causal : {false, true}) {  // more queries than a block, and fewer keys than queries
     for (const int64_t keys : {300, 200}) {
-      const Shape q{2, 300, 24}, k{2, keys, 24}, v{2, keys, 15};
-      const Attrs attrs(AttentionAttrs{.heads = 3, .causal = causal, .begin = causal ? 5 : 0});
-      const Case forward(all_ops().at("attention"), Sample{{sample_of(q), sample_of(k), sample_of(v)}, attrs});
-      cases.add_filled("attention", attrs, forward.inputs);
-      cases.add_filled("attention_grad", attrs,
-                       {forward.inputs[0], forward.inputs[1], forward.inputs[2], forward.outputs[0], forward.outputs[1],
-                        fill(sample_of(forward.outputs[0].shape()), 7)});
+      for (const int64_t group : {1, 3}) {
+        const Shape q{2, 300, 24 * group}, k{2, keys, 24}, v{2, keys, 15};
+        const Attrs attrs(AttentionAttrs{
+            .heads = 3 * group, .causal = causal, .begin = causal ? 5 : 0, .kv_heads = group == 1 ? 0 : 3});
+        const Case forward(all_ops().at("attention"), Sample{{sample_of(q), sample_of(k), sample_of(v)}, attrs});
+        cases.add_filled("attention", attrs, forward.inputs);
+        cases.add_filled("attention_grad", attrs,
+                         {forward.inputs[0], forward.inputs[1], forward.inputs[2], forward.outputs[0],
+                          forward.outputs[1], fill(sample_of(forward.outputs[0].shape()), 7)});
+      }
     }
   }
+  for (const int64_t begin : {-150, 0, 120}) {  // queries in front of, and behind, the keys of a shard
+    const Attrs attrs(AttentionAttrs{.heads = 6, .causal = true, .begin = begin, .kv_heads = 3});
+    const SampleInput q = sample_of({2, 300, 48}), k = sample_of({2, 200, 24}), v = sample_of({2, 200, 15});
+    const SampleInput y = sample_of({2, 300, 30}), row = sample_of({2, 6, 300}, Fill::positive);
+    cases.add("attention_max", attrs, {q, k});
+    cases.add("attention_sums", attrs, {q, k, v, row});
+    cases.add("attention_grad", attrs, {q, k, v, y, row, y});
+  }
+  cases.add("rotary", Attrs(RotaryAttrs{.begin = 3}), {sample_of({2, 3, 17, 34})});
+  cases.add("rotary", Attrs(RotaryAttrs{.inverse = true, .heads = 5}), {sample_of({3, 40, 160})});
 }
 
 void add_large(Cases& cases) {
@@ -319,6 +332,8 @@ void add_large(Cases& cases) {
   cases.add("matmul", Attrs(MatmulAttrs{}), {sample_of({70, 300}), sample_of({300, 130})});
   cases.add("matmul", Attrs(MatmulAttrs{true, false}), {sample_of({300, 1}), sample_of({300, 33})});
   cases.add("matmul", Attrs(MatmulAttrs{false, true}), {sample_of({3, 5, 40, 64}), sample_of({3, 5, 50, 64})});
+  cases.add("matmul_rows", {}, {sample_of({70, 130}), sample_of({70, 33})});
+  cases.add("matmul_rows", {}, {sample_of({3, 5, 40, 64}), sample_of({3, 5, 40, 50})});
   const SampleInput labels = ids_of({300}, 210), column = sample_of({300, 1}, Fill::positive);
   cases.add("cross_entropy", {}, {sample_of(wide), labels});
   cases.add("cross_entropy_grad", Attrs(CrossEntropyGradAttrs{.classes = 210}),
@@ -367,6 +382,7 @@ void add_empty(Cases& cases) {
   cases.add("matmul", Attrs(MatmulAttrs{}), {sample_of({0, 3, 4}), sample_of({0, 4, 5})});
   cases.add("dispatch", Attrs(DispatchAttrs{.size = 4}), {sample_of({2, 0, 3}), ids_of({2, 0, 2}, 4)});
   cases.add("combine", Attrs(CombineAttrs{.total = 4}), {sample_of({2, 0, 3}), ids_of({2, 5, 2}, 5)});
+  cases.add("matmul_rows", {}, {sample_of({0, 3, 4}), sample_of({0, 3, 5})});
   for (const char* op : {"softmax", "log_softmax"}) cases.add(op, {}, {sample_of({7, 0})});
   for (const char* op : {"softmax_grad", "log_softmax_grad"}) cases.add(op, {}, {sample_of({7, 0}), sample_of({7, 0})});
   for (const Shape& x : {Shape{0, 5}, Shape{0, 5, 3, 2}, Shape{4, 5, 0, 2}}) {

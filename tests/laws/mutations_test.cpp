@@ -73,7 +73,8 @@ TEST(Mutations, AMissingLocalizeIsCaught) {
 
 TEST(Mutations, ABeginThatStaysZeroIsCaught) {
   for (const char* name :
-       {"embedding", "scatter_rows", "one_hot", "pick", "first_equal", "cross_entropy_grad", "dropout", "random"}) {
+       {"embedding", "scatter_rows", "one_hot", "pick", "first_equal", "cross_entropy_grad", "dropout", "random",
+        "rotary", "attention", "attention_grad", "attention_max", "attention_sums"}) {
     OpDef wrong = all_ops().at(name);
     wrong.localize = [localize = wrong.localize](const Attrs& attrs, const Shard& shard) {
       FieldTexts begins;
@@ -105,7 +106,7 @@ TEST(Mutations, AHaloOnOneSideOnlyIsCaught) {
 }
 
 TEST(Mutations, SwappedLettersOfACompoundAreCaught) {
-  for (const char* name : {"conv2d", "reshape"}) {
+  for (const char* name : {"conv2d", "reshape", "attention", "attention_grad"}) {
     const OpDef wrong = with_rule(all_ops().at(name), [](ShardingRule& rule) {
       for (DimMap& dim : rule.inputs[0]) {
         if (dim.factors.size() > 1) std::swap(dim.factors[0], dim.factors[1]);

@@ -68,7 +68,7 @@ grep -qF "$(grep "^test accuracy" "$folder/staged")" "$folder/one" || fail "one 
 
 # The program of the tests on ranks runs them as processes, too.
 timeout -k 5 120 mpirun -n 4 build/release/tests/dist_tests --gtest_brief=1 \
-  --gtest_filter='Ranks.*:Promise.MlpInF64:Promise.LenetInF32:RandomPlans.Gpt:RandomPlans.ReshardsMoveBits:Modes.*:Experts.*' \
+  --gtest_filter='Ranks.*:Promise.MlpInF64:Promise.LenetInF32:RandomPlans.Gpt:RandomPlans.ReshardsMoveBits:Modes.*:ContextParallel.Of*:TensorParallel.K*:Experts.*' \
   >"$folder/out" 2>&1 || fail "dist_tests on processes: $(tail -n 20 "$folder/out")"
 [[ $(grep -c PASSED "$folder/out") -eq 4 ]] || fail "not every rank passed: $(tail -n 20 "$folder/out")"
 

@@ -27,6 +27,11 @@ for moe in $experts,capacity=0.75,shared=1 $experts,top_k=1,capacity=1; do
   compare "$moe" f64 reference adamw
   compare "$moe" f64 fast adamw
 done
+llama=llama:layers=2,hidden=32,heads=4,kv_heads=2,seq=16,vocab=32
+compare $llama f64 reference adamw
+compare $llama f64 fast adamw
+compare $llama f32 fast adamw_eps
+compare llama:layers=2,hidden=48,heads=6,kv_heads=1,intermediate=20,seq=16,vocab=32,tied=1 f64 fast adamw
 compare lenet f64 fast adam
 for optimizer in momentum sgd; do
   compare block f64 fast "$optimizer"

@@ -23,10 +23,10 @@ Communicator* processes() {
 
 /// What is needed to make an equal array.
 struct Header {
-  int64_t dtype = 0, rank = 0;
+  int64_t has_data = 0, dtype = 0, rank = 0;
   std::array<int64_t, 8> shape{};
 };
-static_assert(sizeof(Header) == 10 * sizeof(int64_t));
+static_assert(sizeof(Header) == 11 * sizeof(int64_t));
 
 }  // namespace
 
@@ -63,10 +63,12 @@ void share(std::vector<double>& values) {
 void share(Array& array) {
   if (processes() == nullptr) return;
   Header header;
+  header.has_data = array.data() != nullptr;
   header.dtype = static_cast<int64_t>(array.type().dtype);
   header.rank = array.type().rank();
   std::copy(array.shape().begin(), array.shape().end(), header.shape.begin());
-  processes()->broadcast(&header, 10, DType::i64, 0);
+  processes()->broadcast(&header, 11, DType::i64, 0);
+  if (header.has_data == 0) return;
   if (processes()->rank() != 0) {
     array = Array({static_cast<DType>(header.dtype), Shape(header.shape.begin(), header.shape.begin() + header.rank)});
   }

@@ -105,6 +105,13 @@ class ResNet50(nn.Module):
         return self.fc(x.mean((2, 3)))
 
 
+def causal_attention(q, k, v):
+    """Of [b, heads, s, d]."""
+    s, width = q.shape[2:]
+    hidden = torch.ones(s, s, dtype=torch.bool).triu(1)
+    return (q @ k.transpose(2, 3) / width ** 0.5).masked_fill(hidden, float("-inf")).softmax(-1) @ v
+
+
 class Attention(nn.Module):
     def __init__(self, width, heads):
         super().__init__()
@@ -115,9 +122,7 @@ class Attention(nn.Module):
     def forward(self, x):
         b, s, width = x.shape
         q, k, v = (part(x).view(b, s, self.heads, -1).transpose(1, 2) for part in (self.q, self.k, self.v))
-        scores = q @ k.transpose(2, 3) / (width // self.heads) ** 0.5
-        hidden = torch.ones(s, s, dtype=torch.bool).triu(1)
-        y = scores.masked_fill(hidden, float("-inf")).softmax(-1) @ v
+        y = causal_attention(q, k, v)
         return self.proj(y.transpose(1, 2).reshape(b, s, width))
 
 
@@ -205,6 +210,70 @@ class Moe(Gpt):
         return 0.01 * sum(block.moe.balance for block in self.h)
 
 
+class LlamaAttention(nn.Module):
+    def __init__(self, width, heads, kv_heads):
+        super().__init__()
+        self.heads, self.kv_heads = heads, kv_heads
+        self.q, self.proj = nn.Linear(width, width, bias=False), nn.Linear(width, width, bias=False)
+        self.k = nn.Linear(width, width // heads * kv_heads, bias=False)
+        self.v = nn.Linear(width, width // heads * kv_heads, bias=False)
+
+    @staticmethod
+    def turned(x):
+        """Of x[b, heads, s, d], pairs of which stand half of d apart."""
+        s, pairs = x.shape[2], x.shape[3] // 2
+        angles = torch.outer(torch.arange(s, dtype=torch.float64), 10000.0 ** (-torch.arange(pairs).double() / pairs))
+        cosine, sine = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+        first, second = x[..., :pairs], x[..., pairs:]
+        return torch.cat([first * cosine - second * sine, second * cosine + first * sine], -1)
+
+    def forward(self, x):
+        b, s, width = x.shape
+        q = self.turned(self.q(x).view(b, s, self.heads, -1).transpose(1, 2))
+        k = self.turned(self.k(x).view(b, s, self.kv_heads, -1).transpose(1, 2))
+        v = self.v(x).view(b, s, self.kv_heads, -1).transpose(1, 2)
+        k, v = (part.repeat_interleave(self.heads // self.kv_heads, 1) for part in (k, v))
+        y = causal_attention(q, k, v)
+        return self.proj(y.transpose(1, 2).reshape(b, s, width))
+
+
+class RmsNorm(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(width))
+
+    def forward(self, x):
+        return x * torch.rsqrt(x.square().mean(-1, keepdim=True) + 1e-5) * self.weight
+
+
+class LlamaBlock(nn.Module):
+    def __init__(self, width, heads, kv_heads, inner):
+        super().__init__()
+        self.ln_1, self.ln_2 = RmsNorm(width), RmsNorm(width)
+        self.attn = LlamaAttention(width, heads, kv_heads)
+        self.mlp = nn.ModuleDict({"gate": nn.Linear(width, inner, bias=False),
+                                  "up": nn.Linear(width, inner, bias=False),
+                                  "proj": nn.Linear(inner, width, bias=False)})
+
+    def forward(self, x):
+        x = x + self.attn(self.ln_1(x))
+        y = self.ln_2(x)
+        return x + self.mlp["proj"](nn.functional.silu(self.mlp["gate"](y)) * self.mlp["up"](y))
+
+
+class Llama(nn.Module):
+    def __init__(self, layers, width, heads, kv_heads, inner, vocab, tied):
+        super().__init__()
+        self.wte = nn.Embedding(vocab, width)
+        self.h = nn.Sequential(*[LlamaBlock(width, heads, kv_heads, inner) for _ in range(layers)])
+        self.ln_f = RmsNorm(width)
+        self.head = None if tied else nn.Linear(width, vocab, bias=False)
+
+    def forward(self, tokens):
+        x = self.ln_f(self.h(self.wte(tokens.long())))
+        return x @ self.wte.weight.T if self.head is None else self.head(x)
+
+
 class LeNet(nn.Module):
     def __init__(self):
         super().__init__()
@@ -232,7 +301,10 @@ MODELS = {"mlp": Mlp, "lenet": LeNet, "block": BlockNet, "resnet18:width=8,size=
           "moe:layers=2,hidden=32,heads=4,seq=16,vocab=32,experts=4,capacity=0.75,shared=1":
               lambda: Moe(2, 32, 4, 16, 32, experts=4, chosen=2, capacity=0.75, shared=1),
           "moe:layers=2,hidden=32,heads=4,seq=16,vocab=32,experts=4,top_k=1,capacity=1":
-              lambda: Moe(2, 32, 4, 16, 32, experts=4, chosen=1, capacity=1, shared=0)}
+              lambda: Moe(2, 32, 4, 16, 32, experts=4, chosen=1, capacity=1, shared=0),
+          "llama:layers=2,hidden=32,heads=4,kv_heads=2,seq=16,vocab=32": lambda: Llama(2, 32, 4, 2, 96, 32, False),
+          "llama:layers=2,hidden=48,heads=6,kv_heads=1,intermediate=20,seq=16,vocab=32,tied=1":
+              lambda: Llama(2, 48, 6, 1, 20, 32, True)}
 OPTIMIZERS = {"nesterov": {"momentum": 0.9, "nesterov": True, "weight_decay": 1e-3},
               "momentum": {"momentum": 0.8},
               "sgd": {"weight_decay": 1e-3}, "adam": {"weight_decay": 1e-3}, "adamw": {"weight_decay": 0.1},
@@ -262,7 +334,7 @@ def main():
     assert all(name.endswith("num_batches_tracked") for name in result.missing_keys), result.missing_keys
     make = torch.optim.AdamW if kind.startswith("adamw") else torch.optim.Adam if kind == "adam" else torch.optim.SGD
     optimizer = make(net.parameters(), lr=0.01, **OPTIMIZERS[kind])
-    column = "tokens" if isinstance(net, Gpt) else "image"
+    column = "tokens" if isinstance(net, (Gpt, Llama)) else "image"
 
     pairs = []  # (name, ours, theirs, limit)
     deep = model.startswith("resnet")

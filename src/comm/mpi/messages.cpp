@@ -35,7 +35,7 @@ void check_mpi(int status, std::string_view what) {
 }
 
 MessageGroup::MessageGroup(MPI_Comm comm, std::span<const int> world_ranks, std::function<bool(int)> is_gone)
-    : comm_(comm), world_ranks_(world_ranks), is_gone_(std::move(is_gone)) {
+    : comm_(comm), world_ranks_(world_ranks), is_gone_(std::move(is_gone)), posted_(comm) {
   MPI_Comm_rank(comm, &rank_);
   MPI_Comm_size(comm, &size_);
 }
@@ -84,32 +84,8 @@ void MessageGroup::send(const Call& call, int to, Timeout timeout) {
   });
 }
 
-MessageGroup::~MessageGroup() {
-  // The bytes of a message that its receiver has not taken must last: after a failure they stay.
-  for (Posted& message : posted_) {
-    int done = 0;
-    MPI_Testall(static_cast<int>(message.requests.size()), message.requests.data(), &done, MPI_STATUSES_IGNORE);
-    if (done == 0) static_cast<void>(new Posted(std::move(message)));
-  }
-}
-
 void MessageGroup::post(const Call& call, int to) {
-  while (!posted_.empty()) {
-    auto& requests = posted_.front().requests;
-    int done = 0;
-    check_mpi(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE), "post");
-    if (done == 0) break;
-    posted_.pop_front();
-  }
-  const auto* data = static_cast<const std::byte*>(call.send);
-  Posted& message = posted_.emplace_back();
-  message.bytes.assign(data, data + call.count * item_of(call));
-  const auto bytes = static_cast<int64_t>(message.bytes.size());
-  for (int64_t done = 0; done < bytes; done += kMostBytes) {
-    check_mpi(MPI_Isend(message.bytes.data() + done, count_of(bytes, done), MPI_BYTE, to, kTalk, comm_,
-                        &message.requests.emplace_back(MPI_REQUEST_NULL)),
-              "post");
-  }
+  posted_.post(call.send, call.count * item_of(call), to, kTalk, kMostBytes);
 }
 
 void MessageGroup::recv(const Call& call, int from, Timeout timeout) {

@@ -5,7 +5,6 @@
 #include <mpi.h>
 
 #include <cstddef>
-#include <deque>
 #include <functional>
 #include <span>
 #include <string_view>
@@ -14,6 +13,7 @@
 #include "comm/call.h"
 #include "comm/communicator.h"
 #include "comm/event_count.h"
+#include "comm/mpi/posted.h"
 
 namespace partita {
 
@@ -30,14 +30,13 @@ class MessageGroup {
   /// `is_gone`: whether a rank of the world has ended, where that can be seen.
   MessageGroup(MPI_Comm comm, std::span<const int> world_ranks, std::function<bool(int rank)> is_gone);
 
-  ~MessageGroup();
   MessageGroup(const MessageGroup&) = delete;
   MessageGroup& operator=(const MessageGroup&) = delete;
 
   /// The collective `call` of this rank; all kinds but send and recv. A split compares who is in which group.
   void run(const Call& call, Timeout timeout);
   void send(const Call& call, int to, Timeout timeout);
-  /// Copies the message and sends it while other calls wait.
+  /// Copies the message and sends it while this rank does other things.
   void post(const Call& call, int to);
   void recv(const Call& call, int from, Timeout timeout);
   /// The last call: returns when all ranks make it. A rank that makes another one learns so by the size of the message.
@@ -96,12 +95,7 @@ class MessageGroup {
   std::vector<int64_t> counts_;
   std::vector<const void*> sources_;
 
-  /// Messages on their way whose sender did not wait.
-  struct Posted {
-    std::vector<std::byte> bytes;
-    std::vector<MPI_Request> requests;
-  };
-  std::deque<Posted> posted_;
+  PostedMessages posted_;
 
   // Of the present call.
   const Call* call_ = nullptr;

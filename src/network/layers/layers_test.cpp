@@ -117,6 +117,44 @@ TEST(Dense, WithoutBiasAndWithAGivenInitializer) {
   EXPECT_NEAR(run(dense, {1, 4}, true).outputs.at("y").at(2), 2.0, 1e-12);
 }
 
+std::vector<Shape> parameter_shapes(Layer& layer, const Shape& input) {
+  Builder builder(all_ops());
+  Context context(builder, {});
+  context.call_network(layer, builder.input("x", {DType::f32, input}));
+  std::vector<Shape> shapes;
+  for (const State& state : builder.graph().states) shapes.push_back(builder.graph().type(state.entry).shape);
+  return shapes;
+}
+
+TEST(Attention, HasFewerHeadsOfKeysAndValues) {
+  MultiHeadAttention attention(6, {.kv_heads = 2, .bias = false, .rotary_base = 100});
+  EXPECT_EQ(shape_after(attention, {2, 5, 24}), (Shape{2, 5, 24}));
+  EXPECT_EQ(parameter_shapes(attention, {2, 5, 24}), (std::vector<Shape>{{24, 24}, {8, 24}, {8, 24}, {24, 24}}));
+}
+
+TEST(Attention, RefusesHeadsThatDoNotDivide) {
+  const auto refusal = [](int64_t heads, int64_t kv_heads) -> std::string {
+    MultiHeadAttention attention(heads, {.kv_heads = kv_heads});
+    try {
+      shape_after(attention, {2, 5, 24});
+    } catch (const InvalidArgument& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  EXPECT_NE(refusal(5, 0).find("[attention] heads do not divide the width, got 5 heads"), std::string::npos);
+  EXPECT_NE(refusal(6, 4).find("[attention] heads of keys and values do not divide those of queries, got 4 of 6, "
+                               "expected a divisor of 6"),
+            std::string::npos)
+      << refusal(6, 4);
+}
+
+TEST(Swiglu, HasThreeMatrices) {
+  Swiglu swiglu({.inner = 7});
+  EXPECT_EQ(shape_after(swiglu, {2, 5, 4}), (Shape{2, 5, 4}));
+  EXPECT_EQ(parameter_shapes(swiglu, {2, 5, 4}), (std::vector<Shape>{{7, 4}, {7, 4}, {4, 7}}));
+}
+
 TEST(Flatten, KeepsTheBatch) {
   Flatten flatten;
   EXPECT_EQ(shape_after(flatten, {2, 3, 4, 5}), (Shape{2, 60}));

@@ -41,20 +41,44 @@ Value MultiHeadAttention::construct(Context& context, Value x) {
                     "divisor of the last of three dimensions",
                     heads_, print(x.type())));
   }
-  const auto project = [&](const char* name, Value value, const InitRule& init, bool bias = true) {
+  const int64_t width = x.shape()[2], kv_heads = options_.kv_heads > 0 ? options_.kv_heads : heads_;
+  if (heads_ % kv_heads != 0) {
+    throw InvalidArgument(
+        fmt::format("[attention] heads of keys and values do not divide those of queries, got {} of {}, expected a "
+                    "divisor of {}",
+                    kv_heads, heads_, heads_));
+  }
+  const auto project = [&](const char* name, Value value, int64_t units, const InitRule& init, bool bias) {
     LayerPtr& child = children_[name];
-    if (!child) child = dense(x.shape()[2], {.bias = bias, .init = init});
+    if (!child) child = dense(units, {.bias = bias, .init = init});
     return context.call(name, *child, value);
   };
-  const Value q = project("q", x, options_.init), k = project("k", x, options_.init, /*bias=*/false);
-  const Value v = project("v", x, options_.init);
-  const AttentionAttrs attrs{.heads = heads_, .causal = options_.causal};
+  const int64_t kv_width = width / heads_ * kv_heads;
+  Value q = project("q", x, width, options_.init, options_.bias);
+  Value k = project("k", x, kv_width, options_.init, /*bias=*/false);
+  const Value v = project("v", x, kv_width, options_.init, options_.bias);
+  if (options_.rotary_base > 0) {
+    q = rotary(q, options_.rotary_base, /*begin=*/0, heads_);
+    k = rotary(k, options_.rotary_base, /*begin=*/0, kv_heads);
+  }
+  const AttentionAttrs attrs{.heads = heads_, .causal = options_.causal, .kv_heads = options_.kv_heads};
   const Value mixed = context.builder().apply_all("attention", {q, k, v}, attrs)[0];
-  const Value y = project("proj", mixed, options_.projection_init);
+  const Value y = project("proj", mixed, width, options_.projection_init, options_.bias);
   if (options_.dropout == 0) return y;
   LayerPtr& child = children_["dropout"];
   if (!child) child = dropout(options_.dropout);
   return context.call("dropout", *child, y);
+}
+
+Value Swiglu::construct(Context& context, Value x) {
+  if (!gate_) {
+    const int64_t width = x.shape().back(), inner = options_.inner > 0 ? options_.inner : 4 * width;
+    gate_ = dense(inner, {.bias = false, .init = options_.init});
+    up_ = dense(inner, {.bias = false, .init = options_.init});
+    projection_ = dense(width, {.bias = false, .init = options_.projection_init});
+  }
+  const Value gate = silu(context.call("gate", *gate_, x));
+  return context.call("proj", *projection_, gate * context.call("up", *up_, x));
 }
 
 TransformerBlock::TransformerBlock(int64_t heads, TransformerBlockOptions options, CallLocation where)

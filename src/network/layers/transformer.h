@@ -6,15 +6,18 @@ namespace partita {
 
 struct AttentionOptions {
   bool causal = false;
-  double dropout = 0;  // of what the projection gives
+  int64_t kv_heads = 0;    // of k and v, each for as many heads of q; 0: as many as of q
+  bool bias = true;        // of q, v and proj
+  double rotary_base = 0;  // above 0: positions are in q and k, turned by rotary
+  double dropout = 0;      // of what the projection gives
   InitRule init = Init::xavier_uniform;
   InitRule projection_init = Init::xavier_uniform;
 };
 
 /// Attention of x[b, s, width] to itself with `heads` heads (Vaswani et al., 2017): children q, k, v and proj,
-/// each [width, width]. k has no bias: it would move all scores of a query alike, which softmax does not see, and
-/// an optimizer that divides by the gradient's size would turn the rounding of its zero gradient into steps. Throws
-/// when the heads do not divide the width.
+/// each [width, width], or k and v of fewer rows. k has no bias: it would move all scores of a query alike, which
+/// softmax does not see, and an optimizer that divides by the gradient's size would turn the rounding of its zero
+/// gradient into steps. Throws when the heads do not divide the width, or those of k and v the heads.
 class MultiHeadAttention : public Layer {
  public:
   explicit MultiHeadAttention(int64_t heads, AttentionOptions options = {},
@@ -26,6 +29,25 @@ class MultiHeadAttention : public Layer {
   int64_t heads_;
   AttentionOptions options_;
   std::map<std::string, LayerPtr> children_;
+};
+
+struct SwigluOptions {
+  int64_t inner = 0;  // width inside; 0: four times that of x
+  InitRule init = Init::xavier_uniform;
+  InitRule projection_init = Init::xavier_uniform;
+};
+
+/// proj(silu(gate(x)) * up(x)) of x[.., width] (Shazeer, 2020, "GLU variants improve transformer"): children gate and
+/// up [inner, width] and proj [width, inner], without biases.
+class Swiglu : public Layer {
+ public:
+  explicit Swiglu(SwigluOptions options = {}, CallLocation where = CallLocation::current())
+      : Layer(where), options_(std::move(options)) {}
+  Value construct(Context& context, Value x) override;
+
+ private:
+  SwigluOptions options_;
+  LayerPtr gate_, up_, projection_;
 };
 
 struct TransformerBlockOptions {
@@ -51,6 +73,9 @@ class TransformerBlock : public Layer {
 inline LayerPtr multi_head_attention(int64_t heads, AttentionOptions options = {},
                                      CallLocation where = CallLocation::current()) {
   return std::make_shared<MultiHeadAttention>(heads, std::move(options), where);
+}
+inline LayerPtr swiglu(SwigluOptions options = {}, CallLocation where = CallLocation::current()) {
+  return std::make_shared<Swiglu>(std::move(options), where);
 }
 inline LayerPtr transformer_block(int64_t heads, TransformerBlockOptions options = {},
                                   CallLocation where = CallLocation::current()) {

@@ -18,28 +18,45 @@ double AttentionSizes::scale(const AttentionAttrs& attrs) const {
 }
 
 AttentionSizes attention_sizes(const AttentionAttrs& attrs, const Type& q, const Type& k, const Type& v) {
-  const int64_t heads = std::max<int64_t>(1, attrs.heads);
-  return {q.shape[0], attrs.heads, q.shape[1], k.shape[1], q.shape[2] / heads, v.shape[2] / heads};
+  const int64_t kv_heads = attrs.kv_heads > 0 ? attrs.kv_heads : attrs.heads;
+  return {.batch = q.shape[0],
+          .heads = attrs.heads,
+          .kv_heads = kv_heads,
+          .queries = q.shape[1],
+          .keys = k.shape[1],
+          .width = q.shape[2] / std::max<int64_t>(1, attrs.heads),
+          .value_width = v.shape[2] / std::max<int64_t>(1, kv_heads)};
 }
 
-void require_attention(std::string_view op, const OpCall& call) {
+void require_attention(std::string_view op, const OpCall& call, const Type& v) {
   require_float(op, call);
   const auto& attrs = call.attrs.as<AttentionAttrs>();
-  for (size_t i = 0; i < 3; ++i) require_rank(op, call, i, 3);
-  const Type &q = call.inputs[0], &k = call.inputs[1], &v = call.inputs[2];
+  for (size_t i = 0; i < std::min<size_t>(3, call.inputs.size()); ++i) require_rank(op, call, i, 3);
+  const Type &q = call.inputs[0], &k = call.inputs[1];
   const bool types = k.dtype == q.dtype && v.dtype == q.dtype;
-  const bool fit = k.shape[0] == q.shape[0] && v.shape[0] == q.shape[0] && k.shape[2] == q.shape[2];
-  if (!types || !fit || k.shape[1] != v.shape[1]) {
+  const bool fit = k.shape[0] == q.shape[0] && v.shape[0] == q.shape[0] && k.shape[1] == v.shape[1];
+  if (!types || !fit || (attrs.kv_heads == 0 && k.shape[2] != q.shape[2])) {
     reject(op, "q, k and v do not fit", print({q, k, v}), "q[b, s, h d], k[b, t, h d] and v[b, t, h e]");
   }
   if (k.shape[1] == 0) reject(op, "there are no keys", print(k), "at least one");
-  if (attrs.heads < 0 || attrs.begin < 0 || attrs.begin > kMostPositions || !std::isfinite(attrs.scale)) {
+  if (attrs.heads < 0 || std::abs(attrs.begin) > kMostPositions || !std::isfinite(attrs.scale)) {
     reject(op, "bad attributes", call.attrs.print(),
-           fmt::format("heads >= 0, 0 <= begin <= {} and a finite scale", kMostPositions));
+           fmt::format("heads >= 0, begin from {0} to -{0} and a finite scale", kMostPositions));
   }
-  if (attrs.heads == 0 ? q.shape[2] + v.shape[2] != 0 : (q.shape[2] % attrs.heads + v.shape[2] % attrs.heads) != 0) {
-    reject(op, "heads do not divide the width", fmt::format("{} heads of {} and {}", attrs.heads, print(q), print(v)),
+  if (attrs.kv_heads < 0 || (attrs.kv_heads > 0 && attrs.heads % attrs.kv_heads != 0)) {
+    reject(op, "heads of k and v do not divide those of q", fmt::format("{} of {}", attrs.kv_heads, attrs.heads),
+           fmt::format("a divisor of {}", attrs.heads));
+  }
+  const AttentionSizes sizes = attention_sizes(attrs, q, k, v);
+  if (sizes.q_row() != q.shape[2] || sizes.v_row() != v.shape[2]) {
+    reject(op, "heads do not divide the width",
+           fmt::format("{} heads of {} and {} of {}", sizes.heads, print(q), sizes.kv_heads, print(v)),
            "a divisor of both");
+  }
+  if (sizes.k_row() != k.shape[2]) {
+    reject(op, "heads of q and k differ in width",
+           fmt::format("{} heads of {} and {} of {}", sizes.heads, print(q), sizes.kv_heads, print(k)),
+           fmt::format("{} columns of k", sizes.k_row()));
   }
 }
 
@@ -47,19 +64,25 @@ Type lse_type(const AttentionSizes& sizes, DType dtype) {
   return {wide_type(dtype), {sizes.batch, sizes.heads, sizes.queries}};
 }
 
-ShardingRule attention_rule(const std::string& text, const OpCall& call) {
+AttentionHead AttentionSizes::head(int64_t pair) const {
+  const int64_t b = pair / heads, h = pair % heads, kv = h / group();
+  return {b * queries * q_row() + h * width, b * keys * k_row() + kv * width, b * keys * v_row() + kv * value_width,
+          b * queries * y_row() + h * value_width, pair * queries};
+}
+
+ShardingRule attention_rule(const std::string& text, const std::string& marks, const OpCall& call) {
   const AttentionSizes sizes =
       attention_sizes(call.attrs.as<AttentionAttrs>(), call.inputs[0], call.inputs[1], call.inputs[2]);
-  return einsum(text + " | k:whole d:whole e:whole e:no_flops", call,
-                {{'h', sizes.heads}, {'d', sizes.width}, {'e', sizes.value_width}});
+  return einsum(text + " | d:whole e:whole e:no_flops" + marks, call,
+                {{'h', sizes.kv_heads}, {'g', sizes.group()}, {'d', sizes.width}, {'e', sizes.value_width}});
 }
 
 Attrs localize_attention(const Attrs& given, const Shard& shard) {
   auto attrs = given.as<AttentionAttrs>();
-  const Range &q = shard.inputs[0][2], &v = shard.inputs[2][2];
-  const Range& columns = q.size > 0 ? q : v;  // as many parts as there are of the heads
-  if (columns.size > 0) attrs.heads = attrs.heads * columns.count() / columns.size;
-  if (attrs.causal) attrs.begin += shard.inputs[0][1].begin;
+  const Range& heads = shard.inputs.size() > 4 ? shard.inputs[4][1] : shard.outputs.back()[1];
+  if (attrs.kv_heads > 0) attrs.kv_heads = std::max<int64_t>(1, heads.count() * attrs.kv_heads / heads.size);
+  attrs.heads = heads.count();
+  if (attrs.causal) attrs.begin += shard.inputs[0][1].begin - shard.inputs[1][1].begin;
   return Attrs(attrs);
 }
 
@@ -69,10 +92,14 @@ constexpr auto kAttention = "attention";
 
 std::vector<Type> infer_attention(const OpCall& call) {
   require_operands(kAttention, call, 3);
-  require_attention(kAttention, call);
+  require_attention(kAttention, call, call.inputs[2]);
+  const int64_t begin = call.attrs.as<AttentionAttrs>().begin;
+  if (begin < 0) {
+    reject(kAttention, "the first query sees no key", fmt::format("begin {}", begin), "0 or more");
+  }
   const Type &q = call.inputs[0], &v = call.inputs[2];
   const AttentionSizes sizes = attention_sizes(call.attrs.as<AttentionAttrs>(), q, call.inputs[1], v);
-  return {Type{q.dtype, {q.shape[0], q.shape[1], v.shape[2]}}, lse_type(sizes, q.dtype)};
+  return {Type{q.dtype, {q.shape[0], q.shape[1], sizes.y_row()}}, lse_type(sizes, q.dtype)};
 }
 
 std::vector<Value> grad_attention(const GradCall& call) {
@@ -89,22 +116,20 @@ std::vector<Value> grad_attention(const GradCall& call) {
 template <class T>
 void run_attention(const AttentionAttrs& attrs, Inputs in, Outputs out) {
   const AttentionSizes sizes = attention_sizes(attrs, in[0].type, in[1].type, in[2].type);
-  const int64_t q_row = sizes.heads * sizes.width, v_row = sizes.heads * sizes.value_width;
+  const int64_t q_row = sizes.q_row(), k_row = sizes.k_row(), v_row = sizes.v_row(), y_row = sizes.y_row();
   const double scale = sizes.scale(attrs);
   std::vector<double> scores(sizes.keys), sums(sizes.value_width);
   for (int64_t pair = 0; pair < sizes.batch * sizes.heads; ++pair) {
-    const int64_t b = pair / sizes.heads, h = pair % sizes.heads;
-    const T* q = in[0].as<T>() + b * sizes.queries * q_row + h * sizes.width;
-    const T* k = in[1].as<T>() + b * sizes.keys * q_row + h * sizes.width;
-    const T* v = in[2].as<T>() + b * sizes.keys * v_row + h * sizes.value_width;
-    T* y = out[0].as<T>() + b * sizes.queries * v_row + h * sizes.value_width;
-    auto* lse = out[1].as<Wide<T>>() + pair * sizes.queries;
+    const AttentionHead at = sizes.head(pair);
+    const T *q = in[0].as<T>() + at.q, *k = in[1].as<T>() + at.k, *v = in[2].as<T>() + at.v;
+    T* y = out[0].as<T>() + at.y;
+    auto* lse = out[1].as<Wide<T>>() + at.lse;
     for (int64_t i = 0; i < sizes.queries; ++i) {
       const int64_t seen = sizes.seen(attrs, i);
       double largest = -std::numeric_limits<double>::infinity(), sum = 0;
       for (int64_t j = 0; j < seen; ++j) {
         scores[j] = 0;
-        for (int64_t d = 0; d < sizes.width; ++d) scores[j] += double(q[i * q_row + d]) * double(k[j * q_row + d]);
+        for (int64_t d = 0; d < sizes.width; ++d) scores[j] += double(q[i * q_row + d]) * double(k[j * k_row + d]);
         scores[j] *= scale;
         largest = std::max(largest, scores[j]);
       }
@@ -114,7 +139,7 @@ void run_attention(const AttentionAttrs& attrs, Inputs in, Outputs out) {
       for (int64_t j = 0; j < seen; ++j) {
         for (int64_t e = 0; e < sizes.value_width; ++e) sums[e] += scores[j] / sum * double(v[j * v_row + e]);
       }
-      for (int64_t e = 0; e < sizes.value_width; ++e) y[i * v_row + e] = T(sums[e]);
+      for (int64_t e = 0; e < sizes.value_width; ++e) y[i * y_row + e] = T(sums[e]);
     }
   }
 }
@@ -125,9 +150,12 @@ OpDef attention_op() {
   op.summary = "softmax(scale q k^T) v for each head, keys after the query left out when causal; also lse";
   op.attrs = Attrs(AttentionAttrs{});
   op.infer = infer_attention;
-  op.rule = [](const OpCall& call) { return attention_rule("bq(hd),bk(hd),bk(he)->bq(he),bhq", call); };
+  op.rule = [](const OpCall& call) {
+    return attention_rule("bq(hgd),bk(hd),bk(he)->bq(hge),b(hg)q", " k:expand", call);
+  };
   op.localize = localize_attention;
   op.grad = grad_attention;
+  op.expand = expand_attention;
   op.flops_per_point = 4;
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
     for_float(in[0].type.dtype, [&](auto zero) { run_attention<decltype(zero)>(attrs.as<AttentionAttrs>(), in, out); });
@@ -136,7 +164,9 @@ OpDef attention_op() {
       {{sample_of({2, 4, 6}), sample_of({2, 5, 6}), sample_of({2, 5, 4})}, Attrs(AttentionAttrs{2})},
       {{sample_of({3, 4, 4}), sample_of({3, 4, 4}), sample_of({3, 4, 4})}, Attrs(AttentionAttrs{4, true, 0.7})},
       {{sample_of({2, 4, 6}), sample_of({2, 7, 6}), sample_of({2, 7, 4})}, Attrs(AttentionAttrs{2, true, 0, 2})},
-      {{sample_of({1, 6, 4}), sample_of({1, 3, 4}), sample_of({1, 3, 6})}, Attrs(AttentionAttrs{2, true})}};
+      {{sample_of({1, 6, 4}), sample_of({1, 3, 4}), sample_of({1, 3, 6})}, Attrs(AttentionAttrs{2, true})},
+      {{sample_of({2, 4, 12}), sample_of({2, 5, 4}), sample_of({2, 5, 6})},
+       Attrs(AttentionAttrs{.heads = 6, .causal = true, .begin = 1, .kv_heads = 2})}};
   return op;
 }
 
@@ -144,10 +174,10 @@ constexpr auto kAttentionGrad = "attention_grad";
 
 std::vector<Type> infer_attention_grad(const OpCall& call) {
   require_operands(kAttentionGrad, call, 6);
-  require_attention(kAttentionGrad, call);
+  require_attention(kAttentionGrad, call, call.inputs[2]);
   const Type &q = call.inputs[0], &v = call.inputs[2];
   const AttentionSizes sizes = attention_sizes(call.attrs.as<AttentionAttrs>(), q, call.inputs[1], v);
-  const Type y{q.dtype, {q.shape[0], q.shape[1], v.shape[2]}}, lse = lse_type(sizes, q.dtype);
+  const Type y{q.dtype, {q.shape[0], q.shape[1], sizes.y_row()}}, lse = lse_type(sizes, q.dtype);
   if (call.inputs[3] != y || call.inputs[4] != lse || call.inputs[5] != y) {
     reject(kAttentionGrad, "operands do not fit q, k and v", print(call.inputs),
            fmt::format("y and d_y {}, lse {}", print(y), print(lse)));
@@ -160,43 +190,43 @@ std::vector<Type> infer_attention_grad(const OpCall& call) {
 template <class T>
 void run_attention_grad(const AttentionAttrs& attrs, Inputs in, Outputs out) {
   const AttentionSizes sizes = attention_sizes(attrs, in[0].type, in[1].type, in[2].type);
-  const int64_t q_row = sizes.heads * sizes.width, v_row = sizes.heads * sizes.value_width;
+  const int64_t q_row = sizes.q_row(), k_row = sizes.k_row(), v_row = sizes.v_row(), y_row = sizes.y_row();
   const double scale = sizes.scale(attrs);
   std::vector<double> d_k(sizes.keys * sizes.width), d_v(sizes.keys * sizes.value_width), d_q(sizes.width);
   for (int64_t pair = 0; pair < sizes.batch * sizes.heads; ++pair) {
-    const int64_t b = pair / sizes.heads, h = pair % sizes.heads;
-    const int64_t at_q = b * sizes.queries * q_row + h * sizes.width, at_k = b * sizes.keys * q_row + h * sizes.width;
-    const int64_t at_y = b * sizes.queries * v_row + h * sizes.value_width;
-    const int64_t at_v = b * sizes.keys * v_row + h * sizes.value_width;
-    const T *q = in[0].as<T>() + at_q, *k = in[1].as<T>() + at_k, *v = in[2].as<T>() + at_v;
-    const T *y = in[3].as<T>() + at_y, *d_y = in[5].as<T>() + at_y;
-    const auto* lse = in[4].as<Wide<T>>() + pair * sizes.queries;
-    std::fill(d_k.begin(), d_k.end(), 0);
-    std::fill(d_v.begin(), d_v.end(), 0);
+    const AttentionHead at = sizes.head(pair);
+    const T *q = in[0].as<T>() + at.q, *k = in[1].as<T>() + at.k, *v = in[2].as<T>() + at.v;
+    const T *y = in[3].as<T>() + at.y, *d_y = in[5].as<T>() + at.y;
+    const auto* lse = in[4].as<Wide<T>>() + at.lse;
+    if (pair % sizes.group() == 0) {  // the first head that has this k and v
+      std::fill(d_k.begin(), d_k.end(), 0);
+      std::fill(d_v.begin(), d_v.end(), 0);
+    }
     for (int64_t i = 0; i < sizes.queries; ++i) {
       std::fill(d_q.begin(), d_q.end(), 0);
       double shared = 0;
-      for (int64_t e = 0; e < sizes.value_width; ++e) shared += double(d_y[i * v_row + e]) * double(y[i * v_row + e]);
+      for (int64_t e = 0; e < sizes.value_width; ++e) shared += double(d_y[i * y_row + e]) * double(y[i * y_row + e]);
       for (int64_t j = 0; j < sizes.seen(attrs, i); ++j) {
         double score = 0, d_p = 0;
-        for (int64_t d = 0; d < sizes.width; ++d) score += double(q[i * q_row + d]) * double(k[j * q_row + d]);
+        for (int64_t d = 0; d < sizes.width; ++d) score += double(q[i * q_row + d]) * double(k[j * k_row + d]);
         const double p = std::exp(score * scale - double(lse[i]));
         for (int64_t e = 0; e < sizes.value_width; ++e) {
-          d_p += double(d_y[i * v_row + e]) * double(v[j * v_row + e]);
-          d_v[j * sizes.value_width + e] += p * double(d_y[i * v_row + e]);
+          d_p += double(d_y[i * y_row + e]) * double(v[j * v_row + e]);
+          d_v[j * sizes.value_width + e] += p * double(d_y[i * y_row + e]);
         }
         const double d_score = p * (d_p - shared) * scale;
         for (int64_t d = 0; d < sizes.width; ++d) {
-          d_q[d] += d_score * double(k[j * q_row + d]);
+          d_q[d] += d_score * double(k[j * k_row + d]);
           d_k[j * sizes.width + d] += d_score * double(q[i * q_row + d]);
         }
       }
-      for (int64_t d = 0; d < sizes.width; ++d) out[0].as<T>()[at_q + i * q_row + d] = T(d_q[d]);
+      for (int64_t d = 0; d < sizes.width; ++d) out[0].as<T>()[at.q + i * q_row + d] = T(d_q[d]);
     }
+    if ((pair + 1) % sizes.group() != 0) continue;
     for (int64_t j = 0; j < sizes.keys; ++j) {
-      for (int64_t d = 0; d < sizes.width; ++d) out[1].as<T>()[at_k + j * q_row + d] = T(d_k[j * sizes.width + d]);
+      for (int64_t d = 0; d < sizes.width; ++d) out[1].as<T>()[at.k + j * k_row + d] = T(d_k[j * sizes.width + d]);
       for (int64_t e = 0; e < sizes.value_width; ++e) {
-        out[2].as<T>()[at_v + j * v_row + e] = T(d_v[j * sizes.value_width + e]);
+        out[2].as<T>()[at.v + j * v_row + e] = T(d_v[j * sizes.value_width + e]);
       }
     }
   }
@@ -209,7 +239,8 @@ OpDef attention_grad_op() {
   op.attrs = Attrs(AttentionAttrs{});
   op.infer = infer_attention_grad;
   op.rule = [](const OpCall& call) {
-    return attention_rule("bq(hd),bk(hd),bk(he),bq(he),bhq,bq(he)->bq(hd),bk(hd),bk(he)", call).linear_in({5});
+    return attention_rule("bq(hgd),bk(hd),bk(he),bq(hge),b(hg)q,bq(hge)->bq(hgd),bk(hd),bk(he)", "", call)
+        .linear_in({5});
   };
   op.localize = localize_attention;
   op.flops_per_point = 10;
@@ -225,7 +256,10 @@ OpDef attention_grad_op() {
                  Attrs(AttentionAttrs{4, true, 0.7})},
                 {{sample_of({2, 4, 6}), sample_of({2, 7, 6}), sample_of({2, 7, 4}), sample_of({2, 4, 4}),
                   sample_of({2, 2, 4}), sample_of({2, 4, 4})},
-                 Attrs(AttentionAttrs{2, true, 0, 2})}};
+                 Attrs(AttentionAttrs{2, true, 0, 2})},
+                {{sample_of({2, 4, 12}), sample_of({2, 5, 4}), sample_of({2, 5, 6}), sample_of({2, 4, 18}),
+                  sample_of({2, 6, 4}), sample_of({2, 4, 18})},
+                 Attrs(AttentionAttrs{.heads = 6, .causal = true, .begin = 1, .kv_heads = 2})}};
   return op;
 }
 

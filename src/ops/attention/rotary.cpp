@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "ops/attention/attention.h"
+#include "ops/attention/rotations.h"
 #include "ops/support.h"
 #include "ops/wide.h"
 
@@ -14,10 +15,13 @@ std::vector<Type> infer_rotary(const OpCall& call) {
   require_operands("rotary", call, 1);
   require_float("rotary", call);
   const Type& x = call.inputs[0];
-  if (x.rank() < 2 || x.shape.back() % 2 != 0) {
-    reject("rotary", "operand has no pairs", print(x), "[.., s, d] with an even d");
-  }
   const RotaryAttrs& attrs = call.attrs.as<RotaryAttrs>();
+  if (attrs.heads < 1) reject("rotary", "bad number of heads", fmt::format("{}", attrs.heads), "at least 1");
+  if (x.rank() < 2 || x.shape.back() % attrs.heads != 0 || x.shape.back() / attrs.heads % 2 != 0) {
+    reject("rotary", "operand has no pairs",
+           attrs.heads == 1 ? print(x) : fmt::format("{} heads of {}", attrs.heads, print(x)),
+           "[.., s, d] with an even d for each head");
+  }
   if (!(attrs.base > 0) || !std::isfinite(attrs.base)) {
     reject("rotary", "bad base", fmt::format("{}", attrs.base), "a finite number above 0");
   }
@@ -27,34 +31,16 @@ std::vector<Type> infer_rotary(const OpCall& call) {
   return {x};
 }
 
-/// The cosine and the sine of each position and pair, from angles in f64.
-template <class T>
-struct Rotations {
-  std::vector<T> cosine, sine;
-
-  Rotations(const RotaryAttrs& attrs, int64_t positions, int64_t pairs)
-      : cosine(positions * pairs), sine(cosine.size()) {
-    const double sign = attrs.inverse ? -1 : 1;
-    for (int64_t pair = 0; pair < pairs; ++pair) {
-      const double frequency = std::pow(attrs.base, -static_cast<double>(pair) / static_cast<double>(pairs));
-      for (int64_t s = 0; s < positions; ++s) {
-        const double angle = static_cast<double>(attrs.begin + s) * frequency;
-        cosine[s * pairs + pair] = static_cast<T>(std::cos(angle));
-        sine[s * pairs + pair] = static_cast<T>(sign * std::sin(angle));
-      }
-    }
-  }
-};
-
 template <class T>
 void run_rotary(const RotaryAttrs& attrs, const Type& type, const T* x, T* y) {
   using Number = Wide<T>;
-  const int64_t total = type.elements(), positions = type.shape[type.rank() - 2], pairs = type.shape.back() / 2;
+  const int64_t total = type.elements(), positions = type.shape[type.rank() - 2];
   if (total == 0) return;
+  const int64_t pairs = type.shape.back() / attrs.heads / 2;
   const Rotations<Number> rotations(attrs, positions, pairs);
-  for (int64_t row = 0; row < total / (2 * pairs); ++row, x += 2 * pairs, y += 2 * pairs) {
-    const Number* cosine = rotations.cosine.data() + row % positions * pairs;
-    const Number* sine = rotations.sine.data() + row % positions * pairs;
+  for (int64_t head = 0; head < total / (2 * pairs); ++head, x += 2 * pairs, y += 2 * pairs) {
+    const int64_t position = head / attrs.heads % positions;
+    const Number *cosine = rotations.cosine(position), *sine = rotations.sine(position);
     for (int64_t i = 0; i < pairs; ++i) {
       const Number first = static_cast<Number>(x[i]), second = static_cast<Number>(x[pairs + i]);
       y[i] = T(first * cosine[i] - second * sine[i]);
@@ -68,14 +54,17 @@ void run_rotary(const RotaryAttrs& attrs, const Type& type, const T* x, T* y) {
 std::vector<OpDef> rotary_ops() {
   OpDef op;
   op.name = "rotary";
-  op.summary = "x[.., s, d] with the pairs (i, i + d/2) turned by the angle (begin + s) * base^(-2i/d)";
+  op.summary = "x[.., s, d] with the pairs (i, i + d/2) of each head turned by the angle (begin + s) * base^(-2i/d)";
   op.attrs = Attrs(RotaryAttrs{});
   op.infer = infer_rotary;
-  op.rule = [](const OpCall& call) { return einsum("..sd->..sd | d:whole", call).linear_in({0}); };
+  op.rule = [](const OpCall& call) {
+    return einsum("..s(hd)->..s(hd) | d:whole", call, {{'h', call.attrs.as<RotaryAttrs>().heads}}).linear_in({0});
+  };
   op.localize = [](const Attrs& attrs, const Shard& shard) {
     RotaryAttrs local = attrs.as<RotaryAttrs>();
     const std::vector<Range>& ranges = shard.outputs[0];
     local.begin += ranges[ranges.size() - 2].begin;
+    if (ranges.back().size > 0) local.heads = local.heads * ranges.back().count() / ranges.back().size;
     return Attrs(local);
   };
   op.grad = [](const GradCall& call) -> std::vector<Value> {
@@ -92,7 +81,8 @@ std::vector<OpDef> rotary_ops() {
   };
   op.samples = {{{sample_of({6, 4})}, Attrs(RotaryAttrs{100})},
                 {{sample_of({2, 3, 5, 6})}, Attrs(RotaryAttrs{10000, 7})},
-                {{sample_of({4, 5, 2})}, Attrs(RotaryAttrs{10000, 0, true})}};
+                {{sample_of({4, 5, 2})}, Attrs(RotaryAttrs{10000, 0, true})},
+                {{sample_of({2, 5, 12})}, Attrs(RotaryAttrs{.base = 50, .begin = 1, .heads = 3})}};
   return {op};
 }
 

@@ -1,6 +1,5 @@
 #include "ops/matmul/matmul.h"
 
-#include "ops/shape/attrs.h"
 #include "ops/support.h"
 #include "ops/wide.h"
 
@@ -60,14 +59,6 @@ Value product(const GradCall& call, Value a, Value b, bool transpose_a, bool tra
   return call.apply("matmul", {a, b}, Attrs(MatmulAttrs{transpose_a, transpose_b}));
 }
 
-/// [.., i, k] as [(.. i), k].
-Value merge_rows(const GradCall& call, Value x) {
-  const int64_t columns = x.shape().back();
-  int64_t rows = 1;
-  for (size_t d = 0; d + 1 < x.shape().size(); ++d) rows *= x.shape()[d];
-  return call.apply("reshape", {x}, ReshapeAttrs{.shape = Shape{rows, columns}});
-}
-
 std::vector<Value> grad_matmul(const GradCall& call) {
   const auto& attrs = call.attrs.as<MatmulAttrs>();
   const bool ta = attrs.transpose_a, tb = attrs.transpose_b;
@@ -75,8 +66,7 @@ std::vector<Value> grad_matmul(const GradCall& call) {
   const Value d_a = ta ? product(call, b, d, tb, true) : product(call, d, b, false, !tb);
   if (a.type().rank() > 2 && b.type().rank() == 2 && !ta) {
     // One product over all rows instead of a sum of products.
-    const Value rows = merge_rows(call, a), d_rows = merge_rows(call, d);
-    return {d_a, tb ? product(call, d_rows, rows, true, false) : product(call, rows, d_rows, true, false)};
+    return {d_a, tb ? call.apply("matmul_rows", {d, a}) : call.apply("matmul_rows", {a, d})};
   }
   const Value d_b = tb ? product(call, d, a, true, ta) : product(call, a, d, !ta, false);
   return {sum_to(call, d_a, a.type()), sum_to(call, d_b, b.type())};
@@ -118,9 +108,7 @@ void run_matmul(const MatmulAttrs& attrs, const Sizes& sizes, const T* a, const 
   }
 }
 
-}  // namespace
-
-std::vector<OpDef> matmul_ops() {
+OpDef matmul_op() {
   OpDef op;
   op.name = "matmul";
   op.summary = "y[.., i, j] = sum over k of a[.., i, k] b[.., k, j]; one operand may lack the batch dimensions";
@@ -147,7 +135,60 @@ std::vector<OpDef> matmul_ops() {
       {{sample_of({2, 4, 3}), sample_of({5, 4})}, Attrs(MatmulAttrs{true, true})},
       {{sample_of({4, 6}), sample_of({3, 6, 2})}},
   };
-  return {op};
+  return op;
 }
+
+constexpr auto kMatmulRows = "matmul_rows";
+
+std::vector<Type> infer_matmul_rows(const OpCall& call) {
+  require_operands(kMatmulRows, call, 2);
+  require_same_dtype(kMatmulRows, call);
+  require_float(kMatmulRows, call);
+  const Shape &a = call.inputs[0].shape, &b = call.inputs[1].shape;
+  if (a.size() < 2 || a.size() != b.size() || !std::equal(a.begin(), a.end() - 1, b.begin())) {
+    reject(kMatmulRows, "shapes do not fit", print(a) + " and " + print(b),
+           "two dimensions or more, equal but for the last");
+  }
+  return {Type{call.inputs[0].dtype, {a.back(), b.back()}}};
+}
+
+template <class T>
+void run_matmul_rows(Inputs in, Outputs out) {
+  const int64_t left = in[0].type.shape.back(), right = in[1].type.shape.back();
+  if (left * right == 0) return;
+  std::vector<Wide<T>> sums(left * right);
+  const T *a = in[0].as<T>(), *b = in[1].as<T>();
+  for (int64_t row = 0; row < in[0].type.elements() / left; ++row, a += left, b += right) {
+    for (int64_t i = 0; i < left; ++i) {
+      for (int64_t j = 0; j < right; ++j) sums[i * right + j] += Wide<T>(a[i]) * Wide<T>(b[j]);
+    }
+  }
+  std::transform(sums.begin(), sums.end(), out[0].as<T>(), [](Wide<T> sum) { return T(sum); });
+}
+
+/// The gradient of a matrix that multiplies the rows of many batches: these may be cut along any dimension.
+OpDef matmul_rows_op() {
+  OpDef op;
+  op.name = kMatmulRows;
+  op.summary = "y[i, j] = sum over all rows of a[.., i] b[.., j]";
+  op.infer = infer_matmul_rows;
+  op.rule = [](const OpCall& call) { return einsum("..i,..j->ij", call).linear_in({0}).linear_in({1}); };
+  op.grad = [](const GradCall& call) -> std::vector<Value> {
+    const Value a = call.inputs[0], b = call.inputs[1], d = call.d_outputs[0];
+    return {product(call, b, d, false, true), product(call, a, d, false, false)};
+  };
+  op.flops_per_point = 2;
+  op.kernel = [](const Attrs&, Inputs in, Outputs out) {
+    for_float(in[0].type.dtype, [&](auto zero) { run_matmul_rows<decltype(zero)>(in, out); });
+  };
+  op.samples = {{{sample_of({6, 4}), sample_of({6, 5})}},
+                {{sample_of({2, 3, 4}), sample_of({2, 3, 5})}},
+                {{sample_of({2, 3, 4, 2}), sample_of({2, 3, 4, 3})}}};
+  return op;
+}
+
+}  // namespace
+
+std::vector<OpDef> matmul_ops() { return {matmul_op(), matmul_rows_op()}; }
 
 }  // namespace partita

@@ -1,5 +1,6 @@
 #include "plan/search/data_parallel.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "lowering/complete_plan.h"
@@ -41,8 +42,9 @@ Axes all_axes(const Mesh& mesh) {
 
 }  // namespace
 
-Axes batch_axes(int64_t batch, const Mesh& mesh) {
+Axes batch_axes(int64_t batch, const Mesh& mesh, const Axes& except) {
   Axes axes = all_axes(mesh);
+  std::erase_if(axes, [&](int axis) { return std::find(except.begin(), except.end(), axis) != except.end(); });
   while (!axes.empty() && mesh.ways(axes) > batch) axes.pop_back();
   return axes;
 }

@@ -9,8 +9,8 @@
 
 namespace partita {
 
-/// As many axes of a mesh as a batch has rows for.
-Axes batch_axes(int64_t batch, const Mesh& mesh);
+/// As many axes of a mesh as a batch has rows for, but for those that serve something else.
+Axes batch_axes(int64_t batch, const Mesh& mesh, const Axes& except = {});
 
 /// A batch is cut by all axes of the mesh, with `uneven` by as many as it has rows for. Throws InvalidArgument when it
 /// does not divide by the ranks and may not be uneven, naming the nearest that do and `instead`.

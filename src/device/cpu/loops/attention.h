@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <limits>
 
 #include "base/vector_math.h"
 #include "device/kernel.h"
@@ -22,8 +23,8 @@ namespace partita {
 template <class T, class Product>
 class Attention {
  public:
-  Attention(const AttentionAttrs& attrs, const AttentionSizes& sizes, bool is_grad)
-      : attrs_(attrs), sizes_(sizes), blocks_(is_grad ? 2 : 1) {}
+  Attention(const AttentionAttrs& attrs, const AttentionSizes& sizes, int64_t blocks)
+      : attrs_(attrs), sizes_(sizes), blocks_(blocks) {}
 
   /// Of scratch memory, for each thread.
   int64_t scratch_bytes() const {
@@ -39,52 +40,56 @@ class Attention {
   struct Results {
     T *y, *lse;
   };
+  struct Sums {
+    const T* largest;
+    T *weighted, *sums;
+  };
   struct Gradients {
     T *q, *k, *v;
   };
 
   void forward(const Operands& in, const Results& out, void* scratch) const {
-    for_heads(scratch,
-              [&](const Head& at, const Product& product, T* scores) { forward_head(at, in, out, product, scores); });
+    for_heads(1, scratch, [&](int64_t pair, const Product& product, T* scores) {
+      forward_head(sizes_.head(pair), in, out, product, scores);
+    });
+  }
+  /// What attention whose keys are cut consists of: some of its keys, and the largest score of all.
+  void largest(const Operands& in, T* out, void* scratch) const {
+    for_heads(1, scratch, [&](int64_t pair, const Product& product, T* scores) {
+      largest_of_head(sizes_.head(pair), in, out, product, scores);
+    });
+  }
+  void sums(const Operands& in, const Sums& out, void* scratch) const {
+    for_heads(1, scratch, [&](int64_t pair, const Product& product, T* scores) {
+      sums_of_head(sizes_.head(pair), in, out, product, scores);
+    });
   }
   void backward(const Operands& in, const Gradients& d, void* scratch) const {
-    for_heads(scratch,
-              [&](const Head& at, const Product& product, T* scores) { backward_head(at, in, d, product, scores); });
+    for_heads(sizes_.group(), scratch, [&](int64_t pair, const Product& product, T* scores) {
+      clear_gradients(sizes_.head(pair), d);
+      for (int64_t i = 0; i < sizes_.group(); ++i) backward_head(sizes_.head(pair + i), in, d, product, scores);
+    });
   }
 
  private:
   static constexpr int64_t kBlock = 128;  // queries at a time
 
-  /// Where the head of one batch row begins, in the tensors of queries, keys and values, and lse.
-  struct Head {
-    int64_t q, k, v, y, lse;
-  };
-
   static int64_t whole_lines(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
-  int64_t q_row() const { return sizes_.heads * sizes_.width; }
-  int64_t v_row() const { return sizes_.heads * sizes_.value_width; }
   /// Scores of a block of queries against all keys.
   int64_t block_size() const { return std::min(kBlock, sizes_.queries) * sizes_.keys; }
 
-  Head head(int64_t pair) const {
-    const int64_t b = pair / sizes_.heads, h = pair % sizes_.heads;
-    return {b * sizes_.queries * q_row() + h * sizes_.width, b * sizes_.keys * q_row() + h * sizes_.width,
-            b * sizes_.keys * v_row() + h * sizes_.value_width, b * sizes_.queries * v_row() + h * sizes_.value_width,
-            pair * sizes_.queries};
-  }
-
-  /// fn(head, product, scratch for blocks of scores) for all pairs, in parallel. What one throws is thrown when all
-  /// have ended.
+  /// fn(first pair of batch row and head, product, scratch for blocks of scores) for every `step`-th pair, in parallel.
+  /// What one throws is thrown when all have ended.
   template <class Fn>
-  void for_heads(void* scratch, const Fn& fn) const {
+  void for_heads(int64_t step, void* scratch, const Fn& fn) const {
     const int64_t pairs = sizes_.batch * sizes_.heads;
     std::exception_ptr failure;
 #pragma omp parallel for num_threads(threads_) schedule(static)
-    for (int64_t pair = 0; pair < pairs; ++pair) {
+    for (int64_t pair = 0; pair < pairs; pair += step) {
       std::byte* own = static_cast<std::byte*>(scratch) + omp_get_thread_num() * scratch_bytes();
       try {
-        fn(head(pair), Product(own), reinterpret_cast<T*>(own + whole_lines(Product::scratch_bytes(sizes_))));
+        fn(pair, Product(own), reinterpret_cast<T*>(own + whole_lines(Product::scratch_bytes(sizes_))));
       } catch (...) {
 #pragma omp critical
         failure = std::current_exception();
@@ -102,16 +107,62 @@ class Attention {
     }
   }
 
-  void forward_head(const Head& at, const Operands& in, const Results& out, const Product& product, T* scores) const {
+  void forward_head(const AttentionHead& at, const Operands& in, const Results& out, const Product& product,
+                    T* scores) const {
+    const int64_t v_row = sizes_.v_row(), y_row = sizes_.y_row();
     for_blocks([&](int64_t first, int64_t count, int64_t keys) {
-      product(false, true, count, keys, sizes_.width, static_cast<T>(sizes_.scale(attrs_)),
-              in.q + at.q + first * q_row(), q_row(), in.k + at.k, q_row(), false, scores, keys);
+      score(at, in, product, first, count, keys, scores);
       for (int64_t i = 0; i < count; ++i) {
         const int64_t seen = sizes_.seen(attrs_, first + i);
         out.lse[at.lse + first + i] = softmax_row(scores + i * keys, seen, keys);
       }
-      product(false, false, count, sizes_.value_width, keys, T{1}, scores, keys, in.v + at.v, v_row(), false,
-              out.y + at.y + first * v_row(), v_row());
+      product(false, false, count, sizes_.value_width, keys, T{1}, scores, keys, in.v + at.v, v_row, false,
+              out.y + at.y + first * y_row, y_row);
+    });
+  }
+
+  /// Scaled scores of a block of queries against the first `keys` keys.
+  void score(const AttentionHead& at, const Operands& in, const Product& product, int64_t first, int64_t count,
+             int64_t keys, T* scores) const {
+    product(false, true, count, keys, sizes_.width, static_cast<T>(sizes_.scale(attrs_)),
+            in.q + at.q + first * sizes_.q_row(), sizes_.q_row(), in.k + at.k, sizes_.k_row(), false, scores, keys);
+  }
+
+  void largest_of_head(const AttentionHead& at, const Operands& in, T* out, const Product& product, T* scores) const {
+    for_blocks([&](int64_t first, int64_t count, int64_t keys) {
+      if (keys > 0) score(at, in, product, first, count, keys, scores);
+      for (int64_t i = 0; i < count; ++i) {
+        const int64_t seen = sizes_.seen(attrs_, first + i);
+        T largest = std::numeric_limits<T>::lowest();
+#pragma omp simd reduction(max : largest)
+        for (int64_t j = 0; j < seen; ++j) largest = std::max(largest, scores[i * keys + j]);
+        out[at.lse + first + i] = largest;
+      }
+    });
+  }
+
+  void sums_of_head(const AttentionHead& at, const Operands& in, const Sums& out, const Product& product,
+                    T* scores) const {
+    const int64_t v_row = sizes_.v_row(), y_row = sizes_.y_row();
+    for_blocks([&](int64_t first, int64_t count, int64_t keys) {
+      T* weighted = out.weighted + at.y + first * y_row;
+      if (keys > 0) score(at, in, product, first, count, keys, scores);
+      for (int64_t i = 0; i < count; ++i) {
+        const int64_t seen = sizes_.seen(attrs_, first + i);
+        const T largest = out.largest[at.lse + first + i];
+        T *row = scores + i * keys, sum = 0;
+#pragma omp simd reduction(+ : sum)
+        for (int64_t j = 0; j < seen; ++j) {
+          row[j] = exp_of(row[j] - largest);
+          sum += row[j];
+        }
+        std::fill(row + seen, row + keys, T{});
+        out.sums[at.lse + first + i] = sum;
+        if (keys == 0) std::fill_n(weighted + i * y_row, sizes_.value_width, T{});
+      }
+      if (keys == 0) return;
+      product(false, false, count, sizes_.value_width, keys, T{1}, scores, keys, in.v + at.v, v_row, false, weighted,
+              y_row);
     });
   }
 
@@ -133,30 +184,40 @@ class Attention {
     return largest + std::log(sum);
   }
 
-  void backward_head(const Head& at, const Operands& in, const Gradients& d, const Product& product, T* scratch) const {
+  void clear_gradients(const AttentionHead& at, const Gradients& d) const {
+    for (int64_t j = 0; j < sizes_.keys; ++j) {
+      std::fill_n(d.k + at.k + j * sizes_.k_row(), sizes_.width, T{});
+      std::fill_n(d.v + at.v + j * sizes_.v_row(), sizes_.value_width, T{});
+    }
+  }
+
+  /// d_k and d_v are added to: several heads of q may share them.
+  void backward_head(const AttentionHead& at, const Operands& in, const Gradients& d, const Product& product,
+                     T* scratch) const {
     T *p = scratch, *d_scores = scratch + block_size();
     const auto scale = static_cast<T>(sizes_.scale(attrs_));
-    for (int64_t j = 0; j < sizes_.keys; ++j) {
-      std::fill_n(d.k + at.k + j * q_row(), sizes_.width, T{});
-      std::fill_n(d.v + at.v + j * v_row(), sizes_.value_width, T{});
-    }
+    const int64_t q_row = sizes_.q_row(), k_row = sizes_.k_row(), v_row = sizes_.v_row(), y_row = sizes_.y_row();
     for_blocks([&](int64_t first, int64_t count, int64_t keys) {
-      const T *q = in.q + at.q + first * q_row(), *d_y = in.d_y + at.y + first * v_row();
-      product(false, true, count, keys, sizes_.width, scale, q, q_row(), in.k + at.k, q_row(), false, p, keys);
-      product(false, true, count, keys, sizes_.value_width, T{1}, d_y, v_row(), in.v + at.v, v_row(), false, d_scores,
+      if (keys == 0) {
+        for (int64_t i = first; i < first + count; ++i) std::fill_n(d.q + at.q + i * q_row, sizes_.width, T{});
+        return;
+      }
+      const T *q = in.q + at.q + first * q_row, *d_y = in.d_y + at.y + first * y_row;
+      product(false, true, count, keys, sizes_.width, scale, q, q_row, in.k + at.k, k_row, false, p, keys);
+      product(false, true, count, keys, sizes_.value_width, T{1}, d_y, y_row, in.v + at.v, v_row, false, d_scores,
               keys);
       for (int64_t i = 0; i < count; ++i) {
-        const int64_t row = at.y + (first + i) * v_row();
+        const int64_t row = at.y + (first + i) * y_row;
         T shared = 0;
 #pragma omp simd reduction(+ : shared)
         for (int64_t e = 0; e < sizes_.value_width; ++e) shared += in.d_y[row + e] * in.y[row + e];
         differentiate_row(p + i * keys, d_scores + i * keys, sizes_.seen(attrs_, first + i), keys,
                           in.lse[at.lse + first + i], shared);
       }
-      product(false, false, count, sizes_.width, keys, scale, d_scores, keys, in.k + at.k, q_row(), false,
-              d.q + at.q + first * q_row(), q_row());
-      product(true, false, keys, sizes_.width, count, scale, d_scores, keys, q, q_row(), true, d.k + at.k, q_row());
-      product(true, false, keys, sizes_.value_width, count, T{1}, p, keys, d_y, v_row(), true, d.v + at.v, v_row());
+      product(false, false, count, sizes_.width, keys, scale, d_scores, keys, in.k + at.k, k_row, false,
+              d.q + at.q + first * q_row, q_row);
+      product(true, false, keys, sizes_.width, count, scale, d_scores, keys, q, q_row, true, d.k + at.k, k_row);
+      product(true, false, keys, sizes_.value_width, count, T{1}, p, keys, d_y, y_row, true, d.v + at.v, v_row);
     });
   }
 
@@ -177,12 +238,11 @@ class Attention {
   int threads_ = 1;
 };
 
-/// Both ops as one kernel.
+/// Attention, its gradient, and the parts of its expansion that compute scores, as one kernel.
 template <class T, class Product>
 class AttentionKernel final : public Kernel {
  public:
-  AttentionKernel(const KernelQuery& query, const KernelChoice& choice)
-      : attention_(describe(query)), is_grad_(is_grad(query)) {
+  AttentionKernel(const KernelQuery& query, const KernelChoice& choice) : attention_(describe(query)), op_(query.op) {
     const int64_t own = attention_.scratch_bytes();
     PARTITA_CHECK(own <= choice.scratch_bytes, "{} bytes of scratch, {} were asked for", own, choice.scratch_bytes);
     attention_.set_threads(static_cast<int>(std::min<int64_t>(choice.scratch_bytes / own, omp_get_max_threads())));
@@ -195,22 +255,26 @@ class AttentionKernel final : public Kernel {
   void run(std::span<const void* const> inputs, std::span<void* const> outputs, void* scratch) override {
     const auto in = [&](size_t i) { return static_cast<const T*>(inputs[i]); };
     const auto out = [&](size_t i) { return static_cast<T*>(outputs[i]); };
-    if (is_grad_) {
+    if (op_ == "attention_grad") {
       attention_.backward({in(0), in(1), in(2), in(3), in(4), in(5)}, {out(0), out(1), out(2)}, scratch);
+    } else if (op_ == "attention_max") {
+      attention_.largest({in(0), in(1), nullptr}, out(0), scratch);
+    } else if (op_ == "attention_sums") {
+      attention_.sums({in(0), in(1), in(2)}, {in(3), out(0), out(1)}, scratch);
     } else {
       attention_.forward({in(0), in(1), in(2)}, {out(0), out(1)}, scratch);
     }
   }
 
  private:
-  static bool is_grad(const KernelQuery& query) { return query.op == "attention_grad"; }
   static Attention<T, Product> describe(const KernelQuery& query) {
     const auto& attrs = query.attrs.as<AttentionAttrs>();
-    return {attrs, attention_sizes(attrs, query.inputs[0], query.inputs[1], query.inputs[2]), is_grad(query)};
+    const Type& v = query.inputs[query.op == "attention_max" ? 1 : 2];
+    return {attrs, attention_sizes(attrs, query.inputs[0], query.inputs[1], v), query.op == "attention_grad" ? 2 : 1};
   }
 
   Attention<T, Product> attention_;
-  bool is_grad_;
+  const std::string op_;
 };
 
 }  // namespace partita

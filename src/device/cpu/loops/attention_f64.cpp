@@ -63,7 +63,10 @@ std::unique_ptr<Kernel> make_attention_f64(const KernelQuery& query, const Kerne
 }  // namespace
 
 std::vector<KernelDef> attention_f64_kernels() {
-  return {{kAttentionF64, {"attention", "attention_grad"}, propose_attention_f64, make_attention_f64}};
+  return {{kAttentionF64,
+           {"attention", "attention_grad", "attention_max", "attention_sums"},
+           propose_attention_f64,
+           make_attention_f64}};
 }
 
 }  // namespace partita

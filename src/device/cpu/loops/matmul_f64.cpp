@@ -18,7 +18,18 @@ struct Matmul {
   gemm::Sizes sizes(int threads) const { return gemm::tiled(batch, rows, columns, inner, threads); }
 };
 
+/// The product of the transpose of one matrix of all rows and another.
+Matmul product_of_rows(const Type& a, const Type& b) {
+  const int64_t rows = a.shape.back(), columns = b.shape.back();
+  return {.rows = rows,
+          .columns = columns,
+          .inner = rows == 0 ? 0 : a.elements() / rows,
+          .a = {.row_stride = 1, .column_stride = rows},
+          .b = {.row_stride = columns, .column_stride = 1}};
+}
+
 Matmul matmul_of(const KernelQuery& query) {
+  if (query.op == "matmul_rows") return product_of_rows(query.inputs[0], query.inputs[1]);
   const auto& attrs = query.attrs.as<MatmulAttrs>();
   const Shape &a = query.inputs[0].shape, &b = query.inputs[1].shape, &y = query.outputs[0].shape;
   Matmul matmul{.rows = y[y.size() - 2], .columns = y.back()};
@@ -60,6 +71,8 @@ std::unique_ptr<Kernel> make_matmul_f64(const KernelQuery& query, const KernelCh
 
 }  // namespace
 
-std::vector<KernelDef> matmul_f64_kernels() { return {{kMatmulF64, {"matmul"}, propose_matmul_f64, make_matmul_f64}}; }
+std::vector<KernelDef> matmul_f64_kernels() {
+  return {{kMatmulF64, {"matmul", "matmul_rows"}, propose_matmul_f64, make_matmul_f64}};
+}
 
 }  // namespace partita

@@ -41,7 +41,10 @@ std::unique_ptr<Kernel> make_attention_onednn(const KernelQuery& query, const Ke
 }  // namespace
 
 std::vector<KernelDef> attention_kernels() {
-  return {{kAttentionOnednn, {"attention", "attention_grad"}, propose_attention_onednn, make_attention_onednn}};
+  return {{kAttentionOnednn,
+           {"attention", "attention_grad", "attention_max", "attention_sums"},
+           propose_attention_onednn,
+           make_attention_onednn}};
 }
 
 }  // namespace partita

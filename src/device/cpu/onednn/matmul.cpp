@@ -15,8 +15,14 @@ Desc matrix_desc(int64_t batch, int64_t rows, int64_t columns, bool transposed) 
 /// Leading dimensions become one batch. Without any, or where the rows of `a` and its batch are one
 /// long row count, the product is of two matrices.
 dnnl::matmul::primitive_desc describe_matmul_onednn(const KernelQuery& query) {
-  const auto& attrs = query.attrs.as<MatmulAttrs>();
   const Type &a = query.inputs[0], &b = query.inputs[1], &y = query.outputs[0];
+  if (query.op == "matmul_rows") {
+    const int64_t rows = a.elements() / a.shape.back();
+    return describe<dnnl::matmul>(matrix_desc(0, a.shape.back(), rows, true),
+                                  matrix_desc(0, rows, b.shape.back(), false),
+                                  matrix_desc(0, a.shape.back(), b.shape.back(), false));
+  }
+  const auto& attrs = query.attrs.as<MatmulAttrs>();
   const int64_t columns = y.shape.back();
   int64_t rows = y.shape[y.shape.size() - 2];
   const int64_t inner = a.shape[a.shape.size() - (attrs.transpose_a ? 2 : 1)];
@@ -58,7 +64,7 @@ std::unique_ptr<Kernel> make_matmul_onednn(const KernelQuery& query, const Kerne
 }  // namespace
 
 std::vector<KernelDef> matmul_kernels() {
-  return {{"onednn.matmul", {"matmul"}, propose_matmul_onednn, make_matmul_onednn}};
+  return {{"onednn.matmul", {"matmul", "matmul_rows"}, propose_matmul_onednn, make_matmul_onednn}};
 }
 
 }  // namespace partita

@@ -1,0 +1,18 @@
+#pragma once
+// What users choose of the way in which transformers are cut beside the batch.
+
+#include <cstdint>
+
+namespace partita {
+
+/// Ranks that share the products of a block, whether these share the sequence between the products, too, and ranks that
+/// share the sequence everywhere, of which attention gathers keys and values.
+struct BlockSharding {
+  int64_t tensor = 1;
+  bool sequence = false;
+  int64_t context = 1;
+
+  bool any() const { return tensor > 1 || context > 1; }
+};
+
+}  // namespace partita
