@@ -42,17 +42,19 @@ NamedStages stages_of_evaluation(const JobConfig& config, const ProgramRequest& 
   return named_stages(training, assign_stages(training, Rules(training, all_ops()), pipeline.stages));
 }
 
-/// The last batch of an evaluation may have any number of rows: fewer than annotations cut a batch into.
+/// The mode's, but for a batch of any number of rows: there may be fewer than annotations cut a batch into.
 Plan evaluation_plan(const Graph& graph, int64_t ranks, const JobConfig& config, const ProgramRequest& request) {
   PlanOptions options = config.plan.options;
-  options.uneven = Uneven::allow;
-  if (options.parallel == Parallel::data) options.parallel = Parallel::hybrid;
+  if (request.any_rows) {
+    options.uneven = Uneven::allow;
+    if (options.parallel == Parallel::data) options.parallel = Parallel::hybrid;
+  }
   Mesh mesh = make_mesh(graph, ranks, options);
   for (size_t stage = 0; request.training != nullptr && stage < request.training->stages.size(); ++stage) {
     const Mesh& own = request.training->stages[stage].plan.mesh;
     if (own.ranks() == ranks) mesh = own.with_micro_batches(1);
   }
-  const bool has_rows = request.batch >= ranks || !uses_annotations(options.parallel);
+  const bool has_rows = !request.any_rows || request.batch >= ranks || !uses_annotations(options.parallel);
   Plan plan = has_rows ? make_plan(graph, all_ops(), mesh, options)
                        : data_parallel_plan(graph, Rules(graph, all_ops()), mesh, {.uneven = true, .layerwise = false});
   return with_logits_in_rows(std::move(plan), graph, all_ops());

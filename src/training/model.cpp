@@ -95,6 +95,7 @@ Program Model::make_program(const std::vector<Column>& columns, int64_t batch, i
                                                     .batch = batch,
                                                     .ranks = ranks,
                                                     .purpose = purpose,
+                                                    .any_rows = purpose == Purpose::evaluation,
                                                     .training = training});
   if (purpose == Purpose::training) {  // its evaluations would repeat them
     for (const std::string& warning : program.warnings) warn(warning);
@@ -102,8 +103,8 @@ Program Model::make_program(const std::vector<Column>& columns, int64_t batch, i
   if (!config_.force) {
     const bool processes = world_ != nullptr && ranks > 1;
     const int64_t ranks_here = processes ? 1 : ranks;
-    MemoryEstimate estimate = estimate_memory(program, ranks_here);
-    if (training != nullptr) estimate.add_arenas(estimate_memory(*training, ranks_here));
+    MemoryEstimate estimate = estimate_memory(training != nullptr ? *training : program, ranks_here);
+    if (training != nullptr) estimate.add_arenas(estimate_memory(program, ranks_here));
     require_memory(estimate, available_memory());
   }
   return program;

@@ -112,7 +112,8 @@ void expect_one_rank(const EvaluationCase& one, double tolerance = 1e-12) {
 
 const EvaluatedModel kMlp{"mlp:hidden=12,dropout=0.2", {1, 6, 5}}, kLenet{"lenet:dropout=0.2", {1, 28, 28}},
     kGpt{"gpt:layers=2,hidden=8,heads=4,seq=6,vocab=12,dropout=0.2", {}, 12},
-    kResnet{"resnet18:width=4,size=8", {3, 8, 8}};
+    kResnet{"resnet18:width=4,size=8", {3, 8, 8}},
+    kMoe{"moe:layers=2,hidden=8,heads=4,seq=6,vocab=12,experts=4", {}, 12};
 
 TEST(Evaluations, RunUnderStages) {
   for (const EvaluatedModel& model : {kMlp, kLenet, kGpt, kResnet}) {
@@ -169,10 +170,14 @@ TEST(Evaluations, TakeEveryRow) {
         SCOPED_TRACE(fmt::format("{} rows, {}, {} stages", rows, name_of(parallel), stages));
         const PlanOptions plan{.parallel = parallel, .pipeline = {.stages = stages}};
         EvaluationCase one{.model = {"mlp:hidden=8", {1, 6, 5}}, .ranks = 4, .plan = plan, .rows = rows};
-        if (stages == 1) one.annotations = {"net/fc1/matmul=((2,1),(2,1))"};
-        if (parallel == Parallel::data) one.annotations.clear();
         if (stages == 2) one.model = kGpt;
         expect_one_rank(one);
+        if (stages == 2 || parallel == Parallel::data) continue;
+        for (const char* cut : {"((2,1),(2,1))", "((4,1),(1,1))", "[dp=2,mp=2]((dp,None),(mp,None))"}) {
+          SCOPED_TRACE(cut);
+          one.annotations = {fmt::format("net/fc1/matmul={}", cut)};
+          expect_one_rank(one);
+        }
       }
     }
   }
@@ -187,6 +192,43 @@ TEST(Evaluations, TakeParametersInTheFormatsOfTheTraining) {
         const PlanOptions plan{.zero = {.level = level}, .pipeline = {.stages = stages}};
         expect_one_rank({.model = model, .ranks = ranks, .plan = plan, .dtype = DType::f32}, 1e-5);
       }
+    }
+  }
+}
+
+/// One of all combinations of what a training has.
+EvaluationCase random_evaluation(uint64_t seed) {
+  uint64_t drawn = 0;
+  const auto below = [&](uint64_t count) { return static_cast<int64_t>(random_below(seed, drawn++, 5, count)); };
+  const std::vector<EvaluatedModel> models{kMlp, kLenet, kGpt, kResnet, kMoe};
+  EvaluationCase one{.model = models[static_cast<size_t>(below(models.size()))]};
+  const int64_t groups = 1 + below(3), interleave = 1 + below(2);
+  one.ranks = static_cast<int>(groups + below(9 - static_cast<uint64_t>(groups)));
+  one.batch = 24 * (1 + below(2));
+  one.rows = 1 + below(60);
+  one.eval_batch = 1 + below(30);
+  constexpr Parallel kModes[] = {Parallel::none, Parallel::hybrid, Parallel::semi, Parallel::automatic};
+  constexpr Order kOrders[] = {Order::gpipe, Order::one_forward_one_backward, Order::interleaved, Order::zero_bubble};
+  one.plan = {.parallel = kModes[below(4)],
+              .micro_batches = one.model.spec.starts_with("resnet") ? 1 : 1 + below(3),
+              .zero = {.level = below(4), .threshold = 0},
+              .pipeline = {.stages = groups * interleave, .order = kOrders[below(4)], .interleave = interleave}};
+  if (one.plan.parallel == Parallel::none) one.plan.zero = {};
+  return one;
+}
+
+TEST(Evaluations, RunUnderRandomPlans) {
+  const char* count = std::getenv("PARTITA_EVALUATIONS");
+  for (uint64_t seed = 1; seed <= (count == nullptr ? 40 : std::stoul(count)); ++seed) {
+    const EvaluationCase one = random_evaluation(seed);
+    SCOPED_TRACE(fmt::format(
+        "{}: {}, {} rows in {}, {} ranks, {}, {} stages, {} on each, {}, {} micro-batches, level {}", seed,
+        one.model.spec, one.rows, one.eval_batch, one.ranks, name_of(one.plan.parallel), one.plan.pipeline.stages,
+        one.plan.pipeline.interleave, name_of(one.plan.pipeline.order), one.plan.micro_batches, one.plan.zero.level));
+    try {
+      expect_one_rank(one);
+    } catch (const Error& error) {
+      ADD_FAILURE() << error.what();
     }
   }
 }
@@ -254,6 +296,7 @@ struct SharedPrograms {
                                    .batch = batch,
                                    .ranks = ranks,
                                    .purpose = purpose,
+                                   .any_rows = purpose == Purpose::evaluation,
                                    .training = purpose == Purpose::evaluation ? &training : nullptr});
     };
     training = make(Purpose::training, 12);
