@@ -8,7 +8,7 @@
 namespace partita {
 namespace {
 
-constexpr double kSlack = 1.25;  // of the most work of a stage, for cuts through which fewer bytes pass
+constexpr double kSlack = 1.1;  // of the most work of a stage, for cuts through which fewer bytes pass
 
 /// Pieces of the forward between which stages may begin.
 struct Pieces {

@@ -5,6 +5,7 @@
 #include "partition/collectives.h"
 #include "partition/exchange.h"
 #include "schedule/keep_old_states.h"
+#include "schedule/shard_kernels.h"
 #include "sharding/micro.h"
 
 namespace partita {
@@ -34,8 +35,8 @@ class Chooser {
   Chooser(const LocalGraph& local, const OpSet& ops, const KernelCatalog& catalog, const InFlight& in_flight,
           const ExternalStates& external)
       : local_(local),
-        rules_(local.graph, ops),
         catalog_(catalog),
+        kernels_(local, ops, catalog),
         in_flight_(in_flight),
         external_(external),
         made_(local.graph.values.size(), -1),
@@ -147,7 +148,7 @@ class Chooser {
   void add_node(NodeId id) {
     const Node& node = local_.graph.nodes[id];
     if (is_collective(node)) return add_collective(id);
-    const KernelChoice choice = choose(id);
+    const KernelChoice choice = kernels_.choose(id, [&](ValueId input) { return format_of(input); });
     Instruction instruction{.kind = Instruction::compute, .node = id, .choice = choice};
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       instruction.inputs.push_back(buffer_in(node.inputs[i], choice.inputs[i], id));
@@ -169,60 +170,6 @@ class Chooser {
     }
     if (choice.view) instruction.kind = Instruction::copy;
     schedule_.instructions.push_back(std::move(instruction));
-  }
-
-  /// One kernel for all shards: they may differ by one element, and under a window in more.
-  KernelChoice choose(NodeId id) const {
-    const Node& node = local_.graph.nodes[id];
-    const std::vector<KernelQuery> shards = queries_of(id);
-    for (size_t first = 0; first < shards.size(); ++first) {
-      KernelChoice choice = catalog_.choose(shards[first]);
-      if (!choice.accepted()) {
-        throw InvalidArgument(
-            fmt::format("[schedule] no kernel for {}, got {}({}), expected one that the device has: {}", node.name,
-                        node.op, print(shards[first].inputs), choice.reason));
-      }
-      if (serves_all(choice, shards, first)) return choice;
-    }
-    throw InvalidArgument(
-        fmt::format("[schedule] no one kernel serves all parts of {}, got {}({}) and {}({}), expected another cut",
-                    node.name, node.op, print(shards.front().inputs), node.op, print(shards.back().inputs)));
-  }
-
-  /// Different queries of the ranks, that of the largest shard first.
-  std::vector<KernelQuery> queries_of(NodeId id) const {
-    const Node& node = local_.graph.nodes[id];
-    std::vector<KernelQuery> queries;
-    for (const std::vector<int64_t>& coordinates : local_.distinct_shards(id, rules_)) {
-      KernelQuery& query = queries.emplace_back(KernelQuery{.op = node.op});
-      query.attrs = local_.attrs(id, coordinates, rules_);
-      for (ValueId input : node.inputs) {
-        query.inputs.push_back(local_.type(input, coordinates));
-        query.input_formats.push_back(format_of(input));
-      }
-      for (ValueId output : node.outputs) query.outputs.push_back(local_.type(output, coordinates));
-    }
-    return queries;
-  }
-
-  /// Whether the choice for one shard is one for the others too; it then asks for the most scratch of all, and works in
-  /// place where all do.
-  bool serves_all(KernelChoice& choice, const std::vector<KernelQuery>& shards, size_t own) const {
-    KernelChoice common = choice;
-    for (size_t s = 0; s < shards.size(); ++s) {
-      if (s == own) continue;
-      KernelQuery query = shards[s];
-      query.input_formats = choice.inputs;
-      query.like = choice;
-      const KernelChoice other = catalog_.choose(query);
-      if (!other.accepted() || other.view != choice.view) return false;
-      common.scratch_bytes = std::max(common.scratch_bytes, other.scratch_bytes);
-      std::erase_if(common.in_place, [&](const auto& pair) {
-        return std::find(other.in_place.begin(), other.in_place.end(), pair) == other.in_place.end();
-      });
-    }
-    choice = std::move(common);
-    return true;
   }
 
   void add_accumulate(NodeId id) {
@@ -283,8 +230,8 @@ class Chooser {
   }
 
   const LocalGraph& local_;
-  const Rules rules_;
   const KernelCatalog& catalog_;
+  const ShardKernels kernels_;
   const InFlight& in_flight_;
   const ExternalStates& external_;
   Schedule schedule_;

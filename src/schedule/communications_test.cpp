@@ -13,8 +13,13 @@ TEST(Communications, ABucketIsExposedUnlessKernelsRunMeanwhile) {
   schedule.buckets = {{.bytes = 100, .axes = {0}}, {.bytes = 20, .axes = {0}}, {.bytes = 3, .axes = {0}}};
   const auto bucket = [](Instruction::Kind kind, int index) { return Instruction{.kind = kind, .bucket = index}; };
   const Instruction kernel{.kind = Instruction::compute};
-  schedule.instructions = {bucket(Instruction::start, 0), kernel, kernel, bucket(Instruction::start, 1),
-                           bucket(Instruction::wait, 0),  kernel, bucket(Instruction::reduce, 2)};
+  schedule.instructions = {bucket(Instruction::start, 0),
+                           kernel,
+                           kernel,
+                           bucket(Instruction::start, 1),
+                           bucket(Instruction::wait, 0),
+                           kernel,
+                           bucket(Instruction::reduce, 2)};
   schedule.begins.fill(schedule.instructions.size());
   schedule.begins[0] = 0;
   const std::vector<Communication> found = communications_of(schedule, local);

@@ -12,6 +12,33 @@
 namespace partita {
 namespace {
 
+/// Collectives that run beside other instructions: nobody may write what they read or make, or read what they make,
+/// before they were waited for.
+class MessagesInFlight {
+ public:
+  bool empty() const { return regions_.empty(); }
+  void start(NodeId node, const Region& read, const Region& made, const std::string& name) {
+    PARTITA_CHECK(regions_.emplace(node, std::pair{read, made}).second, "{} is started twice", name);
+  }
+  void finish(NodeId node, const std::string& name) {
+    PARTITA_CHECK(regions_.erase(node) == 1, "{} is waited for and was not started", name);
+  }
+  void require_readable(const Region& region, const std::string& reader, const std::string& what) const {
+    for (const auto& [node, regions] : regions_) {
+      PARTITA_CHECK(!regions.second.meets(region), "{} reads {}, which is in flight", reader, what);
+    }
+  }
+  void require_writable(const Region& region, const std::string& what) const {
+    for (const auto& [node, regions] : regions_) {
+      PARTITA_CHECK(!region.meets(regions.first) && !region.meets(regions.second),
+                    "{} is made where a collective is in flight", what);
+    }
+  }
+
+ private:
+  std::map<NodeId, std::pair<Region, Region>> regions_;  // of the operand and the result
+};
+
 class Replay {
  public:
   Replay(const Schedule& schedule, const LocalGraph& local)
@@ -147,20 +174,14 @@ class Replay {
     }
   }
 
-  /// Nobody may write what a collective reads or makes, or read what it makes, before it was waited for.
   void communicate(const Instruction& instruction, const std::string& name) {
-    if (instruction.kind == Instruction::wait) {
-      PARTITA_CHECK(messages_.erase(instruction.node) == 1, "{} is waited for and was not started", name);
-      for (int buffer : instruction.inputs) expect(buffer, name);
-      return;
+    for (int buffer : instruction.inputs) {
+      if (instruction.kind == Instruction::start) expect(buffer, name);
     }
-    for (int buffer : instruction.inputs) expect(buffer, name);
+    if (instruction.kind == Instruction::wait) return messages_.finish(instruction.node, name);
     for (int buffer : instruction.outputs) write(buffer);
     const auto region = [&](int buffer) { return region_of(schedule_.buffers[root(buffer)]); };
-    const bool fresh =
-        messages_.emplace(instruction.node, std::pair{region(instruction.inputs[0]), region(instruction.outputs[0])})
-            .second;
-    PARTITA_CHECK(fresh, "{} is started twice", name);
+    messages_.start(instruction.node, region(instruction.inputs[0]), region(instruction.outputs[0]), name);
   }
 
   void communicate(Instruction::Kind kind, int index, const std::string& name) {
@@ -220,10 +241,7 @@ class Replay {
                   name_of(buffer));
     const int memory = root(buffer);  // of a view all of the memory that it is a part of
     const Region taken = region_of(schedule_.buffers[memory]);
-    for (const auto& [node, regions] : messages_) {
-      PARTITA_CHECK(!taken.meets(regions.first) && !taken.meets(regions.second), "{} is made while {} is in flight",
-                    name_of(buffer), local_.graph.nodes[node].name);
-    }
+    messages_.require_writable(taken, name_of(buffer));
     for (int other : met_by(live_, taken)) invalidate(other);
     is_live_[memory] = true;
     live_.emplace(taken.offset, Piece{taken, memory});
@@ -231,10 +249,7 @@ class Replay {
 
   void expect(int buffer, const std::string& reader) const {
     const int memory = root(buffer);
-    for (const auto& [node, regions] : messages_) {
-      PARTITA_CHECK(!regions.second.meets(region_of(schedule_.buffers[memory])), "{} reads {}, which is in flight",
-                    reader, name_of(buffer));
-    }
+    messages_.require_readable(region_of(schedule_.buffers[memory]), reader, name_of(buffer));
     PARTITA_CHECK(is_live_[memory], "{} reads {}, which is not there any more", reader, name_of(buffer));
     if (raw_[memory] < 0) return;
     const bool wanted = wants_reduced_[buffer];
@@ -252,19 +267,19 @@ class Replay {
 
   const Schedule& schedule_;
   const LocalGraph& local_;
-  bool is_first_ = true, is_last_ = false;                // of two micro-batches
-  Pieces live_;                                           // buffers whose value is in memory
-  Pieces in_flight_;                                      // buckets
-  std::map<NodeId, std::pair<Region, Region>> messages_;  // collectives in flight: operand and result
-  std::vector<Progress> progress_;                        // per bucket
-  std::vector<bool> is_live_;                             // per buffer
-  std::vector<int> raw_;                                  // per buffer: the bucket that reduces it, or -1
-  std::vector<int> stored_;              // per buffer of a state: the buffer that was copied to it, or -1
-  std::vector<int> root_;                // per buffer: the one whose memory it is
-  std::vector<Section> sent_in_;         // per output of a stage
-  std::vector<bool> is_sum_;             // per output of a stage: over micro-batches, sent as it is
-  std::vector<bool> wants_reduced_;      // per buffer: the result of a bucket, or a view of one
-  std::unordered_set<ValueId> reduced_;  // results of the buckets
+  bool is_first_ = true, is_last_ = false;  // of two micro-batches
+  Pieces live_;                             // buffers whose value is in memory
+  Pieces in_flight_;                        // buckets
+  MessagesInFlight messages_;               // collectives without a bucket
+  std::vector<Progress> progress_;          // per bucket
+  std::vector<bool> is_live_;               // per buffer
+  std::vector<int> raw_;                    // per buffer: the bucket that reduces it, or -1
+  std::vector<int> stored_;                 // per buffer of a state: the buffer that was copied to it, or -1
+  std::vector<int> root_;                   // per buffer: the one whose memory it is
+  std::vector<Section> sent_in_;            // per output of a stage
+  std::vector<bool> is_sum_;                // per output of a stage: over micro-batches, sent as it is
+  std::vector<bool> wants_reduced_;         // per buffer: the result of a bucket, or a view of one
+  std::unordered_set<ValueId> reduced_;     // results of the buckets
 };
 
 }  // namespace
