@@ -10,8 +10,11 @@
 #include "execute/executor.h"
 #include "job/program.h"
 #include "network/build_graph.h"
+#include "network/functions.h"
+#include "network/initializers.h"
 #include "network/layers/layers.h"
 #include "ops/registry.h"
+#include "support/program.h"
 #include "training/model.h"
 #include "zoo/zoo.h"
 
@@ -113,7 +116,8 @@ void expect_one_rank(const EvaluationCase& one, double tolerance = 1e-12) {
 const EvaluatedModel kMlp{"mlp:hidden=12,dropout=0.2", {1, 6, 5}}, kLenet{"lenet:dropout=0.2", {1, 28, 28}},
     kGpt{"gpt:layers=2,hidden=8,heads=4,seq=6,vocab=12,dropout=0.2", {}, 12},
     kResnet{"resnet18:width=4,size=8", {3, 8, 8}},
-    kMoe{"moe:layers=2,hidden=8,heads=4,seq=6,vocab=12,experts=4", {}, 12};
+    kMoe{"moe:layers=2,hidden=8,heads=4,seq=6,vocab=12,experts=4", {}, 12},
+    kLlama{"llama:layers=2,hidden=8,heads=4,kv_heads=2,seq=6,vocab=12", {}, 12};
 
 TEST(Evaluations, RunUnderStages) {
   for (const EvaluatedModel& model : {kMlp, kLenet, kGpt, kResnet}) {
@@ -141,6 +145,20 @@ TEST(Evaluations, RunUnderEveryMode) {
           one.annotations = {fmt::format("net/fc1/matmul=(({},1),(2,1))", half / 2)};
         }
         expect_one_rank(one);
+      }
+    }
+  }
+}
+
+TEST(Evaluations, CutBlocksAsTheTraining) {
+  for (const auto& [stages, ranks] : {std::pair{1, 4}, {2, 8}}) {
+    for (const EvaluatedModel& model : {kGpt, kLlama}) {
+      for (const int64_t level : {0, 3}) {
+        const PlanOptions plan{.parallel = Parallel::automatic,
+                               .zero = {.level = level, .threshold = 0},
+                               .pipeline = {.stages = stages},
+                               .blocks = {.tensor = 2, .sequence = true, .context = 2}};
+        expect_one_rank({.model = model, .ranks = ranks, .plan = plan});
       }
     }
   }
@@ -200,7 +218,7 @@ TEST(Evaluations, TakeParametersInTheFormatsOfTheTraining) {
 EvaluationCase random_evaluation(uint64_t seed) {
   uint64_t drawn = 0;
   const auto below = [&](uint64_t count) { return static_cast<int64_t>(random_below(seed, drawn++, 5, count)); };
-  const std::vector<EvaluatedModel> models{kMlp, kLenet, kGpt, kResnet, kMoe};
+  const std::vector<EvaluatedModel> models{kMlp, kLenet, kGpt, kResnet, kMoe, kLlama};
   EvaluationCase one{.model = models[static_cast<size_t>(below(models.size()))]};
   const int64_t groups = 1 + below(3), interleave = 1 + below(2);
   one.ranks = static_cast<int>(groups + below(9 - static_cast<uint64_t>(groups)));
@@ -214,6 +232,12 @@ EvaluationCase random_evaluation(uint64_t seed) {
               .zero = {.level = below(4), .threshold = 0},
               .pipeline = {.stages = groups * interleave, .order = kOrders[below(4)], .interleave = interleave}};
   if (one.plan.parallel == Parallel::none) one.plan.zero = {};
+  const bool has_blocks = one.model.image.empty() && one.plan.parallel == Parallel::automatic;
+  if (has_blocks && one.ranks % (4 * groups) == 0) {
+    one.plan.blocks.tensor = 1 + below(2);
+    one.plan.blocks.context = 1 + below(2);
+    one.plan.blocks.sequence = one.plan.blocks.tensor > 1 && below(2) == 1;
+  }
   return one;
 }
 
@@ -277,6 +301,65 @@ TEST(Evaluations, StagesMayHaveLayersOfATrainingAlone) {
       Loss::sparse};
   Model marked(plain, config, Place{.cores = 1});
   EXPECT_EQ(marked.eval(rows).samples, 24);
+}
+
+/// x, scaled by a statistic that counts how often the layer has run, in evaluations too.
+class Counts : public Layer {
+ public:
+  explicit Counts(CallLocation where = CallLocation::current()) : Layer(where) {}
+  Value construct(Context& context, Value x) override {
+    const Value count = context.statistic("count", {1}, constant_initializer(1));
+    context.update_statistic("count", count * 1.25);
+    return mul(x, count);
+  }
+};
+
+/// A parameter that only evaluations have.
+class AddsParameter : public Layer {
+ public:
+  explicit AddsParameter(CallLocation where = CallLocation::current()) : Layer(where) {}
+  Value construct(Context& context, Value x) override {
+    if (context.options().training) return x;
+    return add(x, context.parameter("late", {1}, constant_initializer(1)));
+  }
+};
+
+Network network_with(const LayerPtr& layer) {
+  return {"with", sequential({{"flatten", flatten()}, {"fc", dense(16)}, {"own", layer}, {"head", dense(10)}}),
+          Loss::sparse};
+}
+
+JobConfig config_with(int ranks, int stages) {
+  return {.training = {.batch = 12, .epochs = 2, .dtype = DType::f64},
+          .evaluation = {.batch = 4},
+          .ranks = {.count = ranks, .threads = 1, .kernels = KernelSet::reference},
+          .plan = {.options = {.pipeline = {.stages = stages}}}};
+}
+
+// Evaluations write copies of statistics.
+TEST(Evaluations, LeaveTheStatesOfTheTraining) {
+  const DatasetPtr rows = random_rows(columns_of({.model = {"mlp", {1, 6, 5}}}), 24, 1, 10);
+  for (const auto& [stages, ranks] : {std::pair{1, 1}, {1, 2}, {2, 2}}) {
+    std::vector<std::string> saved;
+    for (const bool validates : {false, true}) {
+      const TempDir folder;
+      const std::string path = (folder.path() / "weights").string();
+      Model model(network_with(share(Counts())), config_with(ranks, stages), Place{.cores = 1});
+      model.train(rows, {.validation = validates ? rows : nullptr});
+      model.save(path);
+      saved.push_back(read_text(path));
+    }
+    EXPECT_EQ(saved[0], saved[1]);
+  }
+}
+
+TEST(Evaluations, StatesThatTheTrainingHasNotAreRefused) {
+  const DatasetPtr rows = random_rows(columns_of({.model = {"mlp", {1, 6, 5}}}), 24, 1, 10);
+  for (const auto& [stages, ranks] : {std::pair{1, 1}, {1, 2}, {2, 2}}) {
+    Model model(network_with(share(AddsParameter())), config_with(ranks, stages), Place{.cores = 1});
+    expect_error<InvalidArgument>([&] { model.train(rows, {.validation = rows}); },
+                                  "no such state, got 'own.late', expected one of");
+  }
 }
 
 /// The training of a small network, and an evaluation of its states.
