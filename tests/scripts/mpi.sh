@@ -40,6 +40,19 @@ grep -q 'epoch: 1 step: 4' "$folder/logs/rank_1.log" || fail "no log of rank 1"
 expect 0 "test accuracy" mpirun -n 3 "$partita" train mlp --batch 48 --steps 20 --save "$folder/processes.st"
 cmp "$folder/threads.st" "$folder/processes.st" || fail "weights of processes and threads differ"
 
+# Pipelines give the same bits, on stages of equal size and others, and say what they do once.
+for ranks in 2 3 4; do
+  for model in mlp:hidden=16 gpt:layers=2,hidden=16,heads=2,seq=16,dropout=0.1; do
+    for order in "1f1b --zero 1" "zero_bubble --zero 0"; do
+      job="$model --stages 2 --micro-batches 4 --batch 48 --steps 4 --parallel hybrid --order $order"
+      "$partita" train $job --ranks "$ranks" --save "$folder/pipeline.st" >/dev/null 2>&1 || fail "on threads: $job"
+      expect 0 "saved to" mpirun -n "$ranks" "$partita" train $job --save "$folder/pipelines.st"
+      [[ $(grep -c 'saved to' "$folder/out") -eq 1 ]] || fail "more than one rank speaks: $job"
+      cmp "$folder/pipeline.st" "$folder/pipelines.st" || fail "weights of processes and threads differ: $job"
+    done
+  done
+done
+
 # Every rank that prints has the true result of an evaluation.
 "$partita" eval mlp --load "$folder/threads.st" --ranks 4 2>/dev/null | grep '^test' >"$folder/result"
 [[ $(wc -l <"$folder/result") -eq 2 ]] || fail "no result of eval on threads"
@@ -68,7 +81,7 @@ grep -qF "$(grep "^test accuracy" "$folder/staged")" "$folder/one" || fail "one 
 
 # The program of the tests on ranks runs them as processes, too.
 timeout -k 5 120 mpirun -n 4 build/release/tests/dist_tests --gtest_brief=1 \
-  --gtest_filter='Ranks.*:Promise.MlpInF64:Promise.LenetInF32:RandomPlans.Gpt:RandomPlans.ReshardsMoveBits:Modes.*:ContextParallel.Of*:TensorParallel.K*:Experts.*' \
+  --gtest_filter='Ranks.*:Promise.MlpInF64:Promise.LenetInF32:RandomPlans.Gpt:RandomPlans.ReshardsMoveBits:Modes.*:ContextParallel.Of*:TensorParallel.K*:Experts.*:StageGraphs.AreOneRankUnder*:StageOrders.*:RandomPipelines.Mlp:RandomPipelines.Gpt' \
   >"$folder/out" 2>&1 || fail "dist_tests on processes: $(tail -n 20 "$folder/out")"
 [[ $(grep -c PASSED "$folder/out") -eq 4 ]] || fail "not every rank passed: $(tail -n 20 "$folder/out")"
 
@@ -86,6 +99,8 @@ expect 78 "got weights=" mpirun -n 1 -wdir "$folder" $two --load a.st : -n 1 -wd
 expect 78 "got training.validate=true on rank 1" mpirun -n 1 $two : -n 1 $two --validate
 annotated="$partita train mlp:layers=1,hidden=12 --batch 8 --steps 2 --parallel auto --shard net/fc1/matmul=((1,2),(1,2))->((1,1))"
 expect 78 "got plan.no_pass=partial_sums" mpirun -n 1 $annotated : -n 1 $annotated --no-pass partial_sums
+expect 78 "got plan.order=gpipe on rank 1, expected plan.order=1f1b as on rank 0" \
+  mpirun -n 1 $two --stages 2 : -n 1 $two --stages 2 --order gpipe
 expect 78 "got plan.parallel=hybrid" mpirun -n 1 $two : -n 1 $two --parallel hybrid
 cp "$partita" "$folder/other/partita"
 echo >>"$folder/other/partita"
