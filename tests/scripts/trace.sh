@@ -31,6 +31,12 @@ check "$out/processes" 2 3
 train mpirun -n 4 "$partita" train "$gpt" --batch 32 --stages 2 --micro-batches 4 --order zero_bubble \
   --trace "$out/zero_bubble" || fail "stages of processes"
 check "$out/zero_bubble" 4 3
+# What four ranks ran, under equal times: the bubble of the order.
+for order in 1f1b gpipe zero_bubble; do
+  train "$partita" train gpt:layers=4,hidden=32,heads=4,seq=16 --batch 16 --ranks 4 --stages 4 --micro-batches 8 \
+    --order $order --trace "$out/$order" || fail "$order"
+  /usr/bin/python3 tests/scripts/check_bubble.py "$out/$order" 4 8 $order || fail "the bubble of $order"
+done
 # Faults that the check must see: clocks that are not aligned, spans that are missing, a time that is none.
 for fault in 'event["ts"] += 5e4 * (event["pid"] == 1)' 'event["dur"] = event.get("dur", 0) * (event.get("cat") != "compute")' \
   'event["ts"] = -1 if event["name"] == "step 1" else event["ts"]'; do
