@@ -244,5 +244,12 @@ TEST(RandomPipelines, Moe) {
                            kEveryPolicy});
 }
 
+// Tied, with fewer heads of keys than of queries.
+TEST(RandomPipelines, Llama) {
+  expect_random_pipelines({"llama:layers=2,hidden=16,heads=4,kv_heads=2,intermediate=12,seq=6,vocab=12,tied=1",
+                           {.image = {}, .batch = 24, .steps = 5},
+                           kEveryPolicy});
+}
+
 }  // namespace
 }  // namespace partita

@@ -146,7 +146,9 @@ JobResult run_job(const Job& job, Program program) {
   std::vector<Arrays> of_rank(job.ranks);
   std::vector<JobResult> seen(job.ranks);
   on_ranks(job.ranks, [&](Communicator& world) {
-    of_rank[world.rank()] = train(job, result.program, states, world, seen[world.rank()]);
+    const std::unique_ptr<Communicator> wrapped = job.wrap ? job.wrap(world) : nullptr;
+    of_rank[world.rank()] =
+        train(job, result.program, states, wrapped ? *wrapped : world, seen[static_cast<size_t>(world.rank())]);
   });
   result.losses = std::move(seen[0].losses);
   result.logits = std::move(seen[0].logits);

@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "comm/communicator.h"
 #include "compile.h"
 
 namespace partita {
@@ -26,6 +27,8 @@ struct Job {
   int threads = 1;
   KernelSet kernels = KernelSet::reference;
   ScheduleOptions schedule;
+  /// What each rank calls instead of its world; none: the world.
+  std::function<std::unique_ptr<Communicator>(Communicator& world)> wrap = nullptr;
 };
 
 struct JobResult {
