@@ -56,6 +56,7 @@ struct Input {
   int batch_dim = -1;  // the dimension that counts samples, or -1
   /// Of a graph that is one stage of a pipeline: the stage that makes the value, or -1 for an input of the whole.
   int from_stage = -1;
+  bool once = false;     // it comes before the first micro-batch
   bool verdict = false;  // it comes with the verdict, which all stages share before they update anything
 };
 
@@ -94,6 +95,7 @@ struct Output {
   std::string name;  // "loss", "logits"
   ValueId value = -1;
   std::vector<int> to_stages{};  // of a graph that is one stage of a pipeline: those that it is sent to
+  bool once = false;             // it is sent before the first micro-batch
   bool verdict = false;          // it is sent with the verdict
 };
 

@@ -91,7 +91,8 @@ class Parser : private Scanner {
     }
     if (property == "from" && take("=")) {
       input.from_stage = read_stage(*this);
-      input.verdict = take("verdict");
+      input.once = take("once");
+      input.verdict = !input.once && take("verdict");
       return;
     }
     fail("unknown property of an input", property, "batch=DIMENSION or from=STAGE");
@@ -212,7 +213,8 @@ class Parser : private Scanner {
     if (word() != "to" || !take("=")) fail("unknown property of an output", rest(), "to=STAGES");
     do output.to_stages.push_back(read_stage(*this));
     while (take(","));
-    output.verdict = take("verdict");
+    output.once = take("once");
+    output.verdict = !output.once && take("verdict");
   }
 
   const OpSet& ops_;

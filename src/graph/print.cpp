@@ -65,7 +65,8 @@ std::string print(const Graph& graph, const GraphTexts& texts) {
   for (const Input& input : graph.inputs) {
     text += fmt::format("input %{}: {}", graph.values[input.value].name, texts.type(input.value));
     if (input.batch_dim >= 0) text += fmt::format(" batch={}", input.batch_dim);
-    if (input.from_stage >= 0) text += fmt::format(" from={}{}", input.from_stage, input.verdict ? " verdict" : "");
+    if (input.from_stage >= 0)
+      text += fmt::format(" from={}{}{}", input.from_stage, input.once ? " once" : "", input.verdict ? " verdict" : "");
     text += "\n";
   }
   for (const State& state : graph.states) text += print_state(graph, state, texts);
@@ -77,7 +78,8 @@ std::string print(const Graph& graph, const GraphTexts& texts) {
   for (const Output& output : graph.outputs) {
     text += fmt::format("output {} = %{}", output.name, graph.values[output.value].name);
     if (!output.to_stages.empty()) {
-      text += fmt::format(" to={}{}", fmt::join(output.to_stages, ","), output.verdict ? " verdict" : "");
+      text += fmt::format(" to={}{}{}", fmt::join(output.to_stages, ","), output.once ? " once" : "",
+                          output.verdict ? " verdict" : "");
     }
     text += "\n";
   }

@@ -95,7 +95,12 @@ class SectionFinder {
 
  private:
   void find_micro_batches() {
-    std::vector<bool> is_late(local_.graph.values.size(), false), used_in_micro(local_.graph.values.size(), false);
+    const size_t values = local_.graph.values.size();
+    std::vector<bool> is_late(values, false), used_in_micro(values, false), used_once(values, false);
+    for (const Input& input : local_.graph.inputs) {  // of all micro-batches of another stage
+      const bool is_whole = micro_sharding(local_.shardings[input.value], local_.mesh).whole();
+      is_late[input.value] = input.from_stage >= 0 && is_whole && !input.once;
+    }
     for (size_t n = 0; n < nodes_.size(); ++n) {
       const Node& node = nodes_[n];
       const bool needs_all =
@@ -109,15 +114,21 @@ class SectionFinder {
       for (ValueId output : node.outputs) is_late[output] = late;
       if (!micro && late && sections_[n] == Section::once) sections_[n] = Section::late;
     }
+    for (const Output& output : local_.graph.outputs) {  // stages may use it in a micro-batch
+      if (output.once) used_in_micro[output.value] = used_once[output.value] = true;
+    }
     for (size_t n = nodes_.size(); n-- > 0;) {
       const Node& node = nodes_[n];
-      if (sections_[n] == Section::once && std::none_of(node.outputs.begin(), node.outputs.end(),
-                                                        [&](ValueId output) { return used_in_micro[output]; })) {
-        sections_[n] = Section::late;
-      }
-      if (sections_[n] == Section::once && is_regather(node)) sections_[n] = Section::micro;
+      const auto is_any = [&](const std::vector<bool>& used) {
+        return std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) { return used[output]; });
+      };
+      if (sections_[n] == Section::once && !is_any(used_in_micro)) sections_[n] = Section::late;
+      if (sections_[n] == Section::once && is_regather(node) && !is_any(used_once)) sections_[n] = Section::micro;
       if (sections_[n] != Section::micro && sections_[n] != Section::once) continue;
-      for (ValueId input : node.inputs) used_in_micro[input] = true;
+      for (ValueId input : node.inputs) {
+        used_in_micro[input] = true;
+        if (sections_[n] == Section::once) used_once[input] = true;
+      }
     }
   }
 

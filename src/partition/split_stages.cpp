@@ -18,6 +18,23 @@ std::vector<Axes> sent_dims(const Graph& graph, const Rules& rules, const Plan& 
   return output_sharding(rules[producer], plan.cuts[producer], graph.values[value].output).dims;
 }
 
+/// Cut further by the axes over which ranks would hold the same, so that each element is sent, and comes, once.
+std::vector<Axes> cut_further(const Type& type, std::vector<Axes> dims, const Mesh& mesh) {
+  const auto is_used = [&](int axis) {
+    return std::any_of(dims.begin(), dims.end(),
+                       [&](const Axes& axes) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); });
+  };
+  for (int axis = 0; axis < static_cast<int>(mesh.rank_axes()); ++axis) {
+    if (is_used(axis)) continue;
+    for (Axes& axes : dims) {
+      axes.push_back(axis);
+      if (illegal(type, dims, mesh).empty()) break;
+      axes.pop_back();
+    }
+  }
+  return dims;
+}
+
 class StageSplitter {
  public:
   StageSplitter(const Graph& graph, const Rules& rules, const StageAssignment& stages, const std::vector<Plan>& plans)
@@ -36,6 +53,7 @@ class StageSplitter {
   std::vector<StagePart> run() {
     choose_operands();
     find_users();
+    find_batch();
     std::vector<StagePart> parts;
     for (int stage = 0; stage < stages_.stages; ++stage) find_received(stage);
     for (int stage = 0; stage < stages_.stages; ++stage) parts.push_back(make_part(stage));
@@ -132,6 +150,19 @@ class StageSplitter {
                                             [&](int stage) { return needed_early_[value].contains(stage); });
   }
 
+  /// Whether it is there before the first micro-batch: it is made of states alone.
+  bool comes_once(ValueId value) const { return !of_batch_[value] && !comes_with_verdict(value); }
+
+  void find_batch() {
+    of_batch_.assign(graph_.values.size(), false);
+    for (const Input& input : graph_.inputs) of_batch_[input.value] = true;
+    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+      const bool found =
+          std::any_of(operands_[n].begin(), operands_[n].end(), [&](ValueId operand) { return of_batch_[operand]; });
+      for (const ValueId output : graph_.nodes[n].outputs) of_batch_[output] = found;
+    }
+  }
+
   StagePart make_part(int stage) {
     const Plan& whole = plans_[static_cast<size_t>(stage)];
     StagePart part{.graph = {.name = graph_.name},
@@ -145,9 +176,11 @@ class StageSplitter {
       part.plan.inputs.push_back(whole.inputs[i]);
     }
     for (const ValueId value : received_[static_cast<size_t>(stage)]) {
-      part.graph.inputs.push_back(
-          {.value = keep(part.graph, value, -1), .from_stage = home_of(value), .verdict = comes_with_verdict(value)});
-      part.plan.inputs.push_back(sent_dims(graph_, rules_, whole, states_, value));
+      part.graph.inputs.push_back({.value = keep(part.graph, value, -1),
+                                   .from_stage = home_of(value),
+                                   .once = comes_once(value),
+                                   .verdict = comes_with_verdict(value)});
+      part.plan.inputs.push_back(dims_between_stages(value, whole));
     }
     add_states(part, stage);
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
@@ -158,6 +191,10 @@ class StageSplitter {
     }
     add_outputs(part, stage);
     return part;
+  }
+
+  std::vector<Axes> dims_between_stages(ValueId value, const Plan& whole) const {
+    return cut_further(graph_.type(value), sent_dims(graph_, rules_, whole, states_, value), whole.mesh);
   }
 
   ValueId keep(Graph& graph, ValueId value, NodeId producer) {
@@ -208,9 +245,12 @@ class StageSplitter {
       const auto value = static_cast<ValueId>(v);
       if (sent_to_[v].empty() || home_of(value) != stage) continue;
       const std::string name = "sent." + graph_.values[v].name;
-      part.graph.outputs.push_back(
-          {.name = name, .value = renamed_[v], .to_stages = sent_to_[v], .verdict = comes_with_verdict(value)});
-      part.plan.outputs.emplace(name, sent_dims(graph_, rules_, whole, states_, value));
+      part.graph.outputs.push_back({.name = name,
+                                    .value = renamed_[v],
+                                    .to_stages = sent_to_[v],
+                                    .once = comes_once(value),
+                                    .verdict = comes_with_verdict(value)});
+      part.plan.outputs.emplace(name, dims_between_stages(value, whole));
     }
   }
 
@@ -224,6 +264,7 @@ class StageSplitter {
   std::vector<StageSet> used_on_;               // per value
   std::vector<StageSet> needed_early_;          // per value: stages that use it before the update
   std::vector<StageSet> kept_on_;               // per state
+  std::vector<bool> of_batch_;                  // per value: made of inputs
   std::vector<std::vector<ValueId>> received_;  // per stage
   std::vector<std::vector<int>> sent_to_;       // per value
   std::vector<ValueId> renamed_;                // of the part that is being made

@@ -53,6 +53,9 @@ std::vector<Transfer> transfers_of(const std::vector<const LocalGraph*>& stages)
       const auto found = sent.find({input.from_stage, static_cast<int>(stage), name});
       PARTITA_CHECK(found != sent.end(), "stage {} receives %{}, which stage {} does not send", stage, name,
                     input.from_stage);
+      PARTITA_CHECK(!input.once || found->second.second < Section::late,
+                    "stage {} needs %{} before the first micro-batch, and stage {} makes it {}", stage, name,
+                    input.from_stage, name_of(found->second.second));
       const auto [first, last] = reading_sections(sections[stage], users, input.value);
       transfers.push_back({.from_stage = input.from_stage,
                            .to_stage = static_cast<int>(stage),

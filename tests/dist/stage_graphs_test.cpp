@@ -220,6 +220,18 @@ state %u: f64[4,4] parameter normal(0,0.5)
 %loss = reduce(%e) {axes=[0,1], scale=0.04} : f64[] ; stage=1
 output loss = %loss
 )"},
+    {"a product of parameters for the rows of later stages", 3, R"(
+state %w: f64[4,4] parameter normal(0,0.5)
+state %v: f64[4,4] parameter normal(0,0.5)
+%wv = matmul(%w, %v) : f64[4,4] ; stage=0
+%a = square(%x) : f64[24,4] ; stage=0
+%b = matmul(%a, %wv) : f64[24,4] ; stage=1
+%c = tanh(%b) : f64[24,4] ; stage=1
+%d = matmul(%c, %wv) : f64[24,4] ; stage=2
+%e = square(%d) : f64[24,4] ; stage=2
+%loss = reduce(%e) {axes=[0,1], scale=0.04} : f64[] ; stage=2
+output loss = %loss
+)"},
     {"dropout on every stage", 3, R"(
 state %step: i64[] counter zeros
 state %w: f64[4,4] parameter normal(0,0.5)
@@ -291,6 +303,24 @@ TEST(StageGraphs, AreOneRank) {
                              fmt::format("{}, {} ranks, {} stages each, {} micro-batches, clipped: {}", one.name, ranks,
                                          interleave, micro_batches, is_clipped));
         }
+      }
+    }
+  }
+}
+
+// In micro-batches, with parameters that are gathered where they are used.
+TEST(StageGraphs, AreOneRankWithoutStages) {
+  for (const StageGraph& one : kStageGraphs) {
+    Job job = job_of_graph(one, /*is_clipped=*/true);
+    const JobResult oracle = interpret_job(job);
+    if (!can_run(2)) return;
+    job.ranks = 2;
+    job.pipeline.stages = 1;
+    for (const int64_t micro_batches : {1, 3}) {
+      job.micro_batches = micro_batches;
+      for (const int64_t level : {0, 3}) {
+        job.zero = {.level = level, .threshold = 0};
+        expect_graph_under(job, oracle, fmt::format("{}, {} micro-batches, level {}", one.name, micro_batches, level));
       }
     }
   }

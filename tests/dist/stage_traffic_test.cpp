@@ -221,7 +221,7 @@ TEST(StageTraffic, IsWhatStagesNeed) {
         {"message 0->1 192 bytes", 1},
         {"message 1->0 192 bytes", 1},
         {"all_gather of 0,1 8 bytes", 1}}},
-      // Each element of the table is sent once, and so is each of its gradient.
+      // Each element of the table is sent once, and so is each of its gradient; stage 0 adds its own, whole.
       {"a tied table on two ranks for each stage",
        kTied,
        4,
@@ -237,6 +237,9 @@ TEST(StageTraffic, IsWhatStagesNeed) {
         {"message 3->1 96 bytes", 1},
         {"all_gather of 2,3 192 bytes", 1},
         {"reduce_scatter of 2,3 192 bytes", 1},
+        {"all_gather of 0,1 192 bytes", 1},
+        {"all_reduce of 0,1 192 bytes", 1},
+        {"all_reduce of 2,3 64 bytes", 1},
         {"all_gather of 0,1,2,3 8 bytes", 1}}},
   };
   for (const TrafficCase& one : cases) {
