@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/philox.h"
 #include "ops/registry.h"
 #include "support/job.h"
 #include "support/random_plan.h"
@@ -15,13 +16,11 @@ struct StageGraph {
   std::string name;
   int stages;
   std::string nodes;  // behind the inputs %x and %label, whose batch is cut
-  bool recomputes = false;
 };
 
 // Each has a loss of its rows' sums, so that no micro-batch needs another one.
-const std::vector<StageGraph>& stage_graphs() {
-  static const std::vector<StageGraph> all{
-      {"skips over stages", 4, R"(
+const std::vector<StageGraph> kStageGraphs{
+    {"skips over stages", 4, R"(
 state %w0: f64[4,4] parameter normal(0,0.5)
 state %w2: f64[4,4] parameter normal(0,0.5)
 %a = matmul(%x, %w0) : f64[24,4] ; stage=0
@@ -32,7 +31,7 @@ state %w2: f64[4,4] parameter normal(0,0.5)
 %loss = reduce(%e) {axes=[0,1], scale=0.04} : f64[] ; stage=3
 output loss = %loss
 )"},
-      {"a parameter on three stages", 3, R"(
+    {"a parameter on three stages", 3, R"(
 state %w: f64[4,4] parameter normal(0,0.5)
 %a = matmul(%x, %w) : f64[24,4] ; stage=0
 %b = tanh(%a) : f64[24,4] ; stage=1
@@ -42,7 +41,7 @@ state %w: f64[4,4] parameter normal(0,0.5)
 %loss = reduce(%e) {axes=[0,1], scale=0.04} : f64[] ; stage=2
 output loss = %loss
 )"},
-      {"a parameter of the last stage and of the first", 3, R"(
+    {"a parameter of the last stage and of the first", 3, R"(
 state %w: f64[4,4] parameter normal(0,0.5)
 state %v: f64[4,4] parameter normal(0,0.5)
 %a = mul(%x, %x) : f64[24,4] ; stage=0
@@ -53,7 +52,7 @@ state %v: f64[4,4] parameter normal(0,0.5)
 %loss = reduce(%e) {axes=[0,1], scale=0.01} : f64[] ; stage=2
 output loss = %loss
 )"},
-      {"an L2 term of the first stage", 3, R"(
+    {"an L2 term of the first stage", 3, R"(
 state %w: f64[4,4] parameter normal(0,0.5)
 state %v: f64[4,4] parameter normal(0,0.5)
 %w_square = square(%w) : f64[4,4] ; stage=0
@@ -67,7 +66,7 @@ state %v: f64[4,4] parameter normal(0,0.5)
 output loss = %loss
 output l2 = %l2
 )"},
-      {"an L2 term of the first stage on the last", 2, R"(
+    {"an L2 term of the first stage on the last", 2, R"(
 state %w: f64[4,4] parameter normal(0,0.5)
 %a = matmul(%x, %w) : f64[24,4] ; stage=0
 %e = square(%a) : f64[24,4] ; stage=1
@@ -77,7 +76,7 @@ state %w: f64[4,4] parameter normal(0,0.5)
 %loss = add(%data, %l2) : f64[] ; stage=1
 output loss = %loss
 )"},
-      {"a loss of every stage", 3, R"(
+    {"a loss of every stage", 3, R"(
 state %w: f64[4,4] parameter normal(0,0.5)
 state %v: f64[4,4] parameter normal(0,0.5)
 %a = matmul(%x, %w) : f64[24,4] ; stage=0
@@ -93,7 +92,7 @@ output loss = %loss
 output aux0 = %aux0
 output aux1 = %aux1
 )"},
-      {"a running statistic on each stage", 2, R"(
+    {"a running statistic on each stage", 2, R"(
 state %w: f64[4,4] parameter normal(0,0.5)
 state %mean0: f64[4] statistic zeros
 state %mean1: f64[4] statistic ones
@@ -111,7 +110,7 @@ store %mean1 = %next1
 %loss = reduce(%e) {axes=[0,1], scale=0.04} : f64[] ; stage=1
 output loss = %loss
 )"},
-      {"stages without parameters", 4, R"(
+    {"stages without parameters", 4, R"(
 state %w: f64[4,4] parameter normal(0,0.5)
 %a = square(%x) : f64[24,4] ; stage=0
 %b = matmul(%a, %w) : f64[24,4] ; stage=1
@@ -121,7 +120,7 @@ state %w: f64[4,4] parameter normal(0,0.5)
 %loss = reduce(%e) {axes=[0,1], scale=0.04} : f64[] ; stage=3
 output loss = %loss
 )"},
-      {"a value of the forward and the backward of several stages", 3, R"(
+    {"a value of the forward and the backward of several stages", 3, R"(
 state %w: f64[4,4] parameter normal(0,0.5)
 %a = matmul(%x, %w) : f64[24,4] ; stage=0
 %b = mul(%a, %a) : f64[24,4] ; stage=0
@@ -131,7 +130,7 @@ state %w: f64[4,4] parameter normal(0,0.5)
 %loss = reduce(%f) {axes=[0,1], scale=0.01} : f64[] ; stage=2
 output loss = %loss
 )"},
-      {"recomputed over the boundaries", 3, R"(
+    {"recomputed over the boundaries", 3, R"(
 state %w: f64[4,4] parameter normal(0,0.5)
 state %v: f64[4,4] parameter normal(0,0.5)
 %a = matmul(%x, %w) : f64[24,4] ; stage=0
@@ -143,9 +142,8 @@ state %v: f64[4,4] parameter normal(0,0.5)
 %h = mul(%g, %g) : f64[24,4] ; stage=2
 %loss = reduce(%h) {axes=[0,1], scale=0.04} : f64[] ; stage=2
 output loss = %loss
-)",
-       true},
-      {"scalar parameters", 3, R"(
+)"},
+    {"scalar parameters", 3, R"(
 state %s: f64[] parameter constant(0.7)
 state %t: f64[] parameter constant(-0.4)
 %wide = broadcast_to(%s) {shape=[24,4]} : f64[24,4] ; stage=0
@@ -159,7 +157,7 @@ state %t: f64[] parameter constant(-0.4)
 %loss = reduce(%e) {axes=[0,1], scale=0.04} : f64[] ; stage=2
 output loss = %loss
 )"},
-      {"two outputs, one of them behind the loss", 3, R"(
+    {"two outputs, one of them behind the loss", 3, R"(
 state %w: f64[4,4] parameter normal(0,0.5)
 %a = matmul(%x, %w) : f64[24,4] ; stage=0
 %e = square(%a) : f64[24,4] ; stage=1
@@ -169,7 +167,7 @@ state %w: f64[4,4] parameter normal(0,0.5)
 output loss = %loss
 output metric = %metric
 )"},
-      {"a loss on the first stage", 2, R"(
+    {"a loss on the first stage", 2, R"(
 state %w: f64[4,4] parameter normal(0,0.5)
 %a = matmul(%x, %w) : f64[24,4] ; stage=0
 %e = square(%a) : f64[24,4] ; stage=0
@@ -178,7 +176,7 @@ state %w: f64[4,4] parameter normal(0,0.5)
 output loss = %loss
 output twice = %twice
 )"},
-      {"a first stage that is not trained", 3, R"(
+    {"a first stage that is not trained", 3, R"(
 state %f: f64[4,4] parameter normal(0,0.5) frozen
 state %w: f64[4,4] parameter normal(0,0.5)
 %a = matmul(%x, %f) : f64[24,4] ; stage=0
@@ -188,7 +186,7 @@ state %w: f64[4,4] parameter normal(0,0.5)
 %loss = reduce(%e) {axes=[0,1], scale=0.04} : f64[] ; stage=2
 output loss = %loss
 )"},
-      {"integers and conditions between stages", 3, R"(
+    {"integers and conditions between stages", 3, R"(
 state %w: f64[4,4] parameter normal(0,0.5)
 %a = matmul(%x, %w) : f64[24,4] ; stage=0
 %zero = constant() {value=0, dtype=f64, shape=[24,4]} : f64[24,4] ; stage=0
@@ -202,7 +200,7 @@ state %w: f64[4,4] parameter normal(0,0.5)
 %loss = reduce(%d) {axes=[0,1], scale=-0.04} : f64[] ; stage=2
 output loss = %loss
 )"},
-      {"inputs of every stage", 3, R"(
+    {"inputs of every stage", 3, R"(
 state %w: f64[4,4] parameter normal(0,0.5)
 state %v: f64[4,4] parameter normal(0,0.5)
 %a = matmul(%x, %w) : f64[24,4] ; stage=0
@@ -213,7 +211,7 @@ state %v: f64[4,4] parameter normal(0,0.5)
 %loss = reduce(%e) {axes=[0,1], scale=0.04} : f64[] ; stage=2
 output loss = %loss
 )"},
-      {"a parameter that nothing leads to", 2, R"(
+    {"a parameter that nothing leads to", 2, R"(
 state %w: f64[4,4] parameter normal(0,0.5)
 state %u: f64[4,4] parameter normal(0,0.5)
 %a = matmul(%x, %w) : f64[24,4] ; stage=0
@@ -221,7 +219,7 @@ state %u: f64[4,4] parameter normal(0,0.5)
 %loss = reduce(%e) {axes=[0,1], scale=0.04} : f64[] ; stage=1
 output loss = %loss
 )"},
-      {"a product of parameters for the rows of later stages", 3, R"(
+    {"a product of parameters for the rows of later stages", 3, R"(
 state %w: f64[4,4] parameter normal(0,0.5)
 state %v: f64[4,4] parameter normal(0,0.5)
 %wv = matmul(%w, %v) : f64[4,4] ; stage=0
@@ -233,7 +231,7 @@ state %v: f64[4,4] parameter normal(0,0.5)
 %loss = reduce(%e) {axes=[0,1], scale=0.04} : f64[] ; stage=2
 output loss = %loss
 )"},
-      {"dropout on every stage", 3, R"(
+    {"dropout on every stage", 3, R"(
 state %step: i64[] counter zeros
 state %w: f64[4,4] parameter normal(0,0.5)
 %a = matmul(%x, %w) : f64[24,4] ; stage=0
@@ -244,9 +242,7 @@ state %w: f64[4,4] parameter normal(0,0.5)
 %loss = reduce(%e) {axes=[0,1], scale=0.04} : f64[] ; stage=2
 output loss = %loss
 )"},
-  };
-  return all;
-}
+};
 
 Job job_of_graph(const StageGraph& one, bool is_clipped) {
   Job job;
@@ -291,7 +287,7 @@ void expect_graph_under(Job job, const JobResult& oracle, const std::string& wha
 }
 
 TEST(StageGraphs, AreOneRank) {
-  for (const StageGraph& one : stage_graphs()) {
+  for (const StageGraph& one : kStageGraphs) {
     for (const bool is_clipped : {false, true}) {
       Job job = job_of_graph(one, is_clipped);
       const JobResult oracle = interpret_job(job);
@@ -313,7 +309,7 @@ TEST(StageGraphs, AreOneRank) {
 
 // In micro-batches, with parameters that are gathered where they are used.
 TEST(StageGraphs, AreOneRankWithoutStages) {
-  for (const StageGraph& one : stage_graphs()) {
+  for (const StageGraph& one : kStageGraphs) {
     Job job = job_of_graph(one, /*is_clipped=*/true);
     const JobResult oracle = interpret_job(job);
     if (!can_run(2)) return;
@@ -331,7 +327,7 @@ TEST(StageGraphs, AreOneRankWithoutStages) {
 
 // Under plans that cut everything at random, on groups of several ranks.
 TEST(StageGraphs, AreOneRankUnderRandomPlans) {
-  for (const StageGraph& one : stage_graphs()) {
+  for (const StageGraph& one : kStageGraphs) {
     Job job = job_of_graph(one, /*is_clipped=*/true);
     const JobResult oracle = interpret_job(job);
     for (const int ranks : {2 * one.stages, 2 * one.stages - 1}) {
