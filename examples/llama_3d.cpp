@@ -1,6 +1,6 @@
-// A Llama on eight ranks, cut in three ways: its layers over two pipeline stages of four micro-batches, the batch over two
-// ranks of a stage, with the states of the optimizer divided among them, and the products of each block over two (Shoeybi
-// et al., 2019) with the sequence between them (Korthikanti et al., 2022). The losses are those of one rank.
+// A Llama on eight ranks, cut in three ways: its layers over two pipeline stages of four micro-batches, the batch over
+// two ranks of a stage, with the states of the optimizer divided among them, and the products of each block over two
+// (Shoeybi et al., 2019) with the sequence between them (Korthikanti et al., 2022). The losses are those of one rank.
 
 #include <partita/data.h>
 #include <partita/model.h>

@@ -47,7 +47,7 @@ class Flow {
     graph_stage("graph", [&] {
       Graph graph = forward();
       annotate_nodes(graph, options_.annotations);
-      mark_stages(graph, options_.plan.pipeline.marks);
+      if (!options_.stages) mark_stages(graph, options_.plan.pipeline.marks);
       return graph;
     });
   }
@@ -75,13 +75,15 @@ class Flow {
   void make_plan() {
     const PipelineOptions& options = options_.plan.pipeline;
     const Rules rules(program_.graph, ops_);
-    stages_ = assign_stages(program_.graph, rules, options.stages);
+    StageAssignment& stages = program_.assignment;
+    stages = options_.stages ? follow_stages(program_.graph, *options_.stages)
+                             : assign_stages(program_.graph, rules, options.stages);
     Pipeline& pipeline = program_.pipeline;
-    const int64_t groups = groups_of(stages_.stages, options.interleave);
+    const int64_t groups = groups_of(stages.stages, options.interleave);
     const int64_t ranks = options_.mesh && groups == 1 ? options_.mesh->ranks() : options_.ranks;
     pipeline.groups = rank_groups(ranks, groups);
     pipeline.shape.groups.clear();
-    for (int64_t stage = 0; stage < stages_.stages; ++stage) {
+    for (int64_t stage = 0; stage < stages.stages; ++stage) {
       pipeline.shape.groups.push_back(static_cast<int>(stage % groups));
     }
     pipeline.shape.micro_batches = options_.training ? options_.plan.micro_batches : 1;
@@ -100,13 +102,13 @@ class Flow {
   std::vector<StageProgram> plan_stages(const Rules& rules) {
     std::map<int64_t, Plan> plans;
     std::vector<Plan> of_stages;
-    for (int stage = 0; stage < stages_.stages; ++stage) {
+    for (int stage = 0; stage < program_.assignment.stages; ++stage) {
       const int64_t ranks = program_.pipeline.group_of(stage).count;
       if (!plans.contains(ranks)) plans.emplace(ranks, plan_whole(rules, ranks));
       of_stages.push_back(plans.at(ranks));
     }
     std::vector<StageProgram> stages;
-    for (StagePart& part : split_stages(program_.graph, rules, stages_, of_stages)) {
+    for (StagePart& part : split_stages(program_.graph, rules, program_.assignment, of_stages)) {
       stages.push_back({.graph = std::move(part.graph), .plan = std::move(part.plan)});
     }
     return stages;
@@ -124,8 +126,25 @@ class Flow {
       plan = shard_optimizer(std::move(plan), program_.graph, rules, options.zero);
       plan = cut_micro_batches(std::move(plan), program_.graph, rules, options.micro_batches);
     }
-    if (stages_.stages > 1) verify(plan, program_.graph, ops_);
+    if (options_.holder != nullptr) cut_as_held(plan, ranks);
+    if (program_.assignment.stages > 1) verify(plan, program_.graph, ops_);
     return plan;
+  }
+
+  /// States of groups of so many ranks are cut as the program cuts them that holds them.
+  void cut_as_held(Plan& plan, int64_t ranks) const {
+    const Program& holder = *options_.holder;
+    const auto places = program_.graph.states_by_name();
+    for (size_t stage = 0; stage < holder.stages.size(); ++stage) {
+      if (holder.pipeline.group_of(static_cast<int>(stage)).count != ranks) continue;
+      const auto& [graph, held, local, schedule] = holder.stages[stage];
+      for (size_t s = 0; s < graph.states.size(); ++s) {
+        const auto own = places.find(graph.values[graph.states[s].entry].name);
+        if (own == places.end()) continue;
+        plan.inputs[program_.graph.inputs.size() + own->second] = held.inputs[graph.inputs.size() + s];
+        if (held.regathered.contains(s)) plan.regathered.insert(own->second);
+      }
+    }
   }
 
   std::string text_of(const std::vector<StageProgram>& stages,
@@ -175,7 +194,7 @@ class Flow {
   }
 
   MicroSections micro_sections() const {
-    if (stages_.stages == 1) return MicroSections::one;
+    if (program_.assignment.stages == 1) return MicroSections::one;
     return options_.plan.pipeline.order == Order::zero_bubble ? MicroSections::weights : MicroSections::backward;
   }
 
@@ -192,12 +211,13 @@ class Flow {
 
   /// What stages send to one another, and when which of them runs.
   void order_stages() {
-    if (stages_.stages == 1) return;
+    if (program_.assignment.stages == 1) return;
     std::vector<const LocalGraph*> graphs;
     for (const StageProgram& stage : program_.stages) graphs.push_back(&stage.local);
     Pipeline& pipeline = program_.pipeline;
     pipeline.transfers = transfers_of(graphs);
     pipeline.shape.forward_only = !options_.training;
+    for (const LocalGraph* graph : graphs) pipeline.shape.times.push_back(estimated_times(*graph, ops_));
     pipeline.sequence =
         make_sequence(options_.plan.pipeline.order, pipeline.shape, dependencies_of(pipeline.transfers));
   }
@@ -209,7 +229,8 @@ class Flow {
           std::vector<StageProgram> stages = std::move(program_.stages);
           for (size_t k = 0; k < stages.size(); ++k) {
             const InFlight in_flight = in_flight_of(program_.pipeline, static_cast<int>(k), stages[k].local);
-            stages[k].schedule = partita::make_schedule(stages[k].local, ops_, catalog_, options_.schedule, in_flight);
+            stages[k].schedule =
+                partita::make_schedule(stages[k].local, ops_, catalog_, options_.schedule, in_flight, held_states(k));
           }
           return stages;
         },
@@ -220,6 +241,12 @@ class Flow {
         [&](const std::vector<StageProgram>& stages) {
           return text_of(stages, [&](const StageProgram& stage) { return print(stage.schedule, stage.local); });
         });
+  }
+
+  StateFormats held_states(size_t stage) const {
+    if (options_.holder == nullptr) return {};
+    const StageProgram& holder = options_.holder->stages[stage];
+    return state_formats(holder.schedule, holder.local);
   }
 
   static int64_t groups_of(int64_t stages, int64_t interleave) {
@@ -233,7 +260,6 @@ class Flow {
   const OpSet& ops_;
   const KernelCatalog& catalog_;
   const CompileOptions& options_;
-  StageAssignment stages_;
   Passes passes_;
   Program program_;
 };

@@ -5,6 +5,7 @@
 #include "base/passes.h"
 #include "device/device.h"
 #include "graph/annotate_nodes.h"
+#include "plan/follow_stages.h"
 #include "plan/make_plan.h"
 #include "schedule/stage_program.h"
 
@@ -12,6 +13,8 @@ namespace partita {
 
 /// The stages of the flow, in their order.
 enum class Stage { graph, training, plan, partition, schedule };
+
+struct Program;
 
 struct CompileOptions {
   int64_t ranks = 1;
@@ -22,13 +25,19 @@ struct CompileOptions {
   std::vector<NodeAnnotation> annotations = {};  // in addition to those of the graph
   ScheduleOptions schedule = {};
   std::optional<TrainingOptions> training = std::nullopt;  // none: the forward graph as it is
-  PassOptions passes = {};                                 // dumps, switched-off passes, timing
-  Stage last = Stage::schedule;                            // what comes after it is not made
+  /// Of a forward graph: the stages of a training of its network, in place of those that `plan` asks for.
+  std::optional<NamedStages> stages = std::nullopt;
+  /// Of a forward graph: a program with the same stages on the same ranks whose executor holds the states. They are cut
+  /// and lie as they do there, and those that are only read take no memory of this program.
+  const Program* holder = nullptr;
+  PassOptions passes = {};       // dumps, switched-off passes, timing
+  Stage last = Stage::schedule;  // what comes after it is not made
 };
 
 /// What every rank of a job shares: immutable after compile. Stages behind the last one asked for are empty.
 struct Program {
   Graph graph;                          // the whole step
+  StageAssignment assignment;           // of the nodes and states of `graph` to stages
   std::vector<StageProgram> stages{1};  // of the pipeline; one of a program without
   Pipeline pipeline;
   std::vector<std::string> warnings;

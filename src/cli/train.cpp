@@ -64,6 +64,7 @@ void refuse_ineffective(const JobFlags& flags, const JobConfig& config) {
     refuse("evaluation.top", "got --no-eval, expected --eval");
     if (!config.training.validate) refuse("evaluation.batch", "got --no-eval, expected --eval or --validate");
   }
+  if (config.files.trace.empty()) refuse("files.trace_steps", "got no --trace, expected --trace FILE");
   if (config.files.resume.empty()) refuse("files.resume_with", "got no --resume, expected --resume FILE");
 }
 
@@ -80,14 +81,12 @@ void refuse_long_warm_up(const JobFlags& flags, const JobConfig& config, int64_t
 
 /// One file written over another would destroy it.
 void refuse_shared_files(const FilesConfig& files) {
-  const std::pair<const char*, const std::string*> all[] = {{"--log", &files.log},
-                                                            {"--save", &files.save},
-                                                            {"--checkpoint", &files.checkpoint},
-                                                            {"--load", &files.load},
-                                                            {"--resume", &files.resume}};
+  const std::pair<const char*, const std::string*> all[] = {
+      {"--log", &files.log},   {"--trace", &files.trace},  {"--save", &files.save}, {"--checkpoint", &files.checkpoint},
+      {"--load", &files.load}, {"--resume", &files.resume}};
   // Weights may replace those that were loaded, and a checkpoint the one before.
   const std::set<std::pair<std::string, std::string>> allowed{{"--save", "--load"}, {"--checkpoint", "--resume"}};
-  for (const auto& [written, path] : std::span(all).first(3)) {
+  for (const auto& [written, path] : std::span(all).first(4)) {
     for (const auto& [flag, other] : all) {
       if (path == other || path->empty() || other->empty() || allowed.contains({written, flag})) continue;
       if (!same_file(*path, *other)) continue;

@@ -16,17 +16,20 @@ CommThread::~CommThread() {
   thread_.join();
 }
 
-void CommThread::start(std::function<void()> job) {
+int64_t CommThread::start(std::function<void()> job) {
+  int64_t number = 0;
   {
     const std::lock_guard lock(mutex_);
     jobs_.push_back(std::move(job));
+    number = ++started_;
   }
   changed_.notify_all();
+  return number;
 }
 
-void CommThread::wait() {
+void CommThread::wait(int64_t job) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return jobs_.empty() && !busy_; });
+  changed_.wait(lock, [&] { return ended_ >= job || error_; });
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
 }
 
@@ -37,7 +40,6 @@ void CommThread::loop() {
     if (jobs_.empty()) return;
     const std::function<void()> job = std::move(jobs_.front());
     jobs_.pop_front();
-    busy_ = true;
     lock.unlock();
     std::exception_ptr error;
     try {
@@ -46,9 +48,10 @@ void CommThread::loop() {
       error = std::current_exception();
     }
     lock.lock();
-    busy_ = false;
-    if (error) {
+    ++ended_;
+    if (error) {  // what was started behind it does not run any more
       if (!error_) error_ = error;
+      ended_ += static_cast<int64_t>(jobs_.size());
       jobs_.clear();
     }
     changed_.notify_all();

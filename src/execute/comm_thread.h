@@ -2,6 +2,7 @@
 // Asynchronous collectives, overlapped with the computation: jobs run in their order on a thread of their own.
 
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <exception>
 #include <functional>
@@ -17,9 +18,10 @@ class CommThread {
   /// Waits for the running job; jobs that have not begun are dropped.
   ~CommThread();
 
-  void start(std::function<void()> job);
-  /// Until every started job has ended; rethrows the first error of one.
-  void wait();
+  /// The number of the job, from 1.
+  int64_t start(std::function<void()> job);
+  /// Until this job and those before it have ended; rethrows the first error of one.
+  void wait(int64_t job);
 
  private:
   void loop();
@@ -27,7 +29,8 @@ class CommThread {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::function<void()>> jobs_;
-  bool busy_ = false, stop_ = false;
+  int64_t started_ = 0, ended_ = 0;
+  bool stop_ = false;
   std::exception_ptr error_;
   std::jthread thread_;  // last: it uses the others
 };

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <numeric>
 
+#include "execute/shard_copy.h"
 #include "execute/subnormals.h"
 
 namespace partita {
 namespace {
 
+constexpr int64_t kMostSpans = int64_t{1} << 20;  // of a thread that are recorded
 constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
 
 /// A program of one stage as a pipeline, of which a local graph and its schedule are given.
@@ -39,11 +41,15 @@ struct Executor::Impl {
   std::vector<StageExecutor*> by_stage;  // null: not of this rank
   std::vector<Run> runs;                 // before the update
   std::optional<Transfers> transfers;
+  Recorder* recorder = nullptr;
 
   Impl(const Pipeline& order, const std::vector<StageProgram>& programs, const OpSet& ops, Device& where,
-       Communicator& all)
+       Communicator& all, const Impl* holder)
       : pipeline(order), stages(programs), device(where), world(all) {
-    bind(ops);
+    PARTITA_CHECK(holder == nullptr || (holder->pipeline.groups == pipeline.groups &&
+                                        holder->pipeline.shape.groups == pipeline.shape.groups),
+                  "the executor that holds the states has other stages");
+    bind(ops, holder);
   }
   Impl(const LocalGraph& local, const Schedule& schedule, const OpSet& ops, Device& where, Communicator& all)
       : kept(as_stage(local, schedule)),
@@ -52,10 +58,10 @@ struct Executor::Impl {
         stages(kept),
         device(where),
         world(all) {
-    bind(ops);
+    bind(ops, nullptr);
   }
 
-  void bind(const OpSet& ops) {
+  void bind(const OpSet& ops, const Impl* holder) {
     PARTITA_CHECK(pipeline.ranks() == world.size(), "a mesh of {} ranks on {} ranks", pipeline.ranks(), world.size());
     while (!pipeline.groups[static_cast<size_t>(group)].contains(world.rank())) ++group;
     if (pipeline.groups.size() > 1) {
@@ -73,7 +79,8 @@ struct Executor::Impl {
       by_stage.push_back(nullptr);
       if (pipeline.shape.groups[stage] != group) continue;
       own.push_back(std::make_unique<StageExecutor>(stages[stage].local, stages[stage].schedule, ops, device,
-                                                    ranks ? *ranks : world));
+                                                    ranks ? *ranks : world,
+                                                    holder != nullptr ? holder->by_stage[stage] : nullptr));
       by_stage.back() = own.back().get();
     }
     runs = timeline(pipeline, stages, group);
@@ -85,6 +92,7 @@ struct Executor::Impl {
     for (const auto& stage : own) stage->begin_step();
     if (transfers) transfers->begin_step();
     for (const Run& run : runs) {
+      const Recorded recorded(recorder, section_span(run.stage, run.section, run.micro_batch));
       StageExecutor& stage = *by_stage[static_cast<size_t>(run.stage)];
       stage.begin(run.micro_batch);
       if (!transfers && !behind) {
@@ -103,13 +111,53 @@ struct Executor::Impl {
   }
 
   void run_update(DeviceSubnormals& threads) {
-    for (const auto& stage : own) {
+    for (size_t number = 0; number < by_stage.size(); ++number) {
+      StageExecutor* stage = by_stage[number];
+      if (stage == nullptr) continue;
+      const Recorded recorded(recorder, section_span(static_cast<int>(number), Section::update, 0));
       stage->begin(0);
       stage->run(stage->schedule().begin(Section::update), stage->schedule().end(Section::update), threads);
     }
   }
 
+  static Span section_span(int stage, Section section, int64_t micro_batch) {
+    return {.kind = Span::section,
+            .stage = stage,
+            .index = static_cast<int32_t>(section),
+            .micro_batch = static_cast<int32_t>(micro_batch)};
+  }
+
+  void record(Recorder& spans, int64_t steps) {
+    recorder = &spans;
+    if (transfers) transfers->record(recorder);
+    std::vector<int64_t> threads{spans_of_step() * steps};
+    for (size_t number = 0; number < by_stage.size(); ++number) {
+      if (by_stage[number] == nullptr) continue;
+      by_stage[number]->record(recorder, static_cast<int>(number), static_cast<int>(threads.size()));
+      const auto& instructions = by_stage[number]->schedule().instructions;
+      const int64_t started = std::count_if(instructions.begin(), instructions.end(),
+                                            [](const Instruction& one) { return one.kind == Instruction::start; });
+      threads.push_back(started * by_stage[number]->local().mesh.micro_batches() * steps);
+    }
+    for (int64_t& count : threads) count = std::min(count, kMostSpans);
+    spans.reserve(threads);
+  }
+
+  /// At most.
+  int64_t spans_of_step() const {
+    constexpr int64_t kOthers = 16;  // the step itself and what stands between its sections
+    int64_t spans = kOthers;
+    for (const Run& run : runs) spans += 1 + static_cast<int64_t>(run.end - run.begin);
+    for (const auto& stage : own) {
+      spans += 1 + static_cast<int64_t>(stage->schedule().end(Section::update) - stage->schedule().update());
+      // Each transfer is at most sent and received.
+      spans += 2 * static_cast<int64_t>(pipeline.transfers.size()) * stage->local().mesh.micro_batches();
+    }
+    return spans;
+  }
+
   void check_loss(DeviceSubnormals& threads) {
+    const Recorded recorded(recorder, {.kind = Span::check});
     const Array loss = with_output("loss").first->read(with_output("loss").second);
     if (all_finite(loss.type().dtype, loss.data(), loss.type().bytes())) return;
     const std::string place = describe(first_bad(threads));
@@ -182,8 +230,9 @@ struct Executor::Impl {
 };
 
 Executor::Executor(const Pipeline& pipeline, const std::vector<StageProgram>& stages, const OpSet& ops, Device& device,
-                   Communicator& world)
-    : impl_(std::make_unique<Impl>(pipeline, stages, ops, device, world)) {}
+                   Communicator& world, const Executor* holder)
+    : impl_(std::make_unique<Impl>(pipeline, stages, ops, device, world,
+                                   holder != nullptr ? holder->impl_.get() : nullptr)) {}
 
 Executor::Executor(const LocalGraph& local, const Schedule& schedule, const OpSet& ops, Device& device,
                    Communicator& world)
@@ -245,6 +294,32 @@ Array Executor::state(std::string_view name) const {
   return whole;
 }
 
+std::optional<Array> Executor::state_on_first(std::string_view name) const {
+  const size_t owner = impl_->owner_of(name);
+  const LocalGraph& local = impl_->stages[owner].local;
+  const RankGroup& group = impl_->pipeline.group_of(static_cast<int>(owner));
+  Communicator& world = impl_->world;
+  const ValueId value = local.graph.find_state(name)->entry;
+  const Type& type = local.graph.type(value);
+  std::optional<Array> whole;
+  if (world.rank() == 0) whole.emplace(type);
+  for (int member = 0; member < group.count; ++member) {
+    const int rank = group.first + member;
+    const std::vector<int64_t> coordinates = local.mesh.coordinates(member);
+    if (!owns_part(local.shardings[value], local.mesh, coordinates)) continue;
+    if (world.rank() != 0 && world.rank() != rank) continue;
+    Array part =
+        rank == world.rank() ? impl_->by_stage[owner]->state_part(name).values : Array(local.type(value, coordinates));
+    if (world.rank() != 0) {
+      world.send(part.data(), part.type().elements(), type.dtype, /*to=*/0);
+      continue;
+    }
+    if (rank != 0) world.recv(part.data(), part.type().elements(), type.dtype, rank);
+    copy_back(part.data(), local_ranges(type, local.shardings[value], local.mesh, coordinates), whole->tensor());
+  }
+  return whole;
+}
+
 void Executor::step() {
   DeviceSubnormals threads(impl_->device);
   impl_->run_before_update(threads);
@@ -268,6 +343,8 @@ int64_t Executor::arena_bytes() const {
   for (const auto& stage : impl_->own) bytes += stage->schedule().arena_bytes;
   return bytes;
 }
+
+void Executor::record(Recorder& recorder, int64_t steps) { impl_->record(recorder, steps); }
 
 void Executor::measure(bool on) {
   for (const auto& stage : impl_->own) stage->measure(on);

@@ -8,9 +8,10 @@ namespace partita {
 class Executor {
  public:
   /// Binds kernels to this rank's shapes; the arguments outlive the executor. All ranks of `world` make one at the same
-  /// time. Throws InternalError unless it has the pipeline's number of ranks.
+  /// time. `holder`: of a program with the same stages that has the states, see StageExecutor. Throws InternalError
+  /// unless `world` has the pipeline's number of ranks.
   Executor(const Pipeline& pipeline, const std::vector<StageProgram>& stages, const OpSet& ops, Device& device,
-           Communicator& world);
+           Communicator& world, const Executor* holder = nullptr);
   /// Of a program without stages.
   Executor(const LocalGraph& local, const Schedule& schedule, const OpSet& ops, Device& device, Communicator& world);
   ~Executor();
@@ -33,6 +34,9 @@ class Executor {
   /// The whole value; collective over the ranks when the state is cut or there are stages. Each rank gets each part
   /// once.
   Array state(std::string_view name) const;
+  /// The same on rank 0 of the world alone, part by part, from one rank for each; collective over the world. Other
+  /// ranks get no array.
+  std::optional<Array> state_on_first(std::string_view name) const;
   /// This rank's part, without a word to others; of a state of its stages.
   StatePart state_part(std::string_view name) const;
 
@@ -46,6 +50,9 @@ class Executor {
   /// This rank's part of an output, after step() or run(). Scalars are there on all stages, others where they are made.
   Array output(std::string_view name) const;
   int64_t arena_bytes() const;
+  /// From now on steps are recorded; `steps` of them as spans, for which the recorder makes room. Outlives the
+  /// executor.
+  void record(Recorder& recorder, int64_t steps);
   /// Seconds per node of the last step, when measuring was switched on before it.
   void measure(bool on);
   std::vector<std::pair<std::string, double>> measured() const;

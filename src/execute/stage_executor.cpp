@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "execute/gather_value.h"
-#include "execute/run_collective.h"
 #include "execute/shard_copy.h"
 #include "partition/collectives.h"
 
@@ -25,7 +24,7 @@ bool all_finite(DType dtype, const void* data, int64_t bytes) {
 }
 
 StageExecutor::StageExecutor(const LocalGraph& local, const Schedule& schedule, const OpSet& ops, Device& device,
-                             Communicator& ranks)
+                             Communicator& ranks, const StageExecutor* holder)
     : local_(local),
       schedule_(schedule),
       rules_(local.graph, ops),
@@ -38,7 +37,10 @@ StageExecutor::StageExecutor(const LocalGraph& local, const Schedule& schedule, 
       asynchronous_(local.mesh, ranks) {
   PARTITA_CHECK(local.mesh.ranks() == ranks.size(), "a mesh of {} ranks on {} ranks", local.mesh.ranks(), ranks.size());
   device.enter_thread();
-  find_copies();
+  PARTITA_CHECK(holder != nullptr || schedule.external_bytes == 0, "{} has states elsewhere, and no executor with them",
+                local.graph.name);
+  find_copies(holder);
+  if (holder != nullptr) take_states(*holder);
   for (const Instruction& instruction : schedule.instructions) {
     bind(instruction);
     // A collective reduces as its element type asks for, whichever thread does it (comm/reduce_kernels.h).
@@ -47,7 +49,17 @@ StageExecutor::StageExecutor(const LocalGraph& local, const Schedule& schedule, 
   }
 }
 
-void StageExecutor::find_copies() {
+void StageExecutor::find_copies(const StageExecutor* holder) {
+  std::unordered_map<int, char*> external;  // by the buffer of the state
+  for (const int entry : schedule_.entry) {
+    if (!schedule_.is_external(entry)) continue;
+    const Buffer& buffer = schedule_.buffers[entry];
+    const std::string& name = local_.graph.values[buffer.value].name;
+    const int held = holder->named_.state(name);
+    PARTITA_CHECK(holder->type_of(held) == type_of(entry) && holder->schedule_.buffers[held].format == buffer.format,
+                  "state {} lies otherwise in the executor that holds it", name);
+    external.emplace(entry, holder->bases_[held]);
+  }
   std::vector<bool> is_fed(schedule_.buffers.size(), false);  // all its copies are there, and are loaded
   for (size_t i = 0; i < schedule_.inputs.size(); ++i) {
     is_fed[schedule_.inputs[i]] = local_.graph.inputs[i].from_stage < 0;
@@ -55,14 +67,27 @@ void StageExecutor::find_copies() {
   for (size_t s = 0; s < schedule_.buffers.size(); ++s) {
     const Buffer& buffer = schedule_.buffers[s];
     roots_.push_back(buffer.view_of < 0 ? static_cast<int>(s) : roots_[buffer.view_of]);
-    addresses_.push_back(at(buffer.offset));
+    bases_.push_back(schedule_.is_external(static_cast<int>(s)) ? external.at(roots_.back()) : at(buffer.offset));
     if (schedule_.buffers[roots_.back()].copies > 1 && !is_fed[roots_.back()]) copied_.push_back(static_cast<int>(s));
+  }
+  addresses_ = bases_;
+}
+
+void StageExecutor::take_states(const StageExecutor& holder) {
+  for (const int entry : schedule_.entry) {
+    if (schedule_.is_external(entry)) continue;
+    const Buffer& buffer = schedule_.buffers[entry];
+    const int held = holder.named_.state(local_.graph.values[buffer.value].name);
+    const void* from = holder.bases_[held];
+    void* to = bases_[entry];
+    device_.make_reorder(type_of(entry), holder.schedule_.buffers[held].format, buffer.format)
+        ->run({&from, 1}, {&to, 1}, nullptr);
   }
 }
 
 char* StageExecutor::copy_of(int buffer, int64_t micro_batch) const {
   const Buffer& root = schedule_.buffers[roots_[buffer]];
-  return at(schedule_.buffers[buffer].offset) + micro_batch % root.copies * aligned(root.bytes);
+  return bases_[buffer] + micro_batch % root.copies * aligned(root.bytes);
 }
 
 void StageExecutor::begin(int64_t micro_batch) {
@@ -144,12 +169,16 @@ void StageExecutor::bind_reorder(const Instruction& instruction) {
 void StageExecutor::bind_collective(const Instruction& instruction) {
   const Node& node = local_.graph.nodes[instruction.node];
   if (!is_local(*collective_of(node))) groups_.add(axes_of(node, local_.mesh));
-  const CollectiveBuffers buffers{.input = &addresses_[instruction.inputs[0]],
-                                  .output = &addresses_[instruction.outputs[0]],
-                                  .bytes = schedule_.buffers[instruction.inputs[0]].bytes,
-                                  .scratch = at(schedule_.scratch_offset),
-                                  .scratch_bytes = schedule_.scratch_bytes};
-  actions_.push_back(partita::bind_collective(local_, instruction.node, ranks_.rank(), buffers, groups_, micro_batch_));
+  actions_.push_back(partita::bind_collective(local_, instruction.node, ranks_.rank(), collective_buffers(instruction),
+                                              groups_, micro_batch_));
+}
+
+CollectiveBuffers StageExecutor::collective_buffers(const Instruction& instruction) const {
+  return {.input = &addresses_[instruction.inputs[0]],
+          .output = &addresses_[instruction.outputs[0]],
+          .bytes = schedule_.buffers[instruction.inputs[0]].bytes,
+          .scratch = at(schedule_.scratch_offset),
+          .scratch_bytes = schedule_.scratch_bytes};
 }
 
 /// One kernel for all micro-batches, or one for each.
@@ -167,23 +196,39 @@ void StageExecutor::add_kernel(std::vector<std::unique_ptr<Kernel>> made, const 
   for (auto& kernel : made) kernels_.push_back(std::move(kernel));
 }
 
+/// Of a bucket, or asynchronously of a node.
 void StageExecutor::bind_bucket(const Instruction& instruction) {
-  const Bucket& bucket = schedule_.buckets[instruction.bucket];
-  if (instruction.kind == Instruction::wait) {
-    actions_.push_back([this] { comm_thread_->wait(); });
-    return;
+  const std::pair message{instruction.bucket, instruction.bucket < 0 ? instruction.node : -1};
+  if (instruction.kind == Instruction::wait) return bind_wait(message);
+  if (instruction.bucket < 0) {
+    asynchronous_.add(axes_of(local_.graph.nodes[instruction.node], local_.mesh));
+    return bind_start(message, partita::bind_collective(local_, instruction.node, ranks_.rank(),
+                                                        collective_buffers(instruction), asynchronous_, micro_batch_));
   }
+  const Bucket& bucket = schedule_.buckets[instruction.bucket];
   Groups& chosen = instruction.kind == Instruction::start ? asynchronous_ : groups_;
   chosen.add(bucket.axes);
   const auto reduce = [&group = chosen.at(bucket.axes), data = at(bucket.offset), dtype = bucket.dtype,
                        count = bucket.bytes / static_cast<int64_t>(size_of(bucket.dtype)),
                        kind = bucket.reduce] { group.all_reduce(data, count, dtype, kind); };
-  if (instruction.kind == Instruction::reduce) {
-    actions_.push_back(reduce);
-    return;
-  }
+  if (instruction.kind == Instruction::start) return bind_start(message, reduce);
+  actions_.push_back(reduce);
+}
+
+void StageExecutor::bind_start(std::pair<int, NodeId> message, std::function<void()> communicate) {
   if (!comm_thread_) comm_thread_ = std::make_unique<CommThread>();
-  actions_.push_back([this, reduce] { comm_thread_->start(reduce); });
+  actions_.push_back([this, &job = messages_[message], communicate = std::move(communicate), index = actions_.size()] {
+    Span span = span_of(index);
+    span.thread = comm_thread_number_;
+    job = comm_thread_->start([this, &communicate, span] {
+      const Recorded recorded(recorder_, span);
+      communicate();
+    });
+  });
+}
+
+void StageExecutor::bind_wait(std::pair<int, NodeId> message) {
+  actions_.push_back([this, &job = messages_[message]] { comm_thread_->wait(job); });
 }
 
 void StageExecutor::run(size_t begin, size_t end, DeviceSubnormals& threads) {
@@ -191,14 +236,36 @@ void StageExecutor::run(size_t begin, size_t end, DeviceSubnormals& threads) {
   for (size_t i = begin; i < end; ++i) {
     if (schedule_.instructions[i].last && !is_last) continue;
     threads.set(subnormals_[i]);
-    if (!measuring_) {
+    if (!measuring_ && recorder_ == nullptr) {
       actions_[i]();
       continue;
     }
+    const Recorded recorded(recorder_, span_of(i));
     const auto start = std::chrono::steady_clock::now();
     actions_[i]();
-    seconds_[i] += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    if (measuring_) seconds_[i] += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
+}
+
+Span StageExecutor::span_of(size_t index) const {
+  return {.kind = Span::instruction,
+          .stage = stage_,
+          .index = static_cast<int32_t>(index),
+          .micro_batch = static_cast<int32_t>(micro_batch_),
+          .exposed = is_exposed(schedule_.instructions[index])};
+}
+
+bool StageExecutor::is_exposed(const Instruction& instruction) const {
+  if (instruction.kind != Instruction::collective) {
+    return instruction.kind == Instruction::reduce || instruction.kind == Instruction::wait;
+  }
+  return !is_local(*collective_of(local_.graph.nodes[instruction.node]));
+}
+
+void StageExecutor::record(Recorder* recorder, int stage, int thread) {
+  recorder_ = recorder;
+  stage_ = stage;
+  comm_thread_number_ = thread;
 }
 
 bool StageExecutor::makes_finite(size_t index) const {

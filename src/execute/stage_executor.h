@@ -10,6 +10,8 @@
 #include "execute/comm_thread.h"
 #include "execute/groups.h"
 #include "execute/named_buffers.h"
+#include "execute/run_collective.h"
+#include "execute/recorder.h"
 #include "execute/subnormals.h"
 
 namespace partita {
@@ -23,9 +25,10 @@ struct StatePart {
 
 class StageExecutor {
  public:
-  /// Binds kernels to this rank's shapes; the arguments outlive the executor. `ranks` are those of the stage.
+  /// Binds kernels to this rank's shapes; the arguments outlive the executor. `ranks` are those of the stage. `holder`
+  /// has the states, with a device of the same kind: external ones are used in its memory, others are copied from it.
   StageExecutor(const LocalGraph& local, const Schedule& schedule, const OpSet& ops, Device& device,
-                Communicator& ranks);
+                Communicator& ranks, const StageExecutor* holder = nullptr);
 
   const LocalGraph& local() const { return local_; }
   const Schedule& schedule() const { return schedule_; }
@@ -53,6 +56,8 @@ class StageExecutor {
   void begin(int64_t micro_batch);
   /// Runs instructions one after the other, but for those of the last micro-batch in another one.
   void run(size_t begin, size_t end, DeviceSubnormals& threads);
+  /// From now on instructions are spans of this stage; `thread` is that of its asynchronous collectives.
+  void record(Recorder* recorder, int stage, int thread);
   /// Whether all results of an instruction that has just run are finite, if it is one of the forward.
   bool makes_finite(size_t instruction) const;
   /// Seconds of each instruction in the last step; measuring begins with `on`.
@@ -69,13 +74,19 @@ class StageExecutor {
 
   char* at(int64_t offset) const { return static_cast<char*>(arena_.get()) + offset; }
   Type type(ValueId value) const { return local_.type(value, coordinates_); }
-  void find_copies();
+  void find_copies(const StageExecutor* holder);
+  void take_states(const StageExecutor& holder);
   void bind(const Instruction& instruction);
   void bind_compute(const Instruction& instruction);
   void bind_accumulate(const Instruction& instruction);
   void bind_reorder(const Instruction& instruction);
   void bind_collective(const Instruction& instruction);
   void bind_bucket(const Instruction& instruction);
+  CollectiveBuffers collective_buffers(const Instruction& instruction) const;
+  void bind_start(std::pair<int, NodeId> message, std::function<void()> communicate);
+  void bind_wait(std::pair<int, NodeId> message);
+  Span span_of(size_t instruction) const;
+  bool is_exposed(const Instruction& instruction) const;
   void add_kernel(std::vector<std::unique_ptr<Kernel>> made, const Instruction& instruction);
   Attrs attrs_in(NodeId node, int64_t micro) const;
   int64_t bytes_in_use(int buffer) const;
@@ -89,6 +100,7 @@ class StageExecutor {
   const NamedBuffers named_;
   std::shared_ptr<void> arena_;
   Groups groups_, asynchronous_;  // asynchronous: those of the communication thread
+  std::vector<char*> bases_;      // per buffer, in micro-batch 0
   std::vector<char*> addresses_;  // per buffer, in the micro-batch that runs
   std::vector<int> roots_;        // per buffer: the one whose memory it is
   std::vector<int> copied_;       // buffers with a copy for each micro-batch in flight
@@ -97,8 +109,11 @@ class StageExecutor {
   std::vector<std::optional<Subnormals>> subnormals_;  // per action
   std::vector<double> seconds_;                        // per action, when measuring
   bool measuring_ = false;
-  int64_t micro_batch_ = 0;  // that runs
+  Recorder* recorder_ = nullptr;
+  int stage_ = 0, comm_thread_number_ = 0;  // of the spans
+  int64_t micro_batch_ = 0;                 // that runs
   std::unique_ptr<CommThread> comm_thread_;
+  std::map<std::pair<int, NodeId>, int64_t> messages_;  // of the communication thread: jobs, by bucket or node
 };
 
 /// Whether all elements of an array of floats are.

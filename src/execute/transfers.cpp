@@ -199,7 +199,17 @@ void Transfers::behind(const Run& run, size_t instruction) {
   }
 }
 
+Span Transfers::span_of(Span::Kind kind, size_t t, int64_t micro_batch) const {
+  const Transfer& transfer = pipeline_.transfers[t];
+  return {.kind = kind,
+          .stage = kind == Span::send ? transfer.from_stage : transfer.to_stage,
+          .index = static_cast<int32_t>(t),
+          .micro_batch = static_cast<int32_t>(micro_batch),
+          .exposed = 1};
+}
+
 void Transfers::send(size_t t, int64_t micro_batch) {
+  const Recorded recorded(recorder_, span_of(Span::send, t, micro_batch));
   const Transfer& transfer = pipeline_.transfers[t];
   StageExecutor& stage = *own_[static_cast<size_t>(transfer.from_stage)];
   const int buffer = stage.schedule().outputs[transfer.output];
@@ -223,6 +233,7 @@ void Transfers::send(size_t t, int64_t micro_batch) {
 }
 
 void Transfers::receive(size_t t, int64_t micro_batch) {
+  const Recorded recorded(recorder_, span_of(Span::receive, t, micro_batch));
   const Transfer& transfer = pipeline_.transfers[t];
   StageExecutor& stage = *own_[static_cast<size_t>(transfer.to_stage)];
   const int buffer = stage.schedule().inputs[transfer.input];
@@ -276,6 +287,7 @@ void Transfers::share_verdict() {
     }
   }
   if (verdict_all_.empty()) return;
+  const Recorded recorded(recorder_, {.kind = Span::verdict, .exposed = 1});
   std::byte* at = verdict_own_.data();
   for (const auto& [stage, buffer] : verdict_given_) {
     const int64_t bytes = stage->type_of(buffer).bytes();

@@ -17,6 +17,7 @@ class Transfers {
   Transfers(const Pipeline& pipeline, const std::vector<StageProgram>& stages, const std::vector<StageExecutor*>& own,
             Communicator& world);
 
+  void record(Recorder* recorder) { recorder_ = recorder; }
   void begin_step();
   /// What is sent where a section begins.
   void begin(const Run& run);
@@ -49,6 +50,7 @@ class Transfers {
 
   void find_ends(size_t transfer);
   void find_verdict();
+  Span span_of(Span::Kind kind, size_t transfer, int64_t micro_batch) const;
   void send(size_t transfer, int64_t micro_batch);
   void receive(size_t transfer, int64_t micro_batch);
   /// The next message of a group; false when there is none in this step any more.
@@ -60,6 +62,7 @@ class Transfers {
   const std::vector<StageProgram>& stages_;
   const std::vector<StageExecutor*>& own_;
   Communicator& world_;
+  Recorder* recorder_ = nullptr;
   const std::vector<SendPoint> points_;
   std::vector<Ends> ends_;                                              // per transfer
   std::map<int, Source> sources_;                                       // by group

@@ -75,8 +75,10 @@ struct FilesConfig {
   int64_t checkpoint_every = 0;            // steps; 0: at the end alone
   std::vector<std::string> resume_with{};  // keys that may differ from those of the checkpoint
   std::string log{};                       // one JSON line per step
-  std::string dump{};                      // a folder for what every stage made
-  std::string log_dir{};                   // a folder for what each process prints
+  std::string trace{};                     // what each rank did when, in the first steps
+  int64_t trace_steps = 3;
+  std::string dump{};     // a folder for what every stage made
+  std::string log_dir{};  // a folder for what each process prints
 };
 
 struct ConsoleConfig {

@@ -334,6 +334,11 @@ void add_files(List& list) {
       .value = "KEY";
   file(list.add("log", "log", Effect::files, PARTITA_FIELD(files.log), "Write one JSON line per step to this file"))
       .synonyms = {"log-file", "logfile"};
+  file(list.add("trace", "trace", Effect::files, PARTITA_FIELD(files.trace),
+                "Write what each rank did when in the first steps to this file (JSON, for Perfetto)"))
+      .synonyms = {"profile", "profiler", "timeline"};
+  list.add("trace_steps", "trace-steps", Effect::files, PARTITA_FIELD(files.trace_steps), "Steps of the trace",
+           {1, 10'000});
   list.add("dump", "dump", Effect::files, PARTITA_FIELD(files.dump), "Write what every stage made into this folder")
       .value = "DIR";
   list.add("log_dir", "log-dir", Effect::console, PARTITA_FIELD(files.log_dir),

@@ -4,6 +4,7 @@
 
 #include "ops/registry.h"
 #include "plan/outputs.h"
+#include "plan/search/data_parallel.h"
 
 namespace partita {
 
@@ -16,6 +17,47 @@ BuildOptions build_options(const JobConfig& config, const ProgramRequest& reques
           .purpose = request.purpose,
           .statistics_groups = groups,
           .seed = config.training.seed};
+}
+
+Graph build(const JobConfig& config, const ProgramRequest& request, Purpose purpose) {
+  BuildOptions options = build_options(config, request, /*groups=*/1);
+  options.purpose = purpose;
+  return build_graph(request.network, all_ops(), options);
+}
+
+/// The stages that a training has, and an evaluation with it. Layers of a stage may be there in a
+/// training alone.
+NamedStages stages_of_evaluation(const JobConfig& config, const ProgramRequest& request) {
+  if (request.training != nullptr) return named_stages(request.training->graph, request.training->assignment);
+  const PipelineOptions& pipeline = config.plan.options.pipeline;
+  if (pipeline.stages == 1) return {};
+  if (pipeline.stages == 0 && pipeline.marks.empty()) {
+    const Graph evaluation = build(config, request, Purpose::evaluation);
+    if (std::none_of(evaluation.nodes.begin(), evaluation.nodes.end(), [](const Node& node) { return node.stage > 0; }))
+      return {};
+  }
+  Graph training = build(config, request, Purpose::training);
+  mark_stages(training, pipeline.marks);
+  training = remove_dead_nodes(training);
+  return named_stages(training, assign_stages(training, Rules(training, all_ops()), pipeline.stages));
+}
+
+/// The mode's, but for a batch of any number of rows: there may be fewer than annotations cut a batch into.
+Plan evaluation_plan(const Graph& graph, int64_t ranks, const JobConfig& config, const ProgramRequest& request) {
+  PlanOptions options = config.plan.options;
+  if (request.any_rows) {
+    options.uneven = Uneven::allow;
+    if (options.parallel == Parallel::data) options.parallel = Parallel::hybrid;
+  }
+  Mesh mesh = make_mesh(graph, ranks, options);
+  for (size_t stage = 0; request.training != nullptr && stage < request.training->stages.size(); ++stage) {
+    const Mesh& own = request.training->stages[stage].plan.mesh;
+    if (own.ranks() == ranks) mesh = own.with_micro_batches(1);
+  }
+  const bool has_rows = !request.any_rows || request.batch >= ranks || !uses_annotations(options.parallel);
+  Plan plan = has_rows ? make_plan(graph, all_ops(), mesh, options)
+                       : data_parallel_plan(graph, Rules(graph, all_ops()), mesh, {.uneven = true, .layerwise = false});
+  return with_logits_in_rows(std::move(plan), graph, all_ops());
 }
 
 bool has_batch_norm(const JobConfig& config, const ProgramRequest& request) {
@@ -66,6 +108,7 @@ JobConfig with_stages(JobConfig config, const Network& network, const std::vecto
 Program make_program(const JobConfig& given, const ProgramRequest& request) {
   const bool training = request.purpose == Purpose::training;
   const JobConfig config = training ? with_stages(given, request.network, request.columns) : given;
+  const bool evaluation = request.purpose == Purpose::evaluation;
   const bool local_statistics = training && config.training.batch_norm == BatchNormStatistics::local;
   CompileOptions options{.ranks = request.ranks,
                          .plan = config.plan.options,
@@ -74,7 +117,9 @@ Program make_program(const JobConfig& given, const ProgramRequest& request) {
   if (!training) {
     options.plan.micro_batches = 1;
     options.plan.zero = {};
-    options.plan.pipeline = {.stages = 1};
+    options.stages = evaluation ? stages_of_evaluation(config, request) : NamedStages{};
+    options.holder = request.training;
+    if (!evaluation) options.plan.pipeline = {.stages = 1};
   }
   if (training) {
     options.training = TrainingOptions{.optimizer = config.optimizer, .recompute = config.plan.recompute};
@@ -83,10 +128,9 @@ Program make_program(const JobConfig& given, const ProgramRequest& request) {
     }
     options.passes = {.dump_dir = config.files.dump, .switched_off = config.plan.passes_switched_off};
   }
-  if (request.purpose == Purpose::evaluation) {
+  if (evaluation) {
     options.own_plan = [&](const Graph& graph, int64_t ranks) {
-      const Mesh mesh = make_mesh(graph, ranks, config.plan.options);
-      return with_logits_in_rows(make_plan(graph, all_ops(), mesh, config.plan.options), graph, all_ops());
+      return evaluation_plan(graph, ranks, config, request);
     };
   }
   const BuildOptions build = build_options(config, request, local_statistics ? statistics_groups(config, request) : 1);
@@ -95,7 +139,7 @@ Program make_program(const JobConfig& given, const ProgramRequest& request) {
   Program program =
       compile([&] { return build_graph(request.network, all_ops(), build); }, all_ops(), device->catalog(), options);
   if (options.own_plan && request.last >= Stage::plan) {
-    std::string warning = ignored_annotations(program.graph, program.plan().mesh, config.plan.options);
+    std::string warning = ignored_annotations(program.graph, program.stages.front().plan.mesh, config.plan.options);
     if (!warning.empty()) program.warnings.push_back(std::move(warning));
   }
   return program;

@@ -14,13 +14,17 @@ struct ProgramRequest {
   int64_t ranks = 1;
   Purpose purpose = Purpose::training;
   Stage last = Stage::schedule;
+  bool any_rows = false;  // an evaluation whose batch may be cut unevenly, whatever the mode asks of a batch
+  /// Of an evaluation during a training: the training, whose stages and states it shares.
+  const Program* training = nullptr;
 };
 
 /// `config` with the number of stages that the layers of the network say, where it leaves that open.
 JobConfig with_stages(JobConfig config, const Network& network, const std::vector<Column>& columns);
 
 /// Commands, trainings, evaluations, benchmarks and examples make programs by it alone. `config` is completed. Only a
-/// training is dumped.
+/// training is dumped. An evaluation has the stages and the mode of a training and runs a batch as a whole; a
+/// prediction has neither stages nor micro-batches.
 Program make_program(const JobConfig& config, const ProgramRequest& request);
 
 }  // namespace partita

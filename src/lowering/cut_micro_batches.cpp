@@ -104,8 +104,7 @@ class MicroCutter {
   DimAxes whole_of(ValueId value) const { return DimAxes(graph_.type(value).shape.size()); }
 
   void cut_input(size_t i) {
-    const ValueId value = graph_.inputs[i].value;
-    const int batch_dim = graph_.inputs[i].batch_dim;
+    const auto [value, batch_dim] = std::pair(graph_.inputs[i].value, graph_.inputs[i].batch_dim);
     if (batch_dim < 0) return;
     const int64_t batch = graph_.type(value).shape[batch_dim];
     require_whole_micro_batches(batch, count_);

@@ -63,6 +63,10 @@ std::vector<SectionNodes> in_sections(const LocalGraph& local) {
         order.insert(order.end(), joined[output].begin(), joined[output].end());
       }
     }
+    // What the verdict needs of the update comes behind all gradients, which can then be reduced together.
+    if (section == Section::late) {
+      std::stable_partition(order.begin(), order.end(), [&](NodeId n) { return nodes[n].phase != Phase::update; });
+    }
   }
   return result;
 }

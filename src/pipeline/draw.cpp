@@ -86,7 +86,7 @@ class Row {
 }  // namespace
 
 std::string draw(const Sequence& sequence, const PipelineShape& shape, const std::vector<Dependency>& dependencies,
-                 int64_t columns) {
+                 int64_t columns, std::string_view unit) {
   const Simulation simulation = simulate(sequence, shape, dependencies);
   const bool with_stage = shape.group_count() < shape.stages();
   size_t width = 2;  // of the dots
@@ -106,7 +106,7 @@ std::string draw(const Sequence& sequence, const PipelineShape& shape, const std
     text += fmt::format("group {:<{}} {} bubble {:.1f} %\n", fmt::format("{}:", group), digits + 1, rows[group].text(),
                         100 * simulation.bubble(static_cast<int>(group)));
   }
-  return text + fmt::format("bubble {:.1f} % of {:.4g} s\n", 100 * simulation.bubble(), simulation.seconds);
+  return text + fmt::format("bubble {:.1f} % of {:.4g} {}\n", 100 * simulation.bubble(), simulation.seconds, unit);
 }
 
 }  // namespace partita

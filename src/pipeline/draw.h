@@ -2,6 +2,7 @@
 // An order as a picture in characters.
 
 #include <string>
+#include <string_view>
 
 #include "pipeline/sequence.h"
 
@@ -15,6 +16,6 @@ namespace partita {
 /// A cell is as long as the shortest slot, or a 16th of the longest: slots that round to no cell are not seen. Of rows
 /// longer than `columns` the beginning and the end are shown. Throws InvalidArgument for a sequence that cannot end.
 std::string draw(const Sequence& sequence, const PipelineShape& shape, const std::vector<Dependency>& dependencies,
-                 int64_t columns = 160);
+                 int64_t columns = 160, std::string_view unit = "s");
 
 }  // namespace partita

@@ -37,7 +37,8 @@ struct Dependency {
   bool operator==(const Dependency&) const = default;
 };
 
-/// Estimated seconds. A backward slot of an order without weight slots takes backward + weight.
+/// Estimated times, in one unit for all stages. A backward slot of an order without weight slots takes backward +
+/// weight.
 struct StageTimes {
   double forward = 0;
   double backward = 0;
@@ -48,7 +49,7 @@ struct StageTimes {
 struct PipelineShape {
   std::vector<int> groups;  // per stage: the group of ranks that runs it, from 0; stages of one group share its ranks
   int64_t micro_batches = 1;
-  std::vector<StageTimes> times{};  // per stage; empty: 1 second for each of the three
+  std::vector<StageTimes> times{};  // per stage; empty: 1 for each of the three
   bool forward_only = false;        // evaluation and prediction: forward slots alone
 
   int stages() const { return static_cast<int>(groups.size()); }

@@ -74,7 +74,7 @@ class StageAssigner {
       result_.nodes.assign(graph_.nodes.size(), 0);
       return std::move(result_);
     }
-    find_free_values();
+    is_free_node_ = free_nodes(graph_);
     assign_forward();
     check_order();
     check_owners();
@@ -84,20 +84,6 @@ class StageAssigner {
   }
 
  private:
-  /// Values made of constants and counters alone: any stage can make them. Inputs are fed to every stage.
-  void find_free_values() {
-    is_free_.assign(graph_.values.size(), false);
-    for (const State& state : graph_.states) is_free_[state.entry] = state.kind == StateKind::counter;
-    for (const Input& input : graph_.inputs) is_free_[input.value] = input.batch_dim < 0;
-    is_free_node_.assign(graph_.nodes.size(), false);
-    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
-      const Node& node = graph_.nodes[n];
-      is_free_node_[n] =
-          std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return is_free_[input]; });
-      for (const ValueId output : node.outputs) is_free_[output] = is_free_node_[n];
-    }
-  }
-
   void set(size_t n, int stage) {
     result_.nodes[n] = stage;
     for (const ValueId output : graph_.nodes[n].outputs) stage_of_[output] = stage;
@@ -217,7 +203,7 @@ class StageAssigner {
   const Rules& rules_;
   bool has_marks_ = false;
   std::vector<int> stage_of_;  // per value
-  std::vector<bool> is_free_, is_free_node_;
+  std::vector<bool> is_free_node_;
   std::unordered_map<std::string_view, size_t> origins_;
   StageAssignment result_;
 };
@@ -261,6 +247,18 @@ void mark_stages(Graph& graph, const std::vector<StageMark>& marks) {
                                       scopes.size(), did_you_mean(mark.layers, scopes)),
                           ErrorKind::key);
   }
+}
+
+std::vector<bool> free_nodes(const Graph& graph) {
+  std::vector<bool> is_free(graph.values.size(), false), result(graph.nodes.size(), false);
+  for (const State& state : graph.states) is_free[state.entry] = state.kind == StateKind::counter;
+  for (const Input& input : graph.inputs) is_free[input.value] = input.batch_dim < 0;
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    const Node& node = graph.nodes[n];
+    result[n] = std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return is_free[input]; });
+    for (const ValueId output : node.outputs) is_free[output] = result[n];
+  }
+  return result;
 }
 
 StageAssignment assign_stages(const Graph& graph, const Rules& rules, int64_t stages) {

@@ -32,4 +32,8 @@ void mark_stages(Graph& graph, const std::vector<StageMark>& marks);
 /// without nodes, marks beyond the number of stages, a node that needs the result of a later stage.
 StageAssignment assign_stages(const Graph& graph, const Rules& rules, int64_t stages);
 
+/// Per node whether it is made of constants and counters alone, so that any stage can run it. Inputs without a batch
+/// are fed to every stage, too.
+std::vector<bool> free_nodes(const Graph& graph);
+
 }  // namespace partita

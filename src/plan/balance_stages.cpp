@@ -3,19 +3,13 @@
 #include <algorithm>
 #include <numeric>
 
+#include "lowering/work.h"
+
 namespace partita {
 namespace {
 
-constexpr double kSlack = 1.1;  // of the most work of a stage, for cuts through which fewer bytes pass
-
-/// Floating-point operations of a node of the forward; at least a few, so that every node counts.
-double work_of(const Rules& rules, size_t n) {
-  double points = 1;
-  for (const Factor& factor : rules[n].factors) {
-    if (factor.contributes_flops) points *= static_cast<double>(factor.size);
-  }
-  return 1 + rules.op(n).flops_per_point * points;
-}
+constexpr size_t kMostLevels = 64;  // of bytes that are tried
+constexpr double kSlack = 1.1;      // of the most work of a stage, for cuts through which fewer bytes pass
 
 /// Pieces of the forward between which stages may begin.
 struct Pieces {
@@ -62,7 +56,7 @@ class Balancer {
     for (size_t n = 0; n < graph.nodes.size(); ++n) {
       if (graph.nodes[n].phase != Phase::forward || left_out[n]) continue;
       nodes_.push_back(n);
-      work_.push_back(work_of(rules, n));
+      work_.push_back(flops_of(rules, n));
     }
     if (nodes_.size() < stages) {
       throw InvalidArgument(
@@ -76,14 +70,15 @@ class Balancer {
     std::vector<int64_t> levels(passing_.begin() + 1, passing_.end());
     std::sort(levels.begin(), levels.end());
     levels.erase(std::unique(levels.begin(), levels.end()), levels.end());
-    const double best = least_of_most(pieces_at(levels.empty() ? 0 : levels.back()), stages_);
-    const auto is_good = [&](int64_t bytes) {
-      const Pieces pieces = pieces_at(bytes);
-      return pieces.begins.size() >= stages_ && least_of_most(pieces, stages_) <= kSlack * best;
-    };
-    const auto level =
-        std::partition_point(levels.begin(), levels.end(), [&](int64_t bytes) { return !is_good(bytes); });
-    return assign(pieces_at(level == levels.end() ? std::numeric_limits<int64_t>::max() : *level));
+    const Pieces all = pieces_at(std::numeric_limits<int64_t>::max());
+    const double best = least_of_most(all, stages_), spread = squares_of(all, ends_of_stages(all));
+    const size_t step = levels.size() / kMostLevels + 1;
+    for (size_t level = 0; level < levels.size(); level += step) {
+      const Pieces pieces = pieces_at(levels[level]);
+      if (pieces.begins.size() < stages_ || least_of_most(pieces, stages_) > kSlack * best) continue;
+      if (squares_of(pieces, ends_of_stages(pieces)) <= kSlack * spread) return assign(pieces);
+    }
+    return assign(all);
   }
 
  private:
@@ -120,11 +115,11 @@ class Balancer {
     return pieces;
   }
 
-  /// Each stage takes as near to an even share of what is left as the rest allows.
-  std::vector<int> assign(const Pieces& pieces) const {
-    const double most = least_of_most(pieces, stages_);
-    const std::vector<size_t> needed = stages_needed(pieces, most);
-    std::vector<int> result(graph_.nodes.size(), -1);
+  /// The piece behind the last one of each stage, which takes as near to an even share of what is left as the rest
+  /// allows.
+  std::vector<size_t> ends_of_stages(const Pieces& pieces) const {
+    const std::vector<size_t> needed = stages_needed(pieces, least_of_most(pieces, stages_));
+    std::vector<size_t> ends;
     size_t begin = 0;
     for (size_t stage = 0; stage < stages_; ++stage) {
       const size_t left = stages_ - stage - 1;
@@ -133,10 +128,33 @@ class Balancer {
       const auto may_end = [&](size_t at) { return needed[at] <= left; };
       const auto distance = [&](size_t at) { return std::abs(pieces.sums[at] - pieces.sums[begin] - share); };
       while (end + left < pieces.begins.size() && (!may_end(end) || distance(end + 1) < distance(end))) ++end;
-      if (left == 0) end = pieces.begins.size();
-      const size_t last = end < pieces.begins.size() ? pieces.begins[end] : nodes_.size();
-      for (size_t at = pieces.begins[begin]; at < last; ++at) result[nodes_[at]] = static_cast<int>(stage);
+      ends.push_back(left == 0 ? pieces.begins.size() : end);
+      begin = ends.back();
+    }
+    return ends;
+  }
+
+  /// Of the work of the stages: the least for even ones.
+  static double squares_of(const Pieces& pieces, const std::vector<size_t>& ends) {
+    double squares = 0;
+    size_t begin = 0;
+    for (const size_t end : ends) {
+      const double work = pieces.sums[end] - pieces.sums[begin];
+      squares += work * work;
       begin = end;
+    }
+    return squares;
+  }
+
+  std::vector<int> assign(const Pieces& pieces) const {
+    std::vector<int> result(graph_.nodes.size(), -1);
+    size_t begin = 0;
+    int stage = 0;
+    for (const size_t end : ends_of_stages(pieces)) {
+      const size_t last = end < pieces.begins.size() ? pieces.begins[end] : nodes_.size();
+      for (size_t at = pieces.begins[begin]; at < last; ++at) result[nodes_[at]] = stage;
+      begin = end;
+      ++stage;
     }
     return result;
   }

@@ -64,10 +64,12 @@ void JsonLines::on_step_end(const StepInfo& info) {
   if (file_ == nullptr) return;
   const double rate = info.seconds > 0 ? static_cast<double>(info.samples) / info.seconds : 0;
   step_ = info.global_step;
-  write(
-      fmt::format("{{\"step\":{},\"epoch\":{},\"loss\":{},\"learning_rate\":{},\"step_seconds\":{:.9f},"
-                  "\"samples_per_second\":{:.3f}}}\n",
-                  info.global_step, info.epoch, info.loss, info.learning_rate, info.seconds, rate));
+  write(fmt::format(
+      "{{\"step\":{},\"epoch\":{},\"loss\":{},\"learning_rate\":{},\"step_seconds\":{:.9f},"
+      "\"samples_per_second\":{:.3f}{}}}\n",
+      info.global_step, info.epoch, info.loss, info.learning_rate, info.seconds, rate,
+      info.exposed_communication ? fmt::format(",\"exposed_communication_seconds\":{:.9f}", *info.exposed_communication)
+                                 : ""));
 }
 
 void JsonLines::on_epoch_end(const EpochInfo& info) {

@@ -1,6 +1,7 @@
 #pragma once
 // One JSON object per line: for each step {"step", "epoch", "loss", "learning_rate", "step_seconds",
-// "samples_per_second"}, for each epoch with a validation {"step", "epoch", "validation_loss", "validation_accuracy"}.
+// "samples_per_second", "exposed_communication_seconds" (of the first rank, where it is measured)}, for each epoch with
+// a validation {"step", "epoch", "validation_loss", "validation_accuracy"}.
 
 #include <cstdio>
 #include <functional>

@@ -18,17 +18,25 @@ TEST(JsonLines, EveryStepIsThereAtOnce) {
   EXPECT_FALSE(std::filesystem::exists(path));
   log.on_train_begin({});
   log.on_step_end({.epoch = 1, .step = 1, .global_step = 1, .loss = 2.5, .seconds = 0.5, .samples = 8});
-  log.on_step_end({.epoch = 2, .step = 1, .global_step = 9, .loss = 0.1, .seconds = 0.25, .samples = 8});
+  log.on_step_end({.epoch = 2,
+                   .step = 1,
+                   .global_step = 9,
+                   .loss = 0.1,
+                   .seconds = 0.25,
+                   .samples = 8,
+                   .exposed_communication = 0.125});
   std::ifstream file(path);
   std::string line;
   std::getline(file, line);
   EXPECT_EQ(nlohmann::json::parse(line)["samples_per_second"], 16.0);
+  EXPECT_FALSE(nlohmann::json::parse(line).contains("exposed_communication_seconds"));
   std::getline(file, line);
   const auto second = nlohmann::json::parse(line);
   EXPECT_EQ(second["step"], 9);
   EXPECT_EQ(second["epoch"], 2);
   EXPECT_EQ(second["loss"], 0.1);
   EXPECT_EQ(second["step_seconds"], 0.25);
+  EXPECT_EQ(second["exposed_communication_seconds"], 0.125);
   std::filesystem::remove(path);
 }
 

@@ -5,6 +5,7 @@
 #include "partition/collectives.h"
 #include "partition/exchange.h"
 #include "schedule/keep_old_states.h"
+#include "schedule/shard_kernels.h"
 #include "sharding/micro.h"
 
 namespace partita {
@@ -31,11 +32,13 @@ KernelChoice choose_accumulate(const KernelCatalog& catalog, const Node& node, c
 
 class Chooser {
  public:
-  Chooser(const LocalGraph& local, const OpSet& ops, const KernelCatalog& catalog, const InFlight& in_flight)
+  Chooser(const LocalGraph& local, const OpSet& ops, const KernelCatalog& catalog, const InFlight& in_flight,
+          const ExternalStates& external)
       : local_(local),
-        rules_(local.graph, ops),
         catalog_(catalog),
+        kernels_(local, ops, catalog),
         in_flight_(in_flight),
+        external_(external),
         made_(local.graph.values.size(), -1),
         is_reduced_(local.graph.values.size(), false) {
     for (const Node& node : local.graph.nodes) {
@@ -45,6 +48,9 @@ class Chooser {
 
   Schedule run() {
     for (size_t i = 0; i < local_.graph.inputs.size(); ++i) add_input(i);
+    for (size_t s = 0; s < external_.size(); ++s) {
+      if (external_[s]) add_buffer(local_.graph.states[s].entry, *external_[s]);
+    }
     find_sent();
     for (const auto& [section, nodes] : in_sections(local_)) {
       begin(section);
@@ -142,7 +148,7 @@ class Chooser {
   void add_node(NodeId id) {
     const Node& node = local_.graph.nodes[id];
     if (is_collective(node)) return add_collective(id);
-    const KernelChoice choice = choose(id);
+    const KernelChoice choice = kernels_.choose(id, [&](ValueId input) { return format_of(input); });
     Instruction instruction{.kind = Instruction::compute, .node = id, .choice = choice};
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       instruction.inputs.push_back(buffer_in(node.inputs[i], choice.inputs[i], id));
@@ -164,60 +170,6 @@ class Chooser {
     }
     if (choice.view) instruction.kind = Instruction::copy;
     schedule_.instructions.push_back(std::move(instruction));
-  }
-
-  /// One kernel for all shards: they may differ by one element, and under a window in more.
-  KernelChoice choose(NodeId id) const {
-    const Node& node = local_.graph.nodes[id];
-    const std::vector<KernelQuery> shards = queries_of(id);
-    for (size_t first = 0; first < shards.size(); ++first) {
-      KernelChoice choice = catalog_.choose(shards[first]);
-      if (!choice.accepted()) {
-        throw InvalidArgument(
-            fmt::format("[schedule] no kernel for {}, got {}({}), expected one that the device has: {}", node.name,
-                        node.op, print(shards[first].inputs), choice.reason));
-      }
-      if (serves_all(choice, shards, first)) return choice;
-    }
-    throw InvalidArgument(
-        fmt::format("[schedule] no one kernel serves all parts of {}, got {}({}) and {}({}), expected another cut",
-                    node.name, node.op, print(shards.front().inputs), node.op, print(shards.back().inputs)));
-  }
-
-  /// Different queries of the ranks, that of the largest shard first.
-  std::vector<KernelQuery> queries_of(NodeId id) const {
-    const Node& node = local_.graph.nodes[id];
-    std::vector<KernelQuery> queries;
-    for (const std::vector<int64_t>& coordinates : local_.distinct_shards(id, rules_)) {
-      KernelQuery& query = queries.emplace_back(KernelQuery{.op = node.op});
-      query.attrs = local_.attrs(id, coordinates, rules_);
-      for (ValueId input : node.inputs) {
-        query.inputs.push_back(local_.type(input, coordinates));
-        query.input_formats.push_back(format_of(input));
-      }
-      for (ValueId output : node.outputs) query.outputs.push_back(local_.type(output, coordinates));
-    }
-    return queries;
-  }
-
-  /// Whether the choice for one shard is one for the others too; it then asks for the most scratch of all, and works in
-  /// place where all do.
-  bool serves_all(KernelChoice& choice, const std::vector<KernelQuery>& shards, size_t own) const {
-    KernelChoice common = choice;
-    for (size_t s = 0; s < shards.size(); ++s) {
-      if (s == own) continue;
-      KernelQuery query = shards[s];
-      query.input_formats = choice.inputs;
-      query.like = choice;
-      const KernelChoice other = catalog_.choose(query);
-      if (!other.accepted() || other.view != choice.view) return false;
-      common.scratch_bytes = std::max(common.scratch_bytes, other.scratch_bytes);
-      std::erase_if(common.in_place, [&](const auto& pair) {
-        return std::find(other.in_place.begin(), other.in_place.end(), pair) == other.in_place.end();
-      });
-    }
-    choice = std::move(common);
-    return true;
   }
 
   void add_accumulate(NodeId id) {
@@ -278,9 +230,10 @@ class Chooser {
   }
 
   const LocalGraph& local_;
-  const Rules rules_;
   const KernelCatalog& catalog_;
+  const ShardKernels kernels_;
   const InFlight& in_flight_;
+  const ExternalStates& external_;
   Schedule schedule_;
   std::vector<int> made_;                           // per value: the buffer in which it was made, or -1
   std::vector<bool> is_reduced_;                    // per value: an all-reduce takes it
@@ -292,8 +245,8 @@ class Chooser {
 }  // namespace
 
 Schedule choose_kernels(const LocalGraph& local, const OpSet& ops, const KernelCatalog& catalog,
-                        const InFlight& in_flight) {
-  return Chooser(local, ops, catalog, in_flight).run();
+                        const InFlight& in_flight, const ExternalStates& external) {
+  return Chooser(local, ops, catalog, in_flight, external).run();
 }
 
 }  // namespace partita

@@ -2,6 +2,7 @@
 
 #include "schedule/choose_kernels.h"
 #include "schedule/count_copies.h"
+#include "schedule/overlap_collectives.h"
 #include "schedule/pack_reductions.h"
 #include "schedule/place_buffers.h"
 
@@ -17,12 +18,50 @@ Section Schedule::section_of(size_t instruction) const {
   return static_cast<Section>(std::max<std::ptrdiff_t>(behind - begins.begin() - 1, 0));
 }
 
+size_t first_of_update(const Schedule& schedule, const LocalGraph& local) {
+  for (size_t i = schedule.micro_end(); i < schedule.update(); ++i) {
+    const Instruction& instruction = schedule.instructions[i];
+    if (instruction.node >= 0 && local.graph.nodes[instruction.node].phase == Phase::update) return i;
+  }
+  return schedule.update();
+}
+
+StateFormats state_formats(const Schedule& schedule, const LocalGraph& local) {
+  StateFormats formats;
+  for (const int buffer : schedule.entry) {
+    const Buffer& entry = schedule.buffers[buffer];
+    formats.emplace(local.graph.values[entry.value].name, entry.format);
+  }
+  return formats;
+}
+
+namespace {
+
+/// Held states but for those that are written, and those that are sent and would have to be reordered before.
+ExternalStates external_states(const LocalGraph& local, const StateFormats& held) {
+  ExternalStates external(local.graph.states.size());
+  if (held.empty()) return external;
+  for (size_t s = 0; s < external.size(); ++s) {
+    const State& state = local.graph.states[s];
+    const auto found = held.find(local.graph.values[state.entry].name);
+    if (found == held.end() || state.exit >= 0) continue;
+    const bool is_output = std::any_of(local.graph.outputs.begin(), local.graph.outputs.end(),
+                                       [&](const Output& output) { return output.value == state.entry; });
+    if (!is_output || found->second.plain()) external[s] = found->second;
+  }
+  return external;
+}
+
+}  // namespace
+
 Schedule make_schedule(const LocalGraph& local, const OpSet& ops, const KernelCatalog& catalog,
-                       const ScheduleOptions& options, const InFlight& in_flight) {
-  Schedule schedule = choose_kernels(local, ops, catalog, in_flight);
+                       const ScheduleOptions& options, const InFlight& in_flight, const StateFormats& held) {
+  const ExternalStates external = external_states(local, held);
+  Schedule schedule = choose_kernels(local, ops, catalog, in_flight, external);
   pack_reductions(schedule, local, options);
+  overlap_collectives(schedule, local, options);
   count_copies(schedule, local, in_flight);
-  place_buffers(schedule, local);
+  place_buffers(schedule, local, external);
   return schedule;
 }
 

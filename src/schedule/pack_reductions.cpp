@@ -23,7 +23,7 @@ class Packer {
       : schedule_(schedule), local_(local), options_(options) {}
 
   void run() {
-    gathered_ = first_of_update();
+    gathered_ = first_of_update(schedule_, local_);
     find_reductions();
     std::vector<Reduction> late;
     for (const Reduction& reduction : reductions_) {
@@ -38,16 +38,6 @@ class Packer {
 
  private:
   const Node& node(const Instruction& instruction) const { return local_.graph.nodes[instruction.node]; }
-
-  /// The first instruction that serves the update: all gradients are there. In a stage of a pipeline the verdict needs
-  /// some of the update before it.
-  size_t first_of_update() const {
-    for (size_t i = schedule_.micro_end(); i < schedule_.update(); ++i) {
-      const Instruction& instruction = schedule_.instructions[i];
-      if (instruction.node >= 0 && node(instruction).phase == Phase::update) return i;
-    }
-    return schedule_.update();
-  }
 
   /// All-reduces whose operand has no other reader: they can work in place.
   void find_reductions() {

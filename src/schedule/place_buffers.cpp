@@ -14,14 +14,15 @@ struct Allocation {
   int64_t bytes = 0;
   size_t begin = SIZE_MAX, end = 0;  // instructions
   bool kept = false;                 // a state or an input
+  bool external = false;             // a state in another arena
   bool fixed = false;                // part of a bucket: not to be merged
   int64_t offset = -1;
 };
 
 class Placer {
  public:
-  Placer(Schedule& schedule, const LocalGraph& local)
-      : schedule_(schedule), local_(local), owner_(schedule.buffers.size()) {}
+  Placer(Schedule& schedule, const LocalGraph& local, const ExternalStates& external)
+      : schedule_(schedule), local_(local), external_(external), owner_(schedule.buffers.size()) {}
 
   void run() {
     std::iota(owner_.begin(), owner_.end(), 0);
@@ -97,6 +98,9 @@ class Placer {
     }
     for (const std::vector<int>* list : {&schedule_.entry, &schedule_.inputs}) {
       for (int buffer : *list) allocations_[find(buffer)].kept = true;
+    }
+    for (size_t s = 0; s < external_.size(); ++s) {
+      if (external_[s]) allocations_[find(schedule_.entry[s])].external = true;
     }
     for (size_t i = 0; i < schedule_.instructions.size(); ++i) {
       const Instruction& instruction = schedule_.instructions[i];
@@ -180,9 +184,10 @@ class Placer {
     for (size_t s = 0; s < owner_.size(); ++s) {
       Allocation& allocation = allocations_[s];
       if (owner_[s] != static_cast<int>(s) || !allocation.kept) continue;
+      done[s] = true;
+      if (allocation.external) continue;
       allocation.offset = top;
       top += allocation.bytes;
-      done[s] = true;
     }
     schedule_.state_bytes = top;
     std::vector<Block> blocks;
@@ -207,6 +212,11 @@ class Placer {
         allocations_[allocation].offset = offset;
         offset += allocations_[allocation].bytes;
       }
+    }
+    for (Allocation& allocation : allocations_) {
+      if (!allocation.external) continue;
+      allocation.offset = schedule_.arena_bytes + schedule_.external_bytes;
+      schedule_.external_bytes += allocation.bytes;
     }
   }
 
@@ -240,6 +250,7 @@ class Placer {
 
   Schedule& schedule_;
   const LocalGraph& local_;
+  const ExternalStates& external_;
   std::vector<int> owner_;                     // buffer -> the buffer that stands for its allocation, in steps
   std::vector<Allocation> allocations_;        // by that buffer
   std::vector<size_t> makers_, last_readers_;  // per buffer, per allocation: instructions, or SIZE_MAX
@@ -247,6 +258,8 @@ class Placer {
 
 }  // namespace
 
-void place_buffers(Schedule& schedule, const LocalGraph& local) { Placer(schedule, local).run(); }
+void place_buffers(Schedule& schedule, const LocalGraph& local, const ExternalStates& external) {
+  Placer(schedule, local, external).run();
+}
 
 }  // namespace partita

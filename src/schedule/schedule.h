@@ -2,6 +2,7 @@
 // Ordered instructions over buffers at fixed offsets: all that is left to do is to run them.
 
 #include <array>
+#include <map>
 
 #include "lowering/kernel_catalog.h"
 #include "partition/sections.h"
@@ -31,8 +32,8 @@ struct ScheduleOptions {
 struct Buffer {
   ValueId value = -1;
   MemoryFormat format;
-  int64_t offset = 0, bytes = 0;
-  int view_of = -1;  // the buffer whose memory this is
+  int64_t offset = 0, bytes = 0;  // offset: in the arena; of an external state from its end on
+  int view_of = -1;               // the buffer whose memory this is
   /// Of an input that micro-batches cut: one for each, of `bytes`, at a stride of aligned(bytes). In a stage of a
   /// pipeline also of what one section of a micro-batch leaves to another: as many as are in flight at once.
   int64_t copies = 1;
@@ -43,14 +44,18 @@ struct Buffer {
 struct Instruction {
   /// compute: a kernel; reorder, copy: one buffer to another; load: the copy of a micro-batch; accumulate: written in
   /// the first micro-batch, then added to (the kernel takes the sum and what is added); collective: a node that
-  /// communicates with other ranks, or a slice or stack; reduce: a whole bucket, at once; start, wait: a bucket,
-  /// asynchronously to what stands between.
+  /// communicates with other ranks, or a slice or stack; reduce: a whole bucket, at once; start, wait: a bucket, or
+  /// a collective without one, asynchronously to what stands between. The wait for a collective has its operand and its
+  /// result as inputs.
   enum Kind { compute, reorder, copy, load, accumulate, collective, reduce, start, wait } kind = compute;
   NodeId node = -1;     // the node of the local graph that it serves
   KernelChoice choice;  // compute, accumulate; of a collective its in-place pairs and its staging as scratch
   std::vector<int> inputs, outputs;  // buffers
   int bucket = -1;                   // reduce, start and wait
   bool last = false;                 // reduce and start: in the last micro-batch only
+
+  /// Whether it starts, or waits for, a collective that is in no bucket.
+  bool is_single_message() const { return (kind == start || kind == wait) && bucket < 0; }
 };
 
 /// All-reduces performed as one: adjacent buffers of one element type over one group.
@@ -87,12 +92,25 @@ struct Schedule {
   int64_t state_bytes = 0;  // the head of the arena, kept between steps
   int64_t scratch_offset = 0, scratch_bytes = 0;
   int64_t arena_bytes = 0;
+  int64_t external_bytes = 0;  // of states that the arena of another schedule holds
+
+  bool is_external(int buffer) const { return buffers[static_cast<size_t>(buffer)].offset >= arena_bytes; }
 };
 
+/// The first instruction that serves the update, before which all gradients are there: in a stage of a pipeline the
+/// verdict needs some of the update before its section.
+size_t first_of_update(const Schedule& schedule, const LocalGraph& local);
+
+/// How states lie, by their names.
+using StateFormats = std::map<std::string, MemoryFormat>;
+StateFormats state_formats(const Schedule& schedule, const LocalGraph& local);
+
 /// Chooses kernels and memory formats, orders instructions, packs gradients, places buffers for the largest
-/// shard of each value.
+/// shard of each value. `held`: states that another program holds on the same ranks. Those that are only read are used
+/// where they are, as they lie there: they are external.
 Schedule make_schedule(const LocalGraph& local, const OpSet& ops, const KernelCatalog& catalog,
-                       const ScheduleOptions& options = {}, const InFlight& in_flight = {});
+                       const ScheduleOptions& options = {}, const InFlight& in_flight = {},
+                       const StateFormats& held = {});
 /// "partita schedule 1 ...": all that an executor needs. `in_place` and `reason` of the kernels, which have
 /// done their work when the buffers are placed, are not written.
 std::string print(const Schedule& schedule, const LocalGraph& local);

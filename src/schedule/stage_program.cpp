@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "lowering/work.h"
+#include "partition/collectives.h"
 #include "pipeline/in_flight.h"
 
 namespace partita {
@@ -21,8 +23,11 @@ std::vector<Dependency> dependencies_of(const std::vector<Transfer>& transfers) 
   std::vector<Dependency> dependencies;
   for (const Transfer& transfer : transfers) {
     if (!transfer.in_micro_batches() || !is_micro(transfer.first)) continue;
-    const Dependency one{transfer.from_stage, stage_section(transfer.sent), transfer.to_stage,
-                         stage_section(transfer.first)};
+    // Of a stage that only gradients of weights are left to (the first), the backward slot is empty. It waits for what
+    // these need, or the stage would begin the next forward slots too soon.
+    StageSection to = stage_section(transfer.first);
+    if (to == StageSection::weight) to = StageSection::backward;
+    const Dependency one{transfer.from_stage, stage_section(transfer.sent), transfer.to_stage, to};
     if (std::find(dependencies.begin(), dependencies.end(), one) == dependencies.end()) dependencies.push_back(one);
   }
   // The backward of a stage that sends no gradients has nothing to do: it waits for those that come all the same, since
@@ -35,6 +40,24 @@ std::vector<Dependency> dependencies_of(const std::vector<Transfer>& transfers) 
     if (one.to == StageSection::weight && !awaits.contains(one.to_stage)) one.to = StageSection::backward;
   }
   return dependencies;
+}
+
+std::array<double, kSections.size()> work_of_sections(const LocalGraph& local, const OpSet& ops) {
+  constexpr double kBillion = 1e9;
+  const Rules rules(local.graph, ops);
+  const std::vector<Section> sections = sections_of(local);
+  std::array<double, kSections.size()> work{};
+  for (size_t n = 0; n < sections.size(); ++n) {
+    if (is_collective(local.graph.nodes[n])) continue;
+    work[static_cast<size_t>(sections[n])] += flops_of(rules, n, local.cuts[n], local.mesh) / kBillion;
+  }
+  return work;
+}
+
+StageTimes estimated_times(const LocalGraph& local, const OpSet& ops) {
+  const auto work = work_of_sections(local, ops);
+  const auto of = [&](Section section) { return work[static_cast<size_t>(section)]; };
+  return {of(Section::micro), of(Section::backward), of(Section::weight)};
 }
 
 InFlight in_flight_of(const Pipeline& pipeline, int stage, const LocalGraph& local) {

@@ -41,6 +41,11 @@ StageSection stage_section(Section section);
 /// What the sections of the stages need of one another.
 std::vector<Dependency> dependencies_of(const std::vector<Transfer>& transfers);
 
+/// What a rank computes in a run of each section, in the order of Section, in billions of floating-point operations.
+std::array<double, kSections.size()> work_of_sections(const LocalGraph& local, const OpSet& ops);
+/// The same as times of a stage. Where the gradients of weights are no section of their own, `backward` has them.
+StageTimes estimated_times(const LocalGraph& local, const OpSet& ops);
+
 /// How many micro-batches a stage has in flight under the sequence.
 InFlight in_flight_of(const Pipeline& pipeline, int stage, const LocalGraph& local);
 

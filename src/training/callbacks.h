@@ -22,14 +22,17 @@ struct StepInfo {
   double seconds = 0;   // of this step
   int64_t samples = 0;  // of the global batch
   double learning_rate = 0;
+  /// Seconds in which the rank computed nothing because it communicated or waited for others; when they are measured.
+  std::optional<double> exposed_communication{};
 };
 
 struct EpochInfo {
   int64_t epoch = 1;
   int64_t steps = 0;
   double seconds = 0;
-  double loss = 0;                    // mean over the steps
-  std::optional<Metrics> validation;  // when rows for it were given
+  double loss = 0;                                // mean over the steps
+  std::optional<double> exposed_communication{};  // of all steps
+  std::optional<Metrics> validation;              // when rows for it were given
 };
 
 /// What a callback may ask for when the training begins and after each step and epoch: the ranks agree on it before
@@ -82,7 +85,8 @@ class LossMonitor : public Callback {
   int64_t every_;
 };
 
-/// "epoch time: 1234.5 ms, per step time: 12.3 ms" after every epoch.
+/// "epoch time: 1234.5 ms, per step time: 12.3 ms" after every epoch, and ", exposed communication: 1.2 ms" of a step
+/// where it is measured.
 class TimeMonitor : public Callback {
  public:
   explicit TimeMonitor(std::ostream& out) : out_(out) {}

@@ -35,6 +35,9 @@ TEST(Callbacks, TimeMonitor) {
   std::ostringstream out;
   TimeMonitor(out).on_epoch_end({.epoch = 1, .steps = 4, .seconds = 0.5});
   EXPECT_EQ(out.str(), "epoch time: 500.000 ms, per step time: 125.000 ms\n");
+  out.str("");
+  TimeMonitor(out).on_epoch_end({.epoch = 1, .steps = 4, .seconds = 0.5, .exposed_communication = 0.1});
+  EXPECT_EQ(out.str(), "epoch time: 500.000 ms, per step time: 125.000 ms, exposed communication: 25.000 ms\n");
 }
 
 TEST(Callbacks, ValidationMonitorPrintsWhatWasTested) {

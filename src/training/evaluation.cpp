@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "comm/inproc/inproc.h"
 #include "data/views/skip.h"
 #include "data/views/take.h"
 #include "execute/shard_copy.h"
@@ -38,23 +37,44 @@ Array labels_of(const ConstTensor& labels, const std::vector<Range>& box, int64_
   return part;
 }
 
+/// This rank's executor of the stage that makes the logits; null: it is another rank's.
+const StageExecutor* stage_with_logits(const Program& program, const Executor& executor) {
+  const auto makes_logits = [](const Graph& graph) {
+    return std::any_of(graph.outputs.begin(), graph.outputs.end(), [&](const Output& output) {
+      return output.name == "logits" && graph.values[static_cast<size_t>(output.value)].producer >= 0;
+    });
+  };
+  for (const StageProgram& stage : program.stages) {
+    if (!makes_logits(stage.graph)) continue;
+    const auto own = std::find_if(executor.stages().begin(), executor.stages().end(),
+                                  [&](const auto& one) { return &one->local() == &stage.local; });
+    return own == executor.stages().end() ? nullptr : own->get();
+  }
+  return nullptr;
+}
+
 /// The logits that a rank holds, and their labels in the batches that it reads.
 class LabelledPart {
  public:
-  LabelledPart(const Dataset& rows, const LocalGraph& local, const std::vector<int64_t>& coordinates, int64_t first)
-      : column_(find_column(rows, "label")), first_(first) {
+  LabelledPart(const Dataset& rows, const StageExecutor& stage) : column_(find_column(rows, "label")) {
+    const LocalGraph& local = stage.local();
     const ValueId logits = local.graph.output("logits");
     const Sharding& sharding = local.shardings[logits];
-    box_ = local_ranges(local.graph.type(logits), sharding, local.mesh, coordinates);
-    is_owned_ = owns_part(sharding, local.mesh, coordinates);
+    box_ = local_ranges(local.graph.type(logits), sharding, local.mesh, stage.coordinates());
+    is_owned_ = owns_part(sharding, local.mesh, stage.coordinates());
   }
   /// Of the ranks that hold the same logits one owns them.
   bool is_owned() const { return is_owned_; }
-  Array labels(const Batch& batch) const { return labels_of(batch.arrays[column_].tensor(), box_, first_); }
+  bool lies_in(const RowRange& rows) const {
+    return box_.at(0).begin >= rows.first && box_.at(0).end <= rows.first + rows.size();
+  }
+  /// `first`: the row of the whole batch that `batch` begins with.
+  Array labels(const Batch& batch, int64_t first) const {
+    return labels_of(batch.arrays[column_].tensor(), box_, first);
+  }
 
  private:
   size_t column_;
-  int64_t first_;  // row of the batch that the rank reads
   std::vector<Range> box_;
   bool is_owned_ = false;
 };
@@ -67,8 +87,8 @@ Evaluation::Evaluation(DatasetPtr dataset, const EvaluationOptions& options, con
   if (rows == 0) throw InvalidArgument("[eval] no rows, got 0, expected at least 1");
   const int64_t batch = choose_batch(rows, options.ranks, options.most_rows);
   const int64_t whole = batch > 0 ? rows / batch * batch : 0;
-  if (whole > 0) parts_.push_back({take(dataset, whole), batch, options.ranks, make(batch, options.ranks)});
-  if (whole < rows) parts_.push_back({skip(dataset, whole), rows - whole, 1, make(rows - whole, 1)});
+  if (whole > 0) parts_.push_back({take(dataset, whole), batch, make(batch)});
+  if (whole < rows) parts_.push_back({skip(dataset, whole), rows - whole, make(rows - whole)});
   for (const Output& output : graph().outputs) {
     if (graph().type(output.value).rank() == 0) scalars_.push_back(output.name);
   }
@@ -142,42 +162,49 @@ bool Evaluation::classifies() const {
 
 Metrics Evaluation::run(const States& states, const RankOptions& options, Communicator& comm,
                         const EvaluationProgress& progress) const {
+  return run([&](const Program& program) { return std::make_unique<RankRun>(program, states, options, comm); }, comm,
+             progress);
+}
+
+Metrics Evaluation::run(const RankRun& training) const {
+  return run([&](const Program& program) { return std::make_unique<RankRun>(program, training); }, training.comm(),
+             nullptr);
+}
+
+Metrics Evaluation::run(const MakeRank& make, Communicator& comm, const EvaluationProgress& progress) const {
   int64_t rows = 0;
   for (const Part& part : parts_) rows += part.rows->size();
   Adder adder(scalars_, classifies(), options_.top, progress, rows);
-  for (const Part& part : parts_) {
-    if (part.ranks == comm.size()) {
-      add(part, adder, states, options, comm);
-    } else if (comm.rank() == 0) {
-      const auto alone = make_inproc_world(1);
-      add(part, adder, states, options, *alone[0]);
-    }
-  }
+  for (const Part& part : parts_) add(part, adder, *make(part.program));
   return adder.reduced(comm);
 }
 
-void Evaluation::add(const Part& part, Adder& adder, const States& states, const RankOptions& options,
-                     Communicator& comm) const {
-  RankRun rank(part.program, states, options, comm);
-  const Batcher rows = rank.rows(part.rows, part.batch);
-  const RowRange own = rows_of_rank(part.batch, rows.options().rank, rows.options().ranks);
-  const LocalGraph& local = part.program.local();
-  const std::vector<int64_t> coordinates = local.mesh.coordinates(comm.rank());
+void Evaluation::add(const Part& part, Adder& adder, RankRun& rank) const {
+  const StageExecutor* maker = classifies() ? stage_with_logits(part.program, rank.executor()) : nullptr;
   std::optional<LabelledPart> labelled;
-  if (classifies()) labelled.emplace(*part.rows, local, coordinates, own.first);
-  // Each row is counted once.
-  const bool counts = labelled ? labelled->is_owned() : rows.options().ranks == comm.size() || comm.rank() == 0;
+  if (maker != nullptr) labelled.emplace(*part.rows, *maker);
+  // Each row is counted once: where its logits are or, without labels, on the first rank.
+  const bool counts = classifies() ? labelled && labelled->is_owned() : rank.comm().rank() == 0;
+  const bool reads = rank.reads_rows() || labelled;
+  Batcher rows = rank.rows(part.rows, part.batch);
+  RowRange own = rows_of_rank(part.batch, rows.options().rank, rows.options().ranks);
+  if (labelled && !labelled->lies_in(own)) {  // feed() takes what is needed of all
+    rows = Batcher(part.rows, {.batch = part.batch});
+    own = rows_of_rank(part.batch, 0, 1);
+  }
   Batch batch;
   for (int64_t i = 0; i < rows.batches(); ++i) {
-    rows.read(/*epoch=*/0, i, batch);
-    rank.feed(batch);
+    if (reads) {
+      rows.read(/*epoch=*/0, i, batch);
+      rank.feed(batch);
+    }
     rank.executor().run();
     adder.report_progress(part.batch);
     if (!counts) continue;
     if (labelled) {
-      adder.add_classified(rank.executor(), labelled->labels(batch));
+      adder.add_classified(rank.executor(), labelled->labels(batch, own.first));
     } else {
-      adder.add_scalars(rank.executor(), own.size());
+      adder.add_scalars(rank.executor(), part.batch);
     }
   }
 }

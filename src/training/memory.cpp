@@ -46,6 +46,8 @@ int64_t largest_arena(const Program& program) {
   return *std::max_element(bytes.begin(), bytes.end());
 }
 
+void MemoryEstimate::add_arenas(const MemoryEstimate& other) { arenas = saturating_add(arenas, other.arenas); }
+
 MemoryEstimate estimate_memory(const Program& program, int64_t ranks_here) {
   MemoryEstimate estimate{.arenas = saturating_mul(largest_arena(program), ranks_here)};
   for (const State& state : program.graph.states) {

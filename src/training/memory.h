@@ -10,6 +10,7 @@ struct MemoryEstimate {
   int64_t arenas = 0;  // of all ranks in this process
   int64_t states = 0;  // whole, as they are read, handed over and written
   int64_t total() const { return arenas + states; }
+  void add_arenas(const MemoryEstimate& other);
 };
 /// Bytes of the arenas of a rank, of that which has the most.
 int64_t largest_arena(const Program& program);

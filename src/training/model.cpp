@@ -65,18 +65,16 @@ LaunchFingerprint Model::fingerprint_of(const Program& program, const DatasetPtr
     if (option.effect == Effect::console) continue;
     fingerprint.emplace_back(option.key(), fmt::format("{}", fmt::join(option.get(config_), ", ")));
   }
-  fingerprint.insert(fingerprint.end(),
-                     {{"graph", print_digest(digest_of(print(program.graph)))},
-                      {"plan", digest_of_stages([](const StageProgram& stage) {
-                         return print(stage.plan, stage.graph, all_ops());
-                       })},
-                      {"local graph",
-                       digest_of_stages([](const StageProgram& stage) { return print(stage.local, all_ops()); })},
-                      {"order", print_digest(digest_of(print(program.pipeline.sequence, program.pipeline.shape)))},
-                      {"rows", fmt::format("{}", rows->size())},
-                      {"first rows", print_digest(digest_of_rows(rows, config_.training.batch))},
-                      {"weights", print_digest(weights)},
-                      {"program file", print_digest(digest_of_executable())}});
+  fingerprint.insert(
+      fingerprint.end(),
+      {{"graph", print_digest(digest_of(print(program.graph)))},
+       {"plan", digest_of_stages([](const StageProgram& stage) { return print(stage.plan, stage.graph, all_ops()); })},
+       {"local graph", digest_of_stages([](const StageProgram& stage) { return print(stage.local, all_ops()); })},
+       {"order", print_digest(digest_of(print(program.pipeline.sequence, program.pipeline.shape)))},
+       {"rows", fmt::format("{}", rows->size())},
+       {"first rows", print_digest(digest_of_rows(rows, config_.training.batch))},
+       {"weights", print_digest(weights)},
+       {"program file", print_digest(digest_of_executable())}});
   return fingerprint;
 }
 
@@ -90,15 +88,24 @@ LaunchFingerprint Model::fingerprint_of(const TrainingRun& run, const FitOptions
   return fingerprint;
 }
 
-Program Model::make_program(const std::vector<Column>& columns, int64_t batch, int64_t ranks, Purpose purpose) const {
-  Program program = partita::make_program(
-      config_, {.network = network_, .columns = columns, .batch = batch, .ranks = ranks, .purpose = purpose});
+Program Model::make_program(const std::vector<Column>& columns, int64_t batch, int64_t ranks, Purpose purpose,
+                            const Program* training) const {
+  Program program = partita::make_program(config_, {.network = network_,
+                                                    .columns = columns,
+                                                    .batch = batch,
+                                                    .ranks = ranks,
+                                                    .purpose = purpose,
+                                                    .any_rows = purpose == Purpose::evaluation,
+                                                    .training = training});
   if (purpose == Purpose::training) {  // its evaluations would repeat them
     for (const std::string& warning : program.warnings) warn(warning);
   }
   if (!config_.force) {
     const bool processes = world_ != nullptr && ranks > 1;
-    require_memory(estimate_memory(program, processes ? 1 : ranks), available_memory());
+    const int64_t ranks_here = processes ? 1 : ranks;
+    MemoryEstimate estimate = estimate_memory(training != nullptr ? *training : program, ranks_here);
+    if (training != nullptr) estimate.add_arenas(estimate_memory(program, ranks_here));
+    require_memory(estimate, available_memory());
   }
   return program;
 }
@@ -157,7 +164,7 @@ void Model::train(const DatasetPtr& dataset, const FitOptions& fit) {
   if (report_) report_(describe_program(program));
   prepare_states(program.graph);
   std::optional<Evaluation> validation;
-  if (fit.validation) validation = make_evaluation(fit.validation);
+  if (fit.validation) validation.emplace(make_evaluation(fit.validation, &program));
 
   TrainingPosition position =
       resumed_position(program.graph, {.batch = batch,
@@ -173,6 +180,9 @@ void Model::train(const DatasetPtr& dataset, const FitOptions& fit) {
                   .observers = fit.observers,
                   .validation = validation ? &*validation : nullptr,
                   .learning_rate = position.learning_rate,
+                  .trace = {.path = config_.files.trace, .steps = config_.files.trace_steps},
+                  .measures_communication = !config_.files.log.empty() || config_.console.verbose,
+                  .warn = [this](const std::string& message) { warn(message); },
                   .own_process = world_ != nullptr};
   plan_steps(run, fit, position);
   run.save = [&](const std::string& path, const States& states, int64_t step, const std::optional<double>& rate) {
@@ -196,12 +206,11 @@ void Model::train(const DatasetPtr& dataset, const FitOptions& fit) {
   position_.learning_rate = result.learning_rate;
 }
 
-Evaluation Model::make_evaluation(const DatasetPtr& dataset) const {
-  const EvaluationOptions evaluation{.ranks = config_.plan.options.parallel == Parallel::data ? config_.ranks.count : 1,
-                                     .most_rows = config_.evaluation.batch,
-                                     .top = config_.evaluation.top};
-  return Evaluation(dataset, evaluation, [&](int64_t batch, int ranks) {
-    return make_program(dataset->columns(), batch, ranks, Purpose::evaluation);
+Evaluation Model::make_evaluation(const DatasetPtr& dataset, const Program* training) const {
+  const EvaluationOptions evaluation{
+      .ranks = config_.ranks.count, .most_rows = config_.evaluation.batch, .top = config_.evaluation.top};
+  return Evaluation(dataset, evaluation, [&](int64_t batch) {
+    return make_program(dataset->columns(), batch, config_.ranks.count, Purpose::evaluation, training);
   });
 }
 

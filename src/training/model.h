@@ -66,7 +66,9 @@ class Model {
   void save_checkpoint(const std::string& path) const;
 
  private:
-  Program make_program(const std::vector<Column>& columns, int64_t batch, int64_t ranks, Purpose purpose) const;
+  /// `training`: whose states an evaluation shares.
+  Program make_program(const std::vector<Column>& columns, int64_t batch, int64_t ranks, Purpose purpose,
+                       const Program* training = nullptr) const;
   void prepare_states(const Graph& graph);
   void require_states() const;
   TrainingPosition resumed_position(const Graph& graph, TrainingPosition now);
@@ -74,7 +76,7 @@ class Model {
   LaunchFingerprint fingerprint_of(const TrainingRun& run, const FitOptions& fit) const;
   bool writes_files() const { return world_ == nullptr || world_->rank() == 0; }
   void plan_steps(TrainingRun& run, const FitOptions& fit, const TrainingPosition& position) const;
-  Evaluation make_evaluation(const DatasetPtr& dataset) const;
+  Evaluation make_evaluation(const DatasetPtr& dataset, const Program* training = nullptr) const;
   RankOptions rank_options() const { return {.threads = config_.ranks.threads, .kernels = config_.ranks.kernels}; }
   void warn(const std::string& message) const {
     if (warn_) warn_(message);

@@ -29,6 +29,11 @@ RankRun::RankRun(const Program& program, const States& states, const RankOptions
   }
 }
 
+RankRun::RankRun(const Program& program, const RankRun& holder)
+    : program_(program), comm_(holder.comm_), device_(holder.device_) {
+  executor_.emplace(program.pipeline, program.stages, all_ops(), *device_, comm_, &*holder.executor_);
+}
+
 void RankRun::feed(const Batch& batch) {
   const auto& inputs = program_.graph.inputs;
   for (size_t i = 0; i < batch.columns.size(); ++i) {
@@ -108,6 +113,24 @@ Batcher RankRun::rows(const DatasetPtr& dataset, int64_t batch) const {
                            .rank = share->index,
                            .ranks = share->ways,
                            .micro_batches = executor_->stages().front()->local().mesh.micro_batches()});
+}
+
+bool RankRun::reads_rows() const {
+  const auto& stages = executor_->stages();
+  return std::any_of(stages.begin(), stages.end(), [](const auto& stage) {
+    const auto& inputs = stage->local().graph.inputs;
+    return std::any_of(inputs.begin(), inputs.end(),
+                       [](const Input& input) { return input.from_stage < 0 && input.batch_dim >= 0; });
+  });
+}
+
+States RankRun::states_on_first() const {
+  States states;
+  for (const State& state : program_.graph.states) {
+    const std::string& name = name_of(program_.graph, state.entry);
+    if (std::optional<Array> whole = executor_->state_on_first(name)) states.emplace(name, std::move(*whole));
+  }
+  return states;
 }
 
 States RankRun::states() const {

@@ -18,9 +18,12 @@ class RankRun {
  public:
   /// `program` and `comm` outlive the object; `states` are copied.
   RankRun(const Program& program, const States& states, const RankOptions& options, Communicator& comm);
+  /// Of a program that was compiled for the states of another one (CompileOptions::holder), on its device. `holder`
+  /// runs that one on the same rank, outlives the object, and keeps the states.
+  RankRun(const Program& program, const RankRun& holder);
 
   Executor& executor() { return *executor_; }
-  Communicator& comm() { return comm_; }
+  Communicator& comm() const { return comm_; }
 
   /// Throws InvalidArgument for an array that is neither the whole of its input, nor this rank's rows or part of it.
   void feed(const Batch& batch);
@@ -28,8 +31,12 @@ class RankRun {
   /// This rank's rows of every global batch; all of them where the batch is not cut, or not in the same way for every
   /// input.
   Batcher rows(const DatasetPtr& dataset, int64_t batch) const;
+  /// Whether a stage of this rank reads rows.
+  bool reads_rows() const;
   /// Every state as a whole, on every rank; all ranks take part.
   States states() const;
+  /// The same on rank 0 alone; the others send it what they own, and get nothing.
+  States states_on_first() const;
 
  private:
   void feed(const std::string& name, ConstTensor rows);
@@ -37,7 +44,7 @@ class RankRun {
 
   const Program& program_;
   Communicator& comm_;
-  std::unique_ptr<Device> device_;
+  std::shared_ptr<Device> device_;
   std::optional<Executor> executor_;
 };
 

@@ -4,6 +4,7 @@
 #include "job/lr_schedule.h"
 #include "training/callbacks.h"
 #include "training/evaluation.h"
+#include "training/trace.h"
 
 namespace partita {
 
@@ -19,7 +20,10 @@ struct TrainingRun {
   std::vector<Callback*> observers;        // called in every process
   const Evaluation* validation = nullptr;  // after every epoch
   std::optional<double> learning_rate;     // of a training that goes on, when a callback had set it
-  bool own_process = false;                // ranks are processes: each has callbacks and a result of its own
+  TraceOptions trace{};
+  bool measures_communication = false;  // StepInfo::exposed_communication
+  std::function<void(const std::string&)> warn{};
+  bool own_process = false;  // ranks are processes: each has callbacks and a result of its own
   /// Writes a checkpoint; called on rank 0.
   std::function<void(const std::string& path, const States& states, int64_t step,
                      const std::optional<double>& learning_rate)>

@@ -33,7 +33,7 @@ namespace {
 constexpr size_t kLarge = 4096;
 
 std::atomic<bool> counting{false};
-std::atomic<int64_t> large_count{0}, largest{0};
+std::atomic<int64_t> large_count{0}, large_total{0}, largest{0};
 
 }  // namespace
 
@@ -75,6 +75,7 @@ AddressRange onednn;  // set before counting begins
 void count(size_t bytes, const void* caller) {
   if (!counting.load(std::memory_order_relaxed) || bytes < kLarge || onednn.contains(caller)) return;
   large_count.fetch_add(1);
+  large_total.fetch_add(static_cast<int64_t>(bytes));
   int64_t before = largest.load();
   while (before < static_cast<int64_t>(bytes) && !largest.compare_exchange_weak(before, static_cast<int64_t>(bytes))) {
   }
@@ -131,6 +132,7 @@ void begin_counting() {
   onednn = addresses_of("libdnnl");
 #endif
   large_count = 0;
+  large_total = 0;
   largest = 0;
   counting = true;
 }
@@ -290,6 +292,55 @@ TEST(Allocations, StepsOfATrainingAllocateNothing) {
                  16});
   expect_steady({"lenet", 3, {.parallel = Parallel::data}, 12});
   expect_steady({"resnet18:width=16,size=16", 2, {.parallel = Parallel::automatic}, 8});
+}
+
+/// Counts from the end of the last step of the first epoch to that of its validation.
+class CountValidation : public Callback {
+ public:
+  void on_train_begin(const TrainInfo& info) override { steps_ = info.steps_per_epoch; }
+  void on_step_end(const StepInfo& info) override {
+    if (info.global_step == steps_) begin_counting();
+  }
+  void on_epoch_end(const EpochInfo&) override {
+    counted();
+    bytes = large_total;
+  }
+  int64_t bytes = -1;
+
+ private:
+  int64_t steps_ = 0;
+};
+
+// Validation takes memory for its own values alone: no rank gathers states, or holds them a second time.
+TEST(Allocations, ValidationGathersNoStates) {
+  SKIP_UNLESS_COUNTED();
+  const ZooModel zoo = make_model("mlp:hidden=64,layers=24");
+  std::vector<Column> columns = zoo.columns();
+  columns[0].type.shape = {1, 8, 8};
+  const auto rows_of = [&](int64_t count) {
+    return generated_rows(columns, count, [](int64_t, int64_t index, std::span<const Tensor> row) {
+      for (int64_t i = 0; i < row[0].type.elements(); ++i) row[0].as<float>()[i] = static_cast<float>((index + i) % 7);
+      row[1].as<int32_t>()[0] = static_cast<int32_t>(index % 10);
+    });
+  };
+  const int64_t weights = int64_t{25} * 4 * 64 * 64;  // the last layer is small
+  for (const int stages : {1, 2}) {
+    for (const int64_t level : {0, 1, 3}) {
+      SCOPED_TRACE(fmt::format("{} stages, level {}", stages, level));
+      JobConfig config = zoo.recipe;
+      config.training.batch = 16;
+      config.training.epochs = 1;
+      config.evaluation.batch = 16;
+      config.ranks = {.count = 4, .threads = 1};
+      config.plan.options = {
+          .parallel = Parallel::hybrid, .zero = {.level = level, .threshold = 0}, .pipeline = {.stages = stages}};
+      Model model(zoo.network(Loss::sparse), config, Place{.cores = 1});
+      CountValidation count;
+      model.train(rows_of(32), {.validation = rows_of(33), .callbacks = {&count}});
+      EXPECT_GT(count.bytes, 0);
+      EXPECT_LT(count.bytes, 4 * weights);  // of four ranks, each with two programs
+    }
+  }
 }
 
 }  // namespace

@@ -13,13 +13,13 @@ namespace partita {
 namespace {
 
 struct StageGraph {
-  std::string name;
+  const char* name;
   int stages;
-  std::string nodes;  // behind the inputs %x and %label, whose batch is cut
+  const char* nodes;  // behind the inputs %x and %label, whose batch is cut
 };
 
 // Each has a loss of its rows' sums, so that no micro-batch needs another one.
-const std::vector<StageGraph> kStageGraphs{
+constexpr StageGraph kStageGraphs[]{
     {"skips over stages", 4, R"(
 state %w0: f64[4,4] parameter normal(0,0.5)
 state %w2: f64[4,4] parameter normal(0,0.5)
@@ -246,8 +246,8 @@ output loss = %loss
 
 Job job_of_graph(const StageGraph& one, bool is_clipped) {
   Job job;
-  job.forward =
-      parse_graph("partita graph 1\ngraph stages\ninput %x: f64[24,4] batch=0\n" + one.nodes.substr(1), all_ops());
+  job.forward = parse_graph("partita graph 1\ngraph stages\ninput %x: f64[24,4] batch=0\n" + std::string(one.nodes + 1),
+                            all_ops());
   job.training.optimizer = {.kind = OptimizerKind::adamw, .weight_decay = 0.1, .clip_norm = is_clipped ? 0.3 : 0.0};
   job.training.output_gradients = true;
   job.states = initial_states(job.forward, /*seed=*/3);

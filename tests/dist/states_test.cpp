@@ -99,5 +99,61 @@ TEST(States, EveryPartHasOneOwner) {
   }
 }
 
+// Only the first rank gets anything, and of each part one copy.
+TEST(States, TheFirstRankGathersThem) {
+  for (const auto& [type, shard, ranks, parts] : kStateCases) {
+    SCOPED_TRACE(fmt::format("{} as {} on {} ranks", type, shard, ranks));
+    const Program program = program_of(type, shard, ranks);
+    const Array whole = random_array(parse_type(type), random_key(1, "w"));
+    std::vector<int64_t> bytes(ranks, 0);
+    run_ranks(ranks, [&](Communicator& world) {
+      CountingCommunicator counting(world, bytes[world.rank()]);
+      const auto device = make_cpu_device(all_ops(), 1);
+      Executor executor(program.local(), program.schedule(), all_ops(), *device, counting);
+      for (const char* name : {"w", "b"}) executor.set_state(name, whole);
+      const int64_t own = executor.state_part("w").owned ? executor.state_part("w").values.type().bytes() : 0;
+      for (const char* name : {"w", "b"}) {
+        bytes[world.rank()] = 0;
+        const std::optional<Array> gathered = executor.state_on_first(name);
+        ASSERT_EQ(gathered.has_value(), world.rank() == 0);
+        const bool cut = std::string(name) == "w";
+        EXPECT_EQ(bytes[world.rank()], world.rank() == 0 && cut ? whole.type().bytes() - own : 0) << name;
+        if (gathered) {
+          EXPECT_EQ(relative_error(*gathered, whole), 0);
+        }
+      }
+    });
+  }
+}
+
+// Those of a stage that the first rank does not run come from the ranks of that stage.
+TEST(States, TheFirstRankGathersThoseOfAllStages) {
+  Job job = model_job("gpt:layers=2,hidden=8,heads=4,seq=6,vocab=12", {.batch = 12, .steps = 1});
+  for (const auto& [stages, interleave, ranks] : {std::tuple{2, 1, 2}, {3, 1, 5}, {4, 2, 4}}) {
+    const auto device = make_cpu_device(all_ops(), 1);
+    const Program program = compile(job.forward, all_ops(), device->catalog(),
+                                    {.ranks = ranks,
+                                     .plan = {.parallel = Parallel::hybrid,
+                                              .micro_batches = 2,
+                                              .zero = {.level = 3, .threshold = 0},
+                                              .pipeline = {.stages = stages, .interleave = interleave}},
+                                     .training = job.training});
+    const Arrays states = initial_states(program.graph, /*seed=*/3);
+    run_ranks(ranks, [&](Communicator& world) {
+      const auto own_device = make_cpu_device(all_ops(), 1);
+      Executor executor(program.pipeline, program.stages, all_ops(), *own_device, world);
+      for (const auto& [name, value] : states) executor.set_state(name, value);
+      for (const auto& [name, value] : states) {
+        const std::optional<Array> gathered = executor.state_on_first(name);
+        ASSERT_EQ(gathered.has_value(), world.rank() == 0);
+        if (gathered) {
+          EXPECT_EQ(relative_error(*gathered, value), 0) << name;
+        }
+        EXPECT_EQ(relative_error(executor.state(name), value), 0) << name;
+      }
+    });
+  }
+}
+
 }  // namespace
 }  // namespace partita

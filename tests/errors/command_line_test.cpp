@@ -11,7 +11,18 @@ void expect_usage(const std::vector<std::string>& arguments, const std::vector<s
   expect_refusal(arguments, ExitCode::usage, parts);
 }
 
-TEST(CommandLineErrors, NoCommand) { expect_usage({}, {"no command", "train eval generate graph partition ops"}); }
+TEST(CommandLineErrors, Schedule) {
+  expect_usage({"schedule"}, {"[schedule] no model"});
+  expect_usage({"schedule", "mlp", "--full=1"}, {"[--full] a flag without a value, got '1'"});
+  expect_usage({"schedule", "mlp", "--rank", "1"}, {"[schedule] unknown flag, got '--rank'"});
+  expect_usage({"schedule", "mlp", "--ranks", "2", "--stages", "4", "--batch-norm", "global"},
+               {"[stages] fewer ranks than groups of stages"});
+  expect_usage({"schedule", "mlp", "--batch", "32", "--micro-batches", "5"}, {"got 5 micro-batches of batch 32"});
+}
+
+TEST(CommandLineErrors, NoCommand) {
+  expect_usage({}, {"no command", "train eval generate graph partition schedule ops"});
+}
 
 TEST(CommandLineErrors, UnknownCommand) {
   expect_usage({"trian"}, {"unknown command", "got 'trian'", "did you mean 'train'?"});

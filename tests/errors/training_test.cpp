@@ -188,6 +188,23 @@ TEST(TrainingErrors, LogToMissingFolder) {
                  {"[log] cannot write no/such/folder/log.jsonl"});
 }
 
+TEST(TrainingErrors, Trace) {
+  expect_refusal({"train", kModel, "--steps", "1", "--ranks", "2", "--trace", "no/such/folder/trace"},
+                 ExitCode::cannot_write, {"[trace] cannot write no/such/folder/trace: No such file or directory"});
+  expect_refusal({"train", kModel, "--trace-steps", "2"}, ExitCode::usage,
+                 {"[--trace-steps] of no effect, got no --trace, expected --trace FILE"});
+  expect_refusal({"train", kModel, "--trace", "t", "--trace-steps", "0"}, ExitCode::usage,
+                 {"[--trace-steps]", "got 0"});
+  const TempDir folder;
+  const std::string file = (folder.path() / "file").string();
+  expect_refusal({"train", kModel, "--trace", file, "--log", file}, ExitCode::usage,
+                 {"[--log] the file of --trace too"});
+  // A trace that cannot be written any more does not end the training.
+  const Outcome full = run_program({"train", kModel, "--steps", "4", "--trace", "/dev/full"});
+  EXPECT_EQ(full.exit_code, 0);
+  EXPECT_TRUE(has_warning(full, "[trace] cannot write /dev/full: No space left on device; the training goes on"));
+}
+
 TEST(WeightErrors, MissingFile) {
   expect_refusal({"eval", kModel, "--load", "no.safetensors"}, ExitCode::missing_file, {"[weights]", "no.safetensors"});
 }

@@ -64,6 +64,21 @@ done
 expect 0 "test accuracy" mpirun -n 3 "$partita" train mlp --batch 48 --steps 20 --console all
 [[ $(grep '^test accuracy' "$folder/out" | sort -u | wc -l) -eq 1 ]] || fail "ranks print other accuracies after training"
 
+# Evaluations during and after a training share its stages and its sharded states; the rows do not fill their batches.
+# Checkpoints hold what all processes have.
+staged="mlp:hidden=64 --batch 48 --epochs 1 --steps 20 --stages 2 --micro-batches 2 --zero 3 --zero-threshold 0 --eval-batch 333"
+"$partita" train $staged --ranks 4 --validate --log "$folder/threads.jsonl" --checkpoint "$folder/threads.ckpt" \
+  >"$folder/staged" 2>/dev/null || fail "stages on threads"
+grep -q validation_loss "$folder/threads.jsonl" || fail "no validation: $(tail -n 1 "$folder/threads.jsonl")"
+expect 0 "test accuracy" mpirun -n 4 "$partita" train $staged --validate --log "$folder/processes.jsonl" \
+  --checkpoint "$folder/processes.ckpt"
+validations() { grep -o '"validation[a-z_]*":[^,}]*' "$1"; }
+diff <(validations "$folder/threads.jsonl") <(validations "$folder/processes.jsonl") || fail "validations differ"
+diff <(grep "^test accuracy" "$folder/staged") <(grep '^test accuracy' "$folder/out") || fail "evaluations differ"
+cmp "$folder/threads.ckpt" "$folder/processes.ckpt" || fail "checkpoints of processes and threads differ"
+"$partita" eval mlp:hidden=64 --load "$folder/threads.ckpt" --eval-batch 333 2>/dev/null | grep '^test acc' >"$folder/one"
+grep -qF "$(grep "^test accuracy" "$folder/staged")" "$folder/one" || fail "one rank finds another accuracy than four in stages"
+
 # The program of the tests on ranks runs them as processes, too.
 timeout -k 5 120 mpirun -n 4 build/release/tests/dist_tests --gtest_brief=1 \
   --gtest_filter='Ranks.*:Promise.MlpInF64:Promise.LenetInF32:RandomPlans.Gpt:RandomPlans.ReshardsMoveBits:Modes.*:ContextParallel.Of*:TensorParallel.K*:Experts.*:StageGraphs.AreOneRankUnder*:StageOrders.*:RandomPipelines.Mlp:RandomPipelines.Gpt' \

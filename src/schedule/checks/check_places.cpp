@@ -18,13 +18,15 @@ class Places {
   }
 
   void check() const {
-    PARTITA_CHECK(arena().bytes >= 0 && kept().bytes >= 0 && arena().holds(kept()), "the kept head lies outside");
+    PARTITA_CHECK(arena().bytes >= 0 && kept().bytes >= 0 && external().bytes >= 0 && arena().holds(kept()),
+                  "the kept head lies outside");
     PARTITA_CHECK(arena().holds(scratch()), "the scratch lies outside");
     check_aligned(schedule_.scratch_offset, "the scratch");
     for (size_t s = 0; s < schedule_.buffers.size(); ++s) check_buffer(static_cast<int>(s));
     for (const auto* list : {&schedule_.entry, &schedule_.inputs}) {
       for (int buffer : *list) {
-        PARTITA_CHECK(kept().holds(region_of(schedule_.buffers[buffer])), "{} lies outside the kept head",
+        const bool external = list == &schedule_.entry && schedule_.is_external(buffer);
+        PARTITA_CHECK(external || kept().holds(region_of(schedule_.buffers[buffer])), "{} lies outside the kept head",
                       name(buffer));
       }
     }
@@ -37,6 +39,7 @@ class Places {
 
  private:
   Region arena() const { return {0, schedule_.arena_bytes}; }
+  Region external() const { return {schedule_.arena_bytes, schedule_.external_bytes}; }
   Region kept() const { return {0, schedule_.state_bytes}; }
   Region scratch() const { return {schedule_.scratch_offset, schedule_.scratch_bytes}; }
   std::string name(int buffer) const { return "%" + local_.graph.values[schedule_.buffers[buffer].value].name; }
@@ -47,7 +50,11 @@ class Places {
 
   void check_buffer(int index) const {
     const Buffer& buffer = schedule_.buffers[index];
-    PARTITA_CHECK(arena().holds(region_of(buffer)), "a buffer of {} lies outside", name(index));
+    if (schedule_.is_external(index)) {
+      check_external(index);
+    } else {
+      PARTITA_CHECK(arena().holds(region_of(buffer)), "a buffer of {} lies outside", name(index));
+    }
     PARTITA_CHECK(!region_of(buffer).meets(scratch()), "a buffer of {} lies in the scratch", name(index));
     check_aligned(buffer.offset, name(index));
     if (buffer.copies != 1) check_copies(index);
@@ -55,6 +62,16 @@ class Places {
     PARTITA_CHECK(buffer.bytes >= std::max(dense, buffer.format.bytes), "a buffer of {} has {} bytes, its value {}",
                   name(index), buffer.bytes, std::max(dense, buffer.format.bytes));
     if (buffer.view_of >= 0) check_view(index);
+  }
+
+  /// A state that nothing writes, or a view of one.
+  void check_external(int index) const {
+    const Buffer& buffer = schedule_.buffers[index];
+    PARTITA_CHECK(external().holds(region_of(buffer)), "a buffer of {} lies outside", name(index));
+    if (buffer.view_of >= 0) return;
+    const auto state = std::find(schedule_.entry.begin(), schedule_.entry.end(), index);
+    PARTITA_CHECK(state != schedule_.entry.end(), "{} is external, and no state", name(index));
+    PARTITA_CHECK(schedule_.exit[state - schedule_.entry.begin()] < 0, "{} is external, and written", name(index));
   }
 
   /// An input that micro-batches cut, with a copy for each; in a stage of a pipeline what is in flight.
@@ -95,18 +112,26 @@ class Places {
   void check_instruction(const Instruction& instruction) const {
     PARTITA_CHECK(instruction.choice.scratch_bytes <= schedule_.scratch_bytes, "{} needs more scratch",
                   local_.graph.nodes[std::max(instruction.node, 0)].name);
-    if (instruction.kind == Instruction::collective) {
+    const bool collective = instruction.kind == Instruction::collective ||
+                            (instruction.is_single_message() && instruction.kind == Instruction::start);
+    if (instruction.is_single_message()) {
+      PARTITA_CHECK(largest_staging(local_, instruction.node).bytes() == 0, "{} needs staging, and runs beside others",
+                    local_.graph.nodes[instruction.node].name);
+    }
+    if (collective) {
       const int64_t staging = largest_staging(local_, instruction.node).bytes();
       PARTITA_CHECK(instruction.choice.scratch_bytes >= staging, "{} has {} bytes of scratch for staging, it needs {}",
                     local_.graph.nodes[instruction.node].name, instruction.choice.scratch_bytes, staging);
     }
+    for (const int buffer : instruction.outputs) {
+      PARTITA_CHECK(!schedule_.is_external(buffer), "{} is external, and written", name(buffer));
+    }
     if (instruction.kind == Instruction::load) return check_load(instruction);
     if (instruction.kind == Instruction::accumulate) return check_accumulate(instruction);
-    if (instruction.kind != Instruction::collective && instruction.kind != Instruction::copy) return;
+    if (!collective && instruction.kind != Instruction::copy) return;
     const Buffer &from = schedule_.buffers[instruction.inputs[0]], &to = schedule_.buffers[instruction.outputs[0]];
     PARTITA_CHECK(from.format == to.format, "{} changes the memory format", name(instruction.outputs[0]));
-    const bool dense = instruction.kind == Instruction::collective &&
-                       !performs(local_.graph.nodes[instruction.node], Collective::all_reduce);
+    const bool dense = collective && !performs(local_.graph.nodes[instruction.node], Collective::all_reduce);
     PARTITA_CHECK(!dense || !region_of(from).meets(region_of(to)), "{} is made where its operand lies",
                   name(instruction.outputs[0]));
     PARTITA_CHECK(dense ? from.format.plain() : from.bytes == to.bytes, "{} does not fit {}",

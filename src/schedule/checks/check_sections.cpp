@@ -33,6 +33,7 @@ class Sections {
   void check_instruction(const Instruction& instruction, bool in_micro_batch) {
     PARTITA_CHECK(!instruction.last || in_micro_batch, "bucket {} is for the last micro-batch, and outside of it",
                   instruction.bucket);
+    if (instruction.is_single_message()) return check_single_message(instruction);
     if (instruction.bucket >= 0) {
       if (instruction.kind != Instruction::wait) check_message(instruction, in_micro_batch);
       return;
@@ -51,6 +52,15 @@ class Sections {
       PARTITA_CHECK(each == (in_micro_batch && !instruction.last), "bucket {} is reduced {}", instruction.bucket,
                     each ? "once, not in every micro-batch" : "in every micro-batch, not once");
     }
+  }
+
+  /// A collective starts in its section, or behind what adds up the last micro-batch, and is waited for in its section.
+  void check_single_message(const Instruction& instruction) const {
+    const Section own = sections_[instruction.node];
+    const bool early = instruction.kind == Instruction::start && instruction.last;
+    PARTITA_CHECK(early ? own == Section::late && is_micro(section_) : is_micro(own) == is_micro(section_),
+                  "{} runs in section {}, expected {}", local_.graph.nodes[instruction.node].name, name_of(section_),
+                  name_of(own));
   }
 
   void check_single(int buffer, bool load) const {

@@ -12,6 +12,33 @@
 namespace partita {
 namespace {
 
+/// Collectives that run beside other instructions: nobody may write what they read or make, or read what they make,
+/// before they were waited for.
+class MessagesInFlight {
+ public:
+  bool empty() const { return regions_.empty(); }
+  void start(NodeId node, const Region& read, const Region& made, const std::string& name) {
+    PARTITA_CHECK(regions_.emplace(node, std::pair{read, made}).second, "{} is started twice", name);
+  }
+  void finish(NodeId node, const std::string& name) {
+    PARTITA_CHECK(regions_.erase(node) == 1, "{} is waited for and was not started", name);
+  }
+  void require_readable(const Region& region, const std::string& reader, const std::string& what) const {
+    for (const auto& [node, regions] : regions_) {
+      PARTITA_CHECK(!regions.second.meets(region), "{} reads {}, which is in flight", reader, what);
+    }
+  }
+  void require_writable(const Region& region, const std::string& what) const {
+    for (const auto& [node, regions] : regions_) {
+      PARTITA_CHECK(!region.meets(regions.first) && !region.meets(regions.second),
+                    "{} is made where a collective is in flight", what);
+    }
+  }
+
+ private:
+  std::map<NodeId, std::pair<Region, Region>> regions_;  // of the operand and the result
+};
+
 class Replay {
  public:
   Replay(const Schedule& schedule, const LocalGraph& local)
@@ -48,6 +75,7 @@ class Replay {
     expect_sent(Section::late, /*sums=*/true);
     play(schedule_.micro_end(), schedule_.instructions.size());
     if (schedule_.update() >= schedule_.instructions.size()) begin_update();
+    PARTITA_CHECK(messages_.empty(), "a collective is in flight at the end");
     for (int buffer : schedule_.inputs) expect(buffer, "the next step");
     for (size_t k = 0; k < schedule_.outputs.size(); ++k) {
       if (local_.graph.outputs[k].to_stages.empty()) expect(schedule_.outputs[k], "the end");
@@ -117,6 +145,7 @@ class Replay {
   void step(const Instruction& instruction) {
     const std::string name = instruction.node >= 0 ? local_.graph.nodes[instruction.node].name : "the end";
     if (instruction.bucket >= 0) return communicate(instruction.kind, instruction.bucket, name);
+    if (instruction.is_single_message()) return communicate(instruction, name);
     for (int buffer : instruction.inputs) expect(buffer, name);
     for (int buffer : instruction.outputs) {
       if (joins(instruction) && !is_first_) {
@@ -139,9 +168,20 @@ class Replay {
     for (int buffer : schedule_.inputs) expect(buffer, "the update");
     for (const Section section : {Section::once, Section::late, Section::update}) expect_sent(section);
     for (Progress progress : progress_) PARTITA_CHECK(progress != in_flight, "a bucket is in flight at the update");
+    PARTITA_CHECK(messages_.empty(), "a collective is in flight at the update");
     for (size_t k = 0; k < schedule_.outputs.size(); ++k) {
       if (local_.graph.outputs[k].name == "loss") expect(schedule_.outputs[k], "the update");
     }
+  }
+
+  void communicate(const Instruction& instruction, const std::string& name) {
+    for (int buffer : instruction.inputs) {
+      if (instruction.kind == Instruction::start) expect(buffer, name);
+    }
+    if (instruction.kind == Instruction::wait) return messages_.finish(instruction.node, name);
+    for (int buffer : instruction.outputs) write(buffer);
+    const auto region = [&](int buffer) { return region_of(schedule_.buffers[root(buffer)]); };
+    messages_.start(instruction.node, region(instruction.inputs[0]), region(instruction.outputs[0]), name);
   }
 
   void communicate(Instruction::Kind kind, int index, const std::string& name) {
@@ -201,6 +241,7 @@ class Replay {
                   name_of(buffer));
     const int memory = root(buffer);  // of a view all of the memory that it is a part of
     const Region taken = region_of(schedule_.buffers[memory]);
+    messages_.require_writable(taken, name_of(buffer));
     for (int other : met_by(live_, taken)) invalidate(other);
     is_live_[memory] = true;
     live_.emplace(taken.offset, Piece{taken, memory});
@@ -208,6 +249,7 @@ class Replay {
 
   void expect(int buffer, const std::string& reader) const {
     const int memory = root(buffer);
+    messages_.require_readable(region_of(schedule_.buffers[memory]), reader, name_of(buffer));
     PARTITA_CHECK(is_live_[memory], "{} reads {}, which is not there any more", reader, name_of(buffer));
     if (raw_[memory] < 0) return;
     const bool wanted = wants_reduced_[buffer];
@@ -228,6 +270,7 @@ class Replay {
   bool is_first_ = true, is_last_ = false;  // of two micro-batches
   Pieces live_;                             // buffers whose value is in memory
   Pieces in_flight_;                        // buckets
+  MessagesInFlight messages_;               // collectives without a bucket
   std::vector<Progress> progress_;          // per bucket
   std::vector<bool> is_live_;               // per buffer
   std::vector<int> raw_;                    // per buffer: the bucket that reduces it, or -1

@@ -85,6 +85,7 @@ class Parser {
     schedule_.scratch_bytes = reader_.number();
     reader_.expect("@");
     schedule_.scratch_offset = reader_.number();
+    if (reader_.take("external")) schedule_.external_bytes = reader_.number();
   }
 
   /// The place of an input, state or output, or `none`.
@@ -170,7 +171,8 @@ class Parser {
   }
 
   void read_message(Instruction::Kind kind) {
-    reader_.expect("bucket");
+    if (kind == Instruction::wait && !reader_.take("bucket")) return read_wait();
+    if (kind != Instruction::wait) reader_.expect("bucket");
     const int64_t index = reader_.number();
     if (index >= static_cast<int64_t>(schedule_.buckets.size())) {
       reader_.fail("unknown bucket", fmt::format("{}", index), "a bucket of a line above");
@@ -179,6 +181,20 @@ class Parser {
     const bool last = kind != Instruction::wait && reader_.take("last");
     schedule_.instructions.push_back(
         {.kind = kind, .node = schedule_.buckets[bucket].nodes.front(), .bucket = bucket, .last = last});
+  }
+
+  /// "wait NODE": for a collective that was started above.
+  void read_wait() {
+    const NodeId node = reader_.node();
+    const auto start =
+        std::find_if(schedule_.instructions.begin(), schedule_.instructions.end(), [&](const Instruction& instruction) {
+          return instruction.node == node && instruction.kind == Instruction::start && instruction.bucket < 0;
+        });
+    if (start == schedule_.instructions.end()) {
+      reader_.fail("a wait for what was not started", graph_.nodes[node].name, "a start of it above");
+    }
+    schedule_.instructions.push_back(
+        {.kind = Instruction::wait, .node = node, .inputs = {start->inputs[0], start->outputs[0]}});
   }
 
   void check_complete() const {

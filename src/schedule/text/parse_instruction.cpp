@@ -67,7 +67,10 @@ Instruction parse_instruction(ScheduleReader& reader) {
   reader.expect("=");
   std::string name = reader.word();
   const bool accumulate = name == "accumulate";
-  if (accumulate) name = reader.word();
+  const bool start = name == "start";
+  if (accumulate || start) name = reader.word();
+  const bool last = start && name == "last";
+  if (last) name = reader.word();
   reader.expect("(");
   if (!reader.take(")")) {
     do instruction.inputs.push_back(reader.buffer());
@@ -99,9 +102,13 @@ Instruction parse_instruction(ScheduleReader& reader) {
     instruction.choice = {.kernel = name, .inputs = {sum, from}, .outputs = {sum}, .scratch_bytes = scratch};
     return instruction;
   }
+  if (start && !performs(node, Collective::all_gather) && !performs(node, Collective::reduce_scatter)) {
+    reader.fail("a node that is not started by itself", node.name, "an all_gather or reduce_scatter");
+  }
   if (is_collective(node)) {
     if (name != node.op) reader.fail("wrong collective of " + node.name, name, node.op);
-    instruction.kind = Instruction::collective;
+    instruction.kind = start ? Instruction::start : Instruction::collective;
+    instruction.last = last;
     instruction.choice.scratch_bytes = scratch;
     return instruction;
   }

@@ -9,9 +9,9 @@ class Printer {
   Printer(const Schedule& schedule, const LocalGraph& local) : schedule_(schedule), local_(local) {}
 
   std::string run() {
-    text_ =
-        fmt::format("partita schedule 1\ngraph {}\narena {} kept {} scratch {} @{}\n", local_.graph.name,
-                    schedule_.arena_bytes, schedule_.state_bytes, schedule_.scratch_bytes, schedule_.scratch_offset);
+    text_ = fmt::format("partita schedule 1\ngraph {}\narena {} kept {} scratch {} @{}{}\n", local_.graph.name,
+                        schedule_.arena_bytes, schedule_.state_bytes, schedule_.scratch_bytes, schedule_.scratch_offset,
+                        schedule_.external_bytes > 0 ? fmt::format(" external {}", schedule_.external_bytes) : "");
     for (const Buffer& buffer : schedule_.buffers) add_name(buffer);
     for (size_t s = 0; s < schedule_.buffers.size(); ++s) add_buffer(static_cast<int>(s));
     add_ends();
@@ -94,8 +94,14 @@ class Printer {
       case Instruction::reduce:
         return fmt::format("reduce bucket {}{}", instruction.bucket, instruction.last ? " last" : "");
       case Instruction::start:
+        if (instruction.is_single_message()) {
+          return line(
+              fmt::format("start {}{}", instruction.last ? "last " : "", local_.graph.nodes[instruction.node].op));
+        }
         return fmt::format("start bucket {}{}", instruction.bucket, instruction.last ? " last" : "");
-      case Instruction::wait: return fmt::format("wait bucket {}", instruction.bucket);
+      case Instruction::wait:
+        if (instruction.is_single_message()) return "wait " + local_.graph.nodes[instruction.node].name;
+        return fmt::format("wait bucket {}", instruction.bucket);
     }
     return "";
   }

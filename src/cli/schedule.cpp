@@ -1,0 +1,164 @@
+// partita schedule: when each rank of a training runs, sends and reduces what, without running it.
+
+#include <iostream>
+#include <memory>
+#include <tuple>
+
+#include "cli/command_line.h"
+#include "cli/job_flags.h"
+#include "cli/options.h"
+#include "ops/registry.h"
+#include "pipeline/draw.h"
+#include "pipeline/text.h"
+#include "schedule/communications.h"
+#include "training/memory.h"
+
+namespace partita {
+namespace {
+
+struct ScheduleFlags {
+  JobFlags job;
+  bool full = false;
+};
+
+/// "micro" is the forward where the backward is a section of its own.
+std::string_view section_name(Section section, const LocalGraph& local) {
+  return section == Section::micro && local.is_stage() ? "forward" : name_of(section);
+}
+
+std::string print_ranks(const RankGroup& group) {
+  return group.count == 1 ? fmt::format("rank {}", group.first)
+                          : fmt::format("ranks {} to {}", group.first, group.first + group.count - 1);
+}
+
+/// The order of the stages, as text and drawn under the estimated times.
+std::string print_order(const Program& program, Order order) {
+  const Pipeline& pipeline = program.pipeline;
+  std::string text = fmt::format("order {}: {} stages on {} groups of ranks, {} micro-batches\n", name_of(order),
+                                 program.stages.size(), pipeline.groups.size(), pipeline.shape.micro_batches);
+  return text + print(pipeline.sequence, pipeline.shape) + "\n" +
+         draw(pipeline.sequence, pipeline.shape, dependencies_of(pipeline.transfers), /*columns=*/160, "GFLOP") + "\n";
+}
+
+/// How often what lies between two sections is there at once, under the order.
+std::string print_in_flight(const Pipeline& pipeline, int stage, const LocalGraph& local) {
+  const InFlight in_flight = in_flight_of(pipeline, stage, local);
+  std::string text = fmt::format("forward to backward {}", in_flight.micro_to_backward);
+  if (local.sections == MicroSections::weights) {
+    text += fmt::format(", forward to weight {}, backward to weight {}", in_flight.micro_to_weight,
+                        in_flight.backward_to_weight);
+  }
+  for (size_t i = 0; i < local.graph.inputs.size(); ++i) {
+    const Input& input = local.graph.inputs[i];
+    if (input.from_stage < 0 || input.verdict) continue;
+    text += fmt::format("{}%{} {}", text.find('%') == text.npos ? "; received " : ", ",
+                        local.graph.values[input.value].name, in_flight.inputs[i]);
+  }
+  return text;
+}
+
+/// A line for those of a section that are alike but for their sizes.
+std::string print_communications(const StageProgram& stage, Section of) {
+  struct Sum {
+    int64_t count = 0, bytes = 0, kernels = 0;
+  };
+  std::map<std::tuple<bool, Collective, Reduce, Axes, bool>, Sum> sums;
+  for (const Communication& one : communications_of(stage.schedule, stage.local)) {
+    if (one.section != of) continue;
+    Sum& sum = sums[{one.last, one.kind, one.reduce, one.axes, one.is_exposed()}];
+    ++sum.count;
+    sum.bytes += one.bytes;
+    sum.kernels = std::max(sum.kernels, one.kernels);
+  }
+  std::string text;
+  for (const auto& [key, sum] : sums) {
+    const auto& [last, kind, reduce, axes, exposed] = key;
+    text += fmt::format("            {} {}{} over {{{}}}, {}{}, {}\n", sum.count, name_of(kind),
+                        reduce == Reduce::none ? "" : fmt::format(" {}", name_of(reduce)), stage.local.mesh.print(axes),
+                        print_bytes(sum.bytes), last && is_micro(of) ? " in the last micro-batch" : "",
+                        exposed ? "exposed" : fmt::format("overlapped with up to {} kernels", sum.kernels));
+  }
+  return text;
+}
+
+std::string print_sections(const StageProgram& stage) {
+  const auto work = work_of_sections(stage.local, all_ops());
+  std::string text;
+  for (const Section section : kSections) {
+    const size_t count = stage.schedule.end(section) - stage.schedule.begin(section);
+    if (count == 0) continue;
+    text += fmt::format("  {:<9} {} x {} instructions, {:.4g} GFLOP\n{}", section_name(section, stage.local),
+                        is_micro(section) ? stage.local.mesh.micro_batches() : 1, count,
+                        work[static_cast<size_t>(section)], print_communications(stage, section));
+  }
+  return text;
+}
+
+std::string print_stage(const Program& program, size_t index) {
+  const StageProgram& stage = program.stages[index];
+  const LocalGraph& local = stage.local;
+  const int number = static_cast<int>(index);
+  std::string text = print_ranks(program.pipeline.group_of(number)) + ": " + print(local.mesh) + "\n";
+  if (local.is_stage()) text = fmt::format("stage {} of {}, {}", index, program.stages.size(), text);
+  text += fmt::format("  arena     {}, {} of it states\n", print_bytes(stage.schedule.arena_bytes),
+                      print_bytes(stage.schedule.state_bytes));
+  if (local.is_stage()) text += fmt::format("  in flight {}\n", print_in_flight(program.pipeline, number, local));
+  return text + print_sections(stage);
+}
+
+std::string print_transfers(const Program& program) {
+  std::string text = "transfers\n";
+  int64_t verdicts = 0;
+  for (const Transfer& transfer : program.pipeline.transfers) {
+    const LocalGraph &from = program.stages[static_cast<size_t>(transfer.from_stage)].local,
+                     &to = program.stages[static_cast<size_t>(transfer.to_stage)].local;
+    if (transfer.verdict) {
+      ++verdicts;
+      continue;
+    }
+    const ValueId value = to.graph.inputs[transfer.input].value;
+    text += fmt::format("  %{}: {}, {} to each rank{}, from stage {} behind {} to stage {} for {}\n",
+                        to.graph.values[value].name, print(to.largest(value)), print_bytes(to.largest(value).bytes()),
+                        transfer.in_micro_batches() ? " and micro-batch" : " once", transfer.from_stage,
+                        section_name(transfer.sent, from), transfer.to_stage, section_name(transfer.first, to));
+  }
+  return text + fmt::format("  verdict: {} numbers, one all_gather of all ranks\n", verdicts);
+}
+
+/// For people; print(Schedule) is all that runs.
+std::string print_overview(const Program& program, Order order) {
+  const bool has_stages = program.stages.size() > 1;
+  std::string text = has_stages ? print_order(program, order)
+                                : fmt::format("micro-batches: {}\n", program.stages[0].local.mesh.micro_batches());
+  for (size_t stage = 0; stage < program.stages.size(); ++stage) {
+    text += print_stage(program, stage) + (has_stages ? "\n" : "");
+  }
+  return has_stages ? text + print_transfers(program) : text;
+}
+
+void run_schedule(const ScheduleFlags& flags) {
+  const ZooJob job(configuration(flags.job), Place{.cores = this_place().cores});
+  if (printed_config(flags.job, job.config())) return;
+  const Program program = job.program(Purpose::training);
+  for (const std::string& warning : program.warnings) warn(warning);
+  std::cout << (flags.full ? print_stages(program.pipeline, program.stages,
+                                          [](const StageProgram& stage) { return print(stage.schedule, stage.local); })
+                           : print_overview(program, job.config().plan.options.pipeline.order));
+}
+
+}  // namespace
+
+void add_schedule(CLI::App& app) {
+  const auto flags = std::make_shared<ScheduleFlags>();
+  CLI::App* command = app.add_subcommand(
+      "schedule", "Print when the ranks of a training run, send and reduce what, without running it");
+  add_job_flags(*command, flags->job, decides_program);
+  command->add_flag("--full", flags->full, "Every instruction and buffer of each stage instead");
+  command->footer("Example: partita schedule gpt --ranks 4 --stages 4 --micro-batches 8 --order zero_bubble");
+  command->callback([command, flags] {
+    refuse_empty(*command);
+    run_schedule(*flags);
+  });
+}
+
+}  // namespace partita

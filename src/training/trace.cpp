@@ -1,0 +1,117 @@
+#include "training/trace.h"
+
+#include <cerrno>
+#include <cstring>
+
+namespace partita {
+namespace {
+
+constexpr Timeout kPatienceOfRescue = std::chrono::seconds(5);
+
+/// What travels in front of the spans of a rank.
+struct TraceHeader {
+  ClockOffset first, last;
+  int64_t spans = 0, lost = 0;
+};
+
+}  // namespace
+
+Trace::Trace(const TraceOptions& options, const Program& program, Communicator& comm, bool ranks_are_processes,
+             std::function<void(const std::string&)> warn)
+    : options_(options),
+      program_(program),
+      comm_(comm),
+      ranks_are_processes_(ranks_are_processes),
+      warn_(std::move(warn)),
+      clock_{.at = Recorder::now()} {
+  if (comm.rank() == 0) open(options.path);
+  if (ranks_are_processes_) clock_ = clock_offset(comm, Recorder::now);
+}
+
+void Trace::end_step(Recorder& recorder) {
+  if (++steps_ == options_.steps) finish(recorder);
+}
+
+void Trace::finish(Recorder& recorder) {
+  if (is_written_) return;
+  is_written_ = true;
+  RankTrace trace = own(recorder);
+  if (ranks_are_processes_) trace.last = clock_offset(comm_, Recorder::now);
+  gather(trace, kDefaultTimeout);
+}
+
+void Trace::rescue(Recorder& recorder, bool all_fail) noexcept {
+  if (is_written_) return;
+  is_written_ = true;
+  try {
+    const RankTrace trace = own(recorder);
+    if (all_fail) {
+      try {
+        return gather(trace, kPatienceOfRescue);
+      } catch (const Error&) {  // some rank fails otherwise
+        if (comm_.rank() == 0) return;
+      }
+    }
+    if (comm_.rank() != 0) open(fmt::format("{}.rank_{}", options_.path, comm_.rank()));
+    write([&](ChromeTrace& file) { file.add(trace); });
+  } catch (...) {  // what the training fails with is told
+  }
+}
+
+RankTrace Trace::own(Recorder& recorder) const {
+  return {.rank = comm_.rank(), .first = clock_, .last = clock_, .spans = recorder.take(), .lost = recorder.lost()};
+}
+
+void Trace::gather(const RankTrace& own, Timeout timeout) {
+  static_assert(std::is_trivially_copyable_v<TraceHeader> && std::is_trivially_copyable_v<Span>);
+  if (comm_.rank() == 0) {
+    std::exception_ptr lost;
+    write([&](ChromeTrace& file) {
+      file.add(own);
+      try {
+        for (int rank = 1; rank < comm_.size(); ++rank) file.add(receive(rank, timeout));
+      } catch (const Error&) {  // the file is to be whole with those that came
+        lost = std::current_exception();
+      }
+    });
+    if (lost) std::rethrow_exception(lost);
+  } else {
+    const TraceHeader header{own.first, own.last, static_cast<int64_t>(own.spans.size()), own.lost};
+    comm_.send(&header, sizeof header, DType::u8, 0, timeout);
+    const int64_t bytes = header.spans * static_cast<int64_t>(sizeof(Span));
+    if (bytes > 0) comm_.send(own.spans.data(), bytes, DType::u8, 0, timeout);
+  }
+  comm_.barrier(timeout);  // a rank that fails would end the others before they have sent theirs
+}
+
+RankTrace Trace::receive(int rank, Timeout timeout) {
+  TraceHeader header;
+  comm_.recv(&header, sizeof header, DType::u8, rank, timeout);
+  RankTrace trace{.rank = rank, .first = header.first, .last = header.last, .lost = header.lost};
+  trace.spans.resize(static_cast<size_t>(header.spans));
+  const int64_t bytes = header.spans * static_cast<int64_t>(sizeof(Span));
+  if (bytes > 0) comm_.recv(trace.spans.data(), bytes, DType::u8, rank, timeout);
+  return trace;
+}
+
+void Trace::open(const std::string& path) {
+  path_ = path;
+  errno = 0;
+  out_.open(path);
+  if (!out_) throw RuntimeFailure(ExitCode::cannot_write, failure());
+}
+
+std::string Trace::failure() const {
+  return fmt::format("[trace] cannot write {}: {}", path_, errno != 0 ? std::strerror(errno) : "it takes no more");
+}
+
+void Trace::write(const std::function<void(ChromeTrace&)>& add_ranks) {
+  errno = 0;
+  ChromeTrace file(program_, out_);
+  add_ranks(file);
+  file.finish();
+  out_.close();
+  if (!out_ && warn_) warn_(failure() + "; the training goes on without it");
+}
+
+}  // namespace partita

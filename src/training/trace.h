@@ -1,0 +1,55 @@
+#pragma once
+// The trace of the first steps of a training, on one of its ranks.
+
+#include <fstream>
+#include <functional>
+
+#include "comm/communicator.h"
+#include "training/chrome_trace.h"
+
+namespace partita {
+
+struct TraceOptions {
+  std::string path;   // "": no trace
+  int64_t steps = 3;  // the first of the training
+};
+
+class Trace {
+ public:
+  /// All ranks of `comm` make one at the same time; the first begins the file. The arguments outlive the object. `warn`
+  /// is called when the file cannot be written any more. Throws RuntimeFailure(cannot_write).
+  Trace(const TraceOptions& options, const Program& program, Communicator& comm, bool ranks_are_processes,
+        std::function<void(const std::string&)> warn);
+
+  /// Whether the next step belongs to it.
+  bool takes_step() const { return !is_written_ && steps_ < options_.steps; }
+  /// Of a step that belongs to it, between the steps. Behind the last of them the first rank gets the spans of all and
+  /// writes them; all ranks take part, as in `finish`.
+  void end_step(Recorder& recorder);
+  /// Writes what there is, when the training ends before.
+  void finish(Recorder& recorder);
+  /// Of a training that fails: the first rank writes what all have when `all_fail` says that all fail alike, or else
+  /// each rank writes its own spans, the first to the file, rank R to FILE.rank_R.
+  void rescue(Recorder& recorder, bool all_fail) noexcept;
+
+ private:
+  RankTrace own(Recorder& recorder) const;
+  void gather(const RankTrace& own, Timeout timeout);
+  RankTrace receive(int rank, Timeout timeout);
+  void open(const std::string& path);
+  std::string failure() const;
+  void write(const std::function<void(ChromeTrace&)>& add_ranks);
+
+  const TraceOptions& options_;
+  const Program& program_;
+  Communicator& comm_;
+  bool ranks_are_processes_;
+  std::function<void(const std::string&)> warn_;
+  std::string path_;
+  std::ofstream out_;
+  ClockOffset clock_;
+  int64_t steps_ = 0;  // recorded
+  bool is_written_ = false;
+};
+
+}  // namespace partita
