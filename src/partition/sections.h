@@ -25,8 +25,8 @@ bool has_section(const LocalGraph& local, Section section);
 /// here or on another stage, is late; other nodes run once where a micro-batch uses their results, or stages that get
 /// them `once`, and late where none does, so that these do not take memory all the time. States that are regathered are
 /// so in each micro-batch, unless what runs once uses them. In a stage of a pipeline a node runs for each micro-batch
-/// even when there is one alone; of the update that is late which leads to the verdict. Throws InternalError when a node
-/// of a micro-batch needs what all of them make.
+/// even when there is one alone; of the update that is late which leads to the verdict. Throws InternalError when a
+/// node of a micro-batch needs what all of them make.
 std::vector<Section> sections_of(const LocalGraph& local);
 
 /// Of each node its phase; of what moves or gathers an input or a state the first phase that uses the result.

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/philox.h"
 #include "ops/registry.h"
 #include "support/job.h"
 #include "support/random_plan.h"
@@ -15,7 +16,6 @@ struct StageGraph {
   const char* name;
   int stages;
   const char* nodes;  // behind the inputs %x and %label, whose batch is cut
-  bool recomputes = false;
 };
 
 // Each has a loss of its rows' sums, so that no micro-batch needs another one.
@@ -142,8 +142,7 @@ state %v: f64[4,4] parameter normal(0,0.5)
 %h = mul(%g, %g) : f64[24,4] ; stage=2
 %loss = reduce(%h) {axes=[0,1], scale=0.04} : f64[] ; stage=2
 output loss = %loss
-)",
-     true},
+)"},
     {"scalar parameters", 3, R"(
 state %s: f64[] parameter constant(0.7)
 state %t: f64[] parameter constant(-0.4)
