@@ -5,7 +5,7 @@
 namespace partita {
 namespace {
 
-/// How many kernels run between an instruction that starts a bucket and the one that waits for it.
+/// How many kernels run between an instruction that starts a bucket or a collective and the one that waits for it.
 int64_t kernels_behind(const Schedule& schedule, size_t start) {
   const auto computes = [](const Instruction& instruction) {
     return instruction.kind == Instruction::compute || instruction.kind == Instruction::accumulate;
@@ -13,7 +13,9 @@ int64_t kernels_behind(const Schedule& schedule, size_t start) {
   int64_t kernels = 0;
   for (size_t i = start + 1; i < schedule.instructions.size(); ++i) {
     const Instruction& instruction = schedule.instructions[i];
-    if (instruction.kind == Instruction::wait) break;  // for all that was started
+    const bool same = instruction.bucket == schedule.instructions[start].bucket &&
+                      (instruction.bucket >= 0 || instruction.node == schedule.instructions[start].node);
+    if (instruction.kind == Instruction::wait && same) break;
     kernels += computes(instruction);
   }
   return kernels;
@@ -26,13 +28,15 @@ std::vector<Communication> communications_of(const Schedule& schedule, const Loc
   for (size_t i = 0; i < schedule.instructions.size(); ++i) {
     const Instruction& instruction = schedule.instructions[i];
     Communication one{.section = schedule.section_of(i), .last = instruction.last};
-    if (instruction.kind == Instruction::collective) {
+    const bool starts_one = instruction.is_single_message() && instruction.kind == Instruction::start;
+    if (instruction.kind == Instruction::collective || starts_one) {
       const Node& node = local.graph.nodes[instruction.node];
       one.kind = *collective_of(node);
       if (is_local(one.kind)) continue;
       one.reduce = node.attrs.as<CollectiveAttrs>().reduce;
       one.axes = axes_of(node, local.mesh);
       one.bytes = local.largest(node.inputs[0]).bytes();
+      if (starts_one) one.kernels = kernels_behind(schedule, i);
     } else if (instruction.kind == Instruction::reduce || instruction.kind == Instruction::start) {
       const Bucket& bucket = schedule.buckets[instruction.bucket];
       one.reduce = bucket.reduce;

@@ -12,7 +12,7 @@ namespace {
 /// backward.
 Phase phase_of(const Instruction& instruction, const Schedule& schedule, const std::vector<Phase>& phases) {
   if (instruction.node < 0) return Phase::update;
-  if (instruction.kind == Instruction::wait) return Phase::backward;
+  if (instruction.kind == Instruction::wait && instruction.bucket >= 0) return Phase::backward;
   Phase phase = phases[instruction.node];
   if (instruction.bucket < 0) return phase;
   for (const NodeId node : schedule.buckets[instruction.bucket].nodes) phase = std::max(phase, phases[node]);

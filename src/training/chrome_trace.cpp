@@ -142,6 +142,11 @@ ChromeTrace::Event ChromeTrace::instruction(const Span& span, int rank) const {
       break;
     case Instruction::reduce:
     case Instruction::start: {
+      if (instruction.is_single_message()) {
+        event.name = fmt::format("{} {}", span.thread == 0 ? "start" : node->op, node->name);
+        if (span.thread != 0) communicates(axes_of(*node, local.mesh), local.largest(node->inputs[0]).bytes());
+        break;
+      }
       const Bucket& bucket = schedule.buckets[static_cast<size_t>(instruction.bucket)];
       if (instruction.kind == Instruction::start && span.thread == 0) {
         event.name = fmt::format("start bucket {}", instruction.bucket);
@@ -153,7 +158,8 @@ ChromeTrace::Event ChromeTrace::instruction(const Span& span, int rank) const {
       break;
     }
     case Instruction::wait:
-      event.name = fmt::format("wait for bucket {}", instruction.bucket);
+      event.name = instruction.bucket < 0 ? fmt::format("wait for {}", node->name)
+                                          : fmt::format("wait for bucket {}", instruction.bucket);
       event.category = "wait";
       break;
     default: {  // copies within the rank
