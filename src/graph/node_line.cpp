@@ -74,12 +74,7 @@ ShardingAnnotation read_sharding_annotation(Scanner& text) {
 
 }  // namespace
 
-int read_stage(Scanner& text) {
-  const int64_t stage = text.number();
-  if (stage >= kMostStages)
-    text.fail("a stage that is too high", fmt::format("{}", stage), fmt::format("at most {}", kMostStages - 1));
-  return static_cast<int>(stage);
-}
+int read_stage(Scanner& text) { return static_cast<int>(text.number(0, kMostStages - 1)); }
 
 namespace {
 

@@ -215,6 +215,7 @@ class Parser : private Scanner {
     while (take(","));
     output.once = take("once");
     output.verdict = !output.once && take("verdict");
+    if (!rest().empty()) fail("unknown property of an output", rest(), "once or verdict");
   }
 
   const OpSet& ops_;

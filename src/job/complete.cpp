@@ -38,7 +38,11 @@ void complete_ranks(RanksConfig& ranks, const Place& place) {
 /// The most that a stage has, or the number that would be: what does not fit is seen when groups are made.
 int64_t ranks_of_stage(const JobConfig& config) {
   const PipelineOptions& pipeline = config.plan.options.pipeline;
-  const int64_t groups = std::max<int64_t>(1, pipeline.stages / std::max<int64_t>(1, pipeline.interleave));
+  int64_t stages = pipeline.stages;
+  for (const StageMark& mark : pipeline.marks) {
+    if (pipeline.stages == 0) stages = std::max<int64_t>(stages, mark.stage + 1);
+  }
+  const int64_t groups = std::max<int64_t>(1, stages / std::max<int64_t>(1, pipeline.interleave));
   return (config.ranks.count + groups - 1) / groups;
 }
 

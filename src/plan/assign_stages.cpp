@@ -12,9 +12,13 @@ namespace {
 
 std::string place_of_node(const Node& node) { return node.scope.empty() ? node.op : node.scope + "/" + node.op; }
 
+std::string line_of(const Node& node) {
+  return node.source.file.empty() ? "" : fmt::format(" ({}:{})", node.source.file, node.source.line);
+}
+
 std::string described_with_stage(const Node& node, int stage) {
-  const std::string at = node.source.file.empty() ? "" : fmt::format(" ({}:{})", node.source.file, node.source.line);
-  return fmt::format("{}{} of stage {}", node.scope.empty() ? node.name : node.scope + "/" + node.name, at, stage);
+  return fmt::format("{}{} of stage {}", node.scope.empty() ? node.name : node.scope + "/" + node.name, line_of(node),
+                     stage);
 }
 
 std::optional<int64_t> number_of(std::string_view text) {
@@ -238,6 +242,12 @@ void mark_stages(Graph& graph, const std::vector<StageMark>& marks) {
       if (chosen[n] != nullptr && chosen[n]->stage != mark.stage) {
         throw InvalidArgument(fmt::format("[stages] a layer is on two stages, got '{}' and '{}' for {}, expected one",
                                           print(*chosen[n]), print(mark), place_of_node(node)));
+      }
+      if (chosen[n] == nullptr && node.stage >= 0 && node.stage != mark.stage) {
+        throw InvalidArgument(
+            fmt::format("[stages] a layer is on two stages, got stage {} in the code and '{}' for "
+                        "{}{}, expected one",
+                        node.stage, print(mark), place_of_node(node), line_of(node)));
       }
       chosen[n] = &mark;
       node.stage = mark.stage;

@@ -19,7 +19,7 @@ std::string print(const StageMark& mark);
 StageMark parse_stage_mark(std::string_view text);
 
 /// Marks the forward nodes that `marks` name, as a layer's `pipeline_stage` does. Throws InvalidArgument for a mark
-/// that names no node, and for a node with two different marks.
+/// that names no node, and for a node with two different marks or another stage in the code.
 void mark_stages(Graph& graph, const std::vector<StageMark>& marks);
 
 /// `stages` 0: as many as the marks say, 1 without marks; 1: no stages, whatever the marks say. A graph without marks

@@ -81,7 +81,7 @@ grep -qF "$(grep "^test accuracy" "$folder/staged")" "$folder/one" || fail "one 
 
 # The program of the tests on ranks runs them as processes, too.
 timeout -k 5 120 mpirun -n 4 build/release/tests/dist_tests --gtest_brief=1 \
-  --gtest_filter='Ranks.*:Promise.MlpInF64:Promise.LenetInF32:RandomPlans.Gpt:RandomPlans.ReshardsMoveBits:Modes.*:ContextParallel.Of*:TensorParallel.K*:Experts.*:StageGraphs.AreOneRankUnder*:StageOrders.*:RandomPipelines.Mlp:RandomPipelines.Gpt' \
+  --gtest_filter='Ranks.*:Promise.MlpInF64:Promise.LenetInF32:RandomPlans.Gpt:RandomPlans.ReshardsMoveBits:Modes.*:ContextParallel.Of*:TensorParallel.K*:Experts.*:StageGraphs.AreOneRankUnder*:StageOrders.*:StageFailures.*:RandomPipelines.Mlp:RandomPipelines.Gpt' \
   >"$folder/out" 2>&1 || fail "dist_tests on processes: $(tail -n 20 "$folder/out")"
 [[ $(grep -c PASSED "$folder/out") -eq 4 ]] || fail "not every rank passed: $(tail -n 20 "$folder/out")"
 
@@ -131,25 +131,32 @@ expect 64 "[--ranks] mpirun started another number of ranks, got 4, expected 2 o
 expect 64 "the global batch does not divide" mpirun -n 3 "$partita" train quickstart --parallel data
 # Where the launcher goes on without a process that was killed, each of the others ends and says which it was. The first
 # that does so may have the launcher end the rest before these have written their exit codes.
-timeout -k 5 60 mpirun --enable-recovery -n 4 sh -c '"$1" train mlp --batch 64 --epochs 100000 --per-print-times 50 &
-  echo $! >"$0/pid_$OMPI_COMM_WORLD_RANK"; wait $!; echo $? >"$0/code_$OMPI_COMM_WORLD_RANK"' "$folder" "$partita" \
-  >"$folder/out" 2>&1 &
-for _ in $(seq 300); do
-  grep -q 'epoch: 1 step' "$folder/out" && break
-  sleep 0.1
-done
-kill -9 "$(cat "$folder/pid_2")"
-wait $!
-ended=0
-for rank in 0 1 3; do
-  [[ -s $folder/code_$rank ]] || continue
-  [[ $(cat "$folder/code_$rank") -eq 76 ]] || fail "rank $rank did not end for the lost one: $(tail -n 5 "$folder/out")"
-  ended=$((ended + 1))
-done
-[[ $ended -ge 1 ]] || fail "no rank ended for the lost one: $(tail -n 5 "$folder/out")"
-grep -q "a rank was lost at call .*: the process of rank 2 of group (0,1,2,3) ended" "$folder/out" ||
-  fail "nobody says which rank was lost: $(tail -n 5 "$folder/out")"
+# after_a_loss FLAGS: of a training with these flags.
+after_a_loss() {
+  rm -f "$folder"/pid_* "$folder"/code_*
+  timeout -k 5 60 mpirun --enable-recovery -n 4 sh -c '"$1" train mlp --batch 64 --epochs 100000 --per-print-times 50 $2 &
+  echo $! >"$0/pid_$OMPI_COMM_WORLD_RANK"; wait $!; echo $? >"$0/code_$OMPI_COMM_WORLD_RANK"' "$folder" "$partita" "$1" \
+    >"$folder/out" 2>&1 &
+  for _ in $(seq 300); do
+    grep -q 'epoch: 1 step' "$folder/out" && break
+    sleep 0.1
+  done
+  kill -9 "$(cat "$folder/pid_2")"
+  wait $!
+  ended=0
+  for rank in 0 1 3; do
+    [[ -s $folder/code_$rank ]] || continue
+    [[ $(cat "$folder/code_$rank") -eq 76 ]] || fail "rank $rank did not end for the lost one: $(tail -n 5 "$folder/out")"
+    ended=$((ended + 1))
+  done
+  [[ $ended -ge 1 ]] || fail "no rank ended for the lost one: $(tail -n 5 "$folder/out")"
+  grep -q "a rank was lost.*: the process of rank 2 of group (.*) ended" "$folder/out" ||
+    fail "nobody says which rank was lost: $(tail -n 5 "$folder/out")"
+}
+after_a_loss ''
+after_a_loss '--stages 2 --micro-batches 4'
 expect 79 "rank 0: [train] the loss is not finite" mpirun -n 2 "$partita" train mlp --lr 1e30
+expect 79 " on stage " mpirun -n 2 "$partita" train mlp --lr 1e30 --stages 2 --micro-batches 4
 # Too little memory for MPI is reported before MPI starts.
 limited="ulimit -v \$0; exec $partita train mlp:hidden=16 --steps 2 --threads 1"
 expect 71 "[memory] out of memory for MPI" mpirun -n 2 bash -c "$limited" 90000
