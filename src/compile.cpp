@@ -17,6 +17,21 @@ Graph with_scalar_outputs(Graph graph) {
   return remove_dead_nodes(graph);
 }
 
+/// Of ranks, that get as many stages each.
+int64_t groups_of(int64_t stages, int64_t interleave) {
+  if (interleave >= 1 && stages % interleave == 0) return stages / interleave;
+  const int64_t below = stages / interleave * interleave;
+  throw InvalidArgument(
+      fmt::format("[stages] stages do not divide into groups of ranks, got {} with {} on each group, expected {}{} "
+                  "stages, or --interleave 1",
+                  stages, interleave, below > 0 ? fmt::format("{} or ", below) : "", below + interleave));
+}
+
+MicroSections micro_sections(int64_t stages, Order order) {
+  if (stages == 1) return MicroSections::one;
+  return order == Order::zero_bubble ? MicroSections::weights : MicroSections::backward;
+}
+
 /// The stages one after another, each from what the ones before made.
 class Flow {
  public:
@@ -165,7 +180,7 @@ class Flow {
           std::vector<ReshardedGraph> graphs;
           for (const StageProgram& stage : program_.stages) {
             graphs.push_back(insert_reshards(stage.graph, ops_, stage.plan, options));
-            graphs.back().sections = micro_sections();
+            graphs.back().sections = micro_sections(program_.assignment.stages, options_.plan.pipeline.order);
           }
           return graphs;
         },
@@ -192,11 +207,6 @@ class Flow {
         });
     if (passes_.dumping()) write_ranks();
     order_stages();
-  }
-
-  MicroSections micro_sections() const {
-    if (program_.assignment.stages == 1) return MicroSections::one;
-    return options_.plan.pipeline.order == Order::zero_bubble ? MicroSections::weights : MicroSections::backward;
   }
 
   void write_ranks() const {
@@ -248,15 +258,6 @@ class Flow {
     if (options_.holder == nullptr) return {};
     const StageProgram& holder = options_.holder->stages[stage];
     return state_formats(holder.schedule, holder.local);
-  }
-
-  static int64_t groups_of(int64_t stages, int64_t interleave) {
-    if (interleave >= 1 && stages % interleave == 0) return stages / interleave;
-    const int64_t below = stages / interleave * interleave;
-    throw InvalidArgument(
-        fmt::format("[stages] stages do not divide into groups of ranks, got {} with {} on each group, expected {}{} "
-                    "stages, or --interleave 1",
-                    stages, interleave, below > 0 ? fmt::format("{} or ", below) : "", below + interleave));
   }
 
   /// An order that is another one, or none.

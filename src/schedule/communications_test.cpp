@@ -18,6 +18,7 @@ TEST(Communications, ABucketIsExposedUnlessKernelsRunMeanwhile) {
                            kernel,
                            bucket(Instruction::start, 1),
                            bucket(Instruction::wait, 0),
+                           bucket(Instruction::wait, 1),
                            kernel,
                            bucket(Instruction::reduce, 2)};
   schedule.begins.fill(schedule.instructions.size());
