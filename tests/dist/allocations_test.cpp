@@ -330,13 +330,13 @@ TEST(Allocations, ValidationGathersNoStates) {
       JobConfig config = zoo.recipe;
       config.training.batch = 16;
       config.training.epochs = 1;
-      config.evaluation.batch = 16;
+      config.evaluation.batch = 64;  // a value of a layer is larger than the least that is counted
       config.ranks = {.count = 4, .threads = 1};
       config.plan.options = {
           .parallel = Parallel::hybrid, .zero = {.level = level, .threshold = 0}, .pipeline = {.stages = stages}};
       Model model(zoo.network(Loss::sparse), config, Place{.cores = 1});
       CountValidation count;
-      model.train(rows_of(32), {.validation = rows_of(33), .callbacks = {&count}});
+      model.train(rows_of(32), {.validation = rows_of(129), .callbacks = {&count}});
       EXPECT_GT(count.bytes, 0);
       EXPECT_LT(count.bytes, 4 * weights);  // of four ranks, each with two programs
     }

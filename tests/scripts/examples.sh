@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The examples run, and their losses fall.
 set -uo pipefail
+source tests/support/containers.sh
 export OMP_NUM_THREADS=1
 folder=build/release/examples
 falls() {
@@ -12,7 +13,7 @@ falls() {
 losses=$("$folder/example_pipeline") || exit 1
 falls <<<"$losses" || exit 1
 if command -v mpirun >/dev/null; then  # processes print the same losses, and once
-  [[ $(mpirun --oversubscribe --bind-to none -n 8 "$folder/example_pipeline") == "$losses" ]] || exit 1
+  [[ $(mpirun -n 8 "$folder/example_pipeline") == "$losses" ]] || exit 1
 fi
 "$folder/example_llama_3d" | tail -n 1 || exit 1
 part=$(build/release/partita partition quickstart --ranks 8 --rank 5) || exit 1

@@ -5,8 +5,8 @@ cd "$(dirname "$0")/../.."
 partita=$PWD/build/release/partita
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
-export OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_btl_vader_single_copy_mechanism=none OMP_NUM_THREADS=1
+source tests/support/containers.sh
+export OMP_NUM_THREADS=1
 fail() {
   echo "FAILED: $*"
   exit 1

@@ -37,8 +37,8 @@ exec ip netns exec \$space unshare --uts /bin/sh -c "hostname \$space; \$*"
 AGENT
 chmod +x "$folder/rsh"
 
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
-export OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_plm_rsh_agent="$folder/rsh" OMP_NUM_THREADS=1
+source tests/support/containers.sh
+export OMPI_MCA_plm_rsh_agent="$folder/rsh" OMP_NUM_THREADS=1
 export OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,tcp OMPI_MCA_btl_tcp_if_include=10.77.0.0/24
 export OMPI_MCA_oob_tcp_if_include=10.77.0.0/24
 on_both() {
