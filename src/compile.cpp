@@ -20,11 +20,25 @@ Graph with_scalar_outputs(Graph graph) {
 /// Of ranks, that get as many stages each.
 int64_t groups_of(int64_t stages, int64_t interleave) {
   if (interleave >= 1 && stages % interleave == 0) return stages / interleave;
-  const int64_t below = stages / interleave * interleave;
+  const int64_t each = std::max<int64_t>(1, interleave), below = stages / each * each;
   throw InvalidArgument(
       fmt::format("[stages] stages do not divide into groups of ranks, got {} with {} on each group, expected {}{} "
                   "stages, or --interleave 1",
-                  stages, interleave, below > 0 ? fmt::format("{} or ", below) : "", below + interleave));
+                  stages, interleave, below > 0 ? fmt::format("{} or ", below) : "", below + each));
+}
+
+/// Of an order that is another one, or none; "" where it is what it says.
+std::string warning_of_order(const PipelineOptions& options, int64_t stages) {
+  if (stages == 1 && options.order != PipelineOptions{}.order) {
+    return fmt::format("[--order] of no effect on one stage, got {}, expected it with --stages of 2 or more",
+                       name_of(options.order));
+  }
+  if (stages > 1 && options.order == Order::interleaved && options.interleave == 1) {
+    return fmt::format(
+        "[--order] stages that share no ranks run as 1f1b, got {} stages of {}, expected --interleave of 2 or more",
+        stages, name_of(options.order));
+  }
+  return "";
 }
 
 MicroSections micro_sections(int64_t stages, Order order) {
@@ -95,7 +109,8 @@ class Flow {
                              : assign_stages(program_.graph, rules, options.stages);
     Pipeline& pipeline = program_.pipeline;
     const int64_t groups = groups_of(stages.stages, options.interleave);
-    if (options_.training) warn_of_order(stages.stages);
+    std::string warning = options_.training ? warning_of_order(options, stages.stages) : "";
+    if (!warning.empty()) program_.warnings.push_back(std::move(warning));
     const int64_t ranks = options_.mesh && groups == 1 ? options_.mesh->ranks() : options_.ranks;
     pipeline.groups = rank_groups(ranks, groups);
     pipeline.shape.groups.clear();
@@ -258,21 +273,6 @@ class Flow {
     if (options_.holder == nullptr) return {};
     const StageProgram& holder = options_.holder->stages[stage];
     return state_formats(holder.schedule, holder.local);
-  }
-
-  /// An order that is another one, or none.
-  void warn_of_order(int64_t stages) {
-    const Order order = options_.plan.pipeline.order;
-    if (stages == 1 && order != PipelineOptions{}.order) {
-      program_.warnings.push_back(fmt::format(
-          "[--order] of no effect on one stage, got {}, expected it with --stages of 2 or more", name_of(order)));
-    }
-    if (stages > 1 && order == Order::interleaved && options_.plan.pipeline.interleave == 1) {
-      program_.warnings.push_back(
-          fmt::format("[--order] stages that share no ranks run as 1f1b, got {} stages of {}, "
-                      "expected --interleave of 2 or more",
-                      stages, name_of(order)));
-    }
   }
 
   const OpSet& ops_;
