@@ -10,6 +10,7 @@ import sys
 ALLOWED = {
     "base": [],
     "sharding": ["base"],
+    "cluster": ["base", "sharding"],
     "graph": ["base", "sharding"],
     "ops": ["base", "sharding", "graph"],
     "network": ["base", "sharding", "graph", "ops"],
@@ -26,13 +27,14 @@ ALLOWED = {
     "launch": ["base", "comm"],
     "job": ["base", "sharding", "graph", "ops", "network", "autodiff", "lowering", "plan", "schedule", "device", "comm", "data",
             "launch"],
+    "planning": ["base", "sharding", "cluster", "graph", "autodiff", "lowering", "pipeline", "plan", "partition"],
     "checkpoint": ["base", "graph", "network"],
     "training": ["base", "sharding", "graph", "ops", "network", "autodiff", "lowering", "pipeline", "plan", "partition", "schedule", "device",
                  "comm", "execute", "data", "launch", "job", "checkpoint"],
     "zoo": ["base", "sharding", "graph", "ops", "network", "autodiff", "lowering", "plan", "data", "launch", "job"],
     "report": ["base", "graph", "data", "training"],
     "cli": ["base", "sharding", "graph", "ops", "network", "autodiff", "lowering", "pipeline", "plan", "partition", "schedule", "device",
-            "comm", "execute", "data", "launch", "job", "checkpoint", "training", "zoo", "report"],
+            "comm", "execute", "data", "launch", "job", "checkpoint", "training", "zoo", "report", "cluster", "planning"],
 }
 COMPILE = {"compile.h", "compile.cpp"}  # the flow itself: sees every stage
 
