@@ -10,6 +10,7 @@ import sys
 ALLOWED = {
     "base": [],
     "sharding": ["base"],
+    "cluster": ["base", "sharding"],
     "graph": ["base", "sharding"],
     "ops": ["base", "sharding", "graph"],
     "network": ["base", "sharding", "graph", "ops"],
