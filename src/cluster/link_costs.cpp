@@ -1,5 +1,7 @@
 #include "cluster/link_costs.h"
 
+#include <algorithm>
+
 #include "cluster/collective_seconds.h"
 
 namespace partita {
@@ -15,6 +17,10 @@ LinkCosts link_costs(const Mesh& mesh, int64_t first_rank, const Cluster& cluste
     const double byte = (large - small) / (kLarge - kSmall);  // of the result
     costs.step[axis] = (small - kSmall * byte) / others;
     costs.byte[axis] = byte * (others + 1) / others;
+  }
+  if (mesh.micro_axis() >= 0) {
+    costs.step[mesh.micro_axis()] = *std::max_element(costs.step.begin(), costs.step.end());
+    costs.byte[mesh.micro_axis()] = *std::max_element(costs.byte.begin(), costs.byte.end());
   }
   return costs;
 }
