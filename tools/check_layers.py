@@ -27,14 +27,14 @@ ALLOWED = {
     "launch": ["base", "comm"],
     "job": ["base", "sharding", "graph", "ops", "network", "autodiff", "lowering", "plan", "schedule", "device", "comm", "data",
             "launch"],
-    "planning": ["base", "sharding", "cluster", "graph", "autodiff", "lowering", "pipeline", "plan", "partition"],
+    "planning": ["base", "sharding", "cluster", "graph", "autodiff", "lowering", "pipeline", "plan", "partition", "schedule"],
     "checkpoint": ["base", "graph", "network"],
     "training": ["base", "sharding", "graph", "ops", "network", "autodiff", "lowering", "pipeline", "plan", "partition", "schedule", "device",
                  "comm", "execute", "data", "launch", "job", "checkpoint"],
     "zoo": ["base", "sharding", "graph", "ops", "network", "autodiff", "lowering", "plan", "data", "launch", "job"],
     "report": ["base", "graph", "data", "training"],
-    "cli": ["base", "sharding", "graph", "ops", "network", "autodiff", "lowering", "pipeline", "plan", "partition", "schedule", "device",
-            "comm", "execute", "data", "launch", "job", "checkpoint", "training", "zoo", "report", "cluster", "planning"],
+    "cli": ["base", "sharding", "cluster", "graph", "ops", "network", "autodiff", "lowering", "pipeline", "plan", "partition",
+            "schedule", "device", "comm", "execute", "data", "launch", "job", "planning", "checkpoint", "training", "zoo", "report"],
 }
 COMPILE = {"compile.h", "compile.cpp"}  # the flow itself: sees every stage
 

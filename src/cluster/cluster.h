@@ -1,0 +1,118 @@
+#pragma once
+// The devices that a plan is priced for, as data: nobody needs to have them. Bytes, seconds, bytes per second and
+// floating-point operations per second everywhere; constants belong to hardware and to its libraries, never to a model.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/dtype.h"
+#include "base/names.h"
+
+namespace partita {
+
+/// How a library reduces and gathers; of those that it has, the fastest one counts.
+enum class CollectiveAlgorithm { ring, tree, hierarchical, in_network };
+template <>
+inline constexpr auto kNames<CollectiveAlgorithm> = names("ring", "tree", "hierarchical", "in_network");
+
+/// What a computation does, as far as its speed depends on that.
+enum class WorkKind { product, convolution, attention, normalisation, pointwise, reduction, lookup, copy };
+template <>
+inline constexpr auto kNames<WorkKind> = names("product", "convolution", "attention", "normalisation", "pointwise",
+                                               "reduction", "lookup", "copy");
+
+/// A share of what a device can at most, of work of some size.
+struct CurvePoint {
+  double size = 1;
+  double share = 1;
+  bool operator==(const CurvePoint&) const = default;
+};
+/// Sizes ascend; between two points a share is interpolated on logarithms of both, outside it is the nearest point's.
+/// From a point to the next the share grows by no larger a factor than the size: more work never takes less time.
+using Curve = std::vector<CurvePoint>;
+
+/// How fast a device is at one kind of work.
+struct Efficiency {
+  Curve flops;  // share of the peak, by floating-point operations of a call; empty: all of it
+  Curve bytes;  // share of the memory's bandwidth, by bytes of a call (above 1 in caches); empty: all of it
+  /// A product takes as long as one with so many more rows, columns and depth would without these.
+  double extra_rows = 0, extra_columns = 0, extra_depth = 0;
+  bool operator==(const Efficiency&) const = default;
+};
+
+/// What computes for one rank.
+struct DeviceSpec {
+  std::string name;
+  std::map<DType, double> peak;  // flop/s of dense products; a type that is not there has the nearest wider one's
+  double memory = 0;             // bytes
+  double memory_bandwidth = 0;   // bytes/s, read and written together
+  double launch_overhead = 0;    // seconds of a call, whatever its size
+  std::map<WorkKind, Efficiency> efficiency;
+  bool operator==(const DeviceSpec&) const = default;
+};
+
+/// A way in which the collective library sends messages: small ones soon, or large ones fast.
+struct LinkProtocol {
+  std::string name;
+  double overhead = 0;         // seconds of a collective, whatever its size and ranks
+  double bandwidth_share = 1;  // of a link's bandwidth
+  double most_bandwidth = 0;   // bytes/s of all links of a part together; 0: no limit
+  bool operator==(const LinkProtocol&) const = default;
+};
+
+/// One level of links: it connects `size` parts, each a whole of the level inside it and the innermost a rank.
+struct LinkLevel {
+  std::string name;
+  int64_t size = 1;
+  double bandwidth = 0;         // bytes/s of one link in one direction; a rank uses one link at a time
+  int64_t links = 1;            // of each part (network adapters of a node); its ranks share them
+  std::vector<double> latency;  // seconds of a step, by protocol
+  double total_bandwidth = 0;   // bytes/s through the whole level at once (a bus, a switch); 0: no limit
+  double reduce_bandwidth = 0;  // bytes/s of a rank where the switch itself reduces; 0: it does not
+  /// The share of its link that a rank can use in a group of 2, 3, .. `size` members, where that depends on which of
+  /// them are wired to each other; empty: all of it.
+  std::vector<double> share_by_members;
+  bool operator==(const LinkLevel&) const = default;
+};
+
+/// What the software adds to kernels and messages.
+struct SoftwareCosts {
+  std::vector<CollectiveAlgorithm> algorithms = {CollectiveAlgorithm::ring};
+  double step_overhead = 0;      // seconds of a training step that no kernel accounts for
+  double overlap_slowdown = 1;   // computation takes this times as long while a collective runs beside it
+  double tree_share = 1;         // of the links' bandwidth that reductions over trees reach
+  int64_t messages_at_once = 8;  // that a rank sends to different ranks in an all-to-all
+  bool operator==(const SoftwareCosts&) const = default;
+};
+
+struct Cluster {
+  std::string name;
+  DeviceSpec device;
+  std::vector<LinkLevel> levels;  // innermost first
+  std::vector<LinkProtocol> protocols;
+  SoftwareCosts software;
+  double reserve_memory = 0;  // bytes of each device that are not for tensors
+  int64_t cores = 0;          // that the ranks of an innermost level take turns on; 0: each has its own device
+  double memory_bus = 0;      // bytes/s that these ranks reach together; 0: each has its own memory
+
+  /// All of them: the product of the sizes of the levels.
+  int64_t ranks() const;
+  /// That share one core, 1 where each has its own.
+  double ranks_per_core() const;
+  /// The device as one of the ranks that take turns on it finds it, all of them busy.
+  DeviceSpec rank_device() const;
+  bool operator==(const Cluster&) const = default;
+};
+
+/// Throws InvalidArgument "[cluster] bad KEY, got .., expected .." unless every number is in its range.
+void verify(const Cluster& cluster);
+
+/// The same machines for `ranks` ranks: levels shrink from the outermost on, to whole parts, so that there can be a few
+/// ranks more than asked for. Ranks that take turns on cores can be more than the cluster has, too: the outermost level
+/// grows. Throws InvalidArgument for other numbers of ranks.
+Cluster resized(Cluster cluster, int64_t ranks);
+
+}  // namespace partita

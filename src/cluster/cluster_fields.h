@@ -1,0 +1,84 @@
+#pragma once
+// The one list of what a cluster file says: reading, printing and checking follow from it.
+
+#include <optional>
+
+#include "cluster/cluster.h"
+
+namespace partita {
+
+/// What a number may be; everything is finite.
+struct NumberRange {
+  double least = 0, most = 0;
+  bool above_least = false;  // `least` itself is refused
+  std::string print() const;
+  bool contains(double number) const;
+};
+
+inline constexpr double kMostQuantity = 1e21;  // bytes, bytes/s, flop/s
+inline constexpr NumberRange kQuantity{0, kMostQuantity, true};
+inline constexpr NumberRange kQuantityOrNone{0, kMostQuantity};
+inline constexpr NumberRange kSeconds{0, 1e6};
+inline constexpr NumberRange kShare{0, 1, true};
+inline constexpr NumberRange kAnyShare{0, 1e6, true};
+inline constexpr NumberRange kFactor{1, 1e3};
+inline constexpr NumberRange kElements{0, 1e9};
+
+/// Calls `visit` for every field of a cluster, in the order of the file: `number`, `whole` and `text` for one value,
+/// `numbers` and `choices` for a list, `curve`, and `table` and `tables` for those that have a heading of their own.
+template <class AnyCluster, class Visit>
+void visit_fields(AnyCluster& cluster, Visit& visit) {
+  visit.text("name", cluster.name);
+  visit.number("reserve_memory", cluster.reserve_memory, kQuantityOrNone);
+  visit.whole("cores", cluster.cores, 0, int64_t{1} << 20);
+  visit.number("memory_bus", cluster.memory_bus, kQuantityOrNone);
+  visit.table("device", [&] {
+    auto& device = cluster.device;
+    visit.text("name", device.name);
+    visit.number("memory", device.memory, kQuantity);
+    visit.number("memory_bandwidth", device.memory_bandwidth, kQuantity);
+    visit.number("launch_overhead", device.launch_overhead, kSeconds);
+    visit.named("peak", device.peak, [&](std::string_view name, auto& peak) { visit.number(name, peak, kQuantity); });
+    visit.named("efficiency", device.efficiency, [&](std::string_view name, auto& efficiency) {
+      visit.table(name, [&] {
+        visit.curve("flops", efficiency.flops);
+        visit.curve("bytes", efficiency.bytes);
+        visit.number("extra_rows", efficiency.extra_rows, kElements);
+        visit.number("extra_columns", efficiency.extra_columns, kElements);
+        visit.number("extra_depth", efficiency.extra_depth, kElements);
+      });
+    });
+  });
+  visit.table("software", [&] {
+    auto& software = cluster.software;
+    visit.choices("algorithms", software.algorithms);
+    visit.number("step_overhead", software.step_overhead, kSeconds);
+    visit.number("overlap_slowdown", software.overlap_slowdown, kFactor);
+    visit.number("tree_share", software.tree_share, kShare);
+    visit.whole("messages_at_once", software.messages_at_once, 1, int64_t{1} << 20);
+  });
+  visit.tables("protocol", cluster.protocols, [&](auto& protocol) {
+    visit.text("name", protocol.name);
+    visit.number("overhead", protocol.overhead, kSeconds);
+    visit.number("bandwidth_share", protocol.bandwidth_share, kShare);
+    visit.number("most_bandwidth", protocol.most_bandwidth, kQuantityOrNone);
+  });
+  visit.tables("level", cluster.levels, [&](auto& level) {
+    visit.text("name", level.name);
+    visit.whole("size", level.size, 1, int64_t{1} << 20);
+    visit.number("bandwidth", level.bandwidth, kQuantity);
+    visit.whole("links", level.links, 1, int64_t{1} << 20);
+    visit.numbers("latency", level.latency, kSeconds);
+    visit.number("total_bandwidth", level.total_bandwidth, kQuantityOrNone);
+    visit.number("reduce_bandwidth", level.reduce_bandwidth, kQuantityOrNone);
+    visit.numbers("share_by_members", level.share_by_members, kShare);
+  });
+}
+
+/// The first thing that is wrong with a cluster: `key` as in "level[1].bandwidth".
+struct ClusterFault {
+  std::string key, what, got, expected;
+};
+std::optional<ClusterFault> first_fault(const Cluster& cluster);
+
+}  // namespace partita

@@ -1,0 +1,50 @@
+#include "cluster/compute_seconds.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace partita {
+
+double share_at(const Curve& curve, double size) {
+  if (curve.empty()) return 1;
+  if (size <= curve.front().size) return curve.front().share;
+  if (size >= curve.back().size) return curve.back().share;
+  const auto above = std::upper_bound(curve.begin(), curve.end(), size,
+                                      [](double value, const CurvePoint& point) { return value < point.size; });
+  const CurvePoint &low = *(above - 1), &high = *above;
+  const double at = std::log(size / low.size) / std::log(high.size / low.size);
+  return low.share * std::pow(high.share / low.share, at);
+}
+
+double peak_of(const DeviceSpec& device, DType dtype) {
+  const std::vector<DType> wider = dtype == DType::bf16  ? std::vector{DType::bf16, DType::f16}
+                                   : dtype == DType::f16 ? std::vector{DType::f16, DType::bf16}
+                                   : dtype == DType::f64 ? std::vector{DType::f64}
+                                                         : std::vector<DType>{};
+  std::vector<DType> types = wider;
+  for (const DType type : {DType::f32, DType::f64}) {
+    if (dtype != DType::f64 || type == DType::f64) types.push_back(type);
+  }
+  for (const DType type : types) {
+    if (const auto found = device.peak.find(type); found != device.peak.end()) return found->second;
+  }
+  double slowest = 0;
+  for (const auto& [type, peak] : device.peak) slowest = slowest == 0 ? peak : std::min(slowest, peak);
+  return slowest;
+}
+
+double seconds_of(const Work& work, const DeviceSpec& device) {
+  if (work.flops <= 0 && work.bytes <= 0) return 0;
+  static const Efficiency kFull;
+  const auto found = device.efficiency.find(work.kind);
+  const Efficiency& efficiency = found == device.efficiency.end() ? kFull : found->second;
+  double flops = work.flops;
+  if (work.rows > 0) flops *= 1 + efficiency.extra_rows / work.rows;
+  if (work.columns > 0) flops *= 1 + efficiency.extra_columns / work.columns;
+  if (work.depth > 0) flops *= 1 + efficiency.extra_depth / work.depth;
+  const double computing = flops / (peak_of(device, work.dtype) * share_at(efficiency.flops, flops));
+  const double moving = work.bytes / (device.memory_bandwidth * share_at(efficiency.bytes, work.bytes));
+  return std::max(computing, moving) + device.launch_overhead;
+}
+
+}  // namespace partita

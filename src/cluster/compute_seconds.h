@@ -1,0 +1,30 @@
+#pragma once
+// Seconds of a computation on one device.
+
+#include "cluster/cluster.h"
+
+namespace partita {
+
+/// One call of a kernel. For a product, `batch` of them with `rows` x `depth` times `depth` x `columns`; 0 where that
+/// is not said.
+struct Work {
+  WorkKind kind = WorkKind::pointwise;
+  DType dtype = DType::f32;
+  double flops = 0;
+  double bytes = 0;  // read and written
+  double batch = 1, rows = 0, columns = 0, depth = 0;
+};
+
+/// The longer of computing and moving bytes (a roofline: Williams, Waterman, Patterson, 2009), each at the share of the
+/// device's rate that this kind reaches at this size, and the overhead of a launch. More work never takes less time,
+/// nor does a slower device. Work of no operations and no bytes is no call: 0 seconds.
+double seconds_of(const Work& work, const DeviceSpec& device);
+
+/// flop/s of dense products in this type, or in the nearest that holds it when the device says nothing of it: f16 as
+/// bf16 and the other way, any other one as the next wider float, or as the widest that is there.
+double peak_of(const DeviceSpec& device, DType dtype);
+
+/// What `curve` says at a size; 1 without points.
+double share_at(const Curve& curve, double size);
+
+}  // namespace partita

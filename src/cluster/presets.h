@@ -1,0 +1,17 @@
+#pragma once
+// Clusters by name.
+
+#include "cluster/cluster.h"
+
+namespace partita {
+
+/// v100 a100-40 a100-80 h100 h200 b200 ascend910 cpu, in nodes of 8 with the network that they usually have.
+std::vector<std::string> preset_names();
+
+/// "NAME" for one node, "NAME:NODES" for several. Throws InvalidArgument with the nearest name.
+Cluster cluster_named(std::string_view text);
+
+/// A preset, or the file of this name: a text with '/' or ".toml" at its end is a file.
+Cluster open_cluster(std::string_view text);
+
+}  // namespace partita
