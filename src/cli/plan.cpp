@@ -32,11 +32,12 @@ void run_plan(const PlanFlags& flags) {
   const Cluster cluster = open_cluster(flags.cluster);
   if (flags.batch != 0) check_range("--batch", flags.batch, 1);
   const int64_t batch = flags.batch > 0 ? flags.batch : model.recipe.training.batch;
-  const Graph forward = build_graph(model.network(model.recipe.training.loss), all_ops(),
-                                    {.batch = batch, .columns = model.columns()});
+  const Graph forward =
+      build_graph(model.network(model.recipe.training.loss), all_ops(), {.batch = batch, .columns = model.columns()});
   const auto device = make_cpu_device(all_ops(), /*threads=*/1);
-  NetworkCosts costs(forward, all_ops(), device->catalog(), cluster,
-                     {.training = {.optimizer = model.recipe.optimizer}, .precision = Precision::of(dtype_of(flags.dtype))});
+  NetworkCosts costs(
+      forward, all_ops(), device->catalog(), cluster,
+      {.training = {.optimizer = model.recipe.optimizer}, .precision = Precision::of(dtype_of(flags.dtype))});
   const Configuration configuration = completed(parse_configuration(flags.fixed), cluster.ranks(), batch);
   PricedPlan plan{.model = flags.model,
                   .cluster = flags.cluster,
@@ -62,7 +63,8 @@ void add_plan(CLI::App& app) {
                       "Price this: data=8,tensor=8,pipeline=8,micro_batch=1,interleave=3,recompute=full,"
                       "sequence_parallel=true,zero=1");
   command->add_flag("--json", flags->json, "For programs");
-  command->footer("Example: partita plan gpt:layers=24,hidden=2048,heads=16 --cluster a100-80:4 --fixed data=8,tensor=4");
+  command->footer(
+      "Example: partita plan gpt:layers=24,hidden=2048,heads=16 --cluster a100-80:4 --fixed data=8,tensor=4");
   command->callback([command, flags] {
     refuse_empty(*command);
     run_plan(*flags);

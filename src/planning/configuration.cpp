@@ -32,8 +32,7 @@ struct Key {
 };
 
 Key count(const std::string& name, int64_t Configuration::*member, int64_t least, int64_t most) {
-  return {name,
-          [=](Configuration& to, std::string_view text) { to.*member = read_count(name, text, least, most); },
+  return {name, [=](Configuration& to, std::string_view text) { to.*member = read_count(name, text, least, most); },
           [=](const Configuration& from) { return fmt::format("{}", from.*member); }};
 }
 
@@ -48,18 +47,19 @@ Key choice(const std::string& name, Enum Configuration::*member) {
 
 std::vector<Key> keys() {
   constexpr int64_t kMost = int64_t{1} << 20;
-  return {count("data", &Configuration::data, 1, kMost),
-          count("context", &Configuration::context, 1, kMost),
-          count("tensor", &Configuration::tensor, 1, kMost),
-          count("pipeline", &Configuration::pipeline, 1, kMost),
-          {"sequence_parallel",
-           [](Configuration& to, std::string_view text) { to.sequence_parallel = read_bool("sequence_parallel", text); },
-           [](const Configuration& from) { return from.sequence_parallel ? "true" : "false"; }},
-          count("interleave", &Configuration::interleave, 1, kMost),
-          count("micro_batch", &Configuration::micro_batch, 0, kMost),
-          choice("order", &Configuration::order),
-          choice("recompute", &Configuration::recompute),
-          count("zero", &Configuration::zero, 0, 3)};
+  return {
+      count("data", &Configuration::data, 1, kMost),
+      count("context", &Configuration::context, 1, kMost),
+      count("tensor", &Configuration::tensor, 1, kMost),
+      count("pipeline", &Configuration::pipeline, 1, kMost),
+      {"sequence_parallel",
+       [](Configuration& to, std::string_view text) { to.sequence_parallel = read_bool("sequence_parallel", text); },
+       [](const Configuration& from) { return from.sequence_parallel ? "true" : "false"; }},
+      count("interleave", &Configuration::interleave, 1, kMost),
+      count("micro_batch", &Configuration::micro_batch, 0, kMost),
+      choice("order", &Configuration::order),
+      choice("recompute", &Configuration::recompute),
+      count("zero", &Configuration::zero, 0, 3)};
 }
 
 /// The divisor of a number that is nearest to another one.
@@ -101,7 +101,8 @@ Configuration parse_configuration(std::string_view text) {
       throw InvalidArgument(fmt::format("[{}] bad item, got '{}', expected KEY=VALUE", kWhere, item));
     }
     const size_t key = position_of_name(kWhere, item.substr(0, equals), names);
-    if (is_given[key]) throw InvalidArgument(fmt::format("[{}] given twice, got {}, expected it once", kWhere, names[key]));
+    if (is_given[key])
+      throw InvalidArgument(fmt::format("[{}] given twice, got {}, expected it once", kWhere, names[key]));
     is_given[key] = true;
     known[key].read(configuration, item.substr(equals + 1));
   }
@@ -116,16 +117,16 @@ Configuration completed(Configuration configuration, int64_t ranks, int64_t batc
         ranks));
   }
   if (batch % configuration.data != 0) {
-    throw InvalidArgument(fmt::format("[{}] the batch does not divide, got {} rows for data={}, expected data={}", kWhere,
-                                      batch, configuration.data, nearest_divisor(batch, configuration.data)));
+    throw InvalidArgument(fmt::format("[{}] the batch does not divide, got {} rows for data={}, expected data={}",
+                                      kWhere, batch, configuration.data, nearest_divisor(batch, configuration.data)));
   }
   const int64_t rows = batch / configuration.data;
   if (configuration.micro_batch == 0) configuration.micro_batch = configuration.pipeline > 1 ? 1 : rows;
   if (rows % configuration.micro_batch != 0) {
-    throw InvalidArgument(
-        fmt::format("[{}] the rows of a rank do not divide into micro-batches, got {} rows for micro_batch={}, expected "
-                    "micro_batch={}",
-                    kWhere, rows, configuration.micro_batch, nearest_divisor(rows, configuration.micro_batch)));
+    throw InvalidArgument(fmt::format(
+        "[{}] the rows of a rank do not divide into micro-batches, got {} rows for micro_batch={}, expected "
+        "micro_batch={}",
+        kWhere, rows, configuration.micro_batch, nearest_divisor(rows, configuration.micro_batch)));
   }
   if (configuration.interleave > 1 && configuration.pipeline == 1) {
     throw InvalidArgument(fmt::format("[{}] interleave={} without stages, got pipeline=1, expected 2 or more", kWhere,

@@ -46,8 +46,8 @@ std::vector<size_t> balanced(const std::vector<Layer>& layers, size_t stages) {
 std::vector<size_t> deal_layers(const std::vector<Layer>& layers, int64_t stages) {
   const auto count = static_cast<size_t>(stages);
   if (count > layers.size()) {
-    throw InvalidArgument(fmt::format("[--fixed] more stages than layers, got {}, expected at most {}", stages,
-                                      layers.size()));
+    throw InvalidArgument(
+        fmt::format("[--fixed] more stages than layers, got {}, expected at most {}", stages, layers.size()));
   }
   const auto repeated = static_cast<size_t>(
       std::count_if(layers.begin(), layers.end(), [](const Layer& layer) { return layer.repeated; }));

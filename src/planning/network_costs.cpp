@@ -37,7 +37,7 @@ const LayerCosts& NetworkCosts::layers(const Key& key) {
   try {
     const Program program = compile(folded_.graph, ops_, catalog_, options);
     const int64_t others = cluster_.ranks() / (key.tensor * key.context);
-    const Mesh ranks = Mesh::undivided({{"data", others}, {"context", key.context}, {"tensor", key.tensor}});
+    const Mesh ranks({{"data", others}, {"context", key.context}, {"tensor", key.tensor}});
     entry->second = layer_costs({.folded = folded_,
                                  .local = program.local(),
                                  .ops = ops_,

@@ -17,9 +17,8 @@ bool has_window_anywhere(const ShardingRule& rule) {
 
 /// Whether a node looks up rows: a factor that is summed over without being computed with.
 bool looks_up(const ShardingRule& rule) {
-  return std::any_of(rule.factors.begin(), rule.factors.end(), [](const Factor& factor) {
-    return !factor.contributes_flops && factor.reduce == Reduce::sum;
-  });
+  return std::any_of(rule.factors.begin(), rule.factors.end(),
+                     [](const Factor& factor) { return !factor.contributes_flops && factor.reduce == Reduce::sum; });
 }
 
 bool reduces_factors(const ShardingRule& rule) {

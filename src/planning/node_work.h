@@ -7,7 +7,7 @@
 namespace partita {
 
 /// Of one rank in one micro-batch; the bytes are those of the operands and results under these shardings.
-Work work_of(const Graph& graph, const Rules& rules, size_t node, const Cut& cut, const std::vector<Sharding>& shardings,
-             const Mesh& mesh);
+Work work_of(const Graph& graph, const Rules& rules, size_t node, const Cut& cut,
+             const std::vector<Sharding>& shardings, const Mesh& mesh);
 
 }  // namespace partita

@@ -66,16 +66,16 @@ class StepPricing {
     const int64_t from = group_of(stage - 1) * group_ranks_, to = group_of(stage) * group_ranks_;
     const double shares = configuration_.sequence_parallel ? 1 : static_cast<double>(configuration_.tensor);
     const double bytes = stages_[stage].boundary;
-    double seconds = seconds_of(Collective::send, bytes / shares, place_between(from, to, group_ranks_, request_.cluster),
-                                request_.cluster);
+    double seconds = seconds_of(Collective::send, bytes / shares,
+                                place_between(from, to, group_ranks_, request_.cluster), request_.cluster);
     if (shares > 1) seconds += seconds_of(Collective::all_gather, bytes, place({"tensor"}, 0), request_.cluster);
     return seconds;
   }
 
   /// The ranks of a group.
   Mesh group_mesh() const {
-    return Mesh::undivided({{"data", configuration_.data}, {"context", configuration_.context},
-                            {"tensor", configuration_.tensor}});
+    return Mesh(
+        {{"data", configuration_.data}, {"context", configuration_.context}, {"tensor", configuration_.tensor}});
   }
 
   GroupPlace place(const std::vector<std::string>& names, int64_t first_rank) const {
@@ -206,7 +206,9 @@ class StepPricing {
     const GroupPlace where = place({"data", "context"}, group * group_ranks_);
     const double gradients = costs.parameters * request_.precision.gradient;
     const double weights = costs.parameters * request_.precision.weight;
-    const auto seconds = [&](Collective kind, double bytes) { return seconds_of(kind, bytes, where, request_.cluster); };
+    const auto seconds = [&](Collective kind, double bytes) {
+      return seconds_of(kind, bytes, where, request_.cluster);
+    };
     const auto rounds = static_cast<double>(micro_batches_);
     if (configuration_.zero == 0) result[Collective::all_reduce] = seconds(Collective::all_reduce, gradients);
     if (configuration_.zero == 1) result[Collective::reduce_scatter] = seconds(Collective::reduce_scatter, gradients);

@@ -41,12 +41,14 @@ std::string print_layers(const Price& price, const FoldedGraph& folded, size_t s
 std::string print(const PricedPlan& plan, const FoldedGraph& folded) {
   const Price& price = plan.price;
   const Breakdown& parts = price.breakdown;
-  std::string text = fmt::format("{} on {} ranks of {}, {} rows a step\n", plan.model, plan.ranks, plan.cluster, plan.batch);
+  std::string text =
+      fmt::format("{} on {} ranks of {}, {} rows a step\n", plan.model, plan.ranks, plan.cluster, plan.batch);
   text += fmt::format("configuration  {}\n", print(plan.configuration));
   text += fmt::format("step           {}  ({:.1f} Tflop/s of each device)\n", print_seconds(price.step_seconds),
                       price.tflops_per_device);
   const auto line = [&](std::string_view name, double seconds) {
-    text += fmt::format("  {:<20} {:>12} {:6.1f} %\n", name, print_seconds(seconds), 100 * seconds / price.step_seconds);
+    text +=
+        fmt::format("  {:<20} {:>12} {:6.1f} %\n", name, print_seconds(seconds), 100 * seconds / price.step_seconds);
   };
   line("compute", parts.compute);
   for (const auto& [kind, seconds] : parts.communication) {
@@ -59,8 +61,8 @@ std::string print(const PricedPlan& plan, const FoldedGraph& folded) {
   for (size_t group = 0; group < price.memory.size(); ++group) {
     const StageMemory& memory = price.memory[group];
     text += fmt::format("  group {:<6}", group);
-    for (double bytes : {memory.parameters, memory.gradients, memory.optimizer, memory.activations, memory.workspace,
-                         memory.total()})
+    for (double bytes :
+         {memory.parameters, memory.gradients, memory.optimizer, memory.activations, memory.workspace, memory.total()})
       text += fmt::format(" {:>12}", print_gib(bytes));
     text += "\n";
   }
@@ -73,23 +75,26 @@ std::string print(const PricedPlan& plan, const FoldedGraph& folded) {
 
 std::string to_json(const PricedPlan& plan) {
   nlohmann::ordered_json communication = nlohmann::ordered_json::object();
-  for (const auto& [kind, seconds] : plan.price.breakdown.communication) communication[std::string(name_of(kind))] = seconds;
+  for (const auto& [kind, seconds] : plan.price.breakdown.communication)
+    communication[std::string(name_of(kind))] = seconds;
   std::vector<int64_t> memory;
   for (const StageMemory& stage : plan.price.memory) memory.push_back(static_cast<int64_t>(stage.total()));
   const Breakdown& parts = plan.price.breakdown;
-  const nlohmann::ordered_json json{
-      {"model", plan.model},
-      {"cluster", plan.cluster},
-      {"ranks", plan.ranks},
-      {"batch", plan.batch},
-      {"step_seconds", plan.price.step_seconds},
-      {"lower_bound_seconds", plan.lower_bound_seconds},
-      {"search_seconds", plan.search_seconds},
-      {"peak_memory_bytes", memory},
-      {"tflops_per_device", plan.price.tflops_per_device},
-      {"breakdown",
-       {{"compute", parts.compute}, {"communication", communication}, {"bubble", parts.bubble}, {"update", parts.update}}},
-      {"plan", print(plan.configuration)}};
+  const nlohmann::ordered_json json{{"model", plan.model},
+                                    {"cluster", plan.cluster},
+                                    {"ranks", plan.ranks},
+                                    {"batch", plan.batch},
+                                    {"step_seconds", plan.price.step_seconds},
+                                    {"lower_bound_seconds", plan.lower_bound_seconds},
+                                    {"search_seconds", plan.search_seconds},
+                                    {"peak_memory_bytes", memory},
+                                    {"tflops_per_device", plan.price.tflops_per_device},
+                                    {"breakdown",
+                                     {{"compute", parts.compute},
+                                      {"communication", communication},
+                                      {"bubble", parts.bubble},
+                                      {"update", parts.update}}},
+                                    {"plan", print(plan.configuration)}};
   return json.dump(2) + "\n";
 }
 

@@ -106,9 +106,7 @@ class LayerCosting {
     if (phases_[n] == Phase::backward && leads_to_weights(n)) unit(n).backward_weights += seconds;
   }
 
-  bool is_each_micro_batch(size_t n) const {
-    return local_.mesh.micro_axis() < 0 || is_micro(sections_[n]);
-  }
+  bool is_each_micro_batch(size_t n) const { return local_.mesh.micro_axis() < 0 || is_micro(sections_[n]); }
 
   /// Of a product of the backward: whether it makes the gradient of a parameter, which has no rows of the batch.
   bool leads_to_weights(size_t n) const {
