@@ -21,7 +21,8 @@ NetworkCosts::NetworkCosts(const Graph& forward, const OpSet& ops, const KernelC
       cluster_(cluster),
       options_(std::move(options)),
       folded_(fold_layers(forward, Rules(forward, ops))),
-      batch_(rows_of(forward)) {}
+      batch_(rows_of(forward)),
+      places_(cluster) {}
 
 NetworkCosts::Key NetworkCosts::key_of(const Configuration& configuration) {
   return {.tensor = configuration.tensor,
@@ -100,6 +101,7 @@ PriceRequest& NetworkCosts::request(const Configuration& configuration) {
                                                                   .batch = batch_,
                                                                   .step_flops = step_flops(),
                                                                   .cluster = cluster_,
+                                                                  .places = places_,
                                                                   .precision = options_.precision}));
   return *requests_.back();
 }

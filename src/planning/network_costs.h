@@ -57,6 +57,7 @@ class NetworkCosts {
   const NetworkOptions options_;
   const FoldedGraph folded_;
   int64_t batch_ = 1;
+  Places places_;
   std::map<Key, std::unique_ptr<LoweredLayers>> known_;
   std::map<std::pair<Key, int64_t>, LayerCosts> costs_;  // with the rows of a micro-batch
   std::vector<std::unique_ptr<PriceRequest>> requests_;  // what stage prices refer to

@@ -30,7 +30,7 @@ StagePrices::StagePrices(const PriceRequest& request)
     : request_(request),
       configuration_(request.configuration),
       micro_batches_(micro_batches(configuration_, request.batch)),
-      group_ranks_(configuration_.data * configuration_.context * configuration_.tensor) {
+      ranks_{configuration_.data, configuration_.context, configuration_.tensor} {
   deal();
   for (int64_t s = 0; s < stages(); ++s) {
     const UnitCosts& stage = stages_[s];
@@ -68,26 +68,19 @@ void StagePrices::deal() {
 
 /// Seconds in which a stage gets what a micro-batch has at its boundary: each element is sent once, and gathered where
 /// several ranks need it.
-double StagePrices::transfer_seconds(int64_t stage) const {
+double StagePrices::transfer_seconds(int64_t stage) {
   if (stage == 0 || configuration_.pipeline == 1) return 0;
-  const int64_t from = group_of(stage - 1) * group_ranks_, to = group_of(stage) * group_ranks_;
-  const double shares = configuration_.sequence_parallel ? 1 : static_cast<double>(configuration_.tensor);
+  const int from = group_of(stage - 1), to = group_of(stage);
   const double bytes = stages_[stage].boundary;
-  const GroupPlace between = place_between(from, to, group_ranks_, request_.cluster);
-  double seconds = seconds_of(Collective::send, bytes / shares, between, request_.cluster);
-  if (shares > 1) seconds += seconds_of(Collective::all_gather, bytes, place({"tensor"}, 0), request_.cluster);
+  const auto [entry, fresh] = known_transfers_.try_emplace({from, to, bytes}, 0);
+  if (!fresh) return entry->second;
+  const double shares = configuration_.sequence_parallel ? 1 : static_cast<double>(configuration_.tensor);
+  const GroupPlace& between = request_.places.between(from * ranks_.count(), to * ranks_.count(), ranks_.count());
+  double& seconds = entry->second;
+  seconds = seconds_of(Collective::send, bytes / shares, between, request_.cluster);
+  if (shares > 1)
+    seconds += seconds_of(Collective::all_gather, bytes, request_.places.tensor(ranks_, 0), request_.cluster);
   return seconds;
-}
-
-/// Of groups over some axes of the ranks of a group of stages.
-GroupPlace StagePrices::place(const std::vector<std::string>& names, int64_t first_rank) const {
-  const Mesh mesh(
-      {{"data", configuration_.data}, {"context", configuration_.context}, {"tensor", configuration_.tensor}});
-  Axes axes;
-  for (const std::string& name : names) {
-    for (int axis : mesh.find(name)) axes.push_back(axis);
-  }
-  return place_of(mesh, axes, first_rank, request_.cluster);
 }
 
 double StagePrices::busy_seconds(int64_t group) const {
@@ -206,7 +199,7 @@ StagePrices::Update StagePrices::update(int64_t zero) const {
 std::map<Collective, double> StagePrices::gradient_seconds(const UnitCosts& costs, int64_t group, int64_t zero) const {
   std::map<Collective, double> result;
   if (configuration_.data * configuration_.context == 1) return result;
-  const GroupPlace where = place({"data", "context"}, group * group_ranks_);
+  const GroupPlace& where = request_.places.batch(ranks_, group * ranks_.count());
   const double gradients = costs.parameters * request_.precision.gradient;
   const double weights = costs.parameters * request_.precision.weight;
   const auto seconds = [&](Collective kind, double bytes) { return seconds_of(kind, bytes, where, request_.cluster); };

@@ -5,6 +5,7 @@
 
 #include "cluster/place.h"
 #include "planning/configuration.h"
+#include "planning/places.h"
 #include "planning/unit_costs.h"
 
 namespace partita {
@@ -42,6 +43,7 @@ struct PriceRequest {
   int64_t batch = 1;            // rows of the global batch
   double step_flops = 0;        // floating-point operations of the network in a step, on all ranks together
   const Cluster& cluster;
+  Places& places;  // of that cluster
   Precision precision;
 };
 
@@ -75,8 +77,7 @@ class StagePrices {
   int64_t stages() const;
   int group_of(int64_t stage) const;
   void deal();
-  double transfer_seconds(int64_t stage) const;
-  GroupPlace place(const std::vector<std::string>& axes, int64_t first_rank) const;
+  double transfer_seconds(int64_t stage);
   const Loop& loop();
   std::vector<double> bytes_in_flight(const std::vector<Slot>& sequence) const;
   UnitCosts group_costs(int64_t group) const;
@@ -89,10 +90,12 @@ class StagePrices {
 
   const PriceRequest& request_;
   const Configuration& configuration_;
-  const int64_t micro_batches_, group_ranks_;
+  const int64_t micro_batches_;
+  const Places::Ranks ranks_;  // of a group of stages
   std::vector<std::vector<size_t>> layers_;
   std::vector<UnitCosts> stages_;
   std::vector<double> transfers_;  // per stage: seconds of what it sends and gets, for a micro-batch
+  std::map<std::tuple<int, int, double>, double> known_transfers_;  // by groups and bytes
   PipelineShape shape_;
   std::optional<Loop> loop_;
 };
