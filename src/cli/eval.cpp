@@ -18,7 +18,8 @@ bool takes(const JobOption& option) {
     case OptionSection::optimizer:
     case OptionSection::schedule: return false;
     case OptionSection::training:
-      return option.name == "batch" || option.name == "dtype" || option.name == "seed" || option.name == "loss";
+      return option.name == "batch" || option.name == "dtype" || option.name == "seed" || option.name == "loss" ||
+             option.name == "ignore_index";
     case OptionSection::files: return option.name == "load" || option.name == "log_dir";
     case OptionSection::console: return option.name != "per_print_times";
     default: return true;

@@ -42,6 +42,7 @@ struct TrainingConfig {
   int64_t epochs = 1;
   int64_t steps = 0;  // ends after so many in all; 0: after the epochs
   Loss loss = Loss::sparse;
+  std::optional<int64_t> ignore_index{};            // labels of this class count for nothing
   DType dtype = DType::f32;                         // of parameters and activations
   uint64_t seed = 1;                                // of initial values, the order of rows and dropout
   std::optional<BatchNormStatistics> batch_norm{};  // none: local under data parallelism on several ranks
