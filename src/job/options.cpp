@@ -176,6 +176,9 @@ void add_training(List& list) {
            "Statistics over the rows of each rank or of the global batch; local under data parallelism");
   list.add("gradients", "gradients", Effect::program, PARTITA_FIELD(training.gradients),
            "What the update sees: the mean over the global batch, or the sum of the ranks' means");
+  list.add("micro_loss", "micro-loss", Effect::program, PARTITA_FIELD(training.micro_loss),
+           "What gradients of micro-batches add up to: the mean over the global batch, or so many times the mean as "
+           "there are micro-batches");
   list.add("validate", "validate", Effect::length, PARTITA_FIELD(training.validate), "Test after every epoch");
   list.add("patience", "patience", Effect::length, PARTITA_FIELD(training.patience),
            "End when the loss (with --validate, of the test) has not fallen for more than so many epochs");
