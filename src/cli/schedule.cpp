@@ -89,7 +89,7 @@ std::string print_sections(const StageProgram& stage) {
     const size_t count = stage.schedule.end(section) - stage.schedule.begin(section);
     if (count == 0) continue;
     text += fmt::format("  {:<9} {} x {} instructions, {:.4g} GFLOP\n{}", section_name(section, stage.local),
-                        is_micro(section) ? stage.local.mesh.micro_batches() : 1, count,
+                        repeats(section) ? stage.local.mesh.micro_batches() : 1, count,
                         work[static_cast<size_t>(section)], print_communications(stage, section));
   }
   return text;
