@@ -21,7 +21,7 @@ TEST(CommandLineErrors, Schedule) {
 }
 
 TEST(CommandLineErrors, NoCommand) {
-  expect_usage({}, {"no command", "train eval generate graph partition schedule ops"});
+  expect_usage({}, {"no command", "train eval generate graph partition plan schedule ops"});
 }
 
 TEST(CommandLineErrors, UnknownCommand) {
