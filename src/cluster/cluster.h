@@ -72,6 +72,7 @@ struct LinkLevel {
   std::vector<double> latency;  // seconds of a step, by protocol
   double total_bandwidth = 0;   // bytes/s through the whole level at once (a bus, a switch); 0: no limit
   double reduce_bandwidth = 0;  // bytes/s of a rank where the switch itself reduces; 0: it does not
+  double copy_bandwidth = 0;    // bytes/s at which a rank moves its own buffer beside what it sends; 0: in no time
   /// The share of its link that a rank can use in a group of 2, 3, .. `size` members, where that depends on which of
   /// them are wired to each other; empty: all of it.
   std::vector<double> share_by_members;

@@ -71,6 +71,7 @@ void visit_fields(AnyCluster& cluster, Visit& visit) {
     visit.numbers("latency", level.latency, kSeconds);
     visit.number("total_bandwidth", level.total_bandwidth, kQuantityOrNone);
     visit.number("reduce_bandwidth", level.reduce_bandwidth, kQuantityOrNone);
+    visit.number("copy_bandwidth", level.copy_bandwidth, kQuantityOrNone);
     visit.numbers("share_by_members", level.share_by_members, kShare);
   });
 }

@@ -15,6 +15,7 @@ struct Crossed {
   double latency = 0;    // seconds of a step
   double bandwidth = 0;  // bytes/s out of a part, for this group
   double reduce = 0;     // bytes/s of a rank where the level reduces in the network; 0: it does not
+  double copy = 0;       // seconds of a byte of a rank's own buffer
 };
 
 double bandwidth_of(const LinkLevel& level, size_t l, const GroupPlace& place, const LinkProtocol& protocol) {
@@ -37,7 +38,8 @@ std::vector<Crossed> crossed_levels(const GroupPlace& place, const Cluster& clus
     const LinkLevel& level = cluster.levels[l];
     const LinkProtocol& way = cluster.protocols[protocol];
     crossed.push_back({l, static_cast<double>(place.members[l]), inner, level.latency[protocol],
-                       bandwidth_of(level, l, place, way), level.reduce_bandwidth * way.bandwidth_share});
+                       bandwidth_of(level, l, place, way), level.reduce_bandwidth * way.bandwidth_share,
+                       level.copy_bandwidth > 0 ? 1 / level.copy_bandwidth : 0});
     inner *= static_cast<double>(place.members[l]);
   }
   return crossed;
@@ -49,14 +51,15 @@ double rounds(double count) { return std::ceil(std::log2(count) - 1e-9); }
 /// Once around a ring through all ranks, each of which passes on all but its own part of `bytes`. Every level carries
 /// as much out of each of its parts.
 double ring_pass(const std::vector<Crossed>& levels, double ranks, double bytes) {
+  const double passed_on = (ranks - 1) / ranks;
   double seconds = 0, hops = 0, slowest = 0;
   for (auto level = levels.rbegin(); level != levels.rend(); ++level) {
     const double reached = level + 1 == levels.rend() ? ranks - 1 : ranks / level->inner - 1;
     seconds += std::max(0.0, reached - hops) * level->latency;
     hops = std::max(hops, reached);
-    slowest = std::max(slowest, 1 / level->bandwidth);
+    slowest = std::max(slowest, passed_on / level->bandwidth + level->copy);
   }
-  return seconds + (ranks - 1) / ranks * bytes * slowest;
+  return seconds + bytes * slowest;
 }
 
 /// Up and down two binary trees over the outer parts, each for half of the bytes (Sanders, Speck, Traff, 2009), and
