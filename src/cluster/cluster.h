@@ -67,12 +67,13 @@ struct LinkProtocol {
 struct LinkLevel {
   std::string name;
   int64_t size = 1;
-  double bandwidth = 0;         // bytes/s of one link in one direction; a rank uses one link at a time
-  int64_t links = 1;            // of each part (network adapters of a node); its ranks share them
-  std::vector<double> latency;  // seconds of a step, by protocol
-  double total_bandwidth = 0;   // bytes/s through the whole level at once (a bus, a switch); 0: no limit
-  double reduce_bandwidth = 0;  // bytes/s of a rank where the switch itself reduces; 0: it does not
-  double copy_bandwidth = 0;    // bytes/s at which a rank moves its own buffer beside what it sends; 0: in no time
+  double bandwidth = 0;              // bytes/s of one link in one direction; a rank uses one link at a time
+  int64_t links = 1;                 // of each part (network adapters of a node); its ranks share them
+  std::vector<double> latency;       // seconds of a step, by protocol
+  std::vector<double> tree_latency;  // the same of steps in trees; empty: as `latency`
+  double total_bandwidth = 0;        // bytes/s through the whole level at once (a bus, a switch); 0: no limit
+  double reduce_bandwidth = 0;       // bytes/s of a rank where the switch itself reduces; 0: it does not
+  double copy_bandwidth = 0;         // bytes/s at which a rank moves its own buffer beside what it sends; 0: in no time
   /// The share of its link that a rank can use in a group of 2, 3, .. `size` members, where that depends on which of
   /// them are wired to each other; empty: all of it.
   std::vector<double> share_by_members;

@@ -69,6 +69,7 @@ void visit_fields(AnyCluster& cluster, Visit& visit) {
     visit.number("bandwidth", level.bandwidth, kQuantity);
     visit.whole("links", level.links, 1, int64_t{1} << 20);
     visit.numbers("latency", level.latency, kSeconds);
+    visit.numbers("tree_latency", level.tree_latency, kSeconds);
     visit.number("total_bandwidth", level.total_bandwidth, kQuantityOrNone);
     visit.number("reduce_bandwidth", level.reduce_bandwidth, kQuantityOrNone);
     visit.number("copy_bandwidth", level.copy_bandwidth, kQuantityOrNone);

@@ -29,6 +29,9 @@ TEST(Cluster, TellsWhatCannotBe) {
             "[cluster] reserve_memory: no memory is left, got 64000000000, expected less than 32000000000");
   EXPECT_EQ(fault_of([](Cluster& cluster) { cluster.levels[0].latency.pop_back(); }),
             "[cluster] level[0].latency: bad number of latencies, got 2, expected 3, one for each protocol");
+  EXPECT_EQ(
+      fault_of([](Cluster& cluster) { cluster.levels[0].tree_latency = {1e-6}; }),
+      "[cluster] level[0].tree_latency: bad number of latencies, got 1, expected none or 3, one for each protocol");
   EXPECT_EQ(fault_of([](Cluster& cluster) { cluster.levels[0].share_by_members.pop_back(); }),
             "[cluster] level[0].share_by_members: bad number of shares, got 6, expected none or 7, for 2 to 8 members");
   EXPECT_EQ(fault_of([](Cluster& cluster) { cluster.levels[1].name = cluster.levels[0].name; }),

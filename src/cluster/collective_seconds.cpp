@@ -10,9 +10,10 @@ namespace {
 /// The levels that a group crosses, with what one protocol reaches on them.
 struct Crossed {
   size_t level = 0;
-  double parts = 1;      // of the level that have members
-  double inner = 1;      // members in one of them
-  double latency = 0;    // seconds of a step
+  double parts = 1;    // of the level that have members
+  double inner = 1;    // members in one of them
+  double latency = 0;  // seconds of a step
+  double tree_latency = 0;
   double bandwidth = 0;  // bytes/s out of a part, for this group
   double reduce = 0;     // bytes/s of a rank where the level reduces in the network; 0: it does not
   double copy = 0;       // seconds of a byte of a rank's own buffer
@@ -37,7 +38,8 @@ std::vector<Crossed> crossed_levels(const GroupPlace& place, const Cluster& clus
     if (place.members[l] == 1) continue;
     const LinkLevel& level = cluster.levels[l];
     const LinkProtocol& way = cluster.protocols[protocol];
-    crossed.push_back({l, static_cast<double>(place.members[l]), inner, level.latency[protocol],
+    const std::vector<double>& trees = level.tree_latency.empty() ? level.latency : level.tree_latency;
+    crossed.push_back({l, static_cast<double>(place.members[l]), inner, level.latency[protocol], trees[protocol],
                        bandwidth_of(level, l, place, way), level.reduce_bandwidth * way.bandwidth_share,
                        level.copy_bandwidth > 0 ? 1 / level.copy_bandwidth : 0});
     inner *= static_cast<double>(place.members[l]);
@@ -63,14 +65,14 @@ double ring_pass(const std::vector<Crossed>& levels, double ranks, double bytes)
 }
 
 /// Up and down two binary trees over the outer parts, each for half of the bytes (Sanders, Speck, Traff, 2009), and
-/// along chains inside of them: of two parts each sends its half once, of more a part sends twice what it has.
+/// along chains of the ranks of a node: of two parts each sends its half once, of more a part sends twice what it has.
 double tree_reduce(const std::vector<Crossed>& levels, double bytes, double share) {
   double seconds = 0, slowest = 0;
   for (const Crossed& level : levels) {
-    const bool chain = level.level == levels.front().level && levels.size() > 1;
-    seconds += 2 * (chain ? level.parts - 1 : rounds(level.parts)) * level.latency;
+    const bool chain = level.level == 0;
+    seconds += 2 * (chain ? level.parts - 1 : rounds(level.parts)) * level.tree_latency;
     const double wire = !chain && level.parts == 2 ? 1 : 2;
-    slowest = std::max(slowest, wire / (level.bandwidth * share));
+    slowest = std::max(slowest, wire / (level.bandwidth * share) + 2 * level.copy);
   }
   return seconds + bytes * slowest;
 }

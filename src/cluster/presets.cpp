@@ -74,7 +74,7 @@ Cluster gpu_cluster(const GpuFacts& facts) {
 // Links have what NCCL reaches on them with large messages, and protocols what it takes, as nccl-tests measured them:
 // V100 and A100 by vTrain (its traces of 2 to 8 devices), A100, H200 and B200 by ml-engineering; bench_cluster_fit
 // prints how well they are met. Adapters of 100, 200 and 400 Gb/s have 12, 24 and 48 GB/s (NVIDIA, GTC 2024 S62129),
-// network steps are those of NCCL's own model (tuning.cc), 2.7, 4 and 14 us, where none are measured.
+// network steps are those of NCCL's own model (tuning.cc), 5, 8.5 and 14 us, where none are measured.
 
 Cluster v100() {
   Cluster cluster = gpu_cluster(
@@ -88,7 +88,7 @@ Cluster v100() {
        .links = 135.5 * kGB,
        .adapter = 12 * kGB,
        .adapters = 4,
-       .protocols = {{"LL", 9.1, 0.08, 2.35, 2.7}, {"LL128", 18.4, 0.65, 2.91, 4}, {"Simple", 12.9, 1, 5.38, 14}}});
+       .protocols = {{"LL", 9.1, 0.08, 2.35, 5}, {"LL128", 18.4, 0.65, 2.91, 8.5}, {"Simple", 12.9, 1, 5.38, 14}}});
   // A hybrid cube mesh: how many of the six rings through all eight go through the first 2, 3, .. 8 devices.
   cluster.levels[0].share_by_members = {0.167, 0.333, 0.667, 0.275, 0.333, 0.667, 1};
   cluster.device.launch_overhead = 5 * kMicro;
@@ -107,7 +107,7 @@ Cluster a100(double memory, double memory_bandwidth) {
        .links = 306 * kGB,
        .adapter = 24 * kGB,
        .adapters = 8,
-       .protocols = {{"LL", 9.1, 0.079, 2.35, 2.7}, {"LL128", 35.2, 0.889, 2.7, 4}, {"Simple", 120, 1, 4.27, 14}}});
+       .protocols = {{"LL", 9.1, 0.079, 2.35, 5}, {"LL128", 35.2, 0.889, 2.7, 8.5}, {"Simple", 120, 1, 4.27, 14}}});
   cluster.levels[0].copy_bandwidth = 1146 * kGB;
   return cluster;
 }
@@ -124,7 +124,7 @@ Cluster hopper(std::string device, double memory, double memory_bandwidth) {
        .links = 366 * kGB,
        .adapter = 48 * kGB,
        .adapters = 8,
-       .protocols = {{"LL", 25, 0.107, 1, 2.7}, {"LL128", 35.4, 0.569, 1.9, 4}, {"Simple", 82.9, 1, 3.4, 14}}});
+       .protocols = {{"LL", 25, 0.107, 1, 5}, {"LL128", 35.4, 0.569, 1.9, 8.5}, {"Simple", 82.9, 1, 3.4, 14}}});
   cluster.levels[0].reduce_bandwidth = 306 * kGB;
   cluster.software.algorithms.push_back(CollectiveAlgorithm::in_network);
   return cluster;
