@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 #include "cluster/toml.h"
 #include "sharding/mesh.h"
@@ -9,14 +10,16 @@
 namespace partita {
 namespace {
 
-constexpr double kGB = 1e9, kTera = 1e12, kMicro = 1e-6;
+constexpr double kGB = 1e9, kTera = 1e12;
 constexpr int64_t kNodeRanks = 8;
 
 /// Products at their best size, and what kernels that move bytes reach of the memory's bandwidth.
 std::map<WorkKind, Efficiency> gpu_efficiency(double product) {
   const Curve moving = {{1e5, 0.3}, {1e7, 0.75}, {1e8, 0.85}};
   const auto computing = [&](double best) {
-    return Curve{{1e8, 0.2 * best}, {1e9, 0.5 * best}, {1e10, 0.8 * best}, {1e11, 0.95 * best}, {1e12, best}};
+    Curve curve{{1e8, 0.2}, {1e9, 0.5}, {1e10, 0.8}, {1e11, 0.95}, {1e12, 1}};
+    for (CurvePoint& point : curve) point.share = std::round(point.share * best * 1000) / 1000;
+    return curve;
   };
   return {{WorkKind::product, {computing(product), moving, 16, 16, 64}},
           {WorkKind::convolution, {computing(0.8 * product), moving}},
@@ -54,14 +57,14 @@ Cluster gpu_cluster(const GpuFacts& facts) {
                              {DType::f16, facts.f16_peak}},
                     .memory = facts.memory,
                     .memory_bandwidth = facts.memory_bandwidth,
-                    .launch_overhead = 4 * kMicro,
+                    .launch_overhead = 4e-6,
                     .efficiency = gpu_efficiency(facts.best_product)};
   cluster.levels = {{.name = "gpu", .size = kNodeRanks, .bandwidth = facts.links},
                     {.name = "node", .bandwidth = facts.adapter, .links = facts.adapters}};
   for (const NcclProtocol& protocol : facts.protocols) {
-    cluster.protocols.push_back({std::string(protocol.name), protocol.overhead * kMicro, protocol.share});
-    cluster.levels[0].latency.push_back(protocol.step * kMicro);
-    cluster.levels[1].latency.push_back(protocol.network_step * kMicro);
+    cluster.protocols.push_back({std::string(protocol.name), protocol.overhead, protocol.share});
+    cluster.levels[0].latency.push_back(protocol.step);
+    cluster.levels[1].latency.push_back(protocol.network_step);
   }
   cluster.software = {.algorithms = {CollectiveAlgorithm::ring, CollectiveAlgorithm::tree},
                       .overlap_slowdown = 1.1,
@@ -77,54 +80,57 @@ Cluster gpu_cluster(const GpuFacts& facts) {
 // network steps are those of NCCL's own model (tuning.cc), 5, 8.5 and 14 us, where none are measured.
 
 Cluster v100() {
-  Cluster cluster = gpu_cluster(
-      {.device = "V100-SXM2-32GB",
-       .f16_peak = 125 * kTera,
-       .f32_peak = 15.7 * kTera,
-       .f64_peak = 7.8 * kTera,
-       .memory = 32 * kGB,
-       .memory_bandwidth = 900 * kGB,
-       .best_product = 0.8,
-       .links = 135.5 * kGB,
-       .adapter = 12 * kGB,
-       .adapters = 4,
-       .protocols = {{"LL", 9.1, 0.08, 2.35, 5}, {"LL128", 18.4, 0.65, 2.91, 8.5}, {"Simple", 12.9, 1, 5.38, 14}}});
+  Cluster cluster = gpu_cluster({.device = "V100-SXM2-32GB",
+                                 .f16_peak = 125 * kTera,
+                                 .f32_peak = 15.7 * kTera,
+                                 .f64_peak = 7.8 * kTera,
+                                 .memory = 32 * kGB,
+                                 .memory_bandwidth = 900 * kGB,
+                                 .best_product = 0.8,
+                                 .links = 135.5 * kGB,
+                                 .adapter = 12 * kGB,
+                                 .adapters = 4,
+                                 .protocols = {{"LL", 9.1e-6, 0.08, 2.35e-6, 5e-6},
+                                               {"LL128", 18.4e-6, 0.65, 2.91e-6, 8.5e-6},
+                                               {"Simple", 12.9e-6, 1, 5.38e-6, 14e-6}}});
   // A hybrid cube mesh: how many of the six rings through all eight go through the first 2, 3, .. 8 devices.
   cluster.levels[0].share_by_members = {0.167, 0.333, 0.667, 0.275, 0.333, 0.667, 1};
-  cluster.device.launch_overhead = 5 * kMicro;
+  cluster.device.launch_overhead = 5e-6;
   return cluster;
 }
 
 Cluster a100(double memory, double memory_bandwidth) {
-  Cluster cluster = gpu_cluster(
-      {.device = fmt::format("A100-SXM4-{}GB", memory / kGB),
-       .f16_peak = 312 * kTera,
-       .f32_peak = 156 * kTera,  // as TF32, which the libraries take for products of f32
-       .f64_peak = 19.5 * kTera,
-       .memory = memory,
-       .memory_bandwidth = memory_bandwidth,
-       .best_product = 0.869,
-       .links = 306 * kGB,
-       .adapter = 24 * kGB,
-       .adapters = 8,
-       .protocols = {{"LL", 9.1, 0.079, 2.35, 5}, {"LL128", 35.2, 0.889, 2.7, 8.5}, {"Simple", 120, 1, 4.27, 14}}});
+  Cluster cluster = gpu_cluster({.device = fmt::format("A100-SXM4-{}GB", memory / kGB),
+                                 .f16_peak = 312 * kTera,
+                                 .f32_peak = 156 * kTera,  // as TF32, which the libraries take for products of f32
+                                 .f64_peak = 19.5 * kTera,
+                                 .memory = memory,
+                                 .memory_bandwidth = memory_bandwidth,
+                                 .best_product = 0.869,
+                                 .links = 306 * kGB,
+                                 .adapter = 24 * kGB,
+                                 .adapters = 8,
+                                 .protocols = {{"LL", 9.1e-6, 0.079, 2.35e-6, 5e-6},
+                                               {"LL128", 35.2e-6, 0.889, 2.7e-6, 8.5e-6},
+                                               {"Simple", 120e-6, 1, 4.27e-6, 14e-6}}});
   cluster.levels[0].copy_bandwidth = 1146 * kGB;
   return cluster;
 }
 
 Cluster hopper(std::string device, double memory, double memory_bandwidth) {
-  Cluster cluster = gpu_cluster(
-      {.device = std::move(device),
-       .f16_peak = 989 * kTera,
-       .f32_peak = 494 * kTera,
-       .f64_peak = 67 * kTera,
-       .memory = memory,
-       .memory_bandwidth = memory_bandwidth,
-       .best_product = 0.803,
-       .links = 366 * kGB,
-       .adapter = 48 * kGB,
-       .adapters = 8,
-       .protocols = {{"LL", 25, 0.107, 1, 5}, {"LL128", 35.4, 0.569, 1.9, 8.5}, {"Simple", 82.9, 1, 3.4, 14}}});
+  Cluster cluster = gpu_cluster({.device = std::move(device),
+                                 .f16_peak = 989 * kTera,
+                                 .f32_peak = 494 * kTera,
+                                 .f64_peak = 67 * kTera,
+                                 .memory = memory,
+                                 .memory_bandwidth = memory_bandwidth,
+                                 .best_product = 0.803,
+                                 .links = 366 * kGB,
+                                 .adapter = 48 * kGB,
+                                 .adapters = 8,
+                                 .protocols = {{"LL", 25e-6, 0.107, 1e-6, 5e-6},
+                                               {"LL128", 35.4e-6, 0.569, 1.9e-6, 8.5e-6},
+                                               {"Simple", 82.9e-6, 1, 3.4e-6, 14e-6}}});
   cluster.levels[0].reduce_bandwidth = 306 * kGB;
   cluster.software.algorithms.push_back(CollectiveAlgorithm::in_network);
   return cluster;
@@ -132,17 +138,18 @@ Cluster hopper(std::string device, double memory, double memory_bandwidth) {
 
 /// Its network steps are those of 400 Gb/s EFA adapters, which take longer than InfiniBand.
 Cluster b200() {
-  Cluster cluster = gpu_cluster({.device = "B200-SXM-180GB",
-                                 .f16_peak = 2250 * kTera,
-                                 .f32_peak = 1125 * kTera,
-                                 .f64_peak = 40 * kTera,
-                                 .memory = 180 * kGB,
-                                 .memory_bandwidth = 8000 * kGB,
-                                 .best_product = 0.776,
-                                 .links = 730 * kGB,
-                                 .adapter = 48.7 * kGB,
-                                 .adapters = 8,
-                                 .protocols = {{"LL128", 42.2, 0.273, 1.19, 111}, {"Simple", 96.1, 1, 2.83, 75}}});
+  Cluster cluster =
+      gpu_cluster({.device = "B200-SXM-180GB",
+                   .f16_peak = 2250 * kTera,
+                   .f32_peak = 1125 * kTera,
+                   .f64_peak = 40 * kTera,
+                   .memory = 180 * kGB,
+                   .memory_bandwidth = 8000 * kGB,
+                   .best_product = 0.776,
+                   .links = 730 * kGB,
+                   .adapter = 48.7 * kGB,
+                   .adapters = 8,
+                   .protocols = {{"LL128", 42.2e-6, 0.273, 1.19e-6, 111e-6}, {"Simple", 96.1e-6, 1, 2.83e-6, 75e-6}}});
   cluster.levels[0].reduce_bandwidth = 483 * kGB;
   cluster.software.algorithms.push_back(CollectiveAlgorithm::in_network);
   return cluster;
@@ -161,9 +168,9 @@ Cluster ascend910() {
                                  .links = 30 * kGB,
                                  .adapter = 12 * kGB,
                                  .adapters = 8,
-                                 .protocols = {{"HCCL", 20, 1, 10, 15}}});
+                                 .protocols = {{"HCCL", 20e-6, 1, 10e-6, 15e-6}}});
   cluster.software.algorithms = {CollectiveAlgorithm::ring, CollectiveAlgorithm::hierarchical};
-  cluster.device.launch_overhead = 10 * kMicro;
+  cluster.device.launch_overhead = 10e-6;
   return cluster;
 }
 
@@ -174,16 +181,16 @@ Cluster cpu() {
                     .peak = {{DType::f64, 45e9}, {DType::f32, 90e9}},
                     .memory = 8 * kGB,
                     .memory_bandwidth = 10 * kGB,
-                    .launch_overhead = 2 * kMicro,
+                    .launch_overhead = 2e-6,
                     .efficiency = {{WorkKind::product, {{{1e4, 0.2}, {1e6, 0.7}, {1e8, 0.9}}, {}}}}};
-  cluster.protocols = {{"memory", 10 * kMicro, 1, 0}};
+  cluster.protocols = {{"memory", 10e-6, 1, 0}};
   cluster.levels = {{.name = "core",
                      .size = kNodeRanks,
                      .bandwidth = 4 * kGB,
                      .links = 1,
-                     .latency = {2 * kMicro},
+                     .latency = {2e-6},
                      .total_bandwidth = 20 * kGB},
-                    {.name = "node", .size = 1, .bandwidth = 2.8 * kGB, .links = 1, .latency = {30 * kMicro}}};
+                    {.name = "node", .size = 1, .bandwidth = 2.8 * kGB, .links = 1, .latency = {30e-6}}};
   cluster.software = {.algorithms = {CollectiveAlgorithm::ring, CollectiveAlgorithm::hierarchical},
                       .overlap_slowdown = 1.2,
                       .messages_at_once = 1};
