@@ -1,5 +1,6 @@
 # Sources of a target compiled together, folder by folder, so that a name private to a file is unique within its
-# folder and an edit compiles its folder's part again, no more. A group ends at about forty thousand bytes of source.
+# folder and an edit compiles its folder's part again, no more. A group ends at about forty thousand bytes of source
+# and has the name of its folder, so that a new folder compiles no other again.
 #
 #   unity_groups(TARGET SOURCES...)
 function(unity_groups target)
@@ -8,20 +9,24 @@ function(unity_groups target)
   endif()
   set(most 40000)
   set(last_folder "")
-  set(group 0)
   set(bytes 0)
   foreach(source IN LISTS ARGN)
     get_filename_component(folder ${source} DIRECTORY)
     file(SIZE ${source} size)
     math(EXPR bytes "${bytes} + ${size}")
     if(NOT folder STREQUAL last_folder OR bytes GREATER most)
-      math(EXPR group "${group} + 1")
+      if(NOT folder STREQUAL last_folder)
+        set(part 0)
+      endif()
+      math(EXPR part "${part} + 1")
+      file(RELATIVE_PATH name ${CMAKE_SOURCE_DIR} ${folder})
+      string(REPLACE "/" "_" group "${target}_${name}_${part}")
       set(bytes ${size})
       set(last_folder ${folder})
     endif()
     get_source_file_property(earlier ${source} UNITY_GROUP)  # by another target that compiles it, too
     if(NOT earlier)
-      set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${target}_${group})
+      set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group})
     endif()
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)

@@ -152,7 +152,7 @@ void run(CLI::App& app, int argc, char** argv) {
   }
   if (app.get_subcommands().empty()) {
     throw InvalidArgument(
-        "[command line] no command, expected one of train eval generate graph partition schedule ops summary; "
+        "[command line] no command, expected one of train eval generate graph partition plan schedule ops summary; "
         "see --help");
   }
 }
@@ -183,6 +183,7 @@ int run_commands(int argc, char** argv) {
   add_generate(app);
   add_graph(app);
   add_partition(app);
+  add_plan(app);
   add_schedule(app);
   add_ops(app);
   add_summary(app);

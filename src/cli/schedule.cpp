@@ -41,7 +41,7 @@ std::string print_order(const Program& program, Order order) {
 }
 
 /// How often what lies between two sections is there at once, under the order.
-std::string print_in_flight(const Pipeline& pipeline, int stage, const LocalGraph& local) {
+std::string print_in_flight(const Pipeline& pipeline, int stage, const LocalGraph& local, const Schedule& schedule) {
   const InFlight in_flight = in_flight_of(pipeline, stage, local);
   std::string text = fmt::format("forward to backward {}", in_flight.micro_to_backward);
   if (local.sections == MicroSections::weights) {
@@ -52,7 +52,7 @@ std::string print_in_flight(const Pipeline& pipeline, int stage, const LocalGrap
     const Input& input = local.graph.inputs[i];
     if (input.from_stage < 0 || input.verdict) continue;
     text += fmt::format("{}%{} {}", text.find('%') == text.npos ? "; received " : ", ",
-                        local.graph.values[input.value].name, in_flight.inputs[i]);
+                        local.graph.values[input.value].name, schedule.buffers[schedule.inputs[i]].copies);
   }
   return text;
 }
@@ -102,7 +102,8 @@ std::string print_stage(const Program& program, size_t index) {
   if (local.is_stage()) text = fmt::format("stage {} of {}, {}", index, program.stages.size(), text);
   text += fmt::format("  arena     {}, {} of it states\n", print_bytes(stage.schedule.arena_bytes),
                       print_bytes(stage.schedule.state_bytes));
-  if (local.is_stage()) text += fmt::format("  in flight {}\n", print_in_flight(program.pipeline, number, local));
+  if (local.is_stage())
+    text += fmt::format("  in flight {}\n", print_in_flight(program.pipeline, number, local, stage.schedule));
   return text + print_sections(stage);
 }
 

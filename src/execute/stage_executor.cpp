@@ -64,11 +64,11 @@ void StageExecutor::find_copies(const StageExecutor* holder) {
   for (size_t i = 0; i < schedule_.inputs.size(); ++i) {
     is_fed[schedule_.inputs[i]] = local_.graph.inputs[i].from_stage < 0;
   }
+  roots_ = roots_of(schedule_);
   for (size_t s = 0; s < schedule_.buffers.size(); ++s) {
     const Buffer& buffer = schedule_.buffers[s];
-    roots_.push_back(buffer.view_of < 0 ? static_cast<int>(s) : roots_[buffer.view_of]);
-    bases_.push_back(schedule_.is_external(static_cast<int>(s)) ? external.at(roots_.back()) : at(buffer.offset));
-    if (schedule_.buffers[roots_.back()].copies > 1 && !is_fed[roots_.back()]) copied_.push_back(static_cast<int>(s));
+    bases_.push_back(schedule_.is_external(static_cast<int>(s)) ? external.at(roots_[s]) : at(buffer.offset));
+    if (schedule_.buffers[roots_[s]].copies > 1 && !is_fed[roots_[s]]) copied_.push_back(static_cast<int>(s));
   }
   addresses_ = bases_;
 }

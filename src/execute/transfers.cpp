@@ -80,6 +80,7 @@ Transfers::Transfers(const Pipeline& pipeline, const std::vector<StageProgram>& 
       own_(own),
       world_(world),
       points_(send_points(pipeline, stages)),
+      relayed_(relayed_transfers(pipeline, stages)),
       ends_(pipeline.transfers.size()) {
   for (size_t t = 0; t < pipeline.transfers.size(); ++t) {
     const Transfer& transfer = pipeline.transfers[t];
@@ -178,7 +179,10 @@ void Transfers::begin(const Run& run) {
   if (!run.begins_section) return;
   const auto found = at_begin_.find({run.stage, run.section});
   if (found == at_begin_.end()) return;
-  for (const size_t t : found->second) send(t, run.micro_batch);
+  for (const size_t t : found->second) {
+    if (relayed_[t]) await(*relayed_[t], run.micro_batch);
+    send(t, run.micro_batch);
+  }
 }
 
 void Transfers::before(const Run& run, size_t instruction) {

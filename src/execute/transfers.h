@@ -64,6 +64,7 @@ class Transfers {
   Communicator& world_;
   Recorder* recorder_ = nullptr;
   const std::vector<SendPoint> points_;
+  const std::vector<std::optional<size_t>> relayed_;
   std::vector<Ends> ends_;                                              // per transfer
   std::map<int, Source> sources_;                                       // by group
   std::map<int, std::map<size_t, std::vector<size_t>>> reads_, sends_;  // of own stages, by instruction

@@ -16,7 +16,7 @@ class LayerError : public InvalidArgument {
   using InvalidArgument::InvalidArgument;
 };
 
-std::string print(const SourceLocation& line) { return fmt::format("{}:{}", line.file, line.line); }
+std::string print_line_of(const SourceLocation& line) { return fmt::format("{}:{}", line.file, line.line); }
 
 /// Names end up in "a.b.weight", "net/a/b" and in the text of a graph.
 void require_name(const std::string& name) {
@@ -55,7 +55,7 @@ Layer::Layer(CallLocation where) : where_(source_location(where)) {}
 void Layer::pipeline_stage(int stage) {
   if (stage < 0 || stage >= kMostStages) {
     throw InvalidArgument(fmt::format("[layer] bad pipeline stage, got {} at {}, expected 0 to {}", stage,
-                                      print(where_), kMostStages - 1));
+                                      print_line_of(where_), kMostStages - 1));
   }
   stage_ = stage;
 }
@@ -93,7 +93,7 @@ std::vector<Value> Context::call(const std::string& name, Layer& child, const st
   if (owner != &child) {
     throw InvalidArgument(
         fmt::format("[layer] two layers are called '{}', got the one of {} after the one of {}, expected another name",
-                    path, print(child.where()), print(owner->where())));
+                    path, print_line_of(child.where()), print_line_of(owner->where())));
   }
   return build(child, path, builder_.scope.empty() ? name : builder_.scope + "/" + name, inputs);
 }
@@ -121,7 +121,7 @@ std::vector<Value> Context::build(Layer& layer, const std::string& path, const s
   } catch (const LayerError&) {
     throw;
   } catch (const InvalidArgument& error) {
-    throw LayerError(fmt::format("{} (layer {} at {})", error.what(), scope, print(layer.where())), error.kind());
+    throw LayerError(fmt::format("{} (layer {} at {})", error.what(), scope, print_line_of(layer.where())), error.kind());
   }
 }
 

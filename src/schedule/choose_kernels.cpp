@@ -32,12 +32,10 @@ KernelChoice choose_accumulate(const KernelCatalog& catalog, const Node& node, c
 
 class Chooser {
  public:
-  Chooser(const LocalGraph& local, const OpSet& ops, const KernelCatalog& catalog, const InFlight& in_flight,
-          const ExternalStates& external)
+  Chooser(const LocalGraph& local, const OpSet& ops, const KernelCatalog& catalog, const ExternalStates& external)
       : local_(local),
         catalog_(catalog),
         kernels_(local, ops, catalog),
-        in_flight_(in_flight),
         external_(external),
         made_(local.graph.values.size(), -1),
         is_reduced_(local.graph.values.size(), false) {
@@ -92,14 +90,12 @@ class Chooser {
     if (section == Section::micro) add_loads();
   }
 
-  /// One that micro-batches cut has a copy for each, of which the section of micro-batches loads one; one that another
-  /// stage sends has as many as are in flight.
+  /// One that micro-batches cut has a copy for each, of which the section of micro-batches loads one.
   void add_input(size_t index) {
     const ValueId value = local_.graph.inputs[index].value;
     const bool is_whole = micro_sharding(local_.shardings[value], local_.mesh).whole();
     if (is_whole || local_.graph.inputs[index].from_stage >= 0) {
       schedule_.inputs.push_back(add_buffer(value, MemoryFormat{}));
-      if (!is_whole) schedule_.buffers.back().copies = in_flight_.inputs.at(index);
       return;
     }
     schedule_.inputs.push_back(static_cast<int>(schedule_.buffers.size()));
@@ -232,7 +228,6 @@ class Chooser {
   const LocalGraph& local_;
   const KernelCatalog& catalog_;
   const ShardKernels kernels_;
-  const InFlight& in_flight_;
   const ExternalStates& external_;
   Schedule schedule_;
   std::vector<int> made_;                           // per value: the buffer in which it was made, or -1
@@ -245,8 +240,8 @@ class Chooser {
 }  // namespace
 
 Schedule choose_kernels(const LocalGraph& local, const OpSet& ops, const KernelCatalog& catalog,
-                        const InFlight& in_flight, const ExternalStates& external) {
-  return Chooser(local, ops, catalog, in_flight, external).run();
+                        const ExternalStates& external) {
+  return Chooser(local, ops, catalog, external).run();
 }
 
 }  // namespace partita

@@ -13,9 +13,8 @@ using ExternalStates = std::vector<std::optional<MemoryFormat>>;
 /// Walks the local graph; a kernel is one for the shards of all ranks. A parameter lies in the memory format
 /// that its first kernel prefers; a value in another memory format than a kernel needs is reordered once.
 /// Nodes of the update come last; `begins` is set.
-/// An input that another stage sends has the copies that `in_flight` says. A state with a format of its own in
-/// `external` lies in it.
+/// A state with a format of its own in `external` lies in it.
 Schedule choose_kernels(const LocalGraph& local, const OpSet& ops, const KernelCatalog& catalog,
-                        const InFlight& in_flight = {}, const ExternalStates& external = {});
+                        const ExternalStates& external = {});
 
 }  // namespace partita

@@ -4,10 +4,8 @@ namespace partita {
 
 void keep_old_states(Schedule& schedule, const LocalGraph& local) {
   const std::vector<int> exits = schedule.exit;
-  std::vector<int> roots, writer(schedule.buffers.size(), -1);  // writer: of an entry buffer the state that is written
-  for (const Buffer& buffer : schedule.buffers) {
-    roots.push_back(buffer.view_of < 0 ? static_cast<int>(roots.size()) : roots[buffer.view_of]);
-  }
+  std::vector<int> roots = roots_of(schedule);
+  std::vector<int> writer(schedule.buffers.size(), -1);  // of an entry buffer the state that is written
   for (size_t s = 0; s < exits.size(); ++s) {
     if (exits[s] >= 0 && exits[s] != schedule.entry[s]) writer[schedule.entry[s]] = static_cast<int>(s);
   }

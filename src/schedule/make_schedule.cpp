@@ -13,6 +13,18 @@ int64_t InFlight::between(Section from, Section to) const {
   return to == Section::weight ? micro_to_weight : micro_to_backward;
 }
 
+int64_t InFlight::received(size_t input, Section last) const {
+  return inputs.at(input)[static_cast<size_t>(last) - static_cast<size_t>(Section::micro)];
+}
+
+std::vector<int> roots_of(const Schedule& schedule) {
+  std::vector<int> roots;
+  for (const Buffer& buffer : schedule.buffers) {
+    roots.push_back(buffer.view_of < 0 ? static_cast<int>(roots.size()) : roots[buffer.view_of]);
+  }
+  return roots;
+}
+
 Section Schedule::section_of(size_t instruction) const {
   const auto behind = std::upper_bound(begins.begin(), begins.end(), instruction);
   return static_cast<Section>(std::max<std::ptrdiff_t>(behind - begins.begin() - 1, 0));
@@ -57,7 +69,7 @@ ExternalStates external_states(const LocalGraph& local, const StateFormats& held
 Schedule make_schedule(const LocalGraph& local, const OpSet& ops, const KernelCatalog& catalog,
                        const ScheduleOptions& options, const InFlight& in_flight, const StateFormats& held) {
   const ExternalStates external = external_states(local, held);
-  Schedule schedule = choose_kernels(local, ops, catalog, in_flight, external);
+  Schedule schedule = choose_kernels(local, ops, catalog, external);
   pack_reductions(schedule, local, options);
   overlap_collectives(schedule, local, options);
   count_copies(schedule, local, in_flight);

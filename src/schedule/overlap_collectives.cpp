@@ -20,10 +20,8 @@ struct Message {
 
 class Overlapper {
  public:
-  Overlapper(Schedule& schedule, const LocalGraph& local) : schedule_(schedule), local_(local) {
-    for (const Buffer& buffer : schedule.buffers) {
-      roots_.push_back(buffer.view_of < 0 ? static_cast<int>(roots_.size()) : roots_[buffer.view_of]);
-    }
+  Overlapper(Schedule& schedule, const LocalGraph& local)
+      : schedule_(schedule), local_(local), roots_(roots_of(schedule)) {
     is_entry_.assign(roots_.size(), false);
     for (const auto* list : {&schedule.inputs, &schedule.entry}) {
       for (const int buffer : *list) is_entry_[roots_[buffer]] = true;

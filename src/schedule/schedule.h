@@ -17,9 +17,13 @@ constexpr int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAl
 /// copies are kept of what lives between them.
 struct InFlight {
   int64_t micro_to_backward = 1, micro_to_weight = 1, backward_to_weight = 1;
-  std::vector<int64_t> inputs{};  // per input of the graph: of one that another stage sends for each micro-batch
+  /// Per input of the graph that another stage sends for each micro-batch: until the forward, the backward or the
+  /// weight section is done that reads it last.
+  std::vector<std::array<int64_t, 3>> inputs{};
 
   int64_t between(Section from, Section to) const;
+  /// Of an input whose last reader is in a section of the micro-batches.
+  int64_t received(size_t input, Section last) const;
 };
 
 struct ScheduleOptions {
@@ -96,6 +100,9 @@ struct Schedule {
 
   bool is_external(int buffer) const { return buffers[static_cast<size_t>(buffer)].offset >= arena_bytes; }
 };
+
+/// Per buffer the one whose memory it is: itself, but for views.
+std::vector<int> roots_of(const Schedule& schedule);
 
 /// The first instruction that serves the update, before which all gradients are there: in a stage of a pipeline the
 /// verdict needs some of the update before its section.

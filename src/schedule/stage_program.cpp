@@ -62,7 +62,7 @@ StageTimes estimated_times(const LocalGraph& local, const OpSet& ops) {
 
 InFlight in_flight_of(const Pipeline& pipeline, int stage, const LocalGraph& local) {
   InFlight result;
-  result.inputs.assign(local.graph.inputs.size(), 1);
+  result.inputs.assign(local.graph.inputs.size(), {1, 1, 1});
   if (!local.is_stage()) return result;
   const auto between = [&](StageSection from, StageSection to) {
     return copies(pipeline.sequence, stage, from, stage, to);
@@ -73,9 +73,12 @@ InFlight in_flight_of(const Pipeline& pipeline, int stage, const LocalGraph& loc
     result.backward_to_weight = between(StageSection::backward, StageSection::weight);
   }
   for (const Transfer& transfer : pipeline.transfers) {
-    if (transfer.to_stage != stage || !transfer.in_micro_batches() || !is_micro(transfer.last)) continue;
-    result.inputs[transfer.input] = copies(pipeline.sequence, transfer.from_stage, stage_section(transfer.sent), stage,
-                                           stage_section(transfer.last));
+    if (transfer.to_stage != stage || !transfer.in_micro_batches()) continue;
+    for (const Section last : {Section::micro, Section::backward, Section::weight}) {
+      if (last != Section::micro && !has_section(local, last)) continue;
+      result.inputs[transfer.input][static_cast<size_t>(last) - static_cast<size_t>(Section::micro)] =
+          copies(pipeline.sequence, transfer.from_stage, stage_section(transfer.sent), stage, stage_section(last));
+    }
   }
   return result;
 }

@@ -42,17 +42,8 @@ Section section_of(StageSection part) {
   return Section::micro;
 }
 
-std::vector<int> roots_of(const Schedule& schedule) {
-  std::vector<int> roots;
-  for (const Buffer& buffer : schedule.buffers) {
-    roots.push_back(buffer.view_of < 0 ? static_cast<int>(roots.size()) : roots[buffer.view_of]);
-  }
-  return roots;
-}
-
 /// The last instruction that writes the memory of a buffer before the update, of a bucket the one that waits for it.
-SendPoint last_writer(const Schedule& schedule, int buffer) {
-  const std::vector<int> roots = roots_of(schedule);
+SendPoint last_writer(const Schedule& schedule, const std::vector<int>& roots, int buffer) {
   std::vector<bool> in_bucket(schedule.buckets.size(), false);
   for (size_t b = 0; b < in_bucket.size(); ++b) {
     const std::vector<int>& buffers = schedule.buckets[b].buffers;
@@ -76,6 +67,7 @@ class Replay {
       : pipeline_(pipeline),
         stages_(stages),
         points_(send_points(pipeline, stages)),
+        relayed_(relayed_transfers(pipeline, stages)),
         sent_(pipeline.transfers.size(), 0) {
     for (size_t group = 0; group < pipeline.groups.size(); ++group) {
       groups_.push_back({timeline(pipeline, stages, static_cast<int>(group))});
@@ -136,7 +128,9 @@ class Replay {
     bool moved = false;
     for (; group.at < group.runs.size(); ++group.at) {
       const Run& run = group.runs[group.at];
-      if (!std::exchange(group.begun, true)) {
+      if (!group.begun) {
+        if (run.begins_section && awaited_at_beginning(run)) return moved;
+        group.begun = true;
         group.instruction = run.begin;
         if (run.begins_section) send_at_beginning(run);
         moved = true;
@@ -158,18 +152,36 @@ class Replay {
     return moved;
   }
 
+  bool is_sent_at_beginning(size_t t, const Run& run) const {
+    const Transfer& transfer = pipeline_.transfers[t];
+    return transfer.from_stage == run.stage && transfer.sent == run.section && !points_[t];
+  }
+
   void send_at_beginning(const Run& run) {
     for (size_t t = 0; t < points_.size(); ++t) {
-      const Transfer& transfer = pipeline_.transfers[t];
-      if (transfer.from_stage == run.stage && transfer.sent == run.section && !points_[t]) ++sent_[t];
+      if (is_sent_at_beginning(t, run)) ++sent_[t];
     }
+  }
+
+  /// A transfer that a section sends on where it begins, and that has not come.
+  std::optional<size_t> awaited_at_beginning(const Run& run) const {
+    for (size_t t = 0; t < points_.size(); ++t) {
+      if (relayed_[t] && is_sent_at_beginning(t, run) && !has_come(*relayed_[t], run.micro_batch)) return relayed_[t];
+    }
+    return std::nullopt;
   }
 
   std::string describe(const Group& group) const {
     const Run& run = group.runs[group.at];
     const std::string where =
         is_micro(run.section) ? fmt::format(" of micro-batch {}", run.micro_batch) : std::string();
-    for (const size_t t : stages_points_[static_cast<size_t>(run.stage)].at(group.instruction).reads) {
+    std::vector<size_t> awaited;
+    if (group.begun) {
+      awaited = stages_points_[static_cast<size_t>(run.stage)].at(group.instruction).reads;
+    } else if (const std::optional<size_t> relayed = awaited_at_beginning(run)) {
+      awaited = {*relayed};
+    }
+    for (const size_t t : awaited) {
       const Transfer& transfer = pipeline_.transfers[t];
       if (has_come(t, run.micro_batch)) continue;
       const LocalGraph& to = stages_[static_cast<size_t>(run.stage)].local;
@@ -183,6 +195,7 @@ class Replay {
   const Pipeline& pipeline_;
   const std::vector<StageProgram>& stages_;
   const std::vector<SendPoint> points_;
+  const std::vector<std::optional<size_t>> relayed_;
   std::vector<int64_t> sent_;  // per transfer: how often
   std::vector<Group> groups_;
   std::vector<Points> stages_points_;  // per stage
@@ -226,14 +239,41 @@ std::vector<Run> timeline(const Pipeline& pipeline, const std::vector<StageProgr
 
 std::vector<SendPoint> send_points(const Pipeline& pipeline, const std::vector<StageProgram>& stages) {
   std::vector<SendPoint> points;
+  std::vector<std::vector<int>> roots;  // per stage
+  for (const StageProgram& stage : stages) roots.push_back(roots_of(stage.schedule));
   for (const Transfer& transfer : pipeline.transfers) {
-    const Schedule& schedule = stages[static_cast<size_t>(transfer.from_stage)].schedule;
-    SendPoint point = last_writer(schedule, schedule.outputs[transfer.output]);
+    const auto from = static_cast<size_t>(transfer.from_stage);
+    const Schedule& schedule = stages[from].schedule;
+    SendPoint point = last_writer(schedule, roots[from], schedule.outputs[transfer.output]);
     // A sum over micro-batches is whole before what is late.
     if (point && schedule.section_of(*point) != transfer.sent) point = std::nullopt;
     points.push_back(point);
   }
   return points;
+}
+
+std::vector<std::optional<size_t>> relayed_transfers(const Pipeline& pipeline,
+                                                     const std::vector<StageProgram>& stages) {
+  std::map<std::pair<int, int>, size_t> received;  // by the stage and its buffer
+  std::vector<std::vector<int>> roots;             // per stage
+  for (const StageProgram& stage : stages) roots.push_back(roots_of(stage.schedule));
+  for (size_t t = 0; t < pipeline.transfers.size(); ++t) {
+    const Transfer& transfer = pipeline.transfers[t];
+    if (transfer.verdict) continue;
+    const Schedule& schedule = stages[static_cast<size_t>(transfer.to_stage)].schedule;
+    received.emplace(std::pair(transfer.to_stage, schedule.inputs[transfer.input]), t);
+  }
+  const std::vector<SendPoint> points = send_points(pipeline, stages);
+  std::vector<std::optional<size_t>> relayed(points.size());
+  for (size_t t = 0; t < points.size(); ++t) {
+    if (points[t]) continue;
+    const Transfer& transfer = pipeline.transfers[t];
+    const auto from = static_cast<size_t>(transfer.from_stage);
+    const int memory = roots[from][stages[from].schedule.outputs[transfer.output]];
+    const auto found = received.find({transfer.from_stage, memory});
+    if (found != received.end()) relayed[t] = found->second;
+  }
+  return relayed;
 }
 
 std::vector<std::vector<size_t>> transfers_read(const Pipeline& pipeline, const std::vector<StageProgram>& stages,

@@ -25,6 +25,10 @@ std::vector<Run> timeline(const Pipeline& pipeline, const std::vector<StageProgr
 using SendPoint = std::optional<size_t>;
 std::vector<SendPoint> send_points(const Pipeline& pipeline, const std::vector<StageProgram>& stages);
 
+/// Of a transfer without a point whose value is a received one, as it is or as a view of it: the transfer that brings
+/// it. It is waited for where the section begins.
+std::vector<std::optional<size_t>> relayed_transfers(const Pipeline& pipeline, const std::vector<StageProgram>& stages);
+
 /// Of a stage's schedule: for each instruction the transfers that it needs.
 std::vector<std::vector<size_t>> transfers_read(const Pipeline& pipeline, const std::vector<StageProgram>& stages,
                                                 int stage);

@@ -126,12 +126,14 @@ DrawnPipeline draw_pipeline(const DrawnModel& model, const Job& base, int64_t no
     const Mesh mesh = random_mesh(ranks, of_mesh);
     return random_plan(graph, mesh, plan_seed + static_cast<uint64_t>(ranks));
   };
+  // Those that users run make views and work in place, which the reference kernels do not.
+  if (dice.below(2) == 0) job.kernels = KernelSet::fast;
   drawn.what = fmt::format(
       "{}, draw {}: {} ranks, {} stages on {} groups{}, {}, {} micro-batches of {}, level {}, recompute {}{}, "
-      "{} norm groups",
+      "{} norm groups, {} kernels",
       model.spec, seed, job.ranks, stages, groups, is_marked ? " by marks" : "", name_of(job.pipeline.order),
       job.micro_batches, model.options.batch, job.zero.level, name_of(policy), recomputes_some ? " some nodes" : "",
-      norm_groups);
+      norm_groups, job.kernels == KernelSet::fast ? "fast" : "reference");
   return drawn;
 }
 

@@ -47,14 +47,13 @@ class Replay {
         progress_(schedule.buckets.size(), waiting),
         is_live_(schedule.buffers.size(), false),
         raw_(schedule.buffers.size(), -1),
-        stored_(schedule.buffers.size(), -1) {
+        stored_(schedule.buffers.size(), -1),
+        root_(roots_of(schedule)) {
     for (size_t b = 0; b < schedule.buckets.size(); ++b) {
       for (int buffer : schedule.buckets[b].buffers) raw_[buffer] = static_cast<int>(b);
       for (NodeId node : schedule.buckets[b].nodes) reduced_.insert(local.graph.nodes[node].outputs[0]);
     }
-    for (size_t s = 0; s < schedule.buffers.size(); ++s) {  // a view stands behind what it is a view of
-      const Buffer& buffer = schedule.buffers[s];
-      root_.push_back(buffer.view_of < 0 ? static_cast<int>(s) : root_[buffer.view_of]);
+    for (const Buffer& buffer : schedule.buffers) {  // a view stands behind what it is a view of
       wants_reduced_.push_back(reduced_.contains(buffer.value) ||
                                (buffer.view_of >= 0 && wants_reduced_[buffer.view_of]));
     }

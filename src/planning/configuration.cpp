@@ -1,0 +1,145 @@
+#include "planning/configuration.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <functional>
+
+namespace partita {
+namespace {
+
+constexpr std::string_view kWhere = "--fixed";
+
+int64_t read_count(std::string_view key, std::string_view text, int64_t least, int64_t most) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc() && end == text.data() + text.size() && value >= least && value <= most) return value;
+  throw InvalidArgument(
+      fmt::format("[{}] bad {}, got '{}', expected a whole number from {} to {}", kWhere, key, text, least, most));
+}
+
+bool read_bool(std::string_view key, std::string_view text) {
+  if (text == "true") return true;
+  if (text == "false") return false;
+  throw InvalidArgument(fmt::format("[{}] bad {}, got '{}', expected true or false", kWhere, key, text));
+}
+
+/// How one member is read and printed.
+struct Key {
+  std::string name;
+  std::function<void(Configuration&, std::string_view text)> read;
+  std::function<std::string(const Configuration&)> print;
+};
+
+Key count(const std::string& name, int64_t Configuration::*member, int64_t least, int64_t most) {
+  return {name, [=](Configuration& to, std::string_view text) { to.*member = read_count(name, text, least, most); },
+          [=](const Configuration& from) { return fmt::format("{}", from.*member); }};
+}
+
+template <Named Enum>
+Key choice(const std::string& name, Enum Configuration::*member) {
+  return {name,
+          [=](Configuration& to, std::string_view text) {
+            to.*member = parse_name<Enum>(fmt::format("{} {}", kWhere, name), text);
+          },
+          [=](const Configuration& from) { return std::string(name_of(from.*member)); }};
+}
+
+std::vector<Key> keys() {
+  constexpr int64_t kMost = int64_t{1} << 20;
+  return {
+      count("data", &Configuration::data, 1, kMost),
+      count("context", &Configuration::context, 1, kMost),
+      count("tensor", &Configuration::tensor, 1, kMost),
+      count("pipeline", &Configuration::pipeline, 1, kMost),
+      {"sequence_parallel",
+       [](Configuration& to, std::string_view text) { to.sequence_parallel = read_bool("sequence_parallel", text); },
+       [](const Configuration& from) { return from.sequence_parallel ? "true" : "false"; }},
+      count("interleave", &Configuration::interleave, 1, kMost),
+      count("micro_batch", &Configuration::micro_batch, 0, kMost),
+      choice("order", &Configuration::order),
+      choice("recompute", &Configuration::recompute),
+      count("zero", &Configuration::zero, 0, 3)};
+}
+
+/// The divisor of a number that is nearest to another one.
+int64_t nearest_divisor(int64_t number, int64_t wanted) {
+  for (int64_t distance = 0;; ++distance) {
+    for (int64_t candidate : {wanted - distance, wanted + distance}) {
+      if (candidate >= 1 && candidate <= number && number % candidate == 0) return candidate;
+    }
+  }
+}
+
+}  // namespace
+
+int64_t micro_batches(const Configuration& configuration, int64_t batch) {
+  return batch / (configuration.data * configuration.micro_batch);
+}
+
+std::string print(const Configuration& configuration) {
+  std::string text;
+  for (const Key& key : keys()) {
+    const std::string value = key.print(configuration);
+    if (key.name != "data" && value == key.print(Configuration{})) continue;
+    text += fmt::format("{}{}={}", text.empty() ? "" : ",", key.name, value);
+  }
+  return text;
+}
+
+Configuration parse_configuration(std::string_view text) {
+  Configuration configuration;
+  const std::vector<Key> known = keys();
+  std::vector<std::string> names;
+  for (const Key& key : known) names.push_back(key.name);
+  std::vector<bool> is_given(known.size(), false);
+  while (!text.empty()) {
+    const std::string_view item = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), item.size() + 1));
+    const size_t equals = item.find('=');
+    if (equals == item.npos) {
+      throw InvalidArgument(fmt::format("[{}] bad item, got '{}', expected KEY=VALUE", kWhere, item));
+    }
+    const size_t key = position_of_name(kWhere, item.substr(0, equals), names);
+    if (is_given[key])
+      throw InvalidArgument(fmt::format("[{}] given twice, got {}, expected it once", kWhere, names[key]));
+    is_given[key] = true;
+    known[key].read(configuration, item.substr(equals + 1));
+  }
+  return configuration;
+}
+
+Configuration completed(Configuration configuration, int64_t ranks, int64_t batch) {
+  if (configuration.ranks() != ranks) {
+    throw InvalidArgument(fmt::format(
+        "[{}] another number of ranks, got data {} x context {} x tensor {} x pipeline {} = {}, expected {}", kWhere,
+        configuration.data, configuration.context, configuration.tensor, configuration.pipeline, configuration.ranks(),
+        ranks));
+  }
+  if (batch % configuration.data != 0) {
+    throw InvalidArgument(fmt::format("[{}] the batch does not divide, got {} rows for data={}, expected data={}",
+                                      kWhere, batch, configuration.data, nearest_divisor(batch, configuration.data)));
+  }
+  const int64_t rows = batch / configuration.data;
+  if (configuration.micro_batch == 0) configuration.micro_batch = configuration.pipeline > 1 ? 1 : rows;
+  if (rows % configuration.micro_batch != 0) {
+    throw InvalidArgument(fmt::format(
+        "[{}] the rows of a rank do not divide into micro-batches, got {} rows for micro_batch={}, expected "
+        "micro_batch={}",
+        kWhere, rows, configuration.micro_batch, nearest_divisor(rows, configuration.micro_batch)));
+  }
+  if (configuration.interleave > 1 && configuration.pipeline == 1) {
+    throw InvalidArgument(fmt::format("[{}] interleave={} without stages, got pipeline=1, expected 2 or more", kWhere,
+                                      configuration.interleave));
+  }
+  if (configuration.sequence_parallel && configuration.tensor == 1) {
+    throw InvalidArgument(
+        fmt::format("[{}] sequence_parallel has nothing to cut over, got tensor=1, expected 2 or more", kWhere));
+  }
+  if (configuration.interleave > 1 && configuration.order == Order::one_forward_one_backward) {
+    configuration.order = Order::interleaved;
+  }
+  return configuration;
+}
+
+}  // namespace partita

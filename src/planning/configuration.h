@@ -1,0 +1,37 @@
+#pragma once
+// How the ranks of a cluster share a training step, in the few numbers that users know.
+
+#include "autodiff/recompute.h"
+#include "pipeline/sequence.h"
+
+namespace partita {
+
+/// `pipeline` stages on groups of ranks (each group has `interleave` of them), a group being data x context x tensor
+/// ranks, the fastest last.
+struct Configuration {
+  int64_t data = 1, context = 1, tensor = 1, pipeline = 1;
+  bool sequence_parallel = false;  // activations between the products of a block are cut over `tensor`
+  int64_t interleave = 1;          // stages of each group
+  int64_t micro_batch = 0;         // rows of a rank's micro-batch; 0: all of its rows at once
+  Order order = Order::one_forward_one_backward;
+  Recompute recompute = Recompute::none;
+  int64_t zero = 0;  // level of optimizer sharding, over data (and context)
+
+  int64_t ranks() const { return data * context * tensor * pipeline; }
+  bool operator==(const Configuration&) const = default;
+};
+
+/// Micro-batches of a step of `batch` rows. `micro_batch` is not 0.
+int64_t micro_batches(const Configuration& configuration, int64_t batch);
+
+/// "data=8,tensor=8,pipeline=8,micro_batch=1,interleave=3,recompute=full,sequence_parallel=true,zero=1": what is 1, 0,
+/// none or false by default is left out, but for data. `parse_configuration` reads it back, in any order, and throws
+/// InvalidArgument "[--fixed] ..".
+std::string print(const Configuration& configuration);
+Configuration parse_configuration(std::string_view text);
+
+/// With the micro-batch that was left open: of one stage all rows of a rank, of several one row. Throws InvalidArgument
+/// with the nearest legal numbers unless the configuration takes all of `ranks` and the batch divides.
+Configuration completed(Configuration configuration, int64_t ranks, int64_t batch);
+
+}  // namespace partita

@@ -1,0 +1,52 @@
+#pragma once
+// One network on one cluster, to be priced under many configurations.
+
+#include <memory>
+
+#include "autodiff/training_graph.h"
+#include "lowering/kernel_catalog.h"
+#include "planning/price.h"
+
+namespace partita {
+
+struct NetworkOptions {
+  TrainingOptions training{};
+  Precision precision{};
+};
+
+/// What a configuration costs depends on few of its numbers where one rank's layers are concerned; each combination of
+/// these is lowered once, on the folded graph: gradients, plan, collectives, as for a training.
+class NetworkCosts {
+ public:
+  /// `forward` has the rows of the global batch. The ops, the catalog and the cluster outlive this.
+  NetworkCosts(const Graph& forward, const OpSet& ops, const KernelCatalog& catalog, const Cluster& cluster,
+               NetworkOptions options);
+
+  /// Completes the configuration. Throws InvalidArgument for one that does not divide, or cannot be lowered.
+  Price price(const Configuration& configuration);
+  int64_t batch() const { return batch_; }
+  const FoldedGraph& folded() const { return folded_; }
+  /// Floating-point operations of a step on all ranks, nothing recomputed.
+  double step_flops();
+  /// How many combinations were lowered.
+  size_t lowered() const { return known_.size(); }
+
+ private:
+  struct Key {
+    int64_t tensor = 1, context = 1, micro_batch = 1;
+    bool sequence_parallel = false;
+    Recompute recompute = Recompute::none;
+    auto operator<=>(const Key&) const = default;
+  };
+  const LayerCosts& layers(const Key& key);
+
+  const OpSet& ops_;
+  const KernelCatalog& catalog_;
+  const Cluster& cluster_;
+  const NetworkOptions options_;
+  const FoldedGraph folded_;
+  int64_t batch_ = 1;
+  std::map<Key, LayerCosts> known_;
+};
+
+}  // namespace partita

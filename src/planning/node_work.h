@@ -1,0 +1,13 @@
+#pragma once
+// What a node computes on one rank, as far as its time depends on that: from its rule, never from the name of its op.
+
+#include "cluster/compute_seconds.h"
+#include "graph/rules.h"
+
+namespace partita {
+
+/// Of one rank in one micro-batch; the bytes are those of the operands and results under these shardings.
+Work work_of(const Graph& graph, const Rules& rules, size_t node, const Cut& cut,
+             const std::vector<Sharding>& shardings, const Mesh& mesh);
+
+}  // namespace partita

@@ -1,0 +1,25 @@
+#pragma once
+// A price for people and for programs.
+
+#include "planning/network_costs.h"
+
+namespace partita {
+
+/// What a plan was asked for, and what was found.
+struct PricedPlan {
+  std::string model, cluster;
+  int64_t ranks = 1, batch = 1;
+  Configuration configuration;
+  Price price;
+  double lower_bound_seconds = 0;  // no configuration takes less time under this cost model
+  double search_seconds = 0;
+};
+
+/// A page: the step and its parts, the stages with their layers and their memory.
+std::string print(const PricedPlan& plan, const FoldedGraph& folded);
+
+/// One JSON object: step_seconds, lower_bound_seconds, search_seconds, peak_memory_bytes (by stage),
+/// tflops_per_device, breakdown, plan.
+std::string to_json(const PricedPlan& plan);
+
+}  // namespace partita

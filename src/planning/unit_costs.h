@@ -1,0 +1,63 @@
+#pragma once
+// What the layers of a network cost on one rank, from the program that the rank would run.
+
+#include "base/collective.h"
+#include "cluster/cluster.h"
+#include "graph/rules.h"
+#include "lowering/repeated_layers.h"
+#include "partition/local_graph.h"
+
+namespace partita {
+
+/// How many bytes the elements of a training take. Values of other types than floats are what they are.
+struct Precision {
+  DType compute = DType::f32;                       // of activations and of what kernels read
+  double activation = 4, weight = 4, gradient = 4;  // bytes
+  double master = 0;                                // of a copy of the parameters that is updated, 0: none
+  /// f32 and f64 as they are; of 16 bits: f32 gradients and masters, as mixed precision is usually trained
+  /// (Micikevicius et al., 2018).
+  static Precision of(DType dtype);
+};
+
+/// Seconds of one rank, each communication as if nothing overlapped it.
+struct SectionCosts {
+  double flops = 0;    // floating-point operations
+  double compute = 0;  // seconds
+  std::map<Collective, double> communication{};
+
+  double seconds() const;
+  void add(const SectionCosts& other, double times = 1);
+};
+
+/// What a rank does of a unit of layers (lowering/repeated_layers.h), before optimizer sharding and without what the
+/// ranks that share the batch send to one another.
+struct UnitCosts {
+  SectionCosts forward, backward;  // of a micro-batch; backward with what it recomputes
+  double backward_weights = 0;     // the seconds of `backward` that lead to gradients of parameters alone
+  double parameters = 0;           // elements of a rank
+  double tied = 0;                 // elements of parameters that units in front own
+  double optimizer = 0;            // elements of the optimizer's states
+  double kept = 0;                 // bytes that a micro-batch keeps from forward to backward
+  double boundary = 0;             // bytes that a micro-batch gets from the units in front
+  void add(const UnitCosts& other, double times = 1);
+};
+
+/// The same for the units of a folded graph, one copy of each.
+struct LayerCosts {
+  std::vector<UnitCosts> units;
+  double workspace = 0;  // bytes that a micro-batch takes beside what is kept, the most at once
+  double inputs = 0;     // bytes of a micro-batch's rows
+};
+
+struct CostRequest {
+  const FoldedGraph& folded;
+  const LocalGraph& local;  // of the folded graph's training, on the ranks that share one copy of a batch's rows
+  const OpSet& ops;
+  const Cluster& cluster;
+  Mesh ranks;  // all that work at once: those of `local`, by the same names, and those behind which they repeat
+  Precision precision;
+};
+
+LayerCosts layer_costs(const CostRequest& request);
+
+}  // namespace partita
