@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/collective.h"
 #include "base/dtype.h"
 #include "base/names.h"
 
@@ -83,10 +84,11 @@ struct LinkLevel {
 /// What the software adds to kernels and messages.
 struct SoftwareCosts {
   std::vector<CollectiveAlgorithm> algorithms = {CollectiveAlgorithm::ring};
-  double step_overhead = 0;      // seconds of a training step that no kernel accounts for
-  double overlap_slowdown = 1;   // computation takes this times as long while a collective runs beside it
-  double tree_share = 1;         // of the links' bandwidth that reductions over trees reach
-  int64_t messages_at_once = 8;  // that a rank sends to different ranks in an all-to-all
+  double step_overhead = 0;                 // seconds of a training step that no kernel accounts for
+  double overlap_slowdown = 1;              // computation takes this times as long while a collective runs beside it
+  double tree_share = 1;                    // of the links' bandwidth that reductions over trees reach
+  std::map<Collective, double> link_share;  // of the links' bandwidth that a kind of collective reaches; else all
+  int64_t messages_at_once = 8;             // that a rank sends to different ranks in an all-to-all
   bool operator==(const SoftwareCosts&) const = default;
 };
 
@@ -99,12 +101,13 @@ struct Cluster {
   double reserve_memory = 0;  // bytes of each device that are not for tensors
   int64_t cores = 0;          // that the ranks of an innermost level take turns on; 0: each has its own device
   double memory_bus = 0;      // bytes/s that these ranks reach together; 0: each has its own memory
+  double thread_share = 1;    // of a core's speed that each further core adds to a rank that has several
 
   /// All of them: the product of the sizes of the levels.
   int64_t ranks() const;
-  /// That share one core, 1 where each has its own.
+  /// That take turns on one core, less than 1 where each has several.
   double ranks_per_core() const;
-  /// The device as one of the ranks that take turns on it finds it, all of them busy.
+  /// The device as a rank finds it while all are busy: cores that it takes turns on, or has several of.
   DeviceSpec rank_device() const;
   bool operator==(const Cluster&) const = default;
 };

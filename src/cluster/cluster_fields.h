@@ -32,6 +32,7 @@ void visit_fields(AnyCluster& cluster, Visit& visit) {
   visit.number("reserve_memory", cluster.reserve_memory, kQuantityOrNone);
   visit.whole("cores", cluster.cores, 0, int64_t{1} << 20);
   visit.number("memory_bus", cluster.memory_bus, kQuantityOrNone);
+  visit.number("thread_share", cluster.thread_share, kShare);
   visit.table("device", [&] {
     auto& device = cluster.device;
     visit.text("name", device.name);
@@ -56,6 +57,8 @@ void visit_fields(AnyCluster& cluster, Visit& visit) {
     visit.number("overlap_slowdown", software.overlap_slowdown, kFactor);
     visit.number("tree_share", software.tree_share, kShare);
     visit.whole("messages_at_once", software.messages_at_once, 1, int64_t{1} << 20);
+    visit.named("link_share", software.link_share,
+                [&](std::string_view name, auto& share) { visit.number(name, share, kShare); });
   });
   visit.tables("protocol", cluster.protocols, [&](auto& protocol) {
     visit.text("name", protocol.name);

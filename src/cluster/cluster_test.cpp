@@ -93,7 +93,9 @@ TEST(Cluster, RanksThatTakeTurnsOnCores) {
   EXPECT_EQ(mine.peak.at(DType::f32), cluster.device.peak.at(DType::f32) / 4);
   EXPECT_LE(mine.memory_bandwidth, cluster.device.memory_bandwidth / 4);
   EXPECT_EQ(resized(cluster, 2).ranks_per_core(), 1);
-  EXPECT_EQ(resized(cluster, 1).rank_device().peak, cluster.device.peak);
+  EXPECT_EQ(resized(cluster, 2).rank_device().peak, cluster.device.peak);
+  cluster.thread_share = 0.75;
+  EXPECT_DOUBLE_EQ(resized(cluster, 1).rank_device().peak.at(DType::f32), 1.75 * cluster.device.peak.at(DType::f32));
   EXPECT_EQ(cluster_named("a100-40").rank_device(), cluster_named("a100-40").device);
 }
 

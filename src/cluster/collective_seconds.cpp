@@ -169,6 +169,9 @@ std::vector<CollectiveOption> collective_options(Collective kind, double bytes, 
   std::vector<CollectiveOption> options;
   if (is_free(kind) || place.ranks == 1) return options;
   const double ranks = static_cast<double>(place.ranks);
+  if (const auto share = cluster.software.link_share.find(kind); share != cluster.software.link_share.end()) {
+    bytes /= share->second;
+  }
   for (size_t p = 0; p < cluster.protocols.size(); ++p) {
     const std::vector<Crossed> levels = crossed_levels(place, cluster, p);
     if (levels.empty()) return options;  // between parts of one rank

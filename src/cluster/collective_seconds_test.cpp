@@ -65,6 +65,11 @@ TEST(CollectiveSeconds, ByHand) {
   EXPECT_NEAR(seconds_of(Collective::all_gather, bytes, node, cluster),
               10e-6 + 7e-6 + 7 / 8.0 * bytes / 4e9 + bytes / 2e9, 1e-12);
   cluster.levels[0].copy_bandwidth = 0;
+  cluster.software.link_share = {{Collective::all_gather, 0.5}};
+  EXPECT_NEAR(seconds_of(Collective::all_gather, bytes, node, cluster), 10e-6 + 7e-6 + 7 / 8.0 * bytes / 2e9, 1e-12);
+  EXPECT_NEAR(seconds_of(Collective::reduce_scatter, bytes, node, cluster), 10e-6 + 7e-6 + 7 / 8.0 * bytes / 4e9,
+              1e-12);
+  cluster.software.link_share.clear();
   // A bus that all links of a node share.
   cluster.levels[0].total_bandwidth = 8e9;
   EXPECT_NEAR(seconds_of(Collective::all_gather, bytes, node, cluster), 10e-6 + 7e-6 + 7 / 8.0 * bytes / 1e9, 1e-12);

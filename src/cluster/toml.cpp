@@ -80,6 +80,7 @@ class ClusterPrinter {
   }
   template <class Map, class Fields>
   void named(std::string_view name, const Map& map, const Fields& fields) {
+    if (map.empty()) return;
     inside(name, "[{}]", [&] {
       for (const auto& [key, value] : map) fields(name_of(key), value);
     });

@@ -39,6 +39,8 @@ TEST(ClusterToml, ReadsBackWhatItPrints) {
 
 TEST(ClusterToml, KeepsStrangeTexts) {
   Cluster cluster = cluster_named("cpu");
+  cluster.software.link_share = {{Collective::all_gather, 0.5}};
+  cluster.levels[0].tree_latency = {1.234567890123456e-7};
   cluster.name = "a \"b\" \\ \n \x01 \xc3\xa4";
   EXPECT_EQ(parse_cluster(print(cluster), "my.toml"), cluster);
 }
