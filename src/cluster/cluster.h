@@ -3,6 +3,7 @@
 // floating-point operations per second everywhere; constants belong to hardware and to its libraries, never to a model.
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -52,6 +53,8 @@ struct DeviceSpec {
   double memory_bandwidth = 0;   // bytes/s, read and written together
   double launch_overhead = 0;    // seconds of a call, whatever its size
   std::map<WorkKind, Efficiency> efficiency;
+  /// How many times as long as others of their kind kernels of some ops take, by the op's name; else 1.
+  std::map<std::string, double, std::less<>> op_factor;
   bool operator==(const DeviceSpec&) const = default;
 };
 

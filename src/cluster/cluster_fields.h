@@ -24,6 +24,9 @@ inline constexpr NumberRange kAnyShare{0, 1e6, true};
 inline constexpr NumberRange kFactor{1, 1e3};
 inline constexpr NumberRange kElements{0, 1e9};
 
+/// The key of an entry of a map.
+inline std::string_view name_of(const std::string& key) { return key; }
+
 /// Calls `visit` for every field of a cluster, in the order of the file: `number`, `whole` and `text` for one value,
 /// `numbers` and `choices` for a list, `curve`, and `table` and `tables` for those that have a heading of their own.
 template <class AnyCluster, class Visit>
@@ -49,6 +52,8 @@ void visit_fields(AnyCluster& cluster, Visit& visit) {
         visit.number("extra_depth", efficiency.extra_depth, kElements);
       });
     });
+    visit.named("op_factor", device.op_factor,
+                [&](std::string_view name, auto& factor) { visit.number(name, factor, kAnyShare); });
   });
   visit.table("software", [&] {
     auto& software = cluster.software;

@@ -157,6 +157,12 @@ class ClusterReader {
   void table(std::string_view name, const Fields& fields) {
     if (const toml::node* node = find(name)) inside(name, table_of(*node, name), fields);
   }
+  template <class Value, class Fields>
+  void named(std::string_view name, std::map<std::string, Value, std::less<>>& map, const Fields& fields) {
+    table(name, [&] {
+      for (const auto& [key, node] : *here_) fields(key.str(), map[std::string(key.str())]);
+    });
+  }
   template <class Enum, class Value, class Fields>
   void named(std::string_view name, std::map<Enum, Value>& map, const Fields& fields) {
     table(name, [&] {
