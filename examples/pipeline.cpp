@@ -11,7 +11,7 @@
 
 using namespace partita;
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   const DataSource source = argc > 1 ? parse_data_source("pipeline", argv[1]) : DataSource{};
   const DatasetPtr rows = open_dataset(source, Split::train, {.image = {DType::u8, {28, 28, 1}}});
 
@@ -41,4 +41,7 @@ int main(int argc, char** argv) {
                .plan = {.options = {.micro_batches = 4, .zero = {.level = 1, .threshold = 0}}}});
   LossMonitor monitor(std::cout, /*per_print_times=*/16);
   model.train(rows, {.callbacks = {&monitor}});
+} catch (const partita::Error& error) {
+  std::cerr << error.what() << '\n';
+  return 1;
 }

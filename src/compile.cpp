@@ -6,6 +6,7 @@
 #include "partition/partition.h"
 #include "partition/print_rank.h"
 #include "partition/split_stages.h"
+#include "pipeline/text.h"
 #include "schedule/timeline.h"
 
 namespace partita {
@@ -154,7 +155,14 @@ class Flow {
                                   : partita::make_plan(program_.graph, ops_, mesh, options_.plan);
     const PlanOptions& options = options_.plan;
     if (options.micro_batches != 1 || options.zero.level > 0) {
+      const auto whole = plan.inputs;
       plan = shard_optimizer(std::move(plan), program_.graph, rules, options.zero);
+      if (options.zero.level > 0 && plan.inputs == whole && program_.assignment.stages == 1) {
+        program_.warnings.push_back(
+            fmt::format("[--zero] of no effect, got level {} on {} ranks, expected ranks that share a batch and "
+                        "parameters of {} bytes or more (--zero-threshold)",
+                        options.zero.level, ranks, options.zero.threshold));
+      }
       plan = cut_micro_batches(std::move(plan), program_.graph, rules, options.micro_batches);
     }
     if (options_.holder != nullptr) cut_as_held(plan, ranks);
@@ -244,8 +252,10 @@ class Flow {
     pipeline.transfers = transfers_of(graphs);
     pipeline.shape.forward_only = !options_.training;
     for (const LocalGraph* graph : graphs) pipeline.shape.times.push_back(estimated_times(*graph, ops_));
-    pipeline.sequence =
-        make_sequence(options_.plan.pipeline.order, pipeline.shape, dependencies_of(pipeline.transfers));
+    pipeline.sequence = passes_.part(
+        "order",
+        [&] { return make_sequence(options_.plan.pipeline.order, pipeline.shape, dependencies_of(pipeline.transfers)); },
+        [](const Sequence&) {}, [&](const Sequence& sequence) { return print(sequence, pipeline.shape); });
   }
 
   void make_schedule() {

@@ -18,7 +18,11 @@ bool takes(const JobOption& option) {
     case OptionSection::optimizer:
     case OptionSection::schedule: return false;
     case OptionSection::training:
-      return option.name == "batch" || option.name == "dtype" || option.name == "seed" || option.name == "loss";
+      return option.name == "batch" || option.name == "dtype" || option.name == "seed" || option.name == "loss" ||
+             option.name == "ignore_index";
+    case OptionSection::plan:  // a forward runs a batch as a whole
+      return option.name != "micro_batches" && option.name != "order" && option.name != "recompute" &&
+             !option.name.starts_with("zero");
     case OptionSection::files: return option.name == "load" || option.name == "log_dir";
     case OptionSection::console: return option.name != "per_print_times";
     default: return true;

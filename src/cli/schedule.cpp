@@ -2,6 +2,7 @@
 
 #include <iostream>
 #include <memory>
+#include <set>
 #include <tuple>
 
 #include "cli/command_line.h"
@@ -88,7 +89,7 @@ std::string print_sections(const StageProgram& stage) {
     const size_t count = stage.schedule.end(section) - stage.schedule.begin(section);
     if (count == 0) continue;
     text += fmt::format("  {:<9} {} x {} instructions, {:.4g} GFLOP\n{}", section_name(section, stage.local),
-                        is_micro(section) ? stage.local.mesh.micro_batches() : 1, count,
+                        repeats(section) ? stage.local.mesh.micro_batches() : 1, count,
                         work[static_cast<size_t>(section)], print_communications(stage, section));
   }
   return text;
@@ -109,12 +110,12 @@ std::string print_stage(const Program& program, size_t index) {
 
 std::string print_transfers(const Program& program) {
   std::string text = "transfers\n";
-  int64_t verdicts = 0;
+  std::set<std::pair<int, size_t>> verdict;  // a number goes to all stages at once
   for (const Transfer& transfer : program.pipeline.transfers) {
     const LocalGraph &from = program.stages[static_cast<size_t>(transfer.from_stage)].local,
                      &to = program.stages[static_cast<size_t>(transfer.to_stage)].local;
     if (transfer.verdict) {
-      ++verdicts;
+      verdict.emplace(transfer.from_stage, transfer.output);
       continue;
     }
     const ValueId value = to.graph.inputs[transfer.input].value;
@@ -123,7 +124,8 @@ std::string print_transfers(const Program& program) {
                         transfer.in_micro_batches() ? " and micro-batch" : " once", transfer.from_stage,
                         section_name(transfer.sent, from), transfer.to_stage, section_name(transfer.first, to));
   }
-  return text + fmt::format("  verdict: {} numbers, one all_gather of all ranks\n", verdicts);
+  return text + fmt::format("  verdict: {} number{}, one all_gather of all ranks\n", verdict.size(),
+                            verdict.size() == 1 ? "" : "s");
 }
 
 /// For people; print(Schedule) is all that runs.

@@ -71,8 +71,9 @@ DatasetPtr open_text(const DataSource& source, Split split, const RowFormat& for
 /// Bytes of an image with a last dimension of channels are scaled as images, floats get the network's type, ids become
 /// i32.
 DatasetPtr open_arrays(const DataSource& source, Split split, const RowFormat& format) {
-  DatasetPtr rows = read_array_rows(source, split, format.input,
-                                    format.labels_are_classes ? std::optional(format.classes) : std::nullopt);
+  std::optional<LabelRange> labels;
+  if (format.labels_are_classes) labels = {.classes = format.classes, .ignored = format.ignored_label};
+  DatasetPtr rows = read_array_rows(source, split, format.input, labels);
   if (split == Split::train) rows = shuffle(rows, format.seed);
   const std::vector<Column> columns = rows->columns();
   for (const Column& column : columns) {

@@ -1,6 +1,8 @@
 #pragma once
 // The rows of a source, ready for a network: scaled, in the order of a training, in the types that it reads.
 
+#include <optional>
+
 #include "data/dataset.h"
 #include "data/source.h"
 
@@ -17,6 +19,7 @@ struct RowFormat {
   DType dtype = DType::f32;         // of inputs that are floats
   uint64_t seed = 1;                // of the order of training rows and their augmentation
   bool labels_are_classes = false;  // integer labels of NumPy files are to be in [0, classes)
+  std::optional<int64_t> ignored_label = std::nullopt;  // or this one
 };
 
 inline constexpr int64_t kSyntheticTrainRows = 6000;

@@ -137,6 +137,11 @@ TEST(OpenDataset, LabelsOutsideTheClassesAreRefused) {
   expect_error<InvalidFile>([&] { read(labels, ids); },
                             "[npy] 'label' out of range at row 1, got 4, expected 0 to 3 (in npy:");
   EXPECT_EQ(read(labels, numbers)->size(), 3);
+  RowFormat ignoring = ids;
+  ignoring.ignored_label = 4;
+  EXPECT_EQ(read(labels, ignoring)->size(), 3);
+  ignoring.ignored_label = -100;
+  expect_error<InvalidFile>([&] { read(labels, ignoring); }, "got 4, expected 0 to 3, or -100, which is ignored (in");
   labels[8] = 3;
   labels[20] = 1;  // 2^32 in row 2
   labels[16] = 3;

@@ -105,6 +105,17 @@ void verify_training(const JobConfig& config, const Place& place) {
       refuse("--batch-norm local", why);
     }
   }
+  const PipelineOptions& pipeline = config.plan.options.pipeline;
+  if (pipeline.stages == 1 && !pipeline.marks.empty()) {
+    refuse("--stage", fmt::format("got {} with --stages 1, expected --stages {} or none", print(pipeline.marks.front()),
+                                  pipeline.marks.front().stage + 1));
+  }
+  if (config.training.gradients == GradientReduction::sum && config.ranks.count > 1 && ranks_of_stage(config) == 1) {
+    refuse("--gradients sum", "got one rank for each stage, expected stages of 2 ranks or more");
+  }
+  if (config.training.micro_loss == MicroLoss::sum && config.plan.options.micro_batches == 1) {
+    refuse("--micro-loss sum", "got --micro-batches 1, expected 2 micro-batches or more, or --micro-loss mean");
+  }
   if (config.files.checkpoint_every > 0 && config.files.checkpoint.empty()) {
     refuse("--checkpoint-every", "got no --checkpoint, expected --checkpoint FILE");
   }

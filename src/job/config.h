@@ -26,6 +26,12 @@ enum class GradientReduction { mean, sum };
 template <>
 inline constexpr auto kNames<GradientReduction> = names("mean", "sum");
 
+/// What the gradients of micro-batches add up to: the mean over the global batch, or as many times the mean as there
+/// are micro-batches, which is outside the promise of equal numbers.
+enum class MicroLoss { mean, sum };
+template <>
+inline constexpr auto kNames<MicroLoss> = names("mean", "sum");
+
 /// The ranks that print, when ranks are processes.
 enum class ConsoleRanks { first, all };
 template <>
@@ -42,10 +48,12 @@ struct TrainingConfig {
   int64_t epochs = 1;
   int64_t steps = 0;  // ends after so many in all; 0: after the epochs
   Loss loss = Loss::sparse;
+  std::optional<int64_t> ignore_index{};            // labels of this class count for nothing
   DType dtype = DType::f32;                         // of parameters and activations
   uint64_t seed = 1;                                // of initial values, the order of rows and dropout
   std::optional<BatchNormStatistics> batch_norm{};  // none: local under data parallelism on several ranks
   GradientReduction gradients = GradientReduction::mean;
+  MicroLoss micro_loss = MicroLoss::mean;
   bool validate = false;              // on the test rows after every epoch
   std::optional<int64_t> patience{};  // epochs without a lower loss before the training ends; none: it goes on
   bool evaluate = true;               // on the test rows after the training

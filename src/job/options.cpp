@@ -1,6 +1,7 @@
 #include "job/options.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "data/dataset.h"
 #include "job/option_text.h"
@@ -164,6 +165,9 @@ void add_training(List& list) {
   list.add("loss", "loss", Effect::program, PARTITA_FIELD(training.loss),
            "Cross entropy with classes (sparse), with one number per class (dense), from elementary ops (expanded), of "
            "each class by itself (binary); mean squared or absolute error");
+  list.add("ignore_index", "ignore-index", Effect::program, PARTITA_FIELD(training.ignore_index),
+           "Labels of this class count for nothing: means are over the others, and so is what is tested",
+           {std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()});
   list.add("dtype", "dtype", Effect::program, PARTITA_FIELD(training.dtype), "Of parameters and activations").value =
       "f32|f64";
   list.add("seed", "seed", Effect::program, PARTITA_FIELD(training.seed),
@@ -172,6 +176,9 @@ void add_training(List& list) {
            "Statistics over the rows of each rank or of the global batch; local under data parallelism");
   list.add("gradients", "gradients", Effect::program, PARTITA_FIELD(training.gradients),
            "What the update sees: the mean over the global batch, or the sum of the ranks' means");
+  list.add("micro_loss", "micro-loss", Effect::program, PARTITA_FIELD(training.micro_loss),
+           "What gradients of micro-batches add up to: the mean over the global batch, or so many times the mean as "
+           "there are micro-batches");
   list.add("validate", "validate", Effect::length, PARTITA_FIELD(training.validate), "Test after every epoch");
   list.add("patience", "patience", Effect::length, PARTITA_FIELD(training.patience),
            "End when the loss (with --validate, of the test) has not fallen for more than so many epochs");

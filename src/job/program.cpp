@@ -126,6 +126,9 @@ Program make_program(const JobConfig& given, const ProgramRequest& request) {
     if (config.training.gradients == GradientReduction::sum) {
       options.training->gradient_factor = static_cast<double>(ranks_that_share_a_batch(config, request.ranks));
     }
+    if (config.training.micro_loss == MicroLoss::sum) {
+      options.training->gradient_factor *= static_cast<double>(config.plan.options.micro_batches);
+    }
     options.passes = {.dump_dir = config.files.dump, .switched_off = config.plan.passes_switched_off};
   }
   if (evaluation) {

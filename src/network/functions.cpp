@@ -225,6 +225,15 @@ Value reduce_mean(Value x, std::vector<int64_t> axes, bool keep_dims, Where wher
   return reduce(Reduce::sum, x, std::move(axes), keep_dims, /*mean=*/true, where);
 }
 
+Value weighted_mean(Value x, Value weights, Where where) {
+  builder_of("weighted_mean", {x, weights});
+  if (!is_float(x.dtype()) || !is_float(weights.dtype()) || x.shape() != weights.shape()) {
+    throw InvalidArgument(fmt::format("[weighted_mean] weights do not fit, got {} for {}, expected floats of one shape",
+                                      print(weights.type()), print(x.type())));
+  }
+  return div(reduce_sum(mul(x, weights, where), {}, false, where), reduce_sum(weights, {}, false, where), where);
+}
+
 Value reduce_max(Value x, std::vector<int64_t> axes, bool keep_dims, Where where) {
   return reduce(Reduce::max, x, std::move(axes), keep_dims, /*mean=*/false, where);
 }

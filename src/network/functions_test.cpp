@@ -31,6 +31,14 @@ int line_of(Value value) {
   return graph.nodes[graph.values[value.id()].producer].source.line;
 }
 
+TEST(Functions, WeightedMeans) {
+  Fixture f;
+  const Value weights = scale(f.x, -1, 6);  // 5 4 3 2 1 0
+  EXPECT_NEAR(f.run(weighted_mean(square(f.x), weights)).at(0), (5 + 16 + 27 + 32 + 25) / 15.0, 1e-12);
+  EXPECT_THROW(weighted_mean(f.x, reduce_sum(f.x, {0})), InvalidArgument);
+  EXPECT_THROW(weighted_mean(f.x, greater(f.x, f.x)), InvalidArgument);
+}
+
 TEST(Functions, OperatorsWithNumbers) {
   Fixture f;
   const Array y = f.run(2 * (f.x + 1) - f.x / 4 + 1.0 / f.x + (3 - f.x));

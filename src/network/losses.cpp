@@ -1,5 +1,7 @@
 #include "network/losses.h"
 
+#include <limits>
+
 #include "network/functions.h"
 #include "ops/constant.h"
 #include "ops/index/attrs.h"
@@ -68,13 +70,55 @@ Value build_elements(Loss loss, Builder& builder, Value logits, Value label) {
   return {};
 }
 
+/// Whether `build_elements` has one number for each class.
+bool is_per_class(Loss loss) { return loss == Loss::binary || loss == Loss::mse || loss == Loss::mae; }
+
+void require_classes(Value logits) {
+  if (logits.type().rank() >= 1) return;
+  throw InvalidArgument(
+      fmt::format("[loss] no dimension of classes, got {}, expected [.., classes]", print(logits.type())));
+}
+
+void require_ignorable(int64_t index, Value label) {
+  const std::string type = print(label.type());
+  if (is_float(label.dtype())) {
+    throw InvalidArgument(fmt::format(
+        "[loss] samples are ignored by their class, got labels {}, expected classes (integers) or no ignore_index",
+        type));
+  }
+  for_integer(label.dtype(), [&](auto zero) {
+    using Range = std::numeric_limits<decltype(zero)>;
+    const auto least = static_cast<int64_t>(Range::min()), most = static_cast<int64_t>(Range::max());
+    if (index >= least && index <= most) return;
+    throw InvalidArgument(fmt::format(
+        "[loss] no label can be the one that is ignored, got {} for {}, expected {} to {}", index, type, least, most));
+  });
+}
+
+/// The mean over the samples that are not of the class.
+Value mean_of_others(int64_t ignored, Loss loss, Builder& builder, Value logits, Value label) {
+  require_ignorable(ignored, label);
+  const Type class_type{label.dtype(), {}};
+  const Value counts = not_equal(label, constant(builder, static_cast<double>(ignored), class_type));
+  // A class of the logits, so that the loss of such a sample is a number.
+  const Value labels = select(counts, label, constant(builder, 0, class_type));
+  const Value losses = sample_losses(loss, builder, logits, labels);
+  const Type one{losses.dtype(), {}};
+  const Value sum = reduce_sum(select(counts, losses, constant(builder, 0, one)));
+  return div(sum, maximum(reduce_sum(cast(counts, one.dtype)), constant(builder, 1, one)));
+}
+
 }  // namespace
 
-Value build_loss(Loss loss, Builder& builder, Value logits, Value label) {
-  if (logits.type().rank() < 1) {
-    throw InvalidArgument(
-        fmt::format("[loss] no dimension of classes, got {}, expected [.., classes]", print(logits.type())));
-  }
+Value sample_losses(Loss loss, Builder& builder, Value logits, Value label) {
+  require_classes(logits);
+  const Value losses = build_elements(loss, builder, logits, label);
+  return is_per_class(loss) ? reduce_mean(losses, {-1}) : losses;
+}
+
+Value build_loss(Loss loss, Builder& builder, Value logits, Value label, const LossOptions& options) {
+  require_classes(logits);
+  if (options.ignore_index) return mean_of_others(*options.ignore_index, loss, builder, logits, label);
   return reduce_mean(build_elements(loss, builder, logits, label));
 }
 

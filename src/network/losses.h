@@ -1,6 +1,8 @@
 #pragma once
 // Losses: the mean over the global batch of one number per sample.
 
+#include <optional>
+
 #include "base/names.h"
 #include "network/layer.h"
 
@@ -14,8 +16,17 @@ enum class Loss { sparse, dense, expanded, binary, mse, mae };
 template <>
 inline constexpr auto kNames<Loss> = names("sparse", "dense", "expanded", "binary", "mse", "mae");
 
+struct LossOptions {
+  /// Samples of this class count for nothing: the mean is over the others of the global batch, and 0 where there are
+  /// none. It need not be one of the classes of the logits.
+  std::optional<int64_t> ignore_index{};
+};
+
 /// logits[.., classes], label i32[..] or of the type of the logits -> a scalar. Throws InvalidArgument for a label that
-/// does not fit.
-Value build_loss(Loss loss, Builder& builder, Value logits, Value label);
+/// does not fit, and for an ignore_index that no label can be.
+Value build_loss(Loss loss, Builder& builder, Value logits, Value label, const LossOptions& options = {});
+
+/// The same before the mean: [..], one number for each sample, of binary, mse and mae their means over the classes.
+Value sample_losses(Loss loss, Builder& builder, Value logits, Value label);
 
 }  // namespace partita

@@ -70,6 +70,61 @@ TEST(Losses, FarLogitsStayFinite) {
   }
 }
 
+double ignoring_loss(Loss loss, const Array& label, int64_t ignored) {
+  Builder builder(all_ops());
+  const Value logits = builder.input("logits", {DType::f64, {2, 3}});
+  const Value value =
+      build_loss(loss, builder, logits, builder.input("label", label.type()), {.ignore_index = ignored});
+  builder.output("loss", value);
+  return interpret(builder.graph(), all_ops(), {{"logits", Array({2, 3}, kLogits)}, {"label", label}}).at(0).at(0);
+}
+
+TEST(Losses, IgnoredLabelsCountForNothing) {
+  const Array none({2}, std::vector<int32_t>{-100, -100});
+  for (const Loss loss : {Loss::sparse, Loss::dense, Loss::expanded, Loss::binary, Loss::mse, Loss::mae}) {
+    const double both = loss_of(loss, kLogits, kClasses);
+    const double first = ignoring_loss(loss, Array({2}, std::vector<int32_t>{2, -100}), -100);
+    const double second = ignoring_loss(loss, kClasses, 2);  // a class of the logits
+    EXPECT_NEAR((first + second) / 2, both, 1e-12) << name_of(loss);
+    EXPECT_GT(std::abs(first - second), 1e-3) << name_of(loss);
+    EXPECT_NEAR(ignoring_loss(loss, kClasses, -100), both, 1e-12) << name_of(loss);
+    EXPECT_EQ(ignoring_loss(loss, none, -100), 0) << name_of(loss);
+  }
+}
+
+TEST(Losses, SampleLossesAreThoseOfTheMean) {
+  for (const Loss loss : {Loss::sparse, Loss::dense, Loss::expanded, Loss::binary, Loss::mse, Loss::mae}) {
+    Builder builder(all_ops());
+    const Value logits = builder.input("logits", {DType::f64, {2, 3}});
+    const Value losses = sample_losses(loss, builder, logits, builder.input("label", kClasses.type()));
+    ASSERT_EQ(losses.shape(), Shape{2}) << name_of(loss);
+    builder.output("losses", losses);
+    const Array of_samples =
+        interpret(builder.graph(), all_ops(), {{"logits", Array({2, 3}, kLogits)}, {"label", kClasses}}).at(0);
+    EXPECT_NEAR((of_samples.at(0) + of_samples.at(1)) / 2, loss_of(loss, kLogits, kClasses), 1e-12) << name_of(loss);
+  }
+}
+
+TEST(Losses, WhatCannotBeIgnoredIsRefused) {
+  const auto refusal = [](const Array& label, int64_t ignored) -> std::string {
+    try {
+      ignoring_loss(Loss::dense, label, ignored);
+    } catch (const InvalidArgument& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  EXPECT_EQ(refusal(Array({2, 3}, kHot), 1),
+            "[loss] samples are ignored by their class, got labels f64[2,3], expected classes (integers) or no "
+            "ignore_index");
+  EXPECT_EQ(refusal(cast(kClasses, DType::u8), -100),
+            "[loss] no label can be the one that is ignored, got -100 for u8[2], expected 0 to 255");
+  EXPECT_EQ(refusal(kClasses, int64_t{1} << 31),
+            "[loss] no label can be the one that is ignored, got 2147483648 for i32[2], expected -2147483648 to "
+            "2147483647");
+  EXPECT_EQ(refusal(kClasses, (int64_t{1} << 31) - 1), "accepted");
+}
+
 TEST(Losses, BadCallsAreRefused) {
   EXPECT_THROW(loss_of(Loss::dense, kLogits, Array(Type{DType::f64, {2, 1}})), InvalidArgument);
   EXPECT_THROW(loss_of(Loss::mse, kLogits, Array(Type{DType::i32, {3}})), InvalidArgument);

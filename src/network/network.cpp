@@ -21,21 +21,25 @@ Network::Network(std::string name, Forward forward, LossFunction loss, CallLocat
 }
 
 Network::Network(std::string name, LayerPtr layers, Loss loss, CallLocation where)
+    : Network(std::move(name), std::move(layers), loss, LossOptions(), where) {}
+
+Network::Network(std::string name, LayerPtr layers, Loss loss, const LossOptions& options, CallLocation where)
     : Network(
           std::move(name),
           layers == nullptr ? Forward() : [layers](Context& context, Columns& columns) -> NamedValues {
             return {{"logits", context.call_network(*layers, columns.first())}};
           },
-          [loss](Context&, Columns& columns, const NamedValues& outputs) -> NamedValues {
+          [loss, options](Context&, Columns& columns, const NamedValues& outputs) -> NamedValues {
             const Value logits = find_output(outputs, "logits");
             if (logits.type().rank() < 2) {
               throw InvalidArgument(
                   fmt::format("[graph] the network does not end in logits, got {}, expected [batch, .., classes]",
                               print(logits.type())));
             }
-            return {{"loss", build_loss(loss, columns.builder(), logits, columns.as_given("label"))}};
+            return {{"loss", build_loss(loss, columns.builder(), logits, columns.as_given("label"), options)}};
           },
           where) {
+  loss_options_ = options;
   if (layers != nullptr) where_ = layers->where();
 }
 

@@ -26,16 +26,21 @@ class Network {
   Network(std::string name, Forward forward, LossFunction loss, CallLocation where = CallLocation::current());
   /// The first column that is not "label", through `layers`, is "logits"; the loss compares them with "label".
   Network(std::string name, LayerPtr layers, Loss loss = Loss::sparse, CallLocation where = CallLocation::current());
+  Network(std::string name, LayerPtr layers, Loss loss, const LossOptions& options,
+          CallLocation where = CallLocation::current());
 
   const std::string& name() const { return name_; }
   const Forward& forward() const { return forward_; }
   const LossFunction& loss() const { return loss_; }
+  /// Of a network whose loss compares logits with labels; of another one the default.
+  const LossOptions& loss_options() const { return loss_options_; }
   const SourceLocation& where() const { return where_; }
 
  private:
   std::string name_;
   Forward forward_;
   LossFunction loss_;
+  LossOptions loss_options_;
   SourceLocation where_;
 };
 

@@ -67,7 +67,10 @@ class ReshardInserter {
     size_t at = 0;
     for (const Input& input : from_.inputs) {
       result_.graph.inputs.push_back(input);
-      result_.graph.inputs.back().value = add_entry(input.value, plan_.inputs[at++]);
+      const ValueId value = result_.graph.inputs.back().value = add_entry(input.value, plan_.inputs[at++]);
+      // Another stage has made it of all micro-batches.
+      const bool is_whole = micro_sharding(result_.shardings[value], plan_.mesh).whole();
+      values_.set_late(value, input.from_stage >= 0 && !input.once && is_whole);
     }
     for (const State& state : from_.states) {
       result_.graph.states.push_back(state);
@@ -101,9 +104,10 @@ class ReshardInserter {
                                                                 : "gradient";
       copy.inputs[i] = values_.reshard_to(made_[node.inputs[i]], target, reason);
     }
+    // One that is cut and needs all of them has what a prologue makes (partition/prologue.h).
     const bool runs_late =
+        !cuts_micro_batches(cut) &&
         std::any_of(copy.inputs.begin(), copy.inputs.end(), [&](ValueId input) { return values_.is_late(input); });
-    PARTITA_CHECK(!runs_late || !cuts_micro_batches(cut), "{} runs in a micro-batch and needs all of them", node.name);
     const NodeId id = static_cast<NodeId>(result_.graph.nodes.size());
     for (size_t k = 0; k < node.outputs.size(); ++k) {
       Sharding sharding = result_sharding(rule, cut, passed, static_cast<int>(k));
@@ -131,13 +135,11 @@ class ReshardInserter {
     if (wanted != results_.end()) place_at(wanted->second, "forward");
   }
 
-  /// Whether a node runs once all micro-batches are done.
+  /// Whether a node runs once, when all micro-batches have made what it needs of them.
   bool is_late(const Node& node, const Cut& cut) const {
-    if (plan_.mesh.micro_axis() < 0) return false;
-    const bool needs_all = std::any_of(node.inputs.begin(), node.inputs.end(),
-                                       [&](ValueId input) { return values_.is_late(made_[input]); });
-    PARTITA_CHECK(!needs_all || !cuts_micro_batches(cut), "{} runs in a micro-batch and needs all of them", node.name);
-    return needs_all || (node.phase == Phase::update && !cuts_micro_batches(cut));
+    if (plan_.mesh.micro_axis() < 0 || cuts_micro_batches(cut)) return false;
+    return node.phase == Phase::update || std::any_of(node.inputs.begin(), node.inputs.end(),
+                                                      [&](ValueId input) { return values_.is_late(made_[input]); });
   }
 
   bool cuts_micro_batches(const Cut& cut) const {

@@ -98,7 +98,7 @@ const Resharder::Path& Materialisations::path(const Type& type, const Sharding& 
 /// The rows of one micro-batch of a value that is there as a whole.
 ValueId Materialisations::slice_micro_batch(ValueId value, const Sharding& wanted, int dim, const std::string& reason) {
   const Sharding target = wanted;
-  PARTITA_CHECK(dim >= 0 && target.partial.empty() && !is_late_[value], "{} is to be cut into micro-batches",
+  PARTITA_CHECK(dim >= 0 && target.partial.empty(), "{} is to be cut into micro-batches",
                 result_.graph.values[value].name);
   for (ValueId version : versions_[value]) {
     if (result_.shardings[version] == target) return version;
@@ -143,7 +143,7 @@ ValueId Materialisations::add_reshard(ValueId value, const Sharding& result, con
   }
   const NodeId id = static_cast<NodeId>(result_.graph.nodes.size());
   node.outputs = {add_value(name, source.type, id, 0, result)};
-  is_late_[node.outputs[0]] = is_late_[value];
+  is_late_[node.outputs[0]] = is_late_[value] && micro_sharding(result, mesh()).whole();
   result_.graph.nodes.push_back(node);
   result_.cuts.emplace_back();
   return node.outputs[0];

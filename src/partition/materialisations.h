@@ -25,7 +25,7 @@ class Materialisations {
   /// What an entry was gathered to is not used any more: its next user gathers it again.
   void release(ValueId entry) { versions_.erase(entry); }
 
-  /// Whether a value is there only when all micro-batches are done.
+  /// Whether a value is there only when all micro-batches have made their part of it.
   bool is_late(ValueId value) const { return is_late_[value]; }
   void set_late(ValueId value, bool late) { is_late_[value] = late; }
 

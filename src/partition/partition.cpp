@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "partition/collectives.h"
+#include "partition/prologue.h"
 #include "partition/used_names.h"
 #include "sharding/micro.h"
 
@@ -62,7 +63,7 @@ LocalGraph partition(ReshardedGraph resharded) {
   for (Node& node : local.graph.nodes) {
     if (is_reshard(node)) lower(node, local, names);
   }
-  return local;
+  return with_own_prologue(std::move(local));
 }
 
 }  // namespace partita

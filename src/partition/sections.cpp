@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "partition/collectives.h"
+#include "partition/prologue.h"
 #include "partition/resharded_graph.h"
 #include "sharding/micro.h"
 
 namespace partita {
-namespace {
 
 bool runs_in_micro_batches(const LocalGraph& local, NodeId id) {
   const Node& node = local.graph.nodes[id];
@@ -15,6 +15,8 @@ bool runs_in_micro_batches(const LocalGraph& local, NodeId id) {
   return std::any_of(node.inputs.begin(), node.inputs.end(), has) ||
          std::any_of(node.outputs.begin(), node.outputs.end(), has);
 }
+
+namespace {
 
 /// Of a state that each micro-batch gathers, so that it does not lie there between them.
 bool is_regather(const Node& node) {
@@ -95,6 +97,7 @@ class SectionFinder {
 
  private:
   void find_micro_batches() {
+    const Prologue prologue = find_prologue(local_);
     const size_t values = local_.graph.values.size();
     std::vector<bool> is_late(values, false), used_in_micro(values, false), used_once(values, false);
     for (const Input& input : local_.graph.inputs) {  // of all micro-batches of another stage
@@ -106,11 +109,11 @@ class SectionFinder {
       const bool needs_all =
           std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return is_late[input]; });
       const bool micro = runs_in_micro_batches(local_, static_cast<NodeId>(n));
-      PARTITA_CHECK(!micro || !needs_all, "{} runs in a micro-batch and needs all of them", node.name);
       PARTITA_CHECK(!micro || joins_micro_batches(node) || node.phase != Phase::update,
                     "update {} runs in a micro-batch", node.name);
-      if (micro) sections_[n] = Section::micro;
-      const bool late = needs_all || joins_micro_batches(node) || sections_[n] == Section::update;
+      if (micro) sections_[n] = prologue.loop[n] ? Section::prologue : Section::micro;
+      if (prologue.joined[n]) sections_[n] = Section::joined;
+      const bool late = (needs_all && !micro) || joins_micro_batches(node) || sections_[n] == Section::update;
       for (ValueId output : node.outputs) is_late[output] = late;
       if (!micro && late && sections_[n] == Section::once) sections_[n] = Section::late;
     }
@@ -124,10 +127,23 @@ class SectionFinder {
       };
       if (sections_[n] == Section::once && !is_any(used_in_micro)) sections_[n] = Section::late;
       if (sections_[n] == Section::once && is_regather(node) && !is_any(used_once)) sections_[n] = Section::micro;
-      if (sections_[n] != Section::micro && sections_[n] != Section::once) continue;
+      if (sections_[n] > Section::micro) continue;
       for (ValueId input : node.inputs) {
         used_in_micro[input] = true;
-        if (sections_[n] == Section::once) used_once[input] = true;
+        if (sections_[n] != Section::micro) used_once[input] = true;
+      }
+    }
+    require_own_prologue();
+  }
+
+  void require_own_prologue() const {
+    const auto in_prologue = [&](NodeId node) { return sections_[node] == Section::prologue; };
+    const auto users = local_.graph.users();
+    for (size_t n = 0; n < nodes_.size(); ++n) {
+      if (!in_prologue(static_cast<NodeId>(n)) || joins_micro_batches(nodes_[n])) continue;
+      for (const ValueId output : nodes_[n].outputs) {
+        PARTITA_CHECK(std::all_of(users[output].begin(), users[output].end(), in_prologue),
+                      "{} runs in the prologue, and a node behind it uses its slices", nodes_[n].name);
       }
     }
   }
@@ -210,14 +226,17 @@ class SectionFinder {
 
 }  // namespace
 
-bool has_section(const LocalGraph& local, Section section) {
-  switch (section) {
-    case Section::once: return false;
-    case Section::update: return true;
-    case Section::backward: return local.is_stage();
-    case Section::weight: return local.sections == MicroSections::weights;
-    default: return local.is_stage() || local.mesh.micro_axis() >= 0;
-  }
+SectionSet marked_sections(const LocalGraph& local) {
+  const Prologue prologue = find_prologue(local);
+  const bool has_prologue = std::find(prologue.loop.begin(), prologue.loop.end(), true) != prologue.loop.end();
+  SectionSet marked{};
+  const auto mark = [&](Section section, bool is_there) { marked[static_cast<size_t>(section)] = is_there; };
+  for (const Section section : {Section::prologue, Section::joined}) mark(section, has_prologue);
+  for (const Section section : {Section::micro, Section::late}) mark(section, has_late_section(local));
+  mark(Section::backward, local.is_stage());
+  mark(Section::weight, local.sections == MicroSections::weights);
+  mark(Section::update, true);
+  return marked;
 }
 
 std::vector<Section> sections_of(const LocalGraph& local) { return SectionFinder(local).run(); }

@@ -4,6 +4,8 @@
 #include <set>
 #include <unordered_map>
 
+#include "lowering/cut_micro_batches.h"
+
 namespace partita {
 namespace {
 
@@ -275,7 +277,12 @@ class StageSplitter {
 std::vector<StagePart> split_stages(const Graph& graph, const Rules& rules, const StageAssignment& stages,
                                     const std::vector<Plan>& plans) {
   if (stages.stages == 1) return {{graph, plans.at(0)}};
-  return StageSplitter(graph, rules, stages, plans).run();
+  StageAssignment own = stages;
+  const std::vector<bool> before = before_micro_batches(plans.at(0), graph, rules);
+  for (size_t n = 0; n < before.size(); ++n) {
+    if (before[n]) own.nodes[n] = kEveryStage;
+  }
+  return StageSplitter(graph, rules, own, plans).run();
 }
 
 }  // namespace partita

@@ -9,7 +9,9 @@ namespace partita {
 
 /// The nodes of one stage. Values that another stage makes are inputs `from` it, those that others use are outputs
 /// "sent.NAME" `to` them; what is made of states alone comes `once`. Scalar outputs of the whole graph are given by
-/// every stage; they, and scalars that updates of another stage need, are marked `verdict`.
+/// every stage; they, and scalars that updates of another stage need, are marked `verdict`. What runs before the
+/// micro-batches (lowering/cut_micro_batches.h) is made of inputs, which every stage is fed: each stage that uses it
+/// makes it.
 struct StagePart {
   Graph graph;
   Plan plan;

@@ -24,7 +24,8 @@ std::pair<Section, Section> reading_sections(const std::vector<Section>& section
 Section section_of_output(const LocalGraph& local, const std::vector<Section>& sections, size_t output) {
   const NodeId producer = local.graph.values[local.graph.outputs[output].value].producer;
   if (producer < 0) return Section::once;
-  return joins_micro_batches(local.graph.nodes[producer]) ? Section::late : sections[producer];
+  if (!joins_micro_batches(local.graph.nodes[producer])) return sections[producer];
+  return sections[producer] == Section::prologue ? Section::joined : Section::late;
 }
 
 std::vector<Transfer> transfers_of(const std::vector<const LocalGraph*>& stages) {

@@ -17,7 +17,7 @@ struct Transfer {
   bool in_micro_batches() const { return is_micro(sent); }
 };
 
-/// The section behind which an output is there: late for a sum over micro-batches.
+/// The section behind which an output is there: late for a sum over micro-batches, but of the prologue.
 Section section_of_output(const LocalGraph& local, const std::vector<Section>& sections, size_t output);
 
 /// In the order in which a stage sends them within a section. Throws InternalError unless every value that a stage

@@ -10,56 +10,84 @@ namespace {
 
 constexpr std::string_view kWhere = "--fixed";
 
-int64_t read_count(std::string_view key, std::string_view text, int64_t least, int64_t most) {
+int64_t read_count(std::string_view where, std::string_view text, int64_t least, int64_t most) {
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc() && end == text.data() + text.size() && value >= least && value <= most) return value;
   throw InvalidArgument(
-      fmt::format("[{}] bad {}, got '{}', expected a whole number from {} to {}", kWhere, key, text, least, most));
+      fmt::format("[{}] bad number, got '{}', expected a whole number from {} to {}", where, text, least, most));
 }
 
-bool read_bool(std::string_view key, std::string_view text) {
+bool read_bool(std::string_view where, std::string_view text) {
   if (text == "true") return true;
   if (text == "false") return false;
-  throw InvalidArgument(fmt::format("[{}] bad {}, got '{}', expected true or false", kWhere, key, text));
+  throw InvalidArgument(fmt::format("[{}] bad switch, got '{}', expected true or false", where, text));
 }
 
 /// How one member is read and printed.
 struct Key {
   std::string name;
-  std::function<void(Configuration&, std::string_view text)> read;
+  std::function<void(Configuration&, std::string_view where, std::string_view text)> read;
   std::function<std::string(const Configuration&)> print;
 };
 
 Key count(const std::string& name, int64_t Configuration::*member, int64_t least, int64_t most) {
-  return {name, [=](Configuration& to, std::string_view text) { to.*member = read_count(name, text, least, most); },
+  return {name,
+          [=](Configuration& to, std::string_view where, std::string_view text) {
+            to.*member = read_count(where, text, least, most);
+          },
           [=](const Configuration& from) { return fmt::format("{}", from.*member); }};
 }
 
 template <Named Enum>
 Key choice(const std::string& name, Enum Configuration::*member) {
   return {name,
-          [=](Configuration& to, std::string_view text) {
-            to.*member = parse_name<Enum>(fmt::format("{} {}", kWhere, name), text);
+          [=](Configuration& to, std::string_view where, std::string_view text) {
+            to.*member = parse_name<Enum>(where, text);
           },
           [=](const Configuration& from) { return std::string(name_of(from.*member)); }};
 }
 
 std::vector<Key> keys() {
   constexpr int64_t kMost = int64_t{1} << 20;
-  return {
-      count("data", &Configuration::data, 1, kMost),
-      count("context", &Configuration::context, 1, kMost),
-      count("tensor", &Configuration::tensor, 1, kMost),
-      count("pipeline", &Configuration::pipeline, 1, kMost),
-      {"sequence_parallel",
-       [](Configuration& to, std::string_view text) { to.sequence_parallel = read_bool("sequence_parallel", text); },
-       [](const Configuration& from) { return from.sequence_parallel ? "true" : "false"; }},
-      count("interleave", &Configuration::interleave, 1, kMost),
-      count("micro_batch", &Configuration::micro_batch, 0, kMost),
-      choice("order", &Configuration::order),
-      choice("recompute", &Configuration::recompute),
-      count("zero", &Configuration::zero, 0, 3)};
+  return {count("data", &Configuration::data, 1, kMost),
+          count("context", &Configuration::context, 1, kMost),
+          count("tensor", &Configuration::tensor, 1, kMost),
+          count("pipeline", &Configuration::pipeline, 1, kMost),
+          {"sequence_parallel",
+           [](Configuration& to, std::string_view where, std::string_view text) {
+             to.sequence_parallel = read_bool(where, text);
+           },
+           [](const Configuration& from) { return from.sequence_parallel ? "true" : "false"; }},
+          count("interleave", &Configuration::interleave, 1, kMost),
+          count("micro_batch", &Configuration::micro_batch, 0, kMost),
+          choice("order", &Configuration::order),
+          choice("recompute", &Configuration::recompute),
+          count("zero", &Configuration::zero, 0, 3)};
+}
+
+/// "KEY=VALUE,.." with its keys by their places in `known`, each once.
+std::vector<std::pair<size_t, std::string_view>> items_of(std::string_view text, std::string_view where,
+                                                          const std::vector<Key>& known) {
+  std::vector<std::string> names;
+  for (const Key& key : known) names.push_back(key.name);
+  std::vector<bool> is_given(known.size(), false);
+  std::vector<std::pair<size_t, std::string_view>> items;
+  while (!text.empty()) {
+    const std::string_view item = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), item.size() + 1));
+    const size_t equals = item.find('=');
+    if (equals == item.npos) {
+      throw InvalidArgument(fmt::format("[{}] bad item, got '{}', expected KEY=VALUE", where, item));
+    }
+    const size_t key = position_of_name(where, item.substr(0, equals), names);
+    if (is_given[key]) {
+      throw InvalidArgument(fmt::format("[{}] given twice, got '{}', expected it once", where, names[key]));
+    }
+    is_given[key] = true;
+    items.emplace_back(key, item.substr(equals + 1));
+  }
+  return items;
 }
 
 /// The divisor of a number that is nearest to another one.
@@ -87,26 +115,20 @@ std::string print(const Configuration& configuration) {
   return text;
 }
 
-Configuration parse_configuration(std::string_view text) {
+Configuration parse_configuration(std::string_view text, std::string_view where) {
   Configuration configuration;
   const std::vector<Key> known = keys();
-  std::vector<std::string> names;
-  for (const Key& key : known) names.push_back(key.name);
-  std::vector<bool> is_given(known.size(), false);
-  while (!text.empty()) {
-    const std::string_view item = text.substr(0, text.find(','));
-    text.remove_prefix(std::min(text.size(), item.size() + 1));
-    const size_t equals = item.find('=');
-    if (equals == item.npos) {
-      throw InvalidArgument(fmt::format("[{}] bad item, got '{}', expected KEY=VALUE", kWhere, item));
-    }
-    const size_t key = position_of_name(kWhere, item.substr(0, equals), names);
-    if (is_given[key])
-      throw InvalidArgument(fmt::format("[{}] given twice, got {}, expected it once", kWhere, names[key]));
-    is_given[key] = true;
-    known[key].read(configuration, item.substr(equals + 1));
+  for (const auto& [key, value] : items_of(text, where, known)) {
+    known[key].read(configuration, fmt::format("{} {}", where, known[key].name), value);
   }
   return configuration;
+}
+
+std::vector<std::string> keys_of(std::string_view text) {
+  const std::vector<Key> known = keys();
+  std::vector<std::string> result;
+  for (const auto& [key, value] : items_of(text, kWhere, known)) result.push_back(known[key].name);
+  return result;
 }
 
 Configuration completed(Configuration configuration, int64_t ranks, int64_t batch) {

@@ -26,9 +26,11 @@ int64_t micro_batches(const Configuration& configuration, int64_t batch);
 
 /// "data=8,tensor=8,pipeline=8,micro_batch=1,interleave=3,recompute=full,sequence_parallel=true,zero=1": what is 1, 0,
 /// none or false by default is left out, but for data. `parse_configuration` reads it back, in any order, and throws
-/// InvalidArgument "[--fixed] ..".
+/// InvalidArgument "[where] ..".
 std::string print(const Configuration& configuration);
-Configuration parse_configuration(std::string_view text);
+Configuration parse_configuration(std::string_view text, std::string_view where = "--fixed");
+/// The keys that a text gives, without reading their values.
+std::vector<std::string> keys_of(std::string_view text);
 
 /// With the micro-batch that was left open: of one stage all rows of a rank, of several one row. Throws InvalidArgument
 /// with the nearest legal numbers unless the configuration takes all of `ranks` and the batch divides.

@@ -21,60 +21,98 @@ NetworkCosts::NetworkCosts(const Graph& forward, const OpSet& ops, const KernelC
       cluster_(cluster),
       options_(std::move(options)),
       folded_(fold_layers(forward, Rules(forward, ops))),
-      batch_(rows_of(forward)) {}
+      batch_(rows_of(forward)),
+      places_(cluster) {}
 
-const LayerCosts& NetworkCosts::layers(const Key& key) {
-  const auto [entry, fresh] = known_.try_emplace(key);
-  if (!fresh) return entry->second;
+NetworkCosts::Key NetworkCosts::key_of(const Configuration& configuration) {
+  return {.tensor = configuration.tensor,
+          .context = configuration.context,
+          .sequence_parallel = configuration.sequence_parallel,
+          .recompute = configuration.recompute};
+}
+
+int64_t NetworkCosts::layers() const {
+  size_t count = 0;
+  for (const FoldedUnit& unit : folded_.units) count += unit.count;
+  return static_cast<int64_t>(count);
+}
+
+int64_t NetworkCosts::repeated_layers() const {
+  size_t count = 0;
+  for (const FoldedUnit& unit : folded_.units) count += unit.count > 1 ? unit.count + 2 : 0;  // with the first and last
+  return static_cast<int64_t>(count);
+}
+
+const LoweredLayers& NetworkCosts::lowered_layers(const Key& key) {
+  std::unique_ptr<LoweredLayers>& known = known_[key];
+  if (known != nullptr) return *known;
   CompileOptions options{.ranks = key.tensor * key.context, .training = options_.training, .last = Stage::partition};
   options.training->recompute = key.recompute;
-  options.plan.micro_batches = batch_ / key.micro_batch;
+  options.plan.micro_batches = batch_;
   options.plan.pipeline.stages = 1;
   if (key.tensor * key.context > 1) {
     options.plan.parallel = Parallel::automatic;
     options.plan.blocks = {.tensor = key.tensor, .sequence = key.sequence_parallel, .context = key.context};
   }
-  try {
-    const Program program = compile(folded_.graph, ops_, catalog_, options);
-    const int64_t others = cluster_.ranks() / (key.tensor * key.context);
-    const Mesh ranks({{"data", others}, {"context", key.context}, {"tensor", key.tensor}});
-    entry->second = layer_costs({.folded = folded_,
-                                 .local = program.local(),
-                                 .ops = ops_,
-                                 .cluster = cluster_,
-                                 .ranks = ranks,
-                                 .precision = options_.precision});
-  } catch (...) {
-    known_.erase(entry);
-    throw;
-  }
-  return entry->second;
+  const Program program = compile(folded_.graph, ops_, catalog_, options);
+  const int64_t others = std::max<int64_t>(1, cluster_.ranks() / (key.tensor * key.context));
+  known = std::make_unique<LoweredLayers>(
+      LoweringRequest{.folded = folded_,
+                      .local = program.local(),
+                      .ops = ops_,
+                      .cluster = cluster_,
+                      .ranks = Mesh({{"data", others}, {"context", key.context}, {"tensor", key.tensor}}),
+                      .precision = options_.precision});
+  return *known;
+}
+
+const LayerCosts& NetworkCosts::layer_costs(const Configuration& configuration) {
+  const Key key = key_of(configuration);
+  const auto found = costs_.find({key, configuration.micro_batch});
+  if (found != costs_.end()) return found->second;
+  LayerCosts costs = lowered_layers(key).costs(configuration.micro_batch, cluster_);
+  return costs_.emplace(std::pair(key, configuration.micro_batch), std::move(costs)).first->second;
 }
 
 double NetworkCosts::step_flops() {
-  const LayerCosts& costs = layers({.micro_batch = batch_});
-  double flops = 0;
+  if (step_flops_ > 0) return step_flops_;
+  const LayerCosts& costs = layer_costs({.micro_batch = batch_});
   for (size_t u = 0; u < costs.units.size(); ++u) {
     const UnitCosts& unit = costs.units[u];
-    flops += static_cast<double>(folded_.units[u].count) * (unit.forward.flops + unit.backward.flops);
+    step_flops_ += static_cast<double>(folded_.units[u].count) * (unit.forward.flops + unit.backward.flops);
   }
-  return flops;
+  return step_flops_;
+}
+
+double NetworkCosts::row_seconds(const Configuration& configuration) {
+  const LayerCosts& costs = layer_costs(configuration);
+  double seconds = 0;
+  for (size_t u = 0; u < costs.units.size(); ++u) {
+    const UnitCosts& unit = costs.units[u];
+    seconds += static_cast<double>(folded_.units[u].count) * (unit.forward.seconds() + unit.backward.seconds());
+  }
+  return seconds / static_cast<double>(configuration.micro_batch);
+}
+
+PriceRequest& NetworkCosts::request(const Configuration& configuration) {
+  requests_.push_back(std::make_unique<PriceRequest>(PriceRequest{.folded = folded_,
+                                                                  .costs = layer_costs(configuration),
+                                                                  .configuration = configuration,
+                                                                  .batch = batch_,
+                                                                  .step_flops = step_flops(),
+                                                                  .cluster = cluster_,
+                                                                  .places = places_,
+                                                                  .precision = options_.precision}));
+  return *requests_.back();
+}
+
+std::unique_ptr<StagePrices> NetworkCosts::stages(const Configuration& configuration) {
+  return std::make_unique<StagePrices>(request(configuration));
 }
 
 Price NetworkCosts::price(const Configuration& configuration) {
-  const Configuration whole = completed(configuration, cluster_.ranks(), batch_);
-  const LayerCosts& costs = layers({.tensor = whole.tensor,
-                                    .context = whole.context,
-                                    .micro_batch = whole.micro_batch,
-                                    .sequence_parallel = whole.sequence_parallel,
-                                    .recompute = whole.recompute});
-  return price_of({.folded = folded_,
-                   .costs = costs,
-                   .configuration = whole,
-                   .batch = batch_,
-                   .step_flops = step_flops(),
-                   .cluster = cluster_,
-                   .precision = options_.precision});
+  const Configuration whole = completed(configuration, configuration.ranks(), batch_);
+  return stages(whole)->price(whole.zero);
 }
 
 }  // namespace partita

@@ -24,7 +24,15 @@ class NetworkCosts {
 
   /// Completes the configuration. Throws InvalidArgument for one that does not divide, or cannot be lowered.
   Price price(const Configuration& configuration);
+  /// The stages of a completed configuration.
+  std::unique_ptr<StagePrices> stages(const Configuration& configuration);
+  /// Seconds of all layers for a row of a rank's micro-batch, forward and backward. Only what decides the lowering
+  /// counts.
+  double row_seconds(const Configuration& configuration);
   int64_t batch() const { return batch_; }
+  /// Of the whole network: units that stages can consist of, and those that are copies.
+  int64_t layers() const;
+  int64_t repeated_layers() const;
   const FoldedGraph& folded() const { return folded_; }
   /// Floating-point operations of a step on all ranks, nothing recomputed.
   double step_flops();
@@ -33,12 +41,15 @@ class NetworkCosts {
 
  private:
   struct Key {
-    int64_t tensor = 1, context = 1, micro_batch = 1;
+    int64_t tensor = 1, context = 1;
     bool sequence_parallel = false;
     Recompute recompute = Recompute::none;
     auto operator<=>(const Key&) const = default;
   };
-  const LayerCosts& layers(const Key& key);
+  static Key key_of(const Configuration& configuration);
+  const LoweredLayers& lowered_layers(const Key& key);
+  const LayerCosts& layer_costs(const Configuration& configuration);
+  PriceRequest& request(const Configuration& configuration);
 
   const OpSet& ops_;
   const KernelCatalog& catalog_;
@@ -46,7 +57,11 @@ class NetworkCosts {
   const NetworkOptions options_;
   const FoldedGraph folded_;
   int64_t batch_ = 1;
-  std::map<Key, LayerCosts> known_;
+  Places places_;
+  std::map<Key, std::unique_ptr<LoweredLayers>> known_;
+  std::map<std::pair<Key, int64_t>, LayerCosts> costs_;  // with the rows of a micro-batch
+  std::vector<std::unique_ptr<PriceRequest>> requests_;  // what stage prices refer to
+  double step_flops_ = 0;
 };
 
 }  // namespace partita

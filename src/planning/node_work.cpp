@@ -43,6 +43,13 @@ WorkKind kind_of(const ShardingRule& rule, double flops_per_point, double points
 
 }  // namespace
 
+double Work::*product_size(const ShardingRule& rule, int factor) {
+  const bool in_first = has_factor(rule.inputs[0], factor), in_second = has_factor(rule.inputs[1], factor);
+  if (!has_factor(rule.outputs[0], factor)) return &Work::depth;
+  if (in_first && in_second) return &Work::batch;
+  return in_first ? &Work::rows : &Work::columns;
+}
+
 Work work_of(const Graph& graph, const Rules& rules, size_t n, const Cut& cut, const std::vector<Sharding>& shardings,
              const Mesh& mesh) {
   const Node& node = graph.nodes[n];
@@ -63,10 +70,7 @@ Work work_of(const Graph& graph, const Rules& rules, size_t n, const Cut& cut, c
   if (work.kind != WorkKind::product) return work;
   work.rows = work.columns = work.depth = 1;
   for (int f = 0; f < static_cast<int>(rule.factors.size()); ++f) {
-    const bool in_first = has_factor(rule.inputs[0], f), in_second = has_factor(rule.inputs[1], f);
-    const bool in_result = has_factor(rule.outputs[0], f);
-    double& size = !in_result ? work.depth : in_first && in_second ? work.batch : in_first ? work.rows : work.columns;
-    size *= static_cast<double>(rule.factors[f].size) / static_cast<double>(mesh.ways(cut[f]));
+    work.*product_size(rule, f) *= static_cast<double>(rule.factors[f].size) / static_cast<double>(mesh.ways(cut[f]));
   }
   return work;
 }

@@ -2,7 +2,8 @@
 // What the layers of a network cost on one rank, from the program that the rank would run.
 
 #include "base/collective.h"
-#include "cluster/cluster.h"
+#include "cluster/compute_seconds.h"
+#include "cluster/place.h"
 #include "graph/rules.h"
 #include "lowering/repeated_layers.h"
 #include "partition/local_graph.h"
@@ -14,6 +15,7 @@ struct Precision {
   DType compute = DType::f32;                       // of activations and of what kernels read
   double activation = 4, weight = 4, gradient = 4;  // bytes
   double master = 0;                                // of a copy of the parameters that is updated, 0: none
+  double state = 4;                                 // of the optimizer
   /// f32 and f64 as they are; of 16 bits: f32 gradients and masters, as mixed precision is usually trained
   /// (Micikevicius et al., 2018).
   static Precision of(DType dtype);
@@ -49,15 +51,54 @@ struct LayerCosts {
   double inputs = 0;     // bytes of a micro-batch's rows
 };
 
-struct CostRequest {
+/// A number that grows with the rows of a rank's micro-batch.
+struct PerRow {
+  double fixed = 0, row = 0;
+  double at(int64_t rows) const { return fixed + row * static_cast<double>(rows); }
+};
+
+struct LoweringRequest {
   const FoldedGraph& folded;
-  const LocalGraph& local;  // of the folded graph's training, on the ranks that share one copy of a batch's rows
+  const LocalGraph& local;  // of the folded graph's training, one row in each micro-batch
   const OpSet& ops;
   const Cluster& cluster;
   Mesh ranks;  // all that work at once: those of `local`, by the same names, and those behind which they repeat
   Precision precision;
 };
 
-LayerCosts layer_costs(const CostRequest& request);
+/// What the ranks that share one copy of a batch's rows run, apart from how many rows a micro-batch has.
+class LoweredLayers {
+ public:
+  explicit LoweredLayers(const LoweringRequest& request);
+  LayerCosts costs(int64_t rows, const Cluster& cluster) const;
+
+ private:
+  friend class LayerLowering;
+  struct Kernel {
+    size_t unit = 0;
+    bool backward = false, weights = false;  // weights: it leads to gradients of parameters alone
+    Work work;                               // of one row, without its bytes
+    PerRow bytes;
+    double Work::*scaled = nullptr;  // the size of a product that grows with the rows
+    bool grows = false;              // with the rows
+  };
+  struct Message {
+    size_t unit = 0;
+    bool backward = false;
+    Collective kind = Collective::all_reduce;
+    PerRow bytes;
+    GroupPlace place;
+  };
+  /// What of the memory of a micro-batch comes and goes, in the order of the nodes.
+  struct Change {
+    PerRow made, freed;
+  };
+  std::vector<Kernel> kernels_;
+  std::vector<Message> messages_;
+  std::vector<Change> changes_;
+  std::vector<PerRow> kept_, boundaries_;  // per unit
+  PerRow inputs_;
+  std::vector<UnitCosts> states_;  // per unit: elements of states
+};
 
 }  // namespace partita

@@ -50,6 +50,7 @@ class Chooser {
       if (external_[s]) add_buffer(local_.graph.states[s].entry, *external_[s]);
     }
     find_sent();
+    find_loop_inputs();
     for (const auto& [section, nodes] : in_sections(local_)) {
       begin(section);
       for (const NodeId node : nodes) {
@@ -87,7 +88,8 @@ class Chooser {
     if (section == Section::late) {
       for (const auto& [value, maker] : joined_) buffer_in(value, MemoryFormat{}, maker);
     }
-    if (section == Section::micro) add_loads();
+    if (section == Section::joined) forget_loads();
+    if (section == Section::prologue || section == Section::micro) add_loads(section);
   }
 
   /// One that micro-batches cut has a copy for each, of which the section of micro-batches loads one.
@@ -105,13 +107,41 @@ class Chooser {
     schedule_.buffers.push_back(std::move(copies));
   }
 
-  void add_loads() {
+  bool is_loaded(size_t input) const {
+    return schedule_.buffers[schedule_.inputs[input]].copies > 1 && local_.graph.inputs[input].from_stage < 0;
+  }
+
+  /// Each loop over micro-batches loads what it reads.
+  void find_loop_inputs() {
+    read_in_prologue_.assign(made_.size(), false);
+    read_behind_.assign(made_.size(), false);
+    const std::vector<Section> sections = sections_of(local_);
+    for (size_t n = 0; n < sections.size(); ++n) {
+      for (const ValueId input : local_.graph.nodes[n].inputs) {
+        (sections[n] == Section::prologue ? read_in_prologue_ : read_behind_)[input] = true;
+      }
+    }
+  }
+
+  void add_loads(Section section) {
     for (size_t i = 0; i < schedule_.inputs.size(); ++i) {
       const int input = schedule_.inputs[i];
       const Buffer copies = schedule_.buffers[input];
-      if (copies.copies == 1 || local_.graph.inputs[i].from_stage >= 0) continue;
+      if (!is_loaded(i)) continue;
+      const bool in_prologue = read_in_prologue_[copies.value];
+      if (section == Section::prologue ? !in_prologue : in_prologue && !read_behind_[copies.value]) continue;
       const int one = add_buffer(copies.value, MemoryFormat{});
       schedule_.instructions.push_back({.kind = Instruction::load, .inputs = {input}, .outputs = {one}});
+    }
+  }
+
+  /// What the prologue loaded, and reordered, was of its own micro-batches.
+  void forget_loads() {
+    for (size_t i = 0; i < schedule_.inputs.size(); ++i) {
+      if (!is_loaded(i)) continue;
+      const ValueId value = local_.graph.inputs[i].value;
+      std::erase_if(buffers_, [&](const auto& entry) { return entry.first.first == value; });
+      made_[value] = -1;
     }
   }
 
@@ -230,10 +260,11 @@ class Chooser {
   const ShardKernels kernels_;
   const ExternalStates& external_;
   Schedule schedule_;
-  std::vector<int> made_;                           // per value: the buffer in which it was made, or -1
-  std::vector<bool> is_reduced_;                    // per value: an all-reduce takes it
-  std::vector<bool> is_sent_;                       // per value: to another stage
-  std::vector<std::pair<ValueId, NodeId>> joined_;  // sums over micro-batches that are sent, with their makers
+  std::vector<int> made_;                             // per value: the buffer in which it was made, or -1
+  std::vector<bool> is_reduced_;                      // per value: an all-reduce takes it
+  std::vector<bool> read_in_prologue_, read_behind_;  // per value
+  std::vector<bool> is_sent_;                         // per value: to another stage
+  std::vector<std::pair<ValueId, NodeId>> joined_;    // sums over micro-batches that are sent, with their makers
   std::map<std::pair<ValueId, std::string>, int> buffers_;
 };
 

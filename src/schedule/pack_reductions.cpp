@@ -136,6 +136,12 @@ class Packer {
     return !local_.is_stage() || node(a).phase == node(b).phase;
   }
 
+  /// In one loop over micro-batches, or outside of them.
+  bool run_together(size_t a, size_t b) const {
+    const auto in_prologue = [&](size_t i) { return schedule_.section_of(i) == Section::prologue; };
+    return schedule_.in_micro_batch(a) == schedule_.in_micro_batch(b) && in_prologue(a) == in_prologue(b);
+  }
+
   void pack_neighbours() {
     size_t previous = 0;
     int open = -1;
@@ -143,7 +149,7 @@ class Packer {
       if (reduction.late) continue;
       const Instruction& instruction = schedule_.instructions[reduction.instruction];
       const bool follows = open >= 0 && reduction.instruction == previous + 1 &&
-                           schedule_.in_micro_batch(previous) == schedule_.in_micro_batch(reduction.instruction) &&
+                           run_together(previous, reduction.instruction) &&
                            serve_one_phase(schedule_.instructions[previous], instruction) &&
                            reduction.ready < first_of_run_ && fits(schedule_.buckets[open], instruction);
       if (!follows) {
@@ -173,7 +179,7 @@ class Packer {
           {.kind = kind, .node = schedule_.buckets[bucket].nodes.front(), .bucket = bucket, .last = last});
     };
     // Not in a section that runs for each micro-batch.
-    const auto waits = static_cast<size_t>(has_section(local_, Section::late) ? Section::update : Section::once);
+    const auto waits = static_cast<size_t>(has_late_section(local_) ? Section::update : Section::once);
     for (size_t i = 0; i <= old.size(); ++i) {
       for (size_t section = 0; section < begins.size(); ++section) {
         for (size_t k = 0; k < started.size() && i == gathered_ && section == waits; ++k) {

@@ -110,7 +110,8 @@ class Placer {
       for (int buffer : schedule_.buckets[instruction.bucket].buffers) touch(buffer, i);
     }
     for (size_t k = 0; k < schedule_.outputs.size(); ++k) touch(schedule_.outputs[k], last_use_of_output(k));
-    keep_between_micro_batches();
+    keep_between_micro_batches(schedule_.begin(Section::prologue), schedule_.end(Section::prologue));
+    keep_between_micro_batches(schedule_.micro_begin(), schedule_.micro_end());
     for (const Bucket& bucket : schedule_.buckets) {
       for (int buffer : bucket.buffers) allocations_[find(buffer)].fixed = true;
     }
@@ -125,9 +126,8 @@ class Placer {
     return schedule_.end(schedule_.section_of(makers_[buffer]));  // behind its last instruction
   }
 
-  /// What micro-batches find and what they leave to the next one lives through all of them.
-  void keep_between_micro_batches() {
-    const size_t begin = schedule_.micro_begin(), end = schedule_.micro_end();
+  /// What the micro-batches of a loop find and what they leave to the next one lives through all of them.
+  void keep_between_micro_batches(size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
       const Instruction& instruction = schedule_.instructions[i];
       const size_t section = schedule_.begin(schedule_.section_of(i));

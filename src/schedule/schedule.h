@@ -77,8 +77,8 @@ struct Schedule {
   std::vector<int> entry, exit;      // buffers of the states, in their order; exit -1: not written
   std::vector<int> inputs, outputs;  // buffers of the graph's inputs and outputs
   std::vector<Instruction> instructions;
-  /// The first instruction of each section, in the order of Section: once, micro, backward, weight, late, update. Where
-  /// there is no such section it is that of the next.
+  /// The first instruction of each section, in the order of Section. Where there is no such section it is that of the
+  /// next.
   std::array<size_t, kSections.size()> begins{};
   size_t update() const { return begin(Section::update); }  // the first instruction of the update section
 
@@ -88,7 +88,7 @@ struct Schedule {
   }
   /// The section of an instruction.
   Section section_of(size_t instruction) const;
-  /// Those that run for each micro-batch.
+  /// Those that run for each micro-batch behind the prologue.
   size_t micro_begin() const { return begin(Section::micro); }
   size_t micro_end() const { return begin(Section::late); }
   bool in_micro_batch(size_t instruction) const { return instruction >= micro_begin() && instruction < micro_end(); }

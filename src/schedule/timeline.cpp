@@ -173,8 +173,7 @@ class Replay {
 
   std::string describe(const Group& group) const {
     const Run& run = group.runs[group.at];
-    const std::string where =
-        is_micro(run.section) ? fmt::format(" of micro-batch {}", run.micro_batch) : std::string();
+    const std::string where = repeats(run.section) ? fmt::format(" of micro-batch {}", run.micro_batch) : std::string();
     std::vector<size_t> awaited;
     if (group.begun) {
       awaited = stages_points_[static_cast<size_t>(run.stage)].at(group.instruction).reads;
@@ -213,7 +212,14 @@ std::vector<Run> timeline(const Pipeline& pipeline, const std::vector<StageProgr
     const Schedule& schedule = stages[static_cast<size_t>(stage)].schedule;
     runs.push_back({stage, section, schedule.begin(section), schedule.end(section), micro_batch});
   };
+  const auto add_prologue = [&](int stage) {
+    const auto& [graph, plan, local, schedule] = stages[static_cast<size_t>(stage)];
+    if (schedule.begin(Section::prologue) == schedule.end(Section::joined)) return;
+    for (int64_t m = 0; m < local.mesh.micro_batches(); ++m) add(stage, Section::prologue, m);
+    add(stage, Section::joined, 0);
+  };
   for (const int stage : own) add(stage, Section::once, 0);
+  for (const int stage : own) add_prologue(stage);
   if (stages.size() == 1 && !stages[0].local.is_stage()) {
     const Schedule& schedule = stages[0].schedule;
     const int64_t count = schedule.micro_begin() < schedule.micro_end() ? stages[0].local.mesh.micro_batches() : 0;

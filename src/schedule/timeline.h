@@ -16,9 +16,9 @@ struct Run {
   bool begins_section = true;
 };
 
-/// Of a group of ranks, up to the verdict: what runs once, lowest stage first; the slots of the sequence, or of one
-/// stage one micro-batch behind the other; what is late, in which values pass upwards in the forward and downwards in
-/// the backward.
+/// Of a group of ranks, up to the verdict: what runs once, lowest stage first; their prologues; the slots of the
+/// sequence, or of one stage one micro-batch behind the other; what is late, in which values pass upwards in the
+/// forward and downwards in the backward.
 std::vector<Run> timeline(const Pipeline& pipeline, const std::vector<StageProgram>& stages, int group);
 
 /// Of a transfer: the instruction of the sender behind which it is sent; none: where its section begins.

@@ -96,6 +96,7 @@ ChromeTrace::Event ChromeTrace::section(const Span& span) const {
   const LocalGraph& local = stage_of(span).local;
   const int stages = static_cast<int>(program_.stages.size());
   std::string name(name_of(section));
+  if (section == Section::prologue) name = fmt::format("prologue {}", span.micro_batch);
   if (is_micro(section)) {
     name = local.is_stage() ? short_name({span.stage, stage_section(section), span.micro_batch},
                                          program_.pipeline.shape.group_count() < stages)

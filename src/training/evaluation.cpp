@@ -98,11 +98,11 @@ Evaluation::Evaluation(DatasetPtr dataset, const EvaluationOptions& options, con
 /// What ranks add up, batch by batch.
 class Evaluation::Adder {
  public:
-  Adder(const std::vector<std::string>& scalars, bool classifies, int64_t top, const EvaluationProgress& progress,
-        int64_t rows)
+  Adder(const std::vector<std::string>& scalars, bool classifies, const EvaluationOptions& options,
+        const EvaluationProgress& progress, int64_t rows)
       : scalars_(scalars),
         classifies_(classifies),
-        top_(top),
+        options_(options),
         progress_(progress),
         rows_(rows),
         sums_(kCounts + scalars.size()) {}
@@ -110,10 +110,12 @@ class Evaluation::Adder {
   /// `labels`: of the logits that this rank holds.
   void add_classified(Executor& executor, const Array& labels) {
     const Array logits = executor.output("logits");
-    sums_[kCorrect] += static_cast<double>(count_correct(logits.tensor(), labels.tensor()));
-    sums_[kCorrectInTop] += static_cast<double>(count_correct(logits.tensor(), labels.tensor(), top_));
+    const std::optional<int64_t> ignored = options_.ignored_label;
+    sums_[kCorrect] += static_cast<double>(count_correct(logits.tensor(), labels.tensor(), 1, ignored));
+    sums_[kCorrectInTop] += static_cast<double>(count_correct(logits.tensor(), labels.tensor(), options_.top, ignored));
     sums_[kNonFinite] += static_cast<double>(count_non_finite(logits.tensor()));
-    add_scalars(executor, logits.type().elements() / logits.shape().back());
+    const int64_t samples = logits.type().elements() / logits.shape().back();
+    add_scalars(executor, samples - (ignored ? count_ignored(labels.tensor(), *ignored) : 0));
   }
   void add_scalars(Executor& executor, int64_t samples) {
     const auto weight = static_cast<double>(samples);
@@ -134,21 +136,24 @@ class Evaluation::Adder {
                     .classified = classifies_,
                     .correct = count(kCorrect),
                     .correct_in_top = count(kCorrectInTop),
-                    .top = top_,
+                    .top = options_.top,
                     .non_finite = count(kNonFinite),
-                    .loss = sums_[kCounts] / sums_[kSamples]};
+                    .loss = mean(0)};
     for (size_t i = 1; i < scalars_.size(); ++i) {
-      metrics.others.emplace_back(scalars_[i], sums_[kCounts + i] / sums_[kSamples]);
+      metrics.others.emplace_back(scalars_[i], mean(i));
     }
     return metrics;
   }
 
  private:
+  /// Of a scalar over the samples; 0 where all are ignored.
+  double mean(size_t scalar) const { return sums_[kSamples] > 0 ? sums_[kCounts + scalar] / sums_[kSamples] : 0; }
+
   enum Count { kSamples, kCorrect, kCorrectInTop, kNonFinite, kCounts };
 
   const std::vector<std::string>& scalars_;
   bool classifies_;
-  int64_t top_;
+  const EvaluationOptions& options_;
   const EvaluationProgress& progress_;
   int64_t rows_, done_ = 0;
   Sums sums_;
@@ -174,7 +179,7 @@ Metrics Evaluation::run(const RankRun& training) const {
 Metrics Evaluation::run(const MakeRank& make, Communicator& comm, const EvaluationProgress& progress) const {
   int64_t rows = 0;
   for (const Part& part : parts_) rows += part.rows->size();
-  Adder adder(scalars_, classifies(), options_.top, progress, rows);
+  Adder adder(scalars_, classifies(), options_, progress, rows);
   for (const Part& part : parts_) add(part, adder, *make(part.program));
   return adder.reduced(comm);
 }

@@ -9,9 +9,10 @@
 namespace partita {
 
 struct EvaluationOptions {
-  int ranks = 1;            // that run a batch
-  int64_t most_rows = 256;  // of a batch
-  int64_t top = 5;          // of Metrics::correct_in_top
+  int ranks = 1;                           // that run a batch
+  int64_t most_rows = 256;                 // of a batch
+  int64_t top = 5;                         // of Metrics::correct_in_top
+  std::optional<int64_t> ignored_label{};  // rows of this class count for nothing
 };
 
 /// Called on the first rank: how many rows are done, of how many.

@@ -51,7 +51,13 @@ bool is_in_top(const T* row, int64_t classes, int64_t label, int64_t top) {
 
 }  // namespace
 
-int64_t count_correct(const ConstTensor& logits, const ConstTensor& labels, int64_t top) {
+int64_t count_ignored(const ConstTensor& labels, int64_t ignored) {
+  const std::vector<int64_t> ids = ids_of(labels);
+  return std::count(ids.begin(), ids.end(), ignored);
+}
+
+int64_t count_correct(const ConstTensor& logits, const ConstTensor& labels, int64_t top,
+                      std::optional<int64_t> ignored) {
   const Shape& shape = logits.type.shape;
   const bool one_hot = labels.type.shape == shape;
   const bool ids =
@@ -66,7 +72,7 @@ int64_t count_correct(const ConstTensor& logits, const ConstTensor& labels, int6
   for_dtype(logits.type.dtype, [&](auto zero) {
     const auto* row = logits.as<decltype(zero)>();
     for (const int64_t label : expected) {
-      correct += is_in_top(row, classes, label, top);
+      correct += (one_hot || label != ignored) && is_in_top(row, classes, label, top);
       row += classes;
     }
   });

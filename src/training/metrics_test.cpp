@@ -14,6 +14,14 @@ TEST(Metrics, CountsIds) {
   EXPECT_EQ(count_correct(kLogits.tensor(), Array({3}, std::vector<int64_t>{1, 0, 1}).tensor()), 3);
 }
 
+TEST(Metrics, IgnoredIdsAreNeitherRightNorCounted) {
+  const Array labels({3}, std::vector<int32_t>{1, 0, -100});
+  EXPECT_EQ(count_correct(kLogits.tensor(), labels.tensor(), 1, -100), 2);
+  EXPECT_EQ(count_ignored(labels.tensor(), -100), 1);
+  EXPECT_EQ(count_correct(kLogits.tensor(), labels.tensor(), 2, 0), 1);  // a class of the logits
+  EXPECT_EQ(count_ignored(labels.tensor(), 7), 0);
+}
+
 TEST(Metrics, CountsOneHotRows) {
   const Array labels({3, 2}, std::vector<float>{0, 1, 1, 0, 1, 0});
   EXPECT_EQ(count_correct(kLogits.tensor(), labels.tensor()), 2);

@@ -206,9 +206,17 @@ void Model::train(const DatasetPtr& dataset, const FitOptions& fit) {
   position_.learning_rate = result.learning_rate;
 }
 
+/// What the network ignores or, where its loss is a function, what the configuration says.
+std::optional<int64_t> Model::ignored_label() const {
+  const std::optional<int64_t> own = network_.loss_options().ignore_index;
+  return own ? own : config_.training.ignore_index;
+}
+
 Evaluation Model::make_evaluation(const DatasetPtr& dataset, const Program* training) const {
-  const EvaluationOptions evaluation{
-      .ranks = config_.ranks.count, .most_rows = config_.evaluation.batch, .top = config_.evaluation.top};
+  const EvaluationOptions evaluation{.ranks = config_.ranks.count,
+                                     .most_rows = config_.evaluation.batch,
+                                     .top = config_.evaluation.top,
+                                     .ignored_label = ignored_label()};
   return Evaluation(dataset, evaluation, [&](int64_t batch) {
     return make_program(dataset->columns(), batch, config_.ranks.count, Purpose::evaluation, training);
   });

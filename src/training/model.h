@@ -76,6 +76,7 @@ class Model {
   LaunchFingerprint fingerprint_of(const TrainingRun& run, const FitOptions& fit) const;
   bool writes_files() const { return world_ == nullptr || world_->rank() == 0; }
   void plan_steps(TrainingRun& run, const FitOptions& fit, const TrainingPosition& position) const;
+  std::optional<int64_t> ignored_label() const;
   Evaluation make_evaluation(const DatasetPtr& dataset, const Program* training = nullptr) const;
   RankOptions rank_options() const { return {.threads = config_.ranks.threads, .kernels = config_.ranks.kernels}; }
   void warn(const std::string& message) const {

@@ -32,7 +32,7 @@ struct ZooModel {
   DatasetPtr own_rows = nullptr;  // that it brings along: columns of an input and "label"
   JobConfig recipe;
 
-  Network network(Loss loss) const { return Network(name, layers, loss); }
+  Network network(Loss loss, const LossOptions& options = {}) const { return Network(name, layers, loss, options); }
   bool reads_text() const { return rows.tokens > 0; }
   /// Of the rows that it brings along, or of generated ones.
   std::vector<Column> columns(DType dtype = DType::f32) const;

@@ -27,6 +27,7 @@ RowFormat format_of(const ZooModel& model, const JobConfig& config) {
   format.dtype = config.training.dtype;
   format.seed = config.training.seed;
   format.labels_are_classes = config.training.loss == Loss::sparse || config.training.loss == Loss::expanded;
+  format.ignored_label = config.training.ignore_index;
   return format;
 }
 
@@ -41,7 +42,7 @@ JobConfig configured(const std::string& model, const std::vector<Assignment>& as
 ZooJob::ZooJob(const JobConfig& config, const Place& place)
     : model_(make_model(config.model)),
       config_(completed(config, place)),
-      network_(model_.network(config_.training.loss)),
+      network_(model_.network(config_.training.loss, {.ignore_index = config_.training.ignore_index})),
       source_(config_.data.source.value_or(DataSource())),
       format_(format_of(model_, config_)) {
   refuse_data(model_, config_.data);

@@ -52,6 +52,7 @@ struct EvaluationCase {
   int64_t batch = 24, eval_batch = 10, rows = 37;
   DType dtype = DType::f64;
   std::vector<std::string> annotations{};
+  std::optional<int64_t> ignored{};
 };
 
 std::vector<Column> columns_of(const EvaluationCase& one) {
@@ -74,7 +75,7 @@ Model model_of(const EvaluationCase& one) {
   for (const std::string& annotation : one.annotations) {
     config.plan.annotations.push_back(parse_node_annotation(annotation));
   }
-  return Model(zoo.network(config.training.loss), config, Place{.cores = 1});
+  return Model(zoo.network(config.training.loss, {.ignore_index = one.ignored}), config, Place{.cores = 1});
 }
 
 void expect_same_metrics(const Metrics& got, const Metrics& expected, double tolerance) {
@@ -176,6 +177,24 @@ TEST(Evaluations, ReadShardedStates) {
                                .pipeline = {.stages = stages}};
         expect_one_rank({.model = model, .ranks = ranks, .plan = plan});
       }
+    }
+  }
+}
+
+// Rows, or tokens, whose label is ignored are no samples, however many of them a batch or a rank has.
+TEST(Evaluations, LeaveOutIgnoredLabels) {
+  for (const EvaluatedModel& model : {kMlp, kGpt}) {
+    EvaluationCase one{.model = model, .ignored = 3};  // a class of the logits
+    const DatasetPtr test = random_rows(columns_of(one), one.rows, 77, one.model.labels);
+    const int64_t all = test->size() * (model.spec == kGpt.spec ? 6 : 1);
+    const Metrics metrics = model_of(one).eval(test);
+    EXPECT_LT(metrics.samples, all) << model.spec;
+    EXPECT_GT(metrics.samples, all / 2) << model.spec;
+    for (const auto& [stages, ranks] : {std::pair{1, 3}, {2, 2}, {2, 4}}) {
+      SCOPED_TRACE(fmt::format("{}, {} stages on {} ranks", model.spec, stages, ranks));
+      one.ranks = ranks;
+      one.plan = {.parallel = Parallel::hybrid, .micro_batches = 2, .pipeline = {.stages = stages}};
+      expect_one_rank(one);
     }
   }
 }

@@ -187,18 +187,39 @@ state %w: f64[4] parameter normal(0,1)
 output loss = %loss
 )";
 
+constexpr const char* kTwice = R"(partita graph 1
+graph twice
+input %x: f64[6,4] batch=0
+state %w: f64[4] parameter normal(0,1)
+%mean = reduce(%x) {kind=sum, axes=[0,1], keep_dims=false, scale=0.25} : f64[] ; scope=net
+%far = sub(%x, %mean) : f64[6,4] ; scope=net
+%square = mul(%far, %far) : f64[6,4]
+%mean2 = reduce(%square) {kind=sum, axes=[0,1], keep_dims=false, scale=0.25} : f64[] ; scope=net
+%again = sub(%far, %mean2) : f64[6,4] ; scope=net
+%p = mul(%again, %w) : f64[6,4]
+%loss = reduce(%p) {kind=sum, axes=[0,1], keep_dims=false, scale=1} : f64[]
+output loss = %loss
+)";
+
 TEST(MicroBatches, RefusalsSayWhatIsLegal) {
   EXPECT_EQ(
       refusal_of(kCentred, 4),
       "[micro-batches] the global batch does not divide, got 4 micro-batches of batch 6, expected one of 1, 2, 3, 6");
   EXPECT_EQ(
-      refusal_of(kCentred, 6, 2),
-      "[micro-batches] a micro-batch has fewer rows than ranks that share it, got 6 micro-batches of batch 6 on 2 "
-      "ranks, expected at most 3");
+      refusal_of(kCentred, 6, 4),
+      "[micro-batches] a micro-batch has fewer rows than ranks that share it, got 6 micro-batches of batch 6 on 4 "
+      "ranks, expected at most 1");
   EXPECT_EQ(refusal_of(kCentred, 2),
             "[micro-batches] a node of one micro-batch needs a result of the whole batch, got net/far with 2 "
             "micro-batches, expected 1: it uses what net/mean makes of all of them");
   EXPECT_EQ(refusal_of(kCentred, 1), "accepted");
+  // The mean of what no parameter makes comes first; that of what needs such a mean does not.
+  EXPECT_EQ(refusal_of(kTwice, 2),
+            "[micro-batches] a node of one micro-batch needs a result of the whole batch, got net/again with 2 "
+            "micro-batches, expected 1: it uses what net/mean2 makes of all of them");
+  std::string once = kTwice;
+  once.replace(once.find("sub(%far, %mean2)"), 17, "sub(%far, %mean)");
+  EXPECT_EQ(refusal_of(once, 2), "accepted");
   EXPECT_EQ(refusal_of(kCentred, 0), "[mesh] bad number of micro-batches, got 0, expected 1 to 65536");
 }
 

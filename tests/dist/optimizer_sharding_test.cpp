@@ -5,6 +5,7 @@
 #include <map>
 
 #include "ops/registry.h"
+#include "partition/collectives.h"
 #include "support/job.h"
 #include "support/ranks.h"
 

@@ -239,6 +239,13 @@ TEST(RandomPipelines, Gpt) {
                            kEveryPolicy});
 }
 
+// Means over the tokens whose labels count, of which micro-batches have different numbers, one of them none.
+TEST(RandomPipelines, IgnoredLabels) {
+  expect_random_pipelines({"gpt:layers=2,hidden=8,heads=4,seq=6,vocab=12,dropout=0.2",
+                           {.image = {}, .batch = 24, .steps = 4, .ignore_index = -100},
+                           kEveryPolicy});
+}
+
 // Some tokens find no slot with their experts; an auxiliary loss on each stage with a block.
 TEST(RandomPipelines, Moe) {
   expect_random_pipelines({"moe:layers=2,hidden=8,heads=2,seq=6,vocab=12,experts=4,capacity=0.75,shared=1,dropout=0.2",

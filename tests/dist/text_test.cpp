@@ -339,8 +339,23 @@ TEST(Text, MicroBatchesThatDoNotFitAreRefused) {
   const auto read = [](const std::string& bad) { return message_of([&] { parse_local_graph(bad, all_ops()); }); };
   const auto refused = [&](const std::string& from, const std::string& to) { return read(changed(text, from, to)); };
   EXPECT_EQ(read(text), "accepted");
-  EXPECT_EQ(refused("output", "%y = mul(%x, %loss) : f32[8{micro,data},3] ; forward cut a={micro,data}\noutput"),
-            start + "y runs in a micro-batch and needs all of them");
+  // What a prologue makes for a node of a micro-batch; its own slices, and what needs another prologue first.
+  const std::string scaled = "%y = mul(%x, %loss) : f32[8{micro,data},3] ; forward cut a={micro,data}\n";
+  EXPECT_EQ(refused("output", scaled + "output"), "accepted");
+  const std::string shared = "%z = add(%x, %x) : f32[8{micro,data},3] ; forward cut a={micro,data}\n";
+  EXPECT_EQ(read(changed(changed(changed(text, "output",
+                                         scaled + "%u = add(%z, %z) : f32[8{micro,data},3] ; forward "
+                                                  "cut a={micro,data}\noutput"),
+                                 "%sum", shared + "%sum"),
+                         "reduce(%x)", "reduce(%z)")),
+            start + "z runs in the prologue, and a node behind it uses its slices");
+  const std::string again =
+      "%sum2 = reduce(%y) {kind=sum, axes=[0], keep_dims=false, scale=1} : f32[3] +sum{data,micro} ; forward cut "
+      "a={micro,data}\n%all2 = accumulate(%sum2) {axes=[\"micro\"], dim=-1, to_dim=-1, reduce=sum, "
+      "reason=\"forward\"} : f32[3] +sum{data} ; forward\n%far = all_reduce(%all2) {axes=[\"data\"], dim=-1, "
+      "to_dim=-1, reduce=sum, reason=\"forward\"} : f32[3] ; forward\n%w2 = mul(%x, %far) : f32[8{micro,data},3] ; "
+      "forward cut a={micro,data}\n";
+  EXPECT_EQ(refused("output", scaled + again + "output"), start + "y runs in a micro-batch and needs all of them");
   EXPECT_EQ(refused("output", "output x = %x\noutput"), start + "%x is of one micro-batch, not of all");
   EXPECT_EQ(refused("%w: f32[8,3]", "%w: f32[8{micro},3]"), start + "%w is of one micro-batch, not of all");
   EXPECT_EQ(refused("%x: f32[8{micro,data},3]", "%x: f32[9{micro,data},3]"),

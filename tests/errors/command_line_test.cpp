@@ -172,6 +172,9 @@ TEST(CommandLineErrors, FlagsWithoutEffect) {
   refused({"--zero-threshold", "9"}, "[--zero-threshold] of no effect, got --zero 0, expected 1, 2 or 3");
   refused({"--zero", "1", "--optimizer", "sgd"},
           "[--zero] of no effect, got --zero 1 with --optimizer sgd, which has no states, expected --zero 2 or 3");
+  refused({"--micro-loss", "sum"},
+          "[--micro-loss sum] of no effect, got --micro-batches 1, expected 2 micro-batches or more, or --micro-loss "
+          "mean");
   refused({"--gradients", "sum"}, "[--gradients] of no effect, got --ranks 1, expected 2 ranks or more");
   EXPECT_EQ(run_program({"train", "mlp:hidden=4", "--steps", "1", "--gradients", "mean", "--no-eval", "--validate",
                          "--eval-batch", "500", "--lr-schedule", "cosine", "--schedule-steps", "9"})

@@ -80,6 +80,17 @@ Arrays train(const Job& job, const Program& program, const Arrays& states, Commu
   return end;
 }
 
+Array labels_of_model(const Type& type, uint64_t key, std::optional<int64_t> ignored) {
+  Array labels = random_array(type, key, /*below=*/10);
+  const int64_t rows = type.shape[0], per_row = type.elements() / rows;
+  for (int64_t i = 0; i < type.elements() && ignored; ++i) {
+    const int64_t row = i / per_row;
+    const auto draw = static_cast<int64_t>(random_below(key, i, 1, static_cast<uint64_t>(rows)));
+    if (row < rows / 3 || draw >= row) labels.set(i, static_cast<double>(*ignored));
+  }
+  return labels;
+}
+
 /// Processes that were none of the ranks have no results of their own.
 void share_results(JobResult& result) {
   if (!ranks_are_processes()) return;
@@ -99,11 +110,12 @@ Job model_job(const std::string& spec, const ModelJob& options) {
   std::vector<Column> columns = model.columns(options.dtype);
   if (!model.reads_text() && model.own_rows == nullptr) columns.at(0).type.shape = options.image;
   Job job;
-  job.forward = build_graph(model.network(model.recipe.training.loss), all_ops(),
-                            {.batch = options.batch,
-                             .columns = columns,
-                             .dtype = options.dtype,
-                             .statistics_groups = options.statistics_groups});
+  job.forward =
+      build_graph(model.network(model.recipe.training.loss, {.ignore_index = options.ignore_index}), all_ops(),
+                  {.batch = options.batch,
+                   .columns = columns,
+                   .dtype = options.dtype,
+                   .statistics_groups = options.statistics_groups});
   job.training.optimizer = model.recipe.optimizer;
   job.training.output_gradients = true;
   job.states = initial_states(job.forward, /*seed=*/7);
@@ -111,11 +123,13 @@ Job model_job(const std::string& spec, const ModelJob& options) {
   job.learning_rate = options.learning_rate;
   job.kernels = options.dtype == DType::f64 ? KernelSet::reference : KernelSet::fast;
   const std::string input = columns.at(0).name;
-  job.batch = [input, types = std::pair(job.forward.type(job.forward.input(input)),
-                                        job.forward.type(job.forward.input("label")))](int step) {
+  job.batch = [input,
+               types =
+                   std::pair(job.forward.type(job.forward.input(input)), job.forward.type(job.forward.input("label"))),
+               ignored = options.ignore_index](int step) {
     Arrays batch;
     batch.emplace(input, random_array(types.first, random_key(step, "image"), /*below=*/10));
-    batch.emplace("label", random_array(types.second, random_key(step, "label"), /*below=*/10));
+    batch.emplace("label", labels_of_model(types.second, random_key(step, "label"), ignored));
     return batch;
   };
   return job;

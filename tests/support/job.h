@@ -2,6 +2,7 @@
 // Trains a graph for a few steps on any number of in-process ranks: what tests compare.
 
 #include <map>
+#include <optional>
 
 #include "comm/communicator.h"
 #include "compile.h"
@@ -18,8 +19,8 @@ struct Job {
   int steps = 1;
   double learning_rate = 0.1;
   int ranks = 1;
-  Mesh mesh;                                         // of `ranks`; none: one axis "data"
-  std::function<Plan(const Graph&)> plan = nullptr;  // none: data parallel
+  Mesh mesh;                                                              // of `ranks`; none: one axis "data"
+  std::function<Plan(const Graph&)> plan = nullptr;                       // none: data parallel
   std::function<Plan(const Graph&, int64_t ranks)> stage_plan = nullptr;  // the same of each stage's ranks
   int64_t micro_batches = 1;
   PipelineOptions pipeline{};
@@ -46,6 +47,8 @@ struct ModelJob {
   int steps = 20;
   double learning_rate = 0.02;
   int64_t statistics_groups = 1;
+  /// Labels of this class count for nothing: all of the first third of the rows, fewer and fewer of the others.
+  std::optional<int64_t> ignore_index{};
 };
 
 /// A model of the zoo with its recipe's optimizer, trained on random batches: f64 with reference kernels, f32 with

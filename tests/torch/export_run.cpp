@@ -1,7 +1,9 @@
 // Trains a model for ten steps on random batches and writes all that another program needs to repeat it:
 //
-//   torch_export MODEL f32|f64 fast|reference nesterov|momentum|sgd|adam|adamw|adamw_eps OUT.safetensors
+//   torch_export MODEL f32|f64 fast|reference nesterov|momentum|sgd|adam|adamw|adamw_eps OUT.safetensors [ignored]
 //
+// ignored: labels of -100 count for nothing, two of three in the first half of the rows. Losses and states are then
+// those of four micro-batches on two pipeline stages.
 // MODEL is "block" (one residual block) or a model of the zoo.
 //
 // Tensors: initial.NAME, batch.STEP.image (or tokens), batch.STEP.label, logits, loss (one per step), d_NAME (first
@@ -21,6 +23,7 @@ namespace {
 
 constexpr int kSteps = 10;
 constexpr int64_t kBatch = 16;
+constexpr int64_t kIgnored = -100;  // PyTorch's
 
 const std::map<std::string, DType> kTypes{{"f32", DType::f32}, {"f64", DType::f64}};
 const std::map<std::string, KernelSet> kKernels{{"fast", KernelSet::fast}, {"reference", KernelSet::reference}};
@@ -61,14 +64,22 @@ ZooModel model_of(const std::string& spec) {
   return {"block", share(BlockNet()), image_format({3, 16, 16}, 10)};
 }
 
+/// Of the rows of the first half two labels of three.
+void ignore_some(Array& labels) {
+  for (int64_t i = 0; i < labels.type().elements() / 2; ++i) {
+    if (i % 3 != 0) labels.set(i, static_cast<double>(kIgnored));
+  }
+}
+
 void export_run(const std::string& spec, DType dtype, KernelSet kernels, const OptimizerOptions& optimizer,
-                const std::string& path) {
+                const std::string& path, bool ignores) {
   const ZooModel model = model_of(spec);
   Job job;
   const std::vector<Column> columns = model.columns(dtype);
   const std::string input = columns.at(0).name;
   job.forward =
-      build_graph(model.network(Loss::sparse), all_ops(), {.batch = kBatch, .columns = columns, .dtype = dtype});
+      build_graph(model.network(Loss::sparse, ignores ? LossOptions{.ignore_index = kIgnored} : LossOptions()),
+                  all_ops(), {.batch = kBatch, .columns = columns, .dtype = dtype});
   job.training = {.optimizer = optimizer, .output_gradients = true};
   job.states = initial_states(job.forward, /*seed=*/3);
   job.steps = kSteps;
@@ -79,9 +90,18 @@ void export_run(const std::string& spec, DType dtype, KernelSet kernels, const O
     Arrays batch;
     batch.emplace(input, random_array(given, random_key(step, "image"), /*below=*/10));
     batch.emplace("label", random_array(label, random_key(step, "label"), /*below=*/10));
+    if (ignores) ignore_some(batch.at("label"));
     return batch;
   };
-  const JobResult result = run_job(job);
+  JobResult result = run_job(job);
+  if (ignores) {  // logits and gradients are no outputs of micro-batches
+    job.micro_batches = 4;
+    job.ranks = 2;
+    job.pipeline.stages = 2;
+    JobResult in_parts = run_job(job);
+    result.losses = std::move(in_parts.losses);
+    result.states = std::move(in_parts.states);
+  }
 
   std::vector<std::pair<std::string, Array>> tensors;
   for (const auto& [name, array] : job.states) tensors.emplace_back("initial." + name, array);
@@ -101,12 +121,14 @@ void export_run(const std::string& spec, DType dtype, KernelSet kernels, const O
 
 int main(int argc, char** argv) {
   using namespace partita;
-  if (argc != 6 || !kTypes.contains(argv[2]) || !kKernels.contains(argv[3]) || !kOptimizers.contains(argv[4])) {
-    fmt::print(stderr, "usage: {} MODEL f32|f64 fast|reference OPTIMIZER OUT\n", argv[0]);
+  const bool ignores = argc == 7 && std::string_view(argv[6]) == "ignored";
+  if ((argc != 6 && !ignores) || !kTypes.contains(argv[2]) || !kKernels.contains(argv[3]) ||
+      !kOptimizers.contains(argv[4])) {
+    fmt::print(stderr, "usage: {} MODEL f32|f64 fast|reference OPTIMIZER OUT [ignored]\n", argv[0]);
     return 64;
   }
   try {
-    export_run(argv[1], kTypes.at(argv[2]), kKernels.at(argv[3]), kOptimizers.at(argv[4]), argv[5]);
+    export_run(argv[1], kTypes.at(argv[2]), kKernels.at(argv[3]), kOptimizers.at(argv[4]), argv[5], ignores);
   } catch (const Error& error) {
     fmt::print(stderr, "{}\n", error.what());
     return static_cast<int>(error.code());

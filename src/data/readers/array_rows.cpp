@@ -79,29 +79,32 @@ NamedArrays read_npz_rows(const DataSource& source, Split split, const std::stri
   return arrays;
 }
 
-/// Throws InvalidFile unless all numbers of an array of integers are among `least` to `most`.
-void require_range(const std::string& name, const Array& array, int64_t least, int64_t most, const DataSource& source) {
+/// Throws InvalidFile unless all numbers of an array of integers are among `least` to `most`, or `ignored`.
+void require_range(const std::string& name, const Array& array, int64_t least, int64_t most,
+                   std::optional<int64_t> ignored, const DataSource& source) {
   const int64_t rows = array.shape().empty() ? 1 : array.shape()[0], count = array.type().elements();
   for_integer(array.type().dtype, [&](auto zero) {
     const auto* numbers = array.as<decltype(zero)>();
     for (int64_t i = 0; i < count; ++i) {
       const auto number = static_cast<int64_t>(numbers[i]);
-      if (number >= least && number <= most) continue;
-      throw InvalidFile(fmt::format("[{}] '{}' out of range at row {}, got {}, expected {} to {} (in {})",
+      if ((number >= least && number <= most) || number == ignored) continue;
+      throw InvalidFile(fmt::format("[{}] '{}' out of range at row {}, got {}, expected {} to {}{} (in {})",
                                     name_of(source.kind), name, i / (count / rows), number, least, most,
-                                    print(source)));
+                                    ignored ? fmt::format(", or {}, which is ignored", *ignored) : "", print(source)));
     }
   });
 }
 
 /// Integers become i32 in a batch.
-void require_ids(const NamedArrays& arrays, std::optional<int64_t> classes, const DataSource& source) {
+void require_ids(const NamedArrays& arrays, std::optional<LabelRange> labels, const DataSource& source) {
   using Id = std::numeric_limits<int32_t>;
   for (const auto& [name, array] : arrays) {
     const DType dtype = array.type().dtype;
-    const bool is_label = name == kLabel && classes && !is_float(dtype);
-    if (!is_label && dtype != DType::i64 && dtype != DType::u32) continue;
-    require_range(name, array, is_label ? 0 : Id::min(), is_label ? *classes - 1 : Id::max(), source);
+    if (name == kLabel && labels && !is_float(dtype)) {
+      require_range(name, array, 0, labels->classes - 1, labels->ignored, source);
+    } else if (dtype == DType::i64 || dtype == DType::u32) {
+      require_range(name, array, Id::min(), Id::max(), std::nullopt, source);
+    }
   }
 }
 
@@ -116,7 +119,7 @@ bool has_array_rows(const DataSource& source, Split split) {
 }
 
 DatasetPtr read_array_rows(const DataSource& source, Split split, const std::string& input,
-                           std::optional<int64_t> classes) {
+                           std::optional<LabelRange> labels) {
   if (!has_array_rows(source, split)) {
     throw InvalidArgument(
         fmt::format("[--data] no rows to test on, got {}, expected npz:TRAIN,TEST or arrays x_test and y_test, or "
@@ -130,7 +133,7 @@ DatasetPtr read_array_rows(const DataSource& source, Split split, const std::str
     const size_t first = split == Split::test ? 2 : 0;
     arrays = {{input, read_npy(source.paths[first])}, {kLabel, read_npy(source.paths[first + 1])}};
   }
-  require_ids(arrays, classes, source);
+  require_ids(arrays, labels, source);
   for (auto& [name, array] : arrays) array = with_channel(array);
   try {
     return memory_rows(std::move(arrays));

@@ -23,33 +23,33 @@ class Sections {
     }
     for (size_t i = 0; i < schedule_.instructions.size(); ++i) {
       section_ = schedule_.section_of(i);
-      check_instruction(schedule_.instructions[i], schedule_.in_micro_batch(i));
+      check_instruction(schedule_.instructions[i]);
     }
   }
 
  private:
   std::string name(int buffer) const { return "%" + local_.graph.values[schedule_.buffers[buffer].value].name; }
 
-  void check_instruction(const Instruction& instruction, bool in_micro_batch) {
-    PARTITA_CHECK(!instruction.last || in_micro_batch, "bucket {} is for the last micro-batch, and outside of it",
+  void check_instruction(const Instruction& instruction) {
+    PARTITA_CHECK(!instruction.last || is_micro(section_), "bucket {} is for the last micro-batch, and outside of it",
                   instruction.bucket);
     if (instruction.is_single_message()) return check_single_message(instruction);
     if (instruction.bucket >= 0) {
-      if (instruction.kind != Instruction::wait) check_message(instruction, in_micro_batch);
+      if (instruction.kind != Instruction::wait) check_message(instruction);
       return;
     }
     const bool load = instruction.kind == Instruction::load;
-    PARTITA_CHECK(!load || in_micro_batch, "{} is loaded outside of the micro-batches", name(instruction.inputs[0]));
+    PARTITA_CHECK(!load || repeats(section_), "{} is loaded outside of the micro-batches", name(instruction.inputs[0]));
     for (int buffer : instruction.inputs) check_single(buffer, load);
     for (int buffer : instruction.outputs) check_single(buffer, false);
-    if (instruction.node >= 0 && instruction.kind != Instruction::reorder) check_node(instruction, in_micro_batch);
+    if (instruction.node >= 0 && instruction.kind != Instruction::reorder) check_node(instruction);
   }
 
   /// What micro-batches reduce each, every one reduces; what they add up, the last one or what comes behind it.
-  void check_message(const Instruction& instruction, bool in_micro_batch) const {
+  void check_message(const Instruction& instruction) const {
     for (NodeId node : schedule_.buckets[instruction.bucket].nodes) {
-      const bool each = is_micro(sections_[node]);
-      PARTITA_CHECK(each == (in_micro_batch && !instruction.last), "bucket {} is reduced {}", instruction.bucket,
+      const bool each = repeats(sections_[node]);
+      PARTITA_CHECK(each == (repeats(section_) && !instruction.last), "bucket {} is reduced {}", instruction.bucket,
                     each ? "once, not in every micro-batch" : "in every micro-batch, not once");
     }
   }
@@ -58,7 +58,7 @@ class Sections {
   void check_single_message(const Instruction& instruction) const {
     const Section own = sections_[instruction.node];
     const bool early = instruction.kind == Instruction::start && instruction.last;
-    PARTITA_CHECK(early ? own == Section::late && is_micro(section_) : is_micro(own) == is_micro(section_),
+    PARTITA_CHECK(early ? own == Section::late && is_micro(section_) : is_same_loop(own, section_),
                   "{} runs in section {}, expected {}", local_.graph.nodes[instruction.node].name, name_of(section_),
                   name_of(own));
   }
@@ -68,10 +68,15 @@ class Sections {
                   "{} has a copy for each micro-batch, and no load takes it", name(buffer));
   }
 
-  void check_node(const Instruction& instruction, bool in_micro_batch) {
+  /// Both in the micro-batches, in the prologue, or in neither.
+  static bool is_same_loop(Section a, Section b) {
+    return is_micro(a) == is_micro(b) && (a == Section::prologue) == (b == Section::prologue);
+  }
+
+  void check_node(const Instruction& instruction) {
     const std::string& node = local_.graph.nodes[instruction.node].name;
-    const bool each = is_micro(sections_[instruction.node]);
-    PARTITA_CHECK(each == in_micro_batch, "{} runs {}", node,
+    const bool each = repeats(sections_[instruction.node]);
+    PARTITA_CHECK(each == repeats(section_), "{} runs {}", node,
                   each ? "once, not in every micro-batch" : "in every micro-batch, not once");
     PARTITA_CHECK(!each || section_ == sections_[instruction.node], "{} runs in section {}, expected {}", node,
                   name_of(section_), name_of(sections_[instruction.node]));

@@ -69,8 +69,12 @@ class Replay {
   void run() {
     for (int buffer : schedule_.entry) write(buffer);
     for (int buffer : schedule_.inputs) write(buffer);
-    play(0, schedule_.micro_begin());
-    if (schedule_.micro_begin() < schedule_.micro_end()) play_micro_batches();
+    play(0, schedule_.end(Section::once));
+    if (schedule_.begin(Section::prologue) < schedule_.end(Section::prologue)) play_each({Section::prologue});
+    play(schedule_.begin(Section::joined), schedule_.end(Section::joined));
+    if (schedule_.micro_begin() < schedule_.micro_end()) {
+      play_each({Section::micro, Section::backward, Section::weight});
+    }
     expect_sent(Section::late, /*sums=*/true);
     play(schedule_.micro_end(), schedule_.instructions.size());
     if (schedule_.update() >= schedule_.instructions.size()) begin_update();
@@ -87,17 +91,10 @@ class Replay {
 
   /// What the second of two finds, the others find. In a stage of a pipeline another one may run between two sections
   /// of a micro-batch.
-  void play_micro_batches() {
-    std::vector<std::tuple<Section, size_t, size_t>> sections{
-        {Section::micro, schedule_.micro_begin(), schedule_.micro_end()}};
-    if (local_.is_stage()) {
-      sections.clear();
-      for (const Section section : {Section::micro, Section::backward, Section::weight}) {
-        sections.emplace_back(section, schedule_.begin(section), schedule_.end(section));
-      }
-    }
+  void play_each(const std::vector<Section>& sections) {
     const bool is_only = local_.mesh.micro_batches() == 1;
-    for (const auto& [section, begin, end] : sections) {
+    for (const Section section : sections) {
+      const size_t begin = schedule_.begin(section), end = schedule_.end(section);
       for (const bool last : {false, true}) {
         if (is_only && !last) continue;
         is_first_ = is_only || !last;

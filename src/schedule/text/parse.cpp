@@ -61,8 +61,8 @@ class Parser {
     }
     reader_.fail(
         "unknown line", keyword,
-        "graph, arena, buffer, input, state, output, bucket, reduce, start, wait, micro, backward, weight, late, "
-        "update or %value = ...");
+        "graph, arena, buffer, input, state, output, bucket, reduce, start, wait, prologue, joined, micro, backward, "
+        "weight, late, update or %value = ...");
   }
 
   void begin_section(Section section) {
@@ -212,15 +212,17 @@ class Parser {
     for (size_t k = 0; k < graph_.outputs.size(); ++k) {
       check(schedule_.outputs[k] >= 0, fmt::format("output {} = ...", graph_.outputs[k].name));
     }
+    const SectionSet marked = marked_sections(reader_.local);
     for (const Section section : kSections) {
-      const bool seen = has_section_[static_cast<size_t>(section)], wanted = has_section(reader_.local, section);
+      const bool seen = has_section_[static_cast<size_t>(section)], wanted = marked[static_cast<size_t>(section)];
       check(seen || !wanted, std::string(name_of(section)));
       if (!seen || wanted) continue;
       throw InvalidArgument(fmt::format(
           "[schedule] a section that the graph has not, got '{}', expected none: it has {}", name_of(section),
-          is_micro(section) && reader_.local.is_stage() ? "no such part of a micro-batch"
-          : reader_.local.mesh.micro_axis() >= 0        ? "no stages"
-                                                        : "no micro-batches"));
+          section < Section::micro                        ? "no prologue"
+          : is_micro(section) && reader_.local.is_stage() ? "no such part of a micro-batch"
+          : reader_.local.mesh.micro_axis() >= 0          ? "no stages"
+                                                          : "no micro-batches"));
     }
   }
 

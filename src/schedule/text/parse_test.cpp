@@ -22,10 +22,11 @@ struct Made {
   Schedule schedule;
 };
 
-Made make(int64_t micro_batches = 1) {
+Made make(int64_t micro_batches = 1, const LossOptions& loss = {}) {
   const ZooModel model = make_model("mlp:hidden=16");
   const auto device = make_cpu_device(all_ops(), 1);
-  const Graph forward = build_graph(model.network(Loss::sparse), all_ops(), {.batch = 6, .columns = model.columns()});
+  const Graph forward =
+      build_graph(model.network(Loss::sparse, loss), all_ops(), {.batch = 6, .columns = model.columns()});
   Graph graph = make_training_graph(forward, all_ops(), {.optimizer = model.recipe.optimizer}).graph;
   if (micro_batches > 1) std::erase_if(graph.outputs, [](const Output& output) { return output.name != "loss"; });
   Plan plan = make_plan(graph, all_ops(), Mesh({{"data", 3}}), {.parallel = Parallel::data});
@@ -127,6 +128,27 @@ TEST(ScheduleErrors, PartsThatDoNotFitAreRefused) {
   expect(changed(text, "buffer %label bytes=8", "buffer %label bytes=7"),
          "a buffer of %label has 7 bytes, its value 8");
   expect(changed(text, fmt::format("arena {} ", made.schedule.arena_bytes), "arena 0 "), "lies outside");
+}
+
+TEST(ScheduleErrors, AProloguePrecedesWhatNeedsIt) {
+  const Made made = make(2, {.ignore_index = -1}), other = make(2);
+  const std::string text = print(made.schedule, made.local);
+  EXPECT_EQ(message_of(text, made.local), "accepted");
+  EXPECT_EQ(message_of(without(text, "prologue"), made.local),
+            "[schedule] a line is missing, got none, expected 'prologue'");
+  EXPECT_EQ(message_of(without(text, "joined"), made.local),
+            "[schedule] a line is missing, got none, expected 'joined'");
+  EXPECT_EQ(message_of(changed(print(other.schedule, other.local), "\nmicro\n", "\nprologue\nmicro\n"), other.local),
+            "[schedule] a section that the graph has not, got 'prologue', expected none: it has no prologue");
+  const auto expect = [&](const std::string& bad, const std::string& part) {
+    EXPECT_EQ(message_of(bad, made.local), "[schedule] the parts do not fit together: " + part);
+  };
+  expect(changed(without(text, "prologue"), "\njoined\n", "\nprologue\njoined\n"),
+         "%label is loaded outside of the micro-batches");
+  expect(changed(without(text, "joined"), "\nprologue\n", "\nprologue\njoined\n"),
+         "%label is loaded outside of the micro-batches");
+  const std::string load = "%label#2 = load(%label)\n";
+  ASSERT_EQ(text.find(load), text.rfind(load)) << text;
 }
 
 TEST(ScheduleErrors, MicroBatchesRunAsTheGraphSays) {

@@ -16,9 +16,10 @@ class Printer {
     for (size_t s = 0; s < schedule_.buffers.size(); ++s) add_buffer(static_cast<int>(s));
     add_ends();
     for (size_t b = 0; b < schedule_.buckets.size(); ++b) add_bucket(b);
+    const SectionSet marked = marked_sections(local_);
     for (size_t i = 0; i <= schedule_.instructions.size(); ++i) {
       for (const Section section : kSections) {
-        if (has_section(local_, section) && i == schedule_.begin(section))
+        if (marked[static_cast<size_t>(section)] && i == schedule_.begin(section))
           text_ += fmt::format("{}\n", name_of(section));
       }
       if (i < schedule_.instructions.size()) text_ += instruction(schedule_.instructions[i]) + "\n";

@@ -1,0 +1,217 @@
+#include "planning/search_configurations.h"
+
+#include <algorithm>
+#include <queue>
+
+namespace partita {
+namespace {
+
+constexpr int64_t kMostInterleave = 8;
+constexpr int64_t kMostMicroBatch = 64;  // rows: beyond, products do not get faster
+
+std::vector<int64_t> divisors(int64_t number, int64_t most) {
+  std::vector<int64_t> result;
+  for (int64_t d = 1; d <= std::min(number, most); ++d) {
+    if (number % d == 0) result.push_back(d);
+  }
+  return result;
+}
+
+/// The pinned value alone, or all of those given.
+template <class T>
+std::vector<T> allowed(const std::optional<T>& pin, std::vector<T> all) {
+  if (pin) return {*pin};
+  return all;
+}
+
+/// A configuration whose lowering is known, with what no price of it is below.
+struct Candidate {
+  double bound = 0;
+  Configuration configuration;
+  bool is_own = false;  // the bound is of this micro-batch, not of a larger one
+  bool operator<(const Candidate& other) const { return bound > other.bound; }  // the least first
+};
+
+class ConfigurationSearcher {
+ public:
+  explicit ConfigurationSearcher(const SearchRequest& request) : request_(request), costs_(request.costs) {}
+
+  ConfigurationSearch run() {
+    enumerate();
+    if (queue_.empty()) {
+      throw InvalidArgument(refusal_.empty() ? fmt::format("[--pin] nothing is left to choose from, got {} ranks and "
+                                                           "{} rows, expected pins that divide them",
+                                                           request_.ranks, costs_.batch())
+                                             : refusal_);
+    }
+    result_.considered = static_cast<int64_t>(queue_.size());
+    result_.lower_bound_seconds = queue_.top().bound;
+    while (!queue_.empty()) {
+      const Candidate next = queue_.top();
+      queue_.pop();
+      if (result_.best && next.bound >= result_.best->price.step_seconds) break;
+      next.is_own ? follow(next.configuration) : bound(next.configuration);
+    }
+    return std::move(result_);
+  }
+
+ private:
+  void enumerate() {
+    const Pins& pins = request_.pins;
+    for (int64_t tensor : allowed(pins.tensor, divisors(request_.ranks, request_.ranks))) {
+      for (int64_t context : allowed(pins.context, {1})) {
+        const int64_t share = tensor * context;
+        if (share > request_.ranks) continue;
+        for (int64_t pipeline : allowed(pins.pipeline, divisors(request_.ranks / share, costs_.layers()))) {
+          if (pipeline > request_.ranks / share) continue;
+          for (int64_t data : data_sizes(request_.ranks / share / pipeline)) {
+            enumerate_kinds({.data = data, .context = context, .tensor = tensor, .pipeline = pipeline});
+          }
+        }
+      }
+    }
+  }
+
+  /// As many as can be: fewer ranks that share the batch never help.
+  std::vector<int64_t> data_sizes(int64_t most) const {
+    if (request_.pins.data) return {*request_.pins.data};
+    for (int64_t data = most; data > 0; --data) {
+      if (costs_.batch() % data == 0) return {data};
+    }
+    return {};
+  }
+
+  void enumerate_kinds(Configuration configuration) {
+    const Pins& pins = request_.pins;
+    if (configuration.ranks() > request_.ranks || costs_.batch() % configuration.data != 0) return;
+    const int64_t rows = costs_.batch() / configuration.data;
+    std::vector<bool> sequence{false};
+    if (configuration.tensor > 1) sequence.push_back(true);
+    for (bool is_cut : allowed(pins.sequence_parallel, sequence)) {
+      if (is_cut && configuration.tensor == 1) continue;
+      for (Recompute recompute : allowed(pins.recompute, {Recompute::none, Recompute::selective, Recompute::full})) {
+        configuration.sequence_parallel = is_cut;
+        configuration.recompute = recompute;
+        if (!can_lower(configuration)) continue;
+        enumerate_rows(configuration, rows);
+      }
+    }
+  }
+
+  void enumerate_rows(Configuration configuration, int64_t rows) {
+    const Pins& pins = request_.pins;
+    for (int64_t micro_batch : allowed(pins.micro_batch, divisors(rows, kMostMicroBatch))) {
+      if (rows % micro_batch != 0) continue;
+      configuration.micro_batch = micro_batch;
+      for (int64_t interleave : allowed(pins.interleave, interleaves(configuration.pipeline))) {
+        if (interleave > 1 && configuration.pipeline == 1) continue;
+        configuration.interleave = interleave;
+        configuration.order =
+            pins.order.value_or(interleave > 1 ? Order::interleaved : Order::one_forward_one_backward);
+        std::vector<int64_t> levels{0};
+        if (configuration.data * configuration.context > 1) levels = {0, 1, 2, 3};
+        for (int64_t zero : allowed(pins.zero, levels)) {
+          configuration.zero = zero;
+          queue_.push({coarse_bound(configuration), configuration});
+        }
+      }
+    }
+  }
+
+  std::vector<int64_t> interleaves(int64_t pipeline) const {
+    std::vector<int64_t> result{1};
+    for (int64_t interleave = 2; pipeline > 1 && interleave <= kMostInterleave; ++interleave) {
+      if (costs_.repeated_layers() % (pipeline * interleave) == 0) result.push_back(interleave);
+    }
+    return result;
+  }
+
+  /// Whether the network can be cut so at all. What can without recomputation can with it.
+  bool can_lower(Configuration configuration) {
+    configuration.recompute = Recompute::none;
+    configuration.micro_batch = 1;
+    try {
+      costs_.row_seconds(configuration);
+      return true;
+    } catch (const InvalidArgument& error) {
+      refusal_ = error.what();
+      return false;
+    }
+  }
+
+  /// No group of stages takes less than its share of all layers, which recomputation only adds to.
+  double coarse_bound(Configuration configuration) {
+    configuration.recompute = Recompute::none;
+    const auto rows = static_cast<double>(costs_.batch() / configuration.data);
+    return costs_.row_seconds(configuration) * rows / static_cast<double>(configuration.pipeline);
+  }
+
+  void bound(const Configuration& configuration) {
+    StagePrices* prices = stage_prices(configuration);
+    if (prices == nullptr) return;
+    const double memory = prices->least_memory(configuration.zero);
+    if (memory > request_.memory_bytes) return keep_least(configuration, memory);
+    queue_.push({prices->lower_bound(configuration.zero), configuration, /*is_own=*/true});
+  }
+
+  void follow(const Configuration& configuration) {
+    ++result_.followed;
+    Price price = stage_prices(configuration)->price(configuration.zero);
+    const double memory = price.peak_memory();
+    if (memory > request_.memory_bytes) return keep_least(configuration, memory);
+    if (result_.best && price.step_seconds >= result_.best->price.step_seconds) return;
+    result_.best = {configuration, std::move(price)};
+  }
+
+  void keep_least(const Configuration& configuration, double memory) {
+    if (result_.least && memory >= least_memory_) return;
+    least_memory_ = memory;
+    result_.least = {configuration, stage_prices(configuration)->price(configuration.zero)};
+    least_memory_ = std::max(least_memory_, result_.least->price.peak_memory());
+  }
+
+  StagePrices* stage_prices(Configuration configuration) {
+    configuration.zero = 0;
+    const auto [entry, fresh] = stages_.try_emplace(print(configuration));
+    if (fresh) {
+      try {
+        entry->second = costs_.stages(configuration);
+      } catch (const InvalidArgument& error) {
+        refusal_ = error.what();
+      }
+    }
+    return entry->second.get();
+  }
+
+  const SearchRequest& request_;
+  NetworkCosts& costs_;
+  std::priority_queue<Candidate> queue_;
+  std::map<std::string, std::unique_ptr<StagePrices>> stages_;  // whatever the level of optimizer sharding
+  std::string refusal_;                                         // why something could not be lowered
+  double least_memory_ = 0;
+  ConfigurationSearch result_;
+};
+
+}  // namespace
+
+Pins parse_pins(std::string_view text) {
+  Pins pins;
+  const Configuration given = parse_configuration(text, "--pin");
+  for (const std::string& key : keys_of(text)) {
+    if (key == "data") pins.data = given.data;
+    if (key == "tensor") pins.tensor = given.tensor;
+    if (key == "context") pins.context = given.context;
+    if (key == "pipeline") pins.pipeline = given.pipeline;
+    if (key == "interleave") pins.interleave = given.interleave;
+    if (key == "micro_batch") pins.micro_batch = given.micro_batch;
+    if (key == "zero") pins.zero = given.zero;
+    if (key == "sequence_parallel") pins.sequence_parallel = given.sequence_parallel;
+    if (key == "recompute") pins.recompute = given.recompute;
+    if (key == "order") pins.order = given.order;
+  }
+  return pins;
+}
+
+ConfigurationSearch search_configurations(const SearchRequest& request) { return ConfigurationSearcher(request).run(); }
+
+}  // namespace partita

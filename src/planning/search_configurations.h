@@ -1,0 +1,43 @@
+#pragma once
+// Which configuration of a network on a cluster takes the least time and fits in its memory.
+
+#include "planning/network_costs.h"
+
+namespace partita {
+
+/// What a user fixes; the rest is searched.
+struct Pins {
+  std::optional<int64_t> data{}, tensor{}, context{}, pipeline{}, interleave{}, micro_batch{}, zero{};
+  std::optional<bool> sequence_parallel{};
+  std::optional<Recompute> recompute{};
+  std::optional<Order> order{};
+};
+
+/// "tensor=8,recompute=none": the keys of a configuration. Throws InvalidArgument "[--pin] ..".
+Pins parse_pins(std::string_view text);
+
+struct SearchRequest {
+  NetworkCosts& costs;
+  int64_t ranks = 1;        // that there are; some may be idle
+  double memory_bytes = 0;  // of a device, for tensors
+  Pins pins{};
+};
+
+struct PricedConfiguration {
+  Configuration configuration;
+  Price price;
+};
+
+struct ConfigurationSearch {
+  std::optional<PricedConfiguration> best;   // none: nothing fits
+  std::optional<PricedConfiguration> least;  // the one that takes the least memory, when nothing fits
+  double lower_bound_seconds = 0;            // of all configurations that may fit
+  int64_t considered = 0, followed = 0;      // configurations, and orders that were followed
+};
+
+/// Branch and bound over all divisors: a configuration whose lower bound is above the best price is not followed. The
+/// first bound is the seconds of its layers, nothing recomputed, dealt out evenly over the groups of stages.
+/// Throws InvalidArgument when the pins allow nothing.
+ConfigurationSearch search_configurations(const SearchRequest& request);
+
+}  // namespace partita
