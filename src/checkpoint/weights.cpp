@@ -189,6 +189,12 @@ class TemporaryFile {
 
 void check_writable(const std::string& path) { const TemporaryFile probe(path); }
 
+void save_text(const std::string& path, std::string_view text) {
+  TemporaryFile file(path);
+  file.write(text.data(), text.size());
+  file.commit();
+}
+
 void save_weights(const std::string& path, const std::vector<std::pair<std::string, Array>>& weights,
                   const Metadata& metadata) {
   // Wide elements first, so that every tensor is aligned to its element.

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,9 @@ namespace partita {
 /// processes that were killed are removed. Throws RuntimeFailure(cannot_write), also for a device or a pipe.
 void save_weights(const std::string& path, const std::vector<std::pair<std::string, Array>>& weights,
                   const Metadata& metadata = {});
+
+/// A text in the same way.
+void save_text(const std::string& path, std::string_view text);
 
 /// Throws RuntimeFailure(cannot_write) when save_weights could not write `path`; leaves nothing behind.
 void check_writable(const std::string& path);

@@ -184,6 +184,7 @@ int run_commands(int argc, char** argv) {
   add_graph(app);
   add_partition(app);
   add_plan(app);
+  add_calibrate(app);
   add_schedule(app);
   add_ops(app);
   add_summary(app);

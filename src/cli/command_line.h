@@ -12,6 +12,7 @@ void add_generate(CLI::App& app);
 void add_graph(CLI::App& app);
 void add_partition(CLI::App& app);
 void add_plan(CLI::App& app);
+void add_calibrate(CLI::App& app);
 void add_schedule(CLI::App& app);
 void add_ops(CLI::App& app);
 void add_summary(CLI::App& app);

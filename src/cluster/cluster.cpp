@@ -14,18 +14,20 @@ int64_t Cluster::ranks() const {
 
 double Cluster::ranks_per_core() const {
   if (cores == 0 || levels.empty()) return 1;
-  return std::max(1.0, static_cast<double>(levels[0].size) / static_cast<double>(cores));
+  return static_cast<double>(levels[0].size) / static_cast<double>(cores);
 }
 
 DeviceSpec Cluster::rank_device() const {
   DeviceSpec mine = device;
   if (cores == 0 || levels.empty()) return mine;
-  const double turns = ranks_per_core();
-  for (auto& [dtype, peak] : mine.peak) peak /= turns;
+  const int64_t sharers = levels[0].size, threads = std::max<int64_t>(1, cores / sharers);
+  const double turns = std::max(1.0, ranks_per_core());
+  const double speed = (1 + thread_share * static_cast<double>(threads - 1)) / turns;
+  for (auto& [dtype, peak] : mine.peak) peak *= speed;
   mine.launch_overhead *= turns;
-  mine.memory_bandwidth /= turns;
+  mine.memory_bandwidth *= speed;
   if (memory_bus > 0) {
-    mine.memory_bandwidth = std::min(mine.memory_bandwidth, memory_bus / static_cast<double>(levels[0].size));
+    mine.memory_bandwidth = std::min(mine.memory_bandwidth, memory_bus / static_cast<double>(sharers));
   }
   return mine;
 }

@@ -3,11 +3,13 @@
 // floating-point operations per second everywhere; constants belong to hardware and to its libraries, never to a model.
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/collective.h"
 #include "base/dtype.h"
 #include "base/names.h"
 
@@ -51,6 +53,8 @@ struct DeviceSpec {
   double memory_bandwidth = 0;   // bytes/s, read and written together
   double launch_overhead = 0;    // seconds of a call, whatever its size
   std::map<WorkKind, Efficiency> efficiency;
+  /// How many times as long as others of their kind kernels of some ops take, by the op's name; else 1.
+  std::map<std::string, double, std::less<>> op_factor;
   bool operator==(const DeviceSpec&) const = default;
 };
 
@@ -67,11 +71,13 @@ struct LinkProtocol {
 struct LinkLevel {
   std::string name;
   int64_t size = 1;
-  double bandwidth = 0;         // bytes/s of one link in one direction; a rank uses one link at a time
-  int64_t links = 1;            // of each part (network adapters of a node); its ranks share them
-  std::vector<double> latency;  // seconds of a step, by protocol
-  double total_bandwidth = 0;   // bytes/s through the whole level at once (a bus, a switch); 0: no limit
-  double reduce_bandwidth = 0;  // bytes/s of a rank where the switch itself reduces; 0: it does not
+  double bandwidth = 0;              // bytes/s of one link in one direction; a rank uses one link at a time
+  int64_t links = 1;                 // of each part (network adapters of a node); its ranks share them
+  std::vector<double> latency;       // seconds of a step, by protocol
+  std::vector<double> tree_latency;  // the same of steps in trees; empty: as `latency`
+  double total_bandwidth = 0;        // bytes/s through the whole level at once (a bus, a switch); 0: no limit
+  double reduce_bandwidth = 0;       // bytes/s of a rank where the switch itself reduces; 0: it does not
+  double copy_bandwidth = 0;         // bytes/s at which a rank moves its own buffer beside what it sends; 0: in no time
   /// The share of its link that a rank can use in a group of 2, 3, .. `size` members, where that depends on which of
   /// them are wired to each other; empty: all of it.
   std::vector<double> share_by_members;
@@ -81,10 +87,11 @@ struct LinkLevel {
 /// What the software adds to kernels and messages.
 struct SoftwareCosts {
   std::vector<CollectiveAlgorithm> algorithms = {CollectiveAlgorithm::ring};
-  double step_overhead = 0;      // seconds of a training step that no kernel accounts for
-  double overlap_slowdown = 1;   // computation takes this times as long while a collective runs beside it
-  double tree_share = 1;         // of the links' bandwidth that reductions over trees reach
-  int64_t messages_at_once = 8;  // that a rank sends to different ranks in an all-to-all
+  double step_overhead = 0;                 // seconds of a training step that no kernel accounts for
+  double overlap_slowdown = 1;              // computation takes this times as long while a collective runs beside it
+  double tree_share = 1;                    // of the links' bandwidth that reductions over trees reach
+  std::map<Collective, double> link_share;  // of the links' bandwidth that a kind of collective reaches; else all
+  int64_t messages_at_once = 8;             // that a rank sends to different ranks in an all-to-all
   bool operator==(const SoftwareCosts&) const = default;
 };
 
@@ -97,12 +104,13 @@ struct Cluster {
   double reserve_memory = 0;  // bytes of each device that are not for tensors
   int64_t cores = 0;          // that the ranks of an innermost level take turns on; 0: each has its own device
   double memory_bus = 0;      // bytes/s that these ranks reach together; 0: each has its own memory
+  double thread_share = 1;    // of a core's speed that each further core adds to a rank that has several
 
   /// All of them: the product of the sizes of the levels.
   int64_t ranks() const;
-  /// That share one core, 1 where each has its own.
+  /// That take turns on one core, less than 1 where each has several.
   double ranks_per_core() const;
-  /// The device as one of the ranks that take turns on it finds it, all of them busy.
+  /// The device as a rank finds it while all are busy: cores that it takes turns on, or has several of.
   DeviceSpec rank_device() const;
   bool operator==(const Cluster&) const = default;
 };

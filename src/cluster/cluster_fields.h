@@ -24,6 +24,9 @@ inline constexpr NumberRange kAnyShare{0, 1e6, true};
 inline constexpr NumberRange kFactor{1, 1e3};
 inline constexpr NumberRange kElements{0, 1e9};
 
+/// The key of an entry of a map.
+inline std::string_view name_of(const std::string& key) { return key; }
+
 /// Calls `visit` for every field of a cluster, in the order of the file: `number`, `whole` and `text` for one value,
 /// `numbers` and `choices` for a list, `curve`, and `table` and `tables` for those that have a heading of their own.
 template <class AnyCluster, class Visit>
@@ -32,6 +35,7 @@ void visit_fields(AnyCluster& cluster, Visit& visit) {
   visit.number("reserve_memory", cluster.reserve_memory, kQuantityOrNone);
   visit.whole("cores", cluster.cores, 0, int64_t{1} << 20);
   visit.number("memory_bus", cluster.memory_bus, kQuantityOrNone);
+  visit.number("thread_share", cluster.thread_share, kShare);
   visit.table("device", [&] {
     auto& device = cluster.device;
     visit.text("name", device.name);
@@ -48,6 +52,8 @@ void visit_fields(AnyCluster& cluster, Visit& visit) {
         visit.number("extra_depth", efficiency.extra_depth, kElements);
       });
     });
+    visit.named("op_factor", device.op_factor,
+                [&](std::string_view name, auto& factor) { visit.number(name, factor, kAnyShare); });
   });
   visit.table("software", [&] {
     auto& software = cluster.software;
@@ -56,6 +62,8 @@ void visit_fields(AnyCluster& cluster, Visit& visit) {
     visit.number("overlap_slowdown", software.overlap_slowdown, kFactor);
     visit.number("tree_share", software.tree_share, kShare);
     visit.whole("messages_at_once", software.messages_at_once, 1, int64_t{1} << 20);
+    visit.named("link_share", software.link_share,
+                [&](std::string_view name, auto& share) { visit.number(name, share, kShare); });
   });
   visit.tables("protocol", cluster.protocols, [&](auto& protocol) {
     visit.text("name", protocol.name);
@@ -69,8 +77,10 @@ void visit_fields(AnyCluster& cluster, Visit& visit) {
     visit.number("bandwidth", level.bandwidth, kQuantity);
     visit.whole("links", level.links, 1, int64_t{1} << 20);
     visit.numbers("latency", level.latency, kSeconds);
+    visit.numbers("tree_latency", level.tree_latency, kSeconds);
     visit.number("total_bandwidth", level.total_bandwidth, kQuantityOrNone);
     visit.number("reduce_bandwidth", level.reduce_bandwidth, kQuantityOrNone);
+    visit.number("copy_bandwidth", level.copy_bandwidth, kQuantityOrNone);
     visit.numbers("share_by_members", level.share_by_members, kShare);
   });
 }

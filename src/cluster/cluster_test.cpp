@@ -29,6 +29,9 @@ TEST(Cluster, TellsWhatCannotBe) {
             "[cluster] reserve_memory: no memory is left, got 64000000000, expected less than 32000000000");
   EXPECT_EQ(fault_of([](Cluster& cluster) { cluster.levels[0].latency.pop_back(); }),
             "[cluster] level[0].latency: bad number of latencies, got 2, expected 3, one for each protocol");
+  EXPECT_EQ(
+      fault_of([](Cluster& cluster) { cluster.levels[0].tree_latency = {1e-6}; }),
+      "[cluster] level[0].tree_latency: bad number of latencies, got 1, expected none or 3, one for each protocol");
   EXPECT_EQ(fault_of([](Cluster& cluster) { cluster.levels[0].share_by_members.pop_back(); }),
             "[cluster] level[0].share_by_members: bad number of shares, got 6, expected none or 7, for 2 to 8 members");
   EXPECT_EQ(fault_of([](Cluster& cluster) { cluster.levels[1].name = cluster.levels[0].name; }),
@@ -90,7 +93,9 @@ TEST(Cluster, RanksThatTakeTurnsOnCores) {
   EXPECT_EQ(mine.peak.at(DType::f32), cluster.device.peak.at(DType::f32) / 4);
   EXPECT_LE(mine.memory_bandwidth, cluster.device.memory_bandwidth / 4);
   EXPECT_EQ(resized(cluster, 2).ranks_per_core(), 1);
-  EXPECT_EQ(resized(cluster, 1).rank_device().peak, cluster.device.peak);
+  EXPECT_EQ(resized(cluster, 2).rank_device().peak, cluster.device.peak);
+  cluster.thread_share = 0.75;
+  EXPECT_DOUBLE_EQ(resized(cluster, 1).rank_device().peak.at(DType::f32), 1.75 * cluster.device.peak.at(DType::f32));
   EXPECT_EQ(cluster_named("a100-40").rank_device(), cluster_named("a100-40").device);
 }
 

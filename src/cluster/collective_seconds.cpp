@@ -10,11 +10,13 @@ namespace {
 /// The levels that a group crosses, with what one protocol reaches on them.
 struct Crossed {
   size_t level = 0;
-  double parts = 1;      // of the level that have members
-  double inner = 1;      // members in one of them
-  double latency = 0;    // seconds of a step
+  double parts = 1;    // of the level that have members
+  double inner = 1;    // members in one of them
+  double latency = 0;  // seconds of a step
+  double tree_latency = 0;
   double bandwidth = 0;  // bytes/s out of a part, for this group
   double reduce = 0;     // bytes/s of a rank where the level reduces in the network; 0: it does not
+  double copy = 0;       // seconds of a byte of a rank's own buffer
 };
 
 double bandwidth_of(const LinkLevel& level, size_t l, const GroupPlace& place, const LinkProtocol& protocol) {
@@ -36,8 +38,10 @@ std::vector<Crossed> crossed_levels(const GroupPlace& place, const Cluster& clus
     if (place.members[l] == 1) continue;
     const LinkLevel& level = cluster.levels[l];
     const LinkProtocol& way = cluster.protocols[protocol];
-    crossed.push_back({l, static_cast<double>(place.members[l]), inner, level.latency[protocol],
-                       bandwidth_of(level, l, place, way), level.reduce_bandwidth * way.bandwidth_share});
+    const std::vector<double>& trees = level.tree_latency.empty() ? level.latency : level.tree_latency;
+    crossed.push_back({l, static_cast<double>(place.members[l]), inner, level.latency[protocol], trees[protocol],
+                       bandwidth_of(level, l, place, way), level.reduce_bandwidth * way.bandwidth_share,
+                       level.copy_bandwidth > 0 ? 1 / level.copy_bandwidth : 0});
     inner *= static_cast<double>(place.members[l]);
   }
   return crossed;
@@ -49,25 +53,26 @@ double rounds(double count) { return std::ceil(std::log2(count) - 1e-9); }
 /// Once around a ring through all ranks, each of which passes on all but its own part of `bytes`. Every level carries
 /// as much out of each of its parts.
 double ring_pass(const std::vector<Crossed>& levels, double ranks, double bytes) {
+  const double passed_on = (ranks - 1) / ranks;
   double seconds = 0, hops = 0, slowest = 0;
   for (auto level = levels.rbegin(); level != levels.rend(); ++level) {
     const double reached = level + 1 == levels.rend() ? ranks - 1 : ranks / level->inner - 1;
     seconds += std::max(0.0, reached - hops) * level->latency;
     hops = std::max(hops, reached);
-    slowest = std::max(slowest, 1 / level->bandwidth);
+    slowest = std::max(slowest, passed_on / level->bandwidth + level->copy);
   }
-  return seconds + (ranks - 1) / ranks * bytes * slowest;
+  return seconds + bytes * slowest;
 }
 
 /// Up and down two binary trees over the outer parts, each for half of the bytes (Sanders, Speck, Traff, 2009), and
-/// along chains inside of them: of two parts each sends its half once, of more a part sends twice what it has.
+/// along chains of the ranks of a node: of two parts each sends its half once, of more a part sends twice what it has.
 double tree_reduce(const std::vector<Crossed>& levels, double bytes, double share) {
   double seconds = 0, slowest = 0;
   for (const Crossed& level : levels) {
-    const bool chain = level.level == levels.front().level && levels.size() > 1;
-    seconds += 2 * (chain ? level.parts - 1 : rounds(level.parts)) * level.latency;
+    const bool chain = level.level == 0;
+    seconds += 2 * (chain ? level.parts - 1 : rounds(level.parts)) * level.tree_latency;
     const double wire = !chain && level.parts == 2 ? 1 : 2;
-    slowest = std::max(slowest, wire / (level.bandwidth * share));
+    slowest = std::max(slowest, wire / (level.bandwidth * share) + 2 * level.copy);
   }
   return seconds + bytes * slowest;
 }
@@ -164,6 +169,9 @@ std::vector<CollectiveOption> collective_options(Collective kind, double bytes, 
   std::vector<CollectiveOption> options;
   if (is_free(kind) || place.ranks == 1) return options;
   const double ranks = static_cast<double>(place.ranks);
+  if (const auto share = cluster.software.link_share.find(kind); share != cluster.software.link_share.end()) {
+    bytes /= share->second;
+  }
   for (size_t p = 0; p < cluster.protocols.size(); ++p) {
     const std::vector<Crossed> levels = crossed_levels(place, cluster, p);
     if (levels.empty()) return options;  // between parts of one rank

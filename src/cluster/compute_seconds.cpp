@@ -44,7 +44,9 @@ double seconds_of(const Work& work, const DeviceSpec& device) {
   if (work.depth > 0) flops *= 1 + efficiency.extra_depth / work.depth;
   const double computing = flops / (peak_of(device, work.dtype) * share_at(efficiency.flops, flops));
   const double moving = work.bytes / (device.memory_bandwidth * share_at(efficiency.bytes, work.bytes));
-  return std::max(computing, moving) + device.launch_overhead;
+  const auto factor = device.op_factor.find(work.op);
+  const double times = factor == device.op_factor.end() ? 1 : factor->second;
+  return std::max(computing, moving) * times + device.launch_overhead;
 }
 
 }  // namespace partita

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 #include "cluster/toml.h"
 #include "sharding/mesh.h"
@@ -9,14 +10,16 @@
 namespace partita {
 namespace {
 
-constexpr double kGB = 1e9, kTera = 1e12, kMicro = 1e-6;
+constexpr double kGB = 1e9, kTera = 1e12;
 constexpr int64_t kNodeRanks = 8;
 
 /// Products at their best size, and what kernels that move bytes reach of the memory's bandwidth.
 std::map<WorkKind, Efficiency> gpu_efficiency(double product) {
   const Curve moving = {{1e5, 0.3}, {1e7, 0.75}, {1e8, 0.85}};
   const auto computing = [&](double best) {
-    return Curve{{1e8, 0.2 * best}, {1e9, 0.5 * best}, {1e10, 0.8 * best}, {1e11, 0.95 * best}, {1e12, best}};
+    Curve curve{{1e8, 0.2}, {1e9, 0.5}, {1e10, 0.8}, {1e11, 0.95}, {1e12, 1}};
+    for (CurvePoint& point : curve) point.share = std::round(point.share * best * 1000) / 1000;
+    return curve;
   };
   return {{WorkKind::product, {computing(product), moving, 16, 16, 64}},
           {WorkKind::convolution, {computing(0.8 * product), moving}},
@@ -28,132 +31,146 @@ std::map<WorkKind, Efficiency> gpu_efficiency(double product) {
           {WorkKind::copy, {{}, moving}}};
 }
 
-struct GpuFacts {
-  std::string device;
-  double half_peak, single_peak, double_peak;  // flop/s
-  double memory, memory_bandwidth;
-  double best_product;   // share of the peak that the largest products reach
-  double links, reduce;  // bytes/s of a rank within the node, and where its switch reduces
-  int64_t adapters;
-  double adapter;  // bytes/s of one
+/// A protocol of NCCL, and seconds of its steps within a node and between nodes.
+struct NcclProtocol {
+  std::string_view name;
+  double overhead, share, step, network_step;
 };
 
-/// The protocols of NCCL with its own constants (src/graph/tuning.cc: baseLat, and hwLat by link).
-std::vector<LinkProtocol> nccl_protocols() {
-  return {{"LL", 6.6 * kMicro, 0.5, 39 * kGB}, {"LL128", 14 * kMicro, 0.92, 0}, {"Simple", 8.4 * kMicro, 1, 0}};
-}
+struct GpuFacts {
+  std::string device;
+  double f16_peak, f32_peak, f64_peak;  // flop/s
+  double memory, memory_bandwidth;
+  double best_product;  // share of the peak that the largest products reach
+  double links;         // bytes/s of a rank within the node
+  double adapter;       // bytes/s of one
+  int64_t adapters;
+  std::vector<NcclProtocol> protocols;
+};
 
 Cluster gpu_cluster(const GpuFacts& facts) {
   Cluster cluster;
   cluster.device = {.name = facts.device,
-                    .peak = {{DType::f64, facts.double_peak},
-                             {DType::f32, facts.single_peak},
-                             {DType::bf16, facts.half_peak},
-                             {DType::f16, facts.half_peak}},
+                    .peak = {{DType::f64, facts.f64_peak},
+                             {DType::f32, facts.f32_peak},
+                             {DType::bf16, facts.f16_peak},
+                             {DType::f16, facts.f16_peak}},
                     .memory = facts.memory,
                     .memory_bandwidth = facts.memory_bandwidth,
-                    .launch_overhead = 4 * kMicro,
+                    .launch_overhead = 4e-6,
                     .efficiency = gpu_efficiency(facts.best_product)};
-  cluster.protocols = nccl_protocols();
-  cluster.levels = {{.name = "gpu",
-                     .size = kNodeRanks,
-                     .bandwidth = facts.links,
-                     .links = 1,
-                     .latency = {1.0 * kMicro, 1.9 * kMicro, 3.4 * kMicro},
-                     .reduce_bandwidth = facts.reduce},
-                    {.name = "node",
-                     .size = 1,
-                     .bandwidth = facts.adapter,
-                     .links = facts.adapters,
-                     .latency = {2.7 * kMicro, 4.0 * kMicro, 14.0 * kMicro}}};
+  cluster.levels = {{.name = "gpu", .size = kNodeRanks, .bandwidth = facts.links},
+                    {.name = "node", .bandwidth = facts.adapter, .links = facts.adapters}};
+  for (const NcclProtocol& protocol : facts.protocols) {
+    cluster.protocols.push_back({std::string(protocol.name), protocol.overhead, protocol.share});
+    cluster.levels[0].latency.push_back(protocol.step);
+    cluster.levels[1].latency.push_back(protocol.network_step);
+  }
   cluster.software = {.algorithms = {CollectiveAlgorithm::ring, CollectiveAlgorithm::tree},
                       .overlap_slowdown = 1.1,
                       .tree_share = 0.75};
-  if (facts.reduce > 0) cluster.software.algorithms.push_back(CollectiveAlgorithm::in_network);
   cluster.reserve_memory = 1.5 * kGB;  // context of the driver, library workspaces, communication buffers
   return cluster;
 }
 
-// Rates are those of the data sheets; links and adapters have what the collective library reaches on them with large
-// messages (NVIDIA, GTC 2024 S62129: 122, 232 and 370 GB/s on NVLink 2, 3 and 4; 24 and 48 of 25 and 50 GB/s adapters).
+// Peaks and memories are those of the data sheets; the best products as ml-engineering measured them (S. Bekman).
+// Links have what NCCL reaches on them with large messages, and protocols what it takes, as nccl-tests measured them:
+// V100 and A100 by vTrain (its traces of 2 to 8 devices), A100, H200 and B200 by ml-engineering; bench_cluster_fit
+// prints how well they are met. Adapters of 100, 200 and 400 Gb/s have 12, 24 and 48 GB/s (NVIDIA, GTC 2024 S62129),
+// network steps are those of NCCL's own model (tuning.cc), 5, 8.5 and 14 us, where none are measured.
 
 Cluster v100() {
   Cluster cluster = gpu_cluster({.device = "V100-SXM2-32GB",
-                                 .half_peak = 125 * kTera,
-                                 .single_peak = 15.7 * kTera,
-                                 .double_peak = 7.8 * kTera,
+                                 .f16_peak = 125 * kTera,
+                                 .f32_peak = 15.7 * kTera,
+                                 .f64_peak = 7.8 * kTera,
                                  .memory = 32 * kGB,
                                  .memory_bandwidth = 900 * kGB,
                                  .best_product = 0.8,
-                                 .links = 134.5 * kGB,
-                                 .reduce = 0,
+                                 .links = 135.5 * kGB,
+                                 .adapter = 12 * kGB,
                                  .adapters = 4,
-                                 .adapter = 12 * kGB});
-  // A hybrid cube mesh: rings of 22.4 GB/s through the first 2, 3, .. 8 of its devices.
-  cluster.levels[0].share_by_members = {1 / 6.0, 2 / 6.0, 4 / 6.0, 2 / 6.0, 2 / 6.0, 4 / 6.0, 1};
-  cluster.device.launch_overhead = 5 * kMicro;
+                                 .protocols = {{"LL", 9.1e-6, 0.08, 2.35e-6, 5e-6},
+                                               {"LL128", 18.4e-6, 0.65, 2.91e-6, 8.5e-6},
+                                               {"Simple", 12.9e-6, 1, 5.38e-6, 14e-6}}});
+  // A hybrid cube mesh: how many of the six rings through all eight go through the first 2, 3, .. 8 devices.
+  cluster.levels[0].share_by_members = {0.167, 0.333, 0.667, 0.275, 0.333, 0.667, 1};
+  cluster.device.launch_overhead = 5e-6;
   return cluster;
 }
 
-GpuFacts a100_facts(double memory, double memory_bandwidth) {
-  return {.device = fmt::format("A100-SXM4-{}GB", memory / kGB),
-          .half_peak = 312 * kTera,
-          .single_peak = 156 * kTera,  // as TF32, which the libraries take for products of f32
-          .double_peak = 19.5 * kTera,
-          .memory = memory,
-          .memory_bandwidth = memory_bandwidth,
-          .best_product = 0.869,
-          .links = 232 * kGB,
-          .reduce = 0,
-          .adapters = 8,
-          .adapter = 24 * kGB};
+Cluster a100(double memory, double memory_bandwidth) {
+  Cluster cluster = gpu_cluster({.device = fmt::format("A100-SXM4-{}GB", memory / kGB),
+                                 .f16_peak = 312 * kTera,
+                                 .f32_peak = 156 * kTera,  // as TF32, which the libraries take for products of f32
+                                 .f64_peak = 19.5 * kTera,
+                                 .memory = memory,
+                                 .memory_bandwidth = memory_bandwidth,
+                                 .best_product = 0.869,
+                                 .links = 306 * kGB,
+                                 .adapter = 24 * kGB,
+                                 .adapters = 8,
+                                 .protocols = {{"LL", 9.1e-6, 0.079, 2.35e-6, 5e-6},
+                                               {"LL128", 35.2e-6, 0.889, 2.7e-6, 8.5e-6},
+                                               {"Simple", 120e-6, 1, 4.27e-6, 14e-6}}});
+  cluster.levels[0].copy_bandwidth = 1146 * kGB;
+  return cluster;
 }
 
-GpuFacts hopper_facts(std::string device, double memory, double memory_bandwidth) {
-  return {.device = std::move(device),
-          .half_peak = 989 * kTera,
-          .single_peak = 494 * kTera,
-          .double_peak = 67 * kTera,
-          .memory = memory,
-          .memory_bandwidth = memory_bandwidth,
-          .best_product = 0.803,
-          .links = 366 * kGB,
-          .reduce = 307 * kGB,
-          .adapters = 8,
-          .adapter = 48 * kGB};
+Cluster hopper(std::string device, double memory, double memory_bandwidth) {
+  Cluster cluster = gpu_cluster({.device = std::move(device),
+                                 .f16_peak = 989 * kTera,
+                                 .f32_peak = 494 * kTera,
+                                 .f64_peak = 67 * kTera,
+                                 .memory = memory,
+                                 .memory_bandwidth = memory_bandwidth,
+                                 .best_product = 0.803,
+                                 .links = 366 * kGB,
+                                 .adapter = 48 * kGB,
+                                 .adapters = 8,
+                                 .protocols = {{"LL", 25e-6, 0.107, 1e-6, 5e-6},
+                                               {"LL128", 35.4e-6, 0.569, 1.9e-6, 8.5e-6},
+                                               {"Simple", 82.9e-6, 1, 3.4e-6, 14e-6}}});
+  cluster.levels[0].reduce_bandwidth = 306 * kGB;
+  cluster.software.algorithms.push_back(CollectiveAlgorithm::in_network);
+  return cluster;
 }
 
+/// Its network steps are those of 400 Gb/s EFA adapters, which take longer than InfiniBand.
 Cluster b200() {
-  return gpu_cluster({.device = "B200-SXM-180GB",
-                      .half_peak = 2250 * kTera,
-                      .single_peak = 1125 * kTera,
-                      .double_peak = 40 * kTera,
-                      .memory = 180 * kGB,
-                      .memory_bandwidth = 8000 * kGB,
-                      .best_product = 0.776,
-                      .links = 690 * kGB,
-                      .reduce = 540 * kGB,
-                      .adapters = 8,
-                      .adapter = 48 * kGB});
+  Cluster cluster =
+      gpu_cluster({.device = "B200-SXM-180GB",
+                   .f16_peak = 2250 * kTera,
+                   .f32_peak = 1125 * kTera,
+                   .f64_peak = 40 * kTera,
+                   .memory = 180 * kGB,
+                   .memory_bandwidth = 8000 * kGB,
+                   .best_product = 0.776,
+                   .links = 730 * kGB,
+                   .adapter = 48.7 * kGB,
+                   .adapters = 8,
+                   .protocols = {{"LL128", 42.2e-6, 0.273, 1.19e-6, 111e-6}, {"Simple", 96.1e-6, 1, 2.83e-6, 75e-6}}});
+  cluster.levels[0].reduce_bandwidth = 483 * kGB;
+  cluster.software.algorithms.push_back(CollectiveAlgorithm::in_network);
+  return cluster;
 }
 
-/// Two rings of four over HCCS, a 100 Gb/s adapter for each device.
+/// Two rings of four over HCCS, a 100 Gb/s adapter for each device. From memory of the vendor's pages: nothing of it is
+/// fitted.
 Cluster ascend910() {
   Cluster cluster = gpu_cluster({.device = "Ascend 910",
-                                 .half_peak = 256 * kTera,
-                                 .single_peak = 128 * kTera,
-                                 .double_peak = 1 * kTera,
+                                 .f16_peak = 256 * kTera,
+                                 .f32_peak = 128 * kTera,
+                                 .f64_peak = 1 * kTera,
                                  .memory = 32 * kGB,
                                  .memory_bandwidth = 1200 * kGB,
                                  .best_product = 0.75,
                                  .links = 30 * kGB,
-                                 .reduce = 0,
+                                 .adapter = 12 * kGB,
                                  .adapters = 8,
-                                 .adapter = 11 * kGB});
-  cluster.protocols = {{"HCCL", 20 * kMicro, 1, 0}};
-  for (LinkLevel& level : cluster.levels) level.latency = {10 * kMicro};
+                                 .protocols = {{"HCCL", 20e-6, 1, 10e-6, 15e-6}}});
   cluster.software.algorithms = {CollectiveAlgorithm::ring, CollectiveAlgorithm::hierarchical};
-  cluster.device.launch_overhead = 10 * kMicro;
+  cluster.device.launch_overhead = 10e-6;
   return cluster;
 }
 
@@ -164,16 +181,16 @@ Cluster cpu() {
                     .peak = {{DType::f64, 45e9}, {DType::f32, 90e9}},
                     .memory = 8 * kGB,
                     .memory_bandwidth = 10 * kGB,
-                    .launch_overhead = 2 * kMicro,
+                    .launch_overhead = 2e-6,
                     .efficiency = {{WorkKind::product, {{{1e4, 0.2}, {1e6, 0.7}, {1e8, 0.9}}, {}}}}};
-  cluster.protocols = {{"memory", 10 * kMicro, 1, 0}};
+  cluster.protocols = {{"memory", 10e-6, 1, 0}};
   cluster.levels = {{.name = "core",
                      .size = kNodeRanks,
                      .bandwidth = 4 * kGB,
                      .links = 1,
-                     .latency = {2 * kMicro},
+                     .latency = {2e-6},
                      .total_bandwidth = 20 * kGB},
-                    {.name = "node", .size = 1, .bandwidth = 2.8 * kGB, .links = 1, .latency = {30 * kMicro}}};
+                    {.name = "node", .size = 1, .bandwidth = 2.8 * kGB, .links = 1, .latency = {30e-6}}};
   cluster.software = {.algorithms = {CollectiveAlgorithm::ring, CollectiveAlgorithm::hierarchical},
                       .overlap_slowdown = 1.2,
                       .messages_at_once = 1};
@@ -189,10 +206,10 @@ struct Preset {
 
 constexpr Preset kPresets[] = {
     {"v100", v100},
-    {"a100-40", [] { return gpu_cluster(a100_facts(40 * kGB, 1555 * kGB)); }},
-    {"a100-80", [] { return gpu_cluster(a100_facts(80 * kGB, 2039 * kGB)); }},
-    {"h100", [] { return gpu_cluster(hopper_facts("H100-SXM5-80GB", 80 * kGB, 3350 * kGB)); }},
-    {"h200", [] { return gpu_cluster(hopper_facts("H200-SXM-141GB", 141 * kGB, 4800 * kGB)); }},
+    {"a100-40", [] { return a100(40 * kGB, 1555 * kGB); }},
+    {"a100-80", [] { return a100(80 * kGB, 2039 * kGB); }},
+    {"h100", [] { return hopper("H100-SXM5-80GB", 80 * kGB, 3350 * kGB); }},
+    {"h200", [] { return hopper("H200-SXM-141GB", 141 * kGB, 4800 * kGB); }},
     {"b200", b200},
     {"ascend910", ascend910},
     {"cpu", cpu},

@@ -35,9 +35,9 @@ std::string toml_text(std::string_view text) {
 /// A number as engineers write it, 24e9 or 14e-6, that reads back as the same one.
 std::string toml_number(double value) {
   if (std::abs(value) >= 1e-3 && std::abs(value) < 1e6) return fmt::format("{}", value);
-  for (int exponent = -15; value != 0 && exponent <= 21; exponent += 3) {
+  for (int exponent = 21; value != 0 && exponent >= -15; exponent -= 3) {
     const double shifted = value / std::pow(10, exponent);
-    if (std::abs(shifted) < 1 - 1e-12 || std::abs(shifted) >= 1000) continue;
+    if (std::abs(shifted) < 1 - 1e-12) continue;
     const std::string text = fmt::format("{:.12g}e{}", shifted, exponent);
     if (std::strtod(text.c_str(), nullptr) == value) return text;
   }
@@ -48,10 +48,15 @@ class ClusterPrinter {
  public:
   std::string result{kClusterHeader};
 
-  void number(std::string_view name, double value, const NumberRange&) { line(name, toml_number(value)); }
-  void whole(std::string_view name, int64_t value, int64_t, int64_t) { line(name, fmt::format("{}", value)); }
+  void number(std::string_view name, double value, const NumberRange&) {
+    if (value != 0) line(name, toml_number(value));
+  }
+  void whole(std::string_view name, int64_t value, int64_t, int64_t) {
+    if (value != 0) line(name, fmt::format("{}", value));
+  }
   void text(std::string_view name, const std::string& value) { line(name, toml_text(value)); }
   void numbers(std::string_view name, const std::vector<double>& values, const NumberRange&) {
+    if (values.empty()) return;
     std::vector<std::string> texts;
     for (const double value : values) texts.push_back(toml_number(value));
     line(name, fmt::format("[{}]", fmt::join(texts, ", ")));
@@ -63,6 +68,7 @@ class ClusterPrinter {
     line(name, fmt::format("[{}]", fmt::join(texts, ", ")));
   }
   void curve(std::string_view name, const Curve& curve) {
+    if (curve.empty()) return;
     std::vector<std::string> points;
     for (const CurvePoint& point : curve)
       points.push_back(fmt::format("[{}, {}]", toml_number(point.size), toml_number(point.share)));
@@ -74,6 +80,7 @@ class ClusterPrinter {
   }
   template <class Map, class Fields>
   void named(std::string_view name, const Map& map, const Fields& fields) {
+    if (map.empty()) return;
     inside(name, "[{}]", [&] {
       for (const auto& [key, value] : map) fields(name_of(key), value);
     });
@@ -149,6 +156,12 @@ class ClusterReader {
   template <class Fields>
   void table(std::string_view name, const Fields& fields) {
     if (const toml::node* node = find(name)) inside(name, table_of(*node, name), fields);
+  }
+  template <class Value, class Fields>
+  void named(std::string_view name, std::map<std::string, Value, std::less<>>& map, const Fields& fields) {
+    table(name, [&] {
+      for (const auto& [key, node] : *here_) fields(key.str(), map[std::string(key.str())]);
+    });
   }
   template <class Enum, class Value, class Fields>
   void named(std::string_view name, std::map<Enum, Value>& map, const Fields& fields) {

@@ -5,7 +5,8 @@
 
 namespace partita {
 
-/// Every field, in one order and with the shortest numbers that read back: printing what was read gives the same text.
+/// Every field but zeros and empty lists, which are the defaults, in one order and with numbers that read back:
+/// printing what was read gives the same text.
 std::string print(const Cluster& cluster);
 
 /// Reads and verifies a cluster; `path` stands in messages. Throws InvalidFile with the line and the key for what is

@@ -39,6 +39,8 @@ TEST(ClusterToml, ReadsBackWhatItPrints) {
 
 TEST(ClusterToml, KeepsStrangeTexts) {
   Cluster cluster = cluster_named("cpu");
+  cluster.software.link_share = {{Collective::all_gather, 0.5}};
+  cluster.levels[0].tree_latency = {1.234567890123456e-7};
   cluster.name = "a \"b\" \\ \n \x01 \xc3\xa4";
   EXPECT_EQ(parse_cluster(print(cluster), "my.toml"), cluster);
 }
@@ -83,7 +85,7 @@ TEST(ClusterToml, TellsOtherKindsOfValues) {
            {"links = 8", "links = \"8\"", "level[1].links: bad kind of value, got string"},
            {"memory = 80e9", "memory = \"80 GB\"", "device.memory: bad kind of value, got string, expected a number"},
            {"name = \"node\"", "name = 3", "level[1].name: bad kind of value, got integer, expected a text"},
-           {"latency = [2.7", "latency = [true, 2.7", "level[1].latency[0]: bad kind of value, got boolean"},
+           {"latency = [5", "latency = [true, 5", "level[1].latency[0]: bad kind of value, got boolean"},
            {"extra_rows = 16", "extra_rows = [16]", "extra_rows: bad kind of value, got array"},
            {"flops = [[", "flops = [1, [", "product.flops[0]: bad kind of value, got integer, expected [size, share]"},
            {"flops = [[", "flops = [[1, 2, 3], [", "product.flops[0]: bad kind of value"},

@@ -86,6 +86,9 @@ void check_level(FieldCheck& check, const Cluster& cluster, size_t l) {
   check.require(level.latency.size() == cluster.protocols.size(), key + "latency", "bad number of latencies",
                 fmt::format("{}", level.latency.size()),
                 fmt::format("{}, one for each protocol", cluster.protocols.size()));
+  check.require(level.tree_latency.empty() || level.tree_latency.size() == level.latency.size(), key + "tree_latency",
+                "bad number of latencies", fmt::format("{}", level.tree_latency.size()),
+                fmt::format("none or {}, one for each protocol", level.latency.size()));
   check.require(level.share_by_members.empty() || std::ssize(level.share_by_members) == level.size - 1,
                 key + "share_by_members", "bad number of shares", fmt::format("{}", level.share_by_members.size()),
                 fmt::format("none or {}, for 2 to {} members", level.size - 1, level.size));

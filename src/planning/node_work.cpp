@@ -55,7 +55,7 @@ Work work_of(const Graph& graph, const Rules& rules, size_t n, const Cut& cut, c
   const Node& node = graph.nodes[n];
   const ShardingRule& rule = rules[n];
   double elements = 0, points = 1;
-  Work work{.dtype = graph.type(node.outputs[0]).dtype};
+  Work work{.dtype = graph.type(node.outputs[0]).dtype, .op = node.op};
   for (const auto* values : {&node.inputs, &node.outputs}) {
     for (ValueId value : *values) {
       elements += static_cast<double>(graph.type(value).elements());

@@ -1,5 +1,6 @@
 #pragma once
-// What a node computes on one rank, as far as its time depends on that: from its rule, never from the name of its op.
+// What a node computes on one rank, as far as its time depends on that: from its rule; the name of its
+// op is for devices of which the speed of single ops is known.
 
 #include "cluster/compute_seconds.h"
 #include "graph/rules.h"

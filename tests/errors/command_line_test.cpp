@@ -20,6 +20,14 @@ TEST(CommandLineErrors, Schedule) {
   expect_usage({"schedule", "mlp", "--batch", "32", "--micro-batches", "5"}, {"got 5 micro-batches of batch 32"});
 }
 
+TEST(CommandLineErrors, Calibrate) {
+  expect_usage({"calibrate", "--seconds", "0"}, {"[--seconds] out of range, got 0, expected above 0 to 3600"});
+  expect_usage({"calibrate", "--seconds", "nan"}, {"[--seconds]"});
+  expect_usage({"calibrate", "--out", ""}, {"[--out]"});
+  expect_usage({"calibrate", "--uot", "x.toml"}, {"[calibrate]", "'--uot'", "did you mean '--out'?"});
+  expect_refusal({"calibrate", "--out", "/nowhere/x.toml"}, ExitCode::cannot_write, {"cannot write /nowhere/x.toml"});
+}
+
 TEST(CommandLineErrors, NoCommand) {
   expect_usage({}, {"no command", "train eval generate graph partition plan schedule ops"});
 }

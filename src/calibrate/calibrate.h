@@ -1,0 +1,39 @@
+#pragma once
+// This machine as a cluster.
+
+#include <functional>
+#include <string>
+
+#include "calibrate/collective_times.h"
+#include "calibrate/training_times.h"
+#include "cluster/cluster.h"
+
+namespace partita {
+
+struct CalibrationOptions {
+  std::string name = "this machine";
+  int cores = 1;
+  double seconds = 10;  // of measuring, about; compiling what is measured comes to it
+  std::function<void(const std::string&)> progress = nullptr;  // a line now and then
+};
+
+/// What was measured.
+struct Measurements {
+  double copy_bandwidth = 0, copy_bandwidth_of_all = 0;  // bytes/s read and written by one core, by all together
+  std::map<DType, double> peak;                          // flop/s of the best product on one core
+  double thread_share = 1;
+  std::vector<TrainingTime> trainings;  // on one core
+  std::vector<CollectiveTime> collectives;
+};
+
+/// Trains small perceptrons, convolutional networks and transformers on one core, and lets 2, 4 and 8 threads
+/// communicate. Nothing else should run meanwhile.
+Measurements measure_machine(const CalibrationOptions& options);
+
+/// A cluster of as many ranks as there are cores (and no fewer than 8), that meets the measurements; verified.
+Cluster fit_machine(const Measurements& measured, const CalibrationOptions& options);
+
+/// How well a cluster meets the measurements: the mean and largest error of steps and of collectives.
+std::string describe_fit(const Measurements& measured, const Cluster& cluster);
+
+}  // namespace partita

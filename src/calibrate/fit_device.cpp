@@ -1,0 +1,185 @@
+#include "calibrate/fit_device.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "calibrate/minimise.h"
+#include "calibrate/shortest.h"
+
+namespace partita {
+namespace {
+
+constexpr double kLeastShare = 1e-4, kLeastExtra = 0.1, kMostExtra = 1024;
+constexpr double kMostFlopShare = 1, kMostByteShare = 100;  // caches are faster than memory
+
+/// Sizes, two in a decade, over what those of some nodes span.
+std::vector<double> sizes_of(const std::vector<const NodeTime*>& nodes, double Work::*size) {
+  double least = 1e30, most = 0;
+  for (const NodeTime* node : nodes) {
+    if (node->work.*size <= 0) continue;
+    least = std::min(least, node->work.*size);
+    most = std::max(most, node->work.*size);
+  }
+  std::vector<double> sizes;
+  for (double decade = 1e3; decade < 1e15; decade *= 10) {
+    for (const double at : {decade, 3 * decade}) {
+      if (at >= least / 2 && at <= most * 2) sizes.push_back(at);
+    }
+  }
+  return sizes;
+}
+
+/// The shares at some sizes that keep a curve monotone.
+Curve monotone_curve(const std::vector<double>& sizes, const double* shares, double most) {
+  Curve curve;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    double share = std::clamp(shares[i], kLeastShare, most);
+    if (i > 0) share = std::min(share, curve.back().share * sizes[i] / sizes[i - 1]);
+    curve.push_back({sizes[i], share});
+  }
+  return curve;
+}
+
+/// What is to be found for one kind of work: a curve by bytes, one by operations where that limits it, and of products
+/// the extra rows, columns and depth.
+class KindFit {
+ public:
+  KindFit(const DeviceSpec& device, WorkKind kind, std::vector<const NodeTime*> nodes)
+      : device_(device), kind_(kind), nodes_(std::move(nodes)) {
+    byte_sizes_ = sizes_of(nodes_, &Work::bytes);
+    flop_sizes_ = sizes_of(nodes_, &Work::flops);
+    const bool is_computing = kind == WorkKind::product || kind == WorkKind::convolution || kind == WorkKind::attention;
+    if (!is_computing && flop_sizes_.size() > 1) flop_sizes_.resize(1);
+    for (const NodeTime* node : nodes_) weight_ += weight_of(*node), measured_ += node->seconds;
+  }
+
+  Efficiency best() {
+    const auto loss_of = [&](const std::vector<double>& numbers) {
+      device_.efficiency[kind_] = efficiency_of(numbers);
+      return loss();
+    };
+    std::vector<double> best;
+    for (const double extra : {1.0, 8.0, 32.0}) {
+      const std::vector<double> found = minimise(start(extra), loss_of);
+      if (best.empty() || loss_of(found) < loss_of(best)) best = found;
+      if (kind_ != WorkKind::product) break;
+    }
+    return efficiency_of(best);
+  }
+
+ private:
+  static double weight_of(const NodeTime& node) { return std::pow(node.seconds, 0.25); }
+
+  /// What the nodes reach at least, which is less than what the curves allow.
+  std::vector<double> start(double extra) const {
+    std::vector<double> numbers;
+    double fastest = 0;
+    for (const auto& [dtype, peak] : device_.peak) fastest = std::max(fastest, peak);
+    for (const double size : byte_sizes_) numbers.push_back(reached(&Work::bytes, size, device_.memory_bandwidth));
+    for (const double size : flop_sizes_) numbers.push_back(reached(&Work::flops, size, fastest));
+    if (kind_ == WorkKind::product) numbers.resize(numbers.size() + 3, extra);
+    return numbers;
+  }
+
+  /// The largest share of a rate, of the nodes of about a size or, when there are none, of all.
+  double reached(double Work::*amount, double size, double rate) const {
+    double near = 0, any = 0;
+    for (const NodeTime* node : nodes_) {
+      const double seconds = std::max(node->seconds - device_.launch_overhead, node->seconds / 10);
+      const double share = node->work.*amount / seconds / rate;
+      any = std::max(any, share);
+      if (std::abs(std::log10(node->work.*amount / size)) <= 0.25) near = std::max(near, share);
+    }
+    return near > 0 ? near : any;
+  }
+
+  Efficiency efficiency_of(const std::vector<double>& numbers) const {
+    Efficiency efficiency;
+    efficiency.bytes = monotone_curve(byte_sizes_, numbers.data(), kMostByteShare);
+    efficiency.flops = monotone_curve(flop_sizes_, numbers.data() + byte_sizes_.size(), kMostFlopShare);
+    if (kind_ != WorkKind::product) return efficiency;
+    const double* extra = numbers.data() + byte_sizes_.size() + flop_sizes_.size();
+    const auto elements = [](double number) { return number < kLeastExtra ? 0 : std::min(number, kMostExtra); };
+    efficiency.extra_rows = elements(extra[0]);
+    efficiency.extra_columns = elements(extra[1]);
+    efficiency.extra_depth = elements(extra[2]);
+    return efficiency;
+  }
+
+  double loss() const {
+    double single = 0, sum = 0;
+    for (const NodeTime* node : nodes_) {
+      const double predicted = seconds_of(node->work, device_);
+      single += weight_of(*node) * std::abs(std::log(predicted / node->seconds));
+      sum += predicted;
+    }
+    return single / weight_ + std::abs(std::log(sum / measured_));
+  }
+
+  DeviceSpec device_;
+  WorkKind kind_;
+  std::vector<const NodeTime*> nodes_;
+  std::vector<double> byte_sizes_, flop_sizes_;
+  double weight_ = 0, measured_ = 0;
+};
+
+/// Of nodes that do next to nothing.
+double launch_overhead_of(const std::vector<NodeTime>& nodes) {
+  constexpr double kFewFlops = 2e3, kFewBytes = 2e3;
+  std::vector<double> times;
+  for (const NodeTime& node : nodes) {
+    if (node.work.flops <= kFewFlops && node.work.bytes <= kFewBytes) times.push_back(node.seconds);
+  }
+  return shortest(times);
+}
+
+/// By how much the nodes of each op take longer than the device says: the weighted median. Nodes that take little but
+/// the overhead say nothing, and small differences are left out.
+void fit_op_factors(DeviceSpec& device, const std::vector<NodeTime>& nodes) {
+  struct Ratio {
+    double times, weight;
+    bool operator<(const Ratio& other) const { return times < other.times; }
+  };
+  constexpr double kLeastOverheads = 3, kLeastDifference = 0.05;
+  device.op_factor.clear();
+  std::map<std::string, std::vector<Ratio>> ratios;
+  for (const NodeTime& node : nodes) {
+    const double predicted = seconds_of(node.work, device) - device.launch_overhead;
+    const double taken = node.seconds - device.launch_overhead;
+    if (predicted > device.launch_overhead && taken > kLeastOverheads * device.launch_overhead) {
+      ratios[node.op].push_back({taken / predicted, std::sqrt(node.seconds)});
+    }
+  }
+  for (auto& [op, of_op] : ratios) {
+    std::sort(of_op.begin(), of_op.end());
+    double all = 0, below = 0;
+    for (const Ratio& ratio : of_op) all += ratio.weight;
+    for (const Ratio& ratio : of_op) {
+      below += ratio.weight;
+      if (below < all / 2) continue;
+      if (std::abs(std::log(ratio.times)) > kLeastDifference) device.op_factor[op] = ratio.times;
+      break;
+    }
+  }
+}
+
+}  // namespace
+
+DeviceSpec fit_device(DeviceSpec device, const std::vector<NodeTime>& nodes) {
+  device.launch_overhead = launch_overhead_of(nodes);
+  constexpr int kRounds = 3;  // curves for all ops of a kind, then what single ops differ from them by
+  for (int round = 0; round < kRounds; ++round) {
+    for (size_t k = 0; k < kNames<WorkKind>.size(); ++k) {
+      const auto kind = static_cast<WorkKind>(k);
+      std::vector<const NodeTime*> of_kind;
+      for (const NodeTime& node : nodes) {
+        if (node.work.kind == kind && node.seconds > 0) of_kind.push_back(&node);
+      }
+      if (!of_kind.empty()) device.efficiency[kind] = KindFit(device, kind, of_kind).best();
+    }
+    fit_op_factors(device, nodes);
+  }
+  return device;
+}
+
+}  // namespace partita

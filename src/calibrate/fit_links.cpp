@@ -1,0 +1,48 @@
+#include "calibrate/fit_links.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "calibrate/minimise.h"
+#include "cluster/collective_seconds.h"
+
+namespace partita {
+namespace {
+
+/// Kinds of which the share of the links' bandwidth is found; all_reduce has all of it.
+constexpr Collective kShared[] = {Collective::all_gather, Collective::reduce_scatter, Collective::all_to_all};
+constexpr double kLeastLinkShare = 1e-3, kLeastSeconds = 1e-9;
+
+void set_links(Cluster& cluster, const std::vector<double>& numbers) {
+  const auto seconds = [](double number) { return number < kLeastSeconds ? 0 : number; };
+  cluster.protocols[0].overhead = seconds(numbers[0]);
+  cluster.levels[0].latency[0] = seconds(numbers[1]);
+  cluster.levels[0].bandwidth = numbers[2];
+  cluster.levels[0].total_bandwidth = numbers[3];
+  for (size_t i = 0; i < std::size(kShared); ++i) {
+    cluster.software.link_share[kShared[i]] = std::clamp(numbers[4 + i], kLeastLinkShare, 1.0);
+  }
+}
+
+}  // namespace
+
+double predicted_seconds(const Cluster& cluster, const CollectiveTime& time) {
+  const Mesh mesh = Mesh::undivided({{"ranks", time.ranks}});
+  return seconds_of(time.kind, time.bytes, place_of(mesh, {0}, 0, cluster), cluster);
+}
+
+Cluster fit_links(Cluster cluster, const std::vector<CollectiveTime>& times) {
+  const std::vector<double> start = {2e-6, 1e-6, 10e9, 40e9, 0.5, 0.5, 0.5};
+  const std::vector<double> best = minimise(start, [&](const std::vector<double>& numbers) {
+    set_links(cluster, numbers);
+    double loss = 0;
+    for (const CollectiveTime& time : times) {
+      loss += std::abs(std::log(predicted_seconds(cluster, time) / time.seconds));
+    }
+    return loss;
+  });
+  set_links(cluster, best);
+  return cluster;
+}
+
+}  // namespace partita

@@ -1,0 +1,131 @@
+#include "calibrate/training_times.h"
+
+#include <time.h>
+
+#include "base/philox.h"
+#include "calibrate/shortest.h"
+#include "comm/run_ranks.h"
+#include "execute/executor.h"
+#include "network/initializers.h"
+#include "ops/registry.h"
+#include "planning/node_work.h"
+#include "zoo/zoo_job.h"
+
+namespace partita {
+namespace {
+
+constexpr int kFewestSteps = 10, kMostSteps = 200;
+
+Program program_of(const TrainingCase& training) {
+  JobConfig config = configured(training.model, {});
+  config.training.batch = training.batch;
+  config.training.dtype = training.dtype;
+  config.ranks.count = 1;
+  config.ranks.threads = training.threads;
+  return ZooJob(config, Place{.cores = training.threads}).program(Purpose::training);
+}
+
+/// Normal numbers; ids of the first few rows of a table.
+Array random_array(const Type& type, const std::string& name) {
+  constexpr double kLearningRate = 1e-3;
+  constexpr uint64_t kIds = 2;
+  Array array(type);
+  const uint64_t key = random_key(1, name);
+  for (int64_t i = 0; i < type.elements(); ++i) {
+    const auto element = static_cast<uint64_t>(i);
+    array.set(i, name == "learning_rate" ? kLearningRate
+                 : is_float(type.dtype)  ? random_normal(key, element, 0)
+                                         : static_cast<double>(random_below(key, element, 0, kIds)));
+  }
+  return array;
+}
+
+void fill(Executor& executor, const Graph& graph) {
+  for (const State& state : graph.states) {
+    const std::string& name = graph.values[static_cast<size_t>(state.entry)].name;
+    executor.set_state(name, make_initial(state.init, graph.type(state.entry), random_key(1, name)));
+  }
+  for (const Input& input : graph.inputs) {
+    const std::string& name = graph.values[static_cast<size_t>(input.value)].name;
+    const Array array = random_array(graph.type(input.value), name);
+    executor.set_input(name, array.tensor());
+  }
+}
+
+/// Of this thread alone, whatever else runs on its core.
+double cpu_seconds() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+/// Seconds of each instruction, step by step, and of whole steps that are not looked into.
+struct StepTimes {
+  std::vector<std::vector<double>> instructions;
+  std::vector<double> steps;
+};
+
+StepTimes run_steps(Executor& executor, int threads, double seconds) {
+  const StageExecutor& stage = *executor.stages().front();
+  StepTimes times;
+  times.instructions.resize(stage.schedule().instructions.size());
+  executor.step();  // touches all memory
+  const auto begin = CalibrationClock::now();
+  for (int step = 0; step < kMostSteps && (step < kFewestSteps || seconds_since(begin) < seconds); ++step) {
+    const auto whole = CalibrationClock::now();
+    const double own = cpu_seconds();
+    executor.step();
+    times.steps.push_back(threads == 1 ? cpu_seconds() - own : seconds_since(whole));
+    executor.measure(true);
+    executor.step();
+    for (size_t i = 0; i < times.instructions.size(); ++i) times.instructions[i].push_back(stage.seconds()[i]);
+    executor.measure(false);
+  }
+  return times;
+}
+
+std::vector<NodeTime> node_times(const LocalGraph& local, const Schedule& schedule, const StepTimes& times) {
+  const Graph& graph = local.graph;
+  std::vector<double> seconds(graph.nodes.size(), 0);
+  std::vector<bool> runs(graph.nodes.size(), false);
+  for (size_t i = 0; i < schedule.instructions.size(); ++i) {
+    const Instruction& instruction = schedule.instructions[i];
+    if (instruction.node < 0) continue;
+    const auto node = static_cast<size_t>(instruction.node);
+    seconds[node] += shortest(times.instructions[i]);
+    runs[node] = runs[node] || (instruction.kind == Instruction::compute && !instruction.choice.view);
+  }
+  const Rules rules(graph, all_ops());
+  std::vector<Sharding> whole;
+  for (const auto& value : graph.values) {
+    Sharding sharding;
+    sharding.dims.resize(value.type.shape.size());
+    whole.push_back(std::move(sharding));
+  }
+  std::vector<NodeTime> nodes;
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    if (!runs[n]) continue;
+    const Work work = work_of(graph, rules, n, Cut(rules[n].factors.size()), whole, Mesh());
+    nodes.push_back({graph.nodes[n].op, work, seconds[n]});
+  }
+  return nodes;
+}
+
+}  // namespace
+
+TrainingTime time_training(const TrainingCase& training, double seconds) {
+  const Program program = program_of(training);
+  TrainingTime result;
+  run_ranks(1, [&](Communicator& world) {
+    const auto device = make_cpu_device(all_ops(), training.threads);
+    device->enter_thread();
+    Executor executor(program.local(), program.schedule(), all_ops(), *device, world);
+    fill(executor, program.graph);
+    const StepTimes times = run_steps(executor, training.threads, seconds);
+    result.nodes = node_times(program.local(), program.schedule(), times);
+    result.step = shortest(times.steps);
+  });
+  return result;
+}
+
+}  // namespace partita

@@ -1,0 +1,35 @@
+#pragma once
+// What the nodes of a training step take on this machine.
+
+#include <string>
+#include <vector>
+
+#include "cluster/compute_seconds.h"
+
+namespace partita {
+
+/// A model of the zoo, with its sizes, on one rank.
+struct TrainingCase {
+  std::string model;
+  int64_t batch = 32;
+  DType dtype = DType::f32;
+  int threads = 1;
+};
+
+/// A node of the step and its seconds, memory format conversions for it included.
+struct NodeTime {
+  std::string op;
+  Work work;
+  double seconds = 0;
+};
+
+struct TrainingTime {
+  std::vector<NodeTime> nodes;  // without those that are views of others
+  double step = 0;              // seconds of a step, nothing measured inside of it
+};
+
+/// Trains a few steps on random rows, as many as take `seconds` and a few at least. Each time is the shortest of those
+/// of the steps: what else the machine does makes some of them longer.
+TrainingTime time_training(const TrainingCase& training, double seconds);
+
+}  // namespace partita

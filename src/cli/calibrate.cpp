@@ -1,0 +1,63 @@
+// partita calibrate: this machine as a cluster file.
+
+#include "calibrate/calibrate.h"
+
+#include <unistd.h>
+
+#include <iostream>
+#include <memory>
+
+#include "checkpoint/weights.h"
+#include "cli/command_line.h"
+#include "cli/options.h"
+#include "cluster/toml.h"
+#include "launch/place.h"
+
+namespace partita {
+namespace {
+
+struct CalibrateFlags {
+  std::string out, name = "this machine";
+  double seconds = 10;
+};
+
+void run_calibrate(const CalibrateFlags& flags) {
+  if (!(flags.seconds > 0 && flags.seconds <= 3600)) {
+    throw InvalidArgument(fmt::format("[--seconds] out of range, got {}, expected above 0 to 3600", flags.seconds));
+  }
+  const Place place = this_place();
+  if (place.launched) {
+    throw InvalidArgument(fmt::format("[calibrate] one process measures the machine, got {} of {}, expected none",
+                                      place.ranks(), place.launched->launcher));
+  }
+  if (!flags.out.empty()) check_writable(flags.out);
+  const CalibrationOptions options{
+      .name = flags.name, .cores = place.cores, .seconds = flags.seconds, .progress = [](const std::string& line) {
+        std::cerr << line << std::endl;
+      }};
+  const Measurements measured = measure_machine(options);
+  const Cluster cluster = fit_machine(measured, options);
+  std::cerr << describe_fit(measured, cluster);
+  if (flags.out.empty()) {
+    std::cout << print(cluster);
+  } else {
+    save_text(flags.out, print(cluster));
+  }
+}
+
+}  // namespace
+
+void add_calibrate(CLI::App& app) {
+  const auto flags = std::make_shared<CalibrateFlags>();
+  CLI::App* command = app.add_subcommand("calibrate", "Measure this machine and write it as a cluster file");
+  command->add_option("--out", flags->out, "The file; without it the cluster is printed")->type_name("FILE");
+  command->add_option("--name", flags->name, "What the cluster is called")->capture_default_str();
+  command->add_option("--seconds", flags->seconds, "How long to measure, about")->capture_default_str();
+  command->footer("Example: partita calibrate --out machine.toml");
+  command->callback([command, flags] {
+    refuse_empty(*command);
+    run_calibrate(*flags);
+  });
+}
+
+}  // namespace partita
