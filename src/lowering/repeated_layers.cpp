@@ -222,6 +222,11 @@ std::vector<RepeatedLayers> repeated_layers(const Graph& forward, const Rules& r
   return RepeatFinder(forward, rules, least).find();
 }
 
+bool is_repeated(const std::vector<FoldedUnit>& units, size_t unit) {
+  const auto stands_for_several = [&](size_t u) { return u < units.size() && units[u].count > 1; };
+  return stands_for_several(unit) || stands_for_several(unit + 1) || (unit > 0 && stands_for_several(unit - 1));
+}
+
 FoldedGraph fold_layers(const Graph& forward, const Rules& rules) {
   return Folding(forward, repeated_layers(forward, rules, kKept)).run();
 }

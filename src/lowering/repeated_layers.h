@@ -30,6 +30,9 @@ struct FoldedGraph {
   std::vector<FoldedUnit> units;  // all nodes, in their order
 };
 
+/// Whether a unit is a copy, of which a neighbour stands for several.
+bool is_repeated(const std::vector<FoldedUnit>& units, size_t unit);
+
 /// A forward graph with the first, a middle and the last copy of all repeated layers: three of each, of which the
 /// middle one stands for all between the others. Values that copies give one another lie in the middle as they do in
 /// the whole. Without repeated layers the graph itself, as one unit.
