@@ -38,7 +38,7 @@ class StageMarks {
     for (size_t stage = 0; stage < price_.layers.size(); ++stage) {
       for (size_t u = 0; u < used.size(); ++u) {
         for (size_t copy = 0; copy < price_.layers[stage][u]; ++copy) {
-          if (is_repeated(folded_.units, u) && !add(u, used[u], static_cast<int>(stage))) return {};
+          if (folded_.units[u].is_copy && !add(u, used[u], static_cast<int>(stage))) return {};
           ++used[u];
         }
       }

@@ -46,7 +46,7 @@ void StagePrices::deal() {
   for (size_t u = 0; u < units.size(); ++u) {
     const UnitCosts& unit = request_.costs.units[u];
     layers.insert(layers.end(), units[u].count,
-                  {u, unit.forward.seconds() + unit.backward.seconds(), is_repeated(units, u)});
+                  {u, unit.forward.seconds() + unit.backward.seconds(), units[u].is_copy});
   }
   const std::vector<size_t> begins = deal_layers(layers, stages());
   for (int64_t s = 0; s < stages(); ++s) {
