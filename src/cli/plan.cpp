@@ -43,7 +43,7 @@ constexpr double kGiB = 1 << 30;
 [[noreturn]] void refuse_memory(const ConfigurationSearch& search, double memory) {
   const PricedConfiguration& least = *search.least;
   throw InvalidArgument(fmt::format(
-      "[plan] nothing fits, got {:.2f} GiB of each device, expected --memory {:.2f} or more, or more nodes: "
+      "[plan] nothing fits, got {:.4g} GiB of each device, expected --memory {:.4g} or more, or more nodes: "
       "that is what {} takes",
       memory / kGiB, least.price.peak_memory() / kGiB, print(least.configuration)));
 }
@@ -92,7 +92,7 @@ class Planner {
         text += fmt::format("{:.4g} s, {:+.1f} %: {}\n", seconds, 100 * (seconds / plan.price.step_seconds - 1),
                             print(search.best->configuration));
       } else {
-        text += fmt::format("does not fit: {:.2f} GiB\n", search.least->price.peak_memory() / kGiB);
+        text += fmt::format("does not fit: {:.4g} GiB\n", search.least->price.peak_memory() / kGiB);
       }
     }
     return text;
@@ -152,7 +152,7 @@ void run_plan(const PlanFlags& flags) {
     return;
   }
   std::cout << print(plan, planner.folded());
-  if (flags.fixed.empty()) std::cout << "\n" << planner.print_templates(plan);
+  if (flags.fixed.empty() && flags.pins.empty()) std::cout << "\n" << planner.print_templates(plan);
 }
 
 }  // namespace
