@@ -25,7 +25,15 @@ TEST(Calibrate, WhatItWritesReadsBack) {
   EXPECT_GT(cluster.device.peak.at(DType::f32), cluster.device.peak.at(DType::f64));
   for (const CollectiveTime& time : measured.collectives) EXPECT_GT(time.seconds, 0);
   for (const TrainingTime& training : measured.trainings) EXPECT_GT(training.nodes.size(), 10U);
-  EXPECT_NE(describe_fit(measured, cluster).find("60 collectives"), std::string::npos);
+  EXPECT_NE(describe_fit(measured, options, cluster).find("60 collectives"), std::string::npos);
+}
+
+TEST(Calibrate, Disturbance) {
+  Measurements measured;
+  measured.trainings = {{{{"a", {}, 2}, {"b", {}, 1}}, 3}, {{{"a", {}, 3}}, 2}};
+  EXPECT_DOUBLE_EQ(measured.disturbance(), 1.5);
+  measured.trainings.pop_back();
+  EXPECT_DOUBLE_EQ(measured.disturbance(), 1);
 }
 
 TEST(TrainingTimes, OfEveryNode) {
