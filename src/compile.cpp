@@ -254,7 +254,9 @@ class Flow {
     for (const LocalGraph* graph : graphs) pipeline.shape.times.push_back(estimated_times(*graph, ops_));
     pipeline.sequence = passes_.part(
         "order",
-        [&] { return make_sequence(options_.plan.pipeline.order, pipeline.shape, dependencies_of(pipeline.transfers)); },
+        [&] {
+          return make_sequence(options_.plan.pipeline.order, pipeline.shape, dependencies_of(pipeline.transfers));
+        },
         [](const Sequence&) {}, [&](const Sequence& sequence) { return print(sequence, pipeline.shape); });
   }
 

@@ -53,7 +53,7 @@ void run_plan(const PlanFlags& flags) {
   if (flags.batch != 0) check_range("--batch", flags.batch, 1);
   const int64_t batch = flags.batch > 0 ? flags.batch : model.recipe.training.batch;
   const Graph forward =
-      build_graph(model.network(model.recipe.training.loss), all_ops(), {.batch = batch, .columns = model.columns()});
+      build_graph(model.network(model.recipe.training.loss), all_ops(), {.batch = batch, .columns = model.columns(), .statistics_groups = batch});
   const auto device = make_cpu_device(all_ops(), /*threads=*/1);
   NetworkCosts costs(
       forward, all_ops(), device->catalog(), cluster,

@@ -121,7 +121,8 @@ std::vector<Value> Context::build(Layer& layer, const std::string& path, const s
   } catch (const LayerError&) {
     throw;
   } catch (const InvalidArgument& error) {
-    throw LayerError(fmt::format("{} (layer {} at {})", error.what(), scope, print_line_of(layer.where())), error.kind());
+    throw LayerError(fmt::format("{} (layer {} at {})", error.what(), scope, print_line_of(layer.where())),
+                     error.kind());
   }
 }
 

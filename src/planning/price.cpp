@@ -162,6 +162,10 @@ StageMemory StagePrices::memory(int64_t group, int64_t zero, double in_flight) c
                      .activations = in_flight,
                      .workspace = request_.costs.workspace};
   if (group == 0) memory.activations += request_.costs.inputs * static_cast<double>(micro_batches_);
+  if (micro_batches_ == 1) {  // gradients come as activations go, and are scattered at once
+    memory.gradients = parameters * precision.gradient / shared(1);
+    memory.gradients = std::max(0.0, memory.gradients - memory.activations);
+  }
   return memory;
 }
 

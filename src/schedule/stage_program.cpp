@@ -75,7 +75,7 @@ InFlight in_flight_of(const Pipeline& pipeline, int stage, const LocalGraph& loc
   for (const Transfer& transfer : pipeline.transfers) {
     if (transfer.to_stage != stage || !transfer.in_micro_batches()) continue;
     for (const Section last : {Section::micro, Section::backward, Section::weight}) {
-      if (last != Section::micro && !has_section(local, last)) continue;
+      if (last == Section::weight && local.sections != MicroSections::weights) continue;
       result.inputs[transfer.input][static_cast<size_t>(last) - static_cast<size_t>(Section::micro)] =
           copies(pipeline.sequence, transfer.from_stage, stage_section(transfer.sent), stage, stage_section(last));
     }
