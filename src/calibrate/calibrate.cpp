@@ -97,9 +97,10 @@ std::vector<TrainingCase> calibration_cases() {
       {"mlp:layers=4,hidden=64", 32},
       {"mlp:layers=3,hidden=512", 128},
       {"mlp:layers=2,hidden=2048", 64},
+      {"mlp:layers=2,hidden=4096", 16},
       {"lenet", 64},
       {"resnet18:width=16", 16},
-      {"resnet50:width=32", 8},
+      {"resnet50:width=48", 8},
       {"gpt:layers=2,hidden=64,heads=2,seq=64", 4},
       {"gpt:layers=1,hidden=256,heads=8,seq=128", 8},
   };
@@ -107,11 +108,7 @@ std::vector<TrainingCase> calibration_cases() {
 
 double Measurements::disturbance() const {
   double most = 1;
-  for (const TrainingTime& training : trainings) {
-    double seconds = 0;
-    for (const NodeTime& node : training.nodes) seconds += node.seconds;
-    most = std::max(most, seconds / training.step);
-  }
+  for (const TrainingTime& training : trainings) most = std::max(most, training.disturbance);
   return most;
 }
 

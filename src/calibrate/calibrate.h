@@ -29,8 +29,7 @@ struct Measurements {
   std::vector<TrainingTime> trainings;  // the cases, on one core
   std::vector<CollectiveTime> collectives;
 
-  /// How many times as long the nodes of a training took as its thread computed, in the worst of them: more than 1 when
-  /// other programs had the core meanwhile.
+  /// The worst of the trainings.
   double disturbance() const;
 };
 
