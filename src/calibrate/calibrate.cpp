@@ -17,21 +17,6 @@ namespace {
 constexpr int kGroupSizes[] = {2, 4, 8};
 constexpr int64_t kFewestRanks = 8;
 
-/// Common layers in common sizes, so that each kind of work is there small and large.
-const std::vector<TrainingCase>& training_cases() {
-  static const std::vector<TrainingCase> kCases = {
-      {"mlp:layers=4,hidden=64", 32},
-      {"mlp:layers=3,hidden=512", 128},
-      {"mlp:layers=2,hidden=2048", 64},
-      {"lenet", 64},
-      {"resnet18:width=16", 16},
-      {"resnet50:width=32", 8},
-      {"gpt:layers=2,hidden=64,heads=2,seq=64", 4},
-      {"gpt:layers=1,hidden=256,heads=8,seq=128", 8},
-  };
-  return kCases;
-}
-
 /// Bytes that are read and written in a second by copies of `threads` threads at once, each of memory of its own.
 double copy_bandwidth(int threads) {
   constexpr size_t kBytes = size_t{64} << 20;
@@ -107,16 +92,36 @@ double physical_memory() {
 
 }  // namespace
 
+std::vector<TrainingCase> calibration_cases() {
+  return {
+      {"mlp:layers=4,hidden=64", 32},
+      {"mlp:layers=3,hidden=512", 128},
+      {"mlp:layers=2,hidden=2048", 64},
+      {"mlp:layers=2,hidden=4096", 16},
+      {"lenet", 64},
+      {"resnet18:width=16", 16},
+      {"resnet50:width=48", 8},
+      {"gpt:layers=2,hidden=64,heads=2,seq=64", 4},
+      {"gpt:layers=1,hidden=256,heads=8,seq=128", 8},
+  };
+}
+
+double Measurements::disturbance() const {
+  double most = 1;
+  for (const TrainingTime& training : trainings) most = std::max(most, training.disturbance);
+  return most;
+}
+
 Measurements measure_machine(const CalibrationOptions& options) {
   const auto tell = [&](const std::string& line) {
     if (options.progress) options.progress(line);
   };
-  const double share = options.seconds / static_cast<double>(2 * training_cases().size());
+  const double share = options.seconds / static_cast<double>(2 * options.cases.size());
   Measurements measured;
   tell("copies");
   measured.copy_bandwidth = copy_bandwidth(1);
   measured.copy_bandwidth_of_all = std::max(measured.copy_bandwidth, copy_bandwidth(options.cores));
-  for (const TrainingCase& training : training_cases()) {
+  for (const TrainingCase& training : options.cases) {
     tell(fmt::format("{}, batch {}", training.model, training.batch));
     measured.trainings.push_back(time_training(training, share));
     double& peak = measured.peak[training.dtype];
@@ -170,15 +175,14 @@ Cluster fit_machine(const Measurements& measured, const CalibrationOptions& opti
   return cluster;
 }
 
-std::string describe_fit(const Measurements& measured, const Cluster& cluster) {
+std::string describe_fit(const Measurements& measured, const CalibrationOptions& options, const Cluster& cluster) {
   std::string text;
   double mean = 0, most = 0;
-  const std::vector<TrainingCase>& cases = training_cases();
   for (size_t i = 0; i < measured.trainings.size(); ++i) {
     double predicted = cluster.software.step_overhead;
     for (const NodeTime& node : measured.trainings[i].nodes) predicted += seconds_of(node.work, cluster.device);
     const double error = predicted / measured.trainings[i].step - 1;
-    text += fmt::format("  {:<44} measured {:9.3f} ms, predicted {:9.3f} ms, {:+5.1f} %\n", cases[i].model,
+    text += fmt::format("  {:<44} measured {:9.3f} ms, predicted {:9.3f} ms, {:+5.1f} %\n", options.cases[i].model,
                         1e3 * measured.trainings[i].step, 1e3 * predicted, 100 * error);
   }
   for (const CollectiveTime& time : measured.collectives) {

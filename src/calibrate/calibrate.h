@@ -10,10 +10,14 @@
 
 namespace partita {
 
+/// Common layers in common sizes, so that each kind of work is there small and large.
+std::vector<TrainingCase> calibration_cases();
+
 struct CalibrationOptions {
   std::string name = "this machine";
   int cores = 1;
   double seconds = 10;  // of measuring, about; compiling what is measured comes to it
+  std::vector<TrainingCase> cases = calibration_cases();
   std::function<void(const std::string&)> progress = nullptr;  // a line now and then
 };
 
@@ -22,8 +26,11 @@ struct Measurements {
   double copy_bandwidth = 0, copy_bandwidth_of_all = 0;  // bytes/s read and written by one core, by all together
   std::map<DType, double> peak;                          // flop/s of the best product on one core
   double thread_share = 1;
-  std::vector<TrainingTime> trainings;  // on one core
+  std::vector<TrainingTime> trainings;  // the cases, on one core
   std::vector<CollectiveTime> collectives;
+
+  /// The worst of the trainings.
+  double disturbance() const;
 };
 
 /// Trains small perceptrons, convolutional networks and transformers on one core, and lets 2, 4 and 8 threads
@@ -34,6 +41,6 @@ Measurements measure_machine(const CalibrationOptions& options);
 Cluster fit_machine(const Measurements& measured, const CalibrationOptions& options);
 
 /// How well a cluster meets the measurements: the mean and largest error of steps and of collectives.
-std::string describe_fit(const Measurements& measured, const Cluster& cluster);
+std::string describe_fit(const Measurements& measured, const CalibrationOptions& options, const Cluster& cluster);
 
 }  // namespace partita

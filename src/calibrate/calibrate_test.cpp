@@ -25,7 +25,14 @@ TEST(Calibrate, WhatItWritesReadsBack) {
   EXPECT_GT(cluster.device.peak.at(DType::f32), cluster.device.peak.at(DType::f64));
   for (const CollectiveTime& time : measured.collectives) EXPECT_GT(time.seconds, 0);
   for (const TrainingTime& training : measured.trainings) EXPECT_GT(training.nodes.size(), 10U);
-  EXPECT_NE(describe_fit(measured, cluster).find("60 collectives"), std::string::npos);
+  EXPECT_NE(describe_fit(measured, options, cluster).find("60 collectives"), std::string::npos);
+}
+
+TEST(Calibrate, TheWorstDisturbanceCounts) {
+  Measurements measured;
+  EXPECT_EQ(measured.disturbance(), 1);
+  measured.trainings = {{{}, 3, 1.5}, {{}, 2, 1}};
+  EXPECT_EQ(measured.disturbance(), 1.5);
 }
 
 TEST(TrainingTimes, OfEveryNode) {
@@ -39,8 +46,9 @@ TEST(TrainingTimes, OfEveryNode) {
   }
   // Two layers, forward and for weights, and the second one's input: each 2 x rows x in x out.
   EXPECT_NEAR(products, 2.0 * 8 * (2 * 784 * 32 + 3 * 32 * 10), 20);
-  EXPECT_GT(time.step, 0);
   EXPECT_GT(seconds, 0);
+  EXPECT_LE(seconds, time.step * 1.0001);
+  EXPECT_GE(time.disturbance, 1);
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <time.h>
 
+#include <algorithm>
+
 #include "base/philox.h"
 #include "calibrate/shortest.h"
 #include "comm/run_ranks.h"
@@ -124,6 +126,11 @@ TrainingTime time_training(const TrainingCase& training, double seconds) {
     const StepTimes times = run_steps(executor, training.threads, seconds);
     result.nodes = node_times(program.local(), program.schedule(), times);
     result.step = shortest(times.steps);
+    double seconds = 0;
+    for (const NodeTime& node : result.nodes) seconds += node.seconds;
+    result.disturbance = std::max(1.0, seconds / result.step);
+    if (training.threads > 1) return;
+    for (NodeTime& node : result.nodes) node.seconds /= result.disturbance;
   });
   return result;
 }

@@ -25,7 +25,10 @@ struct NodeTime {
 
 struct TrainingTime {
   std::vector<NodeTime> nodes;  // without those that are views of others
-  double step = 0;              // seconds of a step, nothing measured inside of it
+  double step = 0;              // seconds of a step, nothing measured inside of it; of one thread its own time
+  /// How many times as long as the step all nodes took, more than 1 when other programs had the core meanwhile; the
+  /// nodes of one thread are without that.
+  double disturbance = 1;
 };
 
 /// Trains a few steps on random rows, as many as take `seconds` and a few at least. Each time is the shortest of those

@@ -16,6 +16,8 @@
 namespace partita {
 namespace {
 
+constexpr double kMostDisturbance = 1.1;
+
 struct CalibrateFlags {
   std::string out, name = "this machine";
   double seconds = 10;
@@ -36,8 +38,14 @@ void run_calibrate(const CalibrateFlags& flags) {
         std::cerr << line << std::endl;
       }};
   const Measurements measured = measure_machine(options);
+  if (const double times = measured.disturbance(); times > kMostDisturbance) {
+    warn(
+        fmt::format("[calibrate] other programs took part of the core: kernels took up to {:.0f} % longer than they "
+                    "computed; calibrate again when the machine is idle",
+                    100 * (times - 1)));
+  }
   const Cluster cluster = fit_machine(measured, options);
-  std::cerr << describe_fit(measured, cluster);
+  std::cerr << describe_fit(measured, options, cluster);
   if (flags.out.empty()) {
     std::cout << print(cluster);
   } else {

@@ -152,8 +152,8 @@ void run(CLI::App& app, int argc, char** argv) {
   }
   if (app.get_subcommands().empty()) {
     throw InvalidArgument(
-        "[command line] no command, expected one of train eval generate graph partition plan schedule ops summary; "
-        "see --help");
+        "[command line] no command, expected one of train eval generate graph partition plan schedule ops summary "
+        "calibrate; see --help");
   }
 }
 

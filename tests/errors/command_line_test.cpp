@@ -29,7 +29,7 @@ TEST(CommandLineErrors, Calibrate) {
 }
 
 TEST(CommandLineErrors, NoCommand) {
-  expect_usage({}, {"no command", "train eval generate graph partition plan schedule ops"});
+  expect_usage({}, {"no command", "train eval generate graph partition plan schedule ops summary calibrate"});
 }
 
 TEST(CommandLineErrors, UnknownCommand) {
