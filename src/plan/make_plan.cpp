@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "plan/annotations.h"
+#include "plan/search/cost_graph.h"
 #include "plan/search/cut_blocks.h"
 #include "plan/search/data_parallel.h"
+#include "plan/search/exact.h"
 #include "plan/search/propagation.h"
 #include "sharding/strategy.h"
 
@@ -57,11 +59,24 @@ std::vector<std::vector<Axes>> dataset_dims(const Graph& graph, const Mesh& mesh
   return dims;
 }
 
-Plan annotated_plan(const Graph& graph, const Rules& rules, const Mesh& mesh, const PlanOptions& options) {
+Plan searched_plan(const Graph& graph, const Rules& rules, const OpSet& ops, const Mesh& mesh,
+                   const PlanOptions& options, PartialPlan partial) {
+  if (options.search == Search::propagation) return propagate(graph, rules, mesh, std::move(partial));
+  const CostGraph costs = make_cost_graph(
+      graph, rules, ops, mesh, std::move(partial),
+      {.costs = PlanCosts::bytes(mesh), .uneven = options.uneven == Uneven::allow});
+  const SearchResult found = exact_search(costs.problem);
+  return complete_plan(graph, rules, mesh, std::string(name_of(options.search)), costs.partial_plan(found.chosen));
+}
+
+Plan annotated_plan(const Graph& graph, const Rules& rules, const OpSet& ops, const Mesh& mesh,
+                    const PlanOptions& options) {
   PartialPlan partial = partial_plan_of_annotations(graph, rules, mesh);
   partial.inputs = dataset_dims(graph, mesh, options);
   if (options.blocks.any()) partial = cut_blocks(graph, rules, mesh, options.blocks, std::move(partial));
-  if (options.parallel == Parallel::automatic) return propagate(graph, rules, mesh, std::move(partial));
+  if (options.parallel == Parallel::automatic) {
+    return searched_plan(graph, rules, ops, mesh, options, std::move(partial));
+  }
   const Plan batch = data_parallel_plan(graph, rules, mesh, {.uneven = true, .layerwise = false});
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     if (graph.nodes[n].phase == Phase::forward && !partial.cuts[n]) partial.cuts[n] = batch.cuts[n];
@@ -146,7 +161,7 @@ Plan make_plan(const Graph& graph, const OpSet& ops, const Mesh& mesh, const Pla
       case Parallel::hybrid:
         return data_parallel_plan(graph, rules, mesh, {.uneven = may_be_uneven, .instead = "--uneven allow"});
       case Parallel::semi:
-      case Parallel::automatic: return annotated_plan(graph, rules, mesh, options);
+      case Parallel::automatic: return annotated_plan(graph, rules, ops, mesh, options);
       case Parallel::none: break;
     }
     return replicated_plan(graph, rules, mesh);

@@ -18,9 +18,9 @@ template <>
 inline constexpr auto kNames<Parallel> = names("none", "data", "hybrid", "semi", "auto");
 
 /// How automatic parallelism finds a plan.
-enum class Search { propagation };
+enum class Search { propagation, dynamic, recursive, exact };
 template <>
-inline constexpr auto kNames<Search> = names("propagation");
+inline constexpr auto kNames<Search> = names("propagation", "dynamic", "recursive", "exact");
 
 /// How inputs are cut under semi and automatic parallelism.
 struct DatasetSharding {

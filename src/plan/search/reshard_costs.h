@@ -1,0 +1,43 @@
+#pragma once
+// What it costs to bring values from one sharding to another, with shardings and types as numbers.
+
+#include <memory>
+#include <unordered_map>
+
+#include "plan/search/plan_costs.h"
+#include "sharding/reshard.h"
+
+namespace partita {
+
+using ShardingId = int;
+using TypeId = int;
+
+class ReshardCosts {
+ public:
+  /// The mesh outlives this.
+  ReshardCosts(const Mesh& mesh, const LinkCosts& links) : mesh_(mesh), resharder_(mesh, links) {}
+
+  TypeId type(const Type& type);
+  /// Of a sharding without halos.
+  ShardingId id(const Sharding& sharding);
+  const Sharding& sharding(ShardingId id) const { return *shardings_[id]; }
+
+  /// Of the cheapest way; infinite where there is none: a sum that is there cannot become partial again.
+  double between(TypeId type, ShardingId from, ShardingId to);
+
+ private:
+  struct Known {
+    Type type;
+    std::vector<std::vector<double>> costs;  // by the two shardings; NaN: not known yet
+  };
+  double find(const Type& type, const Sharding& from, const Sharding& to);
+
+  const Mesh& mesh_;
+  Resharder resharder_;
+  std::unordered_map<std::string, TypeId> type_ids_;
+  std::vector<Known> types_;
+  std::unordered_map<std::string, ShardingId> ids_;
+  std::vector<std::unique_ptr<Sharding>> shardings_;
+};
+
+}  // namespace partita
