@@ -51,7 +51,7 @@ void run(const std::string& spec, int64_t batch, const std::string& mesh_text) {
     }
   }
   const CostGraph costs =
-      make_cost_graph(graph, rules, all_ops(), mesh, std::move(partial), {.costs = PlanCosts::bytes(mesh)});
+      make_cost_graph(ForwardNodes(graph, rules, all_ops()), mesh, std::move(partial), {.costs = PlanCosts::bytes(mesh)});
   lap("cost graph");
   size_t alternatives = 0, most = 0, entries = 0;
   for (const CostVariable& variable : costs.problem.variables) {

@@ -3,11 +3,10 @@
 #include <algorithm>
 
 #include "plan/annotations.h"
-#include "plan/search/cost_graph.h"
 #include "plan/search/cut_blocks.h"
 #include "plan/search/data_parallel.h"
-#include "plan/search/exact.h"
 #include "plan/search/propagation.h"
+#include "plan/search/search_cuts.h"
 #include "sharding/strategy.h"
 
 namespace partita {
@@ -62,11 +61,11 @@ std::vector<std::vector<Axes>> dataset_dims(const Graph& graph, const Mesh& mesh
 Plan searched_plan(const Graph& graph, const Rules& rules, const OpSet& ops, const Mesh& mesh,
                    const PlanOptions& options, PartialPlan partial) {
   if (options.search == Search::propagation) return propagate(graph, rules, mesh, std::move(partial));
-  const CostGraph costs = make_cost_graph(
-      graph, rules, ops, mesh, std::move(partial),
-      {.costs = PlanCosts::bytes(mesh), .uneven = options.uneven == Uneven::allow});
-  const SearchResult found = exact_search(costs.problem);
-  return complete_plan(graph, rules, mesh, std::string(name_of(options.search)), costs.partial_plan(found.chosen));
+  FoundCuts found = search_cuts(graph, rules, ops, mesh, partial,
+                                {.kind = options.search,
+                                 .costs = options.costs ? options.costs(mesh) : PlanCosts::bytes(mesh),
+                                 .uneven = options.uneven == Uneven::allow});
+  return complete_plan(graph, rules, mesh, std::string(name_of(options.search)), std::move(found.partial));
 }
 
 Plan annotated_plan(const Graph& graph, const Rules& rules, const OpSet& ops, const Mesh& mesh,

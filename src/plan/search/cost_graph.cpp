@@ -1,11 +1,10 @@
 #include "plan/search/cost_graph.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <set>
 
-#include "plan/search/legal_cuts.h"
+#include "plan/search/keys.h"
 #include "sharding/propagate.h"
 
 namespace partita {
@@ -13,378 +12,36 @@ namespace {
 
 constexpr double kForbidden = std::numeric_limits<double>::infinity();
 
-struct Use {
-  size_t node;
-  size_t operand;
-};
-
-using PartialSets = std::set<std::pair<Reduce, Axes>>;
-using NodeAlternatives = std::shared_ptr<const std::vector<NodeAlternative>>;
 using ValueAlternatives = std::shared_ptr<const std::vector<ValueAlternative>>;
-
-void add_pointer(std::string& key, const void* pointer) {
-  key.append(reinterpret_cast<const char*>(&pointer), sizeof(pointer));  // NOLINT: bytes of a key
-}
-void add_integer(std::string& key, int64_t number) {
-  key.append(reinterpret_cast<const char*>(&number), sizeof(number));  // NOLINT: bytes of a key
-}
-void add_sets(std::string& key, const PartialSets& sets) {
-  for (const auto& [kind, axes] : sets) {
-    key += static_cast<char>(kind);
-    for (int axis : axes) key += static_cast<char>(axis + 1);
-    key += '\0';
-  }
-  key += '|';
-}
-void add_dims(std::string& key, const std::vector<Axes>& dims) {
-  for (const Axes& axes : dims) {
-    for (int axis : axes) key += static_cast<char>(axis + 1);
-    key += '\0';
-  }
-  key += '|';
-}
 
 class CostGraphBuilder {
  public:
-  CostGraphBuilder(const Graph& graph, const Rules& rules, const OpSet& ops, const Mesh& mesh, PartialPlan pinned,
-                   const CostGraphOptions& options)
-      : graph_(graph),
-        rules_(rules),
-        ops_(ops),
+  CostGraphBuilder(const ForwardNodes& nodes, const Mesh& mesh, PartialPlan pinned, const CostGraphOptions& options)
+      : nodes_(nodes),
+        graph_(nodes.graph()),
         mesh_(mesh),
         options_(options),
-        result_(graph, rules, mesh, std::move(pinned), options.costs.links),
+        result_(graph_, nodes.rules(), mesh, std::move(pinned), options.costs.links),
         reshards_(*result_.reshards),
-        uses_(graph.values.size()),
-        state_(graph.values.size(), -1),
-        stored_(graph.values.size(), -1),
-        input_(graph.values.size(), -1),
-        partials_(graph.values.size()),
-        gradient_partials_(graph.values.size()) {}
+        alternatives_(node_alternatives(nodes, mesh, result_.pinned, options, reshards_)) {}
 
   CostGraph run() {
-    index();
-    find_gradients();
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
-      if (is_forward(n)) add_forward(n);
-    }
-    alternatives_.resize(graph_.nodes.size());
-    for (size_t n = graph_.nodes.size(); n-- > 0;) {
-      if (is_forward(n)) add_backward(n);
+      if (nodes_.is_forward(n)) add_node_variable(n);
     }
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
-      if (is_forward(n)) add_node_variable(n);
-    }
-    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
-      if (!is_forward(n)) continue;
+      if (!nodes_.is_forward(n)) continue;
       for (size_t k = 0; k < graph_.nodes[n].outputs.size(); ++k) add_value(n, k);
     }
     for (size_t s = 0; s < graph_.states.size(); ++s) {
-      if (uses_[graph_.states[s].entry].size() > 1) add_state(s);
+      const ValueId entry = graph_.states[s].entry;
+      if (nodes_.uses(entry).size() > 1) add_state(s);
+      if (nodes_.uses(entry).size() == 1) result_.own_state[entry] = static_cast<int>(s);
     }
     return std::move(result_);
   }
 
  private:
-  /// What is made once for all nodes that are alike.
-  struct NodeClass {
-    std::unique_ptr<NodeProgram> program;
-    std::vector<Cut> cuts;
-  };
-  /// A cut with operands that lie as given, and what it makes of them.
-  struct Forward {
-    const Cut* cut;
-    std::vector<Sharding> needs, makes;
-  };
-
-  bool is_forward(size_t n) const { return graph_.nodes[n].phase == Phase::forward; }
-
-  void index() {
-    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
-      const Node& node = graph_.nodes[n];
-      if (node.phase == Phase::backward) trains_ = true;
-      if (!node.recompute.empty() && !is_forward(n)) ++copies_[node.origin];
-      if (!is_forward(n)) continue;
-      for (size_t i = 0; i < node.inputs.size(); ++i) uses_[node.inputs[i]].push_back({n, i});
-    }
-    for (size_t i = 0; i < graph_.inputs.size(); ++i) input_[graph_.inputs[i].value] = static_cast<int>(i);
-    for (size_t s = 0; s < graph_.states.size(); ++s) {
-      const State& state = graph_.states[s];
-      state_[state.entry] = static_cast<int>(s);
-      if (state.exit >= 0) stored_[state.exit] = static_cast<int>(s);
-      if (!state.owner.empty()) ++optimizer_states_[state.owner];
-    }
-  }
-
-  /// As autodiff does: which values depend on what is trained, and to which of them a gradient comes.
-  void find_gradients() {
-    classes_.resize(graph_.nodes.size());
-    std::vector<bool> depends(graph_.values.size(), false), arrives(graph_.values.size(), false);
-    for (const State& state : graph_.states) {
-      if (trains_ && is_trained(state)) depends[state.entry] = true;
-    }
-    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
-      const Node& node = graph_.nodes[n];
-      if (!is_forward(n)) continue;
-      const bool any = std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId v) { return depends[v]; });
-      for (ValueId output : node.outputs) depends[output] = any;
-    }
-    for (const Output& output : graph_.outputs) {
-      if (output.name == "loss") arrives[output.value] = true;
-    }
-    for (size_t n = graph_.nodes.size(); n-- > 0;) {
-      if (!is_forward(n)) continue;
-      const Node& node = graph_.nodes[n];
-      NodeGradients gradients;
-      for (ValueId output : node.outputs) gradients.arriving.push_back(arrives[output] && depends[output]);
-      for (ValueId input : node.inputs) gradients.wanted.push_back(depends[input]);
-      if (const auto copies = copies_.find(node.name); copies != copies_.end()) gradients.copies = copies->second;
-      classes_[n] = class_of(n, gradients);
-      for (size_t i = 0; i < node.inputs.size(); ++i) {
-        if (classes_[n]->program->given()[i] >= 0) arrives[node.inputs[i]] = true;
-      }
-    }
-  }
-
-  bool is_trained(const State& state) const {
-    return state.kind == StateKind::parameter && state.requires_grad && state.exit >= 0;
-  }
-
-  const NodeClass* class_of(size_t n, const NodeGradients& gradients) {
-    const Node& node = graph_.nodes[n];
-    std::string key;
-    add_pointer(key, &rules_[n]);
-    for (ValueId input : node.inputs) {
-      add_integer(key, std::find(node.inputs.begin(), node.inputs.end(), input) - node.inputs.begin());
-    }
-    for (const auto* flags : {&gradients.arriving, &gradients.wanted}) {
-      for (const bool flag : *flags) key += flag ? '1' : '0';
-    }
-    add_integer(key, gradients.copies);
-    std::unique_ptr<NodeClass>& known = known_classes_[key];
-    if (!known) {
-      known = std::make_unique<NodeClass>();
-      known->program = std::make_unique<NodeProgram>(graph_, node, ops_, gradients);
-      known->cuts = legal_cuts(rules_[n], mesh_, {.expandable = rules_.expandable(n), .uneven = options_.uneven});
-    }
-    return known.get();
-  }
-
-  std::vector<const Cut*> cuts_of(size_t n) const {
-    if (const auto& pinned = result_.pinned.cuts[n]) return {&*pinned};
-    std::vector<const Cut*> cuts;
-    for (const Cut& cut : classes_[n]->cuts) cuts.push_back(&cut);
-    return cuts;
-  }
-
-  /// The node apart from what is special about its place.
-  std::string place_of(size_t n) const {
-    std::string key;
-    add_pointer(key, classes_[n]);
-    const Node& node = graph_.nodes[n];
-    add_pointer(key, result_.pinned.cuts[n] ? &*result_.pinned.cuts[n] : nullptr);
-    for (ValueId input : node.inputs) add_sets(key, partials_[input]);
-    for (ValueId output : node.outputs) {
-      const auto placed = result_.pinned.results.find(output);
-      if (placed != result_.pinned.results.end()) add_dims(key, placed->second);
-      key += '.';
-    }
-    return key;
-  }
-
-  /// The cuts of a node, each with every set of operands that may arrive as partial sums and pass through it.
-  void add_forward(size_t n) {
-    const std::string key = place_of(n);
-    auto& known = known_forwards_[key];
-    if (!known) known = std::make_shared<const std::vector<Forward>>(forwards_of(n));
-    forwards_.resize(graph_.nodes.size());
-    forwards_[n] = known;
-    const Node& node = graph_.nodes[n];
-    for (const Forward& forward : *known) {
-      for (size_t k = 0; k < node.outputs.size(); ++k) {
-        const Sharding& made = forward.makes[k];
-        if (!made.partial.empty()) partials_[node.outputs[k]].emplace(made.kind, made.partial);
-      }
-    }
-  }
-
-  std::vector<Forward> forwards_of(size_t n) {
-    const Node& node = graph_.nodes[n];
-    const ShardingRule& rule = rules_[n];
-    std::vector<Forward> found;
-    for (const Cut* cut : cuts_of(n)) {
-      const std::vector<Sharding> whole = needs_of(rule, *cut);
-      found.push_back(forward_of(n, *cut, whole));
-      if (needs_expansion(rule, *cut)) continue;
-      for (const Linear& linear : rule.linear) {
-        for (const auto& [kind, axes] : common_partials(node, linear)) {
-          std::vector<Sharding> needs = whole;
-          for (int operand : linear.operands) {
-            needs[operand].kind = kind;
-            needs[operand].partial = axes;
-          }
-          if (propagate_partial(rule, *cut, needs).partial.empty()) continue;
-          found.push_back(forward_of(n, *cut, std::move(needs)));
-        }
-      }
-    }
-    return found;
-  }
-
-  PartialSets common_partials(const Node& node, const Linear& linear) const {
-    PartialSets common = partials_[node.inputs[linear.operands.at(0)]];
-    for (int operand : linear.operands) {
-      std::erase_if(common, [&](const auto& set) { return !partials_[node.inputs[operand]].contains(set); });
-    }
-    return common;
-  }
-
-  Forward forward_of(size_t n, const Cut& cut, std::vector<Sharding> needs) {
-    const NodePrice price = price_of(*classes_[n]->program, cut, needs, /*wants=*/{}, options_.costs, mesh_, reshards_);
-    Forward forward{&cut, std::move(needs), price.makes};
-    for (size_t k = 0; k < forward.makes.size(); ++k) {
-      const auto placed = result_.pinned.results.find(graph_.nodes[n].outputs[k]);
-      if (placed != result_.pinned.results.end()) forward.makes[k] = {.dims = placed->second};
-    }
-    return forward;
-  }
-
-  /// Alternatives with gradients: those that arrive whole, and as partial sums that pass through the gradient nodes.
-  void add_backward(size_t n) {
-    const Node& node = graph_.nodes[n];
-    std::string key = place_of(n);
-    for (ValueId output : node.outputs) add_sets(key, gradient_partials_[output]);
-    for (ValueId input : node.inputs) add_state_key(key, input);
-    for (ValueId output : node.outputs) key += stored_[output] >= 0 ? 's' : '-';
-    NodeAlternatives& known = known_alternatives_[key];
-    if (!known) known = std::make_shared<const std::vector<NodeAlternative>>(alternatives_of(n));
-    alternatives_[n] = known;
-    for (const NodeAlternative& alternative : *known) {
-      for (size_t i = 0; i < node.inputs.size(); ++i) {
-        if (alternative.gives[i] < 0) continue;
-        const Sharding& given = reshards_.sharding(alternative.gives[i]);
-        if (!given.partial.empty()) gradient_partials_[node.inputs[i]].emplace(given.kind, given.partial);
-      }
-    }
-  }
-
-  /// All about a value at entry that the price of its user depends on.
-  void add_state_key(std::string& key, ValueId value) const {
-    key += uses_[value].size() > 1 ? 'm' : 's';
-    if (input_[value] >= 0) {
-      key += 'i';
-      add_dims(key, result_.pinned.inputs[input_[value]]);
-    }
-    if (state_[value] < 0) return;
-    const State& state = graph_.states[state_[value]];
-    add_integer(key, static_cast<int64_t>(state.kind));
-    add_integer(key, optimizer_states(value));
-    if (const auto& pinned = result_.pinned.states[state_[value]]) add_dims(key, *pinned);
-  }
-
-  int64_t optimizer_states(ValueId value) const {
-    const auto found = optimizer_states_.find(graph_.values[value].name);
-    return found == optimizer_states_.end() ? 0 : found->second;
-  }
-
-  std::vector<NodeAlternative> alternatives_of(size_t n) {
-    const NodeProgram& program = *classes_[n]->program;
-    const Node& node = graph_.nodes[n];
-    std::vector<size_t> arriving;
-    for (size_t k = 0; k < node.outputs.size(); ++k) {
-      if (program.arriving()[k] >= 0) arriving.push_back(k);
-    }
-    std::vector<NodeAlternative> found;
-    for (const Forward& forward : *forwards_[n]) {
-      std::vector<Sharding> wants;
-      for (const Sharding& made : forward.makes) wants.push_back({.dims = made.dims});
-      add_alternative(n, forward, wants, found);
-      if (arriving.size() != 1) continue;
-      for (const auto& [kind, axes] : gradient_partials_[node.outputs[arriving[0]]]) {
-        Sharding& want = wants[arriving[0]];
-        if (std::any_of(want.dims.begin(), want.dims.end(), [&](const Axes& cut) {
-              return std::any_of(cut.begin(), cut.end(),
-                                 [&](int axis) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); });
-            })) {
-          continue;
-        }
-        want.kind = kind;
-        want.partial = axes;
-        add_alternative(n, forward, wants, found);
-      }
-    }
-    return found;
-  }
-
-  void add_alternative(size_t n, const Forward& forward, const std::vector<Sharding>& wants,
-                       std::vector<NodeAlternative>& found) {
-    const NodeProgram& program = *classes_[n]->program;
-    const Node& node = graph_.nodes[n];
-    const NodePrice price = price_of(program, *forward.cut, forward.needs, wants, options_.costs, mesh_, reshards_);
-    if (!price.takes_partial) return;
-    NodeAlternative alternative{.cut = *forward.cut, .needs = {}, .gives = {}, .makes = {}, .wants = {}};
-    alternative.seconds = price.seconds;
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      alternative.needs.push_back(reshards_.id(forward.needs[i]));
-      alternative.gives.push_back(price.gives[i] ? reshards_.id(*price.gives[i]) : -1);
-    }
-    for (size_t k = 0; k < node.outputs.size(); ++k) {
-      const ShardingId makes = reshards_.id(forward.makes[k]);
-      alternative.makes.push_back(makes);
-      alternative.wants.push_back(program.arriving()[k] >= 0 ? reshards_.id(wants[k]) : -1);
-      const Type& type = graph_.type(node.outputs[k]);
-      alternative.seconds += reshards_.between(reshards_.type(type), reshards_.id(price.makes[k]), makes);
-      if (program.reads(program.results()[k])) {
-        alternative.bytes += largest_part(type, reshards_.sharding(makes).dims, mesh_);
-      }
-    }
-    for (size_t i = 0; i < node.inputs.size(); ++i) add_entry_costs(n, i, alternative);
-    found.push_back(std::move(alternative));
-  }
-
-  /// What an operand costs that is an input, or a state that nobody else uses.
-  void add_entry_costs(size_t n, size_t operand, NodeAlternative& alternative) {
-    const ValueId value = graph_.nodes[n].inputs[operand];
-    const Type& type = graph_.type(value);
-    const TypeId type_id = reshards_.type(type);
-    const ShardingId need = alternative.needs[operand];
-    const NodeProgram& program = *classes_[n]->program;
-    const bool kept = program.reads(program.operands()[operand]);
-    if (input_[value] >= 0) {
-      const ShardingId lies = reshards_.id({.dims = result_.pinned.inputs[input_[value]]});
-      alternative.seconds += reshards_.between(type_id, lies, need);
-    } else if (state_[value] < 0 && kept && uses_[value].size() == 1) {
-      alternative.bytes += largest_part(type, reshards_.sharding(need).dims, mesh_);
-    }
-    if (state_[value] < 0 || uses_[value].size() > 1) return;
-    const auto& pinned = result_.pinned.states[state_[value]];
-    const Sharding lies{.dims = pinned ? *pinned : reshards_.sharding(need).dims};
-    const ShardingId id = reshards_.id(lies);
-    alternative.seconds += reshards_.between(type_id, id, need);
-    if (alternative.gives[operand] >= 0) {
-      alternative.seconds += options_.costs.gradient_part * reshards_.between(type_id, alternative.gives[operand], id);
-    }
-    const auto [seconds, bytes] = state_costs(state_[value], lies);
-    alternative.seconds += seconds;
-    alternative.bytes += bytes;
-    for (size_t k = 0; k < graph_.nodes[n].outputs.size(); ++k) {
-      if (stored_[graph_.nodes[n].outputs[k]] == state_[value]) {
-        alternative.seconds += reshards_.between(type_id, alternative.makes[k], id);
-      }
-    }
-  }
-
-  /// Of the update of a state, and what it takes with its gradient and what the optimizer keeps for it.
-  std::pair<double, double> state_costs(size_t s, const Sharding& lies) const {
-    const State& state = graph_.states[s];
-    const double part = largest_part(graph_.type(state.entry), lies.dims, mesh_);
-    if (!trains_ || !is_trained(state)) return {0, part};
-    const double kept = static_cast<double>(optimizer_states(state.entry));
-    return {part * (3 + 2 * kept) * options_.costs.byte_seconds + options_.costs.node_seconds, part * (2 + kept)};
-  }
-
-  // Variables.
-
   size_t add_variable(Decision decision, std::shared_ptr<const std::vector<double>> seconds,
                       std::shared_ptr<const std::vector<double>> bytes) {
     result_.problem.variables.push_back({std::move(seconds), std::move(bytes)});
@@ -412,7 +69,7 @@ class CostGraphBuilder {
 
   void add_value(size_t n, size_t k) {
     const ValueId value = graph_.nodes[n].outputs[k];
-    const std::vector<Use>& uses = uses_[value];
+    const std::vector<Use>& uses = nodes_.uses(value);
     const size_t producer = static_cast<size_t>(result_.variable_of_node[n]);
     if (uses.empty()) return;
     const TypeId type = reshards_.type(graph_.type(value));
@@ -437,7 +94,7 @@ class CostGraphBuilder {
 
   void add_state(size_t s) {
     const ValueId value = graph_.states[s].entry;
-    const auto& uses = uses_[value];
+    const auto& uses = nodes_.uses(value);
     add_shared({Decision::Kind::state, s}, value, state_alternatives(s, uses), uses);
   }
 
@@ -477,7 +134,7 @@ class CostGraphBuilder {
     int64_t gradients = 0;
     bool kept = false;
     for (const auto& [user, operand] : uses) {
-      const NodeProgram& program = *classes_[user]->program;
+      const NodeProgram& program = nodes_.program(user);
       gradients += program.given()[operand] >= 0;
       kept = kept || program.reads(program.operands()[operand]);
     }
@@ -487,9 +144,9 @@ class CostGraphBuilder {
           static_cast<double>(gradients - 1) * (3 * part * options_.costs.byte_seconds + options_.costs.node_seconds);
     }
     if (decision.kind == Decision::Kind::state) {
-      const auto [update, size] = state_costs(decision.index, lies);
-      seconds += update;
-      bytes += size;
+      const StateCosts state = state_costs(nodes_, decision.index, lies.dims, options_.costs, mesh_);
+      seconds += state.seconds;
+      bytes += state.bytes;
       if (one.gradient >= 0) {
         const ShardingId whole = reshards_.id({.dims = lies.dims});
         seconds += options_.costs.gradient_part * reshards_.between(reshards_.type(type), one.gradient, whole);
@@ -567,10 +224,10 @@ class CostGraphBuilder {
     const State& state = graph_.states[s];
     const auto& pinned = result_.pinned.states[s];
     std::string key = users_key(uses) + 's';
-    add_state_key(key, state.entry);
+    add_entry_key(key, nodes_, state.entry, result_.pinned);
     ValueAlternatives& known = known_values_[key];
     if (known) return known;
-    const bool arrives = trains_ && is_trained(state);
+    const bool arrives = nodes_.is_trained(state);
     if (!pinned) return known = with_gradients({}, uses, arrives);
     std::vector<ValueAlternative> list;
     const ShardingId lies = reshards_.id({.dims = *pinned});
@@ -609,24 +266,12 @@ class CostGraphBuilder {
 
   using Costs = std::pair<std::shared_ptr<const std::vector<double>>, std::shared_ptr<const std::vector<double>>>;
 
+  const ForwardNodes& nodes_;
   const Graph& graph_;
-  const Rules& rules_;
-  const OpSet& ops_;
   const Mesh& mesh_;
   const CostGraphOptions& options_;
   CostGraph result_;
   ReshardCosts& reshards_;
-  bool trains_ = false;
-  std::vector<std::vector<Use>> uses_;       // per value, by forward nodes
-  std::vector<int> state_, stored_, input_;  // per value: the state at entry, at exit, the input, or -1
-  std::unordered_map<std::string, int> copies_;
-  std::unordered_map<std::string, int64_t> optimizer_states_;
-  std::vector<PartialSets> partials_, gradient_partials_;  // per value: what it may be partial over
-  std::unordered_map<std::string, std::unique_ptr<NodeClass>> known_classes_;
-  std::vector<const NodeClass*> classes_;  // per node
-  std::unordered_map<std::string, std::shared_ptr<const std::vector<Forward>>> known_forwards_;
-  std::vector<std::shared_ptr<const std::vector<Forward>>> forwards_;  // per node
-  std::unordered_map<std::string, NodeAlternatives> known_alternatives_;
   std::vector<NodeAlternatives> alternatives_;  // per node
   std::unordered_map<std::string, ValueAlternatives> known_values_;
   std::unordered_map<const void*, Costs> known_costs_;
@@ -642,6 +287,7 @@ CostGraph::CostGraph(const Graph& graph, const Rules& rules, const Mesh& mesh, P
       mesh(&mesh),
       pinned(std::move(pinned)),
       reshards(std::make_unique<ReshardCosts>(mesh, links)),
+      own_state(graph.values.size(), -1),
       variable_of_node(graph.nodes.size(), -1),
       variable_of_value(graph.values.size(), -1) {}
 
@@ -661,7 +307,12 @@ PartialPlan CostGraph::partial_plan(const std::vector<size_t>& chosen) const {
   for (size_t v = 0; v < decisions.size(); ++v) {
     const auto& [kind, index] = decisions[v];
     if (kind == Decision::Kind::node) {
-      partial.cuts[index] = (*nodes[v])[chosen[v]].cut;
+      const NodeAlternative& alternative = (*nodes[v])[chosen[v]];
+      partial.cuts[index] = alternative.cut;
+      for (size_t i = 0; i < alternative.needs.size(); ++i) {
+        const int own = own_state[graph->nodes[index].inputs[i]];
+        if (own >= 0 && !partial.states[own]) partial.states[own] = sharding(alternative.needs[i]).dims;
+      }
     } else if (kind == Decision::Kind::state) {
       partial.states[index] = sharding((*values[v])[chosen[v]].value).dims;
     } else {
@@ -693,9 +344,9 @@ void CostGraph::keep_whole(size_t variable, const std::vector<size_t>& chosen, P
   }
 }
 
-CostGraph make_cost_graph(const Graph& graph, const Rules& rules, const OpSet& ops, const Mesh& mesh,
-                          PartialPlan pinned, const CostGraphOptions& options) {
-  return CostGraphBuilder(graph, rules, ops, mesh, std::move(pinned), options).run();
+CostGraph make_cost_graph(const ForwardNodes& nodes, const Mesh& mesh, PartialPlan pinned,
+                          const CostGraphOptions& options) {
+  return CostGraphBuilder(nodes, mesh, std::move(pinned), options).run();
 }
 
 }  // namespace partita

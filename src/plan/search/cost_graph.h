@@ -2,24 +2,10 @@
 // The decisions that a search makes about a graph on a mesh, and what they cost: the cuts of its forward nodes, how
 // values lie that several nodes use, and how states lie that several nodes use.
 
-#include "lowering/complete_plan.h"
 #include "plan/search/cost_problem.h"
-#include "plan/search/node_price.h"
+#include "plan/search/node_alternatives.h"
 
 namespace partita {
-
-struct CostGraphOptions {
-  PlanCosts costs;
-  bool uneven = true;  // parts may differ by one
-};
-
-/// One alternative of a forward node: a cut, and how everything lies that it shares with others.
-struct NodeAlternative {
-  Cut cut;
-  std::vector<ShardingId> needs, gives;  // per operand: it and its gradient; -1: none
-  std::vector<ShardingId> makes, wants;  // per result: it and its gradient; -1: none
-  double seconds = 0, bytes = 0;
-};
 
 /// How a value lies that several nodes use, and the sum of its gradients; -1: none.
 struct ValueAlternative {
@@ -46,8 +32,9 @@ struct CostGraph {
   std::unique_ptr<ReshardCosts> reshards;
   CostProblem problem;
   std::vector<Decision> decisions;                                           // per variable of the problem
-  std::vector<std::shared_ptr<const std::vector<NodeAlternative>>> nodes;    // per variable: of a node
+  std::vector<NodeAlternatives> nodes;                                       // per variable: of a node
   std::vector<std::shared_ptr<const std::vector<ValueAlternative>>> values;  // per variable: of a value or a state
+  std::vector<int> own_state;                                                // per value: the state that one node uses
   std::vector<int> variable_of_node, variable_of_value;                      // -1: none
 
  private:
@@ -58,7 +45,7 @@ struct CostGraph {
 /// All legal cuts of every forward node for which `pinned` has none, which are hard constraints as are its inputs and
 /// states. A graph with gradients pays for them: gradient nodes follow their forward nodes, gradients move as values
 /// do, those of parameters are reduced over the ranks that share these. The arguments outlive the result.
-CostGraph make_cost_graph(const Graph& graph, const Rules& rules, const OpSet& ops, const Mesh& mesh,
-                          PartialPlan pinned, const CostGraphOptions& options);
+CostGraph make_cost_graph(const ForwardNodes& nodes, const Mesh& mesh, PartialPlan pinned,
+                          const CostGraphOptions& options);
 
 }  // namespace partita

@@ -37,12 +37,13 @@ class PriceWalk {
     for (ValueId input : node.inputs) given.push_back(latest(slots[input]));
     const Sharding passed = propagate_partial(rule, cut, given);
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      Sharding target{.dims = dims_from_factors(rule, cut, rule.inputs[i])};
+      const Type& type = program.graph().type(node.inputs[i]);
+      Sharding target = need_of(rule, cut, rule.inputs[i], type, mesh_);
       if (!given[i].partial.empty() && !passed.partial.empty()) {
         target.kind = passed.kind;
         target.partial = passed.partial;
       }
-      bring(slots[node.inputs[i]], program.graph().type(node.inputs[i]), target);
+      bring(slots[node.inputs[i]], type, target);
     }
     seconds_ += seconds_of(program.rules(), n, program.graph(), cut, costs_, mesh_);
     for (size_t k = 0; k < node.outputs.size(); ++k) {
@@ -184,10 +185,12 @@ const NodeProgram& NodeProgram::expansion(size_t n) const {
   return *known;
 }
 
-std::vector<Sharding> needs_of(const ShardingRule& rule, const Cut& cut) {
-  std::vector<Sharding> needs;
-  for (const TensorMap& map : rule.inputs) needs.push_back({.dims = dims_from_factors(rule, cut, map)});
-  return needs;
+Sharding need_of(const ShardingRule& rule, const Cut& cut, const TensorMap& map, const Type& type, const Mesh& mesh) {
+  Sharding need{.dims = dims_from_factors(rule, cut, map)};
+  for (size_t d = 0; d < map.size(); ++d) {
+    if (map[d].window && mesh.ways(need.dims[d]) > type.shape[d]) need.dims[d].clear();
+  }
+  return need;
 }
 
 NodePrice price_of(const NodeProgram& program, const Cut& cut, const std::vector<Sharding>& needs,

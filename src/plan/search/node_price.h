@@ -52,8 +52,9 @@ class NodeProgram {
   mutable std::unordered_map<size_t, std::unique_ptr<NodeProgram>> expansions_;
 };
 
-/// How a node needs its operands: the dimensions of the cut, without halos, none partial.
-std::vector<Sharding> needs_of(const ShardingRule& rule, const Cut& cut);
+/// How a node needs an operand: as its cut says, without halos; a dimension with a window and fewer rows than parts is
+/// not cut.
+Sharding need_of(const ShardingRule& rule, const Cut& cut, const TensorMap& map, const Type& type, const Mesh& mesh);
 
 struct NodePrice {
   double seconds = 0;                          // of all its nodes on one rank, and of what moves between them

@@ -23,30 +23,48 @@ std::string key_of_sharding(const Sharding& sharding) {
 
 }  // namespace
 
+const ReshardStates* ReshardCosts::states_of(size_t dims) {
+  if (!ReshardStates::can_list(mesh_, dims)) return nullptr;
+  std::unique_ptr<ReshardStates>& states = states_[dims];
+  if (!states) states = std::make_unique<ReshardStates>(mesh_, links_, dims);
+  return states.get();
+}
+
 TypeId ReshardCosts::type(const Type& type) {
   std::string key(1, static_cast<char>(type.dtype));
   key.append(reinterpret_cast<const char*>(type.shape.data()), type.shape.size() * sizeof(int64_t));
   const auto [entry, fresh] = type_ids_.try_emplace(std::move(key), static_cast<TypeId>(types_.size()));
-  if (fresh) types_.push_back({type, {}});
+  if (fresh) types_.push_back({type, states_of(type.shape.size()), {}});
   return entry->second;
 }
 
 ShardingId ReshardCosts::id(const Sharding& sharding) {
   PARTITA_CHECK(sharding.halos.empty(), "a search compares no halos");
   const auto [entry, fresh] = ids_.try_emplace(key_of_sharding(sharding), static_cast<ShardingId>(shardings_.size()));
-  if (fresh) shardings_.push_back(std::make_unique<Sharding>(sharding));
+  if (fresh) {
+    shardings_.push_back(std::make_unique<Sharding>(sharding));
+    const ReshardStates* states = states_of(sharding.dims.size());
+    state_of_.push_back(states ? states->state(sharding) : -1);
+  }
   return entry->second;
 }
 
 double ReshardCosts::between(TypeId type, ShardingId from, ShardingId to) {
   if (from == to) return 0;
-  std::vector<std::vector<double>>& costs = types_[type].costs;
-  const size_t row = static_cast<size_t>(from), column = static_cast<size_t>(to);
-  if (costs.size() <= row) costs.resize(shardings_.size());
-  if (costs[row].size() <= column) costs[row].resize(shardings_.size(), kUnknown);
-  double& cost = costs[row][column];
-  if (std::isnan(cost)) cost = find(types_[type].type, *shardings_[from], *shardings_[to]);
-  return cost;
+  Known& known = types_[type];
+  if (known.states == nullptr) {
+    known.costs.resize(std::max(known.costs.size(), shardings_.size()));
+    std::vector<double>& row = known.costs[from];
+    if (row.size() <= static_cast<size_t>(to)) row.resize(shardings_.size(), kUnknown);
+    if (std::isnan(row[to])) row[to] = find(known.type, *shardings_[from], *shardings_[to]);
+    return row[to];
+  }
+  const Sharding &source = *shardings_[from], &target = *shardings_[to];
+  if (!target.partial.empty() && source.kind != target.kind) return kImpossible;
+  const size_t start = static_cast<size_t>(state_of_[from]);
+  if (known.costs.size() <= start) known.costs.resize(start + 1);
+  if (known.costs[start].empty()) known.costs[start] = known.states->costs_from(state_of_[from], known.type);
+  return known.costs[start][static_cast<size_t>(state_of_[to])];
 }
 
 double ReshardCosts::find(const Type& type, const Sharding& from, const Sharding& to) {

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "plan/search/plan_costs.h"
+#include "plan/search/reshard_states.h"
 #include "sharding/reshard.h"
 
 namespace partita {
@@ -15,7 +16,7 @@ using TypeId = int;
 class ReshardCosts {
  public:
   /// The mesh outlives this.
-  ReshardCosts(const Mesh& mesh, const LinkCosts& links) : mesh_(mesh), resharder_(mesh, links) {}
+  ReshardCosts(const Mesh& mesh, const LinkCosts& links) : mesh_(mesh), links_(links), resharder_(mesh, links) {}
 
   TypeId type(const Type& type);
   /// Of a sharding without halos.
@@ -28,12 +29,17 @@ class ReshardCosts {
  private:
   struct Known {
     Type type;
-    std::vector<std::vector<double>> costs;  // by the two shardings; NaN: not known yet
+    const ReshardStates* states = nullptr;   // null: too many to list
+    std::vector<std::vector<double>> costs;  // by the two states, or shardings; NaN: not known yet
   };
+  const ReshardStates* states_of(size_t dims);
   double find(const Type& type, const Sharding& from, const Sharding& to);
 
   const Mesh& mesh_;
+  const LinkCosts links_;
   Resharder resharder_;
+  std::unordered_map<size_t, std::unique_ptr<ReshardStates>> states_;  // by dimensions
+  std::vector<int> state_of_;                                          // per sharding; -1: not listed
   std::unordered_map<std::string, TypeId> type_ids_;
   std::vector<Known> types_;
   std::unordered_map<std::string, ShardingId> ids_;
