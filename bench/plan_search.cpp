@@ -1,9 +1,10 @@
 // The time of a search for the cuts of a training graph, what it finds, and how far from the cheapest plan it may be.
 //
-//   bench_plan_search MODEL BATCH MESH [SEARCH=exact]
+//   bench_plan_search MODEL BATCH MESH [exact|dynamic|recursive]
 //
 // MESH as in a plan: "data=8", "data=4 model=2" (of prime sub-axes) or "undivided data=128 model=8". Prints the size of
-// the problem, seconds to make it and to solve it, the cost that was found and the bound below which none is, in bytes.
+// the problem, seconds to make it and of the whole search, the cost that was found and the bound below which none is,
+// in bytes.
 
 #include <chrono>
 #include <string>
@@ -13,18 +14,16 @@
 #include "ops/registry.h"
 #include "plan/make_plan.h"
 #include "plan/search/cost_graph.h"
-#include "plan/search/exact.h"
+#include "plan/search/search_cuts.h"
 #include "usage.h"
 #include "zoo/zoo.h"
 
 namespace partita {
 namespace {
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-void run(const std::string& spec, int64_t batch, const std::string& mesh_text) {
+void run(const std::string& spec, int64_t batch, const std::string& mesh_text, Search kind) {
   const ZooModel model = make_model(spec);
   double begin = now();
   const auto lap = [&](const char* what) {
@@ -50,23 +49,28 @@ void run(const std::string& spec, int64_t batch, const std::string& mesh_text) {
       partial.inputs[i][dim] = all;
     }
   }
-  const CostGraph costs =
-      make_cost_graph(ForwardNodes(graph, rules, all_ops()), mesh, std::move(partial), {.costs = PlanCosts::bytes(mesh)});
-  lap("cost graph");
-  size_t alternatives = 0, most = 0, entries = 0;
-  for (const CostVariable& variable : costs.problem.variables) {
-    alternatives += variable.size();
-    most = std::max(most, variable.size());
+  if (mesh.axes().size() <= 3) {
+    const CostGraph costs =
+        make_cost_graph(ForwardNodes(graph, rules, all_ops()), mesh, partial, {.costs = PlanCosts::bytes(mesh)});
+    size_t alternatives = 0, most = 0, entries = 0;
+    for (const CostVariable& variable : costs.problem.variables) {
+      alternatives += variable.size();
+      most = std::max(most, variable.size());
+    }
+    for (const CostEdge& edge : costs.problem.edges) entries += edge.table->seconds.size();
+    fmt::print("{} nodes, {} variables of {} alternatives (at most {}), {} pairs of {} entries\n", graph.nodes.size(),
+               costs.problem.variables.size(), alternatives, most, costs.problem.edges.size(), entries);
+    lap("cost graph alone");
   }
-  for (const CostEdge& edge : costs.problem.edges) entries += edge.table->seconds.size();
-  fmt::print("{} nodes, {} variables of {} alternatives (at most {}), {} pairs of {} entries\n", graph.nodes.size(),
-             costs.problem.variables.size(), alternatives, most, costs.problem.edges.size(), entries);
-  begin = now();
-  const SearchResult found = exact_search(costs.problem);
+  const FoundCuts found =
+      search_cuts(graph, rules, all_ops(), mesh, partial, {.kind = kind, .costs = PlanCosts::bytes(mesh)});
   lap("search");
-  fmt::print("cost {:.6g}, bound {:.6g}, gap {:.4f} %\n", found.seconds, found.lower_bound,
-             100 * (found.seconds / found.lower_bound - 1));
-  complete_plan(graph, rules, mesh, "exact", costs.partial_plan(found.chosen));
+  fmt::print("cost {:.6g}", found.seconds);
+  if (found.lower_bound > 0) {
+    fmt::print(", bound {:.6g}, gap {:.4f} %", found.lower_bound, 100 * (found.seconds / found.lower_bound - 1));
+  }
+  fmt::print("\n");
+  complete_plan(graph, rules, mesh, std::string(name_of(kind)), found.partial);
   lap("completion");
 }
 
@@ -76,7 +80,8 @@ void run(const std::string& spec, int64_t batch, const std::string& mesh_text) {
 int main(int argc, char** argv) {
   if (partita::asks_for_help(argc, argv, "MODEL BATCH MESH [SEARCH]")) return 0;
   try {
-    partita::run(argc > 1 ? argv[1] : "gpt", argc > 2 ? std::atoll(argv[2]) : 8, argc > 3 ? argv[3] : "data=8");
+    partita::run(argc > 1 ? argv[1] : "gpt", argc > 2 ? std::atoll(argv[2]) : 8, argc > 3 ? argv[3] : "data=8",
+                 partita::parse_name<partita::Search>("SEARCH", argc > 4 ? argv[4] : "exact"));
   } catch (const partita::Error& error) {
     fmt::print(stderr, "{}\n", error.what());
     return 1;

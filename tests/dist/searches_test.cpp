@@ -42,17 +42,17 @@ TEST(Searches, Resnet18) { expect_one_rank_of_searches("resnet18:width=4,size=8"
 
 TEST(Searches, Gpt) {
   expect_one_rank_of_searches("gpt:layers=2,hidden=16,heads=4,seq=8,vocab=12,dropout=0.2",
-                              {.image = {}, .steps = 10, .learning_rate = 1e-3});
+                              {.image = {}, .steps = 4, .learning_rate = 1e-3});
 }
 
 TEST(Searches, Llama) {
   expect_one_rank_of_searches("llama:layers=2,hidden=16,heads=4,kv_heads=2,intermediate=24,seq=8,vocab=12,tied=1",
-                              {.image = {}, .steps = 10, .learning_rate = 1e-3});
+                              {.image = {}, .steps = 4, .learning_rate = 1e-3});
 }
 
 TEST(Searches, Moe) {
   expect_one_rank_of_searches("moe:layers=2,hidden=8,heads=2,seq=6,vocab=12,experts=4,capacity=0.75,shared=1",
-                              {.image = {}, .batch = 12, .steps = 5, .learning_rate = 1e-3});
+                              {.image = {}, .batch = 12, .steps = 3, .learning_rate = 1e-3});
 }
 
 }  // namespace

@@ -70,7 +70,8 @@ class GraphDraw {
 
   /// A value that is there, rather one of the last.
   const Value& recent() {
-    const size_t back = static_cast<size_t>(std::min({below(values_.size()), below(values_.size()), below(values_.size())}));
+    const size_t back =
+        static_cast<size_t>(std::min({below(values_.size()), below(values_.size()), below(values_.size())}));
     return values_[values_.size() - 1 - back];
   }
 

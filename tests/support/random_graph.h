@@ -6,7 +6,8 @@
 
 namespace partita {
 
-/// About `nodes` nodes, at most one more, on values that fit them, and a loss; a training graph where gradients reach parameters.
+/// About `nodes` nodes, at most one more, on values that fit them, and a loss; a training graph where gradients reach
+/// parameters.
 Graph random_graph(int64_t nodes, Dice& dice);
 
 /// Cuts of some forward nodes, shardings of inputs and of some states.

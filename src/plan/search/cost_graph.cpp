@@ -10,9 +10,17 @@
 namespace partita {
 namespace {
 
-constexpr double kForbidden = std::numeric_limits<double>::infinity();
-
 using ValueAlternatives = std::shared_ptr<const std::vector<ValueAlternative>>;
+
+std::string table_key(const void* first, size_t result, const void* second, size_t operand, TypeId type) {
+  std::string key;
+  add_pointer(key, first);
+  add_integer(key, static_cast<int64_t>(result));
+  add_pointer(key, second);
+  add_integer(key, static_cast<int64_t>(operand));
+  add_integer(key, type);
+  return key;
+}
 
 class CostGraphBuilder {
  public:
@@ -48,6 +56,7 @@ class CostGraphBuilder {
     result_.decisions.push_back(decision);
     result_.nodes.emplace_back();
     result_.values.emplace_back();
+    result_.sums.emplace_back();
     return result_.decisions.size() - 1;
   }
 
@@ -115,6 +124,7 @@ class CostGraphBuilder {
     }
     const size_t shared = add_variable(decision, seconds, bytes);
     result_.values[shared] = list;
+    result_.sums[shared] = nodes_.sums(value);
     if (!is_state) result_.variable_of_value[value] = static_cast<int>(shared);
     for (const auto& [user, operand] : uses) {
       std::string key = table_key(list.get(), 0, alternatives_[user].get(), operand, type);
@@ -159,15 +169,9 @@ class CostGraphBuilder {
 
   /// From a value and to its gradient. Partial sums are passed on as they are, or reduced.
   double pair_seconds(TypeId type, const ValueAlternative& from, const ValueAlternative& to) {
-    double sum = passed_seconds(type, from.value, to.value);
-    if (from.gradient >= 0 && to.gradient >= 0) sum += passed_seconds(type, to.gradient, from.gradient);
+    double sum = reshards_.passed(type, from.value, to.value);
+    if (from.gradient >= 0 && to.gradient >= 0) sum += reshards_.passed(type, to.gradient, from.gradient);
     return sum;
-  }
-
-  double passed_seconds(TypeId type, ShardingId from, ShardingId to) {
-    if (from == to) return 0;
-    if (!reshards_.sharding(to).partial.empty()) return kForbidden;
-    return reshards_.between(type, from, to);
   }
 
   template <class Seconds>
@@ -182,16 +186,6 @@ class CostGraphBuilder {
       table = std::make_shared<const CostTable>(std::move(made));
     }
     result_.problem.edges.push_back({first, second, table});
-  }
-
-  static std::string table_key(const void* first, size_t result, const void* second, size_t operand, TypeId type) {
-    std::string key;
-    add_pointer(key, first);
-    add_integer(key, static_cast<int64_t>(result));
-    add_pointer(key, second);
-    add_integer(key, static_cast<int64_t>(operand));
-    add_integer(key, type);
-    return key;
   }
 
   std::string users_key(const std::vector<Use>& uses) const {
@@ -306,6 +300,7 @@ PartialPlan CostGraph::partial_plan(const std::vector<size_t>& chosen) const {
   PartialPlan partial = pinned;
   for (size_t v = 0; v < decisions.size(); ++v) {
     const auto& [kind, index] = decisions[v];
+    cut_sums(v, chosen, partial);
     if (kind == Decision::Kind::node) {
       const NodeAlternative& alternative = (*nodes[v])[chosen[v]];
       partial.cuts[index] = alternative.cut;
@@ -327,6 +322,16 @@ PartialPlan CostGraph::partial_plan(const std::vector<size_t>& chosen) const {
     if (decisions[v].kind == Decision::Kind::node) keep_whole(v, chosen, partial);
   }
   return partial;
+}
+
+/// Gradients of a value are added up where they are to lie.
+void CostGraph::cut_sums(size_t variable, const std::vector<size_t>& chosen, PartialPlan& partial) const {
+  for (size_t n : sums[variable]) {
+    const ShardingId gradient = (*values[variable])[chosen[variable]].gradient;
+    if (gradient < 0) return;
+    const ShardingRule& rule = (*rules)[n];
+    partial.cuts[n] = suggest_cut(rule, {{&rule.outputs[0], sharding(gradient).dims}}, *mesh, /*expandable=*/false);
+  }
 }
 
 /// A sum that would pass through a node is reduced before it where that was found to cost less.

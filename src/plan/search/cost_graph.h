@@ -35,10 +35,12 @@ struct CostGraph {
   std::vector<NodeAlternatives> nodes;                                       // per variable: of a node
   std::vector<std::shared_ptr<const std::vector<ValueAlternative>>> values;  // per variable: of a value or a state
   std::vector<int> own_state;                                                // per value: the state that one node uses
+  std::vector<std::vector<size_t>> sums;                                     // per variable: of gradients
   std::vector<int> variable_of_node, variable_of_value;                      // -1: none
 
  private:
   std::optional<Sharding> made(ValueId value, const std::vector<size_t>& chosen) const;
+  void cut_sums(size_t variable, const std::vector<size_t>& chosen, PartialPlan& partial) const;
   void keep_whole(size_t variable, const std::vector<size_t>& chosen, PartialPlan& partial) const;
 };
 

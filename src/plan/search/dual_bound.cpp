@@ -54,7 +54,7 @@ class MessagePassing {
   }
 
  private:
-  size_t other(size_t v, const Direction& direction) const {
+  size_t other(const Direction& direction) const {
     const CostEdge& edge = problem_.edges[direction.edge];
     return direction.from_first ? edge.second : edge.first;
   }
@@ -83,11 +83,11 @@ class MessagePassing {
     const double least = *std::min_element(sum.begin(), sum.end());
     for (double& cost : sum) cost -= least;
     size_t behind = 0;
-    for (const Direction& direction : directions_[v]) behind += other(v, direction) > v;
+    for (const Direction& direction : directions_[v]) behind += other(direction) > v;
     const size_t chains = std::max<size_t>(1, std::max(behind, directions_[v].size() - behind));
     double bound = least;
     for (const Direction& direction : directions_[v]) {
-      if ((other(v, direction) > v) != forwards) continue;
+      if ((other(direction) > v) != forwards) continue;
       std::vector<double> part = sum;
       const std::vector<double>& message = arriving(direction);
       for (size_t a = 0; a < part.size(); ++a) part[a] = part[a] / static_cast<double>(chains) - message[a];
@@ -125,7 +125,7 @@ class MessagePassing {
     for (size_t v = 0; v < problem_.variables.size(); ++v) {
       std::vector<double> sum = *problem_.variables[v].seconds;
       for (const Direction& direction : directions_[v]) {
-        const size_t from = other(v, direction);
+        const size_t from = other(direction);
         const CostTable& table = *problem_.edges[direction.edge].table;
         for (size_t a = 0; a < sum.size(); ++a) {
           sum[a] += from > v               ? arriving(direction)[a]

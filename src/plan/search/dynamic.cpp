@@ -10,8 +10,8 @@
 namespace partita {
 namespace {
 
-constexpr int64_t kMostVisits = 20'000;  // of an enumeration
-constexpr int kCoreSweeps = 16;
+constexpr double kMostWork = 3e6;  // alternatives that an enumeration looks at
+constexpr int kCoreSweeps = 8;
 constexpr double kCoreSlack = 1e-9;  // of rounding
 
 /// Looks at all choices of a small problem, the cheaper alternatives first, but for those that cannot be the best.
@@ -24,7 +24,10 @@ class Enumeration {
       edges_[problem.edges[e].first].push_back(e);
       edges_[problem.edges[e].second].push_back(e);
     }
-    for (const CostVariable& variable : problem.variables) costs_.push_back(*variable.seconds);
+    for (const CostVariable& variable : problem.variables) {
+      costs_.push_back(*variable.seconds);
+      size_ += static_cast<double>(variable.size());
+    }
     decided_.resize(problem.variables.size(), false);
     chosen_.resize(problem.variables.size());
   }
@@ -32,7 +35,7 @@ class Enumeration {
   /// Whether it came to an end.
   bool run() {
     visit(0, 0);
-    return visits_ <= kMostVisits;
+    return work_ <= kMostWork;
   }
   const std::vector<size_t>& best() const { return best_; }
 
@@ -59,7 +62,7 @@ class Enumeration {
         next = v;
       }
     }
-    if (!(bound < least_) || ++visits_ > kMostVisits) return;
+    if (!(bound < least_) || (work_ += size_) > kMostWork) return;
     std::vector<size_t> order(costs_[next].size());
     std::iota(order.begin(), order.end(), 0);
     std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return costs_[next][a] < costs_[next][b]; });
@@ -94,7 +97,7 @@ class Enumeration {
   std::vector<bool> decided_;
   std::vector<size_t> chosen_, best_;
   double least_;
-  int64_t visits_ = 0;
+  double work_ = 0, size_ = 0;
 };
 
 }  // namespace

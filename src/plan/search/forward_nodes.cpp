@@ -1,6 +1,7 @@
 #include "plan/search/forward_nodes.h"
 
 #include <algorithm>
+#include <map>
 
 #include "plan/search/keys.h"
 
@@ -16,6 +17,7 @@ ForwardNodes::ForwardNodes(const Graph& graph, const Rules& rules, const OpSet& 
       input_(graph.values.size(), -1) {
   index();
   find_gradients();
+  find_sums();
 }
 
 void ForwardNodes::index() {
@@ -61,6 +63,58 @@ void ForwardNodes::find_gradients() {
     programs_[n] = program_of(n, gradients);
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       if (programs_[n]->given()[i] >= 0) arrives[node.inputs[i]] = true;
+    }
+  }
+}
+
+/// The gradient of an operand, found by the place of its maker among the nodes that come from `node`; -1: not found.
+ValueId ForwardNodes::given_by(size_t node, size_t operand, const std::vector<size_t>& backward,
+                               const std::vector<ValueId>& gradients) const {
+  const NodeProgram& own = program(node);
+  const ValueId given = own.given()[operand];
+  for (size_t k = 0; k < own.arriving().size(); ++k) {
+    if (given == own.arriving()[k]) return gradients[graph_.nodes[node].outputs[k]];
+  }
+  size_t place = 0;
+  for (size_t n = 1; n < own.graph().nodes.size(); ++n) {
+    if (!own.is_live(n)) continue;
+    if (place == backward.size() || graph_.nodes[backward[place]].op != own.graph().nodes[n].op) return -1;
+    if (own.graph().values[given].producer == static_cast<NodeId>(n)) {
+      return graph_.nodes[backward[place]].outputs[own.graph().values[given].output];
+    }
+    ++place;
+  }
+  return -1;
+}
+
+/// As autodiff does: the users of a value give their gradients one after another, the last ones first.
+void ForwardNodes::find_sums() {
+  sums_.resize(graph_.values.size());
+  std::unordered_map<std::string, std::vector<size_t>> backward;  // by origin
+  std::map<std::pair<ValueId, ValueId>, size_t> adds;
+  for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+    const Node& node = graph_.nodes[n];
+    if (node.phase != Phase::backward || !node.recompute.empty()) continue;
+    backward[node.origin].push_back(n);
+    if (node.origin.empty() && node.inputs.size() == 2) adds.emplace(std::pair(node.inputs[0], node.inputs[1]), n);
+  }
+  std::vector<ValueId> gradients(graph_.values.size(), -1);
+  std::vector<bool> arrived(graph_.values.size(), false);
+  for (size_t n = graph_.nodes.size(); n-- > 0;) {
+    if (!is_forward(n)) continue;
+    const Node& node = graph_.nodes[n];
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (program(n).given()[i] < 0) continue;
+      const ValueId given = given_by(n, i, backward[node.name], gradients);
+      ValueId& sum = gradients[node.inputs[i]];
+      if (!arrived[node.inputs[i]]) {
+        arrived[node.inputs[i]] = true;
+        sum = given;
+        continue;
+      }
+      const auto add = adds.find({sum, given});
+      sum = add == adds.end() ? -1 : graph_.nodes[add->second].outputs[0];
+      if (add != adds.end()) sums_[node.inputs[i]].push_back(add->second);
     }
   }
 }

@@ -32,12 +32,17 @@ class ForwardNodes {
   bool is_trained(const State& state) const {
     return trains_ && state.kind == StateKind::parameter && state.requires_grad && state.exit >= 0;
   }
+  /// The nodes that add up the gradients of a value, in order; none where they are not found.
+  const std::vector<size_t>& sums(ValueId value) const { return sums_[value]; }
   /// How many states the optimizer keeps for one.
   int64_t optimizer_states(const State& state) const;
 
  private:
   void index();
   void find_gradients();
+  void find_sums();
+  ValueId given_by(size_t node, size_t operand, const std::vector<size_t>& backward,
+                   const std::vector<ValueId>& gradients) const;
   const NodeProgram* program_of(size_t node, const NodeGradients& gradients);
 
   const Graph& graph_;
@@ -50,6 +55,7 @@ class ForwardNodes {
   std::unordered_map<std::string, int64_t> optimizer_states_;
   std::unordered_map<std::string, std::unique_ptr<NodeProgram>> known_;
   std::vector<const NodeProgram*> programs_;  // per node
+  std::vector<std::vector<size_t>> sums_;     // per value
 };
 
 }  // namespace partita

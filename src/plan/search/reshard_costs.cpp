@@ -67,6 +67,11 @@ double ReshardCosts::between(TypeId type, ShardingId from, ShardingId to) {
   return known.costs[start][static_cast<size_t>(state_of_[to])];
 }
 
+double ReshardCosts::passed(TypeId type, ShardingId from, ShardingId to) {
+  if (from == to) return 0;
+  return shardings_[to]->partial.empty() ? between(type, from, to) : kImpossible;
+}
+
 double ReshardCosts::find(const Type& type, const Sharding& from, const Sharding& to) {
   if (!std::includes(from.partial.begin(), from.partial.end(), to.partial.begin(), to.partial.end()))
     return kImpossible;

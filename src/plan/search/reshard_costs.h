@@ -25,6 +25,8 @@ class ReshardCosts {
 
   /// Of the cheapest way; infinite where there is none: a sum that is there cannot become partial again.
   double between(TypeId type, ShardingId from, ShardingId to);
+  /// The same between a node and one that uses what it makes: a partial sum is passed on as it is, or reduced.
+  double passed(TypeId type, ShardingId from, ShardingId to);
 
  private:
   struct Known {
