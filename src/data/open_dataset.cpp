@@ -6,7 +6,6 @@
 #include "data/readers/cifar10.h"
 #include "data/readers/mnist.h"
 #include "data/readers/synthetic.h"
-#include "data/readers/token_rows.h"
 #include "data/transforms/image_maps.h"
 #include "data/views/map.h"
 #include "data/views/shuffle.h"
@@ -62,10 +61,12 @@ int64_t synthetic_text_rows(Split split, int64_t tokens) {
 }
 
 DatasetPtr open_text(const DataSource& source, Split split, const RowFormat& format) {
-  const DatasetPtr text = source.kind == DataKind::text ? read_text(source.paths[0], split, format.tokens)
-                                                        : make_synthetic_text(synthetic_text_rows(split, format.tokens),
-                                                                              format.tokens, kSyntheticSeed, split);
-  return split == Split::train ? shuffle(text, format.seed) : text;
+  TextFormat text = format.text;
+  text.seed = format.seed;
+  const DatasetPtr rows = source.kind == DataKind::text ? read_text(source.paths[0], split, text)
+                                                        : make_synthetic_text(synthetic_text_rows(split, text.stride()),
+                                                                              text, kSyntheticSeed, split);
+  return split == Split::train ? shuffle(rows, format.seed) : rows;
 }
 
 /// Bytes of an image with a last dimension of channels are scaled as images, floats get the network's type, ids become
@@ -77,7 +78,7 @@ DatasetPtr open_arrays(const DataSource& source, Split split, const RowFormat& f
   const std::vector<Column> columns = rows->columns();
   for (const Column& column : columns) {
     const Type& type = column.type;
-    if (format.tokens == 0 && column.name == format.input && type.dtype == DType::u8 && type.rank() == 3) {
+    if (format.text.tokens == 0 && column.name == format.input && type.dtype == DType::u8 && type.rank() == 3) {
       rows = map(rows, {column.name}, chain(image_maps(type, source.kind, split, format)));
       continue;
     }
@@ -105,7 +106,7 @@ std::vector<Column> columns_of(const DataSource& source, const RowFormat& format
   if (source.kind == DataKind::npz || source.kind == DataKind::npy) {
     return open_arrays(source, Split::train, format)->columns();
   }
-  if (format.tokens > 0) return token_columns(format.tokens);
+  if (format.text.tokens > 0) return token_columns(format.text);
   const Type image = source.kind == DataKind::mnist     ? kMnistImage
                      : source.kind == DataKind::cifar10 ? kCifar10Image
                                                         : format.image;
@@ -117,12 +118,12 @@ std::vector<Column> columns_of(const DataSource& source, const RowFormat& format
 
 DatasetPtr open_dataset(const DataSource& source, Split split, const RowFormat& format) {
   if (source.kind == DataKind::npz || source.kind == DataKind::npy) return open_arrays(source, split, format);
-  if (source.kind != DataKind::synthetic && (source.kind == DataKind::text) != (format.tokens > 0)) {
+  if (source.kind != DataKind::synthetic && (source.kind == DataKind::text) != (format.text.tokens > 0)) {
     throw InvalidArgument(fmt::format("[--data] the model does not read such rows, got {}, expected {}",
                                       name_of(source.kind),
-                                      format.tokens > 0 ? "text:FILE" : "mnist:DIR or cifar10:DIR"));
+                                      format.text.tokens > 0 ? "text:FILE" : "mnist:DIR or cifar10:DIR"));
   }
-  return format.tokens > 0 ? open_text(source, split, format) : open_images(source, split, format);
+  return format.text.tokens > 0 ? open_text(source, split, format) : open_images(source, split, format);
 }
 
 }  // namespace partita

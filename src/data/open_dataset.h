@@ -2,6 +2,7 @@
 // The rows of a source, ready for a network: scaled, in the order of a training, in the types that it reads.
 
 #include "data/dataset.h"
+#include "data/readers/token_rows.h"
 #include "data/source.h"
 
 namespace partita {
@@ -10,7 +11,7 @@ namespace partita {
 struct RowFormat {
   std::string input = "image";      // the column that it reads besides "label"
   Type image;                       // of a generated image: u8[height,width,channels]; of images alone
-  int64_t tokens = 0;               // of a row of text; 0: rows are images
+  TextFormat text;                  // no tokens: rows are images
   int64_t classes = 10;             // of generated labels
   int64_t resize = 0;               // side of the images after resizing; 0: as they are
   bool augment = false;             // random crops and flips of training images

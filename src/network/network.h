@@ -27,6 +27,10 @@ class Network {
   /// The first column that is not "label", through `layers`, is "logits"; the loss compares them with "label".
   Network(std::string name, LayerPtr layers, Loss loss = Loss::sparse, CallLocation where = CallLocation::current());
 
+  /// The columns called `inputs`, through `layers`.
+  Network(std::string name, LayerPtr layers, const std::vector<std::string>& inputs, Loss loss = Loss::sparse,
+          CallLocation where = CallLocation::current());
+
   const std::string& name() const { return name_; }
   const Forward& forward() const { return forward_; }
   const LossFunction& loss() const { return loss_; }

@@ -5,6 +5,8 @@
 
 namespace partita {
 
+inline constexpr int64_t kMostLayers = 10000;
+
 /// `layers` hidden layers of `hidden` units with relu; options layers, hidden, classes, dropout.
 ZooModel make_mlp(ModelSizes& options);
 /// Two convolutions and three dense layers (LeCun et al., 1998), with relu and max pooling; options classes, dropout.
@@ -14,15 +16,20 @@ ZooModel make_lenet(ModelSizes& options);
 ZooModel make_resnet18(ModelSizes& options);
 ZooModel make_resnet50(ModelSizes& options);
 ZooModel make_resnet101(ModelSizes& options);
-/// A decoder-only transformer over bytes; options layers, hidden, heads, seq, vocab, dropout.
+/// A decoder-only transformer over bytes; options layers, hidden, heads, seq, vocab, dropout; published: GPT-3 from
+/// 125m to 175b, Megatron-LM from 1.7b to 1t.
 ZooModel make_gpt(ModelSizes& options);
 /// The same with mixtures of experts; options layers, hidden, heads, seq, vocab, dropout, experts, top_k, capacity
 /// (slots of an expert, times those of an even share; 0: room for every token), expert_hidden (0: four times hidden),
 /// shared (experts that every token uses), balance (weight of the balance loss).
 ZooModel make_moe(ModelSizes& options);
 /// A decoder-only transformer with rotary positions, RMS norms, grouped-query attention and SwiGLU; options layers,
-/// hidden, heads, kv_heads, intermediate, seq, vocab, tied (1: the table of tokens is also the last layer).
+/// hidden, heads, kv_heads, intermediate, seq, vocab, tied (1: the table of tokens is also the last layer),
+/// rotary_base; published: Llama 3 with 1b, 3b, 8b, 70b and 405b.
 ZooModel make_llama(ModelSizes& options);
+/// An encoder that restores masked tokens; options layers, hidden, heads, seq, vocab (its last token is the mask),
+/// masked (positions of a row), dropout; published: base, large.
+ZooModel make_bert(ModelSizes& options);
 /// 32-16-16 with one annotated product and rows of its own.
 ZooModel make_quickstart(ModelSizes& options);
 

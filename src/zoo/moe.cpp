@@ -72,7 +72,7 @@ class Moe : public Layer {
 }  // namespace
 
 ZooModel make_moe(ModelSizes& options) {
-  MoeOptions sizes{.layers = options.integer("layers", 4, 1, 1000),
+  MoeOptions sizes{.layers = options.integer("layers", 4, 1, kMostLayers),
                    .hidden = options.integer("hidden", 128, 1, 1 << 20),
                    .heads = options.integer("heads", 4, 1, 1 << 16),
                    .seq = options.integer("seq", 128, 1, 1 << 20),
@@ -95,7 +95,7 @@ ZooModel make_moe(ModelSizes& options) {
                                  .beta2 = 0.99,
                                  .clip_norm = 1},
                    .schedule = {.kind = LrKind::cosine, .learning_rate = 1e-3, .warmup_steps = 100}};
-  const RowFormat rows{.input = "tokens", .tokens = sizes.seq, .classes = sizes.vocab};
+  const RowFormat rows = text_format(sizes.seq, sizes.vocab);
   return {"moe", share(Moe(std::move(sizes))), rows, nullptr, std::move(recipe)};
 }
 

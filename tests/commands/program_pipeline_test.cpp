@@ -17,6 +17,7 @@ const Words kModels{"mlp:hidden=16",
                     "gpt:layers=2,hidden=16,heads=2,seq=16,dropout=0.1",
                     "moe:layers=2,hidden=16,heads=2,seq=16,experts=4,shared=1",
                     "llama:layers=2,hidden=16,heads=4,kv_heads=2,seq=16",
+                    "bert:layers=2,hidden=16,heads=2,seq=16,dropout=0.1",
                     "quickstart"};
 
 const std::vector<Words> kFlags{

@@ -92,6 +92,21 @@ void share_results(JobResult& result) {
   for (const State& state : graph.states) share(result.states[graph.values[state.entry].name]);
 }
 
+/// Whole columns of normal floats and integers below 10, or below the tokens of a row where they are positions.
+std::function<Arrays(int)> random_batches(const Graph& forward, const std::vector<Column>& columns) {
+  std::map<std::string, Type> types;
+  for (const Column& column : columns) types.emplace(column.name, forward.type(forward.input(column.name)));
+  return [types, first = columns.at(0)](int step) {
+    Arrays batch;
+    for (const auto& [name, type] : types) {
+      const bool are_positions = name == "positions";
+      const int64_t below = are_positions ? std::min<int64_t>(10, first.type.shape.at(0)) : 10;
+      batch.emplace(name, random_array(type, random_key(step, name == first.name ? "image" : name), below));
+    }
+    return batch;
+  };
+}
+
 }  // namespace
 
 Job model_job(const std::string& spec, const ModelJob& options) {
@@ -110,14 +125,7 @@ Job model_job(const std::string& spec, const ModelJob& options) {
   job.steps = options.steps;
   job.learning_rate = options.learning_rate;
   job.kernels = options.dtype == DType::f64 ? KernelSet::reference : KernelSet::fast;
-  const std::string input = columns.at(0).name;
-  job.batch = [input, types = std::pair(job.forward.type(job.forward.input(input)),
-                                        job.forward.type(job.forward.input("label")))](int step) {
-    Arrays batch;
-    batch.emplace(input, random_array(types.first, random_key(step, "image"), /*below=*/10));
-    batch.emplace("label", random_array(types.second, random_key(step, "label"), /*below=*/10));
-    return batch;
-  };
+  job.batch = random_batches(job.forward, columns);
   return job;
 }
 

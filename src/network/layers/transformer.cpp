@@ -83,6 +83,7 @@ Value Swiglu::construct(Context& context, Value x) {
 
 TransformerBlock::TransformerBlock(int64_t heads, TransformerBlockOptions options, CallLocation where)
     : Layer(where),
+      norm_first_(options.norm_first),
       norm1_(layer_norm({}, where)),
       attention_(multi_head_attention(heads,
                                       {.causal = options.causal,
@@ -94,6 +95,10 @@ TransformerBlock::TransformerBlock(int64_t heads, TransformerBlockOptions option
       mlp_(std::make_shared<FeedForward>(options, where)) {}
 
 Value TransformerBlock::construct(Context& context, Value x) {
+  if (!norm_first_) {
+    x = context.call("ln_1", *norm1_, x + context.call("attn", *attention_, x));
+    return context.call("ln_2", *norm2_, x + context.call("mlp", *mlp_, x));
+  }
   x = x + context.call("attn", *attention_, context.call("ln_1", *norm1_, x));
   return x + context.call("mlp", *mlp_, context.call("ln_2", *norm2_, x));
 }

@@ -54,12 +54,14 @@ struct TransformerBlockOptions {
   int64_t inner = 0;  // width inside the feed-forward part; 0: four times that of x
   bool causal = false;
   bool approximate_gelu = false;
+  bool norm_first = true;  // false: of the sums with x instead of x
   double dropout = 0;
   InitRule init = Init::xavier_uniform;
   InitRule projection_init = Init::xavier_uniform;  // of the layers that end on the residual path
 };
 
 /// x += attn(ln_1(x)); x += mlp(ln_2(x)): the pre-norm block of GPT-2, children ln_1, attn, ln_2, mlp.fc, mlp.proj.
+/// Without `norm_first` the block of Vaswani et al.: x = ln_1(x + attn(x)); x = ln_2(x + mlp(x)).
 class TransformerBlock : public Layer {
  public:
   explicit TransformerBlock(int64_t heads, TransformerBlockOptions options = {},
@@ -67,6 +69,7 @@ class TransformerBlock : public Layer {
   Value construct(Context& context, Value x) override;
 
  private:
+  bool norm_first_;
   LayerPtr norm1_, attention_, norm2_, mlp_;
 };
 
