@@ -2,6 +2,7 @@
 // The rows of a source, ready for a network: scaled, in the order of a training, in the types that it reads.
 
 #include "data/dataset.h"
+#include "data/readers/record_rows.h"
 #include "data/readers/token_rows.h"
 #include "data/source.h"
 
@@ -11,13 +12,18 @@ namespace partita {
 struct RowFormat {
   std::string input = "image";      // the column that it reads besides "label"
   Type image;                       // of a generated image: u8[height,width,channels]; of images alone
-  TextFormat text;                  // no tokens: rows are images
+  TextFormat text;                  // without tokens rows are no text
+  RecordFormat records;             // without ids rows are no records
   int64_t classes = 10;             // of generated labels
   int64_t resize = 0;               // side of the images after resizing; 0: as they are
   bool augment = false;             // random crops and flips of training images
   DType dtype = DType::f32;         // of inputs that are floats
   uint64_t seed = 1;                // of the order of training rows and their augmentation
   bool labels_are_classes = false;  // integer labels of NumPy files are to be in [0, classes)
+
+  bool is_text() const { return text.tokens > 0; }
+  bool is_records() const { return records.ids > 0; }
+  bool is_images() const { return !is_text() && !is_records(); }
 };
 
 inline constexpr int64_t kSyntheticTrainRows = 6000;

@@ -19,10 +19,20 @@ Value Value::shard(const std::vector<TensorLayout>& inputs, const std::vector<Te
   return *this;
 }
 
+namespace {
+
+/// So that there is one name of both.
+bool names_its_value(const Graph& graph, const Node& node) {
+  return node.outputs.size() == 1 && graph.values[node.outputs[0]].name == node.name;
+}
+
+}  // namespace
+
 Builder::Builder(const OpSet& ops, Graph graph) : ops_(ops), graph_(std::move(graph)) {
+  names_.reserve(2 * graph_.values.size());
   for (const ValueInfo& value : graph_.values) names_.insert(value.name);
   for (const Node& node : graph_.nodes) {
-    names_.insert(node.name);
+    if (!names_its_value(graph_, node)) names_.insert(node.name);
     ++name_counts_[node.op];
   }
   for (size_t s = 0; s < graph_.states.size(); ++s) index_state(s);
@@ -137,7 +147,7 @@ std::vector<Value> Builder::apply_all(std::string_view op_name, const std::vecto
     input_types.push_back(input.type());
   }
   const std::vector<Type> no_outputs;
-  const std::vector<Type> output_types = op.infer({node.attrs, input_types, no_outputs});
+  std::vector<Type> output_types = op.infer({node.attrs, input_types, no_outputs});
   node.name = unique_name(op.name);
   node.scope = scope;
   node.source = source;
@@ -149,15 +159,15 @@ std::vector<Value> Builder::apply_all(std::string_view op_name, const std::vecto
   for (size_t k = 0; k < output_types.size(); ++k) {
     names.push_back(output_types.size() == 1 ? node.name : fmt::format("{}.{}", node.name, k));
   }
-  return append(std::move(node), output_types, names);
+  return append(std::move(node), std::move(output_types), std::move(names));
 }
 
-std::vector<Value> Builder::append(Node node, const std::vector<Type>& types, const std::vector<std::string>& names) {
+std::vector<Value> Builder::append(Node node, std::vector<Type> types, std::vector<std::string> names) {
   const NodeId node_id = static_cast<NodeId>(graph_.nodes.size());
   std::vector<Value> outputs;
   for (size_t k = 0; k < types.size(); ++k) {
     const ValueId id = static_cast<ValueId>(graph_.values.size());
-    graph_.values.push_back({types[k], names[k], node_id, static_cast<int>(k)});
+    graph_.values.push_back({std::move(types[k]), std::move(names[k]), node_id, static_cast<int>(k)});
     node.outputs.push_back(id);
     outputs.emplace_back(this, id);
   }
@@ -172,12 +182,14 @@ std::vector<Value> Builder::copy_node(const Graph& from, const Node& node, const
   for (const Value& input : inputs) copy.inputs.push_back(input.id());
   std::vector<std::string> names;
   for (ValueId output : node.outputs) names.push_back(from.values[output].name);
-  return append(std::move(copy), from.types(node.outputs), names);
+  return append(std::move(copy), from.types(node.outputs), std::move(names));
 }
 
 void Builder::reserve_names(const Graph& from) {
   for (const ValueInfo& value : from.values) names_.insert(value.name);
-  for (const Node& node : from.nodes) names_.insert(node.name);
+  for (const Node& node : from.nodes) {
+    if (!names_its_value(from, node)) names_.insert(node.name);
+  }
 }
 
 Value Builder::apply(std::string_view op, const std::vector<Value>& inputs, const Attrs& attrs) {

@@ -74,7 +74,7 @@ class Builder {
   void index_state(size_t state);
   /// Null for a value that is no state.
   State* find_state(Value value);
-  std::vector<Value> append(Node node, const std::vector<Type>& types, const std::vector<std::string>& names);
+  std::vector<Value> append(Node node, std::vector<Type> types, std::vector<std::string> names);
 
   const OpSet& ops_;
   Graph graph_;

@@ -18,10 +18,16 @@ const std::vector<Entry>& entries() {
                                        {"resnet18", make_resnet18},
                                        {"resnet50", make_resnet50},
                                        {"resnet101", make_resnet101},
+                                       {"resnet152", make_resnet152},
+                                       {"wide_resnet", make_wide_resnet},
+                                       {"inception", make_inception},
+                                       {"vit", make_vit},
                                        {"gpt", make_gpt},
                                        {"moe", make_moe},
                                        {"llama", make_llama},
                                        {"bert", make_bert},
+                                       {"t5", make_t5},
+                                       {"recommender", make_recommender},
                                        {"quickstart", make_quickstart}};
   return list;
 }

@@ -49,7 +49,8 @@ struct ZooModel {
   Network network(Loss loss) const {
     return inputs.empty() ? Network(name, layers, loss) : Network(name, layers, inputs, loss);
   }
-  bool reads_text() const { return rows.text.tokens > 0; }
+  bool reads_text() const { return rows.is_text(); }
+  bool reads_images() const { return own_rows == nullptr && rows.is_images(); }
   /// Of the tokens before it, as a text is written.
   bool predicts_next_token() const { return reads_text() && rows.text.task == TextTask::next; }
   /// Of the rows that it brings along, or of generated ones.

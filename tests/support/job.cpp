@@ -92,15 +92,16 @@ void share_results(JobResult& result) {
   for (const State& state : graph.states) share(result.states[graph.values[state.entry].name]);
 }
 
-/// Whole columns of normal floats and integers below 10, or below the tokens of a row where they are positions.
-std::function<Arrays(int)> random_batches(const Graph& forward, const std::vector<Column>& columns) {
+/// Whole columns of normal floats and integers below 10, and below what labels and positions may be.
+std::function<Arrays(int)> random_batches(const Graph& forward, const std::vector<Column>& columns, int64_t classes) {
   std::map<std::string, Type> types;
   for (const Column& column : columns) types.emplace(column.name, forward.type(forward.input(column.name)));
-  return [types, first = columns.at(0)](int step) {
+  return [types, classes, first = columns.at(0)](int step) {
     Arrays batch;
     for (const auto& [name, type] : types) {
-      const bool are_positions = name == "positions";
-      const int64_t below = are_positions ? std::min<int64_t>(10, first.type.shape.at(0)) : 10;
+      int64_t below = 10;
+      if (name == "label") below = std::min(below, classes);
+      if (name == "positions") below = std::min(below, first.type.shape.at(0));
       batch.emplace(name, random_array(type, random_key(step, name == first.name ? "image" : name), below));
     }
     return batch;
@@ -112,7 +113,7 @@ std::function<Arrays(int)> random_batches(const Graph& forward, const std::vecto
 Job model_job(const std::string& spec, const ModelJob& options) {
   const ZooModel model = make_model(spec);
   std::vector<Column> columns = model.columns(options.dtype);
-  if (!model.reads_text() && model.own_rows == nullptr) columns.at(0).type.shape = options.image;
+  if (model.reads_images()) columns.at(0).type.shape = options.image;
   Job job;
   job.forward = build_graph(model.network(model.recipe.training.loss), all_ops(),
                             {.batch = options.batch,
@@ -125,7 +126,7 @@ Job model_job(const std::string& spec, const ModelJob& options) {
   job.steps = options.steps;
   job.learning_rate = options.learning_rate;
   job.kernels = options.dtype == DType::f64 ? KernelSet::reference : KernelSet::fast;
-  job.batch = random_batches(job.forward, columns);
+  job.batch = random_batches(job.forward, columns, model.rows.classes);
   return job;
 }
 
