@@ -29,7 +29,7 @@ bool names_its_value(const Graph& graph, const Node& node) {
 }  // namespace
 
 Builder::Builder(const OpSet& ops, Graph graph) : ops_(ops), graph_(std::move(graph)) {
-  names_.reserve(2 * graph_.values.size());
+  names_.reserve(graph_.values.capacity());
   for (const ValueInfo& value : graph_.values) names_.insert(value.name);
   for (const Node& node : graph_.nodes) {
     if (!names_its_value(graph_, node)) names_.insert(node.name);
@@ -40,25 +40,27 @@ Builder::Builder(const OpSet& ops, Graph graph) : ops_(ops), graph_(std::move(gr
 
 void Builder::index_state(size_t state) {
   const ValueId entry = graph_.states[state].entry;
-  states_.emplace(entry, state);
-  states_by_name_.emplace(graph_.values[entry].name, state);
+  if (states_.size() <= static_cast<size_t>(entry)) states_.resize(static_cast<size_t>(entry) + 1, -1);
+  states_[static_cast<size_t>(entry)] = static_cast<int>(state);
+  states_by_name_.insert(graph_.values[entry].name);
 }
 
 const State* Builder::find_state(const std::string& name) const {
-  const auto found = states_by_name_.find(name);
-  return found == states_by_name_.end() ? nullptr : &graph_.states[found->second];
+  const int64_t found = states_by_name_.find(name);
+  return found < 0 ? nullptr : &graph_.states[static_cast<size_t>(found)];
 }
 
 State* Builder::find_state(Value value) {
-  const auto found = states_.find(value.id());
-  return found == states_.end() ? nullptr : &graph_.states[found->second];
+  const auto entry = static_cast<size_t>(value.id());
+  const int found = entry < states_.size() ? states_[entry] : -1;
+  return found < 0 ? nullptr : &graph_.states[static_cast<size_t>(found)];
 }
 
 std::string Builder::unique_name(const std::string& base) {
   while (true) {
     const int count = ++name_counts_[base];
     std::string name = count == 1 ? base : base + std::to_string(count);
-    if (names_.insert(name).second) return name;
+    if (names_.insert(name)) return name;
   }
 }
 
@@ -67,7 +69,7 @@ Value Builder::input(const std::string& name, const Type& type, int batch_dim) {
     throw InvalidArgument(
         fmt::format("[graph] '{}' has too many dimensions, got {}, expected at most {}", name, type.rank(), kMostDims));
   }
-  if (!names_.insert(name).second) {
+  if (!names_.insert(name)) {
     throw InvalidArgument(fmt::format("[graph] two values have one name, got '{}' again, expected another name", name));
   }
   const ValueId id = static_cast<ValueId>(graph_.values.size());

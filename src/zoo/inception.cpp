@@ -166,14 +166,14 @@ LayerPtr inception_v3(const InceptionOptions& options) {
 }  // namespace
 
 ZooModel make_inception(ModelSizes& options) {
-  const InceptionOptions base = options.published<InceptionOptions>({{"v3", {1000, 299, 32, 0.5}}}, {10, 75, 4});
+  const InceptionOptions base = options.published<InceptionOptions>({{"v3", {1000, 299, 32, 0.5}}}, {10, 75, 2});
   const InceptionOptions sizes{.classes = options.integer("classes", base.classes, 2, 1 << 20),
                                .size = options.integer("size", base.size, 75, 1024),
                                .width = options.integer("width", base.width, 1, 4096),
                                .dropout = options.number("dropout", base.dropout, 0, 0.99)};
-  JobConfig recipe{.training = {.batch = 64, .epochs = 2},
+  JobConfig recipe{.training = {.batch = 64, .epochs = 3},
                    .optimizer = {.kind = OptimizerKind::adamw, .weight_decay = 0.05, .decay_vectors = false},
-                   .schedule = {.kind = LrKind::cosine, .learning_rate = 2e-3, .warmup_steps = 10}};
+                   .schedule = {.kind = LrKind::cosine, .learning_rate = 4e-3, .warmup_steps = 10}};
   return {"inception", inception_v3(sizes), image_format({3, sizes.size, sizes.size}, sizes.classes), nullptr,
           std::move(recipe)};
 }

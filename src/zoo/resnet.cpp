@@ -157,9 +157,11 @@ ZooModel make_wide_resnet(ModelSizes& options) {
   if (!blocks.contains(layers)) {
     throw InvalidArgument(fmt::format("[wide_resnet] no such depth, got {} layers, expected 50, 101 or 152", layers));
   }
+  JobConfig recipe = bottleneck_recipe();
+  recipe.training.epochs = 3;
   return make_resnet({.name = "wide_resnet",
                       .blocks = blocks.at(layers),
-                      .recipe = bottleneck_recipe(),
+                      .recipe = std::move(recipe),
                       .classes = base.classes,
                       .size = base.size,
                       .width = base.width,

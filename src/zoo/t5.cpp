@@ -152,7 +152,7 @@ class T5 : public Layer {
 }  // namespace
 
 ZooModel make_t5(ModelSizes& options) {
-  const T5Options base = options.published(published_t5s(), {2, 64, 4, 0, 0, 32, 32, 256});
+  const T5Options base = options.published(published_t5s(), {2, 64, 4, 0, 0, 16, 32, 256});
   const int64_t hidden = options.integer("hidden", base.hidden, 1, 1 << 20);
   const int64_t heads = options.integer("heads", base.heads, 1, 1 << 16);
   const int64_t usual_width = base.head_width > 0 ? base.head_width : std::max<int64_t>(1, hidden / heads);
@@ -172,7 +172,7 @@ ZooModel make_t5(ModelSizes& options) {
                                  .beta1 = 0.9,
                                  .beta2 = 0.99,
                                  .clip_norm = 1},
-                   .schedule = {.kind = LrKind::cosine, .learning_rate = 2e-3, .warmup_steps = 100}};
+                   .schedule = {.kind = LrKind::cosine, .learning_rate = 3e-3, .warmup_steps = 100}};
   RowFormat rows = text_format(sizes.seq, sizes.vocab);
   rows.text = {.tokens = sizes.seq, .task = TextTask::continuation, .targets = sizes.target};
   return {"t5", share(T5(sizes)), std::move(rows), nullptr, std::move(recipe), {"tokens", "label"}};

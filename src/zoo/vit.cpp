@@ -65,7 +65,7 @@ class Vit : public Layer {
 }  // namespace
 
 ZooModel make_vit(ModelSizes& options) {
-  const VitOptions base = options.published(published_vits(), {4, 64, 4, 0, 32, 4, 10});
+  const VitOptions base = options.published(published_vits(), {2, 64, 4, 0, 32, 8, 10});
   const int64_t hidden = options.integer("hidden", base.hidden, 1, 1 << 20);
   const VitOptions sizes{.layers = options.integer("layers", base.layers, 1, kMostLayers),
                          .hidden = hidden,
@@ -80,7 +80,7 @@ ZooModel make_vit(ModelSizes& options) {
                                       sizes.patch, sizes.size));
   }
   JobConfig recipe{
-      .training = {.batch = 64, .epochs = 2},
+      .training = {.batch = 64, .epochs = 3},
       .optimizer = {.kind = OptimizerKind::adamw, .weight_decay = 0.05, .decay_vectors = false, .clip_norm = 1},
       .schedule = {.kind = LrKind::cosine, .learning_rate = 1e-3, .warmup_steps = 20}};
   return {"vit", share(Vit(sizes)), image_format({3, sizes.size, sizes.size}, sizes.classes), nullptr,
