@@ -15,7 +15,7 @@ namespace {
 /// Without outputs such as logits, of which a step in micro-batches would have to keep all rows.
 Graph with_scalar_outputs(Graph graph) {
   std::erase_if(graph.outputs, [&](const Output& output) { return graph.type(output.value).rank() > 0; });
-  return remove_dead_nodes(graph);
+  return remove_dead_nodes(std::move(graph));
 }
 
 /// Of ranks, that get as many stages each.

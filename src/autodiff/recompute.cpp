@@ -128,10 +128,11 @@ void choose_recomputed(Graph& forward, Recompute policy) {
                   name_of(policy), policy == Recompute::full ? "blocks in numbered scopes" : "attention"));
 }
 
-Graph recompute_in_backward(const Graph& training, const OpSet& ops) {
+Graph recompute_in_backward(Graph training, const OpSet& ops) {
   const bool any = std::any_of(training.nodes.begin(), training.nodes.end(),
                                [](const Node& node) { return !node.recompute.empty(); });
-  return any ? remove_dead_nodes(Recomputer(training, ops).run()) : training;
+  if (!any) return training;
+  return remove_dead_nodes(Recomputer(training, ops).run());
 }
 
 }  // namespace partita

@@ -19,6 +19,6 @@ void choose_recomputed(Graph& forward, Recompute policy);
 /// A training graph in which the backward uses copies of the chosen nodes, each in front of its first user. Copies take
 /// the same random numbers. What nodes outside of their group use is kept, but for a group of one node, whose results
 /// are made again.
-Graph recompute_in_backward(const Graph& training, const OpSet& ops);
+Graph recompute_in_backward(Graph training, const OpSet& ops);
 
 }  // namespace partita

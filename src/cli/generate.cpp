@@ -44,9 +44,9 @@ int64_t draw(const float* logits, int64_t count, double temperature, uint64_t ke
 }
 
 void check(const GenerateFlags& flags, const ZooModel& model) {
-  if (!model.reads_text()) {
+  if (!model.predicts_next_token()) {
     std::vector<std::string> names = model_names();
-    std::erase_if(names, [](const std::string& name) { return !make_model(name).reads_text(); });
+    std::erase_if(names, [](const std::string& name) { return !make_model(name).predicts_next_token(); });
     throw InvalidArgument(fmt::format("[generate] no language model, got {}, expected {} with any sizes",
                                       flags.job.model, fmt::join(names, " or ")));
   }
@@ -70,7 +70,7 @@ void run_generate(const GenerateFlags& flags) {
   Model model(job.network(), job.config(), place);
   model.load(weights);
 
-  const int64_t window = job.format().tokens, vocabulary = job.format().classes;
+  const int64_t window = job.format().text.tokens, vocabulary = job.format().classes;
   Array tokens(Type{DType::i32, {1, window}});
   const auto predict = model.predictor({{"tokens", {DType::i32, {window}}}}, /*rows=*/1);
   std::vector<int32_t> text;

@@ -23,8 +23,9 @@ DatasetPtr open_rows(const ZooJob& job, Split split, std::string_view use) {
   const DatasetPtr rows = job.rows(split);
   if (job.is_generated() && !job.config().console.quiet) {
     const RowFormat& format = job.format();
-    const std::string kind = format.tokens > 0
-                                 ? fmt::format("texts, {} letters", format.tokens)
+    const std::string kind = format.is_text() ? fmt::format("texts, {} letters", format.text.tokens)
+                             : format.is_records()
+                                 ? fmt::format("records, {} ids", format.records.ids)
                                  : fmt::format("images, {}x{}", format.image.shape[0], format.image.shape[1]);
     std::cout << fmt::format("no data given: {} on a generated stand-in ({} {})\n", use, rows->size(), kind);
   }

@@ -6,7 +6,6 @@
 #include "data/readers/cifar10.h"
 #include "data/readers/mnist.h"
 #include "data/readers/synthetic.h"
-#include "data/readers/token_rows.h"
 #include "data/transforms/image_maps.h"
 #include "data/views/map.h"
 #include "data/views/shuffle.h"
@@ -62,10 +61,26 @@ int64_t synthetic_text_rows(Split split, int64_t tokens) {
 }
 
 DatasetPtr open_text(const DataSource& source, Split split, const RowFormat& format) {
-  const DatasetPtr text = source.kind == DataKind::text ? read_text(source.paths[0], split, format.tokens)
-                                                        : make_synthetic_text(synthetic_text_rows(split, format.tokens),
-                                                                              format.tokens, kSyntheticSeed, split);
-  return split == Split::train ? shuffle(text, format.seed) : text;
+  TextFormat text = format.text;
+  text.seed = format.seed;
+  const DatasetPtr rows = source.kind == DataKind::text ? read_text(source.paths[0], split, text)
+                                                        : make_synthetic_text(synthetic_text_rows(split, text.stride()),
+                                                                              text, kSyntheticSeed, split);
+  return split == Split::train ? shuffle(rows, format.seed) : rows;
+}
+
+DatasetPtr open_records(Split split, const RowFormat& format) {
+  DatasetPtr rows = make_synthetic_records(synthetic_rows(split), format.records, kSyntheticSeed, split);
+  if (split == Split::train) rows = shuffle(rows, format.seed);
+  return format.records.features == 0 || format.dtype == DType::f32 ? rows
+                                                                    : map(rows, {"features"}, cast(format.dtype));
+}
+
+std::vector<Column> with_floats(std::vector<Column> columns, DType dtype) {
+  for (Column& column : columns) {
+    if (is_float(column.type.dtype)) column.type.dtype = dtype;
+  }
+  return columns;
 }
 
 /// Bytes of an image with a last dimension of channels are scaled as images, floats get the network's type, ids become
@@ -78,7 +93,7 @@ DatasetPtr open_arrays(const DataSource& source, Split split, const RowFormat& f
   const std::vector<Column> columns = rows->columns();
   for (const Column& column : columns) {
     const Type& type = column.type;
-    if (format.tokens == 0 && column.name == format.input && type.dtype == DType::u8 && type.rank() == 3) {
+    if (format.is_images() && column.name == format.input && type.dtype == DType::u8 && type.rank() == 3) {
       rows = map(rows, {column.name}, chain(image_maps(type, source.kind, split, format)));
       continue;
     }
@@ -106,7 +121,8 @@ std::vector<Column> columns_of(const DataSource& source, const RowFormat& format
   if (source.kind == DataKind::npz || source.kind == DataKind::npy) {
     return open_arrays(source, Split::train, format)->columns();
   }
-  if (format.tokens > 0) return token_columns(format.tokens);
+  if (format.is_text()) return token_columns(format.text);
+  if (format.is_records()) return with_floats(record_columns(format.records), format.dtype);
   const Type image = source.kind == DataKind::mnist     ? kMnistImage
                      : source.kind == DataKind::cifar10 ? kCifar10Image
                                                         : format.image;
@@ -118,12 +134,16 @@ std::vector<Column> columns_of(const DataSource& source, const RowFormat& format
 
 DatasetPtr open_dataset(const DataSource& source, Split split, const RowFormat& format) {
   if (source.kind == DataKind::npz || source.kind == DataKind::npy) return open_arrays(source, split, format);
-  if (source.kind != DataKind::synthetic && (source.kind == DataKind::text) != (format.tokens > 0)) {
-    throw InvalidArgument(fmt::format("[--data] the model does not read such rows, got {}, expected {}",
-                                      name_of(source.kind),
-                                      format.tokens > 0 ? "text:FILE" : "mnist:DIR or cifar10:DIR"));
+  const bool fits = source.kind == DataKind::synthetic || (source.kind == DataKind::text) == format.is_text();
+  if (!fits || (format.is_records() && source.kind != DataKind::synthetic)) {
+    const std::string_view expected = format.is_text()      ? "text:FILE"
+                                      : format.is_records() ? "npz:FILE"
+                                                            : "mnist:DIR or cifar10:DIR";
+    throw InvalidArgument(
+        fmt::format("[--data] the model does not read such rows, got {}, expected {}", name_of(source.kind), expected));
   }
-  return format.tokens > 0 ? open_text(source, split, format) : open_images(source, split, format);
+  if (format.is_records()) return open_records(split, format);
+  return format.is_text() ? open_text(source, split, format) : open_images(source, split, format);
 }
 
 }  // namespace partita

@@ -4,6 +4,8 @@
 #include <optional>
 
 #include "data/dataset.h"
+#include "data/readers/record_rows.h"
+#include "data/readers/token_rows.h"
 #include "data/source.h"
 
 namespace partita {
@@ -12,7 +14,8 @@ namespace partita {
 struct RowFormat {
   std::string input = "image";      // the column that it reads besides "label"
   Type image;                       // of a generated image: u8[height,width,channels]; of images alone
-  int64_t tokens = 0;               // of a row of text; 0: rows are images
+  TextFormat text;                  // without tokens rows are no text
+  RecordFormat records;             // without ids rows are no records
   int64_t classes = 10;             // of generated labels
   int64_t resize = 0;               // side of the images after resizing; 0: as they are
   bool augment = false;             // random crops and flips of training images
@@ -20,6 +23,10 @@ struct RowFormat {
   uint64_t seed = 1;                // of the order of training rows and their augmentation
   bool labels_are_classes = false;  // integer labels of NumPy files are to be in [0, classes)
   std::optional<int64_t> ignored_label = std::nullopt;  // or this one
+
+  bool is_text() const { return text.tokens > 0; }
+  bool is_records() const { return records.ids > 0; }
+  bool is_images() const { return !is_text() && !is_records(); }
 };
 
 inline constexpr int64_t kSyntheticTrainRows = 6000;

@@ -36,7 +36,7 @@ const RowFormat kImages{.image = Type{DType::u8, {12, 12, 1}}, .classes = 4};
 TEST(OpenDataset, ColumnsAreKnownWithoutOpening) {
   for (const RowFormat& format :
        {kImages, RowFormat{.image = Type{DType::u8, {12, 12, 3}}, .resize = 8, .dtype = DType::f64},
-        RowFormat{.input = "tokens", .tokens = 16}}) {
+        RowFormat{.input = "tokens", .text = {.tokens = 16}}}) {
     EXPECT_EQ(print(columns_of(DataSource(), format)),
               print(open_dataset(DataSource(), Split::train, format)->columns()));
   }
@@ -52,7 +52,7 @@ TEST(OpenDataset, RowsOfAnotherKindAreRefused) {
       "[--data] the model does not read such rows, got text");
   expect_error<InvalidArgument>(
       [] {
-        open_dataset({DataKind::mnist, {"a"}}, Split::train, {.tokens = 4});
+        open_dataset({DataKind::mnist, {"a"}}, Split::train, {.text = {.tokens = 4}});
       },
       "got mnist, expected text:FILE");
 }

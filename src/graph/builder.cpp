@@ -19,10 +19,20 @@ Value Value::shard(const std::vector<TensorLayout>& inputs, const std::vector<Te
   return *this;
 }
 
+namespace {
+
+/// So that there is one name of both.
+bool names_its_value(const Graph& graph, const Node& node) {
+  return node.outputs.size() == 1 && graph.values[node.outputs[0]].name == node.name;
+}
+
+}  // namespace
+
 Builder::Builder(const OpSet& ops, Graph graph) : ops_(ops), graph_(std::move(graph)) {
+  names_.reserve(graph_.values.capacity());
   for (const ValueInfo& value : graph_.values) names_.insert(value.name);
   for (const Node& node : graph_.nodes) {
-    names_.insert(node.name);
+    if (!names_its_value(graph_, node)) names_.insert(node.name);
     ++name_counts_[node.op];
   }
   for (size_t s = 0; s < graph_.states.size(); ++s) index_state(s);
@@ -30,25 +40,27 @@ Builder::Builder(const OpSet& ops, Graph graph) : ops_(ops), graph_(std::move(gr
 
 void Builder::index_state(size_t state) {
   const ValueId entry = graph_.states[state].entry;
-  states_.emplace(entry, state);
-  states_by_name_.emplace(graph_.values[entry].name, state);
+  if (states_.size() <= static_cast<size_t>(entry)) states_.resize(static_cast<size_t>(entry) + 1, -1);
+  states_[static_cast<size_t>(entry)] = static_cast<int>(state);
+  states_by_name_.insert(graph_.values[entry].name);
 }
 
 const State* Builder::find_state(const std::string& name) const {
-  const auto found = states_by_name_.find(name);
-  return found == states_by_name_.end() ? nullptr : &graph_.states[found->second];
+  const int64_t found = states_by_name_.find(name);
+  return found < 0 ? nullptr : &graph_.states[static_cast<size_t>(found)];
 }
 
 State* Builder::find_state(Value value) {
-  const auto found = states_.find(value.id());
-  return found == states_.end() ? nullptr : &graph_.states[found->second];
+  const auto entry = static_cast<size_t>(value.id());
+  const int found = entry < states_.size() ? states_[entry] : -1;
+  return found < 0 ? nullptr : &graph_.states[static_cast<size_t>(found)];
 }
 
 std::string Builder::unique_name(const std::string& base) {
   while (true) {
     const int count = ++name_counts_[base];
     std::string name = count == 1 ? base : base + std::to_string(count);
-    if (names_.insert(name).second) return name;
+    if (names_.insert(name)) return name;
   }
 }
 
@@ -57,7 +69,7 @@ Value Builder::input(const std::string& name, const Type& type, int batch_dim) {
     throw InvalidArgument(
         fmt::format("[graph] '{}' has too many dimensions, got {}, expected at most {}", name, type.rank(), kMostDims));
   }
-  if (!names_.insert(name).second) {
+  if (!names_.insert(name)) {
     throw InvalidArgument(fmt::format("[graph] two values have one name, got '{}' again, expected another name", name));
   }
   const ValueId id = static_cast<ValueId>(graph_.values.size());
@@ -137,7 +149,7 @@ std::vector<Value> Builder::apply_all(std::string_view op_name, const std::vecto
     input_types.push_back(input.type());
   }
   const std::vector<Type> no_outputs;
-  const std::vector<Type> output_types = op.infer({node.attrs, input_types, no_outputs});
+  std::vector<Type> output_types = op.infer({node.attrs, input_types, no_outputs});
   node.name = unique_name(op.name);
   node.scope = scope;
   node.source = source;
@@ -149,15 +161,15 @@ std::vector<Value> Builder::apply_all(std::string_view op_name, const std::vecto
   for (size_t k = 0; k < output_types.size(); ++k) {
     names.push_back(output_types.size() == 1 ? node.name : fmt::format("{}.{}", node.name, k));
   }
-  return append(std::move(node), output_types, names);
+  return append(std::move(node), std::move(output_types), std::move(names));
 }
 
-std::vector<Value> Builder::append(Node node, const std::vector<Type>& types, const std::vector<std::string>& names) {
+std::vector<Value> Builder::append(Node node, std::vector<Type> types, std::vector<std::string> names) {
   const NodeId node_id = static_cast<NodeId>(graph_.nodes.size());
   std::vector<Value> outputs;
   for (size_t k = 0; k < types.size(); ++k) {
     const ValueId id = static_cast<ValueId>(graph_.values.size());
-    graph_.values.push_back({types[k], names[k], node_id, static_cast<int>(k)});
+    graph_.values.push_back({std::move(types[k]), std::move(names[k]), node_id, static_cast<int>(k)});
     node.outputs.push_back(id);
     outputs.emplace_back(this, id);
   }
@@ -172,12 +184,14 @@ std::vector<Value> Builder::copy_node(const Graph& from, const Node& node, const
   for (const Value& input : inputs) copy.inputs.push_back(input.id());
   std::vector<std::string> names;
   for (ValueId output : node.outputs) names.push_back(from.values[output].name);
-  return append(std::move(copy), from.types(node.outputs), names);
+  return append(std::move(copy), from.types(node.outputs), std::move(names));
 }
 
 void Builder::reserve_names(const Graph& from) {
   for (const ValueInfo& value : from.values) names_.insert(value.name);
-  for (const Node& node : from.nodes) names_.insert(node.name);
+  for (const Node& node : from.nodes) {
+    if (!names_its_value(from, node)) names_.insert(node.name);
+  }
 }
 
 Value Builder::apply(std::string_view op, const std::vector<Value>& inputs, const Attrs& attrs) {

@@ -2,8 +2,8 @@
 // Builds a graph node by node; names, scopes and source lines are filled in here.
 
 #include <unordered_map>
-#include <unordered_set>
 
+#include "graph/name_index.h"
 #include "graph/op_def.h"
 
 namespace partita {
@@ -74,14 +74,14 @@ class Builder {
   void index_state(size_t state);
   /// Null for a value that is no state.
   State* find_state(Value value);
-  std::vector<Value> append(Node node, const std::vector<Type>& types, const std::vector<std::string>& names);
+  std::vector<Value> append(Node node, std::vector<Type> types, std::vector<std::string> names);
 
   const OpSet& ops_;
   Graph graph_;
   std::unordered_map<std::string, int> name_counts_;
-  std::unordered_set<std::string> names_;
-  std::unordered_map<ValueId, size_t> states_;  // by the value at entry
-  std::unordered_map<std::string, size_t> states_by_name_;
+  NameIndex names_;           // of values and nodes
+  std::vector<int> states_;   // by the value at entry: the state, or -1; no longer than needed
+  NameIndex states_by_name_;  // in their order
 };
 
 }  // namespace partita

@@ -87,7 +87,7 @@ std::vector<std::vector<NodeId>> Graph::users() const {
   return users;
 }
 
-Graph remove_dead_nodes(const Graph& graph) {
+Graph remove_dead_nodes(Graph graph) {
   std::vector<bool> needed(graph.values.size(), false);
   for (const Output& output : graph.outputs) needed[output.value] = true;
   for (const State& state : graph.states) {
@@ -101,38 +101,33 @@ Graph remove_dead_nodes(const Graph& graph) {
     for (ValueId input : node.inputs) needed[input] = true;
   }
 
-  Graph result{.name = graph.name};
+  std::vector<ValueInfo> values;
+  values.reserve(graph.values.size());
   std::vector<ValueId> renamed(graph.values.size(), -1);
   const auto keep = [&](ValueId old, NodeId producer) {
-    renamed[old] = static_cast<ValueId>(result.values.size());
-    result.values.push_back(graph.values[old]);
-    result.values.back().producer = producer;
+    renamed[old] = static_cast<ValueId>(values.size());
+    values.push_back(std::move(graph.values[old]));
+    values.back().producer = producer;
     return renamed[old];
   };
-  for (const Input& input : graph.inputs) {
-    result.inputs.push_back(input);
-    result.inputs.back().value = keep(input.value, -1);
-  }
-  for (const State& state : graph.states) {
-    result.states.push_back(state);
-    result.states.back().entry = keep(state.entry, -1);
-  }
+  for (Input& input : graph.inputs) input.value = keep(input.value, -1);
+  for (State& state : graph.states) state.entry = keep(state.entry, -1);
+  size_t kept = 0;
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     if (!alive[n]) continue;
-    Node node = graph.nodes[n];
+    if (kept != n) graph.nodes[kept] = std::move(graph.nodes[n]);
+    Node& node = graph.nodes[kept];
     for (ValueId& input : node.inputs) input = renamed[input];
-    const NodeId id = static_cast<NodeId>(result.nodes.size());
-    for (ValueId& output : node.outputs) output = keep(output, id);
-    result.nodes.push_back(std::move(node));
+    for (ValueId& output : node.outputs) output = keep(output, static_cast<NodeId>(kept));
+    ++kept;
   }
-  for (State& state : result.states) {
+  graph.nodes.erase(graph.nodes.begin() + static_cast<std::ptrdiff_t>(kept), graph.nodes.end());
+  graph.values = std::move(values);
+  for (State& state : graph.states) {
     if (state.exit >= 0) state.exit = renamed[state.exit];
   }
-  for (const Output& output : graph.outputs) {
-    result.outputs.push_back(output);
-    result.outputs.back().value = renamed[output.value];
-  }
-  return result;
+  for (Output& output : graph.outputs) output.value = renamed[output.value];
+  return graph;
 }
 
 }  // namespace partita

@@ -129,6 +129,6 @@ Graph parse_graph(std::string_view text, const OpSet& ops);
 /// Throws InvalidArgument naming the node: types, attributes, order, names, states.
 void verify(const Graph& graph, const OpSet& ops);
 /// Without nodes whose values nobody needs.
-Graph remove_dead_nodes(const Graph& graph);
+Graph remove_dead_nodes(Graph graph);
 
 }  // namespace partita

@@ -38,7 +38,7 @@ NamedStages stages_of_evaluation(const JobConfig& config, const ProgramRequest& 
   }
   Graph training = build(config, request, Purpose::training);
   mark_stages(training, pipeline.marks);
-  training = remove_dead_nodes(training);
+  training = remove_dead_nodes(std::move(training));
   return named_stages(training, assign_stages(training, Rules(training, all_ops()), pipeline.stages));
 }
 

@@ -71,7 +71,9 @@ std::vector<Value> Layer::construct_all(Context& context, const std::vector<Valu
   return {construct(context, inputs[0])};
 }
 
-Value Context::call_network(Layer& network, Value x) { return build(network, /*path=*/"", /*scope=*/"net", {x}).at(0); }
+Value Context::call_network(Layer& network, const std::vector<Value>& inputs) {
+  return build(network, /*path=*/"", /*scope=*/"net", inputs).at(0);
+}
 
 void Context::store_statistics() {
   for (const auto& [name, statistic] : statistics_) {

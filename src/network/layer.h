@@ -34,8 +34,9 @@ class Context {
   Builder& builder() { return builder_; }
   const Options& options() const { return options_; }
 
-  /// Builds a layer as the whole of a network, in scope "net", its parameters without a prefix.
-  Value call_network(Layer& network, Value x);
+  /// Builds a layer of one result as the whole of a network, in scope "net", its parameters without a prefix.
+  Value call_network(Layer& network, const std::vector<Value>& inputs);
+  Value call_network(Layer& network, Value x) { return call_network(network, std::vector<Value>{x}); }
   /// Builds a child under its name: parameters "parent.name.weight", scope "net/parent/name". A layer
   /// that is called again keeps the parameters of its first call; two layers of one name are an error.
   /// Errors end with the layer and the source line where it was made. The layer outlives the build.

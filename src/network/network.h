@@ -29,6 +29,10 @@ class Network {
   Network(std::string name, LayerPtr layers, Loss loss, const LossOptions& options,
           CallLocation where = CallLocation::current());
 
+  /// The columns called `inputs`, through `layers`.
+  Network(std::string name, LayerPtr layers, const std::vector<std::string>& inputs, Loss loss = Loss::sparse,
+          const LossOptions& options = {}, CallLocation where = CallLocation::current());
+
   const std::string& name() const { return name_; }
   const Forward& forward() const { return forward_; }
   const LossFunction& loss() const { return loss_; }

@@ -11,8 +11,26 @@ namespace {
 
 struct GptOptions {
   int64_t layers, hidden, heads, seq, vocab;
-  double dropout;
+  double dropout = 0;
 };
+
+/// Of GPT-3 (Brown et al., 2020, table 2.1, with heads that divide the width), then of Megatron-LM (Narayanan et al.,
+/// 2021, table 1; Korthikanti et al., 2022, table 3), whose vocabulary is padded.
+const std::vector<std::pair<std::string, GptOptions>>& published_gpts() {
+  constexpr int64_t kSeq = 2048, kVocab = 50257, kPadded = 51200;
+  static const std::vector<std::pair<std::string, GptOptions>> list{
+      {"125m", {12, 768, 12, kSeq, kVocab}},       {"350m", {24, 1024, 16, kSeq, kVocab}},
+      {"760m", {24, 1536, 16, kSeq, kVocab}},      {"1.3b", {24, 2048, 16, kSeq, kVocab}},
+      {"2.7b", {32, 2560, 32, kSeq, kVocab}},      {"6.7b", {32, 4096, 32, kSeq, kVocab}},
+      {"13b", {40, 5120, 40, kSeq, kVocab}},       {"175b", {96, 12288, 96, kSeq, kVocab}},
+      {"1.7b", {24, 2304, 24, kSeq, kPadded}},     {"3.6b", {30, 3072, 32, kSeq, kPadded}},
+      {"7.5b", {36, 4096, 32, kSeq, kPadded}},     {"18.4b", {40, 6144, 48, kSeq, kPadded}},
+      {"22b", {48, 6144, 64, kSeq, kPadded}},      {"39.1b", {48, 8192, 64, kSeq, kPadded}},
+      {"76.1b", {60, 10240, 80, kSeq, kPadded}},   {"145.6b", {80, 12288, 96, kSeq, kPadded}},
+      {"310.1b", {96, 16384, 128, kSeq, kPadded}}, {"530b", {105, 20480, 128, kSeq, kPadded}},
+      {"1t", {128, 25600, 160, kSeq, kPadded}}};
+  return list;
+}
 
 /// Tokens [b, s] to logits [b, s, vocab]; the table of tokens is also the last layer.
 class Gpt : public Layer {
@@ -53,11 +71,12 @@ class Gpt : public Layer {
 }  // namespace
 
 ZooModel make_gpt(ModelSizes& options) {
-  const GptOptions sizes{.layers = options.integer("layers", 4, 1, 1000),
-                         .hidden = options.integer("hidden", 128, 1, 1 << 20),
-                         .heads = options.integer("heads", 4, 1, 1 << 16),
-                         .seq = options.integer("seq", 128, 1, 1 << 20),
-                         .vocab = options.integer("vocab", 256, 2, 1 << 24),
+  const GptOptions base = options.published(published_gpts(), {4, 128, 4, 128, 256});
+  const GptOptions sizes{.layers = options.integer("layers", base.layers, 1, kMostLayers),
+                         .hidden = options.integer("hidden", base.hidden, 1, 1 << 20),
+                         .heads = options.integer("heads", base.heads, 1, 1 << 16),
+                         .seq = options.integer("seq", base.seq, 1, 1 << 20),
+                         .vocab = options.integer("vocab", base.vocab, 2, 1 << 24),
                          .dropout = options.number("dropout", 0, 0, 0.99)};
   JobConfig recipe{.training = {.batch = 32, .epochs = 1},
                    .optimizer = {.kind = OptimizerKind::adamw,
@@ -67,11 +86,7 @@ ZooModel make_gpt(ModelSizes& options) {
                                  .beta2 = 0.99,
                                  .clip_norm = 1},
                    .schedule = {.kind = LrKind::cosine, .learning_rate = 1e-3, .warmup_steps = 100}};
-  return {"gpt",
-          share(Gpt(sizes)),
-          {.input = "tokens", .tokens = sizes.seq, .classes = sizes.vocab},
-          nullptr,
-          std::move(recipe)};
+  return {"gpt", share(Gpt(sizes)), text_format(sizes.seq, sizes.vocab), nullptr, std::move(recipe)};
 }
 
 }  // namespace partita

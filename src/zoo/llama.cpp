@@ -12,8 +12,22 @@ namespace {
 
 struct LlamaOptions {
   int64_t layers, hidden, heads, kv_heads, intermediate, seq, vocab;
-  bool tied;
+  bool tied = false;
+  double rotary_base = 10000;
 };
+
+/// Grattafiori et al., 2024, "The Llama 3 herd of models", table 3; 1b and 3b: the model cards of Llama 3.2.
+const std::vector<std::pair<std::string, LlamaOptions>>& published_llamas() {
+  constexpr int64_t kSeq = 8192, kVocab = 128256;
+  constexpr double kBase = 500000;
+  static const std::vector<std::pair<std::string, LlamaOptions>> list{
+      {"1b", {16, 2048, 32, 8, 8192, kSeq, kVocab, /*tied=*/true, kBase}},
+      {"3b", {28, 3072, 24, 8, 8192, kSeq, kVocab, /*tied=*/true, kBase}},
+      {"8b", {32, 4096, 32, 8, 14336, kSeq, kVocab, /*tied=*/false, kBase}},
+      {"70b", {80, 8192, 64, 8, 28672, kSeq, kVocab, /*tied=*/false, kBase}},
+      {"405b", {126, 16384, 128, 8, 53248, kSeq, kVocab, /*tied=*/false, kBase}}};
+  return list;
+}
 
 /// x += attn(ln_1(x)); x += mlp(ln_2(x)).
 class LlamaBlock : public Layer {
@@ -23,7 +37,7 @@ class LlamaBlock : public Layer {
         attention_(multi_head_attention(options.heads, {.causal = true,
                                                         .kv_heads = options.kv_heads,
                                                         .bias = false,
-                                                        .rotary_base = 10000,
+                                                        .rotary_base = options.rotary_base,
                                                         .init = init,
                                                         .projection_init = projection_init})),
         norm2_(rms_norm()),
@@ -78,16 +92,20 @@ int64_t usual_intermediate(int64_t hidden) { return (8 * hidden / 3 + 31) / 32 *
 }  // namespace
 
 ZooModel make_llama(ModelSizes& options) {
-  const int64_t hidden = options.integer("hidden", 128, 1, 1 << 20), heads = options.integer("heads", 4, 1, 1 << 16);
+  const LlamaOptions base = options.published(published_llamas(), {4, 128, 4, 0, 0, 128, 256});
+  const int64_t hidden = options.integer("hidden", base.hidden, 1, 1 << 20);
+  const int64_t heads = options.integer("heads", base.heads, 1, 1 << 16);
   const LlamaOptions sizes{
-      .layers = options.integer("layers", 4, 1, 1000),
+      .layers = options.integer("layers", base.layers, 1, kMostLayers),
       .hidden = hidden,
       .heads = heads,
-      .kv_heads = options.integer("kv_heads", heads, 1, 1 << 16),
-      .intermediate = options.integer("intermediate", usual_intermediate(hidden), 1, 1 << 22),
-      .seq = options.integer("seq", 128, 1, 1 << 20),
-      .vocab = options.integer("vocab", 256, 2, 1 << 24),
-      .tied = options.integer("tied", 0, 0, 1) == 1,
+      .kv_heads = options.integer("kv_heads", base.kv_heads > 0 ? base.kv_heads : heads, 1, 1 << 16),
+      .intermediate = options.integer(
+          "intermediate", base.intermediate > 0 ? base.intermediate : usual_intermediate(hidden), 1, 1 << 22),
+      .seq = options.integer("seq", base.seq, 1, 1 << 20),
+      .vocab = options.integer("vocab", base.vocab, 2, 1 << 24),
+      .tied = options.integer("tied", base.tied ? 1 : 0, 0, 1) == 1,
+      .rotary_base = options.number("rotary_base", base.rotary_base, 1, 1e12),
   };
   JobConfig recipe{.training = {.batch = 32, .epochs = 1},
                    .optimizer = {.kind = OptimizerKind::adamw,
@@ -97,11 +115,7 @@ ZooModel make_llama(ModelSizes& options) {
                                  .beta2 = 0.95,
                                  .clip_norm = 1},
                    .schedule = {.kind = LrKind::cosine, .learning_rate = 1e-3, .warmup_steps = 100}};
-  return {"llama",
-          share(Llama(sizes)),
-          {.input = "tokens", .tokens = sizes.seq, .classes = sizes.vocab},
-          nullptr,
-          std::move(recipe)};
+  return {"llama", share(Llama(sizes)), text_format(sizes.seq, sizes.vocab), nullptr, std::move(recipe)};
 }
 
 }  // namespace partita

@@ -13,8 +13,27 @@ namespace {
 struct MoeOptions {
   int64_t layers, hidden, heads, seq, vocab;
   double dropout;
+  int64_t every;  // of so many blocks one has experts, the last
   MixtureOfExpertsOptions experts;
 };
+
+/// The sizes of a language model and its experts.
+struct PublishedMoe {
+  int64_t layers, hidden, heads, seq, vocab, experts, inner = 0, every = 1;
+  double capacity = 1.25;
+};
+
+/// GShard in the sizes of Zheng et al., 2022 ("Alpa"), table 6.
+const std::vector<std::pair<std::string, PublishedMoe>>& published_moes() {
+  const auto gshard = [](int64_t layers, int64_t hidden, int64_t experts) -> PublishedMoe {
+    return {layers, hidden, 16, 1024, 32000, experts, 8 * hidden, 2, 1};
+  };
+  static const std::vector<std::pair<std::string, PublishedMoe>> list{
+      {"380m", gshard(8, 768, 8)},    {"690m", gshard(8, 768, 16)},   {"1.3b", gshard(16, 768, 16)},
+      {"2.4b", gshard(16, 1024, 16)}, {"10b", gshard(16, 1536, 32)},  {"27b", gshard(16, 2048, 48)},
+      {"70b", gshard(32, 2048, 64)},  {"140b", gshard(32, 2048, 128)}};
+  return list;
+}
 
 /// x += attn(ln_1(x)); x += moe(ln_2(x)).
 class MoeBlock : public Layer {
@@ -45,7 +64,9 @@ class Moe : public Layer {
   explicit Moe(MoeOptions options)
       : options_(std::move(options)), dropout_(dropout(options_.dropout)), norm_(layer_norm()) {
     std::vector<LayerPtr> blocks;
-    for (int64_t i = 0; i < options_.layers; ++i) blocks.push_back(share(MoeBlock(options_)));
+    for (int64_t i = 0; i < options_.layers; ++i) {
+      blocks.push_back((i + 1) % options_.every == 0 ? share(MoeBlock(options_)) : dense_block());
+    }
     blocks_ = sequential(std::move(blocks));
   }
 
@@ -65,6 +86,14 @@ class Moe : public Layer {
   }
 
  private:
+  LayerPtr dense_block() const {
+    return transformer_block(options_.heads, {.inner = options_.experts.inner,
+                                              .causal = true,
+                                              .dropout = options_.dropout,
+                                              .init = options_.experts.init,
+                                              .projection_init = options_.experts.projection_init});
+  }
+
   MoeOptions options_;
   LayerPtr dropout_, norm_, blocks_;
 };
@@ -72,16 +101,18 @@ class Moe : public Layer {
 }  // namespace
 
 ZooModel make_moe(ModelSizes& options) {
-  MoeOptions sizes{.layers = options.integer("layers", 4, 1, 1000),
-                   .hidden = options.integer("hidden", 128, 1, 1 << 20),
-                   .heads = options.integer("heads", 4, 1, 1 << 16),
-                   .seq = options.integer("seq", 128, 1, 1 << 20),
-                   .vocab = options.integer("vocab", 256, 2, 1 << 24),
+  const PublishedMoe base = options.published(published_moes(), {4, 128, 4, 128, 256, 8});
+  MoeOptions sizes{.layers = options.integer("layers", base.layers, 1, kMostLayers),
+                   .hidden = options.integer("hidden", base.hidden, 1, 1 << 20),
+                   .heads = options.integer("heads", base.heads, 1, 1 << 16),
+                   .seq = options.integer("seq", base.seq, 1, 1 << 20),
+                   .vocab = options.integer("vocab", base.vocab, 2, 1 << 24),
                    .dropout = options.number("dropout", 0, 0, 0.99),
-                   .experts = {.experts = options.integer("experts", 8, 1, 1 << 16),
+                   .every = options.integer("every", base.every, 1, kMostLayers),
+                   .experts = {.experts = options.integer("experts", base.experts, 1, 1 << 16),
                                .top_k = options.integer("top_k", 2, 1, 1 << 16),
-                               .capacity = options.number("capacity", 1.25, 0, 1 << 16),
-                               .inner = options.integer("expert_hidden", 0, 0, 1 << 20),
+                               .capacity = options.number("capacity", base.capacity, 0, 1 << 16),
+                               .inner = options.integer("expert_hidden", base.inner, 0, 1 << 20),
                                .shared = options.integer("shared", 0, 0, 1 << 10),
                                .balance = options.number("balance", 0.01, 0, 1e6)}};
   const double sigma = 0.02, residual = sigma / std::sqrt(2.0 * static_cast<double>(sizes.layers));
@@ -95,7 +126,7 @@ ZooModel make_moe(ModelSizes& options) {
                                  .beta2 = 0.99,
                                  .clip_norm = 1},
                    .schedule = {.kind = LrKind::cosine, .learning_rate = 1e-3, .warmup_steps = 100}};
-  const RowFormat rows{.input = "tokens", .tokens = sizes.seq, .classes = sizes.vocab};
+  const RowFormat rows = text_format(sizes.seq, sizes.vocab);
   return {"moe", share(Moe(std::move(sizes))), rows, nullptr, std::move(recipe)};
 }
 

@@ -1,6 +1,9 @@
-// Residual networks (He et al., 2015, "Deep residual learning for image recognition"), with torchvision's names.
+// Residual networks (He et al., 2015, "Deep residual learning for image recognition"), with torchvision's names; wide
+// ones (Zagoruyko and Komodakis, 2016) in the sizes of Zheng et al., 2022, "Alpa: automating inter- and intra-operator
+// parallelism for distributed deep learning", table 7.
 
 #include <array>
+#include <map>
 
 #include "network/functions.h"
 #include "network/layers/layers.h"
@@ -53,11 +56,11 @@ LayerPtr basic_block(int64_t in, int64_t channels, int64_t stride, Init last_sca
       stride != 1 || in != channels ? projection(channels, stride) : nullptr));
 }
 
-/// 1x1, 3x3, 1x1 to four times the channels; the 3x3 carries the stride.
-LayerPtr bottleneck(int64_t in, int64_t channels, int64_t stride, Init last_scale) {
+/// 1x1, 3x3 to `factor` times the channels, 1x1 to four times; the 3x3 carries the stride.
+LayerPtr bottleneck(int64_t in, int64_t channels, int64_t factor, int64_t stride, Init last_scale) {
   const int64_t out = 4 * channels;
   return share(ResidualBlock({{conv(channels, 1, 1), batch_norm()},
-                              {conv(channels, 3, stride), batch_norm()},
+                              {conv(factor * channels, 3, stride), batch_norm()},
                               {conv(out, 1, 1), batch_norm({.scale = last_scale})}},
                              stride != 1 || in != out ? projection(out, stride) : nullptr));
 }
@@ -70,12 +73,14 @@ struct Architecture {
   Init last_scale = Init::zeros;
   InitRule head = normal_initializer(0, 0.01);
   JobConfig recipe;
+  int64_t classes = 10, size = 32, width = 64;  // unless options say otherwise
+  int64_t factor = 1;                           // of the channels of a 3x3 of bottlenecks
 };
 
 ZooModel make_resnet(const Architecture& architecture, ModelSizes& options) {
-  const int64_t classes = options.integer("classes", 10, 2, 1 << 20);
-  const int64_t size = options.integer("size", 32, 8, 1024);
-  const int64_t width = options.integer("width", 64, 1, 4096);
+  const int64_t classes = options.integer("classes", architecture.classes, 2, 1 << 20);
+  const int64_t size = options.integer("size", architecture.size, 8, 1024);
+  const int64_t width = options.integer("width", architecture.width, 1, 4096);
   const double dropout = options.number("dropout", 0, 0, 0.99);
   const bool small = options.integer("small_stem", architecture.small_stem && size <= 64 ? 1 : 0, 0, 1) == 1;
   std::vector<std::pair<std::string, LayerPtr>> layers{
@@ -87,8 +92,9 @@ ZooModel make_resnet(const Architecture& architecture, ModelSizes& options) {
     std::vector<LayerPtr> blocks;
     for (int64_t i = 0; i < architecture.blocks[stage]; ++i) {
       const int64_t stride = stage > 0 && i == 0 ? 2 : 1;
-      blocks.push_back(
-          (architecture.bottlenecks ? bottleneck : basic_block)(in, channels, stride, architecture.last_scale));
+      const Init last = architecture.last_scale;
+      blocks.push_back(architecture.bottlenecks ? bottleneck(in, channels, architecture.factor, stride, last)
+                                                : basic_block(in, channels, stride, last));
       in = architecture.bottlenecks ? 4 * channels : channels;
     }
     layers.emplace_back(fmt::format("layer{}", stage + 1), sequential(std::move(blocks)));
@@ -131,6 +137,36 @@ ZooModel make_resnet50(ModelSizes& options) {
 
 ZooModel make_resnet101(ModelSizes& options) {
   return make_resnet({.name = "resnet101", .blocks = {3, 4, 23, 3}, .recipe = bottleneck_recipe()}, options);
+}
+
+ZooModel make_resnet152(ModelSizes& options) {
+  return make_resnet({.name = "resnet152", .blocks = {3, 8, 36, 3}, .recipe = bottleneck_recipe()}, options);
+}
+
+ZooModel make_wide_resnet(ModelSizes& options) {
+  struct Sizes {
+    int64_t layers, width, factor, size = 224, classes = 1024;
+  };
+  static const std::vector<std::pair<std::string, Sizes>> published{
+      {"250m", {50, 160, 2}}, {"500m", {50, 224, 2}},  {"1b", {50, 320, 2}},   {"2b", {50, 448, 2}},
+      {"4b", {50, 640, 2}},   {"6.8b", {50, 320, 16}}, {"13b", {101, 320, 16}}};
+  const Sizes base = options.published(published, {50, 16, 2, 32, 10});
+  const int64_t layers = options.integer("layers", base.layers, 50, 152);
+  const std::map<int64_t, std::array<int64_t, 4>> blocks{
+      {50, {3, 4, 6, 3}}, {101, {3, 4, 23, 3}}, {152, {3, 8, 36, 3}}};
+  if (!blocks.contains(layers)) {
+    throw InvalidArgument(fmt::format("[wide_resnet] no such depth, got {} layers, expected 50, 101 or 152", layers));
+  }
+  JobConfig recipe = bottleneck_recipe();
+  recipe.training.epochs = 3;
+  return make_resnet({.name = "wide_resnet",
+                      .blocks = blocks.at(layers),
+                      .recipe = std::move(recipe),
+                      .classes = base.classes,
+                      .size = base.size,
+                      .width = base.width,
+                      .factor = options.integer("factor", base.factor, 1, 64)},
+                     options);
 }
 
 }  // namespace partita

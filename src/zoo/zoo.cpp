@@ -13,19 +13,43 @@ struct Entry {
 };
 
 const std::vector<Entry>& entries() {
-  static const std::vector<Entry> list{
-      {"mlp", make_mlp},           {"lenet", make_lenet},         {"resnet18", make_resnet18},
-      {"resnet50", make_resnet50}, {"resnet101", make_resnet101}, {"gpt", make_gpt},
-      {"moe", make_moe},           {"llama", make_llama},         {"quickstart", make_quickstart}};
+  static const std::vector<Entry> list{{"mlp", make_mlp},
+                                       {"lenet", make_lenet},
+                                       {"resnet18", make_resnet18},
+                                       {"resnet50", make_resnet50},
+                                       {"resnet101", make_resnet101},
+                                       {"resnet152", make_resnet152},
+                                       {"wide_resnet", make_wide_resnet},
+                                       {"inception", make_inception},
+                                       {"vit", make_vit},
+                                       {"gpt", make_gpt},
+                                       {"moe", make_moe},
+                                       {"llama", make_llama},
+                                       {"bert", make_bert},
+                                       {"t5", make_t5},
+                                       {"recommender", make_recommender},
+                                       {"quickstart", make_quickstart}};
   return list;
 }
 
-std::vector<std::pair<std::string, std::string>> parse_options(const std::string& spec, size_t colon) {
+/// What stands behind the colon.
+struct GivenSizes {
+  std::string published;  // the first item, when it is no name=value
   std::vector<std::pair<std::string, std::string>> options;
+};
+
+GivenSizes parse_sizes(const std::string& spec, size_t colon) {
+  GivenSizes given;
+  auto& options = given.options;
   for (size_t begin = colon + 1; colon != std::string::npos && begin <= spec.size();) {
     const size_t end = std::min(spec.find(',', begin), spec.size());
     const std::string item = spec.substr(begin, end - begin);
     const size_t equals = item.find('=');
+    if (begin == colon + 1 && equals == std::string::npos && !item.empty()) {
+      given.published = item;
+      begin = end + 1;
+      continue;
+    }
     if (equals == std::string::npos || equals == 0) {
       throw InvalidArgument(fmt::format("[model] bad option, got '{}' in '{}', expected name=value", item, spec));
     }
@@ -37,7 +61,7 @@ std::vector<std::pair<std::string, std::string>> parse_options(const std::string
     options.emplace_back(name, item.substr(equals + 1));
     begin = end + 1;
   }
-  return options;
+  return given;
 }
 
 template <class T>
@@ -66,6 +90,16 @@ const std::string* ModelSizes::find(const std::string& name) {
   return nullptr;
 }
 
+size_t ModelSizes::find_published(const std::vector<std::string>& names) {
+  has_published_ = true;
+  if (published_.empty()) return names.size();
+  const auto found = std::find(names.begin(), names.end(), published_);
+  if (found != names.end()) return static_cast<size_t>(found - names.begin());
+  throw InvalidArgument(fmt::format("[{}] unknown size, got '{}', expected name=value or one of [{}]{}", model_,
+                                    published_, fmt::join(names, ", "), did_you_mean(published_, names)),
+                        ErrorKind::key);
+}
+
 int64_t ModelSizes::integer(const std::string& name, int64_t fallback, int64_t low, int64_t high) {
   const std::string* text = find(name);
   return text ? in_range<int64_t>(model_, name, *text, low, high) : fallback;
@@ -77,6 +111,10 @@ double ModelSizes::number(const std::string& name, double fallback, double low, 
 }
 
 void ModelSizes::check_all_used() const {
+  if (!published_.empty() && !has_published_) {
+    throw InvalidArgument(
+        fmt::format("[{}] no sizes of published models, got '{}', expected name=value", model_, published_));
+  }
   for (const auto& [given, text] : given_) {
     if (std::find(known_.begin(), known_.end(), given) != known_.end()) continue;
     throw InvalidArgument(fmt::format("[{}] unknown option, got '{}', expected one of [{}]{}", model_, given,
@@ -98,6 +136,10 @@ std::vector<Column> ZooModel::columns(DType dtype) const {
   return columns;
 }
 
+RowFormat text_format(int64_t tokens, int64_t vocabulary) {
+  return {.input = "tokens", .text = {.tokens = tokens}, .classes = vocabulary};
+}
+
 RowFormat image_format(const Shape& image, int64_t classes) {
   return {.image = Type{DType::u8, {image.at(1), image.at(2), image.at(0)}}, .classes = classes};
 }
@@ -113,7 +155,8 @@ ZooModel make_model(const std::string& spec) {
   const std::string name = spec.substr(0, colon);
   for (const Entry& entry : entries()) {
     if (entry.name != name) continue;
-    ModelSizes options(name, parse_options(spec, colon));
+    GivenSizes given = parse_sizes(spec, colon);
+    ModelSizes options(name, std::move(given.published), std::move(given.options));
     ZooModel model = entry.make(options);
     options.check_all_used();
     model.recipe.model = spec;

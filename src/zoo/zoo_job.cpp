@@ -15,7 +15,7 @@ void refuse_data(const ZooModel& model, const DataConfig& data) {
     if (data.source) refuse("--data", "brings its rows along", print(*data.source));
     if (data.resize > 0) refuse("--resize", "brings its rows along", fmt::format("{}", data.resize));
   }
-  if (!model.reads_text()) return;
+  if (model.rows.is_images()) return;
   if (data.resize > 0) refuse("--resize", "reads no images", fmt::format("{}", data.resize));
   if (data.augment) refuse("--augment", "reads no images", "--augment");
 }

@@ -14,9 +14,16 @@ const Words kModels{"mlp:hidden=16",
                     "resnet18:width=4,size=16",
                     "resnet50:width=4,size=16",
                     "resnet101:width=4,size=16",
+                    "resnet152:width=2,size=16",
+                    "wide_resnet:width=2,size=16",
+                    "inception:width=1,size=75",
+                    "vit:layers=2,hidden=16,heads=2,size=16,patch=8,classes=4,dropout=0.1",
                     "gpt:layers=2,hidden=16,heads=2,seq=16,dropout=0.1",
                     "moe:layers=2,hidden=16,heads=2,seq=16,experts=4,shared=1",
                     "llama:layers=2,hidden=16,heads=4,kv_heads=2,seq=16",
+                    "bert:layers=2,hidden=16,heads=2,seq=16,dropout=0.1",
+                    "t5:layers=2,hidden=16,heads=2,seq=16,target=8,dropout=0.1",
+                    "recommender:fields=4,rows=50,width=8,hidden=16",
                     "quickstart"};
 
 const std::vector<Words> kFlags{

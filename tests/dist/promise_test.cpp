@@ -76,6 +76,12 @@ TEST(Promise, LlamaInF64) {
       promise_job_of("llama:layers=2,hidden=16,heads=4,kv_heads=2,seq=8,vocab=12", DType::f64, {}, 24, 20, 1e-3), 1e-9);
 }
 
+TEST(Promise, BertInF64) {
+  expect_promise(promise_job_of("bert:layers=2,hidden=16,heads=2,seq=8,masked=3,vocab=12,dropout=0.2", DType::f64, {},
+                                24, 20, 1e-3),
+                 1e-9);
+}
+
 // The kernels that users run, on sizes at which the reference takes minutes.
 TEST(Promise, Resnet18InF64WithFastKernels) {
   Job job = promise_job_of("resnet18:width=16,size=16", DType::f64, {3, 16, 16}, 24, 5, 0.02);

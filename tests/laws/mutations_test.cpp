@@ -74,7 +74,7 @@ TEST(Mutations, AMissingLocalizeIsCaught) {
 TEST(Mutations, ABeginThatStaysZeroIsCaught) {
   for (const char* name :
        {"embedding", "scatter_rows", "one_hot", "pick", "first_equal", "cross_entropy_grad", "dropout", "random",
-        "rotary", "attention", "attention_grad", "attention_max", "attention_sums"}) {
+        "rotary", "attention", "attention_grad", "attention_max", "attention_sums", "relative_buckets"}) {
     OpDef wrong = all_ops().at(name);
     wrong.localize = [localize = wrong.localize](const Attrs& attrs, const Shard& shard) {
       FieldTexts begins;

@@ -80,8 +80,8 @@ Arrays train(const Job& job, const Program& program, const Arrays& states, Commu
   return end;
 }
 
-Array labels_of_model(const Type& type, uint64_t key, std::optional<int64_t> ignored) {
-  Array labels = random_array(type, key, /*below=*/10);
+Array labels_of_model(const Type& type, uint64_t key, int64_t below, std::optional<int64_t> ignored) {
+  Array labels = random_array(type, key, below);
   const int64_t rows = type.shape[0], per_row = type.elements() / rows;
   for (int64_t i = 0; i < type.elements() && ignored; ++i) {
     const int64_t row = i / per_row;
@@ -103,12 +103,30 @@ void share_results(JobResult& result) {
   for (const State& state : graph.states) share(result.states[graph.values[state.entry].name]);
 }
 
+/// Whole columns of normal floats and integers below 10, and below what labels and positions may be.
+std::function<Arrays(int)> random_batches(const Graph& forward, const std::vector<Column>& columns, int64_t classes,
+                                          std::optional<int64_t> ignored) {
+  std::map<std::string, Type> types;
+  for (const Column& column : columns) types.emplace(column.name, forward.type(forward.input(column.name)));
+  return [types, classes, ignored, first = columns.at(0)](int step) {
+    Arrays batch;
+    for (const auto& [name, type] : types) {
+      int64_t below = 10;
+      if (name == "label") below = std::min(below, classes);
+      if (name == "positions") below = std::min(below, first.type.shape.at(0));
+      const uint64_t key = random_key(step, name == first.name ? "image" : name);
+      batch.emplace(name, name == "label" ? labels_of_model(type, key, below, ignored) : random_array(type, key, below));
+    }
+    return batch;
+  };
+}
+
 }  // namespace
 
 Job model_job(const std::string& spec, const ModelJob& options) {
   const ZooModel model = make_model(spec);
   std::vector<Column> columns = model.columns(options.dtype);
-  if (!model.reads_text() && model.own_rows == nullptr) columns.at(0).type.shape = options.image;
+  if (model.reads_images()) columns.at(0).type.shape = options.image;
   Job job;
   job.forward =
       build_graph(model.network(model.recipe.training.loss, {.ignore_index = options.ignore_index}), all_ops(),
@@ -122,16 +140,7 @@ Job model_job(const std::string& spec, const ModelJob& options) {
   job.steps = options.steps;
   job.learning_rate = options.learning_rate;
   job.kernels = options.dtype == DType::f64 ? KernelSet::reference : KernelSet::fast;
-  const std::string input = columns.at(0).name;
-  job.batch = [input,
-               types =
-                   std::pair(job.forward.type(job.forward.input(input)), job.forward.type(job.forward.input("label"))),
-               ignored = options.ignore_index](int step) {
-    Arrays batch;
-    batch.emplace(input, random_array(types.first, random_key(step, "image"), /*below=*/10));
-    batch.emplace("label", labels_of_model(types.second, random_key(step, "label"), ignored));
-    return batch;
-  };
+  job.batch = random_batches(job.forward, columns, model.rows.classes, options.ignore_index);
   return job;
 }
 

@@ -13,57 +13,109 @@ constexpr double kTrainShare = 0.9;
 
 class TokenRows : public Dataset {
  public:
-  TokenRows(std::vector<uint8_t> bytes, int64_t length)
-      : columns_(token_columns(length)), bytes_(std::move(bytes)), length_(length) {
-    PARTITA_CHECK(length > 0 && static_cast<int64_t>(bytes_.size()) > length, "{} bytes for windows of {}",
-                  bytes_.size(), length);
+  TokenRows(std::vector<uint8_t> bytes, const TextFormat& format)
+      : columns_(token_columns(format)),
+        bytes_(std::move(bytes)),
+        format_(format),
+        key_(random_key(format.seed, "masked_tokens")) {
+    PARTITA_CHECK(format.tokens > 0 && format.labels() > 0, "rows of {} tokens and {} labels", format.tokens,
+                  format.labels());
+    PARTITA_CHECK(format.task != TextTask::masked || format.targets <= format.tokens, "{} of {} tokens are hidden",
+                  format.targets, format.tokens);
+    PARTITA_CHECK(static_cast<int64_t>(bytes_.size()) >= format.window(), "{} bytes for windows of {}", bytes_.size(),
+                  format.window());
   }
 
   const std::vector<Column>& columns() const override { return columns_; }
-  int64_t size() const override { return (static_cast<int64_t>(bytes_.size()) - 1) / length_; }
+  int64_t size() const override {
+    return (static_cast<int64_t>(bytes_.size()) - format_.window()) / format_.stride() + 1;
+  }
 
  protected:
-  void fill(int64_t, std::span<const int64_t> indices, std::span<const Tensor> out) const override {
+  void fill(int64_t epoch, std::span<const int64_t> indices, std::span<const Tensor> out) const override {
     int32_t *tokens = out[0].as<int32_t>(), *labels = out[1].as<int32_t>();
+    int32_t* positions = format_.task == TextTask::masked ? out[2].as<int32_t>() : nullptr;
+    const int64_t first_label = format_.task == TextTask::next ? 1 : format_.tokens;
     for (int64_t index : indices) {
-      const uint8_t* from = bytes_.data() + index * length_;
-      tokens = std::copy_n(from, length_, tokens);
-      labels = std::copy_n(from + 1, length_, labels);
+      const uint8_t* from = bytes_.data() + index * format_.stride();
+      std::copy_n(from, format_.tokens, tokens);
+      if (positions != nullptr) {
+        hide({epoch, index}, {tokens, labels, positions});
+        positions += format_.targets;
+      } else {
+        std::copy_n(from + first_label, format_.labels(), labels);
+      }
+      tokens += format_.tokens;
+      labels += format_.labels();
     }
   }
 
  private:
+  struct RowAt {
+    int64_t epoch, index;
+  };
+  struct MaskedRow {
+    int32_t *tokens, *labels, *positions;
+  };
+
+  /// Random number `number` of a row, of 2 * tokens: below `bound`.
+  int64_t draw(const RowAt& row, int64_t number, int64_t bound) const {
+    const int64_t element = row.index * 2 * format_.tokens + number;
+    return static_cast<int64_t>(random_below(key_, static_cast<uint64_t>(element), static_cast<uint64_t>(row.epoch),
+                                             static_cast<uint64_t>(bound)));
+  }
+
+  /// Writes positions and labels, and hides the tokens there.
+  void hide(const RowAt& at, const MaskedRow& row) const {
+    const int64_t tokens = format_.tokens, hidden = format_.targets;
+    int64_t chosen = 0;  // each of the rest is as likely (Knuth, volume 2, algorithm S)
+    for (int64_t i = 0; i < tokens && chosen < hidden; ++i) {
+      if (draw(at, i, tokens - i) < hidden - chosen) row.positions[chosen++] = static_cast<int32_t>(i);
+    }
+    for (int64_t k = 0; k < hidden; ++k) row.labels[k] = row.tokens[row.positions[k]];
+    for (int64_t k = 0; k < hidden; ++k) {
+      const int64_t kind = draw(at, tokens + row.positions[k], 10 * tokens);
+      if (kind / tokens == 0) continue;
+      row.tokens[row.positions[k]] =
+          kind / tokens == 1 ? bytes_[at.index * format_.stride() + kind % tokens] : static_cast<int32_t>(format_.mask);
+    }
+  }
+
   std::vector<Column> columns_;
   std::vector<uint8_t> bytes_;
-  int64_t length_;
+  TextFormat format_;
+  uint64_t key_;
 };
 
 }  // namespace
 
-std::vector<Column> token_columns(int64_t length) {
-  return {{"tokens", {DType::i32, {length}}}, {"label", {DType::i32, {length}}}};
+std::vector<Column> token_columns(const TextFormat& format) {
+  const Type labels{DType::i32, {format.labels()}};
+  std::vector<Column> columns{{"tokens", {DType::i32, {format.tokens}}}, {"label", labels}};
+  if (format.task == TextTask::masked) columns.push_back({"positions", labels});
+  return columns;
 }
 
-DatasetPtr token_rows(std::vector<uint8_t> bytes, int64_t length) {
-  return std::make_shared<TokenRows>(std::move(bytes), length);
+DatasetPtr token_rows(std::vector<uint8_t> bytes, const TextFormat& format) {
+  return std::make_shared<TokenRows>(std::move(bytes), format);
 }
 
-DatasetPtr read_text(const std::filesystem::path& file, Split split, int64_t length) {
+DatasetPtr read_text(const std::filesystem::path& file, Split split, const TextFormat& format) {
   std::vector<uint8_t> bytes = read_file(file, kMostTextBytes);
   const auto border = static_cast<std::ptrdiff_t>(static_cast<double>(bytes.size()) * kTrainShare);
   bytes.erase(split == Split::train ? bytes.begin() + border : bytes.begin(),
               split == Split::train ? bytes.end() : bytes.begin() + border);
-  if (static_cast<int64_t>(bytes.size()) <= length) {
+  if (static_cast<int64_t>(bytes.size()) < format.window()) {
     throw InvalidFile(fmt::format("[text] {}: too short, got {} bytes for {}, expected more than {}", file.string(),
-                                  bytes.size(), split == Split::train ? "training" : "testing", length));
+                                  bytes.size(), split == Split::train ? "training" : "testing", format.window() - 1));
   }
-  return token_rows(std::move(bytes), length);
+  return token_rows(std::move(bytes), format);
 }
 
-DatasetPtr make_synthetic_text(int64_t rows, int64_t length, uint64_t seed, Split split) {
+DatasetPtr make_synthetic_text(int64_t rows, const TextFormat& format, uint64_t seed, Split split) {
   constexpr int64_t kLetters = 24;
   const uint64_t table = random_key(seed, "table"), noise = random_key(seed, split == Split::train ? "train" : "test");
-  std::vector<uint8_t> bytes(static_cast<size_t>(rows * length + 1));
+  std::vector<uint8_t> bytes(static_cast<size_t>((rows - 1) * format.stride() + format.window()));
   int64_t before = 0, last = 1;
   for (size_t i = 0; i < bytes.size(); ++i) {
     const auto pair = static_cast<uint64_t>(before * kLetters + last);
@@ -74,7 +126,7 @@ DatasetPtr make_synthetic_text(int64_t rows, int64_t length, uint64_t seed, Spli
     before = last;
     last = next;
   }
-  return token_rows(std::move(bytes), length);
+  return token_rows(std::move(bytes), format);
 }
 
 }  // namespace partita

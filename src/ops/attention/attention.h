@@ -35,6 +35,23 @@ struct RotaryAttrs {
   }
 };
 
+/// `begin`: the position of the first query, counted from the first key. Of `both_sides` half of the buckets, an even
+/// number, are of keys behind the query and half of keys before it; else keys that follow the query are in bucket 0.
+/// Half of the buckets of a side are of one distance each, the others reach up to `furthest`, the last of them further.
+struct RelativeBucketsAttrs {
+  int64_t queries = 1, keys = 1;
+  int64_t buckets = 32;
+  int64_t furthest = 128;
+  bool both_sides = false;
+  int64_t begin = 0;
+  static constexpr auto fields() {
+    using A = RelativeBucketsAttrs;
+    return std::tuple{field("queries", &A::queries),       field("keys", &A::keys),
+                      field("buckets", &A::buckets),       field("furthest", &A::furthest),
+                      field("both_sides", &A::both_sides), field("begin", &A::begin)};
+  }
+};
+
 /// Where one head of a batch row begins, in q, k, v, y and lse.
 struct AttentionHead {
   int64_t q, k, v, y, lse;

@@ -81,8 +81,9 @@ class BlockCutter {
     }
     if (const auto table = looked_up_rows(n)) return enter(n, Part::rows, with_tensor(n, *table));
     if (given == Part::columns) return enter(n, Part::columns, like_operands(n));
-    if (given == Part::other || graph_.type(node.outputs[0]).rank() != 3) return;
+    if (graph_.type(node.outputs[0]).rank() != 3) return;
     const bool is_normal = given == Part::normal || normalises(n);
+    if (given == Part::other && !is_normal) return;
     enter(n, is_normal ? Part::normal : Part::rows, in_rows(n, between_));
   }
 

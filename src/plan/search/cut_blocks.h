@@ -18,7 +18,8 @@ struct BlockAxes {
 };
 BlockAxes block_axes(const Mesh& mesh, const BlockSharding& sharding);
 
-/// Cuts of the forward nodes from the first look-up of rows to the logits, found by their rules alone. A product of a
+/// Cuts of the forward nodes from the first look-up of rows, or the first norm of rows, to the logits, found by their
+/// rules alone. A product of a
 /// parameter and what was normalised is cut by columns over the axis `tensor`; what depends on its columns is, too, up
 /// to a product that sums over them; a table of looked-up rows is cut by rows. All else that is [batch, sequence,
 /// width] is not cut over `tensor`, or along the sequence when that is asked for. The axis `context` cuts the sequence,

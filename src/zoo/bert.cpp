@@ -1,0 +1,98 @@
+// A bidirectional encoder that is trained to restore masked tokens (Devlin et al., 2018, "BERT: pre-training of deep
+// bidirectional transformers for language understanding"). Rows have one segment, so there are no segment embeddings.
+
+#include "network/functions.h"
+#include "network/layers/layers.h"
+#include "zoo/models.h"
+
+namespace partita {
+namespace {
+
+struct BertOptions {
+  int64_t layers, hidden, heads, seq, vocab;
+  double dropout = 0;
+  int64_t masked = 0;  // of a row; 0: 15 %
+};
+
+const std::vector<std::pair<std::string, BertOptions>>& published_berts() {
+  static const std::vector<std::pair<std::string, BertOptions>> list{{"base", {12, 768, 12, 512, 30522, 0.1}},
+                                                                     {"large", {24, 1024, 16, 512, 30522, 0.1}}};
+  return list;
+}
+
+/// Tokens [b, s] and positions [b, k] to the logits of the tokens there, [b, k, vocab]; the table of tokens is also the
+/// last layer.
+class Bert : public Layer {
+ public:
+  explicit Bert(const BertOptions& options)
+      : options_(options),
+        embedding_norm_(layer_norm()),
+        dropout_(options.dropout > 0 ? dropout(options.dropout) : nullptr),
+        head_(dense(options.hidden, {.init = normal_initializer(0, kSigma)})),
+        head_norm_(layer_norm()) {
+    std::vector<LayerPtr> blocks;
+    for (int64_t i = 0; i < options.layers; ++i) {
+      blocks.push_back(transformer_block(options.heads, {.norm_first = false,
+                                                         .dropout = options.dropout,
+                                                         .init = normal_initializer(0, kSigma),
+                                                         .projection_init = normal_initializer(0, kSigma)}));
+    }
+    blocks_ = sequential(std::move(blocks));
+  }
+
+  std::vector<Value> construct_all(Context& context, const std::vector<Value>& inputs) override {
+    const Value tokens = inputs.at(0), positions = inputs.at(1);
+    const int64_t seq = tokens.type().rank() == 2 ? tokens.shape()[1] : 0;
+    if (seq != options_.seq || positions.type().rank() != 2) {
+      throw InvalidArgument(
+          fmt::format("[bert] wrong rows, got tokens {} and positions {}, expected [batch,{}] and "
+                      "[batch,masked]",
+                      print(tokens.type()), print(positions.type()), options_.seq));
+    }
+    const Initializer init = normal_initializer(0, kSigma);
+    const Value table = context.parameter("wte.weight", {options_.vocab, options_.hidden}, init);
+    const Value places = context.parameter("wpe.weight", {options_.seq, options_.hidden}, init);
+    Value x = context.call("ln_e", *embedding_norm_, apply("embedding", {table, tokens}) + places);
+    if (dropout_) x = context.call("drop", *dropout_, x);
+    x = context.call("h", *blocks_, x);
+    const Shape rows = positions.shape();
+    x = apply("combine", {x, reshape(positions, {rows[0], rows[1], 1})});  // the rows at the positions
+    x = context.call("ln_f", *head_norm_, gelu(context.call("head", *head_, x)));
+    const Value bias = context.parameter("bias", {options_.vocab}, initializer(Init::zeros, {options_.vocab}));
+    return {matmul(x, table, /*transpose_a=*/false, /*transpose_b=*/true) + bias};
+  }
+
+ private:
+  static constexpr double kSigma = 0.02;
+
+  BertOptions options_;
+  LayerPtr embedding_norm_, dropout_, head_, head_norm_, blocks_;
+};
+
+}  // namespace
+
+ZooModel make_bert(ModelSizes& options) {
+  const BertOptions base = options.published(published_berts(), {2, 128, 4, 32, 257, 0, 8});
+  const int64_t seq = options.integer("seq", base.seq, 1, 1 << 20);
+  const int64_t usual_masked = base.masked > 0 ? std::min(base.masked, seq) : std::max<int64_t>(1, 15 * seq / 100);
+  const BertOptions sizes{.layers = options.integer("layers", base.layers, 1, kMostLayers),
+                          .hidden = options.integer("hidden", base.hidden, 1, 1 << 20),
+                          .heads = options.integer("heads", base.heads, 1, 1 << 16),
+                          .seq = seq,
+                          .vocab = options.integer("vocab", base.vocab, 2, 1 << 24),
+                          .dropout = options.number("dropout", base.dropout, 0, 0.99),
+                          .masked = options.integer("masked", usual_masked, 1, seq)};
+  JobConfig recipe{.training = {.batch = 32, .epochs = 8},
+                   .optimizer = {.kind = OptimizerKind::adamw,
+                                 .weight_decay = 0.01,
+                                 .decay_vectors = false,
+                                 .beta1 = 0.9,
+                                 .beta2 = 0.99,
+                                 .clip_norm = 1},
+                   .schedule = {.kind = LrKind::cosine, .learning_rate = 1e-3, .warmup_steps = 100}};
+  RowFormat rows = text_format(sizes.seq, sizes.vocab);
+  rows.text = {.tokens = sizes.seq, .task = TextTask::masked, .targets = sizes.masked, .mask = sizes.vocab - 1};
+  return {"bert", share(Bert(sizes)), std::move(rows), nullptr, std::move(recipe), {"tokens", "positions"}};
+}
+
+}  // namespace partita
