@@ -27,14 +27,14 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 # check NAME COMMAND...: one test that is a program
 check() {
-  local name=$1
+  local name=$1 begin=$SECONDS
   shift
   if "$@" >"$log" 2>&1; then
     passed=$((passed + 1))
-    echo "passed: $name"
+    echo "passed: $name, $((SECONDS - begin)) s"
   else
     failed=$((failed + 1))
-    echo "FAILED: $name"
+    echo "FAILED: $name, $((SECONDS - begin)) s"
     tail -n 30 "$log"
   fi
 }
@@ -42,7 +42,7 @@ check() {
 # run_tests PROGRAM [FILTER]: all tests of a program, each counted; a program that dies, or that a
 # sanitizer ends badly, counts as a failure
 run_tests() {
-  local program=$1 report run=0 bad=0 status=0
+  local program=$1 report run=0 bad=0 status=0 begin=$SECONDS
   report=$(mktemp)
   OMP_NUM_THREADS=1 "$program" --gtest_brief=1 --gtest_filter="${2:-*}" --gtest_output="xml:$report" >"$log" 2>&1 ||
     status=$?
@@ -51,7 +51,7 @@ run_tests() {
   [[ $bad -ne 0 ]] && tail -n 40 "$log"
   passed=$((passed + run))
   failed=$((failed + bad))
-  echo "$program: $run passed, $bad failed"
+  echo "$program: $run passed, $bad failed, $((SECONDS - begin)) s"
   rm -f "$report"
 }
 
@@ -62,7 +62,7 @@ for program in unit laws dist golden errors commands; do run_tests "build/releas
 if grep -q avx512 /proc/cpuinfo; then
   export DNNL_MAX_CPU_ISA=AVX2 ONEDNN_MAX_CPU_ISA=AVX2
   run_tests build/release/tests/unit_tests
-  # These run the reference kernels, which are the same everywhere.
+  # Not those of which most run the reference kernels, which are the same everywhere.
   run_tests build/release/tests/dist_tests '-RandomPipelines.*:StageGraphs.*:StageOrders.*:Stages.*:Evaluations.RunUnder*'
   unset DNNL_MAX_CPU_ISA ONEDNN_MAX_CPU_ISA
 fi
@@ -79,5 +79,6 @@ if [[ ${1:-} == --sanitizers ]]; then
     '-*Resnet*:*Lenet*:*Gpt*:*Llama*:*Moe*:Experts.*:TensorParallel.*:ContextParallel.*:MicroBatches.Are*:MicroBatches.Run*:RecomputeInBackward.*:OptimizerSharding.KeepsTheNumbers:Stages.*:StageGraphs.*:StageOrders.*:RandomPipelines.*:Evaluations.*'
 fi
 
+echo "all of it: $SECONDS s"
 echo "$passed passed, $failed failed"
 [[ $failed -eq 0 && $passed -gt 0 ]]

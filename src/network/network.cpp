@@ -51,10 +51,10 @@ Network::LossFunction loss_of_logits(Loss loss, const LossOptions& options) {
 }  // namespace
 
 Network::Network(std::string name, LayerPtr layers, Loss loss, CallLocation where)
-    : Network(std::move(name), std::move(layers), {}, loss, {}, where) {}
+    : Network(std::move(name), std::move(layers), std::vector<std::string>(), loss, LossOptions(), where) {}
 
 Network::Network(std::string name, LayerPtr layers, Loss loss, const LossOptions& options, CallLocation where)
-    : Network(std::move(name), std::move(layers), {}, loss, options, where) {}
+    : Network(std::move(name), std::move(layers), std::vector<std::string>(), loss, options, where) {}
 
 Network::Network(std::string name, LayerPtr layers, const std::vector<std::string>& inputs, Loss loss,
                  const LossOptions& options, CallLocation where)
@@ -62,8 +62,5 @@ Network::Network(std::string name, LayerPtr layers, const std::vector<std::strin
   loss_options_ = options;
   if (layers != nullptr) where_ = layers->where();
 }
-
-Network::Network(std::string name, LayerPtr layers, Loss loss, CallLocation where)
-    : Network(std::move(name), std::move(layers), std::vector<std::string>(), loss, where) {}
 
 }  // namespace partita
