@@ -46,6 +46,7 @@ class KindFit {
  public:
   KindFit(const DeviceSpec& device, WorkKind kind, std::vector<const NodeTime*> nodes)
       : device_(device), kind_(kind), nodes_(std::move(nodes)) {
+    device_.op_efficiency.clear();
     byte_sizes_ = sizes_of(nodes_, &Work::bytes);
     flop_sizes_ = sizes_of(nodes_, &Work::flops);
     const bool is_computing = kind == WorkKind::product || kind == WorkKind::convolution || kind == WorkKind::attention;
@@ -144,6 +145,7 @@ void fit_op_factors(DeviceSpec& device, const std::vector<NodeTime>& nodes) {
   device.op_factor.clear();
   std::map<std::string, std::vector<Ratio>> ratios;
   for (const NodeTime& node : nodes) {
+    if (device.op_efficiency.contains(node.op)) continue;
     const double predicted = seconds_of(node.work, device) - device.launch_overhead;
     const double taken = node.seconds - device.launch_overhead;
     if (predicted > device.launch_overhead && taken > kLeastOverheads * device.launch_overhead) {
@@ -163,6 +165,20 @@ void fit_op_factors(DeviceSpec& device, const std::vector<NodeTime>& nodes) {
   }
 }
 
+/// Ops of which there are so many nodes that they have curves of their own.
+void fit_ops(DeviceSpec& device, const std::vector<NodeTime>& nodes) {
+  constexpr size_t kManyNodes = 16;
+  std::map<std::string, std::vector<const NodeTime*>> by_op;
+  for (const NodeTime& node : nodes) {
+    if (node.seconds > 0) by_op[node.op].push_back(&node);
+  }
+  for (const auto& [op, of_op] : by_op) {
+    if (of_op.size() < kManyNodes) continue;
+    device.op_factor.erase(op);
+    device.op_efficiency[op] = KindFit(device, of_op.front()->work.kind, of_op).best();
+  }
+}
+
 }  // namespace
 
 DeviceSpec fit_device(DeviceSpec device, const std::vector<NodeTime>& nodes) {
@@ -179,6 +195,7 @@ DeviceSpec fit_device(DeviceSpec device, const std::vector<NodeTime>& nodes) {
     }
     fit_op_factors(device, nodes);
   }
+  fit_ops(device, nodes);
   return device;
 }
 
