@@ -27,7 +27,7 @@ ALLOWED = {
     "launch": ["base", "comm"],
     "job": ["base", "sharding", "graph", "ops", "network", "autodiff", "lowering", "plan", "schedule", "device", "comm", "data",
             "launch"],
-    "planning": ["base", "sharding", "cluster", "graph", "autodiff", "lowering", "pipeline", "plan", "partition", "schedule"],
+    "planning": ["base", "sharding", "cluster", "graph", "autodiff", "lowering", "pipeline", "plan", "partition", "schedule", "job"],
     "checkpoint": ["base", "graph", "network"],
     "training": ["base", "sharding", "graph", "ops", "network", "autodiff", "lowering", "pipeline", "plan", "partition", "schedule", "device",
                  "comm", "execute", "data", "launch", "job", "checkpoint"],

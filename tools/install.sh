@@ -4,7 +4,8 @@
 set -euo pipefail
 packages=(g++ cmake ninja-build pkg-config libfmt-dev libcli11-dev nlohmann-json3-dev libdnnl-dev
           zlib1g-dev liblzma-dev libzip-dev libxxhash-dev libtomlplusplus-dev libopenmpi-dev openmpi-bin)
-[[ ${1:-build} == build ]] || packages+=(libgtest-dev python3 python3-numpy python3-torch iproute2 procps clang-format)
+[[ ${1:-build} == build ]] || packages+=(libgtest-dev python3 python3-numpy python3-torch iproute2 procps clang-format
+                                         coinor-cbc)
 [[ ${1:-build} != all ]] || packages+=(clang-tidy libomp-dev git)
 missing=()
 for package in "${packages[@]}"; do

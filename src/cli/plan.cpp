@@ -1,14 +1,17 @@
 // partita plan: what a training step costs on a cluster that nobody needs to have.
 
 #include <chrono>
+#include <fstream>
 #include <iostream>
 #include <memory>
 
 #include "cli/command_line.h"
 #include "cli/options.h"
 #include "cluster/presets.h"
+#include "job/toml.h"
 #include "network/build_graph.h"
 #include "ops/registry.h"
+#include "planning/job_of.h"
 #include "planning/print_price.h"
 #include "planning/search_configurations.h"
 #include "zoo/zoo.h"
@@ -17,7 +20,7 @@ namespace partita {
 namespace {
 
 struct PlanFlags {
-  std::string model, cluster = "cpu", dtype = "f32", fixed, pins;
+  std::string model, cluster = "cpu", dtype = "f32", fixed, pins, out;
   int64_t batch = 0;
   double memory = 0;  // GiB
   bool json = false;
@@ -40,42 +43,116 @@ constexpr double kGiB = 1 << 30;
 [[noreturn]] void refuse_memory(const ConfigurationSearch& search, double memory) {
   const PricedConfiguration& least = *search.least;
   throw InvalidArgument(fmt::format(
-      "[plan] nothing fits, got {:.2f} GiB of each device, expected {:.2f} GiB or more: that is what {} takes",
+      "[plan] nothing fits, got {:.4g} GiB of each device, expected --memory {:.4g} or more, or more nodes: "
+      "that is what {} takes",
       memory / kGiB, least.price.peak_memory() / kGiB, print(least.configuration)));
 }
 
-void run_plan(const PlanFlags& flags) {
-  const auto begin = std::chrono::steady_clock::now();
-  const ZooModel model = make_model(flags.model);
-  const Configuration fixed = parse_configuration(flags.fixed);
-  Cluster cluster = open_cluster(flags.cluster);
-  if (!flags.fixed.empty()) cluster = on_ranks(cluster, fixed.ranks());
-  if (flags.batch != 0) check_range("--batch", flags.batch, 1);
-  const int64_t batch = flags.batch > 0 ? flags.batch : model.recipe.training.batch;
-  const Graph forward =
-      build_graph(model.network(model.recipe.training.loss), all_ops(), {.batch = batch, .columns = model.columns(), .statistics_groups = batch});
-  const auto device = make_cpu_device(all_ops(), /*threads=*/1);
-  NetworkCosts costs(
-      forward, all_ops(), device->catalog(), cluster,
-      {.training = {.optimizer = model.recipe.optimizer}, .precision = Precision::of(dtype_of(flags.dtype))});
-  PricedPlan plan{.model = flags.model, .cluster = flags.cluster, .ranks = cluster.ranks(), .batch = batch};
-  if (!flags.fixed.empty()) {
-    plan.configuration = completed(fixed, fixed.ranks(), batch);
-    plan.price = costs.price(plan.configuration);
-    plan.lower_bound_seconds = costs.stages(plan.configuration)->lower_bound(plan.configuration.zero);
-  } else {
-    const double memory = flags.memory > 0 ? flags.memory * kGiB : cluster.device.memory - cluster.reserve_memory;
-    ConfigurationSearch search = search_configurations(
-        {.costs = costs, .ranks = cluster.ranks(), .memory_bytes = memory, .pins = parse_pins(flags.pins)});
-    if (!search.best) refuse_memory(search, memory);
+/// What one command looks at.
+class Planner {
+ public:
+  explicit Planner(const PlanFlags& flags)
+      : flags_(flags),
+        model_(make_model(flags.model)),
+        fixed_(parse_configuration(flags.fixed)),
+        cluster_(cluster_of(flags, fixed_)),
+        batch_(flags.batch > 0 ? flags.batch : model_.recipe.training.batch),
+        // Of batch norms each row has statistics of its own, so that any micro-batch can be priced.
+        forward_(build_graph(model_.network(model_.recipe.training.loss), all_ops(),
+                             {.batch = batch_, .columns = model_.columns(), .statistics_groups = batch_})),
+        device_(make_cpu_device(all_ops(), /*threads=*/1)),
+        costs_(
+            forward_, all_ops(), device_->catalog(), cluster_,
+            {.training = {.optimizer = model_.recipe.optimizer}, .precision = Precision::of(dtype_of(flags.dtype))}) {}
+
+  PricedPlan plan() {
+    PricedPlan plan{.model = flags_.model, .cluster = flags_.cluster, .ranks = cluster_.ranks(), .batch = batch_};
+    if (!flags_.fixed.empty()) {
+      plan.configuration = completed(fixed_, fixed_.ranks(), batch_);
+      plan.price = costs_.price(plan.configuration);
+      plan.lower_bound_seconds = costs_.stages(plan.configuration)->lower_bound(plan.configuration.zero);
+      return plan;
+    }
+    ConfigurationSearch search = searched(parse_pins(flags_.pins));
+    if (!search.best) refuse_memory(search, memory());
     plan.configuration = search.best->configuration;
     plan.price = std::move(search.best->price);
     plan.lower_bound_seconds = search.lower_bound_seconds;
-    if (getenv("DEBUG_SEARCH"))
-      fmt::print(stderr, "considered {} followed {} lowered {}\n", search.considered, search.followed, costs.lowered());
+    return plan;
   }
+
+  /// The best of each known kind, beside a plan.
+  std::string print_templates(const PricedPlan& plan) {
+    std::string text;
+    for (const KnownTemplate& known : known_templates()) {
+      const ConfigurationSearch search = searched(known.pins);
+      text += fmt::format("{:<22} ", known.name);
+      if (search.best) {
+        const double seconds = search.best->price.step_seconds;
+        text += fmt::format("{:.4g} s, {:+.1f} %: {}\n", seconds, 100 * (seconds / plan.price.step_seconds - 1),
+                            print(search.best->configuration));
+      } else {
+        text += fmt::format("does not fit: {:.4g} GiB\n", search.least->price.peak_memory() / kGiB);
+      }
+    }
+    return text;
+  }
+
+  void write_job(const PricedPlan& plan) const {
+    JobConfig job = model_.recipe;
+    job.model = flags_.model;
+    job.training.batch = batch_;
+    job = job_of(std::move(job), plan.configuration, plan.price, costs_.folded(), forward_);
+    std::ofstream file(flags_.out);
+    file << "# " << print(plan.configuration) << "\n" << print(job);
+    if (!file.flush()) throw RuntimeFailure(ExitCode::cannot_write, fmt::format("[--out] cannot write {}", flags_.out));
+  }
+
+  const FoldedGraph& folded() const { return costs_.folded(); }
+
+ private:
+  static Cluster cluster_of(const PlanFlags& flags, const Configuration& fixed) {
+    const Cluster cluster = open_cluster(flags.cluster);
+    return flags.fixed.empty() ? cluster : on_ranks(cluster, fixed.ranks());
+  }
+
+  double memory() const {
+    return flags_.memory > 0 ? flags_.memory * kGiB : cluster_.device.memory - cluster_.reserve_memory;
+  }
+
+  ConfigurationSearch searched(const Pins& pins) {
+    return search_configurations({.costs = costs_, .ranks = cluster_.ranks(), .memory_bytes = memory(), .pins = pins});
+  }
+
+  const PlanFlags& flags_;
+  const ZooModel model_;
+  const Configuration fixed_;
+  const Cluster cluster_;
+  const int64_t batch_;
+  const Graph forward_;
+  const std::unique_ptr<Device> device_;
+  NetworkCosts costs_;
+};
+
+void run_plan(const PlanFlags& flags) {
+  const auto begin = std::chrono::steady_clock::now();
+  if (flags.batch != 0) check_range("--batch", flags.batch, 1);
+  if (!flags.fixed.empty() && !flags.pins.empty()) {
+    throw InvalidArgument("[--pin] of no effect, got --fixed, which leaves nothing open, expected one of both");
+  }
+  if (!(flags.memory >= 0)) {
+    throw InvalidArgument(fmt::format("[--memory] out of range, got {}, expected GiB above 0", flags.memory));
+  }
+  Planner planner(flags);
+  PricedPlan plan = planner.plan();
   plan.search_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  std::cout << (flags.json ? to_json(plan) : print(plan, costs.folded()));
+  if (!flags.out.empty()) planner.write_job(plan);
+  if (flags.json) {
+    std::cout << to_json(plan);
+    return;
+  }
+  std::cout << print(plan, planner.folded());
+  if (flags.fixed.empty() && flags.pins.empty()) std::cout << "\n" << planner.print_templates(plan);
 }
 
 }  // namespace
@@ -93,6 +170,7 @@ void add_plan(CLI::App& app) {
                       "sequence_parallel=true,zero=1");
   command->add_option("--pin", flags->pins, "Search the rest: tensor=8,recompute=none");
   command->add_option("--memory", flags->memory, "GiB of each device; by default the cluster's, less its reserve");
+  command->add_option("--out", flags->out, "Write a configuration that train runs: partita train --config FILE");
   command->add_flag("--json", flags->json, "For programs");
   command->footer(
       "Example: partita plan gpt:layers=24,hidden=2048,heads=16 --cluster a100-80:4 --fixed data=8,tensor=4");

@@ -39,7 +39,6 @@ std::vector<std::string> other_value(const JobOption& option) {
   if (option.key() == "data.source") return {"mnist:dir"};
   if (option.key() == "training.dtype") return {"f64"};
   if (option.key() == "plan.dataset_strategy") return {"((2, 1), (2))"};
-  if (option.key() == "plan.search") return {"propagation"};  // there is but one
   const size_t bar = option.value.rfind('|');
   return {bar == std::string::npos ? "a \"quoted\" \\ text\nof two lines" : option.value.substr(bar + 1)};
 }

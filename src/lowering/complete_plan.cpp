@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "lowering/gradient_cuts.h"
 #include "sharding/propagate.h"
 
 namespace partita {
@@ -109,7 +110,7 @@ class PlanCompletion {
     const Node& node = graph_.nodes[n];
     const auto origin = nodes_.find(node.origin);
     if (node.phase == Phase::backward && origin != nodes_.end() && is_decided_[origin->second])
-      return of_gradient(n, origin->second);
+      return gradient_suggestions(graph_, rules_, n, {origin->second, plan_.cuts[origin->second]}, dims_);
     std::vector<Suggestion> states, others;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       auto& list = is_state_[node.inputs[i]] ? states : others;
@@ -118,60 +119,6 @@ class PlanCompletion {
     if (node.phase == Phase::update && !states.empty()) return states;
     states.insert(states.end(), others.begin(), others.end());
     return states;
-  }
-
-  /// Of a node that `origin` left in the backward part: first what the origin itself used and made, then the gradients
-  /// that arrive, then what other nodes of the same gradient made; then the gradients that it is to give.
-  std::vector<Suggestion> of_gradient(size_t n, size_t origin) const {
-    const Node &node = graph_.nodes[n], &from = graph_.nodes[origin];
-    std::vector<Suggestion> own, arriving, between;
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      const ValueId value = node.inputs[i];
-      const TensorMap* map = &rules_[n].inputs[i];
-      if (const std::optional<DimAxes> dims = at_origin(origin, value)) {
-        own.push_back({map, *dims});
-        continue;
-      }
-      const NodeId producer = graph_.values[value].producer;
-      const bool inside = producer >= 0 && graph_.nodes[producer].origin == node.origin;
-      const std::optional<DimAxes> dims = inside ? std::nullopt : like(graph_.type(value), from.outputs, origin, false);
-      (dims ? arriving : between).push_back({map, dims ? *dims : dims_[value]});
-    }
-    own.insert(own.end(), arriving.begin(), arriving.end());
-    own.insert(own.end(), between.begin(), between.end());
-    for (size_t k = 0; k < node.outputs.size(); ++k) {
-      const auto dims = like(graph_.type(node.outputs[k]), from.inputs, origin, true);
-      if (dims) own.push_back({&rules_[n].outputs[k], *dims});
-    }
-    return own;
-  }
-
-  /// How a value lies at the node that uses or makes it.
-  std::optional<DimAxes> at_origin(size_t origin, ValueId value) const {
-    const Node& from = graph_.nodes[origin];
-    for (size_t i = 0; i < from.inputs.size(); ++i) {
-      if (from.inputs[i] == value)
-        return dims_from_factors(rules_[origin], plan_.cuts[origin], rules_[origin].inputs[i]);
-    }
-    for (size_t k = 0; k < from.outputs.size(); ++k) {
-      if (from.outputs[k] == value)
-        return dims_from_factors(rules_[origin], plan_.cuts[origin], rules_[origin].outputs[k]);
-    }
-    return std::nullopt;
-  }
-
-  /// How the operands (or results) of this type lie at the origin: a gradient has the type of its value. None when
-  /// there is no such value, or two that lie differently.
-  std::optional<DimAxes> like(const Type& type, const std::vector<ValueId>& values, size_t origin, bool inputs) const {
-    std::optional<DimAxes> found;
-    for (size_t i = 0; i < values.size(); ++i) {
-      if (graph_.type(values[i]) != type) continue;
-      const ShardingRule& rule = rules_[origin];
-      DimAxes dims = dims_from_factors(rule, plan_.cuts[origin], inputs ? rule.inputs[i] : rule.outputs[i]);
-      if (found && *found != dims) return std::nullopt;
-      found = std::move(dims);
-    }
-    return found;
   }
 
   // A node that nothing cut so far (a constant, the broadcast of a scalar) is cut as its users need it. Not so a sum of

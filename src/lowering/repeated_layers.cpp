@@ -136,6 +136,7 @@ class Folding {
         const size_t begin = run.begin + copy * run.period;
         keep(folded, begin, begin + run.period, copy == 1 ? run.copies - (kKept - 1) : 1);
         folded.units.back().whole_begin = copy + 1 == kKept ? run.end() - run.period : begin;
+        folded.units.back().is_copy = true;
       }
       leave_out(run);
       next = run.end();
@@ -220,6 +221,21 @@ class Folding {
 
 std::vector<RepeatedLayers> repeated_layers(const Graph& forward, const Rules& rules, size_t least) {
   return RepeatFinder(forward, rules, least).find();
+}
+
+FoldedGraph units_of(const Graph& forward, const Rules& rules) {
+  FoldedGraph whole{.graph = forward, .units = {}};
+  size_t next = 0;
+  const auto add = [&](size_t end, bool is_copy = false) {
+    if (next < end) whole.units.push_back({next, end, next, 1, is_copy});
+    next = end;
+  };
+  for (const RepeatedLayers& run : repeated_layers(forward, rules, kKept)) {
+    add(run.begin);
+    while (next < run.end()) add(next + run.period, /*is_copy=*/true);
+  }
+  add(forward.nodes.size());
+  return whole;
 }
 
 FoldedGraph fold_layers(const Graph& forward, const Rules& rules) {

@@ -23,6 +23,7 @@ struct FoldedUnit {
   size_t begin = 0, end = 0;  // nodes of the folded graph
   size_t whole_begin = 0;     // the first node of the whole graph that it stands for; copies follow one another
   size_t count = 1;
+  bool is_copy = false;  // of a layer that stands there several times
 };
 
 struct FoldedGraph {
@@ -34,5 +35,8 @@ struct FoldedGraph {
 /// middle one stands for all between the others. Values that copies give one another lie in the middle as they do in
 /// the whole. Without repeated layers the graph itself, as one unit.
 FoldedGraph fold_layers(const Graph& forward, const Rules& rules);
+
+/// The graph itself in units of one copy each.
+FoldedGraph units_of(const Graph& forward, const Rules& rules);
 
 }  // namespace partita

@@ -37,11 +37,11 @@ SectionSet marked_sections(const LocalGraph& local);
 
 /// Of each node. What is cut by micro-batches, partial over them, or joins them is `micro`; what uses what was joined,
 /// here or on another stage, is late. Of both, what a node of a micro-batch needs of all of them is a part of the
-/// prologue. Other nodes run once where a micro-batch uses their results, or stages that get
-/// them `once`, and late where none does, so that these do not take memory all the time. States that are regathered are
-/// so in each micro-batch, unless what runs once uses them. In a stage of a pipeline a node runs for each micro-batch
-/// even when there is one alone; of the update that is late which leads to the verdict. Throws InternalError when a
-/// node of a micro-batch needs what no prologue can make, and for a node of the prologue that others use, too.
+/// prologue. Other nodes run once where a micro-batch uses their results, or stages that get them `once`, and late
+/// where none does, so that these do not take memory all the time. States that are regathered are so in each
+/// micro-batch, unless what runs once uses them. In a stage of a pipeline a node runs for each micro-batch even when
+/// there is one alone; of the update that is late which leads to the verdict. Throws InternalError when a node of a
+/// micro-batch needs what no prologue can make, and for a node of the prologue that others use, too.
 std::vector<Section> sections_of(const LocalGraph& local);
 
 /// Of each node its phase; of what moves or gathers an input or a state the first phase that uses the result.

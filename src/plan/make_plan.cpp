@@ -6,6 +6,7 @@
 #include "plan/search/cut_blocks.h"
 #include "plan/search/data_parallel.h"
 #include "plan/search/propagation.h"
+#include "plan/search/search_cuts.h"
 #include "sharding/strategy.h"
 
 namespace partita {
@@ -57,11 +58,24 @@ std::vector<std::vector<Axes>> dataset_dims(const Graph& graph, const Mesh& mesh
   return dims;
 }
 
-Plan annotated_plan(const Graph& graph, const Rules& rules, const Mesh& mesh, const PlanOptions& options) {
+Plan searched_plan(const Graph& graph, const Rules& rules, const OpSet& ops, const Mesh& mesh,
+                   const PlanOptions& options, PartialPlan partial) {
+  if (options.search == Search::propagation) return propagate(graph, rules, mesh, std::move(partial));
+  FoundCuts found = search_cuts(graph, rules, ops, mesh, partial,
+                                {.kind = options.search,
+                                 .costs = options.costs ? options.costs(mesh) : PlanCosts::bytes(mesh),
+                                 .uneven = options.uneven == Uneven::allow});
+  return complete_plan(graph, rules, mesh, std::string(name_of(options.search)), std::move(found.partial));
+}
+
+Plan annotated_plan(const Graph& graph, const Rules& rules, const OpSet& ops, const Mesh& mesh,
+                    const PlanOptions& options) {
   PartialPlan partial = partial_plan_of_annotations(graph, rules, mesh);
   partial.inputs = dataset_dims(graph, mesh, options);
   if (options.blocks.any()) partial = cut_blocks(graph, rules, mesh, options.blocks, std::move(partial));
-  if (options.parallel == Parallel::automatic) return propagate(graph, rules, mesh, std::move(partial));
+  if (options.parallel == Parallel::automatic) {
+    return searched_plan(graph, rules, ops, mesh, options, std::move(partial));
+  }
   const Plan batch = data_parallel_plan(graph, rules, mesh, {.uneven = true, .layerwise = false});
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     if (graph.nodes[n].phase == Phase::forward && !partial.cuts[n]) partial.cuts[n] = batch.cuts[n];
@@ -146,7 +160,7 @@ Plan make_plan(const Graph& graph, const OpSet& ops, const Mesh& mesh, const Pla
       case Parallel::hybrid:
         return data_parallel_plan(graph, rules, mesh, {.uneven = may_be_uneven, .instead = "--uneven allow"});
       case Parallel::semi:
-      case Parallel::automatic: return annotated_plan(graph, rules, mesh, options);
+      case Parallel::automatic: return annotated_plan(graph, rules, ops, mesh, options);
       case Parallel::none: break;
     }
     return replicated_plan(graph, rules, mesh);

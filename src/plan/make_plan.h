@@ -1,12 +1,16 @@
 #pragma once
 // Graph + mesh + options -> Plan.
 
+#include <functional>
+
 #include "base/names.h"
 #include "lowering/plan.h"
 #include "lowering/shard_optimizer.h"
 #include "pipeline/sequence.h"
 #include "plan/assign_stages.h"
 #include "plan/block_sharding.h"
+#include "plan/search/plan_costs.h"
+#include "plan/search/search_kind.h"
 
 namespace partita {
 
@@ -16,11 +20,6 @@ namespace partita {
 enum class Parallel { none, data, hybrid, semi, automatic };
 template <>
 inline constexpr auto kNames<Parallel> = names("none", "data", "hybrid", "semi", "auto");
-
-/// How automatic parallelism finds a plan.
-enum class Search { propagation };
-template <>
-inline constexpr auto kNames<Search> = names("propagation");
 
 /// How inputs are cut under semi and automatic parallelism.
 struct DatasetSharding {
@@ -61,6 +60,8 @@ struct PlanOptions {
   OptimizerSharding zero{};   // of a training step
   PipelineOptions pipeline{};
   BlockSharding blocks{};  // of transformers, under automatic parallelism
+  /// What a search counts on a mesh; none: bytes.
+  std::function<PlanCosts(const Mesh&)> costs = nullptr;
 };
 
 /// Whether the mode reads the annotations of nodes.

@@ -11,7 +11,7 @@ namespace {
 
 /// Stages filled up to a number of seconds, each leaving at least one layer to those behind it; empty when they do not
 /// hold all layers.
-std::vector<size_t> filled(const std::vector<Layer>& layers, size_t stages, double most) {
+std::vector<size_t> filled(const std::vector<DealtLayer>& layers, size_t stages, double most) {
   std::vector<size_t> begins;
   size_t next = 0;
   for (size_t stage = 0; stage < stages; ++stage) {
@@ -27,9 +27,9 @@ std::vector<size_t> filled(const std::vector<Layer>& layers, size_t stages, doub
   return begins;
 }
 
-std::vector<size_t> balanced(const std::vector<Layer>& layers, size_t stages) {
+std::vector<size_t> balanced(const std::vector<DealtLayer>& layers, size_t stages) {
   double low = 0, high = 0;
-  for (const Layer& layer : layers) {
+  for (const DealtLayer& layer : layers) {
     low = std::max(low, layer.seconds);
     high += layer.seconds;
   }
@@ -43,14 +43,14 @@ std::vector<size_t> balanced(const std::vector<Layer>& layers, size_t stages) {
 
 }  // namespace
 
-std::vector<size_t> deal_layers(const std::vector<Layer>& layers, int64_t stages) {
+std::vector<size_t> deal_layers(const std::vector<DealtLayer>& layers, int64_t stages) {
   const auto count = static_cast<size_t>(stages);
   if (count > layers.size()) {
     throw InvalidArgument(
         fmt::format("[--fixed] more stages than layers, got {}, expected at most {}", stages, layers.size()));
   }
   const auto repeated = static_cast<size_t>(
-      std::count_if(layers.begin(), layers.end(), [](const Layer& layer) { return layer.repeated; }));
+      std::count_if(layers.begin(), layers.end(), [](const DealtLayer& layer) { return layer.repeated; }));
   if (repeated == 0 || repeated % count != 0) return balanced(layers, count);
   std::vector<size_t> begins{0};
   size_t seen = 0;

@@ -20,7 +20,7 @@ NetworkCosts::NetworkCosts(const Graph& forward, const OpSet& ops, const KernelC
       catalog_(catalog),
       cluster_(cluster),
       options_(std::move(options)),
-      folded_(fold_layers(forward, Rules(forward, ops))),
+      folded_(options_.fold ? fold_layers(forward, Rules(forward, ops)) : units_of(forward, Rules(forward, ops))),
       batch_(rows_of(forward)),
       places_(cluster) {}
 
@@ -39,7 +39,7 @@ int64_t NetworkCosts::layers() const {
 
 int64_t NetworkCosts::repeated_layers() const {
   size_t count = 0;
-  for (const FoldedUnit& unit : folded_.units) count += unit.count > 1 ? unit.count + 2 : 0;  // with the first and last
+  for (const FoldedUnit& unit : folded_.units) count += unit.is_copy ? unit.count : 0;
   return static_cast<int64_t>(count);
 }
 

@@ -12,6 +12,7 @@ namespace partita {
 struct NetworkOptions {
   TrainingOptions training{};
   Precision precision{};
+  bool fold = true;  // false: all layers are lowered, for tests
 };
 
 /// What a configuration costs depends on few of its numbers where one rank's layers are concerned; each combination of

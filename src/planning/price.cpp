@@ -12,12 +12,6 @@ namespace {
 constexpr double kOverlapped = 0.9;     // of reductions: those of the first layers come behind the backward
 constexpr int64_t kFollowedRounds = 4;  // of as many micro-batches as groups: from then on an order repeats itself
 
-/// A copy of a run of layers has neighbours that it is like.
-bool is_repeated(const std::vector<FoldedUnit>& units, size_t u) {
-  const auto middle = [&](size_t m) { return m < units.size() && units[m].count > 1; };
-  return middle(u) || middle(u + 1) || (u > 0 && middle(u - 1));
-}
-
 /// Micro-batches of which the others are repetitions.
 int64_t followed(int64_t micro_batches, int64_t groups) {
   const int64_t most = kFollowedRounds * groups;
@@ -47,12 +41,12 @@ int64_t StagePrices::stages() const { return configuration_.pipeline * configura
 int StagePrices::group_of(int64_t stage) const { return static_cast<int>(stage % configuration_.pipeline); }
 
 void StagePrices::deal() {
-  std::vector<Layer> layers;
+  std::vector<DealtLayer> layers;
   const std::vector<FoldedUnit>& units = request_.folded.units;
   for (size_t u = 0; u < units.size(); ++u) {
     const UnitCosts& unit = request_.costs.units[u];
     layers.insert(layers.end(), units[u].count,
-                  {u, unit.forward.seconds() + unit.backward.seconds(), is_repeated(units, u)});
+                  {u, unit.forward.seconds() + unit.backward.seconds(), units[u].is_copy});
   }
   const std::vector<size_t> begins = deal_layers(layers, stages());
   for (int64_t s = 0; s < stages(); ++s) {

@@ -10,7 +10,10 @@ std::string print_seconds(double seconds) {
   return seconds >= 1e-3 ? fmt::format("{:.3f} ms", seconds * 1e3) : fmt::format("{:.1f} us", seconds * 1e6);
 }
 
-std::string print_gib(double bytes) { return fmt::format("{:.2f} GiB", bytes / (1 << 30)); }
+std::string print_memory(double bytes) {
+  constexpr double kMiB = 1 << 20;
+  return bytes < 1024 * kMiB ? fmt::format("{:.1f} MiB", bytes / kMiB) : fmt::format("{:.2f} GiB", bytes / kMiB / 1024);
+}
 
 /// Where the copies of a unit come from: the scope that its nodes share.
 std::string name_of_unit(const FoldedGraph& folded, size_t unit) {
@@ -63,7 +66,7 @@ std::string print(const PricedPlan& plan, const FoldedGraph& folded) {
     text += fmt::format("  group {:<6}", group);
     for (double bytes :
          {memory.parameters, memory.gradients, memory.optimizer, memory.activations, memory.workspace, memory.total()})
-      text += fmt::format(" {:>12}", print_gib(bytes));
+      text += fmt::format(" {:>12}", print_memory(bytes));
     text += "\n";
   }
   if (price.layers.size() > 1) {

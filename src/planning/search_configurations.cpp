@@ -212,6 +212,12 @@ Pins parse_pins(std::string_view text) {
   return pins;
 }
 
+std::vector<KnownTemplate> known_templates() {
+  return {{"data parallel", {.data = {}, .tensor = 1, .context = 1, .pipeline = 1, .zero = 0}},
+          {"sharded data parallel", {.tensor = 1, .context = 1, .pipeline = 1, .zero = 3}},
+          {"Megatron", {.context = 1, .zero = 1, .sequence_parallel = {}}}};
+}
+
 ConfigurationSearch search_configurations(const SearchRequest& request) { return ConfigurationSearcher(request).run(); }
 
 }  // namespace partita

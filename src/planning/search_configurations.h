@@ -35,6 +35,14 @@ struct ConfigurationSearch {
   int64_t considered = 0, followed = 0;      // configurations, and orders that were followed
 };
 
+/// Ways to share a training that people know, each the best of its kind: data parallel, sharded data parallel (ZeRO 3)
+/// and what Megatron-LM does (tensor and pipeline parallel, states of the optimizer sharded).
+struct KnownTemplate {
+  std::string name;
+  Pins pins;
+};
+std::vector<KnownTemplate> known_templates();
+
 /// Branch and bound over all divisors: a configuration whose lower bound is above the best price is not followed. The
 /// first bound is the seconds of its layers, nothing recomputed, dealt out evenly over the groups of stages.
 /// Throws InvalidArgument when the pins allow nothing.

@@ -67,9 +67,7 @@ class LayerLowering {
         const auto known = by_name.find(*name);
         if (node_unit_[n] < 0 && known != by_name.end()) node_unit_[n] = known->second;
       }
-      for (ValueId input : node.inputs) {
-        if (node_unit_[n] < 0) node_unit_[n] = value_unit_[input];
-      }
+      if (node_unit_[n] < 0) node_unit_[n] = first_unit(node);
       for (ValueId output : node.outputs) value_unit_[output] = node_unit_[n];
     }
     for (size_t n = graph_.nodes.size(); n-- > 0;) {  // what is made of inputs and states alone
@@ -82,6 +80,17 @@ class LayerLowering {
         if (graph_.values[input].producer < 0) value_unit_[input] = node_unit_[n];
       }
     }
+  }
+
+  /// Of the operands. A sum of gradients belongs to the layer that made the value, whose own gradients it has; those of
+  /// the layers behind it come through them.
+  int first_unit(const Node& node) const {
+    int first = -1;
+    for (ValueId input : node.inputs) {
+      const int unit = value_unit_[input];
+      if (unit >= 0 && (first < 0 || unit < first)) first = unit;
+    }
+    return first;
   }
 
   double elements_of(ValueId value) const {

@@ -1,0 +1,12 @@
+#pragma once
+// Dynamic programming on the cost graph: variables with one or two others around them are eliminated, which makes pairs
+// that cost as much together as all three do; what is left of the graph is enumerated (Jia et al., 2018, "Exploring
+// hidden dimensions in accelerating convolutional neural networks").
+
+#include "plan/search/cost_problem.h"
+
+namespace partita {
+
+SearchResult dynamic_search(const CostProblem& problem);
+
+}  // namespace partita

@@ -1,0 +1,182 @@
+#include "plan/search/search_cuts.h"
+
+#include <algorithm>
+#include <set>
+
+#include "plan/search/cost_graph.h"
+#include "plan/search/dynamic.h"
+#include "plan/search/exact.h"
+#include "plan/search/recursive.h"
+
+namespace partita {
+namespace {
+
+constexpr size_t kMostSingleAxes = 3;  // of a mesh, that are assigned one by one
+
+using Boundaries = std::set<int>;  // axes in front of which a run ends
+
+/// Calls `change` with every list of axes of a partial plan.
+template <class Change>
+void for_axes(PartialPlan& partial, const Change& change) {
+  const auto for_dims = [&](std::vector<Axes>& dims) {
+    for (Axes& axes : dims) change(axes);
+  };
+  for (auto& dims : partial.inputs) for_dims(dims);
+  for (auto& dims : partial.states) {
+    if (dims) for_dims(*dims);
+  }
+  for (auto& cut : partial.cuts) {
+    if (cut) for_dims(*cut);
+  }
+  for (auto& [value, dims] : partial.results) for_dims(dims);
+}
+
+/// What the pins tell apart.
+Boundaries pinned_boundaries(const Mesh& mesh, PartialPlan pinned) {
+  Boundaries boundaries;
+  for_axes(pinned, [&](const Axes& axes) {
+    for (size_t i = 0; i < axes.size(); ++i) {
+      if (i == 0 || axes[i] != axes[i - 1] + 1) boundaries.insert(axes[i]);
+      if (i + 1 == axes.size() || axes[i + 1] != axes[i] + 1) boundaries.insert(axes[i] + 1);
+    }
+  });
+  boundaries.erase(0);
+  boundaries.erase(static_cast<int>(mesh.rank_axes()));
+  return boundaries;
+}
+
+Boundaries named_boundaries(const Mesh& mesh) {
+  Boundaries boundaries;
+  for (const auto& [name, size] : mesh.named()) {
+    const Axes axes = mesh.find(name);
+    if (!axes.empty() && axes.front() > 0) boundaries.insert(axes.front());
+  }
+  return boundaries;
+}
+
+std::vector<Axes> runs_between(const Boundaries& boundaries, const Mesh& mesh) {
+  std::vector<Axes> runs(1);
+  for (int axis = 0; axis < static_cast<int>(mesh.rank_axes()); ++axis) {
+    if (boundaries.contains(axis)) runs.emplace_back();
+    runs.back().push_back(axis);
+  }
+  return runs;
+}
+
+/// A mesh whose axes are the runs of another one, and the way there and back.
+class Grouping {
+ public:
+  Grouping(const Mesh& mesh, std::vector<Axes> runs) : runs_(std::move(runs)) {
+    std::vector<std::pair<std::string, int64_t>> named;
+    for (const Axes& run : runs_) named.emplace_back(fmt::format("run{}", named.size()), mesh.ways(run));
+    mesh_ = Mesh::undivided(named);
+  }
+
+  const Mesh& mesh() const { return mesh_; }
+
+  PartialPlan grouped(PartialPlan partial) const {
+    for_axes(partial, [&](Axes& axes) {
+      Axes grouped;
+      for (size_t at = 0; at < axes.size();) {
+        const auto run = std::find_if(runs_.begin(), runs_.end(), [&](const Axes& one) { return one[0] == axes[at]; });
+        PARTITA_CHECK(run != runs_.end(), "pins cut a run of axes");
+        grouped.push_back(static_cast<int>(run - runs_.begin()));
+        at += run->size();
+      }
+      axes = std::move(grouped);
+    });
+    return partial;
+  }
+
+  PartialPlan single(PartialPlan partial) const {
+    for_axes(partial, [&](Axes& axes) {
+      Axes all;
+      for (int run : axes) all.insert(all.end(), runs_[run].begin(), runs_[run].end());
+      axes = std::move(all);
+    });
+    return partial;
+  }
+
+  /// A run is as slow as its slowest axis.
+  PlanCosts grouped(PlanCosts costs) const {
+    LinkCosts links;
+    for (const Axes& run : runs_) {
+      double step = 0, byte = 0;
+      for (int axis : run) {
+        step = std::max(step, costs.links.step[axis]);
+        byte = std::max(byte, costs.links.byte[axis]);
+      }
+      links.step.push_back(step);
+      links.byte.push_back(byte);
+    }
+    costs.links = std::move(links);
+    return costs;
+  }
+
+ private:
+  std::vector<Axes> runs_;
+  Mesh mesh_;
+};
+
+FoundCuts search_on(const ForwardNodes& nodes, const Mesh& mesh, const PartialPlan& pinned, const CutSearch& search) {
+  const CostGraphOptions options{.costs = search.costs, .uneven = search.uneven};
+  const bool in_rounds = search.kind == Search::recursive;
+  const CostGraph costs =
+      in_rounds ? recursive_search(nodes, mesh, pinned, options) : make_cost_graph(nodes, mesh, pinned, options);
+  const SearchResult found = search.kind == Search::dynamic ? dynamic_search(costs.problem)
+                             : in_rounds                    ? exact_search(costs.problem)
+                                                            : exact_search(costs.problem, search.most_bytes);
+  return {costs.partial_plan(found.chosen), found.seconds, in_rounds ? 0 : found.lower_bound,
+          costs.problem.bytes(found.chosen)};
+}
+
+}  // namespace
+
+std::vector<std::vector<Axes>> axis_groupings(const Mesh& mesh, const PartialPlan& pinned) {
+  const int axes = static_cast<int>(mesh.rank_axes());
+  std::set<Boundaries> all;
+  const Boundaries fixed = pinned_boundaries(mesh, pinned);
+  if (mesh.rank_axes() <= kMostSingleAxes) {
+    Boundaries every;
+    for (int axis = 1; axis < axes; ++axis) every.insert(axis);
+    all.insert(std::move(every));
+  } else {
+    all.insert(fixed);
+    if (fixed.size() + 1 < kMostSingleAxes) {
+      for (int axis = 1; axis < axes; ++axis) {
+        Boundaries more = fixed;
+        more.insert(axis);
+        all.insert(std::move(more));
+      }
+    }
+    Boundaries named = named_boundaries(mesh);
+    named.insert(fixed.begin(), fixed.end());
+    if (named.size() < kMostSingleAxes) all.insert(std::move(named));
+  }
+  std::vector<std::vector<Axes>> groupings;
+  for (const Boundaries& boundaries : all) groupings.push_back(runs_between(boundaries, mesh));
+  return groupings;
+}
+
+FoundCuts search_cuts(const Graph& graph, const Rules& rules, const OpSet& ops, const Mesh& mesh,
+                      const PartialPlan& pinned, const CutSearch& search) {
+  const ForwardNodes nodes(graph, rules, ops);
+  if (mesh.rank_axes() <= kMostSingleAxes) return search_on(nodes, mesh, pinned, search);
+  std::optional<FoundCuts> best;
+  double bound = std::numeric_limits<double>::infinity();
+  for (std::vector<Axes>& runs : axis_groupings(mesh, pinned)) {
+    const Grouping grouping(mesh, std::move(runs));
+    CutSearch own = search;
+    own.costs = grouping.grouped(search.costs);
+    FoundCuts found = search_on(nodes, grouping.mesh(), grouping.grouped(pinned), own);
+    bound = std::min(bound, found.lower_bound);
+    const bool fits = found.bytes <= search.most_bytes, fitted = best && best->bytes <= search.most_bytes;
+    if (best && (fits == fitted ? found.seconds >= best->seconds : fitted)) continue;
+    found.partial = grouping.single(std::move(found.partial));
+    best = std::move(found);
+  }
+  best->lower_bound = bound;
+  return std::move(*best);
+}
+
+}  // namespace partita

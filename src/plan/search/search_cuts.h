@@ -1,0 +1,37 @@
+#pragma once
+// The searches over a cost graph: which one, over which axes of a mesh, and what they found.
+
+#include <limits>
+
+#include "lowering/complete_plan.h"
+#include "plan/search/plan_costs.h"
+#include "plan/search/search_kind.h"
+
+namespace partita {
+
+struct CutSearch {
+  Search kind = Search::exact;  // any but propagation
+  PlanCosts costs;
+  bool uneven = true;                                           // parts may differ by one
+  double most_bytes = std::numeric_limits<double>::infinity();  // of a rank's memory; a constraint of `exact`
+};
+
+struct FoundCuts {
+  PartialPlan partial;  // to be completed
+  double seconds = 0;   // of a step, by the costs of the search
+  /// No plan over these axes costs less; 0 where the search says nothing of that.
+  double lower_bound = 0;
+  double bytes = 0;  // of a rank's memory
+};
+
+/// Cuts for the forward nodes of a graph; what `pinned` has decided stays. On a mesh of up to three axes every axis is
+/// assigned by itself. On others axes that follow one another go together: all of them, or two such runs, or the named
+/// axes of the mesh, in addition to what the pins tell apart; the best of these is taken, and the bound is that of all
+/// of them.
+FoundCuts search_cuts(const Graph& graph, const Rules& rules, const OpSet& ops, const Mesh& mesh,
+                      const PartialPlan& pinned, const CutSearch& search);
+
+/// Lists of axes that follow one another, for each grouping that is searched.
+std::vector<std::vector<Axes>> axis_groupings(const Mesh& mesh, const PartialPlan& pinned);
+
+}  // namespace partita

@@ -1,0 +1,73 @@
+#include "planning/configuration.h"
+
+#include <gtest/gtest.h>
+
+#include "planning/search_configurations.h"
+
+namespace partita {
+namespace {
+
+template <class Function>
+std::string refusal_of(const Function& function) {
+  try {
+    function();
+  } catch (const InvalidArgument& error) {
+    return error.what();
+  }
+  return "";
+}
+
+std::string read_refusal(const std::string& text) {
+  return refusal_of([&] { parse_configuration(text); });
+}
+
+TEST(Configuration, IsReadBack) {
+  const std::string all =
+      "data=8,context=2,tensor=4,pipeline=2,sequence_parallel=true,interleave=3,micro_batch=2,order=interleaved,"
+      "recompute=full,zero=1";
+  EXPECT_EQ(print(parse_configuration(all)), all);
+  EXPECT_EQ(print(parse_configuration("zero=3,data=2")), "data=2,zero=3");
+  EXPECT_EQ(print(Configuration{}), "data=1");
+  EXPECT_EQ(parse_configuration("tensor=4,pipeline=3,data=2").ranks(), 24);
+}
+
+TEST(Configuration, RefusesOtherTexts) {
+  EXPECT_EQ(read_refusal("date=8"),
+            "[--fixed] unknown name, got 'date', expected one of data context tensor pipeline sequence_parallel "
+            "interleave micro_batch order recompute zero, did you mean 'data'?");
+  EXPECT_EQ(read_refusal("data"), "[--fixed] bad item, got 'data', expected KEY=VALUE");
+  EXPECT_EQ(read_refusal("data=2,data=2"), "[--fixed] given twice, got 'data', expected it once");
+  EXPECT_EQ(read_refusal("data=0"), "[--fixed data] bad number, got '0', expected a whole number from 1 to 1048576");
+  EXPECT_EQ(read_refusal("data=2x"), "[--fixed data] bad number, got '2x', expected a whole number from 1 to 1048576");
+  EXPECT_EQ(read_refusal("zero=4"), "[--fixed zero] bad number, got '4', expected a whole number from 0 to 3");
+  EXPECT_EQ(read_refusal("recompute=most"),
+            "[--fixed recompute] unknown name, got 'most', expected one of none selective full");
+  EXPECT_EQ(read_refusal("sequence_parallel=yes"),
+            "[--fixed sequence_parallel] bad switch, got 'yes', expected true or false");
+  EXPECT_EQ(refusal_of([] { parse_pins("tensor=x"); }),
+            "[--pin tensor] bad number, got 'x', expected a whole number from 1 to 1048576");
+}
+
+TEST(Configuration, IsCompleted) {
+  const auto made = [](const std::string& text, int64_t ranks, int64_t batch) {
+    return print(completed(parse_configuration(text), ranks, batch));
+  };
+  EXPECT_EQ(made("data=4", 4, 32), "data=4,micro_batch=8");
+  EXPECT_EQ(made("data=2,pipeline=4,interleave=2", 8, 32),
+            "data=2,pipeline=4,interleave=2,micro_batch=1,order=interleaved");
+  const auto refusal = [&](const std::string& text, int64_t ranks, int64_t batch) {
+    return refusal_of([&] { made(text, ranks, batch); });
+  };
+  EXPECT_EQ(refusal("data=4", 8, 32),
+            "[--fixed] another number of ranks, got data 4 x context 1 x tensor 1 x pipeline 1 = 4, expected 8");
+  EXPECT_EQ(refusal("data=5", 5, 32), "[--fixed] the batch does not divide, got 32 rows for data=5, expected data=4");
+  EXPECT_EQ(refusal("data=4,micro_batch=3", 4, 32),
+            "[--fixed] the rows of a rank do not divide into micro-batches, got 8 rows for micro_batch=3, expected "
+            "micro_batch=2");
+  EXPECT_EQ(refusal("interleave=2", 1, 4), "[--fixed] interleave=2 without stages, got pipeline=1, expected 2 or more");
+  EXPECT_EQ(refusal("sequence_parallel=true", 1, 4),
+            "[--fixed] sequence_parallel has nothing to cut over, got tensor=1, expected 2 or more");
+}
+
+}  // namespace
+}  // namespace partita

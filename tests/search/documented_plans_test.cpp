@@ -1,0 +1,128 @@
+// Plans that the documented system's searches found, pinned op by op: none costs less than what the exact search finds.
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "autodiff/training_graph.h"
+#include "graph/builder.h"
+#include "network/build_graph.h"
+#include "ops/registry.h"
+#include "plan/search/data_parallel.h"
+#include "plan/search/search_cuts.h"
+#include "sharding/strategy.h"
+#include "zoo/zoo.h"
+
+namespace partita {
+namespace {
+
+using Plans = std::vector<nlohmann::json>;
+
+Plans documented_plans() {
+  const char* data = std::getenv("PARTITA_DATA");
+  const std::string folder = data == nullptr ? PARTITA_SOURCE_DIR "/../shared/data" : data;
+  std::ifstream file(folder + "/../cases/searched_plans.jsonl");
+  Plans plans;
+  for (std::string line; std::getline(file, line);) plans.push_back(nlohmann::json::parse(line));
+  return plans;
+}
+
+Graph documented_graph(const std::string& net, int64_t batch) {
+  struct Documented {
+    const char *net, *spec;
+    Shape image;
+    int64_t batch;
+  };
+  const Documented all[] = {{"mlp", "mlp:layers=2,hidden=4096", {1, 28, 28}, 512},
+                            {"lenet", "lenet", {1, 32, 32}, 256},
+                            {"resnet50", "resnet50:size=224,classes=1000", {3, 224, 224}, 256}};
+  for (const Documented& one : all) {
+    if (net != one.net) continue;
+    const ZooModel model = make_model(one.spec);
+    std::vector<Column> columns = model.columns();
+    columns.at(0).type.shape = one.image;
+    const Graph forward = build_graph(model.network(model.recipe.training.loss), all_ops(),
+                                      {.batch = batch == 0 ? one.batch : batch, .columns = columns});
+    return make_training_graph(forward, all_ops(), {.optimizer = model.recipe.optimizer}).graph;
+  }
+  return {};
+}
+
+/// The forward nodes of an op in order.
+std::vector<size_t> nodes_of(const Graph& graph, const std::string& op) {
+  std::vector<size_t> found;
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    if (graph.nodes[n].phase == Phase::forward && graph.nodes[n].op == op) found.push_back(n);
+  }
+  return found;
+}
+
+/// Products and convolutions, and what stands as often in both programs: in their order. The rest is as the search
+/// finds it around these. Returns how many were pinned.
+int pin(const nlohmann::json& plan, const Graph& graph, const Rules& rules, const Mesh& mesh, PartialPlan& pins) {
+  const std::map<std::string, std::string> names{{"MatMul", "matmul"},
+                                                 {"Conv2D", "conv2d"},
+                                                 {"ReLU", "relu"},
+                                                 {"BatchNorm", "batch_norm"},
+                                                 {"MaxPool", "max_pool"}};
+  int count = 0;
+  for (const auto& [theirs, ours] : names) {
+    std::vector<Strategy> strategies;
+    for (const auto& op : plan["ops"]) {
+      if (op["op"] == theirs) strategies.push_back(parse_strategy(op["strategy"].get<std::string>()));
+    }
+    const std::vector<size_t> nodes = nodes_of(graph, ours);
+    if (nodes.size() != strategies.size()) {
+      EXPECT_TRUE(theirs != "MatMul" && theirs != "Conv2D") << theirs;
+      continue;
+    }
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      const Node& node = graph.nodes[nodes[i]];
+      Strategy strategy = strategies[i];
+      // Their weights are [in, out] here.
+      if (ours == "matmul") std::swap(strategy.at(1).at(0), strategy.at(1).at(1));
+      if (ours == "batch_norm") strategy.resize(3);
+      const std::vector<Type> inputs = graph.types(node.inputs), outputs = graph.types(node.outputs);
+      const CutTarget target{node.name, rules[nodes[i]], inputs, outputs, rules.expandable(nodes[i])};
+      pins.cuts[nodes[i]] = cut_of({.inputs = strategy}, target, mesh).cut;
+      ++count;
+    }
+  }
+  return count;
+}
+
+TEST(DocumentedPlans, NoneCostsLess) {
+  const Plans plans = documented_plans();
+  if (plans.empty()) GTEST_SKIP() << "no documented plans";
+  const Mesh mesh({{"ranks", 8}});
+  std::map<std::string, int> priced;
+  for (const nlohmann::json& plan : plans) {
+    const std::string net = plan["net"];
+    const bool full = plan["data"] == "full_batch";
+    const Graph graph = documented_graph(net, full ? 0 : plan["batch"].get<int64_t>() * 8);
+    if (graph.nodes.empty()) continue;  // of another loss
+    const Rules rules(graph, all_ops());
+    PartialPlan free(graph);
+    for (size_t i = 0; i < graph.inputs.size() && !full; ++i) {
+      const int dim = graph.inputs[i].batch_dim;
+      if (dim >= 0) free.inputs[i][dim] = batch_axes(graph.type(graph.inputs[i].value).shape[dim], mesh);
+    }
+    PartialPlan pins = free;
+    EXPECT_GE(pin(plan, graph, rules, mesh, pins), 3) << net;
+    for (const double flops : {1e-4, 1e-3, 1e-2}) {
+      CutSearch search{Search::exact, PlanCosts::bytes(mesh)};
+      search.costs.flop_seconds = flops;
+      const FoundCuts best = search_cuts(graph, rules, all_ops(), mesh, free, search);
+      const FoundCuts theirs = search_cuts(graph, rules, all_ops(), mesh, pins, search);
+      EXPECT_LE(best.seconds, theirs.seconds * (1 + 1e-9)) << net << " " << plan["mode"];
+    }
+    ++priced[net];
+  }
+  EXPECT_GE(priced["mlp"], 8);
+  EXPECT_GE(priced["lenet"], 6);
+  EXPECT_GE(priced["resnet50"], 8);
+}
+
+}  // namespace
+}  // namespace partita
