@@ -145,7 +145,6 @@ void fit_op_factors(DeviceSpec& device, const std::vector<NodeTime>& nodes) {
   device.op_factor.clear();
   std::map<std::string, std::vector<Ratio>> ratios;
   for (const NodeTime& node : nodes) {
-    if (device.op_efficiency.contains(node.op)) continue;
     const double predicted = seconds_of(node.work, device) - device.launch_overhead;
     const double taken = node.seconds - device.launch_overhead;
     if (predicted > device.launch_overhead && taken > kLeastOverheads * device.launch_overhead) {
@@ -162,6 +161,22 @@ void fit_op_factors(DeviceSpec& device, const std::vector<NodeTime>& nodes) {
       if (std::abs(std::log(ratio.times)) > kLeastDifference) device.op_factor[op] = ratio.times;
       break;
     }
+  }
+}
+
+/// Curves for all ops of a kind, and what single ops differ from them by.
+void fit_kinds(DeviceSpec& device, const std::vector<NodeTime>& nodes) {
+  constexpr int kRounds = 3;
+  for (int round = 0; round < kRounds; ++round) {
+    for (size_t k = 0; k < kNames<WorkKind>.size(); ++k) {
+      const auto kind = static_cast<WorkKind>(k);
+      std::vector<const NodeTime*> of_kind;
+      for (const NodeTime& node : nodes) {
+        if (node.work.kind == kind && node.seconds > 0) of_kind.push_back(&node);
+      }
+      if (!of_kind.empty()) device.efficiency[kind] = KindFit(device, kind, of_kind).best();
+    }
+    fit_op_factors(device, nodes);
   }
 }
 
@@ -183,19 +198,13 @@ void fit_ops(DeviceSpec& device, const std::vector<NodeTime>& nodes) {
 
 DeviceSpec fit_device(DeviceSpec device, const std::vector<NodeTime>& nodes) {
   device.launch_overhead = launch_overhead_of(nodes);
-  constexpr int kRounds = 3;  // curves for all ops of a kind, then what single ops differ from them by
-  for (int round = 0; round < kRounds; ++round) {
-    for (size_t k = 0; k < kNames<WorkKind>.size(); ++k) {
-      const auto kind = static_cast<WorkKind>(k);
-      std::vector<const NodeTime*> of_kind;
-      for (const NodeTime& node : nodes) {
-        if (node.work.kind == kind && node.seconds > 0) of_kind.push_back(&node);
-      }
-      if (!of_kind.empty()) device.efficiency[kind] = KindFit(device, kind, of_kind).best();
-    }
-    fit_op_factors(device, nodes);
-  }
+  fit_kinds(device, nodes);
   fit_ops(device, nodes);
+  std::vector<NodeTime> rest;  // what kinds are left for
+  for (const NodeTime& node : nodes) {
+    if (!device.op_efficiency.contains(node.op)) rest.push_back(node);
+  }
+  fit_kinds(device, rest);
   return device;
 }
 
