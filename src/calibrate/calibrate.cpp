@@ -71,11 +71,13 @@ void round_numbers(Cluster& cluster) {
   };
   DeviceSpec& device = cluster.device;
   for (auto& [dtype, peak] : device.peak) round(peak);
-  for (auto& [kind, efficiency] : device.efficiency) {
+  const auto round_efficiency = [&](Efficiency& efficiency) {
     round_curve(efficiency.flops);
     round_curve(efficiency.bytes);
     for (double* extra : {&efficiency.extra_rows, &efficiency.extra_columns, &efficiency.extra_depth}) round(*extra);
-  }
+  };
+  for (auto& [kind, efficiency] : device.efficiency) round_efficiency(efficiency);
+  for (auto& [op, efficiency] : device.op_efficiency) round_efficiency(efficiency);
   for (auto& [op, factor] : device.op_factor) round(factor);
   for (auto& [kind, share] : cluster.software.link_share) round(share);
   LinkLevel& level = cluster.levels[0];
@@ -100,7 +102,7 @@ std::vector<TrainingCase> calibration_cases() {
       {"mlp:layers=2,hidden=4096", 16},
       {"lenet", 64},
       {"resnet18:width=16", 16},
-      {"resnet50:width=48", 8},
+      {"resnet50", 16},
       {"gpt:layers=2,hidden=64,heads=2,seq=64", 4},
       {"gpt:layers=1,hidden=256,heads=8,seq=128", 8},
   };

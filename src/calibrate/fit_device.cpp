@@ -46,6 +46,7 @@ class KindFit {
  public:
   KindFit(const DeviceSpec& device, WorkKind kind, std::vector<const NodeTime*> nodes)
       : device_(device), kind_(kind), nodes_(std::move(nodes)) {
+    device_.op_efficiency.clear();
     byte_sizes_ = sizes_of(nodes_, &Work::bytes);
     flop_sizes_ = sizes_of(nodes_, &Work::flops);
     const bool is_computing = kind == WorkKind::product || kind == WorkKind::convolution || kind == WorkKind::attention;
@@ -163,11 +164,9 @@ void fit_op_factors(DeviceSpec& device, const std::vector<NodeTime>& nodes) {
   }
 }
 
-}  // namespace
-
-DeviceSpec fit_device(DeviceSpec device, const std::vector<NodeTime>& nodes) {
-  device.launch_overhead = launch_overhead_of(nodes);
-  constexpr int kRounds = 3;  // curves for all ops of a kind, then what single ops differ from them by
+/// Curves for all ops of a kind, and what single ops differ from them by.
+void fit_kinds(DeviceSpec& device, const std::vector<NodeTime>& nodes) {
+  constexpr int kRounds = 3;
   for (int round = 0; round < kRounds; ++round) {
     for (size_t k = 0; k < kNames<WorkKind>.size(); ++k) {
       const auto kind = static_cast<WorkKind>(k);
@@ -179,6 +178,33 @@ DeviceSpec fit_device(DeviceSpec device, const std::vector<NodeTime>& nodes) {
     }
     fit_op_factors(device, nodes);
   }
+}
+
+/// Ops of which there are so many nodes that they have curves of their own.
+void fit_ops(DeviceSpec& device, const std::vector<NodeTime>& nodes) {
+  constexpr size_t kManyNodes = 16;
+  std::map<std::string, std::vector<const NodeTime*>> by_op;
+  for (const NodeTime& node : nodes) {
+    if (node.seconds > 0) by_op[node.op].push_back(&node);
+  }
+  for (const auto& [op, of_op] : by_op) {
+    if (of_op.size() < kManyNodes) continue;
+    device.op_factor.erase(op);
+    device.op_efficiency[op] = KindFit(device, of_op.front()->work.kind, of_op).best();
+  }
+}
+
+}  // namespace
+
+DeviceSpec fit_device(DeviceSpec device, const std::vector<NodeTime>& nodes) {
+  device.launch_overhead = launch_overhead_of(nodes);
+  fit_kinds(device, nodes);
+  fit_ops(device, nodes);
+  std::vector<NodeTime> rest;  // what kinds are left for
+  for (const NodeTime& node : nodes) {
+    if (!device.op_efficiency.contains(node.op)) rest.push_back(node);
+  }
+  fit_kinds(device, rest);
   return device;
 }
 

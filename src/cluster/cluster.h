@@ -53,6 +53,8 @@ struct DeviceSpec {
   double memory_bandwidth = 0;   // bytes/s, read and written together
   double launch_overhead = 0;    // seconds of a call, whatever its size
   std::map<WorkKind, Efficiency> efficiency;
+  /// Of single ops, by name, in the place of what their kind has.
+  std::map<std::string, Efficiency, std::less<>> op_efficiency;
   /// How many times as long as others of their kind kernels of some ops take, by the op's name; else 1.
   std::map<std::string, double, std::less<>> op_factor;
   bool operator==(const DeviceSpec&) const = default;

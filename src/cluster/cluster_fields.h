@@ -43,7 +43,7 @@ void visit_fields(AnyCluster& cluster, Visit& visit) {
     visit.number("memory_bandwidth", device.memory_bandwidth, kQuantity);
     visit.number("launch_overhead", device.launch_overhead, kSeconds);
     visit.named("peak", device.peak, [&](std::string_view name, auto& peak) { visit.number(name, peak, kQuantity); });
-    visit.named("efficiency", device.efficiency, [&](std::string_view name, auto& efficiency) {
+    const auto visit_efficiency = [&](std::string_view name, auto& efficiency) {
       visit.table(name, [&] {
         visit.curve("flops", efficiency.flops);
         visit.curve("bytes", efficiency.bytes);
@@ -51,7 +51,9 @@ void visit_fields(AnyCluster& cluster, Visit& visit) {
         visit.number("extra_columns", efficiency.extra_columns, kElements);
         visit.number("extra_depth", efficiency.extra_depth, kElements);
       });
-    });
+    };
+    visit.named("efficiency", device.efficiency, visit_efficiency);
+    visit.named("op_efficiency", device.op_efficiency, visit_efficiency);
     visit.named("op_factor", device.op_factor,
                 [&](std::string_view name, auto& factor) { visit.number(name, factor, kAnyShare); });
   });

@@ -33,11 +33,21 @@ double peak_of(const DeviceSpec& device, DType dtype) {
   return slowest;
 }
 
+namespace {
+
+/// Of the op or else of the kind; all of both rates when nothing is said.
+const Efficiency& efficiency_of(const Work& work, const DeviceSpec& device) {
+  static const Efficiency kFull;
+  if (const auto of_op = device.op_efficiency.find(work.op); of_op != device.op_efficiency.end()) return of_op->second;
+  const auto of_kind = device.efficiency.find(work.kind);
+  return of_kind == device.efficiency.end() ? kFull : of_kind->second;
+}
+
+}  // namespace
+
 double seconds_of(const Work& work, const DeviceSpec& device) {
   if (work.flops <= 0 && work.bytes <= 0) return 0;
-  static const Efficiency kFull;
-  const auto found = device.efficiency.find(work.kind);
-  const Efficiency& efficiency = found == device.efficiency.end() ? kFull : found->second;
+  const Efficiency& efficiency = efficiency_of(work, device);
   double flops = work.flops;
   if (work.rows > 0) flops *= 1 + efficiency.extra_rows / work.rows;
   if (work.columns > 0) flops *= 1 + efficiency.extra_columns / work.columns;

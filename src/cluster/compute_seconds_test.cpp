@@ -34,6 +34,21 @@ TEST(ComputeSeconds, ByHand) {
   EXPECT_EQ(seconds_of({}, device), 0);
 }
 
+TEST(ComputeSeconds, OfSingleOps) {
+  DeviceSpec device = simple();
+  device.op_factor = {{"slow", 3}};
+  device.op_efficiency = {{"own", {{{1e6, 0.5}}, {}, 0, 0, 0}}};
+  const Work work{.kind = WorkKind::pointwise, .flops = 1e9};
+  const auto seconds = [&](const std::string& op) {
+    Work of_op = work;
+    of_op.op = op;
+    return seconds_of(of_op, device);
+  };
+  EXPECT_DOUBLE_EQ(seconds("slow"), 3e-3 + 1e-6);
+  EXPECT_DOUBLE_EQ(seconds("own"), 2e-3 + 1e-6);
+  EXPECT_DOUBLE_EQ(seconds("other"), 1e-3 + 1e-6);
+}
+
 TEST(ComputeSeconds, PeakOfTypesThatAreNotThere) {
   DeviceSpec device = simple();
   EXPECT_EQ(peak_of(device, DType::f16), 4e12);

@@ -39,6 +39,8 @@ TEST(ClusterToml, ReadsBackWhatItPrints) {
 
 TEST(ClusterToml, KeepsStrangeTexts) {
   Cluster cluster = cluster_named("cpu");
+  cluster.device.op_factor = {{"max_pool", 20}};
+  cluster.device.op_efficiency = {{"conv2d", {{{1e6, 0.25}}, {{1e6, 2}}, 1, 2, 3}}};
   cluster.software.link_share = {{Collective::all_gather, 0.5}};
   cluster.levels[0].tree_latency = {1.234567890123456e-7};
   cluster.name = "a \"b\" \\ \n \x01 \xc3\xa4";
