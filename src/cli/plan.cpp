@@ -117,7 +117,9 @@ class Planner {
   }
 
   double memory() const {
-    return flags_.memory > 0 ? flags_.memory * kGiB : cluster_.device.memory - cluster_.reserve_memory;
+    if (flags_.memory > 0) return flags_.memory * kGiB;
+    const double shared = cluster_.cores > 0 ? static_cast<double>(cluster_.levels.front().size) : 1;  // of a host
+    return cluster_.device.memory / shared - cluster_.reserve_memory;
   }
 
   ConfigurationSearch searched(const Pins& pins) {
