@@ -115,7 +115,8 @@ std::function<Arrays(int)> random_batches(const Graph& forward, const std::vecto
       if (name == "label") below = std::min(below, classes);
       if (name == "positions") below = std::min(below, first.type.shape.at(0));
       const uint64_t key = random_key(step, name == first.name ? "image" : name);
-      batch.emplace(name, name == "label" ? labels_of_model(type, key, below, ignored) : random_array(type, key, below));
+      batch.emplace(name,
+                    name == "label" ? labels_of_model(type, key, below, ignored) : random_array(type, key, below));
     }
     return batch;
   };
