@@ -169,7 +169,8 @@ TEST(SearchedModels, EveryCutHasAPrice) {
       pins.cuts[node] = priced[i].cut;
       const double seconds = search_cuts(graph, rules, all_ops(), mesh, pins, search).seconds;
       // Pins can leave fewer groupings of axes.
-      if (mesh.ranks() == 4) EXPECT_NEAR(priced[i].seconds, seconds, 1e-9 * seconds);
+      if (mesh.ranks() > 4) continue;
+      EXPECT_NEAR(priced[i].seconds, seconds, 1e-9 * seconds);
     }
   }
 }
