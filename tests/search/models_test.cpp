@@ -152,6 +152,29 @@ TEST(SearchedModels, PinsAreBinding) {
   }
 }
 
+// What each cut of a node would cost is what a search finds that has it as a pin.
+TEST(SearchedModels, EveryCutHasAPrice) {
+  const Graph graph = training_of(kGpt, 24);
+  const Rules rules(graph, all_ops());
+  for (const Mesh& mesh : {Mesh({{"ranks", 4}}), Mesh({{"ranks", 16}})}) {
+    const CutSearch search{Search::exact, PlanCosts::bytes(mesh)};
+    PartialPlan pins(graph);
+    const FoundCuts best = search_cuts(graph, rules, all_ops(), mesh, pins, search);
+    size_t node = 0;
+    while (graph.nodes[node].op != "attention") ++node;
+    const std::vector<PricedCut> priced = price_cuts(graph, rules, all_ops(), mesh, pins, search, node);
+    EXPECT_GE(priced.size(), 8u);
+    EXPECT_NEAR(priced.front().seconds, best.seconds, 1e-9 * best.seconds);
+    for (size_t i = 0; i < priced.size(); i += 3) {
+      pins.cuts[node] = priced[i].cut;
+      const double seconds = search_cuts(graph, rules, all_ops(), mesh, pins, search).seconds;
+      // Pins can leave fewer groupings of axes.
+      if (mesh.ranks() > 4) continue;
+      EXPECT_NEAR(priced[i].seconds, seconds, 1e-9 * seconds);
+    }
+  }
+}
+
 // More axes than are assigned one by one.
 TEST(SearchedModels, AxesGoTogetherOnLargeMeshes) {
   const Graph graph = training_of(kGpt, 64);

@@ -83,7 +83,7 @@ class CostGraphBuilder {
     if (uses.empty()) return;
     const TypeId type = reshards_.type(graph_.type(value));
     if (uses.size() == 1) {
-      const auto [user, operand] = uses[0];
+      const size_t user = uses[0].node, operand = uses[0].operand;
       std::string key = table_key(alternatives_[n].get(), k, alternatives_[user].get(), operand, type);
       add_edge(producer, static_cast<size_t>(result_.variable_of_node[user]), std::move(key), [&](size_t a, size_t b) {
         const NodeAlternative &from = (*alternatives_[n])[a], &to = (*alternatives_[user])[b];
@@ -126,7 +126,8 @@ class CostGraphBuilder {
     result_.values[shared] = list;
     result_.sums[shared] = nodes_.sums(value);
     if (!is_state) result_.variable_of_value[value] = static_cast<int>(shared);
-    for (const auto& [user, operand] : uses) {
+    for (const Use& use : uses) {
+      const size_t user = use.node, operand = use.operand;
       std::string key = table_key(list.get(), 0, alternatives_[user].get(), operand, type);
       add_edge(shared, static_cast<size_t>(result_.variable_of_node[user]), std::move(key), [&](size_t a, size_t b) {
         const NodeAlternative& to = (*alternatives_[user])[b];

@@ -96,6 +96,16 @@ TEST(CostProblem, EverySearchFindsTheLeast) {
   }
 }
 
+TEST(CostProblem, EveryAlternativeHasAPrice) {
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    const CostProblem problem = draw_problem(sizes_of(seed), seed);
+    const AllChoices all(problem);
+    for (size_t v = 0; v < all.with.size(); ++v) {
+      EXPECT_EQ(costs_of_alternatives(problem, v), all.with[v]) << "seed " << seed;
+    }
+  }
+}
+
 TEST(CostProblem, BoundsAreBelowTheLeast) {
   double gap = 0, total = 0;
   for (uint64_t seed = 0; seed < 200; ++seed) {

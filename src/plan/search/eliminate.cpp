@@ -55,6 +55,19 @@ class Elimination::Solver {
     return core;
   }
 
+  double apart() const {
+    double sum = 0;
+    for (const EliminationStep& step : order_.steps) {
+      if (!step.around.empty()) continue;
+      std::vector<double> costs(size_of(step.variable), 0);
+      for (const CostFunction& function : step.functions) {
+        for (size_t a = 0; a < costs.size(); ++a) costs[a] += table_of(function)[a];
+      }
+      sum += *std::min_element(costs.begin(), costs.end());
+    }
+    return sum;
+  }
+
   std::vector<size_t> complete(const std::vector<size_t>& chosen) const {
     std::vector<size_t> all(problem_.variables.size());
     for (size_t i = 0; i < chosen.size(); ++i) all[order_.left[i]] = chosen[i];
@@ -221,6 +234,7 @@ Elimination::Elimination(const CostProblem& problem, const EliminationLimits& li
 Elimination::~Elimination() = default;
 const std::vector<size_t>& Elimination::left() const { return solver_->left(); }
 CostProblem Elimination::core() const { return solver_->core(); }
+double Elimination::apart() const { return solver_->apart(); }
 std::vector<size_t> Elimination::complete(const std::vector<size_t>& chosen) const { return solver_->complete(chosen); }
 
 std::optional<SearchResult> eliminate(const CostProblem& problem, EliminationLimits limits) {

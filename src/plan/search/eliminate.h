@@ -15,6 +15,7 @@ struct EliminationLimits {
   double entries = 1e7;                                // of a table
   double work = 2e9;                                   // sums
   size_t around = std::numeric_limits<size_t>::max();  // variables around one that is eliminated
+  std::optional<size_t> keep{};                        // a variable that is not eliminated
   bool all = false;                                    // nothing is computed unless the limits leave no variable
 };
 
@@ -25,9 +26,11 @@ class Elimination {
   Elimination(const CostProblem& problem, const EliminationLimits& limits);
   ~Elimination();
 
-  /// The variables that are left, and what they cost; only for limits of two variables around one.
+  /// The variables that are left, and what they cost; only where no function of more than two of them is left.
   const std::vector<size_t>& left() const;
   CostProblem core() const;
+  /// What the rest costs that has no part in that.
+  double apart() const;
   /// The best choice of all variables, given one of those that are left.
   std::vector<size_t> complete(const std::vector<size_t>& chosen) const;
 

@@ -41,8 +41,9 @@ void EliminationOrder::find(const EliminationLimits& limits) {
   std::vector<double> costs(problem_.variables.size());
   for (size_t v = 0; v < costs.size(); ++v) open.emplace(costs[v] = fill_of(v), v);
   while (!open.empty()) {
-    const auto at = std::find_if(open.begin(), open.end(),
-                                 [&](const auto& one) { return neighbours_[one.second].size() <= limits.around; });
+    const auto at = std::find_if(open.begin(), open.end(), [&](const auto& one) {
+      return one.second != limits.keep && neighbours_[one.second].size() <= limits.around;
+    });
     if (at == open.end() || exceeds(at->second, limits)) break;
     const size_t next = at->second;
     open.erase(at);

@@ -93,4 +93,14 @@ SearchResult exact_search(const CostProblem& problem, double most_bytes) {
   return constrained_search(problem, most_bytes, std::move(fastest));
 }
 
+std::vector<double> costs_of_alternatives(const CostProblem& problem, size_t variable) {
+  EliminationLimits limits;
+  limits.keep = variable;
+  const Elimination elimination(problem, limits);
+  if (elimination.left() != std::vector<size_t>{variable}) return dual_bound(problem, kSweeps[0]).least[variable];
+  std::vector<double> costs = *elimination.core().variables[0].seconds;
+  for (double& cost : costs) cost += elimination.apart();
+  return costs;
+}
+
 }  // namespace partita

@@ -12,4 +12,8 @@ namespace partita {
 /// is found that fits, the result is the smallest one that was found.
 SearchResult exact_search(const CostProblem& problem, double most_bytes = std::numeric_limits<double>::infinity());
 
+/// For each alternative of a variable what the cheapest choice costs that has it; where tables would be too large, a
+/// bound below which none does.
+std::vector<double> costs_of_alternatives(const CostProblem& problem, size_t variable);
+
 }  // namespace partita

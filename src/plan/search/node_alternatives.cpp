@@ -183,12 +183,9 @@ class AlternativesMaker {
       if (arriving.size() != 1) continue;
       for (const auto& [kind, axes] : gradient_partials_[node.outputs[arriving[0]]]) {
         Sharding& want = wants[arriving[0]];
-        if (std::any_of(want.dims.begin(), want.dims.end(), [&](const Axes& cut) {
-              return std::any_of(cut.begin(), cut.end(),
-                                 [&](int axis) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); });
-            })) {
-          continue;
-        }
+        Axes cutting;
+        for (const Axes& cut : want.dims) append(cutting, cut);
+        if (any_of(cutting, axes)) continue;
         want.kind = kind;
         want.partial = axes;
         add_alternative(n, forward, wants, found);

@@ -61,10 +61,11 @@ double ReshardCosts::between(TypeId type, ShardingId from, ShardingId to) {
   }
   const Sharding &source = *shardings_[from], &target = *shardings_[to];
   if (!target.partial.empty() && source.kind != target.kind) return kImpossible;
-  const size_t start = static_cast<size_t>(state_of_[from]);
-  if (known.costs.size() <= start) known.costs.resize(start + 1);
-  if (known.costs[start].empty()) known.costs[start] = known.states->costs_from(state_of_[from], known.type);
-  return known.costs[start][static_cast<size_t>(state_of_[to])];
+  const uint32_t axes = known.states->axes_of(state_of_[from]) | known.states->axes_of(state_of_[to]);
+  const size_t row = static_cast<size_t>(state_of_[from]) << mesh_.rank_axes() | axes;
+  if (known.costs.size() <= row) known.costs.resize(row + 1);
+  if (known.costs[row].empty()) known.costs[row] = known.states->costs_from(state_of_[from], axes, known.type);
+  return known.costs[row][static_cast<size_t>(state_of_[to])];
 }
 
 double ReshardCosts::passed(TypeId type, ShardingId from, ShardingId to) {

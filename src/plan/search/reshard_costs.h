@@ -31,8 +31,9 @@ class ReshardCosts {
  private:
   struct Known {
     Type type;
-    const ReshardStates* states = nullptr;   // null: too many to list
-    std::vector<std::vector<double>> costs;  // by the two states, or shardings; NaN: not known yet
+    const ReshardStates* states = nullptr;  // null: too many to list
+    std::vector<std::vector<double>>
+        costs;  // by a state with axes and a state, or by two shardings; NaN: not known yet
   };
   const ReshardStates* states_of(size_t dims);
   double find(const Type& type, const Sharding& from, const Sharding& to);

@@ -47,6 +47,12 @@ ReshardStates::ReshardStates(const Mesh& mesh, const LinkCosts& links, size_t di
   list(none, 0, mesh.rank_axes());
   for (size_t state = 0; state < states_.size(); ++state) {
     places_.emplace_back(code_of(states_[state]), static_cast<int>(state));
+    uint32_t axes = 0;
+    for (int axis : states_[state].partial) axes |= uint32_t{1} << axis;
+    for (const Axes& cutting : states_[state].dims) {
+      for (int axis : cutting) axes |= uint32_t{1} << axis;
+    }
+    axes_.push_back(axes);
   }
   std::sort(places_.begin(), places_.end());
   moves_.resize(states_.size());
@@ -159,7 +165,7 @@ void ReshardStates::add_permutes() {
   }
 }
 
-std::vector<double> ReshardStates::costs_from(int start, const Type& type) const {
+std::vector<double> ReshardStates::costs_from(int start, uint32_t axes, const Type& type) const {
   std::vector<double> bytes(states_.size(), -1);  // of a part; -1: it has too many
   for (size_t state = 0; state < states_.size(); ++state) {
     bool fits = true;
@@ -169,6 +175,7 @@ std::vector<double> ReshardStates::costs_from(int start, const Type& type) const
   std::vector<double> costs(states_.size(), std::numeric_limits<double>::infinity());
   std::priority_queue<std::pair<double, int>, std::vector<std::pair<double, int>>, std::greater<>> open;
   costs[static_cast<size_t>(start)] = 0;
+  const bool reduces = !states_[static_cast<size_t>(start)].partial.empty();
   open.emplace(0, start);
   while (!open.empty()) {
     const auto [cost, state] = open.top();
@@ -178,6 +185,8 @@ std::vector<double> ReshardStates::costs_from(int start, const Type& type) const
     for (const Step& move : moves_[static_cast<size_t>(state)]) {
       const size_t target = static_cast<size_t>(move.target);
       if (bytes[target] < 0) continue;
+      const bool foreign = reduces && ((axes_[static_cast<size_t>(state)] | axes_[target]) & ~axes) != 0;
+      if (foreign && move.kind != Collective::permute) continue;
       double more = 0;
       const double part = before / move.ways * move.byte;
       switch (move.kind) {

@@ -18,9 +18,11 @@ class ReshardStates {
 
   /// The place of a sharding without halos among them.
   int state(const Sharding& sharding) const;
+  /// The axes that a state uses, a bit for each.
+  uint32_t axes_of(int state) const { return axes_[static_cast<size_t>(state)]; }
   /// What it costs to come from one of them to each, by the cheapest moves (Dijkstra, 1959); infinite where there is no
-  /// way.
-  std::vector<double> costs_from(int state, const Type& type) const;
+  /// way. Sums are reduced over these axes, which both ends use, without a detour over others.
+  std::vector<double> costs_from(int state, uint32_t axes, const Type& type) const;
 
  private:
   using Code = uint64_t;  // the axes of each dimension in order, those that are partial behind them
@@ -38,6 +40,7 @@ class ReshardStates {
   const Mesh& mesh_;
   const LinkCosts& links_;
   std::vector<Sharding> states_;
+  std::vector<uint32_t> axes_;                // per state
   std::vector<std::pair<Code, int>> places_;  // sorted
   std::vector<std::vector<Step>> moves_;
 };

@@ -1,6 +1,7 @@
 #include "plan/search/search_cuts.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "plan/search/cost_graph.h"
@@ -67,6 +68,10 @@ std::vector<Axes> runs_between(const Boundaries& boundaries, const Mesh& mesh) {
 class Grouping {
  public:
   Grouping(const Mesh& mesh, std::vector<Axes> runs) : runs_(std::move(runs)) {
+    if (runs_.size() == mesh.rank_axes()) {
+      mesh_ = mesh;
+      return;
+    }
     std::vector<std::pair<std::string, int64_t>> named;
     for (const Axes& run : runs_) named.emplace_back(fmt::format("run{}", named.size()), mesh.ways(run));
     mesh_ = Mesh::undivided(named);
@@ -161,7 +166,6 @@ std::vector<std::vector<Axes>> axis_groupings(const Mesh& mesh, const PartialPla
 FoundCuts search_cuts(const Graph& graph, const Rules& rules, const OpSet& ops, const Mesh& mesh,
                       const PartialPlan& pinned, const CutSearch& search) {
   const ForwardNodes nodes(graph, rules, ops);
-  if (mesh.rank_axes() <= kMostSingleAxes) return search_on(nodes, mesh, pinned, search);
   std::optional<FoundCuts> best;
   double bound = std::numeric_limits<double>::infinity();
   for (std::vector<Axes>& runs : axis_groupings(mesh, pinned)) {
@@ -177,6 +181,32 @@ FoundCuts search_cuts(const Graph& graph, const Rules& rules, const OpSet& ops, 
   }
   best->lower_bound = bound;
   return std::move(*best);
+}
+
+std::vector<PricedCut> price_cuts(const Graph& graph, const Rules& rules, const OpSet& ops, const Mesh& mesh,
+                                  const PartialPlan& pinned, const CutSearch& search, size_t node) {
+  PartialPlan others = pinned;
+  others.cuts.at(node).reset();
+  const ForwardNodes nodes(graph, rules, ops);
+  std::map<Cut, double> least;
+  for (std::vector<Axes>& runs : axis_groupings(mesh, others)) {
+    const Grouping grouping(mesh, std::move(runs));
+    const CostGraph costs = make_cost_graph(nodes, grouping.mesh(), grouping.grouped(others),
+                                            {.costs = grouping.grouped(search.costs), .uneven = search.uneven});
+    const size_t variable = static_cast<size_t>(costs.variable_of_node.at(node));
+    const std::vector<double> seconds = costs_of_alternatives(costs.problem, variable);
+    for (size_t a = 0; a < seconds.size(); ++a) {
+      PartialPlan one(graph);
+      one.cuts[node] = (*costs.nodes[variable])[a].cut;
+      const auto [entry, fresh] = least.try_emplace(*grouping.single(std::move(one)).cuts[node], seconds[a]);
+      if (!fresh) entry->second = std::min(entry->second, seconds[a]);
+    }
+  }
+  std::vector<PricedCut> priced;
+  for (const auto& [cut, seconds] : least) priced.push_back({cut, seconds});
+  std::stable_sort(priced.begin(), priced.end(),
+                   [](const PricedCut& a, const PricedCut& b) { return a.seconds < b.seconds; });
+  return priced;
 }
 
 }  // namespace partita

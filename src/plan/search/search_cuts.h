@@ -31,6 +31,15 @@ struct FoundCuts {
 FoundCuts search_cuts(const Graph& graph, const Rules& rules, const OpSet& ops, const Mesh& mesh,
                       const PartialPlan& pinned, const CutSearch& search);
 
+/// A cut of one node, and what the best plan costs that has it.
+struct PricedCut {
+  Cut cut;
+  double seconds = 0;
+};
+/// All cuts of a forward node that a search compares, the cheapest first.
+std::vector<PricedCut> price_cuts(const Graph& graph, const Rules& rules, const OpSet& ops, const Mesh& mesh,
+                                  const PartialPlan& pinned, const CutSearch& search, size_t node);
+
 /// Lists of axes that follow one another, for each grouping that is searched.
 std::vector<std::vector<Axes>> axis_groupings(const Mesh& mesh, const PartialPlan& pinned);
 
