@@ -57,7 +57,7 @@ run_tests() {
 
 check layers tools/check_layers.py
 check sizes tools/check_size.py
-for program in unit laws dist golden errors commands; do run_tests "build/release/tests/${program}_tests"; done
+for program in unit laws dist search golden errors commands; do run_tests "build/release/tests/${program}_tests"; done
 # oneDNN chooses kernels and layouts by the processor. Where it has more than AVX2, also with what the least has.
 if grep -q avx512 /proc/cpuinfo; then
   export DNNL_MAX_CPU_ISA=AVX2 ONEDNN_MAX_CPU_ISA=AVX2
