@@ -14,8 +14,8 @@ namespace partita {
 struct RowFormat {
   std::string input = "image";      // the column that it reads besides "label"
   Type image;                       // of a generated image: u8[height,width,channels]; of images alone
-  TextFormat text;                  // without tokens rows are no text
-  RecordFormat records;             // without ids rows are no records
+  TextFormat text{};                // without tokens rows are no text
+  RecordFormat records{};           // without ids rows are no records
   int64_t classes = 10;             // of generated labels
   int64_t resize = 0;               // side of the images after resizing; 0: as they are
   bool augment = false;             // random crops and flips of training images
