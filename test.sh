@@ -61,7 +61,7 @@ for program in unit laws dist search golden errors commands; do run_tests "build
 # oneDNN chooses kernels and layouts by the processor. Where it has more than AVX2, also with what the least has.
 if grep -q avx512 /proc/cpuinfo; then
   export DNNL_MAX_CPU_ISA=AVX2 ONEDNN_MAX_CPU_ISA=AVX2
-  run_tests build/release/tests/unit_tests
+  run_tests build/release/tests/unit_tests '-Calibrate.*'
   # Not those of which most run the reference kernels, which are the same everywhere.
   run_tests build/release/tests/dist_tests '-RandomPipelines.*:StageGraphs.*:StageOrders.*:Stages.*:Evaluations.RunUnder*'
   unset DNNL_MAX_CPU_ISA ONEDNN_MAX_CPU_ISA
@@ -72,7 +72,8 @@ if [[ ${1:-} == --sanitizers ]]; then
   check clang-tidy tools/tidy.sh
   export UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS="suppressions=$PWD/tests/tsan.supp"
   cmake --preset asan >/dev/null && cmake --build --preset asan --target unit_tests || exit 1
-  run_tests build/asan/tests/unit_tests
+  # What trains, measures or prices for long, tests of the other kinds do under no sanitizer.
+  run_tests build/asan/tests/unit_tests '-Calibrate.*:Zoo/Recipes.*:SearchConfigurations.Is*'
   cmake --preset tsan >/dev/null && cmake --build --preset tsan --target thread_tests || exit 1
   # Small models only: this sanitizer makes everything ten times as slow.
   run_tests build/tsan/tests/thread_tests \

@@ -15,6 +15,8 @@ class Device {
 
   /// Zeroed memory aligned to 4096 bytes; throws RuntimeFailure(out_of_memory) with the size.
   virtual std::shared_ptr<void> allocate(int64_t bytes) = 0;
+  /// Gives a part of such memory back to the system until it is written again; what it holds is lost.
+  virtual void discard(void* begin, int64_t bytes) = 0;
   /// The kernel of an accepted choice.
   virtual std::unique_ptr<Kernel> make_kernel(const KernelQuery& query, const KernelChoice& choice) = 0;
   /// Converts one value between memory formats.

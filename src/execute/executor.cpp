@@ -338,6 +338,10 @@ Array Executor::output(std::string_view name) const {
   return stage->read(buffer);
 }
 
+void Executor::keep_states_alone() {
+  for (const auto& stage : impl_->own) stage->keep_states_alone();
+}
+
 int64_t Executor::arena_bytes() const {
   int64_t bytes = 0;
   for (const auto& stage : impl_->own) bytes += stage->schedule().arena_bytes;

@@ -40,6 +40,9 @@ class Executor {
   /// This rank's part, without a word to others; of a state of its stages.
   StatePart state_part(std::string_view name) const;
 
+  /// Gives back all memory but that of the states, after the last step.
+  void keep_states_alone();
+
   /// Forward and backward; then, unless the loss (output "loss") is not finite, the update. Throws
   /// RuntimeFailure(non_finite) on every rank before anything is updated, after replaying the forward
   /// to name the first bad node.

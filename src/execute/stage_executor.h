@@ -10,8 +10,8 @@
 #include "execute/comm_thread.h"
 #include "execute/groups.h"
 #include "execute/named_buffers.h"
-#include "execute/run_collective.h"
 #include "execute/recorder.h"
+#include "execute/run_collective.h"
 #include "execute/subnormals.h"
 
 namespace partita {
@@ -47,6 +47,10 @@ class StageExecutor {
   /// The whole value; collective over the stage's ranks when the state is cut. Each rank gets each part once.
   Array state(std::string_view name);
   StatePart state_part(std::string_view name) const;
+  /// Gives back all memory but that of the states, after the last step.
+  void keep_states_alone() {
+    device_.discard(at(schedule_.state_bytes), schedule_.arena_bytes - schedule_.state_bytes);
+  }
   /// This rank's part of a buffer in the plain format, after the last section that writes it.
   Array read(int buffer) const;
 

@@ -29,6 +29,11 @@ void Model::load(const std::string& path) {
 }
 
 void Model::require_states() const {
+  if (!known_states_.states.empty() && states_.empty()) {
+    throw InvalidArgument(
+        "[save] the ranks of a training hold the states, got a call while it runs, expected one behind it or "
+        "TrainControl::save_checkpoint");
+  }
   if (!known_states_.states.empty() && loaded_path_.empty()) return;
   const std::string got =
       loaded_path_.empty() ? "a model that was only made" : fmt::format("weights of {} that wait", loaded_path_);
@@ -162,6 +167,7 @@ void Model::train(const DatasetPtr& dataset, const FitOptions& fit) {
   }
   const Program program = make_program(dataset->columns(), batch, config_.ranks.count, Purpose::training);
   if (report_) report_(describe_program(program));
+  const bool is_fresh = states_.empty() && loaded_path_.empty() && resumed_path_.empty();
   prepare_states(program.graph);
   std::optional<Evaluation> validation;
   if (fit.validation) validation.emplace(make_evaluation(fit.validation, &program));
@@ -192,12 +198,19 @@ void Model::train(const DatasetPtr& dataset, const FitOptions& fit) {
   };
 
   const LaunchFingerprint fingerprint = world_ != nullptr ? fingerprint_of(run, fit) : LaunchFingerprint{};
+  // The ranks hold the states while they train. Those that only the seed says are made again when that fails.
+  if (is_fresh) run.states_taken = [this] { states_.clear(); };
   TrainingResult result;
-  run_on_ranks(place_, config_.ranks.count, config_.ranks.threads, [&](Communicator& comm) {
-    if (world_ != nullptr) require_same_fingerprint(fingerprint, comm);
-    TrainingResult own = run_training(run, states_, comm);
-    if (comm.rank() == 0 || world_ != nullptr) result = std::move(own);
-  });
+  try {
+    run_on_ranks(place_, config_.ranks.count, config_.ranks.threads, [&](Communicator& comm) {
+      if (world_ != nullptr) require_same_fingerprint(fingerprint, comm);
+      TrainingResult own = run_training(run, states_, comm);
+      if (comm.rank() == 0 || world_ != nullptr) result = std::move(own);
+    });
+  } catch (...) {
+    if (is_fresh) add_initial_states(states_, program.graph, config_.training.seed);
+    throw;
+  }
   check_finite(result.states, weight_names_);
   result.states.merge(states_);
   states_ = std::move(result.states);

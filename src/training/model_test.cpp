@@ -310,6 +310,32 @@ TEST(Model, SavesNothingThatItDoesNotHave) {
   EXPECT_EQ(bytes_of(second), saved);
 }
 
+TEST(Model, SavesNothingWhileItTrains) {
+  const TempDir dir;
+  const std::string path = (dir.path() / "a").string(), second = (dir.path() / "b").string();
+  Model model = small_model(2);
+  LambdaCallback saves;
+  int64_t calls = 0;
+  saves.step_end = [&](const StepInfo&) {
+    ++calls;
+    expect_error<InvalidArgument>([&] { model.save(path); }, "the ranks of a training hold the states");
+  };
+  model.train(rows_of(Split::train), {.most_steps = 2, .callbacks = {&saves}});
+  EXPECT_EQ(calls, 2);
+  model.save(path);
+  // A training that fails leaves what was there before it: of a fresh model what its seed says.
+  Model failing = small_model(2), fresh = small_model(1);
+  LambdaCallback fails;
+  fails.step_end = [](const StepInfo&) { throw InvalidArgument("[test] enough"); };
+  expect_error<InvalidArgument>([&] { failing.train(rows_of(Split::train), {.callbacks = {&fails}}); }, "enough");
+  failing.save(path);
+  fresh.predict(Array(Type{DType::f64, {1, 1, 8, 8}}));
+  fresh.save(second);
+  const WeightsFile one = read_weights_file(path), other = read_weights_file(second);
+  ASSERT_EQ(one.tensors.size(), other.tensors.size());
+  for (const auto& [name, tensor] : one.tensors) EXPECT_EQ(tensor, other.tensors.at(name)) << name;
+}
+
 TEST(Model, CheckpointsOfAnotherTrainingAreRefused) {
   const TempDir dir;
   const std::string path = (dir.path() / "a.safetensors").string(), weights = (dir.path() / "w.safetensors").string();

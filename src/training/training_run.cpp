@@ -19,6 +19,8 @@ class Loop {
         rank_(run.program, initial, run.rank, comm),
         rows_(rank_.rows(run.rows, run.batch), PrefetchOptions{},
               {run.info.first_step / run.info.steps_per_epoch, run.info.first_step % run.info.steps_per_epoch}) {
+    comm.barrier();
+    if (run.states_taken && (comm.rank() == 0 || run.own_process)) run.states_taken();
     if (run.learning_rate) control_.set_learning_rate(*run.learning_rate);
     if (run.measures_communication || !run.trace.path.empty()) {
       recorder_.emplace();
@@ -60,6 +62,7 @@ class Loop {
       agree(step);
     }
     if (trace_) trace_->finish(*recorder_);
+    rank_.executor().keep_states_alone();
     States states = run_.own_process ? rank_.states() : rank_.states_on_first();
     notify([&](Callback& callback) { callback.on_train_end(); });
     return {std::move(states), step, control_.learning_rate()};

@@ -24,6 +24,8 @@ struct TrainingRun {
   bool measures_communication = false;  // StepInfo::exposed_communication
   std::function<void(const std::string&)> warn{};
   bool own_process = false;  // ranks are processes: each has callbacks and a result of its own
+  /// Called on rank 0, and in every process, when all ranks have taken their parts of the initial states.
+  std::function<void()> states_taken{};
   /// Writes a checkpoint; called on rank 0.
   std::function<void(const std::string& path, const States& states, int64_t step,
                      const std::optional<double>& learning_rate)>

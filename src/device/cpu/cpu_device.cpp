@@ -129,6 +129,13 @@ class CpuDevice final : public Device {
     return {memory, [size](void* at) { munmap(at, size); }};
   }
 
+  void discard(void* begin, int64_t bytes) override {
+    const auto address = reinterpret_cast<uintptr_t>(begin);
+    const uintptr_t first = round_up_cpu_device(address, kPage),
+                    last = (address + static_cast<size_t>(bytes)) / kPage * kPage;
+    if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);  // advice, too
+  }
+
   std::unique_ptr<Kernel> make_kernel(const KernelQuery& query, const KernelChoice& choice) override {
     const Reservation room("a kernel");
     return report_onednn([&] { return catalog_.make(query, choice); });
