@@ -14,6 +14,7 @@
 #include "data/views/map.h"
 #include "data/views/shuffle.h"
 #include "data/views/take.h"
+#include "launch/fingerprint.h"
 #include "network/build_graph.h"
 #include "network/functions.h"
 #include "network/initializers.h"
@@ -333,7 +334,9 @@ TEST(Model, SavesNothingWhileItTrains) {
   fresh.save(second);
   const WeightsFile one = read_weights_file(path), other = read_weights_file(second);
   ASSERT_EQ(one.tensors.size(), other.tensors.size());
-  for (const auto& [name, tensor] : one.tensors) EXPECT_EQ(tensor, other.tensors.at(name)) << name;
+  for (const auto& [name, tensor] : one.tensors) {
+    EXPECT_EQ(digest_of(tensor, 0), digest_of(other.tensors.at(name), 0)) << name;
+  }
 }
 
 TEST(Model, CheckpointsOfAnotherTrainingAreRefused) {
