@@ -30,6 +30,7 @@ class KeepsSubnormals final : public Device {
   explicit KeepsSubnormals(std::unique_ptr<Device> device) : device_(std::move(device)) {}
   const KernelCatalog& catalog() const override { return device_->catalog(); }
   std::shared_ptr<void> allocate(int64_t bytes) override { return device_->allocate(bytes); }
+  void discard(void* begin, int64_t bytes) override { device_->discard(begin, bytes); }
   std::unique_ptr<Kernel> make_kernel(const KernelQuery& query, const KernelChoice& choice) override {
     return device_->make_kernel(query, choice);
   }
