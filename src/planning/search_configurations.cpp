@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <queue>
+#include <tuple>
 
 namespace partita {
 namespace {
 
+constexpr double kTie = 1e-9;  // prices that differ by rounding alone
 constexpr int64_t kMostInterleave = 8;
 constexpr int64_t kMostMicroBatch = 64;  // rows: beyond, products do not get faster
 
@@ -22,6 +24,12 @@ template <class T>
 std::vector<T> allowed(const std::optional<T>& pin, std::vector<T> all) {
   if (pin) return {*pin};
   return all;
+}
+
+/// Of two that take as long the lesser is taken: less is recomputed, gathered and cut.
+auto simplicity(const Configuration& configuration) {
+  return std::tuple(configuration.recompute, configuration.zero, configuration.interleave,
+                    configuration.sequence_parallel, configuration.pipeline, configuration.tensor);
 }
 
 /// A configuration whose lowering is known, with what no price of it is below.
@@ -49,7 +57,7 @@ class ConfigurationSearcher {
     while (!queue_.empty()) {
       const Candidate next = queue_.top();
       queue_.pop();
-      if (result_.best && next.bound >= result_.best->price.step_seconds) break;
+      if (result_.best && next.bound > result_.best->price.step_seconds * (1 + kTie)) break;
       next.is_own ? follow(next.configuration) : bound(next.configuration);
     }
     return std::move(result_);
@@ -159,7 +167,12 @@ class ConfigurationSearcher {
     Price price = stage_prices(configuration)->price(configuration.zero);
     const double memory = price.peak_memory();
     if (memory > request_.memory_bytes) return keep_least(configuration, memory);
-    if (result_.best && price.step_seconds >= result_.best->price.step_seconds) return;
+    if (result_.best) {
+      const double best = result_.best->price.step_seconds;
+      const bool ties = price.step_seconds <= best * (1 + kTie);
+      const bool simpler = simplicity(configuration) < simplicity(result_.best->configuration);
+      if (price.step_seconds >= best * (1 - kTie) && !(ties && simpler)) return;
+    }
     result_.best = {configuration, std::move(price)};
   }
 

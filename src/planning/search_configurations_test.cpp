@@ -123,6 +123,14 @@ TEST(SearchConfigurations, IsNoSlowerWithMore) {
   }
 }
 
+TEST(SearchConfigurations, TakesTheSimplerOfTwoThatTakeAsLong) {
+  // The longer backward of a recomputation hides more of the reductions.
+  const Priced priced(forward_of("resnet50:size=32", 8192), "v100:128");
+  const Configuration found = priced.search().best->configuration;
+  EXPECT_EQ(found.recompute, Recompute::none);
+  EXPECT_EQ(found.zero, 0);
+}
+
 TEST(SearchConfigurations, KeepsPins) {
   const Priced priced(forward_of(kGpt), "a100-80");
   const Configuration found =
