@@ -11,8 +11,8 @@ using PlanWords = std::vector<std::string>;
 
 constexpr const char* kNetwork = "gpt:layers=8,hidden=32,heads=4,seq=16";
 
-nlohmann::json planned(const PlanWords& more) {
-  PlanWords words{"plan", kNetwork, "--batch", "24", "--json"};
+nlohmann::json planned(const PlanWords& more, const std::string& network = kNetwork) {
+  PlanWords words{"plan", network, "--batch", "24", "--json"};
   words.insert(words.end(), more.begin(), more.end());
   const Outcome outcome = run_program(words);
   EXPECT_EQ(outcome.exit_code, 0);
@@ -28,8 +28,12 @@ TEST(Plan, PricesAConfiguration) {
   EXPECT_GT(one.at("breakdown").at("bubble"), 0);
   EXPECT_GT(one.at("breakdown").at("communication").at("send"), 0);
   EXPECT_GT(one.at("tflops_per_device"), 0);
-  const nlohmann::json slow = planned({"--cluster", "v100", "--fixed", "data=2,pipeline=4,micro_batch=1"});
-  EXPECT_GT(slow.at("step_seconds"), one.at("step_seconds"));
+  const auto seconds_on = [](const std::string& cluster) {
+    const PlanWords words{"--cluster", cluster, "--dtype", "bf16", "--fixed", "data=2,pipeline=4,micro_batch=1"};
+    return planned(words, "gpt:layers=8,hidden=4096,heads=32,seq=1024").at("step_seconds").get<double>();
+  };
+  EXPECT_GT(seconds_on("v100"), seconds_on("a100-80"));
+  EXPECT_GT(seconds_on("a100-80"), seconds_on("h100"));
 }
 
 TEST(Plan, PrintsStagesAndTemplates) {
