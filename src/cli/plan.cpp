@@ -1,10 +1,10 @@
 // partita plan: what a training step costs on a cluster that nobody needs to have.
 
 #include <chrono>
-#include <fstream>
 #include <iostream>
 #include <memory>
 
+#include "checkpoint/weights.h"
 #include "cli/command_line.h"
 #include "cli/options.h"
 #include "cluster/presets.h"
@@ -27,8 +27,10 @@ struct PlanFlags {
 };
 
 DType dtype_of(const std::string& text) {
-  const std::vector<std::string> names{"f32", "f64", "bf16", "f16"};
-  return std::array{DType::f32, DType::f64, DType::bf16, DType::f16}[position_of_name("--dtype", text, names)];
+  constexpr std::array kFloats{DType::f32, DType::f64, DType::bf16, DType::f16};
+  std::vector<std::string> names;
+  for (const DType dtype : kFloats) names.emplace_back(name_of(dtype));
+  return kFloats[position_of_name("--dtype", text, names)];
 }
 
 /// The part of a cluster that has so many ranks; others are idle.
@@ -69,8 +71,9 @@ class Planner {
     PricedPlan plan{.model = flags_.model, .cluster = flags_.cluster, .ranks = cluster_.ranks(), .batch = batch_};
     if (!flags_.fixed.empty()) {
       plan.configuration = completed(fixed_, fixed_.ranks(), batch_);
-      plan.price = costs_.price(plan.configuration);
-      plan.lower_bound_seconds = costs_.stages(plan.configuration)->lower_bound(plan.configuration.zero);
+      const std::unique_ptr<StagePrices> stages = costs_.stages(plan.configuration);
+      plan.price = stages->price(plan.configuration.zero);
+      plan.lower_bound_seconds = stages->lower_bound(plan.configuration.zero);
       return plan;
     }
     ConfigurationSearch search = searched(parse_pins(flags_.pins));
@@ -103,9 +106,11 @@ class Planner {
     job.model = flags_.model;
     job.training.batch = batch_;
     job = job_of(std::move(job), plan.configuration, plan.price, costs_.folded(), forward_);
-    std::ofstream file(flags_.out);
-    file << "# " << print(plan.configuration) << "\n" << print(job);
-    if (!file.flush()) throw RuntimeFailure(ExitCode::cannot_write, fmt::format("[--out] cannot write {}", flags_.out));
+    try {
+      save_text(flags_.out, fmt::format("# {}\n{}", print(plan.configuration), print(job)));
+    } catch (const RuntimeFailure& error) {
+      throw RuntimeFailure(error.code(), fmt::format("[--out] cannot write {} ({})", flags_.out, error.what()));
+    }
   }
 
   const FoldedGraph& folded() const { return costs_.folded(); }

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/toml_string.h"
 #include "cluster/cluster_fields.h"
 
 #define TOML_HEADER_ONLY 0
@@ -17,20 +18,6 @@ namespace {
 
 constexpr size_t kMostClusterBytes = size_t{1} << 20;
 constexpr std::string_view kClusterHeader = "# partita cluster 1: bytes, seconds, bytes/s, flop/s\n";
-
-std::string toml_text(std::string_view text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      result += fmt::format("\\{}", c);
-    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-      result += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
-    } else {
-      result += c;
-    }
-  }
-  return result + '"';
-}
 
 /// A number as engineers write it, 24e9 or 14e-6, that reads back as the same one.
 std::string toml_number(double value) {
@@ -54,7 +41,7 @@ class ClusterPrinter {
   void whole(std::string_view name, int64_t value, int64_t, int64_t) {
     if (value != 0) line(name, fmt::format("{}", value));
   }
-  void text(std::string_view name, const std::string& value) { line(name, toml_text(value)); }
+  void text(std::string_view name, const std::string& value) { line(name, toml_string(value)); }
   void numbers(std::string_view name, const std::vector<double>& values, const NumberRange&) {
     if (values.empty()) return;
     std::vector<std::string> texts;
@@ -64,7 +51,7 @@ class ClusterPrinter {
   template <Named Enum>
   void choices(std::string_view name, const std::vector<Enum>& values) {
     std::vector<std::string> texts;
-    for (const Enum value : values) texts.push_back(toml_text(name_of(value)));
+    for (const Enum value : values) texts.push_back(toml_string(name_of(value)));
     line(name, fmt::format("[{}]", fmt::join(texts, ", ")));
   }
   void curve(std::string_view name, const Curve& curve) {

@@ -6,6 +6,8 @@
 #include <iterator>
 #include <sstream>
 
+#include "base/toml_string.h"
+
 #define TOML_HEADER_ONLY 0
 #include <toml++/toml.h>
 
@@ -15,21 +17,6 @@ namespace {
 constexpr size_t kMostBytes = size_t{1} << 20;
 constexpr std::string_view kHeader = "# partita job 1\n";
 
-/// A basic string of TOML.
-std::string quoted(std::string_view text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      result += fmt::format("\\{}", c);
-    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-      result += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
-    } else {
-      result += c;
-    }
-  }
-  return result + '"';
-}
-
 /// Seeds of 64 bits do not fit an integer of TOML and are written as texts.
 bool is_toml_number(const std::string& text) {
   return text.find_first_not_of("0123456789") != std::string::npos || text.size() < 19;
@@ -38,12 +25,12 @@ bool is_toml_number(const std::string& text) {
 std::string print_value(const JobOption& option, const std::vector<std::string>& texts) {
   switch (option.form) {
     case JobOption::Form::boolean: return texts[0];
-    case JobOption::Form::number: return is_toml_number(texts[0]) ? texts[0] : quoted(texts[0]);
-    case JobOption::Form::text: return quoted(texts[0]);
+    case JobOption::Form::number: return is_toml_number(texts[0]) ? texts[0] : toml_string(texts[0]);
+    case JobOption::Form::text: return toml_string(texts[0]);
     case JobOption::Form::list: break;
   }
   std::vector<std::string> items;
-  for (const std::string& text : texts) items.push_back(quoted(text));
+  for (const std::string& text : texts) items.push_back(toml_string(text));
   return fmt::format("[{}]", fmt::join(items, ", "));
 }
 

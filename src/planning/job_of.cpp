@@ -2,22 +2,10 @@
 
 #include <algorithm>
 
+#include "planning/common_scope.h"
+
 namespace partita {
 namespace {
-
-/// The path that all nodes of a range have in common.
-std::string common_scope(const Graph& forward, size_t begin, size_t end) {
-  std::string_view common = forward.nodes[begin].scope;
-  for (size_t n = begin; n < end; ++n) {
-    const std::string_view scope = forward.nodes[n].scope;
-    while (scope.substr(0, common.size()) != common || (scope.size() > common.size() && scope[common.size()] != '/')) {
-      const size_t slash = common.rfind('/');
-      if (slash == common.npos) return "";
-      common = common.substr(0, slash);
-    }
-  }
-  return std::string(common);
-}
 
 /// The number at the end of "net/h/12", and what stands in front of it.
 std::optional<std::pair<std::string, int64_t>> numbered(const std::string& scope) {

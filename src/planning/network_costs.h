@@ -37,8 +37,6 @@ class NetworkCosts {
   const FoldedGraph& folded() const { return folded_; }
   /// Floating-point operations of a step on all ranks, nothing recomputed.
   double step_flops();
-  /// How many combinations were lowered.
-  size_t lowered() const { return known_.size(); }
 
  private:
   struct Key {

@@ -244,6 +244,4 @@ double Price::peak_memory() const {
   return most;
 }
 
-Price price_of(const PriceRequest& request) { return StagePrices(request).price(request.configuration.zero); }
-
 }  // namespace partita

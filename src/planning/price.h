@@ -100,6 +100,4 @@ class StagePrices {
   std::optional<Loop> loop_;
 };
 
-Price price_of(const PriceRequest& request);
-
 }  // namespace partita

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "planning/common_scope.h"
+
 namespace partita {
 namespace {
 
@@ -15,17 +17,11 @@ std::string print_memory(double bytes) {
   return bytes < 1024 * kMiB ? fmt::format("{:.1f} MiB", bytes / kMiB) : fmt::format("{:.2f} GiB", bytes / kMiB / 1024);
 }
 
-/// Where the copies of a unit come from: the scope that its nodes share.
+/// Where the copies of a unit come from.
 std::string name_of_unit(const FoldedGraph& folded, size_t unit) {
   const FoldedUnit& range = folded.units[unit];
-  std::string common = folded.graph.nodes[range.begin].scope;
-  for (size_t n = range.begin; n < range.end; ++n) {
-    const std::string& scope = folded.graph.nodes[n].scope;
-    size_t same = 0;
-    while (same < std::min(common.size(), scope.size()) && common[same] == scope[same]) ++same;
-    common.resize(same);
-  }
-  return common.empty() ? "(all)" : common;
+  const std::string scope = common_scope(folded.graph, range.begin, range.end);
+  return scope.empty() ? "(all)" : scope;
 }
 
 std::string print_layers(const Price& price, const FoldedGraph& folded, size_t stage) {

@@ -52,7 +52,6 @@ class ConfigurationSearcher {
                                                            request_.ranks, costs_.batch())
                                              : refusal_);
     }
-    result_.considered = static_cast<int64_t>(queue_.size());
     result_.lower_bound_seconds = queue_.top().bound;
     while (!queue_.empty()) {
       const Candidate next = queue_.top();
@@ -163,7 +162,6 @@ class ConfigurationSearcher {
   }
 
   void follow(const Configuration& configuration) {
-    ++result_.followed;
     Price price = stage_prices(configuration)->price(configuration.zero);
     const double memory = price.peak_memory();
     if (memory > request_.memory_bytes) return keep_least(configuration, memory);

@@ -32,7 +32,6 @@ struct ConfigurationSearch {
   std::optional<PricedConfiguration> best;   // none: nothing fits
   std::optional<PricedConfiguration> least;  // the one that takes the least memory, when nothing fits
   double lower_bound_seconds = 0;            // of all configurations that may fit
-  int64_t considered = 0, followed = 0;      // configurations, and orders that were followed
 };
 
 /// Ways to share a training that people know, each the best of its kind: data parallel, sharded data parallel (ZeRO 3)
