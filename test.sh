@@ -39,20 +39,27 @@ check() {
   fi
 }
 
-# run_tests PROGRAM [FILTER]: all tests of a program, each counted; a program that dies, or that a
-# sanitizer ends badly, counts as a failure
+# run_tests PROGRAM [FILTER]: all tests of a program, each counted, a part of them on each core; a part that dies, or that
+# a sanitizer ends badly, counts as a failure
 run_tests() {
-  local program=$1 report run=0 bad=0 status=0 begin=$SECONDS
-  report=$(mktemp)
-  OMP_NUM_THREADS=1 "$program" --gtest_brief=1 --gtest_filter="${2:-*}" --gtest_output="xml:$report" >"$log" 2>&1 ||
-    status=$?
-  [[ -s $report ]] && read -r run bad < <(/usr/bin/python3 tools/count_tests.py "$report")
-  [[ $status -ne 0 && $bad -eq 0 ]] && bad=1
-  [[ $bad -ne 0 ]] && tail -n 40 "$log"
-  passed=$((passed + run))
-  failed=$((failed + bad))
-  echo "$program: $run passed, $bad failed, $((SECONDS - begin)) s"
-  rm -f "$report"
+  local program=$1 parts=$(($(nproc) < 4 ? $(nproc) : 4)) begin=$SECONDS all_good=0 all_bad=0 part good bad status
+  local running=()
+  for ((part = 0; part < parts; part++)); do
+    OMP_NUM_THREADS=1 GTEST_TOTAL_SHARDS=$parts GTEST_SHARD_INDEX=$part "$program" --gtest_brief=1 \
+      --gtest_filter="${2:-*}" --gtest_output="xml:$log.$part.xml" >"$log.$part" 2>&1 &
+    running+=($!)
+  done
+  for ((part = 0; part < parts; part++)); do
+    good=0 bad=0 status=0
+    wait "${running[part]}" || status=$?
+    [[ -s $log.$part.xml ]] && read -r good bad < <(/usr/bin/python3 tools/count_tests.py "$log.$part.xml")
+    [[ $status -ne 0 && $bad -eq 0 ]] && bad=1
+    [[ $bad -ne 0 ]] && tail -n 40 "$log.$part"
+    all_good=$((all_good + good)) all_bad=$((all_bad + bad))
+    rm -f "$log.$part" "$log.$part.xml"
+  done
+  passed=$((passed + all_good)) failed=$((failed + all_bad))
+  echo "$program: $all_good passed, $all_bad failed, $((SECONDS - begin)) s"
 }
 
 check layers tools/check_layers.py

@@ -70,7 +70,11 @@ class Flow {
   template <class Make>
   void graph_stage(const std::string& name, const Make& make) {
     program_.graph = passes_.stage(
-        name, make, [&](const Graph& graph) { verify(graph, ops_); }, [](const Graph& graph) { return print(graph); });
+        name, make,
+        [&](const Graph& graph) {
+          if (options_.verify_all) verify(graph, ops_);
+        },
+        [](const Graph& graph) { return print(graph); });
   }
 
   void make_graph(const std::function<Graph()>& forward) {
@@ -152,7 +156,7 @@ class Flow {
     std::string warning = options_.own_plan ? "" : ignored_annotations(program_.graph, mesh, options_.plan);
     if (!warning.empty()) program_.warnings.push_back(std::move(warning));
     Plan plan = options_.own_plan ? options_.own_plan(program_.graph, ranks)
-                                  : partita::make_plan(program_.graph, ops_, mesh, options_.plan);
+                                  : partita::make_plan(program_.graph, rules, ops_, mesh, options_.plan);
     const PlanOptions& options = options_.plan;
     if (options.micro_batches != 1 || options.zero.level > 0) {
       const auto whole = plan.inputs;
@@ -208,6 +212,7 @@ class Flow {
           return graphs;
         },
         [&](const std::vector<ReshardedGraph>& graphs) {
+          if (!options_.verify_all) return;
           for (const ReshardedGraph& graph : graphs) verify(graph, ops_);
         },
         [&](const std::vector<ReshardedGraph>& graphs) {
@@ -223,6 +228,7 @@ class Flow {
           return stages;
         },
         [&](const std::vector<StageProgram>& stages) {
+          if (!options_.verify_all) return;
           for (const StageProgram& stage : stages) verify(stage.local, ops_);
         },
         [&](const std::vector<StageProgram>& stages) {

@@ -1,5 +1,5 @@
 #pragma once
-// What users choose of the way in which transformers are cut beside the batch.
+// What users choose of the way in which networks are cut beside the batch.
 
 #include <cstdint>
 
@@ -11,6 +11,8 @@ struct BlockSharding {
   int64_t tensor = 1;
   bool sequence = false;
   int64_t context = 1;
+  /// The ranks of `tensor` share every node as the search finds it best, in the place of the products of blocks alone.
+  bool searched = false;
 
   bool any() const { return tensor > 1 || context > 1; }
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "plan/annotations.h"
+#include "plan/search/beside_batch.h"
 #include "plan/search/cut_blocks.h"
 #include "plan/search/data_parallel.h"
 #include "plan/search/propagation.h"
@@ -58,13 +59,24 @@ std::vector<std::vector<Axes>> dataset_dims(const Graph& graph, const Mesh& mesh
   return dims;
 }
 
+CutSearch cut_search(const Mesh& mesh, const PlanOptions& options) {
+  return {.kind = options.search,
+          .costs = options.costs ? options.costs(mesh) : PlanCosts::bytes(mesh),
+          .uneven = options.uneven == Uneven::allow};
+}
+
+/// The axis of tensor parallelism as a whole, every node by itself.
+PartialPlan search_blocks(const Graph& graph, const Rules& rules, const OpSet& ops, const Mesh& mesh,
+                          const PlanOptions& options, PartialPlan partial) {
+  const Axes tensor = block_axes(mesh, options.blocks).tensor;
+  return search_beside_batch(graph, rules, ops, mesh, tensor, cut_search(one_axis(mesh, tensor), options),
+                             std::move(partial));
+}
+
 Plan searched_plan(const Graph& graph, const Rules& rules, const OpSet& ops, const Mesh& mesh,
                    const PlanOptions& options, PartialPlan partial) {
   if (options.search == Search::propagation) return propagate(graph, rules, mesh, std::move(partial));
-  FoundCuts found = search_cuts(graph, rules, ops, mesh, partial,
-                                {.kind = options.search,
-                                 .costs = options.costs ? options.costs(mesh) : PlanCosts::bytes(mesh),
-                                 .uneven = options.uneven == Uneven::allow});
+  FoundCuts found = search_cuts(graph, rules, ops, mesh, partial, cut_search(mesh, options));
   return complete_plan(graph, rules, mesh, std::string(name_of(options.search)), std::move(found.partial));
 }
 
@@ -72,7 +84,13 @@ Plan annotated_plan(const Graph& graph, const Rules& rules, const OpSet& ops, co
                     const PlanOptions& options) {
   PartialPlan partial = partial_plan_of_annotations(graph, rules, mesh);
   partial.inputs = dataset_dims(graph, mesh, options);
-  if (options.blocks.any()) partial = cut_blocks(graph, rules, mesh, options.blocks, std::move(partial));
+  if (options.blocks.any()) {
+    if (options.blocks.searched) {
+      partial = search_blocks(graph, rules, ops, mesh, options, std::move(partial));
+      return complete_plan(graph, rules, mesh, std::string(name_of(options.search)), std::move(partial));
+    }
+    partial = cut_blocks(graph, rules, mesh, options.blocks, std::move(partial));
+  }
   if (options.parallel == Parallel::automatic) {
     return searched_plan(graph, rules, ops, mesh, options, std::move(partial));
   }
@@ -141,7 +159,10 @@ std::string ignored_annotations(const Graph& graph, const Mesh& mesh, const Plan
 }
 
 Plan make_plan(const Graph& graph, const OpSet& ops, const Mesh& mesh, const PlanOptions& options) {
-  const Rules rules(graph, ops);
+  return make_plan(graph, Rules(graph, ops), ops, mesh, options);
+}
+
+Plan make_plan(const Graph& graph, const Rules& rules, const OpSet& ops, const Mesh& mesh, const PlanOptions& options) {
   const bool may_be_uneven = options.uneven == Uneven::allow;
   if (options.blocks.sequence && options.blocks.tensor == 1) {
     throw InvalidArgument(

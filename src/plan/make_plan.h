@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "base/names.h"
+#include "graph/rules.h"
 #include "lowering/plan.h"
 #include "lowering/shard_optimizer.h"
 #include "pipeline/sequence.h"
@@ -76,5 +77,7 @@ std::string ignored_annotations(const Graph& graph, const Mesh& mesh, const Plan
 
 /// Throws InvalidArgument when the graph does not fit the mesh, naming the nearest legal choice.
 Plan make_plan(const Graph& graph, const OpSet& ops, const Mesh& mesh, const PlanOptions& options);
+/// With the rules of the graph, where they are known.
+Plan make_plan(const Graph& graph, const Rules& rules, const OpSet& ops, const Mesh& mesh, const PlanOptions& options);
 
 }  // namespace partita

@@ -53,6 +53,7 @@ std::vector<Key> keys() {
   return {count("data", &Configuration::data, 1, kMost),
           count("context", &Configuration::context, 1, kMost),
           count("tensor", &Configuration::tensor, 1, kMost),
+          choice("cuts", &Configuration::cuts),
           count("pipeline", &Configuration::pipeline, 1, kMost),
           {"sequence_parallel",
            [](Configuration& to, std::string_view where, std::string_view text) {
@@ -157,6 +158,14 @@ Configuration completed(Configuration configuration, int64_t ranks, int64_t batc
   if (configuration.sequence_parallel && configuration.tensor == 1) {
     throw InvalidArgument(
         fmt::format("[{}] sequence_parallel has nothing to cut over, got tensor=1, expected 2 or more", kWhere));
+  }
+  if (configuration.cuts == TensorCuts::searched && configuration.tensor == 1) {
+    throw InvalidArgument(fmt::format("[{}] cuts=searched without ranks, got tensor=1, expected 2 or more", kWhere));
+  }
+  if (configuration.cuts == TensorCuts::searched && (configuration.sequence_parallel || configuration.context > 1)) {
+    throw InvalidArgument(
+        fmt::format("[{}] cuts=searched decides of the sequence, too, got {}, expected cuts=blocks, or neither", kWhere,
+                    configuration.sequence_parallel ? "sequence_parallel=true" : "context above 1"));
   }
   if (configuration.interleave > 1 && configuration.order == Order::one_forward_one_backward) {
     configuration.order = Order::interleaved;

@@ -2,14 +2,22 @@
 // How the ranks of a cluster share a training step, in the few numbers that users know.
 
 #include "autodiff/recompute.h"
+#include "base/names.h"
 #include "pipeline/sequence.h"
 
 namespace partita {
+
+/// How the ranks of `tensor` share the nodes: blocks of transformers as Megatron-LM does, or every node as a search
+/// finds it best, the batch included.
+enum class TensorCuts { blocks, searched };
+template <>
+inline constexpr auto kNames<TensorCuts> = names("blocks", "searched");
 
 /// `pipeline` stages on groups of ranks (each group has `interleave` of them), a group being data x context x tensor
 /// ranks, the fastest last.
 struct Configuration {
   int64_t data = 1, context = 1, tensor = 1, pipeline = 1;
+  TensorCuts cuts = TensorCuts::blocks;
   bool sequence_parallel = false;  // activations between the products of a block are cut over `tensor`
   int64_t interleave = 1;          // stages of each group
   int64_t micro_batch = 0;         // rows of a rank's micro-batch; 0: all of its rows at once

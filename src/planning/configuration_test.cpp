@@ -23,7 +23,8 @@ std::string read_refusal(const std::string& text) {
 
 TEST(Configuration, IsReadBack) {
   const std::string all =
-      "data=8,context=2,tensor=4,pipeline=2,sequence_parallel=true,interleave=3,micro_batch=2,order=interleaved,"
+      "data=8,context=2,tensor=4,cuts=searched,pipeline=2,sequence_parallel=true,interleave=3,micro_batch=2,order="
+      "interleaved,"
       "recompute=full,zero=1";
   EXPECT_EQ(print(parse_configuration(all)), all);
   EXPECT_EQ(print(parse_configuration("zero=3,data=2")), "data=2,zero=3");
@@ -33,8 +34,8 @@ TEST(Configuration, IsReadBack) {
 
 TEST(Configuration, RefusesOtherTexts) {
   EXPECT_EQ(read_refusal("date=8"),
-            "[--fixed] unknown name, got 'date', expected one of data context tensor pipeline sequence_parallel "
-            "interleave micro_batch order recompute zero, did you mean 'data'?");
+            "[--fixed] unknown name, got 'date', expected one of data context tensor cuts pipeline "
+            "sequence_parallel interleave micro_batch order recompute zero, did you mean 'data'?");
   EXPECT_EQ(read_refusal("data"), "[--fixed] bad item, got 'data', expected KEY=VALUE");
   EXPECT_EQ(read_refusal("data=2,data=2"), "[--fixed] given twice, got 'data', expected it once");
   EXPECT_EQ(read_refusal("data=0"), "[--fixed data] bad number, got '0', expected a whole number from 1 to 1048576");
@@ -67,6 +68,14 @@ TEST(Configuration, IsCompleted) {
   EXPECT_EQ(refusal("interleave=2", 1, 4), "[--fixed] interleave=2 without stages, got pipeline=1, expected 2 or more");
   EXPECT_EQ(refusal("sequence_parallel=true", 1, 4),
             "[--fixed] sequence_parallel has nothing to cut over, got tensor=1, expected 2 or more");
+  EXPECT_EQ(refusal("cuts=searched", 1, 4), "[--fixed] cuts=searched without ranks, got tensor=1, expected 2 or more");
+  EXPECT_EQ(
+      refusal("tensor=2,cuts=searched,sequence_parallel=true", 2, 4),
+      "[--fixed] cuts=searched decides of the sequence, too, got sequence_parallel=true, expected cuts=blocks, or "
+      "neither");
+  EXPECT_EQ(refusal("tensor=2,cuts=searched,context=2", 4, 4),
+            "[--fixed] cuts=searched decides of the sequence, too, got context above 1, expected cuts=blocks, or "
+            "neither");
 }
 
 }  // namespace

@@ -80,8 +80,10 @@ JobConfig job_of(JobConfig recipe, const Configuration& configuration, const Pri
   options.zero.level = configuration.zero;
   if (configuration.tensor * configuration.context > 1) {
     options.parallel = Parallel::automatic;
-    options.blocks = {
-        .tensor = configuration.tensor, .sequence = configuration.sequence_parallel, .context = configuration.context};
+    options.blocks = {.tensor = configuration.tensor,
+                      .sequence = configuration.sequence_parallel,
+                      .context = configuration.context,
+                      .searched = configuration.cuts == TensorCuts::searched};
   }
   if (configuration.pipeline == 1) return recipe;
   options.pipeline = {.stages = configuration.pipeline * configuration.interleave,

@@ -1,9 +1,13 @@
 #include "planning/network_costs.h"
 
+#include "cluster/collective_seconds.h"
 #include "compile.h"
+#include "planning/cluster_costs.h"
 
 namespace partita {
 namespace {
+
+constexpr double kLeastExposed = 0.1;  // of sums of gradients: the last ones come behind the backward
 
 int64_t rows_of(const Graph& forward) {
   for (const Input& input : forward.inputs) {
@@ -27,6 +31,7 @@ NetworkCosts::NetworkCosts(const Graph& forward, const OpSet& ops, const KernelC
 NetworkCosts::Key NetworkCosts::key_of(const Configuration& configuration) {
   return {.tensor = configuration.tensor,
           .context = configuration.context,
+          .cuts = configuration.cuts,
           .sequence_parallel = configuration.sequence_parallel,
           .recompute = configuration.recompute};
 }
@@ -43,25 +48,72 @@ int64_t NetworkCosts::repeated_layers() const {
   return static_cast<int64_t>(count);
 }
 
+/// Groups of ranks with rows of their own, at most.
+int64_t NetworkCosts::sharers(const Key& key) const {
+  return std::max<int64_t>(1, cluster_.ranks() / (key.tensor * key.context));
+}
+
+int64_t NetworkCosts::least_rows(const Key& key) const {
+  if (key.cuts == TensorCuts::blocks) return 1;
+  int64_t rows = std::min(key.tensor, batch_);
+  while (batch_ % rows != 0) ++rows;
+  return rows;
+}
+
+/// Of sums of gradients over the ranks of `tensor`, if all of these cut the batch: what the backward does not hide. The
+/// graph has the rows of all groups of ranks, of which one computes its own alone: to these sums weigh more.
+double NetworkCosts::exposed_gradients(const Key& key) {
+  const auto groups = static_cast<double>(sharers(key));
+  const double rows = static_cast<double>(batch_) / groups / static_cast<double>(key.tensor);
+  const LayerCosts& costs = layer_costs({.micro_batch = 1});
+  double backward = 0, parameters = 0;
+  for (size_t u = 0; u < costs.units.size(); ++u) {
+    const auto count = static_cast<double>(folded_.units[u].count);
+    backward += count * rows * costs.units[u].backward.compute;
+    parameters += count * costs.units[u].parameters;
+  }
+  const GroupPlace& place = places_.tensor({.data = sharers(key), .tensor = key.tensor}, 0);
+  const double sums = seconds_of(Collective::all_reduce, parameters * options_.precision.gradient, place, cluster_);
+  return groups * std::max(kLeastExposed, 1 - backward / sums);
+}
+
+PlanOptions NetworkCosts::plan_options(const Key& key) {
+  PlanOptions options;
+  options.pipeline.stages = 1;
+  if (key.tensor * key.context == 1) return options;
+  options.parallel = Parallel::automatic;
+  options.blocks = {.tensor = key.tensor,
+                    .sequence = key.sequence_parallel,
+                    .context = key.context,
+                    .searched = key.cuts == TensorCuts::searched};
+  if (key.cuts == TensorCuts::searched) {
+    options.search = options_.search;
+    options.costs = [this, part = exposed_gradients(key)](const Mesh& mesh) {
+      return cluster_costs(mesh, cluster_, options_.precision, part);
+    };
+  }
+  return options;
+}
+
 const LoweredLayers& NetworkCosts::lowered_layers(const Key& key) {
   std::unique_ptr<LoweredLayers>& known = known_[key];
   if (known != nullptr) return *known;
-  CompileOptions options{.ranks = key.tensor * key.context, .training = options_.training, .last = Stage::partition};
+  CompileOptions options{.ranks = key.tensor * key.context,
+                         .plan = plan_options(key),
+                         .training = options_.training,
+                         .verify_all = false,
+                         .last = Stage::partition};
   options.training->recompute = key.recompute;
-  options.plan.micro_batches = batch_;
-  options.plan.pipeline.stages = 1;
-  if (key.tensor * key.context > 1) {
-    options.plan.parallel = Parallel::automatic;
-    options.plan.blocks = {.tensor = key.tensor, .sequence = key.sequence_parallel, .context = key.context};
-  }
+  const int64_t rows = least_rows(key);
+  options.plan.micro_batches = batch_ / rows;
   const Program program = compile(folded_.graph, ops_, catalog_, options);
-  const int64_t others = std::max<int64_t>(1, cluster_.ranks() / (key.tensor * key.context));
   known = std::make_unique<LoweredLayers>(
       LoweringRequest{.folded = folded_,
                       .local = program.local(),
+                      .rows = rows,
                       .ops = ops_,
                       .cluster = cluster_,
-                      .ranks = Mesh({{"data", others}, {"context", key.context}, {"tensor", key.tensor}}),
+                      .ranks = Mesh({{"data", sharers(key)}, {"context", key.context}, {"tensor", key.tensor}}),
                       .precision = options_.precision});
   return *known;
 }

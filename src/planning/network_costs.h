@@ -5,6 +5,7 @@
 
 #include "autodiff/training_graph.h"
 #include "lowering/kernel_catalog.h"
+#include "plan/make_plan.h"
 #include "planning/price.h"
 
 namespace partita {
@@ -12,7 +13,8 @@ namespace partita {
 struct NetworkOptions {
   TrainingOptions training{};
   Precision precision{};
-  bool fold = true;  // false: all layers are lowered, for tests
+  bool fold = true;               // false: all layers are lowered, for tests
+  Search search = Search::exact;  // for cuts that are searched
 };
 
 /// What a configuration costs depends on few of its numbers where one rank's layers are concerned; each combination of
@@ -31,6 +33,10 @@ class NetworkCosts {
   /// counts.
   double row_seconds(const Configuration& configuration);
   int64_t batch() const { return batch_; }
+  /// Whether cuts are searched at all.
+  bool searches() const { return options_.search != Search::propagation; }
+  /// Of a micro-batch.
+  int64_t least_rows(const Configuration& configuration) const { return least_rows(key_of(configuration)); }
   /// Of the whole network: units that stages can consist of, and those that are copies.
   int64_t layers() const;
   int64_t repeated_layers() const;
@@ -41,11 +47,16 @@ class NetworkCosts {
  private:
   struct Key {
     int64_t tensor = 1, context = 1;
+    TensorCuts cuts = TensorCuts::blocks;
     bool sequence_parallel = false;
     Recompute recompute = Recompute::none;
     auto operator<=>(const Key&) const = default;
   };
   static Key key_of(const Configuration& configuration);
+  PlanOptions plan_options(const Key& key);
+  double exposed_gradients(const Key& key);
+  int64_t sharers(const Key& key) const;
+  int64_t least_rows(const Key& key) const;
   const LoweredLayers& lowered_layers(const Key& key);
   const LayerCosts& layer_costs(const Configuration& configuration);
   PriceRequest& request(const Configuration& configuration);

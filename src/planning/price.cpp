@@ -68,7 +68,8 @@ double StagePrices::transfer_seconds(int64_t stage) {
   const double bytes = stages_[stage].boundary;
   const auto [entry, fresh] = known_transfers_.try_emplace({from, to, bytes}, 0);
   if (!fresh) return entry->second;
-  const double shares = configuration_.sequence_parallel ? 1 : static_cast<double>(configuration_.tensor);
+  const bool in_parts = configuration_.sequence_parallel || configuration_.cuts == TensorCuts::searched;
+  const double shares = in_parts ? 1 : static_cast<double>(configuration_.tensor);
   const GroupPlace& between = request_.places.between(from * ranks_.count(), to * ranks_.count(), ranks_.count());
   double& seconds = entry->second;
   seconds = seconds_of(Collective::send, bytes / shares, between, request_.cluster);
@@ -195,18 +196,18 @@ StagePrices::Update StagePrices::update(int64_t zero) const {
 }
 
 std::map<Collective, double> StagePrices::gradient_seconds(const UnitCosts& costs, int64_t group, int64_t zero) const {
-  std::map<Collective, double> result;
+  std::map<Collective, double> result = costs.late;
   if (configuration_.data * configuration_.context == 1) return result;
   const GroupPlace& where = request_.places.batch(ranks_, group * ranks_.count());
   const double gradients = costs.parameters * request_.precision.gradient;
   const double weights = costs.parameters * request_.precision.weight;
   const auto seconds = [&](Collective kind, double bytes) { return seconds_of(kind, bytes, where, request_.cluster); };
   const auto rounds = static_cast<double>(micro_batches_);
-  if (zero == 0) result[Collective::all_reduce] = seconds(Collective::all_reduce, gradients);
-  if (zero == 1) result[Collective::reduce_scatter] = seconds(Collective::reduce_scatter, gradients);
-  if (zero >= 2) result[Collective::reduce_scatter] = rounds * seconds(Collective::reduce_scatter, gradients);
-  if (zero == 1 || zero == 2) result[Collective::all_gather] = seconds(Collective::all_gather, weights);
-  if (zero == 3) result[Collective::all_gather] = 2 * rounds * seconds(Collective::all_gather, weights);
+  if (zero == 0) result[Collective::all_reduce] += seconds(Collective::all_reduce, gradients);
+  if (zero == 1) result[Collective::reduce_scatter] += seconds(Collective::reduce_scatter, gradients);
+  if (zero >= 2) result[Collective::reduce_scatter] += rounds * seconds(Collective::reduce_scatter, gradients);
+  if (zero == 1 || zero == 2) result[Collective::all_gather] += seconds(Collective::all_gather, weights);
+  if (zero == 3) result[Collective::all_gather] += 2 * rounds * seconds(Collective::all_gather, weights);
   return result;
 }
 

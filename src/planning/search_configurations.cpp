@@ -28,7 +28,7 @@ std::vector<T> allowed(const std::optional<T>& pin, std::vector<T> all) {
 
 /// Of two that take as long the lesser is taken: less is recomputed, gathered and cut.
 auto simplicity(const Configuration& configuration) {
-  return std::tuple(configuration.recompute, configuration.zero, configuration.interleave,
+  return std::tuple(configuration.cuts, configuration.recompute, configuration.zero, configuration.interleave,
                     configuration.sequence_parallel, configuration.pipeline, configuration.tensor);
 }
 
@@ -72,14 +72,14 @@ class ConfigurationSearcher {
         for (int64_t pipeline : allowed(pins.pipeline, divisors(request_.ranks / share, costs_.layers()))) {
           if (pipeline > request_.ranks / share) continue;
           for (int64_t data : data_sizes(request_.ranks / share / pipeline)) {
-            enumerate_kinds({.data = data, .context = context, .tensor = tensor, .pipeline = pipeline});
+            enumerate_cuts({.data = data, .context = context, .tensor = tensor, .pipeline = pipeline});
           }
         }
       }
     }
   }
 
-  /// As many as can be: fewer ranks that share the batch never help.
+  /// As many as can be; with fewer it goes on in `idle`.
   std::vector<int64_t> data_sizes(int64_t most) const {
     if (request_.pins.data) return {*request_.pins.data};
     for (int64_t data = most; data > 0; --data) {
@@ -88,27 +88,34 @@ class ConfigurationSearcher {
     return {};
   }
 
+  void enumerate_cuts(Configuration configuration) {
+    if (configuration.ranks() > request_.ranks || costs_.batch() % configuration.data != 0) return;
+    for (TensorCuts cuts : allowed(request_.pins.cuts, {TensorCuts::blocks, TensorCuts::searched})) {
+      const bool is_searched = cuts == TensorCuts::searched;
+      if (is_searched && (configuration.tensor == 1 || configuration.context > 1 || !costs_.searches())) continue;
+      configuration.cuts = cuts;
+      enumerate_kinds(configuration);
+    }
+  }
+
   void enumerate_kinds(Configuration configuration) {
     const Pins& pins = request_.pins;
-    if (configuration.ranks() > request_.ranks || costs_.batch() % configuration.data != 0) return;
     const int64_t rows = costs_.batch() / configuration.data;
+    const bool may_cut_sequence = configuration.tensor > 1 && configuration.cuts == TensorCuts::blocks;
     std::vector<bool> sequence{false};
-    if (configuration.tensor > 1) sequence.push_back(true);
+    if (may_cut_sequence) sequence.push_back(true);
     for (bool is_cut : allowed(pins.sequence_parallel, sequence)) {
-      if (is_cut && configuration.tensor == 1) continue;
-      for (Recompute recompute : allowed(pins.recompute, {Recompute::none, Recompute::selective, Recompute::full})) {
-        configuration.sequence_parallel = is_cut;
-        configuration.recompute = recompute;
-        if (!can_lower(configuration)) continue;
-        enumerate_rows(configuration, rows);
-      }
+      if (is_cut && !may_cut_sequence) continue;
+      configuration.sequence_parallel = is_cut;
+      configuration.recompute = pins.recompute.value_or(Recompute::none);
+      if (can_lower(configuration)) enumerate_rows(configuration, rows);
     }
   }
 
   void enumerate_rows(Configuration configuration, int64_t rows) {
     const Pins& pins = request_.pins;
     for (int64_t micro_batch : allowed(pins.micro_batch, divisors(rows, kMostMicroBatch))) {
-      if (rows % micro_batch != 0) continue;
+      if (rows % micro_batch != 0 || micro_batch % costs_.least_rows(configuration) != 0) continue;
       configuration.micro_batch = micro_batch;
       for (int64_t interleave : allowed(pins.interleave, interleaves(configuration.pipeline))) {
         if (interleave > 1 && configuration.pipeline == 1) continue;
@@ -136,7 +143,7 @@ class ConfigurationSearcher {
   /// Whether the network can be cut so at all. What can without recomputation can with it.
   bool can_lower(Configuration configuration) {
     configuration.recompute = Recompute::none;
-    configuration.micro_batch = 1;
+    configuration.micro_batch = costs_.least_rows(configuration);
     try {
       costs_.row_seconds(configuration);
       return true;
@@ -146,25 +153,40 @@ class ConfigurationSearcher {
     }
   }
 
-  /// No group of stages takes less than its share of all layers, which recomputation only adds to.
+  /// A micro-batch goes through all layers, one after the other, and no group of stages takes less than its share of
+  /// these. Recomputation only adds to them.
   double coarse_bound(Configuration configuration) {
     configuration.recompute = Recompute::none;
-    const auto rows = static_cast<double>(costs_.batch() / configuration.data);
-    return costs_.row_seconds(configuration) * rows / static_cast<double>(configuration.pipeline);
+    const double micro_batch = costs_.row_seconds(configuration) * static_cast<double>(configuration.micro_batch);
+    const double rounds = static_cast<double>(micro_batches(configuration, costs_.batch()));
+    return micro_batch * std::max(1.0, rounds / static_cast<double>(configuration.pipeline));
+  }
+
+  /// The same on fewer ranks that share the batch: for small networks reductions over all of them take too long. Its
+  /// bound is no lower.
+  void idle(Configuration configuration) {
+    if (request_.pins.data) return;
+    const int64_t batch = costs_.batch();
+    do {
+      if (--configuration.data == 0) return;
+    } while (batch % configuration.data != 0 || batch / configuration.data % configuration.micro_batch != 0);
+    if (configuration.data * configuration.context == 1 && configuration.zero > 0) return;
+    queue_.push({coarse_bound(configuration), configuration});
   }
 
   void bound(const Configuration& configuration) {
+    idle(configuration);
     StagePrices* prices = stage_prices(configuration);
     if (prices == nullptr) return;
     const double memory = prices->least_memory(configuration.zero);
-    if (memory > request_.memory_bytes) return keep_least(configuration, memory);
+    if (memory > request_.memory_bytes) return refuse(configuration, memory);
     queue_.push({prices->lower_bound(configuration.zero), configuration, /*is_own=*/true});
   }
 
   void follow(const Configuration& configuration) {
     Price price = stage_prices(configuration)->price(configuration.zero);
     const double memory = price.peak_memory();
-    if (memory > request_.memory_bytes) return keep_least(configuration, memory);
+    if (memory > request_.memory_bytes) return refuse(configuration, memory);
     if (result_.best) {
       const double best = result_.best->price.step_seconds;
       const bool ties = price.step_seconds <= best * (1 + kTie);
@@ -172,6 +194,14 @@ class ConfigurationSearcher {
       if (price.step_seconds >= best * (1 - kTie) && !(ties && simpler)) return;
     }
     result_.best = {configuration, std::move(price)};
+  }
+
+  /// What does not fit may do so when more is recomputed, which never takes less time.
+  void refuse(Configuration configuration, double memory) {
+    keep_least(configuration, memory);
+    if (request_.pins.recompute || configuration.recompute == Recompute::full) return;
+    configuration.recompute = configuration.recompute == Recompute::none ? Recompute::selective : Recompute::full;
+    queue_.push({coarse_bound(configuration), configuration});
   }
 
   void keep_least(const Configuration& configuration, double memory) {
@@ -216,6 +246,7 @@ Pins parse_pins(std::string_view text) {
     if (key == "interleave") pins.interleave = given.interleave;
     if (key == "micro_batch") pins.micro_batch = given.micro_batch;
     if (key == "zero") pins.zero = given.zero;
+    if (key == "cuts") pins.cuts = given.cuts;
     if (key == "sequence_parallel") pins.sequence_parallel = given.sequence_parallel;
     if (key == "recompute") pins.recompute = given.recompute;
     if (key == "order") pins.order = given.order;
@@ -226,7 +257,7 @@ Pins parse_pins(std::string_view text) {
 std::vector<KnownTemplate> known_templates() {
   return {{"data parallel", {.data = {}, .tensor = 1, .context = 1, .pipeline = 1, .zero = 0}},
           {"sharded data parallel", {.tensor = 1, .context = 1, .pipeline = 1, .zero = 3}},
-          {"Megatron", {.context = 1, .zero = 1, .sequence_parallel = {}}}};
+          {"Megatron", {.context = 1, .zero = 1, .cuts = TensorCuts::blocks}}};
 }
 
 ConfigurationSearch search_configurations(const SearchRequest& request) { return ConfigurationSearcher(request).run(); }

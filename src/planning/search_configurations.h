@@ -8,6 +8,7 @@ namespace partita {
 /// What a user fixes; the rest is searched.
 struct Pins {
   std::optional<int64_t> data{}, tensor{}, context{}, pipeline{}, interleave{}, micro_batch{}, zero{};
+  std::optional<TensorCuts> cuts{};
   std::optional<bool> sequence_parallel{};
   std::optional<Recompute> recompute{};
   std::optional<Order> order{};

@@ -123,6 +123,29 @@ TEST(SearchConfigurations, IsNoSlowerWithMore) {
   }
 }
 
+TEST(SearchConfigurations, LeavesRanksIdleWhereThatIsFaster) {
+  // Sums of gradients over Ethernet take longer than what they save.
+  Priced priced(forward_of("mlp:hidden=512", 48), "v100:4");
+  priced.cluster.levels.back().bandwidth = 1e8;
+  priced.costs = priced.make(/*fold=*/true);
+  const PricedConfiguration found = *priced.search(0, parse_pins("tensor=1,pipeline=1")).best;
+  EXPECT_LT(found.configuration.ranks(), 24);
+  const Pins all = parse_pins("data=24,tensor=1,pipeline=1");
+  EXPECT_LT(found.price.step_seconds, priced.search(0, all).best->price.step_seconds);
+}
+
+TEST(SearchConfigurations, CutsOtherNetworksThanTransformers) {
+  // Wide products of few rows: their parameters are better kept in parts than reduced.
+  const Priced priced(forward_of("mlp:hidden=8192,layers=4", 64), "a100-80");
+  const PricedConfiguration found = *priced.search().best;
+  EXPECT_EQ(found.configuration.cuts, TensorCuts::searched);
+  EXPECT_LT(found.price.step_seconds, 0.8 * priced.search(0, parse_pins("tensor=1")).best->price.step_seconds);
+  // Among what is searched is that all cut the batch: as much is computed as under data parallelism where that is best.
+  const Priced convolutions(forward_of("resnet18:size=32", 256), "a100-80");
+  const double data = convolutions.price("data=8").breakdown.compute;
+  EXPECT_LT(convolutions.price("tensor=8,cuts=searched").breakdown.compute, 1.05 * data);
+}
+
 TEST(SearchConfigurations, TakesTheSimplerOfTwoThatTakeAsLong) {
   // The longer backward of a recomputation hides more of the reductions.
   const Priced priced(forward_of("resnet50:size=32", 8192), "v100:128");

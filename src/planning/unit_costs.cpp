@@ -12,6 +12,8 @@
 namespace partita {
 namespace {
 
+constexpr double kBucket = 1 << 26;  // bytes in which gradients are sent together
+
 /// A value that grows with the rows of a micro-batch is cut by them.
 bool grows_with_rows(const Sharding& sharding, int micro_axis) {
   return std::any_of(sharding.dims.begin(), sharding.dims.end(),
@@ -32,7 +34,9 @@ class LayerLowering {
         phases_(phases_of(local_)),
         micro_(local_.mesh.micro_axis()),
         state_(graph_.values.size(), -1),
-        value_unit_(graph_.values.size(), -1) {
+        value_unit_(graph_.values.size(), -1),
+        for_update_(graph_.values.size(), false) {
+    lowered.lowered_rows_ = static_cast<double>(request.rows);
     const size_t units = request.folded.units.size();
     lowered.kept_.resize(units);
     lowered.boundaries_.resize(units);
@@ -42,6 +46,7 @@ class LayerLowering {
 
   void run() {
     find_units();
+    find_users();
     for (size_t n = 0; n < graph_.nodes.size(); ++n) lower(n);
     weigh_states();
     weigh_kept();
@@ -82,6 +87,14 @@ class LayerLowering {
     }
   }
 
+  void find_users() {
+    std::vector<bool> is_read(graph_.values.size(), false);
+    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+      for (ValueId input : graph_.nodes[n].inputs) (phases_[n] == Phase::update ? for_update_ : is_read)[input] = true;
+    }
+    for (size_t v = 0; v < is_read.size(); ++v) for_update_[v] = for_update_[v] && !is_read[v];
+  }
+
   /// Of the operands. A sum of gradients belongs to the layer that made the value, whose own gradients it has; those of
   /// the layers behind it come through them.
   int first_unit(const Node& node) const {
@@ -111,14 +124,22 @@ class LayerLowering {
 
   bool is_each_micro_batch(size_t n) const { return micro_ < 0 || is_micro(sections_[n]); }
 
+  /// A sum that only the update reads.
+  bool is_of_gradient(size_t n) const {
+    return phases_[n] == Phase::backward && for_update_[graph_.nodes[n].outputs[0]];
+  }
+
   void lower(size_t n) {
     if (phases_[n] == Phase::update) return;  // priced with the states, of which each rank may update a part
     const Node& node = graph_.nodes[n];
     const bool backward = phases_[n] == Phase::backward;
     if (const std::optional<Collective> kind = collective_of(node)) {
-      if (is_local(*kind) || !is_each_micro_batch(n)) return;
+      const bool late = is_of_gradient(n);
+      if (is_local(*kind) || !(late || is_each_micro_batch(n))) return;
       const ValueId whole = *kind == Collective::all_gather ? node.outputs[0] : node.inputs[0];
-      lowered_.messages_.push_back({unit(n), backward, *kind, bytes_of(whole), place(n)});
+      PerRow bytes = bytes_of(whole);
+      if (late) bytes.fixed *= request_.precision.gradient / request_.precision.activation;
+      lowered_.messages_.push_back({unit(n), backward, late, *kind, bytes, place(n)});
       return;
     }
     LoweredLayers::Kernel kernel{.unit = unit(n), .backward = backward};
@@ -255,12 +276,14 @@ class LayerLowering {
   std::vector<int> state_;       // per value: the state that it is at entry, or -1
   std::vector<int> value_unit_;  // per value: the unit that makes it, or uses it first
   std::vector<int> node_unit_;
+  std::vector<bool> for_update_;  // per value: whether the update alone reads it
   std::map<Axes, GroupPlace> places_;
 };
 
 LoweredLayers::LoweredLayers(const LoweringRequest& request) { LayerLowering(request, *this).run(); }
 
-LayerCosts LoweredLayers::costs(int64_t rows, const Cluster& cluster) const {
+LayerCosts LoweredLayers::costs(int64_t micro_batch, const Cluster& cluster) const {
+  const double rows = static_cast<double>(micro_batch) / lowered_rows_;
   LayerCosts costs{.units = states_, .workspace = 0, .inputs = inputs_.at(rows)};
   const DeviceSpec device = cluster.rank_device();
   for (const Kernel& kernel : kernels_) {
@@ -268,8 +291,8 @@ LayerCosts LoweredLayers::costs(int64_t rows, const Cluster& cluster) const {
     SectionCosts& section = kernel.backward ? unit.backward : unit.forward;
     Work work = kernel.work;
     work.bytes = kernel.bytes.at(rows);
-    if (kernel.grows) work.flops *= static_cast<double>(rows);
-    if (kernel.scaled != nullptr) work.*kernel.scaled *= static_cast<double>(rows);
+    if (kernel.grows) work.flops *= rows;
+    if (kernel.scaled != nullptr) work.*kernel.scaled *= rows;
     const double seconds = seconds_of(work, device);
     section.compute += seconds;
     section.flops += work.flops;
@@ -278,7 +301,12 @@ LayerCosts LoweredLayers::costs(int64_t rows, const Cluster& cluster) const {
   for (const Message& message : messages_) {
     UnitCosts& unit = costs.units[message.unit];
     SectionCosts& section = message.backward ? unit.backward : unit.forward;
-    section.communication[message.kind] += seconds_of(message.kind, message.bytes.at(rows), message.place, cluster);
+    const double bytes = message.bytes.at(rows);
+    if (message.late) {
+      unit.late[message.kind] += bytes * seconds_of(message.kind, kBucket, message.place, cluster) / kBucket;
+    } else {
+      section.communication[message.kind] += seconds_of(message.kind, bytes, message.place, cluster);
+    }
   }
   double kept = 0, live = 0, most = 0;
   for (size_t u = 0; u < costs.units.size(); ++u) {
@@ -316,6 +344,7 @@ void SectionCosts::add(const SectionCosts& other, double times) {
 void UnitCosts::add(const UnitCosts& other, double times) {
   forward.add(other.forward, times);
   backward.add(other.backward, times);
+  for (const auto& [kind, seconds] : other.late) late[kind] += times * seconds;
   backward_weights += times * other.backward_weights;
   parameters += times * other.parameters;
   tied += times * other.tied;

@@ -35,12 +35,14 @@ struct SectionCosts {
 /// ranks that share the batch send to one another.
 struct UnitCosts {
   SectionCosts forward, backward;  // of a micro-batch; backward with what it recomputes
-  double backward_weights = 0;     // the seconds of `backward` that lead to gradients of parameters alone
-  double parameters = 0;           // elements of a rank
-  double tied = 0;                 // elements of parameters that units in front own
-  double optimizer = 0;            // elements of the optimizer's states
-  double kept = 0;                 // bytes that a micro-batch keeps from forward to backward
-  double boundary = 0;             // bytes that a micro-batch gets from the units in front
+  /// Of a step, when all micro-batches are done: sums of parameters' gradients over the ranks that share the rows.
+  std::map<Collective, double> late{};
+  double backward_weights = 0;  // the seconds of `backward` that lead to gradients of parameters alone
+  double parameters = 0;        // elements of a rank
+  double tied = 0;              // elements of parameters that units in front own
+  double optimizer = 0;         // elements of the optimizer's states
+  double kept = 0;              // bytes that a micro-batch keeps from forward to backward
+  double boundary = 0;          // bytes that a micro-batch gets from the units in front
   void add(const UnitCosts& other, double times = 1);
 };
 
@@ -54,12 +56,13 @@ struct LayerCosts {
 /// A number that grows with the rows of a rank's micro-batch.
 struct PerRow {
   double fixed = 0, row = 0;
-  double at(int64_t rows) const { return fixed + row * static_cast<double>(rows); }
+  double at(double rows) const { return fixed + row * rows; }
 };
 
 struct LoweringRequest {
   const FoldedGraph& folded;
-  const LocalGraph& local;  // of the folded graph's training, one row in each micro-batch
+  const LocalGraph& local;  // of the folded graph's training, in micro-batches of `rows`
+  int64_t rows = 1;
   const OpSet& ops;
   const Cluster& cluster;
   Mesh ranks;  // all that work at once: those of `local`, by the same names, and those behind which they repeat
@@ -70,7 +73,7 @@ struct LoweringRequest {
 class LoweredLayers {
  public:
   explicit LoweredLayers(const LoweringRequest& request);
-  LayerCosts costs(int64_t rows, const Cluster& cluster) const;
+  LayerCosts costs(int64_t micro_batch, const Cluster& cluster) const;
 
  private:
   friend class LayerLowering;
@@ -84,11 +87,12 @@ class LoweredLayers {
   };
   struct Message {
     size_t unit = 0;
-    bool backward = false;
+    bool backward = false, late = false;
     Collective kind = Collective::all_reduce;
     PerRow bytes;
     GroupPlace place;
   };
+  double lowered_rows_ = 1;  // what a row is, of all below
   /// What of the memory of a micro-batch comes and goes, in the order of the nodes.
   struct Change {
     PerRow made, freed;

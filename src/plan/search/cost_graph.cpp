@@ -29,7 +29,7 @@ class CostGraphBuilder {
         graph_(nodes.graph()),
         mesh_(mesh),
         options_(options),
-        result_(graph_, nodes.rules(), mesh, std::move(pinned), options.costs.links),
+        result_(graph_, nodes.rules(), mesh, std::move(pinned), options.costs),
         reshards_(*result_.reshards),
         alternatives_(node_alternatives(nodes, mesh, result_.pinned, options, reshards_)) {}
 
@@ -160,7 +160,7 @@ class CostGraphBuilder {
       bytes += state.bytes;
       if (one.gradient >= 0) {
         const ShardingId whole = reshards_.id({.dims = lies.dims});
-        seconds += options_.costs.gradient_part * reshards_.between(reshards_.type(type), one.gradient, whole);
+        seconds += reshards_.of_gradient(reshards_.type(type), one.gradient, whole);
       }
     } else if (kept) {
       bytes += largest_part(type, lies.dims, mesh_);
@@ -276,12 +276,12 @@ class CostGraphBuilder {
 }  // namespace
 
 CostGraph::CostGraph(const Graph& graph, const Rules& rules, const Mesh& mesh, PartialPlan pinned,
-                     const LinkCosts& links)
+                     const PlanCosts& costs)
     : graph(&graph),
       rules(&rules),
       mesh(&mesh),
       pinned(std::move(pinned)),
-      reshards(std::make_unique<ReshardCosts>(mesh, links)),
+      reshards(std::make_unique<ReshardCosts>(mesh, costs.links, costs.gradient_links.value_or(costs.links))),
       own_state(graph.values.size(), -1),
       variable_of_node(graph.nodes.size(), -1),
       variable_of_value(graph.values.size(), -1) {}

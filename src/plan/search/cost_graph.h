@@ -19,7 +19,7 @@ struct Decision {
 };
 
 struct CostGraph {
-  CostGraph(const Graph& graph, const Rules& rules, const Mesh& mesh, PartialPlan pinned, const LinkCosts& links);
+  CostGraph(const Graph& graph, const Rules& rules, const Mesh& mesh, PartialPlan pinned, const PlanCosts& costs);
 
   /// The decisions of a search, to be completed.
   PartialPlan partial_plan(const std::vector<size_t>& chosen) const;

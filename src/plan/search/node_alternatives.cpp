@@ -240,7 +240,7 @@ class AlternativesMaker {
     const ShardingId id = reshards_.id(lies);
     alternative.seconds += reshards_.between(type_id, id, need);
     if (alternative.gives[operand] >= 0) {
-      alternative.seconds += options_.costs.gradient_part * reshards_.between(type_id, alternative.gives[operand], id);
+      alternative.seconds += reshards_.of_gradient(type_id, alternative.gives[operand], id);
     }
     const StateCosts state =
         state_costs(nodes_, static_cast<size_t>(nodes_.state(value)), lies.dims, options_.costs, mesh_);

@@ -23,6 +23,16 @@ std::string key_of_sharding(const Sharding& sharding) {
 
 }  // namespace
 
+ReshardCosts::ReshardCosts(const Mesh& mesh, const LinkCosts& links, const LinkCosts& gradient_links)
+    : ReshardCosts(mesh, links) {
+  gradients_ = std::make_unique<ReshardCosts>(mesh, gradient_links);
+}
+
+double ReshardCosts::of_gradient(TypeId type, ShardingId from, ShardingId to) {
+  return gradients_->between(gradients_->type(types_[type].type), gradients_->id(sharding(from)),
+                             gradients_->id(sharding(to)));
+}
+
 const ReshardStates* ReshardCosts::states_of(size_t dims) {
   if (!ReshardStates::can_list(mesh_, dims)) return nullptr;
   std::unique_ptr<ReshardStates>& states = states_[dims];

@@ -17,6 +17,8 @@ class ReshardCosts {
  public:
   /// The mesh outlives this.
   ReshardCosts(const Mesh& mesh, const LinkCosts& links) : mesh_(mesh), links_(links), resharder_(mesh, links) {}
+  /// With links of their own for sums of parameters' gradients.
+  ReshardCosts(const Mesh& mesh, const LinkCosts& links, const LinkCosts& gradient_links);
 
   TypeId type(const Type& type);
   /// Of a sharding without halos.
@@ -25,6 +27,8 @@ class ReshardCosts {
 
   /// Of the cheapest way; infinite where there is none: a sum that is there cannot become partial again.
   double between(TypeId type, ShardingId from, ShardingId to);
+  /// The same of a parameter's gradient.
+  double of_gradient(TypeId type, ShardingId from, ShardingId to);
   /// The same between a node and one that uses what it makes: a partial sum is passed on as it is, or reduced.
   double passed(TypeId type, ShardingId from, ShardingId to);
 
@@ -41,6 +45,7 @@ class ReshardCosts {
   const Mesh& mesh_;
   const LinkCosts links_;
   Resharder resharder_;
+  std::unique_ptr<ReshardCosts> gradients_;                            // with types and shardings of its own
   std::unordered_map<size_t, std::unique_ptr<ReshardStates>> states_;  // by dimensions
   std::vector<int> state_of_;                                          // per sharding; -1: not listed
   std::unordered_map<std::string, TypeId> type_ids_;

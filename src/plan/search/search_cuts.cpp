@@ -104,21 +104,26 @@ class Grouping {
 
   /// A run is as slow as its slowest axis.
   PlanCosts grouped(PlanCosts costs) const {
-    LinkCosts links;
-    for (const Axes& run : runs_) {
-      double step = 0, byte = 0;
-      for (int axis : run) {
-        step = std::max(step, costs.links.step[axis]);
-        byte = std::max(byte, costs.links.byte[axis]);
-      }
-      links.step.push_back(step);
-      links.byte.push_back(byte);
-    }
-    costs.links = std::move(links);
+    costs.links = grouped(costs.links);
+    if (costs.gradient_links) costs.gradient_links = grouped(*costs.gradient_links);
     return costs;
   }
 
  private:
+  LinkCosts grouped(const LinkCosts& single) const {
+    LinkCosts links;
+    for (const Axes& run : runs_) {
+      double step = 0, byte = 0;
+      for (int axis : run) {
+        step = std::max(step, single.step[axis]);
+        byte = std::max(byte, single.byte[axis]);
+      }
+      links.step.push_back(step);
+      links.byte.push_back(byte);
+    }
+    return links;
+  }
+
   std::vector<Axes> runs_;
   Mesh mesh_;
 };
