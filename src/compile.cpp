@@ -70,11 +70,7 @@ class Flow {
   template <class Make>
   void graph_stage(const std::string& name, const Make& make) {
     program_.graph = passes_.stage(
-        name, make,
-        [&](const Graph& graph) {
-          if (options_.verify_all) verify(graph, ops_);
-        },
-        [](const Graph& graph) { return print(graph); });
+        name, make, [&](const Graph& graph) { verify(graph, ops_); }, [](const Graph& graph) { return print(graph); });
   }
 
   void make_graph(const std::function<Graph()>& forward) {
@@ -212,7 +208,6 @@ class Flow {
           return graphs;
         },
         [&](const std::vector<ReshardedGraph>& graphs) {
-          if (!options_.verify_all) return;
           for (const ReshardedGraph& graph : graphs) verify(graph, ops_);
         },
         [&](const std::vector<ReshardedGraph>& graphs) {
@@ -228,7 +223,6 @@ class Flow {
           return stages;
         },
         [&](const std::vector<StageProgram>& stages) {
-          if (!options_.verify_all) return;
           for (const StageProgram& stage : stages) verify(stage.local, ops_);
         },
         [&](const std::vector<StageProgram>& stages) {

@@ -30,8 +30,6 @@ struct CompileOptions {
   /// Of a forward graph: a program with the same stages on the same ranks whose executor holds the states. They are cut
   /// and lie as they do there, and those that are only read take no memory of this program.
   const Program* holder = nullptr;
-  /// false: of a program that is only priced the plan alone is verified, not what is derived from it.
-  bool verify_all = true;
   PassOptions passes = {};       // dumps, switched-off passes, timing
   Stage last = Stage::schedule;  // what comes after it is not made
 };

@@ -101,7 +101,7 @@ const LoweredLayers& NetworkCosts::lowered_layers(const Key& key) {
   CompileOptions options{.ranks = key.tensor * key.context,
                          .plan = plan_options(key),
                          .training = options_.training,
-                         .verify_all = false,
+                         .passes = {.unverified = {"graph", "training", "reshard", "partition"}},
                          .last = Stage::partition};
   options.training->recompute = key.recompute;
   const int64_t rows = least_rows(key);
