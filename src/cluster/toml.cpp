@@ -41,7 +41,16 @@ class ClusterPrinter {
   void whole(std::string_view name, int64_t value, int64_t, int64_t) {
     if (value != 0) line(name, fmt::format("{}", value));
   }
+  void flag(std::string_view name, bool value) {
+    if (value) line(name, "true");
+  }
   void text(std::string_view name, const std::string& value) { line(name, toml_string(value)); }
+  void texts(std::string_view name, const std::vector<std::string>& values) {
+    if (values.empty()) return;
+    std::vector<std::string> texts;
+    for (const std::string& value : values) texts.push_back(toml_string(value));
+    line(name, fmt::format("[{}]", fmt::join(texts, ", ")));
+  }
   void numbers(std::string_view name, const std::vector<double>& values, const NumberRange&) {
     if (values.empty()) return;
     std::vector<std::string> texts;
@@ -83,9 +92,12 @@ class ClusterPrinter {
   template <class Fields>
   void inside(std::string_view name, std::string_view heading, const Fields& fields) {
     const std::string outer = path_;
+    const size_t before = result.size();
     path_ += fmt::format("{}{}", path_.empty() ? "" : ".", name);
     result += '\n' + fmt::format(fmt::runtime(heading), path_) + '\n';
+    const size_t begin = result.size();
     fields();
+    if (result.size() == begin) result.resize(before);
     path_ = outer;
   }
 
@@ -103,6 +115,10 @@ class ClusterReader {
       const bool missing = !lines_.contains(fault->key);
       fail(fault->key, missing ? "missing" : fault->what, missing ? "nothing" : fault->got, fault->expected);
     }
+    for (size_t i = 0; i < cluster.fitted.size(); ++i) {
+      if (lines_.contains(cluster.fitted[i])) continue;
+      fail(fmt::format("fitted[{}]", i), "no such key", fmt::format("'{}'", cluster.fitted[i]), "a key of this file");
+    }
     return cluster;
   }
 
@@ -115,6 +131,12 @@ class ClusterReader {
     if (!node->is_integer()) refuse(*node, name, fmt::format("{} to {}", least, most));
     value = node->as_integer()->get();
   }
+  void flag(std::string_view name, bool& value) {
+    const toml::node* node = find(name);
+    if (node == nullptr) return;
+    if (!node->is_boolean()) refuse(*node, name, "true or false");
+    value = node->as_boolean()->get();
+  }
   void text(std::string_view name, std::string& value) {
     const toml::node* node = find(name);
     if (node == nullptr) return;
@@ -124,6 +146,12 @@ class ClusterReader {
   void numbers(std::string_view name, std::vector<double>& values, const NumberRange&) {
     for_items(name, "a list of numbers",
               [&](const toml::node& item, const std::string& key) { values.push_back(number_of(item, key)); });
+  }
+  void texts(std::string_view name, std::vector<std::string>& values) {
+    for_items(name, "a list of texts", [&](const toml::node& item, const std::string& key) {
+      if (!item.is_string()) refuse(item, key, "a text");
+      values.push_back(item.as_string()->get());
+    });
   }
   template <Named Enum>
   void choices(std::string_view name, std::vector<Enum>& values) {
@@ -270,6 +298,17 @@ std::string print(const Cluster& cluster) {
   ClusterPrinter printer;
   visit_fields(cluster, printer);
   return printer.result;
+}
+
+std::vector<std::pair<std::string, std::string>> fitted_values(const Cluster& cluster) {
+  const toml::table table = toml::parse(print(cluster));
+  std::vector<std::pair<std::string, std::string>> values;
+  for (const std::string& key : cluster.fitted) {
+    std::ostringstream text;
+    text << table.at_path(key);
+    values.emplace_back(key, text.str());
+  }
+  return values;
 }
 
 Cluster parse_cluster(std::string_view text, const std::string& path) {

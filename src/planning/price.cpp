@@ -71,7 +71,8 @@ double StagePrices::transfer_seconds(int64_t stage) {
   const double shares = configuration_.sequence_parallel ? 1 : static_cast<double>(configuration_.tensor);
   const GroupPlace& between = request_.places.between(from * ranks_.count(), to * ranks_.count(), ranks_.count());
   double& seconds = entry->second;
-  seconds = seconds_of(Collective::send, bytes / shares, between, request_.cluster);
+  seconds = seconds_of(Collective::send, bytes / shares, between, request_.cluster) +
+            request_.cluster.software.transfer_overhead;
   if (shares > 1)
     seconds += seconds_of(Collective::all_gather, bytes, request_.places.tensor(ranks_, 0), request_.cluster);
   return seconds;
@@ -131,6 +132,7 @@ Breakdown StagePrices::breakdown(int64_t busiest, double loop_seconds) const {
     SectionCosts both = stages_[s].forward;
     both.add(stages_[s].backward);
     parts.compute += rounds * both.compute;
+    parts.waiting += rounds * both.waiting;
     for (const auto& [kind, seconds] : both.communication) parts.communication[kind] += rounds * seconds;
     if (transfers_[s] > 0) parts.communication[Collective::send] += rounds * transfers_[s];
   }
@@ -156,7 +158,8 @@ StageMemory StagePrices::memory(int64_t group, int64_t zero, double in_flight) c
                      .activations = in_flight,
                      .workspace = request_.costs.workspace};
   if (group == 0) memory.activations += request_.costs.inputs * static_cast<double>(micro_batches_);
-  if (micro_batches_ == 1) {  // gradients come as activations go, and are scattered at once
+  if (micro_batches_ == 1 &&
+      !request_.cluster.software.keeps_gradients) {  // gradients come as activations go, and are scattered at once
     memory.gradients = parameters * precision.gradient / shared(1);
     memory.gradients = std::max(0.0, memory.gradients - memory.activations);
   }
@@ -178,7 +181,7 @@ StagePrices::Update StagePrices::update(int64_t zero) const {
   for (int64_t group = 0; group < configuration_.pipeline; ++group) {
     const UnitCosts costs = group_costs(group);
     Update own{.kernels = update_kernels(costs, zero), .exposed = gradient_seconds(costs, group, zero)};
-    double hidden = costs.backward.compute;
+    double hidden = request_.cluster.software.reduces_behind ? 0 : costs.backward.compute;
     own.seconds = own.kernels;
     for (auto& [kind, seconds] : own.exposed) {
       const bool is_behind = kind == Collective::all_gather && zero < 3;

@@ -50,6 +50,7 @@ std::string print(const PricedPlan& plan, const FoldedGraph& folded) {
         fmt::format("  {:<20} {:>12} {:6.1f} %\n", name, print_seconds(seconds), 100 * seconds / price.step_seconds);
   };
   line("compute", parts.compute);
+  if (parts.waiting > 0) line("waiting for host", parts.waiting);
   for (const auto& [kind, seconds] : parts.communication) {
     if (seconds > 0) line(name_of(kind), seconds);
   }
@@ -90,6 +91,7 @@ std::string to_json(const PricedPlan& plan) {
                                     {"tflops_per_device", plan.price.tflops_per_device},
                                     {"breakdown",
                                      {{"compute", parts.compute},
+                                      {"waiting", parts.waiting},
                                       {"communication", communication},
                                       {"bubble", parts.bubble},
                                       {"update", parts.update}}},
