@@ -107,7 +107,9 @@ struct SoftwareCosts {
   double transfer_overhead = 0;    // seconds of a transfer between stages, beside those of the message
   double product_overlap = 0;      // share of a layer's own collectives that its products can hide
   bool reduces_behind = false;     // gradients are reduced behind the backward, not beside it
-  bool recomputes_layers = false;  // full recomputation runs all of a layer, not only what its backward reads
+  bool gathers_ahead = false;      // what was updated in parts is gathered beside the next forward, not before it
+  /// What is recomputed is run whole, not only what the backward reads of it, and its results are kept for others.
+  bool recomputes_whole = false;
   bool regathers = false;          // what a layer gathered is gathered again in the backward, not kept
   bool joins_products = false;     // products of one operand are one, so their gradients need no sums
   bool keeps_gradients = false;    // gradients have memory of their own even for a single micro-batch

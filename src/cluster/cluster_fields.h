@@ -73,7 +73,8 @@ void visit_fields(AnyCluster& cluster, Visit& visit) {
     visit.number("transfer_overhead", software.transfer_overhead, kSeconds);
     visit.number("product_overlap", software.product_overlap, kShareOrNone);
     visit.flag("reduces_behind", software.reduces_behind);
-    visit.flag("recomputes_layers", software.recomputes_layers);
+    visit.flag("gathers_ahead", software.gathers_ahead);
+    visit.flag("recomputes_whole", software.recomputes_whole);
     visit.flag("regathers", software.regathers);
     visit.flag("joins_products", software.joins_products);
     visit.flag("keeps_gradients", software.keeps_gradients);

@@ -14,7 +14,7 @@ const std::map<std::string, double, std::less<>> kWideLoss = {{"sub", 2.9}, {"ex
 /// What all versions of Megatron have in common, as their source says.
 SoftwareCosts megatron() {
   SoftwareCosts software;
-  software.recomputes_layers = software.regathers = software.joins_products = software.keeps_gradients = true;
+  software.recomputes_whole = software.regathers = software.joins_products = software.keeps_gradients = true;
   software.mask_bytes = 1;
   software.fused = {"bias_add"};
   software.op_factor = kWideLoss;
@@ -37,9 +37,10 @@ SoftwareCosts megatron_lm() {
 
 SoftwareCosts megatron_core() {
   SoftwareCosts software = megatron();
-  software.step_overhead = 0.1;
+  software.step_overhead = 0.105;
   software.host_overhead = 20e-6;
   software.product_overlap = 0.9;
+  software.gathers_ahead = true;
   return software;
 }
 

@@ -34,6 +34,7 @@ std::string toml_number(double value) {
 class ClusterPrinter {
  public:
   std::string result{kClusterHeader};
+  std::map<std::string, std::string, std::less<>> values;  // by key, as in "level[0].bandwidth"
 
   void number(std::string_view name, double value, const NumberRange&) {
     if (value != 0) line(name, toml_number(value));
@@ -83,25 +84,33 @@ class ClusterPrinter {
   }
   template <class List, class Fields>
   void tables(std::string_view name, const List& list, const Fields& fields) {
-    for (const auto& item : list) inside(name, "[[{}]]", [&] { fields(item); });
+    for (size_t i = 0; const auto& item : list) {
+      item_ = fmt::format("[{}]", i++);
+      inside(name, "[[{}]]", [&] { fields(item); });
+    }
   }
 
  private:
-  void line(std::string_view name, std::string_view value) { result += fmt::format("{} = {}\n", name, value); }
+  void line(std::string_view name, std::string_view value) {
+    result += fmt::format("{} = {}\n", name, value);
+    values[key_ + std::string(name)] = value;
+  }
 
   template <class Fields>
   void inside(std::string_view name, std::string_view heading, const Fields& fields) {
-    const std::string outer = path_;
+    const std::string outer = path_, outer_key = key_;
     const size_t before = result.size();
+    key_ += fmt::format("{}{}.", name, std::exchange(item_, ""));
     path_ += fmt::format("{}{}", path_.empty() ? "" : ".", name);
     result += '\n' + fmt::format(fmt::runtime(heading), path_) + '\n';
     const size_t begin = result.size();
     fields();
     if (result.size() == begin) result.resize(before);
-    path_ = outer;
+    path_ = outer, key_ = outer_key;
   }
 
-  std::string path_;
+  std::string path_, key_;
+  std::string item_;  // "[0]" of the table that comes next, where it is one of a list
 };
 
 class ClusterReader {
@@ -301,12 +310,12 @@ std::string print(const Cluster& cluster) {
 }
 
 std::vector<std::pair<std::string, std::string>> fitted_values(const Cluster& cluster) {
-  const toml::table table = toml::parse(print(cluster));
+  ClusterPrinter printer;
+  visit_fields(cluster, printer);
   std::vector<std::pair<std::string, std::string>> values;
   for (const std::string& key : cluster.fitted) {
-    std::ostringstream text;
-    text << table.at_path(key);
-    values.emplace_back(key, text.str());
+    const auto found = printer.values.find(key);
+    values.emplace_back(key, found == printer.values.end() ? "0" : found->second);  // zeros are not printed
   }
   return values;
 }

@@ -56,7 +56,9 @@ void StagePrices::deal() {
     for (size_t u = 0; u < units.size(); ++u) {
       if (counts[u] > 0) stage.add(request_.costs.units[u], static_cast<double>(counts[u]));
     }
-    stage.boundary = request_.costs.units[layers[begins[s]].unit].boundary;
+    const UnitCosts& first = request_.costs.units[layers[begins[s]].unit];
+    stage.boundary = first.boundary;
+    if (s > 0) stages_[s - 1].kept -= first.handed;
   }
 }
 
@@ -174,19 +176,22 @@ double StagePrices::least_memory(int64_t zero) const {
   return most;
 }
 
-/// Reductions of gradients run beside the backward of the last micro-batch; what is left of them, the update and the
-/// gathering of what was updated in parts come behind it. Of the group that takes longest.
+/// Reductions of gradients run beside the backward of the last micro-batch, gathers of what was updated in parts beside
+/// the first forward, where the software does that; what is left of them and the update come behind. Of the group that
+/// takes longest.
 StagePrices::Update StagePrices::update(int64_t zero) const {
   Update longest;
   for (int64_t group = 0; group < configuration_.pipeline; ++group) {
     const UnitCosts costs = group_costs(group);
     Update own{.kernels = update_kernels(costs, zero), .exposed = gradient_seconds(costs, group, zero)};
-    double hidden = request_.cluster.software.reduces_behind ? 0 : costs.backward.compute;
+    const SoftwareCosts& software = request_.cluster.software;
+    double beside_backward = software.reduces_behind ? 0 : costs.backward.compute;
+    double beside_forward = software.gathers_ahead ? costs.forward.compute : 0;
     own.seconds = own.kernels;
     for (auto& [kind, seconds] : own.exposed) {
-      const bool is_behind = kind == Collective::all_gather && zero < 3;
-      const double covered = is_behind ? 0 : std::min(hidden, seconds * kOverlapped);
-      hidden -= covered;
+      double& hiding = kind == Collective::all_gather && zero < 3 ? beside_forward : beside_backward;
+      const double covered = std::min(hiding, seconds * kOverlapped);
+      hiding -= covered;
       seconds -= covered;
       own.seconds += seconds;
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <unordered_map>
 
 #include "cluster/collective_seconds.h"
@@ -41,6 +42,7 @@ class LayerLowering {
     const size_t units = request.folded.units.size();
     lowered.kept_.resize(units);
     lowered.boundaries_.resize(units);
+    lowered.handed_.resize(units);
     lowered.states_.resize(units);
     for (size_t s = 0; s < graph_.states.size(); ++s) state_[graph_.states[s].entry] = static_cast<int>(s);
   }
@@ -49,7 +51,7 @@ class LayerLowering {
     find_units();
     find_read();
     for (size_t n = 0; n < graph_.nodes.size(); ++n) lower(n);
-    if (software_.recomputes_layers && request_.recompute == Recompute::full) recompute_layers();
+    if (software_.recomputes_whole && request_.recompute == Recompute::full) recompute_layers();
     weigh_states();
     weigh_kept();
     weigh_boundaries();
@@ -156,8 +158,9 @@ class LayerLowering {
       if (work.kind == WorkKind::attention)
         (held.row > 0 ? held.row : held.fixed) += scores * software_.scores.kept_bytes;
     }
-    const bool is_sum = node.op == "add" && held.row > 0 && phases_[producer] == Phase::forward;
-    if (is_sum && node.recompute.empty()) held.row += elements_of(value) * software_.mask_bytes;
+    const bool is_sum = node.op == "add" && phases_[producer] == Phase::forward && node.recompute.empty();
+    if (is_sum && bytes_of(node.inputs[0]).row > 0 && bytes_of(node.inputs[1]).row > 0)
+      held.row += elements_of(value) * software_.mask_bytes;
     return held;
   }
 
@@ -269,23 +272,31 @@ class LayerLowering {
       for (ValueId output : graph_.nodes[n].outputs) {
         if (is_read_[output]) add(lowered_.kept_[unit(n)], held_bytes(output));
       }
+      const bool is_selected = request_.recompute == Recompute::selective && !graph_.nodes[n].recompute.empty();
+      if (is_selected && software_.recomputes_whole) add(lowered_.kept_[unit(n)], bytes_of(graph_.nodes[n].outputs[0]));
     }
     for (const Input& input : graph_.inputs) {
       if (input.batch_dim >= 0) add(lowered_.inputs_, bytes_of(input.value));
     }
   }
 
-  /// What units get from those in front, in the forward.
+  /// What units get from those in front, in the forward, and what of it these do not read in their own backward.
   void weigh_boundaries() {
-    std::vector<int> furthest(graph_.values.size(), -1);
+    constexpr int kNever = std::numeric_limits<int>::max();
+    std::vector<int> furthest(graph_.values.size(), -1), first_reader(graph_.values.size(), kNever);
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
-      if (phases_[n] != Phase::forward) continue;
-      for (ValueId input : graph_.nodes[n].inputs) furthest[input] = std::max(furthest[input], node_unit_[n]);
+      for (ValueId input : graph_.nodes[n].inputs) {
+        if (phases_[n] == Phase::forward) furthest[input] = std::max(furthest[input], node_unit_[n]);
+        if (phases_[n] == Phase::backward) first_reader[input] = std::min(first_reader[input], node_unit_[n]);
+      }
     }
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       if (phases_[n] != Phase::forward || !is_each_micro_batch(n)) continue;
       for (ValueId output : graph_.nodes[n].outputs) {
-        for (int u = node_unit_[n] + 1; u <= furthest[output]; ++u) add(lowered_.boundaries_[u], bytes_of(output));
+        for (int u = node_unit_[n] + 1; u <= furthest[output]; ++u) {
+          add(lowered_.boundaries_[u], bytes_of(output));
+          if (is_read_[output] && first_reader[output] >= u) add(lowered_.handed_[u], bytes_of(output));
+        }
       }
     }
   }
@@ -399,6 +410,7 @@ void LoweredLayers::weigh_memory(int64_t rows, LayerCosts& costs) const {
   for (size_t u = 0; u < costs.units.size(); ++u) {
     costs.units[u].kept = kept_[u].at(rows);
     costs.units[u].boundary = boundaries_[u].at(rows);
+    costs.units[u].handed = handed_[u].at(rows);
     kept += costs.units[u].kept;
   }
   for (const Change& change : changes_) {

@@ -45,6 +45,7 @@ struct UnitCosts {
   double optimizer = 0;            // elements of the optimizer's states
   double kept = 0;                 // bytes that a micro-batch keeps from forward to backward
   double boundary = 0;             // bytes that a micro-batch gets from the units in front
+  double handed = 0;               // of these, which the units in front keep only for those behind
   void add(const UnitCosts& other, double times = 1);
 };
 
@@ -112,7 +113,7 @@ class LoweredLayers {
   std::vector<Kernel> kernels_;
   std::vector<Message> messages_;
   std::vector<Change> changes_;
-  std::vector<PerRow> kept_, boundaries_;  // per unit
+  std::vector<PerRow> kept_, boundaries_, handed_;  // per unit
   PerRow inputs_;
   PerRow gathered_;                // the largest value that is gathered again in the backward
   std::vector<UnitCosts> states_;  // per unit: elements of states
