@@ -185,6 +185,7 @@ int run_commands(int argc, char** argv) {
   add_partition(app);
   add_plan(app);
   add_calibrate(app);
+  add_cluster(app);
   add_schedule(app);
   add_ops(app);
   add_summary(app);

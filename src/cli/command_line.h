@@ -13,6 +13,7 @@ void add_graph(CLI::App& app);
 void add_partition(CLI::App& app);
 void add_plan(CLI::App& app);
 void add_calibrate(CLI::App& app);
+void add_cluster(CLI::App& app);
 void add_schedule(CLI::App& app);
 void add_ops(CLI::App& app);
 void add_summary(CLI::App& app);

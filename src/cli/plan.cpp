@@ -8,6 +8,7 @@
 #include "cli/command_line.h"
 #include "cli/options.h"
 #include "cluster/presets.h"
+#include "cluster/toml.h"
 #include "job/toml.h"
 #include "network/build_graph.h"
 #include "ops/registry.h"
@@ -68,7 +69,12 @@ class Planner {
             {.training = {.optimizer = model_.recipe.optimizer}, .precision = Precision::of(dtype_of(flags.dtype))}) {}
 
   PricedPlan plan() {
-    PricedPlan plan{.model = flags_.model, .cluster = flags_.cluster, .ranks = cluster_.ranks(), .batch = batch_};
+    PricedPlan plan{.model = flags_.model,
+                    .cluster = flags_.cluster,
+                    .software = cluster_.software.name,
+                    .fitted = fitted_values(cluster_),
+                    .ranks = cluster_.ranks(),
+                    .batch = batch_};
     if (!flags_.fixed.empty()) {
       plan.configuration = completed(fixed_, fixed_.ranks(), batch_);
       const std::unique_ptr<StagePrices> stages = costs_.stages(plan.configuration);
@@ -168,7 +174,8 @@ void add_plan(CLI::App& app) {
   const auto flags = std::make_shared<PlanFlags>();
   CLI::App* command = app.add_subcommand("plan", "Price a training step on a cluster, without the cluster");
   command->add_option("MODEL", flags->model, "A model, as gpt:layers=96,hidden=12288")->required();
-  command->add_option("--cluster", flags->cluster, "PRESET[:NODES] or a TOML file")->capture_default_str();
+  command->add_option("--cluster", flags->cluster, "PRESET[:NODES][@SOFTWARE] or a TOML file")
+      ->capture_default_str();
   command->add_option("--batch", flags->batch, "Rows of the global batch; by default the model's");
   command->add_option("--dtype", flags->dtype, "Of activations and products: f32, f64, bf16 or f16")
       ->capture_default_str();

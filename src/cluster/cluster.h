@@ -42,6 +42,7 @@ struct Efficiency {
   Curve bytes;  // share of the memory's bandwidth, by bytes of a call (above 1 in caches); empty: all of it
   /// A product takes as long as one with so many more rows, columns and depth would without these.
   double extra_rows = 0, extra_columns = 0, extra_depth = 0;
+  Curve columns;  // of a product: share of the rate above by its columns; empty: all of it
   bool operator==(const Efficiency&) const = default;
 };
 
@@ -86,10 +87,37 @@ struct LinkLevel {
   bool operator==(const LinkLevel&) const = default;
 };
 
+/// Attention whose scores lie in memory, as that of frameworks without a fused kernel. Bytes of 16-bit numbers.
+struct ScoreCosts {
+  double forward_bytes = 0, backward_bytes = 0;  // that the kernels move for each score
+  double kept_bytes = 0;                         // for each score, from the forward to the backward
+  int64_t kernels = 0;                           // of a forward; a backward has twice as many; 0: one fused kernel
+  int64_t group = 0;          // a softmax is one kernel where the matrices of scores divide into groups of so many,
+  int64_t split_kernels = 0;  // and so many kernels more where they do not
+  bool operator==(const ScoreCosts&) const = default;
+};
+
 /// What the software adds to kernels and messages.
 struct SoftwareCosts {
+  std::string name = "partita";
   std::vector<CollectiveAlgorithm> algorithms = {CollectiveAlgorithm::ring};
-  double step_overhead = 0;                 // seconds of a training step that no kernel accounts for
+  double step_overhead = 0;        // seconds of a training step that no kernel accounts for
+  double host_overhead = 0;        // seconds in which the host issues a kernel; hidden where the device takes longer
+  double rank_skew = 0;            // seconds that a collective of a layer waits for each of its ranks but the first
+  double transfer_overhead = 0;    // seconds of a transfer between stages, beside those of the message
+  double product_overlap = 0;      // share of a layer's own collectives that its products can hide
+  bool reduces_behind = false;     // gradients are reduced behind the backward, not beside it
+  bool gathers_ahead = false;      // what was updated in parts is gathered beside the next forward, not before it
+  /// What is recomputed is run whole, not only what the backward reads of it, and its results are kept for others.
+  bool recomputes_whole = false;
+  bool regathers = false;          // what a layer gathered is gathered again in the backward, not kept
+  bool joins_products = false;     // products of one operand are one, so their gradients need no sums
+  bool keeps_gradients = false;    // gradients have memory of their own even for a single micro-batch
+  double mask_bytes = 0;           // kept for each element of a sum of activations: what its dropout left
+  ScoreCosts scores;
+  std::vector<std::string> fused;  // ops of a graph that are parts of other kernels
+  /// How many times the bytes and operations of an op of a graph the software moves and computes.
+  std::map<std::string, double, std::less<>> op_factor;
   double overlap_slowdown = 1;              // computation takes this times as long while a collective runs beside it
   double tree_share = 1;                    // of the links' bandwidth that reductions over trees reach
   std::map<Collective, double> link_share;  // of the links' bandwidth that a kind of collective reaches; else all
@@ -107,6 +135,8 @@ struct Cluster {
   int64_t cores = 0;          // that the ranks of an innermost level take turns on; 0: each has its own device
   double memory_bus = 0;      // bytes/s that these ranks reach together; 0: each has its own memory
   double thread_share = 1;    // of a core's speed that each further core adds to a rank that has several
+  /// Keys of a cluster file whose values were fitted to measurements, as "software.host_overhead".
+  std::vector<std::string> fitted;
 
   /// All of them: the product of the sizes of the levels.
   int64_t ranks() const;

@@ -21,14 +21,18 @@ inline constexpr NumberRange kQuantityOrNone{0, kMostQuantity};
 inline constexpr NumberRange kSeconds{0, 1e6};
 inline constexpr NumberRange kShare{0, 1, true};
 inline constexpr NumberRange kAnyShare{0, 1e6, true};
+inline constexpr NumberRange kShareOrNone{0, 1};
 inline constexpr NumberRange kFactor{1, 1e3};
 inline constexpr NumberRange kElements{0, 1e9};
+
+inline constexpr int64_t kMostScoreKernels = 1000;
 
 /// The key of an entry of a map.
 inline std::string_view name_of(const std::string& key) { return key; }
 
-/// Calls `visit` for every field of a cluster, in the order of the file: `number`, `whole` and `text` for one value,
-/// `numbers` and `choices` for a list, `curve`, and `table` and `tables` for those that have a heading of their own.
+/// Calls `visit` for every field of a cluster, in the order of the file: `number`, `whole`, `flag` and `text` for one
+/// value, `numbers`, `texts` and `choices` for a list, `curve`, and `table` and `tables` for those that have a heading
+/// of their own.
 template <class AnyCluster, class Visit>
 void visit_fields(AnyCluster& cluster, Visit& visit) {
   visit.text("name", cluster.name);
@@ -36,6 +40,7 @@ void visit_fields(AnyCluster& cluster, Visit& visit) {
   visit.whole("cores", cluster.cores, 0, int64_t{1} << 20);
   visit.number("memory_bus", cluster.memory_bus, kQuantityOrNone);
   visit.number("thread_share", cluster.thread_share, kShare);
+  visit.texts("fitted", cluster.fitted);
   visit.table("device", [&] {
     auto& device = cluster.device;
     visit.text("name", device.name);
@@ -50,6 +55,7 @@ void visit_fields(AnyCluster& cluster, Visit& visit) {
         visit.number("extra_rows", efficiency.extra_rows, kElements);
         visit.number("extra_columns", efficiency.extra_columns, kElements);
         visit.number("extra_depth", efficiency.extra_depth, kElements);
+        visit.curve("columns", efficiency.columns);
       });
     };
     visit.named("efficiency", device.efficiency, visit_efficiency);
@@ -59,13 +65,37 @@ void visit_fields(AnyCluster& cluster, Visit& visit) {
   });
   visit.table("software", [&] {
     auto& software = cluster.software;
+    visit.text("name", software.name);
     visit.choices("algorithms", software.algorithms);
     visit.number("step_overhead", software.step_overhead, kSeconds);
+    visit.number("host_overhead", software.host_overhead, kSeconds);
+    visit.number("rank_skew", software.rank_skew, kSeconds);
+    visit.number("transfer_overhead", software.transfer_overhead, kSeconds);
+    visit.number("product_overlap", software.product_overlap, kShareOrNone);
+    visit.flag("reduces_behind", software.reduces_behind);
+    visit.flag("gathers_ahead", software.gathers_ahead);
+    visit.flag("recomputes_whole", software.recomputes_whole);
+    visit.flag("regathers", software.regathers);
+    visit.flag("joins_products", software.joins_products);
+    visit.flag("keeps_gradients", software.keeps_gradients);
+    visit.number("mask_bytes", software.mask_bytes, kElements);
+    visit.texts("fused", software.fused);
     visit.number("overlap_slowdown", software.overlap_slowdown, kFactor);
     visit.number("tree_share", software.tree_share, kShare);
     visit.whole("messages_at_once", software.messages_at_once, 1, int64_t{1} << 20);
     visit.named("link_share", software.link_share,
                 [&](std::string_view name, auto& share) { visit.number(name, share, kShare); });
+    visit.named("op_factor", software.op_factor,
+                [&](std::string_view name, auto& factor) { visit.number(name, factor, kAnyShare); });
+    visit.table("scores", [&] {
+      auto& scores = software.scores;
+      visit.number("forward_bytes", scores.forward_bytes, kElements);
+      visit.number("backward_bytes", scores.backward_bytes, kElements);
+      visit.number("kept_bytes", scores.kept_bytes, kElements);
+      visit.whole("kernels", scores.kernels, 0, kMostScoreKernels);
+      visit.whole("group", scores.group, 0, kMostScoreKernels);
+      visit.whole("split_kernels", scores.split_kernels, 0, kMostScoreKernels);
+    });
   });
   visit.tables("protocol", cluster.protocols, [&](auto& protocol) {
     visit.text("name", protocol.name);

@@ -52,7 +52,8 @@ double seconds_of(const Work& work, const DeviceSpec& device) {
   if (work.rows > 0) flops *= 1 + efficiency.extra_rows / work.rows;
   if (work.columns > 0) flops *= 1 + efficiency.extra_columns / work.columns;
   if (work.depth > 0) flops *= 1 + efficiency.extra_depth / work.depth;
-  const double computing = flops / (peak_of(device, work.dtype) * share_at(efficiency.flops, flops));
+  const double share = share_at(efficiency.flops, flops) * share_at(efficiency.columns, work.columns);
+  const double computing = flops / (peak_of(device, work.dtype) * share);
   const double moving = work.bytes / (device.memory_bandwidth * share_at(efficiency.bytes, work.bytes));
   const auto factor = device.op_factor.find(work.op);
   const double times = factor == device.op_factor.end() ? 1 : factor->second;

@@ -5,8 +5,8 @@
 
 namespace partita {
 
-/// One call of a kernel. For a product, `batch` of them with `rows` x `depth` times `depth` x `columns`; 0 where that
-/// is not said.
+/// One call of a kernel. For a product, `batch` of them with `rows` x `depth` times `depth` x `columns`; of attention
+/// the product that makes the scores. 0 where that is not said.
 struct Work {
   WorkKind kind = WorkKind::pointwise;
   DType dtype = DType::f32;

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "cluster/software.h"
 #include "cluster/toml.h"
 #include "sharding/mesh.h"
 
@@ -20,16 +21,18 @@ Curve computing(double best) {
   return curve;
 }
 
-/// Products at their best size, and what kernels that move bytes reach of the memory's bandwidth.
-std::map<WorkKind, Efficiency> gpu_efficiency(double product) {
-  const Curve moving = {{1e5, 0.3}, {1e7, 0.75}, {1e8, 0.85}};
-  return {{WorkKind::product, {computing(product), moving, 16, 16, 64}},
+/// Products at the `product` share of the peak, but for tiles that their sizes do not fill, attention as products are
+/// unless its share is given, and kernels that move bytes at what they reach of the memory's bandwidth.
+std::map<WorkKind, Efficiency> gpu_efficiency(double product, double attention) {
+  const Curve moving = {{1, 0.85}}, best = {{1, product}};
+  const Efficiency products{best, moving, 16, 16, 64};
+  return {{WorkKind::product, products},
           {WorkKind::convolution, {computing(0.8 * product), moving}},
-          {WorkKind::attention, {computing(0.7 * product), moving}},
+          {WorkKind::attention, attention > 0 ? Efficiency{{{1, attention}}, moving} : products},
           {WorkKind::normalisation, {{}, moving}},
           {WorkKind::pointwise, {{}, moving}},
           {WorkKind::reduction, {{}, moving}},
-          {WorkKind::lookup, {{}, {{1e5, 0.2}, {1e8, 0.5}}}},
+          {WorkKind::lookup, {{}, {{1, 0.5}}}},
           {WorkKind::copy, {{}, moving}}};
 }
 
@@ -43,9 +46,10 @@ struct GpuFacts {
   std::string device;
   double f16_peak, f32_peak, f64_peak;  // flop/s
   double memory, memory_bandwidth;
-  double best_product;  // share of the peak that the largest products reach
-  double links;         // bytes/s of a rank within the node
-  double adapter;       // bytes/s of one
+  double best_product;   // share of the peak that large products reach
+  double attention = 0;  // and fused attention, by operations of all scores; 0: as products
+  double links;          // bytes/s of a rank within the node
+  double adapter;        // bytes/s of one
   int64_t adapters;
   std::vector<NcclProtocol> protocols;
 };
@@ -59,8 +63,8 @@ Cluster gpu_cluster(const GpuFacts& facts) {
                              {DType::f16, facts.f16_peak}},
                     .memory = facts.memory,
                     .memory_bandwidth = facts.memory_bandwidth,
-                    .launch_overhead = 4e-6,
-                    .efficiency = gpu_efficiency(facts.best_product)};
+                    .launch_overhead = 2e-6,
+                    .efficiency = gpu_efficiency(facts.best_product, facts.attention)};
   cluster.levels = {{.name = "gpu", .size = kNodeRanks, .bandwidth = facts.links},
                     {.name = "node", .bandwidth = facts.adapter, .links = facts.adapters}};
   for (const NcclProtocol& protocol : facts.protocols) {
@@ -97,7 +101,7 @@ Cluster v100() {
                                                {"Simple", 12.9e-6, 1, 5.38e-6, 14e-6}}});
   // A hybrid cube mesh: how many of the six rings through all eight go through the first 2, 3, .. 8 devices.
   cluster.levels[0].share_by_members = {0.167, 0.333, 0.667, 0.275, 0.333, 0.667, 1};
-  cluster.device.launch_overhead = 5e-6;
+  use_software(cluster, "megatron-lm");
   return cluster;
 }
 
@@ -108,18 +112,23 @@ Cluster a100(double memory, double memory_bandwidth) {
                                  .f64_peak = 19.5 * kTera,
                                  .memory = memory,
                                  .memory_bandwidth = memory_bandwidth,
-                                 .best_product = 0.78,
+                                 .best_product = 0.8,
                                  .links = 306 * kGB,
                                  .adapter = 24 * kGB,
                                  .adapters = 8,
                                  .protocols = {{"LL", 9.1e-6, 0.079, 2.35e-6, 5e-6},
-                                               {"LL128", 35.2e-6, 0.889, 2.7e-6, 8.5e-6},
-                                               {"Simple", 120e-6, 1, 4.27e-6, 14e-6}}});
-  cluster.levels[0].copy_bandwidth = 1146 * kGB;
-  // What Megatron-LM and Megatron-DeepSpeed reach on it, fitted to their training steps (docs/planning.md): kernels are
-  // launched one by one from Python, attention is several kernels over all scores.
-  cluster.device.launch_overhead = 20e-6;
-  cluster.device.efficiency.at(WorkKind::attention).flops = computing(0.16);
+                                               {"LL128", 40e-6, 0.9375, 1.9e-6, 8.5e-6},
+                                               {"Simple", 116e-6, 1, 3.4e-6, 14e-6}}});
+  cluster.levels[0].copy_bandwidth = 1129 * kGB;
+  // Products with all of a vocabulary as columns take longer than their operations say.
+  cluster.device.efficiency.at(WorkKind::product).columns = {{32768, 1}, {51200, 0.3}};
+  cluster.fitted = {"device.efficiency.product.flops",
+                    "device.efficiency.product.columns",
+                    "level[0].bandwidth",
+                    "level[0].copy_bandwidth",
+                    "protocol[1].overhead",
+                    "protocol[2].overhead"};
+  use_software(cluster, "megatron-lm");
   return cluster;
 }
 
@@ -130,7 +139,8 @@ Cluster hopper(std::string device, double memory, double memory_bandwidth) {
                                  .f64_peak = 67 * kTera,
                                  .memory = memory,
                                  .memory_bandwidth = memory_bandwidth,
-                                 .best_product = 0.803,
+                                 .best_product = 0.67,
+                                 .attention = 0.9,
                                  .links = 366 * kGB,
                                  .adapter = 48 * kGB,
                                  .adapters = 8,
@@ -139,6 +149,7 @@ Cluster hopper(std::string device, double memory, double memory_bandwidth) {
                                                {"Simple", 82.9e-6, 1, 3.4e-6, 14e-6}}});
   cluster.levels[0].reduce_bandwidth = 306 * kGB;
   cluster.software.algorithms.push_back(CollectiveAlgorithm::in_network);
+  use_software(cluster, "megatron-core");
   return cluster;
 }
 
@@ -151,13 +162,15 @@ Cluster b200() {
                    .f64_peak = 40 * kTera,
                    .memory = 180 * kGB,
                    .memory_bandwidth = 8000 * kGB,
-                   .best_product = 0.776,
+                   .best_product = 0.65,
+                   .attention = 0.9,
                    .links = 730 * kGB,
                    .adapter = 48.7 * kGB,
                    .adapters = 8,
                    .protocols = {{"LL128", 42.2e-6, 0.273, 1.19e-6, 111e-6}, {"Simple", 96.1e-6, 1, 2.83e-6, 75e-6}}});
   cluster.levels[0].reduce_bandwidth = 483 * kGB;
   cluster.software.algorithms.push_back(CollectiveAlgorithm::in_network);
+  use_software(cluster, "megatron-core");
   return cluster;
 }
 
@@ -241,14 +254,17 @@ std::vector<std::string> preset_names() {
 }
 
 Cluster cluster_named(std::string_view text) {
-  const size_t colon = text.find(':');
-  const std::string_view name = text.substr(0, colon);
-  const int64_t nodes = colon == std::string_view::npos ? 1 : parse_nodes(text, text.substr(colon + 1));
+  const size_t at = text.find('@');
+  const std::string_view machines = text.substr(0, at);
+  const size_t colon = machines.find(':');
+  const std::string_view name = machines.substr(0, colon);
+  const int64_t nodes = colon == std::string_view::npos ? 1 : parse_nodes(text, machines.substr(colon + 1));
   for (const Preset& preset : kPresets) {
     if (preset.name != name) continue;
     Cluster cluster = preset.make();
     cluster.name = fmt::format("{}:{}", name, nodes);
     cluster.levels.back().size = nodes;
+    if (at != std::string_view::npos) use_software(cluster, text.substr(at + 1));
     verify(cluster);
     return cluster;
   }

@@ -8,7 +8,8 @@ namespace partita {
 /// v100 a100-40 a100-80 h100 h200 b200 ascend910 cpu, in nodes of 8 with the network that they usually have.
 std::vector<std::string> preset_names();
 
-/// "NAME" for one node, "NAME:NODES" for several. Throws InvalidArgument with the nearest name.
+/// "NAME" for one node, "NAME:NODES" for several, "NAME:NODES@SOFTWARE" with other software (software.h) than what is
+/// usually run there. Throws InvalidArgument with the nearest name.
 Cluster cluster_named(std::string_view text);
 
 /// A preset, or the file of this name: a text with '/' or ".toml" at its end is a file.

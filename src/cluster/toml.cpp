@@ -34,6 +34,7 @@ std::string toml_number(double value) {
 class ClusterPrinter {
  public:
   std::string result{kClusterHeader};
+  std::map<std::string, std::string, std::less<>> values;  // by key, as in "level[0].bandwidth"
 
   void number(std::string_view name, double value, const NumberRange&) {
     if (value != 0) line(name, toml_number(value));
@@ -41,7 +42,16 @@ class ClusterPrinter {
   void whole(std::string_view name, int64_t value, int64_t, int64_t) {
     if (value != 0) line(name, fmt::format("{}", value));
   }
+  void flag(std::string_view name, bool value) {
+    if (value) line(name, "true");
+  }
   void text(std::string_view name, const std::string& value) { line(name, toml_string(value)); }
+  void texts(std::string_view name, const std::vector<std::string>& values) {
+    if (values.empty()) return;
+    std::vector<std::string> texts;
+    for (const std::string& value : values) texts.push_back(toml_string(value));
+    line(name, fmt::format("[{}]", fmt::join(texts, ", ")));
+  }
   void numbers(std::string_view name, const std::vector<double>& values, const NumberRange&) {
     if (values.empty()) return;
     std::vector<std::string> texts;
@@ -74,22 +84,33 @@ class ClusterPrinter {
   }
   template <class List, class Fields>
   void tables(std::string_view name, const List& list, const Fields& fields) {
-    for (const auto& item : list) inside(name, "[[{}]]", [&] { fields(item); });
+    for (size_t i = 0; const auto& item : list) {
+      item_ = fmt::format("[{}]", i++);
+      inside(name, "[[{}]]", [&] { fields(item); });
+    }
   }
 
  private:
-  void line(std::string_view name, std::string_view value) { result += fmt::format("{} = {}\n", name, value); }
+  void line(std::string_view name, std::string_view value) {
+    result += fmt::format("{} = {}\n", name, value);
+    values[key_ + std::string(name)] = value;
+  }
 
   template <class Fields>
   void inside(std::string_view name, std::string_view heading, const Fields& fields) {
-    const std::string outer = path_;
+    const std::string outer = path_, outer_key = key_;
+    const size_t before = result.size();
+    key_ += fmt::format("{}{}.", name, std::exchange(item_, ""));
     path_ += fmt::format("{}{}", path_.empty() ? "" : ".", name);
     result += '\n' + fmt::format(fmt::runtime(heading), path_) + '\n';
+    const size_t begin = result.size();
     fields();
-    path_ = outer;
+    if (result.size() == begin) result.resize(before);
+    path_ = outer, key_ = outer_key;
   }
 
-  std::string path_;
+  std::string path_, key_;
+  std::string item_;  // "[0]" of the table that comes next, where it is one of a list
 };
 
 class ClusterReader {
@@ -103,6 +124,10 @@ class ClusterReader {
       const bool missing = !lines_.contains(fault->key);
       fail(fault->key, missing ? "missing" : fault->what, missing ? "nothing" : fault->got, fault->expected);
     }
+    for (size_t i = 0; i < cluster.fitted.size(); ++i) {
+      if (lines_.contains(cluster.fitted[i])) continue;
+      fail(fmt::format("fitted[{}]", i), "no such key", fmt::format("'{}'", cluster.fitted[i]), "a key of this file");
+    }
     return cluster;
   }
 
@@ -115,6 +140,12 @@ class ClusterReader {
     if (!node->is_integer()) refuse(*node, name, fmt::format("{} to {}", least, most));
     value = node->as_integer()->get();
   }
+  void flag(std::string_view name, bool& value) {
+    const toml::node* node = find(name);
+    if (node == nullptr) return;
+    if (!node->is_boolean()) refuse(*node, name, "true or false");
+    value = node->as_boolean()->get();
+  }
   void text(std::string_view name, std::string& value) {
     const toml::node* node = find(name);
     if (node == nullptr) return;
@@ -124,6 +155,12 @@ class ClusterReader {
   void numbers(std::string_view name, std::vector<double>& values, const NumberRange&) {
     for_items(name, "a list of numbers",
               [&](const toml::node& item, const std::string& key) { values.push_back(number_of(item, key)); });
+  }
+  void texts(std::string_view name, std::vector<std::string>& values) {
+    for_items(name, "a list of texts", [&](const toml::node& item, const std::string& key) {
+      if (!item.is_string()) refuse(item, key, "a text");
+      values.push_back(item.as_string()->get());
+    });
   }
   template <Named Enum>
   void choices(std::string_view name, std::vector<Enum>& values) {
@@ -270,6 +307,17 @@ std::string print(const Cluster& cluster) {
   ClusterPrinter printer;
   visit_fields(cluster, printer);
   return printer.result;
+}
+
+std::vector<std::pair<std::string, std::string>> fitted_values(const Cluster& cluster) {
+  ClusterPrinter printer;
+  visit_fields(cluster, printer);
+  std::vector<std::pair<std::string, std::string>> values;
+  for (const std::string& key : cluster.fitted) {
+    const auto found = printer.values.find(key);
+    values.emplace_back(key, found == printer.values.end() ? "0" : found->second);  // zeros are not printed
+  }
+  return values;
 }
 
 Cluster parse_cluster(std::string_view text, const std::string& path) {

@@ -114,7 +114,8 @@ const LoweredLayers& NetworkCosts::lowered_layers(const Key& key) {
                       .ops = ops_,
                       .cluster = cluster_,
                       .ranks = Mesh({{"data", sharers(key)}, {"context", key.context}, {"tensor", key.tensor}}),
-                      .precision = options_.precision});
+                      .precision = options_.precision,
+                      .recompute = key.recompute});
   return *known;
 }
 

@@ -41,13 +41,25 @@ WorkKind kind_of(const ShardingRule& rule, double flops_per_point, double points
   return reduces_factors(rule) ? WorkKind::reduction : WorkKind::pointwise;
 }
 
-}  // namespace
-
 double Work::*product_size(const ShardingRule& rule, int factor) {
   const bool in_first = has_factor(rule.inputs[0], factor), in_second = has_factor(rule.inputs[1], factor);
   if (!has_factor(rule.outputs[0], factor)) return &Work::depth;
   if (in_first && in_second) return &Work::batch;
   return in_first ? &Work::rows : &Work::columns;
+}
+
+/// Keys are what queries do not have, queries what keys do not; the width of a head is in both, and not in values.
+double Work::*attention_size(const ShardingRule& rule, int factor) {
+  const bool in_queries = has_factor(rule.inputs[0], factor), in_keys = has_factor(rule.inputs[1], factor);
+  if (!in_queries) return &Work::columns;
+  if (!in_keys) return &Work::rows;
+  return has_factor(rule.inputs[2], factor) ? &Work::batch : &Work::depth;
+}
+
+}  // namespace
+
+double Work::*size_of_factor(WorkKind kind, const ShardingRule& rule, int factor) {
+  return kind == WorkKind::attention ? attention_size(rule, factor) : product_size(rule, factor);
 }
 
 Work work_of(const Graph& graph, const Rules& rules, size_t n, const Cut& cut, const std::vector<Sharding>& shardings,
@@ -67,10 +79,12 @@ Work work_of(const Graph& graph, const Rules& rules, size_t n, const Cut& cut, c
   }
   work.kind = kind_of(rule, rules.op(n).flops_per_point, points, elements);
   work.flops = rules.op(n).flops_per_point > 0 ? flops_of(rules, n, cut, mesh) : 0;
-  if (work.kind != WorkKind::product) return work;
+  if (work.kind != WorkKind::product && work.kind != WorkKind::attention) return work;
   work.rows = work.columns = work.depth = 1;
   for (int f = 0; f < static_cast<int>(rule.factors.size()); ++f) {
-    work.*product_size(rule, f) *= static_cast<double>(rule.factors[f].size) / static_cast<double>(mesh.ways(cut[f]));
+    if (work.kind == WorkKind::attention && !rule.factors[f].contributes_flops) continue;  // the width of values
+    work.*size_of_factor(work.kind, rule, f) *=
+        static_cast<double>(rule.factors[f].size) / static_cast<double>(mesh.ways(cut[f]));
   }
   return work;
 }

@@ -11,7 +11,7 @@ namespace partita {
 Work work_of(const Graph& graph, const Rules& rules, size_t node, const Cut& cut,
              const std::vector<Sharding>& shardings, const Mesh& mesh);
 
-/// Which size of the work of a product a factor of its rule is a part of.
-double Work::*product_size(const ShardingRule& rule, int factor);
+/// Which size of the work of a product or of attention a factor of its rule is a part of, of the others `batch`.
+double Work::*size_of_factor(WorkKind kind, const ShardingRule& rule, int factor);
 
 }  // namespace partita

@@ -56,7 +56,9 @@ void StagePrices::deal() {
     for (size_t u = 0; u < units.size(); ++u) {
       if (counts[u] > 0) stage.add(request_.costs.units[u], static_cast<double>(counts[u]));
     }
-    stage.boundary = request_.costs.units[layers[begins[s]].unit].boundary;
+    const UnitCosts& first = request_.costs.units[layers[begins[s]].unit];
+    stage.boundary = first.boundary;
+    if (s > 0) stages_[s - 1].kept -= first.handed;
   }
 }
 
@@ -72,7 +74,8 @@ double StagePrices::transfer_seconds(int64_t stage) {
   const double shares = in_parts ? 1 : static_cast<double>(configuration_.tensor);
   const GroupPlace& between = request_.places.between(from * ranks_.count(), to * ranks_.count(), ranks_.count());
   double& seconds = entry->second;
-  seconds = seconds_of(Collective::send, bytes / shares, between, request_.cluster);
+  seconds = seconds_of(Collective::send, bytes / shares, between, request_.cluster) +
+            request_.cluster.software.transfer_overhead;
   if (shares > 1)
     seconds += seconds_of(Collective::all_gather, bytes, request_.places.tensor(ranks_, 0), request_.cluster);
   return seconds;
@@ -132,6 +135,7 @@ Breakdown StagePrices::breakdown(int64_t busiest, double loop_seconds) const {
     SectionCosts both = stages_[s].forward;
     both.add(stages_[s].backward);
     parts.compute += rounds * both.compute;
+    parts.waiting += rounds * both.waiting;
     for (const auto& [kind, seconds] : both.communication) parts.communication[kind] += rounds * seconds;
     if (transfers_[s] > 0) parts.communication[Collective::send] += rounds * transfers_[s];
   }
@@ -157,7 +161,8 @@ StageMemory StagePrices::memory(int64_t group, int64_t zero, double in_flight) c
                      .activations = in_flight,
                      .workspace = request_.costs.workspace};
   if (group == 0) memory.activations += request_.costs.inputs * static_cast<double>(micro_batches_);
-  if (micro_batches_ == 1) {  // gradients come as activations go, and are scattered at once
+  if (micro_batches_ == 1 &&
+      !request_.cluster.software.keeps_gradients) {  // gradients come as activations go, and are scattered at once
     memory.gradients = parameters * precision.gradient / shared(1);
     memory.gradients = std::max(0.0, memory.gradients - memory.activations);
   }
@@ -172,19 +177,22 @@ double StagePrices::least_memory(int64_t zero) const {
   return most;
 }
 
-/// Reductions of gradients run beside the backward of the last micro-batch; what is left of them, the update and the
-/// gathering of what was updated in parts come behind it. Of the group that takes longest.
+/// Reductions of gradients run beside the backward of the last micro-batch, gathers of what was updated in parts beside
+/// the first forward, where the software does that; what is left of them and the update come behind. Of the group that
+/// takes longest.
 StagePrices::Update StagePrices::update(int64_t zero) const {
   Update longest;
   for (int64_t group = 0; group < configuration_.pipeline; ++group) {
     const UnitCosts costs = group_costs(group);
     Update own{.kernels = update_kernels(costs, zero), .exposed = gradient_seconds(costs, group, zero)};
-    double hidden = costs.backward.compute;
+    const SoftwareCosts& software = request_.cluster.software;
+    double beside_backward = software.reduces_behind ? 0 : costs.backward.compute;
+    double beside_forward = software.gathers_ahead ? costs.forward.compute : 0;
     own.seconds = own.kernels;
     for (auto& [kind, seconds] : own.exposed) {
-      const bool is_behind = kind == Collective::all_gather && zero < 3;
-      const double covered = is_behind ? 0 : std::min(hidden, seconds * kOverlapped);
-      hidden -= covered;
+      double& hiding = kind == Collective::all_gather && zero < 3 ? beside_forward : beside_backward;
+      const double covered = std::min(hiding, seconds * kOverlapped);
+      hiding -= covered;
       seconds -= covered;
       own.seconds += seconds;
     }

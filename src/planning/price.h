@@ -13,6 +13,7 @@ namespace partita {
 /// What makes up a step of the slowest rank; the parts add up to the step.
 struct Breakdown {
   double compute = 0;                            // seconds in kernels
+  double waiting = 0;                            // for the host to issue kernels
   std::map<Collective, double> communication{};  // seconds in which nothing else runs
   double bubble = 0;                             // in which the ranks of a stage wait for another stage
   double update = 0;                             // of parameters, and what the software adds to a step

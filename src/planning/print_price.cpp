@@ -42,6 +42,8 @@ std::string print(const PricedPlan& plan, const FoldedGraph& folded) {
   const Breakdown& parts = price.breakdown;
   std::string text =
       fmt::format("{} on {} ranks of {}, {} rows a step\n", plan.model, plan.ranks, plan.cluster, plan.batch);
+  if (!plan.fitted.empty())
+    text += fmt::format("software       {}, {} fitted constants\n", plan.software, plan.fitted.size());
   text += fmt::format("configuration  {}\n", print(plan.configuration));
   text += fmt::format("step           {}  ({:.1f} Tflop/s of each device)\n", print_seconds(price.step_seconds),
                       price.tflops_per_device);
@@ -50,6 +52,7 @@ std::string print(const PricedPlan& plan, const FoldedGraph& folded) {
         fmt::format("  {:<20} {:>12} {:6.1f} %\n", name, print_seconds(seconds), 100 * seconds / price.step_seconds);
   };
   line("compute", parts.compute);
+  if (parts.waiting > 0) line("waiting for host", parts.waiting);
   for (const auto& [kind, seconds] : parts.communication) {
     if (seconds > 0) line(name_of(kind), seconds);
   }
@@ -78,18 +81,32 @@ std::string to_json(const PricedPlan& plan) {
     communication[std::string(name_of(kind))] = seconds;
   std::vector<int64_t> memory;
   for (const StageMemory& stage : plan.price.memory) memory.push_back(static_cast<int64_t>(stage.total()));
+  nlohmann::ordered_json parts_of_memory = nlohmann::ordered_json::array();
+  for (const StageMemory& stage : plan.price.memory) {
+    parts_of_memory.push_back({{"parameters", static_cast<int64_t>(stage.parameters)},
+                               {"gradients", static_cast<int64_t>(stage.gradients)},
+                               {"optimizer", static_cast<int64_t>(stage.optimizer)},
+                               {"activations", static_cast<int64_t>(stage.activations)},
+                               {"workspace", static_cast<int64_t>(stage.workspace)}});
+  }
+  nlohmann::ordered_json fitted = nlohmann::ordered_json::object();
+  for (const auto& [key, value] : plan.fitted) fitted[key] = value;
   const Breakdown& parts = plan.price.breakdown;
   const nlohmann::ordered_json json{{"model", plan.model},
                                     {"cluster", plan.cluster},
+                                    {"software", plan.software},
+                                    {"fitted", fitted},
                                     {"ranks", plan.ranks},
                                     {"batch", plan.batch},
                                     {"step_seconds", plan.price.step_seconds},
                                     {"lower_bound_seconds", plan.lower_bound_seconds},
                                     {"search_seconds", plan.search_seconds},
                                     {"peak_memory_bytes", memory},
+                                    {"memory_bytes", parts_of_memory},
                                     {"tflops_per_device", plan.price.tflops_per_device},
                                     {"breakdown",
                                      {{"compute", parts.compute},
+                                      {"waiting", parts.waiting},
                                       {"communication", communication},
                                       {"bubble", parts.bubble},
                                       {"update", parts.update}}},

@@ -7,7 +7,8 @@ namespace partita {
 
 /// What a plan was asked for, and what was found.
 struct PricedPlan {
-  std::string model, cluster;
+  std::string model, cluster, software{};
+  std::vector<std::pair<std::string, std::string>> fitted{};  // what of the cluster was fitted, and to which values
   int64_t ranks = 1, batch = 1;
   Configuration configuration;
   Price price;

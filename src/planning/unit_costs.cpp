@@ -1,6 +1,9 @@
 #include "planning/unit_costs.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
 #include <unordered_map>
 
 #include "cluster/collective_seconds.h"
@@ -27,6 +30,7 @@ class LayerLowering {
   LayerLowering(const LoweringRequest& request, LoweredLayers& lowered)
       : request_(request),
         lowered_(lowered),
+        software_(request.cluster.software),
         local_(request.local),
         graph_(request.local.graph),
         rules_(graph_, request.ops),
@@ -35,19 +39,23 @@ class LayerLowering {
         micro_(local_.mesh.micro_axis()),
         state_(graph_.values.size(), -1),
         value_unit_(graph_.values.size(), -1),
-        for_update_(graph_.values.size(), false) {
+        is_read_(graph_.values.size(), false),
+        for_update_(graph_.values.size(), false),
+        is_product_(graph_.values.size(), false) {
     lowered.lowered_rows_ = static_cast<double>(request.rows);
     const size_t units = request.folded.units.size();
     lowered.kept_.resize(units);
     lowered.boundaries_.resize(units);
+    lowered.handed_.resize(units);
     lowered.states_.resize(units);
     for (size_t s = 0; s < graph_.states.size(); ++s) state_[graph_.states[s].entry] = static_cast<int>(s);
   }
 
   void run() {
     find_units();
-    find_users();
+    find_read();
     for (size_t n = 0; n < graph_.nodes.size(); ++n) lower(n);
+    if (software_.recomputes_whole && request_.recompute == Recompute::full) recompute_layers();
     weigh_states();
     weigh_kept();
     weigh_boundaries();
@@ -87,14 +95,6 @@ class LayerLowering {
     }
   }
 
-  void find_users() {
-    std::vector<bool> is_read(graph_.values.size(), false);
-    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
-      for (ValueId input : graph_.nodes[n].inputs) (phases_[n] == Phase::update ? for_update_ : is_read)[input] = true;
-    }
-    for (size_t v = 0; v < is_read.size(); ++v) for_update_[v] = for_update_[v] && !is_read[v];
-  }
-
   /// Of the operands. A sum of gradients belongs to the layer that made the value, whose own gradients it has; those of
   /// the layers behind it come through them.
   int first_unit(const Node& node) const {
@@ -117,10 +117,60 @@ class LayerLowering {
     return grows_with_rows(local_.shardings[value], micro_) ? PerRow{0, bytes} : PerRow{bytes, 0};
   }
 
-  static void add(PerRow& sum, const PerRow& other) {
-    sum.fixed += other.fixed;
-    sum.row += other.row;
+  static void add(PerRow& sum, const PerRow& other, double times = 1) {
+    sum.fixed += times * other.fixed;
+    sum.row += times * other.row;
   }
+
+  /// What backward nodes take, and what those of the update take alone.
+  void find_read() {
+    std::vector<bool> in_forward(graph_.values.size(), false);
+    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+      auto& readers = phases_[n] == Phase::backward ? is_read_ : phases_[n] == Phase::update ? for_update_ : in_forward;
+      for (ValueId input : graph_.nodes[n].inputs) readers[input] = true;
+    }
+    for (size_t v = 0; v < is_read_.size(); ++v) for_update_[v] = for_update_[v] && !is_read_[v] && !in_forward[v];
+  }
+
+  bool is_again(size_t n) const { return phases_[n] == Phase::backward && !graph_.nodes[n].recompute.empty(); }
+
+  /// A value that the software gathers again in the backward rather than keep it.
+  bool is_regathered(ValueId value) const {
+    const NodeId producer = graph_.values[value].producer;
+    return software_.regathers && producer >= 0 && is_read_[value] && phases_[producer] == Phase::forward &&
+           collective_of(graph_.nodes[producer]) == Collective::all_gather;
+  }
+
+  /// Whether a node adds two gradients that one product would have made at once.
+  bool adds_products(size_t n) const {
+    const Node& node = graph_.nodes[n];
+    if (!software_.joins_products || phases_[n] != Phase::backward || node.op != "add") return false;
+    return std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return is_product_[input]; });
+  }
+
+  /// Bytes that the software keeps for a value: with the scores of attention, and masks.
+  PerRow held_bytes(ValueId value) const {
+    PerRow held = bytes_of(value);
+    const NodeId producer = graph_.values[value].producer;
+    if (producer < 0) return held;
+    const Node& node = graph_.nodes[producer];
+    if (is_regathered(value)) {
+      const ValueId part = node.inputs[0];
+      return is_read_[part] ? PerRow{} : bytes_of(part);
+    }
+    if (node.outputs.size() == 2 && value == node.outputs[1] && software_.scores.kept_bytes > 0) {
+      const Work work = work_at(static_cast<size_t>(producer));
+      const double scores = work.batch * work.rows * work.columns;
+      if (work.kind == WorkKind::attention)
+        (held.row > 0 ? held.row : held.fixed) += scores * software_.scores.kept_bytes;
+    }
+    const bool is_sum = node.op == "add" && phases_[producer] == Phase::forward && node.recompute.empty();
+    if (is_sum && bytes_of(node.inputs[0]).row > 0 && bytes_of(node.inputs[1]).row > 0)
+      held.row += elements_of(value) * software_.mask_bytes;
+    return held;
+  }
+
+  Work work_at(size_t n) const { return work_of(graph_, rules_, n, local_.cuts[n], local_.shardings, local_.mesh); }
 
   bool is_each_micro_batch(size_t n) const { return micro_ < 0 || is_micro(sections_[n]); }
 
@@ -139,11 +189,21 @@ class LayerLowering {
       const ValueId whole = *kind == Collective::all_gather ? node.outputs[0] : node.inputs[0];
       PerRow bytes = bytes_of(whole);
       if (late) bytes.fixed *= request_.precision.gradient / request_.precision.activation;
-      lowered_.messages_.push_back({unit(n), backward, late, *kind, bytes, place(n)});
+      lowered_.messages_.push_back({unit(n), backward, late, *kind, bytes, place(n), is_again(n)});
+      if (late || !is_regathered(node.outputs[0])) return;
+      lowered_.messages_.push_back({unit(n), /*backward=*/true, /*late=*/false, *kind, bytes_of(whole), place(n)});
+      if (bytes_of(whole).row > lowered_.gathered_.row) lowered_.gathered_ = bytes_of(whole);
       return;
     }
-    LoweredLayers::Kernel kernel{.unit = unit(n), .backward = backward};
-    kernel.work = work_of(graph_, rules_, n, local_.cuts[n], local_.shardings, local_.mesh);
+    const auto& fused = software_.fused;
+    const bool is_joined = adds_products(n);
+    if (is_joined) is_product_[node.outputs[0]] = true;
+    if (is_joined || std::find(fused.begin(), fused.end(), node.op) != fused.end()) return;
+    LoweredLayers::Kernel kernel{.unit = unit(n), .backward = backward, .again = is_again(n)};
+    kernel.work = work_at(n);
+    if (kernel.work.kind == WorkKind::product) is_product_[node.outputs[0]] = true;
+    if (const auto factor = software_.op_factor.find(node.op); factor != software_.op_factor.end())
+      kernel.factor = factor->second;
     if (kernel.work.dtype == DType::f32) kernel.work.dtype = request_.precision.compute;
     for (const auto* values : {&node.inputs, &node.outputs}) {
       for (ValueId value : *values) add(kernel.bytes, bytes_of(value));
@@ -153,9 +213,29 @@ class LayerLowering {
       const Axes& axes = local_.cuts[n][f];
       if (std::find(axes.begin(), axes.end(), micro_) == axes.end()) continue;
       kernel.grows = true;
-      if (kernel.work.kind == WorkKind::product) kernel.scaled = product_size(rules_[n], static_cast<int>(f));
+      const bool has_sizes = kernel.work.kind == WorkKind::product || kernel.work.kind == WorkKind::attention;
+      if (has_sizes) kernel.scaled = size_of_factor(kernel.work.kind, rules_[n], static_cast<int>(f));
     }
     lowered_.kernels_.push_back(std::move(kernel));
+  }
+
+  /// Of layers of which something is recomputed all of the forward is.
+  void recompute_layers() {
+    std::vector<bool> is_recomputed(request_.folded.units.size(), false);
+    const auto repeat = [&](auto& all) {
+      for (const auto& item : all) {
+        if (item.again) is_recomputed[item.unit] = true;
+      }
+      std::erase_if(all, [](const auto& item) { return item.again; });
+      for (size_t i = 0, count = all.size(); i < count; ++i) {
+        auto copy = all[i];
+        if (copy.backward || !is_recomputed[copy.unit]) continue;
+        copy.backward = copy.again = true;
+        all.push_back(std::move(copy));
+      }
+    };
+    repeat(lowered_.kernels_);
+    repeat(lowered_.messages_);
   }
 
   /// Of a product of the backward: whether it makes the gradient of a parameter, which has no rows of the batch.
@@ -201,33 +281,36 @@ class LayerLowering {
 
   /// What the forward makes and the backward reads.
   void weigh_kept() {
-    std::vector<bool> is_read(graph_.values.size(), false);
-    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
-      if (phases_[n] != Phase::backward) continue;
-      for (ValueId input : graph_.nodes[n].inputs) is_read[input] = true;
-    }
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       if (phases_[n] != Phase::forward || !is_each_micro_batch(n)) continue;
       for (ValueId output : graph_.nodes[n].outputs) {
-        if (is_read[output]) add(lowered_.kept_[unit(n)], bytes_of(output));
+        if (is_read_[output]) add(lowered_.kept_[unit(n)], held_bytes(output));
       }
+      const bool is_selected = request_.recompute == Recompute::selective && !graph_.nodes[n].recompute.empty();
+      if (is_selected && software_.recomputes_whole) add(lowered_.kept_[unit(n)], bytes_of(graph_.nodes[n].outputs[0]));
     }
     for (const Input& input : graph_.inputs) {
       if (input.batch_dim >= 0) add(lowered_.inputs_, bytes_of(input.value));
     }
   }
 
-  /// What units get from those in front, in the forward.
+  /// What units get from those in front, in the forward, and what of it these do not read in their own backward.
   void weigh_boundaries() {
-    std::vector<int> furthest(graph_.values.size(), -1);
+    constexpr int kNever = std::numeric_limits<int>::max();
+    std::vector<int> furthest(graph_.values.size(), -1), first_reader(graph_.values.size(), kNever);
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
-      if (phases_[n] != Phase::forward) continue;
-      for (ValueId input : graph_.nodes[n].inputs) furthest[input] = std::max(furthest[input], node_unit_[n]);
+      for (ValueId input : graph_.nodes[n].inputs) {
+        if (phases_[n] == Phase::forward) furthest[input] = std::max(furthest[input], node_unit_[n]);
+        if (phases_[n] == Phase::backward) first_reader[input] = std::min(first_reader[input], node_unit_[n]);
+      }
     }
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       if (phases_[n] != Phase::forward || !is_each_micro_batch(n)) continue;
       for (ValueId output : graph_.nodes[n].outputs) {
-        for (int u = node_unit_[n] + 1; u <= furthest[output]; ++u) add(lowered_.boundaries_[u], bytes_of(output));
+        for (int u = node_unit_[n] + 1; u <= furthest[output]; ++u) {
+          add(lowered_.boundaries_[u], bytes_of(output));
+          if (is_read_[output] && first_reader[output] >= u) add(lowered_.handed_[u], bytes_of(output));
+        }
       }
     }
   }
@@ -250,11 +333,11 @@ class LayerLowering {
       const Node& node = graph_.nodes[order[i]];
       LoweredLayers::Change& change = lowered_.changes_.emplace_back();
       for (ValueId output : node.outputs) {
-        if (last_use[output] > 0 && !is_gradient_of_state(output)) add(change.made, bytes_of(output));
+        if (last_use[output] > 0 && !is_gradient_of_state(output)) add(change.made, held_bytes(output));
       }
       for (ValueId input : node.inputs) {
         if (graph_.values[input].producer < 0 || last_use[input] != i + 1 || is_gradient_of_state(input)) continue;
-        add(change.freed, bytes_of(input));
+        add(change.freed, held_bytes(input));
         last_use[input] = 0;  // an operand that a node takes twice is freed once
       }
     }
@@ -267,6 +350,7 @@ class LayerLowering {
 
   const LoweringRequest& request_;
   LoweredLayers& lowered_;
+  const SoftwareCosts& software_;
   const LocalGraph& local_;
   const Graph& graph_;
   const Rules rules_;
@@ -276,16 +360,36 @@ class LayerLowering {
   std::vector<int> state_;       // per value: the state that it is at entry, or -1
   std::vector<int> value_unit_;  // per value: the unit that makes it, or uses it first
   std::vector<int> node_unit_;
+  std::vector<bool> is_read_;     // per value: by the backward
   std::vector<bool> for_update_;  // per value: whether the update alone reads it
+  std::vector<bool> is_product_;  // per value: made by a product, or the sum of such
   std::map<Axes, GroupPlace> places_;
 };
 
 LoweredLayers::LoweredLayers(const LoweringRequest& request) { LayerLowering(request, *this).run(); }
 
+LoweredLayers::KernelCosts LoweredLayers::costs_of(const Kernel& kernel, const Work& work, const Cluster& cluster,
+                                                   const DeviceSpec& device) const {
+  KernelCosts costs{seconds_of(work, device)};
+  const ScoreCosts& scores = cluster.software.scores;
+  if (work.kind != WorkKind::attention || scores.kernels == 0) return costs;
+  const bool is_gradient = kernel.backward && !kernel.again;
+  const double count = work.batch * work.rows * work.columns;
+  const bool is_split = scores.group > 0 && std::fmod(work.batch, static_cast<double>(scores.group)) != 0;
+  costs.kernels = (scores.kernels + (is_split ? scores.split_kernels : 0)) * (is_gradient ? 2 : 1);
+  const double bytes = count * (is_gradient ? scores.backward_bytes : scores.forward_bytes);
+  costs.seconds +=
+      seconds_of({.kind = WorkKind::pointwise, .dtype = work.dtype, .flops = count, .bytes = bytes}, device);
+  costs.seconds += static_cast<double>(costs.kernels - 2) * device.launch_overhead;
+  return costs;
+}
+
 LayerCosts LoweredLayers::costs(int64_t micro_batch, const Cluster& cluster) const {
   const double rows = static_cast<double>(micro_batch) / lowered_rows_;
   LayerCosts costs{.units = states_, .workspace = 0, .inputs = inputs_.at(rows)};
   const DeviceSpec device = cluster.rank_device();
+  const SoftwareCosts& software = cluster.software;
+  std::vector<std::array<double, 2>> issuing(costs.units.size());  // seconds of the host, of forward and backward
   for (const Kernel& kernel : kernels_) {
     UnitCosts& unit = costs.units[kernel.unit];
     SectionCosts& section = kernel.backward ? unit.backward : unit.forward;
@@ -293,10 +397,13 @@ LayerCosts LoweredLayers::costs(int64_t micro_batch, const Cluster& cluster) con
     work.bytes = kernel.bytes.at(rows);
     if (kernel.grows) work.flops *= rows;
     if (kernel.scaled != nullptr) work.*kernel.scaled *= rows;
-    const double seconds = seconds_of(work, device);
-    section.compute += seconds;
     section.flops += work.flops;
-    if (kernel.weights) unit.backward_weights += seconds;
+    work.bytes *= kernel.factor;
+    work.flops *= kernel.factor;
+    const KernelCosts own = costs_of(kernel, work, cluster, device);
+    section.compute += own.seconds;
+    issuing[kernel.unit][kernel.backward ? 1 : 0] += static_cast<double>(own.kernels) * software.host_overhead;
+    if (kernel.weights) unit.backward_weights += own.seconds;
   }
   for (const Message& message : messages_) {
     UnitCosts& unit = costs.units[message.unit];
@@ -304,14 +411,26 @@ LayerCosts LoweredLayers::costs(int64_t micro_batch, const Cluster& cluster) con
     const double bytes = message.bytes.at(rows);
     if (message.late) {
       unit.late[message.kind] += bytes * seconds_of(message.kind, kBucket, message.place, cluster) / kBucket;
-    } else {
-      section.communication[message.kind] += seconds_of(message.kind, bytes, message.place, cluster);
+      continue;
     }
+    const double skew = software.rank_skew * static_cast<double>(message.place.ranks - 1);
+    section.communication[message.kind] += seconds_of(message.kind, bytes, message.place, cluster) + skew;
+    issuing[message.unit][message.backward ? 1 : 0] += skew;
   }
+  for (size_t u = 0; u < costs.units.size(); ++u) {
+    costs.units[u].forward.overlap(software.product_overlap, issuing[u][0]);
+    costs.units[u].backward.overlap(software.product_overlap, issuing[u][1]);
+  }
+  weigh_memory(rows, costs);
+  return costs;
+}
+
+void LoweredLayers::weigh_memory(double rows, LayerCosts& costs) const {
   double kept = 0, live = 0, most = 0;
   for (size_t u = 0; u < costs.units.size(); ++u) {
     costs.units[u].kept = kept_[u].at(rows);
     costs.units[u].boundary = boundaries_[u].at(rows);
+    costs.units[u].handed = handed_[u].at(rows);
     kept += costs.units[u].kept;
   }
   for (const Change& change : changes_) {
@@ -319,8 +438,7 @@ LayerCosts LoweredLayers::costs(int64_t micro_batch, const Cluster& cluster) con
     most = std::max(most, live);
     live -= change.freed.at(rows);
   }
-  costs.workspace = std::max(0.0, most - kept);
-  return costs;
+  costs.workspace = std::max(0.0, most - kept) + gathered_.at(rows);
 }
 
 Precision Precision::of(DType dtype) {
@@ -330,14 +448,23 @@ Precision Precision::of(DType dtype) {
 }
 
 double SectionCosts::seconds() const {
-  double sum = compute;
+  double sum = compute + waiting;
   for (const auto& [kind, seconds] : communication) sum += seconds;
   return sum;
+}
+
+void SectionCosts::overlap(double share, double issuing) {
+  double all = 0;
+  for (const auto& [kind, seconds] : communication) all += seconds;
+  const double hidden = std::min(share * all, compute);
+  for (auto& [kind, seconds] : communication) seconds *= all > 0 ? 1 - hidden / all : 1;
+  waiting = std::max(0.0, issuing - compute - (all - hidden));
 }
 
 void SectionCosts::add(const SectionCosts& other, double times) {
   flops += times * other.flops;
   compute += times * other.compute;
+  waiting += times * other.waiting;
   for (const auto& [kind, seconds] : other.communication) communication[kind] += times * seconds;
 }
 

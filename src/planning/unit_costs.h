@@ -1,6 +1,7 @@
 #pragma once
 // What the layers of a network cost on one rank, from the program that the rank would run.
 
+#include "autodiff/recompute.h"
 #include "base/collective.h"
 #include "cluster/compute_seconds.h"
 #include "cluster/place.h"
@@ -21,13 +22,16 @@ struct Precision {
   static Precision of(DType dtype);
 };
 
-/// Seconds of one rank, each communication as if nothing overlapped it.
+/// Seconds of one rank, each communication as if nothing but what the software says overlapped it.
 struct SectionCosts {
   double flops = 0;    // floating-point operations
   double compute = 0;  // seconds
+  double waiting = 0;  // seconds in which the device waits for the host to issue the next kernel
   std::map<Collective, double> communication{};
 
   double seconds() const;
+  /// Takes away the `share` of the communication that computation hides, and adds what the host needs beyond both.
+  void overlap(double share, double issuing);
   void add(const SectionCosts& other, double times = 1);
 };
 
@@ -43,6 +47,7 @@ struct UnitCosts {
   double optimizer = 0;         // elements of the optimizer's states
   double kept = 0;              // bytes that a micro-batch keeps from forward to backward
   double boundary = 0;          // bytes that a micro-batch gets from the units in front
+  double handed = 0;            // of these, which the units in front keep only for those behind
   void add(const UnitCosts& other, double times = 1);
 };
 
@@ -67,6 +72,7 @@ struct LoweringRequest {
   const Cluster& cluster;
   Mesh ranks;  // all that work at once: those of `local`, by the same names, and those behind which they repeat
   Precision precision;
+  Recompute recompute = Recompute::none;  // that `local` was made with
 };
 
 /// What the ranks that share one copy of a batch's rows run, apart from how many rows a micro-batch has.
@@ -84,6 +90,8 @@ class LoweredLayers {
     PerRow bytes;
     double Work::*scaled = nullptr;  // the size of a product that grows with the rows
     bool grows = false;              // with the rows
+    bool again = false;              // recomputed
+    double factor = 1;               // of its bytes and operations, in this software
   };
   struct Message {
     size_t unit = 0;
@@ -91,17 +99,27 @@ class LoweredLayers {
     Collective kind = Collective::all_reduce;
     PerRow bytes;
     GroupPlace place;
+    bool again = false;  // recomputed
+  };
+  /// Seconds of the device, and how many kernels the host issues.
+  struct KernelCosts {
+    double seconds = 0;
+    int64_t kernels = 1;
   };
   double lowered_rows_ = 1;  // what a row is, of all below
   /// What of the memory of a micro-batch comes and goes, in the order of the nodes.
   struct Change {
     PerRow made, freed;
   };
+  void weigh_memory(double rows, LayerCosts& costs) const;
+  KernelCosts costs_of(const Kernel& kernel, const Work& work, const Cluster& cluster, const DeviceSpec& device) const;
+
   std::vector<Kernel> kernels_;
   std::vector<Message> messages_;
   std::vector<Change> changes_;
-  std::vector<PerRow> kept_, boundaries_;  // per unit
+  std::vector<PerRow> kept_, boundaries_, handed_;  // per unit
   PerRow inputs_;
+  PerRow gathered_;                // the largest value that is gathered again in the backward
   std::vector<UnitCosts> states_;  // per unit: elements of states
 };
 
