@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "cluster/presets.h"
 #include "ops/registry.h"
 #include "pipeline/simulate.h"
@@ -164,18 +166,20 @@ TEST(SimulateProgram, BucketsOverlapTheBackward) {
 
 // Two stages, one micro-batch, forward 1 and backward 2 on each. A message of 0.5 is waited for in both directions.
 TEST(SimulateProgram, TransfersAreWaitedFor) {
-  const Program program = program_of({.ranks = 2, .stages = 2});
+  const Program program = program_of({.model = "mlp:layers=3,hidden=16", .ranks = 2, .stages = 2});
   StepPrices prices = free_prices(program);
   for (size_t s = 0; s < 2; ++s) {
     prices.instructions[s][*kernel_of(program, s, Section::micro)] = 1;
     prices.instructions[s][*kernel_of(program, s, Section::backward)] = 2;
   }
-  // What the second forward and the first stage's backward begin with.
-  for (const auto& [stage, section] : {std::pair(size_t{1}, Section::micro), std::pair(size_t{0}, Section::backward)}) {
-    const size_t kernel = *kernel_of(program, stage, section);
-    const auto reads = transfers_read(program.pipeline, program.stages, static_cast<int>(stage));
-    prices.transfers[reads[kernel].at(0)].message = 0.5;
+  std::set<int> to;  // one message to each stage
+  for (size_t t = 0; t < prices.transfers.size(); ++t) {
+    const Transfer& transfer = program.pipeline.transfers[t];
+    if (!transfer.in_micro_batches() || transfer.verdict) continue;
+    const Section section = transfer.to_stage == 1 ? Section::micro : Section::backward;
+    if (transfer.first == section && to.insert(transfer.to_stage).second) prices.transfers[t].message = 0.5;
   }
+  ASSERT_EQ(to.size(), 2);
   const SimulatedStep on_links = simulated(program, prices);
   EXPECT_DOUBLE_EQ(on_links.seconds, 1 + 0.5 + 1 + 2 + 0.5 + 2);
   EXPECT_DOUBLE_EQ(on_links.groups[0].exposed.at(Collective::send), 0.5);
