@@ -30,14 +30,14 @@ ALLOWED = {
             "launch"],
     "planning": ["base", "sharding", "cluster", "graph", "autodiff", "lowering", "pipeline", "plan", "partition", "schedule", "simulate", "job"],
     "checkpoint": ["base", "graph", "network"],
-    "training": ["base", "sharding", "graph", "ops", "network", "autodiff", "lowering", "pipeline", "plan", "partition", "schedule", "device",
-                 "comm", "execute", "data", "launch", "job", "checkpoint"],
+    "training": ["base", "sharding", "cluster", "graph", "ops", "network", "autodiff", "lowering", "pipeline", "plan", "partition", "schedule",
+                 "simulate", "device", "comm", "execute", "data", "launch", "job", "checkpoint"],
     "zoo": ["base", "sharding", "graph", "ops", "network", "autodiff", "lowering", "plan", "data", "launch", "job"],
     "calibrate": ["base", "sharding", "cluster", "graph", "ops", "network", "autodiff", "lowering", "plan",
-                  "partition", "schedule", "device", "comm", "execute", "data", "launch", "job", "planning", "zoo"],
+                  "partition", "schedule", "simulate", "device", "comm", "execute", "data", "launch", "job", "planning", "zoo"],
     "report": ["base", "graph", "data", "training"],
     "cli": ["base", "sharding", "cluster", "graph", "ops", "network", "autodiff", "lowering", "pipeline", "plan", "partition",
-            "schedule", "device", "comm", "execute", "data", "launch", "job", "planning", "checkpoint", "training", "zoo", "calibrate", "report"],
+            "schedule", "simulate", "device", "comm", "execute", "data", "launch", "job", "planning", "checkpoint", "training", "zoo", "calibrate", "report"],
 }
 COMPILE = {"compile.h", "compile.cpp"}  # the flow itself: sees every stage
 

@@ -123,8 +123,11 @@ class StepResult {
       section.end = std::max(section.end, times_[t].end);
     }
     for (size_t group = 0; group < step.groups.size(); ++group) {
-      for (const PredictedSpan& section : sections[group]) {
-        if (section.end >= section.begin) step.groups[group].spans.push_back(section);
+      double at = 0;
+      for (PredictedSpan section : sections[group]) {
+        if (section.end < section.begin) section.begin = section.end = at;  // nothing runs in it
+        at = section.end;
+        step.groups[group].spans.push_back(section);
       }
     }
   }

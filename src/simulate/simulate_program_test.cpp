@@ -184,7 +184,7 @@ TEST(SimulateProgram, TransfersAreWaitedFor) {
   EXPECT_DOUBLE_EQ(on_links.seconds, 1 + 0.5 + 1 + 2 + 0.5 + 2);
   EXPECT_DOUBLE_EQ(on_links.groups[0].exposed.at(Collective::send), 0.5);
   EXPECT_DOUBLE_EQ(on_links.groups[1].exposed.at(Collective::send), 0.5);
-  EXPECT_DOUBLE_EQ(on_links.groups[0].bubble, 3);
+  EXPECT_DOUBLE_EQ(on_links.groups[0].bubble, 3.5);
   expect_whole(on_links);
   for (TransferPrice& price : prices.transfers) price = {.send = price.message, .receive = price.message / 2};
   const SimulatedStep by_ranks = simulated(program, prices);
