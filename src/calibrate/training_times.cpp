@@ -10,7 +10,7 @@
 #include "execute/executor.h"
 #include "network/initializers.h"
 #include "ops/registry.h"
-#include "planning/node_work.h"
+#include "lowering/node_work.h"
 #include "zoo/zoo_job.h"
 
 namespace partita {

@@ -8,10 +8,12 @@
 #include "cli/command_line.h"
 #include "cli/job_flags.h"
 #include "cli/options.h"
+#include "cluster/presets.h"
 #include "ops/registry.h"
 #include "pipeline/draw.h"
 #include "pipeline/text.h"
 #include "schedule/communications.h"
+#include "simulate/simulate_program.h"
 #include "training/memory.h"
 
 namespace partita {
@@ -20,6 +22,7 @@ namespace {
 struct ScheduleFlags {
   JobFlags job;
   bool full = false;
+  std::string cluster;
 };
 
 /// "micro" is the forward where the backward is a section of its own.
@@ -32,13 +35,70 @@ std::string print_ranks(const RankGroup& group) {
                           : fmt::format("ranks {} to {}", group.first, group.first + group.count - 1);
 }
 
-/// The order of the stages, as text and drawn under the estimated times.
-std::string print_order(const Program& program, Order order) {
+/// What a step takes on a cluster.
+struct Prediction {
+  std::string cluster;
+  StepPrices prices;
+  SimulatedStep step;
+};
+
+std::optional<Prediction> predict(const Program& program, const std::string& cluster, int threads) {
+  if (cluster.empty()) return std::nullopt;
+  StepPrices prices = prices_of(program.pipeline, program.stages, all_ops(), open_cluster(cluster), threads);
+  SimulatedStep step = simulate_program(program.pipeline, program.stages, prices, {.memory = true});
+  return Prediction{cluster, std::move(prices), std::move(step)};
+}
+
+/// The seconds of the sections of each stage in a micro-batch, what they communicate within their stage included.
+std::vector<StageTimes> section_seconds(const Program& program, const StepPrices& prices) {
+  std::vector<StageTimes> times;
+  for (size_t s = 0; s < program.stages.size(); ++s) {
+    const Schedule& schedule = program.stages[s].schedule;
+    const auto seconds_of = [&](Section section) {
+      double seconds = 0;
+      for (size_t i = schedule.begin(section); i < schedule.end(section); ++i) {
+        if (schedule.instructions[i].kind != Instruction::start) seconds += prices.instructions[s][i];
+      }
+      return seconds;
+    };
+    times.push_back({seconds_of(Section::micro), seconds_of(Section::backward), seconds_of(Section::weight)});
+  }
+  return times;
+}
+
+/// A line for each group of ranks: where its time goes.
+std::string print_prediction(const Program& program, const Prediction& prediction) {
+  const SimulatedStep& step = prediction.step;
+  const auto milliseconds = [](double seconds) { return fmt::format("{:.4g} ms", 1e3 * seconds); };
+  std::string text =
+      fmt::format("predicted on {}: {} a step, {} of it beside the programs, bubble {:.1f} %\n", prediction.cluster,
+                  milliseconds(step.seconds), milliseconds(step.overhead), 100 * step.bubble());
+  for (size_t g = 0; g < step.groups.size(); ++g) {
+    const SimulatedGroup& group = step.groups[g];
+    double most = 0;
+    for (const MemoryPoint& point : group.memory) most = std::max(most, point.bytes);
+    text += fmt::format("  {}: compute {}, waits for other stages {}", print_ranks(program.pipeline.groups[g]),
+                        milliseconds(group.compute), milliseconds(group.bubble));
+    for (const auto& [kind, seconds] : group.exposed) {
+      if (seconds > 0) text += fmt::format(", exposed {} {}", name_of(kind), milliseconds(seconds));
+    }
+    text += fmt::format("; in use {} of {}\n", print_bytes(static_cast<int64_t>(most)),
+                        print_bytes(static_cast<int64_t>(group.peak_bytes)));
+  }
+  return text;
+}
+
+/// The order of the stages, as text and drawn under the estimated or predicted times.
+std::string print_order(const Program& program, Order order, const std::optional<Prediction>& prediction) {
   const Pipeline& pipeline = program.pipeline;
+  PipelineShape shape = pipeline.shape;
+  if (prediction) shape.times = section_seconds(program, prediction->prices);
   std::string text = fmt::format("order {}: {} stages on {} groups of ranks, {} micro-batches\n", name_of(order),
                                  program.stages.size(), pipeline.groups.size(), pipeline.shape.micro_batches);
   return text + print(pipeline.sequence, pipeline.shape) + "\n" +
-         draw(pipeline.sequence, pipeline.shape, dependencies_of(pipeline.transfers), /*columns=*/160, "GFLOP") + "\n";
+         draw(pipeline.sequence, shape, dependencies_of(pipeline.transfers), /*columns=*/160,
+              prediction ? "s" : "GFLOP") +
+         "\n";
 }
 
 /// How often what lies between two sections is there at once, under the order.
@@ -129,14 +189,16 @@ std::string print_transfers(const Program& program) {
 }
 
 /// For people; print(Schedule) is all that runs.
-std::string print_overview(const Program& program, Order order) {
+std::string print_overview(const Program& program, Order order, const std::optional<Prediction>& prediction) {
   const bool has_stages = program.stages.size() > 1;
-  std::string text = has_stages ? print_order(program, order)
+  std::string text = has_stages ? print_order(program, order, prediction)
                                 : fmt::format("micro-batches: {}\n", program.stages[0].local.mesh.micro_batches());
   for (size_t stage = 0; stage < program.stages.size(); ++stage) {
     text += print_stage(program, stage) + (has_stages ? "\n" : "");
   }
-  return has_stages ? text + print_transfers(program) : text;
+  if (has_stages) text += print_transfers(program);
+  if (prediction) text += (has_stages ? "\n" : "") + print_prediction(program, *prediction);
+  return text;
 }
 
 void run_schedule(const ScheduleFlags& flags) {
@@ -146,7 +208,8 @@ void run_schedule(const ScheduleFlags& flags) {
   for (const std::string& warning : program.warnings) warn(warning);
   std::cout << (flags.full ? print_stages(program.pipeline, program.stages,
                                           [](const StageProgram& stage) { return print(stage.schedule, stage.local); })
-                           : print_overview(program, job.config().plan.options.pipeline.order));
+                           : print_overview(program, job.config().plan.options.pipeline.order,
+                                            predict(program, flags.cluster, job.config().ranks.threads)));
 }
 
 }  // namespace
@@ -157,6 +220,10 @@ void add_schedule(CLI::App& app) {
       "schedule", "Print when the ranks of a training run, send and reduce what, without running it");
   add_job_flags(*command, flags->job, decides_program);
   command->add_flag("--full", flags->full, "Every instruction and buffer of each stage instead");
+  command
+      ->add_option("--cluster", flags->cluster,
+                   "And what a step takes there, group by group: a preset as NAME or NAME:NODES, or a TOML file")
+      ->excludes("--full");
   command->footer("Example: partita schedule gpt --ranks 4 --stages 4 --micro-batches 8 --order zero_bubble");
   command->callback([command, flags] {
     refuse_empty(*command);

@@ -64,7 +64,9 @@ void refuse_ineffective(const JobFlags& flags, const JobConfig& config) {
     refuse("evaluation.top", "got --no-eval, expected --eval");
     if (!config.training.validate) refuse("evaluation.batch", "got --no-eval, expected --eval or --validate");
   }
-  if (config.files.trace.empty()) refuse("files.trace_steps", "got no --trace, expected --trace FILE");
+  if (config.files.trace.empty()) {
+    for (const char* key : {"files.trace_steps", "files.cluster"}) refuse(key, "got no --trace, expected --trace FILE");
+  }
   if (config.files.resume.empty()) refuse("files.resume_with", "got no --resume, expected --resume FILE");
 }
 

@@ -85,6 +85,7 @@ struct FilesConfig {
   std::string log{};                       // one JSON line per step
   std::string trace{};                     // what each rank did when, in the first steps
   int64_t trace_steps = 3;
+  std::string cluster = "cpu";  // preset or file: the machine of which a trace predicts steps
   std::string dump{};     // a folder for what every stage made
   std::string log_dir{};  // a folder for what each process prints
 };

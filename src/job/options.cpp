@@ -346,6 +346,9 @@ void add_files(List& list) {
       .synonyms = {"profile", "profiler", "timeline"};
   list.add("trace_steps", "trace-steps", Effect::files, PARTITA_FIELD(files.trace_steps), "Steps of the trace",
            {1, 10'000});
+  list.add("cluster", "cluster", Effect::files, PARTITA_FIELD(files.cluster),
+           "Preset or file of the machine, for which a trace predicts a step beside what was measured")
+      .value = "CLUSTER";
   list.add("dump", "dump", Effect::files, PARTITA_FIELD(files.dump), "Write what every stage made into this folder")
       .value = "DIR";
   list.add("log_dir", "log-dir", Effect::console, PARTITA_FIELD(files.log_dir),

@@ -9,7 +9,7 @@
 #include "cluster/collective_seconds.h"
 #include "partition/collectives.h"
 #include "partition/sections.h"
-#include "planning/node_work.h"
+#include "lowering/node_work.h"
 #include "sharding/move.h"
 
 namespace partita {

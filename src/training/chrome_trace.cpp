@@ -43,18 +43,22 @@ void ChromeTrace::add(const RankTrace& rank) {
     write(
         fmt::format("{{\"name\":{},\"cat\":\"{}\",\"ph\":\"X\",\"ts\":{:.3f},\"dur\":{:.3f},\"pid\":{},\"tid\":{},"
                     "\"args\":{{\"step\":{}{}}}}}",
-                    quoted(event.name), event.category, microseconds(begin), microseconds(end - begin), rank.rank,
-                    span.thread, span.step, event.arguments));
+                    quoted(event.name), event.category, microseconds(begin), microseconds(end - begin),
+                    process_of(rank), span.thread, span.step, event.arguments));
   }
+}
+
+int ChromeTrace::process_of(const RankTrace& rank) const {
+  return rank.rank + (rank.is_predicted ? static_cast<int>(program_.pipeline.ranks()) : 0);
 }
 
 void ChromeTrace::add_names(const RankTrace& rank) {
   const auto metadata = [&](std::string_view kind, int thread, const std::string& arguments) {
     write(fmt::format("{{\"name\":\"{}\",\"ph\":\"M\",\"ts\":0,\"pid\":{},\"tid\":{},\"args\":{{{}}}}}", kind,
-                      rank.rank, thread, arguments));
+                      process_of(rank), thread, arguments));
   };
-  metadata("process_name", 0, fmt::format("\"name\":\"rank {}\"", rank.rank));
-  metadata("process_sort_index", 0, fmt::format("\"sort_index\":{}", rank.rank));
+  metadata("process_name", 0, fmt::format("\"name\":\"rank {}{}\"", rank.rank, rank.is_predicted ? " predicted" : ""));
+  metadata("process_sort_index", 0, fmt::format("\"sort_index\":{}", 2 * rank.rank + rank.is_predicted));
   metadata("process_labels", 0,
            fmt::format("\"labels\":\"clock within {:.1f} us{}\",\"clock_error\":{:.3f}",
                        microseconds(std::max(rank.first.error, rank.last.error)),

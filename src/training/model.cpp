@@ -186,7 +186,10 @@ void Model::train(const DatasetPtr& dataset, const FitOptions& fit) {
                   .observers = fit.observers,
                   .validation = validation ? &*validation : nullptr,
                   .learning_rate = position.learning_rate,
-                  .trace = {.path = config_.files.trace, .steps = config_.files.trace_steps},
+                  .trace = {.path = config_.files.trace,
+                            .steps = config_.files.trace_steps,
+                            .cluster = config_.files.cluster,
+                            .threads = config_.ranks.threads},
                   .measures_communication = !config_.files.log.empty() || config_.console.verbose,
                   .warn = [this](const std::string& message) { warn(message); },
                   .own_process = world_ != nullptr};

@@ -24,7 +24,10 @@ Trace::Trace(const TraceOptions& options, const Program& program, Communicator& 
       ranks_are_processes_(ranks_are_processes),
       warn_(std::move(warn)),
       clock_{.at = Recorder::now()} {
-  if (comm.rank() == 0) open(options.path);
+  if (comm.rank() == 0) {
+    predicted_ = predict_step(program, options.cluster, options.threads);
+    open(options.path);
+  }
   if (ranks_are_processes_) clock_ = clock_offset(comm, Recorder::now);
 }
 
@@ -53,7 +56,10 @@ void Trace::rescue(Recorder& recorder, bool all_fail) noexcept {
       }
     }
     if (comm_.rank() != 0) open(fmt::format("{}.rank_{}", options_.path, comm_.rank()));
-    write([&](ChromeTrace& file) { file.add(trace); });
+    write([&](ChromeTrace& file) {
+      file.add(trace);
+      add_predicted(file, trace);
+    });
   } catch (...) {  // what the training fails with is told
   }
 }
@@ -73,6 +79,7 @@ void Trace::gather(const RankTrace& own, Timeout timeout) {
       } catch (const Error&) {  // the file is to be whole with those that came
         lost = std::current_exception();
       }
+      add_predicted(file, own);
     });
     if (lost) std::rethrow_exception(lost);
   } else {
@@ -82,6 +89,11 @@ void Trace::gather(const RankTrace& own, Timeout timeout) {
     if (bytes > 0) comm_.send(own.spans.data(), bytes, DType::u8, 0, timeout);
   }
   comm_.barrier(timeout);  // a rank that fails would end the others before they have sent theirs
+}
+
+void Trace::add_predicted(ChromeTrace& file, const RankTrace& first) const {
+  if (!predicted_) return;
+  for (int rank = 0; rank < comm_.size(); ++rank) file.add(predicted_trace(*predicted_, program_, rank, first));
 }
 
 RankTrace Trace::receive(int rank, Timeout timeout) {

@@ -5,19 +5,22 @@
 #include <functional>
 
 #include "comm/communicator.h"
-#include "training/chrome_trace.h"
+#include "training/predicted_trace.h"
 
 namespace partita {
 
 struct TraceOptions {
-  std::string path;   // "": no trace
-  int64_t steps = 3;  // the first of the training
+  std::string path;             // "": no trace
+  int64_t steps = 3;            // the first of the training
+  std::string cluster = "cpu";  // for which a step is predicted: a preset or a file
+  int threads = 1;              // of each rank
 };
 
 class Trace {
  public:
   /// All ranks of `comm` make one at the same time; the first begins the file. The arguments outlive the object. `warn`
-  /// is called when the file cannot be written any more. Throws RuntimeFailure(cannot_write).
+  /// is called when the file cannot be written any more. Throws RuntimeFailure(cannot_write), and what the cluster is
+  /// refused with.
   Trace(const TraceOptions& options, const Program& program, Communicator& comm, bool ranks_are_processes,
         std::function<void(const std::string&)> warn);
 
@@ -35,12 +38,15 @@ class Trace {
  private:
   RankTrace own(Recorder& recorder) const;
   void gather(const RankTrace& own, Timeout timeout);
+  /// What was predicted of all ranks, beside what the first one measured.
+  void add_predicted(ChromeTrace& file, const RankTrace& first) const;
   RankTrace receive(int rank, Timeout timeout);
   void open(const std::string& path);
   std::string failure() const;
   void write(const std::function<void(ChromeTrace&)>& add_ranks);
 
   const TraceOptions& options_;
+  std::optional<SimulatedStep> predicted_;  // on the first rank
   const Program& program_;
   Communicator& comm_;
   bool ranks_are_processes_;

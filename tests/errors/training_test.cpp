@@ -195,6 +195,11 @@ TEST(TrainingErrors, Trace) {
                  {"[--trace-steps] of no effect, got no --trace, expected --trace FILE"});
   expect_refusal({"train", kModel, "--trace", "t", "--trace-steps", "0"}, ExitCode::usage,
                  {"[--trace-steps]", "got 0"});
+  expect_refusal({"train", kModel, "--cluster", "cpu"}, ExitCode::usage,
+                 {"[--cluster] of no effect, got no --trace, expected --trace FILE"});
+  expect_refusal({"train", kModel, "--trace", "trace_of_no_cluster", "--cluster", "h101"}, ExitCode::usage,
+                 {"h101", "did you mean", "h100"});
+  EXPECT_FALSE(std::filesystem::exists("trace_of_no_cluster"));
   const TempDir folder;
   const std::string file = (folder.path() / "file").string();
   expect_refusal({"train", kModel, "--trace", file, "--log", file}, ExitCode::usage,

@@ -3,7 +3,8 @@
 
 The schema of Chrome's format, as Perfetto reads it; that what a rank did covers its steps (LEAST_COVERED, 0.95 when not
 given, of each); that spans of a thread are nested or apart; that spans of one collective overlap on all ranks that take
-part, but for the error of the clocks; that what is sent is received, and not before."""
+part, but for the error of the clocks; that what is sent is received, and not before; that beside every rank stands what
+was predicted of it, under the same names."""
 import collections
 import json
 import statistics
@@ -53,44 +54,8 @@ def check_nesting(spans):
         open_spans.append(span)
 
 
-def main():
-    path, ranks, steps = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-    least = float(sys.argv[4]) if len(sys.argv) > 4 else 0.95
-    with open(path, encoding="utf-8") as file:
-        trace = json.load(file)
-    events = trace["traceEvents"]
-    for event in events:
-        check_schema(event)
-    spans = [event for event in events if event["ph"] == "X"]
-    metadata = {(event["pid"], event["tid"], event["name"]): event["args"] for event in events if event["ph"] == "M"}
-    if {event["pid"] for event in spans} != set(range(ranks)):
-        faults.append(f"ranks: {sorted({event['pid'] for event in spans})}")
-    for rank, thread in {(span["pid"], span["tid"]) for span in spans}:
-        for name, where in (("process_name", 0), ("thread_name", thread)):
-            if "name" not in metadata.get((rank, where, name), {}):
-                faults.append(f"rank {rank} thread {thread}: no {name}")
-        check_nesting([span for span in spans if (span["pid"], span["tid"]) == (rank, thread)])
-
-    # What a rank did in a step: sections and what stands between them; then what is inside of the sections, of the
-    # median step, since between two short spans a thread may lose its core.
-    lowest = {"section": 1.0, "leaf": 1.0}
-    for rank in range(ranks):
-        own = [span for span in spans if span["pid"] == rank and span["tid"] == 0]
-        taken = [span for span in own if span["cat"] == "step"]
-        if len(taken) != steps:
-            faults.append(f"rank {rank}: {len(taken)} steps")
-        parts = {"section": [], "leaf": []}
-        for step in taken:
-            inside = [s for s in own if s["cat"] != "step" and s["args"]["step"] == step["args"]["step"]]
-            parts["section"].append(covered(step, inside))
-            parts["leaf"].append(covered(step, [span for span in inside if span["cat"] != "section"]))
-        for level, part in (("section", min(parts["section"], default=0)),
-                            ("leaf", statistics.median(parts["leaf"] or [0]))):
-            lowest[level] = min(lowest[level], part)
-            if part < least:
-                faults.append(f"rank {rank}: spans of level {level} cover {part:.3f} of a step")
-
-    error = {rank: metadata[rank, 0, "process_labels"]["clock_error"] for rank in range(ranks)}
+def check_meetings(spans, error):
+    """Spans of one collective overlap, what is sent is received and not before. Returns how many there are of both."""
     groups = collections.defaultdict(list)
     for span in spans:
         if span["cat"] == "collective" and span["args"].get("op") in MEETING:
@@ -120,10 +85,87 @@ def main():
             slack = ROUNDING + error[span["pid"]] + error[first["pid"]]
             if end(span) + slack < first["ts"]:
                 faults.append(f"transfer {name}: received before it is sent")
+    return met, len(sent)
+
+
+def check_prediction(predicted, measured, ranks, metadata):
+    """Behind what each rank did, as a process of its own, what was predicted of it: the same names in the same steps.
+    Returns by how much the longest step was missed, as a factor."""
+    worst = 1.0
+    for rank in range(ranks):
+        name = metadata.get((ranks + rank, 0, "process_name"), {}).get("name")
+        if name != f"rank {rank} predicted":
+            faults.append(f"rank {rank}: what is predicted is called {name!r}")
+        own = [span for span in predicted if span["pid"] == ranks + rank]
+        taken = [span for span in measured if span["pid"] == rank]
+        # A start takes no time, and of a check or a wait for rows nothing is predicted.
+        kinds = ("compute", "collective", "transfer", "section", "step")
+        names = {(s["name"], s["args"]["step"], s["args"].get("micro_batch", 0))
+                 for s in taken if s["cat"] in kinds and not s["name"].startswith("start ")
+                 and s["name"] != "agreement" and s["dur"] > 0}
+        said = {(s["name"], s["args"]["step"], s["args"].get("micro_batch", 0)) for s in own if s["cat"] != "wait"}
+        for lost in sorted(names - said)[:3]:
+            faults.append(f"rank {rank}: {lost} is not predicted")
+        for wrong in sorted(said - {(s["name"], s["args"]["step"], s["args"].get("micro_batch", 0)) for s in taken})[:3]:
+            faults.append(f"rank {rank}: {wrong} is predicted and not measured")
+        for step in (span for span in own if span["cat"] == "step"):
+            real = [s["dur"] for s in taken if s["cat"] == "step" and s["name"] == step["name"]]
+            if real and step["dur"] > 0:
+                worst = max(worst, max(real) / step["dur"], step["dur"] / max(real))
+            for span in own:
+                if span["args"]["step"] == step["args"]["step"] and (
+                        span["ts"] < step["ts"] - ROUNDING or end(span) > end(step) + ROUNDING):
+                    faults.append(f"rank {rank}: {span['name']} is predicted outside of its step")
+    return worst
+
+
+def main():
+    path, ranks, steps = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    least = float(sys.argv[4]) if len(sys.argv) > 4 else 0.95
+    with open(path, encoding="utf-8") as file:
+        trace = json.load(file)
+    events = trace["traceEvents"]
+    for event in events:
+        check_schema(event)
+    spans = [event for event in events if event["ph"] == "X" and event["pid"] < ranks]
+    predicted = [event for event in events if event["ph"] == "X" and event["pid"] >= ranks]
+    metadata = {(event["pid"], event["tid"], event["name"]): event["args"] for event in events if event["ph"] == "M"}
+    if {event["pid"] for event in spans} != set(range(ranks)):
+        faults.append(f"ranks: {sorted({event['pid'] for event in spans})}")
+    for rank, thread in {(span["pid"], span["tid"]) for span in spans}:
+        for name, where in (("process_name", 0), ("thread_name", thread)):
+            if "name" not in metadata.get((rank, where, name), {}):
+                faults.append(f"rank {rank} thread {thread}: no {name}")
+        check_nesting([span for span in spans if (span["pid"], span["tid"]) == (rank, thread)])
+
+    # What a rank did in a step: sections and what stands between them; then what is inside of the sections, of the
+    # median step, since between two short spans a thread may lose its core.
+    lowest = {"section": 1.0, "leaf": 1.0}
+    for rank in range(ranks):
+        own = [span for span in spans if span["pid"] == rank and span["tid"] == 0]
+        taken = [span for span in own if span["cat"] == "step"]
+        if len(taken) != steps:
+            faults.append(f"rank {rank}: {len(taken)} steps")
+        parts = {"section": [], "leaf": []}
+        for step in taken:
+            inside = [s for s in own if s["cat"] != "step" and s["args"]["step"] == step["args"]["step"]]
+            parts["section"].append(covered(step, inside))
+            parts["leaf"].append(covered(step, [span for span in inside if span["cat"] != "section"]))
+        for level, part in (("section", min(parts["section"], default=0)),
+                            ("leaf", statistics.median(parts["leaf"] or [0]))):
+            lowest[level] = min(lowest[level], part)
+            if part < least:
+                faults.append(f"rank {rank}: spans of level {level} cover {part:.3f} of a step")
+
+    error = {rank: metadata[rank, 0, "process_labels"]["clock_error"] for rank in range(ranks)}
+    met, sent = check_meetings(spans, error)
+    check_meetings(predicted, collections.defaultdict(float))
+    worst = check_prediction(predicted, spans, ranks, metadata)
 
     print("\n".join(faults[:20]))
-    print(f"{path}: {len(spans)} spans of {ranks} ranks, {met} collectives, {len(sent)} transfers; sections cover "
-          f"{lowest['section']:.4f}, what is inside of them {lowest['leaf']:.4f}; {len(faults)} faults")
+    print(f"{path}: {len(spans)} spans of {ranks} ranks, {met} collectives, {sent} transfers; sections cover "
+          f"{lowest['section']:.4f}, what is inside of them {lowest['leaf']:.4f}; predicted within a factor of {worst:.2f}; "
+          f"{len(faults)} faults")
     return bool(faults) or not spans
 
 

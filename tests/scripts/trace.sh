@@ -37,8 +37,8 @@ for order in 1f1b gpipe zero_bubble; do
     --order $order --trace "$out/$order" || fail "$order"
   /usr/bin/python3 tests/scripts/check_bubble.py "$out/$order" 4 8 $order || fail "the bubble of $order"
 done
-# Faults that the check must see: clocks that are not aligned, spans that are missing, a time that is none.
-for fault in 'event["ts"] += 5e4 * (event["pid"] == 1)' 'event["dur"] = event.get("dur", 0) * (event.get("cat") != "compute")' \
+# Faults that the check must see: clocks that are not aligned, predictions of something else, spans that are missing, a time that is none.
+for fault in 'event["ts"] += 5e4 * (event["pid"] == 1)' 'event["name"] += "?" * (event["pid"] >= 2 and event["ph"] == "X")' 'event["dur"] = event.get("dur", 0) * (event.get("cat") != "compute")' \
   'event["ts"] = -1 if event["name"] == "step 1" else event["ts"]'; do
   /usr/bin/python3 - "$out/processes" "$out/faulty" "$fault" <<'PY'
 import json, sys
@@ -67,7 +67,7 @@ train "$partita" train "$gpt" --batch 32 --ranks 2 $wrong --trace "$out/failed" 
 /usr/bin/python3 - "$out/failed" <<'PY' || fail "a trace of what there was"
 import json, sys
 events = json.load(open(sys.argv[1]))["traceEvents"]
-assert {event["pid"] for event in events if event["ph"] == "X"} == {0, 1}
+assert {event["pid"] for event in events if event["ph"] == "X"} == {0, 1, 2, 3}  # two are predicted
 assert any(event.get("name") == "step 1" for event in events)
 PY
 train mpirun -n 2 "$partita" train "$gpt" --batch 32 $wrong --trace "$out/failed_processes" && fail "a loss of processes"

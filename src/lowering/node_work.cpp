@@ -1,4 +1,4 @@
-#include "planning/node_work.h"
+#include "lowering/node_work.h"
 
 #include "lowering/work.h"
 #include "sharding/move.h"
