@@ -8,10 +8,11 @@
 #include "cli/command_line.h"
 #include "cli/options.h"
 #include "cluster/presets.h"
-#include "job/toml.h"
+#include "job/program.h"
 #include "network/build_graph.h"
 #include "ops/registry.h"
 #include "planning/job_of.h"
+#include "planning/plan_file.h"
 #include "planning/print_price.h"
 #include "planning/search_configurations.h"
 #include "zoo/zoo.h"
@@ -20,7 +21,7 @@ namespace partita {
 namespace {
 
 struct PlanFlags {
-  std::string model, cluster = "cpu", dtype = "f32", fixed, pins, out;
+  std::string model, cluster = "cpu", dtype = "f32", fixed, pins, out, search = "propagation";
   int64_t batch = 0;
   double memory = 0;  // GiB
   bool json = false;
@@ -50,11 +51,21 @@ constexpr double kGiB = 1 << 30;
       memory / kGiB, least.price.peak_memory() / kGiB, print(least.configuration)));
 }
 
+/// As a whole, or not at all.
+void write_report(std::string_view flag, const std::string& path, const std::string& text) {
+  try {
+    save_text(path, text);
+  } catch (const RuntimeFailure& error) {
+    throw RuntimeFailure(error.code(), fmt::format("[{}] cannot write {} ({})", flag, path, error.what()));
+  }
+}
+
 /// What one command looks at.
 class Planner {
  public:
   explicit Planner(const PlanFlags& flags)
       : flags_(flags),
+        search_(parse_name<Search>("--search", flags.search)),
         model_(make_model(flags.model)),
         fixed_(parse_configuration(flags.fixed)),
         cluster_(cluster_of(flags, fixed_)),
@@ -101,16 +112,25 @@ class Planner {
     return text;
   }
 
-  void write_job(const PricedPlan& plan) const {
+  PlanFile plan_file(const PricedPlan& plan) const {
     JobConfig job = model_.recipe;
     job.model = flags_.model;
     job.training.batch = batch_;
-    job = job_of(std::move(job), plan.configuration, plan.price, costs_.folded(), forward_);
-    try {
-      save_text(flags_.out, fmt::format("# {}\n{}", print(plan.configuration), print(job)));
-    } catch (const RuntimeFailure& error) {
-      throw RuntimeFailure(error.code(), fmt::format("[--out] cannot write {} ({})", flags_.out, error.what()));
-    }
+    job.plan.options.search = search_;
+    job = completed(job_of(std::move(job), plan.configuration, plan.price, costs_.folded(), forward_), Place{.cores = 1});
+    const Network network = model_.network(job.training.loss);
+    const Program program = make_program(job, {.network = network,
+                                               .columns = model_.columns(),
+                                               .batch = batch_,
+                                               .ranks = plan.configuration.ranks(),
+                                               .last = Stage::training});
+    PlanFile file = plan_file_of({job, plan.configuration, program.graph, all_ops()});
+    file.dtype = dtype_of(flags_.dtype);
+    file.cluster = flags_.cluster;
+    file.network = fingerprint_of_network(forward_);
+    file.predicted = PredictedStep{.step_seconds = plan.price.step_seconds};
+    for (const StageMemory& memory : plan.price.memory) file.predicted->memory_bytes.push_back(memory.total());
+    return file;
   }
 
   const FoldedGraph& folded() const { return costs_.folded(); }
@@ -132,6 +152,7 @@ class Planner {
   }
 
   const PlanFlags& flags_;
+  const Search search_;
   const ZooModel model_;
   const Configuration fixed_;
   const Cluster cluster_;
@@ -153,7 +174,7 @@ void run_plan(const PlanFlags& flags) {
   Planner planner(flags);
   PricedPlan plan = planner.plan();
   plan.search_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  if (!flags.out.empty()) planner.write_job(plan);
+  if (!flags.out.empty()) write_report("--out", flags.out, print(planner.plan_file(plan)));
   if (flags.json) {
     std::cout << to_json(plan);
     return;
@@ -177,7 +198,9 @@ void add_plan(CLI::App& app) {
                       "sequence_parallel=true,zero=1");
   command->add_option("--pin", flags->pins, "Search the rest: tensor=8,recompute=none");
   command->add_option("--memory", flags->memory, "GiB of each device; by default the cluster's, less its reserve");
-  command->add_option("--out", flags->out, "Write a configuration that train runs: partita train --config FILE");
+  command->add_option("--search", flags->search, "How op cuts are found: propagation, dynamic, recursive or exact")
+      ->capture_default_str();
+  command->add_option("--out", flags->out, "Write the plan as a text that train runs: partita train --plan FILE");
   command->add_flag("--json", flags->json, "For programs");
   command->footer(
       "Example: partita plan gpt:layers=24,hidden=2048,heads=16 --cluster a100-80:4 --fixed data=8,tensor=4");
