@@ -45,7 +45,16 @@ int64_t NetworkCosts::repeated_layers() const {
 
 const LoweredLayers& NetworkCosts::lowered_layers(const Key& key) {
   std::unique_ptr<LoweredLayers>& known = known_[key];
-  if (known != nullptr) return *known;
+  if (known == nullptr) known = lower(key, folded_);
+  return *known;
+}
+
+LayerCosts NetworkCosts::costs_of_units(const Configuration& configuration, std::vector<FoldedUnit> units) {
+  const FoldedGraph folded{folded_.graph, std::move(units)};
+  return lower(key_of(configuration), folded)->costs(configuration.micro_batch, cluster_);
+}
+
+std::unique_ptr<LoweredLayers> NetworkCosts::lower(const Key& key, const FoldedGraph& folded) {
   CompileOptions options{.ranks = key.tensor * key.context, .training = options_.training, .last = Stage::partition};
   options.training->recompute = key.recompute;
   options.plan.micro_batches = batch_;
@@ -54,16 +63,15 @@ const LoweredLayers& NetworkCosts::lowered_layers(const Key& key) {
     options.plan.parallel = Parallel::automatic;
     options.plan.blocks = {.tensor = key.tensor, .sequence = key.sequence_parallel, .context = key.context};
   }
-  const Program program = compile(folded_.graph, ops_, catalog_, options);
+  const Program program = compile(folded.graph, ops_, catalog_, options);
   const int64_t others = std::max<int64_t>(1, cluster_.ranks() / (key.tensor * key.context));
-  known = std::make_unique<LoweredLayers>(
-      LoweringRequest{.folded = folded_,
+  return std::make_unique<LoweredLayers>(
+      LoweringRequest{.folded = folded,
                       .local = program.local(),
                       .ops = ops_,
                       .cluster = cluster_,
                       .ranks = Mesh({{"data", others}, {"context", key.context}, {"tensor", key.tensor}}),
                       .precision = options_.precision});
-  return *known;
 }
 
 const LayerCosts& NetworkCosts::layer_costs(const Configuration& configuration) {

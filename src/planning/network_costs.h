@@ -30,6 +30,9 @@ class NetworkCosts {
   /// Seconds of all layers for a row of a rank's micro-batch, forward and backward. Only what decides the lowering
   /// counts.
   double row_seconds(const Configuration& configuration);
+  /// What the layers of a completed configuration cost in other units than those of stages: contiguous nodes of the
+  /// folded graph.
+  LayerCosts costs_of_units(const Configuration& configuration, std::vector<FoldedUnit> units);
   int64_t batch() const { return batch_; }
   /// Of the whole network: units that stages can consist of, and those that are copies.
   int64_t layers() const;
@@ -47,6 +50,7 @@ class NetworkCosts {
   };
   static Key key_of(const Configuration& configuration);
   const LoweredLayers& lowered_layers(const Key& key);
+  std::unique_ptr<LoweredLayers> lower(const Key& key, const FoldedGraph& folded);
   const LayerCosts& layer_costs(const Configuration& configuration);
   PriceRequest& request(const Configuration& configuration);
 

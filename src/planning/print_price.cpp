@@ -3,19 +3,10 @@
 #include <nlohmann/json.hpp>
 
 #include "planning/common_scope.h"
+#include "planning/quantities.h"
 
 namespace partita {
 namespace {
-
-std::string print_seconds(double seconds) {
-  if (seconds >= 1) return fmt::format("{:.3f} s", seconds);
-  return seconds >= 1e-3 ? fmt::format("{:.3f} ms", seconds * 1e3) : fmt::format("{:.1f} us", seconds * 1e6);
-}
-
-std::string print_memory(double bytes) {
-  constexpr double kMiB = 1 << 20;
-  return bytes < 1024 * kMiB ? fmt::format("{:.1f} MiB", bytes / kMiB) : fmt::format("{:.2f} GiB", bytes / kMiB / 1024);
-}
 
 /// Where the copies of a unit come from.
 std::string name_of_unit(const FoldedGraph& folded, size_t unit) {

@@ -1,0 +1,17 @@
+#include "planning/quantities.h"
+
+#include <fmt/format.h>
+
+namespace partita {
+
+std::string print_seconds(double seconds) {
+  if (seconds >= 1) return fmt::format("{:.3f} s", seconds);
+  return seconds >= 1e-3 ? fmt::format("{:.3f} ms", seconds * 1e3) : fmt::format("{:.1f} us", seconds * 1e6);
+}
+
+std::string print_memory(double bytes) {
+  constexpr double kMiB = 1 << 20;
+  return bytes < 1024 * kMiB ? fmt::format("{:.1f} MiB", bytes / kMiB) : fmt::format("{:.2f} GiB", bytes / kMiB / 1024);
+}
+
+}  // namespace partita
