@@ -6,6 +6,7 @@
 
 #include "cli/command_line.h"
 #include "cli/options.h"
+#include "cli/plan_page.h"
 #include "cli/planner.h"
 #include "cli/remedies.h"
 #include "explain/layer_table.h"
@@ -17,7 +18,7 @@ namespace {
 
 struct PlanFlags {
   PlannerRequest request;
-  std::string fixed, pins, out;
+  std::string fixed, pins, out, html;
   double memory = 0;  // GiB
   bool json = false;
 };
@@ -76,12 +77,18 @@ void run_plan(const PlanFlags& flags) {
     runner_up = std::move(search.runner_up);
   }
   plan.search_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  if (!flags.out.empty()) write_whole_file("--out", flags.out, print(planner.plan_file(plan)));
+  if (!flags.out.empty() || !flags.html.empty()) {
+    const PlanFile file = planner.plan_file(plan);
+    if (!flags.out.empty()) write_whole_file("--out", flags.out, print(file));
+    if (!flags.html.empty()) {
+      write_whole_file("--html", flags.html, plan_page(planner, plan, file, /*compares=*/true, runner_up));
+    }
+  }
   if (flags.json) {
     std::cout << to_json(plan);
     return;
   }
-  std::cout << print(plan, planner.costs().folded()) << "\n" << print_layers(planner, plan);
+  std::cout << print(plan) << "\n" << print_layers(planner, plan);
   if (compares) std::cout << "\n" << print_others(planner, plan, runner_up);
   if (plan.price.peak_memory() > planner.memory()) warn(print_excess(planner, plan));
 }
@@ -104,6 +111,7 @@ void add_plan(CLI::App& app) {
   command->add_option("--search", flags->request.search, "How op cuts are found: propagation, dynamic, recursive or exact")
       ->capture_default_str();
   command->add_option("--out", flags->out, "Write the plan as a text that train runs: partita train --plan FILE");
+  command->add_option("--html", flags->html, "Write a page to look at, one file that needs nothing else");
   command->add_flag("--json", flags->json, "For programs");
   command->footer(
       "Example: partita plan gpt:layers=24,hidden=2048,heads=16 --cluster a100-80:4 --fixed data=8,tensor=4");

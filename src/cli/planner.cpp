@@ -69,7 +69,9 @@ PricedPlan Planner::priced(const PricedConfiguration& found) const {
           .ranks = cluster_.ranks(),
           .batch = batch_,
           .configuration = found.configuration,
-          .price = found.price};
+          .price = found.price,
+          .stages = found.price.layers.size() > 1 ? stage_names(found.price, costs_.folded(), forward_)
+                                                  : std::vector<std::vector<std::string>>()};
 }
 
 ConfigurationSearch Planner::searched(const Pins& pins, bool runner_up) {

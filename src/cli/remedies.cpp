@@ -96,7 +96,7 @@ std::vector<Remedy> remedies(Planner& planner, const Pins& pins, const Configura
   constexpr double kGiB = 1 << 30;
   const double least = search.least->price.peak_memory();
   const double shown = std::ceil(least / kGiB * 1e3) / 1e3;
-  all.push_back({least / planner.memory(), fmt::format("--memory {:.4g}", shown)});
+  all.push_back({least / planner.memory(), fmt::format("--memory {:.6g}", shown)});
   if (const auto nodes = more_nodes(planner, pins)) all.push_back(*nodes);
   if (const auto batch = smaller_batch(planner, pins)) all.push_back(*batch);
   std::stable_sort(all.begin(), all.end(), [](const Remedy& a, const Remedy& b) { return a.factor < b.factor; });

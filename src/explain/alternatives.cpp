@@ -11,6 +11,8 @@
 namespace partita {
 namespace {
 
+constexpr size_t kShownMoves = 3;
+
 /// What a plan computes and sends, as far as it can be told in a sentence.
 struct Traffic {
   double flops = 0;                                             // of a rank, of the node and its gradients
@@ -134,7 +136,8 @@ class Alternatives {
                                                      more > 0 ? "more" : "less", name_of(key.first), key.second));
     }
     std::sort(moves.rbegin(), moves.rend());
-    for (const auto& [size, move] : moves) say(move);
+    for (size_t i = 0; i < std::min(kShownMoves, moves.size()); ++i) say(moves[i].second);
+    if (moves.size() > kShownMoves) say(fmt::format("{} smaller changes", moves.size() - kShownMoves));
     return text.empty() ? "moves as much" : text;
   }
 

@@ -117,7 +117,7 @@ std::string part_of_result(const TensorMap& output, int factor) {
   for (size_t d = 0; d < rank; ++d) {
     const auto& factors = output[d].factors;
     if (std::find(factors.begin(), factors.end(), factor) == factors.end()) continue;
-    if (d == 0) return rank == 1 ? "elements" : "batch";
+    if (d == 0) return "batch";
     if (rank == 4) return d == 1 ? "channels" : d == 2 ? "height" : "width";
     return d + 1 == rank ? "columns" : "sequence";
   }

@@ -14,8 +14,8 @@ struct PathTree {
   int lowest = std::numeric_limits<int>::max(), highest = -1;
 
   PathTree& part(std::string_view name) {
-    for (auto& [known, tree] : parts) {
-      if (known == name) return *tree;
+    for (size_t i = parts.size(); i-- > 0;) {  // most often the last
+      if (parts[i].first == name) return *parts[i].second;
     }
     return *parts.emplace_back(name, std::make_unique<PathTree>()).second;
   }

@@ -23,6 +23,10 @@ StageAssignment dealt_stages(const Price& price, const FoldedGraph& folded, cons
 
 }  // namespace
 
+std::vector<std::vector<std::string>> stage_names(const Price& price, const FoldedGraph& folded, const Graph& forward) {
+  return name_stages(forward, dealt_stages(price, folded, forward));
+}
+
 std::vector<StageMark> stage_marks(const std::vector<std::vector<std::string>>& stages) {
   std::vector<StageMark> marks;
   for (size_t stage = 0; stage < stages.size(); ++stage) {
@@ -46,7 +50,7 @@ JobConfig job_of(JobConfig recipe, const Configuration& configuration, const Pri
   }
   if (configuration.pipeline == 1) return recipe;
   options.pipeline = {.stages = configuration.pipeline * configuration.interleave,
-                      .marks = stage_marks(name_stages(forward, dealt_stages(price, folded, forward))),
+                      .marks = stage_marks(stage_names(price, folded, forward)),
                       .order = configuration.order,
                       .interleave = configuration.interleave};
   return recipe;

@@ -11,6 +11,9 @@ namespace partita {
 JobConfig job_of(JobConfig recipe, const Configuration& configuration, const Price& price, const FoldedGraph& folded,
                  const Graph& forward);
 
+/// What the paths of each stage's layers begin with, as the price dealt them out.
+std::vector<std::vector<std::string>> stage_names(const Price& price, const FoldedGraph& folded, const Graph& forward);
+
 /// Of the layers of each stage.
 std::vector<StageMark> stage_marks(const std::vector<std::vector<std::string>>& stages);
 

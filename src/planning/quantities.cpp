@@ -10,8 +10,10 @@ std::string print_seconds(double seconds) {
 }
 
 std::string print_memory(double bytes) {
-  constexpr double kMiB = 1 << 20;
-  return bytes < 1024 * kMiB ? fmt::format("{:.1f} MiB", bytes / kMiB) : fmt::format("{:.2f} GiB", bytes / kMiB / 1024);
+  constexpr double kKiB = 1 << 10, kMiB = 1 << 20, kGiB = 1 << 30;
+  if (bytes < kKiB) return fmt::format("{:.0f} B", bytes);
+  if (bytes < kMiB) return fmt::format("{:.1f} KiB", bytes / kKiB);
+  return bytes < kGiB ? fmt::format("{:.1f} MiB", bytes / kMiB) : fmt::format("{:.2f} GiB", bytes / kGiB);
 }
 
 }  // namespace partita
