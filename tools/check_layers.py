@@ -29,6 +29,7 @@ ALLOWED = {
     "job": ["base", "sharding", "graph", "ops", "network", "autodiff", "lowering", "plan", "schedule", "device", "comm", "data",
             "launch"],
     "planning": ["base", "sharding", "cluster", "graph", "autodiff", "lowering", "pipeline", "plan", "partition", "schedule", "simulate", "job"],
+    "explain": ["base", "sharding", "cluster", "graph", "autodiff", "lowering", "pipeline", "plan", "partition", "planning"],
     "checkpoint": ["base", "graph", "network"],
     "training": ["base", "sharding", "cluster", "graph", "ops", "network", "autodiff", "lowering", "pipeline", "plan", "partition", "schedule",
                  "simulate", "device", "comm", "execute", "data", "launch", "job", "checkpoint"],
@@ -37,7 +38,7 @@ ALLOWED = {
                   "partition", "schedule", "simulate", "device", "comm", "execute", "data", "launch", "job", "planning", "zoo"],
     "report": ["base", "graph", "data", "training"],
     "cli": ["base", "sharding", "cluster", "graph", "ops", "network", "autodiff", "lowering", "pipeline", "plan", "partition",
-            "schedule", "simulate", "device", "comm", "execute", "data", "launch", "job", "planning", "checkpoint", "training", "zoo", "calibrate", "report"],
+            "schedule", "simulate", "device", "comm", "execute", "data", "launch", "job", "planning", "explain", "checkpoint", "training", "zoo", "calibrate", "report"],
 }
 COMPILE = {"compile.h", "compile.cpp"}  # the flow itself: sees every stage
 

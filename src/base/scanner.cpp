@@ -9,8 +9,9 @@ constexpr size_t kMaxText = size_t{64} << 20;
 
 }  // namespace
 
-Scanner::Scanner(std::string what, std::string_view text, std::string_view otherwise, std::string_view version)
-    : Cursor(""), what_(std::move(what)), text_(text) {
+Scanner::Scanner(std::string what, std::string_view text, std::string_view otherwise, std::string_view version,
+                 std::string file)
+    : Cursor(""), what_(std::move(what)), file_(std::move(file)), text_(text) {
   if (text.size() > kMaxText) fail("text too large", fmt::format("{} bytes", text.size()), "at most 64 MiB");
   const std::string name = fmt::format("partita {} ", what_), header = name + "1";
   next_line();
@@ -38,8 +39,12 @@ bool Scanner::next_line() {
   return true;
 }
 
+std::string Scanner::place() const {
+  return file_.empty() ? fmt::format("{} line {}", what_, line_) : fmt::format("{}:{}", file_, line_);
+}
+
 std::string Scanner::message(std::string_view what, std::string_view got, std::string_view expected) const {
-  return fmt::format("[{} line {}] {}, got '{}', expected {}", what_, line_, what, got, expected);
+  return fmt::format("[{}] {}, got '{}', expected {}", place(), what, got, expected);
 }
 
 void Scanner::once(bool& seen, std::string_view name) const {

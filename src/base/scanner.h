@@ -9,23 +9,29 @@
 
 namespace partita {
 
-/// The result of `read`, whose errors then begin with "[WHAT line LINE]".
+/// The result of `read`, whose errors then begin with "[PLACE]".
 template <class Read>
-auto with_line(std::string_view what, int line, const Read& read) {
+auto with_place(std::string_view place, const Read& read) {
   try {
     return read();
   } catch (const Error& error) {
-    throw InvalidArgument(fmt::format("[{} line {}] {}", what, line, error.what()), error.kind());
+    throw InvalidArgument(fmt::format("[{}] {}", place, error.what()), error.kind());
   }
+}
+
+/// The same with "[WHAT line LINE]".
+template <class Read>
+auto with_line(std::string_view what, int line, const Read& read) {
+  return with_place(fmt::format("{} line {}", what, line), read);
 }
 
 class Scanner : public Cursor {
  public:
-  /// `what` is the word in messages: "[schedule line 7] ...". The text outlives the scanner. Throws InvalidArgument
-  /// when it is too large, or its first line is not "partita WHAT 1": `otherwise` is said of a text of another kind,
-  /// and `version` of another version.
+  /// `what` is the word in messages: "[schedule line 7] ...", or in those of a `file` "[FILE:7] ...". The text outlives
+  /// the scanner. Throws InvalidArgument when it is too large, or its first line is not "partita WHAT 1": `otherwise` is
+  /// said of a text of another kind, and `version` of another version.
   Scanner(std::string what, std::string_view text, std::string_view otherwise = "wrong first line",
-          std::string_view version = "another version");
+          std::string_view version = "another version", std::string file = "");
 
   /// Goes to the next line that is neither empty nor a comment ('#'); false at the end.
   bool next();
@@ -34,8 +40,10 @@ class Scanner : public Cursor {
   /// The result of `read`, whose errors then begin with the line.
   template <class Read>
   auto with_line(const Read& read) const {
-    return partita::with_line(what_, line_, read);
+    return with_place(place(), read);
   }
+  /// Of this line, as messages name it.
+  std::string place() const;
 
   /// Fails when what a text gives once was seen before.
   void once(bool& seen, std::string_view name) const;
@@ -49,7 +57,7 @@ class Scanner : public Cursor {
   friend class LinePart;
   bool next_line();
 
-  std::string what_;
+  std::string what_, file_;
   std::string_view text_;
   int line_ = 0;
 };

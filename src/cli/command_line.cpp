@@ -184,6 +184,8 @@ int run_commands(int argc, char** argv) {
   add_graph(app);
   add_partition(app);
   add_plan(app);
+  add_explain(app);
+  add_diff(app);
   add_calibrate(app);
   add_cluster(app);
   add_schedule(app);

@@ -12,6 +12,8 @@ void add_generate(CLI::App& app);
 void add_graph(CLI::App& app);
 void add_partition(CLI::App& app);
 void add_plan(CLI::App& app);
+void add_explain(CLI::App& app);
+void add_diff(CLI::App& app);
 void add_calibrate(CLI::App& app);
 void add_cluster(CLI::App& app);
 void add_schedule(CLI::App& app);

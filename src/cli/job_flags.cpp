@@ -4,6 +4,8 @@
 #include <iostream>
 
 #include "job/toml.h"
+#include "ops/registry.h"
+#include "planning/plan_file.h"
 
 namespace partita {
 namespace {
@@ -59,6 +61,25 @@ void add_option(CLI::App& command, const JobOption& option, std::vector<Assignme
   added->group(title);
 }
 
+/// Nodes and sizes that tell the model of a training from that of its plan: nothing when both are of the zoo and alike.
+void require_planned_model(const JobConfig& config, const PlanFile& plan) {
+  if (plan.model.empty() || config.model.empty() || plan.model == config.model) return;
+  const auto graph_of_model = [&](const std::string& text) {
+    const ZooModel model = make_model(text);
+    const BuildOptions options{.batch = plan.batch, .columns = model.columns(), .statistics_groups = plan.batch};
+    return build_graph(model.network(config.training.loss), all_ops(), options);
+  };
+  std::string difference;
+  try {
+    difference = network_difference(graph_of_model(config.model), graph_of_model(plan.model));
+  } catch (const Error&) {
+    return;  // the fingerprint tells
+  }
+  if (difference.empty()) return;
+  throw InvalidArgument(fmt::format("[--plan] {} is for another network, got {}, expected {}: {}", plan.path,
+                                    config.model, plan.model, difference));
+}
+
 bool names_model(const Assignment& assignment) { return assignment.option->key() == "model"; }
 
 /// Of the file, and then of the flags.
@@ -66,6 +87,37 @@ std::vector<Assignment> assignments_of(const JobFlags& flags) {
   std::vector<Assignment> all = flags.config_file.empty() ? std::vector<Assignment>() : read_config(flags.config_file);
   all.insert(all.end(), flags.given.begin(), flags.given.end());
   return all;
+}
+
+std::optional<PlanFile> plan_of_flags(const std::vector<Assignment>& all) {
+  JobConfig only_plan;
+  for (const Assignment& assignment : all) {
+    if (assignment.option->key() == "plan.file") assign(only_plan, {assignment});
+  }
+  if (only_plan.plan.file.empty()) return std::nullopt;
+  return read_plan_file(only_plan.plan.file);
+}
+
+std::string joined_texts(const std::vector<std::string>& texts) { return fmt::format("{}", fmt::join(texts, ", ")); }
+
+/// The configuration under a plan; what was said otherwise for a key that the plan decides is refused.
+JobConfig planned_config(JobConfig config, const std::vector<Assignment>& all, const PlanFile& plan) {
+  const auto is_said = [&](std::string_view key) {
+    return std::any_of(all.begin(), all.end(), [&](const Assignment& one) { return one.option->key() == key; });
+  };
+  require_planned_model(config, plan);
+  if (!is_said("training.dtype") && (plan.dtype == DType::f32 || plan.dtype == DType::f64)) {
+    config.training.dtype = plan.dtype;
+  }
+  const JobConfig planned = with_plan(config, plan);
+  for (const Assignment& one : all) {
+    if (!is_planned(one.option->key())) continue;
+    const std::string got = joined_texts(one.option->get(config)), expected = joined_texts(one.option->get(planned));
+    if (got == expected) continue;
+    throw InvalidArgument(fmt::format("[{}] {} is for another value, got {}, expected {}, or another plan", one.where,
+                                      plan.path, got.empty() ? "none" : got, expected.empty() ? "none" : expected));
+  }
+  return planned;
 }
 
 }  // namespace
@@ -112,13 +164,16 @@ JobConfig configuration(const JobFlags& flags) {
     if (model.empty()) model = only_model.model;
     all.erase(named);
   }
+  const std::optional<PlanFile> plan = plan_of_flags(all);
+  if (plan && model.empty()) model = plan->model;
   if (model.empty()) {
     throw InvalidArgument(
         fmt::format("[{}] no model, got nothing, expected MODEL or a configuration file with model = "
                     "\"...\": one of [{}]",
                     flags.command, fmt::join(model_names(), ", ")));
   }
-  return configured(model, all);
+  const JobConfig config = configured(model, all);
+  return plan ? planned_config(config, all, *plan) : config;
 }
 
 bool is_given(const JobFlags& flags, std::string_view key) {

@@ -4,168 +4,93 @@
 #include <iostream>
 #include <memory>
 
-#include "checkpoint/weights.h"
 #include "cli/command_line.h"
 #include "cli/options.h"
-#include "cluster/presets.h"
-#include "cluster/toml.h"
-#include "job/toml.h"
-#include "network/build_graph.h"
+#include "cli/plan_page.h"
+#include "cli/planner.h"
+#include "cli/remedies.h"
+#include "explain/layer_table.h"
 #include "ops/registry.h"
-#include "planning/job_of.h"
-#include "planning/print_price.h"
-#include "planning/search_configurations.h"
-#include "zoo/zoo.h"
+#include "planning/quantities.h"
 
 namespace partita {
 namespace {
 
 struct PlanFlags {
-  std::string model, cluster = "cpu", dtype = "f32", fixed, pins, out;
-  int64_t batch = 0;
+  PlannerRequest request;
+  std::string fixed, pins, out, html;
   double memory = 0;  // GiB
   bool json = false;
 };
 
-DType dtype_of(const std::string& text) {
-  constexpr std::array kFloats{DType::f32, DType::f64, DType::bf16, DType::f16};
-  std::vector<std::string> names;
-  for (const DType dtype : kFloats) names.emplace_back(name_of(dtype));
-  return kFloats[position_of_name("--dtype", text, names)];
-}
-
-/// The part of a cluster that has so many ranks; others are idle.
-Cluster on_ranks(const Cluster& cluster, int64_t ranks) {
-  if (ranks <= cluster.ranks()) return resized(cluster, ranks);
-  throw InvalidArgument(fmt::format("[--fixed] more ranks than the cluster has, got {}, expected at most {} of {}",
-                                    ranks, cluster.ranks(), cluster.name));
-}
-
 constexpr double kGiB = 1 << 30;
 
-[[noreturn]] void refuse_memory(const ConfigurationSearch& search, double memory) {
-  const PricedConfiguration& least = *search.least;
-  throw InvalidArgument(fmt::format(
-      "[plan] nothing fits, got {:.4g} GiB of each device, expected --memory {:.4g} or more, or more nodes: "
-      "that is what {} takes",
-      memory / kGiB, least.price.peak_memory() / kGiB, print(least.configuration)));
+/// The best of each known kind, and the best that shares the ranks otherwise, beside a plan.
+std::string print_others(Planner& planner, const PricedPlan& plan, const std::optional<PricedConfiguration>& runner_up) {
+  std::string text;
+  const auto line = [&](const std::string& name, const PricedConfiguration& other) {
+    const double seconds = other.price.step_seconds;
+    text += fmt::format("{:<22} {:>12}, {:+.1f} %: {}\n", name, print_seconds(seconds),
+                        100 * (seconds / plan.price.step_seconds - 1), print(other.configuration));
+  };
+  if (runner_up) line("runner-up", *runner_up);
+  for (const KnownTemplate& known : known_templates()) {
+    const ConfigurationSearch search = planner.searched(known.pins);
+    if (search.best) line(known.name, *search.best);
+    else text += fmt::format("{:<22} does not fit: {}\n", known.name, print_memory(search.least->price.peak_memory()));
+  }
+  return text;
 }
 
-/// What one command looks at.
-class Planner {
- public:
-  explicit Planner(const PlanFlags& flags)
-      : flags_(flags),
-        model_(make_model(flags.model)),
-        fixed_(parse_configuration(flags.fixed)),
-        cluster_(cluster_of(flags, fixed_)),
-        batch_(flags.batch > 0 ? flags.batch : model_.recipe.training.batch),
-        // Of batch norms each row has statistics of its own, so that any micro-batch can be priced.
-        forward_(build_graph(model_.network(model_.recipe.training.loss), all_ops(),
-                             {.batch = batch_, .columns = model_.columns(), .statistics_groups = batch_})),
-        device_(make_cpu_device(all_ops(), /*threads=*/1)),
-        costs_(
-            forward_, all_ops(), device_->catalog(), cluster_,
-            {.training = {.optimizer = model_.recipe.optimizer}, .precision = Precision::of(dtype_of(flags.dtype))}) {}
-
-  PricedPlan plan() {
-    PricedPlan plan{.model = flags_.model,
-                    .cluster = flags_.cluster,
-                    .software = cluster_.software.name,
-                    .fitted = fitted_values(cluster_),
-                    .ranks = cluster_.ranks(),
-                    .batch = batch_};
-    if (!flags_.fixed.empty()) {
-      plan.configuration = completed(fixed_, fixed_.ranks(), batch_);
-      const std::unique_ptr<StagePrices> stages = costs_.stages(plan.configuration);
-      plan.price = stages->price(plan.configuration.zero);
-      plan.lower_bound_seconds = stages->lower_bound(plan.configuration.zero);
-      return plan;
-    }
-    ConfigurationSearch search = searched(parse_pins(flags_.pins));
-    if (!search.best) refuse_memory(search, memory());
-    plan.configuration = search.best->configuration;
-    plan.price = std::move(search.best->price);
-    plan.lower_bound_seconds = search.lower_bound_seconds;
-    return plan;
-  }
-
-  /// The best of each known kind, beside a plan.
-  std::string print_templates(const PricedPlan& plan) {
-    std::string text;
-    for (const KnownTemplate& known : known_templates()) {
-      const ConfigurationSearch search = searched(known.pins);
-      text += fmt::format("{:<22} ", known.name);
-      if (search.best) {
-        const double seconds = search.best->price.step_seconds;
-        text += fmt::format("{:.4g} s, {:+.1f} %: {}\n", seconds, 100 * (seconds / plan.price.step_seconds - 1),
-                            print(search.best->configuration));
-      } else {
-        text += fmt::format("does not fit: {:.4g} GiB\n", search.least->price.peak_memory() / kGiB);
-      }
-    }
-    return text;
-  }
-
-  void write_job(const PricedPlan& plan) const {
-    JobConfig job = model_.recipe;
-    job.model = flags_.model;
-    job.training.batch = batch_;
-    job = job_of(std::move(job), plan.configuration, plan.price, costs_.folded(), forward_);
-    try {
-      save_text(flags_.out, fmt::format("# {}\n{}", print(plan.configuration), print(job)));
-    } catch (const RuntimeFailure& error) {
-      throw RuntimeFailure(error.code(), fmt::format("[--out] cannot write {} ({})", flags_.out, error.what()));
-    }
-  }
-
-  const FoldedGraph& folded() const { return costs_.folded(); }
-
- private:
-  static Cluster cluster_of(const PlanFlags& flags, const Configuration& fixed) {
-    const Cluster cluster = open_cluster(flags.cluster);
-    return flags.fixed.empty() ? cluster : on_ranks(cluster, fixed.ranks());
-  }
-
-  double memory() const {
-    if (flags_.memory > 0) return flags_.memory * kGiB;
-    const double shared = cluster_.cores > 0 ? static_cast<double>(cluster_.levels.front().size) : 1;  // of a host
-    return cluster_.device.memory / shared - cluster_.reserve_memory;
-  }
-
-  ConfigurationSearch searched(const Pins& pins) {
-    return search_configurations({.costs = costs_, .ranks = cluster_.ranks(), .memory_bytes = memory(), .pins = pins});
-  }
-
-  const PlanFlags& flags_;
-  const ZooModel model_;
-  const Configuration fixed_;
-  const Cluster cluster_;
-  const int64_t batch_;
-  const Graph forward_;
-  const std::unique_ptr<Device> device_;
-  NetworkCosts costs_;
-};
+std::string print_layers(Planner& planner, const PricedPlan& plan) {
+  const Plan folded = planner.folded_plan(plan);
+  const Rules rules(planner.costs().folded().graph, all_ops());
+  return print(layer_table(planner.costs(), plan.configuration, folded, rules, planner.precision()), plan.configuration,
+               plan.batch);
+}
 
 void run_plan(const PlanFlags& flags) {
   const auto begin = std::chrono::steady_clock::now();
-  if (flags.batch != 0) check_range("--batch", flags.batch, 1);
+  PlannerRequest request = flags.request;
+  if (request.batch != 0) check_range("--batch", request.batch, 1);
   if (!flags.fixed.empty() && !flags.pins.empty()) {
     throw InvalidArgument("[--pin] of no effect, got --fixed, which leaves nothing open, expected one of both");
   }
   if (!(flags.memory >= 0)) {
     throw InvalidArgument(fmt::format("[--memory] out of range, got {}, expected GiB above 0", flags.memory));
   }
-  Planner planner(flags);
-  PricedPlan plan = planner.plan();
+  request.memory = flags.memory * kGiB;
+  const Configuration fixed = parse_configuration(flags.fixed);
+  const Pins pins = parse_pins(flags.pins);
+  if (!flags.fixed.empty()) request.ranks = fixed.ranks();
+  Planner planner(request);
+  PricedPlan plan;
+  std::optional<PricedConfiguration> runner_up;
+  const bool compares = flags.fixed.empty() && flags.pins.empty() && !flags.json;
+  if (!flags.fixed.empty()) {
+    plan = planner.priced(completed(fixed, fixed.ranks(), planner.batch()));
+  } else {
+    ConfigurationSearch search = planner.searched(pins, compares);
+    if (!search.best) refuse_memory(planner, pins, search);
+    plan = planner.priced(*search.best);
+    plan.lower_bound_seconds = search.lower_bound_seconds;
+    runner_up = std::move(search.runner_up);
+  }
   plan.search_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  if (!flags.out.empty()) planner.write_job(plan);
+  if (!flags.out.empty() || !flags.html.empty()) {
+    const PlanFile file = planner.plan_file(plan);
+    if (!flags.out.empty()) write_whole_file("--out", flags.out, print(file));
+    if (!flags.html.empty()) {
+      write_whole_file("--html", flags.html, plan_page(planner, plan, file, /*compares=*/true, runner_up));
+    }
+  }
   if (flags.json) {
     std::cout << to_json(plan);
     return;
   }
-  std::cout << print(plan, planner.folded());
-  if (flags.fixed.empty() && flags.pins.empty()) std::cout << "\n" << planner.print_templates(plan);
+  std::cout << print(plan) << "\n" << print_layers(planner, plan);
+  if (compares) std::cout << "\n" << print_others(planner, plan, runner_up);
+  if (plan.price.peak_memory() > planner.memory()) warn(print_excess(planner, plan));
 }
 
 }  // namespace
@@ -173,18 +98,20 @@ void run_plan(const PlanFlags& flags) {
 void add_plan(CLI::App& app) {
   const auto flags = std::make_shared<PlanFlags>();
   CLI::App* command = app.add_subcommand("plan", "Price a training step on a cluster, without the cluster");
-  command->add_option("MODEL", flags->model, "A model, as gpt:layers=96,hidden=12288")->required();
-  command->add_option("--cluster", flags->cluster, "PRESET[:NODES][@SOFTWARE] or a TOML file")
-      ->capture_default_str();
-  command->add_option("--batch", flags->batch, "Rows of the global batch; by default the model's");
-  command->add_option("--dtype", flags->dtype, "Of activations and products: f32, f64, bf16 or f16")
+  command->add_option("MODEL", flags->request.model, "A model, as gpt:layers=96,hidden=12288")->required();
+  command->add_option("--cluster", flags->request.cluster, "PRESET[:NODES][@SOFTWARE] or a TOML file")->capture_default_str();
+  command->add_option("--batch", flags->request.batch, "Rows of the global batch; by default the model's");
+  command->add_option("--dtype", flags->request.dtype, "Of activations and products: f32, f64, bf16 or f16")
       ->capture_default_str();
   command->add_option("--fixed", flags->fixed,
                       "Price this: data=8,tensor=8,pipeline=8,micro_batch=1,interleave=3,recompute=full,"
                       "sequence_parallel=true,zero=1");
   command->add_option("--pin", flags->pins, "Search the rest: tensor=8,recompute=none");
   command->add_option("--memory", flags->memory, "GiB of each device; by default the cluster's, less its reserve");
-  command->add_option("--out", flags->out, "Write a configuration that train runs: partita train --config FILE");
+  command->add_option("--search", flags->request.search, "How op cuts are found: propagation, dynamic, recursive or exact")
+      ->capture_default_str();
+  command->add_option("--out", flags->out, "Write the plan as a text that train runs: partita train --plan FILE");
+  command->add_option("--html", flags->html, "Write a page to look at, one file that needs nothing else");
   command->add_flag("--json", flags->json, "For programs");
   command->footer(
       "Example: partita plan gpt:layers=24,hidden=2048,heads=16 --cluster a100-80:4 --fixed data=8,tensor=4");

@@ -69,6 +69,15 @@ bool cuts_batch_alone(const JobConfig& config) {
 }
 
 JobConfig completed(JobConfig config, const Place& place) {
+  if (!config.plan.file.empty() && !config.plan.given) {
+    throw InvalidArgument(fmt::format("[--plan] a file that was not read, got {}, expected with_plan(config, "
+                                      "read_plan_file(..))",
+                                      config.plan.file));
+  }
+  if (config.plan.given && place.ranks() > 1 && place.ranks() != config.ranks.count) {
+    throw InvalidArgument(fmt::format("[--plan] {} is for another number of ranks, got {} started by {}, expected {}",
+                                      config.plan.file, place.ranks(), place.launched->launcher, config.ranks.count));
+  }
   complete_ranks(config.ranks, place);
   block_mesh(ranks_of_stage(config), config.plan.options.blocks);  // refuses what does not divide
   TrainingConfig& training = config.training;

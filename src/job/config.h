@@ -12,6 +12,7 @@
 #include "launch/place.h"
 #include "network/losses.h"
 #include "plan/make_plan.h"
+#include "plan/named_cuts.h"
 
 namespace partita {
 
@@ -71,6 +72,8 @@ struct RanksConfig {
 };
 
 struct PlanConfig {
+  std::string file{};                 // of a saved plan; planning/plan_file.h reads it into the rest
+  std::optional<GivenPlan> given{};   // its cuts
   PlanOptions options{};
   Recompute recompute = Recompute::none;           // in the backward
   std::vector<NodeAnnotation> annotations{};       // in addition to those in the code of the network

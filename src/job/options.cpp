@@ -254,6 +254,9 @@ void add_ranks(List& list) {
 
 void add_plan(List& list) {
   list.section(OptionSection::plan);
+  list.add("file", "plan", Effect::files, PARTITA_FIELD(plan.file),
+           "Run the plan in this file, as partita plan --out wrote it or edited by hand")
+      .value = "FILE";
   list.add("parallel", "parallel", Effect::placement, PARTITA_FIELD(plan.options.parallel),
            "data: the batch is cut; hybrid: uneven batches, too; semi: annotations are binding, the rest cuts the "
            "batch; "

@@ -42,6 +42,32 @@ NamedStages stages_of_evaluation(const JobConfig& config, const ProgramRequest& 
   return named_stages(training, assign_stages(training, Rules(training, all_ops()), pipeline.stages));
 }
 
+/// Throws unless a plan that was given is for this network at the training's batch.
+void require_planned_network(const JobConfig& config, const ProgramRequest& request) {
+  const GivenPlan& given = *config.plan.given;
+  if (!given.network) return;
+  BuildOptions options = build_options(config, request, /*groups=*/1);
+  options.purpose = Purpose::training;
+  options.batch = config.training.batch;
+  const NetworkFingerprint own = fingerprint_of_network(build_graph(request.network, all_ops(), options));
+  if (own == *given.network) return;
+  throw InvalidArgument(fmt::format(
+      "[{}:{}] the plan is for another network, got {} nodes and {} parameters, expected {} nodes and {} parameters{}",
+      given.file, given.line, own.nodes, own.parameters, given.network->nodes, given.network->parameters,
+      own.nodes == given.network->nodes && own.parameters == given.network->parameters
+          ? " with other names or sizes (without this line only the cuts are compared)"
+          : ""));
+}
+
+/// The cuts that a plan gives; of an evaluation those that its graph and its rows have.
+Plan given_plan(const NamedCuts& cuts, const Graph& graph, int64_t ranks, bool evaluation) {
+  if (cuts.mesh.ranks() != ranks) {
+    throw InvalidArgument(fmt::format("[{}] the plan is for another number of ranks of each stage, got {}, expected {}",
+                                      cuts.file, ranks, cuts.mesh.ranks()));
+  }
+  return plan_of(cuts, graph, all_ops(), evaluation);
+}
+
 /// The mode's, but for a batch of any number of rows: there may be fewer than annotations cut a batch into.
 Plan evaluation_plan(const Graph& graph, int64_t ranks, const JobConfig& config, const ProgramRequest& request) {
   PlanOptions options = config.plan.options;
@@ -53,6 +79,10 @@ Plan evaluation_plan(const Graph& graph, int64_t ranks, const JobConfig& config,
   for (size_t stage = 0; request.training != nullptr && stage < request.training->stages.size(); ++stage) {
     const Mesh& own = request.training->stages[stage].plan.mesh;
     if (own.ranks() == ranks) mesh = own.with_micro_batches(1);
+  }
+  if (config.plan.given && config.plan.given->cuts) {
+    return with_logits_in_rows(given_plan(*config.plan.given->cuts, graph, ranks, /*evaluation=*/true), graph,
+                               all_ops());
   }
   const bool has_rows = !request.any_rows || request.batch >= ranks || !uses_annotations(options.parallel);
   Plan plan = has_rows ? make_plan(graph, all_ops(), mesh, options)
@@ -134,6 +164,15 @@ Program make_program(const JobConfig& given, const ProgramRequest& request) {
   if (evaluation) {
     options.own_plan = [&](const Graph& graph, int64_t ranks) {
       return evaluation_plan(graph, ranks, config, request);
+    };
+  }
+  const std::optional<GivenPlan>& own = config.plan.given;
+  if (own && request.purpose != Purpose::prediction && request.training == nullptr) {
+    require_planned_network(config, request);
+  }
+  if (training && own && own->cuts) {
+    options.own_plan = [&](const Graph& graph, int64_t ranks) {
+      return given_plan(*own->cuts, graph, ranks, /*evaluation=*/false);
     };
   }
   const BuildOptions build = build_options(config, request, local_statistics ? statistics_groups(config, request) : 1);

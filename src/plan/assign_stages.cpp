@@ -6,6 +6,7 @@
 
 #include "base/wildcard.h"
 #include "plan/balance_stages.h"
+#include "plan/network_names.h"
 
 namespace partita {
 namespace {
@@ -49,6 +50,11 @@ bool matches_layer(std::string_view pattern, std::string_view path) {
     pattern.remove_prefix(pattern_end + 1);
     path.remove_prefix(path_end + 1);
   }
+}
+
+/// "net/add#2"; "net/add#1" is the first one.
+bool is_name(std::string_view mark, std::string_view name) {
+  return mark == name || (mark.ends_with("#1") && mark.substr(0, mark.size() - 2) == name);
 }
 
 class StageAssigner {
@@ -230,6 +236,9 @@ StageMark parse_stage_mark(std::string_view text) {
 
 void mark_stages(Graph& graph, const std::vector<StageMark>& marks) {
   std::vector<const StageMark*> chosen(graph.nodes.size(), nullptr);
+  const auto has_number = [](const StageMark& mark) { return mark.layers.find('#') != std::string::npos; };
+  const bool any_number = std::any_of(marks.begin(), marks.end(), has_number);
+  const std::vector<std::string> names = any_number ? network_names(graph) : std::vector<std::string>();
   for (const StageMark& mark : marks) {
     bool found = false;
     std::vector<std::string> scopes;
@@ -237,7 +246,8 @@ void mark_stages(Graph& graph, const std::vector<StageMark>& marks) {
       Node& node = graph.nodes[n];
       if (node.phase != Phase::forward) continue;
       if (scopes.empty() || scopes.back() != node.scope) scopes.push_back(node.scope);
-      if (!matches_layer(mark.layers, place_of_node(node))) continue;
+      const bool matches = has_number(mark) ? is_name(mark.layers, names[n]) : matches_layer(mark.layers, place_of_node(node));
+      if (!matches) continue;
       found = true;
       if (chosen[n] != nullptr && chosen[n]->stage != mark.stage) {
         throw InvalidArgument(fmt::format("[stages] a layer is on two stages, got '{}' and '{}' for {}, expected one",

@@ -132,16 +132,16 @@ std::vector<std::string> keys_of(std::string_view text) {
   return result;
 }
 
-Configuration completed(Configuration configuration, int64_t ranks, int64_t batch) {
+Configuration completed(Configuration configuration, int64_t ranks, int64_t batch, std::string_view where) {
   if (configuration.ranks() != ranks) {
     throw InvalidArgument(fmt::format(
-        "[{}] another number of ranks, got data {} x context {} x tensor {} x pipeline {} = {}, expected {}", kWhere,
+        "[{}] another number of ranks, got data {} x context {} x tensor {} x pipeline {} = {}, expected {}", where,
         configuration.data, configuration.context, configuration.tensor, configuration.pipeline, configuration.ranks(),
         ranks));
   }
   if (batch % configuration.data != 0) {
     throw InvalidArgument(fmt::format("[{}] the batch does not divide, got {} rows for data={}, expected data={}",
-                                      kWhere, batch, configuration.data, nearest_divisor(batch, configuration.data)));
+                                      where, batch, configuration.data, nearest_divisor(batch, configuration.data)));
   }
   const int64_t rows = batch / configuration.data;
   if (configuration.micro_batch == 0) configuration.micro_batch = configuration.pipeline > 1 ? 1 : rows;
@@ -149,15 +149,15 @@ Configuration completed(Configuration configuration, int64_t ranks, int64_t batc
     throw InvalidArgument(fmt::format(
         "[{}] the rows of a rank do not divide into micro-batches, got {} rows for micro_batch={}, expected "
         "micro_batch={}",
-        kWhere, rows, configuration.micro_batch, nearest_divisor(rows, configuration.micro_batch)));
+        where, rows, configuration.micro_batch, nearest_divisor(rows, configuration.micro_batch)));
   }
   if (configuration.interleave > 1 && configuration.pipeline == 1) {
-    throw InvalidArgument(fmt::format("[{}] interleave={} without stages, got pipeline=1, expected 2 or more", kWhere,
+    throw InvalidArgument(fmt::format("[{}] interleave={} without stages, got pipeline=1, expected 2 or more", where,
                                       configuration.interleave));
   }
   if (configuration.sequence_parallel && configuration.tensor == 1) {
     throw InvalidArgument(
-        fmt::format("[{}] sequence_parallel has nothing to cut over, got tensor=1, expected 2 or more", kWhere));
+        fmt::format("[{}] sequence_parallel has nothing to cut over, got tensor=1, expected 2 or more", where));
   }
   if (configuration.cuts == TensorCuts::searched && configuration.tensor == 1) {
     throw InvalidArgument(fmt::format("[{}] cuts=searched without ranks, got tensor=1, expected 2 or more", kWhere));

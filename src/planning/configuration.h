@@ -42,6 +42,6 @@ std::vector<std::string> keys_of(std::string_view text);
 
 /// With the micro-batch that was left open: of one stage all rows of a rank, of several one row. Throws InvalidArgument
 /// with the nearest legal numbers unless the configuration takes all of `ranks` and the batch divides.
-Configuration completed(Configuration configuration, int64_t ranks, int64_t batch);
+Configuration completed(Configuration configuration, int64_t ranks, int64_t batch, std::string_view where = "--fixed");
 
 }  // namespace partita

@@ -1,74 +1,39 @@
 #include "planning/job_of.h"
 
-#include <algorithm>
-
-#include "planning/common_scope.h"
+#include "plan/name_stages.h"
 
 namespace partita {
 namespace {
 
-/// The number at the end of "net/h/12", and what stands in front of it.
-std::optional<std::pair<std::string, int64_t>> numbered(const std::string& scope) {
-  const size_t slash = scope.rfind('/');
-  const std::string number = slash == scope.npos ? "" : scope.substr(slash + 1);
-  if (number.empty() || number.size() > 9 || number.find_first_not_of("0123456789") != number.npos) return std::nullopt;
-  return std::pair(scope.substr(0, slash + 1), std::stoll(number));
+/// The stages of the whole graph's nodes: layers are dealt out in their order.
+StageAssignment dealt_stages(const Price& price, const FoldedGraph& folded, const Graph& forward) {
+  StageAssignment assignment{.stages = static_cast<int64_t>(price.layers.size()), .nodes = {}, .states = {}};
+  assignment.nodes.assign(forward.nodes.size(), 0);
+  std::vector<size_t> used(folded.units.size(), 0);
+  for (size_t stage = 0; stage < price.layers.size(); ++stage) {
+    for (size_t u = 0; u < used.size(); ++u) {
+      const FoldedUnit& unit = folded.units[u];
+      const size_t nodes = unit.end - unit.begin, begin = unit.whole_begin + used[u] * nodes;
+      used[u] += price.layers[stage][u];
+      for (size_t n = begin; n < unit.whole_begin + used[u] * nodes; ++n) assignment.nodes[n] = static_cast<int>(stage);
+    }
+  }
+  return assignment;
 }
 
-class StageMarks {
- public:
-  StageMarks(const Price& price, const FoldedGraph& folded, const Graph& forward)
-      : price_(price), folded_(folded), forward_(forward) {}
-
-  /// Empty when a repeated layer has no numbered scope of its own.
-  std::vector<StageMark> run() {
-    std::vector<size_t> used(folded_.units.size(), 0);
-    for (size_t stage = 0; stage < price_.layers.size(); ++stage) {
-      for (size_t u = 0; u < used.size(); ++u) {
-        for (size_t copy = 0; copy < price_.layers[stage][u]; ++copy) {
-          if (folded_.units[u].is_copy && !add(u, used[u], static_cast<int>(stage))) return {};
-          ++used[u];
-        }
-      }
-    }
-    std::vector<StageMark> marks;
-    for (const Range& range : ranges_) {
-      const std::string numbers =
-          range.first == range.last ? fmt::format("{}", range.first) : fmt::format("{}..{}", range.first, range.last);
-      marks.push_back({range.prefix + numbers, range.stage});
-    }
-    return marks;
-  }
-
- private:
-  struct Range {
-    std::string prefix;
-    int64_t first = 0, last = 0;
-    int stage = 0;
-  };
-
-  bool add(size_t unit, size_t copy, int stage) {
-    const FoldedUnit& range = folded_.units[unit];
-    const size_t nodes = range.end - range.begin, begin = range.whole_begin + copy * nodes;
-    const auto found = numbered(common_scope(forward_, begin, begin + nodes));
-    if (!found) return false;
-    const auto& [prefix, number] = *found;
-    Range* last = ranges_.empty() ? nullptr : &ranges_.back();
-    if (last != nullptr && last->prefix == prefix && last->stage == stage && last->last + 1 == number) {
-      last->last = number;
-    } else {
-      ranges_.push_back({prefix, number, number, stage});
-    }
-    return true;
-  }
-
-  const Price& price_;
-  const FoldedGraph& folded_;
-  const Graph& forward_;
-  std::vector<Range> ranges_;
-};
-
 }  // namespace
+
+std::vector<std::vector<std::string>> stage_names(const Price& price, const FoldedGraph& folded, const Graph& forward) {
+  return name_stages(forward, dealt_stages(price, folded, forward));
+}
+
+std::vector<StageMark> stage_marks(const std::vector<std::vector<std::string>>& stages) {
+  std::vector<StageMark> marks;
+  for (size_t stage = 0; stage < stages.size(); ++stage) {
+    for (const std::string& layers : stages[stage]) marks.push_back({layers, static_cast<int>(stage)});
+  }
+  return marks;
+}
 
 JobConfig job_of(JobConfig recipe, const Configuration& configuration, const Price& price, const FoldedGraph& folded,
                  const Graph& forward) {
@@ -87,7 +52,7 @@ JobConfig job_of(JobConfig recipe, const Configuration& configuration, const Pri
   }
   if (configuration.pipeline == 1) return recipe;
   options.pipeline = {.stages = configuration.pipeline * configuration.interleave,
-                      .marks = StageMarks(price, folded, forward).run(),
+                      .marks = stage_marks(stage_names(price, folded, forward)),
                       .order = configuration.order,
                       .interleave = configuration.interleave};
   return recipe;

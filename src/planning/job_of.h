@@ -7,9 +7,14 @@
 namespace partita {
 
 /// The recipe with a configuration's ranks, micro-batches, sharding, stages and recomputation. Stages are marked by the
-/// scopes of repeated layers, as the price dealt them out; others are on the stages of their neighbours. Layers without
-/// scopes of their own are divided when the job is made.
+/// names of layers, as the price dealt them out.
 JobConfig job_of(JobConfig recipe, const Configuration& configuration, const Price& price, const FoldedGraph& folded,
                  const Graph& forward);
+
+/// What the paths of each stage's layers begin with, as the price dealt them out.
+std::vector<std::vector<std::string>> stage_names(const Price& price, const FoldedGraph& folded, const Graph& forward);
+
+/// Of the layers of each stage.
+std::vector<StageMark> stage_marks(const std::vector<std::vector<std::string>>& stages);
 
 }  // namespace partita

@@ -77,6 +77,10 @@ double NetworkCosts::exposed_gradients(const Key& key) {
   return groups * std::max(kLeastExposed, 1 - backward / sums);
 }
 
+PlanOptions NetworkCosts::plan_options(const Configuration& configuration) {
+  return plan_options(key_of(configuration));
+}
+
 PlanOptions NetworkCosts::plan_options(const Key& key) {
   PlanOptions options;
   options.pipeline.stages = 1;
@@ -97,7 +101,16 @@ PlanOptions NetworkCosts::plan_options(const Key& key) {
 
 const LoweredLayers& NetworkCosts::lowered_layers(const Key& key) {
   std::unique_ptr<LoweredLayers>& known = known_[key];
-  if (known != nullptr) return *known;
+  if (known == nullptr) known = lower(key, folded_);
+  return *known;
+}
+
+LayerCosts NetworkCosts::costs_of_units(const Configuration& configuration, std::vector<FoldedUnit> units) {
+  const FoldedGraph folded{folded_.graph, std::move(units)};
+  return lower(key_of(configuration), folded)->costs(configuration.micro_batch, cluster_);
+}
+
+std::unique_ptr<LoweredLayers> NetworkCosts::lower(const Key& key, const FoldedGraph& folded) {
   CompileOptions options{.ranks = key.tensor * key.context,
                          .plan = plan_options(key),
                          .training = options_.training,
@@ -106,9 +119,9 @@ const LoweredLayers& NetworkCosts::lowered_layers(const Key& key) {
   options.training->recompute = key.recompute;
   const int64_t rows = least_rows(key);
   options.plan.micro_batches = batch_ / rows;
-  const Program program = compile(folded_.graph, ops_, catalog_, options);
-  known = std::make_unique<LoweredLayers>(
-      LoweringRequest{.folded = folded_,
+  const Program program = compile(folded.graph, ops_, catalog_, options);
+  return std::make_unique<LoweredLayers>(
+      LoweringRequest{.folded = folded,
                       .local = program.local(),
                       .rows = rows,
                       .ops = ops_,
@@ -116,7 +129,6 @@ const LoweredLayers& NetworkCosts::lowered_layers(const Key& key) {
                       .ranks = Mesh({{"data", sharers(key)}, {"context", key.context}, {"tensor", key.tensor}}),
                       .precision = options_.precision,
                       .recompute = key.recompute});
-  return *known;
 }
 
 const LayerCosts& NetworkCosts::layer_costs(const Configuration& configuration) {

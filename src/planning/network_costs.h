@@ -32,9 +32,14 @@ class NetworkCosts {
   /// Seconds of all layers for a row of a rank's micro-batch, forward and backward. Only what decides the lowering
   /// counts.
   double row_seconds(const Configuration& configuration);
+  /// What the layers of a completed configuration cost in other units than those of stages: contiguous nodes of the
+  /// folded graph.
+  LayerCosts costs_of_units(const Configuration& configuration, std::vector<FoldedUnit> units);
   int64_t batch() const { return batch_; }
   /// Whether cuts are searched at all.
   bool searches() const { return options_.search != Search::propagation; }
+  /// How the nodes of a stage are cut on its ranks. This outlives the result.
+  PlanOptions plan_options(const Configuration& configuration);
   /// Of a micro-batch.
   int64_t least_rows(const Configuration& configuration) const { return least_rows(key_of(configuration)); }
   /// Of the whole network: units that stages can consist of, and those that are copies.
@@ -58,6 +63,7 @@ class NetworkCosts {
   int64_t sharers(const Key& key) const;
   int64_t least_rows(const Key& key) const;
   const LoweredLayers& lowered_layers(const Key& key);
+  std::unique_ptr<LoweredLayers> lower(const Key& key, const FoldedGraph& folded);
   const LayerCosts& layer_costs(const Configuration& configuration);
   PriceRequest& request(const Configuration& configuration);
 

@@ -62,6 +62,10 @@ class StagePrices {
   double lower_bound(int64_t zero) const;
   /// Bytes of a group when no more than one micro-batch is in flight, of the largest.
   double least_memory(int64_t zero) const;
+  /// What the order is made for: sections of stages with their seconds, transfers included.
+  const PipelineShape& shape() const { return shape_; }
+  /// Bytes that a micro-batch keeps on a stage from its forward to its last section.
+  double kept(int64_t stage) const { return stages_[stage].kept + (stages() > 1 ? stages_[stage].boundary : 0); }
   /// The order is followed once, whatever the levels that are asked for.
   Price price(int64_t zero);
 

@@ -2,42 +2,14 @@
 
 #include <nlohmann/json.hpp>
 
-#include "planning/common_scope.h"
+#include "planning/quantities.h"
 
 namespace partita {
 namespace {
 
-std::string print_seconds(double seconds) {
-  if (seconds >= 1) return fmt::format("{:.3f} s", seconds);
-  return seconds >= 1e-3 ? fmt::format("{:.3f} ms", seconds * 1e3) : fmt::format("{:.1f} us", seconds * 1e6);
-}
-
-std::string print_memory(double bytes) {
-  constexpr double kMiB = 1 << 20;
-  return bytes < 1024 * kMiB ? fmt::format("{:.1f} MiB", bytes / kMiB) : fmt::format("{:.2f} GiB", bytes / kMiB / 1024);
-}
-
-/// Where the copies of a unit come from.
-std::string name_of_unit(const FoldedGraph& folded, size_t unit) {
-  const FoldedUnit& range = folded.units[unit];
-  const std::string scope = common_scope(folded.graph, range.begin, range.end);
-  return scope.empty() ? "(all)" : scope;
-}
-
-std::string print_layers(const Price& price, const FoldedGraph& folded, size_t stage) {
-  std::string text;
-  for (size_t u = 0; u < folded.units.size(); ++u) {
-    const size_t count = price.layers[stage][u];
-    if (count == 0) continue;
-    text += fmt::format("{}{}{}", text.empty() ? "" : ", ", name_of_unit(folded, u),
-                        count > 1 ? fmt::format(" x {}", count) : "");
-  }
-  return text;
-}
-
 }  // namespace
 
-std::string print(const PricedPlan& plan, const FoldedGraph& folded) {
+std::string print(const PricedPlan& plan) {
   const Price& price = plan.price;
   const Breakdown& parts = price.breakdown;
   std::string text =
@@ -68,9 +40,8 @@ std::string print(const PricedPlan& plan, const FoldedGraph& folded) {
       text += fmt::format(" {:>12}", print_memory(bytes));
     text += "\n";
   }
-  if (price.layers.size() > 1) {
-    for (size_t stage = 0; stage < price.layers.size(); ++stage)
-      text += fmt::format("stage {:<4} {}\n", stage, print_layers(price, folded, stage));
+  for (size_t stage = 0; stage < plan.stages.size() && plan.stages.size() > 1; ++stage) {
+    text += fmt::format("stage {:<4} {}\n", stage, fmt::join(plan.stages[stage], " "));
   }
   return text;
 }

@@ -12,12 +12,13 @@ struct PricedPlan {
   int64_t ranks = 1, batch = 1;
   Configuration configuration;
   Price price;
+  std::vector<std::vector<std::string>> stages{};  // what the paths of the layers of each begin with
   double lower_bound_seconds = 0;  // no configuration takes less time under this cost model
   double search_seconds = 0;
 };
 
 /// A page: the step and its parts, the stages with their layers and their memory.
-std::string print(const PricedPlan& plan, const FoldedGraph& folded);
+std::string print(const PricedPlan& plan);
 
 /// One JSON object: step_seconds, lower_bound_seconds, search_seconds, peak_memory_bytes (by stage),
 /// tflops_per_device, breakdown, plan.

@@ -56,13 +56,45 @@ class ConfigurationSearcher {
     while (!queue_.empty()) {
       const Candidate next = queue_.top();
       queue_.pop();
-      if (result_.best && next.bound > result_.best->price.step_seconds * (1 + kTie)) break;
+      if (next.bound > most_seconds() * (1 + kTie)) break;
       next.is_own ? follow(next.configuration) : bound(next.configuration);
     }
+    take_runner_up();
     return std::move(result_);
   }
 
  private:
+  using Shape = std::tuple<int64_t, int64_t, int64_t, int64_t>;
+  static Shape shape_of(const Configuration& configuration) {
+    return {configuration.data, configuration.context, configuration.tensor, configuration.pipeline};
+  }
+
+  /// No configuration above it is of interest.
+  double most_seconds() const {
+    constexpr double kAny = std::numeric_limits<double>::infinity();
+    if (!result_.best) return kAny;
+    if (!request_.runner_up) return result_.best->price.step_seconds;
+    double second = kAny;
+    for (const auto& [shape, priced] : shapes_) {
+      if (shape != shape_of(result_.best->configuration)) second = std::min(second, priced.price.step_seconds);
+    }
+    return second;
+  }
+
+  void take_runner_up() {
+    for (auto& [shape, priced] : shapes_) {
+      if (shape == shape_of(result_.best->configuration)) continue;
+      const bool is_better =
+          !result_.runner_up || priced.price.step_seconds < result_.runner_up->price.step_seconds;
+      if (is_better) result_.runner_up = std::move(priced);
+    }
+  }
+
+  void keep_shape(const Configuration& configuration, const Price& price) {
+    const auto [entry, fresh] = shapes_.try_emplace(shape_of(configuration), PricedConfiguration{configuration, price});
+    if (!fresh && price.step_seconds < entry->second.price.step_seconds) entry->second = {configuration, price};
+  }
+
   void enumerate() {
     const Pins& pins = request_.pins;
     for (int64_t tensor : allowed(pins.tensor, divisors(request_.ranks, request_.ranks))) {
@@ -187,6 +219,7 @@ class ConfigurationSearcher {
     Price price = stage_prices(configuration)->price(configuration.zero);
     const double memory = price.peak_memory();
     if (memory > request_.memory_bytes) return refuse(configuration, memory);
+    if (request_.runner_up) keep_shape(configuration, price);
     if (result_.best) {
       const double best = result_.best->price.step_seconds;
       const bool ties = price.step_seconds <= best * (1 + kTie);
@@ -230,6 +263,7 @@ class ConfigurationSearcher {
   std::map<std::string, std::unique_ptr<StagePrices>> stages_;  // whatever the level of optimizer sharding
   std::string refusal_;                                         // why something could not be lowered
   double least_memory_ = 0;
+  std::map<Shape, PricedConfiguration> shapes_;  // the best of each, for the runner-up
   ConfigurationSearch result_;
 };
 

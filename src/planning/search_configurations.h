@@ -22,6 +22,7 @@ struct SearchRequest {
   int64_t ranks = 1;        // that there are; some may be idle
   double memory_bytes = 0;  // of a device, for tensors
   Pins pins{};
+  bool runner_up = false;  // is looked for, too
 };
 
 struct PricedConfiguration {
@@ -32,7 +33,8 @@ struct PricedConfiguration {
 struct ConfigurationSearch {
   std::optional<PricedConfiguration> best;   // none: nothing fits
   std::optional<PricedConfiguration> least;  // the one that takes the least memory, when nothing fits
-  double lower_bound_seconds = 0;            // of all configurations that may fit
+  std::optional<PricedConfiguration> runner_up{};  // the best that shares the ranks otherwise: another data, tensor, ..
+  double lower_bound_seconds = 0;                  // of all configurations that may fit
 };
 
 /// Ways to share a training that people know, each the best of its kind: data parallel, sharded data parallel (ZeRO 3)

@@ -55,19 +55,34 @@ std::string losses_of(const PlanWords& words) {
   return losses;
 }
 
-TEST(Plan, CanBeTrained) {
-  const std::string one = losses_of({"train", kNetwork, "--batch", "24"});
+void expect_trained_alike(const std::string& network, const std::vector<const char*>& all_pins) {
+  const std::string one = losses_of({"train", network, "--batch", "24"});
   ASSERT_FALSE(one.empty());
   const TempDir folder;
-  const std::string path = (folder.path() / "plan.toml").string();
-  for (const char* pins :
-       {"data=2", "data=3,zero=1,micro_batch=2", "tensor=2,data=2", "pipeline=4,data=1,tensor=1",
-        "pipeline=2,data=3,micro_batch=1", "pipeline=2,interleave=2,tensor=2,sequence_parallel=true,data=2",
-        "data=4,recompute=full,zero=3"}) {
-    SCOPED_TRACE(pins);
-    planned({"--cluster", "cpu", "--pin", pins, "--out", path});
-    EXPECT_EQ(losses_of({"train", "--config", path}), one);
+  const std::string path = (folder.path() / "plan.txt").string();
+  for (const char* pins : all_pins) {
+    SCOPED_TRACE(network + " " + pins);
+    planned({"--cluster", "cpu", "--pin", pins, "--out", path}, network);
+    EXPECT_EQ(losses_of({"train", "--plan", path}), one);
+    EXPECT_EQ(losses_of({"train", network, "--plan", path}), one);
   }
+}
+
+TEST(Plan, CanBeTrained) {
+  expect_trained_alike(kNetwork, {"data=2", "data=3,zero=1,micro_batch=2", "tensor=2,data=2",
+                                  "pipeline=4,data=1,tensor=1", "pipeline=2,data=3,micro_batch=1",
+                                  "pipeline=2,interleave=2,tensor=2,sequence_parallel=true,data=2",
+                                  "data=4,recompute=full,zero=3"});
+}
+
+TEST(Plan, OtherNetworksCanBeTrained) {
+  const std::vector<const char*> ranks{"data=2", "data=2,pipeline=2,micro_batch=3", "data=3,pipeline=2,micro_batch=1",
+                                       "data=4,pipeline=2,zero=1,micro_batch=2"};
+  expect_trained_alike("mlp:layers=6,hidden=24", ranks);
+  expect_trained_alike("lenet", ranks);
+  expect_trained_alike("llama:layers=4,hidden=16,heads=4,kv_heads=2,intermediate=24,seq=8,vocab=256",
+                       {"data=2", "tensor=2,data=2,pipeline=1", "data=3,pipeline=2,tensor=1,micro_batch=4",
+                        "tensor=2,pipeline=2,data=2,micro_batch=2"});
 }
 
 }  // namespace

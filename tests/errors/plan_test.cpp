@@ -45,7 +45,7 @@ TEST(PlanErrors, Numbers) {
   plan_refused({"--dtype", "f8"}, "[--dtype] unknown name, got 'f8', expected one of f32 f64 bf16 f16");
   plan_refused({"--memory", "0.0001", "--cluster", "v100"},
                "[plan] nothing fits, got 0.0001 GiB of each device, expected --memory ");
-  plan_refused({"--out", "/none/there.toml", "--cluster", "v100"}, "[--out] cannot write /none/there.toml",
+  plan_refused({"--out", "/none/there.txt", "--cluster", "v100"}, "[--out] cannot write /none/there.txt",
                ExitCode::cannot_write);
 }
 

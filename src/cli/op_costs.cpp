@@ -1,0 +1,103 @@
+#include "cli/op_costs.h"
+
+#include <algorithm>
+
+#include "lowering/work.h"
+#include "network/build_graph.h"
+#include "ops/registry.h"
+
+namespace partita {
+namespace {
+
+constexpr double kExposedGradients = 0.1;  // of sums of gradients, behind the backward
+
+Graph forward_of_micro_batch(const PlanFile& plan, const Planner& planner) {
+  const ZooModel& model = planner.model();
+  const int64_t rows = plan.configuration.data * plan.configuration.micro_batch;
+  return build_graph(model.network(model.recipe.training.loss), all_ops(),
+                     {.batch = rows, .columns = model.columns(), .statistics_groups = rows});
+}
+
+/// All of it decided, but for how states lie: as their users need them.
+PartialPlan decided(const NamedCuts& cuts, const Graph& training) {
+  PartialPlan partial = partial_plan_of(cuts, training, Rules(training, all_ops()), /*any_purpose=*/true);
+  const Plan whole = plan_of(cuts, training, all_ops(), /*any_purpose=*/true);
+  for (size_t n = 0; n < partial.cuts.size(); ++n) {
+    if (training.nodes[n].phase == Phase::forward) partial.cuts[n] = whole.cuts[n];
+  }
+  return partial;
+}
+
+}  // namespace
+
+OpCosts::OpCosts(const PlanFile& plan, Planner& planner)
+    : plan_(plan), planner_(planner), rounds_(micro_batches(plan.configuration, plan.batch)), partial_(Graph()) {
+  const Graph forward = forward_of_micro_batch(plan, planner);
+  whole_names_ = network_names(forward);
+  folded_ = fold_layers(forward, Rules(forward, all_ops()));
+  const TrainingOptions options{.optimizer = planner.model().recipe.optimizer,
+                                .recompute = plan.configuration.recompute};
+  training_ = make_training_graph(folded_.graph, all_ops(), options).graph;
+  names_ = network_names(training_);
+  cuts_ = plan.cuts ? *plan.cuts : *planner.plan_file(planner.priced(plan.configuration)).cuts;
+  partial_ = decided(cuts_, training_);
+}
+
+size_t OpCosts::node_named(const std::string& name) const {
+  for (size_t whole = 0; whole < whole_names_.size(); ++whole) {
+    if (!matches_names(name, whole_names_[whole])) continue;
+    for (const FoldedUnit& unit : folded_.units) {
+      const size_t nodes = unit.end - unit.begin;
+      if (whole < unit.whole_begin || whole >= unit.whole_begin + nodes * unit.count) continue;
+      const Node& node = folded_.graph.nodes[unit.begin + (whole - unit.whole_begin) % nodes];
+      for (size_t n = 0; n < training_.nodes.size(); ++n) {
+        if (training_.nodes[n].name == node.name) return n;
+      }
+    }
+  }
+  throw InvalidArgument(fmt::format("[--op] no such node, got '{}', expected one of the {} forward nodes of the plan's "
+                                    "network{}",
+                                    name, whole_names_.size(), did_you_mean(name, whole_names_)));
+}
+
+std::vector<size_t> OpCosts::largest(size_t count) const {
+  const Rules rules(training_, all_ops());
+  std::map<std::string_view, double> weights;  // by name
+  for (const FoldedUnit& unit : folded_.units) {
+    const bool is_end = unit.is_copy && unit.count == 1;
+    for (size_t n = unit.begin; n < unit.end && !is_end; ++n) {
+      weights[folded_.graph.nodes[n].name] = static_cast<double>(unit.count);
+    }
+  }
+  std::vector<std::pair<double, size_t>> nodes;
+  for (size_t n = 0; n < training_.nodes.size(); ++n) {
+    const auto found = weights.find(training_.nodes[n].name);
+    if (found == weights.end() || training_.nodes[n].phase != Phase::forward) continue;
+    nodes.emplace_back(-found->second * flops_of(rules, n), n);
+  }
+  std::sort(nodes.begin(), nodes.end());
+  std::vector<size_t> result;
+  for (size_t i = 0; i < std::min(count, nodes.size()); ++i) result.push_back(nodes[i].second);
+  return result;
+}
+
+std::string OpCosts::title(size_t node) const {
+  return fmt::format("{} of {}: {} micro-batch{} of {} rows on the {} ranks of a stage, {}",
+                     print(Rules(training_, all_ops())[node]), plan_.model, rounds_, rounds_ == 1 ? "" : "es",
+                     plan_.configuration.data * plan_.configuration.micro_batch, cuts_.mesh.ranks(), print(cuts_.mesh));
+}
+
+std::vector<CutAlternative> OpCosts::alternatives(size_t node, bool free) const {
+  if (cuts_.mesh.ranks() == 1) return {};
+  return alternatives_of({.training = training_,
+                          .ops = all_ops(),
+                          .mesh = cuts_.mesh,
+                          .plan = partial_,
+                          .cluster = planner_.cluster(),
+                          .precision = planner_.precision(),
+                          .gradient_part = kExposedGradients / static_cast<double>(rounds_),
+                          .free = free},
+                         node);
+}
+
+}  // namespace partita

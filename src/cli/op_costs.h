@@ -1,0 +1,37 @@
+#pragma once
+// What other cuts of an op of a saved plan would cost, on one of its micro-batches.
+
+#include "cli/planner.h"
+#include "explain/alternatives.h"
+#include "graph/rules.h"
+
+namespace partita {
+
+class OpCosts {
+ public:
+  /// The planner is that of the plan and outlives this.
+  OpCosts(const PlanFile& plan, Planner& planner);
+
+  /// The node that stands for the one of this name, or for the first that a pattern names. Throws InvalidArgument with
+  /// the nearest.
+  size_t node_named(const std::string& name) const;
+  /// Forward nodes that compute most, the most first, one of each layer that is repeated.
+  std::vector<size_t> largest(size_t count) const;
+  std::string name(size_t node) const { return names_.at(node); }
+  /// What all is about, in a line.
+  std::string title(size_t node) const;
+  /// None where one rank runs all.
+  std::vector<CutAlternative> alternatives(size_t node, bool free) const;
+
+ private:
+  const PlanFile& plan_;
+  const Planner& planner_;
+  const int64_t rounds_;  // micro-batches
+  FoldedGraph folded_;
+  std::vector<std::string> whole_names_, names_;  // of the whole forward graph, of the training of the folded one
+  Graph training_;
+  NamedCuts cuts_;
+  PartialPlan partial_;
+};
+
+}  // namespace partita

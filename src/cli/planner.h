@@ -1,0 +1,63 @@
+#pragma once
+// A model of the zoo on a cluster, priced under configurations: what the commands about plans share.
+
+#include <memory>
+
+#include "planning/plan_file.h"
+#include "planning/print_price.h"
+#include "planning/search_configurations.h"
+#include "zoo/zoo.h"
+
+namespace partita {
+
+struct PlannerRequest {
+  std::string model, cluster = "cpu", dtype = "f32", search = "exact";
+  int64_t batch = 0;   // rows of the global batch; 0: the model's
+  double memory = 0;   // bytes of each device for tensors; 0: the cluster's, less its reserve
+  int64_t ranks = 0;   // the part of the cluster that has so many; 0: all of it
+};
+
+class Planner {
+ public:
+  /// Throws InvalidArgument for what is not to be had; "[WHERE] .." for more ranks than there are.
+  explicit Planner(PlannerRequest request, std::string_view where = "--fixed");
+
+  const PlannerRequest& request() const { return request_; }
+  const Cluster& cluster() const { return cluster_; }
+  const ZooModel& model() const { return model_; }
+  int64_t batch() const { return batch_; }
+  const Precision& precision() const { return precision_; }
+  const Graph& forward() const { return forward_; }
+  NetworkCosts& costs() { return costs_; }
+  double memory() const;  // bytes of each device
+
+  /// A completed configuration.
+  PricedPlan priced(const Configuration& configuration);
+  PricedPlan priced(const PricedConfiguration& found) const;
+  ConfigurationSearch searched(const Pins& pins, bool runner_up = false);
+
+  /// What a training runs that has the plan.
+  JobConfig job_of_plan(const PricedPlan& plan);
+  PlanFile plan_file(const PricedPlan& plan);
+  /// The plan of the folded forward graph under a configuration, on the ranks of a stage.
+  Plan folded_plan(const PricedPlan& plan);
+
+ private:
+  const PlannerRequest request_;
+  const Search search_;
+  const ZooModel model_;
+  const Cluster cluster_;
+  const int64_t batch_;
+  const Precision precision_;
+  const Graph forward_;
+  const std::unique_ptr<Device> device_;
+  NetworkCosts costs_;
+};
+
+/// f32, f64, bf16 or f16.
+DType dtype_of_flag(const std::string& text);
+
+/// A text in a file that is there as a whole or not at all; `flag` stands in messages.
+void write_whole_file(std::string_view flag, const std::string& path, const std::string& text);
+
+}  // namespace partita
