@@ -53,7 +53,7 @@ void require_network(const PlanFile& plan, const Planner& planner) {
 }
 
 /// How many forward nodes the plan cuts otherwise than its configuration does, and the first of them.
-std::pair<size_t, std::string> edited_nodes(const PlanFile& plan, const Planner& planner, const PricedPlan& priced) {
+std::pair<size_t, std::string> edited_nodes(const PlanFile& plan, Planner& planner, const PricedPlan& priced) {
   if (!plan.cuts) return {0, ""};
   const PlanFile own = planner.plan_file(priced);
   std::pair<size_t, std::string> result{0, ""};

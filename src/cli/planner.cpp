@@ -78,11 +78,8 @@ PricedPlan Planner::priced(const PricedConfiguration& found) const {
 }
 
 ConfigurationSearch Planner::searched(const Pins& pins, bool runner_up) {
-  return search_configurations({.costs = costs_,
-                                .ranks = cluster_.ranks(),
-                                .memory_bytes = memory(),
-                                .pins = pins,
-                                .runner_up = runner_up});
+  return search_configurations(
+      {.costs = costs_, .ranks = cluster_.ranks(), .memory_bytes = memory(), .pins = pins, .runner_up = runner_up});
 }
 
 JobConfig Planner::job_of_plan(const PricedPlan& plan) {
@@ -91,7 +88,8 @@ JobConfig Planner::job_of_plan(const PricedPlan& plan) {
   job.training.batch = batch_;
   job.plan.options.search = search_;
   job.plan.options.costs = costs_.plan_options(plan.configuration).costs;
-  return completed(job_of(std::move(job), plan.configuration, plan.price, costs_.folded(), forward_), Place{.cores = 1});
+  return completed(job_of(std::move(job), plan.configuration, plan.price, costs_.folded(), forward_),
+                   Place{.cores = 1});
 }
 
 PlanFile Planner::plan_file(const PricedPlan& plan) {

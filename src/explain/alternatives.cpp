@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "cluster/link_costs.h"
 #include "lowering/work.h"
 #include "partition/collectives.h"
 #include "partition/partition.h"
+#include "planning/cluster_costs.h"
 #include "planning/quantities.h"
 
 namespace partita {
@@ -15,25 +15,9 @@ constexpr size_t kShownMoves = 3;
 
 /// What a plan computes and sends, as far as it can be told in a sentence.
 struct Traffic {
-  double flops = 0;                                             // of a rank, of the node and its gradients
+  double flops = 0;                                              // of a rank, of the node and its gradients
   std::map<std::pair<Collective, std::string>, double> bytes{};  // of the whole values, by what is done over which axes
 };
-
-PlanCosts costs_of_cluster(const AlternativesRequest& request) {
-  constexpr double kLarge = 1e12;
-  const DeviceSpec device = request.cluster.rank_device();
-  const Precision& precision = request.precision;
-  const double narrower = precision.activation / (precision.compute == DType::f64 ? 8 : 4);
-  PlanCosts costs{
-      .links = link_costs(request.mesh, 0, request.cluster),
-      .flop_seconds =
-          seconds_of({.kind = WorkKind::product, .dtype = precision.compute, .flops = kLarge}, device) / kLarge,
-      .byte_seconds = narrower * seconds_of({.kind = WorkKind::pointwise, .bytes = kLarge}, device) / kLarge,
-      .node_seconds = device.launch_overhead,
-      .gradient_part = request.gradient_part};
-  for (double& byte : costs.links.byte) byte *= narrower;
-  return costs;
-}
 
 class Alternatives {
  public:
@@ -41,7 +25,9 @@ class Alternatives {
       : request_(request), rules_(request.training, request.ops), node_(node) {}
 
   std::vector<CutAlternative> run() {
-    const CutSearch search{.kind = Search::exact, .costs = costs_of_cluster(request_)};
+    const CutSearch search{
+        .kind = Search::exact,
+        .costs = cluster_costs(request_.mesh, request_.cluster, request_.precision, request_.gradient_part)};
     PartialPlan pinned = request_.plan;
     if (request_.free) {
       for (auto& cut : pinned.cuts) cut.reset();
@@ -99,9 +85,8 @@ class Alternatives {
       const std::string& full = mesh.axes()[static_cast<size_t>(axis)].name;
       const std::string name = full.substr(0, full.find('.'));
       const Axes all = mesh.find(name);
-      const bool is_whole = std::all_of(all.begin(), all.end(), [&](int one) {
-        return std::find(axes.begin(), axes.end(), one) != axes.end();
-      });
+      const bool is_whole = std::all_of(
+          all.begin(), all.end(), [&](int one) { return std::find(axes.begin(), axes.end(), one) != axes.end(); });
       const std::string shown = is_whole ? name : full;
       if (shown == last) continue;
       text += (text.empty() ? "" : ",") + shown;
@@ -130,7 +115,8 @@ class Alternatives {
     for (const auto& [key, unused] : kinds) {
       const auto before = own.bytes.find(key);
       const auto now = std::as_const(other.bytes).find(key);
-      const double more = (now == other.bytes.end() ? 0 : now->second) - (before == own.bytes.end() ? 0 : before->second);
+      const double more =
+          (now == other.bytes.end() ? 0 : now->second) - (before == own.bytes.end() ? 0 : before->second);
       if (std::abs(more) < 1) continue;
       moves.emplace_back(std::abs(more), fmt::format("{} {} by {} over {}", print_memory(std::abs(more)),
                                                      more > 0 ? "more" : "less", name_of(key.first), key.second));
@@ -156,7 +142,8 @@ std::string print(const std::vector<CutAlternative>& all, const std::string& nam
   const auto chosen = std::find_if(all.begin(), all.end(), [](const CutAlternative& one) { return one.is_chosen; });
   size_t widest = 16;
   for (size_t i = 0; i < std::min(most, all.size()); ++i) widest = std::max(widest, all[i].cut.size());
-  std::string text = fmt::format("{}\n  {:<{}} {:>12} {:>12} {:>9}\n", name, "cut", widest, "micro-batch", "difference", "");
+  std::string text =
+      fmt::format("{}\n  {:<{}} {:>12} {:>12} {:>9}\n", name, "cut", widest, "micro-batch", "difference", "");
   const auto line = [&](const CutAlternative& one) {
     const double more = chosen == all.end() ? 0 : one.seconds - chosen->seconds;
     const double part = chosen == all.end() || chosen->seconds <= 0 ? 0 : 100 * more / chosen->seconds;

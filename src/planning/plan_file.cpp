@@ -183,7 +183,8 @@ class PlanFileReader : private Scanner {
     }
     const std::string whole_place = configuration_place_;
     plan_.configuration = completed(plan_.configuration, plan_.ranks, plan_.batch, whole_place);
-    const auto refuse = [](const std::string& where, const std::string& what, int64_t got, const std::string& expected) {
+    const auto refuse = [](const std::string& where, const std::string& what, int64_t got,
+                           const std::string& expected) {
       throw InvalidArgument(fmt::format("[{}] {}, got {}, expected {}", where, what, got, expected));
     };
     const int64_t stages = plan_.configuration.pipeline * plan_.configuration.interleave;
@@ -279,7 +280,8 @@ JobConfig with_plan(JobConfig config, const PlanFile& plan) {
   config.training.batch = plan.batch;
   config.ranks.count = static_cast<int>(plan.ranks);
   config.plan.file = plan.path;
-  config.plan.given = GivenPlan{.file = plan.path, .line = plan.network_line, .network = plan.network, .cuts = plan.cuts};
+  config.plan.given =
+      GivenPlan{.file = plan.path, .line = plan.network_line, .network = plan.network, .cuts = plan.cuts};
   config.plan.recompute = configuration.recompute;
   PlanOptions& options = config.plan.options;
   options.parallel = plan.parallel;
@@ -313,11 +315,21 @@ PlanFile plan_file_of(const PlannedJob& planned) {
 }
 
 bool is_planned(std::string_view key) {
-  constexpr std::array kKeys{"training.batch",      "ranks.count",           "plan.parallel",
-                             "plan.search",         "plan.dataset_strategy", "plan.micro_batches",
-                             "plan.stages",         "plan.stage",            "plan.order",
-                             "plan.interleave",     "plan.recompute",        "plan.zero",
-                             "plan.tensor_parallel", "plan.context_parallel", "plan.sequence_parallel",
+  constexpr std::array kKeys{"training.batch",
+                             "ranks.count",
+                             "plan.parallel",
+                             "plan.search",
+                             "plan.dataset_strategy",
+                             "plan.micro_batches",
+                             "plan.stages",
+                             "plan.stage",
+                             "plan.order",
+                             "plan.interleave",
+                             "plan.recompute",
+                             "plan.zero",
+                             "plan.tensor_parallel",
+                             "plan.context_parallel",
+                             "plan.sequence_parallel",
                              "plan.shard"};
   return std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
 }

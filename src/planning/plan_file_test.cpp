@@ -4,9 +4,9 @@
 
 #include <random>
 
-#include "cluster/toml.h"
-#include "cluster/presets.h"
 #include "autodiff/training_graph.h"
+#include "cluster/presets.h"
+#include "cluster/toml.h"
 #include "network/build_graph.h"
 #include "ops/registry.h"
 #include "planning/job_of.h"
@@ -71,12 +71,14 @@ TEST(PlanFile, IsPrintedAsItWasRead) {
 TEST(PlanFile, RefusesWithTheLine) {
   EXPECT_EQ(refusal_of_plan("partita plan 1\n"),
             "[p.txt:1] not a training plan of this version, got 'partita plan 1', expected 'partita training plan 1'");
-  EXPECT_EQ(refusal_of_plan(""), "[p.txt:1] not a training plan of this version, got '', expected 'partita training plan 1'");
+  EXPECT_EQ(refusal_of_plan(""),
+            "[p.txt:1] not a training plan of this version, got '', expected 'partita training plan 1'");
   EXPECT_EQ(refused_with("batch 24", "batches 24").substr(0, 42), "[p.txt:3] unknown line, got 'batches', exp");
   EXPECT_NE(refused_with("batch 24", "batches 24").find("did you mean 'batch'?"), std::string::npos);
   EXPECT_EQ(refused_with("batch 24", "batch 0"), "[p.txt:3] bad number, got '0', expected 1 to 1099511627776");
   EXPECT_EQ(refused_with("batch 24", "batch 24\nbatch 24"), "[p.txt:4] given twice, got 'batch', expected it once");
-  EXPECT_EQ(refused_with("dtype f64", "dtype f63"), "[p.txt:4] unknown type, got 'f63', expected f32, f64, bf16 or f16");
+  EXPECT_EQ(refused_with("dtype f64", "dtype f63"),
+            "[p.txt:4] unknown type, got 'f63', expected f32, f64, bf16 or f16");
   EXPECT_EQ(refused_with("ranks 8", "ranks -8"), "[p.txt:6] bad number, got '-8', expected 1 to 1048576");
   EXPECT_EQ(refused_with("ranks 8", "ranks 4"),
             "[p.txt:8] another number of ranks, got data 2 x context 1 x tensor 2 x pipeline 2 = 8, expected 4");
@@ -100,7 +102,8 @@ TEST(PlanFile, RefusesWithTheLine) {
             "[p.txt:12] the mesh has another number of ranks, got 2, expected 4: 8 ranks in 2 groups of stages");
   EXPECT_EQ(refused_with("mesh data=2 tensor=2\n", ""),
             "[p.txt:13] cuts without a mesh, got no line 'mesh', expected the axes of 4 ranks");
-  EXPECT_EQ(refused_with("mesh data=2 tensor=2", "mesh data=two"), "[p.txt:12] [mesh] bad number, got 'two', expected 1 to 1048576");
+  EXPECT_EQ(refused_with("mesh data=2 tensor=2", "mesh data=two"),
+            "[p.txt:12] [mesh] bad number, got 'two', expected 1 to 1048576");
   EXPECT_EQ(refused_with("others exact", "others best").substr(0, 41), "[p.txt:13] [others] unknown name, got 'be");
   EXPECT_EQ(refused_with("node net/relu", "node"), "[p.txt:16] nothing is named, got '', expected a name");
   EXPECT_EQ(refused_with("step_seconds 0.0125", "step_seconds -1"),
@@ -108,7 +111,8 @@ TEST(PlanFile, RefusesWithTheLine) {
   EXPECT_EQ(refused_with("step_seconds", "seconds"),
             "[p.txt:17] unknown prediction, got 'seconds', expected step_seconds or memory_bytes");
   EXPECT_EQ(refused_with("end\n", ""), "[p.txt:18] the text ends too early, got '', expected 'end' as the last line");
-  EXPECT_EQ(refused_with("end\n", "end\nnode x"), "[p.txt:20] a line behind the end, got 'node x', expected no more lines");
+  EXPECT_EQ(refused_with("end\n", "end\nnode x"),
+            "[p.txt:20] a line behind the end, got 'node x', expected no more lines");
   EXPECT_EQ(refused_with("ranks 8\n", ""), "[p.txt:18] no line 'ranks', got 'end', expected ranks ..");
 }
 

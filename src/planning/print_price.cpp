@@ -5,9 +5,7 @@
 #include "planning/quantities.h"
 
 namespace partita {
-namespace {
-
-}  // namespace
+namespace {}  // namespace
 
 std::string print(const PricedPlan& plan) {
   const Price& price = plan.price;

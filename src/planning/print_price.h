@@ -13,7 +13,7 @@ struct PricedPlan {
   Configuration configuration;
   Price price;
   std::vector<std::vector<std::string>> stages{};  // what the paths of the layers of each begin with
-  double lower_bound_seconds = 0;  // no configuration takes less time under this cost model
+  double lower_bound_seconds = 0;                  // no configuration takes less time under this cost model
   double search_seconds = 0;
 };
 

@@ -84,8 +84,7 @@ class ConfigurationSearcher {
   void take_runner_up() {
     for (auto& [shape, priced] : shapes_) {
       if (shape == shape_of(result_.best->configuration)) continue;
-      const bool is_better =
-          !result_.runner_up || priced.price.step_seconds < result_.runner_up->price.step_seconds;
+      const bool is_better = !result_.runner_up || priced.price.step_seconds < result_.runner_up->price.step_seconds;
       if (is_better) result_.runner_up = std::move(priced);
     }
   }

@@ -31,8 +31,8 @@ struct PricedConfiguration {
 };
 
 struct ConfigurationSearch {
-  std::optional<PricedConfiguration> best;   // none: nothing fits
-  std::optional<PricedConfiguration> least;  // the one that takes the least memory, when nothing fits
+  std::optional<PricedConfiguration> best;         // none: nothing fits
+  std::optional<PricedConfiguration> least;        // the one that takes the least memory, when nothing fits
   std::optional<PricedConfiguration> runner_up{};  // the best that shares the ranks otherwise: another data, tensor, ..
   double lower_bound_seconds = 0;                  // of all configurations that may fit
 };

@@ -7,9 +7,9 @@
 #include <unordered_map>
 
 #include "cluster/collective_seconds.h"
+#include "lowering/node_work.h"
 #include "partition/collectives.h"
 #include "partition/sections.h"
-#include "lowering/node_work.h"
 #include "sharding/move.h"
 
 namespace partita {
