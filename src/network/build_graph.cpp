@@ -1,7 +1,6 @@
 #include "network/build_graph.h"
 
 #include <algorithm>
-#include <set>
 
 #include "network/functions.h"
 
@@ -15,30 +14,20 @@ void check(const BuildOptions& options) {
       ErrorKind::type);
 }
 
-/// Appends what layers have added, the sums of one name under it; a training minimises them, too.
-void add_losses_of_layers(NamedValues& losses, const std::vector<AddedLoss>& added, bool training) {
-  Value* loss = nullptr;
-  std::set<std::string> own;
-  for (auto& [name, value] : losses) {
-    own.insert(name);
-    if (name == "loss") loss = &value;
-  }
-  NamedValues sums;
-  for (const auto& [name, mean, weight] : added) {
-    if (own.contains(name)) {
+/// Appends what layers have added; a training minimises it, too.
+void add_losses_of_layers(NamedValues& losses, const std::vector<AddedLoss>& added) {
+  const auto find = [&](std::string_view name) {
+    return std::find_if(losses.begin(), losses.end(), [&](const auto& entry) { return entry.first == name; });
+  };
+  for (const auto& [name, sum, weighted] : added) {
+    if (find(name) != losses.end()) {
       throw InvalidArgument(fmt::format(
           "[loss] two losses of one name, got '{}' of a layer and of the network, expected another name", name));
     }
-    if (training) *loss = add(*loss, scale(mean, weight));
-    const auto sum =
-        std::find_if(sums.begin(), sums.end(), [&name = name](const auto& entry) { return entry.first == name; });
-    if (sum == sums.end()) {
-      sums.emplace_back(name, mean);
-    } else {
-      sum->second = add(sum->second, mean);
-    }
+    const auto loss = find("loss");
+    if (weighted) loss->second = add(loss->second, weighted);
+    losses.emplace_back(name, sum);
   }
-  losses.insert(losses.end(), sums.begin(), sums.end());
 }
 
 NamedValues build_losses(const Network& network, Context& context, Columns& columns, const NamedValues& outputs) {
@@ -53,7 +42,7 @@ NamedValues build_losses(const Network& network, Context& context, Columns& colu
     throw InvalidArgument(fmt::format("[loss] '{}' is no mean over the batch, got {}, expected a scalar float", name,
                                       value ? print(value.type()) : "an empty value"));
   }
-  add_losses_of_layers(losses, context.added_losses(), context.options().training);
+  add_losses_of_layers(losses, context.added_losses());
   return losses;
 }
 

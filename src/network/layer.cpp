@@ -147,7 +147,15 @@ void Context::add_loss(const std::string& name, Value mean, double weight) {
     throw InvalidArgument(fmt::format("[loss] '{}' is no mean over the batch, got {}, expected a scalar float", name,
                                       mean ? print(mean.type()) : "an empty value"));
   }
-  added_losses_.push_back({name, mean, weight});
+  const auto found = std::find_if(added_losses_.begin(), added_losses_.end(),
+                                  [&](const AddedLoss& added) { return added.name == name; });
+  const Value weighted = options_.training ? scale(mean, weight) : Value();
+  if (found == added_losses_.end()) {
+    added_losses_.push_back({name, mean, weighted});
+    return;
+  }
+  found->sum = add(found->sum, mean);
+  if (options_.training) found->weighted = add(found->weighted, weighted);
 }
 
 Value Context::step() {

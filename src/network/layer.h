@@ -12,11 +12,12 @@ namespace partita {
 class Layer;
 using LayerPtr = std::shared_ptr<Layer>;
 
-/// A term of the loss that a layer has added.
+/// What layers have added to the loss under one name, up to the one that is being built: a sum goes from layer to
+/// layer, so that layers that are alike are so in the graph, too, and stages hand on one value.
 struct AddedLoss {
   std::string name;
-  Value mean;
-  double weight = 1;
+  Value sum;
+  Value weighted;  // with their weights; empty unless a training is built
 };
 
 /// One build of a network into a graph: where it stands, and how it is to be built.

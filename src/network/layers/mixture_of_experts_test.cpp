@@ -26,7 +26,7 @@ Interpretation run_experts(const MixtureOfExpertsOptions& options, const Shape& 
   Builder builder(all_ops());
   Context context(builder, {.dtype = DType::f64});
   builder.output("y", context.call_network(*layer, builder.input("x", {DType::f64, shape})));
-  for (const AddedLoss& added : context.added_losses()) builder.output(added.name, added.mean);
+  for (const AddedLoss& added : context.added_losses()) builder.output(added.name, added.sum);
   std::map<std::string, Array> given;
   Array x(Type{DType::f64, shape});
   for (int64_t i = 0; i < elements(shape); ++i) x.set(i, random_normal(random_key(1, "x"), i, 0));
