@@ -143,7 +143,8 @@ void add_option_flags(CLI::App& command, JobFlags& flags, const std::function<bo
 }
 
 bool decides_program(const JobOption& option) {
-  return (option.effect == Effect::program || option.effect == Effect::placement || option.key() == "data.source") &&
+  return (option.effect == Effect::program || option.effect == Effect::placement || option.key() == "data.source" ||
+          option.key() == "plan.file") &&
          option.section != OptionSection::schedule;
 }
 

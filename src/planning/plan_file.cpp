@@ -284,6 +284,11 @@ JobConfig with_plan(JobConfig config, const PlanFile& plan) {
       GivenPlan{.file = plan.path, .line = plan.network_line, .network = plan.network, .cuts = plan.cuts};
   config.plan.recompute = configuration.recompute;
   PlanOptions& options = config.plan.options;
+  if (plan.cuts) {  // nothing is left to be annotated or searched
+    config.plan.annotations.clear();
+    options.dataset = {};
+    options.search = {};
+  }
   options.parallel = plan.parallel;
   options.micro_batches = micro_batches(configuration, plan.batch);
   options.zero.level = configuration.zero;
