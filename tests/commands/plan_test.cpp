@@ -85,6 +85,17 @@ TEST(Plan, OtherNetworksCanBeTrained) {
                         "tensor=2,pipeline=2,data=2,micro_batch=2"});
 }
 
+TEST(Plan, IsMadeForTheRanksAtHand) {
+  for (const char* network : {kNetwork, "mlp:layers=6,hidden=24", "lenet"}) {
+    const std::string one = losses_of({"train", network, "--batch", "24"});
+    for (const char* ranks : {"1", "2", "4", "6", "8"}) {
+      SCOPED_TRACE(ranks);
+      EXPECT_EQ(losses_of({"train", network, "--batch", "24", "--ranks", ranks, "--plan", "auto"}), one);
+    }
+    EXPECT_EQ(losses_of({"train", network, "--batch", "24", "--ranks", "4", "--plan", "auto:v100"}), one);
+  }
+}
+
 /// A plan of the network on 4 ranks in 2 stages, as a file.
 class SavedPlan : public testing::Test {
  protected:
