@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <iostream>
 
+#include "cli/planner.h"
+#include "cli/remedies.h"
 #include "job/toml.h"
+#include "network/build_graph.h"
 #include "ops/registry.h"
-#include "planning/plan_file.h"
 
 namespace partita {
 namespace {
@@ -89,13 +91,35 @@ std::vector<Assignment> assignments_of(const JobFlags& flags) {
   return all;
 }
 
-std::optional<PlanFile> plan_of_flags(const std::vector<Assignment>& all) {
+std::string plan_named(const std::vector<Assignment>& all) {
   JobConfig only_plan;
   for (const Assignment& assignment : all) {
     if (assignment.option->key() == "plan.file") assign(only_plan, {assignment});
   }
-  if (only_plan.plan.file.empty()) return std::nullopt;
-  return read_plan_file(only_plan.plan.file);
+  return only_plan.plan.file;
+}
+
+constexpr std::string_view kAuto = "auto";
+
+bool is_auto(const std::string& plan) { return plan == kAuto || plan.starts_with("auto:"); }
+
+/// The best plan for the ranks at hand, on processors or on the cluster behind "auto:".
+PlanFile made_plan(const std::string& plan, const JobConfig& config) {
+  const int launched = this_place().ranks();
+  const int64_t ranks = config.ranks.count > 0 ? config.ranks.count : std::max(1, launched);
+  Planner planner({.model = config.model,
+                   .cluster = plan == kAuto ? "cpu" : plan.substr(kAuto.size() + 1),
+                   .dtype = std::string(name_of(config.training.dtype)),
+                   .batch = config.training.batch,
+                   .ranks = ranks,
+                   .loss = config.training.loss},
+                  "--plan");
+  const ConfigurationSearch search = planner.searched({});
+  if (!search.best) refuse_memory(planner, {}, search);
+  PlanFile file = planner.plan_file(planner.priced(*search.best));
+  file.path = plan;
+  file.cuts->file = plan;
+  return file;
 }
 
 std::string joined_texts(const std::vector<std::string>& texts) { return fmt::format("{}", fmt::join(texts, ", ")); }
@@ -143,7 +167,8 @@ void add_option_flags(CLI::App& command, JobFlags& flags, const std::function<bo
 }
 
 bool decides_program(const JobOption& option) {
-  return (option.effect == Effect::program || option.effect == Effect::placement || option.key() == "data.source") &&
+  return (option.effect == Effect::program || option.effect == Effect::placement || option.key() == "data.source" ||
+          option.key() == "plan.file") &&
          option.section != OptionSection::schedule;
 }
 
@@ -164,7 +189,9 @@ JobConfig configuration(const JobFlags& flags) {
     if (model.empty()) model = only_model.model;
     all.erase(named);
   }
-  const std::optional<PlanFile> plan = plan_of_flags(all);
+  const std::string plan_name = plan_named(all);
+  std::optional<PlanFile> plan;
+  if (!plan_name.empty() && !is_auto(plan_name)) plan = read_plan_file(plan_name);
   if (plan && model.empty()) model = plan->model;
   if (model.empty()) {
     throw InvalidArgument(
@@ -173,6 +200,7 @@ JobConfig configuration(const JobFlags& flags) {
                     flags.command, fmt::join(model_names(), ", ")));
   }
   const JobConfig config = configured(model, all);
+  if (is_auto(plan_name)) plan = made_plan(plan_name, config);
   return plan ? planned_config(config, all, *plan) : config;
 }
 

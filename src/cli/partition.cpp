@@ -51,7 +51,9 @@ void add_partition(CLI::App& app) {
   const auto flags = std::make_shared<PartitionFlags>();
   CLI::App* command =
       app.add_subcommand("partition", "Print what one rank of a training computes and sends, without running it");
-  add_job_flags(*command, flags->job, decides_program);
+  // --plan prints one; a saved plan can be named in the file of --config.
+  add_job_flags(*command, flags->job,
+                [](const JobOption& option) { return decides_program(option) && option.key() != "plan.file"; });
   command->add_option("--rank", flags->rank, "The rank whose part is printed")->capture_default_str();
   command->add_flag("--forward", flags->forward, "Without gradients and updates");
   command->add_flag("--plan", flags->plan, "Print the plan instead");

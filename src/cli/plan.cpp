@@ -49,6 +49,27 @@ std::string print_layers(Planner& planner, const PricedPlan& plan) {
                plan.batch);
 }
 
+/// Pins that exclude one another, or need more than there is.
+void require_possible(const Pins& pins, const Planner& planner) {
+  Configuration least{.data = pins.data.value_or(1),
+                      .context = pins.context.value_or(1),
+                      .tensor = pins.tensor.value_or(1),
+                      .pipeline = pins.pipeline.value_or(1),
+                      .micro_batch = pins.micro_batch.value_or(0)};
+  if (least.ranks() > planner.cluster().ranks()) {
+    throw InvalidArgument(fmt::format(
+        "[--pin] more ranks than the cluster has, got data {} x context {} x tensor {} x pipeline {} = {}, expected at "
+        "most {} of {}",
+        least.data, least.context, least.tensor, least.pipeline, least.ranks(), planner.cluster().ranks(),
+        planner.request().cluster));
+  }
+  least.sequence_parallel = pins.sequence_parallel.value_or(false);
+  least.interleave = pins.interleave.value_or(1);
+  if (least.sequence_parallel && !pins.tensor) least.tensor = 2;
+  if (least.interleave > 1 && !pins.pipeline) least.pipeline = 2;
+  completed(least, least.ranks(), planner.batch(), "--pin");
+}
+
 void run_plan(const PlanFlags& flags) {
   const auto begin = std::chrono::steady_clock::now();
   PlannerRequest request = flags.request;
@@ -70,6 +91,7 @@ void run_plan(const PlanFlags& flags) {
   if (!flags.fixed.empty()) {
     plan = planner.priced(completed(fixed, fixed.ranks(), planner.batch()));
   } else {
+    require_possible(pins, planner);
     ConfigurationSearch search = planner.searched(pins, compares);
     if (!search.best) refuse_memory(planner, pins, search);
     plan = planner.priced(*search.best);

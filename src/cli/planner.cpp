@@ -45,7 +45,7 @@ Planner::Planner(PlannerRequest request, std::string_view where)
       batch_(request_.batch > 0 ? request_.batch : model_.recipe.training.batch),
       precision_(Precision::of(dtype_of_flag(request_.dtype))),
       // Of batch norms each row has statistics of its own, so that any micro-batch can be priced.
-      forward_(build_graph(model_.network(model_.recipe.training.loss), all_ops(),
+      forward_(build_graph(model_.network(loss()), all_ops(),
                            {.batch = batch_, .columns = model_.columns(), .statistics_groups = batch_})),
       device_(make_cpu_device(all_ops(), /*threads=*/1)),
       costs_(forward_, all_ops(), device_->catalog(), cluster_,
@@ -86,6 +86,7 @@ JobConfig Planner::job_of_plan(const PricedPlan& plan) {
   JobConfig job = model_.recipe;
   job.model = request_.model;
   job.training.batch = batch_;
+  job.training.loss = loss();
   job.plan.options.search = search_;
   job.plan.options.costs = costs_.plan_options(plan.configuration).costs;
   return completed(job_of(std::move(job), plan.configuration, plan.price, costs_.folded(), forward_),

@@ -15,6 +15,7 @@ struct PlannerRequest {
   int64_t batch = 0;  // rows of the global batch; 0: the model's
   double memory = 0;  // bytes of each device for tensors; 0: the cluster's, less its reserve
   int64_t ranks = 0;  // the part of the cluster that has so many; 0: all of it
+  std::optional<Loss> loss{};  // none: the model's
 };
 
 class Planner {
@@ -43,6 +44,8 @@ class Planner {
   Plan folded_plan(const PricedPlan& plan);
 
  private:
+  Loss loss() const { return request_.loss.value_or(model_.recipe.training.loss); }
+
   const PlannerRequest request_;
   const Search search_;
   const ZooModel model_;

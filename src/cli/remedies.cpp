@@ -8,7 +8,7 @@
 namespace partita {
 namespace {
 
-constexpr int64_t kMostFactor = 64;  // of nodes, and of the batch
+constexpr int64_t kMostFactor = 32;  // of nodes, and of the batch
 
 /// A change that makes something fit, and how large it is: 1 changes nothing.
 struct Remedy {
@@ -35,6 +35,13 @@ std::optional<ConfigurationSearch> fits(const PlannerRequest& request, const Pin
   } catch (const InvalidArgument&) {
   }
   return std::nullopt;
+}
+
+/// GiB, no fewer than these bytes, in four digits.
+std::string print_enough(double bytes) {
+  constexpr double kGiB = 1 << 30;
+  const double gib = bytes / kGiB, digit = std::pow(10, std::floor(std::log10(gib)) - 3);
+  return fmt::format("{:.5g}", std::ceil(gib / digit) * digit);
 }
 
 std::optional<Remedy> more_nodes(const Planner& planner, const Pins& pins) {
@@ -93,10 +100,8 @@ std::vector<Remedy> remedies(Planner& planner, const Pins& pins, const Configura
     } catch (const InvalidArgument&) {
     }
   }
-  constexpr double kGiB = 1 << 30;
   const double least = search.least->price.peak_memory();
-  const double shown = std::ceil(least / kGiB * 1e3) / 1e3;
-  all.push_back({least / planner.memory(), fmt::format("--memory {:.6g}", shown)});
+  all.push_back({least / planner.memory(), fmt::format("--memory {}", print_enough(least))});
   if (const auto nodes = more_nodes(planner, pins)) all.push_back(*nodes);
   if (const auto batch = smaller_batch(planner, pins)) all.push_back(*batch);
   std::stable_sort(all.begin(), all.end(), [](const Remedy& a, const Remedy& b) { return a.factor < b.factor; });

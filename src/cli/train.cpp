@@ -135,6 +135,8 @@ void run_train(const TrainFlags& flags) {
   refuse_shared_files(files);
   const std::unique_ptr<Console> console = prepare_process(job.config(), place);
   require_writable(files);
+  const PlanConfig& plan = job.config().plan;
+  if (plan.given && !job.config().console.quiet) std::cout << plan.given->description << "\n" << std::flush;
 
   const InterruptGuard interrupts;
   Model model(job.network(), job.config(), place);

@@ -123,7 +123,10 @@ class Alternatives {
     }
     std::sort(moves.rbegin(), moves.rend());
     for (size_t i = 0; i < std::min(kShownMoves, moves.size()); ++i) say(moves[i].second);
-    if (moves.size() > kShownMoves) say(fmt::format("{} smaller changes", moves.size() - kShownMoves));
+    if (moves.size() > kShownMoves) {
+      const size_t rest = moves.size() - kShownMoves;
+      say(fmt::format("{} smaller change{}", rest, rest == 1 ? "" : "s"));
+    }
     return text.empty() ? "moves as much" : text;
   }
 

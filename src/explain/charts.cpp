@@ -26,6 +26,13 @@ Follow follow(const DrawnOrder& drawn) {
   return result;
 }
 
+/// "1.5 s": round numbers are short.
+std::string print_tick(double seconds) {
+  if (seconds == 0) return "0";
+  if (seconds >= 1) return fmt::format("{:.4g} s", seconds);
+  return seconds >= 1e-3 ? fmt::format("{:.4g} ms", seconds * 1e3) : fmt::format("{:.4g} us", seconds * 1e6);
+}
+
 /// Seconds to pixels.
 class TimeAxis {
  public:
@@ -44,7 +51,7 @@ class TimeAxis {
       text += fmt::format(
           R"(<line class="tick" x1="{0:.1f}" x2="{0:.1f}" y1="{1:.1f}" y2="{2:.1f}"/>)"
           R"(<text class="label" x="{0:.1f}" y="{3:.1f}" text-anchor="middle">{4}</text>)",
-          at(t), top, bottom, bottom + 14, t == 0 ? "0" : print_seconds(t));
+          at(t), top, bottom, bottom + 14, print_tick(t));
     }
     return text;
   }

@@ -8,6 +8,8 @@
 namespace partita {
 namespace {
 
+constexpr size_t kShownGroups = 16;
+
 constexpr std::string_view kStyle = R"(
 :root{color-scheme:light dark;--back:#fbfbfa;--card:#fff;--ink:#1c2330;--soft:#5b6472;--line:#e1e4e8;--idle:#eef0f2;
 --forward:#3b76c4;--forward2:#5c90d4;--backward:#2f9e8f;--backward2:#4fb3a6;--weight:#8fbf5a;--weight2:#a5cf78;
@@ -27,7 +29,7 @@ table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}th{f
 font-size:12px;text-align:right;border-bottom:1px solid var(--line);padding:4px 8px;white-space:nowrap}
 td{text-align:right;padding:5px 8px;border-bottom:1px solid var(--line);vertical-align:top;white-space:nowrap}
 tr:last-child td{border-bottom:0}.t{text-align:left}.w{white-space:normal;overflow-wrap:anywhere}
-.scroll{overflow-x:auto}code,pre,.mono{font-family:ui-monospace,"DejaVu Sans Mono",Menlo,Consolas,monospace;font-size:12px}
+.scroll{overflow-x:auto}.side{display:flex;flex-wrap:wrap;gap:8px 48px;align-items:flex-start}.side table{width:auto}code,pre,.mono{font-family:ui-monospace,"DejaVu Sans Mono",Menlo,Consolas,monospace;font-size:12px}
 pre{overflow-x:auto;margin:8px 0 0}.bar{display:flex;height:26px;border-radius:6px;overflow:hidden;background:var(--idle)}
 .bar i{display:block;min-width:1px}.small{height:10px;border-radius:3px;min-width:120px;margin-top:6px}
 .legend{color:var(--soft);font-size:12px}.legend span{margin-right:14px;white-space:nowrap}
@@ -207,6 +209,8 @@ class Page {
 
   std::string memory() const {
     std::string text = memory_chart(drawn());
+    const bool is_long = price_.memory.size() > kShownGroups;
+    if (is_long) text += fmt::format("<details><summary>All {} groups</summary>", price_.memory.size());
     text += "<div class=\"scroll\"><table><tr><th class=\"t\">group</th><th>parameters</th><th>gradients</th><th>optimizer"
             "</th><th>activations</th><th>workspace</th><th>all</th><th>of the device</th></tr>";
     for (size_t group = 0; group < price_.memory.size(); ++group) {
@@ -217,30 +221,30 @@ class Page {
       }
       text += fmt::format("<td>{}</td></tr>", print_share(one.total(), contents_.memory));
     }
-    return text + "</table></div>";
+    return text + "</table></div>" + (is_long ? "</details>" : "");
   }
 
   std::string links() const {
-    std::string text = "<div class=\"scroll\"><table><tr><th class=\"t\">level</th><th>parts</th><th>bandwidth of a link"
+    std::string text = "<div class=\"side\"><table><tr><th class=\"t\">level</th><th>parts</th><th>bandwidth of a link"
                        "</th><th>links of a part</th><th>latency</th></tr>";
     for (const LinkLevel& level : contents_.cluster.levels) {
       text += fmt::format("<tr><td class=\"t\">{}</td><td>{}</td><td>{:.4g} GB/s</td><td>{}</td><td>{}</td></tr>",
                           escaped_html(level.name), level.size, level.bandwidth / 1e9, level.links,
                           level.latency.empty() ? "" : print_seconds(level.latency.front()));
     }
-    text += "</table></div><div class=\"scroll\"><table style=\"margin-top:12px\"><tr><th class=\"t\">ranks that communicate"
+    text += "</table><table><tr><th class=\"t\">ranks that communicate"
             "</th><th>of a group</th><th class=\"t\">over</th><th>bandwidth of a link</th></tr>";
     for (const PageGroup& group : contents_.groups) {
       text += fmt::format("<tr><td class=\"t\">{}</td><td>{}</td><td class=\"t\">{}</td><td>{:.4g} GB/s</td></tr>",
                           escaped_html(group.name), group.ranks, escaped_html(group.level), group.bandwidth / 1e9);
     }
-    text += "</table></div><table style=\"width:auto;margin-top:12px\"><tr><th class=\"t\">collective</th><th>of a step"
+    text += "</table><table><tr><th class=\"t\">collective</th><th>of a step"
             "</th><th>share</th></tr>";
     for (const auto& [kind, seconds] : price_.breakdown.communication) {
       text += fmt::format("<tr><td class=\"t\">{}</td><td>{}</td><td>{}</td></tr>", name_of(kind), print_seconds(seconds),
                           print_share(seconds, price_.step_seconds));
     }
-    return text + "</table>";
+    return text + "</table></div>";
   }
 
   std::string others() const {

@@ -33,6 +33,7 @@ struct NamedCuts {
 struct GivenPlan {
   std::string file;  // in messages
   int line = 0;      // of what it says of the network
+  std::string description{};  // a line for people
   std::optional<NetworkFingerprint> network{};
   std::optional<NamedCuts> cuts{};  // none: as the rest of a configuration says
 };

@@ -10,6 +10,7 @@
 #include "plan/assign_stages.h"
 #include "plan/name_stages.h"
 #include "planning/job_of.h"
+#include "planning/quantities.h"
 
 namespace partita {
 namespace {
@@ -275,15 +276,34 @@ PlanFile read_plan_file(const std::string& path) {
   return parse_plan_file(text, path);
 }
 
+namespace {
+
+std::string describe(const PlanFile& plan) {
+  const std::string seconds = plan.predicted && plan.predicted->step_seconds > 0
+                                  ? fmt::format(", {} a step predicted", print_seconds(plan.predicted->step_seconds))
+                                  : "";
+  return fmt::format("plan {}: {}{}", plan.path, print(plan.configuration), seconds);
+}
+
+}  // namespace
+
 JobConfig with_plan(JobConfig config, const PlanFile& plan) {
   const Configuration& configuration = plan.configuration;
   config.training.batch = plan.batch;
   config.ranks.count = static_cast<int>(plan.ranks);
   config.plan.file = plan.path;
-  config.plan.given =
-      GivenPlan{.file = plan.path, .line = plan.network_line, .network = plan.network, .cuts = plan.cuts};
+  config.plan.given = GivenPlan{.file = plan.path,
+                                .line = plan.network_line,
+                                .description = describe(plan),
+                                .network = plan.network,
+                                .cuts = plan.cuts};
   config.plan.recompute = configuration.recompute;
   PlanOptions& options = config.plan.options;
+  if (plan.cuts) {  // nothing is left to be annotated or searched
+    config.plan.annotations.clear();
+    options.dataset = {};
+    options.search = {};
+  }
   options.parallel = plan.parallel;
   options.micro_batches = micro_batches(configuration, plan.batch);
   options.zero.level = configuration.zero;

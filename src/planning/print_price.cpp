@@ -5,7 +5,11 @@
 #include "planning/quantities.h"
 
 namespace partita {
-namespace {}  // namespace
+namespace {
+
+constexpr size_t kMostShownStages = 16;
+
+}  // namespace
 
 std::string print(const PricedPlan& plan) {
   const Price& price = plan.price;
@@ -39,6 +43,10 @@ std::string print(const PricedPlan& plan) {
     text += "\n";
   }
   for (size_t stage = 0; stage < plan.stages.size() && plan.stages.size() > 1; ++stage) {
+    if (plan.stages.size() > kMostShownStages && stage == kMostShownStages / 2) {
+      text += "..\n";
+      stage = plan.stages.size() - kMostShownStages / 2;
+    }
     text += fmt::format("stage {:<4} {}\n", stage, fmt::join(plan.stages[stage], " "));
   }
   return text;

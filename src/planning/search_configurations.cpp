@@ -59,6 +59,7 @@ class ConfigurationSearcher {
       if (next.bound > most_seconds() * (1 + kTie)) break;
       next.is_own ? follow(next.configuration) : bound(next.configuration);
     }
+    if (!result_.best && !result_.least) throw InvalidArgument(refusal_);  // what there is cannot be lowered
     take_runner_up();
     return std::move(result_);
   }

@@ -79,10 +79,137 @@ TEST(Plan, OtherNetworksCanBeTrained) {
   const std::vector<const char*> ranks{"data=2", "data=2,pipeline=2,micro_batch=3", "data=3,pipeline=2,micro_batch=1",
                                        "data=4,pipeline=2,zero=1,micro_batch=2"};
   expect_trained_alike("mlp:layers=6,hidden=24", ranks);
-  expect_trained_alike("lenet", ranks);
+  expect_trained_alike("lenet", {"data=2", "data=4,zero=2,micro_batch=2", "data=6", "data=8,zero=3"});
   expect_trained_alike("llama:layers=4,hidden=16,heads=4,kv_heads=2,intermediate=24,seq=8,vocab=256",
                        {"data=2", "tensor=2,data=2,pipeline=1", "data=3,pipeline=2,tensor=1,micro_batch=4",
                         "tensor=2,pipeline=2,data=2,micro_batch=2"});
+}
+
+TEST(Plan, IsMadeForTheRanksAtHand) {
+  for (const char* network : {kNetwork, "mlp:layers=6,hidden=24", "lenet"}) {
+    const std::string one = losses_of({"train", network, "--batch", "24"});
+    for (const char* ranks : {"1", "2", "4", "6", "8"}) {
+      SCOPED_TRACE(ranks);
+      EXPECT_EQ(losses_of({"train", network, "--batch", "24", "--ranks", ranks, "--plan", "auto"}), one);
+    }
+    EXPECT_EQ(losses_of({"train", network, "--batch", "24", "--ranks", "4", "--plan", "auto:v100"}), one);
+  }
+}
+
+/// A plan of the network on 4 ranks in 2 stages, as a file.
+class SavedPlan : public testing::Test {
+ protected:
+  void SetUp() override {
+    planned({"--cluster", "cpu", "--fixed", "data=1,tensor=2,pipeline=2,micro_batch=6", "--out", path()});
+  }
+  std::string path(const std::string& name = "plan.txt") const { return (folder_.path() / name).string(); }
+
+  /// The plan with parts of its text replaced, in another file.
+  std::string edited(const std::vector<std::pair<std::string, std::string>>& changes) const {
+    std::string text = read_text(path());
+    for (const auto& [from, to] : changes) {
+      EXPECT_NE(text.find(from), std::string::npos) << from << " in " << text;
+      text.replace(text.find(from), from.size(), to);
+    }
+    write_text(path("edited.txt"), text);
+    return path("edited.txt");
+  }
+
+  std::string output_of(const PlanWords& words) const {
+    const Outcome outcome = run_program(words);
+    EXPECT_EQ(outcome.exit_code, 0) << (outcome.lines.empty() ? "" : outcome.lines[0]);
+    return outcome.output;
+  }
+
+ private:
+  const TempDir folder_;
+};
+
+TEST_F(SavedPlan, IsEditedAndTrained) {
+  const std::string one = losses_of({"train", kNetwork, "--batch", "24"});
+  const std::string gelu = "node net/h/0..7/mlp/gelu c={tensor}";
+  // Some layers are cut otherwise than others, some not at all, or as a search finds it best.
+  const std::vector<std::vector<std::pair<std::string, std::string>>> edits{
+      {{gelu, "node net/h/0..3/mlp/gelu b={tensor}\nnode net/h/4..5/mlp/gelu c={tensor}"}},
+      {{"micro_batch=6", "micro_batch=4,order=gpipe,recompute=full"}},
+      {{"mesh tensor=2", "mesh tensor=2\nothers exact"}, {gelu, ""}},
+      {{"net/h/0..3", "net/h/0..2"}, {"net/h/4..7", "net/h/3..7"}},
+      {{"stage 0 net/embedding net/add net/h/0..3\n", ""}, {"stage 1 net/h/4..7 net/ln_f net/matmul loss\n", ""}}};
+  for (const auto& changes : edits) {
+    SCOPED_TRACE(changes[0].second);
+    EXPECT_EQ(losses_of({"train", "--plan", edited(changes)}), one);
+  }
+}
+
+TEST_F(SavedPlan, IsSavedAgainAlike) {
+  const PlanWords words{"plan",    kNetwork, "--batch", "24",    "--cluster",
+                        "cpu",     "--fixed", "data=1,tensor=2,pipeline=2,micro_batch=6", "--out"};
+  PlanWords again = words;
+  again.push_back(path("again.txt"));
+  output_of(again);
+  EXPECT_EQ(read_text(path("again.txt")), read_text(path()));
+}
+
+TEST_F(SavedPlan, IsPrintedByOtherCommands) {
+  const std::string plan = output_of({"schedule", "--plan", path()});
+  EXPECT_NE(plan.find("order 1f1b: 2 stages on 2 groups of ranks, 4 micro-batches"), std::string::npos) << plan;
+  EXPECT_NE(plan.find("mesh tensor=2"), std::string::npos) << plan;
+  const std::string config = output_of({"train", "--plan", path(), "--print-config"});
+  write_text(path("job.toml"), config);
+  EXPECT_EQ(output_of({"train", "--config", path("job.toml"), "--print-config"}), config);
+}
+
+TEST_F(SavedPlan, TestsWeights) {
+  const std::string weights = path("w.safetensors");
+  output_of({"train", "--plan", path(), "--steps", "2", "--no-eval", "--save", weights});
+  const auto accuracy = [&](PlanWords words) {
+    words.insert(words.end(), {"--load", weights});
+    return output_of(words).substr(0, 60);
+  };
+  EXPECT_EQ(accuracy({"eval", "--plan", path()}), accuracy({"eval", kNetwork}));
+}
+
+TEST_F(SavedPlan, IsExplained) {
+  const std::string layers = output_of({"explain", path()});
+  for (const char* part : {"step ", "bubble", "net/h/0..7", "tensor: columns", "stage 1", "group 1"}) {
+    EXPECT_NE(layers.find(part), std::string::npos) << part << " in " << layers;
+  }
+  const std::string op = output_of({"explain", path(), "--op", "net/h/3/mlp/fc/matmul"});
+  EXPECT_NE(op.find("* j={tensor}"), std::string::npos) << op;
+  EXPECT_NE(op.find("the plan's"), std::string::npos) << op;
+  EXPECT_NE(op.find("computes 2 times as much on a rank"), std::string::npos) << op;
+  EXPECT_NE(op.find("by all_reduce over tensor"), std::string::npos) << op;
+  EXPECT_NE(output_of({"explain", path(), "--op", "net/h/3/mlp/fc/matmul", "--free"}), op);
+}
+
+TEST_F(SavedPlan, IsComparedWithAnother) {
+  EXPECT_NE(output_of({"diff", path(), path()}).find("the plans are alike\n"), std::string::npos);
+  const std::string other = edited({{"node net/h/0..7/mlp/gelu c={tensor}", "node net/h/0..3/mlp/gelu b={tensor}"},
+                                    {"micro_batch=6", "micro_batch=4"},
+                                    {"net/h/0..3", "net/h/0..2"},
+                                    {"net/h/4..7", "net/h/3..7"}});
+  const std::string text = output_of({"diff", path(), other});
+  for (const char* part :
+       {"micro_batch    6 -> 4\n", "stage 0        net/embedding net/add net/h/0..3 -> net/embedding net/add net/h/0..2\n",
+        "cuts           8 of 142 nodes differ\n", "  net/h/0..3/mlp/gelu  c={tensor} -> b={tensor}\n",
+        "  net/h/4..7/mlp/gelu  c={tensor} -> not cut\n", "step  ", "memory  "}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << " in " << text;
+  }
+}
+
+TEST_F(SavedPlan, IsAPage) {
+  output_of({"explain", path(), "--html", path("a.html")});
+  output_of({"plan", "resnet18:width=4,size=8", "--cluster", "cpu", "--html", path("b.html")});
+  for (const char* name : {"a.html", "b.html"}) {
+    const std::string page = read_text(path(name));
+    EXPECT_TRUE(page.ends_with("</html>\n"));
+    for (const char* outside : {"http:", "https:", "src=", "href=", "url(", "<script"}) {
+      EXPECT_EQ(page.find(outside), std::string::npos) << outside;
+    }
+    for (const char* part : {"<svg", "Timeline", "Memory", "Other plans", "Megatron"}) {
+      EXPECT_NE(page.find(part), std::string::npos) << part;
+    }
+  }
 }
 
 }  // namespace

@@ -36,7 +36,19 @@ TEST(PlanErrors, Configurations) {
   plan_refused({"--cluster", "v100", "--fixed", "data=8", "--pin", "zero=1"},
                "[--pin] of no effect, got --fixed, which leaves nothing open, expected one of both");
   plan_refused({"--cluster", "v100", "--pin", "data=7"},
-               "[--pin] nothing is left to choose from, got 8 ranks and 32 rows");
+               "[--pin] the batch does not divide, got 32 rows for data=7, expected data=8");
+  plan_refused({"--cluster", "v100", "--pin", "tensor=4,pipeline=4"},
+               "[--pin] more ranks than the cluster has, got data 1 x context 1 x tensor 4 x pipeline 4 = 16, expected at "
+               "most 8 of v100");
+  plan_refused({"--cluster", "v100", "--pin", "sequence_parallel=true,tensor=1"},
+               "[--pin] sequence_parallel has nothing to cut over, got tensor=1, expected 2 or more");
+  plan_refused({"--cluster", "v100", "--pin", "interleave=2,pipeline=1"},
+               "[--pin] interleave=2 without stages, got pipeline=1, expected 2 or more");
+  plan_refused({"--cluster", "v100", "--pin", "data=4,micro_batch=3"},
+               "[--pin] the rows of a rank do not divide into micro-batches, got 8 rows for micro_batch=3, expected "
+               "micro_batch=2");
+  plan_refused({"--cluster", "v100", "--pin", "pipeline=2", "--batch", "24"},
+               "[--fixed] more stages than layers, got ", ExitCode::usage, "lenet");
 }
 
 TEST(PlanErrors, Numbers) {
@@ -44,9 +56,127 @@ TEST(PlanErrors, Numbers) {
   plan_refused({"--batch", "-3"}, "[--batch] out of range, got -3, expected 1 to");
   plan_refused({"--dtype", "f8"}, "[--dtype] unknown name, got 'f8', expected one of f32 f64 bf16 f16");
   plan_refused({"--memory", "0.0001", "--cluster", "v100"},
-               "[plan] nothing fits, got 0.0001 GiB of each device, expected --memory ");
+               "[plan] nothing fits; at the least ");
   plan_refused({"--out", "/none/there.txt", "--cluster", "v100"}, "[--out] cannot write /none/there.txt",
                ExitCode::cannot_write);
+}
+
+/// A plan on 4 ranks, as a file.
+class BadPlans : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(run_program({"plan", "gpt:layers=4,hidden=64,heads=4", "--cluster", "cpu", "--fixed",
+                           "data=2,tensor=2,micro_batch=4", "--out", path()})
+                  .exit_code,
+              0);
+    text_ = read_text(path());
+  }
+  std::string path(const std::string& name = "plan.txt") const { return (folder_.path() / name).string(); }
+
+  /// Training with the text changed is refused, by [FILE:LINE] or otherwise.
+  void refused_with(const std::string& from, const std::string& to, const std::string& message) const {
+    SCOPED_TRACE(to);
+    std::string text = text_;
+    ASSERT_NE(text.find(from), std::string::npos) << from << " in " << text;
+    text.replace(text.find(from), from.size(), to);
+    write_text(path("bad.txt"), text);
+    for (const PlanWords& words : {PlanWords{"train", "--plan", path("bad.txt"), "--steps", "1"},
+                                   PlanWords{"schedule", "--plan", path("bad.txt")}}) {
+      expect_refusal(words, ExitCode::usage, {message});
+    }
+  }
+  using PlanWords = std::vector<std::string>;
+
+  const TempDir folder_;
+  std::string text_;
+};
+
+TEST_F(BadPlans, AreRefusedWithTheLine) {
+  refused_with("partita training plan 1", "partita training plan 2",
+               "bad.txt:1] not a training plan of this version, got 'partita training plan 2', expected 'partita "
+               "training plan 1'");
+  refused_with("end\n", "", "the text ends too early, got '', expected 'end' as the last line");
+  refused_with("batch 32", "batch many", "bad.txt:3] bad number, got 'many', expected 1 to ");
+  refused_with("node net/embedding v={tensor} A={data}", "node net/embeding v={tensor}",
+               "no such node, got 'net/embeding', expected one of the 74 nodes of graph gpt, did you mean "
+               "'net/embedding'?");
+  refused_with("node net/embedding v={tensor} A={data}", "node net/h/7..9/add A={data}",
+               "no such node, got 'net/h/7..9/add', expected one of the 74 nodes of graph gpt");
+  refused_with("node net/embedding v={tensor} A={data}", "node net/embedding q={tensor}",
+               "unknown factor, got 'q={tensor}', expected factor={axes} of ");
+  refused_with("node net/embedding v={tensor} A={data}", "node net/embedding v={tensors}",
+               "bad.txt:13] [mesh] unknown axis, got 'tensors', expected one of data tensor, did you mean 'tensor'?");
+  refused_with("node net/embedding v={tensor} A={data}", "node net/embedding v={tensor} A={tensor}",
+               "illegal cut of net/embedding: ");
+  refused_with("node net/embedding v={tensor} A={data}", "node net/embedding v={tensor}\nnode net/* v={tensor}",
+               "a node is named twice, got 'net/*', expected one line for net/embedding");
+  refused_with("input %tokens [32,", "input %tokens [16,", "other sizes, got '%tokens [16,");
+  refused_with("input %tokens", "input %token", "no such input, got '%token', expected one of graph gpt, did you mean "
+                                                "'%tokens'?");
+}
+
+TEST_F(BadPlans, OfOtherTrainings) {
+  const auto refused = [&](const PlanWords& more, const std::string& message, ExitCode code = ExitCode::usage) {
+    PlanWords words{"train"};
+    words.insert(words.end(), more.begin(), more.end());
+    words.insert(words.end(), {"--plan", path(), "--steps", "1"});
+    expect_refusal(words, code, {message});
+  };
+  refused({"mlp"}, "plan.txt is for another network, got mlp, expected gpt:layers=4,hidden=64,heads=4: without %h.0.");
+  refused({"gpt:layers=5,hidden=64,heads=4"}, "expected gpt:layers=4,hidden=64,heads=4: with also %h.4.attn.k.weight");
+  refused({"gpt:layers=4,hidden=32,heads=4"}, "with %h.0.attn.k.weight [32,32] instead of [64,64], ");
+  refused({"--batch", "64"}, "[--batch] ");
+  refused({"--batch", "64"}, "plan.txt is for another value, got 64, expected 32, or another plan");
+  refused({"--ranks", "8"}, "plan.txt is for another value, got 8, expected 4, or another plan");
+  refused({"--shard", "net/embedding=((1,1),(1))"}, "[--shard] ");
+  expect_refusal({"train", "--plan", path("none.txt")}, ExitCode::missing_file, {"[--plan] cannot read ", "none.txt"});
+  // Another network of the same name: the fingerprint tells.
+  refused_with("model gpt:layers=4,hidden=64,heads=4", "model gpt:layers=3,hidden=64,heads=4",
+               "bad.txt:7] the plan is for another network, got 57 nodes and ");
+  refused_with("batch 32", "batch 64", "with other names or sizes (without this line only the cuts are compared)");
+  refused_with("batch 32", "batch 34", "bad.txt:8] the rows of a rank do not divide into micro-batches, got 17 rows for "
+                                       "micro_batch=4, expected micro_batch=1");
+}
+
+TEST_F(BadPlans, CannotBeExplained) {
+  expect_refusal({"explain", path(), "--op", "net/h/3/mlp/fc/matmull"}, ExitCode::usage,
+                 {"[--op] no such node, got 'net/h/3/mlp/fc/matmull'", "did you mean 'net/h/3/mlp/fc/matmul'?"});
+  expect_refusal({"explain", path(), "--free"}, ExitCode::usage, {"[--free] of no effect, got no --op"});
+  expect_refusal({"explain", path("none.txt")}, ExitCode::missing_file, {"none.txt"});
+  expect_refusal({"diff", path(), path("none.txt")}, ExitCode::missing_file, {"none.txt"});
+  expect_refusal({"explain", path(), "--html", "/none/there.html"}, ExitCode::cannot_write,
+                 {"[--html] cannot write /none/there.html"});
+  std::string text = text_;
+  text.erase(text.find("model gpt"), text.find("batch") - text.find("model gpt"));
+  write_text(path("bad.txt"), text);
+  expect_refusal({"explain", path("bad.txt")}, ExitCode::usage,
+                 {"bad.txt] the plan does not say what it is for, got no line 'model', expected one"});
+}
+
+TEST_F(BadPlans, NothingIsLeftHalfWritten) {
+  const std::string before = read_text(path());
+  expect_refusal({"plan", "gpt:layers=4,hidden=64,heads=4", "--memory", "0.0001", "--out", path()}, ExitCode::usage,
+                 {"[plan] nothing fits"});
+  EXPECT_EQ(read_text(path()), before);
+}
+
+TEST(PlanErrors, PlansForTheRanksAtHand) {
+  expect_refusal({"train", "gpt", "--plan", "auto:h101", "--steps", "1"}, ExitCode::usage,
+                 {"[cluster] unknown preset, got 'h101', expected one of "});
+  expect_refusal({"train", "--plan", "auto", "--steps", "1"}, ExitCode::usage, {"[train] no model, got nothing"});
+  expect_refusal({"train", "mlp", "--plan", "auto", "--ranks", "2", "--zero", "3", "--steps", "1"}, ExitCode::usage,
+                 {"[--zero] auto is for another value, got 3, expected "});
+}
+
+TEST(PlanErrors, MemoryThatIsMissing) {
+  const std::string model = "gpt:layers=48,hidden=6144,heads=48,seq=2048,vocab=51200";
+  plan_refused({"--cluster", "v100", "--batch", "64", "--dtype", "f16"},
+               "[plan] nothing fits; at the least", ExitCode::usage, model);
+  plan_refused({"--cluster", "v100", "--batch", "64", "--dtype", "f16"}, "optimizer ", ExitCode::usage, model);
+  plan_refused({"--cluster", "v100", "--batch", "64", "--dtype", "f16"}, "It would fit with --memory ", ExitCode::usage,
+               model);
+  plan_refused({"--cluster", "v100:8", "--batch", "64", "--dtype", "f16", "--pin", "zero=0,tensor=1,pipeline=1"},
+               "It would fit with no ", ExitCode::usage, model);
 }
 
 }  // namespace
