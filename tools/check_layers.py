@@ -35,7 +35,7 @@ ALLOWED = {
                  "simulate", "device", "comm", "execute", "data", "launch", "job", "checkpoint"],
     "zoo": ["base", "sharding", "graph", "ops", "network", "autodiff", "lowering", "plan", "data", "launch", "job"],
     "calibrate": ["base", "sharding", "cluster", "graph", "ops", "network", "autodiff", "lowering", "plan",
-                  "partition", "schedule", "simulate", "device", "comm", "execute", "data", "launch", "job", "planning", "zoo"],
+                  "partition", "schedule", "simulate", "device", "comm", "execute", "data", "launch", "job", "planning", "training", "zoo"],
     "report": ["base", "graph", "data", "training"],
     "cli": ["base", "sharding", "cluster", "graph", "ops", "network", "autodiff", "lowering", "pipeline", "plan", "partition",
             "schedule", "simulate", "device", "comm", "execute", "data", "launch", "job", "planning", "explain", "checkpoint", "training", "zoo", "calibrate", "report"],

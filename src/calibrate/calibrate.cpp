@@ -9,13 +9,13 @@
 
 #include "calibrate/fit_device.h"
 #include "calibrate/fit_links.h"
-#include "calibrate/shortest.h"
+#include "calibrate/times.h"
 
 namespace partita {
 namespace {
 
 constexpr int kGroupSizes[] = {2, 4, 8};
-constexpr int64_t kFewestRanks = 8;
+constexpr int64_t kFewestRanks = 8, kWholeSteps = 300;
 
 /// Bytes that are read and written in a second by copies of `threads` threads at once, each of memory of its own.
 double copy_bandwidth(int threads) {
@@ -51,13 +51,11 @@ double best_rate(const TrainingTime& time) {
   return best;
 }
 
-/// Of products, of which large ones gain most.
-double product_seconds(const TrainingTime& time) {
-  double seconds = 0;
-  for (const NodeTime& node : time.nodes) {
-    if (node.work.kind == WorkKind::product) seconds += node.seconds;
-  }
-  return seconds;
+/// Of each kind of network one, whose steps on several cores say what these add.
+const std::vector<TrainingCase>& several_core_cases() {
+  static const std::vector<TrainingCase> cases{
+      {"mlp:layers=3,hidden=512", 64}, {"resnet18", 8}, {"gpt:layers=1,hidden=128,heads=4,seq=128", 16}};
+  return cases;
 }
 
 /// To four digits: more of them mean nothing and are hard to read.
@@ -77,8 +75,12 @@ void round_numbers(Cluster& cluster) {
     for (double* extra : {&efficiency.extra_rows, &efficiency.extra_columns, &efficiency.extra_depth}) round(*extra);
   };
   for (auto& [kind, efficiency] : device.efficiency) round_efficiency(efficiency);
-  for (auto& [op, efficiency] : device.op_efficiency) round_efficiency(efficiency);
-  for (auto& [op, factor] : device.op_factor) round(factor);
+  for (auto& [op, calls] : device.measured) {
+    for (MeasuredCall& call : calls) {
+      for (double* number : {&call.flops, &call.bytes, &call.rows, &call.columns, &call.depth, &call.share})
+        round(*number);
+    }
+  }
   for (auto& [kind, share] : cluster.software.link_share) round(share);
   LinkLevel& level = cluster.levels[0];
   for (double* number :
@@ -96,15 +98,24 @@ double physical_memory() {
 
 std::vector<TrainingCase> calibration_cases() {
   return {
-      {"mlp:layers=4,hidden=64", 32},
+      {"mlp:layers=4,hidden=64", 8},
+      {"mlp:layers=4,hidden=64", 64},
+      {"mlp:layers=3,hidden=256", 16},
+      {"mlp:layers=3,hidden=256", 64},
       {"mlp:layers=3,hidden=512", 128},
       {"mlp:layers=2,hidden=2048", 64},
       {"mlp:layers=2,hidden=4096", 16},
       {"lenet", 64},
       {"resnet18:width=16", 16},
+      {"resnet18", 8},
+      {"resnet50", 4},
       {"resnet50", 16},
+      {"resnet50", 64},
       {"gpt:layers=2,hidden=64,heads=2,seq=64", 4},
+      {"gpt:layers=1,hidden=128,heads=4,seq=128", 4},
+      {"gpt:layers=1,hidden=128,heads=4,seq=128", 32},
       {"gpt:layers=1,hidden=256,heads=8,seq=128", 8},
+      {"gpt:layers=1,hidden=512,heads=8,seq=128,vocab=1024", 4},
   };
 }
 
@@ -129,13 +140,20 @@ Measurements measure_machine(const CalibrationOptions& options) {
     double& peak = measured.peak[training.dtype];
     peak = std::max(peak, best_rate(measured.trainings.back()));
   }
-  TrainingCase products{.model = "mlp:layers=2,hidden=1024", .batch = 256};
-  tell(fmt::format("{} on 1 and {} cores", products.model, options.cores));
-  const TrainingTime one = time_training(products, share);
-  measured.peak[products.dtype] = std::max(measured.peak[products.dtype], best_rate(one));
+  const TrainingCase small{.model = "mlp:layers=3,hidden=128", .batch = 64};
+  tell(fmt::format("{} as a user trains it", small.model));
+  measured.overhead = std::max(0.0, time_whole_step(small, kWholeSteps) - time_training(small, share).step);
   if (options.cores > 1) {
-    products.threads = options.cores;
-    const double faster = product_seconds(one) / product_seconds(time_training(products, share));
+    double one = 0, all = 0;
+    for (TrainingCase training : several_core_cases()) {
+      tell(fmt::format("{} on 1 and {} cores", training.model, options.cores));
+      const TrainingTime alone = time_training(training, share);
+      measured.peak[training.dtype] = std::max(measured.peak[training.dtype], best_rate(alone));
+      training.threads = options.cores;
+      one += std::log(alone.step);
+      all += std::log(time_training(training, share).step);
+    }
+    const double faster = std::exp((one - all) / static_cast<double>(several_core_cases().size()));
     measured.thread_share = std::clamp((faster - 1) / (options.cores - 1), 0.01, 1.0);
   }
   tell("products of f64");
@@ -155,18 +173,12 @@ Cluster fit_machine(const Measurements& measured, const CalibrationOptions& opti
   cluster.device = {
       .name = "core", .peak = measured.peak, .memory = physical_memory(), .memory_bandwidth = measured.copy_bandwidth};
   std::vector<NodeTime> nodes;
-  std::vector<double> overheads;
-  for (const TrainingTime& training : measured.trainings) {
-    double seconds = 0;
-    for (const NodeTime& node : training.nodes) seconds += node.seconds;
-    overheads.push_back(std::max(0.0, training.step - seconds));
+  for (const TrainingTime& training : measured.trainings)
     nodes.insert(nodes.end(), training.nodes.begin(), training.nodes.end());
-  }
   cluster.device = fit_device(cluster.device, nodes);
   cluster.protocols = {{.name = "memory"}};
   cluster.levels = {{.name = "core", .size = std::max<int64_t>(kFewestRanks, options.cores), .latency = {0}}};
-  cluster.software.step_overhead = *std::min_element(overheads.begin(), overheads.end());
-  cluster.software.overlap_slowdown = 2;  // the cores that communicate are those that compute
+  cluster.software.step_overhead = measured.overhead;
   cluster.software.messages_at_once = 1;
   cluster.cores = options.cores;
   cluster.memory_bus = measured.copy_bandwidth_of_all;
@@ -181,7 +193,7 @@ std::string describe_fit(const Measurements& measured, const CalibrationOptions&
   std::string text;
   double mean = 0, most = 0;
   for (size_t i = 0; i < measured.trainings.size(); ++i) {
-    double predicted = cluster.software.step_overhead;
+    double predicted = 0;
     for (const NodeTime& node : measured.trainings[i].nodes) predicted += seconds_of(node.work, cluster.device);
     const double error = predicted / measured.trainings[i].step - 1;
     text += fmt::format("  {:<44} measured {:9.3f} ms, predicted {:9.3f} ms, {:+5.1f} %\n", options.cases[i].model,

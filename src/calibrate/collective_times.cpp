@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "calibrate/shortest.h"
+#include "calibrate/times.h"
 #include "comm/run_ranks.h"
 
 namespace partita {
@@ -63,7 +63,7 @@ double time_calls(Collective kind, Communicator& comm, RankBuffers& buffers, dou
     times.push_back(time_call(kind, comm, buffers));
     spent += times.back();
   }
-  return shortest(times);
+  return median(times);
 }
 
 }  // namespace

@@ -1,10 +1,11 @@
 #include "calibrate/fit_device.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "calibrate/minimise.h"
-#include "calibrate/shortest.h"
+#include "calibrate/times.h"
 
 namespace partita {
 namespace {
@@ -46,7 +47,7 @@ class KindFit {
  public:
   KindFit(const DeviceSpec& device, WorkKind kind, std::vector<const NodeTime*> nodes)
       : device_(device), kind_(kind), nodes_(std::move(nodes)) {
-    device_.op_efficiency.clear();
+    device_.measured.clear();
     byte_sizes_ = sizes_of(nodes_, &Work::bytes);
     flop_sizes_ = sizes_of(nodes_, &Work::flops);
     const bool is_computing = kind == WorkKind::product || kind == WorkKind::convolution || kind == WorkKind::attention;
@@ -134,64 +135,51 @@ double launch_overhead_of(const std::vector<NodeTime>& nodes) {
   return shortest(times);
 }
 
-/// By how much the nodes of each op take longer than the device says: the weighted median. Nodes that take little but
-/// the overhead say nothing, and small differences are left out.
-void fit_op_factors(DeviceSpec& device, const std::vector<NodeTime>& nodes) {
-  struct Ratio {
-    double times, weight;
-    bool operator<(const Ratio& other) const { return times < other.times; }
-  };
-  constexpr double kLeastOverheads = 3, kLeastDifference = 0.05;
-  device.op_factor.clear();
-  std::map<std::string, std::vector<Ratio>> ratios;
-  for (const NodeTime& node : nodes) {
-    const double predicted = seconds_of(node.work, device) - device.launch_overhead;
-    const double taken = node.seconds - device.launch_overhead;
-    if (predicted > device.launch_overhead && taken > kLeastOverheads * device.launch_overhead) {
-      ratios[node.op].push_back({taken / predicted, std::sqrt(node.seconds)});
-    }
-  }
-  for (auto& [op, of_op] : ratios) {
-    std::sort(of_op.begin(), of_op.end());
-    double all = 0, below = 0;
-    for (const Ratio& ratio : of_op) all += ratio.weight;
-    for (const Ratio& ratio : of_op) {
-      below += ratio.weight;
-      if (below < all / 2) continue;
-      if (std::abs(std::log(ratio.times)) > kLeastDifference) device.op_factor[op] = ratio.times;
-      break;
-    }
-  }
-}
-
-/// Curves for all ops of a kind, and what single ops differ from them by.
+/// Curves for all ops of a kind.
 void fit_kinds(DeviceSpec& device, const std::vector<NodeTime>& nodes) {
-  constexpr int kRounds = 3;
-  for (int round = 0; round < kRounds; ++round) {
-    for (size_t k = 0; k < kNames<WorkKind>.size(); ++k) {
-      const auto kind = static_cast<WorkKind>(k);
-      std::vector<const NodeTime*> of_kind;
-      for (const NodeTime& node : nodes) {
-        if (node.work.kind == kind && node.seconds > 0) of_kind.push_back(&node);
-      }
-      if (!of_kind.empty()) device.efficiency[kind] = KindFit(device, kind, of_kind).best();
+  for (size_t k = 0; k < kNames<WorkKind>.size(); ++k) {
+    const auto kind = static_cast<WorkKind>(k);
+    std::vector<const NodeTime*> of_kind;
+    for (const NodeTime& node : nodes) {
+      if (node.work.kind == kind && node.seconds > 0) of_kind.push_back(&node);
     }
-    fit_op_factors(device, nodes);
+    if (!of_kind.empty()) device.efficiency[kind] = KindFit(device, kind, of_kind).best();
   }
 }
 
-/// Ops of which there are so many nodes that they have curves of their own.
-void fit_ops(DeviceSpec& device, const std::vector<NodeTime>& nodes) {
-  constexpr size_t kManyNodes = 16;
+MeasuredCall call_of(const NodeTime& node, const DeviceSpec& device) {
+  constexpr double kLeastPart = 0.1;  // of a call that is not the overhead
+  const Work& work = node.work;
+  const double seconds = std::max(node.seconds - device.launch_overhead, kLeastPart * node.seconds);
+  const double amount = is_compute_bound(work) ? work.flops : work.bytes;
+  return {work.flops, work.bytes, work.rows, work.columns, work.depth, amount / seconds / rate_of(work, device)};
+}
+
+/// Each size of an op once: the median of what calls of nearly the same size reach.
+std::vector<MeasuredCall> distinct_calls(const std::vector<const NodeTime*>& nodes, const DeviceSpec& device) {
+  constexpr double kPartsOfOctave = 4;
+  using Key = std::array<long, 5>;
+  std::map<Key, std::vector<MeasuredCall>> alike;
+  for (const NodeTime* node : nodes) {
+    const MeasuredCall call = call_of(*node, device);
+    const auto place = [](double size) { return size > 0 ? std::lround(kPartsOfOctave * std::log2(size)) : -1; };
+    alike[{place(call.flops), place(call.bytes), place(call.rows), place(call.columns), place(call.depth)}].push_back(
+        call);
+  }
+  std::vector<MeasuredCall> calls;
+  for (auto& [key, same] : alike) {
+    std::sort(same.begin(), same.end(), [](const MeasuredCall& a, const MeasuredCall& b) { return a.share < b.share; });
+    calls.push_back(same[same.size() / 2]);
+  }
+  return calls;
+}
+
+void measure_ops(DeviceSpec& device, const std::vector<NodeTime>& nodes) {
   std::map<std::string, std::vector<const NodeTime*>> by_op;
   for (const NodeTime& node : nodes) {
-    if (node.seconds > 0) by_op[node.op].push_back(&node);
+    if (node.seconds > 0 && node.work.dtype == DType::f32) by_op[node.op].push_back(&node);
   }
-  for (const auto& [op, of_op] : by_op) {
-    if (of_op.size() < kManyNodes) continue;
-    device.op_factor.erase(op);
-    device.op_efficiency[op] = KindFit(device, of_op.front()->work.kind, of_op).best();
-  }
+  for (const auto& [op, of_op] : by_op) device.measured[op] = distinct_calls(of_op, device);
 }
 
 }  // namespace
@@ -199,12 +187,7 @@ void fit_ops(DeviceSpec& device, const std::vector<NodeTime>& nodes) {
 DeviceSpec fit_device(DeviceSpec device, const std::vector<NodeTime>& nodes) {
   device.launch_overhead = launch_overhead_of(nodes);
   fit_kinds(device, nodes);
-  fit_ops(device, nodes);
-  std::vector<NodeTime> rest;  // what kinds are left for
-  for (const NodeTime& node : nodes) {
-    if (!device.op_efficiency.contains(node.op)) rest.push_back(node);
-  }
-  fit_kinds(device, rest);
+  measure_ops(device, nodes);
   return device;
 }
 

@@ -5,26 +5,27 @@
 #include <algorithm>
 
 #include "base/philox.h"
-#include "calibrate/shortest.h"
+#include "calibrate/times.h"
 #include "comm/run_ranks.h"
 #include "execute/executor.h"
 #include "network/initializers.h"
 #include "ops/registry.h"
-#include "lowering/node_work.h"
+#include "simulate/step_prices.h"
+#include "training/model.h"
 #include "zoo/zoo_job.h"
 
 namespace partita {
 namespace {
 
-constexpr int kFewestSteps = 10, kMostSteps = 200;
+constexpr int kFewestSteps = 3, kMostSteps = 400;
 
-Program program_of(const TrainingCase& training) {
+ZooJob job_of(const TrainingCase& training) {
   JobConfig config = configured(training.model, {});
   config.training.batch = training.batch;
   config.training.dtype = training.dtype;
   config.ranks.count = 1;
   config.ranks.threads = training.threads;
-  return ZooJob(config, Place{.cores = training.threads}).program(Purpose::training);
+  return {config, Place{.cores = training.threads}};
 }
 
 /// Normal numbers; ids of the first few rows of a table.
@@ -86,29 +87,14 @@ StepTimes run_steps(Executor& executor, int threads, double seconds) {
   return times;
 }
 
+/// What the instructions compute or copy, and its median.
 std::vector<NodeTime> node_times(const LocalGraph& local, const Schedule& schedule, const StepTimes& times) {
-  const Graph& graph = local.graph;
-  std::vector<double> seconds(graph.nodes.size(), 0);
-  std::vector<bool> runs(graph.nodes.size(), false);
-  for (size_t i = 0; i < schedule.instructions.size(); ++i) {
-    const Instruction& instruction = schedule.instructions[i];
-    if (instruction.node < 0) continue;
-    const auto node = static_cast<size_t>(instruction.node);
-    seconds[node] += shortest(times.instructions[i]);
-    runs[node] = runs[node] || (instruction.kind == Instruction::compute && !instruction.choice.view);
-  }
-  const Rules rules(graph, all_ops());
-  std::vector<Sharding> whole;
-  for (const auto& value : graph.values) {
-    Sharding sharding;
-    sharding.dims.resize(value.type.shape.size());
-    whole.push_back(std::move(sharding));
-  }
+  const Rules rules(local.graph, all_ops());
   std::vector<NodeTime> nodes;
-  for (size_t n = 0; n < graph.nodes.size(); ++n) {
-    if (!runs[n]) continue;
-    const Work work = work_of(graph, rules, n, Cut(rules[n].factors.size()), whole, Mesh());
-    nodes.push_back({graph.nodes[n].op, work, seconds[n]});
+  for (size_t i = 0; i < schedule.instructions.size(); ++i) {
+    const Work work = instruction_work(schedule.instructions[i], local, schedule, rules);
+    if (work.flops <= 0 && work.bytes <= 0) continue;
+    nodes.push_back({work.op, work, median(times.instructions[i])});
   }
   return nodes;
 }
@@ -116,7 +102,7 @@ std::vector<NodeTime> node_times(const LocalGraph& local, const Schedule& schedu
 }  // namespace
 
 TrainingTime time_training(const TrainingCase& training, double seconds) {
-  const Program program = program_of(training);
+  const Program program = job_of(training).program(Purpose::training);
   TrainingTime result;
   run_ranks(1, [&](Communicator& world) {
     const auto device = make_cpu_device(all_ops(), training.threads);
@@ -125,7 +111,7 @@ TrainingTime time_training(const TrainingCase& training, double seconds) {
     fill(executor, program.graph);
     const StepTimes times = run_steps(executor, training.threads, seconds);
     result.nodes = node_times(program.local(), program.schedule(), times);
-    result.step = shortest(times.steps);
+    result.step = median(times.steps);
     double seconds = 0;
     for (const NodeTime& node : result.nodes) seconds += node.seconds;
     result.disturbance = std::max(1.0, seconds / result.step);
@@ -133,6 +119,17 @@ TrainingTime time_training(const TrainingCase& training, double seconds) {
     for (NodeTime& node : result.nodes) node.seconds /= result.disturbance;
   });
   return result;
+}
+
+double time_whole_step(const TrainingCase& training, int64_t steps) {
+  struct StepSeconds : Callback {
+    std::vector<double> seconds;
+    void on_step_end(const StepInfo& info) override { seconds.push_back(info.seconds); }
+  } times;
+  const ZooJob job = job_of(training);
+  Model model(job.network(), job.config(), Place{.cores = training.threads});
+  model.train(job.rows(Split::train), {.most_steps = steps, .callbacks = {&times}});
+  return median(std::move(times.seconds));
 }
 
 }  // namespace partita

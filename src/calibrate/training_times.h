@@ -16,7 +16,7 @@ struct TrainingCase {
   int threads = 1;
 };
 
-/// A node of the step and its seconds, memory format conversions for it included.
+/// What an instruction computes or copies, and its seconds.
 struct NodeTime {
   std::string op;
   Work work;
@@ -24,15 +24,18 @@ struct NodeTime {
 };
 
 struct TrainingTime {
-  std::vector<NodeTime> nodes;  // without those that are views of others
+  std::vector<NodeTime> nodes;  // of all instructions
   double step = 0;              // seconds of a step, nothing measured inside of it; of one thread its own time
   /// How many times as long as the step all nodes took, more than 1 when other programs had the core meanwhile; the
   /// nodes of one thread are without that.
   double disturbance = 1;
 };
 
-/// Trains a few steps on random rows, as many as take `seconds` and a few at least. Each time is the shortest of those
-/// of the steps: what else the machine does makes some of them longer.
+/// Trains a few steps on random rows, as many as take `seconds` and a few at least. Each time is the median of those
+/// of the steps.
 TrainingTime time_training(const TrainingCase& training, double seconds);
+
+/// The median step of a training as users run it, rows and reports included.
+double time_whole_step(const TrainingCase& training, int64_t steps);
 
 }  // namespace partita

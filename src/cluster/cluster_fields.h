@@ -1,6 +1,7 @@
 #pragma once
 // The one list of what a cluster file says: reading, printing and checking follow from it.
 
+#include <array>
 #include <optional>
 
 #include "cluster/cluster.h"
@@ -27,12 +28,18 @@ inline constexpr NumberRange kElements{0, 1e9};
 
 inline constexpr int64_t kMostScoreKernels = 1000;
 
+/// The numbers of a measured call, as a file lists them.
+template <class AnyCall>
+auto numbers_of(AnyCall& call) {
+  return std::array{&call.flops, &call.bytes, &call.rows, &call.columns, &call.depth, &call.share};
+}
+
 /// The key of an entry of a map.
 inline std::string_view name_of(const std::string& key) { return key; }
 
 /// Calls `visit` for every field of a cluster, in the order of the file: `number`, `whole`, `flag` and `text` for one
-/// value, `numbers`, `texts` and `choices` for a list, `curve`, and `table` and `tables` for those that have a heading
-/// of their own.
+/// value, `numbers`, `texts` and `choices` for a list, `curve`, `calls`, and `table` and `tables` for those that have a
+/// heading of their own.
 template <class AnyCluster, class Visit>
 void visit_fields(AnyCluster& cluster, Visit& visit) {
   visit.text("name", cluster.name);
@@ -62,6 +69,7 @@ void visit_fields(AnyCluster& cluster, Visit& visit) {
     visit.named("op_efficiency", device.op_efficiency, visit_efficiency);
     visit.named("op_factor", device.op_factor,
                 [&](std::string_view name, auto& factor) { visit.number(name, factor, kAnyShare); });
+    visit.named("measured", device.measured, [&](std::string_view name, auto& calls) { visit.calls(name, calls); });
   });
   visit.table("software", [&] {
     auto& software = cluster.software;

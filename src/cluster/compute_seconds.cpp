@@ -43,10 +43,46 @@ const Efficiency& efficiency_of(const Work& work, const DeviceSpec& device) {
   return of_kind == device.efficiency.end() ? kFull : of_kind->second;
 }
 
+/// Of the calls, by how far their sizes are apart in octaves: the mean of the logarithms, weighted.
+double share_near(const std::vector<MeasuredCall>& calls, const Work& work) {
+  constexpr double kNear = 1e-3;
+  double weights = 0, sum = 0;
+  for (const MeasuredCall& call : calls) {
+    double distance = kNear;
+    const auto apart = [&](double a, double b) {
+      if (a <= 0 || b <= 0) return;
+      const double octaves = std::log2(a / b);
+      distance += octaves * octaves;
+    };
+    apart(work.flops, call.flops);
+    apart(work.bytes, call.bytes);
+    apart(work.rows, call.rows);
+    apart(work.columns, call.columns);
+    apart(work.depth, call.depth);
+    const double weight = 1 / (distance * distance);
+    weights += weight;
+    sum += weight * std::log(call.share);
+  }
+  return std::exp(sum / weights);
+}
+
 }  // namespace
+
+bool is_compute_bound(const Work& work) {
+  return work.kind == WorkKind::product || work.kind == WorkKind::convolution || work.kind == WorkKind::attention ||
+         work.bytes <= 0;
+}
+
+double rate_of(const Work& work, const DeviceSpec& device) {
+  return is_compute_bound(work) ? peak_of(device, work.dtype) : device.memory_bandwidth;
+}
 
 double seconds_of(const Work& work, const DeviceSpec& device) {
   if (work.flops <= 0 && work.bytes <= 0) return 0;
+  if (const auto calls = device.measured.find(work.op); calls != device.measured.end()) {
+    const double amount = is_compute_bound(work) ? work.flops : work.bytes;
+    return amount / (rate_of(work, device) * share_near(calls->second, work)) + device.launch_overhead;
+  }
   const Efficiency& efficiency = efficiency_of(work, device);
   double flops = work.flops;
   if (work.rows > 0) flops *= 1 + efficiency.extra_rows / work.rows;

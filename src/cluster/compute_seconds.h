@@ -6,7 +6,7 @@
 namespace partita {
 
 /// One call of a kernel. For a product, `batch` of them with `rows` x `depth` times `depth` x `columns`; of attention
-/// the product that makes the scores. 0 where that is not said.
+/// the product that makes the scores, of a convolution that of patches by filters. 0 where that is not said.
 struct Work {
   WorkKind kind = WorkKind::pointwise;
   DType dtype = DType::f32;
@@ -18,8 +18,15 @@ struct Work {
 
 /// The longer of computing and moving bytes (a roofline: Williams, Waterman, Patterson, 2009), each at the share of the
 /// device's rate that this kind reaches at this size, and the overhead of a launch. More work never takes less time,
-/// nor does a slower device. Work of no operations and no bytes is no call: 0 seconds.
+/// nor does a slower device; of an op with measured calls they say how long. Work of no operations and no bytes is no
+/// call: 0 seconds.
 double seconds_of(const Work& work, const DeviceSpec& device);
+
+/// Whether the share of a measured call is one of the peak, as that of products, convolutions and attention, and not of
+/// the memory's bandwidth.
+bool is_compute_bound(const Work& work);
+/// That rate.
+double rate_of(const Work& work, const DeviceSpec& device);
 
 /// flop/s of dense products in this type, or in the nearest that holds it when the device says nothing of it: f16 as
 /// bf16 and the other way, any other one as the next wider float, or as the widest that is there.

@@ -71,6 +71,15 @@ class ClusterPrinter {
       points.push_back(fmt::format("[{}, {}]", toml_number(point.size), toml_number(point.share)));
     line(name, fmt::format("[{}]", fmt::join(points, ", ")));
   }
+  void calls(std::string_view name, const std::vector<MeasuredCall>& calls) {
+    std::string text;
+    for (const MeasuredCall& call : calls) {
+      std::vector<std::string> numbers;
+      for (const double* number : numbers_of(call)) numbers.push_back(toml_number(*number));
+      text += fmt::format("  [{}],\n", fmt::join(numbers, ", "));
+    }
+    line(name, fmt::format("[\n{}]", text));
+  }
   template <class Fields>
   void table(std::string_view name, const Fields& fields) {
     inside(name, "[{}]", fields);
@@ -175,6 +184,17 @@ class ClusterReader {
       const toml::array* pair = item.as_array();
       if (pair == nullptr || pair->size() != 2) refuse(item, key, "[size, share]");
       curve.push_back({number_of((*pair)[0], key), number_of((*pair)[1], key)});
+    });
+  }
+  void calls(std::string_view name, std::vector<MeasuredCall>& calls) {
+    constexpr std::string_view kExpected = "[flops, bytes, rows, columns, depth, share]";
+    for_items(name, fmt::format("a list of {}", kExpected), [&](const toml::node& item, const std::string& key) {
+      const toml::array* list = item.as_array();
+      MeasuredCall call;
+      const auto numbers = numbers_of(call);
+      if (list == nullptr || list->size() != numbers.size()) refuse(item, key, kExpected);
+      for (size_t i = 0; i < numbers.size(); ++i) *numbers[i] = number_of((*list)[i], key);
+      calls.push_back(call);
     });
   }
   template <class Fields>

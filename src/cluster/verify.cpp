@@ -55,6 +55,16 @@ class FieldCheck {
               fmt::format("a share of {}", curve[i].share), fmt::format("at most {}", curve[i - 1].share * sizes));
     }
   }
+  void calls(std::string_view name, const std::vector<MeasuredCall>& calls) {
+    require(!calls.empty(), name, "no call", "none", "one or more");
+    for (size_t i = 0; i < calls.size(); ++i) {
+      const MeasuredCall& call = calls[i];
+      const std::string point = fmt::format("{}[{}]", name, i);
+      for (const double size : {call.flops, call.bytes, call.rows, call.columns, call.depth})
+        number(point, size, kQuantityOrNone);
+      number(point, call.share, kAnyShare);
+    }
+  }
   template <class Fields>
   void table(std::string_view name, const Fields& fields) {
     const std::string outer = path_;

@@ -62,6 +62,11 @@ double Work::*size_of_factor(WorkKind kind, const ShardingRule& rule, int factor
   return kind == WorkKind::attention ? attention_size(rule, factor) : product_size(rule, factor);
 }
 
+bool has_product_sizes(WorkKind kind, const ShardingRule& rule) {
+  const bool is_product = kind == WorkKind::product || kind == WorkKind::attention || kind == WorkKind::convolution;
+  return is_product && rule.inputs.size() > 1;  // a pool has a window, and no filters
+}
+
 Work work_of(const Graph& graph, const Rules& rules, size_t n, const Cut& cut, const std::vector<Sharding>& shardings,
              const Mesh& mesh) {
   const Node& node = graph.nodes[n];
@@ -79,7 +84,7 @@ Work work_of(const Graph& graph, const Rules& rules, size_t n, const Cut& cut, c
   }
   work.kind = kind_of(rule, rules.op(n).flops_per_point, points, elements);
   work.flops = rules.op(n).flops_per_point > 0 ? flops_of(rules, n, cut, mesh) : 0;
-  if (work.kind != WorkKind::product && work.kind != WorkKind::attention) return work;
+  if (!has_product_sizes(work.kind, rule)) return work;
   work.rows = work.columns = work.depth = 1;
   for (int f = 0; f < static_cast<int>(rule.factors.size()); ++f) {
     if (work.kind == WorkKind::attention && !rule.factors[f].contributes_flops) continue;  // the width of values

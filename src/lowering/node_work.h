@@ -11,7 +11,9 @@ namespace partita {
 Work work_of(const Graph& graph, const Rules& rules, size_t node, const Cut& cut,
              const std::vector<Sharding>& shardings, const Mesh& mesh);
 
-/// Which size of the work of a product or of attention a factor of its rule is a part of, of the others `batch`.
+/// Whether the sizes of a product are said: of products, attention, and convolutions as products of patches by filters.
+bool has_product_sizes(WorkKind kind, const ShardingRule& rule);
+/// Which of these sizes a factor of the rule is a part of, of the others `batch`.
 double Work::*size_of_factor(WorkKind kind, const ShardingRule& rule, int factor);
 
 }  // namespace partita

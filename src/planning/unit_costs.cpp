@@ -213,8 +213,7 @@ class LayerLowering {
       const Axes& axes = local_.cuts[n][f];
       if (std::find(axes.begin(), axes.end(), micro_) == axes.end()) continue;
       kernel.grows = true;
-      const bool has_sizes = kernel.work.kind == WorkKind::product || kernel.work.kind == WorkKind::attention;
-      if (has_sizes) kernel.scaled = size_of_factor(kernel.work.kind, rules_[n], static_cast<int>(f));
+      if (has_product_sizes(kernel.work.kind, rules_[n])) kernel.scaled = size_of_factor(kernel.work.kind, rules_[n], static_cast<int>(f));
     }
     lowered_.kernels_.push_back(std::move(kernel));
   }
