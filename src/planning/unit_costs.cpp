@@ -47,6 +47,7 @@ class LayerLowering {
     lowered.kept_.resize(units);
     lowered.boundaries_.resize(units);
     lowered.handed_.resize(units);
+    lowered.results_.resize(units);
     lowered.states_.resize(units);
     for (size_t s = 0; s < graph_.states.size(); ++s) state_[graph_.states[s].entry] = static_cast<int>(s);
   }
@@ -287,7 +288,7 @@ class LayerLowering {
         if (is_read_[output]) add(lowered_.kept_[unit(n)], held_bytes(output));
       }
       const bool is_selected = request_.recompute == Recompute::selective && !graph_.nodes[n].recompute.empty();
-      if (is_selected && software_.recomputes_whole) add(lowered_.kept_[unit(n)], bytes_of(graph_.nodes[n].outputs[0]));
+      if (is_selected && software_.recomputes_whole) add(lowered_.results_[unit(n)], bytes_of(graph_.nodes[n].outputs[0]));
     }
     for (const Input& input : graph_.inputs) {
       if (input.batch_dim >= 0) add(lowered_.inputs_, bytes_of(input.value));
@@ -432,6 +433,7 @@ void LoweredLayers::weigh_memory(double rows, LayerCosts& costs) const {
     costs.units[u].boundary = boundaries_[u].at(rows);
     costs.units[u].handed = handed_[u].at(rows);
     kept += costs.units[u].kept;
+    costs.units[u].kept += results_[u].at(rows);
   }
   for (const Change& change : changes_) {
     live += change.made.at(rows);

@@ -118,6 +118,7 @@ class LoweredLayers {
   std::vector<Message> messages_;
   std::vector<Change> changes_;
   std::vector<PerRow> kept_, boundaries_, handed_;  // per unit
+  std::vector<PerRow> results_;                     // per unit: of what is recomputed, kept for others
   PerRow inputs_;
   PerRow gathered_;                // the largest value that is gathered again in the backward
   std::vector<UnitCosts> states_;  // per unit: elements of states
