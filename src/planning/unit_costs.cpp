@@ -288,7 +288,8 @@ class LayerLowering {
         if (is_read_[output]) add(lowered_.kept_[unit(n)], held_bytes(output));
       }
       const bool is_selected = request_.recompute == Recompute::selective && !graph_.nodes[n].recompute.empty();
-      if (is_selected && software_.recomputes_whole) add(lowered_.results_[unit(n)], bytes_of(graph_.nodes[n].outputs[0]));
+      if (is_selected && software_.recomputes_whole)
+        add(lowered_.results_[unit(n)], bytes_of(graph_.nodes[n].outputs[0]));
     }
     for (const Input& input : graph_.inputs) {
       if (input.batch_dim >= 0) add(lowered_.inputs_, bytes_of(input.value));
