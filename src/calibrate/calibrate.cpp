@@ -168,6 +168,7 @@ Cluster fit_machine(const Measurements& measured, const CalibrationOptions& opti
   cluster.software.step_overhead = *std::min_element(overheads.begin(), overheads.end());
   cluster.software.overlap_slowdown = 2;  // the cores that communicate are those that compute
   cluster.software.messages_at_once = 1;
+  cluster.software.channel_block = 16;  // as the kernels of convolutions have them
   cluster.cores = options.cores;
   cluster.memory_bus = measured.copy_bandwidth_of_all;
   cluster.thread_share = measured.thread_share;

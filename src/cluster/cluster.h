@@ -101,19 +101,20 @@ struct ScoreCosts {
 struct SoftwareCosts {
   std::string name = "partita";
   std::vector<CollectiveAlgorithm> algorithms = {CollectiveAlgorithm::ring};
-  double step_overhead = 0;        // seconds of a training step that no kernel accounts for
-  double host_overhead = 0;        // seconds in which the host issues a kernel; hidden where the device takes longer
-  double rank_skew = 0;            // seconds that a collective of a layer waits for each of its ranks but the first
-  double transfer_overhead = 0;    // seconds of a transfer between stages, beside those of the message
-  double product_overlap = 0;      // share of a layer's own collectives that its products can hide
-  bool reduces_behind = false;     // gradients are reduced behind the backward, not beside it
-  bool gathers_ahead = false;      // what was updated in parts is gathered beside the next forward, not before it
+  double step_overhead = 0;      // seconds of a training step that no kernel accounts for
+  double host_overhead = 0;      // seconds in which the host issues a kernel; hidden where the device takes longer
+  double rank_skew = 0;          // seconds that a collective of a layer waits for each of its ranks but the first
+  double transfer_overhead = 0;  // seconds of a transfer between stages, beside those of the message
+  double product_overlap = 0;    // share of a layer's own collectives that its products can hide
+  bool reduces_behind = false;   // gradients are reduced behind the backward, not beside it
+  bool gathers_ahead = false;    // what was updated in parts is gathered beside the next forward, not before it
   /// What is recomputed is run whole, not only what the backward reads of it, and its results are kept for others.
   bool recomputes_whole = false;
-  bool regathers = false;          // what a layer gathered is gathered again in the backward, not kept
-  bool joins_products = false;     // products of one operand are one, so their gradients need no sums
-  bool keeps_gradients = false;    // gradients have memory of their own even for a single micro-batch
-  double mask_bytes = 0;           // kept for each element of a sum of activations: what its dropout left
+  bool regathers = false;        // what a layer gathered is gathered again in the backward, not kept
+  bool joins_products = false;   // products of one operand are one, so their gradients need no sums
+  bool keeps_gradients = false;  // gradients have memory of their own even for a single micro-batch
+  int64_t channel_block = 0;     // channels of images lie in memory in blocks of so many; 0: one by one
+  double mask_bytes = 0;         // kept for each element of a sum of activations: what its dropout left
   ScoreCosts scores;
   std::vector<std::string> fused;  // ops of a graph that are parts of other kernels
   /// How many times the bytes and operations of an op of a graph the software moves and computes.

@@ -211,6 +211,7 @@ Cluster cpu() {
                      .total_bandwidth = 20 * kGB},
                     {.name = "node", .size = 1, .bandwidth = 2.8 * kGB, .links = 1, .latency = {30e-6}}};
   cluster.software = {.algorithms = {CollectiveAlgorithm::ring, CollectiveAlgorithm::hierarchical},
+                      .channel_block = 16,
                       .overlap_slowdown = 1.2,
                       .messages_at_once = 1};
   cluster.cores = kNodeRanks;
