@@ -180,6 +180,7 @@ Cluster fit_machine(const Measurements& measured, const CalibrationOptions& opti
   cluster.levels = {{.name = "core", .size = std::max<int64_t>(kFewestRanks, options.cores), .latency = {0}}};
   cluster.software.step_overhead = measured.overhead;
   cluster.software.messages_at_once = 1;
+  cluster.software.channel_block = 16;  // as the kernels of convolutions have them
   cluster.cores = options.cores;
   cluster.memory_bus = measured.copy_bandwidth_of_all;
   cluster.thread_share = measured.thread_share;

@@ -123,6 +123,7 @@ struct SoftwareCosts {
   bool regathers = false;        // what a layer gathered is gathered again in the backward, not kept
   bool joins_products = false;   // products of one operand are one, so their gradients need no sums
   bool keeps_gradients = false;  // gradients have memory of their own even for a single micro-batch
+  int64_t channel_block = 0;     // channels of images lie in memory in blocks of so many; 0: one by one
   double mask_bytes = 0;         // kept for each element of a sum of activations: what its dropout left
   ScoreCosts scores;
   std::vector<std::string> fused;  // ops of a graph that are parts of other kernels

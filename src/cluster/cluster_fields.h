@@ -26,7 +26,7 @@ inline constexpr NumberRange kShareOrNone{0, 1};
 inline constexpr NumberRange kFactor{1, 1e3};
 inline constexpr NumberRange kElements{0, 1e9};
 
-inline constexpr int64_t kMostScoreKernels = 1000;
+inline constexpr int64_t kMostScoreKernels = 1000, kMostChannelBlock = 1024;
 
 /// The numbers of a measured call, as a file lists them.
 template <class AnyCall>
@@ -86,6 +86,7 @@ void visit_fields(AnyCluster& cluster, Visit& visit) {
     visit.flag("regathers", software.regathers);
     visit.flag("joins_products", software.joins_products);
     visit.flag("keeps_gradients", software.keeps_gradients);
+    visit.whole("channel_block", software.channel_block, 0, kMostChannelBlock);
     visit.number("mask_bytes", software.mask_bytes, kElements);
     visit.texts("fused", software.fused);
     visit.number("overlap_slowdown", software.overlap_slowdown, kFactor);

@@ -34,6 +34,18 @@ TEST(ComputeSeconds, ByHand) {
   EXPECT_EQ(seconds_of({}, device), 0);
 }
 
+TEST(ComputeSeconds, OfManyColumns) {
+  DeviceSpec device = simple();
+  Work work{.kind = WorkKind::product, .flops = 1e9, .rows = 1e3, .columns = 1e3, .depth = 500};
+  const double before = seconds_of(work, device);
+  device.efficiency.at(WorkKind::product).columns = {{1e3, 1}, {1e4, 0.25}};
+  EXPECT_EQ(seconds_of(work, device), before);
+  work.columns = 1e5;
+  const double wide = seconds_of(work, device) - 1e-6;
+  device.efficiency.at(WorkKind::product).columns.clear();
+  EXPECT_NEAR(wide, 4 * (seconds_of(work, device) - 1e-6), 1e-12);
+}
+
 TEST(ComputeSeconds, OfSingleOps) {
   DeviceSpec device = simple();
   device.op_factor = {{"slow", 3}};

@@ -108,13 +108,10 @@ class ClusterPrinter {
   template <class Fields>
   void inside(std::string_view name, std::string_view heading, const Fields& fields) {
     const std::string outer = path_, outer_key = key_;
-    const size_t before = result.size();
     key_ += fmt::format("{}{}.", name, std::exchange(item_, ""));
     path_ += fmt::format("{}{}", path_.empty() ? "" : ".", name);
     result += '\n' + fmt::format(fmt::runtime(heading), path_) + '\n';
-    const size_t begin = result.size();
     fields();
-    if (result.size() == begin) result.resize(before);
     path_ = outer, key_ = outer_key;
   }
 

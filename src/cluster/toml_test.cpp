@@ -94,10 +94,33 @@ TEST(ClusterToml, TellsOtherKindsOfValues) {
            {"flops = [[", "flops = [[\"x\", 2], [", "product.flops[0]: bad kind of value, got string"},
            {"[software]", "[[software]]", "software: bad kind of value, got array, expected a table"},
            {"algorithms = [\"ring\"", "algorithms = [7", "software.algorithms[0]: bad kind of value"},
+           {"regathers = true", "regathers = 1", "software.regathers: bad kind of value, got integer, expected true"},
+           {"fused = [", "fused = [1, ", "software.fused[0]: bad kind of value, got integer, expected a text"},
        }) {
     const std::string text = refusal_of(with(from, to));
     EXPECT_NE(text.find(said), std::string::npos) << text;
   }
+}
+
+TEST(ClusterToml, SaysWhatWasFitted) {
+  Cluster cluster = cluster_named("a100-80");
+  cluster.fitted = {"software.host_overhead", "level[1].bandwidth", "device.efficiency.lookup.bytes",
+                    "software.product_overlap"};
+  cluster.software.host_overhead = 25e-6;
+  using Values = std::vector<std::pair<std::string, std::string>>;
+  EXPECT_EQ(fitted_values(cluster), (Values{{"software.host_overhead", "25e-6"},
+                                            {"level[1].bandwidth", "24e9"},
+                                            {"device.efficiency.lookup.bytes", "[[1, 0.5]]"},
+                                            {"software.product_overlap", "0"}}));
+  for (const std::string& name : preset_names()) {
+    const Cluster preset = cluster_named(name);
+    EXPECT_LE(preset.fitted.size(), 12U) << name;
+    for (const auto& [key, value] : fitted_values(preset)) EXPECT_NE(value, "0") << name << " " << key;
+  }
+  const std::string said = refusal_of(with("fitted = [", "fitted = [\"software.hots_overhead\", "));
+  EXPECT_NE(said.find("fitted[0]: no such key, got 'software.hots_overhead', expected a key of this file"),
+            std::string::npos)
+      << said;
 }
 
 TEST(ClusterToml, TellsWhatIsMissing) {

@@ -164,7 +164,12 @@ StageMemory StagePrices::memory(int64_t group, int64_t zero, double in_flight) c
   if (micro_batches_ == 1 &&
       !request_.cluster.software.keeps_gradients) {  // gradients come as activations go, and are scattered at once
     memory.gradients = parameters * precision.gradient / shared(1);
-    memory.gradients = std::max(0.0, memory.gradients - memory.activations);
+    if (stages() == 1) {
+      double most = 0;
+      for (const BackwardMoment& moment : request_.costs.moments)
+        most = std::max(most, moment.bytes + moment.gradients * precision.gradient / shared(1));
+      memory.gradients = std::max(0.0, most - in_flight - memory.workspace);
+    }
   }
   return memory;
 }

@@ -219,7 +219,8 @@ TEST(NetworkCosts, PartsAddUpToTheStep) {
   const Priced priced(forward_of(kGpt), "h100");
   for (const std::string text : kConfigurations) {
     const Price price = priced.price(text);
-    double sum = price.breakdown.compute + price.breakdown.bubble + price.breakdown.update;
+    const Breakdown& parts = price.breakdown;
+    double sum = parts.compute + parts.waiting + parts.bubble + parts.update;
     for (const auto& [kind, seconds] : price.breakdown.communication) sum += seconds;
     EXPECT_NEAR(sum, price.step_seconds, 1e-9 * price.step_seconds) << text;
     EXPECT_EQ(price.memory.size(), static_cast<size_t>(parse_configuration(text).pipeline));

@@ -41,19 +41,23 @@ class LayerLowering {
         value_unit_(graph_.values.size(), -1),
         is_read_(graph_.values.size(), false),
         for_update_(graph_.values.size(), false),
-        is_product_(graph_.values.size(), false) {
+        is_product_(graph_.values.size(), false),
+        is_image_(graph_.values.size(), false) {
     lowered.lowered_rows_ = static_cast<double>(request.rows);
     const size_t units = request.folded.units.size();
     lowered.kept_.resize(units);
     lowered.boundaries_.resize(units);
     lowered.handed_.resize(units);
+    lowered.results_.resize(units);
     lowered.states_.resize(units);
+    for (const FoldedUnit& unit : request.folded.units) lowered.copies_.push_back(static_cast<double>(unit.count));
     for (size_t s = 0; s < graph_.states.size(); ++s) state_[graph_.states[s].entry] = static_cast<int>(s);
   }
 
   void run() {
     find_units();
     find_read();
+    find_images();
     for (size_t n = 0; n < graph_.nodes.size(); ++n) lower(n);
     if (software_.recomputes_whole && request_.recompute == Recompute::full) recompute_layers();
     weigh_states();
@@ -150,7 +154,8 @@ class LayerLowering {
 
   /// Bytes that the software keeps for a value: with the scores of attention, and masks.
   PerRow held_bytes(ValueId value) const {
-    PerRow held = bytes_of(value);
+    PerRow held;
+    add(held, bytes_of(value), is_image_[value] ? blocked_channels(graph_.type(value).shape[1]) : 1);
     const NodeId producer = graph_.values[value].producer;
     if (producer < 0) return held;
     const Node& node = graph_.nodes[producer];
@@ -158,7 +163,8 @@ class LayerLowering {
       const ValueId part = node.inputs[0];
       return is_read_[part] ? PerRow{} : bytes_of(part);
     }
-    if (node.outputs.size() == 2 && value == node.outputs[1] && software_.scores.kept_bytes > 0) {
+    const bool has_sums = node.outputs.size() == 2 && value == node.outputs[1] && !collective_of(node);
+    if (has_sums && software_.scores.kept_bytes > 0) {
       const Work work = work_at(static_cast<size_t>(producer));
       const double scores = work.batch * work.rows * work.columns;
       if (work.kind == WorkKind::attention)
@@ -168,6 +174,23 @@ class LayerLowering {
     if (is_sum && bytes_of(node.inputs[0]).row > 0 && bytes_of(node.inputs[1]).row > 0)
       held.row += elements_of(value) * software_.mask_bytes;
     return held;
+  }
+
+  /// How many times their memory channels take in blocks.
+  double blocked_channels(int64_t channels) const {
+    const int64_t block = software_.channel_block;
+    return static_cast<double>((channels + block - 1) / block * block) / static_cast<double>(channels);
+  }
+
+  /// What convolutions make, and what is made of that.
+  void find_images() {
+    for (size_t n = 0; n < graph_.nodes.size() && software_.channel_block > 0; ++n) {
+      const Node& node = graph_.nodes[n];
+      const auto has_image = [&](ValueId input) { return is_image_[input]; };
+      bool is_of_images = std::any_of(node.inputs.begin(), node.inputs.end(), has_image);
+      if (phases_[n] != Phase::update && !collective_of(node)) is_of_images |= work_at(n).kind == WorkKind::convolution;
+      for (ValueId output : node.outputs) is_image_[output] = is_of_images && graph_.type(output).shape.size() == 4;
+    }
   }
 
   Work work_at(size_t n) const { return work_of(graph_, rules_, n, local_.cuts[n], local_.shardings, local_.mesh); }
@@ -286,7 +309,8 @@ class LayerLowering {
         if (is_read_[output]) add(lowered_.kept_[unit(n)], held_bytes(output));
       }
       const bool is_selected = request_.recompute == Recompute::selective && !graph_.nodes[n].recompute.empty();
-      if (is_selected && software_.recomputes_whole) add(lowered_.kept_[unit(n)], bytes_of(graph_.nodes[n].outputs[0]));
+      if (is_selected && software_.recomputes_whole)
+        add(lowered_.results_[unit(n)], bytes_of(graph_.nodes[n].outputs[0]));
     }
     for (const Input& input : graph_.inputs) {
       if (input.batch_dim >= 0) add(lowered_.inputs_, bytes_of(input.value));
@@ -331,7 +355,10 @@ class LayerLowering {
     for (size_t i = 0; i < order.size(); ++i) {
       const Node& node = graph_.nodes[order[i]];
       LoweredLayers::Change& change = lowered_.changes_.emplace_back();
+      change.unit = unit(order[i]);
+      change.backward = phases_[order[i]] == Phase::backward;
       for (ValueId output : node.outputs) {
+        if (is_gradient_of_state(output)) change.gradients += elements_of(output);
         if (last_use[output] > 0 && !is_gradient_of_state(output)) add(change.made, held_bytes(output));
       }
       for (ValueId input : node.inputs) {
@@ -362,6 +389,7 @@ class LayerLowering {
   std::vector<bool> is_read_;     // per value: by the backward
   std::vector<bool> for_update_;  // per value: whether the update alone reads it
   std::vector<bool> is_product_;  // per value: made by a product, or the sum of such
+  std::vector<bool> is_image_;    // per value: its channels lie in blocks
   std::map<Axes, GroupPlace> places_;
 };
 
@@ -431,6 +459,7 @@ void LoweredLayers::weigh_memory(double rows, LayerCosts& costs) const {
     costs.units[u].boundary = boundaries_[u].at(rows);
     costs.units[u].handed = handed_[u].at(rows);
     kept += costs.units[u].kept;
+    costs.units[u].kept += results_[u].at(rows);
   }
   for (const Change& change : changes_) {
     live += change.made.at(rows);
@@ -438,6 +467,38 @@ void LoweredLayers::weigh_memory(double rows, LayerCosts& costs) const {
     live -= change.freed.at(rows);
   }
   costs.workspace = std::max(0.0, most - kept) + gathered_.at(rows);
+  double all = 0;
+  for (size_t u = 0; u < costs.units.size(); ++u) all += copies_[u] * costs.units[u].kept;
+  costs.moments = moments(rows, all);
+}
+
+/// Of units that stand for several copies the first and the last are followed: between them all goes evenly.
+std::vector<BackwardMoment> LoweredLayers::moments(double rows, double kept) const {
+  std::vector<BackwardMoment> own(copies_.size());                  // of a unit: what a copy leaves behind
+  std::vector<std::vector<BackwardMoment>> within(copies_.size());  // and its moments, none of which others exceed
+  for (const Change& change : changes_) {
+    if (!change.backward) continue;
+    BackwardMoment& now = own[change.unit];
+    now.bytes += change.made.at(rows);
+    now.gradients += change.gradients;
+    std::vector<BackwardMoment>& known = within[change.unit];
+    std::erase_if(known, [&](const BackwardMoment& before) { return before.bytes <= now.bytes; });
+    known.push_back(now);
+    now.bytes -= change.freed.at(rows);
+  }
+  std::vector<BackwardMoment> all;
+  BackwardMoment before{kept + gathered_.at(rows), 0};
+  for (size_t u = copies_.size(); u-- > 0;) {
+    for (const double copies : {0.0, copies_[u] - 1}) {
+      for (const BackwardMoment& moment : within[u]) {
+        all.push_back({before.bytes + copies * own[u].bytes + moment.bytes,
+                       before.gradients + copies * own[u].gradients + moment.gradients});
+      }
+    }
+    before.bytes += copies_[u] * own[u].bytes;
+    before.gradients += copies_[u] * own[u].gradients;
+  }
+  return all;
 }
 
 Precision Precision::of(DType dtype) {

@@ -51,11 +51,18 @@ struct UnitCosts {
   void add(const UnitCosts& other, double times = 1);
 };
 
+/// A moment of the backward of a single micro-batch, when activations are going and gradients of parameters come.
+struct BackwardMoment {
+  double bytes = 0;      // of activations
+  double gradients = 0;  // elements
+};
+
 /// The same for the units of a folded graph, one copy of each.
 struct LayerCosts {
   std::vector<UnitCosts> units;
-  double workspace = 0;  // bytes that a micro-batch takes beside what is kept, the most at once
-  double inputs = 0;     // bytes of a micro-batch's rows
+  std::vector<BackwardMoment> moments;  // of all layers on one rank: those of which one takes most
+  double workspace = 0;                 // bytes that a micro-batch takes beside what is kept, the most at once
+  double inputs = 0;                    // bytes of a micro-batch's rows
 };
 
 /// A number that grows with the rows of a rank's micro-batch.
@@ -109,18 +116,24 @@ class LoweredLayers {
   double lowered_rows_ = 1;  // what a row is, of all below
   /// What of the memory of a micro-batch comes and goes, in the order of the nodes.
   struct Change {
+    size_t unit = 0;
+    bool backward = false;
     PerRow made, freed;
+    double gradients = 0;  // elements that are made
   };
   void weigh_memory(double rows, LayerCosts& costs) const;
+  std::vector<BackwardMoment> moments(double rows, double kept) const;
   KernelCosts costs_of(const Kernel& kernel, const Work& work, const Cluster& cluster, const DeviceSpec& device) const;
 
   std::vector<Kernel> kernels_;
   std::vector<Message> messages_;
   std::vector<Change> changes_;
   std::vector<PerRow> kept_, boundaries_, handed_;  // per unit
+  std::vector<PerRow> results_;                     // per unit: of what is recomputed, kept for others
   PerRow inputs_;
   PerRow gathered_;                // the largest value that is gathered again in the backward
   std::vector<UnitCosts> states_;  // per unit: elements of states
+  std::vector<double> copies_;     // per unit: of the whole network
 };
 
 }  // namespace partita

@@ -1,0 +1,153 @@
+#include "cluster/software.h"
+
+#include <gtest/gtest.h>
+
+#include "cluster/presets.h"
+#include "device/device.h"
+#include "network/build_graph.h"
+#include "ops/registry.h"
+#include "planning/network_costs.h"
+#include "zoo/zoo.h"
+
+namespace partita {
+namespace {
+
+/// A model of several rows on a cluster, in bf16.
+class OnCluster {
+ public:
+  OnCluster(const std::string& model, int64_t batch, Cluster cluster)
+      : cluster_(std::move(cluster)), device_(make_cpu_device(all_ops(), 1)) {
+    const ZooModel zoo = make_model(model);
+    graph_ = build_graph(zoo.network(zoo.recipe.training.loss), all_ops(),
+                         {.batch = batch, .columns = zoo.columns(), .statistics_groups = batch});
+    const TrainingOptions training{.optimizer = {.kind = OptimizerKind::adamw}};
+    costs_ =
+        std::make_unique<NetworkCosts>(graph_, all_ops(), device_->catalog(), cluster_,
+                                       NetworkOptions{.training = training, .precision = Precision::of(DType::bf16)});
+  }
+  Price price(const std::string& text) { return costs_->price(parse_configuration(text)); }
+
+ private:
+  Cluster cluster_;
+  Graph graph_;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<NetworkCosts> costs_;
+};
+
+Cluster with_software(const std::string& name, const std::function<void(SoftwareCosts&)>& change = nullptr,
+                      const std::string& preset = "a100-80") {
+  Cluster cluster = cluster_named(preset);
+  use_software(cluster, name);
+  if (change) change(cluster.software);
+  return cluster;
+}
+
+constexpr const char* kSmall = "gpt:layers=6,hidden=512,heads=8,seq=128,vocab=2048";
+
+TEST(Software, HostsAreHiddenByLongKernelsAlone) {
+  const auto hosted = [](const std::string& model, double seconds) {
+    Cluster cluster = with_software("partita", [&](SoftwareCosts& software) { software.host_overhead = seconds; });
+    return OnCluster(model, 8, cluster).price("data=1,micro_batch=8").breakdown.waiting;
+  };
+  EXPECT_EQ(hosted(kSmall, 0), 0);
+  EXPECT_EQ(hosted("gpt:layers=6,hidden=4096,heads=32,seq=2048,vocab=2048", 5e-6), 0);
+  // Each kernel of a small network waits: twice the overhead is twice the time.
+  const double once = hosted(kSmall, 1e-2), twice = hosted(kSmall, 2e-2);
+  EXPECT_GT(once, 1);
+  EXPECT_NEAR(twice / once, 2, 0.01);
+}
+
+TEST(Software, MoreOfAnythingIsNotFaster) {
+  const std::vector<std::function<void(SoftwareCosts&)>> changes = {
+      [](SoftwareCosts& software) { software.step_overhead *= 2; },
+      [](SoftwareCosts& software) { software.host_overhead *= 2; },
+      [](SoftwareCosts& software) { software.rank_skew *= 5; },
+      [](SoftwareCosts& software) { software.transfer_overhead *= 2; },
+      [](SoftwareCosts& software) { software.product_overlap = 0; },
+      [](SoftwareCosts& software) { software.gathers_ahead = false; },
+      [](SoftwareCosts& software) { software.reduces_behind = true; },
+      [](SoftwareCosts& software) { software.recomputes_whole = true; },
+      [](SoftwareCosts& software) { software.joins_products = false; },
+      [](SoftwareCosts& software) { software.fused.clear(); },
+      [](SoftwareCosts& software) { software.op_factor["gelu"] = 3; },
+      [](SoftwareCosts& software) { software.scores.forward_bytes *= 2; },
+      [](SoftwareCosts& software) { software.scores.backward_bytes *= 2; },
+      [](SoftwareCosts& software) { software.scores.kernels = 20; },
+      [](SoftwareCosts& software) { software.scores.split_kernels = 20; },
+  };
+  for (const std::string software : {"partita", "megatron-lm", "megatron-core"}) {
+    for (const std::string text :
+         {"data=4,tensor=2,micro_batch=1,recompute=full", "data=2,pipeline=2,tensor=2,micro_batch=2,zero=1",
+          "data=2,tensor=4,micro_batch=2,sequence_parallel=true,recompute=selective,zero=1"}) {
+      const double before = OnCluster(kSmall, 8, with_software(software)).price(text).step_seconds;
+      for (size_t i = 0; i < changes.size(); ++i) {
+        const double after = OnCluster(kSmall, 8, with_software(software, changes[i])).price(text).step_seconds;
+        EXPECT_GE(after, before * (1 - 1e-12)) << software << " " << text << ", change " << i;
+      }
+    }
+  }
+}
+
+/// Bytes that a layer of Megatron-LM keeps of a row (Korthikanti et al., 2022, section 4), in seq x hidden.
+TEST(Software, KeepsWhatMegatronKeeps) {
+  constexpr double kSeq = 2048, kHidden = 6144, kHeads = 64, kTensor = 8;
+  const auto kept = [](const std::string& text) {
+    const auto activations = [&](int64_t layers) {
+      const std::string model = fmt::format("gpt:layers={},hidden=6144,heads=64,seq=2048,vocab=51200", layers);
+      return OnCluster(model, 2, with_software("megatron-lm")).price("tensor=8,micro_batch=2" + text).memory[0];
+    };
+    return (activations(12).activations - activations(8).activations) / 4 / 2 / (kSeq * kHidden);
+  };
+  const double scores = 5 * kHeads * kSeq / kHidden / kTensor;
+  EXPECT_NEAR(kept(""), 10 + 24 / kTensor + scores, 0.01);
+  EXPECT_NEAR(kept(",sequence_parallel=true"), 34 / kTensor + scores, 0.01);
+  EXPECT_NEAR(kept(",sequence_parallel=true,recompute=selective"), 34 / kTensor, 0.01);
+  EXPECT_NEAR(kept(",recompute=selective"), 10 + 24 / kTensor, 0.01);
+  EXPECT_NEAR(kept(",recompute=full"), 2, 0.01);
+}
+
+TEST(Software, RecomputesWholeLayers) {
+  const auto compute = [](const std::string& software, const std::string& recompute) {
+    const auto of_layers = [&](int layers) {
+      const std::string model = fmt::format("gpt:layers={},hidden=2048,heads=16,seq=2048,vocab=2048", layers);
+      return OnCluster(model, 4, with_software(software)).price("data=1,micro_batch=4,recompute=" + recompute);
+    };
+    return of_layers(12).breakdown.compute - of_layers(8).breakdown.compute;
+  };
+  // A backward takes about twice as long as a forward, so that four thirds are the whole of it.
+  const double none = compute("megatron-lm", "none"), full = compute("megatron-lm", "full");
+  EXPECT_NEAR(full / none, 4.0 / 3, 0.03);
+  EXPECT_LT(compute("partita", "full") / compute("partita", "none"), 1.28);  // without the last product
+  EXPECT_LT(none, compute("megatron-lm", "selective"));
+  EXPECT_LT(compute("megatron-lm", "selective"), full);
+}
+
+TEST(Software, ScoresInMemoryTakeTime) {
+  const std::string model = "gpt:layers=6,hidden=1024,heads=16,seq=2048,vocab=2048";
+  const double fused = OnCluster(model, 8, with_software("megatron-core")).price("data=8").breakdown.compute;
+  const double stored = OnCluster(model, 8, with_software("megatron-lm")).price("data=8").breakdown.compute;
+  // 6 layers x 16 heads x 2048^2 scores x (13 + 19) bytes at 85 % of 2039 GB/s.
+  EXPECT_NEAR(stored - fused, 6 * 16 * 2048.0 * 2048 * 32 / (0.85 * 2039e9), 0.001);
+}
+
+TEST(Software, NamesAreKnown) {
+  for (const std::string& name : software_names()) {
+    const Cluster cluster = cluster_named("h100:2@" + name);
+    EXPECT_EQ(cluster.software.name, name);
+    EXPECT_EQ(cluster.name, "h100:2");
+    EXPECT_EQ(cluster.software.algorithms, cluster_named("h100:2").software.algorithms);
+  }
+  EXPECT_EQ(cluster_named("a100-80").software.name, "megatron-lm");
+  EXPECT_EQ(cluster_named("cpu").software.name, "partita");
+  try {
+    cluster_named("a100-80:4@megatron-cor");
+    FAIL();
+  } catch (const InvalidArgument& error) {
+    EXPECT_STREQ(error.what(),
+                 "[cluster] unknown software, got 'megatron-cor', expected one of partita megatron-lm megatron-core, "
+                 "did you mean 'megatron-core'?");
+  }
+}
+
+}  // namespace
+}  // namespace partita
