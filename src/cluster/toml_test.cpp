@@ -67,10 +67,10 @@ TEST(ClusterToml, TellsLineAndKeyOfBadNumbers) {
 }
 
 TEST(ClusterToml, TellsUnknownKeysWithTheNearest) {
-  EXPECT_NE(refusal_of(with("launch_overhead", "lunch_overhead"))
+  EXPECT_NE(refusal_of(with("\nlaunch_overhead", "\nlunch_overhead"))
                 .find("device.lunch_overhead: unknown key, got 'lunch_overhead', expected one of"),
             std::string::npos);
-  EXPECT_NE(refusal_of(with("launch_overhead", "lunch_overhead")).find("did you mean 'launch_overhead'?"),
+  EXPECT_NE(refusal_of(with("\nlaunch_overhead", "\nlunch_overhead")).find("did you mean 'launch_overhead'?"),
             std::string::npos);
   EXPECT_NE(
       refusal_of(with("[device.efficiency.product]", "[device.efficiency.prodct]")).find("did you mean 'product'?"),

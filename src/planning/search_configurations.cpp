@@ -19,6 +19,15 @@ std::vector<int64_t> divisors(int64_t number, int64_t most) {
   return result;
 }
 
+/// Of ranks that are to be divided: divisors, and powers of two that leave some of them idle.
+std::vector<int64_t> shares(int64_t ranks, int64_t most) {
+  std::vector<int64_t> result = divisors(ranks, most);
+  for (int64_t power = 2; power <= std::min(ranks, most); power *= 2) {
+    if (ranks % power != 0) result.push_back(power);
+  }
+  return result;
+}
+
 /// The pinned value alone, or all of those given.
 template <class T>
 std::vector<T> allowed(const std::optional<T>& pin, std::vector<T> all) {
@@ -97,11 +106,11 @@ class ConfigurationSearcher {
 
   void enumerate() {
     const Pins& pins = request_.pins;
-    for (int64_t tensor : allowed(pins.tensor, divisors(request_.ranks, request_.ranks))) {
+    for (int64_t tensor : allowed(pins.tensor, shares(request_.ranks, request_.ranks))) {
       for (int64_t context : allowed(pins.context, {1})) {
         const int64_t share = tensor * context;
         if (share > request_.ranks) continue;
-        for (int64_t pipeline : allowed(pins.pipeline, divisors(request_.ranks / share, costs_.layers()))) {
+        for (int64_t pipeline : allowed(pins.pipeline, shares(request_.ranks / share, costs_.layers()))) {
           if (pipeline > request_.ranks / share) continue;
           for (int64_t data : data_sizes(request_.ranks / share / pipeline)) {
             enumerate_cuts({.data = data, .context = context, .tensor = tensor, .pipeline = pipeline});
