@@ -1,19 +1,20 @@
 """Prices training steps that others published and prints how far off the prices are.
 
-    bench/published_steps.py build/release/partita FOLDER [-v]
+    bench/published_steps.py build/release/partita FOLDER [-v] [--suffix SUFFIX]
 
-FOLDER has the tables as CSV files: vtrain_a100_{single,multi}_node_calibration, megatron_sc21_table1_calibration,
-korthikanti_table5_iteration_time_calibration, megatron_core_h100_weak_scaling_calibration. They are not part of the
-project. Each row is priced with `partita plan --fixed` under the presets, whose constants belong to a device and its
-software, never to a row.
+FOLDER has the tables as CSV files, NAME_SUFFIX.csv (of calibration, unless said otherwise):
+vtrain_a100_{single,multi}_node, megatron_sc21_table1, korthikanti_table5_iteration_time, megatron_core_h100_weak_scaling
+and korthikanti_fig1_memory. They are not part of the project; one that is not there is left out. Each row is priced with
+`partita plan --fixed` under the presets, whose constants belong to a device and its software, never to a row:
+`partita cluster NAME --fitted` lists them.
 """
 
+import argparse
 import csv
 import json
 import pathlib
 import statistics
 import subprocess
-import sys
 
 
 def gpt(row, vocab=51200):
@@ -65,26 +66,60 @@ TABLES = {
 }
 
 
+# What figure 1 of Korthikanti et al. is of: layers, hidden, heads, stages, interleaving, batch, micro-batch.
+MEMORY = {
+    "22B": (48, 6144, 64, 1, 1, 4, 4),
+    "175B": (96, 12288, 96, 8, 3, 64, 1),
+    "530B": (105, 20480, 128, 35, 3, 280, 1),
+    "1T": (128, 25600, 160, 64, 1, 512, 1),
+}
+
+
+def memory(row):
+    """Of the first stage, in GiB, which has most micro-batches in flight. The figure leaves out the embeddings."""
+    layers, hidden, heads, stages, interleave, batch, micro_batch = MEMORY[row["model"]]
+    model = gpt({"layers": layers, "hidden": hidden, "heads": heads, "seq": 2048})
+    for recompute, column in (("none", "tensor_parallel_baseline"), ("selective", "seqpar_selective")):
+        sequence = "true" if recompute == "selective" else ""
+        keys = {"interleave": interleave, "recompute": recompute, "sequence_parallel": sequence}
+        text = shared({"tp": 8, "pp": stages}, 1, **keys) + f",micro_batch={micro_batch}"
+        measured = float(row["params_optimizer_GiB"]) + float(row[f"activations_GiB_{column}"])
+        yield model, "a100-80", 8 * stages, batch, text, measured
+
+
 def price(program, model, preset, ranks, batch, fixed):
     nodes = max(1, int(ranks) // 8)
     command = [program, "plan", model, "--cluster", f"{preset}:{nodes}", "--batch", str(batch), "--dtype", "bf16"]
     output = subprocess.run([*command, "--fixed", fixed, "--json"], capture_output=True, text=True, check=True).stdout
-    return json.loads(output)["step_seconds"]
+    return json.loads(output)
+
+
+def report(name, path, rows_of, value_of, options):
+    errors = []
+    with open(path, newline="") as file:
+        for row in csv.DictReader(file):
+            for *what, measured in rows_of(row):
+                predicted = value_of(price(options.program, *what))
+                errors.append(predicted / measured - 1)
+                if options.verbose:
+                    print(f"{errors[-1]:+7.1%}  {predicted:9.4f}, measured {measured:9.4f}  {what[0]} {what[-1]}")
+    mean, most = statistics.mean(map(abs, errors)), max(map(abs, errors))
+    print(f"{name}: {len(errors)} rows, mean {mean:.1%}, largest {most:.1%}, bias {statistics.mean(errors):+.1%}")
 
 
 def main():
-    program, folder, verbose = sys.argv[1], pathlib.Path(sys.argv[2]), "-v" in sys.argv
-    for table, rows_of in TABLES.items():
-        errors = []
-        with open(folder / f"{table}_calibration.csv", newline="") as file:
-            for row in csv.DictReader(file):
-                for model, preset, ranks, batch, fixed, measured in rows_of(row):
-                    predicted = price(program, model, preset, ranks, batch, fixed)
-                    errors.append(predicted / measured - 1)
-                    if verbose:
-                        print(f"{errors[-1]:+7.1%}  {predicted:9.4f} s, measured {measured:9.4f} s  {model} {fixed}")
-        mean, most = statistics.mean(map(abs, errors)), max(map(abs, errors))
-        print(f"{table}: {len(errors)} rows, mean {mean:.1%}, largest {most:.1%}, bias {statistics.mean(errors):+.1%}")
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program")
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("-v", "--verbose", action="store_true")
+    parser.add_argument("--suffix", default="calibration")
+    options = parser.parse_args()
+    values = {name: (rows_of, lambda price: price["step_seconds"]) for name, rows_of in TABLES.items()}
+    values["korthikanti_fig1_memory"] = (memory, lambda price: price["peak_memory_bytes"][0] / 2**30)
+    for name, (rows_of, value_of) in values.items():
+        path = options.folder / f"{name}_{options.suffix}.csv"
+        if path.exists():
+            report(name, path, rows_of, value_of, options)
 
 
 if __name__ == "__main__":
