@@ -51,10 +51,16 @@ double best_rate(const TrainingTime& time) {
   return best;
 }
 
+double instruction_seconds(const TrainingTime& time) {
+  double seconds = 0;
+  for (const NodeTime& node : time.nodes) seconds += node.seconds;
+  return seconds;
+}
+
 /// Of each kind of network one, whose steps on several cores say what these add.
 const std::vector<TrainingCase>& several_core_cases() {
   static const std::vector<TrainingCase> cases{
-      {"mlp:layers=3,hidden=512", 64}, {"resnet18", 8}, {"gpt:layers=1,hidden=128,heads=4,seq=128", 16}};
+      {"mlp:layers=3,hidden=256", 64}, {"resnet18", 8}, {"gpt:layers=1,hidden=128,heads=4,seq=128", 16}};
   return cases;
 }
 
@@ -77,7 +83,8 @@ void round_numbers(Cluster& cluster) {
   for (auto& [kind, efficiency] : device.efficiency) round_efficiency(efficiency);
   for (auto& [op, calls] : device.measured) {
     for (MeasuredCall& call : calls) {
-      for (double* number : {&call.flops, &call.bytes, &call.rows, &call.columns, &call.depth, &call.share})
+      for (double* number :
+           {&call.flops, &call.bytes, &call.batch, &call.rows, &call.columns, &call.depth, &call.share})
         round(*number);
     }
   }
@@ -109,8 +116,8 @@ std::vector<TrainingCase> calibration_cases() {
       {"resnet18:width=16", 16},
       {"resnet18", 8},
       {"resnet50", 4},
-      {"resnet50", 16},
-      {"resnet50", 64},
+      {"resnet50", 32},
+      {"resnet50", 128},
       {"gpt:layers=2,hidden=64,heads=2,seq=64", 4},
       {"gpt:layers=1,hidden=128,heads=4,seq=128", 4},
       {"gpt:layers=1,hidden=128,heads=4,seq=128", 32},
@@ -150,8 +157,10 @@ Measurements measure_machine(const CalibrationOptions& options) {
       const TrainingTime alone = time_training(training, share);
       measured.peak[training.dtype] = std::max(measured.peak[training.dtype], best_rate(alone));
       training.threads = options.cores;
-      one += std::log(alone.step);
-      all += std::log(time_training(training, share).step);
+      const TrainingTime together = time_training(training, share);
+      tell(fmt::format("  {:.2f} times as fast", instruction_seconds(alone) / instruction_seconds(together)));
+      one += std::log(instruction_seconds(alone));
+      all += std::log(instruction_seconds(together));
     }
     const double faster = std::exp((one - all) / static_cast<double>(several_core_cases().size()));
     measured.thread_share = std::clamp((faster - 1) / (options.cores - 1), 0.01, 1.0);

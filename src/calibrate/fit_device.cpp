@@ -152,19 +152,26 @@ MeasuredCall call_of(const NodeTime& node, const DeviceSpec& device) {
   const Work& work = node.work;
   const double seconds = std::max(node.seconds - device.launch_overhead, kLeastPart * node.seconds);
   const double amount = is_compute_bound(work) ? work.flops : work.bytes;
-  return {work.flops, work.bytes, work.rows, work.columns, work.depth, amount / seconds / rate_of(work, device)};
+  return {.flops = work.flops,
+          .bytes = work.bytes,
+          .batch = work.batch,
+          .rows = work.rows,
+          .columns = work.columns,
+          .depth = work.depth,
+          .share = amount / seconds / rate_of(work, device)};
 }
 
 /// Each size of an op once: the median of what calls of nearly the same size reach.
 std::vector<MeasuredCall> distinct_calls(const std::vector<const NodeTime*>& nodes, const DeviceSpec& device) {
   constexpr double kPartsOfOctave = 4;
-  using Key = std::array<long, 5>;
+  using Key = std::array<long, 6>;
   std::map<Key, std::vector<MeasuredCall>> alike;
   for (const NodeTime* node : nodes) {
     const MeasuredCall call = call_of(*node, device);
     const auto place = [](double size) { return size > 0 ? std::lround(kPartsOfOctave * std::log2(size)) : -1; };
-    alike[{place(call.flops), place(call.bytes), place(call.rows), place(call.columns), place(call.depth)}].push_back(
-        call);
+    alike[{place(call.flops), place(call.bytes), place(call.batch), place(call.rows), place(call.columns),
+           place(call.depth)}]
+        .push_back(call);
   }
   std::vector<MeasuredCall> calls;
   for (auto& [key, same] : alike) {

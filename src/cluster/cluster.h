@@ -49,7 +49,7 @@ struct Efficiency {
 /// A call of an op whose time was measured: its size, as in Work, and the share that it reached of the rate that limits
 /// its kind of work: of the peak, or of the memory's bandwidth.
 struct MeasuredCall {
-  double flops = 0, bytes = 0, rows = 0, columns = 0, depth = 0;
+  double flops = 0, bytes = 0, batch = 1, rows = 0, columns = 0, depth = 0;
   double share = 1;
   bool operator==(const MeasuredCall&) const = default;
 };

@@ -31,7 +31,7 @@ inline constexpr int64_t kMostScoreKernels = 1000, kMostChannelBlock = 1024;
 /// The numbers of a measured call, as a file lists them.
 template <class AnyCall>
 auto numbers_of(AnyCall& call) {
-  return std::array{&call.flops, &call.bytes, &call.rows, &call.columns, &call.depth, &call.share};
+  return std::array{&call.flops, &call.bytes, &call.batch, &call.rows, &call.columns, &call.depth, &call.share};
 }
 
 /// The key of an entry of a map.

@@ -43,22 +43,29 @@ const Efficiency& efficiency_of(const Work& work, const DeviceSpec& device) {
   return of_kind == device.efficiency.end() ? kFull : of_kind->second;
 }
 
-/// Of the calls, by how far their sizes are apart in octaves: the mean of the logarithms, weighted.
+/// Octaves up to a size from which on a rate hardly depends on it, and a few beyond.
+double octaves(double size, double large) {
+  constexpr double kBeyond = 0.2;
+  return size <= large ? std::log2(size) : std::log2(large) + kBeyond * std::log2(size / large);
+}
+
+/// Of the calls, by how far their sizes are apart: the mean of the logarithms, weighted.
 double share_near(const std::vector<MeasuredCall>& calls, const Work& work) {
-  constexpr double kNear = 1e-3;
+  constexpr double kNear = 1e-3, kLargeSide = 256, kLargeBytes = 64e6, kLargeNumber = 1;
   double weights = 0, sum = 0;
   for (const MeasuredCall& call : calls) {
     double distance = kNear;
-    const auto apart = [&](double a, double b) {
+    const auto apart = [&](double a, double b, double large) {
       if (a <= 0 || b <= 0) return;
-      const double octaves = std::log2(a / b);
-      distance += octaves * octaves;
+      const double difference = octaves(a, large) - octaves(b, large);
+      distance += difference * difference;
     };
-    apart(work.flops, call.flops);
-    apart(work.bytes, call.bytes);
-    apart(work.rows, call.rows);
-    apart(work.columns, call.columns);
-    apart(work.depth, call.depth);
+    apart(work.flops, call.flops, kLargeNumber);
+    apart(work.batch, call.batch, kLargeNumber);
+    apart(work.bytes, call.bytes, kLargeBytes);
+    apart(work.rows, call.rows, kLargeSide);
+    apart(work.columns, call.columns, kLargeSide);
+    apart(work.depth, call.depth, kLargeSide);
     const double weight = 1 / (distance * distance);
     weights += weight;
     sum += weight * std::log(call.share);

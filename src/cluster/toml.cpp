@@ -184,7 +184,7 @@ class ClusterReader {
     });
   }
   void calls(std::string_view name, std::vector<MeasuredCall>& calls) {
-    constexpr std::string_view kExpected = "[flops, bytes, rows, columns, depth, share]";
+    constexpr std::string_view kExpected = "[flops, bytes, batch, rows, columns, depth, share]";
     for_items(name, fmt::format("a list of {}", kExpected), [&](const toml::node& item, const std::string& key) {
       const toml::array* list = item.as_array();
       MeasuredCall call;

@@ -60,7 +60,7 @@ class FieldCheck {
     for (size_t i = 0; i < calls.size(); ++i) {
       const MeasuredCall& call = calls[i];
       const std::string point = fmt::format("{}[{}]", name, i);
-      for (const double size : {call.flops, call.bytes, call.rows, call.columns, call.depth})
+      for (const double size : {call.flops, call.bytes, call.batch, call.rows, call.columns, call.depth})
         number(point, size, kQuantityOrNone);
       number(point, call.share, kAnyShare);
     }

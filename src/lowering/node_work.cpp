@@ -56,10 +56,21 @@ double Work::*attention_size(const ShardingRule& rule, int factor) {
   return has_factor(rule.inputs[2], factor) ? &Work::batch : &Work::depth;
 }
 
+/// Images, which come first in both operands or in the first alone, are computed one by one.
+double Work::*convolution_size(const ShardingRule& rule, int factor) {
+  const TensorMap& images = rule.inputs[0];
+  const bool is_first = !images.empty() && has_factor(TensorMap{images[0]}, factor);
+  return is_first ? &Work::batch : product_size(rule, factor);
+}
+
 }  // namespace
 
 double Work::*size_of_factor(WorkKind kind, const ShardingRule& rule, int factor) {
-  return kind == WorkKind::attention ? attention_size(rule, factor) : product_size(rule, factor);
+  switch (kind) {
+    case WorkKind::attention: return attention_size(rule, factor);
+    case WorkKind::convolution: return convolution_size(rule, factor);
+    default: return product_size(rule, factor);
+  }
 }
 
 bool has_product_sizes(WorkKind kind, const ShardingRule& rule) {
