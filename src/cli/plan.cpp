@@ -26,7 +26,8 @@ struct PlanFlags {
 constexpr double kGiB = 1 << 30;
 
 /// The best of each known kind, and the best that shares the ranks otherwise, beside a plan.
-std::string print_others(Planner& planner, const PricedPlan& plan, const std::optional<PricedConfiguration>& runner_up) {
+std::string print_others(Planner& planner, const PricedPlan& plan,
+                         const std::optional<PricedConfiguration>& runner_up) {
   std::string text;
   const auto line = [&](const std::string& name, const PricedConfiguration& other) {
     const double seconds = other.price.step_seconds;
@@ -36,8 +37,10 @@ std::string print_others(Planner& planner, const PricedPlan& plan, const std::op
   if (runner_up) line("runner-up", *runner_up);
   for (const KnownTemplate& known : known_templates()) {
     const ConfigurationSearch search = planner.searched(known.pins);
-    if (search.best) line(known.name, *search.best);
-    else text += fmt::format("{:<22} does not fit: {}\n", known.name, print_memory(search.least->price.peak_memory()));
+    if (search.best)
+      line(known.name, *search.best);
+    else
+      text += fmt::format("{:<22} does not fit: {}\n", known.name, print_memory(search.least->price.peak_memory()));
   }
   return text;
 }
@@ -121,7 +124,8 @@ void add_plan(CLI::App& app) {
   const auto flags = std::make_shared<PlanFlags>();
   CLI::App* command = app.add_subcommand("plan", "Price a training step on a cluster, without the cluster");
   command->add_option("MODEL", flags->request.model, "A model, as gpt:layers=96,hidden=12288")->required();
-  command->add_option("--cluster", flags->request.cluster, "PRESET[:NODES][@SOFTWARE] or a TOML file")->capture_default_str();
+  command->add_option("--cluster", flags->request.cluster, "PRESET[:NODES][@SOFTWARE] or a TOML file")
+      ->capture_default_str();
   command->add_option("--batch", flags->request.batch, "Rows of the global batch; by default the model's");
   command->add_option("--dtype", flags->request.dtype, "Of activations and products: f32, f64, bf16 or f16")
       ->capture_default_str();
@@ -130,7 +134,8 @@ void add_plan(CLI::App& app) {
                       "sequence_parallel=true,zero=1");
   command->add_option("--pin", flags->pins, "Search the rest: tensor=8,recompute=none");
   command->add_option("--memory", flags->memory, "GiB of each device; by default the cluster's, less its reserve");
-  command->add_option("--search", flags->request.search, "How op cuts are found: propagation, dynamic, recursive or exact")
+  command
+      ->add_option("--search", flags->request.search, "How op cuts are found: propagation, dynamic, recursive or exact")
       ->capture_default_str();
   command->add_option("--out", flags->out, "Write the plan as a text that train runs: partita train --plan FILE");
   command->add_option("--html", flags->html, "Write a page to look at, one file that needs nothing else");

@@ -12,9 +12,9 @@ namespace partita {
 
 struct PlannerRequest {
   std::string model, cluster = "cpu", dtype = "f32", search = "exact";
-  int64_t batch = 0;  // rows of the global batch; 0: the model's
-  double memory = 0;  // bytes of each device for tensors; 0: the cluster's, less its reserve
-  int64_t ranks = 0;  // the part of the cluster that has so many; 0: all of it
+  int64_t batch = 0;           // rows of the global batch; 0: the model's
+  double memory = 0;           // bytes of each device for tensors; 0: the cluster's, less its reserve
+  int64_t ranks = 0;           // the part of the cluster that has so many; 0: all of it
   std::optional<Loss> loss{};  // none: the model's
 };
 

@@ -112,9 +112,8 @@ std::vector<Remedy> remedies(Planner& planner, const Pins& pins, const Configura
 
 std::string print_excess(const Planner& planner, const PricedPlan& plan) {
   const std::vector<StageMemory>& groups = plan.price.memory;
-  const auto largest = std::max_element(groups.begin(), groups.end(), [](const StageMemory& a, const StageMemory& b) {
-    return a.total() < b.total();
-  });
+  const auto largest = std::max_element(
+      groups.begin(), groups.end(), [](const StageMemory& a, const StageMemory& b) { return a.total() < b.total(); });
   const std::pair<std::string_view, double> parts[] = {{"parameters", largest->parameters},
                                                        {"gradients", largest->gradients},
                                                        {"optimizer", largest->optimizer},
@@ -126,15 +125,15 @@ std::string print_excess(const Planner& planner, const PricedPlan& plan) {
   }
   return fmt::format("[plan] {} missing on group {} of {}, got {} of each device, expected {}: {} under {}",
                      print_memory(largest->total() - planner.memory()), largest - groups.begin(), groups.size(),
-                     print_memory(planner.memory()), print_memory(largest->total()), text,
-                     print(plan.configuration));
+                     print_memory(planner.memory()), print_memory(largest->total()), text, print(plan.configuration));
 }
 
 void refuse_memory(Planner& planner, const Pins& pins, const ConfigurationSearch& search) {
   std::string text = fmt::format("[plan] nothing fits; at the least {}",
                                  print_excess(planner, planner.priced(*search.least)).substr(7));
   const std::vector<Remedy> all = remedies(planner, pins, search);
-  for (size_t i = 0; i < all.size(); ++i) text += fmt::format("{}{}", i == 0 ? ". It would fit with " : ", or with ", all[i].text);
+  for (size_t i = 0; i < all.size(); ++i)
+    text += fmt::format("{}{}", i == 0 ? ". It would fit with " : ", or with ", all[i].text);
   throw InvalidArgument(text);
 }
 

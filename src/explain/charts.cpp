@@ -48,10 +48,9 @@ class TimeAxis {
     }
     std::string text;
     for (double t = 0; t <= seconds_ * 1.0001; t += step) {
-      text += fmt::format(
-          R"(<line class="tick" x1="{0:.1f}" x2="{0:.1f}" y1="{1:.1f}" y2="{2:.1f}"/>)"
-          R"(<text class="label" x="{0:.1f}" y="{3:.1f}" text-anchor="middle">{4}</text>)",
-          at(t), top, bottom, bottom + 14, print_tick(t));
+      text += fmt::format(R"(<line class="tick" x1="{0:.1f}" x2="{0:.1f}" y1="{1:.1f}" y2="{2:.1f}"/>)"
+                          R"(<text class="label" x="{0:.1f}" y="{3:.1f}" text-anchor="middle">{4}</text>)",
+                          at(t), top, bottom, bottom + 14, print_tick(t));
     }
     return text;
   }
@@ -64,7 +63,8 @@ class TimeAxis {
 std::vector<int> some_of_groups(int count, int most) {
   std::vector<int> groups;
   const int shown = std::min(count, most);
-  for (int i = 0; i < shown; ++i) groups.push_back(shown == 1 ? 0 : static_cast<int>(std::lround(double(i) * (count - 1) / (shown - 1))));
+  for (int i = 0; i < shown; ++i)
+    groups.push_back(shown == 1 ? 0 : static_cast<int>(std::lround(double(i) * (count - 1) / (shown - 1))));
   return groups;
 }
 
@@ -73,7 +73,8 @@ std::string open_svg(double height, std::string_view what) {
 }
 
 /// Bytes of one group over time, a point per change.
-std::vector<std::pair<double, double>> bytes_over_time(const DrawnOrder& drawn, const Simulation& simulation, int group) {
+std::vector<std::pair<double, double>> bytes_over_time(const DrawnOrder& drawn, const Simulation& simulation,
+                                                       int group) {
   const StageSection last = drawn.order == Order::zero_bubble ? StageSection::weight : StageSection::backward;
   std::map<double, double> changes;
   for (const TimedSlot& timed : simulation.slots) {
@@ -109,11 +110,10 @@ std::string timeline_chart(const DrawnOrder& drawn) {
   std::map<int, double> tops;
   for (size_t i = 0; i < rows.size(); ++i) {
     tops[rows[i]] = 4 + static_cast<double>(i) * (height + 4);
-    text += fmt::format(
-        R"(<rect class="idle" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"/>)"
-        R"(<text class="label" x="{:.1f}" y="{:.1f}" text-anchor="end">group {}</text>)",
-        axis.at(0), tops[rows[i]], axis.at(simulation.seconds) - axis.at(0), height, kLeft - 6,
-        tops[rows[i]] + height / 2 + 4, rows[i]);
+    text += fmt::format(R"(<rect class="idle" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"/>)"
+                        R"(<text class="label" x="{:.1f}" y="{:.1f}" text-anchor="end">group {}</text>)",
+                        axis.at(0), tops[rows[i]], axis.at(simulation.seconds) - axis.at(0), height, kLeft - 6,
+                        tops[rows[i]] + height / 2 + 4, rows[i]);
   }
   const bool shares = drawn.shape.stages() > drawn.shape.group_count();
   for (const TimedSlot& timed : simulation.slots) {
@@ -126,8 +126,8 @@ std::string timeline_chart(const DrawnOrder& drawn) {
         name_of(timed.slot.section), timed.slot.micro_batch % 2 == 1 ? " odd" : "", left, top->second,
         std::max(0.3, width - 0.6), height, name, print_seconds(timed.end - timed.start), print_seconds(timed.start));
     if (width > 8 + 6.5 * static_cast<double>(name.size())) {
-      text += fmt::format(R"(<text class="slot" x="{:.1f}" y="{:.1f}" text-anchor="middle">{}</text>)", left + width / 2,
-                          top->second + height / 2 + 4, name);
+      text += fmt::format(R"(<text class="slot" x="{:.1f}" y="{:.1f}" text-anchor="middle">{}</text>)",
+                          left + width / 2, top->second + height / 2 + 4, name);
     }
   }
   return text + "</svg>";
@@ -150,17 +150,15 @@ std::string memory_chart(const DrawnOrder& drawn) {
   std::string text = open_svg(kBottom + 20, "memory of groups of ranks over time") + axis.ticks(kTop, kBottom);
   for (double part : {0.0, 0.25, 0.5, 0.75, 1.0}) {
     const double bytes = part * highest / 1.08;
-    text += fmt::format(
-        R"(<line class="tick" x1="{:.1f}" x2="{:.1f}" y1="{:.1f}" y2="{:.1f}"/>)"
-        R"(<text class="label" x="{:.1f}" y="{:.1f}" text-anchor="end">{}</text>)",
-        kLeft, kChartWidth - kRight, y(bytes), y(bytes), kLeft - 6, y(bytes) + 4, print_memory(bytes));
+    text += fmt::format(R"(<line class="tick" x1="{:.1f}" x2="{:.1f}" y1="{:.1f}" y2="{:.1f}"/>)"
+                        R"(<text class="label" x="{:.1f}" y="{:.1f}" text-anchor="end">{}</text>)",
+                        kLeft, kChartWidth - kRight, y(bytes), y(bytes), kLeft - 6, y(bytes) + 4, print_memory(bytes));
   }
   if (shows_device) {
-    text += fmt::format(
-        R"(<line class="limit" x1="{:.1f}" x2="{:.1f}" y1="{:.1f}" y2="{:.1f}"/>)"
-        R"(<text class="label" x="{:.1f}" y="{:.1f}" text-anchor="end">of a device: {}</text>)",
-        kLeft, kChartWidth - kRight, y(drawn.memory), y(drawn.memory), kChartWidth - kRight - 4, y(drawn.memory) - 5,
-        print_memory(drawn.memory));
+    text += fmt::format(R"(<line class="limit" x1="{:.1f}" x2="{:.1f}" y1="{:.1f}" y2="{:.1f}"/>)"
+                        R"(<text class="label" x="{:.1f}" y="{:.1f}" text-anchor="end">of a device: {}</text>)",
+                        kLeft, kChartWidth - kRight, y(drawn.memory), y(drawn.memory), kChartWidth - kRight - 4,
+                        y(drawn.memory) - 5, print_memory(drawn.memory));
   }
   for (size_t i = 0; i < lines.size(); ++i) {
     std::string path;

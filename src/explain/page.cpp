@@ -47,7 +47,9 @@ svg{width:100%;height:auto;display:block}svg text{font-size:11px;fill:var(--soft
 .c-bubble{background:var(--bubble)}.bad{color:var(--limit)}@media print{section{break-inside:avoid}}
 )";
 
-std::string print_share(double part, double whole) { return fmt::format("{:.1f} %", whole > 0 ? 100 * part / whole : 0); }
+std::string print_share(double part, double whole) {
+  return fmt::format("{:.1f} %", whole > 0 ? 100 * part / whole : 0);
+}
 
 /// "name=value" of a configuration as chips.
 std::string chips(std::string_view text, char separator) {
@@ -70,12 +72,14 @@ class Page {
   explicit Page(const PageContents& contents) : contents_(contents), plan_(contents.plan), price_(plan_.price) {}
 
   std::string html() const {
-    const std::string title = escaped_html(fmt::format("{} on {} ranks of {}", plan_.model, plan_.ranks, plan_.cluster));
+    const std::string title =
+        escaped_html(fmt::format("{} on {} ranks of {}", plan_.model, plan_.ranks, plan_.cluster));
     return fmt::format(
-        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/>"
-        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/><title>{0}</title>"
-        "<style>{1}</style></head>\n<body><main>\n<h1>{0}</h1>\n<p class=\"soft\">{2} rows a step</p>\n<p>{3}</p>\n{4}",
-        title, kStyle, plan_.batch, chips(print(plan_.configuration), ','), figures()) +
+               "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/>"
+               "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/><title>{0}</title>"
+               "<style>{1}</style></head>\n<body><main>\n<h1>{0}</h1>\n<p class=\"soft\">{2} rows a "
+               "step</p>\n<p>{3}</p>\n{4}",
+               title, kStyle, plan_.batch, chips(print(plan_.configuration), ','), figures()) +
            section("Where the step goes", breakdown()) + section("Layers and how they are cut", layers()) +
            section("Timeline", timeline()) + section("Memory", memory()) + section("Links and collectives", links()) +
            (contents_.others.empty() ? "" : section("Other plans", others())) +
@@ -121,8 +125,8 @@ class Page {
       const double percent = 100 * seconds / price_.step_seconds;
       bar += fmt::format("<i class=\"c-{}\" style=\"width:{:.2f}%\" title=\"{} {}\"></i>", kind, percent, name,
                          print_seconds(seconds));
-      rows += fmt::format("<tr><td class=\"t legend\"><i class=\"c-{}\"></i>{}</td><td>{}</td><td>{:.1f} %</td></tr>", kind,
-                          name, print_seconds(seconds), percent);
+      rows += fmt::format("<tr><td class=\"t legend\"><i class=\"c-{}\"></i>{}</td><td>{}</td><td>{:.1f} %</td></tr>",
+                          kind, name, print_seconds(seconds), percent);
     }
     return bar + "</div><table style=\"width:auto;margin-top:10px\">" + rows +
            "</table><p class=\"soft\">Of the group of ranks that works longest; communication is what nothing "
@@ -136,7 +140,8 @@ class Page {
     }
     std::string text =
         "<div class=\"scroll\"><table><tr><th class=\"t\">layers</th><th></th><th class=\"t\">all of them</th>"
-        "<th>forward</th><th>backward</th><th>communicate</th><th>states</th><th>kept</th><th class=\"t\">cut</th></tr>";
+        "<th>forward</th><th>backward</th><th>communicate</th><th>states</th><th>kept</th><th "
+        "class=\"t\">cut</th></tr>";
     for (const LayerRow& row : contents_.layers) {
       const auto bar = [&](std::string_view kind, double seconds) {
         return fmt::format("<i class=\"c-{}\" style=\"width:{:.2f}%\"></i>", kind,
@@ -145,17 +150,19 @@ class Page {
       text += fmt::format(
           "<tr><td class=\"t mono\">{}</td><td class=\"soft\">{}</td><td><div class=\"bar small\">{}{}{}</div></td>"
           "<td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"t w\">{}</td></tr>",
-          escaped_html(row.name), row.copies > 1 ? fmt::format("&#215; {}", row.copies) : "", bar("forward", row.forward),
-          bar("backward", row.backward), bar("comm", row.communicates()), print_seconds(row.forward),
-          print_seconds(row.backward), print_seconds(row.communicates()), print_memory(row.states),
-          print_memory(row.kept), chips(row.strategy, ';'));
+          escaped_html(row.name), row.copies > 1 ? fmt::format("&#215; {}", row.copies) : "",
+          bar("forward", row.forward), bar("backward", row.backward), bar("comm", row.communicates()),
+          print_seconds(row.forward), print_seconds(row.backward), print_seconds(row.communicates()),
+          print_memory(row.states), print_memory(row.kept), chips(row.strategy, ';'));
     }
-    text += "</table></div><p class=\"legend\"><span><i class=\"c-forward\"></i>forward</span><span>"
-            "<i class=\"c-backward\"></i>backward</span><span><i class=\"c-comm\"></i>communication</span></p>";
-    text += fmt::format("<p class=\"soft\">Of one layer on one rank, in one micro-batch of {} row{}; {} micro-batches in "
-                        "a step.</p>",
-                        plan_.configuration.micro_batch, plan_.configuration.micro_batch == 1 ? "" : "s",
-                        micro_batches(plan_.configuration, plan_.batch));
+    text +=
+        "</table></div><p class=\"legend\"><span><i class=\"c-forward\"></i>forward</span><span>"
+        "<i class=\"c-backward\"></i>backward</span><span><i class=\"c-comm\"></i>communication</span></p>";
+    text += fmt::format(
+        "<p class=\"soft\">Of one layer on one rank, in one micro-batch of {} row{}; {} micro-batches in "
+        "a step.</p>",
+        plan_.configuration.micro_batch, plan_.configuration.micro_batch == 1 ? "" : "s",
+        micro_batches(plan_.configuration, plan_.batch));
     if (contents_.cuts.empty()) return text;
     text += fmt::format("<details><summary>The cuts of all nodes, {} lines</summary><div class=\"scroll\"><table>",
                         contents_.cuts.size());
@@ -184,8 +191,9 @@ class Page {
     const DrawnOrder order = drawn();
     const int64_t all = micro_batches(plan_.configuration, plan_.batch);
     std::string text = timeline_chart(order);
-    text += "<p class=\"legend\"><span><i class=\"c-forward\"></i>forward</span><span><i class=\"c-backward\"></i>"
-            "backward</span>";
+    text +=
+        "<p class=\"legend\"><span><i class=\"c-forward\"></i>forward</span><span><i class=\"c-backward\"></i>"
+        "backward</span>";
     if (plan_.configuration.order == Order::zero_bubble) {
       text += "<span><i class=\"c-weight\"></i>gradients of weights</span>";
     }
@@ -198,9 +206,9 @@ class Page {
     if (plan_.stages.size() > 1) {
       text += "<details><summary>Layers of the stages</summary><table>";
       for (size_t stage = 0; stage < plan_.stages.size(); ++stage) {
-        text += fmt::format("<tr><td class=\"t\">stage {}</td><td class=\"t\">group {}</td><td class=\"t mono w\">{}</td></tr>",
-                            stage, contents_.shape.groups[stage],
-                            escaped_html(fmt::format("{}", fmt::join(plan_.stages[stage], " "))));
+        text += fmt::format(
+            "<tr><td class=\"t\">stage {}</td><td class=\"t\">group {}</td><td class=\"t mono w\">{}</td></tr>", stage,
+            contents_.shape.groups[stage], escaped_html(fmt::format("{}", fmt::join(plan_.stages[stage], " "))));
       }
       text += "</table></details>";
     }
@@ -211,11 +219,13 @@ class Page {
     std::string text = memory_chart(drawn());
     const bool is_long = price_.memory.size() > kShownGroups;
     if (is_long) text += fmt::format("<details><summary>All {} groups</summary>", price_.memory.size());
-    text += "<div class=\"scroll\"><table><tr><th class=\"t\">group</th><th>parameters</th><th>gradients</th><th>optimizer"
-            "</th><th>activations</th><th>workspace</th><th>all</th><th>of the device</th></tr>";
+    text +=
+        "<div class=\"scroll\"><table><tr><th class=\"t\">group</th><th>parameters</th><th>gradients</th><th>optimizer"
+        "</th><th>activations</th><th>workspace</th><th>all</th><th>of the device</th></tr>";
     for (size_t group = 0; group < price_.memory.size(); ++group) {
       const StageMemory& one = price_.memory[group];
-      text += fmt::format("<tr{}><td class=\"t\">{}</td>", one.total() > contents_.memory ? " class=\"bad\"" : "", group);
+      text +=
+          fmt::format("<tr{}><td class=\"t\">{}</td>", one.total() > contents_.memory ? " class=\"bad\"" : "", group);
       for (double bytes : {one.parameters, one.gradients, one.optimizer, one.activations, one.workspace, one.total()}) {
         text += fmt::format("<td>{}</td>", print_memory(bytes));
       }
@@ -225,24 +235,27 @@ class Page {
   }
 
   std::string links() const {
-    std::string text = "<div class=\"side\"><table><tr><th class=\"t\">level</th><th>parts</th><th>bandwidth of a link"
-                       "</th><th>links of a part</th><th>latency</th></tr>";
+    std::string text =
+        "<div class=\"side\"><table><tr><th class=\"t\">level</th><th>parts</th><th>bandwidth of a link"
+        "</th><th>links of a part</th><th>latency</th></tr>";
     for (const LinkLevel& level : contents_.cluster.levels) {
       text += fmt::format("<tr><td class=\"t\">{}</td><td>{}</td><td>{:.4g} GB/s</td><td>{}</td><td>{}</td></tr>",
                           escaped_html(level.name), level.size, level.bandwidth / 1e9, level.links,
                           level.latency.empty() ? "" : print_seconds(level.latency.front()));
     }
-    text += "</table><table><tr><th class=\"t\">ranks that communicate"
-            "</th><th>of a group</th><th class=\"t\">over</th><th>bandwidth of a link</th></tr>";
+    text +=
+        "</table><table><tr><th class=\"t\">ranks that communicate"
+        "</th><th>of a group</th><th class=\"t\">over</th><th>bandwidth of a link</th></tr>";
     for (const PageGroup& group : contents_.groups) {
       text += fmt::format("<tr><td class=\"t\">{}</td><td>{}</td><td class=\"t\">{}</td><td>{:.4g} GB/s</td></tr>",
                           escaped_html(group.name), group.ranks, escaped_html(group.level), group.bandwidth / 1e9);
     }
-    text += "</table><table><tr><th class=\"t\">collective</th><th>of a step"
-            "</th><th>share</th></tr>";
+    text +=
+        "</table><table><tr><th class=\"t\">collective</th><th>of a step"
+        "</th><th>share</th></tr>";
     for (const auto& [kind, seconds] : price_.breakdown.communication) {
-      text += fmt::format("<tr><td class=\"t\">{}</td><td>{}</td><td>{}</td></tr>", name_of(kind), print_seconds(seconds),
-                          print_share(seconds, price_.step_seconds));
+      text += fmt::format("<tr><td class=\"t\">{}</td><td>{}</td><td>{}</td></tr>", name_of(kind),
+                          print_seconds(seconds), print_share(seconds, price_.step_seconds));
     }
     return text + "</table></div>";
   }
@@ -250,11 +263,13 @@ class Page {
   std::string others() const {
     double longest = price_.step_seconds;
     for (const PageOther& other : contents_.others) longest = std::max(longest, other.seconds);
-    std::string text = "<div class=\"scroll\"><table><tr><th class=\"t\"></th><th class=\"t\"></th><th>step</th><th>against "
-                       "this</th><th>memory</th><th class=\"t\">configuration</th></tr>";
+    std::string text =
+        "<div class=\"scroll\"><table><tr><th class=\"t\"></th><th class=\"t\"></th><th>step</th><th>against "
+        "this</th><th>memory</th><th class=\"t\">configuration</th></tr>";
     const auto line = [&](std::string_view name, const PageOther& other, bool chosen) {
       text += fmt::format(
-          "<tr{}><td class=\"t\">{}</td><td><div class=\"bar small\"><i class=\"c-{}\" style=\"width:{:.1f}%\"></i></div></td>"
+          "<tr{}><td class=\"t\">{}</td><td><div class=\"bar small\"><i class=\"c-{}\" "
+          "style=\"width:{:.1f}%\"></i></div></td>"
           "<td>{}</td><td>{}</td><td{}>{}</td><td class=\"t w\">{}</td></tr>",
           chosen ? " class=\"chosen\"" : "", escaped_html(name), chosen ? "backward" : "bubble",
           100 * other.seconds / longest, other.fits ? print_seconds(other.seconds) : "does not fit",
@@ -272,17 +287,18 @@ class Page {
       const auto chosen = std::find_if(op.alternatives.begin(), op.alternatives.end(),
                                        [](const CutAlternative& one) { return one.is_chosen; });
       if (chosen == op.alternatives.end()) continue;
-      text += fmt::format("<p><b class=\"mono\">{}</b></p><div class=\"scroll\"><table><tr><th class=\"t\">cut</th><th>"
-                          "difference</th><th>of a micro-batch</th><th class=\"t\">why</th></tr>",
-                          escaped_html(op.name));
+      text += fmt::format(
+          "<p><b class=\"mono\">{}</b></p><div class=\"scroll\"><table><tr><th class=\"t\">cut</th><th>"
+          "difference</th><th>of a micro-batch</th><th class=\"t\">why</th></tr>",
+          escaped_html(op.name));
       for (const CutAlternative& one : op.alternatives) {
         const double more = one.seconds - chosen->seconds;
-        text += fmt::format(
-            "<tr{}><td class=\"t mono\">{}</td><td>{}</td><td>{}</td><td class=\"t w\">{}</td></tr>",
-            one.is_chosen ? " class=\"chosen\"" : "", one.cut.empty() ? "not cut" : escaped_html(one.cut),
-            one.is_chosen ? "" : (more < 0 ? "-" : "+") + print_seconds(std::abs(more)),
-            one.is_chosen ? "" : fmt::format("{:+.2f} %", 100 * more / std::max(chosen->seconds, 1e-30)),
-            one.is_chosen ? "this plan" : escaped_html(one.why));
+        text +=
+            fmt::format("<tr{}><td class=\"t mono\">{}</td><td>{}</td><td>{}</td><td class=\"t w\">{}</td></tr>",
+                        one.is_chosen ? " class=\"chosen\"" : "", one.cut.empty() ? "not cut" : escaped_html(one.cut),
+                        one.is_chosen ? "" : (more < 0 ? "-" : "+") + print_seconds(std::abs(more)),
+                        one.is_chosen ? "" : fmt::format("{:+.2f} %", 100 * more / std::max(chosen->seconds, 1e-30)),
+                        one.is_chosen ? "this plan" : escaped_html(one.why));
       }
       text += "</table></div>";
     }

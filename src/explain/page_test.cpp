@@ -25,7 +25,8 @@ std::string fault_of_page(const std::string& html) {
     if (closes) ++at;
     const size_t name_end = html.find_first_of(" />", at);
     const std::string name = html.substr(at, name_end - at);
-    if (name.empty() || name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789") != name.npos) return "tag " + name;
+    if (name.empty() || name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789") != name.npos)
+      return "tag " + name;
     at = name_end;
     while (html[at] == ' ') {  // attributes
       const size_t quote = html.find_first_of("\"<>", at);
@@ -51,25 +52,28 @@ PricedPlan priced_of_pipeline() {
   PricedPlan plan{.model = "net<script>alert(1)</script>&\"'", .cluster = "v100:2", .ranks = 16, .batch = 32};
   plan.configuration = {.data = 4, .pipeline = 4, .micro_batch = 1, .order = Order::zero_bubble};
   plan.price.step_seconds = 0.25;
-  plan.price.breakdown = {.compute = 0.2, .communication = {{Collective::all_reduce, 0.03}}, .bubble = 0.01, .update = 0.01};
-  plan.price.memory.assign(4, {.parameters = 1e9, .gradients = 1e9, .optimizer = 2e9, .activations = 3e9, .workspace = 1e8});
+  plan.price.breakdown = {
+      .compute = 0.2, .communication = {{Collective::all_reduce, 0.03}}, .bubble = 0.01, .update = 0.01};
+  plan.price.memory.assign(
+      4, {.parameters = 1e9, .gradients = 1e9, .optimizer = 2e9, .activations = 3e9, .workspace = 1e8});
   plan.price.layers.assign(4, {1});
   plan.stages = {{"net/a<b"}, {"net/b"}, {"net/c"}, {"net/d"}};
   return plan;
 }
 
 PageContents contents_of(const PricedPlan& plan, const Cluster& cluster) {
-  PageContents contents{.plan = plan,
-                        .cluster = cluster,
-                        .memory = 16e9,
-                        .layers = {},
-                        .cuts = {{"net/a<b", "A={data}"}},
-                        .shape = {.groups = {0, 1, 2, 3}, .micro_batches = 8, .times = {{1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}}},
-                        .kept = {1e9, 1e9, 1e9, 1e9},
-                        .others = {},
-                        .groups = {{"data<", 4, "node", 1e11}},
-                        .ops = {},
-                        .text = "partita training plan 1\nmodel <x>\n"};
+  PageContents contents{
+      .plan = plan,
+      .cluster = cluster,
+      .memory = 16e9,
+      .layers = {},
+      .cuts = {{"net/a<b", "A={data}"}},
+      .shape = {.groups = {0, 1, 2, 3}, .micro_batches = 8, .times = {{1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}}},
+      .kept = {1e9, 1e9, 1e9, 1e9},
+      .others = {},
+      .groups = {{"data<", 4, "node", 1e11}},
+      .ops = {},
+      .text = "partita training plan 1\nmodel <x>\n"};
   contents.layers.push_back({.name = "net/a<b", .strategy = "data: batch", .forward = 0.1, .communication = {}});
   contents.others.push_back({"data & parallel", {.data = 16}, 0.5, 2e10, false});
   contents.ops.push_back({"net/a<b", {{"A={data}", 0.1, true}, {"", 0.2, false, "computes 2 times > as much"}}});
@@ -81,9 +85,11 @@ TEST(Page, IsWellFormedAndNeedsNothingElse) {
   const Cluster cluster = cluster_named("v100:2");
   const std::string html = html_page(contents_of(plan, cluster));
   EXPECT_EQ(fault_of_page(html), "");
-  for (const char* outside : {"http:", "https:", "src=", "href=", "url(", "@import", "<script", "<link", "<iframe", "//"})
+  for (const char* outside :
+       {"http:", "https:", "src=", "href=", "url(", "@import", "<script", "<link", "<iframe", "//"})
     EXPECT_EQ(html.find(outside), std::string::npos) << outside;
-  for (const char* part : {"net&lt;script&gt;", "net/a&lt;b", "250.000 ms", "Timeline", "Memory", "does not fit", "<svg"}) {
+  for (const char* part :
+       {"net&lt;script&gt;", "net/a&lt;b", "250.000 ms", "Timeline", "Memory", "does not fit", "<svg"}) {
     EXPECT_NE(html.find(part), std::string::npos) << part;
   }
   EXPECT_NE(fault_of_page("<!DOCTYPE html>\n<p>a < b</p>"), "");  // the check sees

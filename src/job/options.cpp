@@ -255,7 +255,8 @@ void add_ranks(List& list) {
 void add_plan(List& list) {
   list.section(OptionSection::plan);
   list.add("file", "plan", Effect::files, PARTITA_FIELD(plan.file),
-           "Run the plan in this file, as partita plan --out wrote it or edited by hand; auto: the best for these ranks, "
+           "Run the plan in this file, as partita plan --out wrote it or edited by hand; auto: the best for these "
+           "ranks, "
            "auto:CLUSTER as if they were those of a cluster")
       .value = "FILE";
   list.add("parallel", "parallel", Effect::placement, PARTITA_FIELD(plan.options.parallel),

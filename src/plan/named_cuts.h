@@ -31,8 +31,8 @@ struct NamedCuts {
 
 /// A plan that was given for a network, instead of one that is made.
 struct GivenPlan {
-  std::string file;  // in messages
-  int line = 0;      // of what it says of the network
+  std::string file;           // in messages
+  int line = 0;               // of what it says of the network
   std::string description{};  // a line for people
   std::optional<NetworkFingerprint> network{};
   std::optional<NamedCuts> cuts{};  // none: as the rest of a configuration says

@@ -69,10 +69,10 @@ void expect_trained_alike(const std::string& network, const std::vector<const ch
 }
 
 TEST(Plan, CanBeTrained) {
-  expect_trained_alike(kNetwork, {"data=2", "data=3,zero=1,micro_batch=2", "tensor=2,data=2",
-                                  "pipeline=4,data=1,tensor=1", "pipeline=2,data=3,micro_batch=1",
-                                  "pipeline=2,interleave=2,tensor=2,sequence_parallel=true,data=2",
-                                  "data=4,recompute=full,zero=3"});
+  expect_trained_alike(
+      kNetwork, {"data=2", "data=3,zero=1,micro_batch=2", "tensor=2,data=2", "pipeline=4,data=1,tensor=1",
+                 "pipeline=2,data=3,micro_batch=1", "pipeline=2,interleave=2,tensor=2,sequence_parallel=true,data=2",
+                 "data=4,recompute=full,zero=3"});
 }
 
 TEST(Plan, OtherNetworksCanBeTrained) {
@@ -142,8 +142,9 @@ TEST_F(SavedPlan, IsEditedAndTrained) {
 }
 
 TEST_F(SavedPlan, IsSavedAgainAlike) {
-  const PlanWords words{"plan",    kNetwork, "--batch", "24",    "--cluster",
-                        "cpu",     "--fixed", "data=1,tensor=2,pipeline=2,micro_batch=6", "--out"};
+  const PlanWords words{"plan",      kNetwork, "--batch", "24",
+                        "--cluster", "cpu",    "--fixed", "data=1,tensor=2,pipeline=2,micro_batch=6",
+                        "--out"};
   PlanWords again = words;
   again.push_back(path("again.txt"));
   output_of(again);
@@ -190,7 +191,8 @@ TEST_F(SavedPlan, IsComparedWithAnother) {
                                     {"net/h/4..7", "net/h/3..7"}});
   const std::string text = output_of({"diff", path(), other});
   for (const char* part :
-       {"micro_batch    6 -> 4\n", "stage 0        net/embedding net/add net/h/0..3 -> net/embedding net/add net/h/0..2\n",
+       {"micro_batch    6 -> 4\n",
+        "stage 0        net/embedding net/add net/h/0..3 -> net/embedding net/add net/h/0..2\n",
         "cuts           8 of 142 nodes differ\n", "  net/h/0..3/mlp/gelu  c={tensor} -> b={tensor}\n",
         "  net/h/4..7/mlp/gelu  c={tensor} -> not cut\n", "step  ", "memory  "}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " in " << text;

@@ -37,9 +37,10 @@ TEST(PlanErrors, Configurations) {
                "[--pin] of no effect, got --fixed, which leaves nothing open, expected one of both");
   plan_refused({"--cluster", "v100", "--pin", "data=7"},
                "[--pin] the batch does not divide, got 32 rows for data=7, expected data=8");
-  plan_refused({"--cluster", "v100", "--pin", "tensor=4,pipeline=4"},
-               "[--pin] more ranks than the cluster has, got data 1 x context 1 x tensor 4 x pipeline 4 = 16, expected at "
-               "most 8 of v100");
+  plan_refused(
+      {"--cluster", "v100", "--pin", "tensor=4,pipeline=4"},
+      "[--pin] more ranks than the cluster has, got data 1 x context 1 x tensor 4 x pipeline 4 = 16, expected at "
+      "most 8 of v100");
   plan_refused({"--cluster", "v100", "--pin", "sequence_parallel=true,tensor=1"},
                "[--pin] sequence_parallel has nothing to cut over, got tensor=1, expected 2 or more");
   plan_refused({"--cluster", "v100", "--pin", "interleave=2,pipeline=1"},
@@ -47,16 +48,15 @@ TEST(PlanErrors, Configurations) {
   plan_refused({"--cluster", "v100", "--pin", "data=4,micro_batch=3"},
                "[--pin] the rows of a rank do not divide into micro-batches, got 8 rows for micro_batch=3, expected "
                "micro_batch=2");
-  plan_refused({"--cluster", "v100", "--pin", "pipeline=2", "--batch", "24"},
-               "[--fixed] more stages than layers, got ", ExitCode::usage, "lenet");
+  plan_refused({"--cluster", "v100", "--pin", "pipeline=2", "--batch", "24"}, "[--fixed] more stages than layers, got ",
+               ExitCode::usage, "lenet");
 }
 
 TEST(PlanErrors, Numbers) {
   plan_refused({"--memory", "-1"}, "[--memory] out of range, got -1, expected GiB above 0");
   plan_refused({"--batch", "-3"}, "[--batch] out of range, got -3, expected 1 to");
   plan_refused({"--dtype", "f8"}, "[--dtype] unknown name, got 'f8', expected one of f32 f64 bf16 f16");
-  plan_refused({"--memory", "0.0001", "--cluster", "v100"},
-               "[plan] nothing fits; at the least ");
+  plan_refused({"--memory", "0.0001", "--cluster", "v100"}, "[plan] nothing fits; at the least ");
   plan_refused({"--out", "/none/there.txt", "--cluster", "v100"}, "[--out] cannot write /none/there.txt",
                ExitCode::cannot_write);
 }
@@ -111,8 +111,9 @@ TEST_F(BadPlans, AreRefusedWithTheLine) {
   refused_with("node net/embedding v={tensor} A={data}", "node net/embedding v={tensor}\nnode net/* v={tensor}",
                "a node is named twice, got 'net/*', expected one line for net/embedding");
   refused_with("input %tokens [32,", "input %tokens [16,", "other sizes, got '%tokens [16,");
-  refused_with("input %tokens", "input %token", "no such input, got '%token', expected one of graph gpt, did you mean "
-                                                "'%tokens'?");
+  refused_with("input %tokens", "input %token",
+               "no such input, got '%token', expected one of graph gpt, did you mean "
+               "'%tokens'?");
 }
 
 TEST_F(BadPlans, OfOtherTrainings) {
@@ -134,8 +135,9 @@ TEST_F(BadPlans, OfOtherTrainings) {
   refused_with("model gpt:layers=4,hidden=64,heads=4", "model gpt:layers=3,hidden=64,heads=4",
                "bad.txt:7] the plan is for another network, got 57 nodes and ");
   refused_with("batch 32", "batch 64", "with other names or sizes (without this line only the cuts are compared)");
-  refused_with("batch 32", "batch 34", "bad.txt:8] the rows of a rank do not divide into micro-batches, got 17 rows for "
-                                       "micro_batch=4, expected micro_batch=1");
+  refused_with("batch 32", "batch 34",
+               "bad.txt:8] the rows of a rank do not divide into micro-batches, got 17 rows for "
+               "micro_batch=4, expected micro_batch=1");
 }
 
 TEST_F(BadPlans, CannotBeExplained) {
@@ -170,8 +172,8 @@ TEST(PlanErrors, PlansForTheRanksAtHand) {
 
 TEST(PlanErrors, MemoryThatIsMissing) {
   const std::string model = "gpt:layers=48,hidden=6144,heads=48,seq=2048,vocab=51200";
-  plan_refused({"--cluster", "v100", "--batch", "64", "--dtype", "f16"},
-               "[plan] nothing fits; at the least", ExitCode::usage, model);
+  plan_refused({"--cluster", "v100", "--batch", "64", "--dtype", "f16"}, "[plan] nothing fits; at the least",
+               ExitCode::usage, model);
   plan_refused({"--cluster", "v100", "--batch", "64", "--dtype", "f16"}, "optimizer ", ExitCode::usage, model);
   plan_refused({"--cluster", "v100", "--batch", "64", "--dtype", "f16"}, "It would fit with --memory ", ExitCode::usage,
                model);
