@@ -9,6 +9,7 @@ namespace {
 
 constexpr double kTie = 1e-9;  // prices that differ by rounding alone
 constexpr int64_t kMostInterleave = 8;
+constexpr int64_t kFewRanks = 16;
 constexpr int64_t kMostMicroBatch = 64;  // rows: beyond, products do not get faster
 
 std::vector<int64_t> divisors(int64_t number, int64_t most) {
@@ -19,11 +20,12 @@ std::vector<int64_t> divisors(int64_t number, int64_t most) {
   return result;
 }
 
-/// Of ranks that are to be divided: divisors, and powers of two that leave some of them idle.
+/// Of ranks that are to be divided: divisors, and others that leave some of them idle: all of few ranks, of many powers
+/// of two.
 std::vector<int64_t> shares(int64_t ranks, int64_t most) {
   std::vector<int64_t> result = divisors(ranks, most);
-  for (int64_t power = 2; power <= std::min(ranks, most); power *= 2) {
-    if (ranks % power != 0) result.push_back(power);
+  for (int64_t parts = 2; parts <= std::min(ranks, most); parts = ranks <= kFewRanks ? parts + 1 : parts * 2) {
+    if (ranks % parts != 0) result.push_back(parts);
   }
   return result;
 }
@@ -218,7 +220,7 @@ class ConfigurationSearcher {
   void bound(const Configuration& configuration) {
     idle(configuration);
     StagePrices* prices = stage_prices(configuration);
-    if (prices == nullptr) return;
+    if (prices == nullptr) return recompute_more(configuration);
     const double memory = prices->least_memory(configuration.zero);
     if (memory > request_.memory_bytes) return refuse(configuration, memory);
     queue_.push({prices->lower_bound(configuration.zero), configuration, /*is_own=*/true});
@@ -239,8 +241,12 @@ class ConfigurationSearcher {
   }
 
   /// What does not fit may do so when more is recomputed, which never takes less time.
-  void refuse(Configuration configuration, double memory) {
+  void refuse(const Configuration& configuration, double memory) {
     keep_least(configuration, memory);
+    recompute_more(configuration);
+  }
+
+  void recompute_more(Configuration configuration) {
     if (request_.pins.recompute || configuration.recompute == Recompute::full) return;
     configuration.recompute = configuration.recompute == Recompute::none ? Recompute::selective : Recompute::full;
     queue_.push({coarse_bound(configuration), configuration});

@@ -236,7 +236,8 @@ class LayerLowering {
       const Axes& axes = local_.cuts[n][f];
       if (std::find(axes.begin(), axes.end(), micro_) == axes.end()) continue;
       kernel.grows = true;
-      if (has_product_sizes(kernel.work.kind, rules_[n])) kernel.scaled = size_of_factor(kernel.work.kind, rules_[n], static_cast<int>(f));
+      if (has_product_sizes(kernel.work.kind, rules_[n]))
+        kernel.scaled = size_of_factor(kernel.work.kind, rules_[n], static_cast<int>(f));
     }
     lowered_.kernels_.push_back(std::move(kernel));
   }
