@@ -88,6 +88,24 @@ TEST_P(ZooModels, TrainUnderAutomaticPlans) {
   }
 }
 
+TEST_P(ZooModels, TrainUnderEverySearch) {
+  const JobResult oracle = one_rank_of(model());
+  const std::vector<std::pair<Search, int>> cases{{Search::exact, 2},   {Search::exact, 3},     {Search::exact, 4},
+                                                  {Search::exact, 6},   {Search::exact, 8},     {Search::dynamic, 3},
+                                                  {Search::dynamic, 8}, {Search::recursive, 4}, {Search::recursive, 6}};
+  for (const auto& [search, ranks] : cases) {
+    if (!can_run(ranks)) continue;
+    const int64_t tensor = ranks % 2 == 0 && search != Search::exact ? ranks / 2 : ranks;
+    const PlanOptions options{
+        .parallel = Parallel::automatic, .search = search, .blocks = {.tensor = tensor, .searched = true}};
+    Job job = zoo_job_of(model());
+    job.ranks = ranks;
+    job.mesh = make_mesh(job.forward, ranks, options);
+    job.plan = [&](const Graph& graph) { return make_plan(graph, all_ops(), job.mesh, options); };
+    expect_oracle(job, oracle, fmt::format("{} on {} ranks, {}", model().spec, ranks, name_of(search)));
+  }
+}
+
 TEST_P(ZooModels, TrainInContextParallel) {
   if (!model().has_blocks) return;  // no sequence
   const JobResult oracle = one_rank_of(model());
