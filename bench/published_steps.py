@@ -3,10 +3,10 @@
     bench/published_steps.py build/release/partita FOLDER [-v] [--suffix SUFFIX]
 
 FOLDER has the tables as CSV files, NAME_SUFFIX.csv (of calibration, unless said otherwise):
-vtrain_a100_{single,multi}_node, megatron_sc21_table1, korthikanti_table5_iteration_time, megatron_core_h100_weak_scaling
-and korthikanti_fig1_memory. They are not part of the project; one that is not there is left out. Each row is priced with
-`partita plan --fixed` under the presets, whose constants belong to a device and its software, never to a row:
-`partita cluster NAME --fitted` lists them.
+vtrain_a100_{single,multi}_node, megatron_sc21_table1, korthikanti_table5_iteration_time,
+megatron_core_h100_weak_scaling and korthikanti_fig1_memory. They are not part of the project; one that is not there is
+left out. Each row is priced with `partita plan --fixed` under the presets, whose constants belong to a device and its
+software, never to a row: `partita cluster NAME --fitted` lists them.
 """
 
 import argparse

@@ -1,26 +1,12 @@
 #pragma once
 // What the layers of a network cost on one rank, from the program that the rank would run.
 
-#include "autodiff/recompute.h"
 #include "base/collective.h"
 #include "cluster/compute_seconds.h"
 #include "cluster/place.h"
-#include "graph/rules.h"
-#include "lowering/repeated_layers.h"
-#include "partition/local_graph.h"
+#include "planning/layer_memory.h"
 
 namespace partita {
-
-/// How many bytes the elements of a training take. Values of other types than floats are what they are.
-struct Precision {
-  DType compute = DType::f32;                       // of activations and of what kernels read
-  double activation = 4, weight = 4, gradient = 4;  // bytes
-  double master = 0;                                // of a copy of the parameters that is updated, 0: none
-  double state = 4;                                 // of the optimizer
-  /// f32 and f64 as they are; of 16 bits: f32 gradients and masters, as mixed precision is usually trained
-  /// (Micikevicius et al., 2018).
-  static Precision of(DType dtype);
-};
 
 /// Seconds of one rank, each communication as if nothing but what the software says overlapped it.
 struct SectionCosts {
@@ -51,35 +37,12 @@ struct UnitCosts {
   void add(const UnitCosts& other, double times = 1);
 };
 
-/// A moment of the backward of a single micro-batch, when activations are going and gradients of parameters come.
-struct BackwardMoment {
-  double bytes = 0;      // of activations
-  double gradients = 0;  // elements
-};
-
 /// The same for the units of a folded graph, one copy of each.
 struct LayerCosts {
   std::vector<UnitCosts> units;
   std::vector<BackwardMoment> moments;  // of all layers on one rank: those of which one takes most
   double workspace = 0;                 // bytes that a micro-batch takes beside what is kept, the most at once
   double inputs = 0;                    // bytes of a micro-batch's rows
-};
-
-/// A number that grows with the rows of a rank's micro-batch.
-struct PerRow {
-  double fixed = 0, row = 0;
-  double at(double rows) const { return fixed + row * rows; }
-};
-
-struct LoweringRequest {
-  const FoldedGraph& folded;
-  const LocalGraph& local;  // of the folded graph's training, in micro-batches of `rows`
-  int64_t rows = 1;
-  const OpSet& ops;
-  const Cluster& cluster;
-  Mesh ranks;  // all that work at once: those of `local`, by the same names, and those behind which they repeat
-  Precision precision;
-  Recompute recompute = Recompute::none;  // that `local` was made with
 };
 
 /// What the ranks that share one copy of a batch's rows run, apart from how many rows a micro-batch has.
@@ -89,6 +52,8 @@ class LoweredLayers {
   LayerCosts costs(int64_t micro_batch, const Cluster& cluster) const;
 
  private:
+  LoweredLayers(const LoweringRequest& request, const LayerValues& values);
+
   friend class LayerLowering;
   struct Kernel {
     size_t unit = 0;
@@ -114,26 +79,12 @@ class LoweredLayers {
     int64_t kernels = 1;
   };
   double lowered_rows_ = 1;  // what a row is, of all below
-  /// What of the memory of a micro-batch comes and goes, in the order of the nodes.
-  struct Change {
-    size_t unit = 0;
-    bool backward = false;
-    PerRow made, freed;
-    double gradients = 0;  // elements that are made
-  };
-  void weigh_memory(double rows, LayerCosts& costs) const;
-  std::vector<BackwardMoment> moments(double rows, double kept) const;
   KernelCosts costs_of(const Kernel& kernel, const Work& work, const Cluster& cluster, const DeviceSpec& device) const;
 
   std::vector<Kernel> kernels_;
   std::vector<Message> messages_;
-  std::vector<Change> changes_;
-  std::vector<PerRow> kept_, boundaries_, handed_;  // per unit
-  std::vector<PerRow> results_;                     // per unit: of what is recomputed, kept for others
-  PerRow inputs_;
-  PerRow gathered_;                // the largest value that is gathered again in the backward
   std::vector<UnitCosts> states_;  // per unit: elements of states
-  std::vector<double> copies_;     // per unit: of the whole network
+  LayerMemory memory_;
 };
 
 }  // namespace partita
