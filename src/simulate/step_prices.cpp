@@ -133,6 +133,7 @@ StepPrices prices_of(const Pipeline& pipeline, const std::vector<StageProgram>& 
   if (cluster.cores > 0) {
     const int64_t share = std::max<int64_t>(1, cluster.cores / pipeline.ranks());
     prices.rank_threads = static_cast<double>(threads > 0 ? threads : share);
+    prices.busy_share = pipeline.ranks() > 1 ? cluster.busy_share : 1;  // thread_share says it of several threads
     const double speed = 1 + cluster.thread_share * (prices.rank_threads - 1);
     for (auto& [dtype, peak] : device.peak) peak *= speed;
     device.memory_bandwidth *= speed;
