@@ -64,6 +64,34 @@ const std::vector<TrainingCase>& several_core_cases() {
   return cases;
 }
 
+/// Seconds of instructions on one core and on all, by the decade of the former.
+using Speedups = std::map<int, std::pair<double, double>>;
+
+void add_speedups(Speedups& speedups, const TrainingTime& alone, const TrainingTime& together) {
+  for (size_t i = 0; i < std::min(alone.nodes.size(), together.nodes.size()); ++i) {
+    const double seconds = alone.nodes[i].seconds;
+    if (seconds <= 0) continue;
+    auto& [one, all] = speedups[static_cast<int>(std::floor(std::log10(seconds)))];
+    one += seconds;
+    all += together.nodes[i].seconds;
+  }
+}
+
+/// What each further core adds, in the middle of each decade.
+Curve thread_shares(const Speedups& speedups, int cores) {
+  constexpr double kLeastShare = 0.01;
+  Curve curve;
+  for (const auto& [decade, seconds] : speedups) {
+    const double share = (seconds.first / seconds.second - 1) / (cores - 1);
+    curve.push_back({std::pow(10, decade + 0.5), std::clamp(share, kLeastShare, 1.0)});
+    if (curve.size() > 1) {
+      const CurvePoint& before = curve[curve.size() - 2];
+      curve.back().share = std::min(curve.back().share, before.share * curve.back().size / before.size);
+    }
+  }
+  return curve;
+}
+
 /// How much slower trainings are, each on a core of its own, than one alone.
 double busy_share(int cores, double seconds, const std::function<void(const std::string&)>& tell) {
   double alone = 0, together = 0;
@@ -92,6 +120,7 @@ void round_numbers(Cluster& cluster) {
       if (i > 0) curve[i].share = std::min(curve[i].share, curve[i - 1].share * curve[i].size / curve[i - 1].size);
     }
   };
+  round_curve(cluster.thread_shares);
   DeviceSpec& device = cluster.device;
   for (auto& [dtype, peak] : device.peak) round(peak);
   const auto round_efficiency = [&](Efficiency& efficiency) {
@@ -177,6 +206,7 @@ Measurements measure_machine(const CalibrationOptions& options) {
   measured.overhead = std::max(0.0, time_whole_step(small, kWholeSteps) - time_training(small, share).step);
   if (options.cores > 1) {
     double one = 0, all = 0;
+    Speedups speedups;
     for (TrainingCase training : several_core_cases()) {
       tell(fmt::format("{} on 1 and {} cores", training.model, options.cores));
       const TrainingTime alone = time_training(training, share);
@@ -184,11 +214,13 @@ Measurements measure_machine(const CalibrationOptions& options) {
       const int64_t steps = std::clamp(static_cast<int64_t>(share / alone.step), kFewestWholeSteps, kWholeSteps);
       const double step = time_whole_step(training, steps);
       training.threads = options.cores;
+      add_speedups(speedups, alone, time_training(training, share));
       const double together = time_whole_step(training, steps);
       tell(fmt::format("  {:.2f} times as fast", step / together));
       one += std::log(step);
       all += std::log(together);
     }
+    measured.thread_shares = thread_shares(speedups, options.cores);
     measured.busy_share = busy_share(options.cores, share, tell);
     const double faster = std::exp((one - all) / static_cast<double>(several_core_cases().size()));
     measured.thread_share = std::clamp((faster - 1) / (options.cores - 1), 0.01, 1.0);
@@ -220,6 +252,7 @@ Cluster fit_machine(const Measurements& measured, const CalibrationOptions& opti
   cluster.cores = options.cores;
   cluster.memory_bus = measured.copy_bandwidth_of_all;
   cluster.thread_share = measured.thread_share;
+  cluster.thread_shares = measured.thread_shares;
   cluster.busy_share = measured.busy_share;
   cluster = fit_links(std::move(cluster), measured.collectives);
   round_numbers(cluster);

@@ -124,7 +124,9 @@ TrainingTime time_training(const TrainingCase& training, double seconds) {
     for (const NodeTime& node : result.nodes) sum += node.seconds;
     result.disturbance = std::max(1.0, sum / result.step);
     if (training.threads > 1) return;
-    for (NodeTime& node : result.nodes) node.seconds /= result.disturbance;
+    // What stands between instructions is a part of them; of several ranks their communication is, too.
+    const double times_as_long = training.ranks > 1 ? result.disturbance : sum / result.step;
+    for (NodeTime& node : result.nodes) node.seconds /= times_as_long;
   });
   return result;
 }
