@@ -15,7 +15,7 @@ namespace partita {
 namespace {
 
 constexpr int kGroupSizes[] = {2, 4, 8};
-constexpr int64_t kFewestRanks = 8, kWholeSteps = 300;
+constexpr int64_t kFewestRanks = 8, kWholeSteps = 300, kFewestWholeSteps = 6;
 
 /// Bytes that are read and written in a second by copies of `threads` threads at once, each of memory of its own.
 double copy_bandwidth(int threads) {
@@ -64,6 +64,53 @@ const std::vector<TrainingCase>& several_core_cases() {
   return cases;
 }
 
+/// Seconds of instructions on one core and on all, by the decade of the former.
+using Speedups = std::map<int, std::pair<double, double>>;
+
+void add_speedups(Speedups& speedups, const TrainingTime& alone, const TrainingTime& together) {
+  for (size_t i = 0; i < std::min(alone.nodes.size(), together.nodes.size()); ++i) {
+    const double seconds = alone.nodes[i].seconds;
+    if (seconds <= 0) continue;
+    auto& [one, all] = speedups[static_cast<int>(std::floor(std::log10(seconds)))];
+    one += seconds;
+    all += together.nodes[i].seconds;
+  }
+}
+
+/// What each further core adds, in the middle of each decade.
+Curve thread_shares(const Speedups& speedups, int cores) {
+  constexpr double kLeastShare = 0.01;
+  Curve curve;
+  for (const auto& [decade, seconds] : speedups) {
+    const double share = (seconds.first / seconds.second - 1) / (cores - 1);
+    curve.push_back({std::pow(10, decade + 0.5), std::clamp(share, kLeastShare, 1.0)});
+    if (curve.size() > 1) {
+      const CurvePoint& before = curve[curve.size() - 2];
+      curve.back().share = std::min(curve.back().share, before.share * curve.back().size / before.size);
+    }
+  }
+  return curve;
+}
+
+/// How much slower trainings are, each on a core of its own, than one alone.
+double busy_share(int cores, double seconds, const std::function<void(const std::string&)>& tell) {
+  double alone = 0, together = 0;
+  for (const TrainingCase& training : several_core_cases()) {
+    std::vector<TrainingTime> times(static_cast<size_t>(cores));
+    std::vector<std::thread> others;
+    const auto train = [&](size_t core) { times[core] = time_training(training, seconds); };
+    alone += std::log(instruction_seconds(time_training(training, seconds)));
+    for (size_t core = 1; core < times.size(); ++core) others.emplace_back(train, core);
+    train(0);
+    for (std::thread& other : others) other.join();
+    for (const TrainingTime& time : times)
+      together += std::log(instruction_seconds(time)) / static_cast<double>(times.size());
+  }
+  const double share = std::exp((alone - together) / static_cast<double>(several_core_cases().size()));
+  tell(fmt::format("a core is {:.2f} times as fast beside {} others", share, cores - 1));
+  return std::clamp(share, 0.01, 1.0);
+}
+
 /// To four digits: more of them mean nothing and are hard to read.
 void round_numbers(Cluster& cluster) {
   const auto round = [](double& number) { number = std::strtod(fmt::format("{:.4g}", number).c_str(), nullptr); };
@@ -73,6 +120,7 @@ void round_numbers(Cluster& cluster) {
       if (i > 0) curve[i].share = std::min(curve[i].share, curve[i - 1].share * curve[i].size / curve[i - 1].size);
     }
   };
+  round_curve(cluster.thread_shares);
   DeviceSpec& device = cluster.device;
   for (auto& [dtype, peak] : device.peak) round(peak);
   const auto round_efficiency = [&](Efficiency& efficiency) {
@@ -90,9 +138,9 @@ void round_numbers(Cluster& cluster) {
   }
   for (auto& [kind, share] : cluster.software.link_share) round(share);
   LinkLevel& level = cluster.levels[0];
-  for (double* number :
-       {&device.memory_bandwidth, &device.launch_overhead, &cluster.memory_bus, &cluster.thread_share, &level.bandwidth,
-        &level.latency[0], &level.total_bandwidth, &cluster.protocols[0].overhead, &cluster.software.step_overhead}) {
+  for (double* number : {&device.memory_bandwidth, &device.launch_overhead, &cluster.memory_bus, &cluster.thread_share,
+                         &cluster.busy_share, &level.bandwidth, &level.latency[0], &level.total_bandwidth,
+                         &cluster.protocols[0].overhead, &cluster.software.step_overhead}) {
     round(*number);
   }
 }
@@ -123,6 +171,11 @@ std::vector<TrainingCase> calibration_cases() {
       {"gpt:layers=1,hidden=128,heads=4,seq=128", 32},
       {"gpt:layers=1,hidden=256,heads=8,seq=128", 8},
       {"gpt:layers=1,hidden=512,heads=8,seq=128,vocab=1024", 4},
+      {.model = "mlp:layers=3,hidden=256", .batch = 64, .ranks = 2},
+      {.model = "resnet18", .batch = 16, .ranks = 2},
+      {.model = "resnet50", .batch = 64, .ranks = 2},
+      {.model = "resnet50", .batch = 64, .ranks = 4},
+      {.model = "gpt:layers=1,hidden=128,heads=4,seq=128", .batch = 16, .ranks = 2},
   };
 }
 
@@ -142,7 +195,8 @@ Measurements measure_machine(const CalibrationOptions& options) {
   measured.copy_bandwidth = copy_bandwidth(1);
   measured.copy_bandwidth_of_all = std::max(measured.copy_bandwidth, copy_bandwidth(options.cores));
   for (const TrainingCase& training : options.cases) {
-    tell(fmt::format("{}, batch {}", training.model, training.batch));
+    tell(fmt::format("{}, batch {}{}", training.model, training.batch,
+                     training.ranks > 1 ? fmt::format(", {} ranks", training.ranks) : ""));
     measured.trainings.push_back(time_training(training, share));
     double& peak = measured.peak[training.dtype];
     peak = std::max(peak, best_rate(measured.trainings.back()));
@@ -152,16 +206,22 @@ Measurements measure_machine(const CalibrationOptions& options) {
   measured.overhead = std::max(0.0, time_whole_step(small, kWholeSteps) - time_training(small, share).step);
   if (options.cores > 1) {
     double one = 0, all = 0;
+    Speedups speedups;
     for (TrainingCase training : several_core_cases()) {
       tell(fmt::format("{} on 1 and {} cores", training.model, options.cores));
       const TrainingTime alone = time_training(training, share);
       measured.peak[training.dtype] = std::max(measured.peak[training.dtype], best_rate(alone));
+      const int64_t steps = std::clamp(static_cast<int64_t>(share / alone.step), kFewestWholeSteps, kWholeSteps);
+      const double step = time_whole_step(training, steps);
       training.threads = options.cores;
-      const TrainingTime together = time_training(training, share);
-      tell(fmt::format("  {:.2f} times as fast", instruction_seconds(alone) / instruction_seconds(together)));
-      one += std::log(instruction_seconds(alone));
-      all += std::log(instruction_seconds(together));
+      add_speedups(speedups, alone, time_training(training, share));
+      const double together = time_whole_step(training, steps);
+      tell(fmt::format("  {:.2f} times as fast", step / together));
+      one += std::log(step);
+      all += std::log(together);
     }
+    measured.thread_shares = thread_shares(speedups, options.cores);
+    measured.busy_share = busy_share(options.cores, share, tell);
     const double faster = std::exp((one - all) / static_cast<double>(several_core_cases().size()));
     measured.thread_share = std::clamp((faster - 1) / (options.cores - 1), 0.01, 1.0);
   }
@@ -193,6 +253,8 @@ Cluster fit_machine(const Measurements& measured, const CalibrationOptions& opti
   cluster.cores = options.cores;
   cluster.memory_bus = measured.copy_bandwidth_of_all;
   cluster.thread_share = measured.thread_share;
+  cluster.thread_shares = measured.thread_shares;
+  cluster.busy_share = measured.busy_share;
   cluster = fit_links(std::move(cluster), measured.collectives);
   round_numbers(cluster);
   verify(cluster);
@@ -203,11 +265,13 @@ std::string describe_fit(const Measurements& measured, const CalibrationOptions&
   std::string text;
   double mean = 0, most = 0;
   for (size_t i = 0; i < measured.trainings.size(); ++i) {
+    if (options.cases[i].ranks > 1) continue;  // its step has collectives
     double predicted = 0;
     for (const NodeTime& node : measured.trainings[i].nodes) predicted += seconds_of(node.work, cluster.device);
     const double error = predicted / measured.trainings[i].step - 1;
-    text += fmt::format("  {:<44} measured {:9.3f} ms, predicted {:9.3f} ms, {:+5.1f} %\n", options.cases[i].model,
-                        1e3 * measured.trainings[i].step, 1e3 * predicted, 100 * error);
+    text +=
+        fmt::format("  {:<44} {:>4} measured {:9.3f} ms, predicted {:9.3f} ms, {:+5.1f} %\n", options.cases[i].model,
+                    options.cases[i].batch, 1e3 * measured.trainings[i].step, 1e3 * predicted, 100 * error);
   }
   for (const CollectiveTime& time : measured.collectives) {
     const double error = std::abs(predicted_seconds(cluster, time) / time.seconds - 1);

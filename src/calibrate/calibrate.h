@@ -25,7 +25,8 @@ struct CalibrationOptions {
 struct Measurements {
   double copy_bandwidth = 0, copy_bandwidth_of_all = 0;  // bytes/s read and written by one core, by all together
   std::map<DType, double> peak;                          // flop/s of the best product on one core
-  double thread_share = 1;
+  double thread_share = 1, busy_share = 1;
+  Curve thread_shares;
   double overhead = 0;                  // seconds of a step of a training beside its instructions
   std::vector<TrainingTime> trainings;  // the cases, on one core
   std::vector<CollectiveTime> collectives;

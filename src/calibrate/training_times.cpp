@@ -23,9 +23,13 @@ ZooJob job_of(const TrainingCase& training) {
   JobConfig config = configured(training.model, {});
   config.training.batch = training.batch;
   config.training.dtype = training.dtype;
-  config.ranks.count = 1;
+  config.ranks.count = training.ranks;
   config.ranks.threads = training.threads;
-  return {config, Place{.cores = training.threads}};
+  if (training.ranks > 1) {
+    config.plan.options.parallel = Parallel::automatic;
+    config.plan.options.search = Search::exact;
+  }
+  return {config, Place{.cores = training.threads * training.ranks}};
 }
 
 /// Normal numbers; ids of the first few rows of a table.
@@ -50,7 +54,7 @@ void fill(Executor& executor, const Graph& graph) {
   }
   for (const Input& input : graph.inputs) {
     const std::string& name = graph.values[static_cast<size_t>(input.value)].name;
-    const Array array = random_array(graph.type(input.value), name);
+    const Array array = random_array(executor.input_type(name), name);
     executor.set_input(name, array.tensor());
   }
 }
@@ -68,13 +72,17 @@ struct StepTimes {
   std::vector<double> steps;
 };
 
-StepTimes run_steps(Executor& executor, int threads, double seconds) {
+/// The same number of steps on all ranks: the first one says whether another one follows.
+StepTimes run_steps(Executor& executor, int threads, double seconds, Communicator& world) {
   const StageExecutor& stage = *executor.stages().front();
   StepTimes times;
   times.instructions.resize(stage.schedule().instructions.size());
   executor.step();  // touches all memory
   const auto begin = CalibrationClock::now();
-  for (int step = 0; step < kMostSteps && (step < kFewestSteps || seconds_since(begin) < seconds); ++step) {
+  for (int step = 0;; ++step) {
+    uint8_t goes_on = step < kMostSteps && (step < kFewestSteps || seconds_since(begin) < seconds);
+    world.broadcast(&goes_on, 1, DType::u8, /*root=*/0);
+    if (goes_on == 0) return times;
     const auto whole = CalibrationClock::now();
     const double own = cpu_seconds();
     executor.step();
@@ -84,7 +92,6 @@ StepTimes run_steps(Executor& executor, int threads, double seconds) {
     for (size_t i = 0; i < times.instructions.size(); ++i) times.instructions[i].push_back(stage.seconds()[i]);
     executor.measure(false);
   }
-  return times;
 }
 
 /// What the instructions compute or copy, and its median.
@@ -104,19 +111,22 @@ std::vector<NodeTime> node_times(const LocalGraph& local, const Schedule& schedu
 TrainingTime time_training(const TrainingCase& training, double seconds) {
   const Program program = job_of(training).program(Purpose::training);
   TrainingTime result;
-  run_ranks(1, [&](Communicator& world) {
+  run_ranks(training.ranks, [&](Communicator& world) {
     const auto device = make_cpu_device(all_ops(), training.threads);
     device->enter_thread();
     Executor executor(program.local(), program.schedule(), all_ops(), *device, world);
     fill(executor, program.graph);
-    const StepTimes times = run_steps(executor, training.threads, seconds);
+    const StepTimes times = run_steps(executor, training.threads, seconds, world);
+    if (world.rank() > 0) return;
     result.nodes = node_times(program.local(), program.schedule(), times);
     result.step = median(times.steps);
-    double seconds = 0;
-    for (const NodeTime& node : result.nodes) seconds += node.seconds;
-    result.disturbance = std::max(1.0, seconds / result.step);
+    double sum = 0;
+    for (const NodeTime& node : result.nodes) sum += node.seconds;
+    result.disturbance = std::max(1.0, sum / result.step);
     if (training.threads > 1) return;
-    for (NodeTime& node : result.nodes) node.seconds /= result.disturbance;
+    // What stands between instructions is a part of them; of several ranks their communication is, too.
+    const double times_as_long = training.ranks > 1 ? result.disturbance : sum / result.step;
+    for (NodeTime& node : result.nodes) node.seconds /= times_as_long;
   });
   return result;
 }

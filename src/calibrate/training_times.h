@@ -8,12 +8,14 @@
 
 namespace partita {
 
-/// A model of the zoo, with its sizes, on one rank.
+/// A model of the zoo, with its sizes. Several ranks cut it as the exact search finds, so that shards of nodes and what
+/// cut nodes expand to are timed, too.
 struct TrainingCase {
   std::string model;
   int64_t batch = 32;
   DType dtype = DType::f32;
-  int threads = 1;
+  int threads = 1;  // of a rank
+  int ranks = 1;
 };
 
 /// What an instruction computes or copies, and its seconds.

@@ -22,7 +22,8 @@ DeviceSpec Cluster::rank_device() const {
   if (cores == 0 || levels.empty()) return mine;
   const int64_t sharers = levels[0].size, threads = std::max<int64_t>(1, cores / sharers);
   const double turns = std::max(1.0, ranks_per_core());
-  const double speed = (1 + thread_share * static_cast<double>(threads - 1)) / turns;
+  const double busy = sharers > 1 ? busy_share : 1;
+  const double speed = busy * (1 + thread_share * static_cast<double>(threads - 1)) / turns;
   for (auto& [dtype, peak] : mine.peak) peak *= speed;
   mine.launch_overhead *= turns;
   mine.memory_bandwidth *= speed;

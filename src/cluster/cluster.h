@@ -146,6 +146,8 @@ struct Cluster {
   int64_t cores = 0;          // that the ranks of an innermost level take turns on; 0: each has its own device
   double memory_bus = 0;      // bytes/s that these ranks reach together; 0: each has its own memory
   double thread_share = 1;    // of a core's speed that each further core adds to a rank that has several
+  Curve thread_shares;        // the same by the seconds that a call takes on one core; empty: `thread_share` of all
+  double busy_share = 1;      // of a core's speed that is left while all others are busy
   /// Keys of a cluster file whose values were fitted to measurements, as "software.host_overhead".
   std::vector<std::string> fitted;
 

@@ -47,6 +47,8 @@ void visit_fields(AnyCluster& cluster, Visit& visit) {
   visit.whole("cores", cluster.cores, 0, int64_t{1} << 20);
   visit.number("memory_bus", cluster.memory_bus, kQuantityOrNone);
   visit.number("thread_share", cluster.thread_share, kShare);
+  visit.curve("thread_shares", cluster.thread_shares);
+  visit.number("busy_share", cluster.busy_share, kShare);
   visit.texts("fitted", cluster.fitted);
   visit.table("device", [&] {
     auto& device = cluster.device;

@@ -132,8 +132,14 @@ class EventLoop {
     const Task& running = task(queues_[q].running);
     double rate = 1;
     if (running.queue == TaskQueue::compute && is_slowed(q)) rate /= contention_.overlap_slowdown;
-    if (contention_.cores > 0 && running.cores > 0) rate *= std::min(1.0, contention_.cores / busy_cores_);
+    if (contention_.cores > 0 && running.cores > 0) rate *= shared_rate();
     return rate;
+  }
+
+  double shared_rate() const {
+    if (contention_.cores <= 1) return 1 / std::max(1.0, busy_cores_ / contention_.cores);
+    const double others = std::clamp((busy_cores_ - 1) / (contention_.cores - 1), 0.0, 1.0);
+    return std::min(1.0, contention_.cores / busy_cores_) * (1 - (1 - contention_.busy_share) * others);
   }
 
   /// Whether a message runs beside what a queue computes.

@@ -43,6 +43,7 @@ class TaskGraph {
 struct Contention {
   double overlap_slowdown = 1;  // a computation takes this times as long beside a message of its group
   double cores = 0;             // that all groups share, each task as much of them as the others; 0: nothing is shared
+  double busy_share = 1;        // of its speed that a core has while all others are busy, and in between with some
 };
 
 struct TimedTask {

@@ -57,6 +57,15 @@ TEST(SimulateEngine, TasksShareCores) {
   EXPECT_DOUBLE_EQ(times[longer].end, 5);
 }
 
+// Beside another one a core has 0.8 of its speed: 1 second of work of both takes 1.25, and the other one goes on alone.
+TEST(SimulateEngine, CoresAreSlowerBesideOthers) {
+  TaskGraph graph;
+  const int shorter = graph.add({.seconds = 1, .cores = 1}), longer = graph.add({.group = 1, .seconds = 2, .cores = 1});
+  const std::vector<TimedTask> times = run(graph, {.cores = 2, .busy_share = 0.8});
+  EXPECT_DOUBLE_EQ(times[shorter].end, 1.25);
+  EXPECT_DOUBLE_EQ(times[longer].end, 2.25);
+}
+
 TEST(SimulateEngine, TasksThatWaitForOneAnotherAreAnError) {
   TaskGraph graph;
   const int first = graph.add({.seconds = 1}), second = graph.add({.seconds = 1});

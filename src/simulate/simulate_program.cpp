@@ -20,7 +20,8 @@ class StepResult {
  public:
   StepResult(const Pipeline& pipeline, const std::vector<StageProgram>& stages, const StepPrices& prices)
       : pipeline_(pipeline), stages_(stages), prices_(prices), program_(tasks_of(pipeline, stages, prices)) {
-    times_ = run(program_.graph, {.overlap_slowdown = prices.overlap_slowdown, .cores = prices.cores});
+    times_ = run(program_.graph,
+                 {.overlap_slowdown = prices.overlap_slowdown, .cores = prices.cores, .busy_share = prices.busy_share});
   }
 
   SimulatedStep step(const SimulationOptions& options) {

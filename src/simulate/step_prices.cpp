@@ -22,15 +22,28 @@ double bytes_of(const std::vector<int>& buffers, const Schedule& schedule) {
   return bytes;
 }
 
+/// How fast a rank with some threads is, with nothing beside it.
+struct RankSpeed {
+  const Cluster& cluster;
+  double threads = 1;
+
+  double seconds(const Work& work) const {
+    const double alone = seconds_of(work, cluster.device);
+    if (threads <= 1 || alone <= 0) return alone;
+    const double share = cluster.thread_shares.empty() ? cluster.thread_share : share_at(cluster.thread_shares, alone);
+    return alone / (1 + share * (threads - 1));
+  }
+};
+
 /// One stage's instructions on its ranks.
 class StagePricing {
  public:
-  StagePricing(const StageProgram& stage, const OpSet& ops, const Cluster& cluster, const DeviceSpec& device,
+  StagePricing(const StageProgram& stage, const OpSet& ops, const Cluster& cluster, const RankSpeed& speed,
                int64_t first_rank)
       : local_(stage.local),
         schedule_(stage.schedule),
         cluster_(cluster),
-        device_(device),
+        speed_(speed),
         first_rank_(first_rank),
         rules_(stage.local.graph, ops) {}
 
@@ -47,7 +60,7 @@ class StagePricing {
       case Instruction::reduce: return bucket(instruction);
       case Instruction::start: return instruction.bucket >= 0 ? bucket(instruction) : collective(instruction);
       case Instruction::collective: return collective(instruction);
-      default: return seconds_of(instruction_work(instruction, local_, schedule_, rules_), device_);
+      default: return speed_.seconds(instruction_work(instruction, local_, schedule_, rules_));
     }
   }
 
@@ -59,11 +72,10 @@ class StagePricing {
   double collective(const Instruction& instruction) {
     const Node& node = local_.graph.nodes[static_cast<size_t>(instruction.node)];
     const Collective kind = *collective_of(node);
-    if (is_local(kind)) return seconds_of(instruction_work(instruction, local_, schedule_, rules_), device_);
+    if (is_local(kind)) return speed_.seconds(instruction_work(instruction, local_, schedule_, rules_));
     const ValueId whole = kind == Collective::all_gather ? node.outputs[0] : node.inputs[0];
     const Staging staging = largest_staging(local_, instruction.node);
-    const double packing =
-        seconds_of(copy_of_bytes("copy", static_cast<double>(staging.send + staging.receive)), device_);
+    const double packing = speed_.seconds(copy_of_bytes("copy", static_cast<double>(staging.send + staging.receive)));
     return packing + seconds_of(kind, static_cast<double>(local_.largest(whole).bytes()),
                                 place(axes_of(node, local_.mesh)), cluster_);
   }
@@ -77,23 +89,23 @@ class StagePricing {
   const LocalGraph& local_;
   const Schedule& schedule_;
   const Cluster& cluster_;
-  const DeviceSpec& device_;
+  const RankSpeed& speed_;
   const int64_t first_rank_;
   const Rules rules_;
   std::map<Axes, GroupPlace> places_;
 };
 
 TransferPrice price_of(const Transfer& transfer, const Pipeline& pipeline, const std::vector<StageProgram>& stages,
-                       const Cluster& cluster, const DeviceSpec& device) {
+                       const Cluster& cluster, const RankSpeed& speed) {
   if (transfer.verdict) return {};
   const StageProgram& to = stages[static_cast<size_t>(transfer.to_stage)];
   const RankGroup &sender = pipeline.group_of(transfer.from_stage), &receiver = pipeline.group_of(transfer.to_stage);
   const double bytes = static_cast<double>(to.local.largest(to.local.graph.inputs[transfer.input].value).bytes());
   // What the receivers hold is sent once, by as many ranks as there are.
   const double sent = bytes * receiver.count / sender.count;
-  const double copying = seconds_of(copy_of_bytes("copy", sent), device);
+  const double copying = speed.seconds(copy_of_bytes("copy", sent));
   if (cluster.cores > 0 || sender == receiver) {
-    return {.send = copying, .receive = seconds_of(copy_of_bytes("copy", bytes), device)};
+    return {.send = copying, .receive = speed.seconds(copy_of_bytes("copy", bytes))};
   }
   const GroupPlace place = place_between(sender.first, receiver.first, std::min(sender.count, receiver.count), cluster);
   return {.message = seconds_of(Collective::send, std::max(sent, bytes), place, cluster)};
@@ -129,20 +141,18 @@ StepPrices prices_of(const Pipeline& pipeline, const std::vector<StageProgram>& 
   StepPrices prices{.overhead = cluster.software.step_overhead,
                     .overlap_slowdown = cluster.software.overlap_slowdown,
                     .cores = static_cast<double>(cluster.cores)};
-  DeviceSpec device = cluster.device;
   if (cluster.cores > 0) {
     const int64_t share = std::max<int64_t>(1, cluster.cores / pipeline.ranks());
     prices.rank_threads = static_cast<double>(threads > 0 ? threads : share);
-    const double speed = 1 + cluster.thread_share * (prices.rank_threads - 1);
-    for (auto& [dtype, peak] : device.peak) peak *= speed;
-    device.memory_bandwidth *= speed;
+    prices.busy_share = pipeline.ranks() > 1 ? cluster.busy_share : 1;  // thread shares say it of several threads
   }
+  const RankSpeed speed{cluster, prices.rank_threads};
   for (size_t stage = 0; stage < stages.size(); ++stage) {
     const int64_t first = pipeline.group_of(static_cast<int>(stage)).first;
-    prices.instructions.push_back(StagePricing(stages[stage], ops, cluster, device, first).seconds());
+    prices.instructions.push_back(StagePricing(stages[stage], ops, cluster, speed, first).seconds());
   }
   for (const Transfer& transfer : pipeline.transfers) {
-    prices.transfers.push_back(price_of(transfer, pipeline, stages, cluster, device));
+    prices.transfers.push_back(price_of(transfer, pipeline, stages, cluster, speed));
   }
   if (stages.size() > 1 && pipeline.ranks() > 1) {
     constexpr double kBytes = 64;  // of each rank: a few numbers

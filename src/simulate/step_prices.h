@@ -22,6 +22,7 @@ struct StepPrices {
   double overlap_slowdown = 1;
   double cores = 0;         // that all ranks share; 0: each has a device of its own
   double rank_threads = 1;  // cores that a rank keeps busy while it computes
+  double busy_share = 1;    // of a core's speed that is left while all others are busy
 };
 
 /// The kernel of each instruction by what it does on the largest shard, each collective by the place of its group, at
