@@ -28,8 +28,8 @@ auto with_line(std::string_view what, int line, const Read& read) {
 class Scanner : public Cursor {
  public:
   /// `what` is the word in messages: "[schedule line 7] ...", or in those of a `file` "[FILE:7] ...". The text outlives
-  /// the scanner. Throws InvalidArgument when it is too large, or its first line is not "partita WHAT 1": `otherwise` is
-  /// said of a text of another kind, and `version` of another version.
+  /// the scanner. Throws InvalidArgument when it is too large, or its first line is not "partita WHAT 1": `otherwise`
+  /// is said of a text of another kind, and `version` of another version.
   Scanner(std::string what, std::string_view text, std::string_view otherwise = "wrong first line",
           std::string_view version = "another version", std::string file = "");
 

@@ -44,42 +44,83 @@ Planner planner_of(const PlanFile& plan, const std::string& cluster) {
                  plan.path);
 }
 
+/// Of "A={data.0,tensor} j={tensor}" the factors that ranks of `data` share: "A=data.0".
+std::string cuts_over_data(std::string_view cut) {
+  std::string result, factor;
+  for (size_t at = 0; at < cut.size();) {
+    const size_t end = std::min(cut.find_first_of(" ={},", at), cut.size());
+    const std::string_view word = cut.substr(at, end - at);
+    if (end < cut.size() && cut[end] == '=')
+      factor = word;
+    else if (word == "data" || word.starts_with("data."))
+      result += fmt::format("{}={} ", factor, word);
+    at = end + 1;
+  }
+  return result;
+}
+
 /// Whose network is still that of the plan.
 void require_network(const PlanFile& plan, const Planner& planner) {
   if (!plan.network || *plan.network == fingerprint_of_network(planner.forward())) return;
-  throw InvalidArgument(fmt::format("[{}:{}] the plan is for another network than {} with batch {}, got its "
-                                    "fingerprint, expected that of this network, or no such line",
-                                    plan.path, plan.network_line, plan.model, plan.batch));
+  throw InvalidArgument(
+      fmt::format("[{}:{}] the plan is for another network than {} with batch {}, got its "
+                  "fingerprint, expected that of this network, or no such line",
+                  plan.path, plan.network_line, plan.model, plan.batch));
 }
 
-/// How many forward nodes the plan cuts otherwise than its configuration does, and the first of them.
-std::pair<size_t, std::string> edited_nodes(const PlanFile& plan, Planner& planner, const PricedPlan& priced) {
-  if (!plan.cuts) return {0, ""};
+/// What a plan that was edited cuts otherwise than its configuration does.
+struct EditedCuts {
+  size_t nodes = 0, unpriced = 0;  // unpriced: in what the ranks of `data` do
+  std::string first{};             // of these that are not priced, or of all
+  bool any() const { return nodes > 0; }
+  bool is_priced() const { return unpriced == 0; }
+};
+
+EditedCuts edited_cuts(const PlanFile& plan, Planner& planner, const PricedPlan& priced) {
+  EditedCuts result;
+  if (!plan.cuts) return result;
   const PlanFile own = planner.plan_file(priced);
-  std::pair<size_t, std::string> result{0, ""};
-  const Graph& forward = planner.forward();
-  const std::vector<std::string> given = cuts_of_nodes(*plan.cuts, forward, all_ops());
-  const std::vector<std::string> made = cuts_of_nodes(*own.cuts, forward, all_ops());
+  const bool is_known = plan.cuts->mesh == own.cuts->mesh;  // the axes that prices are made of
+  const auto texts = [&](const NamedCuts& cuts) { return cuts_of_nodes(cuts, planner.forward(), all_ops()); };
+  const std::vector<std::string> given = texts(*plan.cuts), made = texts(*own.cuts);
+  const std::vector<std::string> names = network_names(planner.forward());
+  std::vector<bool> data_differs(given.size(), !is_known);
+  if (is_known) {
+    for (size_t n = 0; n < given.size(); ++n) data_differs[n] = cuts_over_data(given[n]) != cuts_over_data(made[n]);
+  }
   for (size_t n = 0; n < given.size(); ++n) {
     if (given[n] == made[n]) continue;
-    if (result.first++ == 0) result.second = network_names(forward)[n];
+    ++result.nodes;
+    if (data_differs[n]) ++result.unpriced;
+    const bool is_first = result.first.empty() || (data_differs[n] && result.unpriced == 1);
+    if (is_first) result.first = names[n];
   }
   return result;
 }
 
 void explain_layers(const PlanFile& plan, Planner& planner) {
-  const PricedPlan priced = planner.priced(plan.configuration);
+  const EditedCuts edited = edited_cuts(plan, planner, planner.priced(plan.configuration));
+  std::optional<Planner> with_cuts;
+  if (edited.any() && edited.is_priced()) {
+    PlannerRequest request = planner.request();
+    request.cuts = plan.cuts;
+    with_cuts.emplace(request, plan.path);
+    std::cout << fmt::format("{} nodes are cut otherwise than the configuration does, {} first\n", edited.nodes,
+                             edited.first);
+  }
+  Planner& own = with_cuts ? *with_cuts : planner;
+  const PricedPlan priced = own.priced(plan.configuration);
   std::cout << print(priced) << "\n";
-  const Graph& folded = planner.costs().folded().graph;
-  const Plan cuts = plan.cuts ? plan_of(*plan.cuts, folded, all_ops(), /*any_purpose=*/true)
-                              : planner.folded_plan(priced);
-  std::cout << print(layer_table(planner.costs(), plan.configuration, cuts, Rules(folded, all_ops()),
-                                 planner.precision()),
+  const Graph& folded = own.costs().folded().graph;
+  const Plan cuts =
+      plan.cuts ? plan_of(*plan.cuts, folded, all_ops(), /*any_purpose=*/true) : planner.folded_plan(priced);
+  std::cout << print(layer_table(own.costs(), plan.configuration, cuts, Rules(folded, all_ops()), planner.precision()),
                      plan.configuration, plan.batch);
-  if (const auto [count, first] = edited_nodes(plan, planner, priced); count > 0) {
-    warn(fmt::format("[explain] {} nodes are cut otherwise than the configuration does, got {} first, expected none: "
-                     "prices are those of the configuration, --op those of its alternatives",
-                     count, first));
+  if (!edited.is_priced()) {
+    warn(
+        fmt::format("[explain] the ranks of 'data' share other work than the configuration says, got {} nodes, {} "
+                    "first, expected none: prices are those of the configuration, --op those of its alternatives",
+                    edited.unpriced, edited.first));
   }
   if (priced.price.peak_memory() > planner.memory()) warn(print_excess(planner, priced));
 }
@@ -107,8 +148,10 @@ void run_explain(const ExplainFlags& flags) {
   Planner planner = planner_of(plan, flags.cluster.empty() ? plan.cluster : flags.cluster);
   require_network(plan, planner);
   if (!flags.html.empty()) write_page(plan, planner, flags.html);
-  if (flags.op.empty()) explain_layers(plan, planner);
-  else explain_op(plan, planner, flags);
+  if (flags.op.empty())
+    explain_layers(plan, planner);
+  else
+    explain_op(plan, planner, flags);
 }
 
 void run_diff(const DiffFlags& flags) {

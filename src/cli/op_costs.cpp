@@ -55,9 +55,10 @@ size_t OpCosts::node_named(const std::string& name) const {
       }
     }
   }
-  throw InvalidArgument(fmt::format("[--op] no such node, got '{}', expected one of the {} forward nodes of the plan's "
-                                    "network{}",
-                                    name, whole_names_.size(), did_you_mean(name, whole_names_)));
+  throw InvalidArgument(
+      fmt::format("[--op] no such node, got '{}', expected one of the {} forward nodes of the plan's "
+                  "network{}",
+                  name, whole_names_.size(), did_you_mean(name, whole_names_)));
 }
 
 std::vector<size_t> OpCosts::largest(size_t count) const {

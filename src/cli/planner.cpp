@@ -20,6 +20,13 @@ Cluster cluster_of(const PlannerRequest& request, std::string_view where) {
                                     request.ranks, cluster.ranks(), cluster.name));
 }
 
+/// Of the ranks that share the same rows.
+std::function<Plan(const Graph&, int64_t)> plan_of_cuts(const NamedCuts& cuts) {
+  return [own = without_axis(cuts, "data")](const Graph& graph, int64_t) {
+    return plan_of(own, graph, all_ops(), /*any_purpose=*/true);
+  };
+}
+
 }  // namespace
 
 DType dtype_of_flag(const std::string& text) {
@@ -49,7 +56,11 @@ Planner::Planner(PlannerRequest request, std::string_view where)
                            {.batch = batch_, .columns = model_.columns(), .statistics_groups = batch_})),
       device_(make_cpu_device(all_ops(), /*threads=*/1)),
       costs_(forward_, all_ops(), device_->catalog(), cluster_,
-             {.training = {.optimizer = model_.recipe.optimizer}, .precision = precision_, .search = search_}) {}
+             {.training = {.optimizer = model_.recipe.optimizer},
+              .precision = precision_,
+              .fold = !request_.cuts,
+              .search = search_,
+              .own_plan = request_.cuts ? plan_of_cuts(*request_.cuts) : nullptr}) {}
 
 double Planner::memory() const {
   if (request_.memory > 0) return request_.memory;

@@ -16,6 +16,7 @@ struct PlannerRequest {
   double memory = 0;           // bytes of each device for tensors; 0: the cluster's, less its reserve
   int64_t ranks = 0;           // the part of the cluster that has so many; 0: all of it
   std::optional<Loss> loss{};  // none: the model's
+  std::optional<NamedCuts> cuts{};  // of a saved plan, priced as they are; no layers are folded then
 };
 
 class Planner {

@@ -1,8 +1,8 @@
 #pragma once
 // What other cuts of one op would cost.
 
-#include "planning/price.h"
 #include "plan/search/search_cuts.h"
+#include "planning/price.h"
 
 namespace partita {
 
@@ -18,10 +18,10 @@ struct AlternativesRequest {
 };
 
 struct CutAlternative {
-  std::string cut;            // "A={data} j={tensor}"; "" for none
-  double seconds = 0;         // of a micro-batch: all nodes
-  bool is_chosen = false;     // by the plan
-  std::string why{};          // what it costs more or less than the chosen one
+  std::string cut;         // "A={data} j={tensor}"; "" for none
+  double seconds = 0;      // of a micro-batch: all nodes
+  bool is_chosen = false;  // by the plan
+  std::string why{};       // what it costs more or less than the chosen one
 };
 
 /// All cuts of a forward node that a search compares, the cheapest first, with the chosen one among them.

@@ -121,10 +121,11 @@ std::string timeline_chart(const DrawnOrder& drawn) {
     if (top == tops.end()) continue;
     const double left = axis.at(timed.start), width = axis.at(timed.end) - left;
     const std::string name = short_name(timed.slot, shares);
-    text += fmt::format(
-        R"(<rect class="s-{}{}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"><title>{}: {} from {}</title></rect>)",
-        name_of(timed.slot.section), timed.slot.micro_batch % 2 == 1 ? " odd" : "", left, top->second,
-        std::max(0.3, width - 0.6), height, name, print_seconds(timed.end - timed.start), print_seconds(timed.start));
+    text += fmt::format(R"(<rect class="s-{}{}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}">)"
+                        "<title>{}: {} from {}</title></rect>",
+                        name_of(timed.slot.section), timed.slot.micro_batch % 2 == 1 ? " odd" : "", left, top->second,
+                        std::max(0.3, width - 0.6), height, name, print_seconds(timed.end - timed.start),
+                        print_seconds(timed.start));
     if (width > 8 + 6.5 * static_cast<double>(name.size())) {
       text += fmt::format(R"(<text class="slot" x="{:.1f}" y="{:.1f}" text-anchor="middle">{}</text>)",
                           left + width / 2, top->second + height / 2 + 4, name);

@@ -23,8 +23,10 @@ class Differences {
       say(fmt::format("stage {}", stage), layers(first_, stage), layers(second_, stage));
     }
     say("mesh", mesh(first_), mesh(second_));
-    if (forward != nullptr && first_.cuts && second_.cuts) say_cuts(*forward, ops);
-    else if (forward == nullptr) text_ += "cuts           of different networks are not compared\n";
+    if (forward != nullptr && first_.cuts && second_.cuts)
+      say_cuts(*forward, ops);
+    else if (forward == nullptr)
+      text_ += "cuts           of different networks are not compared\n";
     return text_.empty() ? "the plans are alike\n" : text_;
   }
 

@@ -48,8 +48,10 @@ class LayerGroups {
  public:
   explicit LayerGroups(const FoldedGraph& folded) : folded_(folded) {
     for (const FoldedUnit& unit : folded.units) {
-      if (unit.is_copy) add_copy(unit);
-      else add_layers(unit);
+      if (unit.is_copy)
+        add_copy(unit);
+      else
+        add_layers(unit);
     }
   }
 
@@ -69,7 +71,8 @@ class LayerGroups {
     for (size_t begin = unit.begin; begin < unit.end;) {
       size_t end = begin + 1;
       while (end < unit.end && layer_of(nodes[end].scope) == layer_of(nodes[begin].scope)) ++end;
-      rows.push_back({.name = name_of_nodes(folded_.graph, begin, end), .begin = begin, .strategy = {}, .communication = {}});
+      rows.push_back(
+          {.name = name_of_nodes(folded_.graph, begin, end), .begin = begin, .strategy = {}, .communication = {}});
       add({.begin = begin, .end = end, .whole_begin = unit.whole_begin + begin - unit.begin});
       begin = end;
       last_copy_.reset();
@@ -100,8 +103,8 @@ class LayerGroups {
     add(unit);
     rows.back().copies += copies;
     if (first_number_ && number && first_number_->first == number->first && rows.back().copies > 1) {
-      rows.back().name = fmt::format("{}{}..{}", number->first, first_number_->second,
-                                     first_number_->second + rows.back().copies - 1);
+      rows.back().name =
+          fmt::format("{}{}..{}", number->first, first_number_->second, first_number_->second + rows.back().copies - 1);
     }
     last_copy_ = unit;
   }
@@ -132,7 +135,7 @@ double LayerRow::communicates() const {
   return seconds;
 }
 
-std::string strategy_of(const Plan& plan, const Graph& graph, const Rules& rules, size_t begin, size_t end) {
+std::string strategy_of(const Plan& plan, const Rules& rules, size_t begin, size_t end) {
   std::map<std::string, std::set<std::string>> parts;
   for (size_t n = begin; n < end; ++n) {
     for (size_t f = 0; f < plan.cuts[n].size(); ++f) {
@@ -143,7 +146,6 @@ std::string strategy_of(const Plan& plan, const Graph& graph, const Rules& rules
       }
     }
   }
-  (void)graph;
   std::string text;
   for (const auto& [name, size] : plan.mesh.named()) {
     const auto found = parts.find(name);
@@ -174,7 +176,7 @@ std::vector<LayerRow> layer_table(NetworkCosts& costs, const Configuration& conf
                           unit.optimizer * precision.state / shared(1));
     row.kept += part * unit.kept;
   }
-  for (LayerRow& row : groups.rows) row.strategy = strategy_of(plan, costs.folded().graph, rules, row.begin, row.end);
+  for (LayerRow& row : groups.rows) row.strategy = strategy_of(plan, rules, row.begin, row.end);
   return std::move(groups.rows);
 }
 
@@ -188,11 +190,11 @@ std::string print(const std::vector<LayerRow>& rows, const Configuration& config
   std::string text = fmt::format("{:<{}} {:>7} {:>12} {:>12} {:>12} {:>7} {:>11} {:>11}  {}\n", "layers", widest,
                                  "count", "forward", "backward", "communicate", "share", "states", "kept", "cut");
   for (const LayerRow& row : rows) {
-    text += fmt::format("{:<{}} {:>7} {:>12} {:>12} {:>12} {:>5.1f} % {:>11} {:>11}  {}\n", row.name, widest,
-                        row.copies, print_seconds(row.forward), print_seconds(row.backward),
-                        print_seconds(row.communicates()),
-                        all > 0 ? 100 * static_cast<double>(row.copies) * row.seconds() / all : 0,
-                        print_memory(row.states), print_memory(row.kept), row.strategy);
+    text +=
+        fmt::format("{:<{}} {:>7} {:>12} {:>12} {:>12} {:>5.1f} % {:>11} {:>11}  {}\n", row.name, widest, row.copies,
+                    print_seconds(row.forward), print_seconds(row.backward), print_seconds(row.communicates()),
+                    all > 0 ? 100 * static_cast<double>(row.copies) * row.seconds() / all : 0, print_memory(row.states),
+                    print_memory(row.kept), row.strategy);
   }
   const int64_t rounds = micro_batches(configuration, batch);
   return text + fmt::format("(of one layer on one rank, in one micro-batch of {} row{}; {} micro-batch{} in a step)\n",

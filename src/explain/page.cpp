@@ -3,49 +3,13 @@
 #include <algorithm>
 
 #include "explain/charts.h"
+#include "explain/page_style.h"
 #include "planning/quantities.h"
 
 namespace partita {
 namespace {
 
 constexpr size_t kShownGroups = 16;
-
-constexpr std::string_view kStyle = R"(
-:root{color-scheme:light dark;--back:#fbfbfa;--card:#fff;--ink:#1c2330;--soft:#5b6472;--line:#e1e4e8;--idle:#eef0f2;
---forward:#3b76c4;--forward2:#5c90d4;--backward:#2f9e8f;--backward2:#4fb3a6;--weight:#8fbf5a;--weight2:#a5cf78;
---comm:#e0873a;--bubble:#b9bfc8;--update:#8d6cc4;--chip:#eaf0f8;--slot:#fff;--limit:#c93c3c}
-@media (prefers-color-scheme:dark){:root{--back:#14171c;--card:#1c2027;--ink:#e6e9ee;--soft:#9aa4b2;--line:#2d333d;
---idle:#262b34;--forward:#4f8ddd;--forward2:#3f78c4;--backward:#38ab9c;--backward2:#2d9083;--weight:#94c361;
---weight2:#7fab50;--comm:#e8964e;--bubble:#566070;--update:#a184d8;--chip:#27344a;--slot:#0e1116;--limit:#f07070}}
-*{box-sizing:border-box}body{margin:0;background:var(--back);color:var(--ink);
-font:14px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif}
-main{max-width:1160px;margin:0 auto;padding:28px 20px 60px}h1{font-size:22px;margin:0 0 2px;overflow-wrap:anywhere}
-h2{font-size:16px;margin:0 0 10px}p{margin:6px 0}.soft,.label{color:var(--soft)}
-section{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:16px 18px;margin:16px 0}
-.figures{display:flex;flex-wrap:wrap;gap:10px;margin:16px 0}.figures div{background:var(--card);
-border:1px solid var(--line);border-radius:10px;padding:10px 16px;min-width:140px}
-.figures b{display:block;font-size:20px;font-variant-numeric:tabular-nums}.figures span{color:var(--soft);font-size:12px}
-table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}th{font-weight:600;color:var(--soft);
-font-size:12px;text-align:right;border-bottom:1px solid var(--line);padding:4px 8px;white-space:nowrap}
-td{text-align:right;padding:5px 8px;border-bottom:1px solid var(--line);vertical-align:top;white-space:nowrap}
-tr:last-child td{border-bottom:0}.t{text-align:left}.w{white-space:normal;overflow-wrap:anywhere}
-.scroll{overflow-x:auto}.side{display:flex;flex-wrap:wrap;gap:8px 48px;align-items:flex-start}.side table{width:auto}code,pre,.mono{font-family:ui-monospace,"DejaVu Sans Mono",Menlo,Consolas,monospace;font-size:12px}
-pre{overflow-x:auto;margin:8px 0 0}.bar{display:flex;height:26px;border-radius:6px;overflow:hidden;background:var(--idle)}
-.bar i{display:block;min-width:1px}.small{height:10px;border-radius:3px;min-width:120px;margin-top:6px}
-.legend{color:var(--soft);font-size:12px}.legend span{margin-right:14px;white-space:nowrap}
-.legend i{display:inline-block;width:10px;height:10px;border-radius:2px;margin-right:5px}
-.chip{display:inline-block;background:var(--chip);border-radius:9px;padding:1px 9px;margin:1px 4px 1px 0;font-size:12px}
-.chosen td{font-weight:600}summary{cursor:pointer;color:var(--soft)}details{margin-top:10px}
-svg{width:100%;height:auto;display:block}svg text{font-size:11px;fill:var(--soft)}svg text.slot{fill:var(--slot);font-size:10.5px}
-.tick{stroke:var(--line);stroke-width:1}.idle{fill:var(--idle)}.limit{stroke:var(--limit);stroke-dasharray:5 4}
-.s-forward{fill:var(--forward)}.s-forward.odd{fill:var(--forward2)}.s-backward{fill:var(--backward)}
-.s-backward.odd{fill:var(--backward2)}.s-weight{fill:var(--weight)}.s-weight.odd{fill:var(--weight2)}
-.line{fill:none;stroke-width:1.8;stroke-linejoin:round}.l0{stroke:var(--forward)}.l1{stroke:var(--comm)}
-.l2{stroke:var(--backward)}.l3{stroke:var(--update)}.l4{stroke:var(--weight)}.l5{stroke:var(--limit)}
-.b0,.c-forward{background:var(--forward)}.b1,.c-comm{background:var(--comm)}.b2,.c-backward{background:var(--backward)}
-.b3,.c-update{background:var(--update)}.b4,.c-weight{background:var(--weight)}.b5{background:var(--limit)}
-.c-bubble{background:var(--bubble)}.bad{color:var(--limit)}@media print{section{break-inside:avoid}}
-)";
 
 std::string print_share(double part, double whole) {
   return fmt::format("{:.1f} %", whole > 0 ? 100 * part / whole : 0);
@@ -79,7 +43,7 @@ class Page {
                "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/><title>{0}</title>"
                "<style>{1}</style></head>\n<body><main>\n<h1>{0}</h1>\n<p class=\"soft\">{2} rows a "
                "step</p>\n<p>{3}</p>\n{4}",
-               title, kStyle, plan_.batch, chips(print(plan_.configuration), ','), figures()) +
+               title, kPageStyle, plan_.batch, chips(print(plan_.configuration), ','), figures()) +
            section("Where the step goes", breakdown()) + section("Layers and how they are cut", layers()) +
            section("Timeline", timeline()) + section("Memory", memory()) + section("Links and collectives", links()) +
            (contents_.others.empty() ? "" : section("Other plans", others())) +

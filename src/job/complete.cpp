@@ -70,9 +70,10 @@ bool cuts_batch_alone(const JobConfig& config) {
 
 JobConfig completed(JobConfig config, const Place& place) {
   if (!config.plan.file.empty() && !config.plan.given) {
-    throw InvalidArgument(fmt::format("[--plan] a file that was not read, got {}, expected with_plan(config, "
-                                      "read_plan_file(..))",
-                                      config.plan.file));
+    throw InvalidArgument(
+        fmt::format("[--plan] a file that was not read, got {}, expected with_plan(config, "
+                    "read_plan_file(..))",
+                    config.plan.file));
   }
   if (config.plan.given && place.ranks() > 1 && place.ranks() != config.ranks.count) {
     throw InvalidArgument(fmt::format("[--plan] {} is for another number of ranks, got {} started by {}, expected {}",

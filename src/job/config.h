@@ -72,8 +72,8 @@ struct RanksConfig {
 };
 
 struct PlanConfig {
-  std::string file{};                 // of a saved plan; planning/plan_file.h reads it into the rest
-  std::optional<GivenPlan> given{};   // its cuts
+  std::string file{};                // of a saved plan; planning/plan_file.h reads it into the rest
+  std::optional<GivenPlan> given{};  // its cuts
   PlanOptions options{};
   Recompute recompute = Recompute::none;           // in the backward
   std::vector<NodeAnnotation> annotations{};       // in addition to those in the code of the network
@@ -89,8 +89,8 @@ struct FilesConfig {
   std::string trace{};                     // what each rank did when, in the first steps
   int64_t trace_steps = 3;
   std::string cluster = "cpu";  // preset or file: the machine of which a trace predicts steps
-  std::string dump{};     // a folder for what every stage made
-  std::string log_dir{};  // a folder for what each process prints
+  std::string dump{};           // a folder for what every stage made
+  std::string log_dir{};        // a folder for what each process prints
 };
 
 struct ConsoleConfig {

@@ -246,7 +246,8 @@ void mark_stages(Graph& graph, const std::vector<StageMark>& marks) {
       Node& node = graph.nodes[n];
       if (node.phase != Phase::forward) continue;
       if (scopes.empty() || scopes.back() != node.scope) scopes.push_back(node.scope);
-      const bool matches = has_number(mark) ? is_name(mark.layers, names[n]) : matches_layer(mark.layers, place_of_node(node));
+      const bool matches =
+          has_number(mark) ? is_name(mark.layers, names[n]) : matches_layer(mark.layers, place_of_node(node));
       if (!matches) continue;
       found = true;
       if (chosen[n] != nullptr && chosen[n]->stage != mark.stage) {

@@ -52,9 +52,12 @@ class NamedReader {
   PartialPlan run() {
     for (const NamedLine& line : named_.lines) {
       line_ = &line;
-      if (line.kind == NamedKind::input) read_input();
-      else if (line.kind == NamedKind::state) read_state();
-      else read_nodes();
+      if (line.kind == NamedKind::input)
+        read_input();
+      else if (line.kind == NamedKind::state)
+        read_state();
+      else
+        read_nodes();
     }
     if (named_.others) return std::move(partial_);
     for (size_t n = 0; n < names_.size(); ++n) {
@@ -143,8 +146,10 @@ class NamedReader {
   void read_nodes() {
     const bool is_result = line_->kind == NamedKind::result || line_->kind == NamedKind::gradient_result;
     for (const size_t n : nodes_named()) {
-      if (is_result) read_result(n);
-      else read_cut(n);
+      if (is_result)
+        read_result(n);
+      else
+        read_cut(n);
     }
   }
 
@@ -174,9 +179,8 @@ class NamedReader {
     const Node& node = graph_.nodes[n];
     size_t output = 0;
     if (!rest.rest().starts_with('[')) {
-      output = static_cast<size_t>(with_line([&] {
-        return rest.number(1, static_cast<int64_t>(node.outputs.size()) - 1, "the number of a result");
-      }));
+      output = static_cast<size_t>(with_line(
+          [&] { return rest.number(1, static_cast<int64_t>(node.outputs.size()) - 1, "the number of a result"); }));
     }
     const ValueId value = node.outputs[output];
     if (!given_.insert({NamedKind::result, static_cast<size_t>(value)}).second) {
@@ -240,9 +244,8 @@ class NamedWriter {
     PARTITA_CHECK(info.producer >= 0 && !names_[producer].empty(), "a result of {} has no name", info.name);
     const bool is_forward = graph_.nodes[producer].phase == Phase::forward;
     lines_[is_forward ? NamedKind::result : NamedKind::gradient_result].push_back(
-        {names_[producer],
-         fmt::format("{}{} {}", info.output > 0 ? fmt::format("{} ", info.output) : "",
-                     print_named_sizes(info.type), print_named_dims(dims, plan_.mesh))});
+        {names_[producer], fmt::format("{}{} {}", info.output > 0 ? fmt::format("{} ", info.output) : "",
+                                       print_named_sizes(info.type), print_named_dims(dims, plan_.mesh))});
   }
 
   bool add_differences(const Plan& derived) {
@@ -304,6 +307,35 @@ Plan plan_of(const NamedCuts& named, const Graph& graph, const OpSet& ops, bool 
     partial = search_cuts(graph, rules, ops, named.mesh, partial, others).partial;
   }
   return complete_plan(graph, rules, named.mesh, std::move(search), std::move(partial));
+}
+
+NamedCuts without_axis(NamedCuts named, std::string_view axis) {
+  const auto is_gone = [&](std::string_view name) {
+    return name == axis || (name.starts_with(axis) && name.substr(axis.size()).starts_with('.'));
+  };
+  std::vector<std::pair<std::string, int64_t>> axes = named.mesh.named();
+  std::erase_if(axes, [&](const auto& one) { return one.first == axis; });
+  named.mesh = named.mesh.is_undivided() ? Mesh::undivided(axes) : Mesh(axes);
+  for (NamedLine& line : named.lines) {
+    std::string text;
+    std::string_view rest = line.text;
+    for (size_t open = 0; (open = rest.find('{')) != rest.npos;) {
+      const size_t close = std::min(rest.find('}', open), rest.size() - 1);
+      text += rest.substr(0, open + 1);
+      std::string_view names = rest.substr(open + 1, close - open - 1);
+      for (bool first = true; !names.empty();) {
+        const std::string_view name = names.substr(0, names.find(','));
+        names.remove_prefix(std::min(names.size(), name.size() + 1));
+        if (is_gone(name)) continue;
+        text += fmt::format("{}{}", first ? "" : ",", name);
+        first = false;
+      }
+      text += '}';
+      rest.remove_prefix(close + 1);
+    }
+    line.text = text + std::string(rest);
+  }
+  return named;
 }
 
 }  // namespace partita

@@ -49,4 +49,7 @@ PartialPlan partial_plan_of(const NamedCuts& named, const Graph& graph, const Ru
 /// The same completed, the rest by the search.
 Plan plan_of(const NamedCuts& named, const Graph& graph, const OpSet& ops, bool any_purpose = false);
 
+/// Without one of the axes of the mesh: on the ranks that differ in the others.
+NamedCuts without_axis(NamedCuts named, std::string_view axis);
+
 }  // namespace partita

@@ -16,7 +16,8 @@ std::optional<int64_t> count_of(std::string_view text) {
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool is_plain = !text.empty() && text.size() < 16 && (text.size() == 1 || text[0] != '0');
-  if (!is_plain || text[0] < '0' || text[0] > '9' || error != std::errc() || end != text.data() + text.size()) return {};
+  if (!is_plain || text[0] < '0' || text[0] > '9' || error != std::errc() || end != text.data() + text.size())
+    return {};
   return value;
 }
 
@@ -190,8 +191,10 @@ std::string network_difference(const Graph& got, const Graph& expected) {
   std::vector<std::string> missing, added, resized;
   for (const auto& [name, sizes] : planned) {
     const auto found = own.find(name);
-    if (found == own.end()) missing.push_back(name);
-    else if (found->second != sizes) resized.push_back(fmt::format("{} {} instead of {}", name, found->second, sizes));
+    if (found == own.end())
+      missing.push_back(name);
+    else if (found->second != sizes)
+      resized.push_back(fmt::format("{} {} instead of {}", name, found->second, sizes));
   }
   for (const auto& [name, sizes] : own) {
     if (!planned.contains(name)) added.push_back(name);

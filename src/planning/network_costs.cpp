@@ -54,7 +54,7 @@ int64_t NetworkCosts::sharers(const Key& key) const {
 }
 
 int64_t NetworkCosts::least_rows(const Key& key) const {
-  if (key.cuts == TensorCuts::blocks) return 1;
+  if (key.cuts == TensorCuts::blocks && !options_.own_plan) return 1;
   int64_t rows = std::min(key.tensor, batch_);
   while (batch_ % rows != 0) ++rows;
   return rows;
@@ -117,6 +117,7 @@ std::unique_ptr<LoweredLayers> NetworkCosts::lower(const Key& key, const FoldedG
                          .passes = {.unverified = {"graph", "training", "reshard", "partition"}},
                          .last = Stage::partition};
   options.training->recompute = key.recompute;
+  if (options.ranks > 1) options.own_plan = options_.own_plan;
   const int64_t rows = least_rows(key);
   options.plan.micro_batches = batch_ / rows;
   const Program program = compile(folded.graph, ops_, catalog_, options);

@@ -15,6 +15,8 @@ struct NetworkOptions {
   Precision precision{};
   bool fold = true;               // false: all layers are lowered, for tests
   Search search = Search::exact;  // for cuts that are searched
+  /// How the ranks that share the same rows cut a graph, instead of what a configuration asks for.
+  std::function<Plan(const Graph&, int64_t ranks)> own_plan = nullptr;
 };
 
 /// What a configuration costs depends on few of its numbers where one rank's layers are concerned; each combination of

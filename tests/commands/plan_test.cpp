@@ -183,6 +183,21 @@ TEST_F(SavedPlan, IsExplained) {
   EXPECT_NE(output_of({"explain", path(), "--op", "net/h/3/mlp/fc/matmul", "--free"}), op);
 }
 
+TEST_F(SavedPlan, IsPricedAsItIsEdited) {
+  const auto step_of = [&](const std::string& plan) {
+    const std::string text = output_of({"explain", plan});
+    return text.substr(text.find("step  "), 40);
+  };
+  const std::string before = step_of(path());
+  // What is gathered between the products of a layer takes time; the same cut in other words takes none.
+  EXPECT_EQ(step_of(edited({{"node net/h/0..7/mlp/gelu c={tensor}",
+                             "node net/h/0..3/mlp/gelu c={tensor}\nnode net/h/4..7/mlp/gelu c={tensor}"}})),
+            before);
+  const std::string whole = edited({{"node net/h/0..7/mlp/gelu c={tensor}\n", ""}});
+  EXPECT_NE(step_of(whole), before);
+  EXPECT_EQ(output_of({"explain", whole}).find("8 nodes are cut otherwise than the configuration does, "), 0U);
+}
+
 TEST_F(SavedPlan, IsComparedWithAnother) {
   EXPECT_NE(output_of({"diff", path(), path()}).find("the plans are alike\n"), std::string::npos);
   const std::string other = edited({{"node net/h/0..7/mlp/gelu c={tensor}", "node net/h/0..3/mlp/gelu b={tensor}"},
