@@ -18,6 +18,7 @@ class MemoryWeighing {
     const std::vector<FoldedUnit>& units = values.request().folded.units;
     for (auto* of_units : {&memory.kept_, &memory.boundaries_, &memory.handed_, &memory.results_})
       of_units->resize(units.size());
+    if (!software_.keeps_gradients) memory.gradient_bytes_ = values.request().precision.gradient;
     for (const FoldedUnit& unit : units) memory.copies_.push_back(static_cast<double>(unit.count));
   }
 
@@ -160,7 +161,7 @@ double LayerMemory::workspace(double rows) const {
   for (const PerRow& unit : kept_) kept += unit.at(rows);
   for (const Change& change : changes_) {
     live += change.made.at(rows);
-    most = std::max(most, live);
+    most = std::max(most, live + change.gradients * gradient_bytes_);
     live -= change.freed.at(rows);
   }
   return std::max(0.0, most - kept) + gathered_.at(rows);

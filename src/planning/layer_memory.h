@@ -41,6 +41,7 @@ class LayerMemory {
   std::vector<PerRow> results_;                     // per unit: of what is recomputed, kept for others
   PerRow inputs_;
   PerRow gathered_;             // the largest value that is gathered again in the backward
+  double gradient_bytes_ = 0;   // of an element of a gradient before it is added to those of other micro-batches
   std::vector<double> copies_;  // per unit: of the whole network
 };
 

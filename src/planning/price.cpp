@@ -161,8 +161,11 @@ StageMemory StagePrices::memory(int64_t group, int64_t zero, double in_flight) c
                      .activations = in_flight,
                      .workspace = request_.costs.workspace};
   if (group == 0) memory.activations += request_.costs.inputs * static_cast<double>(micro_batches_);
-  if (micro_batches_ == 1 &&
-      !request_.cluster.software.keeps_gradients) {  // gradients come as activations go, and are scattered at once
+  if (group + 1 < configuration_.pipeline) memory.workspace += stages_[group + 1].boundary;  // its gradient
+  if (request_.cluster.software.keeps_gradients) return memory;
+  if (configuration_.pipeline > 1)
+    memory.gradients += costs.lent * precision.gradient / shared(2);  // from other stages
+  if (micro_batches_ == 1) {  // gradients come as activations go, and are scattered at once
     memory.gradients = parameters * precision.gradient / shared(1);
     if (stages() == 1) {
       double most = 0;

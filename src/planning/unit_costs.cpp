@@ -130,8 +130,9 @@ class LayerLowering {
       units[graph_.values[state.entry].name] = own;
       if (state.kind != StateKind::parameter) continue;
       lowered_.states_[own].parameters += values_.elements_of(state.entry);
-      if (last_unit[state.entry] > own)
-        lowered_.states_[last_unit[state.entry]].tied += values_.elements_of(state.entry);
+      if (last_unit[state.entry] <= own) continue;
+      lowered_.states_[last_unit[state.entry]].tied += values_.elements_of(state.entry);
+      lowered_.states_[own].lent += values_.elements_of(state.entry);
     }
     for (const State& state : graph_.states) {
       const auto owner = units.find(state.owner);
@@ -248,6 +249,7 @@ void UnitCosts::add(const UnitCosts& other, double times) {
   backward_weights += times * other.backward_weights;
   parameters += times * other.parameters;
   tied += times * other.tied;
+  lent += times * other.lent;
   optimizer += times * other.optimizer;
   kept += times * other.kept;
 }

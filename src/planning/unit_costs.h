@@ -30,6 +30,7 @@ struct UnitCosts {
   double backward_weights = 0;  // the seconds of `backward` that lead to gradients of parameters alone
   double parameters = 0;        // elements of a rank
   double tied = 0;              // elements of parameters that units in front own
+  double lent = 0;              // elements of own parameters that units behind use, too
   double optimizer = 0;         // elements of the optimizer's states
   double kept = 0;              // bytes that a micro-batch keeps from forward to backward
   double boundary = 0;          // bytes that a micro-batch gets from the units in front
