@@ -131,31 +131,40 @@ TEST(Software, ScoresInMemoryTakeTime) {
   EXPECT_NEAR(stored - fused, 6 * 16 * 2048.0 * 2048 * 32 / (0.85 * 2039e9), 0.001);
 }
 
+struct ArenaCase {
+  const char* model;
+  int64_t batch, micro_batches;
+  double near;
+};
+constexpr ArenaCase kArenas[] = {
+    {"resnet18:size=32", 32, 1, 0.05},
+    {"resnet50:size=32", 8, 1, 0.05},
+    {"mlp:layers=6,hidden=512", 64, 1, 0.05},
+    {"mlp:layers=6,hidden=512", 64, 4, 0.05},
+    {kSmall, 8, 1, 0.05},
+    {kSmall, 8, 4, 0.05},
+    {"lenet", 32, 1, 0.2},
+};
+
 /// Gradients of a single micro-batch come as its activations go, those of several are added up; channels lie in blocks.
 TEST(Software, MemoryIsThatOfTheArena) {
-  for (const auto& [model, batch, micro_batches, near] :
-       std::vector<std::tuple<std::string, int64_t, int64_t, double>>{{"resnet18:size=32", 32, 1, 0.05},
-                                                                      {"resnet50:size=32", 8, 1, 0.05},
-                                                                      {"mlp:layers=6,hidden=512", 64, 1, 0.05},
-                                                                      {"mlp:layers=6,hidden=512", 64, 4, 0.05},
-                                                                      {kSmall, 8, 1, 0.05},
-                                                                      {kSmall, 8, 4, 0.05},
-                                                                      {"lenet", 32, 1, 0.2}}) {
-    const ZooModel zoo = make_model(model);
+  for (const ArenaCase& of : kArenas) {
+    const ZooModel zoo = make_model(of.model);
     const auto forward = [&](int64_t groups) {
       return build_graph(zoo.network(zoo.recipe.training.loss), all_ops(),
-                         {.batch = batch, .columns = zoo.columns(), .statistics_groups = groups});
+                         {.batch = of.batch, .columns = zoo.columns(), .statistics_groups = groups});
     };
     const auto device = make_cpu_device(all_ops(), 1);
     CompileOptions options{.training = TrainingOptions{.optimizer = zoo.recipe.optimizer}};
-    options.plan.micro_batches = micro_batches;
-    const Program program = compile(forward(micro_batches), all_ops(), device->catalog(), options);
+    options.plan.micro_batches = of.micro_batches;
+    const Program program = compile(forward(of.micro_batches), all_ops(), device->catalog(), options);
     const Cluster cluster = cluster_named("cpu");
-    const Graph graph = forward(batch);
+    const Graph graph = forward(of.batch);
     NetworkCosts costs(graph, all_ops(), device->catalog(), cluster, NetworkOptions{.training = *options.training});
-    const Price price = costs.price(parse_configuration(fmt::format("data=1,micro_batch={}", batch / micro_batches)));
+    const Price price =
+        costs.price(parse_configuration(fmt::format("data=1,micro_batch={}", of.batch / of.micro_batches)));
     const auto arena = static_cast<double>(program.schedule().arena_bytes);
-    EXPECT_NEAR(price.peak_memory() / arena, 1, near) << model << " in " << micro_batches;
+    EXPECT_NEAR(price.peak_memory() / arena, 1, of.near) << of.model << " in " << of.micro_batches;
   }
 }
 
