@@ -37,6 +37,42 @@ auto numbers_of(AnyCall& call) {
 /// The key of an entry of a map.
 inline std::string_view name_of(const std::string& key) { return key; }
 
+template <class AnySoftware, class Visit>
+void visit_software(AnySoftware& software, Visit& visit) {
+  visit.text("name", software.name);
+  visit.choices("algorithms", software.algorithms);
+  visit.number("step_overhead", software.step_overhead, kSeconds);
+  visit.number("host_overhead", software.host_overhead, kSeconds);
+  visit.number("rank_skew", software.rank_skew, kSeconds);
+  visit.number("transfer_overhead", software.transfer_overhead, kSeconds);
+  visit.number("product_overlap", software.product_overlap, kShareOrNone);
+  visit.flag("reduces_behind", software.reduces_behind);
+  visit.flag("gathers_ahead", software.gathers_ahead);
+  visit.flag("recomputes_whole", software.recomputes_whole);
+  visit.flag("regathers", software.regathers);
+  visit.flag("joins_products", software.joins_products);
+  visit.flag("keeps_gradients", software.keeps_gradients);
+  visit.whole("channel_block", software.channel_block, 0, kMostChannelBlock);
+  visit.number("mask_bytes", software.mask_bytes, kElements);
+  visit.texts("fused", software.fused);
+  visit.number("overlap_slowdown", software.overlap_slowdown, kFactor);
+  visit.number("tree_share", software.tree_share, kShare);
+  visit.whole("messages_at_once", software.messages_at_once, 1, int64_t{1} << 20);
+  visit.named("link_share", software.link_share,
+              [&](std::string_view name, auto& share) { visit.number(name, share, kShare); });
+  visit.named("op_factor", software.op_factor,
+              [&](std::string_view name, auto& factor) { visit.number(name, factor, kAnyShare); });
+  visit.table("scores", [&] {
+    auto& scores = software.scores;
+    visit.number("forward_bytes", scores.forward_bytes, kElements);
+    visit.number("backward_bytes", scores.backward_bytes, kElements);
+    visit.number("kept_bytes", scores.kept_bytes, kElements);
+    visit.whole("kernels", scores.kernels, 0, kMostScoreKernels);
+    visit.whole("group", scores.group, 0, kMostScoreKernels);
+    visit.whole("split_kernels", scores.split_kernels, 0, kMostScoreKernels);
+  });
+}
+
 /// Calls `visit` for every field of a cluster, in the order of the file: `number`, `whole`, `flag` and `text` for one
 /// value, `numbers`, `texts` and `choices` for a list, `curve`, `calls`, and `table` and `tables` for those that have a
 /// heading of their own.
@@ -73,41 +109,7 @@ void visit_fields(AnyCluster& cluster, Visit& visit) {
                 [&](std::string_view name, auto& factor) { visit.number(name, factor, kAnyShare); });
     visit.named("measured", device.measured, [&](std::string_view name, auto& calls) { visit.calls(name, calls); });
   });
-  visit.table("software", [&] {
-    auto& software = cluster.software;
-    visit.text("name", software.name);
-    visit.choices("algorithms", software.algorithms);
-    visit.number("step_overhead", software.step_overhead, kSeconds);
-    visit.number("host_overhead", software.host_overhead, kSeconds);
-    visit.number("rank_skew", software.rank_skew, kSeconds);
-    visit.number("transfer_overhead", software.transfer_overhead, kSeconds);
-    visit.number("product_overlap", software.product_overlap, kShareOrNone);
-    visit.flag("reduces_behind", software.reduces_behind);
-    visit.flag("gathers_ahead", software.gathers_ahead);
-    visit.flag("recomputes_whole", software.recomputes_whole);
-    visit.flag("regathers", software.regathers);
-    visit.flag("joins_products", software.joins_products);
-    visit.flag("keeps_gradients", software.keeps_gradients);
-    visit.whole("channel_block", software.channel_block, 0, kMostChannelBlock);
-    visit.number("mask_bytes", software.mask_bytes, kElements);
-    visit.texts("fused", software.fused);
-    visit.number("overlap_slowdown", software.overlap_slowdown, kFactor);
-    visit.number("tree_share", software.tree_share, kShare);
-    visit.whole("messages_at_once", software.messages_at_once, 1, int64_t{1} << 20);
-    visit.named("link_share", software.link_share,
-                [&](std::string_view name, auto& share) { visit.number(name, share, kShare); });
-    visit.named("op_factor", software.op_factor,
-                [&](std::string_view name, auto& factor) { visit.number(name, factor, kAnyShare); });
-    visit.table("scores", [&] {
-      auto& scores = software.scores;
-      visit.number("forward_bytes", scores.forward_bytes, kElements);
-      visit.number("backward_bytes", scores.backward_bytes, kElements);
-      visit.number("kept_bytes", scores.kept_bytes, kElements);
-      visit.whole("kernels", scores.kernels, 0, kMostScoreKernels);
-      visit.whole("group", scores.group, 0, kMostScoreKernels);
-      visit.whole("split_kernels", scores.split_kernels, 0, kMostScoreKernels);
-    });
-  });
+  visit.table("software", [&] { visit_software(cluster.software, visit); });
   visit.tables("protocol", cluster.protocols, [&](auto& protocol) {
     visit.text("name", protocol.name);
     visit.number("overhead", protocol.overhead, kSeconds);
