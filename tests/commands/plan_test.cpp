@@ -1,5 +1,6 @@
 // Plans are printed, written, and trained.
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "support/program.h"
@@ -34,6 +35,39 @@ TEST(Plan, PricesAConfiguration) {
   };
   EXPECT_GT(seconds_on("v100"), seconds_on("a100-80"));
   EXPECT_GT(seconds_on("a100-80"), seconds_on("h100"));
+}
+
+TEST(Plan, SaysWhichSoftwareAndWhatWasFitted) {
+  const PlanWords fixed{"--fixed", "data=2,tensor=2,micro_batch=3", "--cluster"};
+  const auto on = [&](const std::string& cluster) {
+    PlanWords words = fixed;
+    words.push_back(cluster);
+    return planned(words);
+  };
+  const nlohmann::json megatron = on("a100-80"), own = on("a100-80@partita");
+  EXPECT_EQ(megatron.at("software"), "megatron-lm");
+  EXPECT_EQ(own.at("software"), "partita");
+  EXPECT_GT(megatron.at("step_seconds"), own.at("step_seconds"));  // a small network waits for its host
+  EXPECT_GT(megatron.at("breakdown").at("waiting"), 0);
+  EXPECT_EQ(own.at("breakdown").at("waiting"), 0);
+  EXPECT_LE(megatron.at("fitted").size(), 12U);
+  EXPECT_TRUE(megatron.at("fitted").contains("software.host_overhead"));
+  EXPECT_FALSE(own.at("fitted").contains("software.host_overhead"));
+  const nlohmann::json& parts = megatron.at("memory_bytes").at(0);
+  int64_t sum = 0;
+  for (const auto& [name, bytes] : parts.items()) sum += bytes.get<int64_t>();
+  EXPECT_NEAR(static_cast<double>(sum), megatron.at("peak_memory_bytes").at(0).get<double>(), 5);
+
+  // What `partita cluster` prints is the same cluster.
+  const TempDir folder;
+  const std::string path = (folder.path() / "a100.toml").string();
+  const Outcome printed = run_program({"cluster", "a100-80"});
+  std::ofstream(path) << printed.output;
+  EXPECT_EQ(on(path).at("step_seconds"), megatron.at("step_seconds"));
+  const Outcome fitted = run_program({"cluster", path, "--fitted"});
+  EXPECT_NE(fitted.output.find("software.host_overhead = 56.5e-6\n"), std::string::npos) << fitted.output;
+  EXPECT_EQ(static_cast<size_t>(std::count(fitted.output.begin(), fitted.output.end(), '\n')),
+            megatron.at("fitted").size());
 }
 
 TEST(Plan, PrintsStagesAndTemplates) {
