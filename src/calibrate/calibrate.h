@@ -28,7 +28,8 @@ struct Measurements {
   double thread_share = 1, busy_share = 1;
   Curve thread_shares;
   double overhead = 0;                  // seconds of a step of a training beside its instructions
-  std::vector<TrainingTime> trainings;  // the cases, on one core
+  std::vector<TrainingTime> trainings;  // the cases
+  std::vector<double> steps_of_ranks;   // of trainings with many collectives
   std::vector<CollectiveTime> collectives;
 
   /// The worst of the trainings.
