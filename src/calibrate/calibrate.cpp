@@ -55,18 +55,11 @@ double best_rate(const TrainingTime& time) {
   return best;
 }
 
-/// Trainings with many collectives.
-const std::vector<TrainingCase>& several_rank_cases() {
-  static const std::vector<TrainingCase> cases{{.model = "mlp:layers=3,hidden=256", .batch = 64, .ranks = 2},
-                                               {.model = "resnet18:width=16", .batch = 16, .ranks = 2}};
-  return cases;
-}
-
 /// Seconds that a collective waits for the other rank: what steps take longer than is predicted without.
-double rank_skew(const std::vector<double>& steps, const Cluster& cluster) {
+double rank_skew(const std::vector<TrainingCase>& cases, const std::vector<double>& steps, const Cluster& cluster) {
   double skew = 0;
   for (size_t i = 0; i < steps.size(); ++i) {
-    const Program program = program_of(several_rank_cases()[i]);
+    const Program program = program_of(cases[i]);
     const StepPrices prices = prices_of(program.pipeline, program.stages, all_ops(), cluster, /*threads=*/1);
     const double predicted = simulate_program(program.pipeline, program.stages, prices).seconds;
     int64_t collectives = 0;
@@ -81,13 +74,6 @@ double instruction_seconds(const TrainingTime& time) {
   double seconds = 0;
   for (const NodeTime& node : time.nodes) seconds += node.seconds;
   return seconds;
-}
-
-/// Of each kind of network one, whose steps on several cores say what these add.
-const std::vector<TrainingCase>& several_core_cases() {
-  static const std::vector<TrainingCase> cases{
-      {"mlp:layers=3,hidden=256", 64}, {"resnet18", 8}, {"gpt:layers=1,hidden=128,heads=4,seq=128", 16}};
-  return cases;
 }
 
 /// The length of a call in which a training spends its time: the mean of the logarithms, weighted by the calls'
@@ -113,10 +99,10 @@ Curve curve_through(std::map<double, double> points) {
 }
 
 /// How much slower trainings are, each on a core of its own, than one alone.
-double busy_share(int cores, double seconds, const std::function<void(const std::string&)>& tell) {
+double busy_share(const CalibrationOptions& options, double seconds) {
   double alone = 0, together = 0;
-  for (const TrainingCase& training : several_core_cases()) {
-    std::vector<TrainingTime> times(static_cast<size_t>(cores));
+  for (const TrainingCase& training : options.core_cases) {
+    std::vector<TrainingTime> times(static_cast<size_t>(options.cores));
     std::vector<std::thread> others;
     const auto train = [&](size_t core) { times[core] = time_training(training, seconds); };
     alone += std::log(instruction_seconds(time_training(training, seconds)));
@@ -126,8 +112,7 @@ double busy_share(int cores, double seconds, const std::function<void(const std:
     for (const TrainingTime& time : times)
       together += std::log(instruction_seconds(time)) / static_cast<double>(times.size());
   }
-  const double share = std::exp((alone - together) / static_cast<double>(several_core_cases().size()));
-  tell(fmt::format("a core is {:.2f} times as fast beside {} others", share, cores - 1));
+  const double share = std::exp((alone - together) / static_cast<double>(options.core_cases.size()));
   return std::clamp(share, 0.01, 1.0);
 }
 
@@ -201,6 +186,15 @@ std::vector<TrainingCase> calibration_cases() {
   };
 }
 
+std::vector<TrainingCase> calibration_core_cases() {
+  return {{"mlp:layers=3,hidden=256", 64}, {"resnet18", 8}, {"gpt:layers=1,hidden=128,heads=4,seq=128", 16}};
+}
+
+std::vector<TrainingCase> calibration_rank_cases() {
+  return {{.model = "mlp:layers=3,hidden=256", .batch = 64, .ranks = 2},
+          {.model = "resnet18:width=16", .batch = 16, .ranks = 2}};
+}
+
 double Measurements::disturbance() const {
   double most = 1;
   for (const TrainingTime& training : trainings) most = std::max(most, training.disturbance);
@@ -229,7 +223,7 @@ Measurements measure_machine(const CalibrationOptions& options) {
   if (options.cores > 1) {
     double mean = 0;
     std::map<double, double> shares;
-    for (TrainingCase training : several_core_cases()) {
+    for (TrainingCase training : options.core_cases) {
       tell(fmt::format("{} on 1 and {} cores", training.model, options.cores));
       const TrainingTime alone = time_training(training, share);
       measured.peak[training.dtype] = std::max(measured.peak[training.dtype], best_rate(alone));
@@ -240,13 +234,13 @@ Measurements measure_machine(const CalibrationOptions& options) {
       tell(fmt::format("  {:.2f} times as fast", faster));
       const double added = std::clamp((faster - 1) / (options.cores - 1), kLeastThreadShare, 1.0);
       shares[typical_call(alone)] = added;
-      mean += added / static_cast<double>(several_core_cases().size());
+      mean += added / static_cast<double>(options.core_cases.size());
     }
     measured.thread_share = mean;
     measured.thread_shares = curve_through(std::move(shares));
-    measured.busy_share = busy_share(options.cores, share, tell);
+    measured.busy_share = busy_share(options, share);
   }
-  for (const TrainingCase& training : several_rank_cases()) {
+  for (const TrainingCase& training : options.rank_cases) {
     tell(fmt::format("{} on {} ranks as a user trains it", training.model, training.ranks));
     measured.steps_of_ranks.push_back(time_whole_step(training, training.batch > 16 ? kWholeSteps : kWholeSteps / 8));
   }
@@ -281,7 +275,7 @@ Cluster fit_machine(const Measurements& measured, const CalibrationOptions& opti
   cluster.thread_shares = measured.thread_shares;
   cluster.busy_share = measured.busy_share;
   cluster = fit_links(std::move(cluster), measured.collectives);
-  cluster.software.rank_skew = rank_skew(measured.steps_of_ranks, cluster);
+  cluster.software.rank_skew = rank_skew(options.rank_cases, measured.steps_of_ranks, cluster);
   round_numbers(cluster);
   verify(cluster);
   return cluster;
