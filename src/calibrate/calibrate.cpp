@@ -10,12 +10,16 @@
 #include "calibrate/fit_device.h"
 #include "calibrate/fit_links.h"
 #include "calibrate/times.h"
+#include "ops/registry.h"
+#include "schedule/communications.h"
+#include "simulate/simulate_program.h"
 
 namespace partita {
 namespace {
 
 constexpr int kGroupSizes[] = {2, 4, 8};
 constexpr int64_t kFewestRanks = 8, kWholeSteps = 300, kFewestWholeSteps = 6;
+constexpr double kLeastThreadShare = 0.01, kMostSkew = 1e-3;
 
 /// Bytes that are read and written in a second by copies of `threads` threads at once, each of memory of its own.
 double copy_bandwidth(int threads) {
@@ -51,52 +55,54 @@ double best_rate(const TrainingTime& time) {
   return best;
 }
 
+/// Seconds that a collective waits for the other rank: what steps take longer than is predicted without.
+double rank_skew(const std::vector<TrainingCase>& cases, const std::vector<double>& steps, const Cluster& cluster) {
+  double skew = 0;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const Program program = program_of(cases[i]);
+    const StepPrices prices = prices_of(program.pipeline, program.stages, all_ops(), cluster, /*threads=*/1);
+    const double predicted = simulate_program(program.pipeline, program.stages, prices).seconds;
+    int64_t collectives = 0;
+    for (const Communication& one : communications_of(program.schedule(), program.local()))
+      collectives += one.is_exposed();
+    skew += (steps[i] - predicted) / static_cast<double>(std::max<int64_t>(1, collectives) * std::ssize(steps));
+  }
+  return std::clamp(skew, 0.0, kMostSkew);
+}
+
 double instruction_seconds(const TrainingTime& time) {
   double seconds = 0;
   for (const NodeTime& node : time.nodes) seconds += node.seconds;
   return seconds;
 }
 
-/// Of each kind of network one, whose steps on several cores say what these add.
-const std::vector<TrainingCase>& several_core_cases() {
-  static const std::vector<TrainingCase> cases{
-      {"mlp:layers=3,hidden=256", 64}, {"resnet18", 8}, {"gpt:layers=1,hidden=128,heads=4,seq=128", 16}};
-  return cases;
-}
-
-/// Seconds of instructions on one core and on all, by the decade of the former.
-using Speedups = std::map<int, std::pair<double, double>>;
-
-void add_speedups(Speedups& speedups, const TrainingTime& alone, const TrainingTime& together) {
-  for (size_t i = 0; i < std::min(alone.nodes.size(), together.nodes.size()); ++i) {
-    const double seconds = alone.nodes[i].seconds;
-    if (seconds <= 0) continue;
-    auto& [one, all] = speedups[static_cast<int>(std::floor(std::log10(seconds)))];
-    one += seconds;
-    all += together.nodes[i].seconds;
+/// The length of a call in which a training spends its time: the mean of the logarithms, weighted by the calls'
+/// seconds.
+double typical_call(const TrainingTime& time) {
+  double sum = 0, seconds = 0;
+  for (const NodeTime& node : time.nodes) {
+    if (node.seconds <= 0) continue;
+    sum += node.seconds * std::log(node.seconds);
+    seconds += node.seconds;
   }
+  return std::exp(sum / seconds);
 }
 
-/// What each further core adds, in the middle of each decade.
-Curve thread_shares(const Speedups& speedups, int cores) {
-  constexpr double kLeastShare = 0.01;
+/// Points by size as a curve: more work takes no less time.
+Curve curve_through(std::map<double, double> points) {
   Curve curve;
-  for (const auto& [decade, seconds] : speedups) {
-    const double share = (seconds.first / seconds.second - 1) / (cores - 1);
-    curve.push_back({std::pow(10, decade + 0.5), std::clamp(share, kLeastShare, 1.0)});
-    if (curve.size() > 1) {
-      const CurvePoint& before = curve[curve.size() - 2];
-      curve.back().share = std::min(curve.back().share, before.share * curve.back().size / before.size);
-    }
+  for (auto [size, share] : points) {
+    if (!curve.empty()) share = std::min(share, curve.back().share * size / curve.back().size);
+    curve.push_back({size, share});
   }
   return curve;
 }
 
 /// How much slower trainings are, each on a core of its own, than one alone.
-double busy_share(int cores, double seconds, const std::function<void(const std::string&)>& tell) {
+double busy_share(const CalibrationOptions& options, double seconds) {
   double alone = 0, together = 0;
-  for (const TrainingCase& training : several_core_cases()) {
-    std::vector<TrainingTime> times(static_cast<size_t>(cores));
+  for (const TrainingCase& training : options.core_cases) {
+    std::vector<TrainingTime> times(static_cast<size_t>(options.cores));
     std::vector<std::thread> others;
     const auto train = [&](size_t core) { times[core] = time_training(training, seconds); };
     alone += std::log(instruction_seconds(time_training(training, seconds)));
@@ -106,8 +112,7 @@ double busy_share(int cores, double seconds, const std::function<void(const std:
     for (const TrainingTime& time : times)
       together += std::log(instruction_seconds(time)) / static_cast<double>(times.size());
   }
-  const double share = std::exp((alone - together) / static_cast<double>(several_core_cases().size()));
-  tell(fmt::format("a core is {:.2f} times as fast beside {} others", share, cores - 1));
+  const double share = std::exp((alone - together) / static_cast<double>(options.core_cases.size()));
   return std::clamp(share, 0.01, 1.0);
 }
 
@@ -120,6 +125,7 @@ void round_numbers(Cluster& cluster) {
       if (i > 0) curve[i].share = std::min(curve[i].share, curve[i - 1].share * curve[i].size / curve[i - 1].size);
     }
   };
+  for (CurvePoint& point : cluster.thread_shares) round(point.size);
   round_curve(cluster.thread_shares);
   DeviceSpec& device = cluster.device;
   for (auto& [dtype, peak] : device.peak) round(peak);
@@ -138,9 +144,10 @@ void round_numbers(Cluster& cluster) {
   }
   for (auto& [kind, share] : cluster.software.link_share) round(share);
   LinkLevel& level = cluster.levels[0];
-  for (double* number : {&device.memory_bandwidth, &device.launch_overhead, &cluster.memory_bus, &cluster.thread_share,
-                         &cluster.busy_share, &level.bandwidth, &level.latency[0], &level.total_bandwidth,
-                         &cluster.protocols[0].overhead, &cluster.software.step_overhead}) {
+  for (double* number :
+       {&device.memory_bandwidth, &device.launch_overhead, &cluster.memory_bus, &cluster.thread_share,
+        &cluster.busy_share, &level.bandwidth, &level.latency[0], &level.total_bandwidth,
+        &cluster.protocols[0].overhead, &cluster.software.step_overhead, &cluster.software.rank_skew}) {
     round(*number);
   }
 }
@@ -179,6 +186,15 @@ std::vector<TrainingCase> calibration_cases() {
   };
 }
 
+std::vector<TrainingCase> calibration_core_cases() {
+  return {{"mlp:layers=3,hidden=256", 64}, {"resnet18", 8}, {"gpt:layers=1,hidden=128,heads=4,seq=128", 16}};
+}
+
+std::vector<TrainingCase> calibration_rank_cases() {
+  return {{.model = "mlp:layers=3,hidden=256", .batch = 64, .ranks = 2},
+          {.model = "resnet18:width=16", .batch = 16, .ranks = 2}};
+}
+
 double Measurements::disturbance() const {
   double most = 1;
   for (const TrainingTime& training : trainings) most = std::max(most, training.disturbance);
@@ -205,25 +221,28 @@ Measurements measure_machine(const CalibrationOptions& options) {
   tell(fmt::format("{} as a user trains it", small.model));
   measured.overhead = std::max(0.0, time_whole_step(small, kWholeSteps) - time_training(small, share).step);
   if (options.cores > 1) {
-    double one = 0, all = 0;
-    Speedups speedups;
-    for (TrainingCase training : several_core_cases()) {
+    double mean = 0;
+    std::map<double, double> shares;
+    for (TrainingCase training : options.core_cases) {
       tell(fmt::format("{} on 1 and {} cores", training.model, options.cores));
       const TrainingTime alone = time_training(training, share);
       measured.peak[training.dtype] = std::max(measured.peak[training.dtype], best_rate(alone));
       const int64_t steps = std::clamp(static_cast<int64_t>(share / alone.step), kFewestWholeSteps, kWholeSteps);
-      const double step = time_whole_step(training, steps);
+      const double one = time_whole_step(training, steps);
       training.threads = options.cores;
-      add_speedups(speedups, alone, time_training(training, share));
-      const double together = time_whole_step(training, steps);
-      tell(fmt::format("  {:.2f} times as fast", step / together));
-      one += std::log(step);
-      all += std::log(together);
+      const double faster = one / time_whole_step(training, steps);
+      tell(fmt::format("  {:.2f} times as fast", faster));
+      const double added = std::clamp((faster - 1) / (options.cores - 1), kLeastThreadShare, 1.0);
+      shares[typical_call(alone)] = added;
+      mean += added / static_cast<double>(options.core_cases.size());
     }
-    measured.thread_shares = thread_shares(speedups, options.cores);
-    measured.busy_share = busy_share(options.cores, share, tell);
-    const double faster = std::exp((one - all) / static_cast<double>(several_core_cases().size()));
-    measured.thread_share = std::clamp((faster - 1) / (options.cores - 1), 0.01, 1.0);
+    measured.thread_share = mean;
+    measured.thread_shares = curve_through(std::move(shares));
+    measured.busy_share = busy_share(options, share);
+  }
+  for (const TrainingCase& training : options.rank_cases) {
+    tell(fmt::format("{} on {} ranks as a user trains it", training.model, training.ranks));
+    measured.steps_of_ranks.push_back(time_whole_step(training, training.batch > 16 ? kWholeSteps : kWholeSteps / 8));
   }
   tell("products of f64");
   measured.peak[DType::f64] =
@@ -256,6 +275,7 @@ Cluster fit_machine(const Measurements& measured, const CalibrationOptions& opti
   cluster.thread_shares = measured.thread_shares;
   cluster.busy_share = measured.busy_share;
   cluster = fit_links(std::move(cluster), measured.collectives);
+  cluster.software.rank_skew = rank_skew(options.rank_cases, measured.steps_of_ranks, cluster);
   round_numbers(cluster);
   verify(cluster);
   return cluster;

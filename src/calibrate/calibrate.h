@@ -12,12 +12,17 @@ namespace partita {
 
 /// Common layers in common sizes, so that each kind of work is there small and large.
 std::vector<TrainingCase> calibration_cases();
+/// Of each kind of network one, trained as users do: on one core and on all, and beside others.
+std::vector<TrainingCase> calibration_core_cases();
+/// On two ranks, with many collectives.
+std::vector<TrainingCase> calibration_rank_cases();
 
 struct CalibrationOptions {
   std::string name = "this machine";
   int cores = 1;
   double seconds = 10;  // of measuring, about; compiling what is measured comes to it
-  std::vector<TrainingCase> cases = calibration_cases();
+  std::vector<TrainingCase> cases = calibration_cases(), core_cases = calibration_core_cases(),
+                            rank_cases = calibration_rank_cases();
   std::function<void(const std::string&)> progress = nullptr;  // a line now and then
 };
 
@@ -28,15 +33,16 @@ struct Measurements {
   double thread_share = 1, busy_share = 1;
   Curve thread_shares;
   double overhead = 0;                  // seconds of a step of a training beside its instructions
-  std::vector<TrainingTime> trainings;  // the cases, on one core
+  std::vector<TrainingTime> trainings;  // the cases
+  std::vector<double> steps_of_ranks;   // of trainings with many collectives
   std::vector<CollectiveTime> collectives;
 
   /// The worst of the trainings.
   double disturbance() const;
 };
 
-/// Trains small perceptrons, convolutional networks and transformers on one core, and lets 2, 4 and 8 threads
-/// communicate. Nothing else should run meanwhile.
+/// Trains small perceptrons, convolutional networks and transformers on one core, on all of them and on several ranks,
+/// and lets 2, 4 and 8 threads communicate. Nothing else should run meanwhile.
 Measurements measure_machine(const CalibrationOptions& options);
 
 /// A cluster of as many ranks as there are cores (and no fewer than 8), that meets the measurements; verified.

@@ -108,8 +108,10 @@ std::vector<NodeTime> node_times(const LocalGraph& local, const Schedule& schedu
 
 }  // namespace
 
+Program program_of(const TrainingCase& training) { return job_of(training).program(Purpose::training); }
+
 TrainingTime time_training(const TrainingCase& training, double seconds) {
-  const Program program = job_of(training).program(Purpose::training);
+  const Program program = program_of(training);
   TrainingTime result;
   run_ranks(training.ranks, [&](Communicator& world) {
     const auto device = make_cpu_device(all_ops(), training.threads);

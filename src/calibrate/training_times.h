@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cluster/compute_seconds.h"
+#include "job/program.h"
 
 namespace partita {
 
@@ -32,6 +33,9 @@ struct TrainingTime {
   /// nodes of one thread are without that.
   double disturbance = 1;
 };
+
+/// What its ranks run.
+Program program_of(const TrainingCase& training);
 
 /// Trains a few steps on random rows, as many as take `seconds` and a few at least. Each time is the median of those
 /// of the steps.

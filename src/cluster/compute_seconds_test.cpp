@@ -20,6 +20,31 @@ DeviceSpec simple() {
                          {WorkKind::copy, {{}, {{1e4, 4}, {1e6, 1}}}}}};
 }
 
+// Of an op with measured calls those count, the nearest most; a rank that takes turns on a core is slower by that.
+TEST(ComputeSeconds, BetweenMeasuredCalls) {
+  DeviceSpec device = simple();
+  device.measured["relu"] = {{.flops = 1e4, .bytes = 8e4, .share = 4}, {.flops = 1e6, .bytes = 8e6, .share = 1}};
+  device.measured["matmul"] = {{.flops = 2e6, .bytes = 1.2e5, .rows = 100, .columns = 100, .depth = 100, .share = 0.5}};
+  const auto relu = [&](double elements) {
+    return seconds_of({.kind = WorkKind::pointwise, .flops = elements, .bytes = 8 * elements, .op = "relu"}, device);
+  };
+  EXPECT_NEAR(relu(1e4), 8e4 / 4e11 + 1e-6, 1e-10);
+  EXPECT_NEAR(relu(1e6), 8e6 / 1e11 + 1e-6, 1e-8);
+  EXPECT_NEAR(relu(1e5), 8e5 / 2e11 + 1e-6, 1e-8);  // as far from both: the mean of the logarithms
+  for (double elements = 10; elements < 1e9; elements *= 3) EXPECT_LT(relu(elements), relu(3 * elements));
+  const Work product{.kind = WorkKind::product,
+                     .flops = 2e9,
+                     .bytes = 1.2e7,
+                     .rows = 1e3,
+                     .columns = 1e3,
+                     .depth = 1e3,
+                     .op = "matmul"};
+  EXPECT_NEAR(seconds_of(product, device), 2e9 / 0.5e12 + 1e-6, 1e-9);
+  Work other = product;
+  other.op = "matmul_rows";  // as its kind
+  EXPECT_NE(seconds_of(other, device), seconds_of(product, device));
+}
+
 TEST(ComputeSeconds, ByHand) {
   const DeviceSpec device = simple();
   EXPECT_DOUBLE_EQ(seconds_of({.kind = WorkKind::pointwise, .flops = 1e6, .bytes = 8e6}, device), 8e-5 + 1e-6);

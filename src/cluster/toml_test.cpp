@@ -41,6 +41,9 @@ TEST(ClusterToml, KeepsStrangeTexts) {
   Cluster cluster = cluster_named("cpu");
   cluster.device.op_factor = {{"max_pool", 20}};
   cluster.device.op_efficiency = {{"conv2d", {{{1e6, 0.25}}, {{1e6, 2}}, 1, 2, 3}}};
+  cluster.device.measured = {{"matmul", {{2e6, 3e4, 1, 100, 100, 100, 0.5}, {2e9, 3e6, 8, 100, 100, 100, 0.75}}}};
+  cluster.thread_shares = {{1e-4, 0.25}, {1e-2, 0.9}};
+  cluster.busy_share = 0.95;
   cluster.software.link_share = {{Collective::all_gather, 0.5}};
   cluster.levels[0].tree_latency = {1.234567890123456e-7};
   cluster.name = "a \"b\" \\ \n \x01 \xc3\xa4";
@@ -92,6 +95,12 @@ TEST(ClusterToml, TellsOtherKindsOfValues) {
            {"flops = [[", "flops = [1, [", "product.flops[0]: bad kind of value, got integer, expected [size, share]"},
            {"flops = [[", "flops = [[1, 2, 3], [", "product.flops[0]: bad kind of value"},
            {"flops = [[", "flops = [[\"x\", 2], [", "product.flops[0]: bad kind of value, got string"},
+           {"[software]", "[device.measured]\nadd = [[1, 2]]\n\n[software]",
+            "device.measured.add[0]: bad kind of value, got array, expected [flops, bytes, batch, rows, columns, "
+            "depth, "},
+           {"[software]", "[device.measured]\nadd = [[1, 2, 1, 0, 0, 0, 0]]\n\n[software]",
+            "device.measured.add[0]: bad number, got 0, expected a number above 0"},
+           {"[software]", "[device.measured]\nadd = []\n\n[software]", "device.measured.add: no call, got none"},
            {"[software]", "[[software]]", "software: bad kind of value, got array, expected a table"},
            {"algorithms = [\"ring\"", "algorithms = [7", "software.algorithms[0]: bad kind of value"},
            {"regathers = true", "regathers = 1", "software.regathers: bad kind of value, got integer, expected true"},

@@ -57,11 +57,20 @@ class StagePricing {
   double seconds_of_one(const Instruction& instruction) {
     switch (instruction.kind) {
       case Instruction::wait: return 0;
-      case Instruction::reduce: return bucket(instruction);
+      case Instruction::reduce: {
+        const Axes& axes = schedule_.buckets[static_cast<size_t>(instruction.bucket)].axes;
+        return bucket(instruction) + skew(place(axes));
+      }
       case Instruction::start: return instruction.bucket >= 0 ? bucket(instruction) : collective(instruction);
       case Instruction::collective: return collective(instruction);
       default: return speed_.seconds(instruction_work(instruction, local_, schedule_, rules_));
     }
+  }
+
+  /// What ranks that meet wait for one another; of ranks that take turns on cores no more than these.
+  double skew(const GroupPlace& place) const {
+    const int64_t others = (cluster_.cores > 0 ? std::min(place.ranks, cluster_.cores) : place.ranks) - 1;
+    return cluster_.software.rank_skew * static_cast<double>(std::max<int64_t>(0, others));
   }
 
   double bucket(const Instruction& instruction) {
@@ -76,8 +85,9 @@ class StagePricing {
     const ValueId whole = kind == Collective::all_gather ? node.outputs[0] : node.inputs[0];
     const Staging staging = largest_staging(local_, instruction.node);
     const double packing = speed_.seconds(copy_of_bytes("copy", static_cast<double>(staging.send + staging.receive)));
-    return packing + seconds_of(kind, static_cast<double>(local_.largest(whole).bytes()),
-                                place(axes_of(node, local_.mesh)), cluster_);
+    const GroupPlace& where = place(axes_of(node, local_.mesh));
+    return packing + skew(where) +
+           seconds_of(kind, static_cast<double>(local_.largest(whole).bytes()), where, cluster_);
   }
 
   const GroupPlace& place(const Axes& axes) {
