@@ -29,6 +29,10 @@ std::function<Plan(const Graph&, int64_t)> plan_of_cuts(const NamedCuts& cuts) {
 
 }  // namespace
 
+bool has_searched_cuts(const Configuration& configuration) {
+  return configuration.tensor > 1 && configuration.cuts == TensorCuts::searched;
+}
+
 DType dtype_of_flag(const std::string& text) {
   constexpr std::array kFloats{DType::f32, DType::f64, DType::bf16, DType::f16};
   std::vector<std::string> names;
@@ -107,18 +111,28 @@ JobConfig Planner::job_of_plan(const PricedPlan& plan) {
 PlanFile Planner::plan_file(const PricedPlan& plan) {
   const JobConfig job = job_of_plan(plan);
   const Network network = model_.network(job.training.loss);
-  const Program program = make_program(job, {.network = network,
-                                             .columns = model_.columns(),
-                                             .batch = batch_,
-                                             .ranks = plan.configuration.ranks(),
-                                             .last = Stage::training});
-  PlanFile file = plan_file_of({job, plan.configuration, program.graph, all_ops()});
+  Program program = make_program(job, {.network = network,
+                                       .columns = model_.columns(),
+                                       .batch = batch_,
+                                       .ranks = plan.configuration.ranks(),
+                                       .last = Stage::training});
+  // As it was priced, in micro-batches: without outputs that have all rows.
+  std::erase_if(program.graph.outputs, [&](const Output& one) { return program.graph.type(one.value).rank() > 0; });
+  PlanFile file = plan_file_of({job, plan.configuration, remove_dead_nodes(std::move(program.graph)), all_ops()});
   file.dtype = precision_.compute;
   file.cluster = request_.cluster;
   file.network = fingerprint_of_network(forward_);
-  file.predicted = PredictedStep{.step_seconds = plan.price.step_seconds};
-  for (const StageMemory& memory : plan.price.memory) file.predicted->memory_bytes.push_back(memory.total());
+  const Price price =
+      has_searched_cuts(plan.configuration) ? price_of_cuts(*file.cuts, plan.configuration) : plan.price;
+  file.predicted = PredictedStep{.step_seconds = price.step_seconds};
+  for (const StageMemory& memory : price.memory) file.predicted->memory_bytes.push_back(memory.total());
   return file;
+}
+
+Price Planner::price_of_cuts(const NamedCuts& cuts, const Configuration& configuration) const {
+  PlannerRequest own = request_;
+  own.cuts = cuts;
+  return Planner(own).priced(configuration).price;
 }
 
 Plan Planner::folded_plan(const PricedPlan& plan) {

@@ -12,10 +12,10 @@ namespace partita {
 
 struct PlannerRequest {
   std::string model, cluster = "cpu", dtype = "f32", search = "exact";
-  int64_t batch = 0;           // rows of the global batch; 0: the model's
-  double memory = 0;           // bytes of each device for tensors; 0: the cluster's, less its reserve
-  int64_t ranks = 0;           // the part of the cluster that has so many; 0: all of it
-  std::optional<Loss> loss{};  // none: the model's
+  int64_t batch = 0;                // rows of the global batch; 0: the model's
+  double memory = 0;                // bytes of each device for tensors; 0: the cluster's, less its reserve
+  int64_t ranks = 0;                // the part of the cluster that has so many; 0: all of it
+  std::optional<Loss> loss{};       // none: the model's
   std::optional<NamedCuts> cuts{};  // of a saved plan, priced as they are; no layers are folded then
 };
 
@@ -41,6 +41,7 @@ class Planner {
   /// What a training runs that has the plan.
   JobConfig job_of_plan(const PricedPlan& plan);
   PlanFile plan_file(const PricedPlan& plan);
+  Price price_of_cuts(const NamedCuts& cuts, const Configuration& configuration) const;
   /// The plan of the folded forward graph under a configuration, on the ranks of a stage.
   Plan folded_plan(const PricedPlan& plan);
 
@@ -57,6 +58,10 @@ class Planner {
   const std::unique_ptr<Device> device_;
   NetworkCosts costs_;
 };
+
+/// A search over all layers may cut those that are repeated in turns; over the folded ones, of which prices are made,
+/// it cuts them alike. Its plan is priced again.
+bool has_searched_cuts(const Configuration& configuration);
 
 /// f32, f64, bf16 or f16.
 DType dtype_of_flag(const std::string& text);
