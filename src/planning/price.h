@@ -70,6 +70,7 @@ class StagePrices {
   Price price(int64_t zero);
 
  private:
+  friend class StepSimulation;
   struct Loop {
     double seconds = 0;             // of all micro-batches
     std::vector<double> in_flight;  // bytes by group, the most at once

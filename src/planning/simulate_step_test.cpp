@@ -1,0 +1,139 @@
+#include "planning/simulate_step.h"
+
+#include <gtest/gtest.h>
+
+#include "cluster/presets.h"
+#include "device/device.h"
+#include "network/build_graph.h"
+#include "ops/registry.h"
+#include "planning/network_costs.h"
+#include "zoo/zoo.h"
+
+namespace partita {
+namespace {
+
+/// A GPT on a cluster.
+struct SimulatedNetwork {
+  explicit SimulatedNetwork(Cluster given) : cluster(std::move(given)), device(make_cpu_device(all_ops(), 1)) {
+    const ZooModel zoo = make_model("gpt:layers=8,hidden=1024,heads=8,seq=256,vocab=4096");
+    graph = build_graph(zoo.network(zoo.recipe.training.loss), all_ops(),
+                        {.batch = 32, .columns = zoo.columns(), .statistics_groups = 32});
+    costs = std::make_unique<NetworkCosts>(graph, all_ops(), device->catalog(), cluster,
+                                           NetworkOptions{.training = {.optimizer = {.kind = OptimizerKind::adamw}},
+                                                          .precision = Precision::of(DType::bf16)});
+  }
+  Configuration configuration(const std::string& text) const {
+    const Configuration given = parse_configuration(text);
+    return completed(given, given.ranks(), 32);
+  }
+  LayerStep step(const std::string& text) const {
+    const Configuration whole = configuration(text);
+    return simulate_step(*costs->stages(whole), whole.zero, {.spans = true, .memory = true});
+  }
+  Cluster cluster;
+  std::unique_ptr<Device> device;
+  Graph graph;
+  std::unique_ptr<NetworkCosts> costs;
+};
+
+constexpr const char* kSimulatedSteps[] = {
+    "data=1,micro_batch=4",
+    "data=8",
+    "data=8,zero=1",
+    "data=8,zero=2,micro_batch=1",
+    "data=8,zero=3,micro_batch=1",
+    "data=4,tensor=2,zero=3",
+    "data=2,tensor=4",
+    "pipeline=4,micro_batch=1",
+    "data=2,pipeline=4,micro_batch=1,zero=2",
+    "data=2,pipeline=2,tensor=2,interleave=2,micro_batch=1,order=interleaved",
+    "pipeline=4,micro_batch=1,order=zero_bubble",
+    "data=4,pipeline=2,micro_batch=1,order=gpipe,zero=3",
+};
+
+/// Links that send in no time, and nothing beside kernels.
+Cluster without_links(Cluster cluster) {
+  for (LinkLevel& level : cluster.levels) {
+    level.bandwidth = 1e18;
+    level.total_bandwidth = 0;
+    for (double& latency : level.latency) latency = 0;
+    for (double& latency : level.tree_latency) latency = 0;
+    level.copy_bandwidth = 0;
+  }
+  for (LinkProtocol& protocol : cluster.protocols) protocol.overhead = protocol.most_bandwidth = 0;
+  cluster.software.rank_skew = cluster.software.transfer_overhead = 0;
+  return cluster;
+}
+
+TEST(SimulateStep, WithoutLinksItIsThePrice) {
+  const SimulatedNetwork network(without_links(cluster_named("a100-80")));
+  for (const std::string text : kSimulatedSteps) {
+    const double price = network.costs->price(network.configuration(text)).step_seconds;
+    EXPECT_NEAR(network.step(text).seconds / price, 1, 1e-3) << text;
+  }
+}
+
+TEST(SimulateStep, PartsAddUpAndLieWithinTheStep) {
+  for (const char* cluster : {"a100-80", "h100", "v100"}) {
+    const SimulatedNetwork network(cluster_named(cluster));
+    for (const std::string text : kSimulatedSteps) {
+      const LayerStep step = network.step(text);
+      const Price price = network.costs->price(network.configuration(text));
+      EXPECT_NEAR(step.seconds / price.step_seconds, 1, 0.35) << cluster << " " << text;
+      ASSERT_EQ(step.groups.size(), price.memory.size());
+      for (size_t g = 0; g < step.groups.size(); ++g) {
+        const LayerStepGroup& group = step.groups[g];
+        double sum =
+            group.compute + group.update + group.bubble + step.repeated + network.cluster.software.step_overhead;
+        for (const auto& [kind, seconds] : group.exposed) sum += seconds;
+        EXPECT_NEAR(sum, step.seconds, 1e-9 + 1e-6 * step.seconds) << cluster << " " << text;
+        EXPECT_GT(group.spans.size(), 10U);
+        for (const LayerSpan& span : group.spans) {
+          EXPECT_LE(span.begin, span.end);
+          EXPECT_LE(span.end, step.seconds);
+        }
+        double most = 0;
+        for (const MemoryPoint& point : group.memory) most = std::max(most, point.bytes);
+        EXPECT_NEAR(most / price.memory[g].total(), 1, 0.1) << cluster << " " << text << " group " << g;
+      }
+    }
+  }
+}
+
+// Slower links never make a step shorter, and a slowdown of what is computed beside them never does.
+TEST(SimulateStep, GrowsWithSlowerLinks) {
+  for (const std::string text : kSimulatedSteps) {
+    double before = 0;
+    for (const double slower : {1.0, 2.0, 4.0, 16.0}) {
+      Cluster cluster = cluster_named("a100-80");
+      for (LinkLevel& level : cluster.levels) level.bandwidth /= slower;
+      const double seconds = SimulatedNetwork(cluster).step(text).seconds;
+      EXPECT_GE(seconds, before * 0.999) << text << " " << slower;
+      before = seconds;
+    }
+    Cluster cluster = cluster_named("a100-80");
+    cluster.software.overlap_slowdown = 1;
+    const double free = SimulatedNetwork(cluster).step(text).seconds;
+    cluster.software.overlap_slowdown = 2;
+    EXPECT_GE(SimulatedNetwork(cluster).step(text).seconds, free) << text;
+  }
+}
+
+// Reductions hide behind the backward but for those of the first layers.
+TEST(SimulateStep, ReductionsOverlapTheBackward) {
+  const SimulatedNetwork network(cluster_named("h100"));
+  const LayerStep step = network.step("data=8");
+  const LayerStepGroup& group = step.groups.front();
+  double reductions = 0, end_of_backward = 0, first = step.seconds;
+  for (const LayerSpan& span : group.spans) {
+    if (span.kind == LayerSpan::reduce) reductions += span.end - span.begin, first = std::min(first, span.begin);
+    if (span.kind == LayerSpan::backward) end_of_backward = std::max(end_of_backward, span.end);
+  }
+  EXPECT_LT(first, end_of_backward);
+  ASSERT_TRUE(group.exposed.contains(Collective::all_reduce));
+  EXPECT_GT(group.exposed.at(Collective::all_reduce), 0);
+  EXPECT_LT(group.exposed.at(Collective::all_reduce), 0.7 * reductions);
+}
+
+}  // namespace
+}  // namespace partita
