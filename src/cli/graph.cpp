@@ -1,15 +1,12 @@
 // partita graph: prints the graph of a model or of a file, and runs it on random inputs.
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <filesystem>
 #include <iostream>
 #include <memory>
 
 #include "base/philox.h"
 #include "checkpoint/states.h"
 #include "cli/command_line.h"
+#include "cli/graph_file.h"
 #include "cli/job_flags.h"
 #include "cli/options.h"
 #include "execute/interpreter.h"
@@ -18,49 +15,12 @@
 namespace partita {
 namespace {
 
-constexpr int64_t kMaxGraphBytes = int64_t{16} << 20;
 constexpr int64_t kShownElements = 8;
 
 struct GraphFlags {
   JobFlags job;
   bool training = false, run = false;
 };
-
-[[noreturn]] void cannot_read(const std::string& path, const std::string& reason) {
-  throw MissingFile(fmt::format("[graph] cannot read {}: {}", path, reason));
-}
-
-std::string read_text(const std::string& path) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"), &std::fclose);
-  if (file == nullptr) cannot_read(path, std::strerror(errno));
-  std::string text;
-  char buffer[1 << 16];
-  for (size_t count; (count = std::fread(buffer, 1, sizeof buffer, file.get())) > 0;) text.append(buffer, count);
-  if (std::ferror(file.get()) != 0) cannot_read(path, std::strerror(errno));
-  return text;
-}
-
-Graph read_graph(const std::string& path) {
-  std::error_code failure;
-  const auto size = std::filesystem::file_size(path, failure);
-  if (failure || !std::filesystem::is_regular_file(path, failure)) {
-    cannot_read(path, failure ? failure.message() : "not a file");
-  }
-  if (size > kMaxGraphBytes) {
-    throw InvalidFile(
-        fmt::format("[graph] {}: too large, got {} bytes, expected at most {}", path, size, kMaxGraphBytes));
-  }
-  const std::string text = read_text(path);
-  try {
-    return parse_graph(text, all_ops());
-  } catch (const InvalidArgument& error) {
-    throw InvalidArgument(fmt::format("{} (in {})", error.what(), path), error.kind());
-  }
-}
-
-bool is_file_name(const std::string& target) {
-  return target.ends_with(".txt") || target.find('/') != std::string::npos;
-}
 
 /// Floats are normal; integers are 0 or 1, which are ids of any table.
 Array random_input(const Type& type, uint64_t key) {
@@ -112,7 +72,7 @@ Program compile_file(const std::string& path, const JobConfig& config, bool trai
 
 void run_command(const GraphFlags& flags) {
   const Place place{.cores = this_place().cores};
-  const bool is_file = is_file_name(flags.job.model);
+  const bool is_file = is_graph_file(flags.job.model);
   JobConfig config;
   if (is_file) {
     assign(config, assignments_without_model(flags.job));

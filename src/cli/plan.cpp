@@ -123,7 +123,10 @@ void run_plan(const PlanFlags& flags) {
 void add_plan(CLI::App& app) {
   const auto flags = std::make_shared<PlanFlags>();
   CLI::App* command = app.add_subcommand("plan", "Price a training step on a cluster, without the cluster");
-  command->add_option("MODEL", flags->request.model, "A model, as gpt:layers=96,hidden=12288")->required();
+  command
+      ->add_option("MODEL", flags->request.model,
+                   "A model, as gpt:layers=96,hidden=12288, or a forward graph, graph.txt")
+      ->required();
   command->add_option("--cluster", flags->request.cluster, "PRESET[:NODES][@SOFTWARE] or a TOML file")
       ->capture_default_str();
   command->add_option("--batch", flags->request.batch, "Rows of the global batch; by default the model's");

@@ -1,6 +1,7 @@
 #include "cli/planner.h"
 
 #include "checkpoint/weights.h"
+#include "cli/graph_file.h"
 #include "cluster/presets.h"
 #include "cluster/toml.h"
 #include "job/program.h"
@@ -51,20 +52,41 @@ void write_whole_file(std::string_view flag, const std::string& path, const std:
 Planner::Planner(PlannerRequest request, std::string_view where)
     : request_(std::move(request)),
       search_(parse_name<Search>("--search", request_.search)),
-      model_(make_model(request_.model)),
+      model_(is_graph_file(request_.model) ? std::nullopt : std::optional(make_model(request_.model))),
+      recipe_(model_ ? model_->recipe : JobConfig{}),
       cluster_(cluster_of(request_, where)),
-      batch_(request_.batch > 0 ? request_.batch : model_.recipe.training.batch),
       precision_(Precision::of(dtype_of_flag(request_.dtype))),
-      // Of batch norms each row has statistics of its own, so that any micro-batch can be priced.
-      forward_(build_graph(model_.network(loss()), all_ops(),
-                           {.batch = batch_, .columns = model_.columns(), .statistics_groups = batch_})),
+      forward_(make_forward()),
+      batch_(rows_of(forward_)),
       device_(make_cpu_device(all_ops(), /*threads=*/1)),
       costs_(forward_, all_ops(), device_->catalog(), cluster_,
-             {.training = {.optimizer = model_.recipe.optimizer},
+             {.training = {.optimizer = recipe_.optimizer},
               .precision = precision_,
               .fold = !request_.cuts,
               .search = search_,
               .own_plan = request_.cuts ? plan_of_cuts(*request_.cuts) : nullptr}) {}
+
+Graph Planner::make_forward() const {
+  if (model_) {
+    // Of batch norms each row has statistics of its own, so that any micro-batch can be priced.
+    const int64_t rows = request_.batch > 0 ? request_.batch : recipe_.training.batch;
+    return build_graph(model_->network(loss()), all_ops(),
+                       {.batch = rows, .columns = model_->columns(), .statistics_groups = rows});
+  }
+  Graph graph = read_graph(request_.model);
+  if (request_.batch > 0 && request_.batch != rows_of(graph)) {
+    throw InvalidArgument(fmt::format("[--batch] the graph has rows of its own, got {}, expected {}, or no --batch",
+                                      request_.batch, rows_of(graph)));
+  }
+  return graph;
+}
+
+const ZooModel& Planner::model() const {
+  if (model_) return *model_;
+  throw InvalidArgument(fmt::format(
+      "[plan] a graph is no network that can be trained, got {}, expected a model for --out, --html and explain",
+      request_.model));
+}
 
 double Planner::memory() const {
   if (request_.memory > 0) return request_.memory;
@@ -98,7 +120,7 @@ ConfigurationSearch Planner::searched(const Pins& pins, bool runner_up) {
 }
 
 JobConfig Planner::job_of_plan(const PricedPlan& plan) {
-  JobConfig job = model_.recipe;
+  JobConfig job = recipe_;
   job.model = request_.model;
   job.training.batch = batch_;
   job.training.loss = loss();
@@ -110,9 +132,9 @@ JobConfig Planner::job_of_plan(const PricedPlan& plan) {
 
 PlanFile Planner::plan_file(const PricedPlan& plan) {
   const JobConfig job = job_of_plan(plan);
-  const Network network = model_.network(job.training.loss);
+  const Network network = model().network(job.training.loss);
   Program program = make_program(job, {.network = network,
-                                       .columns = model_.columns(),
+                                       .columns = model_->columns(),
                                        .batch = batch_,
                                        .ranks = plan.configuration.ranks(),
                                        .last = Stage::training});

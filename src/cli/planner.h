@@ -11,6 +11,7 @@
 namespace partita {
 
 struct PlannerRequest {
+  /// Of the zoo, or the text of a forward graph in a file, "graph.txt".
   std::string model, cluster = "cpu", dtype = "f32", search = "exact";
   int64_t batch = 0;                // rows of the global batch; 0: the model's
   double memory = 0;                // bytes of each device for tensors; 0: the cluster's, less its reserve
@@ -26,7 +27,9 @@ class Planner {
 
   const PlannerRequest& request() const { return request_; }
   const Cluster& cluster() const { return cluster_; }
-  const ZooModel& model() const { return model_; }
+  /// Throws InvalidArgument when there is a graph alone.
+  const ZooModel& model() const;
+  bool is_graph() const { return !model_; }
   int64_t batch() const { return batch_; }
   const Precision& precision() const { return precision_; }
   const Graph& forward() const { return forward_; }
@@ -46,15 +49,17 @@ class Planner {
   Plan folded_plan(const PricedPlan& plan);
 
  private:
-  Loss loss() const { return request_.loss.value_or(model_.recipe.training.loss); }
+  Loss loss() const { return request_.loss.value_or(recipe_.training.loss); }
+  Graph make_forward() const;
 
   const PlannerRequest request_;
   const Search search_;
-  const ZooModel model_;
+  const std::optional<ZooModel> model_;  // none: a graph alone
+  const JobConfig recipe_;
   const Cluster cluster_;
-  const int64_t batch_;
   const Precision precision_;
   const Graph forward_;
+  const int64_t batch_;
   const std::unique_ptr<Device> device_;
   NetworkCosts costs_;
 };

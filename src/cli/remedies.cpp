@@ -61,6 +61,7 @@ std::optional<Remedy> more_nodes(const Planner& planner, const Pins& pins) {
 }
 
 std::optional<Remedy> smaller_batch(const Planner& planner, const Pins& pins) {
+  if (planner.is_graph()) return std::nullopt;  // its rows are a part of it
   PlannerRequest request = planner.request();
   for (int64_t factor = 2; factor <= kMostFactor && planner.batch() / factor > 0; factor *= 2) {
     if (planner.batch() % factor != 0) break;

@@ -9,14 +9,14 @@ namespace {
 
 constexpr double kLeastExposed = 0.1;  // of sums of gradients: the last ones come behind the backward
 
+}  // namespace
+
 int64_t rows_of(const Graph& forward) {
   for (const Input& input : forward.inputs) {
     if (input.batch_dim >= 0) return forward.type(input.value).shape[static_cast<size_t>(input.batch_dim)];
   }
   throw InvalidArgument("[plan] no input with a batch, got none, expected one that counts rows");
 }
-
-}  // namespace
 
 NetworkCosts::NetworkCosts(const Graph& forward, const OpSet& ops, const KernelCatalog& catalog, const Cluster& cluster,
                            NetworkOptions options)

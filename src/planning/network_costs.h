@@ -10,6 +10,9 @@
 
 namespace partita {
 
+/// Of the global batch. Throws InvalidArgument for a graph without one.
+int64_t rows_of(const Graph& forward);
+
 struct NetworkOptions {
   TrainingOptions training{};
   Precision precision{};
