@@ -67,20 +67,20 @@ std::string plan_page(Planner& planner, const PricedPlan& priced, const PlanFile
                       const std::optional<PricedConfiguration>& runner_up) {
   const Graph& folded = planner.costs().folded().graph;
   const Plan cuts = plan_of(*plan.cuts, folded, all_ops(), /*any_purpose=*/true);
-  const std::unique_ptr<StagePrices> stages = planner.costs().stages(priced.configuration);
+  StagePrices& stages = planner.costs().stages(priced.configuration);
   PageContents contents{
       .plan = priced,
       .cluster = planner.cluster(),
       .memory = planner.memory(),
       .layers = layer_table(planner.costs(), priced.configuration, cuts, Rules(folded, all_ops()), planner.precision()),
       .cuts = {},
-      .shape = stages->shape(),
+      .shape = stages.shape(),
       .kept = {},
       .others = {},
       .groups = groups_of_ranks(priced.configuration, planner.cluster()),
       .ops = main_ops(planner, plan),
       .text = print(plan)};
-  for (int stage = 0; stage < contents.shape.stages(); ++stage) contents.kept.push_back(stages->kept(stage));
+  for (int stage = 0; stage < contents.shape.stages(); ++stage) contents.kept.push_back(stages.kept(stage));
   for (const NamedLine& line : plan.cuts->lines) {
     if (line.kind == NamedKind::node) contents.cuts.emplace_back(line.names, line.text);
   }

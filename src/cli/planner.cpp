@@ -95,9 +95,9 @@ double Planner::memory() const {
 }
 
 PricedPlan Planner::priced(const Configuration& configuration) {
-  const std::unique_ptr<StagePrices> stages = costs_.stages(configuration);
-  PricedPlan plan = priced(PricedConfiguration{configuration, stages->price(configuration.zero)});
-  plan.lower_bound_seconds = stages->lower_bound(configuration.zero);
+  StagePrices& stages = costs_.stages(configuration);
+  PricedPlan plan = priced(PricedConfiguration{configuration, stages.price(configuration.zero)});
+  plan.lower_bound_seconds = stages.lower_bound(configuration.zero);
   return plan;
 }
 

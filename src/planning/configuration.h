@@ -1,6 +1,8 @@
 #pragma once
 // How the ranks of a cluster share a training step, in the few numbers that users know.
 
+#include <compare>
+
 #include "autodiff/recompute.h"
 #include "base/names.h"
 #include "pipeline/sequence.h"
@@ -26,7 +28,7 @@ struct Configuration {
   int64_t zero = 0;  // level of optimizer sharding, over data (and context)
 
   int64_t ranks() const { return data * context * tensor * pipeline; }
-  bool operator==(const Configuration&) const = default;
+  auto operator<=>(const Configuration&) const = default;
 };
 
 /// Micro-batches of a step of `batch` rows. `micro_batch` is not 0.

@@ -172,13 +172,17 @@ PriceRequest& NetworkCosts::request(const Configuration& configuration) {
   return *requests_.back();
 }
 
-std::unique_ptr<StagePrices> NetworkCosts::stages(const Configuration& configuration) {
-  return std::make_unique<StagePrices>(request(configuration));
+StagePrices& NetworkCosts::stages(Configuration configuration) {
+  configuration.zero = 0;
+  const auto found = stages_.find(configuration);
+  if (found != stages_.end()) return *found->second;
+  auto made = std::make_unique<StagePrices>(request(configuration));
+  return *stages_.emplace(configuration, std::move(made)).first->second;
 }
 
 Price NetworkCosts::price(const Configuration& configuration) {
   const Configuration whole = completed(configuration, configuration.ranks(), batch_);
-  return stages(whole)->price(whole.zero);
+  return stages(whole).price(whole.zero);
 }
 
 }  // namespace partita

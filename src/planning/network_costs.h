@@ -33,7 +33,7 @@ class NetworkCosts {
   /// Completes the configuration. Throws InvalidArgument for one that does not divide, or cannot be lowered.
   Price price(const Configuration& configuration);
   /// The stages of a completed configuration.
-  std::unique_ptr<StagePrices> stages(const Configuration& configuration);
+  StagePrices& stages(Configuration configuration);
   /// Seconds of all layers for a row of a rank's micro-batch, forward and backward. Only what decides the lowering
   /// counts.
   double row_seconds(const Configuration& configuration);
@@ -80,8 +80,9 @@ class NetworkCosts {
   int64_t batch_ = 1;
   Places places_;
   std::map<Key, std::unique_ptr<LoweredLayers>> known_;
-  std::map<std::pair<Key, int64_t>, LayerCosts> costs_;  // with the rows of a micro-batch
-  std::vector<std::unique_ptr<PriceRequest>> requests_;  // what stage prices refer to
+  std::map<std::pair<Key, int64_t>, LayerCosts> costs_;           // with the rows of a micro-batch
+  std::vector<std::unique_ptr<PriceRequest>> requests_;           // what stage prices refer to
+  std::map<Configuration, std::unique_ptr<StagePrices>> stages_;  // whatever the level of optimizer sharding
   double step_flops_ = 0;
 };
 

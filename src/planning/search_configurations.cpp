@@ -63,7 +63,6 @@ class ConfigurationSearcher {
                                                            request_.ranks, costs_.batch())
                                              : refusal_);
     }
-    result_.lower_bound_seconds = queue_.top().bound;
     while (!queue_.empty()) {
       const Candidate next = queue_.top();
       queue_.pop();
@@ -71,6 +70,7 @@ class ConfigurationSearcher {
       next.is_own ? follow(next.configuration) : bound(next.configuration);
     }
     if (!result_.best && !result_.least) throw InvalidArgument(refusal_);  // what there is cannot be lowered
+    if (result_.best) result_.lower_bound_seconds = result_.best->price.step_seconds;  // all others are above it
     take_runner_up();
     return std::move(result_);
   }
@@ -259,23 +259,19 @@ class ConfigurationSearcher {
     least_memory_ = std::max(least_memory_, result_.least->price.peak_memory());
   }
 
-  StagePrices* stage_prices(Configuration configuration) {
-    configuration.zero = 0;
-    const auto [entry, fresh] = stages_.try_emplace(print(configuration));
-    if (fresh) {
-      try {
-        entry->second = costs_.stages(configuration);
-      } catch (const InvalidArgument& error) {
-        refusal_ = error.what();
-      }
+  /// None where the network cannot be lowered so.
+  StagePrices* stage_prices(const Configuration& configuration) {
+    try {
+      return &costs_.stages(configuration);
+    } catch (const InvalidArgument& error) {
+      refusal_ = error.what();
+      return nullptr;
     }
-    return entry->second.get();
   }
 
   const SearchRequest& request_;
   NetworkCosts& costs_;
   std::priority_queue<Candidate> queue_;
-  std::map<std::string, std::unique_ptr<StagePrices>> stages_;  // whatever the level of optimizer sharding
   std::string refusal_;                                         // why something could not be lowered
   double least_memory_ = 0;
   std::map<Shape, PricedConfiguration> shapes_;  // the best of each, for the runner-up

@@ -28,7 +28,7 @@ struct SimulatedNetwork {
   }
   LayerStep step(const std::string& text) const {
     const Configuration whole = configuration(text);
-    return simulate_step(*costs->stages(whole), whole.zero, {.spans = true, .memory = true});
+    return simulate_step(costs->stages(whole), whole.zero, {.spans = true, .memory = true});
   }
   Cluster cluster;
   std::unique_ptr<Device> device;

@@ -52,6 +52,21 @@ TEST(PlanErrors, Configurations) {
                ExitCode::usage, "lenet");
 }
 
+TEST(PlanErrors, Graphs) {
+  const TempDir folder;
+  const std::string path = (folder.path() / "net.txt").string();
+  const std::string text = run_program({"graph", "mlp", "--batch", "16"}).output;
+  write_text(path, text);
+  plan_refused({"--batch", "3"}, "[--batch] the graph has rows of its own, got 3, expected 16, or no --batch",
+               ExitCode::usage, path);
+  plan_refused({"--out", (folder.path() / "plan.txt").string()},
+               "[plan] a graph is no network that can be trained, got " + path + ", expected a model for --out",
+               ExitCode::usage, path);
+  plan_refused({}, "[graph] cannot read none.txt", ExitCode::missing_file, "none.txt");
+  write_text(path, text.substr(0, text.size() / 2));
+  plan_refused({}, "(in " + path + ")", ExitCode::bad_input, path);
+}
+
 TEST(PlanErrors, Numbers) {
   plan_refused({"--memory", "-1"}, "[--memory] out of range, got -1, expected GiB above 0");
   plan_refused({"--batch", "-3"}, "[--batch] out of range, got -3, expected 1 to");
