@@ -73,6 +73,31 @@ void visit_software(AnySoftware& software, Visit& visit) {
   });
 }
 
+/// Those of its device.
+template <class AnyDevice, class Visit>
+void visit_device(AnyDevice& device, Visit& visit) {
+  visit.text("name", device.name);
+  visit.number("memory", device.memory, kQuantity);
+  visit.number("memory_bandwidth", device.memory_bandwidth, kQuantity);
+  visit.number("launch_overhead", device.launch_overhead, kSeconds);
+  visit.named("peak", device.peak, [&](std::string_view name, auto& peak) { visit.number(name, peak, kQuantity); });
+  const auto visit_efficiency = [&](std::string_view name, auto& efficiency) {
+    visit.table(name, [&] {
+      visit.curve("flops", efficiency.flops);
+      visit.curve("bytes", efficiency.bytes);
+      visit.number("extra_rows", efficiency.extra_rows, kElements);
+      visit.number("extra_columns", efficiency.extra_columns, kElements);
+      visit.number("extra_depth", efficiency.extra_depth, kElements);
+      visit.curve("columns", efficiency.columns);
+    });
+  };
+  visit.named("efficiency", device.efficiency, visit_efficiency);
+  visit.named("op_efficiency", device.op_efficiency, visit_efficiency);
+  visit.named("op_factor", device.op_factor,
+              [&](std::string_view name, auto& factor) { visit.number(name, factor, kAnyShare); });
+  visit.named("measured", device.measured, [&](std::string_view name, auto& calls) { visit.calls(name, calls); });
+}
+
 /// Calls `visit` for every field of a cluster, in the order of the file: `number`, `whole`, `flag` and `text` for one
 /// value, `numbers`, `texts` and `choices` for a list, `curve`, `calls`, and `table` and `tables` for those that have a
 /// heading of their own.
@@ -86,29 +111,7 @@ void visit_fields(AnyCluster& cluster, Visit& visit) {
   visit.curve("thread_shares", cluster.thread_shares);
   visit.number("busy_share", cluster.busy_share, kShare);
   visit.texts("fitted", cluster.fitted);
-  visit.table("device", [&] {
-    auto& device = cluster.device;
-    visit.text("name", device.name);
-    visit.number("memory", device.memory, kQuantity);
-    visit.number("memory_bandwidth", device.memory_bandwidth, kQuantity);
-    visit.number("launch_overhead", device.launch_overhead, kSeconds);
-    visit.named("peak", device.peak, [&](std::string_view name, auto& peak) { visit.number(name, peak, kQuantity); });
-    const auto visit_efficiency = [&](std::string_view name, auto& efficiency) {
-      visit.table(name, [&] {
-        visit.curve("flops", efficiency.flops);
-        visit.curve("bytes", efficiency.bytes);
-        visit.number("extra_rows", efficiency.extra_rows, kElements);
-        visit.number("extra_columns", efficiency.extra_columns, kElements);
-        visit.number("extra_depth", efficiency.extra_depth, kElements);
-        visit.curve("columns", efficiency.columns);
-      });
-    };
-    visit.named("efficiency", device.efficiency, visit_efficiency);
-    visit.named("op_efficiency", device.op_efficiency, visit_efficiency);
-    visit.named("op_factor", device.op_factor,
-                [&](std::string_view name, auto& factor) { visit.number(name, factor, kAnyShare); });
-    visit.named("measured", device.measured, [&](std::string_view name, auto& calls) { visit.calls(name, calls); });
-  });
+  visit.table("device", [&] { visit_device(cluster.device, visit); });
   visit.table("software", [&] { visit_software(cluster.software, visit); });
   visit.tables("protocol", cluster.protocols, [&](auto& protocol) {
     visit.text("name", protocol.name);

@@ -4,6 +4,7 @@
 
 #include "cluster/compute_seconds.h"
 #include "graph/rules.h"
+#include "sharding/sharding.h"
 
 namespace partita {
 

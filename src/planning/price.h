@@ -70,6 +70,7 @@ class StagePrices {
   Price price(int64_t zero);
 
  private:
+  friend class LayerTasks;  // what the same stages take layer by layer
   friend class StepSimulation;
   struct Loop {
     double seconds = 0;             // of all micro-batches

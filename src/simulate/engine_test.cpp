@@ -11,8 +11,7 @@
 namespace partita {
 namespace {
 
-constexpr TaskQueue kCompute = TaskQueue::compute, kCommunicate = TaskQueue::communicate,
-                    kTransfer = TaskQueue::transfer;
+constexpr TaskQueue kCommunicate = TaskQueue::communicate, kTransfer = TaskQueue::transfer;
 
 TEST(SimulateEngine, AQueueRunsOneTaskAtATimeAndQueuesRunBesideOneAnother) {
   TaskGraph graph;

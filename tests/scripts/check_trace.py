@@ -106,7 +106,8 @@ def check_prediction(predicted, measured, ranks, metadata):
         said = {(s["name"], s["args"]["step"], s["args"].get("micro_batch", 0)) for s in own if s["cat"] != "wait"}
         for lost in sorted(names - said)[:3]:
             faults.append(f"rank {rank}: {lost} is not predicted")
-        for wrong in sorted(said - {(s["name"], s["args"]["step"], s["args"].get("micro_batch", 0)) for s in taken})[:3]:
+        done = {(s["name"], s["args"]["step"], s["args"].get("micro_batch", 0)) for s in taken}
+        for wrong in sorted(said - done)[:3]:
             faults.append(f"rank {rank}: {wrong} is predicted and not measured")
         for step in (span for span in own if span["cat"] == "step"):
             real = [s["dur"] for s in taken if s["cat"] == "step" and s["name"] == step["name"]]
@@ -164,8 +165,8 @@ def main():
 
     print("\n".join(faults[:20]))
     print(f"{path}: {len(spans)} spans of {ranks} ranks, {met} collectives, {sent} transfers; sections cover "
-          f"{lowest['section']:.4f}, what is inside of them {lowest['leaf']:.4f}; predicted within a factor of {worst:.2f}; "
-          f"{len(faults)} faults")
+          f"{lowest['section']:.4f}, what is inside of them {lowest['leaf']:.4f}; predicted within a factor of "
+          f"{worst:.2f}; {len(faults)} faults")
     return bool(faults) or not spans
 
 
