@@ -35,7 +35,7 @@ th{font-weight:600;color:var(--soft);font-size:12px;text-align:right;border-bott
 td{text-align:right;padding:5px 8px;border-bottom:1px solid var(--line);vertical-align:top;white-space:nowrap}
 tr:last-child td{border-bottom:0}
 .t{text-align:left}
-.w{white-space:normal;overflow-wrap:anywhere}
+.w{white-space:normal;overflow-wrap:anywhere;min-width:170px}
 .scroll{overflow-x:auto}
 .side{display:flex;flex-wrap:wrap;gap:8px 48px;align-items:flex-start}
 .side table{width:auto}
@@ -62,6 +62,8 @@ svg text.slot{fill:var(--slot);font-size:10.5px}
 .s-forward.odd{fill:var(--forward2)}
 .s-backward{fill:var(--backward)}
 .s-backward.odd{fill:var(--backward2)}
+.s-update{fill:var(--update)}
+.s-comm{fill:var(--comm)}
 .s-weight{fill:var(--weight)}
 .s-weight.odd{fill:var(--weight2)}
 .line{fill:none;stroke-width:1.8;stroke-linejoin:round}

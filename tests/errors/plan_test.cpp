@@ -64,7 +64,7 @@ TEST(PlanErrors, Graphs) {
                ExitCode::usage, path);
   plan_refused({}, "[graph] cannot read none.txt", ExitCode::missing_file, "none.txt");
   write_text(path, text.substr(0, text.size() / 2));
-  plan_refused({}, "(in " + path + ")", ExitCode::bad_input, path);
+  plan_refused({}, "(in " + path + ")", ExitCode::usage, path);
 }
 
 TEST(PlanErrors, Numbers) {
@@ -194,6 +194,8 @@ TEST(PlanErrors, MemoryThatIsMissing) {
                model);
   plan_refused({"--cluster", "v100:8", "--batch", "64", "--dtype", "f16", "--pin", "zero=0,tensor=1,pipeline=1"},
                "It would fit with no ", ExitCode::usage, model);
+  plan_refused({"--cluster", "v100:1@megatron-core", "--batch", "64", "--dtype", "f16"},
+               "or with --cluster v100:2@megatron-core", ExitCode::usage, model);
 }
 
 }  // namespace
