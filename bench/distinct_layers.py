@@ -12,21 +12,24 @@ class Writer:
     def __init__(self):
         self.states, self.nodes = [], []
 
+    def node(self, text, scope):
+        self.nodes.append(f"{text} ; forward scope={scope}")
+
     def convolution(self, value, channels, width, kernel):
         number = len(self.nodes)
         self.states.append(f"state %w{number}: f32[{width},{channels},{kernel},{kernel}] parameter normal(0,0.1)")
         result = f"f32[{ROWS},{width},{SIZE},{SIZE}]"
         pads = kernel // 2
         attributes = f"{{stride=[1,1], dilation=[1,1], pads=[{pads},{pads},{pads},{pads}], groups=1}}"
-        self.nodes.append(f"%c{number} = conv2d({value}, %w{number}) {attributes} : {result} ; forward scope=net/{number}")
-        self.nodes.append(f"%r{number} = relu(%c{number}) : {result} ; forward scope=net/{number}")
+        self.node(f"%c{number} = conv2d({value}, %w{number}) {attributes} : {result}", f"net/{number}")
+        self.node(f"%r{number} = relu(%c{number}) : {result}", f"net/{number}")
         return f"%r{number}", width
 
     def concatenation(self, parts):
         number, channels = len(self.nodes), sum(width for _, width in parts)
         operands = ", ".join(value for value, _ in parts)
-        self.nodes.append(f"%j{number} = concat({operands}) {{axis=1}} : f32[{ROWS},{channels},{SIZE},{SIZE}] ; forward "
-                          f"scope=net/{number}")
+        result = f"f32[{ROWS},{channels},{SIZE},{SIZE}]"
+        self.node(f"%j{number} = concat({operands}) {{axis=1}} : {result}", f"net/{number}")
         return f"%j{number}", channels
 
 
@@ -40,13 +43,16 @@ def main():
                  for _ in range(branches)]
         count += branches
         value, channels = parts[0] if branches == 1 else writer.concatenation(parts)
-    head = [f"state %head: f32[{CLASSES},{channels * SIZE * SIZE}] parameter normal(0,0.1)"]
-    tail = [f"%flat = reshape({value}) {{shape=[{ROWS},{channels * SIZE * SIZE}]}} : f32[{ROWS},{channels * SIZE * SIZE}] ; forward scope=net",
-            f"%logits = matmul(%flat, %head) {{transpose_a=false, transpose_b=true}} : f32[{ROWS},{CLASSES}] ; forward scope=net",
-            f"%losses, %sums = cross_entropy(%logits, %label) : f32[{ROWS}], f32[{ROWS},1] ; forward scope=loss",
-            f"%mean = reduce(%losses) {{kind=sum, axes=[0], keep_dims=false, scale={1 / ROWS}}} : f32[] ; forward scope=loss"]
+    features = channels * SIZE * SIZE
+    head = f"state %head: f32[{CLASSES},{features}] parameter normal(0,0.1)"
+    attributes = "{transpose_a=false, transpose_b=true}"
+    mean = f"{{kind=sum, axes=[0], keep_dims=false, scale={1 / ROWS}}}"
+    writer.node(f"%flat = reshape({value}) {{shape=[{ROWS},{features}]}} : f32[{ROWS},{features}]", "net")
+    writer.node(f"%logits = matmul(%flat, %head) {attributes} : f32[{ROWS},{CLASSES}]", "net")
+    writer.node(f"%losses, %sums = cross_entropy(%logits, %label) : f32[{ROWS}], f32[{ROWS},1]", "loss")
+    writer.node(f"%mean = reduce(%losses) {mean} : f32[]", "loss")
     print("\n".join(["partita graph 1", "graph distinct", f"input %image: f32[{ROWS},3,{SIZE},{SIZE}] batch=0",
-                     f"input %label: i32[{ROWS}] batch=0", *writer.states, *head, *writer.nodes, *tail,
+                     f"input %label: i32[{ROWS}] batch=0", *writer.states, head, *writer.nodes,
                      "output loss = %mean", "output logits = %logits"]))
 
 
