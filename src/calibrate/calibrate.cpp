@@ -165,6 +165,7 @@ std::vector<TrainingCase> calibration_cases() {
       {"mlp:layers=3,hidden=256", 16},
       {"mlp:layers=3,hidden=256", 64},
       {"mlp:layers=3,hidden=512", 128},
+      {"mlp:layers=3,hidden=1024", 64},
       {"mlp:layers=2,hidden=2048", 64},
       {"mlp:layers=2,hidden=4096", 16},
       {"lenet", 64},
