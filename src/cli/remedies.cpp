@@ -16,15 +16,20 @@ struct Remedy {
   std::string text;
 };
 
-/// "cpu:4" for "cpu" with 4.
-std::string with_nodes(const std::string& cluster, int64_t nodes) {
-  return fmt::format("{}:{}", cluster.substr(0, cluster.find(':')), nodes);
-}
+/// A cluster by name: "a100-80:4@megatron-core".
+struct NamedCluster {
+  explicit NamedCluster(const std::string& text) {
+    const size_t at = std::min(text.find('@'), text.size());
+    const size_t colon = std::min(text.find(':'), at);
+    preset = text.substr(0, colon);
+    software = text.substr(at);
+    if (colon < at) nodes = std::max<int64_t>(1, std::strtoll(text.c_str() + colon + 1, nullptr, 10));
+  }
+  std::string with(int64_t times) const { return fmt::format("{}:{}{}", preset, nodes * times, software); }
 
-int64_t nodes_of(const std::string& cluster) {
-  const size_t colon = cluster.find(':');
-  return colon == cluster.npos ? 1 : std::max<int64_t>(1, std::strtoll(cluster.c_str() + colon + 1, nullptr, 10));
-}
+  std::string preset, software;
+  int64_t nodes = 1;
+};
 
 /// Whether something fits; a request that is refused for another reason does not.
 std::optional<ConfigurationSearch> fits(const PlannerRequest& request, const Pins& pins) {
@@ -48,10 +53,9 @@ std::optional<Remedy> more_nodes(const Planner& planner, const Pins& pins) {
   PlannerRequest request = planner.request();
   const bool is_file = request.cluster.find('/') != std::string::npos || request.cluster.ends_with(".toml");
   if (is_file || request.ranks > 0) return std::nullopt;
-  const int64_t nodes = nodes_of(request.cluster);
-  const std::string before = request.cluster;
+  const NamedCluster before(request.cluster);
   for (int64_t factor = 2; factor <= kMostFactor; factor *= 2) {
-    request.cluster = with_nodes(before, nodes * factor);
+    request.cluster = before.with(factor);
     if (planner.cluster().cores > 0) request.memory = planner.memory();  // of a rank: its hosts are others
     if (fits(request, pins)) {
       return Remedy{static_cast<double>(factor), fmt::format("--cluster {}", request.cluster)};

@@ -35,7 +35,7 @@ th{font-weight:600;color:var(--soft);font-size:12px;text-align:right;border-bott
 td{text-align:right;padding:5px 8px;border-bottom:1px solid var(--line);vertical-align:top;white-space:nowrap}
 tr:last-child td{border-bottom:0}
 .t{text-align:left}
-.w{white-space:normal;overflow-wrap:anywhere}
+.w{white-space:normal;overflow-wrap:anywhere;min-width:170px}
 .scroll{overflow-x:auto}
 .side{display:flex;flex-wrap:wrap;gap:8px 48px;align-items:flex-start}
 .side table{width:auto}

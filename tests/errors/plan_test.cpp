@@ -194,6 +194,8 @@ TEST(PlanErrors, MemoryThatIsMissing) {
                model);
   plan_refused({"--cluster", "v100:8", "--batch", "64", "--dtype", "f16", "--pin", "zero=0,tensor=1,pipeline=1"},
                "It would fit with no ", ExitCode::usage, model);
+  plan_refused({"--cluster", "v100:1@megatron-core", "--batch", "64", "--dtype", "f16"},
+               "or with --cluster v100:2@megatron-core", ExitCode::usage, model);
 }
 
 }  // namespace

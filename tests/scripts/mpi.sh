@@ -52,6 +52,17 @@ for ranks in 2 3 4; do
   done
 done
 
+# A saved plan gives the same bits, and is refused on other numbers of ranks.
+gpt=gpt:layers=4,hidden=16,heads=2,seq=16
+"$partita" plan $gpt --batch 24 --cluster cpu --fixed data=1,tensor=2,pipeline=2,micro_batch=6 --out "$folder/plan.txt" \
+  >/dev/null || fail "a plan"
+"$partita" train --plan "$folder/plan.txt" --steps 4 --no-eval --save "$folder/plan.st" >/dev/null 2>&1 ||
+  fail "a plan on threads"
+expect 0 "saved to" mpirun -n 4 "$partita" train --plan "$folder/plan.txt" --steps 4 --no-eval --save "$folder/plans.st"
+cmp "$folder/plan.st" "$folder/plans.st" || fail "weights of a plan on processes and threads differ"
+expect 64 "is for another number of ranks, got 3 started by" mpirun -n 3 "$partita" train --plan "$folder/plan.txt"
+expect 0 "plan auto: " mpirun -n 2 "$partita" train $gpt --plan auto --batch 24 --steps 2 --no-eval
+
 # Every rank that prints has the true result of an evaluation.
 "$partita" eval mlp --load "$folder/threads.st" --ranks 4 2>/dev/null | grep '^test' >"$folder/result"
 [[ $(wc -l <"$folder/result") -eq 2 ]] || fail "no result of eval on threads"
