@@ -74,13 +74,11 @@ std::string plan_page(Planner& planner, const PricedPlan& priced, const PlanFile
       .memory = planner.memory(),
       .layers = layer_table(planner.costs(), priced.configuration, cuts, Rules(folded, all_ops()), planner.precision()),
       .cuts = {},
-      .shape = stages.shape(),
-      .kept = {},
+      .step = simulate_step(stages, priced.configuration.zero, {.spans = true, .memory = true}),
       .others = {},
       .groups = groups_of_ranks(priced.configuration, planner.cluster()),
       .ops = main_ops(planner, plan),
       .text = print(plan)};
-  for (int stage = 0; stage < contents.shape.stages(); ++stage) contents.kept.push_back(stages.kept(stage));
   for (const NamedLine& line : plan.cuts->lines) {
     if (line.kind == NamedKind::node) contents.cuts.emplace_back(line.names, line.text);
   }

@@ -2,29 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
-#include "pipeline/simulate.h"
+#include "pipeline/sequence.h"
 #include "planning/quantities.h"
 
 namespace partita {
 namespace {
 
 constexpr double kChartWidth = 1080, kLeft = 78, kRight = 12;
-constexpr int64_t kMostRectangles = 6000;
-constexpr int kMostRows = 32, kMostLines = 6;
-
-struct Follow {
-  Sequence sequence;
-  Simulation simulation;
-};
-
-Follow follow(const DrawnOrder& drawn) {
-  const auto dependencies = chain_of(drawn.shape.stages());
-  Follow result{make_sequence(drawn.order, drawn.shape, dependencies), {}};
-  result.simulation = simulate(result.sequence, drawn.shape, dependencies);
-  return result;
-}
+constexpr size_t kMostSpans = 8000;
+constexpr int kMostRows = 32, kLeastRows = 4, kMostLines = 6;
+constexpr double kBeside = 6;  // pixels of what is sent
 
 /// "1.5 s": round numbers are short.
 std::string print_tick(double seconds) {
@@ -72,82 +60,101 @@ std::string open_svg(double height, std::string_view what) {
   return fmt::format(R"(<svg viewBox="0 0 {} {:.0f}" role="img" aria-label="{}">)", kChartWidth, height, what);
 }
 
-/// Bytes of one group over time, a point per change.
-std::vector<std::pair<double, double>> bytes_over_time(const DrawnOrder& drawn, const Simulation& simulation,
-                                                       int group) {
-  const StageSection last = drawn.order == Order::zero_bubble ? StageSection::weight : StageSection::backward;
-  std::map<double, double> changes;
-  for (const TimedSlot& timed : simulation.slots) {
-    if (drawn.shape.groups[timed.slot.stage] != group) continue;
-    if (timed.slot.section == StageSection::forward) changes[timed.start] += drawn.kept[timed.slot.stage];
-    if (timed.slot.section == last) changes[timed.end] -= drawn.kept[timed.slot.stage];
+/// How long the groups that are drawn take.
+double drawn_seconds(const LayerStep& step) {
+  double seconds = 0;
+  for (const LayerStepGroup& group : step.groups) {
+    for (const LayerSpan& span : group.spans) seconds = std::max(seconds, span.end);
   }
-  double bytes = drawn.states[group];
-  std::vector<std::pair<double, double>> points{{0, bytes}};
-  for (const auto& [time, change] : changes) {
-    points.emplace_back(time, bytes);
-    points.emplace_back(time, bytes += change);
-  }
-  points.emplace_back(simulation.seconds, bytes);
-  return points;
+  return seconds;
 }
+
+bool is_beside(const LayerSpan& span) {
+  return span.kind == LayerSpan::gather || span.kind == LayerSpan::reduce || span.kind == LayerSpan::transfer;
+}
+
+std::string_view class_of(const LayerSpan& span) {
+  switch (span.kind) {
+    case LayerSpan::forward: return "forward";
+    case LayerSpan::backward: return "backward";
+    case LayerSpan::weight: return "weight";
+    case LayerSpan::update: return "update";
+    default: return "comm";
+  }
+}
+
+/// "F3", "F3.1" where a group runs several stages, or what it is.
+std::string name_of_span(const LayerSpan& span, bool with_stage) {
+  constexpr std::array kNames{"", "", "", "gather", "reduce", "transfer", "update"};
+  if (span.kind > LayerSpan::weight) return kNames[span.kind];
+  return short_name({span.stage, static_cast<StageSection>(span.kind), span.micro_batch}, with_stage);
+}
+
+/// What a group does between two times, as a rectangle with its name.
+class SpanPainter {
+ public:
+  SpanPainter(const TimeAxis& axis, bool with_stage) : axis_(axis), with_stage_(with_stage) {}
+
+  std::string paint(const LayerSpan& span, double top, double height) const {
+    const double left = axis_.at(span.begin), width = axis_.at(span.end) - left;
+    const std::string name = name_of_span(span, with_stage_);
+    const bool beside = is_beside(span);
+    std::string text = fmt::format(
+        R"(<rect class="s-{}{}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}">)"
+        "<title>{}: {} from {}</title></rect>",
+        class_of(span), span.micro_batch % 2 == 1 && !beside ? " odd" : "", left, beside ? top + height - kBeside : top,
+        std::max(0.3, width - (span.unit ? 0.2 : 0.6)), beside ? kBeside : height - kBeside - 1, name,
+        print_seconds(span.end - span.begin), print_seconds(span.begin));
+    if (!beside && !span.unit && width > 8 + 6.5 * static_cast<double>(name.size())) {
+      text += fmt::format(R"(<text class="slot" x="{:.1f}" y="{:.1f}" text-anchor="middle">{}</text>)",
+                          left + width / 2, top + (height - kBeside) / 2 + 3, name);
+    }
+    return text;
+  }
+
+ private:
+  const TimeAxis& axis_;
+  const bool with_stage_;
+};
 
 }  // namespace
 
-int64_t drawn_micro_batches(const PipelineShape& shape) {
-  const int64_t stages = shape.stages(), groups = shape.group_count();
-  const int64_t most = std::max(groups + 4, kMostRectangles / (3 * std::max<int64_t>(1, stages)));
-  if (shape.micro_batches <= most) return shape.micro_batches;
-  return std::max<int64_t>(groups, most / groups * groups);
-}
-
-std::string timeline_chart(const DrawnOrder& drawn) {
-  const Simulation simulation = follow(drawn).simulation;
-  const std::vector<int> rows = some_of_groups(drawn.shape.group_count(), kMostRows);
-  const double height = rows.size() > 12 ? 18 : 24, bottom = static_cast<double>(rows.size()) * (height + 4) + 4;
-  const TimeAxis axis(simulation.seconds);
-  std::string text = open_svg(bottom + 20, "sections of the groups of ranks over time") + axis.ticks(0, bottom);
-  std::map<int, double> tops;
+std::string timeline_chart(const LayerStep& step, bool stages_share_ranks) {
+  size_t spans = 0;
+  for (const LayerStepGroup& group : step.groups) spans += group.spans.size();
+  const size_t each = std::max<size_t>(1, spans / std::max<size_t>(1, step.groups.size()));
+  const int most = std::clamp(static_cast<int>(kMostSpans / each), kLeastRows, kMostRows);
+  const std::vector<int> rows = some_of_groups(static_cast<int>(step.groups.size()), most);
+  const double height = rows.size() > 12 ? 24 : 30, bottom = static_cast<double>(rows.size()) * (height + 4) + 4;
+  const double seconds = drawn_seconds(step);
+  const TimeAxis axis(seconds);
+  const SpanPainter painter(axis, stages_share_ranks);
+  std::string text = open_svg(bottom + 20, "what the groups of ranks do over time") + axis.ticks(0, bottom);
   for (size_t i = 0; i < rows.size(); ++i) {
-    tops[rows[i]] = 4 + static_cast<double>(i) * (height + 4);
-    text += fmt::format(R"(<rect class="idle" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"/>)"
-                        R"(<text class="label" x="{:.1f}" y="{:.1f}" text-anchor="end">group {}</text>)",
-                        axis.at(0), tops[rows[i]], axis.at(simulation.seconds) - axis.at(0), height, kLeft - 6,
-                        tops[rows[i]] + height / 2 + 4, rows[i]);
-  }
-  const bool shares = drawn.shape.stages() > drawn.shape.group_count();
-  for (const TimedSlot& timed : simulation.slots) {
-    const auto top = tops.find(drawn.shape.groups[timed.slot.stage]);
-    if (top == tops.end()) continue;
-    const double left = axis.at(timed.start), width = axis.at(timed.end) - left;
-    const std::string name = short_name(timed.slot, shares);
-    text += fmt::format(R"(<rect class="s-{}{}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}">)"
-                        "<title>{}: {} from {}</title></rect>",
-                        name_of(timed.slot.section), timed.slot.micro_batch % 2 == 1 ? " odd" : "", left, top->second,
-                        std::max(0.3, width - 0.6), height, name, print_seconds(timed.end - timed.start),
-                        print_seconds(timed.start));
-    if (width > 8 + 6.5 * static_cast<double>(name.size())) {
-      text += fmt::format(R"(<text class="slot" x="{:.1f}" y="{:.1f}" text-anchor="middle">{}</text>)",
-                          left + width / 2, top->second + height / 2 + 4, name);
+    const double top = 4 + static_cast<double>(i) * (height + 4);
+    text +=
+        fmt::format(R"(<rect class="idle" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"/>)"
+                    R"(<text class="label" x="{:.1f}" y="{:.1f}" text-anchor="end">group {}</text>)",
+                    axis.at(0), top, axis.at(seconds) - axis.at(0), height, kLeft - 6, top + height / 2 + 4, rows[i]);
+    for (const LayerSpan& span : step.groups[static_cast<size_t>(rows[i])].spans) {
+      text += painter.paint(span, top, height);
     }
   }
   return text + "</svg>";
 }
 
-std::string memory_chart(const DrawnOrder& drawn) {
+std::string memory_chart(const LayerStep& step, double device) {
   constexpr double kBottom = 190, kTop = 10;
-  const Simulation simulation = follow(drawn).simulation;
-  const std::vector<int> groups = some_of_groups(drawn.shape.group_count(), kMostLines);
+  const std::vector<int> groups = some_of_groups(static_cast<int>(step.groups.size()), kMostLines);
+  const double seconds = drawn_seconds(step);
   double most = 0;
-  std::vector<std::vector<std::pair<double, double>>> lines;
   for (int group : groups) {
-    lines.push_back(bytes_over_time(drawn, simulation, group));
-    for (const auto& [time, bytes] : lines.back()) most = std::max(most, bytes);
+    for (const MemoryPoint& point : step.groups[static_cast<size_t>(group)].memory) most = std::max(most, point.bytes);
   }
-  const bool shows_device = drawn.memory > 0 && drawn.memory < 2.5 * most;
-  const double highest = 1.08 * (shows_device ? std::max(most, drawn.memory) : most);
+  const bool shows_device = device > 0 && device < 2.5 * most;
+  const double highest = 1.08 * (shows_device ? std::max(most, device) : most);
   const auto y = [&](double bytes) { return kBottom - bytes / std::max(highest, 1.0) * (kBottom - kTop); };
-  const TimeAxis axis(simulation.seconds);
+  const TimeAxis axis(seconds);
   std::string text = open_svg(kBottom + 20, "memory of groups of ranks over time") + axis.ticks(kTop, kBottom);
   for (double part : {0.0, 0.25, 0.5, 0.75, 1.0}) {
     const double bytes = part * highest / 1.08;
@@ -158,14 +165,18 @@ std::string memory_chart(const DrawnOrder& drawn) {
   if (shows_device) {
     text += fmt::format(R"(<line class="limit" x1="{:.1f}" x2="{:.1f}" y1="{:.1f}" y2="{:.1f}"/>)"
                         R"(<text class="label" x="{:.1f}" y="{:.1f}" text-anchor="end">of a device: {}</text>)",
-                        kLeft, kChartWidth - kRight, y(drawn.memory), y(drawn.memory), kChartWidth - kRight - 4,
-                        y(drawn.memory) - 5, print_memory(drawn.memory));
+                        kLeft, kChartWidth - kRight, y(device), y(device), kChartWidth - kRight - 4, y(device) - 5,
+                        print_memory(device));
   }
-  for (size_t i = 0; i < lines.size(); ++i) {
+  for (size_t i = 0; i < groups.size(); ++i) {
     std::string path;
-    for (const auto& [time, bytes] : lines[i]) {
-      path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", axis.at(time), y(bytes));
+    double last = 0;
+    for (const MemoryPoint& point : step.groups[static_cast<size_t>(groups[i])].memory) {
+      if (!path.empty()) path += fmt::format("L{:.1f} {:.1f}", axis.at(point.seconds), y(last));
+      path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", axis.at(point.seconds), y(point.bytes));
+      last = point.bytes;
     }
+    if (!path.empty()) path += fmt::format("L{:.1f} {:.1f}", axis.at(seconds), y(last));
     text += fmt::format(R"(<path class="line l{}" d="{}"><title>group {}</title></path>)", i, path, groups[i]);
   }
   text += "</svg><p class=\"legend\">";

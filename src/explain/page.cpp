@@ -137,42 +137,32 @@ class Page {
     return text + "</table></div></details>";
   }
 
-  DrawnOrder drawn() const {
-    DrawnOrder drawn{.order = plan_.configuration.order,
-                     .shape = contents_.shape,
-                     .kept = contents_.kept,
-                     .states = {},
-                     .memory = contents_.memory};
-    drawn.shape.micro_batches = micro_batches(plan_.configuration, plan_.batch);
-    drawn.shape.micro_batches = drawn_micro_batches(drawn.shape);
-    for (const StageMemory& group : price_.memory) {
-      drawn.states.push_back(group.parameters + group.gradients + group.optimizer + group.workspace);
-    }
-    return drawn;
-  }
-
   std::string timeline() const {
-    const DrawnOrder order = drawn();
     const int64_t all = micro_batches(plan_.configuration, plan_.batch);
-    std::string text = timeline_chart(order);
+    std::string text = timeline_chart(contents_.step, plan_.configuration.interleave > 1);
     text +=
         "<p class=\"legend\"><span><i class=\"c-forward\"></i>forward</span><span><i class=\"c-backward\"></i>"
         "backward</span>";
     if (plan_.configuration.order == Order::zero_bubble) {
       text += "<span><i class=\"c-weight\"></i>gradients of weights</span>";
     }
-    text += fmt::format("<span>order {}, {} micro-batch{}</span></p>", name_of(plan_.configuration.order), all,
-                        all == 1 ? "" : "es");
-    if (order.shape.micro_batches < all) {
-      text += fmt::format("<p class=\"soft\">Drawn with {} of {} micro-batches: then it repeats itself.</p>",
-                          order.shape.micro_batches, all);
+    text += fmt::format(
+        "<span><i class=\"c-comm\"></i>sent beside it</span><span><i class=\"c-update\"></i>update</span>"
+        "<span>order {}, {} micro-batch{}</span></p>",
+        name_of(plan_.configuration.order), all, all == 1 ? "" : "es");
+    if (contents_.step.repeated > 0) {
+      text += fmt::format(
+          "<p class=\"soft\">Without {} in which the order repeats itself; the last micro-batch is drawn layer by "
+          "layer.</p>",
+          print_seconds(contents_.step.repeated));
     }
     if (plan_.stages.size() > 1) {
       text += "<details><summary>Layers of the stages</summary><table>";
       for (size_t stage = 0; stage < plan_.stages.size(); ++stage) {
         text += fmt::format(
             "<tr><td class=\"t\">stage {}</td><td class=\"t\">group {}</td><td class=\"t mono w\">{}</td></tr>", stage,
-            contents_.shape.groups[stage], escaped_html(fmt::format("{}", fmt::join(plan_.stages[stage], " "))));
+            static_cast<int64_t>(stage) % plan_.configuration.pipeline,
+            escaped_html(fmt::format("{}", fmt::join(plan_.stages[stage], " "))));
       }
       text += "</table></details>";
     }
@@ -180,7 +170,7 @@ class Page {
   }
 
   std::string memory() const {
-    std::string text = memory_chart(drawn());
+    std::string text = memory_chart(contents_.step, contents_.memory);
     const bool is_long = price_.memory.size() > kShownGroups;
     if (is_long) text += fmt::format("<details><summary>All {} groups</summary>", price_.memory.size());
     text +=

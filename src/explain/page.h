@@ -4,6 +4,7 @@
 #include "explain/alternatives.h"
 #include "explain/layer_table.h"
 #include "planning/print_price.h"
+#include "planning/simulate_step.h"
 
 namespace partita {
 
@@ -35,8 +36,7 @@ struct PageContents {
   double memory = 0;  // bytes of each device
   std::vector<LayerRow> layers;
   std::vector<std::pair<std::string, std::string>> cuts;  // of nodes by name, those of repeated layers as ranges
-  PipelineShape shape;                                    // sections and their seconds
-  std::vector<double> kept;                               // bytes of a micro-batch by stage
+  LayerStep step;                                         // with spans and memory
   std::vector<PageOther> others;
   std::vector<PageGroup> groups;
   std::vector<PageOp> ops;

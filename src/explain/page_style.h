@@ -62,6 +62,8 @@ svg text.slot{fill:var(--slot);font-size:10.5px}
 .s-forward.odd{fill:var(--forward2)}
 .s-backward{fill:var(--backward)}
 .s-backward.odd{fill:var(--backward2)}
+.s-update{fill:var(--update)}
+.s-comm{fill:var(--comm)}
 .s-weight{fill:var(--weight)}
 .s-weight.odd{fill:var(--weight2)}
 .line{fill:none;stroke-width:1.8;stroke-linejoin:round}

@@ -61,19 +61,35 @@ PricedPlan priced_of_pipeline() {
   return plan;
 }
 
+/// Two groups with a stage each, 6 micro-batches.
+LayerStep two_groups() {
+  LayerStep step{.seconds = 30};
+  for (int stage : {0, 1}) {
+    LayerStepGroup& group = step.groups.emplace_back();
+    for (int64_t micro = 0; micro < 6; ++micro) {
+      const double begin = 4 * static_cast<double>(micro) + stage;
+      group.spans.push_back({LayerSpan::forward, stage, {}, micro, begin, begin + 1});
+      group.spans.push_back({LayerSpan::backward, stage, {}, micro, begin + 1, begin + 3});
+      group.memory.push_back({begin, 100});
+      group.memory.push_back({begin + 3, 80});
+    }
+    group.spans.push_back({LayerSpan::reduce, stage, 0, 5, 25, 28});
+    group.spans.push_back({LayerSpan::update, stage, {}, 0, 28, 29});
+  }
+  return step;
+}
+
 PageContents contents_of(const PricedPlan& plan, const Cluster& cluster) {
-  PageContents contents{
-      .plan = plan,
-      .cluster = cluster,
-      .memory = 16e9,
-      .layers = {},
-      .cuts = {{"net/a<b", "A={data}"}},
-      .shape = {.groups = {0, 1, 2, 3}, .micro_batches = 8, .times = {{1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}}},
-      .kept = {1e9, 1e9, 1e9, 1e9},
-      .others = {},
-      .groups = {{"data<", 4, "node", 1e11}},
-      .ops = {},
-      .text = "partita training plan 1\nmodel <x>\n"};
+  PageContents contents{.plan = plan,
+                        .cluster = cluster,
+                        .memory = 16e9,
+                        .layers = {},
+                        .cuts = {{"net/a<b", "A={data}"}},
+                        .step = two_groups(),
+                        .others = {},
+                        .groups = {{"data<", 4, "node", 1e11}},
+                        .ops = {},
+                        .text = "partita training plan 1\nmodel <x>\n"};
   contents.layers.push_back({.name = "net/a<b", .strategy = "data: batch", .forward = 0.1, .communication = {}});
   contents.others.push_back({"data & parallel", {.data = 16}, 0.5, 2e10, false});
   contents.ops.push_back({"net/a<b", {{"A={data}", 0.1, true}, {"", 0.2, false, "computes 2 times > as much"}}});
@@ -97,22 +113,22 @@ TEST(Page, IsWellFormedAndNeedsNothingElse) {
   EXPECT_NE(fault_of_page("<!DOCTYPE html>\n<p>a & b</p>"), "");
 }
 
-TEST(Page, DrawsEverySectionOfTheStep) {
-  DrawnOrder drawn{.order = Order::one_forward_one_backward,
-                   .shape = {.groups = {0, 1}, .micro_batches = 6, .times = {{1, 1, 1}, {1, 1, 1}}},
-                   .kept = {10, 20},
-                   .states = {100, 100},
-                   .memory = 150};
-  const std::string timeline = timeline_chart(drawn);
-  size_t sections = 0;
-  for (size_t at = 0; (at = timeline.find("<rect class=\"s-", at)) != timeline.npos; ++at) ++sections;
-  EXPECT_EQ(sections, 2U * 2U * 6U);
-  EXPECT_NE(memory_chart(drawn).find("of a device: 150 B"), std::string::npos);
-  drawn.shape.groups.clear();
-  for (int stage = 0; stage < 64; ++stage) drawn.shape.groups.push_back(stage);
-  drawn.shape.micro_batches = 4096;
-  EXPECT_LE(drawn_micro_batches(drawn.shape), 68);
-  EXPECT_GE(drawn_micro_batches(drawn.shape), 64);
+TEST(Page, DrawsWhatGroupsDo) {
+  const LayerStep step = two_groups();
+  const std::string timeline = timeline_chart(step, /*stages_share_ranks=*/false);
+  const auto count = [&](const std::string& part) {
+    size_t found = 0;
+    for (size_t at = 0; (at = timeline.find(part, at)) != timeline.npos; ++at) ++found;
+    return found;
+  };
+  EXPECT_EQ(count("<rect class=\"s-forward"), 12U);
+  EXPECT_EQ(count("<rect class=\"s-backward"), 12U);
+  EXPECT_EQ(count("<rect class=\"s-comm"), 2U);
+  EXPECT_EQ(count("<rect class=\"s-update"), 2U);
+  EXPECT_NE(memory_chart(step, 150).find("of a device: 150 B"), std::string::npos);
+  LayerStep many = step;
+  many.groups.resize(1024, step.groups[0]);
+  EXPECT_LT(timeline_chart(many, false).size(), size_t{1} << 20);
 }
 
 }  // namespace
