@@ -264,7 +264,8 @@ class ConfigurationSearcher {
     try {
       return &costs_.stages(configuration);
     } catch (const InvalidArgument& error) {
-      refusal_ = error.what();
+      // The simplest one says most.
+      if (refusal_.empty() || configuration.recompute == Recompute::none) refusal_ = error.what();
       return nullptr;
     }
   }
