@@ -49,7 +49,7 @@ void explain_op(SavedPlan& saved, const ExplainFlags& flags) {
   const OpCosts costs(saved.file(), saved.planner());
   const size_t node = costs.node_named(flags.op);
   std::cout << costs.title(node) << "\n";
-  const std::vector<CutAlternative> all = costs.alternatives(node, flags.free);
+  const std::vector<CutAlternative> all = costs.alternatives(node, flags.free, kShownAlternatives);
   std::cout << (all.empty() ? "one rank runs all of it\n" : print(all, costs.name(node), kShownAlternatives));
 }
 

@@ -88,7 +88,7 @@ std::string OpCosts::title(size_t node) const {
                      plan_.configuration.data * plan_.configuration.micro_batch, cuts_.mesh.ranks(), print(cuts_.mesh));
 }
 
-std::vector<CutAlternative> OpCosts::alternatives(size_t node, bool free) const {
+std::vector<CutAlternative> OpCosts::alternatives(size_t node, bool free, size_t most) const {
   if (cuts_.mesh.ranks() == 1) return {};
   return alternatives_of({.training = training_,
                           .ops = all_ops(),
@@ -97,7 +97,8 @@ std::vector<CutAlternative> OpCosts::alternatives(size_t node, bool free) const 
                           .cluster = planner_.cluster(),
                           .precision = planner_.precision(),
                           .gradient_part = kExposedGradients / static_cast<double>(rounds_),
-                          .free = free},
+                          .free = free,
+                          .most = most},
                          node);
 }
 

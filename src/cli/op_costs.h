@@ -21,7 +21,8 @@ class OpCosts {
   /// What all is about, in a line.
   std::string title(size_t node) const;
   /// None where one rank runs all.
-  std::vector<CutAlternative> alternatives(size_t node, bool free) const;
+  /// It is said why of the first `most`.
+  std::vector<CutAlternative> alternatives(size_t node, bool free, size_t most) const;
 
  private:
   const PlanFile& plan_;

@@ -51,7 +51,7 @@ std::vector<PageOp> main_ops(Planner& planner, const PlanFile& plan) {
   const OpCosts costs(plan, planner);
   std::vector<PageOp> ops;
   for (const size_t node : costs.largest(kShownOps)) {
-    std::vector<CutAlternative> all = costs.alternatives(node, /*free=*/false);
+    std::vector<CutAlternative> all = costs.alternatives(node, /*free=*/false, kShownCuts);
     if (all.empty()) continue;
     PageOp& op = ops.emplace_back(PageOp{costs.name(node), {}});
     for (size_t i = 0; i < all.size(); ++i) {

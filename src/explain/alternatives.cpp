@@ -42,7 +42,7 @@ class Alternatives {
       CutAlternative one{.cut = print(priced.cut, rules_[node_], request_.mesh),
                          .seconds = priced.seconds,
                          .is_chosen = priced.cut == chosen};
-      if (!one.is_chosen) one.why = difference(own, priced.cut);
+      if (!one.is_chosen && all.size() < request_.most) one.why = difference(own, priced.cut);
       all.push_back(std::move(one));
     }
     return all;

@@ -15,6 +15,7 @@ struct AlternativesRequest {
   const Precision& precision;
   double gradient_part = 1;  // of the time of sums of parameters' gradients that counts
   bool free = false;         // the other nodes may be cut anew for each alternative
+  size_t most = 12;          // of which it is said why
 };
 
 struct CutAlternative {
