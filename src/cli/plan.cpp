@@ -12,6 +12,7 @@
 #include "explain/layer_table.h"
 #include "ops/registry.h"
 #include "planning/quantities.h"
+#include "planning/simulate_step.h"
 
 namespace partita {
 namespace {
@@ -101,6 +102,7 @@ void run_plan(const PlanFlags& flags) {
     plan.lower_bound_seconds = search.lower_bound_seconds;
     runner_up = std::move(search.runner_up);
   }
+  plan.simulated_seconds = simulate_step(planner.costs().stages(plan.configuration), plan.configuration.zero).seconds;
   plan.search_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (!flags.out.empty() || !flags.html.empty()) {
     const PlanFile file = planner.plan_file(plan);

@@ -21,6 +21,10 @@ std::string print(const PricedPlan& plan) {
   text += fmt::format("configuration  {}\n", print(plan.configuration));
   text += fmt::format("step           {}  ({:.1f} Tflop/s of each device)\n", print_seconds(price.step_seconds),
                       price.tflops_per_device);
+  if (plan.simulated_seconds > 0) {
+    text += fmt::format("simulated      {}, {:+.1f} %\n", print_seconds(plan.simulated_seconds),
+                        100 * (plan.simulated_seconds / price.step_seconds - 1));
+  }
   const auto line = [&](std::string_view name, double seconds) {
     text +=
         fmt::format("  {:<20} {:>12} {:6.1f} %\n", name, print_seconds(seconds), 100 * seconds / price.step_seconds);
@@ -77,6 +81,7 @@ std::string to_json(const PricedPlan& plan) {
                                     {"batch", plan.batch},
                                     {"step_seconds", plan.price.step_seconds},
                                     {"lower_bound_seconds", plan.lower_bound_seconds},
+                                    {"simulated_seconds", plan.simulated_seconds},
                                     {"search_seconds", plan.search_seconds},
                                     {"peak_memory_bytes", memory},
                                     {"memory_bytes", parts_of_memory},

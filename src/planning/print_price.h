@@ -15,6 +15,7 @@ struct PricedPlan {
   std::vector<std::vector<std::string>> stages{};  // what the paths of the layers of each begin with
   double lower_bound_seconds = 0;                  // no configuration takes less time under this cost model
   double search_seconds = 0;
+  double simulated_seconds = 0;  // of the step, event by event; 0: not simulated
 };
 
 /// A page: the step and its parts, the stages with their layers and their memory.
