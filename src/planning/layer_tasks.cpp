@@ -40,6 +40,15 @@ std::vector<size_t> LayerTasks::units(int stage) const {
   return units;
 }
 
+double LayerTasks::sending(int group) const {
+  double seconds = 0;
+  for (int s = group; s < prices_.stages(); s += groups()) {
+    for (const Layer& layer : layers_[static_cast<size_t>(s)])
+      seconds += 2 * layer.gather + (zero_ >= 2 ? layer.reduce : 0);
+  }
+  return seconds * static_cast<double>(all_micro_batches_);
+}
+
 void LayerTasks::find_layers() {
   for (int s = 0; s < prices_.stages(); ++s) {
     std::vector<Layer>& layers = layers_.emplace_back();

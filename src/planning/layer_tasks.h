@@ -23,6 +23,8 @@ class LayerTasks {
   int groups() const { return static_cast<int>(prices_.configuration_.pipeline); }
   /// Of the micro-batches, the part that is not followed, since it repeats others.
   double repeated() const { return 1 - static_cast<double>(micro_batches_) / static_cast<double>(all_micro_batches_); }
+  /// Seconds in which a group sends gradients and gathers parameters of all micro-batches, where each does.
+  double sending(int group) const;
   /// Whether the gradients of weights are slots of their own.
   bool has_weight() const { return has_weight_; }
   const UnitCosts& unit(size_t u) const { return prices_.request_.costs.units[u]; }

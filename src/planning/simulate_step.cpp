@@ -25,7 +25,9 @@ class StepSimulation {
     double busiest = 0;
     for (int g = 0; g < tasks_.groups(); ++g) {
       LayerStepGroup& own = step.groups[static_cast<size_t>(g)];
-      busiest = std::max(busiest, prices_.busy_seconds(g));
+      // What is computed beside messages takes longer, and nothing is sooner done than they are.
+      const double sending = tasks_.sending(g), slowed = sending * (1 - 1 / tasks_.software().overlap_slowdown);
+      busiest = std::max({busiest, prices_.busy_seconds(g) + slowed, sending});
       double sum = own.compute + own.update;
       for (const auto& [kind, seconds] : own.exposed) sum += seconds;
       own.bubble = std::max(0.0, end - sum);

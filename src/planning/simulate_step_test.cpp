@@ -119,6 +119,20 @@ TEST(SimulateStep, GrowsWithSlowerLinks) {
   }
 }
 
+// Micro-batches that are not followed gather and send as those that are: four times as many take about four times as
+// long.
+TEST(SimulateStep, RepeatedMicroBatchesCommunicate) {
+  Cluster cluster = cluster_named("a100-80");
+  for (LinkLevel& level : cluster.levels) level.bandwidth /= 100;
+  const SimulatedNetwork network(cluster);
+  for (const std::string zero : {"2", "3"}) {
+    const double four = network.step("data=2,micro_batch=4,zero=" + zero).seconds,
+                 sixteen = network.step("data=2,micro_batch=1,zero=" + zero).seconds;
+    EXPECT_GT(sixteen / four, 3.2) << zero;  // what is computed stays the same
+    EXPECT_LT(sixteen / four, 4.2) << zero;
+  }
+}
+
 // Reductions hide behind the backward but for those of the first layers.
 TEST(SimulateStep, ReductionsOverlapTheBackward) {
   const SimulatedNetwork network(cluster_named("h100"));

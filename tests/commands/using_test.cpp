@@ -200,5 +200,19 @@ TEST(Suggestions, AreByMeaning) {
   }
 }
 
+// Where a step's time goes on machines that nobody needs to have, and on those that take turns on cores.
+TEST(Using, ScheduleOnACluster) {
+  for (const std::string cluster : {"h100", "cpu"}) {
+    const Outcome outcome =
+        run_program({"schedule", "gpt:layers=4,hidden=32,heads=4,seq=16", "--batch", "16", "--ranks", "4", "--stages",
+                     "2", "--micro-batches", "4", "--order", "zero_bubble", "--cluster", cluster});
+    EXPECT_EQ(outcome.exit_code, 0);
+    for (const std::string& part :
+         {"predicted on " + cluster + ": ", std::string(" ms a step"), std::string("bubble "),
+          std::string("ranks 2 to 3: compute "), std::string("exposed "), std::string("; in use ")})
+      EXPECT_NE(outcome.output.find(part), std::string::npos) << part << " in " << outcome.output;
+  }
+}
+
 }  // namespace
 }  // namespace partita
