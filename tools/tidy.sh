@@ -5,7 +5,10 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 base=${1:-HEAD~1}
-git rev-parse --quiet --verify "$base^{commit}" >/dev/null || base=$(git hash-object -t tree /dev/null)  # all files
+if ! git rev-parse --quiet --verify "$base^{commit}" >/dev/null; then
+  echo "no commit $base to compare with: nothing is known to have changed"
+  exit 0
+fi
 cmake -S . -B build/tidy -G Ninja -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DPARTITA_TESTS=OFF -DPARTITA_BENCH=OFF >/dev/null
 git diff --name-only --diff-filter=d "$base" -- 'src/*.cpp' ':!*_test.cpp' >build/tidy/changed
 [[ -s build/tidy/changed ]] || exit 0
