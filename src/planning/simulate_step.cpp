@@ -97,8 +97,9 @@ class StepSimulation {
 
   /// States, and the activations of the micro-batches in flight.
   void add_memory(int number, LayerStepGroup& own) const {
-    const StageMemory states = prices_.memory(number, zero_, 0);
-    double bytes = states.parameters + states.gradients + states.optimizer + states.activations + states.workspace;
+    // The gradients of a single micro-batch come as its activations go: they depend on these.
+    const double in_flight = prices_.shape().stages() == 1 ? prices_.kept(0) : 0;
+    double bytes = prices_.memory(number, zero_, in_flight).total() - in_flight;
     std::vector<std::pair<double, double>> changes;
     for (size_t t = 0; t < tasks_.tasks().size(); ++t) {
       const LayerSpan& span = tasks_.tasks()[t].span;
