@@ -1,4 +1,4 @@
-#include "planning/common_scope.h"
+#include "explain/common_scope.h"
 
 namespace partita {
 

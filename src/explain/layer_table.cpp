@@ -5,7 +5,7 @@
 #include <set>
 
 #include "base/listed.h"
-#include "planning/common_scope.h"
+#include "explain/common_scope.h"
 #include "planning/quantities.h"
 
 namespace partita {
