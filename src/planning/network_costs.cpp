@@ -160,23 +160,18 @@ double NetworkCosts::row_seconds(const Configuration& configuration) {
   return seconds / static_cast<double>(configuration.micro_batch);
 }
 
-PriceRequest& NetworkCosts::request(const Configuration& configuration) {
-  requests_.push_back(std::make_unique<PriceRequest>(PriceRequest{.folded = folded_,
-                                                                  .costs = layer_costs(configuration),
-                                                                  .configuration = configuration,
-                                                                  .batch = batch_,
-                                                                  .step_flops = step_flops(),
-                                                                  .cluster = cluster_,
-                                                                  .places = places_,
-                                                                  .precision = options_.precision}));
-  return *requests_.back();
-}
-
 StagePrices& NetworkCosts::stages(Configuration configuration) {
   configuration.zero = 0;
   const auto found = stages_.find(configuration);
   if (found != stages_.end()) return *found->second;
-  auto made = std::make_unique<StagePrices>(request(configuration));
+  auto made = std::make_unique<StagePrices>(PriceRequest{.folded = folded_,
+                                                         .costs = layer_costs(configuration),
+                                                         .configuration = configuration,
+                                                         .batch = batch_,
+                                                         .step_flops = step_flops(),
+                                                         .cluster = cluster_,
+                                                         .places = places_,
+                                                         .precision = options_.precision});
   return *stages_.emplace(configuration, std::move(made)).first->second;
 }
 

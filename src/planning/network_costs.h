@@ -70,7 +70,6 @@ class NetworkCosts {
   const LoweredLayers& lowered_layers(const Key& key);
   std::unique_ptr<LoweredLayers> lower(const Key& key, const FoldedGraph& folded);
   const LayerCosts& layer_costs(const Configuration& configuration);
-  PriceRequest& request(const Configuration& configuration);
 
   const OpSet& ops_;
   const KernelCatalog& catalog_;
@@ -81,7 +80,6 @@ class NetworkCosts {
   Places places_;
   std::map<Key, std::unique_ptr<LoweredLayers>> known_;
   std::map<std::pair<Key, int64_t>, LayerCosts> costs_;           // with the rows of a micro-batch
-  std::vector<std::unique_ptr<PriceRequest>> requests_;           // what stage prices refer to
   std::map<Configuration, std::unique_ptr<StagePrices>> stages_;  // whatever the level of optimizer sharding
   double step_flops_ = 0;
 };

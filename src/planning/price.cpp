@@ -20,10 +20,10 @@ int64_t followed(int64_t micro_batches, int64_t groups) {
 
 }  // namespace
 
-StagePrices::StagePrices(const PriceRequest& request)
-    : request_(request),
-      configuration_(request.configuration),
-      micro_batches_(micro_batches(configuration_, request.batch)),
+StagePrices::StagePrices(PriceRequest request)
+    : request_(std::move(request)),
+      configuration_(request_.configuration),
+      micro_batches_(micro_batches(configuration_, request_.batch)),
       ranks_{configuration_.data, configuration_.context, configuration_.tensor} {
   deal();
   for (int64_t s = 0; s < stages(); ++s) {

@@ -53,8 +53,9 @@ struct PriceRequest {
 /// least time.
 class StagePrices {
  public:
-  /// Throws InvalidArgument for more stages than layers. The request outlives this.
-  explicit StagePrices(const PriceRequest& request);
+  /// Throws InvalidArgument for more stages than layers. What the request refers to outlives this.
+  explicit StagePrices(PriceRequest request);
+  StagePrices(const StagePrices&) = delete;  // it refers to its own request
 
   /// No order of these stages takes less time: the busiest group runs all of its sections, the first behind the forward
   /// of the stages in front and the last in front of their backward; then the update. For `zero` in the place of the
@@ -95,7 +96,7 @@ class StagePrices {
   std::map<Collective, double> gradient_seconds(const UnitCosts& costs, int64_t group, int64_t zero) const;
   double update_kernels(const UnitCosts& costs, int64_t zero) const;
 
-  const PriceRequest& request_;
+  const PriceRequest request_;
   const Configuration& configuration_;
   const int64_t micro_batches_;
   const Places::Ranks ranks_;  // of a group of stages

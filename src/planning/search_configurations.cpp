@@ -47,7 +47,7 @@ auto simplicity(const Configuration& configuration) {
 struct Candidate {
   double bound = 0;
   Configuration configuration;
-  bool is_own = false;  // the bound is of this micro-batch, not of a larger one
+  bool is_own = false;  // the bound is that of its stages, not of layers dealt out evenly
   bool operator<(const Candidate& other) const { return bound > other.bound; }  // the least first
 };
 
@@ -273,7 +273,7 @@ class ConfigurationSearcher {
   const SearchRequest& request_;
   NetworkCosts& costs_;
   std::priority_queue<Candidate> queue_;
-  std::string refusal_;                                         // why something could not be lowered
+  std::string refusal_;  // why something could not be lowered
   double least_memory_ = 0;
   std::map<Shape, PricedConfiguration> shapes_;  // the best of each, for the runner-up
   ConfigurationSearch result_;
