@@ -2,26 +2,15 @@
 
 #include <gtest/gtest.h>
 
-#include "cluster/presets.h"
-#include "device/device.h"
-#include "network/build_graph.h"
-#include "ops/registry.h"
-#include "planning/network_costs.h"
-#include "zoo/zoo.h"
+#include "planning/test_pricing.h"
 
 namespace partita {
 namespace {
 
 /// A GPT on a cluster.
-struct SimulatedNetwork {
-  explicit SimulatedNetwork(Cluster given) : cluster(std::move(given)), device(make_cpu_device(all_ops(), 1)) {
-    const ZooModel zoo = make_model("gpt:layers=8,hidden=1024,heads=8,seq=256,vocab=4096");
-    graph = build_graph(zoo.network(zoo.recipe.training.loss), all_ops(),
-                        {.batch = 32, .columns = zoo.columns(), .statistics_groups = 32});
-    costs = std::make_unique<NetworkCosts>(graph, all_ops(), device->catalog(), cluster,
-                                           NetworkOptions{.training = {.optimizer = {.kind = OptimizerKind::adamw}},
-                                                          .precision = Precision::of(DType::bf16)});
-  }
+struct SimulatedNetwork : Priced {
+  explicit SimulatedNetwork(Cluster given)
+      : Priced(forward_of_model("gpt:layers=8,hidden=1024,heads=8,seq=256,vocab=4096", 32), std::move(given)) {}
   Configuration configuration(const std::string& text) const {
     const Configuration given = parse_configuration(text);
     return completed(given, given.ranks(), 32);
@@ -30,10 +19,6 @@ struct SimulatedNetwork {
     const Configuration whole = configuration(text);
     return simulate_step(costs->stages(whole), whole.zero, {.spans = true, .memory = true});
   }
-  Cluster cluster;
-  std::unique_ptr<Device> device;
-  Graph graph;
-  std::unique_ptr<NetworkCosts> costs;
 };
 
 constexpr const char* kSimulatedSteps[] = {

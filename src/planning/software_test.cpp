@@ -2,39 +2,16 @@
 
 #include <gtest/gtest.h>
 
-#include "cluster/presets.h"
 #include "compile.h"
 #include "device/cpu/onednn/engine.h"
-#include "device/device.h"
-#include "network/build_graph.h"
-#include "ops/registry.h"
-#include "planning/network_costs.h"
-#include "zoo/zoo.h"
+#include "planning/test_pricing.h"
 
 namespace partita {
 namespace {
 
-/// A model of several rows on a cluster, in bf16.
-class OnCluster {
- public:
-  OnCluster(const std::string& model, int64_t batch, Cluster cluster)
-      : cluster_(std::move(cluster)), device_(make_cpu_device(all_ops(), 1)) {
-    const ZooModel zoo = make_model(model);
-    graph_ = build_graph(zoo.network(zoo.recipe.training.loss), all_ops(),
-                         {.batch = batch, .columns = zoo.columns(), .statistics_groups = batch});
-    const TrainingOptions training{.optimizer = {.kind = OptimizerKind::adamw}};
-    costs_ =
-        std::make_unique<NetworkCosts>(graph_, all_ops(), device_->catalog(), cluster_,
-                                       NetworkOptions{.training = training, .precision = Precision::of(DType::bf16)});
-  }
-  Price price(const std::string& text) { return costs_->price(parse_configuration(text)); }
-
- private:
-  Cluster cluster_;
-  Graph graph_;
-  std::unique_ptr<Device> device_;
-  std::unique_ptr<NetworkCosts> costs_;
-};
+Priced on_cluster(const std::string& model, int64_t batch, Cluster cluster) {
+  return Priced(forward_of_model(model, batch), std::move(cluster));
+}
 
 Cluster with_software(const std::string& name, const std::function<void(SoftwareCosts&)>& change = nullptr,
                       const std::string& preset = "a100-80") {
@@ -49,7 +26,7 @@ constexpr const char* kSmall = "gpt:layers=6,hidden=512,heads=8,seq=128,vocab=20
 TEST(Software, HostsAreHiddenByLongKernelsAlone) {
   const auto hosted = [](const std::string& model, double seconds) {
     Cluster cluster = with_software("partita", [&](SoftwareCosts& software) { software.host_overhead = seconds; });
-    return OnCluster(model, 8, cluster).price("data=1,micro_batch=8").breakdown.waiting;
+    return on_cluster(model, 8, cluster).price("data=1,micro_batch=8").breakdown.waiting;
   };
   EXPECT_EQ(hosted(kSmall, 0), 0);
   EXPECT_EQ(hosted("gpt:layers=6,hidden=4096,heads=32,seq=2048,vocab=2048", 5e-6), 0);
@@ -81,9 +58,9 @@ TEST(Software, MoreOfAnythingIsNotFaster) {
     for (const std::string text :
          {"data=4,tensor=2,micro_batch=1,recompute=full", "data=2,pipeline=2,tensor=2,micro_batch=2,zero=1",
           "data=2,tensor=4,micro_batch=2,sequence_parallel=true,recompute=selective,zero=1"}) {
-      const double before = OnCluster(kSmall, 8, with_software(software)).price(text).step_seconds;
+      const double before = on_cluster(kSmall, 8, with_software(software)).price(text).step_seconds;
       for (size_t i = 0; i < changes.size(); ++i) {
-        const double after = OnCluster(kSmall, 8, with_software(software, changes[i])).price(text).step_seconds;
+        const double after = on_cluster(kSmall, 8, with_software(software, changes[i])).price(text).step_seconds;
         EXPECT_GE(after, before * (1 - 1e-12)) << software << " " << text << ", change " << i;
       }
     }
@@ -96,7 +73,7 @@ TEST(Software, KeepsWhatMegatronKeeps) {
   const auto kept = [](const std::string& text) {
     const auto activations = [&](int64_t layers) {
       const std::string model = fmt::format("gpt:layers={},hidden=6144,heads=64,seq=2048,vocab=51200", layers);
-      return OnCluster(model, 2, with_software("megatron-lm")).price("tensor=8,micro_batch=2" + text).memory[0];
+      return on_cluster(model, 2, with_software("megatron-lm")).price("tensor=8,micro_batch=2" + text).memory[0];
     };
     return (activations(12).activations - activations(8).activations) / 4 / 2 / (kSeq * kHidden);
   };
@@ -112,7 +89,7 @@ TEST(Software, RecomputesWholeLayers) {
   const auto compute = [](const std::string& software, const std::string& recompute) {
     const auto of_layers = [&](int layers) {
       const std::string model = fmt::format("gpt:layers={},hidden=2048,heads=16,seq=2048,vocab=2048", layers);
-      return OnCluster(model, 4, with_software(software)).price("data=1,micro_batch=4,recompute=" + recompute);
+      return on_cluster(model, 4, with_software(software)).price("data=1,micro_batch=4,recompute=" + recompute);
     };
     return of_layers(12).breakdown.compute - of_layers(8).breakdown.compute;
   };
@@ -126,8 +103,8 @@ TEST(Software, RecomputesWholeLayers) {
 
 TEST(Software, ScoresInMemoryTakeTime) {
   const std::string model = "gpt:layers=6,hidden=1024,heads=16,seq=2048,vocab=2048";
-  const double fused = OnCluster(model, 8, with_software("megatron-core")).price("data=8").breakdown.compute;
-  const double stored = OnCluster(model, 8, with_software("megatron-lm")).price("data=8").breakdown.compute;
+  const double fused = on_cluster(model, 8, with_software("megatron-core")).price("data=8").breakdown.compute;
+  const double stored = on_cluster(model, 8, with_software("megatron-lm")).price("data=8").breakdown.compute;
   // 6 layers x 16 heads x 2048^2 scores x (13 + 19) bytes at 85 % of 2039 GB/s.
   EXPECT_NEAR(stored - fused, 6 * 16 * 2048.0 * 2048 * 32 / (0.85 * 2039e9), 0.001);
 }

@@ -20,11 +20,14 @@ inline Graph forward_of_model(const std::string& model, int64_t batch) {
 
 /// A network on a cluster, with all that its costs refer to.
 struct Priced {
-  explicit Priced(Graph forward, const std::string& cluster_name, int64_t ranks = 0, bool fold = true)
-      : cluster(cluster_named(cluster_name)), graph(std::move(forward)), device(make_cpu_device(all_ops(), 1)) {
-    if (ranks > 0) cluster = resized(cluster, ranks);
-    costs = make(fold);
-  }
+  Priced(Graph forward, Cluster given, bool fold = true)
+      : cluster(std::move(given)),
+        graph(std::move(forward)),
+        device(make_cpu_device(all_ops(), 1)),
+        costs(make(fold)) {}
+  Priced(Graph forward, const std::string& cluster_name, int64_t ranks = 0)
+      : Priced(std::move(forward),
+               ranks > 0 ? resized(cluster_named(cluster_name), ranks) : cluster_named(cluster_name)) {}
   std::unique_ptr<NetworkCosts> make(bool fold) const {
     const TrainingOptions training{.optimizer = {.kind = OptimizerKind::adamw}};
     return std::make_unique<NetworkCosts>(
