@@ -126,8 +126,9 @@ void run(const Settings& settings) {
   clock.time("verify training", [&] { verify(graph, ops); });
   const std::string text = clock.time("print graph", [&] { return print(graph); });
   clock.time("parse graph", [&] { return parse_graph(text, ops); });
-  const Rules rules = clock.time("rules", [&] { return Rules(graph, ops); });
-  fmt::print("  {} nodes, {} states, {} rules\n", graph.nodes.size(), graph.states.size(), rules.made());
+  RuleTable table(ops);
+  clock.time("rules", [&] { return Rules(graph, table); });
+  fmt::print("  {} nodes, {} states, {} rules\n", graph.nodes.size(), graph.states.size(), table.made());
   const auto device = make_cpu_device(ops, 1, settings.kernels);
   for (const Parallel parallel : {Parallel::none, Parallel::data, Parallel::semi, Parallel::automatic}) {
     run_plan(clock, graph, settings, parallel, device->catalog());

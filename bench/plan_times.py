@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""How long `partita plan` takes, the whole command: plan_times.py [--partita build/release/partita] [--runs 20].
+"""How long `partita plan` takes, the whole command: plan_times.py [build/release/partita] [--runs 20].
 
 Of each case the 95th percentile of the wall-clock and of the processor's seconds, on one core, the largest resident
 memory, and what was found."""
 import argparse
 import json
 import os
+import pathlib
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -19,6 +21,7 @@ CASES = {
     "ResNet-50 on 8": "resnet50 --cluster h100",
     "ResNet-50 on 64": "resnet50 --cluster h100:8",
     "ResNet-50 on 1,024": "resnet50 --cluster h100:128",
+    "1,000 convolutions, none alike": "{distinct} --cluster h100",
     "GPT of 1T parameters on 3,072": "gpt:1t --cluster a100-80:384 --batch 3072 --dtype bf16",
 }
 
@@ -42,16 +45,21 @@ def percentile(values, part):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--partita", default="build/release/partita")
+    parser.add_argument("program", nargs="?", default="build/release/partita")
+    parser.add_argument("--partita", dest="program", default=argparse.SUPPRESS, help="the same")
     parser.add_argument("--runs", type=int, default=20)
     options = parser.parse_args()
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     print(f"{'case':<32} {'p95 s':>8} {'cpu s':>8} {'MiB':>6}  plan")
-    for name, flags in CASES.items():
-        runs = [run([options.partita, "plan", *flags.split(), "--json"]) for _ in range(options.runs)]
-        wall, cpu, memory, found = zip(*runs)
-        times = f"{percentile(wall, 0.95):8.3f} {percentile(cpu, 0.95):8.3f}"
-        print(f"{name:<32} {times} {max(memory):6.0f}  {found[0]['plan']}")
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as distinct:
+        script = pathlib.Path(__file__).with_name("distinct_layers.py")
+        subprocess.run([sys.executable, script], stdout=distinct, check=True)
+        for name, flags in CASES.items():
+            words = flags.format(distinct=distinct.name).split()
+            runs = [run([options.program, "plan", *words, "--json"]) for _ in range(options.runs)]
+            wall, cpu, memory, found = zip(*runs)
+            times = f"{percentile(wall, 0.95):8.3f} {percentile(cpu, 0.95):8.3f}"
+            print(f"{name:<32} {times} {max(memory):6.0f}  {found[0]['plan']}", flush=True)
 
 
 if __name__ == "__main__":

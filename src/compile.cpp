@@ -12,12 +12,6 @@
 namespace partita {
 namespace {
 
-/// Without outputs such as logits, of which a step in micro-batches would have to keep all rows.
-Graph with_scalar_outputs(Graph graph) {
-  std::erase_if(graph.outputs, [&](const Output& output) { return graph.type(output.value).rank() > 0; });
-  return remove_dead_nodes(std::move(graph));
-}
-
 /// Of ranks, that get as many stages each.
 int64_t groups_of(int64_t stages, int64_t interleave) {
   if (interleave >= 1 && stages % interleave == 0) return stages / interleave;

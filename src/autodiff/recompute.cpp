@@ -112,12 +112,20 @@ class Recomputer {
 
 }  // namespace
 
+std::string recomputed_group(const Node& node, Recompute policy) {
+  switch (policy) {
+    case Recompute::none: return "";
+    case Recompute::selective: return node.op == "attention" ? node.name : "";
+    case Recompute::full: return block_of(node.scope);
+  }
+  return "";
+}
+
 void choose_recomputed(Graph& forward, Recompute policy) {
   if (policy == Recompute::none) return;
   bool any = false;
   for (Node& node : forward.nodes) {
-    const bool full = policy == Recompute::full;
-    const std::string group = full ? block_of(node.scope) : node.op == "attention" ? node.name : "";
+    const std::string group = recomputed_group(node, policy);
     if (group.empty()) continue;
     any = true;
     if (node.recompute.empty()) node.recompute = group;

@@ -12,8 +12,11 @@ enum class Recompute { none, selective, full };
 template <>
 inline constexpr auto kNames<Recompute> = names("none", "selective", "full");
 
-/// Chooses nodes of a forward graph, besides those that layers have chosen. Throws InvalidArgument when there is
-/// nothing to choose.
+/// The group of nodes with which a policy recomputes a node of the forward; "" for none.
+std::string recomputed_group(const Node& node, Recompute policy);
+
+/// Chooses nodes of a forward graph, besides those that are chosen. Throws InvalidArgument when there is nothing to
+/// choose.
 void choose_recomputed(Graph& forward, Recompute policy);
 
 /// A training graph in which the backward uses copies of the chosen nodes, each in front of its first user. Copies take

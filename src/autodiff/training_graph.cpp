@@ -117,4 +117,9 @@ TrainingGraph make_training_graph(const Graph& given, const OpSet& ops, const Tr
   return {recompute_in_backward(remove_dead_nodes(builder.take()), ops), std::move(warnings)};
 }
 
+Graph with_scalar_outputs(Graph training) {
+  std::erase_if(training.outputs, [&](const Output& output) { return training.type(output.value).rank() > 0; });
+  return remove_dead_nodes(std::move(training));
+}
+
 }  // namespace partita

@@ -29,4 +29,7 @@ struct TrainingGraph {
 /// gets a gradient of zeros and a warning.
 TrainingGraph make_training_graph(const Graph& given, const OpSet& ops, const TrainingOptions& options);
 
+/// Without outputs such as logits, of which a step in micro-batches would have to keep all rows.
+Graph with_scalar_outputs(Graph training);
+
 }  // namespace partita

@@ -28,6 +28,8 @@ class Attrs {
   }
 
   bool empty() const { return holder_ == nullptr; }
+  /// The same for copies of one value, which share what they hold; equal values may have several.
+  const void* identity() const { return holder_.get(); }
   /// Whether both are of one struct, or both have none.
   bool same_type(const Attrs& other) const;
   FieldTexts texts() const { return holder_ ? holder_->texts() : FieldTexts{}; }

@@ -7,8 +7,10 @@
 #include <cstring>
 #include <thread>
 
+#include "calibrate/channel_block.h"
 #include "calibrate/fit_device.h"
 #include "calibrate/fit_links.h"
+#include "calibrate/minimise.h"
 #include "calibrate/times.h"
 #include "ops/registry.h"
 #include "schedule/communications.h"
@@ -55,19 +57,34 @@ double best_rate(const TrainingTime& time) {
   return best;
 }
 
-/// Seconds that a collective waits for the other rank: what steps take longer than is predicted without.
-double rank_skew(const std::vector<TrainingCase>& cases, const std::vector<double>& steps, const Cluster& cluster) {
-  double skew = 0;
+/// What steps of several ranks take beside what is predicted: seconds of each, and seconds that a collective waits for
+/// another rank.
+void set_rank_costs(Cluster& cluster, const std::vector<TrainingCase>& cases, const std::vector<double>& steps) {
+  struct RankStep {
+    double measured = 0, predicted = 0, waits = 0;  // waits: of collectives for other ranks
+  };
+  std::vector<RankStep> all;
   for (size_t i = 0; i < steps.size(); ++i) {
     const Program program = program_of(cases[i]);
     const StepPrices prices = prices_of(program.pipeline, program.stages, all_ops(), cluster, /*threads=*/1);
-    const double predicted = simulate_program(program.pipeline, program.stages, prices).seconds;
-    int64_t collectives = 0;
+    RankStep& step = all.emplace_back();
+    step.measured = steps[i];
+    step.predicted = simulate_program(program.pipeline, program.stages, prices).seconds;
+    const auto others = static_cast<double>(std::min<int64_t>(cases[i].ranks, cluster.cores) - 1);
     for (const Communication& one : communications_of(program.schedule(), program.local()))
-      collectives += one.is_exposed();
-    skew += (steps[i] - predicted) / static_cast<double>(std::max<int64_t>(1, collectives) * std::ssize(steps));
+      step.waits += one.is_exposed() ? others : 0;
   }
-  return std::clamp(skew, 0.0, kMostSkew);
+  const auto within = [](double number) { return std::clamp(number, 0.0, kMostSkew); };
+  const std::vector<double> best = minimise({3e-5, 1e-5}, [&](const std::vector<double>& numbers) {
+    double loss = 0;
+    for (const RankStep& step : all) {
+      const double predicted = step.predicted + within(numbers[0]) + step.waits * within(numbers[1]);
+      loss += std::pow(std::log(predicted / step.measured), 2);
+    }
+    return loss;
+  });
+  cluster.software.rank_overhead = within(best[0]);
+  cluster.software.rank_skew = within(best[1]);
 }
 
 double instruction_seconds(const TrainingTime& time) {
@@ -98,6 +115,18 @@ Curve curve_through(std::map<double, double> points) {
   return curve;
 }
 
+void set_thread_shares(Cluster& cluster, const std::vector<ThreadGain>& gains) {
+  if (gains.empty()) return;
+  double sum = 0;
+  std::map<double, double> shares;
+  for (const ThreadGain& gain : gains) {
+    sum += gain.share;
+    shares[gain.call_seconds] = gain.share;
+  }
+  cluster.thread_share = sum / static_cast<double>(gains.size());
+  cluster.thread_shares = curve_through(std::move(shares));
+}
+
 /// How much slower trainings are, each on a core of its own, than one alone.
 double busy_share(const CalibrationOptions& options, double seconds) {
   double alone = 0, together = 0;
@@ -115,6 +144,77 @@ double busy_share(const CalibrationOptions& options, double seconds) {
   const double share = std::exp((alone - together) / static_cast<double>(options.core_cases.size()));
   return std::clamp(share, 0.01, 1.0);
 }
+
+/// All measurements, once.
+class MachineRound {
+ public:
+  explicit MachineRound(const CalibrationOptions& options)
+      : options_(options), share_(options.seconds / static_cast<double>(2 * options.cases.size()) / options.rounds) {}
+
+  Measurements measure() {
+    tell("copies");
+    measured_.copy_bandwidth = copy_bandwidth(1);
+    measured_.copy_bandwidth_of_all = std::max(measured_.copy_bandwidth, copy_bandwidth(options_.cores));
+    for (const TrainingCase& training : options_.cases) {
+      tell(fmt::format("{}, batch {}{}", training.model, training.batch,
+                       training.ranks > 1 ? fmt::format(", {} ranks", training.ranks) : ""));
+      measured_.trainings.push_back(time_training(training, share_));
+      note_peak(training, measured_.trainings.back());
+    }
+    const TrainingCase small{.model = "mlp:layers=3,hidden=128", .batch = 64};
+    tell(fmt::format("{} as a user trains it", small.model));
+    measured_.overhead = std::max(0.0, time_whole_step(small, kWholeSteps) - time_training(small, share_).step);
+    if (options_.cores > 1) measure_cores();
+    measure_ranks();
+    return std::move(measured_);
+  }
+
+ private:
+  void tell(const std::string& line) const {
+    if (options_.progress) options_.progress(line);
+  }
+
+  void note_peak(const TrainingCase& training, const TrainingTime& time) {
+    double& peak = measured_.peak[training.dtype];
+    peak = std::max(peak, best_rate(time));
+  }
+
+  void measure_cores() {
+    for (TrainingCase training : options_.core_cases) {
+      tell(fmt::format("{} on 1 and {} cores", training.model, options_.cores));
+      const TrainingTime alone = time_training(training, share_);
+      note_peak(training, alone);
+      const int64_t steps = std::clamp(static_cast<int64_t>(share_ / alone.step), kFewestWholeSteps, kWholeSteps);
+      const double one = time_whole_step(training, steps);
+      training.threads = options_.cores;
+      const double faster = one / time_whole_step(training, steps);
+      tell(fmt::format("  {:.2f} times as fast", faster));
+      const double added = std::clamp((faster - 1) / (options_.cores - 1), kLeastThreadShare, 1.0);
+      measured_.thread_gains.push_back({typical_call(alone), added});
+    }
+    measured_.busy_share = busy_share(options_, share_);
+  }
+
+  void measure_ranks() {
+    for (const TrainingCase& training : options_.rank_cases) {
+      tell(fmt::format("{} on {} ranks as a user trains it", training.model, training.ranks));
+      measured_.steps_of_ranks.push_back(
+          time_whole_step(training, training.batch > 16 ? kWholeSteps / 2 : kWholeSteps / 12));
+    }
+    tell("products of f64");
+    const TrainingCase wide{.model = "mlp:layers=2,hidden=512", .batch = 128, .dtype = DType::f64};
+    note_peak(wide, time_training(wide, share_));
+    for (const int ranks : kGroupSizes) {
+      tell(fmt::format("collectives of {} ranks", ranks));
+      const auto times = time_collectives(ranks, share_ / 10);
+      measured_.collectives.insert(measured_.collectives.end(), times.begin(), times.end());
+    }
+  }
+
+  const CalibrationOptions& options_;
+  const double share_;  // seconds of a case
+  Measurements measured_;
+};
 
 /// To four digits: more of them mean nothing and are hard to read.
 void round_numbers(Cluster& cluster) {
@@ -143,11 +243,14 @@ void round_numbers(Cluster& cluster) {
     }
   }
   for (auto& [kind, share] : cluster.software.link_share) round(share);
+  for (auto& [kind, groups] : cluster.software.measured) {
+    for (GroupShares& group : groups) round_curve(group.shares);
+  }
   LinkLevel& level = cluster.levels[0];
-  for (double* number :
-       {&device.memory_bandwidth, &device.launch_overhead, &cluster.memory_bus, &cluster.thread_share,
-        &cluster.busy_share, &level.bandwidth, &level.latency[0], &level.total_bandwidth,
-        &cluster.protocols[0].overhead, &cluster.software.step_overhead, &cluster.software.rank_skew}) {
+  for (double* number : {&device.memory_bandwidth, &device.launch_overhead, &cluster.memory_bus, &cluster.thread_share,
+                         &cluster.busy_share, &level.bandwidth, &level.latency[0], &level.total_bandwidth,
+                         &cluster.protocols[0].overhead, &cluster.software.step_overhead,
+                         &cluster.software.rank_overhead, &cluster.software.rank_skew}) {
     round(*number);
   }
 }
@@ -165,7 +268,9 @@ std::vector<TrainingCase> calibration_cases() {
       {"mlp:layers=3,hidden=256", 16},
       {"mlp:layers=3,hidden=256", 64},
       {"mlp:layers=3,hidden=512", 128},
+      {"mlp:layers=3,hidden=768", 64},
       {"mlp:layers=3,hidden=1024", 64},
+      {"mlp:layers=2,hidden=1536", 32},
       {"mlp:layers=2,hidden=2048", 64},
       {"mlp:layers=2,hidden=4096", 16},
       {"lenet", 64},
@@ -193,6 +298,12 @@ std::vector<TrainingCase> calibration_core_cases() {
 
 std::vector<TrainingCase> calibration_rank_cases() {
   return {{.model = "mlp:layers=3,hidden=256", .batch = 64, .ranks = 2},
+          {.model = "mlp:layers=3,hidden=128", .batch = 64, .ranks = 2},
+          {.model = "mlp:layers=3,hidden=256", .batch = 64, .ranks = 4},
+          {.model = "mlp:layers=3,hidden=256", .batch = 64, .ranks = 8},
+          {.model = "mlp:layers=3,hidden=128", .batch = 64, .ranks = 8},
+          {.model = "lenet", .batch = 64, .ranks = 2},
+          {.model = "gpt:layers=2,hidden=64,heads=2,seq=64", .batch = 8, .ranks = 2},
           {.model = "resnet18:width=16", .batch = 16, .ranks = 2}};
 }
 
@@ -202,58 +313,43 @@ double Measurements::disturbance() const {
   return most;
 }
 
-Measurements measure_machine(const CalibrationOptions& options) {
-  const auto tell = [&](const std::string& line) {
-    if (options.progress) options.progress(line);
+Measurements median(std::vector<Measurements> rounds) {
+  Measurements result = rounds.front();
+  const auto take = [&](const auto& number_of) {
+    std::vector<double> numbers;
+    for (Measurements& round : rounds) numbers.push_back(number_of(round));
+    number_of(result) = median(std::move(numbers));
   };
-  const double share = options.seconds / static_cast<double>(2 * options.cases.size());
-  Measurements measured;
-  tell("copies");
-  measured.copy_bandwidth = copy_bandwidth(1);
-  measured.copy_bandwidth_of_all = std::max(measured.copy_bandwidth, copy_bandwidth(options.cores));
-  for (const TrainingCase& training : options.cases) {
-    tell(fmt::format("{}, batch {}{}", training.model, training.batch,
-                     training.ranks > 1 ? fmt::format(", {} ranks", training.ranks) : ""));
-    measured.trainings.push_back(time_training(training, share));
-    double& peak = measured.peak[training.dtype];
-    peak = std::max(peak, best_rate(measured.trainings.back()));
+  take([](Measurements& one) -> double& { return one.copy_bandwidth; });
+  take([](Measurements& one) -> double& { return one.copy_bandwidth_of_all; });
+  take([](Measurements& one) -> double& { return one.busy_share; });
+  take([](Measurements& one) -> double& { return one.overhead; });
+  for (const auto& [dtype, peak] : rounds.front().peak)
+    take([dtype = dtype](Measurements& one) -> double& { return one.peak.at(dtype); });
+  for (size_t i = 0; i < result.thread_gains.size(); ++i) {
+    take([i](Measurements& one) -> double& { return one.thread_gains[i].call_seconds; });
+    take([i](Measurements& one) -> double& { return one.thread_gains[i].share; });
   }
-  const TrainingCase small{.model = "mlp:layers=3,hidden=128", .batch = 64};
-  tell(fmt::format("{} as a user trains it", small.model));
-  measured.overhead = std::max(0.0, time_whole_step(small, kWholeSteps) - time_training(small, share).step);
-  if (options.cores > 1) {
-    double mean = 0;
-    std::map<double, double> shares;
-    for (TrainingCase training : options.core_cases) {
-      tell(fmt::format("{} on 1 and {} cores", training.model, options.cores));
-      const TrainingTime alone = time_training(training, share);
-      measured.peak[training.dtype] = std::max(measured.peak[training.dtype], best_rate(alone));
-      const int64_t steps = std::clamp(static_cast<int64_t>(share / alone.step), kFewestWholeSteps, kWholeSteps);
-      const double one = time_whole_step(training, steps);
-      training.threads = options.cores;
-      const double faster = one / time_whole_step(training, steps);
-      tell(fmt::format("  {:.2f} times as fast", faster));
-      const double added = std::clamp((faster - 1) / (options.cores - 1), kLeastThreadShare, 1.0);
-      shares[typical_call(alone)] = added;
-      mean += added / static_cast<double>(options.core_cases.size());
-    }
-    measured.thread_share = mean;
-    measured.thread_shares = curve_through(std::move(shares));
-    measured.busy_share = busy_share(options, share);
+  for (size_t i = 0; i < result.trainings.size(); ++i) {
+    take([i](Measurements& one) -> double& { return one.trainings[i].step; });
+    take([i](Measurements& one) -> double& { return one.trainings[i].disturbance; });
+    for (size_t n = 0; n < result.trainings[i].nodes.size(); ++n)
+      take([i, n](Measurements& one) -> double& { return one.trainings[i].nodes[n].seconds; });
   }
-  for (const TrainingCase& training : options.rank_cases) {
-    tell(fmt::format("{} on {} ranks as a user trains it", training.model, training.ranks));
-    measured.steps_of_ranks.push_back(time_whole_step(training, training.batch > 16 ? kWholeSteps : kWholeSteps / 8));
+  for (size_t i = 0; i < result.steps_of_ranks.size(); ++i)
+    take([i](Measurements& one) -> double& { return one.steps_of_ranks[i]; });
+  for (size_t i = 0; i < result.collectives.size(); ++i)
+    take([i](Measurements& one) -> double& { return one.collectives[i].seconds; });
+  return result;
+}
+
+Measurements measure_machine(const CalibrationOptions& options) {
+  std::vector<Measurements> rounds;
+  for (int round = 0; round < options.rounds; ++round) {
+    if (options.progress) options.progress(fmt::format("round {} of {}", round + 1, options.rounds));
+    rounds.push_back(MachineRound(options).measure());
   }
-  tell("products of f64");
-  measured.peak[DType::f64] =
-      best_rate(time_training({.model = "mlp:layers=2,hidden=512", .batch = 128, .dtype = DType::f64}, share));
-  for (const int ranks : kGroupSizes) {
-    tell(fmt::format("collectives of {} ranks", ranks));
-    const auto times = time_collectives(ranks, share / 10);
-    measured.collectives.insert(measured.collectives.end(), times.begin(), times.end());
-  }
-  return measured;
+  return median(std::move(rounds));
 }
 
 Cluster fit_machine(const Measurements& measured, const CalibrationOptions& options) {
@@ -269,14 +365,13 @@ Cluster fit_machine(const Measurements& measured, const CalibrationOptions& opti
   cluster.levels = {{.name = "core", .size = std::max<int64_t>(kFewestRanks, options.cores), .latency = {0}}};
   cluster.software.step_overhead = measured.overhead;
   cluster.software.messages_at_once = 1;
-  cluster.software.channel_block = 16;  // as the kernels of convolutions have them
+  cluster.software.channel_block = channel_block(make_cpu_device(all_ops(), /*threads=*/1)->catalog());
   cluster.cores = options.cores;
   cluster.memory_bus = measured.copy_bandwidth_of_all;
-  cluster.thread_share = measured.thread_share;
-  cluster.thread_shares = measured.thread_shares;
+  set_thread_shares(cluster, measured.thread_gains);
   cluster.busy_share = measured.busy_share;
   cluster = fit_links(std::move(cluster), measured.collectives);
-  cluster.software.rank_skew = rank_skew(options.rank_cases, measured.steps_of_ranks, cluster);
+  set_rank_costs(cluster, options.rank_cases, measured.steps_of_ranks);
   round_numbers(cluster);
   verify(cluster);
   return cluster;

@@ -8,7 +8,7 @@
 namespace partita {
 namespace {
 
-constexpr int64_t kBytes[] = {1 << 10, 16 << 10, 256 << 10, 1 << 20, 8 << 20};
+constexpr int64_t kBytes[] = {1 << 10, 8 << 10, 64 << 10, 256 << 10, 1 << 20, 8 << 20};
 constexpr Collective kKinds[] = {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter,
                                  Collective::all_to_all};
 constexpr int kFewestCalls = 5, kMostCalls = 200;

@@ -24,6 +24,30 @@ void set_links(Cluster& cluster, const std::vector<double>& numbers) {
   }
 }
 
+/// What the collectives reached of what the links say. More bytes take no less time.
+void set_measured(Cluster& cluster, const std::vector<CollectiveTime>& times) {
+  struct Point {
+    double links, seconds;
+  };
+  std::map<Collective, std::map<int, std::map<double, Point>>> points;  // by ranks and bytes
+  for (const CollectiveTime& time : times)
+    points[time.kind][time.ranks][time.bytes] = {predicted_seconds(cluster, time), time.seconds};
+  for (const auto& [kind, groups] : points) {
+    for (const auto& [ranks, sizes] : groups) {
+      GroupShares& group = cluster.software.measured[kind].emplace_back();
+      group.ranks = ranks;
+      double longest = 0;
+      for (const auto& [bytes, point] : sizes) {
+        longest = std::max(longest, point.seconds);
+        double share = point.links / longest;
+        if (!group.shares.empty())
+          share = std::min(share, group.shares.back().share * bytes / group.shares.back().size);
+        group.shares.push_back({bytes, share});
+      }
+    }
+  }
+}
+
 }  // namespace
 
 double predicted_seconds(const Cluster& cluster, const CollectiveTime& time) {
@@ -32,6 +56,7 @@ double predicted_seconds(const Cluster& cluster, const CollectiveTime& time) {
 }
 
 Cluster fit_links(Cluster cluster, const std::vector<CollectiveTime>& times) {
+  cluster.software.measured.clear();
   const std::vector<double> start = {2e-6, 1e-6, 10e9, 40e9, 0.5, 0.5, 0.5};
   const std::vector<double> best = minimise(start, [&](const std::vector<double>& numbers) {
     set_links(cluster, numbers);
@@ -42,6 +67,7 @@ Cluster fit_links(Cluster cluster, const std::vector<CollectiveTime>& times) {
     return loss;
   });
   set_links(cluster, best);
+  set_measured(cluster, times);
   return cluster;
 }
 

@@ -17,7 +17,8 @@
 namespace partita {
 namespace {
 
-constexpr int kFewestSteps = 3, kMostSteps = 400;
+constexpr int kFewestSteps = 1, kMostSteps = 400;
+constexpr int64_t kStepsOfATraining = 20, kMostTrainings = 7;
 
 ZooJob job_of(const TrainingCase& training) {
   JobConfig config = configured(training.model, {});
@@ -137,11 +138,17 @@ double time_whole_step(const TrainingCase& training, int64_t steps) {
   struct StepSeconds : Callback {
     std::vector<double> seconds;
     void on_step_end(const StepInfo& info) override { seconds.push_back(info.seconds); }
-  } times;
+  };
   const ZooJob job = job_of(training);
-  Model model(job.network(), job.config(), Place{.cores = training.threads});
-  model.train(job.rows(Split::train), {.most_steps = steps, .callbacks = {&times}});
-  return median(std::move(times.seconds));
+  const int64_t trainings = std::clamp<int64_t>(steps / kStepsOfATraining, 1, kMostTrainings);
+  std::vector<double> medians;
+  for (int64_t i = 0; i < trainings; ++i) {
+    StepSeconds times;
+    Model model(job.network(), job.config(), Place{.cores = training.threads});
+    model.train(job.rows(Split::train), {.most_steps = steps / trainings, .callbacks = {&times}});
+    medians.push_back(median(std::move(times.seconds)));
+  }
+  return median(std::move(medians));
 }
 
 }  // namespace partita

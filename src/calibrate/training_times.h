@@ -37,11 +37,12 @@ struct TrainingTime {
 /// What its ranks run.
 Program program_of(const TrainingCase& training);
 
-/// Trains a few steps on random rows, as many as take `seconds` and a few at least. Each time is the median of those
-/// of the steps.
+/// Trains a few steps on random rows, as many as take `seconds` and one at least. Each time is the median of those of
+/// the steps.
 TrainingTime time_training(const TrainingCase& training, double seconds);
 
-/// The median step of a training as users run it, rows and reports included.
+/// The median step of a training as users run it, rows and reports included. Of many steps several trainings: those
+/// of ranks on as many cores differ from one to another.
 double time_whole_step(const TrainingCase& training, int64_t steps);
 
 }  // namespace partita

@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <deque>
 #include <filesystem>
 #include <optional>
 
@@ -164,8 +165,16 @@ class TemporaryFile {
     if (!write_all(file_.fd(), data, bytes)) fail();
   }
   void commit() {
+    finish();
+    replace();
+  }
+  /// All of it is on the disk.
+  void finish() {
     ::fchmod(file_.fd(), mode_);  // some file systems have no permissions: no reason to lose the weights
     if (::fsync(file_.fd()) != 0 || !file_.close()) fail();
+  }
+  /// It is the target.
+  void replace() {
     if (::rename(name_.c_str(), target_.c_str()) != 0) fail();
     name_.clear();
     const File folder(folder_of(target_), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -193,6 +202,15 @@ void save_text(const std::string& path, std::string_view text) {
   TemporaryFile file(path);
   file.write(text.data(), text.size());
   file.commit();
+}
+
+void save_texts(const std::vector<std::pair<std::string, std::string>>& texts) {
+  std::deque<TemporaryFile> files;
+  for (const auto& [path, text] : texts) {
+    files.emplace_back(path).write(text.data(), text.size());
+    files.back().finish();
+  }
+  for (TemporaryFile& file : files) file.replace();
 }
 
 void save_weights(const std::string& path, const std::vector<std::pair<std::string, Array>>& weights,

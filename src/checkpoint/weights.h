@@ -20,6 +20,8 @@ void save_weights(const std::string& path, const std::vector<std::pair<std::stri
 
 /// A text in the same way.
 void save_text(const std::string& path, std::string_view text);
+/// Texts by their paths, all of them or none.
+void save_texts(const std::vector<std::pair<std::string, std::string>>& texts);
 
 /// Throws RuntimeFailure(cannot_write) when save_weights could not write `path`; leaves nothing behind.
 void check_writable(const std::string& path);

@@ -3,9 +3,11 @@
 #include <iostream>
 #include <memory>
 
+#include "checkpoint/weights.h"
 #include "cli/command_line.h"
 #include "cli/op_costs.h"
 #include "cli/options.h"
+#include "cli/output_files.h"
 #include "cli/plan_page.h"
 #include "cli/remedies.h"
 #include "cli/saved_plan.h"
@@ -38,8 +40,8 @@ void explain_layers(SavedPlan& saved) {
   const Plan cuts =
       file.cuts ? plan_of(*file.cuts, folded, all_ops(), /*any_purpose=*/true) : planner.folded_plan(priced);
   std::cout << print(priced) << "\n"
-            << print(layer_table(planner.costs(), file.configuration, cuts, Rules(folded, all_ops()),
-                                 planner.precision()),
+            << print(layer_table(planner.costs(), file.configuration, priced.price.layers, cuts,
+                                 Rules(folded, all_ops()), planner.precision()),
                      file.configuration, file.batch);
   if (!warning.empty()) warn(warning);
   if (priced.price.peak_memory() > planner.memory()) warn(print_excess(planner, priced));
@@ -50,20 +52,24 @@ void explain_op(SavedPlan& saved, const ExplainFlags& flags) {
   const size_t node = costs.node_named(flags.op);
   std::cout << costs.title(node) << "\n";
   const std::vector<CutAlternative> all = costs.alternatives(node, flags.free, kShownAlternatives);
-  std::cout << (all.empty() ? "one rank runs all of it\n" : print(all, costs.name(node), kShownAlternatives));
+  if (flags.free && !all.empty()) {
+    std::cout << "(all other nodes are cut anew, also beside the plan's cut: times are not those of the plan)\n";
+  }
+  std::cout << (all.empty() ? "one rank runs all of it\n" : print(all, costs.whole_name(flags.op), kShownAlternatives));
 }
 
 void write_page(SavedPlan& saved, const std::string& path) {
   const PricedPlan priced = saved.priced();
   PlanFile whole = saved.file();
   if (!whole.cuts) whole.cuts = saved.planner().plan_file(priced).cuts;
-  write_whole_file("--html", path, plan_page(saved.planner(), priced, whole, /*compares=*/true, std::nullopt));
+  save_text(path, plan_page(saved.planner(), priced, whole, /*compares=*/true, std::nullopt));
 }
 
 void run_explain(const ExplainFlags& flags) {
   if (flags.free && flags.op.empty()) {
     throw InvalidArgument("[--free] of no effect, got no --op, expected --op NAME");
   }
+  require_outputs({{"--html", flags.html}}, {{"PLAN", flags.plan}, {"--cluster", flags.cluster}});
   SavedPlan saved(flags.plan, flags.cluster);
   if (!flags.html.empty()) write_page(saved, flags.html);
   if (flags.op.empty()) {
@@ -96,7 +102,7 @@ void add_explain(CLI::App& app) {
   command->add_option("PLAN", flags->plan, "A file that partita plan --out wrote")->required();
   command->add_option("--op", flags->op, "A node, as net/h/0/mlp/fc/matmul: what each cut of it costs");
   command->add_flag("--free", flags->free, "With --op: the other nodes are cut anew for each alternative");
-  command->add_option("--cluster", flags->cluster, "PRESET[:NODES] or a TOML file, instead of the plan's");
+  command->add_option("--cluster", flags->cluster, "PRESET[:NODES][@SOFTWARE] or a TOML file, instead of the plan's");
   command->add_option("--html", flags->html, "Write a page to look at, one file that needs nothing else");
   command->footer("Example: partita explain plan.txt --op net/h/0/mlp/fc/matmul");
   command->callback([command, flags] {
@@ -110,6 +116,7 @@ void add_diff(CLI::App& app) {
   CLI::App* command = app.add_subcommand("diff", "Say how two saved plans differ");
   command->add_option("FIRST", flags->first, "A file that partita plan --out wrote")->required();
   command->add_option("SECOND", flags->second, "Another one")->required();
+  command->footer("Example: partita diff plan.txt edited.txt");
   command->callback([command, flags] {
     refuse_empty(*command);
     run_diff(*flags);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iostream>
 
+#include "cli/options.h"
 #include "cli/planner.h"
 #include "cli/remedies.h"
 #include "job/toml.h"
@@ -112,6 +113,7 @@ PlanFile made_plan(const std::string& plan, const JobConfig& config) {
                    .dtype = std::string(name_of(config.training.dtype)),
                    .batch = config.training.batch,
                    .ranks = ranks,
+                   .idle = false,
                    .loss = config.training.loss},
                   "--plan");
   const ConfigurationSearch search = planner.searched({});
@@ -201,7 +203,11 @@ JobConfig configuration(const JobFlags& flags) {
   }
   const JobConfig config = configured(model, all);
   if (is_auto(plan_name)) plan = made_plan(plan_name, config);
-  return plan ? planned_config(config, all, *plan) : config;
+  if (!plan) return config;
+  JobConfig planned = planned_config(config, all, *plan);
+  const std::string warning = dtype_warning(*plan, planned.training.dtype);
+  if (flags.command == "train" && !warning.empty()) warn(warning);
+  return planned;
 }
 
 bool is_given(const JobFlags& flags, std::string_view key) {

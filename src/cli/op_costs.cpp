@@ -36,29 +36,34 @@ OpCosts::OpCosts(const PlanFile& plan, Planner& planner)
   whole_names_ = network_names(forward);
   folded_ = fold_layers(forward, Rules(forward, all_ops()));
   const TrainingOptions options{.optimizer = planner.model().recipe.optimizer,
-                                .recompute = plan.configuration.recompute};
+                                .recompute = plan.configuration.recompute.all};
   training_ = make_training_graph(folded_.graph, all_ops(), options).graph;
   names_ = network_names(training_);
   cuts_ = plan.cuts ? *plan.cuts : *planner.plan_file(planner.priced(plan.configuration)).cuts;
   partial_ = decided(cuts_, training_);
 }
 
-size_t OpCosts::node_named(const std::string& name) const {
+size_t OpCosts::place_of(const std::string& name) const {
   for (size_t whole = 0; whole < whole_names_.size(); ++whole) {
-    if (!matches_names(name, whole_names_[whole])) continue;
-    for (const FoldedUnit& unit : folded_.units) {
-      const size_t nodes = unit.end - unit.begin;
-      if (whole < unit.whole_begin || whole >= unit.whole_begin + nodes * unit.count) continue;
-      const Node& node = folded_.graph.nodes[unit.begin + (whole - unit.whole_begin) % nodes];
-      for (size_t n = 0; n < training_.nodes.size(); ++n) {
-        if (training_.nodes[n].name == node.name) return n;
-      }
-    }
+    if (matches_names(name, whole_names_[whole])) return whole;
   }
   throw InvalidArgument(
       fmt::format("[--op] no such node, got '{}', expected one of the {} forward nodes of the plan's "
                   "network{}",
                   name, whole_names_.size(), did_you_mean(name, whole_names_)));
+}
+
+size_t OpCosts::node_named(const std::string& name) const {
+  const size_t whole = place_of(name);
+  for (const FoldedUnit& unit : folded_.units) {
+    const size_t nodes = unit.end - unit.begin;
+    if (whole < unit.whole_begin || whole >= unit.whole_begin + nodes * unit.count) continue;
+    const Node& node = folded_.graph.nodes[unit.begin + (whole - unit.whole_begin) % nodes];
+    for (size_t n = 0; n < training_.nodes.size(); ++n) {
+      if (training_.nodes[n].name == node.name) return n;
+    }
+  }
+  throw InternalError(fmt::format("no folded node stands for {}", whole_names_[whole]));
 }
 
 std::vector<size_t> OpCosts::largest(size_t count) const {

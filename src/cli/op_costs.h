@@ -18,6 +18,8 @@ class OpCosts {
   /// Forward nodes that compute most, the most first, one of each layer that is repeated.
   std::vector<size_t> largest(size_t count) const;
   std::string name(size_t node) const { return names_.at(node); }
+  /// Of the whole network, the first that a pattern names.
+  std::string whole_name(const std::string& name) const { return whole_names_.at(place_of(name)); }
   /// What all is about, in a line.
   std::string title(size_t node) const;
   /// None where one rank runs all.
@@ -25,6 +27,9 @@ class OpCosts {
   std::vector<CutAlternative> alternatives(size_t node, bool free, size_t most) const;
 
  private:
+  /// Among the nodes of the whole forward graph.
+  size_t place_of(const std::string& name) const;
+
   const PlanFile& plan_;
   const Planner& planner_;
   const int64_t rounds_;  // micro-batches

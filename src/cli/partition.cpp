@@ -51,12 +51,10 @@ void add_partition(CLI::App& app) {
   const auto flags = std::make_shared<PartitionFlags>();
   CLI::App* command =
       app.add_subcommand("partition", "Print what one rank of a training computes and sends, without running it");
-  // --plan prints one; a saved plan can be named in the file of --config.
-  add_job_flags(*command, flags->job,
-                [](const JobOption& option) { return decides_program(option) && option.key() != "plan.file"; });
+  add_job_flags(*command, flags->job, decides_program);
   command->add_option("--rank", flags->rank, "The rank whose part is printed")->capture_default_str();
   command->add_flag("--forward", flags->forward, "Without gradients and updates");
-  command->add_flag("--plan", flags->plan, "Print the plan instead");
+  command->add_flag("--print-plan", flags->plan, "Print the plan of each stage instead");
   command->footer("Example: partita partition mlp --ranks 8 --parallel auto --shard 'net/fc1/matmul=((2,1),(4,1))'");
   command->callback([command, flags] {
     refuse_empty(*command);

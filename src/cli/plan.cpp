@@ -4,8 +4,10 @@
 #include <iostream>
 #include <memory>
 
+#include "checkpoint/weights.h"
 #include "cli/command_line.h"
 #include "cli/options.h"
+#include "cli/output_files.h"
 #include "cli/plan_page.h"
 #include "cli/planner.h"
 #include "cli/remedies.h"
@@ -23,8 +25,6 @@ struct PlanFlags {
   double memory = 0;  // GiB
   bool json = false;
 };
-
-constexpr double kGiB = 1 << 30;
 
 /// The best of each known kind, and the best that shares the ranks otherwise, beside a plan.
 std::string print_others(Planner& planner, const PricedPlan& plan,
@@ -49,8 +49,8 @@ std::string print_others(Planner& planner, const PricedPlan& plan,
 std::string print_layers(Planner& planner, const PricedPlan& plan) {
   const Plan folded = planner.folded_plan(plan);
   const Rules rules(planner.costs().folded().graph, all_ops());
-  return print(layer_table(planner.costs(), plan.configuration, folded, rules, planner.precision()), plan.configuration,
-               plan.batch);
+  return print(layer_table(planner.costs(), plan.configuration, plan.price.layers, folded, rules, planner.precision()),
+               plan.configuration, plan.batch);
 }
 
 /// Pins that exclude one another, or need more than there is.
@@ -69,9 +69,21 @@ void require_possible(const Pins& pins, const Planner& planner) {
   }
   least.sequence_parallel = pins.sequence_parallel.value_or(false);
   least.interleave = pins.interleave.value_or(1);
-  if (least.sequence_parallel && !pins.tensor) least.tensor = 2;
+  least.cuts = pins.cuts.value_or(TensorCuts::blocks);
+  if ((least.sequence_parallel || least.cuts == TensorCuts::searched) && !pins.tensor) least.tensor = 2;
   if (least.interleave > 1 && !pins.pipeline) least.pipeline = 2;
   completed(least, least.ranks(), planner.batch(), "--pin");
+}
+
+void write_files(Planner& planner, const PricedPlan& plan, const PlanFlags& flags,
+                 const std::optional<PricedConfiguration>& runner_up) {
+  const PlanFile file = planner.plan_file(plan);
+  std::vector<std::pair<std::string, std::string>> texts;
+  if (!flags.out.empty()) texts.emplace_back(flags.out, print(file));
+  if (!flags.html.empty()) {
+    texts.emplace_back(flags.html, plan_page(planner, plan, file, /*compares=*/true, runner_up));
+  }
+  save_texts(texts);
 }
 
 void run_plan(const PlanFlags& flags) {
@@ -88,7 +100,11 @@ void run_plan(const PlanFlags& flags) {
   const Configuration fixed = parse_configuration(flags.fixed);
   const Pins pins = parse_pins(flags.pins);
   if (!flags.fixed.empty()) request.ranks = fixed.ranks();
+  require_outputs({{"--out", flags.out}, {"--html", flags.html}},
+                  {{"MODEL", request.model}, {"--cluster", request.cluster}});
   Planner planner(request);
+  const bool writes = !flags.out.empty() || !flags.html.empty();
+  if (writes) planner.model();
   PricedPlan plan;
   std::optional<PricedConfiguration> runner_up;
   const bool compares = flags.fixed.empty() && flags.pins.empty() && !flags.json;
@@ -102,15 +118,8 @@ void run_plan(const PlanFlags& flags) {
     plan.lower_bound_seconds = search.lower_bound_seconds;
     runner_up = std::move(search.runner_up);
   }
-  plan.simulated_seconds = simulate_step(planner.costs().stages(plan.configuration), plan.configuration.zero).seconds;
   plan.search_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  if (!flags.out.empty() || !flags.html.empty()) {
-    const PlanFile file = planner.plan_file(plan);
-    if (!flags.out.empty()) write_whole_file("--out", flags.out, print(file));
-    if (!flags.html.empty()) {
-      write_whole_file("--html", flags.html, plan_page(planner, plan, file, /*compares=*/true, runner_up));
-    }
-  }
+  if (writes) write_files(planner, plan, flags, runner_up);
   if (flags.json) {
     std::cout << to_json(plan);
     return;

@@ -68,17 +68,17 @@ std::string plan_page(Planner& planner, const PricedPlan& priced, const PlanFile
   const Graph& folded = planner.costs().folded().graph;
   const Plan cuts = plan_of(*plan.cuts, folded, all_ops(), /*any_purpose=*/true);
   StagePrices& stages = planner.costs().stages(priced.configuration);
-  PageContents contents{
-      .plan = priced,
-      .cluster = planner.cluster(),
-      .memory = planner.memory(),
-      .layers = layer_table(planner.costs(), priced.configuration, cuts, Rules(folded, all_ops()), planner.precision()),
-      .cuts = {},
-      .step = simulate_step(stages, priced.configuration.zero, {.spans = true, .memory = true}),
-      .others = {},
-      .groups = groups_of_ranks(priced.configuration, planner.cluster()),
-      .ops = main_ops(planner, plan),
-      .text = print(plan)};
+  PageContents contents{.plan = priced,
+                        .cluster = planner.cluster(),
+                        .memory = planner.memory(),
+                        .layers = layer_table(planner.costs(), priced.configuration, stages.layers(), cuts,
+                                              Rules(folded, all_ops()), planner.precision()),
+                        .cuts = {},
+                        .step = simulate_step(stages, priced.configuration.zero, {.spans = true, .memory = true}),
+                        .others = {},
+                        .groups = groups_of_ranks(priced.configuration, planner.cluster()),
+                        .ops = main_ops(planner, plan),
+                        .text = print(plan)};
   for (const NamedLine& line : plan.cuts->lines) {
     if (line.kind == NamedKind::node) contents.cuts.emplace_back(line.names, line.text);
   }

@@ -1,13 +1,15 @@
 #include "cli/planner.h"
 
-#include "checkpoint/weights.h"
 #include "cli/graph_file.h"
 #include "cluster/presets.h"
 #include "cluster/toml.h"
 #include "job/program.h"
+#include "launch/place.h"
 #include "network/build_graph.h"
 #include "ops/registry.h"
 #include "planning/job_of.h"
+#include "planning/placed_memory.h"
+#include "planning/simulate_step.h"
 
 namespace partita {
 namespace {
@@ -20,6 +22,8 @@ Cluster cluster_of(const PlannerRequest& request, std::string_view where) {
   throw InvalidArgument(fmt::format("[{}] more ranks than the cluster has, got {}, expected at most {} of {}", where,
                                     request.ranks, cluster.ranks(), cluster.name));
 }
+
+constexpr double kLess = 1 - 1e-6;
 
 /// Of the ranks that share the same rows.
 std::function<Plan(const Graph&, int64_t)> plan_of_cuts(const NamedCuts& cuts) {
@@ -41,14 +45,6 @@ DType dtype_of_flag(const std::string& text) {
   return kFloats[position_of_name("--dtype", text, names)];
 }
 
-void write_whole_file(std::string_view flag, const std::string& path, const std::string& text) {
-  try {
-    save_text(path, text);
-  } catch (const RuntimeFailure& error) {
-    throw RuntimeFailure(error.code(), fmt::format("[{}] cannot write {} ({})", flag, path, error.what()));
-  }
-}
-
 Planner::Planner(PlannerRequest request, std::string_view where)
     : request_(std::move(request)),
       search_(parse_name<Search>("--search", request_.search)),
@@ -58,22 +54,31 @@ Planner::Planner(PlannerRequest request, std::string_view where)
       precision_(Precision::of(dtype_of_flag(request_.dtype))),
       forward_(make_forward()),
       batch_(rows_of(forward_)),
-      device_(make_cpu_device(all_ops(), /*threads=*/1)),
-      costs_(forward_, all_ops(), device_->catalog(), cluster_,
+      costs_(forward_, all_ops(), cluster_,
              {.training = {.optimizer = recipe_.optimizer},
               .precision = precision_,
               .fold = !request_.cuts,
               .search = search_,
               .own_plan = request_.cuts ? plan_of_cuts(*request_.cuts) : nullptr}) {}
 
+int64_t Planner::rows_of_model() const { return request_.batch > 0 ? request_.batch : recipe_.training.batch; }
+
+Graph Planner::build_model(int64_t statistics_groups) const {
+  return build_graph(model().network(loss()), all_ops(),
+                     {.batch = rows_of_model(), .columns = model_->columns(), .statistics_groups = statistics_groups});
+}
+
+NetworkFingerprint Planner::fingerprint() const { return fingerprint_of_network(build_model(/*statistics_groups=*/1)); }
+
 Graph Planner::make_forward() const {
-  if (model_) {
-    // Of batch norms each row has statistics of its own, so that any micro-batch can be priced.
-    const int64_t rows = request_.batch > 0 ? request_.batch : recipe_.training.batch;
-    return build_graph(model_->network(loss()), all_ops(),
-                       {.batch = rows, .columns = model_->columns(), .statistics_groups = rows});
-  }
+  // Of batch norms each row has statistics of its own, so that any micro-batch can be priced.
+  if (model_) return build_model(rows_of_model());
   Graph graph = read_graph(request_.model);
+  for (const Node& node : graph.nodes) {
+    if (node.phase == Phase::forward) continue;
+    throw InvalidArgument(fmt::format("[plan] the graph of a training, got {} with {} nodes, expected a forward graph",
+                                      request_.model, name_of(node.phase)));
+  }
   if (request_.batch > 0 && request_.batch != rows_of(graph)) {
     throw InvalidArgument(fmt::format("[--batch] the graph has rows of its own, got {}, expected {}, or no --batch",
                                       request_.batch, rows_of(graph)));
@@ -96,12 +101,20 @@ double Planner::memory() const {
 
 PricedPlan Planner::priced(const Configuration& configuration) {
   StagePrices& stages = costs_.stages(configuration);
-  PricedPlan plan = priced(PricedConfiguration{configuration, stages.price(configuration.zero)});
+  PricedPlan plan = priced(PricedConfiguration{configuration, price_of(stages, configuration.zero)});
   plan.lower_bound_seconds = stages.lower_bound(configuration.zero);
   return plan;
 }
 
-PricedPlan Planner::priced(const PricedConfiguration& found) const {
+PricedPlan Planner::priced(const PricedConfiguration& found) {
+  PricedPlan plan = unplaced(found);
+  if (!is_placed()) return plan;
+  plan.price.memory = placed(plan);
+  plan.price.single_layers.clear();  // an arena does not say it
+  return plan;
+}
+
+PricedPlan Planner::unplaced(const PricedConfiguration& found) const {
   return {.model = request_.model,
           .cluster = request_.cluster,
           .software = cluster_.software.name,
@@ -111,12 +124,54 @@ PricedPlan Planner::priced(const PricedConfiguration& found) const {
           .configuration = found.configuration,
           .price = found.price,
           .stages = found.price.layers.size() > 1 ? stage_names(found.price, costs_.folded(), forward_)
-                                                  : std::vector<std::vector<std::string>>()};
+                                                  : std::vector<std::vector<std::string>>(),
+          .recomputed = recomputed_names(found.price, costs_.folded(), forward_)};
 }
 
+/// Ranks that are processors run the kernels that are at hand: what their program takes is placed, not estimated.
+bool Planner::is_placed() const {
+  const bool can_run = precision_.compute == DType::f32 || precision_.compute == DType::f64;
+  return cluster_.cores > 0 && model_ && can_run;
+}
+
+/// Compute threads of a rank: its share of the cluster's cores, no more than there are here, where kernels are asked
+/// what scratch they take.
+int Planner::threads() const {
+  const Place here = this_place();
+  const int64_t cores = std::min<int64_t>(cluster_.cores, here.cores), sharers = cluster_.levels.front().size;
+  return static_cast<int>(std::clamp<int64_t>(cores / sharers, 1, here.team_threads));
+}
+
+std::vector<StageMemory> Planner::placed(const PricedPlan& plan) {
+  JobConfig job = job_of_plan(plan);
+  job.training.dtype = precision_.compute;
+  job.ranks.threads = threads();
+  if (request_.cuts) job.plan.given = GivenPlan{.file = request_.cuts->file, .cuts = request_.cuts};
+  return placed_memory(make_program(job, {.network = model().network(job.training.loss),
+                                          .columns = model_->columns(),
+                                          .batch = batch_,
+                                          .ranks = plan.configuration.ranks()}));
+}
+
+/// A search goes by estimates: where these are short of what the program takes it is asked for what takes less, and
+/// what takes least may fit although its estimate does not.
 ConfigurationSearch Planner::searched(const Pins& pins, bool runner_up) {
-  return search_configurations(
-      {.costs = costs_, .ranks = cluster_.ranks(), .memory_bytes = memory(), .pins = pins, .runner_up = runner_up});
+  SearchRequest request{.costs = costs_,
+                        .ranks = cluster_.ranks(),
+                        .memory_bytes = memory(),
+                        .pins = pins,
+                        .runner_up = runner_up,
+                        .idle = request_.idle,
+                        .any = request_.any};
+  for (;;) {
+    ConfigurationSearch search = search_configurations(request);
+    if (!is_placed()) return search;
+    const PricedConfiguration& found = search.best ? *search.best : *search.least;
+    const double estimated = found.price.peak_memory(), bytes = priced(found).price.peak_memory();
+    if (!search.best && bytes <= memory()) search.best = search.least;
+    if (!search.best || bytes <= memory()) return search;
+    request.memory_bytes = std::min(estimated * kLess, memory() * estimated / bytes);
+  }
 }
 
 JobConfig Planner::job_of_plan(const PricedPlan& plan) {
@@ -138,17 +193,27 @@ PlanFile Planner::plan_file(const PricedPlan& plan) {
                                        .batch = batch_,
                                        .ranks = plan.configuration.ranks(),
                                        .last = Stage::training});
-  // As it was priced, in micro-batches: without outputs that have all rows.
-  std::erase_if(program.graph.outputs, [&](const Output& one) { return program.graph.type(one.value).rank() > 0; });
-  PlanFile file = plan_file_of({job, plan.configuration, remove_dead_nodes(std::move(program.graph)), all_ops()});
+  // As it was priced, in micro-batches.
+  PlanFile file = plan_file_of({job, plan.configuration, with_scalar_outputs(std::move(program.graph)), all_ops()});
   file.dtype = precision_.compute;
   file.cluster = request_.cluster;
-  file.network = fingerprint_of_network(forward_);
+  file.network = fingerprint();
   const Price price =
       has_searched_cuts(plan.configuration) ? price_of_cuts(*file.cuts, plan.configuration) : plan.price;
   file.predicted = PredictedStep{.step_seconds = price.step_seconds};
   for (const StageMemory& memory : price.memory) file.predicted->memory_bytes.push_back(memory.total());
   return file;
+}
+
+void Planner::require_trainable(const PlanFile& plan) const {
+  if (!plan.cuts) return;
+  const JobConfig job = completed(with_plan(recipe_, plan), Place{.cores = 1});
+  const Program program = make_program(job, {.network = model().network(job.training.loss),
+                                             .columns = model_->columns(),
+                                             .batch = plan.batch,
+                                             .ranks = plan.ranks,
+                                             .last = Stage::training});
+  partial_plan_of(*plan.cuts, program.graph, Rules(program.graph, all_ops()));
 }
 
 Price Planner::price_of_cuts(const NamedCuts& cuts, const Configuration& configuration) const {

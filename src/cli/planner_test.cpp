@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "cluster/presets.h"
+#include "job/program.h"
+#include "launch/place.h"
+#include "training/memory.h"
+
 namespace partita {
 namespace {
 
@@ -51,6 +56,85 @@ TEST(Planner, PredictsTheSearchedCutsThatItWrites) {
       EXPECT_LE(priced.whole.step_seconds, 1.01 * priced.folded.step_seconds);
     }
   }
+}
+
+/// Bytes of the largest rank of the program that a training runs which was given the text of a plan.
+double arena_of(const std::string& model, const PlanFile& planned) {
+  const PlanFile plan = parse_plan_file(print(planned), "plan.txt");
+  const ZooModel zoo = make_model(model);
+  const auto cores = static_cast<int>(cluster_named("cpu").cores);  // no more threads than the cluster has
+  const JobConfig config = completed(with_plan(zoo.recipe, plan), Place{.cores = std::min(cores, this_place().cores)});
+  const Program program = make_program(config, {.network = zoo.network(config.training.loss),
+                                                .columns = zoo.columns(),
+                                                .batch = plan.batch,
+                                                .ranks = plan.ranks});
+  return static_cast<double>(largest_arena(program));
+}
+
+struct MemoryCase {
+  std::string model;
+  bool has_blocks = true;  // of a transformer, that can be cut and recomputed
+  bool has_copies = true;  // layers that stages can share
+};
+
+class PlannedMemory : public testing::TestWithParam<MemoryCase> {};
+
+TEST_P(PlannedMemory, IsThatOfTheArena) {
+  std::vector<std::string> configurations{"data=1",
+                                          "data=1,micro_batch=4",
+                                          "data=2",
+                                          "data=4,micro_batch=2",
+                                          "data=2,micro_batch=2,zero=1",
+                                          "data=4,micro_batch=4,zero=1",
+                                          "data=2,micro_batch=4,zero=2",
+                                          "data=4,micro_batch=4,zero=2",
+                                          "data=2,micro_batch=4,zero=3",
+                                          "data=4,micro_batch=4,zero=3"};
+  if (GetParam().has_blocks) {
+    for (const char* text :
+         {"tensor=2", "tensor=4,micro_batch=4", "tensor=2,sequence_parallel=true,micro_batch=8",
+          "data=2,tensor=2,micro_batch=4", "data=1,recompute=full", "data=1,recompute=selective,micro_batch=4"})
+      configurations.emplace_back(text);
+  }
+  if (GetParam().has_copies) {
+    for (const char* text : {"pipeline=2,micro_batch=4", "pipeline=4,micro_batch=2",
+                             "data=2,pipeline=2,micro_batch=2,zero=1", "pipeline=2,interleave=2,micro_batch=4"})
+      configurations.emplace_back(text);
+  }
+  for (const std::string& text : configurations) {
+    SCOPED_TRACE(text);
+    const Configuration given = parse_configuration(text);
+    Planner planner({.model = GetParam().model, .batch = 16, .ranks = given.ranks()});
+    const PricedPlan plan = planner.priced(completed(given, given.ranks(), planner.batch()));
+    const double arena = arena_of(GetParam().model, planner.plan_file(plan));
+    EXPECT_NEAR(plan.price.peak_memory() / arena, 1, 0.05);
+    for (const StageMemory& group : plan.price.memory) {
+      for (const double bytes : {group.parameters, group.optimizer, group.activations}) EXPECT_GT(bytes, 0);
+      EXPECT_GE(group.gradients, 0);
+      EXPECT_GE(group.workspace, 0);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, PlannedMemory,
+    testing::Values(MemoryCase{"mlp:layers=6,hidden=512", false}, MemoryCase{"lenet", false, false},
+                    MemoryCase{"resnet18:size=32", false, false}, MemoryCase{"resnet50:size=32", false},
+                    MemoryCase{"wide_resnet", false}, MemoryCase{"inception", false, false}, MemoryCase{"vit:layers=4"},
+                    MemoryCase{"gpt"}, MemoryCase{"llama"}, MemoryCase{"bert:layers=4"}, MemoryCase{"t5", true, false},
+                    MemoryCase{"moe", true, false}, MemoryCase{"recommender", false, false}));
+
+TEST(Planner, FindsWhatFitsAsItIsPlaced) {
+  const auto placed = [](double memory) {
+    Planner planner({.model = "resnet50:size=32", .batch = 16, .memory = memory, .ranks = 4});
+    const ConfigurationSearch search = planner.searched(parse_pins("data=4"));
+    return search.best ? planner.priced(*search.best).price.peak_memory() : 0;
+  };
+  const double most = placed(1e12);
+  for (double memory = most; memory > 0.8 * most; memory *= 0.95) EXPECT_LE(placed(memory), memory);
+  EXPECT_GT(placed(most), 0);
+  EXPECT_GT(placed(0.9 * most), 0);
+  EXPECT_EQ(placed(0.1 * most), 0);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cluster/presets.h"
 #include "planning/quantities.h"
 
 namespace partita {
@@ -16,46 +17,28 @@ struct Remedy {
   std::string text;
 };
 
-/// A cluster by name: "a100-80:4@megatron-core".
-struct NamedCluster {
-  explicit NamedCluster(const std::string& text) {
-    const size_t at = std::min(text.find('@'), text.size());
-    const size_t colon = std::min(text.find(':'), at);
-    preset = text.substr(0, colon);
-    software = text.substr(at);
-    if (colon < at) nodes = std::max<int64_t>(1, std::strtoll(text.c_str() + colon + 1, nullptr, 10));
-  }
-  std::string with(int64_t times) const { return fmt::format("{}:{}{}", preset, nodes * times, software); }
-
-  std::string preset, software;
-  int64_t nodes = 1;
-};
-
 /// Whether something fits; a request that is refused for another reason does not.
-std::optional<ConfigurationSearch> fits(const PlannerRequest& request, const Pins& pins) {
+bool fits(PlannerRequest request, const Pins& pins) {
+  request.any = true;
   try {
-    Planner planner(request);
-    ConfigurationSearch search = planner.searched(pins);
-    if (search.best) return search;
+    return Planner(request).searched(pins).best.has_value();
   } catch (const InvalidArgument&) {
+    return false;
   }
-  return std::nullopt;
 }
 
 /// GiB, no fewer than these bytes, in four digits.
 std::string print_enough(double bytes) {
-  constexpr double kGiB = 1 << 30;
   const double gib = bytes / kGiB, digit = std::pow(10, std::floor(std::log10(gib)) - 3);
   return fmt::format("{:.5g}", std::ceil(gib / digit) * digit);
 }
 
 std::optional<Remedy> more_nodes(const Planner& planner, const Pins& pins) {
   PlannerRequest request = planner.request();
-  const bool is_file = request.cluster.find('/') != std::string::npos || request.cluster.ends_with(".toml");
-  if (is_file || request.ranks > 0) return std::nullopt;
-  const NamedCluster before(request.cluster);
+  if (is_cluster_file(request.cluster) || request.ranks > 0) return std::nullopt;
+  const std::string before = request.cluster;
   for (int64_t factor = 2; factor <= kMostFactor; factor *= 2) {
-    request.cluster = before.with(factor);
+    request.cluster = with_more_nodes(before, factor);
     if (planner.cluster().cores > 0) request.memory = planner.memory();  // of a rank: its hosts are others
     if (fits(request, pins)) {
       return Remedy{static_cast<double>(factor), fmt::format("--cluster {}", request.cluster)};
@@ -86,7 +69,9 @@ std::vector<std::pair<std::string, std::function<void(Pins&)>>> loosenings(const
   add("zero", &Pins::zero);
   add("order", &Pins::order);
   add("interleave", &Pins::interleave);
+  add("deal", &Pins::deal);
   add("sequence_parallel", &Pins::sequence_parallel);
+  add("cuts", &Pins::cuts);
   add("data", &Pins::data);
   add("tensor", &Pins::tensor);
   add("context", &Pins::context);
@@ -94,7 +79,7 @@ std::vector<std::pair<std::string, std::function<void(Pins&)>>> loosenings(const
   return result;
 }
 
-std::vector<Remedy> remedies(Planner& planner, const Pins& pins, const ConfigurationSearch& search) {
+std::vector<Remedy> remedies(Planner& planner, const Pins& pins, double least) {
   std::vector<Remedy> all;
   for (const auto& [name, loosen] : loosenings(pins)) {
     Pins looser = pins;
@@ -105,7 +90,6 @@ std::vector<Remedy> remedies(Planner& planner, const Pins& pins, const Configura
     } catch (const InvalidArgument&) {
     }
   }
-  const double least = search.least->price.peak_memory();
   all.push_back({least / planner.memory(), fmt::format("--memory {}", print_enough(least))});
   if (const auto nodes = more_nodes(planner, pins)) all.push_back(*nodes);
   if (const auto batch = smaller_batch(planner, pins)) all.push_back(*batch);
@@ -134,9 +118,9 @@ std::string print_excess(const Planner& planner, const PricedPlan& plan) {
 }
 
 void refuse_memory(Planner& planner, const Pins& pins, const ConfigurationSearch& search) {
-  std::string text = fmt::format("[plan] nothing fits; at the least {}",
-                                 print_excess(planner, planner.priced(*search.least)).substr(7));
-  const std::vector<Remedy> all = remedies(planner, pins, search);
+  const PricedPlan least = planner.priced(*search.least);
+  std::string text = fmt::format("[plan] nothing fits; at the least {}", print_excess(planner, least).substr(7));
+  const std::vector<Remedy> all = remedies(planner, pins, least.price.peak_memory());
   for (size_t i = 0; i < all.size(); ++i)
     text += fmt::format("{}{}", i == 0 ? ". It would fit with " : ", or with ", all[i].text);
   throw InvalidArgument(text);

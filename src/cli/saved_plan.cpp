@@ -42,13 +42,14 @@ PlannerRequest request_of(const PlanFile& file, const std::string& cluster) {
 SavedPlan::SavedPlan(const std::string& path, const std::string& cluster) : file_(read_plan_file(path)) {
   const PlannerRequest request = request_of(file_, cluster.empty() ? file_.cluster : cluster);
   planner_ = std::make_unique<Planner>(request, path);
-  if (file_.network && *file_.network != fingerprint_of_network(planner_->forward())) {
+  if (file_.network && *file_.network != planner_->fingerprint()) {
     throw InvalidArgument(
         fmt::format("[{}:{}] the plan is for another network than {} with batch {}, got its fingerprint, expected that "
                     "of this network, or no such line",
                     path, file_.network_line, file_.model, file_.batch));
   }
   if (!file_.cuts) return;
+  planner_->require_trainable(file_);
   compare_cuts(*planner_->plan_file(planner_->priced(file_.configuration)).cuts);
   if (unpriced_nodes_ > 0 || (edited_nodes_ == 0 && !has_searched_cuts(file_.configuration))) return;
   PlannerRequest own = request;
@@ -81,11 +82,16 @@ std::string SavedPlan::warning() {
         "prices are those of the configuration, --op those of its alternatives",
         file_.path, unpriced_nodes_, first_unpriced_);
   }
-  const std::vector<std::vector<std::string>> stages = priced().stages;
+  const PricedPlan priced = this->priced();
+  const std::vector<std::vector<std::string>>& stages = priced.stages;
   for (size_t stage = 0; stage < file_.stages.size() && file_.stages.size() == stages.size(); ++stage) {
     if (file_.stages[stage] == stages[stage]) continue;
     return fmt::format("[{}] stage {} has other layers than prices are made for, got {}, expected {}", file_.path,
                        stage, fmt::join(file_.stages[stage], " "), fmt::join(stages[stage], " "));
+  }
+  if (file_.configuration.recompute.is_counted() && file_.recomputed != priced.recomputed) {
+    return fmt::format("[{}] other layers are recomputed than prices are made for, expected as many as {} counts",
+                       file_.path, print(file_.configuration.recompute));
   }
   return "";
 }

@@ -35,7 +35,7 @@ std::string owner_of(const std::string& parameter) {
 }
 
 /// Layers in the order of their first node.
-std::vector<LayerRow> rows_of(const Graph& graph) {
+std::vector<LayerRow> layer_rows(const Graph& graph) {
   std::vector<LayerRow> rows;
   std::map<std::string, size_t> places;
   const auto row = [&](const std::string& name) -> LayerRow& {
@@ -86,7 +86,7 @@ void run_summary(const JobFlags& flags) {
   if (printed_config(flags, job.config())) return;
   const Graph forward = job.program(Purpose::prediction, Stage::graph).graph;
   std::cout << fmt::format("{:<28} {:<34} {:<24} {:>12}\n", "layer", "ops", "output", "parameters");
-  for (const LayerRow& row : rows_of(forward)) {
+  for (const LayerRow& row : layer_rows(forward)) {
     std::cout << fmt::format("{:<28} {:<34} {:<24} {:>12}\n", row.name, print_ops(row.ops), print(row.output),
                              row.parameters);
   }

@@ -42,7 +42,9 @@ struct Efficiency {
   Curve bytes;  // share of the memory's bandwidth, by bytes of a call (above 1 in caches); empty: all of it
   /// A product takes as long as one with so many more rows, columns and depth would without these.
   double extra_rows = 0, extra_columns = 0, extra_depth = 0;
-  Curve columns;  // of a product: share of the rate above by its columns; empty: all of it
+  /// Of a product in a layer of which there is one alone, as that in front of a loss: share of the rate above by its
+  /// columns; empty: all of it.
+  Curve columns;
   bool operator==(const Efficiency&) const = default;
 };
 
@@ -107,11 +109,19 @@ struct ScoreCosts {
   bool operator==(const ScoreCosts&) const = default;
 };
 
+/// What collectives of so many ranks of the innermost level reached of the speed that follows from the links, by bytes.
+struct GroupShares {
+  int64_t ranks = 2;
+  Curve shares;
+  bool operator==(const GroupShares&) const = default;
+};
+
 /// What the software adds to kernels and messages.
 struct SoftwareCosts {
   std::string name = "partita";
   std::vector<CollectiveAlgorithm> algorithms = {CollectiveAlgorithm::ring};
   double step_overhead = 0;      // seconds of a training step that no kernel accounts for
+  double rank_overhead = 0;      // the same of several ranks, beside that: reading rows takes time of their cores
   double host_overhead = 0;      // seconds in which the host issues a kernel; hidden where the device takes longer
   double rank_skew = 0;          // seconds that a collective of a layer waits for each of its ranks but the first
   double transfer_overhead = 0;  // seconds of a transfer between stages, beside those of the message
@@ -120,11 +130,12 @@ struct SoftwareCosts {
   bool gathers_ahead = false;    // what was updated in parts is gathered beside the next forward, not before it
   /// What is recomputed is run whole, not only what the backward reads of it, and its results are kept for others.
   bool recomputes_whole = false;
-  bool regathers = false;        // what a layer gathered is gathered again in the backward, not kept
-  bool joins_products = false;   // products of one operand are one, so their gradients need no sums
-  bool keeps_gradients = false;  // gradients have memory of their own even for a single micro-batch
-  int64_t channel_block = 0;     // channels of images lie in memory in blocks of so many; 0: one by one
-  double mask_bytes = 0;         // kept for each element of a sum of activations: what its dropout left
+  bool waits_for_transfers = false;  // a stage computes nothing while it receives from another
+  bool regathers = false;            // what a layer gathered is gathered again in the backward, not kept
+  bool joins_products = false;       // products of one operand are one, so their gradients need no sums
+  bool keeps_gradients = false;      // gradients have memory of their own even for a single micro-batch
+  int64_t channel_block = 0;         // channels of images lie in memory in blocks of so many; 0: one by one
+  double mask_bytes = 0;             // kept for each element of a sum of activations: what its dropout left
   ScoreCosts scores;
   std::vector<std::string> fused;  // ops of a graph that are parts of other kernels
   /// How many times the bytes and operations of an op of a graph the software moves and computes.
@@ -132,7 +143,9 @@ struct SoftwareCosts {
   double overlap_slowdown = 1;              // computation takes this times as long while a collective runs beside it
   double tree_share = 1;                    // of the links' bandwidth that reductions over trees reach
   std::map<Collective, double> link_share;  // of the links' bandwidth that a kind of collective reaches; else all
-  int64_t messages_at_once = 8;             // that a rank sends to different ranks in an all-to-all
+  /// Of kinds that were measured; between numbers of ranks, which ascend, as between sizes.
+  std::map<Collective, std::vector<GroupShares>> measured;
+  int64_t messages_at_once = 8;  // that a rank sends to different ranks in an all-to-all
   bool operator==(const SoftwareCosts&) const = default;
 };
 
@@ -155,6 +168,10 @@ struct Cluster {
   int64_t ranks() const;
   /// That take turns on one core, less than 1 where each has several.
   double ranks_per_core() const;
+  /// Seconds of a step of so many ranks that no kernel accounts for.
+  double overhead_of_step(int64_t busy_ranks) const {
+    return software.step_overhead + (busy_ranks > 1 ? software.rank_overhead : 0);
+  }
   /// The device as a rank finds it while all are busy: cores that it takes turns on, or has several of.
   DeviceSpec rank_device() const;
   bool operator==(const Cluster&) const = default;

@@ -12,16 +12,20 @@ namespace partita {
 struct NumberRange {
   double least = 0, most = 0;
   bool above_least = false;  // `least` itself is refused
+  bool or_none = false;      // 0 is allowed, too
   std::string print() const;
   bool contains(double number) const;
 };
 
 inline constexpr double kMostQuantity = 1e21;  // bytes, bytes/s, flop/s
-inline constexpr NumberRange kQuantity{0, kMostQuantity, true};
-inline constexpr NumberRange kQuantityOrNone{0, kMostQuantity};
+inline constexpr double kLeastShare = 1e-9;
+inline constexpr NumberRange kSize{0, kMostQuantity, true};
+inline constexpr NumberRange kSizeOrNone{0, kMostQuantity};
+inline constexpr NumberRange kQuantity{1, kMostQuantity};
+inline constexpr NumberRange kQuantityOrNone{1, kMostQuantity, false, true};
 inline constexpr NumberRange kSeconds{0, 1e6};
-inline constexpr NumberRange kShare{0, 1, true};
-inline constexpr NumberRange kAnyShare{0, 1e6, true};
+inline constexpr NumberRange kShare{kLeastShare, 1};
+inline constexpr NumberRange kAnyShare{kLeastShare, 1e6};
 inline constexpr NumberRange kShareOrNone{0, 1};
 inline constexpr NumberRange kFactor{1, 1e3};
 inline constexpr NumberRange kElements{0, 1e9};
@@ -42,12 +46,14 @@ void visit_software(AnySoftware& software, Visit& visit) {
   visit.text("name", software.name);
   visit.choices("algorithms", software.algorithms);
   visit.number("step_overhead", software.step_overhead, kSeconds);
+  visit.number("rank_overhead", software.rank_overhead, kSeconds);
   visit.number("host_overhead", software.host_overhead, kSeconds);
   visit.number("rank_skew", software.rank_skew, kSeconds);
   visit.number("transfer_overhead", software.transfer_overhead, kSeconds);
   visit.number("product_overlap", software.product_overlap, kShareOrNone);
   visit.flag("reduces_behind", software.reduces_behind);
   visit.flag("gathers_ahead", software.gathers_ahead);
+  visit.flag("waits_for_transfers", software.waits_for_transfers);
   visit.flag("recomputes_whole", software.recomputes_whole);
   visit.flag("regathers", software.regathers);
   visit.flag("joins_products", software.joins_products);
@@ -62,6 +68,12 @@ void visit_software(AnySoftware& software, Visit& visit) {
               [&](std::string_view name, auto& share) { visit.number(name, share, kShare); });
   visit.named("op_factor", software.op_factor,
               [&](std::string_view name, auto& factor) { visit.number(name, factor, kAnyShare); });
+  visit.named("measured", software.measured, [&](std::string_view name, auto& groups) {
+    visit.tables(name, groups, [&](auto& group) {
+      visit.whole("ranks", group.ranks, 2, int64_t{1} << 20);
+      visit.curve("shares", group.shares);
+    });
+  });
   visit.table("scores", [&] {
     auto& scores = software.scores;
     visit.number("forward_bytes", scores.forward_bytes, kElements);

@@ -22,9 +22,18 @@ std::string fault_of(const std::function<void(Cluster&)>& change) {
 
 TEST(Cluster, TellsWhatCannotBe) {
   EXPECT_EQ(fault_of([](Cluster& cluster) { cluster.levels[1].bandwidth = -1; }),
-            "[cluster] level[1].bandwidth: bad number, got -1, expected a number above 0 and at most 1e+21");
+            "[cluster] level[1].bandwidth: bad number, got -1, expected a number of at least 1 and at most 1e+21");
+  EXPECT_EQ(fault_of([](Cluster& cluster) { cluster.levels[1].bandwidth = 1e-300; }),
+            "[cluster] level[1].bandwidth: bad number, got 1e-300, expected a number of at least 1 and at most 1e+21");
+  EXPECT_EQ(
+      fault_of([](Cluster& cluster) { cluster.levels[1].total_bandwidth = 1e-300; }),
+      "[cluster] level[1].total_bandwidth: bad number, got 1e-300, expected 0, or a number of at least 1 and at most "
+      "1e+21");
+  EXPECT_EQ(fault_of([](Cluster& cluster) { cluster.levels[1].share_by_members = {1e-300}; }),
+            "[cluster] level[1].share_by_members[0]: bad number, got 1e-300, expected a number of at least 1e-09 and "
+            "at most 1");
   EXPECT_EQ(fault_of([](Cluster& cluster) { cluster.device.memory = std::numeric_limits<double>::quiet_NaN(); }),
-            "[cluster] device.memory: bad number, got nan, expected a number above 0 and at most 1e+21");
+            "[cluster] device.memory: bad number, got nan, expected a number of at least 1 and at most 1e+21");
   EXPECT_EQ(fault_of([](Cluster& cluster) { cluster.reserve_memory = 64e9; }),
             "[cluster] reserve_memory: no memory is left, got 64000000000, expected less than 32000000000");
   EXPECT_EQ(fault_of([](Cluster& cluster) { cluster.levels[0].latency.pop_back(); }),
@@ -34,6 +43,17 @@ TEST(Cluster, TellsWhatCannotBe) {
       "[cluster] level[0].tree_latency: bad number of latencies, got 1, expected none or 3, one for each protocol");
   EXPECT_EQ(fault_of([](Cluster& cluster) { cluster.levels[0].share_by_members.pop_back(); }),
             "[cluster] level[0].share_by_members: bad number of shares, got 6, expected none or 7, for 2 to 8 members");
+  const auto measured = [](const std::vector<GroupShares>& groups) {
+    return fault_of([&](Cluster& cluster) { cluster.software.measured[Collective::all_gather] = groups; });
+  };
+  EXPECT_EQ(measured({{2, {{1, 1}}}, {4, {{1, 1}}}}), "");
+  EXPECT_EQ(measured({{4, {{1, 1}}}, {2, {{1, 1}}}}),
+            "[cluster] software.measured.all_gather[1].ranks: numbers do not ascend, got 2, expected more than that of "
+            "the group before it");
+  EXPECT_EQ(measured({{2, {}}}),
+            "[cluster] software.measured.all_gather[0].shares: no share, got none, expected one or more");
+  EXPECT_EQ(measured({{1, {{1, 1}}}}),
+            "[cluster] software.measured.all_gather[0].ranks: bad number, got 1, expected 2 to 1048576");
   EXPECT_EQ(fault_of([](Cluster& cluster) { cluster.levels[1].name = cluster.levels[0].name; }),
             "[cluster] level[1].name: two levels have one name, got 'gpu', expected another name");
   EXPECT_EQ(fault_of([](Cluster& cluster) { cluster.levels[1].size = 1 << 18; }),
@@ -61,8 +81,8 @@ TEST(Cluster, CurvesAreMonotone) {
   EXPECT_EQ(curve({{10, 0.1}, {10, 0.2}}),
             "[cluster] device.efficiency.product.flops[1]: sizes do not ascend, got 10, expected more than 10");
   EXPECT_EQ(curve({{10, 0}}),
-            "[cluster] device.efficiency.product.flops[0]: bad number, got 0, expected a number above 0 and at most "
-            "1000000");
+            "[cluster] device.efficiency.product.flops[0]: bad number, got 0, expected a number of at least 1e-09 and "
+            "at most 1000000");
 }
 
 TEST(Cluster, Resized) {
@@ -125,6 +145,21 @@ TEST(Presets, UnknownOnes) {
               fmt::format("[cluster] bad number of nodes in 'h100:{}', got '{}', expected 1 to 131072", nodes, nodes));
   }
   EXPECT_THROW(open_cluster("nowhere.toml"), MissingFile);
+  try {
+    open_cluster("/tmp/");
+    ADD_FAILURE() << "a folder was read";
+  } catch (const MissingFile& error) {
+    EXPECT_STREQ(error.what(), "[cluster] cannot read /tmp/: it is a folder, expected a file");
+  }
+}
+
+TEST(ClusterNames, GetMoreNodes) {
+  EXPECT_EQ(with_more_nodes("v100", 4), "v100:4");
+  EXPECT_EQ(with_more_nodes("a100-80:4@megatron-core", 2), "a100-80:8@megatron-core");
+  EXPECT_EQ(with_more_nodes("a100-80@partita", 2), "a100-80:2@partita");
+  EXPECT_THROW(with_more_nodes("v100:many", 2), InvalidArgument);
+  EXPECT_THROW(cluster_named("v100@"), InvalidArgument);
+  EXPECT_TRUE(is_cluster_file("my.toml") && is_cluster_file("./v100") && !is_cluster_file("v100:2@partita"));
 }
 
 }  // namespace

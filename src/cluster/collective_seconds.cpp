@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "cluster/compute_seconds.h"
+
 namespace partita {
 namespace {
 
@@ -160,6 +162,16 @@ double other_seconds(Collective kind, double bytes, const std::vector<Crossed>& 
   }
 }
 
+/// Of the speed that follows from the links; 1 where nothing was measured.
+double measured_share(Collective kind, double bytes, const GroupPlace& place, const Cluster& cluster) {
+  const auto found = cluster.software.measured.find(kind);
+  if (found == cluster.software.measured.end() || place.members[0] != place.ranks) return 1;
+  Curve by_ranks;
+  for (const GroupShares& group : found->second)
+    by_ranks.push_back({static_cast<double>(group.ranks), share_at(group.shares, bytes)});
+  return share_at(by_ranks, static_cast<double>(place.ranks));
+}
+
 bool is_free(Collective kind) { return is_local(kind) || kind == Collective::split || kind == Collective::leave; }
 
 }  // namespace
@@ -169,6 +181,7 @@ std::vector<CollectiveOption> collective_options(Collective kind, double bytes, 
   std::vector<CollectiveOption> options;
   if (is_free(kind) || place.ranks == 1) return options;
   const double ranks = static_cast<double>(place.ranks);
+  const double reached = measured_share(kind, bytes, place, cluster);
   if (const auto share = cluster.software.link_share.find(kind); share != cluster.software.link_share.end()) {
     bytes /= share->second;
   }
@@ -177,12 +190,13 @@ std::vector<CollectiveOption> collective_options(Collective kind, double bytes, 
     if (levels.empty()) return options;  // between parts of one rank
     const double overhead = cluster.protocols[p].overhead;
     if (!has_algorithms(kind)) {
-      options.push_back({CollectiveAlgorithm::ring, p, overhead + other_seconds(kind, bytes, levels, ranks, cluster)});
+      options.push_back(
+          {CollectiveAlgorithm::ring, p, (overhead + other_seconds(kind, bytes, levels, ranks, cluster)) / reached});
       continue;
     }
     for (const CollectiveAlgorithm algorithm : cluster.software.algorithms) {
       const auto seconds = reduction_seconds(algorithm, kind, bytes, levels, ranks, cluster);
-      if (seconds) options.push_back({algorithm, p, overhead + *seconds});
+      if (seconds) options.push_back({algorithm, p, (overhead + *seconds) / reached});
     }
   }
   return options;

@@ -37,6 +37,28 @@ std::vector<GroupPlace> places(const Cluster& cluster) {
   return places;
 }
 
+// A share of 0.5 takes twice as long as the links say; between sizes and numbers of ranks lie shares between.
+TEST(CollectiveSeconds, AsMeasured) {
+  const Cluster links = cluster_named("cpu:2");
+  Cluster measured = links;
+  measured.software.measured[Collective::all_reduce] = {{.ranks = 2, .shares = {{1e4, 0.5}, {1e6, 0.8}}},
+                                                        {.ranks = 4, .shares = {{1e4, 0.25}}}};
+  const auto times = [&](Collective kind, int64_t ranks, double bytes) {
+    const GroupPlace place = place_of(mesh_of({{"ranks", ranks}}), {0}, 0, links);
+    return seconds_of(kind, bytes, place, measured) / seconds_of(kind, bytes, place, links);
+  };
+  EXPECT_NEAR(times(Collective::all_reduce, 2, 1e4), 2, 1e-9);
+  EXPECT_NEAR(times(Collective::all_reduce, 2, 10), 2, 1e-9);
+  EXPECT_NEAR(times(Collective::all_reduce, 2, 1e8), 1.25, 1e-9);
+  EXPECT_NEAR(times(Collective::all_reduce, 2, 1e5), 1 / std::sqrt(0.5 * 0.8), 1e-9);
+  EXPECT_NEAR(times(Collective::all_reduce, 4, 1e6), 4, 1e-9);
+  EXPECT_NEAR(times(Collective::all_reduce, 8, 1e4), 4, 1e-9);
+  EXPECT_GT(times(Collective::all_reduce, 3, 1e4), 2);
+  EXPECT_LT(times(Collective::all_reduce, 3, 1e4), 4);
+  EXPECT_EQ(times(Collective::all_gather, 2, 1e4), 1);
+  EXPECT_EQ(times(Collective::all_reduce, 16, 1e4), 1);  // of two nodes
+}
+
 TEST(CollectiveSeconds, ByHand) {
   Cluster cluster = cluster_named("cpu:2");
   cluster.software.algorithms = {CollectiveAlgorithm::ring};

@@ -1,7 +1,9 @@
 #include "cluster/compute_seconds.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <span>
 
 namespace partita {
 
@@ -17,14 +19,14 @@ double share_at(const Curve& curve, double size) {
 }
 
 double peak_of(const DeviceSpec& device, DType dtype) {
-  const std::vector<DType> wider = dtype == DType::bf16  ? std::vector{DType::bf16, DType::f16}
-                                   : dtype == DType::f16 ? std::vector{DType::f16, DType::bf16}
-                                   : dtype == DType::f64 ? std::vector{DType::f64}
-                                                         : std::vector<DType>{};
-  std::vector<DType> types = wider;
-  for (const DType type : {DType::f32, DType::f64}) {
-    if (dtype != DType::f64 || type == DType::f64) types.push_back(type);
-  }
+  static constexpr std::array kOfBf16{DType::bf16, DType::f16, DType::f32, DType::f64};
+  static constexpr std::array kOfF16{DType::f16, DType::bf16, DType::f32, DType::f64};
+  static constexpr std::array kOfOthers{DType::f32, DType::f64};
+  static constexpr std::array kOfF64{DType::f64};
+  const std::span<const DType> types = dtype == DType::bf16  ? std::span<const DType>(kOfBf16)
+                                       : dtype == DType::f16 ? std::span<const DType>(kOfF16)
+                                       : dtype == DType::f64 ? std::span<const DType>(kOfF64)
+                                                             : std::span<const DType>(kOfOthers);
   for (const DType type : types) {
     if (const auto found = device.peak.find(type); found != device.peak.end()) return found->second;
   }
@@ -95,7 +97,8 @@ double seconds_of(const Work& work, const DeviceSpec& device) {
   if (work.rows > 0) flops *= 1 + efficiency.extra_rows / work.rows;
   if (work.columns > 0) flops *= 1 + efficiency.extra_columns / work.columns;
   if (work.depth > 0) flops *= 1 + efficiency.extra_depth / work.depth;
-  const double share = share_at(efficiency.flops, flops) * share_at(efficiency.columns, work.columns);
+  const double of_columns = work.repeated ? 1 : share_at(efficiency.columns, work.columns);
+  const double share = share_at(efficiency.flops, flops) * of_columns;
   const double computing = flops / (peak_of(device, work.dtype) * share);
   const double moving = work.bytes / (device.memory_bandwidth * share_at(efficiency.bytes, work.bytes));
   const auto factor = device.op_factor.find(work.op);

@@ -13,7 +13,8 @@ struct Work {
   double flops = 0;
   double bytes = 0;  // read and written
   double batch = 1, rows = 0, columns = 0, depth = 0;
-  std::string op = "";  // for what a device says of single ops
+  std::string op = "";    // for what a device says of single ops
+  bool repeated = false;  // in a layer of which there are several
 };
 
 /// The longer of computing and moving bytes (a roofline: Williams, Waterman, Patterson, 2009), each at the share of the

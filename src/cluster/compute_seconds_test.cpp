@@ -67,6 +67,9 @@ TEST(ComputeSeconds, OfManyColumns) {
   EXPECT_EQ(seconds_of(work, device), before);
   work.columns = 1e5;
   const double wide = seconds_of(work, device) - 1e-6;
+  work.repeated = true;
+  EXPECT_NEAR(wide, 4 * (seconds_of(work, device) - 1e-6), 1e-12);
+  work.repeated = false;
   device.efficiency.at(WorkKind::product).columns.clear();
   EXPECT_NEAR(wide, 4 * (seconds_of(work, device) - 1e-6), 1e-12);
 }

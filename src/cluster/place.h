@@ -15,6 +15,7 @@ struct GroupPlace {
   std::vector<int64_t> inside;    // members in the part of the level with fewest; they drive its links together
   std::vector<int64_t> sharing;   // groups that use the links of one part
   std::vector<int64_t> crossing;  // groups that use the whole level
+  auto operator<=>(const GroupPlace&) const = default;
 };
 
 /// The groups of `mesh` over some of its axes of ranks, all of them at once, when its ranks are `first_rank` and those

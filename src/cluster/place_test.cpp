@@ -143,5 +143,36 @@ TEST(ClusterMesh, FollowsTheLevels) {
   EXPECT_EQ(cluster_mesh(of_sizes({4, 2}), 1).ranks(), 1);
 }
 
+/// As counted pair by pair.
+TEST(GroupPlace, BetweenAnyParts) {
+  std::mt19937 random(5);
+  const auto number = [&](int64_t least, int64_t most) {
+    return least + static_cast<int64_t>(random() % static_cast<uint64_t>(most - least + 1));
+  };
+  for (int round = 0; round < 3000; ++round) {
+    Counts sizes;
+    for (int64_t level = number(1, 3); level > 0; --level) sizes.push_back(number(1, 9));
+    const Cluster cluster = of_sizes(sizes);
+    if (cluster.ranks() < 2) continue;
+    const int64_t ranks = number(1, cluster.ranks() / 2), first = number(0, cluster.ranks() - 2 * ranks);
+    const int64_t second = number(first + ranks, cluster.ranks() - ranks);
+    std::vector<int> list;
+    for (const int64_t begin : {first, second}) {
+      for (int64_t i = 0; i < ranks; ++i) list.push_back(static_cast<int>(begin + i));
+    }
+    const Mesh pairs({{"part", 2}, {"rank", ranks}}, list);
+    const GroupPlace counted = place_of(pairs, {0}, 0, cluster);
+    SCOPED_TRACE(fmt::format("{} ranks of {} to {} on {}", ranks, first, second, fmt::join(sizes, " x ")));
+    const GroupPlace place = place_between(first, second, ranks, cluster);
+    ASSERT_EQ(place.members, counted.members);
+    for (size_t l = 0; l < sizes.size(); ++l) {
+      ASSERT_EQ(place.inside[l], place.members[l] > 1 ? counted.inside[l] : 1);
+    }
+    ASSERT_EQ(place.sharing, counted.sharing);
+    ASSERT_EQ(place.crossing, counted.crossing);
+    ASSERT_EQ(place_between(second, first, ranks, cluster), place);
+  }
+}
+
 }  // namespace
 }  // namespace partita

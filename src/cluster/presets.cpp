@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <optional>
 
 #include "cluster/software.h"
 #include "cluster/toml.h"
@@ -13,6 +14,9 @@ namespace {
 
 constexpr double kGB = 1e9, kTera = 1e12;
 constexpr int64_t kNodeRanks = 8;
+/// Products in front of a loss took longer than their operations say where one device has all of a vocabulary as
+/// columns, on A100 and on H100.
+const Curve kWideProducts = {{32768, 1}, {51200, 0.25}};
 
 /// The share of the peak by size, of what reaches `best` at large sizes.
 Curve computing(double best) {
@@ -125,8 +129,7 @@ Cluster a100(double memory, double memory_bandwidth) {
                                                {"LL128", 40e-6, 0.9375, 1.9e-6, 8.5e-6},
                                                {"Simple", 116e-6, 1, 3.4e-6, 14e-6}}});
   cluster.levels[0].copy_bandwidth = 1129 * kGB;
-  // Products with all of a vocabulary as columns took longer than their operations say.
-  cluster.device.efficiency.at(WorkKind::product).columns = {{32768, 1}, {51200, 0.25}};
+  cluster.device.efficiency.at(WorkKind::product).columns = kWideProducts;
   cluster.fitted = {"device.efficiency.product.flops",
                     "device.efficiency.product.columns",
                     "device.launch_overhead",
@@ -145,7 +148,7 @@ Cluster hopper(std::string device, double memory, double memory_bandwidth) {
                                  .f64_peak = 67 * kTera,
                                  .memory = memory,
                                  .memory_bandwidth = memory_bandwidth,
-                                 .best_product = 0.67,
+                                 .best_product = 0.65,
                                  .attention = 0.9,
                                  .links = 366 * kGB,
                                  .adapter = 48 * kGB,
@@ -153,9 +156,12 @@ Cluster hopper(std::string device, double memory, double memory_bandwidth) {
                                  .protocols = {{"LL", 25e-6, 0.107, 1e-6, 5e-6},
                                                {"LL128", 35.4e-6, 0.569, 1.9e-6, 8.5e-6},
                                                {"Simple", 82.9e-6, 1, 3.4e-6, 14e-6}}});
+  cluster.device.efficiency.at(WorkKind::product).flops = {{30e9, 0.46}, {300e9, 0.65}};
+  cluster.device.efficiency.at(WorkKind::product).columns = kWideProducts;
   cluster.levels[0].reduce_bandwidth = 306 * kGB;
   cluster.software.algorithms.push_back(CollectiveAlgorithm::in_network);
   cluster.fitted = {"device.efficiency.product.flops",
+                    "device.efficiency.product.columns",
                     "level[0].bandwidth",
                     "level[0].reduce_bandwidth",
                     "protocol[0].overhead",
@@ -262,6 +268,22 @@ int64_t parse_nodes(std::string_view text, std::string_view nodes) {
   return count;
 }
 
+/// "NAME:NODES@SOFTWARE"
+struct ClusterName {
+  explicit ClusterName(std::string_view text) {
+    const size_t at = std::min(text.find('@'), text.size());
+    const std::string_view machines = text.substr(0, at);
+    const size_t colon = machines.find(':');
+    preset = machines.substr(0, colon);
+    if (colon != std::string_view::npos) nodes = parse_nodes(text, machines.substr(colon + 1));
+    if (at < text.size()) software = text.substr(at + 1);
+  }
+
+  std::string_view preset;
+  int64_t nodes = 1;
+  std::optional<std::string_view> software{};  // none: what is usually run there
+};
+
 }  // namespace
 
 std::vector<std::string> preset_names() {
@@ -271,17 +293,13 @@ std::vector<std::string> preset_names() {
 }
 
 Cluster cluster_named(std::string_view text) {
-  const size_t at = text.find('@');
-  const std::string_view machines = text.substr(0, at);
-  const size_t colon = machines.find(':');
-  const std::string_view name = machines.substr(0, colon);
-  const int64_t nodes = colon == std::string_view::npos ? 1 : parse_nodes(text, machines.substr(colon + 1));
+  const auto [name, nodes, software] = ClusterName(text);
   for (const Preset& preset : kPresets) {
     if (preset.name != name) continue;
     Cluster cluster = preset.make();
     cluster.name = fmt::format("{}:{}", name, nodes);
     cluster.levels.back().size = nodes;
-    if (at != std::string_view::npos) use_software(cluster, text.substr(at + 1));
+    if (software) use_software(cluster, *software);
     verify(cluster);
     return cluster;
   }
@@ -291,9 +309,18 @@ Cluster cluster_named(std::string_view text) {
                         ErrorKind::key);
 }
 
+std::string with_more_nodes(std::string_view text, int64_t times) {
+  const ClusterName name(text);
+  return fmt::format("{}:{}{}", name.preset, name.nodes * times,
+                     name.software ? fmt::format("@{}", *name.software) : "");
+}
+
+bool is_cluster_file(std::string_view text) {
+  return text.find('/') != std::string_view::npos || text.ends_with(".toml");
+}
+
 Cluster open_cluster(std::string_view text) {
-  const bool is_file = text.find('/') != std::string_view::npos || text.ends_with(".toml");
-  return is_file ? read_cluster(std::string(text)) : cluster_named(text);
+  return is_cluster_file(text) ? read_cluster(std::string(text)) : cluster_named(text);
 }
 
 }  // namespace partita

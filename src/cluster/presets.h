@@ -12,7 +12,13 @@ std::vector<std::string> preset_names();
 /// usually run there. Throws InvalidArgument with the nearest name.
 Cluster cluster_named(std::string_view text);
 
-/// A preset, or the file of this name: a text with '/' or ".toml" at its end is a file.
+/// The name of the same preset and software with so many times as many nodes. Throws InvalidArgument as `cluster_named`
+/// does, but knows nothing of presets.
+std::string with_more_nodes(std::string_view text, int64_t times);
+
+/// A text with '/' or ".toml" at its end is a file, any other a name.
+bool is_cluster_file(std::string_view text);
+/// A preset, or the file of this name.
 Cluster open_cluster(std::string_view text);
 
 }  // namespace partita

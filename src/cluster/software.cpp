@@ -30,6 +30,7 @@ SoftwareCosts megatron_lm() {
   software.rank_skew = 4e-6;
   software.transfer_overhead = 0.65e-3;
   software.reduces_behind = true;
+  software.waits_for_transfers = true;
   software.scores = {
       .forward_bytes = 13, .backward_bytes = 19, .kept_bytes = 5, .kernels = 4, .group = 4, .split_kernels = 6};
   return software;
@@ -37,9 +38,9 @@ SoftwareCosts megatron_lm() {
 
 SoftwareCosts megatron_core() {
   SoftwareCosts software = megatron();
-  software.step_overhead = 0.105;
+  software.step_overhead = 1e-3;
   software.host_overhead = 20e-6;
-  software.product_overlap = 0.9;
+  software.product_overlap = 1;
   software.gathers_ahead = true;
   return software;
 }
@@ -56,7 +57,7 @@ const std::vector<NamedSoftware>& all_software() {
       {"megatron-lm",
        megatron_lm,
        {"step_overhead", "host_overhead", "rank_skew", "transfer_overhead", "scores.split_kernels"}},
-      {"megatron-core", megatron_core, {"step_overhead", "product_overlap"}}};
+      {"megatron-core", megatron_core, {"product_overlap"}}};
   return kAll;
 }
 

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -349,6 +350,9 @@ Cluster parse_cluster(std::string_view text, const std::string& path) {
 Cluster read_cluster(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) throw MissingFile(fmt::format("[cluster] cannot read {}: {}", path, std::strerror(errno)));
+  if (std::filesystem::is_directory(path)) {
+    throw MissingFile(fmt::format("[cluster] cannot read {}: it is a folder, expected a file", path));
+  }
   std::string text;
   for (char c; text.size() <= kMostClusterBytes && file.get(c);) text += c;
   if (text.size() > kMostClusterBytes) {

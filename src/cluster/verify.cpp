@@ -7,10 +7,12 @@
 namespace partita {
 
 std::string NumberRange::print() const {
-  return fmt::format("a number {} {} and at most {}", above_least ? "above" : "of at least", least, most);
+  return fmt::format("{}a number {} {} and at most {}", or_none ? "0, or " : "", above_least ? "above" : "of at least",
+                     least, most);
 }
 
 bool NumberRange::contains(double number) const {
+  if (or_none && number == 0) return true;
   return std::isfinite(number) && (above_least ? number > least : number >= least) && number <= most;
 }
 
@@ -45,7 +47,7 @@ class FieldCheck {
   void curve(std::string_view name, const Curve& curve) {
     for (size_t i = 0; i < curve.size(); ++i) {
       const std::string point = fmt::format("{}[{}]", name, i);
-      number(point, curve[i].size, kQuantity);
+      number(point, curve[i].size, kSize);
       number(point, curve[i].share, kAnyShare);
       if (i == 0 || fault) continue;
       const double sizes = curve[i].size / curve[i - 1].size, shares = curve[i].share / curve[i - 1].share;
@@ -61,7 +63,7 @@ class FieldCheck {
       const MeasuredCall& call = calls[i];
       const std::string point = fmt::format("{}[{}]", name, i);
       for (const double size : {call.flops, call.bytes, call.batch, call.rows, call.columns, call.depth})
-        number(point, size, kQuantityOrNone);
+        number(point, size, kSizeOrNone);
       number(point, call.share, kAnyShare);
     }
   }
@@ -108,11 +110,23 @@ void check_level(FieldCheck& check, const Cluster& cluster, size_t l) {
                 fmt::format("none or {}, for 2 to {} members", level.size - 1, level.size));
 }
 
+void check_measured(FieldCheck& check, const SoftwareCosts& software) {
+  for (const auto& [kind, groups] : software.measured) {
+    for (size_t i = 0; i < groups.size(); ++i) {
+      const std::string key = fmt::format("software.measured.{}[{}].", name_of(kind), i);
+      check.require(!groups[i].shares.empty(), key + "shares", "no share", "none", "one or more");
+      check.require(i == 0 || groups[i].ranks > groups[i - 1].ranks, key + "ranks", "numbers do not ascend",
+                    fmt::format("{}", groups[i].ranks), "more than that of the group before it");
+    }
+  }
+}
+
 /// What holds between fields.
 void check_whole(FieldCheck& check, const Cluster& cluster) {
   check.require(!cluster.device.peak.empty(), "device.peak", "no rate of any type", "none", "a table of types");
   check.require(cluster.reserve_memory < cluster.device.memory, "reserve_memory", "no memory is left",
                 fmt::format("{}", cluster.reserve_memory), fmt::format("less than {}", cluster.device.memory));
+  check_measured(check, cluster.software);
   check.require(!cluster.protocols.empty(), "protocol", "no protocol", "none", "one or more");
   check.require(!cluster.levels.empty(), "level", "no level", "none", "one or more, innermost first");
   std::set<std::string> names;

@@ -103,9 +103,9 @@ class SpanPainter {
         R"(<rect class="s-{}{}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}">)"
         "<title>{}: {} from {}</title></rect>",
         class_of(span), span.micro_batch % 2 == 1 && !beside ? " odd" : "", left, beside ? top + height - kBeside : top,
-        std::max(0.3, width - (span.unit ? 0.2 : 0.6)), beside ? kBeside : height - kBeside - 1, name,
+        std::max(0.3, width - (span.layer ? 0.2 : 0.6)), beside ? kBeside : height - kBeside - 1, name,
         print_seconds(span.end - span.begin), print_seconds(span.begin));
-    if (!beside && !span.unit && width > 8 + 6.5 * static_cast<double>(name.size())) {
+    if (!beside && !span.layer && width > 8 + 6.5 * static_cast<double>(name.size())) {
       text += fmt::format(R"(<text class="slot" x="{:.1f}" y="{:.1f}" text-anchor="middle">{}</text>)",
                           left + width / 2, top + (height - kBeside) / 2 + 3, name);
     }

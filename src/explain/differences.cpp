@@ -22,6 +22,9 @@ class Differences {
     for (size_t stage = 0; stage < std::max(first_.stages.size(), second_.stages.size()); ++stage) {
       say(fmt::format("stage {}", stage), layers(first_, stage), layers(second_, stage));
     }
+    for (const Recompute policy : {Recompute::selective, Recompute::full}) {
+      say(fmt::format("{} in", name_of(policy)), recomputed(first_, policy), recomputed(second_, policy));
+    }
     say("mesh", mesh(first_), mesh(second_));
     if (forward != nullptr && first_.cuts && second_.cuts)
       say_cuts(*forward, ops);
@@ -60,6 +63,10 @@ class Differences {
 
   static std::string layers(const PlanFile& plan, size_t stage) {
     return stage < plan.stages.size() ? fmt::format("{}", fmt::join(plan.stages[stage], " ")) : "";
+  }
+  static std::string recomputed(const PlanFile& plan, Recompute policy) {
+    const auto found = plan.recomputed.find(policy);
+    return found == plan.recomputed.end() ? "" : fmt::format("{}", fmt::join(found->second, " "));
   }
   static std::string mesh(const PlanFile& plan) { return plan.cuts ? print(plan.cuts->mesh) : ""; }
 

@@ -52,10 +52,12 @@ class LayerGroups {
         add_copy(unit);
       else
         add_layers(unit);
+      whole_units.resize(units.size(), static_cast<size_t>(&unit - folded.units.data()));
     }
   }
 
   std::vector<FoldedUnit> units;
+  std::vector<size_t> whole_units;  // per unit: which of the folded graph it is of
   std::vector<size_t> row_of_unit;
   std::vector<LayerRow> rows;
 
@@ -127,7 +129,38 @@ std::string part_of_result(const TensorMap& output, int factor) {
   return "sums";
 }
 
+/// What the rows take, of so many copies of each unit.
+void add_costs(NetworkCosts& costs, const Configuration& configuration, const Precision& precision,
+               const LayerGroups& groups, const std::vector<double>& counts, std::vector<LayerRow>& rows) {
+  if (std::all_of(counts.begin(), counts.end(), [](double count) { return count == 0; })) return;
+  const LayerCosts own = costs.costs_of_units(configuration, groups.units);
+  const auto shards = static_cast<double>(configuration.data * configuration.context);
+  const auto shared = [&](int64_t level) { return configuration.zero >= level ? shards : 1.0; };
+  for (size_t u = 0; u < groups.units.size(); ++u) {
+    LayerRow& row = rows[groups.row_of_unit[u]];
+    if (counts[u] == 0) continue;
+    const UnitCosts& unit = own.units[u];
+    const double part = counts[u] / static_cast<double>(row.copies);
+    row.forward += part * unit.forward.compute;
+    row.backward += part * unit.backward.compute;
+    row.flops += part * (unit.forward.flops + unit.backward.flops);
+    for (const SectionCosts* section : {&unit.forward, &unit.backward}) {
+      for (const auto& [kind, seconds] : section->communication) row.communication[kind] += part * seconds;
+    }
+    row.states += part * (unit.parameters * (precision.weight / shared(3) + precision.gradient / shared(2) +
+                                             precision.master / shared(1)) +
+                          unit.optimizer * precision.state / shared(1));
+    row.kept += part * unit.kept;
+  }
+}
+
 }  // namespace
+
+std::string LayerRow::title() const {
+  if (!recomputed) return name;
+  if (*recomputed == Recompute::none) return name + ", not recomputed";
+  return fmt::format("{}, recompute {}", name, name_of(*recomputed));
+}
 
 double LayerRow::communicates() const {
   double seconds = 0;
@@ -155,29 +188,39 @@ std::string strategy_of(const Plan& plan, const Rules& rules, size_t begin, size
   return text.empty() ? "whole" : text;
 }
 
-std::vector<LayerRow> layer_table(NetworkCosts& costs, const Configuration& configuration, const Plan& plan,
-                                  const Rules& rules, const Precision& precision) {
+std::vector<LayerRow> layer_table(NetworkCosts& costs, const Configuration& configuration,
+                                  const std::vector<StageLayers>& stages, const Plan& plan, const Rules& rules,
+                                  const Precision& precision) {
   LayerGroups groups(costs.folded());
-  const LayerCosts own = costs.costs_of_units(configuration, groups.units);
-  const auto shards = static_cast<double>(configuration.data * configuration.context);
-  const auto shared = [&](int64_t level) { return configuration.zero >= level ? shards : 1.0; };
-  for (size_t u = 0; u < groups.units.size(); ++u) {
-    LayerRow& row = groups.rows[groups.row_of_unit[u]];
-    const UnitCosts& unit = own.units[u];
-    const double part = static_cast<double>(groups.units[u].count) / static_cast<double>(row.copies);
-    row.forward += part * unit.forward.compute;
-    row.backward += part * unit.backward.compute;
-    row.flops += part * (unit.forward.flops + unit.backward.flops);
-    for (const SectionCosts* section : {&unit.forward, &unit.backward}) {
-      for (const auto& [kind, seconds] : section->communication) row.communication[kind] += part * seconds;
-    }
-    row.states += part * (unit.parameters * (precision.weight / shared(3) + precision.gradient / shared(2) +
-                                             precision.master / shared(1)) +
-                          unit.optimizer * precision.state / shared(1));
-    row.kept += part * unit.kept;
-  }
   for (LayerRow& row : groups.rows) row.strategy = strategy_of(plan, rules, row.begin, row.end);
-  return std::move(groups.rows);
+  if (!configuration.recompute.is_counted()) {
+    std::vector<double> counts;
+    for (const FoldedUnit& unit : groups.units) counts.push_back(static_cast<double>(unit.count));
+    add_costs(costs, configuration, precision, groups, counts, groups.rows);
+    return std::move(groups.rows);
+  }
+  std::vector<LayerRow> all;
+  for (const Recompute policy : kPoliciesInOrder) {
+    std::vector<double> counts;
+    std::vector<LayerRow> rows = groups.rows;
+    for (LayerRow& row : rows) row.copies = 0;
+    for (size_t u = 0; u < groups.units.size(); ++u) {
+      size_t count = 0;
+      for (const StageLayers& stage : stages) count += stage[groups.whole_units[u]].of(policy);
+      counts.push_back(static_cast<double>(count));
+      int64_t& copies = rows[groups.row_of_unit[u]].copies;
+      copies = groups.units[u].is_copy ? copies + static_cast<int64_t>(count) : static_cast<int64_t>(count);
+    }
+    Configuration own = configuration;
+    own.recompute = policy;
+    add_costs(costs, own, precision, groups, counts, rows);
+    for (size_t r = 0; r < rows.size(); ++r) {
+      if (policy != Recompute::none || rows[r].copies < groups.rows[r].copies) rows[r].recomputed = policy;
+    }
+    std::copy_if(rows.begin(), rows.end(), std::back_inserter(all), [](const LayerRow& row) { return row.copies > 0; });
+  }
+  std::stable_sort(all.begin(), all.end(), [](const LayerRow& a, const LayerRow& b) { return a.begin < b.begin; });
+  return all;
 }
 
 std::string print(const std::vector<LayerRow>& rows, const Configuration& configuration, int64_t batch) {
@@ -185,13 +228,13 @@ std::string print(const std::vector<LayerRow>& rows, const Configuration& config
   size_t widest = 6;
   for (const LayerRow& row : rows) {
     all += static_cast<double>(row.copies) * row.seconds();
-    widest = std::max(widest, row.name.size());
+    widest = std::max(widest, row.title().size());
   }
   std::string text = fmt::format("{:<{}} {:>7} {:>12} {:>12} {:>12} {:>7} {:>11} {:>11}  {}\n", "layers", widest,
                                  "count", "forward", "backward", "communicate", "share", "states", "kept", "cut");
   for (const LayerRow& row : rows) {
     text +=
-        fmt::format("{:<{}} {:>7} {:>12} {:>12} {:>12} {:>5.1f} % {:>11} {:>11}  {}\n", row.name, widest, row.copies,
+        fmt::format("{:<{}} {:>7} {:>12} {:>12} {:>12} {:>5.1f} % {:>11} {:>11}  {}\n", row.title(), widest, row.copies,
                     print_seconds(row.forward), print_seconds(row.backward), print_seconds(row.communicates()),
                     all > 0 ? 100 * static_cast<double>(row.copies) * row.seconds() / all : 0, print_memory(row.states),
                     print_memory(row.kept), row.strategy);

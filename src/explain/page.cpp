@@ -74,6 +74,7 @@ class Page {
   std::vector<std::tuple<std::string, std::string, double>> parts() const {
     const Breakdown& all = price_.breakdown;
     std::vector<std::tuple<std::string, std::string, double>> result{{"compute", "forward", all.compute}};
+    if (all.waiting > 0) result.emplace_back("waiting for the host", "weight", all.waiting);
     for (const auto& [kind, seconds] : all.communication) {
       if (seconds > 0) result.emplace_back(name_of(kind), "comm", seconds);
     }
@@ -114,7 +115,7 @@ class Page {
       text += fmt::format(
           "<tr><td class=\"t mono\">{}</td><td class=\"soft\">{}</td><td><div class=\"bar small\">{}{}{}</div></td>"
           "<td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"t w\">{}</td></tr>",
-          escaped_html(row.name), row.copies > 1 ? fmt::format("&#215; {}", row.copies) : "",
+          escaped_html(row.title()), row.copies > 1 ? fmt::format("&#215; {}", row.copies) : "",
           bar("forward", row.forward), bar("backward", row.backward), bar("comm", row.communicates()),
           print_seconds(row.forward), print_seconds(row.backward), print_seconds(row.communicates()),
           print_memory(row.states), print_memory(row.kept), chips(row.strategy, ';'));
@@ -165,6 +166,11 @@ class Page {
             escaped_html(fmt::format("{}", fmt::join(plan_.stages[stage], " "))));
       }
       text += "</table></details>";
+    }
+    for (const auto& [policy, layers] : plan_.recomputed) {
+      if (!plan_.configuration.recompute.is_counted()) break;
+      text += fmt::format("<p class=\"soft\">Recomputed, {}: <span class=\"mono\">{}</span></p>", name_of(policy),
+                          escaped_html(fmt::format("{}", fmt::join(layers, " "))));
     }
     return text;
   }

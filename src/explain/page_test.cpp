@@ -52,11 +52,11 @@ PricedPlan priced_of_pipeline() {
   PricedPlan plan{.model = "net<script>alert(1)</script>&\"'", .cluster = "v100:2", .ranks = 16, .batch = 32};
   plan.configuration = {.data = 4, .pipeline = 4, .micro_batch = 1, .order = Order::zero_bubble};
   plan.price.step_seconds = 0.25;
-  plan.price.breakdown = {
-      .compute = 0.2, .communication = {{Collective::all_reduce, 0.03}}, .bubble = 0.01, .update = 0.01};
+  plan.price.breakdown = {.compute = 0.18, .waiting = 0.02, .bubble = 0.01, .update = 0.01};
+  plan.price.breakdown.communication[Collective::all_reduce] = 0.03;
   plan.price.memory.assign(
       4, {.parameters = 1e9, .gradients = 1e9, .optimizer = 2e9, .activations = 3e9, .workspace = 1e8});
-  plan.price.layers.assign(4, {1});
+  plan.price.layers.assign(4, StageLayers{{.by_policy = {1, 0, 0}}});
   plan.stages = {{"net/a<b"}, {"net/b"}, {"net/c"}, {"net/d"}};
   return plan;
 }
@@ -73,7 +73,7 @@ LayerStep two_groups() {
       group.memory.push_back({begin, 100});
       group.memory.push_back({begin + 3, 80});
     }
-    group.spans.push_back({LayerSpan::reduce, stage, 0, 5, 25, 28});
+    group.spans.push_back({LayerSpan::reduce, stage, LayerOfStage{}, 5, 25, 28});
     group.spans.push_back({LayerSpan::update, stage, {}, 0, 28, 29});
   }
   return step;
@@ -104,8 +104,8 @@ TEST(Page, IsWellFormedAndNeedsNothingElse) {
   for (const char* outside :
        {"http:", "https:", "src=", "href=", "url(", "@import", "<script", "<link", "<iframe", "//"})
     EXPECT_EQ(html.find(outside), std::string::npos) << outside;
-  for (const char* part :
-       {"net&lt;script&gt;", "net/a&lt;b", "250.000 ms", "Timeline", "Memory", "does not fit", "<svg"}) {
+  for (const char* part : {"net&lt;script&gt;", "net/a&lt;b", "250.000 ms", "waiting for the host", "Timeline",
+                           "Memory", "does not fit", "<svg"}) {
     EXPECT_NE(html.find(part), std::string::npos) << part;
   }
   EXPECT_NE(fault_of_page("<!DOCTYPE html>\n<p>a < b</p>"), "");  // the check sees

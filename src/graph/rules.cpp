@@ -17,28 +17,42 @@ void add_types(std::string& key, const Graph& graph, const std::vector<ValueId>&
   }
 }
 
-/// Equal for nodes that have the same rule, and for no others.
-std::string key_of(const Graph& graph, const Node& node) {
-  std::string key = node.op + node.attrs.print() + '\n';
+void add_types(std::string& key, const Graph& graph, const Node& node) {
+  key += '\n';
   add_types(key, graph, node.inputs);
   add_types(key, graph, node.outputs);
-  return key;
 }
 
 }  // namespace
 
-Rules::Rules(const Graph& graph, const OpSet& ops) {
+const RuleTable::Entry* RuleTable::find(const Graph& graph, const Node& node) {
+  key_ = node.op;
+  add_number(key_, reinterpret_cast<int64_t>(node.attrs.identity()));  // NOLINT: a number of it
+  add_types(key_, graph, node);
+  const auto [seen, fresh] = seen_.try_emplace(key_);
+  if (fresh) seen->second = {node.attrs, make(graph, node)};
+  return seen->second.entry;
+}
+
+/// Equal texts are of nodes that have the same rule, and of no others.
+const RuleTable::Entry* RuleTable::make(const Graph& graph, const Node& node) {
+  const OpDef* op = ops_.find(node.op);
+  if (op == nullptr || !op->rule) return nullptr;
+  std::string text = node.op + node.attrs.print();
+  add_types(text, graph, node);
+  const Entry*& known = known_[std::move(text)];
+  if (known == nullptr) known = &entries_.emplace_back(Entry{op, rule_of(graph, node, ops_)});
+  return known;
+}
+
+Rules::Rules(const Graph& graph, const OpSet& ops) : own_(std::make_unique<RuleTable>(ops)) {
   nodes_.reserve(graph.nodes.size());
-  for (const Node& node : graph.nodes) {
-    const OpDef* op = ops.find(node.op);
-    if (op == nullptr || !op->rule) {
-      nodes_.push_back(nullptr);
-      continue;
-    }
-    auto& entry = known_[key_of(graph, node)];
-    if (!entry) entry = std::make_unique<Entry>(Entry{op, rule_of(graph, node, ops)});
-    nodes_.push_back(entry.get());
-  }
+  for (const Node& node : graph.nodes) nodes_.push_back(own_->find(graph, node));
+}
+
+Rules::Rules(const Graph& graph, RuleTable& table) {
+  nodes_.reserve(graph.nodes.size());
+  for (const Node& node : graph.nodes) nodes_.push_back(table.find(graph, node));
 }
 
 }  // namespace partita

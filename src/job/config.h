@@ -4,11 +4,11 @@
 // keys and flags.
 
 #include "autodiff/optimizer.h"
-#include "autodiff/recompute.h"
 #include "data/source.h"
 #include "device/device.h"
 #include "graph/annotate_nodes.h"
 #include "job/lr_schedule.h"
+#include "job/recompute_marks.h"
 #include "launch/place.h"
 #include "network/losses.h"
 #include "plan/make_plan.h"
@@ -76,6 +76,7 @@ struct PlanConfig {
   std::optional<GivenPlan> given{};  // its cuts
   PlanOptions options{};
   Recompute recompute = Recompute::none;           // in the backward
+  std::vector<RecomputeMark> recompute_layers{};   // in the backward, whatever `recompute` says of others
   std::vector<NodeAnnotation> annotations{};       // in addition to those in the code of the network
   std::vector<std::string> passes_switched_off{};  // by name
 };

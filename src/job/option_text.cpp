@@ -112,6 +112,10 @@ void read_option(std::string_view where, std::string_view text, const Limits&, S
   value = parsed(where, [&] { return parse_stage_mark(text); });
 }
 
+void read_option(std::string_view where, std::string_view text, const Limits&, RecomputeMark& value) {
+  value = parsed(where, [&] { return parse_recompute_mark(text); });
+}
+
 std::string print_option(bool value) { return value ? "true" : "false"; }
 std::string print_option(int value) { return fmt::format("{}", value); }
 std::string print_option(int64_t value) { return fmt::format("{}", value); }
@@ -122,6 +126,7 @@ std::string print_option(DType value) { return std::string(name_of(value)); }
 std::string print_option(const DataSource& value) { return print(value); }
 std::string print_option(const DatasetSharding& value) { return print(value); }
 std::string print_option(const StageMark& value) { return print(value); }
+std::string print_option(const RecomputeMark& value) { return print(value); }
 std::string print_option(const NodeAnnotation& value) { return value.nodes + "=" + print(value.annotation); }
 
 }  // namespace partita

@@ -292,6 +292,10 @@ void add_plan(List& list) {
   list.add("recompute", "recompute", Effect::placement, PARTITA_FIELD(plan.recompute),
            "What the backward makes again instead of keeping it: attention (selective), or all within blocks (full)")
       .synonyms = {"recompute-granularity", "gradient-checkpointing", "activation-checkpointing"};
+  JobOption& recomputed =
+      list.add("recompute_layers", "recompute-layers", Effect::placement, PARTITA_FIELD(plan.recompute_layers),
+               "The same of layers by their path, selective or full, as 'net/h/0..5=full'");
+  recomputed.value = "LAYERS=POLICY";
   list.add("zero", "zero", Effect::placement, PARTITA_FIELD(plan.options.zero.level),
            "Optimizer sharding over the ranks that share the batch: 1: states of the optimizer; 2: gradients, too; 3: "
            "and "

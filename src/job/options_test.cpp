@@ -33,6 +33,7 @@ std::vector<std::string> other_value(const JobOption& option) {
     case JobOption::Form::number: return {!now.empty() && now[0] == "1" ? "0.5" : "1"};
     case JobOption::Form::list:
       if (option.key() == "plan.stage") return {"net/h/0..5=1"};
+      if (option.key() == "plan.recompute_layers") return {"net/h/0..5=full"};
       return {option.key() == "plan.shard" ? "net/fc1/matmul=((2,1),(1,2))" : "seed"};
     case JobOption::Form::text: break;
   }

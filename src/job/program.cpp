@@ -178,8 +178,12 @@ Program make_program(const JobConfig& given, const ProgramRequest& request) {
   const BuildOptions build = build_options(config, request, local_statistics ? statistics_groups(config, request) : 1);
   const auto device = make_cpu_device(all_ops(), config.ranks.threads, config.ranks.kernels);
   device->enter_thread();
-  Program program =
-      compile([&] { return build_graph(request.network, all_ops(), build); }, all_ops(), device->catalog(), options);
+  const auto forward = [&] {
+    Graph graph = build_graph(request.network, all_ops(), build);
+    if (training) mark_recomputed(graph, config.plan.recompute_layers);
+    return graph;
+  };
+  Program program = compile(forward, all_ops(), device->catalog(), options);
   if (options.own_plan && request.last >= Stage::plan) {
     std::string warning = ignored_annotations(program.graph, program.stages.front().plan.mesh, config.plan.options);
     if (!warning.empty()) program.warnings.push_back(std::move(warning));

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "lowering/micro_cuts.h"
 #include "sharding/propagate.h"
 
 namespace partita {
@@ -24,14 +23,36 @@ void put_in_front(DimAxes& dims, const DimAxes& micro) {
   for (size_t d = 0; d < dims.size(); ++d) dims[d].insert(dims[d].begin(), micro[d].begin(), micro[d].end());
 }
 
+/// Of each input as many rows as ranks of the plan share.
+void require_rows(const Plan& plan, const Graph& graph, int64_t count) {
+  for (size_t i = 0; i < graph.inputs.size(); ++i) {
+    const auto [value, batch_dim] = std::pair(graph.inputs[i].value, graph.inputs[i].batch_dim);
+    if (batch_dim < 0) continue;
+    const int64_t batch = graph.type(value).shape[batch_dim];
+    require_whole_micro_batches(batch, count);
+    const int64_t ranks = plan.mesh.ways(plan.inputs[i][batch_dim]);
+    if (batch / count >= ranks) continue;
+    int64_t most = std::max<int64_t>(1, batch / ranks);
+    while (batch % most != 0) --most;
+    throw InvalidArgument(
+        fmt::format("[micro-batches] a micro-batch has fewer rows than ranks that share it, got {} micro-batches of "
+                    "batch {} on {} ranks, expected at most {}",
+                    count, batch, ranks, most));
+  }
+}
+
 /// A plan of ranks and the cuts of micro-batches.
 class MicroCutter {
  public:
-  MicroCutter(Plan plan, const Graph& graph, const Rules& rules, int64_t count)
-      : plan_(std::move(plan)), graph_(graph), rules_(rules) {
-    plan_.mesh = plan_.mesh.with_micro_batches(count);
-    for (size_t i = 0; i < graph_.inputs.size(); ++i) require_rows(i, count);
-    micro_ = find_micro_cuts(graph, rules, plan_.mesh);
+  MicroCutter(Plan plan, const Graph& graph, const Rules& rules, const MicroCuts& cuts)
+      : plan_(std::move(plan)), graph_(graph), rules_(rules), micro_(cuts) {
+    plan_.mesh = plan_.mesh.with_micro_batches(cuts.count);
+    require_rows(plan_, graph, cuts.count);
+    for (auto* lists : {&micro_.values, &micro_.nodes}) {
+      for (DimAxes& dims : *lists) {
+        for (Axes& axes : dims) std::fill(axes.begin(), axes.end(), plan_.mesh.micro_axis());
+      }
+    }
   }
 
   Plan run() {
@@ -69,21 +90,6 @@ class MicroCutter {
   const MicroCuts& micro() const { return micro_; }
 
  private:
-  void require_rows(size_t i, int64_t count) const {
-    const auto [value, batch_dim] = std::pair(graph_.inputs[i].value, graph_.inputs[i].batch_dim);
-    if (batch_dim < 0) return;
-    const int64_t batch = graph_.type(value).shape[batch_dim];
-    require_whole_micro_batches(batch, count);
-    const int64_t ranks = plan_.mesh.ways(plan_.inputs[i][batch_dim]);
-    if (batch / count >= ranks) return;
-    int64_t most = std::max<int64_t>(1, batch / ranks);
-    while (batch % most != 0) --most;
-    throw InvalidArgument(
-        fmt::format("[micro-batches] a micro-batch has fewer rows than ranks that share it, got {} micro-batches of "
-                    "batch {} on {} ranks, expected at most {}",
-                    count, batch, ranks, most));
-  }
-
   /// Of dimensions, or of the factors of a node.
   void expect_dims(const std::string& what, const DimAxes& given, const DimAxes& micro) const {
     const auto print_axes = [&](const DimAxes& dims) {
@@ -161,6 +167,12 @@ Plan of_ranks_alone(const Plan& plan) {
   return ranks;
 }
 
+MicroCutter cutter_of(Plan ranks, const Graph& graph, const Rules& rules, int64_t count) {
+  const Mesh mesh = ranks.mesh.with_micro_batches(count);  // throws unless there can be so many
+  require_rows(ranks, graph, mesh.micro_batches());        // its message says more than that of a node
+  return MicroCutter(std::move(ranks), graph, rules, find_micro_cuts(graph, rules, count));
+}
+
 }  // namespace
 
 void require_whole_micro_batches(int64_t batch, int64_t count) {
@@ -172,17 +184,21 @@ void require_whole_micro_batches(int64_t batch, int64_t count) {
 
 void verify_micro_batches(const Plan& plan, const Graph& graph, const Rules& rules) {
   if (plan.mesh.micro_axis() < 0) return;
-  MicroCutter(of_ranks_alone(plan), graph, rules, plan.mesh.micro_batches()).expect(plan);
+  cutter_of(of_ranks_alone(plan), graph, rules, plan.mesh.micro_batches()).expect(plan);
 }
 
 std::vector<bool> before_micro_batches(const Plan& plan, const Graph& graph, const Rules& rules) {
   if (plan.mesh.micro_axis() < 0) return std::vector<bool>(graph.nodes.size(), false);
-  return MicroCutter(of_ranks_alone(plan), graph, rules, plan.mesh.micro_batches()).micro().before;
+  return cutter_of(of_ranks_alone(plan), graph, rules, plan.mesh.micro_batches()).micro().before;
 }
 
 Plan cut_micro_batches(Plan plan, const Graph& graph, const Rules& rules, int64_t count) {
   if (count == 1) return plan;
-  return MicroCutter(std::move(plan), graph, rules, count).run();
+  return cutter_of(std::move(plan), graph, rules, count).run();
+}
+
+Plan cut_micro_batches(Plan plan, const Graph& graph, const Rules& rules, const MicroCuts& cuts) {
+  return MicroCutter(std::move(plan), graph, rules, cuts).run();
 }
 
 }  // namespace partita

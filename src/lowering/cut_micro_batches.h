@@ -2,6 +2,7 @@
 // From a plan in space to one that is cut in time too.
 
 #include "graph/rules.h"
+#include "lowering/micro_cuts.h"
 #include "lowering/plan.h"
 
 namespace partita {
@@ -16,6 +17,8 @@ namespace partita {
 /// Throws InvalidArgument with what is legal: a batch that does not divide, or has fewer rows than its ranks; a node
 /// of one micro-batch that needs another result of all of them, and the path to it.
 Plan cut_micro_batches(Plan plan, const Graph& graph, const Rules& rules, int64_t count);
+/// The same of cuts that were found for the graph.
+Plan cut_micro_batches(Plan plan, const Graph& graph, const Rules& rules, const MicroCuts& cuts);
 
 /// Of a plan that was read: throws InvalidArgument unless micro-batches cut inputs, nodes and results where
 /// cut_micro_batches cuts them. How ranks cut them is not looked at.

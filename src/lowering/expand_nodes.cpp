@@ -1,14 +1,19 @@
 #include "lowering/expand_nodes.h"
 
 #include "graph/rewrite.h"
-#include "graph/rules.h"
 
 namespace partita {
 
-Expanded expand_nodes(const Graph& graph, const OpSet& ops, const Plan& plan) {
+bool needs_expansion(const Plan& plan, const Rules& rules) {
+  for (size_t n = 0; n < plan.cuts.size(); ++n) {
+    if (needs_expansion(rules[n], plan.cuts[n])) return true;
+  }
+  return false;
+}
+
+Expanded expand_nodes(const Graph& graph, const Rules& rules, const OpSet& ops, const Plan& plan) {
   Rewrite rewrite(graph, ops);
   Builder& rest = rewrite.builder();
-  const Rules rules(graph, ops);
   Expanded result;
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];

@@ -1,6 +1,7 @@
 #pragma once
 // Replaces every node whose plan cuts an `expand` factor by the op's expansion into coarser nodes.
 
+#include "graph/rules.h"
 #include "lowering/plan.h"
 
 namespace partita {
@@ -15,6 +16,9 @@ struct Expanded {
   std::map<ValueId, std::vector<Axes>> results;  // those of the plan
 };
 
-Expanded expand_nodes(const Graph& graph, const OpSet& ops, const Plan& plan);
+/// Whether some node needs that.
+bool needs_expansion(const Plan& plan, const Rules& rules);
+/// `rules` are those of the graph.
+Expanded expand_nodes(const Graph& graph, const Rules& rules, const OpSet& ops, const Plan& plan);
 
 }  // namespace partita

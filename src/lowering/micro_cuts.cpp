@@ -9,8 +9,8 @@ namespace {
 
 class MicroCutFinder {
  public:
-  MicroCutFinder(const Graph& graph, const Rules& rules, const Mesh& mesh)
-      : graph_(graph), rules_(rules), mesh_(mesh), values_(graph.values.size()) {
+  MicroCutFinder(const Graph& graph, const Rules& rules, int64_t count)
+      : graph_(graph), rules_(rules), mesh_(Mesh().with_micro_batches(count)), values_(graph.values.size()) {
     for (size_t v = 0; v < values_.size(); ++v) values_[v].over.dims.resize(graph.values[v].type.shape.size());
     for (size_t n = 0; n < graph.nodes.size(); ++n) cuts_.emplace_back(rules[n].factors.size());
     for (const State& state : graph.states) {
@@ -29,7 +29,7 @@ class MicroCutFinder {
       if (state.exit >= 0) ask(state.exit, whole_of(state.exit));
     }
     for (size_t n = graph_.nodes.size(); n-- > 0;) cut_for_users(n);
-    MicroCuts result{.before = find_before()};
+    MicroCuts result{.count = mesh_.micro_batches(), .before = find_before()};
     for (Value& value : values_) result.values.push_back(std::move(value.over.dims));
     result.nodes = std::move(cuts_);
     return result;
@@ -209,7 +209,7 @@ class MicroCutFinder {
 
   const Graph& graph_;
   const Rules& rules_;
-  const Mesh& mesh_;
+  const Mesh mesh_;
   std::vector<Value> values_;
   std::vector<Cut> cuts_;          // per node
   std::vector<bool> stays_whole_;  // per node: users take slices of what it makes
@@ -222,8 +222,8 @@ std::string described_with_line(const Node& node) {
   return node.source.file.empty() ? where : fmt::format("{} ({}:{})", where, node.source.file, node.source.line);
 }
 
-MicroCuts find_micro_cuts(const Graph& graph, const Rules& rules, const Mesh& mesh) {
-  return MicroCutFinder(graph, rules, mesh).run();
+MicroCuts find_micro_cuts(const Graph& graph, const Rules& rules, int64_t count) {
+  return MicroCutFinder(graph, rules, count).run();
 }
 
 }  // namespace partita

@@ -21,12 +21,14 @@ using Dims = std::vector<Axes>;
 
 class ReshardInserter {
  public:
-  ReshardInserter(const Expanded& expanded, const OpSet& ops, const Plan& plan, const ReshardOptions& options)
-      : from_(expanded.graph),
+  /// `graph` has those nodes of which `expanded` speaks.
+  ReshardInserter(const Graph& graph, const Expanded& expanded, const Rules& rules, const Plan& plan,
+                  const ReshardOptions& options)
+      : from_(graph),
         cuts_(expanded.cuts),
         operands_(expanded.operands),
         results_(expanded.results),
-        rules_(expanded.graph, ops),
+        rules_(rules),
         plan_(plan),
         options_(options),
         made_(from_.values.size(), -1),
@@ -180,7 +182,7 @@ class ReshardInserter {
   const std::vector<std::optional<Cut>>& cuts_;
   const std::map<NodeId, OperandDims>& operands_;
   const std::map<ValueId, Dims>& results_;
-  const Rules rules_;
+  const Rules& rules_;
   const Plan& plan_;
   const ReshardOptions options_;
   std::vector<ValueId> made_;     // value of the graph -> value of the result, as produced
@@ -192,8 +194,18 @@ class ReshardInserter {
 }  // namespace
 
 ReshardedGraph insert_reshards(const Graph& graph, const OpSet& ops, const Plan& plan, const ReshardOptions& options) {
-  const Expanded expanded = expand_nodes(graph, ops, plan);
-  return ReshardInserter(expanded, ops, plan, options).run();
+  RuleTable table(ops);
+  return insert_reshards(graph, table, plan, options);
+}
+
+ReshardedGraph insert_reshards(const Graph& graph, RuleTable& table, const Plan& plan, const ReshardOptions& options) {
+  const Rules rules(graph, table);
+  if (!needs_expansion(plan, rules)) {
+    const Expanded same{.cuts = {plan.cuts.begin(), plan.cuts.end()}, .results = plan.results};
+    return ReshardInserter(graph, same, rules, plan, options).run();
+  }
+  const Expanded expanded = expand_nodes(graph, rules, table.ops(), plan);
+  return ReshardInserter(expanded.graph, expanded, Rules(expanded.graph, table), plan, options).run();
 }
 
 }  // namespace partita

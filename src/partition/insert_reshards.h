@@ -17,5 +17,8 @@ struct ReshardOptions {
 /// verified.
 ReshardedGraph insert_reshards(const Graph& graph, const OpSet& ops, const Plan& plan,
                                const ReshardOptions& options = {});
+/// The same with rules that the table knows, or learns.
+ReshardedGraph insert_reshards(const Graph& graph, RuleTable& table, const Plan& plan,
+                               const ReshardOptions& options = {});
 
 }  // namespace partita

@@ -1,17 +1,13 @@
 #include "plan/assign_stages.h"
 
 #include <algorithm>
-#include <charconv>
 #include <unordered_map>
 
-#include "base/wildcard.h"
 #include "plan/balance_stages.h"
-#include "plan/network_names.h"
+#include "plan/layer_names.h"
 
 namespace partita {
 namespace {
-
-std::string place_of_node(const Node& node) { return node.scope.empty() ? node.op : node.scope + "/" + node.op; }
 
 std::string line_of(const Node& node) {
   return node.source.file.empty() ? "" : fmt::format(" ({}:{})", node.source.file, node.source.line);
@@ -20,41 +16,6 @@ std::string line_of(const Node& node) {
 std::string described_with_stage(const Node& node, int stage) {
   return fmt::format("{}{} of stage {}", node.scope.empty() ? node.name : node.scope + "/" + node.name, line_of(node),
                      stage);
-}
-
-std::optional<int64_t> number_of(std::string_view text) {
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
-/// One part of a path: letters with '*', or a range of numbers.
-bool matches_part(std::string_view pattern, std::string_view part) {
-  if (const size_t dots = pattern.find(".."); dots != std::string_view::npos) {
-    const auto first = number_of(pattern.substr(0, dots)), last = number_of(pattern.substr(dots + 2));
-    const auto given = number_of(part);
-    if (first && last) return given && *first <= *given && *given <= *last;
-  }
-  return matches_wildcard(pattern, part);
-}
-
-/// Whether the parts of a pattern match the first parts of a path.
-bool matches_layer(std::string_view pattern, std::string_view path) {
-  while (true) {
-    const size_t pattern_end = std::min(pattern.find('/'), pattern.size());
-    const size_t path_end = std::min(path.find('/'), path.size());
-    if (!matches_part(pattern.substr(0, pattern_end), path.substr(0, path_end))) return false;
-    if (pattern_end == pattern.size()) return true;
-    if (path_end == path.size()) return false;
-    pattern.remove_prefix(pattern_end + 1);
-    path.remove_prefix(path_end + 1);
-  }
-}
-
-/// "net/add#2"; "net/add#1" is the first one.
-bool is_name(std::string_view mark, std::string_view name) {
-  return mark == name || (mark.ends_with("#1") && mark.substr(0, mark.size() - 2) == name);
 }
 
 class StageAssigner {
@@ -224,7 +185,7 @@ std::string print(const StageMark& mark) { return fmt::format("{}={}", mark.laye
 
 StageMark parse_stage_mark(std::string_view text) {
   const size_t equals = text.rfind('=');
-  const auto stage = equals == std::string_view::npos ? std::nullopt : number_of(text.substr(equals + 1));
+  const auto stage = equals == std::string_view::npos ? std::nullopt : whole_number(text.substr(equals + 1));
   if (!stage || *stage < 0 || *stage >= kMostStages || equals == 0) {
     throw InvalidArgument(
         fmt::format("[--stage] no stage of a layer, got '{}', expected LAYERS=STAGE, as net/h/0..5=0, "
@@ -236,37 +197,23 @@ StageMark parse_stage_mark(std::string_view text) {
 
 void mark_stages(Graph& graph, const std::vector<StageMark>& marks) {
   std::vector<const StageMark*> chosen(graph.nodes.size(), nullptr);
-  const auto has_number = [](const StageMark& mark) { return mark.layers.find('#') != std::string::npos; };
-  const bool any_number = std::any_of(marks.begin(), marks.end(), has_number);
-  const std::vector<std::string> names = any_number ? network_names(graph) : std::vector<std::string>();
+  const LayerNames names(graph);
   for (const StageMark& mark : marks) {
-    bool found = false;
-    std::vector<std::string> scopes;
-    for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    for (const size_t n : names.nodes_of(mark.layers, "stages")) {
       Node& node = graph.nodes[n];
-      if (node.phase != Phase::forward) continue;
-      if (scopes.empty() || scopes.back() != node.scope) scopes.push_back(node.scope);
-      const bool matches =
-          has_number(mark) ? is_name(mark.layers, names[n]) : matches_layer(mark.layers, place_of_node(node));
-      if (!matches) continue;
-      found = true;
       if (chosen[n] != nullptr && chosen[n]->stage != mark.stage) {
         throw InvalidArgument(fmt::format("[stages] a layer is on two stages, got '{}' and '{}' for {}, expected one",
-                                          print(*chosen[n]), print(mark), place_of_node(node)));
+                                          print(*chosen[n]), print(mark), path_of_node(node)));
       }
       if (chosen[n] == nullptr && node.stage >= 0 && node.stage != mark.stage) {
         throw InvalidArgument(
             fmt::format("[stages] a layer is on two stages, got stage {} in the code and '{}' for "
                         "{}{}, expected one",
-                        node.stage, print(mark), place_of_node(node), line_of(node)));
+                        node.stage, print(mark), path_of_node(node), line_of(node)));
       }
       chosen[n] = &mark;
       node.stage = mark.stage;
     }
-    if (found) continue;
-    throw InvalidArgument(fmt::format("[stages] no such layer, got '{}', expected one of {} layers{}", mark.layers,
-                                      scopes.size(), did_you_mean(mark.layers, scopes)),
-                          ErrorKind::key);
   }
 }
 

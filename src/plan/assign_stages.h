@@ -6,8 +6,7 @@
 
 namespace partita {
 
-/// Every layer whose path begins with `layers` is on a stage. A part of the path may hold '*', which stands for any
-/// letters, or be a range of numbers: "net/h/0..5". "net/add#2" is one node alone, by its name in the network.
+/// Layers by their paths (layer_names.h) that are on a stage.
 struct StageMark {
   std::string layers;
   int stage = 0;

@@ -52,6 +52,7 @@ class NamedReader {
   PartialPlan run() {
     for (const NamedLine& line : named_.lines) {
       line_ = &line;
+      if (any_) require_written();
       if (line.kind == NamedKind::input)
         read_input();
       else if (line.kind == NamedKind::state)
@@ -77,6 +78,23 @@ class NamedReader {
   template <class Read>
   auto with_line(const Read& read) const {
     return with_place(fmt::format("{}:{}", named_.file, line_->line), read);
+  }
+
+  /// What is wrong with a line whatever the graph is, also with one that an evaluation leaves out: its axes are those
+  /// of the mesh.
+  void require_written() const {
+    const bool is_cut = line_->kind == NamedKind::node || line_->kind == NamedKind::gradient;
+    with_line([&] {
+      LineRest rest(line_->text);
+      while (!rest.rest().empty()) {
+        if (is_cut) {
+          rest.until("=");
+          parse_axes(fmt::format("{}}}", rest.until("}")), named_.mesh);
+        } else if (const std::string_view dim = rest.token(); dim.starts_with('{')) {
+          parse_axes(dim, named_.mesh);
+        }
+      }
+    });
   }
 
   template <class Index>

@@ -42,8 +42,8 @@ struct GivenPlan {
 NamedCuts name_cuts(const Plan& plan, const Graph& graph, const Rules& rules);
 
 /// The decisions for a graph of the network, to be completed. Throws InvalidArgument "[FILE:LINE] .." for a name that
-/// is not there (with the nearest), a node that two lines name, other sizes, an illegal cut. With `any_purpose`, for an
-/// evaluation, what the graph does not have, or cannot cut so, is left out.
+/// is not there (with the nearest), a node that two lines name, other sizes, an illegal cut. With `any_purpose`, for
+/// graphs of other rows or for an evaluation, what the graph does not have, or cannot cut so, is left out.
 PartialPlan partial_plan_of(const NamedCuts& named, const Graph& graph, const Rules& rules, bool any_purpose = false);
 
 /// The same completed, the rest by the search.

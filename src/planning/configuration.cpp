@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <functional>
+
+#include "sharding/mesh.h"
 
 namespace partita {
 namespace {
@@ -48,8 +52,46 @@ Key choice(const std::string& name, Enum Configuration::*member) {
           [=](const Configuration& from) { return std::string(name_of(from.*member)); }};
 }
 
+/// The counts of one policy, by group: "12", "4/2/0".
+std::vector<int64_t> read_counts(std::string_view where, std::string_view text, int64_t most) {
+  std::vector<int64_t> counts;
+  while (true) {
+    const size_t slash = std::min(text.find('/'), text.size());
+    counts.push_back(read_count(where, text.substr(0, slash), 0, most));
+    if (slash == text.size()) return counts;
+    text.remove_prefix(slash + 1);
+  }
+}
+
+/// "full:4/2+selective:1"; one number stands for all groups.
+RecomputedLayers read_recomputed_layers(std::string_view where, std::string_view text, int64_t most) {
+  if (text.find(':') == text.npos) return parse_name<Recompute>(where, text);
+  std::array<std::vector<int64_t>, 2> of_policies;  // full, selective
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::string_view part = rest.substr(0, rest.find('+'));
+    rest.remove_prefix(std::min(rest.size(), part.size() + 1));
+    const size_t colon = std::min(part.find(':'), part.size());
+    const size_t policy = position_of_name(where, part.substr(0, colon), {"full", "selective"});
+    if (!of_policies[policy].empty()) {
+      throw InvalidArgument(fmt::format("[{}] given twice, got '{}', expected it once", where, part.substr(0, colon)));
+    }
+    of_policies[policy] = read_counts(where, part.substr(std::min(colon + 1, part.size())), most);
+  }
+  const size_t groups = std::max(of_policies[0].size(), of_policies[1].size());
+  for (std::vector<int64_t>& counts : of_policies) {
+    if (counts.empty()) counts.push_back(0);
+    if (counts.size() == 1) counts.resize(groups, counts[0]);
+    if (counts.size() == groups) continue;
+    throw InvalidArgument(fmt::format("[{}] two numbers of groups of stages, got {} and {} in '{}', expected one",
+                                      where, of_policies[0].size(), of_policies[1].size(), text));
+  }
+  std::vector<RecomputedLayers::Counts> counts;
+  for (size_t group = 0; group < groups; ++group) counts.push_back({of_policies[0][group], of_policies[1][group]});
+  return RecomputedLayers(std::move(counts));
+}
+
 std::vector<Key> keys() {
-  constexpr int64_t kMost = int64_t{1} << 20;
+  static constexpr int64_t kMost = int64_t{1} << 20;
   return {count("data", &Configuration::data, 1, kMost),
           count("context", &Configuration::context, 1, kMost),
           count("tensor", &Configuration::tensor, 1, kMost),
@@ -61,9 +103,14 @@ std::vector<Key> keys() {
            },
            [](const Configuration& from) { return from.sequence_parallel ? "true" : "false"; }},
           count("interleave", &Configuration::interleave, 1, kMost),
+          choice("deal", &Configuration::deal),
           count("micro_batch", &Configuration::micro_batch, 0, kMost),
           choice("order", &Configuration::order),
-          choice("recompute", &Configuration::recompute),
+          {"recompute",
+           [](Configuration& to, std::string_view where, std::string_view text) {
+             to.recompute = read_recomputed_layers(where, text, kMost);
+           },
+           [](const Configuration& from) { return print(from.recompute); }},
           count("zero", &Configuration::zero, 0, 3)};
 }
 
@@ -106,6 +153,22 @@ int64_t micro_batches(const Configuration& configuration, int64_t batch) {
   return batch / (configuration.data * configuration.micro_batch);
 }
 
+std::string print(const RecomputedLayers& recomputed) {
+  if (!recomputed.is_counted()) return std::string(name_of(recomputed.all));
+  const auto text_of = [&](std::string_view name, int64_t RecomputedLayers::Counts::*member) -> std::string {
+    std::vector<int64_t> numbers;
+    for (const RecomputedLayers::Counts& counts : recomputed.counts) numbers.push_back(counts.*member);
+    const bool are_alike = std::all_of(numbers.begin(), numbers.end(), [&](int64_t one) { return one == numbers[0]; });
+    if (are_alike && numbers[0] == 0) return "";
+    if (are_alike) numbers.resize(1);
+    return fmt::format("{}:{}", name, fmt::join(numbers, "/"));
+  };
+  const std::string full = text_of("full", &RecomputedLayers::Counts::full);
+  const std::string selective = text_of("selective", &RecomputedLayers::Counts::selective);
+  if (full.empty() && selective.empty()) return "none";
+  return full + (full.empty() || selective.empty() ? "" : "+") + selective;
+}
+
 std::string print(const Configuration& configuration) {
   std::string text;
   for (const Key& key : keys()) {
@@ -121,6 +184,15 @@ Configuration parse_configuration(std::string_view text, std::string_view where)
   const std::vector<Key> known = keys();
   for (const auto& [key, value] : items_of(text, where, known)) {
     known[key].read(configuration, fmt::format("{} {}", where, known[key].name), value);
+  }
+  int64_t left = kMostRanks;
+  for (const int64_t ways : {configuration.data, configuration.context, configuration.tensor, configuration.pipeline}) {
+    if (ways > left) {
+      throw InvalidArgument(fmt::format(
+          "[{}] too many ranks, got data {} x context {} x tensor {} x pipeline {}, expected at most {}", where,
+          configuration.data, configuration.context, configuration.tensor, configuration.pipeline, kMostRanks));
+    }
+    left /= ways;
   }
   return configuration;
 }
@@ -151,20 +223,37 @@ Configuration completed(Configuration configuration, int64_t ranks, int64_t batc
         "micro_batch={}",
         where, rows, configuration.micro_batch, nearest_divisor(rows, configuration.micro_batch)));
   }
+  if (micro_batches(configuration, batch) > kMostMicroBatches) {
+    throw InvalidArgument(fmt::format("[{}] too many micro-batches, got {} of micro_batch={}, expected at most {}",
+                                      where, micro_batches(configuration, batch), configuration.micro_batch,
+                                      kMostMicroBatches));
+  }
   if (configuration.interleave > 1 && configuration.pipeline == 1) {
     throw InvalidArgument(fmt::format("[{}] interleave={} without stages, got pipeline=1, expected 2 or more", where,
                                       configuration.interleave));
   }
+  if (configuration.deal == Deal::balanced && configuration.pipeline == 1) {
+    throw InvalidArgument(fmt::format("[{}] deal=balanced without stages, got pipeline=1, expected 2 or more", where));
+  }
+  std::vector<RecomputedLayers::Counts>& counts = configuration.recompute.counts;
+  if (counts.size() > 1 && counts.size() != static_cast<size_t>(configuration.pipeline)) {
+    throw InvalidArgument(fmt::format(
+        "[{}] recompute counts layers of another number of groups of stages, got {} numbers for pipeline={}, "
+        "expected 1 or {}",
+        where, counts.size(), configuration.pipeline, configuration.pipeline));
+  }
+  if (counts.size() == 1) counts.resize(static_cast<size_t>(configuration.pipeline), counts[0]);
+  if (print(configuration.recompute) == name_of(Recompute::none)) configuration.recompute = {};
   if (configuration.sequence_parallel && configuration.tensor == 1) {
     throw InvalidArgument(
         fmt::format("[{}] sequence_parallel has nothing to cut over, got tensor=1, expected 2 or more", where));
   }
   if (configuration.cuts == TensorCuts::searched && configuration.tensor == 1) {
-    throw InvalidArgument(fmt::format("[{}] cuts=searched without ranks, got tensor=1, expected 2 or more", kWhere));
+    throw InvalidArgument(fmt::format("[{}] cuts=searched without ranks, got tensor=1, expected 2 or more", where));
   }
   if (configuration.cuts == TensorCuts::searched && (configuration.sequence_parallel || configuration.context > 1)) {
     throw InvalidArgument(
-        fmt::format("[{}] cuts=searched decides of the sequence, too, got {}, expected cuts=blocks, or neither", kWhere,
+        fmt::format("[{}] cuts=searched decides of the sequence, too, got {}, expected cuts=blocks, or neither", where,
                     configuration.sequence_parallel ? "sequence_parallel=true" : "context above 1"));
   }
   if (configuration.interleave > 1 && configuration.order == Order::one_forward_one_backward) {

@@ -6,6 +6,7 @@
 #include "autodiff/recompute.h"
 #include "base/names.h"
 #include "pipeline/sequence.h"
+#include "planning/deal_layers.h"
 
 namespace partita {
 
@@ -15,6 +16,26 @@ enum class TensorCuts { blocks, searched };
 template <>
 inline constexpr auto kNames<TensorCuts> = names("blocks", "searched");
 
+/// Which layers are recomputed: all of them alike, or so many of each group of stages. Of a group the first `full` of
+/// its layers are recomputed in full, the `selective` ones behind them selectively (autodiff/recompute.h), the others
+/// not. Layers are units of the folded graph of which something can be recomputed, in the order of the group's stages.
+struct RecomputedLayers {
+  struct Counts {
+    int64_t full = 0, selective = 0;
+    auto operator<=>(const Counts&) const = default;
+  };
+  Recompute all = Recompute::none;  // when nothing is counted
+  std::vector<Counts> counts{};     // by group, or one number for all groups; empty: `all`
+
+  RecomputedLayers(Recompute policy = Recompute::none) : all(policy) {}
+  explicit RecomputedLayers(std::vector<Counts> of_groups) : counts(std::move(of_groups)) {}
+  bool is_counted() const { return !counts.empty(); }
+  auto operator<=>(const RecomputedLayers&) const = default;
+};
+
+/// "full", or of counts "full:12" in each group, "full:4/2/0+selective:0/1/0" in three of them.
+std::string print(const RecomputedLayers& recomputed);
+
 /// `pipeline` stages on groups of ranks (each group has `interleave` of them), a group being data x context x tensor
 /// ranks, the fastest last.
 struct Configuration {
@@ -22,9 +43,10 @@ struct Configuration {
   TensorCuts cuts = TensorCuts::blocks;
   bool sequence_parallel = false;  // activations between the products of a block are cut over `tensor`
   int64_t interleave = 1;          // stages of each group
+  Deal deal = Deal::even;          // of layers to stages
   int64_t micro_batch = 0;         // rows of a rank's micro-batch; 0: all of its rows at once
   Order order = Order::one_forward_one_backward;
-  Recompute recompute = Recompute::none;
+  RecomputedLayers recompute{};
   int64_t zero = 0;  // level of optimizer sharding, over data (and context)
 
   int64_t ranks() const { return data * context * tensor * pipeline; }

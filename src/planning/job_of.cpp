@@ -14,7 +14,7 @@ StageAssignment dealt_stages(const Price& price, const FoldedGraph& folded, cons
     for (size_t u = 0; u < used.size(); ++u) {
       const FoldedUnit& unit = folded.units[u];
       const size_t nodes = unit.end - unit.begin, begin = unit.whole_begin + used[u] * nodes;
-      used[u] += price.layers[stage][u];
+      used[u] += price.layers[stage][u].count();
       for (size_t n = begin; n < unit.whole_begin + used[u] * nodes; ++n) assignment.nodes[n] = static_cast<int>(stage);
     }
   }
@@ -22,6 +22,39 @@ StageAssignment dealt_stages(const Price& price, const FoldedGraph& folded, cons
 }
 
 }  // namespace
+
+RecomputedNames recomputed_names(const Price& price, const FoldedGraph& folded, const Graph& forward) {
+  StageAssignment assignment{.stages = kNames<Recompute>.size(), .nodes = {}, .states = {}};
+  assignment.nodes.assign(forward.nodes.size(), 0);
+  std::vector<size_t> next;  // node of each unit
+  for (const FoldedUnit& unit : folded.units) next.push_back(unit.whole_begin);
+  for (const StageLayers& stage : price.layers) {
+    for (size_t u = 0; u < next.size(); ++u) {
+      for (const Recompute policy : kPoliciesInOrder) {
+        const size_t nodes = stage[u].of(policy) * (folded.units[u].end - folded.units[u].begin);
+        for (const size_t end = next[u] + nodes; next[u] < end; ++next[u]) {
+          const bool is_chosen = !recomputed_group(forward.nodes[next[u]], policy).empty();
+          assignment.nodes[next[u]] = static_cast<int>(is_chosen ? policy : Recompute::none);
+        }
+      }
+    }
+  }
+  const std::vector<std::vector<std::string>> names = name_stages(forward, assignment);
+  RecomputedNames recomputed;
+  for (const Recompute policy : {Recompute::full, Recompute::selective}) {
+    const std::vector<std::string>& own = names[static_cast<size_t>(policy)];
+    if (!own.empty()) recomputed.emplace(policy, own);
+  }
+  return recomputed;
+}
+
+std::vector<RecomputeMark> recompute_marks(const RecomputedNames& recomputed) {
+  std::vector<RecomputeMark> marks;
+  for (const auto& [policy, names] : recomputed) {
+    for (const std::string& layers : names) marks.push_back({layers, policy});
+  }
+  return marks;
+}
 
 std::vector<std::vector<std::string>> stage_names(const Price& price, const FoldedGraph& folded, const Graph& forward) {
   return name_stages(forward, dealt_stages(price, folded, forward));
@@ -39,7 +72,9 @@ JobConfig job_of(JobConfig recipe, const Configuration& configuration, const Pri
                  const Graph& forward) {
   const int64_t batch = recipe.training.batch;
   recipe.ranks.count = static_cast<int>(configuration.ranks());
-  recipe.plan.recompute = configuration.recompute;
+  recipe.plan.recompute = configuration.recompute.all;
+  if (configuration.recompute.is_counted())
+    recipe.plan.recompute_layers = recompute_marks(recomputed_names(price, folded, forward));
   PlanOptions& options = recipe.plan.options;
   options.micro_batches = micro_batches(configuration, batch);
   options.zero.level = configuration.zero;

@@ -19,7 +19,6 @@ class MemoryWeighing {
     for (auto* of_units : {&memory.kept_, &memory.boundaries_, &memory.handed_, &memory.results_})
       of_units->resize(units.size());
     if (!software_.keeps_gradients) memory.gradient_bytes_ = values.request().precision.gradient;
-    for (const FoldedUnit& unit : units) memory.copies_.push_back(static_cast<double>(unit.count));
   }
 
   void run() {
@@ -167,34 +166,19 @@ double LayerMemory::workspace(double rows) const {
   return std::max(0.0, most - kept) + gathered_.at(rows);
 }
 
-/// Of units that stand for several copies the first and the last are followed: between them all goes evenly.
-std::vector<BackwardMoment> LayerMemory::moments(double rows) const {
-  std::vector<BackwardMoment> own(copies_.size());                  // of a unit: what a copy leaves behind
-  std::vector<std::vector<BackwardMoment>> within(copies_.size());  // and its moments, none of which others exceed
+std::vector<UnitBackward> LayerMemory::backward(double rows) const {
+  std::vector<UnitBackward> units(kept_.size());
   for (const Change& change : changes_) {
     if (!change.backward) continue;
-    BackwardMoment& now = own[change.unit];
+    BackwardMoment& now = units[change.unit].left;
     now.bytes += change.made.at(rows);
     now.gradients += change.gradients;
-    std::vector<BackwardMoment>& known = within[change.unit];
-    std::erase_if(known, [&](const BackwardMoment& before) { return before.bytes <= now.bytes; });
-    known.push_back(now);
+    std::vector<BackwardMoment>& within = units[change.unit].within;
+    std::erase_if(within, [&](const BackwardMoment& before) { return before.bytes <= now.bytes; });
+    within.push_back(now);
     now.bytes -= change.freed.at(rows);
   }
-  std::vector<BackwardMoment> all;
-  BackwardMoment before{gathered_.at(rows), 0};
-  for (size_t u = 0; u < copies_.size(); ++u) before.bytes += copies_[u] * kept(u, rows);
-  for (size_t u = copies_.size(); u-- > 0;) {
-    for (const double copies : {0.0, copies_[u] - 1}) {
-      for (const BackwardMoment& moment : within[u]) {
-        all.push_back({before.bytes + copies * own[u].bytes + moment.bytes,
-                       before.gradients + copies * own[u].gradients + moment.gradients});
-      }
-    }
-    before.bytes += copies_[u] * own[u].bytes;
-    before.gradients += copies_[u] * own[u].gradients;
-  }
-  return all;
+  return units;
 }
 
 }  // namespace partita

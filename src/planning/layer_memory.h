@@ -11,6 +11,12 @@ struct BackwardMoment {
   double gradients = 0;  // elements
 };
 
+/// The backward of a unit alone.
+struct UnitBackward {
+  BackwardMoment left;                 // what is there behind it that was not before
+  std::vector<BackwardMoment> within;  // what is there more than before it, at moments none of which others exceed
+};
+
 /// For any number of rows in a micro-batch.
 class LayerMemory {
  public:
@@ -24,8 +30,10 @@ class LayerMemory {
   double inputs(double rows) const { return inputs_.at(rows); }
   /// Bytes that a micro-batch takes beside what is kept, the most at once.
   double workspace(double rows) const;
-  /// Of all layers on one rank: moments of which one takes most.
-  std::vector<BackwardMoment> moments(double rows) const;
+  /// Bytes of the largest value that is gathered again in the backward.
+  double gathered(double rows) const { return gathered_.at(rows); }
+  /// By unit.
+  std::vector<UnitBackward> backward(double rows) const;
 
  private:
   friend class MemoryWeighing;
@@ -40,9 +48,8 @@ class LayerMemory {
   std::vector<PerRow> kept_, boundaries_, handed_;  // per unit
   std::vector<PerRow> results_;                     // per unit: of what is recomputed, kept for others
   PerRow inputs_;
-  PerRow gathered_;             // the largest value that is gathered again in the backward
-  double gradient_bytes_ = 0;   // of an element of a gradient before it is added to those of other micro-batches
-  std::vector<double> copies_;  // per unit: of the whole network
+  PerRow gathered_;            // the largest value that is gathered again in the backward
+  double gradient_bytes_ = 0;  // of an element of a gradient before it is added to those of other micro-batches
 };
 
 }  // namespace partita

@@ -6,17 +6,16 @@ namespace partita {
 namespace {
 
 constexpr double kMessageBytes = 4 << 20;  // of gradients that are reduced together
-constexpr int64_t kRounds = 4;             // of as many micro-batches as groups that are followed
-
-int64_t followed_of(int64_t micro_batches, int64_t groups) {
-  const int64_t most = kRounds * groups;
-  return micro_batches <= most ? micro_batches : most + micro_batches % groups;
-}
 
 LayerSpan::Kind kind_of(StageSection section) {
   return section == StageSection::forward    ? LayerSpan::forward
          : section == StageSection::backward ? LayerSpan::backward
                                              : LayerSpan::weight;
+}
+
+LayerTask transfer_of(const Slot& slot) {
+  return {.span = {.kind = LayerSpan::transfer, .stage = slot.stage, .micro_batch = slot.micro_batch},
+          .kind = Collective::send};
 }
 
 }  // namespace
@@ -25,19 +24,14 @@ LayerTasks::LayerTasks(StagePrices& prices, int64_t zero)
     : prices_(prices),
       zero_(zero),
       all_micro_batches_(prices.micro_batches_),
-      micro_batches_(followed_of(prices.micro_batches_, prices.configuration_.pipeline)),
+      micro_batches_(prices.shape_.micro_batches),
       has_weight_(prices.stages() > 1 && prices.configuration_.order == Order::zero_bubble),
-      groups_(static_cast<size_t>(prices.configuration_.pipeline)) {
+      groups_(static_cast<size_t>(prices.configuration_.pipeline)),
+      sent_(slot_number(static_cast<int>(prices.stages()), StageSection::forward, 0)) {
   find_layers();
   gather_ahead();
-  for (const Slot& slot : sequence()) add_slot(slot);
+  for (const Slot& slot : prices_.sequence()) add_slot(slot);
   for (int group = 0; group < groups(); ++group) add_update(group);
-}
-
-std::vector<size_t> LayerTasks::units(int stage) const {
-  std::vector<size_t> units;
-  for (const Layer& layer : layers_[static_cast<size_t>(stage)]) units.push_back(layer.unit);
-  return units;
 }
 
 double LayerTasks::sending(int group) const {
@@ -52,19 +46,22 @@ double LayerTasks::sending(int group) const {
 void LayerTasks::find_layers() {
   for (int s = 0; s < prices_.stages(); ++s) {
     std::vector<Layer>& layers = layers_.emplace_back();
-    const std::vector<size_t>& counts = prices_.layers_[static_cast<size_t>(s)];
-    for (size_t u = 0; u < counts.size(); ++u) {
-      if (counts[u] > 0) layers.insert(layers.end(), counts[u], layer_of(u, prices_.group_of(s)));
+    const StageLayers& stage = prices_.layers_[static_cast<size_t>(s)];
+    for (size_t u = 0; u < stage.size(); ++u) {
+      for (const Recompute policy : kPoliciesInOrder) {
+        const size_t copies = stage[u].of(policy);
+        if (copies > 0) layers.insert(layers.end(), copies, layer_of({u, policy}, prices_.group_of(s)));
+      }
     }
   }
 }
 
-LayerTasks::Layer LayerTasks::layer_of(size_t u, int group) const {
+LayerTasks::Layer LayerTasks::layer_of(const LayerOfStage& of, int group) const {
   const auto rounds = static_cast<double>(all_micro_batches_);
-  UnitCosts costs = unit(u);
-  Layer layer{.unit = u, .late = std::exchange(costs.late, {})};
+  const UnitCosts& costs = costs_of(of);
+  Layer layer{.of = of, .late = costs.late};
   layer.bytes = costs.parameters * prices_.request_.precision.gradient;
-  for (const auto& [kind, seconds] : prices_.gradient_seconds(costs, group, zero_)) {
+  for (const auto& [kind, seconds] : prices_.gradient_seconds(of.unit, group, zero_)) {
     if (kind != Collective::all_gather) {
       layer.reduction = kind;
       layer.reduce = zero_ >= 2 ? seconds / rounds : seconds;
@@ -75,20 +72,6 @@ LayerTasks::Layer LayerTasks::layer_of(size_t u, int group) const {
     }
   }
   return layer;
-}
-
-Sequence LayerTasks::sequence() {
-  PipelineShape shape = prices_.shape();
-  shape.micro_batches = micro_batches_;
-  if (prices_.stages() > 1) {
-    return make_sequence(prices_.configuration_.order, shape, chain_of(static_cast<int>(prices_.stages())));
-  }
-  Sequence sequence;
-  for (int64_t m = 0; m < micro_batches_; ++m) {
-    sequence.push_back({0, StageSection::forward, m});
-    sequence.push_back({0, StageSection::backward, m});
-  }
-  return sequence;
 }
 
 double LayerTasks::seconds_of(StageSection section, const UnitCosts& costs) const {
@@ -130,7 +113,7 @@ void LayerTasks::add_slot(const Slot& slot) {
     Item whole{.span = {.kind = kind_of(slot.section), .stage = slot.stage, .micro_batch = slot.micro_batch}};
     double reduce = 0;
     for (const Layer& layer : layers) {
-      whole.seconds += seconds_of(slot.section, unit(layer.unit));
+      whole.seconds += seconds_of(slot.section, costs_of(layer.of));
       whole.gather += slot.section != StageSection::weight ? layer.gather : 0;
       reduce += layer.reduce;
     }
@@ -149,16 +132,16 @@ void LayerTasks::add_layers(const Slot& slot) {
   for (size_t l = layers.size(); l-- > 0;) {
     Item item{.span = {.kind = kind_of(slot.section),
                        .stage = slot.stage,
-                       .unit = layers[l].unit,
+                       .layer = layers[l].of,
                        .micro_batch = slot.micro_batch},
-              .seconds = seconds_of(slot.section, unit(layers[l].unit)),
+              .seconds = seconds_of(slot.section, costs_of(layers[l].of)),
               .first_gather = slot.section != StageSection::weight ? layers[l].gather : 0};
     add_item(item, l + 1 == layers.size(), slot);
     bytes += layers[l].bytes;
     seconds += layers[l].reduce;
-    for (const auto& [kind, late] : layers[l].late) add_reduction(slot, kind, late, layers[l].unit);
+    for (const auto& [kind, late] : layers[l].late) add_reduction(slot, kind, late, layers[l].of);
     if (bytes < kMessageBytes && l > 0) continue;
-    add_reduction(slot, layers[l].reduction, seconds, layers[l].unit);
+    add_reduction(slot, layers[l].reduction, seconds, layers[l].of);
     bytes = seconds = 0;
   }
 }
@@ -168,12 +151,10 @@ void LayerTasks::add_item(const Item& item, bool begins_slot, const Slot& slot) 
   Group& own = group(item.span.stage);
   const int first = item.first_gather > 0 ? add_gather(item, item.first_gather) : -1;
   const int others = item.gather > 0 ? add_gather(item, item.gather) : -1;
+  const int received = begins_slot ? receive(slot) : -1;
   const int task = add(prices_.group_of(item.span.stage), TaskQueue::compute, item.seconds, {.span = item.span});
   if (first >= 0) graph_.need(task, first);
-  if (begins_slot) {
-    const auto sent = sent_.find({slot.stage, static_cast<int>(slot.section), slot.micro_batch});
-    if (sent != sent_.end()) graph_.need(task, sent->second);
-  }
+  if (received >= 0) graph_.need(task, received);
   own.computed.push_back(task);
   std::vector<int> gathers = slot.micro_batch == 0 ? std::exchange(own.gathers, {}) : std::vector<int>{};
   if (others >= 0) gathers.push_back(others);
@@ -196,11 +177,11 @@ void LayerTasks::add_join(const Item& item, const std::vector<int>& gathers) {
   group(item.span.stage).computed.push_back(join);
 }
 
-void LayerTasks::add_reduction(const Slot& slot, Collective kind, double seconds, std::optional<size_t> unit) {
+void LayerTasks::add_reduction(const Slot& slot, Collective kind, double seconds, std::optional<LayerOfStage> layer) {
   if (seconds <= 0) return;
   const int number = prices_.group_of(slot.stage);
   LayerTask reduction{
-      .span = {.kind = LayerSpan::reduce, .stage = slot.stage, .unit = unit, .micro_batch = slot.micro_batch},
+      .span = {.kind = LayerSpan::reduce, .stage = slot.stage, .layer = layer, .micro_batch = slot.micro_batch},
       .kind = kind};
   if (software().reduces_behind && slot.micro_batch + 1 == micro_batches_) {
     behind_.push_back({number, seconds, std::move(reduction)});
@@ -215,12 +196,22 @@ void LayerTasks::add_transfer(const Slot& slot) {
   if (slot.section == StageSection::weight) return;
   const int to = slot.stage + (slot.section == StageSection::forward ? 1 : -1);
   if (to < 0 || to >= prices_.stages()) return;
-  const int task =
-      add(prices_.group_of(slot.stage), TaskQueue::transfer, prices_.transfer_seconds(std::max(to, slot.stage)),
-          {.span = {.kind = LayerSpan::transfer, .stage = slot.stage, .micro_batch = slot.micro_batch},
-           .kind = Collective::send});
-  graph_.need(task, group(slot.stage).computed.back());
-  sent_[{to, static_cast<int>(slot.section), slot.micro_batch}] = task;
+  const double seconds = prices_.transfer_seconds(std::max(to, slot.stage));
+  Sent& sent = sent_[slot_number(to, slot.section, slot.micro_batch)];
+  sent = {group(slot.stage).computed.back(), seconds};
+  if (software().waits_for_transfers) return;
+  const int task = add(prices_.group_of(slot.stage), TaskQueue::transfer, seconds, transfer_of(slot));
+  graph_.need(task, sent.task);
+  sent = {task};
+}
+
+/// What a slot waits for that another stage sends; -1 where none does.
+int LayerTasks::receive(const Slot& slot) {
+  const Sent& sent = sent_[slot_number(slot.stage, slot.section, slot.micro_batch)];
+  if (sent.task < 0 || sent.seconds == 0) return sent.task;
+  const int task = add(prices_.group_of(slot.stage), TaskQueue::compute, sent.seconds, transfer_of(slot));
+  graph_.need(task, sent.task);
+  return task;
 }
 
 void LayerTasks::add_update(int number) {
@@ -230,7 +221,7 @@ void LayerTasks::add_update(int number) {
     own.reductions.push_back(add(number, TaskQueue::communicate, one.seconds, one.task));
     graph_.need(own.reductions.back(), own.computed.back());
   }
-  const UnitCosts costs = prices_.group_costs(number);
+  const UnitCosts& costs = prices_.group_costs(number);
   const int update = add(number, TaskQueue::compute, prices_.update_kernels(costs, zero_),
                          {.span = {.kind = LayerSpan::update, .stage = number}});
   for (const int reduction : own.reductions) graph_.need(update, reduction);

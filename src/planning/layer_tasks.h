@@ -27,19 +27,17 @@ class LayerTasks {
   double sending(int group) const;
   /// Whether the gradients of weights are slots of their own.
   bool has_weight() const { return has_weight_; }
-  const UnitCosts& unit(size_t u) const { return prices_.request_.costs.units[u]; }
-  /// The units of a stage's layers, in order.
-  std::vector<size_t> units(int stage) const;
+  const UnitCosts& costs_of(const LayerOfStage& layer) const { return prices_.costs(layer.policy).units[layer.unit]; }
   const SoftwareCosts& software() const { return prices_.request_.cluster.software; }
 
  private:
   /// Of a stage, a layer: which unit, and seconds of what it sends to the ranks that share the batch.
   struct Layer {
-    size_t unit = 0;
+    LayerOfStage of{};
     double gather = 0, reduce = 0, ahead = 0;  // ahead: gathered once, behind the update or in front of the next step
     Collective reduction = Collective::all_reduce;
     double bytes = 0;  // of gradients
-    std::map<Collective, double> late{};
+    SecondsByKind late{};
   };
   struct Group {
     std::vector<int> computed;  // tasks of the compute queue, in their order
@@ -58,10 +56,19 @@ class LayerTasks {
     LayerTask task;
   };
 
+  /// To another stage: the task behind which it has come, or on which the receiver begins to spend its seconds.
+  struct Sent {
+    int task = -1;  // -1: nothing
+    double seconds = 0;
+  };
+
+  size_t slot_number(int stage, StageSection section, int64_t micro_batch) const {
+    const int64_t sections = static_cast<int64_t>(stage) * kStageSections + static_cast<int>(section);
+    return static_cast<size_t>(sections * micro_batches_ + micro_batch);
+  }
   Group& group(int stage) { return groups_[static_cast<size_t>(prices_.group_of(stage))]; }
   void find_layers();
-  Layer layer_of(size_t unit, int group) const;
-  Sequence sequence();
+  Layer layer_of(const LayerOfStage& of, int group) const;
   double seconds_of(StageSection section, const UnitCosts& costs) const;
   bool makes_gradients(StageSection section) const;
   int add(int group, TaskQueue queue, double seconds, LayerTask task);
@@ -71,8 +78,9 @@ class LayerTasks {
   void add_item(const Item& item, bool begins_slot, const Slot& slot);
   int add_gather(const Item& item, double seconds);
   void add_join(const Item& item, const std::vector<int>& gathers);
-  void add_reduction(const Slot& slot, Collective kind, double seconds, std::optional<size_t> unit);
+  void add_reduction(const Slot& slot, Collective kind, double seconds, std::optional<LayerOfStage> layer);
   void add_transfer(const Slot& slot);
+  int receive(const Slot& slot);
   void add_update(int group);
 
   StagePrices& prices_;
@@ -83,8 +91,8 @@ class LayerTasks {
   TaskGraph graph_;
   std::vector<LayerTask> tasks_;
   std::vector<Group> groups_;
-  std::vector<Behind> behind_;                         // reductions that begin when the backward is done
-  std::map<std::tuple<int, int, int64_t>, int> sent_;  // by stage, section and micro-batch of the receiver
+  std::vector<Behind> behind_;  // reductions that begin when the backward is done
+  std::vector<Sent> sent_;      // to each slot, by slot_number
 };
 
 }  // namespace partita

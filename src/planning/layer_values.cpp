@@ -11,7 +11,7 @@ namespace partita {
 
 LayerValues::LayerValues(const LoweringRequest& request)
     : request_(request),
-      rules_(graph(), request.ops),
+      rules_(graph(), request.rules),
       sections_(sections_of(request.local)),
       phases_(phases_of(request.local)),
       micro_(request.local.mesh.micro_axis()),

@@ -25,7 +25,7 @@ struct LoweringRequest {
   const FoldedGraph& folded;
   const LocalGraph& local;  // of the folded graph's training, in micro-batches of `rows`
   int64_t rows = 1;
-  const OpSet& ops;
+  RuleTable& rules;
   const Cluster& cluster;
   Mesh ranks;  // all that work at once: those of `local`, by the same names, and those behind which they repeat
   Precision precision;

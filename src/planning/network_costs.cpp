@@ -1,13 +1,14 @@
 #include "planning/network_costs.h"
 
 #include "cluster/collective_seconds.h"
-#include "compile.h"
 #include "planning/cluster_costs.h"
+#include "planning/simulate_step.h"
 
 namespace partita {
 namespace {
 
-constexpr double kLeastExposed = 0.1;  // of sums of gradients: the last ones come behind the backward
+constexpr size_t kMostStagesKept = 4096;  // that are kept, of a search
+constexpr double kLeastExposed = 0.1;     // of sums of gradients: the last ones come behind the backward
 
 }  // namespace
 
@@ -18,14 +19,13 @@ int64_t rows_of(const Graph& forward) {
   throw InvalidArgument("[plan] no input with a batch, got none, expected one that counts rows");
 }
 
-NetworkCosts::NetworkCosts(const Graph& forward, const OpSet& ops, const KernelCatalog& catalog, const Cluster& cluster,
-                           NetworkOptions options)
-    : ops_(ops),
-      catalog_(catalog),
-      cluster_(cluster),
+NetworkCosts::NetworkCosts(const Graph& forward, const OpSet& ops, const Cluster& cluster, NetworkOptions options)
+    : cluster_(cluster),
       options_(std::move(options)),
       folded_(options_.fold ? fold_layers(forward, Rules(forward, ops)) : units_of(forward, Rules(forward, ops))),
       batch_(rows_of(forward)),
+      lowering_(folded_.graph, ops, options_.training),
+      device_(cluster.rank_device()),
       places_(cluster) {}
 
 NetworkCosts::Key NetworkCosts::key_of(const Configuration& configuration) {
@@ -33,7 +33,7 @@ NetworkCosts::Key NetworkCosts::key_of(const Configuration& configuration) {
           .context = configuration.context,
           .cuts = configuration.cuts,
           .sequence_parallel = configuration.sequence_parallel,
-          .recompute = configuration.recompute};
+          .recompute = configuration.recompute.all};
 }
 
 int64_t NetworkCosts::layers() const {
@@ -65,7 +65,7 @@ int64_t NetworkCosts::least_rows(const Key& key) const {
 double NetworkCosts::exposed_gradients(const Key& key) {
   const auto groups = static_cast<double>(sharers(key));
   const double rows = static_cast<double>(batch_) / groups / static_cast<double>(key.tensor);
-  const LayerCosts& costs = layer_costs({.micro_batch = 1});
+  const LayerCosts& costs = layer_costs(Key{}, 1);
   double backward = 0, parameters = 0;
   for (size_t u = 0; u < costs.units.size(); ++u) {
     const auto count = static_cast<double>(folded_.units[u].count);
@@ -75,6 +75,23 @@ double NetworkCosts::exposed_gradients(const Key& key) {
   const GroupPlace& place = places_.tensor({.data = sharers(key), .tensor = key.tensor}, 0);
   const double sums = seconds_of(Collective::all_reduce, parameters * options_.precision.gradient, place, cluster_);
   return groups * std::max(kLeastExposed, 1 - backward / sums);
+}
+
+/// Of a micro-batch that is lowered: what depends on the rows grows with them, whatever their number.
+int64_t NetworkCosts::lowered_rows(const Key& key) const {
+  const int64_t least = least_rows(key);
+  if (batch_ / least <= kMostMicroBatches) return least;
+  for (int64_t count = kMostMicroBatches; count > 1; --count) {
+    if (batch_ % (count * least) == 0) return batch_ / count;
+  }
+  throw InvalidArgument(fmt::format("[--batch] the rows do not divide into 2 to {} micro-batches, got {}, expected {}",
+                                    kMostMicroBatches, batch_, batch_ / kMostMicroBatches * kMostMicroBatches));
+}
+
+void NetworkCosts::require_search() const {
+  if (searches() || options_.own_plan) return;
+  throw InvalidArgument(
+      "[--search] cuts=searched needs a search, got propagation, expected dynamic, recursive or exact, or cuts=blocks");
 }
 
 PlanOptions NetworkCosts::plan_options(const Configuration& configuration) {
@@ -91,6 +108,7 @@ PlanOptions NetworkCosts::plan_options(const Key& key) {
                     .context = key.context,
                     .searched = key.cuts == TensorCuts::searched};
   if (key.cuts == TensorCuts::searched) {
+    require_search();
     options.search = options_.search;
     options.costs = [this, part = exposed_gradients(key)](const Mesh& mesh) {
       return cluster_costs(mesh, cluster_, options_.precision, part);
@@ -100,49 +118,47 @@ PlanOptions NetworkCosts::plan_options(const Key& key) {
 }
 
 const LoweredLayers& NetworkCosts::lowered_layers(const Key& key) {
-  std::unique_ptr<LoweredLayers>& known = known_[key];
-  if (known == nullptr) known = lower(key, folded_);
-  return *known;
+  if (const auto refused = refused_.find(key); refused != refused_.end()) throw refused->second;
+  if (const auto known = known_.find(key); known != known_.end()) return known->second;
+  try {
+    return known_.emplace(key, lower(key, folded_)).first->second;
+  } catch (const InvalidArgument& error) {
+    refused_.emplace(key, error);
+    throw;
+  }
 }
 
 LayerCosts NetworkCosts::costs_of_units(const Configuration& configuration, std::vector<FoldedUnit> units) {
   const FoldedGraph folded{folded_.graph, std::move(units)};
-  return lower(key_of(configuration), folded)->costs(configuration.micro_batch, cluster_);
+  return lower(key_of(configuration), folded).costs(configuration.micro_batch, cluster_);
 }
 
-std::unique_ptr<LoweredLayers> NetworkCosts::lower(const Key& key, const FoldedGraph& folded) {
-  CompileOptions options{.ranks = key.tensor * key.context,
-                         .plan = plan_options(key),
-                         .training = options_.training,
-                         .passes = {.unverified = {"graph", "training", "reshard", "partition"}},
-                         .last = Stage::partition};
-  options.training->recompute = key.recompute;
+LoweredLayers NetworkCosts::lower(const Key& key, const FoldedGraph& folded) {
+  LoweringOptions options{.ranks = key.tensor * key.context, .plan = plan_options(key), .recompute = key.recompute};
   if (options.ranks > 1) options.own_plan = options_.own_plan;
-  const int64_t rows = least_rows(key);
+  const int64_t rows = lowered_rows(key);
   options.plan.micro_batches = batch_ / rows;
-  const Program program = compile(folded.graph, ops_, catalog_, options);
-  return std::make_unique<LoweredLayers>(
-      LoweringRequest{.folded = folded,
-                      .local = program.local(),
-                      .rows = rows,
-                      .ops = ops_,
-                      .cluster = cluster_,
-                      .ranks = Mesh({{"data", sharers(key)}, {"context", key.context}, {"tensor", key.tensor}}),
-                      .precision = options_.precision,
-                      .recompute = key.recompute});
+  const LocalGraph local = lowering_.lower(options);
+  return LoweredLayers({.folded = folded,
+                        .local = local,
+                        .rows = rows,
+                        .rules = lowering_.rules(),
+                        .cluster = cluster_,
+                        .ranks = Mesh({{"data", sharers(key)}, {"context", key.context}, {"tensor", key.tensor}}),
+                        .precision = options_.precision,
+                        .recompute = key.recompute});
 }
 
-const LayerCosts& NetworkCosts::layer_costs(const Configuration& configuration) {
-  const Key key = key_of(configuration);
-  const auto found = costs_.find({key, configuration.micro_batch});
+const LayerCosts& NetworkCosts::layer_costs(const Key& key, int64_t micro_batch) {
+  const auto found = costs_.find({key, micro_batch});
   if (found != costs_.end()) return found->second;
-  LayerCosts costs = lowered_layers(key).costs(configuration.micro_batch, cluster_);
-  return costs_.emplace(std::pair(key, configuration.micro_batch), std::move(costs)).first->second;
+  LayerCosts costs = lowered_layers(key).costs(micro_batch, cluster_);
+  return costs_.emplace(std::pair(key, micro_batch), std::move(costs)).first->second;
 }
 
 double NetworkCosts::step_flops() {
   if (step_flops_ > 0) return step_flops_;
-  const LayerCosts& costs = layer_costs({.micro_batch = batch_});
+  const LayerCosts& costs = layer_costs(Key{}, batch_);
   for (size_t u = 0; u < costs.units.size(); ++u) {
     const UnitCosts& unit = costs.units[u];
     step_flops_ += static_cast<double>(folded_.units[u].count) * (unit.forward.flops + unit.backward.flops);
@@ -150,8 +166,29 @@ double NetworkCosts::step_flops() {
   return step_flops_;
 }
 
+double NetworkCosts::least_states(const Configuration& configuration) {
+  Key key = key_of(configuration);
+  key.recompute = Recompute::none;
+  const LayerCosts& costs = layer_costs(key, lowered_rows(key));
+  double parameters = 0, optimizer = 0;
+  for (size_t u = 0; u < costs.units.size(); ++u) {
+    parameters += static_cast<double>(folded_.units[u].count) * costs.units[u].parameters;
+    optimizer += static_cast<double>(folded_.units[u].count) * costs.units[u].optimizer;
+  }
+  const Precision& precision = options_.precision;
+  const auto ranks = static_cast<double>(configuration.data * configuration.context);
+  const auto shared = [&](int64_t level) { return configuration.zero >= level ? ranks : 1; };
+  const double all = parameters * precision.weight / shared(3) +
+                     (optimizer * precision.state + parameters * precision.master) / shared(1);
+  return all / static_cast<double>(configuration.pipeline);
+}
+
+void NetworkCosts::forget_many_stages() {
+  if (stages_.size() > kMostStagesKept) stages_.clear();
+}
+
 double NetworkCosts::row_seconds(const Configuration& configuration) {
-  const LayerCosts& costs = layer_costs(configuration);
+  const LayerCosts& costs = layer_costs(key_of(configuration), configuration.micro_batch);
   double seconds = 0;
   for (size_t u = 0; u < costs.units.size(); ++u) {
     const UnitCosts& unit = costs.units[u];
@@ -164,20 +201,50 @@ StagePrices& NetworkCosts::stages(Configuration configuration) {
   configuration.zero = 0;
   const auto found = stages_.find(configuration);
   if (found != stages_.end()) return *found->second;
+  const auto costs = [this, key = key_of(configuration),
+                      rows = configuration.micro_batch](Recompute policy) mutable -> const LayerCosts& {
+    key.recompute = policy;
+    return layer_costs(key, rows);
+  };
   auto made = std::make_unique<StagePrices>(PriceRequest{.folded = folded_,
-                                                         .costs = layer_costs(configuration),
+                                                         .costs = costs,
                                                          .configuration = configuration,
                                                          .batch = batch_,
                                                          .step_flops = step_flops(),
                                                          .cluster = cluster_,
+                                                         .device = device_,
                                                          .places = places_,
+                                                         .orders = orders_,
+                                                         .kept_micro_batches = kept_micro_batches_,
                                                          .precision = options_.precision});
   return *stages_.emplace(configuration, std::move(made)).first->second;
 }
 
+std::optional<Configuration> NetworkCosts::recomputed_to_fit(const Configuration& configuration, double memory) {
+  const std::pair key(configuration, memory);
+  if (const auto known = fitted_.find(key); known != fitted_.end()) return known->second;
+  return fitted_.emplace(key, fit(configuration, memory)).first->second;
+}
+
+std::optional<Configuration> NetworkCosts::fit(Configuration configuration, double memory) {
+  constexpr int kRounds = 4;  // where an order depends on the times of stages what is in flight may be more, too
+  configuration.recompute = {};
+  StagePrices& kept = stages(configuration);
+  for (double limit = memory, round = 0; round < kRounds; ++round) {
+    const std::optional<RecomputedLayers> recompute = kept.least_recomputation(configuration.zero, limit);
+    if (!recompute) return std::nullopt;
+    configuration.recompute = *recompute;
+    const double bytes = peak_of(stages(configuration).memory(configuration.zero));
+    if (bytes <= memory) return configuration;
+    limit -= bytes - memory;
+  }
+  return std::nullopt;
+}
+
 Price NetworkCosts::price(const Configuration& configuration) {
   const Configuration whole = completed(configuration, configuration.ranks(), batch_);
-  return stages(whole).price(whole.zero);
+  if (const auto known = prices_.find(whole); known != prices_.end()) return known->second;
+  return prices_.emplace(whole, price_of(stages(whole), whole.zero)).first->second;
 }
 
 }  // namespace partita

@@ -3,10 +3,8 @@
 
 #include <memory>
 
-#include "autodiff/training_graph.h"
-#include "lowering/kernel_catalog.h"
-#include "plan/make_plan.h"
 #include "planning/price.h"
+#include "planning/training_lowering.h"
 
 namespace partita {
 
@@ -26,23 +24,34 @@ struct NetworkOptions {
 /// these is lowered once, on the folded graph: gradients, plan, collectives, as for a training.
 class NetworkCosts {
  public:
-  /// `forward` has the rows of the global batch. The ops, the catalog and the cluster outlive this.
-  NetworkCosts(const Graph& forward, const OpSet& ops, const KernelCatalog& catalog, const Cluster& cluster,
-               NetworkOptions options);
+  /// `forward` has the rows of the global batch. The ops and the cluster outlive this.
+  NetworkCosts(const Graph& forward, const OpSet& ops, const Cluster& cluster, NetworkOptions options);
+  NetworkCosts(const NetworkCosts&) = delete;  // parts of it refer to others
 
   /// Completes the configuration. Throws InvalidArgument for one that does not divide, or cannot be lowered.
   Price price(const Configuration& configuration);
   /// The stages of a completed configuration.
   StagePrices& stages(Configuration configuration);
+  /// The same configuration with the recomputation of layers that adds the least time to each group of stages and lets
+  /// a step fit into some bytes; none when recomputing all is not enough.
+  std::optional<Configuration> recomputed_to_fit(const Configuration& configuration, double memory);
+  /// Bytes of states that the largest group of stages has at least, whatever is recomputed.
+  double least_states(const Configuration& configuration);
+  /// Forgets stages that were asked for when there are many: what `stages` returned is no longer there.
+  void forget_many_stages();
   /// Seconds of all layers for a row of a rank's micro-batch, forward and backward. Only what decides the lowering
   /// counts.
   double row_seconds(const Configuration& configuration);
+  /// Whether its layers are lowered, so that their costs take no time to find.
+  bool is_lowered(const Configuration& configuration) const { return known_.contains(key_of(configuration)); }
   /// What the layers of a completed configuration cost in other units than those of stages: contiguous nodes of the
   /// folded graph.
   LayerCosts costs_of_units(const Configuration& configuration, std::vector<FoldedUnit> units);
   int64_t batch() const { return batch_; }
   /// Whether cuts are searched at all.
   bool searches() const { return options_.search != Search::propagation; }
+  /// Throws InvalidArgument unless cuts can be searched.
+  void require_search() const;
   /// How the nodes of a stage are cut on its ranks. This outlives the result.
   PlanOptions plan_options(const Configuration& configuration);
   /// Of a micro-batch.
@@ -62,25 +71,32 @@ class NetworkCosts {
     Recompute recompute = Recompute::none;
     auto operator<=>(const Key&) const = default;
   };
+  std::optional<Configuration> fit(Configuration configuration, double memory);
   static Key key_of(const Configuration& configuration);
   PlanOptions plan_options(const Key& key);
   double exposed_gradients(const Key& key);
   int64_t sharers(const Key& key) const;
   int64_t least_rows(const Key& key) const;
+  int64_t lowered_rows(const Key& key) const;
   const LoweredLayers& lowered_layers(const Key& key);
-  std::unique_ptr<LoweredLayers> lower(const Key& key, const FoldedGraph& folded);
-  const LayerCosts& layer_costs(const Configuration& configuration);
+  LoweredLayers lower(const Key& key, const FoldedGraph& folded);
+  const LayerCosts& layer_costs(const Key& key, int64_t micro_batch);
 
-  const OpSet& ops_;
-  const KernelCatalog& catalog_;
   const Cluster& cluster_;
   const NetworkOptions options_;
   const FoldedGraph folded_;
   int64_t batch_ = 1;
+  TrainingLowering lowering_;
+  const DeviceSpec device_;  // of a rank
   Places places_;
-  std::map<Key, std::unique_ptr<LoweredLayers>> known_;
+  KnownOrders orders_;
+  KnownKeptMicroBatches kept_micro_batches_;
+  std::map<Key, LoweredLayers> known_;
+  std::map<Key, InvalidArgument> refused_;                        // why a lowering is not to be had
   std::map<std::pair<Key, int64_t>, LayerCosts> costs_;           // with the rows of a micro-batch
   std::map<Configuration, std::unique_ptr<StagePrices>> stages_;  // whatever the level of optimizer sharding
+  std::map<Configuration, Price> prices_;
+  std::map<std::pair<Configuration, double>, std::optional<Configuration>> fitted_;  // into bytes
   double step_flops_ = 0;
 };
 

@@ -1,23 +1,36 @@
 #include "planning/places.h"
 
+#include "cluster/collective_seconds.h"
+
 namespace partita {
 
+/// The one that is kept of equal places.
+const GroupPlace& Places::only(GroupPlace place) { return *places_.insert(std::move(place)).first; }
+
 const GroupPlace& Places::between(int64_t first, int64_t second, int64_t ranks) {
-  const auto [entry, fresh] = between_.try_emplace({first, second, ranks});
-  if (fresh) entry->second = place_between(first, second, ranks, cluster_);
-  return entry->second;
+  const GroupPlace*& known = between_[{first, second, ranks}];
+  if (known == nullptr) known = &only(place_between(first, second, ranks, cluster_));
+  return *known;
 }
 
-const GroupPlace& Places::group(const Ranks& ranks, const std::vector<std::string>& names, int64_t first_rank) {
-  const auto [entry, fresh] = groups_.try_emplace({ranks, names, first_rank});
-  if (!fresh) return entry->second;
+const GroupPlace& Places::group(const Ranks& ranks, Sharing sharing, int64_t first_rank) {
+  const GroupPlace*& known = groups_[{ranks, sharing, first_rank}];
+  if (known != nullptr) return *known;
   const Mesh mesh({{"data", ranks.data}, {"context", ranks.context}, {"tensor", ranks.tensor}});
+  const std::vector<std::string> names =
+      sharing == Sharing::tensor ? std::vector<std::string>{"tensor"} : std::vector<std::string>{"data", "context"};
   Axes axes;
   for (const std::string& name : names) {
     for (int axis : mesh.find(name)) axes.push_back(axis);
   }
-  entry->second = place_of(mesh, axes, first_rank, cluster_);
-  return entry->second;
+  known = &only(place_of(mesh, axes, first_rank, cluster_));
+  return *known;
+}
+
+double Places::seconds(Collective kind, double bytes, const GroupPlace& place) {
+  const auto [known, fresh] = seconds_.try_emplace({&place, kind, bytes}, 0);
+  if (fresh) known->second = seconds_of(kind, bytes, place, cluster_);
+  return known->second;
 }
 
 }  // namespace partita

@@ -1,9 +1,11 @@
 #pragma once
-// Where groups of ranks lie on a cluster, each found once.
+// Where groups of ranks lie on a cluster, and what collectives take there, each found once.
 
 #include <map>
+#include <set>
 #include <tuple>
 
+#include "base/collective.h"
 #include "cluster/place.h"
 
 namespace partita {
@@ -21,20 +23,24 @@ class Places {
   explicit Places(const Cluster& cluster) : cluster_(cluster) {}
 
   /// The ranks of a stage that share the same cut of a batch.
-  const GroupPlace& tensor(const Ranks& ranks, int64_t first_rank) { return group(ranks, {"tensor"}, first_rank); }
+  const GroupPlace& tensor(const Ranks& ranks, int64_t first_rank) { return group(ranks, Sharing::tensor, first_rank); }
   /// Those that share parameters.
-  const GroupPlace& batch(const Ranks& ranks, int64_t first_rank) {
-    return group(ranks, {"data", "context"}, first_rank);
-  }
+  const GroupPlace& batch(const Ranks& ranks, int64_t first_rank) { return group(ranks, Sharing::batch, first_rank); }
   /// A rank of a stage and its counterpart in another one.
   const GroupPlace& between(int64_t first, int64_t second, int64_t ranks);
+  /// Of a collective in a place that this has found.
+  double seconds(Collective kind, double bytes, const GroupPlace& place);
 
  private:
-  const GroupPlace& group(const Ranks& ranks, const std::vector<std::string>& axes, int64_t first_rank);
+  enum class Sharing { tensor, batch };
+  const GroupPlace& group(const Ranks& ranks, Sharing sharing, int64_t first_rank);
+  const GroupPlace& only(GroupPlace place);
 
   const Cluster& cluster_;
-  std::map<std::tuple<Ranks, std::vector<std::string>, int64_t>, GroupPlace> groups_;
-  std::map<std::tuple<int64_t, int64_t, int64_t>, GroupPlace> between_;
+  std::map<std::tuple<Ranks, Sharing, int64_t>, const GroupPlace*> groups_;
+  std::map<std::tuple<int64_t, int64_t, int64_t>, const GroupPlace*> between_;
+  std::set<GroupPlace> places_;  // many groups lie alike
+  std::map<std::tuple<const GroupPlace*, Collective, double>, double> seconds_;
 };
 
 }  // namespace partita

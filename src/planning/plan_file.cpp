@@ -51,10 +51,12 @@ class PlanFileReader : private Scanner {
       if (keyword == name_of(kind)) return read_cut(kind);
     }
     if (keyword == "stage") return read_stage();
+    if (keyword == "recompute") return read_recompute();
     if (keyword == "predicted") return read_predicted();
     const auto known = lines_.find(keyword);
     if (known == lines_.end()) {
-      std::vector<std::string> names{"stage", "predicted", "input", "state", "node", "gradient", "result", "end"};
+      std::vector<std::string> names{"stage", "recompute", "predicted", "input", "state",
+                                     "node",  "gradient",  "result",    "end"};
       for (const auto& [name, line] : lines_) names.emplace_back(name);
       fail("unknown line", keyword, fmt::format("one of {}{}", fmt::join(names, " "), did_you_mean(keyword, names)));
     }
@@ -84,8 +86,9 @@ class PlanFileReader : private Scanner {
   void read_dtype() {
     const std::string name(token());
     const auto dtype = parse_dtype(name);
-    if (!dtype) fail("unknown type", name, "f32, f64, bf16 or f16");
+    if (!dtype || !is_float(*dtype)) fail("unknown type", name, "f32, f64, bf16 or f16");
     plan_.dtype = *dtype;
+    plan_.dtype_line = line();
     end();
   }
 
@@ -138,6 +141,16 @@ class PlanFileReader : private Scanner {
     while (!rest().empty()) layers.emplace_back(token());
     if (layers.empty()) fail("a stage without layers", rest(), "what the paths of its layers begin with");
     if (stage == 0) stages_place_ = place();
+  }
+
+  void read_recompute() {
+    const auto policy = with_line([&] { return parse_name<Recompute>("recompute", token()); });
+    if (policy == Recompute::none) fail("nothing is recomputed", name_of(policy), "selective or full");
+    if (recompute_place_.empty()) recompute_place_ = place();
+    std::vector<std::string>& layers = plan_.recomputed[policy];
+    if (!layers.empty()) fail("given twice", name_of(policy), "one line with all of its layers");
+    while (!rest().empty()) layers.emplace_back(token());
+    if (layers.empty()) fail("no layers are recomputed", rest(), "what the paths of its layers begin with");
   }
 
   void read_cut(NamedKind kind) {
@@ -194,6 +207,19 @@ class PlanFileReader : private Scanner {
       refuse(stages_place_, "another number of stages", named,
              fmt::format("{}: pipeline times interleave of the configuration, or no line 'stage'", stages));
     }
+    const RecomputedLayers& recompute = plan_.configuration.recompute;
+    if (recompute.is_counted() && plan_.recomputed.empty()) {
+      throw InvalidArgument(fmt::format(
+          "[{}] which layers are recomputed is not said, got recompute={} and no line 'recompute', expected "
+          "recompute full LAYERS..",
+          configuration_place_, print(recompute)));
+    }
+    if (!recompute.is_counted() && !plan_.recomputed.empty()) {
+      throw InvalidArgument(
+          fmt::format("[{}] the configuration says which layers are recomputed, got recompute={}, expected numbers of "
+                      "layers, as recompute=full:1, or no line 'recompute'",
+                      recompute_place_, print(recompute)));
+    }
     if (!plan_.cuts) return std::move(plan_);
     const int64_t ranks = plan_.ranks / plan_.configuration.pipeline;
     if (mesh_place_.empty()) {
@@ -226,7 +252,7 @@ class PlanFileReader : private Scanner {
       {"mesh", {&PlanFileReader::read_mesh, false}}};
   PlanFile plan_;
   bool has_seconds_ = false, has_memory_ = false;
-  std::string ranks_place_, configuration_place_, mesh_place_, stages_place_, first_cut_;
+  std::string ranks_place_, configuration_place_, mesh_place_, stages_place_, recompute_place_, first_cut_;
 };
 
 }  // namespace
@@ -241,6 +267,9 @@ std::string print(const PlanFile& plan) {
   text += fmt::format("configuration {}\nparallel {}\n", print(plan.configuration), name_of(plan.parallel));
   for (size_t stage = 0; stage < plan.stages.size(); ++stage) {
     text += fmt::format("stage {} {}\n", stage, fmt::join(plan.stages[stage], " "));
+  }
+  for (const auto& [policy, layers] : plan.recomputed) {
+    text += fmt::format("recompute {} {}\n", name_of(policy), fmt::join(layers, " "));
   }
   if (plan.cuts) {
     text += print(plan.cuts->mesh) + "\n";
@@ -297,7 +326,8 @@ JobConfig with_plan(JobConfig config, const PlanFile& plan) {
                                 .description = describe(plan),
                                 .network = plan.network,
                                 .cuts = plan.cuts};
-  config.plan.recompute = configuration.recompute;
+  config.plan.recompute = configuration.recompute.all;
+  config.plan.recompute_layers = recompute_marks(plan.recomputed);
   PlanOptions& options = config.plan.options;
   if (plan.cuts) {  // nothing is left to be annotated or searched
     config.plan.annotations.clear();
@@ -307,8 +337,11 @@ JobConfig with_plan(JobConfig config, const PlanFile& plan) {
   options.parallel = plan.parallel;
   options.micro_batches = micro_batches(configuration, plan.batch);
   options.zero.level = configuration.zero;
-  options.blocks = {
-      .tensor = configuration.tensor, .sequence = configuration.sequence_parallel, .context = configuration.context};
+  options.blocks = {.tensor = configuration.tensor,
+                    .sequence = configuration.sequence_parallel,
+                    .context = configuration.context,
+                    .searched = configuration.cuts == TensorCuts::searched};
+  if (options.blocks.searched && !plan.cuts) options.search = Search::exact;
   options.pipeline = {.stages = configuration.pipeline * configuration.interleave,
                       .marks = plan.stages.size() > 1 ? stage_marks(plan.stages) : std::vector<StageMark>(),
                       .order = configuration.order,
@@ -331,7 +364,17 @@ PlanFile plan_file_of(const PlannedJob& planned) {
   if (options.pipeline.stages > 1) {
     plan.stages = name_stages(planned.training, assign_stages(planned.training, rules, options.pipeline.stages));
   }
+  for (const RecomputeMark& mark : planned.config.plan.recompute_layers)
+    plan.recomputed[mark.policy].push_back(mark.layers);
   return plan;
+}
+
+std::string dtype_warning(const PlanFile& plan, DType trained) {
+  if (plan.dtype == trained) return "";
+  const std::string place = plan.dtype_line > 0 ? fmt::format("{}:{}", plan.path, plan.dtype_line) : plan.path;
+  return fmt::format(
+      "[{}] the plan is for another type than the training, got {}, expected {}: it predicts other steps", place,
+      name_of(plan.dtype), name_of(trained));
 }
 
 bool is_planned(std::string_view key) {
@@ -346,6 +389,7 @@ bool is_planned(std::string_view key) {
                              "plan.order",
                              "plan.interleave",
                              "plan.recompute",
+                             "plan.recompute_layers",
                              "plan.zero",
                              "plan.tensor_parallel",
                              "plan.context_parallel",

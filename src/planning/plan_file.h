@@ -12,6 +12,7 @@
 //   parallel auto
 //   stage 0 net/h/0..1 net/embedding net/add
 //   stage 1 net/h/2..3 net/ln_f net/matmul loss
+//   recompute full net/h/0..1
 //   mesh data=2 tensor=2
 //   input %tokens [32,256] {data} {}
 //   node net/h/0..3/attn/q/matmul A={data} j={tensor}
@@ -40,13 +41,14 @@ struct PlanFile {
   DType dtype = DType::f32;
   std::string cluster{};
   int64_t ranks = 1;
-  std::optional<NetworkFingerprint> network{};     // none: the cuts alone have to fit
-  Configuration configuration{};                   // completed
-  Parallel parallel = Parallel::data;              // what else there is to decide is decided so
-  std::vector<std::vector<std::string>> stages{};  // the layers of each; none: as they balance
-  std::optional<NamedCuts> cuts{};                 // none: as the configuration says
+  std::optional<NetworkFingerprint> network{};                 // none: the cuts alone have to fit
+  Configuration configuration{};                               // completed
+  Parallel parallel = Parallel::data;                          // what else there is to decide is decided so
+  std::vector<std::vector<std::string>> stages{};              // the layers of each; none: as they balance
+  std::map<Recompute, std::vector<std::string>> recomputed{};  // the layers, where the configuration counts them
+  std::optional<NamedCuts> cuts{};                             // none: as the configuration says
   std::optional<PredictedStep> predicted{};
-  int network_line = 0;
+  int network_line = 0, dtype_line = 0;
 };
 
 /// Reading what was printed and printing it again gives the same text.
@@ -58,6 +60,9 @@ PlanFile read_plan_file(const std::string& path);
 
 /// The configuration with what the plan decides: batch, ranks, stages, micro-batches, cuts and the rest of [plan].
 JobConfig with_plan(JobConfig config, const PlanFile& plan);
+/// Of a plan whose predictions are for another type than that of the training, which computes in f32 or f64; "" for the
+/// same.
+std::string dtype_warning(const PlanFile& plan, DType trained);
 /// Whether a plan decides the value of a key of the configuration.
 bool is_planned(std::string_view key);
 

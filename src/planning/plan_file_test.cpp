@@ -79,6 +79,8 @@ TEST(PlanFile, RefusesWithTheLine) {
   EXPECT_EQ(refused_with("batch 24", "batch 24\nbatch 24"), "[p.txt:4] given twice, got 'batch', expected it once");
   EXPECT_EQ(refused_with("dtype f64", "dtype f63"),
             "[p.txt:4] unknown type, got 'f63', expected f32, f64, bf16 or f16");
+  EXPECT_EQ(refused_with("dtype f64", "dtype i32"),
+            "[p.txt:4] unknown type, got 'i32', expected f32, f64, bf16 or f16");
   EXPECT_EQ(refused_with("ranks 8", "ranks -8"), "[p.txt:6] bad number, got '-8', expected 1 to 1048576");
   EXPECT_EQ(refused_with("ranks 8", "ranks 4"),
             "[p.txt:8] another number of ranks, got data 2 x context 1 x tensor 2 x pipeline 2 = 8, expected 4");
@@ -86,7 +88,7 @@ TEST(PlanFile, RefusesWithTheLine) {
             "[p.txt:7] not a fingerprint, got '0xff', expected 16 hexadecimal digits");
   EXPECT_EQ(refused_with("data=2,tensor=2,p", "data=2,tenser=2,p"),
             "[p.txt:8] unknown name, got 'tenser', expected one of data context tensor cuts pipeline sequence_parallel "
-            "interleave micro_batch order recompute zero, did you mean 'tensor'?");
+            "interleave deal micro_batch order recompute zero, did you mean 'tensor'?");
   EXPECT_EQ(refused_with("micro_batch=3", "micro_batch=5"),
             "[p.txt:8] the rows of a rank do not divide into micro-batches, got 12 rows for micro_batch=5, expected "
             "micro_batch=4");
@@ -114,6 +116,58 @@ TEST(PlanFile, RefusesWithTheLine) {
   EXPECT_EQ(refused_with("end\n", "end\nnode x"),
             "[p.txt:20] a line behind the end, got 'node x', expected no more lines");
   EXPECT_EQ(refused_with("ranks 8\n", ""), "[p.txt:18] no line 'ranks', got 'end', expected ranks ..");
+}
+
+TEST(PlanFile, NamesTheLayersThatAreRecomputed) {
+  std::string text = kPlan;
+  const auto replace = [&](const std::string& from, const std::string& to) {
+    text.replace(text.find(from), from.size(), to);
+  };
+  replace("micro_batch=3", "micro_batch=3,recompute=full:1/0+selective:0/1");
+  replace("mesh data=2", "recompute selective net/fc4\nrecompute full net/fc1 net/relu\nmesh data=2");
+  const PlanFile plan = parse_plan_file(text, "p.txt");
+  EXPECT_EQ(print(plan), text);
+  EXPECT_EQ(plan.recomputed.at(Recompute::full), (std::vector<std::string>{"net/fc1", "net/relu"}));
+  const JobConfig config = with_plan({}, plan);
+  EXPECT_EQ(config.plan.recompute, Recompute::none);
+  EXPECT_EQ(config.plan.recompute_layers,
+            (std::vector<RecomputeMark>{
+                {"net/fc4", Recompute::selective}, {"net/fc1", Recompute::full}, {"net/relu", Recompute::full}}));
+  EXPECT_EQ(refused_with("mesh data=2", "recompute full net/fc1\nmesh data=2"),
+            "[p.txt:12] the configuration says which layers are recomputed, got recompute=none, expected numbers of "
+            "layers, as recompute=full:1, or no line 'recompute'");
+  EXPECT_EQ(refused_with("micro_batch=3", "micro_batch=3,recompute=full:1"),
+            "[p.txt:8] which layers are recomputed is not said, got recompute=full:1 and no line 'recompute', expected "
+            "recompute full LAYERS..");
+  EXPECT_EQ(refused_with("micro_batch=3", "micro_batch=3,recompute=full:1/2/3"),
+            "[p.txt:8] recompute counts layers of another number of groups of stages, got 3 numbers for pipeline=2, "
+            "expected 1 or 2");
+  EXPECT_EQ(refused_with("mesh data=2", "recompute some net/fc1\nmesh data=2"),
+            "[p.txt:12] [recompute] unknown name, got 'some', expected one of none selective full");
+  EXPECT_EQ(refused_with("mesh data=2", "recompute none net/fc1\nmesh data=2"),
+            "[p.txt:12] nothing is recomputed, got 'none', expected selective or full");
+  EXPECT_EQ(refused_with("mesh data=2", "recompute full\nmesh data=2"),
+            "[p.txt:12] no layers are recomputed, got '', expected what the paths of its layers begin with");
+  EXPECT_EQ(refused_with("mesh data=2", "recompute full a\nrecompute full b\nmesh data=2"),
+            "[p.txt:13] given twice, got 'full', expected one line with all of its layers");
+}
+
+TEST(PlanFile, WarnsOfAnotherType) {
+  PlanFile plan = parse_plan_file(kPlan, "p.txt");
+  EXPECT_EQ(dtype_warning(plan, DType::f64), "");
+  plan.dtype = DType::bf16;
+  EXPECT_EQ(
+      dtype_warning(plan, DType::f32),
+      "[p.txt:4] the plan is for another type than the training, got bf16, expected f32: it predicts other steps");
+}
+
+TEST(PlanFile, SaysThatCutsAreSearched) {
+  const std::string text = "partita training plan 1\nranks 4\nbatch 8\nparallel auto\nconfiguration data=2,tensor=2";
+  const PlanOptions blocks = with_plan({}, parse_plan_file(text + "\nend\n", "p.txt")).plan.options,
+                    searched = with_plan({}, parse_plan_file(text + ",cuts=searched\nend\n", "p.txt")).plan.options;
+  EXPECT_FALSE(blocks.blocks.searched);
+  EXPECT_TRUE(searched.blocks.searched);
+  EXPECT_EQ(searched.search, Search::exact);  // as it is priced
 }
 
 /// A change of a text: a byte, a line, a piece of it elsewhere, a number.

@@ -3,19 +3,29 @@
 #include <algorithm>
 
 #include "cluster/collective_seconds.h"
-#include "pipeline/simulate.h"
 #include "planning/deal_layers.h"
+#include "schedule/schedule.h"
 
 namespace partita {
 namespace {
 
-constexpr double kOverlapped = 0.9;     // of reductions: those of the first layers come behind the backward
 constexpr int64_t kFollowedRounds = 4;  // of as many micro-batches as groups: from then on an order repeats itself
 
 /// Micro-batches of which the others are repetitions.
 int64_t followed(int64_t micro_batches, int64_t groups) {
   const int64_t most = kFollowedRounds * groups;
   return micro_batches <= most ? micro_batches : most + micro_batches % groups;
+}
+
+size_t first_unit(const StageLayers& layers) {
+  size_t first = 0;
+  while (first + 1 < layers.size() && layers[first].count() == 0) ++first;
+  return first;
+}
+
+Recompute first_policy(const UnitCopies& copies) {
+  return *std::find_if(kPoliciesInOrder.begin(), kPoliciesInOrder.end() - 1,
+                       [&](Recompute policy) { return copies.of(policy) > 0; });
 }
 
 }  // namespace
@@ -26,6 +36,8 @@ StagePrices::StagePrices(PriceRequest request)
       micro_batches_(micro_batches(configuration_, request_.batch)),
       ranks_{configuration_.data, configuration_.context, configuration_.tensor} {
   deal();
+  choose_recomputed_layers();
+  weigh();
   for (int64_t s = 0; s < stages(); ++s) {
     const UnitCosts& stage = stages_[s];
     const double transfer = transfer_seconds(s), back = s + 1 < stages() ? transfer_seconds(s + 1) : 0;
@@ -34,31 +46,78 @@ StagePrices::StagePrices(PriceRequest request)
                             stage.backward.seconds() - stage.backward_weights + back, stage.backward_weights});
     transfers_.push_back(transfer + back);
   }
+  shape_.micro_batches = followed(micro_batches_, configuration_.pipeline);
 }
 
 int64_t StagePrices::stages() const { return configuration_.pipeline * configuration_.interleave; }
 
 int StagePrices::group_of(int64_t stage) const { return static_cast<int>(stage % configuration_.pipeline); }
 
+const LayerCosts& StagePrices::costs(Recompute policy) const {
+  const LayerCosts*& known = costs_[static_cast<size_t>(policy)];
+  if (known == nullptr) known = &request_.costs(policy);
+  return *known;
+}
+
 void StagePrices::deal() {
+  const Recompute policy = configuration_.recompute.all;
   std::vector<DealtLayer> layers;
   const std::vector<FoldedUnit>& units = request_.folded.units;
   for (size_t u = 0; u < units.size(); ++u) {
-    const UnitCosts& unit = request_.costs.units[u];
+    const UnitCosts& unit = costs(policy).units[u];
     layers.insert(layers.end(), units[u].count,
                   {u, unit.forward.seconds() + unit.backward.seconds(), units[u].is_copy});
   }
-  const std::vector<size_t> begins = deal_layers(layers, stages());
+  const std::vector<size_t> begins = deal_layers(layers, stages(), configuration_.deal);
+  layers_.reserve(static_cast<size_t>(stages()));
   for (int64_t s = 0; s < stages(); ++s) {
-    UnitCosts& stage = stages_.emplace_back();
-    std::vector<size_t>& counts = layers_.emplace_back(units.size(), 0);
-    for (size_t i = begins[s]; i < begins[s + 1]; ++i) ++counts[layers[i].unit];
-    for (size_t u = 0; u < units.size(); ++u) {
-      if (counts[u] > 0) stage.add(request_.costs.units[u], static_cast<double>(counts[u]));
+    StageLayers& stage = layers_.emplace_back(units.size());
+    for (size_t i = begins[s]; i < begins[s + 1]; ++i) ++stage[layers[i].unit].of(policy);
+  }
+}
+
+void StagePrices::choose_recomputed_layers() {
+  if (!configuration_.recompute.is_counted()) return;
+  const std::vector<bool> recomputable = recomputable_units(request_.folded);
+  for (int64_t group = 0; group < configuration_.pipeline; ++group) {
+    RecomputedLayers::Counts left = configuration_.recompute.counts[static_cast<size_t>(group)];
+    int64_t layers = 0;
+    for (int64_t s = group; s < stages(); s += configuration_.pipeline) {
+      layers += recomputable_layers(layers_[s], recomputable);
+      choose_policies(layers_[s], recomputable, left);
     }
-    const UnitCosts& first = request_.costs.units[layers[begins[s]].unit];
-    stage.boundary = first.boundary;
-    if (s > 0) stages_[s - 1].kept -= first.handed;
+    if (left.full + left.selective == 0) continue;
+    throw InvalidArgument(
+        fmt::format("[--fixed recompute] more layers than there are, got {} of group {} of stages, expected at most {}",
+                    layers + left.full + left.selective, group, layers));
+  }
+}
+
+UnitCosts StagePrices::costs_of(const StageLayers& layers) const {
+  UnitCosts sum;
+  for (size_t u = 0; u < layers.size(); ++u) {
+    for (const Recompute policy : kPoliciesInOrder) {
+      const auto copies = static_cast<double>(layers[u].of(policy));
+      if (copies > 0) sum.add(costs(policy).units[u], copies);
+    }
+  }
+  return sum;
+}
+
+/// Sums of layers, and what stands between stages.
+void StagePrices::weigh() {
+  groups_.resize(static_cast<size_t>(configuration_.pipeline));
+  handed_.assign(static_cast<size_t>(stages()), 0);
+  for (int64_t s = 0; s < stages(); ++s) {
+    UnitCosts& stage = stages_.emplace_back(costs_of(layers_[s]));
+    const size_t first = first_unit(layers_[s]);
+    const UnitCosts& unit = costs(first_policy(layers_[s][first])).units[first];
+    stage.boundary = unit.boundary;
+    if (s > 0) handed_[s - 1] = unit.handed;
+  }
+  for (int64_t s = 0; s < stages(); ++s) {
+    stages_[s].kept -= handed_[s];
+    groups_[static_cast<size_t>(group_of(s))].add(stages_[s]);
   }
 }
 
@@ -74,150 +133,353 @@ double StagePrices::transfer_seconds(int64_t stage) {
   const double shares = in_parts ? 1 : static_cast<double>(configuration_.tensor);
   const GroupPlace& between = request_.places.between(from * ranks_.count(), to * ranks_.count(), ranks_.count());
   double& seconds = entry->second;
-  seconds = seconds_of(Collective::send, bytes / shares, between, request_.cluster) +
-            request_.cluster.software.transfer_overhead;
-  if (shares > 1)
-    seconds += seconds_of(Collective::all_gather, bytes, request_.places.tensor(ranks_, 0), request_.cluster);
+  seconds =
+      request_.places.seconds(Collective::send, bytes / shares, between) + request_.cluster.software.transfer_overhead;
+  if (shares > 1) seconds += request_.places.seconds(Collective::all_gather, bytes, request_.places.tensor(ranks_, 0));
   return seconds;
 }
 
-double StagePrices::busy_seconds(int64_t group) const {
+double StagePrices::slowest_stage() const {
+  double most = 0;
+  for (const UnitCosts& stage : stages_) most = std::max(most, stage.forward.seconds() + stage.backward.seconds());
+  return most;
+}
+
+double StagePrices::average_stage() const {
+  double sum = 0;
+  for (const UnitCosts& stage : stages_) sum += stage.forward.seconds() + stage.backward.seconds();
+  return sum / static_cast<double>(stages());
+}
+
+double StagePrices::computed_seconds(int64_t group) const {
   double seconds = 0;
   for (int64_t s = group; s < stages(); s += configuration_.pipeline) {
-    seconds += shape_.times[s].forward + shape_.times[s].backward + shape_.times[s].weight;
+    seconds += stages_[s].forward.seconds() + stages_[s].backward.seconds();
   }
   return seconds * static_cast<double>(micro_batches_);
+}
+
+double StagePrices::transfer_seconds_of(int64_t group) const {
+  double seconds = 0;
+  for (int64_t s = group; s < stages(); s += configuration_.pipeline) seconds += transfers_[s];
+  return seconds * static_cast<double>(micro_batches_);
+}
+
+/// Of all micro-batches, were each as those in the middle of a step.
+double StagePrices::repeated_seconds(int64_t group) const {
+  const double computed = computed_seconds(group), transfers = transfer_seconds_of(group);
+  return request_.cluster.software.waits_for_transfers ? computed + transfers : std::max(computed, transfers);
+}
+
+StagePrices::Messages StagePrices::messages(int64_t group, int64_t zero) const {
+  Messages sent;
+  const SoftwareCosts& software = request_.cluster.software;
+  const auto rounds = static_cast<double>(micro_batches_);
+  for (int64_t s = group; s < stages(); s += configuration_.pipeline) {
+    const auto add_last = [&](double seconds) {
+      if (software.reduces_behind) return void(sent.behind += seconds);
+      sent.beside += seconds;
+      if (s == group) sent.last += seconds;
+    };
+    for (size_t u = 0; u < layers_[s].size(); ++u) {
+      const auto count = static_cast<double>(layers_[s][u].count());
+      if (count == 0) continue;
+      const UnitCosts& unit = costs(configuration_.recompute.all).units[u];  // what is recomputed has no gradients
+      SecondsByKind sent_seconds = unit.late;
+      sent_seconds.add(gradient_seconds(u, group, zero));
+      for (const auto& [kind, seconds] : sent_seconds) {
+        if (kind != Collective::all_gather) {
+          const double late = unit.late.contains(kind) ? unit.late.at(kind) : 0, each = seconds - late;
+          add_last(count * (late + (zero >= 2 ? each / rounds : each)));
+          if (zero >= 2) sent.beside += count * each * (rounds - 1) / rounds;
+        } else if (zero == 3) {
+          sent.beside += count * seconds;
+          sent.first += count * seconds / (2 * rounds);
+        } else {
+          (software.gathers_ahead ? sent.ahead : sent.behind) += count * seconds;
+        }
+      }
+    }
+  }
+  return sent;
+}
+
+/// Of m seconds of messages and c of computation, which may overlap, neither is done before m, nor before
+/// c + m (1 - 1 / slowdown). What comes of the last section is sent no sooner than that begins; parameters of the first
+/// forward may be gathered before it.
+StagePrices::Ends StagePrices::soonest(int64_t group, int64_t zero, double before) const {
+  const Messages sent = messages(group, zero);
+  const double first = stages_[group].forward.seconds(), last = stages_[group].backward.seconds();
+  const double repeated = 1 - static_cast<double>(shape_.micro_batches) / static_cast<double>(micro_batches_);
+  Ends ends{.update = update_kernels(group_costs(group), zero) + sent.behind};
+  ends.computed = std::max(before, sent.ahead - first) + computed_seconds(group) * (1 - repeated) +
+                  repeated_seconds(group) * repeated;
+  const double slowed = (sent.beside - sent.first) * (1 - 1 / request_.cluster.software.overlap_slowdown);
+  ends.updated = std::max({ends.computed + slowed, ends.computed - last + sent.last, sent.beside}) + ends.update;
+  return ends;
 }
 
 double StagePrices::lower_bound(int64_t zero) const {
   double longest = 0, before = 0, behind = 0;
   for (int64_t group = 0; group < configuration_.pipeline; ++group) {
-    longest = std::max(longest, before + busy_seconds(group) + behind);
+    const Ends ends = soonest(group, zero, before);
+    if (group == 0) behind = ends.update;
+    // Gradients of weights may come behind the last backward.
+    const double weights = shape_.times[group].weight * static_cast<double>(micro_batches_);
+    const double handed = ends.computed - (configuration_.order == Order::zero_bubble ? weights : 0);
+    longest = std::max({longest, ends.updated, handed + behind});
     before += shape_.times[group].forward;
     behind += shape_.times[group].backward;
   }
-  return longest + update(zero).seconds;
+  double through = 0;  // of a micro-batch: the stages one after the other, forward and back
+  for (const StageTimes& stage : shape_.times) through += stage.forward + stage.backward;
+  return std::max(longest, through) + request_.cluster.overhead_of_step(configuration_.ranks());
 }
 
-const StagePrices::Loop& StagePrices::loop() {
-  if (loop_) return *loop_;
-  double busiest = 0;
-  for (int64_t group = 0; group < configuration_.pipeline; ++group) busiest = std::max(busiest, busy_seconds(group));
-  if (stages() == 1) return loop_.emplace(Loop{busiest, {stages_[0].kept}});
-  shape_.micro_batches = followed(micro_batches_, configuration_.pipeline);
-  const auto dependencies = chain_of(static_cast<int>(stages()));
-  const Sequence sequence = make_sequence(configuration_.order, shape_, dependencies);
-  const double left_out =
-      static_cast<double>(micro_batches_ - shape_.micro_batches) / static_cast<double>(micro_batches_);
-  return loop_.emplace(
-      Loop{simulate(sequence, shape_, dependencies).seconds + left_out * busiest, bytes_in_flight(sequence)});
+const Sequence& StagePrices::sequence() {
+  if (sequence_ == nullptr) sequence_ = &request_.orders.of(configuration_.order, shape_);
+  return *sequence_;
 }
 
-/// Of the micro-batches whose forward has run and whose last section has not, by group.
-std::vector<double> StagePrices::bytes_in_flight(const Sequence& sequence) const {
-  const StageSection last = configuration_.order == Order::zero_bubble ? StageSection::weight : StageSection::backward;
-  std::vector<double> bytes(configuration_.pipeline, 0), most(configuration_.pipeline, 0);
-  for (const Slot& slot : sequence) {
-    const int group = group_of(slot.stage);
-    const double kept = stages_[slot.stage].kept + stages_[slot.stage].boundary;
-    if (slot.section == StageSection::forward) bytes[group] += kept;
-    most[group] = std::max(most[group], bytes[group]);
-    if (slot.section == last) bytes[group] -= kept;
+const std::vector<KeptMicroBatches>& StagePrices::in_flight() {
+  return request_.kept_micro_batches.of(sequence(), configuration_.order, configuration_.pipeline);
+}
+
+std::vector<StageLayers> StagePrices::layers_of(int64_t group) const {
+  std::vector<StageLayers> layers;
+  for (int64_t s = group; s < stages(); s += configuration_.pipeline) layers.push_back(layers_[s]);
+  return layers;
+}
+
+double StagePrices::kept_by(const StageLayers& layers) const {
+  double bytes = 0;
+  for (size_t u = 0; u < layers.size(); ++u) {
+    for (const Recompute policy : kPoliciesInOrder) {
+      const size_t copies = layers[u].of(policy);
+      if (copies > 0) bytes += static_cast<double>(copies) * costs(policy).units[u].kept;
+    }
   }
-  return most;
+  return bytes;
 }
 
-/// Of the group that works longest, which the others wait for.
-Breakdown StagePrices::breakdown(int64_t busiest, double loop_seconds) const {
-  Breakdown parts;
-  const auto rounds = static_cast<double>(micro_batches_);
-  for (int64_t s = busiest; s < stages(); s += configuration_.pipeline) {
-    SectionCosts both = stages_[s].forward;
-    both.add(stages_[s].backward);
-    parts.compute += rounds * both.compute;
-    parts.waiting += rounds * both.waiting;
-    for (const auto& [kind, seconds] : both.communication) parts.communication[kind] += rounds * seconds;
-    if (transfers_[s] > 0) parts.communication[Collective::send] += rounds * transfers_[s];
+/// When the stages of a group, of which a micro-batch keeps so many bytes, take most; how many are in flight on each.
+const std::vector<int64_t>& StagePrices::fullest_moment(int64_t group, const std::vector<double>& kept) {
+  const auto bytes_of = [&](const std::vector<int64_t>& moment) {
+    double bytes = 0;
+    for (size_t i = 0; i < kept.size(); ++i) bytes += static_cast<double>(moment[i]) * kept[i];
+    return bytes;
+  };
+  const KeptMicroBatches& moments = in_flight()[static_cast<size_t>(group)];
+  return *std::max_element(moments.begin(), moments.end(),
+                           [&](const auto& a, const auto& b) { return bytes_of(a) < bytes_of(b); });
+}
+
+/// Bytes of a group with such layers.
+double StagePrices::most_in_flight(int64_t group, const std::vector<StageLayers>& layers) {
+  std::vector<double> kept;
+  for (size_t i = 0; i < layers.size(); ++i) {
+    const auto s = static_cast<size_t>(group + static_cast<int64_t>(i) * configuration_.pipeline);
+    kept.push_back(kept_by(layers[i]) - handed_[s] + (stages() > 1 ? stages_[s].boundary : 0));
   }
-  parts.bubble = loop_seconds - busy_seconds(busiest);
-  return parts;
+  const std::vector<int64_t>& moment = fullest_moment(group, kept);
+  double bytes = 0;
+  for (size_t i = 0; i < kept.size(); ++i) bytes += static_cast<double>(moment[i]) * kept[i];
+  return bytes;
 }
 
-UnitCosts StagePrices::group_costs(int64_t group) const {
-  UnitCosts sum;
-  for (int64_t s = group; s < stages(); s += configuration_.pipeline) sum.add(stages_[s]);
-  return sum;
+/// Of all layers on one rank, when activations go and gradients of parameters come: the layers are followed from the
+/// last to the first, of copies that are alike the first and the last: between them all goes evenly.
+double StagePrices::most_in_backward(const StageLayers& layers,
+                                     const std::function<double(double)>& bytes_of_gradients) const {
+  BackwardMoment before{.bytes = kept_by(layers)};
+  double most = 0, gathered = 0;
+  for (size_t u = layers.size(); u-- > 0;) {
+    for (size_t p = kPoliciesInOrder.size(); p-- > 0;) {
+      const size_t copies = layers[u].of(kPoliciesInOrder[p]);
+      if (copies == 0) continue;
+      const LayerCosts& of_policy = costs(kPoliciesInOrder[p]);
+      const UnitBackward& unit = of_policy.backward[u];
+      gathered = std::max(gathered, of_policy.gathered);
+      for (const double done : {0.0, static_cast<double>(copies - 1)}) {
+        const double bytes = before.bytes + done * unit.left.bytes;
+        const double gradients = before.gradients + done * unit.left.gradients;
+        for (const BackwardMoment& moment : unit.within)
+          most = std::max(most, bytes + moment.bytes + bytes_of_gradients(gradients + moment.gradients));
+      }
+      before.bytes += static_cast<double>(copies) * unit.left.bytes;
+      before.gradients += static_cast<double>(copies) * unit.left.gradients;
+    }
+  }
+  return most + gathered;
 }
 
 StageMemory StagePrices::memory(int64_t group, int64_t zero, double in_flight) const {
-  const UnitCosts costs = group_costs(group);
+  return memory(group, zero, in_flight, layers_of(group));
+}
+
+StageMemory StagePrices::memory(int64_t group, int64_t zero, double in_flight,
+                                const std::vector<StageLayers>& layers) const {
+  const UnitCosts& own = group_costs(group);
   const Precision& precision = request_.precision;
   const auto ranks = static_cast<double>(configuration_.data * configuration_.context);
   const auto shared = [&](int64_t level) { return zero >= level ? ranks : 1; };
-  const double parameters = costs.parameters + (configuration_.pipeline > 1 ? costs.tied : 0);
+  const double parameters = own.parameters + (configuration_.pipeline > 1 ? own.tied : 0);
   StageMemory memory{.parameters = parameters * precision.weight / shared(3),
                      .gradients = parameters * precision.gradient / shared(2),
-                     .optimizer = (costs.optimizer * precision.state + costs.parameters * precision.master) / shared(1),
+                     .optimizer = (own.optimizer * precision.state + own.parameters * precision.master) / shared(1),
                      .activations = in_flight,
-                     .workspace = request_.costs.workspace};
-  if (group == 0) memory.activations += request_.costs.inputs * static_cast<double>(micro_batches_);
+                     .workspace = workspace(layers)};
+  if (group == 0)
+    memory.activations += costs(configuration_.recompute.all).inputs * static_cast<double>(micro_batches_);
   if (group + 1 < configuration_.pipeline) memory.workspace += stages_[group + 1].boundary;  // its gradient
+  memory.workspace += whole_layers(layers, zero);
   if (request_.cluster.software.keeps_gradients) return memory;
-  if (configuration_.pipeline > 1)
-    memory.gradients += costs.lent * precision.gradient / shared(2);  // from other stages
-  if (micro_batches_ == 1) {  // gradients come as activations go, and are scattered at once
-    memory.gradients = parameters * precision.gradient / shared(1);
-    if (stages() == 1) {
-      double most = 0;
-      for (const BackwardMoment& moment : request_.costs.moments)
-        most = std::max(most, moment.bytes + moment.gradients * precision.gradient / shared(1));
-      memory.gradients = std::max(0.0, most - in_flight - memory.workspace);
+  const double lent = configuration_.pipeline > 1 ? own.lent : 0;  // from other stages
+  memory.gradients = gradient_bytes(parameters + lent, zero, memory, layers[0]);
+  return memory;
+}
+
+/// Level 3 gathers the parameters of a layer, and meanwhile those of the next; from level 2 on gradients of a layer are
+/// whole until they are scattered.
+double StagePrices::whole_layers(const std::vector<StageLayers>& layers, int64_t zero) const {
+  const auto ranks = static_cast<double>(configuration_.data * configuration_.context);
+  double largest = 0, all = 0;
+  for (const StageLayers& stage : layers) {
+    for (size_t u = 0; u < stage.size(); ++u) {
+      if (stage[u].count() == 0) continue;
+      const double elements = costs(configuration_.recompute.all).units[u].parameters;
+      largest = std::max(largest, elements);
+      all += elements * static_cast<double>(stage[u].count());
     }
   }
-  return memory;
+  const double others = 1 - 1 / ranks;  // of which a rank has its own part already
+  double bytes = 0;
+  if (zero >= 3) bytes += std::min(2 * largest, all) * request_.precision.weight * others;
+  if (zero >= 2 && micro_batches_ > 1) bytes += largest * request_.precision.gradient * others;
+  return bytes;
+}
+
+/// Behind the first backward of a group, which all of its stages have run the forward of. In 1f1b of a stage each, that
+/// then has as many micro-batches as there are stages behind it, and its own; of whole rounds of interleaved stages the
+/// group has begun those that 1f1b of its last stage would let come first, chunk by chunk (pipeline/orders.h).
+double StagePrices::least_in_flight(int64_t group) const {
+  const int64_t groups = configuration_.pipeline, chunks = configuration_.interleave, all = shape_.micro_batches;
+  const bool is_interleaved = configuration_.order == Order::interleaved;
+  const bool is_1f1b = chunks == 1 && (is_interleaved || configuration_.order == Order::one_forward_one_backward);
+  double bytes = 0;
+  if (is_interleaved && chunks > 1 && all % groups == 0) {
+    const int64_t begun = std::min(chunks * all, (chunks - 1) * groups + 2 * (groups - 1 - group) + 1);
+    for (int64_t slot = 0; slot < begun; ++slot) bytes += kept(group + slot / groups % chunks * groups);
+    return bytes;
+  }
+  for (int64_t s = group; s < stages(); s += groups) {
+    bytes += kept(s) * static_cast<double>(is_1f1b ? std::min(all, stages() - s) : 1);
+  }
+  return bytes;
+}
+
+/// Gradients of several micro-batches are added up, and from level 1 on scattered when all are done: the parts of them
+/// and of the parameters that a rank updates lie where activations were. Of a single micro-batch they come as
+/// activations go, in whole buckets where they are reduced, and stay until what is scattered of them has arrived.
+double StagePrices::gradient_bytes(double elements, int64_t zero, const StageMemory& beside,
+                                   const StageLayers& layers) const {
+  const Precision& precision = request_.precision;
+  const auto ranks = static_cast<double>(configuration_.data * configuration_.context);
+  const double whole = elements * precision.gradient, others = beside.activations + beside.workspace;
+  if (micro_batches_ > 1) {
+    const double parts = (zero == 1 ? whole : 0) + (zero == 1 || zero == 2 ? elements * precision.weight : 0);
+    return whole / (zero >= 2 ? ranks : 1) + std::max(0.0, parts / ranks - others);
+  }
+  const double scattered = zero >= 1 ? 1 / ranks : 0;
+  if (stages() > 1) return whole * (1 + scattered);
+  const auto bucket = static_cast<double>(ranks > 1 && zero == 0 ? ScheduleOptions{}.bucket_bytes : 0);
+  const double most = most_in_backward(layers, [&](double made_elements) {
+    const double made = made_elements * precision.gradient;
+    return std::min(whole, made + bucket) + made * scattered;
+  });
+  return std::max(0.0, costs(configuration_.recompute.all).inputs + most - others);
+}
+
+/// Beside what is kept, the most that a layer of a group takes. Without a pipeline, when the backward comes to the
+/// layers of a policy, those behind them have left what they kept; stages keep that for the micro-batches that follow.
+double StagePrices::workspace(const std::vector<StageLayers>& layers) const {
+  double most = 0;
+  for (const StageLayers& stage : layers) {
+    double behind = 0;
+    std::array<bool, kPoliciesInOrder.size()> is_known{};
+    for (size_t u = stage.size(); u-- > 0;) {
+      for (size_t p = kPoliciesInOrder.size(); p-- > 0;) {
+        const size_t copies = stage[u].of(kPoliciesInOrder[p]);
+        if (copies == 0) continue;
+        const LayerCosts& of_policy = costs(kPoliciesInOrder[p]);
+        if (!std::exchange(is_known[p], true)) most = std::max(most, of_policy.workspace - behind);
+        if (stages() == 1) behind += static_cast<double>(copies) * of_policy.units[u].kept;
+      }
+    }
+  }
+  return most;
 }
 
 double StagePrices::least_memory(int64_t zero) const {
   double most = 0;
   for (int64_t group = 0; group < configuration_.pipeline; ++group) {
-    most = std::max(most, memory(group, zero, stages_[group].kept + stages_[group].boundary).total());
+    most = std::max(most, memory(group, zero, least_in_flight(group)).total());
   }
   return most;
 }
 
-/// Reductions of gradients run beside the backward of the last micro-batch, gathers of what was updated in parts beside
-/// the first forward, where the software does that; what is left of them and the update come behind. Of the group that
-/// takes longest.
-StagePrices::Update StagePrices::update(int64_t zero) const {
-  Update longest;
+std::vector<StageMemory> StagePrices::memory(int64_t zero) {
+  std::vector<StageMemory> all;
   for (int64_t group = 0; group < configuration_.pipeline; ++group) {
-    const UnitCosts costs = group_costs(group);
-    Update own{.kernels = update_kernels(costs, zero), .exposed = gradient_seconds(costs, group, zero)};
-    const SoftwareCosts& software = request_.cluster.software;
-    double beside_backward = software.reduces_behind ? 0 : costs.backward.compute;
-    double beside_forward = software.gathers_ahead ? costs.forward.compute : 0;
-    own.seconds = own.kernels;
-    for (auto& [kind, seconds] : own.exposed) {
-      double& hiding = kind == Collective::all_gather && zero < 3 ? beside_forward : beside_backward;
-      const double covered = std::min(hiding, seconds * kOverlapped);
-      hiding -= covered;
-      seconds -= covered;
-      own.seconds += seconds;
-    }
-    if (group == 0 || own.seconds > longest.seconds) longest = std::move(own);
+    const std::vector<StageLayers> layers = layers_of(group);
+    all.push_back(memory(group, zero, most_in_flight(group, layers), layers));
   }
-  longest.kernels += request_.cluster.software.step_overhead;
-  longest.seconds += request_.cluster.software.step_overhead;
-  return longest;
+  return all;
 }
 
-std::map<Collective, double> StagePrices::gradient_seconds(const UnitCosts& costs, int64_t group, int64_t zero) const {
-  std::map<Collective, double> result = costs.late;
-  if (configuration_.data * configuration_.context == 1) return result;
+/// Of the layers of a stage of which the network has one alone. What a layer keeps for those behind it alone is theirs.
+UnitCosts StagePrices::single_costs(int64_t stage) const {
+  const std::vector<UnitCosts>& units = costs(configuration_.recompute.all).units;
+  UnitCosts sum;
+  for (size_t u = 0; u < units.size(); ++u) {
+    if (layers_[stage][u].count() == 0 || request_.folded.units[u].is_copy) continue;
+    sum.add(units[u]);
+    sum.kept += units[u].handed - (u + 1 < units.size() ? units[u + 1].handed : 0);
+  }
+  return sum;
+}
+
+std::vector<StageMemory> StagePrices::single_layers(int64_t zero) {
+  const Precision& precision = request_.precision;
+  const auto ranks = static_cast<double>(configuration_.data * configuration_.context);
+  const auto shared = [&](int64_t level) { return zero >= level ? ranks : 1; };
+  std::vector<StageMemory> all(configuration_.pipeline);
+  for (int64_t s = 0; s < stages(); ++s) {
+    std::vector<double> kept_by_stage;
+    for (int64_t i = group_of(s); i < stages(); i += configuration_.pipeline) kept_by_stage.push_back(kept(i));
+    const auto in_flight = static_cast<double>(
+        fullest_moment(group_of(s), kept_by_stage)[static_cast<size_t>(s / configuration_.pipeline)]);
+    const UnitCosts single = single_costs(s);
+    const double parameters = single.parameters + (configuration_.pipeline > 1 ? single.tied : 0);
+    all[group_of(s)].add(
+        {.parameters = parameters * precision.weight / shared(3),
+         .gradients = parameters * precision.gradient / shared(2),
+         .optimizer = (single.optimizer * precision.state + single.parameters * precision.master) / shared(1),
+         .activations = in_flight * single.kept});
+  }
+  return all;
+}
+
+const SecondsByKind& StagePrices::gradient_seconds(size_t unit, int64_t group, int64_t zero) const {
+  static const SecondsByKind kNone;
+  if (configuration_.data * configuration_.context == 1) return kNone;
   const GroupPlace& where = request_.places.batch(ranks_, group * ranks_.count());
-  const double gradients = costs.parameters * request_.precision.gradient;
-  const double weights = costs.parameters * request_.precision.weight;
-  const auto seconds = [&](Collective kind, double bytes) { return seconds_of(kind, bytes, where, request_.cluster); };
+  const auto [known, fresh] = gradient_seconds_.try_emplace({&where, unit, zero});
+  if (!fresh) return known->second;
+  SecondsByKind& result = known->second;
+  const double parameters = costs(configuration_.recompute.all).units[unit].parameters;
+  const double gradients = parameters * request_.precision.gradient, weights = parameters * request_.precision.weight;
+  const auto seconds = [&](Collective kind, double bytes) { return request_.places.seconds(kind, bytes, where); };
   const auto rounds = static_cast<double>(micro_batches_);
   if (zero == 0) result[Collective::all_reduce] += seconds(Collective::all_reduce, gradients);
   if (zero == 1) result[Collective::reduce_scatter] += seconds(Collective::reduce_scatter, gradients);
@@ -233,29 +495,18 @@ double StagePrices::update_kernels(const UnitCosts& costs, int64_t zero) const {
   const double moved = costs.parameters * (2 * precision.weight + precision.gradient + 2 * precision.master) +
                        costs.optimizer * 2 * precision.state;  // read and written
   return seconds_of({.kind = WorkKind::pointwise, .flops = costs.parameters / parts, .bytes = moved / parts},
-                    request_.cluster.rank_device());
+                    request_.device);
 }
 
-Price StagePrices::price(int64_t zero) {
-  const Loop& of_loop = loop();
-  int64_t busiest = 0;
-  for (int64_t group = 1; group < configuration_.pipeline; ++group) {
-    if (busy_seconds(group) > busy_seconds(busiest)) busiest = group;
-  }
-  Price price{.breakdown = breakdown(busiest, of_loop.seconds), .memory = {}, .layers = layers_};
-  for (int64_t group = 0; group < configuration_.pipeline; ++group) {
-    price.memory.push_back(memory(group, zero, of_loop.in_flight[group]));
-  }
-  const Update of_update = update(zero);
-  price.breakdown.update = of_update.kernels;
-  for (const auto& [kind, seconds] : of_update.exposed) price.breakdown.communication[kind] += seconds;
-  price.step_seconds = of_loop.seconds + of_update.seconds;
-  price.tflops_per_device =
-      request_.step_flops / price.step_seconds / static_cast<double>(configuration_.ranks()) / 1e12;
-  return price;
+void StageMemory::add(const StageMemory& other) {
+  parameters += other.parameters;
+  gradients += other.gradients;
+  optimizer += other.optimizer;
+  activations += other.activations;
+  workspace += other.workspace;
 }
 
-double Price::peak_memory() const {
+double peak_of(const std::vector<StageMemory>& memory) {
   double most = 0;
   for (const StageMemory& stage : memory) most = std::max(most, stage.total());
   return most;

@@ -9,6 +9,29 @@ namespace {
 
 constexpr size_t kMostShownStages = 16;
 
+nlohmann::ordered_json parts_of(const std::vector<StageMemory>& memory) {
+  nlohmann::ordered_json parts = nlohmann::ordered_json::array();
+  for (const StageMemory& stage : memory) {
+    parts.push_back({{"parameters", static_cast<int64_t>(stage.parameters)},
+                     {"gradients", static_cast<int64_t>(stage.gradients)},
+                     {"optimizer", static_cast<int64_t>(stage.optimizer)},
+                     {"activations", static_cast<int64_t>(stage.activations)},
+                     {"workspace", static_cast<int64_t>(stage.workspace)}});
+  }
+  return parts;
+}
+
+/// Of the layers of a stage: " (recomputed: 3 full, 1 selective)".
+std::string print_recomputed(const StageLayers& stage) {
+  std::string text;
+  for (const Recompute policy : {Recompute::full, Recompute::selective}) {
+    size_t count = 0;
+    for (const UnitCopies& copies : stage) count += copies.of(policy);
+    if (count > 0) text += fmt::format("{}{} {}", text.empty() ? " (recomputed: " : ", ", count, name_of(policy));
+  }
+  return text.empty() ? "" : text + ")";
+}
+
 }  // namespace
 
 std::string print(const PricedPlan& plan) {
@@ -19,11 +42,15 @@ std::string print(const PricedPlan& plan) {
   if (!plan.fitted.empty())
     text += fmt::format("software       {}, {} fitted constants\n", plan.software, plan.fitted.size());
   text += fmt::format("configuration  {}\n", print(plan.configuration));
+  if (plan.configuration.ranks() < plan.ranks) {
+    text += fmt::format("idle           {} ranks: sharing {} rows with them takes longer\n",
+                        plan.ranks - plan.configuration.ranks(), plan.batch);
+  }
   text += fmt::format("step           {}  ({:.1f} Tflop/s of each device)\n", print_seconds(price.step_seconds),
                       price.tflops_per_device);
-  if (plan.simulated_seconds > 0) {
-    text += fmt::format("simulated      {}, {:+.1f} %\n", print_seconds(plan.simulated_seconds),
-                        100 * (plan.simulated_seconds / price.step_seconds - 1));
+  if (plan.lower_bound_seconds > 0) {
+    text += fmt::format("lower bound    {}, {:.1f} % below\n", print_seconds(plan.lower_bound_seconds),
+                        100 * (1 - plan.lower_bound_seconds / price.step_seconds));
   }
   const auto line = [&](std::string_view name, double seconds) {
     text +=
@@ -51,7 +78,12 @@ std::string print(const PricedPlan& plan) {
       text += "..\n";
       stage = plan.stages.size() - kMostShownStages / 2;
     }
-    text += fmt::format("stage {:<4} {}\n", stage, fmt::join(plan.stages[stage], " "));
+    text += fmt::format("stage {:<4} {}{}\n", stage, fmt::join(plan.stages[stage], " "),
+                        plan.configuration.recompute.is_counted() ? print_recomputed(price.layers[stage]) : "");
+  }
+  for (const auto& [policy, layers] : plan.recomputed) {
+    if (plan.configuration.recompute.is_counted())
+      text += fmt::format("recompute  {} {}\n", name_of(policy), fmt::join(layers, " "));
   }
   return text;
 }
@@ -62,14 +94,8 @@ std::string to_json(const PricedPlan& plan) {
     communication[std::string(name_of(kind))] = seconds;
   std::vector<int64_t> memory;
   for (const StageMemory& stage : plan.price.memory) memory.push_back(static_cast<int64_t>(stage.total()));
-  nlohmann::ordered_json parts_of_memory = nlohmann::ordered_json::array();
-  for (const StageMemory& stage : plan.price.memory) {
-    parts_of_memory.push_back({{"parameters", static_cast<int64_t>(stage.parameters)},
-                               {"gradients", static_cast<int64_t>(stage.gradients)},
-                               {"optimizer", static_cast<int64_t>(stage.optimizer)},
-                               {"activations", static_cast<int64_t>(stage.activations)},
-                               {"workspace", static_cast<int64_t>(stage.workspace)}});
-  }
+  nlohmann::ordered_json recomputed = nlohmann::ordered_json::object();
+  for (const auto& [policy, layers] : plan.recomputed) recomputed[std::string(name_of(policy))] = layers;
   nlohmann::ordered_json fitted = nlohmann::ordered_json::object();
   for (const auto& [key, value] : plan.fitted) fitted[key] = value;
   const Breakdown& parts = plan.price.breakdown;
@@ -81,10 +107,10 @@ std::string to_json(const PricedPlan& plan) {
                                     {"batch", plan.batch},
                                     {"step_seconds", plan.price.step_seconds},
                                     {"lower_bound_seconds", plan.lower_bound_seconds},
-                                    {"simulated_seconds", plan.simulated_seconds},
                                     {"search_seconds", plan.search_seconds},
                                     {"peak_memory_bytes", memory},
-                                    {"memory_bytes", parts_of_memory},
+                                    {"memory_bytes", parts_of(plan.price.memory)},
+                                    {"single_layers_bytes", parts_of(plan.price.single_layers)},
                                     {"tflops_per_device", plan.price.tflops_per_device},
                                     {"breakdown",
                                      {{"compute", parts.compute},
@@ -92,6 +118,7 @@ std::string to_json(const PricedPlan& plan) {
                                       {"communication", communication},
                                       {"bubble", parts.bubble},
                                       {"update", parts.update}}},
+                                    {"recomputed", recomputed},
                                     {"plan", print(plan.configuration)}};
   return json.dump(2) + "\n";
 }

@@ -1,7 +1,7 @@
 #pragma once
 // A price for people and for programs.
 
-#include "planning/network_costs.h"
+#include "planning/job_of.h"
 
 namespace partita {
 
@@ -13,16 +13,17 @@ struct PricedPlan {
   Configuration configuration;
   Price price;
   std::vector<std::vector<std::string>> stages{};  // what the paths of the layers of each begin with
-  double lower_bound_seconds = 0;                  // no configuration takes less time under this cost model
+  RecomputedNames recomputed{};                    // the same of the layers that are recomputed
+  double lower_bound_seconds = 0;                  // no configuration that was left open takes less time
   double search_seconds = 0;
-  double simulated_seconds = 0;  // of the step, event by event; 0: not simulated
 };
 
 /// A page: the step and its parts, the stages with their layers and their memory.
 std::string print(const PricedPlan& plan);
 
 /// One JSON object: step_seconds, lower_bound_seconds, search_seconds, peak_memory_bytes (by stage),
-/// tflops_per_device, breakdown, plan.
+/// memory_bytes (the same in parts), single_layers_bytes (of that, what layers take that are not repeated; empty where
+/// the arena of a program is the memory), tflops_per_device, breakdown, plan.
 std::string to_json(const PricedPlan& plan);
 
 }  // namespace partita

@@ -10,7 +10,7 @@ std::string print_seconds(double seconds) {
 }
 
 std::string print_memory(double bytes) {
-  constexpr double kKiB = 1 << 10, kMiB = 1 << 20, kGiB = 1 << 30;
+  constexpr double kKiB = 1 << 10, kMiB = 1 << 20;
   if (bytes < kKiB) return fmt::format("{:.0f} B", bytes);
   if (bytes < kMiB) return fmt::format("{:.1f} KiB", bytes / kKiB);
   return bytes < kGiB ? fmt::format("{:.1f} MiB", bytes / kMiB) : fmt::format("{:.2f} GiB", bytes / kGiB);

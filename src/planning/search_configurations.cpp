@@ -4,28 +4,46 @@
 #include <queue>
 #include <tuple>
 
+#include "planning/simulate_step.h"
+
 namespace partita {
 namespace {
 
 constexpr double kTie = 1e-9;  // prices that differ by rounding alone
 constexpr int64_t kMostInterleave = 8;
+constexpr double kNearlyEven = 1.005;  // of the average stage, which the slowest one takes at least
 constexpr int64_t kFewRanks = 16;
-constexpr int64_t kMostMicroBatch = 64;  // rows: beyond, products do not get faster
 
+/// In increasing order.
 std::vector<int64_t> divisors(int64_t number, int64_t most) {
   std::vector<int64_t> result;
-  for (int64_t d = 1; d <= std::min(number, most); ++d) {
-    if (number % d == 0) result.push_back(d);
+  for (int64_t d = 1; d * d <= number; ++d) {
+    if (number % d != 0) continue;
+    if (d <= most) result.push_back(d);
+    if (number / d != d && number / d <= most) result.push_back(number / d);
   }
+  std::sort(result.begin(), result.end());
   return result;
 }
 
 /// Of ranks that are to be divided: divisors, and others that leave some of them idle: all of few ranks, of many powers
-/// of two.
-std::vector<int64_t> shares(int64_t ranks, int64_t most) {
+/// of two, and what divides `parts`.
+std::vector<int64_t> shares(int64_t ranks, int64_t most, int64_t parts) {
   std::vector<int64_t> result = divisors(ranks, most);
-  for (int64_t parts = 2; parts <= std::min(ranks, most); parts = ranks <= kFewRanks ? parts + 1 : parts * 2) {
-    if (ranks % parts != 0) result.push_back(parts);
+  for (const int64_t divisor : divisors(parts, std::min(ranks, most))) result.push_back(divisor);
+  for (int64_t share = 2; share <= std::min(ranks, most); share = ranks <= kFewRanks ? share + 1 : share * 2) {
+    result.push_back(share);
+  }
+  std::sort(result.begin(), result.end());
+  result.erase(std::unique(result.begin(), result.end()), result.end());
+  return result;
+}
+
+/// Stages of a group that deal copies of a repeated layer out evenly.
+std::vector<int64_t> interleaves(int64_t repeated_layers, int64_t pipeline) {
+  std::vector<int64_t> result{1};
+  for (int64_t interleave = 2; pipeline > 1 && interleave <= kMostInterleave; ++interleave) {
+    if (repeated_layers > 0 && repeated_layers % (pipeline * interleave) == 0) result.push_back(interleave);
   }
   return result;
 }
@@ -37,42 +55,93 @@ std::vector<T> allowed(const std::optional<T>& pin, std::vector<T> all) {
   return all;
 }
 
+/// Whether layers are counted for so many groups of stages, or for each of them alike, which is written out then.
+bool has_number_for_each(RecomputedLayers& recompute, int64_t groups) {
+  std::vector<RecomputedLayers::Counts>& counts = recompute.counts;
+  if (counts.size() == 1) counts.resize(static_cast<size_t>(groups), counts[0]);
+  return counts.empty() || counts.size() == static_cast<size_t>(groups);
+}
+
 /// Of two that take as long the lesser is taken: less is recomputed, gathered and cut.
 auto simplicity(const Configuration& configuration) {
   return std::tuple(configuration.cuts, configuration.recompute, configuration.zero, configuration.interleave,
-                    configuration.sequence_parallel, configuration.pipeline, configuration.tensor);
+                    configuration.order, configuration.sequence_parallel, configuration.pipeline, configuration.tensor,
+                    configuration.deal);
 }
+
+/// What the bound of a candidate knows, each more than the one before.
+enum class Known {
+  sizes,   // how many ranks share what, for any micro-batch, interleaving and level of optimizer sharding
+  layers,  // these as well: the layers are dealt out evenly
+  stages,  // the layers of each stage
+  excess,  // these as well: without recomputation they do not fit
+};
 
 /// A configuration whose lowering is known, with what no price of it is below.
 struct Candidate {
   double bound = 0;
   Configuration configuration;
-  bool is_own = false;  // the bound is that of its stages, not of layers dealt out evenly
+  Known known = Known::layers;
   bool operator<(const Candidate& other) const { return bound > other.bound; }  // the least first
 };
 
-class ConfigurationSearcher {
- public:
-  explicit ConfigurationSearcher(const SearchRequest& request) : request_(request), costs_(request.costs) {}
+/// A configuration that does not fit.
+struct Refused {
+  double memory = 0;  // bytes of its largest group, or less
+  Configuration configuration;
+};
 
-  ConfigurationSearch run() {
-    enumerate();
-    if (queue_.empty()) {
-      throw InvalidArgument(refusal_.empty() ? fmt::format("[--pin] nothing is left to choose from, got {} ranks and "
-                                                           "{} rows, expected pins that divide them",
-                                                           request_.ranks, costs_.batch())
-                                             : refusal_);
+/// The one that takes the least, of those that can be lowered.
+std::optional<Configuration> least_of(std::vector<Refused> all, NetworkCosts& costs) {
+  std::stable_sort(all.begin(), all.end(), [](const Refused& a, const Refused& b) { return a.memory < b.memory; });
+  std::optional<Configuration> least;
+  double least_memory = std::numeric_limits<double>::infinity();
+  for (const Refused& refused : all) {
+    if (refused.memory >= least_memory) break;
+    try {
+      const double whole = peak_of(costs.stages(refused.configuration).memory(refused.configuration.zero));
+      if (whole >= least_memory) continue;
+      least = refused.configuration;
+      least_memory = whole;
+    } catch (const InvalidArgument&) {  // nothing can be recomputed
     }
-    while (!queue_.empty()) {
-      const Candidate next = queue_.top();
-      queue_.pop();
-      if (next.bound > most_seconds() * (1 + kTie)) break;
-      next.is_own ? follow(next.configuration) : bound(next.configuration);
+  }
+  return least;
+}
+
+/// Why something could not be lowered; that of the simplest configuration says most.
+struct Refusal {
+  void keep(const Configuration& of, const char* reason) {
+    const auto order = [](const Configuration& one) { return std::pair(one.tensor * one.context, simplicity(one)); };
+    if (!text.empty() && order(of) >= order(configuration)) return;
+    text = reason;
+    configuration = of;
+  }
+
+  std::string text{};
+  Configuration configuration{};
+};
+
+/// The best for each way to share the ranks: how many of them are data, tensor, ..
+class BestOfShapes {
+ public:
+  void keep(const Configuration& configuration, const Price& price) {
+    const auto [entry, fresh] = all_.try_emplace(shape_of(configuration), PricedConfiguration{configuration, price});
+    if (!fresh && price.step_seconds < entry->second.price.step_seconds) entry->second = {configuration, price};
+  }
+  /// Of those that share them otherwise; infinite where none does.
+  double seconds_of_second(const Configuration& best) const {
+    const PricedConfiguration* found = second(best);
+    return found == nullptr ? std::numeric_limits<double>::infinity() : found->price.step_seconds;
+  }
+  /// Null where none does.
+  const PricedConfiguration* second(const Configuration& best) const {
+    const PricedConfiguration* found = nullptr;
+    for (const auto& [shape, priced] : all_) {
+      if (shape == shape_of(best)) continue;
+      if (found == nullptr || priced.price.step_seconds < found->price.step_seconds) found = &priced;
     }
-    if (!result_.best && !result_.least) throw InvalidArgument(refusal_);  // what there is cannot be lowered
-    if (result_.best) result_.lower_bound_seconds = result_.best->price.step_seconds;  // all others are above it
-    take_runner_up();
-    return std::move(result_);
+    return found;
   }
 
  private:
@@ -80,107 +149,158 @@ class ConfigurationSearcher {
   static Shape shape_of(const Configuration& configuration) {
     return {configuration.data, configuration.context, configuration.tensor, configuration.pipeline};
   }
+  std::map<Shape, PricedConfiguration> all_;
+};
+
+class ConfigurationSearcher {
+ public:
+  explicit ConfigurationSearcher(const SearchRequest& request) : request_(request), costs_(request.costs) {}
+
+  ConfigurationSearch run() {
+    if (request_.pins.cuts == TensorCuts::searched) costs_.require_search();
+    enumerate();
+    if (queue_.empty() && refused_.empty()) throw InvalidArgument(nothing_left());
+    while (!queue_.empty()) {
+      const Candidate next = queue_.top();
+      queue_.pop();
+      if (next.bound > most_seconds() * (1 + kTie) || (request_.any && result_.best)) break;
+      costs_.forget_many_stages();
+      switch (next.known) {
+        case Known::sizes: enumerate_rows(next.configuration); break;
+        case Known::layers: bound_again(next); break;
+        case Known::stages: follow(next.configuration); break;
+        case Known::excess: recompute(next.configuration); break;
+      }
+    }
+    if (!result_.best) {
+      const std::optional<Configuration> least = least_of(std::move(refused_), costs_);
+      if (!least) throw InvalidArgument(refusal_.text);
+      result_.least = {*least, costs_.price(*least)};
+    } else {
+      result_.lower_bound_seconds = result_.best->price.step_seconds;  // all others are above it
+      if (const auto* second = shapes_.second(result_.best->configuration)) result_.runner_up = *second;
+    }
+    return std::move(result_);
+  }
+
+ private:
+  std::string nothing_left() const {
+    if (!refusal_.text.empty()) return refusal_.text;
+    return fmt::format(
+        "[--pin] nothing is left to choose from, got {} ranks and {} rows, expected pins that divide them",
+        request_.ranks, costs_.batch());
+  }
 
   /// No configuration above it is of interest.
   double most_seconds() const {
-    constexpr double kAny = std::numeric_limits<double>::infinity();
-    if (!result_.best) return kAny;
-    if (!request_.runner_up) return result_.best->price.step_seconds;
-    double second = kAny;
-    for (const auto& [shape, priced] : shapes_) {
-      if (shape != shape_of(result_.best->configuration)) second = std::min(second, priced.price.step_seconds);
-    }
-    return second;
-  }
-
-  void take_runner_up() {
-    for (auto& [shape, priced] : shapes_) {
-      if (shape == shape_of(result_.best->configuration)) continue;
-      const bool is_better = !result_.runner_up || priced.price.step_seconds < result_.runner_up->price.step_seconds;
-      if (is_better) result_.runner_up = std::move(priced);
-    }
-  }
-
-  void keep_shape(const Configuration& configuration, const Price& price) {
-    const auto [entry, fresh] = shapes_.try_emplace(shape_of(configuration), PricedConfiguration{configuration, price});
-    if (!fresh && price.step_seconds < entry->second.price.step_seconds) entry->second = {configuration, price};
+    if (!result_.best) return std::numeric_limits<double>::infinity();
+    if (request_.runner_up) return shapes_.seconds_of_second(result_.best->configuration);
+    return result_.best->price.step_seconds;
   }
 
   void enumerate() {
     const Pins& pins = request_.pins;
-    for (int64_t tensor : allowed(pins.tensor, shares(request_.ranks, request_.ranks))) {
+    for (int64_t tensor : allowed(pins.tensor, shares(request_.ranks, request_.ranks, 1))) {
       for (int64_t context : allowed(pins.context, {1})) {
-        const int64_t share = tensor * context;
-        if (share > request_.ranks) continue;
-        for (int64_t pipeline : allowed(pins.pipeline, shares(request_.ranks / share, costs_.layers()))) {
-          if (pipeline > request_.ranks / share) continue;
-          for (int64_t data : data_sizes(request_.ranks / share / pipeline)) {
-            enumerate_cuts({.data = data, .context = context, .tensor = tensor, .pipeline = pipeline});
+        if (tensor * context > request_.ranks) continue;
+        for (TensorCuts cuts : allowed(pins.cuts, {TensorCuts::blocks, TensorCuts::searched})) {
+          const bool is_searched = cuts == TensorCuts::searched;
+          if (is_searched && (tensor == 1 || context > 1 || !costs_.searches())) continue;
+          const bool may_cut_sequence = tensor > 1 && !is_searched;
+          for (bool is_cut : allowed(pins.sequence_parallel, {false, true})) {
+            if (is_cut && !may_cut_sequence) continue;
+            enumerate_sizes({.context = context, .tensor = tensor, .cuts = cuts, .sequence_parallel = is_cut});
           }
         }
       }
     }
   }
 
-  /// As many as can be; with fewer it goes on in `idle`.
-  std::vector<int64_t> data_sizes(int64_t most) const {
-    if (request_.pins.data) return {*request_.pins.data};
-    for (int64_t data = most; data > 0; --data) {
-      if (costs_.batch() % data == 0) return {data};
-    }
-    return {};
-  }
-
-  void enumerate_cuts(Configuration configuration) {
-    if (configuration.ranks() > request_.ranks || costs_.batch() % configuration.data != 0) return;
-    for (TensorCuts cuts : allowed(request_.pins.cuts, {TensorCuts::blocks, TensorCuts::searched})) {
-      const bool is_searched = cuts == TensorCuts::searched;
-      if (is_searched && (configuration.tensor == 1 || configuration.context > 1 || !costs_.searches())) continue;
-      configuration.cuts = cuts;
-      enumerate_kinds(configuration);
-    }
-  }
-
-  void enumerate_kinds(Configuration configuration) {
+  void enumerate_sizes(Configuration configuration) {
     const Pins& pins = request_.pins;
-    const int64_t rows = costs_.batch() / configuration.data;
-    const bool may_cut_sequence = configuration.tensor > 1 && configuration.cuts == TensorCuts::blocks;
-    std::vector<bool> sequence{false};
-    if (may_cut_sequence) sequence.push_back(true);
-    for (bool is_cut : allowed(pins.sequence_parallel, sequence)) {
-      if (is_cut && !may_cut_sequence) continue;
-      configuration.sequence_parallel = is_cut;
-      configuration.recompute = pins.recompute.value_or(Recompute::none);
-      if (can_lower(configuration)) enumerate_rows(configuration, rows);
+    if (!can_lower(configuration)) return;
+    const int64_t ranks = request_.ranks / configuration.tensor / configuration.context;
+    for (int64_t pipeline : allowed(pins.pipeline, shares(ranks, costs_.layers(), costs_.repeated_layers()))) {
+      for (int64_t data : allowed(pins.data, divisors(costs_.batch(), ranks / pipeline))) {
+        if (data * pipeline > ranks || costs_.batch() % data != 0) continue;
+        configuration.pipeline = pipeline;
+        configuration.data = data;
+        if (!request_.idle && configuration.ranks() != request_.ranks) continue;
+        configuration.zero = allowed(pins.zero, levels(configuration)).back();
+        if (const double states = costs_.least_states(configuration); states > request_.memory_bytes) {
+          refuse_sizes(configuration, states);
+          continue;
+        }
+        double least = std::numeric_limits<double>::infinity();
+        for (const int64_t rows : micro_batch_sizes(configuration)) {
+          configuration.micro_batch = rows;
+          least = std::min(least, coarse_bound(configuration));
+        }
+        if (std::isfinite(least)) queue_.push({least, configuration, Known::sizes});
+      }
     }
   }
 
-  void enumerate_rows(Configuration configuration, int64_t rows) {
+  std::vector<int64_t> micro_batch_sizes(const Configuration& configuration) const {
+    const int64_t rows = costs_.batch() / configuration.data, least = costs_.least_rows(configuration);
+    std::vector<int64_t> sizes = allowed(request_.pins.micro_batch, divisors(rows, rows));
+    std::erase_if(
+        sizes, [&](int64_t size) { return rows % size != 0 || size % least != 0 || rows / size > kMostMicroBatches; });
+    if (request_.any && sizes.size() > 1) sizes.resize(1);
+    return sizes;
+  }
+
+  void enumerate_rows(Configuration configuration) {
     const Pins& pins = request_.pins;
-    for (int64_t micro_batch : allowed(pins.micro_batch, divisors(rows, kMostMicroBatch))) {
-      if (rows % micro_batch != 0 || micro_batch % costs_.least_rows(configuration) != 0) continue;
-      configuration.micro_batch = micro_batch;
-      for (int64_t interleave : allowed(pins.interleave, interleaves(configuration.pipeline))) {
+    configuration.recompute = pins.recompute.value_or(RecomputedLayers());
+    if (!has_number_for_each(configuration.recompute, configuration.pipeline)) return;
+    for (const int64_t rows : micro_batch_sizes(configuration)) {
+      configuration.micro_batch = rows;
+      const int64_t dealt = request_.any ? 0 : costs_.repeated_layers();
+      for (int64_t interleave : allowed(pins.interleave, interleaves(dealt, configuration.pipeline))) {
         if (interleave > 1 && configuration.pipeline == 1) continue;
         configuration.interleave = interleave;
-        configuration.order =
-            pins.order.value_or(interleave > 1 ? Order::interleaved : Order::one_forward_one_backward);
-        std::vector<int64_t> levels{0};
-        if (configuration.data * configuration.context > 1) levels = {0, 1, 2, 3};
-        for (int64_t zero : allowed(pins.zero, levels)) {
-          configuration.zero = zero;
-          queue_.push({coarse_bound(configuration), configuration});
+        for (const Order order : allowed(pins.order, orders(configuration))) {
+          configuration.order = order;
+          enumerate_levels(configuration);
         }
       }
     }
   }
 
-  std::vector<int64_t> interleaves(int64_t pipeline) const {
-    std::vector<int64_t> result{1};
-    for (int64_t interleave = 2; pipeline > 1 && interleave <= kMostInterleave; ++interleave) {
-      if (costs_.repeated_layers() % (pipeline * interleave) == 0) result.push_back(interleave);
+  std::vector<Order> orders(const Configuration& configuration) const {
+    if (configuration.interleave > 1) return {Order::interleaved};
+    if (configuration.pipeline == 1 || request_.any || !request_.pins.delays_weights)
+      return {Order::one_forward_one_backward};
+    return {Order::one_forward_one_backward, Order::zero_bubble};
+  }
+
+  std::vector<int64_t> levels(const Configuration& configuration) const {
+    if (configuration.data * configuration.context == 1) return {0};
+    if (request_.any) return {3};
+    return {0, 1, 2, 3};
+  }
+
+  void enumerate_levels(Configuration configuration) {
+    const double least = coarse_bound(configuration);
+    for (int64_t zero : allowed(request_.pins.zero, levels(configuration))) {
+      configuration.zero = zero;
+      if (costs_.least_states(configuration) > request_.memory_bytes) continue;  // the highest level may fit
+      queue_.push({least, configuration, Known::layers});
     }
-    return result;
+  }
+
+  /// Not even the states fit at the highest level.
+  void refuse_sizes(Configuration configuration, double states) {
+    const std::vector<int64_t> rows = micro_batch_sizes(configuration);
+    if (rows.empty()) return;
+    configuration.micro_batch = rows.front();
+    if (request_.pins.order) configuration.order = *request_.pins.order;
+    if (request_.pins.interleave) configuration.interleave = *request_.pins.interleave;
+    for (const Recompute policy : {Recompute::none, Recompute::full}) {
+      configuration.recompute = request_.pins.recompute.value_or(RecomputedLayers(policy));
+      refused_.push_back({states, configuration});
+    }
   }
 
   /// Whether the network can be cut so at all. What can without recomputation can with it.
@@ -191,46 +311,51 @@ class ConfigurationSearcher {
       costs_.row_seconds(configuration);
       return true;
     } catch (const InvalidArgument& error) {
-      refusal_ = error.what();
+      refusal_.keep(configuration, error.what());
       return false;
     }
   }
 
   /// A micro-batch goes through all layers, one after the other, and no group of stages takes less than its share of
-  /// these. Recomputation only adds to them.
+  /// these. Recomputation only adds to them, as much as is known of it.
   double coarse_bound(Configuration configuration) {
-    configuration.recompute = Recompute::none;
+    if (!costs_.is_lowered(configuration)) configuration.recompute = Recompute::none;
     const double micro_batch = costs_.row_seconds(configuration) * static_cast<double>(configuration.micro_batch);
     const double rounds = static_cast<double>(micro_batches(configuration, costs_.batch()));
     return micro_batch * std::max(1.0, rounds / static_cast<double>(configuration.pipeline));
   }
 
-  /// The same on fewer ranks that share the batch: for small networks reductions over all of them take too long. Its
-  /// bound is no lower.
-  void idle(Configuration configuration) {
-    if (request_.pins.data) return;
-    const int64_t batch = costs_.batch();
-    do {
-      if (--configuration.data == 0) return;
-    } while (batch % configuration.data != 0 || batch / configuration.data % configuration.micro_batch != 0);
-    if (configuration.data * configuration.context == 1 && configuration.zero > 0) return;
-    queue_.push({coarse_bound(configuration), configuration});
+  /// More may be known of its layers than when it was enumerated.
+  void bound_again(const Candidate& candidate) {
+    const double now = coarse_bound(candidate.configuration);
+    if (now <= candidate.bound * (1 + kTie)) return bound(candidate.configuration);
+    queue_.push({now, candidate.configuration, Known::layers});
   }
 
   void bound(const Configuration& configuration) {
-    idle(configuration);
     StagePrices* prices = stage_prices(configuration);
-    if (prices == nullptr) return recompute_more(configuration);
+    if (prices == nullptr) return;
+    balance(configuration, *prices);
     const double memory = prices->least_memory(configuration.zero);
     if (memory > request_.memory_bytes) return refuse(configuration, memory);
-    queue_.push({prices->lower_bound(configuration.zero), configuration, /*is_own=*/true});
+    queue_.push({prices->lower_bound(configuration.zero), configuration, Known::stages});
   }
 
+  /// The same with layers dealt out so that the slowest stage takes less.
+  void balance(Configuration configuration, const StagePrices& even) {
+    if (request_.pins.deal || configuration.deal == Deal::balanced || configuration.pipeline == 1) return;
+    if (configuration.recompute.is_counted() || even.slowest_stage() < kNearlyEven * even.average_stage()) return;
+    configuration.deal = Deal::balanced;
+    if (costs_.stages(configuration).layers() != even.layers()) bound(configuration);
+  }
+
+  /// Its memory takes less time to find than its step.
   void follow(const Configuration& configuration) {
-    Price price = stage_prices(configuration)->price(configuration.zero);
-    const double memory = price.peak_memory();
+    StagePrices& prices = *stage_prices(configuration);
+    const double memory = peak_of(prices.memory(configuration.zero));
     if (memory > request_.memory_bytes) return refuse(configuration, memory);
-    if (request_.runner_up) keep_shape(configuration, price);
+    Price price = costs_.price(configuration);
+    if (request_.runner_up) shapes_.keep(configuration, price);
     if (result_.best) {
       const double best = result_.best->price.step_seconds;
       const bool ties = price.step_seconds <= best * (1 + kTie);
@@ -240,23 +365,21 @@ class ConfigurationSearcher {
     result_.best = {configuration, std::move(price)};
   }
 
-  /// What does not fit may do so when more is recomputed, which never takes less time.
+  /// What does not fit may do so when some of its layers are recomputed, which takes no less time: its bound holds.
   void refuse(const Configuration& configuration, double memory) {
-    keep_least(configuration, memory);
-    recompute_more(configuration);
+    refused_.push_back({memory, configuration});
+    if (request_.pins.recompute || configuration.recompute != Recompute::none) return;
+    queue_.push({stage_prices(configuration)->lower_bound(configuration.zero), configuration, Known::excess});
   }
 
-  void recompute_more(Configuration configuration) {
-    if (request_.pins.recompute || configuration.recompute == Recompute::full) return;
-    configuration.recompute = configuration.recompute == Recompute::none ? Recompute::selective : Recompute::full;
-    queue_.push({coarse_bound(configuration), configuration});
-  }
-
-  void keep_least(const Configuration& configuration, double memory) {
-    if (result_.least && memory >= least_memory_) return;
-    least_memory_ = memory;
-    result_.least = {configuration, stage_prices(configuration)->price(configuration.zero)};
-    least_memory_ = std::max(least_memory_, result_.least->price.peak_memory());
+  /// As few layers as must be, and all of them: what a longer backward hides may make up for it where groups wait.
+  void recompute(Configuration configuration) {
+    const std::optional<Configuration> fitted = costs_.recomputed_to_fit(configuration, request_.memory_bytes);
+    if (fitted) bound(*fitted);
+    for (const Recompute policy : {Recompute::selective, Recompute::full}) {
+      configuration.recompute = policy;
+      if (!fitted || *fitted != configuration) bound(configuration);
+    }
   }
 
   /// None where the network cannot be lowered so.
@@ -264,8 +387,7 @@ class ConfigurationSearcher {
     try {
       return &costs_.stages(configuration);
     } catch (const InvalidArgument& error) {
-      // The simplest one says most.
-      if (refusal_.empty() || configuration.recompute == Recompute::none) refusal_ = error.what();
+      refusal_.keep(configuration, error.what());
       return nullptr;
     }
   }
@@ -273,9 +395,9 @@ class ConfigurationSearcher {
   const SearchRequest& request_;
   NetworkCosts& costs_;
   std::priority_queue<Candidate> queue_;
-  std::string refusal_;  // why something could not be lowered
-  double least_memory_ = 0;
-  std::map<Shape, PricedConfiguration> shapes_;  // the best of each, for the runner-up
+  Refusal refusal_;
+  std::vector<Refused> refused_;
+  BestOfShapes shapes_;  // for the runner-up
   ConfigurationSearch result_;
 };
 
@@ -296,14 +418,16 @@ Pins parse_pins(std::string_view text) {
     if (key == "sequence_parallel") pins.sequence_parallel = given.sequence_parallel;
     if (key == "recompute") pins.recompute = given.recompute;
     if (key == "order") pins.order = given.order;
+    if (key == "deal") pins.deal = given.deal;
   }
   return pins;
 }
 
 std::vector<KnownTemplate> known_templates() {
-  return {{"data parallel", {.data = {}, .tensor = 1, .context = 1, .pipeline = 1, .zero = 0}},
-          {"sharded data parallel", {.tensor = 1, .context = 1, .pipeline = 1, .zero = 3}},
-          {"Megatron", {.context = 1, .zero = 1, .cuts = TensorCuts::blocks}}};
+  return {
+      {"data parallel", {.data = {}, .tensor = 1, .context = 1, .pipeline = 1, .zero = 0}},
+      {"sharded data parallel", {.tensor = 1, .context = 1, .pipeline = 1, .zero = 3}},
+      {"Megatron", {.context = 1, .zero = 1, .cuts = TensorCuts::blocks, .deal = Deal::even, .delays_weights = false}}};
 }
 
 ConfigurationSearch search_configurations(const SearchRequest& request) { return ConfigurationSearcher(request).run(); }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "planning/deal_layers.h"
 #include "planning/test_pricing.h"
 
@@ -71,12 +73,38 @@ TEST(SearchConfigurations, CutsOtherNetworksThanTransformers) {
   EXPECT_LT(convolutions.price("tensor=8,cuts=searched").breakdown.compute, 1.05 * data);
 }
 
-TEST(SearchConfigurations, TakesTheSimplerOfTwoThatTakeAsLong) {
-  // The longer backward of a recomputation hides more of the reductions.
+TEST(SearchConfigurations, RecomputesNothingWhereAllFits) {
   const Priced priced(forward_of("resnet50:size=32", 8192), "v100:128");
-  const Configuration found = priced.search().best->configuration;
-  EXPECT_EQ(found.recompute, Recompute::none);
-  EXPECT_EQ(found.zero, 0);
+  EXPECT_TRUE(priced.search().best->configuration.recompute == Recompute::none);
+}
+
+TEST(SearchConfigurations, TakesWholeBatchesOfSmallNetworks) {
+  for (const char* model : {"recommender", "mlp:hidden=64", "resnet18:size=32"}) {
+    const Priced priced(forward_of(model, 4096), "a100-80");
+    const double found = priced.search().best->price.step_seconds;
+    for (const char* text : {"data=1", "data=8", "data=8,zero=1", "data=2,micro_batch=512"})
+      EXPECT_LE(found, priced.price(text).step_seconds * (1 + 1e-9)) << model << " " << text;
+  }
+}
+
+TEST(SearchConfigurations, TriesOrdersThatDelayGradientsOfWeights) {
+  const Priced priced(forward_of("gpt:layers=16,hidden=2048,heads=16,seq=1024,vocab=4096", 16), "v100:2");
+  Pins pins = parse_pins("pipeline=8,interleave=1,micro_batch=1");
+  const PricedConfiguration found = *priced.search(0, pins).best;
+  EXPECT_EQ(found.configuration.order, Order::zero_bubble);
+  pins.order = Order::one_forward_one_backward;
+  EXPECT_LT(found.price.step_seconds, priced.search(0, pins).best->price.step_seconds);
+}
+
+TEST(SearchConfigurations, MoreNodesAreNoSlower) {
+  double before = 1e30;
+  for (const int64_t nodes : {2, 3, 4, 5, 6, 7}) {
+    const Priced priced(forward_of("gpt:layers=24,hidden=2048,heads=16,seq=512,vocab=4096", 96),
+                        fmt::format("a100-80:{}", nodes));
+    const double seconds = priced.search().best->price.step_seconds;
+    EXPECT_LE(seconds, before * 1.01) << nodes;
+    before = seconds;
+  }
 }
 
 TEST(SearchConfigurations, KeepsPins) {
@@ -85,10 +113,111 @@ TEST(SearchConfigurations, KeepsPins) {
       priced.search(0, parse_pins("tensor=2,pipeline=2,recompute=full,zero=2")).best->configuration;
   EXPECT_EQ(found.tensor, 2);
   EXPECT_EQ(found.pipeline, 2);
-  EXPECT_EQ(found.recompute, Recompute::full);
+  EXPECT_EQ(found.recompute, RecomputedLayers(Recompute::full));
   EXPECT_EQ(found.zero, 2);
   EXPECT_THROW(priced.search(0, parse_pins("data=7")), InvalidArgument);
   EXPECT_THROW(priced.search(0, parse_pins("tensor=16")), InvalidArgument);
+}
+
+/// Of the configurations that recompute each group of a pipeline of two by some counts, the shortest step that fits.
+double best_of_counts(const Priced& priced, Configuration configuration, int64_t layers, double memory) {
+  std::vector<RecomputedLayers::Counts> all;
+  for (int64_t full = 0; full <= layers; ++full) {
+    for (int64_t selective = 0; full + selective <= layers; ++selective) all.push_back({full, selective});
+  }
+  double best = std::numeric_limits<double>::infinity();
+  for (const RecomputedLayers::Counts& first : all) {
+    for (const RecomputedLayers::Counts& second : all) {
+      configuration.recompute = RecomputedLayers({first, second});
+      const Price price = priced.costs->price(configuration);
+      if (price.peak_memory() <= memory) best = std::min(best, price.step_seconds);
+    }
+  }
+  return best;
+}
+
+TEST(SearchConfigurations, RecomputesAsFewLayersAsMustBe) {
+  int faster = 0;
+  for (const char* cluster : {"a100-80", "a100-80@partita", "h100", "cpu"}) {
+    const Priced priced(forward_of(kGpt), cluster, 2);
+    for (const std::string shape : {"pipeline=2,micro_batch=2", "pipeline=2,micro_batch=1,interleave=2"}) {
+      const Configuration kept = completed(parse_configuration(shape), 2, kBatch);
+      const auto memory_of = [&](Recompute policy) {
+        Configuration configuration = kept;
+        configuration.recompute = policy;
+        return priced.costs->price(configuration).peak_memory();
+      };
+      const double most = memory_of(Recompute::none), least = memory_of(Recompute::full);
+      ASSERT_LT(least, most);
+      for (const double part : {0.1, 0.35, 0.6, 0.9}) {
+        const double memory = least + part * (most - least);
+        SCOPED_TRACE(fmt::format("{} {} with {} of {} bytes", cluster, shape, memory, most));
+        const ConfigurationSearch search = priced.search(memory, parse_pins(shape + ",data=1,tensor=1"));
+        ASSERT_TRUE(search.best);
+        EXPECT_LE(search.best->price.peak_memory(), memory);
+        double uniform = std::numeric_limits<double>::infinity();
+        for (const Recompute policy : {Recompute::selective, Recompute::full}) {
+          Configuration configuration = kept;
+          configuration.recompute = policy;
+          const Price price = priced.costs->price(configuration);
+          if (price.peak_memory() <= memory) uniform = std::min(uniform, price.step_seconds);
+        }
+        EXPECT_LE(search.best->price.step_seconds, uniform);
+        faster += search.best->price.step_seconds < 0.999 * uniform ? 1 : 0;
+        const double all = best_of_counts(priced, kept, 4, memory);
+        EXPECT_LE(search.best->price.step_seconds, all * (1 + 1e-9)) << print(search.best->configuration);
+      }
+    }
+  }
+  EXPECT_GT(faster, 24);  // of 32
+}
+
+// With what fits nothing is recomputed, nor lowered to be.
+TEST(SearchConfigurations, EarlyStagesRecomputeMore) {
+  const Priced priced(forward_of(kGpt), "a100-80", 4);
+  const Pins pins = parse_pins("data=1,tensor=1,pipeline=4,interleave=1,micro_batch=2");
+  EXPECT_EQ(priced.search(0, pins).best->configuration.recompute, RecomputedLayers());
+  const double most = priced.search(0, pins).best->price.peak_memory();
+  const RecomputedLayers found = priced.search(0.85 * most, pins).best->configuration.recompute;
+  ASSERT_EQ(found.counts.size(), 4U) << print(found);
+  EXPECT_GT(found.counts[0].full + found.counts[0].selective, 0);
+  EXPECT_EQ(found.counts[3], RecomputedLayers::Counts{});
+  EXPECT_EQ(parse_configuration(fmt::format("recompute={}", print(found))).recompute, found);
+}
+
+TEST(NetworkCosts, MixedRecomputationLiesBetweenTheUniform) {
+  for (const char* model : {kGpt, "t5:layers=6,hidden=256,heads=4,seq=64,target=32", "resnet50:size=32"}) {
+    for (const char* cluster : {"a100-80", "a100-80@partita", "cpu"}) {
+      const Priced priced(forward_of(model), cluster, 1);
+      const auto whole = priced.make(/*fold=*/false);
+      for (const int64_t rows : {1, 24}) {
+        const auto price = [&](NetworkCosts& costs, const std::string& recompute) {
+          return costs.price(parse_configuration(fmt::format("micro_batch={},recompute={}", rows, recompute)));
+        };
+        const Price none = price(*priced.costs, "none"), full = price(*priced.costs, "full");
+        Price before = none;
+        for (const int64_t count : {1, 3, 6}) {
+          SCOPED_TRACE(fmt::format("{} on {}, {} rows, {} layers", model, cluster, rows, count));
+          const std::string text = fmt::format("full:{}", count);
+          const Price mixed = price(*priced.costs, text), unfolded = price(*whole, text);
+          EXPECT_GE(mixed.step_seconds, before.step_seconds * (1 - 1e-9));
+          EXPECT_LE(mixed.step_seconds, full.step_seconds * (1 + 1e-9));
+          EXPECT_GE(mixed.peak_memory(), full.peak_memory() * (1 - 1e-2));
+          before = mixed;
+          if (model != kGpt) continue;  // others have units of several blocks
+          EXPECT_NEAR(mixed.step_seconds, unfolded.step_seconds, 1e-6 * mixed.step_seconds);
+          EXPECT_NEAR(mixed.peak_memory(), unfolded.peak_memory(), 1e-6 * mixed.peak_memory());
+        }
+      }
+      if (model == kGpt) {
+        const Price all = priced.price("micro_batch=1,recompute=full:8"),
+                    full = priced.price("micro_batch=1,recompute=full");
+        EXPECT_NEAR(all.step_seconds, full.step_seconds, 1e-9 * full.step_seconds);
+        EXPECT_NEAR(all.peak_memory(), full.peak_memory(), 0.01 * full.peak_memory());
+      }
+      EXPECT_THROW(priced.price("recompute=full:99"), InvalidArgument);
+    }
+  }
 }
 
 TEST(SearchConfigurations, SaysWhatTakesTheLeastWhenNothingFits) {
@@ -103,6 +232,7 @@ constexpr const char* kConfigurations[] = {
     "data=4,tensor=2,micro_batch=3,zero=1",
     "data=2,tensor=4,micro_batch=2,sequence_parallel=true,recompute=selective",
     "data=2,pipeline=4,micro_batch=1,recompute=full,zero=1",
+    "data=2,pipeline=4,micro_batch=1,recompute=full:2/1/0/1+selective:0/1/0/0",
     "tensor=2,pipeline=4,micro_batch=1,interleave=2,sequence_parallel=true",
     "data=2,tensor=2,pipeline=2,micro_batch=4,order=zero_bubble",
 };
@@ -123,6 +253,42 @@ TEST(NetworkCosts, FoldingChangesNoPrice) {
       EXPECT_NEAR(one.step_seconds, other.step_seconds, 1e-6 * other.step_seconds);
       EXPECT_NEAR(one.tflops_per_device, other.tflops_per_device, 1e-6 * other.tflops_per_device);
       EXPECT_NEAR(one.peak_memory(), other.peak_memory(), 1e-6 * other.peak_memory());
+    }
+  }
+}
+
+TEST(NetworkCosts, OfMoreRowsThanMicroBatches) {
+  for (const char* model : {"mlp:layers=3,hidden=64", "recommender"}) {
+    const Priced few(forward_of(model, 1 << 12), "a100-80"), many(forward_of(model, 1 << 18), "a100-80");
+    for (const std::string text : {"data=8,micro_batch=256", "tensor=8,cuts=searched,micro_batch=512"}) {
+      SCOPED_TRACE(fmt::format("{} {}", model, text));
+      const Configuration of_few = completed(parse_configuration(text), 8, 1 << 12);
+      const Configuration of_many = completed(parse_configuration(text), 8, 1 << 18);
+      const double seconds = few.costs->row_seconds(of_few);
+      EXPECT_NEAR(many.costs->row_seconds(of_many), seconds, 1e-6 * seconds);
+      EXPECT_GT(many.price(text).step_seconds, 30 * few.price(text).step_seconds);
+    }
+    EXPECT_TRUE(many.search().best.has_value()) << model;
+  }
+  EXPECT_THROW(Priced(forward_of("mlp", 131101), "a100-80").search(), InvalidArgument);
+}
+
+TEST(NetworkCosts, TakeNoLessTimeThanTheirBounds) {
+  for (const char* cluster : {"a100-80", "h100", "a100-80@partita"}) {
+    const Priced priced(forward_of("gpt:layers=24,hidden=64,heads=4,seq=32", 48), cluster);
+    for (const std::string sizes : {"pipeline=8", "data=2,pipeline=4", "tensor=2,pipeline=4"}) {
+      for (const std::string order :
+           {"", ",interleave=3", ",interleave=2,zero=1", ",order=zero_bubble", ",order=gpipe"}) {
+        for (const int64_t rows : {1, 2, 6, 24}) {
+          const std::string text = fmt::format("{}{},micro_batch={}", sizes, order, rows);
+          const Configuration whole = completed(parse_configuration(text), 8, 48);
+          const double bound = priced.costs->stages(whole).lower_bound(whole.zero),
+                       step = priced.price(text).step_seconds;
+          EXPECT_LE(bound, step * (1 + 1e-9)) << text << " on " << cluster;
+          const bool is_latency = whole.interleave == 3 && rows == 24 && whole.tensor == 1;
+          EXPECT_GT(bound, (is_latency ? 0.7 : 0) * step) << text;
+        }
+      }
     }
   }
 }
@@ -153,20 +319,78 @@ TEST(NetworkCosts, PartsAddUpToTheStep) {
 }
 
 std::vector<size_t> dealt(const std::vector<double>& seconds, int64_t stages, size_t repeated_from = 0,
-                          size_t repeated_to = 0) {
+                          size_t repeated_to = 0, Deal deal = Deal::even) {
   std::vector<DealtLayer> layers;
   for (size_t i = 0; i < seconds.size(); ++i) layers.push_back({i, seconds[i], i >= repeated_from && i < repeated_to});
-  return deal_layers(layers, stages);
+  return deal_layers(layers, stages, deal);
 }
 
 TEST(DealLayers, BalancesTheSlowestStage) {
   using Begins = std::vector<size_t>;
   EXPECT_EQ(dealt({1, 1, 1, 1}, 2), (Begins{0, 2, 4}));
   EXPECT_EQ(dealt({5, 1, 1, 1}, 2), (Begins{0, 1, 4}));
-  EXPECT_EQ(dealt({1, 1, 1, 9}, 3), (Begins{0, 2, 3, 4}));
+  EXPECT_EQ(dealt({1, 1, 1, 9}, 3), (Begins{0, 1, 3, 4}));
   EXPECT_EQ(dealt({1, 2}, 2), (Begins{0, 1, 2}));
   EXPECT_EQ(dealt({9, 1, 1, 1, 1, 9}, 2, 1, 5), (Begins{0, 3, 6}));  // copies evenly, the rest at the ends
+  EXPECT_EQ(dealt({9, 1, 1, 1, 1, 9}, 2, 1, 5, Deal::balanced), (Begins{0, 3, 6}));
+  EXPECT_EQ(dealt({1, 1, 1, 1, 1, 3}, 2, 0, 6), (Begins{0, 3, 6}));
+  EXPECT_EQ(dealt({1, 1, 1, 1, 1, 3}, 2, 0, 6, Deal::balanced), (Begins{0, 4, 6}));
   EXPECT_THROW(dealt({1, 2}, 3), InvalidArgument);
+  EXPECT_THROW(dealt({1, 2}, 3, 0, 0, Deal::balanced), InvalidArgument);
+}
+
+/// Seconds of the slowest stage.
+double slowest_of(const std::vector<double>& seconds, const std::vector<size_t>& begins) {
+  double most = 0;
+  for (size_t stage = 0; stage + 1 < begins.size(); ++stage) {
+    double sum = 0;
+    for (size_t i = begins[stage]; i < begins[stage + 1]; ++i) sum += seconds[i];
+    most = std::max(most, sum);
+  }
+  return most;
+}
+
+/// The least that the slowest stage takes, of all ways to part the layers from `begin` on.
+double least_slowest(const std::vector<double>& seconds, size_t begin, int64_t stages) {
+  if (stages == 1) return slowest_of(seconds, {begin, seconds.size()});
+  double least = std::numeric_limits<double>::infinity();
+  for (size_t end = begin + 1; end + static_cast<size_t>(stages) <= seconds.size() + 1; ++end) {
+    least = std::min(least, std::max(slowest_of(seconds, {begin, end}), least_slowest(seconds, end, stages - 1)));
+  }
+  return least;
+}
+
+TEST(DealLayers, NoOtherDealHasAFasterSlowestStage) {
+  std::mt19937 random(3);
+  for (int i = 0; i < 300; ++i) {
+    std::vector<double> seconds(1 + random() % 9);
+    for (double& one : seconds) one = i % 2 == 0 ? 1 + static_cast<double>(random() % 5) : 1e-3 * (1 + random() % 9999);
+    for (int64_t stages = 1; stages <= static_cast<int64_t>(seconds.size()); ++stages) {
+      const std::vector<size_t> begins = dealt(seconds, stages, 0, seconds.size(), Deal::balanced);
+      ASSERT_EQ(begins.size(), static_cast<size_t>(stages) + 1);
+      EXPECT_EQ(begins.back(), seconds.size());
+      for (int64_t s = 0; s < stages; ++s) EXPECT_LT(begins[s], begins[s + 1]);
+      EXPECT_NEAR(slowest_of(seconds, begins), least_slowest(seconds, 0, stages), 1e-9);
+    }
+  }
+}
+
+// A vocabulary that takes as long as several blocks.
+TEST(SearchConfigurations, GivesFewerBlocksToAStageWithMore) {
+  const Priced priced(forward_of("gpt:layers=8,hidden=1024,heads=8,seq=256,vocab=50000"), "a100-80@partita", 4);
+  const std::string pins = "data=1,tensor=1,pipeline=4,micro_batch=2,interleave=1";
+  const PricedConfiguration even = *priced.search(0, parse_pins(pins + ",deal=even")).best;
+  const PricedConfiguration found = *priced.search(0, parse_pins(pins)).best;
+  EXPECT_EQ(found.configuration.deal, Deal::balanced);
+  EXPECT_LT(found.price.step_seconds, 0.95 * even.price.step_seconds);
+  const auto blocks_of = [&](const Price& price, size_t stage) {
+    size_t count = 0;
+    for (size_t u = 0; u < price.layers[stage].size(); ++u)
+      count += priced.costs->folded().units[u].is_copy ? price.layers[stage][u].count() : 0;
+    return count;
+  };
+  for (size_t stage = 0; stage < 4; ++stage) EXPECT_EQ(blocks_of(even.price, stage), 2U);
+  EXPECT_LT(blocks_of(found.price, 3), 2U);
 }
 
 }  // namespace

@@ -18,27 +18,55 @@ class StepSimulation {
   LayerStep step(const LayerStepOptions& options) const {
     LayerStep step;
     step.groups.resize(static_cast<size_t>(tasks_.groups()));
-    double end = 0;
+    double end = 0, busiest = 0;
     for (const TimedTask& time : times_) end = std::max(end, time.end);
     const std::vector<int> blocking = blockers();
     for (size_t t = 0; t < tasks_.tasks().size(); ++t) account(t, blocking[t], step, options.spans);
-    double busiest = 0;
+    for (int g = 0; g < tasks_.groups(); ++g) busiest = std::max(busiest, seconds_of_all(g));
+    step.repeated = busiest * tasks_.repeated();
+    step.seconds =
+        end + step.repeated + prices_.request().cluster.overhead_of_step(prices_.request().configuration.ranks());
     for (int g = 0; g < tasks_.groups(); ++g) {
       LayerStepGroup& own = step.groups[static_cast<size_t>(g)];
-      // What is computed beside messages takes longer, and nothing is sooner done than they are.
-      const double sending = tasks_.sending(g), slowed = sending * (1 - 1 / tasks_.software().overlap_slowdown);
-      busiest = std::max({busiest, prices_.busy_seconds(g) + slowed, sending});
-      double sum = own.compute + own.update;
+      if (step.repeated > 0) repeat(g, own);
+      double sum = own.compute + own.waiting + own.update;
       for (const auto& [kind, seconds] : own.exposed) sum += seconds;
-      own.bubble = std::max(0.0, end - sum);
+      own.bubble = std::max(0.0, end + step.repeated - sum);
       if (options.memory) add_memory(g, own);
     }
-    step.repeated = busiest * tasks_.repeated();
-    step.seconds = end + step.repeated + tasks_.software().step_overhead;
     return step;
   }
 
  private:
+  /// Of all micro-batches: what is computed beside messages takes longer, and nothing is sooner done than they are.
+  double seconds_of_all(int group) const {
+    return std::max(prices_.repeated_seconds(group) + slowed(group), sending(group));
+  }
+  double sending(int group) const { return tasks_.sending(group); }
+  double slowed(int group) const {
+    const SoftwareCosts& software = tasks_.software();
+    const double transfers = software.waits_for_transfers ? 0 : prices_.transfer_seconds_of(group);
+    return (sending(group) + transfers) * (1 - 1 / software.overlap_slowdown);
+  }
+
+  /// The micro-batches that were not followed.
+  void repeat(int group, LayerStepGroup& own) const {
+    const double part = tasks_.repeated(), rounds = static_cast<double>(prices_.micro_batches_) * part;
+    for (int64_t s = group; s < prices_.stages(); s += tasks_.groups()) {
+      const UnitCosts& stage = prices_.stages_[static_cast<size_t>(s)];
+      for (const SectionCosts* section : {&stage.forward, &stage.backward}) {
+        own.compute += rounds * section->compute;
+        own.waiting += rounds * section->waiting;
+        for (const auto& [kind, seconds] : section->communication) own.exposed[kind] += rounds * seconds;
+      }
+    }
+    const double transfers = prices_.repeated_seconds(group) - prices_.computed_seconds(group);
+    if (transfers > 0) own.exposed[Collective::send] += transfers * part;
+    own.compute += slowed(group) * part;
+    const double more = sending(group) - prices_.repeated_seconds(group) - slowed(group);
+    if (more > 0) own.exposed[zero_ == 3 ? Collective::all_gather : Collective::reduce_scatter] += more * part;
+  }
+
   /// What ends when a task of the compute queue begins, and is a message.
   std::vector<int> blockers() const {
     std::vector<int> blocking(tasks_.tasks().size(), -1);
@@ -63,34 +91,41 @@ class StepSimulation {
     }
     if (task.queue != TaskQueue::compute) return;
     if (blocking >= 0 && tasks_.tasks()[static_cast<size_t>(blocking)].kind) {
-      const TimedTask& message = times_[static_cast<size_t>(blocking)];
-      const double beside = time.begin - std::max(time.free, message.begin);
+      // What a group sends to ranks that share its batch waits for what it sent before; a transfer for another group.
+      const bool is_transfer = tasks_.graph().tasks()[static_cast<size_t>(blocking)].queue == TaskQueue::transfer;
+      const double begin = is_transfer ? times_[static_cast<size_t>(blocking)].begin : time.free;
+      const double beside = time.begin - std::max(time.free, begin);
       if (beside > 0) own.exposed[*tasks_.tasks()[static_cast<size_t>(blocking)].kind] += beside;
     }
     if (info.is_join) return;
+    if (info.span.kind == LayerSpan::transfer) {
+      own.exposed[Collective::send] += time.end - time.begin;
+      return;
+    }
     if (info.span.kind == LayerSpan::update) {
       own.update += time.end - time.begin;
       return;
     }
     own.compute += time.end - time.begin;
-    for (const auto& [kind, seconds] : own_communication(info.span)) {
+    const SectionCosts costs = costs_of(info.span);
+    own.waiting += costs.waiting;
+    own.compute -= costs.waiting;
+    for (const auto& [kind, seconds] : costs.communication) {
       own.exposed[kind] += seconds;
       own.compute -= seconds;
     }
   }
 
-  /// What the ranks that share rows send to one another in a slot or a layer of it.
-  std::map<Collective, double> own_communication(const LayerSpan& span) const {
-    std::map<Collective, double> sum;
+  /// Of a slot or a layer of it; gradients of weights by themselves send nothing to the ranks that share rows.
+  SectionCosts costs_of(const LayerSpan& span) const {
+    SectionCosts sum;
     if (span.kind == LayerSpan::weight) return sum;
-    const auto add_unit = [&](size_t u) {
-      const SectionCosts& costs = span.kind == LayerSpan::forward ? tasks_.unit(u).forward : tasks_.unit(u).backward;
-      for (const auto& [kind, seconds] : costs.communication) sum[kind] += seconds;
-    };
-    if (span.unit) {
-      add_unit(*span.unit);
+    if (span.layer) {
+      const UnitCosts& layer = tasks_.costs_of(*span.layer);
+      sum.add(span.kind == LayerSpan::forward ? layer.forward : layer.backward);
     } else {
-      for (const size_t u : tasks_.units(span.stage)) add_unit(u);
+      const UnitCosts& stage = prices_.stages_[static_cast<size_t>(span.stage)];
+      sum = span.kind == LayerSpan::forward ? stage.forward : stage.backward;
     }
     return sum;
   }
@@ -108,7 +143,7 @@ class StepSimulation {
         continue;
       const LayerSpan::Kind last = tasks_.has_weight() ? LayerSpan::weight : LayerSpan::backward;
       if (span.kind != LayerSpan::forward && span.kind != last) continue;
-      const double kept = span.unit ? tasks_.unit(*span.unit).kept : prices_.kept(span.stage);
+      const double kept = span.layer ? tasks_.costs_of(*span.layer).kept : prices_.kept(span.stage);
       const bool begins = span.kind == LayerSpan::forward;
       changes.emplace_back(begins ? times_[t].begin : times_[t].end, begins ? kept : -kept);
     }
@@ -129,6 +164,25 @@ class StepSimulation {
 
 LayerStep simulate_step(StagePrices& stages, int64_t zero, const LayerStepOptions& options) {
   return StepSimulation(stages, zero).step(options);
+}
+
+Price price_of(StagePrices& stages, int64_t zero) {
+  const LayerStep step = simulate_step(stages, zero);
+  const LayerStepGroup& busiest =
+      *std::min_element(step.groups.begin(), step.groups.end(),
+                        [](const LayerStepGroup& a, const LayerStepGroup& b) { return a.bubble < b.bubble; });
+  const PriceRequest& request = stages.request();
+  const auto ranks = static_cast<double>(request.configuration.ranks());
+  return {.step_seconds = step.seconds,
+          .tflops_per_device = request.step_flops / step.seconds / ranks / 1e12,
+          .breakdown = {.compute = busiest.compute,
+                        .waiting = busiest.waiting,
+                        .communication = busiest.exposed,
+                        .bubble = busiest.bubble,
+                        .update = busiest.update + request.cluster.overhead_of_step(request.configuration.ranks())},
+          .memory = stages.memory(zero),
+          .single_layers = stages.single_layers(zero),
+          .layers = stages.layers()};
 }
 
 }  // namespace partita

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "calibrate/channel_block.h"
 #include "compile.h"
 #include "device/cpu/onednn/engine.h"
 #include "planning/test_pricing.h"
@@ -85,6 +86,36 @@ TEST(Software, KeepsWhatMegatronKeeps) {
   EXPECT_NEAR(kept(",recompute=full"), 2, 0.01);
 }
 
+// The figure of Korthikanti et al. counts 18 bytes for each parameter of the transformer layers alone.
+TEST(Software, LayersThatAreNotRepeatedAreEmbeddingsAndHeads) {
+  constexpr double kHidden = 1024, kVocab = 51200, kSeq = 512, kTensor = 2, kBytes = 18;
+  for (const int64_t stages : {1, 2, 4}) {
+    const auto memory = [&](int64_t layers) {
+      const std::string model = fmt::format("gpt:layers={},hidden=1024,heads=16,seq=512,vocab=51200", layers);
+      return on_cluster(model, 8, with_software("megatron-lm"))
+          .price(fmt::format("tensor=2,pipeline={},micro_batch=1", stages));
+    };
+    const auto states = [](const StageMemory& one) { return one.parameters + one.gradients + one.optimizer; };
+    const Price eight = memory(8), sixteen = memory(16);
+    ASSERT_EQ(std::ssize(eight.single_layers), stages);
+    const StageMemory &first = eight.single_layers.front(), &last = eight.single_layers.back();
+    const double words = kBytes * kVocab * kHidden / kTensor, positions = kBytes * kSeq * kHidden,
+                 norm = kBytes * 2 * kHidden;
+    EXPECT_NEAR(states(first), words + positions + (stages == 1 ? norm : 0), 1);
+    // The head has the words of the embedding once more where it lies elsewhere, without states of its own.
+    if (stages > 1) {
+      EXPECT_NEAR(states(last), words / kBytes * 6 + norm, 1);
+    }
+    for (int64_t group = 1; group + 1 < stages; ++group) EXPECT_EQ(eight.single_layers[group].total(), 0);
+    for (int64_t group = 0; group < stages; ++group) {  // what is left goes with the layers
+      const double few = states(eight.memory[group]) - states(eight.single_layers[group]),
+                   many = states(sixteen.memory[group]) - states(sixteen.single_layers[group]);
+      EXPECT_NEAR(many / few, 2, 1e-6);
+      EXPECT_LE(eight.single_layers[group].activations, eight.memory[group].activations);
+    }
+  }
+}
+
 TEST(Software, RecomputesWholeLayers) {
   const auto compute = [](const std::string& software, const std::string& recompute) {
     const auto of_layers = [&](int layers) {
@@ -113,25 +144,22 @@ struct ArenaCase {
   const char* model;
   int64_t batch, micro_batches;
   double near;
-  bool has_channels = false;
 };
 constexpr ArenaCase kArenas[] = {
-    {"resnet18:size=32", 32, 1, 0.05, true},
-    {"resnet50:size=32", 8, 1, 0.05, true},
+    {"resnet18:size=32", 32, 1, 0.05},
+    {"resnet50:size=32", 8, 1, 0.1},
     {"mlp:layers=6,hidden=512", 64, 1, 0.05},
     {"mlp:layers=6,hidden=512", 64, 4, 0.05},
     {kSmall, 8, 1, 0.05},
     {kSmall, 8, 4, 0.05},
-    {"lenet", 32, 1, 0.2, true},
+    {"lenet", 32, 1, 0.2},
 };
 
-/// Gradients of a single micro-batch come as its activations go, those of several are added up; channels lie in blocks.
+/// What a search goes by, which has no scratch of kernels: gradients of a single micro-batch come as its activations
+/// go, those of several are added up; channels lie in blocks.
 TEST(Software, MemoryIsThatOfTheArena) {
-  constexpr auto kBlocksOf16 = static_cast<unsigned>(dnnl::cpu_isa::avx512_core);
-  const bool has_blocks = (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & kBlocksOf16) == kBlocksOf16;
   for (const ArenaCase& of : kArenas) {
     const ZooModel zoo = make_model(of.model);
-    if (of.has_channels && !has_blocks) continue;  // they lie otherwise than the preset says
     const auto forward = [&](int64_t groups) {
       return build_graph(zoo.network(zoo.recipe.training.loss), all_ops(),
                          {.batch = of.batch, .columns = zoo.columns(), .statistics_groups = groups});
@@ -140,14 +168,24 @@ TEST(Software, MemoryIsThatOfTheArena) {
     CompileOptions options{.training = TrainingOptions{.optimizer = zoo.recipe.optimizer}};
     options.plan.micro_batches = of.micro_batches;
     const Program program = compile(forward(of.micro_batches), all_ops(), device->catalog(), options);
-    const Cluster cluster = cluster_named("cpu");
+    Cluster cluster = cluster_named("cpu");
+    cluster.software.channel_block = channel_block(device->catalog());
     const Graph graph = forward(of.batch);
-    NetworkCosts costs(graph, all_ops(), device->catalog(), cluster, NetworkOptions{.training = *options.training});
+    NetworkCosts costs(graph, all_ops(), cluster, NetworkOptions{.training = *options.training});
     const Price price =
         costs.price(parse_configuration(fmt::format("data=1,micro_batch={}", of.batch / of.micro_batches)));
     const auto arena = static_cast<double>(program.schedule().arena_bytes);
     EXPECT_NEAR(price.peak_memory() / arena, 1, of.near) << of.model << " in " << of.micro_batches;
   }
+}
+
+TEST(Software, ChannelBlocksAreThoseOfTheKernels) {
+  const auto device = make_cpu_device(all_ops(), 1);
+  constexpr auto kHas16 = static_cast<unsigned>(dnnl::cpu_isa::avx512_core),
+                 kHas8 = static_cast<unsigned>(dnnl::cpu_isa::avx2);
+  const auto has = [](unsigned isa) { return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & isa) == isa; };
+  if (!has(kHas8)) GTEST_SKIP() << "oneDNN finds no AVX2 here, or is told to do without";
+  EXPECT_EQ(channel_block(device->catalog()), has(kHas16) ? 16 : 8);
 }
 
 TEST(Software, NamesAreKnown) {

@@ -72,6 +72,7 @@ class LayerLowering {
     if (const auto factor = software_.op_factor.find(node.op); factor != software_.op_factor.end())
       kernel.factor = factor->second;
     if (kernel.work.dtype == DType::f32) kernel.work.dtype = request_.precision.compute;
+    kernel.work.repeated = request_.folded.units[kernel.unit].is_copy;
     for (const auto* values : {&node.inputs, &node.outputs}) {
       for (ValueId value : *values) kernel.bytes.add(values_.bytes_of(value));
     }
@@ -177,7 +178,8 @@ LoweredLayers::KernelCosts LoweredLayers::costs_of(const Kernel& kernel, const W
 LayerCosts LoweredLayers::costs(int64_t micro_batch, const Cluster& cluster) const {
   const double rows = static_cast<double>(micro_batch) / lowered_rows_;
   LayerCosts costs{.units = states_,
-                   .moments = memory_.moments(rows),
+                   .backward = memory_.backward(rows),
+                   .gathered = memory_.gathered(rows),
                    .workspace = memory_.workspace(rows),
                    .inputs = memory_.inputs(rows)};
   const DeviceSpec device = cluster.rank_device();
@@ -239,13 +241,13 @@ void SectionCosts::add(const SectionCosts& other, double times) {
   flops += times * other.flops;
   compute += times * other.compute;
   waiting += times * other.waiting;
-  for (const auto& [kind, seconds] : other.communication) communication[kind] += times * seconds;
+  communication.add(other.communication, times);
 }
 
 void UnitCosts::add(const UnitCosts& other, double times) {
   forward.add(other.forward, times);
   backward.add(other.backward, times);
-  for (const auto& [kind, seconds] : other.late) late[kind] += times * seconds;
+  late.add(other.late, times);
   backward_weights += times * other.backward_weights;
   parameters += times * other.parameters;
   tied += times * other.tied;

@@ -1,10 +1,10 @@
 #pragma once
 // What the layers of a network cost on one rank, from the program that the rank would run.
 
-#include "base/collective.h"
 #include "cluster/compute_seconds.h"
 #include "cluster/place.h"
 #include "planning/layer_memory.h"
+#include "planning/seconds_by_kind.h"
 
 namespace partita {
 
@@ -13,7 +13,7 @@ struct SectionCosts {
   double flops = 0;    // floating-point operations
   double compute = 0;  // seconds
   double waiting = 0;  // seconds in which the device waits for the host to issue the next kernel
-  std::map<Collective, double> communication{};
+  SecondsByKind communication{};
 
   double seconds() const;
   /// Takes away the `share` of the communication that computation hides, and adds what the host needs beyond both.
@@ -26,7 +26,7 @@ struct SectionCosts {
 struct UnitCosts {
   SectionCosts forward, backward;  // of a micro-batch; backward with what it recomputes
   /// Of a step, when all micro-batches are done: sums of parameters' gradients over the ranks that share the rows.
-  std::map<Collective, double> late{};
+  SecondsByKind late{};
   double backward_weights = 0;  // the seconds of `backward` that lead to gradients of parameters alone
   double parameters = 0;        // elements of a rank
   double tied = 0;              // elements of parameters that units in front own
@@ -41,9 +41,10 @@ struct UnitCosts {
 /// The same for the units of a folded graph, one copy of each.
 struct LayerCosts {
   std::vector<UnitCosts> units;
-  std::vector<BackwardMoment> moments;  // of all layers on one rank: those of which one takes most
-  double workspace = 0;                 // bytes that a micro-batch takes beside what is kept, the most at once
-  double inputs = 0;                    // bytes of a micro-batch's rows
+  std::vector<UnitBackward> backward;  // by unit
+  double gathered = 0;                 // bytes that are gathered again in the backward, the most at once
+  double workspace = 0;                // bytes that a micro-batch takes beside what is kept, the most at once
+  double inputs = 0;                   // bytes of a micro-batch's rows
 };
 
 /// What the ranks that share one copy of a batch's rows run, apart from how many rows a micro-batch has.

@@ -39,7 +39,8 @@ std::string print(const Type& type, const Sharding& sharding, const Mesh& mesh);
 /// "n={dp} k={mp.0,mp.1}": the factors that are cut.
 std::string print(const Cut& cut, const ShardingRule& rule, const Mesh& mesh);
 
-/// Read what `print` writes; throw InvalidArgument. `parse_axes` reads "{mp.0,mp.1}".
+/// Read what `print` writes; throw InvalidArgument. `parse_axes` reads "{mp.0,mp.1}". All sub-axes of an axis may be
+/// given by its name, "{mp}".
 Axes parse_axes(std::string_view text, const Mesh& mesh);
 Cut parse_cut(std::string_view text, const ShardingRule& rule, const Mesh& mesh);
 Sharding parse_sharding(std::string_view text, const Type& type, const Mesh& mesh);

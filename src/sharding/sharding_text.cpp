@@ -75,11 +75,21 @@ class ShardingReader : public Cursor {
     expect("{");
     if (take("}")) return axes;
     do {
-      axes.push_back(mesh_.axis(word("_.-")));
+      const Axes named = axes_named(word("_.-"));
+      axes.insert(axes.end(), named.begin(), named.end());
     } while (take(","));
     if (halo != nullptr && take("|")) *halo = read_halo();
     expect("}");
     return axes;
+  }
+
+  /// A sub-axis, or all those of an axis of the mesh that is split into several.
+  Axes axes_named(const std::string& name) const {
+    for (const auto& [axis, size] : mesh_.named()) {
+      if (axis != name) continue;
+      if (Axes all = mesh_.find(name); !all.empty()) return all;
+    }
+    return {mesh_.axis(name)};
   }
 
   /// "s1d1k3p1n32", with a t when transposed.

@@ -148,7 +148,7 @@ Work instruction_work(const Instruction& instruction, const LocalGraph& local, c
 StepPrices prices_of(const Pipeline& pipeline, const std::vector<StageProgram>& stages, const OpSet& ops,
                      const Cluster& given, int threads) {
   const Cluster cluster = resized(given, pipeline.ranks());
-  StepPrices prices{.overhead = cluster.software.step_overhead,
+  StepPrices prices{.overhead = cluster.overhead_of_step(pipeline.ranks()),
                     .overlap_slowdown = cluster.software.overlap_slowdown,
                     .cores = static_cast<double>(cluster.cores)};
   if (cluster.cores > 0) {

@@ -74,6 +74,16 @@ TEST(Plan, PrintsStagesAndTemplates) {
   const Outcome outcome = run_program({"plan", kNetwork, "--batch", "24", "--cluster", "a100-80:2"});
   for (const char* part : {"configuration", "step", "compute", "memory", "data parallel", "Megatron"})
     EXPECT_NE(outcome.output.find(part), std::string::npos) << part << " in " << outcome.output;
+  EXPECT_NE(outcome.output.find("lower bound"), std::string::npos) << outcome.output;
+}
+
+// A small network on many ranks is faster when most have nothing to do; pins make others work.
+TEST(Plan, SaysHowManyRanksAreIdle) {
+  const Outcome outcome = run_program({"plan", kNetwork, "--batch", "24", "--cluster", "a100-80:128"});
+  EXPECT_NE(outcome.output.find("\nidle "), std::string::npos) << outcome.output;
+  const nlohmann::json found = planned({"--cluster", "a100-80:128"}),
+                       pinned = planned({"--cluster", "a100-80:128", "--pin", "data=24,tensor=4,pipeline=8"});
+  EXPECT_LT(found.at("step_seconds"), pinned.at("step_seconds"));
 }
 
 /// The losses of the first steps.
@@ -117,6 +127,15 @@ TEST(Plan, OtherNetworksCanBeTrained) {
   expect_trained_alike("llama:layers=4,hidden=16,heads=4,kv_heads=2,intermediate=24,seq=8,vocab=256",
                        {"data=2", "tensor=2,data=2,pipeline=1", "data=3,pipeline=2,tensor=1,micro_batch=4",
                         "tensor=2,pipeline=2,data=2,micro_batch=2"});
+}
+
+// A plan is priced with statistics of each row by itself, and trained with those of the rows of a rank.
+TEST(Plan, NetworksWithBatchNormsCanBeTrained) {
+  const TempDir folder;
+  const std::string path = (folder.path() / "plan.txt").string(), network = "resnet18:width=4,size=16";
+  planned({"--cluster", "cpu", "--fixed", "data=2,micro_batch=6", "--out", path}, network);
+  EXPECT_FALSE(losses_of({"train", "--plan", path, "--resize", "16"}).empty());
+  EXPECT_EQ(run_program({"explain", path}).exit_code, 0);
 }
 
 TEST(Plan, IsMadeForTheRanksAtHand) {
@@ -189,6 +208,9 @@ TEST_F(SavedPlan, IsPrintedByOtherCommands) {
   const std::string plan = output_of({"schedule", "--plan", path()});
   EXPECT_NE(plan.find("order 1f1b: 2 stages on 2 groups of ranks, 4 micro-batches"), std::string::npos) << plan;
   EXPECT_NE(plan.find("mesh tensor=2"), std::string::npos) << plan;
+  const std::string part = output_of({"partition", "--plan", path(), "--rank", "3"});
+  EXPECT_NE(part.find("# stage 1 of 2\n"), std::string::npos) << part;
+  EXPECT_NE(part.find("all_reduce"), std::string::npos) << part;
   const std::string config = output_of({"train", "--plan", path(), "--print-config"});
   write_text(path("job.toml"), config);
   EXPECT_EQ(output_of({"train", "--config", path("job.toml"), "--print-config"}), config);
@@ -214,7 +236,15 @@ TEST_F(SavedPlan, IsExplained) {
   EXPECT_NE(op.find("the plan's"), std::string::npos) << op;
   EXPECT_NE(op.find("computes 2 times as much on a rank"), std::string::npos) << op;
   EXPECT_NE(op.find("by all_reduce over tensor"), std::string::npos) << op;
-  EXPECT_NE(output_of({"explain", path(), "--op", "net/h/3/mlp/fc/matmul", "--free"}), op);
+  for (const char* layer : {"0", "3", "7"}) {  // as it was asked for, not the layer that stands for it
+    const std::string name = fmt::format("net/h/{}/mlp/fc/matmul", layer);
+    EXPECT_NE(output_of({"explain", path(), "--op", name}).find("\n" + name + "\n"), std::string::npos);
+  }
+  const std::string free = output_of({"explain", path(), "--op", "net/h/3/mlp/fc/matmul", "--free"});
+  EXPECT_NE(free, op);
+  EXPECT_NE(free.find("all other nodes are cut anew, also beside the plan's cut: times are not those of the plan"),
+            std::string::npos);
+  EXPECT_EQ(op.find("cut anew"), std::string::npos);
 }
 
 TEST_F(SavedPlan, IsPricedAsItIsEdited) {
@@ -230,6 +260,46 @@ TEST_F(SavedPlan, IsPricedAsItIsEdited) {
   const std::string whole = edited({{"node net/h/0..7/mlp/gelu c={tensor}\n", ""}});
   EXPECT_NE(step_of(whole), before);
   EXPECT_EQ(output_of({"explain", whole}).find("8 nodes are cut otherwise than the configuration does, "), 0U);
+}
+
+// A text without cuts is trained with those that a search finds, not with blocks.
+TEST(Plan, SearchedCutsAreTrained) {
+  const TempDir folder;
+  const std::string path = (folder.path() / "plan.txt").string();
+  const auto write_plan = [&](const std::string& network, const std::string& cuts) {
+    write_text(path, "partita training plan 1\nmodel " + network +
+                         "\nbatch 24\nranks 4\nparallel auto\nconfiguration data=1,tensor=4" + cuts + "\nend\n");
+  };
+  const auto schedule = [&] { return run_program({"schedule", "--plan", path}).output; };
+  write_plan(kNetwork, "");
+  const std::string blocks = schedule();
+  for (const std::string network : {kNetwork, "mlp:layers=6,hidden=24"}) {
+    write_plan(network, ",cuts=searched");
+    EXPECT_EQ(losses_of({"train", "--plan", path}), losses_of({"train", network, "--batch", "24"}));
+    EXPECT_NE(schedule(), blocks);
+  }
+}
+
+// The name of an axis stands for all of its sub-axes.
+TEST(Plan, AxesAreNamedAsAWhole) {
+  const TempDir folder;
+  const std::string path = (folder.path() / "plan.txt").string(), short_path = (folder.path() / "short.txt").string();
+  planned({"--cluster", "cpu", "--fixed", "data=2,tensor=4", "--out", path});
+  std::string text = read_text(path);
+  const std::string all = "tensor.0,tensor.1";
+  ASSERT_NE(text.find(all), std::string::npos) << text;
+  for (size_t at = 0; (at = text.find(all)) != std::string::npos;) text.replace(at, all.size(), "tensor");
+  write_text(short_path, text);
+  EXPECT_EQ(losses_of({"train", "--plan", short_path}), losses_of({"train", "--plan", path}));
+  const Outcome outcome = run_program({"diff", path, short_path});
+  EXPECT_EQ(outcome.output.find("the plans are alike\n"), 0U) << outcome.output;
+  EXPECT_EQ(run_program({"explain", short_path}).output, run_program({"explain", path}).output);
+}
+
+TEST(Plan, HelpSaysWhatACommandTakes) {
+  const std::string diff = run_program({"diff", "--help"}).output, explain = run_program({"explain", "--help"}).output;
+  EXPECT_NE(diff.find("Example: partita diff plan.txt edited.txt"), std::string::npos) << diff;
+  EXPECT_NE(explain.find("PRESET[:NODES][@SOFTWARE]"), std::string::npos) << explain;
 }
 
 TEST_F(SavedPlan, IsComparedWithAnother) {
@@ -248,6 +318,38 @@ TEST_F(SavedPlan, IsComparedWithAnother) {
   }
 }
 
+TEST_F(SavedPlan, SaysWhichLayersAreRecomputed) {
+  const std::string configuration = "data=1,tensor=2,pipeline=2,micro_batch=6,recompute=full:3/1+selective:0/2";
+  const nlohmann::json mixed =
+      planned({"--cluster", "cpu", "--fixed", configuration, "--out", path("mixed.txt"), "--html", path("a.html")});
+  EXPECT_EQ(mixed.at("plan"), configuration);
+  EXPECT_EQ(mixed.at("recomputed").at("full"), (std::vector<std::string>{"net/h/0..2", "net/h/4"}));
+  EXPECT_EQ(mixed.at("recomputed").at("selective"), std::vector<std::string>{"net/h/5..6/attn/attention"});
+  const std::string text = read_text(path("mixed.txt"));
+  EXPECT_NE(text.find("\nrecompute full net/h/0..2 net/h/4\n"), std::string::npos) << text;
+  EXPECT_EQ(losses_of({"train", "--plan", path("mixed.txt")}), losses_of({"train", kNetwork, "--batch", "24"}));
+  const std::string explained = output_of({"explain", path("mixed.txt")});
+  for (const char* part : {"net/h/4..7 net/ln_f net/matmul loss (recomputed: 1 full, 2 selective)\n",
+                           "\nrecompute  full net/h/0..2 net/h/4\n", "\nnet/h/0..7, recompute full ",
+                           "\nnet/h/0..7, recompute selective ", "\nnet/h/0..7, not recomputed "}) {
+    EXPECT_NE(explained.find(part), std::string::npos) << part << " in " << explained;
+  }
+  EXPECT_NE(read_text(path("a.html")).find("net/h/0..7, recompute full"), std::string::npos);
+  const std::string compared = output_of({"diff", path(), path("mixed.txt")});
+  for (const char* part : {"recompute      default -> full:3/1+selective:0/2\n",
+                           "full in        none -> net/h/0..2 net/h/4\n",
+                           "selective in   none -> net/h/5..6/attn/attention\n"}) {
+    EXPECT_NE(compared.find(part), std::string::npos) << part << " in " << compared;
+  }
+  // The lines say which layers these are, whatever the configuration counts; prices are those of what it counts.
+  std::string edited = text;
+  edited.replace(edited.find("net/h/0..2 net/h/4"), 18, "net/h/1..3 net/h/7");
+  write_text(path("other.txt"), edited);
+  EXPECT_EQ(losses_of({"train", "--plan", path("other.txt")}), losses_of({"train", "--plan", path("mixed.txt")}));
+  const Outcome warned = run_program({"explain", path("other.txt")});
+  EXPECT_EQ(warned.exit_code, 0);
+}
+
 TEST_F(SavedPlan, IsAPage) {
   output_of({"explain", path(), "--html", path("a.html")});
   output_of({"plan", "resnet18:width=4,size=8", "--cluster", "cpu", "--html", path("b.html")});
@@ -260,6 +362,23 @@ TEST_F(SavedPlan, IsAPage) {
     for (const char* part : {"<svg", "Timeline", "Memory", "Other plans", "Megatron"}) {
       EXPECT_NE(page.find(part), std::string::npos) << part;
     }
+  }
+}
+
+TEST(Plan, FitsInTheMemoryThatItAskedFor) {
+  for (const std::string cluster : {"cpu", "a100-80"}) {
+    const PlanWords words{"plan",    "gpt:layers=4,hidden=64,heads=4,seq=32", "--batch", "16", "--cluster", cluster,
+                          "--memory"};
+    PlanWords little = words, enough = words;
+    little.emplace_back("0.0002");
+    const Outcome refused = run_program(little);
+    ASSERT_EQ(refused.lines.size(), 1U) << cluster;
+    const std::string flag = "It would fit with --memory ";
+    const size_t at = refused.lines[0].find(flag);
+    ASSERT_NE(at, std::string::npos) << refused.lines[0];
+    const std::string rest = refused.lines[0].substr(at + flag.size());
+    enough.push_back(rest.substr(0, rest.find(',')));
+    EXPECT_EQ(run_program(enough).exit_code, 0) << cluster << refused.lines[0];
   }
 }
 

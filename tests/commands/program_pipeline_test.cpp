@@ -60,7 +60,7 @@ TEST_P(ProgramPipeline, GraphAndPartitionPrintWhatTrainRuns) {
   EXPECT_EQ(printed(joined({{"graph"}, common, {"--training"}})),
             read_text(folder.path() / (is_split ? "4_partition.txt" : "2_training.txt")));
   EXPECT_EQ(printed(joined({{"partition"}, common})), read_text(folder.path() / "rank_0/partition.txt"));
-  EXPECT_EQ(printed(joined({{"partition"}, common, {"--plan"}})), read_text(folder.path() / "3_plan.txt"));
+  EXPECT_EQ(printed(joined({{"partition"}, common, {"--print-plan"}})), read_text(folder.path() / "3_plan.txt"));
   if (is_split) {
     EXPECT_EQ(printed(joined({{"partition"}, common, {"--rank", "1"}})),
               read_text(folder.path() / "rank_1/partition.txt"));

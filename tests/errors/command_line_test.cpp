@@ -149,7 +149,7 @@ TEST(CommandLineErrors, FlagsTakeNoValue) {
                    {fmt::format("[{0}] a flag without a value, got '{1}', expected {0} alone", flag, value)});
     }
   }
-  expect_usage({"partition", "mlp", "--plan=2"}, {"[--plan] a flag without a value, got '2'"});
+  expect_usage({"partition", "mlp", "--print-plan=2"}, {"[--print-plan] a flag without a value, got '2'"});
   expect_usage({"graph", "lenet", "--run=no"}, {"[--run] a flag without a value, got 'no'"});
 }
 

@@ -30,7 +30,7 @@ TEST(PlanErrors, Configurations) {
                "[--fixed] the batch does not divide, got 32 rows for data=5, expected data=4");
   plan_refused({"--cluster", "v100", "--fixed", "tensors=5"}, "did you mean 'tensor'?");
   plan_refused({"--cluster", "v100", "--fixed", "pipeline=8,data=1,interleave=4"},
-               "[--fixed] more stages than layers, got 32, expected at most 6");
+               "[pipeline] more stages than layers, got 32, expected at most 6");
   plan_refused({"--cluster", "v100", "--fixed", "tensor=8"}, "[--tensor-parallel] nothing to cut in graph mlp",
                ExitCode::usage, "mlp");
   plan_refused({"--cluster", "v100", "--fixed", "data=8", "--pin", "zero=1"},
@@ -48,8 +48,32 @@ TEST(PlanErrors, Configurations) {
   plan_refused({"--cluster", "v100", "--pin", "data=4,micro_batch=3"},
                "[--pin] the rows of a rank do not divide into micro-batches, got 8 rows for micro_batch=3, expected "
                "micro_batch=2");
-  plan_refused({"--cluster", "v100", "--pin", "pipeline=2", "--batch", "24"}, "[--fixed] more stages than layers, got ",
-               ExitCode::usage, "lenet");
+  plan_refused({"--cluster", "v100", "--pin", "pipeline=2", "--batch", "24"},
+               "[pipeline] more stages than layers, got ", ExitCode::usage, "lenet");
+}
+
+TEST(PlanErrors, PinsThatExcludeOneAnother) {
+  plan_refused({"--cluster", "v100", "--pin", "tensor=1,cuts=searched"},
+               "[--pin] cuts=searched without ranks, got tensor=1, expected 2 or more");
+  plan_refused({"--cluster", "v100", "--pin", "sequence_parallel=true,cuts=searched"},
+               "[--pin] cuts=searched decides of the sequence, too, got sequence_parallel=true, expected cuts=blocks, "
+               "or neither");
+  plan_refused({"--cluster", "v100", "--pin", "context=2,cuts=searched"},
+               "[--pin] cuts=searched decides of the sequence, too, got context above 1");
+}
+
+// Of all that a search could not lower the simplest is said.
+TEST(PlanErrors, SaysWhyNothingCanBeLowered) {
+  plan_refused({"--pin", "recompute=full"}, "[--recompute] ", ExitCode::usage, "mlp");
+  plan_refused({"--pin", "context=2"}, "[--context-parallel] nothing to cut in graph mlp, got 2 ranks", ExitCode::usage,
+               "mlp");
+}
+
+TEST(PlanErrors, SearchedCutsWithoutASearch) {
+  const std::string refusal =
+      "[--search] cuts=searched needs a search, got propagation, expected dynamic, recursive or exact, or cuts=blocks";
+  plan_refused({"--cluster", "v100", "--search", "propagation", "--fixed", "tensor=2,cuts=searched"}, refusal);
+  plan_refused({"--cluster", "v100", "--search", "propagation", "--pin", "cuts=searched"}, refusal);
 }
 
 TEST(PlanErrors, Graphs) {
@@ -63,6 +87,9 @@ TEST(PlanErrors, Graphs) {
                "[plan] a graph is no network that can be trained, got " + path + ", expected a model for --out",
                ExitCode::usage, path);
   plan_refused({}, "[graph] cannot read none.txt", ExitCode::missing_file, "none.txt");
+  write_text(path, run_program({"graph", "mlp", "--batch", "16", "--training"}).output);
+  plan_refused({}, "[plan] the graph of a training, got " + path + " with backward nodes, expected a forward graph",
+               ExitCode::usage, path);
   write_text(path, text.substr(0, text.size() / 2));
   plan_refused({}, "(in " + path + ")", ExitCode::usage, path);
 }
@@ -70,10 +97,28 @@ TEST(PlanErrors, Graphs) {
 TEST(PlanErrors, Numbers) {
   plan_refused({"--memory", "-1"}, "[--memory] out of range, got -1, expected GiB above 0");
   plan_refused({"--batch", "-3"}, "[--batch] out of range, got -3, expected 1 to");
+  plan_refused({"--batch", "131101", "--cluster", "v100"},
+               "[--batch] the rows do not divide into 2 to 65536 micro-batches, got 131101, expected 131072");
   plan_refused({"--dtype", "f8"}, "[--dtype] unknown name, got 'f8', expected one of f32 f64 bf16 f16");
   plan_refused({"--memory", "0.0001", "--cluster", "v100"}, "[plan] nothing fits; at the least ");
   plan_refused({"--out", "/none/there.txt", "--cluster", "v100"}, "[--out] cannot write /none/there.txt",
                ExitCode::cannot_write);
+}
+
+// A file that cannot be written is known before a search that takes a minute, and then no other is written.
+TEST(PlanErrors, FilesAreCheckedFirst) {
+  const TempDir folder;
+  const std::string path = (folder.path() / "plan.txt").string(), other = (folder.path() / "no" / "a.html").string();
+  const std::string large = "gpt:layers=96,hidden=12288,heads=96,seq=2048,vocab=51200";
+  plan_refused({"--cluster", "a100-80:128", "--batch", "1536", "--memory", "1", "--out", path, "--html", other},
+               "error: [--html] cannot write " + other + ": No such file or directory", ExitCode::cannot_write, large);
+  EXPECT_FALSE(std::filesystem::exists(path));
+  plan_refused({"--out", path, "--html", path},
+               "[--html] the file of --out too, got " + path + ", expected another file");
+  const std::string cluster = (folder.path() / "v100.toml").string(), before = run_program({"cluster", "v100"}).output;
+  write_text(cluster, before);
+  plan_refused({"--cluster", cluster, "--out", cluster}, "[--out] the file of --cluster too, got " + cluster);
+  EXPECT_EQ(read_text(cluster), before);
 }
 
 /// A plan on 4 ranks, as a file.
@@ -162,12 +207,63 @@ TEST_F(BadPlans, CannotBeExplained) {
   expect_refusal({"explain", path("none.txt")}, ExitCode::missing_file, {"none.txt"});
   expect_refusal({"diff", path(), path("none.txt")}, ExitCode::missing_file, {"none.txt"});
   expect_refusal({"explain", path(), "--html", "/none/there.html"}, ExitCode::cannot_write,
-                 {"[--html] cannot write /none/there.html"});
+                 {"error: [--html] cannot write /none/there.html: No such file"});
+  expect_refusal({"explain", path(), "--html", path()}, ExitCode::usage, {"[--html] the file of PLAN too"});
   std::string text = text_;
   text.erase(text.find("model gpt"), text.find("batch") - text.find("model gpt"));
   write_text(path("bad.txt"), text);
   expect_refusal({"explain", path("bad.txt")}, ExitCode::usage,
                  {"bad.txt] the plan does not say what it is for, got no line 'model', expected one"});
+}
+
+// What a training refuses of a line is not left out of prices.
+TEST_F(BadPlans, AreRefusedByEveryCommand) {
+  ASSERT_EQ(run_program({"plan", "gpt:layers=4,hidden=64,heads=4", "--cluster", "cpu", "--fixed",
+                         "data=2,tensor=4,micro_batch=4", "--out", path("plan4.txt")})
+                .exit_code,
+            0);
+  const std::string text = read_text(path("plan4.txt")),
+                    line = "node net/h/0..3/mlp/fc/matmul A={data} j={tensor.0,tensor.1}";
+  const auto refused = [&](const std::string& to, const std::string& message) {
+    SCOPED_TRACE(to);
+    std::string changed = text;
+    ASSERT_NE(text.find(line), std::string::npos) << text;
+    changed.replace(changed.find(line), line.size(), to);
+    write_text(path("bad.txt"), changed);
+    for (const PlanWords& words :
+         {PlanWords{"explain", path("bad.txt")}, PlanWords{"explain", path("bad.txt"), "--op", "net/embedding"},
+          PlanWords{"diff", path("plan4.txt"), path("bad.txt")},
+          PlanWords{"train", "--plan", path("bad.txt"), "--steps", "1"}}) {
+      expect_refusal(words, ExitCode::usage, {message});
+    }
+  };
+  const std::string node = "node net/h/0..3/mlp/fc/matmul ";
+  refused(node + "j={foo}", "[mesh] unknown axis, got 'foo', expected one of data tensor.0 tensor.1");
+  refused(node + "j={tensor.2}", "unknown axis, got 'tensor.2', expected one of data tensor.0 tensor.1");
+  refused(node + "A={data} j={tensor", "unexpected text, got ''");
+  refused(node + "q={tensor.0}", "unknown factor, got 'q={tensor.0}'");
+  refused("node net/h/0..3/mlp/fg/matmul j={tensor.0}", "no such node, got 'net/h/0..3/mlp/fg/matmul'");
+  refused("gradient net/h/0..3/mlp/fg/matmul j={tensor.0}", "no such node, got 'net/h/0..3/mlp/fg/matmul'");
+  refused(node + "j={tensor.0}\n" + node + "k={tensor.1}", "a node is named twice, got 'net/h/0..3/mlp/fc/matmul'");
+}
+
+TEST_F(BadPlans, OfOtherTypes) {
+  const auto warnings_of = [&](const std::string& dtype, const PlanWords& more) {
+    std::string text = text_;
+    text.replace(text.find("dtype f32"), 9, "dtype " + dtype);
+    write_text(path("other.txt"), text);
+    PlanWords words{"train", "--plan", path("other.txt"), "--steps", "1", "--no-eval"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Outcome outcome = run_program(words);
+    EXPECT_EQ(outcome.exit_code, 0);
+    return outcome;
+  };
+  EXPECT_FALSE(has_warning(warnings_of("f32", {}), "another type"));
+  EXPECT_FALSE(has_warning(warnings_of("f64", {}), "another type"));
+  const std::string other = "other.txt:4] the plan is for another type than the training, got ";
+  EXPECT_TRUE(has_warning(warnings_of("bf16", {}), other + "bf16, expected f32: it predicts other steps"));
+  EXPECT_TRUE(has_warning(warnings_of("f32", {"--dtype", "f64"}), other + "f32, expected f64"));
+  refused_with("dtype f32", "dtype i32", "bad.txt:4] unknown type, got 'i32', expected f32, f64, bf16 or f16");
 }
 
 TEST_F(BadPlans, NothingIsLeftHalfWritten) {
@@ -196,6 +292,8 @@ TEST(PlanErrors, MemoryThatIsMissing) {
                "It would fit with no ", ExitCode::usage, model);
   plan_refused({"--cluster", "v100:1@megatron-core", "--batch", "64", "--dtype", "f16"},
                "or with --cluster v100:2@megatron-core", ExitCode::usage, model);
+  plan_refused({"--cluster", "v100", "--pin", "cuts=searched,micro_batch=8", "--memory", "0.02"},
+               "or with no cuts in --pin: data=", ExitCode::usage, "gpt:layers=4,hidden=256,heads=4");
 }
 
 }  // namespace

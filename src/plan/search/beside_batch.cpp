@@ -84,17 +84,22 @@ PartialPlan search_beside_batch(const Graph& graph, const Rules& rules, const Op
   const JoinedAxes inner(tensor), outer(others);
   const PartialPlan found =
       search_cuts(graph, rules, ops, one_axis(mesh, tensor), together(partial, inner), search).partial;
-  const Plan batch = data_parallel_plan(graph, rules, one_axis(mesh, others), {.uneven = true, .layerwise = false});
+  std::optional<Plan> batch;  // of the other ranks
+  if (!others.empty()) {
+    batch = data_parallel_plan(graph, rules, one_axis(mesh, others), {.uneven = true, .layerwise = false});
+  }
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
-    if (!partial.cuts[n] && found.cuts[n]) {
-      partial.cuts[n] = joined(outer.apart(batch.cuts[n]), inner.apart(*found.cuts[n]));
-    }
+    if (partial.cuts[n] || !found.cuts[n]) continue;
+    partial.cuts[n] = inner.apart(*found.cuts[n]);
+    if (batch) partial.cuts[n] = joined(outer.apart(batch->cuts[n]), *partial.cuts[n]);
   }
   for (size_t s = 0; s < graph.states.size(); ++s) {
     if (!partial.states[s] && found.states[s]) partial.states[s] = inner.apart(*found.states[s]);
   }
   for (const auto& [value, dims] : found.results) {
-    partial.results.try_emplace(value, joined(outer.apart(dims_of(value, graph, rules, batch)), inner.apart(dims)));
+    Dims placed = inner.apart(dims);
+    if (batch) placed = joined(outer.apart(dims_of(value, graph, rules, *batch)), placed);
+    partial.results.try_emplace(value, std::move(placed));
   }
   return partial;
 }

@@ -1,0 +1,45 @@
+#include "job/recompute_marks.h"
+
+#include "plan/layer_names.h"
+
+namespace partita {
+
+std::string print(const RecomputeMark& mark) { return fmt::format("{}={}", mark.layers, name_of(mark.policy)); }
+
+RecomputeMark parse_recompute_mark(std::string_view text) {
+  const size_t equals = text.rfind('=');
+  const std::string_view name = equals == text.npos ? "" : text.substr(equals + 1);
+  const auto policy = name == "selective" ? Recompute::selective : name == "full" ? Recompute::full : Recompute::none;
+  if (equals == 0 || policy == Recompute::none) {
+    throw InvalidArgument(fmt::format(
+        "[--recompute-layers] no recomputation of layers, got '{}', expected LAYERS=selective or LAYERS=full, as "
+        "net/h/0..5=full",
+        text));
+  }
+  return {std::string(text.substr(0, equals)), policy};
+}
+
+void mark_recomputed(Graph& forward, const std::vector<RecomputeMark>& marks) {
+  std::vector<const RecomputeMark*> chosen(forward.nodes.size(), nullptr);
+  const LayerNames names(forward);
+  for (const RecomputeMark& mark : marks) {
+    bool any = false;
+    for (const size_t n : names.nodes_of(mark.layers, "recompute")) {
+      Node& node = forward.nodes[n];
+      if (chosen[n] != nullptr && chosen[n]->policy != mark.policy) {
+        throw InvalidArgument(
+            fmt::format("[recompute] a layer is recomputed in two ways, got '{}' and '{}' for {}, expected one",
+                        print(*chosen[n]), print(mark), path_of_node(node)));
+      }
+      chosen[n] = &mark;
+      const std::string group = recomputed_group(node, mark.policy);
+      any = any || !group.empty();
+      if (node.recompute.empty()) node.recompute = group;
+    }
+    if (any) continue;
+    throw InvalidArgument(fmt::format("[recompute] nothing to recompute, got '{}', expected layers {}", print(mark),
+                                      mark.policy == Recompute::full ? "in numbered scopes" : "with attention"));
+  }
+}
+
+}  // namespace partita

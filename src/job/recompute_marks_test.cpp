@@ -1,0 +1,76 @@
+#include "job/recompute_marks.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "network/build_graph.h"
+#include "ops/registry.h"
+#include "zoo/zoo.h"
+
+namespace partita {
+namespace {
+
+Graph forward_to_recompute(const std::string& model = "gpt:layers=4,hidden=16,heads=2,seq=8,vocab=12") {
+  const ZooModel zoo = make_model(model);
+  return build_graph(zoo.network(zoo.recipe.training.loss), all_ops(), {.batch = 4, .columns = zoo.columns()});
+}
+
+template <class Function>
+std::string refusal_of_marks(const Function& function) {
+  try {
+    function();
+  } catch (const InvalidArgument& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(RecomputeMarks, ChooseTheirLayersAlone) {
+  const Graph plain = forward_to_recompute();
+  Graph marked = plain;
+  mark_recomputed(marked, {parse_recompute_mark("net/h/0..1=full"), parse_recompute_mark("net/h/3=selective")});
+  for (size_t n = 0; n < marked.nodes.size(); ++n) {
+    const Node& node = marked.nodes[n];
+    const bool is_full = node.scope.starts_with("net/h/0") || node.scope.starts_with("net/h/1");
+    const bool is_selective = node.scope.starts_with("net/h/3") && node.op == "attention";
+    EXPECT_EQ(node.recompute, is_full ? node.scope.substr(0, 7) : is_selective ? node.name : "") << node.scope;
+  }
+  // The policy of all layers is that of the others.
+  choose_recomputed(marked, Recompute::selective);
+  Graph all = plain;
+  choose_recomputed(all, Recompute::selective);
+  for (size_t n = 0; n < all.nodes.size(); ++n) {
+    if (!all.nodes[n].scope.starts_with("net/h/2")) continue;
+    EXPECT_EQ(marked.nodes[n].recompute, all.nodes[n].recompute);
+  }
+}
+
+TEST(RecomputeMarks, AreReadBack) {
+  for (const char* text : {"net/h/0..5=full", "net/*/attn=selective"})
+    EXPECT_EQ(print(parse_recompute_mark(text)), text);
+  for (const char* text : {"net/h", "=full", "net/h=none", "net/h=most", ""}) {
+    EXPECT_EQ(refusal_of_marks([&] { parse_recompute_mark(text); }),
+              fmt::format("[--recompute-layers] no recomputation of layers, got '{}', expected LAYERS=selective or "
+                          "LAYERS=full, as net/h/0..5=full",
+                          text));
+  }
+}
+
+TEST(RecomputeMarks, AreRefusedWhereTheyFitNothing) {
+  const auto refusal = [](const std::vector<RecomputeMark>& marks) {
+    Graph forward = forward_to_recompute();
+    return refusal_of_marks([&] { mark_recomputed(forward, marks); });
+  };
+  EXPECT_EQ(refusal({{"net/h/7", Recompute::full}}).substr(0, 57),
+            "[recompute] no such layer, got 'net/h/7', expected one of");
+  EXPECT_EQ(refusal({{"net/embedding", Recompute::full}}),
+            "[recompute] nothing to recompute, got 'net/embedding=full', expected layers in numbered scopes");
+  EXPECT_EQ(refusal({{"net/h/1/mlp", Recompute::selective}}),
+            "[recompute] nothing to recompute, got 'net/h/1/mlp=selective', expected layers with attention");
+  EXPECT_EQ(refusal({{"net/h/1", Recompute::full}, {"net/h/0..2", Recompute::selective}}).substr(0, 98),
+            "[recompute] a layer is recomputed in two ways, got 'net/h/1=full' and 'net/h/0..2=selective' for n");
+}
+
+}  // namespace
+}  // namespace partita

@@ -1,0 +1,57 @@
+#pragma once
+// Seconds of collectives, by their kinds.
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+#include <utility>
+
+#include "base/collective.h"
+#include "base/error.h"
+
+namespace partita {
+
+/// What a map of them would be, in the order of the kinds, without memory elsewhere: prices add up many.
+class SecondsByKind {
+ public:
+  using Item = std::pair<Collective, double>;
+
+  SecondsByKind() = default;
+  SecondsByKind(std::initializer_list<Item> items) {
+    for (const auto& [kind, seconds] : items) (*this)[kind] = seconds;
+  }
+
+  /// 0 of a kind that was not there.
+  double& operator[](Collective kind) {
+    Item* const place = std::find_if(begin(), end(), [&](const Item& item) { return item.first >= kind; });
+    if (place != end() && place->first == kind) return place->second;
+    PARTITA_CHECK(count_ < items_.size(), "{} kinds of collectives", count_ + 1);
+    std::move_backward(place, end(), end() + 1);
+    ++count_;
+    *place = {kind, 0};
+    return place->second;
+  }
+  void add(const SecondsByKind& other, double times = 1) {
+    for (const auto& [kind, seconds] : other) (*this)[kind] += times * seconds;
+  }
+  bool contains(Collective kind) const {
+    return std::any_of(begin(), end(), [&](const Item& item) { return item.first == kind; });
+  }
+  double at(Collective kind) const {
+    const Item* const place = std::find_if(begin(), end(), [&](const Item& item) { return item.first == kind; });
+    PARTITA_CHECK(place != end(), "no seconds of {}", name_of(kind));
+    return place->second;
+  }
+  bool empty() const { return count_ == 0; }
+  Item* begin() { return items_.data(); }
+  Item* end() { return items_.data() + count_; }
+  const Item* begin() const { return items_.data(); }
+  const Item* end() const { return items_.data() + count_; }
+
+ private:
+  static constexpr size_t kMost = 8;  // those between ranks that graphs and stages have
+  std::array<Item, kMost> items_{};
+  size_t count_ = 0;
+};
+
+}  // namespace partita
