@@ -134,18 +134,19 @@ bool Planner::is_placed() const {
   return cluster_.cores > 0 && model_ && can_run;
 }
 
-/// Compute threads of a rank: its share of the cluster's cores, no more than there are here, where kernels are asked
-/// what scratch they take.
-int Planner::threads() const {
+/// Compute threads of each of so many ranks: its share of the cluster's cores, no more than there are here, where
+/// kernels are asked what scratch they take.
+int Planner::threads(int64_t ranks) const {
   const Place here = this_place();
-  const int64_t cores = std::min<int64_t>(cluster_.cores, here.cores), sharers = cluster_.levels.front().size;
+  const int64_t cores = std::min<int64_t>(cluster_.cores, here.cores);
+  const int64_t sharers = resized(cluster_, ranks).levels.front().size;
   return static_cast<int>(std::clamp<int64_t>(cores / sharers, 1, here.team_threads));
 }
 
 std::vector<StageMemory> Planner::placed(const PricedPlan& plan) {
   JobConfig job = job_of_plan(plan);
   job.training.dtype = precision_.compute;
-  job.ranks.threads = threads();
+  job.ranks.threads = threads(plan.configuration.ranks());
   if (request_.cuts) job.plan.given = GivenPlan{.file = request_.cuts->file, .cuts = request_.cuts};
   return placed_memory(make_program(job, {.network = model().network(job.training.loss),
                                           .columns = model_->columns(),

@@ -57,7 +57,7 @@ class Planner {
   Loss loss() const { return request_.loss.value_or(recipe_.training.loss); }
   Graph make_forward() const;
   bool is_placed() const;
-  int threads() const;
+  int threads(int64_t ranks) const;
   PricedPlan unplaced(const PricedConfiguration& found) const;
   std::vector<StageMemory> placed(const PricedPlan& plan);
   int64_t rows_of_model() const;

@@ -20,20 +20,19 @@ int64_t rows_of(const Graph& forward) {
 }
 
 NetworkCosts::NetworkCosts(const Graph& forward, const OpSet& ops, const Cluster& cluster, NetworkOptions options)
-    : cluster_(cluster),
-      options_(std::move(options)),
+    : options_(std::move(options)),
       folded_(options_.fold ? fold_layers(forward, Rules(forward, ops)) : units_of(forward, Rules(forward, ops))),
       batch_(rows_of(forward)),
       lowering_(folded_.graph, ops, options_.training),
-      device_(cluster.rank_device()),
-      places_(cluster) {}
+      parts_(cluster) {}
 
-NetworkCosts::Key NetworkCosts::key_of(const Configuration& configuration) {
+NetworkCosts::Key NetworkCosts::key_of(const Configuration& configuration) const {
   return {.tensor = configuration.tensor,
           .context = configuration.context,
           .cuts = configuration.cuts,
           .sequence_parallel = configuration.sequence_parallel,
-          .recompute = configuration.recompute.all};
+          .recompute = configuration.recompute.all,
+          .part = parts_.number_of(configuration.ranks())};
 }
 
 int64_t NetworkCosts::layers() const {
@@ -49,8 +48,8 @@ int64_t NetworkCosts::repeated_layers() const {
 }
 
 /// Groups of ranks with rows of their own, at most.
-int64_t NetworkCosts::sharers(const Key& key) const {
-  return std::max<int64_t>(1, cluster_.ranks() / (key.tensor * key.context));
+int64_t NetworkCosts::sharers(const Key& key) {
+  return std::max<int64_t>(1, parts_.of(key.part).cluster.ranks() / (key.tensor * key.context));
 }
 
 int64_t NetworkCosts::least_rows(const Key& key) const {
@@ -65,15 +64,16 @@ int64_t NetworkCosts::least_rows(const Key& key) const {
 double NetworkCosts::exposed_gradients(const Key& key) {
   const auto groups = static_cast<double>(sharers(key));
   const double rows = static_cast<double>(batch_) / groups / static_cast<double>(key.tensor);
-  const LayerCosts& costs = layer_costs(Key{}, 1);
+  BusyRanks& part = parts_.of(key.part);
+  const LayerCosts& costs = layer_costs({.part = key.part}, 1);
   double backward = 0, parameters = 0;
   for (size_t u = 0; u < costs.units.size(); ++u) {
     const auto count = static_cast<double>(folded_.units[u].count);
     backward += count * rows * costs.units[u].backward.compute;
     parameters += count * costs.units[u].parameters;
   }
-  const GroupPlace& place = places_.tensor({.data = sharers(key), .tensor = key.tensor}, 0);
-  const double sums = seconds_of(Collective::all_reduce, parameters * options_.precision.gradient, place, cluster_);
+  const GroupPlace& place = part.places.tensor({.data = sharers(key), .tensor = key.tensor}, 0);
+  const double sums = seconds_of(Collective::all_reduce, parameters * options_.precision.gradient, place, part.cluster);
   return groups * std::max(kLeastExposed, 1 - backward / sums);
 }
 
@@ -110,8 +110,8 @@ PlanOptions NetworkCosts::plan_options(const Key& key) {
   if (key.cuts == TensorCuts::searched) {
     require_search();
     options.search = options_.search;
-    options.costs = [this, part = exposed_gradients(key)](const Mesh& mesh) {
-      return cluster_costs(mesh, cluster_, options_.precision, part);
+    options.costs = [this, &cluster = parts_.of(key.part).cluster, share = exposed_gradients(key)](const Mesh& mesh) {
+      return cluster_costs(mesh, cluster, options_.precision, share);
     };
   }
   return options;
@@ -130,7 +130,8 @@ const LoweredLayers& NetworkCosts::lowered_layers(const Key& key) {
 
 LayerCosts NetworkCosts::costs_of_units(const Configuration& configuration, std::vector<FoldedUnit> units) {
   const FoldedGraph folded{folded_.graph, std::move(units)};
-  return lower(key_of(configuration), folded).costs(configuration.micro_batch, cluster_);
+  const Key key = key_of(configuration);
+  return lower(key, folded).costs(configuration.micro_batch, parts_.of(key.part).cluster);
 }
 
 LoweredLayers NetworkCosts::lower(const Key& key, const FoldedGraph& folded) {
@@ -143,7 +144,7 @@ LoweredLayers NetworkCosts::lower(const Key& key, const FoldedGraph& folded) {
                         .local = local,
                         .rows = rows,
                         .rules = lowering_.rules(),
-                        .cluster = cluster_,
+                        .cluster = parts_.of(key.part).cluster,
                         .ranks = Mesh({{"data", sharers(key)}, {"context", key.context}, {"tensor", key.tensor}}),
                         .precision = options_.precision,
                         .recompute = key.recompute});
@@ -152,7 +153,7 @@ LoweredLayers NetworkCosts::lower(const Key& key, const FoldedGraph& folded) {
 const LayerCosts& NetworkCosts::layer_costs(const Key& key, int64_t micro_batch) {
   const auto found = costs_.find({key, micro_batch});
   if (found != costs_.end()) return found->second;
-  LayerCosts costs = lowered_layers(key).costs(micro_batch, cluster_);
+  LayerCosts costs = lowered_layers(key).costs(micro_batch, parts_.of(key.part).cluster);
   return costs_.emplace(std::pair(key, micro_batch), std::move(costs)).first->second;
 }
 
@@ -206,14 +207,15 @@ StagePrices& NetworkCosts::stages(Configuration configuration) {
     key.recompute = policy;
     return layer_costs(key, rows);
   };
+  BusyRanks& part = parts_.of(key_of(configuration).part);
   auto made = std::make_unique<StagePrices>(PriceRequest{.folded = folded_,
                                                          .costs = costs,
                                                          .configuration = configuration,
                                                          .batch = batch_,
                                                          .step_flops = step_flops(),
-                                                         .cluster = cluster_,
-                                                         .device = device_,
-                                                         .places = places_,
+                                                         .cluster = part.cluster,
+                                                         .device = part.device,
+                                                         .places = part.places,
                                                          .orders = orders_,
                                                          .kept_micro_batches = kept_micro_batches_,
                                                          .precision = options_.precision});

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "planning/busy_ranks.h"
 #include "planning/price.h"
 #include "planning/training_lowering.h"
 
@@ -69,26 +70,25 @@ class NetworkCosts {
     TensorCuts cuts = TensorCuts::blocks;
     bool sequence_parallel = false;
     Recompute recompute = Recompute::none;
+    int64_t part = 0;  // of the cluster, that has work
     auto operator<=>(const Key&) const = default;
   };
   std::optional<Configuration> fit(Configuration configuration, double memory);
-  static Key key_of(const Configuration& configuration);
+  Key key_of(const Configuration& configuration) const;
   PlanOptions plan_options(const Key& key);
   double exposed_gradients(const Key& key);
-  int64_t sharers(const Key& key) const;
+  int64_t sharers(const Key& key);
   int64_t least_rows(const Key& key) const;
   int64_t lowered_rows(const Key& key) const;
   const LoweredLayers& lowered_layers(const Key& key);
   LoweredLayers lower(const Key& key, const FoldedGraph& folded);
   const LayerCosts& layer_costs(const Key& key, int64_t micro_batch);
 
-  const Cluster& cluster_;
   const NetworkOptions options_;
   const FoldedGraph folded_;
   int64_t batch_ = 1;
   TrainingLowering lowering_;
-  const DeviceSpec device_;  // of a rank
-  Places places_;
+  BusyParts parts_;
   KnownOrders orders_;
   KnownKeptMicroBatches kept_micro_batches_;
   std::map<Key, LoweredLayers> known_;

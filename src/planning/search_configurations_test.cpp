@@ -50,6 +50,23 @@ TEST(SearchConfigurations, IsNoSlowerWithMore) {
   }
 }
 
+TEST(SearchConfigurations, RanksThatShareCoresAreNoSlowerForIdleOnes) {
+  Cluster four_cores = cluster_named("cpu");
+  four_cores.cores = 4;
+  const Priced eight(forward_of(kGpt), resized(four_cores, 8));
+  for (const char* text : {"data=2", "data=4,zero=1", "tensor=2,data=3", "pipeline=4", "tensor=4,sequence_parallel=true"}) {
+    const int64_t ranks = parse_configuration(text).ranks();
+    const Priced alone(forward_of(kGpt), resized(four_cores, ranks));
+    EXPECT_DOUBLE_EQ(eight.price(text).step_seconds, alone.price(text).step_seconds) << text;
+  }
+  double before = 1e30;
+  for (const int64_t ranks : {1, 2, 3, 4, 6, 8}) {
+    const double seconds = Priced(forward_of(kGpt), resized(four_cores, ranks)).search().best->price.step_seconds;
+    EXPECT_LE(seconds, before * (1 + 1e-9)) << ranks;
+    before = seconds;
+  }
+}
+
 TEST(SearchConfigurations, LeavesRanksIdleWhereThatIsFaster) {
   // Sums of gradients over Ethernet take longer than what they save.
   Cluster cluster = cluster_named("v100:4");

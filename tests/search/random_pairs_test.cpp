@@ -100,7 +100,6 @@ TEST(RandomPairs, MoreIsNoSlower) {
     Cluster wider = pair.cluster;
     for (LinkLevel& level : wider.levels) level.bandwidth *= 1.5;
     EXPECT_LE(seconds_of(pair.with(wider).search(pair.memory)), seconds * 1.01) << "more bandwidth";
-    if (pair.cluster.cores > 0) continue;  // ranks that share cores
     const Cluster fewer = resized(pair.cluster, std::max<int64_t>(1, pair.ranks - 1));
     EXPECT_LE(seconds, seconds_of(pair.with(fewer).search(pair.memory)) * 1.01) << "more ranks";
   }
