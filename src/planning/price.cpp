@@ -210,7 +210,9 @@ StagePrices::Messages StagePrices::messages(int64_t group, int64_t zero) const {
 StagePrices::Ends StagePrices::soonest(int64_t group, int64_t zero, double before) const {
   const Messages sent = messages(group, zero);
   const double first = stages_[group].forward.seconds(), last = stages_[group].backward.seconds();
-  const double repeated = 1 - static_cast<double>(shape_.micro_batches) / static_cast<double>(micro_batches_);
+  // Transfers take time of their own in the micro-batches that repeat others, and in all of them where they are waited for.
+  const double followed = static_cast<double>(shape_.micro_batches) / static_cast<double>(micro_batches_);
+  const double repeated = request_.cluster.software.waits_for_transfers ? 1 : 1 - followed;
   Ends ends{.update = update_kernels(group_costs(group), zero) + sent.behind};
   ends.computed = std::max(before, sent.ahead - first) + computed_seconds(group) * (1 - repeated) +
                   repeated_seconds(group) * repeated;
