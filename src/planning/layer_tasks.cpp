@@ -46,7 +46,7 @@ double LayerTasks::sending(int group) const {
 void LayerTasks::find_layers() {
   for (int s = 0; s < prices_.stages(); ++s) {
     std::vector<Layer>& layers = layers_.emplace_back();
-    const StageLayers& stage = prices_.layers_[static_cast<size_t>(s)];
+    const StageLayers& stage = prices_.layers_of_stage(s);
     for (size_t u = 0; u < stage.size(); ++u) {
       for (const Recompute policy : kPoliciesInOrder) {
         const size_t copies = stage[u].of(policy);

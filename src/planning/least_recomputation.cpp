@@ -77,7 +77,7 @@ class RecomputationFit {
     return again.forward.seconds() + again.backward.seconds() - kept.forward.seconds() - kept.backward.seconds();
   }
 
-  std::optional<RecomputedLayers::Counts> least() const {
+  std::optional<RecomputedLayers::Counts> least() {
     std::optional<RecomputedLayers::Counts> best;
     double best_seconds = kNoTime;
     const int64_t most = has_full_ ? layer_count() : 0;
@@ -113,10 +113,10 @@ class RecomputationFit {
     return enough;
   }
 
-  bool fits(RecomputedLayers::Counts counts) const {
-    std::vector<StageLayers> layers = layers_;
-    for (StageLayers& stage : layers) choose_policies(stage, recomputable_, counts);
-    return prices_.memory(group_, zero_, prices_.most_in_flight(group_, layers), layers).total() <= memory_;
+  bool fits(RecomputedLayers::Counts counts) {
+    tried_ = layers_;
+    for (StageLayers& stage : tried_) choose_policies(stage, recomputable_, counts);
+    return prices_.memory(group_, zero_, prices_.most_in_flight(group_, tried_), tried_).total() <= memory_;
   }
 
   StagePrices& prices_;
@@ -125,8 +125,8 @@ class RecomputationFit {
   const std::vector<bool> recomputable_;
   const bool has_full_, has_selective_;
   int64_t group_ = 0;
-  std::vector<StageLayers> layers_;       // of the group's stages
-  std::vector<double> full_, selective_;  // by number of layers
+  std::vector<StageLayers> layers_, tried_;  // of the group's stages: none recomputed, and some
+  std::vector<double> full_, selective_;     // by number of layers
 };
 
 std::optional<RecomputedLayers> StagePrices::least_recomputation(int64_t zero, double memory) {

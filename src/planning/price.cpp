@@ -49,6 +49,12 @@ StagePrices::StagePrices(PriceRequest request)
   shape_.micro_batches = followed(micro_batches_, configuration_.pipeline);
 }
 
+std::vector<StageLayers> StagePrices::layers() const {
+  std::vector<StageLayers> layers;
+  for (int64_t s = 0; s < stages(); ++s) layers.push_back(layers_of_stage(s));
+  return layers;
+}
+
 int64_t StagePrices::stages() const { return configuration_.pipeline * configuration_.interleave; }
 
 int StagePrices::group_of(int64_t stage) const { return static_cast<int>(stage % configuration_.pipeline); }
@@ -69,9 +75,9 @@ void StagePrices::deal() {
                   {u, unit.forward.seconds() + unit.backward.seconds(), units[u].is_copy});
   }
   const std::vector<size_t> begins = deal_layers(layers, stages(), configuration_.deal);
-  layers_.reserve(static_cast<size_t>(stages()));
+  layers_.resize(static_cast<size_t>(configuration_.pipeline));
   for (int64_t s = 0; s < stages(); ++s) {
-    StageLayers& stage = layers_.emplace_back(units.size());
+    StageLayers& stage = layers_[static_cast<size_t>(group_of(s))].emplace_back(units.size());
     for (size_t i = begins[s]; i < begins[s + 1]; ++i) ++stage[layers[i].unit].of(policy);
   }
 }
@@ -82,9 +88,9 @@ void StagePrices::choose_recomputed_layers() {
   for (int64_t group = 0; group < configuration_.pipeline; ++group) {
     RecomputedLayers::Counts left = configuration_.recompute.counts[static_cast<size_t>(group)];
     int64_t layers = 0;
-    for (int64_t s = group; s < stages(); s += configuration_.pipeline) {
-      layers += recomputable_layers(layers_[s], recomputable);
-      choose_policies(layers_[s], recomputable, left);
+    for (StageLayers& stage : layers_[static_cast<size_t>(group)]) {
+      layers += recomputable_layers(stage, recomputable);
+      choose_policies(stage, recomputable, left);
     }
     if (left.full + left.selective == 0) continue;
     throw InvalidArgument(
@@ -109,9 +115,10 @@ void StagePrices::weigh() {
   groups_.resize(static_cast<size_t>(configuration_.pipeline));
   handed_.assign(static_cast<size_t>(stages()), 0);
   for (int64_t s = 0; s < stages(); ++s) {
-    UnitCosts& stage = stages_.emplace_back(costs_of(layers_[s]));
-    const size_t first = first_unit(layers_[s]);
-    const UnitCosts& unit = costs(first_policy(layers_[s][first])).units[first];
+    const StageLayers& layers = layers_of_stage(s);
+    UnitCosts& stage = stages_.emplace_back(costs_of(layers));
+    const size_t first = first_unit(layers);
+    const UnitCosts& unit = costs(first_policy(layers[first])).units[first];
     stage.boundary = unit.boundary;
     if (s > 0) handed_[s - 1] = unit.handed;
   }
@@ -181,8 +188,9 @@ StagePrices::Messages StagePrices::messages(int64_t group, int64_t zero) const {
       sent.beside += seconds;
       if (s == group) sent.last += seconds;
     };
-    for (size_t u = 0; u < layers_[s].size(); ++u) {
-      const auto count = static_cast<double>(layers_[s][u].count());
+    const StageLayers& layers = layers_of_stage(s);
+    for (size_t u = 0; u < layers.size(); ++u) {
+      const auto count = static_cast<double>(layers[u].count());
       if (count == 0) continue;
       const UnitCosts& unit = costs(configuration_.recompute.all).units[u];  // what is recomputed has no gradients
       SecondsByKind sent_seconds = unit.late;
@@ -210,7 +218,8 @@ StagePrices::Messages StagePrices::messages(int64_t group, int64_t zero) const {
 StagePrices::Ends StagePrices::soonest(int64_t group, int64_t zero, double before) const {
   const Messages sent = messages(group, zero);
   const double first = stages_[group].forward.seconds(), last = stages_[group].backward.seconds();
-  // Transfers take time of their own in the micro-batches that repeat others, and in all of them where they are waited for.
+  // Transfers take time of their own in the micro-batches that repeat others, and in all of them where they are waited
+  // for.
   const double followed = static_cast<double>(shape_.micro_batches) / static_cast<double>(micro_batches_);
   const double repeated = request_.cluster.software.waits_for_transfers ? 1 : 1 - followed;
   Ends ends{.update = update_kernels(group_costs(group), zero) + sent.behind};
@@ -245,12 +254,6 @@ const Sequence& StagePrices::sequence() {
 
 const std::vector<KeptMicroBatches>& StagePrices::in_flight() {
   return request_.kept_micro_batches.of(sequence(), configuration_.order, configuration_.pipeline);
-}
-
-std::vector<StageLayers> StagePrices::layers_of(int64_t group) const {
-  std::vector<StageLayers> layers;
-  for (int64_t s = group; s < stages(); s += configuration_.pipeline) layers.push_back(layers_[s]);
-  return layers;
 }
 
 double StagePrices::kept_by(const StageLayers& layers) const {
@@ -433,7 +436,7 @@ double StagePrices::least_memory(int64_t zero) const {
 std::vector<StageMemory> StagePrices::memory(int64_t zero) {
   std::vector<StageMemory> all;
   for (int64_t group = 0; group < configuration_.pipeline; ++group) {
-    const std::vector<StageLayers> layers = layers_of(group);
+    const std::vector<StageLayers>& layers = layers_of(group);
     all.push_back(memory(group, zero, most_in_flight(group, layers), layers));
   }
   return all;
@@ -444,7 +447,7 @@ UnitCosts StagePrices::single_costs(int64_t stage) const {
   const std::vector<UnitCosts>& units = costs(configuration_.recompute.all).units;
   UnitCosts sum;
   for (size_t u = 0; u < units.size(); ++u) {
-    if (layers_[stage][u].count() == 0 || request_.folded.units[u].is_copy) continue;
+    if (layers_of_stage(stage)[u].count() == 0 || request_.folded.units[u].is_copy) continue;
     sum.add(units[u]);
     sum.kept += units[u].handed - (u + 1 < units.size() ? units[u + 1].handed : 0);
   }

@@ -73,7 +73,7 @@ class StagePrices {
   const PriceRequest& request() const { return request_; }
   int64_t stages() const;
   int group_of(int64_t stage) const;
-  const std::vector<StageLayers>& layers() const { return layers_; }  // by stage
+  std::vector<StageLayers> layers() const;  // by stage
   /// Seconds of a micro-batch on the slowest stage, without transfers, and of all stages on average.
   double slowest_stage() const;
   double average_stage() const;
@@ -130,7 +130,10 @@ class StagePrices {
   double repeated_seconds(int64_t group) const;
   Messages messages(int64_t group, int64_t zero) const;
   Ends soonest(int64_t group, int64_t zero, double before) const;
-  std::vector<StageLayers> layers_of(int64_t group) const;
+  const std::vector<StageLayers>& layers_of(int64_t group) const { return layers_[static_cast<size_t>(group)]; }
+  const StageLayers& layers_of_stage(int64_t stage) const {
+    return layers_of(group_of(stage))[static_cast<size_t>(stage / configuration_.pipeline)];
+  }
   double kept_by(const StageLayers& layers) const;
   const std::vector<int64_t>& fullest_moment(int64_t group, const std::vector<double>& kept);
   double most_in_flight(int64_t group, const std::vector<StageLayers>& layers);
@@ -151,7 +154,7 @@ class StagePrices {
   const int64_t micro_batches_;
   const Places::Ranks ranks_;                                                // of a group of stages
   mutable std::array<const LayerCosts*, kNames<Recompute>.size()> costs_{};  // those that were needed
-  std::vector<StageLayers> layers_;
+  std::vector<std::vector<StageLayers>> layers_;                             // of the stages of each group
   std::vector<UnitCosts> stages_, groups_;
   std::vector<double> handed_;     // per stage: bytes that it keeps and that only the next one reads
   std::vector<double> transfers_;  // per stage: seconds of what it sends and gets, for a micro-batch
