@@ -111,7 +111,7 @@ std::vector<Key> keys() {
              to.recompute = read_recomputed_layers(where, text, kMost);
            },
            [](const Configuration& from) { return print(from.recompute); }},
-          count("zero", &Configuration::zero, 0, 3)};
+          count("zero", &Configuration::zero, 0, kMostZero)};
 }
 
 /// "KEY=VALUE,.." with its keys by their places in `known`, each once.

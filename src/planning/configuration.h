@@ -16,6 +16,8 @@ enum class TensorCuts { blocks, searched };
 template <>
 inline constexpr auto kNames<TensorCuts> = names("blocks", "searched");
 
+inline constexpr int64_t kMostZero = 3;  // level of optimizer sharding
+
 /// Which layers are recomputed: all of them alike, or so many of each group of stages. Of a group the first `full` of
 /// its layers are recomputed in full, the `selective` ones behind them selectively (autodiff/recompute.h), the others
 /// not. Layers are units of the folded graph of which something can be recomputed, in the order of the group's stages.

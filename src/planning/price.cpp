@@ -1,6 +1,7 @@
 #include "planning/price.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "cluster/collective_seconds.h"
 #include "planning/deal_layers.h"
@@ -40,6 +41,7 @@ StagePrices::StagePrices(PriceRequest request)
   weigh();
   for (int64_t s = 0; s < stages(); ++s) {
     const UnitCosts& stage = stages_[s];
+    seconds_.push_back(stage.forward.seconds() + stage.backward.seconds());
     const double transfer = transfer_seconds(s), back = s + 1 < stages() ? transfer_seconds(s + 1) : 0;
     shape_.groups.push_back(group_of(s));
     shape_.times.push_back({stage.forward.seconds() + transfer,
@@ -47,6 +49,9 @@ StagePrices::StagePrices(PriceRequest request)
     transfers_.push_back(transfer + back);
   }
   shape_.micro_batches = followed(micro_batches_, configuration_.pipeline);
+  for (int64_t group = 0; ranks_.data * ranks_.context > 1 && group < configuration_.pipeline; ++group) {
+    batch_places_.push_back(&request_.places.batch(ranks_, group * ranks_.count()));
+  }
 }
 
 std::vector<StageLayers> StagePrices::layers() const {
@@ -146,23 +151,15 @@ double StagePrices::transfer_seconds(int64_t stage) {
   return seconds;
 }
 
-double StagePrices::slowest_stage() const {
-  double most = 0;
-  for (const UnitCosts& stage : stages_) most = std::max(most, stage.forward.seconds() + stage.backward.seconds());
-  return most;
-}
+double StagePrices::slowest_stage() const { return *std::max_element(seconds_.begin(), seconds_.end()); }
 
 double StagePrices::average_stage() const {
-  double sum = 0;
-  for (const UnitCosts& stage : stages_) sum += stage.forward.seconds() + stage.backward.seconds();
-  return sum / static_cast<double>(stages());
+  return std::accumulate(seconds_.begin(), seconds_.end(), 0.0) / static_cast<double>(stages());
 }
 
 double StagePrices::computed_seconds(int64_t group) const {
   double seconds = 0;
-  for (int64_t s = group; s < stages(); s += configuration_.pipeline) {
-    seconds += stages_[s].forward.seconds() + stages_[s].backward.seconds();
-  }
+  for (int64_t s = group; s < stages(); s += configuration_.pipeline) seconds += seconds_[s];
   return seconds * static_cast<double>(micro_batches_);
 }
 
@@ -230,7 +227,13 @@ StagePrices::Ends StagePrices::soonest(int64_t group, int64_t zero, double befor
   return ends;
 }
 
-double StagePrices::lower_bound(int64_t zero) const {
+double StagePrices::lower_bound(int64_t zero) {
+  std::optional<double>& known = lower_bounds_[static_cast<size_t>(zero)];
+  if (!known) known = find_lower_bound(zero);
+  return *known;
+}
+
+double StagePrices::find_lower_bound(int64_t zero) const {
   double longest = 0, before = 0, behind = 0;
   for (int64_t group = 0; group < configuration_.pipeline; ++group) {
     const Ends ends = soonest(group, zero, before);
@@ -425,7 +428,13 @@ double StagePrices::workspace(const std::vector<StageLayers>& layers) const {
   return most;
 }
 
-double StagePrices::least_memory(int64_t zero) const {
+double StagePrices::least_memory(int64_t zero) {
+  std::optional<double>& known = least_memory_[static_cast<size_t>(zero)];
+  if (!known) known = find_least_memory(zero);
+  return *known;
+}
+
+double StagePrices::find_least_memory(int64_t zero) const {
   double most = 0;
   for (int64_t group = 0; group < configuration_.pipeline; ++group) {
     most = std::max(most, memory(group, zero, least_in_flight(group)).total());
@@ -478,7 +487,7 @@ std::vector<StageMemory> StagePrices::single_layers(int64_t zero) {
 const SecondsByKind& StagePrices::gradient_seconds(size_t unit, int64_t group, int64_t zero) const {
   static const SecondsByKind kNone;
   if (configuration_.data * configuration_.context == 1) return kNone;
-  const GroupPlace& where = request_.places.batch(ranks_, group * ranks_.count());
+  const GroupPlace& where = *batch_places_[static_cast<size_t>(group)];
   const auto [known, fresh] = gradient_seconds_.try_emplace({&where, unit, zero});
   if (!fresh) return known->second;
   SecondsByKind& result = known->second;

@@ -74,15 +74,16 @@ class StagePrices {
   int64_t stages() const;
   int group_of(int64_t stage) const;
   std::vector<StageLayers> layers() const;  // by stage
+  bool has_layers_of(const StagePrices& other) const { return layers_ == other.layers_; }
   /// Seconds of a micro-batch on the slowest stage, without transfers, and of all stages on average.
   double slowest_stage() const;
   double average_stage() const;
   /// No step of these stages takes less time. A group runs all of its sections, the first behind the forward of the
   /// stages in front and the last in front of their backward; what it sends beside them slows it down, and what is left
   /// of the last gradients comes behind. For `zero` in the place of the configuration's level.
-  double lower_bound(int64_t zero) const;
+  double lower_bound(int64_t zero);
   /// Bytes of the largest group, or less, without making the order.
-  double least_memory(int64_t zero) const;
+  double least_memory(int64_t zero);
   /// Of each group. The order is made once, whatever the levels that are asked for.
   std::vector<StageMemory> memory(int64_t zero);
   /// Of that, what layers take of which the network has one alone, without workspace.
@@ -115,6 +116,9 @@ class StagePrices {
     double computed = 0, updated = 0, update = 0;
   };
 
+  /// A number of each level of optimizer sharding, once it was asked for.
+  using ByLevel = std::array<std::optional<double>, kMostZero + 1>;
+
   const LayerCosts& costs(Recompute policy) const;
   void deal();
   void choose_recomputed_layers();
@@ -130,6 +134,8 @@ class StagePrices {
   double repeated_seconds(int64_t group) const;
   Messages messages(int64_t group, int64_t zero) const;
   Ends soonest(int64_t group, int64_t zero, double before) const;
+  double find_lower_bound(int64_t zero) const;
+  double find_least_memory(int64_t zero) const;
   const std::vector<StageLayers>& layers_of(int64_t group) const { return layers_[static_cast<size_t>(group)]; }
   const StageLayers& layers_of_stage(int64_t stage) const {
     return layers_of(group_of(stage))[static_cast<size_t>(stage / configuration_.pipeline)];
@@ -156,11 +162,14 @@ class StagePrices {
   mutable std::array<const LayerCosts*, kNames<Recompute>.size()> costs_{};  // those that were needed
   std::vector<std::vector<StageLayers>> layers_;                             // of the stages of each group
   std::vector<UnitCosts> stages_, groups_;
+  std::vector<double> seconds_;    // per stage: of a micro-batch, without transfers
   std::vector<double> handed_;     // per stage: bytes that it keeps and that only the next one reads
   std::vector<double> transfers_;  // per stage: seconds of what it sends and gets, for a micro-batch
   std::map<std::tuple<int, int, double>, double> known_transfers_;  // by groups and bytes
   PipelineShape shape_;
+  std::vector<const GroupPlace*> batch_places_;  // per group: of the ranks that share parameters, if several
   mutable std::map<std::tuple<const GroupPlace*, size_t, int64_t>, SecondsByKind> gradient_seconds_;
+  ByLevel lower_bounds_{}, least_memory_{};
   const Sequence* sequence_ = nullptr;  // once it was asked for
 };
 

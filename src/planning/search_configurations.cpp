@@ -346,7 +346,7 @@ class ConfigurationSearcher {
     if (request_.pins.deal || configuration.deal == Deal::balanced || configuration.pipeline == 1) return;
     if (configuration.recompute.is_counted() || even.slowest_stage() < kNearlyEven * even.average_stage()) return;
     configuration.deal = Deal::balanced;
-    if (costs_.stages(configuration).layers() != even.layers()) bound(configuration);
+    if (!costs_.stages(configuration).has_layers_of(even)) bound(configuration);
   }
 
   /// Its memory takes less time to find than its step.

@@ -54,7 +54,8 @@ TEST(SearchConfigurations, RanksThatShareCoresAreNoSlowerForIdleOnes) {
   Cluster four_cores = cluster_named("cpu");
   four_cores.cores = 4;
   const Priced eight(forward_of(kGpt), resized(four_cores, 8));
-  for (const char* text : {"data=2", "data=4,zero=1", "tensor=2,data=3", "pipeline=4", "tensor=4,sequence_parallel=true"}) {
+  for (const char* text :
+       {"data=2", "data=4,zero=1", "tensor=2,data=3", "pipeline=4", "tensor=4,sequence_parallel=true"}) {
     const int64_t ranks = parse_configuration(text).ranks();
     const Priced alone(forward_of(kGpt), resized(four_cores, ranks));
     EXPECT_DOUBLE_EQ(eight.price(text).step_seconds, alone.price(text).step_seconds) << text;
