@@ -367,13 +367,13 @@ double StagePrices::whole_layers(const std::vector<StageLayers>& layers, int64_t
   return bytes;
 }
 
-/// Behind the first backward of a group, which all of its stages have run the forward of. In 1f1b of a stage each, that
-/// then has as many micro-batches as there are stages behind it, and its own; of whole rounds of interleaved stages the
-/// group has begun those that 1f1b of its last stage would let come first, chunk by chunk (pipeline/orders.h).
+/// Behind the first backward of a group, which all of its stages have run the forward of. In each order of a stage
+/// each, that then has as many micro-batches as there are stages behind it, and its own, or more; of whole rounds of
+/// interleaved stages the group has begun those that 1f1b of its last stage would let come first, chunk by chunk
+/// (pipeline/orders.h).
 double StagePrices::least_in_flight(int64_t group) const {
   const int64_t groups = configuration_.pipeline, chunks = configuration_.interleave, all = shape_.micro_batches;
   const bool is_interleaved = configuration_.order == Order::interleaved;
-  const bool is_1f1b = chunks == 1 && (is_interleaved || configuration_.order == Order::one_forward_one_backward);
   double bytes = 0;
   if (is_interleaved && chunks > 1 && all % groups == 0) {
     const int64_t begun = std::min(chunks * all, (chunks - 1) * groups + 2 * (groups - 1 - group) + 1);
@@ -381,7 +381,7 @@ double StagePrices::least_in_flight(int64_t group) const {
     return bytes;
   }
   for (int64_t s = group; s < stages(); s += groups) {
-    bytes += kept(s) * static_cast<double>(is_1f1b ? std::min(all, stages() - s) : 1);
+    bytes += kept(s) * static_cast<double>(chunks == 1 ? std::min(all, stages() - s) : 1);
   }
   return bytes;
 }
