@@ -49,12 +49,16 @@ void write_checkpoint(const std::string& path, const States& states, const Train
 
 bool is_checkpoint(const std::map<std::string, Array>& tensors) { return tensors.contains(kPosition); }
 
-TrainingPosition take_checkpoint(States& states, const Graph& graph, const std::map<std::string, Array>& tensors,
-                                 const TrainingPosition& now, const std::string& path) {
-  const TrainingPosition then = read_position(tensors, path);
+void require_same_rows(const TrainingPosition& then, const TrainingPosition& now, const std::string& path) {
   require_same("batch", static_cast<uint64_t>(now.batch), static_cast<uint64_t>(then.batch), path);
   require_same("number of rows", static_cast<uint64_t>(now.rows), static_cast<uint64_t>(then.rows), path);
   require_same("seed", now.seed, then.seed, path);
+}
+
+TrainingPosition take_checkpoint(States& states, const Graph& graph, const std::map<std::string, Array>& tensors,
+                                 const TrainingPosition& now, const std::string& path) {
+  const TrainingPosition then = read_position(tensors, path);
+  require_same_rows(then, now, path);
   States taken = states;
   for (const State& state : graph.states) {
     const std::string& name = graph.values[static_cast<size_t>(state.entry)].name;

@@ -24,6 +24,9 @@ void write_checkpoint(const std::string& path, const States& states, const Train
 /// Whether these are the tensors of a checkpoint rather than of weights alone.
 bool is_checkpoint(const std::map<std::string, Array>& tensors);
 
+/// Throws InvalidFile, naming `path`, when the order of rows is another: batch, number of rows, or seed.
+void require_same_rows(const TrainingPosition& then, const TrainingPosition& now, const std::string& path);
+
 /// Overwrites all states of `graph` and gives the position of the checkpoint. Throws InvalidFile, naming `path`, when
 /// that is not a checkpoint, or one of another network, optimizer, or order of rows than `now`; `states` stay then.
 TrainingPosition take_checkpoint(States& states, const Graph& graph, const std::map<std::string, Array>& tensors,

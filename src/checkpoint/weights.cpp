@@ -18,6 +18,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "checkpoint/files.h"
 #include "checkpoint/safetensors_header.h"
 
 namespace partita {
@@ -27,57 +28,8 @@ static_assert(std::endian::native == std::endian::little, "elements are written 
 
 constexpr int kMostLinks = 40;  // as the kernel
 
-class File {
- public:
-  File(const std::string& path, int flags) : fd_(::open(path.c_str(), flags)) {}
-  explicit File(int fd) : fd_(fd) {}
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  ~File() { close(); }
-  int fd() const { return fd_; }
-  bool is_open() const { return fd_ >= 0; }
-  bool close() {
-    const int fd = std::exchange(fd_, -1);
-    return fd < 0 || ::close(fd) == 0;
-  }
-
- private:
-  int fd_;
-};
-
-bool write_all(int fd, const void* data, size_t bytes) {
-  const char* next = static_cast<const char*>(data);
-  while (bytes > 0) {
-    const ssize_t written = ::write(fd, next, bytes);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    next += written;
-    bytes -= static_cast<size_t>(written);
-  }
-  return true;
-}
-
-/// False at the end of the file or on an error.
-bool read_all(int fd, void* data, size_t bytes, int64_t offset) {
-  char* next = static_cast<char*>(data);
-  while (bytes > 0) {
-    const ssize_t got = ::pread(fd, next, bytes, offset);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
-    next += got;
-    offset += got;
-    bytes -= static_cast<size_t>(got);
-  }
-  return true;
-}
-
-std::string folder_of(const std::string& path) {
-  const std::string parent = std::filesystem::path(path).parent_path().string();
-  return parent.empty() ? "." : parent;
-}
-
 [[noreturn]] void cannot_write(const std::string& path, const std::string& reason) {
-  throw RuntimeFailure(ExitCode::cannot_write, fmt::format("[save] cannot write {}: {}", path, reason));
+  throw_cannot_write("save", path, reason);
 }
 
 /// Where a symbolic link leads in the end, also when nothing is there yet.
@@ -177,8 +129,7 @@ class TemporaryFile {
   void replace() {
     if (::rename(name_.c_str(), target_.c_str()) != 0) fail();
     name_.clear();
-    const File folder(folder_of(target_), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (!folder.is_open() || ::fsync(folder.fd()) != 0) fail();
+    if (!sync_folder(folder_of(target_))) fail();
   }
 
  private:

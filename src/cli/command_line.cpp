@@ -211,6 +211,7 @@ void refuse_empty(const CLI::App& command) {
 int run_command_line(int argc, char** argv) {
   open_standard_streams();
   std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the limit of file sizes fails like one to a full disk
+  std::signal(SIGPIPE, SIG_IGN);  // one to a closed pipe fails, too, and what was to be saved is saved
   spare_addresses();
   try {
     return run_commands(argc, argv);

@@ -1,6 +1,7 @@
 #include "training/model.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "checkpoint/weights.h"
 #include "comm/inproc/inproc.h"
@@ -89,6 +90,8 @@ LaunchFingerprint Model::fingerprint_of(const TrainingRun& run, const FitOptions
   fingerprint.emplace_back("learning rate", run.learning_rate ? fmt::format("{}", *run.learning_rate) : "scheduled");
   fingerprint.emplace_back("first step", fmt::format("{}", run.info.first_step));
   fingerprint.emplace_back("steps", fmt::format("{}", run.info.steps));
+  fingerprint.emplace_back("checkpoint",
+                           run.resumed != nullptr ? checksum_of_text(print_manifest(*run.resumed->manifest())) : "none");
   fingerprint.emplace_back("validation rows", fmt::format("{}", fit.validation ? fit.validation->size() : 0));
   return fingerprint;
 }
@@ -124,6 +127,16 @@ void Model::prepare_states(const Graph& graph) {
   loaded_path_.clear();
 }
 
+/// Where a checkpoint is, when it is one of this training.
+TrainingPosition Model::position_of(const CheckpointReader& reader, const Graph& graph, TrainingPosition now) const {
+  TrainingPosition position = reader.manifest()->position;
+  require_same_rows(position, now, reader.path());
+  require_same_training(config_, now.metadata, position.metadata, reader.path());
+  require_states(*reader.manifest(), graph, reader.path());
+  position.metadata = std::move(now.metadata);
+  return position;
+}
+
 TrainingPosition Model::resumed_position(const Graph& graph, TrainingPosition now) {
   if (resumed_path_.empty()) return now;
   const std::string path = std::exchange(resumed_path_, "");
@@ -157,7 +170,18 @@ void Model::plan_steps(TrainingRun& run, const FitOptions& fit, const TrainingPo
   }
 }
 
-void Model::train(const DatasetPtr& dataset, const FitOptions& fit) {
+std::unique_ptr<CheckpointReader> Model::resumed_folder() const {
+  if (resumed_path_.empty() || !std::filesystem::is_directory(resumed_path_)) return nullptr;
+  if (is_checkpoint_folder(resumed_path_)) return std::make_unique<CheckpointReader>(resumed_path_);
+  const auto newest = newest_checkpoint(resumed_path_, [this](const std::string& message) { warn(message); });
+  if (!newest) {
+    throw MissingFile(fmt::format("[resume] no whole checkpoint in {}, expected a folder of --checkpoint",
+                                  resumed_path_));
+  }
+  return std::make_unique<CheckpointReader>(newest->path, std::make_shared<const Manifest>(*newest->manifest));
+}
+
+TrainingEnd Model::train(const DatasetPtr& dataset, const FitOptions& fit) {
   verify_training(with_stages(config_, network_, dataset->columns()), place_);
   verify_resume_with(config_);
   const int64_t batch = config_.training.batch;
@@ -168,15 +192,23 @@ void Model::train(const DatasetPtr& dataset, const FitOptions& fit) {
   const Program program = make_program(dataset->columns(), batch, config_.ranks.count, Purpose::training);
   if (report_) report_(describe_program(program));
   const bool is_fresh = states_.empty() && loaded_path_.empty() && resumed_path_.empty();
-  prepare_states(program.graph);
+  const std::unique_ptr<CheckpointReader> resumed = resumed_folder();
+  if (resumed) {
+    known_states_ = states_of(program.graph);  // the ranks read theirs
+    weight_names_ = weight_names(program.graph);
+    loaded_path_.clear();
+  } else {
+    prepare_states(program.graph);
+  }
   std::optional<Evaluation> validation;
   if (fit.validation) validation.emplace(make_evaluation(fit.validation, &program));
 
+  const TrainingPosition fresh{.batch = batch,
+                               .rows = dataset->size(),
+                               .seed = config_.training.seed,
+                               .metadata = describe_training(config_, program.graph, dataset)};
   TrainingPosition position =
-      resumed_position(program.graph, {.batch = batch,
-                                       .rows = dataset->size(),
-                                       .seed = config_.training.seed,
-                                       .metadata = describe_training(config_, program.graph, dataset)});
+      resumed ? position_of(*resumed, program.graph, fresh) : resumed_position(program.graph, fresh);
   TrainingRun run{.program = program,
                   .rows = dataset,
                   .batch = batch,
@@ -185,6 +217,10 @@ void Model::train(const DatasetPtr& dataset, const FitOptions& fit) {
                   .callbacks = fit.callbacks,
                   .observers = fit.observers,
                   .validation = validation ? &*validation : nullptr,
+                  .checkpoints = fit.checkpoints ? &*fit.checkpoints : nullptr,
+                  .resumed = resumed.get(),
+                  .signals = fit.signals,
+                  .position = position,
                   .learning_rate = position.learning_rate,
                   .trace = {.path = config_.files.trace,
                             .steps = config_.files.trace_steps,
@@ -201,6 +237,7 @@ void Model::train(const DatasetPtr& dataset, const FitOptions& fit) {
   };
 
   const LaunchFingerprint fingerprint = world_ != nullptr ? fingerprint_of(run, fit) : LaunchFingerprint{};
+  resumed_path_.clear();
   // The ranks hold the states while they train. Those that only the seed says are made again when that fails.
   if (is_fresh) run.states_taken = [this] { states_.clear(); };
   TrainingResult result;
@@ -220,6 +257,10 @@ void Model::train(const DatasetPtr& dataset, const FitOptions& fit) {
   position_ = position;
   position_.step = result.step;
   position_.learning_rate = result.learning_rate;
+  return {.step = result.step,
+          .stopped_by = result.stopped_by,
+          .saved_step = result.saved_step,
+          .checkpoint_error = result.checkpoint_error};
 }
 
 /// What the network ignores or, where its loss is a function, what the configuration says.
