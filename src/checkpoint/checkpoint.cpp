@@ -42,9 +42,22 @@ void write_checkpoint(const std::string& path, const States& states, const Train
   for (const auto& [name, value] : states) names.push_back(name);
   check_finite(states, names);
   std::vector<std::pair<std::string, Array>> tensors(states.begin(), states.end());
-  tensors.emplace_back(kPosition, Array({4}, numbers_of(position)));
-  tensors.emplace_back(kLearningRate, Array({}, std::vector<double>{position.learning_rate.value_or(kNotSet)}));
+  for (auto& [name, array] : position_tensors(position)) tensors.emplace_back(name, std::move(array));
   save_weights(path, tensors, position.metadata);
+}
+
+std::map<std::string, Array> position_tensors(const TrainingPosition& position) {
+  std::map<std::string, Array> tensors;
+  tensors.emplace(kPosition, Array({4}, numbers_of(position)));
+  tensors.emplace(kLearningRate, Array({}, std::vector<double>{position.learning_rate.value_or(kNotSet)}));
+  return tensors;
+}
+
+TrainingPosition take_position(std::map<std::string, Array>& tensors, const std::string& path) {
+  const TrainingPosition position = read_position(tensors, path);
+  tensors.erase(kPosition);
+  tensors.erase(kLearningRate);
+  return position;
 }
 
 bool is_checkpoint(const std::map<std::string, Array>& tensors) { return tensors.contains(kPosition); }

@@ -248,7 +248,7 @@ std::vector<ShardPiece> Manifest::pieces_of(int64_t file) const {
   return pieces;
 }
 
-void require_states(const Manifest& manifest, const Graph& graph, const std::string& path) {
+void require_same_states(const Manifest& manifest, const Graph& graph, const std::string& path) {
   std::map<std::string_view, const ManifestTensor*> tensors;
   for (const ManifestTensor& tensor : manifest.tensors) tensors.emplace(tensor.name, &tensor);
   for (const State& state : graph.states) {

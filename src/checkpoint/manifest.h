@@ -51,7 +51,7 @@ struct Manifest {
 };
 
 /// Throws InvalidFile, naming `path`, unless the tensors are the states of `graph`; floats may be of another type.
-void require_states(const Manifest& manifest, const Graph& graph, const std::string& path);
+void require_same_states(const Manifest& manifest, const Graph& graph, const std::string& path);
 
 /// JSON that ends with a checksum of itself.
 std::string print_manifest(const Manifest& manifest);

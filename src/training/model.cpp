@@ -132,7 +132,7 @@ TrainingPosition Model::position_of(const CheckpointReader& reader, const Graph&
   TrainingPosition position = reader.manifest()->position;
   require_same_rows(position, now, reader.path());
   require_same_training(config_, now.metadata, position.metadata, reader.path());
-  require_states(*reader.manifest(), graph, reader.path());
+  require_same_states(*reader.manifest(), graph, reader.path());
   position.metadata = std::move(now.metadata);
   return position;
 }
@@ -216,11 +216,11 @@ TrainingEnd Model::train(const DatasetPtr& dataset, const FitOptions& fit) {
                   .rank = rank_options(),
                   .callbacks = fit.callbacks,
                   .observers = fit.observers,
-                  .validation = validation ? &*validation : nullptr,
                   .checkpoints = fit.checkpoints ? &*fit.checkpoints : nullptr,
                   .resumed = resumed.get(),
                   .signals = fit.signals,
                   .position = position,
+                  .validation = validation ? &*validation : nullptr,
                   .learning_rate = position.learning_rate,
                   .trace = {.path = config_.files.trace,
                             .steps = config_.files.trace_steps,

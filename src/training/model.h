@@ -2,6 +2,7 @@
 // A network under a configuration, trained on any number of ranks.
 
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/reader.h"
 #include "checkpoint/states.h"
 #include "comm/communicator.h"
 #include "data/dataset.h"
