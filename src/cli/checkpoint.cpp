@@ -123,11 +123,11 @@ void run_compare(const CheckpointFlags& flags) {
                                     : fmt::format("{} tensors differ\n", differences.size()));
 }
 
-using Run = void (*)(const CheckpointFlags&);
+using CheckpointAction = void (*)(const CheckpointFlags&);
 
 /// An action with its first argument.
 CLI::App* add_action(CLI::App& command, const std::shared_ptr<CheckpointFlags>& flags, const char* name,
-                     const char* help, const char* path_help, Run run) {
+                     const char* help, const char* path_help, CheckpointAction run) {
   CLI::App* action = command.add_subcommand(name, help);
   action->add_option("PATH", flags->path, path_help)->required();
   action->callback([action, flags, run] {

@@ -73,12 +73,12 @@ std::vector<HeldState> held_states(const Program& program) {
   return states;
 }
 
-CheckpointSaving::CheckpointSaving(const CheckpointOptions& options, const Program& program, const RankRun& rank,
-                                   std::function<void(const std::string&)> warn)
+CheckpointSaving::CheckpointSaving(const CheckpointOptions& options, const Program& program, const Executor& executor,
+                                   Communicator& comm, std::function<void(const std::string&)> warn)
     : options_(options),
       program_(program),
-      rank_(rank),
-      comm_(rank.comm()),
+      executor_(executor),
+      comm_(comm),
       warn_(std::move(warn)),
       states_(held_states(program)),
       shares_(options.integrated ? give_to_first(states_) : share_states(states_, comm_.size())),
@@ -173,7 +173,7 @@ std::vector<Array> CheckpointSaving::copy_share() const {
   std::vector<Array> copies;
   if (options_.integrated) {
     for (const HeldState& state : states_) {
-      if (std::optional<Array> whole = rank_.state_on_first(state.name)) copies.push_back(std::move(*whole));
+      if (std::optional<Array> whole = executor_.state_on_first(state.name)) copies.push_back(std::move(*whole));
     }
     return copies;
   }
@@ -181,8 +181,15 @@ std::vector<Array> CheckpointSaving::copy_share() const {
   return copies;
 }
 
+StateView CheckpointSaving::view_of(const std::string& name) const {
+  for (const auto& stage : executor_.stages()) {
+    if (stage->local().graph.find_state(name) != nullptr) return stage->view_state(name);
+  }
+  PARTITA_CHECK(false, "rank {} has no part of '{}'", comm_.rank(), name);
+}
+
 Array CheckpointSaving::copy_of(const ShardPiece& piece) const {
-  StateView view = rank_.view_state(piece.name);
+  StateView view = view_of(piece.name);
   if (view.copy.data() != nullptr && view.box == piece.box) return std::move(view.copy);
   Array copy(Type{piece.type.dtype, shape_of(piece.box)});
   pack(piece.box, view.box, view.values, copy.data());
@@ -206,7 +213,7 @@ void CheckpointSaving::write_share(const std::vector<Array>& copies) {
 
 void CheckpointSaving::write_state(ShardFileWriter& file, size_t piece) const {
   const ShardPiece& what = file.pieces()[piece];
-  const StateView view = rank_.view_state(what.name);
+  const StateView view = view_of(what.name);
   if (const void* dense = place_of(what.box, view.box, view.values)) return file.write(piece, dense);
   Array packed(Type{what.type.dtype, shape_of(what.box)});
   pack(what.box, view.box, view.values, packed.data());

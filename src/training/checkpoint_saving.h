@@ -6,7 +6,8 @@
 
 #include "checkpoint/folder.h"
 #include "checkpoint/shares.h"
-#include "training/rank_run.h"
+#include "compile.h"
+#include "execute/executor.h"
 
 namespace partita {
 
@@ -39,8 +40,8 @@ std::vector<HeldState> held_states(const Program& program);
 class CheckpointSaving {
  public:
   /// The arguments outlive the object. `warn` is called on rank 0 with what went wrong when the training goes on.
-  CheckpointSaving(const CheckpointOptions& options, const Program& program, const RankRun& rank,
-                   std::function<void(const std::string&)> warn);
+  CheckpointSaving(const CheckpointOptions& options, const Program& program, const Executor& executor,
+                   Communicator& comm, std::function<void(const std::string&)> warn = nullptr);
   ~CheckpointSaving();
 
   /// This rank still writes. Not collective.
@@ -73,6 +74,7 @@ class CheckpointSaving {
   /// What this rank writes, dense; collective where the first rank writes all.
   std::vector<Array> copy_share() const;
   Array copy_of(const ShardPiece& piece) const;
+  StateView view_of(const std::string& name) const;
   /// From copies, or from the states themselves where there are none.
   void write_share(const std::vector<Array>& copies);
   void write_state(ShardFileWriter& file, size_t piece) const;
@@ -88,7 +90,7 @@ class CheckpointSaving {
 
   const CheckpointOptions& options_;
   const Program& program_;
-  const RankRun& rank_;
+  const Executor& executor_;
   Communicator& comm_;
   std::function<void(const std::string&)> warn_;
   std::vector<HeldState> states_;

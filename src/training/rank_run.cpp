@@ -19,6 +19,16 @@ struct Share {
 
 }  // namespace
 
+void fill_states(Executor& executor, const FillState& fill) {
+  for (const auto& stage : executor.stages()) {
+    const Graph& graph = stage->local().graph;
+    for (const State& state : graph.states) {
+      const std::string& name = name_of(graph, state.entry);
+      stage->fill_state(name, [&](const Box& box, DType dtype, void* to) { fill(name, box, dtype, to); });
+    }
+  }
+}
+
 RankRun::RankRun(const Program& program, const States& states, const RankOptions& options, Communicator& comm)
     : program_(program), comm_(comm), device_(make_cpu_device(all_ops(), options.threads, options.kernels)) {
   device_->enter_thread();
@@ -33,13 +43,7 @@ RankRun::RankRun(const Program& program, const FillState& fill, const RankOption
     : program_(program), comm_(comm), device_(make_cpu_device(all_ops(), options.threads, options.kernels)) {
   device_->enter_thread();
   executor_.emplace(program.pipeline, program.stages, all_ops(), *device_, comm);
-  for (const auto& stage : executor_->stages()) {
-    const Graph& graph = stage->local().graph;
-    for (const State& state : graph.states) {
-      const std::string& name = name_of(graph, state.entry);
-      stage->fill_state(name, [&](const Box& box, DType dtype, void* to) { fill(name, box, dtype, to); });
-    }
-  }
+  fill_states(*executor_, fill);
 }
 
 RankRun::RankRun(const Program& program, const RankRun& holder)
@@ -144,13 +148,6 @@ States RankRun::states_on_first() const {
     if (std::optional<Array> whole = executor_->state_on_first(name)) states.emplace(name, std::move(*whole));
   }
   return states;
-}
-
-StateView RankRun::view_state(const std::string& name) const {
-  for (const auto& stage : executor_->stages()) {
-    if (stage->local().graph.find_state(name) != nullptr) return stage->view_state(name);
-  }
-  return executor_->stages().front()->view_state(name);  // says what there is
 }
 
 States RankRun::states() const {

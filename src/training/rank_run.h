@@ -18,6 +18,9 @@ struct RankOptions {
 /// Gives this rank's part of a state: the elements of a box of the whole value, dense, go to `to`.
 using FillState = std::function<void(const std::string& name, const Box& box, DType dtype, void* to)>;
 
+/// Calls `fill` for each state of this rank's stages.
+void fill_states(Executor& executor, const FillState& fill);
+
 class RankRun {
  public:
   /// `program` and `comm` outlive the object; `states` are copied.
@@ -43,10 +46,6 @@ class RankRun {
   States states() const;
   /// The same on rank 0 alone; the others send it what they own, and get nothing.
   States states_on_first() const;
-  /// This rank's part of a state of its stages.
-  StateView view_state(const std::string& name) const;
-  /// A whole state on rank 0; all ranks take part.
-  std::optional<Array> state_on_first(const std::string& name) const { return executor_->state_on_first(name); }
 
  private:
   void feed(const std::string& name, ConstTensor rows);

@@ -22,7 +22,7 @@ class Loop {
     comm.barrier();
     if (run.states_taken && (comm.rank() == 0 || run.own_process)) run.states_taken();
     if (run.learning_rate) control_.set_learning_rate(*run.learning_rate);
-    if (run.checkpoints != nullptr) saving_.emplace(*run.checkpoints, run.program, rank_, run.warn);
+    if (run.checkpoints != nullptr) saving_.emplace(*run.checkpoints, run.program, rank_.executor(), comm, run.warn);
     if (run.measures_communication || !run.trace.path.empty()) {
       recorder_.emplace();
       rank_.executor().record(*recorder_, run.trace.path.empty() ? 0 : run.trace.steps);
