@@ -170,7 +170,10 @@ void remove_old_checkpoints(const std::string& folder, int64_t most, int64_t new
   for (const FoundCheckpoint& one : found) {
     if (excess <= 0) return;
     if (one.step == newest) continue;
-    remove_checkpoint(one.path);
+    // Under its name it is whole or not there.
+    const std::string old = fmt::format("{}/{}{}{}", folder, kUnfinished, one.step, kReplaced);
+    remove_checkpoint(old);
+    if (::rename(one.path.c_str(), old.c_str()) == 0) remove_checkpoint(old);
     --excess;
   }
 }

@@ -4,7 +4,7 @@ namespace partita {
 namespace {
 
 constexpr int64_t kUsualParts = 24;
-constexpr int64_t kLeastTileBytes = 4096;
+constexpr int64_t kLeastTileBytes = 2048;
 constexpr int64_t kMostSlabBytes = int64_t{8} << 20;  // tiles side by side along the first dimension
 
 int64_t product(const std::vector<int64_t>& numbers) {

@@ -8,7 +8,7 @@
 
 namespace partita {
 
-/// Parts of each dimension. Tiles have about 4 KiB or more, and those that lie side by side along the first dimension
+/// Parts of each dimension. Tiles have about 2 KiB or more, and those that lie side by side along the first dimension
 /// at most 8 MiB where it can be cut so.
 std::vector<int64_t> choose_parts(const Type& type);
 

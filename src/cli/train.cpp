@@ -171,6 +171,7 @@ void report_end(const TrainingEnd& end, const FilesConfig& files) {
 }
 
 void run_train(const TrainFlags& flags) {
+  const SignalGuard signals;
   const Place place = this_place();
   const ZooJob job(configuration(flags.job), place);
   refuse_ineffective(flags.job, job.config());
@@ -183,7 +184,6 @@ void run_train(const TrainFlags& flags) {
   const PlanConfig& plan = job.config().plan;
   if (plan.given && !job.config().console.quiet) std::cout << plan.given->description << "\n" << std::flush;
 
-  const SignalGuard signals;
   Model model(job.network(), job.config(), place);
   model.on_warning([](const std::string& message) { warn(message); });
   if (job.config().console.verbose) model.on_program([](const std::string& text) { std::cout << text << std::flush; });

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "checkpoint/saved_states.h"
 #include "checkpoint/weights.h"
 #include "comm/inproc/inproc.h"
 #include "job/options.h"
@@ -15,6 +16,21 @@
 
 namespace partita {
 
+namespace {
+
+/// Of a safetensors file, or of a checkpoint folder or the newest of several.
+std::map<std::string, Array> weights_in(const std::string& path) {
+  if (!std::filesystem::is_directory(path)) return load_weights(path);
+  SavedStates states(path);
+  std::map<std::string, Array> weights;
+  for (const auto& entry : states.entries()) {
+    if (entry.is_weight()) weights.emplace(entry.name, states.read(entry.name));
+  }
+  return weights;
+}
+
+}  // namespace
+
 Model::Model(Network network, const JobConfig& config, const Place& place)
     : network_(std::move(network)), config_(completed(config, place)), place_(place) {
   if (place_.ranks() > 1) world_ = &process_world(*place_.launched);
@@ -25,7 +41,7 @@ void Model::load(const std::string& path) {
     loaded_path_ = path;
     return;
   }
-  take_weights(states_, known_states_, load_weights(path), path);
+  take_weights(states_, known_states_, weights_in(path), path);
   loaded_path_.clear();
 }
 
@@ -123,7 +139,7 @@ void Model::prepare_states(const Graph& graph) {
   add_initial_states(states_, graph, config_.training.seed);
   weight_names_ = weight_names(graph);
   if (loaded_path_.empty()) return;
-  take_weights(states_, graph, load_weights(loaded_path_), loaded_path_);
+  take_weights(states_, graph, weights_in(loaded_path_), loaded_path_);
   loaded_path_.clear();
 }
 
@@ -131,8 +147,8 @@ void Model::prepare_states(const Graph& graph) {
 TrainingPosition Model::position_of(const CheckpointReader& reader, const Graph& graph, TrainingPosition now) const {
   TrainingPosition position = reader.manifest()->position;
   require_same_rows(position, now, reader.path());
-  require_same_training(config_, now.metadata, position.metadata, reader.path());
   require_same_states(*reader.manifest(), graph, reader.path());
+  require_same_training(config_, now.metadata, position.metadata, reader.path());
   position.metadata = std::move(now.metadata);
   return position;
 }

@@ -66,7 +66,7 @@ class Model {
   /// The same for many batches of one type: compiled once, with the weights of now. For one thread at a time.
   std::function<NamedArrays(const NamedArrays&)> predictor(const std::vector<Column>& columns, int64_t rows);
 
-  /// Takes effect, and is checked, at once where there are states, else when the next call makes them.
+  /// A safetensors file, or a folder of a checkpoint. Takes effect, and is checked, at once where there are states, else when the next call makes them.
   void load(const std::string& path);
   /// Throws InvalidArgument while the model has no states: before its first training, evaluation or prediction.
   void save(const std::string& path) const;

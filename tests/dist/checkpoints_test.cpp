@@ -26,7 +26,7 @@ struct CheckpointedModel {
 const std::vector<CheckpointedModel> kCheckpointedModels{
     {"mlp:layers=2,hidden=37", {.batch = 24}},
     {"lenet", {.image = {1, 28, 28}, .batch = 12}},
-    {"resnet18", {.image = {3, 32, 32}, .batch = 6}},
+    {"resnet18", {.image = {3, 8, 8}, .batch = 6}},
     {"gpt:layers=2,hidden=24,heads=4,seq=6,vocab=29", {.batch = 12}},
     {"llama:layers=2,hidden=24,heads=4,kv_heads=2,seq=6,vocab=29", {.batch = 12}},
     {"moe:layers=1,hidden=16,heads=2,seq=6,vocab=12,experts=4,top_k=2", {.batch = 12}},
@@ -41,9 +41,9 @@ void draw_plan(Job& job, Dice& dice) {
   job.micro_batches = groups > 1 ? 2 : 1;
   job.zero = {.level = dice.below(4), .threshold = 0};
   const auto seed = static_cast<uint64_t>(dice.below(int64_t{1} << 40));
-  const bool is_random = dice.below(3) > 0;
+  const bool divides = groups == 1 && job.batch(0).begin()->second.shape()[0] % job.ranks == 0;
   job.stage_plan = nullptr;
-  if (!is_random) return;
+  if (divides && dice.below(2) == 0) return;  // data parallel
   job.stage_plan = [seed](const Graph& graph, int64_t ranks) {
     std::vector<std::pair<std::string, int64_t>> axes{{"a", ranks}};
     for (const int64_t size : {2, 3}) {
@@ -93,17 +93,18 @@ class Checkpoints : public testing::TestWithParam<CheckpointedModel> {};
 TEST_P(Checkpoints, GoOnUnderAnyPlan) {
   constexpr int kSteps = 2;
   const char* asked = std::getenv("PARTITA_ROUND_TRIPS");
-  const int pairs = asked != nullptr ? std::atoi(asked) : 2;
   const auto& [spec, options] = GetParam();
+  const bool trains = asked != nullptr || !spec.starts_with("resnet");  // for long
+  const int pairs = asked != nullptr ? std::atoi(asked) : trains ? 2 : 1;
   const Job base = model_job(spec, options);
   Job whole = base;
-  whole.steps = 2 * kSteps;
+  whole.steps = trains ? 2 * kSteps : 0;
   const JobResult oracle = run_job(whole);
   for (int pair = 0; pair < pairs; ++pair) {
     const TempDir folder;
     Dice dice(static_cast<uint64_t>(pair) * 7919 + spec.size());
     Job before = base, after = base, copy = base;
-    before.steps = after.steps = kSteps;
+    before.steps = after.steps = trains ? kSteps : 0;
     CheckpointOptions first{.folder = (folder.path() / "a").string(), .asynchronous = pair % 2 == 0};
     CheckpointOptions second{.folder = (folder.path() / "b").string(), .integrated = pair % 4 == 3};
     draw_plan(before, dice);
@@ -120,6 +121,7 @@ TEST_P(Checkpoints, GoOnUnderAnyPlan) {
     SavedStates a(path), b(second.folder);
     const std::vector<StateDifference> differences = compare_states(a, b);
     EXPECT_TRUE(differences.empty()) << differences[0].name << ": " << differences[0].what;
+    if (!trains) continue;
     // And the training goes on with it.
     after.first_step = kSteps;
     JobResult result = run_drawn_job(after);
@@ -137,7 +139,7 @@ INSTANTIATE_TEST_SUITE_P(Models, Checkpoints, testing::ValuesIn(kCheckpointedMod
 /// All ranks but one in eight read nothing.
 TEST(CheckpointReading, AShareReadsItsBytesAlone) {
   const TempDir folder;
-  Job job = model_job("mlp:layers=2,hidden=512", {.batch = 8});
+  Job job = model_job("mlp:layers=2,hidden=512", {.batch = 6});
   job.steps = 0;
   job.ranks = 3;
   const CheckpointOptions options{.folder = folder.path().string()};
