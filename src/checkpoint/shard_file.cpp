@@ -6,43 +6,115 @@
 
 #include <cerrno>
 #include <cmath>
+#include <limits>
 #include <cstring>
 #include <numeric>
+
+#include "base/resources.h"
 
 namespace partita {
 namespace {
 
 constexpr const char *kBox = "box:", *kTiles = "tiles:";
 constexpr size_t kDigits = 16;  // of a checksum
+constexpr int64_t kLeastParallelBytes = int64_t{1} << 20;
 
 int64_t size_in_bytes(DType dtype) { return static_cast<int64_t>(size_of(dtype)); }
 
-/// Of each tile of the dense array of a piece.
+/// Of each tile of the dense array of a piece. The array is read once from its begin to its end: of the tiles side by
+/// side along the first dimension all are added to in turns.
+class TileChecksums {
+ public:
+  TileChecksums(const ShardPiece& piece, const Tiles& tiles)
+      : tiles_(tiles), box_(piece.box), size_(size_in_bytes(piece.type.dtype)) {
+    for (size_t d = 1; d < box_.size(); ++d) {
+      side_by_side_ *= tiles.along(d);
+      if (tiles.along(d) > 1) last_ = d;
+    }
+    for (size_t d = last_ + 1; d < box_.size(); ++d) unit_ *= box_[d].count();
+    open_ = std::vector<Checksum>(static_cast<size_t>(side_by_side_));
+  }
+
+  std::vector<uint64_t> of(const void* dense) {
+    checksums_.reserve(static_cast<size_t>(tiles_.count()));
+    next_ = static_cast<const char*>(dense);
+    if (box_.empty()) {
+      open_[0].add(next_, static_cast<size_t>(size_));
+      close();
+      return std::move(checksums_);
+    }
+    for (int64_t row = 0; row < tiles_.along(0); ++row) {
+      const int64_t rows = tiles_.range(0, row, row + 1).count();
+      if (side_by_side_ == 1) {
+        take(0, rows * unit_ * (last_ == 0 ? 1 : box_[last_].count()));
+      } else {
+        for (int64_t i = 0; i < rows; ++i) add(1, 0);
+      }
+      close();
+    }
+    return std::move(checksums_);
+  }
+
+ private:
+  void take(int64_t tile, int64_t elements) {
+    open_[static_cast<size_t>(tile)].add(next_, static_cast<size_t>(elements * size_));
+    next_ += elements * size_;
+  }
+  /// The elements of dimensions from `dim` on, in tiles from `tile` of the dimensions before it on.
+  void add(size_t dim, int64_t tile) {
+    for (int64_t t = 0; t < tiles_.along(dim); ++t) {
+      const int64_t count = tiles_.range(dim, t, t + 1).count(), here = tile * tiles_.along(dim) + t;
+      if (dim == last_) {
+        take(here, count * unit_);
+      } else {
+        for (int64_t i = 0; i < count; ++i) add(dim + 1, here);
+      }
+    }
+  }
+  void close() {
+    for (Checksum& one : open_) checksums_.push_back(one.take());
+  }
+
+  const Tiles& tiles_;
+  const Box& box_;
+  int64_t size_, side_by_side_ = 1, unit_ = 1;
+  size_t last_ = 0;  // the last dimension with several tiles, or the first; elements of those behind it are one run
+  std::vector<Checksum> open_;
+  std::vector<uint64_t> checksums_;
+  const char* next_ = nullptr;
+};
+
 std::vector<uint64_t> tile_checksums(const ShardPiece& piece, const Tiles& tiles, const void* dense) {
-  std::vector<uint64_t> checksums(static_cast<size_t>(tiles.count()));
-  const int64_t size = size_in_bytes(piece.type.dtype);
-  Checksum checksum;
-  tiles.for_each([&](int64_t number, const Box& tile) {
-    for_common_runs(tile, piece.box, tile, [&](int64_t first, int64_t, int64_t count) {
-      checksum.add(static_cast<const char*>(dense) + first * size, static_cast<size_t>(count * size));
-    });
-    checksums[static_cast<size_t>(number)] = checksum.take();
-  });
-  return checksums;
+  return TileChecksums(piece, tiles).of(dense);
 }
 
 uint64_t checksum_of_all(const std::vector<uint64_t>& checksums) {
   return checksum_of(checksums.data(), checksums.size() * sizeof checksums[0]);
 }
 
+/// A float is not finite when all bits of its exponent are set.
+template <class T>
+bool all_finite_elements(const T* values, int64_t count) {
+  using Bits = std::conditional_t<sizeof(T) == 8, uint64_t, std::conditional_t<sizeof(T) == 4, uint32_t, uint16_t>>;
+  Bits infinity{};
+  const T largest = static_cast<T>(std::numeric_limits<float>::infinity());
+  std::memcpy(&infinity, &largest, sizeof infinity);
+  Bits bad = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    Bits bits;
+    std::memcpy(&bits, values + i, sizeof bits);
+    bad |= static_cast<Bits>((bits & infinity) == infinity);
+  }
+  return bad == 0;
+}
+
 void require_finite(const ShardPiece& piece, const void* dense) {
   if (!is_float(piece.type.dtype)) return;
   for_float(piece.type.dtype, [&](auto zero) {
-    const auto* values = static_cast<const decltype(zero)*>(dense);
+    using T = decltype(zero);
+    const auto* values = static_cast<const T*>(dense);
     const int64_t count = elements_of(piece.box);
-    bool finite = true;
-    for (int64_t i = 0; i < count; ++i) finite = finite && std::isfinite(static_cast<double>(values[i]));
-    if (finite) return;
+    if (all_finite_elements(values, count)) return;
     throw RuntimeFailure(ExitCode::non_finite,
                          fmt::format("[checkpoint] '{}' is not finite, got NaN or infinity in {}, expected numbers; "
                                      "nothing was saved",
@@ -155,12 +227,25 @@ void ShardFileWriter::write(size_t piece, const void* dense) {
   const ShardPiece& what = pieces_[piece];
   if (elements_of(what.box) == 0) return;
   require_finite(what, dense);
-  checksums_[piece] = tile_checksums(what, Tiles(what.parts, what.box), dense);
   const TensorPlace& place = places_[piece];
-  const auto bytes = static_cast<size_t>(place.end - place.begin);
-  if (!write_all_at(file_.fd(), dense, bytes, data_begin_ + place.begin)) {
-    throw_cannot_write("checkpoint", path_, std::strerror(errno));
+  const int64_t bytes = place.end - place.begin, begin = data_begin_ + place.begin;
+  int reason = 0;
+  const auto put = [&] {
+    if (!write_all_at(file_.fd(), dense, static_cast<size_t>(bytes), begin)) reason = errno;
+    // The disk begins at once; finish() waits for it.
+    ::sync_file_range(file_.fd(), begin, bytes, SYNC_FILE_RANGE_WRITE);
+  };
+  {
+    // The system copies large pieces while this thread computes their checksums.
+    std::jthread writing;
+    if (bytes >= kLeastParallelBytes) {
+      writing = start_thread("a thread that writes a checkpoint", put);
+    } else {
+      put();
+    }
+    checksums_[piece] = tile_checksums(what, Tiles(what.parts, what.box), dense);
   }
+  if (reason != 0) throw_cannot_write("checkpoint", path_, std::strerror(reason));
 }
 
 ShardDigest ShardFileWriter::finish() {

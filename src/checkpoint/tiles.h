@@ -19,6 +19,8 @@ class Tiles {
   Tiles(const std::vector<int64_t>& parts, const Box& box);
 
   int64_t count() const;
+  /// Of one dimension.
+  int64_t along(size_t dim) const { return static_cast<int64_t>(bounds_[dim].size()) - 1; }
   /// Tiles [first, last) of dimension `dim` that have indices of [begin, end), which lies in the box.
   std::pair<int64_t, int64_t> overlapping(size_t dim, int64_t begin, int64_t end) const;
   /// The indices of dimension `dim` that tiles [first, last) have.
@@ -31,8 +33,6 @@ class Tiles {
   void for_each(Fn&& fn) const;
 
  private:
-  int64_t along(size_t dim) const { return static_cast<int64_t>(bounds_[dim].size()) - 1; }
-
   std::vector<std::vector<int64_t>> bounds_;  // of each dimension: where its tiles begin, and the end of the last
   Box box_;
 };

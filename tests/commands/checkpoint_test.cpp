@@ -144,7 +144,7 @@ TEST(Checkpointing, FormsHoldTheSame) {
     expect_ok(with(go_on, {in(form), "--save", in(fmt::format("after_{}", form).c_str())}));
     expect_equal(in("after_parts"), in(fmt::format("after_{}", form).c_str()));
   }
-  expect_ok(with(go_on, {in("wide"), "--dtype", "f64", "--resume-with", "training.dtype"}));
+  expect_ok(with(go_on, {in("wide"), "--dtype", "f64", "--resume-with", "training.dtype", "--resume-with", "rows"}));
   EXPECT_EQ(run_program({"eval", "mlp:hidden=48", "--load", in("parts")}).output,
             run_program({"eval", "mlp:hidden=48", "--load", in("weights")}).output);
 }
