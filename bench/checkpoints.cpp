@@ -1,8 +1,8 @@
 // How fast checkpoints are written, and what they take from the steps of a training.
 //
 //   bench_checkpoints save MODEL RANKS DIR [TIMES=3]
-//       Writes the states of a training to DIR at once, and the same bytes again by dd conv=fsync, in turns: MB/s of both,
-//       and how much memory the process took above what it had before.
+//       Writes the states of a training to DIR at once, and the same bytes again by dd conv=fsync, in turns: MB/s of
+//       both, and how much memory the process took above what it had before.
 //   bench_checkpoints steps MODEL BATCH RANKS THREADS DIR [ROUNDS=5] [EVERY=10]
 //       Steps of a training on a fixed random batch, saved after every so many, in turns not at all, asynchronously and
 //       at once: the time of a step with all that is written, and how long a save keeps the training from going on.
@@ -94,7 +94,8 @@ void measure_save(const std::string& model, int ranks, const std::string& folder
     Executor executor(program.pipeline, program.stages, all_ops(), *device, world);
     fill_initial(executor, program);
     const CheckpointOptions options{.folder = folder, .keep = 0, .asynchronous = false};
-    CheckpointSaving saving(options, program, executor, world, [](const std::string& text) { fmt::print("{}\n", text); });
+    CheckpointSaving saving(options, program, executor, world,
+                            [](const std::string& text) { fmt::print("{}\n", text); });
     std::vector<double> saves, copies;
     // The first round is not counted: the system gives its file cache memory that nobody used before.
     for (int round = -1; round < times; ++round) {
@@ -138,10 +139,10 @@ void feed_random(RankRun& rank, const Program& program) {
         whole.set(i, is_float(whole.type().dtype) ? random_normal(7, element, 0)
                                                   : static_cast<double>(random_below(7, element, 0, 10)));
       }
-      stage->set_input(name, whole.tensor(),
-                       local_ranges(whole.type(), stage->local().shardings[input.value], stage->local().mesh,
-                                    stage->coordinates()),
-                       0);
+      stage->set_input(
+          name, whole.tensor(),
+          local_ranges(whole.type(), stage->local().shardings[input.value], stage->local().mesh, stage->coordinates()),
+          0);
     }
   }
   rank.feed_learning_rate(1e-6);
@@ -213,7 +214,8 @@ void measure_steps(const std::string& model, int64_t batch, int ranks, int threa
 }  // namespace partita
 
 int main(int argc, char** argv) {
-  constexpr const char* kUsage = "save MODEL RANKS DIR [TIMES=3] | steps MODEL BATCH RANKS THREADS DIR [ROUNDS=5] [EVERY=10]";
+  constexpr const char* kUsage =
+      "save MODEL RANKS DIR [TIMES=3] | steps MODEL BATCH RANKS THREADS DIR [ROUNDS=5] [EVERY=10]";
   if (partita::asks_for_help(argc, argv, kUsage)) return 0;
   const auto number = [&](int i, int otherwise) { return argc > i ? std::atoi(argv[i]) : otherwise; };
   const std::string mode = argc > 1 ? argv[1] : "";

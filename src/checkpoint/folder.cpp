@@ -148,8 +148,7 @@ void commit_checkpoint(const std::string& folder, const std::string& begun, cons
   write_manifest(begun, manifest);
   if (!sync_folder(begun)) fail(begun);
   const std::string path = checkpoint_path(folder, manifest.position.step);
-  const std::string replaced =
-      fmt::format("{}/{}{}{}", folder, kUnfinished, manifest.position.step, kReplaced);
+  const std::string replaced = fmt::format("{}/{}{}{}", folder, kUnfinished, manifest.position.step, kReplaced);
   // One that is there changes places with the new one, so that at no time there is none.
   const bool exchanged = ::renameat2(AT_FDCWD, begun.c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE) == 0;
   if (!exchanged) {

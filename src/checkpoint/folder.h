@@ -9,8 +9,8 @@
 namespace partita {
 
 struct FoundCheckpoint {
-  std::string path;     // of its folder
-  int64_t step = 0;     // by its name
+  std::string path;  // of its folder
+  int64_t step = 0;  // by its name
   int64_t sequence = -1;
   std::optional<Manifest> manifest;  // none: it is damaged
   std::string damage;                // why
@@ -30,8 +30,8 @@ std::string checkpoint_path(const std::string& folder, int64_t step);
 /// Whether `path` is the folder of one checkpoint, rather than of many or something else.
 bool is_checkpoint_folder(const std::string& path);
 
-/// Throws RuntimeFailure(cannot_write) when no checkpoint could be written to `folder`, which may be missing in a folder
-/// that is there; leaves nothing behind.
+/// Throws RuntimeFailure(cannot_write) when no checkpoint could be written to `folder`, which may be missing in a
+/// folder that is there; leaves nothing behind.
 void check_checkpoint_folder(const std::string& folder);
 
 /// Makes `folder` and an empty one for the files of a new checkpoint, and gives its path; what killed runs left is

@@ -34,7 +34,7 @@ Document print_tensor(const ManifestTensor& tensor) {
     pieces.push_back(
         {{"file", piece.file}, {"box", print_box_pairs(piece.box)}, {"checksum", print_checksum(piece.checksum)}});
   }
-  return {{"name", tensor.name},       {"kind", name_of(tensor.kind)}, {"dtype", name_of(tensor.type.dtype)},
+  return {{"name", tensor.name},        {"kind", name_of(tensor.kind)}, {"dtype", name_of(tensor.type.dtype)},
           {"shape", tensor.type.shape}, {"tiles", tensor.parts},        {"pieces", std::move(pieces)}};
 }
 
@@ -73,7 +73,8 @@ class Fields {
     return count_of(at(key), key, most);
   }
   int64_t count_of(const Document& value, const char* key, int64_t most) const {
-    if (!value.is_number_integer() || (value.is_number_unsigned() && value.get<uint64_t>() > static_cast<uint64_t>(most)) ||
+    if (!value.is_number_integer() ||
+        (value.is_number_unsigned() && value.get<uint64_t>() > static_cast<uint64_t>(most)) ||
         value.get<int64_t>() < 0 || value.get<int64_t>() > most) {
       refuse(fmt::format("has a bad '{}', expected a whole number from 0 to {}", key, most));
     }
@@ -156,8 +157,8 @@ void require_whole(const ManifestTensor& tensor, const Fields& fields) {
     if (elements_of(piece.box) > 0) pieces.push_back(&piece);
   }
   if (elements != tensor.type.elements()) {
-    fields.refuse(fmt::format("is not whole, got {} elements in its pieces, expected {}", elements,
-                              tensor.type.elements()));
+    fields.refuse(
+        fmt::format("is not whole, got {} elements in its pieces, expected {}", elements, tensor.type.elements()));
   }
   const size_t dims = tensor.type.shape.size();
   std::sort(pieces.begin(), pieces.end(), [&](const ManifestPiece* a, const ManifestPiece* b) {

@@ -19,8 +19,8 @@ struct ManifestTensor {
   std::string name;
   Type type;
   StateKind kind = StateKind::parameter;
-  std::vector<int64_t> parts;          // its grid of tiles
-  std::vector<ManifestPiece> pieces;   // each element is in one of them
+  std::vector<int64_t> parts;         // its grid of tiles
+  std::vector<ManifestPiece> pieces;  // each element is in one of them
 
   bool is_weight() const { return kind == StateKind::parameter || kind == StateKind::statistic; }
 };
@@ -34,7 +34,7 @@ struct ManifestFile {
 struct Manifest {
   int64_t sequence = 0;  // counts the checkpoints of a folder as they were written
   TrainingPosition position;
-  double losses = 0;     // the sum of those of the epoch so far
+  double losses = 0;  // the sum of those of the epoch so far
   int64_t losses_steps = 0;
   std::map<std::string, std::string> callbacks{};  // what callbacks keep, by their kind
   int64_t ranks = 1;

@@ -23,8 +23,7 @@ ShardFileReader& CheckpointReader::file(int64_t number, const std::string& name)
   const ManifestFile& file = manifest_->files[static_cast<size_t>(number)];
   const std::string path = path_ + "/" + file.name;
   try {
-    return files_
-        .try_emplace(number, path, file.bytes, file.header, manifest_->pieces_of(number), bytes_read_)
+    return files_.try_emplace(number, path, file.bytes, file.header, manifest_->pieces_of(number), bytes_read_)
         .first->second;
   } catch (const InvalidFile& error) {
     throw InvalidFile(fmt::format("{} (for tensor '{}')", error.what(), name));

@@ -114,7 +114,8 @@ void merge_states(SavedStates& states, const std::string& path, bool all) {
   Metadata metadata = states.metadata();
   if (!all) {
     for (const char* key : {"partita.program", "partita.rows"}) metadata.erase(key);  // of a training
-    save_tensors(path, types, [&](const std::string& name) { return states.read(name); }, metadata);
+    save_tensors(
+        path, types, [&](const std::string& name) { return states.read(name); }, metadata);
     return;
   }
   if (!states.position()) {
@@ -149,10 +150,9 @@ std::string split_states(SavedStates& states, const std::string& folder, int ran
   std::vector<std::vector<size_t>> tensors(pieces.size());
   for (size_t i = 0; i < states.entries().size(); ++i) {
     const auto& entry = states.entries()[i];
-    const Type type{is_float(entry.type.dtype) ? dtype.value_or(entry.type.dtype) : entry.type.dtype,
-                    entry.type.shape};
-    manifest.tensors.push_back({.name = entry.name, .type = type, .kind = entry.kind, .parts = choose_parts(type),
-                                .pieces = {}});
+    const Type type{is_float(entry.type.dtype) ? dtype.value_or(entry.type.dtype) : entry.type.dtype, entry.type.shape};
+    manifest.tensors.push_back(
+        {.name = entry.name, .type = type, .kind = entry.kind, .parts = choose_parts(type), .pieces = {}});
     for (const StateShare& share : shares[i]) {
       const auto rank = static_cast<size_t>(share.rank);
       pieces[rank].push_back({entry.name, type, manifest.tensors.back().parts, share.box});
@@ -207,7 +207,8 @@ void verify_states(SavedStates& states) {
     constexpr int64_t kMostBytes = int64_t{64} << 20;
     Box box = whole_box(entry.type.shape);
     const int64_t bytes = entry.type.bytes();
-    const int64_t ways = box.empty() ? 1 : std::clamp<int64_t>(bytes / kMostBytes, 1, std::max<int64_t>(1, box[0].size));
+    const int64_t ways =
+        box.empty() ? 1 : std::clamp<int64_t>(bytes / kMostBytes, 1, std::max<int64_t>(1, box[0].size));
     for (int64_t part = 0; part < ways; ++part) {
       if (!box.empty()) box[0] = chunk(entry.type.shape[0], part, ways);
       Array values(Type{entry.type.dtype, shape_of(box)});

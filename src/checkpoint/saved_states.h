@@ -54,7 +54,7 @@ std::string split_states(SavedStates& states, const std::string& folder, int ran
 /// What two of them do not have alike, a line for each tensor.
 struct StateDifference {
   std::string name;
-  std::string what;     // "f32[4] instead of f32[5]", "only in A", "largest difference 0.5 at element 3"
+  std::string what;  // "f32[4] instead of f32[5]", "only in A", "largest difference 0.5 at element 3"
 };
 std::vector<StateDifference> compare_states(SavedStates& first, SavedStates& second);
 

@@ -6,8 +6,8 @@
 
 #include <cerrno>
 #include <cmath>
-#include <limits>
 #include <cstring>
+#include <limits>
 #include <numeric>
 
 #include "base/resources.h"
@@ -137,8 +137,8 @@ std::vector<uint64_t> parse_checksums(std::string_view text, int64_t count) {
 File open_shard(const std::string& path, int64_t bytes) {
   File file(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (!file.is_open()) {
-    throw InvalidFile(fmt::format("[checkpoint] {}: a file of the checkpoint cannot be opened: {}", path,
-                                  std::strerror(errno)));
+    throw InvalidFile(
+        fmt::format("[checkpoint] {}: a file of the checkpoint cannot be opened: {}", path, std::strerror(errno)));
   }
   struct stat status {};
   if (::fstat(file.fd(), &status) != 0 || !S_ISREG(status.st_mode)) {
@@ -192,9 +192,8 @@ ShardFileWriter::ShardFileWriter(const std::string& path, std::vector<ShardPiece
   // Wide elements first, so that every tensor is aligned to its element.
   std::vector<size_t> order(pieces_.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return size_of(pieces_[a].type.dtype) > size_of(pieces_[b].type.dtype);
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return size_of(pieces_[a].type.dtype) > size_of(pieces_[b].type.dtype); });
   for (const size_t i : order) {
     const Type type{pieces_[i].type.dtype, shape_of(pieces_[i].box)};
     places_[i] = {pieces_[i].name, type, data_bytes_, data_bytes_ + type.bytes()};
@@ -343,8 +342,8 @@ void ShardFileReader::read(const std::string& name, const Box& part, const Box& 
     });
     const Box here = *common_box(slab, part);
     for_common_runs(here, slab, target, [&](int64_t first, int64_t place, int64_t count) {
-      convert_elements(own, bytes.data() + first * size, dtype,
-                       static_cast<char*>(to) + place * size_in_bytes(dtype), count);
+      convert_elements(own, bytes.data() + first * size, dtype, static_cast<char*>(to) + place * size_in_bytes(dtype),
+                       count);
     });
   }
 }

@@ -24,8 +24,8 @@ struct ShardPiece {
 /// What the manifest has of a file.
 struct ShardDigest {
   int64_t bytes = 0;
-  std::string header;             // checksum_of_text of the JSON header
-  std::vector<uint64_t> pieces;   // for each piece a checksum of those of its tiles
+  std::string header;            // checksum_of_text of the JSON header
+  std::vector<uint64_t> pieces;  // for each piece a checksum of those of its tiles
 };
 
 /// Writes a new file. Whatever cannot be written is a RuntimeFailure(cannot_write).

@@ -225,8 +225,8 @@ void verify_checksums(WeightsFile& file, const std::vector<TensorPlace>& places,
     for (size_t i = 0, digits = expected.find(' '); got.size() == expected.size() && i < places.size(); ++i) {
       constexpr size_t kWord = 17;  // with the space
       if (got.compare(digits + i * kWord, kWord, expected, digits + i * kWord, kWord) == 0) continue;
-      throw InvalidFile(fmt::format("[weights] {}: tensor '{}' is damaged: its checksum is another", path,
-                                    places[i].name));
+      throw InvalidFile(
+          fmt::format("[weights] {}: tensor '{}' is damaged: its checksum is another", path, places[i].name));
     }
     throw InvalidFile(fmt::format("[weights] {}: the header is damaged: its checksum is another", path));
   }

@@ -36,8 +36,8 @@ struct WeightsFile {
   Metadata metadata;  // without the checksums
 };
 /// Throws MissingFile, or InvalidFile naming the file, the tensor and the place; nothing is allocated
-/// for a tensor before the whole header is known to be sound. A file that save_weights wrote has checksums of each tensor
-/// and of the header, which must hold; files of others need none.
+/// for a tensor before the whole header is known to be sound. A file that save_weights wrote has checksums of each
+/// tensor and of the header, which must hold; files of others need none.
 WeightsFile read_weights_file(const std::string& path);
 /// The tensors of the file.
 std::map<std::string, Array> load_weights(const std::string& path);

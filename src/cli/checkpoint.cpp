@@ -28,7 +28,22 @@ std::string print_time(int64_t seconds) {
   return text;
 }
 
-/// One line for each checkpoint of a folder, the newest last, or of one checkpoint.
+/// A line for each tensor: what of it is in which file.
+void print_pieces(const Manifest& manifest) {
+  for (const ManifestTensor& tensor : manifest.tensors) {
+    std::string pieces;
+    for (const ManifestPiece& piece : tensor.pieces) {
+      const std::string box = print_box(piece.box);
+      pieces += fmt::format("{} {}{}", pieces.empty() ? "" : ",",
+                            manifest.files[static_cast<size_t>(piece.file)].name,
+                            box.empty() ? "" : fmt::format(" [{}]", box.substr(0, box.find(" of"))));
+    }
+    std::cout << fmt::format("{} {} {}:{}\n", name_of(tensor.kind), printable(tensor.name), print(tensor.type),
+                             printable(pieces));
+  }
+}
+
+/// One line for each checkpoint of a folder, the newest last, or all of one checkpoint.
 void run_list(const CheckpointFlags& flags) {
   std::vector<FoundCheckpoint> found;
   if (is_checkpoint_folder(flags.path)) {
@@ -51,6 +66,7 @@ void run_list(const CheckpointFlags& flags) {
     std::cout << fmt::format("{:<24} {:>10} {:>6} {:>8} {:>12}  {}\n", name, manifest.position.step, manifest.ranks,
                              manifest.tensors.size(), manifest.tensor_bytes(), print_time(manifest.seconds));
   }
+  if (is_checkpoint_folder(flags.path)) print_pieces(*found[0].manifest);
 }
 
 void verify_one(const std::string& path) {
@@ -144,7 +160,8 @@ void add_checkpoint(CLI::App& app) {
   const auto flags = std::make_shared<CheckpointFlags>();
   CLI::App* command = app.add_subcommand("checkpoint", "List, check, merge, split, convert and compare checkpoints");
   command->require_subcommand(1);
-  add_action(*command, flags, "list", "Print what a folder holds", "A folder of --checkpoint, or one checkpoint", run_list);
+  add_action(*command, flags, "list", "Print what a folder holds", "A folder of --checkpoint, or one checkpoint",
+             run_list);
   add_action(*command, flags, "verify", "Read everything; name the first bad tensor and its file",
              "A folder of --checkpoint, one checkpoint, or a safetensors file", run_verify);
   CLI::App* merge = add_action(*command, flags, "merge", "Write the weights to one safetensors file", kAny, run_merge);
@@ -156,7 +173,8 @@ void add_checkpoint(CLI::App& app) {
   CLI::App* convert = add_action(*command, flags, "convert", "Write floats in another type", kAny, run_convert);
   convert->add_option("--out", flags->out, "A folder for checkpoints")->required()->type_name("DIR");
   convert->add_option("--dtype", flags->dtype, "f64, f32, bf16 or f16")->required()->type_name("TYPE");
-  CLI::App* compare = add_action(*command, flags, "diff", "Say which tensors of two checkpoints differ", kAny, run_compare);
+  CLI::App* compare =
+      add_action(*command, flags, "diff", "Say which tensors of two checkpoints differ", kAny, run_compare);
   compare->add_option("OTHER", flags->other, "Another one")->required();
   command->footer("Example: partita checkpoint merge run/step_100 --out weights.safetensors");
 }

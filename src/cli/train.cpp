@@ -77,8 +77,9 @@ void refuse_ineffective(const JobFlags& flags, const JobConfig& config) {
       refuse(key, "got no --checkpoint, expected --checkpoint DIR");
     }
     if (config.files.resume == kLatest) {
-      throw InvalidArgument("[--resume] no folder to look into, got latest without --checkpoint, expected --checkpoint "
-                            "DIR or --resume DIR");
+      throw InvalidArgument(
+          "[--resume] no folder to look into, got latest without --checkpoint, expected --checkpoint "
+          "DIR or --resume DIR");
     }
   }
 }

@@ -11,9 +11,8 @@ namespace {
 template <class Fn>
 void for_runs(const Type& whole, const std::vector<Range>& ranges, Fn&& fn) {
   const auto size = static_cast<int64_t>(size_of(whole.dtype));
-  for_common_runs(ranges, whole_box(whole.shape), ranges, [&](int64_t offset, int64_t done, int64_t run) {
-    fn(offset * size, done * size, run * size);
-  });
+  for_common_runs(ranges, whole_box(whole.shape), ranges,
+                  [&](int64_t offset, int64_t done, int64_t run) { fn(offset * size, done * size, run * size); });
 }
 
 }  // namespace

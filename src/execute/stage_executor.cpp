@@ -336,10 +336,10 @@ StateView StageExecutor::view_state(std::string_view name) const {
   const int index = named_.state(name);
   const Buffer& buffer = schedule_.buffers[index];
   const Type own = type(buffer.value);
-  StateView view{.box = local_ranges(local_.graph.type(buffer.value), local_.shardings[buffer.value], local_.mesh,
-                                     coordinates_),
-                 .values = {own, addresses_[index]},
-                 .copy = {}};
+  StateView view{
+      .box = local_ranges(local_.graph.type(buffer.value), local_.shardings[buffer.value], local_.mesh, coordinates_),
+      .values = {own, addresses_[index]},
+      .copy = {}};
   if (buffer.format.plain()) return view;
   view.copy = Array(own);
   const void* from = addresses_[index];

@@ -91,13 +91,13 @@ struct PlanConfig {
 };
 
 struct FilesConfig {
-  std::string load{}, save{};              // weights
-  std::string checkpoint{};                // a folder: whole trainings, one behind the other
-  int64_t checkpoint_every = 0;            // steps; 0: at the end alone
-  double checkpoint_seconds = 0;           // 0: as steps say
-  int64_t checkpoint_keep = 5;             // the newest that stay; 0: all
-  Switch checkpoint_async = Switch::on;    // steps go on while one is written
-  bool checkpoint_integrated = false;      // whole tensors, written by the first rank
+  std::string load{}, save{};            // weights
+  std::string checkpoint{};              // a folder: whole trainings, one behind the other
+  int64_t checkpoint_every = 0;          // steps; 0: at the end alone
+  double checkpoint_seconds = 0;         // 0: as steps say
+  int64_t checkpoint_keep = 5;           // the newest that stay; 0: all
+  Switch checkpoint_async = Switch::on;  // steps go on while one is written
+  bool checkpoint_integrated = false;    // whole tensors, written by the first rank
   CheckpointErrors checkpoint_errors = CheckpointErrors::warn;
   std::string resume{};                    // a checkpoint, a folder of them, or "latest"
   std::vector<std::string> resume_with{};  // keys that may differ from those of the checkpoint

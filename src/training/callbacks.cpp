@@ -62,9 +62,10 @@ void EarlyStopping::restore(const std::string& text) {
   words >> best >> waited;
   const double number = std::strtod(best.c_str(), &end);
   if (!words || best.empty() || *end != '\0' || waited < 0) {
-    throw InvalidFile(fmt::format("[early stopping] not what a checkpoint keeps, got '{}', expected a number and a "
-                                  "count of epochs",
-                                  text));
+    throw InvalidFile(
+        fmt::format("[early stopping] not what a checkpoint keeps, got '{}', expected a number and a "
+                    "count of epochs",
+                    text));
   }
   best_ = number;
   waited_ = waited;

@@ -11,7 +11,7 @@ namespace {
 using SavingClock = std::chrono::steady_clock;
 
 constexpr size_t kMostErrorBytes = 1024;
-constexpr size_t kHeaderWords = 4;                  // of 8 letters each
+constexpr size_t kHeaderWords = 4;                 // of 8 letters each
 constexpr size_t kDigestWords = 1 + kHeaderWords;  // and the checksum of each piece
 
 std::string file_of_rank(int rank) { return fmt::format("rank_{}.safetensors", rank); }
@@ -137,8 +137,7 @@ CheckpointSaving::Outcome CheckpointSaving::agreed(const Outcome& own) const {
   if (failed == codes.end()) return {};
   std::string text = own.error;
   text.resize(kMostErrorBytes, '\0');
-  comm_.broadcast(text.data(), static_cast<int64_t>(text.size()), DType::u8,
-                  static_cast<int>(failed - codes.begin()));
+  comm_.broadcast(text.data(), static_cast<int64_t>(text.size()), DType::u8, static_cast<int>(failed - codes.begin()));
   return {static_cast<ExitCode>(*failed), text.c_str()};
 }
 
@@ -246,10 +245,10 @@ void CheckpointSaving::gather_digests() {
     const auto& pieces = pieces_[static_cast<size_t>(rank)];
     if (pieces.empty()) continue;
     const auto file = static_cast<int64_t>(manifest_.files.size());
-    manifest_.files.push_back({.name = file_of_rank(rank),
-                               .bytes = static_cast<int64_t>(digest[0]),
-                               .header = std::string(reinterpret_cast<const char*>(digest + 1),
-                                                     kHeaderWords * sizeof digest[0])});
+    manifest_.files.push_back(
+        {.name = file_of_rank(rank),
+         .bytes = static_cast<int64_t>(digest[0]),
+         .header = std::string(reinterpret_cast<const char*>(digest + 1), kHeaderWords * sizeof digest[0])});
     for (size_t i = 0; i < pieces.size(); ++i) {
       tensors.at(pieces[i].name)->pieces.push_back({file, pieces[i].box, digest[kDigestWords + i]});
     }
@@ -260,9 +259,8 @@ void CheckpointSaving::commit() {
   for (const StageProgram& stage : program_.stages) {
     manifest_.mesh += (manifest_.mesh.empty() ? "" : "; ") + print(stage.plan.mesh);
   }
-  manifest_.seconds = std::chrono::duration_cast<std::chrono::seconds>(
-                          std::chrono::system_clock::now().time_since_epoch())
-                          .count();
+  manifest_.seconds =
+      std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
   const std::vector<FoundCheckpoint> before = list_checkpoints(options_.folder);
   manifest_.sequence = before.empty() ? 0 : before.back().sequence + 1;
   commit_checkpoint(options_.folder, begun_, manifest_);

@@ -106,8 +106,8 @@ LaunchFingerprint Model::fingerprint_of(const TrainingRun& run, const FitOptions
   fingerprint.emplace_back("learning rate", run.learning_rate ? fmt::format("{}", *run.learning_rate) : "scheduled");
   fingerprint.emplace_back("first step", fmt::format("{}", run.info.first_step));
   fingerprint.emplace_back("steps", fmt::format("{}", run.info.steps));
-  fingerprint.emplace_back("checkpoint",
-                           run.resumed != nullptr ? checksum_of_text(print_manifest(*run.resumed->manifest())) : "none");
+  fingerprint.emplace_back(
+      "checkpoint", run.resumed != nullptr ? checksum_of_text(print_manifest(*run.resumed->manifest())) : "none");
   fingerprint.emplace_back("validation rows", fmt::format("{}", fit.validation ? fit.validation->size() : 0));
   return fingerprint;
 }
@@ -134,10 +134,11 @@ Program Model::make_program(const std::vector<Column>& columns, int64_t batch, i
   return program;
 }
 
-void Model::prepare_states(const Graph& graph) {
+void Model::prepare_states(const Graph& graph, bool makes_them) {
   known_states_ = states_of(graph);
-  add_initial_states(states_, graph, config_.training.seed);
   weight_names_ = weight_names(graph);
+  if (!makes_them) return loaded_path_.clear();
+  add_initial_states(states_, graph, config_.training.seed);
   if (loaded_path_.empty()) return;
   take_weights(states_, graph, weights_in(loaded_path_), loaded_path_);
   loaded_path_.clear();
@@ -191,8 +192,8 @@ std::unique_ptr<CheckpointReader> Model::resumed_folder() const {
   if (is_checkpoint_folder(resumed_path_)) return std::make_unique<CheckpointReader>(resumed_path_);
   const auto newest = newest_checkpoint(resumed_path_, [this](const std::string& message) { warn(message); });
   if (!newest) {
-    throw MissingFile(fmt::format("[resume] no whole checkpoint in {}, expected a folder of --checkpoint",
-                                  resumed_path_));
+    throw MissingFile(
+        fmt::format("[resume] no whole checkpoint in {}, expected a folder of --checkpoint", resumed_path_));
   }
   return std::make_unique<CheckpointReader>(newest->path, std::make_shared<const Manifest>(*newest->manifest));
 }
@@ -209,13 +210,7 @@ TrainingEnd Model::train(const DatasetPtr& dataset, const FitOptions& fit) {
   if (report_) report_(describe_program(program));
   const bool is_fresh = states_.empty() && loaded_path_.empty() && resumed_path_.empty();
   const std::unique_ptr<CheckpointReader> resumed = resumed_folder();
-  if (resumed) {
-    known_states_ = states_of(program.graph);  // the ranks read theirs
-    weight_names_ = weight_names(program.graph);
-    loaded_path_.clear();
-  } else {
-    prepare_states(program.graph);
-  }
+  prepare_states(program.graph, /*makes_them=*/!resumed);
   std::optional<Evaluation> validation;
   if (fit.validation) validation.emplace(make_evaluation(fit.validation, &program));
 

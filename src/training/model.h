@@ -24,8 +24,8 @@ struct FitOptions {
   DatasetPtr validation = nullptr;      // evaluated after every epoch when given
   std::vector<Callback*> callbacks{};   // called on the first rank
   std::vector<Callback*> observers{};   // called in every process; their requests are ignored
-  std::optional<CheckpointOptions> checkpoints{};   // a folder in which the training is saved while it runs
-  std::function<SignalRequests()> signals{};        // asked after each step, in every process (launch/signals.h)
+  std::optional<CheckpointOptions> checkpoints{};  // a folder in which the training is saved while it runs
+  std::function<SignalRequests()> signals{};       // asked after each step, in every process (launch/signals.h)
 };
 
 /// How a training ended.
@@ -66,7 +66,8 @@ class Model {
   /// The same for many batches of one type: compiled once, with the weights of now. For one thread at a time.
   std::function<NamedArrays(const NamedArrays&)> predictor(const std::vector<Column>& columns, int64_t rows);
 
-  /// A safetensors file, or a folder of a checkpoint. Takes effect, and is checked, at once where there are states, else when the next call makes them.
+  /// A safetensors file, or a folder of a checkpoint. Takes effect, and is checked, at once where there are states,
+  /// else when the next call makes them.
   void load(const std::string& path);
   /// Throws InvalidArgument while the model has no states: before its first training, evaluation or prediction.
   void save(const std::string& path) const;
@@ -83,7 +84,8 @@ class Model {
   /// `training`: whose states an evaluation shares.
   Program make_program(const std::vector<Column>& columns, int64_t batch, int64_t ranks, Purpose purpose,
                        const Program* training = nullptr) const;
-  void prepare_states(const Graph& graph);
+  /// `makes_them`: in this process, as a whole; the ranks of a training that goes on from a folder read theirs.
+  void prepare_states(const Graph& graph, bool makes_them = true);
   void require_states() const;
   TrainingPosition resumed_position(const Graph& graph, TrainingPosition now);
   TrainingPosition position_of(const CheckpointReader& reader, const Graph& graph, TrainingPosition now) const;

@@ -201,8 +201,8 @@ class Loop {
   /// Every rank does what the callbacks of rank 0 and the signals of all asked for.
   void agree(int64_t step) {
     const std::set<std::string> paths = control_.take_checkpoints();
-    const SignalRequests signals = run_.signals && (comm_.rank() == 0 || run_.own_process) ? run_.signals()
-                                                                                           : SignalRequests{};
+    const SignalRequests signals =
+        run_.signals && (comm_.rank() == 0 || run_.own_process) ? run_.signals() : SignalRequests{};
     double asked[kAsked] = {};
     asked[kLearningRate] = -1;
     if (comm_.rank() == 0) {
@@ -240,9 +240,9 @@ class Loop {
   std::optional<Trace> trace_;
   std::optional<CheckpointSaving> saving_;
   Clock::time_point last_save_ = Clock::now();
-  int64_t last_saved_ = -1;  // the step of the last checkpoint that was begun
-  int64_t saves_ = 0;        // asked for by signals, and begun
-  int stopped_by_ = 0;       // a signal
+  int64_t last_saved_ = -1;                // the step of the last checkpoint that was begun
+  int64_t saves_ = 0;                      // asked for by signals, and begun
+  int stopped_by_ = 0;                     // a signal
   TrainControl control_, unacknowledged_;  // `unacknowledged_`: what observers on other ranks ask for
   Batch batch_;
   Clock::time_point epoch_begin_;

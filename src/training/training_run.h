@@ -1,8 +1,8 @@
 #pragma once
 // The loop over the steps of a training, on each of its ranks.
 
-#include "job/lr_schedule.h"
 #include "checkpoint/reader.h"
+#include "job/lr_schedule.h"
 #include "launch/signals.h"
 #include "training/callbacks.h"
 #include "training/checkpoint_saving.h"
@@ -19,14 +19,14 @@ struct TrainingRun {
   LrSchedule schedule;
   RankOptions rank;
   TrainInfo info;
-  std::vector<Callback*> callbacks;        // called on rank 0
-  std::vector<Callback*> observers;        // called in every process
+  std::vector<Callback*> callbacks;                // called on rank 0
+  std::vector<Callback*> observers;                // called in every process
   const CheckpointOptions* checkpoints = nullptr;  // where it is saved; none: nowhere
   const CheckpointReader* resumed = nullptr;       // whose states it begins with, in place of the initial ones
   std::function<SignalRequests()> signals{};       // asked after each step, on rank 0 and in every process
   TrainingPosition position{};                     // of the first step
-  const Evaluation* validation = nullptr;  // after every epoch
-  std::optional<double> learning_rate;     // of a training that goes on, when a callback had set it
+  const Evaluation* validation = nullptr;          // after every epoch
+  std::optional<double> learning_rate;             // of a training that goes on, when a callback had set it
   TraceOptions trace{};
   bool measures_communication = false;  // StepInfo::exposed_communication
   std::function<void(const std::string&)> warn{};

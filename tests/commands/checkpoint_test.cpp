@@ -18,8 +18,8 @@ namespace {
 namespace fs = std::filesystem;
 using CheckpointWords = std::vector<std::string>;
 
-const CheckpointWords kTraining{"train", "mlp:hidden=48", "--batch", "24", "--no-eval", "--threads", "1",
-                                "--schedule-steps", "1000"};
+const CheckpointWords kTraining{"train", "mlp:hidden=48",    "--batch", "24", "--no-eval", "--threads",
+                                "1",     "--schedule-steps", "1000"};
 
 CheckpointWords with(CheckpointWords words, const CheckpointWords& more) {
   words.insert(words.end(), more.begin(), more.end());
@@ -92,9 +92,9 @@ bool wait_until(const Condition& condition) {
 TEST(Checkpointing, GoesOnBitByBitOnTheSameRanks) {
   const TempDir folder;
   const std::string whole = (folder.path() / "whole").string(), part = (folder.path() / "part").string();
-  for (const CheckpointWords& plan :
-       {CheckpointWords{"--ranks", "1"}, {"--ranks", "2", "--zero", "1", "--zero-threshold", "0"},
-        {"--ranks", "4", "--stages", "2", "--micro-batches", "2"}}) {
+  for (const CheckpointWords& plan : {CheckpointWords{"--ranks", "1"},
+                                      {"--ranks", "2", "--zero", "1", "--zero-threshold", "0"},
+                                      {"--ranks", "4", "--stages", "2", "--micro-batches", "2"}}) {
     for (const std::string& path : {whole, part}) fs::remove_all(path);
     expect_ok(with(with(kTraining, plan), {"--steps", "9", "--checkpoint", whole}));
     expect_ok(with(with(kTraining, plan), {"--steps", "4", "--checkpoint", part, "--checkpoint-async", "off"}));
@@ -107,8 +107,8 @@ TEST(Checkpointing, GoesOnBitByBitOnTheSameRanks) {
 TEST(Checkpointing, KeepsTheNewestAndSavesEveryFewSteps) {
   const TempDir folder;
   const std::string path = (folder.path() / "run").string();
-  expect_ok(with(kTraining, {"--ranks", "2", "--steps", "11", "--checkpoint", path, "--checkpoint-every", "2", "--keep",
-                             "3"}));
+  expect_ok(with(kTraining,
+                 {"--ranks", "2", "--steps", "11", "--checkpoint", path, "--checkpoint-every", "2", "--keep", "3"}));
   EXPECT_EQ(steps_in(path), (std::vector<int64_t>{8, 10, 11}));
   const Outcome list = expect_ok({"checkpoint", "list", path});
   EXPECT_NE(list.output.find("step_11"), std::string::npos) << list.output;
@@ -123,7 +123,8 @@ TEST(Checkpointing, KeepsTheNewestAndSavesEveryFewSteps) {
 TEST(Checkpointing, FormsHoldTheSame) {
   const TempDir folder;
   const auto in = [&](const char* name) { return (folder.path() / name).string(); };
-  const CheckpointWords train = with(kTraining, {"--ranks", "3", "--zero", "3", "--zero-threshold", "0", "--steps", "3"});
+  const CheckpointWords train =
+      with(kTraining, {"--ranks", "3", "--zero", "3", "--zero-threshold", "0", "--steps", "3"});
   expect_ok(with(train, {"--checkpoint", in("parts"), "--save", in("weights")}));
   expect_ok(with(train, {"--checkpoint", in("whole"), "--integrated-save"}));
   EXPECT_TRUE(fs::exists(in("parts") + "/step_3/rank_2.safetensors"));

@@ -132,9 +132,8 @@ TEST_P(Checkpoints, GoOnUnderAnyPlan) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, Checkpoints, testing::ValuesIn(kCheckpointedModels), [](const auto& info) {
-  return info.param.spec.substr(0, info.param.spec.find(':'));
-});
+INSTANTIATE_TEST_SUITE_P(Models, Checkpoints, testing::ValuesIn(kCheckpointedModels),
+                         [](const auto& info) { return info.param.spec.substr(0, info.param.spec.find(':')); });
 
 /// All ranks but one in eight read nothing.
 TEST(CheckpointReading, AShareReadsItsBytesAlone) {

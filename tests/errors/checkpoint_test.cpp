@@ -73,8 +73,10 @@ TEST(CheckpointErrors, WhatIsNoCheckpoint) {
   expect_refusal({"checkpoint", "lst", path}, ExitCode::usage, {"[checkpoint]"});
   expect_refusal({"checkpoint", "merge", path, "--ouut", "x"}, ExitCode::usage, {"--out"});
   expect_refusal({"train", kSmallModel, "--resume", "latest"}, ExitCode::usage, {"[--resume] no folder to look into"});
-  for (const auto& [flag, value] : {std::pair{"--keep", "3"}, {"--checkpoint-seconds", "3"},
-                                    {"--checkpoint-async", "off"}, {"--checkpoint-errors", "stop"}}) {
+  for (const auto& [flag, value] : {std::pair{"--keep", "3"},
+                                    {"--checkpoint-seconds", "3"},
+                                    {"--checkpoint-async", "off"},
+                                    {"--checkpoint-errors", "stop"}}) {
     expect_refusal({"train", kSmallModel, flag, value}, ExitCode::usage,
                    {fmt::format("[{}] of no effect, got no --checkpoint", flag)});
   }
@@ -116,8 +118,9 @@ std::function<void()> small_files(rlim_t bytes) {
 
 TEST(CheckpointErrors, TheTrainingGoesOnWhereNothingCanBeWritten) {
   const Saved saved;
-  const std::vector<std::string> train{"train",  kSmallModel,    "--steps",            "8", "--no-eval", "--resume",
-                                       "latest", "--checkpoint", saved.run, "--checkpoint-every", "2"};
+  const std::vector<std::string> train{"train",     kSmallModel,          "--steps", "8",
+                                       "--no-eval", "--resume",           "latest",  "--checkpoint",
+                                       saved.run,   "--checkpoint-every", "2"};
   const Outcome outcome = run_program(train, small_files(3000));
   EXPECT_EQ(outcome.exit_code, static_cast<int>(ExitCode::cannot_write));
   EXPECT_TRUE(has_warning(outcome, "File too large; the training goes on without this checkpoint"));

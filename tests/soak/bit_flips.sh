@@ -8,7 +8,7 @@ partita=$PWD/build/release/partita
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 export OMP_NUM_THREADS=1
-"$partita" train mlp:hidden=24 --ranks 3 --threads 1 --steps 3 --no-eval --quiet --zero 3 --zero-threshold 0 \
+"$partita" train mlp:hidden=24 --batch 24 --ranks 3 --threads 1 --steps 3 --no-eval --quiet --zero 3 --zero-threshold 0 \
   --checkpoint "$folder/run" >/dev/null 2>&1
 "$partita" checkpoint merge "$folder/run" --all --out "$folder/file" >/dev/null
 /usr/bin/python3 - "$partita" "$folder" "${1:-1000}" <<'PY'

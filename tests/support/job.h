@@ -31,7 +31,7 @@ struct Job {
   ScheduleOptions schedule;
   int first_step = 0;  // batches are those of this step on
   /// Called on each rank before the first step, when the states are set, and behind the last one.
-  std::function<void(const Program& program, Executor& executor, Communicator& world)> begin = nullptr, end = nullptr;
+  std::function<void(const Program&program, Executor&executor, Communicator&world)> begin = nullptr, end = nullptr;
   /// What each rank calls instead of its world; none: the world.
   std::function<std::unique_ptr<Communicator>(Communicator& world)> wrap = nullptr;
 };
