@@ -30,7 +30,7 @@ ALLOWED = {
             "launch"],
     "planning": ["base", "sharding", "cluster", "graph", "autodiff", "lowering", "pipeline", "plan", "partition", "schedule", "simulate", "job"],
     "explain": ["base", "sharding", "cluster", "graph", "autodiff", "lowering", "pipeline", "plan", "partition", "planning"],
-    "checkpoint": ["base", "graph", "network"],
+    "checkpoint": ["base", "sharding", "graph", "network"],
     "training": ["base", "sharding", "cluster", "graph", "ops", "network", "autodiff", "lowering", "pipeline", "plan", "partition", "schedule",
                  "simulate", "device", "comm", "execute", "data", "launch", "job", "checkpoint"],
     "zoo": ["base", "sharding", "graph", "ops", "network", "autodiff", "lowering", "plan", "data", "launch", "job"],

@@ -30,8 +30,13 @@ enum class ExitCode : int {
   peer_stalled = 77,
   ranks_disagree = 78,
   non_finite = 79,
-  interrupted = 130,  // by the user, as shells count it
+  hung_up = 129,      // by SIGHUP, as shells count signals
+  interrupted = 130,  // by the user: SIGINT
+  terminated = 143,   // by SIGTERM
 };
+
+/// What shells add to the number of a signal that ended a program.
+inline constexpr int kSignalExit = 128;
 
 /// For one line of a terminal: quoted values and words of more than 160 characters as 'their beginning...' (102400
 /// characters), and no more than 4000 characters in all.

@@ -42,19 +42,36 @@ void write_checkpoint(const std::string& path, const States& states, const Train
   for (const auto& [name, value] : states) names.push_back(name);
   check_finite(states, names);
   std::vector<std::pair<std::string, Array>> tensors(states.begin(), states.end());
-  tensors.emplace_back(kPosition, Array({4}, numbers_of(position)));
-  tensors.emplace_back(kLearningRate, Array({}, std::vector<double>{position.learning_rate.value_or(kNotSet)}));
+  for (auto& [name, array] : position_tensors(position)) tensors.emplace_back(name, std::move(array));
   save_weights(path, tensors, position.metadata);
+}
+
+std::map<std::string, Array> position_tensors(const TrainingPosition& position) {
+  std::map<std::string, Array> tensors;
+  tensors.emplace(kPosition, Array({4}, numbers_of(position)));
+  tensors.emplace(kLearningRate, Array({}, std::vector<double>{position.learning_rate.value_or(kNotSet)}));
+  return tensors;
+}
+
+TrainingPosition take_position(std::map<std::string, Array>& tensors, const std::string& path) {
+  const TrainingPosition position = read_position(tensors, path);
+  tensors.erase(kPosition);
+  tensors.erase(kLearningRate);
+  return position;
 }
 
 bool is_checkpoint(const std::map<std::string, Array>& tensors) { return tensors.contains(kPosition); }
 
-TrainingPosition take_checkpoint(States& states, const Graph& graph, const std::map<std::string, Array>& tensors,
-                                 const TrainingPosition& now, const std::string& path) {
-  const TrainingPosition then = read_position(tensors, path);
+void require_same_rows(const TrainingPosition& then, const TrainingPosition& now, const std::string& path) {
   require_same("batch", static_cast<uint64_t>(now.batch), static_cast<uint64_t>(then.batch), path);
   require_same("number of rows", static_cast<uint64_t>(now.rows), static_cast<uint64_t>(then.rows), path);
   require_same("seed", now.seed, then.seed, path);
+}
+
+TrainingPosition take_checkpoint(States& states, const Graph& graph, const std::map<std::string, Array>& tensors,
+                                 const TrainingPosition& now, const std::string& path) {
+  const TrainingPosition then = read_position(tensors, path);
+  require_same_rows(then, now, path);
   States taken = states;
   for (const State& state : graph.states) {
     const std::string& name = graph.values[static_cast<size_t>(state.entry)].name;

@@ -21,8 +21,16 @@ struct TrainingPosition {
 /// old file stays.
 void write_checkpoint(const std::string& path, const States& states, const TrainingPosition& position);
 
+/// The tensors that say where a training is, by their names.
+std::map<std::string, Array> position_tensors(const TrainingPosition& position);
+/// What they say; they are taken out of `tensors`. Throws InvalidFile, naming `path`, when they are not there.
+TrainingPosition take_position(std::map<std::string, Array>& tensors, const std::string& path);
+
 /// Whether these are the tensors of a checkpoint rather than of weights alone.
 bool is_checkpoint(const std::map<std::string, Array>& tensors);
+
+/// Throws InvalidFile, naming `path`, when the order of rows is another: batch, number of rows, or seed.
+void require_same_rows(const TrainingPosition& then, const TrainingPosition& now, const std::string& path);
 
 /// Overwrites all states of `graph` and gives the position of the checkpoint. Throws InvalidFile, naming `path`, when
 /// that is not a checkpoint, or one of another network, optimizer, or order of rows than `now`; `states` stay then.

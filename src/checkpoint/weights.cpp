@@ -18,6 +18,8 @@
 #include <filesystem>
 #include <optional>
 
+#include "checkpoint/checksum.h"
+#include "checkpoint/files.h"
 #include "checkpoint/safetensors_header.h"
 
 namespace partita {
@@ -27,57 +29,8 @@ static_assert(std::endian::native == std::endian::little, "elements are written 
 
 constexpr int kMostLinks = 40;  // as the kernel
 
-class File {
- public:
-  File(const std::string& path, int flags) : fd_(::open(path.c_str(), flags)) {}
-  explicit File(int fd) : fd_(fd) {}
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  ~File() { close(); }
-  int fd() const { return fd_; }
-  bool is_open() const { return fd_ >= 0; }
-  bool close() {
-    const int fd = std::exchange(fd_, -1);
-    return fd < 0 || ::close(fd) == 0;
-  }
-
- private:
-  int fd_;
-};
-
-bool write_all(int fd, const void* data, size_t bytes) {
-  const char* next = static_cast<const char*>(data);
-  while (bytes > 0) {
-    const ssize_t written = ::write(fd, next, bytes);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    next += written;
-    bytes -= static_cast<size_t>(written);
-  }
-  return true;
-}
-
-/// False at the end of the file or on an error.
-bool read_all(int fd, void* data, size_t bytes, int64_t offset) {
-  char* next = static_cast<char*>(data);
-  while (bytes > 0) {
-    const ssize_t got = ::pread(fd, next, bytes, offset);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
-    next += got;
-    offset += got;
-    bytes -= static_cast<size_t>(got);
-  }
-  return true;
-}
-
-std::string folder_of(const std::string& path) {
-  const std::string parent = std::filesystem::path(path).parent_path().string();
-  return parent.empty() ? "." : parent;
-}
-
 [[noreturn]] void cannot_write(const std::string& path, const std::string& reason) {
-  throw RuntimeFailure(ExitCode::cannot_write, fmt::format("[save] cannot write {}: {}", path, reason));
+  throw_cannot_write("save", path, reason);
 }
 
 /// Where a symbolic link leads in the end, also when nothing is there yet.
@@ -164,6 +117,10 @@ class TemporaryFile {
   void write(const void* data, size_t bytes) {
     if (!write_all(file_.fd(), data, bytes)) fail();
   }
+  /// Bytes that were written before.
+  void rewrite(const void* data, size_t bytes, int64_t offset) {
+    if (!write_all_at(file_.fd(), data, bytes, offset)) fail();
+  }
   void commit() {
     finish();
     replace();
@@ -177,8 +134,7 @@ class TemporaryFile {
   void replace() {
     if (::rename(name_.c_str(), target_.c_str()) != 0) fail();
     name_.clear();
-    const File folder(folder_of(target_), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (!folder.is_open() || ::fsync(folder.fd()) != 0) fail();
+    if (!sync_folder(folder_of(target_))) fail();
   }
 
  private:
@@ -193,6 +149,89 @@ class TemporaryFile {
   std::string name_;
   File file_;
 };
+
+/// In a file's metadata: a checksum of the header, then one for each tensor in the order of their places.
+constexpr const char* kChecksums = "partita.checksums";
+
+/// Of what a header says, however it is written, and of the tensors.
+std::string print_checksums(const std::vector<TensorPlace>& places, const Metadata& metadata,
+                            const std::vector<uint64_t>& tensors) {
+  std::string header, digits;
+  for (const auto& [key, value] : metadata) {
+    if (key != kChecksums) header += fmt::format("{} {} {} {}\n", key.size(), value.size(), key, value);
+  }
+  for (size_t i = 0; i < places.size(); ++i) {
+    const TensorPlace& place = places[i];
+    header += fmt::format("{} {} {} {} {}\n", place.name.size(), place.name, print(place.type), place.begin, place.end);
+    digits += " " + print_checksum(tensors[i]);
+  }
+  return checksum_of_text(header + digits) + digits;
+}
+
+/// Wide elements first, so that every tensor is aligned to its element.
+std::vector<TensorPlace> place_tensors(const std::vector<std::pair<std::string, Type>>& types) {
+  std::vector<TensorPlace> places;
+  for (const auto& [name, type] : types) places.push_back({name, type, 0, 0});
+  std::stable_sort(places.begin(), places.end(), [](const TensorPlace& a, const TensorPlace& b) {
+    return size_of(a.type.dtype) > size_of(b.type.dtype);
+  });
+  int64_t offset = 0;
+  for (TensorPlace& place : places) {
+    place.begin = offset;
+    place.end = offset += place.type.bytes();
+  }
+  return places;
+}
+
+/// `give(name, write)` calls write(array) once. The checksums of what was written come into the header at the end.
+template <class Give>
+void write_tensors(const std::string& path, const std::vector<std::pair<std::string, Type>>& types, Metadata metadata,
+                   const Give& give) {
+  const std::vector<TensorPlace> places = place_tensors(types);
+  std::vector<uint64_t> checksums(places.size(), 0);
+  metadata[kChecksums] = print_checksums(places, metadata, checksums);
+  std::string header = print_safetensors_header(places, metadata);
+  const uint64_t header_bytes = header.size();
+  TemporaryFile file(path);
+  file.write(&header_bytes, sizeof header_bytes);
+  file.write(header.data(), header.size());
+  for (size_t i = 0; i < places.size(); ++i) {
+    give(places[i].name, [&](const Array& array) {
+      PARTITA_CHECK(array.type() == places[i].type, "tensor {} is {}, not {}", places[i].name, print(array.type()),
+                    print(places[i].type));
+      const auto bytes = static_cast<size_t>(array.type().bytes());
+      checksums[i] = checksum_of(array.data(), bytes);
+      file.write(array.data(), bytes);
+    });
+  }
+  metadata[kChecksums] = print_checksums(places, metadata, checksums);
+  header = print_safetensors_header(places, metadata);
+  PARTITA_CHECK(header.size() == header_bytes, "the header of {} has changed its length", path);
+  file.rewrite(header.data(), header.size(), sizeof header_bytes);
+  file.commit();
+}
+
+/// Throws InvalidFile that names the first tensor that is not what was written. Files without checksums pass.
+void verify_checksums(WeightsFile& file, const std::vector<TensorPlace>& places, const std::string& path) {
+  const auto given = file.metadata.find(kChecksums);
+  if (given == file.metadata.end()) return;
+  std::vector<uint64_t> checksums;
+  for (const TensorPlace& place : places) {
+    const Array& array = file.tensors.at(place.name);
+    checksums.push_back(checksum_of(array.data(), static_cast<size_t>(array.type().bytes())));
+  }
+  const std::string expected = print_checksums(places, file.metadata, checksums), got = given->second;
+  if (got != expected) {
+    for (size_t i = 0, digits = expected.find(' '); got.size() == expected.size() && i < places.size(); ++i) {
+      constexpr size_t kWord = 17;  // with the space
+      if (got.compare(digits + i * kWord, kWord, expected, digits + i * kWord, kWord) == 0) continue;
+      throw InvalidFile(
+          fmt::format("[weights] {}: tensor '{}' is damaged: its checksum is another", path, places[i].name));
+    }
+    throw InvalidFile(fmt::format("[weights] {}: the header is damaged: its checksum is another", path));
+  }
+  file.metadata.erase(given);
+}
 
 }  // namespace
 
@@ -213,31 +252,20 @@ void save_texts(const std::vector<std::pair<std::string, std::string>>& texts) {
   for (TemporaryFile& file : files) file.replace();
 }
 
+void save_tensors(const std::string& path, const std::vector<std::pair<std::string, Type>>& types,
+                  const std::function<Array(const std::string& name)>& make, const Metadata& metadata) {
+  write_tensors(path, types, metadata, [&](const std::string& name, const auto& write) { write(make(name)); });
+}
+
 void save_weights(const std::string& path, const std::vector<std::pair<std::string, Array>>& weights,
                   const Metadata& metadata) {
-  // Wide elements first, so that every tensor is aligned to its element.
-  std::vector<const std::pair<std::string, Array>*> order;
-  for (const auto& weight : weights) order.push_back(&weight);
-  std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
-    return size_of(a->second.type().dtype) > size_of(b->second.type().dtype);
-  });
-  std::vector<TensorPlace> places;
-  int64_t offset = 0;
-  for (const auto* weight : order) {
-    const Type& type = weight->second.type();
-    places.push_back({weight->first, type, offset, offset + type.bytes()});
-    offset += type.bytes();
+  std::vector<std::pair<std::string, Type>> types;
+  std::map<std::string_view, const Array*> arrays;
+  for (const auto& [name, array] : weights) {
+    types.emplace_back(name, array.type());
+    arrays.emplace(name, &array);
   }
-  const std::string header = print_safetensors_header(places, metadata);
-  const uint64_t header_bytes = header.size();
-
-  TemporaryFile file(path);
-  file.write(&header_bytes, sizeof header_bytes);
-  file.write(header.data(), header.size());
-  for (const auto* weight : order) {
-    file.write(weight->second.data(), static_cast<size_t>(weight->second.type().bytes()));
-  }
-  file.commit();
+  write_tensors(path, types, metadata, [&](const std::string& name, const auto& write) { write(*arrays.at(name)); });
 }
 
 WeightsFile read_weights_file(const std::string& path) {
@@ -276,6 +304,7 @@ WeightsFile read_weights_file(const std::string& path) {
                                     data_begin + place.begin));
     }
   }
+  verify_checksums(weights, parsed.places, path);
   return weights;
 }
 

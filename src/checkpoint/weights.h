@@ -1,6 +1,7 @@
 #pragma once
 // Named arrays as one plain safetensors file.
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -18,6 +19,10 @@ namespace partita {
 void save_weights(const std::string& path, const std::vector<std::pair<std::string, Array>>& weights,
                   const Metadata& metadata = {});
 
+/// The same with tensors that are made one by one, in an order of its own.
+void save_tensors(const std::string& path, const std::vector<std::pair<std::string, Type>>& types,
+                  const std::function<Array(const std::string& name)>& make, const Metadata& metadata = {});
+
 /// A text in the same way.
 void save_text(const std::string& path, std::string_view text);
 /// Texts by their paths, all of them or none.
@@ -26,12 +31,13 @@ void save_texts(const std::vector<std::pair<std::string, std::string>>& texts);
 /// Throws RuntimeFailure(cannot_write) when save_weights could not write `path`; leaves nothing behind.
 void check_writable(const std::string& path);
 
-/// Throws MissingFile, or InvalidFile naming the file, the tensor and the place; nothing is allocated
-/// for a tensor before the whole header is known to be sound.
 struct WeightsFile {
   std::map<std::string, Array> tensors;
-  Metadata metadata;
+  Metadata metadata;  // without the checksums
 };
+/// Throws MissingFile, or InvalidFile naming the file, the tensor and the place; nothing is allocated
+/// for a tensor before the whole header is known to be sound. A file that save_weights wrote has checksums of each
+/// tensor and of the header, which must hold; files of others need none.
 WeightsFile read_weights_file(const std::string& path);
 /// The tensors of the file.
 std::map<std::string, Array> load_weights(const std::string& path);

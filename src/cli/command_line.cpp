@@ -82,7 +82,8 @@ std::string suggestion(const std::string& flag, const std::vector<std::string>& 
     throw InvalidArgument(fmt::format("[command line] unknown command, got '{}', expected one of {}{}", rest.at(0),
                                       fmt::join(names, " "), did_you_mean(rest.at(0), names)));
   }
-  const CLI::App& command = *commands[0];
+  const auto actions = commands[0]->get_subcommands();
+  const CLI::App& command = actions.empty() ? *commands[0] : *actions[0];
   for (const std::string& word : rest) {
     if (word.rfind("-", 0) != 0) continue;
     const std::string flag = word.substr(0, word.find('='));
@@ -135,7 +136,10 @@ void refuse_values_of_flags(const CLI::App& app, std::span<char*> words) {
 }
 
 void run(CLI::App& app, int argc, char** argv) {
-  for (CLI::App* command : app.get_subcommands({})) check_numbers(*command);
+  for (CLI::App* command : app.get_subcommands({})) {
+    check_numbers(*command);
+    for (CLI::App* action : command->get_subcommands({})) check_numbers(*action);
+  }
   if (argc > 1) refuse_values_of_flags(app, {argv + 1, argv + argc});
   try {
     app.parse(argc, argv);
@@ -153,7 +157,7 @@ void run(CLI::App& app, int argc, char** argv) {
   if (app.get_subcommands().empty()) {
     throw InvalidArgument(
         "[command line] no command, expected one of train eval generate graph partition plan schedule ops summary "
-        "calibrate; see --help");
+        "calibrate checkpoint; see --help");
   }
 }
 
@@ -191,6 +195,7 @@ int run_commands(int argc, char** argv) {
   add_schedule(app);
   add_ops(app);
   add_summary(app);
+  add_checkpoint(app);
   run(app, argc, argv);
   std::cout.flush();
   if (!std::cout) return report(ExitCode::cannot_write, "[output] cannot write to stdout");
@@ -211,6 +216,7 @@ void refuse_empty(const CLI::App& command) {
 int run_command_line(int argc, char** argv) {
   open_standard_streams();
   std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the limit of file sizes fails like one to a full disk
+  std::signal(SIGPIPE, SIG_IGN);  // one to a closed pipe fails, too, and what was to be saved is saved
   spare_addresses();
   try {
     return run_commands(argc, argv);

@@ -19,6 +19,7 @@ void add_cluster(CLI::App& app);
 void add_schedule(CLI::App& app);
 void add_ops(CLI::App& app);
 void add_summary(CLI::App& app);
+void add_checkpoint(CLI::App& app);
 
 /// Refuses an option of `command` that was given without a text, as in --save "".
 void refuse_empty(const CLI::App& command);

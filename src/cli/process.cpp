@@ -2,9 +2,7 @@
 
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
-#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -14,11 +12,6 @@
 
 namespace partita {
 namespace {
-
-std::atomic<bool> interrupt_came{false};
-static_assert(std::atomic<bool>::is_always_lock_free, "set in a signal handler");
-
-void on_interrupt(int) { interrupt_came.store(true, std::memory_order_relaxed); }
 
 /// Ranks that wait must not spin while others compute, and the OpenMP library reads its way of waiting when it is
 /// loaded: starts the program anew with OMP_WAIT_POLICY=passive, unless the user has set it.
@@ -50,16 +43,5 @@ std::unique_ptr<Console> prepare_process(const JobConfig& config, const Place& p
   warn_of_oversubscription(ranks_here, config.ranks.threads, place.cores);
   return std::make_unique<Console>(config.console.ranks == ConsoleRanks::all, config.files.log_dir);
 }
-
-InterruptGuard::InterruptGuard() {
-  struct sigaction action {};
-  action.sa_handler = on_interrupt;
-  action.sa_flags = SA_RESETHAND | SA_RESTART;
-  ::sigaction(SIGINT, &action, nullptr);
-}
-
-InterruptGuard::~InterruptGuard() { ::signal(SIGINT, SIG_DFL); }
-
-bool InterruptGuard::interrupted() { return interrupt_came.load(std::memory_order_relaxed); }
 
 }  // namespace partita

@@ -10,15 +10,4 @@ namespace partita {
 /// warns of more threads than cores, and says which ranks print. Keep the result while the job runs.
 std::unique_ptr<Console> prepare_process(const JobConfig& config, const Place& place);
 
-/// While it lives, the first interrupt (Ctrl-C) is kept, a second one ends the process.
-class InterruptGuard {
- public:
-  InterruptGuard();
-  ~InterruptGuard();
-  InterruptGuard(const InterruptGuard&) = delete;
-  InterruptGuard& operator=(const InterruptGuard&) = delete;
-  /// Whether an interrupt has come.
-  static bool interrupted();
-};
-
 }  // namespace partita

@@ -3,7 +3,6 @@
 #include <iostream>
 
 #include "cli/options.h"
-#include "cli/process.h"
 #include "report/jsonl.h"
 #include "report/progress.h"
 
@@ -12,26 +11,11 @@ namespace {
 
 constexpr int64_t kPerPrintTimes = 100;
 
-/// Ends the training after the step in which an interrupt came.
-class StopOnInterrupt : public Callback {
- public:
-  void on_train_begin(const TrainInfo& info) override { control_ = info.control; }
-  void on_step_end(const StepInfo& info) override {
-    if (!InterruptGuard::interrupted() || control_->stopped()) return;
-    control_->stop();
-    std::cout << fmt::format("\ninterrupted: the training ends after step {}\n", info.global_step) << std::flush;
-  }
-
- private:
-  TrainControl* control_ = nullptr;
-};
-
 }  // namespace
 
 Reports::Reports(const JobConfig& config, const Place& place) {
   const FilesConfig& files = config.files;
   draws_ = !config.console.quiet && !config.console.per_print_times && is_terminal() && !place.launched;
-  callbacks_.push_back(std::make_unique<StopOnInterrupt>());
   const bool every_process = config.console.ranks == ConsoleRanks::all || !files.log_dir.empty();
   if (!config.console.quiet) add_monitors(config, every_process ? observers_ : callbacks_);
   if (!files.log.empty()) {
@@ -40,9 +24,6 @@ Reports::Reports(const JobConfig& config, const Place& place) {
   if (config.training.patience) {
     callbacks_.push_back(
         std::make_unique<EarlyStopping>(EarlyStopping::Options{.patience = *config.training.patience}, std::cout));
-  }
-  if (!files.checkpoint.empty()) {
-    callbacks_.push_back(std::make_unique<CheckpointSaver>(files.checkpoint, files.checkpoint_every));
   }
 }
 

@@ -12,10 +12,13 @@
 #include "cli/process.h"
 #include "cli/reports.h"
 #include "cli/rows.h"
+#include "launch/signals.h"
 #include "training/memory.h"
 
 namespace partita {
 namespace {
+
+constexpr std::string_view kLatest = "latest";
 
 struct TrainFlags {
   JobFlags job;
@@ -68,6 +71,17 @@ void refuse_ineffective(const JobFlags& flags, const JobConfig& config) {
     for (const char* key : {"files.trace_steps", "files.cluster"}) refuse(key, "got no --trace, expected --trace FILE");
   }
   if (config.files.resume.empty()) refuse("files.resume_with", "got no --resume, expected --resume FILE");
+  if (config.files.checkpoint.empty()) {
+    for (const char* key : {"files.checkpoint_seconds", "files.checkpoint_keep", "files.checkpoint_async",
+                            "files.checkpoint_integrated", "files.checkpoint_errors"}) {
+      refuse(key, "got no --checkpoint, expected --checkpoint DIR");
+    }
+    if (config.files.resume == kLatest) {
+      throw InvalidArgument(
+          "[--resume] no folder to look into, got latest without --checkpoint, expected --checkpoint "
+          "DIR or --resume DIR");
+    }
+  }
 }
 
 /// A warm-up that was asked for, and would not be over at the end. That of a recipe may be.
@@ -101,7 +115,7 @@ void refuse_shared_files(const FilesConfig& files) {
 /// What cannot be written is known before hours of training, not after.
 void require_writable(const FilesConfig& files) {
   if (!files.save.empty()) check_writable(files.save);
-  if (!files.checkpoint.empty()) check_writable(files.checkpoint);
+  if (!files.checkpoint.empty()) check_checkpoint_folder(files.checkpoint);
 }
 
 /// Rows to test on after or while training; none, with a warning, when the data come without them.
@@ -125,7 +139,40 @@ void print_accuracy(Model& model, const DatasetPtr& test, const JobConfig& confi
   print_result(std::cout, model.eval(test, reports.evaluation_progress()), ResultLines::accuracy, with_top);
 }
 
+/// What --resume leads to; "": the training begins, as nothing was saved yet.
+std::string resumed_path(const FilesConfig& files) {
+  if (files.resume != kLatest) return files.resume;
+  const auto newest = newest_checkpoint(files.checkpoint, [](const std::string& message) { warn(message); });
+  if (newest) return newest->path;
+  std::cout << fmt::format("no checkpoint in {} yet: the training begins\n", files.checkpoint) << std::flush;
+  return "";
+}
+
+std::optional<CheckpointOptions> checkpoint_options(const FilesConfig& files) {
+  if (files.checkpoint.empty()) return std::nullopt;
+  return CheckpointOptions{.folder = files.checkpoint,
+                           .every = files.checkpoint_every,
+                           .seconds = files.checkpoint_seconds,
+                           .keep = files.checkpoint_keep,
+                           .asynchronous = files.checkpoint_async == Switch::on,
+                           .integrated = files.checkpoint_integrated,
+                           .stop_on_error = files.checkpoint_errors == CheckpointErrors::stop};
+}
+
+/// What was asked for is saved: says why a training ended before its end.
+void report_end(const TrainingEnd& end, const FilesConfig& files) {
+  if (!end.checkpoint_error.empty()) throw RuntimeFailure(ExitCode::cannot_write, end.checkpoint_error);
+  if (!files.checkpoint.empty()) {
+    std::cout << fmt::format("checkpoint in {}\n", checkpoint_path(files.checkpoint, end.saved_step));
+  }
+  if (end.stopped_by == 0) return;
+  const std::string got = end.stopped_by == SIGINT ? "Ctrl-C" : signal_name(end.stopped_by);
+  throw RuntimeFailure(static_cast<ExitCode>(kSignalExit + end.stopped_by),
+                       fmt::format("[train] interrupted, got {}, expected the training to end by itself", got));
+}
+
 void run_train(const TrainFlags& flags) {
+  const SignalGuard signals;
   const Place place = this_place();
   const ZooJob job(configuration(flags.job), place);
   refuse_ineffective(flags.job, job.config());
@@ -138,7 +185,6 @@ void run_train(const TrainFlags& flags) {
   const PlanConfig& plan = job.config().plan;
   if (plan.given && !job.config().console.quiet) std::cout << plan.given->description << "\n" << std::flush;
 
-  const InterruptGuard interrupts;
   Model model(job.network(), job.config(), place);
   model.on_warning([](const std::string& message) { warn(message); });
   if (job.config().console.verbose) model.on_program([](const std::string& text) { std::cout << text << std::flush; });
@@ -147,20 +193,21 @@ void run_train(const TrainFlags& flags) {
   const DatasetPtr test = open_test_rows(job);
   refuse_long_warm_up(flags.job, job.config(), rows->size());
   if (!files.load.empty()) model.load(files.load);
-  if (!files.resume.empty()) model.resume(files.resume);
+  if (const std::string path = resumed_path(files); !path.empty()) model.resume(path);
 
-  model.train(rows, {.validation = job.config().training.validate ? test : nullptr,
-                     .callbacks = reports.callbacks(),
-                     .observers = reports.observers()});
+  const TrainingEnd end = model.train(rows, {.validation = job.config().training.validate ? test : nullptr,
+                                             .callbacks = reports.callbacks(),
+                                             .observers = reports.observers(),
+                                             .checkpoints = checkpoint_options(files),
+                                             .signals = &SignalGuard::requests});
+  if (end.stopped_by != 0) {
+    std::cout << fmt::format("\ninterrupted: the training ends after step {}\n", end.step) << std::flush;
+  }
   if (!files.save.empty()) {
     model.save(files.save);
     std::cout << fmt::format("saved to {}\n", files.save);
   }
-  if (!files.checkpoint.empty()) std::cout << fmt::format("checkpoint in {}\n", files.checkpoint);
-  if (InterruptGuard::interrupted()) {
-    throw RuntimeFailure(ExitCode::interrupted,
-                         "[train] interrupted, got Ctrl-C, expected the training to end by itself");
-  }
+  report_end(end, files);
   if (test != nullptr && job.config().training.evaluate) {
     print_accuracy(model, test, job.config(), reports, is_given(flags.job, "evaluation.top"));
   }

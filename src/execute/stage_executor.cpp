@@ -314,12 +314,39 @@ void StageExecutor::set_state(std::string_view name, const Array& whole) {
                                       print(whole.type()), print(expected)),
                           ErrorKind::type);
   }
-  Array part(type(value));
-  copy_part(whole.tensor(), local_ranges(expected, local_.shardings[value], local_.mesh, coordinates_), part.data());
+  fill_state(name, [&](const std::vector<Range>& box, DType, void* to) { copy_part(whole.tensor(), box, to); });
+}
+
+void StageExecutor::fill_state(std::string_view name,
+                               const std::function<void(const std::vector<Range>& box, DType dtype, void* to)>& fill) {
+  const int index = named_.state(name);
+  const Buffer& buffer = schedule_.buffers[index];
+  const std::vector<Range> box =
+      local_ranges(local_.graph.type(buffer.value), local_.shardings[buffer.value], local_.mesh, coordinates_);
+  const Type own = type(buffer.value);
+  if (buffer.format.plain()) return fill(box, own.dtype, addresses_[index]);
+  Array part(own);
+  fill(box, own.dtype, part.data());
   const void* from = part.data();
-  void* to = addresses_[buffer];
-  device_.make_reorder(part.type(), MemoryFormat{}, schedule_.buffers[buffer].format)
-      ->run({&from, 1}, {&to, 1}, nullptr);
+  void* to = addresses_[index];
+  device_.make_reorder(own, MemoryFormat{}, buffer.format)->run({&from, 1}, {&to, 1}, nullptr);
+}
+
+StateView StageExecutor::view_state(std::string_view name) const {
+  const int index = named_.state(name);
+  const Buffer& buffer = schedule_.buffers[index];
+  const Type own = type(buffer.value);
+  StateView view{
+      .box = local_ranges(local_.graph.type(buffer.value), local_.shardings[buffer.value], local_.mesh, coordinates_),
+      .values = {own, addresses_[index]},
+      .copy = {}};
+  if (buffer.format.plain()) return view;
+  view.copy = Array(own);
+  const void* from = addresses_[index];
+  void* to = view.copy.data();
+  device_.make_reorder(own, buffer.format, MemoryFormat{})->run({&from, 1}, {&to, 1}, nullptr);
+  view.values.data = to;
+  return view;
 }
 
 StatePart StageExecutor::state_part(std::string_view name) const {

@@ -23,6 +23,13 @@ struct StatePart {
   bool owned = false;  // of the ranks that hold this part it is the first: each part is owned once
 };
 
+/// What one rank holds of a state, as it lies in memory.
+struct StateView {
+  std::vector<Range> box;  // of the whole value
+  ConstTensor values;      // dense; valid until the next step, or as long as `copy`
+  Array copy;              // of a state that lies in another format
+};
+
 class StageExecutor {
  public:
   /// Binds kernels to this rank's shapes; the arguments outlive the executor. `ranks` are those of the stage. `holder`
@@ -46,7 +53,13 @@ class StageExecutor {
   void set_state(std::string_view name, const Array& whole);
   /// The whole value; collective over the stage's ranks when the state is cut. Each rank gets each part once.
   Array state(std::string_view name);
+  /// Calls `fill` for this rank's part of a state: with its box of the whole value, its element type, and where its
+  /// elements go, dense.
+  void fill_state(std::string_view name,
+                  const std::function<void(const std::vector<Range>& box, DType dtype, void* to)>& fill);
   StatePart state_part(std::string_view name) const;
+  /// The same without a copy where the state is dense in memory.
+  StateView view_state(std::string_view name) const;
   /// Gives back all memory but that of the states, after the last step.
   void keep_states_alone() {
     device_.discard(at(schedule_.state_bytes), schedule_.arena_bytes - schedule_.state_bytes);

@@ -127,7 +127,7 @@ void verify_training(const JobConfig& config, const Place& place) {
     refuse("--micro-loss sum", "got --micro-batches 1, expected 2 micro-batches or more, or --micro-loss mean");
   }
   if (config.files.checkpoint_every > 0 && config.files.checkpoint.empty()) {
-    refuse("--checkpoint-every", "got no --checkpoint, expected --checkpoint FILE");
+    refuse("--checkpoint-every", "got no --checkpoint, expected --checkpoint DIR");
   }
   if (!config.files.resume.empty() && !config.files.load.empty()) {
     refuse("--load", "got --resume, which brings all weights, expected one of both");

@@ -38,6 +38,15 @@ enum class ConsoleRanks { first, all };
 template <>
 inline constexpr auto kNames<ConsoleRanks> = names("first", "all");
 
+enum class Switch { off, on };
+template <>
+inline constexpr auto kNames<Switch> = names("off", "on");
+
+/// What a training does when a checkpoint cannot be written: it goes on, or ends.
+enum class CheckpointErrors { warn, stop };
+template <>
+inline constexpr auto kNames<CheckpointErrors> = names("warn", "stop");
+
 struct DataConfig {
   std::optional<DataSource> source{};  // none: what the model brings along, or generated rows
   int64_t resize = 0;                  // side of the images after resizing; 0: as they are
@@ -82,9 +91,15 @@ struct PlanConfig {
 };
 
 struct FilesConfig {
-  std::string load{}, save{};              // weights
-  std::string checkpoint{}, resume{};      // a whole training
-  int64_t checkpoint_every = 0;            // steps; 0: at the end alone
+  std::string load{}, save{};            // weights
+  std::string checkpoint{};              // a folder: whole trainings, one behind the other
+  int64_t checkpoint_every = 0;          // steps; 0: at the end alone
+  double checkpoint_seconds = 0;         // 0: as steps say
+  int64_t checkpoint_keep = 5;           // the newest that stay; 0: all
+  Switch checkpoint_async = Switch::on;  // steps go on while one is written
+  bool checkpoint_integrated = false;    // whole tensors, written by the first rank
+  CheckpointErrors checkpoint_errors = CheckpointErrors::warn;
+  std::string resume{};                    // a checkpoint, a folder of them, or "latest"
   std::vector<std::string> resume_with{};  // keys that may differ from those of the checkpoint
   std::string log{};                       // one JSON line per step
   std::string trace{};                     // what each rank did when, in the first steps

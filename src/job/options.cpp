@@ -328,6 +328,31 @@ void add_plan(List& list) {
       .value = "NAME";
 }
 
+void add_checkpoints(List& list) {
+  list.add("checkpoint", "checkpoint", Effect::files, PARTITA_FIELD(files.checkpoint),
+           "Save the whole training to this folder, at the end and as the next two flags say")
+      .value = "DIR";
+  list.add("checkpoint_every", "checkpoint-every", Effect::files, PARTITA_FIELD(files.checkpoint_every),
+           "And after every so many steps; 0: at the end alone")
+      .synonyms = {"save-interval", "save-steps", "save-checkpoint-steps"};
+  list.add("checkpoint_seconds", "checkpoint-seconds", Effect::files, PARTITA_FIELD(files.checkpoint_seconds),
+           "And when so many seconds have passed since the last one; 0: never", {0, 1e9})
+      .synonyms = {"save-checkpoint-seconds"};
+  list.add("checkpoint_keep", "keep", Effect::files, PARTITA_FIELD(files.checkpoint_keep),
+           "Checkpoints that stay, the newest; 0: all")
+      .synonyms = {"keep-checkpoint-max", "save-total-limit", "keep-last"};
+  list.add("checkpoint_async", "checkpoint-async", Effect::files, PARTITA_FIELD(files.checkpoint_async),
+           "Steps go on while a copy of the states is written")
+      .synonyms = {"async-save"};
+  list.add("checkpoint_integrated", "integrated-save", Effect::files, PARTITA_FIELD(files.checkpoint_integrated),
+           "The first rank gathers and writes whole tensors, instead of each rank its own part");
+  list.add("checkpoint_errors", "checkpoint-errors", Effect::files, PARTITA_FIELD(files.checkpoint_errors),
+           "When a checkpoint cannot be written the training goes on, or ends");
+  list.add("resume", "resume", Effect::files, PARTITA_FIELD(files.resume),
+           "Go on from this checkpoint, from the newest of a folder, or (latest) of --checkpoint where it has one")
+      .value = "DIR|FILE|latest";
+}
+
 void add_files(List& list) {
   list.section(OptionSection::files);
   const auto file = [&](JobOption& option) -> JobOption& {
@@ -340,11 +365,7 @@ void add_files(List& list) {
   file(list.add("save", "save", Effect::files, PARTITA_FIELD(files.save),
                 "Write the trained weights to this file (safetensors)"))
       .synonyms = {"output", "out", "save-path"};
-  file(list.add("checkpoint", "checkpoint", Effect::files, PARTITA_FIELD(files.checkpoint),
-                "Write the whole training to this file at the end"));
-  list.add("checkpoint_every", "checkpoint-every", Effect::files, PARTITA_FIELD(files.checkpoint_every),
-           "And after every so many steps; 0: at the end alone");
-  file(list.add("resume", "resume", Effect::files, PARTITA_FIELD(files.resume), "Go on from this checkpoint"));
+  add_checkpoints(list);
   list.add("resume_with", "resume-with", Effect::files, PARTITA_FIELD(files.resume_with),
            "A key of the configuration that may differ from the checkpoint's, as schedule.learning_rate")
       .value = "KEY";

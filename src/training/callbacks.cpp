@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <sstream>
 
 #include "base/error.h"
 
@@ -48,6 +50,25 @@ void EarlyStopping::on_train_begin(const TrainInfo& info) {
   control_ = info.control;
   best_ = std::numeric_limits<double>::infinity();
   waited_ = 0;
+}
+
+std::string EarlyStopping::saved() const { return fmt::format("{} {}", best_, waited_); }
+
+void EarlyStopping::restore(const std::string& text) {
+  std::istringstream words(text);
+  std::string best;
+  char* end = nullptr;
+  int64_t waited = 0;
+  words >> best >> waited;
+  const double number = std::strtod(best.c_str(), &end);
+  if (!words || best.empty() || *end != '\0' || waited < 0) {
+    throw InvalidFile(
+        fmt::format("[early stopping] not what a checkpoint keeps, got '{}', expected a number and a "
+                    "count of epochs",
+                    text));
+  }
+  best_ = number;
+  waited_ = waited;
 }
 
 void EarlyStopping::on_epoch_end(const EpochInfo& info) {

@@ -72,6 +72,12 @@ class Callback {
   virtual void on_step_end(const StepInfo&) {}
   virtual void on_epoch_end(const EpochInfo&) {}
   virtual void on_train_end() {}
+  /// Under this name a checkpoint keeps what `saved` gives; "": it keeps nothing.
+  virtual std::string kept_as() const { return ""; }
+  virtual std::string saved() const { return ""; }
+  /// Behind on_train_begin, when a training goes on from a checkpoint that has something under its name. Throws
+  /// InvalidFile for a text that `saved` does not give.
+  virtual void restore(const std::string&) {}
 };
 
 /// "epoch: 1 step: 20, loss is 0.31" after every `per_print_times` steps; 0 prints nothing.
@@ -120,6 +126,9 @@ class EarlyStopping : public Callback {
   EarlyStopping(Options options, std::ostream& out);
   void on_train_begin(const TrainInfo& info) override;
   void on_epoch_end(const EpochInfo& info) override;
+  std::string kept_as() const override { return "early_stopping"; }
+  std::string saved() const override;
+  void restore(const std::string& text) override;
 
  private:
   Options options_;

@@ -1,7 +1,9 @@
 #include "training/model.h"
 
 #include <algorithm>
+#include <filesystem>
 
+#include "checkpoint/saved_states.h"
 #include "checkpoint/weights.h"
 #include "comm/inproc/inproc.h"
 #include "job/options.h"
@@ -14,6 +16,21 @@
 
 namespace partita {
 
+namespace {
+
+/// Of a safetensors file, or of a checkpoint folder or the newest of several.
+std::map<std::string, Array> weights_in(const std::string& path) {
+  if (!std::filesystem::is_directory(path)) return load_weights(path);
+  SavedStates states(path);
+  std::map<std::string, Array> weights;
+  for (const auto& entry : states.entries()) {
+    if (entry.is_weight()) weights.emplace(entry.name, states.read(entry.name));
+  }
+  return weights;
+}
+
+}  // namespace
+
 Model::Model(Network network, const JobConfig& config, const Place& place)
     : network_(std::move(network)), config_(completed(config, place)), place_(place) {
   if (place_.ranks() > 1) world_ = &process_world(*place_.launched);
@@ -24,7 +41,7 @@ void Model::load(const std::string& path) {
     loaded_path_ = path;
     return;
   }
-  take_weights(states_, known_states_, load_weights(path), path);
+  take_weights(states_, known_states_, weights_in(path), path);
   loaded_path_.clear();
 }
 
@@ -89,6 +106,8 @@ LaunchFingerprint Model::fingerprint_of(const TrainingRun& run, const FitOptions
   fingerprint.emplace_back("learning rate", run.learning_rate ? fmt::format("{}", *run.learning_rate) : "scheduled");
   fingerprint.emplace_back("first step", fmt::format("{}", run.info.first_step));
   fingerprint.emplace_back("steps", fmt::format("{}", run.info.steps));
+  fingerprint.emplace_back(
+      "checkpoint", run.resumed != nullptr ? checksum_of_text(print_manifest(*run.resumed->manifest())) : "none");
   fingerprint.emplace_back("validation rows", fmt::format("{}", fit.validation ? fit.validation->size() : 0));
   return fingerprint;
 }
@@ -115,13 +134,24 @@ Program Model::make_program(const std::vector<Column>& columns, int64_t batch, i
   return program;
 }
 
-void Model::prepare_states(const Graph& graph) {
+void Model::prepare_states(const Graph& graph, bool makes_them) {
   known_states_ = states_of(graph);
-  add_initial_states(states_, graph, config_.training.seed);
   weight_names_ = weight_names(graph);
+  if (!makes_them) return loaded_path_.clear();
+  add_initial_states(states_, graph, config_.training.seed);
   if (loaded_path_.empty()) return;
-  take_weights(states_, graph, load_weights(loaded_path_), loaded_path_);
+  take_weights(states_, graph, weights_in(loaded_path_), loaded_path_);
   loaded_path_.clear();
+}
+
+/// Where a checkpoint is, when it is one of this training.
+TrainingPosition Model::position_of(const CheckpointReader& reader, const Graph& graph, TrainingPosition now) const {
+  TrainingPosition position = reader.manifest()->position;
+  require_same_rows(position, now, reader.path());
+  require_same_states(*reader.manifest(), graph, reader.path());
+  require_same_training(config_, now.metadata, position.metadata, reader.path());
+  position.metadata = std::move(now.metadata);
+  return position;
 }
 
 TrainingPosition Model::resumed_position(const Graph& graph, TrainingPosition now) {
@@ -157,7 +187,18 @@ void Model::plan_steps(TrainingRun& run, const FitOptions& fit, const TrainingPo
   }
 }
 
-void Model::train(const DatasetPtr& dataset, const FitOptions& fit) {
+std::unique_ptr<CheckpointReader> Model::resumed_folder() const {
+  if (resumed_path_.empty() || !std::filesystem::is_directory(resumed_path_)) return nullptr;
+  if (is_checkpoint_folder(resumed_path_)) return std::make_unique<CheckpointReader>(resumed_path_);
+  const auto newest = newest_checkpoint(resumed_path_, [this](const std::string& message) { warn(message); });
+  if (!newest) {
+    throw MissingFile(
+        fmt::format("[resume] no whole checkpoint in {}, expected a folder of --checkpoint", resumed_path_));
+  }
+  return std::make_unique<CheckpointReader>(newest->path, std::make_shared<const Manifest>(*newest->manifest));
+}
+
+TrainingEnd Model::train(const DatasetPtr& dataset, const FitOptions& fit) {
   verify_training(with_stages(config_, network_, dataset->columns()), place_);
   verify_resume_with(config_);
   const int64_t batch = config_.training.batch;
@@ -168,15 +209,17 @@ void Model::train(const DatasetPtr& dataset, const FitOptions& fit) {
   const Program program = make_program(dataset->columns(), batch, config_.ranks.count, Purpose::training);
   if (report_) report_(describe_program(program));
   const bool is_fresh = states_.empty() && loaded_path_.empty() && resumed_path_.empty();
-  prepare_states(program.graph);
+  const std::unique_ptr<CheckpointReader> resumed = resumed_folder();
+  prepare_states(program.graph, /*makes_them=*/!resumed);
   std::optional<Evaluation> validation;
   if (fit.validation) validation.emplace(make_evaluation(fit.validation, &program));
 
+  const TrainingPosition fresh{.batch = batch,
+                               .rows = dataset->size(),
+                               .seed = config_.training.seed,
+                               .metadata = describe_training(config_, program.graph, dataset)};
   TrainingPosition position =
-      resumed_position(program.graph, {.batch = batch,
-                                       .rows = dataset->size(),
-                                       .seed = config_.training.seed,
-                                       .metadata = describe_training(config_, program.graph, dataset)});
+      resumed ? position_of(*resumed, program.graph, fresh) : resumed_position(program.graph, fresh);
   TrainingRun run{.program = program,
                   .rows = dataset,
                   .batch = batch,
@@ -184,6 +227,10 @@ void Model::train(const DatasetPtr& dataset, const FitOptions& fit) {
                   .rank = rank_options(),
                   .callbacks = fit.callbacks,
                   .observers = fit.observers,
+                  .checkpoints = fit.checkpoints ? &*fit.checkpoints : nullptr,
+                  .resumed = resumed.get(),
+                  .signals = fit.signals,
+                  .position = position,
                   .validation = validation ? &*validation : nullptr,
                   .learning_rate = position.learning_rate,
                   .trace = {.path = config_.files.trace,
@@ -201,6 +248,7 @@ void Model::train(const DatasetPtr& dataset, const FitOptions& fit) {
   };
 
   const LaunchFingerprint fingerprint = world_ != nullptr ? fingerprint_of(run, fit) : LaunchFingerprint{};
+  resumed_path_.clear();
   // The ranks hold the states while they train. Those that only the seed says are made again when that fails.
   if (is_fresh) run.states_taken = [this] { states_.clear(); };
   TrainingResult result;
@@ -220,6 +268,10 @@ void Model::train(const DatasetPtr& dataset, const FitOptions& fit) {
   position_ = position;
   position_.step = result.step;
   position_.learning_rate = result.learning_rate;
+  return {.step = result.step,
+          .stopped_by = result.stopped_by,
+          .saved_step = result.saved_step,
+          .checkpoint_error = result.checkpoint_error};
 }
 
 /// What the network ignores or, where its loss is a function, what the configuration says.

@@ -2,12 +2,15 @@
 // A network under a configuration, trained on any number of ranks.
 
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/reader.h"
 #include "checkpoint/states.h"
 #include "comm/communicator.h"
 #include "data/dataset.h"
 #include "job/program.h"
 #include "launch/fingerprint.h"
+#include "launch/signals.h"
 #include "training/callbacks.h"
+#include "training/checkpoint_saving.h"
 #include "training/evaluation.h"
 
 namespace partita {
@@ -21,6 +24,16 @@ struct FitOptions {
   DatasetPtr validation = nullptr;      // evaluated after every epoch when given
   std::vector<Callback*> callbacks{};   // called on the first rank
   std::vector<Callback*> observers{};   // called in every process; their requests are ignored
+  std::optional<CheckpointOptions> checkpoints{};  // a folder in which the training is saved while it runs
+  std::function<SignalRequests()> signals{};       // asked after each step, in every process (launch/signals.h)
+};
+
+/// How a training ended.
+struct TrainingEnd {
+  int64_t step = 0;              // steps taken
+  int stopped_by = 0;            // a signal
+  int64_t saved_step = -1;       // of the last checkpoint of FitOptions::checkpoints; -1: none was written
+  std::string checkpoint_error;  // why the last one could not be written; "" where it could
 };
 
 /// Named arrays in an order of their own.
@@ -43,7 +56,7 @@ class Model {
   /// steps of the checkpoint count as taken. Throws RuntimeFailure: out_of_memory when the estimate is larger than the
   /// machine, unless forced; non_finite before the update when a loss is not finite, and at the end when a weight is
   /// not.
-  void train(const DatasetPtr& dataset, const FitOptions& fit = {});
+  TrainingEnd train(const DatasetPtr& dataset, const FitOptions& fit = {});
   /// Over every row, a last partial batch too. `progress`: see Evaluation.
   Metrics eval(const DatasetPtr& dataset, const EvaluationProgress& progress = nullptr);
   /// What the network makes of a batch, computed by one rank: each column [rows, ..row], each output by its name.
@@ -53,13 +66,15 @@ class Model {
   /// The same for many batches of one type: compiled once, with the weights of now. For one thread at a time.
   std::function<NamedArrays(const NamedArrays&)> predictor(const std::vector<Column>& columns, int64_t rows);
 
-  /// Takes effect, and is checked, at once where there are states, else when the next call makes them.
+  /// A safetensors file, or a folder of a checkpoint. Takes effect, and is checked, at once where there are states,
+  /// else when the next call makes them.
   void load(const std::string& path);
   /// Throws InvalidArgument while the model has no states: before its first training, evaluation or prediction.
   void save(const std::string& path) const;
   /// Goes on from a checkpoint, which the next training reads and checks: of a training with the same configuration,
-  /// but for what may change (job/options.h), and the same number of rows. What callbacks keep, as the best loss of
-  /// EarlyStopping, begins anew.
+  /// but for what may change (job/options.h), and the same number of rows. `path`: the folder of a checkpoint, of which
+  /// each rank reads what it holds; a folder with checkpoints, for the newest; or a file of save_checkpoint, where what
+  /// callbacks keep, as the best loss of EarlyStopping, begins anew.
   void resume(const std::string& path) { resumed_path_ = path; }
   /// All states after the last training, as CheckpointSaver writes them while it runs. Throws InvalidArgument when
   /// there was none.
@@ -69,9 +84,13 @@ class Model {
   /// `training`: whose states an evaluation shares.
   Program make_program(const std::vector<Column>& columns, int64_t batch, int64_t ranks, Purpose purpose,
                        const Program* training = nullptr) const;
-  void prepare_states(const Graph& graph);
+  /// `makes_them`: in this process, as a whole; the ranks of a training that goes on from a folder read theirs.
+  void prepare_states(const Graph& graph, bool makes_them = true);
   void require_states() const;
   TrainingPosition resumed_position(const Graph& graph, TrainingPosition now);
+  TrainingPosition position_of(const CheckpointReader& reader, const Graph& graph, TrainingPosition now) const;
+  /// Of the checkpoint folder that the next training begins with; nullptr where it begins with none.
+  std::unique_ptr<CheckpointReader> resumed_folder() const;
   LaunchFingerprint fingerprint_of(const Program& program, const DatasetPtr& rows) const;
   LaunchFingerprint fingerprint_of(const TrainingRun& run, const FitOptions& fit) const;
   bool writes_files() const { return world_ == nullptr || world_->rank() == 0; }

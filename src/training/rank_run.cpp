@@ -19,6 +19,16 @@ struct Share {
 
 }  // namespace
 
+void fill_states(Executor& executor, const FillState& fill) {
+  for (const auto& stage : executor.stages()) {
+    const Graph& graph = stage->local().graph;
+    for (const State& state : graph.states) {
+      const std::string& name = name_of(graph, state.entry);
+      stage->fill_state(name, [&](const Box& box, DType dtype, void* to) { fill(name, box, dtype, to); });
+    }
+  }
+}
+
 RankRun::RankRun(const Program& program, const States& states, const RankOptions& options, Communicator& comm)
     : program_(program), comm_(comm), device_(make_cpu_device(all_ops(), options.threads, options.kernels)) {
   device_->enter_thread();
@@ -27,6 +37,13 @@ RankRun::RankRun(const Program& program, const States& states, const RankOptions
     const std::string& name = name_of(program.graph, state.entry);
     executor_->set_state(name, states.at(name));
   }
+}
+
+RankRun::RankRun(const Program& program, const FillState& fill, const RankOptions& options, Communicator& comm)
+    : program_(program), comm_(comm), device_(make_cpu_device(all_ops(), options.threads, options.kernels)) {
+  device_->enter_thread();
+  executor_.emplace(program.pipeline, program.stages, all_ops(), *device_, comm);
+  fill_states(*executor_, fill);
 }
 
 RankRun::RankRun(const Program& program, const RankRun& holder)

@@ -6,6 +6,7 @@
 #include "compile.h"
 #include "data/loading/batch.h"
 #include "execute/executor.h"
+#include "sharding/box_runs.h"
 
 namespace partita {
 
@@ -14,10 +15,18 @@ struct RankOptions {
   KernelSet kernels = KernelSet::fast;
 };
 
+/// Gives this rank's part of a state: the elements of a box of the whole value, dense, go to `to`.
+using FillState = std::function<void(const std::string& name, const Box& box, DType dtype, void* to)>;
+
+/// Calls `fill` for each state of this rank's stages.
+void fill_states(Executor& executor, const FillState& fill);
+
 class RankRun {
  public:
   /// `program` and `comm` outlive the object; `states` are copied.
   RankRun(const Program& program, const States& states, const RankOptions& options, Communicator& comm);
+  /// `fill` is called for each state of this rank's stages, and for nothing else of it.
+  RankRun(const Program& program, const FillState& fill, const RankOptions& options, Communicator& comm);
   /// Of a program that was compiled for the states of another one (CompileOptions::holder), on its device. `holder`
   /// runs that one on the same rank, outlives the object, and keeps the states.
   RankRun(const Program& program, const RankRun& holder);

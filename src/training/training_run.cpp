@@ -16,12 +16,13 @@ class Loop {
   Loop(const TrainingRun& run, const States& initial, Communicator& comm)
       : run_(run),
         comm_(comm),
-        rank_(run.program, initial, run.rank, comm),
+        rank_(make_rank(run, initial, comm)),
         rows_(rank_.rows(run.rows, run.batch), PrefetchOptions{},
               {run.info.first_step / run.info.steps_per_epoch, run.info.first_step % run.info.steps_per_epoch}) {
     comm.barrier();
     if (run.states_taken && (comm.rank() == 0 || run.own_process)) run.states_taken();
     if (run.learning_rate) control_.set_learning_rate(*run.learning_rate);
+    if (run.checkpoints != nullptr) saving_.emplace(*run.checkpoints, run.program, rank_.executor(), comm, run.warn);
     if (run.measures_communication || !run.trace.path.empty()) {
       recorder_.emplace();
       rank_.executor().record(*recorder_, run.trace.path.empty() ? 0 : run.trace.steps);
@@ -43,11 +44,21 @@ class Loop {
   }
 
  private:
+  static RankRun make_rank(const TrainingRun& run, const States& initial, Communicator& comm) {
+    if (run.resumed == nullptr) return RankRun(run.program, initial, run.rank, comm);
+    CheckpointReader reader(run.resumed->path(), run.resumed->manifest());
+    return RankRun(
+        run.program,
+        [&](const std::string& name, const Box& box, DType dtype, void* to) { reader.read(name, box, dtype, to); },
+        run.rank, comm);
+  }
+
   TrainingResult take_steps() {
     TrainInfo info = run_.info;
     info.control = comm_.rank() == 0 ? &control_ : &unacknowledged_;
     notify([&](Callback& callback) { callback.on_train_begin(info); });
     begin_epoch();
+    if (run_.resumed != nullptr) restore(*run_.resumed->manifest());
     int64_t step = info.first_step;
     agree(step);
     while (step < info.steps && !control_.stopped()) {
@@ -62,10 +73,57 @@ class Loop {
       agree(step);
     }
     if (trace_) trace_->finish(*recorder_);
+    if (saving_) save_last(step);
     rank_.executor().keep_states_alone();
     States states = run_.own_process ? rank_.states() : rank_.states_on_first();
     notify([&](Callback& callback) { callback.on_train_end(); });
-    return {std::move(states), step, control_.learning_rate()};
+    return {.states = std::move(states),
+            .step = step,
+            .learning_rate = control_.learning_rate(),
+            .stopped_by = stopped_by_,
+            .saved_step = saving_ ? saving_->last_saved() : -1,
+            .checkpoint_error = saving_ ? saving_->error() : ""};
+  }
+
+  /// What callbacks and the epoch kept.
+  void restore(const Manifest& manifest) {
+    losses_ = manifest.losses;
+    steps_ = manifest.losses_steps;
+    if (comm_.rank() != 0) return;
+    for (Callback* callback : run_.callbacks) {
+      const auto kept = manifest.callbacks.find(callback->kept_as());
+      if (!callback->kept_as().empty() && kept != manifest.callbacks.end()) callback->restore(kept->second);
+    }
+  }
+
+  /// Every rank's part of a checkpoint of now.
+  void save(int64_t step) {
+    TrainingMoment moment{.position = run_.position, .losses = losses_, .losses_steps = steps_};
+    moment.position.step = step;
+    moment.position.learning_rate = control_.learning_rate();
+    if (comm_.rank() == 0) {
+      for (const Callback* callback : run_.callbacks) {
+        if (!callback->kept_as().empty()) moment.callbacks.emplace(callback->kept_as(), callback->saved());
+      }
+    }
+    saving_->save(moment);
+    last_save_ = Clock::now();
+    last_saved_ = step;
+  }
+
+  void save_last(int64_t step) {
+    saving_->finish();
+    if (saving_->last_saved() == step) return;
+    save(step);
+    saving_->finish();
+  }
+
+  /// As rank 0 sees it, behind a step.
+  bool is_due(int64_t step) const {
+    if (!saving_ || step == last_saved_) return false;
+    const CheckpointOptions& options = *run_.checkpoints;
+    if (options.every > 0 && step > run_.info.first_step && step % options.every == 0) return true;
+    return options.seconds > 0 && seconds_since(last_save_) >= options.seconds;
   }
 
   template <class Event>
@@ -137,17 +195,38 @@ class Loop {
     begin_epoch();
   }
 
-  /// Every rank does what the callbacks of rank 0 asked for.
+  /// What ranks tell one another behind each step; of each the largest counts.
+  enum Asked { kStop, kLearningRate, kFiles, kSignal, kSaves, kDue, kBusy, kAsked };
+
+  /// Every rank does what the callbacks of rank 0 and the signals of all asked for.
   void agree(int64_t step) {
     const std::set<std::string> paths = control_.take_checkpoints();
-    double asked[] = {control_.stopped() ? 1.0 : 0.0, control_.learning_rate().value_or(-1), paths.empty() ? 0.0 : 1.0};
+    const SignalRequests signals =
+        run_.signals && (comm_.rank() == 0 || run_.own_process) ? run_.signals() : SignalRequests{};
+    double asked[kAsked] = {};
+    asked[kLearningRate] = -1;
+    if (comm_.rank() == 0) {
+      asked[kStop] = control_.stopped() ? 1 : 0;
+      asked[kLearningRate] = control_.learning_rate().value_or(-1);
+      asked[kFiles] = paths.empty() ? 0 : 1;
+      asked[kDue] = is_due(step) ? 1 : 0;
+    }
+    asked[kSignal] = signals.stop;
+    asked[kSaves] = static_cast<double>(signals.saves);
+    asked[kBusy] = saving_ && saving_->is_busy() ? 1 : 0;
     {
       const Recorded recorded(recorder(), {.kind = Span::agreement});
-      comm_.broadcast(asked, std::size(asked), DType::f64, /*root=*/0);
+      comm_.all_reduce(asked, kAsked, DType::f64, Reduce::max);
     }
-    if (asked[0] != 0) control_.stop();
-    if (asked[1] >= 0) control_.set_learning_rate(asked[1]);
-    if (asked[2] == 0) return;
+    if (asked[kStop] != 0) control_.stop();
+    if (asked[kLearningRate] >= 0) control_.set_learning_rate(asked[kLearningRate]);
+    stopped_by_ = static_cast<int>(asked[kSignal]);
+    if (stopped_by_ != 0) control_.stop();
+    const bool is_asked = static_cast<int64_t>(asked[kSaves]) > saves_;
+    saves_ = std::max(saves_, static_cast<int64_t>(asked[kSaves]));
+    if (saving_ && saving_->is_open() && asked[kBusy] == 0) saving_->advance();
+    if (saving_ && (asked[kDue] != 0 || (is_asked && step != last_saved_))) save(step);
+    if (asked[kFiles] == 0) return;
     const States states = rank_.states_on_first();
     if (comm_.rank() != 0) return;
     for (const std::string& path : paths) run_.save(path, states, step, control_.learning_rate());
@@ -159,6 +238,11 @@ class Loop {
   Prefetcher rows_;
   std::optional<Recorder> recorder_;
   std::optional<Trace> trace_;
+  std::optional<CheckpointSaving> saving_;
+  Clock::time_point last_save_ = Clock::now();
+  int64_t last_saved_ = -1;                // the step of the last checkpoint that was begun
+  int64_t saves_ = 0;                      // asked for by signals, and begun
+  int stopped_by_ = 0;                     // a signal
   TrainControl control_, unacknowledged_;  // `unacknowledged_`: what observers on other ranks ask for
   Batch batch_;
   Clock::time_point epoch_begin_;

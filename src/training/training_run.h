@@ -1,8 +1,11 @@
 #pragma once
 // The loop over the steps of a training, on each of its ranks.
 
+#include "checkpoint/reader.h"
 #include "job/lr_schedule.h"
+#include "launch/signals.h"
 #include "training/callbacks.h"
+#include "training/checkpoint_saving.h"
 #include "training/evaluation.h"
 #include "training/trace.h"
 
@@ -16,10 +19,14 @@ struct TrainingRun {
   LrSchedule schedule;
   RankOptions rank;
   TrainInfo info;
-  std::vector<Callback*> callbacks;        // called on rank 0
-  std::vector<Callback*> observers;        // called in every process
-  const Evaluation* validation = nullptr;  // after every epoch
-  std::optional<double> learning_rate;     // of a training that goes on, when a callback had set it
+  std::vector<Callback*> callbacks;                // called on rank 0
+  std::vector<Callback*> observers;                // called in every process
+  const CheckpointOptions* checkpoints = nullptr;  // where it is saved; none: nowhere
+  const CheckpointReader* resumed = nullptr;       // whose states it begins with, in place of the initial ones
+  std::function<SignalRequests()> signals{};       // asked after each step, on rank 0 and in every process
+  TrainingPosition position{};                     // of the first step
+  const Evaluation* validation = nullptr;          // after every epoch
+  std::optional<double> learning_rate;             // of a training that goes on, when a callback had set it
   TraceOptions trace{};
   bool measures_communication = false;  // StepInfo::exposed_communication
   std::function<void(const std::string&)> warn{};
@@ -36,9 +43,12 @@ struct TrainingResult {
   States states;     // on rank 0
   int64_t step = 0;  // steps taken
   std::optional<double> learning_rate;
+  int stopped_by = 0;            // a signal
+  int64_t saved_step = -1;       // of the last checkpoint
+  std::string checkpoint_error;  // why the last one was not written
 };
 
-/// Trains from `initial`; all ranks of `comm` take part.
+/// Trains from `initial`, or from the checkpoint; all ranks of `comm` take part.
 TrainingResult run_training(const TrainingRun& run, const States& initial, Communicator& comm);
 
 }  // namespace partita

@@ -288,7 +288,7 @@ TEST(TrainingErrors, CheckpointsThatCannotBeUsed) {
   expect({"--resume", "/no/such"}, ExitCode::missing_file, {"/no/such"});
   expect({"--resume", weights.path(), "--load", weights.path()}, ExitCode::usage, {"[--load] of no effect"});
   expect({"--checkpoint-every", "5"}, ExitCode::usage,
-         {"[--checkpoint-every] of no effect", "expected --checkpoint FILE"});
+         {"[--checkpoint-every] of no effect", "expected --checkpoint DIR"});
   expect({"--checkpoint", "a", "--checkpoint-every", "-1"}, ExitCode::usage, {"[--checkpoint-every]", "got -1"});
   expect({"--patience", "-1"}, ExitCode::usage, {"[--patience]", "got -1"});
   expect({"--checkpoint", "/no/such/a"}, ExitCode::cannot_write, {"/no/such/a"});
@@ -303,7 +303,7 @@ TEST(TrainingErrors, CheckpointsThatCannotBeUsed) {
   ASSERT_EQ(run_program({"train", kModel, "--steps", "2", "--checkpoint", path}).exit_code, 0);
   expect({"--resume", path, "--optimizer", "adam"}, ExitCode::bad_input, {"[resume]", "another network or optimizer"});
   expect({"--resume", path, "--batch", "17"}, ExitCode::bad_input, {"[resume]", "another batch, got 17"});
-  expect_refusal({"train", "mlp:hidden=5", "--resume", path}, ExitCode::bad_input, {"[load]", "does not fit"});
+  expect_refusal({"train", "mlp:hidden=5", "--resume", path}, ExitCode::bad_input, {"[resume]", "does not fit"});
   expect_refusal({"eval", kModel, "--load", path, "--top-k", "-2"}, ExitCode::usage, {"[--top-k]", "got -2"});
 }
 

@@ -37,7 +37,7 @@ done
 
 short="mlp:hidden=16 --batch 16"
 $partita train $short --steps 4 --checkpoint "$out/c" --log "$out/steps.jsonl" >/dev/null
-cp "$out/c" "$out/c4"
+cp -r "$out/c" "$out/c4"
 for last in 6 8; do
   # The second goes on from the same checkpoint: steps 5 and 6 are taken again, and are there once.
   $partita train $short --steps $last --resume "$out/c4" --log "$out/steps.jsonl" >/dev/null

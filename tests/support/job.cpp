@@ -62,8 +62,9 @@ Arrays train(const Job& job, const Program& program, const Arrays& states, Commu
     const std::string& name = graph.values[state.entry].name;
     executor.set_state(name, states.at(name));
   }
+  if (job.begin) job.begin(program, executor, world);
   for (int step = 0; step < job.steps; ++step) {
-    feed(executor, batch_of(job, graph, step));
+    feed(executor, batch_of(job, graph, job.first_step + step));
     executor.step();
     seen.losses.push_back(executor.output("loss").at(0));
     if (step > 0) continue;
@@ -72,6 +73,7 @@ Arrays train(const Job& job, const Program& program, const Arrays& states, Commu
       if (output.name.starts_with("d_")) seen.gradients.emplace(output.name, executor.output(output.name));
     }
   }
+  if (job.end) job.end(program, executor, world);
   Arrays end;
   for (const State& state : graph.states) {
     const std::string& name = graph.values[state.entry].name;

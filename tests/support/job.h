@@ -6,6 +6,7 @@
 
 #include "comm/communicator.h"
 #include "compile.h"
+#include "execute/executor.h"
 
 namespace partita {
 
@@ -28,6 +29,9 @@ struct Job {
   int threads = 1;
   KernelSet kernels = KernelSet::reference;
   ScheduleOptions schedule;
+  int first_step = 0;  // batches are those of this step on
+  /// Called on each rank before the first step, when the states are set, and behind the last one.
+  std::function<void(const Program&program, Executor&executor, Communicator&world)> begin = nullptr, end = nullptr;
   /// What each rank calls instead of its world; none: the world.
   std::function<std::unique_ptr<Communicator>(Communicator& world)> wrap = nullptr;
 };

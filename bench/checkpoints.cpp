@@ -1,0 +1,230 @@
+// How fast checkpoints are written, and what they take from the steps of a training.
+//
+//   bench_checkpoints save MODEL RANKS DIR [TIMES=3]
+//       Writes the states of a training to DIR at once, and the same bytes again by dd conv=fsync, in turns: MB/s of
+//       both, and how much memory the process took above what it had before.
+//   bench_checkpoints steps MODEL BATCH RANKS THREADS DIR [ROUNDS=5] [EVERY=10]
+//       Steps of a training on a fixed random batch, saved after every so many, in turns not at all, asynchronously and
+//       at once: the time of a step with all that is written, and how long a save keeps the training from going on.
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "base/philox.h"
+#include "execute/shard_copy.h"
+#include "launch/run_process.h"
+#include "network/initializers.h"
+#include "ops/registry.h"
+#include "training/checkpoint_saving.h"
+#include "training/rank_run.h"
+#include "usage.h"
+#include "zoo/zoo_job.h"
+
+namespace partita {
+namespace {
+
+namespace fs = std::filesystem;
+using BenchClock = std::chrono::steady_clock;
+
+double seconds_since(BenchClock::time_point begin) {
+  return std::chrono::duration<double>(BenchClock::now() - begin).count();
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+/// "VmRSS" or "VmHWM" of /proc/self/status, in MiB.
+double memory_mib(const std::string& field) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with(field + ":")) return std::strtod(line.c_str() + field.size() + 1, nullptr) / 1024;
+  }
+  return 0;
+}
+
+/// The largest memory from now on is counted anew.
+void forget_peak() { std::ofstream("/proc/self/clear_refs") << "5"; }
+
+Program program_of(const std::string& model, int64_t batch, int ranks, int threads) {
+  JobConfig config = configured(model, {});
+  config.training.batch = batch;
+  config.ranks = {.count = ranks, .threads = threads};
+  return ZooJob(config, this_place()).program(Purpose::training);
+}
+
+/// Fills the states from their initial values, part by part.
+void fill_initial(Executor& executor, const Program& program) {
+  std::map<std::string, const State*> states;
+  for (const State& state : program.graph.states) states.emplace(program.graph.values[state.entry].name, &state);
+  fill_states(executor, [&](const std::string& name, const Box& box, DType dtype, void* to) {
+    const State& state = *states.at(name);
+    const Array part = make_initial(state.init, {dtype, shape_of(box)}, random_key(1, name));
+    std::memcpy(to, part.data(), static_cast<size_t>(part.type().bytes()));
+  });
+}
+
+/// The files of a checkpoint, which the system has in memory, one behind the other: the disk gets the same bytes.
+double dd_seconds(const std::string& checkpoint, const std::string& target) {
+  const auto begin = BenchClock::now();
+  for (const auto& file : fs::directory_iterator(checkpoint)) {
+    const std::string command = fmt::format("dd if='{}' of='{}' bs=1M conv=fsync 2>/dev/null", file.path().string(),
+                                            target + file.path().filename().string());
+    if (std::system(command.c_str()) != 0) fmt::print("dd failed\n");
+  }
+  return seconds_since(begin);
+}
+
+void measure_save(const std::string& model, int ranks, const std::string& folder, int times) {
+  const Program program = program_of(model, 2 * ranks, ranks, 1);
+  int64_t bytes = 0;
+  for (const State& state : program.graph.states) bytes += program.graph.type(state.entry).bytes();
+  const double megabytes = static_cast<double>(bytes) / 1e6;
+  fmt::print("{}: {:.0f} MB of states on {} ranks\n", model, megabytes, ranks);
+  run_on_ranks(this_place(), ranks, 1, [&](Communicator& world) {
+    const auto device = make_cpu_device(all_ops(), 1);
+    Executor executor(program.pipeline, program.stages, all_ops(), *device, world);
+    fill_initial(executor, program);
+    const CheckpointOptions options{.folder = folder, .keep = 0, .asynchronous = false};
+    CheckpointSaving saving(options, program, executor, world,
+                            [](const std::string& text) { fmt::print("{}\n", text); });
+    std::vector<double> saves, copies;
+    // The first round is not counted: the system gives its file cache memory that nobody used before.
+    for (int round = -1; round < times; ++round) {
+      world.barrier();
+      const double before = memory_mib("VmRSS");
+      if (world.rank() == 0) forget_peak();
+      world.barrier();
+      const auto begin = BenchClock::now();
+      saving.save({.position = {.step = round + 1, .batch = 1, .rows = 1}});
+      const double seconds = seconds_since(begin);
+      world.barrier();
+      if (world.rank() != 0) continue;
+      const double above = memory_mib("VmHWM") - before;
+      fs::create_directory(folder + "/dd");
+      const double copying = dd_seconds(checkpoint_path(folder, round + 1), folder + "/dd/");
+      fs::remove_all(folder + "/dd");
+      remove_checkpoint(checkpoint_path(folder, round + 1));
+      if (round < 0) continue;
+      saves.push_back(seconds);
+      copies.push_back(copying);
+      fmt::print("save {:.2f} s, {:.0f} MB/s; dd {:.2f} s, {:.0f} MB/s; {:.0f} MiB above before\n", saves.back(),
+                 megabytes / saves.back(), copies.back(), megabytes / copies.back(), above);
+    }
+    if (world.rank() == 0) fmt::print("median: save / dd = {:.2f}\n", median(copies) / median(saves));
+  });
+  fs::remove_all(folder);
+}
+
+enum class Saves { none, asynchronous, at_once };
+
+/// A rank that trains on one batch.
+void feed_random(RankRun& rank, const Program& program) {
+  for (const auto& stage : rank.executor().stages()) {
+    for (const Input& input : stage->local().graph.inputs) {
+      if (input.from_stage >= 0) continue;
+      const std::string& name = stage->local().graph.values[input.value].name;
+      if (name == "learning_rate") continue;
+      Array whole(program.graph.type(program.graph.input(name)));
+      for (int64_t i = 0; i < whole.type().elements(); ++i) {
+        const auto element = static_cast<uint64_t>(i);
+        whole.set(i, is_float(whole.type().dtype) ? random_normal(7, element, 0)
+                                                  : static_cast<double>(random_below(7, element, 0, 10)));
+      }
+      stage->set_input(
+          name, whole.tensor(),
+          local_ranges(whole.type(), stage->local().shardings[input.value], stage->local().mesh, stage->coordinates()),
+          0);
+    }
+  }
+  rank.feed_learning_rate(1e-6);
+}
+
+/// The seconds of a step, and those that a save stops it.
+std::pair<double, double> run_steps(RankRun& rank, const Program& program, Communicator& world, Saves kind,
+                                    const std::string& folder, int64_t every) {
+  const CheckpointOptions options{.folder = folder, .keep = 2, .asynchronous = kind == Saves::asynchronous};
+  CheckpointSaving saving(options, program, rank.executor(), world);
+  constexpr int64_t kSaves = 3;
+  double stall = 0;
+  world.barrier();
+  const auto begin = BenchClock::now();
+  for (int64_t step = 0; step < kSaves * every; ++step) {
+    rank.executor().step();
+    double busy = saving.is_busy() ? 1 : 0;
+    world.all_reduce(&busy, 1, DType::f64, Reduce::max);
+    if (saving.is_open() && busy == 0) saving.advance();
+    if (kind == Saves::none || step % every != 0) continue;
+    saving.save({.position = {.step = step, .batch = 1, .rows = 1}});
+    stall = std::max(stall, saving.stall_seconds());
+  }
+  saving.finish();
+  world.barrier();
+  return {seconds_since(begin) / static_cast<double>(kSaves * every), stall};
+}
+
+void measure_steps(const std::string& model, int64_t batch, int ranks, int threads, const std::string& folder,
+                   int rounds, int64_t every) {
+  const Program program = program_of(model, batch, ranks, threads);
+  int64_t bytes = 0;
+  for (const State& state : program.graph.states) bytes += program.graph.type(state.entry).bytes();
+  fmt::print("{}, batch {}, {} ranks x {} threads: {:.0f} MB of states, saved every {} steps\n", model, batch, ranks,
+             threads, static_cast<double>(bytes) / 1e6, every);
+  run_on_ranks(this_place(), ranks, threads, [&](Communicator& world) {
+    RankRun rank(
+        program,
+        [&](const std::string& name, const Box& box, DType dtype, void* to) {
+          const State& state = *program.graph.find_state(name);
+          const Array part = make_initial(state.init, {dtype, shape_of(box)}, random_key(1, name));
+          std::memcpy(to, part.data(), static_cast<size_t>(part.type().bytes()));
+        },
+        {.threads = threads}, world);
+    feed_random(rank, program);
+    for (int i = 0; i < 3; ++i) rank.executor().step();
+    const std::vector<Saves> kinds{Saves::none, Saves::asynchronous, Saves::at_once};
+    std::vector<std::vector<double>> steps(kinds.size()), stalls(kinds.size());
+    for (int round = 0; round < rounds; ++round) {
+      for (size_t k = 0; k < kinds.size(); ++k) {
+        const auto [step, stall] = run_steps(rank, program, world, kinds[k], folder, every);
+        steps[k].push_back(step);
+        stalls[k].push_back(stall);
+      }
+    }
+    if (world.rank() != 0) return;
+    const char* names[] = {"never", "asynchronous", "at once"};
+    for (size_t k = 0; k < kinds.size(); ++k) {
+      std::vector<double> ratios;
+      for (size_t i = 0; i < steps[k].size(); ++i) ratios.push_back(100 * (steps[k][i] / steps[0][i] - 1));
+      fmt::print("{:<13} step {:8.2f} ms, {:+.1f} % (median of {} pairs), a save stops it for {:.1f} ms\n", names[k],
+                 1e3 * median(steps[k]), median(ratios), rounds, 1e3 * median(stalls[k]));
+    }
+  });
+  fs::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace partita
+
+int main(int argc, char** argv) {
+  constexpr const char* kUsage =
+      "save MODEL RANKS DIR [TIMES=3] | steps MODEL BATCH RANKS THREADS DIR [ROUNDS=5] [EVERY=10]";
+  if (partita::asks_for_help(argc, argv, kUsage)) return 0;
+  const auto number = [&](int i, int otherwise) { return argc > i ? std::atoi(argv[i]) : otherwise; };
+  const std::string mode = argc > 1 ? argv[1] : "";
+  if (mode == "save" && argc > 4) {
+    partita::measure_save(argv[2], number(3, 1), argv[4], number(5, 3));
+  } else if (mode == "steps" && argc > 6) {
+    partita::measure_steps(argv[2], number(3, 32), number(4, 1), number(5, 1), argv[6], number(7, 5), number(8, 10));
+  } else {
+    fmt::print(stderr, "usage: {} {}\n", argv[0], kUsage);
+    return 64;
+  }
+}

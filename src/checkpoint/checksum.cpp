@@ -1,0 +1,44 @@
+#include "checkpoint/checksum.h"
+
+#define XXH_INLINE_ALL
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <charconv>
+
+namespace partita {
+
+struct Checksum::State {
+  XXH3_state_t all;
+};
+
+Checksum::Checksum() : state_(std::make_unique<State>()) { XXH3_64bits_reset(&state_->all); }
+Checksum::~Checksum() = default;
+
+void Checksum::add(const void* data, size_t bytes) { XXH3_64bits_update(&state_->all, data, bytes); }
+
+uint64_t Checksum::take() {
+  const uint64_t value = XXH3_64bits_digest(&state_->all);
+  XXH3_64bits_reset(&state_->all);
+  return value;
+}
+
+uint64_t checksum_of(const void* data, size_t bytes) { return XXH3_64bits(data, bytes); }
+
+std::string checksum_of_text(std::string_view text) {
+  const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
+  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+std::string print_checksum(uint64_t checksum) { return fmt::format("{:016x}", checksum); }
+
+std::optional<uint64_t> parse_checksum(std::string_view text) {
+  constexpr size_t kDigits = 16;
+  uint64_t value = 0;
+  if (text.size() != kDigits) return std::nullopt;
+  const auto [rest, failure] = std::from_chars(text.data(), text.data() + kDigits, value, 16);
+  if (failure != std::errc() || rest != text.data() + kDigits || print_checksum(value) != text) return std::nullopt;
+  return value;
+}
+
+}  // namespace partita

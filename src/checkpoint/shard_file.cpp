@@ -1,0 +1,351 @@
+#include "checkpoint/shard_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <numeric>
+
+#include "base/resources.h"
+
+namespace partita {
+namespace {
+
+constexpr const char *kBox = "box:", *kTiles = "tiles:";
+constexpr size_t kDigits = 16;  // of a checksum
+constexpr int64_t kLeastParallelBytes = int64_t{1} << 20;
+
+int64_t size_in_bytes(DType dtype) { return static_cast<int64_t>(size_of(dtype)); }
+
+/// Of each tile of the dense array of a piece. The array is read once from its begin to its end: of the tiles side by
+/// side along the first dimension all are added to in turns.
+class TileChecksums {
+ public:
+  TileChecksums(const ShardPiece& piece, const Tiles& tiles)
+      : tiles_(tiles), box_(piece.box), size_(size_in_bytes(piece.type.dtype)) {
+    for (size_t d = 1; d < box_.size(); ++d) {
+      side_by_side_ *= tiles.along(d);
+      if (tiles.along(d) > 1) last_ = d;
+    }
+    for (size_t d = last_ + 1; d < box_.size(); ++d) unit_ *= box_[d].count();
+    open_ = std::vector<Checksum>(static_cast<size_t>(side_by_side_));
+  }
+
+  std::vector<uint64_t> of(const void* dense) {
+    checksums_.reserve(static_cast<size_t>(tiles_.count()));
+    next_ = static_cast<const char*>(dense);
+    if (box_.empty()) {
+      open_[0].add(next_, static_cast<size_t>(size_));
+      close();
+      return std::move(checksums_);
+    }
+    for (int64_t row = 0; row < tiles_.along(0); ++row) {
+      const int64_t rows = tiles_.range(0, row, row + 1).count();
+      if (side_by_side_ == 1) {
+        take(0, rows * unit_ * (last_ == 0 ? 1 : box_[last_].count()));
+      } else {
+        for (int64_t i = 0; i < rows; ++i) add(1, 0);
+      }
+      close();
+    }
+    return std::move(checksums_);
+  }
+
+ private:
+  void take(int64_t tile, int64_t elements) {
+    open_[static_cast<size_t>(tile)].add(next_, static_cast<size_t>(elements * size_));
+    next_ += elements * size_;
+  }
+  /// The elements of dimensions from `dim` on, in tiles from `tile` of the dimensions before it on.
+  void add(size_t dim, int64_t tile) {
+    for (int64_t t = 0; t < tiles_.along(dim); ++t) {
+      const int64_t count = tiles_.range(dim, t, t + 1).count(), here = tile * tiles_.along(dim) + t;
+      if (dim == last_) {
+        take(here, count * unit_);
+      } else {
+        for (int64_t i = 0; i < count; ++i) add(dim + 1, here);
+      }
+    }
+  }
+  void close() {
+    for (Checksum& one : open_) checksums_.push_back(one.take());
+  }
+
+  const Tiles& tiles_;
+  const Box& box_;
+  int64_t size_, side_by_side_ = 1, unit_ = 1;
+  size_t last_ = 0;  // the last dimension with several tiles, or the first; elements of those behind it are one run
+  std::vector<Checksum> open_;
+  std::vector<uint64_t> checksums_;
+  const char* next_ = nullptr;
+};
+
+std::vector<uint64_t> tile_checksums(const ShardPiece& piece, const Tiles& tiles, const void* dense) {
+  return TileChecksums(piece, tiles).of(dense);
+}
+
+uint64_t checksum_of_all(const std::vector<uint64_t>& checksums) {
+  return checksum_of(checksums.data(), checksums.size() * sizeof checksums[0]);
+}
+
+/// A float is not finite when all bits of its exponent are set.
+template <class T>
+bool all_finite_elements(const T* values, int64_t count) {
+  using Bits = std::conditional_t<sizeof(T) == 8, uint64_t, std::conditional_t<sizeof(T) == 4, uint32_t, uint16_t>>;
+  Bits infinity{};
+  const T largest = static_cast<T>(std::numeric_limits<float>::infinity());
+  std::memcpy(&infinity, &largest, sizeof infinity);
+  Bits bad = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    Bits bits;
+    std::memcpy(&bits, values + i, sizeof bits);
+    bad |= static_cast<Bits>((bits & infinity) == infinity);
+  }
+  return bad == 0;
+}
+
+void require_finite(const ShardPiece& piece, const void* dense) {
+  if (!is_float(piece.type.dtype)) return;
+  for_float(piece.type.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const auto* values = static_cast<const T*>(dense);
+    const int64_t count = elements_of(piece.box);
+    if (all_finite_elements(values, count)) return;
+    throw RuntimeFailure(ExitCode::non_finite,
+                         fmt::format("[checkpoint] '{}' is not finite, got NaN or infinity in {}, expected numbers; "
+                                     "nothing was saved",
+                                     piece.name, print_box(piece.box)));
+  });
+}
+
+/// The text of an entry's checksums, or an error that says what is wrong with it.
+std::vector<uint64_t> parse_checksums(std::string_view text, int64_t count) {
+  if (text.size() != static_cast<size_t>(count) * kDigits) return {};
+  std::vector<uint64_t> checksums;
+  for (size_t at = 0; at < text.size(); at += kDigits) {
+    const auto checksum = parse_checksum(text.substr(at, kDigits));
+    if (!checksum) return {};
+    checksums.push_back(*checksum);
+  }
+  return checksums;
+}
+
+File open_shard(const std::string& path, int64_t bytes) {
+  File file(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (!file.is_open()) {
+    throw InvalidFile(
+        fmt::format("[checkpoint] {}: a file of the checkpoint cannot be opened: {}", path, std::strerror(errno)));
+  }
+  struct stat status {};
+  if (::fstat(file.fd(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    throw InvalidFile(fmt::format("[checkpoint] {}: not a regular file, expected a safetensors file", path));
+  }
+  if (status.st_size != bytes) {
+    throw InvalidFile(
+        fmt::format("[checkpoint] {}: wrong size, got {} bytes, expected {}", path, status.st_size, bytes));
+  }
+  return file;
+}
+
+}  // namespace
+
+std::string print_box(const Box& box) {
+  if (box.empty()) return "";
+  std::string ranges, sizes;
+  for (const Range& range : box) {
+    ranges += fmt::format("{}{}:{}", ranges.empty() ? "" : ",", range.begin, range.end);
+    sizes += fmt::format("{}{}", sizes.empty() ? "" : ",", range.size);
+  }
+  return ranges + " of " + sizes;
+}
+
+void convert_elements(DType from, const void* source, DType to, void* target, int64_t count) {
+  if (from == to) {
+    std::memcpy(target, source, static_cast<size_t>(count * size_in_bytes(from)));
+    return;
+  }
+  for_dtype(from, [&](auto given) {
+    const auto* values = static_cast<const decltype(given)*>(source);
+    for_dtype(to, [&](auto zero) {
+      using To = decltype(zero);
+      To* results = static_cast<To*>(target);
+      for (int64_t i = 0; i < count; ++i) {
+        // The 16-bit floats convert from and to float alone.
+        if constexpr (std::is_same_v<To, bf16> || std::is_same_v<To, f16>) {
+          results[i] = static_cast<float>(values[i]);
+        } else if constexpr (std::is_same_v<decltype(given), bf16> || std::is_same_v<decltype(given), f16>) {
+          results[i] = static_cast<To>(static_cast<float>(values[i]));
+        } else {
+          results[i] = static_cast<To>(values[i]);
+        }
+      }
+    });
+  });
+}
+
+ShardFileWriter::ShardFileWriter(const std::string& path, std::vector<ShardPiece> pieces)
+    : path_(path), pieces_(std::move(pieces)), places_(pieces_.size()) {
+  // Wide elements first, so that every tensor is aligned to its element.
+  std::vector<size_t> order(pieces_.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return size_of(pieces_[a].type.dtype) > size_of(pieces_[b].type.dtype); });
+  for (const size_t i : order) {
+    const Type type{pieces_[i].type.dtype, shape_of(pieces_[i].box)};
+    places_[i] = {pieces_[i].name, type, data_bytes_, data_bytes_ + type.bytes()};
+    data_bytes_ += type.bytes();
+  }
+  for (const ShardPiece& piece : pieces_) {
+    const bool empty = elements_of(piece.box) == 0;
+    checksums_.emplace_back(empty ? 0 : static_cast<size_t>(Tiles(piece.parts, piece.box).count()));
+  }
+  data_begin_ = 8 + static_cast<int64_t>(header().size());
+  file_ = File(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+  if (!file_.is_open()) throw_cannot_write("checkpoint", path_, std::strerror(errno));
+}
+
+std::string ShardFileWriter::header() const {
+  Metadata metadata;
+  for (size_t i = 0; i < pieces_.size(); ++i) {
+    std::string digits;
+    for (const uint64_t checksum : checksums_[i]) digits += print_checksum(checksum);
+    metadata.emplace(kTiles + pieces_[i].name, std::move(digits));
+    metadata.emplace(kBox + pieces_[i].name, print_box(pieces_[i].box));
+  }
+  std::vector<TensorPlace> places = places_;
+  std::stable_sort(places.begin(), places.end(),
+                   [](const TensorPlace& a, const TensorPlace& b) { return a.begin < b.begin; });
+  return print_safetensors_header(places, metadata);
+}
+
+void ShardFileWriter::write(size_t piece, const void* dense) {
+  const ShardPiece& what = pieces_[piece];
+  if (elements_of(what.box) == 0) return;
+  require_finite(what, dense);
+  const TensorPlace& place = places_[piece];
+  const int64_t bytes = place.end - place.begin, begin = data_begin_ + place.begin;
+  int reason = 0;
+  const auto put = [&] {
+    if (!write_all_at(file_.fd(), dense, static_cast<size_t>(bytes), begin)) reason = errno;
+    // The disk begins at once; finish() waits for it.
+    ::sync_file_range(file_.fd(), begin, bytes, SYNC_FILE_RANGE_WRITE);
+  };
+  {
+    // The system copies large pieces while this thread computes their checksums.
+    std::jthread writing;
+    if (bytes >= kLeastParallelBytes) {
+      writing = start_thread("a thread that writes a checkpoint", put);
+    } else {
+      put();
+    }
+    checksums_[piece] = tile_checksums(what, Tiles(what.parts, what.box), dense);
+  }
+  if (reason != 0) throw_cannot_write("checkpoint", path_, std::strerror(reason));
+}
+
+ShardDigest ShardFileWriter::finish() {
+  const std::string text = header();
+  const uint64_t length = text.size();
+  PARTITA_CHECK(8 + static_cast<int64_t>(length) == data_begin_, "the header of {} has changed its length", path_);
+  if (!write_all_at(file_.fd(), &length, sizeof length, 0) ||
+      !write_all_at(file_.fd(), text.data(), text.size(), sizeof length) || ::fsync(file_.fd()) != 0 ||
+      !file_.close()) {
+    throw_cannot_write("checkpoint", path_, std::strerror(errno));
+  }
+  ShardDigest digest{.bytes = data_begin_ + data_bytes_, .header = checksum_of_text(text)};
+  for (const auto& checksums : checksums_) digest.pieces.push_back(checksum_of_all(checksums));
+  return digest;
+}
+
+ShardFileReader::ShardFileReader(std::string path, int64_t bytes, const std::string& header,
+                                 std::vector<ShardPiece> pieces, int64_t& bytes_read)
+    : path_(std::move(path)), file_(open_shard(path_, bytes)), bytes_read_(bytes_read) {
+  const auto refuse = [&](const std::string& what) {
+    throw InvalidFile(fmt::format("[checkpoint] {}: {}", path_, what));
+  };
+  uint64_t length = 0;
+  if (bytes < 8 || !read_all(file_.fd(), &length, sizeof length, 0)) refuse("too short for a header");
+  if (length < 2 || length > static_cast<uint64_t>(std::min(kMaxHeaderBytes, bytes - 8))) {
+    refuse(fmt::format("wrong header length at offset 0, got {}", length));
+  }
+  std::string text(length, '\0');
+  if (!read_all(file_.fd(), text.data(), text.size(), sizeof length)) refuse("the header cannot be read");
+  bytes_read_ += static_cast<int64_t>(sizeof length + length);
+  if (checksum_of_text(text) != header) refuse("the header is damaged, or of another checkpoint");
+  const int64_t data_begin = 8 + static_cast<int64_t>(length);
+  const SafetensorsHeader parsed = parse_safetensors_header(text, bytes - data_begin, path_);
+  std::map<std::string_view, const TensorPlace*> places;
+  for (const TensorPlace& place : parsed.places) places.emplace(place.name, &place);
+  if (places.size() != pieces.size()) {
+    refuse(fmt::format("wrong tensors, got {}, expected {}", places.size(), pieces.size()));
+  }
+  for (ShardPiece& piece : pieces) {
+    const std::string name = piece.name;
+    const auto place = places.find(name);
+    const Type type{piece.type.dtype, shape_of(piece.box)};
+    if (place == places.end() || place->second->type != type) {
+      refuse(fmt::format("tensor '{}' is not as the manifest says, expected {}", name, print(type)));
+    }
+    Entry entry{.begin = data_begin + place->second->begin};
+    if (elements_of(piece.box) > 0) {
+      const auto digits = parsed.metadata.find(kTiles + name);
+      const int64_t count = Tiles(piece.parts, piece.box).count();
+      if (digits != parsed.metadata.end()) entry.checksums = parse_checksums(digits->second, count);
+      if (static_cast<int64_t>(entry.checksums.size()) != count) {
+        refuse(fmt::format("tensor '{}' has not the checksums of {} tiles", name, count));
+      }
+    }
+    entry.piece = std::move(piece);
+    entries_.emplace(name, std::move(entry));
+  }
+}
+
+uint64_t ShardFileReader::checksum(const std::string& name) const {
+  return checksum_of_all(entries_.at(name).checksums);
+}
+
+void ShardFileReader::read(const std::string& name, const Box& part, const Box& target, DType dtype, void* to) const {
+  const Entry& entry = entries_.at(name);
+  const Box& box = entry.piece.box;
+  if (elements_of(part) == 0) return;
+  const Tiles tiles(entry.piece.parts, box);
+  const DType own = entry.piece.type.dtype;
+  const int64_t size = size_in_bytes(own);
+  std::vector<std::pair<int64_t, int64_t>> wanted;
+  for (size_t d = 0; d < box.size(); ++d) wanted.push_back(tiles.overlapping(d, part[d].begin, part[d].end));
+  // One row of tiles along the first dimension after the other, all of a scalar at once.
+  const std::pair<int64_t, int64_t> rows = wanted.empty() ? std::pair<int64_t, int64_t>{0, 1} : wanted[0];
+  std::vector<char> bytes;
+  Checksum checksum;
+  for (int64_t row = rows.first; row < rows.second; ++row) {
+    if (!wanted.empty()) wanted[0] = {row, row + 1};
+    Box slab = box;
+    for (size_t d = 0; d < box.size(); ++d) slab[d] = tiles.range(d, wanted[d].first, wanted[d].second);
+    bytes.resize(static_cast<size_t>(elements_of(slab) * size));
+    for_common_runs(slab, box, slab, [&](int64_t first, int64_t place, int64_t count) {
+      const auto run = static_cast<size_t>(count * size);
+      if (!read_all(file_.fd(), bytes.data() + place * size, run, entry.begin + first * size)) {
+        throw InvalidFile(fmt::format("[checkpoint] {}: tensor '{}' cannot be read", path_, name));
+      }
+      bytes_read_ += static_cast<int64_t>(run);
+    });
+    tiles.for_each(wanted, [&](int64_t number, const Box& tile) {
+      for_common_runs(tile, slab, tile, [&](int64_t first, int64_t, int64_t count) {
+        checksum.add(bytes.data() + first * size, static_cast<size_t>(count * size));
+      });
+      if (checksum.take() == entry.checksums[static_cast<size_t>(number)]) return;
+      throw InvalidFile(fmt::format("[checkpoint] {}: tensor '{}' is damaged in {}", path_, name, print_box(tile)));
+    });
+    const Box here = *common_box(slab, part);
+    for_common_runs(here, slab, target, [&](int64_t first, int64_t place, int64_t count) {
+      convert_elements(own, bytes.data() + first * size, dtype, static_cast<char*>(to) + place * size_in_bytes(dtype),
+                       count);
+    });
+  }
+}
+
+}  // namespace partita

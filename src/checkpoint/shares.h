@@ -1,0 +1,34 @@
+#pragma once
+// Which rank writes what of the states: each element once, ranks that hold the same share the work.
+
+#include "graph/graph.h"
+#include "sharding/box_runs.h"
+
+namespace partita {
+
+/// A state, and the ranks that hold it with what each of them holds.
+struct HeldState {
+  struct Holder {
+    int rank = 0;
+    Box box;
+  };
+  std::string name;
+  Type type;
+  StateKind kind = StateKind::parameter;
+  std::vector<Holder> holders;
+};
+
+/// A box of a state, and the rank that writes it, which holds it.
+struct StateShare {
+  int rank = 0;
+  Box box;
+};
+
+/// For each state its shares, the same on every rank that asks: what several ranks hold alike is cut into equal parts
+/// where it has a MiB or more, and given to the one with the fewest bytes so far where it has less.
+std::vector<std::vector<StateShare>> share_states(const std::vector<HeldState>& states, int ranks);
+
+/// Every state as a whole, on rank 0.
+std::vector<std::vector<StateShare>> give_to_first(const std::vector<HeldState>& states);
+
+}  // namespace partita

@@ -1,0 +1,182 @@
+// partita checkpoint: what folders of checkpoints hold, and checkpoints in other forms.
+
+#include <ctime>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+#include "checkpoint/saved_states.h"
+#include "cli/command_line.h"
+#include "cli/options.h"
+#include "training/memory.h"
+
+namespace partita {
+namespace {
+
+struct CheckpointFlags {
+  std::string path, other, out, dtype;
+  int64_t ranks = 0;
+  bool all = false;
+};
+
+std::string print_time(int64_t seconds) {
+  const std::time_t time = seconds;
+  std::tm parts{};
+  char text[32];
+  ::gmtime_r(&time, &parts);
+  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts);
+  return text;
+}
+
+/// A line for each tensor: what of it is in which file.
+void print_pieces(const Manifest& manifest) {
+  for (const ManifestTensor& tensor : manifest.tensors) {
+    std::string pieces;
+    for (const ManifestPiece& piece : tensor.pieces) {
+      const std::string box = print_box(piece.box);
+      pieces += fmt::format("{} {}{}", pieces.empty() ? "" : ",",
+                            manifest.files[static_cast<size_t>(piece.file)].name,
+                            box.empty() ? "" : fmt::format(" [{}]", box.substr(0, box.find(" of"))));
+    }
+    std::cout << fmt::format("{} {} {}:{}\n", name_of(tensor.kind), printable(tensor.name), print(tensor.type),
+                             printable(pieces));
+  }
+}
+
+/// One line for each checkpoint of a folder, the newest last, or all of one checkpoint.
+void run_list(const CheckpointFlags& flags) {
+  std::vector<FoundCheckpoint> found;
+  if (is_checkpoint_folder(flags.path)) {
+    found.push_back({.path = flags.path, .manifest = read_manifest(flags.path), .damage = ""});
+  } else {
+    if (!std::filesystem::is_directory(flags.path)) {
+      throw MissingFile(fmt::format("[checkpoint] no folder {}", flags.path));
+    }
+    found = list_checkpoints(flags.path);
+  }
+  std::cout << fmt::format("{:<24} {:>10} {:>6} {:>8} {:>12}  {}\n", "checkpoint", "step", "ranks", "tensors", "bytes",
+                           "written (UTC)");
+  for (const FoundCheckpoint& one : found) {
+    const std::string name = std::filesystem::path(one.path).filename().string();
+    if (!one.manifest) {
+      std::cout << fmt::format("{:<24} {}\n", name, printable(one.damage));
+      continue;
+    }
+    const Manifest& manifest = *one.manifest;
+    std::cout << fmt::format("{:<24} {:>10} {:>6} {:>8} {:>12}  {}\n", name, manifest.position.step, manifest.ranks,
+                             manifest.tensors.size(), manifest.tensor_bytes(), print_time(manifest.seconds));
+  }
+  if (is_checkpoint_folder(flags.path)) print_pieces(*found[0].manifest);
+}
+
+void verify_one(const std::string& path) {
+  SavedStates states(path);
+  verify_states(states);
+  int64_t bytes = 0;
+  for (const auto& entry : states.entries()) bytes += entry.type.bytes();
+  const std::string step = states.position() ? fmt::format("step {}, ", states.position()->step) : "";
+  std::cout << fmt::format("{}: {}{} tensors, {}: whole\n", states.path(), step, states.entries().size(),
+                           print_bytes(bytes));
+}
+
+void run_verify(const CheckpointFlags& flags) {
+  if (!std::filesystem::is_directory(flags.path) || is_checkpoint_folder(flags.path)) return verify_one(flags.path);
+  const std::vector<FoundCheckpoint> found = list_checkpoints(flags.path);
+  if (found.empty()) throw MissingFile(fmt::format("[checkpoint] no checkpoint in {}", flags.path));
+  for (const FoundCheckpoint& one : found) {
+    if (!one.manifest) throw InvalidFile(one.damage);
+    verify_one(one.path);
+  }
+}
+
+void run_merge(const CheckpointFlags& flags) {
+  SavedStates states(flags.path);
+  merge_states(states, flags.out, flags.all);
+  std::cout << fmt::format("{} merged into {}\n", states.path(), flags.out);
+}
+
+/// Each rank has everything: they share it evenly.
+std::vector<std::vector<StateShare>> even_shares(const SavedStates& states, int ranks) {
+  std::vector<HeldState> held;
+  for (const auto& entry : states.entries()) {
+    HeldState& state = held.emplace_back(HeldState{entry.name, entry.type, entry.kind, {}});
+    for (int rank = 0; rank < ranks; ++rank) state.holders.push_back({rank, whole_box(entry.type.shape)});
+  }
+  return share_states(held, ranks);
+}
+
+void split(SavedStates& states, const CheckpointFlags& flags, int ranks, std::optional<DType> dtype) {
+  const std::string path = split_states(states, flags.out, ranks, even_shares(states, ranks), dtype);
+  std::cout << fmt::format("{} written to {} in {} {}\n", states.path(), path, ranks, ranks == 1 ? "file" : "files");
+}
+
+void run_split(const CheckpointFlags& flags) {
+  constexpr int64_t kMostWriters = 65536;
+  check_range("--ranks", flags.ranks, 1, kMostWriters);
+  SavedStates states(flags.path);
+  split(states, flags, static_cast<int>(flags.ranks), std::nullopt);
+}
+
+void run_convert(const CheckpointFlags& flags) {
+  const std::optional<DType> dtype = parse_dtype(flags.dtype);
+  if (!dtype || !is_float(*dtype)) {
+    throw InvalidArgument(
+        fmt::format("[--dtype] not a type of floats, got '{}', expected one of f64 f32 bf16 f16", flags.dtype));
+  }
+  SavedStates states(flags.path);
+  const int64_t ranks = states.manifest() != nullptr ? states.manifest()->ranks : 1;
+  split(states, flags, static_cast<int>(ranks), dtype);
+}
+
+void run_compare(const CheckpointFlags& flags) {
+  SavedStates first(flags.path), second(flags.other);
+  const std::vector<StateDifference> differences = compare_states(first, second);
+  for (const auto& [name, what] : differences) std::cout << fmt::format("{}: {}\n", printable(name), printable(what));
+  if (first.position() && second.position() && first.position()->step != second.position()->step) {
+    std::cout << fmt::format("step: {} and {}\n", first.position()->step, second.position()->step);
+  }
+  std::cout << (differences.empty() ? fmt::format("all {} tensors are equal\n", first.entries().size())
+                                    : fmt::format("{} tensors differ\n", differences.size()));
+}
+
+using CheckpointAction = void (*)(const CheckpointFlags&);
+
+/// An action with its first argument.
+CLI::App* add_action(CLI::App& command, const std::shared_ptr<CheckpointFlags>& flags, const char* name,
+                     const char* help, const char* path_help, CheckpointAction run) {
+  CLI::App* action = command.add_subcommand(name, help);
+  action->add_option("PATH", flags->path, path_help)->required();
+  action->callback([action, flags, run] {
+    refuse_empty(*action);
+    run(*flags);
+  });
+  return action;
+}
+
+}  // namespace
+
+void add_checkpoint(CLI::App& app) {
+  constexpr const char* kAny = "A checkpoint, a folder with checkpoints (its newest), or a safetensors file";
+  const auto flags = std::make_shared<CheckpointFlags>();
+  CLI::App* command = app.add_subcommand("checkpoint", "List, check, merge, split, convert and compare checkpoints");
+  command->require_subcommand(1);
+  add_action(*command, flags, "list", "Print what a folder holds", "A folder of --checkpoint, or one checkpoint",
+             run_list);
+  add_action(*command, flags, "verify", "Read everything; name the first bad tensor and its file",
+             "A folder of --checkpoint, one checkpoint, or a safetensors file", run_verify);
+  CLI::App* merge = add_action(*command, flags, "merge", "Write the weights to one safetensors file", kAny, run_merge);
+  merge->add_option("--out", flags->out, "The file")->required()->type_name("FILE");
+  merge->add_flag("--all", flags->all, "The whole training, as --resume reads it");
+  CLI::App* split = add_action(*command, flags, "split", "Write the files of so many ranks", kAny, run_split);
+  split->add_option("--out", flags->out, "A folder for checkpoints")->required()->type_name("DIR");
+  split->add_option("--ranks", flags->ranks, "Files, of equal size")->required();
+  CLI::App* convert = add_action(*command, flags, "convert", "Write floats in another type", kAny, run_convert);
+  convert->add_option("--out", flags->out, "A folder for checkpoints")->required()->type_name("DIR");
+  convert->add_option("--dtype", flags->dtype, "f64, f32, bf16 or f16")->required()->type_name("TYPE");
+  CLI::App* compare =
+      add_action(*command, flags, "diff", "Say which tensors of two checkpoints differ", kAny, run_compare);
+  compare->add_option("OTHER", flags->other, "Another one")->required();
+  command->footer("Example: partita checkpoint merge run/step_100 --out weights.safetensors");
+}
+
+}  // namespace partita

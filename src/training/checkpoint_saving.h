@@ -1,0 +1,110 @@
+#pragma once
+// Saves a training to a folder of checkpoints, step by step, while it goes on (docs/checkpoints.md).
+
+#include <future>
+#include <thread>
+
+#include "checkpoint/folder.h"
+#include "checkpoint/shares.h"
+#include "compile.h"
+#include "execute/executor.h"
+
+namespace partita {
+
+/// Where, when and how a training is saved.
+struct CheckpointOptions {
+  std::string folder{};
+  int64_t every = 0;         // steps; 0: at the end alone, or as `seconds` says
+  double seconds = 0;        // since the last one began; 0: as `every` says
+  int64_t keep = 5;          // whole checkpoints that stay; 0: all
+  bool asynchronous = true;  // the next steps run while a copy of the states is written
+  bool integrated = false;   // whole tensors, gathered and written by the first rank
+  bool stop_on_error = false;
+};
+
+/// What a checkpoint has besides the states.
+struct TrainingMoment {
+  TrainingPosition position;
+  double losses = 0;
+  int64_t losses_steps = 0;
+  std::map<std::string, std::string> callbacks{};  // on rank 0
+};
+
+/// The states of a program and who holds them.
+std::vector<HeldState> held_states(const Program& program);
+
+/// One rank's part of saving. All ranks call its functions at the same points of a training, but for `is_busy`.
+///
+/// Each rank writes its share to a file of its own; when all have, the first one writes the manifest, which makes a
+/// checkpoint of the files. Asynchronously both are done by a thread of the rank, from a copy of its share.
+class CheckpointSaving {
+ public:
+  /// The arguments outlive the object. `warn` is called on rank 0 with what went wrong when the training goes on.
+  CheckpointSaving(const CheckpointOptions& options, const Program& program, const Executor& executor,
+                   Communicator& comm, std::function<void(const std::string&)> warn = nullptr);
+  ~CheckpointSaving();
+
+  /// This rank still writes. Not collective.
+  bool is_busy() const;
+  /// Something was begun that is not yet complete, on any rank.
+  bool is_open() const { return phase_ != Phase::idle; }
+  /// The next phase, when no rank is busy: errors are known from here on. Throws RuntimeFailure when the training is
+  /// to end.
+  void advance();
+  /// Begins a checkpoint, after the one before is complete.
+  void save(const TrainingMoment& moment);
+  /// Until nothing is open.
+  void finish();
+
+  /// The step of the last checkpoint that is whole; -1: none.
+  int64_t last_saved() const { return saved_step_; }
+  /// Why the last one could not be saved; "" when it could.
+  const std::string& error() const { return error_; }
+  /// Seconds that the last `save` kept the training from going on, on this rank.
+  double stall_seconds() const { return stall_seconds_; }
+
+ private:
+  enum class Phase { idle, writing, committing };
+  struct Outcome {
+    ExitCode code = ExitCode::ok;
+    std::string error;
+  };
+
+  static Outcome outcome_of(const std::function<void()>& job);
+  /// What this rank writes, dense; collective where the first rank writes all.
+  std::vector<Array> copy_share() const;
+  Array copy_of(const ShardPiece& piece) const;
+  StateView view_of(const std::string& name) const;
+  /// From copies, or from the states themselves where there are none.
+  void write_share(const std::vector<Array>& copies);
+  void write_state(ShardFileWriter& file, size_t piece) const;
+  void commit();
+  /// In the background, or at once.
+  void start(std::function<void()> job);
+  Outcome wait();
+  /// The outcome of the first rank that failed, or a good one; the same on all ranks.
+  Outcome agreed(const Outcome& own) const;
+  /// All ranks have written: their digests make the manifest of rank 0.
+  void gather_digests();
+  void end(const Outcome& outcome);
+
+  const CheckpointOptions& options_;
+  const Program& program_;
+  const Executor& executor_;
+  Communicator& comm_;
+  std::function<void(const std::string&)> warn_;
+  std::vector<HeldState> states_;
+  std::vector<std::vector<StateShare>> shares_;  // of each state
+  std::vector<std::vector<ShardPiece>> pieces_;  // what each rank writes
+  Phase phase_ = Phase::idle;
+  std::string begun_;  // the folder that is written
+  Manifest manifest_;  // of the one that is open
+  ShardDigest digest_;
+  int64_t saved_step_ = -1;
+  std::string error_;
+  double stall_seconds_ = 0;
+  std::future<Outcome> job_;
+  std::jthread thread_;
+};
+
+}  // namespace partita

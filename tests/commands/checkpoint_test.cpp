@@ -1,0 +1,200 @@
+// Trainings that are saved while they run, stopped by signals, killed, and gone on with; what is done to checkpoints.
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <thread>
+
+#include "support/program.h"
+
+namespace partita {
+namespace {
+
+namespace fs = std::filesystem;
+using CheckpointWords = std::vector<std::string>;
+
+const CheckpointWords kTraining{"train", "mlp:hidden=48",    "--batch", "24", "--no-eval", "--threads",
+                                "1",     "--schedule-steps", "1000"};
+
+CheckpointWords with(CheckpointWords words, const CheckpointWords& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+std::string lines_of(const Outcome& outcome) {
+  return fmt::format("{}\n{}", outcome.output, fmt::join(outcome.lines, "\n"));
+}
+
+Outcome expect_ok(const CheckpointWords& words) {
+  Outcome outcome = run_program(words);
+  EXPECT_EQ(outcome.exit_code, 0) << lines_of(outcome);
+  return outcome;
+}
+
+void expect_equal(const std::string& a, const std::string& b) {
+  const Outcome outcome = expect_ok({"checkpoint", "diff", a, b});
+  EXPECT_TRUE(outcome.output.starts_with("all ")) << outcome.output;
+}
+
+/// The steps of the whole checkpoints, in order.
+std::vector<int64_t> steps_in(const fs::path& folder) {
+  std::vector<int64_t> steps;
+  std::error_code missing;
+  for (const auto& entry : fs::directory_iterator(folder, missing)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("step_")) steps.push_back(std::stoll(name.substr(5)));
+  }
+  std::sort(steps.begin(), steps.end());
+  return steps;
+}
+
+/// A run of the program in the background.
+class Running {
+ public:
+  Running(CheckpointWords words, const fs::path& output) {
+    words.insert(words.begin(), PARTITA_PROGRAM);
+    std::vector<char*> pointers;
+    for (std::string& word : words) pointers.push_back(word.data());
+    pointers.push_back(nullptr);
+    child_ = ::fork();
+    if (child_ != 0) return;
+    const int file = ::open(output.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+    for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) ::dup2(file, stream);
+    ::execv(pointers[0], pointers.data());
+    ::_exit(127);
+  }
+  void signal(int number) const { ::kill(child_, number); }
+  /// The status of its end.
+  int wait() const {
+    int status = 0;
+    ::waitpid(child_, &status, 0);
+    return status;
+  }
+
+ private:
+  pid_t child_ = 0;
+};
+
+template <class Condition>
+bool wait_until(const Condition& condition) {
+  for (int i = 0; i < 3000; ++i) {
+    if (condition()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
+TEST(Checkpointing, GoesOnBitByBitOnTheSameRanks) {
+  const TempDir folder;
+  const std::string whole = (folder.path() / "whole").string(), part = (folder.path() / "part").string();
+  for (const CheckpointWords& plan : {CheckpointWords{"--ranks", "1"},
+                                      {"--ranks", "2", "--zero", "1", "--zero-threshold", "0"},
+                                      {"--ranks", "4", "--stages", "2", "--micro-batches", "2"}}) {
+    for (const std::string& path : {whole, part}) fs::remove_all(path);
+    expect_ok(with(with(kTraining, plan), {"--steps", "9", "--checkpoint", whole}));
+    expect_ok(with(with(kTraining, plan), {"--steps", "4", "--checkpoint", part, "--checkpoint-async", "off"}));
+    expect_ok(with(with(kTraining, plan), {"--steps", "9", "--checkpoint", part, "--resume", "latest"}));
+    EXPECT_EQ(steps_in(part), (std::vector<int64_t>{4, 9}));
+    expect_equal(part, whole);
+  }
+}
+
+TEST(Checkpointing, KeepsTheNewestAndSavesEveryFewSteps) {
+  const TempDir folder;
+  const std::string path = (folder.path() / "run").string();
+  expect_ok(with(kTraining,
+                 {"--ranks", "2", "--steps", "11", "--checkpoint", path, "--checkpoint-every", "2", "--keep", "3"}));
+  EXPECT_EQ(steps_in(path), (std::vector<int64_t>{8, 10, 11}));
+  const Outcome list = expect_ok({"checkpoint", "list", path});
+  EXPECT_NE(list.output.find("step_11"), std::string::npos) << list.output;
+  expect_ok({"checkpoint", "verify", path});
+  fs::remove_all(path);
+  expect_ok(with(kTraining, {"--steps", "40", "--checkpoint", path, "--checkpoint-seconds", "0.001", "--keep", "0",
+                             "--checkpoint-async", "off"}));
+  EXPECT_GT(steps_in(path).size(), 3u);
+}
+
+// One file of whole tensors that rank 0 writes, and one file of a training, hold what the files of the ranks hold.
+TEST(Checkpointing, FormsHoldTheSame) {
+  const TempDir folder;
+  const auto in = [&](const char* name) { return (folder.path() / name).string(); };
+  const CheckpointWords train =
+      with(kTraining, {"--ranks", "3", "--zero", "3", "--zero-threshold", "0", "--steps", "3"});
+  expect_ok(with(train, {"--checkpoint", in("parts"), "--save", in("weights")}));
+  expect_ok(with(train, {"--checkpoint", in("whole"), "--integrated-save"}));
+  EXPECT_TRUE(fs::exists(in("parts") + "/step_3/rank_2.safetensors"));
+  EXPECT_FALSE(fs::exists(in("whole") + "/step_3/rank_1.safetensors"));
+  expect_equal(in("parts"), in("whole"));
+  expect_ok({"checkpoint", "merge", in("parts"), "--out", in("merged")});
+  expect_equal(in("merged"), in("weights"));
+  expect_ok({"checkpoint", "merge", in("parts"), "--out", in("file"), "--all"});
+  expect_equal(in("file"), in("parts"));
+  expect_ok({"checkpoint", "split", in("file"), "--out", in("five"), "--ranks", "5"});
+  EXPECT_TRUE(fs::exists(in("five") + "/step_3/rank_4.safetensors"));
+  expect_equal(in("five"), in("whole"));
+  expect_ok({"checkpoint", "convert", in("parts"), "--out", in("wide"), "--dtype", "f64"});
+  expect_ok({"checkpoint", "convert", in("wide"), "--out", in("back"), "--dtype", "f32"});
+  expect_equal(in("back"), in("parts"));
+  const CheckpointWords go_on = with(kTraining, {"--steps", "5", "--resume"});
+  for (const char* form : {"parts", "whole", "file", "five"}) {
+    expect_ok(with(go_on, {in(form), "--save", in(fmt::format("after_{}", form).c_str())}));
+    expect_equal(in("after_parts"), in(fmt::format("after_{}", form).c_str()));
+  }
+  expect_ok(with(go_on, {in("wide"), "--dtype", "f64", "--resume-with", "training.dtype", "--resume-with", "rows"}));
+  EXPECT_EQ(run_program({"eval", "mlp:hidden=48", "--load", in("parts")}).output,
+            run_program({"eval", "mlp:hidden=48", "--load", in("weights")}).output);
+}
+
+TEST(Checkpointing, SignalsSaveAndEnd) {
+  for (const int number : {SIGTERM, SIGINT, SIGHUP}) {
+    const TempDir folder;
+    const fs::path run = folder.path() / "run", output = folder.path() / "out", log = folder.path() / "log";
+    const Running training(with(kTraining, {"--ranks", "2", "--epochs", "100000", "--checkpoint", run.string(),
+                                            "--quiet", "--log", log.string()}),
+                           output);
+    ASSERT_TRUE(wait_until([&] { return fs::exists(log) && fs::file_size(log) > 0; })) << read_text(output);
+    training.signal(SIGUSR1);
+    ASSERT_TRUE(wait_until([&] { return !steps_in(run).empty(); })) << read_text(output);
+    const int64_t saved = steps_in(run).back();
+    training.signal(number);
+    const int status = training.wait();
+    ASSERT_TRUE(WIFEXITED(status)) << WTERMSIG(status);
+    EXPECT_EQ(WEXITSTATUS(status), 128 + number);
+    EXPECT_GT(steps_in(run).back(), saved) << "saved again at the end";
+    const std::string text = read_text(output);
+    EXPECT_NE(text.find("interrupted: the training ends after step "), std::string::npos) << text;
+    expect_ok({"checkpoint", "verify", run.string()});
+  }
+}
+
+// Every step is saved; whenever it is killed, the newest checkpoint is whole, and the end is that of no kill.
+TEST(Checkpointing, KillsLoseNothing) {
+  constexpr int kKills = 6, kSteps = 30;
+  const TempDir folder;
+  const std::string run = (folder.path() / "run").string(), whole = (folder.path() / "whole").string();
+  const CheckpointWords train =
+      with(kTraining, {"--ranks", "2", "--quiet", "--steps", std::to_string(kSteps), "--checkpoint-every", "1"});
+  expect_ok(with(train, {"--checkpoint", whole}));
+  for (int kill = 0; kill < kKills; ++kill) {
+    const size_t before = steps_in(run).empty() ? 0 : static_cast<size_t>(steps_in(run).back());
+    const Running training(with(train, {"--checkpoint", run, "--resume", "latest"}), folder.path() / "out");
+    ASSERT_TRUE(wait_until([&] {
+      const auto steps = steps_in(run);
+      return !steps.empty() && static_cast<size_t>(steps.back()) >= before + 2;
+    })) << read_text(folder.path() / "out");
+    std::this_thread::sleep_for(std::chrono::microseconds(700 * kill));
+    training.signal(SIGKILL);
+    training.wait();
+    expect_ok({"checkpoint", "verify", run});
+  }
+  expect_ok(with(train, {"--checkpoint", run, "--resume", "latest"}));
+  expect_equal(run, whole);
+}
+
+}  // namespace
+}  // namespace partita

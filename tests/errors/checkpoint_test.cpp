@@ -1,0 +1,165 @@
+// Checkpoints that cannot be written, and those that are not what they should be.
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "support/program.h"
+
+namespace partita {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kSmallModel = "mlp:hidden=4";
+
+/// A folder with checkpoints of steps 2 and 4.
+struct Saved {
+  Saved() : run((folder.path() / "run").string()) {
+    const Outcome outcome = run_program({"train", kSmallModel, "--ranks", "2", "--threads", "1", "--steps", "4",
+                                         "--no-eval", "--checkpoint", run, "--checkpoint-every", "2"});
+    EXPECT_EQ(outcome.exit_code, 0) << fmt::format("{}", fmt::join(outcome.lines, "\n"));
+  }
+  fs::path in(const std::string& name) const { return fs::path(run) / name; }
+  std::vector<std::string> resume(const std::string& path) const {
+    return {"train", kSmallModel, "--steps", "6", "--no-eval", "--resume", path};
+  }
+
+  TempDir folder;
+  std::string run;
+};
+
+void flip_byte(const fs::path& path, size_t place) {
+  std::string bytes = read_text(path);
+  bytes.at(place) = static_cast<char>(bytes.at(place) ^ 1);
+  write_text(path, bytes);
+}
+
+TEST(CheckpointErrors, DamagedTensorsAreNamed) {
+  const Saved saved;
+  const fs::path file = saved.in("step_4") / "rank_1.safetensors";
+  flip_byte(file, read_text(file).size() - 3);
+  for (const auto& words : {saved.resume(saved.run), {"checkpoint", "verify", saved.run}}) {
+    expect_refusal(words, ExitCode::bad_input, {"[checkpoint]", file.string(), "tensor '", "is damaged in"});
+  }
+  EXPECT_EQ(run_program(saved.resume((saved.in("step_2")).string())).exit_code, 0);
+  fs::remove(file);
+  expect_refusal(saved.resume(saved.run), ExitCode::bad_input,
+                 {file.string(), "a file of the checkpoint cannot be opened", "(for tensor '"});
+}
+
+TEST(CheckpointErrors, ADamagedManifestIsToldAndTheOneBeforeIsTaken) {
+  const Saved saved;
+  flip_byte(saved.in("step_4") / "manifest.json", 200);
+  const Outcome outcome = run_program(saved.resume(saved.run));
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_TRUE(has_warning(outcome, "step_4 is not used: [checkpoint]"));
+  EXPECT_TRUE(has_warning(outcome, "the manifest is damaged"));
+  expect_refusal(saved.resume((saved.in("step_4")).string()), ExitCode::bad_input, {"the manifest is damaged"});
+  expect_refusal({"checkpoint", "verify", saved.run}, ExitCode::bad_input, {"the manifest is damaged"});
+}
+
+TEST(CheckpointErrors, WhatIsNoCheckpoint) {
+  const TempDir folder;
+  const std::string path = folder.path().string();
+  expect_refusal({"train", kSmallModel, "--resume", path}, ExitCode::missing_file, {"[resume] no whole checkpoint in"});
+  expect_refusal({"checkpoint", "verify", path}, ExitCode::missing_file, {"no checkpoint in " + path});
+  expect_refusal({"checkpoint", "list", path + "/none"}, ExitCode::missing_file, {"no folder " + path + "/none"});
+  expect_refusal({"checkpoint", "merge", path, "--out", path + "/w"}, ExitCode::missing_file, {"no whole checkpoint"});
+  expect_refusal({"checkpoint"}, ExitCode::usage, {"[checkpoint]"});
+  expect_refusal({"checkpoint", "lst", path}, ExitCode::usage, {"[checkpoint]"});
+  expect_refusal({"checkpoint", "merge", path, "--ouut", "x"}, ExitCode::usage, {"--out"});
+  expect_refusal({"train", kSmallModel, "--resume", "latest"}, ExitCode::usage, {"[--resume] no folder to look into"});
+  for (const auto& [flag, value] : {std::pair{"--keep", "3"},
+                                    {"--checkpoint-seconds", "3"},
+                                    {"--checkpoint-async", "off"},
+                                    {"--checkpoint-errors", "stop"}}) {
+    expect_refusal({"train", kSmallModel, flag, value}, ExitCode::usage,
+                   {fmt::format("[{}] of no effect, got no --checkpoint", flag)});
+  }
+  expect_refusal({"train", kSmallModel, "--checkpoint", "c", "--keep", "-1"}, ExitCode::usage, {"[--keep]", "got -1"});
+  expect_refusal({"train", kSmallModel, "--checkpoint", "c", "--checkpoint-async", "maybe"}, ExitCode::usage,
+                 {"[--checkpoint-async]", "maybe"});
+}
+
+TEST(CheckpointErrors, OfFormsThatDoNotFit) {
+  const Saved saved;
+  const std::string weights = (saved.folder.path() / "w").string();
+  ASSERT_EQ(run_program({"checkpoint", "merge", saved.run, "--out", weights}).exit_code, 0);
+  expect_refusal({"checkpoint", "split", weights, "--out", weights + "s", "--ranks", "2"}, ExitCode::usage,
+                 {"has weights alone, expected a whole training"});
+  expect_refusal({"checkpoint", "merge", weights, "--out", weights + "s", "--all"}, ExitCode::usage,
+                 {"[--all]", "has no training"});
+  expect_refusal({"checkpoint", "convert", saved.run, "--out", weights + "s", "--dtype", "i64"}, ExitCode::usage,
+                 {"[--dtype] not a type of floats, got 'i64'"});
+  expect_refusal({"checkpoint", "split", saved.run, "--out", weights + "s", "--ranks", "0"}, ExitCode::usage,
+                 {"[--ranks] out of range, got 0"});
+}
+
+// A whole file has checksums, too.
+TEST(CheckpointErrors, FlippedBitsOfWeights) {
+  const Saved saved;
+  const std::string weights = (saved.folder.path() / "w").string();
+  ASSERT_EQ(run_program({"checkpoint", "merge", saved.run, "--out", weights}).exit_code, 0);
+  flip_byte(weights, read_text(weights).size() - 2);
+  expect_refusal({"eval", kSmallModel, "--load", weights}, ExitCode::bad_input, {weights, "tensor '", "is damaged"});
+}
+
+/// Files may have so many bytes: the disk is full from there on.
+std::function<void()> small_files(rlim_t bytes) {
+  return [bytes] {
+    const rlimit limit{bytes, bytes};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  };
+}
+
+TEST(CheckpointErrors, TheTrainingGoesOnWhereNothingCanBeWritten) {
+  const Saved saved;
+  const std::vector<std::string> train{"train",     kSmallModel,          "--steps", "8",
+                                       "--no-eval", "--resume",           "latest",  "--checkpoint",
+                                       saved.run,   "--checkpoint-every", "2"};
+  const Outcome outcome = run_program(train, small_files(3000));
+  EXPECT_EQ(outcome.exit_code, static_cast<int>(ExitCode::cannot_write));
+  EXPECT_TRUE(has_warning(outcome, "File too large; the training goes on without this checkpoint"));
+  ASSERT_EQ(outcome.lines.size(), 1u);
+  EXPECT_NE(outcome.lines[0].find("File too large"), std::string::npos) << outcome.lines[0];
+  EXPECT_EQ(run_program({"checkpoint", "verify", saved.run}).exit_code, 0) << "older ones are whole";
+  EXPECT_FALSE(fs::exists(saved.in("step_6")));
+  std::vector<std::string> strict = train;
+  strict.insert(strict.end(), {"--checkpoint-errors", "stop"});
+  const Outcome stopped = run_program(strict, small_files(3000));
+  EXPECT_EQ(stopped.exit_code, static_cast<int>(ExitCode::cannot_write));
+  EXPECT_TRUE(stopped.warnings.empty() || !has_warning(stopped, "goes on"));
+}
+
+TEST(CheckpointErrors, FoldersThatCannotBeUsed) {
+  const TempDir folder;
+  const std::string file = (folder.path() / "file").string();
+  write_text(file, "text");
+  expect_refusal({"train", kSmallModel, "--checkpoint", file}, ExitCode::cannot_write,
+                 {"[checkpoint] cannot write " + file, "it is not a folder"});
+  expect_refusal({"train", kSmallModel, "--checkpoint", (folder.path() / "no" / "run").string()},
+                 ExitCode::cannot_write, {"No such file or directory"});
+}
+
+// A closed pipe does not end a training.
+TEST(CheckpointErrors, AClosedPipeUnderStdout) {
+  const TempDir folder;
+  const std::string run = (folder.path() / "run").string();
+  const Outcome outcome = run_program(
+      {"train", kSmallModel, "--steps", "3", "--no-eval", "--checkpoint", run, "--per-print-times", "1"}, [] {
+        int ends[2];
+        if (::pipe(ends) != 0) return;
+        ::close(ends[0]);
+        ::dup2(ends[1], STDOUT_FILENO);
+      });
+  EXPECT_EQ(outcome.signal, 0);
+  EXPECT_EQ(outcome.exit_code, static_cast<int>(ExitCode::cannot_write));
+  EXPECT_TRUE(fs::exists(run + "/step_3/manifest.json"));
+}
+
+}  // namespace
+}  // namespace partita

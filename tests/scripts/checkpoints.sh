@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Checkpoints of processes: signals to one of them, a killed one, and slices that are merged by hand.
+set -uo pipefail
+cd "$(dirname "$0")/../.."
+source tests/support/containers.sh
+partita=$PWD/build/release/partita
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+export OMP_NUM_THREADS=1
+fail() {
+  echo "checkpoints: $*"
+  exit 1
+}
+same() { "$partita" checkpoint diff "$1" "$2" | grep -qE '^all [0-9]+ tensors are equal'; }
+job="train mlp:hidden=64 --batch 24 --no-eval --quiet --threads 1"
+
+"$partita" $job --steps 4 --ranks 3 --zero 3 --zero-threshold 0 --checkpoint "$folder/three" >/dev/null 2>&1 || fail "a training"
+"$partita" checkpoint merge "$folder/three" --out "$folder/weights.safetensors" >/dev/null || fail "merge"
+/usr/bin/python3 examples/merge_slices.py "$folder/three/step_4" "$folder/weights.npz" >/dev/null || fail "merged by hand"
+/usr/bin/python3 - "$folder" <<'PY' || fail "what is merged by hand differs"
+import json, sys
+import numpy as np
+folder = sys.argv[1]
+data = open(folder + "/weights.safetensors", "rb").read()
+length = int.from_bytes(data[:8], "little")
+header, weights = json.loads(data[8:8 + length]), np.load(folder + "/weights.npz")
+header.pop("__metadata__")
+assert set(header) == set(weights.files), (set(header), weights.files)
+for name, place in header.items():
+    begin, end = (8 + length + offset for offset in place["data_offsets"])
+    assert data[begin:end] == weights[name].tobytes() and list(weights[name].shape) == place["shape"], name
+PY
+
+if command -v mpirun >/dev/null; then
+  # Processes write what threads write, and one goes on from what the other wrote.
+  mpirun -n 3 "$partita" $job --steps 4 --zero 3 --zero-threshold 0 --checkpoint "$folder/mpi" >"$folder/out" 2>&1 ||
+    fail "processes: $(cat "$folder/out")"
+  same "$folder/three" "$folder/mpi" || fail "processes save something else"
+  # One rank gets the signal: all end behind the same step.
+  mpirun -n 2 "$partita" $job --epochs 100000 --checkpoint "$folder/signal" --log "$folder/log" >"$folder/out" 2>&1 &
+  launcher=$!
+  for _ in $(seq 200); do [[ -s $folder/log ]] && break; sleep 0.05; done
+  rank=$(pgrep -P "$launcher" | tail -n 1)
+  kill -TERM "$rank" || fail "no rank to signal"
+  wait "$launcher"
+  grep -q "interrupted, got SIGTERM" "$folder/out" || fail "a signal: $(cat "$folder/out")"
+  "$partita" checkpoint verify "$folder/signal" >/dev/null || fail "what a signal saved"
+  # One is killed while every step is saved; the others end, and what goes on ends as what was never stopped.
+  "$partita" $job --steps 60 --ranks 2 --checkpoint "$folder/whole" >/dev/null 2>&1 || fail "a training"
+  mpirun -n 2 "$partita" $job --steps 60 --checkpoint "$folder/killed" --checkpoint-every 1 >/dev/null 2>&1 &
+  launcher=$!
+  for _ in $(seq 400); do [[ -e $folder/killed/step_3 || -e $folder/killed/step_8 ]] && break; sleep 0.01; done
+  kill -9 "$(pgrep -P "$launcher" | head -n 1)" 2>/dev/null
+  wait "$launcher"
+  "$partita" checkpoint verify "$folder/killed" >/dev/null || fail "a killed rank leaves no whole checkpoint"
+  mpirun -n 2 "$partita" $job --steps 60 --checkpoint "$folder/killed" --resume latest >/dev/null 2>&1 || fail "going on"
+  same "$folder/whole" "$folder/killed" || fail "the training that went on differs"
+fi
+echo "checkpoints: ok"
