@@ -141,6 +141,8 @@ void run(CLI::App& app, int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ExtrasError&) {
     refuse_rest(app);
+  } catch (const CLI::RuntimeError&) {
+    throw;  // a command has ended with an exit code of its own
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {
       app.exit(error, std::cout, std::cerr);
@@ -153,7 +155,7 @@ void run(CLI::App& app, int argc, char** argv) {
   if (app.get_subcommands().empty()) {
     throw InvalidArgument(
         "[command line] no command, expected one of train eval generate graph partition plan schedule ops summary "
-        "calibrate; see --help");
+        "calibrate launch diagnose; see --help");
   }
 }
 
@@ -191,7 +193,13 @@ int run_commands(int argc, char** argv) {
   add_schedule(app);
   add_ops(app);
   add_summary(app);
-  run(app, argc, argv);
+  add_launch(app);
+  add_diagnose(app);
+  try {
+    run(app, argc, argv);
+  } catch (const CLI::RuntimeError& end) {
+    return end.get_exit_code();
+  }
   std::cout.flush();
   if (!std::cout) return report(ExitCode::cannot_write, "[output] cannot write to stdout");
   return static_cast<int>(ExitCode::ok);

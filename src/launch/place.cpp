@@ -1,13 +1,20 @@
 #include "launch/place.h"
 
 #include <omp.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
+#include <iostream>
+#include <string_view>
 #include <thread>
 
 #include "base/error.h"
 #include "comm/mpi/mpi.h"
+#include "comm/processes/host.h"
+#include "comm/sockets/sockets.h"
+#include "launch/secret.h"
 
 namespace partita {
 
@@ -17,10 +24,66 @@ Place this_place() {
           .team_threads = omp_get_thread_limit()};
 }
 
+namespace {
+
+const char* environment(const char* name) { return std::getenv(name); }
+
+/// Seconds of a variable, as milliseconds.
+Timeout seconds_of(const char* name, double fallback) {
+  const char* text = environment(name);
+  if (text == nullptr) return std::chrono::milliseconds(static_cast<int64_t>(fallback * 1000));
+  double seconds = 0;
+  const std::string_view digits(text);
+  const auto [rest, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), seconds);
+  if (failure == std::errc{} && rest == digits.data() + digits.size() && seconds >= 0.5 && seconds <= 1e6) {
+    return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
+  }
+  throw InvalidArgument(
+      fmt::format("[launch] {} is not a time, got '{}', expected 0.5 to 1000000 seconds", name, text));
+}
+
+/// Where the last calls of this rank are written down; nothing without a folder.
+std::shared_ptr<FlightRecord> open_flight_record(const LaunchedRank& launched) {
+  const char* folder = environment("PARTITA_FLIGHT_RECORD");
+  if (folder == nullptr || *folder == 0) return nullptr;
+  return FlightRecord::create(fmt::format("{}/rank_{}/flight_record", folder, launched.rank), launched.rank,
+                              launched.size, host_name());
+}
+
+/// At the end of the process nobody can catch an exception.
+[[noreturn]] void end_process(const LaunchedRank& launched, ExitCode code, const std::string& message) {
+  constexpr std::chrono::milliseconds kPatience{800};  // an error that all ranks meet alike is reported by the first
+  if (launched.rank != 0) std::this_thread::sleep_for(kPatience);
+  std::cout.flush();
+  std::cerr << fmt::format("partita: error: rank {}: {}", launched.rank, message) << std::endl;
+  ::_exit(static_cast<int>(code));
+}
+
+std::unique_ptr<Communicator> make_world(const LaunchedRank& launched) {
+  const auto on_failed_end = [launched](ExitCode code, const std::string& message) {
+    end_process(launched, code, message);
+  };
+  if (!launched.meeting) return make_mpi_world(launched.local_size, open_flight_record(launched), on_failed_end);
+  constexpr double kStart = 300, kStall = 30;
+  return make_socket_world({.rank = launched.rank,
+                            .size = launched.size,
+                            .master = launched.meeting->master,
+                            .listener = launched.meeting->listener,
+                            .address = launched.meeting->address,
+                            .secret = job_secret(environment),
+                            .run = launched.meeting->run,
+                            .start_timeout = seconds_of("PARTITA_START_TIMEOUT", kStart),
+                            .stall_timeout = seconds_of("PARTITA_STALL_TIMEOUT", kStall),
+                            .record = open_flight_record(launched),
+                            .on_failed_end = on_failed_end});
+}
+
+}  // namespace
+
 Communicator& process_world(const LaunchedRank& launched) {
   // MPI starts and ends once in a process (docs/decisions/002).
   static Communicator* const world = [&] {
-    Communicator* made = make_mpi_world(launched.local_size).release();
+    Communicator* made = make_world(launched).release();
     ::on_exit(
         [](int status, void* communicator) {
           if (status == 0) delete static_cast<Communicator*>(communicator);
