@@ -37,11 +37,12 @@ int report_shortage() {
   return static_cast<int>(ExitCode::out_of_memory);
 }
 
-void print_error(const std::string& message) {
+void print_error(ExitCode code, const std::string& message) {
   std::cout.flush();
   std::string who;
   if (const auto rank = launched(); rank && rank->rank > 0) {
-    std::this_thread::sleep_for(kPatience);
+    // Each rank says itself which one it misses, at once.
+    if (code != ExitCode::peer_lost && code != ExitCode::peer_stalled) std::this_thread::sleep_for(kPatience);
     who = fmt::format("rank {}: ", rank->rank);
   }
   std::cerr << "partita: error: " << who << printable(message) << std::endl;
@@ -49,7 +50,7 @@ void print_error(const std::string& message) {
 
 int report(ExitCode code, const std::string& message) {
   try {
-    print_error(message);
+    print_error(code, message);
   } catch (const std::bad_alloc&) {
     return report_shortage();
   }

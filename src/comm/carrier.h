@@ -60,8 +60,11 @@ class Carrier {
   virtual void start(PendingMessage& transfer) = 0;
   /// Copies the message and returns at once.
   virtual void post(const PendingMessage& message) = 0;
-  /// Moves messages. Returns when all are done, `until` has passed, or the world has failed; whether all are done.
-  virtual bool wait(std::deque<PendingMessage>& transfers, Deadline until) = 0;
+  /// Moves messages. Returns when the first `count` of them are done, `until` has passed, or the world has failed;
+  /// whether they are done.
+  virtual bool wait(std::deque<PendingMessage>& transfers, size_t count, Deadline until) = 0;
+  /// Of a message that was started; the others of its list may go on meanwhile.
+  virtual bool is_done(const PendingMessage& message) const { return message.done; }
   /// Takes back what is not done yet. False when one has begun to come, or to go: messages of the group no longer
   /// belong together.
   virtual bool withdraw(std::deque<PendingMessage>& transfers) noexcept = 0;

@@ -53,7 +53,8 @@ std::shared_ptr<FlightRecord> open_flight_record(const LaunchedRank& launched) {
 /// At the end of the process nobody can catch an exception.
 [[noreturn]] void end_process(const LaunchedRank& launched, ExitCode code, const std::string& message) {
   constexpr std::chrono::milliseconds kPatience{800};  // an error that all ranks meet alike is reported by the first
-  if (launched.rank != 0) std::this_thread::sleep_for(kPatience);
+  const bool misses = code == ExitCode::peer_lost || code == ExitCode::peer_stalled;
+  if (launched.rank != 0 && !misses) std::this_thread::sleep_for(kPatience);
   std::cout.flush();
   std::cerr << fmt::format("partita: error: rank {}: {}", launched.rank, message) << std::endl;
   ::_exit(static_cast<int>(code));

@@ -12,6 +12,7 @@ namespace {
 
 constexpr int64_t kMostBytes = Carrier::kMostBytes;
 constexpr Timeout kMessageLookInterval = std::chrono::milliseconds(200);  // between two looks whether a rank has gone
+constexpr int64_t kChainBytes = int64_t{256} << 10;                       // of a chunk that goes from host to host
 constexpr int kTalk = 1, kCollective = 2;                                 // tags
 constexpr int64_t kBarrierBytes = 1;
 constexpr int64_t kLeaveBytes = 13;  // no number of elements has so many, but for those of one byte
@@ -248,14 +249,59 @@ void MessageGroup::exchange(Give give, Take take) {
   wait();
 }
 
-void MessageGroup::wait() {
-  while (!carrier_.wait(pending_, std::min(deadline_, deadline_after(kMessageLookInterval)))) {
+void MessageGroup::wait(size_t count) {
+  while (!carrier_.wait(pending_, count, std::min(deadline_, deadline_after(kMessageLookInterval)))) {
     world_.throw_if_aborted(*call_, world_ranks_);
     if (std::chrono::steady_clock::now() >= deadline_) give_up();
     look_for_lost();
   }
   check_came();
+}
+
+void MessageGroup::wait() {
+  wait(pending_.size());
   pending_.clear();
+}
+
+void MessageGroup::chain_reduce(const Call& call, std::span<const void* const> own, int64_t count, void* result,
+                                int previous, int next, Timeout timeout) {
+  begin(
+      call, timeout, [&] { run_chain(call, own, count, result, previous, next); }, /*for_all=*/true);
+}
+
+void MessageGroup::run_chain(const Call& call, std::span<const void* const> own, int64_t count, void* result,
+                             int previous, int next) {
+  const int64_t item = item_of(call), per_chunk = kChainBytes / item, chunks = (count + per_chunk - 1) / per_chunk;
+  const auto piece = [&](void* data, int64_t k) {
+    return Piece{static_cast<std::byte*>(data) + k * per_chunk * item,
+                 std::min(per_chunk, count - k * per_chunk) * item};
+  };
+  // What comes from before, and what goes on; the result comes, or is made, where it is wanted.
+  if (previous >= 0) parts_.resize(count * item);
+  if (next >= 0) own_.resize(count * item);
+  void *before = parts_.data(), *made = next >= 0 ? static_cast<void*>(own_.data()) : result;
+  for (int64_t k = 0; k < chunks && previous >= 0; ++k) start_receive(piece(before, k), previous, kCollective);
+  for (int64_t k = 0; k < chunks && next >= 0; ++k) start_receive(piece(result, k), next, kCollective);
+  const size_t results = previous >= 0 ? chunks : 0;  // the first of those in what is pending
+  int64_t returned = 0;
+  const auto pass_back = [&](bool waits) {
+    while (next >= 0 && previous >= 0 && returned < chunks) {
+      if (waits) wait(results + returned + 1);
+      if (!carrier_.is_done(pending_[results + returned])) return;
+      start_send(piece(result, returned++), previous, kCollective);
+    }
+  };
+  sources_.assign(own.begin(), own.end());
+  if (previous >= 0) sources_.insert(sources_.begin(), before);
+  for (int64_t k = 0; k < chunks; ++k) {
+    if (previous >= 0) wait(static_cast<size_t>(k) + 1);
+    const int64_t begin = k * per_chunk, end = std::min(count, begin + per_chunk);
+    reduce_elements(sources_, {&made, 1}, begin, end, call.dtype, call.reduce);
+    start_send(piece(made, k), next >= 0 ? next : previous, kCollective);
+    pass_back(/*waits=*/false);
+  }
+  pass_back(/*waits=*/true);
+  wait();
 }
 
 void MessageGroup::check_came() const {
@@ -268,7 +314,7 @@ void MessageGroup::check_came() const {
                        label.root < 0 ? "" : fmt::format(" from member {}", label.root));
   };
   for (const PendingMessage& transfer : pending_) {
-    if (transfer.way == PendingMessage::Way::send || !transfer.done) continue;
+    if (transfer.way == PendingMessage::Way::send || !carrier_.is_done(transfer)) continue;
     const int peer = world_ranks_[transfer.peer], own = world_ranks_[rank_];
     if (transfer.came_with && *transfer.came_with != transfer.label) {
       refuse(fmt::format("rank {} calls {}, rank {} calls {}", peer, told(*transfer.came_with), own,
@@ -285,7 +331,7 @@ void MessageGroup::check_came() const {
 void MessageGroup::look_for_lost() const {
   for (const PendingMessage& transfer : pending_) {
     const int peer = world_ranks_[transfer.peer];
-    if (transfer.done) continue;
+    if (carrier_.is_done(transfer)) continue;
     if (carrier_.has_left(transfer.peer)) {
       throw RuntimeFailure(ExitCode::ranks_disagree, left_behind(*call_, rank_, {peer}, world_ranks_));
     }
@@ -296,7 +342,7 @@ void MessageGroup::look_for_lost() const {
 void MessageGroup::give_up() const {
   std::vector<int> missing;
   for (const PendingMessage& transfer : pending_) {
-    if (!transfer.done) missing.push_back(world_ranks_[transfer.peer]);
+    if (!carrier_.is_done(transfer)) missing.push_back(world_ranks_[transfer.peer]);
   }
   std::sort(missing.begin(), missing.end());
   missing.erase(std::unique(missing.begin(), missing.end()), missing.end());

@@ -35,6 +35,11 @@ class MessageGroup {
   /// Copies the message and sends it while this rank does other things.
   void post(const Call& call, int to);
   void recv(const Call& call, int from, Timeout timeout);
+  /// A part of an all_reduce whose contributions lie one host behind the other in group order: this rank has those of
+  /// its host in `own`, `count` elements each, gets the reduction of the hosts before it from rank `previous` and sends
+  /// it on to `next` with its own; what the last host has goes back the same way, to `result` of all. None: -1.
+  void chain_reduce(const Call& call, std::span<const void* const> own, int64_t count, void* result, int previous,
+                    int next, Timeout timeout);
   /// The last call: returns when all ranks make it. A rank that makes another one learns so by the size of the message.
   void leave();
 
@@ -62,8 +67,11 @@ class MessageGroup {
   /// Every rank sends a piece to, and gets one from, every rank; its own is copied.
   template <class Give, class Take>
   void exchange(Give give, Take take);
-  /// Until all that was started is done.
+  /// Until all that was started is done, or the first `count`, which is then not forgotten.
   void wait();
+  void wait(size_t count);
+  void run_chain(const Call& call, std::span<const void* const> own, int64_t count, void* result, int previous,
+                 int next);
   /// Throws unless what came is what this rank expects.
   void check_came() const;
   /// Throws when a message is waited for from, or by, a rank that has gone.

@@ -71,29 +71,30 @@ void MpiCarrier::finish(PendingMessage& transfer, int status, const MPI_Status& 
   transfer.came = came;
 }
 
-bool MpiCarrier::test(std::deque<PendingMessage>& transfers) {
+bool MpiCarrier::test(std::deque<PendingMessage>& transfers, size_t count) {
+  size_t done_first = 0;
   bool all = true;
-  for (PendingMessage& transfer : transfers) {
-    if (transfer.done) continue;
-    MPI_Status message;
-    int done = 0;
-    const int status = MPI_Test(&request_of(transfer), &done, &message);
-    if (done != 0 || status != MPI_SUCCESS) {
-      finish(transfer, status, message);
+  for (size_t i = 0; i < transfers.size(); ++i) {
+    PendingMessage& transfer = transfers[i];
+    if (!transfer.done) {
+      MPI_Status message;
+      int done = 0;
+      const int status = MPI_Test(&request_of(transfer), &done, &message);
+      if (done != 0 || status != MPI_SUCCESS) finish(transfer, status, message);
       // What does not fit is told before anything is waited for that will not come.
       if (transfer.too_long) return true;
-    } else {
-      all = false;
     }
+    all = all && transfer.done;
+    if (all) done_first = i + 1;
   }
-  return all;
+  return done_first >= count;
 }
 
-bool MpiCarrier::wait(std::deque<PendingMessage>& transfers, Deadline until) {
-  for (int64_t polls = 0; !test(transfers); ++polls) {
+bool MpiCarrier::wait(std::deque<PendingMessage>& transfers, size_t count, Deadline until) {
+  for (int64_t polls = 0; !test(transfers, count); ++polls) {
     if (polls < kPolls) continue;
     std::this_thread::yield();
-    if (world_->is_aborted() || std::chrono::steady_clock::now() >= until) return test(transfers);
+    if (world_->is_aborted() || std::chrono::steady_clock::now() >= until) return test(transfers, count);
   }
   return true;
 }

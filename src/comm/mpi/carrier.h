@@ -30,12 +30,12 @@ class MpiCarrier final : public Carrier {
   int size() const override { return size_; }
   void start(PendingMessage& transfer) override;
   void post(const PendingMessage& message) override;
-  bool wait(std::deque<PendingMessage>& transfers, Deadline until) override;
+  bool wait(std::deque<PendingMessage>& transfers, size_t count, Deadline until) override;
   bool withdraw(std::deque<PendingMessage>& transfers) noexcept override;
   std::unique_ptr<Carrier> split(uint64_t id, std::span<const int> members) override;
 
  private:
-  bool test(std::deque<PendingMessage>& transfers);
+  bool test(std::deque<PendingMessage>& transfers, size_t count);
   /// What a request that has ended says of its message.
   static void finish(PendingMessage& transfer, int status, const MPI_Status& message);
   /// Whether a receive that was cancelled takes nothing any more.

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "comm/checked_communicator.h"
 #include "comm/messages/message_group.h"
+#include "comm/processes/blocks.h"
 #include "comm/processes/host.h"
 #include "comm/shared_memory/communicator.h"
 #include "comm/shared_memory/segment.h"
@@ -38,19 +39,24 @@ class ProcessCommunicator final : public CheckedCommunicator {
     if (!shared_world_->host) {
       shared_world_->host = find_host(gather, this->rank(), size(), shared_world_->parts.host_key);
     }
-    const std::span<const int> all = world_ranks();
-    const Host& host = *shared_world_->host;
-    if (size() < 2 || size() > SharedMemoryCommunicator::kMostRanks) return;
+    if (size() < 2) return;
     // Known to all alike, so that nobody has to ask.
-    if (std::all_of(all.begin(), all.end(), [&](int other) { return host.keys[other] == host.keys[all[0]]; })) {
-      share_memory(gather);
+    std::vector<uint64_t> keys;
+    for (const int other : world_ranks()) keys.push_back(shared_world_->host->keys[other]);
+    if (std::all_of(keys.begin(), keys.end(), [&](uint64_t key) { return key == keys[0]; })) {
+      shared_ = share_memory(gather, 0, size());
+    } else if (const auto blocks = HostBlocks::of(keys, this->rank())) {
+      near_ = share_memory(gather, blocks->begin(), blocks->size());
+      if (near_) blocks_ = blocks;
     }
   }
 
   ~ProcessCommunicator() override {
     // A process that ends with an error must not wait for the others.
     if (std::uncaught_exceptions() > 0) return;
-    if (shared_) shared_->leave();
+    for (const SharedMemory& part : {shared_, near_}) {
+      if (part) part->leave();
+    }
     if (id() == kWorldId) leave_world();
   }
   ProcessCommunicator(const ProcessCommunicator&) = delete;
@@ -78,26 +84,83 @@ class ProcessCommunicator final : public CheckedCommunicator {
     return all;
   }
 
-  /// Of all ranks or none; without it they send messages.
-  void share_memory(const Gather& gather) {
-    const size_t bytes = SharedMemoryCommunicator::bytes(size());
+  using SharedMemory = std::shared_ptr<SharedMemoryCommunicator>;
+
+  /// Of the ranks [begin, begin + count) of the group, which are on this host, while others do the same on theirs; all
+  /// have it in the end or none does, and they send messages.
+  SharedMemory share_memory(const Gather& gather, int begin, int count) {
+    const size_t bytes = SharedMemoryCommunicator::bytes(count);
+    const bool fits = count <= SharedMemoryCommunicator::kMostRanks;
     std::optional<SharedSegment> segment;
-    if (rank() == 0) {
+    if (rank() == begin && fits) {
       segment = SharedSegment::create(bytes);
-      if (segment) SharedMemoryCommunicator::prepare(segment->data(), size());
+      if (segment) SharedMemoryCommunicator::prepare(segment->data(), count);
     }
-    const std::string name = name_from(gather, 0, segment ? segment->name() : "");
-    if (rank() != 0 && !name.empty()) segment = SharedSegment::open(name, bytes);
+    const std::string name = name_from(gather, begin, segment ? segment->name() : "");
+    if (rank() != begin && !name.empty()) segment = SharedSegment::open(name, bytes);
     const bool all_have_it = all_agree(gather, segment.has_value());
-    if (rank() == 0 && segment) segment->unlink();
-    if (!all_have_it) return;
+    if (rank() == begin && segment) segment->unlink();
+    if (!all_have_it) return nullptr;
     const Host& host = *shared_world_->host;
-    auto* shared = new SharedMemoryCommunicator(
-        segment->data(), rank(), std::vector<int>(world_ranks().begin(), world_ranks().end()), host.place.size,
-        host.presence ? &*host.presence : nullptr, world().get());
+    const auto ranks = world_ranks().subspan(begin, count);
+    auto* made =
+        new SharedMemoryCommunicator(segment->data(), rank() - begin, std::vector<int>(ranks.begin(), ranks.end()),
+                                     host.place.size, host.presence ? &*host.presence : nullptr, world().get());
     // Whoever wakes it may hold it a little longer than this group.
-    shared_ = {shared, [kept = std::make_shared<SharedSegment>(std::move(*segment))](auto* made) { delete made; }};
-    world()->enlist(shared_);
+    const SharedMemory shared{made,
+                              [kept = std::make_shared<SharedSegment>(std::move(*segment))](auto* end) { delete end; }};
+    world()->enlist(shared);
+    return shared;
+  }
+
+  /// Whether hosts may reduce their own contributions first and have the same bits: sums of 16-bit floats are rounded
+  /// once, at the end. Short ones are faster without.
+  bool reduces_by_host(const Call& call) const {
+    constexpr int64_t kLeastBytes = 64 << 10;
+    const bool is_rounded = call.dtype == DType::bf16 || call.dtype == DType::f16;
+    return blocks_ && call.kind == Collective::all_reduce && !is_rounded &&
+           call.count * static_cast<int64_t>(size_of(call.dtype)) >= kLeastBytes;
+  }
+
+  /// The first ranks of each host own a share each. They get what the ranks of their host have of it, pass the sum on
+  /// from host to host, and back, and give it to the ranks of their host.
+  void reduce_by_host(const Call& call, Timeout timeout) {
+    const auto item = static_cast<int64_t>(size_of(call.dtype));
+    const int place = rank() - blocks_->begin(), here = blocks_->size(), shares = blocks_->shares();
+    const int64_t per_round = Carrier::kMostBytes / item;
+    std::vector<int64_t> given(here), taken(here);
+    std::vector<const void*> own;
+    for (int64_t done = 0; done < call.count; done += per_round) {
+      const int64_t count = std::min(call.count - done, per_round);
+      auto* data = static_cast<std::byte*>(call.recv) + done * item;
+      for (int i = 0; i < here; ++i) given[i] = i < shares ? count * (i + 1) / shares - count * i / shares : 0;
+      taken.assign(here, given[place]);
+      contributions_.resize(given[place] * here * item);
+      share_.resize(given[place] * item);
+      near_->run({.kind = Collective::all_to_all,
+                  .dtype = call.dtype,
+                  .count = count,
+                  .counts = given,
+                  .recv_counts = taken,
+                  .send = data,
+                  .recv = contributions_.data()},
+                 timeout);
+      if (place < shares) {
+        own.clear();
+        for (int i = 0; i < here; ++i) own.push_back(contributions_.data() + i * given[place] * item);
+        const int block = blocks_->own;
+        messages_.chain_reduce(call, own, given[place], share_.data(),
+                               block > 0 ? blocks_->begins[block - 1] + place : -1,
+                               block + 1 < blocks_->count() ? blocks_->begins[block + 1] + place : -1, timeout);
+      }
+      near_->run({.kind = Collective::all_gather,
+                  .dtype = call.dtype,
+                  .count = count,
+                  .counts = given,
+                  .send = share_.data(),
+                  .recv = data},
+                 timeout);
+    }
   }
 
   /// Whoever is still in a call must not wait for this process, which ends. Ranks in shared memory see that it has
@@ -124,6 +187,8 @@ class ProcessCommunicator final : public CheckedCommunicator {
   void run(const Call& call, Timeout timeout) override {
     if (shared_) {
       shared_->run(call, timeout);
+    } else if (reduces_by_host(call)) {
+      reduce_by_host(call, timeout);
     } else {
       messages_.run(call, timeout);
     }
@@ -143,7 +208,10 @@ class ProcessCommunicator final : public CheckedCommunicator {
   const std::shared_ptr<SharedWorld> shared_world_;
   const std::unique_ptr<Carrier> carrier_;
   MessageGroup messages_;
-  std::shared_ptr<SharedMemoryCommunicator> shared_;
+  SharedMemory shared_;  // of the whole group
+  SharedMemory near_;    // of the ranks on this host, of a group that spans hosts
+  std::optional<HostBlocks> blocks_;
+  std::vector<std::byte> contributions_, share_;
 };
 
 }  // namespace

@@ -29,15 +29,6 @@ constexpr int64_t kReadAtOnce = int64_t{2} << 20;  // from one rank before other
 constexpr size_t kMostReason = 4096;
 constexpr uint64_t kWakeEvent = ~uint64_t{0};
 
-bool is_done(const PendingMessage& transfer) {
-  return std::atomic_ref<bool>(const_cast<bool&>(transfer.done)).load(std::memory_order_acquire);
-}
-
-bool all_done(std::deque<PendingMessage>& transfers) {
-  return std::all_of(transfers.begin(), transfers.end(),
-                     [](const PendingMessage& transfer) { return is_done(transfer); });
-}
-
 MessageLabel label_of(const FrameHead& head) {
   return {.kind = static_cast<Collective>(head.call),
           .dtype = static_cast<DType>(head.dtype),
@@ -99,6 +90,10 @@ Connections::Connections(std::vector<Socket> links, ConnectionOptions options, s
   }
   world_->enlist(waker_);
   thread_ = start_thread("a thread that moves messages", [this] { loop(); });
+}
+
+bool Connections::is_done(const PendingMessage& message) {
+  return std::atomic_ref<bool>(const_cast<bool&>(message.done)).load(std::memory_order_acquire);
 }
 
 Connections::~Connections() {
@@ -449,9 +444,13 @@ void Connections::post(const PendingMessage& message, int peer, uint64_t channel
   enqueue(peer, {.head = request});
 }
 
-bool Connections::wait(std::deque<PendingMessage>& transfers, Deadline until) {
-  changed_.wait([&] { return all_done(transfers) || world_->is_aborted(); }, until, policy_);
-  return all_done(transfers);
+bool Connections::all_done(const std::deque<PendingMessage>& transfers, size_t count) {
+  return std::all_of(transfers.begin(), transfers.begin() + static_cast<std::ptrdiff_t>(count), is_done);
+}
+
+bool Connections::wait(std::deque<PendingMessage>& transfers, size_t count, Deadline until) {
+  changed_.wait([&] { return all_done(transfers, count) || world_->is_aborted(); }, until, policy_);
+  return all_done(transfers, count);
 }
 
 bool Connections::withdraw(std::deque<PendingMessage>& transfers, std::span<const int> peers,

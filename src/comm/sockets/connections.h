@@ -64,10 +64,11 @@ class Connections {
   // As those of a carrier; `peer` is a rank of the world.
   void start(PendingMessage& transfer, int peer, uint64_t channel);
   void post(const PendingMessage& message, int peer, uint64_t channel);
-  bool wait(std::deque<PendingMessage>& transfers, Deadline until);
+  bool wait(std::deque<PendingMessage>& transfers, size_t count, Deadline until);
   /// `peers`: of the transfers, ranks of the world.
   bool withdraw(std::deque<PendingMessage>& transfers, std::span<const int> peers, uint64_t channel) noexcept;
   bool has_left(int peer);
+  static bool is_done(const PendingMessage& message);
 
   /// Tells all others; returns when they have it, or soon.
   void broadcast_abort(const std::string& message, ExitCode code) noexcept;
@@ -114,6 +115,7 @@ class Connections {
     std::string reason;
   };
 
+  static bool all_done(const std::deque<PendingMessage>& transfers, size_t count);
   void loop();
   void tick();
   void handle(int peer, uint32_t events);

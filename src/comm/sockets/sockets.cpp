@@ -25,9 +25,10 @@ class SocketCarrier final : public Carrier {
   void post(const PendingMessage& message) override {
     connections_->post(message, world_ranks_[message.peer], channel_);
   }
-  bool wait(std::deque<PendingMessage>& transfers, Deadline until) override {
-    return connections_->wait(transfers, until);
+  bool wait(std::deque<PendingMessage>& transfers, size_t count, Deadline until) override {
+    return connections_->wait(transfers, count, until);
   }
+  bool is_done(const PendingMessage& message) const override { return Connections::is_done(message); }
   bool withdraw(std::deque<PendingMessage>& transfers) noexcept override {
     std::vector<int> peers;
     for (const PendingMessage& transfer : transfers) peers.push_back(world_ranks_[transfer.peer]);

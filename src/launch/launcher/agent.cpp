@@ -175,6 +175,7 @@ class Agent {
       }
       auto running =
           std::make_unique<RunningRank>(RunningRank{.rank = rank, .folder = folder, .child = Child(options)});
+      std::ofstream(folder + "/pid", std::ios::trunc) << running->child.process() << "\n";
       if (rank == 0) {
         const auto mode = order.attempt > 0 ? std::ios::app : std::ios::trunc;
         running->output.open(folder + "/stdout", mode);
