@@ -4,16 +4,15 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <iostream>
-#include <string_view>
 #include <thread>
 
 #include "base/error.h"
 #include "comm/mpi/mpi.h"
 #include "comm/processes/host.h"
 #include "comm/sockets/sockets.h"
+#include "comm/sockets/timeouts.h"
 #include "launch/secret.h"
 
 namespace partita {
@@ -27,20 +26,6 @@ Place this_place() {
 namespace {
 
 const char* environment(const char* name) { return std::getenv(name); }
-
-/// Seconds of a variable, as milliseconds.
-Timeout seconds_of(const char* name, double fallback) {
-  const char* text = environment(name);
-  if (text == nullptr) return std::chrono::milliseconds(static_cast<int64_t>(fallback * 1000));
-  double seconds = 0;
-  const std::string_view digits(text);
-  const auto [rest, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), seconds);
-  if (failure == std::errc{} && rest == digits.data() + digits.size() && seconds >= 0.5 && seconds <= 1e6) {
-    return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
-  }
-  throw InvalidArgument(
-      fmt::format("[launch] {} is not a time, got '{}', expected 0.5 to 1000000 seconds", name, text));
-}
 
 /// Where the last calls of this rank are written down; nothing without a folder.
 std::shared_ptr<FlightRecord> open_flight_record(const LaunchedRank& launched) {
@@ -65,7 +50,6 @@ std::unique_ptr<Communicator> make_world(const LaunchedRank& launched) {
     end_process(launched, code, message);
   };
   if (!launched.meeting) return make_mpi_world(launched.local_size, open_flight_record(launched), on_failed_end);
-  constexpr double kStart = 300, kStall = 30;
   return make_socket_world({.rank = launched.rank,
                             .size = launched.size,
                             .master = launched.meeting->master,
@@ -73,8 +57,8 @@ std::unique_ptr<Communicator> make_world(const LaunchedRank& launched) {
                             .address = launched.meeting->address,
                             .secret = job_secret(environment),
                             .run = launched.meeting->run,
-                            .start_timeout = seconds_of("PARTITA_START_TIMEOUT", kStart),
-                            .stall_timeout = seconds_of("PARTITA_STALL_TIMEOUT", kStall),
+                            .start_timeout = start_timeout(),
+                            .stall_timeout = stall_timeout(),
                             .record = open_flight_record(launched),
                             .on_failed_end = on_failed_end});
 }

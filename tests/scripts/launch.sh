@@ -69,7 +69,7 @@ begin_job nan -n 2 -- train mlp --lr 1e30 --steps 5 --no-eval
 end_job nan $job "$(now)" 79 "the loss is not finite" 5 || fail "numbers that are not finite"
 
 # A restart, also from a crash loop to its end.
-begin_job restart -n 2 --max-restarts 2 -- train mlp --batch 64 --epochs 100000 --steps 3000 --threads 1 --no-eval --per-print-times 100
+begin_job restart -n 2 --max-restarts 2 -- train mlp --batch 48 --epochs 100000 --steps 800 --threads 1 --no-eval --per-print-times 100
 await_text restart 'epoch: ' || fail "no step before a restart"
 kill -9 "$(pid_of restart 1)"
 end_job restart $job "$(now)" 0 "restart 1 of 2 on 2 ranks" 30 || fail "a restart"

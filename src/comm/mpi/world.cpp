@@ -1,6 +1,7 @@
 // A world of processes whose messages MPI carries.
 
 #include <mpi.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -9,6 +10,7 @@
 #include "base/error.h"
 #include "base/resources.h"
 #include "comm/mpi/carrier.h"
+#include "comm/mpi/control.h"
 #include "comm/mpi/mpi.h"
 #include "comm/processes/communicator.h"
 #include "comm/processes/host.h"
@@ -16,10 +18,16 @@
 namespace partita {
 namespace {
 
-void abort_by_mpi(const std::string& message, ExitCode code) {
-  std::cout.flush();  // MPI ends the process as it is
-  std::cerr << "partita: error: " << message << "\n" << std::flush;
-  MPI_Abort(MPI_COMM_WORLD, static_cast<int>(code));
+/// Ends the process, whose peers know already, or else by MPI, which ends all. What another rank has told is not told
+/// again.
+void end_process(const WorldState& state, bool peers_know, const std::string& message, ExitCode code) {
+  const WorldFailure why = state.failure();
+  std::cout.flush();
+  if (!why.is_whole || why.text == message) {
+    std::cerr << "partita: error: " << message << "\n" << std::flush;
+  }
+  if (!peers_know) MPI_Abort(MPI_COMM_WORLD, static_cast<int>(code));
+  ::_exit(static_cast<int>(code));
 }
 
 }  // namespace
@@ -44,12 +52,22 @@ std::unique_ptr<Communicator> make_mpi_world(int ranks_here, std::shared_ptr<Fli
   int size = 1;
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   auto state = std::make_shared<WorldState>(size);
+  const uint64_t key = host_key();
+  const auto control = make_control_connections(key, state);
+  const auto broadcast_failure = [state, control](const std::string& message, ExitCode code) {
+    if (control) control->broadcast_failure();
+    end_process(*state, control != nullptr, message, code);
+  };
+  const auto finalize = [control] {
+    if (control) control->leave();
+    MPI_Finalize();
+  };
   return make_process_communicator({.carrier = std::make_unique<MpiCarrier>(MPI_COMM_WORLD, state),
                                     .state = state,
                                     .record = std::move(record),
-                                    .host_key = host_key(),
-                                    .broadcast_abort = abort_by_mpi,
-                                    .finalize = [] { MPI_Finalize(); },
+                                    .host_key = key,
+                                    .broadcast_failure = broadcast_failure,
+                                    .finalize = finalize,
                                     .on_failed_end = std::move(on_failed_end)});
 }
 

@@ -53,7 +53,7 @@ class ProcessCommunicator final : public CheckedCommunicator {
 
   ~ProcessCommunicator() override {
     // A process that ends with an error must not wait for the others.
-    if (std::uncaught_exceptions() > 0) return;
+    if (std::uncaught_exceptions() > 0 || world()->is_aborted()) return;
     for (const SharedMemory& part : {shared_, near_}) {
       if (part) part->leave();
     }
@@ -67,7 +67,7 @@ class ProcessCommunicator final : public CheckedCommunicator {
   void abort(const std::string& message, ExitCode code) noexcept override {
     world()->abort(message, code);
     if (record()) record()->fail(code, world()->failure().lost, message);
-    shared_world_->parts.broadcast_abort(message, code);
+    shared_world_->parts.broadcast_failure(message, code);
   }
 
  private:
@@ -170,7 +170,6 @@ class ProcessCommunicator final : public CheckedCommunicator {
     ExitCode code = ExitCode::out_of_memory;
     std::string text;
     try {
-      if (world()->is_aborted()) return;
       if (!shared_ && size() > 1) messages_.leave();
       if (parts.finalize) parts.finalize();
       return;

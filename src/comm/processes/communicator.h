@@ -18,8 +18,9 @@ struct ProcessWorld {
   std::shared_ptr<WorldState> state;
   std::shared_ptr<FlightRecord> record{};  // none: calls are not written down
   uint64_t host_key = 0;
-  /// Tells all other processes that the world has failed. Never blocks for long.
-  std::function<void(const std::string& message, ExitCode code)> broadcast_abort{};
+  /// Tells all other processes that the world has failed, as `state` says; `message` is what this one has to say of it.
+  /// Never blocks for long; may end the process.
+  std::function<void(const std::string& message, ExitCode code)> broadcast_failure{};
   /// At the end, when all ranks have made their last call.
   std::function<void()> finalize{};
   /// Called when the last call of all ranks failed, where an exception would be lost; may end the process.

@@ -98,6 +98,7 @@ bool Connections::is_done(const PendingMessage& message) {
 
 Connections::~Connections() {
   waker_->forget();
+  if (world_->is_aborted()) broadcast_failure();
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;
@@ -131,6 +132,7 @@ void Connections::loop() {
         tick();
         next = now + kAliveInterval;
       }
+      if (world_->is_aborted()) tell_failure();
     }
     changed_.notify();
   }
@@ -354,7 +356,13 @@ void Connections::finish(PendingMessage& transfer) {
 
 void Connections::end_frame(Link& link) {
   if (link.head.kind == FrameHead::Kind::abort) {
-    world_->abort(link.reason, static_cast<ExitCode>(link.head.tag), static_cast<int>(link.head.number) - 1);
+    const auto code = static_cast<ExitCode>(link.head.tag);
+    const int lost = static_cast<int>(link.head.number) - 1;
+    if (link.head.channel == 0) {
+      world_->abort(link.reason, code, lost);
+    } else {
+      world_->lose(lost, code, link.reason);
+    }
   } else if (link.transfer != nullptr) {
     fill(*link.transfer, link.head);
     finish(*link.transfer);
@@ -505,25 +513,31 @@ void Connections::await_sent(milliseconds most, bool acknowledged) {
   }
 }
 
-void Connections::broadcast_abort(const std::string& message, ExitCode code) noexcept {
+void Connections::tell_failure() {
+  if (std::exchange(has_told_, true)) return;
+  const WorldFailure why = world_->failure();
+  const std::string text = why.text.empty() ? "[communicator] a rank failed" : why.text.substr(0, kMostReason);
+  for (int peer = 0; peer < size(); ++peer) {
+    Link& link = links_[peer];
+    // What nobody will take any more stands in the way; a frame that has begun has to go on.
+    while (link.out.size() > 1) link.out.pop_back();
+    link.requested.clear();
+    Outgoing frame{.head = {.kind = FrameHead::Kind::abort,
+                            .tag = static_cast<int32_t>(why.code),
+                            .channel = why.is_whole ? 0u : 1u,
+                            .number = static_cast<uint64_t>(why.lost + 1)},
+                   .bytes = static_cast<int64_t>(text.size())};
+    frame.own.assign(reinterpret_cast<const std::byte*>(text.data()),
+                     reinterpret_cast<const std::byte*>(text.data()) + text.size());
+    enqueue(peer, std::move(frame));
+  }
+}
+
+void Connections::broadcast_failure() noexcept {
   try {
-    const std::string text = message.empty() ? "[communicator] a rank failed" : message.substr(0, kMostReason);
-    const int lost = world_->failure().lost;
     {
       const std::lock_guard lock(mutex_);
-      for (int peer = 0; peer < size(); ++peer) {
-        Link& link = links_[peer];
-        // What nobody will take any more stands in the way; a frame that has begun has to go on.
-        while (link.out.size() > 1) link.out.pop_back();
-        link.requested.clear();
-        Outgoing frame{.head = {.kind = FrameHead::Kind::abort,
-                                .tag = static_cast<int32_t>(code),
-                                .number = static_cast<uint64_t>(lost + 1)},
-                       .bytes = static_cast<int64_t>(text.size())};
-        frame.own.assign(reinterpret_cast<const std::byte*>(text.data()),
-                         reinterpret_cast<const std::byte*>(text.data()) + text.size());
-        enqueue(peer, std::move(frame));
-      }
+      tell_failure();
     }
     await_sent(kAbortTime, /*acknowledged=*/true);
   } catch (const std::exception&) {  // the end of this process says enough

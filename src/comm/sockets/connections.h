@@ -26,7 +26,8 @@ struct FrameHead {
     message,  // and its bytes
     request,  // for leave to send a message; the bytes come after a grant
     grant,    // of the request with this number
-    abort,    // the job has failed; the bytes are the reason, `tag` its exit code, `number` the lost rank and 1
+    abort,    // the job has failed; the bytes are the reason, `tag` its exit code, `number` the lost rank and 1,
+              // `channel` 1 where the reason says how that rank was lost
     leave     // the last frame of a rank that ends well
   };
   Kind kind = Kind::alive;
@@ -70,8 +71,9 @@ class Connections {
   bool has_left(int peer);
   static bool is_done(const PendingMessage& message);
 
-  /// Tells all others; returns when they have it, or soon.
-  void broadcast_abort(const std::string& message, ExitCode code) noexcept;
+  /// Tells all others why the world has failed; returns when they have it, or soon. Every rank does so that learns of
+  /// it, so that nobody takes a rank that ends for this reason for the lost one.
+  void broadcast_failure() noexcept;
   /// Nothing more is sent after this. Returns when the others have all, or after a while.
   void leave();
 
@@ -118,6 +120,7 @@ class Connections {
   static bool all_done(const std::deque<PendingMessage>& transfers, size_t count);
   void loop();
   void tick();
+  void tell_failure();
   void handle(int peer, uint32_t events);
   void enqueue(int peer, Outgoing frame);
   void write_some(int peer);
@@ -142,7 +145,7 @@ class Connections {
   std::shared_ptr<WorldState> world_;
   std::mutex mutex_;  // guards what follows
   std::vector<Link> links_;
-  bool stop_ = false;
+  bool stop_ = false, has_told_ = false;
   EventCount changed_;
   WaitPolicy policy_;
   int poll_ = -1, wake_ = -1;

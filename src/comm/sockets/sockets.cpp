@@ -78,8 +78,7 @@ std::unique_ptr<Communicator> make_socket_world(const SocketWorldOptions& option
        .state = state,
        .record = options.record,
        .host_key = shared_memory,
-       .broadcast_abort = [connections](const std::string& message,
-                                        ExitCode code) { connections->broadcast_abort(message, code); },
+       .broadcast_failure = [connections](const std::string&, ExitCode) { connections->broadcast_failure(); },
        .finalize = [connections] { connections->leave(); },
        .on_failed_end = options.on_failed_end});
 }
