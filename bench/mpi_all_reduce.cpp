@@ -1,6 +1,6 @@
 // Time of MPI's own all-reduce, under mpirun: `bench_mpi_all_reduce [LARGEST_MIB] [RUNS]`. To compare with
-// bench_collectives over the same link: bench/transport.sh does. As there, every rank writes its buffer before each call,
-// and a call lasts from the first rank's start to the last rank's end.
+// bench_collectives over the same link: bench/transport.sh does. As there, every rank writes its buffer before each
+// call, and a call lasts from the first rank's start to the last rank's end.
 
 #include <mpi.h>
 
