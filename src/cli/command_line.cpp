@@ -37,11 +37,12 @@ int report_shortage() {
   return static_cast<int>(ExitCode::out_of_memory);
 }
 
-void print_error(const std::string& message) {
+void print_error(ExitCode code, const std::string& message) {
   std::cout.flush();
   std::string who;
   if (const auto rank = launched(); rank && rank->rank > 0) {
-    std::this_thread::sleep_for(kPatience);
+    // Each rank says itself which one it misses, at once.
+    if (code != ExitCode::peer_lost && code != ExitCode::peer_stalled) std::this_thread::sleep_for(kPatience);
     who = fmt::format("rank {}: ", rank->rank);
   }
   std::cerr << "partita: error: " << who << printable(message) << std::endl;
@@ -49,7 +50,7 @@ void print_error(const std::string& message) {
 
 int report(ExitCode code, const std::string& message) {
   try {
-    print_error(message);
+    print_error(code, message);
   } catch (const std::bad_alloc&) {
     return report_shortage();
   }
@@ -145,6 +146,8 @@ void run(CLI::App& app, int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ExtrasError&) {
     refuse_rest(app);
+  } catch (const CLI::RuntimeError&) {
+    throw;  // a command has ended with an exit code of its own
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {
       app.exit(error, std::cout, std::cerr);
@@ -157,7 +160,7 @@ void run(CLI::App& app, int argc, char** argv) {
   if (app.get_subcommands().empty()) {
     throw InvalidArgument(
         "[command line] no command, expected one of train eval generate graph partition plan schedule ops summary "
-        "calibrate checkpoint; see --help");
+        "calibrate checkpoint launch diagnose; see --help");
   }
 }
 
@@ -196,7 +199,13 @@ int run_commands(int argc, char** argv) {
   add_ops(app);
   add_summary(app);
   add_checkpoint(app);
-  run(app, argc, argv);
+  add_launch(app);
+  add_diagnose(app);
+  try {
+    run(app, argc, argv);
+  } catch (const CLI::RuntimeError& end) {
+    return end.get_exit_code();
+  }
   std::cout.flush();
   if (!std::cout) return report(ExitCode::cannot_write, "[output] cannot write to stdout");
   return static_cast<int>(ExitCode::ok);

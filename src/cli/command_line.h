@@ -20,6 +20,8 @@ void add_schedule(CLI::App& app);
 void add_ops(CLI::App& app);
 void add_summary(CLI::App& app);
 void add_checkpoint(CLI::App& app);
+void add_launch(CLI::App& app);
+void add_diagnose(CLI::App& app);
 
 /// Refuses an option of `command` that was given without a text, as in --save "".
 void refuse_empty(const CLI::App& command);

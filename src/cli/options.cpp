@@ -66,6 +66,16 @@ std::string printable(std::string_view text) {
   return shown;
 }
 
+std::string printable_lines(std::string_view text) {
+  std::string shown;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    shown += printable(line) + (line.size() < text.size() ? "\n" : "");
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+  }
+  return shown;
+}
+
 bool same_file(const std::string& one, const std::string& other) {
   std::error_code failure;
   return std::filesystem::equivalent(one, other, failure) || real_path(one) == real_path(other);

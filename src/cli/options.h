@@ -16,6 +16,9 @@ void check_range(std::string_view flag, int64_t value, int64_t least, int64_t mo
 /// For a terminal: what is not to be printed, or not UTF-8, becomes '?'.
 std::string printable(std::string_view text);
 
+/// The same for several lines.
+std::string printable_lines(std::string_view text);
+
 /// True when both lead to one file, through whatever links, or would if it were there.
 bool same_file(const std::string& one, const std::string& other);
 

@@ -24,10 +24,12 @@ bool splits_fit(const Call& call_a, int a, const Call& call_b, int b) {
   return true;
 }
 
-/// " at call 12 (f32[100])"
+/// " at call 12 (f32[100]) of step 7"
 std::string place_of(const Call& call, uint64_t number) {
   const std::string data = describe_data(call);
-  return (number > 0 ? fmt::format(" at call {}", number) : "") + (data.empty() ? "" : " (" + data + ")");
+  if (number == 0) number = call.number;
+  return (number > 0 ? fmt::format(" at call {}", number) : "") + (data.empty() ? "" : " (" + data + ")") +
+         (call.step > 0 ? fmt::format(" of step {}", call.step) : "");
 }
 
 }  // namespace
@@ -66,9 +68,13 @@ std::string left_behind(const Call& call, int caller, const std::vector<int>& go
                      listed(gone, ", "), listed(world_ranks, ","), one ? "does" : "do", one ? "it is" : "they are");
 }
 
-std::string lost(const Call& call, int rank, std::span<const int> world_ranks, uint64_t number) {
-  return fmt::format("[{}] a rank was lost{}: the process of rank {} of group ({}) ended", name_of(call.kind),
-                     place_of(call, number), rank, listed(world_ranks, ","));
+std::string lost(const Call& call, std::string_view what, std::span<const int> world_ranks, uint64_t number) {
+  return fmt::format("[{}] a rank was lost{}: {}, got no answer, expected one in group ({})", name_of(call.kind),
+                     place_of(call, number), what, listed(world_ranks, ","));
+}
+
+std::string ended(int rank, std::string_view host) {
+  return fmt::format("the process of rank {}{}{} ended", rank, host.empty() ? "" : " on ", host);
 }
 
 std::optional<std::string> disagreement_of_two(const Call& call_a, int a, const Call& call_b, int b,

@@ -27,6 +27,9 @@ struct Call {
   std::span<const int> members = {};          // of split
   const void* send = nullptr;
   void* recv = nullptr;  // also the buffer of the calls that work in place
+  // Where it happens, for messages; not compared.
+  uint64_t number = 0;  // of the calls of this rank in the group, from 1; 0: not known
+  int64_t step = 0;     // of a training, from 1; 0: outside of one
 };
 
 /// "f32[100]", "f32[(3,4)]" with counts per rank, "" for a call without data.
@@ -34,8 +37,9 @@ std::string describe_data(const Call& call);
 /// "all_reduce f32[100] sum"; `world_ranks` are those of the group.
 std::string describe(const Call& call, std::span<const int> world_ranks);
 
+// `number` counts the calls of the group from 1; 0: that of the call.
 /// "[recv] timed out after 0.1 s (f32[1]): waiting for rank 1 of group (0,1)"; `missing` are ranks of the world, none
-/// when it is not known which. `number` counts the calls of the group from 1; 0: left out.
+/// when it is not known which.
 std::string timed_out(const Call& call, std::chrono::milliseconds timeout, const std::vector<int>& missing,
                       std::span<const int> world_ranks, uint64_t number = 0);
 
@@ -43,9 +47,11 @@ std::string timed_out(const Call& call, std::chrono::milliseconds timeout, const
 /// rank of the group, `gone` are ranks of the world.
 std::string left_behind(const Call& call, int caller, const std::vector<int>& gone, std::span<const int> world_ranks);
 
-/// "[all_reduce] a rank was lost at call 3 (f32[1]): the process of rank 1 of group (0,1) ended"; `rank` is of the
-/// world.
-std::string lost(const Call& call, int rank, std::span<const int> world_ranks, uint64_t number = 0);
+/// "[all_reduce] a rank was lost at call 3 (f32[1]) of step 7: the process of rank 1 on b ended, got no answer,
+/// expected one in group (0,1)"; `what` says how it was lost.
+std::string lost(const Call& call, std::string_view what, std::span<const int> world_ranks, uint64_t number = 0);
+/// "the process of rank 1 ended", on a host when its name is given.
+std::string ended(int rank, std::string_view host = "");
 
 /// "rank 0 calls A, rank 3 calls B" for the first rank whose call does not fit rank 0's.
 /// `call_of(r)` gives the call of rank r.

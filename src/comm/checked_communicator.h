@@ -1,10 +1,13 @@
 #pragma once
 // What every backend does alike: arguments are checked, and a call becomes one value that peers can compare.
 
+#include <memory>
 #include <vector>
 
 #include "comm/call.h"
 #include "comm/communicator.h"
+#include "comm/flight_record.h"
+#include "comm/world_state.h"
 
 namespace partita {
 
@@ -26,21 +29,43 @@ class CheckedCommunicator : public Communicator {
   void post(const void* data, int64_t count, DType dtype, int to) final;
   void recv(void* data, int64_t count, DType dtype, int from, Timeout timeout) final;
   void barrier(Timeout timeout) final;
+  void begin_step(int64_t step) final { world_->begin_step(step); }
 
  protected:
-  CheckedCommunicator(int rank, std::vector<int> world_ranks) : rank_(rank), world_ranks_(std::move(world_ranks)) {}
+  /// `id`: of the group, the same on all its ranks and no other group's of the world. `record`: where calls are
+  /// written down; none without one.
+  CheckedCommunicator(int rank, std::vector<int> world_ranks, std::shared_ptr<WorldState> world, uint64_t id,
+                      std::shared_ptr<FlightRecord> record)
+      : rank_(rank),
+        world_ranks_(std::move(world_ranks)),
+        world_(std::move(world)),
+        record_(std::move(record)),
+        id_(id) {}
+
+  const std::shared_ptr<WorldState>& world() const { return world_; }
+  const std::shared_ptr<FlightRecord>& record() const { return record_; }
+  uint64_t id() const { return id_; }
 
   /// A collective other than split. Spans and buffers of a call last until it returns.
   virtual void run(const Call& call, Timeout timeout) = 0;
   virtual void send_to(int to, const Call& call, Timeout timeout) = 0;
   virtual void post_to(int to, const Call& call) = 0;
   virtual void recv_from(int from, const Call& call, Timeout timeout) = 0;
-  /// `place`: this rank among the members of the call.
-  virtual std::unique_ptr<Communicator> split_off(const Call& call, int place, Timeout timeout) = 0;
+  /// `place`: this rank among the members of the call; `id`: of the new group.
+  virtual std::unique_ptr<Communicator> split_off(const Call& call, int place, uint64_t id, Timeout timeout) = 0;
 
  private:
+  /// Runs `body` as the call, with its number and step, and writes it down.
+  template <class Body>
+  void recorded(Call call, int peer, Body&& body);
+  void collective(const Call& call, Timeout timeout);
+
   const int rank_;
   const std::vector<int> world_ranks_;
+  const std::shared_ptr<WorldState> world_;
+  const std::shared_ptr<FlightRecord> record_;
+  const uint64_t id_;
+  uint64_t calls_ = 0, splits_ = 0;
 };
 
 }  // namespace partita

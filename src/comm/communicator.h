@@ -60,6 +60,9 @@ class Communicator {
   virtual void recv(void* data, int64_t count, DType dtype, int from, Timeout timeout = kDefaultTimeout) = 0;
   virtual void barrier(Timeout timeout = kDefaultTimeout) = 0;
 
+  /// The step of a training that begins, from 1, or 0 after the last: what messages and records name.
+  virtual void begin_step(int64_t /*step*/) {}
+
   /// Wakes every rank of the whole world with `message`; they throw it. Never blocks.
   virtual void abort(const std::string& message, ExitCode code = ExitCode::peer_lost) noexcept = 0;
 };

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "launch/rank_table.h"
 
 namespace partita {
 namespace {
@@ -50,16 +51,48 @@ int tasks_here(const Variable& variable) {
   return 1;
 }
 
-}  // namespace
+std::string text(const Variable& variable, const char* name) {
+  const char* value = variable(name);
+  return value == nullptr ? "" : value;
+}
 
-std::optional<LaunchedRank> launched_rank(const Variable& variable) {
-  if (variable("OMPI_COMM_WORLD_SIZE") != nullptr) {
-    return checked({.rank = number(variable, "OMPI_COMM_WORLD_RANK", 0),
-                    .size = number(variable, "OMPI_COMM_WORLD_SIZE", 1),
-                    .local_rank = number(variable, "OMPI_COMM_WORLD_LOCAL_RANK", 0),
-                    .local_size = number(variable, "OMPI_COMM_WORLD_LOCAL_SIZE", 1),
-                    .launcher = "mpirun"});
+/// Where ranks meet that no MPI brings together; none without PARTITA_MASTER.
+std::optional<MeetingPlace> given_meeting(const Variable& variable) {
+  if (variable("PARTITA_MASTER") == nullptr) return std::nullopt;
+  return MeetingPlace{.master = text(variable, "PARTITA_MASTER"),
+                      .address = text(variable, "PARTITA_ADDRESS"),
+                      .listener = number(variable, "PARTITA_LISTENER", -1),
+                      .run = text(variable, "PARTITA_RUN")};
+}
+
+std::optional<LaunchedRank> by_partita(const Variable& variable) {
+  if (variable("PARTITA_RANK") == nullptr && variable("PARTITA_SIZE") == nullptr) return std::nullopt;
+  for (const char* name : {"PARTITA_RANK", "PARTITA_SIZE", "PARTITA_MASTER"}) {
+    if (variable(name) != nullptr) continue;
+    throw InvalidArgument(
+        fmt::format("[launch] a part of a launch alone, got no {}, expected PARTITA_RANK, "
+                    "PARTITA_SIZE and PARTITA_MASTER",
+                    name));
   }
+  return checked({.rank = number(variable, "PARTITA_RANK", 0),
+                  .size = number(variable, "PARTITA_SIZE", 1),
+                  .local_rank = number(variable, "PARTITA_LOCAL_RANK", 0),
+                  .local_size = number(variable, "PARTITA_LOCAL_SIZE", 1),
+                  .launcher = "partita launch",
+                  .meeting = given_meeting(variable)});
+}
+
+std::optional<LaunchedRank> by_mpirun(const Variable& variable) {
+  if (variable("OMPI_COMM_WORLD_SIZE") == nullptr) return std::nullopt;
+  return checked({.rank = number(variable, "OMPI_COMM_WORLD_RANK", 0),
+                  .size = number(variable, "OMPI_COMM_WORLD_SIZE", 1),
+                  .local_rank = number(variable, "OMPI_COMM_WORLD_LOCAL_RANK", 0),
+                  .local_size = number(variable, "OMPI_COMM_WORLD_LOCAL_SIZE", 1),
+                  .launcher = "mpirun",
+                  .meeting = given_meeting(variable)});
+}
+
+std::optional<LaunchedRank> by_srun(const Variable& variable) {
   const int tasks = number(variable, "SLURM_STEP_NUM_TASKS", 1);
   if (variable("SLURM_PROCID") == nullptr || tasks < 2) return std::nullopt;
   const int rank = number(variable, "SLURM_PROCID", 0);
@@ -67,7 +100,76 @@ std::optional<LaunchedRank> launched_rank(const Variable& variable) {
                   .size = tasks,
                   .local_rank = number(variable, "SLURM_LOCALID", 0),
                   .local_size = tasks_here(variable),
-                  .launcher = "srun"});
+                  .launcher = "srun",
+                  .meeting = given_meeting(variable)});
+}
+
+/// The rank that a table has for a device, on the only server.
+int rank_of_device(const RankTable& table, const std::string& path, int device) {
+  for (int rank = 0; rank < table.size() && table.addresses.size() == 1; ++rank) {
+    if (table.ranks[rank].device == device) return rank;
+  }
+  throw InvalidArgument(
+      fmt::format("[launch] no rank for this process, got DEVICE_ID {} and no RANK_ID, expected "
+                  "RANK_ID, or a device of the only server of {}",
+                  device, path));
+}
+
+std::optional<LaunchedRank> by_table(const Variable& variable) {
+  const bool is_old = variable("RANK_TABLE_FILE") == nullptr;
+  const std::string path = text(variable, is_old ? "MINDSPORE_HCCL_CONFIG_PATH" : "RANK_TABLE_FILE");
+  if (path.empty() || (variable("RANK_ID") == nullptr && variable("DEVICE_ID") == nullptr)) return std::nullopt;
+  const RankTable table = read_rank_table(path);
+  if (const int size = number(variable, "RANK_SIZE", table.size()); size != table.size()) {
+    throw InvalidArgument(fmt::format("[launch] RANK_SIZE and the rank table differ, got {}, expected {} as in {}",
+                                      size, table.size(), path));
+  }
+  const int rank = variable("RANK_ID") != nullptr ? number(variable, "RANK_ID", 0)
+                                                  : rank_of_device(table, path, number(variable, "DEVICE_ID", 0));
+  LaunchedRank launched = checked({.rank = rank, .size = table.size(), .launcher = "a rank table"});
+  if (launched.size == 1) return std::nullopt;
+  const int server = table.ranks[rank].server;
+  const std::vector<int> here = table.on_server(server);
+  launched.local_rank = static_cast<int>(std::find(here.begin(), here.end(), rank) - here.begin());
+  launched.local_size = static_cast<int>(here.size());
+  launched.meeting = given_meeting(variable);
+  if (launched.meeting) return launched;
+  // Ranks of one server need no network.
+  const bool is_one = table.addresses.size() == 1;
+  constexpr int kPort = 29400;
+  launched.meeting = {.master = fmt::format("{}:{}", is_one ? "127.0.0.1" : table.addresses[table.ranks[0].server],
+                                            number(variable, "PARTITA_PORT", kPort)),
+                      .address = is_one ? "127.0.0.1" : table.addresses[server],
+                      .run = text(variable, "PARTITA_RUN")};
+  return launched;
+}
+
+std::optional<LaunchedRank> by_torchrun(const Variable& variable) {
+  for (const char* name : {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}) {
+    if (variable(name) == nullptr) return std::nullopt;
+  }
+  LaunchedRank launched = checked({.rank = number(variable, "RANK", 0),
+                                   .size = number(variable, "WORLD_SIZE", 1),
+                                   .local_rank = number(variable, "LOCAL_RANK", 0),
+                                   .local_size = number(variable, "LOCAL_WORLD_SIZE", 1),
+                                   .launcher = "torchrun"});
+  if (launched.size == 1) return std::nullopt;
+  // The agent of torchrun may itself listen on that port.
+  const bool is_taken = text(variable, "TORCHELASTIC_USE_AGENT_STORE") == "True";
+  launched.meeting = {
+      .master =
+          fmt::format("{}:{}", text(variable, "MASTER_ADDR"), number(variable, "MASTER_PORT", 0) + (is_taken ? 1 : 0)),
+      .run = text(variable, "TORCHELASTIC_RUN_ID") + "/" + text(variable, "TORCHELASTIC_RESTART_COUNT")};
+  return launched;
+}
+
+}  // namespace
+
+std::optional<LaunchedRank> launched_rank(const Variable& variable) {
+  for (const auto by : {by_partita, by_mpirun, by_srun, by_table, by_torchrun}) {
+    if (auto launched = by(variable)) return launched;
+  }
+  return std::nullopt;
 }
 
 }  // namespace partita

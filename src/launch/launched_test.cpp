@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <map>
 
 #include "base/error.h"
@@ -51,6 +52,66 @@ TEST(Launched, BySrun) {
                             {"SLURM_STEP_TASKS_PER_NODE", "4(x2),3"}});
     EXPECT_EQ(here->local_size, tasks) << host;
   }
+}
+
+TEST(Launched, ByItself) {
+  const auto rank = from({{"PARTITA_RANK", "3"},
+                          {"PARTITA_SIZE", "4"},
+                          {"PARTITA_LOCAL_RANK", "1"},
+                          {"PARTITA_LOCAL_SIZE", "2"},
+                          {"PARTITA_MASTER", "a:7000"},
+                          {"PARTITA_RUN", "2"},
+                          {"OMPI_COMM_WORLD_SIZE", "8"}});
+  EXPECT_EQ(rank->rank, 3);
+  EXPECT_EQ(rank->local_size, 2);
+  ASSERT_TRUE(rank->meeting);
+  EXPECT_EQ(rank->meeting->master, "a:7000");
+  EXPECT_EQ(rank->meeting->run, "2");
+  EXPECT_EQ(rank->meeting->listener, -1);
+  EXPECT_THROW(from({{"PARTITA_RANK", "3"}, {"PARTITA_SIZE", "4"}}), InvalidArgument);
+  // mpirun starts the processes, which meet without MPI.
+  const auto mixed = from({{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "2"}, {"PARTITA_MASTER", "a:7000"}});
+  EXPECT_EQ(mixed->launcher, "mpirun");
+  EXPECT_TRUE(mixed->meeting);
+}
+
+TEST(Launched, ByTorchrun) {
+  std::map<std::string, std::string> given{{"RANK", "5"},           {"WORLD_SIZE", "8"}, {"MASTER_ADDR", "node1"},
+                                           {"MASTER_PORT", "2900"}, {"LOCAL_RANK", "1"}, {"LOCAL_WORLD_SIZE", "4"}};
+  const auto rank = from(given);
+  EXPECT_EQ(rank->rank, 5);
+  EXPECT_EQ(rank->local_size, 4);
+  EXPECT_EQ(rank->meeting->master, "node1:2900");
+  given["TORCHELASTIC_USE_AGENT_STORE"] = "True";
+  EXPECT_EQ(from(given)->meeting->master, "node1:2901");
+  given["WORLD_SIZE"] = "1";
+  given["RANK"] = "0";
+  EXPECT_FALSE(from(given));
+  given.erase("MASTER_PORT");
+  EXPECT_FALSE(from(given));
+}
+
+TEST(Launched, ByARankTable) {
+  const std::string path = testing::TempDir() + "rank_table.json";
+  std::ofstream(path) << R"({"server_list": [
+    {"server_id": "10.0.0.1", "device": [{"device_id": "0", "rank_id": "0"}, {"device_id": "1", "rank_id": "1"}]},
+    {"server_id": "10.0.0.2", "device": [{"device_id": "0", "rank_id": "2"}, {"device_id": "1", "rank_id": "3"}]}]})";
+  const auto rank = from({{"RANK_TABLE_FILE", path}, {"RANK_ID", "3"}, {"RANK_SIZE", "4"}, {"DEVICE_ID", "1"}});
+  EXPECT_EQ(rank->rank, 3);
+  EXPECT_EQ(rank->local_rank, 1);
+  EXPECT_EQ(rank->local_size, 2);
+  EXPECT_EQ(rank->meeting->master, "10.0.0.1:29400");
+  EXPECT_EQ(rank->meeting->address, "10.0.0.2");
+  EXPECT_THROW(from({{"RANK_TABLE_FILE", path}, {"RANK_ID", "3"}, {"RANK_SIZE", "8"}}), InvalidArgument);
+  EXPECT_THROW(from({{"RANK_TABLE_FILE", path}, {"DEVICE_ID", "1"}}), InvalidArgument) << "on which server?";
+  EXPECT_FALSE(from({{"RANK_TABLE_FILE", path}})) << "no rank of it";
+  // The older form and variable; a device of the only server tells the rank.
+  std::ofstream(path) << R"({"group_list": [{"instance_list": [
+    {"devices": [{"device_id": "4"}], "rank_id": "0", "server_id": "a"},
+    {"devices": [{"device_id": "5"}], "rank_id": "1", "server_id": "a"}]}]})";
+  const auto old = from({{"MINDSPORE_HCCL_CONFIG_PATH", path}, {"DEVICE_ID", "5"}});
+  EXPECT_EQ(old->rank, 1);
+  EXPECT_EQ(old->meeting->master, "127.0.0.1:29400");
 }
 
 TEST(Launched, RefusesNonsense) {

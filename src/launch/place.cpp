@@ -1,13 +1,19 @@
 #include "launch/place.h"
 
 #include <omp.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <iostream>
 #include <thread>
 
 #include "base/error.h"
 #include "comm/mpi/mpi.h"
+#include "comm/processes/host.h"
+#include "comm/sockets/sockets.h"
+#include "comm/sockets/timeouts.h"
+#include "launch/secret.h"
 
 namespace partita {
 
@@ -17,10 +23,52 @@ Place this_place() {
           .team_threads = omp_get_thread_limit()};
 }
 
+namespace {
+
+const char* environment(const char* name) { return std::getenv(name); }
+
+/// Where the last calls of this rank are written down; nothing without a folder.
+std::shared_ptr<FlightRecord> open_flight_record(const LaunchedRank& launched) {
+  const char* folder = environment("PARTITA_FLIGHT_RECORD");
+  if (folder == nullptr || *folder == 0) return nullptr;
+  return FlightRecord::create(fmt::format("{}/rank_{}/flight_record", folder, launched.rank), launched.rank,
+                              launched.size, host_name());
+}
+
+/// At the end of the process nobody can catch an exception.
+[[noreturn]] void end_process(const LaunchedRank& launched, ExitCode code, const std::string& message) {
+  constexpr std::chrono::milliseconds kPatience{800};  // an error that all ranks meet alike is reported by the first
+  const bool misses = code == ExitCode::peer_lost || code == ExitCode::peer_stalled;
+  if (launched.rank != 0 && !misses) std::this_thread::sleep_for(kPatience);
+  std::cout.flush();
+  std::cerr << fmt::format("partita: error: rank {}: {}", launched.rank, message) << std::endl;
+  ::_exit(static_cast<int>(code));
+}
+
+std::unique_ptr<Communicator> make_world(const LaunchedRank& launched) {
+  const auto on_failed_end = [launched](ExitCode code, const std::string& message) {
+    end_process(launched, code, message);
+  };
+  if (!launched.meeting) return make_mpi_world(launched.local_size, open_flight_record(launched), on_failed_end);
+  return make_socket_world({.rank = launched.rank,
+                            .size = launched.size,
+                            .master = launched.meeting->master,
+                            .listener = launched.meeting->listener,
+                            .address = launched.meeting->address,
+                            .secret = job_secret(environment),
+                            .run = launched.meeting->run,
+                            .start_timeout = start_timeout(),
+                            .stall_timeout = stall_timeout(),
+                            .record = open_flight_record(launched),
+                            .on_failed_end = on_failed_end});
+}
+
+}  // namespace
+
 Communicator& process_world(const LaunchedRank& launched) {
   // MPI starts and ends once in a process (docs/decisions/002).
   static Communicator* const world = [&] {
-    Communicator* made = make_mpi_world(launched.local_size).release();
+    Communicator* made = make_world(launched).release();
     ::on_exit(
         [](int status, void* communicator) {
           if (status == 0) delete static_cast<Communicator*>(communicator);

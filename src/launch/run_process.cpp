@@ -15,7 +15,9 @@ namespace {
 constexpr std::chrono::milliseconds kPatience{800};
 
 void leave(Communicator& world, const std::string& what, ExitCode code) {
-  if (world.rank() != 0) std::this_thread::sleep_for(kPatience);
+  // Each rank says itself which one it misses.
+  const bool misses = code == ExitCode::peer_lost || code == ExitCode::peer_stalled;
+  if (world.rank() != 0 && !misses) std::this_thread::sleep_for(kPatience);
   world.abort(fmt::format("rank {}: {}", world.rank(), what), code);
 }
 

@@ -138,6 +138,7 @@ class Loop {
 
   StepInfo take(int64_t step) {
     const auto begin = Clock::now();
+    comm_.begin_step(step + 1);
     if (recorder_) recorder_->begin_step(step + 1, trace_ && trace_->takes_step());
     const double loss = compute(step);
     losses_ += loss;

@@ -161,7 +161,7 @@ after_a_loss() {
     ended=$((ended + 1))
   done
   [[ $ended -ge 1 ]] || fail "no rank ended for the lost one: $(tail -n 5 "$folder/out")"
-  grep -q "a rank was lost.*: the process of rank 2 of group (.*) ended" "$folder/out" ||
+  grep -q "a rank was lost.*: the process of rank 2 .*ended" "$folder/out" ||
     fail "nobody says which rank was lost: $(tail -n 5 "$folder/out")"
 }
 after_a_loss ''

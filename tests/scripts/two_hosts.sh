@@ -46,7 +46,7 @@ on_both() {
   shift
   # Each host has a name of its own, by which MPI tells who is near.
   ip netns exec "$near" unshare --uts sh -c 'hostname "$0"; exec "$@"' "$near" \
-    timeout -k 3 120 mpirun -H "10.77.0.1:$each,10.77.0.2:$each" -n $((2 * each)) "$@"
+    timeout -k 3 "${limit:-120}" mpirun -H "10.77.0.1:$each,10.77.0.2:$each" -n $((2 * each)) "$@"
 }
 losses() { grep -o 'epoch: .*' "$1" | grep -v time; }
 
@@ -70,7 +70,8 @@ ip netns exec "$near" unshare --uts sh -c 'hostname "$0"; exec "$@"' "$near" tim
 [[ $? -eq 78 ]] || fail "ranks that part: $(tail -n 5 "$folder/parted")"
 grep -q 'ranks' "$folder/parted" || fail "ranks that part without a word: $(tail -n 5 "$folder/parted")"
 # A rank that is killed is missed by the one on its host, also where groups span hosts.
-on_both 2 --enable-recovery sh -c '"$1" train mlp --batch 64 --epochs 100000 --per-print-times 50 &
+# The daemon of MPI on the other host may not end by itself.
+limit=20 on_both 2 --enable-recovery sh -c '"$1" train mlp --batch 64 --epochs 100000 --per-print-times 50 &
   echo $! >"$0/pid_$OMPI_COMM_WORLD_RANK"; wait $!; echo $? >"$0/code_$OMPI_COMM_WORLD_RANK"' "$folder" "$partita" \
   >"$folder/lost" 2>&1 &
 job=$!
@@ -91,7 +92,7 @@ done
 sleep 1
 [[ ! -s $folder/code_0 || $(cat "$folder/code_0") -eq 76 ]] ||
   fail "rank 0 ended with $(cat "$folder/code_0"), expected 76: $(tail -n 5 "$folder/lost")"
-grep -q "a rank was lost.*: the process of rank 1 of group (0,1,2,3) ended" "$folder/lost" ||
+grep -q "a rank was lost.*: the process of rank 1 .*ended" "$folder/lost" ||
   fail "nobody says which rank was lost: $(tail -n 5 "$folder/lost")"
 kill -9 "$(cat "$folder/pid_2")" "$(cat "$folder/pid_3")" 2>/dev/null  # no launcher tells the other host
 wait "$job"

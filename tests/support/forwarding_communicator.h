@@ -41,6 +41,7 @@ class ForwardingCommunicator : public Communicator {
     inner_.recv(data, count, dtype, from, timeout);
   }
   void barrier(Timeout timeout) override { inner_.barrier(timeout); }
+  void begin_step(int64_t step) override { inner_.begin_step(step); }
   void abort(const std::string& message, ExitCode code) noexcept override { inner_.abort(message, code); }
 
  protected:

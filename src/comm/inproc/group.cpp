@@ -12,7 +12,7 @@ constexpr int64_t kAloneBytesBlocking = 128 * 1024;
 
 }  // namespace
 
-Group::Group(std::shared_ptr<World> world, std::vector<int> world_ranks)
+Group::Group(std::shared_ptr<WorldState> world, std::vector<int> world_ranks)
     : world_(std::move(world)),
       world_ranks_(std::move(world_ranks)),
       policy_(wait_policy(size())),
@@ -21,7 +21,7 @@ Group::Group(std::shared_ptr<World> world, std::vector<int> world_ranks)
   for (const Arrival& arrival : arrivals_) calls_.push_back(&arrival.call);
 }
 
-std::shared_ptr<Group> Group::make(const std::shared_ptr<World>& world, std::vector<int> world_ranks) {
+std::shared_ptr<Group> Group::make(const std::shared_ptr<WorldState>& world, std::vector<int> world_ranks) {
   auto group = std::make_shared<Group>(world, std::move(world_ranks));
   world->enlist(group);
   return group;

@@ -15,7 +15,7 @@
 #include "comm/event_count.h"
 #include "comm/inproc/collectives.h"
 #include "comm/inproc/mailbox.h"
-#include "comm/inproc/world.h"
+#include "comm/world_state.h"
 
 namespace partita {
 
@@ -27,11 +27,12 @@ namespace partita {
 class Group : public Wakeable {
  public:
   /// A group that an abort of `world` wakes.
-  static std::shared_ptr<Group> make(const std::shared_ptr<World>& world, std::vector<int> world_ranks);
-  Group(std::shared_ptr<World> world, std::vector<int> world_ranks);  // use make
+  static std::shared_ptr<Group> make(const std::shared_ptr<WorldState>& world, std::vector<int> world_ranks);
+  Group(std::shared_ptr<WorldState> world, std::vector<int> world_ranks);  // use make
 
   int size() const { return static_cast<int>(world_ranks_.size()); }
-  World& world() const { return *world_; }
+  WorldState& world() const { return *world_; }
+  const std::shared_ptr<WorldState>& shared_world() const { return world_; }
   std::span<const int> world_ranks() const { return world_ranks_; }
 
   /// The collective `call` of `rank`, from beginning to end. Its spans and buffers must last.
@@ -81,7 +82,7 @@ class Group : public Wakeable {
   void finish(Mailbox::Outcome outcome, Mailbox& box, const Call& call, int from, int to, int peer,
               Timeout timeout) const;
 
-  const std::shared_ptr<World> world_;
+  const std::shared_ptr<WorldState> world_;
   const std::vector<int> world_ranks_;
   const WaitPolicy policy_;
   const int64_t alone_bytes_;  // below this sharing the work costs more than it saves

@@ -12,8 +12,9 @@ namespace {
 
 class InprocCommunicator final : public CheckedCommunicator {
  public:
-  InprocCommunicator(std::shared_ptr<Group> group, int rank)
-      : CheckedCommunicator(rank, {group->world_ranks().begin(), group->world_ranks().end()}),
+  InprocCommunicator(std::shared_ptr<Group> group, int rank, uint64_t id = 1)
+      : CheckedCommunicator(rank, {group->world_ranks().begin(), group->world_ranks().end()}, group->shared_world(), id,
+                            nullptr),
         group_(std::move(group)) {}
   ~InprocCommunicator() override {
     if (std::uncaught_exceptions() == 0) group_->leave(rank());  // peers throw the error of a rank as it is
@@ -27,8 +28,8 @@ class InprocCommunicator final : public CheckedCommunicator {
   void send_to(int to, const Call& call, Timeout timeout) override { group_->send(rank(), call, to, timeout); }
   void post_to(int to, const Call& call) override { group_->post(rank(), call, to); }
   void recv_from(int from, const Call& call, Timeout timeout) override { group_->recv(rank(), call, from, timeout); }
-  std::unique_ptr<Communicator> split_off(const Call& call, int place, Timeout timeout) override {
-    return std::make_unique<InprocCommunicator>(group_->split(rank(), call, timeout), place);
+  std::unique_ptr<Communicator> split_off(const Call& call, int place, uint64_t id, Timeout timeout) override {
+    return std::make_unique<InprocCommunicator>(group_->split(rank(), call, timeout), place, id);
   }
 
   const std::shared_ptr<Group> group_;
@@ -45,7 +46,7 @@ std::vector<std::unique_ptr<Communicator>> make_inproc_world(int size) {
   }
   std::vector<int> world_ranks(size);
   std::iota(world_ranks.begin(), world_ranks.end(), 0);
-  const auto group = Group::make(std::make_shared<World>(size), std::move(world_ranks));
+  const auto group = Group::make(std::make_shared<WorldState>(size), std::move(world_ranks));
   std::vector<std::unique_ptr<Communicator>> ranks;
   for (int r = 0; r < size; ++r) ranks.push_back(std::make_unique<InprocCommunicator>(group, r));
   return ranks;

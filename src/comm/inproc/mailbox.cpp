@@ -13,7 +13,7 @@ void copy_message(void* target, const void* source, size_t size) {
 
 }  // namespace
 
-Mailbox::Outcome Mailbox::send(const Call& call, Deadline deadline, const World& world, const WaitPolicy& policy) {
+Mailbox::Outcome Mailbox::send(const Call& call, Deadline deadline, const WorldState& world, const WaitPolicy& policy) {
   const auto has_room = [&] {
     const std::lock_guard lock(mutex_);
     return queue_.size() < kMaxQueued;
@@ -26,14 +26,14 @@ Mailbox::Outcome Mailbox::send(const Call& call, Deadline deadline, const World&
   return deliver(lock, call);
 }
 
-Mailbox::Outcome Mailbox::post(const Call& call, const World& world) {
+Mailbox::Outcome Mailbox::post(const Call& call, const WorldState& world) {
   std::unique_lock lock(mutex_);
   if (world.is_aborted()) return Outcome::aborted;
   if (waiter_ == nullptr && enqueue(lock, call)) return Outcome::done;
   return deliver(lock, call);
 }
 
-Mailbox::Outcome Mailbox::recv(const Call& call, Deadline deadline, const World& world, const WaitPolicy& policy) {
+Mailbox::Outcome Mailbox::recv(const Call& call, Deadline deadline, const WorldState& world, const WaitPolicy& policy) {
   std::unique_lock lock(mutex_);
   if (!queue_.empty()) return take_first(lock, call);
   return await_sender(lock, call, deadline, world, policy);
@@ -99,7 +99,7 @@ Mailbox::Outcome Mailbox::take_first(std::unique_lock<std::mutex>& lock, const C
 }
 
 Mailbox::Outcome Mailbox::await_sender(std::unique_lock<std::mutex>& lock, const Call& call, Deadline deadline,
-                                       const World& world, const WaitPolicy& policy) {
+                                       const WorldState& world, const WaitPolicy& policy) {
   Waiter waiter{.call = call};
   waiter_ = &waiter;
   lock.unlock();

@@ -10,7 +10,7 @@
 
 #include "comm/call.h"
 #include "comm/event_count.h"
-#include "comm/inproc/world.h"
+#include "comm/world_state.h"
 
 namespace partita {
 
@@ -22,10 +22,10 @@ class Mailbox {
   enum class Outcome { done, timed_out, aborted, disagreed };
 
   /// Waits while `kMaxQueued` messages lie in the queue.
-  Outcome send(const Call& call, Deadline deadline, const World& world, const WaitPolicy& policy);
+  Outcome send(const Call& call, Deadline deadline, const WorldState& world, const WaitPolicy& policy);
   /// Without waiting for room.
-  Outcome post(const Call& call, const World& world);
-  Outcome recv(const Call& call, Deadline deadline, const World& world, const WaitPolicy& policy);
+  Outcome post(const Call& call, const WorldState& world);
+  Outcome recv(const Call& call, Deadline deadline, const WorldState& world, const WaitPolicy& policy);
 
   /// The two calls behind `disagreed`.
   struct Conflict {
@@ -55,7 +55,7 @@ class Mailbox {
   /// False when a receiver came while the message was copied, unlocked.
   bool enqueue(std::unique_lock<std::mutex>& lock, const Call& call);
   Outcome take_first(std::unique_lock<std::mutex>& lock, const Call& call);
-  Outcome await_sender(std::unique_lock<std::mutex>& lock, const Call& call, Deadline deadline, const World& world,
+  Outcome await_sender(std::unique_lock<std::mutex>& lock, const Call& call, Deadline deadline, const WorldState& world,
                        const WaitPolicy& policy);
 
   mutable std::mutex mutex_;

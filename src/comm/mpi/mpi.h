@@ -1,13 +1,18 @@
 #pragma once
 // Ranks as processes under MPI.
 
+#include <functional>
+
 #include "comm/communicator.h"
+#include "comm/flight_record.h"
 
 namespace partita {
 
 /// The world of this process, for as long as the object lives; one at a time. `ranks_here`: processes on this host, as
 /// the launcher says. Throws RuntimeFailure when MPI does not start, InvalidArgument when the program was built without
 /// it.
-std::unique_ptr<Communicator> make_mpi_world(int ranks_here);
+/// `on_failed_end`: as in comm/processes/communicator.h.
+std::unique_ptr<Communicator> make_mpi_world(int ranks_here, std::shared_ptr<FlightRecord> record = nullptr,
+                                             std::function<void(ExitCode, const std::string&)> on_failed_end = nullptr);
 
 }  // namespace partita

@@ -5,7 +5,8 @@
 
 namespace partita {
 
-std::unique_ptr<Communicator> make_mpi_world(int) {
+std::unique_ptr<Communicator> make_mpi_world(int, std::shared_ptr<FlightRecord>,
+                                             std::function<void(ExitCode, const std::string&)>) {
   throw InvalidArgument(
       "[mpi] the program was built without MPI, got a launch by mpirun or srun, expected a build with libopenmpi-dev "
       "installed, or --ranks N in one process");

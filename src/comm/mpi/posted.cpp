@@ -1,10 +1,9 @@
 #include "comm/mpi/posted.h"
 
-#include <algorithm>
 #include <chrono>
 
 #include "base/resources.h"
-#include "comm/mpi/messages.h"
+#include "comm/mpi/carrier.h"
 
 namespace partita {
 namespace {
@@ -23,32 +22,27 @@ PostedMessages::~PostedMessages() {
   if (thread_.joinable()) thread_.join();
   for (Message& message : messages_) {
     int done = 0;
-    MPI_Testall(static_cast<int>(message.requests.size()), message.requests.data(), &done, MPI_STATUSES_IGNORE);
+    MPI_Test(&message.request, &done, MPI_STATUS_IGNORE);
     if (done == 0) static_cast<void>(new Message(std::move(message)));
   }
 }
 
-void PostedMessages::post(const void* data, int64_t bytes, int to, int tag, int64_t most_bytes) {
+void PostedMessages::post(const std::byte* data, int64_t bytes, int to, int tag) {
   const std::lock_guard lock(mutex_);
   if (error_) std::rethrow_exception(error_);
   if (!thread_.joinable()) thread_ = start_thread("a thread that sends", [this] { progress(); });
-  const auto* begin = static_cast<const std::byte*>(data);
   Message& message = messages_.emplace_back();
-  message.bytes.assign(begin, begin + bytes);
-  for (int64_t done = 0; done < bytes; done += most_bytes) {
-    check_mpi(MPI_Isend(message.bytes.data() + done, static_cast<int>(std::min(most_bytes, bytes - done)), MPI_BYTE, to,
-                        tag, comm_, &message.requests.emplace_back(MPI_REQUEST_NULL)),
-              "post");
-  }
+  message.bytes.assign(data, data + bytes);
+  check_mpi(MPI_Isend(message.bytes.data(), static_cast<int>(bytes), MPI_BYTE, to, tag, comm_, &message.request),
+            "post");
   forget_sent();
   if (!messages_.empty()) changed_.notify_all();
 }
 
 void PostedMessages::forget_sent() {
   while (!messages_.empty()) {
-    auto& requests = messages_.front().requests;
     int done = 0;
-    check_mpi(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE), "post");
+    check_mpi(MPI_Test(&messages_.front().request, &done, MPI_STATUS_IGNORE), "post");
     if (done == 0) return;
     messages_.pop_front();
   }

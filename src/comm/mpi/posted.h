@@ -23,14 +23,13 @@ class PostedMessages {
   PostedMessages(const PostedMessages&) = delete;
   PostedMessages& operator=(const PostedMessages&) = delete;
 
-  /// Copies the bytes and begins to send them, at most `most_bytes` in one call of MPI. Throws RuntimeFailure for
-  /// this message, or an earlier one.
-  void post(const void* data, int64_t bytes, int to, int tag, int64_t most_bytes);
+  /// Copies the bytes and begins to send them. Throws RuntimeFailure for this message, or an earlier one.
+  void post(const std::byte* data, int64_t bytes, int to, int tag);
 
  private:
   struct Message {
     std::vector<std::byte> bytes;
-    std::vector<MPI_Request> requests;
+    MPI_Request request = MPI_REQUEST_NULL;
   };
 
   /// Forgets those that have been sent, first ones first.

@@ -90,12 +90,13 @@ void SharedMemoryCommunicator::prepare(void* segment, int ranks) {
 }
 
 SharedMemoryCommunicator::SharedMemoryCommunicator(void* segment, int rank, std::vector<int> world_ranks,
-                                                   int ranks_on_host, const Presence* presence)
+                                                   int ranks_on_host, const Presence* presence, const WorldState* world)
     : segment_(static_cast<std::byte*>(segment)),
       rank_(rank),
       world_ranks_(std::move(world_ranks)),
       policy_(wait_policy(ranks_on_host)),
       presence_(presence),
+      world_(world),
       chunk_bytes_(chunk_bytes_for(size())),
       members_(world_ranks_.size()) {
   static_assert(std::atomic<uint64_t>::is_always_lock_free, "other atomics do not work between processes");
@@ -178,25 +179,32 @@ void SharedMemoryCommunicator::await_close(uint64_t open) {
   // A rank leaves after its last meeting: one that is still open then misses it.
   const auto is_over = [&] {
     const bool has_left = shared.left.load() > 0;
-    return shared.state.load() != open || has_left;
+    return shared.state.load() != open || has_left || (world_ != nullptr && world_->is_aborted());
   };
   while (true) {
     const Deadline next = std::min(deadline_, presence_ == nullptr ? deadline_ : deadline_after(kLookInterval));
     if (shared.event.wait(is_over, next, policy_)) {
       if (shared.state.load() != open) return;
+      throw_if_world_failed();
       return fail(open, ExitCode::ranks_disagree, left_behind(*call_, rank_, departed(), world_ranks_));
     }
     // A rank that ends well leaves first: whoever is gone while a meeting is open was ended.
     const auto gone = std::find_if(world_ranks_.begin(), world_ranks_.end(),
                                    [&](int rank) { return presence_ != nullptr && presence_->is_gone(rank); });
     if (gone != world_ranks_.end()) {
-      return fail(open, ExitCode::peer_lost, lost(*call_, *gone, world_ranks_, calls_ + 1));
+      return fail(open, ExitCode::peer_lost, lost(*call_, ended(*gone), world_ranks_, calls_ + 1));
     }
     if (next == deadline_) {
       return fail(open, ExitCode::peer_stalled, timed_out(*call_, timeout_, missing(), world_ranks_, calls_ + 1));
     }
   }
 }
+
+void SharedMemoryCommunicator::throw_if_world_failed() const {
+  if (world_ != nullptr) world_->throw_if_aborted(*call_, world_ranks_, calls_ + 1);
+}
+
+void SharedMemoryCommunicator::wake() noexcept { head().event.notify(); }
 
 std::vector<int> SharedMemoryCommunicator::missing() const {
   std::vector<int> missing;
@@ -256,6 +264,7 @@ void SharedMemoryCommunicator::run(const Call& call, Timeout timeout) {
   timeout_ = timeout;
   deadline_ = deadline_after(timeout);
   compared_ = false;
+  throw_if_world_failed();
   announce(call);
   try {
     switch (call.kind) {

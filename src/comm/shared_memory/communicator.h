@@ -11,6 +11,7 @@
 #include "comm/communicator.h"
 #include "comm/event_count.h"
 #include "comm/shared_memory/presence.h"
+#include "comm/world_state.h"
 
 namespace partita {
 
@@ -21,7 +22,7 @@ namespace partita {
 /// Reductions add in group order. Ranks that call different things learn so in the first meeting, before data move.
 /// Either all ranks pass a meeting or none does: who waits too long, or for a rank that has left or is gone, fails it,
 /// and with it the group, for all.
-class SharedMemoryCommunicator {
+class SharedMemoryCommunicator final : public Wakeable {
  public:
   /// Ranks of a group that a segment is for; its size grows with their square.
   static constexpr int kMostRanks = 64;
@@ -30,10 +31,10 @@ class SharedMemoryCommunicator {
   /// Makes the segment ready, which begins at a multiple of 128 bytes in every process; once, before any rank uses it.
   static void prepare(void* segment, int ranks);
   /// `ranks_on_host` decides whether a rank that waits may spin. `presence`, in which every rank
-  /// has entered as its rank of the world, shows which ranks have ended; it outlives the object. Without it they are
-  /// waited for until the time is over.
+  /// has entered as its rank of the world, shows which ranks have ended; without it they are
+  /// waited for until the time is over, or `world`, if any, has failed. Both outlive the object.
   SharedMemoryCommunicator(void* segment, int rank, std::vector<int> world_ranks, int ranks_on_host,
-                           const Presence* presence = nullptr);
+                           const Presence* presence = nullptr, const WorldState* world = nullptr);
 
   /// The collective `call` of this rank; all kinds but send and recv. A split compares who is in which group. Throws
   /// RuntimeFailure as comm/communicator.h says; after a time-out every further call of any rank does.
@@ -41,6 +42,8 @@ class SharedMemoryCommunicator {
 
   /// This rank makes no further call: whoever waits for one, now or later, fails with ranks_disagree.
   void leave();
+
+  void wake() noexcept override;
 
  private:
   struct Announcement;
@@ -65,6 +68,7 @@ class SharedMemoryCommunicator {
   std::vector<int> missing() const;   // ranks of the world that have not come to this meeting
   std::vector<int> departed() const;  // ranks of the world that have left
   [[noreturn]] void throw_failure() const;
+  void throw_if_world_failed() const;
   void next_chunk() { ++chunk_; }
   /// Puts a chunk of what this rank sends to each rank into its chunk buffer, one after the other.
   void put_parts(const Call& call, int64_t per_chunk, int64_t chunk);
@@ -80,6 +84,7 @@ class SharedMemoryCommunicator {
   std::vector<int> world_ranks_;
   WaitPolicy policy_;
   const Presence* presence_;
+  const WorldState* world_;
   size_t chunk_bytes_;
   uint64_t calls_ = 0, meetings_ = 0, chunk_ = 0;
   std::vector<std::vector<int>> members_;  // of a split, per rank

@@ -1,9 +1,8 @@
-#include "comm/mpi/messages.h"
+#include "comm/messages/message_group.h"
 
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <thread>
 
 #include "base/error.h"
 #include "comm/reduce_kernels.h"
@@ -11,37 +10,29 @@
 namespace partita {
 namespace {
 
-constexpr int64_t kMostBytes = int64_t{64} << 20;                         // of one MPI call, whose counts are ints
+constexpr int64_t kMostBytes = Carrier::kMostBytes;
 constexpr Timeout kMessageLookInterval = std::chrono::milliseconds(200);  // between two looks whether a rank has gone
-constexpr int kSpins = 200;                                               // polls before a waiting rank yields
+constexpr int64_t kChainBytes = int64_t{256} << 10;                       // of a chunk that goes from host to host
 constexpr int kTalk = 1, kCollective = 2;                                 // tags
 constexpr int64_t kBarrierBytes = 1;
 constexpr int64_t kLeaveBytes = 13;  // no number of elements has so many, but for those of one byte
 
 int64_t item_of(const Call& call) { return static_cast<int64_t>(size_of(call.dtype)); }
 
-int count_of(int64_t bytes, int64_t done) { return static_cast<int>(std::min(kMostBytes, bytes - done)); }
-
 }  // namespace
 
-void check_mpi(int status, std::string_view what) {
-  if (status == MPI_SUCCESS) return;
-  char text[MPI_MAX_ERROR_STRING];
-  int length = 0, kind = MPI_SUCCESS;
-  MPI_Error_string(status, text, &length);
-  MPI_Error_class(status, &kind);
-  throw RuntimeFailure(kind == MPI_ERR_NO_MEM ? ExitCode::out_of_memory : ExitCode::peer_lost,
-                       fmt::format("[mpi] {} failed: {}", what, std::string_view(text, length)));
-}
-
-MessageGroup::MessageGroup(MPI_Comm comm, std::span<const int> world_ranks, std::function<bool(int)> is_gone)
-    : comm_(comm), world_ranks_(world_ranks), is_gone_(std::move(is_gone)), posted_(comm) {
-  MPI_Comm_rank(comm, &rank_);
-  MPI_Comm_size(comm, &size_);
-}
+MessageGroup::MessageGroup(Carrier& carrier, std::span<const int> world_ranks, const WorldState& world,
+                           std::function<bool(int)> is_gone)
+    : carrier_(carrier),
+      world_ranks_(world_ranks),
+      world_(world),
+      is_gone_(std::move(is_gone)),
+      rank_(carrier.rank()),
+      size_(carrier.size()) {}
 
 template <class Body>
 void MessageGroup::begin(const Call& call, Timeout timeout, Body body, bool for_all) {
+  world_.throw_if_aborted(call, world_ranks_);
   if (failed_) {
     throw RuntimeFailure(ExitCode::peer_stalled,
                          fmt::format("[{}] a call of the group failed before, got another one, expected none of ({})",
@@ -85,7 +76,16 @@ void MessageGroup::send(const Call& call, int to, Timeout timeout) {
 }
 
 void MessageGroup::post(const Call& call, int to) {
-  posted_.post(call.send, call.count * item_of(call), to, kTalk, kMostBytes);
+  world_.throw_if_aborted(call, world_ranks_);
+  auto* data = static_cast<std::byte*>(const_cast<void*>(call.send));
+  const int64_t bytes = call.count * item_of(call);
+  for (int64_t done = 0; done < bytes; done += kMostBytes) {
+    carrier_.post({.data = data + done,
+                   .bytes = std::min(kMostBytes, bytes - done),
+                   .peer = to,
+                   .tag = kTalk,
+                   .label = {.kind = Collective::send, .dtype = call.dtype}});
+  }
 }
 
 void MessageGroup::recv(const Call& call, int from, Timeout timeout) {
@@ -197,21 +197,33 @@ void MessageGroup::leave() {
       call, Timeout::max(), [&] { barrier(kLeaveBytes); }, /*for_all=*/true);
 }
 
+MessageLabel MessageGroup::label() const {
+  const bool talks = call_->kind == Collective::send || call_->kind == Collective::recv;
+  return {.kind = talks ? Collective::send : call_->kind,
+          .dtype = call_->dtype,
+          .reduce = call_->reduce,
+          .root = call_->root};
+}
+
 void MessageGroup::start_send(const Piece& piece, int to, int tag) {
   for (int64_t done = 0; done < piece.bytes; done += kMostBytes) {
-    MPI_Request& request = pending_.emplace_back(Pending{MPI_REQUEST_NULL, to}).request;
-    check_mpi(MPI_Isend(static_cast<std::byte*>(piece.data) + done, count_of(piece.bytes, done), MPI_BYTE, to, tag,
-                        comm_, &request),
-              "send");
+    carrier_.start(pending_.emplace_back(PendingMessage{.way = PendingMessage::Way::send,
+                                                        .data = static_cast<std::byte*>(piece.data) + done,
+                                                        .bytes = std::min(kMostBytes, piece.bytes - done),
+                                                        .peer = to,
+                                                        .tag = tag,
+                                                        .label = label()}));
   }
 }
 
 void MessageGroup::start_receive(const Piece& piece, int from, int tag) {
   for (int64_t done = 0; done < piece.bytes; done += kMostBytes) {
-    const int count = count_of(piece.bytes, done);
-    MPI_Request& request = pending_.emplace_back(Pending{MPI_REQUEST_NULL, from, count}).request;
-    check_mpi(MPI_Irecv(static_cast<std::byte*>(piece.data) + done, count, MPI_BYTE, from, tag, comm_, &request),
-              "receive");
+    carrier_.start(pending_.emplace_back(PendingMessage{.way = PendingMessage::Way::receive,
+                                                        .data = static_cast<std::byte*>(piece.data) + done,
+                                                        .bytes = std::min(kMostBytes, piece.bytes - done),
+                                                        .peer = from,
+                                                        .tag = tag,
+                                                        .label = label()}));
   }
 }
 
@@ -237,111 +249,108 @@ void MessageGroup::exchange(Give give, Take take) {
   wait();
 }
 
-void MessageGroup::wait() {
-  requests_.clear();
-  for (const Pending& pending : pending_) requests_.push_back(pending.request);
-  statuses_.resize(requests_.size());
-  Deadline next_look = deadline_after(kMessageLookInterval);
-  for (int64_t polls = 0;; ++polls) {
-    int done = 0;
-    const int status = MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &done, statuses_.data());
-    for (size_t i = 0; i < pending_.size(); ++i) pending_[i].request = requests_[i];
-    if (status == MPI_ERR_IN_STATUS) throw_failure();
-    check_mpi(status, name_of(call_->kind));
-    if (done != 0) break;
-    if (polls < kSpins) continue;
-    std::this_thread::yield();
-    const Deadline now = std::chrono::steady_clock::now();
-    if (now >= deadline_) return give_up();
-    if (now < next_look) continue;
+void MessageGroup::wait(size_t count) {
+  while (!carrier_.wait(pending_, count, std::min(deadline_, deadline_after(kMessageLookInterval)))) {
+    world_.throw_if_aborted(*call_, world_ranks_);
+    if (std::chrono::steady_clock::now() >= deadline_) give_up();
     look_for_lost();
-    next_look = deadline_after(kMessageLookInterval);
   }
-  check_sizes();
+  check_came();
+}
+
+void MessageGroup::wait() {
+  wait(pending_.size());
   pending_.clear();
 }
 
-void MessageGroup::check_sizes() const {
-  for (size_t i = 0; i < pending_.size(); ++i) {
-    const Pending& pending = pending_[i];
-    int got = 0;
-    if (pending.expected < 0) continue;
-    MPI_Get_count(&statuses_[i], MPI_BYTE, &got);
-    if (got == pending.expected) continue;
-    throw RuntimeFailure(
-        ExitCode::ranks_disagree,
-        fmt::format("[{}] ranks disagree: rank {} sends {} bytes, rank {} expects {}", name_of(call_->kind),
-                    world_ranks_[pending.peer], got, world_ranks_[rank_], pending.expected));
+void MessageGroup::chain_reduce(const Call& call, std::span<const void* const> own, int64_t count, void* result,
+                                int previous, int next, Timeout timeout) {
+  begin(
+      call, timeout, [&] { run_chain(call, own, count, result, previous, next); }, /*for_all=*/true);
+}
+
+void MessageGroup::run_chain(const Call& call, std::span<const void* const> own, int64_t count, void* result,
+                             int previous, int next) {
+  const int64_t item = item_of(call), per_chunk = kChainBytes / item, chunks = (count + per_chunk - 1) / per_chunk;
+  const auto piece = [&](void* data, int64_t k) {
+    return Piece{static_cast<std::byte*>(data) + k * per_chunk * item,
+                 std::min(per_chunk, count - k * per_chunk) * item};
+  };
+  // What comes from before, and what goes on; the result comes, or is made, where it is wanted.
+  if (previous >= 0) parts_.resize(count * item);
+  if (next >= 0) own_.resize(count * item);
+  void *before = parts_.data(), *made = next >= 0 ? static_cast<void*>(own_.data()) : result;
+  for (int64_t k = 0; k < chunks && previous >= 0; ++k) start_receive(piece(before, k), previous, kCollective);
+  for (int64_t k = 0; k < chunks && next >= 0; ++k) start_receive(piece(result, k), next, kCollective);
+  const size_t results = previous >= 0 ? chunks : 0;  // the first of those in what is pending
+  int64_t returned = 0;
+  const auto pass_back = [&](bool waits) {
+    while (next >= 0 && previous >= 0 && returned < chunks) {
+      if (waits) wait(results + returned + 1);
+      if (!carrier_.is_done(pending_[results + returned])) return;
+      start_send(piece(result, returned++), previous, kCollective);
+    }
+  };
+  sources_.assign(own.begin(), own.end());
+  if (previous >= 0) sources_.insert(sources_.begin(), before);
+  for (int64_t k = 0; k < chunks; ++k) {
+    if (previous >= 0) wait(static_cast<size_t>(k) + 1);
+    const int64_t begin = k * per_chunk, end = std::min(count, begin + per_chunk);
+    reduce_elements(sources_, {&made, 1}, begin, end, call.dtype, call.reduce);
+    start_send(piece(made, k), next >= 0 ? next : previous, kCollective);
+    pass_back(/*waits=*/false);
+  }
+  pass_back(/*waits=*/true);
+  wait();
+}
+
+void MessageGroup::check_came() const {
+  const auto refuse = [&](const std::string& how) {
+    throw RuntimeFailure(ExitCode::ranks_disagree, fmt::format("[{}] ranks disagree: {}", name_of(call_->kind), how));
+  };
+  const auto told = [](const MessageLabel& label) {
+    const std::string reduce = label.reduce == Reduce::none ? "" : fmt::format(" {}", name_of(label.reduce));
+    return fmt::format("{} {}{}{}", name_of(label.kind), name_of(label.dtype), reduce,
+                       label.root < 0 ? "" : fmt::format(" from member {}", label.root));
+  };
+  for (const PendingMessage& transfer : pending_) {
+    if (transfer.way == PendingMessage::Way::send || !carrier_.is_done(transfer)) continue;
+    const int peer = world_ranks_[transfer.peer], own = world_ranks_[rank_];
+    if (transfer.came_with && *transfer.came_with != transfer.label) {
+      refuse(fmt::format("rank {} calls {}, rank {} calls {}", peer, told(*transfer.came_with), own,
+                         told(transfer.label)));
+    }
+    if (transfer.too_long) {
+      refuse(fmt::format("rank {} sends more bytes than rank {} expects, got more than {}", peer, own, transfer.bytes));
+    }
+    if (transfer.came == transfer.bytes) continue;
+    refuse(fmt::format("rank {} sends {} bytes, rank {} expects {}", peer, transfer.came, own, transfer.bytes));
   }
 }
 
-void MessageGroup::throw_failure() const {
-  for (size_t i = 0; i < pending_.size(); ++i) {
-    int kind = MPI_SUCCESS;
-    if (statuses_[i].MPI_ERROR == MPI_SUCCESS || statuses_[i].MPI_ERROR == MPI_ERR_PENDING) continue;
-    MPI_Error_class(statuses_[i].MPI_ERROR, &kind);
-    if (kind != MPI_ERR_TRUNCATE) check_mpi(statuses_[i].MPI_ERROR, name_of(call_->kind));
-    throw RuntimeFailure(
-        ExitCode::ranks_disagree,
-        fmt::format("[{}] ranks disagree: rank {} sends more bytes than rank {} expects, got more "
-                    "than {}",
-                    name_of(call_->kind), world_ranks_[pending_[i].peer], world_ranks_[rank_], pending_[i].expected));
+void MessageGroup::look_for_lost() const {
+  for (const PendingMessage& transfer : pending_) {
+    const int peer = world_ranks_[transfer.peer];
+    if (carrier_.is_done(transfer)) continue;
+    if (carrier_.has_left(transfer.peer)) {
+      throw RuntimeFailure(ExitCode::ranks_disagree, left_behind(*call_, rank_, {peer}, world_ranks_));
+    }
+    if (is_gone_(peer)) throw RuntimeFailure(ExitCode::peer_lost, lost(*call_, ended(peer), world_ranks_));
   }
 }
 
-void MessageGroup::look_for_lost() {
-  for (const Pending& pending : pending_) {
-    const int peer = world_ranks_[pending.peer];
-    int done = 0;
-    if (pending.request == MPI_REQUEST_NULL || !is_gone_(peer)) continue;
-    check_mpi(MPI_Request_get_status(pending.request, &done, MPI_STATUS_IGNORE), name_of(call_->kind));
-    if (done == 0) throw RuntimeFailure(ExitCode::peer_lost, lost(*call_, peer, world_ranks_));
-  }
-}
-
-void MessageGroup::give_up() {
+void MessageGroup::give_up() const {
   std::vector<int> missing;
-  for (size_t i = 0; i < pending_.size(); ++i) {
-    int done = 0;
-    if (pending_[i].request == MPI_REQUEST_NULL) continue;
-    check_mpi(MPI_Test(&pending_[i].request, &done, &statuses_[i]), name_of(call_->kind));
-    const int peer = world_ranks_[pending_[i].peer];
-    if (done == 0 && std::find(missing.begin(), missing.end(), peer) == missing.end()) missing.push_back(peer);
-  }
-  if (missing.empty()) {  // just in time
-    check_sizes();
-    return pending_.clear();
+  for (const PendingMessage& transfer : pending_) {
+    if (!carrier_.is_done(transfer)) missing.push_back(world_ranks_[transfer.peer]);
   }
   std::sort(missing.begin(), missing.end());
+  missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
   throw RuntimeFailure(ExitCode::peer_stalled, timed_out(*call_, timeout_, missing, world_ranks_));
 }
 
-bool MessageGroup::is_cancelled(MPI_Request& request) noexcept {
-  MPI_Status status;
-  int done = 0, cancelled = 0;
-  // One that has begun to come, from a peer that stopped or has gone, may never be done.
-  for (const Deadline end = deadline_after(kMessageLookInterval); done == 0;) {
-    MPI_Test(&request, &done, &status);
-    if (done == 0 && std::chrono::steady_clock::now() >= end) {
-      MPI_Request_free(&request);
-      return false;
-    }
-  }
-  MPI_Test_cancelled(&status, &cancelled);
-  return cancelled != 0;  // else its message came just now, and is lost
-}
-
 void MessageGroup::withdraw() noexcept {
-  for (Pending& pending : pending_) {
-    if (pending.request == MPI_REQUEST_NULL) continue;
-    if (pending.expected < 0) {  // a send cannot be taken back
-      MPI_Request_free(&pending.request);
-      failed_ = true;
-      continue;
-    }
-    MPI_Cancel(&pending.request);
-    if (!is_cancelled(pending.request)) failed_ = true;
-  }
+  if (!carrier_.withdraw(pending_)) failed_ = true;
   pending_.clear();
 }
 

@@ -1,34 +1,30 @@
 #pragma once
-// Collectives by messages, for groups that span hosts: non-blocking MPI calls that are polled, so that a rank that
-// waits yields its core and leaves when its time is over.
-
-#include <mpi.h>
+// Collectives by messages, for groups that span hosts, over whatever carries the bytes.
 
 #include <cstddef>
+#include <deque>
 #include <functional>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "comm/call.h"
+#include "comm/carrier.h"
 #include "comm/communicator.h"
 #include "comm/event_count.h"
-#include "comm/mpi/posted.h"
+#include "comm/world_state.h"
 
 namespace partita {
 
-/// Throws RuntimeFailure with the message of MPI unless `status` is success.
-void check_mpi(int status, std::string_view what);
-
-/// The messages of one rank of a group; `comm` and `world_ranks` outlive it. Messages longer than an MPI call takes go
-/// in pieces. Reductions add contributions in group order. Of the calls of ranks only splits are compared, and the
-/// sizes of messages. When a call fails its receives are withdrawn; a send that a peer has not taken stays, and so does
-/// a receive that has begun, so that their buffers must last. After a collective that failed, or a message that was
-/// lost, every further call does, since the messages of ranks no longer belong together.
+/// The messages of one rank of a group; `carrier`, `world_ranks` and `world` outlive it. Messages longer than a carrier
+/// takes go in pieces. Reductions add contributions in group order. Of the calls of ranks splits are compared, the
+/// sizes of messages, and, where the carrier brings them, what the call of a message is. When a call fails its receives
+/// are withdrawn; after a collective that failed, or a message that was lost, every further call does, since the
+/// messages of ranks no longer belong together.
 class MessageGroup {
  public:
   /// `is_gone`: whether a rank of the world has ended, where that can be seen.
-  MessageGroup(MPI_Comm comm, std::span<const int> world_ranks, std::function<bool(int rank)> is_gone);
+  MessageGroup(Carrier& carrier, std::span<const int> world_ranks, const WorldState& world,
+               std::function<bool(int rank)> is_gone);
 
   MessageGroup(const MessageGroup&) = delete;
   MessageGroup& operator=(const MessageGroup&) = delete;
@@ -39,6 +35,11 @@ class MessageGroup {
   /// Copies the message and sends it while this rank does other things.
   void post(const Call& call, int to);
   void recv(const Call& call, int from, Timeout timeout);
+  /// A part of an all_reduce whose contributions lie one host behind the other in group order: this rank has those of
+  /// its host in `own`, `count` elements each, gets the reduction of the hosts before it from rank `previous` and sends
+  /// it on to `next` with its own; what the last host has goes back the same way, to `result` of all. None: -1.
+  void chain_reduce(const Call& call, std::span<const void* const> own, int64_t count, void* result, int previous,
+                    int next, Timeout timeout);
   /// The last call: returns when all ranks make it. A rank that makes another one learns so by the size of the message.
   void leave();
 
@@ -46,11 +47,6 @@ class MessageGroup {
   struct Piece {
     void* data = nullptr;
     int64_t bytes = 0;
-  };
-  struct Pending {
-    MPI_Request request;
-    int peer;
-    int64_t expected = -1;  // bytes of a receive
   };
 
   void all_reduce(const Call& call);
@@ -65,37 +61,34 @@ class MessageGroup {
   /// `for_all` ranks.
   template <class Body>
   void begin(const Call& call, Timeout timeout, Body body, bool for_all = false);
+  MessageLabel label() const;
   void start_send(const Piece& piece, int to, int tag);
   void start_receive(const Piece& piece, int from, int tag);
   /// Every rank sends a piece to, and gets one from, every rank; its own is copied.
   template <class Give, class Take>
   void exchange(Give give, Take take);
-  /// Until all that was started is done.
+  /// Until all that was started is done, or the first `count`, which is then not forgotten.
   void wait();
-  void check_sizes() const;
-  /// Throws what MPI says of the requests.
-  void throw_failure() const;
+  void wait(size_t count);
+  void run_chain(const Call& call, std::span<const void* const> own, int64_t count, void* result, int previous,
+                 int next);
+  /// Throws unless what came is what this rank expects.
+  void check_came() const;
   /// Throws when a message is waited for from, or by, a rank that has gone.
-  void look_for_lost();
-  /// Throws unless all came just now.
-  void give_up();
+  void look_for_lost() const;
+  [[noreturn]] void give_up() const;
   void withdraw() noexcept;
-  /// Whether a receive that was cancelled takes nothing any more.
-  static bool is_cancelled(MPI_Request& request) noexcept;
 
-  MPI_Comm comm_;
+  Carrier& carrier_;
   std::span<const int> world_ranks_;
+  const WorldState& world_;
   std::function<bool(int)> is_gone_;
-  int rank_ = 0, size_ = 1;
-  std::vector<Pending> pending_;
-  std::vector<MPI_Request> requests_;  // those of pending_, as an array for MPI
-  std::vector<MPI_Status> statuses_;
-  // What a reduction needs besides its buffers; kept from call to call, as the lists above.
+  const int rank_, size_;
+  std::deque<PendingMessage> pending_;
+  // What a reduction needs besides its buffers; kept from call to call, as the list above.
   std::vector<std::byte> own_, parts_;
   std::vector<int64_t> counts_;
   std::vector<const void*> sources_;
-
-  PostedMessages posted_;
 
   // Of the present call.
   const Call* call_ = nullptr;

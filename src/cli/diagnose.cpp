@@ -1,0 +1,24 @@
+// partita diagnose: what the flight records of a job's ranks say together.
+
+#include "launch/diagnose.h"
+
+#include <iostream>
+#include <memory>
+
+#include "cli/command_line.h"
+#include "cli/options.h"
+
+namespace partita {
+
+void add_diagnose(CLI::App& app) {
+  const auto folder = std::make_shared<std::string>();
+  CLI::App* command = app.add_subcommand("diagnose", "Which rank was behind, and in what, by the records of all ranks");
+  command->add_option("DIR", *folder, "The folder of a launch's logs, or of --flight-record")->required();
+  command->footer("Example: partita diagnose logs");
+  command->callback([command, folder] {
+    refuse_empty(*command);
+    std::cout << printable_lines(print_diagnosis(diagnose(read_flight_records(*folder))));
+  });
+}
+
+}  // namespace partita

@@ -1,0 +1,111 @@
+// partita launch: a job on several ranks of this and other hosts, watched, and started again.
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include "base/error.h"
+#include "cli/command_line.h"
+#include "cli/options.h"
+#include "launch/launcher/agent.h"
+#include "launch/launcher/job.h"
+
+namespace partita {
+namespace {
+
+struct LaunchFlags {
+  int64_t ranks = 0, max_restarts = 0, min_ranks = 0;
+  double stall_timeout = 30;
+  std::string hosts, hostfile, rank_table, log_dir, ssh;
+  std::vector<std::string> forwarded, command;
+};
+
+std::vector<HostSlots> hosts_of(const LaunchFlags& flags) {
+  const int given =
+      (flags.hosts.empty() ? 0 : 1) + (flags.hostfile.empty() ? 0 : 1) + (flags.rank_table.empty() ? 0 : 1);
+  if (given > 1) {
+    throw InvalidArgument(
+        "[launch] hosts twice, got more than one of --hosts, --hostfile and --rank-table, expected one");
+  }
+  if (given == 0) {
+    if (flags.ranks == 0) throw InvalidArgument("[launch] no number of ranks, got no -n, expected -n N or hosts");
+    return {{"localhost", static_cast<int>(flags.ranks)}};
+  }
+  const std::vector<HostSlots> all = !flags.hosts.empty()      ? parse_hosts(flags.hosts)
+                                     : !flags.hostfile.empty() ? read_hostfile(flags.hostfile)
+                                                               : hosts_of_rank_table(flags.rank_table);
+  return taken_slots(all, static_cast<int>(flags.ranks));
+}
+
+/// The words behind "--": a command of this program, or another program.
+std::vector<std::string> command_of(const LaunchFlags& flags, const std::string& program, const CLI::App& app) {
+  std::vector<std::string> command = flags.command;
+  const auto all = app.get_subcommands([](const CLI::App*) { return true; });
+  const bool is_own =
+      std::any_of(all.begin(), all.end(), [&](const CLI::App* one) { return one->get_name() == command.at(0); });
+  if (is_own) command.insert(command.begin(), program);
+  return command;
+}
+
+void run_launch(const LaunchFlags& flags, const CLI::App& app) {
+  constexpr int64_t kMostRanks = 65536, kMostRestarts = 1'000'000;
+  check_range("-n", flags.ranks, 0, kMostRanks);
+  check_range("--max-restarts", flags.max_restarts, 0, kMostRestarts);
+  if (flags.stall_timeout < 0.5 || flags.stall_timeout > 1e6) {
+    throw InvalidArgument(
+        fmt::format("[--stall-timeout] out of range, got {}, expected 0.5 to 1000000 seconds", flags.stall_timeout));
+  }
+  const std::vector<HostSlots> hosts = hosts_of(flags);
+  check_range("--min-ranks", flags.min_ranks, 0, slots_of(hosts));
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe");
+  const int code = run_job({.hosts = hosts,
+                            .command = command_of(flags, program, app),
+                            .program = program,
+                            .log_dir = flags.log_dir,
+                            .max_restarts = static_cast<int>(flags.max_restarts),
+                            .min_ranks = static_cast<int>(flags.min_ranks),
+                            .stall_timeout = flags.stall_timeout,
+                            .ssh = flags.ssh,
+                            .forwarded = flags.forwarded});
+  if (code != 0) throw CLI::RuntimeError(code);
+}
+
+}  // namespace
+
+void add_launch(CLI::App& app) {
+  const auto flags = std::make_shared<LaunchFlags>();
+  CLI::App* command = app.add_subcommand("launch", "Start a job on several ranks, watch it, and start it again");
+  command->add_option("-n,--ranks", flags->ranks, "Ranks; with hosts: all of their slots [default]");
+  command->add_option("--hosts", flags->hosts, "Hosts and their ranks: a:4,b:4")->type_name("LIST");
+  command->add_option("--hostfile", flags->hostfile, "A file with a host on each line: 'a slots=4'")->type_name("FILE");
+  command->add_option("--rank-table", flags->rank_table, "A rank table, of either published form")->type_name("FILE");
+  command
+      ->add_option("--log-dir", flags->log_dir,
+                   "What each rank prints: DIR/rank_N/stdout, stderr [default: a "
+                   "temporary folder that stays when the job fails]")
+      ->type_name("DIR");
+  command->add_option("--max-restarts", flags->max_restarts, "How often the job is started again [default: 0]");
+  command->add_option("--min-ranks", flags->min_ranks,
+                      "Go on with fewer ranks, down to so many, without hosts that are lost and ranks that fail twice");
+  command->add_option("--stall-timeout", flags->stall_timeout,
+                      "Seconds of silence after which a rank is lost [default: 30]");
+  command->add_option("--ssh", flags->ssh, "In place of ssh: a command that takes a host and a command for its shell")
+      ->type_name("COMMAND");
+  command->add_option("-x,--export", flags->forwarded, "A variable of the environment for ranks on other hosts")
+      ->expected(1)
+      ->take_all()
+      ->type_name("NAME");
+  command->add_option("COMMAND", flags->command, "Behind --: a command of partita, or a program, with its arguments")
+      ->required()
+      ->expected(1, -1);
+  command->footer("Example: partita launch -n 4 --max-restarts 3 -- train lenet --data mnist:data/mnist");
+  command->callback([command, flags, &app] { run_launch(*flags, app); });
+
+  CLI::App* agent = app.add_subcommand("launch-agent", "");
+  agent->group("");
+  agent->callback([] {
+    if (const int code = run_agent(); code != 0) throw CLI::RuntimeError(code);
+  });
+}
+
+}  // namespace partita

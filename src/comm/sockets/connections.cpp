@@ -1,0 +1,556 @@
+#include "comm/sockets/connections.h"
+
+#include <linux/sockios.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <iterator>
+#include <utility>
+
+#include "base/error.h"
+#include "base/resources.h"
+
+namespace partita {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kAliveInterval{250};
+constexpr milliseconds kAbortTime{300}, kLeaveTime{10'000};
+constexpr size_t kBufferBytes = size_t{64} << 10;
+constexpr int64_t kReadAtOnce = int64_t{2} << 20;  // from one rank before others have their turn
+constexpr size_t kMostReason = 4096;
+constexpr uint64_t kWakeEvent = ~uint64_t{0};
+
+MessageLabel label_of(const FrameHead& head) {
+  return {.kind = static_cast<Collective>(head.call),
+          .dtype = static_cast<DType>(head.dtype),
+          .reduce = static_cast<Reduce>(head.reduce),
+          .root = head.root};
+}
+
+/// Whether the bytes of a message may be written where they are wanted.
+bool fits(const PendingMessage& transfer, const FrameHead& head) {
+  return head.bytes <= transfer.bytes && label_of(head) == transfer.label;
+}
+
+bool is_sound(const FrameHead& head) {
+  if (head.kind > FrameHead::Kind::leave || head.bytes < 0 || head.bytes > Carrier::kMostBytes) return false;
+  return head.call < kNames<Collective>.size() && head.dtype < std::size(kAllDTypes) &&
+         head.reduce <= static_cast<uint8_t>(Reduce::min);
+}
+
+}  // namespace
+
+/// A failure of the world wakes those who wait for messages.
+class Connections::Waker final : public Wakeable {
+ public:
+  explicit Waker(EventCount& event) : event_(&event) {}
+  void wake() noexcept override {
+    const std::lock_guard lock(mutex_);
+    if (event_ != nullptr) event_->notify();
+  }
+  void forget() {
+    const std::lock_guard lock(mutex_);
+    event_ = nullptr;
+  }
+
+ private:
+  std::mutex mutex_;
+  EventCount* event_;
+};
+
+Connections::Connections(std::vector<Socket> links, ConnectionOptions options, std::shared_ptr<WorldState> world)
+    : options_(std::move(options)),
+      world_(std::move(world)),
+      links_(links.size()),
+      policy_(wait_policy(static_cast<int>(links.size()) + 1)),
+      poll_(::epoll_create1(EPOLL_CLOEXEC)),
+      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      waker_(std::make_shared<Waker>(changed_)) {
+  if (poll_ < 0 || wake_ < 0) throw_cannot_start("the connections of a rank", std::strerror(errno));
+  const Deadline now = std::chrono::steady_clock::now();
+  epoll_event event{.events = EPOLLIN, .data = {.u64 = kWakeEvent}};
+  ::epoll_ctl(poll_, EPOLL_CTL_ADD, wake_, &event);
+  for (size_t peer = 0; peer < links.size(); ++peer) {
+    Link& link = links_[peer];
+    link.socket = std::move(links[peer]);
+    link.heard = link.said = now;
+    if (!link.socket.is_open()) continue;
+    link.buffer.resize(kBufferBytes);
+    event = {.events = EPOLLIN, .data = {.u64 = peer}};
+    ::epoll_ctl(poll_, EPOLL_CTL_ADD, link.socket.file(), &event);
+  }
+  world_->enlist(waker_);
+  thread_ = start_thread("a thread that moves messages", [this] { loop(); });
+}
+
+bool Connections::is_done(const PendingMessage& message) {
+  return std::atomic_ref<bool>(const_cast<bool&>(message.done)).load(std::memory_order_acquire);
+}
+
+Connections::~Connections() {
+  waker_->forget();
+  if (world_->is_aborted()) broadcast_failure();
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  const uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = ::write(wake_, &one, sizeof one);
+  if (thread_.joinable()) thread_.join();
+  ::close(poll_);
+  ::close(wake_);
+}
+
+void Connections::loop() {
+  std::array<epoll_event, 64> events;
+  Deadline next = std::chrono::steady_clock::now() + kAliveInterval;
+  while (true) {
+    const auto rest = std::chrono::ceil<milliseconds>(next - std::chrono::steady_clock::now()).count();
+    const int count = ::epoll_wait(poll_, events.data(), static_cast<int>(events.size()),
+                                   static_cast<int>(std::clamp<int64_t>(rest, 0, 1000)));
+    {
+      const std::lock_guard lock(mutex_);
+      if (stop_) return;
+      for (int i = 0; i < count; ++i) {
+        if (events[i].data.u64 != kWakeEvent) handle(static_cast<int>(events[i].data.u64), events[i].events);
+      }
+      const Deadline now = std::chrono::steady_clock::now();
+      if (now >= next) {
+        // A process that was stopped itself has heard nobody in the meantime.
+        if (now - next > 4 * kAliveInterval) {
+          for (Link& link : links_) link.heard = now;
+        }
+        tick();
+        next = now + kAliveInterval;
+      }
+      if (world_->is_aborted()) tell_failure();
+    }
+    changed_.notify();
+  }
+}
+
+void Connections::tick() {
+  const Deadline now = std::chrono::steady_clock::now();
+  for (int peer = 0; peer < size(); ++peer) {
+    Link& link = links_[peer];
+    if (!link.socket.is_open() || link.has_left) continue;
+    if (now - link.heard > options_.stall) {
+      const double seconds = std::chrono::duration<double>(now - link.heard).count();
+      lose(peer, ExitCode::peer_stalled,
+           fmt::format("rank {} on {} has been silent for {:.1f} s", peer, options_.hosts[peer], seconds));
+    } else if (link.out.empty() && now - link.said >= kAliveInterval / 2) {
+      enqueue(peer, {.head = {.kind = FrameHead::Kind::alive}});
+    }
+  }
+}
+
+void Connections::handle(int peer, uint32_t events) {
+  if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0) read_some(peer);
+  if ((events & EPOLLOUT) != 0 && links_[peer].socket.is_open()) write_some(peer);
+}
+
+void Connections::lose(int peer, ExitCode code, const std::string& what) {
+  Link& link = links_[peer];
+  if (link.socket.is_open()) ::epoll_ctl(poll_, EPOLL_CTL_DEL, link.socket.file(), nullptr);
+  link.socket.close();
+  link.out.clear();
+  if (!link.has_left) world_->lose(peer, code, what);
+}
+
+void Connections::enqueue(int peer, Outgoing frame) {
+  Link& link = links_[peer];
+  if (!link.socket.is_open()) return;
+  frame.head.bytes = frame.head.kind == FrameHead::Kind::request ? frame.head.bytes : frame.bytes;
+  link.out.push_back(std::move(frame));
+  if (link.out.size() == 1) write_some(peer);
+}
+
+void Connections::write_some(int peer) {
+  Link& link = links_[peer];
+  while (!link.out.empty()) {
+    Outgoing& frame = link.out.front();
+    constexpr auto kHead = static_cast<int64_t>(sizeof(FrameHead));
+    const auto* head = reinterpret_cast<const std::byte*>(&frame.head);
+    const std::byte* data = frame.own.empty() ? frame.data : frame.own.data();
+    const int64_t in_head = std::max<int64_t>(0, kHead - frame.sent),
+                  in_data = std::max<int64_t>(0, frame.sent - kHead);
+    iovec parts[2] = {{const_cast<std::byte*>(head + kHead - in_head), static_cast<size_t>(in_head)},
+                      {const_cast<std::byte*>(data + in_data), static_cast<size_t>(frame.bytes - in_data)}};
+    msghdr message{};
+    message.msg_iov = in_head > 0 ? parts : parts + 1;
+    message.msg_iovlen = in_head > 0 ? (frame.bytes > 0 ? 2 : 1) : 1;
+    const ssize_t sent = ::sendmsg(link.socket.file(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0) {
+      if (errno == EINTR) continue;
+      if (errno != EAGAIN) return;  // reading says why
+      break;
+    }
+    frame.sent += sent;
+    link.said = std::chrono::steady_clock::now();
+    if (frame.sent < kHead + frame.bytes) continue;
+    if (frame.transfer != nullptr) finish(*frame.transfer);
+    link.out.pop_front();
+  }
+  const bool arm = !link.out.empty();
+  if (arm == link.is_armed) return;
+  epoll_event event{.events = static_cast<uint32_t>(arm ? EPOLLIN | EPOLLOUT : EPOLLIN),
+                    .data = {.u64 = static_cast<uint64_t>(peer)}};
+  ::epoll_ctl(poll_, EPOLL_CTL_MOD, link.socket.file(), &event);
+  link.is_armed = arm;
+}
+
+void Connections::read_some(int peer) {
+  Link& link = links_[peer];
+  for (int64_t done = 0; done < kReadAtOnce && link.socket.is_open();) {
+    ssize_t came = 0;
+    const bool direct = link.begin == link.end && link.rest >= static_cast<int64_t>(kBufferBytes) && link.target;
+    if (direct) {
+      came =
+          ::recv(link.socket.file(), link.target, static_cast<size_t>(std::min(link.rest, kReadAtOnce)), MSG_DONTWAIT);
+    } else {
+      std::copy(link.buffer.begin() + static_cast<std::ptrdiff_t>(link.begin),
+                link.buffer.begin() + static_cast<std::ptrdiff_t>(link.end), link.buffer.begin());
+      link.end -= std::exchange(link.begin, 0);
+      came = ::recv(link.socket.file(), link.buffer.data() + link.end, link.buffer.size() - link.end, MSG_DONTWAIT);
+    }
+    if (came < 0 && errno == EINTR) continue;
+    if (came < 0 && errno == EAGAIN) return;
+    if (came <= 0) {
+      lose(peer, ExitCode::peer_lost, fmt::format("the process of rank {} on {} ended", peer, options_.hosts[peer]));
+      return;
+    }
+    link.heard = std::chrono::steady_clock::now();
+    done += came;
+    if (direct) {
+      link.target += came;
+      link.rest -= came;
+      if (link.rest == 0) end_frame(link);
+    } else {
+      link.end += static_cast<size_t>(came);
+      if (!parse(link)) {
+        lose(peer, ExitCode::ranks_disagree,
+             fmt::format("rank {} on {} sent what no rank of this version does", peer, options_.hosts[peer]));
+      }
+    }
+  }
+}
+
+bool Connections::parse(Link& link) {
+  while (true) {
+    const auto here = static_cast<int64_t>(link.end - link.begin);
+    if (link.rest > 0) {
+      if (here == 0) return true;
+      const int64_t bytes = std::min(link.rest, here);
+      if (link.target != nullptr) {
+        std::memcpy(link.target, link.buffer.data() + link.begin, static_cast<size_t>(bytes));
+        link.target += bytes;
+      }
+      link.begin += static_cast<size_t>(bytes);
+      link.rest -= bytes;
+      if (link.rest == 0) end_frame(link);
+      continue;
+    }
+    if (here < static_cast<int64_t>(sizeof(FrameHead))) return true;
+    std::memcpy(&link.head, link.buffer.data() + link.begin, sizeof(FrameHead));
+    link.begin += sizeof(FrameHead);
+    if (!is_sound(link.head) || !begin_frame(link)) return false;
+  }
+}
+
+bool Connections::begin_frame(Link& link) {
+  const FrameHead& head = link.head;
+  link.target = nullptr;
+  link.transfer = nullptr;
+  link.arrived = nullptr;
+  switch (head.kind) {
+    case FrameHead::Kind::alive: return head.bytes == 0;
+    case FrameHead::Kind::leave: link.has_left = true; return head.bytes == 0;
+    case FrameHead::Kind::grant: return head.bytes == 0 && send_granted(link);
+    case FrameHead::Kind::request: return take_request(link);
+    case FrameHead::Kind::abort:
+      if (head.bytes > static_cast<int64_t>(kMostReason) || head.bytes == 0) return false;
+      link.reason.assign(static_cast<size_t>(head.bytes), '\0');
+      link.target = reinterpret_cast<std::byte*>(link.reason.data());
+      break;
+    case FrameHead::Kind::message:
+      if (head.bytes == 0) return false;
+      if (const auto granted = link.granted.find(head.number); granted != link.granted.end()) {
+        link.transfer = granted->second;
+        link.granted.erase(granted);
+        if (link.transfer != nullptr) link.target = link.transfer->data;
+      } else if (head.bytes <= kMostAtOnce) {
+        begin_message(link);
+      } else {
+        return false;
+      }
+      break;
+  }
+  link.rest = head.bytes;
+  return true;
+}
+
+void Connections::begin_message(Link& link) {
+  Queue& queue = link.queues[{link.head.channel, link.head.tag}];
+  if (!queue.takers.empty()) {
+    link.transfer = queue.takers.front();
+    queue.takers.pop_front();
+    if (fits(*link.transfer, link.head)) link.target = link.transfer->data;
+    return;
+  }
+  auto& arrived = queue.arrived.emplace_back(std::make_unique<Arrived>(Arrived{.head = link.head}));
+  arrived->bytes.resize(static_cast<size_t>(link.head.bytes));
+  link.arrived = arrived.get();
+  link.target = arrived->bytes.data();
+}
+
+bool Connections::take_request(Link& link) {
+  const FrameHead& head = link.head;
+  Queue& queue = link.queues[{head.channel, head.tag}];
+  if (queue.takers.empty()) {
+    queue.arrived.push_back(std::make_unique<Arrived>(Arrived{.head = head, .complete = true}));
+    return true;
+  }
+  PendingMessage* taker = queue.takers.front();
+  queue.takers.pop_front();
+  grant(link, head, taker);
+  return true;
+}
+
+void Connections::grant(Link& link, const FrameHead& request, PendingMessage* transfer) {
+  if (!fits(*transfer, request)) {
+    fill(*transfer, request);
+    return finish(*transfer);  // the sender waits for leave that never comes: its call fails with this one
+  }
+  link.granted[request.number] = transfer;
+  enqueue(rank_of(link), {.head = {.kind = FrameHead::Kind::grant, .number = request.number}});
+}
+
+bool Connections::send_granted(Link& link) {
+  const auto requested = link.requested.find(link.head.number);
+  if (requested == link.requested.end()) return false;
+  Outgoing frame = std::move(requested->second);
+  link.requested.erase(requested);
+  frame.head.kind = FrameHead::Kind::message;
+  enqueue(rank_of(link), std::move(frame));
+  return true;
+}
+
+void Connections::fill(PendingMessage& transfer, const FrameHead& head) {
+  transfer.came = head.bytes;
+  transfer.came_with = label_of(head);
+}
+
+void Connections::finish(PendingMessage& transfer) {
+  std::atomic_ref<bool>(transfer.done).store(true, std::memory_order_release);
+  changed_.notify();
+}
+
+void Connections::end_frame(Link& link) {
+  if (link.head.kind == FrameHead::Kind::abort) {
+    const auto code = static_cast<ExitCode>(link.head.tag);
+    const int lost = static_cast<int>(link.head.number) - 1;
+    if (link.head.channel == 0) {
+      world_->abort(link.reason, code, lost);
+    } else {
+      world_->lose(lost, code, link.reason);
+    }
+  } else if (link.transfer != nullptr) {
+    fill(*link.transfer, link.head);
+    finish(*link.transfer);
+  } else if (link.arrived != nullptr) {
+    Arrived& arrived = *link.arrived;
+    arrived.complete = true;
+    if (PendingMessage* taker = arrived.taker; taker != nullptr) {
+      auto& queue = link.queues[{arrived.head.channel, arrived.head.tag}];
+      if (fits(*taker, arrived.head)) std::copy(arrived.bytes.begin(), arrived.bytes.end(), taker->data);
+      fill(*taker, arrived.head);
+      finish(*taker);
+      std::erase_if(queue.arrived, [&](const auto& one) { return one.get() == &arrived; });
+    }
+  }
+  link.transfer = nullptr;
+  link.arrived = nullptr;
+}
+
+void Connections::take(Link& link, PendingMessage& transfer, Queue& queue) {
+  const auto free = std::find_if(queue.arrived.begin(), queue.arrived.end(),
+                                 [](const auto& arrived) { return arrived->taker == nullptr; });
+  if (free == queue.arrived.end()) {
+    queue.takers.push_back(&transfer);
+    return;
+  }
+  Arrived& arrived = **free;
+  if (!arrived.complete) {
+    arrived.taker = &transfer;
+    return;
+  }
+  if (arrived.head.kind == FrameHead::Kind::request) {
+    grant(link, arrived.head, &transfer);
+  } else {
+    if (fits(transfer, arrived.head)) std::copy(arrived.bytes.begin(), arrived.bytes.end(), transfer.data);
+    fill(transfer, arrived.head);
+    finish(transfer);
+  }
+  queue.arrived.erase(free);
+}
+
+void Connections::start(PendingMessage& transfer, int peer, uint64_t channel) {
+  const std::lock_guard lock(mutex_);
+  Link& link = links_[peer];
+  if (transfer.way == PendingMessage::Way::receive) return take(link, transfer, link.queues[{channel, transfer.tag}]);
+  Outgoing frame{.head = {.tag = transfer.tag,
+                          .channel = channel,
+                          .number = ++link.messages,
+                          .bytes = transfer.bytes,
+                          .call = static_cast<uint8_t>(transfer.label.kind),
+                          .dtype = static_cast<uint8_t>(transfer.label.dtype),
+                          .reduce = static_cast<uint8_t>(transfer.label.reduce),
+                          .root = transfer.label.root},
+                 .data = transfer.data,
+                 .bytes = transfer.bytes,
+                 .transfer = &transfer};
+  if (transfer.bytes <= kMostAtOnce) {
+    frame.head.kind = FrameHead::Kind::message;
+    return enqueue(peer, std::move(frame));
+  }
+  frame.head.kind = FrameHead::Kind::request;
+  const FrameHead request = frame.head;
+  link.requested.emplace(request.number, std::move(frame));
+  enqueue(peer, {.head = request});
+}
+
+void Connections::post(const PendingMessage& message, int peer, uint64_t channel) {
+  std::vector<std::byte> own(message.data, message.data + message.bytes);
+  const std::lock_guard lock(mutex_);
+  Link& link = links_[peer];
+  Outgoing frame{.head = {.tag = message.tag,
+                          .channel = channel,
+                          .number = ++link.messages,
+                          .bytes = message.bytes,
+                          .call = static_cast<uint8_t>(message.label.kind),
+                          .dtype = static_cast<uint8_t>(message.label.dtype),
+                          .reduce = static_cast<uint8_t>(message.label.reduce),
+                          .root = message.label.root},
+                 .bytes = message.bytes,
+                 .own = std::move(own)};
+  if (message.bytes <= kMostAtOnce) {
+    frame.head.kind = FrameHead::Kind::message;
+    return enqueue(peer, std::move(frame));
+  }
+  frame.head.kind = FrameHead::Kind::request;
+  const FrameHead request = frame.head;
+  link.requested.emplace(request.number, std::move(frame));
+  enqueue(peer, {.head = request});
+}
+
+bool Connections::all_done(const std::deque<PendingMessage>& transfers, size_t count) {
+  return std::all_of(transfers.begin(), transfers.begin() + static_cast<std::ptrdiff_t>(count), is_done);
+}
+
+bool Connections::wait(std::deque<PendingMessage>& transfers, size_t count, Deadline until) {
+  changed_.wait([&] { return all_done(transfers, count) || world_->is_aborted(); }, until, policy_);
+  return all_done(transfers, count);
+}
+
+bool Connections::withdraw(std::deque<PendingMessage>& transfers, std::span<const int> peers,
+                           uint64_t channel) noexcept {
+  const std::lock_guard lock(mutex_);
+  bool clean = true;
+  for (size_t i = 0; i < transfers.size(); ++i) {
+    PendingMessage& transfer = transfers[i];
+    if (is_done(transfer)) continue;
+    Link& link = links_[peers[i]];
+    if (transfer.way == PendingMessage::Way::receive) {
+      Queue& queue = link.queues[{channel, transfer.tag}];
+      if (std::erase(queue.takers, &transfer) > 0) continue;
+    }
+    clean = false;
+    for (const auto& arrived : link.queues[{channel, transfer.tag}].arrived) {
+      if (arrived->taker == &transfer) arrived->taker = nullptr;
+    }
+    for (auto& [number, taker] : link.granted) {
+      if (taker == &transfer) taker = nullptr;
+    }
+    if (link.transfer == &transfer) link.transfer = nullptr, link.target = nullptr;
+    std::erase_if(link.requested, [&](const auto& one) { return one.second.transfer == &transfer; });
+    for (Outgoing& frame : link.out) {
+      if (frame.transfer != &transfer) continue;
+      frame.own.assign(frame.data, frame.data + frame.bytes);  // the buffer may go now
+      frame.transfer = nullptr;
+    }
+  }
+  return clean;
+}
+
+bool Connections::has_left(int peer) {
+  const std::lock_guard lock(mutex_);
+  return links_[peer].has_left;
+}
+
+bool Connections::is_sent(bool acknowledged) {
+  const std::lock_guard lock(mutex_);
+  return std::all_of(links_.begin(), links_.end(), [&](const Link& link) {
+    int unacknowledged = 0;
+    if (!link.socket.is_open()) return true;
+    if (acknowledged) ::ioctl(link.socket.file(), SIOCOUTQ, &unacknowledged);
+    return link.out.empty() && link.requested.empty() && unacknowledged == 0;
+  });
+}
+
+void Connections::await_sent(milliseconds most, bool acknowledged) {
+  const Deadline until = deadline_after(most);
+  while (!is_sent(acknowledged) && std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+}
+
+void Connections::tell_failure() {
+  if (std::exchange(has_told_, true)) return;
+  const WorldFailure why = world_->failure();
+  const std::string text = why.text.empty() ? "[communicator] a rank failed" : why.text.substr(0, kMostReason);
+  for (int peer = 0; peer < size(); ++peer) {
+    Link& link = links_[peer];
+    // What nobody will take any more stands in the way; a frame that has begun has to go on.
+    while (link.out.size() > 1) link.out.pop_back();
+    link.requested.clear();
+    Outgoing frame{.head = {.kind = FrameHead::Kind::abort,
+                            .tag = static_cast<int32_t>(why.code),
+                            .channel = why.is_whole ? 0u : 1u,
+                            .number = static_cast<uint64_t>(why.lost + 1)},
+                   .bytes = static_cast<int64_t>(text.size())};
+    frame.own.assign(reinterpret_cast<const std::byte*>(text.data()),
+                     reinterpret_cast<const std::byte*>(text.data()) + text.size());
+    enqueue(peer, std::move(frame));
+  }
+}
+
+void Connections::broadcast_failure() noexcept {
+  try {
+    {
+      const std::lock_guard lock(mutex_);
+      tell_failure();
+    }
+    await_sent(kAbortTime, /*acknowledged=*/true);
+  } catch (const std::exception&) {  // the end of this process says enough
+  }
+}
+
+void Connections::leave() {
+  await_sent(kLeaveTime, /*acknowledged=*/false);
+  {
+    const std::lock_guard lock(mutex_);
+    for (int peer = 0; peer < size(); ++peer) enqueue(peer, {.head = {.kind = FrameHead::Kind::leave}});
+  }
+  await_sent(kLeaveTime, /*acknowledged=*/true);
+}
+
+}  // namespace partita

@@ -1,0 +1,141 @@
+#include "comm/sockets/gate.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/error.h"
+
+namespace partita {
+namespace {
+
+constexpr size_t kLeastSecret = 16;
+constexpr size_t kResponse = 2 * sizeof(Digest);
+constexpr std::chrono::seconds kHandshakeTime{5};
+constexpr std::chrono::milliseconds kGateInterval{200};
+
+std::span<std::byte> bytes_of(Digest& digest) { return digest; }
+
+}  // namespace
+
+JobKey::JobKey(std::string_view secret, std::string_view run) {
+  if (secret.size() < kLeastSecret) {
+    throw InvalidArgument(
+        fmt::format("[secret] too short, got {} characters, expected {} or more", secret.size(), kLeastSecret));
+  }
+  key_ = keyed_hash(partita::bytes_of(secret), partita::bytes_of("partita 1 " + std::string(run)));
+}
+
+Digest JobKey::proof(std::string_view role, const Digest& first, const Digest& second) const {
+  std::vector<std::byte> message(role.size() + 2 * sizeof(Digest));
+  std::memcpy(message.data(), role.data(), role.size());
+  std::copy(first.begin(), first.end(), message.begin() + static_cast<std::ptrdiff_t>(role.size()));
+  std::copy(second.begin(), second.end(), message.end() - sizeof(Digest));
+  return keyed_hash(key_, message);
+}
+
+Joining join(const Socket& socket, const JobKey& key, const Hello& own, Deadline until) {
+  Digest nonce{}, answer{};
+  if (!receive_all(socket, bytes_of(nonce), until)) return Joining::no_answer;
+  const Digest mine = random_bytes(), response = key.proof("calls", nonce, mine);
+  std::array<std::byte, kResponse> sent;
+  std::copy(mine.begin(), mine.end(), sent.begin());
+  std::copy(response.begin(), response.end(), sent.begin() + sizeof mine);
+  if (!send_all(socket, sent, until)) return Joining::no_answer;
+  if (!receive_all(socket, bytes_of(answer), until)) {
+    return std::chrono::steady_clock::now() >= until ? Joining::no_answer : Joining::refused;
+  }
+  if (!equal_digests(answer, key.proof("listens", nonce, mine))) return Joining::refused;
+  const auto* hello = reinterpret_cast<const std::byte*>(&own);
+  return send_all(socket, {hello, sizeof own}, until) ? Joining::done : Joining::no_answer;
+}
+
+void Gate::accept_all() {
+  constexpr int kAtOnce = 64;
+  for (int i = 0; i < kAtOnce; ++i) {
+    Socket socket(::accept4(listener_.file(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!socket.is_open()) return;
+    if (waiting_.size() >= most_waiting_) {
+      waiting_.pop_front();
+      ++strangers_;
+    }
+    Waiting waiting{.socket = std::move(socket), .nonce = random_bytes(), .until = deadline_after(kHandshakeTime)};
+    // 32 bytes always fit into a new connection.
+    if (!send_all(waiting.socket, waiting.nonce, std::chrono::steady_clock::now())) continue;
+    waiting.bytes.resize(kResponse);
+    waiting_.push_back(std::move(waiting));
+  }
+}
+
+bool Gate::check_response(Waiting& waiting) {
+  Digest nonce, response;
+  std::copy_n(waiting.bytes.begin(), sizeof nonce, nonce.begin());
+  std::copy_n(waiting.bytes.begin() + sizeof nonce, sizeof response, response.begin());
+  if (!equal_digests(response, key_.proof("calls", waiting.nonce, nonce))) return false;
+  const Digest answer = key_.proof("listens", waiting.nonce, nonce);
+  if (!send_all(waiting.socket, answer, std::chrono::steady_clock::now())) return false;
+  waiting.is_known = true;
+  waiting.came = 0;
+  waiting.bytes.resize(sizeof(Hello));
+  return true;
+}
+
+bool Gate::advance(Waiting& waiting) {
+  while (true) {
+    const ssize_t came =
+        ::recv(waiting.socket.file(), waiting.bytes.data() + waiting.came, waiting.bytes.size() - waiting.came, 0);
+    if (came < 0 && (errno == EAGAIN || errno == EINTR)) return true;
+    if (came <= 0) return false;
+    waiting.came += static_cast<size_t>(came);
+    if (waiting.came < waiting.bytes.size()) continue;
+    if (!waiting.is_known) {
+      if (!check_response(waiting)) return false;
+      continue;
+    }
+    Joined joined{.socket = std::move(waiting.socket)};
+    std::memcpy(&joined.hello, waiting.bytes.data(), sizeof joined.hello);
+    joined.hello.address[sizeof joined.hello.address - 1] = joined.hello.host[sizeof joined.hello.host - 1] = 0;
+    joined_.push_back(std::move(joined));
+    return false;
+  }
+}
+
+std::optional<Joined> Gate::next(Deadline until, const std::vector<int>& watched) {
+  while (joined_.empty()) {
+    const Deadline now = std::chrono::steady_clock::now();
+    if (now >= until) return std::nullopt;
+    std::vector<pollfd> files{{.fd = listener_.file(), .events = POLLIN}};
+    for (const int file : watched) files.push_back({.fd = file, .events = POLLIN});
+    for (const Waiting& waiting : waiting_) files.push_back({.fd = waiting.socket.file(), .events = POLLIN});
+    const auto rest =
+        std::chrono::ceil<std::chrono::milliseconds>(std::min<Deadline::duration>(until - now, kGateInterval));
+    const int ready = ::poll(files.data(), files.size(), static_cast<int>(rest.count()));
+    if (ready < 0 && errno != EINTR) return std::nullopt;
+    for (size_t i = 1; i <= watched.size() && ready > 0; ++i) {
+      if (files[i].revents != 0) return std::nullopt;
+    }
+    const Deadline after = std::chrono::steady_clock::now();
+    size_t at = 1 + watched.size();
+    std::deque<Waiting> kept;
+    for (Waiting& waiting : waiting_) {
+      const bool is_ready = ready > 0 && files[at].revents != 0;
+      ++at;
+      const bool stays = is_ready ? advance(waiting) : after < waiting.until;
+      if (stays) {
+        kept.push_back(std::move(waiting));
+      } else if (waiting.socket.is_open()) {  // else it has joined
+        ++strangers_;
+      }
+    }
+    waiting_ = std::move(kept);
+    if (ready > 0 && files[0].revents != 0) accept_all();
+  }
+  Joined first = std::move(joined_.front());
+  joined_.pop_front();
+  return first;
+}
+
+}  // namespace partita

@@ -1,0 +1,86 @@
+#pragma once
+// Only processes of this job get in. A connection begins with a challenge and a response in both directions:
+//
+//   the one that listens -> N1, 32 random bytes
+//   the one that calls   -> N2, 32 random bytes, and H(key, "calls" N1 N2)
+//   the one that listens -> H(key, "listens" N1 N2)
+//
+// with H = HMAC-SHA-256. Nothing else is read before the response is right, which is 64 bytes whoever sends it.
+
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "comm/sockets/keyed_hash.h"
+#include "comm/sockets/socket.h"
+
+namespace partita {
+
+/// What ranks of one run of one job know, and nobody else.
+class JobKey {
+ public:
+  /// `run` tells runs apart that use one secret. Throws InvalidArgument for a secret that is too short.
+  JobKey(std::string_view secret, std::string_view run);
+  Digest proof(std::string_view role, const Digest& first, const Digest& second) const;
+
+ private:
+  Digest key_;
+};
+
+/// What a rank says of itself, once it has shown that it belongs to the job.
+struct Hello {
+  int32_t rank = 0, size = 0;
+  int32_t port = 0;  // where it listens
+  char address[64] = "";
+  char host[64] = "";
+  uint64_t host_key = 0;
+};
+
+struct Joined {
+  Socket socket;
+  Hello hello;
+};
+
+/// How a call of another rank ended.
+enum class Joining { done, refused, no_answer };
+
+/// Shows the one that listens that this process knows the key, asks the same of it, and says who this is.
+Joining join(const Socket& socket, const JobKey& key, const Hello& own, Deadline until);
+
+/// Accepts connections, one step at a time, so that one that says nothing holds up nobody. Those that do not show that
+/// they know the key within five seconds are closed, and so is the oldest of too many; each takes 128 bytes.
+class Gate {
+ public:
+  Gate(Socket listener, const JobKey& key, int most_waiting)
+      : listener_(std::move(listener)), key_(key), most_waiting_(most_waiting) {}
+
+  /// The next rank that joins; none when `until` passes, or one of `watched` can be read.
+  std::optional<Joined> next(Deadline until, const std::vector<int>& watched = {});
+  /// Connections that did not know the key.
+  int64_t strangers() const { return strangers_; }
+  const Socket& listener() const { return listener_; }
+
+ private:
+  struct Waiting {
+    Socket socket;
+    Digest nonce;
+    Deadline until;
+    size_t came = 0;
+    bool is_known = false;
+    std::vector<std::byte> bytes{};  // the response, then the hello
+  };
+  void accept_all();
+  /// False: the connection is to be closed.
+  bool advance(Waiting& waiting);
+  bool check_response(Waiting& waiting);
+
+  Socket listener_;
+  const JobKey& key_;
+  size_t most_waiting_;
+  std::deque<Waiting> waiting_;
+  std::deque<Joined> joined_;
+  int64_t strangers_ = 0;
+};
+
+}  // namespace partita

@@ -1,0 +1,34 @@
+#pragma once
+// How the ranks of a job find one another: rank 0 listens at a known address, all others call it, and it tells all
+// where each is. Then every pair has a connection.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "comm/communicator.h"
+#include "comm/sockets/gate.h"
+#include "comm/sockets/socket.h"
+
+namespace partita {
+
+struct RendezvousOptions {
+  int rank = 0, size = 1;
+  Endpoint master{};         // where rank 0 listens
+  int listener = -1;         // of rank 0: a socket that listens there already, which it takes; -1: it makes one
+  std::string address = "";  // this rank listens here; "": at the address from which it reaches rank 0
+  uint64_t host_key = 0;
+  std::string host = "";  // the name of this host
+  Timeout timeout{};      // for a rank that does not come, or does not answer
+};
+
+struct Rendezvous {
+  std::vector<Socket> links;       // by rank; none to itself
+  std::vector<std::string> hosts;  // by rank
+};
+
+/// Collective over the ranks of the job. Throws RuntimeFailure on every rank that takes part when one does not come, or
+/// ends, naming it.
+Rendezvous meet(const RendezvousOptions& options, const JobKey& key);
+
+}  // namespace partita

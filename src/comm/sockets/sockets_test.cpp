@@ -1,0 +1,289 @@
+#include "comm/sockets/sockets.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <atomic>
+#include <cstring>
+#include <numeric>
+#include <random>
+#include <thread>
+
+#include "base/error.h"
+#include "comm/run_ranks.h"
+#include "comm/sockets/gate.h"
+#include "comm/sockets/socket.h"
+
+namespace partita {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr const char* kSecret = "a secret of sixteen characters or more";
+
+/// A place where ranks meet, on a port of their own.
+struct MeetingPoint {
+  Socket listener = listen_on({"127.0.0.1", 0});
+  std::string master = print(local_endpoint(listener));
+};
+
+SocketWorldOptions options_of(MeetingPoint& point, int rank, int size, int hosts) {
+  return {.rank = rank,
+          .size = size,
+          .master = point.master,
+          .listener = rank == 0 ? point.listener.release() : -1,
+          .secret = kSecret,
+          .start_timeout = 20s,
+          .stall_timeout = 20s,
+          .host = hosts == 1 ? "" : fmt::format("host{}", rank * hosts / size)};
+}
+
+/// Thrown by a rank that ends without a word.
+struct Killed {};
+
+/// Runs `fn` on ranks that are threads here, but talk by sockets; ranks are dealt out over `hosts`.
+void with_sockets(int size, int hosts, const std::function<void(Communicator&)>& fn) {
+  MeetingPoint point;
+  std::vector<std::jthread> threads;
+  for (int rank = 0; rank < size; ++rank) {
+    threads.emplace_back([&, options = options_of(point, rank, size, hosts)] {
+      try {
+        const auto world = make_socket_world(options);
+        fn(*world);
+      } catch (const Killed&) {
+      } catch (const std::exception& error) {
+        ADD_FAILURE() << "rank " << options.rank << " of " << size << ": " << error.what();
+      }
+    });
+  }
+}
+
+template <class T>
+std::vector<T> random_vector(int64_t count, int seed) {
+  std::mt19937 engine(static_cast<unsigned>(seed));
+  std::vector<T> values(count);
+  for (T& value : values) value = static_cast<T>(std::normal_distribution<float>()(engine) * 100);
+  return values;
+}
+
+template <class T>
+void check_all(Communicator& comm, Communicator& oracle, int64_t count, int seed) {
+  constexpr DType dtype = DTypeOf<T>::value;
+  const int rank = comm.rank(), size = comm.size();
+  const auto same = [](const std::vector<T>& a, const std::vector<T>& b) {
+    return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
+  };
+  for (const Reduce reduce : {Reduce::sum, Reduce::max}) {
+    std::vector<T> mine = random_vector<T>(count, seed + rank), theirs = mine;
+    comm.all_reduce(mine.data(), count, dtype, reduce);
+    oracle.all_reduce(theirs.data(), count, dtype, reduce);
+    EXPECT_TRUE(same(mine, theirs)) << "all_reduce of " << count << " on " << size;
+  }
+  std::vector<int64_t> counts(size), back(size);
+  for (int r = 0; r < size; ++r) counts[r] = (r + seed) % 3 == 0 ? 0 : count / (1 + (r + seed) % 4);
+  const int64_t total = std::accumulate(counts.begin(), counts.end(), int64_t{0});
+  const std::vector<T> part = random_vector<T>(counts[rank], seed + rank), whole = random_vector<T>(total, seed + rank);
+  std::vector<T> mine(total), theirs(total);
+  comm.all_gather(part.data(), mine.data(), counts, dtype);
+  oracle.all_gather(part.data(), theirs.data(), counts, dtype);
+  EXPECT_TRUE(same(mine, theirs)) << "all_gather";
+  mine.resize(counts[rank]), theirs.resize(counts[rank]);
+  comm.reduce_scatter(whole.data(), mine.data(), counts, dtype, Reduce::sum);
+  oracle.reduce_scatter(whole.data(), theirs.data(), counts, dtype, Reduce::sum);
+  EXPECT_TRUE(same(mine, theirs)) << "reduce_scatter";
+  for (int r = 0; r < size; ++r) {
+    counts[r] = (count + r + 2 * rank) % 5 * 7;
+    back[r] = (count + rank + 2 * r) % 5 * 7;
+  }
+  const auto sent = random_vector<T>(std::accumulate(counts.begin(), counts.end(), int64_t{0}), seed + rank);
+  mine.assign(std::accumulate(back.begin(), back.end(), int64_t{0}), T(0));
+  theirs = mine;
+  comm.all_to_all(sent.data(), counts, mine.data(), back, dtype);
+  oracle.all_to_all(sent.data(), counts, theirs.data(), back, dtype);
+  EXPECT_TRUE(same(mine, theirs)) << "all_to_all";
+  mine = random_vector<T>(count, seed + rank), theirs = mine;
+  comm.broadcast(mine.data(), count, dtype, size - 1);
+  oracle.broadcast(theirs.data(), count, dtype, size - 1);
+  EXPECT_TRUE(same(mine, theirs)) << "broadcast";
+  comm.barrier();
+}
+
+TEST(Sockets, MoveTheBitsThatThreadsMove) {
+  for (const int size : {1, 2, 3, 4, 6, 8}) {
+    for (const int hosts : {1, 2, size}) {
+      if (hosts > size) continue;
+      MeetingPoint point;
+      run_ranks(size, [&](Communicator& oracle) {
+        SocketWorldOptions options;
+        for (int rank = 0; rank < size; ++rank) {  // one after the other: rank 0 takes the listener
+          if (rank == oracle.rank()) options = options_of(point, rank, size, hosts);
+          oracle.barrier();
+        }
+        const auto world = make_socket_world(options);
+        EXPECT_EQ(world->host_place().size,
+                  static_cast<int>(std::count_if(oracle.world_ranks().begin(), oracle.world_ranks().end(), [&](int r) {
+                    return r * hosts / size == oracle.rank() * hosts / size;
+                  })));
+        for (const int64_t count : {0, 1, 1000, 70'001}) {
+          check_all<float>(*world, oracle, count, static_cast<int>(count) + size);
+        }
+        check_all<bf16>(*world, oracle, 3001, 5);
+        check_all<double>(*world, oracle, 501, 7);
+        check_all<int64_t>(*world, oracle, 501, 9);
+      });
+    }
+  }
+}
+
+TEST(Sockets, GroupsAndMessages) {
+  with_sockets(6, 3, [](Communicator& world) {
+    const int rank = world.rank();
+    const std::vector<int> members = rank % 2 == 0 ? std::vector{4, 2, 0} : std::vector{1, 3, 5};
+    const auto group = world.split(members);
+    int64_t sum = rank;
+    group->all_reduce(&sum, 1, DType::i64, Reduce::sum);
+    EXPECT_EQ(sum, rank % 2 == 0 ? 6 : 9);
+    // Large and small messages of both groups between the same pairs, posted before anyone takes one.
+    const int to = (rank + 1) % 6, from = (rank + 5) % 6;
+    for (int i = 0; i < 20; ++i) {
+      const std::vector<int32_t> mine(i % 3 == 0 ? 100'000 : 10, 100 * rank + i);
+      world.post(mine.data(), static_cast<int64_t>(mine.size()), DType::i32, to);
+    }
+    for (int i = 0; i < 20; ++i) {
+      std::vector<int32_t> theirs(i % 3 == 0 ? 100'000 : 10);
+      world.recv(theirs.data(), static_cast<int64_t>(theirs.size()), DType::i32, from);
+      EXPECT_EQ(theirs, std::vector<int32_t>(theirs.size(), 100 * from + i));
+    }
+    world.barrier();
+  });
+}
+
+/// What `fn` throws; its code is expected.
+std::string thrown(ExitCode code, const std::function<void()>& fn) {
+  try {
+    fn();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), code) << error.what();
+    return error.what();
+  }
+  return "nothing";
+}
+
+TEST(Sockets, ALostRankIsNamedByAllWithWhatWaited) {
+  for (const int hosts : {1, 3}) {
+    with_sockets(3, hosts, [&](Communicator& world) {
+      world.barrier();
+      world.begin_step(7);
+      if (world.rank() == 1) {
+        // As a process that is killed: its connections end without a word.
+        throw Killed();
+      }
+      const auto begin = std::chrono::steady_clock::now();
+      float value = 0;
+      const std::string text =
+          thrown(ExitCode::peer_lost, [&] { world.all_reduce(&value, 1, DType::f32, Reduce::sum); });
+      EXPECT_LT(std::chrono::steady_clock::now() - begin, 1s);
+      EXPECT_TRUE(text.starts_with("[all_reduce] a rank was lost at call 2 (f32[1]) of step 7: the process of rank 1 "))
+          << text;
+    });
+  }
+}
+TEST(Sockets, AnAbortWakesEveryCallAndAnotherWorldMayFollow) {
+  for (int round = 0; round < 2; ++round) {
+    for (const int hosts : {1, 2}) {
+      with_sockets(4, hosts, [&](Communicator& world) {
+        const auto pair = world.split(world.rank() < 2 ? std::vector{0, 1} : std::vector{2, 3});
+        if (world.rank() == 3) {
+          std::this_thread::sleep_for(50ms);
+          world.abort("rank 3: [train] the loss is not finite", ExitCode::non_finite);
+          return;
+        }
+        int value = 0;
+        // One waits for a message, one in another group, one for all.
+        const std::string text = thrown(ExitCode::non_finite, [&] {
+          if (world.rank() == 0) pair->recv(&value, 1, DType::i32, 1);
+          if (world.rank() == 2) pair->barrier();
+          world.barrier();
+        });
+        EXPECT_EQ(text, "rank 3: [train] the loss is not finite");
+      });
+    }
+  }
+}
+
+TEST(Sockets, CallsThatDifferAreToldBeforeDataMove) {
+  with_sockets(2, 2, [](Communicator& world) {
+    std::vector<float> values(10);
+    const std::string text = thrown(ExitCode::ranks_disagree, [&] {
+      if (world.rank() == 0) {
+        world.all_reduce(values.data(), 10, DType::f32, Reduce::sum);
+      } else {
+        world.all_reduce(values.data(), 10, DType::f32, Reduce::max);
+      }
+    });
+    EXPECT_EQ(text,
+              fmt::format("[all_reduce] ranks disagree: rank {} calls all_reduce f32 {}, rank {} calls all_reduce "
+                          "f32 {}",
+                          1 - world.rank(), world.rank() == 0 ? "max" : "sum", world.rank(),
+                          world.rank() == 0 ? "sum" : "max"));
+    world.abort("over", ExitCode::ranks_disagree);
+  });
+}
+
+TEST(Sockets, OnlyRanksOfTheJobJoin) {
+  MeetingPoint point;
+  std::vector<std::jthread> threads;
+  std::atomic<int> refused = 0;
+  // Another secret, and another run of the same.
+  for (int i = 0; i < 2; ++i) {
+    SocketWorldOptions options = options_of(point, 1, 2, 1);
+    (i == 0 ? options.secret : options.run) += "another";
+    threads.emplace_back([&, options] {
+      const std::string text = thrown(ExitCode::ranks_disagree, [&] { make_socket_world(options); });
+      refused += text.find("got another secret or run") != std::string::npos ? 1 : 0;
+    });
+  }
+  // Strangers: random bytes, too few, far too many.
+  const Endpoint master = parse_endpoint("test", point.master);
+  threads.emplace_back([&] {
+    std::mt19937 random(3);
+    for (int i = 0; i < 200; ++i) {
+      auto link = connect_to(master, deadline_after(5s));
+      if (!link) continue;
+      std::vector<std::byte> bytes(random() % 5000);
+      for (std::byte& byte : bytes) byte = static_cast<std::byte>(random());
+      send_all(*link, bytes, deadline_after(100ms));
+    }
+  });
+  threads.emplace_back([&, options = options_of(point, 0, 2, 1)] { make_socket_world(options)->barrier(); });
+  std::this_thread::sleep_for(300ms);
+  threads.emplace_back([&, options = options_of(point, 1, 2, 1)] { make_socket_world(options)->barrier(); });
+  threads.clear();
+  EXPECT_EQ(refused, 2);
+}
+
+TEST(Sockets, RanksThatDoNotComeAreNamed) {
+  MeetingPoint point;
+  std::vector<std::jthread> threads;
+  for (const int rank : {0, 2}) {
+    SocketWorldOptions options = options_of(point, rank, 4, 1);
+    options.start_timeout = 600ms;
+    threads.emplace_back([options] {
+      EXPECT_EQ(thrown(ExitCode::peer_stalled, [&] { make_socket_world(options); }),
+                "[rendezvous] timed out after 0.6 s: waiting for ranks 1, 3, got 2 of 4 ranks, expected all");
+    });
+  }
+}
+
+TEST(Sockets, AddressesAndSecretsAreChecked) {
+  for (const char* text : {"", "host", "host:", ":1", "host:0", "host:65536", "host:1x"}) {
+    EXPECT_EQ(thrown(ExitCode::usage, [&] { parse_endpoint("test", text); }),
+              fmt::format("[test] not an address, got '{}', expected HOST:PORT with a port of 1 to 65535", text));
+  }
+  EXPECT_EQ(print(parse_endpoint("test", "[::1]:80")), "[::1]:80");
+  EXPECT_EQ(thrown(ExitCode::usage, [] { JobKey("short", ""); }),
+            "[secret] too short, got 5 characters, expected 16 or more");
+}
+
+}  // namespace
+}  // namespace partita

@@ -1,0 +1,246 @@
+#include "launch/launcher/agent.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <deque>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <memory>
+
+#include "base/error.h"
+#include "comm/flight_record.h"
+#include "launch/launcher/child.h"
+#include "launch/launcher/lines.h"
+#include "launch/launcher/orders.h"
+
+namespace partita {
+namespace {
+
+constexpr size_t kMostLines = 20, kMostLineBytes = 8192;
+
+/// One rank, and where its streams go.
+struct RunningRank {
+  int rank = 0;
+  std::string folder;  // with stdout, stderr and the flight record
+  Child child;
+  bool was_stopped = false, has_ended = false;
+  /// Of rank 0, whose lines are passed on.
+  std::ofstream output{}, errors{};
+};
+
+/// The last lines of a file.
+std::string last_lines(const std::string& path) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  if (!file) return "";
+  const auto size = static_cast<int64_t>(file.tellg());
+  const int64_t bytes = std::min<int64_t>(size, kMostLineBytes);
+  file.seekg(size - bytes);
+  std::string text(static_cast<size_t>(bytes), '\0');
+  file.read(text.data(), bytes);
+  size_t begin = text.size();
+  for (size_t lines = 0; begin > 0 && lines <= kMostLines; --begin) {
+    if (text[begin - 1] == '\n' && begin != text.size()) ++lines;
+    if (lines == kMostLines) break;
+  }
+  return text.substr(begin);
+}
+
+/// The record of the attempt before.
+void keep_record(const std::string& folder, int attempt) {
+  std::error_code failure;
+  const std::string record = folder + "/flight_record";
+  if (attempt > 0) {
+    std::filesystem::rename(record, fmt::format("{}.{}", record, attempt - 1), failure);
+  } else {
+    std::filesystem::remove(record, failure);
+  }
+}
+
+class Agent {
+ public:
+  int run() {
+    while (!is_over_) {
+      std::vector<pollfd> files{{.fd = STDIN_FILENO, .events = POLLIN}};
+      std::vector<std::function<void()>> actions{[this] { read_orders(); }};
+      for (const auto& rank : ranks_) {
+        if (rank->has_ended) continue;
+        add(files, actions, rank->child.ended(), [this, one = rank.get()] { look_at(*one); });
+        add(files, actions, rank->child.output(), [this, one = rank.get()] { pass_on(*one, false); });
+        add(files, actions, rank->child.errors(), [this, one = rank.get()] { pass_on(*one, true); });
+      }
+      if (::poll(files.data(), files.size(), -1) < 0 && errno != EINTR) return static_cast<int>(ExitCode::internal);
+      for (size_t i = 0; i < files.size(); ++i) {
+        if (files[i].revents != 0) actions[i]();
+      }
+    }
+    ranks_.clear();  // kills them
+    return 0;
+  }
+
+ private:
+  static void add(std::vector<pollfd>& files, std::vector<std::function<void()>>& actions, const Socket& file,
+                  std::function<void()> action) {
+    if (!file.is_open()) return;
+    files.push_back({.fd = file.file(), .events = POLLIN});
+    actions.push_back(std::move(action));
+  }
+
+  void tell(const AgentReport& report) {
+    const std::string line = print(report) + "\n";
+    for (size_t done = 0; done < line.size();) {
+      const ssize_t written = ::write(STDOUT_FILENO, line.data() + done, line.size() - done);
+      if (written < 0 && errno == EINTR) continue;
+      if (written <= 0) {
+        is_over_ = true;
+        return;
+      }
+      done += static_cast<size_t>(written);
+    }
+  }
+
+  void read_orders() {
+    if (!orders_.read(STDIN_FILENO)) {
+      is_over_ = true;
+      return;
+    }
+    while (const auto line = orders_.next()) {
+      try {
+        obey(parse_order(*line));
+      } catch (const Error& error) {
+        tell({.kind = AgentReport::Kind::failed, .text = error.what(), .code = static_cast<int>(error.code())});
+      }
+    }
+  }
+
+  void obey(const AgentOrder& order) {
+    switch (order.kind) {
+      case AgentOrder::Kind::listen:
+        listener_ = listen_on({order.address, 0});
+        tell({.kind = AgentReport::Kind::listening, .text = print(local_endpoint(listener_))});
+        break;
+      case AgentOrder::Kind::start: start(order.start); break;
+      case AgentOrder::Kind::signal:
+        for (const auto& rank : ranks_) rank->child.signal(order.signal);
+        break;
+      case AgentOrder::Kind::stop:
+        for (const auto& rank : ranks_) {
+          if (rank->has_ended) continue;
+          if (!rank->child.status()) {
+            rank->was_stopped = true;
+            rank->child.signal(SIGKILL);
+          }
+          finish(*rank);
+        }
+        break;
+    }
+  }
+
+  void start(const StartOrder& order) {
+    ranks_.clear();
+    for (int i = 0; i < order.ranks; ++i) {
+      const int rank = order.first_rank + i;
+      const std::string folder = fmt::format("{}/rank_{}", order.log_dir, rank);
+      std::error_code failure;
+      std::filesystem::create_directories(folder, failure);
+      ChildOptions options{.command = order.command,
+                           .environment = order.environment,
+                           .folder = order.folder,
+                           .appends = order.attempt > 0};
+      keep_record(folder, order.attempt);
+      options.environment.insert({{"PARTITA_RANK", std::to_string(rank)},
+                                  {"PARTITA_SIZE", std::to_string(order.size)},
+                                  {"PARTITA_LOCAL_RANK", std::to_string(i)},
+                                  {"PARTITA_LOCAL_SIZE", std::to_string(order.ranks)},
+                                  {"PARTITA_MASTER", order.master},
+                                  {"PARTITA_ADDRESS", order.address},
+                                  {"PARTITA_SECRET", order.secret},
+                                  {"PARTITA_RUN", order.run},
+                                  {"PARTITA_START_TIMEOUT", fmt::format("{}", order.stall_timeout)},
+                                  {"PARTITA_STALL_TIMEOUT", fmt::format("{}", order.stall_timeout)},
+                                  {"PARTITA_FLIGHT_RECORD", order.log_dir}});
+      if (rank == 0) {
+        options.kept = listener_.file();
+        options.environment["PARTITA_LISTENER"] = std::to_string(listener_.file());
+      } else {
+        options.output = folder + "/stdout";
+        options.errors = folder + "/stderr";
+      }
+      auto running =
+          std::make_unique<RunningRank>(RunningRank{.rank = rank, .folder = folder, .child = Child(options)});
+      std::ofstream(folder + "/pid", std::ios::trunc) << running->child.process() << "\n";
+      if (rank == 0) {
+        const auto mode = order.attempt > 0 ? std::ios::app : std::ios::trunc;
+        running->output.open(folder + "/stdout", mode);
+        running->errors.open(folder + "/stderr", mode);
+        listener_.close();  // it is the rank's now
+      }
+      ranks_.push_back(std::move(running));
+    }
+  }
+
+  /// What rank 0 prints goes to its log and to the launcher.
+  void pass_on(RunningRank& rank, bool is_error) {
+    Socket& stream = is_error ? rank.child.errors() : rank.child.output();
+    std::array<char, 16384> bytes;
+    while (stream.is_open()) {
+      const ssize_t came = ::read(stream.file(), bytes.data(), bytes.size());
+      if (came < 0 && errno == EAGAIN) return;
+      if (came <= 0) return stream.close();
+      const std::string text(bytes.data(), static_cast<size_t>(came));
+      (is_error ? rank.errors : rank.output) << text << std::flush;
+      tell({.kind = AgentReport::Kind::output, .text = text, .is_error = is_error, .rank = rank.rank});
+    }
+  }
+
+  void look_at(RunningRank& rank) {
+    if (rank.child.status()) finish(rank);
+  }
+
+  void finish(RunningRank& rank) {
+    if (rank.has_ended) return;
+    while (!rank.child.status()) ::poll(nullptr, 0, 1);
+    rank.has_ended = true;
+    if (rank.rank == 0) {
+      pass_on(rank, false);
+      pass_on(rank, true);
+    }
+    const int status = *rank.child.status();
+    AgentReport report{.kind = AgentReport::Kind::ended,
+                       .rank = rank.rank,
+                       .code = WIFEXITED(status) ? WEXITSTATUS(status) : 0,
+                       .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
+                       .was_stopped = rank.was_stopped,
+                       .lines = last_lines(rank.folder + "/stderr")};
+    try {
+      const FlightLog log = read_flight_record(rank.folder + "/flight_record");
+      report.lost = log.lost;
+      report.text = log.failure;
+      report.step = log.step;
+      if (!log.entries.empty()) report.last = describe(log.entries.back());
+    } catch (const Error&) {  // it ended before it had one
+    }
+    tell(report);
+  }
+
+  Lines orders_;
+  Socket listener_;
+  std::vector<std::unique_ptr<RunningRank>> ranks_;
+  bool is_over_ = false;
+};
+
+}  // namespace
+
+int run_agent() {
+  ::signal(SIGPIPE, SIG_IGN);
+  return Agent().run();
+}
+
+}  // namespace partita

@@ -1,0 +1,94 @@
+#include "launch/launcher/ending.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "launch/launcher/job.h"
+
+namespace partita {
+namespace {
+
+AgentReport ended(int rank, int code, int signal = 0, int lost = -1, bool was_stopped = false) {
+  return {.kind = AgentReport::Kind::ended,
+          .rank = rank,
+          .code = code,
+          .signal = signal,
+          .was_stopped = was_stopped,
+          .lost = lost,
+          .step = 7,
+          .last = "barrier"};
+}
+
+/// Ranks 0 and 1 on a, 2 and 3 on b, which end in this order.
+Ending of(const std::vector<AgentReport>& reports) {
+  Watch watch({{"a", 2}, {"b", 2}});
+  for (const AgentReport& report : reports) watch.take(report.rank / 2, report);
+  EXPECT_TRUE(watch.all_ended());
+  return watch.ending();
+}
+
+TEST(Ending, BlamesTheRankThatFailedItself) {
+  EXPECT_EQ(of({ended(0, 0), ended(1, 0), ended(2, 0), ended(3, 0)}).code, 0);
+  // Killed, though others ended first for its sake.
+  Ending ending = of({ended(0, 76, 0, 2), ended(1, 76, 0, 2), ended(2, 0, 9), ended(3, 76, 0, 2)});
+  EXPECT_EQ(ending.text, "rank 2 on b was killed by signal 9 (Killed), last operation: barrier");
+  EXPECT_EQ(ending.code, 76);
+  EXPECT_EQ(ending.steps, 7);
+  EXPECT_TRUE(ending.may_pass);
+  // Frozen: the others miss it, and it has to be stopped.
+  ending = of({ended(0, 77, 0, 3), ended(1, 77, 0, 3), ended(2, 77, 0, 3), ended(3, 0, 9, -1, true)});
+  EXPECT_EQ(ending.text, "rank 3 on b did not answer any more and was stopped, last operation: barrier");
+  EXPECT_EQ(ending.code, 77);
+  // An error of one, which the others repeat.
+  ending = of({ended(0, 79), ended(1, 79), ended(2, 79), ended(3, 79)});
+  EXPECT_EQ(ending.rank, 0);
+  EXPECT_EQ(ending.code, 79);
+  EXPECT_FALSE(ending.may_pass);
+  ending = of({ended(0, 76, 0, 1), ended(1, 71), ended(2, 76, 0, 1), ended(3, 76, 0, 1)});
+  EXPECT_EQ(ending.rank, 1);
+  EXPECT_TRUE(ending.may_pass);
+}
+
+TEST(Ending, AHostThatIsLost) {
+  Watch watch({{"a", 1}, {"b", 2}});
+  watch.lose_host(1, "cannot be reached any more");
+  EXPECT_FALSE(watch.all_ended());
+  watch.take(0, ended(0, 76, 0, 1));
+  EXPECT_EQ(watch.ending().text, "host b cannot be reached any more");
+  EXPECT_TRUE(watch.ending().lost_host);
+}
+
+TEST(RestartCommand, GoesOnFromTheNewestCheckpoint) {
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(restart_command({"train", "mlp"}), (Words{"train", "mlp"}));
+  EXPECT_EQ(restart_command({"train", "mlp", "--checkpoint", "d"}),
+            (Words{"train", "mlp", "--checkpoint", "d", "--resume", "latest"}));
+  EXPECT_EQ(restart_command({"train", "--resume", "old", "--checkpoint=d", "--lr", "1", "--resume=x"}),
+            (Words{"train", "--checkpoint=d", "--lr", "1", "--resume", "latest"}));
+}
+
+TEST(Orders, AreReadAsTheyWereWritten) {
+  const AgentOrder order{.kind = AgentOrder::Kind::start,
+                         .start = {.command = {"a b", "c\"\n"},
+                                   .environment = {{"X", "\xff"}, {"Y", "2"}},
+                                   .folder = "/",
+                                   .secret = "s",
+                                   .first_rank = 3,
+                                   .ranks = 2,
+                                   .size = 8,
+                                   .stall_timeout = 1.5}};
+  const AgentOrder read = parse_order(print(order));
+  EXPECT_EQ(read.start.command, order.start.command);
+  EXPECT_EQ(read.start.environment.at("Y"), "2");
+  EXPECT_EQ(read.start.stall_timeout, 1.5);
+  EXPECT_EQ(read.start.first_rank, 3);
+  const AgentReport report = parse_report(print(ended(2, 76, 0, 1)));
+  EXPECT_EQ(report.rank, 2);
+  EXPECT_EQ(report.lost, 1);
+  EXPECT_EQ(report.last, "barrier");
+  EXPECT_THROW(parse_report("{}"), InvalidFile);
+  EXPECT_THROW(parse_order("x"), InvalidFile);
+}
+
+}  // namespace
+}  // namespace partita

@@ -1,0 +1,326 @@
+#include "launch/launcher/job.h"
+
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <optional>
+
+#include "base/error.h"
+#include "launch/launcher/agent_link.h"
+#include "launch/launcher/ending.h"
+#include "launch/secret.h"
+
+extern char** environ;
+
+namespace partita {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kAgentTime{30'000};  // in which an agent answers
+constexpr milliseconds kLastWords{1'000};   // in which ranks end by themselves once one has failed
+constexpr milliseconds kStopTime{5'000};    // in which an agent has stopped its ranks
+constexpr milliseconds kFirstPause{100}, kLongestPause{30'000};
+constexpr int kCrashLoop = 3;  // attempts without a step
+
+/// Signals that the launcher passes on, as files that can be read.
+class Signals {
+ public:
+  Signals() {
+    sigset_t set;
+    sigemptyset(&set);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) sigaddset(&set, number);
+    ::sigprocmask(SIG_BLOCK, &set, &before_);
+    file_ = Socket(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  }
+  ~Signals() { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+
+  int file() const { return file_.file(); }
+  /// 0: none has come.
+  int next() const {
+    signalfd_siginfo info{};
+    return ::read(file_.file(), &info, sizeof info) == sizeof info ? static_cast<int>(info.ssi_signo) : 0;
+  }
+
+ private:
+  sigset_t before_;
+  Socket file_;
+};
+
+void say(const std::string& kind, const std::string& text) {
+  std::cout.flush();
+  std::cerr << "partita: " << kind << ": " << text << std::endl;
+}
+
+std::map<std::string, std::string> forwarded_environment(const JobOptions& options) {
+  std::map<std::string, std::string> forwarded;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text(*entry), name = text.substr(0, text.find('='));
+    const bool is_named =
+        std::find(options.forwarded.begin(), options.forwarded.end(), name) != options.forwarded.end();
+    if (is_named || name.starts_with("OMP_") || name.starts_with("PARTITA_")) {
+      forwarded[name] = text.substr(std::min(text.size(), name.size() + 1));
+    }
+  }
+  return forwarded;
+}
+
+class Launcher {
+ public:
+  explicit Launcher(const JobOptions& options) : options_(options), hosts_(options.hosts), secret_(new_secret()) {
+    if (!options.log_dir.empty()) {
+      log_dir_ = std::filesystem::absolute(options.log_dir);
+      return;
+    }
+    std::string name = (std::filesystem::temp_directory_path() / "partita-launch-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) {
+      throw RuntimeFailure(ExitCode::cannot_write,
+                           fmt::format("[launch] cannot make {}: {}", name, std::strerror(errno)));
+    }
+    log_dir_ = name;
+    is_temporary_ = true;
+  }
+
+  int run() {
+    std::vector<std::string> command = options_.command;
+    for (int attempt = 0, idle = 0;; ++attempt) {
+      const Ending ending = run_attempt(command, attempt);
+      if (ending.code == 0) {
+        std::error_code failure;
+        if (is_temporary_) std::filesystem::remove_all(log_dir_, failure);
+        return 0;
+      }
+      if (was_asked_) return ending.code;  // ranks say themselves why they end
+      tell(ending);
+      idle = ending.steps > 0 ? 0 : idle + 1;
+      if (!may_restart(ending, attempt, idle)) return ending.code;
+      shrink(ending);
+      if (slots_of(hosts_) < std::max(1, least_ranks())) {
+        say("error", fmt::format("[launch] too few ranks are left, got {}, expected {} or more", slots_of(hosts_),
+                                 std::max(1, least_ranks())));
+        return ending.code;
+      }
+      command = restart_command(options_.command);
+      if (!pause(attempt, idle)) return ending.code;
+    }
+  }
+
+ private:
+  int least_ranks() const { return options_.min_ranks > 0 ? options_.min_ranks : slots_of(options_.hosts); }
+
+  void tell(const Ending& ending) const {
+    say("error", fmt::format("[launch] {}; logs are in {}", ending.text, log_dir_.string()));
+    if (ending.rank > 0 && !ending.lines.empty()) {
+      say("error", fmt::format("[launch] the last lines of rank {}:", ending.rank));
+      std::cerr << ending.lines << std::flush;
+    }
+  }
+
+  bool may_restart(const Ending& ending, int attempt, int idle) const {
+    if (options_.max_restarts == 0) return false;
+    // One rank fewer may be a number that the program does not take; yet another one may be.
+    const bool is_number = has_shrunk_ && ending.code == static_cast<int>(ExitCode::usage);
+    if (!ending.may_pass && !is_number) return false;
+    if (attempt >= options_.max_restarts) {
+      say("error", fmt::format("[launch] no restart is left, got {} failures, expected at most {} restarts",
+                               attempt + 1, options_.max_restarts));
+      return false;
+    }
+    if (idle < kCrashLoop || is_number) return true;
+    say("error",
+        fmt::format("[launch] a crash loop, got {} attempts that ended before their first step, expected fewer", idle));
+    return false;
+  }
+
+  /// Leaves out what failed twice, and hosts that cannot be reached, when there may be fewer ranks.
+  void shrink(const Ending& ending) {
+    const bool again = ending.host == failed_host_ && ending.rank == failed_rank_;
+    failed_host_ = ending.host;
+    failed_rank_ = ending.rank;
+    if (options_.min_ranks == 0) return;
+    const bool is_number = has_shrunk_ && ending.code == static_cast<int>(ExitCode::usage);
+    const auto host =
+        std::find_if(hosts_.begin(), hosts_.end(), [&](const HostSlots& one) { return one.name == ending.host; });
+    if (host == hosts_.end() || (!ending.lost_host && !again && !is_number)) return;
+    host->slots = ending.lost_host ? 0 : host->slots - 1;
+    std::erase_if(hosts_, [](const HostSlots& one) { return one.slots == 0; });
+    has_shrunk_ = true;
+    failed_rank_ = -1;
+  }
+
+  /// False: somebody wants the job to end.
+  bool pause(int attempt, int idle) {
+    const milliseconds rest = std::min(kLongestPause, kFirstPause * (1 << std::min(idle, 16)));
+    say("warning", fmt::format("[launch] restart {} of {} on {} ranks in {:.1f} s", attempt + 1, options_.max_restarts,
+                               slots_of(hosts_), std::chrono::duration<double>(rest).count()));
+    pollfd file{.fd = signals_.file(), .events = POLLIN};
+    if (::poll(&file, 1, static_cast<int>(rest.count())) <= 0) return true;
+    const int number = signals_.next();
+    return number == 0 || number == SIGUSR1;
+  }
+
+  void connect_agents() {
+    std::erase_if(agents_, [&](const auto& agent) {
+      return !agent->is_open() || std::none_of(hosts_.begin(), hosts_.end(),
+                                               [&](const HostSlots& host) { return host.name == agent->host(); });
+    });
+    std::vector<std::unique_ptr<AgentLink>> ordered;
+    for (const HostSlots& host : hosts_) {
+      const auto found = std::find_if(agents_.begin(), agents_.end(), [&](const auto& agent) {
+        return agent != nullptr && agent->host() == host.name;
+      });
+      ordered.push_back(found != agents_.end()
+                            ? std::move(*found)
+                            : std::make_unique<AgentLink>(host.name, options_.program, options_.ssh));
+    }
+    agents_ = std::move(ordered);
+  }
+
+  /// Where ranks of a host listen: on one host nowhere else can reach them.
+  std::string address_of(const HostSlots& host) const {
+    const bool is_alone = hosts_.size() == 1 && options_.ssh.empty();
+    return is_alone || host.name == "localhost" ? "127.0.0.1" : host.name;
+  }
+
+  Ending run_attempt(const std::vector<std::string>& command, int attempt) {
+    connect_agents();
+    Watch watch(hosts_);
+    agents_[0]->send({.kind = AgentOrder::Kind::listen, .address = address_of(hosts_[0])});
+    std::string master;
+    const Deadline answered = deadline_after(kAgentTime);
+    while (master.empty() && agents_[0]->is_open() && std::chrono::steady_clock::now() < answered) {
+      step(watch, answered, &master);
+      if (was_asked_) return watch.ending();
+    }
+    if (master.empty()) {
+      watch.lose_host(0, "does not answer");
+      agents_[0]->close();
+      return watch.ending();
+    }
+    int first = 0;
+    for (size_t i = 0; i < agents_.size(); ++i) {
+      agents_[i]->send({.kind = AgentOrder::Kind::start,
+                        .start = {.command = command,
+                                  .environment = forwarded_environment(options_),
+                                  .folder = std::filesystem::current_path(),
+                                  .log_dir = log_dir_,
+                                  .host = hosts_[i].name,
+                                  .address = address_of(hosts_[i]),
+                                  .secret = secret_,
+                                  .run = std::to_string(attempt),
+                                  .master = master,
+                                  .first_rank = first,
+                                  .ranks = hosts_[i].slots,
+                                  .size = slots_of(hosts_),
+                                  .attempt = attempt,
+                                  .stall_timeout = options_.stall_timeout}});
+      first += hosts_[i].slots;
+    }
+    watch_to_the_end(watch);
+    return watch.ending();
+  }
+
+  void watch_to_the_end(Watch& watch) {
+    std::optional<Deadline> stop_at, give_up_at;
+    while (!watch.all_ended()) {
+      const Deadline now = std::chrono::steady_clock::now();
+      if (watch.has_failed() && !stop_at) stop_at = deadline_after(kLastWords);
+      if (is_urgent_) stop_at = now;
+      if (stop_at && now >= *stop_at && !give_up_at) {
+        for (const auto& agent : agents_) agent->send({.kind = AgentOrder::Kind::stop});
+        give_up_at = deadline_after(kStopTime);
+      }
+      if (give_up_at && now >= *give_up_at) {
+        for (size_t i = 0; i < agents_.size(); ++i) {
+          if (watch.has_ended(static_cast<int>(i))) continue;
+          agents_[i]->close();
+          watch.lose_host(static_cast<int>(i), "does not stop its ranks");
+        }
+        return;
+      }
+      step(watch, give_up_at.value_or(stop_at.value_or(now + std::chrono::hours(1))), nullptr);
+    }
+  }
+
+  /// Waits for the next reports, or a signal, until `until`.
+  void step(Watch& watch, Deadline until, std::string* master) {
+    std::vector<pollfd> files{{.fd = signals_.file(), .events = POLLIN}};
+    for (const auto& agent : agents_) files.push_back({.fd = agent->is_open() ? agent->file() : -1, .events = POLLIN});
+    const auto rest = std::chrono::ceil<milliseconds>(until - std::chrono::steady_clock::now()).count();
+    ::poll(files.data(), files.size(), static_cast<int>(std::clamp<int64_t>(rest, 0, 3'600'000)));
+    if (files[0].revents != 0) pass_on(signals_.next());
+    for (size_t i = 0; i < agents_.size(); ++i) {
+      if (files[i + 1].revents == 0) continue;
+      for (const AgentReport& report : agents_[i]->receive()) {
+        if (report.kind == AgentReport::Kind::output) {
+          (report.is_error ? std::cerr : std::cout) << report.text << std::flush;
+        } else if (report.kind == AgentReport::Kind::listening) {
+          if (master != nullptr) *master = report.text;
+        } else {
+          watch.take(static_cast<int>(i), report);
+        }
+      }
+      if (!agents_[i]->is_open()) watch.lose_host(static_cast<int>(i), "cannot be reached any more");
+    }
+  }
+
+  void pass_on(int number) {
+    if (number == 0) return;
+    const bool ends = number != SIGUSR1;
+    if (ends && was_asked_) is_urgent_ = true;
+    if (ends) was_asked_ = true;
+    for (const auto& agent : agents_) agent->send({.kind = AgentOrder::Kind::signal, .signal = number});
+  }
+
+  const JobOptions& options_;
+  std::vector<HostSlots> hosts_;
+  const std::string secret_;
+  std::filesystem::path log_dir_;
+  bool is_temporary_ = false;
+  Signals signals_;
+  std::vector<std::unique_ptr<AgentLink>> agents_;
+  bool was_asked_ = false, is_urgent_ = false;  // to end, by a signal; by a second one
+  bool has_shrunk_ = false;
+  std::string failed_host_;
+  int failed_rank_ = -1;
+};
+
+}  // namespace
+
+std::vector<std::string> restart_command(const std::vector<std::string>& command) {
+  const auto is_flag = [](const std::string& word, const std::string& flag) {
+    return word == flag || word.starts_with(flag + "=");
+  };
+  if (std::none_of(command.begin(), command.end(), [&](const auto& word) { return is_flag(word, "--checkpoint"); })) {
+    return command;
+  }
+  std::vector<std::string> restarted;
+  for (size_t i = 0; i < command.size(); ++i) {
+    if (!is_flag(command[i], "--resume")) {
+      restarted.push_back(command[i]);
+    } else if (command[i] == "--resume") {
+      ++i;  // and what it resumed from
+    }
+  }
+  restarted.insert(restarted.end(), {"--resume", "latest"});
+  return restarted;
+}
+
+int run_job(const JobOptions& options) {
+  ::signal(SIGPIPE, SIG_IGN);
+  return Launcher(options).run();
+}
+
+}  // namespace partita

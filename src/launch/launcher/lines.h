@@ -1,0 +1,20 @@
+#pragma once
+// Lines that come through a pipe, in whatever parts.
+
+#include <optional>
+#include <string>
+
+namespace partita {
+
+class Lines {
+ public:
+  /// Takes what is there; false when the pipe has ended, or a line is longer than 1 MiB.
+  bool read(int file);
+  /// The next whole line, without its end.
+  std::optional<std::string> next();
+
+ private:
+  std::string text_;
+};
+
+}  // namespace partita

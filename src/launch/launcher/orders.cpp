@@ -1,0 +1,101 @@
+#include "launch/launcher/orders.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/names.h"
+
+namespace partita {
+
+template <>
+inline constexpr auto kNames<AgentOrder::Kind> = names("listen", "start", "signal", "stop");
+template <>
+inline constexpr auto kNames<AgentReport::Kind> = names("listening", "output", "ended", "failed");
+
+namespace {
+
+using nlohmann::json;
+
+/// Calls `fn` on every field of both, so that what is written is what is read.
+template <class Start, class Fn>
+void each_field(Start& start, Fn&& fn) {
+  fn("command", start.command);
+  fn("environment", start.environment);
+  fn("folder", start.folder);
+  fn("log_dir", start.log_dir);
+  fn("host", start.host);
+  fn("address", start.address);
+  fn("secret", start.secret);
+  fn("run", start.run);
+  fn("master", start.master);
+  fn("first_rank", start.first_rank);
+  fn("ranks", start.ranks);
+  fn("size", start.size);
+  fn("attempt", start.attempt);
+  fn("stall_timeout", start.stall_timeout);
+}
+
+template <class Told, class Fn>
+void each_field_of_report(Told& report, Fn&& fn) {
+  fn("text", report.text);
+  fn("is_error", report.is_error);
+  fn("rank", report.rank);
+  fn("code", report.code);
+  fn("signal", report.signal);
+  fn("was_stopped", report.was_stopped);
+  fn("lost", report.lost);
+  fn("step", report.step);
+  fn("last", report.last);
+  fn("lines", report.lines);
+}
+
+template <class Parse>
+auto parsed(const std::string& line, Parse&& parse) {
+  try {
+    return parse(json::parse(line));
+  } catch (const json::exception&) {
+    throw InvalidFile(
+        fmt::format("[launch] not a line of a launcher, got '{}', expected one of the same version", line));
+  }
+}
+
+/// What is not UTF-8 is replaced.
+std::string one_line(const json& value) { return value.dump(-1, ' ', true, json::error_handler_t::replace); }
+
+}  // namespace
+
+std::string print(const AgentOrder& order) {
+  json value{{"order", name_of(order.kind)}, {"signal", order.signal}, {"at", order.address}};
+  if (order.kind == AgentOrder::Kind::start) {
+    each_field(order.start, [&](const char* name, const auto& field) { value[name] = field; });
+  }
+  return one_line(value);
+}
+
+std::string print(const AgentReport& report) {
+  json value{{"report", name_of(report.kind)}};
+  each_field_of_report(report, [&](const char* name, const auto& field) { value[name] = field; });
+  return one_line(value);
+}
+
+AgentOrder parse_order(const std::string& line) {
+  return parsed(line, [](const json& value) {
+    AgentOrder order{.kind = parse_name<AgentOrder::Kind>("launch", value.at("order").get<std::string>()),
+                     .address = value.at("at"),
+                     .signal = value.at("signal")};
+    if (order.kind == AgentOrder::Kind::start) {
+      each_field(order.start, [&](const char* name, auto& field) { value.at(name).get_to(field); });
+    }
+    return order;
+  });
+}
+
+AgentReport parse_report(const std::string& line) {
+  return parsed(line, [](const json& value) {
+    AgentReport report{.kind = parse_name<AgentReport::Kind>("launch", value.at("report").get<std::string>())};
+    each_field_of_report(report, [&](const char* name, auto& field) { value.at(name).get_to(field); });
+    return report;
+  });
+}
+
+}  // namespace partita

@@ -1,0 +1,96 @@
+// What a launch refuses, and how jobs say which rank failed.
+
+#include <cstdlib>
+
+#include "support/program.h"
+
+namespace partita {
+namespace {
+
+TEST(LaunchErrors, FlagsThatMakeNoSense) {
+  expect_refusal({"launch", "--", "train", "mlp"}, ExitCode::usage, {"[launch] no number of ranks, got no -n"});
+  expect_refusal({"launch", "-n", "2"}, ExitCode::usage, {"[launch] COMMAND is required"});
+  expect_refusal({"launch", "-n", "2", "--hosts", "a:2", "--hostfile", "h", "--", "train"}, ExitCode::usage,
+                 {"[launch] hosts twice"});
+  expect_refusal({"launch", "--hosts", "a:0", "--", "train"}, ExitCode::usage, {"[--hosts] not a host, got 'a:0'"});
+  expect_refusal({"launch", "-n", "3", "--hosts", "a:2", "--", "train"}, ExitCode::usage,
+                 {"[-n] more ranks than slots, got 3, expected at most 2"});
+  expect_refusal({"launch", "-n", "2", "--stall-timeout", "0", "--", "train"}, ExitCode::usage,
+                 {"[--stall-timeout] out of range, got 0"});
+  expect_refusal({"launch", "-n", "2", "--min-ranks", "3", "--", "train"}, ExitCode::usage,
+                 {"[--min-ranks] out of range, got 3, expected 0 to 2"});
+  expect_refusal({"launch", "--hostfile", "/no/such", "--", "train"}, ExitCode::missing_file,
+                 {"[hostfile] cannot open /no/such"});
+  expect_refusal({"launch", "--rank-table", "/no/such", "--", "train"}, ExitCode::missing_file,
+                 {"[rank table] cannot open /no/such"});
+  expect_refusal({"diagnose", "/no/such"}, ExitCode::missing_file, {"[diagnose] no flight records in /no/such"});
+}
+
+TEST(LaunchErrors, DamagedFiles) {
+  const TempDir folder;
+  const std::string path = (folder.path() / "file").string();
+  write_text(path, "node slots=many\n");
+  expect_refusal({"launch", "--hostfile", path, "--", "train"}, ExitCode::bad_input,
+                 {"file:1: not a host, got 'slots=many'"});
+  write_text(path, R"({"server_list": [{"server_id": "a", "deivce": []}]})");
+  expect_refusal({"launch", "--rank-table", path, "--", "train"}, ExitCode::bad_input,
+                 {"no device of server 0", "did you mean 'deivce'?"});
+  std::filesystem::create_directories(folder.path() / "rank_0");
+  write_text(folder.path() / "rank_0" / "flight_record", "nonsense");
+  expect_refusal({"diagnose", folder.path().string()}, ExitCode::bad_input, {"not a flight record, got 8 bytes"});
+}
+
+/// One of two ranks, which a script would have started.
+void expect_refusal_of_rank(const std::vector<std::pair<const char*, std::string>>& variables, ExitCode code,
+                            const std::string& text) {
+  const Outcome outcome = run_program({"train", "mlp", "--steps", "1"}, [&] {
+    for (const auto& [name, value] : variables) ::setenv(name, value.c_str(), 1);
+  });
+  EXPECT_EQ(outcome.exit_code, static_cast<int>(code));
+  ASSERT_FALSE(outcome.lines.empty());
+  EXPECT_NE(outcome.lines[0].find(text), std::string::npos) << outcome.lines[0];
+}
+
+TEST(LaunchErrors, EnvironmentsThatMakeNoSense) {
+  const std::string secret = "0123456789abcdef";
+  expect_refusal_of_rank({{"PARTITA_RANK", "1"}, {"PARTITA_SIZE", "2"}}, ExitCode::usage,
+                         "[launch] a part of a launch alone, got no PARTITA_MASTER");
+  expect_refusal_of_rank({{"PARTITA_RANK", "2"}, {"PARTITA_SIZE", "2"}, {"PARTITA_MASTER", "127.0.0.1:9"}},
+                         ExitCode::usage, "got rank 2 of 2 from partita launch, expected 0 to 1");
+  expect_refusal_of_rank(
+      {{"PARTITA_RANK", "0"}, {"PARTITA_SIZE", "2"}, {"PARTITA_MASTER", "nowhere"}, {"PARTITA_SECRET", secret}},
+      ExitCode::usage, "[rendezvous] not an address, got 'nowhere', expected HOST:PORT");
+  expect_refusal_of_rank(
+      {{"PARTITA_RANK", "0"}, {"PARTITA_SIZE", "2"}, {"PARTITA_MASTER", "127.0.0.1:9"}, {"PARTITA_SECRET", "short"}},
+      ExitCode::usage, "[secret] too short, got 5 characters, expected 16 or more");
+  expect_refusal_of_rank({{"PARTITA_RANK", "0"},
+                          {"PARTITA_SIZE", "2"},
+                          {"PARTITA_MASTER", "192.0.2.77:29999"},
+                          {"PARTITA_SECRET", secret}},
+                         ExitCode::peer_lost, "[sockets] cannot listen on 192.0.2.77:29999");
+  expect_refusal_of_rank({{"PARTITA_RANK", "1"},
+                          {"PARTITA_SIZE", "2"},
+                          {"PARTITA_MASTER", "127.0.0.1:9"},
+                          {"PARTITA_SECRET", secret},
+                          {"PARTITA_START_TIMEOUT", "0.5"}},
+                         ExitCode::peer_stalled, "[rendezvous] rank 0 does not listen at 127.0.0.1:9");
+  expect_refusal_of_rank({{"PARTITA_RANK", "1"},
+                          {"PARTITA_SIZE", "2"},
+                          {"PARTITA_MASTER", "127.0.0.1:9"},
+                          {"PARTITA_SECRET", secret},
+                          {"PARTITA_STALL_TIMEOUT", "soon"}},
+                         ExitCode::usage, "[launch] PARTITA_STALL_TIMEOUT is not a time, got 'soon'");
+}
+
+TEST(LaunchErrors, SecretsThatOthersMayRead) {
+  const TempDir folder;
+  const std::string path = (folder.path() / "secret").string();
+  write_text(path, "0123456789abcdef\n");
+  std::filesystem::permissions(path, std::filesystem::perms(0644));
+  expect_refusal_of_rank(
+      {{"PARTITA_RANK", "1"}, {"PARTITA_SIZE", "2"}, {"PARTITA_MASTER", "127.0.0.1:9"}, {"PARTITA_SECRET_FILE", path}},
+      ExitCode::usage, "is not a file of this user alone, got mode 0644");
+}
+
+}  // namespace
+}  // namespace partita
