@@ -28,6 +28,11 @@ void Model::load(const std::string& path) {
   loaded_path_.clear();
 }
 
+void Model::assign(States values) {
+  values.merge(states_);
+  states_ = std::move(values);
+}
+
 void Model::require_states() const {
   if (!known_states_.states.empty() && states_.empty()) {
     throw InvalidArgument(
@@ -118,6 +123,7 @@ Program Model::make_program(const std::vector<Column>& columns, int64_t batch, i
 void Model::prepare_states(const Graph& graph) {
   known_states_ = states_of(graph);
   add_initial_states(states_, graph, config_.training.seed);
+  require_types(states_, graph);
   weight_names_ = weight_names(graph);
   if (loaded_path_.empty()) return;
   take_weights(states_, graph, load_weights(loaded_path_), loaded_path_);

@@ -57,6 +57,11 @@ class Model {
   void load(const std::string& path);
   /// Throws InvalidArgument while the model has no states: before its first training, evaluation or prediction.
   void save(const std::string& path) const;
+  /// Values of states by name, in place of those that they have or begin with; of states that the network does not
+  /// have they are ignored. Checked against their types when the next call makes a program.
+  void assign(States values);
+  /// All states as a whole by name, as the last call left them; none before the first.
+  const States& states() const { return states_; }
   /// Goes on from a checkpoint, which the next training reads and checks: of a training with the same configuration,
   /// but for what may change (job/options.h), and the same number of rows. What callbacks keep, as the best loss of
   /// EarlyStopping, begins anew.
