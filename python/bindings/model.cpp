@@ -7,10 +7,24 @@
 #include "job/options.h"
 #include "symbols.h"
 #include "training/model.h"
+#include "training/stepper.h"
 
 namespace partita::python {
 
+JobConfig config_of(const OptionTexts& texts) {
+  JobConfig config;
+  std::vector<Assignment> assignments;
+  for (const auto& [key, values] : texts) assignments.push_back({&find_option(key), key, values});
+  assign(config, assignments);
+  return config;
+}
+
 DatasetPtr dataset_of(const py::handle& rows);
+Place place_of(bool alone) {
+  Place place = this_place();
+  if (alone) place.launched.reset();
+  return place;
+}
 
 namespace {
 
@@ -61,9 +75,7 @@ NamedValues call(const py::function& function, const TracePtr& trace, Columns& c
   return values;
 }
 
-Network network_of(const std::string& name, py::function forward, const std::optional<py::function>& loss,
-                   std::optional<int64_t> ignore_index) {
-  (void)ignore_index;
+Network network_of(const std::string& name, py::function forward, const std::optional<py::function>& loss) {
   const auto functions = std::make_shared<NetworkFunctions>();
   functions->forward = kept(std::move(forward));
   if (loss) functions->loss = kept(*loss);
@@ -78,16 +90,6 @@ Network network_of(const std::string& name, py::function forward, const std::opt
     };
   }
   return Network(name, build, build_loss);
-}
-
-using OptionTexts = std::vector<std::pair<std::string, std::vector<std::string>>>;
-
-JobConfig config_of(const OptionTexts& texts) {
-  JobConfig config;
-  std::vector<Assignment> assignments;
-  for (const auto& [key, values] : texts) assignments.push_back({&find_option(key), key, values});
-  assign(config, assignments);
-  return config;
 }
 
 /// Events of a training as calls of a Python object's methods.
@@ -142,7 +144,7 @@ class PythonModel {
  public:
   PythonModel(const std::string& name, py::function forward, const std::optional<py::function>& loss,
               const OptionTexts& options, bool alone)
-      : model_(network_of(name, std::move(forward), loss, {}), config_of(options), place_of(alone)), alone_(alone) {
+      : model_(network_of(name, std::move(forward), loss), config_of(options), place_of(alone)) {
     model_.on_warning([](const std::string& message) {
       const py::gil_scoped_acquire gil;
       py::module_::import("partita._warnings").attr("warn")(message);
@@ -188,15 +190,65 @@ class PythonModel {
   std::map<std::string, ArrayPtr> states() const { return arrays_of(model_.states()); }
 
  private:
-  /// A process that computes for itself, whatever started it.
-  static Place place_of(bool alone) {
-    Place place = this_place();
-    if (alone) place.launched.reset();
-    return place;
+  Model model_;
+};
+
+/// A function of Python as a program, called step by step.
+class PythonStepper {
+ public:
+  PythonStepper(const OptionTexts& options, bool alone, const py::function& build,
+                const py::function& initial)
+      : stepper_(
+            config_of(options), place_of(alone),
+            [&](Context& context) {
+              const TracePtr trace = Trace::of(context);
+              try {
+                build(trace);
+              } catch (...) {
+                trace->close();
+                throw;
+              }
+              trace->close();
+            },
+            [&] { return states_of(py::cast<std::map<std::string, ArrayPtr>>(initial())); }) {}
+
+  std::vector<ArrayPtr> run(const std::vector<std::pair<std::string, ArrayPtr>>& inputs) {
+    Stepper::NamedArrays given;
+    for (const auto& [name, array] : inputs) given.emplace_back(name, *array);
+    const py::gil_scoped_release release;
+    std::vector<ArrayPtr> outputs;
+    for (Array& array : stepper_.run(given)) outputs.push_back(std::make_shared<Array>(std::move(array)));
+    return outputs;
   }
 
-  Model model_;
-  bool alone_;
+  /// The names of the states that a call changes.
+  std::vector<std::string> written() const {
+    std::vector<std::string> names;
+    for (const State& state : stepper_.graph().states) {
+      if (state.exit >= 0) names.push_back(stepper_.graph().values[static_cast<size_t>(state.entry)].name);
+    }
+    return names;
+  }
+  std::vector<std::string> states() const {
+    std::vector<std::string> names;
+    for (const State& state : stepper_.graph().states) {
+      names.push_back(stepper_.graph().values[static_cast<size_t>(state.entry)].name);
+    }
+    return names;
+  }
+  std::string text() const { return print(stepper_.graph()); }
+  ArrayPtr state(const std::string& name) const { return std::make_shared<Array>(stepper_.state(name)); }
+  void set_state(const std::string& name, const ArrayPtr& whole) { stepper_.set_state(name, *whole); }
+  std::vector<std::string> inputs() const {
+    std::vector<std::string> names;
+    for (const Input& input : stepper_.graph().inputs) {
+      names.push_back(stepper_.graph().values[static_cast<size_t>(input.value)].name);
+    }
+    return names;
+  }
+
+ private:
+  Stepper stepper_;
 };
 
 void bind_infos(py::module_& module) {
@@ -242,6 +294,15 @@ void bind_model(py::module_& module) {
       .def("predict", &PythonModel::predict)
       .def("assign", &PythonModel::assign)
       .def("states", &PythonModel::states);
+  py::class_<PythonStepper>(module, "Stepper", "A function as a program, called step by step.")
+      .def(py::init<const OptionTexts&, bool, const py::function&, const py::function&>())
+      .def("run", &PythonStepper::run)
+      .def("written", &PythonStepper::written)
+      .def("states", &PythonStepper::states)
+      .def("inputs", &PythonStepper::inputs)
+      .def("text", &PythonStepper::text)
+      .def("state", &PythonStepper::state)
+      .def("set_state", &PythonStepper::set_state);
 }
 
 }  // namespace partita::python

@@ -1,5 +1,7 @@
 #include "symbols.h"
 
+#include "autodiff/differentiate.h"
+#include "autodiff/optimizer.h"
 #include "execute/subnormals.h"
 #include "ops/constant.h"
 #include "ops/registry.h"
@@ -87,6 +89,34 @@ void set_place(const TracePtr& trace, const std::string& scope, const std::strin
   builder.recompute = recompute;
 }
 
+/// d loss / d x for each x, zeros where the loss does not depend on it.
+std::vector<Symbol> differentiate_loss(const TracePtr& trace, const Symbol& loss, const std::vector<Symbol>& with_respect_to) {
+  Builder& builder = trace->builder();
+  const std::vector<Value> values = values_of(with_respect_to);
+  const std::string scope = builder.scope;
+  const SourceLocation source = builder.source;
+  std::vector<Value> gradients = differentiate(builder, loss.value(), values);
+  builder.phase = Phase::forward;
+  builder.scope = scope;
+  builder.source = source;
+  builder.origin.clear();
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!gradients[i]) gradients[i] = constant(builder, 0, values[i].type());
+  }
+  return symbols_of(trace, gradients);
+}
+
+/// The nodes of an optimizer's update; gives what the parameter becomes.
+Symbol update_parameter(const TracePtr& trace, const OptionTexts& options, const Symbol& parameter,
+                        const Symbol& gradient, const Symbol& rate) {
+  Builder& builder = trace->builder();
+  builder.phase = Phase::update;
+  build_update(builder, config_of(options).optimizer, parameter.value(), gradient.value(), rate.value());
+  builder.phase = Phase::forward;
+  const State* state = builder.find_state(builder.graph().values[static_cast<size_t>(parameter.id)].name);
+  return {trace, state->exit};
+}
+
 }  // namespace
 
 void bind_symbols(py::module_& module) {
@@ -122,6 +152,14 @@ void bind_symbols(py::module_& module) {
       .def("update_statistic", [](Trace& trace, const std::string& name,
                                   const Symbol& next) { trace.context().update_statistic(name, next.value()); })
       .def("statistics_groups", [](Trace& trace) { return trace.context().options().statistics_groups; })
+      .def("differentiate", &differentiate_loss)
+      .def("update", &update_parameter)
+      .def("network_input",
+           [](const TracePtr& trace, const std::string& name, const std::string& dtype, const Shape& shape, bool batch) {
+             return Symbol{trace, trace->builder().input(name, Type{dtype_of(dtype), shape}, batch ? 0 : -1).id()};
+           })
+      .def("output",
+           [](Trace& trace, const std::string& name, const Symbol& symbol) { trace.builder().output(name, symbol.value()); })
       .def("step", [](const TracePtr& trace) { return Symbol{trace, trace->context().step().id()}; })
       .def("random_key", [](Trace& trace, const std::string& name) { return trace.context().random_key(name); })
       .def("add_loss", [](Trace& trace, const std::string& name, const Symbol& mean, double weight) {

@@ -2,6 +2,7 @@
 // Symbolic values as Python holds them.
 
 #include "bind.h"
+#include "job/config.h"
 #include "network/functions.h"
 #include "network/layer.h"
 #include "network/network.h"
@@ -47,6 +48,10 @@ struct Symbol {
   Value value() const { return trace->builder().value(id); }
   Symbol with(Value other) const { return {trace, other.id()}; }
 };
+
+/// (key, texts) of options of a job.
+using OptionTexts = std::vector<std::pair<std::string, std::vector<std::string>>>;
+JobConfig config_of(const OptionTexts& texts);
 
 std::vector<Symbol> symbols_of(const TracePtr& trace, const std::vector<Value>& values);
 std::vector<Value> values_of(const std::vector<Symbol>& symbols);

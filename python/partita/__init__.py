@@ -13,7 +13,11 @@ from partita.context import (
     set_auto_parallel_context, set_context, set_device)
 
 from partita import communication, context, dataset, nn, ops, parallel, train  # noqa: F401,E402  (they use the names above)
-from partita.train import Model  # noqa: E402
+from partita.ops.composite import grad, value_and_grad  # noqa: F401,E402
+from partita.train import Model  # noqa: F401,E402
+from partita.train.step import jit  # noqa: F401,E402
+
+ms_function = jit
 
 __version__ = "0.1.0"
 

@@ -32,6 +32,7 @@ class Build:
         self.trace, self.training = trace, training
         self.trained = trained  # names of the parameters that the optimizer has; None: all that require a gradient
         self.parameters = {}    # by name
+        self.rates = {}         # inputs that are learning rates, by name: the optimizers
         self.scope, self.stage, self.recompute = "net", -1, ""
         self._symbols = {}      # of parameters and constant tensors, by their identity
         self._kept = []         # so that identities stay theirs
@@ -68,6 +69,10 @@ class Build:
         trained = parameter.requires_grad and (self.trained is None or parameter.name in self.trained)
         split = 0 if parameter.layerwise_parallel else -1
         return self.trace.state(parameter.name, parameter.dtype.core, parameter.shape, trained, split)
+
+    def replace(self, parameter, symbol):
+        """What a parameter is from here on: an update of it."""
+        self._symbols[id(parameter)] = symbol
 
     def statistic(self, parameter):
         """The symbol of a running statistic: what an earlier call of its layer in this build left."""

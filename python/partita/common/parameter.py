@@ -10,19 +10,21 @@ class Parameter(Tensor):
     """A tensor that cells own and optimizers update. Without a name it has that of the attribute it becomes."""
 
     __slots__ = ("name", "requires_grad", "layerwise_parallel", "parallel_optimizer", "comm_fusion", "statistic",
-                 "_updates")
+                 "_updates", "_holder")
     is_parameter = True
 
     def __init__(self, default_input, name=None, requires_grad=True, layerwise_parallel=False, parallel_optimizer=True,
                  storage_format="", device=None):
         self._symbol = None
-        self._updates = 0
+        self._updates, self._holder = 0, None
         if isinstance(default_input, Parameter):
             name = name or default_input.name
         if not isinstance(default_input, Tensor):
             default_input = Tensor(default_input)
         if default_input._symbol is not None:
             raise TypeError("[Parameter] made of a value of the network, got a symbolic tensor, expected one with data")
+        if isinstance(default_input, Parameter) and default_input._holder is not None:
+            default_input.array  # the value is elsewhere
         self._array, self._init = default_input._array, default_input._init
         if self._array is not None and isinstance(default_input, Parameter):
             self._array = _core.Array(default_input.asnumpy())
@@ -45,7 +47,7 @@ class Parameter(Tensor):
         if data.shape != self.shape:
             raise ValueError(f"[Parameter] '{self.name}' gets data of another shape, got {data.shape}, expected "
                              f"{self.shape}")
-        self._array = data.array.cast(self.dtype.core)
+        self._array, self._holder = data.array.cast(self.dtype.core), None
         self._updates += 1
         return self
 
@@ -54,7 +56,19 @@ class Parameter(Tensor):
 
     def _take(self, array):
         """What a training made of it."""
-        self._array = array
+        self._array, self._holder = array, None
+        self._updates += 1
+
+    def _belong_to(self, holder):
+        """A program holds the value from now on; it is asked for when it is needed."""
+        self._holder = holder
+        self._updates += 1
+
+    @property
+    def array(self):
+        if self._holder is not None:
+            self._array, self._holder = self._holder.value_of(self), None
+        return super().array
 
     def clone(self, init="same"):
         """A parameter of its own with the same values, or with those of an initializer."""

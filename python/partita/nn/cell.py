@@ -1,7 +1,7 @@
 """Cells: what a network is made of."""
 from collections import OrderedDict
 
-from partita import _trace
+from partita import _trace, context
 from partita.common.parameter import DEFAULT_NAME, Parameter
 from partita.common.tensor import Tensor
 
@@ -213,9 +213,21 @@ class Cell:
                                  "expected it first")
         build = _trace.current()
         if build is None:
+            if context.get_context("mode") == context.GRAPH_MODE and _all_tensors(args):
+                return self._as_program(*args, **kwargs)
             return self._called(args, kwargs)
         with _trace.place(build, self._scope_name, self._stage, self._recompute):
             return self._called(args, kwargs)
+
+    @property
+    def _as_program(self):
+        if "_own_program" not in self.__dict__:
+            from partita.train.step import Program
+            self.__dict__["_own_program"] = Program(self._called_in_program)
+        return self.__dict__["_own_program"]
+
+    def _called_in_program(self, *args, **kwargs):
+        return self._called(args, kwargs)
 
     def _called(self, args, kwargs):
         before, after = self._hooks
@@ -320,6 +332,10 @@ class CellList(Cell):
 
     def construct(self, *inputs):
         raise NotImplementedError("[CellList] a list is no network, got a call, expected calls of its cells")
+
+
+def _all_tensors(args):
+    return bool(args) and all(isinstance(one, Tensor) for one in args)
 
 
 def _require_cell(where, cell):

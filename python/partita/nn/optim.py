@@ -1,6 +1,7 @@
 """Optimizers. A training has the updates of the library as part of its program; this says which, of what, and how fast."""
 import numbers
 
+from partita import _trace
 from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
 from partita.nn.cell import Cell
@@ -41,6 +42,34 @@ class Optimizer(Cell):
         raise NotImplementedError(f"[{type(self).__name__}] no updates of the library, got an optimizer of one's own, "
                                   "expected SGD, Momentum, Adam or AdamWeightDecay")
 
+    def __call__(self, gradients):
+        """Updates the parameters by their gradients, in their order."""
+        return self._updates(*gradients)
+
+    @property
+    def _updates(self):
+        if "_program" not in self.__dict__:
+            from partita.train.step import Program
+            self.__dict__["_program"] = Program(self._update)
+        return self.__dict__["_program"]
+
+    def _update(self, *gradients):
+        where = type(self).__name__
+        if len(gradients) != len(self.parameters):
+            raise ValueError(f"[{where}] another number of gradients, got {len(gradients)}, expected {len(self.parameters)}")
+        build = _trace.current()
+        name = f"learning_rate{len(build.rates)}"
+        rate = build.trace.network_input(name, "f32", [], False)
+        build.rates[name] = self
+        texts = [(key, [_text(value)]) for key, value in self.options().items()]
+        for parameter, gradient in zip(self.parameters, gradients):
+            if gradient.shape != parameter.shape:
+                raise ValueError(f"[{where}] a gradient of another shape, got {gradient.shape} for '{parameter.name}', "
+                                 f"expected {parameter.shape}")
+            build.set_place()
+            build.replace(parameter, build.trace.update(texts, build.symbol(parameter), build.symbol(gradient), rate))
+        return Tensor(True)
+
     def rate_of(self, step):
         """The learning rate of a step, counted from 0; the last one of a list from its end on."""
         rates = self.learning_rates
@@ -72,6 +101,10 @@ def _rates(where, given):
     if not rates or any(not 0 <= one < float("inf") for one in rates):
         raise ValueError(f"[{where}] bad learning rate, got {given!r}, expected numbers from 0")
     return rates
+
+
+def _text(value):
+    return ("true" if value else "false") if isinstance(value, bool) else str(value)
 
 
 class SGD(Optimizer):

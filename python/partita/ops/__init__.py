@@ -1,6 +1,7 @@
 """Ops: functions of tensors, and the same as objects that carry sharding annotations."""
 from partita._names import refuse_missing
 from partita.ops import functional, operations, registry
+from partita.ops.composite import GradOperation, grad, value_and_grad
 from partita.ops.functional import (  # noqa: F401
     abs, add, all, any, arange, argmax, avg_pool2d, bias_add, broadcast_to, cast, cat, chunk, clamp, clip, clip_by_value,
     concat, conv2d, cross_entropy, cumsum, div, dropout, equal, erf, exp, expand_dims, fill, flatten, full, gather, gelu,
