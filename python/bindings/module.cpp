@@ -9,6 +9,7 @@ PYBIND11_MODULE(_core, module) {
   bind_functions(module);
   bind_layers(module);
   bind_rows(module);
+  bind_files(module);
   bind_ranks(module);
   bind_model(module);
 }

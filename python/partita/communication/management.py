@@ -75,6 +75,11 @@ def _ranks_of(where, group):
     return _groups[group]
 
 
+def core_group(group):
+    """The name of a group in the library."""
+    return "world" if group in _WORLDS else group
+
+
 def get_rank(group=GlobalComm.WORLD_COMM_GROUP):
     """The rank of this process in the group. Ranks that are threads of one process are all run by rank 0 of the script."""
     ranks = _ranks_of("get_rank", group)
@@ -130,7 +135,8 @@ def get_process_group_ranks(group=GlobalComm.WORLD_COMM_GROUP):
 
 
 def create_group(group, rank_ids, options=None):
-    """Makes a group of ranks of the world, in the order given."""
+    """Makes a group of ranks of the world, in the order given. Every process makes the same groups in the same order,
+    whether it is in them or not."""
     _require_init("create_group")
     if not isinstance(group, str) or not group:
         raise TypeError(f"[create_group] the group has no name, got {group!r}, expected str")
@@ -141,6 +147,8 @@ def create_group(group, rank_ids, options=None):
         raise ValueError(f"[create_group] bad ranks, got {rank_ids}, expected ranks of 0 to {size - 1}, each once")
     if group in _groups and _groups[group] != rank_ids:
         raise ValueError(f"[create_group] a group of this name has other ranks, got {rank_ids}, expected {_groups[group]}")
+    if is_process() and group not in _groups:
+        _core.create_group(group, list(rank_ids))
     _groups[group] = list(rank_ids)
 
 
@@ -149,6 +157,8 @@ def destroy_group(group):
     if group in _WORLDS:
         raise ValueError(f"[destroy_group] the group of all ranks, got '{group}', expected one that create_group made")
     _ranks_of("destroy_group", group)
+    if is_process():
+        _core.destroy_group(group)
     del _groups[group]
 
 

@@ -8,6 +8,7 @@ from partita.nn.layer import (
 from partita.nn.loss import (
     BCEWithLogitsLoss, CrossEntropyLoss, L1Loss, LossBase, MAELoss, MSELoss, SoftmaxCrossEntropyWithLogits)
 from partita.nn.optim import SGD, Adam, AdamWeightDecay, Momentum, Optimizer
+from partita.nn.reducer import DistributedGradReducer
 from partita.nn.wrap import (
     ForwardValueAndGrad, GradAccumulation, GradAccumulationCell, MicroBatchInterleaved, PipelineCell, TrainOneStepCell,
     WithLossCell)

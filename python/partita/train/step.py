@@ -163,6 +163,14 @@ def jit(function=None, *, capture_mode="ast", jit_level="O0", dynamic=0, fullgra
     return Program(function) if function is not None else Program
 
 
+ms_function = jit
+
+
+def lazy_inline(fn=None, attrs=None, policy=None):
+    """The function itself: layers that are alike are compiled once in any case."""
+    return fn if fn is not None else lambda function: function
+
+
 class StepFunction:
     """One step of a training of a network whose result is its loss."""
 

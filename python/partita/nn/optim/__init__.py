@@ -2,6 +2,7 @@
 import numbers
 
 from partita import _trace
+from partita._names import refuse_missing
 from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
 from partita.nn.cell import Cell
@@ -179,3 +180,5 @@ class AdamWeightDecay(Optimizer):
     def options(self):
         return {"optimizer.kind": "adamw", "optimizer.beta1": self.beta1, "optimizer.beta2": self.beta2,
                 "optimizer.epsilon": self.eps, "optimizer.weight_decay": self.weight_decay}
+
+__getattr__ = refuse_missing(globals())
