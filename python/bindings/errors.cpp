@@ -6,6 +6,7 @@ namespace partita::python {
 namespace {
 
 PyObject* class_of(const Error& error) {
+  if (error.code() == ExitCode::non_finite) return PyExc_ValueError;
   switch (error.kind()) {
     case ErrorKind::value: return PyExc_ValueError;
     case ErrorKind::type: return PyExc_TypeError;

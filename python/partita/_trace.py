@@ -28,8 +28,9 @@ def user_line():
 class Build:
     """One build of a network: what its symbols belong to, and where in the network the next node stands."""
 
-    def __init__(self, trace, training, trained=None):
+    def __init__(self, trace, training, trained=None, groups=1):
         self.trace, self.training = trace, training
+        self.groups = groups    # of rows that one rank has in one micro-batch
         self.trained = trained  # names of the parameters that the optimizer has; None: all that require a gradient
         self.parameters = {}    # by name
         self.rates = {}         # inputs that are learning rates, by name: the optimizers

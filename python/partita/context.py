@@ -21,7 +21,7 @@ class ParallelMode:
 # `kernels` are ours.
 _CONTEXT = {
     "mode": (PYNATIVE_MODE, True), "device_target": ("CPU", True), "device_id": (0, True), "deterministic": ("OFF", True),
-    "save_graphs": (False, True), "save_graphs_path": (".", True), "ranks": (1, True), "threads": (0, True),
+    "save_graphs": (0, True), "save_graphs_path": (".", True), "ranks": (1, True), "threads": (0, True),
     "batch_norm": ("", True), "kernels": ("fast", True), "max_call_depth": (1000, False), "memory_offload": ("OFF", False),
     "jit_syntax_level": (LAX, False), "op_timeout": (900, False), "max_device_memory": ("1024GB", False),
     "variable_memory_max_size": ("30GB", False), "mempool_block_size": ("1GB", False),

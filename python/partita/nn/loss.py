@@ -1,5 +1,6 @@
 """Losses."""
-from partita import _core
+from partita import _core, _trace
+from partita._warnings import warn
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 from partita.nn.cell import Cell
@@ -30,18 +31,30 @@ class LossBase(Cell):
 _Loss = LossBase
 
 
+def _differences(logits, labels):
+    """logits - labels, broadcast. Logits [n, 1] and labels [n] make all pairs of samples: of those that the documented
+    system has on one device at a time, which are the rows of one rank and micro-batch."""
+    build = _trace.current()
+    if build is None or build.groups == 1 or logits.ndim != 2 or logits.shape != (*labels.shape, 1):
+        return F.sub(logits, labels)
+    warn(f"[loss] labels {labels.shape} for logits {logits.shape} compare each sample with all others of its rank and "
+         "micro-batch")
+    rows = labels.shape[0] // build.groups
+    return F.sub(F.reshape(logits, [build.groups, rows, 1]), F.reshape(labels, [build.groups, 1, rows]))
+
+
 class MSELoss(LossBase):
     """(logits - labels)^2."""
 
     def construct(self, logits, labels):
-        return self.get_loss(F.square(F.sub(logits, labels)))
+        return self.get_loss(F.square(_differences(logits, labels)))
 
 
 class MAELoss(LossBase):
     """|logits - labels|."""
 
     def construct(self, logits, labels):
-        return self.get_loss(F.abs(F.sub(logits, labels)))
+        return self.get_loss(F.abs(_differences(logits, labels)))
 
 
 L1Loss = MAELoss

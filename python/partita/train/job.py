@@ -24,6 +24,8 @@ class Parallelism:
         self.micro_batches = micro_batches * get("grad_accumulation_step")
         self.options = {"ranks.count": self.ranks, "ranks.threads": context.get_context("threads"),
                         "ranks.kernels": context.get_context("kernels"), "training.seed": _seed.seed_or_default()}
+        if context.get_context("save_graphs"):
+            self.options["files.dump"] = context.get_context("save_graphs_path")
         if context.get_context("batch_norm"):
             self.options["training.batch_norm"] = context.get_context("batch_norm")
         if self.micro_batches > 1:
@@ -108,7 +110,8 @@ def _part(dataset, shard):
 class NetworkJob:
     """A network of cells as a model of the library. States stay with it; parameters of Python get them back."""
 
-    def __init__(self, name, outputs, loss, options, alone, optimizer=None):
+    def __init__(self, name, outputs, loss, options, alone, optimizer=None, groups=1):
+        self._groups = groups
         self._outputs, self._loss = outputs, loss
         self._trained = None if optimizer is None else {one.name for one in optimizer.parameters}
         self._build = None
@@ -117,7 +120,7 @@ class NetworkJob:
         self.core = _core.Model(name, self._forward, self._minimised if loss else None, texts, alone)
 
     def _forward(self, trace, column, _):
-        self._build = _trace.Build(trace, trace.training, self._trained)
+        self._build = _trace.Build(trace, trace.training, self._trained, self._groups)
         with self._build:
             named = self._outputs(lambda name: _trace.from_symbol(column(name)))
         self._parameters.update(self._build.parameters)

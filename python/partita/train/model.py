@@ -81,14 +81,14 @@ class Model:
                 micro_batches *= inner.micro_batches
         return Parallelism(micro_batches)
 
-    def _job(self, names, batch, optimizer, parallelism):
+    def _job(self, names, batch, optimizer, parallelism, groups=1):
         columns, outputs, loss = self._functions(names)
         options = dict(parallelism.options)
         options["training.batch"] = batch
         if optimizer is not None:
             options.update(optimizer.options())
             options["schedule.learning_rate"] = optimizer.rate_of(0)
-        job = NetworkJob(type(self._network).__name__, outputs, loss, options, parallelism.alone, optimizer)
+        job = NetworkJob(type(self._network).__name__, outputs, loss, options, parallelism.alone, optimizer, groups)
         job.options, job.columns = options, columns
         return job
 
@@ -121,7 +121,8 @@ class Model:
         if len(rows) % batch and not dataset._drop_remainder:
             warn(f"[{where}] a last batch is not full and left out, got {len(rows)} rows in batches of {batch}")
         self._network.set_train(True)
-        job = self._job(names, batch, self._optimizer, parallelism)
+        groups = parallelism.micro_batches * parallelism.feeders(dataset)[0]
+        job = self._job(names, batch, self._optimizer, parallelism, groups)
         valid_rows = None
         if validation is not None:
             if frequency != 1:
