@@ -4,7 +4,7 @@ The names and defaults are those of the documented system's Python interface (do
 from partita import _core, _exit
 from partita._names import missing as _missing
 from partita.common import (  # noqa: F401
-    Parameter, ParameterTuple, Tensor, dtype, get_seed, initializer, set_seed, tensor)
+    Parameter, ParameterTuple, Tensor, dtype, get_seed, set_seed, tensor)
 from partita.common.dtype import (  # noqa: F401
     bfloat16, bool_, double, dtype_to_nptype, float16, float32, float64, float_, half, int32, int64, int_,
     pytype_to_dtype, single, uint8, uint32)

@@ -1,7 +1,7 @@
 """Tensors, parameters, element types, initial values, the seed."""
 from partita._names import refuse_missing
 from partita.common import dtype
-from partita.common.initializer import initializer
+from partita.common import initializer
 from partita.common.parameter import Parameter, ParameterTuple
 from partita.common.seed import get_seed, set_seed
 from partita.common.tensor import Tensor, tensor

@@ -4,7 +4,7 @@ import numbers
 
 import numpy as np
 
-from partita import _core
+from partita import _core, _trace
 from partita._warnings import warn
 from partita.common import seed as _seed
 from partita.common.tensor import Tensor
@@ -196,10 +196,8 @@ class Dataset:
         for _ in range(num_epochs) if num_epochs > 0 else itertools.count():
             epoch, self._epoch = self._epoch, self._epoch + 1
             for arrays in self._batches(epoch):
-                values = [np.asarray(arrays[c]) for c in chosen]
-                if self._batch_size is None:
-                    values = [value[0] for value in values]
-                yield values if output_numpy else [Tensor(np.ascontiguousarray(value)) for value in values]
+                values = [arrays[c] if self._batch_size is not None else _core.Array(np.array(np.asarray(arrays[c])[0])) for c in chosen]
+                yield [np.asarray(value) if output_numpy else _trace.from_array(value) for value in values]
 
     def create_tuple_iterator(self, columns=None, num_epochs=-1, output_numpy=False, do_copy=False):
         """The values of rows or batches, as lists; one epoch each time it is gone through."""
@@ -311,7 +309,7 @@ class _Mapping:
 def _first_row(rows):
     if len(rows) == 0:
         raise ValueError("[map] no rows, got an empty data set, expected one or more")
-    return [_core.Array(np.ascontiguousarray(np.asarray(array)[0])) for array in rows.read(0, [0])]
+    return [_core.Array(np.array(np.asarray(array)[0])) for array in rows.read(0, [0])]
 
 
 def _renamed(names, inputs, outputs):

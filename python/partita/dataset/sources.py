@@ -158,6 +158,43 @@ class GeneratorDataset(_Source):
         return _data.python_rows(self._columns, self._count, _Epochs(self._iterate))
 
 
+class ImageFolderDataset(GeneratorDataset):
+    """Decoded images in a folder for each class: columns image u8[height,width,3], of one size, and label. Pillow reads
+    them."""
+
+    def __init__(self, dataset_dir, num_samples=None, num_parallel_workers=None, shuffle=None, sampler=None,
+                 extensions=None, class_indexing=None, decode=False, num_shards=None, shard_id=None, cache=None,
+                 decrypt=None):
+        folder = _folder("ImageFolderDataset", dataset_dir)
+        if not decode or decrypt is not None or cache is not None:
+            raise NotImplementedError("[ImageFolderDataset] files as they are, got decode=False, decrypt or cache, expected "
+                                      "decode=True")
+        try:
+            from PIL import Image
+        except ImportError:
+            raise ImportError("[ImageFolderDataset] no reader of images, got no module PIL, expected Pillow: python3-pil or "
+                              "pip install pillow") from None
+        endings = tuple(extensions or (".jpg", ".jpeg", ".png", ".bmp"))
+        classes = sorted(one for one in os.listdir(folder) if os.path.isdir(os.path.join(folder, one)))
+        numbers = class_indexing or {name: i for i, name in enumerate(classes)}
+        files = [(os.path.join(folder, name, file), numbers[name]) for name in classes if name in numbers
+                 for file in sorted(os.listdir(os.path.join(folder, name))) if file.lower().endswith(endings)]
+        if not files:
+            raise ValueError(f"[ImageFolderDataset] no images, got '{folder}', expected a folder for each class with files "
+                             f"that end in one of {endings}")
+
+        class Images:
+            def __len__(self):
+                return len(files)
+
+            def __getitem__(self, index):
+                path, label = files[index]
+                with Image.open(path) as image:
+                    return np.asarray(image.convert("RGB")), np.array(label, np.int32)
+        super().__init__(Images(), ["image", "label"], num_samples=num_samples, shuffle=shuffle, sampler=sampler,
+                         num_shards=num_shards, shard_id=shard_id)
+
+
 class _Epochs:
     """Rows of a source that only goes forward; the last two epochs that were read are kept."""
 

@@ -284,9 +284,12 @@ class SyncBatchNorm(_BatchNorm):
 
 
 def _activation(name, function, doc):
+    def init(self):
+        Cell.__init__(self)
+
     def construct(self, x):
         return function(x)
-    return type(name, (Cell,), {"construct": construct, "__doc__": doc, "__module__": __name__})
+    return type(name, (Cell,), {"__init__": init, "construct": construct, "__doc__": doc, "__module__": __name__})
 
 
 ReLU = _activation("ReLU", F.relu, "max(x, 0).")

@@ -1,6 +1,7 @@
 """Ops: functions of tensors, and the same as objects that carry sharding annotations."""
 from partita._names import refuse_missing
 from partita.ops import functional, operations, registry
+from partita.ops.communication import AllGather, AllReduce, Broadcast, Receive, ReduceScatter, Send
 from partita.ops.composite import GradOperation, grad, value_and_grad
 from partita.ops.functional import (  # noqa: F401
     abs, add, all, any, arange, argmax, avg_pool2d, bias_add, broadcast_to, cast, cat, chunk, clamp, clip, clip_by_value,
@@ -12,6 +13,7 @@ from partita.ops.functional import (  # noqa: F401
     softmax, softplus, split, sqrt, square, squeeze, stack, std, sub, sum, swapaxes, tanh, top_k, topk, transpose,
     unsqueeze, var, where, zeros, zeros_like)
 from partita.ops.primitive import Primitive
+from partita.communication.comm_func import ReduceOp
 from partita.ops.primitives import *  # noqa: F401,F403
 
 __getattr__ = refuse_missing(globals())

@@ -300,7 +300,7 @@ def split(tensor, split_size_or_sections, axis=0):
         step = int(split_size_or_sections)
         if step < 1:
             raise ValueError(f"[split] bad size, got {step}, expected at least 1")
-        ends = [min(begin + step, x.shape[axis]) for begin in range(0, x.shape[axis], step)]
+        ends = [builtins.min(begin + step, x.shape[axis]) for begin in range(0, x.shape[axis], step)]
     else:
         ends, end = [], 0
         for one in split_size_or_sections:

@@ -6,9 +6,13 @@ from partita.ops.primitive import Primitive
 
 
 def _plain(name, function, summary=""):
+    def init(self):
+        Primitive.__init__(self)
+
     def compute(self, *args):
         return function(*args)
-    return type(name, (Primitive,), {"compute": compute, "__doc__": summary or function.__doc__, "__module__": __name__})
+    return type(name, (Primitive,), {"__init__": init, "compute": compute, "__doc__": summary or function.__doc__,
+                                     "__module__": __name__})
 
 
 _PLAIN = {
@@ -58,6 +62,9 @@ class BatchMatMul(MatMul):
 
 class Flatten(Primitive):
     """[n, a, b, ..] -> [n, a b ..]"""
+
+    def __init__(self):
+        super().__init__()
 
     def compute(self, x):
         return F.flatten(x)

@@ -147,12 +147,12 @@ class NetworkJob:
         self.core.assign(values)
 
     def take(self):
-        """Parameters of Python get what a call has made of them; gives all states by name."""
+        """Parameters of Python get what a call has made of them; gives the other states by their names."""
         states = self.core.states()
         for name, parameter in self._parameters.items():
             if name in states and parameter.is_parameter:
                 parameter._take(states[name])
-        return states
+        return {name: array for name, array in states.items() if name not in self._parameters}
 
 
 def _symbol(where, value):

@@ -31,8 +31,6 @@ class Model:
         self._network, self._loss_fn, self._optimizer = network, loss_fn, optimizer
         self._eval_network = eval_network
         self._metrics = _metric_names(metrics)
-        self._others = {}  # states that only trainings have
-        self._train_job = None
 
     @property
     def train_network(self):
@@ -130,11 +128,13 @@ class Model:
                                           "expected 1")
             valid_rows = validation.rows().rename(job.columns)
         events = _Events(self, _listed(callbacks), dataset, epoch - initial_epoch, sink)
-        job.give(self._optimizer.parameters + list(self._network.get_parameters()), self._others)
+        job.give(self._optimizer.parameters + list(self._network.get_parameters()),
+                 {name: one.array for name, one in self._optimizer.states.items()})
         try:
             job.core.train(rows.rename(job.columns), epoch - initial_epoch, events, valid_rows)
         finally:
-            self._others = job.take()
+            for name, array in job.take().items():
+                self._optimizer.state(name, array)
             self._optimizer.__dict__["global_step"] += events.steps
 
     def build(self, train_dataset=None, valid_dataset=None, sink_size=-1, epoch=1, sink_mode=True):

@@ -71,11 +71,24 @@ class _Compiled:
         texts = [(key, [_text(value)]) for key, value in options.items()]
         self._known = {}
         self._core = _core.Stepper(texts, self._alone, build, self._initial)
-        self._parameters = {name: self.build.parameters[name] for name in self._core.states()
-                            if name in self.build.parameters}
+        self._parameters = {}
+        optimizers = list(self.build.rates.values())
+        for name in self._core.states():
+            if name in self.build.parameters:
+                self._parameters[name] = self.build.parameters[name]
+                self._known[name] = _version(self._parameters[name])
+            elif optimizers:
+                self._share(name, optimizers[0])
         self._written = [name for name in self._core.written() if name in self._parameters]
-        for name, parameter in self._parameters.items():
-            self._known[name] = _version(parameter)
+
+    def _share(self, name, optimizer):
+        """A state of the optimizer: that of an earlier program, or the one that begins here."""
+        if name in optimizer.states:
+            self._known[name] = -1
+        else:
+            optimizer.state(name, self._core.state(name))
+            self._known[name] = _version(optimizer.states[name])
+        self._parameters[name] = optimizer.states[name]
 
     def _initial(self):
         return {name: one.array for name, one in self.build.parameters.items()}

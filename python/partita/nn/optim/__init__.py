@@ -37,11 +37,20 @@ class Optimizer(Cell):
         self.weight_decay, self.loss_scale = float(weight_decay), float(loss_scale)
         self.__dict__["learning_rates"] = _rates(where, learning_rate)
         self.__dict__["global_step"] = 0
+        self.__dict__["states"] = {}  # momentum and the like by their names in the library, once there are some
 
     def options(self):
         """Options of the job, by their keys."""
         raise NotImplementedError(f"[{type(self).__name__}] no updates of the library, got an optimizer of one's own, "
                                   "expected SGD, Momentum, Adam or AdamWeightDecay")
+
+    def state(self, name, array=None):
+        """The state of a name as a parameter, which all programs share; with an array it gets this value."""
+        if name not in self.states:
+            self.states[name] = Parameter(Tensor(array if array is not None else 0.0), name, requires_grad=False)
+        elif array is not None:
+            self.states[name]._take(array)
+        return self.states[name]
 
     def __call__(self, gradients):
         """Updates the parameters by their gradients, in their order."""
