@@ -45,8 +45,8 @@ DType dtype_of_numpy(const py::dtype& dtype) {
 ArrayPtr from_numpy(const py::array& given) {
   const py::array dense = py::array::ensure(given, py::array::c_style);
   if (!dense) throw py::error_already_set();
-  const auto result = std::make_shared<Array>(
-      Type{dtype_of_numpy(dense.dtype()), Shape(dense.shape(), dense.shape() + dense.ndim())});
+  const auto result =
+      std::make_shared<Array>(Type{dtype_of_numpy(dense.dtype()), Shape(dense.shape(), dense.shape() + dense.ndim())});
   if (dense.nbytes() > 0) std::memcpy(result->data(), dense.data(), static_cast<size_t>(dense.nbytes()));
   return result;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// What the parts of the extension module share. Python sees arrays, symbolic values, rows and trainings; arithmetic is in
-// the library.
+// What the parts of the extension module share. Python sees arrays, symbolic values, rows and trainings; arithmetic is
+// in the library.
 
 #include <pybind11/functional.h>
 #include <pybind11/numpy.h>

@@ -11,11 +11,15 @@ using Unary = Value (*)(Value, Where);
 using Binary = Value (*)(Value, Value, Where);
 
 void bind_unary(py::module_& module) {
-  const std::pair<const char*, Unary> all[] = {
-      {"neg", neg},   {"square", square}, {"exp", exp},   {"log", log},         {"sqrt", sqrt},
-      {"rsqrt", rsqrt}, {"abs", abs},       {"relu", relu}, {"tanh", tanh},       {"sigmoid", sigmoid},
-      {"silu", silu}, {"softplus", softplus}, {"erf", erf}, {"logical_not", logical_not}, {"softmax", softmax},
-      {"log_softmax", log_softmax}, {"flatten", flatten}};
+  const std::pair<const char*, Unary> all[] = {{"neg", neg},         {"square", square},
+                                               {"exp", exp},         {"log", log},
+                                               {"sqrt", sqrt},       {"rsqrt", rsqrt},
+                                               {"abs", abs},         {"relu", relu},
+                                               {"tanh", tanh},       {"sigmoid", sigmoid},
+                                               {"silu", silu},       {"softplus", softplus},
+                                               {"erf", erf},         {"logical_not", logical_not},
+                                               {"softmax", softmax}, {"log_softmax", log_softmax},
+                                               {"flatten", flatten}};
   for (const auto& [name, function] : all) {
     module.def(name, [function = function](const Symbol& x) { return x.with(function(x.value(), CallerLine(x))); });
   }
@@ -61,9 +65,8 @@ void bind_shapes(py::module_& module) {
   module.def("cast", [](const Symbol& x, const std::string& dtype) {
     return x.with(cast(x.value(), dtype_of(dtype), CallerLine(x)));
   });
-  module.def("reshape", [](const Symbol& x, const Shape& shape) {
-    return x.with(reshape(x.value(), shape, CallerLine(x)));
-  });
+  module.def("reshape",
+             [](const Symbol& x, const Shape& shape) { return x.with(reshape(x.value(), shape, CallerLine(x))); });
   module.def("transpose", [](const Symbol& x, const std::vector<int64_t>& perm) {
     return x.with(transpose(x.value(), perm, CallerLine(x)));
   });
@@ -83,9 +86,8 @@ void bind_shapes(py::module_& module) {
 }
 
 void bind_others(py::module_& module) {
-  module.def("gelu", [](const Symbol& x, bool approximate) {
-    return x.with(gelu(x.value(), approximate, CallerLine(x)));
-  });
+  module.def("gelu",
+             [](const Symbol& x, bool approximate) { return x.with(gelu(x.value(), approximate, CallerLine(x))); });
   module.def("pow", [](const Symbol& x, double exponent) { return x.with(pow(x.value(), exponent, CallerLine(x))); });
   module.def("scale", [](const Symbol& x, double factor, double offset) {
     return x.with(scale(x.value(), factor, offset, CallerLine(x)));
@@ -97,8 +99,8 @@ void bind_others(py::module_& module) {
     return a.with(select(condition.value(), a.value(), b.value(), CallerLine(a)));
   });
   module.def("sample_losses", [](const std::string& loss, const Symbol& logits, const Symbol& label) {
-    return logits.with(sample_losses(parse_name<Loss>("loss", loss), logits.trace->builder(), logits.value(),
-                                     label.value()));
+    return logits.with(
+        sample_losses(parse_name<Loss>("loss", loss), logits.trace->builder(), logits.value(), label.value()));
   });
   module.def("build_loss", [](const std::string& loss, const Symbol& logits, const Symbol& label,
                               std::optional<int64_t> ignore_index) {

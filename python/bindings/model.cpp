@@ -1,12 +1,13 @@
 // A network of Python under a configuration: trained, evaluated, asked for predictions.
 
+#include "training/model.h"
+
 #include <atomic>
 #include <csignal>
 
 #include "bind.h"
 #include "job/options.h"
 #include "symbols.h"
-#include "training/model.h"
 #include "training/stepper.h"
 
 namespace partita::python {
@@ -143,8 +144,16 @@ std::map<std::string, ArrayPtr> arrays_of(const States& states) {
 class PythonModel {
  public:
   PythonModel(const std::string& name, py::function forward, const std::optional<py::function>& loss,
-              const OptionTexts& options, bool alone)
+              const OptionTexts& options, bool alone, const std::optional<py::function>& update)
       : model_(network_of(name, std::move(forward), loss), config_of(options), place_of(alone)) {
+    if (update) {
+      model_.update_by([function = kept(*update)](Builder& builder, Value parameter, Value gradient, Value rate) {
+        const py::gil_scoped_acquire gil;
+        const TracePtr trace = Trace::of(builder);
+        (*function)(trace, Symbol{trace, parameter.id()}, Symbol{trace, gradient.id()}, Symbol{trace, rate.id()});
+        trace->close();
+      });
+    }
     model_.on_warning([](const std::string& message) {
       const py::gil_scoped_acquire gil;
       py::module_::import("partita._warnings").attr("warn")(message);
@@ -196,8 +205,7 @@ class PythonModel {
 /// A function of Python as a program, called step by step.
 class PythonStepper {
  public:
-  PythonStepper(const OptionTexts& options, bool alone, const py::function& build,
-                const py::function& initial)
+  PythonStepper(const OptionTexts& options, bool alone, const py::function& build, const py::function& initial)
       : stepper_(
             config_of(options), place_of(alone),
             [&](Context& context) {
@@ -288,7 +296,8 @@ void bind_infos(py::module_& module) {
 void bind_model(py::module_& module) {
   bind_infos(module);
   py::class_<PythonModel>(module, "Model", "A network under a configuration (docs/configuration.md).")
-      .def(py::init<const std::string&, py::function, const std::optional<py::function>&, const OptionTexts&, bool>())
+      .def(py::init<const std::string&, py::function, const std::optional<py::function>&, const OptionTexts&, bool,
+                    const std::optional<py::function>&>())
       .def("train", &PythonModel::train)
       .def("eval", &PythonModel::eval)
       .def("predict", &PythonModel::predict)

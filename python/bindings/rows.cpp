@@ -1,5 +1,6 @@
 // Data sets: readers, views and maps of the library, and rows that Python makes.
 
+#include "bind.h"
 #include "data/loading/batch.h"
 #include "data/readers/cifar10.h"
 #include "data/readers/generated_rows.h"
@@ -18,7 +19,6 @@
 #include "data/views/take.h"
 #include "data/views/unbatch.h"
 #include "data/views/zip.h"
-#include "bind.h"
 
 namespace partita::python {
 namespace {
@@ -61,19 +61,18 @@ Rows python_rows(const std::vector<ColumnText>& texts, int64_t size, py::functio
   std::vector<Column> columns = columns_of(texts);
   const auto function = kept(std::move(make));
   const auto names = std::make_shared<std::vector<Column>>(columns);
-  return {generated_rows(std::move(columns), size,
-                         [function, names](int64_t epoch, int64_t index, std::span<const Tensor> row) {
-                           const py::gil_scoped_acquire gil;
-                           const py::sequence values = (*function)(epoch, index);
-                           if (values.size() != row.size()) {
-                             throw InvalidArgument(
-                                 fmt::format("[dataset] a row has another number of columns, got {}, expected {}",
-                                             values.size(), row.size()));
-                           }
-                           for (size_t c = 0; c < row.size(); ++c) {
-                             store(values[c], row[c], fmt::format("column '{}' of row {}", (*names)[c].name, index));
-                           }
-                         })};
+  return {generated_rows(
+      std::move(columns), size, [function, names](int64_t epoch, int64_t index, std::span<const Tensor> row) {
+        const py::gil_scoped_acquire gil;
+        const py::sequence values = (*function)(epoch, index);
+        if (values.size() != row.size()) {
+          throw InvalidArgument(fmt::format("[dataset] a row has another number of columns, got {}, expected {}",
+                                            values.size(), row.size()));
+        }
+        for (size_t c = 0; c < row.size(); ++c) {
+          store(values[c], row[c], fmt::format("column '{}' of row {}", (*names)[c].name, index));
+        }
+      })};
 }
 
 /// Rows of `source` through `make(values, epoch, sample)`, which gives one array for each of `columns`.
@@ -96,8 +95,8 @@ class PythonMap : public Dataset {
       for (Array& array : row) values.append(py::cast(std::make_shared<Array>(std::move(array))));
       const py::sequence results = (*make_)(values, epoch, sample);
       if (results.size() != columns_.size()) {
-        throw InvalidArgument(fmt::format("[map] another number of columns, got {}, expected {}", results.size(),
-                                          columns_.size()));
+        throw InvalidArgument(
+            fmt::format("[map] another number of columns, got {}, expected {}", results.size(), columns_.size()));
       }
       const std::vector<Tensor> target = slice_rows(out, static_cast<int64_t>(i), 1);
       for (size_t c = 0; c < columns_.size(); ++c) {
@@ -154,13 +153,11 @@ void bind_maps(py::module_& module) {
   module.def("cast_map", [](const std::string& dtype) { return MapHolder{cast(dtype_of(dtype))}; });
   module.def("resize", [](int64_t height, int64_t width) { return MapHolder{resize(height, width)}; });
   module.def("random_crop", [](int64_t height, int64_t width, const std::vector<int64_t>& padding, uint64_t seed) {
-    return MapHolder{
-        random_crop(height, width, {padding.at(0), padding.at(1), padding.at(2), padding.at(3)}, seed)};
+    return MapHolder{random_crop(height, width, {padding.at(0), padding.at(1), padding.at(2), padding.at(3)}, seed)};
   });
   module.def("random_horizontal_flip", [](uint64_t seed) { return MapHolder{random_horizontal_flip(seed)}; });
-  module.def("one_hot_map", [](int64_t classes, double on, double off) {
-    return MapHolder{one_hot(classes, on, off)};
-  });
+  module.def("one_hot_map",
+             [](int64_t classes, double on, double off) { return MapHolder{one_hot(classes, on, off)}; });
   module.def("chain", [](const std::vector<MapHolder>& maps) {
     std::vector<ValueMapPtr> all;
     for (const MapHolder& holder : maps) all.push_back(holder.map);
@@ -187,9 +184,8 @@ void bind_views(py::class_<Rows>& rows) {
   rows.def("project", [](const Rows& self, const std::vector<std::string>& columns) {
     return Rows{project(self.dataset, columns)};
   });
-  rows.def("rename", [](const Rows& self, const std::vector<std::string>& names) {
-    return Rows{rename(self.dataset, names)};
-  });
+  rows.def("rename",
+           [](const Rows& self, const std::vector<std::string>& names) { return Rows{rename(self.dataset, names)}; });
   rows.def("unbatch", [](const Rows& self) { return Rows{unbatch(self.dataset)}; });
 }
 
@@ -208,9 +204,8 @@ void bind_rows(py::module_& module) {
   data.def("mnist", [](const std::string& folder, bool train) {
     return Rows{read_mnist(folder, train ? Split::train : Split::test)};
   });
-  data.def("has_mnist", [](const std::string& folder, bool train) {
-    return has_mnist(folder, train ? Split::train : Split::test);
-  });
+  data.def("has_mnist",
+           [](const std::string& folder, bool train) { return has_mnist(folder, train ? Split::train : Split::test); });
   data.def("cifar10", [](const std::string& folder, bool train) {
     return Rows{read_cifar10(folder, train ? Split::train : Split::test)};
   });
@@ -225,9 +220,8 @@ void bind_rows(py::module_& module) {
   data.def("python_rows", &python_rows);
   data.def("zip", [](const std::vector<Rows>& all) { return Rows{zip(datasets_of(all))}; });
   data.def("concat", [](const std::vector<Rows>& all) { return Rows{concat(datasets_of(all))}; });
-  data.def("shards_in_turn", [](const std::vector<Rows>& all, int64_t batch) {
-    return Rows{shards_in_turn(datasets_of(all), batch)};
-  });
+  data.def("shards_in_turn",
+           [](const std::vector<Rows>& all, int64_t batch) { return Rows{shards_in_turn(datasets_of(all), batch)}; });
 }
 
 }  // namespace partita::python

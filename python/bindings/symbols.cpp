@@ -20,6 +20,7 @@ Builder& checked(Builder* builder, bool open) {
 
 Trace::Trace() : own_(std::make_unique<Builder>(all_ops(), "eager")), builder_(own_.get()) {}
 
+std::shared_ptr<Trace> Trace::of(Builder& builder) { return std::shared_ptr<Trace>(new Trace(builder)); }
 std::shared_ptr<Trace> Trace::of(Context& context) { return std::shared_ptr<Trace>(new Trace(context)); }
 
 Builder& Trace::builder() { return checked(builder_, open_); }
@@ -74,8 +75,8 @@ Symbol make_state(const TracePtr& trace, const std::string& name, const std::str
                   bool requires_grad, int layerwise) {
   Builder& builder = trace->builder();
   require_layer_shape(name, shape);
-  const Value value = builder.state(name, Type{dtype_of(dtype), shape},
-                                    {.kind = StateKind::parameter, .requires_grad = requires_grad});
+  const Value value =
+      builder.state(name, Type{dtype_of(dtype), shape}, {.kind = StateKind::parameter, .requires_grad = requires_grad});
   if (layerwise >= 0) builder.layerwise(value, layerwise);
   return {trace, value.id()};
 }
@@ -90,7 +91,8 @@ void set_place(const TracePtr& trace, const std::string& scope, const std::strin
 }
 
 /// d loss / d x for each x, zeros where the loss does not depend on it.
-std::vector<Symbol> differentiate_loss(const TracePtr& trace, const Symbol& loss, const std::vector<Symbol>& with_respect_to) {
+std::vector<Symbol> differentiate_loss(const TracePtr& trace, const Symbol& loss,
+                                       const std::vector<Symbol>& with_respect_to) {
   Builder& builder = trace->builder();
   const std::vector<Value> values = values_of(with_respect_to);
   const std::string scope = builder.scope;
@@ -117,12 +119,28 @@ Symbol update_parameter(const TracePtr& trace, const OptionTexts& options, const
   return {trace, state->exit};
 }
 
+/// What an optimizer keeps for a parameter; it begins with every element `value`.
+Symbol optimizer_state(const TracePtr& trace, const Symbol& parameter, const std::string& suffix, const Shape& shape,
+                       double value) {
+  Builder& builder = trace->builder();
+  const std::string owner = builder.graph().values[static_cast<size_t>(parameter.id)].name;
+  const Type type{parameter.value().dtype(), shape};
+  const State state{.kind = StateKind::optimizer,
+                    .init = {InitKind::constant, {value}},
+                    .requires_grad = false,
+                    .owner = owner};
+  return {trace, builder.state(owner + "." + suffix, type, state).id()};
+}
+
+void set_phase(const TracePtr& trace, const std::string& name) {
+  trace->builder().phase = name == "update" ? Phase::update : Phase::forward;
+}
+
 }  // namespace
 
 void bind_symbols(py::module_& module) {
   py::class_<Symbol>(module, "Symbol", "A value of a graph under construction.")
-      .def_property_readonly("dtype",
-                             [](const Symbol& symbol) { return std::string(name_of(symbol.value().dtype())); })
+      .def_property_readonly("dtype", [](const Symbol& symbol) { return std::string(name_of(symbol.value().dtype())); })
       .def_property_readonly("shape", [](const Symbol& symbol) { return py::tuple(py::cast(symbol.value().shape())); })
       .def("annotate", [](const Symbol& symbol, const std::string& text) {
         symbol.trace->builder().annotate(symbol.value(), parse_annotation(text));
@@ -131,7 +149,10 @@ void bind_symbols(py::module_& module) {
       .def(py::init<>())
       .def_property_readonly("builds_network", &Trace::builds_network)
       .def_property_readonly("training", [](Trace& trace) { return trace.context().options().training; })
-      .def("input", [](const TracePtr& trace, ArrayPtr array) { return Symbol{trace, trace->input(array).id()}; })
+      .def("input",
+           [](const TracePtr& trace, ArrayPtr array) {
+             return Symbol{trace, trace->input(array).id()};
+           })
       .def("run",
            [](Trace& trace, const std::vector<Symbol>& results) {
              std::vector<ValueId> ids;
@@ -154,13 +175,17 @@ void bind_symbols(py::module_& module) {
       .def("statistics_groups", [](Trace& trace) { return trace.context().options().statistics_groups; })
       .def("differentiate", &differentiate_loss)
       .def("update", &update_parameter)
-      .def("network_input",
-           [](const TracePtr& trace, const std::string& name, const std::string& dtype, const Shape& shape, bool batch) {
-             return Symbol{trace, trace->builder().input(name, Type{dtype_of(dtype), shape}, batch ? 0 : -1).id()};
+      .def(
+          "network_input",
+          [](const TracePtr& trace, const std::string& name, const std::string& dtype, const Shape& shape, bool batch) {
+            return Symbol{trace, trace->builder().input(name, Type{dtype_of(dtype), shape}, batch ? 0 : -1).id()};
+          })
+      .def("output", [](Trace& trace, const std::string& name,
+                        const Symbol& symbol) { trace.builder().output(name, symbol.value()); })
+      .def("step",
+           [](const TracePtr& trace) {
+             return Symbol{trace, trace->context().step().id()};
            })
-      .def("output",
-           [](Trace& trace, const std::string& name, const Symbol& symbol) { trace.builder().output(name, symbol.value()); })
-      .def("step", [](const TracePtr& trace) { return Symbol{trace, trace->context().step().id()}; })
       .def("random_key", [](Trace& trace, const std::string& name) { return trace.context().random_key(name); })
       .def("add_loss", [](Trace& trace, const std::string& name, const Symbol& mean, double weight) {
         trace.context().add_loss(name, mean.value(), weight);

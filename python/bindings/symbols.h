@@ -9,14 +9,16 @@
 
 namespace partita::python {
 
-/// A build of a graph that Python takes part in. It is open while Python's functions run; symbols of one that is not are
-/// refused, however long Python keeps them.
+/// A build of a graph that Python takes part in. It is open while Python's functions run; symbols of one that is not
+/// are refused, however long Python keeps them.
 class Trace {
  public:
   /// Of ops that run at once: a graph of its own, over arrays.
   Trace();
   /// Of a network that is being built.
   static std::shared_ptr<Trace> of(Context& context);
+  /// Of updates that are added to a training.
+  static std::shared_ptr<Trace> of(Builder& builder);
 
   void open() { open_ = true; }
   void close() { open_ = false; }
@@ -31,6 +33,7 @@ class Trace {
   std::vector<ArrayPtr> run(const std::vector<ValueId>& results);
 
  private:
+  explicit Trace(Builder& builder) : builder_(&builder) {}
   explicit Trace(Context& context) : builder_(&context.builder()), context_(&context) {}
 
   std::unique_ptr<Builder> own_;

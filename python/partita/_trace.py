@@ -35,16 +35,17 @@ class Build:
         self.parameters = {}    # by name
         self.rates = {}         # inputs that are learning rates, by name: the optimizers
         self.scope, self.stage, self.recompute = "net", -1, ""
+        self._outer = []        # what was built before each entry
         self._symbols = {}      # of parameters and constant tensors, by their identity
         self._kept = []         # so that identities stay theirs
 
     def __enter__(self):
-        self._outer = current()
+        self._outer.append(current())
         _threads.build = self
         return self
 
     def __exit__(self, *_):
-        _threads.build = self._outer
+        _threads.build = self._outer.pop()
 
     def set_place(self):
         """Before nodes are made: where they stand."""

@@ -106,7 +106,8 @@ Program Model::make_program(const std::vector<Column>& columns, int64_t batch, i
                                                     .ranks = ranks,
                                                     .purpose = purpose,
                                                     .any_rows = purpose == Purpose::evaluation,
-                                                    .training = training});
+                                                    .training = training,
+                                                    .own_update = own_update_});
   if (purpose == Purpose::training) {  // its evaluations would repeat them
     for (const std::string& warning : program.warnings) warn(warning);
   }

@@ -36,6 +36,8 @@ class Model {
   const JobConfig& config() const { return config_; }
   /// Called with warnings; by default nothing is.
   void on_warning(std::function<void(const std::string&)> warn) { warn_ = std::move(warn); }
+  /// The updates of trainings, in place of those of the configuration's optimizer.
+  void update_by(BuildUpdate update) { own_update_ = std::move(update); }
   /// Called with a description of each program of a training: its plan, its memory, the time of its passes.
   void on_program(std::function<void(const std::string&)> report) { report_ = std::move(report); }
 
@@ -93,6 +95,7 @@ class Model {
   Place place_;
   Communicator* world_ = nullptr;  // of processes; none: ranks are threads
   std::function<void(const std::string&)> warn_, report_;
+  BuildUpdate own_update_;
   States states_;
   Graph known_states_{};  // of the last program: no nodes
   std::vector<std::string> weight_names_;

@@ -25,8 +25,7 @@ void count_calls(Builder& builder) {
 
 Graph built_graph(const JobConfig& config, const Stepper::Build& build) {
   Builder builder(all_ops(), "step");
-  Context context(builder,
-                  {.dtype = config.training.dtype, .training = true, .seed = config.training.seed});
+  Context context(builder, {.dtype = config.training.dtype, .training = true, .seed = config.training.seed});
   builder.scope = "net";
   build(context);
   context.store_statistics();
@@ -68,11 +67,12 @@ std::vector<Array> Stepper::run(const NamedArrays& inputs) {
   }
   for (const Input& input : program_.graph.inputs) {
     const std::string& name = program_.graph.values[static_cast<size_t>(input.value)].name;
-    const bool given = std::any_of(inputs.begin(), inputs.end(), [&](const auto& entry) { return entry.first == name; });
+    const bool given =
+        std::any_of(inputs.begin(), inputs.end(), [&](const auto& entry) { return entry.first == name; });
     if (given) continue;
-    throw InvalidArgument(fmt::format("[step] no value for an input, got {} values, expected one for '{}'",
-                                      inputs.size(), name),
-                          ErrorKind::key);
+    throw InvalidArgument(
+        fmt::format("[step] no value for an input, got {} values, expected one for '{}'", inputs.size(), name),
+        ErrorKind::key);
   }
   std::vector<Array> outputs;
   const auto take_step = [&](Communicator&) {

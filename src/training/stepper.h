@@ -17,9 +17,9 @@ class Stepper {
   /// updates are nodes that it adds itself.
   using Build = std::function<void(Context&)>;
 
-  /// Compiles what `build` made, on one rank of this thread or, when a launcher started several processes, on these: then
-  /// every process makes the same stepper and calls it at the same time, and inputs with a batch are its own rows. States
-  /// begin as `initial` says, which is called when the graph is built, or as their initializers do. Throws as
+  /// Compiles what `build` made, on one rank of this thread or, when a launcher started several processes, on these:
+  /// then every process makes the same stepper and calls it at the same time, and inputs with a batch are its own rows.
+  /// States begin as `initial` says, which is called when the graph is built, or as their initializers do. Throws as
   /// compilation does, and InvalidArgument when a value is of another type than its state.
   Stepper(const JobConfig& config, const Place& place, const Build& build, const std::function<States()>& initial);
 

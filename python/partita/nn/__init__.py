@@ -7,7 +7,8 @@ from partita.nn.layer import (
     LayerNorm, LeakyReLU, LogSoftmax, MaxPool2d, ReLU, Sigmoid, SiLU, Softmax, SyncBatchNorm, Tanh, get_activation)
 from partita.nn.loss import (
     BCEWithLogitsLoss, CrossEntropyLoss, L1Loss, LossBase, MAELoss, MSELoss, SoftmaxCrossEntropyWithLogits)
-from partita.nn.optim import SGD, Adam, AdamWeightDecay, Momentum, Optimizer
+from partita.nn.optim import (
+    SGD, Adadelta, Adagrad, Adam, AdaMax, AdamWeightDecay, Momentum, Optimizer, RMSProp)
 from partita.nn.reducer import DistributedGradReducer
 from partita.nn.wrap import (
     ForwardValueAndGrad, GradAccumulation, GradAccumulationCell, MicroBatchInterleaved, PipelineCell, TrainOneStepCell,

@@ -1,5 +1,6 @@
 """Ops as functions of tensors. In a network that is being built they are nodes; elsewhere they run at once."""
 import builtins
+import math
 import numbers
 
 import numpy as np
@@ -149,7 +150,8 @@ def pow(input, exponent):
     """A power. Of a tensor to a number, or of a positive tensor to a tensor."""
     if is_number(exponent):
         return _run(lambda trace, a: F.pow(a, float(exponent)), as_float(as_tensor(input, "pow")))
-    return exp(mul(as_tensor(exponent, "pow"), log(input)))
+    base = math.log(input) if is_number(input) and input > 0 else log(input)
+    return exp(mul(as_tensor(exponent, "pow"), base))
 
 
 def bias_add(input_x, bias):

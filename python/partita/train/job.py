@@ -117,7 +117,8 @@ class NetworkJob:
         self._build = None
         self._parameters = {}
         texts = [(key, value if isinstance(value, list) else [_text(value)]) for key, value in options.items()]
-        self.core = _core.Model(name, self._forward, self._minimised if loss else None, texts, alone)
+        update = optimizer.add_update if optimizer is not None and optimizer.is_composed else None
+        self.core = _core.Model(name, self._forward, self._minimised if loss else None, texts, alone, update)
 
     def _forward(self, trace, column, _):
         self._build = _trace.Build(trace, trace.training, self._trained, self._groups)

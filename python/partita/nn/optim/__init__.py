@@ -41,6 +41,8 @@ class Optimizer(Cell):
 
     def options(self):
         """Options of the job, by their keys."""
+        if self.is_composed:
+            return {"optimizer.kind": "adam"}  # that it has states: its updates are made of ops
         raise NotImplementedError(f"[{type(self).__name__}] no updates of the library, got an optimizer of one's own, "
                                   "expected SGD, Momentum, Adam or AdamWeightDecay")
 
@@ -73,12 +75,48 @@ class Optimizer(Cell):
         build.rates[name] = self
         texts = [(key, [_text(value)]) for key, value in self.options().items()]
         for parameter, gradient in zip(self.parameters, gradients):
+            if not isinstance(gradient, Tensor):
+                raise TypeError(f"[{where}] a gradient is no tensor, got {type(gradient).__name__}, expected one for "
+                                f"'{parameter.name}'")
             if gradient.shape != parameter.shape:
                 raise ValueError(f"[{where}] a gradient of another shape, got {gradient.shape} for '{parameter.name}', "
                                  f"expected {parameter.shape}")
             build.set_place()
-            build.replace(parameter, build.trace.update(texts, build.symbol(parameter), build.symbol(gradient), rate))
+            symbols = build.symbol(parameter), build.symbol(gradient), rate
+            if self.is_composed:
+                build.replace(parameter, self.add_update(build.trace, *symbols))
+            else:
+                build.replace(parameter, build.trace.update(texts, *symbols))
         return Tensor(True)
+
+    # Updates that are made of ops: `update` of a subclass.
+
+    @property
+    def is_composed(self):
+        """Whether the update is made of ops instead of being one of the library."""
+        return type(self).update is not Optimizer.update
+
+    def update(self, parameter, gradient, learning_rate, states):
+        """What a parameter becomes, from tensors and `states(name, begin)`, which gives what is kept; `states.keep(name,
+        value)` keeps another value. `states.step` is the number of steps taken, as a float."""
+        raise NotImplementedError
+
+    def add_update(self, trace, parameter, gradient, rate):
+        """Adds the nodes of `update` for one parameter; gives the symbol that it becomes."""
+        trace.set_phase("update")
+        build = _trace.current()
+        states = _States(trace, parameter)
+        with build if build is not None else _trace.Build(trace, training=True):
+            p, g, r = (_trace.from_symbol(one) for one in (parameter, gradient, rate))
+            if self.decays_gradients and self.weight_decay:
+                g = g + p * self.weight_decay
+            following = self.update(p, g, r, states)
+            trace.store(parameter, following._symbol)
+            states.store()
+        trace.set_phase("forward")
+        return following._symbol
+
+    decays_gradients = True
 
     def rate_of(self, step):
         """The learning rate of a step, counted from 0; the last one of a list from its end on."""
@@ -111,6 +149,30 @@ def _rates(where, given):
     if not rates or any(not 0 <= one < float("inf") for one in rates):
         raise ValueError(f"[{where}] bad learning rate, got {given!r}, expected numbers from 0")
     return rates
+
+
+class _States:
+    """What an optimizer keeps for one parameter, while its update is built."""
+
+    def __init__(self, trace, parameter):
+        self._trace, self._parameter, self._kept = trace, parameter, {}
+
+    def __call__(self, name, begin=0.0):
+        symbol = self._trace.optimizer_state(self._parameter, name, list(self._parameter.shape), float(begin))
+        self._kept[name] = [symbol, None]
+        return _trace.from_symbol(symbol)
+
+    def keep(self, name, value):
+        self._kept[name][1] = value._symbol
+
+    @property
+    def step(self):
+        return _trace.from_symbol(self._trace.count_step()).astype("f4")
+
+    def store(self):
+        for symbol, value in self._kept.values():
+            if value is not None:
+                self._trace.store(symbol, value)
 
 
 def _text(value):
@@ -178,16 +240,7 @@ def _require_betas(where, beta1, beta2, eps):
         raise ValueError(f"[{where}] bad eps, got {eps}, expected a number above 0")
 
 
-class AdamWeightDecay(Optimizer):
-    """Loshchilov and Hutter, 2019; with the bias of the averages corrected, which the documented system leaves out."""
-
-    def __init__(self, params, learning_rate=1e-3, beta1=0.9, beta2=0.999, eps=1e-6, weight_decay=0.0):
-        super().__init__(learning_rate, params, weight_decay)
-        _require_betas("AdamWeightDecay", beta1, beta2, eps)
-        self.beta1, self.beta2, self.eps = beta1, beta2, eps
-
-    def options(self):
-        return {"optimizer.kind": "adamw", "optimizer.beta1": self.beta1, "optimizer.beta2": self.beta2,
-                "optimizer.epsilon": self.eps, "optimizer.weight_decay": self.weight_decay}
+from partita.nn.optim.composed import (  # noqa: E402  (they are made of the base)
+    Adadelta, Adagrad, AdaMax, AdamWeightDecay, RMSProp)
 
 __getattr__ = refuse_missing(globals())
