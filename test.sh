@@ -15,7 +15,7 @@ esac
 kind=test
 [[ ${1:-} == --sanitizers ]] && kind=all
 tools/install.sh "$kind" || exit 1
-cmake --preset release -DPARTITA_TESTS=ON -DPARTITA_BENCH=ON >/dev/null || exit 1
+cmake --preset release -DPARTITA_TESTS=ON -DPARTITA_BENCH=ON -DPARTITA_PYTHON=ON >/dev/null || exit 1
 cmake --build --preset release || exit 1
 
 # Real data beside the checkout are used when they are there; generated ones otherwise.

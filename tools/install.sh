@@ -1,11 +1,15 @@
 #!/usr/bin/env bash
 # Installs what building and testing need (Debian, Ubuntu). Does nothing when all of it is there.
-#   tools/install.sh [build|test|all]
+#   tools/install.sh [build|python|test|all]
 set -euo pipefail
 packages=(g++ cmake ninja-build pkg-config libfmt-dev libcli11-dev nlohmann-json3-dev libdnnl-dev
           zlib1g-dev liblzma-dev libzip-dev libxxhash-dev libtomlplusplus-dev libopenmpi-dev openmpi-bin)
-[[ ${1:-build} == build ]] || packages+=(libgtest-dev python3 python3-numpy python3-torch iproute2 procps clang-format
-                                         coinor-cbc)
+python=(python3 python3-dev python3-numpy pybind11-dev)
+case ${1:-build} in
+  build) ;;
+  python) packages+=("${python[@]}" python3-venv) ;;
+  *) packages+=("${python[@]}" libgtest-dev python3-torch iproute2 procps clang-format coinor-cbc) ;;
+esac
 [[ ${1:-build} != all ]] || packages+=(clang-tidy libomp-dev git)
 missing=()
 for package in "${packages[@]}"; do

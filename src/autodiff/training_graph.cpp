@@ -111,7 +111,11 @@ TrainingGraph make_training_graph(const Graph& given, const OpSet& ops, const Tr
   if (options.optimizer.clip_norm > 0) clip(builder, options.optimizer.clip_norm, gradients);
   for (size_t i = 0; i < values.size(); ++i) {
     enter(i, Phase::update);
-    build_update(builder, options.optimizer, values[i], gradients[i], rate);
+    if (options.own_update) {
+      options.own_update(builder, values[i], gradients[i], rate);
+    } else {
+      build_update(builder, options.optimizer, values[i], gradients[i], rate);
+    }
   }
   count_step(builder);
   return {recompute_in_backward(remove_dead_nodes(builder.take()), ops), std::move(warnings)};

@@ -1,13 +1,19 @@
 #pragma once
 // forward + loss + backward + optimizer update as one graph.
 
+#include <functional>
+
 #include "autodiff/optimizer.h"
 #include "autodiff/recompute.h"
 
 namespace partita {
 
+/// Appends the update of a parameter by its gradient at a learning rate, and stores the results, as build_update does.
+using BuildUpdate = std::function<void(Builder&, Value parameter, Value gradient, Value learning_rate)>;
+
 struct TrainingOptions {
   OptimizerOptions optimizer;
+  BuildUpdate own_update = nullptr;  // in place of that of the optimizer
   /// The parameters that the optimizer updates; empty = all that require a gradient.
   std::vector<std::string> parameters;
   /// Multiplies every gradient: 1 averages over the global batch; the number of ranks gives the sum of

@@ -54,6 +54,17 @@ void add_initial_states(States& states, const Graph& graph, uint64_t seed) {
   }
 }
 
+void require_types(const States& states, const Graph& graph) {
+  for (const State& state : graph.states) {
+    const std::string& name = state_name(graph, state);
+    const auto found = states.find(name);
+    if (found == states.end() || found->second.type() == graph.type(state.entry)) continue;
+    throw InvalidArgument(fmt::format("[assign] the value of '{}' does not fit, got {}, expected {}", name,
+                                      print(found->second.type()), print(graph.type(state.entry))),
+                          ErrorKind::type);
+  }
+}
+
 std::vector<std::string> weight_names(const Graph& graph) {
   std::vector<std::string> names;
   for (const State& state : graph.states) {

@@ -18,6 +18,9 @@ Graph states_of(const Graph& graph);
 /// Adds those states of `graph` that are not there, keyed by the seed and their name.
 void add_initial_states(States& states, const Graph& graph, uint64_t seed);
 
+/// Throws InvalidArgument for a state of `graph` whose value is of another type.
+void require_types(const States& states, const Graph& graph);
+
 /// The tensor `name` of the file `path` in the element type of the state. Throws InvalidFile for another shape, and for
 /// integers in place of floats.
 Array fitted(const Array& given, const Type& type, const std::string& name, const std::string& path);

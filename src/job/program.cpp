@@ -152,7 +152,8 @@ Program make_program(const JobConfig& given, const ProgramRequest& request) {
     if (!evaluation) options.plan.pipeline = {.stages = 1};
   }
   if (training) {
-    options.training = TrainingOptions{.optimizer = config.optimizer, .recompute = config.plan.recompute};
+    options.training = TrainingOptions{
+        .optimizer = config.optimizer, .own_update = request.own_update, .recompute = config.plan.recompute};
     if (config.training.gradients == GradientReduction::sum) {
       options.training->gradient_factor = static_cast<double>(ranks_that_share_a_batch(config, request.ranks));
     }

@@ -17,6 +17,7 @@ struct ProgramRequest {
   bool any_rows = false;  // an evaluation whose batch may be cut unevenly, whatever the mode asks of a batch
   /// Of an evaluation during a training: the training, whose stages and states it shares.
   const Program* training = nullptr;
+  BuildUpdate own_update = nullptr;  // of a training, in place of that of the configuration's optimizer
 };
 
 /// `config` with the number of stages that the layers of the network say, where it leaves that open.

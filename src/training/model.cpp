@@ -45,6 +45,11 @@ void Model::load(const std::string& path) {
   loaded_path_.clear();
 }
 
+void Model::assign(States values) {
+  values.merge(states_);
+  states_ = std::move(values);
+}
+
 void Model::require_states() const {
   if (!known_states_.states.empty() && states_.empty()) {
     throw InvalidArgument(
@@ -120,7 +125,8 @@ Program Model::make_program(const std::vector<Column>& columns, int64_t batch, i
                                                     .ranks = ranks,
                                                     .purpose = purpose,
                                                     .any_rows = purpose == Purpose::evaluation,
-                                                    .training = training});
+                                                    .training = training,
+                                                    .own_update = own_update_});
   if (purpose == Purpose::training) {  // its evaluations would repeat them
     for (const std::string& warning : program.warnings) warn(warning);
   }
@@ -139,6 +145,7 @@ void Model::prepare_states(const Graph& graph, bool makes_them) {
   weight_names_ = weight_names(graph);
   if (!makes_them) return loaded_path_.clear();
   add_initial_states(states_, graph, config_.training.seed);
+  require_types(states_, graph);
   if (loaded_path_.empty()) return;
   take_weights(states_, graph, weights_in(loaded_path_), loaded_path_);
   loaded_path_.clear();

@@ -49,6 +49,8 @@ class Model {
   const JobConfig& config() const { return config_; }
   /// Called with warnings; by default nothing is.
   void on_warning(std::function<void(const std::string&)> warn) { warn_ = std::move(warn); }
+  /// The updates of trainings, in place of those of the configuration's optimizer.
+  void update_by(BuildUpdate update) { own_update_ = std::move(update); }
   /// Called with a description of each program of a training: its plan, its memory, the time of its passes.
   void on_program(std::function<void(const std::string&)> report) { report_ = std::move(report); }
 
@@ -71,6 +73,11 @@ class Model {
   void load(const std::string& path);
   /// Throws InvalidArgument while the model has no states: before its first training, evaluation or prediction.
   void save(const std::string& path) const;
+  /// Values of states by name, in place of those that they have or begin with; of states that the network does not
+  /// have they are ignored. Checked against their types when the next call makes a program.
+  void assign(States values);
+  /// All states as a whole by name, as the last call left them; none before the first.
+  const States& states() const { return states_; }
   /// Goes on from a checkpoint, which the next training reads and checks: of a training with the same configuration,
   /// but for what may change (job/options.h), and the same number of rows. `path`: the folder of a checkpoint, of which
   /// each rank reads what it holds; a folder with checkpoints, for the newest; or a file of save_checkpoint, where what
@@ -107,6 +114,7 @@ class Model {
   Place place_;
   Communicator* world_ = nullptr;  // of processes; none: ranks are threads
   std::function<void(const std::string&)> warn_, report_;
+  BuildUpdate own_update_;
   States states_;
   Graph known_states_{};  // of the last program: no nodes
   std::vector<std::string> weight_names_;

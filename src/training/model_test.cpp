@@ -538,5 +538,40 @@ TEST(EarlyStopping, LooksForTheBetterDirection) {
   expect_error<InvalidArgument>([] { CheckpointSaver("a", -1); }, "got -1");
 }
 
+TEST(Model, TakesAndGivesStatesByName) {
+  Model first = small_model(2), second = small_model(1);
+  EXPECT_TRUE(first.states().empty());
+  Recorder whole, rest;
+  first.train(rows_of(Split::train), {.epochs = 1});
+  second.assign(first.states());
+  const Metrics expected = first.eval(rows_of(Split::test)), got = second.eval(rows_of(Split::test));
+  EXPECT_NEAR(got.loss, expected.loss, 1e-12);
+  Model third = small_model(1);
+  States wrong = first.states();
+  wrong.begin()->second = Array(Type{DType::f32, {1}});
+  third.assign(wrong);
+  expect_error<InvalidArgument>([&] { third.eval(rows_of(Split::test)); },
+                                fmt::format("the value of '{}' does not fit, got f32[1]", wrong.begin()->first));
+}
+
+TEST(Model, UpdatesAsItIsTold) {
+  const auto losses = [](OptimizerKind kind, const BuildUpdate& update) {
+    Model model = small_model(2, kind);
+    model.update_by(update);
+    Recorder recorder;
+    model.train(rows_of(Split::train), {.epochs = 2, .callbacks = {&recorder}});
+    std::vector<double> found;
+    for (const StepInfo& step : recorder.steps) found.push_back(step.loss);
+    return found;
+  };
+  const std::vector<double> own =
+      losses(OptimizerKind::adamw, [](Builder& builder, Value p, Value gradient, Value rate) {
+        builder.store(p, builder.apply("sub", {p, builder.apply("mul", {rate, gradient})}));
+      });
+  const std::vector<double> expected = losses(OptimizerKind::sgd, nullptr);
+  ASSERT_EQ(own.size(), expected.size());
+  for (size_t i = 0; i < own.size(); ++i) EXPECT_NEAR(own[i], expected[i], 1e-12);
+}
+
 }  // namespace
 }  // namespace partita

@@ -3,14 +3,19 @@
 #include <thread>
 
 #include "data/loading/batch.h"
+#include "data/readers/memory_rows.h"
 #include "data/readers/test_files.h"
 #include "data/transforms/image_maps.h"
+#include "data/views/concat.h"
 #include "data/views/map.h"
+#include "data/views/rename.h"
 #include "data/views/repeat.h"
 #include "data/views/shard.h"
+#include "data/views/shards_in_turn.h"
 #include "data/views/shuffle.h"
 #include "data/views/skip.h"
 #include "data/views/take.h"
+#include "data/views/unbatch.h"
 
 namespace partita {
 namespace {
@@ -86,6 +91,63 @@ TEST(TakeAndSkip, CutAtTheEnds) {
   expect_error<InvalidArgument>([] { take(counting(5), -1); }, "got -1");
   expect_error<InvalidArgument>([] { skip(counting(5), -1); }, "got -1");
   expect_error<InvalidArgument>([] { take(counting(5), 2)->row(0, 2); }, "0 <= index < 2");
+}
+
+TEST(Concat, GoesOnWithTheNext) {
+  const DatasetPtr both = concat({counting(2), take(skip(counting(5), 1), 3)});
+  EXPECT_EQ(epoch_of(both, 1), (Values{1000, 1001, 1001, 1002, 1003}));
+  EXPECT_EQ(both->sample(0, 3), 4);
+  const Batch batch = Batcher(both, {.batch = 5}).batch(0, 0);
+  EXPECT_EQ(values(batch.arrays[0]), (Values{0, 1, 1, 2, 3}));
+  expect_error<InvalidArgument>([] { concat({}); }, "no datasets");
+  expect_error<InvalidArgument>(
+      [] {
+        concat({counting(2), rename(counting(2), {"other"})});
+      },
+      "columns differ, got other i64[], expected value i64[]");
+}
+
+TEST(Rename, KeepsRows) {
+  const DatasetPtr renamed = rename(counting(3), {"number"});
+  EXPECT_EQ(renamed->columns()[0].name, "number");
+  EXPECT_EQ(epoch_of(renamed, 0), (Values{0, 1, 2}));
+  expect_error<InvalidArgument>([] { rename(counting(3), {"a", "b"}); }, "number of names, got 2, expected 1");
+}
+
+TEST(Unbatch, HasTheRowsWithinRows) {
+  const DatasetPtr batches = memory_rows(
+      {{"x", Array({3, 2, 1}, Values{1, 2, 3, 4, 5, 6})}, {"y", Array({3, 2}, Values{10, 20, 30, 40, 50, 60})}});
+  const DatasetPtr rows = unbatch(batches);
+  EXPECT_EQ(rows->size(), 6);
+  EXPECT_EQ(print(rows->columns()[0].type), "i64[1]");
+  const Batch batch = Batcher(rows, {.batch = 4, .drop_remainder = false}).batch(0, 1);
+  EXPECT_EQ(values(batch.arrays[1]), (Values{50, 60}));
+  EXPECT_EQ(values(Batcher(shuffle(rows, 3), {.batch = 6}).batch(0, 0).arrays[0]).size(), 6u);
+  expect_error<InvalidArgument>([] { unbatch(counting(3)); }, "no batch in column 'value', got i64[]");
+  expect_error<InvalidArgument>(
+      [] {
+        unbatch(memory_rows({{"x", Array({1, 2}, Values{1, 2})}, {"y", Array({1, 3}, Values{1, 2, 3})}}));
+      },
+      "column 'y', got i64[3], expected as many rows as in i64[2]");
+}
+
+TEST(ShardsInTurn, GiveEachRankItsShard) {
+  for (const int64_t ranks : {1, 2, 3}) {
+    std::vector<DatasetPtr> shards;
+    for (int64_t r = 0; r < ranks; ++r) shards.push_back(shard(counting(23), ranks, r));
+    const DatasetPtr all = shards_in_turn(shards, 2);
+    EXPECT_EQ(all->size(), shards[0]->size() / 2 * 2 * ranks);
+    for (int64_t r = 0; r < ranks; ++r) {
+      const Batcher own(shards[static_cast<size_t>(r)], {.batch = 2});
+      const Batcher part(all, {.batch = 2 * ranks, .rank = r, .ranks = ranks});
+      ASSERT_EQ(part.batches(), own.batches());
+      for (int64_t b = 0; b < own.batches(); ++b) {
+        EXPECT_EQ(values(part.batch(1, b).arrays[0]), values(own.batch(1, b).arrays[0])) << r << " of " << ranks;
+      }
+    }
+  }
+  expect_error<InvalidArgument>([] { shards_in_turn({counting(3)}, 0); }, "bad batch, got 0");
+  expect_error<InvalidArgument>([] { shards_in_turn({}, 1); }, "no datasets");
 }
 
 TEST(Map, MapsNamedColumns) {

@@ -1,0 +1,106 @@
+// Dense arrays, which NumPy reads and writes in place.
+
+#include <cstring>
+
+#include "base/philox.h"
+#include "bind.h"
+#include "network/initializers.h"
+
+namespace partita::python {
+namespace {
+
+std::string format_of(DType dtype) {
+  switch (dtype) {
+    case DType::f64: return "d";
+    case DType::f32: return "f";
+    case DType::bf16: return "H";  // NumPy has no such type: the bits
+    case DType::f16: return "e";
+    case DType::i64: return "q";
+    case DType::i32: return "i";
+    case DType::u8: return "B";
+    case DType::u32: return "I";
+    case DType::boolean: return "?";
+  }
+  return "";
+}
+
+DType dtype_of_numpy(const py::dtype& dtype) {
+  const char kind = dtype.kind();
+  const auto size = dtype.itemsize();
+  if (kind == 'f' && size == 8) return DType::f64;
+  if (kind == 'f' && size == 4) return DType::f32;
+  if (kind == 'f' && size == 2) return DType::f16;
+  if (kind == 'i' && size == 8) return DType::i64;
+  if (kind == 'i' && size == 4) return DType::i32;
+  if (kind == 'u' && size == 1) return DType::u8;
+  if (kind == 'u' && size == 4) return DType::u32;
+  if (kind == 'b' && size == 1) return DType::boolean;
+  throw InvalidArgument(
+      fmt::format("[array] element type is not one of the library, got {}, expected float64, float32, float16, int64, "
+                  "int32, uint8, uint32 or bool",
+                  py::cast<std::string>(py::str(static_cast<const py::object&>(dtype)))),
+      ErrorKind::type);
+}
+
+ArrayPtr from_numpy(const py::array& given) {
+  const py::array dense = py::array::ensure(given, py::array::c_style);
+  if (!dense) throw py::error_already_set();
+  const auto result =
+      std::make_shared<Array>(Type{dtype_of_numpy(dense.dtype()), Shape(dense.shape(), dense.shape() + dense.ndim())});
+  if (dense.nbytes() > 0) std::memcpy(result->data(), dense.data(), static_cast<size_t>(dense.nbytes()));
+  return result;
+}
+
+py::buffer_info buffer_of(Array& array) {
+  const Type& type = array.type();
+  const auto size = static_cast<py::ssize_t>(size_of(type.dtype));
+  std::vector<py::ssize_t> shape(type.shape.begin(), type.shape.end()), strides;
+  for (const int64_t stride : strides_of(type.shape)) strides.push_back(static_cast<py::ssize_t>(stride) * size);
+  return py::buffer_info(array.data(), size, format_of(type.dtype), static_cast<py::ssize_t>(shape.size()), shape,
+                         strides);
+}
+
+InitKind init_kind_of(const std::string& name) { return parse_name<InitKind>("initializer", name); }
+
+}  // namespace
+
+DType dtype_of(const std::string& name) {
+  const std::optional<DType> dtype = parse_dtype(name);
+  if (!dtype) throw InvalidArgument(fmt::format("[dtype] unknown element type, got '{}', expected one like f32", name));
+  return *dtype;
+}
+
+void bind_arrays(py::module_& module) {
+  py::class_<Array, ArrayPtr>(module, "Array", py::buffer_protocol(), "A dense row-major array.")
+      .def(py::init(&from_numpy), "A copy of a NumPy array.")
+      .def_buffer(&buffer_of)
+      .def_property_readonly("dtype", [](const Array& array) { return std::string(name_of(array.type().dtype)); })
+      .def_property_readonly("shape", [](const Array& array) { return py::tuple(py::cast(array.shape())); })
+      .def("at", &Array::at, "An element, by its place in row-major order, as a float.")
+      .def("cast", [](const Array& array, const std::string& dtype) {
+        return std::make_shared<Array>(cast(array, dtype_of(dtype)));
+      });
+  module.def("zeros", [](const std::string& dtype, const Shape& shape) {
+    return std::make_shared<Array>(Type{dtype_of(dtype), shape});
+  });
+  module.def(
+      "initial",
+      [](const std::string& kind, const std::vector<double>& args, const std::string& dtype, const Shape& shape,
+         uint64_t seed, const std::string& name) {
+        const Initializer init{init_kind_of(kind), args};
+        check_arguments(init);
+        const py::gil_scoped_release release;
+        return std::make_shared<Array>(make_initial(init, Type{dtype_of(dtype), shape}, random_key(seed, name)));
+      },
+      "The values with which a parameter of this name begins.");
+  module.def("initializer_of_rule", [](const std::string& rule, const Shape& shape) {
+    const Initializer init = initializer(parse_name<Init>("initializer", rule), shape);
+    return std::pair(std::string(name_of(init.kind)), init.args);
+  });
+  module.def("fans", [](const Shape& shape) {
+    const Fans fans = fans_of(shape);
+    return std::pair(fans.in, fans.out);
+  });
+}
+
+}  // namespace partita::python

@@ -1,0 +1,29 @@
+// Weights as files.
+
+#include "bind.h"
+#include "checkpoint/weights.h"
+
+namespace partita::python {
+
+void bind_files(py::module_& module) {
+  module.def("save_arrays", [](const std::string& path, const std::vector<std::pair<std::string, ArrayPtr>>& arrays,
+                               const std::map<std::string, std::string>& metadata) {
+    std::vector<std::pair<std::string, Array>> all;
+    for (const auto& [name, array] : arrays) all.emplace_back(name, *array);
+    Metadata texts(metadata.begin(), metadata.end());
+    const py::gil_scoped_release release;
+    save_weights(path, all, texts);
+  });
+  module.def("load_arrays", [](const std::string& path) {
+    WeightsFile file;
+    {
+      const py::gil_scoped_release release;
+      file = read_weights_file(path);
+    }
+    std::map<std::string, ArrayPtr> arrays;
+    for (auto& [name, array] : file.tensors) arrays.emplace(name, std::make_shared<Array>(std::move(array)));
+    return arrays;
+  });
+}
+
+}  // namespace partita::python

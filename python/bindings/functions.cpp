@@ -1,0 +1,135 @@
+// The functions of network/functions.h on symbolic values, and every op of the registry by name.
+
+#include "network/losses.h"
+#include "ops/registry.h"
+#include "symbols.h"
+
+namespace partita::python {
+namespace {
+
+using Unary = Value (*)(Value, Where);
+using Binary = Value (*)(Value, Value, Where);
+
+void bind_unary(py::module_& module) {
+  const std::pair<const char*, Unary> all[] = {{"neg", neg},         {"square", square},
+                                               {"exp", exp},         {"log", log},
+                                               {"sqrt", sqrt},       {"rsqrt", rsqrt},
+                                               {"abs", abs},         {"relu", relu},
+                                               {"tanh", tanh},       {"sigmoid", sigmoid},
+                                               {"silu", silu},       {"softplus", softplus},
+                                               {"erf", erf},         {"logical_not", logical_not},
+                                               {"softmax", softmax}, {"log_softmax", log_softmax},
+                                               {"flatten", flatten}};
+  for (const auto& [name, function] : all) {
+    module.def(name, [function = function](const Symbol& x) { return x.with(function(x.value(), CallerLine(x))); });
+  }
+}
+
+void bind_binary(py::module_& module) {
+  const std::pair<const char*, Binary> all[] = {{"add", add},
+                                                {"sub", sub},
+                                                {"mul", mul},
+                                                {"div", div},
+                                                {"maximum", maximum},
+                                                {"minimum", minimum},
+                                                {"equal", equal},
+                                                {"not_equal", not_equal},
+                                                {"less", less},
+                                                {"less_equal", less_equal},
+                                                {"greater", greater},
+                                                {"greater_equal", greater_equal},
+                                                {"logical_and", logical_and},
+                                                {"logical_or", logical_or},
+                                                {"binary_cross_entropy", binary_cross_entropy},
+                                                {"take_along", take_along}};
+  for (const auto& [name, function] : all) {
+    module.def(name, [function = function](const Symbol& a, const Symbol& b) {
+      return a.with(function(a.value(), b.value(), CallerLine(a)));
+    });
+  }
+}
+
+using Reduction = Value (*)(Value, std::vector<int64_t>, bool, Where);
+
+void bind_reductions(py::module_& module) {
+  const std::pair<const char*, Reduction> all[] = {
+      {"reduce_sum", reduce_sum}, {"reduce_mean", reduce_mean}, {"reduce_max", reduce_max}, {"reduce_min", reduce_min}};
+  for (const auto& [name, function] : all) {
+    module.def(name, [function = function](const Symbol& x, const std::vector<int64_t>& axes, bool keep_dims) {
+      return x.with(function(x.value(), axes, keep_dims, CallerLine(x)));
+    });
+  }
+}
+
+void bind_shapes(py::module_& module) {
+  module.def("cast", [](const Symbol& x, const std::string& dtype) {
+    return x.with(cast(x.value(), dtype_of(dtype), CallerLine(x)));
+  });
+  module.def("reshape",
+             [](const Symbol& x, const Shape& shape) { return x.with(reshape(x.value(), shape, CallerLine(x))); });
+  module.def("transpose", [](const Symbol& x, const std::vector<int64_t>& perm) {
+    return x.with(transpose(x.value(), perm, CallerLine(x)));
+  });
+  module.def("cumsum", [](const Symbol& x, int64_t axis, bool exclusive, bool reverse) {
+    return x.with(cumsum(x.value(), axis, exclusive, reverse, CallerLine(x)));
+  });
+  module.def("repeat", [](const Symbol& x, int64_t axis, int64_t times) {
+    return x.with(repeat(x.value(), axis, times, CallerLine(x)));
+  });
+  module.def("split", [](const Symbol& x, int64_t parts, int64_t axis) {
+    return symbols_of(x.trace, split(x.value(), parts, axis, CallerLine(x)));
+  });
+  module.def("top_k", [](const Symbol& x, int64_t k) {
+    const TopK found = top_k(x.value(), k, CallerLine(x));
+    return std::pair(x.with(found.values), x.with(found.indices));
+  });
+}
+
+void bind_others(py::module_& module) {
+  module.def("gelu",
+             [](const Symbol& x, bool approximate) { return x.with(gelu(x.value(), approximate, CallerLine(x))); });
+  module.def("pow", [](const Symbol& x, double exponent) { return x.with(pow(x.value(), exponent, CallerLine(x))); });
+  module.def("scale", [](const Symbol& x, double factor, double offset) {
+    return x.with(scale(x.value(), factor, offset, CallerLine(x)));
+  });
+  module.def("matmul", [](const Symbol& a, const Symbol& b, bool transpose_a, bool transpose_b) {
+    return a.with(matmul(a.value(), b.value(), transpose_a, transpose_b, CallerLine(a)));
+  });
+  module.def("select", [](const Symbol& condition, const Symbol& a, const Symbol& b) {
+    return a.with(select(condition.value(), a.value(), b.value(), CallerLine(a)));
+  });
+  module.def("sample_losses", [](const std::string& loss, const Symbol& logits, const Symbol& label) {
+    return logits.with(
+        sample_losses(parse_name<Loss>("loss", loss), logits.trace->builder(), logits.value(), label.value()));
+  });
+  module.def("build_loss", [](const std::string& loss, const Symbol& logits, const Symbol& label,
+                              std::optional<int64_t> ignore_index) {
+    return logits.with(build_loss(parse_name<Loss>("loss", loss), logits.trace->builder(), logits.value(),
+                                  label.value(), {.ignore_index = ignore_index}));
+  });
+}
+
+}  // namespace
+
+void bind_functions(py::module_& module) {
+  py::module_ functions = module.def_submodule("functions", "Functions over symbolic values.");
+  bind_unary(functions);
+  bind_binary(functions);
+  bind_reductions(functions);
+  bind_shapes(functions);
+  bind_others(functions);
+  // Any op: attributes as texts, as graphs print them.
+  functions.def("apply", [](const TracePtr& trace, const std::string& op, const std::vector<Symbol>& operands,
+                            const FieldTexts& attrs) {
+    Builder& builder = trace->builder();
+    const Attrs chosen = attrs.empty() ? Attrs() : all_ops().at(op).attrs.with(attrs);
+    return symbols_of(trace, builder.apply_all(op, values_of(operands), chosen));
+  });
+  module.def("ops", [] {
+    std::vector<std::tuple<std::string, std::string, FieldTexts>> all;
+    for (const OpDef& op : all_ops().all()) all.emplace_back(op.name, op.summary, op.attrs.texts());
+    return all;
+  });
+}
+
+}  // namespace partita::python

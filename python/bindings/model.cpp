@@ -1,0 +1,317 @@
+// A network of Python under a configuration: trained, evaluated, asked for predictions.
+
+#include "training/model.h"
+
+#include <atomic>
+#include <csignal>
+
+#include "bind.h"
+#include "job/options.h"
+#include "symbols.h"
+#include "training/stepper.h"
+
+namespace partita::python {
+
+JobConfig config_of(const OptionTexts& texts) {
+  JobConfig config;
+  std::vector<Assignment> assignments;
+  for (const auto& [key, values] : texts) assignments.push_back({&find_option(key), key, values});
+  assign(config, assignments);
+  return config;
+}
+
+DatasetPtr dataset_of(const py::handle& rows);
+Place place_of(bool alone) {
+  Place place = this_place();
+  if (alone) place.launched.reset();
+  return place;
+}
+
+namespace {
+
+std::atomic<bool> interrupt_came{false};
+static_assert(std::atomic<bool>::is_always_lock_free, "set in a signal handler");
+
+/// While it lives the first Ctrl-C ends the training after the step that runs, and a second one ends the process.
+class InterruptScope {
+ public:
+  InterruptScope() {
+    interrupt_came = false;
+    struct sigaction action {};
+    action.sa_handler = [](int) { interrupt_came.store(true, std::memory_order_relaxed); };
+    action.sa_flags = SA_RESETHAND | SA_RESTART;
+    ::sigaction(SIGINT, &action, &before_);
+  }
+  ~InterruptScope() { ::sigaction(SIGINT, &before_, nullptr); }
+  InterruptScope(const InterruptScope&) = delete;
+  InterruptScope& operator=(const InterruptScope&) = delete;
+
+ private:
+  struct sigaction before_ {};
+};
+
+using SymbolList = std::vector<std::pair<std::string, Symbol>>;
+
+/// The functions of Python that build a network: open while they run.
+struct NetworkFunctions {
+  std::shared_ptr<py::function> forward, loss;
+  TracePtr trace;  // of the build that runs
+};
+
+NamedValues call(const py::function& function, const TracePtr& trace, Columns& columns, const NamedValues& outputs) {
+  const py::gil_scoped_acquire gil;
+  const auto read = [&](const std::string& name) { return Symbol{trace, columns.as_given(name).id()}; };
+  py::list named;
+  for (const auto& [name, value] : outputs) named.append(py::make_tuple(name, Symbol{trace, value.id()}));
+  trace->open();
+  NamedValues values;
+  try {
+    const auto results = py::cast<SymbolList>(function(trace, py::cpp_function(read), named));
+    for (const auto& [name, symbol] : results) values.emplace_back(name, symbol.value());
+  } catch (...) {
+    trace->close();
+    throw;
+  }
+  trace->close();
+  return values;
+}
+
+Network network_of(const std::string& name, py::function forward, const std::optional<py::function>& loss) {
+  const auto functions = std::make_shared<NetworkFunctions>();
+  functions->forward = kept(std::move(forward));
+  if (loss) functions->loss = kept(*loss);
+  const auto build = [functions](Context& context, Columns& columns) {
+    functions->trace = Trace::of(context);
+    return call(*functions->forward, functions->trace, columns, {});
+  };
+  Network::LossFunction build_loss;
+  if (loss) {
+    build_loss = [functions](Context&, Columns& columns, const NamedValues& outputs) {
+      return call(*functions->loss, functions->trace, columns, outputs);
+    };
+  }
+  return Network(name, build, build_loss);
+}
+
+/// Events of a training as calls of a Python object's methods.
+class PythonCallback : public Callback {
+ public:
+  explicit PythonCallback(py::object target) : target_(std::move(target)) {}
+  void on_train_begin(const TrainInfo& info) override {
+    control_ = info.control;
+    const py::gil_scoped_acquire gil;
+    target_.attr("train_begin")(py::cast(info, py::return_value_policy::copy), control());
+    obey();
+  }
+  void on_step_end(const StepInfo& info) override {
+    const py::gil_scoped_acquire gil;
+    target_.attr("step_end")(info);
+    obey();
+  }
+  void on_epoch_end(const EpochInfo& info) override {
+    const py::gil_scoped_acquire gil;
+    target_.attr("epoch_end")(info);
+    obey();
+  }
+  void on_train_end() override {
+    control_ = nullptr;
+    const py::gil_scoped_acquire gil;
+    target_.attr("train_end")();
+  }
+
+ private:
+  py::object control() const { return py::cast(control_, py::return_value_policy::reference); }
+  void obey() const {
+    if (interrupt_came) control_->stop();
+  }
+
+  py::object target_;
+  TrainControl* control_ = nullptr;
+};
+
+States states_of(const std::map<std::string, ArrayPtr>& arrays) {
+  States states;
+  for (const auto& [name, array] : arrays) states.emplace(name, *array);
+  return states;
+}
+
+std::map<std::string, ArrayPtr> arrays_of(const States& states) {
+  std::map<std::string, ArrayPtr> arrays;
+  for (const auto& [name, array] : states) arrays.emplace(name, std::make_shared<Array>(array));
+  return arrays;
+}
+
+class PythonModel {
+ public:
+  PythonModel(const std::string& name, py::function forward, const std::optional<py::function>& loss,
+              const OptionTexts& options, bool alone, const std::optional<py::function>& update)
+      : model_(network_of(name, std::move(forward), loss), config_of(options), place_of(alone)) {
+    if (update) {
+      model_.update_by([function = kept(*update)](Builder& builder, Value parameter, Value gradient, Value rate) {
+        const py::gil_scoped_acquire gil;
+        const TracePtr trace = Trace::of(builder);
+        (*function)(trace, Symbol{trace, parameter.id()}, Symbol{trace, gradient.id()}, Symbol{trace, rate.id()});
+        trace->close();
+      });
+    }
+    model_.on_warning([](const std::string& message) {
+      const py::gil_scoped_acquire gil;
+      py::module_::import("partita._warnings").attr("warn")(message);
+    });
+  }
+
+  void train(const py::object& rows, int64_t epochs, const py::object& target, const py::object& validation) {
+    PythonCallback callback(target);
+    FitOptions fit{.epochs = epochs, .observers = {&callback}};
+    if (!validation.is_none()) fit.validation = dataset_of(validation);
+    const DatasetPtr dataset = dataset_of(rows);
+    {
+      const InterruptScope interrupts;
+      const py::gil_scoped_release release;
+      model_.train(dataset, fit);
+    }
+    if (interrupt_came.exchange(false)) {
+      PyErr_SetNone(PyExc_KeyboardInterrupt);
+      throw py::error_already_set();
+    }
+  }
+
+  Metrics eval(const py::object& rows) {
+    const DatasetPtr dataset = dataset_of(rows);
+    const py::gil_scoped_release release;
+    return model_.eval(dataset);
+  }
+
+  std::map<std::string, ArrayPtr> predict(const std::vector<std::pair<std::string, ArrayPtr>>& columns) {
+    NamedArrays given;
+    for (const auto& [name, array] : columns) given.emplace_back(name, *array);
+    NamedArrays found;
+    {
+      const py::gil_scoped_release release;
+      found = model_.predict(given);
+    }
+    std::map<std::string, ArrayPtr> outputs;
+    for (auto& [name, array] : found) outputs.emplace(name, std::make_shared<Array>(std::move(array)));
+    return outputs;
+  }
+
+  void assign(const std::map<std::string, ArrayPtr>& values) { model_.assign(states_of(values)); }
+  std::map<std::string, ArrayPtr> states() const { return arrays_of(model_.states()); }
+
+ private:
+  Model model_;
+};
+
+/// A function of Python as a program, called step by step.
+class PythonStepper {
+ public:
+  PythonStepper(const OptionTexts& options, bool alone, const py::function& build, const py::function& initial)
+      : stepper_(
+            config_of(options), place_of(alone),
+            [&](Context& context) {
+              const TracePtr trace = Trace::of(context);
+              try {
+                build(trace);
+              } catch (...) {
+                trace->close();
+                throw;
+              }
+              trace->close();
+            },
+            [&] { return states_of(py::cast<std::map<std::string, ArrayPtr>>(initial())); }) {}
+
+  std::vector<ArrayPtr> run(const std::vector<std::pair<std::string, ArrayPtr>>& inputs) {
+    Stepper::NamedArrays given;
+    for (const auto& [name, array] : inputs) given.emplace_back(name, *array);
+    const py::gil_scoped_release release;
+    std::vector<ArrayPtr> outputs;
+    for (Array& array : stepper_.run(given)) outputs.push_back(std::make_shared<Array>(std::move(array)));
+    return outputs;
+  }
+
+  /// The names of the states that a call changes.
+  std::vector<std::string> written() const {
+    std::vector<std::string> names;
+    for (const State& state : stepper_.graph().states) {
+      if (state.exit >= 0) names.push_back(stepper_.graph().values[static_cast<size_t>(state.entry)].name);
+    }
+    return names;
+  }
+  std::vector<std::string> states() const {
+    std::vector<std::string> names;
+    for (const State& state : stepper_.graph().states) {
+      names.push_back(stepper_.graph().values[static_cast<size_t>(state.entry)].name);
+    }
+    return names;
+  }
+  std::string text() const { return print(stepper_.graph()); }
+  ArrayPtr state(const std::string& name) const { return std::make_shared<Array>(stepper_.state(name)); }
+  void set_state(const std::string& name, const ArrayPtr& whole) { stepper_.set_state(name, *whole); }
+  std::vector<std::string> inputs() const {
+    std::vector<std::string> names;
+    for (const Input& input : stepper_.graph().inputs) {
+      names.push_back(stepper_.graph().values[static_cast<size_t>(input.value)].name);
+    }
+    return names;
+  }
+
+ private:
+  Stepper stepper_;
+};
+
+void bind_infos(py::module_& module) {
+  py::class_<TrainControl>(module, "TrainControl")
+      .def("stop", &TrainControl::stop)
+      .def("set_learning_rate", &TrainControl::set_learning_rate)
+      .def("save_checkpoint", &TrainControl::save_checkpoint);
+  py::class_<TrainInfo>(module, "TrainInfo")
+      .def_readonly("epochs", &TrainInfo::epochs)
+      .def_readonly("steps_per_epoch", &TrainInfo::steps_per_epoch)
+      .def_readonly("steps", &TrainInfo::steps)
+      .def_readonly("first_step", &TrainInfo::first_step);
+  py::class_<StepInfo>(module, "StepInfo")
+      .def_readonly("epoch", &StepInfo::epoch)
+      .def_readonly("step", &StepInfo::step)
+      .def_readonly("global_step", &StepInfo::global_step)
+      .def_readonly("loss", &StepInfo::loss)
+      .def_readonly("seconds", &StepInfo::seconds)
+      .def_readonly("learning_rate", &StepInfo::learning_rate);
+  py::class_<Metrics>(module, "Metrics")
+      .def_readonly("samples", &Metrics::samples)
+      .def_readonly("loss", &Metrics::loss)
+      .def_readonly("classified", &Metrics::classified)
+      .def_readonly("others", &Metrics::others)
+      .def_property_readonly("accuracy", &Metrics::accuracy)
+      .def_property_readonly("top_accuracy", &Metrics::top_accuracy);
+  py::class_<EpochInfo>(module, "EpochInfo")
+      .def_readonly("epoch", &EpochInfo::epoch)
+      .def_readonly("steps", &EpochInfo::steps)
+      .def_readonly("seconds", &EpochInfo::seconds)
+      .def_readonly("loss", &EpochInfo::loss)
+      .def_readonly("validation", &EpochInfo::validation);
+}
+
+}  // namespace
+
+void bind_model(py::module_& module) {
+  bind_infos(module);
+  py::class_<PythonModel>(module, "Model", "A network under a configuration (docs/configuration.md).")
+      .def(py::init<const std::string&, py::function, const std::optional<py::function>&, const OptionTexts&, bool,
+                    const std::optional<py::function>&>())
+      .def("train", &PythonModel::train)
+      .def("eval", &PythonModel::eval)
+      .def("predict", &PythonModel::predict)
+      .def("assign", &PythonModel::assign)
+      .def("states", &PythonModel::states);
+  py::class_<PythonStepper>(module, "Stepper", "A function as a program, called step by step.")
+      .def(py::init<const OptionTexts&, bool, const py::function&, const py::function&>())
+      .def("run", &PythonStepper::run)
+      .def("written", &PythonStepper::written)
+      .def("states", &PythonStepper::states)
+      .def("inputs", &PythonStepper::inputs)
+      .def("text", &PythonStepper::text)
+      .def("state", &PythonStepper::state)
+      .def("set_state", &PythonStepper::set_state);
+}
+
+}  // namespace partita::python

@@ -1,0 +1,15 @@
+#include "bind.h"
+
+PYBIND11_MODULE(_core, module) {
+  using namespace partita::python;
+  module.doc() = "The library behind the package partita.";
+  bind_errors(module);
+  bind_arrays(module);
+  bind_symbols(module);
+  bind_functions(module);
+  bind_layers(module);
+  bind_rows(module);
+  bind_files(module);
+  bind_ranks(module);
+  bind_model(module);
+}

@@ -1,0 +1,195 @@
+#include "symbols.h"
+
+#include "autodiff/differentiate.h"
+#include "autodiff/optimizer.h"
+#include "execute/subnormals.h"
+#include "ops/constant.h"
+#include "ops/registry.h"
+
+namespace partita::python {
+namespace {
+
+Builder& checked(Builder* builder, bool open) {
+  if (open) return *builder;
+  throw InvalidArgument(
+      "[trace] a symbolic value outlived its network, got one of a network that is built already, expected values of "
+      "this call alone");
+}
+
+}  // namespace
+
+Trace::Trace() : own_(std::make_unique<Builder>(all_ops(), "eager")), builder_(own_.get()) {}
+
+std::shared_ptr<Trace> Trace::of(Builder& builder) { return std::shared_ptr<Trace>(new Trace(builder)); }
+std::shared_ptr<Trace> Trace::of(Context& context) { return std::shared_ptr<Trace>(new Trace(context)); }
+
+Builder& Trace::builder() { return checked(builder_, open_); }
+
+Context& Trace::context() {
+  checked(builder_, open_);
+  if (context_ != nullptr) return *context_;
+  throw InvalidArgument("[trace] no network is being built, got an op that runs at once, expected a call in construct");
+}
+
+Value Trace::input(ArrayPtr array) {
+  const Value value = builder().input(fmt::format("given{}", given_.size()), array->type());
+  given_.emplace(value.id(), std::move(array));
+  return value;
+}
+
+std::vector<ArrayPtr> Trace::run(const std::vector<ValueId>& results) {
+  const Graph& graph = builder().graph();
+  std::vector<ArrayPtr> values(graph.values.size());
+  for (const auto& [id, array] : given_) values[static_cast<size_t>(id)] = array;
+  for (const Node& node : graph.nodes) {
+    std::vector<ConstTensor> inputs;
+    std::vector<Tensor> outputs;
+    for (const ValueId id : node.inputs) inputs.push_back(std::as_const(*values[static_cast<size_t>(id)]).tensor());
+    for (const ValueId id : node.outputs) {
+      values[static_cast<size_t>(id)] = std::make_shared<Array>(graph.type(id));
+      outputs.push_back(values[static_cast<size_t>(id)]->tensor());
+    }
+    const SubnormalScope scope(subnormals_of(graph, node));
+    all_ops().at(node.op).kernel(node.attrs, inputs, outputs);
+  }
+  std::vector<ArrayPtr> arrays;
+  for (const ValueId id : results) arrays.push_back(values.at(static_cast<size_t>(id)));
+  return arrays;
+}
+
+std::vector<Symbol> symbols_of(const TracePtr& trace, const std::vector<Value>& values) {
+  std::vector<Symbol> symbols;
+  for (const Value& value : values) symbols.push_back({trace, value.id()});
+  return symbols;
+}
+
+std::vector<Value> values_of(const std::vector<Symbol>& symbols) {
+  std::vector<Value> values;
+  for (const Symbol& symbol : symbols) values.push_back(symbol.value());
+  return values;
+}
+
+namespace {
+
+Symbol make_state(const TracePtr& trace, const std::string& name, const std::string& dtype, const Shape& shape,
+                  bool requires_grad, int layerwise) {
+  Builder& builder = trace->builder();
+  require_layer_shape(name, shape);
+  const Value value =
+      builder.state(name, Type{dtype_of(dtype), shape}, {.kind = StateKind::parameter, .requires_grad = requires_grad});
+  if (layerwise >= 0) builder.layerwise(value, layerwise);
+  return {trace, value.id()};
+}
+
+void set_place(const TracePtr& trace, const std::string& scope, const std::string& file, int line, int stage,
+               const std::string& recompute) {
+  Builder& builder = trace->builder();
+  builder.scope = scope;
+  builder.source = {file, line};
+  builder.stage = stage;
+  builder.recompute = recompute;
+}
+
+/// d loss / d x for each x, zeros where the loss does not depend on it.
+std::vector<Symbol> differentiate_loss(const TracePtr& trace, const Symbol& loss,
+                                       const std::vector<Symbol>& with_respect_to) {
+  Builder& builder = trace->builder();
+  const std::vector<Value> values = values_of(with_respect_to);
+  const std::string scope = builder.scope;
+  const SourceLocation source = builder.source;
+  std::vector<Value> gradients = differentiate(builder, loss.value(), values);
+  builder.phase = Phase::forward;
+  builder.scope = scope;
+  builder.source = source;
+  builder.origin.clear();
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!gradients[i]) gradients[i] = constant(builder, 0, values[i].type());
+  }
+  return symbols_of(trace, gradients);
+}
+
+/// The nodes of an optimizer's update; gives what the parameter becomes.
+Symbol update_parameter(const TracePtr& trace, const OptionTexts& options, const Symbol& parameter,
+                        const Symbol& gradient, const Symbol& rate) {
+  Builder& builder = trace->builder();
+  builder.phase = Phase::update;
+  build_update(builder, config_of(options).optimizer, parameter.value(), gradient.value(), rate.value());
+  builder.phase = Phase::forward;
+  const State* state = builder.find_state(builder.graph().values[static_cast<size_t>(parameter.id)].name);
+  return {trace, state->exit};
+}
+
+/// What an optimizer keeps for a parameter; it begins with every element `value`.
+Symbol optimizer_state(const TracePtr& trace, const Symbol& parameter, const std::string& suffix, const Shape& shape,
+                       double value) {
+  Builder& builder = trace->builder();
+  const std::string owner = builder.graph().values[static_cast<size_t>(parameter.id)].name;
+  const Type type{parameter.value().dtype(), shape};
+  const State state{.kind = StateKind::optimizer,
+                    .init = {InitKind::constant, {value}},
+                    .requires_grad = false,
+                    .owner = owner};
+  return {trace, builder.state(owner + "." + suffix, type, state).id()};
+}
+
+void set_phase(const TracePtr& trace, const std::string& name) {
+  trace->builder().phase = name == "update" ? Phase::update : Phase::forward;
+}
+
+}  // namespace
+
+void bind_symbols(py::module_& module) {
+  py::class_<Symbol>(module, "Symbol", "A value of a graph under construction.")
+      .def_property_readonly("dtype", [](const Symbol& symbol) { return std::string(name_of(symbol.value().dtype())); })
+      .def_property_readonly("shape", [](const Symbol& symbol) { return py::tuple(py::cast(symbol.value().shape())); })
+      .def("annotate", [](const Symbol& symbol, const std::string& text) {
+        symbol.trace->builder().annotate(symbol.value(), parse_annotation(text));
+      });
+  py::class_<Trace, TracePtr>(module, "Trace", "A graph under construction.")
+      .def(py::init<>())
+      .def_property_readonly("builds_network", &Trace::builds_network)
+      .def_property_readonly("training", [](Trace& trace) { return trace.context().options().training; })
+      .def("input",
+           [](const TracePtr& trace, ArrayPtr array) {
+             return Symbol{trace, trace->input(array).id()};
+           })
+      .def("run",
+           [](Trace& trace, const std::vector<Symbol>& results) {
+             std::vector<ValueId> ids;
+             for (const Symbol& symbol : results) ids.push_back(symbol.id);
+             const py::gil_scoped_release release;
+             return trace.run(ids);
+           })
+      .def("state", &make_state)
+      .def("constant",
+           [](const TracePtr& trace, double value, const std::string& dtype, const Shape& shape) {
+             return Symbol{trace, constant(trace->builder(), value, Type{dtype_of(dtype), shape}).id()};
+           })
+      .def("set_place", &set_place)
+      .def("statistic",
+           [](const TracePtr& trace, const std::string& name, const Shape& shape) {
+             return Symbol{trace, trace->context().statistic(name, shape, {}).id()};
+           })
+      .def("update_statistic", [](Trace& trace, const std::string& name,
+                                  const Symbol& next) { trace.context().update_statistic(name, next.value()); })
+      .def("statistics_groups", [](Trace& trace) { return trace.context().options().statistics_groups; })
+      .def("differentiate", &differentiate_loss)
+      .def("update", &update_parameter)
+      .def(
+          "network_input",
+          [](const TracePtr& trace, const std::string& name, const std::string& dtype, const Shape& shape, bool batch) {
+            return Symbol{trace, trace->builder().input(name, Type{dtype_of(dtype), shape}, batch ? 0 : -1).id()};
+          })
+      .def("output", [](Trace& trace, const std::string& name,
+                        const Symbol& symbol) { trace.builder().output(name, symbol.value()); })
+      .def("step",
+           [](const TracePtr& trace) {
+             return Symbol{trace, trace->context().step().id()};
+           })
+      .def("random_key", [](Trace& trace, const std::string& name) { return trace.context().random_key(name); })
+      .def("add_loss", [](Trace& trace, const std::string& name, const Symbol& mean, double weight) {
+        trace.context().add_loss(name, mean.value(), weight);
+      });
+}
+
+}  // namespace partita::python

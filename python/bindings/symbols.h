@@ -1,0 +1,72 @@
+#pragma once
+// Symbolic values as Python holds them.
+
+#include "bind.h"
+#include "job/config.h"
+#include "network/functions.h"
+#include "network/layer.h"
+#include "network/network.h"
+
+namespace partita::python {
+
+/// A build of a graph that Python takes part in. It is open while Python's functions run; symbols of one that is not
+/// are refused, however long Python keeps them.
+class Trace {
+ public:
+  /// Of ops that run at once: a graph of its own, over arrays.
+  Trace();
+  /// Of a network that is being built.
+  static std::shared_ptr<Trace> of(Context& context);
+  /// Of updates that are added to a training.
+  static std::shared_ptr<Trace> of(Builder& builder);
+
+  void open() { open_ = true; }
+  void close() { open_ = false; }
+  /// Throws InvalidArgument when it is closed.
+  Builder& builder();
+  /// Throws InvalidArgument for ops that run at once.
+  Context& context();
+  bool builds_network() const { return context_ != nullptr; }
+
+  Value input(ArrayPtr array);
+  /// Runs the nodes on their operands; only of ops that run at once.
+  std::vector<ArrayPtr> run(const std::vector<ValueId>& results);
+
+ private:
+  explicit Trace(Builder& builder) : builder_(&builder) {}
+  explicit Trace(Context& context) : builder_(&context.builder()), context_(&context) {}
+
+  std::unique_ptr<Builder> own_;
+  Builder* builder_;
+  Context* context_ = nullptr;
+  bool open_ = true;
+  std::map<ValueId, ArrayPtr> given_;
+};
+using TracePtr = std::shared_ptr<Trace>;
+
+struct Symbol {
+  TracePtr trace;
+  ValueId id = -1;
+
+  Value value() const { return trace->builder().value(id); }
+  Symbol with(Value other) const { return {trace, other.id()}; }
+};
+
+/// (key, texts) of options of a job.
+using OptionTexts = std::vector<std::pair<std::string, std::vector<std::string>>>;
+JobConfig config_of(const OptionTexts& texts);
+
+std::vector<Symbol> symbols_of(const TracePtr& trace, const std::vector<Value>& values);
+std::vector<Value> values_of(const std::vector<Symbol>& symbols);
+
+/// The line of the user's script at which the trace stands.
+class CallerLine {
+ public:
+  explicit CallerLine(const Symbol& symbol) : source_(symbol.trace->builder().source) {}
+  operator Where() const { return Where::current(source_.file.c_str(), source_.line); }  // NOLINT: stands for it
+
+ private:
+  SourceLocation source_;
+};
+
+}  // namespace partita::python

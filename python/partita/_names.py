@@ -1,0 +1,43 @@
+"""Names that are not there: errors that say so and name what is nearest."""
+import dis
+import sys
+
+from partita import _core
+
+_IMPORT_FROM = dis.opmap["IMPORT_FROM"]
+
+# What the documented system has and this one does not, with what to use instead.
+ELSEWHERE = {
+    "Symbol": "shapes are known when a network is built: no symbols for them",
+    "set_ps_context": "there is no parameter server",
+    "set_offload_context": "memory is not offloaded: recompute() saves memory",
+    "SlicePatches": "images are not cut into patches: cut them along height and width by a strategy",
+}
+
+
+def missing(module, name, names):
+    """The error for `module.name`, to be raised by the module's `__getattr__`: an ImportError where it is imported by
+    name, else an AttributeError."""
+    known = [other for other in names if not other.startswith("_")]
+    near = _core.nearest(name, known)
+    if name in ELSEWHERE:
+        reason = f"; {ELSEWHERE[name]}"
+    elif near:
+        reason = f", did you mean '{near}'?"
+    else:
+        reason = ""
+    message = f"[{module}] no such name, got '{name}', expected one of {len(known)} names{reason}"
+    return ImportError(message, name=name) if _is_import() else AttributeError(message)
+
+
+def _is_import():
+    """Whether `from module import name` asks: Python would replace the text of an AttributeError by its own."""
+    frame = sys._getframe(3)
+    return frame.f_lasti >= 0 and frame.f_code.co_code[frame.f_lasti] == _IMPORT_FROM
+
+
+def refuse_missing(namespace):
+    """A module's `__getattr__`, which says what is nearest."""
+    def __getattr__(name):
+        raise missing(namespace["__name__"], name, list(namespace))
+    return __getattr__

@@ -1,0 +1,146 @@
+"""How a call of an op becomes nodes of a network that is being built, or runs at once."""
+import os
+import sys
+import threading
+
+from partita import _core
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_threads = threading.local()
+
+
+def current():
+    """The network that this thread builds, or None."""
+    return getattr(_threads, "build", None)
+
+
+def user_line():
+    """(file, line) of the innermost call that is not of this package; of the file its last folder and its name."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    if frame is None:
+        return "", 0
+    parts = frame.f_code.co_filename.split(os.sep)
+    return os.sep.join(parts[-2:]), frame.f_lineno
+
+
+class Build:
+    """One build of a network: what its symbols belong to, and where in the network the next node stands."""
+
+    def __init__(self, trace, training, trained=None, groups=1):
+        self.trace, self.training = trace, training
+        self.groups = groups    # of rows that one rank has in one micro-batch
+        self.trained = trained  # names of the parameters that the optimizer has; None: all that require a gradient
+        self.parameters = {}    # by name
+        self.rates = {}         # inputs that are learning rates, by name: the optimizers
+        self.scope, self.stage, self.recompute = "net", -1, ""
+        self._outer = []        # what was built before each entry
+        self._symbols = {}      # of parameters and constant tensors, by their identity
+        self._kept = []         # so that identities stay theirs
+
+    def __enter__(self):
+        self._outer.append(current())
+        _threads.build = self
+        return self
+
+    def __exit__(self, *_):
+        _threads.build = self._outer.pop()
+
+    def set_place(self):
+        """Before nodes are made: where they stand."""
+        file, line = user_line()
+        self.trace.set_place(self.scope, file, line, self.stage, self.recompute)
+
+    def symbol(self, tensor):
+        """The symbol of a tensor, a parameter or a constant."""
+        if tensor._symbol is not None:
+            return tensor._symbol
+        found = self._symbols.get(id(tensor))
+        if found is None:
+            found = self._parameter(tensor) if tensor.is_parameter else self._constant(tensor)
+            self._symbols[id(tensor)] = found
+            self._kept.append(tensor)
+        return found
+
+    def _parameter(self, parameter):
+        other = self.parameters.setdefault(parameter.name, parameter)
+        if other is not parameter:
+            raise ValueError(f"[parameter] two parameters have one name, got '{parameter.name}' again, expected names "
+                             "of their own")
+        trained = parameter.requires_grad and (self.trained is None or parameter.name in self.trained)
+        split = 0 if parameter.layerwise_parallel else -1
+        return self.trace.state(parameter.name, parameter.dtype.core, parameter.shape, trained, split)
+
+    def replace(self, parameter, symbol):
+        """What a parameter is from here on: an update of it."""
+        self._symbols[id(parameter)] = symbol
+
+    def statistic(self, parameter):
+        """The symbol of a running statistic: what an earlier call of its layer in this build left."""
+        self.parameters.setdefault(parameter.name, parameter)
+        return self.trace.statistic(parameter.name, parameter.shape)
+
+    def _constant(self, tensor):
+        array = tensor._array
+        if tensor.size == 1:
+            return self.trace.constant(array.at(0), array.dtype, array.shape)
+        name = f"constant{len(self._kept)}"
+        self.parameters[name] = tensor
+        return self.trace.state(name, array.dtype, array.shape, False, -1)
+
+
+class place:
+    """Within it nodes stand in a scope, on a stage, and are recomputed, as a cell or an op says."""
+
+    __slots__ = ("build", "scope", "stage", "recompute", "saved")
+
+    def __init__(self, build, name, stage, recompute):
+        self.build = build
+        self.scope = f"{build.scope}/{name}" if name else build.scope
+        self.stage = build.stage if stage is None else stage
+        self.recompute = build.recompute or (self.scope if recompute else "")
+
+    def __enter__(self):
+        build = self.build
+        self.saved = build.scope, build.stage, build.recompute
+        build.scope, build.stage, build.recompute = self.scope, self.stage, self.recompute
+
+    def __exit__(self, *_):
+        self.build.scope, self.build.stage, self.build.recompute = self.saved
+
+
+def run(body, *tensors):
+    """`body(trace, *symbols)` gives symbols, alone or in a list or tuple; the result has tensors in their places."""
+    build = current()
+    if build is not None:
+        build.set_place()
+        return _tensors(body(build.trace, *[build.symbol(tensor) for tensor in tensors]), from_symbol)
+    trace = _core.Trace()
+    trace.set_place("", *user_line(), -1, "")
+    made = body(trace, *[trace.input(tensor.array) for tensor in tensors])
+    several = isinstance(made, (list, tuple))
+    arrays = [from_array(array) for array in trace.run(list(made) if several else [made])]
+    return type(made)(arrays) if several else arrays[0]
+
+
+def _tensors(made, wrap):
+    if isinstance(made, (list, tuple)):
+        return type(made)(wrap(one) for one in made)
+    return wrap(made)
+
+
+def from_symbol(symbol):
+    """The tensor that stands for a symbol."""
+    from partita.common.tensor import Tensor
+    tensor = Tensor.__new__(Tensor)
+    tensor._array, tensor._symbol, tensor._init = None, symbol, None
+    return tensor
+
+
+def from_array(array):
+    """The tensor that holds an array."""
+    from partita.common.tensor import Tensor
+    tensor = Tensor.__new__(Tensor)
+    tensor._array, tensor._symbol, tensor._init = array, None, None
+    return tensor

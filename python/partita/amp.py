@@ -1,0 +1,117 @@
+"""Scaling of losses, for networks in 16 bits. The CPU computes in 32, where it changes nothing but rounding."""
+from partita._names import refuse_missing
+from partita._warnings import warn
+from partita.common.tensor import Tensor
+from partita.ops import functional as F
+
+
+class LossScaler:
+    """The base of loss scalers."""
+
+    def __init__(self, scale_value):
+        if isinstance(scale_value, bool) or not isinstance(scale_value, (int, float)) or scale_value < 1:
+            raise ValueError(f"[{type(self).__name__}] bad scale_value, got {scale_value!r}, expected a number from 1")
+        self.scale_value = Tensor(float(scale_value))
+
+    def _times(self, inputs, factor):
+        if isinstance(inputs, (tuple, list)):
+            return type(inputs)(self._times(one, factor) for one in inputs)
+        return F.mul(inputs, factor)
+
+    def scale(self, inputs):
+        """Tensors times the scale."""
+        return self._times(inputs, float(self.scale_value))
+
+    def unscale(self, inputs):
+        """Tensors over the scale."""
+        return self._times(inputs, 1.0 / float(self.scale_value))
+
+    def adjust(self, grads_finite):
+        return self.scale_value
+
+
+class StaticLossScaler(LossScaler):
+    """A scale that stays."""
+
+
+class DynamicLossScaler(LossScaler):
+    """A scale that falls when gradients are not finite, and rises after so many steps in which they are."""
+
+    def __init__(self, scale_value, scale_factor, scale_window):
+        super().__init__(scale_value)
+        self.scale_factor, self.scale_window, self.counter = scale_factor, scale_window, 0
+
+    def adjust(self, grads_finite):
+        scale = float(self.scale_value)
+        if bool(grads_finite):
+            self.counter += 1
+            if self.counter >= self.scale_window:
+                scale, self.counter = scale * self.scale_factor, 0
+        else:
+            scale, self.counter = max(1.0, scale / self.scale_factor), 0
+        self.scale_value = Tensor(scale)
+        return self.scale_value
+
+
+def all_finite(inputs):
+    """Whether all elements of all tensors are finite."""
+    found = [F.all(F.isfinite(one)) for one in (inputs if isinstance(inputs, (tuple, list)) else [inputs])]
+    result = found[0]
+    for one in found[1:]:
+        result = F.logical_and(result, one)
+    return result
+
+
+def auto_mixed_precision(network, amp_level="O0", dtype=None):
+    """The network itself: the CPU computes in float32."""
+    if amp_level not in ("O0", "O1", "O2", "O3", "auto"):
+        raise ValueError(f"[auto_mixed_precision] unknown amp_level, got {amp_level!r}, expected O0")
+    if amp_level != "O0":
+        warn(f"[auto_mixed_precision] the CPU computes in float32, got amp_level={amp_level!r}")
+    return network
+
+
+class FixedLossScaleManager:
+    """A scale that stays; without effect in float32."""
+
+    def __init__(self, loss_scale=128.0, drop_overflow_update=True):
+        if loss_scale < 1:
+            raise ValueError(f"[FixedLossScaleManager] bad loss_scale, got {loss_scale}, expected a number from 1")
+        self._loss_scale, self._drop_overflow_update = loss_scale, drop_overflow_update
+
+    def get_loss_scale(self):
+        return self._loss_scale
+
+    def get_drop_overflow_update(self):
+        return self._drop_overflow_update
+
+    def update_loss_scale(self, overflow):
+        pass
+
+
+class DynamicLossScaleManager:
+    """A scale that follows the gradients; without effect in float32."""
+
+    def __init__(self, init_loss_scale=2**24, scale_factor=2, scale_window=2000):
+        if init_loss_scale < 1:
+            raise ValueError(f"[DynamicLossScaleManager] bad init_loss_scale, got {init_loss_scale}, expected a number "
+                             "from 1")
+        self.loss_scale, self.scale_factor, self.scale_window = init_loss_scale, scale_factor, scale_window
+        self.good_steps = 0
+
+    def get_loss_scale(self):
+        return self.loss_scale
+
+    def get_drop_overflow_update(self):
+        return True
+
+    def update_loss_scale(self, overflow):
+        if overflow:
+            self.loss_scale, self.good_steps = max(1, self.loss_scale / self.scale_factor), 0
+            return
+        self.good_steps += 1
+        if self.good_steps >= self.scale_window:
+            self.loss_scale, self.good_steps = self.loss_scale * self.scale_factor, 0
+
+
+__getattr__ = refuse_missing(globals())

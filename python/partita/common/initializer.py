@@ -1,0 +1,167 @@
+"""Initial values of parameters: distributions of the library, drawn when the values are first needed."""
+import math
+
+from partita import _core
+from partita._names import refuse_missing
+from partita.common import dtype as mstype
+
+_registry = {}
+
+
+def _named(*names):
+    def register(cls):
+        for name in names:
+            _registry[name] = cls
+        return cls
+    return register
+
+
+class Initializer:
+    """A distribution: `rule(shape)` gives its kind in the library and the arguments of that."""
+
+    def rule(self, shape):
+        raise NotImplementedError
+
+
+class _Fixed(Initializer):
+    def __init__(self, kind, *args):
+        self.kind, self.args = kind, [float(arg) for arg in args]
+
+    def rule(self, shape):
+        return self.kind, self.args
+
+
+@_named("zeros", "zero")
+class Zero(_Fixed):
+    def __init__(self):
+        super().__init__("zeros")
+
+
+@_named("ones", "one")
+class One(_Fixed):
+    def __init__(self):
+        super().__init__("ones")
+
+
+class Constant(_Fixed):
+    def __init__(self, value):
+        super().__init__("constant", value)
+
+
+@_named("normal")
+class Normal(_Fixed):
+    def __init__(self, sigma=0.01, mean=0.0):
+        super().__init__("normal", mean, sigma)
+
+
+@_named("truncatednormal", "truncated_normal")
+class TruncatedNormal(_Fixed):
+    """Normal, drawn again where it is further than two standard deviations from its mean."""
+
+    def __init__(self, sigma=0.01, mean=0.0, a=-2.0, b=2.0):
+        if (a, b) != (-2.0, 2.0):
+            raise ValueError(f"[initializer] other limits than two standard deviations, got a={a}, b={b}, expected "
+                             "a=-2.0, b=2.0")
+        super().__init__("truncated_normal", mean, sigma)
+
+
+@_named("uniform")
+class Uniform(_Fixed):
+    def __init__(self, scale=0.07):
+        super().__init__("uniform", -scale, scale)
+
+
+@_named("xavier_uniform", "xavieruniform", "glorot_uniform")
+class XavierUniform(Initializer):
+    """Glorot and Bengio, 2010."""
+
+    def __init__(self, gain=1):
+        self.gain = gain
+
+    def rule(self, shape):
+        fan_in, fan_out = _core.fans(shape)
+        bound = self.gain * math.sqrt(6.0 / (fan_in + fan_out))
+        return "uniform", [-bound, bound]
+
+
+@_named("xavier_normal", "xaviernormal")
+class XavierNormal(Initializer):
+    def __init__(self, gain=1):
+        self.gain = gain
+
+    def rule(self, shape):
+        fan_in, fan_out = _core.fans(shape)
+        return "normal", [0.0, self.gain * math.sqrt(2.0 / (fan_in + fan_out))]
+
+
+def _gain(nonlinearity, slope):
+    if nonlinearity in ("linear", "sigmoid"):
+        return 1.0
+    if nonlinearity == "tanh":
+        return 5.0 / 3
+    if nonlinearity == "relu":
+        return math.sqrt(2.0)
+    if nonlinearity == "leaky_relu":
+        return math.sqrt(2.0 / (1 + slope * slope))
+    raise ValueError(f"[initializer] unknown nonlinearity, got '{nonlinearity}', expected linear, sigmoid, tanh, relu or "
+                     "leaky_relu")
+
+
+class _He(Initializer):
+    """He et al., 2015."""
+
+    def __init__(self, negative_slope=0, mode='fan_in', nonlinearity='leaky_relu'):
+        if mode not in ("fan_in", "fan_out"):
+            raise ValueError(f"[initializer] unknown mode, got '{mode}', expected fan_in or fan_out")
+        self.gain, self.mode = _gain(nonlinearity, negative_slope), mode
+
+    def deviation(self, shape):
+        fan_in, fan_out = _core.fans(shape)
+        return self.gain / math.sqrt(fan_in if self.mode == "fan_in" else fan_out)
+
+
+@_named("he_uniform", "heuniform")
+class HeUniform(_He):
+    def rule(self, shape):
+        bound = math.sqrt(3.0) * self.deviation(shape)
+        return "uniform", [-bound, bound]
+
+
+@_named("he_normal", "henormal")
+class HeNormal(_He):
+    def rule(self, shape):
+        return "normal", [0.0, self.deviation(shape)]
+
+
+def _initializer_of(init):
+    if isinstance(init, Initializer):
+        return init
+    if isinstance(init, bool):
+        raise TypeError(f"[initializer] a bool, got {init}, expected a number, a name or an Initializer")
+    if isinstance(init, (int, float)):
+        return Constant(init)
+    if not isinstance(init, str):
+        raise TypeError(f"[initializer] neither a name nor an Initializer, got {type(init).__name__}, expected one like "
+                        "'normal'")
+    found = _registry.get(init.lower())
+    if found is None:
+        near = _core.nearest(init.lower(), list(_registry))
+        hint = f", did you mean '{near}'?" if near else ""
+        raise ValueError(f"[initializer] unknown name, got '{init}', expected one of {' '.join(sorted(_registry))}{hint}")
+    return found()
+
+
+def initializer(init, shape=None, dtype=mstype.float32):
+    """A tensor whose values are drawn from `init` (a name, a number, an Initializer or a tensor) when they are needed."""
+    from partita.common.tensor import Tensor
+    if isinstance(init, Tensor):
+        return init.astype(dtype)
+    if shape is None:
+        raise ValueError("[initializer] no shape, got None, expected one")
+    shape = (shape,) if isinstance(shape, int) else tuple(int(size) for size in shape)
+    if any(size < 1 for size in shape):
+        raise ValueError(f"[initializer] bad shape, got {shape}, expected sizes from 1")
+    return Tensor(shape=shape, dtype=dtype, init=_initializer_of(init))
+
+
+__getattr__ = refuse_missing(globals())

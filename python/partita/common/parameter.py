@@ -1,0 +1,113 @@
+"""Parameters: tensors with a name that a training updates."""
+from partita import _core
+from partita.common import seed as _seed
+from partita.common.tensor import Tensor
+
+DEFAULT_NAME = "Parameter"
+
+
+class Parameter(Tensor):
+    """A tensor that cells own and optimizers update. Without a name it has that of the attribute it becomes."""
+
+    __slots__ = ("name", "requires_grad", "layerwise_parallel", "parallel_optimizer", "comm_fusion", "statistic",
+                 "_updates", "_holder")
+    is_parameter = True
+
+    def __init__(self, default_input, name=None, requires_grad=True, layerwise_parallel=False, parallel_optimizer=True,
+                 storage_format="", device=None):
+        self._symbol = None
+        self._updates, self._holder = 0, None
+        if isinstance(default_input, Parameter):
+            name = name or default_input.name
+        if not isinstance(default_input, Tensor):
+            default_input = Tensor(default_input)
+        if default_input._symbol is not None:
+            raise TypeError("[Parameter] made of a value of the network, got a symbolic tensor, expected one with data")
+        if isinstance(default_input, Parameter) and default_input._holder is not None:
+            default_input.array  # the value is elsewhere
+        self._array, self._init = default_input._array, default_input._init
+        if self._array is not None and isinstance(default_input, Parameter):
+            self._array = _core.Array(default_input.asnumpy())
+        if name is not None and not isinstance(name, str):
+            raise TypeError(f"[Parameter] the name is no string, got {type(name).__name__}, expected str")
+        self.name = name or DEFAULT_NAME
+        self.requires_grad = bool(requires_grad)
+        self.layerwise_parallel = bool(layerwise_parallel)
+        self.parallel_optimizer = bool(parallel_optimizer)
+        self.comm_fusion = 1
+        self.statistic = False
+
+    def _stream(self):
+        return self.name if self.name != DEFAULT_NAME else _seed.next_name("parameter")
+
+    def set_data(self, data, slice_shape=False):
+        """Takes the values of a tensor of the same shape."""
+        if not isinstance(data, Tensor):
+            data = Tensor(data)
+        if data.shape != self.shape:
+            raise ValueError(f"[Parameter] '{self.name}' gets data of another shape, got {data.shape}, expected "
+                             f"{self.shape}")
+        self._array, self._holder = data.array.cast(self.dtype.core), None
+        self._updates += 1
+        return self
+
+    def assign_value(self, value):
+        return self.set_data(value)
+
+    def _take(self, array):
+        """What a training made of it."""
+        self._array, self._holder = array, None
+        self._updates += 1
+
+    def _belong_to(self, holder):
+        """A program holds the value from now on; it is asked for when it is needed."""
+        self._holder = holder
+        self._updates += 1
+
+    @property
+    def array(self):
+        if self._holder is not None:
+            self._array, self._holder = self._holder.value_of(self), None
+        return super().array
+
+    def clone(self, init="same"):
+        """A parameter of its own with the same values, or with those of an initializer."""
+        from partita.common.initializer import initializer
+        data = Tensor(self.array) if init == "same" else initializer(init, self.shape, self.dtype)
+        made = Parameter(data, self.name, self.requires_grad, self.layerwise_parallel, self.parallel_optimizer)
+        if init == "same":
+            made._array = _core.Array(self.asnumpy())
+        return made
+
+    @property
+    def data(self):
+        return self
+
+    def value(self):
+        return self
+
+    def __repr__(self):
+        return (f"Parameter (name={self.name}, shape={self.shape}, dtype={self.dtype}, "
+                f"requires_grad={self.requires_grad})")
+
+    def __str__(self):
+        return repr(self)
+
+
+class ParameterTuple(tuple):
+    """Parameters in an order of their own."""
+
+    def __new__(cls, iterable):
+        parameters = tuple(iterable)
+        for one in parameters:
+            if not isinstance(one, Parameter):
+                raise TypeError(f"[ParameterTuple] no parameter, got {type(one).__name__}, expected Parameter")
+        return super().__new__(cls, parameters)
+
+    def clone(self, prefix, init="same"):
+        made = []
+        for one in self:
+            clone = one.clone(init)
+            clone.name = f"{prefix}.{one.name}"
+            made.append(clone)
+        return ParameterTuple(made)

@@ -1,0 +1,30 @@
+"""The seed of initial values, the order of rows, augmentation and dropout."""
+_seed = None
+_drawn = 0
+
+
+def set_seed(seed):
+    """Sets the seed; an integer from 0."""
+    global _seed, _drawn
+    if not isinstance(seed, int) or isinstance(seed, bool):
+        raise TypeError(f"[seed] no integer, got {type(seed).__name__}, expected one")
+    if seed < 0 or seed >= 2**32:
+        raise ValueError(f"[seed] out of range, got {seed}, expected 0 to {2**32 - 1}")
+    _seed, _drawn = seed, 0
+
+
+def get_seed():
+    """What set_seed was given, or None."""
+    return _seed
+
+
+def seed_or_default():
+    """The seed: 1 where none was set, so that every run is like the others."""
+    return 1 if _seed is None else _seed
+
+
+def next_name(kind):
+    """A name of its own for numbers that no parameter owns."""
+    global _drawn
+    _drawn += 1
+    return f"{kind}{_drawn}"

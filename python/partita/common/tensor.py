@@ -1,0 +1,300 @@
+"""Tensors: arrays of the library, or values of a network that is being built."""
+import numpy as np
+
+from partita import _core, _trace
+from partita.common import dtype as mstype
+from partita.common import seed as _seed
+
+
+def _functional():
+    from partita.ops import functional
+    return functional
+
+
+class Tensor:
+    """A dense tensor. NumPy reads it without a copy (`asnumpy`), and gives its values with one."""
+
+    __slots__ = ("_array", "_symbol", "_init", "__weakref__")
+    is_parameter = False
+    __array_priority__ = 1000  # NumPy leaves operators with tensors to them
+
+    def __init__(self, input_data=None, dtype=None, shape=None, init=None, const_arg=False, device=None):
+        self._array = self._symbol = self._init = None
+        if init is not None:
+            if shape is None or dtype is None:
+                raise ValueError("[Tensor] an initializer alone, got no shape or no dtype, expected both")
+            shape = (shape,) if isinstance(shape, int) else tuple(shape)
+            self._init = (init, shape, mstype.to_dtype(dtype))
+            return
+        if input_data is None:
+            if shape is None or dtype is None:
+                raise ValueError("[Tensor] nothing to hold, got None, expected data, or shape, dtype and init")
+            shape = (shape,) if isinstance(shape, int) else tuple(shape)
+            self._array = _core.zeros(mstype.to_dtype(dtype).core, shape)
+            return
+        self._array = _array_of(input_data, None if dtype is None else mstype.to_dtype(dtype))
+        if shape is not None and tuple(self._array.shape) != tuple(shape):
+            raise ValueError(f"[Tensor] data of another shape, got {tuple(self._array.shape)}, expected {tuple(shape)}")
+
+    # What it holds.
+
+    @property
+    def array(self):
+        """The array of the library; drawn now where it was to be."""
+        if self._array is None:
+            if self._symbol is not None:
+                raise TypeError("[construct] a value of the network is not known while it is built, got a symbolic "
+                                "tensor, expected ops on it: no NumPy, and no Python control flow on data")
+            self.init_data()
+        return self._array
+
+    def init_data(self, slice_index=None, shape=None, opt_shard_group=None):
+        """Draws the values that an initializer stands for."""
+        if self._array is None and self._init is not None:
+            init, own, dtype = self._init
+            kind, args = init.rule(own)
+            self._array = _core.initial(kind, args, dtype.core, own, _seed.seed_or_default(), self._stream())
+        return self
+
+    def _stream(self):
+        return _seed.next_name("tensor")
+
+    @property
+    def shape(self):
+        if self._array is not None:
+            return tuple(self._array.shape)
+        return self._init[1] if self._symbol is None else tuple(self._symbol.shape)
+
+    @property
+    def dtype(self):
+        if self._array is not None:
+            return mstype.of_core(self._array.dtype)
+        return self._init[2] if self._symbol is None else mstype.of_core(self._symbol.dtype)
+
+    @property
+    def ndim(self):
+        return len(self.shape)
+
+    @property
+    def size(self):
+        count = 1
+        for one in self.shape:
+            count *= one
+        return count
+
+    @property
+    def itemsize(self):
+        return self.dtype.numpy.itemsize if self.dtype.numpy else 2
+
+    @property
+    def nbytes(self):
+        return self.size * self.itemsize
+
+    @property
+    def T(self):
+        return _functional().transpose(self, tuple(reversed(range(self.ndim))))
+
+    @property
+    def has_init(self):
+        return self._array is None and self._init is not None
+
+    def dim(self):
+        return self.ndim
+
+    def asnumpy(self):
+        """The values as a NumPy array over the same memory."""
+        if self.dtype == mstype.bfloat16:
+            raise TypeError("[Tensor] NumPy has no such element type, got BFloat16, expected astype(ms.float32) before")
+        return np.asarray(self.array)
+
+    def numpy(self):
+        return self.asnumpy()
+
+    def __array__(self, dtype=None, copy=None):
+        values = self.asnumpy()
+        return values if dtype is None else values.astype(dtype)
+
+    def __dlpack__(self, **options):
+        return self.asnumpy().__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.asnumpy().__dlpack_device__()
+
+    @staticmethod
+    def from_numpy(array):
+        if not isinstance(array, np.ndarray):
+            raise TypeError(f"[Tensor] no NumPy array, got {type(array).__name__}, expected numpy.ndarray")
+        return Tensor(array)
+
+    def tolist(self):
+        return self.asnumpy().tolist()
+
+    def item(self, index=None):
+        values = self.asnumpy()
+        return values.item() if index is None else values.item(index)
+
+    def value(self):
+        return self
+
+    def copy(self):
+        return Tensor(np.array(self.asnumpy()))
+
+    def set_data(self, data, slice_shape=False):
+        self.assign_value(data)
+
+    def assign_value(self, value):
+        """Takes the values of another tensor of this shape."""
+        if not isinstance(value, Tensor):
+            value = Tensor(value)
+        if value.shape != self.shape:
+            raise ValueError(f"[Tensor] data of another shape, got {value.shape}, expected {self.shape}")
+        self._array = value.array.cast(self.dtype.core)
+        return self
+
+    # Of Python.
+
+    def __repr__(self):
+        if self._symbol is not None:
+            return f"Tensor(shape={list(self.shape)}, dtype={self.dtype}, symbolic)"
+        if self.has_init:
+            return f"Tensor(shape={list(self.shape)}, dtype={self.dtype}, not drawn yet)"
+        values = Tensor.astype(self, mstype.float32) if self.dtype == mstype.bfloat16 else self
+        return f"Tensor(shape={list(self.shape)}, dtype={self.dtype}, value={_brackets(values.asnumpy())})"
+
+    def __str__(self):
+        return repr(self) if self._symbol is not None else str(self.asnumpy())
+
+    def __bool__(self):
+        self._refuse_symbolic("its truth")
+        if self.size != 1:
+            raise ValueError(f"[Tensor] the truth of several values, got shape {self.shape}, expected one element")
+        return bool(self.asnumpy().item())
+
+    def __int__(self):
+        self._refuse_symbolic("an int")
+        return int(self.asnumpy().item())
+
+    def __float__(self):
+        self._refuse_symbolic("a float")
+        return float(self.asnumpy().item())
+
+    def __index__(self):
+        self._refuse_symbolic("an index")
+        return int(self.asnumpy().item())
+
+    def _refuse_symbolic(self, wanted):
+        if self._symbol is None:
+            return
+        file, line = _trace.user_line()
+        raise TypeError(f"[construct] control flow depends on data at {file}:{line}, got {wanted} of a symbolic tensor "
+                        f"{self.dtype}{list(self.shape)}, expected ops such as ops.select, or a condition on shapes")
+
+    def __len__(self):
+        if not self.shape:
+            raise TypeError("[Tensor] a scalar has no length, got shape (), expected one dimension or more")
+        return self.shape[0]
+
+    def __iter__(self):
+        return (self[i] for i in range(len(self)))
+
+    def __hash__(self):
+        return id(self)
+
+    def __getitem__(self, index):
+        return _functional().tensor_index(self, index)
+
+    def __setitem__(self, index, value):
+        if self._symbol is not None or _trace.current() is not None:
+            raise TypeError("[construct] a value is changed in place, got an item assignment, expected ops that make "
+                            "another one")
+        self.asnumpy()[index] = value.asnumpy() if isinstance(value, Tensor) else value
+
+    def astype(self, dtype, copy=True):
+        return _functional().cast(self, dtype)
+
+    def to(self, dtype):
+        return self.astype(dtype)
+
+    def float(self):
+        return self.astype(mstype.float32)
+
+    def int(self):
+        return self.astype(mstype.int32)
+
+    def view(self, *shape):
+        return self.reshape(*shape)
+
+
+def _array_of(data, dtype):
+    if isinstance(data, Tensor):
+        return data.array if dtype is None else data.array.cast(dtype.core)
+    if isinstance(data, _core.Array):
+        return data if dtype is None else data.cast(dtype.core)
+    if isinstance(data, (list, tuple)) and any(isinstance(one, Tensor) for one in data):
+        data = [one.asnumpy() if isinstance(one, Tensor) else one for one in data]
+    if dtype is None and isinstance(data, float):
+        dtype = mstype.float32
+    values = np.asarray(data)
+    if dtype is None and isinstance(data, (list, tuple)) and values.dtype == np.float64:
+        dtype = mstype.float32
+    if dtype is not None and dtype.numpy is not None:
+        return _core.Array(values.astype(dtype.numpy, copy=False))
+    array = _core.Array(values)
+    return array if dtype is None else array.cast(dtype.core)
+
+
+def _brackets(values):
+    text = np.array2string(values, separator=", ", threshold=20)
+    return text if values.ndim else text.strip()
+
+
+def _operator(name, swapped=False):
+    def call(self, other):
+        function = getattr(_functional(), name)
+        if other is None or isinstance(other, str):
+            return NotImplemented
+        return function(other, self) if swapped else function(self, other)
+    return call
+
+
+for _symbol, _name in {"add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "pow": "pow", "matmul": "matmul",
+                       "floordiv": "floor_div", "mod": "floor_mod"}.items():
+    setattr(Tensor, f"__{_symbol}__", _operator(_name))
+    setattr(Tensor, f"__r{_symbol}__", _operator(_name, swapped=True))
+for _symbol, _name in {"eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater",
+                       "ge": "greater_equal", "and": "logical_and", "or": "logical_or"}.items():
+    setattr(Tensor, f"__{_symbol}__", _operator(_name))
+
+
+def _method(name):
+    def call(self, *args, **kwargs):
+        return getattr(_functional(), name)(self, *args, **kwargs)
+    call.__name__ = name
+    return call
+
+
+Tensor.__neg__ = _method("neg")
+Tensor.__abs__ = _method("abs")
+Tensor.__invert__ = _method("logical_not")
+for _name in ("abs", "add", "sub", "mul", "div", "exp", "log", "sqrt", "rsqrt", "square", "neg", "tanh", "sigmoid", "relu",
+              "pow", "matmul", "squeeze", "expand_dims", "unsqueeze", "flatten", "broadcast_to", "equal", "not_equal",
+              "less", "less_equal", "greater", "greater_equal", "logical_not", "logical_and", "logical_or", "argmax",
+              "cumsum", "split", "chunk", "clip", "clamp", "sum", "mean", "max", "min", "isfinite", "erf", "maximum",
+              "minimum", "softmax", "log_softmax", "topk", "masked_fill", "select", "all", "any", "var", "std",
+              "repeat_interleave", "swapaxes"):
+    setattr(Tensor, _name, _method(_name))
+
+
+def _shape_of(args):
+    return args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args
+
+
+Tensor.reshape = lambda self, *shape: _functional().reshape(self, _shape_of(shape))
+Tensor.transpose = lambda self, *axes: _functional().transpose(
+    self, _shape_of(axes) if axes else tuple(reversed(range(self.ndim))))
+Tensor.permute = Tensor.transpose
+
+
+def tensor(input_data=None, dtype=None, shape=None, init=None, const_arg=False):
+    """A Tensor."""
+    return Tensor(input_data, dtype, shape, init, const_arg)

@@ -1,0 +1,93 @@
+"""Collectives on tensors at once, among processes. Alone a process is a group of one."""
+from partita import _core
+from partita._names import refuse_missing
+from partita.common.tensor import Tensor
+from partita.communication.management import GlobalComm, _ranks_of, core_group, is_process
+
+_WORLD = GlobalComm.WORLD_COMM_GROUP
+_OPS = ("sum", "max", "min")
+
+
+class CommHandle:
+    """Of a collective that is done already."""
+
+    def wait(self):
+        pass
+
+
+class ReduceOp:
+    """How elements of ranks are combined."""
+    SUM, MAX, MIN, PROD = "sum", "max", "min", "prod"
+
+
+def _group(where, group):
+    ranks = _ranks_of(where, group)
+    if not is_process() and len(ranks) > 1:
+        raise RuntimeError(f"[{where}] ranks are threads of one process, got a collective of the script, expected processes "
+                           "under a launcher")
+    return ranks
+
+
+def _tensor(where, tensor):
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"[{where}] no tensor, got {type(tensor).__name__}, expected a Tensor")
+    return tensor.array
+
+
+def _result(array, async_op):
+    return Tensor(array), CommHandle() if async_op else None
+
+
+def barrier(group=_WORLD):
+    """Returns when all ranks of the group have called it."""
+    _group("barrier", group)
+    _core.collective("barrier", core_group(group), None, "sum", 0)
+
+
+def all_reduce(tensor, op=ReduceOp.SUM, group=_WORLD, async_op=False):
+    """(the elements of all ranks, combined; a handle)."""
+    if op not in _OPS:
+        raise ValueError(f"[all_reduce] unknown op, got {op!r}, expected one of {_OPS}")
+    _group("all_reduce", group)
+    return _result(_core.collective("all_reduce", core_group(group), _tensor("all_reduce", tensor), op, 0), async_op)
+
+
+def all_gather_into_tensor(tensor, group=_WORLD, async_op=False):
+    """(the tensors of all ranks along the first dimension; a handle)."""
+    _group("all_gather_into_tensor", group)
+    array = _core.collective("all_gather", core_group(group), _tensor("all_gather_into_tensor", tensor), "sum", 0)
+    return _result(array, async_op)
+
+
+def reduce_scatter_tensor(tensor, op=ReduceOp.SUM, group=_WORLD, async_op=False):
+    """(this rank's part of the first dimension of what is combined; a handle)."""
+    if op not in _OPS:
+        raise ValueError(f"[reduce_scatter_tensor] unknown op, got {op!r}, expected one of {_OPS}")
+    ranks = _group("reduce_scatter_tensor", group)
+    if not tensor.shape or tensor.shape[0] % len(ranks):
+        raise ValueError(f"[reduce_scatter_tensor] parts are not equal, got shape {tensor.shape} for {len(ranks)} ranks, "
+                         "expected a multiple")
+    return _result(_core.collective("reduce_scatter", core_group(group), _tensor("reduce_scatter_tensor", tensor), op, 0), async_op)
+
+
+def broadcast(tensor, src=0, group=_WORLD):
+    """The tensor of one rank of the world on all of the group."""
+    ranks = _group("broadcast", group)
+    if src not in ranks:
+        raise ValueError(f"[broadcast] rank is not of the group, got {src}, expected one of {ranks}")
+    return Tensor(_core.collective("broadcast", core_group(group), _tensor("broadcast", tensor), "sum", ranks.index(src)))
+
+
+def _later(name):
+    def refuse(*args, **kwargs):
+        raise NotImplementedError(f"[{name}] messages between two ranks, got a call, expected a collective of the group")
+    refuse.__name__ = name
+    refuse.__doc__ = "Not there yet."
+    return refuse
+
+
+for _name in ("send", "recv", "isend", "irecv", "batch_isend_irecv", "all_to_all_single_with_output_shape",
+              "gather_into_tensor", "scatter_tensor", "all_to_all_with_output_shape", "P2POp"):
+    globals()[_name] = _later(_name)
+
+__getattr__ = refuse_missing(globals())

@@ -1,0 +1,165 @@
+"""The ranks of the job: processes that a launcher started, or threads of this process (`set_context(ranks=8)`)."""
+import os
+
+from partita import _core
+from partita._names import refuse_missing
+
+HCCL_WORLD_COMM_GROUP = "hccl_world_group"
+NCCL_WORLD_COMM_GROUP = "nccl_world_group"
+MCCL_WORLD_COMM_GROUP = "mccl_world_group"
+_WORLDS = (HCCL_WORLD_COMM_GROUP, NCCL_WORLD_COMM_GROUP, MCCL_WORLD_COMM_GROUP)
+_BACKENDS = ("hccl", "nccl", "mccl")
+
+_state = {"init": False}
+_groups = {}
+
+
+class GlobalComm:
+    """The group of all ranks, and whether communication was initialised."""
+    BACKEND = "mccl"
+    WORLD_COMM_GROUP = MCCL_WORLD_COMM_GROUP
+    INITED = False
+
+
+def init(backend_name=None):
+    """Begins communication. The name of a library is accepted and has no effect: ranks of one host communicate through
+    shared memory, others as their launcher has it."""
+    if backend_name is not None and backend_name not in _BACKENDS:
+        raise ValueError(f"[init] unknown backend, got {backend_name!r}, expected one of {_BACKENDS}")
+    _core.this_place()  # refuses a launcher's numbers that make no sense
+    _state["init"] = GlobalComm.INITED = True
+
+
+def release():
+    """Ends communication; groups are gone."""
+    _require_init("release")
+    _groups.clear()
+    _state["init"] = GlobalComm.INITED = False
+
+
+def in_process_ranks():
+    """Ranks that are threads of this process."""
+    from partita import context
+    ranks = context.get_context("ranks")
+    return int(os.environ.get("PARTITA_RANKS", ranks)) if ranks == 1 else ranks
+
+
+def is_process():
+    """Whether a launcher started this process as one of several ranks."""
+    return _core.this_place().ranks > 1
+
+
+def group_size_or_one():
+    """The number of ranks; 1 before init."""
+    if not _state["init"]:
+        return in_process_ranks()
+    place = _core.this_place()
+    return place.ranks if place.ranks > 1 else in_process_ranks()
+
+
+def _require_init(where):
+    if not _state["init"]:
+        raise RuntimeError(f"[{where}] communication is not initialised, got a call before init(), expected init() first")
+
+
+def _ranks_of(where, group):
+    _require_init(where)
+    if group in _WORLDS:
+        return list(range(group_size_or_one()))
+    if not isinstance(group, str):
+        raise TypeError(f"[{where}] the group is no name, got {type(group).__name__}, expected str")
+    if group not in _groups:
+        near = _core.nearest(group, list(_groups))
+        raise ValueError(f"[{where}] unknown group, got '{group}', expected one that create_group made"
+                         + (f", did you mean '{near}'?" if near else ""))
+    return _groups[group]
+
+
+def core_group(group):
+    """The name of a group in the library."""
+    return "world" if group in _WORLDS else group
+
+
+def get_rank(group=GlobalComm.WORLD_COMM_GROUP):
+    """The rank of this process in the group. Ranks that are threads of one process are all run by rank 0 of the script."""
+    ranks = _ranks_of("get_rank", group)
+    rank = _core.this_place().rank
+    if rank not in ranks:
+        raise RuntimeError(f"[get_rank] rank {rank} is not of the group, got '{group}' of ranks {ranks}, expected one of "
+                           "its ranks")
+    return ranks.index(rank)
+
+
+def get_group_size(group=GlobalComm.WORLD_COMM_GROUP):
+    """How many ranks the group has."""
+    return len(_ranks_of("get_group_size", group))
+
+
+def get_local_rank(group=GlobalComm.WORLD_COMM_GROUP):
+    """The rank of this process among those of its host."""
+    _ranks_of("get_local_rank", group)
+    return _core.this_place().local_rank
+
+
+def get_local_rank_size(group=GlobalComm.WORLD_COMM_GROUP):
+    """How many ranks of the job are on this host."""
+    _ranks_of("get_local_rank_size", group)
+    place = _core.this_place()
+    return place.local_ranks if place.ranks > 1 else in_process_ranks()
+
+
+get_local_size = get_local_rank_size
+
+
+def get_world_rank_from_group_rank(group, group_rank_id):
+    """The rank in the world of a rank of the group."""
+    ranks = _ranks_of("get_world_rank_from_group_rank", group)
+    if not 0 <= group_rank_id < len(ranks):
+        raise ValueError(f"[get_world_rank_from_group_rank] no such rank, got {group_rank_id}, expected 0 to "
+                         f"{len(ranks) - 1}")
+    return ranks[group_rank_id]
+
+
+def get_group_rank_from_world_rank(world_rank_id, group):
+    """The rank in the group of a rank of the world."""
+    ranks = _ranks_of("get_group_rank_from_world_rank", group)
+    if world_rank_id not in ranks:
+        raise ValueError(f"[get_group_rank_from_world_rank] rank is not of the group, got {world_rank_id}, expected one "
+                         f"of {ranks}")
+    return ranks.index(world_rank_id)
+
+
+def get_process_group_ranks(group=GlobalComm.WORLD_COMM_GROUP):
+    """The ranks of the group."""
+    return list(_ranks_of("get_process_group_ranks", group))
+
+
+def create_group(group, rank_ids, options=None):
+    """Makes a group of ranks of the world, in the order given. Every process makes the same groups in the same order,
+    whether it is in them or not."""
+    _require_init("create_group")
+    if not isinstance(group, str) or not group:
+        raise TypeError(f"[create_group] the group has no name, got {group!r}, expected str")
+    if not isinstance(rank_ids, list):
+        raise TypeError(f"[create_group] ranks are no list, got {type(rank_ids).__name__}, expected list")
+    size = group_size_or_one()
+    if not rank_ids or len(set(rank_ids)) != len(rank_ids) or any(not 0 <= rank < size for rank in rank_ids):
+        raise ValueError(f"[create_group] bad ranks, got {rank_ids}, expected ranks of 0 to {size - 1}, each once")
+    if group in _groups and _groups[group] != rank_ids:
+        raise ValueError(f"[create_group] a group of this name has other ranks, got {rank_ids}, expected {_groups[group]}")
+    if is_process() and group not in _groups:
+        _core.create_group(group, list(rank_ids))
+    _groups[group] = list(rank_ids)
+
+
+def destroy_group(group):
+    """Forgets a group."""
+    if group in _WORLDS:
+        raise ValueError(f"[destroy_group] the group of all ranks, got '{group}', expected one that create_group made")
+    _ranks_of("destroy_group", group)
+    if is_process():
+        _core.destroy_group(group)
+    del _groups[group]
+
+
+__getattr__ = refuse_missing(globals())

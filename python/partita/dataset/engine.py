@@ -1,0 +1,349 @@
+"""Data sets as descriptions: what is read and how it is changed. The library builds and reads them."""
+import itertools
+import numbers
+
+import numpy as np
+
+from partita import _core, _trace
+from partita._warnings import warn
+from partita.common import seed as _seed
+from partita.common.tensor import Tensor
+from partita.dataset import transforms as T
+
+_data = _core.data
+
+
+class Dataset:
+    """Rows with named columns, or batches of them once `batch` was called."""
+
+    # Of a description: `_source(shard)` gives the rows of the library; `shard` is (shards, shard) in place of the
+    # script's own, or None. After `batch` rows are counted in batches of `_batch_size`.
+    _batch_size = None
+    _drop_remainder = False
+    _shards = (1, 0)  # how the script cut the source, and which part it takes
+
+    def __init__(self):
+        self._epoch = 0
+        self._built = {}
+
+    def _source(self, shard):
+        raise NotImplementedError
+
+    def rows(self, shard=None):
+        """The rows of the library."""
+        if shard not in self._built:
+            self._built[shard] = self._source(shard)
+        return self._built[shard]
+
+    def _view(self, change, **attrs):
+        return _View(self, change, **attrs)
+
+    # What there is.
+
+    def get_col_names(self):
+        return [name for name, _, _ in self.rows().columns]
+
+    def get_dataset_size(self):
+        """Batches of an epoch, or rows where they are not batched."""
+        rows = len(self.rows())
+        if self._batch_size is None:
+            return rows
+        return rows // self._batch_size if self._drop_remainder else -(-rows // self._batch_size)
+
+    def get_batch_size(self):
+        return self._batch_size or 1
+
+    def get_repeat_count(self):
+        return 1
+
+    def __len__(self):
+        return self.get_dataset_size()
+
+    def output_shapes(self):
+        head = [] if self._batch_size is None else [self._batch_size]
+        return [head + list(shape) for _, _, shape in self.rows().columns]
+
+    def output_types(self):
+        from partita.common import dtype
+        return [dtype.of_core(core).numpy.type for _, core, _ in self.rows().columns]
+
+    # How it is changed.
+
+    def map(self, operations, input_columns=None, output_columns=None, column_order=None, num_parallel_workers=None,
+            **kwargs):
+        """Columns through operations, one after the other: transforms of the library, or functions of Python."""
+        if self._batch_size is not None:
+            raise NotImplementedError("[map] batches are mapped, got a map after batch, expected it before")
+        steps = T.flattened(operations)
+        if isinstance(input_columns, str):
+            input_columns = [input_columns]
+        if isinstance(output_columns, str):
+            output_columns = [output_columns]
+        mapped = self._view(_Mapping(steps, input_columns, output_columns))
+        return mapped.project(column_order) if column_order else mapped
+
+    def batch(self, batch_size, drop_remainder=False, num_parallel_workers=None, **kwargs):
+        """Rows in batches; the last one of an epoch may have fewer."""
+        if kwargs.get("per_batch_map") is not None:
+            raise NotImplementedError("[batch] batches are mapped, got per_batch_map, expected map before batch")
+        if not isinstance(batch_size, numbers.Integral) or isinstance(batch_size, bool):
+            raise TypeError(f"[batch] batch_size is no integer, got {batch_size!r}, expected one from 1")
+        if batch_size < 1:
+            raise ValueError(f"[batch] bad batch_size, got {batch_size}, expected an integer from 1")
+        if self._batch_size is not None:
+            raise NotImplementedError(f"[batch] batches of batches, got batch({batch_size}) after batch("
+                                      f"{self._batch_size}), expected one of them")
+        return self._view(lambda rows, seed: rows, batch_size=int(batch_size), drop_remainder=bool(drop_remainder))
+
+    def shuffle(self, buffer_size):
+        """Rows in a new order in each epoch. The order is of all rows, whatever the size of the buffer."""
+        if not isinstance(buffer_size, int) or buffer_size < 2:
+            raise ValueError(f"[shuffle] bad buffer_size, got {buffer_size!r}, expected an integer from 2")
+        if self._batch_size is not None:
+            raise NotImplementedError("[shuffle] batches are shuffled, got shuffle after batch, expected it before")
+        return self._view(lambda rows, seed: rows.shuffle(seed))
+
+    def repeat(self, count=None):
+        """So many passes in each epoch."""
+        if count is None or count == -1:
+            warn("[repeat] passes without an end have no effect: trainings begin a new epoch by themselves")
+            return self
+        if not isinstance(count, int) or count < 1:
+            raise ValueError(f"[repeat] bad count, got {count!r}, expected an integer from 1, or -1")
+        return self._view(lambda rows, seed: self._whole(rows).repeat(count))
+
+    def take(self, count=-1):
+        """The first rows or batches alone."""
+        if count == -1:
+            return self
+        if not isinstance(count, int) or count < 1:
+            raise ValueError(f"[take] bad count, got {count!r}, expected an integer from 1, or -1")
+        return self._view(lambda rows, seed: rows.take(count * self.get_batch_size()))
+
+    def skip(self, count):
+        """All but the first rows or batches."""
+        if not isinstance(count, int) or count < 0:
+            raise ValueError(f"[skip] bad count, got {count!r}, expected an integer from 0")
+        return self._view(lambda rows, seed: rows.skip(count * self.get_batch_size()))
+
+    def project(self, columns):
+        """The named columns alone, in this order."""
+        names = [columns] if isinstance(columns, str) else list(columns)
+        return self._view(lambda rows, seed: rows.project(names))
+
+    def rename(self, input_columns, output_columns):
+        """Other names for columns."""
+        old = [input_columns] if isinstance(input_columns, str) else list(input_columns)
+        new = [output_columns] if isinstance(output_columns, str) else list(output_columns)
+        if len(old) != len(new):
+            raise ValueError(f"[rename] names differ in number, got {len(old)} and {len(new)}, expected as many")
+        for name in old:
+            _require_column("rename", name, self.get_col_names())
+        names = [new[old.index(name)] if name in old else name for name in self.get_col_names()]
+        return self._view(lambda rows, seed: rows.rename(names))
+
+    def zip(self, datasets):
+        """With the columns of other data sets."""
+        others = list(datasets) if isinstance(datasets, (tuple, list)) else [datasets]
+        return zip((self, *others))
+
+    def concat(self, datasets):
+        """With the rows of other data sets behind."""
+        others = list(datasets) if isinstance(datasets, (tuple, list)) else [datasets]
+        return _Joined([self, *others], _data.concat)
+
+    def __add__(self, other):
+        return self.concat(other)
+
+    def split(self, sizes, randomize=True):
+        """Parts of the rows: their numbers, or their shares."""
+        rows = len(self.rows())
+        if all(isinstance(one, float) for one in sizes):
+            counts = [round(rows * one) for one in sizes]
+            counts[-1] += rows - sum(counts)
+        else:
+            counts = list(sizes)
+        if sum(counts) != rows or min(counts) < 1:
+            raise ValueError(f"[split] sizes do not add up, got {counts}, expected {rows} in all")
+        whole = self._view(lambda rows, seed: rows.shuffle(seed)) if randomize else self
+        begins = [sum(counts[:i]) for i in range(len(counts))]
+        return [_View(whole, lambda rows, seed, b=b, n=n: rows.skip(b).take(n)) for b, n in builtin_zip(begins, counts)]
+
+    def apply(self, apply_func):
+        return apply_func(self)
+
+    def _whole(self, rows):
+        """What has only whole batches, as passes one after the other need."""
+        if self._batch_size is None or len(rows) % self._batch_size == 0:
+            return rows
+        if not self._drop_remainder:
+            warn(f"[repeat] a last batch is not full and left out, got {len(rows)} rows in batches of {self._batch_size}")
+        return rows.take(len(rows) // self._batch_size * self._batch_size)
+
+    # How it is read.
+
+    def _batches(self, epoch):
+        rows, step = self.rows(), self._batch_size or 1
+        last = len(rows) // step * step if self._drop_remainder else len(rows)
+        for first in range(0, last, step):
+            yield rows.read(epoch, list(range(first, min(first + step, last))))
+
+    def _values(self, num_epochs, columns, output_numpy):
+        names = self.get_col_names()
+        for name in columns or []:
+            _require_column("iterator", name, names)
+        chosen = [names.index(name) for name in columns] if columns else range(len(names))
+        for _ in range(num_epochs) if num_epochs > 0 else itertools.count():
+            epoch, self._epoch = self._epoch, self._epoch + 1
+            for arrays in self._batches(epoch):
+                values = [arrays[c] if self._batch_size is not None else _core.Array(np.array(np.asarray(arrays[c])[0])) for c in chosen]
+                yield [np.asarray(value) if output_numpy else _trace.from_array(value) for value in values]
+
+    def create_tuple_iterator(self, columns=None, num_epochs=-1, output_numpy=False, do_copy=False):
+        """The values of rows or batches, as lists; one epoch each time it is gone through."""
+        return _Iterator(lambda: self._values(1, columns, output_numpy))
+
+    def create_dict_iterator(self, num_epochs=-1, output_numpy=False, do_copy=False):
+        """The same, by the names of the columns."""
+        names = self.get_col_names()
+        return _Iterator(lambda: (dict(builtin_zip(names, values)) for values in self._values(1, None, output_numpy)))
+
+    def __iter__(self):
+        return iter(self._values(1, None, False))
+
+
+class _Iterator:
+    """Goes through one epoch each time that it is asked for an iterator."""
+
+    def __init__(self, make):
+        self._make, self._running = make, None
+
+    def __iter__(self):
+        self._running = self._make()
+        return self
+
+    def __next__(self):
+        if self._running is None:
+            self._running = self._make()
+        return next(self._running)
+
+    get_next = __next__
+
+
+def _require_column(where, name, names):
+    if name in names:
+        return
+    near = _core.nearest(str(name), names)
+    raise ValueError(f"[{where}] unknown column, got {name!r}, expected one of {', '.join(names)}"
+                     + (f", did you mean '{near}'?" if near else ""))
+
+
+class _View(Dataset):
+    """A data set that is another one, changed. Each has random numbers of its own."""
+
+    def __init__(self, parent, change, batch_size=None, drop_remainder=None):
+        super().__init__()
+        self._parent, self._change = parent, change
+        self._depth = getattr(parent, "_depth", 0) + 1
+        self._batch_size = parent._batch_size if batch_size is None else batch_size
+        self._drop_remainder = parent._drop_remainder if drop_remainder is None else drop_remainder
+        self._shards = parent._shards
+
+    def _source(self, shard):
+        return self._change(self._parent.rows(shard), _seed.seed_or_default() + 7919 * self._depth)
+
+
+class _Joined(Dataset):
+    def __init__(self, parts, join):
+        super().__init__()
+        sizes = {part._batch_size for part in parts}
+        if len(sizes) > 1:
+            raise ValueError(f"[dataset] parts in different batches, got {sorted(map(str, sizes))}, expected one size")
+        self._parts, self._join = parts, join
+        self._batch_size, self._drop_remainder = parts[0]._batch_size, any(part._drop_remainder for part in parts)
+        self._shards = parts[0]._shards
+
+    def _source(self, shard):
+        return self._join([part.rows(shard) for part in self._parts])
+
+
+builtin_zip = zip
+
+
+def zip(datasets):
+    """The columns of several data sets side by side."""
+    if not isinstance(datasets, tuple) or not datasets:
+        raise TypeError(f"[zip] no tuple of data sets, got {type(datasets).__name__}, expected one")
+    return _Joined(list(datasets), _data.zip)
+
+
+class _Mapping:
+    """What `map` does to the rows of the library."""
+
+    def __init__(self, steps, inputs, outputs):
+        self.steps, self.inputs, self.outputs = steps, inputs, outputs
+
+    def __call__(self, rows, seed):
+        columns = list(rows.columns)
+        names = [name for name, _, _ in columns]
+        inputs = self.inputs or [names[0]]
+        for name in inputs:
+            _require_column("map", name, names)
+        outputs = self.outputs or inputs
+        steps = [step.core(seed + i) if isinstance(step, T.Transform) else step for i, step in enumerate(self.steps)]
+        if all(isinstance(step, _data.Map) for step in steps):
+            if len(outputs) != len(inputs):
+                raise ValueError(f"[map] another number of columns, got {len(outputs)} of {len(inputs)}, expected as many")
+            mapped = rows.map(inputs, _data.chain(steps))
+            return mapped if outputs == inputs else mapped.rename(_renamed(names, inputs, outputs))
+        places = [names.index(name) for name in inputs]
+        function = _Applied(steps, places, len(outputs))
+        kept = [c for c in range(len(names)) if c not in places]
+        probe = function([rows_array for rows_array in _first_row(rows)], 0, 0)
+        made = [(name, value.dtype, list(value.shape)) for name, value in builtin_zip(outputs, map(_core.Array, probe))]
+        order = _order(names, places, outputs, kept, columns, made)
+        function.order = [source for _, source in order]
+        return rows.python_map([column for column, _ in order], function)
+
+
+def _first_row(rows):
+    if len(rows) == 0:
+        raise ValueError("[map] no rows, got an empty data set, expected one or more")
+    return [_core.Array(np.array(np.asarray(array)[0])) for array in rows.read(0, [0])]
+
+
+def _renamed(names, inputs, outputs):
+    return [outputs[inputs.index(name)] if name in inputs else name for name in names]
+
+
+def _order(names, places, outputs, kept, columns, made):
+    """(column, where its value comes from) of the result: what was mapped stands where the first input stood."""
+    order = []
+    for c in range(len(names)):
+        if c == min(places):
+            order += [(column, ("made", i)) for i, column in enumerate(made)]
+        if c in kept:
+            order.append((columns[c], ("kept", c)))
+    return order
+
+
+class _Applied:
+    """The steps of a map on the values of one row."""
+
+    def __init__(self, steps, places, outputs):
+        self.steps, self.places, self.outputs, self.order = steps, places, outputs, None
+
+    def __call__(self, values, epoch, sample):
+        current = [np.asarray(values[place]) for place in self.places]
+        for step in self.steps:
+            if isinstance(step, _data.Map):
+                made = [np.asarray(step.apply(_core.Array(one), epoch, sample)) for one in current]
+            else:
+                result = step(*current)
+                made = list(result) if isinstance(result, tuple) else [result]
+            current = [one.asnumpy() if isinstance(one, Tensor) else np.asarray(one) for one in made]
+        if len(current) != self.outputs:
+            raise ValueError(f"[map] another number of columns, got {len(current)}, expected {self.outputs}")
+        if self.order is None:
+            return current
+        return [current[i] if kind == "made" else np.asarray(values[i]) for kind, i in self.order]

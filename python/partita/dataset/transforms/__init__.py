@@ -1,0 +1,81 @@
+"""Maps of columns: those of the library, and functions of Python."""
+import numpy as np
+
+from partita import _core
+from partita._names import refuse_missing
+from partita.common import dtype as mstype
+
+_data = _core.data
+
+
+class Transform:
+    """A map of the library. Called with one array it maps it."""
+
+    def core(self, seed):
+        """The map of the library; `seed` is that of its random numbers."""
+        raise NotImplementedError
+
+    def __call__(self, value):
+        from partita.common.seed import seed_or_default
+        array = _core.Array(np.asarray(value))
+        return np.asarray(self.core(seed_or_default()).apply(array))
+
+
+class TypeCast(Transform):
+    """The same values in another element type."""
+
+    def __init__(self, output_type):
+        self.output_type = mstype.to_dtype(output_type)
+
+    def core(self, seed):
+        return _data.cast_map(self.output_type.core)
+
+
+class OneHot(Transform):
+    """A class as a row with 1 at its place; smoothed, with a share of it spread over all."""
+
+    def __init__(self, num_classes, smoothing_rate=0.0):
+        if not isinstance(num_classes, int) or num_classes < 1:
+            raise ValueError(f"[OneHot] bad num_classes, got {num_classes!r}, expected an integer from 1")
+        if not 0 <= smoothing_rate <= 1:
+            raise ValueError(f"[OneHot] smoothing_rate out of range, got {smoothing_rate}, expected 0 to 1")
+        self.num_classes, self.smoothing_rate = num_classes, smoothing_rate
+
+    def core(self, seed):
+        off = self.smoothing_rate / self.num_classes
+        return _data.one_hot_map(self.num_classes, 1.0 - self.smoothing_rate + off, off)
+
+
+class Compose:
+    """Several maps, one after the other."""
+
+    def __init__(self, transforms):
+        if not isinstance(transforms, (list, tuple)) or not transforms:
+            raise TypeError(f"[Compose] no list of transforms, got {transforms!r}, expected one or more in a list")
+        self.transforms = list(transforms)
+
+    def __call__(self, value):
+        for one in self.transforms:
+            value = one(value)
+        return value
+
+
+def flattened(operations):
+    """The list of operations, with those of Compose in its place."""
+    if not isinstance(operations, (list, tuple)):
+        operations = [operations]
+    result = []
+    for one in operations:
+        if isinstance(one, Compose):
+            result += flattened(one.transforms)
+        elif callable(one):
+            result.append(one)
+        else:
+            raise TypeError(f"[map] an operation is no function, got {type(one).__name__}, expected a transform or a "
+                            "callable")
+    if not result:
+        raise ValueError("[map] no operations, got an empty list, expected one or more")
+    return result
+
+
+__getattr__ = refuse_missing(globals())

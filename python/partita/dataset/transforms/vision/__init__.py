@@ -1,0 +1,1 @@
+"""Vision transforms, where the first scripts import them from."""

@@ -1,0 +1,109 @@
+"""Maps of images in height, width, channel order."""
+from enum import Enum
+
+from partita import _core
+from partita._names import refuse_missing
+from partita.dataset.transforms import Transform
+
+_data = _core.data
+
+
+class Inter(Enum):
+    """How images are resized."""
+    NEAREST = 0
+    LINEAR = 1
+    BILINEAR = 1
+    CUBIC = 2
+    AREA = 3
+
+
+class Border(Enum):
+    """What is around images."""
+    CONSTANT = "constant"
+    EDGE = "edge"
+    REFLECT = "reflect"
+    SYMMETRIC = "symmetric"
+
+
+def _sizes(where, size):
+    values = [size, size] if isinstance(size, int) else list(size)
+    if len(values) != 2 or not all(isinstance(one, int) and one > 0 for one in values):
+        raise ValueError(f"[{where}] bad size, got {size!r}, expected an integer or two from 1")
+    return values
+
+
+class Rescale(Transform):
+    """value * rescale + shift, as float32."""
+
+    def __init__(self, rescale, shift):
+        self.rescale, self.shift = float(rescale), float(shift)
+
+    def core(self, seed):
+        return _data.rescale(self.rescale, self.shift)
+
+
+class Normalize(Transform):
+    """(value - mean) / std of each channel."""
+
+    def __init__(self, mean, std, is_hwc=True):
+        if not is_hwc:
+            raise NotImplementedError("[Normalize] channels first, got is_hwc=False, expected Normalize before HWC2CHW")
+        if len(mean) != len(std):
+            raise ValueError(f"[Normalize] means and deviations differ in number, got {len(mean)} and {len(std)}, expected "
+                             "as many")
+        self.mean, self.std = [float(one) for one in mean], [float(one) for one in std]
+
+    def core(self, seed):
+        return _data.normalize(self.mean, self.std)
+
+
+class HWC2CHW(Transform):
+    """Channels first."""
+
+    def core(self, seed):
+        return _data.hwc_to_chw()
+
+
+class Resize(Transform):
+    """Bilinear, to (height, width)."""
+
+    def __init__(self, size, interpolation=Inter.LINEAR):
+        if interpolation != Inter.LINEAR:
+            raise NotImplementedError(f"[Resize] another interpolation, got {interpolation}, expected Inter.LINEAR")
+        self.size = _sizes("Resize", size)
+
+    def core(self, seed):
+        return _data.resize(*self.size)
+
+
+class RandomCrop(Transform):
+    """A window at a random place of the image with zeros around it; padding is (left, top, right, bottom)."""
+
+    def __init__(self, size, padding=None, pad_if_needed=False, fill_value=0, padding_mode=Border.CONSTANT):
+        if pad_if_needed or fill_value not in (0, (0, 0, 0)) or padding_mode != Border.CONSTANT:
+            raise NotImplementedError("[RandomCrop] other borders than zeros, got pad_if_needed, fill_value or padding_mode, "
+                                      "expected their defaults")
+        self.size = _sizes("RandomCrop", size)
+        padding = 0 if padding is None else padding
+        if isinstance(padding, int):
+            padding = (padding,) * 4
+        if len(padding) == 2:
+            padding = (padding[0], padding[1]) * 2
+        self.padding = [int(one) for one in padding]
+
+    def core(self, seed):
+        return _data.random_crop(*self.size, self.padding, seed)
+
+
+class RandomHorizontalFlip(Transform):
+    """Left and right exchanged with probability one half."""
+
+    def __init__(self, prob=0.5):
+        if prob != 0.5:
+            raise NotImplementedError(f"[RandomHorizontalFlip] another probability, got {prob}, expected 0.5")
+
+    def core(self, seed):
+        return _data.random_horizontal_flip(seed)
+
+
+__getattr__ = refuse_missing(globals())

@@ -1,0 +1,343 @@
+"""Cells: what a network is made of."""
+from collections import OrderedDict
+
+from partita import _trace, context
+from partita.common.parameter import DEFAULT_NAME, Parameter
+from partita.common.tensor import Tensor
+
+
+class Cell:
+    """A layer or a network: parameters and cells as attributes, and `construct`, which says what a call computes."""
+
+    def __init__(self, auto_prefix=True, flags=None):
+        values = self.__dict__
+        values["_params"] = OrderedDict()
+        values["_cells"] = OrderedDict()
+        values["_auto_prefix"] = auto_prefix
+        values["_scope_name"] = ""
+        values["_recompute"] = False
+        values["_stage"] = None
+        values["_hooks"] = ([], [])
+        values["training"] = False
+        values["requires_grad"] = False
+        values["_flags"] = dict(flags or {})
+
+    # Attributes.
+
+    def __setattr__(self, name, value):
+        if isinstance(value, (Parameter, Cell)) and "_params" not in self.__dict__:
+            raise AttributeError(f"[Cell] {type(self).__name__} has no parameters and cells yet, got '{name}' before "
+                                 "super().__init__(), expected it after")
+        if isinstance(value, Parameter):
+            self.insert_param_to_cell(name, value)
+        elif isinstance(value, Cell):
+            self.insert_child_to_cell(name, value)
+        elif name in self.__dict__.get("_cells", ()) and value is None:
+            self._cells[name] = None
+        elif name in self.__dict__.get("_params", ()):
+            if not isinstance(value, Tensor):
+                raise TypeError(f"[Cell] '{name}' is a parameter, got {type(value).__name__}, expected a Tensor")
+            self._params[name].set_data(value)
+        else:
+            object.__setattr__(self, name, value)
+
+    def __getattr__(self, name):
+        values = self.__dict__
+        for kind in ("_params", "_cells"):
+            if name in values.get(kind, ()):
+                return values[kind][name]
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __delattr__(self, name):
+        for kind in (self._params, self._cells):
+            if name in kind:
+                del kind[name]
+                return
+        object.__delattr__(self, name)
+
+    def insert_param_to_cell(self, param_name, param, check_name_contain_dot=True):
+        """Makes a parameter one of this cell; without a name of its own it has that of the attribute."""
+        if check_name_contain_dot and "." in param_name:
+            raise KeyError(f"[Cell] a name with a dot, got '{param_name}', expected none")
+        if param.name == DEFAULT_NAME:
+            param.name = param_name
+        self.__dict__.pop(param_name, None)
+        self._params[param_name] = param
+
+    def insert_child_to_cell(self, child_name, child_cell):
+        """Makes a cell one of this cell; its parameters get the name as a prefix."""
+        self.__dict__.pop(child_name, None)
+        self._cells[child_name] = child_cell
+        child_cell.__dict__["_scope_name"] = child_name
+        if self._auto_prefix:
+            child_cell.update_parameters_name(child_name + ".")
+
+    def update_parameters_name(self, prefix="", recurse=True):
+        """Parameters get the names that they have by their attributes, after a prefix."""
+        for name, param in self.parameters_and_names(expand=recurse):
+            param.name = prefix + name
+
+    # What there is.
+
+    def cells(self):
+        return [cell for cell in self._cells.values() if cell is not None]
+
+    def name_cells(self):
+        return OrderedDict((name, cell) for name, cell in self._cells.items() if cell is not None)
+
+    def cells_and_names(self, cells=None, name_prefix=""):
+        """(path, cell) of this cell and of all within it, each once."""
+        seen = set() if cells is None else cells
+        if self in seen:
+            return
+        seen.add(self)
+        yield name_prefix, self
+        for name, cell in self._cells.items():
+            if cell is not None:
+                yield from cell.cells_and_names(seen, f"{name_prefix}.{name}" if name_prefix else name)
+
+    def parameters_and_names(self, name_prefix="", expand=True):
+        """(path, parameter), each parameter once."""
+        seen = set()
+        cells = self.cells_and_names(name_prefix=name_prefix) if expand else [(name_prefix, self)]
+        for path, cell in cells:
+            for name, param in cell._params.items():
+                if param is not None and id(param) not in seen:
+                    seen.add(id(param))
+                    yield (f"{path}.{name}" if path else name), param
+
+    def get_parameters(self, expand=True):
+        """All parameters, in their order."""
+        return (param for _, param in self.parameters_and_names(expand=expand))
+
+    def trainable_params(self, recurse=True):
+        """The parameters that require a gradient."""
+        return [param for param in self.get_parameters(recurse) if param.requires_grad]
+
+    def untrainable_params(self, recurse=True):
+        return [param for param in self.get_parameters(recurse) if not param.requires_grad]
+
+    def parameters_dict(self, recurse=True):
+        """The parameters by their names."""
+        return OrderedDict((param.name, param) for param in self.get_parameters(recurse))
+
+    def parameters_broadcast_dict(self, recurse=True):
+        return self.parameters_dict(recurse)
+
+    @property
+    def cls_name(self):
+        return type(self).__name__
+
+    @property
+    def param_prefix(self):
+        return self._scope_name
+
+    # How it is computed.
+
+    def set_train(self, mode=True):
+        """Whether dropout and statistics of the batch are on, here and in all cells within."""
+        for _, cell in self.cells_and_names():
+            cell.__dict__["training"] = bool(mode)
+        return self
+
+    def set_grad(self, requires_grad=True):
+        self.requires_grad = bool(requires_grad)
+        return self
+
+    def add_flags(self, **flags):
+        self._flags.update(flags)
+        return self
+
+    def set_comm_fusion(self, fusion_type, recurse=True):
+        """Of the parameters: kept, without effect: reductions are packed by size."""
+        for param in self.trainable_params(recurse):
+            param.comm_fusion = fusion_type
+        return self
+
+    def recompute(self, **kwargs):
+        """The backward makes the results within this cell again instead of keeping them."""
+        known = ("mp_comm_recompute", "parallel_optimizer_comm_recompute", "recompute_slice_activation")
+        for name in kwargs:
+            if name not in known:
+                raise ValueError(f"[Cell.recompute] unknown key, got '{name}', expected one of {known}")
+        self.__dict__["_recompute"] = True
+
+    @property
+    def pipeline_stage(self):
+        return self._stage
+
+    @pipeline_stage.setter
+    def pipeline_stage(self, value):
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise TypeError(f"[Cell] the pipeline stage is no integer, got {value!r}, expected one from 0")
+        if value < 0:
+            raise ValueError(f"[Cell] bad pipeline stage, got {value}, expected an integer from 0")
+        object.__setattr__(self, "_stage", value)
+
+    def shard(self, in_strategy, out_strategy=None, parameter_plan=None, device="Ascend", level=0):
+        """How the inputs of the cell are cut; see parallel.shard."""
+        from partita.parallel.shard import sharded_cell
+        return sharded_cell(self, in_strategy, out_strategy, parameter_plan)
+
+    def to_float(self, dst_type):
+        raise NotImplementedError("[Cell.to_float] element types of single cells, got a call, expected "
+                                  "amp.auto_mixed_precision, or ops.cast in construct")
+
+    def offload(self, *_):
+        raise NotImplementedError("[Cell.offload] memory is not offloaded, got a call, expected Cell.recompute")
+
+    def register_forward_pre_hook(self, hook_fn):
+        """`hook_fn(cell, inputs)` before each call; what it returns replaces the inputs."""
+        self._hooks[0].append(hook_fn)
+
+    def register_forward_hook(self, hook_fn):
+        """`hook_fn(cell, inputs, output)` after each call; what it returns replaces the output."""
+        self._hooks[1].append(hook_fn)
+
+    def set_inputs(self, *inputs, **kwargs):
+        """Kept, without effect: a network is built anew for each shape."""
+
+    def compile(self, *args, **kwargs):
+        """Kept, without effect: a network is compiled when it is first run."""
+
+    def infer_param_pipeline_stage(self):
+        return set()
+
+    def construct(self, *args, **kwargs):
+        raise AttributeError(f"[Cell] {type(self).__name__} has no construct, got a call, expected a method "
+                             "construct(self, ..) that says what is computed")
+
+    def __call__(self, *args, **kwargs):
+        if "_params" not in self.__dict__:
+            raise AttributeError(f"[Cell] {type(self).__name__}.__init__ did not call super().__init__(), got a call, "
+                                 "expected it first")
+        build = _trace.current()
+        if build is None:
+            if context.get_context("mode") == context.GRAPH_MODE and _all_tensors(args):
+                return self._as_program(*args, **kwargs)
+            return self._called(args, kwargs)
+        with _trace.place(build, self._scope_name, self._stage, self._recompute):
+            return self._called(args, kwargs)
+
+    @property
+    def _as_program(self):
+        if "_own_program" not in self.__dict__:
+            from partita.train.step import Program
+            self.__dict__["_own_program"] = Program(self._called_in_program)
+        return self.__dict__["_own_program"]
+
+    def _called_in_program(self, *args, **kwargs):
+        return self._called(args, kwargs)
+
+    def _called(self, args, kwargs):
+        before, after = self._hooks
+        for hook in before:
+            changed = hook(self, args)
+            args = args if changed is None else changed if isinstance(changed, tuple) else (changed,)
+        output = self.construct(*args, **kwargs)
+        for hook in after:
+            changed = hook(self, args, output)
+            output = output if changed is None else changed
+        return output
+
+    # Of Python.
+
+    def extend_repr(self):
+        return ""
+
+    def __repr__(self):
+        inner = [f"({name}): {cell!r}".replace("\n", "\n  ") for name, cell in self._cells.items() if cell is not None]
+        head = f"{type(self).__name__}<{self.extend_repr()}"
+        return head + ("\n  " + "\n  ".join(inner) + "\n>" if inner else ">")
+
+    def __hash__(self):
+        return id(self)
+
+    def __eq__(self, other):
+        return self is other
+
+
+class SequentialCell(Cell):
+    """Cells one after the other: given one by one, in a list, or by name in an OrderedDict."""
+
+    def __init__(self, *args):
+        super().__init__()
+        if len(args) == 1 and isinstance(args[0], OrderedDict):
+            named = list(args[0].items())
+        else:
+            cells = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
+            named = [(str(i), cell) for i, cell in enumerate(cells)]
+        for name, cell in named:
+            _require_cell("SequentialCell", cell)
+            self.insert_child_to_cell(name, cell)
+
+    def construct(self, x):
+        for cell in self._cells.values():
+            x = cell(x)
+        return x
+
+    def append(self, cell):
+        _require_cell("SequentialCell", cell)
+        self.insert_child_to_cell(str(len(self._cells)), cell)
+        return self
+
+    def __len__(self):
+        return len(self._cells)
+
+    def __iter__(self):
+        return iter(self._cells.values())
+
+    def __getitem__(self, index):
+        cells = list(self._cells.values())
+        return type(self)(OrderedDict(list(self._cells.items())[index])) if isinstance(index, slice) else cells[index]
+
+
+class CellList(Cell):
+    """A list of cells, which a construct goes through as it likes."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(auto_prefix=kwargs.get("auto_prefix", True))
+        cells = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple, CellList)) else args
+        self.extend(cells)
+
+    def append(self, cell):
+        _require_cell("CellList", cell)
+        self.insert_child_to_cell(str(len(self._cells)), cell)
+        return self
+
+    def extend(self, cells):
+        for cell in cells:
+            self.append(cell)
+        return self
+
+    def insert(self, index, cell):
+        cells = list(self._cells.values())
+        cells.insert(index, cell)
+        self._cells.clear()
+        self.extend(cells)
+
+    def __len__(self):
+        return len(self._cells)
+
+    def __iter__(self):
+        return iter(self._cells.values())
+
+    def __getitem__(self, index):
+        cells = list(self._cells.values())
+        return CellList(cells[index]) if isinstance(index, slice) else cells[index]
+
+    def __setitem__(self, index, cell):
+        _require_cell("CellList", cell)
+        self.insert_child_to_cell(list(self._cells)[index], cell)
+
+    def construct(self, *inputs):
+        raise NotImplementedError("[CellList] a list is no network, got a call, expected calls of its cells")
+
+
+def _all_tensors(args):
+    return bool(args) and all(isinstance(one, Tensor) for one in args)
+
+
+def _require_cell(where, cell):
+    if not isinstance(cell, Cell):
+        raise TypeError(f"[{where}] no cell, got {type(cell).__name__}, expected an nn.Cell")

@@ -1,0 +1,349 @@
+"""Layers, with the defaults of the documented system."""
+import math
+import numbers
+
+from partita import _core, _trace
+from partita.common import dtype as mstype
+from partita.common.initializer import HeUniform, Uniform, initializer
+from partita.common.parameter import Parameter
+from partita.nn.cell import Cell
+from partita.ops import functional as F
+
+
+def _weight(init, shape, dtype, fallback):
+    return Parameter(initializer(fallback if init is None else init, shape, dtype))
+
+
+def _positive(where, what, value):
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool):
+        raise TypeError(f"[{where}] {what} is no integer, got {value!r}, expected one from 1")
+    if value < 1:
+        raise ValueError(f"[{where}] bad {what}, got {value}, expected an integer from 1")
+    return int(value)
+
+
+class Dense(Cell):
+    """x weight^T + bias; weight[out, in] and bias begin uniform in +-1 / sqrt(in)."""
+
+    def __init__(self, in_channels, out_channels, weight_init=None, bias_init=None, has_bias=True, activation=None,
+                 dtype=mstype.float32):
+        super().__init__()
+        self.in_channels = _positive("Dense", "in_channels", in_channels)
+        self.out_channels = _positive("Dense", "out_channels", out_channels)
+        self.has_bias = bool(has_bias)
+        self.weight = _weight(weight_init, [out_channels, in_channels], dtype, HeUniform(math.sqrt(5)))
+        if self.has_bias:
+            self.bias = _weight(bias_init, [out_channels], dtype, Uniform(1 / math.sqrt(in_channels)))
+        self.activation = get_activation(activation)
+
+    def construct(self, x):
+        y = F._run(lambda trace, a, w: _core.functions.matmul(a, w, False, True), x, self.weight)
+        if self.has_bias:
+            axis = y.ndim - 1
+            y = F._run(lambda trace, a, b: _core.functions.apply(trace, "bias_add", [a, b], F.attributes(axis=axis))[0],
+                       y, self.bias)
+        return y if self.activation is None else self.activation(y)
+
+    def extend_repr(self):
+        return f"input_channels={self.in_channels}, output_channels={self.out_channels}, has_bias={self.has_bias}"
+
+
+class Conv2d(Cell):
+    """Convolution of x[n, c, h, w]; pads so that the size stays over the stride, and has no bias, unless told to."""
+
+    def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode='same', padding=0, dilation=1, group=1,
+                 has_bias=False, weight_init=None, bias_init=None, data_format='NCHW', dtype=mstype.float32):
+        super().__init__()
+        if data_format != "NCHW":
+            raise ValueError(f"[Conv2d] another order of dimensions, got '{data_format}', expected 'NCHW'")
+        self.in_channels = _positive("Conv2d", "in_channels", in_channels)
+        self.out_channels = _positive("Conv2d", "out_channels", out_channels)
+        self.group = _positive("Conv2d", "group", group)
+        if in_channels % group or out_channels % group:
+            raise ValueError(f"[Conv2d] channels do not divide into groups, got {in_channels} to {out_channels} in "
+                             f"{group}, expected multiples of the groups")
+        self.kernel_size = tuple(F.pair("Conv2d", "kernel_size", kernel_size))
+        self.stride, self.dilation = F.pair("Conv2d", "stride", stride), F.pair("Conv2d", "dilation", dilation)
+        self.pad_mode, self.padding, self.has_bias = pad_mode, padding, bool(has_bias)
+        if pad_mode not in ("same", "valid", "pad"):
+            raise ValueError(f"[Conv2d] unknown pad_mode, got '{pad_mode}', expected same, valid or pad")
+        shape = [out_channels, in_channels // group, *self.kernel_size]
+        self.weight = _weight(weight_init, shape, dtype, HeUniform(math.sqrt(5)))
+        if self.has_bias:
+            fan_in = shape[1] * shape[2] * shape[3]
+            self.bias = _weight(bias_init, [out_channels], dtype, Uniform(1 / math.sqrt(fan_in)))
+
+    def construct(self, x):
+        return F.conv2d(x, self.weight, self.bias if self.has_bias else None, self.stride, self.pad_mode, self.padding,
+                        self.dilation, self.group)
+
+    def extend_repr(self):
+        return (f"input_channels={self.in_channels}, output_channels={self.out_channels}, "
+                f"kernel_size={self.kernel_size}, stride={tuple(self.stride)}, pad_mode={self.pad_mode}, "
+                f"padding={self.padding}, group={self.group}, has_bias={self.has_bias}")
+
+
+class _Pool2d(Cell):
+    def __init__(self, kernel_size, stride, pad_mode, padding, data_format, dilation=1, return_indices=False,
+                 ceil_mode=False):
+        super().__init__()
+        for name, value, expected in (("data_format", data_format, "NCHW"), ("dilation", dilation, 1),
+                                      ("return_indices", return_indices, False), ("ceil_mode", ceil_mode, False)):
+            if value != expected:
+                raise ValueError(f"[{type(self).__name__}] {name} is another one, got {value!r}, expected {expected!r}")
+        self.kernel_size, self.stride, self.pad_mode, self.padding = kernel_size, stride, pad_mode, padding
+
+
+class MaxPool2d(_Pool2d):
+    """The largest element of each window."""
+
+    def __init__(self, kernel_size=1, stride=1, pad_mode='valid', padding=0, dilation=1, return_indices=False,
+                 ceil_mode=False, data_format='NCHW'):
+        super().__init__(kernel_size, stride, pad_mode, padding, data_format, dilation, return_indices, ceil_mode)
+
+    def construct(self, x):
+        return F.max_pool2d(x, self.kernel_size, self.stride, self.padding, self.pad_mode)
+
+
+class AvgPool2d(_Pool2d):
+    """The mean of each window; with `same`, of its elements that are in the image."""
+
+    def __init__(self, kernel_size=1, stride=1, pad_mode='valid', padding=0, ceil_mode=False, count_include_pad=True,
+                 divisor_override=None, data_format='NCHW'):
+        super().__init__(kernel_size, stride, pad_mode, padding, data_format, ceil_mode=ceil_mode)
+        if divisor_override is not None:
+            raise ValueError(f"[AvgPool2d] another divisor, got {divisor_override}, expected None")
+        self.count_include_pad = bool(count_include_pad) and pad_mode != "same"
+
+    def construct(self, x):
+        return F.avg_pool2d(x, self.kernel_size, self.stride, self.padding, self.count_include_pad, self.pad_mode)
+
+
+class AdaptiveAvgPool2d(Cell):
+    """Means of so many equal parts of height and width."""
+
+    def __init__(self, output_size):
+        super().__init__()
+        self.output_size = output_size
+
+    def construct(self, x):
+        wanted = [size if one is None else one for one, size in zip(_two(self.output_size), x.shape[-2:])]
+        if any(size % one for one, size in zip(wanted, x.shape[-2:])):
+            raise ValueError(f"[AdaptiveAvgPool2d] parts are not equal, got {tuple(wanted)} of {x.shape[-2:]}, expected "
+                             "divisors")
+        kernel = [size // one for one, size in zip(wanted, x.shape[-2:])]
+        return F.avg_pool2d(x, kernel, kernel)
+
+
+def _two(value):
+    return list(value) if isinstance(value, (tuple, list)) else [value, value]
+
+
+class Flatten(Cell):
+    def __init__(self, start_dim=1, end_dim=-1):
+        super().__init__()
+        self.start_dim, self.end_dim = start_dim, end_dim
+
+    def construct(self, x):
+        return F.flatten(x, start_dim=self.start_dim, end_dim=self.end_dim)
+
+
+class Dropout(Cell):
+    """In a training zeros with probability p, the others divided by 1 - p."""
+
+    def __init__(self, keep_prob=0.5, p=None, dtype=mstype.float32):
+        super().__init__()
+        self.p = 1.0 - keep_prob if p is None else p
+        if not 0 <= self.p < 1:
+            raise ValueError(f"[Dropout] probability out of range, got {self.p}, expected 0 <= p < 1")
+
+    def construct(self, x):
+        return F.dropout(x, self.p, self.training)
+
+
+class Embedding(Cell):
+    """Rows of a table by their numbers."""
+
+    def __init__(self, vocab_size, embedding_size, use_one_hot=False, embedding_table='normal', dtype=mstype.float32,
+                 padding_idx=None):
+        super().__init__()
+        if padding_idx is not None:
+            raise ValueError(f"[Embedding] a row for padding, got padding_idx={padding_idx}, expected None")
+        self.use_one_hot = use_one_hot
+        self.embedding_table = Parameter(initializer(embedding_table, [vocab_size, embedding_size], dtype))
+
+    def construct(self, ids):
+        if self.use_one_hot:
+            rows, width = self.embedding_table.shape
+            flat = F.one_hot(F.reshape(ids, [-1]), rows)
+            return F.reshape(F.matmul(flat, self.embedding_table), [*ids.shape, width])
+        return F.gather(self.embedding_table, ids, 0)
+
+
+class LayerNorm(Cell):
+    """(x - mean) / sqrt(variance + epsilon) * gamma + beta over the last dimensions."""
+
+    def __init__(self, normalized_shape, begin_norm_axis=-1, begin_params_axis=-1, gamma_init='ones', beta_init='zeros',
+                 epsilon=1e-7, dtype=mstype.float32):
+        super().__init__()
+        if not isinstance(normalized_shape, (tuple, list)):
+            raise TypeError(f"[LayerNorm] the shape is no tuple, got {type(normalized_shape).__name__}, expected one")
+        self.normalized_shape = tuple(normalized_shape)
+        self.begin_norm_axis, self.begin_params_axis, self.epsilon = begin_norm_axis, begin_params_axis, epsilon
+        self.gamma = Parameter(initializer(gamma_init, normalized_shape, dtype))
+        self.beta = Parameter(initializer(beta_init, normalized_shape, dtype))
+
+    def construct(self, x):
+        count = len(self.normalized_shape)
+        for axis in (self.begin_norm_axis, self.begin_params_axis):
+            if axis not in (-count, x.ndim - count):
+                raise ValueError(f"[LayerNorm] another axis than where the shape begins, got {axis}, expected {-count}")
+        return F.layer_norm(x, self.normalized_shape, self.gamma, self.beta, self.epsilon)
+
+
+class _BatchNorm(Cell):
+    def __init__(self, num_features, eps=1e-5, momentum=0.9, affine=True, gamma_init='ones', beta_init='zeros',
+                 moving_mean_init='zeros', moving_var_init='ones', use_batch_statistics=None, data_format='NCHW',
+                 dtype=mstype.float32):
+        super().__init__()
+        where = type(self).__name__
+        self.num_features = _positive(where, "num_features", num_features)
+        if not 0 <= momentum <= 1:
+            raise ValueError(f"[{where}] momentum out of range, got {momentum}, expected 0 to 1")
+        self.eps, self.momentum, self.use_batch_statistics = eps, momentum, use_batch_statistics
+        self.moving_mean = Parameter(initializer(moving_mean_init, [num_features], dtype), requires_grad=False)
+        self.moving_variance = Parameter(initializer(moving_var_init, [num_features], dtype), requires_grad=False)
+        self.moving_mean.statistic = self.moving_variance.statistic = True
+        self.gamma = Parameter(initializer(gamma_init, [num_features], dtype), requires_grad=affine)
+        self.beta = Parameter(initializer(beta_init, [num_features], dtype), requires_grad=affine)
+
+    def construct(self, x):
+        if x.ndim != self._rank:
+            raise ValueError(f"[{type(self).__name__}] wrong number of dimensions, got {x.shape}, expected {self._rank}")
+        of_batch = self.training if self.use_batch_statistics is None else self.use_batch_statistics
+        build = _trace.current()
+        if build is not None and build.trace.builds_network:
+            return self._in_network(build, x, of_batch and build.training)
+        return self._at_once(x, of_batch)
+
+    def _in_network(self, build, x, of_batch):
+        mean, variance = build.statistic(self.moving_mean), build.statistic(self.moving_variance)
+
+        def body(trace, a, gamma, beta):
+            if not of_batch:
+                return _apply(trace, "batch_norm_inference", [a, gamma, beta, mean, variance], epsilon=self.eps)[0]
+            groups = trace.statistics_groups()
+            y, batch_mean, rstd = _apply(trace, "batch_norm", [a, gamma, beta], epsilon=self.eps, groups=groups)
+            count = x.size // x.shape[1] // groups
+            running = _apply(trace, "running_statistics", [mean, variance, batch_mean, rstd],
+                             momentum=1.0 - self.momentum, epsilon=self.eps, count=count)
+            trace.update_statistic(self.moving_mean.name, running[0])
+            trace.update_statistic(self.moving_variance.name, running[1])
+            return y
+        return F._run(body, x, self.gamma, self.beta)
+
+    def _at_once(self, x, of_batch):
+        def body(trace, a, gamma, beta, mean, variance):
+            if not of_batch:
+                return (_apply(trace, "batch_norm_inference", [a, gamma, beta, mean, variance], epsilon=self.eps)[0],)
+            y, batch_mean, rstd = _apply(trace, "batch_norm", [a, gamma, beta], epsilon=self.eps, groups=1)
+            count = x.size // x.shape[1]
+            return (y, *_apply(trace, "running_statistics", [mean, variance, batch_mean, rstd],
+                               momentum=1.0 - self.momentum, epsilon=self.eps, count=count))
+        results = F._run(body, x, self.gamma, self.beta, self.moving_mean, self.moving_variance)
+        if of_batch and _trace.current() is None:
+            self.moving_mean.set_data(results[1])
+            self.moving_variance.set_data(results[2])
+        return results[0]
+
+    def extend_repr(self):
+        return f"num_features={self.num_features}, eps={self.eps}, momentum={self.momentum}"
+
+
+def _apply(trace, op, operands, **attrs):
+    return _core.functions.apply(trace, op, operands, F.attributes(**attrs))
+
+
+class BatchNorm2d(_BatchNorm):
+    """Normalisation of x[n, c, h, w] per channel: by the batch in a training, by moving statistics otherwise."""
+    _rank = 4
+
+
+class BatchNorm1d(_BatchNorm):
+    """The same of x[n, c]."""
+    _rank = 2
+
+
+class SyncBatchNorm(_BatchNorm):
+    """The same over the global batch: see set_context(batch_norm="global")."""
+    _rank = 4
+
+    def __init__(self, *args, **kwargs):
+        raise NotImplementedError("[SyncBatchNorm] statistics over the global batch are an option of the job, got a layer, "
+                                  "expected BatchNorm2d and set_context(batch_norm=\"global\")")
+
+
+def _activation(name, function, doc):
+    def init(self):
+        Cell.__init__(self)
+
+    def construct(self, x):
+        return function(x)
+    return type(name, (Cell,), {"__init__": init, "construct": construct, "__doc__": doc, "__module__": __name__})
+
+
+ReLU = _activation("ReLU", F.relu, "max(x, 0).")
+Tanh = _activation("Tanh", F.tanh, "Hyperbolic tangent.")
+Sigmoid = _activation("Sigmoid", F.sigmoid, "1 / (1 + exp(-x)).")
+SiLU = _activation("SiLU", F.silu, "x / (1 + exp(-x)).")
+Identity = _activation("Identity", lambda x: x, "x.")
+
+
+class GELU(Cell):
+    """x times the normal distribution function, or GPT-2's form of it with tanh."""
+
+    def __init__(self, approximate=True):
+        super().__init__()
+        self.form = "tanh" if approximate else "none"
+
+    def construct(self, x):
+        return F.gelu(x, self.form)
+
+
+class LeakyReLU(Cell):
+    def __init__(self, alpha=0.2):
+        super().__init__()
+        self.alpha = alpha
+
+    def construct(self, x):
+        return F.leaky_relu(x, self.alpha)
+
+
+class Softmax(Cell):
+    def __init__(self, axis=-1):
+        super().__init__()
+        self.axis = axis
+
+    def construct(self, x):
+        return F.softmax(x, self.axis)
+
+
+class LogSoftmax(Softmax):
+    def construct(self, x):
+        return F.log_softmax(x, self.axis)
+
+
+_ACTIVATIONS = {"relu": ReLU, "tanh": Tanh, "sigmoid": Sigmoid, "silu": SiLU, "gelu": GELU, "softmax": Softmax,
+                "logsoftmax": LogSoftmax, "leakyrelu": LeakyReLU}
+
+
+def get_activation(name, prim_name=None):
+    """The activation of a name, or what is one already; None for None."""
+    if name is None or isinstance(name, Cell) or callable(name) and not isinstance(name, str):
+        return name
+    found = _ACTIVATIONS.get(name)
+    if found is None:
+        near = _core.nearest(str(name), list(_ACTIVATIONS))
+        raise KeyError(f"[activation] unknown name, got '{name}', expected one of {list(_ACTIVATIONS)}"
+                       + (f", did you mean '{near}'?" if near else ""))
+    return found()

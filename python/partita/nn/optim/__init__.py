@@ -1,0 +1,246 @@
+"""Optimizers. A training has the updates of the library as part of its program; this says which, of what, and how fast."""
+import numbers
+
+from partita import _trace
+from partita._names import refuse_missing
+from partita.common.parameter import Parameter
+from partita.common.tensor import Tensor
+from partita.nn.cell import Cell
+
+
+class Optimizer(Cell):
+    """The base: parameters, and a learning rate, which is a number, or one for each step."""
+
+    def __init__(self, learning_rate, parameters, weight_decay=0.0, loss_scale=1.0):
+        super().__init__(auto_prefix=False)
+        where = type(self).__name__
+        parameters = list(parameters)
+        if parameters and isinstance(parameters[0], dict):
+            raise NotImplementedError(f"[{where}] groups of parameters with options of their own, got a list of dicts, "
+                                      "expected parameters")
+        for one in parameters:
+            if not isinstance(one, Parameter):
+                raise TypeError(f"[{where}] no parameter, got {type(one).__name__}, expected Parameter, as of "
+                                "net.trainable_params()")
+        if not parameters:
+            raise ValueError(f"[{where}] nothing to train, got no parameters, expected at least 1")
+        names = [one.name for one in parameters]
+        for name in names:
+            if names.count(name) > 1:
+                raise RuntimeError(f"[{where}] two parameters have one name, got '{name}' again, expected names of their "
+                                   "own")
+        if isinstance(weight_decay, bool) or not isinstance(weight_decay, numbers.Real) or weight_decay < 0:
+            raise ValueError(f"[{where}] bad weight_decay, got {weight_decay!r}, expected a number from 0")
+        if isinstance(loss_scale, bool) or not isinstance(loss_scale, numbers.Real) or loss_scale <= 0:
+            raise ValueError(f"[{where}] bad loss_scale, got {loss_scale!r}, expected a number above 0")
+        self.__dict__["parameters"] = parameters
+        self.weight_decay, self.loss_scale = float(weight_decay), float(loss_scale)
+        self.__dict__["learning_rates"] = _rates(where, learning_rate)
+        self.__dict__["global_step"] = 0
+        self.__dict__["states"] = {}  # momentum and the like by their names in the library, once there are some
+
+    def options(self):
+        """Options of the job, by their keys."""
+        if self.is_composed:
+            return {"optimizer.kind": "adam"}  # that it has states: its updates are made of ops
+        raise NotImplementedError(f"[{type(self).__name__}] no updates of the library, got an optimizer of one's own, "
+                                  "expected SGD, Momentum, Adam or AdamWeightDecay")
+
+    def state(self, name, array=None):
+        """The state of a name as a parameter, which all programs share; with an array it gets this value."""
+        if name not in self.states:
+            self.states[name] = Parameter(Tensor(array if array is not None else 0.0), name, requires_grad=False)
+        elif array is not None:
+            self.states[name]._take(array)
+        return self.states[name]
+
+    def __call__(self, gradients):
+        """Updates the parameters by their gradients, in their order."""
+        return self._updates(*gradients)
+
+    @property
+    def _updates(self):
+        if "_program" not in self.__dict__:
+            from partita.train.step import Program
+            self.__dict__["_program"] = Program(self._update)
+        return self.__dict__["_program"]
+
+    def _update(self, *gradients):
+        where = type(self).__name__
+        if len(gradients) != len(self.parameters):
+            raise ValueError(f"[{where}] another number of gradients, got {len(gradients)}, expected {len(self.parameters)}")
+        build = _trace.current()
+        name = f"learning_rate{len(build.rates)}"
+        rate = build.trace.network_input(name, "f32", [], False)
+        build.rates[name] = self
+        texts = [(key, [_text(value)]) for key, value in self.options().items()]
+        for parameter, gradient in zip(self.parameters, gradients):
+            if not isinstance(gradient, Tensor):
+                raise TypeError(f"[{where}] a gradient is no tensor, got {type(gradient).__name__}, expected one for "
+                                f"'{parameter.name}'")
+            if gradient.shape != parameter.shape:
+                raise ValueError(f"[{where}] a gradient of another shape, got {gradient.shape} for '{parameter.name}', "
+                                 f"expected {parameter.shape}")
+            build.set_place()
+            symbols = build.symbol(parameter), build.symbol(gradient), rate
+            if self.is_composed:
+                build.replace(parameter, self.add_update(build.trace, *symbols))
+            else:
+                build.replace(parameter, build.trace.update(texts, *symbols))
+        return Tensor(True)
+
+    # Updates that are made of ops: `update` of a subclass.
+
+    @property
+    def is_composed(self):
+        """Whether the update is made of ops instead of being one of the library."""
+        return type(self).update is not Optimizer.update
+
+    def update(self, parameter, gradient, learning_rate, states):
+        """What a parameter becomes, from tensors and `states(name, begin)`, which gives what is kept; `states.keep(name,
+        value)` keeps another value. `states.step` is the number of steps taken, as a float."""
+        raise NotImplementedError
+
+    def add_update(self, trace, parameter, gradient, rate):
+        """Adds the nodes of `update` for one parameter; gives the symbol that it becomes."""
+        trace.set_phase("update")
+        build = _trace.current()
+        states = _States(trace, parameter)
+        with build if build is not None else _trace.Build(trace, training=True):
+            p, g, r = (_trace.from_symbol(one) for one in (parameter, gradient, rate))
+            if self.decays_gradients and self.weight_decay:
+                g = g + p * self.weight_decay
+            following = self.update(p, g, r, states)
+            trace.store(parameter, following._symbol)
+            states.store()
+        trace.set_phase("forward")
+        return following._symbol
+
+    decays_gradients = True
+
+    def rate_of(self, step):
+        """The learning rate of a step, counted from 0; the last one of a list from its end on."""
+        rates = self.learning_rates
+        return rates[min(step, len(rates) - 1)]
+
+    def get_lr(self):
+        return Tensor(self.rate_of(self.global_step))
+
+    @property
+    def learning_rate(self):
+        return Tensor(self.rate_of(self.global_step))
+
+    @property
+    def is_scheduled(self):
+        return len(self.learning_rates) > 1
+
+
+def _rates(where, given):
+    if isinstance(given, bool):
+        raise TypeError(f"[{where}] the learning rate is a bool, got {given}, expected a number")
+    if isinstance(given, numbers.Real):
+        rates = [float(given)]
+    elif isinstance(given, Tensor):
+        rates = [float(one) for one in given.asnumpy().reshape(-1)]
+    elif isinstance(given, (list, tuple)) or hasattr(given, "__iter__"):
+        rates = [float(one) for one in given]
+    else:
+        raise TypeError(f"[{where}] bad learning rate, got {type(given).__name__}, expected a number, or one for each step")
+    if not rates or any(not 0 <= one < float("inf") for one in rates):
+        raise ValueError(f"[{where}] bad learning rate, got {given!r}, expected numbers from 0")
+    return rates
+
+
+class _States:
+    """What an optimizer keeps for one parameter, while its update is built."""
+
+    def __init__(self, trace, parameter):
+        self._trace, self._parameter, self._kept = trace, parameter, {}
+
+    def __call__(self, name, begin=0.0):
+        symbol = self._trace.optimizer_state(self._parameter, name, list(self._parameter.shape), float(begin))
+        self._kept[name] = [symbol, None]
+        return _trace.from_symbol(symbol)
+
+    def keep(self, name, value):
+        self._kept[name][1] = value._symbol
+
+    @property
+    def step(self):
+        return _trace.from_symbol(self._trace.count_step()).astype("f4")
+
+    def store(self):
+        for symbol, value in self._kept.values():
+            if value is not None:
+                self._trace.store(symbol, value)
+
+
+def _text(value):
+    return ("true" if value else "false") if isinstance(value, bool) else str(value)
+
+
+class SGD(Optimizer):
+    """Gradient descent, with momentum where it is above 0."""
+
+    def __init__(self, params, learning_rate=0.1, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False,
+                 loss_scale=1.0):
+        super().__init__(learning_rate, params, weight_decay, loss_scale)
+        if momentum < 0:
+            raise ValueError(f"[SGD] bad momentum, got {momentum}, expected a number from 0")
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise ValueError(f"[SGD] nesterov with other options, got momentum={momentum}, dampening={dampening}, expected "
+                             "momentum above 0 and dampening 0")
+        self.momentum, self.dampening, self.nesterov = float(momentum), float(dampening), bool(nesterov)
+
+    def options(self):
+        if self.momentum == 0:
+            return {"optimizer.kind": "sgd", "optimizer.weight_decay": self.weight_decay}
+        return {"optimizer.kind": "momentum", "optimizer.momentum": self.momentum,
+                "optimizer.dampening": self.dampening, "optimizer.nesterov": self.nesterov,
+                "optimizer.weight_decay": self.weight_decay}
+
+
+class Momentum(Optimizer):
+    """v = momentum v + g; p -= rate v, or, with Nesterov, rate (g + momentum v)."""
+
+    def __init__(self, params, learning_rate, momentum, weight_decay=0.0, loss_scale=1.0, use_nesterov=False):
+        super().__init__(learning_rate, params, weight_decay, loss_scale)
+        if isinstance(momentum, bool) or not isinstance(momentum, numbers.Real):
+            raise TypeError(f"[Momentum] the momentum is no number, got {momentum!r}, expected one from 0")
+        if momentum < 0:
+            raise ValueError(f"[Momentum] bad momentum, got {momentum}, expected a number from 0")
+        self.momentum, self.use_nesterov = float(momentum), bool(use_nesterov)
+
+    def options(self):
+        return {"optimizer.kind": "momentum", "optimizer.momentum": self.momentum, "optimizer.dampening": 0.0,
+                "optimizer.nesterov": self.use_nesterov, "optimizer.weight_decay": self.weight_decay}
+
+
+class Adam(Optimizer):
+    """Kingma and Ba, 2015."""
+
+    def __init__(self, params, learning_rate=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, use_locking=False,
+                 use_nesterov=False, weight_decay=0.0, loss_scale=1.0, use_amsgrad=False):
+        super().__init__(learning_rate, params, weight_decay, loss_scale)
+        if use_nesterov or use_amsgrad:
+            raise NotImplementedError("[Adam] a variant that is not there, got use_nesterov or use_amsgrad, expected False")
+        _require_betas("Adam", beta1, beta2, eps)
+        self.beta1, self.beta2, self.eps = beta1, beta2, eps
+
+    def options(self):
+        return {"optimizer.kind": "adam", "optimizer.beta1": self.beta1, "optimizer.beta2": self.beta2,
+                "optimizer.epsilon": self.eps, "optimizer.weight_decay": self.weight_decay}
+
+
+def _require_betas(where, beta1, beta2, eps):
+    for name, value in (("beta1", beta1), ("beta2", beta2)):
+        if not 0 < value < 1:
+            raise ValueError(f"[{where}] {name} out of range, got {value}, expected 0 to 1, both excluded")
+    if eps <= 0:
+        raise ValueError(f"[{where}] bad eps, got {eps}, expected a number above 0")
+
+
+from partita.nn.optim.composed import (  # noqa: E402  (they are made of the base)
+    Adadelta, Adagrad, AdaMax, AdamWeightDecay, RMSProp)
+
+__getattr__ = refuse_missing(globals())

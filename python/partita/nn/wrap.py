@@ -1,0 +1,98 @@
+"""Cells around a network: with its loss, in micro-batches, as one step of a training."""
+from partita.common.tensor import Tensor
+from partita.nn.cell import Cell
+
+
+class WithLossCell(Cell):
+    """The loss of a network, from (data, label)."""
+
+    def __init__(self, backbone, loss_fn):
+        super().__init__(auto_prefix=False)
+        self._backbone, self._loss_fn = backbone, loss_fn
+
+    def construct(self, data, label):
+        return self._loss_fn(self._backbone(data), label)
+
+    @property
+    def backbone_network(self):
+        return self._backbone
+
+
+def _require_size(where, name, value):
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(f"[{where}] {name} is no integer, got {value!r}, expected one from 1")
+    if value < 1:
+        raise ValueError(f"[{where}] bad {name}, got {value}, expected an integer from 1")
+
+
+class _Divided(Cell):
+    """A network whose batches are computed in parts; a training reads `micro_batches`."""
+
+    def __init__(self, network, micro_size):
+        super().__init__(auto_prefix=False)
+        _require_size(type(self).__name__, "micro_size", micro_size)
+        self.network, self.micro_batches = network, micro_size
+
+    def construct(self, *inputs):
+        return self.network(*inputs)
+
+
+class PipelineCell(_Divided):
+    """A network in micro-batches over pipeline stages; `stage_config` names the stage of cells by their paths."""
+
+    def __init__(self, network, micro_size, stage_config=None):
+        super().__init__(network, micro_size)
+        if stage_config is not None:
+            self._set_stages(network, stage_config)
+
+    @staticmethod
+    def _set_stages(network, stage_config):
+        cells = dict(network.cells_and_names())
+        for path, stage in stage_config.items():
+            if path not in cells:
+                from partita import _core
+                near = _core.nearest(path, list(cells))
+                raise KeyError(f"[PipelineCell] no such cell, got '{path}', expected one of {len(cells)} paths"
+                               + (f", did you mean '{near}'?" if near else ""))
+            cells[path].pipeline_stage = stage
+
+
+class GradAccumulationCell(_Divided):
+    """A network in micro-batches whose gradients are added up before the update."""
+
+
+GradAccumulation = GradAccumulationCell
+
+
+class MicroBatchInterleaved(_Divided):
+    """A network whose batch is computed in parts."""
+
+    def __init__(self, network, interleave_num=2):
+        super().__init__(network, interleave_num)
+
+
+class TrainOneStepCell(Cell):
+    """One step of a training: a call gives the loss and updates the parameters."""
+
+    def __init__(self, network, optimizer, sens=None, return_grad=False):
+        super().__init__(auto_prefix=False)
+        if sens is not None and sens != 1.0:
+            raise NotImplementedError(f"[TrainOneStepCell] a factor of the loss, got sens={sens}, expected None")
+        if return_grad:
+            raise NotImplementedError("[TrainOneStepCell] gradients as results, got return_grad=True, expected False")
+        self.network = network
+        self.__dict__["optimizer"] = optimizer
+        self.__dict__["_step"] = None
+
+    def __call__(self, *inputs):
+        from partita.train.step import StepFunction
+        if self._step is None:
+            self.__dict__["_step"] = StepFunction(self.network, self.optimizer)
+        return self._step(*[one if isinstance(one, Tensor) else Tensor(one) for one in inputs])
+
+
+class ForwardValueAndGrad(Cell):
+    """Not there: see value_and_grad."""
+
+    def __init__(self, *args, **kwargs):
+        raise NotImplementedError("[ForwardValueAndGrad] no such cell, got a call, expected value_and_grad")

@@ -1,0 +1,75 @@
+"""Collectives as ops: at once, among processes. Networks need none: what they communicate follows from how they are cut."""
+from partita import _trace
+from partita.communication.management import GlobalComm
+from partita.ops.primitive import Primitive
+
+_WORLD = GlobalComm.WORLD_COMM_GROUP
+
+
+class _Collective(Primitive):
+    def __init__(self, group=_WORLD):
+        super().__init__()
+        self.group = group
+
+    def __call__(self, x):
+        if _trace.current() is not None:
+            raise RuntimeError(f"[{self.name}] a collective in a network, got a call in construct, expected none: what ranks "
+                               "communicate follows from how ops are cut")
+        from partita.communication import comm_func
+        result = self.collective(comm_func, x)
+        return result[0] if isinstance(result, tuple) else result
+
+
+class AllReduce(_Collective):
+    """The elements of all ranks, combined."""
+
+    def __init__(self, op="sum", group=_WORLD):
+        super().__init__(group)
+        self.op = op
+
+    def collective(self, functions, x):
+        return functions.all_reduce(x, self.op, self.group)
+
+
+class AllGather(_Collective):
+    """The tensors of all ranks along the first dimension."""
+
+    def __init__(self, group=_WORLD):
+        super().__init__(group)
+
+    def collective(self, functions, x):
+        return functions.all_gather_into_tensor(x, self.group)
+
+
+class ReduceScatter(AllReduce):
+    """This rank's part of the first dimension of what is combined."""
+
+    def collective(self, functions, x):
+        return functions.reduce_scatter_tensor(x, self.op, self.group)
+
+
+class Broadcast(_Collective):
+    """The tensor of one rank on all; tensors may be given in a tuple."""
+
+    def __init__(self, root_rank, group=_WORLD):
+        super().__init__(group)
+        self.root_rank = root_rank
+
+    def collective(self, functions, x):
+        if isinstance(x, tuple):
+            return ([functions.broadcast(one, self.root_rank, self.group) for one in x],)
+        return functions.broadcast(x, self.root_rank, self.group)
+
+
+class _Message(Primitive):
+    def __init__(self, *args, **kwargs):
+        raise NotImplementedError(f"[{type(self).__name__}] messages between two ranks, got an op, expected pipeline stages, "
+                                  "which send what they need")
+
+
+class Send(_Message):
+    """Not there yet."""
+
+
+class Receive(_Message):
+    """Not there yet."""

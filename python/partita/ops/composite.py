@@ -1,0 +1,118 @@
+"""Gradients of functions: nodes that follow those of the function in one program."""
+from partita import _trace
+from partita.common.parameter import Parameter
+from partita.common.tensor import Tensor
+
+
+def _positions(grad_position):
+    if grad_position is None:
+        return None
+    return list(grad_position) if isinstance(grad_position, (tuple, list)) else [grad_position]
+
+
+def _gradients(build, loss, tensors):
+    """d sum(loss) / d each of the tensors."""
+    total = loss.sum() if loss.ndim > 0 else loss
+    build.set_place()
+    symbols = build.trace.differentiate(build.symbol(total), [build.symbol(one) for one in tensors])
+    return tuple(_trace.from_symbol(symbol) for symbol in symbols)
+
+
+def _first(where, value):
+    loss = value[0] if isinstance(value, (tuple, list)) else value
+    if not isinstance(loss, Tensor):
+        raise TypeError(f"[{where}] the function gives no tensor, got {type(loss).__name__}, expected a loss, or a tuple "
+                        "that begins with one")
+    return loss
+
+
+def _require_weights(where, weights):
+    if weights is None:
+        return None
+    found = [weights] if isinstance(weights, Parameter) else list(weights)
+    for one in found:
+        if not isinstance(one, Parameter):
+            raise TypeError(f"[{where}] a weight is no parameter, got {type(one).__name__}, expected Parameter")
+    return found
+
+
+def value_and_grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False):
+    """A function that gives (what `fn` gives, gradients of its first result) with respect to inputs by their positions,
+    to weights, or to both: (gradients of inputs, gradients of weights)."""
+    if return_ids:
+        raise NotImplementedError("[value_and_grad] gradients with their names, got return_ids=True, expected False")
+    positions, parameters = _positions(grad_position), _require_weights("value_and_grad", weights)
+    if positions is None and parameters is None:
+        raise ValueError("[value_and_grad] nothing to differentiate by, got grad_position=None and weights=None, expected "
+                         "one of them")
+
+    def both(*args, **kwargs):
+        build = _trace.current()
+        value = fn(*args, **kwargs)
+        loss = _first("value_and_grad", value)
+        inputs = []
+        for position in positions or []:
+            if position >= len(args) or not isinstance(args[position], Tensor):
+                raise ValueError(f"[value_and_grad] no such input, got position {position} of {len(args)} inputs, expected a "
+                                 "tensor")
+            inputs.append(args[position])
+        found = _gradients(build, loss, inputs + (parameters or []))
+        of_inputs, of_weights = found[:len(inputs)], found[len(inputs):]
+        if positions is not None and not isinstance(grad_position, (tuple, list)):
+            of_inputs = of_inputs[0]
+        if isinstance(weights, Parameter):
+            of_weights = of_weights[0]
+        if parameters is None:
+            return value, of_inputs
+        return value, (of_weights if positions is None else (of_inputs, of_weights))
+    return _program(both, fn)
+
+
+def _program(function, fn):
+    """As one program; its signature has what `fn` has."""
+    from partita.train.step import Program
+    program = Program(function)
+    program._modes = Program(fn)._modes
+    return program
+
+
+def grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False):
+    """A function that gives the gradients alone, and with `has_aux` what else `fn` gives."""
+    inner = value_and_grad(fn, grad_position, weights, has_aux, return_ids)
+
+    def gradients(*args, **kwargs):
+        value, found = inner(*args, **kwargs)
+        return (found, tuple(value[1:])) if has_aux else found
+    return _program(gradients, fn)
+
+
+class GradOperation:
+    """Makes the function of the gradients: of the first input, of all inputs, or of the parameters of a list."""
+
+    def __init__(self, get_all=False, get_by_list=False, sens_param=False):
+        for name, value in (("get_all", get_all), ("get_by_list", get_by_list), ("sens_param", sens_param)):
+            if not isinstance(value, bool):
+                raise TypeError(f"[GradOperation] {name} is no bool, got {value!r}, expected True or False")
+        self.get_all, self.get_by_list, self.sens_param = get_all, get_by_list, sens_param
+
+    def __call__(self, fn, weights=None):
+        parameters = _require_weights("GradOperation", weights)
+        if self.get_by_list and parameters is None:
+            from partita.nn.cell import Cell
+            parameters = fn.trainable_params() if isinstance(fn, Cell) else None
+            if parameters is None:
+                raise ValueError("[GradOperation] no parameters, got get_by_list=True without weights, expected some")
+
+        def gradients(*args):
+            build = _trace.current()
+            args, sens = (args[:-1], args[-1]) if self.sens_param else (args, None)
+            value = _first("GradOperation", fn(*args))
+            loss = value if sens is None else value * sens
+            inputs = [one for one in args if isinstance(one, Tensor)]
+            inputs = inputs if self.get_all else [] if self.get_by_list else inputs[:1]
+            found = _gradients(build, loss, inputs + (parameters if self.get_by_list else []))
+            of_inputs, of_weights = found[:len(inputs)], found[len(inputs):]
+            if self.get_by_list:
+                return (of_inputs, of_weights) if self.get_all else of_weights
+            return of_inputs if self.get_all else of_inputs[0]
+        return _program(gradients, fn)

@@ -1,0 +1,269 @@
+"""The ops that are objects, by the names and the defaults of the documented system."""
+from partita import _core
+from partita.common import dtype as mstype
+from partita.ops import functional as F
+from partita.ops.primitive import Primitive
+
+
+def _plain(name, function, summary=""):
+    def init(self):
+        Primitive.__init__(self)
+
+    def compute(self, *args):
+        return function(*args)
+    return type(name, (Primitive,), {"__init__": init, "compute": compute, "__doc__": summary or function.__doc__,
+                                     "__module__": __name__})
+
+
+_PLAIN = {
+    "Add": F.add, "Sub": F.sub, "Mul": F.mul, "RealDiv": F.div, "Div": F.div, "Neg": F.neg, "Exp": F.exp, "Log": F.log,
+    "Sqrt": F.sqrt, "Rsqrt": F.rsqrt, "Square": F.square, "Abs": F.abs, "Tanh": F.tanh, "Sigmoid": F.sigmoid,
+    "Erf": F.erf, "Softplus": F.softplus, "Maximum": F.maximum, "Minimum": F.minimum, "Pow": F.pow, "ReLU": F.relu,
+    "SiLU": F.silu, "Equal": F.equal, "NotEqual": F.not_equal, "Less": F.less, "LessEqual": F.less_equal,
+    "Greater": F.greater, "GreaterEqual": F.greater_equal, "LogicalNot": F.logical_not, "LogicalAnd": F.logical_and,
+    "LogicalOr": F.logical_or, "Select": F.select, "Reshape": F.reshape, "Transpose": F.transpose,
+    "ExpandDims": F.expand_dims, "Cast": F.cast, "Shape": F.shape, "Rank": F.rank, "Size": F.size, "BiasAdd": F.bias_add,
+    "ZerosLike": F.zeros_like, "OnesLike": F.ones_like, "Fill": F.fill, "BroadcastTo": None, "IsFinite": F.isfinite,
+    "AddN": lambda inputs: _sum_of(inputs), "TensorAdd": F.add, "Gelu": None, "Identity": lambda x: x,
+}
+for _name, _function in _PLAIN.items():
+    if _function is not None:
+        globals()[_name] = _plain(_name, _function)
+
+
+def _sum_of(inputs):
+    total = inputs[0]
+    for one in inputs[1:]:
+        total = F.add(total, one)
+    return total
+
+
+class GeLU(Primitive):
+    """GPT-2's form, with tanh."""
+
+    def compute(self, x):
+        return F.gelu(x, "tanh")
+
+
+class MatMul(Primitive):
+    """Product of matrices."""
+
+    def __init__(self, transpose_a=False, transpose_b=False):
+        super().__init__()
+        self.transpose_a, self.transpose_b = transpose_a, transpose_b
+
+    def compute(self, a, b):
+        return F.matmul(a, b, self.transpose_a, self.transpose_b)
+
+
+class BatchMatMul(MatMul):
+    """Products of the matrices of two batches."""
+
+
+class Flatten(Primitive):
+    """[n, a, b, ..] -> [n, a b ..]"""
+
+    def __init__(self):
+        super().__init__()
+
+    def compute(self, x):
+        return F.flatten(x)
+
+
+class Softmax(Primitive):
+    def __init__(self, axis=-1):
+        super().__init__()
+        self.axis = axis[0] if isinstance(axis, tuple) and len(axis) == 1 else axis
+
+    def compute(self, x):
+        return F.softmax(x, self.axis)
+
+
+class LogSoftmax(Softmax):
+    def compute(self, x):
+        return F.log_softmax(x, self.axis)
+
+
+class Concat(Primitive):
+    def __init__(self, axis=0):
+        super().__init__()
+        self.axis = axis
+
+    def compute(self, tensors):
+        return F.concat(tensors, self.axis)
+
+
+class Stack(Concat):
+    def compute(self, tensors):
+        return F.stack(tensors, self.axis)
+
+
+class Split(Primitive):
+    def __init__(self, axis=0, output_num=1):
+        super().__init__()
+        self.axis, self.output_num = axis, output_num
+
+    def compute(self, x):
+        return F._run(lambda trace, a: tuple(_core.functions.split(a, self.output_num, self.axis)), F.as_tensor(x))
+
+
+class Squeeze(Primitive):
+    def __init__(self, axis=()):
+        super().__init__()
+        self.axis = axis
+
+    def compute(self, x):
+        return F.squeeze(x, None if self.axis == () else self.axis)
+
+
+class BroadcastTo(Primitive):
+    def __init__(self, shape):
+        super().__init__()
+        self.shape = shape
+
+    def compute(self, x):
+        return F.broadcast_to(x, self.shape)
+
+
+class Gather(Primitive):
+    """Slices of a tensor along an axis: (params, indices, axis)."""
+
+    def __init__(self, batch_dims=0):
+        super().__init__()
+        self.batch_dims = batch_dims
+
+    def compute(self, params, indices, axis):
+        return F.gather(params, indices, axis, self.batch_dims)
+
+
+class OneHot(Primitive):
+    """(indices, depth, on_value, off_value); a strategy here cuts the indices."""
+
+    def __init__(self, axis=-1):
+        super().__init__()
+        self.axis = axis
+
+    def compute(self, indices, depth, on_value, off_value):
+        return F.one_hot(indices, depth, on_value, off_value, self.axis)
+
+
+class Dropout(Primitive):
+    """(what is kept, scaled; what of it was kept)."""
+
+    def __init__(self, keep_prob=0.5, Seed0=0, Seed1=0):
+        super().__init__()
+        self.keep_prob = keep_prob
+
+    def compute(self, x):
+        y = F.dropout(x, 1.0 - self.keep_prob)
+        return y, F.not_equal(y, 0.0)
+
+
+class _Reduce(Primitive):
+    def __init__(self, keep_dims=False):
+        super().__init__()
+        self.keep_dims = keep_dims
+
+    def compute(self, x, axis=()):
+        return type(self).function(x, axis, self.keep_dims)
+
+
+for _name, _function in {"ReduceSum": F.reduce_sum, "ReduceMean": F.reduce_mean, "ReduceMax": F.reduce_max,
+                         "ReduceMin": F.reduce_min, "ReduceAll": F.all, "ReduceAny": F.any}.items():
+    globals()[_name] = type(_name, (_Reduce,), {"function": staticmethod(_function), "__module__": __name__,
+                                                "__doc__": f"{_name}(keep_dims)(x, axis)."})
+
+
+class Argmax(Primitive):
+    def __init__(self, axis=-1, output_type=mstype.int32):
+        super().__init__()
+        self.axis, self.output_type = axis, output_type
+
+    def compute(self, x):
+        return F.cast(F.argmax(x, self.axis), self.output_type)
+
+
+class CumSum(Primitive):
+    def __init__(self, exclusive=False, reverse=False):
+        super().__init__()
+        self.exclusive, self.reverse = exclusive, reverse
+
+    def compute(self, x, axis):
+        return F.cumsum(x, axis, self.exclusive, self.reverse)
+
+
+class TopK(Primitive):
+    def __init__(self, sorted=True):
+        super().__init__()
+
+    def compute(self, x, k):
+        return F.topk(x, k)
+
+
+class StridedSlice(Primitive):
+    """(x, begin, end, strides); strides of 1."""
+
+    def compute(self, x, begin, end, strides):
+        return F.tensor_index(x, tuple(slice(b, e, s) for b, e, s in zip(begin, end, strides)))
+
+
+class Slice(Primitive):
+    def compute(self, x, begin, size):
+        return F.tensor_index(x, tuple(slice(b, None if n == -1 else b + n) for b, n in zip(begin, size)))
+
+
+class Conv2D(Primitive):
+    def __init__(self, out_channel, kernel_size, mode=1, pad_mode="valid", pad=0, stride=1, dilation=1, group=1,
+                 data_format="NCHW"):
+        super().__init__()
+        self.options = dict(pad_mode=pad_mode, padding=pad, stride=stride, dilation=dilation, groups=group)
+
+    def compute(self, x, weight):
+        return F.conv2d(x, weight, **self.options)
+
+
+class MaxPool(Primitive):
+    def __init__(self, kernel_size=1, strides=1, pad_mode="valid", data_format="NCHW"):
+        super().__init__()
+        self.kernel_size, self.strides, self.pad_mode = kernel_size, strides, pad_mode
+
+    def compute(self, x):
+        return F.max_pool2d(x, self.kernel_size, self.strides, pad_mode=self.pad_mode)
+
+
+class AvgPool(MaxPool):
+    def compute(self, x):
+        return F.avg_pool2d(x, self.kernel_size, self.strides, pad_mode=self.pad_mode, count_include_pad=False)
+
+
+class SparseSoftmaxCrossEntropyWithLogits(Primitive):
+    """The mean over the batch."""
+
+    def __init__(self, is_grad=False):
+        super().__init__()
+
+    def compute(self, logits, labels):
+        return F._run(lambda trace, a, b: _core.functions.build_loss("sparse", a, b, None), logits, labels)
+
+
+class SoftmaxCrossEntropyWithLogits(Primitive):
+    """(losses of the samples, their gradients): one-hot or soft labels."""
+
+    def compute(self, logits, labels):
+        losses = F._run(lambda trace, a, b: _core.functions.sample_losses("dense", a, b), logits, labels)
+        return losses, F.sub(F.softmax(logits), labels)
+
+
+class Print(Primitive):
+    """Prints what is known: values outside of networks, types within them."""
+
+    def compute(self, *args):
+        print(*args, flush=True)
+        return args[0] if len(args) == 1 else args
+
+
+class Depend(Primitive):
+    """The first operand; the order of ops follows from their operands."""
+
+    def compute(self, value, expr):
+        return value

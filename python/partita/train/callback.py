@@ -1,0 +1,269 @@
+"""What is called while a network is trained or evaluated."""
+import os
+import time
+
+from partita._names import refuse_missing
+
+
+class RunContext:
+    """What a callback can see of a run, and how it ends it."""
+
+    def __init__(self, original_args):
+        self._original_args, self._stop_requested = original_args, False
+
+    def original_args(self):
+        return self._original_args
+
+    def request_stop(self):
+        """No step after this one."""
+        self._stop_requested = True
+
+    def get_stop_requested(self):
+        return self._stop_requested
+
+
+class InternalCallbackParam(dict):
+    """Named values, as attributes too; those that are not there are None."""
+
+    def __getattr__(self, name):
+        return self.get(name)
+
+    def __setattr__(self, name, value):
+        self[name] = value
+
+
+class Callback:
+    """The base: override what is of interest. The names without `on_train_` are those of old scripts."""
+
+    def begin(self, run_context):
+        pass
+
+    def epoch_begin(self, run_context):
+        pass
+
+    def epoch_end(self, run_context):
+        pass
+
+    def step_begin(self, run_context):
+        pass
+
+    def step_end(self, run_context):
+        pass
+
+    def end(self, run_context):
+        pass
+
+    def on_train_begin(self, run_context):
+        self.begin(run_context)
+
+    def on_train_epoch_begin(self, run_context):
+        self.epoch_begin(run_context)
+
+    def on_train_epoch_end(self, run_context):
+        self.epoch_end(run_context)
+
+    def on_train_step_begin(self, run_context):
+        self.step_begin(run_context)
+
+    def on_train_step_end(self, run_context):
+        self.step_end(run_context)
+
+    def on_train_end(self, run_context):
+        self.end(run_context)
+
+    def on_eval_begin(self, run_context):
+        self.begin(run_context)
+
+    def on_eval_end(self, run_context):
+        self.end(run_context)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        return None
+
+
+class LossMonitor(Callback):
+    """Prints `epoch: 1 step: 20, loss is 0.31` after every so many steps."""
+
+    def __init__(self, per_print_times=1):
+        if not isinstance(per_print_times, int) or isinstance(per_print_times, bool) or per_print_times < 0:
+            raise ValueError(f"[LossMonitor] bad per_print_times, got {per_print_times!r}, expected an integer from 0")
+        self._per_print_times, self._last = per_print_times, 0
+
+    def on_train_begin(self, run_context):
+        self._last = 0
+
+    def on_train_step_end(self, run_context):
+        args = run_context.original_args()
+        step = (args.cur_step_num - 1) % args.batch_num + 1
+        if self._per_print_times and args.cur_step_num - self._last >= self._per_print_times:
+            self._last = args.cur_step_num
+            print(f"epoch: {args.cur_epoch_num} step: {step}, loss is {args.loss_value}", flush=True)
+
+    def on_train_epoch_end(self, run_context):
+        metrics = run_context.original_args().metrics
+        if metrics:
+            epoch = run_context.original_args().cur_epoch_num
+            print(f"Eval result: epoch {epoch}, metrics: {metrics}", flush=True)
+
+
+class TimeMonitor(Callback):
+    """Prints the milliseconds of each epoch and of a step of it."""
+
+    def __init__(self, data_size=None, data_time=False):
+        self._steps = data_size
+
+    def on_train_epoch_begin(self, run_context):
+        self._begin = time.time()
+
+    def on_train_epoch_end(self, run_context):
+        milliseconds = (time.time() - self._begin) * 1000
+        steps = self._steps or run_context.original_args().batch_num
+        print(f"Train epoch time: {milliseconds:5.3f} ms, per step time: {milliseconds / steps:5.3f} ms", flush=True)
+
+
+class LambdaCallback(Callback):
+    """From functions of the run context."""
+
+    def __init__(self, on_train_epoch_begin=None, on_train_epoch_end=None, on_train_step_begin=None,
+                 on_train_step_end=None, on_train_begin=None, on_train_end=None, on_eval_epoch_begin=None,
+                 on_eval_epoch_end=None, on_eval_step_begin=None, on_eval_step_end=None, on_eval_begin=None,
+                 on_eval_end=None):
+        for name, function in list(locals().items()):
+            if name.startswith("on_") and function is not None:
+                setattr(self, name, function)
+
+
+class EarlyStopping(Callback):
+    """Ends a training when a number of each epoch has not become better for so many epochs."""
+
+    def __init__(self, monitor="eval_loss", min_delta=0, patience=0, verbose=False, mode="auto", baseline=None,
+                 restore_best_weights=False):
+        if mode not in ("auto", "min", "max"):
+            raise ValueError(f"[EarlyStopping] unknown mode, got {mode!r}, expected auto, min or max")
+        if restore_best_weights:
+            raise NotImplementedError("[EarlyStopping] the best weights again, got restore_best_weights=True, expected "
+                                      "False")
+        self.monitor, self.min_delta, self.patience, self.verbose = monitor, abs(min_delta), patience, verbose
+        self.rises = mode == "max" or mode == "auto" and "acc" in monitor
+        self.best, self.waited = baseline, 0
+
+    def on_train_epoch_end(self, run_context):
+        args = run_context.original_args()
+        value = args.loss_value if self.monitor == "loss" else (args.metrics or {}).get(self.monitor)
+        if value is None:
+            raise ValueError(f"[EarlyStopping] nothing to monitor, got '{self.monitor}', expected one of "
+                             f"{['loss', *(args.metrics or {})]}")
+        better = self.best is None or (value > self.best + self.min_delta if self.rises
+                                       else value < self.best - self.min_delta)
+        if better:
+            self.best, self.waited = value, 0
+            return
+        self.waited += 1
+        if self.waited >= max(1, self.patience):
+            run_context.request_stop()
+            if self.verbose:
+                print(f"Epoch {args.cur_epoch_num:05d}: early stopping", flush=True)
+
+
+class LearningRateScheduler(Callback):
+    """Sets the learning rate of each step to a function of the last one and of the steps taken."""
+
+    def __init__(self, learning_rate_function):
+        self.learning_rate_function = learning_rate_function
+
+    def on_train_step_end(self, run_context):
+        args = run_context.original_args()
+        args.set_learning_rate(self.learning_rate_function(args.learning_rate, args.cur_step_num))
+
+
+class History(Callback):
+    """Keeps the loss of each epoch."""
+
+    def on_train_begin(self, run_context):
+        self.epoch = {"epoch": []}
+
+    def on_train_epoch_end(self, run_context):
+        args = run_context.original_args()
+        self.epoch["epoch"].append(args.cur_epoch_num)
+        self.epoch.setdefault("net_output", []).append(args.loss_value)
+
+
+class CheckpointConfig:
+    """When checkpoints are written, and how many are kept."""
+
+    def __init__(self, save_checkpoint_steps=1, save_checkpoint_seconds=0, keep_checkpoint_max=5,
+                 keep_checkpoint_per_n_minutes=0, integrated_save=True, async_save=False, saved_network=None,
+                 append_info=None, enc_key=None, enc_mode='AES-GCM', exception_save=False, crc_check=False,
+                 remove_redundancy=False, format='ckpt'):
+        for name, value in (("save_checkpoint_steps", save_checkpoint_steps),
+                            ("save_checkpoint_seconds", save_checkpoint_seconds),
+                            ("keep_checkpoint_max", keep_checkpoint_max),
+                            ("keep_checkpoint_per_n_minutes", keep_checkpoint_per_n_minutes)):
+            if value is not None and (not isinstance(value, int) or value < 0):
+                raise ValueError(f"[CheckpointConfig] bad {name}, got {value!r}, expected an integer from 0")
+        if not any((save_checkpoint_steps, save_checkpoint_seconds, keep_checkpoint_max, keep_checkpoint_per_n_minutes)):
+            raise ValueError("[CheckpointConfig] nothing to save, got 0 for each, expected one above 0")
+        if enc_key is not None:
+            raise NotImplementedError("[CheckpointConfig] files are not encrypted, got enc_key, expected None")
+        if not integrated_save:
+            raise NotImplementedError("[CheckpointConfig] files of parts, got integrated_save=False, expected True")
+        if format not in ("ckpt", "safetensors"):
+            raise ValueError(f"[CheckpointConfig] unknown format, got {format!r}, expected ckpt or safetensors")
+        self.save_checkpoint_steps = save_checkpoint_steps
+        self.save_checkpoint_seconds = 0 if save_checkpoint_steps else save_checkpoint_seconds
+        self.keep_checkpoint_max = keep_checkpoint_max
+        self.integrated_save, self.format = integrated_save, format
+
+
+class ModelCheckpoint(Callback):
+    """Writes PREFIX-EPOCH_STEP.ckpt into a folder, and removes the oldest beyond those to keep."""
+
+    def __init__(self, prefix="CKP", directory=None, config=None):
+        if not isinstance(prefix, str) or "/" in prefix:
+            raise ValueError(f"[ModelCheckpoint] bad prefix, got {prefix!r}, expected a name without '/'")
+        self.prefix, self.directory = prefix, os.fspath(directory or ".")
+        self.config = config or CheckpointConfig()
+        self._files, self._saved_at = [], time.time()
+
+    @property
+    def latest_ckpt_file_name(self):
+        return self._files[-1] if self._files else None
+
+    def on_train_begin(self, run_context):
+        os.makedirs(self.directory, exist_ok=True)
+        self._saved_at, self._saved_step = time.time(), None
+
+    def on_train_step_end(self, run_context):
+        args, config = run_context.original_args(), self.config
+        by_steps = config.save_checkpoint_steps and args.cur_step_num % config.save_checkpoint_steps == 0
+        by_time = config.save_checkpoint_seconds and time.time() - self._saved_at >= config.save_checkpoint_seconds
+        if by_steps or by_time or args.cur_step_num == args.last_step:
+            self._save(args)
+
+    def _save(self, args):
+        if self._saved_step == args.cur_step_num:
+            return
+        step = (args.cur_step_num - 1) % args.batch_num + 1
+        path = os.path.join(self.directory, f"{self.prefix}-{args.cur_epoch_num}_{step}.{self.config.format}")
+        args.save_checkpoint(path)
+        self._saved_at, self._saved_step = time.time(), args.cur_step_num
+        self._files = [one for one in self._files if one != path] + [path]
+        most = self.config.keep_checkpoint_max
+        while most and len(self._files) > most:
+            oldest = self._files.pop(0)
+            if os.path.exists(oldest):
+                os.remove(oldest)
+
+
+class OnRequestExit(Callback):
+    """Not there yet."""
+
+    def __init__(self, *args, **kwargs):
+        raise NotImplementedError("[OnRequestExit] a signal ends a training with a checkpoint, got a callback, expected "
+                                  "partita train")
+
+
+__getattr__ = refuse_missing(globals())

@@ -1,0 +1,296 @@
+"""Model: a network, its loss and its optimizer, trained and evaluated on data sets."""
+import math
+
+from partita import _core
+from partita._names import refuse_missing
+from partita._warnings import warn
+from partita.common.tensor import Tensor
+from partita.context import ParallelMode  # noqa: F401
+from partita.nn.cell import Cell
+from partita.nn.wrap import _Divided
+from partita.train.callback import Callback, InternalCallbackParam, RunContext
+from partita.train.job import NetworkJob, Parallelism, training_rows
+
+_METRICS = {"loss": "loss", "acc": "accuracy", "accuracy": "accuracy", "Accuracy": "accuracy",
+            "top_1_accuracy": "accuracy", "top_5_accuracy": "top_accuracy"}
+
+
+class Model:
+    """A network with its loss and optimizer. Without a loss the network is one itself: it gives a scalar."""
+
+    def __init__(self, network, loss_fn=None, optimizer=None, metrics=None, eval_network=None, eval_indexes=None,
+                 amp_level="O0", boost_level="O0", loss_scale_manager=None, keep_batchnorm_fp32=None):
+        if not isinstance(network, Cell):
+            raise TypeError(f"[Model] the network is no cell, got {type(network).__name__}, expected an nn.Cell")
+        if amp_level not in ("O0", "O1", "O2", "O3", "auto"):
+            raise ValueError(f"[Model] unknown amp_level, got {amp_level!r}, expected O0")
+        if amp_level != "O0":
+            warn(f"[Model] the CPU computes in float32, got amp_level={amp_level!r}")
+        if boost_level != "O0":
+            warn(f"[Model] there is no such level, got boost_level={boost_level!r}")
+        self._network, self._loss_fn, self._optimizer = network, loss_fn, optimizer
+        self._eval_network = eval_network
+        self._metrics = _metric_names(metrics)
+
+    @property
+    def train_network(self):
+        return self._network
+
+    @property
+    def predict_network(self):
+        return self._network
+
+    @property
+    def eval_network(self):
+        return self._eval_network
+
+    # Jobs.
+
+    def _columns(self, dataset, where):
+        names = dataset.get_col_names()
+        if self._loss_fn is not None and len(names) != 2:
+            raise ValueError(f"[{where}] a data set for a network with a loss, got columns {names}, expected two: data and "
+                             "label")
+        return names
+
+    def _functions(self, names):
+        """The outputs of the network from the columns, and the loss from these: columns are called by number but for
+        the label."""
+        columns = _library_names(names, self._loss_fn is not None)
+        network, loss_fn = self._network, self._loss_fn
+
+        def outputs(column):
+            if loss_fn is None:
+                return []
+            made = network(column(columns[0]))
+            return [("logits", made)] if isinstance(made, Tensor) else _named(made)
+
+        def loss(column, made):
+            if loss_fn is None:
+                return network(*[column(name) for name in columns])
+            values = list(made.values())
+            return loss_fn(values[0] if len(values) == 1 else tuple(values), column(columns[1]))
+        return columns, outputs, loss
+
+    def _parallelism(self):
+        micro_batches, cell = 1, self._network
+        for _, inner in cell.cells_and_names():
+            if isinstance(inner, _Divided):
+                micro_batches *= inner.micro_batches
+        return Parallelism(micro_batches)
+
+    def _job(self, names, batch, optimizer, parallelism, groups=1):
+        columns, outputs, loss = self._functions(names)
+        options = dict(parallelism.options)
+        options["training.batch"] = batch
+        if optimizer is not None:
+            options.update(optimizer.options())
+            options["schedule.learning_rate"] = optimizer.rate_of(0)
+        job = NetworkJob(type(self._network).__name__, outputs, loss, options, parallelism.alone, optimizer, groups)
+        job.options, job.columns = options, columns
+        return job
+
+    # Training.
+
+    def train(self, epoch, train_dataset, callbacks=None, dataset_sink_mode=False, sink_size=-1, initial_epoch=0):
+        """Trains for so many epochs; with `dataset_sink_mode` callbacks see the last step of each epoch alone."""
+        self._train("train", epoch, train_dataset, callbacks, dataset_sink_mode, sink_size, initial_epoch, None, 1)
+
+    def fit(self, epoch, train_dataset, valid_dataset=None, valid_frequency=1, callbacks=None, dataset_sink_mode=False,
+            valid_dataset_sink_mode=False, sink_size=-1, initial_epoch=0):
+        """The same, with an evaluation after every so many epochs."""
+        self._train("fit", epoch, train_dataset, callbacks, dataset_sink_mode, sink_size, initial_epoch, valid_dataset,
+                    valid_frequency)
+
+    def _train(self, where, epoch, dataset, callbacks, sink, sink_size, initial_epoch, validation, frequency):
+        if not isinstance(epoch, int) or isinstance(epoch, bool):
+            raise TypeError(f"[{where}] epochs are no integer, got {epoch!r}, expected one from 1")
+        if epoch < 1:
+            raise ValueError(f"[{where}] bad number of epochs, got {epoch}, expected an integer from 1")
+        if self._optimizer is None:
+            raise ValueError("[train] nothing to update the parameters, got no optimizer, expected one in Model(..)")
+        if sink_size < -1 or sink_size == 0:
+            raise ValueError(f"[{where}] bad sink_size, got {sink_size}, expected -1 or an integer from 1")
+        names = self._columns(dataset, where)
+        parallelism = self._parallelism()
+        rows, batch = training_rows(dataset, parallelism)
+        if len(rows) < batch:
+            raise ValueError(f"[{where}] too few rows, got {len(rows)}, expected at least one batch of {batch}")
+        if len(rows) % batch and not dataset._drop_remainder:
+            warn(f"[{where}] a last batch is not full and left out, got {len(rows)} rows in batches of {batch}")
+        self._network.set_train(True)
+        groups = parallelism.micro_batches * parallelism.feeders(dataset)[0]
+        job = self._job(names, batch, self._optimizer, parallelism, groups)
+        valid_rows = None
+        if validation is not None:
+            if frequency != 1:
+                raise NotImplementedError(f"[fit] an evaluation after several epochs, got valid_frequency={frequency}, "
+                                          "expected 1")
+            valid_rows = validation.rows().rename(job.columns)
+        events = _Events(self, _listed(callbacks), dataset, epoch - initial_epoch, sink)
+        job.give(self._optimizer.parameters + list(self._network.get_parameters()),
+                 {name: one.array for name, one in self._optimizer.states.items()})
+        try:
+            job.core.train(rows.rename(job.columns), epoch - initial_epoch, events, valid_rows)
+        finally:
+            for name, array in job.take().items():
+                self._optimizer.state(name, array)
+            self._optimizer.__dict__["global_step"] += events.steps
+
+    def build(self, train_dataset=None, valid_dataset=None, sink_size=-1, epoch=1, sink_mode=True):
+        """Kept, without effect: programs are made when they are first run."""
+
+    # Evaluation.
+
+    def eval(self, valid_dataset, callbacks=None, dataset_sink_mode=False):
+        """The metrics over the rows of a data set, by their names."""
+        if not self._metrics:
+            raise ValueError("[eval] nothing to measure, got no metrics, expected some in Model(.., metrics={'acc'})")
+        names = self._columns(valid_dataset, "eval")
+        self._network.set_train(False)
+        parallelism = self._parallelism()
+        job = self._job(names, valid_dataset.get_batch_size(), None, parallelism)
+        job.give(list(self._network.get_parameters()), {})
+        rows = valid_dataset.rows() if valid_dataset._batch_size is not None else valid_dataset.rows().unbatch()
+        parts, cut = parallelism.feeders(valid_dataset)
+        if cut:
+            rows = _core.data.concat([valid_dataset.rows((parts, i)) for i in range(parts)])
+        found = job.core.eval(rows.rename(job.columns))
+        return self._measured(found)
+
+    def _measured(self, found):
+        for name in self._metrics:
+            if _METRICS[name] != "loss" and not found.classified:
+                raise ValueError(f"[eval] no classes, got metric '{name}' of a network without logits and labels, expected "
+                                 "'loss'")
+        return {name: getattr(found, _METRICS[name]) for name in self._metrics}
+
+    def predict(self, *predict_data, backend=None, config=None):
+        """What the network makes of a batch."""
+        self._network.set_train(False)
+        tensors = [one if isinstance(one, Tensor) else Tensor(one) for one in predict_data]
+        names = [f"input{i}" for i in range(len(tensors))]
+        network = self._network
+
+        def outputs(column):
+            made = network(*[column(name) for name in names])
+            return [("output", made)] if isinstance(made, Tensor) else _named(made)
+        job = NetworkJob(type(network).__name__, outputs, None, {"ranks.count": 1}, True)
+        job.give(list(network.get_parameters()), {})
+        made = job.core.predict([(name, one.array) for name, one in zip(names, tensors)])
+        results = [Tensor(made[name]) for name in sorted(made)]
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def infer_train_layout(self, train_dataset, dataset_sink_mode=True, sink_size=-1):
+        raise NotImplementedError("[infer_train_layout] layouts without a training, got a call, expected partita partition")
+
+
+def _library_names(names, has_loss):
+    if has_loss:
+        return ["image", "label"]
+    return [f"input{i}" for i in range(len(names))]
+
+
+def _named(values):
+    if not isinstance(values, (tuple, list)) or not all(isinstance(one, Tensor) for one in values):
+        raise TypeError(f"[construct] the result is no tensor, got {type(values).__name__}, expected a Tensor or a tuple of "
+                        "them")
+    return [(f"output{i}", one) for i, one in enumerate(values)]
+
+
+def _metric_names(metrics):
+    if metrics is None:
+        return []
+    names = list(metrics)
+    for name in names:
+        if name not in _METRICS:
+            near = _core.nearest(str(name), list(_METRICS))
+            raise ValueError(f"[Model] unknown metric, got {name!r}, expected one of {list(_METRICS)}"
+                             + (f", did you mean '{near}'?" if near else ""))
+    return names
+
+
+def _listed(callbacks):
+    listed = [] if callbacks is None else list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks]
+    for one in listed:
+        if not isinstance(one, Callback):
+            raise TypeError(f"[train] no callback, got {type(one).__name__}, expected a Callback")
+    return listed
+
+
+class _Events:
+    """The events of a training of the library, as the callbacks of Python see them."""
+
+    def __init__(self, model, callbacks, dataset, epochs, sink):
+        self._model, self._callbacks, self._sink = model, callbacks, sink
+        self._optimizer = model._optimizer
+        self.steps, self._saved, self._epoch_open = 0, [], False
+        self._args = InternalCallbackParam(
+            train_network=model._network, network=model._network, loss_fn=model._loss_fn, optimizer=model._optimizer,
+            epoch_num=epochs, train_dataset=dataset, list_callback=callbacks, mode="train", dataset_sink_mode=sink,
+            cur_epoch_num=1, cur_step_num=0)
+        self._context = RunContext(self._args)
+
+    def _call(self, event):
+        for callback in self._callbacks:
+            getattr(callback, event)(self._context)
+        if self._context.get_stop_requested():
+            self._control.stop()
+
+    def _schedule(self, step):
+        optimizer = self._optimizer
+        if optimizer.is_scheduled or optimizer.global_step:
+            self._control.set_learning_rate(optimizer.rate_of(optimizer.global_step + step))
+
+    def train_begin(self, info, control):
+        self._control, args = control, self._args
+        args.batch_num, args.last_step = info.steps_per_epoch, info.steps
+        args.save_checkpoint, args.set_learning_rate = control.save_checkpoint, control.set_learning_rate
+        if self._optimizer.is_scheduled:
+            self._schedule(0)
+        self._call("on_train_begin")
+        self._begin_step(1, 1)
+
+    def _begin_step(self, epoch, step):
+        if not self._epoch_open:
+            self._epoch_open, self._args.cur_epoch_num = True, epoch
+            self._call("on_train_epoch_begin")
+        if not self._sink:
+            self._call("on_train_step_begin")
+
+    def step_end(self, info):
+        args = self._args
+        self.steps = info.global_step
+        args.cur_epoch_num, args.cur_step_num = info.epoch, info.global_step
+        args.loss_value, args.learning_rate = info.loss, info.learning_rate
+        args.net_outputs = Tensor(info.loss)
+        if not math.isfinite(info.loss):
+            raise ValueError(f"[train] the loss is not finite, got {info.loss} at epoch {info.epoch} step {info.step}, "
+                             "expected a number")
+        last = info.step == args.batch_num
+        if self._optimizer.is_scheduled:
+            self._schedule(info.global_step)
+        if not self._sink or last:
+            self._call("on_train_step_end")
+        if not last and info.global_step < args.last_step:
+            self._begin_step(info.epoch, info.step + 1)
+
+    def epoch_end(self, info):
+        args = self._args
+        if info.validation is not None:
+            args.metrics = self._model._measured(info.validation)
+            args.eval_results = args.metrics
+        self._call("on_train_epoch_end")
+        self._epoch_open = False
+        if self.steps < args.last_step and not self._context.get_stop_requested():
+            self._begin_step(info.epoch + 1, 1)
+
+    def train_end(self):
+        self._call_end()
+
+    def _call_end(self):
+        for callback in self._callbacks:
+            callback.on_train_end(self._context)
+
+
+__getattr__ = refuse_missing(globals())

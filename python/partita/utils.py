@@ -1,0 +1,4 @@
+"""What goes with networks."""
+from partita._names import refuse_missing
+
+__getattr__ = refuse_missing(globals())

@@ -1,0 +1,106 @@
+#include "training/stepper.h"
+
+#include <algorithm>
+
+#include "autodiff/recompute.h"
+#include "comm/inproc/inproc.h"
+#include "launch/run_process.h"
+#include "ops/constant.h"
+#include "ops/registry.h"
+
+namespace partita {
+namespace {
+
+/// A counter that nodes read and none has written counts calls.
+void count_calls(Builder& builder) {
+  const std::vector<State> states = builder.graph().states;  // nodes that are added may move them
+  for (const State& state : states) {
+    if (state.kind != StateKind::counter || state.exit >= 0) continue;
+    const Value count = builder.value(state.entry);
+    builder.scope.clear();
+    builder.phase = Phase::update;
+    builder.store(count, builder.apply("add", {count, constant(builder, 1, count.type())}));
+  }
+}
+
+Graph built_graph(const JobConfig& config, const Stepper::Build& build) {
+  Builder builder(all_ops(), "step");
+  Context context(builder, {.dtype = config.training.dtype, .training = true, .seed = config.training.seed});
+  builder.scope = "net";
+  build(context);
+  context.store_statistics();
+  count_calls(builder);
+  if (builder.graph().outputs.empty()) {
+    throw InvalidArgument("[step] nothing to compute, got no outputs, expected at least 1");
+  }
+  return recompute_in_backward(remove_dead_nodes(builder.take()), all_ops());
+}
+
+}  // namespace
+
+Stepper::Stepper(const JobConfig& given, const Place& place, const Build& build,
+                 const std::function<States()>& initial) {
+  const JobConfig config = completed(given, place);
+  const int64_t ranks = place.ranks();
+  const auto device = make_cpu_device(all_ops(), config.ranks.threads, config.ranks.kernels);
+  device->enter_thread();
+  program_ = compile([&] { return built_graph(config, build); }, all_ops(), device->catalog(),
+                     {.ranks = ranks, .plan = config.plan.options, .annotations = config.plan.annotations});
+  States states = initial();
+  add_initial_states(states, program_.graph, config.training.seed);
+  require_types(states, program_.graph);
+  if (ranks > 1) {
+    world_ = &process_world(*place.launched);
+  } else {
+    own_world_ = make_inproc_world(1);
+    world_ = own_world_[0].get();
+  }
+  rank_.emplace(program_, states, RankOptions{.threads = config.ranks.threads, .kernels = config.ranks.kernels},
+                *world_);
+}
+
+std::vector<Array> Stepper::run(const NamedArrays& inputs) {
+  Batch batch;
+  for (const auto& [name, array] : inputs) {
+    batch.columns.push_back({name, array.type()});
+    batch.arrays.push_back(array);
+  }
+  for (const Input& input : program_.graph.inputs) {
+    const std::string& name = program_.graph.values[static_cast<size_t>(input.value)].name;
+    const bool given =
+        std::any_of(inputs.begin(), inputs.end(), [&](const auto& entry) { return entry.first == name; });
+    if (given) continue;
+    throw InvalidArgument(
+        fmt::format("[step] no value for an input, got {} values, expected one for '{}'", inputs.size(), name),
+        ErrorKind::key);
+  }
+  std::vector<Array> outputs;
+  const auto take_step = [&](Communicator&) {
+    rank_->feed(batch);
+    rank_->executor().run();
+    for (const Output& output : program_.graph.outputs) outputs.push_back(rank_->executor().output(output.name));
+  };
+  if (own_world_.empty()) {
+    run_process(*world_, take_step);
+  } else {
+    take_step(*world_);
+  }
+  return outputs;
+}
+
+void Stepper::set_state(const std::string& name, const Array& whole) {
+  const State* state = program_.graph.find_state(name);
+  if (state == nullptr) {
+    std::vector<std::string> names;
+    for (const State& known : program_.graph.states) {
+      names.push_back(program_.graph.values[static_cast<size_t>(known.entry)].name);
+    }
+    throw InvalidArgument(fmt::format("[step] no such state, got '{}', expected one of {} states{}", name, names.size(),
+                                      did_you_mean(name, names)),
+                          ErrorKind::key);
+  }
+  require_types({{name, whole}}, program_.graph);
+  rank_->executor().set_state(name, whole);
+}
+
+}  // namespace partita

@@ -1,0 +1,147 @@
+"""Cells: names, parameters, defaults, gradients."""
+import numpy as np
+from support import Case, Small, labelled, rng
+
+import partita as ms
+from partita import Parameter, Tensor, nn, ops
+from partita.common.initializer import initializer
+
+
+class Names(Case):
+    def test_follow_attributes(self):
+        net = nn.SequentialCell(nn.Dense(2, 3), nn.SequentialCell([nn.Dense(3, 1, has_bias=False)]))
+        self.assertEqual([one.name for one in net.get_parameters()], ["0.weight", "0.bias", "1.0.weight"])
+        self.assertEqual([name for name, _ in Small(norm=True).parameters_and_names()],
+                         ["fc1.weight", "fc1.bias", "norm.moving_mean", "norm.moving_variance", "norm.gamma", "norm.beta",
+                          "fc2.weight", "fc2.bias"])
+        self.assertEqual(len(Small(norm=True).trainable_params()), 6)
+
+    def test_keep_names_of_their_own(self):
+        class Net(nn.Cell):
+            def __init__(self):
+                super().__init__()
+                self.weight = Parameter(initializer("normal", [3, 2]), "w")
+                self.cells_of_it = nn.CellList([nn.ReLU(), nn.Dense(2, 2)])
+
+            def construct(self, x):
+                return self.cells_of_it[1](ops.matmul(x, self.weight))
+        names = [one.name for one in Net().get_parameters()]
+        self.assertEqual(names, ["w", "cells_of_it.1.weight", "cells_of_it.1.bias"])
+        self.assertEqual(nn.TrainOneStepCell(Net(), nn.SGD(Net().trainable_params())).trainable_params()[0].name, "w")
+
+    def test_refuse_what_is_no_cell(self):
+        class Bare(nn.Cell):
+            def __init__(self):
+                self.fc = nn.Dense(1, 1)
+        with self.refuses(AttributeError, "before super().__init__()"):
+            Bare()
+        with self.refuses(AttributeError, "has no construct"):
+            nn.Cell()(Tensor(1.0))
+        with self.refuses(TypeError, "[SequentialCell] no cell, got int"):
+            nn.SequentialCell(1)
+        with self.refuses(ValueError, "bad pipeline stage, got -1"):
+            nn.ReLU().pipeline_stage = -1
+
+
+class Defaults(Case):
+    def test_are_the_documented_ones(self):
+        conv = nn.Conv2d(3, 4, 3)
+        self.assertEqual((conv.pad_mode, conv.has_bias), ("same", False))
+        self.assertEqual(nn.LayerNorm((4,)).epsilon, 1e-7)
+        self.assertEqual(nn.Dense(3, 4).weight.shape, (4, 3))
+        bound = 1 / np.sqrt(100)
+        weight = nn.Dense(100, 400).weight.asnumpy()
+        self.assertLess(abs(weight).max(), bound)
+        self.assertGreater(abs(weight).max(), 0.99 * bound)
+
+    def test_draw_by_seed_and_name(self):
+        first, again = Small().fc1.weight.asnumpy(), Small().fc1.weight.asnumpy()
+        np.testing.assert_array_equal(first, again)
+        ms.set_seed(2)
+        self.assertFalse(np.array_equal(first, Small().fc1.weight.asnumpy()))
+        self.assertAlmostEqual(initializer("normal", [100, 100]).asnumpy().std(), 0.01, 3)
+        with self.refuses(ValueError, "unknown name, got 'norml'", "did you mean 'normal'"):
+            initializer("norml", [2])
+
+
+class Gradients(Case):
+    def test_are_slopes(self):
+        x, y = labelled(12)
+        net, loss = Small(norm=True), nn.CrossEntropyLoss()
+        net.set_train()
+        weights = net.trainable_params()
+        data, label = Tensor(x.astype("f4")), Tensor(y)
+        value, found = ms.value_and_grad(lambda a, b: loss(net(a), b), None, weights)(data, label)
+        before = [one.asnumpy().copy() for one in weights]
+        for parameter, gradient, start in zip(weights, found, before):
+            direction = rng(3).standard_normal(start.shape).astype("f4")
+            ends = []
+            for sign in (1, -1):
+                parameter.set_data(Tensor(start + np.float32(sign * 1e-3) * direction))
+                ends.append(float(loss(net(data), label)))
+            parameter.set_data(Tensor(start))
+            slope = (ends[0] - ends[1]) / 2e-3
+            self.assertAlmostEqual(float((gradient.asnumpy() * direction).sum()), slope, delta=5e-3)
+        self.assertAlmostEqual(float(value), float(loss(net(data), label)), 5)
+
+    def test_come_in_every_documented_form(self):
+        x, w = Tensor(np.array([1.0, 2], "f4")), Parameter(Tensor(np.array([3.0, 4], "f4")), name="w")
+
+        def fn(a, b):
+            return (a * b * w).sum(), a
+        self.close(ms.grad(lambda a: (a * a).sum())(x), [2, 4])
+        self.close(ms.grad(fn, 1, has_aux=True)(x, x)[0], [3, 8])
+        (value, aux), (of_inputs, of_w) = ms.value_and_grad(fn, (0, 1), w, has_aux=True)(x, x)
+        self.close(value, 19)
+        self.close(aux, [1, 2])
+        self.close(of_inputs[0], [3, 8])
+        self.close(of_w, [1, 4])
+        self.close(ops.GradOperation()(lambda a: a * a)(x), [2, 4])
+        self.close(ops.GradOperation(get_all=True, sens_param=True)(lambda a, b: a * b)(x, x, Tensor([1.0, 10]))[0], [1, 20])
+        self.close(ops.GradOperation(get_by_list=True)(lambda a: (a * w).sum(), [w])(x)[0], [1, 2])
+        with self.refuses(ValueError, "nothing to differentiate by"):
+            ms.value_and_grad(fn, None)
+        with self.refuses(TypeError, "a weight is no parameter, got Tensor"):
+            ms.value_and_grad(fn, None, [x])
+
+
+class Programs(Case):
+    def test_are_what_runs_at_once(self):
+        net, x = Small(norm=True), Tensor(labelled(8)[0])
+        at_once = net(x).asnumpy()
+        self.close(ms.jit(lambda a: net(a))(x), at_once, 1e-6)
+        ms.set_context(mode=ms.GRAPH_MODE)
+        self.close(net(x), at_once, 1e-6)
+        net.set_train()
+        net(x)
+        self.assertGreater(abs(net.norm.moving_mean.asnumpy()).max(), 0)
+
+    def test_see_new_values_and_shapes(self):
+        weight = Parameter(Tensor(np.ones(2, "f4")), name="w")
+        calls = []
+
+        @ms.jit
+        def product(a, times):
+            calls.append(a.shape)
+            return a * weight * times
+        x = Tensor(np.array([1.0, 2], "f4"))
+        self.close(product(x, 3), [3, 6])
+        weight.set_data(Tensor(np.array([2.0, 2], "f4")))
+        self.close(product(x, 3), [6, 12])
+        self.close(product(x, 4), [8, 16])
+        self.assertEqual(len(calls), 2)
+
+    def test_refuse_control_flow_on_data(self):
+        with self.refuses(TypeError, "control flow depends on data at", "test_cells.py", "its truth"):
+            ms.jit(lambda a: a if a.sum() > 0 else -a)(Tensor([1.0]))
+        with self.refuses(TypeError, "not known while it is built"):
+            ms.jit(lambda a: Tensor(a.asnumpy()))(Tensor([1.0]))
+        kept = []
+        ms.jit(lambda a: kept.append(a) or a)(Tensor([1.0]))
+        with self.refuses(ValueError, "outlived its network"):
+            ms.jit(lambda a: a + kept[0])(Tensor([1.0]))
+
+    def test_refuse_two_parameters_of_one_name(self):
+        a, b = (Parameter(Tensor(np.ones(2, "f4")), name="w") for _ in range(2))
+        with self.refuses(ValueError, "two parameters have one name, got 'w'"):
+            ms.jit(lambda x: x * a + b)(Tensor([1.0, 2]))

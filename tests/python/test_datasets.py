@@ -1,0 +1,130 @@
+"""Data sets against NumPy: rows, their order, shards, maps."""
+import numpy as np
+from support import Case, Folder, rng
+
+import partita as ms
+from partita import dataset as ds
+from partita.dataset import transforms, vision
+
+
+class Rows(Case):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = Folder(50)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.close()
+
+    def test_are_those_of_files(self):
+        data = ds.MnistDataset(self.folder.path, usage="train", shuffle=False)
+        rows = list(data.create_dict_iterator(output_numpy=True))
+        self.assertEqual((len(rows), rows[0]["image"].dtype, rows[0]["label"].dtype), (50, np.uint8, np.uint32))
+        np.testing.assert_array_equal([row["label"] for row in rows], self.folder.labels["train"])
+        np.testing.assert_array_equal(rows[7]["image"][:, :, 0], self.folder.train_images[7])
+        self.assertEqual(ds.MnistDataset(self.folder.path).get_dataset_size(), 100)
+        self.assertEqual(ds.Cifar10Dataset(self.folder.path, "test").get_dataset_size(), 50)
+
+    def test_are_shuffled_by_default_and_by_epoch(self):
+        data = ds.MnistDataset(self.folder.path, usage="train")
+        first, second = ([int(label) for _, label in data.create_tuple_iterator(output_numpy=True)] for _ in range(2))
+        plain = [int(one) for one in self.folder.labels["train"]]
+        self.assertNotEqual(first, plain)
+        self.assertNotEqual(first, second)
+        self.assertEqual(sorted(first), sorted(plain))
+
+    def test_are_cut_into_equal_shards(self):
+        labels = self.folder.labels["train"]
+        for shard in range(3):
+            data = ds.MnistDataset(self.folder.path, "train", shuffle=False, num_shards=3, shard_id=shard)
+            expected = [labels[(3 * k + shard) % 50] for k in range(17)]
+            np.testing.assert_array_equal([row[1] for row in data.create_tuple_iterator(output_numpy=True)], expected)
+        shards = [ds.MnistDataset(self.folder.path, "train", num_shards=2, shard_id=i) for i in range(2)]
+        both = [int(row[1]) for data in shards for row in data.create_tuple_iterator(output_numpy=True)]
+        self.assertEqual(sorted(both), sorted(map(int, labels)))
+
+    def test_go_through_maps(self):
+        data = ds.MnistDataset(self.folder.path, "train", shuffle=False)
+        steps = [vision.Rescale(1 / 255, 0), vision.Normalize((0.5,), (0.25,)), vision.HWC2CHW()]
+        data = data.map(steps, "image").map(transforms.TypeCast(ms.int32), "label").batch(16)
+        self.assertEqual(data.get_dataset_size(), 4)
+        batches = list(data.create_tuple_iterator(output_numpy=True))
+        self.assertEqual([len(one[1]) for one in batches], [16, 16, 16, 2])
+        expected = (self.folder.train_images[:16, None] / 255 - 0.5) / 0.25
+        np.testing.assert_allclose(batches[0][0], expected, atol=1e-5)
+        self.assertEqual(batches[0][1].dtype, np.int32)
+        self.assertEqual(data.batch_size if hasattr(data, "batch_size") else data.get_batch_size(), 16)
+
+    def test_go_through_functions_of_python(self):
+        data = ds.NumpySlicesDataset({"a": np.arange(6, dtype="f4"), "b": np.arange(6, dtype="i4")}, shuffle=False)
+        doubled = data.map([lambda a: a * 2, lambda a: a + 1], ["a"])
+        np.testing.assert_array_equal([row[0] for row in doubled.create_tuple_iterator(output_numpy=True)],
+                                      np.arange(6) * 2 + 1)
+        joined = data.map(lambda a, b: (a + b, a - b, b), ["a", "b"], ["sum", "difference", "b"])
+        self.assertEqual(joined.get_col_names(), ["sum", "difference", "b"])
+        self.assertEqual([float(row["sum"]) for row in joined.create_dict_iterator(output_numpy=True)], [0, 2, 4, 6, 8, 10])
+        mixed = data.map([transforms.OneHot(6), lambda row: row[:2]], "b")
+        self.assertEqual(list(mixed)[1][1].shape, (2,))
+
+    def test_are_viewed(self):
+        data = ds.NumpySlicesDataset(np.arange(10, dtype="i4"), ["x"], shuffle=False)
+
+        def values(view):
+            return [np.asarray(row[0].asnumpy()).tolist() for row in view]
+        self.assertEqual(values(data.skip(2).take(3)), [2, 3, 4])
+        self.assertEqual(values(data.take(2).repeat(2)), [0, 1, 0, 1])
+        self.assertEqual(values(data.batch(4, drop_remainder=True)), [[0, 1, 2, 3], [4, 5, 6, 7]])
+        self.assertEqual(values(data.batch(4).take(1).repeat(2)), [[0, 1, 2, 3]] * 2)
+        self.assertEqual(values(data.take(1) + data.skip(9)), [0, 9])
+        other = ds.NumpySlicesDataset(np.arange(10, dtype="f4"), ["y"], shuffle=False)
+        self.assertEqual(ds.zip((data, other)).get_col_names(), ["x", "y"])
+        self.assertEqual(data.rename("x", "z").project(["z"]).get_col_names(), ["z"])
+        parts = data.split([0.7, 0.3], randomize=False)
+        self.assertEqual([part.get_dataset_size() for part in parts], [7, 3])
+        self.assertEqual(sorted(values(data.shuffle(4))), list(range(10)))
+
+    def test_come_from_generators(self):
+        epochs = []
+
+        def rows():
+            epochs.append(len(epochs))
+            for i in range(4):
+                yield np.full(2, i + 10 * epochs[-1], "f4"), np.array(i, "i4")
+        data = ds.GeneratorDataset(rows, ["x", "i"])
+        first = [float(row[0][0]) for row in data.create_tuple_iterator(output_numpy=True)]
+        second = [float(row[0][0]) for row in data.create_tuple_iterator(output_numpy=True)]
+        self.assertEqual(first, [10, 11, 12, 13])
+        self.assertEqual(second, [20, 21, 22, 23])
+
+        class Squares:
+            def __len__(self):
+                return 5
+
+            def __getitem__(self, index):
+                return np.array(index ** 2, "i8")
+        squares = ds.GeneratorDataset(Squares(), "n", shuffle=False, num_shards=2, shard_id=1)
+        self.assertEqual([int(row[0]) for row in squares], [1, 9, 0])
+
+    def test_refuse_bad_input(self):
+        with self.refuses(ValueError, "no such folder, got '/nowhere'"):
+            ds.MnistDataset("/nowhere")
+        with self.refuses(ValueError, "one of two alone, got num_shards=2"):
+            ds.MnistDataset(self.folder.path, num_shards=2)
+        with self.refuses(ValueError, "no such shard, got 2, expected 0 to 1"):
+            ds.MnistDataset(self.folder.path, num_shards=2, shard_id=2)
+        with self.refuses(ValueError, "unknown column, got 'imag'", "did you mean 'image'"):
+            ds.MnistDataset(self.folder.path).map(vision.HWC2CHW(), "imag").rows()
+        with self.refuses(ValueError, "bad batch_size, got 0"):
+            ds.MnistDataset(self.folder.path).batch(0)
+        with self.refuses(TypeError, "element type", "got"):
+            ds.NumpySlicesDataset(np.array(["a", "b"]))
+        data = ds.NumpySlicesDataset(rng().random((4, 2)).astype("f4"), ["x"], shuffle=False)
+        with self.refuses(ZeroDivisionError):
+            list(data.map(lambda x: x if x.sum() < 0 else 1 / 0, "x"))
+        with self.refuses(TypeError, "another type than the first row", "row 2"):
+            rows = [np.zeros(2, "f4"), np.zeros(2, "f4"), np.zeros(3, "f4")]
+            list(ds.GeneratorDataset(rows, "x", shuffle=False))
+        with self.refuses(RuntimeError, "empty source"):
+            ds.GeneratorDataset(lambda: iter(()), ["x"])
+        with self.refuses(ValueError, "columns without names"):
+            ds.GeneratorDataset([1.0], None)
