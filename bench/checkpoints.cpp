@@ -153,7 +153,7 @@ std::pair<double, double> run_steps(RankRun& rank, const Program& program, Commu
                                     const std::string& folder, int64_t every) {
   const CheckpointOptions options{.folder = folder, .keep = 2, .asynchronous = kind == Saves::asynchronous};
   CheckpointSaving saving(options, program, rank.executor(), world);
-  constexpr int64_t kSaves = 3;
+  constexpr int64_t kSaves = 2;
   double stall = 0;
   world.barrier();
   const auto begin = BenchClock::now();

@@ -34,8 +34,7 @@ void print_pieces(const Manifest& manifest) {
     std::string pieces;
     for (const ManifestPiece& piece : tensor.pieces) {
       const std::string box = print_box(piece.box);
-      pieces += fmt::format("{} {}{}", pieces.empty() ? "" : ",",
-                            manifest.files[static_cast<size_t>(piece.file)].name,
+      pieces += fmt::format("{} {}{}", pieces.empty() ? "" : ",", manifest.files[static_cast<size_t>(piece.file)].name,
                             box.empty() ? "" : fmt::format(" [{}]", box.substr(0, box.find(" of"))));
     }
     std::cout << fmt::format("{} {} {}:{}\n", name_of(tensor.kind), printable(tensor.name), print(tensor.type),

@@ -113,9 +113,9 @@ void refuse_shared_files(const FilesConfig& files) {
 }
 
 /// What cannot be written is known before hours of training, not after.
-void require_writable(const FilesConfig& files) {
+void require_writable(const FilesConfig& files, const Place& place) {
   if (!files.save.empty()) check_writable(files.save);
-  if (!files.checkpoint.empty()) check_checkpoint_folder(files.checkpoint);
+  if (!files.checkpoint.empty() && place.is_first()) check_checkpoint_folder(files.checkpoint);
 }
 
 /// Rows to test on after or while training; none, with a warning, when the data come without them.
@@ -181,7 +181,7 @@ void run_train(const TrainFlags& flags) {
   const FilesConfig& files = job.config().files;
   refuse_shared_files(files);
   const std::unique_ptr<Console> console = prepare_process(job.config(), place);
-  require_writable(files);
+  require_writable(files, place);
   const PlanConfig& plan = job.config().plan;
   if (plan.given && !job.config().console.quiet) std::cout << plan.given->description << "\n" << std::flush;
 

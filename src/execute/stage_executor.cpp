@@ -321,8 +321,7 @@ void StageExecutor::fill_state(std::string_view name,
                                const std::function<void(const std::vector<Range>& box, DType dtype, void* to)>& fill) {
   const int index = named_.state(name);
   const Buffer& buffer = schedule_.buffers[index];
-  const std::vector<Range> box =
-      local_ranges(local_.graph.type(buffer.value), local_.shardings[buffer.value], local_.mesh, coordinates_);
+  const std::vector<Range> box = state_box(name);
   const Type own = type(buffer.value);
   if (buffer.format.plain()) return fill(box, own.dtype, addresses_[index]);
   Array part(own);
@@ -332,33 +331,35 @@ void StageExecutor::fill_state(std::string_view name,
   device_.make_reorder(own, MemoryFormat{}, buffer.format)->run({&from, 1}, {&to, 1}, nullptr);
 }
 
+std::vector<Range> StageExecutor::state_box(std::string_view name) const {
+  const ValueId value = schedule_.buffers[named_.state(name)].value;
+  return local_ranges(local_.graph.type(value), local_.shardings[value], local_.mesh, coordinates_);
+}
+
+void StageExecutor::read_state(std::string_view name, void* to) const {
+  const int index = named_.state(name);
+  const Buffer& buffer = schedule_.buffers[index];
+  const void* from = addresses_[index];
+  device_.make_reorder(type(buffer.value), buffer.format, MemoryFormat{})->run({&from, 1}, {&to, 1}, nullptr);
+}
+
 StateView StageExecutor::view_state(std::string_view name) const {
   const int index = named_.state(name);
   const Buffer& buffer = schedule_.buffers[index];
-  const Type own = type(buffer.value);
-  StateView view{
-      .box = local_ranges(local_.graph.type(buffer.value), local_.shardings[buffer.value], local_.mesh, coordinates_),
-      .values = {own, addresses_[index]},
-      .copy = {}};
+  StateView view{.box = state_box(name), .values = {type(buffer.value), addresses_[index]}, .copy = {}};
   if (buffer.format.plain()) return view;
-  view.copy = Array(own);
-  const void* from = addresses_[index];
-  void* to = view.copy.data();
-  device_.make_reorder(own, buffer.format, MemoryFormat{})->run({&from, 1}, {&to, 1}, nullptr);
-  view.values.data = to;
+  view.copy = Array(view.values.type);
+  read_state(name, view.copy.data());
+  view.values.data = view.copy.data();
   return view;
 }
 
 StatePart StageExecutor::state_part(std::string_view name) const {
-  const int index = named_.state(name);
-  const Buffer& buffer = schedule_.buffers[index];
-  const Sharding& sharding = local_.shardings[buffer.value];
-  StatePart part{.box = local_ranges(local_.graph.type(buffer.value), sharding, local_.mesh, coordinates_),
-                 .values = Array(type(buffer.value)),
-                 .owned = owns_part(sharding, local_.mesh, coordinates_)};
-  const void* from = addresses_[index];
-  void* to = part.values.data();
-  device_.make_reorder(part.values.type(), buffer.format, MemoryFormat{})->run({&from, 1}, {&to, 1}, nullptr);
+  const ValueId value = schedule_.buffers[named_.state(name)].value;
+  StatePart part{.box = state_box(name),
+                 .values = Array(type(value)),
+                 .owned = owns_part(local_.shardings[value], local_.mesh, coordinates_)};
+  read_state(name, part.values.data());
   return part;
 }
 

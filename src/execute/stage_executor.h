@@ -58,6 +58,9 @@ class StageExecutor {
   void fill_state(std::string_view name,
                   const std::function<void(const std::vector<Range>& box, DType dtype, void* to)>& fill);
   StatePart state_part(std::string_view name) const;
+  std::vector<Range> state_box(std::string_view name) const;
+  /// This rank's part of a state, dense, goes to `to`.
+  void read_state(std::string_view name, void* to) const;
   /// The same without a copy where the state is dense in memory.
   StateView view_state(std::string_view name) const;
   /// Gives back all memory but that of the states, after the last step.

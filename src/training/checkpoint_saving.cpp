@@ -156,55 +156,57 @@ void CheckpointSaving::save(const TrainingMoment& moment) {
                        .callbacks = moment.callbacks,
                        .ranks = comm_.size()};
   phase_ = Phase::writing;
-  auto copies = std::make_shared<std::vector<Array>>();
   const Outcome copied = outcome_of([&] {
-    if (options_.asynchronous || options_.integrated) *copies = copy_share();
+    if (options_.asynchronous || options_.integrated) copy_share();
   });
-  start([this, copies, copied] {
+  start([this, copied] {
     if (copied.code != ExitCode::ok) throw RuntimeFailure(copied.code, copied.error);
-    write_share(*copies);
+    write_share();
   });
   if (!options_.asynchronous) finish();
   stall_seconds_ = std::chrono::duration<double>(SavingClock::now() - begin).count();
 }
 
-std::vector<Array> CheckpointSaving::copy_share() const {
-  std::vector<Array> copies;
+void CheckpointSaving::copy_share() {
   if (options_.integrated) {
+    copies_.clear();
     for (const HeldState& state : states_) {
-      if (std::optional<Array> whole = executor_.state_on_first(state.name)) copies.push_back(std::move(*whole));
+      if (std::optional<Array> whole = executor_.state_on_first(state.name)) copies_.push_back(std::move(*whole));
     }
-    return copies;
+    return;
   }
-  for (const ShardPiece& piece : pieces_[static_cast<size_t>(comm_.rank())]) copies.push_back(copy_of(piece));
-  return copies;
+  const std::vector<ShardPiece>& own = pieces_[static_cast<size_t>(comm_.rank())];
+  if (copies_.empty()) {
+    for (const ShardPiece& piece : own) copies_.emplace_back(Type{piece.type.dtype, shape_of(piece.box)});
+  }
+  for (size_t i = 0; i < own.size(); ++i) {
+    const StageExecutor& stage = stage_of(own[i].name);
+    if (stage.state_box(own[i].name) == own[i].box) {
+      stage.read_state(own[i].name, copies_[i].data());
+      continue;
+    }
+    const StateView view = stage.view_state(own[i].name);
+    pack(own[i].box, view.box, view.values, copies_[i].data());
+  }
 }
 
-StateView CheckpointSaving::view_of(const std::string& name) const {
+const StageExecutor& CheckpointSaving::stage_of(const std::string& name) const {
   for (const auto& stage : executor_.stages()) {
-    if (stage->local().graph.find_state(name) != nullptr) return stage->view_state(name);
+    if (stage->local().graph.find_state(name) != nullptr) return *stage;
   }
   PARTITA_CHECK(false, "rank {} has no part of '{}'", comm_.rank(), name);
 }
 
-Array CheckpointSaving::copy_of(const ShardPiece& piece) const {
-  StateView view = view_of(piece.name);
-  if (view.copy.data() != nullptr && view.box == piece.box) return std::move(view.copy);
-  Array copy(Type{piece.type.dtype, shape_of(piece.box)});
-  pack(piece.box, view.box, view.values, copy.data());
-  return copy;
-}
-
-void CheckpointSaving::write_share(const std::vector<Array>& copies) {
+void CheckpointSaving::write_share() {
   digest_ = {};
   const std::vector<ShardPiece>& own = pieces_[static_cast<size_t>(comm_.rank())];
   if (own.empty()) return;
   ShardFileWriter file(begun_ + "/" + file_of_rank(comm_.rank()), own);
   for (size_t i = 0; i < own.size(); ++i) {
-    if (copies.empty()) {
+    if (copies_.empty()) {
       write_state(file, i);
     } else {
-      file.write(i, copies[i].data());
+      file.write(i, copies_[i].data());
     }
   }
   digest_ = file.finish();
@@ -212,7 +214,7 @@ void CheckpointSaving::write_share(const std::vector<Array>& copies) {
 
 void CheckpointSaving::write_state(ShardFileWriter& file, size_t piece) const {
   const ShardPiece& what = file.pieces()[piece];
-  const StateView view = view_of(what.name);
+  const StateView view = stage_of(what.name).view_state(what.name);
   if (const void* dense = place_of(what.box, view.box, view.values)) return file.write(piece, dense);
   Array packed(Type{what.type.dtype, shape_of(what.box)});
   pack(what.box, view.box, view.values, packed.data());

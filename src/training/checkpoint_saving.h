@@ -71,12 +71,11 @@ class CheckpointSaving {
   };
 
   static Outcome outcome_of(const std::function<void()>& job);
-  /// What this rank writes, dense; collective where the first rank writes all.
-  std::vector<Array> copy_share() const;
-  Array copy_of(const ShardPiece& piece) const;
-  StateView view_of(const std::string& name) const;
-  /// From copies, or from the states themselves where there are none.
-  void write_share(const std::vector<Array>& copies);
+  /// Copies what this rank writes; collective where the first rank writes all.
+  void copy_share();
+  const StageExecutor& stage_of(const std::string& name) const;
+  /// From the copies, or from the states themselves where there are none.
+  void write_share();
   void write_state(ShardFileWriter& file, size_t piece) const;
   void commit();
   /// In the background, or at once.
@@ -97,8 +96,9 @@ class CheckpointSaving {
   std::vector<std::vector<StateShare>> shares_;  // of each state
   std::vector<std::vector<ShardPiece>> pieces_;  // what each rank writes
   Phase phase_ = Phase::idle;
-  std::string begun_;  // the folder that is written
-  Manifest manifest_;  // of the one that is open
+  std::vector<Array> copies_;  // of the share; their memory is used again
+  std::string begun_;          // the folder that is written
+  Manifest manifest_;          // of the one that is open
   ShardDigest digest_;
   int64_t saved_step_ = -1;
   std::string error_;

@@ -13,7 +13,8 @@ steps=40
 job="train mlp:hidden=96 --batch 16 --threads 1 --no-eval --quiet --zero 1 --zero-threshold 0 --steps $steps --checkpoint-every 1 --keep 2"
 case $how in
   threads) launch=() ranks="--ranks 2" ;;
-  mpirun) launch=(mpirun -n 2 --oversubscribe) ranks="" ;;
+  # mpirun may wait for ever for a rank that was killed while it started.
+  mpirun) launch=(timeout -k 5 30 mpirun -n 2 --oversubscribe) ranks="" ;;
   *) echo "usage: $0 [KILLS] [threads|mpirun]" >&2; exit 64 ;;
 esac
 
@@ -27,7 +28,7 @@ while ((killed < kills)); do
   before=$(newest "$folder/run")
   if [[ $how == mpirun ]]; then
     # One of the ranks; mpirun then ends the other.
-    rank=$(pgrep -P "$process" -f "$folder/run" | shuf -n 1)
+    rank=$(pgrep -f "^$partita train .*$folder/run" | shuf -n 1)
     [[ -n $rank ]] && kill -9 "$rank" 2>/dev/null
   else
     kill -9 "$process" 2>/dev/null
