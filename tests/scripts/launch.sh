@@ -79,6 +79,40 @@ begin_job fewer -n 3 --max-restarts 9 --min-ranks 2 -- sh -c '[ "$PARTITA_SIZE" 
   kill -9 $$; [ "$PARTITA_SIZE" = 3 ] && sleep 5; exec "$0" train mlp --batch 48 --steps 2 --no-eval' "$partita"
 end_job fewer $job "$(now)" 0 "restart 2 of 9 on 2 ranks" 20 || fail "fewer ranks"
 
+# Loops of scripts for rank tables of both forms, as published, with the name of the program changed.
+mkdir "$folder/tables"
+cat >"$folder/tables/rank_table.json" <<'TABLE'
+{"board_id": "0x0000", "chip_info": "910", "deploy_mode": "lab", "group_count": "1", "group_list": [{"device_num": "2",
+ "server_num": "1", "group_name": "", "instance_count": "2", "instance_list": [
+  {"devices": [{"device_id": "0", "device_ip": "192.1.27.6"}], "rank_id": "0", "server_id": "10.155.111.140"},
+  {"devices": [{"device_id": "1", "device_ip": "192.1.27.7"}], "rank_id": "1", "server_id": "10.155.111.140"}]}],
+ "para_plane_nic_location": "device", "para_plane_nic_name": ["eth0", "eth1"], "para_plane_nic_num": "2", "status": "completed"}
+TABLE
+cat >"$folder/tables/rank_table_2pcs.json" <<'TABLE'
+{"version": "1.0", "server_count": "1", "server_list": [{"server_id": "10.155.111.140", "device": [
+  {"device_id": "0", "device_ip": "192.1.27.6", "rank_id": "0"}, {"device_id": "1", "device_ip": "192.2.27.6", "rank_id": "1"}],
+  "host_nic_ip": "reserve"}], "status": "completed"}
+TABLE
+for form in "MINDSPORE_HCCL_CONFIG_PATH=./rank_table.json" "RANK_TABLE_FILE=\$(pwd)/rank_table_2pcs.json"; do
+  (
+    cd "$folder/tables" || exit 1
+    export HOME=$folder PARTITA_PORT=$((20000 + $$ % 9000)) RANK_SIZE=2
+    eval "export $form"
+    for ((i = 0; i < RANK_SIZE; i++)); do
+      rm -rf device$i
+      mkdir device$i
+      cd ./device$i || exit 1
+      export RANK_ID=$i DEVICE_ID=$i
+      timeout 60 "$partita" train mlp --steps 5 --no-eval >train.log$i 2>&1 &
+      cd ../
+    done
+    wait
+  )
+  grep -q 'epoch time' "$folder/tables/device0/train.log0" && [[ ! -s $folder/tables/device1/train.log1 ]] ||
+    fail "$form: $(cat "$folder"/tables/device*/train.log*)"
+done
+[[ $(stat -c %a "$folder/.config/partita/secret") == 600 ]] || fail "a secret that others may read"
+
 # Strangers, while the ranks still find one another: the job ends as if they were not there, and nobody listens then.
 begin_job strangers -n 3 -- sh -c '[ "$PARTITA_RANK" = 2 ] && sleep 2; exec "$0" train mlp --batch 48 --steps 20 --no-eval \
   --save "$1"' "$partita" "$folder/strangers.st"
