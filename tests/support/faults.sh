@@ -6,7 +6,7 @@
 begin_job() {
   job_name=$1
   shift
-  timeout -k 5 90 "$partita" launch --log-dir "$folder/$job_name" "$@" >"$folder/$job_name.out" 2>&1 &
+  timeout -k 5 "${job_limit:-90}" "$partita" launch --log-dir "$folder/$job_name" "$@" >"$folder/$job_name.out" 2>&1 &
   job=$!
 }
 
@@ -39,7 +39,7 @@ leftovers() {
   for file in "$folder/$1"/rank_*/pid; do
     [[ -s $file ]] || continue
     process=$(cat "$file")
-    kill -0 "$process" 2>/dev/null && echo "process $process"
+    grep -qsE '^State:\s+[^ZX]' "/proc/$process/status" && echo "process $process"
     ls /dev/shm | grep "^partita-$process-"
   done
 }
