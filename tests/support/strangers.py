@@ -52,7 +52,7 @@ def most_memory(pids):
 
 
 def attack(endpoint, number, random_source):
-    with socket.create_connection(endpoint, timeout=2) as link:
+    with socket.create_connection(endpoint, timeout=0.2) as link:
         kind = number % 6
         if kind == 0:
             link.sendall(random_source.randbytes(random_source.randrange(1, 4096)))

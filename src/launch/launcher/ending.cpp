@@ -76,7 +76,13 @@ std::optional<int> Watch::culprit() const {
     return is_secondary(end) && end.lost >= 0 && end.lost < static_cast<int>(ranks_.size());
   });
   if (const auto first = first_of(failed_by_itself)) return first;
-  if (witness) return ranks_[*witness].end->lost;
+  if (witness) {
+    const int lost = ranks_[*witness].end->lost;
+    if (!is_secondary(*ranks_[lost].end)) return lost;
+    // That one missed another itself: the one that did not end by itself.
+    if (const auto stopped = first_of([](const AgentReport& end) { return end.was_stopped; })) return stopped;
+    return lost;
+  }
   return first_of([](const AgentReport& end) { return end.code != 0; });
 }
 
