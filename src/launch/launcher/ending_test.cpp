@@ -53,6 +53,15 @@ TEST(Ending, BlamesTheRankThatFailedItself) {
   EXPECT_TRUE(ending.may_pass);
 }
 
+TEST(Ending, RanksThatWereAskedToEndHaveTimeForIt) {
+  Watch watch({{"a", 2}});
+  watch.take(0, ended(0, 143));
+  EXPECT_FALSE(watch.has_failed());
+  watch.take(0, ended(1, 143));
+  EXPECT_EQ(watch.ending().code, 143);
+  EXPECT_FALSE(watch.ending().may_pass);
+}
+
 TEST(Ending, AHostThatIsLost) {
   Watch watch({{"a", 1}, {"b", 2}});
   watch.lose_host(1, "cannot be reached any more");
