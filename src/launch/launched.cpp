@@ -1,5 +1,7 @@
 #include "launch/launched.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <string_view>
@@ -115,9 +117,17 @@ int rank_of_device(const RankTable& table, const std::string& path, int device) 
                   device, path));
 }
 
+/// Scripts say where a table is and then start each rank in a folder of its own.
+std::string found_table(const std::string& path) {
+  const std::string above = "../" + path;
+  const bool is_above =
+      !path.starts_with("/") && ::access(path.c_str(), R_OK) != 0 && ::access(above.c_str(), R_OK) == 0;
+  return is_above ? above : path;
+}
+
 std::optional<LaunchedRank> by_table(const Variable& variable) {
   const bool is_old = variable("RANK_TABLE_FILE") == nullptr;
-  const std::string path = text(variable, is_old ? "MINDSPORE_HCCL_CONFIG_PATH" : "RANK_TABLE_FILE");
+  const std::string path = found_table(text(variable, is_old ? "MINDSPORE_HCCL_CONFIG_PATH" : "RANK_TABLE_FILE"));
   if (path.empty() || (variable("RANK_ID") == nullptr && variable("DEVICE_ID") == nullptr)) return std::nullopt;
   const RankTable table = read_rank_table(path);
   if (const int size = number(variable, "RANK_SIZE", table.size()); size != table.size()) {

@@ -8,7 +8,7 @@
 namespace partita {
 
 /// Calls `fn`; when it throws, aborts the world with "rank R: ..." and the exit code of the error, so that no other
-/// process waits for this one. Does not return then.
+/// process waits for this one, and throws it on, unless the abort ends the process.
 void run_process(Communicator& world, const std::function<void(Communicator&)>& fn);
 
 /// Runs `fn` on each of `ranks` ranks: one alone and threads in this process, otherwise the processes that the launcher

@@ -6,7 +6,7 @@
 begin_job() {
   job_name=$1
   shift
-  timeout -k 5 90 "$partita" launch --log-dir "$folder/$job_name" "$@" >"$folder/$job_name.out" 2>&1 &
+  timeout -k 5 "${job_limit:-90}" "$partita" launch --log-dir "$folder/$job_name" "$@" >"$folder/$job_name.out" 2>&1 &
   job=$!
 }
 
@@ -35,12 +35,12 @@ at_most() { awk -v got="$1" -v most="$2" 'BEGIN { exit !(got <= most) }'; }
 
 # leftovers NAME: processes of the job that still run, and what it left in shared memory
 leftovers() {
-  local file
+  local file process
   for file in "$folder/$1"/rank_*/pid; do
-    [[ -s $file ]] && kill -0 "$(cat "$file")" 2>/dev/null && echo "process $(cat "$file")"
-  done
-  ls /dev/shm | grep '^partita-' | while read -r name; do
-    grep -qs "$name" /proc/[0-9]*/maps || echo "/dev/shm/$name"
+    [[ -s $file ]] || continue
+    process=$(cat "$file")
+    grep -qsE '^State:\s+[^ZX]' "/proc/$process/status" && echo "process $process"
+    ls /dev/shm | grep "^partita-$process-"
   done
 }
 

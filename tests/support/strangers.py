@@ -1,7 +1,8 @@
 """Connections of strangers to the ports that processes of a job listen on: strangers.py LOG_DIR CONNECTIONS SEED
 
 Random bytes, wrong answers, half messages, lengths that are far too large. Prints how many connections were made, how
-many the job closed without more than its challenge, and the most memory of its processes."""
+many the job closed without more than its challenge, and how much memory its processes took meanwhile."""
+import concurrent.futures
 import pathlib
 import random
 import socket
@@ -51,7 +52,7 @@ def most_memory(pids):
 
 
 def attack(endpoint, number, random_source):
-    with socket.create_connection(endpoint, timeout=2) as link:
+    with socket.create_connection(endpoint, timeout=0.2) as link:
         kind = number % 6
         if kind == 0:
             link.sendall(random_source.randbytes(random_source.randrange(1, 4096)))
@@ -82,29 +83,25 @@ def attack(endpoint, number, random_source):
 
 def main():
     folder, count, seed = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-    source = random.Random(seed)
-    made = closed = 0
-    ports, looked = [], 0
-    while made < count:
-        if time.monotonic() - looked > 0.5 or not ports:
-            pids = processes(folder)
-            if not pids and made:
-                break
-            ports, looked = listening_ports(pids), time.monotonic()
-            if not ports:
-                if made:
-                    break
-                time.sleep(0.01)
-                continue
+    ports = []
+    for _ in range(1000):
+        ports = listening_ports(processes(folder))
+        if ports:
+            break
+        time.sleep(0.01)
+    memory = most_memory(processes(folder))
+
+    def one(number):
+        source = random.Random(seed * 1000003 + number)
         try:
-            closed += attack(source.choice(ports), made, source)
-            made += 1
-        except (ConnectionError, TimeoutError):
-            ports = []
-            made += 1
-            closed += 1
-    print(f"{made} connections, {closed} without an answer, {len(listening_ports(processes(folder)))} ports left, "
-          f"{most_memory(processes(folder)) >> 10} MiB")
+            return attack(source.choice(ports), number, source)
+        except OSError:  # refused, or closed while something was sent
+            return True
+
+    with concurrent.futures.ThreadPoolExecutor(max_workers=16) as pool:
+        closed = sum(pool.map(one, range(count)))
+    grown = most_memory(processes(folder)) - memory
+    print(f"{count} connections, {closed} without an answer, the largest process grew by {grown >> 10} MiB")
 
 
 main()

@@ -364,7 +364,8 @@ TEST(SharedMemoryCommunicator, AKilledProcessIsLost) {
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
     victim.kill();
     const std::string lost =
-        "[all_reduce] a rank was lost at call 1 (f32[1000]): the process of rank 1 of group (0,1,2) ended";
+        "[all_reduce] a rank was lost at call 1 (f32[1000]): the process of rank 1 ended, got no answer, expected one "
+        "in group (0,1,2)";
     first.expect(76, lost);
     if (in_wait) last.go();
     last.expect(76, lost);

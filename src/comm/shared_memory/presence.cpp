@@ -27,7 +27,7 @@ struct flock lock_of(int rank) {
 std::optional<Presence> Presence::create() {
   uint64_t number = 0;
   if (getrandom(&number, sizeof number, 0) != sizeof number) return std::nullopt;
-  std::string name = fmt::format("/partita-ranks-{:016x}", number);
+  std::string name = fmt::format("/partita-{}-ranks-{:016x}", ::getpid(), number);
   const int file = shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file < 0) return std::nullopt;
   return Presence(file, std::move(name));

@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <utility>
+#include <vector>
 
 namespace partita {
 namespace {
@@ -24,7 +26,7 @@ void* map_pages(int file, size_t bytes) {
 std::optional<SharedSegment> SharedSegment::create(size_t bytes) {
   uint64_t number = 0;
   if (getrandom(&number, sizeof number, 0) != sizeof number) return std::nullopt;
-  std::string name = fmt::format("/partita-{:016x}", number);
+  std::string name = fmt::format("/partita-{}-{:016x}", ::getpid(), number);
   const int file = shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file < 0) return std::nullopt;
   // Pages that are overcommitted would end the process when they are touched.
@@ -39,6 +41,16 @@ std::optional<SharedSegment> SharedSegment::create(size_t bytes) {
     return std::nullopt;
   }
   return SharedSegment(pages, bytes, std::move(name));
+}
+
+void unlink_segments_of(int process) {
+  const std::string beginning = fmt::format("partita-{}-", process);
+  std::error_code failure;
+  std::vector<std::filesystem::path> found;
+  for (const auto& entry : std::filesystem::directory_iterator("/dev/shm", failure)) {
+    if (entry.path().filename().string().starts_with(beginning)) found.push_back(entry.path());
+  }
+  for (const auto& path : found) std::filesystem::remove(path, failure);
 }
 
 std::optional<SharedSegment> SharedSegment::open(const std::string& name, size_t bytes) {

@@ -7,6 +7,9 @@
 
 namespace partita {
 
+/// Names that a process, which has ended, made and had no time to unlink; of presences, too.
+void unlink_segments_of(int process);
+
 class SharedSegment {
  public:
   /// Zeroed pages under a new name, of this user alone; none when there is too little memory for them.

@@ -51,6 +51,16 @@ class SocketCarrier final : public Carrier {
   const std::vector<int> world_ranks_;
 };
 
+/// A job that does not begin is a part of the record, too.
+Rendezvous meet_recorded(const RendezvousOptions& options, const JobKey& key, FlightRecord* record) {
+  try {
+    return meet(options, key);
+  } catch (const Error& error) {
+    if (record != nullptr) record->fail(error.code(), -1, error.what());
+    throw;
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<Communicator> make_socket_world(const SocketWorldOptions& options) {
@@ -58,15 +68,15 @@ std::unique_ptr<Communicator> make_socket_world(const SocketWorldOptions& option
   const std::string host = options.host.empty() ? host_name() : options.host;
   uint64_t shared_memory = host_key();
   for (const unsigned char c : options.host) shared_memory = (shared_memory ^ c) * 1099511628211ULL;
-  Rendezvous met = meet({.rank = options.rank,
-                         .size = options.size,
-                         .master = parse_endpoint("rendezvous", options.master),
-                         .listener = options.listener,
-                         .address = options.address,
-                         .host_key = shared_memory,
-                         .host = host,
-                         .timeout = options.start_timeout},
-                        key);
+  Rendezvous met = meet_recorded({.rank = options.rank,
+                                  .size = options.size,
+                                  .master = parse_endpoint("rendezvous", options.master),
+                                  .listener = options.listener,
+                                  .address = options.address,
+                                  .host_key = shared_memory,
+                                  .host = host,
+                                  .timeout = options.start_timeout},
+                                 key, options.record.get());
   auto state = std::make_shared<WorldState>(options.size);
   auto connections = std::make_shared<Connections>(
       std::move(met.links),

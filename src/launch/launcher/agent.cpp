@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "comm/flight_record.h"
+#include "comm/shared_memory/segment.h"
 #include "launch/launcher/child.h"
 #include "launch/launcher/lines.h"
 #include "launch/launcher/orders.h"
@@ -212,6 +213,7 @@ class Agent {
       pass_on(rank, false);
       pass_on(rank, true);
     }
+    unlink_segments_of(rank.child.process());
     const int status = *rank.child.status();
     AgentReport report{.kind = AgentReport::Kind::ended,
                        .rank = rank.rank,

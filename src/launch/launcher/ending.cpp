@@ -1,6 +1,7 @@
 #include "launch/launcher/ending.h"
 
 #include <algorithm>
+#include <csignal>
 #include <cstring>
 
 #include "base/error.h"
@@ -15,6 +16,13 @@ bool is_one_of(int code, std::initializer_list<ExitCode> codes) {
 /// Told of another rank.
 bool is_secondary(const AgentReport& end) {
   return end.signal == 0 && is_one_of(end.code, {ExitCode::peer_lost, ExitCode::peer_stalled});
+}
+
+/// Ended because somebody asked it to, by a signal that it handled: the others, asked as well, may take longer.
+bool was_asked(const AgentReport& end) {
+  constexpr int kPreempted = 75, kSignals = 128;  // as shells and schedulers count
+  return end.signal == 0 && (end.code == kPreempted || end.code == kSignals + SIGINT ||
+                             end.code == kSignals + SIGTERM || end.code == kSignals + SIGHUP);
 }
 
 bool failed_by_itself(const AgentReport& end) {
@@ -36,7 +44,7 @@ void Watch::take(int host, const AgentReport& report) {
   if (rank.end) return;
   rank.end = report;
   rank.place = ended_++;
-  has_failed_ = has_failed_ || report.code != 0 || report.signal != 0;
+  has_failed_ = has_failed_ || ((report.code != 0 || report.signal != 0) && !was_asked(report));
 }
 
 void Watch::lose_host(int host, const std::string& how) {
@@ -76,7 +84,13 @@ std::optional<int> Watch::culprit() const {
     return is_secondary(end) && end.lost >= 0 && end.lost < static_cast<int>(ranks_.size());
   });
   if (const auto first = first_of(failed_by_itself)) return first;
-  if (witness) return ranks_[*witness].end->lost;
+  if (witness) {
+    const int lost = ranks_[*witness].end->lost;
+    if (!is_secondary(*ranks_[lost].end)) return lost;
+    // That one missed another itself: the one that did not end by itself.
+    if (const auto stopped = first_of([](const AgentReport& end) { return end.was_stopped; })) return stopped;
+    return lost;
+  }
   return first_of([](const AgentReport& end) { return end.code != 0; });
 }
 

@@ -39,6 +39,10 @@ TEST(Ending, BlamesTheRankThatFailedItself) {
   ending = of({ended(0, 77, 0, 3), ended(1, 77, 0, 3), ended(2, 77, 0, 3), ended(3, 0, 9, -1, true)});
   EXPECT_EQ(ending.text, "rank 3 on b did not answer any more and was stopped, last operation: barrier");
   EXPECT_EQ(ending.code, 77);
+  // One that waited for it at the start, without a record, was missed in turn.
+  ending = of({ended(1, 77), ended(0, 76, 0, 1), ended(2, 76, 0, 1), ended(3, 0, 9, -1, true)});
+  EXPECT_EQ(ending.rank, 3);
+  EXPECT_EQ(ending.code, 77);
   // An error of one, which the others repeat.
   ending = of({ended(0, 79), ended(1, 79), ended(2, 79), ended(3, 79)});
   EXPECT_EQ(ending.rank, 0);
@@ -47,6 +51,15 @@ TEST(Ending, BlamesTheRankThatFailedItself) {
   ending = of({ended(0, 76, 0, 1), ended(1, 71), ended(2, 76, 0, 1), ended(3, 76, 0, 1)});
   EXPECT_EQ(ending.rank, 1);
   EXPECT_TRUE(ending.may_pass);
+}
+
+TEST(Ending, RanksThatWereAskedToEndHaveTimeForIt) {
+  Watch watch({{"a", 2}});
+  watch.take(0, ended(0, 143));
+  EXPECT_FALSE(watch.has_failed());
+  watch.take(0, ended(1, 143));
+  EXPECT_EQ(watch.ending().code, 143);
+  EXPECT_FALSE(watch.ending().may_pass);
 }
 
 TEST(Ending, AHostThatIsLost) {

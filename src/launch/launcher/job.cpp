@@ -236,7 +236,7 @@ class Launcher {
     std::optional<Deadline> stop_at, give_up_at;
     while (!watch.all_ended()) {
       const Deadline now = std::chrono::steady_clock::now();
-      if (watch.has_failed() && !stop_at) stop_at = deadline_after(kLastWords);
+      if (watch.has_failed() && !stop_at && !was_asked_) stop_at = deadline_after(kLastWords);
       if (is_urgent_) stop_at = now;
       if (stop_at && now >= *stop_at && !give_up_at) {
         for (const auto& agent : agents_) agent->send({.kind = AgentOrder::Kind::stop});
