@@ -1,4 +1,5 @@
 """The documented names: that they are there, with the documented signatures and defaults."""
+
 import importlib
 import inspect
 import os
@@ -128,7 +129,7 @@ def entries(text):
                 close += 1
                 if depth == 0:
                     break
-            parameters, end = text[end + 1:close - 1], close
+            parameters, end = text[end + 1 : close - 1], close
         found.append((name, parameters))
         at = end + 1
     return found
@@ -165,7 +166,7 @@ class Surface(Case):
         open_ended = expected[-1:] == [".."]
         expected = expected[:-1] if open_ended else expected
         got = described(target)
-        got = got[:len(expected)] if open_ended else got
+        got = got[: len(expected)] if open_ended else got
         self.assertEqual(len(got), len(expected), f"{where}.{name}: {got} instead of {expected}")
         for one, other in zip(got, expected):
             if other.endswith("=.."):
@@ -196,8 +197,18 @@ class Surface(Case):
             page = file.read()
         listed = [name for text in [*SURFACE.values(), *METHODS.values()] for name, _ in entries(text)]
         # Written there as part of others ("get_/reset_auto_parallel_context"), or of this test's own choice.
-        others = {"get_auto_parallel_context", "int32", "bool_", "HCCL_WORLD_COMM_GROUP", "NCCL_WORLD_COMM_GROUP",
-                  "MCCL_WORLD_COMM_GROUP", "BatchNorm2d", "Linear", "load_param_strategy_file", "load_operator_strategy_file"}
+        others = {
+            "get_auto_parallel_context",
+            "int32",
+            "bool_",
+            "HCCL_WORLD_COMM_GROUP",
+            "NCCL_WORLD_COMM_GROUP",
+            "MCCL_WORLD_COMM_GROUP",
+            "BatchNorm2d",
+            "Linear",
+            "load_param_strategy_file",
+            "load_operator_strategy_file",
+        }
         self.assertEqual([name for name in listed if name not in page and name not in others], [])
 
     def test_names_what_is_nearest(self):

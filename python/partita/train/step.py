@@ -1,4 +1,5 @@
 """Functions as programs: traced once for each signature, compiled, and run with their states in place."""
+
 import functools
 
 from partita import _core, _trace, context
@@ -49,6 +50,7 @@ class _Compiled:
         options = {"training.seed": _seed.seed_or_default(), "ranks.threads": context.get_context("threads")}
         if not self._alone:
             from partita.train.job import Parallelism
+
             options.update(Parallelism().options)
 
         def build(trace):
@@ -59,15 +61,19 @@ class _Compiled:
                     shape = list(tensor.shape)
                     if ways > 1 and shape:
                         shape[0] *= ways
-                    symbols.append(_trace.from_symbol(
-                        trace.network_input(f"input{i}", tensor.dtype.core, shape, bool(shape))))
+                    symbols.append(
+                        _trace.from_symbol(trace.network_input(f"input{i}", tensor.dtype.core, shape, bool(shape)))
+                    )
                 own_args, own_kwargs = given.filled(symbols)
                 self.structure = _Structure(function(*own_args, **own_kwargs))
                 for i, tensor in enumerate(self.structure.tensors):
                     symbol = self.build.symbol(tensor)
                     if symbol is tensor._symbol or tensor._symbol is None:
-                        symbol = _trace.run(lambda trace, x: _core.functions.reshape(x, list(tensor.shape)), tensor)._symbol
+                        symbol = _trace.run(
+                            lambda trace, x: _core.functions.reshape(x, list(tensor.shape)), tensor
+                        )._symbol
                     trace.output(f"output{i}", symbol)
+
         texts = [(key, [_text(value)]) for key, value in options.items()]
         self._known = {}
         self._core = _core.Stepper(texts, self._alone, build, self._initial)
@@ -160,6 +166,7 @@ class Program:
         cells += [self._function, getattr(self._function, "__self__", None)]
         cells += list(getattr(self._function, "__globals__", {}).values()) if cells else []
         from partita.nn.cell import Cell
+
         return tuple(one.training for one in cells if isinstance(one, Cell))
 
 
@@ -194,6 +201,7 @@ class StepFunction:
             loss, gradients = value_and_grad(network, None, optimizer.parameters)(*inputs)
             optimizer(gradients)
             return loss
+
         self._program = Program(step)
 
     def __call__(self, *inputs):

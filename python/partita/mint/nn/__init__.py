@@ -1,4 +1,5 @@
 """Layers under the names that PyTorch has."""
+
 import math
 
 from partita import nn
@@ -12,8 +13,13 @@ class Linear(nn.Dense):
     """x weight^T + bias."""
 
     def __init__(self, in_features, out_features, bias=True, weight_init=None, bias_init=None, dtype=None):
-        super().__init__(in_features, out_features, weight_init or HeUniform(math.sqrt(5)),
-                         bias_init or Uniform(1 / math.sqrt(in_features)), has_bias=bias)
+        super().__init__(
+            in_features,
+            out_features,
+            weight_init or HeUniform(math.sqrt(5)),
+            bias_init or Uniform(1 / math.sqrt(in_features)),
+            has_bias=bias,
+        )
 
 
 __getattr__ = refuse_missing(globals())
