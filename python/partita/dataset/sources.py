@@ -89,7 +89,7 @@ class _Images(_Source):
         self.rows()  # files that are missing or damaged are errors of this line
 
     def _all_rows(self):
-        wanted = {"train": [True], "test": [False]}.get(self._usage, [True, False])
+        wanted = {"train": [True], "test": [False]}.get(self._usage, self._both)
         there = [train for train in wanted if self._has(self._folder, train)] if len(wanted) > 1 else wanted
         parts = [self._read(self._folder, train) for train in there or [True]]
         rows = parts[0] if len(parts) == 1 else _data.concat(parts)
@@ -100,12 +100,14 @@ class MnistDataset(_Images):
     """Columns image u8[28,28,1] and label u32."""
 
     _has, _read = staticmethod(_data.has_mnist), staticmethod(_data.mnist)
+    _both = (False, True)  # in the order of the names of the files
 
 
 class Cifar10Dataset(_Images):
     """Columns image u8[32,32,3] and label u32."""
 
     _has, _read = staticmethod(_data.has_cifar10), staticmethod(_data.cifar10)
+    _both = (True, False)
 
 
 def _names(where, column_names, count):

@@ -7,6 +7,7 @@ from partita._names import refuse_missing
 from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
 from partita.nn.cell import Cell
+from partita.ops import functional as F
 
 
 class Optimizer(Cell):
@@ -211,13 +212,25 @@ class SGD(Optimizer):
             )
         self.momentum, self.dampening, self.nesterov = float(momentum), float(dampening), bool(nesterov)
 
+    @property
+    def is_composed(self):
+        return self.momentum > 0 and self.dampening != 0  # the first gradient is not dampened
+
+    def update(self, parameter, gradient, learning_rate, states):
+        velocity = states("momentum") * self.momentum + gradient * (1 - self.dampening)
+        velocity = F.select(F.less(states.step, 0.5), gradient, velocity)
+        states.keep("momentum", velocity)
+        return parameter - learning_rate * velocity
+
     def options(self):
+        if self.is_composed:
+            return super().options()
         if self.momentum == 0:
             return {"optimizer.kind": "sgd", "optimizer.weight_decay": self.weight_decay}
         return {
             "optimizer.kind": "momentum",
             "optimizer.momentum": self.momentum,
-            "optimizer.dampening": self.dampening,
+            "optimizer.dampening": 0.0,
             "optimizer.nesterov": self.nesterov,
             "optimizer.weight_decay": self.weight_decay,
         }
