@@ -20,6 +20,8 @@ surface=../shared/reference/python_surface.md
 
 "$python" -m unittest discover -s tests/python
 
+"$python" tests/python/same_as_command.py "$root/build/release/partita" "$work"
+
 # fails CODE TEXT COMMAND...: the command ends with the code and says the text
 fails() {
   local code=$1 text=$2 got=0

@@ -320,7 +320,7 @@ class _Events:
         args = self._args
         self.steps = info.global_step
         args.cur_epoch_num, args.cur_step_num = info.epoch, info.global_step
-        args.loss_value, args.learning_rate = info.loss, info.learning_rate
+        args.loss_value, args.learning_rate, args.step_seconds = info.loss, info.learning_rate, info.seconds
         args.net_outputs = Tensor(info.loss)
         if not math.isfinite(info.loss):
             raise ValueError(
