@@ -71,7 +71,7 @@ class Optimizer(Cell):
         if "_program" not in self.__dict__:
             from partita.train.step import Program
 
-            self.__dict__["_program"] = Program(self._update)
+            self.__dict__["_program"] = Program(self._update, rows=False)
         return self.__dict__["_program"]
 
     def _update(self, *gradients):
