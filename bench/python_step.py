@@ -49,7 +49,18 @@ class Seconds(train.Callback):
 
 def by_command(folder):
     log = os.path.join(folder, "steps.jsonl")
-    command = [program, "train", "lenet", "--data", f"mnist:{data}", "--batch", "32", "--steps", str(steps), "--no-eval"]
+    command = [
+        program,
+        "train",
+        "lenet",
+        "--data",
+        f"mnist:{data}",
+        "--batch",
+        "32",
+        "--steps",
+        str(steps),
+        "--no-eval",
+    ]
     subprocess.run([*command, "--threads", "1", "--log", log], check=True, stdout=subprocess.DEVNULL)
     with open(log) as lines:
         return [line["step_seconds"] for line in map(json.loads, lines) if "step_seconds" in line]
@@ -57,7 +68,9 @@ def by_command(folder):
 
 def by_python():
     rows = ds.MnistDataset(data, "train")
-    rows = rows.map([ds.vision.Rescale(1 / 255, 0), ds.vision.Normalize((0.1307,), (0.3081,)), ds.vision.HWC2CHW()], "image")
+    rows = rows.map(
+        [ds.vision.Rescale(1 / 255, 0), ds.vision.Normalize((0.1307,), (0.3081,)), ds.vision.HWC2CHW()], "image"
+    )
     rows = rows.map(ds.transforms.TypeCast(ms.int32), "label").batch(32)
     net, seconds = LeNet(), Seconds()
     optimizer = nn.Momentum(net.trainable_params(), 0.01, 0.9)
@@ -69,4 +82,6 @@ ms.set_context(threads=1)
 with tempfile.TemporaryDirectory() as folder:
     for _ in range(rounds):
         command, python = (1e6 * statistics.median(one) for one in (by_command(folder), by_python()))
-        print(f"median of a step: command {command:.1f} us, Python {python:.1f} us, {100 * (python / command - 1):+.1f} %")
+        print(
+            f"median of a step: command {command:.1f} us, Python {python:.1f} us, {100 * (python / command - 1):+.1f} %"
+        )

@@ -1,4 +1,4 @@
-"""A loop of one's own among processes: each has its rows, all have the losses and parameters of one process with all rows.
+"""A loop of one's own among processes: each has its rows, all have the losses and parameters of one with all rows.
 loops.py ROWS: writes what it computed there, or compares it when the file is there."""
 
 import os

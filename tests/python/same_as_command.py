@@ -1,4 +1,5 @@
 """A training of Python on so many ranks has the bits of the command's: same_as_command.py PARTITA FOLDER."""
+
 import json
 import os
 import subprocess
@@ -16,7 +17,9 @@ numbers = np.random.default_rng(1)
 rows, labels = numbers.random((256, 1, 28, 28), "f4"), numbers.integers(0, 10, 256).astype("i4")
 file, log = os.path.join(folder, "rows.npz"), os.path.join(folder, "steps.jsonl")
 np.savez(file, x_train=rows, y_train=labels)
-options = "--epochs 2 --no-eval --threads 1 --batch 64 --optimizer momentum --lr 0.05 --lr-schedule constant --warmup-steps 0"
+options = (
+    "--epochs 2 --no-eval --threads 1 --batch 64 --optimizer momentum --lr 0.05 --lr-schedule constant --warmup-steps 0"
+)
 
 
 class Mlp(nn.Cell):
@@ -42,7 +45,9 @@ for ranks in (1, 8):
     ms.set_context(ranks=ranks, threads=1)
     ms.set_auto_parallel_context(parallel_mode="data_parallel", gradients_mean=True)
     net, losses = Mlp(), Losses()
-    model = ms.Model(net, nn.SoftmaxCrossEntropyWithLogits(True, "mean"), nn.Momentum(net.trainable_params(), 0.05, 0.9))
+    model = ms.Model(
+        net, nn.SoftmaxCrossEntropyWithLogits(True, "mean"), nn.Momentum(net.trainable_params(), 0.05, 0.9)
+    )
     model.train(2, ds.NumpySlicesDataset((rows, labels), ["image", "label"]).batch(64), callbacks=[losses])
     assert len(losses.values) == 8 and losses.values == expected[:8], (losses.values, expected)
     print(f"{ranks} ranks: 8 losses have the bits of the command's")

@@ -159,7 +159,7 @@ def _initializer_of(init):
 
 
 def initializer(init, shape=None, dtype=mstype.float32):
-    """A tensor whose values are drawn from `init` (a name, a number, an Initializer or a tensor) when they are needed."""
+    """A tensor whose values are drawn from `init`, a name, a number or an Initializer, when they are needed."""
     from partita.common.tensor import Tensor
 
     if isinstance(init, Tensor):

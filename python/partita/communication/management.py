@@ -88,7 +88,7 @@ def core_group(group):
 
 
 def get_rank(group=GlobalComm.WORLD_COMM_GROUP):
-    """The rank of this process in the group. Ranks that are threads of one process are all run by rank 0 of the script."""
+    """The rank of this process in the group. Ranks that are threads of one process are all run by its rank 0."""
     ranks = _ranks_of("get_rank", group)
     rank = _core.this_place().rank
     if rank not in ranks:

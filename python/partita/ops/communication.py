@@ -1,4 +1,4 @@
-"""Collectives as ops: at once, among processes. Networks need none: what they communicate follows from how they are cut."""
+"""Collectives as ops: at once, among processes. What networks communicate follows from how they are cut."""
 
 from partita import _trace
 from partita.communication.management import GlobalComm

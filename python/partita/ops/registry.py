@@ -1,5 +1,5 @@
-"""Every op of the library under its own name: `ops.registry.leaky_relu(x, slope=0.1)`. Operands are of one element type,
-axes count from the front, and attributes are those that `partita ops NAME` prints."""
+"""Every op of the library under its own name: `ops.registry.leaky_relu(x, slope=0.1)`. Operands are of one element
+type, axes count from the front, and attributes are those that `partita ops NAME` prints."""
 
 from partita import _core
 from partita._names import refuse_missing

@@ -62,7 +62,9 @@ class _Compiled:
                     if ways > 1 and shape:
                         shape[0] *= ways
                     symbols.append(
-                        _trace.from_symbol(trace.network_input(f"input{i}", tensor.dtype.core, shape, rows and bool(shape)))
+                        _trace.from_symbol(
+                            trace.network_input(f"input{i}", tensor.dtype.core, shape, rows and bool(shape))
+                        )
                     )
                 own_args, own_kwargs = given.filled(symbols)
                 self.structure = _Structure(function(*own_args, **own_kwargs))
@@ -136,8 +138,8 @@ def _text(value):
 
 
 class Program:
-    """A function that runs as one program. Tensors that it is given begin with samples, of which every process has rows of
-    its own, unless `rows` is False. In a network that is being built it is a function as others are."""
+    """A function that runs as one program. Tensors that it is given begin with samples, of which every process has rows
+    of its own, unless `rows` is False. In a network that is being built it is a function as others are."""
 
     def __init__(self, function, rows=True):
         functools.update_wrapper(self, function, updated=())

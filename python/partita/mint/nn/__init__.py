@@ -6,7 +6,17 @@ from partita import nn
 from partita._names import refuse_missing
 from partita.common.initializer import HeUniform, Uniform
 from partita.mint.nn import functional  # noqa: F401
-from partita.nn import GELU, CrossEntropyLoss, Dropout, Embedding, Identity, L1Loss, MSELoss, ReLU, Softmax  # noqa: F401
+from partita.nn import (  # noqa: F401
+    GELU,
+    CrossEntropyLoss,
+    Dropout,
+    Embedding,
+    Identity,
+    L1Loss,
+    MSELoss,
+    ReLU,
+    Softmax,
+)
 
 
 class Linear(nn.Dense):

@@ -1,4 +1,4 @@
-"""Optimizers. A training has the updates of the library as part of its program; this says which, of what, and how fast."""
+"""Optimizers: which update of the library a training has as a part of its program, of what, and how fast."""
 
 import numbers
 
@@ -112,8 +112,8 @@ class Optimizer(Cell):
         return type(self).update is not Optimizer.update
 
     def update(self, parameter, gradient, learning_rate, states):
-        """What a parameter becomes, from tensors and `states(name, begin)`, which gives what is kept; `states.keep(name,
-        value)` keeps another value. `states.step` is the number of steps taken, as a float."""
+        """What a parameter becomes, from tensors and `states(name, begin)`, which gives what is kept;
+        `states.keep(name, value)` keeps another value. `states.step` is the number of steps taken, as a float."""
         raise NotImplementedError
 
     def add_update(self, trace, parameter, gradient, rate):
