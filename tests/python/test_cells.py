@@ -1,5 +1,8 @@
 """Cells: names, parameters, defaults, gradients."""
 
+import copy
+import pickle
+
 import numpy as np
 from support import Case, Small, labelled, rng
 
@@ -54,6 +57,19 @@ class Names(Case):
             nn.SequentialCell(1)
         with self.refuses(ValueError, "bad pipeline stage, got -1"):
             nn.ReLU().pipeline_stage = -1
+
+
+class Copies(Case):
+    def test_have_values_of_their_own(self):
+        ms.set_context(mode=ms.GRAPH_MODE)
+        net, x = Small(norm=True), Tensor(labelled(4)[0])
+        before = net(x).asnumpy().copy()
+        for other in (copy.deepcopy(net), pickle.loads(pickle.dumps(net))):
+            self.close(other(x), before)
+            other.fc1.weight.set_data(Tensor(np.zeros((8, 6), "f4")))
+            self.assertFalse(np.allclose(other(x).asnumpy(), before))
+            self.close(net(x), before)
+            self.assertEqual(list(other.parameters_dict()), list(net.parameters_dict()))
 
 
 class Defaults(Case):

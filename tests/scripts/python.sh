@@ -73,6 +73,9 @@ mpirun -n 3 "$python" "$root/tests/python/groups.py" >"$work/out" 2>&1 || { tail
 "$python" "$root/tests/python/loops.py" "$work/loops.npy"
 mpirun -n 2 "$python" "$root/tests/python/loops.py" "$work/loops.npy" >"$work/out" 2>&1 || { tail -n 20 "$work/out"; exit 1; }
 [[ $(grep -o "a loop of one's own: ok" "$work/out" | wc -l) -eq 2 ]]
+"$python" "$root/tests/python/operator_parallel.py" "$work/products.npy"
+mpirun -n 8 "$python" "$root/tests/python/operator_parallel.py" "$work/products.npy" >"$work/out" 2>&1 ||
+  { tail -n 20 "$work/out"; exit 1; }
 fails 70 "rank 1: ZeroDivisionError: mine" mpirun -n 3 "$python" "$root/tests/python/failing_rank.py" 1
 
 # A script that imports the documented system by its name.

@@ -98,6 +98,15 @@ class Parameter(Tensor):
             made._array = _core.Array(self.asnumpy())
         return made
 
+    def __deepcopy__(self, memo):
+        made = memo[id(self)] = self.clone()
+        made.statistic, made.comm_fusion = self.statistic, self.comm_fusion
+        return made
+
+    def __reduce__(self):
+        options = (self.name, self.requires_grad, self.layerwise_parallel, self.parallel_optimizer)
+        return type(self), (self.asnumpy(), *options)
+
     @property
     def data(self):
         return self

@@ -143,6 +143,14 @@ class Tensor:
     def copy(self):
         return Tensor(np.array(self.asnumpy()))
 
+    def __deepcopy__(self, memo):
+        made = _trace.from_array(_core.Array(self.asnumpy())) if self._symbol is None else self
+        memo[id(self)] = made
+        return made
+
+    def __reduce__(self):
+        return type(self), (self.asnumpy(),)
+
     def set_data(self, data, slice_shape=False):
         self.assign_value(data)
 

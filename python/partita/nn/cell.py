@@ -252,6 +252,10 @@ class Cell:
 
     # Of Python.
 
+    def __getstate__(self):
+        """For copies: programs stay with the cell that they were made of."""
+        return {name: value for name, value in self.__dict__.items() if name not in _PROGRAMS}
+
     def extend_repr(self):
         return ""
 
@@ -342,6 +346,9 @@ class CellList(Cell):
 
     def construct(self, *inputs):
         raise NotImplementedError("[CellList] a list is no network, got a call, expected calls of its cells")
+
+
+_PROGRAMS = ("_own_program", "_programs", "_program", "_step")
 
 
 def _all_tensors(args):
