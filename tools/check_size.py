@@ -43,7 +43,7 @@ def long_classes(lines: list[str]) -> list[tuple[int, int]]:
 def main() -> int:
     root = pathlib.Path(__file__).resolve().parent.parent
     faults = []
-    for folder in ("src", "tests", "bench", "examples"):
+    for folder in ("src", "python", "tests", "bench", "examples"):
         for path in sorted((root / folder).rglob("*")):
             if path.suffix not in (".h", ".cpp", ".cu", ".py"):
                 continue

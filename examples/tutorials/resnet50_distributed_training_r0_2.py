@@ -3,7 +3,8 @@ import os
 from partita import context
 from partita.communication.management import init
 
-context.set_context(mode=context.GRAPH_MODE, device_target="Ascend", enable_hccl=True, device_id=int(os.environ["DEVICE_ID"]))
+context.set_context(mode=context.GRAPH_MODE, device_target="Ascend", enable_hccl=True,
+                    device_id=int(os.environ["DEVICE_ID"]))
 init()
 
 import partita.common.dtype as mstype

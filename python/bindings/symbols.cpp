@@ -125,11 +125,14 @@ Symbol optimizer_state(const TracePtr& trace, const Symbol& parameter, const std
   Builder& builder = trace->builder();
   const std::string owner = builder.graph().values[static_cast<size_t>(parameter.id)].name;
   const Type type{parameter.value().dtype(), shape};
-  const State state{.kind = StateKind::optimizer,
-                    .init = {InitKind::constant, {value}},
-                    .requires_grad = false,
-                    .owner = owner};
+  const State state{
+      .kind = StateKind::optimizer, .init = {InitKind::constant, {value}}, .requires_grad = false, .owner = owner};
   return {trace, builder.state(owner + "." + suffix, type, state).id()};
+}
+
+Symbol count_step(const TracePtr& trace) {
+  const State counter{.kind = StateKind::counter, .requires_grad = false};
+  return {trace, trace->builder().state("step", Type{DType::i64, {}}, counter).id()};
 }
 
 void set_phase(const TracePtr& trace, const std::string& name) {
@@ -175,6 +178,11 @@ void bind_symbols(py::module_& module) {
       .def("statistics_groups", [](Trace& trace) { return trace.context().options().statistics_groups; })
       .def("differentiate", &differentiate_loss)
       .def("update", &update_parameter)
+      .def("optimizer_state", &optimizer_state)
+      .def("set_phase", &set_phase)
+      .def("count_step", &count_step)
+      .def("store", [](Trace& trace, const Symbol& state,
+                       const Symbol& value) { trace.builder().store(state.value(), value.value()); })
       .def(
           "network_input",
           [](const TracePtr& trace, const std::string& name, const std::string& dtype, const Shape& shape, bool batch) {

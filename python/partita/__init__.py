@@ -1,23 +1,60 @@
 """Partita: neural networks trained on many devices from a program written for one.
 
 The names and defaults are those of the documented system's Python interface (docs/python.md)."""
+
 from partita import _core, _exit
 from partita._names import missing as _missing
 from partita.common import (  # noqa: F401
-    Parameter, ParameterTuple, Tensor, dtype, get_seed, set_seed, tensor)
+    Parameter,
+    ParameterTuple,
+    Tensor,
+    dtype,
+    get_seed,
+    set_seed,
+    tensor,
+)
 from partita.common.dtype import (  # noqa: F401
-    bfloat16, bool_, double, dtype_to_nptype, float16, float32, float64, float_, half, int32, int64, int_,
-    pytype_to_dtype, single, uint8, uint32)
+    bfloat16,
+    bool_,
+    double,
+    dtype_to_nptype,
+    float16,
+    float32,
+    float64,
+    float_,
+    half,
+    int32,
+    int64,
+    int_,
+    pytype_to_dtype,
+    single,
+    uint8,
+    uint32,
+)
 from partita.context import (  # noqa: F401
-    GRAPH_MODE, PYNATIVE_MODE, ParallelMode, get_auto_parallel_context, get_context, reset_auto_parallel_context,
-    set_auto_parallel_context, set_context, set_device)
+    GRAPH_MODE,
+    PYNATIVE_MODE,
+    ParallelMode,
+    get_auto_parallel_context,
+    get_context,
+    reset_auto_parallel_context,
+    set_auto_parallel_context,
+    set_context,
+    set_device,
+)
 from partita import communication, context, nn, ops, parallel  # noqa: F401
 from partita.ops.composite import grad, value_and_grad  # noqa: F401
 from partita.parallel.layout import Layout  # noqa: F401
 from partita.train import Model, export, load_checkpoint, load_param_into_net, save_checkpoint  # noqa: F401
 from partita.train.serialization import (  # noqa: F401
-    build_searched_strategy, load_distributed_checkpoint, merge_sliced_parameter, rank_list_for_transform,
-    transform_checkpoint_by_rank, transform_checkpoints, unified_safetensors)
+    build_searched_strategy,
+    load_distributed_checkpoint,
+    merge_sliced_parameter,
+    rank_list_for_transform,
+    transform_checkpoint_by_rank,
+    transform_checkpoints,
+    unified_safetensors,
+)
 from partita.train.step import jit, lazy_inline, ms_function  # noqa: F401
 
 __version__ = "0.1.0"
@@ -33,5 +70,6 @@ def shard(fn, in_strategy, out_strategy=None, parameter_plan=None, device="Ascen
 def __getattr__(name):
     if name in _LATER:
         import importlib
+
         return importlib.import_module(f"partita.{name}")
     raise _missing(__name__, name, [*globals(), *_LATER])

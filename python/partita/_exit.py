@@ -1,4 +1,5 @@
 """The exit code of errors that nothing catches (docs/errors.md)."""
+
 import sys
 
 
@@ -11,4 +12,5 @@ def install():
         code = getattr(error, "exit_code", None)
         if code is not None:
             sys.exit(code)
+
     sys.excepthook = hook

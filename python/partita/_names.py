@@ -1,4 +1,5 @@
 """Names that are not there: errors that say so and name what is nearest."""
+
 import dis
 import sys
 
@@ -38,6 +39,8 @@ def _is_import():
 
 def refuse_missing(namespace):
     """A module's `__getattr__`, which says what is nearest."""
+
     def __getattr__(name):
         raise missing(namespace["__name__"], name, list(namespace))
+
     return __getattr__

@@ -1,4 +1,5 @@
 """How a call of an op becomes nodes of a network that is being built, or runs at once."""
+
 import os
 import sys
 import threading
@@ -30,14 +31,14 @@ class Build:
 
     def __init__(self, trace, training, trained=None, groups=1):
         self.trace, self.training = trace, training
-        self.groups = groups    # of rows that one rank has in one micro-batch
+        self.groups = groups  # of rows that one rank has in one micro-batch
         self.trained = trained  # names of the parameters that the optimizer has; None: all that require a gradient
-        self.parameters = {}    # by name
-        self.rates = {}         # inputs that are learning rates, by name: the optimizers
+        self.parameters = {}  # by name
+        self.rates = {}  # inputs that are learning rates, by name: the optimizers
         self.scope, self.stage, self.recompute = "net", -1, ""
-        self._outer = []        # what was built before each entry
-        self._symbols = {}      # of parameters and constant tensors, by their identity
-        self._kept = []         # so that identities stay theirs
+        self._outer = []  # what was built before each entry
+        self._symbols = {}  # of parameters and constant tensors, by their identity
+        self._kept = []  # so that identities stay theirs
 
     def __enter__(self):
         self._outer.append(current())
@@ -66,8 +67,9 @@ class Build:
     def _parameter(self, parameter):
         other = self.parameters.setdefault(parameter.name, parameter)
         if other is not parameter:
-            raise ValueError(f"[parameter] two parameters have one name, got '{parameter.name}' again, expected names "
-                             "of their own")
+            raise ValueError(
+                f"[parameter] two parameters have one name, got '{parameter.name}' again, expected names of their own"
+            )
         trained = parameter.requires_grad and (self.trained is None or parameter.name in self.trained)
         split = 0 if parameter.layerwise_parallel else -1
         return self.trace.state(parameter.name, parameter.dtype.core, parameter.shape, trained, split)
@@ -133,6 +135,7 @@ def _tensors(made, wrap):
 def from_symbol(symbol):
     """The tensor that stands for a symbol."""
     from partita.common.tensor import Tensor
+
     tensor = Tensor.__new__(Tensor)
     tensor._array, tensor._symbol, tensor._init = None, symbol, None
     return tensor
@@ -141,6 +144,7 @@ def from_symbol(symbol):
 def from_array(array):
     """The tensor that holds an array."""
     from partita.common.tensor import Tensor
+
     tensor = Tensor.__new__(Tensor)
     tensor._array, tensor._symbol, tensor._init = array, None, None
     return tensor

@@ -1,4 +1,5 @@
 """Warnings, as the commands of the project print them: one line on stderr, each text once."""
+
 import sys
 
 _said = set()

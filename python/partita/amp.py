@@ -1,4 +1,5 @@
 """Scaling of losses, for networks in 16 bits. The CPU computes in 32, where it changes nothing but rounding."""
+
 from partita._names import refuse_missing
 from partita._warnings import warn
 from partita.common.tensor import Tensor
@@ -94,8 +95,9 @@ class DynamicLossScaleManager:
 
     def __init__(self, init_loss_scale=2**24, scale_factor=2, scale_window=2000):
         if init_loss_scale < 1:
-            raise ValueError(f"[DynamicLossScaleManager] bad init_loss_scale, got {init_loss_scale}, expected a number "
-                             "from 1")
+            raise ValueError(
+                f"[DynamicLossScaleManager] bad init_loss_scale, got {init_loss_scale}, expected a number from 1"
+            )
         self.loss_scale, self.scale_factor, self.scale_window = init_loss_scale, scale_factor, scale_window
         self.good_steps = 0
 

@@ -1,4 +1,5 @@
 """What a script says of its run before its network: the mode, the ranks, how they share the work."""
+
 from partita import _core
 from partita._names import refuse_missing
 from partita._warnings import warn
@@ -9,6 +10,7 @@ STRICT, COMPATIBLE, LAX = 0, 1, 2
 
 class ParallelMode:
     """How ranks share the work."""
+
     STAND_ALONE = "stand_alone"
     DATA_PARALLEL = "data_parallel"
     HYBRID_PARALLEL = "hybrid_parallel"
@@ -20,39 +22,99 @@ class ParallelMode:
 # Keys of set_context: the default, and whether the key does something here. `ranks`, `threads`, `batch_norm` and
 # `kernels` are ours.
 _CONTEXT = {
-    "mode": (PYNATIVE_MODE, True), "device_target": ("CPU", True), "device_id": (0, True), "deterministic": ("OFF", True),
-    "save_graphs": (0, True), "save_graphs_path": (".", True), "ranks": (1, True), "threads": (0, True),
-    "batch_norm": ("", True), "kernels": ("fast", True), "max_call_depth": (1000, False), "memory_offload": ("OFF", False),
-    "jit_syntax_level": (LAX, False), "op_timeout": (900, False), "max_device_memory": ("1024GB", False),
-    "variable_memory_max_size": ("30GB", False), "mempool_block_size": ("1GB", False),
-    "enable_graph_kernel": (False, False), "graph_kernel_flags": ("", False), "enable_compile_cache": (False, False),
-    "compile_cache_path": (".", False), "precompile_only": (False, False), "print_file_path": ("", False),
-    "runtime_num_threads": (0, False), "ascend_config": ({}, False), "gpu_config": ({}, False), "jit_config": ({}, False),
-    "enable_hccl": (False, False), "enable_task_sink": (True, False), "enable_loop_sink": (False, False),
-    "enable_auto_mixed_precision": (False, False), "reserve_class_name_in_scope": (True, False), "exec_order": ("bfs", False),
-    "check_bprop": (False, False), "pynative_synchronize": (False, False), "inter_op_parallel_num": (0, False),
-    "enable_reduce_precision": (True, False), "auto_tune_mode": ("NO_TUNE", False), "profiling_dir_path": (".", False),
-    "env_config_path": ("", False), "memory_optimize_level": ("O0", False), "aoe_tune_mode": ("", False),
-    "aoe_config": ({}, False), "support_binary": (False, False), "debug_level": (0, False), "max_call_depth_": (0, False),
+    "mode": (PYNATIVE_MODE, True),
+    "device_target": ("CPU", True),
+    "device_id": (0, True),
+    "deterministic": ("OFF", True),
+    "save_graphs": (0, True),
+    "save_graphs_path": (".", True),
+    "ranks": (1, True),
+    "threads": (0, True),
+    "batch_norm": ("", True),
+    "kernels": ("fast", True),
+    "max_call_depth": (1000, False),
+    "memory_offload": ("OFF", False),
+    "jit_syntax_level": (LAX, False),
+    "op_timeout": (900, False),
+    "max_device_memory": ("1024GB", False),
+    "variable_memory_max_size": ("30GB", False),
+    "mempool_block_size": ("1GB", False),
+    "enable_graph_kernel": (False, False),
+    "graph_kernel_flags": ("", False),
+    "enable_compile_cache": (False, False),
+    "compile_cache_path": (".", False),
+    "precompile_only": (False, False),
+    "print_file_path": ("", False),
+    "runtime_num_threads": (0, False),
+    "ascend_config": ({}, False),
+    "gpu_config": ({}, False),
+    "jit_config": ({}, False),
+    "enable_hccl": (False, False),
+    "enable_task_sink": (True, False),
+    "enable_loop_sink": (False, False),
+    "enable_auto_mixed_precision": (False, False),
+    "reserve_class_name_in_scope": (True, False),
+    "exec_order": ("bfs", False),
+    "check_bprop": (False, False),
+    "pynative_synchronize": (False, False),
+    "inter_op_parallel_num": (0, False),
+    "enable_reduce_precision": (True, False),
+    "auto_tune_mode": ("NO_TUNE", False),
+    "profiling_dir_path": (".", False),
+    "env_config_path": ("", False),
+    "memory_optimize_level": ("O0", False),
+    "aoe_tune_mode": ("", False),
+    "aoe_config": ({}, False),
+    "support_binary": (False, False),
+    "debug_level": (0, False),
+    "max_call_depth_": (0, False),
 }
 del _CONTEXT["max_call_depth_"]
-_CHOICES = {"mode": (GRAPH_MODE, PYNATIVE_MODE), "device_target": ("CPU", "GPU", "Ascend"), "deterministic": ("ON", "OFF"),
-            "memory_offload": ("ON", "OFF"), "batch_norm": ("", "local", "global"), "kernels": ("fast", "reference")}
+_CHOICES = {
+    "mode": (GRAPH_MODE, PYNATIVE_MODE),
+    "device_target": ("CPU", "GPU", "Ascend"),
+    "deterministic": ("ON", "OFF"),
+    "memory_offload": ("ON", "OFF"),
+    "batch_norm": ("", "local", "global"),
+    "kernels": ("fast", "reference"),
+}
 
 _PARALLEL = {
-    "device_num": (1, True), "global_rank": (0, True), "gradients_mean": (False, True), "mirror_mean": (False, True),
-    "gradient_fp32_sync": (True, False), "cast_before_mirror": (True, False), "loss_repeated_mean": (True, False),
-    "parallel_mode": ("stand_alone", True), "search_mode": ("recursive_programming", True),
-    "auto_parallel_search_mode": ("recursive_programming", True), "parameter_broadcast": (False, False),
-    "strategy_ckpt_load_file": ("", True), "strategy_ckpt_save_file": ("", True), "full_batch": (False, True),
-    "dataset_strategy": ("data_parallel", True), "enable_parallel_optimizer": (False, True),
-    "parallel_optimizer_config": ({}, True), "optimizer_weight_shard_size": (-1, True), "enable_alltoall": (False, False),
-    "force_fp32_communication": (False, False), "pipeline_stages": (1, True), "pipeline_result_broadcast": (False, False),
-    "pipeline_config": ({}, True), "auto_pipeline": (False, False), "grad_accumulation_step": (1, True),
-    "all_reduce_fusion_config": ([], False), "comm_fusion": ({}, False), "strategy_ckpt_config": ({}, True),
-    "group_ckpt_save_file": ("", False), "communi_parallel_mode": ("all_group_parallel", False),
-    "sharding_propagation": (False, True), "dump_local_norm": (False, False), "dump_local_norm_path": ("", False),
-    "dump_device_local_norm": (False, False), "auto_parallel_new_interface": (False, False),
+    "device_num": (1, True),
+    "global_rank": (0, True),
+    "gradients_mean": (False, True),
+    "mirror_mean": (False, True),
+    "gradient_fp32_sync": (True, False),
+    "cast_before_mirror": (True, False),
+    "loss_repeated_mean": (True, False),
+    "parallel_mode": ("stand_alone", True),
+    "search_mode": ("recursive_programming", True),
+    "auto_parallel_search_mode": ("recursive_programming", True),
+    "parameter_broadcast": (False, False),
+    "strategy_ckpt_load_file": ("", True),
+    "strategy_ckpt_save_file": ("", True),
+    "full_batch": (False, True),
+    "dataset_strategy": ("data_parallel", True),
+    "enable_parallel_optimizer": (False, True),
+    "parallel_optimizer_config": ({}, True),
+    "optimizer_weight_shard_size": (-1, True),
+    "enable_alltoall": (False, False),
+    "force_fp32_communication": (False, False),
+    "pipeline_stages": (1, True),
+    "pipeline_result_broadcast": (False, False),
+    "pipeline_config": ({}, True),
+    "auto_pipeline": (False, False),
+    "grad_accumulation_step": (1, True),
+    "all_reduce_fusion_config": ([], False),
+    "comm_fusion": ({}, False),
+    "strategy_ckpt_config": ({}, True),
+    "group_ckpt_save_file": ("", False),
+    "communi_parallel_mode": ("all_group_parallel", False),
+    "sharding_propagation": (False, True),
+    "dump_local_norm": (False, False),
+    "dump_local_norm_path": ("", False),
+    "dump_device_local_norm": (False, False),
+    "auto_parallel_new_interface": (False, False),
     "init_param_in_compile": (True, False),
 }
 _PARALLEL_CHOICES = {
@@ -61,11 +123,18 @@ _PARALLEL_CHOICES = {
     "auto_parallel_search_mode": ("recursive_programming", "dynamic_programming", "sharding_propagation"),
     "communi_parallel_mode": ("all_group_parallel", "same_server_group_parallel", "no_group_parallel"),
 }
-_OLD_NAMES = {"mirror_mean": "gradients_mean", "cast_before_mirror": "gradient_fp32_sync",
-              "auto_parallel_search_mode": "search_mode"}
+_OLD_NAMES = {
+    "mirror_mean": "gradients_mean",
+    "cast_before_mirror": "gradient_fp32_sync",
+    "auto_parallel_search_mode": "search_mode",
+}
 _NESTED = {
-    "parallel_optimizer_config": ("gradient_accumulation_shard", "parallel_optimizer_threshold",
-                                  "optimizer_weight_shard_size", "optimizer_level"),
+    "parallel_optimizer_config": (
+        "gradient_accumulation_shard",
+        "parallel_optimizer_threshold",
+        "optimizer_weight_shard_size",
+        "optimizer_level",
+    ),
     "pipeline_config": ("pipeline_interleave", "pipeline_scheduler"),
     "strategy_ckpt_config": ("load_file", "save_file", "only_trainable_params"),
     "comm_fusion": ("openstate", "allreduce", "allgather", "reducescatter"),
@@ -78,8 +147,10 @@ _parallel = {}
 def _check(where, keys, choices, key, value):
     if key not in keys:
         near = _core.nearest(key, list(keys))
-        raise ValueError(f"[{where}] unknown key, got '{key}', expected one of {len(keys)} keys"
-                         + (f", did you mean '{near}'?" if near else ""))
+        raise ValueError(
+            f"[{where}] unknown key, got '{key}', expected one of {len(keys)} keys"
+            + (f", did you mean '{near}'?" if near else "")
+        )
     if key in choices and value not in choices[key]:
         raise ValueError(f"[{where}] {key} is none of its values, got {value!r}, expected one of {choices[key]}")
     default, works = keys[key]
@@ -118,14 +189,17 @@ def set_auto_parallel_context(**kwargs):
     for key, value in kwargs.items():
         _check("set_auto_parallel_context", _PARALLEL, _PARALLEL_CHOICES, key, value)
         if key == "dataset_strategy" and value not in ("data_parallel", "full_batch") and not isinstance(value, tuple):
-            raise ValueError(f"[set_auto_parallel_context] dataset_strategy is none of its values, got {value!r}, expected "
-                             "'data_parallel', 'full_batch' or a tuple of tuples")
+            raise ValueError(
+                f"[set_auto_parallel_context] dataset_strategy is none of its values, got {value!r}, expected "
+                "'data_parallel', 'full_batch' or a tuple of tuples"
+            )
         if key in ("device_num", "pipeline_stages", "grad_accumulation_step") and value < 1:
             raise ValueError(f"[set_auto_parallel_context] bad {key}, got {value}, expected an integer from 1")
         for inner in value if key in _NESTED else ():
             if inner not in _NESTED[key]:
-                raise ValueError(f"[set_auto_parallel_context] unknown key of {key}, got '{inner}', expected one of "
-                                 f"{_NESTED[key]}")
+                raise ValueError(
+                    f"[set_auto_parallel_context] unknown key of {key}, got '{inner}', expected one of {_NESTED[key]}"
+                )
         _parallel[_OLD_NAMES.get(key, key)] = value
 
 
@@ -136,6 +210,7 @@ def get_auto_parallel_context(attr_key):
     name = _OLD_NAMES.get(attr_key, attr_key)
     if name == "device_num" and name not in _parallel:
         from partita.communication.management import group_size_or_one
+
         return group_size_or_one()
     return _parallel.get(name, _PARALLEL[name][0])
 

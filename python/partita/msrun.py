@@ -1,7 +1,8 @@
 """Runs a script that imports the documented system: `python -m partita.msrun SCRIPT [ARGUMENTS]`.
 
-In the script `mindspore` and its modules are those of this package. With --worker_num above 1 and no launcher around, the
-script is started as so many processes by mpirun."""
+In the script `mindspore` and its modules are those of this package. With --worker_num above 1 and no launcher around,
+the script is started as so many processes by mpirun."""
+
 import argparse
 import importlib
 import importlib.abc
@@ -23,21 +24,22 @@ class _Aliases(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return importlib.util.spec_from_loader(name, self, is_package=True)
 
     def create_module(self, spec):
-        own = "partita" + spec.name[len(ALIAS):]
+        own = "partita" + spec.name[len(ALIAS) :]
         try:
             module = importlib.import_module(own)
         except ModuleNotFoundError as error:
             if error.name != own:
                 raise
-            raise ModuleNotFoundError(f"[msrun] no such module, got '{spec.name}', expected one that partita has",
-                                      name=spec.name) from None
+            raise ModuleNotFoundError(
+                f"[msrun] no such module, got '{spec.name}', expected one that partita has", name=spec.name
+            ) from None
         self._kept = module.__spec__, module.__name__, getattr(module, "__loader__", None)
         return module
 
     def exec_module(self, module):
         """The import system has written the other name into the module: writes its own back."""
         module.__spec__, module.__name__, module.__loader__ = self._kept
-        sys.modules[ALIAS + module.__name__[len("partita"):]] = module
+        sys.modules[ALIAS + module.__name__[len("partita") :]] = module
 
 
 def install():
@@ -73,15 +75,30 @@ def main():
     if flags.worker_num < 1:
         sys.exit(f"[msrun] bad worker_num, got {flags.worker_num}, expected an integer from 1")
     if local != flags.worker_num or flags.sim_level >= 0 or flags.rank_table_file:
-        sys.exit("[msrun] processes on other hosts, a simulation or a rank table, got --local_worker_num, --sim_level or "
-                 "--rank_table_file, expected mpirun with a hostfile")
+        sys.exit(
+            "[msrun] processes on other hosts, a simulation or a rank table, got --local_worker_num, --sim_level or "
+            "--rank_table_file, expected mpirun with a hostfile"
+        )
     from partita import _core
+
     if flags.worker_num > 1 and _core.this_place().ranks == 1:
         if shutil.which("mpirun") is None:
             sys.exit("[msrun] no launcher, got no mpirun in PATH, expected Open MPI")
         output = ["--output-filename", flags.log_dir] if flags.log_dir else []
-        os.execvp("mpirun", ["mpirun", "-n", str(flags.worker_num), *output, sys.executable, "-m", "partita.msrun",
-                             flags.script, *flags.arguments])
+        os.execvp(
+            "mpirun",
+            [
+                "mpirun",
+                "-n",
+                str(flags.worker_num),
+                *output,
+                sys.executable,
+                "-m",
+                "partita.msrun",
+                flags.script,
+                *flags.arguments,
+            ],
+        )
     install()
     sys.argv = [flags.script, *flags.arguments]
     sys.path.insert(0, os.path.dirname(os.path.abspath(flags.script)))

@@ -1,10 +1,12 @@
 """Options of devices, which the CPU has not."""
+
 from partita._names import refuse_missing
 from partita._warnings import warn
 
 
-def set_memory(init_size='2GB', increase_size='2GB', max_size='1024GB', optimize_level='O0',
-               huge_page_reserve_size='0GB'):
+def set_memory(
+    init_size="2GB", increase_size="2GB", max_size="1024GB", optimize_level="O0", huge_page_reserve_size="0GB"
+):
     """Kept, without effect: a program takes the memory that its plan says."""
     for name, value in list(locals().items()):
         if name.endswith("_size") and not str(value).upper().endswith("GB"):

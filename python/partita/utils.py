@@ -1,4 +1,5 @@
 """What goes with networks."""
+
 from partita._names import refuse_missing
 
 __getattr__ = refuse_missing(globals())

@@ -1,4 +1,5 @@
 """A training whose loss becomes infinite: exit code 79."""
+
 import numpy as np
 
 import partita as ms

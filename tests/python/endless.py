@@ -1,4 +1,5 @@
 """A training that Ctrl-C ends."""
+
 import numpy as np
 
 import partita as ms

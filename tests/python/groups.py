@@ -1,4 +1,5 @@
 """Collectives and groups of three processes."""
+
 import numpy as np
 
 from partita import Tensor, ops

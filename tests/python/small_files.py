@@ -1,4 +1,5 @@
 """Writes small files of MNIST and CIFAR-10: small_files.py FOLDER."""
+
 import os
 import shutil
 import sys

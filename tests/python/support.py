@@ -1,4 +1,5 @@
 """What the tests of the Python package share: small data, small networks, the folder of the package."""
+
 import contextlib
 import io
 import os

@@ -1,4 +1,8 @@
 """Cells: names, parameters, defaults, gradients."""
+
+import copy
+import pickle
+
 import numpy as np
 from support import Case, Small, labelled, rng
 
@@ -11,9 +15,19 @@ class Names(Case):
     def test_follow_attributes(self):
         net = nn.SequentialCell(nn.Dense(2, 3), nn.SequentialCell([nn.Dense(3, 1, has_bias=False)]))
         self.assertEqual([one.name for one in net.get_parameters()], ["0.weight", "0.bias", "1.0.weight"])
-        self.assertEqual([name for name, _ in Small(norm=True).parameters_and_names()],
-                         ["fc1.weight", "fc1.bias", "norm.moving_mean", "norm.moving_variance", "norm.gamma", "norm.beta",
-                          "fc2.weight", "fc2.bias"])
+        self.assertEqual(
+            [name for name, _ in Small(norm=True).parameters_and_names()],
+            [
+                "fc1.weight",
+                "fc1.bias",
+                "norm.moving_mean",
+                "norm.moving_variance",
+                "norm.gamma",
+                "norm.beta",
+                "fc2.weight",
+                "fc2.bias",
+            ],
+        )
         self.assertEqual(len(Small(norm=True).trainable_params()), 6)
 
     def test_keep_names_of_their_own(self):
@@ -25,6 +39,7 @@ class Names(Case):
 
             def construct(self, x):
                 return self.cells_of_it[1](ops.matmul(x, self.weight))
+
         names = [one.name for one in Net().get_parameters()]
         self.assertEqual(names, ["w", "cells_of_it.1.weight", "cells_of_it.1.bias"])
         self.assertEqual(nn.TrainOneStepCell(Net(), nn.SGD(Net().trainable_params())).trainable_params()[0].name, "w")
@@ -33,6 +48,7 @@ class Names(Case):
         class Bare(nn.Cell):
             def __init__(self):
                 self.fc = nn.Dense(1, 1)
+
         with self.refuses(AttributeError, "before super().__init__()"):
             Bare()
         with self.refuses(AttributeError, "has no construct"):
@@ -41,6 +57,19 @@ class Names(Case):
             nn.SequentialCell(1)
         with self.refuses(ValueError, "bad pipeline stage, got -1"):
             nn.ReLU().pipeline_stage = -1
+
+
+class Copies(Case):
+    def test_have_values_of_their_own(self):
+        ms.set_context(mode=ms.GRAPH_MODE)
+        net, x = Small(norm=True), Tensor(labelled(4)[0])
+        before = net(x).asnumpy().copy()
+        for other in (copy.deepcopy(net), pickle.loads(pickle.dumps(net))):
+            self.close(other(x), before)
+            other.fc1.weight.set_data(Tensor(np.zeros((8, 6), "f4")))
+            self.assertFalse(np.allclose(other(x).asnumpy(), before))
+            self.close(net(x), before)
+            self.assertEqual(list(other.parameters_dict()), list(net.parameters_dict()))
 
 
 class Defaults(Case):
@@ -89,6 +118,7 @@ class Gradients(Case):
 
         def fn(a, b):
             return (a * b * w).sum(), a
+
         self.close(ms.grad(lambda a: (a * a).sum())(x), [2, 4])
         self.close(ms.grad(fn, 1, has_aux=True)(x, x)[0], [3, 8])
         (value, aux), (of_inputs, of_w) = ms.value_and_grad(fn, (0, 1), w, has_aux=True)(x, x)
@@ -97,7 +127,9 @@ class Gradients(Case):
         self.close(of_inputs[0], [3, 8])
         self.close(of_w, [1, 4])
         self.close(ops.GradOperation()(lambda a: a * a)(x), [2, 4])
-        self.close(ops.GradOperation(get_all=True, sens_param=True)(lambda a, b: a * b)(x, x, Tensor([1.0, 10]))[0], [1, 20])
+        self.close(
+            ops.GradOperation(get_all=True, sens_param=True)(lambda a, b: a * b)(x, x, Tensor([1.0, 10]))[0], [1, 20]
+        )
         self.close(ops.GradOperation(get_by_list=True)(lambda a: (a * w).sum(), [w])(x)[0], [1, 2])
         with self.refuses(ValueError, "nothing to differentiate by"):
             ms.value_and_grad(fn, None)
@@ -124,6 +156,7 @@ class Programs(Case):
         def product(a, times):
             calls.append(a.shape)
             return a * weight * times
+
         x = Tensor(np.array([1.0, 2], "f4"))
         self.close(product(x, 3), [3, 6])
         weight.set_data(Tensor(np.array([2.0, 2], "f4")))

@@ -1,4 +1,5 @@
 """Data sets against NumPy: rows, their order, shards, maps."""
+
 import numpy as np
 from support import Case, Folder, rng
 
@@ -58,11 +59,14 @@ class Rows(Case):
     def test_go_through_functions_of_python(self):
         data = ds.NumpySlicesDataset({"a": np.arange(6, dtype="f4"), "b": np.arange(6, dtype="i4")}, shuffle=False)
         doubled = data.map([lambda a: a * 2, lambda a: a + 1], ["a"])
-        np.testing.assert_array_equal([row[0] for row in doubled.create_tuple_iterator(output_numpy=True)],
-                                      np.arange(6) * 2 + 1)
+        np.testing.assert_array_equal(
+            [row[0] for row in doubled.create_tuple_iterator(output_numpy=True)], np.arange(6) * 2 + 1
+        )
         joined = data.map(lambda a, b: (a + b, a - b, b), ["a", "b"], ["sum", "difference", "b"])
         self.assertEqual(joined.get_col_names(), ["sum", "difference", "b"])
-        self.assertEqual([float(row["sum"]) for row in joined.create_dict_iterator(output_numpy=True)], [0, 2, 4, 6, 8, 10])
+        self.assertEqual(
+            [float(row["sum"]) for row in joined.create_dict_iterator(output_numpy=True)], [0, 2, 4, 6, 8, 10]
+        )
         mixed = data.map([transforms.OneHot(6), lambda row: row[:2]], "b")
         self.assertEqual(list(mixed)[1][1].shape, (2,))
 
@@ -71,6 +75,7 @@ class Rows(Case):
 
         def values(view):
             return [np.asarray(row[0].asnumpy()).tolist() for row in view]
+
         self.assertEqual(values(data.skip(2).take(3)), [2, 3, 4])
         self.assertEqual(values(data.take(2).repeat(2)), [0, 1, 0, 1])
         self.assertEqual(values(data.batch(4, drop_remainder=True)), [[0, 1, 2, 3], [4, 5, 6, 7]])
@@ -90,6 +95,7 @@ class Rows(Case):
             epochs.append(len(epochs))
             for i in range(4):
                 yield np.full(2, i + 10 * epochs[-1], "f4"), np.array(i, "i4")
+
         data = ds.GeneratorDataset(rows, ["x", "i"])
         first = [float(row[0][0]) for row in data.create_tuple_iterator(output_numpy=True)]
         second = [float(row[0][0]) for row in data.create_tuple_iterator(output_numpy=True)]
@@ -101,7 +107,8 @@ class Rows(Case):
                 return 5
 
             def __getitem__(self, index):
-                return np.array(index ** 2, "i8")
+                return np.array(index**2, "i8")
+
         squares = ds.GeneratorDataset(Squares(), "n", shuffle=False, num_shards=2, shard_id=1)
         self.assertEqual([int(row[0]) for row in squares], [1, 9, 0])
 

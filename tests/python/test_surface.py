@@ -1,4 +1,5 @@
 """The documented names: that they are there, with the documented signatures and defaults."""
+
 import importlib
 import inspect
 import os
@@ -9,106 +10,129 @@ import partita as ms
 
 # Each documented name and, where it is a function or a class, its parameters with their defaults. `..`: and others.
 SURFACE = {
-    "": """set_context(**kwargs) GRAPH_MODE PYNATIVE_MODE set_device(device_target, device_id=None) set_seed(seed) get_seed()
-        set_auto_parallel_context(**kwargs) get_auto_parallel_context(attr_key) reset_auto_parallel_context() ParallelMode
-        Tensor(input_data=None, dtype=None, shape=None, init=None, ..) Parameter(default_input, name=None,
-        requires_grad=True, layerwise_parallel=False, parallel_optimizer=True, storage_format='', device=None)
-        value_and_grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False)
-        grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False)
+    "": """
+        set_context(**kwargs) GRAPH_MODE PYNATIVE_MODE set_device(device_target, device_id=None) set_seed(seed)
+        get_seed() set_auto_parallel_context(**kwargs) get_auto_parallel_context(attr_key)
+        reset_auto_parallel_context() ParallelMode Tensor(input_data=None, dtype=None, shape=None, init=None, ..)
+        Parameter(default_input, name=None, requires_grad=True, layerwise_parallel=False, parallel_optimizer=True,
+        storage_format='', device=None) value_and_grad(fn, grad_position=0, weights=None, has_aux=False,
+        return_ids=False) grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False)
         jit(function=None, *, capture_mode='ast', jit_level='O0', dynamic=0, fullgraph=False, backend='', ..)
-        lazy_inline(fn=None, attrs=None, policy=None) Model float16 float32 int32 bool_ dtype nn ops dataset train mint amp
-        shard(fn, in_strategy, out_strategy=None, parameter_plan=None, device='Ascend', level=0) context communication
-        load_checkpoint(ckpt_file_name, net=None, strict_load=False, filter_prefix=None, dec_key=None, dec_mode='AES-GCM',
-        specify_prefix=None, choice_func=None, crc_check=False, remove_redundancy=False, format='ckpt')
-        save_checkpoint(save_obj, ckpt_file_name, integrated_save=True, async_save=False, append_dict=None, enc_key=None, ..)
-        load_param_into_net(net, parameter_dict, strict_load=False, remove_redundancy=False) load_distributed_checkpoint
-        transform_checkpoints unified_safetensors rank_list_for_transform export(net, *inputs, file_name, file_format, ..)""",
-    "runtime": """set_memory(init_size='2GB', increase_size='2GB', max_size='1024GB', optimize_level='O0',
+        lazy_inline(fn=None, attrs=None, policy=None) Model float16 float32 int32 bool_ dtype nn ops dataset train
+        mint amp shard(fn, in_strategy, out_strategy=None, parameter_plan=None, device='Ascend', level=0) context
+        communication load_checkpoint(ckpt_file_name, net=None, strict_load=False, filter_prefix=None, dec_key=None,
+        dec_mode='AES-GCM', specify_prefix=None, choice_func=None, crc_check=False, remove_redundancy=False,
+        format='ckpt') save_checkpoint(save_obj, ckpt_file_name, integrated_save=True, async_save=False,
+        append_dict=None, enc_key=None, ..) load_param_into_net(net, parameter_dict, strict_load=False,
+        remove_redundancy=False) load_distributed_checkpoint transform_checkpoints unified_safetensors
+        rank_list_for_transform export(net, *inputs, file_name, file_format, ..)""",
+    "runtime": """
+        set_memory(init_size='2GB', increase_size='2GB', max_size='1024GB', optimize_level='O0',
         huge_page_reserve_size='0GB')""",
     "parallel": "Layout(device_matrix, alias_name, rank_list=None) shard sync_pipeline_shared_parameters",
     "parallel.auto_parallel": "AutoParallel(network, parallel_mode='semi_auto')",
-    "parallel.nn": """Pipeline(network, micro_size, stage_config=None) PipelineGradReducer(parameters, scale_sense=1.0,
+    "parallel.nn": """
+        Pipeline(network, micro_size, stage_config=None) PipelineGradReducer(parameters, scale_sense=1.0,
         opt_shard=None) MicroBatchInterleaved(network, interleave_num=2) GradAccumulation(network, micro_size)""",
-    "communication": """init(backend_name=None) release() get_rank(group=..) get_group_size(group=..) get_local_rank(group=..)
+    "communication": """
+        init(backend_name=None) release() get_rank(group=..) get_group_size(group=..) get_local_rank(group=..)
         get_local_rank_size(group=..) create_group(group, rank_ids, options=None) destroy_group(group) GlobalComm
         get_world_rank_from_group_rank(group, group_rank_id) get_group_rank_from_world_rank(world_rank_id, group)
         get_process_group_ranks HCCL_WORLD_COMM_GROUP NCCL_WORLD_COMM_GROUP MCCL_WORLD_COMM_GROUP""",
     "communication.management": "init get_rank get_group_size",
-    "communication.comm_func": """barrier(group=..) all_reduce(tensor, op=.., group=.., async_op=False) send recv isend irecv
-        all_gather_into_tensor(tensor, group=.., async_op=False) reduce_scatter_tensor(tensor, op=.., group=.., async_op=False)
-        broadcast(tensor, src=0, group=..) batch_isend_irecv all_to_all_single_with_output_shape gather_into_tensor
-        scatter_tensor""",
-    "common.initializer": """initializer(init, shape=None, dtype=..) Normal(sigma=0.01, mean=0.0) TruncatedNormal(sigma=0.01,
-        mean=0.0, a=-2.0, b=2.0) HeUniform(negative_slope=0, mode='fan_in', nonlinearity='leaky_relu') XavierUniform(gain=1)
+    "communication.comm_func": """
+        barrier(group=..) all_reduce(tensor, op=.., group=.., async_op=False) send recv isend irecv
+        all_gather_into_tensor(tensor, group=.., async_op=False) reduce_scatter_tensor(tensor, op=.., group=..,
+        async_op=False) broadcast(tensor, src=0, group=..) batch_isend_irecv all_to_all_single_with_output_shape
+        gather_into_tensor scatter_tensor""",
+    "common.initializer": """
+        initializer(init, shape=None, dtype=..) Normal(sigma=0.01, mean=0.0) TruncatedNormal(sigma=0.01, mean=0.0,
+        a=-2.0, b=2.0) HeUniform(negative_slope=0, mode='fan_in', nonlinearity='leaky_relu') XavierUniform(gain=1)
         Uniform(scale=0.07) One() Zero()""",
     "nn.utils": "no_init_parameters()",
-    "nn": """Cell(auto_prefix=True, flags=None) SequentialCell(*args) CellList(*args, ..)
-        Dense(in_channels, out_channels, weight_init=None, bias_init=None, has_bias=True, activation=None, dtype=..)
+    "nn": """
+        Cell(auto_prefix=True, flags=None) SequentialCell(*args) CellList(*args, ..) Dense(in_channels,
+        out_channels, weight_init=None, bias_init=None, has_bias=True, activation=None, dtype=..)
         Conv2d(in_channels, out_channels, kernel_size, stride=1, pad_mode='same', padding=0, dilation=1, group=1,
-        has_bias=False, weight_init=None, bias_init=None, data_format='NCHW', dtype=..)
-        MaxPool2d(kernel_size=1, stride=1, pad_mode='valid', padding=0, ..)
-        AvgPool2d(kernel_size=1, stride=1, pad_mode='valid', padding=0, ..) AdaptiveAvgPool2d(output_size)
-        Flatten(start_dim=1, end_dim=-1) LayerNorm(normalized_shape, begin_norm_axis=-1, begin_params_axis=-1,
-        gamma_init='ones', beta_init='zeros', epsilon=1e-07, dtype=..) Embedding(vocab_size, embedding_size,
-        use_one_hot=False, embedding_table='normal', ..) Dropout(keep_prob=0.5, p=None, ..) Softmax(axis=-1)
-        GELU(approximate=True) ReLU() BatchNorm2d CrossEntropyLoss(weight=None, ignore_index=-100, reduction='mean',
-        label_smoothing=0.0) SoftmaxCrossEntropyWithLogits(sparse=False, reduction='none') MSELoss(reduction='mean')
-        MAELoss(reduction='mean') BCEWithLogitsLoss(reduction='mean', weight=None, pos_weight=None)
-        SGD(params, learning_rate=0.1, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False, loss_scale=1.0)
-        Momentum(params, learning_rate, momentum, weight_decay=0.0, loss_scale=1.0, use_nesterov=False)
-        Adam(params, learning_rate=0.001, beta1=0.9, beta2=0.999, eps=1e-08, use_locking=False, use_nesterov=False,
+        has_bias=False, weight_init=None, bias_init=None, data_format='NCHW', dtype=..) MaxPool2d(kernel_size=1,
+        stride=1, pad_mode='valid', padding=0, ..) AvgPool2d(kernel_size=1, stride=1, pad_mode='valid', padding=0,
+        ..) AdaptiveAvgPool2d(output_size) Flatten(start_dim=1, end_dim=-1) LayerNorm(normalized_shape,
+        begin_norm_axis=-1, begin_params_axis=-1, gamma_init='ones', beta_init='zeros', epsilon=1e-07, dtype=..)
+        Embedding(vocab_size, embedding_size, use_one_hot=False, embedding_table='normal', ..)
+        Dropout(keep_prob=0.5, p=None, ..) Softmax(axis=-1) GELU(approximate=True) ReLU() BatchNorm2d
+        CrossEntropyLoss(weight=None, ignore_index=-100, reduction='mean', label_smoothing=0.0)
+        SoftmaxCrossEntropyWithLogits(sparse=False, reduction='none') MSELoss(reduction='mean')
+        MAELoss(reduction='mean') BCEWithLogitsLoss(reduction='mean', weight=None, pos_weight=None) SGD(params,
+        learning_rate=0.1, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False, loss_scale=1.0)
+        Momentum(params, learning_rate, momentum, weight_decay=0.0, loss_scale=1.0, use_nesterov=False) Adam(params,
+        learning_rate=0.001, beta1=0.9, beta2=0.999, eps=1e-08, use_locking=False, use_nesterov=False,
         weight_decay=0.0, loss_scale=1.0, use_amsgrad=False) AdamWeightDecay(params, learning_rate=0.001, beta1=0.9,
-        beta2=0.999, eps=1e-06, weight_decay=0.0) WithLossCell(backbone, loss_fn)
-        TrainOneStepCell(network, optimizer, sens=None, return_grad=False) PipelineCell(network, micro_size,
-        stage_config=None) MicroBatchInterleaved GradAccumulation DistributedGradReducer(parameters, mean=None,
-        degree=None, fusion_type=1, group=..)""",
-    "ops": """GradOperation(get_all=False, get_by_list=False, sens_param=False) MatMul(transpose_a=False, transpose_b=False)
-        BatchMatMul(transpose_a=False, transpose_b=False) Add Sub Mul RealDiv ReLU Softmax(axis=-1) Gather(batch_dims=0)
-        Concat(axis=0) Flatten() Reshape Transpose ExpandDims Dropout(keep_prob=0.5, Seed0=0, Seed1=0)
-        ReduceSum(keep_dims=False) ReduceMean(keep_dims=False) Cast Print AllReduce(op=.., group=..) AllGather(group=..)
-        ReduceScatter(op=.., group=..) Broadcast(root_rank, group=..) Send Receive""",
-    "dataset": """MnistDataset(dataset_dir, usage=None, num_samples=None, num_parallel_workers=None, shuffle=None,
-        sampler=None, num_shards=None, shard_id=None, cache=None) Cifar10Dataset(dataset_dir, usage=None, num_samples=None,
-        num_parallel_workers=None, shuffle=None, sampler=None, num_shards=None, shard_id=None, cache=None)
-        GeneratorDataset(source, column_names=None, ..) NumpySlicesDataset(data, column_names=None, ..) ImageFolderDataset
-        vision transforms config""",
-    "dataset.vision": """Rescale(rescale, shift) Normalize(mean, std, is_hwc=True) HWC2CHW() Resize(size, interpolation=..)
-        RandomCrop(size, padding=None, pad_if_needed=False, fill_value=0, padding_mode=..) RandomHorizontalFlip(prob=0.5)""",
+        beta2=0.999, eps=1e-06, weight_decay=0.0) WithLossCell(backbone, loss_fn) TrainOneStepCell(network,
+        optimizer, sens=None, return_grad=False) PipelineCell(network, micro_size, stage_config=None)
+        MicroBatchInterleaved GradAccumulation DistributedGradReducer(parameters, mean=None, degree=None,
+        fusion_type=1, group=..)""",
+    "ops": """
+        GradOperation(get_all=False, get_by_list=False, sens_param=False) MatMul(transpose_a=False,
+        transpose_b=False) BatchMatMul(transpose_a=False, transpose_b=False) Add Sub Mul RealDiv ReLU
+        Softmax(axis=-1) Gather(batch_dims=0) Concat(axis=0) Flatten() Reshape Transpose ExpandDims
+        Dropout(keep_prob=0.5, Seed0=0, Seed1=0) ReduceSum(keep_dims=False) ReduceMean(keep_dims=False) Cast Print
+        AllReduce(op=.., group=..) AllGather(group=..) ReduceScatter(op=.., group=..) Broadcast(root_rank, group=..)
+        Send Receive""",
+    "dataset": """
+        MnistDataset(dataset_dir, usage=None, num_samples=None, num_parallel_workers=None, shuffle=None,
+        sampler=None, num_shards=None, shard_id=None, cache=None) Cifar10Dataset(dataset_dir, usage=None,
+        num_samples=None, num_parallel_workers=None, shuffle=None, sampler=None, num_shards=None, shard_id=None,
+        cache=None) GeneratorDataset(source, column_names=None, ..) NumpySlicesDataset(data, column_names=None, ..)
+        ImageFolderDataset vision transforms config""",
+    "dataset.vision": """
+        Rescale(rescale, shift) Normalize(mean, std, is_hwc=True) HWC2CHW() Resize(size, interpolation=..)
+        RandomCrop(size, padding=None, pad_if_needed=False, fill_value=0, padding_mode=..)
+        RandomHorizontalFlip(prob=0.5)""",
     "dataset.transforms": "TypeCast(output_type) OneHot(num_classes, smoothing_rate=0.0) Compose(transforms)",
-    "train": """Model(network, loss_fn=None, optimizer=None, metrics=None, eval_network=None, eval_indexes=None,
-        amp_level='O0', boost_level='O0', ..) LossMonitor(per_print_times=1) TimeMonitor(data_size=None, data_time=False)
-        CheckpointConfig(save_checkpoint_steps=1, save_checkpoint_seconds=0, keep_checkpoint_max=5,
-        keep_checkpoint_per_n_minutes=0, integrated_save=True, async_save=False, saved_network=None, append_info=None,
-        enc_key=None, enc_mode='AES-GCM', exception_save=False, crc_check=False, remove_redundancy=False, format='ckpt')
-        ModelCheckpoint(prefix='CKP', directory=None, config=None) OnRequestExit EarlyStopping LambdaCallback Callback""",
+    "train": """
+        Model(network, loss_fn=None, optimizer=None, metrics=None, eval_network=None, eval_indexes=None,
+        amp_level='O0', boost_level='O0', ..) LossMonitor(per_print_times=1) TimeMonitor(data_size=None,
+        data_time=False) CheckpointConfig(save_checkpoint_steps=1, save_checkpoint_seconds=0, keep_checkpoint_max=5,
+        keep_checkpoint_per_n_minutes=0, integrated_save=True, async_save=False, saved_network=None,
+        append_info=None, enc_key=None, enc_mode='AES-GCM', exception_save=False, crc_check=False,
+        remove_redundancy=False, format='ckpt') ModelCheckpoint(prefix='CKP', directory=None, config=None)
+        OnRequestExit EarlyStopping LambdaCallback Callback""",
     "train.callback": "LossMonitor ModelCheckpoint CheckpointConfig Callback",
     "mint": "matmul flatten sum nn",
     "mint.nn": "Linear ReLU",
     "mint.nn.functional": "relu linear",
-    "amp": """DynamicLossScaler(scale_value, scale_factor, scale_window) StaticLossScaler(scale_value) all_finite(inputs)
+    "amp": """
+        DynamicLossScaler(scale_value, scale_factor, scale_window) StaticLossScaler(scale_value) all_finite(inputs)
         auto_mixed_precision(network, amp_level='O0', dtype=..) FixedLossScaleManager(loss_scale=128.0,
-        drop_overflow_update=True) DynamicLossScaleManager(init_loss_scale=16777216, scale_factor=2, scale_window=2000)""",
+        drop_overflow_update=True) DynamicLossScaleManager(init_loss_scale=16777216, scale_factor=2,
+        scale_window=2000)""",
 }
 METHODS = {
-    "nn.Cell": """construct trainable_params(recurse=True) get_parameters(expand=True) parameters_dict parameters_and_names
-        cells_and_names set_train(mode=True) set_grad set_comm_fusion(fusion_type, recurse=True) recompute(**kwargs) shard
-        compile set_inputs to_float offload insert_child_to_cell register_forward_hook""",
-    "train.Model": """train(epoch, train_dataset, callbacks=None, dataset_sink_mode=False, sink_size=-1, initial_epoch=0)
-        fit eval(valid_dataset, callbacks=None, dataset_sink_mode=False) predict build infer_train_layout""",
-    "dataset.Dataset": """map(operations, input_columns=None, output_columns=None, column_order=None,
-        num_parallel_workers=None, ..) batch(batch_size, drop_remainder=False, num_parallel_workers=None, ..)
-        shuffle(buffer_size) repeat(count=None) skip(count) take(count=-1) project(columns) get_dataset_size()
+    "nn.Cell": """
+        construct trainable_params(recurse=True) get_parameters(expand=True) parameters_dict parameters_and_names
+        cells_and_names set_train(mode=True) set_grad set_comm_fusion(fusion_type, recurse=True) recompute(**kwargs)
+        shard compile set_inputs to_float offload insert_child_to_cell register_forward_hook""",
+    "train.Model": """
+        train(epoch, train_dataset, callbacks=None, dataset_sink_mode=False, sink_size=-1, initial_epoch=0) fit
+        eval(valid_dataset, callbacks=None, dataset_sink_mode=False) predict build infer_train_layout""",
+    "dataset.Dataset": """
+        map(operations, input_columns=None, output_columns=None, column_order=None, num_parallel_workers=None, ..)
+        batch(batch_size, drop_remainder=False, num_parallel_workers=None, ..) shuffle(buffer_size)
+        repeat(count=None) skip(count) take(count=-1) project(columns) get_dataset_size()
         create_tuple_iterator(columns=None, num_epochs=-1, output_numpy=False, do_copy=False)
         create_dict_iterator(num_epochs=-1, output_numpy=False, do_copy=False)""",
-    "ops.Primitive": """shard(in_strategy=None, out_strategy=None) recompute(mode=True) add_prim_attr(name, value)
-        set_stage(stage) place(role, rank_id)""",
+    "ops.Primitive": """
+        shard(in_strategy=None, out_strategy=None) recompute(mode=True) add_prim_attr(name, value) set_stage(stage)
+        place(role, rank_id)""",
     "Tensor": "asnumpy astype squeeze reshape value from_numpy",
     "Parameter": "set_data(data, slice_shape=False) init_data clone(init='same')",
-    "parallel.auto_parallel.AutoParallel": """hsdp(shard_size=-1, threshold=64, optimizer_level='level1') pipeline(stages=1,
-        output_broadcast=False, interleave=False, scheduler='1f1b') comm_fusion(config) dataset_strategy(config)
+    "parallel.auto_parallel.AutoParallel": """
+        hsdp(shard_size=-1, threshold=64, optimizer_level='level1') pipeline(stages=1, output_broadcast=False,
+        interleave=False, scheduler='1f1b') comm_fusion(config) dataset_strategy(config)
         no_init_parameters_in_compile() enable_gradients_mean() enable_fp32_communication() print_local_norm()
-        disable_gradient_fp32_sync() disable_loss_repeated_mean() set_group_ckpt_save_file transformer_opt dump_local_norm
-        load_param_strategy_file save_param_strategy_file load_operator_strategy_file save_operator_strategy_file""",
+        disable_gradient_fp32_sync() disable_loss_repeated_mean() set_group_ckpt_save_file transformer_opt
+        dump_local_norm load_param_strategy_file save_param_strategy_file load_operator_strategy_file
+        save_operator_strategy_file""",
 }
 REFERENCE = os.environ.get("PARTITA_SURFACE", "")  # the page that describes the documented surface, where it is there
 
@@ -128,7 +152,7 @@ def entries(text):
                 close += 1
                 if depth == 0:
                     break
-            parameters, end = text[end + 1:close - 1], close
+            parameters, end = text[end + 1 : close - 1], close
         found.append((name, parameters))
         at = end + 1
     return found
@@ -165,7 +189,7 @@ class Surface(Case):
         open_ended = expected[-1:] == [".."]
         expected = expected[:-1] if open_ended else expected
         got = described(target)
-        got = got[:len(expected)] if open_ended else got
+        got = got[: len(expected)] if open_ended else got
         self.assertEqual(len(got), len(expected), f"{where}.{name}: {got} instead of {expected}")
         for one, other in zip(got, expected):
             if other.endswith("=.."):
@@ -196,8 +220,18 @@ class Surface(Case):
             page = file.read()
         listed = [name for text in [*SURFACE.values(), *METHODS.values()] for name, _ in entries(text)]
         # Written there as part of others ("get_/reset_auto_parallel_context"), or of this test's own choice.
-        others = {"get_auto_parallel_context", "int32", "bool_", "HCCL_WORLD_COMM_GROUP", "NCCL_WORLD_COMM_GROUP",
-                  "MCCL_WORLD_COMM_GROUP", "BatchNorm2d", "Linear", "load_param_strategy_file", "load_operator_strategy_file"}
+        others = {
+            "get_auto_parallel_context",
+            "int32",
+            "bool_",
+            "HCCL_WORLD_COMM_GROUP",
+            "NCCL_WORLD_COMM_GROUP",
+            "MCCL_WORLD_COMM_GROUP",
+            "BatchNorm2d",
+            "Linear",
+            "load_param_strategy_file",
+            "load_operator_strategy_file",
+        }
         self.assertEqual([name for name in listed if name not in page and name not in others], [])
 
     def test_names_what_is_nearest(self):

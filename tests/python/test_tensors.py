@@ -1,4 +1,5 @@
 """Tensors and ops against NumPy."""
+
 import numpy as np
 from support import Case, rng
 
@@ -27,7 +28,16 @@ class Tensors(Case):
     def test_are_indexed_as_arrays(self):
         values = rng().random((4, 5, 6)).astype("f4")
         tensor = Tensor(values)
-        for index in (1, -1, slice(1, 3), (slice(None), 2), (1, 2, 3), (Ellipsis, 0), (None, 1), (slice(0, 2), None, -1)):
+        for index in (
+            1,
+            -1,
+            slice(1, 3),
+            (slice(None), 2),
+            (1, 2, 3),
+            (Ellipsis, 0),
+            (None, 1),
+            (slice(0, 2), None, -1),
+        ):
             np.testing.assert_array_equal(tensor[index].asnumpy(), values[index])
         np.testing.assert_array_equal(tensor[Tensor([2, 0])].asnumpy(), values[[2, 0]])
         with self.refuses(IndexError, "outside the tensor, got 4"):
@@ -52,18 +62,45 @@ class Ops(Case):
     def test_are_those_of_numpy(self):
         a, b = rng(1).random((3, 4)).astype("f4") + 0.5, rng(2).random((3, 4)).astype("f4") + 0.5
         x, y = Tensor(a), Tensor(b)
-        pairs = [(x + y, a + b), (x - y, a - b), (x * y, a * b), (x / y, a / b), (x @ y.T, a @ b.T), (2 - x, 2 - a),
-                 (1 / x, 1 / a), (x ** 2, a ** 2), (-x, -a), (ops.exp(x), np.exp(a)), (ops.log(x), np.log(a)),
-                 (ops.sqrt(x), np.sqrt(a)), (ops.rsqrt(x), 1 / np.sqrt(a)), (x.sum(), a.sum()), (x.mean(1), a.mean(1)),
-                 (x.max(), a.max()), (ops.reduce_min(x, 0, True), a.min(0, keepdims=True)), (x.var(0), a.var(0)),
-                 (ops.maximum(x, 0.9), np.maximum(a, np.float32(0.9))), (x > y, a > b), (ops.abs(x - y), abs(a - b)),
-                 (ops.softmax(x, 0), np.exp(a) / np.exp(a).sum(0)), (ops.tanh(x), np.tanh(a)), (x.T, a.T),
-                 (x.reshape(2, -1), a.reshape(2, -1)), (ops.concat((x, y), 1), np.concatenate((a, b), 1)),
-                 (ops.stack((x, y)), np.stack((a, b))), (x.argmax(1), a.argmax(1)), (ops.cumsum(x, 1), a.cumsum(1)),
-                 (ops.clip(x, 0.7, 1.1), a.clip(np.float32(0.7), np.float32(1.1))), (x.squeeze(), a), (x[None], a[None]),
-                 (ops.one_hot(Tensor([0, 2], ms.int32), 3), np.eye(3)[[0, 2]]), (x.astype(ms.int32), a.astype("i4")),
-                 (ops.where(x > y, x, y), np.maximum(a, b)), (ops.gather(x, Tensor([1, 1]), 1), a[:, [1, 1]]),
-                 (ops.transpose(x.reshape(3, 2, 2), (2, 0, 1)), a.reshape(3, 2, 2).transpose(2, 0, 1))]
+        pairs = [
+            (x + y, a + b),
+            (x - y, a - b),
+            (x * y, a * b),
+            (x / y, a / b),
+            (x @ y.T, a @ b.T),
+            (2 - x, 2 - a),
+            (1 / x, 1 / a),
+            (x**2, a**2),
+            (-x, -a),
+            (ops.exp(x), np.exp(a)),
+            (ops.log(x), np.log(a)),
+            (ops.sqrt(x), np.sqrt(a)),
+            (ops.rsqrt(x), 1 / np.sqrt(a)),
+            (x.sum(), a.sum()),
+            (x.mean(1), a.mean(1)),
+            (x.max(), a.max()),
+            (ops.reduce_min(x, 0, True), a.min(0, keepdims=True)),
+            (x.var(0), a.var(0)),
+            (ops.maximum(x, 0.9), np.maximum(a, np.float32(0.9))),
+            (x > y, a > b),
+            (ops.abs(x - y), abs(a - b)),
+            (ops.softmax(x, 0), np.exp(a) / np.exp(a).sum(0)),
+            (ops.tanh(x), np.tanh(a)),
+            (x.T, a.T),
+            (x.reshape(2, -1), a.reshape(2, -1)),
+            (ops.concat((x, y), 1), np.concatenate((a, b), 1)),
+            (ops.stack((x, y)), np.stack((a, b))),
+            (x.argmax(1), a.argmax(1)),
+            (ops.cumsum(x, 1), a.cumsum(1)),
+            (ops.clip(x, 0.7, 1.1), a.clip(np.float32(0.7), np.float32(1.1))),
+            (x.squeeze(), a),
+            (x[None], a[None]),
+            (ops.one_hot(Tensor([0, 2], ms.int32), 3), np.eye(3)[[0, 2]]),
+            (x.astype(ms.int32), a.astype("i4")),
+            (ops.where(x > y, x, y), np.maximum(a, b)),
+            (ops.gather(x, Tensor([1, 1]), 1), a[:, [1, 1]]),
+            (ops.transpose(x.reshape(3, 2, 2), (2, 0, 1)), a.reshape(3, 2, 2).transpose(2, 0, 1)),
+        ]
         for number, (got, expected) in enumerate(pairs):
             with self.subTest(number):
                 self.close(got, expected, 2e-6)
@@ -77,7 +114,9 @@ class Ops(Case):
         windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (2, 3))
         expected = np.einsum("nchwij,ocij->nohw", windows, w)
         self.close(ops.conv2d(Tensor(x), Tensor(w), pad_mode="same"), expected, 1e-5)
-        self.close(ops.conv2d(Tensor(x), Tensor(w), padding=1, pad_mode="pad", stride=2), expected[:, :, ::2, ::2], 1e-5)
+        self.close(
+            ops.conv2d(Tensor(x), Tensor(w), padding=1, pad_mode="pad", stride=2), expected[:, :, ::2, ::2], 1e-5
+        )
         blocks = x[:, :, :, :4].reshape(2, 3, 3, 2, 2, 2)
         self.close(nn.MaxPool2d(2, 2)(Tensor(x)), blocks.max((3, 5)))
         self.close(nn.AvgPool2d(2, 2)(Tensor(x)), blocks.mean((3, 5)))
@@ -114,7 +153,9 @@ class Losses(Case):
         smooth = np.eye(4)[labels] * 0.9 + 0.1 / 4
         self.close(nn.CrossEntropyLoss(label_smoothing=0.1)(x, y), -(smooth * log_p).sum(1).mean(), 1e-6)
         self.close(nn.SoftmaxCrossEntropyWithLogits(sparse=True)(x, y), each, 1e-6)
-        self.close(nn.SoftmaxCrossEntropyWithLogits(reduction="sum")(x, Tensor(np.eye(4, dtype="f4")[labels])), each.sum())
+        self.close(
+            nn.SoftmaxCrossEntropyWithLogits(reduction="sum")(x, Tensor(np.eye(4, dtype="f4")[labels])), each.sum()
+        )
         self.close(nn.MSELoss()(x, Tensor(smooth.astype("f4"))), ((logits - smooth) ** 2).mean(), 1e-6)
         self.close(nn.MAELoss("sum")(x, Tensor(smooth.astype("f4"))), abs(logits - smooth).sum(), 1e-5)
         p = 1 / (1 + np.exp(-logits))

@@ -1,4 +1,5 @@
 """Model.train and loops of one's own: the same numbers in every form, on any number of ranks."""
+
 import os
 import signal
 import tempfile
@@ -38,9 +39,13 @@ class Trainings(Case):
 
     def test_are_what_loops_of_ones_own_compute(self):
         x, y = labelled(64)
-        for optimizer in (lambda p: nn.Momentum(p, 0.1, 0.9), lambda p: nn.SGD(p, 0.1, weight_decay=0.01),
-                          lambda p: nn.SGD(p, [0.1, 0.05, 0.01], 0.9, nesterov=True), lambda p: nn.Adam(p, 0.01),
-                          lambda p: nn.AdamWeightDecay(p, 0.01, weight_decay=0.1)):
+        for optimizer in (
+            lambda p: nn.Momentum(p, 0.1, 0.9),
+            lambda p: nn.SGD(p, 0.1, weight_decay=0.01),
+            lambda p: nn.SGD(p, [0.1, 0.05, 0.01], 0.9, nesterov=True),
+            lambda p: nn.Adam(p, 0.01),
+            lambda p: nn.AdamWeightDecay(p, 0.01, weight_decay=0.1),
+        ):
             expected, first = trained(optimizer=optimizer, norm=True)
             net, loss_fn = Small(norm=True), nn.CrossEntropyLoss()
             net.set_train()
@@ -49,7 +54,7 @@ class Trainings(Case):
             step = nn.TrainOneStepCell(nn.WithLossCell(net, loss_fn), update)
             got = []
             for i in range(8):
-                data, label = Tensor(x[i % 4 * 16:][:16]), Tensor(y[i % 4 * 16:][:16])
+                data, label = Tensor(x[i % 4 * 16 :][:16]), Tensor(y[i % 4 * 16 :][:16])
                 if i < 3:
                     loss, gradients = grad_fn(data, label)
                     update(gradients)
@@ -119,7 +124,9 @@ class Trainings(Case):
             data = data.map(ds.transforms.TypeCast(ms.int32), "label").batch(32)
             net = nn.SequentialCell(nn.Flatten(), nn.Dense(784, 10))
             losses = Losses()
-            model = train.Model(net, nn.SoftmaxCrossEntropyWithLogits(True, "mean"), nn.SGD(net.trainable_params(), 0.1))
+            model = train.Model(
+                net, nn.SoftmaxCrossEntropyWithLogits(True, "mean"), nn.SGD(net.trainable_params(), 0.1)
+            )
             model.train(3, data, callbacks=losses, dataset_sink_mode=True)
         finally:
             folder.close()
@@ -149,9 +156,12 @@ class Callbacks(Case):
 
             def on_train_end(self, context):
                 events.append("end")
+
         trained(epochs=2, data=rows(32), callbacks=[Log()])
-        self.assertEqual(events, ["begin", "epoch 1", "<", 1, "<", 2, "end of epoch", "epoch 2", "<", 3, "<", 4,
-                                  "end of epoch", "end"])
+        self.assertEqual(
+            events,
+            ["begin", "epoch 1", "<", 1, "<", 2, "end of epoch", "epoch 2", "<", 3, "<", 4, "end of epoch", "end"],
+        )
 
     def test_can_stop_and_fail(self):
         class Stop(train.Callback):
@@ -162,6 +172,7 @@ class Callbacks(Case):
         class Fail(train.Callback):
             def step_end(self, run_context):
                 raise ZeroDivisionError("mine")
+
         self.assertEqual(len(trained(callbacks=[Stop()])[0]), 3)
         for ranks in (1, 3):
             ms.set_context(ranks=ranks)
@@ -192,6 +203,7 @@ class Callbacks(Case):
                 steps.append(1)
                 if len(steps) == 2:
                     os.kill(os.getpid(), signal.SIGINT)
+
         with self.assertRaises(KeyboardInterrupt):
             trained(epochs=50, callbacks=[Interrupt()])
         self.assertLess(len(steps), 5)
@@ -204,11 +216,14 @@ class Callbacks(Case):
             while not done.is_set():
                 ticks.append(1)
                 time.sleep(0.001)
-        thread = threading.Thread(target=tick)
+
+        thread = threading.Thread(target=tick, daemon=True)
         thread.start()
-        trained(epochs=30)
-        done.set()
-        thread.join()
+        try:
+            trained(epochs=30)
+        finally:
+            done.set()
+            thread.join()
         self.assertGreater(len(ticks), 3)
 
 
@@ -236,17 +251,21 @@ class Errors(Case):
         with self.refuses(TypeError, "labels are no classes"):
             loss = nn.SoftmaxCrossEntropyWithLogits(True, "mean")
             train.Model(Small(), loss, optimizer).train(
-                1, ds.NumpySlicesDataset((np.zeros((4, 6), "f4"), np.zeros(4, "f4")), ["a", "b"]).batch(2))
+                1, ds.NumpySlicesDataset((np.zeros((4, 6), "f4"), np.zeros(4, "f4")), ["a", "b"]).batch(2)
+            )
 
     def test_name_the_line_of_the_script(self):
         class Wrong(nn.Cell):
             def construct(self, x):
                 return x @ Tensor(np.ones((5, 2), "f4"))  # the line
+
         net = Wrong()
         import traceback
+
         try:
-            train.Model(nn.SequentialCell(nn.Dense(6, 6), net), nn.CrossEntropyLoss(),
-                        nn.SGD(nn.Dense(1, 1).trainable_params())).train(1, rows())
+            train.Model(
+                nn.SequentialCell(nn.Dense(6, 6), net), nn.CrossEntropyLoss(), nn.SGD(nn.Dense(1, 1).trainable_params())
+            ).train(1, rows())
         except ValueError as error:
             lines = [frame.line for frame in traceback.extract_tb(error.__traceback__)]
             self.assertTrue(any("# the line" in line for line in lines), lines)
@@ -263,6 +282,7 @@ class Errors(Case):
             ms.set_context(mod=1)
         with self.refuses(RuntimeError, "before init()"):
             from partita.communication import get_rank, management
+
             management._state["init"] = False
             get_rank()
         ms.set_context(ranks=4)

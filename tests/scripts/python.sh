@@ -20,6 +20,8 @@ surface=../shared/reference/python_surface.md
 
 "$python" -m unittest discover -s tests/python
 
+"$python" tests/python/same_as_command.py "$root/build/release/partita" "$work"
+
 # fails CODE TEXT COMMAND...: the command ends with the code and says the text
 fails() {
   local code=$1 text=$2 got=0
@@ -68,6 +70,13 @@ mpirun -n 8 "$python" quick_start.py >"$work/out" 2>"$work/errors" || { tail -n 
 [[ -d ../saved_graph/rank_3 ]]
 mpirun -n 3 "$python" "$root/tests/python/groups.py" >"$work/out" 2>&1 || { tail -n 20 "$work/out"; exit 1; }
 [[ $(grep -c 'groups of three processes: ok' "$work/out") -eq 3 ]]
+"$python" "$root/tests/python/loops.py" "$work/loops.npy"
+mpirun -n 2 "$python" "$root/tests/python/loops.py" "$work/loops.npy" >"$work/out" 2>&1 || { tail -n 20 "$work/out"; exit 1; }
+[[ $(grep -o "a loop of one's own: ok" "$work/out" | wc -l) -eq 2 ]]
+"$python" "$root/tests/python/operator_parallel.py" "$work/products.npy"
+mpirun -n 8 "$python" "$root/tests/python/operator_parallel.py" "$work/products.npy" >"$work/out" 2>&1 ||
+  { tail -n 20 "$work/out"; exit 1; }
+fails 70 "rank 1: ZeroDivisionError: mine" mpirun -n 3 "$python" "$root/tests/python/failing_rank.py" 1
 
 # A script that imports the documented system by its name.
 sed 's/partita/mindspore/g' quick_start.py >documented.py

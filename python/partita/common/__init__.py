@@ -1,4 +1,5 @@
 """Tensors, parameters, element types, initial values, the seed."""
+
 from partita._names import refuse_missing
 from partita.common import dtype
 from partita.common import initializer

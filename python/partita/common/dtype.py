@@ -1,4 +1,5 @@
 """Element types."""
+
 import numpy as np
 
 from partita._names import refuse_missing

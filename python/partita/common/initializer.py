@@ -1,4 +1,5 @@
 """Initial values of parameters: distributions of the library, drawn when the values are first needed."""
+
 import math
 
 from partita import _core
@@ -13,6 +14,7 @@ def _named(*names):
         for name in names:
             _registry[name] = cls
         return cls
+
     return register
 
 
@@ -60,8 +62,9 @@ class TruncatedNormal(_Fixed):
 
     def __init__(self, sigma=0.01, mean=0.0, a=-2.0, b=2.0):
         if (a, b) != (-2.0, 2.0):
-            raise ValueError(f"[initializer] other limits than two standard deviations, got a={a}, b={b}, expected "
-                             "a=-2.0, b=2.0")
+            raise ValueError(
+                f"[initializer] other limits than two standard deviations, got a={a}, b={b}, expected a=-2.0, b=2.0"
+            )
         super().__init__("truncated_normal", mean, sigma)
 
 
@@ -103,14 +106,15 @@ def _gain(nonlinearity, slope):
         return math.sqrt(2.0)
     if nonlinearity == "leaky_relu":
         return math.sqrt(2.0 / (1 + slope * slope))
-    raise ValueError(f"[initializer] unknown nonlinearity, got '{nonlinearity}', expected linear, sigmoid, tanh, relu or "
-                     "leaky_relu")
+    raise ValueError(
+        f"[initializer] unknown nonlinearity, got '{nonlinearity}', expected linear, sigmoid, tanh, relu or leaky_relu"
+    )
 
 
 class _He(Initializer):
     """He et al., 2015."""
 
-    def __init__(self, negative_slope=0, mode='fan_in', nonlinearity='leaky_relu'):
+    def __init__(self, negative_slope=0, mode="fan_in", nonlinearity="leaky_relu"):
         if mode not in ("fan_in", "fan_out"):
             raise ValueError(f"[initializer] unknown mode, got '{mode}', expected fan_in or fan_out")
         self.gain, self.mode = _gain(nonlinearity, negative_slope), mode
@@ -141,19 +145,23 @@ def _initializer_of(init):
     if isinstance(init, (int, float)):
         return Constant(init)
     if not isinstance(init, str):
-        raise TypeError(f"[initializer] neither a name nor an Initializer, got {type(init).__name__}, expected one like "
-                        "'normal'")
+        raise TypeError(
+            f"[initializer] neither a name nor an Initializer, got {type(init).__name__}, expected one like 'normal'"
+        )
     found = _registry.get(init.lower())
     if found is None:
         near = _core.nearest(init.lower(), list(_registry))
         hint = f", did you mean '{near}'?" if near else ""
-        raise ValueError(f"[initializer] unknown name, got '{init}', expected one of {' '.join(sorted(_registry))}{hint}")
+        raise ValueError(
+            f"[initializer] unknown name, got '{init}', expected one of {' '.join(sorted(_registry))}{hint}"
+        )
     return found()
 
 
 def initializer(init, shape=None, dtype=mstype.float32):
-    """A tensor whose values are drawn from `init` (a name, a number, an Initializer or a tensor) when they are needed."""
+    """A tensor whose values are drawn from `init`, a name, a number or an Initializer, when they are needed."""
     from partita.common.tensor import Tensor
+
     if isinstance(init, Tensor):
         return init.astype(dtype)
     if shape is None:

@@ -1,4 +1,5 @@
 """Parameters: tensors with a name that a training updates."""
+
 from partita import _core
 from partita.common import seed as _seed
 from partita.common.tensor import Tensor
@@ -9,12 +10,28 @@ DEFAULT_NAME = "Parameter"
 class Parameter(Tensor):
     """A tensor that cells own and optimizers update. Without a name it has that of the attribute it becomes."""
 
-    __slots__ = ("name", "requires_grad", "layerwise_parallel", "parallel_optimizer", "comm_fusion", "statistic",
-                 "_updates", "_holder")
+    __slots__ = (
+        "name",
+        "requires_grad",
+        "layerwise_parallel",
+        "parallel_optimizer",
+        "comm_fusion",
+        "statistic",
+        "_updates",
+        "_holder",
+    )
     is_parameter = True
 
-    def __init__(self, default_input, name=None, requires_grad=True, layerwise_parallel=False, parallel_optimizer=True,
-                 storage_format="", device=None):
+    def __init__(
+        self,
+        default_input,
+        name=None,
+        requires_grad=True,
+        layerwise_parallel=False,
+        parallel_optimizer=True,
+        storage_format="",
+        device=None,
+    ):
         self._symbol = None
         self._updates, self._holder = 0, None
         if isinstance(default_input, Parameter):
@@ -45,8 +62,9 @@ class Parameter(Tensor):
         if not isinstance(data, Tensor):
             data = Tensor(data)
         if data.shape != self.shape:
-            raise ValueError(f"[Parameter] '{self.name}' gets data of another shape, got {data.shape}, expected "
-                             f"{self.shape}")
+            raise ValueError(
+                f"[Parameter] '{self.name}' gets data of another shape, got {data.shape}, expected {self.shape}"
+            )
         self._array, self._holder = data.array.cast(self.dtype.core), None
         self._updates += 1
         return self
@@ -73,11 +91,21 @@ class Parameter(Tensor):
     def clone(self, init="same"):
         """A parameter of its own with the same values, or with those of an initializer."""
         from partita.common.initializer import initializer
+
         data = Tensor(self.array) if init == "same" else initializer(init, self.shape, self.dtype)
         made = Parameter(data, self.name, self.requires_grad, self.layerwise_parallel, self.parallel_optimizer)
         if init == "same":
             made._array = _core.Array(self.asnumpy())
         return made
+
+    def __deepcopy__(self, memo):
+        made = memo[id(self)] = self.clone()
+        made.statistic, made.comm_fusion = self.statistic, self.comm_fusion
+        return made
+
+    def __reduce__(self):
+        options = (self.name, self.requires_grad, self.layerwise_parallel, self.parallel_optimizer)
+        return type(self), (self.asnumpy(), *options)
 
     @property
     def data(self):
@@ -87,8 +115,9 @@ class Parameter(Tensor):
         return self
 
     def __repr__(self):
-        return (f"Parameter (name={self.name}, shape={self.shape}, dtype={self.dtype}, "
-                f"requires_grad={self.requires_grad})")
+        return (
+            f"Parameter (name={self.name}, shape={self.shape}, dtype={self.dtype}, requires_grad={self.requires_grad})"
+        )
 
     def __str__(self):
         return repr(self)

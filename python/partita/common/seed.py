@@ -1,4 +1,5 @@
 """The seed of initial values, the order of rows, augmentation and dropout."""
+
 _seed = None
 _drawn = 0
 

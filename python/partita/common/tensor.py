@@ -1,4 +1,5 @@
 """Tensors: arrays of the library, or values of a network that is being built."""
+
 import numpy as np
 
 from partita import _core, _trace
@@ -8,6 +9,7 @@ from partita.common import seed as _seed
 
 def _functional():
     from partita.ops import functional
+
     return functional
 
 
@@ -43,8 +45,10 @@ class Tensor:
         """The array of the library; drawn now where it was to be."""
         if self._array is None:
             if self._symbol is not None:
-                raise TypeError("[construct] a value of the network is not known while it is built, got a symbolic "
-                                "tensor, expected ops on it: no NumPy, and no Python control flow on data")
+                raise TypeError(
+                    "[construct] a value of the network is not known while it is built, got a symbolic "
+                    "tensor, expected ops on it: no NumPy, and no Python control flow on data"
+                )
             self.init_data()
         return self._array
 
@@ -139,6 +143,14 @@ class Tensor:
     def copy(self):
         return Tensor(np.array(self.asnumpy()))
 
+    def __deepcopy__(self, memo):
+        made = _trace.from_array(_core.Array(self.asnumpy())) if self._symbol is None else self
+        memo[id(self)] = made
+        return made
+
+    def __reduce__(self):
+        return type(self), (self.asnumpy(),)
+
     def set_data(self, data, slice_shape=False):
         self.assign_value(data)
 
@@ -186,8 +198,10 @@ class Tensor:
         if self._symbol is None:
             return
         file, line = _trace.user_line()
-        raise TypeError(f"[construct] control flow depends on data at {file}:{line}, got {wanted} of a symbolic tensor "
-                        f"{self.dtype}{list(self.shape)}, expected ops such as ops.select, or a condition on shapes")
+        raise TypeError(
+            f"[construct] control flow depends on data at {file}:{line}, got {wanted} of a symbolic tensor "
+            f"{self.dtype}{list(self.shape)}, expected ops such as ops.select, or a condition on shapes"
+        )
 
     def __len__(self):
         if not self.shape:
@@ -205,8 +219,9 @@ class Tensor:
 
     def __setitem__(self, index, value):
         if self._symbol is not None or _trace.current() is not None:
-            raise TypeError("[construct] a value is changed in place, got an item assignment, expected ops that make "
-                            "another one")
+            raise TypeError(
+                "[construct] a value is changed in place, got an item assignment, expected ops that make another one"
+            )
         self.asnumpy()[index] = value.asnumpy() if isinstance(value, Tensor) else value
 
     def astype(self, dtype, copy=True):
@@ -254,21 +269,39 @@ def _operator(name, swapped=False):
         if other is None or isinstance(other, str):
             return NotImplemented
         return function(other, self) if swapped else function(self, other)
+
     return call
 
 
-for _symbol, _name in {"add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "pow": "pow", "matmul": "matmul",
-                       "floordiv": "floor_div", "mod": "floor_mod"}.items():
+for _symbol, _name in {
+    "add": "add",
+    "sub": "sub",
+    "mul": "mul",
+    "truediv": "div",
+    "pow": "pow",
+    "matmul": "matmul",
+    "floordiv": "floor_div",
+    "mod": "floor_mod",
+}.items():
     setattr(Tensor, f"__{_symbol}__", _operator(_name))
     setattr(Tensor, f"__r{_symbol}__", _operator(_name, swapped=True))
-for _symbol, _name in {"eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater",
-                       "ge": "greater_equal", "and": "logical_and", "or": "logical_or"}.items():
+for _symbol, _name in {
+    "eq": "equal",
+    "ne": "not_equal",
+    "lt": "less",
+    "le": "less_equal",
+    "gt": "greater",
+    "ge": "greater_equal",
+    "and": "logical_and",
+    "or": "logical_or",
+}.items():
     setattr(Tensor, f"__{_symbol}__", _operator(_name))
 
 
 def _method(name):
     def call(self, *args, **kwargs):
         return getattr(_functional(), name)(self, *args, **kwargs)
+
     call.__name__ = name
     return call
 
@@ -276,12 +309,63 @@ def _method(name):
 Tensor.__neg__ = _method("neg")
 Tensor.__abs__ = _method("abs")
 Tensor.__invert__ = _method("logical_not")
-for _name in ("abs", "add", "sub", "mul", "div", "exp", "log", "sqrt", "rsqrt", "square", "neg", "tanh", "sigmoid", "relu",
-              "pow", "matmul", "squeeze", "expand_dims", "unsqueeze", "flatten", "broadcast_to", "equal", "not_equal",
-              "less", "less_equal", "greater", "greater_equal", "logical_not", "logical_and", "logical_or", "argmax",
-              "cumsum", "split", "chunk", "clip", "clamp", "sum", "mean", "max", "min", "isfinite", "erf", "maximum",
-              "minimum", "softmax", "log_softmax", "topk", "masked_fill", "select", "all", "any", "var", "std",
-              "repeat_interleave", "swapaxes"):
+for _name in (
+    "abs",
+    "add",
+    "sub",
+    "mul",
+    "div",
+    "exp",
+    "log",
+    "sqrt",
+    "rsqrt",
+    "square",
+    "neg",
+    "tanh",
+    "sigmoid",
+    "relu",
+    "pow",
+    "matmul",
+    "squeeze",
+    "expand_dims",
+    "unsqueeze",
+    "flatten",
+    "broadcast_to",
+    "equal",
+    "not_equal",
+    "less",
+    "less_equal",
+    "greater",
+    "greater_equal",
+    "logical_not",
+    "logical_and",
+    "logical_or",
+    "argmax",
+    "cumsum",
+    "split",
+    "chunk",
+    "clip",
+    "clamp",
+    "sum",
+    "mean",
+    "max",
+    "min",
+    "isfinite",
+    "erf",
+    "maximum",
+    "minimum",
+    "softmax",
+    "log_softmax",
+    "topk",
+    "masked_fill",
+    "select",
+    "all",
+    "any",
+    "var",
+    "std",
+    "repeat_interleave",
+    "swapaxes",
+):
     setattr(Tensor, _name, _method(_name))
 
 
@@ -291,7 +375,8 @@ def _shape_of(args):
 
 Tensor.reshape = lambda self, *shape: _functional().reshape(self, _shape_of(shape))
 Tensor.transpose = lambda self, *axes: _functional().transpose(
-    self, _shape_of(axes) if axes else tuple(reversed(range(self.ndim))))
+    self, _shape_of(axes) if axes else tuple(reversed(range(self.ndim)))
+)
 Tensor.permute = Tensor.transpose
 
 

@@ -1,15 +1,31 @@
 """Which ranks there are, and groups of them."""
+
 from partita._names import refuse_missing
 from partita.communication import management  # noqa: F401
 from partita.communication.management import (
-    HCCL_WORLD_COMM_GROUP, MCCL_WORLD_COMM_GROUP, NCCL_WORLD_COMM_GROUP, GlobalComm, create_group, destroy_group,
-    get_group_rank_from_world_rank, get_group_size, get_local_rank, get_local_rank_size, get_local_size,
-    get_process_group_ranks, get_rank, get_world_rank_from_group_rank, init, release)
+    HCCL_WORLD_COMM_GROUP,
+    MCCL_WORLD_COMM_GROUP,
+    NCCL_WORLD_COMM_GROUP,
+    GlobalComm,
+    create_group,
+    destroy_group,
+    get_group_rank_from_world_rank,
+    get_group_size,
+    get_local_rank,
+    get_local_rank_size,
+    get_local_size,
+    get_process_group_ranks,
+    get_rank,
+    get_world_rank_from_group_rank,
+    init,
+    release,
+)
 
 
 def __getattr__(name):
     """Collectives need tensors, and are imported when they are asked for."""
     if name == "comm_func":
         import importlib
+
         return importlib.import_module("partita.communication.comm_func")
     return refuse_missing(globals())(name)

@@ -1,4 +1,5 @@
 """Collectives on tensors at once, among processes. Alone a process is a group of one."""
+
 from partita import _core
 from partita._names import refuse_missing
 from partita.common.tensor import Tensor
@@ -17,14 +18,17 @@ class CommHandle:
 
 class ReduceOp:
     """How elements of ranks are combined."""
+
     SUM, MAX, MIN, PROD = "sum", "max", "min", "prod"
 
 
 def _group(where, group):
     ranks = _ranks_of(where, group)
     if not is_process() and len(ranks) > 1:
-        raise RuntimeError(f"[{where}] ranks are threads of one process, got a collective of the script, expected processes "
-                           "under a launcher")
+        raise RuntimeError(
+            f"[{where}] ranks are threads of one process, got a collective of the script, expected processes "
+            "under a launcher"
+        )
     return ranks
 
 
@@ -65,9 +69,13 @@ def reduce_scatter_tensor(tensor, op=ReduceOp.SUM, group=_WORLD, async_op=False)
         raise ValueError(f"[reduce_scatter_tensor] unknown op, got {op!r}, expected one of {_OPS}")
     ranks = _group("reduce_scatter_tensor", group)
     if not tensor.shape or tensor.shape[0] % len(ranks):
-        raise ValueError(f"[reduce_scatter_tensor] parts are not equal, got shape {tensor.shape} for {len(ranks)} ranks, "
-                         "expected a multiple")
-    return _result(_core.collective("reduce_scatter", core_group(group), _tensor("reduce_scatter_tensor", tensor), op, 0), async_op)
+        raise ValueError(
+            f"[reduce_scatter_tensor] parts are not equal, got shape {tensor.shape} for {len(ranks)} ranks, "
+            "expected a multiple"
+        )
+    return _result(
+        _core.collective("reduce_scatter", core_group(group), _tensor("reduce_scatter_tensor", tensor), op, 0), async_op
+    )
 
 
 def broadcast(tensor, src=0, group=_WORLD):
@@ -75,19 +83,34 @@ def broadcast(tensor, src=0, group=_WORLD):
     ranks = _group("broadcast", group)
     if src not in ranks:
         raise ValueError(f"[broadcast] rank is not of the group, got {src}, expected one of {ranks}")
-    return Tensor(_core.collective("broadcast", core_group(group), _tensor("broadcast", tensor), "sum", ranks.index(src)))
+    return Tensor(
+        _core.collective("broadcast", core_group(group), _tensor("broadcast", tensor), "sum", ranks.index(src))
+    )
 
 
 def _later(name):
     def refuse(*args, **kwargs):
-        raise NotImplementedError(f"[{name}] messages between two ranks, got a call, expected a collective of the group")
+        raise NotImplementedError(
+            f"[{name}] messages between two ranks, got a call, expected a collective of the group"
+        )
+
     refuse.__name__ = name
     refuse.__doc__ = "Not there yet."
     return refuse
 
 
-for _name in ("send", "recv", "isend", "irecv", "batch_isend_irecv", "all_to_all_single_with_output_shape",
-              "gather_into_tensor", "scatter_tensor", "all_to_all_with_output_shape", "P2POp"):
+for _name in (
+    "send",
+    "recv",
+    "isend",
+    "irecv",
+    "batch_isend_irecv",
+    "all_to_all_single_with_output_shape",
+    "gather_into_tensor",
+    "scatter_tensor",
+    "all_to_all_with_output_shape",
+    "P2POp",
+):
     globals()[_name] = _later(_name)
 
 __getattr__ = refuse_missing(globals())

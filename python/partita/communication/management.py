@@ -1,4 +1,5 @@
 """The ranks of the job: processes that a launcher started, or threads of this process (`set_context(ranks=8)`)."""
+
 import os
 
 from partita import _core
@@ -16,6 +17,7 @@ _groups = {}
 
 class GlobalComm:
     """The group of all ranks, and whether communication was initialised."""
+
     BACKEND = "mccl"
     WORLD_COMM_GROUP = MCCL_WORLD_COMM_GROUP
     INITED = False
@@ -40,6 +42,7 @@ def release():
 def in_process_ranks():
     """Ranks that are threads of this process."""
     from partita import context
+
     ranks = context.get_context("ranks")
     return int(os.environ.get("PARTITA_RANKS", ranks)) if ranks == 1 else ranks
 
@@ -59,7 +62,9 @@ def group_size_or_one():
 
 def _require_init(where):
     if not _state["init"]:
-        raise RuntimeError(f"[{where}] communication is not initialised, got a call before init(), expected init() first")
+        raise RuntimeError(
+            f"[{where}] communication is not initialised, got a call before init(), expected init() first"
+        )
 
 
 def _ranks_of(where, group):
@@ -70,8 +75,10 @@ def _ranks_of(where, group):
         raise TypeError(f"[{where}] the group is no name, got {type(group).__name__}, expected str")
     if group not in _groups:
         near = _core.nearest(group, list(_groups))
-        raise ValueError(f"[{where}] unknown group, got '{group}', expected one that create_group made"
-                         + (f", did you mean '{near}'?" if near else ""))
+        raise ValueError(
+            f"[{where}] unknown group, got '{group}', expected one that create_group made"
+            + (f", did you mean '{near}'?" if near else "")
+        )
     return _groups[group]
 
 
@@ -81,12 +88,13 @@ def core_group(group):
 
 
 def get_rank(group=GlobalComm.WORLD_COMM_GROUP):
-    """The rank of this process in the group. Ranks that are threads of one process are all run by rank 0 of the script."""
+    """The rank of this process in the group. Ranks that are threads of one process are all run by its rank 0."""
     ranks = _ranks_of("get_rank", group)
     rank = _core.this_place().rank
     if rank not in ranks:
-        raise RuntimeError(f"[get_rank] rank {rank} is not of the group, got '{group}' of ranks {ranks}, expected one of "
-                           "its ranks")
+        raise RuntimeError(
+            f"[get_rank] rank {rank} is not of the group, got '{group}' of ranks {ranks}, expected one of its ranks"
+        )
     return ranks.index(rank)
 
 
@@ -115,8 +123,9 @@ def get_world_rank_from_group_rank(group, group_rank_id):
     """The rank in the world of a rank of the group."""
     ranks = _ranks_of("get_world_rank_from_group_rank", group)
     if not 0 <= group_rank_id < len(ranks):
-        raise ValueError(f"[get_world_rank_from_group_rank] no such rank, got {group_rank_id}, expected 0 to "
-                         f"{len(ranks) - 1}")
+        raise ValueError(
+            f"[get_world_rank_from_group_rank] no such rank, got {group_rank_id}, expected 0 to {len(ranks) - 1}"
+        )
     return ranks[group_rank_id]
 
 
@@ -124,8 +133,9 @@ def get_group_rank_from_world_rank(world_rank_id, group):
     """The rank in the group of a rank of the world."""
     ranks = _ranks_of("get_group_rank_from_world_rank", group)
     if world_rank_id not in ranks:
-        raise ValueError(f"[get_group_rank_from_world_rank] rank is not of the group, got {world_rank_id}, expected one "
-                         f"of {ranks}")
+        raise ValueError(
+            f"[get_group_rank_from_world_rank] rank is not of the group, got {world_rank_id}, expected one of {ranks}"
+        )
     return ranks.index(world_rank_id)
 
 
@@ -146,7 +156,9 @@ def create_group(group, rank_ids, options=None):
     if not rank_ids or len(set(rank_ids)) != len(rank_ids) or any(not 0 <= rank < size for rank in rank_ids):
         raise ValueError(f"[create_group] bad ranks, got {rank_ids}, expected ranks of 0 to {size - 1}, each once")
     if group in _groups and _groups[group] != rank_ids:
-        raise ValueError(f"[create_group] a group of this name has other ranks, got {rank_ids}, expected {_groups[group]}")
+        raise ValueError(
+            f"[create_group] a group of this name has other ranks, got {rank_ids}, expected {_groups[group]}"
+        )
     if is_process() and group not in _groups:
         _core.create_group(group, list(rank_ids))
     _groups[group] = list(rank_ids)

@@ -1,8 +1,15 @@
 """Data sets: sources, views, transforms."""
+
 from partita._names import refuse_missing
 from partita.dataset import config, transforms, vision  # noqa: F401
 from partita.dataset.engine import Dataset, zip
 from partita.dataset.samplers import DistributedSampler, RandomSampler, SequentialSampler
-from partita.dataset.sources import Cifar10Dataset, GeneratorDataset, ImageFolderDataset, MnistDataset, NumpySlicesDataset
+from partita.dataset.sources import (
+    Cifar10Dataset,
+    GeneratorDataset,
+    ImageFolderDataset,
+    MnistDataset,
+    NumpySlicesDataset,
+)
 
 __getattr__ = refuse_missing(globals())

@@ -1,4 +1,5 @@
 """Options of data sets."""
+
 from partita._names import refuse_missing
 from partita.common.seed import get_seed, set_seed  # noqa: F401
 

@@ -1,4 +1,5 @@
 """Data sets as descriptions: what is read and how it is changed. The library builds and reads them."""
+
 import itertools
 import numbers
 
@@ -65,12 +66,20 @@ class Dataset:
 
     def output_types(self):
         from partita.common import dtype
+
         return [dtype.of_core(core).numpy.type for _, core, _ in self.rows().columns]
 
     # How it is changed.
 
-    def map(self, operations, input_columns=None, output_columns=None, column_order=None, num_parallel_workers=None,
-            **kwargs):
+    def map(
+        self,
+        operations,
+        input_columns=None,
+        output_columns=None,
+        column_order=None,
+        num_parallel_workers=None,
+        **kwargs,
+    ):
         """Columns through operations, one after the other: transforms of the library, or functions of Python."""
         if self._batch_size is not None:
             raise NotImplementedError("[map] batches are mapped, got a map after batch, expected it before")
@@ -91,8 +100,10 @@ class Dataset:
         if batch_size < 1:
             raise ValueError(f"[batch] bad batch_size, got {batch_size}, expected an integer from 1")
         if self._batch_size is not None:
-            raise NotImplementedError(f"[batch] batches of batches, got batch({batch_size}) after batch("
-                                      f"{self._batch_size}), expected one of them")
+            raise NotImplementedError(
+                f"[batch] batches of batches, got batch({batch_size}) after batch("
+                f"{self._batch_size}), expected one of them"
+            )
         return self._view(lambda rows, seed: rows, batch_size=int(batch_size), drop_remainder=bool(drop_remainder))
 
     def shuffle(self, buffer_size):
@@ -177,7 +188,9 @@ class Dataset:
         if self._batch_size is None or len(rows) % self._batch_size == 0:
             return rows
         if not self._drop_remainder:
-            warn(f"[repeat] a last batch is not full and left out, got {len(rows)} rows in batches of {self._batch_size}")
+            warn(
+                f"[repeat] a last batch is not full and left out, got {len(rows)} rows in batches of {self._batch_size}"
+            )
         return rows.take(len(rows) // self._batch_size * self._batch_size)
 
     # How it is read.
@@ -196,7 +209,10 @@ class Dataset:
         for _ in range(num_epochs) if num_epochs > 0 else itertools.count():
             epoch, self._epoch = self._epoch, self._epoch + 1
             for arrays in self._batches(epoch):
-                values = [arrays[c] if self._batch_size is not None else _core.Array(np.array(np.asarray(arrays[c])[0])) for c in chosen]
+                values = [
+                    arrays[c] if self._batch_size is not None else _core.Array(np.array(np.asarray(arrays[c])[0]))
+                    for c in chosen
+                ]
                 yield [np.asarray(value) if output_numpy else _trace.from_array(value) for value in values]
 
     def create_tuple_iterator(self, columns=None, num_epochs=-1, output_numpy=False, do_copy=False):
@@ -234,8 +250,10 @@ def _require_column(where, name, names):
     if name in names:
         return
     near = _core.nearest(str(name), names)
-    raise ValueError(f"[{where}] unknown column, got {name!r}, expected one of {', '.join(names)}"
-                     + (f", did you mean '{near}'?" if near else ""))
+    raise ValueError(
+        f"[{where}] unknown column, got {name!r}, expected one of {', '.join(names)}"
+        + (f", did you mean '{near}'?" if near else "")
+    )
 
 
 class _View(Dataset):
@@ -293,7 +311,9 @@ class _Mapping:
         steps = [step.core(seed + i) if isinstance(step, T.Transform) else step for i, step in enumerate(self.steps)]
         if all(isinstance(step, _data.Map) for step in steps):
             if len(outputs) != len(inputs):
-                raise ValueError(f"[map] another number of columns, got {len(outputs)} of {len(inputs)}, expected as many")
+                raise ValueError(
+                    f"[map] another number of columns, got {len(outputs)} of {len(inputs)}, expected as many"
+                )
             mapped = rows.map(inputs, _data.chain(steps))
             return mapped if outputs == inputs else mapped.rename(_renamed(names, inputs, outputs))
         places = [names.index(name) for name in inputs]

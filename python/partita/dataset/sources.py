@@ -1,4 +1,5 @@
 """Where rows come from."""
+
 import os
 import threading
 
@@ -17,7 +18,9 @@ class _Source(Dataset):
     def __init__(self, where, shuffle, num_shards, shard_id, num_samples, sampler, cache=None):
         super().__init__()
         if (num_shards is None) != (shard_id is None):
-            raise ValueError(f"[{where}] one of two alone, got num_shards={num_shards}, shard_id={shard_id}, expected both")
+            raise ValueError(
+                f"[{where}] one of two alone, got num_shards={num_shards}, shard_id={shard_id}, expected both"
+            )
         if num_shards is not None and not 0 <= shard_id < num_shards:
             raise ValueError(f"[{where}] no such shard, got {shard_id}, expected 0 to {num_shards - 1}")
         if sampler is not None and (shuffle is not None or num_shards is not None or num_samples is not None):
@@ -66,8 +69,18 @@ def _folder(where, dataset_dir):
 class _Images(_Source):
     """A data set of labelled images in a folder: the rows of the training, of the test, or of both."""
 
-    def __init__(self, dataset_dir, usage=None, num_samples=None, num_parallel_workers=None, shuffle=None, sampler=None,
-                 num_shards=None, shard_id=None, cache=None):
+    def __init__(
+        self,
+        dataset_dir,
+        usage=None,
+        num_samples=None,
+        num_parallel_workers=None,
+        shuffle=None,
+        sampler=None,
+        num_shards=None,
+        shard_id=None,
+        cache=None,
+    ):
         where = type(self).__name__
         super().__init__(where, shuffle, num_shards, shard_id, num_samples, sampler, cache)
         if usage not in (None, "train", "test", "all"):
@@ -76,7 +89,7 @@ class _Images(_Source):
         self.rows()  # files that are missing or damaged are errors of this line
 
     def _all_rows(self):
-        wanted = {"train": [True], "test": [False]}.get(self._usage, [True, False])
+        wanted = {"train": [True], "test": [False]}.get(self._usage, self._both)
         there = [train for train in wanted if self._has(self._folder, train)] if len(wanted) > 1 else wanted
         parts = [self._read(self._folder, train) for train in there or [True]]
         rows = parts[0] if len(parts) == 1 else _data.concat(parts)
@@ -85,12 +98,16 @@ class _Images(_Source):
 
 class MnistDataset(_Images):
     """Columns image u8[28,28,1] and label u32."""
+
     _has, _read = staticmethod(_data.has_mnist), staticmethod(_data.mnist)
+    _both = (False, True)  # in the order of the names of the files
 
 
 class Cifar10Dataset(_Images):
     """Columns image u8[32,32,3] and label u32."""
+
     _has, _read = staticmethod(_data.has_cifar10), staticmethod(_data.cifar10)
+    _both = (True, False)
 
 
 def _names(where, column_names, count):
@@ -113,19 +130,39 @@ class GeneratorDataset(_Source):
     """Rows that Python makes: a function that gives an iterator, something iterable, or something with `__getitem__`
     and `__len__`. They are made in one thread."""
 
-    def __init__(self, source, column_names=None, column_types=None, schema=None, num_samples=None,
-                 num_parallel_workers=1, shuffle=None, sampler=None, num_shards=None, shard_id=None,
-                 python_multiprocessing=True, max_rowsize=None, batch_sampler=None, collate_fn=None):
+    def __init__(
+        self,
+        source,
+        column_names=None,
+        column_types=None,
+        schema=None,
+        num_samples=None,
+        num_parallel_workers=1,
+        shuffle=None,
+        sampler=None,
+        num_shards=None,
+        shard_id=None,
+        python_multiprocessing=True,
+        max_rowsize=None,
+        batch_sampler=None,
+        collate_fn=None,
+    ):
         self._random = hasattr(source, "__getitem__") and hasattr(source, "__len__")
         super().__init__("GeneratorDataset", shuffle, num_shards, shard_id, num_samples, sampler)
         if schema is not None or batch_sampler is not None or collate_fn is not None:
-            raise NotImplementedError("[GeneratorDataset] a schema, batch_sampler or collate_fn, got one, expected none")
+            raise NotImplementedError(
+                "[GeneratorDataset] a schema, batch_sampler or collate_fn, got one, expected none"
+            )
         if not self._random and not callable(source) and not hasattr(source, "__iter__"):
-            raise TypeError(f"[GeneratorDataset] nothing to go through, got {type(source).__name__}, expected a function, "
-                            "an iterable, or something with __getitem__ and __len__")
+            raise TypeError(
+                f"[GeneratorDataset] nothing to go through, got {type(source).__name__}, expected a function, "
+                "an iterable, or something with __getitem__ and __len__"
+            )
         if not self._random and (shuffle or num_shards is not None):
-            raise RuntimeError("[GeneratorDataset] rows in no order of one's own, got shuffle or num_shards, expected a "
-                               "source with __getitem__ and __len__")
+            raise RuntimeError(
+                "[GeneratorDataset] rows in no order of one's own, got shuffle or num_shards, expected a "
+                "source with __getitem__ and __len__"
+            )
         if column_names is None:
             raise ValueError("[GeneratorDataset] columns without names, got None, expected column_names")
         self._python_source = source
@@ -153,8 +190,9 @@ class GeneratorDataset(_Source):
     def _all_rows(self):
         if self._random:
             source = self._python_source
-            return _data.python_rows(self._columns, self._count,
-                                     lambda epoch, index: [_plain(value) for value in _values_of(source[index])])
+            return _data.python_rows(
+                self._columns, self._count, lambda epoch, index: [_plain(value) for value in _values_of(source[index])]
+            )
         return _data.python_rows(self._columns, self._count, _Epochs(self._iterate))
 
 
@@ -162,26 +200,48 @@ class ImageFolderDataset(GeneratorDataset):
     """Decoded images in a folder for each class: columns image u8[height,width,3], of one size, and label. Pillow reads
     them."""
 
-    def __init__(self, dataset_dir, num_samples=None, num_parallel_workers=None, shuffle=None, sampler=None,
-                 extensions=None, class_indexing=None, decode=False, num_shards=None, shard_id=None, cache=None,
-                 decrypt=None):
+    def __init__(
+        self,
+        dataset_dir,
+        num_samples=None,
+        num_parallel_workers=None,
+        shuffle=None,
+        sampler=None,
+        extensions=None,
+        class_indexing=None,
+        decode=False,
+        num_shards=None,
+        shard_id=None,
+        cache=None,
+        decrypt=None,
+    ):
         folder = _folder("ImageFolderDataset", dataset_dir)
         if not decode or decrypt is not None or cache is not None:
-            raise NotImplementedError("[ImageFolderDataset] files as they are, got decode=False, decrypt or cache, expected "
-                                      "decode=True")
+            raise NotImplementedError(
+                "[ImageFolderDataset] files as they are, got decode=False, decrypt or cache, expected decode=True"
+            )
         try:
             from PIL import Image
         except ImportError:
-            raise ImportError("[ImageFolderDataset] no reader of images, got no module PIL, expected Pillow: python3-pil or "
-                              "pip install pillow") from None
+            raise ImportError(
+                "[ImageFolderDataset] no reader of images, got no module PIL, expected Pillow: python3-pil or "
+                "pip install pillow"
+            ) from None
         endings = tuple(extensions or (".jpg", ".jpeg", ".png", ".bmp"))
         classes = sorted(one for one in os.listdir(folder) if os.path.isdir(os.path.join(folder, one)))
         numbers = class_indexing or {name: i for i, name in enumerate(classes)}
-        files = [(os.path.join(folder, name, file), numbers[name]) for name in classes if name in numbers
-                 for file in sorted(os.listdir(os.path.join(folder, name))) if file.lower().endswith(endings)]
+        files = [
+            (os.path.join(folder, name, file), numbers[name])
+            for name in classes
+            if name in numbers
+            for file in sorted(os.listdir(os.path.join(folder, name)))
+            if file.lower().endswith(endings)
+        ]
         if not files:
-            raise ValueError(f"[ImageFolderDataset] no images, got '{folder}', expected a folder for each class with files "
-                             f"that end in one of {endings}")
+            raise ValueError(
+                f"[ImageFolderDataset] no images, got '{folder}', expected a folder for each class with files "
+                f"that end in one of {endings}"
+            )
 
         class Images:
             def __len__(self):
@@ -191,8 +251,16 @@ class ImageFolderDataset(GeneratorDataset):
                 path, label = files[index]
                 with Image.open(path) as image:
                     return np.asarray(image.convert("RGB")), np.array(label, np.int32)
-        super().__init__(Images(), ["image", "label"], num_samples=num_samples, shuffle=shuffle, sampler=sampler,
-                         num_shards=num_shards, shard_id=shard_id)
+
+        super().__init__(
+            Images(),
+            ["image", "label"],
+            num_samples=num_samples,
+            shuffle=shuffle,
+            sampler=sampler,
+            num_shards=num_shards,
+            shard_id=shard_id,
+        )
 
 
 class _Epochs:
@@ -211,16 +279,27 @@ class _Epochs:
                 try:
                     rows.append([_plain(value) for value in _values_of(next(source))])
                 except StopIteration:
-                    raise RuntimeError(f"[GeneratorDataset] fewer rows than at first, got {len(rows)} in epoch "
-                                       f"{epoch + 1}, expected more than {index}") from None
+                    raise RuntimeError(
+                        f"[GeneratorDataset] fewer rows than at first, got {len(rows)} in epoch "
+                        f"{epoch + 1}, expected more than {index}"
+                    ) from None
             return rows[index]
 
 
 class NumpySlicesDataset(_Source):
     """Rows of arrays: one array, several in a tuple or list, or by name in a dict."""
 
-    def __init__(self, data, column_names=None, num_samples=None, num_parallel_workers=1, shuffle=None, sampler=None,
-                 num_shards=None, shard_id=None):
+    def __init__(
+        self,
+        data,
+        column_names=None,
+        num_samples=None,
+        num_parallel_workers=1,
+        shuffle=None,
+        sampler=None,
+        num_shards=None,
+        shard_id=None,
+    ):
         super().__init__("NumpySlicesDataset", shuffle, num_shards, shard_id, num_samples, sampler)
         if isinstance(data, dict):
             names, values = list(data), list(data.values())

@@ -1,17 +1,51 @@
 """Cells, layers, losses, optimizers."""
+
 from partita._names import refuse_missing
 from partita.nn import cell, layer, loss, optim  # noqa: F401
 from partita.nn.cell import Cell, CellList, SequentialCell
 from partita.nn.layer import (
-    GELU, AdaptiveAvgPool2d, AvgPool2d, BatchNorm1d, BatchNorm2d, Conv2d, Dense, Dropout, Embedding, Flatten, Identity,
-    LayerNorm, LeakyReLU, LogSoftmax, MaxPool2d, ReLU, Sigmoid, SiLU, Softmax, SyncBatchNorm, Tanh, get_activation)
+    GELU,
+    AdaptiveAvgPool2d,
+    AvgPool2d,
+    BatchNorm1d,
+    BatchNorm2d,
+    Conv2d,
+    Dense,
+    Dropout,
+    Embedding,
+    Flatten,
+    Identity,
+    LayerNorm,
+    LeakyReLU,
+    LogSoftmax,
+    MaxPool2d,
+    ReLU,
+    Sigmoid,
+    SiLU,
+    Softmax,
+    SyncBatchNorm,
+    Tanh,
+    get_activation,
+)
 from partita.nn.loss import (
-    BCEWithLogitsLoss, CrossEntropyLoss, L1Loss, LossBase, MAELoss, MSELoss, SoftmaxCrossEntropyWithLogits)
-from partita.nn.optim import (
-    SGD, Adadelta, Adagrad, Adam, AdaMax, AdamWeightDecay, Momentum, Optimizer, RMSProp)
+    BCEWithLogitsLoss,
+    CrossEntropyLoss,
+    L1Loss,
+    LossBase,
+    MAELoss,
+    MSELoss,
+    SoftmaxCrossEntropyWithLogits,
+)
+from partita.nn.optim import SGD, Adadelta, Adagrad, Adam, AdaMax, AdamWeightDecay, Momentum, Optimizer, RMSProp
 from partita.nn.reducer import DistributedGradReducer
 from partita.nn.wrap import (
-    ForwardValueAndGrad, GradAccumulation, GradAccumulationCell, MicroBatchInterleaved, PipelineCell, TrainOneStepCell,
-    WithLossCell)
+    ForwardValueAndGrad,
+    GradAccumulation,
+    GradAccumulationCell,
+    MicroBatchInterleaved,
+    PipelineCell,
+    TrainOneStepCell,
+    WithLossCell,
+)
 
 __getattr__ = refuse_missing(globals())

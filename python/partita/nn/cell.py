@@ -1,4 +1,5 @@
 """Cells: what a network is made of."""
+
 from collections import OrderedDict
 
 from partita import _trace, context
@@ -26,8 +27,10 @@ class Cell:
 
     def __setattr__(self, name, value):
         if isinstance(value, (Parameter, Cell)) and "_params" not in self.__dict__:
-            raise AttributeError(f"[Cell] {type(self).__name__} has no parameters and cells yet, got '{name}' before "
-                                 "super().__init__(), expected it after")
+            raise AttributeError(
+                f"[Cell] {type(self).__name__} has no parameters and cells yet, got '{name}' before "
+                "super().__init__(), expected it after"
+            )
         if isinstance(value, Parameter):
             self.insert_param_to_cell(name, value)
         elif isinstance(value, Cell):
@@ -177,11 +180,14 @@ class Cell:
     def shard(self, in_strategy, out_strategy=None, parameter_plan=None, device="Ascend", level=0):
         """How the inputs of the cell are cut; see parallel.shard."""
         from partita.parallel.shard import sharded_cell
+
         return sharded_cell(self, in_strategy, out_strategy, parameter_plan)
 
     def to_float(self, dst_type):
-        raise NotImplementedError("[Cell.to_float] element types of single cells, got a call, expected "
-                                  "amp.auto_mixed_precision, or ops.cast in construct")
+        raise NotImplementedError(
+            "[Cell.to_float] element types of single cells, got a call, expected "
+            "amp.auto_mixed_precision, or ops.cast in construct"
+        )
 
     def offload(self, *_):
         raise NotImplementedError("[Cell.offload] memory is not offloaded, got a call, expected Cell.recompute")
@@ -204,13 +210,16 @@ class Cell:
         return set()
 
     def construct(self, *args, **kwargs):
-        raise AttributeError(f"[Cell] {type(self).__name__} has no construct, got a call, expected a method "
-                             "construct(self, ..) that says what is computed")
+        raise AttributeError(
+            f"[Cell] {type(self).__name__} has no construct, got a call, expected a method "
+            "construct(self, ..) that says what is computed"
+        )
 
     def __call__(self, *args, **kwargs):
         if "_params" not in self.__dict__:
-            raise AttributeError(f"[Cell] {type(self).__name__}.__init__ did not call super().__init__(), got a call, "
-                                 "expected it first")
+            raise AttributeError(
+                f"[Cell] {type(self).__name__}.__init__ did not call super().__init__(), got a call, expected it first"
+            )
         build = _trace.current()
         if build is None:
             if context.get_context("mode") == context.GRAPH_MODE and _all_tensors(args):
@@ -223,6 +232,7 @@ class Cell:
     def _as_program(self):
         if "_own_program" not in self.__dict__:
             from partita.train.step import Program
+
             self.__dict__["_own_program"] = Program(self._called_in_program)
         return self.__dict__["_own_program"]
 
@@ -241,6 +251,10 @@ class Cell:
         return output
 
     # Of Python.
+
+    def __getstate__(self):
+        """For copies: programs stay with the cell that they were made of."""
+        return {name: value for name, value in self.__dict__.items() if name not in _PROGRAMS}
 
     def extend_repr(self):
         return ""
@@ -332,6 +346,9 @@ class CellList(Cell):
 
     def construct(self, *inputs):
         raise NotImplementedError("[CellList] a list is no network, got a call, expected calls of its cells")
+
+
+_PROGRAMS = ("_own_program", "_programs", "_program", "_step")
 
 
 def _all_tensors(args):

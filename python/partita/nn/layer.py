@@ -1,4 +1,5 @@
 """Layers, with the defaults of the documented system."""
+
 import math
 import numbers
 
@@ -25,8 +26,16 @@ def _positive(where, what, value):
 class Dense(Cell):
     """x weight^T + bias; weight[out, in] and bias begin uniform in +-1 / sqrt(in)."""
 
-    def __init__(self, in_channels, out_channels, weight_init=None, bias_init=None, has_bias=True, activation=None,
-                 dtype=mstype.float32):
+    def __init__(
+        self,
+        in_channels,
+        out_channels,
+        weight_init=None,
+        bias_init=None,
+        has_bias=True,
+        activation=None,
+        dtype=mstype.float32,
+    ):
         super().__init__()
         self.in_channels = _positive("Dense", "in_channels", in_channels)
         self.out_channels = _positive("Dense", "out_channels", out_channels)
@@ -37,11 +46,14 @@ class Dense(Cell):
         self.activation = get_activation(activation)
 
     def construct(self, x):
-        y = F._run(lambda trace, a, w: _core.functions.matmul(a, w, False, True), x, self.weight)
+        y = F.run(lambda trace, a, w: _core.functions.matmul(a, w, False, True), x, self.weight)
         if self.has_bias:
             axis = y.ndim - 1
-            y = F._run(lambda trace, a, b: _core.functions.apply(trace, "bias_add", [a, b], F.attributes(axis=axis))[0],
-                       y, self.bias)
+            y = F.run(
+                lambda trace, a, b: _core.functions.apply(trace, "bias_add", [a, b], F.attributes(axis=axis))[0],
+                y,
+                self.bias,
+            )
         return y if self.activation is None else self.activation(y)
 
     def extend_repr(self):
@@ -51,8 +63,22 @@ class Dense(Cell):
 class Conv2d(Cell):
     """Convolution of x[n, c, h, w]; pads so that the size stays over the stride, and has no bias, unless told to."""
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode='same', padding=0, dilation=1, group=1,
-                 has_bias=False, weight_init=None, bias_init=None, data_format='NCHW', dtype=mstype.float32):
+    def __init__(
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride=1,
+        pad_mode="same",
+        padding=0,
+        dilation=1,
+        group=1,
+        has_bias=False,
+        weight_init=None,
+        bias_init=None,
+        data_format="NCHW",
+        dtype=mstype.float32,
+    ):
         super().__init__()
         if data_format != "NCHW":
             raise ValueError(f"[Conv2d] another order of dimensions, got '{data_format}', expected 'NCHW'")
@@ -60,8 +86,10 @@ class Conv2d(Cell):
         self.out_channels = _positive("Conv2d", "out_channels", out_channels)
         self.group = _positive("Conv2d", "group", group)
         if in_channels % group or out_channels % group:
-            raise ValueError(f"[Conv2d] channels do not divide into groups, got {in_channels} to {out_channels} in "
-                             f"{group}, expected multiples of the groups")
+            raise ValueError(
+                f"[Conv2d] channels do not divide into groups, got {in_channels} to {out_channels} in "
+                f"{group}, expected multiples of the groups"
+            )
         self.kernel_size = tuple(F.pair("Conv2d", "kernel_size", kernel_size))
         self.stride, self.dilation = F.pair("Conv2d", "stride", stride), F.pair("Conv2d", "dilation", dilation)
         self.pad_mode, self.padding, self.has_bias = pad_mode, padding, bool(has_bias)
@@ -74,21 +102,36 @@ class Conv2d(Cell):
             self.bias = _weight(bias_init, [out_channels], dtype, Uniform(1 / math.sqrt(fan_in)))
 
     def construct(self, x):
-        return F.conv2d(x, self.weight, self.bias if self.has_bias else None, self.stride, self.pad_mode, self.padding,
-                        self.dilation, self.group)
+        return F.conv2d(
+            x,
+            self.weight,
+            self.bias if self.has_bias else None,
+            self.stride,
+            self.pad_mode,
+            self.padding,
+            self.dilation,
+            self.group,
+        )
 
     def extend_repr(self):
-        return (f"input_channels={self.in_channels}, output_channels={self.out_channels}, "
-                f"kernel_size={self.kernel_size}, stride={tuple(self.stride)}, pad_mode={self.pad_mode}, "
-                f"padding={self.padding}, group={self.group}, has_bias={self.has_bias}")
+        return (
+            f"input_channels={self.in_channels}, output_channels={self.out_channels}, "
+            f"kernel_size={self.kernel_size}, stride={tuple(self.stride)}, pad_mode={self.pad_mode}, "
+            f"padding={self.padding}, group={self.group}, has_bias={self.has_bias}"
+        )
 
 
 class _Pool2d(Cell):
-    def __init__(self, kernel_size, stride, pad_mode, padding, data_format, dilation=1, return_indices=False,
-                 ceil_mode=False):
+    def __init__(
+        self, kernel_size, stride, pad_mode, padding, data_format, dilation=1, return_indices=False, ceil_mode=False
+    ):
         super().__init__()
-        for name, value, expected in (("data_format", data_format, "NCHW"), ("dilation", dilation, 1),
-                                      ("return_indices", return_indices, False), ("ceil_mode", ceil_mode, False)):
+        for name, value, expected in (
+            ("data_format", data_format, "NCHW"),
+            ("dilation", dilation, 1),
+            ("return_indices", return_indices, False),
+            ("ceil_mode", ceil_mode, False),
+        ):
             if value != expected:
                 raise ValueError(f"[{type(self).__name__}] {name} is another one, got {value!r}, expected {expected!r}")
         self.kernel_size, self.stride, self.pad_mode, self.padding = kernel_size, stride, pad_mode, padding
@@ -97,8 +140,17 @@ class _Pool2d(Cell):
 class MaxPool2d(_Pool2d):
     """The largest element of each window."""
 
-    def __init__(self, kernel_size=1, stride=1, pad_mode='valid', padding=0, dilation=1, return_indices=False,
-                 ceil_mode=False, data_format='NCHW'):
+    def __init__(
+        self,
+        kernel_size=1,
+        stride=1,
+        pad_mode="valid",
+        padding=0,
+        dilation=1,
+        return_indices=False,
+        ceil_mode=False,
+        data_format="NCHW",
+    ):
         super().__init__(kernel_size, stride, pad_mode, padding, data_format, dilation, return_indices, ceil_mode)
 
     def construct(self, x):
@@ -108,8 +160,17 @@ class MaxPool2d(_Pool2d):
 class AvgPool2d(_Pool2d):
     """The mean of each window; with `same`, of its elements that are in the image."""
 
-    def __init__(self, kernel_size=1, stride=1, pad_mode='valid', padding=0, ceil_mode=False, count_include_pad=True,
-                 divisor_override=None, data_format='NCHW'):
+    def __init__(
+        self,
+        kernel_size=1,
+        stride=1,
+        pad_mode="valid",
+        padding=0,
+        ceil_mode=False,
+        count_include_pad=True,
+        divisor_override=None,
+        data_format="NCHW",
+    ):
         super().__init__(kernel_size, stride, pad_mode, padding, data_format, ceil_mode=ceil_mode)
         if divisor_override is not None:
             raise ValueError(f"[AvgPool2d] another divisor, got {divisor_override}, expected None")
@@ -129,8 +190,9 @@ class AdaptiveAvgPool2d(Cell):
     def construct(self, x):
         wanted = [size if one is None else one for one, size in zip(_two(self.output_size), x.shape[-2:])]
         if any(size % one for one, size in zip(wanted, x.shape[-2:])):
-            raise ValueError(f"[AdaptiveAvgPool2d] parts are not equal, got {tuple(wanted)} of {x.shape[-2:]}, expected "
-                             "divisors")
+            raise ValueError(
+                f"[AdaptiveAvgPool2d] parts are not equal, got {tuple(wanted)} of {x.shape[-2:]}, expected divisors"
+            )
         kernel = [size // one for one, size in zip(wanted, x.shape[-2:])]
         return F.avg_pool2d(x, kernel, kernel)
 
@@ -164,8 +226,15 @@ class Dropout(Cell):
 class Embedding(Cell):
     """Rows of a table by their numbers."""
 
-    def __init__(self, vocab_size, embedding_size, use_one_hot=False, embedding_table='normal', dtype=mstype.float32,
-                 padding_idx=None):
+    def __init__(
+        self,
+        vocab_size,
+        embedding_size,
+        use_one_hot=False,
+        embedding_table="normal",
+        dtype=mstype.float32,
+        padding_idx=None,
+    ):
         super().__init__()
         if padding_idx is not None:
             raise ValueError(f"[Embedding] a row for padding, got padding_idx={padding_idx}, expected None")
@@ -183,8 +252,16 @@ class Embedding(Cell):
 class LayerNorm(Cell):
     """(x - mean) / sqrt(variance + epsilon) * gamma + beta over the last dimensions."""
 
-    def __init__(self, normalized_shape, begin_norm_axis=-1, begin_params_axis=-1, gamma_init='ones', beta_init='zeros',
-                 epsilon=1e-7, dtype=mstype.float32):
+    def __init__(
+        self,
+        normalized_shape,
+        begin_norm_axis=-1,
+        begin_params_axis=-1,
+        gamma_init="ones",
+        beta_init="zeros",
+        epsilon=1e-7,
+        dtype=mstype.float32,
+    ):
         super().__init__()
         if not isinstance(normalized_shape, (tuple, list)):
             raise TypeError(f"[LayerNorm] the shape is no tuple, got {type(normalized_shape).__name__}, expected one")
@@ -202,9 +279,20 @@ class LayerNorm(Cell):
 
 
 class _BatchNorm(Cell):
-    def __init__(self, num_features, eps=1e-5, momentum=0.9, affine=True, gamma_init='ones', beta_init='zeros',
-                 moving_mean_init='zeros', moving_var_init='ones', use_batch_statistics=None, data_format='NCHW',
-                 dtype=mstype.float32):
+    def __init__(
+        self,
+        num_features,
+        eps=1e-5,
+        momentum=0.9,
+        affine=True,
+        gamma_init="ones",
+        beta_init="zeros",
+        moving_mean_init="zeros",
+        moving_var_init="ones",
+        use_batch_statistics=None,
+        data_format="NCHW",
+        dtype=mstype.float32,
+    ):
         super().__init__()
         where = type(self).__name__
         self.num_features = _positive(where, "num_features", num_features)
@@ -219,7 +307,9 @@ class _BatchNorm(Cell):
 
     def construct(self, x):
         if x.ndim != self._rank:
-            raise ValueError(f"[{type(self).__name__}] wrong number of dimensions, got {x.shape}, expected {self._rank}")
+            raise ValueError(
+                f"[{type(self).__name__}] wrong number of dimensions, got {x.shape}, expected {self._rank}"
+            )
         of_batch = self.training if self.use_batch_statistics is None else self.use_batch_statistics
         build = _trace.current()
         if build is not None and build.trace.builds_network:
@@ -235,12 +325,19 @@ class _BatchNorm(Cell):
             groups = trace.statistics_groups()
             y, batch_mean, rstd = _apply(trace, "batch_norm", [a, gamma, beta], epsilon=self.eps, groups=groups)
             count = x.size // x.shape[1] // groups
-            running = _apply(trace, "running_statistics", [mean, variance, batch_mean, rstd],
-                             momentum=1.0 - self.momentum, epsilon=self.eps, count=count)
+            running = _apply(
+                trace,
+                "running_statistics",
+                [mean, variance, batch_mean, rstd],
+                momentum=1.0 - self.momentum,
+                epsilon=self.eps,
+                count=count,
+            )
             trace.update_statistic(self.moving_mean.name, running[0])
             trace.update_statistic(self.moving_variance.name, running[1])
             return y
-        return F._run(body, x, self.gamma, self.beta)
+
+        return F.run(body, x, self.gamma, self.beta)
 
     def _at_once(self, x, of_batch):
         def body(trace, a, gamma, beta, mean, variance):
@@ -248,9 +345,19 @@ class _BatchNorm(Cell):
                 return (_apply(trace, "batch_norm_inference", [a, gamma, beta, mean, variance], epsilon=self.eps)[0],)
             y, batch_mean, rstd = _apply(trace, "batch_norm", [a, gamma, beta], epsilon=self.eps, groups=1)
             count = x.size // x.shape[1]
-            return (y, *_apply(trace, "running_statistics", [mean, variance, batch_mean, rstd],
-                               momentum=1.0 - self.momentum, epsilon=self.eps, count=count))
-        results = F._run(body, x, self.gamma, self.beta, self.moving_mean, self.moving_variance)
+            return (
+                y,
+                *_apply(
+                    trace,
+                    "running_statistics",
+                    [mean, variance, batch_mean, rstd],
+                    momentum=1.0 - self.momentum,
+                    epsilon=self.eps,
+                    count=count,
+                ),
+            )
+
+        results = F.run(body, x, self.gamma, self.beta, self.moving_mean, self.moving_variance)
         if of_batch and _trace.current() is None:
             self.moving_mean.set_data(results[1])
             self.moving_variance.set_data(results[2])
@@ -266,21 +373,26 @@ def _apply(trace, op, operands, **attrs):
 
 class BatchNorm2d(_BatchNorm):
     """Normalisation of x[n, c, h, w] per channel: by the batch in a training, by moving statistics otherwise."""
+
     _rank = 4
 
 
 class BatchNorm1d(_BatchNorm):
     """The same of x[n, c]."""
+
     _rank = 2
 
 
 class SyncBatchNorm(_BatchNorm):
     """The same over the global batch: see set_context(batch_norm="global")."""
+
     _rank = 4
 
     def __init__(self, *args, **kwargs):
-        raise NotImplementedError("[SyncBatchNorm] statistics over the global batch are an option of the job, got a layer, "
-                                  "expected BatchNorm2d and set_context(batch_norm=\"global\")")
+        raise NotImplementedError(
+            "[SyncBatchNorm] statistics over the global batch are an option of the job, got a layer, "
+            'expected BatchNorm2d and set_context(batch_norm="global")'
+        )
 
 
 def _activation(name, function, doc):
@@ -289,6 +401,7 @@ def _activation(name, function, doc):
 
     def construct(self, x):
         return function(x)
+
     return type(name, (Cell,), {"__init__": init, "construct": construct, "__doc__": doc, "__module__": __name__})
 
 
@@ -333,8 +446,16 @@ class LogSoftmax(Softmax):
         return F.log_softmax(x, self.axis)
 
 
-_ACTIVATIONS = {"relu": ReLU, "tanh": Tanh, "sigmoid": Sigmoid, "silu": SiLU, "gelu": GELU, "softmax": Softmax,
-                "logsoftmax": LogSoftmax, "leakyrelu": LeakyReLU}
+_ACTIVATIONS = {
+    "relu": ReLU,
+    "tanh": Tanh,
+    "sigmoid": Sigmoid,
+    "silu": SiLU,
+    "gelu": GELU,
+    "softmax": Softmax,
+    "logsoftmax": LogSoftmax,
+    "leakyrelu": LeakyReLU,
+}
 
 
 def get_activation(name, prim_name=None):
@@ -344,6 +465,8 @@ def get_activation(name, prim_name=None):
     found = _ACTIVATIONS.get(name)
     if found is None:
         near = _core.nearest(str(name), list(_ACTIVATIONS))
-        raise KeyError(f"[activation] unknown name, got '{name}', expected one of {list(_ACTIVATIONS)}"
-                       + (f", did you mean '{near}'?" if near else ""))
+        raise KeyError(
+            f"[activation] unknown name, got '{name}', expected one of {list(_ACTIVATIONS)}"
+            + (f", did you mean '{near}'?" if near else "")
+        )
     return found()

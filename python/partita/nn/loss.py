@@ -1,4 +1,5 @@
 """Losses."""
+
 from partita import _core, _trace
 from partita._warnings import warn
 from partita.common import dtype as mstype
@@ -15,7 +16,9 @@ class LossBase(Cell):
         if reduction is None:
             reduction = "none"
         if reduction not in ("mean", "sum", "none"):
-            raise ValueError(f"[{type(self).__name__}] unknown reduction, got {reduction!r}, expected mean, sum or none")
+            raise ValueError(
+                f"[{type(self).__name__}] unknown reduction, got {reduction!r}, expected mean, sum or none"
+            )
         self.reduction = reduction
 
     def get_loss(self, x, weights=1.0):
@@ -37,8 +40,10 @@ def _differences(logits, labels):
     build = _trace.current()
     if build is None or build.groups == 1 or logits.ndim != 2 or logits.shape != (*labels.shape, 1):
         return F.sub(logits, labels)
-    warn(f"[loss] labels {labels.shape} for logits {logits.shape} compare each sample with all others of its rank and "
-         "micro-batch")
+    warn(
+        f"[loss] labels {labels.shape} for logits {logits.shape} compare each sample with all others of its rank and "
+        "micro-batch"
+    )
     rows = labels.shape[0] // build.groups
     return F.sub(F.reshape(logits, [build.groups, rows, 1]), F.reshape(labels, [build.groups, 1, rows]))
 
@@ -70,7 +75,7 @@ class BCEWithLogitsLoss(LossBase):
         self.weight = weight
 
     def construct(self, logits, labels):
-        losses = F._run(lambda trace, a, b: _core.functions.binary_cross_entropy(a, b), logits, labels)
+        losses = F.run(lambda trace, a, b: _core.functions.binary_cross_entropy(a, b), logits, labels)
         return self.get_loss(losses, 1.0 if self.weight is None else self.weight)
 
 
@@ -87,11 +92,13 @@ class SoftmaxCrossEntropyWithLogits(LossBase):
 
     def construct(self, logits, labels):
         if self.sparse and not _is_classes(labels):
-            raise TypeError(f"[SoftmaxCrossEntropyWithLogits] labels are no classes, got {labels.dtype}, expected integers")
+            raise TypeError(
+                f"[SoftmaxCrossEntropyWithLogits] labels are no classes, got {labels.dtype}, expected integers"
+            )
         if self.sparse and self.reduction == "mean":
-            return F._run(lambda trace, a, b: _core.functions.build_loss("sparse", a, b, None), logits, labels)
+            return F.run(lambda trace, a, b: _core.functions.build_loss("sparse", a, b, None), logits, labels)
         kind = "sparse" if self.sparse else "dense"
-        return self.get_loss(F._run(lambda trace, a, b: _core.functions.sample_losses(kind, a, b), logits, labels))
+        return self.get_loss(F.run(lambda trace, a, b: _core.functions.sample_losses(kind, a, b), logits, labels))
 
 
 class CrossEntropyLoss(LossBase):
@@ -117,9 +124,10 @@ class CrossEntropyLoss(LossBase):
         classes = F.select(counts, labels, Tensor(0, labels.dtype))
         if self.label_smoothing == 0.0:
             if self.reduction == "mean":
-                return F._run(lambda trace, a, b: _core.functions.build_loss("sparse", a, b, self.ignore_index),
-                              logits, labels)
-            losses = F._run(lambda trace, a, b: _core.functions.sample_losses("sparse", a, b), logits, classes)
+                return F.run(
+                    lambda trace, a, b: _core.functions.build_loss("sparse", a, b, self.ignore_index), logits, labels
+                )
+            losses = F.run(lambda trace, a, b: _core.functions.sample_losses("sparse", a, b), logits, classes)
         else:
             hot = self._smooth(F.one_hot(classes, logits.shape[-1]), logits.shape[-1])
             losses = F.neg(F.reduce_sum(F.mul(F.log_softmax(logits), hot), -1))

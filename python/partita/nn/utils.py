@@ -1,4 +1,5 @@
 """What goes with cells."""
+
 from contextlib import contextmanager
 
 from partita._names import refuse_missing

@@ -1,4 +1,5 @@
 """Cells around a network: with its loss, in micro-batches, as one step of a training."""
+
 from partita.common.tensor import Tensor
 from partita.nn.cell import Cell
 
@@ -51,9 +52,12 @@ class PipelineCell(_Divided):
         for path, stage in stage_config.items():
             if path not in cells:
                 from partita import _core
+
                 near = _core.nearest(path, list(cells))
-                raise KeyError(f"[PipelineCell] no such cell, got '{path}', expected one of {len(cells)} paths"
-                               + (f", did you mean '{near}'?" if near else ""))
+                raise KeyError(
+                    f"[PipelineCell] no such cell, got '{path}', expected one of {len(cells)} paths"
+                    + (f", did you mean '{near}'?" if near else "")
+                )
             cells[path].pipeline_stage = stage
 
 
@@ -86,6 +90,7 @@ class TrainOneStepCell(Cell):
 
     def __call__(self, *inputs):
         from partita.train.step import StepFunction
+
         if self._step is None:
             self.__dict__["_step"] = StepFunction(self.network, self.optimizer)
         return self._step(*[one if isinstance(one, Tensor) else Tensor(one) for one in inputs])

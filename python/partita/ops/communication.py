@@ -1,4 +1,5 @@
-"""Collectives as ops: at once, among processes. Networks need none: what they communicate follows from how they are cut."""
+"""Collectives as ops: at once, among processes. What networks communicate follows from how they are cut."""
+
 from partita import _trace
 from partita.communication.management import GlobalComm
 from partita.ops.primitive import Primitive
@@ -13,9 +14,12 @@ class _Collective(Primitive):
 
     def __call__(self, x):
         if _trace.current() is not None:
-            raise RuntimeError(f"[{self.name}] a collective in a network, got a call in construct, expected none: what ranks "
-                               "communicate follows from how ops are cut")
+            raise RuntimeError(
+                f"[{self.name}] a collective in a network, got a call in construct, expected none: what ranks "
+                "communicate follows from how ops are cut"
+            )
         from partita.communication import comm_func
+
         result = self.collective(comm_func, x)
         return result[0] if isinstance(result, tuple) else result
 
@@ -63,8 +67,10 @@ class Broadcast(_Collective):
 
 class _Message(Primitive):
     def __init__(self, *args, **kwargs):
-        raise NotImplementedError(f"[{type(self).__name__}] messages between two ranks, got an op, expected pipeline stages, "
-                                  "which send what they need")
+        raise NotImplementedError(
+            f"[{type(self).__name__}] messages between two ranks, got an op, expected pipeline stages, "
+            "which send what they need"
+        )
 
 
 class Send(_Message):

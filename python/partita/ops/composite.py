@@ -1,4 +1,5 @@
 """Gradients of functions: nodes that follow those of the function in one program."""
+
 from partita import _trace
 from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
@@ -21,8 +22,10 @@ def _gradients(build, loss, tensors):
 def _first(where, value):
     loss = value[0] if isinstance(value, (tuple, list)) else value
     if not isinstance(loss, Tensor):
-        raise TypeError(f"[{where}] the function gives no tensor, got {type(loss).__name__}, expected a loss, or a tuple "
-                        "that begins with one")
+        raise TypeError(
+            f"[{where}] the function gives no tensor, got {type(loss).__name__}, expected a loss, or a tuple "
+            "that begins with one"
+        )
     return loss
 
 
@@ -43,8 +46,10 @@ def value_and_grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=
         raise NotImplementedError("[value_and_grad] gradients with their names, got return_ids=True, expected False")
     positions, parameters = _positions(grad_position), _require_weights("value_and_grad", weights)
     if positions is None and parameters is None:
-        raise ValueError("[value_and_grad] nothing to differentiate by, got grad_position=None and weights=None, expected "
-                         "one of them")
+        raise ValueError(
+            "[value_and_grad] nothing to differentiate by, got grad_position=None and weights=None, expected "
+            "one of them"
+        )
 
     def both(*args, **kwargs):
         build = _trace.current()
@@ -53,11 +58,12 @@ def value_and_grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=
         inputs = []
         for position in positions or []:
             if position >= len(args) or not isinstance(args[position], Tensor):
-                raise ValueError(f"[value_and_grad] no such input, got position {position} of {len(args)} inputs, expected a "
-                                 "tensor")
+                raise ValueError(
+                    f"[value_and_grad] no such input, got position {position} of {len(args)} inputs, expected a tensor"
+                )
             inputs.append(args[position])
         found = _gradients(build, loss, inputs + (parameters or []))
-        of_inputs, of_weights = found[:len(inputs)], found[len(inputs):]
+        of_inputs, of_weights = found[: len(inputs)], found[len(inputs) :]
         if positions is not None and not isinstance(grad_position, (tuple, list)):
             of_inputs = of_inputs[0]
         if isinstance(weights, Parameter):
@@ -65,12 +71,14 @@ def value_and_grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=
         if parameters is None:
             return value, of_inputs
         return value, (of_weights if positions is None else (of_inputs, of_weights))
+
     return _program(both, fn)
 
 
 def _program(function, fn):
     """As one program; its signature has what `fn` has."""
     from partita.train.step import Program
+
     program = Program(function)
     program._modes = Program(fn)._modes
     return program
@@ -83,6 +91,7 @@ def grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False):
     def gradients(*args, **kwargs):
         value, found = inner(*args, **kwargs)
         return (found, tuple(value[1:])) if has_aux else found
+
     return _program(gradients, fn)
 
 
@@ -99,6 +108,7 @@ class GradOperation:
         parameters = _require_weights("GradOperation", weights)
         if self.get_by_list and parameters is None:
             from partita.nn.cell import Cell
+
             parameters = fn.trainable_params() if isinstance(fn, Cell) else None
             if parameters is None:
                 raise ValueError("[GradOperation] no parameters, got get_by_list=True without weights, expected some")
@@ -111,8 +121,9 @@ class GradOperation:
             inputs = [one for one in args if isinstance(one, Tensor)]
             inputs = inputs if self.get_all else [] if self.get_by_list else inputs[:1]
             found = _gradients(build, loss, inputs + (parameters if self.get_by_list else []))
-            of_inputs, of_weights = found[:len(inputs)], found[len(inputs):]
+            of_inputs, of_weights = found[: len(inputs)], found[len(inputs) :]
             if self.get_by_list:
                 return (of_inputs, of_weights) if self.get_all else of_weights
             return of_inputs if self.get_all else of_inputs[0]
+
         return _program(gradients, fn)

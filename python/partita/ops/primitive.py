@@ -1,4 +1,5 @@
 """Ops as objects, which carry a sharding annotation, a stage and whether they are recomputed."""
+
 from partita import _trace
 from partita.common.tensor import Tensor
 from partita.parallel.layout import annotation_text
@@ -66,8 +67,9 @@ class Primitive:
         return self.add_prim_attr("primitive_target", device_target)
 
     def place(self, role, rank_id):
-        raise NotImplementedError("[Primitive.place] ops are not placed on single ranks, got a call, expected set_stage, "
-                                  "or shard")
+        raise NotImplementedError(
+            "[Primitive.place] ops are not placed on single ranks, got a call, expected set_stage, or shard"
+        )
 
     def __repr__(self):
         return f"Prim[{self.name}]<{', '.join(f'{k}={v}' for k, v in self.attrs.items())}>"

@@ -1,4 +1,5 @@
 """The ops that are objects, by the names and the defaults of the documented system."""
+
 from partita import _core
 from partita.common import dtype as mstype
 from partita.ops import functional as F
@@ -11,20 +12,63 @@ def _plain(name, function, summary=""):
 
     def compute(self, *args):
         return function(*args)
-    return type(name, (Primitive,), {"__init__": init, "compute": compute, "__doc__": summary or function.__doc__,
-                                     "__module__": __name__})
+
+    return type(
+        name,
+        (Primitive,),
+        {"__init__": init, "compute": compute, "__doc__": summary or function.__doc__, "__module__": __name__},
+    )
 
 
 _PLAIN = {
-    "Add": F.add, "Sub": F.sub, "Mul": F.mul, "RealDiv": F.div, "Div": F.div, "Neg": F.neg, "Exp": F.exp, "Log": F.log,
-    "Sqrt": F.sqrt, "Rsqrt": F.rsqrt, "Square": F.square, "Abs": F.abs, "Tanh": F.tanh, "Sigmoid": F.sigmoid,
-    "Erf": F.erf, "Softplus": F.softplus, "Maximum": F.maximum, "Minimum": F.minimum, "Pow": F.pow, "ReLU": F.relu,
-    "SiLU": F.silu, "Equal": F.equal, "NotEqual": F.not_equal, "Less": F.less, "LessEqual": F.less_equal,
-    "Greater": F.greater, "GreaterEqual": F.greater_equal, "LogicalNot": F.logical_not, "LogicalAnd": F.logical_and,
-    "LogicalOr": F.logical_or, "Select": F.select, "Reshape": F.reshape, "Transpose": F.transpose,
-    "ExpandDims": F.expand_dims, "Cast": F.cast, "Shape": F.shape, "Rank": F.rank, "Size": F.size, "BiasAdd": F.bias_add,
-    "ZerosLike": F.zeros_like, "OnesLike": F.ones_like, "Fill": F.fill, "BroadcastTo": None, "IsFinite": F.isfinite,
-    "AddN": lambda inputs: _sum_of(inputs), "TensorAdd": F.add, "Gelu": None, "Identity": lambda x: x,
+    "Add": F.add,
+    "Sub": F.sub,
+    "Mul": F.mul,
+    "RealDiv": F.div,
+    "Div": F.div,
+    "Neg": F.neg,
+    "Exp": F.exp,
+    "Log": F.log,
+    "Sqrt": F.sqrt,
+    "Rsqrt": F.rsqrt,
+    "Square": F.square,
+    "Abs": F.abs,
+    "Tanh": F.tanh,
+    "Sigmoid": F.sigmoid,
+    "Erf": F.erf,
+    "Softplus": F.softplus,
+    "Maximum": F.maximum,
+    "Minimum": F.minimum,
+    "Pow": F.pow,
+    "ReLU": F.relu,
+    "SiLU": F.silu,
+    "Equal": F.equal,
+    "NotEqual": F.not_equal,
+    "Less": F.less,
+    "LessEqual": F.less_equal,
+    "Greater": F.greater,
+    "GreaterEqual": F.greater_equal,
+    "LogicalNot": F.logical_not,
+    "LogicalAnd": F.logical_and,
+    "LogicalOr": F.logical_or,
+    "Select": F.select,
+    "Reshape": F.reshape,
+    "Transpose": F.transpose,
+    "ExpandDims": F.expand_dims,
+    "Cast": F.cast,
+    "Shape": F.shape,
+    "Rank": F.rank,
+    "Size": F.size,
+    "BiasAdd": F.bias_add,
+    "ZerosLike": F.zeros_like,
+    "OnesLike": F.ones_like,
+    "Fill": F.fill,
+    "BroadcastTo": None,
+    "IsFinite": F.isfinite,
+    "AddN": lambda inputs: _sum_of(inputs),
+    "TensorAdd": F.add,
+    "Gelu": None,
+    "Identity": lambda x: x,
 }
 for _name, _function in _PLAIN.items():
     if _function is not None:
@@ -104,7 +148,7 @@ class Split(Primitive):
         self.axis, self.output_num = axis, output_num
 
     def compute(self, x):
-        return F._run(lambda trace, a: tuple(_core.functions.split(a, self.output_num, self.axis)), F.as_tensor(x))
+        return F.run(lambda trace, a: tuple(_core.functions.split(a, self.output_num, self.axis)), F.as_tensor(x))
 
 
 class Squeeze(Primitive):
@@ -168,10 +212,19 @@ class _Reduce(Primitive):
         return type(self).function(x, axis, self.keep_dims)
 
 
-for _name, _function in {"ReduceSum": F.reduce_sum, "ReduceMean": F.reduce_mean, "ReduceMax": F.reduce_max,
-                         "ReduceMin": F.reduce_min, "ReduceAll": F.all, "ReduceAny": F.any}.items():
-    globals()[_name] = type(_name, (_Reduce,), {"function": staticmethod(_function), "__module__": __name__,
-                                                "__doc__": f"{_name}(keep_dims)(x, axis)."})
+for _name, _function in {
+    "ReduceSum": F.reduce_sum,
+    "ReduceMean": F.reduce_mean,
+    "ReduceMax": F.reduce_max,
+    "ReduceMin": F.reduce_min,
+    "ReduceAll": F.all,
+    "ReduceAny": F.any,
+}.items():
+    globals()[_name] = type(
+        _name,
+        (_Reduce,),
+        {"function": staticmethod(_function), "__module__": __name__, "__doc__": f"{_name}(keep_dims)(x, axis)."},
+    )
 
 
 class Argmax(Primitive):
@@ -213,8 +266,18 @@ class Slice(Primitive):
 
 
 class Conv2D(Primitive):
-    def __init__(self, out_channel, kernel_size, mode=1, pad_mode="valid", pad=0, stride=1, dilation=1, group=1,
-                 data_format="NCHW"):
+    def __init__(
+        self,
+        out_channel,
+        kernel_size,
+        mode=1,
+        pad_mode="valid",
+        pad=0,
+        stride=1,
+        dilation=1,
+        group=1,
+        data_format="NCHW",
+    ):
         super().__init__()
         self.options = dict(pad_mode=pad_mode, padding=pad, stride=stride, dilation=dilation, groups=group)
 
@@ -243,14 +306,14 @@ class SparseSoftmaxCrossEntropyWithLogits(Primitive):
         super().__init__()
 
     def compute(self, logits, labels):
-        return F._run(lambda trace, a, b: _core.functions.build_loss("sparse", a, b, None), logits, labels)
+        return F.run(lambda trace, a, b: _core.functions.build_loss("sparse", a, b, None), logits, labels)
 
 
 class SoftmaxCrossEntropyWithLogits(Primitive):
     """(losses of the samples, their gradients): one-hot or soft labels."""
 
     def compute(self, logits, labels):
-        losses = F._run(lambda trace, a, b: _core.functions.sample_losses("dense", a, b), logits, labels)
+        losses = F.run(lambda trace, a, b: _core.functions.sample_losses("dense", a, b), logits, labels)
         return losses, F.sub(F.softmax(logits), labels)
 
 

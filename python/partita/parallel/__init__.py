@@ -1,4 +1,5 @@
 """How networks are cut over ranks."""
+
 from partita.parallel.layout import Layout
 
 
@@ -6,13 +7,23 @@ def __getattr__(name):
     """What needs cells is imported when it is asked for: ops need layouts before there are cells."""
     if name == "shard":
         from partita.parallel.shard import shard
+
         return shard
     if name in ("auto_parallel", "nn"):
         import importlib
+
         return importlib.import_module(f"partita.parallel.{name}")
-    if name in ("load_distributed_checkpoint", "transform_checkpoints", "unified_safetensors", "rank_list_for_transform",
-                "sync_pipeline_shared_parameters", "transform_checkpoint_by_rank"):
+    if name in (
+        "load_distributed_checkpoint",
+        "transform_checkpoints",
+        "unified_safetensors",
+        "rank_list_for_transform",
+        "sync_pipeline_shared_parameters",
+        "transform_checkpoint_by_rank",
+    ):
         from partita.train import serialization
+
         return getattr(serialization, name)
     from partita._names import missing
+
     raise missing(__name__, name, [*globals(), "shard", "auto_parallel", "nn"])

@@ -1,10 +1,14 @@
 """The options of a parallel run as an object around the network."""
+
 from partita import context
 from partita._names import refuse_missing
 from partita.nn.cell import Cell
 
-_MODES = {"semi_auto": ("semi_auto_parallel", None), "sharding_propagation": ("auto_parallel", "sharding_propagation"),
-          "recursive_programming": ("auto_parallel", "recursive_programming")}
+_MODES = {
+    "semi_auto": ("semi_auto_parallel", None),
+    "sharding_propagation": ("auto_parallel", "sharding_propagation"),
+    "recursive_programming": ("auto_parallel", "recursive_programming"),
+}
 
 
 class AutoParallel(Cell):
@@ -13,7 +17,9 @@ class AutoParallel(Cell):
     def __init__(self, network, parallel_mode="semi_auto"):
         super().__init__(auto_prefix=False)
         if parallel_mode not in _MODES:
-            raise ValueError(f"[AutoParallel] unknown parallel_mode, got {parallel_mode!r}, expected one of {list(_MODES)}")
+            raise ValueError(
+                f"[AutoParallel] unknown parallel_mode, got {parallel_mode!r}, expected one of {list(_MODES)}"
+            )
         self.network = network
         mode, search = _MODES[parallel_mode]
         context.set_auto_parallel_context(parallel_mode=mode, **({} if search is None else {"search_mode": search}))
@@ -23,15 +29,22 @@ class AutoParallel(Cell):
 
     def hsdp(self, shard_size=-1, threshold=64, optimizer_level="level1"):
         """Divides the states of the optimizer over ranks."""
-        context.set_auto_parallel_context(enable_parallel_optimizer=True, parallel_optimizer_config={
-            "optimizer_weight_shard_size": shard_size, "parallel_optimizer_threshold": threshold,
-            "optimizer_level": optimizer_level})
+        context.set_auto_parallel_context(
+            enable_parallel_optimizer=True,
+            parallel_optimizer_config={
+                "optimizer_weight_shard_size": shard_size,
+                "parallel_optimizer_threshold": threshold,
+                "optimizer_level": optimizer_level,
+            },
+        )
 
     def pipeline(self, stages=1, output_broadcast=False, interleave=False, scheduler="1f1b"):
         """Stages on ranks of their own."""
-        context.set_auto_parallel_context(pipeline_stages=stages, pipeline_result_broadcast=output_broadcast,
-                                          pipeline_config={"pipeline_interleave": interleave,
-                                                           "pipeline_scheduler": scheduler})
+        context.set_auto_parallel_context(
+            pipeline_stages=stages,
+            pipeline_result_broadcast=output_broadcast,
+            pipeline_config={"pipeline_interleave": interleave, "pipeline_scheduler": scheduler},
+        )
 
     def comm_fusion(self, config):
         context.set_auto_parallel_context(comm_fusion=config)
@@ -65,8 +78,9 @@ class AutoParallel(Cell):
         context.set_auto_parallel_context(dump_local_norm=True, dump_local_norm_path=file_path)
 
     def _no_files(self, file_path):
-        raise NotImplementedError(f"[AutoParallel] a file of strategies, got {file_path!r}, expected a plan: partita plan "
-                                  "--out")
+        raise NotImplementedError(
+            f"[AutoParallel] a file of strategies, got {file_path!r}, expected a plan: partita plan --out"
+        )
 
     load_param_strategy_file = save_param_strategy_file = _no_files
     load_operator_strategy_file = save_operator_strategy_file = _no_files

@@ -1,4 +1,5 @@
 """Sharding annotations: strategies by counts, or by the named axes of a layout."""
+
 from partita import _core
 
 
@@ -7,19 +8,24 @@ class Layout:
 
     def __init__(self, device_matrix, alias_name, rank_list=None):
         if not isinstance(device_matrix, tuple) or not isinstance(alias_name, tuple):
-            raise TypeError(f"[Layout] bad axes, got {type(device_matrix).__name__} and {type(alias_name).__name__}, "
-                            "expected tuples of sizes and of names")
+            raise TypeError(
+                f"[Layout] bad axes, got {type(device_matrix).__name__} and {type(alias_name).__name__}, "
+                "expected tuples of sizes and of names"
+            )
         if len(device_matrix) != len(alias_name):
-            raise ValueError(f"[Layout] sizes and names differ in number, got {len(device_matrix)} and {len(alias_name)}, "
-                             "expected as many")
+            raise ValueError(
+                f"[Layout] sizes and names differ in number, got {len(device_matrix)} and {len(alias_name)}, "
+                "expected as many"
+            )
         for size in device_matrix:
             if not isinstance(size, int) or size < 1:
                 raise ValueError(f"[Layout] bad size of an axis, got {size!r}, expected an integer from 1")
         if len(set(alias_name)) != len(alias_name):
             raise ValueError(f"[Layout] repeated name of an axis, got {alias_name}, expected each once")
         if "interleaved_parallel" in alias_name:
-            raise NotImplementedError("[Layout] an axis of interleaved batches, got 'interleaved_parallel', expected "
-                                      "MicroBatchInterleaved")
+            raise NotImplementedError(
+                "[Layout] an axis of interleaved batches, got 'interleaved_parallel', expected MicroBatchInterleaved"
+            )
         if rank_list is not None:
             ranks = 1
             for size in device_matrix:
@@ -34,8 +40,10 @@ class Layout:
             for name in dim if isinstance(dim, tuple) else (dim,):
                 if name != "None" and name not in self.alias_name:
                     near = _core.nearest(str(name), list(self.alias_name))
-                    raise ValueError(f"[Layout] unknown axis, got {name!r}, expected one of {self.alias_name} or 'None'"
-                                     + (f", did you mean '{near}'?" if near else ""))
+                    raise ValueError(
+                        f"[Layout] unknown axis, got {name!r}, expected one of {self.alias_name} or 'None'"
+                        + (f", did you mean '{near}'?" if near else "")
+                    )
         return TensorLayout(self, tensor_map)
 
     def head(self):
@@ -59,16 +67,22 @@ def _counts(where, strategy):
     if not isinstance(strategy, tuple):
         raise TypeError(f"[{where}] a strategy is no tuple, got {type(strategy).__name__}, expected a tuple of tuples")
     if not all(isinstance(one, (tuple, list)) for one in strategy):
-        raise TypeError(f"[{where}] a strategy of other things, got {strategy!r}, expected a tuple with one tuple of counts, "
-                        "or one Layout, per operand")
+        raise TypeError(
+            f"[{where}] a strategy of other things, got {strategy!r}, expected a tuple with one tuple of counts, "
+            "or one Layout, per operand"
+        )
     for one in strategy:
         for parts in one:
             if not isinstance(parts, int) or isinstance(parts, bool):
                 raise TypeError(f"[{where}] a number of parts is no integer, got {parts!r}, expected one from 1")
             if parts < 1:
                 raise ValueError(f"[{where}] bad number of parts, got {parts}, expected an integer from 1")
-    return "(" + ",".join("(" + ",".join(map(str, one)) + ("," if len(one) == 1 else "") + ")" for one in strategy) + \
-        ("," if len(strategy) == 1 else "") + ")"
+    return (
+        "("
+        + ",".join("(" + ",".join(map(str, one)) + ("," if len(one) == 1 else "") + ")" for one in strategy)
+        + ("," if len(strategy) == 1 else "")
+        + ")"
+    )
 
 
 def annotation_text(where, in_strategy, out_strategy=None):

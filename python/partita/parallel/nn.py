@@ -1,4 +1,5 @@
 """Cells of parallel runs."""
+
 from partita._names import refuse_missing
 from partita.nn.wrap import GradAccumulation, MicroBatchInterleaved, PipelineCell  # noqa: F401
 from partita.nn.reducer import DistributedGradReducer

@@ -1,4 +1,5 @@
 """How the inputs and results of a function or a cell are cut."""
+
 from partita.common.tensor import Tensor
 from partita.nn.cell import Cell
 from partita.ops import functional as F
@@ -11,11 +12,13 @@ class _Sharded(Cell):
     def __init__(self, function, in_strategy, out_strategy, parameter_plan):
         super().__init__(auto_prefix=False)
         if parameter_plan:
-            raise NotImplementedError("[shard] cuts of parameters, got parameter_plan, expected None: they follow from the "
-                                      "cuts of ops")
+            raise NotImplementedError(
+                "[shard] cuts of parameters, got parameter_plan, expected None: they follow from the cuts of ops"
+            )
         if not isinstance(in_strategy, tuple):
-            raise TypeError(f"[shard] in_strategy is no tuple, got {type(in_strategy).__name__}, expected one entry for each "
-                            "input")
+            raise TypeError(
+                f"[shard] in_strategy is no tuple, got {type(in_strategy).__name__}, expected one entry for each input"
+            )
         if isinstance(function, Cell):
             self.network = function
         else:
@@ -40,7 +43,7 @@ def _cut(value, strategy):
     """The value through a node that does nothing, and is cut so."""
     if not isinstance(value, Tensor) or strategy is None:
         return value
-    same = F._run(lambda trace, x: F.F.reshape(x, list(value.shape)), value)
+    same = F.run(lambda trace, x: F.F.reshape(x, list(value.shape)), value)
     if same._symbol is not None:
         same._symbol.annotate(annotation_text("shard", (strategy,)))
     return same

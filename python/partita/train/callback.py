@@ -1,4 +1,5 @@
 """What is called while a network is trained or evaluated."""
+
 import os
 import time
 
@@ -127,10 +128,21 @@ class TimeMonitor(Callback):
 class LambdaCallback(Callback):
     """From functions of the run context."""
 
-    def __init__(self, on_train_epoch_begin=None, on_train_epoch_end=None, on_train_step_begin=None,
-                 on_train_step_end=None, on_train_begin=None, on_train_end=None, on_eval_epoch_begin=None,
-                 on_eval_epoch_end=None, on_eval_step_begin=None, on_eval_step_end=None, on_eval_begin=None,
-                 on_eval_end=None):
+    def __init__(
+        self,
+        on_train_epoch_begin=None,
+        on_train_epoch_end=None,
+        on_train_step_begin=None,
+        on_train_step_end=None,
+        on_train_begin=None,
+        on_train_end=None,
+        on_eval_epoch_begin=None,
+        on_eval_epoch_end=None,
+        on_eval_step_begin=None,
+        on_eval_step_end=None,
+        on_eval_begin=None,
+        on_eval_end=None,
+    ):
         for name, function in list(locals().items()):
             if name.startswith("on_") and function is not None:
                 setattr(self, name, function)
@@ -139,13 +151,22 @@ class LambdaCallback(Callback):
 class EarlyStopping(Callback):
     """Ends a training when a number of each epoch has not become better for so many epochs."""
 
-    def __init__(self, monitor="eval_loss", min_delta=0, patience=0, verbose=False, mode="auto", baseline=None,
-                 restore_best_weights=False):
+    def __init__(
+        self,
+        monitor="eval_loss",
+        min_delta=0,
+        patience=0,
+        verbose=False,
+        mode="auto",
+        baseline=None,
+        restore_best_weights=False,
+    ):
         if mode not in ("auto", "min", "max"):
             raise ValueError(f"[EarlyStopping] unknown mode, got {mode!r}, expected auto, min or max")
         if restore_best_weights:
-            raise NotImplementedError("[EarlyStopping] the best weights again, got restore_best_weights=True, expected "
-                                      "False")
+            raise NotImplementedError(
+                "[EarlyStopping] the best weights again, got restore_best_weights=True, expected False"
+            )
         self.monitor, self.min_delta, self.patience, self.verbose = monitor, abs(min_delta), patience, verbose
         self.rises = mode == "max" or mode == "auto" and "acc" in monitor
         self.best, self.waited = baseline, 0
@@ -154,10 +175,13 @@ class EarlyStopping(Callback):
         args = run_context.original_args()
         value = args.loss_value if self.monitor == "loss" else (args.metrics or {}).get(self.monitor)
         if value is None:
-            raise ValueError(f"[EarlyStopping] nothing to monitor, got '{self.monitor}', expected one of "
-                             f"{['loss', *(args.metrics or {})]}")
-        better = self.best is None or (value > self.best + self.min_delta if self.rises
-                                       else value < self.best - self.min_delta)
+            raise ValueError(
+                f"[EarlyStopping] nothing to monitor, got '{self.monitor}', expected one of "
+                f"{['loss', *(args.metrics or {})]}"
+            )
+        better = self.best is None or (
+            value > self.best + self.min_delta if self.rises else value < self.best - self.min_delta
+        )
         if better:
             self.best, self.waited = value, 0
             return
@@ -194,17 +218,34 @@ class History(Callback):
 class CheckpointConfig:
     """When checkpoints are written, and how many are kept."""
 
-    def __init__(self, save_checkpoint_steps=1, save_checkpoint_seconds=0, keep_checkpoint_max=5,
-                 keep_checkpoint_per_n_minutes=0, integrated_save=True, async_save=False, saved_network=None,
-                 append_info=None, enc_key=None, enc_mode='AES-GCM', exception_save=False, crc_check=False,
-                 remove_redundancy=False, format='ckpt'):
-        for name, value in (("save_checkpoint_steps", save_checkpoint_steps),
-                            ("save_checkpoint_seconds", save_checkpoint_seconds),
-                            ("keep_checkpoint_max", keep_checkpoint_max),
-                            ("keep_checkpoint_per_n_minutes", keep_checkpoint_per_n_minutes)):
+    def __init__(
+        self,
+        save_checkpoint_steps=1,
+        save_checkpoint_seconds=0,
+        keep_checkpoint_max=5,
+        keep_checkpoint_per_n_minutes=0,
+        integrated_save=True,
+        async_save=False,
+        saved_network=None,
+        append_info=None,
+        enc_key=None,
+        enc_mode="AES-GCM",
+        exception_save=False,
+        crc_check=False,
+        remove_redundancy=False,
+        format="ckpt",
+    ):
+        for name, value in (
+            ("save_checkpoint_steps", save_checkpoint_steps),
+            ("save_checkpoint_seconds", save_checkpoint_seconds),
+            ("keep_checkpoint_max", keep_checkpoint_max),
+            ("keep_checkpoint_per_n_minutes", keep_checkpoint_per_n_minutes),
+        ):
             if value is not None and (not isinstance(value, int) or value < 0):
                 raise ValueError(f"[CheckpointConfig] bad {name}, got {value!r}, expected an integer from 0")
-        if not any((save_checkpoint_steps, save_checkpoint_seconds, keep_checkpoint_max, keep_checkpoint_per_n_minutes)):
+        if not any(
+            (save_checkpoint_steps, save_checkpoint_seconds, keep_checkpoint_max, keep_checkpoint_per_n_minutes)
+        ):
             raise ValueError("[CheckpointConfig] nothing to save, got 0 for each, expected one above 0")
         if enc_key is not None:
             raise NotImplementedError("[CheckpointConfig] files are not encrypted, got enc_key, expected None")
@@ -262,8 +303,9 @@ class OnRequestExit(Callback):
     """Not there yet."""
 
     def __init__(self, *args, **kwargs):
-        raise NotImplementedError("[OnRequestExit] a signal ends a training with a checkpoint, got a callback, expected "
-                                  "partita train")
+        raise NotImplementedError(
+            "[OnRequestExit] a signal ends a training with a checkpoint, got a callback, expected partita train"
+        )
 
 
 __getattr__ = refuse_missing(globals())

@@ -1,11 +1,16 @@
 """From a network of cells to a job of the library: its functions, its options, its states."""
+
 from partita import _core, _trace, context
 from partita.common import seed as _seed
 from partita.common.tensor import Tensor
 from partita.communication import management as ranks
 
 _MODES = {"data_parallel": "data", "hybrid_parallel": "hybrid", "semi_auto_parallel": "semi", "auto_parallel": "auto"}
-_SEARCHES = {"recursive_programming": "recursive", "dynamic_programming": "dynamic", "sharding_propagation": "propagation"}
+_SEARCHES = {
+    "recursive_programming": "recursive",
+    "dynamic_programming": "dynamic",
+    "sharding_propagation": "propagation",
+}
 _ORDERS = {"gpipe": "gpipe", "1f1b": "1f1b"}
 
 
@@ -18,12 +23,18 @@ class Parallelism:
         self.alone = self.mode == "stand_alone"
         self.ranks = 1 if self.alone else ranks.group_size_or_one()
         if not self.alone and context.is_set("device_num") and ranks.is_process() and get("device_num") != self.ranks:
-            raise ValueError(f"[set_auto_parallel_context] device_num is not the number of ranks, got {get('device_num')}, "
-                             f"expected {self.ranks}, or none")
+            raise ValueError(
+                f"[set_auto_parallel_context] device_num is not the number of ranks, got {get('device_num')}, "
+                f"expected {self.ranks}, or none"
+            )
         self.stages = get("pipeline_stages")
         self.micro_batches = micro_batches * get("grad_accumulation_step")
-        self.options = {"ranks.count": self.ranks, "ranks.threads": context.get_context("threads"),
-                        "ranks.kernels": context.get_context("kernels"), "training.seed": _seed.seed_or_default()}
+        self.options = {
+            "ranks.count": self.ranks,
+            "ranks.threads": context.get_context("threads"),
+            "ranks.kernels": context.get_context("kernels"),
+            "training.seed": _seed.seed_or_default(),
+        }
         if context.get_context("save_graphs"):
             self.options["files.dump"] = context.get_context("save_graphs_path")
         if context.get_context("batch_norm"):
@@ -53,8 +64,9 @@ class Parallelism:
     def _pipeline(self, config):
         order = config.get("pipeline_scheduler", "1f1b")
         if order not in _ORDERS:
-            raise NotImplementedError(f"[pipeline_config] no such order of micro-batches, got '{order}', expected gpipe or "
-                                      "1f1b")
+            raise NotImplementedError(
+                f"[pipeline_config] no such order of micro-batches, got '{order}', expected gpipe or 1f1b"
+            )
         self.options["plan.order"] = "interleaved" if config.get("pipeline_interleave") else _ORDERS[order]
 
     def _shard_optimizer(self, get):
@@ -62,8 +74,9 @@ class Parallelism:
         level = config.get("optimizer_level", "level1")
         levels = {"level1": 1, "level2": 2, "level3": 3}
         if level not in levels:
-            raise ValueError(f"[parallel_optimizer_config] unknown optimizer_level, got {level!r}, expected level1, level2 "
-                             "or level3")
+            raise ValueError(
+                f"[parallel_optimizer_config] unknown optimizer_level, got {level!r}, expected level1, level2 or level3"
+            )
         self.options["plan.zero"] = levels[level]
         self.options["plan.zero_threshold"] = 1024 * config.get("parallel_optimizer_threshold", 64)
         group = config.get("optimizer_weight_shard_size", get("optimizer_weight_shard_size"))
@@ -131,8 +144,10 @@ class NetworkJob:
         build = self._build
         build.scope = "loss"
         with build:
-            loss = self._loss(lambda name: _trace.from_symbol(column(name)),
-                              {name: _trace.from_symbol(symbol) for name, symbol in outputs})
+            loss = self._loss(
+                lambda name: _trace.from_symbol(column(name)),
+                {name: _trace.from_symbol(symbol) for name, symbol in outputs},
+            )
             if isinstance(loss, tuple):
                 loss = loss[0]
             if isinstance(loss, Tensor) and loss.ndim > 0:

@@ -1,4 +1,5 @@
 """Model: a network, its loss and its optimizer, trained and evaluated on data sets."""
+
 import math
 
 from partita import _core
@@ -11,15 +12,32 @@ from partita.nn.wrap import _Divided
 from partita.train.callback import Callback, InternalCallbackParam, RunContext
 from partita.train.job import NetworkJob, Parallelism, training_rows
 
-_METRICS = {"loss": "loss", "acc": "accuracy", "accuracy": "accuracy", "Accuracy": "accuracy",
-            "top_1_accuracy": "accuracy", "top_5_accuracy": "top_accuracy"}
+_METRICS = {
+    "loss": "loss",
+    "acc": "accuracy",
+    "accuracy": "accuracy",
+    "Accuracy": "accuracy",
+    "top_1_accuracy": "accuracy",
+    "top_5_accuracy": "top_accuracy",
+}
 
 
 class Model:
     """A network with its loss and optimizer. Without a loss the network is one itself: it gives a scalar."""
 
-    def __init__(self, network, loss_fn=None, optimizer=None, metrics=None, eval_network=None, eval_indexes=None,
-                 amp_level="O0", boost_level="O0", loss_scale_manager=None, keep_batchnorm_fp32=None):
+    def __init__(
+        self,
+        network,
+        loss_fn=None,
+        optimizer=None,
+        metrics=None,
+        eval_network=None,
+        eval_indexes=None,
+        amp_level="O0",
+        boost_level="O0",
+        loss_scale_manager=None,
+        keep_batchnorm_fp32=None,
+    ):
         if not isinstance(network, Cell):
             raise TypeError(f"[Model] the network is no cell, got {type(network).__name__}, expected an nn.Cell")
         if amp_level not in ("O0", "O1", "O2", "O3", "auto"):
@@ -49,8 +67,9 @@ class Model:
     def _columns(self, dataset, where):
         names = dataset.get_col_names()
         if self._loss_fn is not None and len(names) != 2:
-            raise ValueError(f"[{where}] a data set for a network with a loss, got columns {names}, expected two: data and "
-                             "label")
+            raise ValueError(
+                f"[{where}] a data set for a network with a loss, got columns {names}, expected two: data and label"
+            )
         return names
 
     def _functions(self, names):
@@ -70,6 +89,7 @@ class Model:
                 return network(*[column(name) for name in columns])
             values = list(made.values())
             return loss_fn(values[0] if len(values) == 1 else tuple(values), column(columns[1]))
+
         return columns, outputs, loss
 
     def _parallelism(self):
@@ -96,11 +116,30 @@ class Model:
         """Trains for so many epochs; with `dataset_sink_mode` callbacks see the last step of each epoch alone."""
         self._train("train", epoch, train_dataset, callbacks, dataset_sink_mode, sink_size, initial_epoch, None, 1)
 
-    def fit(self, epoch, train_dataset, valid_dataset=None, valid_frequency=1, callbacks=None, dataset_sink_mode=False,
-            valid_dataset_sink_mode=False, sink_size=-1, initial_epoch=0):
+    def fit(
+        self,
+        epoch,
+        train_dataset,
+        valid_dataset=None,
+        valid_frequency=1,
+        callbacks=None,
+        dataset_sink_mode=False,
+        valid_dataset_sink_mode=False,
+        sink_size=-1,
+        initial_epoch=0,
+    ):
         """The same, with an evaluation after every so many epochs."""
-        self._train("fit", epoch, train_dataset, callbacks, dataset_sink_mode, sink_size, initial_epoch, valid_dataset,
-                    valid_frequency)
+        self._train(
+            "fit",
+            epoch,
+            train_dataset,
+            callbacks,
+            dataset_sink_mode,
+            sink_size,
+            initial_epoch,
+            valid_dataset,
+            valid_frequency,
+        )
 
     def _train(self, where, epoch, dataset, callbacks, sink, sink_size, initial_epoch, validation, frequency):
         if not isinstance(epoch, int) or isinstance(epoch, bool):
@@ -124,12 +163,15 @@ class Model:
         valid_rows = None
         if validation is not None:
             if frequency != 1:
-                raise NotImplementedError(f"[fit] an evaluation after several epochs, got valid_frequency={frequency}, "
-                                          "expected 1")
+                raise NotImplementedError(
+                    f"[fit] an evaluation after several epochs, got valid_frequency={frequency}, expected 1"
+                )
             valid_rows = validation.rows().rename(job.columns)
         events = _Events(self, _listed(callbacks), dataset, epoch - initial_epoch, sink)
-        job.give(self._optimizer.parameters + list(self._network.get_parameters()),
-                 {name: one.array for name, one in self._optimizer.states.items()})
+        job.give(
+            self._optimizer.parameters + list(self._network.get_parameters()),
+            {name: one.array for name, one in self._optimizer.states.items()},
+        )
         try:
             job.core.train(rows.rename(job.columns), epoch - initial_epoch, events, valid_rows)
         finally:
@@ -161,8 +203,9 @@ class Model:
     def _measured(self, found):
         for name in self._metrics:
             if _METRICS[name] != "loss" and not found.classified:
-                raise ValueError(f"[eval] no classes, got metric '{name}' of a network without logits and labels, expected "
-                                 "'loss'")
+                raise ValueError(
+                    f"[eval] no classes, got metric '{name}' of a network without logits and labels, expected 'loss'"
+                )
         return {name: getattr(found, _METRICS[name]) for name in self._metrics}
 
     def predict(self, *predict_data, backend=None, config=None):
@@ -175,6 +218,7 @@ class Model:
         def outputs(column):
             made = network(*[column(name) for name in names])
             return [("output", made)] if isinstance(made, Tensor) else _named(made)
+
         job = NetworkJob(type(network).__name__, outputs, None, {"ranks.count": 1}, True)
         job.give(list(network.get_parameters()), {})
         made = job.core.predict([(name, one.array) for name, one in zip(names, tensors)])
@@ -182,7 +226,9 @@ class Model:
         return results[0] if len(results) == 1 else tuple(results)
 
     def infer_train_layout(self, train_dataset, dataset_sink_mode=True, sink_size=-1):
-        raise NotImplementedError("[infer_train_layout] layouts without a training, got a call, expected partita partition")
+        raise NotImplementedError(
+            "[infer_train_layout] layouts without a training, got a call, expected partita partition"
+        )
 
 
 def _library_names(names, has_loss):
@@ -193,8 +239,9 @@ def _library_names(names, has_loss):
 
 def _named(values):
     if not isinstance(values, (tuple, list)) or not all(isinstance(one, Tensor) for one in values):
-        raise TypeError(f"[construct] the result is no tensor, got {type(values).__name__}, expected a Tensor or a tuple of "
-                        "them")
+        raise TypeError(
+            f"[construct] the result is no tensor, got {type(values).__name__}, expected a Tensor or a tuple of them"
+        )
     return [(f"output{i}", one) for i, one in enumerate(values)]
 
 
@@ -205,8 +252,10 @@ def _metric_names(metrics):
     for name in names:
         if name not in _METRICS:
             near = _core.nearest(str(name), list(_METRICS))
-            raise ValueError(f"[Model] unknown metric, got {name!r}, expected one of {list(_METRICS)}"
-                             + (f", did you mean '{near}'?" if near else ""))
+            raise ValueError(
+                f"[Model] unknown metric, got {name!r}, expected one of {list(_METRICS)}"
+                + (f", did you mean '{near}'?" if near else "")
+            )
     return names
 
 
@@ -226,9 +275,18 @@ class _Events:
         self._optimizer = model._optimizer
         self.steps, self._saved, self._epoch_open = 0, [], False
         self._args = InternalCallbackParam(
-            train_network=model._network, network=model._network, loss_fn=model._loss_fn, optimizer=model._optimizer,
-            epoch_num=epochs, train_dataset=dataset, list_callback=callbacks, mode="train", dataset_sink_mode=sink,
-            cur_epoch_num=1, cur_step_num=0)
+            train_network=model._network,
+            network=model._network,
+            loss_fn=model._loss_fn,
+            optimizer=model._optimizer,
+            epoch_num=epochs,
+            train_dataset=dataset,
+            list_callback=callbacks,
+            mode="train",
+            dataset_sink_mode=sink,
+            cur_epoch_num=1,
+            cur_step_num=0,
+        )
         self._context = RunContext(self._args)
 
     def _call(self, event):
@@ -262,11 +320,13 @@ class _Events:
         args = self._args
         self.steps = info.global_step
         args.cur_epoch_num, args.cur_step_num = info.epoch, info.global_step
-        args.loss_value, args.learning_rate = info.loss, info.learning_rate
+        args.loss_value, args.learning_rate, args.step_seconds = info.loss, info.learning_rate, info.seconds
         args.net_outputs = Tensor(info.loss)
         if not math.isfinite(info.loss):
-            raise ValueError(f"[train] the loss is not finite, got {info.loss} at epoch {info.epoch} step {info.step}, "
-                             "expected a number")
+            raise ValueError(
+                f"[train] the loss is not finite, got {info.loss} at epoch {info.epoch} step {info.step}, "
+                "expected a number"
+            )
         last = info.step == args.batch_num
         if self._optimizer.is_scheduled:
             self._schedule(info.global_step)

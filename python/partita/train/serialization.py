@@ -1,4 +1,5 @@
 """Parameters as files: safetensors, whatever the ending."""
+
 import os
 
 from partita import _core
@@ -23,8 +24,19 @@ def _refuse_key(where, key):
         raise NotImplementedError(f"[{where}] files are not encrypted, got a key, expected None")
 
 
-def save_checkpoint(save_obj, ckpt_file_name, integrated_save=True, async_save=False, append_dict=None, enc_key=None,
-                    enc_mode="AES-GCM", choice_func=None, crc_check=False, format="ckpt", **kwargs):
+def save_checkpoint(
+    save_obj,
+    ckpt_file_name,
+    integrated_save=True,
+    async_save=False,
+    append_dict=None,
+    enc_key=None,
+    enc_mode="AES-GCM",
+    choice_func=None,
+    crc_check=False,
+    format="ckpt",
+    **kwargs,
+):
     """Writes the parameters of a cell, of a dict, or of a list of {"name", "data"}."""
     _refuse_key("save_checkpoint", enc_key)
     path = _path("save_checkpoint", ckpt_file_name, format)
@@ -37,7 +49,9 @@ def save_checkpoint(save_obj, ckpt_file_name, integrated_save=True, async_save=F
     elif isinstance(save_obj, list):
         named = [(one["name"], one["data"]) for one in save_obj]
     else:
-        raise TypeError(f"[save_checkpoint] nothing to save, got {type(save_obj).__name__}, expected a Cell, a dict or a list")
+        raise TypeError(
+            f"[save_checkpoint] nothing to save, got {type(save_obj).__name__}, expected a Cell, a dict or a list"
+        )
     if choice_func is not None:
         named = [(name, one) for name, one in named if choice_func(name)]
     for name, one in (append_dict or {}).items():
@@ -48,14 +62,26 @@ def save_checkpoint(save_obj, ckpt_file_name, integrated_save=True, async_save=F
     _core.save_arrays(path, [(name, one.array) for name, one in named], {})
 
 
-def load_checkpoint(ckpt_file_name, net=None, strict_load=False, filter_prefix=None, dec_key=None, dec_mode="AES-GCM",
-                    specify_prefix=None, choice_func=None, crc_check=False, remove_redundancy=False, format="ckpt"):
+def load_checkpoint(
+    ckpt_file_name,
+    net=None,
+    strict_load=False,
+    filter_prefix=None,
+    dec_key=None,
+    dec_mode="AES-GCM",
+    specify_prefix=None,
+    choice_func=None,
+    crc_check=False,
+    remove_redundancy=False,
+    format="ckpt",
+):
     """The parameters of a file by their names; given a cell, it gets them."""
     _refuse_key("load_checkpoint", dec_key)
     path = _path("load_checkpoint", ckpt_file_name, format)
     if not path.endswith((".ckpt", ".safetensors")):
-        raise ValueError(f"[load_checkpoint] bad name of a file, got '{path}', expected one that ends in .ckpt or "
-                         ".safetensors")
+        raise ValueError(
+            f"[load_checkpoint] bad name of a file, got '{path}', expected one that ends in .ckpt or .safetensors"
+        )
     left_out, chosen = _prefixes(filter_prefix), _prefixes(specify_prefix)
     found = {}
     for name, array in _core.load_arrays(path).items():
@@ -83,7 +109,9 @@ def load_param_into_net(net, parameter_dict, strict_load=False, remove_redundanc
     if not isinstance(net, Cell):
         raise TypeError(f"[load_param_into_net] the network is no cell, got {type(net).__name__}, expected an nn.Cell")
     if not isinstance(parameter_dict, dict):
-        raise TypeError(f"[load_param_into_net] no dict, got {type(parameter_dict).__name__}, expected names and parameters")
+        raise TypeError(
+            f"[load_param_into_net] no dict, got {type(parameter_dict).__name__}, expected names and parameters"
+        )
     missing, used = [], set()
     for one in net.get_parameters():
         given = parameter_dict.get(one.name)
@@ -91,11 +119,13 @@ def load_param_into_net(net, parameter_dict, strict_load=False, remove_redundanc
             missing.append(one.name)
             continue
         if given.shape != one.shape:
-            raise RuntimeError(f"[load_param_into_net] '{one.name}' is of another shape, got {given.shape}, expected "
-                               f"{one.shape}")
+            raise RuntimeError(
+                f"[load_param_into_net] '{one.name}' is of another shape, got {given.shape}, expected {one.shape}"
+            )
         if strict_load and given.dtype != one.dtype:
-            raise RuntimeError(f"[load_param_into_net] '{one.name}' is of another type, got {given.dtype}, expected "
-                               f"{one.dtype}")
+            raise RuntimeError(
+                f"[load_param_into_net] '{one.name}' is of another type, got {given.dtype}, expected {one.dtype}"
+            )
         one.set_data(given)
         used.add(one.name)
     return missing, [name for name in parameter_dict if name not in used]
@@ -104,6 +134,7 @@ def load_param_into_net(net, parameter_dict, strict_load=False, remove_redundanc
 def _later(name, instead):
     def refuse(*args, **kwargs):
         raise NotImplementedError(f"[{name}] files of parts of parameters, got a call, expected {instead}")
+
     refuse.__name__ = name
     refuse.__doc__ = "Not there yet."
     return refuse
@@ -124,8 +155,9 @@ def sync_pipeline_shared_parameters(net):
 
 def export(net, *inputs, file_name, file_format, **kwargs):
     """Not there yet."""
-    raise NotImplementedError(f"[export] a file of another system, got file_format={file_format!r}, expected "
-                              "save_checkpoint")
+    raise NotImplementedError(
+        f"[export] a file of another system, got file_format={file_format!r}, expected save_checkpoint"
+    )
 
 
 __getattr__ = refuse_missing(globals())

@@ -1,4 +1,5 @@
 """Functions as programs: traced once for each signature, compiled, and run with their states in place."""
+
 import functools
 
 from partita import _core, _trace, context
@@ -41,14 +42,15 @@ class _Structure:
 class _Compiled:
     """A function for one signature."""
 
-    def __init__(self, function, args, kwargs):
+    def __init__(self, function, args, kwargs, rows):
         self.build = self.structure = None
         given = _Structure((args, kwargs))
         self._alone = context.get_auto_parallel_context("parallel_mode") == "stand_alone" or not ranks.is_process()
-        ways = 1 if self._alone else self._feeders()
+        ways = 1 if self._alone or not rows else self._feeders()
         options = {"training.seed": _seed.seed_or_default(), "ranks.threads": context.get_context("threads")}
         if not self._alone:
             from partita.train.job import Parallelism
+
             options.update(Parallelism().options)
 
         def build(trace):
@@ -59,15 +61,21 @@ class _Compiled:
                     shape = list(tensor.shape)
                     if ways > 1 and shape:
                         shape[0] *= ways
-                    symbols.append(_trace.from_symbol(
-                        trace.network_input(f"input{i}", tensor.dtype.core, shape, bool(shape))))
+                    symbols.append(
+                        _trace.from_symbol(
+                            trace.network_input(f"input{i}", tensor.dtype.core, shape, rows and bool(shape))
+                        )
+                    )
                 own_args, own_kwargs = given.filled(symbols)
                 self.structure = _Structure(function(*own_args, **own_kwargs))
                 for i, tensor in enumerate(self.structure.tensors):
                     symbol = self.build.symbol(tensor)
                     if symbol is tensor._symbol or tensor._symbol is None:
-                        symbol = _trace.run(lambda trace, x: _core.functions.reshape(x, list(tensor.shape)), tensor)._symbol
+                        symbol = _trace.run(
+                            lambda trace, x: _core.functions.reshape(x, list(tensor.shape)), tensor
+                        )._symbol
                     trace.output(f"output{i}", symbol)
+
         texts = [(key, [_text(value)]) for key, value in options.items()]
         self._known = {}
         self._core = _core.Stepper(texts, self._alone, build, self._initial)
@@ -130,11 +138,12 @@ def _text(value):
 
 
 class Program:
-    """A function that runs as one program. In a network that is being built it is a function as others are."""
+    """A function that runs as one program. Tensors that it is given begin with samples, of which every process has rows
+    of its own, unless `rows` is False. In a network that is being built it is a function as others are."""
 
-    def __init__(self, function):
+    def __init__(self, function, rows=True):
         functools.update_wrapper(self, function, updated=())
-        self._function, self._compiled = function, {}
+        self._function, self._compiled, self._rows = function, {}, rows
 
     def __get__(self, owner, kind=None):
         if owner is None:
@@ -151,7 +160,7 @@ class Program:
         key = (repr(given._made), tuple((one.shape, one.dtype) for one in given.tensors), self._modes())
         compiled = self._compiled.get(key)
         if compiled is None:
-            compiled = self._compiled[key] = _Compiled(self._function, args, kwargs)
+            compiled = self._compiled[key] = _Compiled(self._function, args, kwargs, self._rows)
         return compiled([one for one in given.tensors])
 
     def _modes(self):
@@ -160,6 +169,7 @@ class Program:
         cells += [self._function, getattr(self._function, "__self__", None)]
         cells += list(getattr(self._function, "__globals__", {}).values()) if cells else []
         from partita.nn.cell import Cell
+
         return tuple(one.training for one in cells if isinstance(one, Cell))
 
 
@@ -194,6 +204,7 @@ class StepFunction:
             loss, gradients = value_and_grad(network, None, optimizer.parameters)(*inputs)
             optimizer(gradients)
             return loss
+
         self._program = Program(step)
 
     def __call__(self, *inputs):

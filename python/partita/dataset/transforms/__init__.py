@@ -1,4 +1,5 @@
 """Maps of columns: those of the library, and functions of Python."""
+
 import numpy as np
 
 from partita import _core
@@ -17,6 +18,7 @@ class Transform:
 
     def __call__(self, value):
         from partita.common.seed import seed_or_default
+
         array = _core.Array(np.asarray(value))
         return np.asarray(self.core(seed_or_default()).apply(array))
 
@@ -71,8 +73,9 @@ def flattened(operations):
         elif callable(one):
             result.append(one)
         else:
-            raise TypeError(f"[map] an operation is no function, got {type(one).__name__}, expected a transform or a "
-                            "callable")
+            raise TypeError(
+                f"[map] an operation is no function, got {type(one).__name__}, expected a transform or a callable"
+            )
     if not result:
         raise ValueError("[map] no operations, got an empty list, expected one or more")
     return result

@@ -1,4 +1,5 @@
 """Maps of images in height, width, channel order."""
+
 from enum import Enum
 
 from partita import _core
@@ -10,6 +11,7 @@ _data = _core.data
 
 class Inter(Enum):
     """How images are resized."""
+
     NEAREST = 0
     LINEAR = 1
     BILINEAR = 1
@@ -19,6 +21,7 @@ class Inter(Enum):
 
 class Border(Enum):
     """What is around images."""
+
     CONSTANT = "constant"
     EDGE = "edge"
     REFLECT = "reflect"
@@ -49,8 +52,9 @@ class Normalize(Transform):
         if not is_hwc:
             raise NotImplementedError("[Normalize] channels first, got is_hwc=False, expected Normalize before HWC2CHW")
         if len(mean) != len(std):
-            raise ValueError(f"[Normalize] means and deviations differ in number, got {len(mean)} and {len(std)}, expected "
-                             "as many")
+            raise ValueError(
+                f"[Normalize] means and deviations differ in number, got {len(mean)} and {len(std)}, expected as many"
+            )
         self.mean, self.std = [float(one) for one in mean], [float(one) for one in std]
 
     def core(self, seed):
@@ -81,8 +85,10 @@ class RandomCrop(Transform):
 
     def __init__(self, size, padding=None, pad_if_needed=False, fill_value=0, padding_mode=Border.CONSTANT):
         if pad_if_needed or fill_value not in (0, (0, 0, 0)) or padding_mode != Border.CONSTANT:
-            raise NotImplementedError("[RandomCrop] other borders than zeros, got pad_if_needed, fill_value or padding_mode, "
-                                      "expected their defaults")
+            raise NotImplementedError(
+                "[RandomCrop] other borders than zeros, got pad_if_needed, fill_value or padding_mode, "
+                "expected their defaults"
+            )
         self.size = _sizes("RandomCrop", size)
         padding = 0 if padding is None else padding
         if isinstance(padding, int):

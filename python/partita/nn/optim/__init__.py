@@ -1,4 +1,5 @@
-"""Optimizers. A training has the updates of the library as part of its program; this says which, of what, and how fast."""
+"""Optimizers: which update of the library a training has as a part of its program, of what, and how fast."""
+
 import numbers
 
 from partita import _trace
@@ -6,6 +7,7 @@ from partita._names import refuse_missing
 from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
 from partita.nn.cell import Cell
+from partita.ops import functional as F
 
 
 class Optimizer(Cell):
@@ -16,19 +18,23 @@ class Optimizer(Cell):
         where = type(self).__name__
         parameters = list(parameters)
         if parameters and isinstance(parameters[0], dict):
-            raise NotImplementedError(f"[{where}] groups of parameters with options of their own, got a list of dicts, "
-                                      "expected parameters")
+            raise NotImplementedError(
+                f"[{where}] groups of parameters with options of their own, got a list of dicts, expected parameters"
+            )
         for one in parameters:
             if not isinstance(one, Parameter):
-                raise TypeError(f"[{where}] no parameter, got {type(one).__name__}, expected Parameter, as of "
-                                "net.trainable_params()")
+                raise TypeError(
+                    f"[{where}] no parameter, got {type(one).__name__}, expected Parameter, as of "
+                    "net.trainable_params()"
+                )
         if not parameters:
             raise ValueError(f"[{where}] nothing to train, got no parameters, expected at least 1")
         names = [one.name for one in parameters]
         for name in names:
             if names.count(name) > 1:
-                raise RuntimeError(f"[{where}] two parameters have one name, got '{name}' again, expected names of their "
-                                   "own")
+                raise RuntimeError(
+                    f"[{where}] two parameters have one name, got '{name}' again, expected names of their own"
+                )
         if isinstance(weight_decay, bool) or not isinstance(weight_decay, numbers.Real) or weight_decay < 0:
             raise ValueError(f"[{where}] bad weight_decay, got {weight_decay!r}, expected a number from 0")
         if isinstance(loss_scale, bool) or not isinstance(loss_scale, numbers.Real) or loss_scale <= 0:
@@ -43,8 +49,10 @@ class Optimizer(Cell):
         """Options of the job, by their keys."""
         if self.is_composed:
             return {"optimizer.kind": "adam"}  # that it has states: its updates are made of ops
-        raise NotImplementedError(f"[{type(self).__name__}] no updates of the library, got an optimizer of one's own, "
-                                  "expected SGD, Momentum, Adam or AdamWeightDecay")
+        raise NotImplementedError(
+            f"[{type(self).__name__}] no updates of the library, got an optimizer of one's own, "
+            "expected SGD, Momentum, Adam or AdamWeightDecay"
+        )
 
     def state(self, name, array=None):
         """The state of a name as a parameter, which all programs share; with an array it gets this value."""
@@ -62,13 +70,16 @@ class Optimizer(Cell):
     def _updates(self):
         if "_program" not in self.__dict__:
             from partita.train.step import Program
-            self.__dict__["_program"] = Program(self._update)
+
+            self.__dict__["_program"] = Program(self._update, rows=False)
         return self.__dict__["_program"]
 
     def _update(self, *gradients):
         where = type(self).__name__
         if len(gradients) != len(self.parameters):
-            raise ValueError(f"[{where}] another number of gradients, got {len(gradients)}, expected {len(self.parameters)}")
+            raise ValueError(
+                f"[{where}] another number of gradients, got {len(gradients)}, expected {len(self.parameters)}"
+            )
         build = _trace.current()
         name = f"learning_rate{len(build.rates)}"
         rate = build.trace.network_input(name, "f32", [], False)
@@ -76,11 +87,15 @@ class Optimizer(Cell):
         texts = [(key, [_text(value)]) for key, value in self.options().items()]
         for parameter, gradient in zip(self.parameters, gradients):
             if not isinstance(gradient, Tensor):
-                raise TypeError(f"[{where}] a gradient is no tensor, got {type(gradient).__name__}, expected one for "
-                                f"'{parameter.name}'")
+                raise TypeError(
+                    f"[{where}] a gradient is no tensor, got {type(gradient).__name__}, expected one for "
+                    f"'{parameter.name}'"
+                )
             if gradient.shape != parameter.shape:
-                raise ValueError(f"[{where}] a gradient of another shape, got {gradient.shape} for '{parameter.name}', "
-                                 f"expected {parameter.shape}")
+                raise ValueError(
+                    f"[{where}] a gradient of another shape, got {gradient.shape} for '{parameter.name}', "
+                    f"expected {parameter.shape}"
+                )
             build.set_place()
             symbols = build.symbol(parameter), build.symbol(gradient), rate
             if self.is_composed:
@@ -97,8 +112,8 @@ class Optimizer(Cell):
         return type(self).update is not Optimizer.update
 
     def update(self, parameter, gradient, learning_rate, states):
-        """What a parameter becomes, from tensors and `states(name, begin)`, which gives what is kept; `states.keep(name,
-        value)` keeps another value. `states.step` is the number of steps taken, as a float."""
+        """What a parameter becomes, from tensors and `states(name, begin)`, which gives what is kept;
+        `states.keep(name, value)` keeps another value. `states.step` is the number of steps taken, as a float."""
         raise NotImplementedError
 
     def add_update(self, trace, parameter, gradient, rate):
@@ -145,7 +160,9 @@ def _rates(where, given):
     elif isinstance(given, (list, tuple)) or hasattr(given, "__iter__"):
         rates = [float(one) for one in given]
     else:
-        raise TypeError(f"[{where}] bad learning rate, got {type(given).__name__}, expected a number, or one for each step")
+        raise TypeError(
+            f"[{where}] bad learning rate, got {type(given).__name__}, expected a number, or one for each step"
+        )
     if not rates or any(not 0 <= one < float("inf") for one in rates):
         raise ValueError(f"[{where}] bad learning rate, got {given!r}, expected numbers from 0")
     return rates
@@ -182,22 +199,41 @@ def _text(value):
 class SGD(Optimizer):
     """Gradient descent, with momentum where it is above 0."""
 
-    def __init__(self, params, learning_rate=0.1, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False,
-                 loss_scale=1.0):
+    def __init__(
+        self, params, learning_rate=0.1, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False, loss_scale=1.0
+    ):
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         if momentum < 0:
             raise ValueError(f"[SGD] bad momentum, got {momentum}, expected a number from 0")
         if nesterov and (momentum <= 0 or dampening != 0):
-            raise ValueError(f"[SGD] nesterov with other options, got momentum={momentum}, dampening={dampening}, expected "
-                             "momentum above 0 and dampening 0")
+            raise ValueError(
+                f"[SGD] nesterov with other options, got momentum={momentum}, dampening={dampening}, expected "
+                "momentum above 0 and dampening 0"
+            )
         self.momentum, self.dampening, self.nesterov = float(momentum), float(dampening), bool(nesterov)
 
+    @property
+    def is_composed(self):
+        return self.momentum > 0 and self.dampening != 0  # the first gradient is not dampened
+
+    def update(self, parameter, gradient, learning_rate, states):
+        velocity = states("momentum") * self.momentum + gradient * (1 - self.dampening)
+        velocity = F.select(F.less(states.step, 0.5), gradient, velocity)
+        states.keep("momentum", velocity)
+        return parameter - learning_rate * velocity
+
     def options(self):
+        if self.is_composed:
+            return super().options()
         if self.momentum == 0:
             return {"optimizer.kind": "sgd", "optimizer.weight_decay": self.weight_decay}
-        return {"optimizer.kind": "momentum", "optimizer.momentum": self.momentum,
-                "optimizer.dampening": self.dampening, "optimizer.nesterov": self.nesterov,
-                "optimizer.weight_decay": self.weight_decay}
+        return {
+            "optimizer.kind": "momentum",
+            "optimizer.momentum": self.momentum,
+            "optimizer.dampening": 0.0,
+            "optimizer.nesterov": self.nesterov,
+            "optimizer.weight_decay": self.weight_decay,
+        }
 
 
 class Momentum(Optimizer):
@@ -212,24 +248,47 @@ class Momentum(Optimizer):
         self.momentum, self.use_nesterov = float(momentum), bool(use_nesterov)
 
     def options(self):
-        return {"optimizer.kind": "momentum", "optimizer.momentum": self.momentum, "optimizer.dampening": 0.0,
-                "optimizer.nesterov": self.use_nesterov, "optimizer.weight_decay": self.weight_decay}
+        return {
+            "optimizer.kind": "momentum",
+            "optimizer.momentum": self.momentum,
+            "optimizer.dampening": 0.0,
+            "optimizer.nesterov": self.use_nesterov,
+            "optimizer.weight_decay": self.weight_decay,
+        }
 
 
 class Adam(Optimizer):
     """Kingma and Ba, 2015."""
 
-    def __init__(self, params, learning_rate=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, use_locking=False,
-                 use_nesterov=False, weight_decay=0.0, loss_scale=1.0, use_amsgrad=False):
+    def __init__(
+        self,
+        params,
+        learning_rate=1e-3,
+        beta1=0.9,
+        beta2=0.999,
+        eps=1e-8,
+        use_locking=False,
+        use_nesterov=False,
+        weight_decay=0.0,
+        loss_scale=1.0,
+        use_amsgrad=False,
+    ):
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         if use_nesterov or use_amsgrad:
-            raise NotImplementedError("[Adam] a variant that is not there, got use_nesterov or use_amsgrad, expected False")
+            raise NotImplementedError(
+                "[Adam] a variant that is not there, got use_nesterov or use_amsgrad, expected False"
+            )
         _require_betas("Adam", beta1, beta2, eps)
         self.beta1, self.beta2, self.eps = beta1, beta2, eps
 
     def options(self):
-        return {"optimizer.kind": "adam", "optimizer.beta1": self.beta1, "optimizer.beta2": self.beta2,
-                "optimizer.epsilon": self.eps, "optimizer.weight_decay": self.weight_decay}
+        return {
+            "optimizer.kind": "adam",
+            "optimizer.beta1": self.beta1,
+            "optimizer.beta2": self.beta2,
+            "optimizer.epsilon": self.eps,
+            "optimizer.weight_decay": self.weight_decay,
+        }
 
 
 def _require_betas(where, beta1, beta2, eps):
@@ -241,6 +300,11 @@ def _require_betas(where, beta1, beta2, eps):
 
 
 from partita.nn.optim.composed import (  # noqa: E402  (they are made of the base)
-    Adadelta, Adagrad, AdaMax, AdamWeightDecay, RMSProp)
+    Adadelta,
+    Adagrad,
+    AdaMax,
+    AdamWeightDecay,
+    RMSProp,
+)
 
 __getattr__ = refuse_missing(globals())

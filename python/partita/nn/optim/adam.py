@@ -1,4 +1,5 @@
 """Adam, AdamWeightDecay, where old scripts import it from."""
+
 from partita._names import refuse_missing
 from partita.nn.optim import Adam, AdamWeightDecay  # noqa: F401
 

@@ -1,10 +1,12 @@
 """Optimizers whose updates are made of ops."""
+
 from partita.nn.optim import Optimizer, _require_betas
 from partita.ops import functional as F
 
 
 class AdamWeightDecay(Optimizer):
     """Loshchilov and Hutter, 2019, without the correction of the bias of the averages."""
+
     decays_gradients = False
 
     def __init__(self, params, learning_rate=1e-3, beta1=0.9, beta2=0.999, eps=1e-6, weight_decay=0.0):
@@ -43,12 +45,24 @@ class Adagrad(Optimizer):
 class RMSProp(Optimizer):
     """Hinton, 2012; centered: with the variance of the gradient in place of its mean square."""
 
-    def __init__(self, params, learning_rate=0.1, decay=0.9, momentum=0.0, epsilon=1e-10, use_locking=False,
-                 centered=False, loss_scale=1.0, weight_decay=0.0):
+    def __init__(
+        self,
+        params,
+        learning_rate=0.1,
+        decay=0.9,
+        momentum=0.0,
+        epsilon=1e-10,
+        use_locking=False,
+        centered=False,
+        loss_scale=1.0,
+        weight_decay=0.0,
+    ):
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         if decay < 0 or momentum < 0 or epsilon <= 0:
-            raise ValueError(f"[RMSProp] bad numbers, got decay={decay}, momentum={momentum}, epsilon={epsilon}, expected "
-                             "numbers from 0, and epsilon above 0")
+            raise ValueError(
+                f"[RMSProp] bad numbers, got decay={decay}, momentum={momentum}, epsilon={epsilon}, expected "
+                "numbers from 0, and epsilon above 0"
+            )
         self.decay, self.momentum, self.epsilon, self.centered = decay, momentum, epsilon, bool(centered)
 
     def update(self, parameter, gradient, learning_rate, states):
@@ -88,8 +102,9 @@ class Adadelta(Optimizer):
     def __init__(self, params, learning_rate=1.0, rho=0.9, epsilon=1e-6, loss_scale=1.0, weight_decay=0.0):
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         if not 0 <= rho <= 1 or epsilon < 0:
-            raise ValueError(f"[Adadelta] bad numbers, got rho={rho}, epsilon={epsilon}, expected rho of 0 to 1 and epsilon "
-                             "from 0")
+            raise ValueError(
+                f"[Adadelta] bad numbers, got rho={rho}, epsilon={epsilon}, expected rho of 0 to 1 and epsilon from 0"
+            )
         self.rho, self.epsilon = rho, epsilon
 
     def update(self, parameter, gradient, learning_rate, states):

@@ -1,4 +1,5 @@
 """SGD, where old scripts import it from."""
+
 from partita._names import refuse_missing
 from partita.nn.optim import SGD  # noqa: F401
 

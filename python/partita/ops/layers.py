@@ -1,0 +1,171 @@
+"""Ops behind layers."""
+
+import builtins
+import numbers
+
+from partita import _core, _trace
+from partita.common.tensor import Tensor
+from partita.ops.elementwise import bias_add, cast, greater_equal, mul
+from partita.ops.shapes import flatten, reshape
+from partita.ops.support import F, as_tensor, attributes, run
+
+
+def matmul(input, other, transpose_a=False, transpose_b=False):
+    """Products of matrices, the last two dimensions; the dimensions before them are broadcast."""
+    a, b = as_tensor(input, "matmul"), as_tensor(other, "matmul")
+    return run(lambda trace, x, y: F.matmul(x, y, transpose_a, transpose_b), a, b)
+
+
+def cross_entropy(input, target, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
+    """Softmax cross entropy of logits with classes or probabilities; see nn.CrossEntropyLoss."""
+    from partita.nn.loss import CrossEntropyLoss
+
+    return CrossEntropyLoss(weight, ignore_index, reduction, label_smoothing).construct(input, target)
+
+
+def mse_loss(input, target, reduction="mean"):
+    from partita.nn.loss import MSELoss
+
+    return MSELoss(reduction).construct(input, target)
+
+
+def l1_loss(input, target, reduction="mean"):
+    from partita.nn.loss import MAELoss
+
+    return MAELoss(reduction).construct(input, target)
+
+
+def conv2d(input, weight, bias=None, stride=1, pad_mode="valid", padding=0, dilation=1, groups=1):
+    """Convolution of x[n, c, h, w] with weight[out, c / groups, kh, kw]."""
+    x, w = as_tensor(input, "conv2d"), as_tensor(weight, "conv2d")
+    strides, dilations = pair("conv2d", "stride", stride), pair("conv2d", "dilation", dilation)
+
+    def body(trace, a, b):
+        pads = pads_of("conv2d", pad_mode, padding, a, list(w.shape[2:]), strides, dilations)
+        attrs = attributes(stride=strides, dilation=dilations, pads=pads, groups=int(groups))
+        return F.apply(trace, "conv2d", [a, b], attrs)[0]
+
+    y = run(body, x, w)
+    return y if bias is None else bias_add(y, bias)
+
+
+def pair(where, what, value):
+    """Two integers: (height, width)."""
+    values = [value, value] if isinstance(value, numbers.Integral) else list(value)
+    if len(values) == 4:
+        values = values[2:]
+    if len(values) != 2 or not builtins.all(isinstance(one, numbers.Integral) for one in values):
+        raise TypeError(f"[{where}] bad {what}, got {value!r}, expected an integer or two")
+    return [int(one) for one in values]
+
+
+def pads_of(where, pad_mode, padding, symbol, kernel, stride, dilation):
+    """Rows and columns around images: top, left, bottom, right."""
+    mode = str(pad_mode).lower()
+    if mode == "same":
+        return _core.same_pads(symbol, kernel, stride, dilation)
+    if mode == "valid":
+        return [0, 0, 0, 0]
+    if mode != "pad":
+        raise ValueError(f"[{where}] unknown pad_mode, got '{pad_mode}', expected same, valid or pad")
+    if isinstance(padding, numbers.Integral):
+        return [int(padding)] * 4
+    if len(padding) == 2:
+        return [int(padding[0]), int(padding[1])] * 2
+    top, bottom, left, right = (int(one) for one in padding)
+    return [top, left, bottom, right]
+
+
+def _pool(op, x, kernel_size, stride, pad_mode, padding, **others):
+    kernel = pair(op, "kernel_size", kernel_size)
+    strides = pair(op, "stride", stride)
+
+    def body(trace, a):
+        pads = pads_of(op, pad_mode, padding, a, kernel, strides, [1, 1])
+        return F.apply(trace, op, [a], attributes(kernel=kernel, stride=strides, pads=pads, **others))[0]
+
+    return run(body, as_tensor(x, op))
+
+
+def max_pool2d(x, kernel_size, stride=None, padding=0, pad_mode=None):
+    """The largest element of each window of x[n, c, h, w]."""
+    return _pool(
+        "max_pool",
+        x,
+        kernel_size,
+        kernel_size if stride is None else stride,
+        pad_mode or ("pad" if padding else "valid"),
+        padding,
+    )
+
+
+def avg_pool2d(x, kernel_size=1, stride=1, padding=0, count_include_pad=True, pad_mode=None):
+    """The mean of each window of x[n, c, h, w]."""
+    return _pool(
+        "avg_pool",
+        x,
+        kernel_size,
+        stride,
+        pad_mode or ("pad" if padding else "valid"),
+        padding,
+        count_include_pad=bool(count_include_pad),
+    )
+
+
+def dropout(input, p=0.5, training=True, seed=None):
+    """Zeros with probability p, the others divided by 1 - p; the same bits on any number of ranks."""
+    x = as_tensor(input, "dropout")
+    if not 0 <= p < 1:
+        raise ValueError(f"[dropout] out of range, got {p}, expected 0 <= p < 1")
+    build = _trace.current()
+    if not training or p == 0 or (build is not None and build.trace.builds_network and not build.training):
+        return x
+    if build is None:
+        from partita.common import seed as seeds
+
+        mask = Tensor(
+            _core.initial("uniform", [0.0, 1.0], "f32", x.shape, seeds.seed_or_default(), seeds.next_name("dropout"))
+        )
+        return mul(x, mul(cast(greater_equal(mask, p), x.dtype), 1.0 / (1.0 - p)))
+    name = build.scope.replace("/", ".")
+    return run(
+        lambda trace, a: F.apply(
+            trace, "dropout", [a, trace.step()], attributes(rate=float(p), key=_signed(trace.random_key(name)))
+        )[0],
+        x,
+    )
+
+
+def _signed(key):
+    return key - 2**64 if key >= 2**63 else key
+
+
+def layer_norm(input_x, normalized_shape, gamma, beta, eps=1e-5):
+    """(x - mean) / sqrt(variance + eps) * gamma + beta over the last dimensions."""
+    x = as_tensor(input_x, "layer_norm")
+    count = len(normalized_shape)
+    if tuple(normalized_shape) != x.shape[x.ndim - count :]:
+        raise ValueError(
+            f"[layer_norm] another shape, got {tuple(normalized_shape)} for x of shape {x.shape}, expected "
+            "its last sizes"
+        )
+    if count == 1:
+        rows, scale, shift = x, gamma, beta
+    else:
+        rows = flatten(x, start_dim=x.ndim - count)
+        scale, shift = reshape(gamma, [-1]), reshape(beta, [-1])
+    y = run(
+        lambda trace, a, b, c: F.apply(trace, "layer_norm", [a, b, c], attributes(epsilon=float(eps)))[0],
+        rows,
+        as_tensor(scale),
+        as_tensor(shift),
+    )
+    return y if count == 1 else reshape(y, x.shape)
+
+
+def rms_norm(x, gamma, epsilon=1e-6):
+    return run(
+        lambda trace, a, b: F.apply(trace, "rms_norm", [a, b], attributes(epsilon=float(epsilon)))[0],
+        as_tensor(x),
+        as_tensor(gamma),
+    )

@@ -1,0 +1,78 @@
+"""What the functions of tensors share."""
+
+import numbers
+
+import numpy as np
+
+from partita import _core, _trace
+from partita.common import dtype as mstype
+from partita.common.tensor import Tensor
+
+F = _core.functions
+
+
+run = _trace.run
+
+
+def is_number(value):
+    """Whether this is a number of Python or NumPy, not a tensor."""
+    return isinstance(value, (numbers.Number, np.bool_, np.generic)) and not isinstance(value, complex)
+
+
+def as_tensor(value, where="op"):
+    """The tensor that `value` is or holds; TypeError for what is none."""
+    if isinstance(value, Tensor):
+        return value
+    if isinstance(value, (np.ndarray, list, tuple)) or is_number(value):
+        return Tensor(value)
+    raise TypeError(f"[{where}] operand is no tensor, got {type(value).__name__}, expected a Tensor or a number")
+
+
+def number_dtype(tensor, number):
+    """The element type in which a number meets a tensor."""
+    whole = isinstance(number, (numbers.Integral, np.bool_))
+    if mstype.is_float(tensor.dtype) or (whole and tensor.dtype != mstype.bool_):
+        return tensor.dtype
+    if isinstance(number, (bool, np.bool_)):
+        return tensor.dtype
+    return mstype.int32 if whole else mstype.float32
+
+
+def attributes(**values):
+    """Attributes of an op as the library reads them."""
+    return [(name, _text(value)) for name, value in values.items()]
+
+
+def _text(value):
+    if isinstance(value, (bool, np.bool_)):
+        return "true" if value else "false"
+    if isinstance(value, mstype.DType):
+        return value.core
+    if isinstance(value, (list, tuple)):
+        return "[" + ",".join(_text(one) for one in value) + "]"
+    if isinstance(value, str):
+        return f'"{value}"'
+    if isinstance(value, numbers.Integral):
+        return str(int(value))
+    return repr(float(value))
+
+
+def axis_of(where, axis, rank):
+    axis = int(axis)
+    if -rank <= axis < rank:
+        return axis + rank if axis < 0 else axis
+    raise ValueError(f"[{where}] axis is outside the tensor, got {axis}, expected {-rank} to {rank - 1}")
+
+
+def axes_of(where, axis, rank):
+    if axis is None or axis == ():
+        return []
+    axes = [axis] if isinstance(axis, numbers.Integral) else list(axis)
+    return [axis_of(where, one, rank) for one in axes]
+
+
+def apply_op(op, *operands, **attrs):
+    """Any op of the library by name; see ops.registry. A tensor, or a tuple of several."""
+    tensors = [as_tensor(one, op) for one in operands]
+    made = run(lambda trace, *xs: tuple(F.apply(trace, op, list(xs), attributes(**attrs))), *tensors)
+    return made[0] if len(made) == 1 else made
