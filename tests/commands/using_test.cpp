@@ -73,6 +73,7 @@ TEST(Train, AnInterruptSavesWhatWasAskedFor) {
                     log = (folder.path() / "log").string();
   const pid_t child = ::fork();
   if (child == 0) {
+    ::signal(SIGINT, SIG_DFL);  // a shell ignores it for what runs in the background
     const std::string command =
         fmt::format("exec {} train mlp:hidden=64 --epochs 1000 --save {} --checkpoint {} --log {} >{} 2>&1",
                     PARTITA_PROGRAM, weights, checkpoint, log, (folder.path() / "out").string());
