@@ -13,7 +13,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 sources=(src/checkpoint/{manifest,shard_file,tiles,checksum,files,safetensors_header}.cpp src/base/{error,shape,dtype,resources}.cpp
   src/sharding/rule.cpp src/graph/graph.cpp)
-flags=(-std=c++20 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -Isrc -Itests -DFMT_HEADER_ONLY -w)
+flags=(-std=c++20 -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -Isrc -Itests -DFMT_HEADER_ONLY -w)
 for target in "${targets[@]}"; do
   c++ "${flags[@]}" "tests/fuzz/$target.cpp" tests/fuzz/driver.cpp "${sources[@]}" -o "$folder/$target" &
 done
