@@ -113,7 +113,9 @@ TEST(RankTable, ReadsThePublishedTables) {
       const size_t digits = path.find_last_not_of("0123456789", pieces - 1) + 1;
       EXPECT_EQ(table.size(), std::stoi(path.substr(digits, pieces - digits))) << path;
     }
-    if (path.find("masked") != std::string::npos) EXPECT_THROW(hosts_of_rank_table(path), InvalidFile) << path;
+    if (path.find("masked") != std::string::npos) {
+      EXPECT_THROW(hosts_of_rank_table(path), InvalidFile) << path;
+    }
     ++read;
   }
   EXPECT_GE(read, 10);
