@@ -24,30 +24,57 @@ std::string format_of(DType dtype) {
   return "";
 }
 
-DType dtype_of_numpy(const py::dtype& dtype) {
-  const char kind = dtype.kind();
-  const auto size = dtype.itemsize();
-  if (kind == 'f' && size == 8) return DType::f64;
-  if (kind == 'f' && size == 4) return DType::f32;
-  if (kind == 'f' && size == 2) return DType::f16;
-  if (kind == 'i' && size == 8) return DType::i64;
-  if (kind == 'i' && size == 4) return DType::i32;
-  if (kind == 'u' && size == 1) return DType::u8;
-  if (kind == 'u' && size == 4) return DType::u32;
-  if (kind == 'b' && size == 1) return DType::boolean;
+/// The element type of a buffer; of an array of NumPy, whose own structures differ from version to version.
+DType dtype_of_buffer(const py::buffer_info& info, const py::object& given) {
+  const char kind = info.format.empty() ? ' ' : info.format.back();
+  const bool native =
+      info.format.size() == 1 || info.format.front() == '@' || info.format.front() == '=' || info.format.front() == '<';
+  const auto is = [&](std::string_view kinds, py::ssize_t size) {
+    return native && kinds.find(kind) != std::string_view::npos && info.itemsize == size;
+  };
+  if (is("d", 8)) return DType::f64;
+  if (is("f", 4)) return DType::f32;
+  if (is("e", 2)) return DType::f16;
+  if (is("lq", 8)) return DType::i64;
+  if (is("il", 4)) return DType::i32;
+  if (is("B", 1)) return DType::u8;
+  if (is("IL", 4)) return DType::u32;
+  if (is("?", 1)) return DType::boolean;
   throw InvalidArgument(
       fmt::format("[array] element type is not one of the library, got {}, expected float64, float32, float16, int64, "
                   "int32, uint8, uint32 or bool",
-                  py::cast<std::string>(py::str(static_cast<const py::object&>(dtype)))),
+                  py::hasattr(given, "dtype") ? py::cast<std::string>(py::str(given.attr("dtype"))) : info.format),
       ErrorKind::type);
 }
 
-ArrayPtr from_numpy(const py::array& given) {
-  const py::array dense = py::array::ensure(given, py::array::c_style);
-  if (!dense) throw py::error_already_set();
+/// Whether elements lie in row-major order without gaps.
+bool is_dense(const py::buffer_info& info) {
+  py::ssize_t step = info.itemsize;
+  for (py::ssize_t d = info.ndim - 1; d >= 0; --d) {
+    const auto at = static_cast<size_t>(d);
+    if (info.shape[at] > 1 && info.strides[at] != step) return false;
+    step *= info.shape[at];
+  }
+  return true;
+}
+
+ArrayPtr from_numpy(const py::object& given) {
+  py::object dense = given;
+  if (!PyObject_CheckBuffer(given.ptr())) dense = py::module_::import("numpy").attr("asarray")(given);
+  const bool has_type = py::hasattr(dense, "dtype");
+  const std::string kind = has_type ? py::cast<std::string>(dense.attr("dtype").attr("kind")) : "f";
+  if (kind.find_first_of("fiub") == std::string::npos) {  // others may have no buffer at all
+    dtype_of_buffer(py::buffer_info(nullptr, 0, "", 0, std::vector<py::ssize_t>{}, std::vector<py::ssize_t>{}), dense);
+  }
+  py::buffer_info info = py::reinterpret_borrow<py::buffer>(dense).request();
+  if (!is_dense(info)) {
+    dense = py::module_::import("numpy").attr("ascontiguousarray")(dense);
+    info = py::reinterpret_borrow<py::buffer>(dense).request();
+  }
   const auto result =
-      std::make_shared<Array>(Type{dtype_of_numpy(dense.dtype()), Shape(dense.shape(), dense.shape() + dense.ndim())});
-  if (dense.nbytes() > 0) std::memcpy(result->data(), dense.data(), static_cast<size_t>(dense.nbytes()));
+      std::make_shared<Array>(Type{dtype_of_buffer(info, dense), Shape(info.shape.begin(), info.shape.end())});
+  const auto bytes = static_cast<size_t>(result->type().bytes());
+  if (bytes > 0) std::memcpy(result->data(), info.ptr, bytes);
   return result;
 }
 
