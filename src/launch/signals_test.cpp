@@ -4,15 +4,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <functional>
 
 namespace partita {
 namespace {
 
-/// The status of a process of its own that does this, and then ends with 0.
+/// The status of a process of its own that does this, and then ends with 0. What a shell ignores for programs in the
+/// background counts there.
 int status_of(const std::function<void()>& act) {
   const pid_t child = ::fork();
   if (child == 0) {
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP}) ::signal(signal, SIG_DFL);
     act();
     ::_exit(0);
   }
