@@ -63,15 +63,21 @@ class Running {
     pointers.push_back(nullptr);
     child_ = ::fork();
     if (child_ != 0) return;
+    for (const int number : {SIGTERM, SIGINT, SIGHUP}) ::signal(number, SIG_DFL);  // whatever a shell has ignored
     const int file = ::open(output.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
     for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) ::dup2(file, stream);
     ::execv(pointers[0], pointers.data());
     ::_exit(127);
   }
   void signal(int number) const { ::kill(child_, number); }
-  /// The status of its end.
+  /// The status of its end; what takes more than a minute is killed.
   int wait() const {
     int status = 0;
+    for (int i = 0; i < 6000; ++i) {
+      if (::waitpid(child_, &status, WNOHANG) == child_) return status;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    ::kill(child_, SIGKILL);
     ::waitpid(child_, &status, 0);
     return status;
   }
