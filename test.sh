@@ -21,6 +21,8 @@ cmake --build --preset release || exit 1
 # Real data beside the checkout are used when they are there; generated ones otherwise.
 [[ -d ../shared/data ]] && export PARTITA_DATA="$(cd ../shared/data && pwd)"
 
+# A shell ignores interrupts for what runs in the background; tests send them.
+usual_signals=(env --default-signal=INT,HUP)
 passed=0
 failed=0
 log=$(mktemp)
@@ -29,7 +31,7 @@ trap 'rm -f "$log"' EXIT
 check() {
   local name=$1 begin=$SECONDS
   shift
-  if "$@" >"$log" 2>&1; then
+  if "${usual_signals[@]}" "$@" >"$log" 2>&1; then
     passed=$((passed + 1))
     echo "passed: $name, $((SECONDS - begin)) s"
   else
@@ -45,7 +47,7 @@ run_tests() {
   local program=$1 parts=$(($(nproc) < 4 ? $(nproc) : 4)) begin=$SECONDS all_good=0 all_bad=0 part good bad status
   local running=()
   for ((part = 0; part < parts; part++)); do
-    OMP_NUM_THREADS=1 GTEST_TOTAL_SHARDS=$parts GTEST_SHARD_INDEX=$part "$program" --gtest_brief=1 \
+    OMP_NUM_THREADS=1 GTEST_TOTAL_SHARDS=$parts GTEST_SHARD_INDEX=$part "${usual_signals[@]}" "$program" --gtest_brief=1 \
       --gtest_filter="${2:-*}" --gtest_output="xml:$log.$part.xml" >"$log.$part" 2>&1 &
     running+=($!)
   done

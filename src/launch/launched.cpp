@@ -120,8 +120,8 @@ int rank_of_device(const RankTable& table, const std::string& path, int device) 
 /// Scripts say where a table is and then start each rank in a folder of its own.
 std::string found_table(const std::string& path) {
   const std::string above = "../" + path;
-  const bool is_above =
-      !path.starts_with("/") && ::access(path.c_str(), R_OK) != 0 && ::access(above.c_str(), R_OK) == 0;
+  const bool is_above = !path.empty() && !path.starts_with("/") && ::access(path.c_str(), R_OK) != 0 &&
+                        ::access(above.c_str(), R_OK) == 0;
   return is_above ? above : path;
 }
 

@@ -25,8 +25,7 @@ struct LaunchedRank {
 /// Reads what launchers put into the environment; `variable` looks a name up. In this order:
 /// - `partita launch`, or a script: PARTITA_RANK, PARTITA_SIZE, PARTITA_MASTER (HOST:PORT), and, as wanted,
 ///   PARTITA_LOCAL_RANK, PARTITA_LOCAL_SIZE, PARTITA_ADDRESS, PARTITA_RUN, PARTITA_LISTENER;
-/// - Open MPI's mpirun (OMPI_COMM_WORLD_*) and Slurm's srun (SLURM_PROCID, SLURM_STEP_NUM_TASKS, with PMIX_RANK or
-/// not);
+/// - Open MPI's mpirun (OMPI_COMM_WORLD_*) and Slurm's srun (SLURM_PROCID, SLURM_STEP_NUM_TASKS, PMIX_RANK if given);
 ///   ranks meet by MPI, or without it at PARTITA_MASTER where that is given;
 /// - a rank table, RANK_TABLE_FILE or MINDSPORE_HCCL_CONFIG_PATH, with RANK_ID or DEVICE_ID, and RANK_SIZE; rank 0
 ///   listens on port PARTITA_PORT of its server;

@@ -21,6 +21,7 @@ TEST(Launched, Alone) {
   EXPECT_FALSE(from({}));
   EXPECT_FALSE(from({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "8"}})) << "a batch script";
   EXPECT_FALSE(from({{"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", "1"}}));
+  EXPECT_FALSE(from({{"DEVICE_ID", "0"}, {"RANK_ID", "0"}})) << "a script's device, and no table";
 }
 
 TEST(Launched, ByMpirun) {
