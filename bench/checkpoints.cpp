@@ -2,10 +2,11 @@
 //
 //   bench_checkpoints save MODEL RANKS DIR [TIMES=3]
 //       Writes the states of a training to DIR at once, and the same bytes again by dd conv=fsync, in turns: MB/s of
-//       both, and how much memory the process took above what it had before.
+//       both, how much memory the process took above what it had before, and what a GB costs of processor time.
 //   bench_checkpoints steps MODEL BATCH RANKS THREADS DIR [ROUNDS=5] [EVERY=10]
 //       Steps of a training on a fixed random batch, saved after every so many, in turns not at all, asynchronously and
-//       at once: the time of a step with all that is written, and how long a save keeps the training from going on.
+//       at once: the time of a step with all that is written, its processor time, which others on the machine do not
+//       change as much, and how long a save keeps the training from going on.
 
 #include <sys/resource.h>
 
@@ -37,6 +38,21 @@ double seconds_since(BenchClock::time_point begin) {
   return std::chrono::duration<double>(BenchClock::now() - begin).count();
 }
 
+/// Seconds of all threads, by themselves and in the system.
+struct ProcessorTime {
+  double user = 0, system = 0;
+  double total() const { return user + system; }
+};
+
+ProcessorTime processor_time() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  return {seconds(usage.ru_utime), seconds(usage.ru_stime)};
+}
+
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
@@ -61,15 +77,10 @@ Program program_of(const std::string& model, int64_t batch, int ranks, int threa
   return ZooJob(config, this_place()).program(Purpose::training);
 }
 
-/// Fills the states from their initial values, part by part.
-void fill_initial(Executor& executor, const Program& program) {
-  std::map<std::string, const State*> states;
-  for (const State& state : program.graph.states) states.emplace(program.graph.values[state.entry].name, &state);
-  fill_states(executor, [&](const std::string& name, const Box& box, DType dtype, void* to) {
-    const State& state = *states.at(name);
-    const Array part = make_initial(state.init, {dtype, shape_of(box)}, random_key(1, name));
-    std::memcpy(to, part.data(), static_cast<size_t>(part.type().bytes()));
-  });
+FillState initial_states(const Program& program) {
+  return [&](const std::string& name, const Box& box, DType dtype, void* to) {
+    fill_initial(program.graph, /*seed=*/1, name, box, dtype, to);
+  };
 }
 
 /// The files of a checkpoint, which the system has in memory, one behind the other: the disk gets the same bytes.
@@ -92,7 +103,7 @@ void measure_save(const std::string& model, int ranks, const std::string& folder
   run_on_ranks(this_place(), ranks, 1, [&](Communicator& world) {
     const auto device = make_cpu_device(all_ops(), 1);
     Executor executor(program.pipeline, program.stages, all_ops(), *device, world);
-    fill_initial(executor, program);
+    fill_states(executor, initial_states(program));
     const CheckpointOptions options{.folder = folder, .keep = 0, .asynchronous = false};
     CheckpointSaving saving(options, program, executor, world,
                             [](const std::string& text) { fmt::print("{}\n", text); });
@@ -104,10 +115,12 @@ void measure_save(const std::string& model, int ranks, const std::string& folder
       if (world.rank() == 0) forget_peak();
       world.barrier();
       const auto begin = BenchClock::now();
+      const ProcessorTime took = processor_time();
       saving.save({.position = {.step = round + 1, .batch = 1, .rows = 1}});
       const double seconds = seconds_since(begin);
       world.barrier();
       if (world.rank() != 0) continue;
+      const ProcessorTime now = processor_time();
       const double above = memory_mib("VmHWM") - before;
       fs::create_directory(folder + "/dd");
       const double copying = dd_seconds(checkpoint_path(folder, round + 1), folder + "/dd/");
@@ -116,8 +129,11 @@ void measure_save(const std::string& model, int ranks, const std::string& folder
       if (round < 0) continue;
       saves.push_back(seconds);
       copies.push_back(copying);
-      fmt::print("save {:.2f} s, {:.0f} MB/s; dd {:.2f} s, {:.0f} MB/s; {:.0f} MiB above before\n", saves.back(),
-                 megabytes / saves.back(), copies.back(), megabytes / copies.back(), above);
+      fmt::print(
+          "save {:.2f} s, {:.0f} MB/s; dd {:.2f} s, {:.0f} MB/s; {:.0f} MiB above before; a GB takes {:.3f} s of the "
+          "process and {:.3f} s of the system\n",
+          saves.back(), megabytes / saves.back(), copies.back(), megabytes / copies.back(), above,
+          1e3 * (now.user - took.user) / megabytes, 1e3 * (now.system - took.system) / megabytes);
     }
     if (world.rank() == 0) fmt::print("median: save / dd = {:.2f}\n", median(copies) / median(saves));
   });
@@ -148,15 +164,20 @@ void feed_random(RankRun& rank, const Program& program) {
   rank.feed_learning_rate(1e-6);
 }
 
-/// The seconds of a step, and those that a save stops it.
-std::pair<double, double> run_steps(RankRun& rank, const Program& program, Communicator& world, Saves kind,
-                                    const std::string& folder, int64_t every) {
+/// Seconds of a step, of processors too, and those that a save stops it.
+struct MeasuredSteps {
+  double step = 0, processors = 0, stall = 0;
+};
+
+MeasuredSteps run_steps(RankRun& rank, const Program& program, Communicator& world, Saves kind,
+                        const std::string& folder, int64_t every) {
   const CheckpointOptions options{.folder = folder, .keep = 2, .asynchronous = kind == Saves::asynchronous};
   CheckpointSaving saving(options, program, rank.executor(), world);
   constexpr int64_t kSaves = 2;
   double stall = 0;
   world.barrier();
   const auto begin = BenchClock::now();
+  const double took = processor_time().total();
   for (int64_t step = 0; step < kSaves * every; ++step) {
     rank.executor().step();
     double busy = saving.is_busy() ? 1 : 0;
@@ -168,7 +189,8 @@ std::pair<double, double> run_steps(RankRun& rank, const Program& program, Commu
   }
   saving.finish();
   world.barrier();
-  return {seconds_since(begin) / static_cast<double>(kSaves * every), stall};
+  const auto steps = static_cast<double>(kSaves * every);
+  return {seconds_since(begin) / steps, (processor_time().total() - took) / steps, stall};
 }
 
 void measure_steps(const std::string& model, int64_t batch, int ranks, int threads, const std::string& folder,
@@ -179,32 +201,32 @@ void measure_steps(const std::string& model, int64_t batch, int ranks, int threa
   fmt::print("{}, batch {}, {} ranks x {} threads: {:.0f} MB of states, saved every {} steps\n", model, batch, ranks,
              threads, static_cast<double>(bytes) / 1e6, every);
   run_on_ranks(this_place(), ranks, threads, [&](Communicator& world) {
-    RankRun rank(
-        program,
-        [&](const std::string& name, const Box& box, DType dtype, void* to) {
-          const State& state = *program.graph.find_state(name);
-          const Array part = make_initial(state.init, {dtype, shape_of(box)}, random_key(1, name));
-          std::memcpy(to, part.data(), static_cast<size_t>(part.type().bytes()));
-        },
-        {.threads = threads}, world);
+    RankRun rank(program, initial_states(program), {.threads = threads}, world);
     feed_random(rank, program);
     for (int i = 0; i < 3; ++i) rank.executor().step();
     const std::vector<Saves> kinds{Saves::none, Saves::asynchronous, Saves::at_once};
-    std::vector<std::vector<double>> steps(kinds.size()), stalls(kinds.size());
+    std::vector<std::vector<double>> steps(kinds.size()), processors(kinds.size()), stalls(kinds.size());
     for (int round = 0; round < rounds; ++round) {
       for (size_t k = 0; k < kinds.size(); ++k) {
-        const auto [step, stall] = run_steps(rank, program, world, kinds[k], folder, every);
-        steps[k].push_back(step);
-        stalls[k].push_back(stall);
+        const MeasuredSteps measured = run_steps(rank, program, world, kinds[k], folder, every);
+        steps[k].push_back(measured.step);
+        processors[k].push_back(measured.processors);
+        stalls[k].push_back(measured.stall);
       }
     }
     if (world.rank() != 0) return;
     const char* names[] = {"never", "asynchronous", "at once"};
     for (size_t k = 0; k < kinds.size(); ++k) {
-      std::vector<double> ratios;
-      for (size_t i = 0; i < steps[k].size(); ++i) ratios.push_back(100 * (steps[k][i] / steps[0][i] - 1));
-      fmt::print("{:<13} step {:8.2f} ms, {:+.1f} % (median of {} pairs), a save stops it for {:.1f} ms\n", names[k],
-                 1e3 * median(steps[k]), median(ratios), rounds, 1e3 * median(stalls[k]));
+      std::vector<double> ratios, processor_ratios;
+      for (size_t i = 0; i < steps[k].size(); ++i) {
+        ratios.push_back(100 * (steps[k][i] / steps[0][i] - 1));
+        processor_ratios.push_back(100 * (processors[k][i] / processors[0][i] - 1));
+      }
+      fmt::print(
+          "{:<13} step {:8.2f} ms, {:+.1f} %, of processors {:8.2f} ms, {:+.1f} % (medians of {} pairs), a save stops "
+          "it for {:.1f} ms\n",
+          names[k], 1e3 * median(steps[k]), median(ratios), 1e3 * median(processors[k]), median(processor_ratios),
+          rounds, 1e3 * median(stalls[k]));
     }
   });
   fs::remove_all(folder);

@@ -20,16 +20,30 @@ shape() {
     [[ $1 == unshaped ]] || ip netns exec "partita-$end-$$" tc qdisc add dev "$end-$$" root tbf rate "$1" burst 256kb latency 50ms
   done
 }
+# Half the time of a message there and back again: an all-reduce of two ranks sends as much in each direction.
+ucx_messages() {
+  local size server
+  for size in 1048576 4194304 16777216 67108864; do
+    UCX_TLS=tcp UCX_NET_DEVICES="far-$$" ip netns exec "$far" ucx_perftest -p 13399 >/dev/null 2>&1 &
+    server=$!
+    sleep 0.5
+    UCX_TLS=tcp UCX_NET_DEVICES="near-$$" ip netns exec "$near" ucx_perftest 10.77.0.2 -p 13399 -t tag_lat -s $size -n "$runs" -w 2 -f 2>/dev/null |
+      awk -v size=$size '$1 ~ /^[0-9]+$/ && NF >= 4 { print size, $2 / 1e6 }' | tail -n 1
+    wait "$server"
+  done
+}
 on_near() { ip netns exec "$near" unshare --uts sh -c 'hostname "$0"; exec "$@"' "$near" "$@"; }
 
 for each in ${*:-1 2}; do
   for link in unshaped 1gbit; do
     shape $link
-    runs=20
+    rm -f "$folder"/ucx.*
+    runs=${RUNS:-20}
     for round in 1 2 3; do
       on_near mpirun -H "10.77.0.1:$each,10.77.0.2:$each" -n $((2 * each)) "$mpi" 64 $runs >"$folder/mpi.$round"
       "$partita" launch --ssh "$folder/rsh" --hosts "10.77.0.1:$each,10.77.0.2:$each" -- "$own" 64 $runs >"$folder/own.$round"
       on_near mpirun -H "10.77.0.1:$each,10.77.0.2:$each" -n $((2 * each)) "$own" 64 $runs >"$folder/both.$round"
+      if [[ $each -eq 1 ]] && command -v ucx_perftest >/dev/null; then ucx_messages >"$folder/ucx.$round"; fi
     done
     echo "2 x $each ranks, link $link: milliseconds, medians of 3 runs of the median of $runs calls"
     /usr/bin/python3 - "$folder" <<'PY'
@@ -41,10 +55,10 @@ def medians(kind):
             size, seconds = line.split()
             rows.setdefault(int(size), []).append(float(seconds))
     return {size: statistics.median(times) for size, times in rows.items()}
-mpi, own, both = medians("mpi"), medians("own"), medians("both")
-print(f"{'MiB':>6} {'Open MPI':>10} {'sockets':>10} {'ratio':>6} {'by MPI':>10}")
+mpi, own, both, ucx = medians("mpi"), medians("own"), medians("both"), medians("ucx")
+print(f"{'MiB':>6} {'Open MPI':>10} {'sockets':>10} {'ratio':>6} {'by MPI':>10} {'UCX message':>12}")
 for size in sorted(mpi):
-    print(f"{size >> 20:>6} {mpi[size] * 1e3:>10.2f} {own.get(size, 0) * 1e3:>10.2f} {own.get(size, 0) / mpi[size]:>6.2f} {both.get(size, 0) * 1e3:>10.2f}")
+    print(f"{size >> 20:>6} {mpi[size] * 1e3:>10.2f} {own.get(size, 0) * 1e3:>10.2f} {own.get(size, 0) / mpi[size]:>6.2f} {both.get(size, 0) * 1e3:>10.2f} {ucx.get(size, 0) * 1e3:>12.2f}")
 PY
   done
 done

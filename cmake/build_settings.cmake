@@ -18,6 +18,9 @@ endif()
 if(PARTITA_WERROR)
   target_compile_options(partita_settings INTERFACE -Werror)
 endif()
+if(PARTITA_LIBFUZZER)
+  target_compile_options(partita_settings INTERFACE -fsanitize=fuzzer-no-link)
+endif()
 if(PARTITA_SANITIZE)
   # The checks left out look at every member access and triple the time to compile.
   target_compile_options(partita_settings INTERFACE -fsanitize=${PARTITA_SANITIZE} -fno-omit-frame-pointer

@@ -133,6 +133,7 @@ class Flow {
       if (!plans.contains(ranks)) plans.emplace(ranks, plan_whole(rules, ranks));
       of_stages.push_back(plans.at(ranks));
     }
+    if (plans.size() > 1) program_.cuts.reset();
     std::vector<StageProgram> stages;
     for (StagePart& part : split_stages(program_.graph, rules, program_.assignment, of_stages)) {
       stages.push_back({.graph = std::move(part.graph), .plan = std::move(part.plan)});
@@ -147,6 +148,7 @@ class Flow {
     if (!warning.empty()) program_.warnings.push_back(std::move(warning));
     Plan plan = options_.own_plan ? options_.own_plan(program_.graph, ranks)
                                   : partita::make_plan(program_.graph, rules, ops_, mesh, options_.plan);
+    program_.cuts = plan;
     const PlanOptions& options = options_.plan;
     if (options.micro_batches != 1 || options.zero.level > 0) {
       const auto whole = plan.inputs;

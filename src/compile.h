@@ -39,6 +39,9 @@ struct Program {
   Graph graph;                          // the whole step
   StageAssignment assignment;           // of the nodes and states of `graph` to stages
   std::vector<StageProgram> stages{1};  // of the pipeline; one of a program without
+  /// How `graph` was cut, before the optimizer was sharded and micro-batches were made; none where groups of stages
+  /// have different numbers of ranks.
+  std::optional<Plan> cuts;
   Pipeline pipeline;
   std::vector<std::string> warnings;
   std::vector<PassTime> times;

@@ -32,7 +32,7 @@ ALLOWED = {
     "explain": ["base", "sharding", "cluster", "graph", "autodiff", "lowering", "pipeline", "plan", "partition", "planning"],
     "checkpoint": ["base", "sharding", "graph", "network"],
     "training": ["base", "sharding", "cluster", "graph", "ops", "network", "autodiff", "lowering", "pipeline", "plan", "partition", "schedule",
-                 "simulate", "device", "comm", "execute", "data", "launch", "job", "checkpoint"],
+                 "simulate", "device", "comm", "execute", "data", "launch", "job", "planning", "checkpoint"],
     "zoo": ["base", "sharding", "graph", "ops", "network", "autodiff", "lowering", "plan", "data", "launch", "job"],
     "calibrate": ["base", "sharding", "cluster", "graph", "ops", "network", "autodiff", "lowering", "plan",
                   "partition", "schedule", "simulate", "device", "comm", "execute", "data", "launch", "job", "planning", "training", "zoo"],

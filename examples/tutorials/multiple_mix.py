@@ -5,10 +5,10 @@ import partita as ms
 from partita.communication import init
 
 os.environ['MS_DEV_SAVE_GRAPHS'] = '2'
-ms.set_context(mode=ms.GRAPH_MODE)
+ms.set_context(mode=ms.GRAPH_MODE)  # mended: the page lost it
 ms.set_auto_parallel_context(parallel_mode=ms.ParallelMode.AUTO_PARALLEL, search_mode="recursive_programming")
 ms.set_auto_parallel_context(pipeline_stages=2, enable_parallel_optimizer=True)
-init()
+init()  # mended: the page lost the rest of the block
 ms.set_seed(1)
 
 from partita import nn
@@ -41,7 +41,7 @@ net.relu1.pipeline_stage = 0
 net.layer2.pipeline_stage = 1
 net.relu2.pipeline_stage = 1
 net.layer3.pipeline_stage = 1
-# Configure recomputation of relu operators
+# Configure recomputation of relu operators (mended: the page lost the calls)
 net.relu1.recompute()
 net.relu2.recompute()
 
@@ -51,7 +51,7 @@ import partita.dataset as ds
 def create_dataset(batch_size):
     dataset_path = os.getenv("DATA_PATH")
     dataset = ds.MnistDataset(dataset_path)
-    image_transforms = [
+    image_transforms = [  # mended: the page lost the names of what is called
         ds.vision.Rescale(1.0 / 255.0, 0),
         ds.vision.Normalize(mean=(0.1307,), std=(0.3081,)),
         ds.vision.HWC2CHW()

@@ -14,7 +14,7 @@ import partita.dataset.transforms.c_transforms as C
 import partita.dataset.vision.c_transforms as vision
 from partita.communication.management import get_rank, get_group_size
 
-data_path = os.getenv("DATA_PATH")
+data_path = os.getenv("DATA_PATH")  # mended: the page lost it
 
 
 def create_dataset(data_path, repeat_num=1, batch_size=32, rank_id=0, rank_size=1):
@@ -111,6 +111,7 @@ def test_train_cifar(epoch_size=10):
     net = resnet50(batch_size, num_classes)
     loss = SoftmaxCrossEntropyExpand(sparse=True)
     opt = Momentum(filter(lambda x: x.requires_grad, net.get_parameters()), 0.01, 0.9)
+    # mended: a path
     save_path = os.getenv("SAVE_PATH", ".")
     ckpt_config = CheckpointConfig()
     ckpt_callback = ModelCheckpoint(prefix='auto_parallel', directory=save_path, config=ckpt_config)
@@ -118,5 +119,5 @@ def test_train_cifar(epoch_size=10):
     model.train(epoch_size, dataset, callbacks=[loss_cb, ckpt_callback], dataset_sink_mode=True)
 
 
-if __name__ == "__main__":
+if __name__ == "__main__":  # mended: without pytest
     test_train_cifar()

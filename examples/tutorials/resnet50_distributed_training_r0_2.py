@@ -13,7 +13,7 @@ import partita.dataset.transforms.c_transforms as C
 import partita.dataset.transforms.vision.c_transforms as vision
 from partita.communication.management import get_rank, get_group_size
 
-data_path = os.getenv("DATA_PATH")
+data_path = os.getenv("DATA_PATH")  # mended: the page lost it
 
 
 def create_dataset(repeat_num=1, batch_size=32, rank_id=0, rank_size=1):
@@ -110,5 +110,5 @@ def test_train_cifar(num_classes=10, epoch_size=10):
     model.train(epoch_size, dataset, callbacks=[loss_cb], dataset_sink_mode=False)
 
 
-if __name__ == "__main__":
+if __name__ == "__main__":  # mended: without pytest
     test_train_cifar()

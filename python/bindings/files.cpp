@@ -22,7 +22,7 @@ void bind_files(py::module_& module) {
     }
     std::map<std::string, ArrayPtr> arrays;
     for (auto& [name, array] : file.tensors) arrays.emplace(name, std::make_shared<Array>(std::move(array)));
-    return arrays;
+    return std::make_pair(arrays, std::map<std::string, std::string>(file.metadata.begin(), file.metadata.end()));
   });
 }
 

@@ -7,6 +7,9 @@
 
 #include "bind.h"
 #include "job/options.h"
+#include "launch/signals.h"
+#include "plans.h"
+#include "programs.h"
 #include "symbols.h"
 #include "training/stepper.h"
 
@@ -141,11 +144,22 @@ std::map<std::string, ArrayPtr> arrays_of(const States& states) {
   return arrays;
 }
 
+/// The configuration with the cuts of a file in place of a search or annotations.
+JobConfig with_cuts(JobConfig config, const std::optional<std::pair<std::string, py::dict>>& cuts) {
+  if (!cuts) return config;
+  config.plan.given = GivenPlan{.file = cuts->first, .cuts = named_cuts(cuts->second, cuts->first)};
+  config.plan.options.dataset = {};
+  config.plan.options.search = {};
+  return config;
+}
+
 class PythonModel {
  public:
   PythonModel(const std::string& name, py::function forward, const std::optional<py::function>& loss,
-              const OptionTexts& options, bool alone, const std::optional<py::function>& update)
-      : model_(network_of(name, std::move(forward), loss), config_of(options), place_of(alone)) {
+              const OptionTexts& options, bool alone, const std::optional<py::function>& update,
+              const std::optional<std::pair<std::string, py::dict>>& cuts)
+      : network_(network_of(name, std::move(forward), loss)),
+        model_(network_, with_cuts(config_of(options), cuts), place_of(alone)) {
     if (update) {
       model_.update_by([function = kept(*update)](Builder& builder, Value parameter, Value gradient, Value rate) {
         const py::gil_scoped_acquire gil;
@@ -160,11 +174,19 @@ class PythonModel {
     });
   }
 
-  void train(const py::object& rows, int64_t epochs, const py::object& target, const py::object& validation) {
+  /// Gives the signal that ended it; 0: none. `watches_signals`: a SIGTERM or SIGHUP ends it behind a step, too.
+  int train(const py::object& rows, int64_t epochs, const py::object& target, const py::object& validation,
+            bool watches_signals) {
     PythonCallback callback(target);
     FitOptions fit{.epochs = epochs, .observers = {&callback}};
     if (!validation.is_none()) fit.validation = dataset_of(validation);
     const DatasetPtr dataset = dataset_of(rows);
+    if (watches_signals) {
+      fit.signals = &SignalGuard::requests;
+      const SignalGuard guard;
+      const py::gil_scoped_release release;
+      return model_.train(dataset, fit).stopped_by;
+    }
     {
       const InterruptScope interrupts;
       const py::gil_scoped_release release;
@@ -174,6 +196,22 @@ class PythonModel {
       PyErr_SetNone(PyExc_KeyboardInterrupt);
       throw py::error_already_set();
     }
+    return 0;
+  }
+
+  std::shared_ptr<Program> program(const py::object& rows) {
+    const DatasetPtr dataset = dataset_of(rows);
+    const py::gil_scoped_release release;
+    return std::make_shared<Program>(model_.training_program(dataset));
+  }
+
+  std::shared_ptr<FoundPlan> plan(const py::object& rows, const std::string& cluster, const std::string& pins,
+                                  const std::string& search, int64_t ranks) {
+    const DatasetPtr dataset = dataset_of(rows);
+    const py::gil_scoped_release release;
+    return std::make_shared<FoundPlan>(
+        network_, model_.config(), dataset->columns(),
+        PlanQuestion{.cluster = cluster, .pins = pins, .search = search, .ranks = ranks});
   }
 
   Metrics eval(const py::object& rows) {
@@ -199,6 +237,7 @@ class PythonModel {
   std::map<std::string, ArrayPtr> states() const { return arrays_of(model_.states()); }
 
  private:
+  Network network_;
   Model model_;
 };
 
@@ -263,18 +302,23 @@ void bind_infos(py::module_& module) {
   py::class_<TrainControl>(module, "TrainControl")
       .def("stop", &TrainControl::stop)
       .def("set_learning_rate", &TrainControl::set_learning_rate)
-      .def("save_checkpoint", &TrainControl::save_checkpoint);
+      .def("save", [](TrainControl& control, const std::string& path, bool own_part, bool background) {
+        control.save({.path = path, .own_part = own_part, .background = background});
+      });
   py::class_<TrainInfo>(module, "TrainInfo")
       .def_readonly("epochs", &TrainInfo::epochs)
       .def_readonly("steps_per_epoch", &TrainInfo::steps_per_epoch)
       .def_readonly("steps", &TrainInfo::steps)
-      .def_readonly("first_step", &TrainInfo::first_step);
+      .def_readonly("first_step", &TrainInfo::first_step)
+      .def_property_readonly("layouts", [](const TrainInfo& info) { return layouts_of(*info.program); })
+      .def_property_readonly("cuts", [](const TrainInfo& info) { return cuts_of(*info.program); });
   py::class_<StepInfo>(module, "StepInfo")
       .def_readonly("epoch", &StepInfo::epoch)
       .def_readonly("step", &StepInfo::step)
       .def_readonly("global_step", &StepInfo::global_step)
       .def_readonly("loss", &StepInfo::loss)
       .def_readonly("seconds", &StepInfo::seconds)
+      .def_readonly("elapsed", &StepInfo::elapsed)
       .def_readonly("learning_rate", &StepInfo::learning_rate);
   py::class_<Metrics>(module, "Metrics")
       .def_readonly("samples", &Metrics::samples)
@@ -297,8 +341,10 @@ void bind_model(py::module_& module) {
   bind_infos(module);
   py::class_<PythonModel>(module, "Model", "A network under a configuration (docs/configuration.md).")
       .def(py::init<const std::string&, py::function, const std::optional<py::function>&, const OptionTexts&, bool,
-                    const std::optional<py::function>&>())
+                    const std::optional<py::function>&, const std::optional<std::pair<std::string, py::dict>>&>())
       .def("train", &PythonModel::train)
+      .def("program", &PythonModel::program)
+      .def("plan", &PythonModel::plan)
       .def("eval", &PythonModel::eval)
       .def("predict", &PythonModel::predict)
       .def("assign", &PythonModel::assign)

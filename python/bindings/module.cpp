@@ -11,5 +11,7 @@ PYBIND11_MODULE(_core, module) {
   bind_rows(module);
   bind_files(module);
   bind_ranks(module);
+  bind_programs(module);
+  bind_plans(module);
   bind_model(module);
 }

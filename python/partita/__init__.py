@@ -41,20 +41,24 @@ from partita.context import (  # noqa: F401
     set_auto_parallel_context,
     set_context,
     set_device,
+    set_offload_context,
 )
 from partita import communication, context, nn, ops, parallel  # noqa: F401
+from partita.planning import explain, plan  # noqa: F401
 from partita.ops.composite import grad, value_and_grad  # noqa: F401
 from partita.parallel.layout import Layout  # noqa: F401
 from partita.train import Model, export, load_checkpoint, load_param_into_net, save_checkpoint  # noqa: F401
-from partita.train.serialization import (  # noqa: F401
+from partita.train.distributed import (  # noqa: F401
     build_searched_strategy,
     load_distributed_checkpoint,
+    merge_pipeline_strategys,
     merge_sliced_parameter,
     rank_list_for_transform,
     transform_checkpoint_by_rank,
     transform_checkpoints,
     unified_safetensors,
 )
+from partita.train.serialization import sync_pipeline_shared_parameters  # noqa: F401
 from partita.train.step import jit, lazy_inline, ms_function  # noqa: F401
 
 __version__ = "0.1.0"

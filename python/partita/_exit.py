@@ -1,15 +1,30 @@
 """The exit code of errors that nothing catches (docs/errors.md)."""
 
+import os
 import sys
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_USAGE = 64
+
+
+def _code_of(error, traceback):
+    """That of an error of the library; of one that the package raises for what a script says; None for others."""
+    code = getattr(error, "exit_code", None)
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    raised_here = traceback is not None and traceback.tb_frame.f_code.co_filename.startswith(_PACKAGE)
+    return _USAGE if code is None and raised_here and str(error).lstrip("\"'").startswith("[") else code
 
 
 def install():
-    """The process ends with the code that an error of the library carries, after its traceback."""
+    """The process ends with the code of an error, after its traceback."""
     before = sys.excepthook
 
     def hook(kind, error, traceback):
         before(kind, error, traceback)
-        code = getattr(error, "exit_code", None)
+        if hasattr(sys, "ps1") or sys.flags.interactive:
+            return
+        code = _code_of(error, traceback)
         if code is not None:
             sys.exit(code)
 

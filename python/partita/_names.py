@@ -11,7 +11,8 @@ _IMPORT_FROM = dis.opmap["IMPORT_FROM"]
 ELSEWHERE = {
     "Symbol": "shapes are known when a network is built: no symbols for them",
     "set_ps_context": "there is no parameter server",
-    "set_offload_context": "memory is not offloaded: recompute() saves memory",
+    "Custom": "kernels in Python are not called: compose ops, or add one to the library (CONTRIBUTING.md)",
+    "PyFunc": "kernels in Python are not called: compose ops, or add one to the library (CONTRIBUTING.md)",
     "SlicePatches": "images are not cut into patches: cut them along height and width by a strategy",
 }
 

@@ -16,14 +16,14 @@ def current():
 
 
 def user_line():
-    """(file, line) of the innermost call that is not of this package; of the file its last folder and its name."""
+    """(file, line) of the innermost call that is not of this package. Of the file its name alone: processes may have
+    copies of a script in folders of their own."""
     frame = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back
     if frame is None:
         return "", 0
-    parts = frame.f_code.co_filename.split(os.sep)
-    return os.sep.join(parts[-2:]), frame.f_lineno
+    return os.path.basename(frame.f_code.co_filename), frame.f_lineno
 
 
 class Build:

@@ -67,9 +67,7 @@ _CONTEXT = {
     "aoe_config": ({}, False),
     "support_binary": (False, False),
     "debug_level": (0, False),
-    "max_call_depth_": (0, False),
 }
-del _CONTEXT["max_call_depth_"]
 _CHOICES = {
     "mode": (GRAPH_MODE, PYNATIVE_MODE),
     "device_target": ("CPU", "GPU", "Ascend"),
@@ -177,6 +175,11 @@ def get_context(attr_key):
     """The value of a key of set_context."""
     _check("get_context", _CONTEXT, {}, attr_key, _context.get(attr_key))
     return _context[attr_key]
+
+
+def set_offload_context(offload_config):
+    """Kept, without effect: memory is not offloaded; Cell.recompute saves memory."""
+    warn(f"[set_offload_context] has no effect here, got {offload_config!r}")
 
 
 def set_device(device_target, device_id=None):

@@ -94,6 +94,9 @@ std::string nearest(std::string_view name, const std::vector<std::string>& candi
   std::string best;
   size_t best_distance = most_edits(name) + 1;
   for (const std::string& candidate : candidates) {
+    // So many edits at least: texts of files may be long.
+    const size_t lengths = std::max(name.size(), candidate.size()) - std::min(name.size(), candidate.size());
+    if (lengths >= best_distance) continue;
     const size_t distance = edit_distance(name, candidate);
     if (distance < best_distance) {
       best_distance = distance;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/failure_code.h"
+
 namespace partita {
 namespace {
 
@@ -89,6 +91,20 @@ TEST(Nearest, ShortNamesDifferInOneEdit) {
   EXPECT_EQ(nearest("", ops), "");
   EXPECT_EQ(nearest("redxxe", ops), "reduce");
   EXPECT_EQ(nearest("mtamull", ops), "matmul");
+}
+
+TEST(Nearest, LongNamesTakeNoTime) {
+  const std::vector<std::string> many(10'000, "learning_rate");
+  EXPECT_EQ(nearest(std::string(1 << 22, 'x'), many), "");
+}
+
+TEST(FailureOf, IsAFailureForAnyNumber) {
+  for (const ExitCode code : {ExitCode::usage, ExitCode::peer_lost, ExitCode::non_finite, ExitCode::interrupted}) {
+    EXPECT_EQ(failure_of(static_cast<int>(code)), code);
+  }
+  for (const int64_t code : {0L, -1L, 1L, 72L, 128L, 193L, 76L + 256, 1L << 40}) {
+    EXPECT_EQ(failure_of(code), ExitCode::internal) << code;
+  }
 }
 
 }  // namespace

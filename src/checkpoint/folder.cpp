@@ -66,11 +66,13 @@ void require_files(const std::string& folder, const Manifest& manifest) {
   for (const ManifestFile& file : manifest.files) {
     struct stat status {};
     const std::string path = folder + "/" + file.name;
-    if (::stat(path.c_str(), &status) == 0 && status.st_size == file.bytes) continue;
-    throw RuntimeFailure(ExitCode::cannot_write,
-                         fmt::format("[checkpoint] the first rank does not see {} as it was written, expected a folder "
-                                     "that all hosts share",
-                                     path));
+    const bool is_there = ::stat(path.c_str(), &status) == 0;
+    if (is_there && status.st_size == file.bytes) continue;
+    throw RuntimeFailure(
+        ExitCode::cannot_write,
+        fmt::format("[checkpoint] the first rank does not see {} as it was written, got {}, expected {} bytes in a "
+                    "folder that stays and that all hosts share",
+                    path, is_there ? fmt::format("{} bytes", status.st_size) : std::strerror(errno), file.bytes));
   }
 }
 
@@ -109,6 +111,11 @@ std::vector<FoundCheckpoint> list_checkpoints(const std::string& folder) {
     return std::pair(a.sequence, a.step) < std::pair(b.sequence, b.step);
   });
   return found;
+}
+
+int64_t next_sequence(const std::string& folder) {
+  const std::vector<FoundCheckpoint> found = list_checkpoints(folder);
+  return found.empty() ? 0 : found.back().sequence + 1;
 }
 
 std::optional<FoundCheckpoint> newest_checkpoint(const std::string& folder,
@@ -154,7 +161,12 @@ void commit_checkpoint(const std::string& folder, const std::string& begun, cons
   if (!exchanged) {
     const bool is_there = errno != ENOENT;  // or the file system cannot exchange
     if (is_there) ::rename(path.c_str(), replaced.c_str());
-    if (::rename(begun.c_str(), path.c_str()) != 0) fail(path);
+    if (::rename(begun.c_str(), path.c_str()) != 0) {
+      const int reason = errno;
+      if (is_there) ::rename(replaced.c_str(), path.c_str());
+      errno = reason;
+      fail(path);
+    }
     if (is_there) remove_checkpoint(replaced);
   }
   if (!sync_folder(folder)) fail(folder);

@@ -20,6 +20,9 @@ struct FoundCheckpoint {
 /// folder. Throws MissingFile when it cannot be read. Only manifests are looked at.
 std::vector<FoundCheckpoint> list_checkpoints(const std::string& folder);
 
+/// Of the next one that is written to the folder.
+int64_t next_sequence(const std::string& folder);
+
 /// The newest whole one; damaged ones that are newer by their names are told to `warn`. None where there is none.
 std::optional<FoundCheckpoint> newest_checkpoint(const std::string& folder,
                                                  const std::function<void(const std::string&)>& warn);

@@ -249,6 +249,28 @@ std::vector<ShardPiece> Manifest::pieces_of(int64_t file) const {
   return pieces;
 }
 
+std::string shard_name(int rank) { return fmt::format("rank_{}.safetensors", rank); }
+
+std::vector<ManifestTensor> tensors_of(const std::vector<HeldState>& states) {
+  std::vector<ManifestTensor> tensors;
+  for (const HeldState& state : states) {
+    tensors.push_back(
+        {.name = state.name, .type = state.type, .kind = state.kind, .parts = choose_parts(state.type), .pieces = {}});
+  }
+  return tensors;
+}
+
+void add_shard(Manifest& manifest, int rank, const std::vector<ShardPiece>& pieces, const ShardDigest& digest) {
+  if (pieces.empty()) return;
+  std::map<std::string_view, ManifestTensor*> tensors;
+  for (ManifestTensor& tensor : manifest.tensors) tensors.emplace(tensor.name, &tensor);
+  const auto file = static_cast<int64_t>(manifest.files.size());
+  manifest.files.push_back({.name = shard_name(rank), .bytes = digest.bytes, .header = digest.header});
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    tensors.at(pieces[i].name)->pieces.push_back({file, pieces[i].box, digest.pieces[i]});
+  }
+}
+
 void require_same_states(const Manifest& manifest, const Graph& graph, const std::string& path) {
   std::map<std::string_view, const ManifestTensor*> tensors;
   for (const ManifestTensor& tensor : manifest.tensors) tensors.emplace(tensor.name, &tensor);

@@ -2,7 +2,7 @@
 // What a checkpoint consists of: manifest.json of its folder.
 
 #include "checkpoint/checkpoint.h"
-#include "checkpoint/shard_file.h"
+#include "checkpoint/shares.h"
 
 namespace partita {
 
@@ -21,8 +21,6 @@ struct ManifestTensor {
   StateKind kind = StateKind::parameter;
   std::vector<int64_t> parts;         // its grid of tiles
   std::vector<ManifestPiece> pieces;  // each element is in one of them
-
-  bool is_weight() const { return kind == StateKind::parameter || kind == StateKind::statistic; }
 };
 
 struct ManifestFile {
@@ -38,7 +36,7 @@ struct Manifest {
   int64_t losses_steps = 0;
   std::map<std::string, std::string> callbacks{};  // what callbacks keep, by their kind
   int64_t ranks = 1;
-  std::string mesh{}, plan{};  // how the states were cut: texts for people
+  std::string mesh{}, plan{};  // how the states were cut; `plan`: as a training takes it, "" where there is none
   int64_t seconds = 0;         // since 1970, when it was written
   std::vector<ManifestFile> files{};
   std::vector<ManifestTensor> tensors{};
@@ -49,6 +47,14 @@ struct Manifest {
   /// What a file has, in the order of the tensors.
   std::vector<ShardPiece> pieces_of(int64_t file) const;
 };
+
+/// "rank_N.safetensors".
+std::string shard_name(int rank);
+
+/// The tensors of states, as yet in no file.
+std::vector<ManifestTensor> tensors_of(const std::vector<HeldState>& states);
+/// Adds the file of a rank with these pieces of the manifest's tensors, as its writer says; none where there are none.
+void add_shard(Manifest& manifest, int rank, const std::vector<ShardPiece>& pieces, const ShardDigest& digest);
 
 /// Throws InvalidFile, naming `path`, unless the tensors are the states of `graph`; floats may be of another type.
 void require_same_states(const Manifest& manifest, const Graph& graph, const std::string& path);

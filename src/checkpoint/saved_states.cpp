@@ -109,7 +109,7 @@ Array SavedStates::read(const std::string& name) {
 void merge_states(SavedStates& states, const std::string& path, bool all) {
   std::vector<std::pair<std::string, Type>> types;
   for (const auto& entry : states.entries()) {
-    if (all || entry.is_weight()) types.emplace_back(entry.name, entry.type);
+    if (all || is_weight(entry.kind)) types.emplace_back(entry.name, entry.type);
   }
   Metadata metadata = states.metadata();
   if (!all) {
@@ -133,49 +133,34 @@ void merge_states(SavedStates& states, const std::string& path, bool all) {
       metadata);
 }
 
-std::string split_states(SavedStates& states, const std::string& folder, int ranks,
-                         const std::vector<std::vector<StateShare>>& shares, std::optional<DType> dtype) {
+std::string split_states(SavedStates& states, const std::string& folder, const SplitTarget& target) {
   if (!states.position()) {
     throw InvalidArgument(fmt::format("[checkpoint] {} has weights alone, expected a whole training", states.path()));
   }
+  std::vector<HeldState> held;
+  for (const auto& entry : states.entries()) {
+    const DType dtype = is_float(entry.type.dtype) ? target.dtype.value_or(entry.type.dtype) : entry.type.dtype;
+    held.push_back({entry.name, {dtype, entry.type.shape}, entry.kind, {}});
+  }
   Manifest manifest = states.manifest() != nullptr ? *states.manifest() : Manifest{.position = *states.position()};
   manifest.files.clear();
-  manifest.tensors.clear();
-  manifest.ranks = ranks;
-  manifest.mesh.clear();
-  manifest.plan.clear();
-  const std::vector<FoundCheckpoint> before = list_checkpoints(folder);
-  manifest.sequence = before.empty() ? 0 : before.back().sequence + 1;
-  std::vector<std::vector<ShardPiece>> pieces(static_cast<size_t>(ranks));
-  std::vector<std::vector<size_t>> tensors(pieces.size());
-  for (size_t i = 0; i < states.entries().size(); ++i) {
-    const auto& entry = states.entries()[i];
-    const Type type{is_float(entry.type.dtype) ? dtype.value_or(entry.type.dtype) : entry.type.dtype, entry.type.shape};
-    manifest.tensors.push_back(
-        {.name = entry.name, .type = type, .kind = entry.kind, .parts = choose_parts(type), .pieces = {}});
-    for (const StateShare& share : shares[i]) {
-      const auto rank = static_cast<size_t>(share.rank);
-      pieces[rank].push_back({entry.name, type, manifest.tensors.back().parts, share.box});
-      tensors[rank].push_back(i);
-    }
-  }
+  manifest.tensors = tensors_of(held);
+  manifest.ranks = target.ranks;
+  manifest.mesh = target.mesh;
+  manifest.plan = target.plan;
+  manifest.sequence = next_sequence(folder);
+  const std::vector<std::vector<ShardPiece>> pieces = pieces_of_ranks(held, target.shares, target.ranks);
   const std::string begun = begin_checkpoint(folder, manifest.position.step);
-  for (size_t rank = 0; rank < pieces.size(); ++rank) {
-    if (pieces[rank].empty()) continue;
-    const std::string name = fmt::format("rank_{}.safetensors", rank);
-    ShardFileWriter file(begun + "/" + name, pieces[rank]);
-    for (size_t i = 0; i < pieces[rank].size(); ++i) {
-      const ShardPiece& piece = pieces[rank][i];
-      Array part(Type{piece.type.dtype, shape_of(piece.box)});
-      states.read(piece.name, piece.box, piece.type.dtype, part.data());
+  for (int rank = 0; rank < target.ranks; ++rank) {
+    const std::vector<ShardPiece>& own = pieces[static_cast<size_t>(rank)];
+    if (own.empty()) continue;
+    ShardFileWriter file(begun + "/" + shard_name(rank), own);
+    for (size_t i = 0; i < own.size(); ++i) {
+      Array part(Type{own[i].type.dtype, shape_of(own[i].box)});
+      states.read(own[i].name, own[i].box, own[i].type.dtype, part.data());
       file.write(i, part.data());
     }
-    const ShardDigest digest = file.finish();
-    const auto number = static_cast<int64_t>(manifest.files.size());
-    manifest.files.push_back({.name = name, .bytes = digest.bytes, .header = digest.header});
-    for (size_t i = 0; i < pieces[rank].size(); ++i) {
-      manifest.tensors[tensors[rank][i]].pieces.push_back({number, pieces[rank][i].box, digest.pieces[i]});
-    }
+    add_shard(manifest, rank, own, file.finish());
   }
   commit_checkpoint(folder, begun, manifest);
   return checkpoint_path(folder, manifest.position.step);

@@ -13,7 +13,6 @@ class SavedStates {
     std::string name;
     Type type;
     StateKind kind = StateKind::parameter;
-    bool is_weight() const { return kind == StateKind::parameter || kind == StateKind::statistic; }
   };
 
   /// Opens the folder of a checkpoint, a folder with checkpoints (its newest), or a safetensors file. Throws
@@ -45,11 +44,16 @@ class SavedStates {
 /// One file with the weights, or with the whole training as --resume reads it, in the names of the network.
 void merge_states(SavedStates& states, const std::string& path, bool all);
 
-/// A checkpoint of the same states in `folder`, in the files of `ranks` ranks. `shares`: what each of them writes of
-/// each entry. Floats are written as `dtype` where one is given. Gives the path of the checkpoint. Throws
-/// InvalidArgument for weights alone.
-std::string split_states(SavedStates& states, const std::string& folder, int ranks,
-                         const std::vector<std::vector<StateShare>>& shares, std::optional<DType> dtype);
+/// In whose files states are written anew.
+struct SplitTarget {
+  int ranks = 1;
+  std::vector<std::vector<StateShare>> shares{};  // of each entry what each rank writes
+  std::optional<DType> dtype{};                   // of floats; none: their own
+  std::string mesh{}, plan{};                     // of the manifest
+};
+
+/// A checkpoint of the same states in `folder`. Gives its path. Throws InvalidArgument for weights alone.
+std::string split_states(SavedStates& states, const std::string& folder, const SplitTarget& target);
 
 /// What two of them do not have alike, a line for each tensor.
 struct StateDifference {

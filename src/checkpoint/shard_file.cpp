@@ -21,71 +21,33 @@ constexpr int64_t kLeastParallelBytes = int64_t{1} << 20;
 
 int64_t size_in_bytes(DType dtype) { return static_cast<int64_t>(size_of(dtype)); }
 
-/// Of each tile of the dense array of a piece. The array is read once from its begin to its end: of the tiles side by
-/// side along the first dimension all are added to in turns.
-class TileChecksums {
- public:
-  TileChecksums(const ShardPiece& piece, const Tiles& tiles)
-      : tiles_(tiles), box_(piece.box), size_(size_in_bytes(piece.type.dtype)) {
-    for (size_t d = 1; d < box_.size(); ++d) {
-      side_by_side_ *= tiles.along(d);
-      if (tiles.along(d) > 1) last_ = d;
+/// Adds the bytes of a tile of the dense array of `around`, a box around it. `look` is called with all of them, some at
+/// a time, while they are in the cache: short runs are put together.
+template <class Look>
+void add_tile(Checksum& checksum, const Box& tile, const Box& around, const char* bytes, int64_t size,
+              const Look& look) {
+  constexpr size_t kMost = size_t{1} << 15, kShort = size_t{1} << 12;
+  const auto add = [&](const char* some, size_t count) {
+    look(some, count);
+    checksum.add(some, count);
+  };
+  alignas(16) char together[kMost];
+  size_t used = 0;
+  for_common_runs(tile, around, tile, [&](int64_t first, int64_t, int64_t count) {
+    const char* run = bytes + first * size;
+    auto left = static_cast<size_t>(count * size);
+    if (used > 0 && used + left > kMost) add(together, std::exchange(used, 0));
+    while (left > kShort) {
+      const size_t some = std::min(left, kMost);
+      if (used > 0) add(together, std::exchange(used, 0));
+      add(run, some);
+      run += some;
+      left -= some;
     }
-    for (size_t d = last_ + 1; d < box_.size(); ++d) unit_ *= box_[d].count();
-    open_ = std::vector<Checksum>(static_cast<size_t>(side_by_side_));
-  }
-
-  std::vector<uint64_t> of(const void* dense) {
-    checksums_.reserve(static_cast<size_t>(tiles_.count()));
-    next_ = static_cast<const char*>(dense);
-    if (box_.empty()) {
-      open_[0].add(next_, static_cast<size_t>(size_));
-      close();
-      return std::move(checksums_);
-    }
-    for (int64_t row = 0; row < tiles_.along(0); ++row) {
-      const int64_t rows = tiles_.range(0, row, row + 1).count();
-      if (side_by_side_ == 1) {
-        take(0, rows * unit_ * (last_ == 0 ? 1 : box_[last_].count()));
-      } else {
-        for (int64_t i = 0; i < rows; ++i) add(1, 0);
-      }
-      close();
-    }
-    return std::move(checksums_);
-  }
-
- private:
-  void take(int64_t tile, int64_t elements) {
-    open_[static_cast<size_t>(tile)].add(next_, static_cast<size_t>(elements * size_));
-    next_ += elements * size_;
-  }
-  /// The elements of dimensions from `dim` on, in tiles from `tile` of the dimensions before it on.
-  void add(size_t dim, int64_t tile) {
-    for (int64_t t = 0; t < tiles_.along(dim); ++t) {
-      const int64_t count = tiles_.range(dim, t, t + 1).count(), here = tile * tiles_.along(dim) + t;
-      if (dim == last_) {
-        take(here, count * unit_);
-      } else {
-        for (int64_t i = 0; i < count; ++i) add(dim + 1, here);
-      }
-    }
-  }
-  void close() {
-    for (Checksum& one : open_) checksums_.push_back(one.take());
-  }
-
-  const Tiles& tiles_;
-  const Box& box_;
-  int64_t size_, side_by_side_ = 1, unit_ = 1;
-  size_t last_ = 0;  // the last dimension with several tiles, or the first; elements of those behind it are one run
-  std::vector<Checksum> open_;
-  std::vector<uint64_t> checksums_;
-  const char* next_ = nullptr;
-};
-
-std::vector<uint64_t> tile_checksums(const ShardPiece& piece, const Tiles& tiles, const void* dense) {
-  return TileChecksums(piece, tiles).of(dense);
+    std::memcpy(together + used, run, left);
+    used += left;
+  });
+  if (used > 0) add(together, used);
 }
 
 uint64_t checksum_of_all(const std::vector<uint64_t>& checksums) {
@@ -94,7 +56,7 @@ uint64_t checksum_of_all(const std::vector<uint64_t>& checksums) {
 
 /// A float is not finite when all bits of its exponent are set.
 template <class T>
-bool all_finite_elements(const T* values, int64_t count) {
+bool all_finite_elements(const char* bytes, int64_t count) {
   using Bits = std::conditional_t<sizeof(T) == 8, uint64_t, std::conditional_t<sizeof(T) == 4, uint32_t, uint16_t>>;
   Bits infinity{};
   const T largest = static_cast<T>(std::numeric_limits<float>::infinity());
@@ -102,24 +64,39 @@ bool all_finite_elements(const T* values, int64_t count) {
   Bits bad = 0;
   for (int64_t i = 0; i < count; ++i) {
     Bits bits;
-    std::memcpy(&bits, values + i, sizeof bits);
+    std::memcpy(&bits, bytes + static_cast<size_t>(i) * sizeof bits, sizeof bits);
     bad |= static_cast<Bits>((bits & infinity) == infinity);
   }
   return bad == 0;
 }
 
-void require_finite(const ShardPiece& piece, const void* dense) {
-  if (!is_float(piece.type.dtype)) return;
+/// The checksums of the tiles of a piece. Throws unless its floats are numbers.
+std::vector<uint64_t> checked_tiles(const ShardPiece& piece, const void* dense) {
+  const Tiles tiles(piece.parts, piece.box);
+  std::vector<uint64_t> checksums;
+  checksums.reserve(static_cast<size_t>(tiles.count()));
+  Checksum checksum;
+  const auto with_look = [&](const auto& look) {
+    tiles.for_each([&](int64_t, const Box& tile) {
+      add_tile(checksum, tile, piece.box, static_cast<const char*>(dense), size_in_bytes(piece.type.dtype), look);
+      checksums.push_back(checksum.take());
+    });
+  };
+  if (!is_float(piece.type.dtype)) {
+    with_look([](const char*, size_t) {});
+    return checksums;
+  }
   for_float(piece.type.dtype, [&](auto zero) {
     using T = decltype(zero);
-    const auto* values = static_cast<const T*>(dense);
-    const int64_t count = elements_of(piece.box);
-    if (all_finite_elements(values, count)) return;
-    throw RuntimeFailure(ExitCode::non_finite,
-                         fmt::format("[checkpoint] '{}' is not finite, got NaN or infinity in {}, expected numbers; "
-                                     "nothing was saved",
-                                     piece.name, print_box(piece.box)));
+    with_look([&](const char* bytes, size_t count) {
+      if (all_finite_elements<T>(bytes, static_cast<int64_t>(count / sizeof(T)))) return;
+      throw RuntimeFailure(ExitCode::non_finite,
+                           fmt::format("[checkpoint] '{}' is not finite, got NaN or infinity in {}, expected numbers; "
+                                       "nothing was saved",
+                                       piece.name, print_box(piece.box)));
+    });
   });
+  return checksums;
 }
 
 /// The text of an entry's checksums, or an error that says what is wrong with it.
@@ -225,7 +202,6 @@ std::string ShardFileWriter::header() const {
 void ShardFileWriter::write(size_t piece, const void* dense) {
   const ShardPiece& what = pieces_[piece];
   if (elements_of(what.box) == 0) return;
-  require_finite(what, dense);
   const TensorPlace& place = places_[piece];
   const int64_t bytes = place.end - place.begin, begin = data_begin_ + place.begin;
   int reason = 0;
@@ -242,7 +218,7 @@ void ShardFileWriter::write(size_t piece, const void* dense) {
     } else {
       put();
     }
-    checksums_[piece] = tile_checksums(what, Tiles(what.parts, what.box), dense);
+    checksums_[piece] = checked_tiles(what, dense);
   }
   if (reason != 0) throw_cannot_write("checkpoint", path_, std::strerror(reason));
 }
@@ -334,9 +310,7 @@ void ShardFileReader::read(const std::string& name, const Box& part, const Box& 
       bytes_read_ += static_cast<int64_t>(run);
     });
     tiles.for_each(wanted, [&](int64_t number, const Box& tile) {
-      for_common_runs(tile, slab, tile, [&](int64_t first, int64_t, int64_t count) {
-        checksum.add(bytes.data() + first * size, static_cast<size_t>(count * size));
-      });
+      add_tile(checksum, tile, slab, bytes.data(), size, [](const char*, size_t) {});
       if (checksum.take() == entry.checksums[static_cast<size_t>(number)]) return;
       throw InvalidFile(fmt::format("[checkpoint] {}: tensor '{}' is damaged in {}", path_, name, print_box(tile)));
     });

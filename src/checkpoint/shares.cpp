@@ -79,6 +79,18 @@ std::vector<std::vector<StateShare>> share_states(const std::vector<HeldState>& 
   return shares;
 }
 
+std::vector<std::vector<ShardPiece>> pieces_of_ranks(const std::vector<HeldState>& states,
+                                                     const std::vector<std::vector<StateShare>>& shares, int ranks) {
+  std::vector<std::vector<ShardPiece>> pieces(static_cast<size_t>(ranks));
+  for (size_t i = 0; i < states.size(); ++i) {
+    const std::vector<int64_t> parts = choose_parts(states[i].type);
+    for (const StateShare& share : shares[i]) {
+      pieces[static_cast<size_t>(share.rank)].push_back({states[i].name, states[i].type, parts, share.box});
+    }
+  }
+  return pieces;
+}
+
 std::vector<std::vector<StateShare>> give_to_first(const std::vector<HeldState>& states) {
   std::vector<std::vector<StateShare>> shares;
   for (const HeldState& state : states) shares.push_back({{0, whole_box(state.type.shape)}});

@@ -1,6 +1,7 @@
 #pragma once
 // Which rank writes what of the states: each element once, ranks that hold the same share the work.
 
+#include "checkpoint/shard_file.h"
 #include "graph/graph.h"
 #include "sharding/box_runs.h"
 
@@ -27,6 +28,10 @@ struct StateShare {
 /// For each state its shares, the same on every rank that asks: what several ranks hold alike is cut into equal parts
 /// where it has a MiB or more, and given to the one with the fewest bytes so far where it has less.
 std::vector<std::vector<StateShare>> share_states(const std::vector<HeldState>& states, int ranks);
+
+/// What each rank writes.
+std::vector<std::vector<ShardPiece>> pieces_of_ranks(const std::vector<HeldState>& states,
+                                                     const std::vector<std::vector<StateShare>>& shares, int ranks);
 
 /// Every state as a whole, on rank 0.
 std::vector<std::vector<StateShare>> give_to_first(const std::vector<HeldState>& states);

@@ -14,8 +14,6 @@ const std::string& state_name(const Graph& graph, const State& state) {
   return graph.values[static_cast<size_t>(state.entry)].name;
 }
 
-bool is_weight(const State& state) { return state.kind == StateKind::parameter || state.kind == StateKind::statistic; }
-
 bool is_batch_counter(const std::string& name, const Type& type) {
   return type == Type{DType::i64, {}} && name.ends_with(".num_batches_tracked");
 }
@@ -34,6 +32,8 @@ int64_t find_non_finite(const Array& array) {
 }
 
 }  // namespace
+
+bool is_weight(StateKind kind) { return kind == StateKind::parameter || kind == StateKind::statistic; }
 
 Graph states_of(const Graph& graph) {
   Graph result{.name = graph.name};
@@ -54,6 +54,10 @@ void add_initial_states(States& states, const Graph& graph, uint64_t seed) {
   }
 }
 
+void fill_initial(const Graph& graph, uint64_t seed, const std::string& name, const Box& box, DType dtype, void* to) {
+  make_initial_part(graph.find_state(name)->init, dtype, box, random_key(seed, name), to);
+}
+
 void require_types(const States& states, const Graph& graph) {
   for (const State& state : graph.states) {
     const std::string& name = state_name(graph, state);
@@ -68,21 +72,23 @@ void require_types(const States& states, const Graph& graph) {
 std::vector<std::string> weight_names(const Graph& graph) {
   std::vector<std::string> names;
   for (const State& state : graph.states) {
-    if (is_weight(state)) names.push_back(state_name(graph, state));
+    if (is_weight(state.kind)) names.push_back(state_name(graph, state));
   }
   return names;
 }
 
 void check_finite(const States& states, const std::vector<std::string>& names) {
-  for (const std::string& name : names) {
-    const Array& array = states.at(name);
-    const int64_t element = find_non_finite(array);
-    if (element < 0) continue;
-    throw RuntimeFailure(ExitCode::non_finite,
-                         fmt::format("[train] '{}' is not finite after the last update, got {} at element {} of {}, "
-                                     "expected a number",
-                                     name, array.at(element), element, print(array.type())));
-  }
+  for (const std::string& name : names) check_finite(name, states.at(name));
+}
+
+void check_finite(const std::string& name, const Array& values, const std::string& box) {
+  const int64_t element = find_non_finite(values);
+  if (element < 0) return;
+  throw RuntimeFailure(
+      ExitCode::non_finite,
+      fmt::format("[train] '{}' is not finite after the last update, got {} at element {} of {}{}, "
+                  "expected a number",
+                  name, values.at(element), element, print(values.type()), box.empty() ? "" : " at " + box));
 }
 
 Array fitted(const Array& given, const Type& type, const std::string& name, const std::string& path) {
@@ -97,7 +103,7 @@ void take_weights(States& states, const Graph& graph, const std::map<std::string
                   const std::string& path) {
   States taken = states;
   for (const State& state : graph.states) {
-    if (!is_weight(state)) continue;
+    if (!is_weight(state.kind)) continue;
     const std::string& name = state_name(graph, state);
     const auto found = weights.find(name);
     if (found == weights.end()) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "sharding/box_runs.h"
 
 namespace partita {
 
@@ -15,8 +16,14 @@ using States = std::map<std::string, Array>;
 /// The graph without inputs, nodes and outputs: its states, which are not written.
 Graph states_of(const Graph& graph);
 
+/// Whether --save and --load take it.
+bool is_weight(StateKind kind);
+
 /// Adds those states of `graph` that are not there, keyed by the seed and their name.
 void add_initial_states(States& states, const Graph& graph, uint64_t seed);
+
+/// Of the state with this name: the elements of a box, dense, as they begin.
+void fill_initial(const Graph& graph, uint64_t seed, const std::string& name, const Box& box, DType dtype, void* to);
 
 /// Throws InvalidArgument for a state of `graph` whose value is of another type.
 void require_types(const States& states, const Graph& graph);
@@ -32,6 +39,8 @@ Array fitted(const Array& given, const Type& type, const std::string& name, cons
 void take_weights(States& states, const Graph& graph, const std::map<std::string, Array>& weights,
                   const std::string& path);
 
+/// Throws RuntimeFailure(non_finite) when an element of a state, or of a box of it, is NaN or infinite.
+void check_finite(const std::string& name, const Array& values, const std::string& box = "");
 /// Throws RuntimeFailure(non_finite) that names the first of `names` with an element that is NaN or infinite.
 void check_finite(const States& states, const std::vector<std::string>& names);
 

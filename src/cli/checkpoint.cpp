@@ -8,14 +8,19 @@
 #include "checkpoint/saved_states.h"
 #include "cli/command_line.h"
 #include "cli/options.h"
+#include "job/toml.h"
+#include "planning/plan_file.h"
+#include "training/checkpoint_saving.h"
+#include "training/configuration.h"
 #include "training/memory.h"
+#include "zoo/zoo_job.h"
 
 namespace partita {
 namespace {
 
 struct CheckpointFlags {
-  std::string path, other, out, dtype;
-  int64_t ranks = 0;
+  std::string path, other, out, dtype, plan;
+  std::optional<int64_t> ranks;
   bool all = false;
 };
 
@@ -104,16 +109,78 @@ std::vector<std::vector<StateShare>> even_shares(const SavedStates& states, int 
   return share_states(held, ranks);
 }
 
-void split(SavedStates& states, const CheckpointFlags& flags, int ranks, std::optional<DType> dtype) {
-  const std::string path = split_states(states, flags.out, ranks, even_shares(states, ranks), dtype);
-  std::cout << fmt::format("{} written to {} in {} {}\n", states.path(), path, ranks, ranks == 1 ? "file" : "files");
+/// The training of a checkpoint under another plan.
+Program program_under(const PlanFile& plan, const SavedStates& states) {
+  const Metadata& metadata = states.metadata();
+  const auto saved = metadata.find(kConfigKey);
+  std::vector<Assignment> all;
+  if (saved != metadata.end()) all = parse_config(saved->second, states.path());
+  std::string model = plan.model;
+  const auto named =
+      std::find_if(all.begin(), all.end(), [](const Assignment& one) { return one.option->key() == "model"; });
+  if (named != all.end()) {
+    JobConfig only_model;
+    assign(only_model, {*named});
+    if (!only_model.model.empty()) model = only_model.model;
+    all.erase(named);
+  }
+  if (model.empty()) {
+    throw InvalidArgument(fmt::format(
+        "[--plan] {} and {} are of a network of a program's own, got no name of a model, expected --ranks N", plan.path,
+        states.path()));
+  }
+  const ZooJob job(with_plan(configured(model, all), plan), Place{.cores = 1});
+  return job.program(Purpose::training, Stage::partition);
+}
+
+/// What the ranks of a plan hold, shared by those that hold it alike.
+SplitTarget planned_target(const SavedStates& states, const std::string& path) {
+  const PlanFile plan = read_plan_file(path);
+  const Program program = program_under(plan, states);
+  const std::vector<HeldState> held = held_states(program);
+  SplitTarget target{.ranks = static_cast<int>(plan.ranks), .mesh = print_meshes(program), .plan = print(plan)};
+  std::map<std::string_view, size_t> places;
+  for (size_t i = 0; i < held.size(); ++i) places.emplace(held[i].name, i);
+  const std::vector<std::vector<StateShare>> shares = share_states(held, target.ranks);
+  for (const auto& entry : states.entries()) {
+    const auto place = places.find(entry.name);
+    if (place == places.end() || held[place->second].type.shape != entry.type.shape) {
+      throw InvalidArgument(fmt::format("[--plan] {} is for another network or optimizer, got {} {} in {}, expected {}",
+                                        path, entry.name, print(entry.type), states.path(),
+                                        place == places.end() ? "no such tensor" : print(held[place->second].type)));
+    }
+    target.shares.push_back(shares[place->second]);
+  }
+  return target;
+}
+
+void split(SavedStates& states, const CheckpointFlags& flags, const SplitTarget& target) {
+  const std::string path = split_states(states, flags.out, target);
+  std::cout << fmt::format("{} written to {} in {} {}\n", states.path(), path, target.ranks,
+                           target.ranks == 1 ? "file" : "files");
 }
 
 void run_split(const CheckpointFlags& flags) {
   constexpr int64_t kMostWriters = 65536;
-  check_range("--ranks", flags.ranks, 1, kMostWriters);
+  if (flags.plan.empty() == !flags.ranks.has_value()) {
+    throw InvalidArgument(fmt::format("[split] whose files, got {}, expected one of --ranks N and --plan FILE",
+                                      flags.plan.empty() ? "neither" : "both"));
+  }
   SavedStates states(flags.path);
-  split(states, flags, static_cast<int>(flags.ranks), std::nullopt);
+  if (!flags.plan.empty()) return split(states, flags, planned_target(states, flags.plan));
+  check_range("--ranks", *flags.ranks, 1, kMostWriters);
+  const auto ranks = static_cast<int>(*flags.ranks);
+  split(states, flags, {.ranks = ranks, .shares = even_shares(states, ranks)});
+}
+
+void run_print_plan(const CheckpointFlags& flags) {
+  const SavedStates states(flags.path);
+  const Manifest* manifest = states.manifest();
+  if (manifest == nullptr || manifest->plan.empty()) {
+    throw InvalidFile(fmt::format("[checkpoint] {}: no plan, got {}, expected a checkpoint of ranks under a plan",
+                                  states.path(), manifest == nullptr ? "one file" : "a manifest without one"));
+  }
+  std::cout << print(parse_plan_file(manifest->plan, states.path()));
 }
 
 void run_convert(const CheckpointFlags& flags) {
@@ -123,8 +190,8 @@ void run_convert(const CheckpointFlags& flags) {
         fmt::format("[--dtype] not a type of floats, got '{}', expected one of f64 f32 bf16 f16", flags.dtype));
   }
   SavedStates states(flags.path);
-  const int64_t ranks = states.manifest() != nullptr ? states.manifest()->ranks : 1;
-  split(states, flags, static_cast<int>(ranks), dtype);
+  const auto ranks = static_cast<int>(states.manifest() != nullptr ? states.manifest()->ranks : 1);
+  split(states, flags, {.ranks = ranks, .shares = even_shares(states, ranks), .dtype = dtype});
 }
 
 void run_compare(const CheckpointFlags& flags) {
@@ -166,9 +233,12 @@ void add_checkpoint(CLI::App& app) {
   CLI::App* merge = add_action(*command, flags, "merge", "Write the weights to one safetensors file", kAny, run_merge);
   merge->add_option("--out", flags->out, "The file")->required()->type_name("FILE");
   merge->add_flag("--all", flags->all, "The whole training, as --resume reads it");
-  CLI::App* split = add_action(*command, flags, "split", "Write the files of so many ranks", kAny, run_split);
+  CLI::App* split = add_action(*command, flags, "split", "Write the files of other ranks", kAny, run_split);
   split->add_option("--out", flags->out, "A folder for checkpoints")->required()->type_name("DIR");
-  split->add_option("--ranks", flags->ranks, "Files, of equal size")->required();
+  split->add_option("--ranks", flags->ranks, "Files, of equal size");
+  split->add_option("--plan", flags->plan, "A plan: what each of its ranks holds")->type_name("FILE");
+  add_action(*command, flags, "plan", "Print the plan of the training that wrote it, as train --plan takes it",
+             "A checkpoint, or a folder with checkpoints (its newest)", run_print_plan);
   CLI::App* convert = add_action(*command, flags, "convert", "Write floats in another type", kAny, run_convert);
   convert->add_option("--out", flags->out, "A folder for checkpoints")->required()->type_name("DIR");
   convert->add_option("--dtype", flags->dtype, "f64, f32, bf16 or f16")->required()->type_name("TYPE");

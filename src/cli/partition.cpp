@@ -9,7 +9,7 @@
 #include "cli/job_flags.h"
 #include "cli/options.h"
 #include "ops/registry.h"
-#include "partition/print_rank.h"
+#include "training/configuration.h"
 
 namespace partita {
 namespace {
@@ -19,18 +19,6 @@ struct PartitionFlags {
   int64_t rank = 0;
   bool forward = false, plan = false;
 };
-
-/// What a rank does of each of its stages.
-std::string print_stages_of(const Program& program, int64_t rank) {
-  std::string text;
-  for (size_t stage = 0; stage < program.stages.size(); ++stage) {
-    const RankGroup& group = program.pipeline.group_of(static_cast<int>(stage));
-    if (!group.contains(rank)) continue;
-    if (program.stages.size() > 1) text += fmt::format("# stage {} of {}\n", stage, program.stages.size());
-    text += print_rank(program.stages[stage].local, all_ops(), rank - group.first);
-  }
-  return text;
-}
 
 void run_partition(const PartitionFlags& flags) {
   const ZooJob job(configuration(flags.job), Place{.cores = this_place().cores});
@@ -42,7 +30,7 @@ void run_partition(const PartitionFlags& flags) {
   std::cout << (flags.plan
                     ? print_stages(program.pipeline, program.stages,
                                    [](const StageProgram& stage) { return print(stage.plan, stage.graph, all_ops()); })
-                    : print_stages_of(program, flags.rank));
+                    : print_rank(program, all_ops(), flags.rank));
 }
 
 }  // namespace

@@ -133,17 +133,14 @@ DatasetPtr open_test_rows(const ZooJob& job) {
   return nullptr;
 }
 
-void print_accuracy(Model& model, const DatasetPtr& test, const JobConfig& config, const Reports& reports,
-                    bool with_top) {
-  if (!config.console.quiet) std::cout << fmt::format("testing on {} rows\n", test->size()) << std::flush;
-  print_result(std::cout, model.eval(test, reports.evaluation_progress()), ResultLines::accuracy, with_top);
-}
-
 /// What --resume leads to; "": the training begins, as nothing was saved yet.
 std::string resumed_path(const FilesConfig& files) {
   if (files.resume != kLatest) return files.resume;
-  const auto newest = newest_checkpoint(files.checkpoint, [](const std::string& message) { warn(message); });
-  if (newest) return newest->path;
+  std::vector<std::string> damaged;
+  if (newest_checkpoint(files.checkpoint, [&](const std::string& message) { damaged.push_back(message); })) {
+    return files.checkpoint;
+  }
+  for (const std::string& message : damaged) warn(message);
   std::cout << fmt::format("no checkpoint in {} yet: the training begins\n", files.checkpoint) << std::flush;
   return "";
 }
@@ -159,12 +156,23 @@ std::optional<CheckpointOptions> checkpoint_options(const FilesConfig& files) {
                            .stop_on_error = files.checkpoint_errors == CheckpointErrors::stop};
 }
 
-/// What was asked for is saved: says why a training ended before its end.
-void report_end(const TrainingEnd& end, const FilesConfig& files) {
-  if (!end.checkpoint_error.empty()) throw RuntimeFailure(ExitCode::cannot_write, end.checkpoint_error);
-  if (!files.checkpoint.empty()) {
+/// Saves what was asked for, and says so.
+void save_end(const TrainingEnd& end, const FilesConfig& files, const Model& model) {
+  if (end.stopped_by != 0) {
+    std::cout << fmt::format("\ninterrupted: the training ends after step {}\n", end.step) << std::flush;
+  }
+  if (!files.save.empty()) {
+    model.save(files.save);
+    std::cout << fmt::format("saved to {}\n", files.save);
+  }
+  if (!files.checkpoint.empty() && end.checkpoint_error.empty()) {
     std::cout << fmt::format("checkpoint in {}\n", checkpoint_path(files.checkpoint, end.saved_step));
   }
+}
+
+/// Why a training ended before its end.
+void report_failure(const TrainingEnd& end) {
+  if (!end.checkpoint_error.empty()) throw RuntimeFailure(ExitCode::cannot_write, end.checkpoint_error);
   if (end.stopped_by == 0) return;
   const std::string got = end.stopped_by == SIGINT ? "Ctrl-C" : signal_name(end.stopped_by);
   throw RuntimeFailure(static_cast<ExitCode>(kSignalExit + end.stopped_by),
@@ -195,22 +203,24 @@ void run_train(const TrainFlags& flags) {
   if (!files.load.empty()) model.load(files.load);
   if (const std::string path = resumed_path(files); !path.empty()) model.resume(path);
 
-  const TrainingEnd end = model.train(rows, {.validation = job.config().training.validate ? test : nullptr,
-                                             .callbacks = reports.callbacks(),
-                                             .observers = reports.observers(),
-                                             .checkpoints = checkpoint_options(files),
-                                             .signals = &SignalGuard::requests});
-  if (end.stopped_by != 0) {
-    std::cout << fmt::format("\ninterrupted: the training ends after step {}\n", end.step) << std::flush;
-  }
-  if (!files.save.empty()) {
-    model.save(files.save);
-    std::cout << fmt::format("saved to {}\n", files.save);
-  }
-  report_end(end, files);
-  if (test != nullptr && job.config().training.evaluate) {
-    print_accuracy(model, test, job.config(), reports, is_given(flags.job, "evaluation.top"));
-  }
+  const bool tests = test != nullptr && job.config().training.evaluate;
+  const TrainingEnd end =
+      model.train(rows, {.validation = job.config().training.validate ? test : nullptr,
+                         .callbacks = reports.callbacks(),
+                         .observers = reports.observers(),
+                         .checkpoints = checkpoint_options(files),
+                         .signals = &SignalGuard::requests,
+                         .keeps_states = !files.save.empty(),
+                         .test = tests ? test : nullptr,
+                         .test_progress = reports.evaluation_progress(),
+                         .ended = [&](const TrainingEnd& ended) {
+                           save_end(ended, files, model);
+                           const bool is_whole = ended.stopped_by == 0 && ended.checkpoint_error.empty();
+                           if (!tests || !is_whole || job.config().console.quiet) return;
+                           std::cout << fmt::format("testing on {} rows\n", test->size()) << std::flush;
+                         }});
+  report_failure(end);
+  if (end.test) print_result(std::cout, *end.test, ResultLines::accuracy, is_given(flags.job, "evaluation.top"));
 }
 
 }  // namespace

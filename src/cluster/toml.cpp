@@ -8,6 +8,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/toml_keys.h"
 #include "base/toml_string.h"
 #include "cluster/cluster_fields.h"
 
@@ -256,7 +257,7 @@ class ClusterReader {
   double number_of(const toml::node& node, std::string_view name) const {
     if (const auto* number = node.as_integer()) return static_cast<double>(number->get());
     if (!node.is_floating_point()) refuse(node, name, "a number");
-    return node.as_floating_point()->get();
+    return node.as_floating_point()->get() + 0.0;  // -0 is printed as the integer 0
   }
 
   const toml::table& table_of(const toml::node& node, std::string_view name) const {
@@ -339,6 +340,10 @@ std::vector<std::pair<std::string, std::string>> fitted_values(const Cluster& cl
 }
 
 Cluster parse_cluster(std::string_view text, const std::string& path) {
+  if (const auto line = line_of_deep_key(text)) {
+    throw InvalidFile(fmt::format("[cluster] {}:{}: a key that is too deep, got more than {} parts, expected fewer",
+                                  path, *line, kMostTomlKeyParts));
+  }
   try {
     return ClusterReader(toml::parse(text, path), path).read();
   } catch (const toml::parse_error& error) {

@@ -50,6 +50,12 @@ TEST(ClusterToml, KeepsStrangeTexts) {
   EXPECT_EQ(parse_cluster(print(cluster), "my.toml"), cluster);
 }
 
+TEST(ClusterToml, KnowsOneZero) {
+  const std::string text = with("latency = [2.35e-6, ", "latency = [-0.0, ");
+  const std::string printed = print(parse_cluster(text, "my.toml"));
+  EXPECT_NE(printed.find("latency = [0, 1.9e-6"), std::string::npos) << printed;
+}
+
 TEST(ClusterToml, TellsLineAndKeyOfBadNumbers) {
   const std::string bandwidth = "bandwidth = 24e9";
   const std::string text = with("links = 8", "links = 0");
@@ -144,6 +150,10 @@ TEST(ClusterToml, TellsTheLineOfWhatIsNotToml) {
   EXPECT_NE(said.find("[cluster] my.toml:2: not TOML, got '"), std::string::npos) << said;
   EXPECT_NE(refusal_of(std::string("name = \"\xff\"")).find("not TOML"), std::string::npos);
   EXPECT_NE(refusal_of(std::string(100000, '[')).find("not TOML"), std::string::npos);
+  std::string deep = "[a";
+  for (int i = 0; i < 500'000; ++i) deep += ".a";
+  EXPECT_EQ(refusal_of(deep + "]\n"),
+            "[cluster] my.toml:1: a key that is too deep, got more than 16 parts, expected fewer");
 }
 
 /// Every beginning of a file is refused or is a whole cluster; none crashes.

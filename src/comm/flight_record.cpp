@@ -12,9 +12,12 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/failure_code.h"
+
 namespace partita {
 namespace {
 
+constexpr int32_t kMostWorldRanks = 65536;
 constexpr char kRecordMagic[8] = {'P', 'F', 'L', 'I', 'G', 'H', 'T', '1'};
 
 int64_t nanoseconds_now() {
@@ -136,8 +139,9 @@ FlightLog read_flight_record(const std::string& path) {
   if (read != sizeof(File)) refuse(fmt::format("{} bytes", read), fmt::format("{}", sizeof(File)));
   const auto& record = *reinterpret_cast<const File*>(bytes.data());
   if (std::memcmp(record.magic, kRecordMagic, sizeof kRecordMagic) != 0) refuse("another beginning", "PFLIGHT1");
-  if (record.size < 1 || record.rank < 0 || record.rank >= record.size) {
-    refuse(fmt::format("rank {} of {}", record.rank, record.size), "a rank of its world");
+  if (record.size < 1 || record.size > kMostWorldRanks || record.rank < 0 || record.rank >= record.size) {
+    refuse(fmt::format("rank {} of {}", record.rank, record.size),
+           fmt::format("a rank of a world of 1 to {}", kMostWorldRanks));
   }
   FlightLog log{.rank = record.rank,
                 .size = record.size,
@@ -146,8 +150,8 @@ FlightLog read_flight_record(const std::string& path) {
                 .calls = record.calls.load(),
                 .step = record.step.load()};
   if (record.failed.load() != 0) {
-    log.code = static_cast<ExitCode>(record.code);
-    log.lost = record.lost;
+    log.code = failure_of(record.code);
+    if (record.lost >= 0 && record.lost < record.size) log.lost = record.lost;
     log.failure = text_of(record.failure);
   }
   for (const FlightEntry& entry : record.entries) {

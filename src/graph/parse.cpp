@@ -59,7 +59,7 @@ class Parser : private Scanner {
 
   void graph_line() {
     once(has_name_, "graph");
-    graph_.name = word();
+    graph_.name = take_rest();  // that of a network, which may be any text
   }
 
   void mesh_line() {
@@ -72,6 +72,7 @@ class Parser : private Scanner {
     once(has_sections_, "sections");
     annotated_.sections = word();
     annotated_.sections_line = line();
+    end();
   }
 
   void input_line() {
@@ -200,6 +201,7 @@ class Parser : private Scanner {
       const ValueId entry = value(read_value_name(*this));
       expect("=");
       const ValueId exit = value(read_value_name(*this));
+      this->end();
       const auto found = states.find(entry);
       if (found == states.end()) fail("store to a value that is no state", end.rest, "a state");
       State& state = graph_.states[found->second];
@@ -237,6 +239,7 @@ Graph parse_graph(std::string_view text, const OpSet& ops) {
     throw InvalidArgument(fmt::format("[graph] {}, got '{}', expected a graph that is not split", what, got));
   };
   if (!annotated.mesh.empty()) refuse("the graph has a mesh", annotated.mesh);
+  if (!annotated.sections.empty()) refuse("the graph has sections", annotated.sections);
   for (size_t v = 0; v < annotated.types.size(); ++v) {
     const bool split = annotated.types[v].find_first_of("{+") != std::string::npos;
     if (split) refuse("%" + annotated.graph.values[v].name + " is split", annotated.types[v]);

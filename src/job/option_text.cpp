@@ -83,7 +83,7 @@ void read_option(std::string_view where, std::string_view text, const Limits& li
     throw InvalidArgument(
         fmt::format("[{}] out of range, got {}, expected {} to {}", where, text, limits.least, limits.most));
   }
-  value = *given;
+  value = *given + 0.0;  // -0, which a file has as the integer 0
 }
 
 void read_option(std::string_view where, std::string_view text, const Limits&, std::string& value) {

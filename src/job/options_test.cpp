@@ -84,6 +84,12 @@ TEST(JobOptions, SeedsOf64BitsAreReadBack) {
   EXPECT_EQ(again.training.seed, ~uint64_t{0});
 }
 
+TEST(JobOptions, ThereIsOneZero) {
+  JobConfig config;
+  assign(config, parse_config("[optimizer]\nweight_decay = -0.0\n", "job.toml"));
+  EXPECT_EQ(find_option("optimizer.weight_decay").get(config), std::vector<std::string>{"0"});
+}
+
 TEST(JobOptions, DifferencesNameTheOption) {
   JobConfig one, other;
   other.optimizer.momentum = 0.5;
@@ -132,6 +138,10 @@ TEST(JobToml, BadFilesAreRefusedWithTheLine) {
             std::string::npos);
   EXPECT_NE(refused("[training]\nbatch = [1, 2]").find("wrong number of values, got 2, expected 1"), std::string::npos);
   EXPECT_NE(refused("[plan.shard]\nx = 1").find("bad kind of value, got table"), std::string::npos);
+  std::string deep = "a";  // tables in one another, for each of which a parser takes more of the stack
+  for (int i = 0; i < 500'000; ++i) deep += ".a";
+  EXPECT_EQ(refused("\n" + deep + " = 1\n"),
+            "[configuration] job.toml:2: a key that is too deep, got more than 16 parts, expected section.key");
   EXPECT_EQ(refused("# partita job 1\nmodel = 'lenet'\n[schedule]\nlearning_rate = 1e-3\n"), "");
   EXPECT_THROW(read_config("/no/such/job.toml"), MissingFile);
 }

@@ -46,10 +46,7 @@ NamedStages stages_of_evaluation(const JobConfig& config, const ProgramRequest& 
 void require_planned_network(const JobConfig& config, const ProgramRequest& request) {
   const GivenPlan& given = *config.plan.given;
   if (!given.network) return;
-  BuildOptions options = build_options(config, request, /*groups=*/1);
-  options.purpose = Purpose::training;
-  options.batch = config.training.batch;
-  const NetworkFingerprint own = fingerprint_of_network(build_graph(request.network, all_ops(), options));
+  const NetworkFingerprint own = network_fingerprint(config, request);
   if (own == *given.network) return;
   throw InvalidArgument(fmt::format(
       "[{}:{}] the plan is for another network, got {} nodes and {} parameters, expected {} nodes and {} parameters{}",
@@ -123,6 +120,13 @@ int64_t ranks_that_share_a_batch(const JobConfig& config, int64_t ranks) {
 }
 
 }  // namespace
+
+NetworkFingerprint network_fingerprint(const JobConfig& config, const ProgramRequest& request) {
+  BuildOptions options = build_options(config, request, /*groups=*/1);
+  options.purpose = Purpose::training;
+  options.batch = config.training.batch;
+  return fingerprint_of_network(build_graph(request.network, all_ops(), options));
+}
 
 JobConfig with_stages(JobConfig config, const Network& network, const std::vector<Column>& columns) {
   int64_t& stages = config.plan.options.pipeline.stages;

@@ -23,6 +23,9 @@ struct ProgramRequest {
 /// `config` with the number of stages that the layers of the network say, where it leaves that open.
 JobConfig with_stages(JobConfig config, const Network& network, const std::vector<Column>& columns);
 
+/// Of the network that a training has, as plans name it.
+NetworkFingerprint network_fingerprint(const JobConfig& config, const ProgramRequest& request);
+
 /// Commands, trainings, evaluations, benchmarks and examples make programs by it alone. `config` is completed. Only a
 /// training is dumped. An evaluation has the stages and the mode of a training and runs a batch as a whole; a
 /// prediction has neither stages nor micro-batches.

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <sstream>
 
+#include "base/toml_keys.h"
 #include "base/toml_string.h"
 
 #define TOML_HEADER_ONLY 0
@@ -111,6 +112,11 @@ std::string print_computation(const JobConfig& config) {
 }
 
 std::vector<Assignment> parse_config(std::string_view text, const std::string& path) {
+  if (const auto line = line_of_deep_key(text)) {
+    throw InvalidFile(
+        fmt::format("[configuration] {}:{}: a key that is too deep, got more than {} parts, expected section.key", path,
+                    *line, kMostTomlKeyParts));
+  }
   try {
     return Reader(path).read(toml::parse(text, path));
   } catch (const toml::parse_error& error) {

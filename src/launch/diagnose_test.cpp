@@ -77,7 +77,7 @@ TEST(Diagnose, ARecordOutlivesItsProcess) {
   const pid_t child = ::fork();
   if (child == 0) {
     write_record(folder, 0, 1, 7, false);
-    const auto record = FlightRecord::create(folder.record(0), 0, 1, "h");
+    const auto record = FlightRecord::create(folder.record(0), 0, 3, "h");
     const uint64_t number = record->begin({.kind = Collective::barrier, .number = 1, .step = 3}, 1, std::vector{0}, -1);
     record->fail(ExitCode::peer_stalled, 2, "silent");
     ::raise(SIGKILL);
@@ -91,6 +91,45 @@ TEST(Diagnose, ARecordOutlivesItsProcess) {
   EXPECT_EQ(log.lost, 2);
   EXPECT_EQ(log.failure, "silent");
   EXPECT_EQ(describe(log.entries.at(0)), "barrier, call 1 of group (0), step 3");
+}
+
+/// Writes a number of 32 bits into a file.
+void put_number(const std::string& path, int64_t offset, int32_t number) {
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+  file.seekp(offset).write(reinterpret_cast<const char*>(&number), sizeof number);
+}
+
+TEST(Diagnose, RecordsOfWorldsThatThereAreNotAreRefused) {
+  const Folder folder;
+  write_record(folder, 0, 2, 3, true);
+  write_record(folder, 1, 2, 3, true);
+  const auto refusal = [&]() -> std::string {
+    try {
+      print_diagnosis(diagnose(read_flight_records(folder.path)));
+    } catch (const InvalidFile& error) {
+      return error.what();
+    }
+    return "none";
+  };
+  EXPECT_EQ(refusal(), "none");
+  constexpr int64_t kRank = 8, kSize = 12;  // behind the first eight bytes
+  put_number(folder.record(1), kRank, 0);
+  EXPECT_EQ(refusal(),
+            fmt::format("[diagnose] {}: two records of one rank, got rank 0 twice, expected one of each", folder.path));
+  put_number(folder.record(1), kRank, 1);
+  put_number(folder.record(1), kSize, 2'147'483'647);
+  EXPECT_EQ(refusal(), fmt::format("[diagnose] {}: not a flight record, got rank 1 of 2147483647, expected a rank of a "
+                                   "world of 1 to 65536",
+                                   folder.record(1)));
+}
+
+TEST(Diagnose, ReasonsThatThereAreNotAreReadAsOurs) {
+  const Folder folder;
+  FlightRecord::create(folder.record(0), 0, 2, "h")->fail(static_cast<ExitCode>(1000), 7, "odd");
+  const FlightLog log = read_flight_record(folder.record(0));
+  EXPECT_EQ(log.code, ExitCode::internal);
+  EXPECT_EQ(log.lost, -1);
+  EXPECT_EQ(log.failure, "odd");
 }
 
 TEST(Diagnose, DamagedRecordsAreRefusedOrRead) {

@@ -12,6 +12,8 @@
 namespace partita {
 namespace {
 
+constexpr int kMostLaunched = 65536;
+
 using Variable = std::function<const char*(const char*)>;
 
 int number(const Variable& variable, const char* name, int fallback) {
@@ -25,11 +27,23 @@ int number(const Variable& variable, const char* name, int fallback) {
 }
 
 LaunchedRank checked(LaunchedRank rank) {
+  if (rank.size > kMostLaunched) {
+    throw InvalidArgument(fmt::format("[launch] too many ranks, got {} from {}, expected at most {}", rank.size,
+                                      rank.launcher, kMostLaunched));
+  }
   if (rank.size < 1 || rank.rank >= rank.size) {
     throw InvalidArgument(
         fmt::format("[launch] the rank does not fit its world, got rank {} of {} from {}, expected 0 "
                     "to {}",
                     rank.rank, rank.size, rank.launcher, rank.size - 1));
+  }
+  // Not every launcher says how many ranks there are on a host: 1.
+  const bool is_of_host = rank.local_rank < rank.local_size || (rank.local_size == 1 && rank.local_rank < rank.size);
+  if (rank.local_size < 1 || rank.local_size > rank.size || !is_of_host) {
+    throw InvalidArgument(
+        fmt::format("[launch] the ranks of this host do not fit the world, got rank {} of {} from {}, "
+                    "expected a rank of 1 to {}",
+                    rank.local_rank, rank.local_size, rank.launcher, rank.size));
   }
   return rank;
 }
@@ -47,7 +61,7 @@ int tasks_here(const Variable& variable) {
       std::from_chars(entry.data() + times + 2, entry.data() + entry.size(), hosts);
     }
     if (host < hosts) return std::max(1, tasks);
-    host -= hosts;
+    host -= std::max(0, hosts);
     rest.remove_prefix(std::min(rest.size(), entry.size() + 1));
   }
   return 1;
@@ -94,16 +108,52 @@ std::optional<LaunchedRank> by_mpirun(const Variable& variable) {
                   .meeting = given_meeting(variable)});
 }
 
+/// The first host of a list like "rack[01-04,07],other".
+std::string first_host(std::string_view list) {
+  std::string host;
+  for (size_t at = 0; at < list.size() && list[at] != ','; ++at) {
+    if (list[at] != '[') {
+      host += list[at];
+      continue;
+    }
+    const size_t end = list.find(']', at);
+    if (end == std::string_view::npos) break;
+    const std::string_view numbers = list.substr(at + 1, end - at - 1);
+    host += numbers.substr(0, numbers.find_first_of("-,"));
+    at = end;
+  }
+  return host;
+}
+
+/// Where ranks meet that srun has started without the interface that MPI needs: at the host of its first task.
+std::optional<MeetingPlace> meeting_of_step(const Variable& variable) {
+  for (const char* name : {"PMIX_RANK", "PMI_RANK", "PMI_FD"}) {
+    if (variable(name) != nullptr) return std::nullopt;
+  }
+  const std::string host = first_host(text(variable, "SLURM_STEP_NODELIST"));
+  if (host.empty()) return std::nullopt;
+  const int job = number(variable, "SLURM_JOB_ID", 0), step = number(variable, "SLURM_STEP_ID", 0);
+  // Steps that run side by side on a host get ports of their own, as a rule; PARTITA_PORT says another.
+  constexpr int kFirstPort = 20000, kPorts = 10000;
+  const int port = kFirstPort + static_cast<int>((int64_t{job} * 31 + step) % kPorts);
+  const bool is_one = number(variable, "SLURM_STEP_NUM_NODES", 0) == 1;
+  return MeetingPlace{
+      .master = fmt::format("{}:{}", is_one ? "127.0.0.1" : host, number(variable, "PARTITA_PORT", port)),
+      .address = is_one ? "127.0.0.1" : "",
+      .run = fmt::format("{}.{}", job, step)};
+}
+
 std::optional<LaunchedRank> by_srun(const Variable& variable) {
   const int tasks = number(variable, "SLURM_STEP_NUM_TASKS", 1);
   if (variable("SLURM_PROCID") == nullptr || tasks < 2) return std::nullopt;
   const int rank = number(variable, "SLURM_PROCID", 0);
+  const std::optional<MeetingPlace> given = given_meeting(variable);
   return checked({.rank = number(variable, "PMIX_RANK", rank),
                   .size = tasks,
                   .local_rank = number(variable, "SLURM_LOCALID", 0),
                   .local_size = tasks_here(variable),
                   .launcher = "srun",
-                  .meeting = given_meeting(variable)});
+                  .meeting = given ? given : meeting_of_step(variable)});
 }
 
 /// The rank that a table has for a device, on the only server.
@@ -167,8 +217,8 @@ std::optional<LaunchedRank> by_torchrun(const Variable& variable) {
   // The agent of torchrun may itself listen on that port.
   const bool is_taken = text(variable, "TORCHELASTIC_USE_AGENT_STORE") == "True";
   launched.meeting = {
-      .master =
-          fmt::format("{}:{}", text(variable, "MASTER_ADDR"), number(variable, "MASTER_PORT", 0) + (is_taken ? 1 : 0)),
+      .master = fmt::format("{}:{}", text(variable, "MASTER_ADDR"),
+                            int64_t{number(variable, "MASTER_PORT", 0)} + (is_taken ? 1 : 0)),
       .run = text(variable, "TORCHELASTIC_RUN_ID") + "/" + text(variable, "TORCHELASTIC_RESTART_COUNT")};
   return launched;
 }

@@ -55,6 +55,32 @@ TEST(Launched, BySrun) {
   }
 }
 
+TEST(Launched, BySrunWithoutMpi) {
+  std::map<std::string, std::string> step{{"SLURM_PROCID", "3"},
+                                          {"SLURM_STEP_NUM_TASKS", "4"},
+                                          {"SLURM_STEP_NODELIST", "rack[02-03,7]n[1,3],other"},
+                                          {"SLURM_STEP_NUM_NODES", "5"},
+                                          {"SLURM_JOB_ID", "1000"},
+                                          {"SLURM_STEP_ID", "2"}};
+  const auto rank = from(step);
+  ASSERT_TRUE(rank->meeting);
+  EXPECT_EQ(rank->meeting->master, "rack02n1:21002");
+  EXPECT_EQ(rank->meeting->address, "");
+  EXPECT_EQ(rank->meeting->run, "1000.2");
+  step["SLURM_STEP_NUM_NODES"] = "1";
+  step["PARTITA_PORT"] = "7000";
+  EXPECT_EQ(from(step)->meeting->master, "127.0.0.1:7000");
+  for (const char* interface : {"PMIX_RANK", "PMI_RANK", "PMI_FD"}) {
+    auto with = step;
+    with[interface] = "3";
+    EXPECT_FALSE(from(with)->meeting) << interface << ": MPI";
+  }
+  step["SLURM_STEP_NODELIST"] = "rack[";
+  EXPECT_EQ(from(step)->meeting->master, "127.0.0.1:7000");
+  step["SLURM_STEP_NODELIST"] = "";
+  EXPECT_FALSE(from(step)->meeting);
+}
+
 TEST(Launched, ByItself) {
   const auto rank = from({{"PARTITA_RANK", "3"},
                           {"PARTITA_SIZE", "4"},
@@ -86,7 +112,8 @@ TEST(Launched, ByTorchrun) {
   given["TORCHELASTIC_USE_AGENT_STORE"] = "True";
   EXPECT_EQ(from(given)->meeting->master, "node1:2901");
   given["WORLD_SIZE"] = "1";
-  given["RANK"] = "0";
+  given["RANK"] = given["LOCAL_RANK"] = "0";
+  given["LOCAL_WORLD_SIZE"] = "1";
   EXPECT_FALSE(from(given));
   given.erase("MASTER_PORT");
   EXPECT_FALSE(from(given));
@@ -119,6 +146,41 @@ TEST(Launched, RefusesNonsense) {
   EXPECT_THROW(from({{"OMPI_COMM_WORLD_RANK", "8"}, {"OMPI_COMM_WORLD_SIZE", "8"}}), InvalidArgument);
   EXPECT_THROW(from({{"OMPI_COMM_WORLD_RANK", "x"}, {"OMPI_COMM_WORLD_SIZE", "8"}}), InvalidArgument);
   EXPECT_THROW(from({{"OMPI_COMM_WORLD_SIZE", "-1"}}), InvalidArgument);
+}
+
+TEST(Launched, RefusesHostsThatDoNotFitTheWorld) {
+  const auto refusal = [](std::map<std::string, std::string> given) -> std::string {
+    given.insert({{"PARTITA_RANK", "1"}, {"PARTITA_SIZE", "4"}, {"PARTITA_MASTER", "a:7000"}});  // if not given
+    try {
+      from(given);
+    } catch (const InvalidArgument& error) {
+      return error.what();
+    }
+    return "none";
+  };
+  const auto of_host = [](int rank, int size) {
+    return fmt::format(
+        "[launch] the ranks of this host do not fit the world, got rank {} of {} from partita launch, "
+        "expected a rank of 1 to 4",
+        rank, size);
+  };
+  EXPECT_EQ(refusal({{"PARTITA_LOCAL_SIZE", "0"}}), of_host(0, 0));  // cores would be dealt out over none
+  EXPECT_EQ(refusal({{"PARTITA_LOCAL_SIZE", "5"}}), of_host(0, 5));
+  EXPECT_EQ(refusal({{"PARTITA_LOCAL_RANK", "2"}, {"PARTITA_LOCAL_SIZE", "2"}}), of_host(2, 2));
+  EXPECT_EQ(refusal({{"PARTITA_LOCAL_RANK", "3"}}), "none");
+  EXPECT_EQ(refusal({{"PARTITA_SIZE", "2000000000"}}),
+            "[launch] too many ranks, got 2000000000 from partita launch, expected at most 65536");
+  const auto here = from({{"SLURM_PROCID", "3"},
+                          {"SLURM_STEP_NUM_TASKS", "4"},
+                          {"SLURM_NODEID", "1"},
+                          {"SLURM_STEP_TASKS_PER_NODE", "4(x-2147483648),3"}});
+  EXPECT_EQ(here->local_size, 1);
+  const std::map<std::string, std::string> torchrun{{"RANK", "1"},
+                                                    {"WORLD_SIZE", "2"},
+                                                    {"MASTER_ADDR", "node1"},
+                                                    {"MASTER_PORT", "2147483647"},
+                                                    {"TORCHELASTIC_USE_AGENT_STORE", "True"}};
+  EXPECT_EQ(from(torchrun)->meeting->master, "node1:2147483648");  // which no address can be
 }
 
 }  // namespace

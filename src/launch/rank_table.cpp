@@ -18,6 +18,7 @@ using nlohmann::json;
 
 constexpr size_t kMostTableBytes = size_t{16} << 20;
 constexpr int kMostTableRanks = 65536;
+constexpr int kMostDepth = 16;  // of lists and objects
 
 class TableReader {
  public:
@@ -89,11 +90,9 @@ class TableReader {
 
   /// The number of a server, by a name that may stand for one alone.
   int server_of(const std::string& name) {
-    const auto found = std::find(names_.begin(), names_.end(), name);
-    if (found != names_.end()) return static_cast<int>(found - names_.begin());
-    names_.push_back(name);
-    addresses_.push_back(name);
-    return static_cast<int>(names_.size()) - 1;
+    const auto [place, is_new] = servers_.emplace(name, static_cast<int>(addresses_.size()));
+    if (is_new) addresses_.push_back(name);
+    return place->second;
   }
 
   void read_servers() {
@@ -146,7 +145,8 @@ class TableReader {
 
   const std::string path_;
   const json& root_;
-  std::vector<std::string> names_, addresses_;
+  std::vector<std::string> addresses_;
+  std::map<std::string, int> servers_;  // by name
   std::map<int, Entry> entries_;
 };
 
@@ -161,12 +161,20 @@ std::vector<int> RankTable::on_server(int server) const {
 }
 
 RankTable parse_rank_table(const std::string& path, const std::string& text) {
+  const auto refuse = [&](const std::string& got) {
+    return InvalidFile(fmt::format("[rank table] {}: not JSON, got {}, expected a table", path, got));
+  };
+  const auto check_depth = [&](int depth, json::parse_event_t, const json&) {
+    if (depth > kMostDepth) throw refuse(fmt::format("more than {} lists in one another", kMostDepth));
+    return true;
+  };
   json root;
   try {
-    root = json::parse(text);
+    root = json::parse(text, check_depth);
   } catch (const json::parse_error& error) {
-    throw InvalidFile(
-        fmt::format("[rank table] {}: not JSON, got an error at byte {}, expected a table", path, error.byte));
+    throw refuse(fmt::format("an error at byte {}", error.byte));
+  } catch (const json::out_of_range&) {
+    throw refuse("a number that is too large");
   }
   return TableReader(path, root).read();
 }

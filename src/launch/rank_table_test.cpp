@@ -75,6 +75,24 @@ TEST(RankTable, NamesTheKeyAtFault) {
   EXPECT_EQ(refusal("{}"), "[rank table] t.json: no server_list, got [], expected 'server_list'");
 }
 
+TEST(RankTable, RefusesWhatOnlyLooksLikeATable) {
+  EXPECT_EQ(refusal(R"({"status": 1e999})"),
+            "[rank table] t.json: not JSON, got a number that is too large, expected a table");
+  // Lists in one another: reading them, and printing them in a message, is no matter of the stack.
+  const std::string deep = R"({"status": )" + std::string(200'000, '[') + std::string(200'000, ']') + "}";
+  EXPECT_EQ(refusal(deep), "[rank table] t.json: not JSON, got more than 16 lists in one another, expected a table");
+}
+
+TEST(RankTable, ManyServersTakeNoTime) {
+  constexpr int kServerCount = 20'000;
+  std::string text = R"({"group_list": [{"instance_list": [)";
+  for (int i = 0; i < kServerCount; ++i) {
+    text += fmt::format(R"({}{{"server_id": "{}{}", "devices": [{{"device_id": 0}}], "rank_id": {}}})",
+                        i > 0 ? "," : "", std::string(100, 'a'), i, i);
+  }
+  EXPECT_EQ(parse_rank_table("t.json", text + "]}]}").addresses.size(), size_t{kServerCount});
+}
+
 TEST(RankTable, DamagedTextsAreRefusedOrRead) {
   std::mt19937 random(11);
   for (int i = 0; i < 3000; ++i) {

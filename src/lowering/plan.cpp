@@ -72,7 +72,7 @@ class PlanParser : private Scanner {
 
   void read_once(bool& seen, std::string_view keyword, std::string& name) {
     once(seen, keyword);
-    name = token();
+    name = take_rest();
   }
 
   void read_mesh() {

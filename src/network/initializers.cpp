@@ -44,36 +44,44 @@ Initializer InitRule::of(const Shape& shape) const {
 
 namespace {
 
-/// Draws are independent of each other, so any number of threads makes the same values.
-template <class Draw>
-void fill(Array& array, const Draw& draw) {
-  for_dtype(array.type().dtype, [&](auto zero) {
-    using T = decltype(zero);
-    T* values = array.as<T>();
-    const int64_t count = array.type().elements();
-#pragma omp parallel for schedule(static) if (count > 4096)
-    for (int64_t i = 0; i < count; ++i) values[i] = static_cast<T>(draw(static_cast<uint64_t>(i)));
-  });
+/// Calls fn with what makes the value of an element of its number.
+template <class Fn>
+void with_draw(const Initializer& init, uint64_t key, const Fn& fn) {
+  const double first = init.args.empty() ? 0 : init.args[0], second = init.args.size() < 2 ? 0 : init.args[1];
+  switch (init.kind) {
+    case InitKind::zeros: return fn([](uint64_t) { return 0.0; });
+    case InitKind::ones: return fn([](uint64_t) { return 1.0; });
+    case InitKind::constant: return fn([=](uint64_t) { return first; });
+    case InitKind::normal: return fn([=](uint64_t i) { return first + second * random_normal(key, i, 0); });
+    case InitKind::truncated_normal:
+      return fn([=](uint64_t i) { return first + second * random_truncated_normal(key, i, 0); });
+    case InitKind::uniform:
+      return fn([=](uint64_t i) { return first + (second - first) * uniform_of(random_word(key, i, 0)); });
+  }
 }
 
 }  // namespace
 
-Array make_initial(const Initializer& init, const Type& type, uint64_t key) {
+void make_initial_part(const Initializer& init, DType dtype, const Box& box, uint64_t key, void* to) {
   check_arguments(init);
-  const double first = init.args.empty() ? 0 : init.args[0], second = init.args.size() < 2 ? 0 : init.args[1];
+  Box whole = box;
+  for (Range& range : whole) range = {0, range.size, range.size};
+  with_draw(init, key, [&](const auto& draw) {
+    for_dtype(dtype, [&](auto zero) {
+      using T = decltype(zero);
+      for_common_runs(box, whole, box, [&](int64_t first, int64_t place, int64_t count) {
+        T* values = static_cast<T*>(to) + place;
+        // Draws are independent of each other, so any number of threads makes the same values.
+#pragma omp parallel for schedule(static) if (count > 4096)
+        for (int64_t i = 0; i < count; ++i) values[i] = static_cast<T>(draw(static_cast<uint64_t>(first + i)));
+      });
+    });
+  });
+}
+
+Array make_initial(const Initializer& init, const Type& type, uint64_t key) {
   Array array(type);
-  switch (init.kind) {
-    case InitKind::zeros: break;
-    case InitKind::ones: fill(array, [](uint64_t) { return 1.0; }); break;
-    case InitKind::constant: fill(array, [=](uint64_t) { return first; }); break;
-    case InitKind::normal: fill(array, [=](uint64_t i) { return first + second * random_normal(key, i, 0); }); break;
-    case InitKind::truncated_normal:
-      fill(array, [=](uint64_t i) { return first + second * random_truncated_normal(key, i, 0); });
-      break;
-    case InitKind::uniform:
-      fill(array, [=](uint64_t i) { return first + (second - first) * uniform_of(random_word(key, i, 0)); });
-      break;
-  }
+  make_initial_part(init, type.dtype, whole_box(type.shape), key, array.data());
   return array;
 }
 

@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "graph/graph.h"
+#include "sharding/box_runs.h"
 
 namespace partita {
 
@@ -41,5 +42,7 @@ class InitRule {
 /// The values of a state at the beginning: functions of the key and the element, the same for any
 /// number of ranks and threads, and for f32 the rounded f64 ones.
 Array make_initial(const Initializer& init, const Type& type, uint64_t key);
+/// Those of a box of it, dense.
+void make_initial_part(const Initializer& init, DType dtype, const Box& box, uint64_t key, void* to);
 
 }  // namespace partita

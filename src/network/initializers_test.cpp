@@ -37,6 +37,22 @@ TEST(Initializers, FansOfDenseAndConvolution) {
   EXPECT_EQ(fans_of({16, 6, 5, 3}).out, 16 * 15);
 }
 
+// Ranks make their parts of a weight by themselves.
+TEST(Initializers, ABoxHasTheNumbersOfTheWhole) {
+  const Type type{DType::f32, {5, 4, 6}};
+  const Box box{{1, 4, 5}, {0, 4, 4}, {2, 5, 6}};
+  for (const Initializer& init :
+       {initializer(Init::ones, type.shape), constant_initializer(3), normal_initializer(1, 2),
+        truncated_normal_initializer(1, 2), uniform_initializer(-1, 3)}) {
+    const Array whole = make_initial(init, type, kKey);
+    Array part(Type{type.dtype, shape_of(box)});
+    make_initial_part(init, type.dtype, box, kKey, part.data());
+    for_common_runs(box, whole_box(type.shape), box, [&](int64_t first, int64_t place, int64_t count) {
+      for (int64_t i = 0; i < count; ++i) EXPECT_EQ(part.at(place + i), whole.at(first + i));
+    });
+  }
+}
+
 TEST(Initializers, ScalesFollowTheFans) {
   const Shape shape{300, 200};
   const std::vector<std::pair<Init, double>> sigmas{{Init::he_normal, std::sqrt(2.0 / 200)},

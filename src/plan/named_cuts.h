@@ -31,9 +31,10 @@ struct NamedCuts {
 
 /// A plan that was given for a network, instead of one that is made.
 struct GivenPlan {
-  std::string file;           // in messages
-  int line = 0;               // of what it says of the network
-  std::string description{};  // a line for people
+  std::string file;             // in messages
+  int line = 0;                 // of what it says of the network
+  std::string description{};    // a line for people
+  std::string configuration{};  // as planning/configuration.h prints it
   std::optional<NetworkFingerprint> network{};
   std::optional<NamedCuts> cuts{};  // none: as the rest of a configuration says
 };

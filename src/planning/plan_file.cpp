@@ -324,6 +324,7 @@ JobConfig with_plan(JobConfig config, const PlanFile& plan) {
   config.plan.given = GivenPlan{.file = plan.path,
                                 .line = plan.network_line,
                                 .description = describe(plan),
+                                .configuration = print(configuration),
                                 .network = plan.network,
                                 .cuts = plan.cuts};
   config.plan.recompute = configuration.recompute.all;
@@ -366,6 +367,62 @@ PlanFile plan_file_of(const PlannedJob& planned) {
   }
   for (const RecomputeMark& mark : planned.config.plan.recompute_layers)
     plan.recomputed[mark.policy].push_back(mark.layers);
+  return plan;
+}
+
+namespace {
+
+/// In the numbers of a configuration; none where they cannot say it.
+std::optional<Configuration> configuration_of(const JobConfig& config, const Program& program) {
+  if (config.plan.given && !config.plan.given->configuration.empty()) {
+    return parse_configuration(config.plan.given->configuration);
+  }
+  if (!config.plan.recompute_layers.empty()) return std::nullopt;
+  const PlanOptions& options = config.plan.options;
+  const auto groups = static_cast<int64_t>(program.pipeline.groups.size());
+  const int64_t ranks = program.cuts->mesh.ranks();
+  Configuration configuration{.context = options.blocks.context,
+                              .tensor = options.blocks.tensor,
+                              .pipeline = groups,
+                              .cuts = options.blocks.searched ? TensorCuts::searched : TensorCuts::blocks,
+                              .sequence_parallel = options.blocks.sequence,
+                              .interleave = options.pipeline.interleave,
+                              .order = options.pipeline.order,
+                              .recompute = config.plan.recompute,
+                              .zero = options.zero.level};
+  if (options.parallel == Parallel::automatic && !options.blocks.any()) {
+    // Of ranks that a search let do what it found best, those that cut the batch.
+    for (size_t i = 0; i < program.graph.inputs.size(); ++i) {
+      if (program.graph.inputs[i].batch_dim != 0) continue;
+      configuration.data = program.cuts->mesh.ways(program.cuts->inputs[i][0]);
+      break;
+    }
+    configuration.tensor = ranks / configuration.data;
+    if (configuration.tensor > 1) configuration.cuts = TensorCuts::searched;
+  } else {
+    configuration.data = ranks / (configuration.tensor * configuration.context);
+  }
+  const int64_t parts = configuration.data * options.micro_batches;
+  if (config.training.batch % parts != 0) return std::nullopt;
+  configuration.micro_batch = config.training.batch / parts;
+  return configuration;
+}
+
+}  // namespace
+
+std::optional<PlanFile> plan_file_of(const JobConfig& config, const Program& program, const OpSet& ops) {
+  if (!program.cuts) return std::nullopt;
+  const std::optional<Configuration> configuration = configuration_of(config, program);
+  if (!configuration) return std::nullopt;
+  PlanFile plan{.model = config.model,
+                .batch = config.training.batch,
+                .dtype = config.training.dtype,
+                .ranks = configuration->ranks(),
+                .configuration = *configuration,
+                .parallel = config.plan.options.parallel};
+  plan.cuts = name_cuts(*program.cuts, program.graph, Rules(program.graph, ops));
+  if (program.assignment.stages > 1) plan.stages = name_stages(program.graph, program.assignment);
+  for (const RecomputeMark& mark : config.plan.recompute_layers) plan.recomputed[mark.policy].push_back(mark.layers);
   return plan;
 }
 

@@ -21,6 +21,7 @@
 //
 // Lines in any order; empty ones and those that begin with '#' are not read.
 
+#include "compile.h"
 #include "job/config.h"
 #include "lowering/stages.h"
 #include "planning/price.h"
@@ -75,5 +76,9 @@ struct PlannedJob {
 };
 /// By names; without the network, the cluster and what is predicted.
 PlanFile plan_file_of(const PlannedJob& planned);
+/// Of a program of the training that a completed configuration says, without the network and what is predicted. None
+/// where the lines of a plan cannot say it: groups of stages with different numbers of ranks, a batch that does not
+/// divide, layers that were named one by one to be recomputed.
+std::optional<PlanFile> plan_file_of(const JobConfig& config, const Program& program, const OpSet& ops);
 
 }  // namespace partita

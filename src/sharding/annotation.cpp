@@ -5,6 +5,7 @@
 
 #include "base/cursor.h"
 #include "base/error.h"
+#include "sharding/axis_limit.h"
 #include "sharding/mesh.h"
 
 namespace partita {
@@ -165,6 +166,9 @@ ShardLayout::ShardLayout(const std::vector<int64_t>& sizes, const std::vector<st
   if (sizes.size() != names.size() || sizes.empty()) {
     refuse("sizes and names differ in number", fmt::format("{} sizes and {} names", sizes.size(), names.size()),
            "as many, and at least one");
+  }
+  if (sizes.size() > kMostNamedAxes) {
+    refuse("too many axes", fmt::format("{}", sizes.size()), fmt::format("at most {}", kMostNamedAxes));
   }
   int64_t ranks = 1;
   for (size_t i = 0; i < sizes.size(); ++i) {

@@ -51,6 +51,10 @@ TEST(ShardingAnnotation, RefusesBadLayouts) {
               ShardLayout({2, 4}, {"dp"});
             }),
             "[layout] sizes and names differ in number, got 2 sizes and 1 names, expected as many, and at least one");
+  std::string many = "a0=1";
+  for (int i = 1; i < 50'000; ++i) many += fmt::format(",a{}=1", i);
+  EXPECT_EQ(message([&] { parse_annotation("[" + many + "]((a0))"); }),
+            "[layout] too many axes, got 50000, expected at most 64");
   EXPECT_NE(message([] { ShardLayout({2, 4}, {"dp", "dp"}); }).find("two axes have one name"), std::string::npos);
   EXPECT_NE(message([] { ShardLayout({0}, {"dp"}); }).find("bad size of axis dp, got 0"), std::string::npos);
   EXPECT_NE(message([] { ShardLayout({1 << 20, 2}, {"dp", "mp"}); }).find("too many ranks"), std::string::npos);

@@ -4,6 +4,7 @@
 
 #include "base/cursor.h"
 #include "base/listed.h"
+#include "sharding/axis_limit.h"
 
 namespace partita {
 
@@ -37,6 +38,10 @@ bool in_order(const std::vector<int>& list) {
 }
 
 void check_named(const std::vector<std::pair<std::string, int64_t>>& named) {
+  if (named.size() > kMostNamedAxes) {
+    throw InvalidArgument(
+        fmt::format("[mesh] too many axes, got {}, expected at most {}", named.size(), kMostNamedAxes));
+  }
   int64_t ranks = 1;
   for (size_t i = 0; i < named.size(); ++i) {
     const auto& [name, size] = named[i];

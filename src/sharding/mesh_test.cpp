@@ -82,6 +82,17 @@ TEST(Mesh, OneRankHasNoAxes) {
   }
 }
 
+TEST(Mesh, HasFewAxes) {
+  std::string many = "mesh";
+  for (int i = 0; i < 50'000; ++i) many += fmt::format(" a{}=1", i);
+  try {
+    parse_mesh(many);
+    ADD_FAILURE() << "accepted";
+  } catch (const InvalidArgument& error) {
+    EXPECT_STREQ(error.what(), "[mesh] too many axes, got 50000, expected at most 64");
+  }
+}
+
 TEST(Mesh, BadTextIsRefused) {
   for (const char* text : {"",
                            "grid a=2",

@@ -1,5 +1,5 @@
 #pragma once
-// What a program can observe of a training. Callbacks run on rank 0 only, between steps.
+// What a program can observe of a training. Callbacks run on rank 0, observers in every process, between steps.
 
 #include <cstdint>
 #include <functional>
@@ -14,6 +14,8 @@
 
 namespace partita {
 
+struct Program;
+
 struct StepInfo {
   int64_t epoch = 1;        // from 1
   int64_t step = 1;         // in the epoch, from 1
@@ -22,6 +24,7 @@ struct StepInfo {
   double seconds = 0;   // of this step
   int64_t samples = 0;  // of the global batch
   double learning_rate = 0;
+  double elapsed = 0;  // seconds of the training up to the step before, the same in all processes
   /// Seconds in which the rank computed nothing because it communicated or waited for others; when they are measured.
   std::optional<double> exposed_communication{};
 };
@@ -35,6 +38,14 @@ struct EpochInfo {
   std::optional<Metrics> validation;              // when rows for it were given
 };
 
+/// A file that a callback asks for.
+struct RequestedFile {
+  std::string path;
+  bool own_part = false;    // what the ranks of this process hold alone, in place of whole states
+  bool background = false;  // the next steps run while it is written
+  auto operator<=>(const RequestedFile&) const = default;
+};
+
 /// What a callback may ask for when the training begins and after each step and epoch: the ranks agree on it before
 /// the next step.
 class TrainControl {
@@ -44,25 +55,27 @@ class TrainControl {
   /// Of all steps from the next on, in place of the schedule's. Throws InvalidArgument unless finite and >= 0.
   void set_learning_rate(double rate);
   /// Writes a checkpoint of the step that has just ended (Model::save_checkpoint).
-  void save_checkpoint(const std::string& path) { checkpoints_.insert(path); }
+  void save_checkpoint(const std::string& path) { save({.path = path}); }
+  void save(const RequestedFile& file) { files_.insert(file); }
 
   bool stopped() const { return stop_; }
   const std::optional<double>& learning_rate() const { return learning_rate_; }
-  /// The paths of the checkpoints asked for, once.
-  std::set<std::string> take_checkpoints() { return std::exchange(checkpoints_, {}); }
+  /// What was asked for, once.
+  std::set<RequestedFile> take_files() { return std::exchange(files_, {}); }
 
  private:
   bool stop_ = false;
   std::optional<double> learning_rate_;
-  std::set<std::string> checkpoints_;
+  std::set<RequestedFile> files_;
 };
 
 struct TrainInfo {
   int64_t epochs = 0;
   int64_t steps_per_epoch = 0;
-  int64_t steps = 0;                // that will be taken, when nothing ends the training before
-  int64_t first_step = 0;           // taken before, when a training goes on
-  TrainControl* control = nullptr;  // lives as long as the training
+  int64_t steps = 0;                 // that will be taken, when nothing ends the training before
+  int64_t first_step = 0;            // taken before, when a training goes on
+  TrainControl* control = nullptr;   // lives as long as the training
+  const Program* program = nullptr;  // and so does what runs
 };
 
 class Callback {

@@ -1,5 +1,9 @@
 #include "training/checkpoint_saving.h"
 
+#include <omp.h>
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <cstring>
 #include <numeric>
 
@@ -10,11 +14,8 @@ namespace {
 
 using SavingClock = std::chrono::steady_clock;
 
-constexpr size_t kMostErrorBytes = 1024;
 constexpr size_t kHeaderWords = 4;                 // of 8 letters each
 constexpr size_t kDigestWords = 1 + kHeaderWords;  // and the checksum of each piece
-
-std::string file_of_rank(int rank) { return fmt::format("rank_{}.safetensors", rank); }
 
 /// The elements of `box` in the array of `from`, a box around it, one behind the other.
 void pack(const Box& box, const Box& from, ConstTensor values, void* to) {
@@ -35,6 +36,22 @@ const void* place_of(const Box& box, const Box& from, ConstTensor values) {
                    : nullptr;
 }
 
+int64_t bytes_of(const ShardPiece& piece) { return Type{piece.type.dtype, shape_of(piece.box)}.bytes(); }
+
+struct MemoryCopy {
+  std::byte* to;
+  const std::byte* from;
+  size_t bytes;
+};
+
+/// In parts that threads share.
+void add_copies(std::vector<MemoryCopy>& copies, std::byte* to, const void* from, size_t bytes) {
+  constexpr size_t kMost = size_t{1} << 20;
+  for (size_t at = 0; at < bytes; at += kMost) {
+    copies.push_back({to + at, static_cast<const std::byte*>(from) + at, std::min(kMost, bytes - at)});
+  }
+}
+
 std::vector<uint64_t> packed_digest(const ShardDigest& digest, size_t pieces) {
   std::vector<uint64_t> words(kDigestWords, 0);
   words[0] = static_cast<uint64_t>(digest.bytes);
@@ -42,6 +59,13 @@ std::vector<uint64_t> packed_digest(const ShardDigest& digest, size_t pieces) {
   words.insert(words.end(), digest.pieces.begin(), digest.pieces.end());
   words.resize(kDigestWords + pieces, 0);
   return words;
+}
+
+ShardDigest unpacked_digest(const uint64_t* words, size_t pieces) {
+  const uint64_t* checksums = words + kDigestWords;
+  return {.bytes = static_cast<int64_t>(words[0]),
+          .header = std::string(reinterpret_cast<const char*>(words + 1), kHeaderWords * sizeof words[0]),
+          .pieces = std::vector<uint64_t>(checksums, checksums + pieces)};
 }
 
 }  // namespace
@@ -73,6 +97,12 @@ std::vector<HeldState> held_states(const Program& program) {
   return states;
 }
 
+std::string print_meshes(const Program& program) {
+  std::string text;
+  for (const StageProgram& stage : program.stages) text += (text.empty() ? "" : "; ") + print(stage.plan.mesh);
+  return text;
+}
+
 CheckpointSaving::CheckpointSaving(const CheckpointOptions& options, const Program& program, const Executor& executor,
                                    Communicator& comm, std::function<void(const std::string&)> warn)
     : options_(options),
@@ -81,14 +111,9 @@ CheckpointSaving::CheckpointSaving(const CheckpointOptions& options, const Progr
       comm_(comm),
       warn_(std::move(warn)),
       states_(held_states(program)),
-      shares_(options.integrated ? give_to_first(states_) : share_states(states_, comm_.size())),
-      pieces_(static_cast<size_t>(comm_.size())) {
-  for (size_t i = 0; i < states_.size(); ++i) {
-    const std::vector<int64_t> parts = choose_parts(states_[i].type);
-    for (const StateShare& share : shares_[i]) {
-      pieces_[static_cast<size_t>(share.rank)].push_back({states_[i].name, states_[i].type, parts, share.box});
-    }
-  }
+      pieces_(pieces_of_ranks(
+          states_, options.integrated ? give_to_first(states_) : share_states(states_, comm_.size()), comm_.size())) {
+  if (options.asynchronous && !options.integrated) make_room();
 }
 
 CheckpointSaving::~CheckpointSaving() = default;
@@ -97,97 +122,94 @@ bool CheckpointSaving::is_busy() const {
   return job_.valid() && job_.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
 }
 
-CheckpointSaving::Outcome CheckpointSaving::outcome_of(const std::function<void()>& job) {
-  try {
-    job();
-    return {};
-  } catch (const Error& error) {
-    return {error.code(), error.what()};
-  } catch (const std::bad_alloc&) {
-    return {ExitCode::out_of_memory, "[checkpoint] out of memory"};
-  } catch (const std::exception& error) {
-    return {ExitCode::internal, error.what()};
-  }
-}
-
 void CheckpointSaving::start(std::function<void()> job) {
-  auto promise = std::make_shared<std::promise<Outcome>>();
+  auto promise = std::make_shared<std::promise<RankOutcome>>();
   job_ = promise->get_future();
   if (!options_.asynchronous) {
     promise->set_value(outcome_of(job));
     return;
   }
-  thread_ = start_thread("a thread that writes a checkpoint",
-                         [promise, job = std::move(job)] { promise->set_value(outcome_of(job)); });
+  thread_ = start_thread("a thread that writes a checkpoint", [promise, job = std::move(job)] {
+    // Steps come first, and have all other threads.
+    constexpr int kNice = 10, kMostNice = 19;
+    ::setpriority(PRIO_PROCESS, 0, std::min(kMostNice, ::getpriority(PRIO_PROCESS, 0) + kNice));
+    omp_set_num_threads(1);
+    promise->set_value(outcome_of(job));
+  });
 }
 
-CheckpointSaving::Outcome CheckpointSaving::wait() {
+RankOutcome CheckpointSaving::wait() {
   if (!job_.valid()) return {};
-  Outcome outcome = job_.get();
+  RankOutcome outcome = job_.get();
   if (thread_.joinable()) thread_.join();
   return outcome;
-}
-
-CheckpointSaving::Outcome CheckpointSaving::agreed(const Outcome& own) const {
-  const std::vector<int64_t> ones(static_cast<size_t>(comm_.size()), 1);
-  std::vector<int64_t> codes(ones.size());
-  const auto code = static_cast<int64_t>(own.code);
-  comm_.all_gather(&code, codes.data(), ones, DType::i64);
-  const auto failed = std::find_if(codes.begin(), codes.end(), [](int64_t one) { return one != 0; });
-  if (failed == codes.end()) return {};
-  std::string text = own.error;
-  text.resize(kMostErrorBytes, '\0');
-  comm_.broadcast(text.data(), static_cast<int64_t>(text.size()), DType::u8, static_cast<int>(failed - codes.begin()));
-  return {static_cast<ExitCode>(*failed), text.c_str()};
 }
 
 void CheckpointSaving::save(const TrainingMoment& moment) {
   const auto begin = SavingClock::now();
   finish();
   error_.clear();
-  const Outcome begun = agreed(outcome_of([&] {
-    if (comm_.rank() == 0) begun_ = begin_checkpoint(options_.folder, moment.position.step);
-  }));
-  if (begun.code != ExitCode::ok) return end(begun);
+  const RankOutcome begun = agreed(outcome_of([&] {
+                                     if (comm_.rank() == 0)
+                                       begun_ = begin_checkpoint(options_.folder, moment.position.step);
+                                   }),
+                                   comm_);
+  if (!begun.is_good()) return end(begun);
   begun_ = fmt::format("{}/.step_{}.tmp", options_.folder, moment.position.step);
   manifest_ = Manifest{.position = moment.position,
                        .losses = moment.losses,
                        .losses_steps = moment.losses_steps,
                        .callbacks = moment.callbacks,
-                       .ranks = comm_.size()};
+                       .ranks = comm_.size(),
+                       .plan = moment.plan};
   phase_ = Phase::writing;
-  const Outcome copied = outcome_of([&] {
+  const RankOutcome copied = outcome_of([&] {
     if (options_.asynchronous || options_.integrated) copy_share();
   });
   start([this, copied] {
-    if (copied.code != ExitCode::ok) throw RuntimeFailure(copied.code, copied.error);
+    if (!copied.is_good()) throw RuntimeFailure(copied.code, copied.error);
     write_share();
   });
   if (!options_.asynchronous) finish();
   stall_seconds_ = std::chrono::duration<double>(SavingClock::now() - begin).count();
 }
 
+void CheckpointSaving::make_room() {
+  for (const ShardPiece& piece : pieces_[static_cast<size_t>(comm_.rank())]) {
+    const StageExecutor& stage = stage_of(piece.name);
+    const auto bytes =
+        stage.has_dense_state(piece.name) ? static_cast<size_t>(bytes_of(piece)) : stage.raw_state(piece.name).size();
+    copies_.push_back(std::make_unique<std::byte[]>(bytes));
+  }
+}
+
 void CheckpointSaving::copy_share() {
   if (options_.integrated) {
-    copies_.clear();
+    gathered_.clear();
     for (const HeldState& state : states_) {
-      if (std::optional<Array> whole = executor_.state_on_first(state.name)) copies_.push_back(std::move(*whole));
+      if (std::optional<Array> whole = executor_.state_on_first(state.name)) gathered_.push_back(std::move(*whole));
     }
     return;
   }
+  // What is not dense is copied as it is, and made dense when it is written.
   const std::vector<ShardPiece>& own = pieces_[static_cast<size_t>(comm_.rank())];
-  if (copies_.empty()) {
-    for (const ShardPiece& piece : own) copies_.emplace_back(Type{piece.type.dtype, shape_of(piece.box)});
-  }
+  std::vector<MemoryCopy> copies;
   for (size_t i = 0; i < own.size(); ++i) {
     const StageExecutor& stage = stage_of(own[i].name);
-    if (stage.state_box(own[i].name) == own[i].box) {
-      stage.read_state(own[i].name, copies_[i].data());
+    const std::span<const std::byte> raw = stage.raw_state(own[i].name);
+    if (!stage.has_dense_state(own[i].name)) {
+      add_copies(copies, copies_[i].get(), raw.data(), raw.size());
       continue;
     }
     const StateView view = stage.view_state(own[i].name);
-    pack(own[i].box, view.box, view.values, copies_[i].data());
+    if (const void* dense = place_of(own[i].box, view.box, view.values)) {
+      add_copies(copies, copies_[i].get(), dense, static_cast<size_t>(bytes_of(own[i])));
+    } else {
+      pack(own[i].box, view.box, view.values, copies_[i].get());
+    }
   }
+#pragma omp parallel for schedule(dynamic)
+  for (size_t i = 0; i < copies.size(); ++i) std::memcpy(copies[i].to, copies[i].from, copies[i].bytes);
 }
 
 const StageExecutor& CheckpointSaving::stage_of(const std::string& name) const {
@@ -201,29 +223,50 @@ void CheckpointSaving::write_share() {
   digest_ = {};
   const std::vector<ShardPiece>& own = pieces_[static_cast<size_t>(comm_.rank())];
   if (own.empty()) return;
-  ShardFileWriter file(begun_ + "/" + file_of_rank(comm_.rank()), own);
+  ShardFileWriter file(begun_ + "/" + shard_name(comm_.rank()), own);
   for (size_t i = 0; i < own.size(); ++i) {
-    if (copies_.empty()) {
-      write_state(file, i);
+    if (options_.integrated) {
+      file.write(i, gathered_[i].data());
     } else {
-      file.write(i, copies_[i].data());
+      file.write(i, dense_piece(i));
     }
   }
   digest_ = file.finish();
 }
 
-void CheckpointSaving::write_state(ShardFileWriter& file, size_t piece) const {
-  const ShardPiece& what = file.pieces()[piece];
-  const StateView view = stage_of(what.name).view_state(what.name);
-  if (const void* dense = place_of(what.box, view.box, view.values)) return file.write(piece, dense);
-  Array packed(Type{what.type.dtype, shape_of(what.box)});
-  pack(what.box, view.box, view.values, packed.data());
-  file.write(piece, packed.data());
+const void* CheckpointSaving::dense_piece(size_t number) {
+  const ShardPiece& piece = pieces_[static_cast<size_t>(comm_.rank())][number];
+  const StageExecutor& stage = stage_of(piece.name);
+  const std::byte* copy = copies_.empty() ? nullptr : copies_[number].get();
+  if (stage.has_dense_state(piece.name)) {
+    if (copy != nullptr) return copy;
+    const StateView view = stage.view_state(piece.name);
+    if (const void* dense = place_of(piece.box, view.box, view.values)) return dense;
+    void* const to = scratch_.of(bytes_of(piece));
+    pack(piece.box, view.box, view.values, to);
+    return to;
+  }
+  const Box box = stage.state_box(piece.name);
+  const Type type{piece.type.dtype, shape_of(box)};
+  void* const whole = scratch_.of(type.bytes());
+  stage.read_state(piece.name, whole, copy);
+  if (box == piece.box) return whole;
+  void* const to = part_scratch_.of(bytes_of(piece));
+  pack(piece.box, box, {type, whole}, to);
+  return to;
+}
+
+void* CheckpointSaving::Scratch::of(int64_t bytes) {
+  if (bytes > size_) {
+    memory_ = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(bytes));
+    size_ = bytes;
+  }
+  return memory_.get();
 }
 
 void CheckpointSaving::advance() {
-  const Outcome outcome = agreed(wait());
-  if (outcome.code != ExitCode::ok || phase_ == Phase::committing) return end(outcome);
+  const RankOutcome outcome = agreed(wait(), comm_);
+  if (!outcome.is_good() || phase_ == Phase::committing) return end(outcome);
   gather_digests();
   phase_ = Phase::committing;
   if (comm_.rank() == 0) start([this] { commit(); });
@@ -236,42 +279,26 @@ void CheckpointSaving::gather_digests() {
   const std::vector<uint64_t> own = packed_digest(digest_, pieces_[static_cast<size_t>(comm_.rank())].size());
   comm_.all_gather(own.data(), all.data(), counts, DType::i64);
   if (comm_.rank() != 0) return;
-  for (const HeldState& state : states_) {
-    manifest_.tensors.push_back(
-        {.name = state.name, .type = state.type, .kind = state.kind, .parts = choose_parts(state.type), .pieces = {}});
-  }
-  std::unordered_map<std::string_view, ManifestTensor*> tensors;
-  for (ManifestTensor& tensor : manifest_.tensors) tensors.emplace(tensor.name, &tensor);
-  const uint64_t* digest = all.data();
-  for (int rank = 0; rank < comm_.size(); digest += counts[static_cast<size_t>(rank++)]) {
+  manifest_.tensors = tensors_of(states_);
+  const uint64_t* words = all.data();
+  for (int rank = 0; rank < comm_.size(); words += counts[static_cast<size_t>(rank++)]) {
     const auto& pieces = pieces_[static_cast<size_t>(rank)];
-    if (pieces.empty()) continue;
-    const auto file = static_cast<int64_t>(manifest_.files.size());
-    manifest_.files.push_back(
-        {.name = file_of_rank(rank),
-         .bytes = static_cast<int64_t>(digest[0]),
-         .header = std::string(reinterpret_cast<const char*>(digest + 1), kHeaderWords * sizeof digest[0])});
-    for (size_t i = 0; i < pieces.size(); ++i) {
-      tensors.at(pieces[i].name)->pieces.push_back({file, pieces[i].box, digest[kDigestWords + i]});
-    }
+    add_shard(manifest_, rank, pieces, unpacked_digest(words, pieces.size()));
   }
 }
 
 void CheckpointSaving::commit() {
-  for (const StageProgram& stage : program_.stages) {
-    manifest_.mesh += (manifest_.mesh.empty() ? "" : "; ") + print(stage.plan.mesh);
-  }
+  manifest_.mesh = print_meshes(program_);
   manifest_.seconds =
       std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-  const std::vector<FoundCheckpoint> before = list_checkpoints(options_.folder);
-  manifest_.sequence = before.empty() ? 0 : before.back().sequence + 1;
+  manifest_.sequence = next_sequence(options_.folder);
   commit_checkpoint(options_.folder, begun_, manifest_);
   remove_old_checkpoints(options_.folder, options_.keep, manifest_.position.step);
 }
 
-void CheckpointSaving::end(const Outcome& outcome) {
+void CheckpointSaving::end(const RankOutcome& outcome) {
   phase_ = Phase::idle;
-  if (outcome.code == ExitCode::ok) {
+  if (outcome.is_good()) {
     saved_step_ = manifest_.position.step;
     return;
   }

@@ -8,6 +8,7 @@
 #include "checkpoint/shares.h"
 #include "compile.h"
 #include "execute/executor.h"
+#include "training/outcome.h"
 
 namespace partita {
 
@@ -27,11 +28,15 @@ struct TrainingMoment {
   TrainingPosition position;
   double losses = 0;
   int64_t losses_steps = 0;
+  std::string plan{};                              // as a text that a training takes; "" where there is none
   std::map<std::string, std::string> callbacks{};  // on rank 0
 };
 
 /// The states of a program and who holds them.
 std::vector<HeldState> held_states(const Program& program);
+
+/// Of each stage of a program, for people.
+std::string print_meshes(const Program& program);
 
 /// One rank's part of saving. All ranks call its functions at the same points of a training, but for `is_busy`.
 ///
@@ -64,28 +69,32 @@ class CheckpointSaving {
   double stall_seconds() const { return stall_seconds_; }
 
  private:
-  enum class Phase { idle, writing, committing };
-  struct Outcome {
-    ExitCode code = ExitCode::ok;
-    std::string error;
+  /// Memory that grows, and is used again.
+  class Scratch {
+   public:
+    void* of(int64_t bytes);
+
+   private:
+    std::unique_ptr<std::byte[]> memory_;
+    int64_t size_ = 0;
   };
 
-  static Outcome outcome_of(const std::function<void()>& job);
+  enum class Phase { idle, writing, committing };
+  /// Takes the memory of copies, so that no save waits for it.
+  void make_room();
   /// Copies what this rank writes; collective where the first rank writes all.
   void copy_share();
   const StageExecutor& stage_of(const std::string& name) const;
-  /// From the copies, or from the states themselves where there are none.
   void write_share();
-  void write_state(ShardFileWriter& file, size_t piece) const;
+  /// The elements of a piece of this rank's share, from the copy where there is one; valid until the next call.
+  const void* dense_piece(size_t number);
   void commit();
   /// In the background, or at once.
   void start(std::function<void()> job);
-  Outcome wait();
-  /// The outcome of the first rank that failed, or a good one; the same on all ranks.
-  Outcome agreed(const Outcome& own) const;
+  RankOutcome wait();
   /// All ranks have written: their digests make the manifest of rank 0.
   void gather_digests();
-  void end(const Outcome& outcome);
+  void end(const RankOutcome& outcome);
 
   const CheckpointOptions& options_;
   const Program& program_;
@@ -93,17 +102,18 @@ class CheckpointSaving {
   Communicator& comm_;
   std::function<void(const std::string&)> warn_;
   std::vector<HeldState> states_;
-  std::vector<std::vector<StateShare>> shares_;  // of each state
   std::vector<std::vector<ShardPiece>> pieces_;  // what each rank writes
   Phase phase_ = Phase::idle;
-  std::vector<Array> copies_;  // of the share; their memory is used again
-  std::string begun_;          // the folder that is written
-  Manifest manifest_;          // of the one that is open
+  std::vector<std::unique_ptr<std::byte[]>> copies_;  // of each piece of the share; none: it is written at once
+  std::vector<Array> gathered_;                       // in place of copies, on the first rank
+  Scratch scratch_, part_scratch_;
+  std::string begun_;  // the folder that is written
+  Manifest manifest_;  // of the one that is open
   ShardDigest digest_;
   int64_t saved_step_ = -1;
   std::string error_;
   double stall_seconds_ = 0;
-  std::future<Outcome> job_;
+  std::future<RankOutcome> job_;
   std::jthread thread_;
 };
 

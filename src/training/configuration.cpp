@@ -6,22 +6,24 @@
 #include "job/toml.h"
 #include "launch/fingerprint.h"
 #include "partition/collectives.h"
+#include "partition/print_rank.h"
 #include "training/memory.h"
 
 namespace partita {
 namespace {
 
-constexpr const char* kConfig = "partita.config";
 constexpr const char *kProgram = "partita.program", *kRows = "partita.rows";
 
-/// What a training graph computes, as text: without what changes when its code is moved (the files and lines of calls)
-/// or when it keeps less (copies of nodes in the backward, outputs with rows). The backward follows from the forward.
+/// What a training graph computes, as text: without what changes when its code is moved (the files and lines of
+/// calls), when it has other stages, or when it keeps less (copies of nodes in the backward, outputs with rows). The
+/// backward follows from the forward.
 std::string print_computed(Graph graph) {
   std::erase_if(graph.nodes, [](const Node& node) { return node.phase == Phase::backward; });
   std::erase_if(graph.outputs, [&](const Output& output) { return graph.type(output.value).rank() > 0; });
   for (Node& node : graph.nodes) {
     node.source = {};
     node.recompute.clear();
+    node.stage = -1;
   }
   return print(graph);
 }
@@ -35,7 +37,7 @@ std::string shown(const std::string& text) { return text.empty() ? "nothing" : t
 
 }  // namespace
 
-Metadata describe_weights(const JobConfig& config) { return {{kConfig, print_computation(config)}}; }
+Metadata describe_weights(const JobConfig& config) { return {{kConfigKey, print_computation(config)}}; }
 
 uint64_t digest_of_rows(const DatasetPtr& rows, int64_t batch) {
   uint64_t digest = 0;
@@ -46,14 +48,14 @@ uint64_t digest_of_rows(const DatasetPtr& rows, int64_t batch) {
 }
 
 Metadata describe_training(const JobConfig& config, const Graph& graph, const DatasetPtr& rows) {
-  return {{kConfig, print_computation(config)},
+  return {{kConfigKey, print_computation(config)},
           {kProgram, print_digest(digest_of(print_computed(graph)))},
           {kRows, print_digest(digest_of_rows(rows, config.training.batch))}};
 }
 
 void require_same_training(const JobConfig& config, const Metadata& now, const Metadata& saved,
                            const std::string& path) {
-  for (const char* key : {kConfig, kProgram, kRows}) {
+  for (const char* key : {kConfigKey, kProgram, kRows}) {
     if (!saved.contains(key)) return;
   }
   std::string found;
@@ -64,7 +66,7 @@ void require_same_training(const JobConfig& config, const Metadata& now, const M
     found += fmt::format("{}{}{}", found.empty() ? "" : ", ", key, difference);
   };
   JobConfig then;
-  assign(then, parse_config(saved.at(kConfig), path));
+  assign(then, parse_config(saved.at(kConfigKey), path));
   for (const auto& [option, got, expected] : differences(config, then)) {
     if (option->effect != Effect::program) continue;
     add(option->key(), fmt::format(" = {} instead of {}", shown(got), shown(expected)));
@@ -99,6 +101,17 @@ std::string describe_program(const Program& program) {
   text += "passes:";
   for (const PassTime& pass : program.times) text += fmt::format(" {} {:.3f} s", pass.name, pass.seconds);
   return text + "\n";
+}
+
+std::string print_rank(const Program& program, const OpSet& ops, int64_t rank) {
+  std::string text;
+  for (size_t stage = 0; stage < program.stages.size(); ++stage) {
+    const RankGroup& group = program.pipeline.group_of(static_cast<int>(stage));
+    if (!group.contains(rank)) continue;
+    if (program.stages.size() > 1) text += fmt::format("# stage {} of {}\n", stage, program.stages.size());
+    text += print_rank(program.stages[stage].local, ops, rank - group.first);
+  }
+  return text;
 }
 
 void verify_resume_with(const JobConfig& config) {

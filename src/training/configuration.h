@@ -8,6 +8,9 @@
 
 namespace partita {
 
+/// Of the configuration in what describe_training says.
+inline constexpr const char* kConfigKey = "partita.config";
+
 /// What a file of weights or a checkpoint says of the training: its configuration, a digest of its program without the
 /// places of the code, and one of its first rows.
 Metadata describe_training(const JobConfig& config, const Graph& graph, const DatasetPtr& rows);
@@ -25,6 +28,9 @@ void require_same_training(const JobConfig& config, const Metadata& now, const M
 
 /// A few lines for people: the plan, the memory of a rank, the time of each pass.
 std::string describe_program(const Program& program);
+
+/// What a rank does of each of its stages.
+std::string print_rank(const Program& program, const OpSet& ops, int64_t rank);
 
 /// Throws InvalidArgument with the nearest key when `config.files.resume_with` names none that may differ.
 void verify_resume_with(const JobConfig& config);

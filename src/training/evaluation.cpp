@@ -171,9 +171,9 @@ Metrics Evaluation::run(const States& states, const RankOptions& options, Commun
              progress);
 }
 
-Metrics Evaluation::run(const RankRun& training) const {
+Metrics Evaluation::run(const RankRun& training, const EvaluationProgress& progress) const {
   return run([&](const Program& program) { return std::make_unique<RankRun>(program, training); }, training.comm(),
-             nullptr);
+             progress);
 }
 
 Metrics Evaluation::run(const MakeRank& make, Communicator& comm, const EvaluationProgress& progress) const {

@@ -32,7 +32,7 @@ class Evaluation {
   Metrics run(const States& states, const RankOptions& options, Communicator& comm,
               const EvaluationProgress& progress = nullptr) const;
   /// Of programs that were compiled for the states of a training, where this rank of it has them.
-  Metrics run(const RankRun& training) const;
+  Metrics run(const RankRun& training, const EvaluationProgress& progress = nullptr) const;
   int ranks() const { return options_.ranks; }
   /// A graph with the states that a run needs.
   const Graph& graph() const { return program().graph; }

@@ -11,8 +11,6 @@ namespace partita {
 namespace {
 
 constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
-/// Of the states: as they are before the training, and as they are collected after it.
-constexpr int64_t kCopiesOfStates = 2;
 
 int64_t saturating_add(int64_t a, int64_t b) { return a > kMost - b ? kMost : a + b; }
 int64_t saturating_mul(int64_t a, int64_t b) { return b != 0 && a > kMost / b ? kMost : a * b; }
@@ -48,12 +46,12 @@ int64_t largest_arena(const Program& program) {
 
 void MemoryEstimate::add_arenas(const MemoryEstimate& other) { arenas = saturating_add(arenas, other.arenas); }
 
-MemoryEstimate estimate_memory(const Program& program, int64_t ranks_here) {
+MemoryEstimate estimate_memory(const Program& program, int64_t ranks_here, int64_t copies) {
   MemoryEstimate estimate{.arenas = saturating_mul(largest_arena(program), ranks_here)};
   for (const State& state : program.graph.states) {
     estimate.states = saturating_add(estimate.states, program.graph.type(state.entry).bytes());
   }
-  estimate.states = saturating_mul(estimate.states, kCopiesOfStates);
+  estimate.states = saturating_mul(estimate.states, copies);
   return estimate;
 }
 

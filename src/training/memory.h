@@ -8,14 +8,18 @@ namespace partita {
 /// Bytes that a run will take: what is known from its schedule.
 struct MemoryEstimate {
   int64_t arenas = 0;  // of all ranks in this process
-  int64_t states = 0;  // whole, as they are read, handed over and written
+  int64_t states = 0;  // whole
   int64_t total() const { return arenas + states; }
   void add_arenas(const MemoryEstimate& other);
 };
 /// Bytes of the arenas of a rank, of that which has the most.
 int64_t largest_arena(const Program& program);
 
-MemoryEstimate estimate_memory(const Program& program, int64_t ranks_here);
+/// Of the states that a program is given, and that are collected behind it.
+inline constexpr int64_t kCopiesOfStates = 2;
+
+/// `copies`: of the states as a whole, beside the arenas.
+MemoryEstimate estimate_memory(const Program& program, int64_t ranks_here, int64_t copies = kCopiesOfStates);
 
 /// Bytes that this process can still take: the least of what the machine has, what its control group may use, and
 /// the limit of its address space. Nothing when none of them is known.

@@ -6,10 +6,12 @@
 #include "checkpoint/saved_states.h"
 #include "checkpoint/weights.h"
 #include "comm/inproc/inproc.h"
+#include "execute/shard_copy.h"
 #include "job/options.h"
 #include "launch/run_process.h"
 #include "ops/registry.h"
 #include "pipeline/text.h"
+#include "planning/plan_file.h"
 #include "training/configuration.h"
 #include "training/memory.h"
 #include "training/training_run.h"
@@ -24,7 +26,7 @@ std::map<std::string, Array> weights_in(const std::string& path) {
   SavedStates states(path);
   std::map<std::string, Array> weights;
   for (const auto& entry : states.entries()) {
-    if (entry.is_weight()) weights.emplace(entry.name, states.read(entry.name));
+    if (is_weight(entry.kind)) weights.emplace(entry.name, states.read(entry.name));
   }
   return weights;
 }
@@ -57,8 +59,9 @@ void Model::require_states() const {
         "TrainControl::save_checkpoint");
   }
   if (!known_states_.states.empty() && loaded_path_.empty()) return;
-  const std::string got =
-      loaded_path_.empty() ? "a model that was only made" : fmt::format("weights of {} that wait", loaded_path_);
+  const std::string got = !loaded_path_.empty() ? fmt::format("weights of {} that wait", loaded_path_)
+                          : is_spent_           ? "a model whose training did not keep them"
+                                                : "a model that was only made";
   throw InvalidArgument(
       fmt::format("[save] no weights to save, got {}, expected a training, an evaluation or a prediction before", got));
 }
@@ -114,7 +117,18 @@ LaunchFingerprint Model::fingerprint_of(const TrainingRun& run, const FitOptions
   fingerprint.emplace_back(
       "checkpoint", run.resumed != nullptr ? checksum_of_text(print_manifest(*run.resumed->manifest())) : "none");
   fingerprint.emplace_back("validation rows", fmt::format("{}", fit.validation ? fit.validation->size() : 0));
+  fingerprint.emplace_back("test rows", fmt::format("{}", fit.test ? fit.test->size() : 0));
+  fingerprint.emplace_back("keeps states", fit.keeps_states ? "yes" : "no");
   return fingerprint;
+}
+
+std::string Model::plan_of(const Program& program, const std::vector<Column>& columns) const {
+  std::optional<PlanFile> plan = plan_file_of(config_, program, all_ops());
+  if (!plan) return "";
+  plan->cluster = config_.files.cluster;
+  plan->network = network_fingerprint(
+      config_, {.network = network_, .columns = columns, .batch = config_.training.batch, .ranks = plan->ranks});
+  return print(*plan);
 }
 
 Program Model::make_program(const std::vector<Column>& columns, int64_t batch, int64_t ranks, Purpose purpose,
@@ -130,17 +144,24 @@ Program Model::make_program(const std::vector<Column>& columns, int64_t batch, i
   if (purpose == Purpose::training) {  // its evaluations would repeat them
     for (const std::string& warning : program.warnings) warn(warning);
   }
-  if (!config_.force) {
-    const bool processes = world_ != nullptr && ranks > 1;
-    const int64_t ranks_here = processes ? 1 : ranks;
-    MemoryEstimate estimate = estimate_memory(training != nullptr ? *training : program, ranks_here);
-    if (training != nullptr) estimate.add_arenas(estimate_memory(program, ranks_here));
-    require_memory(estimate, available_memory());
-  }
   return program;
 }
 
+void Model::require_room(const Program& program, int64_t ranks, int64_t copies, const Program* beside) const {
+  if (config_.force) return;
+  const int64_t ranks_here = world_ != nullptr && ranks > 1 ? 1 : ranks;
+  MemoryEstimate estimate = estimate_memory(program, ranks_here, copies);
+  if (beside != nullptr) estimate.add_arenas(estimate_memory(*beside, ranks_here, copies));
+  require_memory(estimate, available_memory());
+}
+
 void Model::prepare_states(const Graph& graph, bool makes_them) {
+  if (is_spent_ && loaded_path_.empty() && resumed_path_.empty() && states_.empty()) {
+    throw InvalidArgument(
+        "[model] its states were not kept, got a training before that did not keep them, expected one that does, "
+        "or load or resume");
+  }
+  is_spent_ = false;
   known_states_ = states_of(graph);
   weight_names_ = weight_names(graph);
   if (!makes_them) return loaded_path_.clear();
@@ -194,18 +215,56 @@ void Model::plan_steps(TrainingRun& run, const FitOptions& fit, const TrainingPo
   }
 }
 
-std::unique_ptr<CheckpointReader> Model::resumed_folder() const {
-  if (resumed_path_.empty() || !std::filesystem::is_directory(resumed_path_)) return nullptr;
-  if (is_checkpoint_folder(resumed_path_)) return std::make_unique<CheckpointReader>(resumed_path_);
+std::vector<FoundCheckpoint> Model::resumed_folders() const {
+  if (resumed_path_.empty() || !std::filesystem::is_directory(resumed_path_)) return {};
+  if (is_checkpoint_folder(resumed_path_)) {
+    FoundCheckpoint one{.path = resumed_path_, .manifest = read_manifest(resumed_path_), .damage = ""};
+    return {std::move(one)};
+  }
   const auto newest = newest_checkpoint(resumed_path_, [this](const std::string& message) { warn(message); });
   if (!newest) {
     throw MissingFile(
         fmt::format("[resume] no whole checkpoint in {}, expected a folder of --checkpoint", resumed_path_));
   }
-  return std::make_unique<CheckpointReader>(newest->path, std::make_shared<const Manifest>(*newest->manifest));
+  std::vector<FoundCheckpoint> found = list_checkpoints(resumed_path_);
+  std::erase_if(found, [](const FoundCheckpoint& one) { return !one.manifest; });
+  return found;
 }
 
-TrainingEnd Model::train(const DatasetPtr& dataset, const FitOptions& fit) {
+void Model::take_end(TrainingResult&& result, TrainingPosition position) {
+  check_finite(result.states, weight_names_);
+  result.states.merge(states_);
+  states_ = std::move(result.states);
+  position_ = std::move(position);
+  position_.step = result.step;
+  position_.learning_rate = result.learning_rate;
+}
+
+/// What this process takes a training to be, but for what depends on where it begins.
+TrainingRun Model::make_run(const Program& program, const DatasetPtr& dataset, const FitOptions& fit) const {
+  TrainingRun run{.program = program,
+                  .rows = dataset,
+                  .batch = config_.training.batch,
+                  .schedule = config_.schedule,
+                  .rank = rank_options(),
+                  .callbacks = fit.callbacks,
+                  .observers = fit.observers,
+                  .checkpoints = fit.checkpoints ? &*fit.checkpoints : nullptr,
+                  .signals = fit.signals,
+                  .trace = {.path = config_.files.trace,
+                            .steps = config_.files.trace_steps,
+                            .cluster = config_.files.cluster,
+                            .threads = config_.ranks.threads},
+                  .measures_communication = !config_.files.log.empty() || config_.console.verbose,
+                  .warn = [this](const std::string& message) { warn(message); },
+                  .own_process = world_ != nullptr,
+                  .keeps_states = fit.keeps_states,
+                  .test_progress = fit.test_progress};
+  if (fit.checkpoints && writes_files()) run.plan = plan_of(program, dataset->columns());
+  return run;
+}
+
+Program Model::training_program(const DatasetPtr& dataset) const {
   verify_training(with_stages(config_, network_, dataset->columns()), place_);
   verify_resume_with(config_);
   const int64_t batch = config_.training.batch;
@@ -213,72 +272,100 @@ TrainingEnd Model::train(const DatasetPtr& dataset, const FitOptions& fit) {
     throw InvalidArgument(
         fmt::format("[train] too few rows, got {}, expected at least one batch of {}", dataset->size(), batch));
   }
-  const Program program = make_program(dataset->columns(), batch, config_.ranks.count, Purpose::training);
+  return make_program(dataset->columns(), batch, config_.ranks.count, Purpose::training);
+}
+
+TrainingEnd Model::train(const DatasetPtr& dataset, const FitOptions& fit) {
+  const Program program = training_program(dataset);
   if (report_) report_(describe_program(program));
+  // States that only the seed says are made by the ranks, each its part.
   const bool is_fresh = states_.empty() && loaded_path_.empty() && resumed_path_.empty();
-  const std::unique_ptr<CheckpointReader> resumed = resumed_folder();
-  prepare_states(program.graph, /*makes_them=*/!resumed);
-  std::optional<Evaluation> validation;
-  if (fit.validation) validation.emplace(make_evaluation(fit.validation, &program));
+  std::vector<FoundCheckpoint> folders = resumed_folders();
+  const bool copies_share = fit.checkpoints && fit.checkpoints->asynchronous;
+  require_room(program, config_.ranks.count,
+               (is_fresh || !folders.empty() ? 0 : 1) + (fit.keeps_states ? 1 : 0) + (copies_share ? 1 : 0));
+  prepare_states(program.graph, /*makes_them=*/folders.empty() && !is_fresh);
+  std::optional<Evaluation> validation, test;
+  if (fit.validation) validation.emplace(make_evaluation(fit.validation, &program, /*beside=*/true));
+  if (fit.test && fit.test != fit.validation) test.emplace(make_evaluation(fit.test, &program));
 
-  const TrainingPosition fresh{.batch = batch,
-                               .rows = dataset->size(),
-                               .seed = config_.training.seed,
-                               .metadata = describe_training(config_, program.graph, dataset)};
-  TrainingPosition position =
-      resumed ? position_of(*resumed, program.graph, fresh) : resumed_position(program.graph, fresh);
-  TrainingRun run{.program = program,
-                  .rows = dataset,
-                  .batch = batch,
-                  .schedule = config_.schedule,
-                  .rank = rank_options(),
-                  .callbacks = fit.callbacks,
-                  .observers = fit.observers,
-                  .checkpoints = fit.checkpoints ? &*fit.checkpoints : nullptr,
-                  .resumed = resumed.get(),
-                  .signals = fit.signals,
-                  .position = position,
-                  .validation = validation ? &*validation : nullptr,
-                  .learning_rate = position.learning_rate,
-                  .trace = {.path = config_.files.trace,
-                            .steps = config_.files.trace_steps,
-                            .cluster = config_.files.cluster,
-                            .threads = config_.ranks.threads},
-                  .measures_communication = !config_.files.log.empty() || config_.console.verbose,
-                  .warn = [this](const std::string& message) { warn(message); },
-                  .own_process = world_ != nullptr};
-  plan_steps(run, fit, position);
-  run.save = [&](const std::string& path, const States& states, int64_t step, const std::optional<double>& rate) {
-    position.step = step;
-    position.learning_rate = rate;
-    write_checkpoint(path, states, position);
+  TrainingRun run = make_run(program, dataset, fit);
+  run.info.program = &program;
+  if (validation) run.validation = &*validation;
+  if (fit.test) run.test = test ? &*test : run.validation;
+  run.begin = [&](const std::string& name, const Box& box, DType dtype, void* to) {
+    if (is_fresh) return fill_initial(program.graph, config_.training.seed, name, box, dtype, to);
+    copy_part(states_.at(name).tensor(), box, to);
   };
-
-  const LaunchFingerprint fingerprint = world_ != nullptr ? fingerprint_of(run, fit) : LaunchFingerprint{};
-  resumed_path_.clear();
-  // The ranks hold the states while they train. Those that only the seed says are made again when that fails.
-  if (is_fresh) run.states_taken = [this] { states_.clear(); };
-  TrainingResult result;
+  TrainingEnd end;
+  run.ended = [&](TrainingResult&& result) {
+    end = {.step = result.step,
+           .stopped_by = result.stopped_by,
+           .saved_step = result.saved_step,
+           .checkpoint_error = result.checkpoint_error,
+           .test = std::nullopt};
+    if (fit.keeps_states) take_end(std::move(result), run.position);
+    if (fit.ended) fit.ended(end);
+  };
+  run.tested = [&](const Metrics& metrics) { end.test = metrics; };
+  run.save = [&run](const std::string& path, const States& states, const Metadata& boxes, int64_t step,
+                    const std::optional<double>& rate) {
+    TrainingPosition now = run.position;
+    now.step = step;
+    now.learning_rate = rate;
+    now.metadata.insert(boxes.begin(), boxes.end());
+    write_checkpoint(path, states, now);
+  };
   try {
-    run_on_ranks(place_, config_.ranks.count, config_.ranks.threads, [&](Communicator& comm) {
-      if (world_ != nullptr) require_same_fingerprint(fingerprint, comm);
-      TrainingResult own = run_training(run, states_, comm);
-      if (comm.rank() == 0 || world_ != nullptr) result = std::move(own);
-    });
+    begin_training(run, fit, std::move(folders));
   } catch (...) {
-    if (is_fresh) add_initial_states(states_, program.graph, config_.training.seed);
+    // Without whole states the model is again what it was.
+    if (is_fresh && fit.keeps_states) add_initial_states(states_, program.graph, config_.training.seed);
+    if (states_.empty()) known_states_ = {};
     throw;
   }
-  check_finite(result.states, weight_names_);
-  result.states.merge(states_);
-  states_ = std::move(result.states);
-  position_ = position;
-  position_.step = result.step;
-  position_.learning_rate = result.learning_rate;
-  return {.step = result.step,
-          .stopped_by = result.stopped_by,
-          .saved_step = result.saved_step,
-          .checkpoint_error = result.checkpoint_error};
+  if (!fit.keeps_states) spend();
+  return end;
+}
+
+/// From the newest checkpoint that is whole, where there are some.
+void Model::begin_training(TrainingRun& run, const FitOptions& fit, std::vector<FoundCheckpoint> folders) {
+  const Program& program = run.program;
+  const TrainingPosition fresh{.batch = run.batch,
+                               .rows = run.rows->size(),
+                               .seed = config_.training.seed,
+                               .metadata = describe_training(config_, program.graph, run.rows)};
+  while (true) {
+    std::unique_ptr<CheckpointReader> resumed;
+    if (!folders.empty()) {
+      const FoundCheckpoint& newest = folders.back();
+      resumed = std::make_unique<CheckpointReader>(newest.path, std::make_shared<const Manifest>(*newest.manifest));
+    }
+    run.resumed = resumed.get();
+    run.position = resumed ? position_of(*resumed, program.graph, fresh) : resumed_position(program.graph, fresh);
+    run.learning_rate = run.position.learning_rate;
+    plan_steps(run, fit, run.position);
+    const LaunchFingerprint fingerprint = world_ != nullptr ? fingerprint_of(run, fit) : LaunchFingerprint{};
+    resumed_path_.clear();
+    std::string damage;
+    run_on_ranks(place_, config_.ranks.count, config_.ranks.threads, [&](Communicator& comm) {
+      if (world_ != nullptr) require_same_fingerprint(fingerprint, comm);
+      std::string own = run_training(run, comm);
+      if (comm.rank() == 0 || world_ != nullptr) damage = std::move(own);
+    });
+    if (damage.empty()) return;
+    if (folders.size() == 1) throw InvalidFile(damage);
+    warn(fmt::format("[checkpoint] {} is not used: {}", folders.back().path, damage));
+    folders.pop_back();
+  }
+}
+
+/// Its states were not kept.
+void Model::spend() {
+  states_.clear();
+  known_states_ = {};
+  position_ = {};
+  is_spent_ = true;
 }
 
 /// What the network ignores or, where its loss is a function, what the configuration says.
@@ -287,13 +374,16 @@ std::optional<int64_t> Model::ignored_label() const {
   return own ? own : config_.training.ignore_index;
 }
 
-Evaluation Model::make_evaluation(const DatasetPtr& dataset, const Program* training) const {
+Evaluation Model::make_evaluation(const DatasetPtr& dataset, const Program* training, bool beside) const {
   const EvaluationOptions evaluation{.ranks = config_.ranks.count,
                                      .most_rows = config_.evaluation.batch,
                                      .top = config_.evaluation.top,
                                      .ignored_label = ignored_label()};
   return Evaluation(dataset, evaluation, [&](int64_t batch) {
-    return make_program(dataset->columns(), batch, config_.ranks.count, Purpose::evaluation, training);
+    Program program = make_program(dataset->columns(), batch, config_.ranks.count, Purpose::evaluation, training);
+    // Within a training the ranks have the states.
+    require_room(program, config_.ranks.count, training != nullptr ? 0 : kCopiesOfStates, beside ? training : nullptr);
+    return program;
   });
 }
 
@@ -344,6 +434,7 @@ std::function<NamedArrays(const NamedArrays&)> Model::predictor(const std::vecto
   };
   const auto predictor = std::make_shared<Predictor>();
   predictor->program = make_program(columns, rows, /*ranks=*/1, Purpose::prediction);
+  require_room(predictor->program, /*ranks=*/1, kCopiesOfStates);
   prepare_states(predictor->program.graph);
   predictor->rank.emplace(predictor->program, states_, rank_options(), *predictor->world[0]);
   return [predictor](const NamedArrays& batch) {

@@ -2,6 +2,7 @@
 // A network under a configuration, trained on any number of ranks.
 
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/folder.h"
 #include "checkpoint/reader.h"
 #include "checkpoint/states.h"
 #include "comm/communicator.h"
@@ -16,17 +17,7 @@
 namespace partita {
 
 struct TrainingRun;
-
-/// How a training goes on and what observes it.
-struct FitOptions {
-  std::optional<int64_t> epochs{};      // none: those of the configuration
-  std::optional<int64_t> most_steps{};  // ends after so many in all; 0: after the epochs; none: as configured
-  DatasetPtr validation = nullptr;      // evaluated after every epoch when given
-  std::vector<Callback*> callbacks{};   // called on the first rank
-  std::vector<Callback*> observers{};   // called in every process; their requests are ignored
-  std::optional<CheckpointOptions> checkpoints{};  // a folder in which the training is saved while it runs
-  std::function<SignalRequests()> signals{};       // asked after each step, in every process (launch/signals.h)
-};
+struct TrainingResult;
 
 /// How a training ended.
 struct TrainingEnd {
@@ -34,6 +25,26 @@ struct TrainingEnd {
   int stopped_by = 0;            // a signal
   int64_t saved_step = -1;       // of the last checkpoint of FitOptions::checkpoints; -1: none was written
   std::string checkpoint_error;  // why the last one could not be written; "" where it could
+  std::optional<Metrics> test;   // of FitOptions::test; none where a signal or an error ended the training
+};
+
+/// How a training goes on and what observes it.
+struct FitOptions {
+  std::optional<int64_t> epochs{};      // none: those of the configuration
+  std::optional<int64_t> most_steps{};  // ends after so many in all; 0: after the epochs; none: as configured
+  DatasetPtr validation = nullptr;      // evaluated after every epoch when given
+  std::vector<Callback*> callbacks{};   // called on the first rank
+  std::vector<Callback*> observers{};   // called in every process; of their requests files are granted
+  std::optional<CheckpointOptions> checkpoints{};  // a folder in which the training is saved while it runs
+  std::function<SignalRequests()> signals{};       // asked after each step, in every process (launch/signals.h)
+  /// Whether the model has the states behind it, gathered as a whole on the first rank and in every process. Without
+  /// them the ranks and checkpoints alone do: what needs states is refused then, until some are loaded.
+  bool keeps_states = true;
+  DatasetPtr test = nullptr;           // evaluated behind the last step by the ranks of the training
+  EvaluationProgress test_progress{};  // called on the first rank
+  /// Called on the first rank, and in every process, behind the last step and before the test, with a model that has
+  /// the states that it keeps.
+  std::function<void(const TrainingEnd&)> ended{};
 };
 
 /// Named arrays in an order of their own.
@@ -59,6 +70,8 @@ class Model {
   /// machine, unless forced; non_finite before the update when a loss is not finite, and at the end when a weight is
   /// not.
   TrainingEnd train(const DatasetPtr& dataset, const FitOptions& fit = {});
+  /// What `train` would run.
+  Program training_program(const DatasetPtr& dataset) const;
   /// Over every row, a last partial batch too. `progress`: see Evaluation.
   Metrics eval(const DatasetPtr& dataset, const EvaluationProgress& progress = nullptr);
   /// What the network makes of a batch, computed by one rank: each column [rows, ..row], each output by its name.
@@ -80,8 +93,9 @@ class Model {
   const States& states() const { return states_; }
   /// Goes on from a checkpoint, which the next training reads and checks: of a training with the same configuration,
   /// but for what may change (job/options.h), and the same number of rows. `path`: the folder of a checkpoint, of which
-  /// each rank reads what it holds; a folder with checkpoints, for the newest; or a file of save_checkpoint, where what
-  /// callbacks keep, as the best loss of EarlyStopping, begins anew.
+  /// each rank reads what it holds; a folder with checkpoints, for the newest that is whole (those that are damaged are
+  /// warned of); or a file of save_checkpoint, where what callbacks keep, as the best loss of EarlyStopping, begins
+  /// anew.
   void resume(const std::string& path) { resumed_path_ = path; }
   /// All states after the last training, as CheckpointSaver writes them while it runs. Throws InvalidArgument when
   /// there was none.
@@ -91,19 +105,30 @@ class Model {
   /// `training`: whose states an evaluation shares.
   Program make_program(const std::vector<Column>& columns, int64_t batch, int64_t ranks, Purpose purpose,
                        const Program* training = nullptr) const;
-  /// `makes_them`: in this process, as a whole; the ranks of a training that goes on from a folder read theirs.
+  /// `makes_them`: in this process, as a whole; otherwise the ranks of a training make or read theirs.
   void prepare_states(const Graph& graph, bool makes_them = true);
   void require_states() const;
+  TrainingRun make_run(const Program& program, const DatasetPtr& dataset, const FitOptions& fit) const;
+  void begin_training(TrainingRun& run, const FitOptions& fit, std::vector<FoundCheckpoint> folders);
+  void spend();
+  void take_end(TrainingResult&& result, TrainingPosition position);
   TrainingPosition resumed_position(const Graph& graph, TrainingPosition now);
   TrainingPosition position_of(const CheckpointReader& reader, const Graph& graph, TrainingPosition now) const;
-  /// Of the checkpoint folder that the next training begins with; nullptr where it begins with none.
-  std::unique_ptr<CheckpointReader> resumed_folder() const;
+  /// The checkpoint folders that the next training may begin with, the one that is to be taken last; none where it
+  /// begins with no folder.
+  std::vector<FoundCheckpoint> resumed_folders() const;
+  /// As text; "" for a program that the lines of a plan cannot say.
+  std::string plan_of(const Program& program, const std::vector<Column>& columns) const;
   LaunchFingerprint fingerprint_of(const Program& program, const DatasetPtr& rows) const;
   LaunchFingerprint fingerprint_of(const TrainingRun& run, const FitOptions& fit) const;
   bool writes_files() const { return world_ == nullptr || world_->rank() == 0; }
   void plan_steps(TrainingRun& run, const FitOptions& fit, const TrainingPosition& position) const;
   std::optional<int64_t> ignored_label() const;
-  Evaluation make_evaluation(const DatasetPtr& dataset, const Program* training = nullptr) const;
+  /// Throws RuntimeFailure(out_of_memory) when a program does not fit the machine, with so many copies of the states as
+  /// a whole, and with another program that runs beside it.
+  void require_room(const Program& program, int64_t ranks, int64_t copies, const Program* beside = nullptr) const;
+  /// `beside`: while the training runs, rather than behind it.
+  Evaluation make_evaluation(const DatasetPtr& dataset, const Program* training = nullptr, bool beside = false) const;
   RankOptions rank_options() const { return {.threads = config_.ranks.threads, .kernels = config_.ranks.kernels}; }
   void warn(const std::string& message) const {
     if (warn_) warn_(message);
@@ -120,6 +145,7 @@ class Model {
   std::vector<std::string> weight_names_;
   std::string loaded_path_, resumed_path_;
   TrainingPosition position_;  // after the last training
+  bool is_spent_ = false;      // by a training whose states were not kept
 };
 
 }  // namespace partita

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "checkpoint/shard_file.h"
 #include "ops/registry.h"
 #include "sharding/micro.h"
 
@@ -148,6 +149,20 @@ States RankRun::states_on_first() const {
     if (std::optional<Array> whole = executor_->state_on_first(name)) states.emplace(name, std::move(*whole));
   }
   return states;
+}
+
+StateParts RankRun::own_parts() const {
+  StateParts parts;
+  for (const auto& stage : executor_->stages()) {
+    const Graph& graph = stage->local().graph;
+    for (const State& state : graph.states) {
+      const std::string& name = name_of(graph, state.entry);
+      StatePart part = stage->state_part(name);
+      const bool is_new = parts.values.emplace(name, std::move(part.values)).second;
+      if (is_new && !part.box.empty()) parts.boxes["box:" + name] = print_box(part.box);
+    }
+  }
+  return parts;
 }
 
 States RankRun::states() const {

@@ -1,6 +1,7 @@
 #pragma once
 // One rank of a run: its device and executor, bound to the program that all ranks share.
 
+#include "checkpoint/safetensors_header.h"
 #include "checkpoint/states.h"
 #include "comm/communicator.h"
 #include "compile.h"
@@ -20,6 +21,12 @@ using FillState = std::function<void(const std::string& name, const Box& box, DT
 
 /// Calls `fill` for each state of this rank's stages.
 void fill_states(Executor& executor, const FillState& fill);
+
+/// What one rank holds of the states.
+struct StateParts {
+  States values;
+  Metadata boxes{};  // "box:NAME": which elements of the whole value these are ("0:16,0:64 of 64,64")
+};
 
 class RankRun {
  public:
@@ -46,6 +53,8 @@ class RankRun {
   States states() const;
   /// The same on rank 0 alone; the others send it what they own, and get nothing.
   States states_on_first() const;
+  /// Without a word to others.
+  StateParts own_parts() const;
 
  private:
   void feed(const std::string& name, ConstTensor rows);

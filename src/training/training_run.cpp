@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "data/loading/prefetch.h"
+#include "training/requested_files.h"
 
 namespace partita {
 namespace {
@@ -11,16 +12,41 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
+/// Of this rank.
+void check_weights(RankRun& rank) {
+  for (const auto& stage : rank.executor().stages()) {
+    for (const std::string& name : weight_names(stage->local().graph)) {
+      const StatePart part = stage->state_part(name);
+      check_finite(name, part.values, print_box(part.box));
+    }
+  }
+}
+
+/// What callbacks keep across a restart, by their names.
+std::map<std::string, std::string> saved_callbacks(const std::vector<Callback*>& callbacks) {
+  std::map<std::string, std::string> saved;
+  for (const Callback* callback : callbacks) {
+    if (!callback->kept_as().empty()) saved.emplace(callback->kept_as(), callback->saved());
+  }
+  return saved;
+}
+
+void restore_callbacks(const std::vector<Callback*>& callbacks, const std::map<std::string, std::string>& saved) {
+  for (Callback* callback : callbacks) {
+    const auto kept = saved.find(callback->kept_as());
+    if (!callback->kept_as().empty() && kept != saved.end()) callback->restore(kept->second);
+  }
+}
+
 class Loop {
  public:
-  Loop(const TrainingRun& run, const States& initial, Communicator& comm)
+  Loop(const TrainingRun& run, RankRun& rank, Communicator& comm)
       : run_(run),
         comm_(comm),
-        rank_(make_rank(run, initial, comm)),
+        rank_(rank),
         rows_(rank_.rows(run.rows, run.batch), PrefetchOptions{},
               {run.info.first_step / run.info.steps_per_epoch, run.info.first_step % run.info.steps_per_epoch}) {
     comm.barrier();
-    if (run.states_taken && (comm.rank() == 0 || run.own_process)) run.states_taken();
     if (run.learning_rate) control_.set_learning_rate(*run.learning_rate);
     if (run.checkpoints != nullptr) saving_.emplace(*run.checkpoints, run.program, rank_.executor(), comm, run.warn);
     if (run.measures_communication || !run.trace.path.empty()) {
@@ -30,9 +56,10 @@ class Loop {
     if (!run.trace.path.empty()) trace_.emplace(run.trace, run.program, comm, run.own_process, run.warn);
   }
 
-  TrainingResult train() {
+  void train() {
     try {
-      return take_steps();
+      take_steps();
+      end();
     } catch (const Error& error) {
       // A loss that is not finite ends all ranks at once.
       if (trace_) trace_->rescue(*recorder_, error.code() == ExitCode::non_finite);
@@ -44,16 +71,7 @@ class Loop {
   }
 
  private:
-  static RankRun make_rank(const TrainingRun& run, const States& initial, Communicator& comm) {
-    if (run.resumed == nullptr) return RankRun(run.program, initial, run.rank, comm);
-    CheckpointReader reader(run.resumed->path(), run.resumed->manifest());
-    return RankRun(
-        run.program,
-        [&](const std::string& name, const Box& box, DType dtype, void* to) { reader.read(name, box, dtype, to); },
-        run.rank, comm);
-  }
-
-  TrainingResult take_steps() {
+  void take_steps() {
     TrainInfo info = run_.info;
     info.control = comm_.rank() == 0 ? &control_ : &unacknowledged_;
     notify([&](Callback& callback) { callback.on_train_begin(info); });
@@ -74,38 +92,49 @@ class Loop {
     }
     if (trace_) trace_->finish(*recorder_);
     if (saving_) save_last(step);
+    files_.finish();
+    result_.step = step;
+  }
+
+  /// What becomes of the states.
+  void end() {
+    result_.learning_rate = control_.learning_rate();
+    result_.stopped_by = stopped_by_;
+    if (saving_) {
+      result_.saved_step = saving_->last_saved();
+      result_.checkpoint_error = saving_->error();
+      saving_.reset();
+    }
     rank_.executor().keep_states_alone();
-    States states = run_.own_process ? rank_.states() : rank_.states_on_first();
     notify([&](Callback& callback) { callback.on_train_end(); });
-    return {.states = std::move(states),
-            .step = step,
-            .learning_rate = control_.learning_rate(),
-            .stopped_by = stopped_by_,
-            .saved_step = saving_ ? saving_->last_saved() : -1,
-            .checkpoint_error = saving_ ? saving_->error() : ""};
+    if (run_.keeps_states) {
+      result_.states = run_.own_process ? rank_.states() : rank_.states_on_first();
+    } else {
+      const RankOutcome weights = agreed(outcome_of([&] { check_weights(rank_); }), comm_);
+      if (!weights.is_good()) throw RuntimeFailure(weights.code, weights.error);
+    }
+    const bool is_whole = stopped_by_ == 0 && result_.checkpoint_error.empty();
+    const bool reports = comm_.rank() == 0 || run_.own_process;
+    if (reports) run_.ended(std::move(result_));
+    if (run_.test == nullptr || !is_whole) return;
+    const Metrics test = run_.test->run(rank_, comm_.rank() == 0 ? run_.test_progress : nullptr);
+    check_finite(test);
+    if (reports) run_.tested(test);
   }
 
   /// What callbacks and the epoch kept.
   void restore(const Manifest& manifest) {
     losses_ = manifest.losses;
     steps_ = manifest.losses_steps;
-    if (comm_.rank() != 0) return;
-    for (Callback* callback : run_.callbacks) {
-      const auto kept = manifest.callbacks.find(callback->kept_as());
-      if (!callback->kept_as().empty() && kept != manifest.callbacks.end()) callback->restore(kept->second);
-    }
+    if (comm_.rank() == 0) restore_callbacks(run_.callbacks, manifest.callbacks);
   }
 
   /// Every rank's part of a checkpoint of now.
   void save(int64_t step) {
-    TrainingMoment moment{.position = run_.position, .losses = losses_, .losses_steps = steps_};
+    TrainingMoment moment{.position = run_.position, .losses = losses_, .losses_steps = steps_, .plan = run_.plan};
     moment.position.step = step;
     moment.position.learning_rate = control_.learning_rate();
-    if (comm_.rank() == 0) {
-      for (const Callback* callback : run_.callbacks) {
-        if (!callback->kept_as().empty()) moment.callbacks.emplace(callback->kept_as(), callback->saved());
-      }
-    }
+    if (comm_.rank() == 0) moment.callbacks = saved_callbacks(run_.callbacks);
     saving_->save(moment);
     last_save_ = Clock::now();
     last_saved_ = step;
@@ -149,7 +178,8 @@ class Loop {
                   .loss = loss,
                   .seconds = seconds_since(begin),
                   .samples = run_.batch,
-                  .learning_rate = learning_rate_of(step)};
+                  .learning_rate = learning_rate_of(step),
+                  .elapsed = elapsed_};
     if (recorder_) {
       info.exposed_communication = recorder_->exposed_seconds();
       exposed_ += recorder_->exposed_seconds();
@@ -197,11 +227,11 @@ class Loop {
   }
 
   /// What ranks tell one another behind each step; of each the largest counts.
-  enum Asked { kStop, kLearningRate, kFiles, kSignal, kSaves, kDue, kBusy, kAsked };
+  enum Asked { kStop, kLearningRate, kFiles, kElapsed, kSignal, kSaves, kDue, kBusy, kAsked };
 
-  /// Every rank does what the callbacks of rank 0 and the signals of all asked for.
+  /// Every rank does what the callbacks of rank 0 and the signals of all asked for, and gives what others need of it.
   void agree(int64_t step) {
-    const std::set<std::string> paths = control_.take_checkpoints();
+    files_.ask_for((comm_.rank() == 0 ? control_ : unacknowledged_).take_files());
     const SignalRequests signals =
         run_.signals && (comm_.rank() == 0 || run_.own_process) ? run_.signals() : SignalRequests{};
     double asked[kAsked] = {};
@@ -209,9 +239,10 @@ class Loop {
     if (comm_.rank() == 0) {
       asked[kStop] = control_.stopped() ? 1 : 0;
       asked[kLearningRate] = control_.learning_rate().value_or(-1);
-      asked[kFiles] = paths.empty() ? 0 : 1;
+      asked[kElapsed] = seconds_since(begin_);
       asked[kDue] = is_due(step) ? 1 : 0;
     }
+    asked[kFiles] = static_cast<double>(files_.needed());
     asked[kSignal] = signals.stop;
     asked[kSaves] = static_cast<double>(signals.saves);
     asked[kBusy] = saving_ && saving_->is_busy() ? 1 : 0;
@@ -227,26 +258,28 @@ class Loop {
     saves_ = std::max(saves_, static_cast<int64_t>(asked[kSaves]));
     if (saving_ && saving_->is_open() && asked[kBusy] == 0) saving_->advance();
     if (saving_ && (asked[kDue] != 0 || (is_asked && step != last_saved_))) save(step);
-    if (asked[kFiles] == 0) return;
-    const States states = rank_.states_on_first();
-    if (comm_.rank() != 0) return;
-    for (const std::string& path : paths) run_.save(path, states, step, control_.learning_rate());
+    elapsed_ = asked[kElapsed];
+    files_.write(static_cast<RequestedFiles::Needed>(asked[kFiles]), step, control_.learning_rate());
   }
 
   const TrainingRun& run_;
   Communicator& comm_;
-  RankRun rank_;
+  RankRun& rank_;
   Prefetcher rows_;
   std::optional<Recorder> recorder_;
   std::optional<Trace> trace_;
   std::optional<CheckpointSaving> saving_;
+  const Clock::time_point begin_ = Clock::now();
+  double elapsed_ = 0;  // since then, as all ranks know it
   Clock::time_point last_save_ = Clock::now();
   int64_t last_saved_ = -1;                // the step of the last checkpoint that was begun
   int64_t saves_ = 0;                      // asked for by signals, and begun
   int stopped_by_ = 0;                     // a signal
   TrainControl control_, unacknowledged_;  // `unacknowledged_`: what observers on other ranks ask for
+  RequestedFiles files_{run_, rank_};
   Batch batch_;
   Clock::time_point epoch_begin_;
+  TrainingResult result_;
   double losses_ = 0;   // of this epoch
   double exposed_ = 0;  // seconds of communication, of this epoch
   int64_t steps_ = 0;   // of this epoch
@@ -254,8 +287,26 @@ class Loop {
 
 }  // namespace
 
-TrainingResult run_training(const TrainingRun& run, const States& initial, Communicator& comm) {
-  return Loop(run, initial, comm).train();
+std::string run_training(const TrainingRun& run, Communicator& comm) {
+  if (run.resumed == nullptr) {
+    RankRun rank(run.program, run.begin, run.rank, comm);
+    Loop(run, rank, comm).train();
+    return "";
+  }
+  // What a rank cannot read ends it for all.
+  RankOutcome outcome;
+  CheckpointReader reader(run.resumed->path(), run.resumed->manifest());
+  RankRun rank(
+      run.program,
+      [&](const std::string& name, const Box& box, DType dtype, void* to) {
+        if (outcome.is_good()) outcome = outcome_of([&] { reader.read(name, box, dtype, to); });
+      },
+      run.rank, comm);
+  outcome = agreed(outcome, comm);
+  if (outcome.code == ExitCode::bad_input) return outcome.error;
+  if (!outcome.is_good()) throw RuntimeFailure(outcome.code, outcome.error);
+  Loop(run, rank, comm).train();
+  return "";
 }
 
 }  // namespace partita

@@ -7,9 +7,19 @@
 #include "training/callbacks.h"
 #include "training/checkpoint_saving.h"
 #include "training/evaluation.h"
+#include "training/rank_run.h"
 #include "training/trace.h"
 
 namespace partita {
+
+struct TrainingResult {
+  States states;     // where they are kept
+  int64_t step = 0;  // steps taken
+  std::optional<double> learning_rate;
+  int stopped_by = 0;            // a signal
+  int64_t saved_step = -1;       // of the last checkpoint
+  std::string checkpoint_error;  // why the last one was not written
+};
 
 /// What all ranks of a training know.
 struct TrainingRun {
@@ -22,33 +32,33 @@ struct TrainingRun {
   std::vector<Callback*> callbacks;                // called on rank 0
   std::vector<Callback*> observers;                // called in every process
   const CheckpointOptions* checkpoints = nullptr;  // where it is saved; none: nowhere
-  const CheckpointReader* resumed = nullptr;       // whose states it begins with, in place of the initial ones
+  FillState begin{};                               // the states it begins with; called on all ranks at once
+  const CheckpointReader* resumed = nullptr;       // in place of these
   std::function<SignalRequests()> signals{};       // asked after each step, on rank 0 and in every process
   TrainingPosition position{};                     // of the first step
+  std::string plan{};                              // for checkpoints, on rank 0
   const Evaluation* validation = nullptr;          // after every epoch
   std::optional<double> learning_rate;             // of a training that goes on, when a callback had set it
   TraceOptions trace{};
   bool measures_communication = false;  // StepInfo::exposed_communication
   std::function<void(const std::string&)> warn{};
-  bool own_process = false;  // ranks are processes: each has callbacks and a result of its own
-  /// Called on rank 0, and in every process, when all ranks have taken their parts of the initial states.
-  std::function<void()> states_taken{};
-  /// Writes a checkpoint; called on rank 0.
-  std::function<void(const std::string& path, const States& states, int64_t step,
+  bool own_process = false;            // ranks are processes: each has callbacks and a result of its own
+  bool keeps_states = true;            // as a whole, on rank 0 and in every process
+  const Evaluation* test = nullptr;    // of the states at the end, unless a signal ended it
+  EvaluationProgress test_progress{};  // called on rank 0
+  /// Called on rank 0, and in every process, behind the last step and before the test.
+  std::function<void(TrainingResult&&)> ended{};
+  /// The same behind it.
+  std::function<void(const Metrics&)> tested{};
+  /// Writes a checkpoint; called on rank 0, and in every process whose observers ask for one, by any thread. `boxes`:
+  /// metadata that say what of their values `states` are, where they are not whole.
+  std::function<void(const std::string& path, const States& states, const Metadata& boxes, int64_t step,
                      const std::optional<double>& learning_rate)>
       save;
 };
 
-struct TrainingResult {
-  States states;     // on rank 0
-  int64_t step = 0;  // steps taken
-  std::optional<double> learning_rate;
-  int stopped_by = 0;            // a signal
-  int64_t saved_step = -1;       // of the last checkpoint
-  std::string checkpoint_error;  // why the last one was not written
-};
-
-/// Trains from `initial`, or from the checkpoint; all ranks of `comm` take part.
-TrainingResult run_training(const TrainingRun& run, const States& initial, Communicator& comm);
+/// Trains; all ranks of `comm` take part. Gives why the checkpoint that it was to begin with is damaged, the same on
+/// all ranks, and has not trained then; "" otherwise.
+std::string run_training(const TrainingRun& run, Communicator& comm);
 
 }  // namespace partita

@@ -156,6 +156,36 @@ TEST(Checkpointing, FormsHoldTheSame) {
             run_program({"eval", "mlp:hidden=48", "--load", in("weights")}).output);
 }
 
+// A checkpoint has the plan of its training, which runs it again; and its states go to the files of any other plan.
+TEST(Checkpointing, PlansAreSavedAndSplitBy) {
+  const TempDir folder;
+  const auto in = [&](const char* name) { return (folder.path() / name).string(); };
+  const std::string model = "gpt:layers=4,hidden=16,heads=2,seq=8";
+  expect_ok({"plan", model, "--batch", "8", "--cluster", "cpu", "--fixed", "data=2,tensor=2,pipeline=2,micro_batch=2",
+             "--out", in("plan")});
+  const CheckpointWords train{"train", model, "--batch", "8", "--threads", "1", "--no-eval", "--quiet", "--checkpoint"};
+  expect_ok(with(train, {in("planned"), "--plan", in("plan"), "--steps", "2"}));
+  const std::string saved = expect_ok({"checkpoint", "plan", in("planned")}).output, given = read_text(in("plan"));
+  EXPECT_EQ(saved, given.substr(0, given.find("predicted ")) + "end\n");
+  // A training without one has the text of what it did, too.
+  expect_ok(with(train, {in("three"), "--ranks", "2", "--parallel", "auto", "--steps", "2"}));
+  write_text(in("own"), expect_ok({"checkpoint", "plan", in("three")}).output);
+  expect_ok(with(train, {in("again"), "--plan", in("own"), "--steps", "2"}));
+  expect_equal(in("again"), in("three"));
+  EXPECT_EQ(expect_ok({"checkpoint", "plan", in("again")}).output, read_text(in("own")));
+  // What the ranks of the plan write by themselves.
+  expect_ok({"checkpoint", "split", in("three"), "--plan", in("plan"), "--out", in("split")});
+  expect_equal(in("split"), in("three"));
+  for (const char* rank : {"0", "5", "7"}) {
+    const auto file = [&](const char* run) {
+      return read_text(folder.path() / run / "step_2" / fmt::format("rank_{}.safetensors", rank)).size();
+    };
+    EXPECT_EQ(file("split"), file("planned")) << rank;
+  }
+  EXPECT_EQ(expect_ok({"checkpoint", "plan", in("split")}).output, given);
+  expect_ok(with(train, {in("split"), "--plan", in("plan"), "--steps", "3", "--resume", "latest"}));
+}
+
 TEST(Checkpointing, SignalsSaveAndEnd) {
   for (const int number : {SIGTERM, SIGINT, SIGHUP}) {
     const TempDir folder;

@@ -1,11 +1,15 @@
 // Checkpoints that cannot be written, and those that are not what they should be.
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <stdio.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
+#include <thread>
 
 #include "support/program.h"
 
@@ -38,17 +42,31 @@ void flip_byte(const fs::path& path, size_t place) {
   write_text(path, bytes);
 }
 
+// A checkpoint that is named is taken or refused; of a folder the newest that is whole is taken, and the others are
+// told.
 TEST(CheckpointErrors, DamagedTensorsAreNamed) {
   const Saved saved;
   const fs::path file = saved.in("step_4") / "rank_1.safetensors";
   flip_byte(file, read_text(file).size() - 3);
-  for (const auto& words : {saved.resume(saved.run), {"checkpoint", "verify", saved.run}}) {
+  for (const auto& words : {saved.resume(saved.in("step_4").string()), {"checkpoint", "verify", saved.run}}) {
     expect_refusal(words, ExitCode::bad_input, {"[checkpoint]", file.string(), "tensor '", "is damaged in"});
   }
-  EXPECT_EQ(run_program(saved.resume((saved.in("step_2")).string())).exit_code, 0);
+  for (const char* ranks : {"1", "4"}) {
+    std::vector<std::string> words = saved.resume(saved.run);
+    words.insert(words.end(), {"--ranks", ranks, "--threads", "1"});
+    const Outcome outcome = run_program(words);
+    EXPECT_EQ(outcome.exit_code, 0);
+    EXPECT_TRUE(has_warning(outcome, "step_4 is not used: [checkpoint] " + file.string() + ": tensor '"));
+  }
   fs::remove(file);
-  expect_refusal(saved.resume(saved.run), ExitCode::bad_input,
+  expect_refusal(saved.resume(saved.in("step_4").string()), ExitCode::bad_input,
                  {file.string(), "a file of the checkpoint cannot be opened", "(for tensor '"});
+  fs::remove(saved.in("step_2") / "rank_0.safetensors");
+  const Outcome none = run_program(saved.resume(saved.run));
+  EXPECT_EQ(none.exit_code, static_cast<int>(ExitCode::bad_input));
+  EXPECT_TRUE(has_warning(none, "step_4 is not used"));
+  ASSERT_EQ(none.lines.size(), 1u);
+  EXPECT_NE(none.lines[0].find("step_2/rank_0.safetensors"), std::string::npos) << none.lines[0];
 }
 
 TEST(CheckpointErrors, ADamagedManifestIsToldAndTheOneBeforeIsTaken) {
@@ -95,8 +113,24 @@ TEST(CheckpointErrors, OfFormsThatDoNotFit) {
                  {"[--all]", "has no training"});
   expect_refusal({"checkpoint", "convert", saved.run, "--out", weights + "s", "--dtype", "i64"}, ExitCode::usage,
                  {"[--dtype] not a type of floats, got 'i64'"});
-  expect_refusal({"checkpoint", "split", saved.run, "--out", weights + "s", "--ranks", "0"}, ExitCode::usage,
-                 {"[--ranks] out of range, got 0"});
+  const std::vector<std::string> split{"checkpoint", "split", saved.run, "--out", weights + "s"};
+  const auto refuse_split = [&](std::vector<std::string> words, ExitCode code, const std::vector<std::string>& parts) {
+    words.insert(words.begin(), split.begin(), split.end());
+    expect_refusal(words, code, parts);
+  };
+  refuse_split({"--ranks", "0"}, ExitCode::usage, {"[--ranks] out of range, got 0"});
+  refuse_split({}, ExitCode::usage, {"[split] whose files, got neither, expected one of --ranks N and --plan FILE"});
+  refuse_split({"--ranks", "2", "--plan", "p"}, ExitCode::usage, {"[split] whose files, got both"});
+  refuse_split({"--plan", weights + "none"}, ExitCode::missing_file, {"[--plan] cannot read"});
+  const std::string plan = (saved.folder.path() / "plan").string();
+  write_text(plan, "partita training plan 1\nmodel mlp:hidden=5\nbatch 16\nranks 2\nconfiguration data=2\nend\n");
+  EXPECT_EQ(run_program({"checkpoint", "split", saved.run, "--plan", plan, "--out", weights + "t"}).exit_code, 0)
+      << "the checkpoint says of which model it is";
+  write_text(plan,
+             "partita training plan 1\nbatch 16\nranks 2\nconfiguration data=2,tensor=1\nnode net/fc9/matmul "
+             "i={data}\nmesh data=2\nend\n");
+  refuse_split({"--plan", plan}, ExitCode::usage, {plan + ":5]", "net/fc9/matmul"});
+  expect_refusal({"checkpoint", "plan", weights}, ExitCode::bad_input, {"no plan, got one file"});
 }
 
 // A whole file has checksums, too.
@@ -133,6 +167,76 @@ TEST(CheckpointErrors, TheTrainingGoesOnWhereNothingCanBeWritten) {
   const Outcome stopped = run_program(strict, small_files(3000));
   EXPECT_EQ(stopped.exit_code, static_cast<int>(ExitCode::cannot_write));
   EXPECT_TRUE(stopped.warnings.empty() || !has_warning(stopped, "goes on"));
+}
+
+/// Waits for a file of a training that runs meanwhile, and does something then.
+void once_there(const fs::path& path, const std::function<void()>& act) {
+  for (int i = 0; i < 5000 && !fs::exists(path); ++i) ::usleep(2000);
+  EXPECT_TRUE(fs::exists(path));
+  act();
+}
+
+// The folder is deleted: it is made again. A file is there instead: what cannot be written is told.
+TEST(CheckpointErrors, FoldersThatGoAwayMeanwhile) {
+  const TempDir folder;
+  const fs::path run = folder.path() / "run", away = folder.path() / "away";
+  const std::vector<std::string> train{"train",        kSmallModel,  "--threads",          "1", "--batch",   "24",
+                                       "--steps",      "600",        "--epochs",           "9", "--no-eval", "--quiet",
+                                       "--checkpoint", run.string(), "--checkpoint-every", "20"};
+  Outcome outcome;
+  std::thread deletes([&] {
+    once_there(run / "step_60", [&] {
+      fs::rename(run, away);
+      fs::remove_all(away);
+    });
+  });
+  outcome = run_program(train);
+  deletes.join();
+  EXPECT_EQ(outcome.exit_code, 0) << fmt::format("{}", fmt::join(outcome.lines, "\n"));
+  EXPECT_TRUE(fs::exists(run / "step_600" / "manifest.json"));
+  fs::remove_all(run);
+  write_text(away, "text");
+  std::thread replaces([&] {
+    once_there(run / "step_60",
+               [&] { EXPECT_EQ(::renameat2(AT_FDCWD, run.c_str(), AT_FDCWD, away.c_str(), RENAME_EXCHANGE), 0); });
+  });
+  outcome = run_program(train);
+  replaces.join();
+  EXPECT_EQ(outcome.exit_code, static_cast<int>(ExitCode::cannot_write));
+  EXPECT_TRUE(has_warning(outcome, "it is not a folder; the training goes on without this checkpoint"));
+  EXPECT_EQ(run_program({"checkpoint", "verify", away.string()}).exit_code, 0) << "older ones are whole";
+}
+
+/// A disk of so many KiB, as root alone can have one.
+class SmallDisk {
+ public:
+  SmallDisk(const fs::path& place, int kib) : place_(place.string()) {
+    fs::create_directory(place);
+    is_there_ = ::mount("none", place_.c_str(), "tmpfs", 0, fmt::format("size={}k", kib).c_str()) == 0;
+  }
+  ~SmallDisk() {
+    if (is_there_) ::umount2(place_.c_str(), MNT_DETACH);
+  }
+  bool is_there() const { return is_there_; }
+
+ private:
+  std::string place_;
+  bool is_there_ = false;
+};
+
+TEST(CheckpointErrors, AFullDisk) {
+  const TempDir folder;
+  const fs::path disk = folder.path() / "disk";
+  const SmallDisk small(disk, 96);
+  if (!small.is_there()) GTEST_SKIP() << "nothing can be mounted";
+  const std::string run = (disk / "run").string();
+  const Outcome outcome =
+      run_program({"train", kSmallModel, "--steps", "12", "--no-eval", "--checkpoint", run, "--checkpoint-every", "2"});
+  EXPECT_EQ(outcome.exit_code, static_cast<int>(ExitCode::cannot_write));
+  EXPECT_TRUE(has_warning(outcome, "No space left on device; the training goes on without this checkpoint"));
+  const Outcome whole = run_program({"checkpoint", "verify", run});
+  EXPECT_EQ(whole.exit_code, 0) << whole.output;
+  EXPECT_NE(whole.output.find("step_2: "), std::string::npos) << "older ones are whole";
 }
 
 TEST(CheckpointErrors, FoldersThatCannotBeUsed) {

@@ -1,89 +1,130 @@
-// Calls a target with random changes of its seeds, where there is no libFuzzer: PROGRAM [SECONDS=10] [SEED=1];
-// PROGRAM --seeds DIR writes the seeds, for libFuzzer.
-// Prints how many inputs it gave. A finding ends the process; its input is in ./finding.
+// Gives a reader random changes of right inputs, where there is no libFuzzer:
+//   fuzz_readers TARGET [SECONDS=10] [SEED=1]   ends with 1 on a finding, whose input is then in ./finding_TARGET
+//   fuzz_readers TARGET --input FILE            this one alone
+//   fuzz_readers --list                         the targets
+// Findings: an exception that is no refusal, a property that does not hold, what the sanitizers see, an allocation of
+// more than 64 MiB, an input that takes more than a second of processor time or twenty of any.
 
+#include <fcntl.h>
+#include <sanitizer/common_interface_defs.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
-#include <random>
+#include <iterator>
 
+#include "base/error.h"
+#include "fuzz/mutator.h"
 #include "fuzz/target.h"
+
+extern "C" {
+const char* __asan_default_options() {
+  return "max_allocation_size_mb=64:allocator_may_return_null=0:hard_rss_limit_mb=2048:quarantine_size_mb=16:"
+         "handle_abort=1:handle_sigill=1:detect_stack_use_after_return=0:malloc_context_size=12";
+}
+const char* __ubsan_default_options() { return "print_stacktrace=1"; }
+}
 
 namespace {
 
-/// Some changes of bytes, numbers and ranges of a text.
-std::string changed(std::string text, const std::vector<std::string>& others, std::mt19937_64& random) {
-  const auto below = [&](size_t count) { return count == 0 ? size_t{0} : static_cast<size_t>(random() % count); };
-  static const std::vector<std::string> words{"0",
-                                              "-1",
-                                              "18446744073709551615",
-                                              "9223372036854775807",
-                                              "1e999",
-                                              "null",
-                                              "\"",
-                                              "[",
-                                              "]",
-                                              "{",
-                                              "}",
-                                              ",",
-                                              "[[",
-                                              "\\u0000",
-                                              "\xff",
-                                              "1.5",
-                                              "true"};
-  for (size_t changes = 1 + below(6); changes > 0; --changes) {
-    const size_t at = below(text.size() + 1), length = std::min(below(20), text.size() - at);
-    switch (below(6)) {
-      case 0:
-        if (!text.empty()) text[below(text.size())] ^= static_cast<char>(1 << below(8));
-        break;
-      case 1: text.erase(at, length); break;
-      case 2: text.insert(at, words[below(words.size())]); break;
-      case 3: text.insert(at, text.substr(below(text.size() + 1), length)); break;
-      case 4: text.replace(at, length, words[below(words.size())]); break;
-      default: {
-        const std::string& other = others[below(others.size())];
-        text = text.substr(0, at) + other.substr(std::min(at, other.size()));
-      }
-    }
+using namespace partita;
+
+constexpr int kMostProcessorSeconds = 1, kMostSeconds = 20;
+
+// What the handlers of signals need.
+const char* current_bytes = nullptr;
+size_t current_size = 0;
+char finding_path[256] = "";
+
+/// Writes the input that is being read.
+void save_input() {
+  if (current_bytes == nullptr) return;
+  const int file = ::open(finding_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (file < 0) return;
+  [[maybe_unused]] const ssize_t written = ::write(file, current_bytes, current_size);
+  ::close(file);
+}
+
+void end_slow(int) {
+  constexpr std::string_view kText = "FINDING: an input that takes too long\n";
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kText.data(), kText.size());
+  save_input();
+  __sanitizer_print_stack_trace();
+  ::_exit(1);
+}
+
+void limit_time(int processor_seconds, int seconds) {
+  const itimerval processor{.it_interval = {}, .it_value = {.tv_sec = processor_seconds, .tv_usec = 0}};
+  ::setitimer(ITIMER_PROF, &processor, nullptr);
+  ::alarm(static_cast<unsigned>(seconds));
+}
+
+std::string give_watched(const FuzzTarget& target, const std::string& input) {
+  current_bytes = input.data();
+  current_size = input.size();
+  limit_time(kMostProcessorSeconds, kMostSeconds);
+  std::string kind = give(target, input);
+  limit_time(0, 0);
+  current_bytes = nullptr;
+  return kind;
+}
+
+void run(const FuzzTarget& target, double seconds, uint64_t seed) {
+  const std::vector<std::string> seeds = target.seeds();
+  give(target, seeds[0]);  // for what is made once no input has to pay
+  for (const std::string& input : seeds) {
+    const std::string kind = give_watched(target, input);
+    require(kind.empty(), fmt::format("a right input is refused: {}", kind));
   }
-  return text;
+  Mutator mutator(seeds, target.words, target.most_bytes, seed);
+  const auto begin = std::chrono::steady_clock::now();
+  const auto passed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
+  long count = 0, accepted = 0;
+  double slowest = 0;
+  for (double before = 0; before < seconds; ++count) {
+    const std::string input = mutator.next();
+    const std::string kind = give_watched(target, input);
+    accepted += kind.empty() ? 1 : 0;
+    mutator.learn(kind);
+    const double after = passed();
+    slowest = std::max(slowest, after - before);
+    before = after;
+  }
+  std::printf("%s: no finding in %ld inputs, %ld of them accepted, %zu in the pool, the slowest %.3f s\n",
+              target.name.c_str(), count, accepted, mutator.kinds(), slowest);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc > 2 && std::string(argv[1]) == "--seeds") {
-    size_t number = 0;
-    for (const std::string& seed : seeds()) {
-      std::ofstream(std::string(argv[2]) + "/" + std::to_string(number++), std::ios::binary) << seed;
-    }
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  if (arguments.size() == 1 && arguments[0] == "--list") {
+    for (const FuzzTarget& target : listed_fuzz_targets()) std::printf("%s\n", target.name.c_str());
     return 0;
   }
-  const double seconds = argc > 1 ? std::atof(argv[1]) : 10;
-  std::mt19937_64 random(argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1);
-  std::vector<std::string> inputs = seeds();
-  const size_t kept = inputs.size();
-  const auto begin = std::chrono::steady_clock::now();
-  const auto passed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
-  long count = 0;
-  double slowest = 0;
-  for (; passed() < seconds; ++count) {
-    const std::string input = changed(inputs[random() % inputs.size()], inputs, random);
-    std::ofstream("finding", std::ios::binary | std::ios::trunc) << input;
-    const double before = passed();
-    LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(input.data()), input.size());
-    slowest = std::max(slowest, passed() - before);
-    // A few changed inputs are changed further.
-    if (input.size() < 20000 && random() % 50 == 0) {
-      if (inputs.size() < kept + 100) {
-        inputs.push_back(input);
-      } else {
-        inputs[kept + random() % 100] = input;
-      }
+  try {
+    if (arguments.empty()) throw InvalidArgument("[fuzz] no target, expected one of --list");
+    const FuzzTarget& target = fuzz_target(arguments[0]);
+    std::snprintf(finding_path, sizeof finding_path, "finding_%s", target.name.c_str());
+    __sanitizer_set_death_callback(save_input);
+    ::signal(SIGPROF, end_slow);
+    ::signal(SIGALRM, end_slow);
+    if (arguments.size() == 3 && arguments[1] == "--input") {
+      std::ifstream file(arguments[2], std::ios::binary);
+      const std::string input{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+      const std::string kind = give_watched(target, input);
+      std::printf("%s\n", kind.empty() ? "accepted" : kind.c_str());
+      return 0;
     }
+    const double seconds = arguments.size() > 1 ? std::atof(arguments[1].c_str()) : 10;
+    run(target, seconds, arguments.size() > 2 ? std::strtoull(arguments[2].c_str(), nullptr, 10) : 1);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
   }
-  std::remove("finding");
-  std::printf("%ld inputs in %.0f s, the slowest %.3f s\n", count, seconds, slowest);
 }

@@ -1,13 +1,49 @@
 #pragma once
-// A reader of bytes from elsewhere, for libFuzzer and for driver.cpp: one file for each defines both functions.
+// Readers of bytes from elsewhere, each with inputs to begin with: one file of targets/ for each of them.
 
 #include <cstddef>
-#include <cstdint>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-/// Reads `data`; an error that the reader reports is no finding, anything else ends the process.
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
+namespace partita {
 
-/// Inputs that are right, to begin with.
-std::vector<std::string> seeds();
+struct FuzzTarget {
+  std::string name;
+  /// Right inputs.
+  std::function<std::vector<std::string>()> seeds;
+  /// Reads an input and calls `require` for what holds of all that is accepted. What it refuses it throws as an Error.
+  std::function<void(const std::string& input)> read;
+  /// Of the format, to be put into inputs.
+  std::vector<std::string> words{};
+  size_t most_bytes = 20'000;  // of an input
+  bool may_fail = false;       // RuntimeFailure is an answer, too
+};
+
+/// All of targets/, generated from the listing of that folder.
+std::vector<FuzzTarget> listed_fuzz_targets();
+
+/// Throws InvalidArgument for another name.
+const FuzzTarget& fuzz_target(std::string_view name);
+
+/// Gives the input to the reader. An exception other than those with which readers refuse ends the process. What the
+/// refusal says, without numbers and quoted values; "" for what is accepted.
+std::string give(const FuzzTarget& target, const std::string& input);
+
+/// Ends the process with what is wrong, unless it holds.
+void require(bool holds, std::string_view what);
+
+/// What a reader prints of a value is read back and printed the same.
+template <class Print, class Parse>
+void require_fixed_point(const Print& print, const Parse& parse, const std::string& printed) {
+  std::string again;
+  try {
+    again = print(parse(printed));
+  } catch (const std::exception& error) {
+    require(false, std::string("what was printed is refused: ") + error.what() + "\nprinted:\n" + printed);
+  }
+  require(again == printed, "what was printed is read as something else:\n" + printed + "\nread:\n" + again);
+}
+
+}  // namespace partita

@@ -1,12 +1,17 @@
 """The documented names: that they are there, with the documented signatures and defaults."""
 
+import ast
 import importlib
 import inspect
 import os
+import re
 
+import count_names
+import surface_page
 from support import Case
 
 import partita as ms
+from partita import context
 
 # Each documented name and, where it is a function or a class, its parameters with their defaults. `..`: and others.
 SURFACE = {
@@ -134,6 +139,46 @@ METHODS = {
         dump_local_norm load_param_strategy_file save_param_strategy_file load_operator_strategy_file
         save_operator_strategy_file""",
 }
+# Where the names of a row of the page are that it writes without their module.
+PLACES = {
+    "losses": ("nn",),
+    "ops primitives used": ("ops",),
+    "Dataset methods": ("dataset.Dataset",),
+    "vision / transforms": ("dataset.vision", "dataset.transforms"),
+    "callbacks": ("train",),
+    "amp": ("amp",),
+    "communication.init": ("communication",),
+    "communication.comm_func": ("communication.comm_func",),
+    "parallel.auto_parallel.AutoParallel": ("parallel.auto_parallel.AutoParallel",),
+    "train.Model": ("train.Model",),
+    "nn.Cell": ("nn.Cell",),
+    "nn.Dense": ("common.initializer",),
+    "common.initializer.initializer": ("common.initializer",),
+    "Primitive.shard": ("ops.Primitive",),
+}
+# Words of the page that look like calls.
+EXAMPLES = {
+    "HeUniform(√5)",
+    "layout",
+    "manager",
+    "net.trainable_params",
+    "request_stop",
+    "run_context.original_args",
+    "LAX",
+    "PYNATIVE_MODE",
+}
+NAMES = {"get_": "get_auto_parallel_context"}
+# Parameters that differ in their names from how the page abbreviates them.
+SAME = {
+    "n": "count",
+    "list": "transforms",
+    "dtype": "output_type",
+    "path": "file_path",
+    "src_dir": "src_checkpoints_dir",
+    "dst_dir": "dst_checkpoints_dir",
+    "src": "src_strategy_file",
+    "dst": "dst_strategy_file",
+}
 REFERENCE = os.environ.get("PARTITA_SURFACE", "")  # the page that describes the documented surface, where it is there
 
 
@@ -180,6 +225,44 @@ def described(function):
     return texts
 
 
+def found_for(about, name):
+    name = NAMES.get(name, name)
+    for place in (*PLACES.get(about, ()), "", "parallel", "nn", "ops", "Tensor", "Parameter"):
+        try:
+            found = resolve(f"{place}.{name}".lstrip("."))
+        except (AttributeError, ImportError):
+            continue
+        if callable(found):
+            return found
+    raise AssertionError(f"'{name}' of '{about}' is not there")
+
+
+def differences(target, signature):
+    """What of a signature of the page the function does not have: names in their order, and defaults that are numbers,
+    texts, None or bools."""
+    wanted = [one for one in surface_page.parameters(signature) if one not in ("…", "...", "same")]
+    own = [one for one in inspect.signature(target).parameters.values() if one.name != "self"]
+    by_name = {one.name: one for one in own}
+    if any(one.kind is one.VAR_POSITIONAL for one in own) and not by_name.keys() - {"args", "kwargs"}:
+        return []
+    found = []
+    for one in wanted:
+        name, _, default = (part.strip() for part in one.partition("="))
+        name = name if name in by_name else SAME.get(name, name)
+        if name.startswith("*"):
+            continue
+        if name not in by_name:
+            found.append(f"no {name}")
+            continue
+        try:
+            expected = eval(default, {}) if default else inspect.Parameter.empty
+        except (NameError, SyntaxError):
+            continue  # a name of the system
+        if default and by_name[name].default != expected:
+            found.append(f"{name}={by_name[name].default!r} instead of {expected!r}")
+    return found
+
+
 class Surface(Case):
     def check(self, where, name, parameters, owner):
         target = getattr(owner, name)
@@ -217,22 +300,45 @@ class Surface(Case):
         if not os.path.isfile(REFERENCE):
             self.skipTest("no description of the documented surface here")
         with open(REFERENCE) as file:
+            described_there = surface_page.entries(file.read())
+        checked = 0
+        for about, name, signature in described_there:
+            if name in EXAMPLES or f"{name}({signature})" in EXAMPLES:
+                continue
+            if name == "Cell.shard":
+                signature = signature.replace("fn, ", "")  # "same without fn"
+            with self.subTest(f"{about}: {name}({signature})"):
+                self.assertEqual(differences(found_for(about, name), signature), [])
+                checked += 1
+        print(f"calls of the page with the described parameters: {checked}")
+        self.assertGreaterEqual(checked, 160)
+
+    def test_has_keys_of_contexts_with_their_defaults(self):
+        if not os.path.isfile(REFERENCE):
+            self.skipTest("no description of the documented surface here")
+        with open(REFERENCE) as file:
             page = file.read()
-        listed = [name for text in [*SURFACE.values(), *METHODS.values()] for name, _ in entries(text)]
-        # Written there as part of others ("get_/reset_auto_parallel_context"), or of this test's own choice.
-        others = {
-            "get_auto_parallel_context",
-            "int32",
-            "bool_",
-            "HCCL_WORLD_COMM_GROUP",
-            "NCCL_WORLD_COMM_GROUP",
-            "MCCL_WORLD_COMM_GROUP",
-            "BatchNorm2d",
-            "Linear",
-            "load_param_strategy_file",
-            "load_operator_strategy_file",
-        }
-        self.assertEqual([name for name in listed if name not in page and name not in others], [])
+        checked = 0
+        for function, keys in (("set_context", context._CONTEXT), ("set_auto_parallel_context", context._PARALLEL)):
+            row = next(line for line in page.split("\n") if line.startswith(f"| {function} |"))
+            row = re.sub(r"\{[^}]*\}", "", row)
+            for key, default in re.findall(r"(\w+)=(\"[^\"]*\"|''|-?\d+|True|False|\w+)", row):
+                expected = {"PYNATIVE_MODE": ms.PYNATIVE_MODE, "LAX": 2}.get(default)
+                expected = ast.literal_eval(default) if expected is None else expected
+                with self.subTest(f"{function} {key}"):
+                    self.assertEqual(keys[key][0], expected)
+                    checked += 1
+        self.assertGreaterEqual(checked, 25)
+
+    def test_has_the_names_of_the_sample_scripts(self):
+        names = count_names.names_in(os.path.join(os.path.dirname(__file__), "sample_names.txt"))
+        missing = sorted(name for name in names if not count_names.is_there(name))
+        self.assertEqual(
+            missing, ["Symbol", "dataset.vision.SlicePatches", "nn.Cell.set_param_ps", "set_ps_context"]
+        )
+        self.assertEqual(len(names), 132)
+        source = "import mindspore as ms, mindspore.nn as nn\nfrom mindspore import ops\nms.a.b(nn.Dense(1), ops.ReLU)"
+        self.assertEqual(count_names.names_of(source), {"a.b", "a", "nn.Dense", "ops", "ops.ReLU"})
 
     def test_names_what_is_nearest(self):
         with self.refuses(ImportError, "[partita.nn] no such name, got 'Convd2'", "did you mean 'Conv2d'?"):
@@ -241,9 +347,10 @@ class Surface(Case):
             ms.Tensr
         with self.refuses(ImportError, "got 'set_ps_context'", "no parameter server"):
             from partita import set_ps_context  # noqa: F401
+        with self.refuses(AttributeError, "got 'Custom'", "kernels in Python are not called"):
+            ms.ops.Custom
         with self.refuses(ImportError, "got 'SlicePatches'"):
             from partita.dataset.vision import SlicePatches  # noqa: F401
         self.assertFalse(hasattr(ms, "nonsense"))
-        for late in (ms.export, ms.transform_checkpoints, ms.train.OnRequestExit):
-            with self.assertRaises(NotImplementedError):
-                late(None, file_name="a", file_format="ONNX") if late is ms.export else late("a", "b", "c")
+        with self.refuses(NotImplementedError, "got file_format='ONNX'"):
+            ms.export(None, file_name="a", file_format="ONNX")

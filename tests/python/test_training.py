@@ -116,6 +116,30 @@ class Trainings(Case):
         self.assertAlmostEqual(found["loss"], float(nn.CrossEntropyLoss()(Tensor(logits), Tensor(y))), 5)
         self.close(model.predict(Tensor(x)), logits, 1e-5)
 
+    def test_measure_by_metrics(self):
+        _, net = trained(epochs=5)
+        x, y = labelled(64)
+        names = {"mine": train.Accuracy(), "top": train.Top5CategoricalAccuracy(), "loss": train.Loss()}
+        found = train.Model(net, nn.CrossEntropyLoss(), metrics=names).eval(rows())
+        logits = net(Tensor(x))
+        own = train.Accuracy()
+        own.update(logits, Tensor(y))
+        self.assertAlmostEqual(found["mine"], own.eval(), 6)
+        own.clear()
+        own.update(logits.asnumpy(), np.eye(3)[y])
+        self.assertAlmostEqual(found["mine"], own.eval(), 6)
+        self.assertEqual(found["top"], 1)
+        with self.refuses(NotImplementedError, "TopKCategoricalAccuracy"):
+            train.Model(net, nn.CrossEntropyLoss(), metrics={"a": train.TopKCategoricalAccuracy(2)})
+        with self.refuses(ValueError, "bad k, got 0"):
+            train.TopKCategoricalAccuracy(0)
+        with self.refuses(RuntimeError, "nothing to measure"):
+            train.Loss().eval()
+        with self.refuses(NotImplementedError, "got 'multilabel'"):
+            train.Accuracy("multilabel")
+        with self.refuses(ValueError, "bad sig, got 9"):
+            train.OnRequestExit(sig=9)
+
     def test_train_on_files(self):
         folder = Folder(96)
         try:

@@ -55,5 +55,12 @@ if command -v mpirun >/dev/null; then
   "$partita" checkpoint verify "$folder/killed" >/dev/null || fail "a killed rank leaves no whole checkpoint"
   mpirun -n 2 "$partita" $job --steps 60 --checkpoint "$folder/killed" --resume latest >/dev/null 2>&1 || fail "going on"
   same "$folder/whole" "$folder/killed" || fail "the training that went on differs"
+  # What one rank cannot read none of them takes: they go on from the checkpoint before.
+  damaged=$folder/killed/step_60/rank_1.safetensors
+  printf XYZ | dd of="$damaged" bs=1 seek=$(($(stat -c %s "$damaged") - 40)) conv=notrunc 2>/dev/null
+  mpirun -n 2 "$partita" $job --steps 60 --checkpoint "$folder/killed" --resume latest >"$folder/out" 2>&1 ||
+    fail "a damaged checkpoint: $(cat "$folder/out")"
+  grep -q "step_60 is not used: \[checkpoint\] $damaged: tensor '" "$folder/out" || fail "damage is not told: $(cat "$folder/out")"
+  same "$folder/whole" "$folder/killed" || fail "the training behind a damaged checkpoint differs"
 fi
 echo "checkpoints: ok"

@@ -128,9 +128,10 @@ for place, kinds in (("with", ("train", "t10k")), ("without", ("train",))):
 PY
 here="$partita train mlp --batch 32 --data mnist:."
 expect 0 "test accuracy" mpirun -wdir "$folder/with" -n 2 $here
-expect 78 "which rank 1 of group (0,1) does not: it is done" \
+expect 78 "got test rows=0 on rank 1, expected test rows=96 as on rank 0" \
   mpirun -wdir "$folder/with" -n 1 $here : -wdir "$folder/without" -n 1 $here
-expect 78 "which rank 0 of group (0,1) does not" mpirun -wdir "$folder/without" -n 1 $here : -wdir "$folder/with" -n 1 $here
+expect 78 "got test rows=96 on rank 1, expected test rows=0 as on rank 0" \
+  mpirun -wdir "$folder/without" -n 1 $here : -wdir "$folder/with" -n 1 $here
 expect 64 "[launch] srun and MPI disagree, got rank 0 of 1 from MPI, expected 0 of 8" \
   env SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=8 "$partita" train quickstart
 # More processes than one process may have threads.

@@ -1,32 +1,36 @@
 #!/usr/bin/env bash
-# Run by hand: readers of checkpoints get random changes of what they read, under the address and undefined behaviour
-# sanitizers: by tests/fuzz/driver.cpp or, with PARTITA_LIBFUZZER=clang++ (one that knows _Float16), by libFuzzer. No crash,
-# no input that takes a second, no allocation above 64 MiB.
+# Run by hand: the readers of tests/fuzz/targets by libFuzzer, which is led by what inputs reach, under the address and
+# undefined behaviour sanitizers. Needs clang 16 with its runtime (clang-16 libclang-rt-16-dev libomp-16-dev). No crash, no
+# input that takes a second, no allocation above 64 MiB. Inputs that reach something new are kept in build/corpus.
 #   tests/soak/fuzz.sh [SECONDS OF EACH=600] [TARGET...]
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 seconds=${1:-600}
 shift || true
 targets=("$@")
-[[ ${#targets[@]} -gt 0 ]] || targets=(manifest safetensors)
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-sources=(src/checkpoint/{manifest,shard_file,tiles,checksum,files,safetensors_header}.cpp src/base/{error,shape,dtype,resources}.cpp
-  src/sharding/rule.cpp src/graph/graph.cpp)
-flags=(-std=c++20 -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -Isrc -Itests -DFMT_HEADER_ONLY -w)
-for target in "${targets[@]}"; do
-  c++ "${flags[@]}" "tests/fuzz/$target.cpp" tests/fuzz/driver.cpp "${sources[@]}" -o "$folder/$target" &
-done
-wait
-for target in "${targets[@]}"; do
-  if [[ -n ${PARTITA_LIBFUZZER:-} ]]; then
-    "$PARTITA_LIBFUZZER" "${flags[@]}" -fsanitize=fuzzer "tests/fuzz/$target.cpp" "${sources[@]}" -o "$folder/lib_$target"
-    mkdir -p "$folder/corpus_$target"
-    "$folder/$target" --seeds "$folder/corpus_$target"
-    (cd "$folder" && "./lib_$target" -max_total_time="$seconds" -timeout=1 -malloc_limit_mb=64 -rss_limit_mb=1024 \
-      -max_len=20000 "corpus_$target" 2>&1 | tail -n 3)
+cmake --preset fuzz >/dev/null
+cmake --build --preset fuzz --target fuzz_readers
+readers=$PWD/build/fuzz/tests/fuzz_readers
+corpus=$PWD/build/corpus
+findings=$PWD/build/findings
+[[ ${#targets[@]} -gt 0 ]] || mapfile -t targets < <(PARTITA_FUZZ_TARGET=--list "$readers")
+[[ ${#targets[@]} -gt 0 ]] || exit 1
+mkdir -p "$findings"
+# one TARGET
+one() {
+  mkdir -p "$corpus/$1"
+  export PARTITA_FUZZ_TARGET=$1
+  PARTITA_FUZZ_SEEDS=$corpus/$1 "$readers"
+  if "$readers" -max_total_time="$seconds" -timeout="${PARTITA_FUZZ_TIMEOUT:-1}" -malloc_limit_mb=64 -rss_limit_mb=2048 \
+    -detect_leaks=1 -print_final_stats=1 -dict="$corpus/$1.words" -artifact_prefix="$findings/$1-" "$corpus/$1" \
+    >"$findings/$1.log" 2>&1; then
+    echo "$1: $(grep -oE 'cov: [0-9]+ ft: [0-9]+' "$findings/$1.log" | tail -n 1)," \
+      "$(grep -oE 'number_of_executed_units: *[0-9]+' "$findings/$1.log" | tr -s ' '), no finding"
   else
-    (cd "$folder" && ASAN_OPTIONS=max_allocation_size_mb=64:allocator_may_return_null=0 "./$target" "$seconds")
+    echo "FINDING in $1: $findings/$1.log"
+    return 1
   fi
-  echo "$target: no finding"
-done
+}
+export -f one
+export readers corpus findings seconds
+printf '%s\n' "${targets[@]}" | xargs -P "$(nproc)" -I {} bash -c 'one "$1"' one {}

@@ -17,6 +17,7 @@ class Parameter(Tensor):
         "parallel_optimizer",
         "comm_fusion",
         "statistic",
+        "box",
         "_updates",
         "_holder",
     )
@@ -53,6 +54,7 @@ class Parameter(Tensor):
         self.parallel_optimizer = bool(parallel_optimizer)
         self.comm_fusion = 1
         self.statistic = False
+        self.box = None  # ((ranges of the whole), shape of the whole) of a part that a file has
 
     def _stream(self):
         return self.name if self.name != DEFAULT_NAME else _seed.next_name("parameter")

@@ -3,6 +3,7 @@
 from collections import OrderedDict
 
 from partita import _trace, context
+from partita._warnings import warn
 from partita.common.parameter import DEFAULT_NAME, Parameter
 from partita.common.tensor import Tensor
 
@@ -179,7 +180,7 @@ class Cell:
 
     def shard(self, in_strategy, out_strategy=None, parameter_plan=None, device="Ascend", level=0):
         """How the inputs of the cell are cut; see parallel.shard."""
-        from partita.parallel.shard import sharded_cell
+        from partita.parallel.sharded import sharded_cell
 
         return sharded_cell(self, in_strategy, out_strategy, parameter_plan)
 
@@ -191,6 +192,10 @@ class Cell:
 
     def offload(self, *_):
         raise NotImplementedError("[Cell.offload] memory is not offloaded, got a call, expected Cell.recompute")
+
+    def place(self, role, rank_id):
+        """Kept, without effect: which rank computes what is said by stages and annotations."""
+        warn(f"[Cell.place] has no effect here, got rank {rank_id}: set_stage or pipeline_stage chooses ranks")
 
     def register_forward_pre_hook(self, hook_fn):
         """`hook_fn(cell, inputs)` before each call; what it returns replaces the inputs."""

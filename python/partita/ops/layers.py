@@ -13,6 +13,10 @@ from partita.ops.support import F, as_tensor, attributes, run
 def matmul(input, other, transpose_a=False, transpose_b=False):
     """Products of matrices, the last two dimensions; the dimensions before them are broadcast."""
     a, b = as_tensor(input, "matmul"), as_tensor(other, "matmul")
+    if a.dtype != b.dtype:
+        raise TypeError(
+            f"[matmul] operands of two element types, got {a.dtype} and {b.dtype}, expected one: see ops.cast"
+        )
     return run(lambda trace, x, y: F.matmul(x, y, transpose_a, transpose_b), a, b)
 
 

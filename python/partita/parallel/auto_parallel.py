@@ -77,14 +77,20 @@ class AutoParallel(Cell):
     def dump_local_norm(self, file_path):
         context.set_auto_parallel_context(dump_local_norm=True, dump_local_norm_path=file_path)
 
-    def _no_files(self, file_path):
-        raise NotImplementedError(
-            f"[AutoParallel] a file of strategies, got {file_path!r}, expected a plan: partita plan --out"
-        )
+    def save_param_strategy_file(self, file_path):
+        """Writes how states, and the nodes of a program without stages, are cut when a training begins."""
+        context.set_auto_parallel_context(strategy_ckpt_save_file=file_path)
 
-    load_param_strategy_file = save_param_strategy_file = _no_files
-    load_operator_strategy_file = save_operator_strategy_file = _no_files
-    transformer_opt = _no_files
+    def load_param_strategy_file(self, file_path):
+        """Runs the cuts of a training that wrote the file."""
+        context.set_auto_parallel_context(strategy_ckpt_load_file=file_path)
+
+    save_operator_strategy_file, load_operator_strategy_file = save_param_strategy_file, load_param_strategy_file
+
+    def transformer_opt(self, file_path):
+        raise NotImplementedError(
+            f"[AutoParallel] a file of optimisations, got {file_path!r}, expected none: the library chooses passes"
+        )
 
 
 __getattr__ = refuse_missing(globals())

@@ -2,27 +2,28 @@
 
 from partita._names import refuse_missing
 from partita.train import callback
+from partita.train.checkpoints import CheckpointConfig, ModelCheckpoint
 from partita.train.callback import (
     Callback,
-    CheckpointConfig,
     EarlyStopping,
     History,
     LambdaCallback,
     LearningRateScheduler,
     LossMonitor,
-    ModelCheckpoint,
     OnRequestExit,
     RunContext,
     TimeMonitor,
 )
-from partita.train.model import Model
-from partita.train.serialization import (
-    export,
-    load_checkpoint,
-    load_distributed_checkpoint,
-    load_param_into_net,
-    save_checkpoint,
-    transform_checkpoints,
+from partita.train.metrics import (
+    Accuracy,
+    Loss,
+    Metric,
+    Top1CategoricalAccuracy,
+    Top5CategoricalAccuracy,
+    TopKCategoricalAccuracy,
 )
+from partita.train.model import Model
+from partita.train.distributed import load_distributed_checkpoint, transform_checkpoints
+from partita.train.serialization import export, load_checkpoint, load_param_into_net, save_checkpoint
 
 __getattr__ = refuse_missing(globals())

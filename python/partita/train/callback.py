@@ -1,9 +1,11 @@
 """What is called while a network is trained or evaluated."""
 
 import os
+import signal
 import time
 
 from partita._names import refuse_missing
+from partita._warnings import warn
 
 
 class RunContext:
@@ -215,97 +217,39 @@ class History(Callback):
         self.epoch.setdefault("net_output", []).append(args.loss_value)
 
 
-class CheckpointConfig:
-    """When checkpoints are written, and how many are kept."""
+class OnRequestExit(Callback):
+    """A signal (SIGTERM, SIGINT or SIGHUP, in any process) ends a training behind the step that runs, and the first
+    process writes FILE_NAME_train.ckpt."""
 
     def __init__(
         self,
-        save_checkpoint_steps=1,
-        save_checkpoint_seconds=0,
-        keep_checkpoint_max=5,
-        keep_checkpoint_per_n_minutes=0,
-        integrated_save=True,
-        async_save=False,
-        saved_network=None,
-        append_info=None,
-        enc_key=None,
-        enc_mode="AES-GCM",
-        exception_save=False,
-        crc_check=False,
-        remove_redundancy=False,
-        format="ckpt",
+        save_ckpt=True,
+        save_mindir=True,
+        file_name="Net",
+        directory="./",
+        config_file=None,
+        sig=signal.SIGTERM,
     ):
-        for name, value in (
-            ("save_checkpoint_steps", save_checkpoint_steps),
-            ("save_checkpoint_seconds", save_checkpoint_seconds),
-            ("keep_checkpoint_max", keep_checkpoint_max),
-            ("keep_checkpoint_per_n_minutes", keep_checkpoint_per_n_minutes),
-        ):
-            if value is not None and (not isinstance(value, int) or value < 0):
-                raise ValueError(f"[CheckpointConfig] bad {name}, got {value!r}, expected an integer from 0")
-        if not any(
-            (save_checkpoint_steps, save_checkpoint_seconds, keep_checkpoint_max, keep_checkpoint_per_n_minutes)
-        ):
-            raise ValueError("[CheckpointConfig] nothing to save, got 0 for each, expected one above 0")
-        if enc_key is not None:
-            raise NotImplementedError("[CheckpointConfig] files are not encrypted, got enc_key, expected None")
-        if not integrated_save:
-            raise NotImplementedError("[CheckpointConfig] files of parts, got integrated_save=False, expected True")
-        if format not in ("ckpt", "safetensors"):
-            raise ValueError(f"[CheckpointConfig] unknown format, got {format!r}, expected ckpt or safetensors")
-        self.save_checkpoint_steps = save_checkpoint_steps
-        self.save_checkpoint_seconds = 0 if save_checkpoint_steps else save_checkpoint_seconds
-        self.keep_checkpoint_max = keep_checkpoint_max
-        self.integrated_save, self.format = integrated_save, format
+        if sig not in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            raise ValueError(f"[OnRequestExit] bad sig, got {sig!r}, expected SIGTERM, SIGINT or SIGHUP")
+        if config_file is not None:
+            warn(f"[OnRequestExit] signals alone are watched, config_file has no effect, got {config_file!r}")
+        self.save_ckpt, self.path = bool(save_ckpt), os.path.join(os.fspath(directory), f"{file_name}_train.ckpt")
+        self.stopped_by = 0
+
+    def stopped(self, number, network):
+        """Behind a training that the signal ended."""
+        from partita import _core
+        from partita.train.serialization import save_checkpoint
+
+        self.stopped_by = number
+        if self.save_ckpt and _core.this_place().rank == 0:
+            os.makedirs(os.path.dirname(os.path.abspath(self.path)), exist_ok=True)
+            save_checkpoint(network, self.path)
+        if number == signal.SIGINT:
+            raise KeyboardInterrupt
 
 
-class ModelCheckpoint(Callback):
-    """Writes PREFIX-EPOCH_STEP.ckpt into a folder, and removes the oldest beyond those to keep."""
-
-    def __init__(self, prefix="CKP", directory=None, config=None):
-        if not isinstance(prefix, str) or "/" in prefix:
-            raise ValueError(f"[ModelCheckpoint] bad prefix, got {prefix!r}, expected a name without '/'")
-        self.prefix, self.directory = prefix, os.fspath(directory or ".")
-        self.config = config or CheckpointConfig()
-        self._files, self._saved_at = [], time.time()
-
-    @property
-    def latest_ckpt_file_name(self):
-        return self._files[-1] if self._files else None
-
-    def on_train_begin(self, run_context):
-        os.makedirs(self.directory, exist_ok=True)
-        self._saved_at, self._saved_step = time.time(), None
-
-    def on_train_step_end(self, run_context):
-        args, config = run_context.original_args(), self.config
-        by_steps = config.save_checkpoint_steps and args.cur_step_num % config.save_checkpoint_steps == 0
-        by_time = config.save_checkpoint_seconds and time.time() - self._saved_at >= config.save_checkpoint_seconds
-        if by_steps or by_time or args.cur_step_num == args.last_step:
-            self._save(args)
-
-    def _save(self, args):
-        if self._saved_step == args.cur_step_num:
-            return
-        step = (args.cur_step_num - 1) % args.batch_num + 1
-        path = os.path.join(self.directory, f"{self.prefix}-{args.cur_epoch_num}_{step}.{self.config.format}")
-        args.save_checkpoint(path)
-        self._saved_at, self._saved_step = time.time(), args.cur_step_num
-        self._files = [one for one in self._files if one != path] + [path]
-        most = self.config.keep_checkpoint_max
-        while most and len(self._files) > most:
-            oldest = self._files.pop(0)
-            if os.path.exists(oldest):
-                os.remove(oldest)
-
-
-class OnRequestExit(Callback):
-    """Not there yet."""
-
-    def __init__(self, *args, **kwargs):
-        raise NotImplementedError(
-            "[OnRequestExit] a signal ends a training with a checkpoint, got a callback, expected partita train"
-        )
-
+from partita.train.checkpoints import CheckpointConfig, ModelCheckpoint  # noqa: E402, F401: it needs Callback
 
 __getattr__ = refuse_missing(globals())

@@ -4,6 +4,7 @@ from partita import _core, _trace, context
 from partita.common import seed as _seed
 from partita.common.tensor import Tensor
 from partita.communication import management as ranks
+from partita.train import strategy
 
 _MODES = {"data_parallel": "data", "hybrid_parallel": "hybrid", "semi_auto_parallel": "semi", "auto_parallel": "auto"}
 _SEARCHES = {
@@ -131,7 +132,8 @@ class NetworkJob:
         self._parameters = {}
         texts = [(key, value if isinstance(value, list) else [_text(value)]) for key, value in options.items()]
         update = optimizer.add_update if optimizer is not None and optimizer.is_composed else None
-        self.core = _core.Model(name, self._forward, self._minimised if loss else None, texts, alone, update)
+        cuts = None if alone else strategy.cuts_to_load()
+        self.core = _core.Model(name, self._forward, self._minimised if loss else None, texts, alone, update, cuts)
 
     def _forward(self, trace, column, _):
         self._build = _trace.Build(trace, trace.training, self._trained, self._groups)

@@ -9,7 +9,10 @@ from partita.common.tensor import Tensor
 from partita.context import ParallelMode  # noqa: F401
 from partita.nn.cell import Cell
 from partita.nn.wrap import _Divided
-from partita.train.callback import Callback, InternalCallbackParam, RunContext
+from partita.planning import Program
+from partita.train import strategy
+from partita.train.callback import Callback, InternalCallbackParam, OnRequestExit, RunContext
+from partita.train.metrics import Metric
 from partita.train.job import NetworkJob, Parallelism, training_rows
 
 _METRICS = {
@@ -48,7 +51,7 @@ class Model:
             warn(f"[Model] there is no such level, got boost_level={boost_level!r}")
         self._network, self._loss_fn, self._optimizer = network, loss_fn, optimizer
         self._eval_network = eval_network
-        self._metrics = _metric_names(metrics)
+        self._metrics = _measured_by(metrics)
 
     @property
     def train_network(self):
@@ -146,20 +149,9 @@ class Model:
             raise TypeError(f"[{where}] epochs are no integer, got {epoch!r}, expected one from 1")
         if epoch < 1:
             raise ValueError(f"[{where}] bad number of epochs, got {epoch}, expected an integer from 1")
-        if self._optimizer is None:
-            raise ValueError("[train] nothing to update the parameters, got no optimizer, expected one in Model(..)")
         if sink_size < -1 or sink_size == 0:
             raise ValueError(f"[{where}] bad sink_size, got {sink_size}, expected -1 or an integer from 1")
-        names = self._columns(dataset, where)
-        parallelism = self._parallelism()
-        rows, batch = training_rows(dataset, parallelism)
-        if len(rows) < batch:
-            raise ValueError(f"[{where}] too few rows, got {len(rows)}, expected at least one batch of {batch}")
-        if len(rows) % batch and not dataset._drop_remainder:
-            warn(f"[{where}] a last batch is not full and left out, got {len(rows)} rows in batches of {batch}")
-        self._network.set_train(True)
-        groups = parallelism.micro_batches * parallelism.feeders(dataset)[0]
-        job = self._job(names, batch, self._optimizer, parallelism, groups)
+        job, rows = self._training_job(where, dataset)
         valid_rows = None
         if validation is not None:
             if frequency != 1:
@@ -172,12 +164,31 @@ class Model:
             self._optimizer.parameters + list(self._network.get_parameters()),
             {name: one.array for name, one in self._optimizer.states.items()},
         )
+        exits = [one for one in events.callbacks if isinstance(one, OnRequestExit)]
         try:
-            job.core.train(rows.rename(job.columns), epoch - initial_epoch, events, valid_rows)
+            stopped_by = job.core.train(rows, epoch - initial_epoch, events, valid_rows, bool(exits))
         finally:
             for name, array in job.take().items():
                 self._optimizer.state(name, array)
             self._optimizer.__dict__["global_step"] += events.steps
+        for one in exits if stopped_by else ():
+            one.stopped(stopped_by, self._network)
+
+    def _training_job(self, where, dataset):
+        """(a job that trains the network, its rows)."""
+        if self._optimizer is None:
+            raise ValueError("[train] nothing to update the parameters, got no optimizer, expected one in Model(..)")
+        names = self._columns(dataset, where)
+        parallelism = self._parallelism()
+        rows, batch = training_rows(dataset, parallelism)
+        if len(rows) < batch:
+            raise ValueError(f"[{where}] too few rows, got {len(rows)}, expected at least one batch of {batch}")
+        if len(rows) % batch and not dataset._drop_remainder:
+            warn(f"[{where}] a last batch is not full and left out, got {len(rows)} rows in batches of {batch}")
+        self._network.set_train(True)
+        groups = parallelism.micro_batches * parallelism.feeders(dataset)[0]
+        job = self._job(names, batch, self._optimizer, parallelism, groups)
+        return job, rows.rename(job.columns)
 
     def build(self, train_dataset=None, valid_dataset=None, sink_size=-1, epoch=1, sink_mode=True):
         """Kept, without effect: programs are made when they are first run."""
@@ -201,12 +212,12 @@ class Model:
         return self._measured(found)
 
     def _measured(self, found):
-        for name in self._metrics:
-            if _METRICS[name] != "loss" and not found.classified:
+        for name, kind in self._metrics.items():
+            if kind != "loss" and not found.classified:
                 raise ValueError(
                     f"[eval] no classes, got metric '{name}' of a network without logits and labels, expected 'loss'"
                 )
-        return {name: getattr(found, _METRICS[name]) for name in self._metrics}
+        return {name: getattr(found, kind) for name, kind in self._metrics.items()}
 
     def predict(self, *predict_data, backend=None, config=None):
         """What the network makes of a batch."""
@@ -214,21 +225,43 @@ class Model:
         tensors = [one if isinstance(one, Tensor) else Tensor(one) for one in predict_data]
         names = [f"input{i}" for i in range(len(tensors))]
         network = self._network
+        order = {}
 
         def outputs(column):
             made = network(*[column(name) for name in names])
-            return [("output", made)] if isinstance(made, Tensor) else _named(made)
+            named = [("output", made)] if isinstance(made, Tensor) else _named(made)
+            order.update((name, None) for name, _ in named)
+            return named
 
         job = NetworkJob(type(network).__name__, outputs, None, {"ranks.count": 1}, True)
         job.give(list(network.get_parameters()), {})
         made = job.core.predict([(name, one.array) for name, one in zip(names, tensors)])
-        results = [Tensor(made[name]) for name in sorted(made)]
+        results = [Tensor(made[name]) for name in order]
         return results[0] if len(results) == 1 else tuple(results)
 
     def infer_train_layout(self, train_dataset, dataset_sink_mode=True, sink_size=-1):
-        raise NotImplementedError(
-            "[infer_train_layout] layouts without a training, got a call, expected partita partition"
-        )
+        """How each parameter of a training would be cut, by its name: (sizes of axes, the axis that cuts each
+        dimension, the shape of a part, 0, True, '')."""
+        program = self.program(train_dataset)
+        return {
+            one["name"]: (*strategy.documented(one), _part_shape(one), 0, True, "")
+            for one in program.layouts
+            if one["is_weight"]
+        }
+
+    def program(self, train_dataset):
+        """What the ranks of a training on these rows would run; nothing is trained."""
+        job, rows = self._training_job("program", train_dataset)
+        return Program(job.core.program(rows))
+
+    def _found_plan(self, train_dataset, cluster, ranks, pins, search):
+        job, rows = self._training_job("plan", train_dataset)
+        return job.core.plan(rows, cluster, pins, search, ranks)
+
+
+def _part_shape(layout):
+    """Of what the first rank that has some of it holds."""
+    return [end - begin for begin, end in layout["slices"][0][1]]
 
 
 def _library_names(names, has_loss):
@@ -245,18 +278,26 @@ def _named(values):
     return [(f"output{i}", one) for i, one in enumerate(values)]
 
 
-def _metric_names(metrics):
-    if metrics is None:
-        return []
-    names = list(metrics)
-    for name in names:
+def _measured_by(metrics):
+    """What the library measures, by the names of metrics: a set of names, or a dict of them."""
+    measured = {}
+    for name in [] if metrics is None else metrics:
+        metric = metrics[name] if isinstance(metrics, dict) else None
+        if isinstance(metric, Metric):
+            if metric.measured is None:
+                raise NotImplementedError(
+                    f"[Model] not measured in evaluations, got {type(metric).__name__}, expected Accuracy or Loss"
+                )
+            measured[name] = metric.measured
+            continue
         if name not in _METRICS:
             near = _core.nearest(str(name), list(_METRICS))
             raise ValueError(
                 f"[Model] unknown metric, got {name!r}, expected one of {list(_METRICS)}"
                 + (f", did you mean '{near}'?" if near else "")
             )
-    return names
+        measured[name] = _METRICS[name]
+    return measured
 
 
 def _listed(callbacks):
@@ -271,7 +312,7 @@ class _Events:
     """The events of a training of the library, as the callbacks of Python see them."""
 
     def __init__(self, model, callbacks, dataset, epochs, sink):
-        self._model, self._callbacks, self._sink = model, callbacks, sink
+        self._model, self.callbacks, self._sink = model, callbacks, sink
         self._optimizer = model._optimizer
         self.steps, self._saved, self._epoch_open = 0, [], False
         self._args = InternalCallbackParam(
@@ -290,10 +331,13 @@ class _Events:
         self._context = RunContext(self._args)
 
     def _call(self, event):
-        for callback in self._callbacks:
+        for callback in self.callbacks:
             getattr(callback, event)(self._context)
         if self._context.get_stop_requested():
             self._control.stop()
+
+    def _save(self, path, own_part=False, background=False):
+        self._control.save(path, own_part, background)
 
     def _schedule(self, step):
         optimizer = self._optimizer
@@ -303,7 +347,10 @@ class _Events:
     def train_begin(self, info, control):
         self._control, args = control, self._args
         args.batch_num, args.last_step = info.steps_per_epoch, info.steps
-        args.save_checkpoint, args.set_learning_rate = control.save_checkpoint, control.set_learning_rate
+        args.save_checkpoint, args.set_learning_rate = self._save, control.set_learning_rate
+        path = strategy.file_to_save()
+        if path:
+            strategy.write(path, info.layouts, info.cuts)
         if self._optimizer.is_scheduled:
             self._schedule(0)
         self._call("on_train_begin")
@@ -321,6 +368,7 @@ class _Events:
         self.steps = info.global_step
         args.cur_epoch_num, args.cur_step_num = info.epoch, info.global_step
         args.loss_value, args.learning_rate, args.step_seconds = info.loss, info.learning_rate, info.seconds
+        args.elapsed = info.elapsed
         args.net_outputs = Tensor(info.loss)
         if not math.isfinite(info.loss):
             raise ValueError(
@@ -349,7 +397,7 @@ class _Events:
         self._call_end()
 
     def _call_end(self):
-        for callback in self._callbacks:
+        for callback in self.callbacks:
             callback.on_train_end(self._context)
 
 

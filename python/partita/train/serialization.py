@@ -6,6 +6,7 @@ from partita import _core
 from partita._names import refuse_missing
 from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
+from partita.communication import management as ranks
 from partita.nn.cell import Cell
 
 _ENDINGS = {"ckpt": ".ckpt", "safetensors": ".safetensors"}
@@ -59,7 +60,49 @@ def save_checkpoint(
     for name, one in named:
         if not isinstance(one, Tensor):
             raise TypeError(f"[save_checkpoint] '{name}' is no tensor, got {type(one).__name__}, expected one")
-    _core.save_arrays(path, [(name, one.array) for name, one in named], {})
+    save_parameters(path, named)
+
+
+def save_parameters(path, named):
+    """(name, tensor) to a file, with the places of those that are parts of others."""
+    boxes = {f"box:{name}": _box_text(one.box) for name, one in named if getattr(one, "box", None)}
+    _core.save_arrays(path, [(name, one.array) for name, one in named], boxes)
+
+
+# What PyTorch calls the parameters of norms and embeddings.
+_NAMES_OF_TORCH = {
+    "gamma": "weight",
+    "beta": "bias",
+    "moving_mean": "running_mean",
+    "moving_variance": "running_var",
+    "embedding_table": "weight",
+}
+
+
+def _name_in(names, name):
+    """The name of a parameter there, or that of a state_dict of PyTorch."""
+    head, dot, last = name.rpartition(".")
+    return name if name in names else head + dot + _NAMES_OF_TORCH.get(last, last)
+
+
+def is_part(parameter):
+    """Whether it is less than the whole that the file is of."""
+    box = getattr(parameter, "box", None)
+    return box is not None and parameter.shape != box[1]
+
+
+def _box_text(box):
+    """"0:16,0:64 of 64,64", as the library writes it."""
+    ranges, shape = box
+    return ",".join(f"{begin}:{end}" for begin, end in ranges) + " of " + ",".join(map(str, shape))
+
+
+def _box_of(text):
+    if text is None:
+        return None
+    ranges, shape = text.split(" of ")
+    pairs = (one.split(":") for one in ranges.split(","))
+    return tuple((int(begin), int(end)) for begin, end in pairs), tuple(int(size) for size in shape.split(","))
 
 
 def load_checkpoint(
@@ -84,7 +127,8 @@ def load_checkpoint(
         )
     left_out, chosen = _prefixes(filter_prefix), _prefixes(specify_prefix)
     found = {}
-    for name, array in _core.load_arrays(path).items():
+    arrays, texts = _core.load_arrays(path)
+    for name, array in arrays.items():
         if name.startswith(left_out) if left_out else False:
             continue
         if chosen and not name.startswith(chosen):
@@ -92,6 +136,7 @@ def load_checkpoint(
         if choice_func is not None and not choice_func(name):
             continue
         found[name] = Parameter(Tensor(array), name=name)
+        found[name].box = _box_of(texts.get(f"box:{name}"))
     if not found:
         raise ValueError(f"[load_checkpoint] nothing to load, got no parameters of '{path}', expected at least 1")
     if net is not None:
@@ -105,19 +150,29 @@ def _prefixes(given):
 
 def load_param_into_net(net, parameter_dict, strict_load=False, remove_redundancy=False):
     """Gives parameters to those of a cell of the same names; the names of both that found none: (of the cell, of the
-    dict)."""
+    dict). Among processes each of which has its part of some, all of them call it, and get wholes."""
     if not isinstance(net, Cell):
         raise TypeError(f"[load_param_into_net] the network is no cell, got {type(net).__name__}, expected an nn.Cell")
     if not isinstance(parameter_dict, dict):
         raise TypeError(
             f"[load_param_into_net] no dict, got {type(parameter_dict).__name__}, expected names and parameters"
         )
+    if ranks.is_process() and any(getattr(one, "box", None) for one in parameter_dict.values()):
+        from partita.train.distributed import joined_over_ranks
+
+        parameter_dict = joined_over_ranks("load_param_into_net", parameter_dict)
     missing, used = [], set()
     for one in net.get_parameters():
-        given = parameter_dict.get(one.name)
+        key = _name_in(parameter_dict, one.name)
+        given = parameter_dict.get(key)
         if given is None:
             missing.append(one.name)
             continue
+        if is_part(given):
+            raise RuntimeError(
+                f"[load_param_into_net] '{one.name}' is a part, got {_box_text(given.box)}, expected the whole: "
+                "load_distributed_checkpoint(net, the files of all ranks)"
+            )
         if given.shape != one.shape:
             raise RuntimeError(
                 f"[load_param_into_net] '{one.name}' is of another shape, got {given.shape}, expected {one.shape}"
@@ -127,26 +182,8 @@ def load_param_into_net(net, parameter_dict, strict_load=False, remove_redundanc
                 f"[load_param_into_net] '{one.name}' is of another type, got {given.dtype}, expected {one.dtype}"
             )
         one.set_data(given)
-        used.add(one.name)
+        used.add(key)
     return missing, [name for name in parameter_dict if name not in used]
-
-
-def _later(name, instead):
-    def refuse(*args, **kwargs):
-        raise NotImplementedError(f"[{name}] files of parts of parameters, got a call, expected {instead}")
-
-    refuse.__name__ = name
-    refuse.__doc__ = "Not there yet."
-    return refuse
-
-
-load_distributed_checkpoint = _later("load_distributed_checkpoint", "load_checkpoint of a whole file")
-transform_checkpoints = _later("transform_checkpoints", "whole files, which any number of ranks loads")
-transform_checkpoint_by_rank = _later("transform_checkpoint_by_rank", "whole files, which any number of ranks loads")
-unified_safetensors = _later("unified_safetensors", "whole files, which any number of ranks loads")
-rank_list_for_transform = _later("rank_list_for_transform", "whole files, which any number of ranks loads")
-merge_sliced_parameter = _later("merge_sliced_parameter", "whole files, which any number of ranks loads")
-build_searched_strategy = _later("build_searched_strategy", "whole files, which any number of ranks loads")
 
 
 def sync_pipeline_shared_parameters(net):

@@ -2,6 +2,8 @@
 
 import functools
 
+import numpy as np
+
 from partita import _core, _trace, context
 from partita.common import seed as _seed
 from partita.common.tensor import Tensor
@@ -137,13 +139,26 @@ def _text(value):
     return ("true" if value else "false") if isinstance(value, bool) else str(value)
 
 
+def _signature(value):
+    """Equal for arguments that make the same program: arrays and scalars by value, other objects by identity."""
+    if isinstance(value, (tuple, list)):
+        return type(value), tuple(_signature(one) for one in value)
+    if isinstance(value, dict):
+        return dict, tuple((key, _signature(one)) for key, one in value.items())
+    if isinstance(value, np.ndarray):
+        return value.shape, value.dtype.str, value.tobytes()
+    if value is None or isinstance(value, (bool, int, float, complex, str, bytes, np.generic)):
+        return type(value), repr(value)
+    return type(value), id(value)
+
+
 class Program:
     """A function that runs as one program. Tensors that it is given begin with samples, of which every process has rows
     of its own, unless `rows` is False. In a network that is being built it is a function as others are."""
 
     def __init__(self, function, rows=True):
         functools.update_wrapper(self, function, updated=())
-        self._function, self._compiled, self._rows = function, {}, rows
+        self._function, self._compiled, self._rows, self._known = function, {}, rows, []
 
     def __get__(self, owner, kind=None):
         if owner is None:
@@ -157,10 +172,11 @@ class Program:
         if _trace.current() is not None:
             return self._function(*args, **kwargs)
         given = _Structure((args, kwargs))
-        key = (repr(given._made), tuple((one.shape, one.dtype) for one in given.tensors), self._modes())
+        key = (_signature(given._made), tuple((one.shape, one.dtype) for one in given.tensors), self._modes())
         compiled = self._compiled.get(key)
         if compiled is None:
             compiled = self._compiled[key] = _Compiled(self._function, args, kwargs, self._rows)
+            self._known.append(given._made)  # what is known by its identity must live as long
         return compiled([one for one in given.tensors])
 
     def _modes(self):

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/failure_code.h"
 #include "base/resources.h"
 
 namespace partita {
@@ -356,8 +357,9 @@ void Connections::finish(PendingMessage& transfer) {
 
 void Connections::end_frame(Link& link) {
   if (link.head.kind == FrameHead::Kind::abort) {
-    const auto code = static_cast<ExitCode>(link.head.tag);
-    const int lost = static_cast<int>(link.head.number) - 1;
+    const ExitCode code = failure_of(link.head.tag);
+    const bool is_rank = link.head.number >= 1 && link.head.number <= links_.size();
+    const int lost = is_rank ? static_cast<int>(link.head.number) - 1 : -1;
     if (link.head.channel == 0) {
       world_->abort(link.reason, code, lost);
     } else {

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/failure_code.h"
 #include "base/listed.h"
 
 namespace partita {
@@ -182,11 +183,12 @@ std::vector<Hello> receive_table(const Socket& master, const RendezvousOptions& 
   if (head.code != 0) {
     std::string text(std::clamp<size_t>(static_cast<size_t>(std::max(head.bytes, 0)), 0, kMostText), '\0');
     receive_all(master, {reinterpret_cast<std::byte*>(text.data()), text.size()}, until);
-    throw RuntimeFailure(static_cast<ExitCode>(head.code), text);
+    throw RuntimeFailure(failure_of(head.code), text);
   }
   std::vector<Hello> all(options.size);
   const auto bytes = std::as_writable_bytes(std::span(all));
   if (head.bytes != static_cast<int64_t>(bytes.size()) || !receive_all(master, bytes, until)) lost("a part of them");
+  for (Hello& hello : all) hello.address[sizeof hello.address - 1] = hello.host[sizeof hello.host - 1] = 0;
   return all;
 }
 
@@ -239,10 +241,7 @@ Rendezvous meet(const RendezvousOptions& options, const JobKey& key) {
     all = receive_table(met.links[0], options);
     connect_others(met.links, all, std::move(listener), key, options);
   }
-  for (Hello& hello : all) {
-    hello.host[sizeof hello.host - 1] = 0;
-    met.hosts.push_back(hello.host);
-  }
+  for (const Hello& hello : all) met.hosts.push_back(hello.host);
   return met;
 }
 

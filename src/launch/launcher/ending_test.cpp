@@ -103,5 +103,39 @@ TEST(Orders, AreReadAsTheyWereWritten) {
   EXPECT_THROW(parse_order("x"), InvalidFile);
 }
 
+/// Whether a line of JSON is refused once `from` is replaced.
+template <class Parse>
+void expect_refused(const Parse& parse, std::string line, const std::string& from, const std::string& to) {
+  EXPECT_NO_THROW(parse(line)) << line;
+  const size_t at = line.find(from);
+  ASSERT_NE(at, std::string::npos) << line;
+  line.replace(at, from.size(), to);
+  try {
+    parse(line);
+    ADD_FAILURE() << line;
+  } catch (const InvalidFile& error) {
+    EXPECT_TRUE(std::string_view(error.what()).starts_with("[launch] not a line of a launcher, got '")) << error.what();
+  }
+}
+
+TEST(Orders, ThatMakeNoSenseAreRefused) {
+  const std::string order = print(
+      AgentOrder{.kind = AgentOrder::Kind::start, .start = {.command = {"a"}, .first_rank = 3, .ranks = 2, .size = 8}});
+  expect_refused(parse_order, order, "\"start\"", "\"begin\"");
+  expect_refused(parse_order, order, "\"ranks\":2", "\"ranks\":6");
+  expect_refused(parse_order, order, "\"ranks\":2", "\"ranks\":0");
+  expect_refused(parse_order, order, "\"ranks\":2", "\"ranks\":4294967297");
+  expect_refused(parse_order, order, "\"ranks\":2", "\"ranks\":1.5");
+  expect_refused(parse_order, order, "\"ranks\":2", "\"ranks\":18446744073709551615");
+  expect_refused(parse_order, order, "\"size\":8", "\"size\":1e300");
+  expect_refused(parse_order, order, "\"first_rank\":3", "\"first_rank\":2147483647");
+  expect_refused(parse_order, order, "[\"a\"]", "[]");
+  const std::string report = print(ended(2, 76, 0, 1));
+  // Of an exit code a shell sees eight bits: this one would be 0.
+  expect_refused(parse_report, report, "\"code\":76", "\"code\":256");
+  expect_refused(parse_report, report, "\"code\":76", "\"code\":null");
+  expect_refused(parse_report, report, "\"rank\":2", "\"rank\":1e10");
+}
+
 }  // namespace
 }  // namespace partita

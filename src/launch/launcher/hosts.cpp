@@ -13,7 +13,7 @@
 namespace partita {
 namespace {
 
-constexpr int kMostSlots = 65536;
+constexpr int kMostSlots = 65536;  // of a host, and of all together
 constexpr size_t kMostHostfile = size_t{1} << 20;
 
 bool is_host_name(std::string_view name) {
@@ -42,6 +42,14 @@ std::optional<HostSlots> host_of(std::string_view text) {
   return HostSlots{std::string(name), *slots};
 }
 
+/// False when there are more slots than a job can have ranks.
+bool add_host(std::vector<HostSlots>& hosts, int& slots, HostSlots host) {
+  if (host.slots > kMostSlots - slots) return false;
+  slots += host.slots;
+  hosts.push_back(std::move(host));
+  return true;
+}
+
 std::vector<std::string_view> words_of(std::string_view line) {
   std::vector<std::string_view> words;
   constexpr std::string_view kSpaces = " \t\r";
@@ -57,6 +65,7 @@ std::vector<std::string_view> words_of(std::string_view line) {
 
 std::vector<HostSlots> parse_hosts(const std::string& text) {
   std::vector<HostSlots> hosts;
+  int slots = 0;
   std::string_view rest(text);
   while (true) {
     const std::string_view entry = rest.substr(0, rest.find(','));
@@ -65,7 +74,10 @@ std::vector<HostSlots> parse_hosts(const std::string& text) {
       throw InvalidArgument(
           fmt::format("[--hosts] not a host, got '{}', expected HOST or HOST:RANKS, as in a:4,b:4", entry));
     }
-    hosts.push_back(*host);
+    if (!add_host(hosts, slots, *host)) {
+      throw InvalidArgument(fmt::format("[--hosts] too many ranks, got more than {} up to '{}', expected at most that",
+                                        kMostSlots, entry));
+    }
     if (entry.size() == rest.size()) return hosts;
     rest.remove_prefix(entry.size() + 1);
   }
@@ -73,6 +85,7 @@ std::vector<HostSlots> parse_hosts(const std::string& text) {
 
 std::vector<HostSlots> parse_hostfile(const std::string& path, const std::string& text) {
   std::vector<HostSlots> hosts;
+  int all_slots = 0;
   std::string_view rest(text);
   for (int number = 1; !rest.empty(); ++number) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
@@ -94,7 +107,10 @@ std::vector<HostSlots> parse_hostfile(const std::string& path, const std::string
       if ((!is_slots && !is_most) || !slots) refuse(word);
       if (is_slots) host->slots = *slots;
     }
-    hosts.push_back(*host);
+    if (!add_host(hosts, all_slots, *host)) {
+      throw InvalidFile(fmt::format("[hostfile] {}:{}: too many ranks, got more than {}, expected at most that", path,
+                                    number, kMostSlots));
+    }
   }
   if (hosts.empty()) throw InvalidFile(fmt::format("[hostfile] {}: no host, expected one on a line", path));
   return hosts;

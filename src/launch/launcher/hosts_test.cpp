@@ -47,6 +47,16 @@ TEST(Hosts, Files) {
   }
 }
 
+TEST(Hosts, HaveNoMoreSlotsThanAJobHasRanks) {
+  EXPECT_EQ(slots_of(parse_hosts("a:65535,b")), 65536);
+  EXPECT_EQ(refused<InvalidArgument>([] { parse_hosts("a:65536,b"); }),
+            "[--hosts] too many ranks, got more than 65536 up to 'b', expected at most that");
+  std::string many;
+  for (int i = 0; i < 50'000; ++i) many += fmt::format("h{}:65536\n", i);  // an int does not hold their sum
+  EXPECT_EQ(refused<InvalidFile>([&] { parse_hostfile("h", many); }),
+            "[hostfile] h:2: too many ranks, got more than 65536, expected at most that");
+}
+
 TEST(Hosts, TakeTheFirstSlots) {
   const std::vector<HostSlots> hosts{{"a", 2}, {"b", 3}};
   EXPECT_EQ(taken_slots(hosts, 0), hosts);

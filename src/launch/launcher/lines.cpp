@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cerrno>
+#include <utility>
 
 namespace partita {
 
@@ -13,16 +14,16 @@ bool Lines::read(int file) {
   const ssize_t came = ::read(file, bytes.data(), bytes.size());
   if (came < 0) return errno == EINTR || errno == EAGAIN;
   if (came == 0) return false;
+  text_.erase(0, std::exchange(begin_, 0));
   text_.append(bytes.data(), static_cast<size_t>(came));
   return text_.size() <= kMostLine || text_.find('\n') != std::string::npos;
 }
 
 std::optional<std::string> Lines::next() {
-  const size_t end = text_.find('\n');
+  const size_t end = text_.find('\n', begin_);
   if (end == std::string::npos) return std::nullopt;
-  std::string line = text_.substr(0, end);
-  text_.erase(0, end + 1);
-  return line;
+  const size_t begin = std::exchange(begin_, end + 1);
+  return text_.substr(begin, end - begin);
 }
 
 }  // namespace partita

@@ -15,6 +15,7 @@ class Lines {
 
  private:
   std::string text_;
+  size_t begin_ = 0;  // of what has not been given out
 };
 
 }  // namespace partita

@@ -1,6 +1,11 @@
 #include "launch/launcher/orders.h"
 
+#include <csignal>
+#include <exception>
+#include <new>
 #include <nlohmann/json.hpp>
+#include <type_traits>
+#include <utility>
 
 #include "base/error.h"
 #include "base/names.h"
@@ -53,10 +58,37 @@ template <class Parse>
 auto parsed(const std::string& line, Parse&& parse) {
   try {
     return parse(json::parse(line));
-  } catch (const json::exception&) {
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception&) {
     throw InvalidFile(
         fmt::format("[launch] not a line of a launcher, got '{}', expected one of the same version", line));
   }
+}
+
+/// Thrown for a value that is not legal.
+struct BadValue : std::exception {};
+
+void require_valid(bool holds) {
+  if (!holds) throw BadValue();
+}
+
+template <class Field>
+void read_field(const json& value, Field& field) {
+  // A whole number that does not fit would be read as another one, and a fraction as a part of it.
+  if constexpr (std::is_integral_v<Field> && !std::is_same_v<Field, bool>) {
+    require_valid(value.is_number_integer());
+    const bool is_large = value.is_number_unsigned() && value.get<uint64_t>() > uint64_t{1} << 62;
+    require_valid(!is_large && std::in_range<Field>(value.get<int64_t>()));
+  }
+  value.get_to(field);
+}
+
+void verify(const StartOrder& start) {
+  constexpr int kMostJobRanks = 65536;
+  require_valid(!start.command.empty() && start.attempt >= 0 && start.stall_timeout > 0);
+  require_valid(start.size >= 1 && start.size <= kMostJobRanks && start.ranks >= 1 && start.ranks <= start.size &&
+                start.first_rank >= 0 && start.first_rank <= start.size - start.ranks);
 }
 
 /// What is not UTF-8 is replaced.
@@ -81,19 +113,23 @@ std::string print(const AgentReport& report) {
 AgentOrder parse_order(const std::string& line) {
   return parsed(line, [](const json& value) {
     AgentOrder order{.kind = parse_name<AgentOrder::Kind>("launch", value.at("order").get<std::string>()),
-                     .address = value.at("at"),
-                     .signal = value.at("signal")};
+                     .address = value.at("at")};
+    read_field(value.at("signal"), order.signal);
+    require_valid(order.signal >= 0 && order.signal < NSIG);
     if (order.kind == AgentOrder::Kind::start) {
-      each_field(order.start, [&](const char* name, auto& field) { value.at(name).get_to(field); });
+      each_field(order.start, [&](const char* name, auto& field) { read_field(value.at(name), field); });
+      verify(order.start);
     }
     return order;
   });
 }
 
 AgentReport parse_report(const std::string& line) {
+  constexpr int kMostExitCode = 255;
   return parsed(line, [](const json& value) {
     AgentReport report{.kind = parse_name<AgentReport::Kind>("launch", value.at("report").get<std::string>())};
-    each_field_of_report(report, [&](const char* name, auto& field) { value.at(name).get_to(field); });
+    each_field_of_report(report, [&](const char* name, auto& field) { read_field(value.at(name), field); });
+    require_valid(report.code >= 0 && report.code <= kMostExitCode && report.signal >= 0 && report.step >= 0);
     return report;
   });
 }

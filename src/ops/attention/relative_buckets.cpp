@@ -34,7 +34,7 @@ std::vector<Type> infer_relative_buckets(const OpCall& call) {
   const int64_t least = attrs.both_sides ? 2 : 1;
   const bool even = !attrs.both_sides || attrs.buckets % 2 == 0;
   const bool counted = attrs.buckets >= least && even && attrs.buckets <= 1 << 20;
-  const bool placed = std::abs(attrs.begin) <= kFarthest && attrs.furthest <= kFarthest;
+  const bool placed = attrs.begin >= -kFarthest && attrs.begin <= kFarthest && attrs.furthest <= kFarthest;
   if (!counted || !placed || attrs.furthest <= attrs.buckets) {
     reject("relative_buckets", "bad attributes", call.attrs.print(),
            "1 bucket or more, an even number of both sides, and a furthest distance above it");

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "execute/interpreter.h"
 #include "ops/attention/attention.h"
 #include "ops/registry.h"
@@ -36,6 +38,7 @@ TEST(RelativeBuckets, BadAttributesAreRefused) {
     EXPECT_THROW(builder.apply("relative_buckets", {}, attrs), InvalidArgument) << Attrs(attrs).print();
   };
   refused({.buckets = 0});
+  refused({.begin = std::numeric_limits<int64_t>::min()});
   refused({.buckets = 5, .both_sides = true});
   refused({.buckets = 32, .furthest = 32});
   refused({.queries = -1});

@@ -39,6 +39,10 @@ class Optimizer(Cell):
             raise ValueError(f"[{where}] bad weight_decay, got {weight_decay!r}, expected a number from 0")
         if isinstance(loss_scale, bool) or not isinstance(loss_scale, numbers.Real) or loss_scale <= 0:
             raise ValueError(f"[{where}] bad loss_scale, got {loss_scale!r}, expected a number above 0")
+        if loss_scale != 1:
+            raise NotImplementedError(
+                f"[{where}] loss_scale is not there, got {loss_scale!r}, expected 1: divide the gradients, or the loss"
+            )
         self.__dict__["parameters"] = parameters
         self.weight_decay, self.loss_scale = float(weight_decay), float(loss_scale)
         self.__dict__["learning_rates"] = _rates(where, learning_rate)

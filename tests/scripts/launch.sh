@@ -74,6 +74,15 @@ begin_job restart -n 2 --max-restarts 2 -- train mlp --batch 48 --epochs 100000 
 await_text restart 'epoch: ' || fail "no step before a restart"
 kill -9 "$(pid_of restart 1)"
 end_job restart $job "$(now)" 0 "restart 1 of 2 on 2 ranks" 60 || fail "a restart"
+# From its newest checkpoint, to the bits of a training that nobody killed.
+saved="train mlp --batch 48 --steps 300 --threads 1 --no-eval --per-print-times 20"
+"$partita" $saved --ranks 3 --save "$folder/unbroken.st" >/dev/null 2>&1 || fail "a training of threads"
+begin_job again -n 3 --max-restarts 2 -- $saved --checkpoint "$folder/again_run" --checkpoint-every 20 --save "$folder/again.st"
+for ((tick = 0; tick < 1500; tick++)); do [[ -e $folder/again_run/step_40 ]] && break || sleep 0.02; done
+kill -9 "$(pid_of again 2)"
+end_job again $job "$(now)" 0 "restart 1 of 2 on 3 ranks" 60 || fail "a restart from a checkpoint"
+grep -q 'epoch: .* step: 20,' <(sed -n '/restart 1 of 2/,$p' "$folder/again.out") && fail "a restart that began anew"
+cmp "$folder/unbroken.st" "$folder/again.st" || fail "weights of a training that was killed differ"
 begin_job loop -n 2 --max-restarts 9 -- sh -c 'kill -9 $$'
 end_job loop $job "$(now)" 76 "a crash loop, got 3 attempts" 20 || fail "a crash loop"
 begin_job fewer -n 3 --max-restarts 9 --min-ranks 2 -- sh -c '[ "$PARTITA_SIZE" = 3 ] && [ "$PARTITA_RANK" = 2 ] &&

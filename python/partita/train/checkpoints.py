@@ -1,0 +1,180 @@
+"""Checkpoints of a training, written while it goes on."""
+
+import glob
+import os
+import socket
+
+from partita._names import refuse_missing
+from partita._warnings import warn
+from partita.communication import management as ranks
+from partita.train.callback import Callback
+
+
+class CheckpointConfig:
+    """When checkpoints are written, and how many are kept."""
+
+    def __init__(
+        self,
+        save_checkpoint_steps=1,
+        save_checkpoint_seconds=0,
+        keep_checkpoint_max=5,
+        keep_checkpoint_per_n_minutes=0,
+        integrated_save=True,
+        async_save=False,
+        saved_network=None,
+        append_info=None,
+        enc_key=None,
+        enc_mode="AES-GCM",
+        exception_save=False,
+        crc_check=False,
+        remove_redundancy=False,
+        format="ckpt",
+    ):
+        for name, value in (
+            ("save_checkpoint_steps", save_checkpoint_steps),
+            ("save_checkpoint_seconds", save_checkpoint_seconds),
+            ("keep_checkpoint_max", keep_checkpoint_max),
+            ("keep_checkpoint_per_n_minutes", keep_checkpoint_per_n_minutes),
+        ):
+            if value is not None and (not isinstance(value, int) or value < 0):
+                raise ValueError(f"[CheckpointConfig] bad {name}, got {value!r}, expected an integer from 0")
+        if not any(
+            (save_checkpoint_steps, save_checkpoint_seconds, keep_checkpoint_max, keep_checkpoint_per_n_minutes)
+        ):
+            raise ValueError("[CheckpointConfig] nothing to save, got 0 for each, expected one above 0")
+        if enc_key is not None:
+            raise NotImplementedError("[CheckpointConfig] files are not encrypted, got enc_key, expected None")
+        if saved_network is not None:
+            raise NotImplementedError(
+                f"[CheckpointConfig] another network, got saved_network={type(saved_network).__name__}, expected None"
+            )
+        for name, value, default in (
+            ("append_info", append_info, None),
+            ("exception_save", exception_save, False),
+            ("remove_redundancy", remove_redundancy, False),
+        ):
+            if value != default:
+                warn(f"[CheckpointConfig] {name} has no effect here, got {value!r}")
+        if format not in ("ckpt", "safetensors"):
+            raise ValueError(f"[CheckpointConfig] unknown format, got {format!r}, expected ckpt or safetensors")
+        self.save_checkpoint_steps = save_checkpoint_steps
+        self.save_checkpoint_seconds = 0 if save_checkpoint_steps else save_checkpoint_seconds
+        self.keep_checkpoint_max = keep_checkpoint_max
+        self.keep_checkpoint_per_n_minutes = 0 if keep_checkpoint_max else keep_checkpoint_per_n_minutes
+        self.integrated_save, self.async_save, self.format = bool(integrated_save), bool(async_save), format
+
+
+class _OwnFolder:
+    """A folder in which one process at a time writes its part: its mark has the host and the number of the process."""
+
+    def __init__(self, directory, prefix):
+        self._path, self._text = os.path.join(directory, f".{prefix}.process"), f"{socket.gethostname()} {os.getpid()}"
+
+    def take(self):
+        for _ in range(2):
+            try:
+                with open(self._path, "x") as file:
+                    file.write(self._text)
+                return
+            except FileExistsError:
+                with open(self._path) as file:
+                    holder = file.read()
+                if holder != self._text and self._is_alive(holder):
+                    raise ValueError(
+                        f"[ModelCheckpoint] parts of several ranks in one folder, got '{os.path.dirname(self._path)}' "
+                        f"of process {holder.split()[-1]}, too, expected a folder for each, with get_rank() in its name"
+                    ) from None
+                os.remove(self._path)
+
+    def give_back(self):
+        if os.path.exists(self._path):
+            os.remove(self._path)
+
+    @staticmethod
+    def _is_alive(holder):
+        host, _, process = holder.partition(" ")
+        if host != socket.gethostname() or not process.isdigit():
+            return False
+        try:
+            os.kill(int(process), 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            pass
+        return True
+
+
+class ModelCheckpoint(Callback):
+    """Writes PREFIX-EPOCH_STEP.ckpt into a folder, and removes the oldest beyond those to keep: whole tensors or, with
+    `integrated_save=False`, what this process holds of them."""
+
+    def __init__(self, prefix="CKP", directory=None, config=None):
+        if not isinstance(prefix, str) or "/" in prefix:
+            raise ValueError(f"[ModelCheckpoint] bad prefix, got {prefix!r}, expected a name without '/'")
+        if config is not None and not isinstance(config, CheckpointConfig):
+            raise TypeError(f"[ModelCheckpoint] no config, got {type(config).__name__}, expected CheckpointConfig")
+        self.prefix, self.directory = prefix, os.fspath(directory or ".")
+        self.config = config or CheckpointConfig()
+        self._files, self._folder = [], None
+
+    @property
+    def latest_ckpt_file_name(self):
+        return self._files[-1] if self._files else None
+
+    def on_train_begin(self, run_context):
+        os.makedirs(self.directory, exist_ok=True)
+        if not self._files:
+            self.prefix = self._free_prefix()
+        if not self.config.integrated_save and ranks.is_process():
+            self._folder = _OwnFolder(self.directory, self.prefix)
+            self._folder.take()
+        self._saved_at, self._saved_step, self._kept_at = 0, None, 0
+
+    def _free_prefix(self):
+        """The prefix, with a number behind it where the folder has files of it already."""
+        number, prefix = 0, self.prefix
+        while glob.glob(os.path.join(glob.escape(self.directory), f"{glob.escape(prefix)}-*_*.{self.config.format}")):
+            number += 1
+            prefix = f"{self.prefix}_{number}"
+        return prefix
+
+    def on_train_step_end(self, run_context):
+        args, config = run_context.original_args(), self.config
+        by_steps = config.save_checkpoint_steps and args.cur_step_num % config.save_checkpoint_steps == 0
+        by_time = config.save_checkpoint_seconds and args.elapsed - self._saved_at >= config.save_checkpoint_seconds
+        if by_steps or by_time or args.cur_step_num == args.last_step:
+            self._save(args)
+
+    def on_train_end(self, run_context):
+        if self._folder is not None:
+            self._folder.give_back()
+
+    def _save(self, args):
+        if self._saved_step == args.cur_step_num:
+            return
+        step = (args.cur_step_num - 1) % args.batch_num + 1
+        path = os.path.join(self.directory, f"{self.prefix}-{args.cur_epoch_num}_{step}.{self.config.format}")
+        args.save_checkpoint(path, not self.config.integrated_save, self.config.async_save)
+        self._saved_at, self._saved_step = args.elapsed, args.cur_step_num
+        self._files = [one for one in self._files if one != path] + [path]
+        self._remove_old(args.elapsed)
+
+    def _remove_old(self, elapsed):
+        config = self.config
+        if config.keep_checkpoint_per_n_minutes:
+            if len(self._files) > 1 and elapsed - self._kept_at < 60 * config.keep_checkpoint_per_n_minutes:
+                self._remove(self._files.pop(-2))
+            else:
+                self._kept_at = elapsed
+        while config.keep_checkpoint_max and len(self._files) > config.keep_checkpoint_max:
+            self._remove(self._files.pop(0))
+
+    @staticmethod
+    def _remove(path):
+        try:
+            os.remove(path)
+        except FileNotFoundError:
+            pass  # by another process that shares the folder
+
+
+__getattr__ = refuse_missing(globals())

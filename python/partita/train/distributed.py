@@ -1,0 +1,314 @@
+"""Checkpoints of parts: files in which each rank has what it holds, put together or cut anew."""
+
+import json
+import os
+import pickle
+import re
+
+import numpy as np
+
+from partita.common.parameter import Parameter
+from partita.common.tensor import Tensor
+from partita.train import strategy
+from partita.train.serialization import load_checkpoint, load_param_into_net, save_parameters
+
+_RANK_FOLDER = re.compile(r"rank_(\d+)")
+
+
+class _Whole:
+    """A tensor that is put together from boxes of it."""
+
+    def __init__(self, where, name, shape, dtype):
+        self.where, self.name = where, name
+        self.values, self.known = np.zeros(shape, dtype), np.zeros(shape, bool)
+
+    def put(self, box, values):
+        place = tuple(slice(begin, end) for begin, end in box)
+        if self.values[place].shape != values.shape:
+            raise ValueError(
+                f"[{self.where}] a part of '{self.name}' is of another shape, got {values.shape}, "
+                f"expected {self.values[place].shape}"
+            )
+        self.values[place], self.known[place] = values, True
+
+    def made(self):
+        if not self.known.all():
+            raise ValueError(
+                f"[{self.where}] parts of '{self.name}' are missing, got {int(self.known.sum())} of "
+                f"{self.known.size} elements, expected the files of all ranks"
+            )
+        return Parameter(Tensor(self.values), name=self.name)
+
+
+def _joined(where, name, parts, entry=None):
+    """A parameter of its parts, ((rank, parameter), ..); `entry` says which boxes they are where they do not."""
+    if all(one.box is None for _, one in parts) and entry is None:
+        return parts[0][1]
+    shape = parts[0][1].box[1] if parts[0][1].box else tuple(entry["tensor_shape"])
+    whole = _Whole(where, name, shape, parts[0][1].asnumpy().dtype)
+    for rank, one in parts:
+        box = one.box[0] if one.box else None if entry is None else strategy.box_on(entry, rank)
+        if one.box is None and one.shape == tuple(shape):
+            box = tuple((0, size) for size in shape)
+        if box is not None:
+            whole.put(box, one.asnumpy())
+    return whole.made()
+
+
+def build_searched_strategy(strategy_filename):
+    """How the states of a training were cut, by their names."""
+    return strategy.read("build_searched_strategy", strategy_filename)
+
+
+def merge_pipeline_strategys(src_strategy_dirs, dst_strategy_file):
+    """One strategy file of several: those of a folder."""
+    where = "merge_pipeline_strategys"
+    if not os.path.isdir(src_strategy_dirs):
+        raise ValueError(f"[{where}] no folder, got {src_strategy_dirs!r}, expected one with strategy files")
+    paths = sorted(os.path.join(src_strategy_dirs, name) for name in os.listdir(src_strategy_dirs))
+    entries = strategy.merge(where, [path for path in paths if os.path.isfile(path)])
+    strategy.write_entries(dst_strategy_file, entries)
+
+
+def merge_sliced_parameter(sliced_parameters, strategy=None):
+    """A parameter of its parts in the order of the ranks. Where they do not say which parts they are, `strategy` does;
+    without one they lie behind one another along the first dimension."""
+    where = "merge_sliced_parameter"
+    if not isinstance(sliced_parameters, list):
+        raise TypeError(f"[{where}] no list, got {type(sliced_parameters).__name__}, expected parameters in a list")
+    if not sliced_parameters:
+        raise ValueError(f"[{where}] nothing to merge, got an empty list, expected the parts of a parameter")
+    for one in sliced_parameters:
+        if not isinstance(one, Parameter):
+            raise TypeError(f"[{where}] no parameter, got {type(one).__name__}, expected Parameter")
+    first = sliced_parameters[0]
+    for one in sliced_parameters:
+        if one.name != first.name:
+            raise ValueError(f"[{where}] parts of several parameters, got '{one.name}', expected '{first.name}'")
+        if one.shape[1:] != first.shape[1:] and strategy is None and first.box is None:
+            raise ValueError(
+                f"[{where}] '{one.name}' has parts of other shapes, got {one.shape}, expected {first.shape}"
+            )
+    entry = None
+    if strategy is not None:
+        from partita.train.strategy import entry_named
+
+        entry = entry_named(where, strategy, first.name)
+        if len(entry["slices"]) != len(sliced_parameters):
+            raise ValueError(
+                f"[{where}] another number of parts of '{first.name}', got {len(sliced_parameters)}, "
+                f"expected {len(entry['slices'])}"
+            )
+    ranks = [rank for rank, _ in entry["slices"]] if entry else list(range(len(sliced_parameters)))
+    if entry is None and first.box is None:
+        made = Parameter(Tensor(np.concatenate([one.asnumpy() for one in sliced_parameters])), name=first.name)
+    else:
+        made = _joined(where, first.name, list(zip(ranks, sliced_parameters)), entry)
+    made.requires_grad, made.layerwise_parallel = first.requires_grad, first.layerwise_parallel
+    return made
+
+
+def _merged(where, files, entries=None):
+    """The parameters of the files of ranks, {rank: path}, as wholes by their names."""
+    parts = {}
+    for rank, path in sorted(files.items()):
+        for name, one in load_checkpoint(path).items():
+            parts.setdefault(name, []).append((rank, one))
+    return {name: _joined(where, name, own, (entries or {}).get(name)) for name, own in parts.items()}
+
+
+def load_distributed_checkpoint(
+    network,
+    checkpoint_filenames=None,
+    predict_strategy=None,
+    train_strategy_filename=None,
+    strict_load=False,
+    dec_key=None,
+    dec_mode="AES-GCM",
+    format="ckpt",
+    unified_safetensors_dir=None,
+    dst_safetensors_dir=None,
+    rank_id=None,
+    output_format="safetensors",
+    name_map=None,
+    max_process_num=64,
+    return_param_dict=False,
+):
+    """Gives a network the parameters of the files of all ranks of a training, in their order: to be used on any number
+    of ranks. `predict_strategy` is not needed: parameters are cut when a program is made."""
+    where = "load_distributed_checkpoint"
+    for name, value in (("dec_key", dec_key), ("dst_safetensors_dir", dst_safetensors_dir), ("name_map", name_map)):
+        if value is not None:
+            raise NotImplementedError(f"[{where}] not there, got {name}, expected None")
+    if unified_safetensors_dir is not None:
+        names = sorted(one for one in os.listdir(unified_safetensors_dir) if one.endswith(".safetensors"))
+        checkpoint_filenames = [os.path.join(unified_safetensors_dir, one) for one in names]
+    if not isinstance(checkpoint_filenames, (list, tuple)):
+        raise TypeError(
+            f"[{where}] no list of files, got {type(checkpoint_filenames).__name__}, expected one for each rank"
+        )
+    if not checkpoint_filenames:
+        raise ValueError(f"[{where}] no files, got an empty list, expected one for each rank")
+    entries = None
+    if train_strategy_filename is not None:
+        entries = strategy.read(where, train_strategy_filename)
+        if strategy.ranks_of(entries) != len(checkpoint_filenames):
+            raise ValueError(
+                f"[{where}] another number of files than the training had ranks, got {len(checkpoint_filenames)}, "
+                f"expected {strategy.ranks_of(entries)}"
+            )
+    found = _merged(where, dict(enumerate(checkpoint_filenames)), entries)
+    not_loaded = load_param_into_net(network, found, strict_load)[0]
+    return (not_loaded, found) if return_param_dict else not_loaded
+
+
+def joined_over_ranks(where, parameters):
+    """Whole parameters of the parts that the processes have. All of them call it."""
+    from partita.communication.comm_func import all_gather_into_tensor
+
+    own = {name: (one.box, one.asnumpy()) for name, one in parameters.items()}
+    data = np.frombuffer(pickle.dumps(own), np.uint8)
+    sizes = all_gather_into_tensor(Tensor(np.array([data.size], np.int64)))[0].asnumpy()
+    padded = np.zeros(int(sizes.max()), np.uint8)
+    padded[: data.size] = data
+    all_data = all_gather_into_tensor(Tensor(padded))[0].asnumpy().reshape(len(sizes), -1)
+    parts = {}
+    for rank, size in enumerate(sizes):
+        for name, (box, values) in pickle.loads(all_data[rank, : int(size)].tobytes()).items():
+            one = Parameter(Tensor(values), name=name)
+            one.box = box
+            parts.setdefault(name, []).append((rank, one))
+    return {name: _joined(where, name, of_ranks) for name, of_ranks in parts.items()}
+
+
+def _rank_files(where, folder):
+    """The last file, by the numbers in its name, of each rank_N of a folder."""
+    if not os.path.isdir(folder):
+        raise ValueError(f"[{where}] no folder, got {folder!r}, expected one with rank_0, rank_1, ..")
+    files = {}
+    for name in os.listdir(folder):
+        match = _RANK_FOLDER.fullmatch(name)
+        if match:
+            names = os.listdir(os.path.join(folder, name))
+            own = [one for one in names if one.endswith((".ckpt", ".safetensors"))]
+            own.sort(key=lambda one: ([int(number) for number in re.findall(r"\d+", one)], one))
+            if own:
+                files[int(match[1])] = os.path.join(folder, name, own[-1])
+    if not files:
+        raise ValueError(f"[{where}] no files of ranks, got {folder!r}, expected rank_0/*.ckpt, rank_1/*.ckpt, ..")
+    return files
+
+
+def _entries(where, path):
+    """Of a strategy file, or of a folder with several; None: nothing is cut."""
+    if path is None:
+        return None
+    if os.path.isdir(path):
+        return strategy.merge(where, sorted(os.path.join(path, name) for name in os.listdir(path)))
+    return strategy.read(where, path)
+
+
+def _save_part(where, path, wholes, entries, rank):
+    """What a rank holds of the parameters."""
+    parts = {}
+    for name, one in wholes.items():
+        entry = None if entries is None else entries.get(name)
+        if entry is None:
+            parts[name] = one
+            continue
+        if tuple(entry["tensor_shape"]) != one.shape:
+            raise ValueError(
+                f"[{where}] '{name}' is of another shape than in the strategy, got {one.shape}, "
+                f"expected {tuple(entry['tensor_shape'])}"
+            )
+        box = strategy.box_on(entry, rank)
+        if box is None:
+            continue
+        part = Parameter(Tensor(one.asnumpy()[tuple(slice(begin, end) for begin, end in box)]), name=name)
+        if part.shape != one.shape:
+            part.box = (box, one.shape)
+        parts[name] = part
+    os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+    save_parameters(path, list(parts.items()))
+
+
+def transform_checkpoints(
+    src_checkpoints_dir,
+    dst_checkpoints_dir,
+    ckpt_prefix,
+    src_strategy_file=None,
+    dst_strategy_file=None,
+    process_num=1,
+    output_format="ckpt",
+):
+    """Cuts the files SRC/rank_N/*.ckpt of a training as another strategy does: DST/rank_N/PREFIXN.ckpt. Without a
+    strategy of the destination whole parameters of one rank are written."""
+    where = "transform_checkpoints"
+    if output_format not in ("ckpt", "safetensors"):
+        raise ValueError(f"[{where}] unknown output_format, got {output_format!r}, expected ckpt or safetensors")
+    wholes = _merged(where, _rank_files(where, src_checkpoints_dir), _entries(where, src_strategy_file))
+    entries = _entries(where, dst_strategy_file)
+    for rank in range(1 if entries is None else strategy.ranks_of(entries)):
+        path = os.path.join(dst_checkpoints_dir, f"rank_{rank}", f"{ckpt_prefix}{rank}.{output_format}")
+        _save_part(where, path, wholes, entries, rank)
+
+
+def transform_checkpoint_by_rank(
+    rank_id, checkpoint_files_map, save_checkpoint_file_name, src_strategy_file=None, dst_strategy_file=None
+):
+    """The file of one rank under another strategy, from those of some ranks, {rank: path}."""
+    where = "transform_checkpoint_by_rank"
+    if not isinstance(checkpoint_files_map, dict):
+        raise TypeError(f"[{where}] no dict, got {type(checkpoint_files_map).__name__}, expected ranks and their files")
+    entries = _entries(where, dst_strategy_file)
+    wholes = _merged(where, checkpoint_files_map, _entries(where, src_strategy_file))
+    _save_part(where, save_checkpoint_file_name, wholes, entries, rank_id)
+
+
+def rank_list_for_transform(rank_id, src_strategy_file=None, dst_strategy_file=None):
+    """The ranks of the first training whose files have what a rank of the second one holds."""
+    where = "rank_list_for_transform"
+    source, target = _entries(where, src_strategy_file), _entries(where, dst_strategy_file)
+    if source is None:
+        return [0]
+    if target is not None and not 0 <= rank_id < strategy.ranks_of(target):
+        raise ValueError(f"[{where}] no such rank, got {rank_id}, expected 0 to {strategy.ranks_of(target) - 1}")
+    needed = set()
+    for name, entry in source.items():
+        wanted = tuple((0, size) for size in entry["tensor_shape"])
+        if target is not None and name in target:
+            wanted = strategy.box_on(target[name], rank_id)
+        if wanted is not None:
+            needed |= _holders(entry, wanted)
+    return sorted(needed)
+
+
+def _holders(entry, wanted):
+    """Of each part of a box one rank that has it."""
+    found = {}
+    for rank, box in entry["slices"]:
+        overlaps = all(max(a, c) < min(b, d) for (a, b), (c, d) in zip(box, wanted))
+        if overlaps:
+            found.setdefault(str(box), rank)
+    return set(found.values())
+
+
+def unified_safetensors(
+    src_dir,
+    src_strategy_file,
+    dst_dir,
+    merge_with_redundancy=True,
+    file_suffix=None,
+    max_process_num=64,
+    choice_func=None,
+    split_dst_file=(),
+):
+    """One file of whole parameters, DST/part0.safetensors, of SRC/rank_N/*, and the list of its names beside it."""
+    where = "unified_safetensors"
+    wholes = _merged(where, _rank_files(where, src_dir), _entries(where, src_strategy_file))
+    named = [(name, one) for name, one in wholes.items() if choice_func is None or choice_func(name)]
+    os.makedirs(dst_dir, exist_ok=True)
+    save_parameters(os.path.join(dst_dir, "part0.safetensors"), named)
+    with open(os.path.join(dst_dir, "param_name_map.json"), "w") as file:
+        json.dump({name: "part0.safetensors" for name, _ in named}, file, indent=1)
+

@@ -1,0 +1,34 @@
+#include "training/requested_files.h"
+
+#include <algorithm>
+
+#include "training/training_run.h"
+
+namespace partita {
+
+/// Ranks that are threads of one process have the whole among them.
+bool RequestedFiles::is_whole(const RequestedFile& file) const { return !file.own_part || !run_.own_process; }
+
+RequestedFiles::Needed RequestedFiles::needed() const {
+  if (std::none_of(files_.begin(), files_.end(), [&](const RequestedFile& file) { return is_whole(file); })) {
+    return Needed::nothing;
+  }
+  return rank_.comm().rank() == 0 ? Needed::on_first : Needed::on_all;
+}
+
+void RequestedFiles::write(Needed needed, int64_t step, const std::optional<double>& learning_rate) {
+  if (needed != Needed::nothing || !files_.empty()) writer_.finish();  // its copy of the states goes first
+  std::shared_ptr<const States> whole;
+  if (needed != Needed::nothing) {
+    whole = std::make_shared<States>(needed == Needed::on_all ? rank_.states() : rank_.states_on_first());
+  }
+  for (const RequestedFile& file : std::exchange(files_, {})) {
+    auto part = std::make_shared<const StateParts>(is_whole(file) ? StateParts{} : rank_.own_parts());
+    const auto save = [this, file, whole, part, step, learning_rate] {
+      run_.save(file.path, is_whole(file) ? *whole : part->values, part->boxes, step, learning_rate);
+    };
+    writer_.write(save, file.background);
+  }
+}
+
+}  // namespace partita

@@ -1,0 +1,52 @@
+// The manifest of a checkpoint. Its checksum is made right, so that what is behind it is reached.
+
+#include "checkpoint/manifest.h"
+
+#include "fuzz/target.h"
+
+namespace partita {
+namespace {
+
+constexpr std::string_view kChecksum = "\"checksum\":\"";
+
+Manifest some_manifest() {
+  Manifest manifest{.position = {.step = 3, .batch = 4, .rows = 9, .seed = 1, .learning_rate = 0.5}, .ranks = 2};
+  manifest.position.metadata = {{"partita.config", "model = \"mlp\"\n"}};
+  manifest.callbacks = {{"early_stopping", "0.5 1"}};
+  manifest.files = {{"rank_0.safetensors", 100, std::string(32, '0')},
+                    {"rank_1.safetensors", 90, std::string(32, 'f')}};
+  manifest.tensors.push_back({"w", {DType::f32, {4, 6}}, StateKind::parameter, {2, 3}, {}});
+  manifest.tensors.back().pieces = {{0, {{0, 2, 4}, {0, 6, 6}}, 1}, {1, {{2, 4, 4}, {0, 6, 6}}, 2}};
+  manifest.tensors.push_back({"t", {DType::i64, {}}, StateKind::counter, {}, {{1, {}, 3}}});
+  return manifest;
+}
+
+/// Up to the checksum.
+std::string body_of(const std::string& text) { return text.substr(0, text.rfind(kChecksum)); }
+
+void read_manifest_body(const std::string& input) {
+  const std::string text = input + std::string(kChecksum) + checksum_of_text(input) + "\"}\n";
+  const Manifest manifest = parse_manifest(text, "manifest.json");
+  const auto parse = [](const std::string& printed) { return parse_manifest(printed, "printed"); };
+  require_fixed_point(print_manifest, parse, print_manifest(manifest));
+  for (size_t file = 0; file < manifest.files.size(); ++file) {
+    for (const ShardPiece& piece : manifest.pieces_of(static_cast<int64_t>(file))) {
+      if (elements_of(piece.box) > 0) Tiles(piece.parts, piece.box).count();
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<FuzzTarget> manifest_targets() {
+  return {{.name = "manifest",
+           .seeds = [] { return std::vector{body_of(print_manifest(some_manifest()))}; },
+           .read = read_manifest_body,
+           .words = {"\"tensors\":[", "\"parts\":", "\"pieces\":", "\"shape\":[", "\"files\":[", "\"box\":", "0:2"}},
+          // As it stands, with the checksum.
+          {.name = "manifest_text",
+           .seeds = [] { return std::vector{print_manifest(some_manifest())}; },
+           .read = [](const std::string& input) { parse_manifest(input, "manifest.json"); }}};
+}
+
+}  // namespace partita

@@ -1,0 +1,64 @@
+"""The names of the documented system that scripts use, and which of them are not in the package:
+count_names.py FOLDER_OF_SCRIPTS counts those of scripts; count_names.py LIST those of a file with one a line."""
+
+import ast
+import importlib
+import os
+import sys
+
+SYSTEM = "mindspore"
+
+
+def names_of(source):
+    """The dotted names of the system in a script, without its own name in front."""
+    tree, short, found = ast.parse(source), {}, set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for one in node.names:
+                if one.name.split(".")[0] == SYSTEM:
+                    short[one.asname or SYSTEM] = one.name if one.asname else SYSTEM
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == SYSTEM:
+            for one in node.names:
+                short[one.asname or one.name] = f"{node.module}.{one.name}"
+                found.add(f"{node.module}.{one.name}")
+    for node in ast.walk(tree):
+        path, inner = [], node
+        while isinstance(inner, ast.Attribute):
+            path.append(inner.attr)
+            inner = inner.value
+        if path and isinstance(inner, ast.Name) and inner.id in short:
+            found.add(".".join([short[inner.id], *reversed(path)]))
+    # A longer name has the shorter ones in it: those of modules alone are not counted.
+    return {one.partition(".")[2] for one in found} - {""}
+
+
+def is_there(name):
+    found = importlib.import_module("partita")
+    for part in name.split("."):
+        try:
+            found = getattr(found, part)
+        except AttributeError:
+            try:
+                found = importlib.import_module(f"{found.__name__}.{part}")
+            except (ImportError, AttributeError):
+                return False
+    return True
+
+
+def names_in(path):
+    if os.path.isfile(path):
+        with open(path) as file:
+            return {line.strip() for line in file if line.strip() and not line.startswith("#")}
+    names = set()
+    for folder, _, files in os.walk(path):
+        for file in sorted(files):
+            if file.endswith(".py"):
+                with open(os.path.join(folder, file)) as script:
+                    names |= names_of(script.read())
+    return names
+
+
+if __name__ == "__main__":
+    all_names = names_in(sys.argv[1])
+    missing = sorted(name for name in all_names if not is_there(name))
+    print(f"{len(all_names) - len(missing)} of {len(all_names)} names; not there: {', '.join(missing) or 'none'}")

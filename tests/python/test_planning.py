@@ -1,0 +1,104 @@
+"""Programs and plans as objects: their texts, what notebooks show, costs on clusters; weights of PyTorch."""
+
+import os
+import tempfile
+
+import numpy as np
+from support import Case, Small, labelled
+
+import partita as ms
+from partita import dataset as ds
+from partita import nn, train
+
+
+def model(ranks=1):
+    ms.set_context(ranks=ranks)
+    ms.set_auto_parallel_context(parallel_mode="data_parallel" if ranks > 1 else "stand_alone", gradients_mean=True)
+    net = Small()
+    return train.Model(net, nn.CrossEntropyLoss(), nn.Momentum(net.trainable_params(), 0.1, 0.9))
+
+
+def rows():
+    return ds.NumpySlicesDataset(labelled(64), ["data", "label"], shuffle=False).batch(16)
+
+
+class Programs(Case):
+    def test_print_as_their_texts(self):
+        program = model(4).program(rows())
+        self.assertIn("memory:", str(program))
+        self.assertIn("mesh data=4", str(program.plan))
+        self.assertIn("matmul", str(program.graph))
+        self.assertEqual(repr(program.plan), str(program.plan))
+        self.assertTrue(program.plan._repr_html_().startswith("<pre>"))
+        self.assertNotIn("->", program.graph._repr_html_())
+        self.assertIn("all_reduce", str(program.rank(3)))
+        self.assertEqual(str(ms.explain(program, rank=3)), str(program.rank(3)))
+        self.assertEqual(str(ms.plan(model(4), rows())), str(program.plan))
+        self.assertEqual({one["name"] for one in program.layouts if one["is_weight"]}, set(Small().parameters_dict()))
+        with self.refuses(AttributeError, "has no costs"):
+            program.plan.seconds
+        with self.refuses(TypeError, "no model, got int"):
+            ms.plan(1, rows())
+
+    def test_are_graphs_of_networkx(self):
+        graph = model().program(rows()).graph
+        try:
+            import networkx
+        except ImportError:
+            with self.refuses(ImportError, "networkx is not there"):
+                graph.to_networkx()
+            return
+        made = graph.to_networkx()
+        self.assertTrue(networkx.is_directed_acyclic_graph(made))
+        self.assertGreaterEqual(len(made), len(graph))
+
+    def test_are_planned_for_clusters(self):
+        plan = ms.plan(model(), rows(), cluster="h100", ranks=4)
+        self.assertGreater(plan.seconds, 0)
+        self.assertTrue(plan.fits and 0 < plan.memory < 80e9)
+        self.assertIn("data=", plan.configuration.replace(" ", ""))
+        self.assertIn("fc1", str(ms.explain(plan)))
+        self.assertIn("&lt;svg", plan._repr_html_())
+        pinned = ms.plan(model(), rows(), "h100", 4, pins="data=2,tensor=2")
+        self.assertNotEqual(pinned.configuration, plan.configuration)
+        with self.refuses(ValueError, "bad ranks, got -1"):
+            ms.plan(model(), rows(), cluster="h100", ranks=-1)
+        with self.refuses(KeyError, "h10O", "did you mean 'h100'"):
+            ms.plan(model(), rows(), cluster="h10O")
+
+
+class WeightsOfOthers(Case):
+    def test_load_by_name(self):
+        """A state_dict of PyTorch in a safetensors file, as safetensors.torch writes it."""
+        numbers = np.random.default_rng(1)
+        state = {
+            "fc1.weight": numbers.random((8, 6), "f4"),
+            "fc1.bias": numbers.random(8, "f4"),
+            "norm.weight": numbers.random(8, "f4"),
+            "norm.bias": numbers.random(8, "f4"),
+            "norm.running_mean": numbers.random(8, "f4"),
+            "norm.running_var": numbers.random(8, "f4"),
+            "norm.num_batches_tracked": np.array(3),
+            "fc2.weight": numbers.random((3, 8), "f4"),
+            "fc2.bias": numbers.random(3, "f4"),
+        }
+        header, at = [], 0
+        for name, one in state.items():
+            kind = {"f": "F32", "i": "I64"}[one.dtype.kind]
+            shape = ",".join(map(str, one.shape))
+            header.append(f'"{name}":{{"dtype":"{kind}","shape":[{shape}],"data_offsets":[{at},{at + one.nbytes}]}}')
+            at += one.nbytes
+        text = ("{" + ",".join(header) + "}").encode()
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "model.safetensors")
+            with open(path, "wb") as file:
+                file.write(len(text).to_bytes(8, "little") + text + b"".join(one.tobytes() for one in state.values()))
+            net = Small(norm=True)
+            missing, unused = ms.load_param_into_net(net, ms.load_checkpoint(path))
+        self.assertEqual((missing, unused), ([], ["norm.num_batches_tracked"]))
+        net.set_train(False)
+        x = labelled(5)[0]
+        hidden = x @ state["fc1.weight"].T + state["fc1.bias"]
+        scale = state["norm.weight"] / np.sqrt(state["norm.running_var"] + 1e-5)
+        hidden = np.maximum((hidden - state["norm.running_mean"]) * scale + state["norm.bias"], 0)
+        self.close(net(ms.Tensor(x)), hidden @ state["fc2.weight"].T + state["fc2.bias"], 1e-5)

@@ -1,0 +1,85 @@
+# Sourced by test.sh: tests side by side, one for each core. Each reports when it ends; $passed and $failed count them
+# behind finish_tests.
+passed=0
+failed=0
+results=$(mktemp -d)
+test_parts=0
+running_tests=()
+
+# What still runs ends with this script.
+end_tests() {
+  local process
+  for process in $(jobs -rp); do kill "$process" 2>/dev/null; done
+  rm -rf "$results"
+}
+trap end_tests EXIT
+
+# A shell ignores interrupts for what runs in the background; tests send them.
+usual_signals=(env --default-signal=INT,HUP)
+
+# Waits until fewer than $1 of the tests run.
+await_fewer_tests() {
+  local process still
+  while :; do
+    still=()
+    for process in "${running_tests[@]}"; do kill -0 "$process" 2>/dev/null && still+=("$process"); done
+    running_tests=("${still[@]}")
+    [[ ${#running_tests[@]} -lt $1 ]] && return
+    sleep 0.1
+  done
+}
+
+# start_test FUNCTION ARGUMENTS...: in the background, when a core is free. It gets the name of a file for its log first
+# and writes "passed failed" into $log.count.
+start_test() {
+  local function=$1
+  shift
+  await_fewer_tests "$(nproc)"
+  test_parts=$((test_parts + 1))
+  "$function" "$results/$test_parts" "$@" &
+  running_tests+=($!)
+}
+
+# check NAME COMMAND...: one test that is a program
+check() { start_test check_now "$@"; }
+check_now() {
+  local log=$1 name=$2 begin=$SECONDS
+  shift 2
+  if "${usual_signals[@]}" "$@" >"$log" 2>&1; then
+    echo "1 0" >"$log.count"
+    echo "passed: $name, $((SECONDS - begin)) s"
+  else
+    echo "0 1" >"$log.count"
+    printf 'FAILED: %s, %s s\n%s\n' "$name" $((SECONDS - begin)) "$(tail -n 30 "$log")"
+  fi
+}
+
+# run_tests PARTS PROGRAM [FILTER]: all tests of a program, each counted, in so many parts; a part that dies, or that a
+# sanitizer ends badly, counts as a failure
+run_tests() {
+  local part
+  for ((part = 0; part < $1; part++)); do start_test run_part "$1" $part "${@:2}"; done
+}
+run_part() {
+  local log=$1 parts=$2 part=$3 program=$4 begin=$SECONDS good=0 bad=0 status=0
+  OMP_NUM_THREADS=1 GTEST_TOTAL_SHARDS=$parts GTEST_SHARD_INDEX=$part "${usual_signals[@]}" "$program" --gtest_brief=1 \
+    --gtest_filter="${5:-*}" --gtest_output="xml:$log.xml" >"$log" 2>&1 || status=$?
+  [[ -s $log.xml ]] && read -r good bad < <(/usr/bin/python3 tools/count_tests.py "$log.xml")
+  [[ $status -ne 0 && $bad -eq 0 ]] && bad=1
+  echo "$good $bad" >"$log.count"
+  [[ $bad -eq 0 ]] || tail -n 40 "$log"
+  echo "$program, part $((part + 1)) of $parts: $good passed, $bad failed, $((SECONDS - begin)) s"
+}
+
+# finish_tests: waits for all and counts them; one that left no count has failed
+finish_tests() {
+  local part good bad
+  await_fewer_tests 1
+  for ((part = 1; part <= test_parts; part++)); do
+    good=0 bad=1
+    [[ -s $results/$part.count ]] && read -r good bad <"$results/$part.count"
+    passed=$((passed + good)) failed=$((failed + bad))
+  done
+  rm -f "$results"/*.count "$results"/*.xml
+  test_parts=0
+}
