@@ -14,40 +14,29 @@ std::string print(const std::vector<Column>& columns) {
   return text;
 }
 
-/// A .npy file of bytes or, of `descr` other than |u1, of whatever they stand for.
-Bytes npy(const std::string& descr, const std::string& shape, const Bytes& data) {
-  std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}", descr, shape);
-  while ((10 + text.size() + 1) % 64 != 0) text += ' ';
-  text += '\n';
-  Bytes file{0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, uint8_t(text.size() & 255), uint8_t(text.size() >> 8)};
-  file.insert(file.end(), text.begin(), text.end());
-  file.insert(file.end(), data.begin(), data.end());
-  return file;
-}
-
-Bytes some_bytes(size_t count) {
+Bytes labels_of_ten(size_t count) {
   Bytes bytes(count);
   for (size_t i = 0; i < count; ++i) bytes[i] = static_cast<uint8_t>(i % 10);
   return bytes;
 }
 
-const RowFormat kImages{.image = Type{DType::u8, {12, 12, 1}}, .classes = 4};
+const RowFormat kImageRows{.image = Type{DType::u8, {12, 12, 1}}, .classes = 4};
 
 TEST(OpenDataset, ColumnsAreKnownWithoutOpening) {
   for (const RowFormat& format :
-       {kImages, RowFormat{.image = Type{DType::u8, {12, 12, 3}}, .resize = 8, .dtype = DType::f64},
+       {kImageRows, RowFormat{.image = Type{DType::u8, {12, 12, 3}}, .resize = 8, .dtype = DType::f64},
         RowFormat{.input = "tokens", .text = {.tokens = 16}}}) {
     EXPECT_EQ(print(columns_of(DataSource(), format)),
               print(open_dataset(DataSource(), Split::train, format)->columns()));
   }
-  EXPECT_EQ(print(columns_of({DataKind::mnist, {"none"}}, kImages)), "image f32[1,28,28], label i32[]");
-  EXPECT_EQ(print(columns_of({DataKind::cifar10, {"none"}}, kImages)), "image f32[3,32,32], label i32[]");
+  EXPECT_EQ(print(columns_of({DataKind::mnist, {"none"}}, kImageRows)), "image f32[1,28,28], label i32[]");
+  EXPECT_EQ(print(columns_of({DataKind::cifar10, {"none"}}, kImageRows)), "image f32[3,32,32], label i32[]");
 }
 
 TEST(OpenDataset, RowsOfAnotherKindAreRefused) {
   expect_error<InvalidArgument>(
       [] {
-        open_dataset({DataKind::text, {"a"}}, Split::train, kImages);
+        open_dataset({DataKind::text, {"a"}}, Split::train, kImageRows);
       },
       "[--data] the model does not read such rows, got text");
   expect_error<InvalidArgument>(
@@ -59,17 +48,17 @@ TEST(OpenDataset, RowsOfAnotherKindAreRefused) {
 
 TEST(OpenDataset, NumpyImagesAreScaledAndLabelsAreIds) {
   const TempDir dir;
-  const auto x = dir.write("x.npy", npy("|u1", "(5, 12, 12)", some_bytes(5 * 144)));
+  const auto x = dir.write("x.npy", npy("|u1", "(5, 12, 12)", labels_of_ten(5 * 144)));
   const auto y = dir.write("y.npy", npy("<i8", "(5,)", Bytes(40)));
   const DataSource source{DataKind::npy, {x, y}};
-  const DatasetPtr rows = open_dataset(source, Split::train, kImages);
+  const DatasetPtr rows = open_dataset(source, Split::train, kImageRows);
   EXPECT_EQ(print(rows->columns()), "image f32[1,12,12], label i32[]");
   EXPECT_EQ(rows->size(), 5);
   EXPECT_FALSE(has_rows(source, Split::test));
-  expect_error<InvalidArgument>([&] { open_dataset(source, Split::test, kImages); }, "[--data] no rows to test on");
+  expect_error<InvalidArgument>([&] { open_dataset(source, Split::test, kImageRows); }, "[--data] no rows to test on");
   const DataSource both{DataKind::npy, {x, y, x, y}};
   EXPECT_TRUE(has_rows(both, Split::test));
-  const Row row = open_dataset(both, Split::test, kImages)->row(0, 0);
+  const Row row = open_dataset(both, Split::test, kImageRows)->row(0, 0);
   EXPECT_NEAR(row[0].at(3), (3 / 255.0 - 0.5) / 0.25, 1e-6);
 }
 
@@ -77,7 +66,7 @@ TEST(OpenDataset, FloatsGetTheTypeOfTheNetwork) {
   const TempDir dir;
   const auto x = dir.write("x.npy", npy("<f8", "(2, 3)", Bytes(48))),
              y = dir.write("y.npy", npy("|u1", "(2,)", {1, 2}));
-  EXPECT_EQ(print(open_dataset({DataKind::npy, {x, y}}, Split::train, kImages)->columns()),
+  EXPECT_EQ(print(open_dataset({DataKind::npy, {x, y}}, Split::train, kImageRows)->columns()),
             "image f32[3], label i32[]");
 }
 
@@ -85,7 +74,7 @@ TEST(OpenDataset, ArraysWithOtherNumbersOfRowsAreRefused) {
   const TempDir dir;
   const auto x = dir.write("x.npy", npy("|u1", "(2, 3)", Bytes(6))),
              y = dir.write("y.npy", npy("|u1", "(3,)", Bytes(3)));
-  EXPECT_THROW(open_dataset({DataKind::npy, {x, y}}, Split::train, kImages), InvalidFile);
+  EXPECT_THROW(open_dataset({DataKind::npy, {x, y}}, Split::train, kImageRows), InvalidFile);
 }
 
 /// With the names of its arrays as NumPy's savez writes them.
@@ -102,7 +91,7 @@ std::filesystem::path npz(const TempDir& dir, const std::string& arrays) {
 TEST(OpenDataset, NpzFindsLabelsByTheirNames) {
   const TempDir dir;
   const auto columns = [&](const std::string& arrays, Split split) {
-    return print(open_dataset({DataKind::npz, {npz(dir, arrays)}}, split, kImages)->columns());
+    return print(open_dataset({DataKind::npz, {npz(dir, arrays)}}, split, kImageRows)->columns());
   };
   EXPECT_EQ(columns("y=y, x=x", Split::train), "image f32[1,6,6], label i32[]");
   EXPECT_EQ(columns("label=y, mask=x, image=x", Split::train), "image f32[1,6,6], label i32[], mask i32[6,6,1]");
@@ -117,19 +106,19 @@ TEST(OpenDataset, ArraysOfTheOtherSplitAreNotRead) {
   const TempDir dir;
   const DataSource source{DataKind::npz, {npz(dir, "x_train=x, y_train=y, x_test=x * 1j, y_test=y")}};
   EXPECT_TRUE(has_rows(source, Split::test));
-  EXPECT_EQ(print(open_dataset(source, Split::train, kImages)->columns()), "image f32[1,6,6], label i32[]");
-  expect_error<InvalidFile>([&] { open_dataset(source, Split::test, kImages); }, "element type not supported");
+  EXPECT_EQ(print(open_dataset(source, Split::train, kImageRows)->columns()), "image f32[1,6,6], label i32[]");
+  expect_error<InvalidFile>([&] { open_dataset(source, Split::test, kImageRows); }, "element type not supported");
 }
 
 TEST(OpenDataset, LabelsOutsideTheClassesAreRefused) {
   const TempDir dir;
-  const auto x = dir.write("x.npy", npy("|u1", "(3, 12, 12)", some_bytes(3 * 144)));
+  const auto x = dir.write("x.npy", npy("|u1", "(3, 12, 12)", labels_of_ten(3 * 144)));
   const auto read = [&](const Bytes& labels, const RowFormat& format) {
     const DataSource source{DataKind::npy, {x, dir.write("y.npy", npy("<i8", "(3,)", labels))}};
     return open_dataset(source, Split::train, format);
   };
   Bytes labels(24);
-  RowFormat ids = kImages, numbers = kImages;
+  RowFormat ids = kImageRows, numbers = kImageRows;
   ids.labels_are_classes = true;
   labels[8] = 3;
   EXPECT_EQ(read(labels, ids)->size(), 3);

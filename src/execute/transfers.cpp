@@ -4,25 +4,18 @@
 #include <cstring>
 
 #include "execute/shard_copy.h"
+#include "sharding/box_runs.h"
 
 namespace partita {
 namespace {
 
-/// The part that two ranks both hold, as a box of what the first of them holds; empty when there is none.
-std::vector<Range> common_box(const std::vector<Range>& own, const std::vector<Range>& other) {
-  std::vector<Range> box;
+/// What two ranks both hold, which is not nothing, as a part of the array that the first of them holds.
+Box common_part(const Box& own, const Box& other) {
+  Box part = *common_box(own, other);
   for (size_t d = 0; d < own.size(); ++d) {
-    const int64_t begin = std::max(own[d].begin, other[d].begin), end = std::min(own[d].end, other[d].end);
-    if (begin >= end) return {};
-    box.push_back({begin - own[d].begin, end - own[d].begin, own[d].count()});
+    part[d] = {part[d].begin - own[d].begin, part[d].end - own[d].begin, own[d].count()};
   }
-  return box;
-}
-
-int64_t elements_of(const std::vector<Range>& box) {
-  int64_t elements = 1;
-  for (const Range& range : box) elements *= range.count();
-  return elements;
+  return part;
 }
 
 /// A value on the ranks of a stage, in the first micro-batch.
@@ -31,7 +24,7 @@ struct Held {
   ValueId value;
   RankGroup group;
 
-  std::vector<Range> box(int member) const {
+  Box box(int member) const {
     return local_ranges(local.graph.type(value), local.shardings[value], local.mesh, local.mesh.coordinates(member));
   }
 };
@@ -40,14 +33,14 @@ struct Held {
 /// another for each receiver.
 struct Parcel {
   int sender;  // a member of the sending group
-  std::vector<Range> whole;
+  Box whole;
 };
 std::vector<Parcel> parcels_for(const Held& from, const Held& to, int receiver) {
   std::map<std::vector<std::pair<int64_t, int64_t>>, std::vector<int>> holders;
-  const std::vector<Range> wanted = to.box(receiver);
+  const Box wanted = to.box(receiver);
   std::vector<std::vector<std::pair<int64_t, int64_t>>> order;
   for (int member = 0; member < from.group.count; ++member) {
-    const std::vector<Range> box = from.box(member);
+    const Box box = from.box(member);
     bool meets = true;
     std::vector<std::pair<int64_t, int64_t>> key;
     for (size_t d = 0; d < box.size(); ++d) {
@@ -123,15 +116,15 @@ void Transfers::find_ends(size_t t) {
   for (int member = 0; member < to.group.count; ++member) {
     const int rank = to.group.first + member;
     if (!is_sender && rank != world_.rank()) continue;
-    const std::vector<Range> wanted = to.box(member);
+    const Box wanted = to.box(member);
     for (const Parcel& parcel : parcels_for(from, to, member)) {
       const int source = from.group.first + parcel.sender;
       if (source == world_.rank()) {
-        const std::vector<Range> box = common_box(parcel.whole, wanted);
+        const Box box = common_part(parcel.whole, wanted);
         ends.sends.push_back({rank, box, elements_of(box)});
       }
       if (rank == world_.rank()) {
-        const std::vector<Range> box = common_box(wanted, parcel.whole);
+        const Box box = common_part(wanted, parcel.whole);
         ends.receives.push_back({source, box, elements_of(box)});
       }
     }

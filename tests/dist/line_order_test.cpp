@@ -65,8 +65,8 @@ TEST_P(ShuffledLines, AreDifferentiated) {
   }
 }
 
-constexpr const char* kGpt = "gpt:layers=2,hidden=16,heads=2,seq=8,vocab=11,dropout=0.1";
-constexpr const char* kMoe = "moe:layers=2,hidden=16,heads=2,seq=8,vocab=11,experts=4";
+constexpr const char* kGptSpec = "gpt:layers=2,hidden=16,heads=2,seq=8,vocab=11,dropout=0.1";
+constexpr const char* kMoeSpec = "moe:layers=2,hidden=16,heads=2,seq=8,vocab=11,experts=4";
 
 INSTANTIATE_TEST_SUITE_P(Models, ShuffledLines,
                          testing::Values(Case{"MlpData", "mlp:hidden=16", {1, 6, 6}, Parallel::data},
@@ -74,10 +74,10 @@ INSTANTIATE_TEST_SUITE_P(Models, ShuffledLines,
                                          Case{"LenetData", "lenet", {1, 28, 28}, Parallel::data},
                                          Case{"LenetAuto", "lenet", {1, 28, 28}, Parallel::automatic},
                                          Case{"Resnet", "resnet18:width=4,size=8", {3, 8, 8}, Parallel::data},
-                                         Case{"GptData", kGpt, {}, Parallel::data},
-                                         Case{"GptAuto", kGpt, {}, Parallel::automatic},
-                                         Case{"MoeData", kMoe, {}, Parallel::data},
-                                         Case{"MoeAuto", kMoe, {}, Parallel::automatic}),
+                                         Case{"GptData", kGptSpec, {}, Parallel::data},
+                                         Case{"GptAuto", kGptSpec, {}, Parallel::automatic},
+                                         Case{"MoeData", kMoeSpec, {}, Parallel::data},
+                                         Case{"MoeAuto", kMoeSpec, {}, Parallel::automatic}),
                          [](const auto& info) { return info.param.name; });
 
 // Cases next to the data, when they are there: graphs with gradient nodes before the nodes that these come from.

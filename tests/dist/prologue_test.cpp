@@ -17,11 +17,11 @@ namespace partita {
 namespace {
 
 constexpr int64_t kIgnored = -100;
-constexpr int64_t kBatch = 24;
-const std::string kGpt = "gpt:layers=2,hidden=8,heads=4,seq=6,vocab=12,dropout=0.2";
+constexpr int64_t kIgnoringBatch = 24;
+const std::string kDroppingGpt = "gpt:layers=2,hidden=8,heads=4,seq=6,vocab=12,dropout=0.2";
 
 Job ignoring_job(const std::string& spec, const Shape& image) {
-  return model_job(spec, {.image = image, .batch = kBatch, .steps = 3, .ignore_index = kIgnored});
+  return model_job(spec, {.image = image, .batch = kIgnoringBatch, .steps = 3, .ignore_index = kIgnored});
 }
 
 struct IgnoringCase {
@@ -29,7 +29,7 @@ struct IgnoringCase {
   Shape image;
 };
 const std::vector<IgnoringCase>& ignoring_cases() {
-  static const std::vector<IgnoringCase> all{{"mlp:hidden=12,dropout=0.2", {1, 6, 5}}, {kGpt, {}}};
+  static const std::vector<IgnoringCase> all{{"mlp:hidden=12,dropout=0.2", {1, 6, 5}}, {kDroppingGpt, {}}};
   return all;
 }
 
@@ -47,7 +47,7 @@ TEST(Prologue, MeansOverValidLabelsAreThoseOfTheGlobalBatch) {
     const JobResult oracle = interpret_job(job);
     for (const int64_t count : {1, 2, 3, 4}) {
       for (const int ranks : {1, 2, 3, 4, 6, 8}) {
-        if (!can_run(ranks) || kBatch % (count * ranks) != 0) continue;
+        if (!can_run(ranks) || kIgnoringBatch % (count * ranks) != 0) continue;
         job.ranks = ranks;
         job.micro_batches = count;
         const std::string what = fmt::format("{}, {} micro-batches, {} ranks", one.spec, count, ranks);
@@ -95,7 +95,7 @@ std::map<Section, std::map<std::string, int>> ops_of_sections(const LocalGraph& 
 
 // Nothing but the count runs twice, and ranks add it up once in a step.
 TEST(Prologue, MakesTheCountAlone) {
-  Job job = ignoring_job(kGpt, {});
+  Job job = ignoring_job(kDroppingGpt, {});
   job.ranks = 2;
   job.micro_batches = 4;
   const Program program = compile_job(job);
@@ -112,13 +112,13 @@ TEST(Prologue, MakesTheCountAlone) {
 
 // A step of one micro-batch has no prologue, and the text of its graph is that of the training.
 TEST(Prologue, OneMicroBatchHasNone) {
-  const Program program = compile_job(ignoring_job(kGpt, {}));
+  const Program program = compile_job(ignoring_job(kDroppingGpt, {}));
   EXPECT_EQ(print(program.local(), all_ops()), print(program.graph));
   EXPECT_EQ(print(program.schedule(), program.local()).find("prologue"), std::string::npos);
 }
 
 TEST(Prologue, TextsAreReadBack) {
-  Job job = ignoring_job(kGpt, {});
+  Job job = ignoring_job(kDroppingGpt, {});
   job.ranks = 4;
   job.micro_batches = 4;
   for (const int64_t stages : {1, 2}) {
@@ -157,7 +157,7 @@ TEST(Prologue, ABatchWithoutLabelsTeachesNothing) {
 // The forward has the count from another stage when all micro-batches are done; the backward makes it again, before
 // them.
 TEST(Prologue, TheCountOfAnotherStageIsLate) {
-  Job job = ignoring_job(kGpt, {});
+  Job job = ignoring_job(kDroppingGpt, {});
   bool behind_logits = false;
   for (Node& node : job.forward.nodes) {
     const bool counts = node.scope == "loss" && (node.op == "not_equal" || node.op == "cast" || node.op == "maximum" ||
@@ -198,7 +198,7 @@ Job weighted_job() {
   const std::vector<Column> columns{
       {"x", {DType::f64, {7}}}, {"label", {DType::i32, {}}}, {"weight", {DType::f64, {}}}};
   job.forward = build_graph(Network("weighted", forward, loss), all_ops(),
-                            {.batch = kBatch, .columns = columns, .dtype = DType::f64});
+                            {.batch = kIgnoringBatch, .columns = columns, .dtype = DType::f64});
   job.training.optimizer = {.kind = OptimizerKind::adamw, .clip_norm = 0.5};
   job.states = initial_states(job.forward, /*seed=*/5);
   job.steps = 3;
@@ -217,7 +217,7 @@ TEST(Prologue, WeightsOfSamples) {
   const JobResult oracle = interpret_job(job);
   for (const int64_t count : {2, 3, 4, 24}) {
     for (const int ranks : {1, 2, 3, 4, 6}) {
-      if (!can_run(ranks) || kBatch % (count * ranks) != 0) continue;
+      if (!can_run(ranks) || kIgnoringBatch % (count * ranks) != 0) continue;
       for (const int64_t stages : {1, 2}) {
         if (ranks < stages) continue;
         job.ranks = ranks;

@@ -53,7 +53,7 @@ std::vector<float> noise(int64_t count, int seed) {
 
 constexpr Timeout kLong = std::chrono::minutes(5);
 // None, one, less than a chunk of any group, several chunks and a rest.
-constexpr int64_t kCounts[] = {0, 1, 1000, 300'001};
+constexpr int64_t kLengths[] = {0, 1, 1000, 300'001};
 
 /// Different on every rank, some of them empty.
 std::vector<int64_t> uneven(int64_t count, int ranks, int turn) {
@@ -65,7 +65,7 @@ std::vector<int64_t> uneven(int64_t count, int ranks, int turn) {
 TEST(SharedMemoryCommunicator, MovesWhatTheInProcessCollectivesMove) {
   for (int ranks : {1, 2, 3, 4, 6, 8}) {
     with_communicators(ranks, [&](int rank, SharedMemoryCommunicator& communicator, Communicator& comm) {
-      for (const int64_t count : kCounts) {
+      for (const int64_t count : kLengths) {
         std::vector<float> mine = noise(count, rank), theirs = mine;
         communicator.run({.kind = Collective::all_reduce,
                           .dtype = DType::f32,
@@ -128,7 +128,7 @@ TEST(SharedMemoryCommunicator, NobodyOverwritesWhatASlowRankStillReads) {
 TEST(SharedMemoryCommunicator, EveryPairMayExchangeAnotherCount) {
   for (int ranks : {2, 3, 8}) {
     with_communicators(ranks, [&](int rank, SharedMemoryCommunicator& communicator, Communicator& comm) {
-      for (const int64_t count : kCounts) {
+      for (const int64_t count : kLengths) {
         const std::vector<int64_t> give = uneven(count, ranks, rank);
         std::vector<int64_t> take;
         for (int r = 0; r < ranks; ++r) take.push_back(uneven(count, ranks, r)[rank]);

@@ -17,8 +17,6 @@ constexpr size_t kResponse = 2 * sizeof(Digest);
 constexpr std::chrono::seconds kHandshakeTime{5};
 constexpr std::chrono::milliseconds kGateInterval{200};
 
-std::span<std::byte> bytes_of(Digest& digest) { return digest; }
-
 }  // namespace
 
 JobKey::JobKey(std::string_view secret, std::string_view run) {
@@ -26,7 +24,7 @@ JobKey::JobKey(std::string_view secret, std::string_view run) {
     throw InvalidArgument(
         fmt::format("[secret] too short, got {} characters, expected {} or more", secret.size(), kLeastSecret));
   }
-  key_ = keyed_hash(partita::bytes_of(secret), partita::bytes_of("partita 1 " + std::string(run)));
+  key_ = keyed_hash(bytes_of(secret), bytes_of("partita 1 " + std::string(run)));
 }
 
 Digest JobKey::proof(std::string_view role, const Digest& first, const Digest& second) const {
@@ -39,13 +37,13 @@ Digest JobKey::proof(std::string_view role, const Digest& first, const Digest& s
 
 Joining join(const Socket& socket, const JobKey& key, const Hello& own, Deadline until) {
   Digest nonce{}, answer{};
-  if (!receive_all(socket, bytes_of(nonce), until)) return Joining::no_answer;
+  if (!receive_all(socket, nonce, until)) return Joining::no_answer;
   const Digest mine = random_bytes(), response = key.proof("calls", nonce, mine);
   std::array<std::byte, kResponse> sent;
   std::copy(mine.begin(), mine.end(), sent.begin());
   std::copy(response.begin(), response.end(), sent.begin() + sizeof mine);
   if (!send_all(socket, sent, until)) return Joining::no_answer;
-  if (!receive_all(socket, bytes_of(answer), until)) {
+  if (!receive_all(socket, answer, until)) {
     return std::chrono::steady_clock::now() >= until ? Joining::no_answer : Joining::refused;
   }
   if (!equal_digests(answer, key.proof("listens", nonce, mine))) return Joining::refused;

@@ -6,8 +6,6 @@
 namespace partita {
 namespace {
 
-DatasetPtr counting(int64_t rows) { return std::make_shared<Counting>(rows); }
-
 TEST(Batcher, RanksTogetherHaveTheGlobalBatch) {
   const DatasetPtr data = shuffle(counting(37), 2);
   for (bool drop : {true, false}) {

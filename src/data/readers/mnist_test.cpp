@@ -16,7 +16,7 @@ Bytes idx(uint32_t magic, const std::vector<uint32_t>& sizes, const Bytes& eleme
   return bytes;
 }
 
-constexpr const char* kImages = "train-images-idx3-ubyte";
+constexpr const char* kImageFile = "train-images-idx3-ubyte";
 constexpr const char* kLabels = "train-labels-idx1-ubyte";
 
 Bytes three_images() {
@@ -27,7 +27,7 @@ Bytes three_images() {
 
 TEST(Mnist, ReadsImagesAndLabels) {
   const TempDir dir;
-  dir.write(std::string(kImages) + ".gz", gzip(three_images()));
+  dir.write(std::string(kImageFile) + ".gz", gzip(three_images()));
   dir.write(std::string(kLabels) + ".xz", xz(idx(0x801, {3}, {7, 0, 9})));
   const DatasetPtr data = read_mnist(dir.path(), Split::train);
   EXPECT_EQ(data->size(), 3);
@@ -46,7 +46,7 @@ TEST(Mnist, RefusesBadImages) {
   const TempDir dir;
   dir.write(kLabels, idx(0x801, {3}, {7, 0, 9}));
   const auto refuse = [&](const Bytes& images, const std::string& part) {
-    dir.write(kImages, images);
+    dir.write(kImageFile, images);
     expect_error<InvalidFile>([&] { read_mnist(dir.path(), Split::train); }, part);
   };
   const Bytes good = three_images();
@@ -65,8 +65,8 @@ TEST(Mnist, RefusesBadImages) {
 
 TEST(Mnist, RefusesBadLabelsAndMissingFiles) {
   const TempDir dir;
-  expect_error<MissingFile>([&] { read_mnist(dir.path(), Split::train); }, kImages);
-  dir.write(kImages, three_images());
+  expect_error<MissingFile>([&] { read_mnist(dir.path(), Split::train); }, kImageFile);
+  dir.write(kImageFile, three_images());
   expect_error<MissingFile>([&] { read_mnist(dir.path(), Split::train); }, kLabels);
   dir.write(kLabels, idx(0x801, {3}, {7, 10, 9}));
   expect_error<InvalidFile>([&] { read_mnist(dir.path(), Split::train); }, "at byte 9, got 10");

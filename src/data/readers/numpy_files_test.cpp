@@ -8,24 +8,6 @@
 namespace partita {
 namespace {
 
-/// A version 1 file: a header with `descr`, the order and a shape, then `data`.
-Bytes npy(const std::string& descr, const std::string& shape, const Bytes& data, bool column_major = false) {
-  std::string text = fmt::format("{{'descr': '{}', 'fortran_order': {}, 'shape': {}, }}", descr,
-                                 column_major ? "True" : "False", shape);
-  while ((10 + text.size() + 1) % 64 != 0) text += ' ';
-  text += '\n';
-  Bytes file{0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, uint8_t(text.size() & 255), uint8_t(text.size() >> 8)};
-  file.insert(file.end(), text.begin(), text.end());
-  file.insert(file.end(), data.begin(), data.end());
-  return file;
-}
-
-std::vector<double> numbers(const Array& array) {
-  std::vector<double> result;
-  for (int64_t i = 0; i < array.type().elements(); ++i) result.push_back(array.at(i));
-  return result;
-}
-
 TEST(Npy, ReadsTypesShapesAndOrders) {
   const TempDir dir;
   const auto read = [&](const Bytes& file) { return read_npy(dir.write("a.npy", file)); };

@@ -1,6 +1,7 @@
 #pragma once
 // Generated files and datasets for the tests of this folder.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <lzma.h>
 #include <stdlib.h>
@@ -63,6 +64,18 @@ inline Bytes xz(const Bytes& bytes) {
   return packed;
 }
 
+/// A .npy file of version 1: a header with `descr`, the order and a shape, then `data`.
+inline Bytes npy(const std::string& descr, const std::string& shape, const Bytes& data, bool column_major = false) {
+  std::string text = fmt::format("{{'descr': '{}', 'fortran_order': {}, 'shape': {}, }}", descr,
+                                 column_major ? "True" : "False", shape);
+  while ((10 + text.size() + 1) % 64 != 0) text += ' ';
+  text += '\n';
+  Bytes file{0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, uint8_t(text.size() & 255), uint8_t(text.size() >> 8)};
+  file.insert(file.end(), text.begin(), text.end());
+  file.insert(file.end(), data.begin(), data.end());
+  return file;
+}
+
 /// Expects `action` to throw an `Error` whose message holds `part`.
 template <class Error, class Action>
 void expect_error(Action&& action, const std::string& part) {
@@ -92,6 +105,15 @@ class Counting : public Dataset {
   int64_t rows_;
   std::vector<Column> columns_ = {{"value", {DType::i64, {}}}};
 };
+
+inline DatasetPtr counting(int64_t rows) { return std::make_shared<Counting>(rows); }
+
+/// What an array of any element type holds.
+inline std::vector<double> numbers(const Array& array) {
+  std::vector<double> result;
+  for (int64_t i = 0; i < array.type().elements(); ++i) result.push_back(array.at(i));
+  return result;
+}
 
 inline std::vector<int64_t> values(const Array& array) {
   return {array.as<int64_t>(), array.as<int64_t>() + array.type().elements()};

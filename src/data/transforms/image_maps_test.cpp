@@ -16,12 +16,6 @@ Array image(Shape shape) {
   return result;
 }
 
-std::vector<double> numbers(const Array& array) {
-  std::vector<double> result;
-  for (int64_t i = 0; i < array.type().elements(); ++i) result.push_back(array.at(i));
-  return result;
-}
-
 TEST(Pixels, RescalesNormalizesAndReorders) {
   EXPECT_EQ(numbers(apply(*rescale(2, 1), image({2, 2}))), (std::vector<double>{1, 3, 5, 7}));
   const Array normalized = apply(*normalize({1, 2}, {2, 4}), image({1, 2, 2}));

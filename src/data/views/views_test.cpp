@@ -22,8 +22,6 @@ namespace {
 
 using Values = std::vector<int64_t>;
 
-DatasetPtr counting(int64_t rows) { return std::make_shared<Counting>(rows); }
-
 TEST(Shuffle, IsAFreshPermutationPerEpoch) {
   const DatasetPtr shuffled = shuffle(counting(100), 5);
   Values first = epoch_of(shuffled, 0);
