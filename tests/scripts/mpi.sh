@@ -16,7 +16,7 @@ fail() {
 expect() {
   local code=$1 part=$2 got=0
   shift 2
-  launched 60 "$folder/out" "$@" || got=$?
+  launched 120 "$folder/out" "$@" || got=$?
   [[ $got -eq $code || $launcher_hung -eq 1 ]] || fail "exit code $got, not $code, of: $* $(tail -n 5 "$folder/out")"
   grep -qF -- "$part" "$folder/out" || fail "no '$part' from: $* $(tail -n 5 "$folder/out")"
 }
@@ -91,7 +91,7 @@ diff <(grep "^test accuracy" "$folder/staged") <(grep '^test accuracy' "$folder/
 grep -qF "$(grep "^test accuracy" "$folder/staged")" "$folder/one" || fail "one rank finds another accuracy than four in stages"
 
 # The program of the tests on ranks runs them as processes, too.
-timeout -k 5 120 mpirun -n 4 build/release/tests/dist_tests --gtest_brief=1 \
+timeout -k 5 400 mpirun -n 4 build/release/tests/dist_tests --gtest_brief=1 \
   --gtest_filter='Ranks.*:Promise.MlpInF64:Promise.LenetInF32:RandomPlans.Gpt:RandomPlans.ReshardsMoveBits:Modes.*:ContextParallel.Of*:TensorParallel.K*:Experts.*:StageGraphs.AreOneRankUnder*:Prologue.*:StageOrders.*:StageFailures.*:RandomPipelines.Mlp:RandomPipelines.Gpt' \
   >"$folder/out" 2>&1 || fail "dist_tests on processes: $(tail -n 20 "$folder/out")"
 [[ $(grep -c PASSED "$folder/out") -eq 4 ]] || fail "not every rank passed: $(tail -n 20 "$folder/out")"

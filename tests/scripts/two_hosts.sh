@@ -46,7 +46,7 @@ on_both() {
   shift
   # Each host has a name of its own, by which MPI tells who is near.
   ip netns exec "$near" unshare --uts sh -c 'hostname "$0"; exec "$@"' "$near" \
-    timeout -k 3 "${limit:-120}" mpirun -H "10.77.0.1:$each,10.77.0.2:$each" -n $((2 * each)) "$@"
+    timeout -k 3 "${limit:-240}" mpirun -H "10.77.0.1:$each,10.77.0.2:$each" -n $((2 * each)) "$@"
 }
 losses() { grep -o 'epoch: .*' "$1" | grep -v time; }
 
