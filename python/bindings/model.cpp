@@ -66,16 +66,10 @@ NamedValues call(const py::function& function, const TracePtr& trace, Columns& c
   const auto read = [&](const std::string& name) { return Symbol{trace, columns.as_given(name).id()}; };
   py::list named;
   for (const auto& [name, value] : outputs) named.append(py::make_tuple(name, Symbol{trace, value.id()}));
-  trace->open();
+  const OpenTrace open(trace);
   NamedValues values;
-  try {
-    const auto results = py::cast<SymbolList>(function(trace, py::cpp_function(read), named));
-    for (const auto& [name, symbol] : results) values.emplace_back(name, symbol.value());
-  } catch (...) {
-    trace->close();
-    throw;
-  }
-  trace->close();
+  const auto results = py::cast<SymbolList>(function(trace, py::cpp_function(read), named));
+  for (const auto& [name, symbol] : results) values.emplace_back(name, symbol.value());
   return values;
 }
 
@@ -164,8 +158,8 @@ class PythonModel {
       model_.update_by([function = kept(*update)](Builder& builder, Value parameter, Value gradient, Value rate) {
         const py::gil_scoped_acquire gil;
         const TracePtr trace = Trace::of(builder);
+        const OpenTrace open(trace);
         (*function)(trace, Symbol{trace, parameter.id()}, Symbol{trace, gradient.id()}, Symbol{trace, rate.id()});
-        trace->close();
       });
     }
     model_.on_warning([](const std::string& message) {
@@ -234,7 +228,10 @@ class PythonModel {
   }
 
   void assign(const std::map<std::string, ArrayPtr>& values) { model_.assign(states_of(values)); }
-  std::map<std::string, ArrayPtr> states() const { return arrays_of(model_.states()); }
+  std::map<std::string, ArrayPtr> states() const {
+    const py::gil_scoped_release release;
+    return arrays_of(model_.states());
+  }
 
  private:
   Network network_;
@@ -244,58 +241,66 @@ class PythonModel {
 /// A function of Python as a program, called step by step.
 class PythonStepper {
  public:
-  PythonStepper(const OptionTexts& options, bool alone, const py::function& build, const py::function& initial)
-      : stepper_(
-            config_of(options), place_of(alone),
-            [&](Context& context) {
-              const TracePtr trace = Trace::of(context);
-              try {
-                build(trace);
-              } catch (...) {
-                trace->close();
-                throw;
-              }
-              trace->close();
-            },
-            [&] { return states_of(py::cast<std::map<std::string, ArrayPtr>>(initial())); }) {}
+  PythonStepper(const OptionTexts& options, bool alone, const py::function& build, const py::function& initial) {
+    const JobConfig config = config_of(options);
+    const py::gil_scoped_release release;  // ranks meet
+    stepper_.emplace(
+        config, place_of(alone),
+        [&](Context& context) {
+          const py::gil_scoped_acquire gil;
+          const TracePtr trace = Trace::of(context);
+          const OpenTrace open(trace);
+          build(trace);
+        },
+        [&] {
+          const py::gil_scoped_acquire gil;
+          return states_of(py::cast<std::map<std::string, ArrayPtr>>(initial()));
+        });
+  }
 
   std::vector<ArrayPtr> run(const std::vector<std::pair<std::string, ArrayPtr>>& inputs) {
     Stepper::NamedArrays given;
     for (const auto& [name, array] : inputs) given.emplace_back(name, *array);
     const py::gil_scoped_release release;
     std::vector<ArrayPtr> outputs;
-    for (Array& array : stepper_.run(given)) outputs.push_back(std::make_shared<Array>(std::move(array)));
+    for (Array& array : stepper_->run(given)) outputs.push_back(std::make_shared<Array>(std::move(array)));
     return outputs;
   }
 
   /// The names of the states that a call changes.
   std::vector<std::string> written() const {
     std::vector<std::string> names;
-    for (const State& state : stepper_.graph().states) {
-      if (state.exit >= 0) names.push_back(stepper_.graph().values[static_cast<size_t>(state.entry)].name);
+    for (const State& state : stepper_->graph().states) {
+      if (state.exit >= 0) names.push_back(stepper_->graph().values[static_cast<size_t>(state.entry)].name);
     }
     return names;
   }
   std::vector<std::string> states() const {
     std::vector<std::string> names;
-    for (const State& state : stepper_.graph().states) {
-      names.push_back(stepper_.graph().values[static_cast<size_t>(state.entry)].name);
+    for (const State& state : stepper_->graph().states) {
+      names.push_back(stepper_->graph().values[static_cast<size_t>(state.entry)].name);
     }
     return names;
   }
-  std::string text() const { return print(stepper_.graph()); }
-  ArrayPtr state(const std::string& name) const { return std::make_shared<Array>(stepper_.state(name)); }
-  void set_state(const std::string& name, const ArrayPtr& whole) { stepper_.set_state(name, *whole); }
+  std::string text() const { return print(stepper_->graph()); }
+  ArrayPtr state(const std::string& name) const {
+    const py::gil_scoped_release release;
+    return std::make_shared<Array>(stepper_->state(name));
+  }
+  void set_state(const std::string& name, const ArrayPtr& whole) {
+    const py::gil_scoped_release release;
+    stepper_->set_state(name, *whole);
+  }
   std::vector<std::string> inputs() const {
     std::vector<std::string> names;
-    for (const Input& input : stepper_.graph().inputs) {
-      names.push_back(stepper_.graph().values[static_cast<size_t>(input.value)].name);
+    for (const Input& input : stepper_->graph().inputs) {
+      names.push_back(stepper_->graph().values[static_cast<size_t>(input.value)].name);
     }
     return names;
   }
 
  private:
-  Stepper stepper_;
+  std::optional<Stepper> stepper_;
 };
 
 void bind_infos(py::module_& module) {

@@ -44,6 +44,18 @@ class Trace {
 };
 using TracePtr = std::shared_ptr<Trace>;
 
+/// While it lives Python's functions may add to a trace.
+class OpenTrace {
+ public:
+  explicit OpenTrace(TracePtr trace) : trace_(std::move(trace)) { trace_->open(); }
+  ~OpenTrace() { trace_->close(); }
+  OpenTrace(const OpenTrace&) = delete;
+  OpenTrace& operator=(const OpenTrace&) = delete;
+
+ private:
+  TracePtr trace_;
+};
+
 struct Symbol {
   TracePtr trace;
   ValueId id = -1;

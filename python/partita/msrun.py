@@ -79,8 +79,14 @@ def main():
             "[msrun] processes on other hosts, a simulation or a rank table, got --local_worker_num, --sim_level or "
             "--rank_table_file, expected mpirun with a hostfile"
         )
+    if flags.node_rank > 0:
+        sys.exit(f"[msrun] another host of a job, got --node_rank {flags.node_rank}, expected mpirun with a hostfile")
     from partita import _core
+    from partita._warnings import warn
 
+    for name in ("join", "cluster_time_out", "bind_core", "tail_worker_log", "worker_log_name"):
+        if str(getattr(flags, name)) != str(_parser().get_default(name)):
+            warn(f"[msrun] --{name} has no effect here, got {getattr(flags, name)}")
     if flags.worker_num > 1 and _core.this_place().ranks == 1:
         if shutil.which("mpirun") is None:
             sys.exit("[msrun] no launcher, got no mpirun in PATH, expected Open MPI")

@@ -1,6 +1,7 @@
 #include "checkpoint/folder.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -123,6 +124,24 @@ TEST(CheckpointFolder, WhatWasWrittenIsRead) {
   EXPECT_EQ(found[0].step, 5);
   EXPECT_EQ(found[0].manifest->tensors.size(), 4u);
   EXPECT_EQ(std::distance(fs::directory_iterator(saved.path), {}), 1) << "nothing is left besides";
+}
+
+// Damage makes a training fall back to the checkpoint before; too many open files do not.
+TEST(CheckpointFolder, TooManyOpenFilesAreNoDamage) {
+  const SavedFolder saved;
+  saved.save(1, 0);
+  CheckpointReader reader(checkpoint_path(saved.path, 1));
+  const int next = ::dup(0);
+  ::close(next);
+  struct rlimit before {};
+  ::getrlimit(RLIMIT_NOFILE, &before);
+  const struct rlimit none{static_cast<rlim_t>(next), before.rlim_max};
+  Array got(Type{DType::f32, {40, 24}});
+  const auto read = [&] { reader.read("w", whole_box({40, 24}), DType::f32, got.data()); };
+  ::setrlimit(RLIMIT_NOFILE, &none);
+  EXPECT_THROW(read(), MissingFile);
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_NO_THROW(read());
 }
 
 // Any box, in other types: exact where the type holds the numbers.

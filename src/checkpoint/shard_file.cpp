@@ -114,8 +114,12 @@ std::vector<uint64_t> parse_checksums(std::string_view text, int64_t count) {
 File open_shard(const std::string& path, int64_t bytes) {
   File file(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (!file.is_open()) {
-    throw InvalidFile(
-        fmt::format("[checkpoint] {}: a file of the checkpoint cannot be opened: {}", path, std::strerror(errno)));
+    const int reason = errno;
+    const std::string text =
+        fmt::format("[checkpoint] {}: a file of the checkpoint cannot be opened: {}", path, std::strerror(reason));
+    // Too many open files, or too little memory, says nothing of the checkpoint.
+    if (reason == EMFILE || reason == ENFILE || reason == ENOMEM) throw MissingFile(text);
+    throw InvalidFile(text);
   }
   struct stat status {};
   if (::fstat(file.fd(), &status) != 0 || !S_ISREG(status.st_mode)) {

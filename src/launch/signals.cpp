@@ -31,6 +31,8 @@ void on_signal(int signal) {
 }  // namespace
 
 SignalGuard::SignalGuard() {
+  stop_signal = 0;
+  save_signals = 0;
   struct sigaction action {};
   action.sa_handler = on_signal;
   action.sa_flags = SA_RESTART;

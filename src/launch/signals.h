@@ -22,7 +22,7 @@ class SignalGuard {
   SignalGuard(const SignalGuard&) = delete;
   SignalGuard& operator=(const SignalGuard&) = delete;
 
-  /// What came since the process began.
+  /// What came since the last guard was made: an earlier training's end is not the next one's.
   static SignalRequests requests();
 
  private:

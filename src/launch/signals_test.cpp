@@ -37,6 +37,18 @@ TEST(Signals, TheFirstIsKeptAndTheSecondEndsAtOnce) {
   }
 }
 
+TEST(Signals, OfOneTrainingAreNotThoseOfTheNext) {
+  EXPECT_EQ(status_of([] {
+              for (int training = 0; training < 2; ++training) {
+                const SignalGuard guard;
+                if (SignalGuard::requests().stop != 0) ::_exit(1);
+                ::raise(SIGTERM);
+                if (SignalGuard::requests().stop != SIGTERM) ::_exit(2);
+              }
+            }),
+            0);
+}
+
 TEST(Signals, SavesAreCounted) {
   EXPECT_EQ(status_of([] {
               const SignalGuard guard;

@@ -276,7 +276,18 @@ Program Model::training_program(const DatasetPtr& dataset) const {
 }
 
 TrainingEnd Model::train(const DatasetPtr& dataset, const FitOptions& fit) {
-  const Program program = training_program(dataset);
+  const std::string resumed_path = resumed_path_;
+  const bool was_spent = is_spent_;
+  try {
+    return train_program(training_program(dataset), dataset, fit);
+  } catch (...) {  // what it was to go on from, it still is
+    resumed_path_ = resumed_path;
+    is_spent_ = was_spent;
+    throw;
+  }
+}
+
+TrainingEnd Model::train_program(const Program& program, const DatasetPtr& dataset, const FitOptions& fit) {
   if (report_) report_(describe_program(program));
   // States that only the seed says are made by the ranks, each its part.
   const bool is_fresh = states_.empty() && loaded_path_.empty() && resumed_path_.empty();

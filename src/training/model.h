@@ -109,6 +109,7 @@ class Model {
   void prepare_states(const Graph& graph, bool makes_them = true);
   void require_states() const;
   TrainingRun make_run(const Program& program, const DatasetPtr& dataset, const FitOptions& fit) const;
+  TrainingEnd train_program(const Program& program, const DatasetPtr& dataset, const FitOptions& fit);
   void begin_training(TrainingRun& run, const FitOptions& fit, std::vector<FoundCheckpoint> folders);
   void spend();
   void take_end(TrainingResult&& result, TrainingPosition position);

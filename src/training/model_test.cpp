@@ -375,6 +375,29 @@ TEST(Model, CheckpointsOfAnotherTrainingAreRefused) {
   EXPECT_EQ(fourth.eval(rows_of(Split::test)).loss, model.eval(rows_of(Split::test)).loss);
 }
 
+// A training that fails leaves a model that still is to go on from its checkpoint, or still is spent.
+TEST(Model, IsWhatItWasAfterATrainingThatFails) {
+  const TempDir dir;
+  const DatasetPtr rows = rows_of(Split::train);
+  const std::string path = (dir.path() / "a.st").string();
+  Model first = small_model(2);
+  first.train(rows, {.epochs = 1});
+  first.save_checkpoint(path);
+  Model second = small_model(2);
+  second.resume(path);
+  EXPECT_THROW(second.train(rows, {.epochs = -1}), InvalidArgument);
+  second.train(rows, {.epochs = 2});
+  first.train(rows, {.epochs = 2});
+  EXPECT_EQ(first.eval(rows).loss, second.eval(rows).loss);
+
+  Model spent = small_model(2);
+  spent.train(rows, {.epochs = 1, .keeps_states = false});
+  spent.resume((dir.path() / "missing").string());
+  EXPECT_THROW(spent.train(rows), MissingFile);
+  spent.resume("");
+  EXPECT_THROW(spent.train(rows), InvalidArgument);
+}
+
 // Where nobody asks for the states they stay with the ranks, which test them; the numbers are those of an evaluation.
 TEST(Model, TestsWithoutGatheringItsStates) {
   const DatasetPtr rows = rows_of(Split::train), test = rows_of(Split::test);

@@ -99,24 +99,47 @@ class Saving(Folders):
         with self.refuses(TypeError, "no config, got int"):
             train.ModelCheckpoint("a", ".", 1)
 
+    def test_of_a_training_that_is_stopped(self):
+        class Stop(train.Callback):
+            def on_train_step_end(self, run_context):
+                if run_context.original_args().cur_step_num == 3:
+                    run_context.request_stop()
+
+        net = nn.Dense(2, 1)
+        rows = np.random.default_rng(2).random((8, 2), "f4")
+        data = ms.dataset.NumpySlicesDataset((rows, rows[:, :1]), ["x", "y"], shuffle=False).batch(2)
+        saves = train.ModelCheckpoint("net", self.folder, train.CheckpointConfig(2, keep_checkpoint_max=1))
+        model = train.Model(net, nn.MSELoss(), nn.SGD(net.trainable_params(), 0.1))
+        model.train(2, data, callbacks=[saves, Stop()])
+        self.assertEqual(os.listdir(self.folder), ["net-1_3.ckpt"])
+        seen = []
+
+        class Keep(train.Callback):
+            def on_train_step_end(self, run_context):
+                seen.append(run_context.original_args().cur_epoch_num)
+
+        model.train(3, data, callbacks=[Keep()], initial_epoch=1)
+        self.assertEqual(seen, [2] * 4 + [3] * 4)
+
     def test_parts_need_folders_of_their_own(self):
         from partita.train.checkpoints import _OwnFolder
 
-        other = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+        holds = "import fcntl, os; f = open({!r}, 'a'); fcntl.flock(f, fcntl.LOCK_EX); print(os.getpid(), file=f, flush=True)"
+        own = _OwnFolder(self.folder, "net")
+        own.take()
+        own.take()  # again, as of a second training
+        own.give_back()
+        script = holds.format(self.path(".net.process")) + "; print('locked', flush=True); input()"
+        other = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         try:
-            own = _OwnFolder(self.folder, "net")
-            own.take()
-            own.take()  # again, as of a second training
-            own.give_back()
-            with open(self.path(".net.process"), "w") as file:
-                file.write(f"{os.uname().nodename} {other.pid}")
-            with self.refuses(ValueError, f"process {other.pid}", "expected a folder for each"):
+            self.assertEqual(other.stdout.readline(), b"locked\n")
+            with self.refuses(ValueError, f"{other.pid}", "expected a folder for each"):
                 own.take()
         finally:
             other.communicate(b"\n")
-        own.take()  # what a process left that is gone
+        own.take()  # of a process that is gone
         own.give_back()
-        self.assertEqual(os.listdir(self.folder), [])
+        self.assertEqual(os.listdir(self.folder), [".net.process"])
 
 
 class Strategies(Folders):

@@ -58,7 +58,119 @@ class Results(Case):
         self.assertEqual([one.asnumpy()[0, 0] for one in made], list(range(12)))
 
 
+class Gradients(Case):
+    x = np.array([1.0, 2.0, 3.0], "f4")
+
+    @staticmethod
+    def _two(x):
+        return (x * x).sum(), (x * 5.0).sum()
+
+    def test_are_of_all_outputs(self):
+        (first, second), found = ms.value_and_grad(self._two)(Tensor(self.x))
+        self.close(found, 2 * self.x + 5)
+        self.close(first, 14)
+        self.close(second, 30)
+        self.close(ms.grad(self._two)(Tensor(self.x)), 2 * self.x + 5)
+        self.close(ms.ops.GradOperation()(self._two)(Tensor(self.x)), 2 * self.x + 5)
+
+    def test_are_of_the_loss_alone_beside_others(self):
+        (_, second), found = ms.value_and_grad(self._two, has_aux=True)(Tensor(self.x))
+        self.close(found, 2 * self.x)
+        self.close(second, 30)
+        with self.refuses(ValueError, "nothing besides the loss"):
+            ms.value_and_grad(lambda x: x.sum(), has_aux=True)(Tensor(self.x))
+
+    def test_leave_integers_out(self):
+        _, found = ms.value_and_grad(lambda x: ((x * x).sum(), ms.ops.argmax(x)))(Tensor(self.x))
+        self.close(found, 2 * self.x)
+        with self.refuses(TypeError, "nothing has a gradient"):
+            ms.value_and_grad(lambda x: ms.ops.argmax(x))(Tensor(self.x))
+
+    def test_take_a_factor_for_each_output(self):
+        sens = (Tensor(np.float32(2)), Tensor(np.float32(3)))
+        found = ms.ops.GradOperation(sens_param=True)(self._two)(Tensor(self.x), sens)
+        self.close(found, 4 * self.x + 15)
+
+
+class Values(Case):
+    def test_changed_in_place_reach_programs(self):
+        net = nn.Dense(2, 1, "ones", has_bias=False)
+        called, x = ms.jit(lambda x: net(x)), Tensor(np.ones((1, 2), "f4"))
+        self.close(called(x), [[2]])
+        net.weight[0, 1] = 5.0
+        self.close(called(x), [[6]])
+
+    def test_as_arrays_are_to_be_read(self):
+        weight = nn.Dense(2, 1).weight
+        with self.assertRaises(ValueError):
+            weight.asnumpy()[0, 0] = 1
+
+
+class Mint(Case):
+    """Against NumPy: the parameters that PyTorch's functions have."""
+
+    def test_dimensions(self):
+        from partita import mint
+
+        values = np.random.default_rng(3).random((2, 3, 4), "f4")
+        x = Tensor(values)
+        self.close(mint.sum(x, dim=1, keepdim=True), values.sum(1, keepdims=True))
+        self.close(mint.mean(x, dim=(0, 2)), values.mean((0, 2)))
+        self.close(mint.max(x, dim=1)[0], values.max(1))
+        self.close(mint.min(x), values.min())
+        self.close(mint.max(x, Tensor(1 - values)), np.maximum(values, 1 - values))
+        self.close(mint.transpose(x, 0, 2), values.swapaxes(0, 2))
+        self.close(mint.permute(x, (2, 0, 1)), values.transpose(2, 0, 1))
+        self.assertEqual(mint.flatten(x).shape, (24,))
+        self.assertEqual(mint.flatten(x, 1).shape, (2, 12))
+        self.assertEqual(mint.squeeze(x, 1).shape, (2, 3, 4))
+        self.assertEqual(mint.unsqueeze(x, 0).shape, (1, 2, 3, 4))
+        self.close(mint.cat((x, x), dim=2), np.concatenate((values, values), 2))
+        self.close(mint.stack((x, x), dim=1), np.stack((values, values), 1))
+        self.assertEqual([one.shape for one in mint.split(x, [1, 3], dim=2)], [(2, 3, 1), (2, 3, 3)])
+        self.close(mint.cumsum(x, dim=2), values.cumsum(2), 1e-5)
+        self.close(mint.select(x, 1, 2), values[:, 2])
+        exp = np.exp(values)
+        self.close(mint.softmax(x, dim=1), exp / exp.sum(1, keepdims=True), 1e-5)
+        self.close(mint.nn.functional.softmax(x), exp / exp.sum(0, keepdims=True), 1e-5)
+
+    def test_factors(self):
+        from partita import mint
+
+        x = Tensor(np.array([-1.0, 2.0], "f4"))
+        self.close(mint.add(x, x, alpha=3), [-4, 8])
+        self.close(mint.sub(x, x, alpha=2), [1, -2])
+        self.assertIs(mint.equal(x, x), True)
+        self.assertIs(mint.equal(x, x * 2.0), False)
+        self.close(mint.nn.functional.leaky_relu(x, negative_slope=0.5), [-0.5, 2])
+        self.close(mint.nn.functional.softplus(x, beta=2), np.log1p(np.exp(2 * x.asnumpy())) / 2, 1e-5)
+        self.close(mint.nn.functional.layer_norm(x, (2,)), [-1, 1], 1e-4)
+        self.close(mint.nn.GELU()(x), [-0.15865525, 1.9544997], 1e-5)
+        self.assertEqual(mint.nn.Dropout(0.25).p, 0.25)
+        self.assertEqual(mint.nn.Embedding(5, 3).embedding_table.shape, (5, 3))
+        self.close(mint.nn.Linear(2, 3, bias_init=0.5).bias, [0.5] * 3)
+        with self.refuses(NotImplementedError, "rounding_mode='floor'"):
+            mint.div(x, x, rounding_mode="floor")
+
+
 class Refusals(Case):
+    def test_of_what_models_and_data_do_not_take(self):
+        net = nn.Dense(2, 1)
+        with self.refuses(NotImplementedError, "eval_network"):
+            train.Model(net, eval_network=net)
+        data = ms.dataset.NumpySlicesDataset((np.zeros((4, 2), "f4"), np.zeros((4, 1), "f4")), ["x", "y"], shuffle=False)
+        model = train.Model(net, nn.MSELoss(), nn.SGD(net.trainable_params()))
+        with self.refuses(NotImplementedError, "sink_size=3"):
+            model.train(1, data.batch(2), dataset_sink_mode=True, sink_size=3)
+        with self.refuses(ValueError, "initial_epoch", "expected 0 to 1"):
+            model.train(2, data.batch(2), initial_epoch=2)
+        with self.refuses(NotImplementedError, "pad_info is not there"):
+            data.batch(2, pad_info={})
+        with self.refuses(TypeError, "unknown parameter, got 'colour'"):
+            data.map(lambda x: x, "x", colour=1)
+        with self.refuses(ValueError, "MaxPool", "'NHWC'"):
+            ms.ops.MaxPool(data_format="NHWC")
+
     def test_of_loss_scales(self):
         with self.refuses(NotImplementedError, "loss_scale is not there, got 1024"):
             nn.SGD(nn.Dense(1, 1).trainable_params(), loss_scale=1024)

@@ -74,6 +74,18 @@ class Parameter(Tensor):
     def assign_value(self, value):
         return self.set_data(value)
 
+    def asnumpy(self):
+        """The values as a NumPy array over the same memory, to be read: programs hear of changes by item assignment
+        and `set_data` alone."""
+        values = super().asnumpy().view()
+        values.flags.writeable = False
+        return values
+
+    def _writable(self):
+        values = super().asnumpy()
+        self._updates += 1
+        return values
+
     def _take(self, array):
         """What a training made of it."""
         self._array, self._holder = array, None

@@ -222,7 +222,11 @@ class Tensor:
             raise TypeError(
                 "[construct] a value is changed in place, got an item assignment, expected ops that make another one"
             )
-        self.asnumpy()[index] = value.asnumpy() if isinstance(value, Tensor) else value
+        self._writable()[index] = value.asnumpy() if isinstance(value, Tensor) else value
+
+    def _writable(self):
+        """The values, to be changed in place."""
+        return self.asnumpy()
 
     def astype(self, dtype, copy=True):
         return _functional().cast(self, dtype)

@@ -60,6 +60,13 @@ def group_size_or_one():
     return place.ranks if place.ranks > 1 else in_process_ranks()
 
 
+def ranks_of_job():
+    """The number of ranks that share a computation. Processes that a launcher started begin communication first."""
+    if is_process():
+        _require_init("train")
+    return group_size_or_one()
+
+
 def _require_init(where):
     if not _state["init"]:
         raise RuntimeError(

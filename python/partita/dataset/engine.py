@@ -14,6 +14,22 @@ from partita.dataset import transforms as T
 _data = _core.data
 
 
+# Options of speed alone; what else the documented functions take is refused.
+_FREE = {"python_multiprocessing", "max_rowsize", "cache", "offload"}
+_REFUSED = {"map": {"callbacks": None}, "batch": {"per_batch_map": None, "input_columns": None, "output_columns": None,
+                                                   "column_order": None, "pad_info": None}}
+
+
+def _refuse_unknown(where, options):
+    for name, value in options.items():
+        if name in _FREE:
+            continue
+        if name not in _REFUSED[where]:
+            raise TypeError(f"[{where}] unknown parameter, got '{name}', expected one that {where} has")
+        if value is not None:
+            raise NotImplementedError(f"[{where}] {name} is not there, got {value!r}, expected None")
+
+
 class Dataset:
     """Rows with named columns, or batches of them once `batch` was called."""
 
@@ -81,6 +97,7 @@ class Dataset:
         **kwargs,
     ):
         """Columns through operations, one after the other: transforms of the library, or functions of Python."""
+        _refuse_unknown("map", kwargs)
         if self._batch_size is not None:
             raise NotImplementedError("[map] batches are mapped, got a map after batch, expected it before")
         steps = T.flattened(operations)
@@ -93,8 +110,7 @@ class Dataset:
 
     def batch(self, batch_size, drop_remainder=False, num_parallel_workers=None, **kwargs):
         """Rows in batches; the last one of an epoch may have fewer."""
-        if kwargs.get("per_batch_map") is not None:
-            raise NotImplementedError("[batch] batches are mapped, got per_batch_map, expected map before batch")
+        _refuse_unknown("batch", kwargs)
         if not isinstance(batch_size, numbers.Integral) or isinstance(batch_size, bool):
             raise TypeError(f"[batch] batch_size is no integer, got {batch_size!r}, expected one from 1")
         if batch_size < 1:

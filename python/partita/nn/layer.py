@@ -80,8 +80,7 @@ class Conv2d(Cell):
         dtype=mstype.float32,
     ):
         super().__init__()
-        if data_format != "NCHW":
-            raise ValueError(f"[Conv2d] another order of dimensions, got '{data_format}', expected 'NCHW'")
+        F.require_nchw("Conv2d", data_format)
         self.in_channels = _positive("Conv2d", "in_channels", in_channels)
         self.out_channels = _positive("Conv2d", "out_channels", out_channels)
         self.group = _positive("Conv2d", "group", group)
@@ -295,6 +294,7 @@ class _BatchNorm(Cell):
     ):
         super().__init__()
         where = type(self).__name__
+        F.require_nchw(where, data_format)
         self.num_features = _positive(where, "num_features", num_features)
         if not 0 <= momentum <= 1:
             raise ValueError(f"[{where}] momentum out of range, got {momentum}, expected 0 to 1")

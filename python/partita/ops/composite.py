@@ -1,6 +1,7 @@
 """Gradients of functions: nodes that follow those of the function in one program."""
 
 from partita import _trace
+from partita.common import dtype as mstype
 from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
 
@@ -11,22 +12,42 @@ def _positions(grad_position):
     return list(grad_position) if isinstance(grad_position, (tuple, list)) else [grad_position]
 
 
-def _gradients(build, loss, tensors):
-    """d sum(loss) / d each of the tensors."""
-    total = loss.sum() if loss.ndim > 0 else loss
+def _gradients(build, total, tensors):
+    """d total / d each of the tensors."""
     build.set_place()
     symbols = build.trace.differentiate(build.symbol(total), [build.symbol(one) for one in tensors])
     return tuple(_trace.from_symbol(symbol) for symbol in symbols)
 
 
-def _first(where, value):
-    loss = value[0] if isinstance(value, (tuple, list)) else value
-    if not isinstance(loss, Tensor):
-        raise TypeError(
-            f"[{where}] the function gives no tensor, got {type(loss).__name__}, expected a loss, or a tuple "
-            "that begins with one"
+def _differentiated(where, value, has_aux=False, sens=None):
+    """What the gradients are of: the sum of all that the function gives, each times its `sens`; with `has_aux` the
+    first alone. Integers have no gradient and do not count."""
+    several = isinstance(value, (tuple, list))
+    if has_aux and (not several or len(value) < 2):
+        raise ValueError(
+            f"[{where}] nothing besides the loss, got {type(value).__name__} of has_aux=True, expected a tuple of "
+            "the loss and others"
         )
-    return loss
+    outputs = list(value[:1] if has_aux else value) if several else [value]
+    for one in outputs:
+        if not isinstance(one, Tensor):
+            raise TypeError(
+                f"[{where}] the function gives no tensor, got {type(one).__name__}, expected a loss, or a tuple of "
+                "tensors; with has_aux=True the first alone is to be one"
+            )
+    factors = list(sens) if isinstance(sens, (tuple, list)) else [sens] * len(outputs)
+    if len(factors) != len(outputs):
+        raise ValueError(f"[{where}] another number of factors, got {len(factors)}, expected {len(outputs)}")
+    total = None
+    for one, factor in zip(outputs, factors):
+        if not mstype.is_float(one.dtype):
+            continue
+        scaled = one if factor is None else one * factor
+        term = scaled.sum() if scaled.ndim > 0 else scaled
+        total = term if total is None else total + term.astype(total.dtype)
+    if total is None:
+        raise TypeError(f"[{where}] nothing has a gradient, got {outputs[0].dtype}, expected floating-point numbers")
+    return total
 
 
 def _require_weights(where, weights):
@@ -40,8 +61,9 @@ def _require_weights(where, weights):
 
 
 def value_and_grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False):
-    """A function that gives (what `fn` gives, gradients of its first result) with respect to inputs by their positions,
-    to weights, or to both: (gradients of inputs, gradients of weights)."""
+    """A function that gives (what `fn` gives, gradients) with respect to inputs by their positions, to weights, or to
+    both: (gradients of inputs, gradients of weights). Gradients are of the sum of all that `fn` gives, with `has_aux`
+    of the first alone."""
     if return_ids:
         raise NotImplementedError("[value_and_grad] gradients with their names, got return_ids=True, expected False")
     positions, parameters = _positions(grad_position), _require_weights("value_and_grad", weights)
@@ -54,7 +76,7 @@ def value_and_grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=
     def both(*args, **kwargs):
         build = _trace.current()
         value = fn(*args, **kwargs)
-        loss = _first("value_and_grad", value)
+        total = _differentiated("value_and_grad", value, has_aux)
         inputs = []
         for position in positions or []:
             if position >= len(args) or not isinstance(args[position], Tensor):
@@ -62,7 +84,7 @@ def value_and_grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=
                     f"[value_and_grad] no such input, got position {position} of {len(args)} inputs, expected a tensor"
                 )
             inputs.append(args[position])
-        found = _gradients(build, loss, inputs + (parameters or []))
+        found = _gradients(build, total, inputs + (parameters or []))
         of_inputs, of_weights = found[: len(inputs)], found[len(inputs) :]
         if positions is not None and not isinstance(grad_position, (tuple, list)):
             of_inputs = of_inputs[0]
@@ -116,11 +138,10 @@ class GradOperation:
         def gradients(*args):
             build = _trace.current()
             args, sens = (args[:-1], args[-1]) if self.sens_param else (args, None)
-            value = _first("GradOperation", fn(*args))
-            loss = value if sens is None else value * sens
+            total = _differentiated("GradOperation", fn(*args), sens=sens)
             inputs = [one for one in args if isinstance(one, Tensor)]
             inputs = inputs if self.get_all else [] if self.get_by_list else inputs[:1]
-            found = _gradients(build, loss, inputs + (parameters if self.get_by_list else []))
+            found = _gradients(build, total, inputs + (parameters if self.get_by_list else []))
             of_inputs, of_weights = found[: len(inputs)], found[len(inputs) :]
             if self.get_by_list:
                 return (of_inputs, of_weights) if self.get_all else of_weights

@@ -53,6 +53,12 @@ def conv2d(input, weight, bias=None, stride=1, pad_mode="valid", padding=0, dila
     return y if bias is None else bias_add(y, bias)
 
 
+def require_nchw(where, data_format):
+    """ValueError for images whose dimensions are in another order."""
+    if data_format != "NCHW":
+        raise ValueError(f"[{where}] another order of dimensions, got {data_format!r}, expected 'NCHW'")
+
+
 def pair(where, what, value):
     """Two integers: (height, width)."""
     values = [value, value] if isinstance(value, numbers.Integral) else list(value)

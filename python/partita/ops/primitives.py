@@ -279,6 +279,7 @@ class Conv2D(Primitive):
         data_format="NCHW",
     ):
         super().__init__()
+        F.require_nchw("Conv2D", data_format)
         self.options = dict(pad_mode=pad_mode, padding=pad, stride=stride, dilation=dilation, groups=group)
 
     def compute(self, x, weight):
@@ -288,6 +289,7 @@ class Conv2D(Primitive):
 class MaxPool(Primitive):
     def __init__(self, kernel_size=1, strides=1, pad_mode="valid", data_format="NCHW"):
         super().__init__()
+        F.require_nchw(type(self).__name__, data_format)
         self.kernel_size, self.strides, self.pad_mode = kernel_size, strides, pad_mode
 
     def compute(self, x):

@@ -1,5 +1,6 @@
 """Checkpoints of a training, written while it goes on."""
 
+import fcntl
 import glob
 import os
 import socket
@@ -65,43 +66,35 @@ class CheckpointConfig:
 
 
 class _OwnFolder:
-    """A folder in which one process at a time writes its part: its mark has the host and the number of the process."""
+    """A folder in which one process at a time writes its part: it holds the lock of a file there, which ends with the
+    process and says which it is."""
 
     def __init__(self, directory, prefix):
-        self._path, self._text = os.path.join(directory, f".{prefix}.process"), f"{socket.gethostname()} {os.getpid()}"
+        self._path, self._file = os.path.join(directory, f".{prefix}.process"), None
 
     def take(self):
-        for _ in range(2):
-            try:
-                with open(self._path, "x") as file:
-                    file.write(self._text)
-                return
-            except FileExistsError:
-                with open(self._path) as file:
-                    holder = file.read()
-                if holder != self._text and self._is_alive(holder):
-                    raise ValueError(
-                        f"[ModelCheckpoint] parts of several ranks in one folder, got '{os.path.dirname(self._path)}' "
-                        f"of process {holder.split()[-1]}, too, expected a folder for each, with get_rank() in its name"
-                    ) from None
-                os.remove(self._path)
+        if self._file is not None:
+            return
+        file = open(self._path, "a+")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            holder = file.read().strip() or "another"
+            file.close()
+            raise ValueError(
+                f"[ModelCheckpoint] parts of several ranks in one folder, got '{os.path.dirname(self._path)}' of "
+                f"process {holder}, too, expected a folder for each, with get_rank() in its name"
+            ) from None
+        file.truncate(0)
+        file.write(f"{os.getpid()} on {socket.gethostname()}")
+        file.flush()
+        self._file = file
 
     def give_back(self):
-        if os.path.exists(self._path):
-            os.remove(self._path)
-
-    @staticmethod
-    def _is_alive(holder):
-        host, _, process = holder.partition(" ")
-        if host != socket.gethostname() or not process.isdigit():
-            return False
-        try:
-            os.kill(int(process), 0)
-        except ProcessLookupError:
-            return False
-        except PermissionError:
-            pass
-        return True
+        if self._file is not None:
+            self._file.close()  # the file itself stays: another process may wait for its lock
+            self._file = None
 
 
 class ModelCheckpoint(Callback):
@@ -116,6 +109,7 @@ class ModelCheckpoint(Callback):
         self.prefix, self.directory = prefix, os.fspath(directory or ".")
         self.config = config or CheckpointConfig()
         self._files, self._folder = [], None
+        self._replaced = []  # (a file beyond those to keep, the one to be written before it is removed)
 
     @property
     def latest_ckpt_file_name(self):
@@ -140,12 +134,20 @@ class ModelCheckpoint(Callback):
 
     def on_train_step_end(self, run_context):
         args, config = run_context.original_args(), self.config
+        self._remove_replaced()
         by_steps = config.save_checkpoint_steps and args.cur_step_num % config.save_checkpoint_steps == 0
         by_time = config.save_checkpoint_seconds and args.elapsed - self._saved_at >= config.save_checkpoint_seconds
         if by_steps or by_time or args.cur_step_num == args.last_step:
             self._save(args)
 
+    def save_last(self, run_context):
+        """Of a training that ends before its last step: what it has reached."""
+        args = run_context.original_args()
+        if args.cur_step_num:
+            self._save(args)
+
     def on_train_end(self, run_context):
+        self._remove_replaced()
         if self._folder is not None:
             self._folder.give_back()
 
@@ -157,24 +159,30 @@ class ModelCheckpoint(Callback):
         args.save_checkpoint(path, not self.config.integrated_save, self.config.async_save)
         self._saved_at, self._saved_step = args.elapsed, args.cur_step_num
         self._files = [one for one in self._files if one != path] + [path]
-        self._remove_old(args.elapsed)
+        self._replace_old(args.elapsed)
 
-    def _remove_old(self, elapsed):
+    def _replace_old(self, elapsed):
         config = self.config
         if config.keep_checkpoint_per_n_minutes:
             if len(self._files) > 1 and elapsed - self._kept_at < 60 * config.keep_checkpoint_per_n_minutes:
-                self._remove(self._files.pop(-2))
+                self._replaced.append((self._files.pop(-2), self._files[-1]))
             else:
                 self._kept_at = elapsed
         while config.keep_checkpoint_max and len(self._files) > config.keep_checkpoint_max:
-            self._remove(self._files.pop(0))
+            self._replaced.append((self._files.pop(0), self._files[-1]))
 
-    @staticmethod
-    def _remove(path):
-        try:
-            os.remove(path)
-        except FileNotFoundError:
-            pass  # by another process that shares the folder
+    def _remove_replaced(self):
+        """Files are written behind the callbacks of a step, or in the background: old ones stay until then."""
+        waiting = []
+        for old, new in self._replaced:
+            if not os.path.exists(new):
+                waiting.append((old, new))
+                continue
+            try:
+                os.remove(old)
+            except FileNotFoundError:
+                pass  # by another process that shares the folder
+        self._replaced = waiting
 
 
 __getattr__ = refuse_missing(globals())

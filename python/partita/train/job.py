@@ -22,7 +22,7 @@ class Parallelism:
         get = context.get_auto_parallel_context
         self.mode = get("parallel_mode")
         self.alone = self.mode == "stand_alone"
-        self.ranks = 1 if self.alone else ranks.group_size_or_one()
+        self.ranks = 1 if self.alone else ranks.ranks_of_job()
         if not self.alone and context.is_set("device_num") and ranks.is_process() and get("device_num") != self.ranks:
             raise ValueError(
                 f"[set_auto_parallel_context] device_num is not the number of ranks, got {get('device_num')}, "

@@ -12,6 +12,7 @@ from partita.nn.wrap import _Divided
 from partita.planning import Program
 from partita.train import strategy
 from partita.train.callback import Callback, InternalCallbackParam, OnRequestExit, RunContext
+from partita.train.checkpoints import ModelCheckpoint
 from partita.train.metrics import Metric
 from partita.train.job import NetworkJob, Parallelism, training_rows
 
@@ -49,8 +50,15 @@ class Model:
             warn(f"[Model] the CPU computes in float32, got amp_level={amp_level!r}")
         if boost_level != "O0":
             warn(f"[Model] there is no such level, got boost_level={boost_level!r}")
+        if eval_network is not None or eval_indexes is not None:
+            raise NotImplementedError(
+                "[Model] a network of its own for evaluations, got eval_network or eval_indexes, expected None"
+            )
+        if loss_scale_manager is not None:
+            warn(f"[Model] losses in float32 are not scaled, got loss_scale_manager={type(loss_scale_manager).__name__}")
+        if keep_batchnorm_fp32 is False:
+            warn("[Model] the CPU computes in float32, got keep_batchnorm_fp32=False")
         self._network, self._loss_fn, self._optimizer = network, loss_fn, optimizer
-        self._eval_network = eval_network
         self._metrics = _measured_by(metrics)
 
     @property
@@ -63,7 +71,7 @@ class Model:
 
     @property
     def eval_network(self):
-        return self._eval_network
+        return self._network
 
     # Jobs.
 
@@ -151,6 +159,10 @@ class Model:
             raise ValueError(f"[{where}] bad number of epochs, got {epoch}, expected an integer from 1")
         if sink_size < -1 or sink_size == 0:
             raise ValueError(f"[{where}] bad sink_size, got {sink_size}, expected -1 or an integer from 1")
+        if sink and sink_size != -1:
+            raise NotImplementedError(f"[{where}] another length of epochs, got sink_size={sink_size}, expected -1")
+        if not isinstance(initial_epoch, int) or not 0 <= initial_epoch < epoch:
+            raise ValueError(f"[{where}] bad initial_epoch, got {initial_epoch!r}, expected 0 to {epoch - 1}")
         job, rows = self._training_job(where, dataset)
         valid_rows = None
         if validation is not None:
@@ -159,7 +171,7 @@ class Model:
                     f"[fit] an evaluation after several epochs, got valid_frequency={frequency}, expected 1"
                 )
             valid_rows = validation.rows().rename(job.columns)
-        events = _Events(self, _listed(callbacks), dataset, epoch - initial_epoch, sink)
+        events = _Events(self, _listed(callbacks), dataset, epoch, initial_epoch, sink)
         job.give(
             self._optimizer.parameters + list(self._network.get_parameters()),
             {name: one.array for name, one in self._optimizer.states.items()},
@@ -311,7 +323,8 @@ def _listed(callbacks):
 class _Events:
     """The events of a training of the library, as the callbacks of Python see them."""
 
-    def __init__(self, model, callbacks, dataset, epochs, sink):
+    def __init__(self, model, callbacks, dataset, epochs, first_epoch, sink):
+        self._first_epoch = first_epoch  # what callbacks count from
         self._model, self.callbacks, self._sink = model, callbacks, sink
         self._optimizer = model._optimizer
         self.steps, self._saved, self._epoch_open = 0, [], False
@@ -346,7 +359,8 @@ class _Events:
 
     def train_begin(self, info, control):
         self._control, args = control, self._args
-        args.batch_num, args.last_step = info.steps_per_epoch, info.steps
+        args.batch_num, args.last_step = info.steps_per_epoch, self._counted(info.steps, info.steps_per_epoch)
+        args.cur_step_num = self._counted(0, info.steps_per_epoch)
         args.save_checkpoint, args.set_learning_rate = self._save, control.set_learning_rate
         path = strategy.file_to_save()
         if path:
@@ -356,9 +370,12 @@ class _Events:
         self._call("on_train_begin")
         self._begin_step(1, 1)
 
+    def _counted(self, step, steps_per_epoch):
+        return self._first_epoch * steps_per_epoch + step
+
     def _begin_step(self, epoch, step):
         if not self._epoch_open:
-            self._epoch_open, self._args.cur_epoch_num = True, epoch
+            self._epoch_open, self._args.cur_epoch_num = True, self._first_epoch + epoch
             self._call("on_train_epoch_begin")
         if not self._sink:
             self._call("on_train_step_begin")
@@ -366,7 +383,8 @@ class _Events:
     def step_end(self, info):
         args = self._args
         self.steps = info.global_step
-        args.cur_epoch_num, args.cur_step_num = info.epoch, info.global_step
+        args.cur_epoch_num = self._first_epoch + info.epoch
+        args.cur_step_num = self._counted(info.global_step, args.batch_num)
         args.loss_value, args.learning_rate, args.step_seconds = info.loss, info.learning_rate, info.seconds
         args.elapsed = info.elapsed
         args.net_outputs = Tensor(info.loss)
@@ -380,7 +398,7 @@ class _Events:
             self._schedule(info.global_step)
         if not self._sink or last:
             self._call("on_train_step_end")
-        if not last and info.global_step < args.last_step:
+        if not last and args.cur_step_num < args.last_step:
             self._begin_step(info.epoch, info.step + 1)
 
     def epoch_end(self, info):
@@ -390,7 +408,11 @@ class _Events:
             args.eval_results = args.metrics
         self._call("on_train_epoch_end")
         self._epoch_open = False
-        if self.steps < args.last_step and not self._context.get_stop_requested():
+        if info.steps < args.batch_num or self._context.get_stop_requested():
+            for callback in self.callbacks:
+                if isinstance(callback, ModelCheckpoint):
+                    callback.save_last(self._context)
+        elif args.cur_step_num < args.last_step:
             self._begin_step(info.epoch + 1, 1)
 
     def train_end(self):

@@ -3,7 +3,7 @@ fields, and `slices`: what each rank holds, of any cut and of all stages."""
 
 import json
 import os
-import tempfile
+import socket
 
 from partita import _core, context
 
@@ -86,8 +86,8 @@ def write_entries(path, entries, cuts=None):
     text = json.dumps({"parallel_layout_item": entries, "parallel_strategy_item": cuts or {}}, indent=1)
     folder = os.path.dirname(os.path.abspath(path))
     os.makedirs(folder, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=folder, prefix=".strategy")
-    with os.fdopen(handle, "w") as file:
+    name = os.path.join(folder, f".strategy.{socket.gethostname()}.{os.getpid()}")
+    with open(name, "w") as file:
         file.write(text + "\n")
     os.replace(name, path)
 

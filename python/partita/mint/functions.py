@@ -1,0 +1,175 @@
+"""Functions whose parameters are not those of ops: dimensions are `dim`, as PyTorch has them."""
+
+from partita import _trace
+from partita.common import dtype as mstype
+from partita.common.tensor import Tensor
+from partita.ops import functional as F
+
+
+def _typed(x, dtype):
+    return x if dtype is None else F.cast(x, dtype)
+
+
+def add(input, other, *, alpha=1):
+    """input + alpha other."""
+    return F.add(input, other if alpha == 1 else F.mul(other, alpha))
+
+
+def sub(input, other, *, alpha=1):
+    """input - alpha other."""
+    return F.sub(input, other if alpha == 1 else F.mul(other, alpha))
+
+
+def div(input, other, *, rounding_mode=None):
+    """input / other, not rounded."""
+    if rounding_mode is not None:
+        raise NotImplementedError(f"[div] results are not rounded, got rounding_mode={rounding_mode!r}, expected None")
+    return F.div(input, other)
+
+
+def equal(input, other):
+    """Whether two tensors have the same shape and elements; within a network a tensor."""
+    same = input.shape == other.shape
+    found = F.all(F.equal(input, other)) if same else Tensor(False)
+    return found if _trace.current() is not None else bool(found)
+
+
+def sum(input, dim=None, keepdim=False, *, dtype=None):
+    """The sum over dimensions, or of all elements."""
+    return F.sum(input, dim, keepdim, dtype=dtype)
+
+
+def mean(input, dim=None, keepdim=False, *, dtype=None):
+    """The mean over dimensions, or of all elements."""
+    return F.mean(_typed(input, dtype), dim, keepdim)
+
+
+def all(input, dim=None, keepdim=False):
+    """Whether all elements are other than zero."""
+    return F.all(input, dim, keepdim)
+
+
+def any(input, dim=None, keepdim=False):
+    """Whether one element is other than zero."""
+    return F.any(input, dim, keepdim)
+
+
+def max(input, dim=None, keepdim=False):
+    """(largest, where) along a dimension; of all elements, the largest alone; of two tensors, the larger elements."""
+    return F.maximum(input, dim) if isinstance(dim, Tensor) else F.max(input, dim, keepdim)
+
+
+def min(input, dim=None, keepdim=False):
+    """(smallest, where) along a dimension; of all elements, the smallest alone; of two tensors, the smaller elements."""
+    return F.minimum(input, dim) if isinstance(dim, Tensor) else F.min(input, dim, keepdim)
+
+
+def cumsum(input, dim, dtype=None):
+    """Sums of the elements up to each one."""
+    return F.cumsum(_typed(input, dtype), dim)
+
+
+def _usual_dim(input, dim):
+    return dim if dim is not None else 0 if input.ndim in (0, 1, 3) else 1
+
+
+def softmax(input, dim=None, dtype=None):
+    """exp(x) over its sum along a dimension: without one the first of 0, 1 and 3 dimensions, the second of others."""
+    return F.softmax(_typed(input, dtype), _usual_dim(input, dim))
+
+
+def log_softmax(input, dim=None, dtype=None):
+    """log(softmax(x)), without underflow."""
+    return F.log_softmax(_typed(input, dtype), _usual_dim(input, dim))
+
+
+def cat(tensors, dim=0):
+    """Tensors one after the other along a dimension."""
+    return F.concat(tensors, dim)
+
+
+concat = cat
+
+
+def stack(tensors, dim=0):
+    """Tensors of one shape along a new dimension."""
+    return F.stack(tensors, dim)
+
+
+def split(tensor, split_size_or_sections, dim=0):
+    """Parts along a dimension: of a size, or of the sizes given."""
+    return F.split(tensor, split_size_or_sections, dim)
+
+
+def transpose(input, dim0, dim1):
+    """With two dimensions swapped."""
+    return F.swapaxes(input, dim0, dim1)
+
+
+def permute(input, dims):
+    """Dimensions in another order."""
+    return F.transpose(input, dims)
+
+
+def flatten(input, start_dim=0, end_dim=-1):
+    """The dimensions from `start_dim` to `end_dim` as one."""
+    return F.flatten(input, start_dim=start_dim, end_dim=end_dim)
+
+
+def squeeze(input, dim=None):
+    """Without dimensions of size 1: those named that are, or all."""
+    if dim is None:
+        return F.squeeze(input)
+    dims = [dim] if isinstance(dim, int) else list(dim)
+    return F.squeeze(input, tuple(one for one in dims if input.shape[one] == 1)) if input.ndim else input
+
+
+def unsqueeze(input, dim):
+    """With a dimension of size 1 more."""
+    return F.expand_dims(input, dim)
+
+
+def select(input, dim, index):
+    """The slice of a dimension at an index, without that dimension."""
+    at = dim + input.ndim if dim < 0 else dim
+    return input[tuple([slice(None)] * at + [int(index)])]
+
+
+def zeros(size, *, dtype=None):
+    """A tensor of zeros."""
+    return F.zeros(size, dtype or mstype.float32)
+
+
+def ones(size, *, dtype=None):
+    """A tensor of ones."""
+    return F.ones(size, dtype or mstype.float32)
+
+
+def gelu(input, *, approximate="none"):
+    """x times the normal distribution function, or its form with tanh."""
+    return F.gelu(input, approximate)
+
+
+def leaky_relu(input, negative_slope=0.01):
+    """x, or of negative numbers `negative_slope` x."""
+    return F.leaky_relu(input, negative_slope)
+
+
+def softplus(input, beta=1, threshold=20):
+    """log(1 + exp(beta x)) / beta; x where beta x is above the threshold, where float32 has the same number."""
+    if threshold < 20:
+        raise NotImplementedError(f"[softplus] another threshold, got {threshold}, expected 20 or more")
+    return F.softplus(input) if beta == 1 else F.div(F.softplus(F.mul(input, beta)), beta)
+
+
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
+    """(x - mean) / sqrt(variance + eps) * weight + bias over the last dimensions."""
+    shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+    scale = F.ones(shape, input.dtype) if weight is None else weight
+    return F.layer_norm(input, shape, scale, F.zeros(shape, input.dtype) if bias is None else bias, eps)
+
+
+def linear(input, weight, bias=None):
+    """x weight^T + bias."""
+    y = F.matmul(input, weight, transpose_b=True)
+    return y if bias is None else F.add(y, bias)
