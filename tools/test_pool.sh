@@ -6,10 +6,18 @@ results=$(mktemp -d)
 test_parts=0
 running_tests=()
 
+# end_processes PROCESS...: with all that they started
+end_processes() {
+  local process
+  for process in "$@"; do
+    end_processes $(pgrep -P "$process")
+    kill "$process" 2>/dev/null
+  done
+}
+
 # What still runs ends with this script.
 end_tests() {
-  local process
-  for process in $(jobs -rp); do kill "$process" 2>/dev/null; done
+  end_processes $(jobs -rp)
   rm -rf "$results"
 }
 trap end_tests EXIT
