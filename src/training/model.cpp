@@ -276,13 +276,16 @@ Program Model::training_program(const DatasetPtr& dataset) const {
 }
 
 TrainingEnd Model::train(const DatasetPtr& dataset, const FitOptions& fit) {
-  const std::string resumed_path = resumed_path_;
+  const std::string loaded_path = loaded_path_, resumed_path = resumed_path_;
   const bool was_spent = is_spent_;
   try {
     return train_program(training_program(dataset), dataset, fit);
   } catch (...) {  // what it was to go on from, it still is
+    if (was_spent) {
+      spend();
+      loaded_path_ = loaded_path;
+    }
     resumed_path_ = resumed_path;
-    is_spent_ = was_spent;
     throw;
   }
 }

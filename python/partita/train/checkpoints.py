@@ -73,9 +73,15 @@ class _OwnFolder:
         self._path, self._file = os.path.join(directory, f".{prefix}.process"), None
 
     def take(self):
-        if self._file is not None:
-            return
-        file = open(self._path, "a+")
+        while self._file is None:
+            file = open(self._path, "a+")
+            self._lock(file)
+            if os.path.exists(self._path) and os.path.samestat(os.fstat(file.fileno()), os.stat(self._path)):
+                self._file = file
+            else:  # its last holder has removed it meanwhile
+                file.close()
+
+    def _lock(self, file):
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -89,11 +95,11 @@ class _OwnFolder:
         file.truncate(0)
         file.write(f"{os.getpid()} on {socket.gethostname()}")
         file.flush()
-        self._file = file
 
     def give_back(self):
         if self._file is not None:
-            self._file.close()  # the file itself stays: another process may wait for its lock
+            os.remove(self._path)
+            self._file.close()
             self._file = None
 
 
