@@ -17,6 +17,11 @@ constexpr int kTalk = 1, kCollective = 2;                                 // tag
 constexpr int64_t kBarrierBytes = 1;
 constexpr int64_t kLeaveBytes = 13;  // no number of elements has so many, but for those of one byte
 
+/// At least so many bytes, whatever they hold.
+void make_room(std::vector<std::byte>& buffer, int64_t bytes) {
+  if (static_cast<int64_t>(buffer.size()) < bytes) buffer.resize(static_cast<size_t>(bytes));
+}
+
 int64_t item_of(const Call& call) { return static_cast<int64_t>(size_of(call.dtype)); }
 
 }  // namespace
@@ -122,27 +127,28 @@ void MessageGroup::all_reduce(const Call& call) {
     const auto begin_of = [&](int64_t r) { return r * count / size_; };
     for (int r = 0; r < size_; ++r) counts_[r] = begin_of(r + 1) - begin_of(r);
     auto* data = static_cast<std::byte*>(call.recv) + done * item;
-    own_.resize(counts_[rank_] * item);
-    reduce_scatter(call, data, own_.data(), counts_);
-    all_gather(call, own_.data(), data, counts_);
+    auto* own = data + begin_of(rank_) * item;
+    reduce_scatter(call, data, own, counts_);
+    all_gather(call, own, data, counts_);
   }
 }
 
 void MessageGroup::reduce_scatter(const Call& call, const void* send, void* recv, std::span<const int64_t> counts) {
   const int64_t item = item_of(call), mine = counts[rank_] * item;
-  parts_.resize(mine * size_);
+  make_room(parts_, mine * size_);
+  sources_.clear();
+  for (int r = 0; r < size_; ++r) sources_.push_back(parts_.data() + r * mine);
   auto* from = const_cast<std::byte*>(static_cast<const std::byte*>(send));
   exchange(
       [&](int r) {
         const Piece piece{from, counts[r] * item};
+        if (r == rank_) sources_[r] = from;
         from += piece.bytes;
         return piece;
       },
       [&](int r) {
-        return Piece{parts_.data() + r * mine, mine};
+        return r == rank_ ? Piece{} : Piece{const_cast<void*>(sources_[r]), mine};
       });
-  sources_.clear();
-  for (int r = 0; r < size_; ++r) sources_.push_back(parts_.data() + r * mine);
   reduce_elements(sources_, {&recv, 1}, 0, counts[rank_], call.dtype, call.reduce);
 }
 
@@ -242,7 +248,7 @@ void MessageGroup::exchange(Give give, Take take) {
     const Piece piece = give(r);
     if (r != rank_) {
       start_send(piece, r, kCollective);
-    } else if (piece.bytes > 0 && piece.data != own.data) {
+    } else if (own.bytes > 0 && piece.data != own.data) {
       std::memcpy(own.data, piece.data, piece.bytes);
     }
   }
@@ -277,8 +283,8 @@ void MessageGroup::run_chain(const Call& call, std::span<const void* const> own,
                  std::min(per_chunk, count - k * per_chunk) * item};
   };
   // What comes from before, and what goes on; the result comes, or is made, where it is wanted.
-  if (previous >= 0) parts_.resize(count * item);
-  if (next >= 0) own_.resize(count * item);
+  if (previous >= 0) make_room(parts_, count * item);
+  if (next >= 0) make_room(own_, count * item);
   void *before = parts_.data(), *made = next >= 0 ? static_cast<void*>(own_.data()) : result;
   for (int64_t k = 0; k < chunks && previous >= 0; ++k) start_receive(piece(before, k), previous, kCollective);
   for (int64_t k = 0; k < chunks && next >= 0; ++k) start_receive(piece(result, k), next, kCollective);

@@ -26,6 +26,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kAliveInterval{250};
 constexpr milliseconds kAbortTime{300}, kLeaveTime{10'000};
 constexpr size_t kBufferBytes = size_t{64} << 10;
+constexpr int64_t kLeastDirect = int64_t{4} << 10;  // of a message, to be read where it is wanted
 constexpr int64_t kReadAtOnce = int64_t{2} << 20;  // from one rank before others have their turn
 constexpr size_t kMostReason = 4096;
 constexpr uint64_t kWakeEvent = ~uint64_t{0};
@@ -135,7 +136,6 @@ void Connections::loop() {
       }
       if (world_->is_aborted()) tell_failure();
     }
-    changed_.notify();
   }
 }
 
@@ -170,9 +170,20 @@ void Connections::lose(int peer, ExitCode code, const std::string& what) {
 void Connections::enqueue(int peer, Outgoing frame) {
   Link& link = links_[peer];
   if (!link.socket.is_open()) return;
-  frame.head.bytes = frame.head.kind == FrameHead::Kind::request ? frame.head.bytes : frame.bytes;
-  link.out.push_back(std::move(frame));
+  put_in_line(link, std::move(frame));
   if (link.out.size() == 1) write_some(peer);
+}
+
+/// Behind what has begun. Frames of granted messages, which the receiver knows by number, let all others pass; those of
+/// a message that has begun go before those of others.
+void Connections::put_in_line(Link& link, Outgoing frame) {
+  frame.sent = 0;
+  if (frame.head.kind != FrameHead::Kind::request) frame.head.bytes = frame.in_frame();
+  auto place = link.out.end();
+  if (frame.head.kind != FrameHead::Kind::leave && (!frame.is_granted || frame.first > 0)) {
+    while (place != link.out.begin() && std::prev(place)->is_granted && std::prev(place)->sent == 0) --place;
+  }
+  link.out.insert(place, std::move(frame));
 }
 
 void Connections::write_some(int peer) {
@@ -181,14 +192,15 @@ void Connections::write_some(int peer) {
     Outgoing& frame = link.out.front();
     constexpr auto kHead = static_cast<int64_t>(sizeof(FrameHead));
     const auto* head = reinterpret_cast<const std::byte*>(&frame.head);
-    const std::byte* data = frame.own.empty() ? frame.data : frame.own.data();
+    const std::byte* data = (frame.own.empty() ? frame.data : frame.own.data()) + frame.first;
+    const int64_t bytes = frame.in_frame();
     const int64_t in_head = std::max<int64_t>(0, kHead - frame.sent),
                   in_data = std::max<int64_t>(0, frame.sent - kHead);
     iovec parts[2] = {{const_cast<std::byte*>(head + kHead - in_head), static_cast<size_t>(in_head)},
-                      {const_cast<std::byte*>(data + in_data), static_cast<size_t>(frame.bytes - in_data)}};
+                      {const_cast<std::byte*>(data + in_data), static_cast<size_t>(bytes - in_data)}};
     msghdr message{};
     message.msg_iov = in_head > 0 ? parts : parts + 1;
-    message.msg_iovlen = in_head > 0 ? (frame.bytes > 0 ? 2 : 1) : 1;
+    message.msg_iovlen = in_head > 0 ? (bytes > 0 ? 2 : 1) : 1;
     const ssize_t sent = ::sendmsg(link.socket.file(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0) {
       if (errno == EINTR) continue;
@@ -197,9 +209,15 @@ void Connections::write_some(int peer) {
     }
     frame.sent += sent;
     link.said = std::chrono::steady_clock::now();
-    if (frame.sent < kHead + frame.bytes) continue;
-    if (frame.transfer != nullptr) finish(*frame.transfer);
+    if (frame.sent < kHead + bytes) continue;
+    Outgoing done = std::move(frame);
     link.out.pop_front();
+    done.first += bytes;
+    if (done.first < done.bytes) {
+      put_in_line(link, std::move(done));
+    } else if (done.transfer != nullptr) {
+      finish(*done.transfer);
+    }
   }
   const bool arm = !link.out.empty();
   if (arm == link.is_armed) return;
@@ -213,7 +231,7 @@ void Connections::read_some(int peer) {
   Link& link = links_[peer];
   for (int64_t done = 0; done < kReadAtOnce && link.socket.is_open();) {
     ssize_t came = 0;
-    const bool direct = link.begin == link.end && link.rest >= static_cast<int64_t>(kBufferBytes) && link.target;
+    const bool direct = link.begin == link.end && link.rest >= kLeastDirect && link.target != nullptr;
     if (direct) {
       came =
           ::recv(link.socket.file(), link.target, static_cast<size_t>(std::min(link.rest, kReadAtOnce)), MSG_DONTWAIT);
@@ -221,7 +239,10 @@ void Connections::read_some(int peer) {
       std::copy(link.buffer.begin() + static_cast<std::ptrdiff_t>(link.begin),
                 link.buffer.begin() + static_cast<std::ptrdiff_t>(link.end), link.buffer.begin());
       link.end -= std::exchange(link.begin, 0);
-      came = ::recv(link.socket.file(), link.buffer.data() + link.end, link.buffer.size() - link.end, MSG_DONTWAIT);
+      // Where long messages come, what is behind a head belongs elsewhere.
+      const size_t most = link.granted.empty() ? link.buffer.size() : static_cast<size_t>(kLeastDirect);
+      const size_t room = std::min(link.buffer.size() - link.end, most);
+      came = ::recv(link.socket.file(), link.buffer.data() + link.end, room, MSG_DONTWAIT);
     }
     if (came < 0 && errno == EINTR) continue;
     if (came < 0 && errno == EAGAIN) return;
@@ -274,7 +295,10 @@ bool Connections::begin_frame(Link& link) {
   link.arrived = nullptr;
   switch (head.kind) {
     case FrameHead::Kind::alive: return head.bytes == 0;
-    case FrameHead::Kind::leave: link.has_left = true; return head.bytes == 0;
+    case FrameHead::Kind::leave:
+      link.has_left = true;
+      changed_.notify();
+      return head.bytes == 0;
     case FrameHead::Kind::grant: return head.bytes == 0 && send_granted(link);
     case FrameHead::Kind::request: return take_request(link);
     case FrameHead::Kind::abort:
@@ -285,9 +309,7 @@ bool Connections::begin_frame(Link& link) {
     case FrameHead::Kind::message:
       if (head.bytes == 0) return false;
       if (const auto granted = link.granted.find(head.number); granted != link.granted.end()) {
-        link.transfer = granted->second;
-        link.granted.erase(granted);
-        if (link.transfer != nullptr) link.target = link.transfer->data;
+        return begin_granted(link, granted->second);
       } else if (head.bytes <= kMostAtOnce) {
         begin_message(link);
       } else {
@@ -299,12 +321,24 @@ bool Connections::begin_frame(Link& link) {
   return true;
 }
 
+bool Connections::begin_granted(Link& link, Granted& message) {
+  if (link.head.bytes > message.bytes - message.came) return false;
+  if (message.transfer != nullptr) link.target = message.transfer->data + message.came;
+  link.rest = link.head.bytes;
+  message.came += link.rest;
+  if (message.came < message.bytes) return true;
+  link.transfer = message.transfer;
+  link.granted.erase(link.head.number);
+  return true;
+}
+
 void Connections::begin_message(Link& link) {
   Queue& queue = link.queues[{link.head.channel, link.head.tag}];
   if (!queue.takers.empty()) {
     link.transfer = queue.takers.front();
     queue.takers.pop_front();
     if (fits(*link.transfer, link.head)) link.target = link.transfer->data;
+    fill(*link.transfer, link.head);
     return;
   }
   auto& arrived = queue.arrived.emplace_back(std::make_unique<Arrived>(Arrived{.head = link.head}));
@@ -331,7 +365,8 @@ void Connections::grant(Link& link, const FrameHead& request, PendingMessage* tr
     fill(*transfer, request);
     return finish(*transfer);  // the sender waits for leave that never comes: its call fails with this one
   }
-  link.granted[request.number] = transfer;
+  fill(*transfer, request);
+  link.granted[request.number] = {.transfer = transfer, .bytes = request.bytes};
   enqueue(rank_of(link), {.head = {.kind = FrameHead::Kind::grant, .number = request.number}});
 }
 
@@ -341,6 +376,7 @@ bool Connections::send_granted(Link& link) {
   Outgoing frame = std::move(requested->second);
   link.requested.erase(requested);
   frame.head.kind = FrameHead::Kind::message;
+  frame.is_granted = true;
   enqueue(rank_of(link), std::move(frame));
   return true;
 }
@@ -366,7 +402,6 @@ void Connections::end_frame(Link& link) {
       world_->lose(lost, code, link.reason);
     }
   } else if (link.transfer != nullptr) {
-    fill(*link.transfer, link.head);
     finish(*link.transfer);
   } else if (link.arrived != nullptr) {
     Arrived& arrived = *link.arrived;
@@ -479,8 +514,10 @@ bool Connections::withdraw(std::deque<PendingMessage>& transfers, std::span<cons
     for (const auto& arrived : link.queues[{channel, transfer.tag}].arrived) {
       if (arrived->taker == &transfer) arrived->taker = nullptr;
     }
-    for (auto& [number, taker] : link.granted) {
-      if (taker == &transfer) taker = nullptr;
+    for (auto& [number, message] : link.granted) {
+      if (message.transfer != &transfer) continue;
+      message.transfer = nullptr;
+      if (link.head.number == number) link.target = nullptr;
     }
     if (link.transfer == &transfer) link.transfer = nullptr, link.target = nullptr;
     std::erase_if(link.requested, [&](const auto& one) { return one.second.transfer == &transfer; });

@@ -47,11 +47,12 @@ struct ConnectionOptions {
 };
 
 /// Messages up to 64 KiB are sent at once, and kept by the receiver until it wants them. Longer ones wait until the
-/// receiver does, and then go from the sender's buffer into the receiver's. A rank whose connection ends without a
+/// receiver does, and then go from the sender's buffer into the receiver's, in frames of 256 KiB: what others wait for
+/// goes between them, so that both directions of a connection are in use at once. A rank whose connection ends without a
 /// `leave`, or on whose connection nothing comes for the stall time, is lost: the world has failed then.
 class Connections {
  public:
-  static constexpr int64_t kMostAtOnce = int64_t{64} << 10;
+  static constexpr int64_t kMostAtOnce = int64_t{64} << 10, kMostInFrame = int64_t{256} << 10;
 
   /// `links`: by rank, none to itself.
   Connections(std::vector<Socket> links, ConnectionOptions options, std::shared_ptr<WorldState> world);
@@ -81,10 +82,19 @@ class Connections {
   struct Outgoing {
     FrameHead head;
     const std::byte* data = nullptr;
-    int64_t bytes = 0;                   // behind the head in this frame
+    int64_t bytes = 0;                   // of the message; 0: a head alone
+    int64_t first = 0;                   // of them in this frame
     PendingMessage* transfer = nullptr;  // done when this is sent
     std::vector<std::byte> own{};        // the bytes, of a message that was posted
-    int64_t sent = 0;                    // with the head
+    int64_t sent = 0;                    // of this frame, with the head
+    bool is_granted = false;             // the bytes of a request that was granted
+
+    int64_t in_frame() const { return std::min(bytes - first, kMostInFrame); }
+  };
+  /// A message that may come.
+  struct Granted {
+    PendingMessage* transfer = nullptr;  // null: not wanted any more
+    int64_t bytes = 0, came = 0;
   };
   /// A message that came before it was wanted.
   struct Arrived {
@@ -100,8 +110,8 @@ class Connections {
   struct Link {
     Socket socket;
     std::deque<Outgoing> out;
-    std::map<uint64_t, Outgoing> requested;       // not granted yet
-    std::map<uint64_t, PendingMessage*> granted;  // null: not wanted any more
+    std::map<uint64_t, Outgoing> requested;  // not granted yet
+    std::map<uint64_t, Granted> granted;
     std::map<std::pair<uint64_t, int32_t>, Queue> queues;
     uint64_t messages = 0;
     bool has_left = false, is_armed = false;
@@ -112,7 +122,7 @@ class Connections {
     FrameHead head;
     int64_t rest = 0;             // of its bytes
     std::byte* target = nullptr;  // null: they are dropped
-    PendingMessage* transfer = nullptr;
+    PendingMessage* transfer = nullptr;  // done at the end of the frame
     Arrived* arrived = nullptr;
     std::string reason;
   };
@@ -123,11 +133,13 @@ class Connections {
   void tell_failure();
   void handle(int peer, uint32_t events);
   void enqueue(int peer, Outgoing frame);
+  static void put_in_line(Link& link, Outgoing frame);
   void write_some(int peer);
   void read_some(int peer);
   /// Takes what is in the buffer; false when the peer sent nonsense.
   bool parse(Link& link);
   bool begin_frame(Link& link);
+  static bool begin_granted(Link& link, Granted& message);
   void begin_message(Link& link);
   void end_frame(Link& link);
   bool take_request(Link& link);

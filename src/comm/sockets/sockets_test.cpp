@@ -135,6 +135,33 @@ TEST(Sockets, MoveTheBitsThatThreadsMove) {
   }
 }
 
+// Messages of several frames, short ones between them, in both directions of a connection at once.
+TEST(Sockets, LongMessagesBesideOthers) {
+  const std::vector<int64_t> lengths{300'000, 10, 1'000'003, 20'000, 65'536, 1};
+  for (const int size : {2, 3}) {
+    with_sockets(size, size, [&](Communicator& world) {
+      const int rank = world.rank();
+      const auto seed = [](int from, int to, size_t i) { return 100 * from + 10 * to + static_cast<int>(i); };
+      for (int to = 0; to < size; ++to) {
+        for (size_t i = 0; i < lengths.size() && to != rank; ++i) {
+          world.post(random_vector<float>(lengths[i], seed(rank, to, i)).data(), lengths[i], DType::f32, to);
+        }
+      }
+      std::vector<int64_t> sums(500'000, rank + 1);
+      world.all_reduce(sums.data(), static_cast<int64_t>(sums.size()), DType::i64, Reduce::sum);
+      EXPECT_EQ(sums, std::vector<int64_t>(sums.size(), size * (size + 1) / 2));
+      for (int from = size - 1; from >= 0; --from) {
+        for (size_t i = 0; i < lengths.size() && from != rank; ++i) {
+          std::vector<float> came(static_cast<size_t>(lengths[i]));
+          world.recv(came.data(), lengths[i], DType::f32, from);
+          EXPECT_EQ(came, random_vector<float>(lengths[i], seed(from, rank, i))) << i << " from " << from;
+        }
+      }
+      world.barrier();
+    });
+  }
+}
+
 TEST(Sockets, GroupsAndMessages) {
   with_sockets(6, 3, [](Communicator& world) {
     const int rank = world.rank();
