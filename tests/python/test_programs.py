@@ -104,6 +104,7 @@ class Values(Case):
         weight = nn.Dense(2, 1).weight
         with self.assertRaises(ValueError):
             weight.asnumpy()[0, 0] = 1
+        self.close(np.from_dlpack(weight), weight.asnumpy())
 
 
 class Mint(Case):

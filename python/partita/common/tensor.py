@@ -119,7 +119,7 @@ class Tensor:
         return values if dtype is None else values.astype(dtype)
 
     def __dlpack__(self, **options):
-        return self.asnumpy().__dlpack__(**options)
+        return self._writable().__dlpack__(**options)  # which cannot say that memory is to be read alone
 
     def __dlpack_device__(self):
         return self.asnumpy().__dlpack_device__()
