@@ -124,7 +124,10 @@ class Saving(Folders):
     def test_parts_need_folders_of_their_own(self):
         from partita.train.checkpoints import _OwnFolder
 
-        holds = "import fcntl, os; f = open({!r}, 'a'); fcntl.flock(f, fcntl.LOCK_EX); print(os.getpid(), file=f, flush=True)"
+        holds = (
+            "import fcntl, os; f = open({!r}, 'a'); fcntl.flock(f, fcntl.LOCK_EX); "
+            "print(os.getpid(), file=f, flush=True)"
+        )
         own = _OwnFolder(self.folder, "net")
         own.take()
         own.take()  # again, as of a second training

@@ -159,7 +159,8 @@ class Refusals(Case):
         net = nn.Dense(2, 1)
         with self.refuses(NotImplementedError, "eval_network"):
             train.Model(net, eval_network=net)
-        data = ms.dataset.NumpySlicesDataset((np.zeros((4, 2), "f4"), np.zeros((4, 1), "f4")), ["x", "y"], shuffle=False)
+        columns = (np.zeros((4, 2), "f4"), np.zeros((4, 1), "f4"))
+        data = ms.dataset.NumpySlicesDataset(columns, ["x", "y"], shuffle=False)
         model = train.Model(net, nn.MSELoss(), nn.SGD(net.trainable_params()))
         with self.refuses(NotImplementedError, "sink_size=3"):
             model.train(1, data.batch(2), dataset_sink_mode=True, sink_size=3)

@@ -55,12 +55,12 @@ def any(input, dim=None, keepdim=False):
 
 
 def max(input, dim=None, keepdim=False):
-    """(largest, where) along a dimension; of all elements, the largest alone; of two tensors, the larger elements."""
+    """(largest, where) along a dimension; of all elements, the largest alone; of two tensors, elements of both."""
     return F.maximum(input, dim) if isinstance(dim, Tensor) else F.max(input, dim, keepdim)
 
 
 def min(input, dim=None, keepdim=False):
-    """(smallest, where) along a dimension; of all elements, the smallest alone; of two tensors, the smaller elements."""
+    """(smallest, where) along a dimension; of all elements, the smallest alone; of two tensors, elements of both."""
     return F.minimum(input, dim) if isinstance(dim, Tensor) else F.min(input, dim, keepdim)
 
 

@@ -55,7 +55,7 @@ class Model:
                 "[Model] a network of its own for evaluations, got eval_network or eval_indexes, expected None"
             )
         if loss_scale_manager is not None:
-            warn(f"[Model] losses in float32 are not scaled, got loss_scale_manager={type(loss_scale_manager).__name__}")
+            warn(f"[Model] losses in float32 are not scaled, got {type(loss_scale_manager).__name__}")
         if keep_batchnorm_fp32 is False:
             warn("[Model] the CPU computes in float32, got keep_batchnorm_fp32=False")
         self._network, self._loss_fn, self._optimizer = network, loss_fn, optimizer

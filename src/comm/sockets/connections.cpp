@@ -27,7 +27,7 @@ constexpr milliseconds kAliveInterval{250};
 constexpr milliseconds kAbortTime{300}, kLeaveTime{10'000};
 constexpr size_t kBufferBytes = size_t{64} << 10;
 constexpr int64_t kLeastDirect = int64_t{4} << 10;  // of a message, to be read where it is wanted
-constexpr int64_t kReadAtOnce = int64_t{2} << 20;  // from one rank before others have their turn
+constexpr int64_t kMostAtATime = int64_t{2} << 20;  // from or to one rank before others have their turn
 constexpr size_t kMostReason = 4096;
 constexpr uint64_t kWakeEvent = ~uint64_t{0};
 
@@ -180,6 +180,7 @@ void Connections::put_in_line(Link& link, Outgoing frame) {
   frame.sent = 0;
   if (frame.head.kind != FrameHead::Kind::request) frame.head.bytes = frame.in_frame();
   auto place = link.out.end();
+  if (frame.first > 0 && place != link.out.begin() && std::prev(place)->head.kind == FrameHead::Kind::leave) --place;
   if (frame.head.kind != FrameHead::Kind::leave && (!frame.is_granted || frame.first > 0)) {
     while (place != link.out.begin() && std::prev(place)->is_granted && std::prev(place)->sent == 0) --place;
   }
@@ -188,6 +189,7 @@ void Connections::put_in_line(Link& link, Outgoing frame) {
 
 void Connections::write_some(int peer) {
   Link& link = links_[peer];
+  int64_t written = 0;
   while (!link.out.empty()) {
     Outgoing& frame = link.out.front();
     constexpr auto kHead = static_cast<int64_t>(sizeof(FrameHead));
@@ -208,6 +210,7 @@ void Connections::write_some(int peer) {
       break;
     }
     frame.sent += sent;
+    written += sent;
     link.said = std::chrono::steady_clock::now();
     if (frame.sent < kHead + bytes) continue;
     Outgoing done = std::move(frame);
@@ -218,6 +221,7 @@ void Connections::write_some(int peer) {
     } else if (done.transfer != nullptr) {
       finish(*done.transfer);
     }
+    if (written >= kMostAtATime) break;
   }
   const bool arm = !link.out.empty();
   if (arm == link.is_armed) return;
@@ -229,19 +233,19 @@ void Connections::write_some(int peer) {
 
 void Connections::read_some(int peer) {
   Link& link = links_[peer];
-  for (int64_t done = 0; done < kReadAtOnce && link.socket.is_open();) {
+  for (int64_t done = 0; done < kMostAtATime && link.socket.is_open();) {
     ssize_t came = 0;
     const bool direct = link.begin == link.end && link.rest >= kLeastDirect && link.target != nullptr;
     if (direct) {
       came =
-          ::recv(link.socket.file(), link.target, static_cast<size_t>(std::min(link.rest, kReadAtOnce)), MSG_DONTWAIT);
+          ::recv(link.socket.file(), link.target, static_cast<size_t>(std::min(link.rest, kMostAtATime)), MSG_DONTWAIT);
     } else {
       std::copy(link.buffer.begin() + static_cast<std::ptrdiff_t>(link.begin),
                 link.buffer.begin() + static_cast<std::ptrdiff_t>(link.end), link.buffer.begin());
       link.end -= std::exchange(link.begin, 0);
       // Where long messages come, what is behind a head belongs elsewhere.
-      const size_t most = link.granted.empty() ? link.buffer.size() : static_cast<size_t>(kLeastDirect);
-      const size_t room = std::min(link.buffer.size() - link.end, most);
+      size_t room = link.buffer.size() - link.end;
+      if (!link.granted.empty()) room = std::min<size_t>(room, kLeastDirect);
       came = ::recv(link.socket.file(), link.buffer.data() + link.end, room, MSG_DONTWAIT);
     }
     if (came < 0 && errno == EINTR) continue;
@@ -291,7 +295,7 @@ bool Connections::parse(Link& link) {
 bool Connections::begin_frame(Link& link) {
   const FrameHead& head = link.head;
   link.target = nullptr;
-  link.transfer = nullptr;
+  link.into = link.transfer = nullptr;
   link.arrived = nullptr;
   switch (head.kind) {
     case FrameHead::Kind::alive: return head.bytes == 0;
@@ -300,7 +304,7 @@ bool Connections::begin_frame(Link& link) {
       changed_.notify();
       return head.bytes == 0;
     case FrameHead::Kind::grant: return head.bytes == 0 && send_granted(link);
-    case FrameHead::Kind::request: return take_request(link);
+    case FrameHead::Kind::request: return begins_in_order(link) && take_request(link);
     case FrameHead::Kind::abort:
       if (head.bytes > static_cast<int64_t>(kMostReason) || head.bytes == 0) return false;
       link.reason.assign(static_cast<size_t>(head.bytes), '\0');
@@ -310,7 +314,7 @@ bool Connections::begin_frame(Link& link) {
       if (head.bytes == 0) return false;
       if (const auto granted = link.granted.find(head.number); granted != link.granted.end()) {
         return begin_granted(link, granted->second);
-      } else if (head.bytes <= kMostAtOnce) {
+      } else if (head.bytes <= kMostAtOnce && begins_in_order(link)) {
         begin_message(link);
       } else {
         return false;
@@ -321,9 +325,19 @@ bool Connections::begin_frame(Link& link) {
   return true;
 }
 
+void Connections::aim(Link& link, PendingMessage& transfer, int64_t first) {
+  link.into = &transfer;
+  link.target = transfer.data + first;
+}
+
+/// Each message has a number of its own, above those before.
+bool Connections::begins_in_order(Link& link) {
+  return std::exchange(link.last_began, link.head.number) < link.head.number;
+}
+
 bool Connections::begin_granted(Link& link, Granted& message) {
   if (link.head.bytes > message.bytes - message.came) return false;
-  if (message.transfer != nullptr) link.target = message.transfer->data + message.came;
+  if (message.transfer != nullptr) aim(link, *message.transfer, message.came);
   link.rest = link.head.bytes;
   message.came += link.rest;
   if (message.came < message.bytes) return true;
@@ -337,7 +351,7 @@ void Connections::begin_message(Link& link) {
   if (!queue.takers.empty()) {
     link.transfer = queue.takers.front();
     queue.takers.pop_front();
-    if (fits(*link.transfer, link.head)) link.target = link.transfer->data;
+    if (fits(*link.transfer, link.head)) aim(link, *link.transfer, 0);
     fill(*link.transfer, link.head);
     return;
   }
@@ -372,7 +386,7 @@ void Connections::grant(Link& link, const FrameHead& request, PendingMessage* tr
 
 bool Connections::send_granted(Link& link) {
   const auto requested = link.requested.find(link.head.number);
-  if (requested == link.requested.end()) return false;
+  if (requested == link.requested.end()) return link.head.number <= link.messages;  // withdrawn meanwhile
   Outgoing frame = std::move(requested->second);
   link.requested.erase(requested);
   frame.head.kind = FrameHead::Kind::message;
@@ -444,48 +458,41 @@ void Connections::start(PendingMessage& transfer, int peer, uint64_t channel) {
   const std::lock_guard lock(mutex_);
   Link& link = links_[peer];
   if (transfer.way == PendingMessage::Way::receive) return take(link, transfer, link.queues[{channel, transfer.tag}]);
-  Outgoing frame{.head = {.tag = transfer.tag,
-                          .channel = channel,
-                          .number = ++link.messages,
-                          .bytes = transfer.bytes,
-                          .call = static_cast<uint8_t>(transfer.label.kind),
-                          .dtype = static_cast<uint8_t>(transfer.label.dtype),
-                          .reduce = static_cast<uint8_t>(transfer.label.reduce),
-                          .root = transfer.label.root},
-                 .data = transfer.data,
-                 .bytes = transfer.bytes,
-                 .transfer = &transfer};
-  if (transfer.bytes <= kMostAtOnce) {
-    frame.head.kind = FrameHead::Kind::message;
-    return enqueue(peer, std::move(frame));
-  }
-  frame.head.kind = FrameHead::Kind::request;
-  const FrameHead request = frame.head;
-  link.requested.emplace(request.number, std::move(frame));
-  enqueue(peer, {.head = request});
+  Outgoing frame = outgoing(link, transfer, channel);
+  frame.data = transfer.data;
+  frame.transfer = &transfer;
+  offer(peer, std::move(frame));
 }
 
 void Connections::post(const PendingMessage& message, int peer, uint64_t channel) {
   std::vector<std::byte> own(message.data, message.data + message.bytes);
   const std::lock_guard lock(mutex_);
-  Link& link = links_[peer];
-  Outgoing frame{.head = {.tag = message.tag,
-                          .channel = channel,
-                          .number = ++link.messages,
-                          .bytes = message.bytes,
-                          .call = static_cast<uint8_t>(message.label.kind),
-                          .dtype = static_cast<uint8_t>(message.label.dtype),
-                          .reduce = static_cast<uint8_t>(message.label.reduce),
-                          .root = message.label.root},
-                 .bytes = message.bytes,
-                 .own = std::move(own)};
-  if (message.bytes <= kMostAtOnce) {
+  Outgoing frame = outgoing(links_[peer], message, channel);
+  frame.own = std::move(own);
+  offer(peer, std::move(frame));
+}
+
+Connections::Outgoing Connections::outgoing(Link& link, const PendingMessage& message, uint64_t channel) {
+  return {.head = {.tag = message.tag,
+                   .channel = channel,
+                   .number = ++link.messages,
+                   .bytes = message.bytes,
+                   .call = static_cast<uint8_t>(message.label.kind),
+                   .dtype = static_cast<uint8_t>(message.label.dtype),
+                   .reduce = static_cast<uint8_t>(message.label.reduce),
+                   .root = message.label.root},
+          .bytes = message.bytes};
+}
+
+/// Sends a message, or asks for leave to.
+void Connections::offer(int peer, Outgoing frame) {
+  if (frame.bytes <= kMostAtOnce) {
     frame.head.kind = FrameHead::Kind::message;
     return enqueue(peer, std::move(frame));
   }
   frame.head.kind = FrameHead::Kind::request;
   const FrameHead request = frame.head;
-  link.requested.emplace(request.number, std::move(frame));
+  links_[peer].requested.emplace(request.number, std::move(frame));
   enqueue(peer, {.head = request});
 }
 
@@ -515,11 +522,10 @@ bool Connections::withdraw(std::deque<PendingMessage>& transfers, std::span<cons
       if (arrived->taker == &transfer) arrived->taker = nullptr;
     }
     for (auto& [number, message] : link.granted) {
-      if (message.transfer != &transfer) continue;
-      message.transfer = nullptr;
-      if (link.head.number == number) link.target = nullptr;
+      if (message.transfer == &transfer) message.transfer = nullptr;
     }
-    if (link.transfer == &transfer) link.transfer = nullptr, link.target = nullptr;
+    if (link.into == &transfer) link.into = nullptr, link.target = nullptr;
+    if (link.transfer == &transfer) link.transfer = nullptr;
     std::erase_if(link.requested, [&](const auto& one) { return one.second.transfer == &transfer; });
     for (Outgoing& frame : link.out) {
       if (frame.transfer != &transfer) continue;
@@ -547,9 +553,7 @@ bool Connections::is_sent(bool acknowledged) {
 
 void Connections::await_sent(milliseconds most, bool acknowledged) {
   const Deadline until = deadline_after(most);
-  while (!is_sent(acknowledged) && std::chrono::steady_clock::now() < until) {
-    std::this_thread::sleep_for(milliseconds(1));
-  }
+  while (!is_sent(acknowledged) && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(milliseconds(1));
 }
 
 void Connections::tell_failure() {

@@ -48,8 +48,8 @@ struct ConnectionOptions {
 
 /// Messages up to 64 KiB are sent at once, and kept by the receiver until it wants them. Longer ones wait until the
 /// receiver does, and then go from the sender's buffer into the receiver's, in frames of 256 KiB: what others wait for
-/// goes between them, so that both directions of a connection are in use at once. A rank whose connection ends without a
-/// `leave`, or on whose connection nothing comes for the stall time, is lost: the world has failed then.
+/// goes between them, so that both directions of a connection are in use at once. A rank whose connection ends without
+/// a `leave`, or on whose connection nothing comes for the stall time, is lost: the world has failed then.
 class Connections {
  public:
   static constexpr int64_t kMostAtOnce = int64_t{64} << 10, kMostInFrame = int64_t{256} << 10;
@@ -113,7 +113,7 @@ class Connections {
     std::map<uint64_t, Outgoing> requested;  // not granted yet
     std::map<uint64_t, Granted> granted;
     std::map<std::pair<uint64_t, int32_t>, Queue> queues;
-    uint64_t messages = 0;
+    uint64_t messages = 0, last_began = 0;  // numbers of messages: given out here, and of those that the peer began
     bool has_left = false, is_armed = false;
     Deadline heard{}, said{};
     // What is being read.
@@ -122,6 +122,7 @@ class Connections {
     FrameHead head;
     int64_t rest = 0;             // of its bytes
     std::byte* target = nullptr;  // null: they are dropped
+    PendingMessage* into = nullptr;      // whose memory the target is
     PendingMessage* transfer = nullptr;  // done at the end of the frame
     Arrived* arrived = nullptr;
     std::string reason;
@@ -132,6 +133,8 @@ class Connections {
   void tick();
   void tell_failure();
   void handle(int peer, uint32_t events);
+  static Outgoing outgoing(Link& link, const PendingMessage& message, uint64_t channel);
+  void offer(int peer, Outgoing frame);
   void enqueue(int peer, Outgoing frame);
   static void put_in_line(Link& link, Outgoing frame);
   void write_some(int peer);
@@ -139,6 +142,8 @@ class Connections {
   /// Takes what is in the buffer; false when the peer sent nonsense.
   bool parse(Link& link);
   bool begin_frame(Link& link);
+  static void aim(Link& link, PendingMessage& transfer, int64_t first);
+  static bool begins_in_order(Link& link);
   static bool begin_granted(Link& link, Granted& message);
   void begin_message(Link& link);
   void end_frame(Link& link);
