@@ -135,7 +135,7 @@ TEST(CheckpointFolder, TooManyOpenFilesAreNoDamage) {
   ::close(next);
   struct rlimit before {};
   ::getrlimit(RLIMIT_NOFILE, &before);
-  const struct rlimit none{static_cast<rlim_t>(next), before.rlim_max};
+  const struct rlimit none { static_cast<rlim_t>(next), before.rlim_max };
   Array got(Type{DType::f32, {40, 24}});
   const auto read = [&] { reader.read("w", whole_box({40, 24}), DType::f32, got.data()); };
   ::setrlimit(RLIMIT_NOFILE, &none);

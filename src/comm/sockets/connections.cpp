@@ -553,7 +553,8 @@ bool Connections::is_sent(bool acknowledged) {
 
 void Connections::await_sent(milliseconds most, bool acknowledged) {
   const Deadline until = deadline_after(most);
-  while (!is_sent(acknowledged) && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(milliseconds(1));
+  while (!is_sent(acknowledged) && std::chrono::steady_clock::now() < until)
+    std::this_thread::sleep_for(milliseconds(1));
 }
 
 void Connections::tell_failure() {

@@ -120,8 +120,8 @@ class Connections {
     std::vector<std::byte> buffer;
     size_t begin = 0, end = 0;
     FrameHead head;
-    int64_t rest = 0;             // of its bytes
-    std::byte* target = nullptr;  // null: they are dropped
+    int64_t rest = 0;                    // of its bytes
+    std::byte* target = nullptr;         // null: they are dropped
     PendingMessage* into = nullptr;      // whose memory the target is
     PendingMessage* transfer = nullptr;  // done at the end of the frame
     Arrived* arrived = nullptr;
