@@ -1,6 +1,6 @@
-# Sources of a target compiled together, folder by folder, so that a name private to a file is unique within its
-# folder and an edit compiles its folder's part again, no more. A group ends at about forty thousand bytes of source
-# and has the name of its folder, so that a new folder compiles no other again.
+# Sources of a target compiled together, by their folders below src/ or tests/ (src/ops with src/ops/shape), so that a
+# name private to a file is unique within such a folder and an edit compiles its folder's part again, no more. A group
+# ends at about 130,000 bytes of source and has the name of its folder, so that a new folder compiles no other again.
 #
 #   unity_groups(TARGET SOURCES...)
 function(unity_groups target)

@@ -223,6 +223,15 @@ def reset_auto_parallel_context():
     _parallel.clear()
 
 
+def option_texts(options):
+    """(key, texts) of options of a job (docs/configuration.md), from values of Python; lists are texts already."""
+    return [(key, value if isinstance(value, list) else [_option_text(value)]) for key, value in options.items()]
+
+
+def _option_text(value):
+    return ("true" if value else "false") if isinstance(value, bool) else str(value)
+
+
 def is_set(attr_key):
     """Whether a key of set_auto_parallel_context was given."""
     return attr_key in _parallel

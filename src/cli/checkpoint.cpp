@@ -5,6 +5,7 @@
 #include <iostream>
 #include <memory>
 
+#include "base/rank_limit.h"
 #include "checkpoint/saved_states.h"
 #include "cli/command_line.h"
 #include "cli/options.h"
@@ -161,14 +162,13 @@ void split(SavedStates& states, const CheckpointFlags& flags, const SplitTarget&
 }
 
 void run_split(const CheckpointFlags& flags) {
-  constexpr int64_t kMostWriters = 65536;
   if (flags.plan.empty() == !flags.ranks.has_value()) {
     throw InvalidArgument(fmt::format("[split] whose files, got {}, expected one of --ranks N and --plan FILE",
                                       flags.plan.empty() ? "neither" : "both"));
   }
   SavedStates states(flags.path);
   if (!flags.plan.empty()) return split(states, flags, planned_target(states, flags.plan));
-  check_range("--ranks", *flags.ranks, 1, kMostWriters);
+  check_range("--ranks", *flags.ranks, 1, kMostJobRanks);
   const auto ranks = static_cast<int>(*flags.ranks);
   split(states, flags, {.ranks = ranks, .shares = even_shares(states, ranks)});
 }

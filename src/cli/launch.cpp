@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "base/rank_limit.h"
 #include "cli/command_line.h"
 #include "cli/options.h"
 #include "launch/launcher/agent.h"
@@ -48,8 +49,8 @@ std::vector<std::string> command_of(const LaunchFlags& flags, const std::string&
 }
 
 void run_launch(const LaunchFlags& flags, const CLI::App& app) {
-  constexpr int64_t kMostRanks = 65536, kMostRestarts = 1'000'000;
-  check_range("-n", flags.ranks, 0, kMostRanks);
+  constexpr int64_t kMostRestarts = 1'000'000;
+  check_range("-n", flags.ranks, 0, kMostJobRanks);
   check_range("--max-restarts", flags.max_restarts, 0, kMostRestarts);
   if (flags.stall_timeout < 0.5 || flags.stall_timeout > 1e6) {
     throw InvalidArgument(

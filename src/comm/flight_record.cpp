@@ -13,11 +13,11 @@
 #include <fstream>
 
 #include "base/failure_code.h"
+#include "base/rank_limit.h"
 
 namespace partita {
 namespace {
 
-constexpr int32_t kMostWorldRanks = 65536;
 constexpr char kRecordMagic[8] = {'P', 'F', 'L', 'I', 'G', 'H', 'T', '1'};
 
 int64_t nanoseconds_now() {
@@ -139,9 +139,9 @@ FlightLog read_flight_record(const std::string& path) {
   if (read != sizeof(File)) refuse(fmt::format("{} bytes", read), fmt::format("{}", sizeof(File)));
   const auto& record = *reinterpret_cast<const File*>(bytes.data());
   if (std::memcmp(record.magic, kRecordMagic, sizeof kRecordMagic) != 0) refuse("another beginning", "PFLIGHT1");
-  if (record.size < 1 || record.size > kMostWorldRanks || record.rank < 0 || record.rank >= record.size) {
+  if (record.size < 1 || record.size > kMostJobRanks || record.rank < 0 || record.rank >= record.size) {
     refuse(fmt::format("rank {} of {}", record.rank, record.size),
-           fmt::format("a rank of a world of 1 to {}", kMostWorldRanks));
+           fmt::format("a rank of a world of 1 to {}", kMostJobRanks));
   }
   FlightLog log{.rank = record.rank,
                 .size = record.size,

@@ -7,12 +7,11 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/rank_limit.h"
 #include "launch/rank_table.h"
 
 namespace partita {
 namespace {
-
-constexpr int kMostLaunched = 65536;
 
 using Variable = std::function<const char*(const char*)>;
 
@@ -27,9 +26,9 @@ int number(const Variable& variable, const char* name, int fallback) {
 }
 
 LaunchedRank checked(LaunchedRank rank) {
-  if (rank.size > kMostLaunched) {
+  if (rank.size > kMostJobRanks) {
     throw InvalidArgument(fmt::format("[launch] too many ranks, got {} from {}, expected at most {}", rank.size,
-                                      rank.launcher, kMostLaunched));
+                                      rank.launcher, kMostJobRanks));
   }
   if (rank.size < 1 || rank.rank >= rank.size) {
     throw InvalidArgument(

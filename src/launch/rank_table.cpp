@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/rank_limit.h"
 
 namespace partita {
 namespace {
@@ -17,7 +18,6 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t kMostTableBytes = size_t{16} << 20;
-constexpr int kMostTableRanks = 65536;
 constexpr int kMostDepth = 16;  // of lists and objects
 
 class TableReader {
@@ -76,10 +76,10 @@ class TableReader {
     int result = 0;
     const auto [rest, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), result);
     if (failure == std::errc{} && rest == digits.data() + digits.size() && !digits.empty() && result >= 0 &&
-        result < kMostTableRanks) {
+        result < kMostJobRanks) {
       return result;
     }
-    refuse(key, where, "'" + digits + "'", fmt::format("a number from 0 to {}", kMostTableRanks - 1));
+    refuse(key, where, "'" + digits + "'", fmt::format("a number from 0 to {}", kMostJobRanks - 1));
   }
 
   void add(int rank, Entry entry, const std::string& where) {

@@ -130,7 +130,7 @@ class NetworkJob:
         self._trained = None if optimizer is None else {one.name for one in optimizer.parameters}
         self._build = None
         self._parameters = {}
-        texts = [(key, value if isinstance(value, list) else [_text(value)]) for key, value in options.items()]
+        texts = context.option_texts(options)
         update = optimizer.add_update if optimizer is not None and optimizer.is_composed else None
         cuts = None if alone else strategy.cuts_to_load()
         self.core = _core.Model(name, self._forward, self._minimised if loss else None, texts, alone, update, cuts)
@@ -179,9 +179,3 @@ def _symbol(where, value):
             return _trace.run(lambda trace, x: x, value)._symbol
         return value._symbol
     raise TypeError(f"[{where}] the result is no tensor, got {type(value).__name__}, expected a Tensor")
-
-
-def _text(value):
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return repr(value) if isinstance(value, float) else str(value)

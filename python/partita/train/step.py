@@ -78,9 +78,8 @@ class _Compiled:
                         )._symbol
                     trace.output(f"output{i}", symbol)
 
-        texts = [(key, [_text(value)]) for key, value in options.items()]
         self._known = {}
-        self._core = _core.Stepper(texts, self._alone, build, self._initial)
+        self._core = _core.Stepper(context.option_texts(options), self._alone, build, self._initial)
         self._parameters = {}
         optimizers = list(self.build.rates.values())
         for name in self._core.states():
@@ -133,10 +132,6 @@ class _Compiled:
 
 def _version(parameter):
     return getattr(parameter, "_updates", 0)
-
-
-def _text(value):
-    return ("true" if value else "false") if isinstance(value, bool) else str(value)
 
 
 def _signature(value):

@@ -299,10 +299,7 @@ bool Connections::begin_frame(Link& link) {
   link.arrived = nullptr;
   switch (head.kind) {
     case FrameHead::Kind::alive: return head.bytes == 0;
-    case FrameHead::Kind::leave:
-      link.has_left = true;
-      changed_.notify();
-      return head.bytes == 0;
+    case FrameHead::Kind::leave: link.has_left = true; return head.bytes == 0;
     case FrameHead::Kind::grant: return head.bytes == 0 && send_granted(link);
     case FrameHead::Kind::request: return begins_in_order(link) && take_request(link);
     case FrameHead::Kind::abort:

@@ -8,12 +8,12 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/rank_limit.h"
 #include "launch/rank_table.h"
 
 namespace partita {
 namespace {
 
-constexpr int kMostSlots = 65536;  // of a host, and of all together
 constexpr size_t kMostHostfile = size_t{1} << 20;
 
 bool is_host_name(std::string_view name) {
@@ -26,7 +26,7 @@ bool is_host_name(std::string_view name) {
 std::optional<int> slot_number(std::string_view text) {
   int slots = 0;
   const auto [rest, failure] = std::from_chars(text.data(), text.data() + text.size(), slots);
-  if (failure != std::errc{} || rest != text.data() + text.size() || slots < 1 || slots > kMostSlots) return {};
+  if (failure != std::errc{} || rest != text.data() + text.size() || slots < 1 || slots > kMostJobRanks) return {};
   return slots;
 }
 
@@ -44,7 +44,7 @@ std::optional<HostSlots> host_of(std::string_view text) {
 
 /// False when there are more slots than a job can have ranks.
 bool add_host(std::vector<HostSlots>& hosts, int& slots, HostSlots host) {
-  if (host.slots > kMostSlots - slots) return false;
+  if (host.slots > kMostJobRanks - slots) return false;
   slots += host.slots;
   hosts.push_back(std::move(host));
   return true;
@@ -76,7 +76,7 @@ std::vector<HostSlots> parse_hosts(const std::string& text) {
     }
     if (!add_host(hosts, slots, *host)) {
       throw InvalidArgument(fmt::format("[--hosts] too many ranks, got more than {} up to '{}', expected at most that",
-                                        kMostSlots, entry));
+                                        kMostJobRanks, entry));
     }
     if (entry.size() == rest.size()) return hosts;
     rest.remove_prefix(entry.size() + 1);
@@ -109,7 +109,7 @@ std::vector<HostSlots> parse_hostfile(const std::string& path, const std::string
     }
     if (!add_host(hosts, all_slots, *host)) {
       throw InvalidFile(fmt::format("[hostfile] {}:{}: too many ranks, got more than {}, expected at most that", path,
-                                    number, kMostSlots));
+                                    number, kMostJobRanks));
     }
   }
   if (hosts.empty()) throw InvalidFile(fmt::format("[hostfile] {}: no host, expected one on a line", path));

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/names.h"
+#include "base/rank_limit.h"
 
 namespace partita {
 
@@ -85,7 +86,6 @@ void read_field(const json& value, Field& field) {
 }
 
 void verify(const StartOrder& start) {
-  constexpr int kMostJobRanks = 65536;
   require_valid(!start.command.empty() && start.attempt >= 0 && start.stall_timeout > 0);
   require_valid(start.size >= 1 && start.size <= kMostJobRanks && start.ranks >= 1 && start.ranks <= start.size &&
                 start.first_rank >= 0 && start.first_rank <= start.size - start.ranks);

@@ -2,7 +2,7 @@
 
 import numbers
 
-from partita import _trace
+from partita import _trace, context
 from partita._names import refuse_missing
 from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
@@ -88,7 +88,7 @@ class Optimizer(Cell):
         name = f"learning_rate{len(build.rates)}"
         rate = build.trace.network_input(name, "f32", [], False)
         build.rates[name] = self
-        texts = [(key, [_text(value)]) for key, value in self.options().items()]
+        texts = context.option_texts(self.options())
         for parameter, gradient in zip(self.parameters, gradients):
             if not isinstance(gradient, Tensor):
                 raise TypeError(
@@ -194,10 +194,6 @@ class _States:
         for symbol, value in self._kept.values():
             if value is not None:
                 self._trace.store(symbol, value)
-
-
-def _text(value):
-    return ("true" if value else "false") if isinstance(value, bool) else str(value)
 
 
 class SGD(Optimizer):

@@ -1,0 +1,8 @@
+#pragma once
+
+namespace partita {
+
+/// Ranks of one job, and so slots of hosts, readers and writers of files.
+inline constexpr int kMostJobRanks = 65536;
+
+}  // namespace partita
