@@ -2,7 +2,7 @@
 # Installs, builds and runs every test; ends with "N passed, N failed".
 #   ./test.sh [--sanitizers]   also clang-tidy on what changed, the unit tests under the address and
 #                              undefined behaviour sanitizers, so readers of files and messages with random
-#                              bytes, ranks as threads under the thread sanitizer
+#                              changes of right ones, ranks as threads under the thread sanitizer
 set -uo pipefail
 cd "$(dirname "$0")"
 case "${1:-}" in
@@ -16,7 +16,7 @@ esac
 kind=test
 [[ ${1:-} == --sanitizers ]] && kind=all
 tools/install.sh "$kind" || exit 1
-cmake --preset release -DPARTITA_TESTS=ON -DPARTITA_BENCH=OFF -DPARTITA_PYTHON=OFF >/dev/null || exit 1
+cmake --preset release -DPARTITA_TESTS=ON -DPARTITA_BENCH=OFF -DPARTITA_PYTHON=ON >/dev/null || exit 1
 cmake --build --preset release || exit 1
 echo "built: $SECONDS s"
 
@@ -31,13 +31,14 @@ building=
 if [[ ${1:-} == --sanitizers ]]; then
   # Many tests wait more than they compute: the other builds take what they leave.
   (
-    cmake --preset asan && nice cmake --build --preset asan --target unit_tests &&
+    cmake --preset asan && nice cmake --build --preset asan --target unit_tests fuzz_readers &&
       cmake --preset tsan && nice cmake --build --preset tsan --target thread_tests
   ) >"$results/build" 2>&1 &
   building=$!
   check clang-tidy tools/tidy.sh
 fi
 run_tests 6 build/release/tests/dist_tests
+for script in check tutorials; do check "python/$script.sh" bash "tests/python/$script.sh"; done
 for program in search laws unit errors commands golden; do run_tests 2 "build/release/tests/${program}_tests"; done
 for script in tests/scripts/*.sh; do check "$(basename "$script")" bash "$script"; done
 # oneDNN chooses kernels and layouts by the processor. Where it has more than AVX2, also with what the least has.
@@ -61,6 +62,10 @@ if [[ -n $building ]]; then
   # Small models only: this sanitizer makes everything ten times as slow.
   run_tests 4 build/tsan/tests/thread_tests \
     '-*GoOnUnderAnyPlan/*:*Resnet*:*Lenet*:*Gpt*:*Llama*:*Moe*:MicroBatches.Are*:MicroBatches.Run*'
+  # Files that users exchange and messages that strangers can send; tests/soak/fuzz.sh is for all readers, and longer.
+  for reader in manifest safetensors_header rank_table hostfile hello frames mnist cifar10 npy graph plan schedule strategy; do
+    PARTITA_FUZZ_SEED=1 check "fuzz $reader" tests/fuzz/run.sh 20 "$reader"
+  done
   finish_tests
 fi
 

@@ -5,6 +5,7 @@ namespace {
 
 constexpr int64_t kUsualParts = 24;
 constexpr int64_t kLeastTileBytes = 2048;
+constexpr int64_t kLeastRunBytes = 32;
 constexpr int64_t kMostSlabBytes = int64_t{8} << 20;  // tiles side by side along the first dimension
 
 int64_t product(const std::vector<int64_t>& numbers) {
@@ -27,7 +28,15 @@ std::vector<int64_t> choose_parts(const Type& type) {
   std::vector<int64_t> parts;
   for (const int64_t size : type.shape) parts.push_back(std::clamp<int64_t>(size, 1, kUsualParts));
   const int64_t bytes = type.bytes();
-  // The last dimensions are the first to lose parts: those of a kernel, whose runs are short.
+  // The last dimensions stay whole until what a tile has of them one behind the other is not too short: those of a
+  // kernel are.
+  auto run = static_cast<int64_t>(size_of(type.dtype));
+  for (size_t d = parts.size(); d-- > 0;) {
+    while (parts[d] > 1 && run * (type.shape[d] / parts[d]) < kLeastRunBytes) parts[d] = fewer(parts[d]);
+    if (parts[d] > 1) break;
+    run *= type.shape[d];
+  }
+  // Where tiles are still too small the last dimensions are the first to lose parts.
   for (size_t d = parts.size(); d-- > 0;) {
     while (parts[d] > 1 && bytes / product(parts) < kLeastTileBytes) parts[d] = fewer(parts[d]);
   }

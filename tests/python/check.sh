@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The Python package: its tests, ranks as processes against ranks in one process, exit codes, the time of an import, the
-# scripts of the tutorials (tutorials.sh).
+# The Python package: its tests, ranks as processes against ranks in one process, exit codes, the time of an import. The
+# scripts of the tutorials are run by tutorials.sh.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 root=$PWD
@@ -80,6 +80,3 @@ seconds = processor_seconds("import partita") - processor_seconds("pass")
 print(f"import partita: {seconds:.2f} s")
 assert seconds < 0.3, seconds
 END
-
-cd "$root"
-bash tests/python/tutorials.sh

@@ -4,12 +4,13 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
-status=0
+runs=()
 export OMP_NUM_THREADS=2
 # compare MODEL f32|f64 fast|reference OPTIMIZER [ignored]
 compare() {
-  build/release/tests/torch_export "${@:1:4}" "$out/run.safetensors" "${@:5}"
-  /usr/bin/python3 tests/torch/compare.py "$1" "$4" "$out/run.safetensors" || status=1
+  local file=$out/${#runs[@]}.safetensors
+  build/release/tests/torch_export "${@:1:4}" "$file" "${@:5}"
+  runs+=("$1" "$4" "$file")
 }
 
 for model in mlp lenet block resnet18:width=8,size=16; do
@@ -41,4 +42,4 @@ for optimizer in momentum sgd; do
   compare block f64 fast "$optimizer"
   compare lenet f32 fast "$optimizer"
 done
-exit $status
+/usr/bin/python3 tests/torch/compare.py "${runs[@]}"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Repeats a run of torch_export in PyTorch and compares: compare.py MODEL OPTIMIZER FILE.
+"""Repeats runs of torch_export in PyTorch and compares: compare.py (MODEL OPTIMIZER FILE)...
 
 Logits, loss and gradients of the first step, the losses of ten steps, and all states after them. f64 within 1e-9 of
 each tensor's largest element; f32 within 1e-5 (a net with batch norm amplifies one rounding error a thousandfold in ten
@@ -322,9 +322,7 @@ def error(ours, theirs):
     return (ours - theirs).abs().max().item() / (largest if largest > 0 else 1)
 
 
-def main():
-    model, kind, path = sys.argv[1:4]
-    torch.set_num_threads(2)
+def compare(model, kind, path):
     given = read(path)
     dtype = given["logits"].dtype
     net = MODELS[model]().to(dtype)
@@ -371,7 +369,13 @@ def main():
     print(f"{model} {str(dtype)[6:]} {kind}: {len(errors)} tensors, "
           f"worst {worst[0]:.2e} of {worst[1]:.0e} in {worst[2]}"
           f"{', FAILED: ' + str(failed[:5]) if failed else ''}")
-    return 1 if failed else 0
+    return not failed
+
+
+def main():
+    torch.set_num_threads(2)
+    runs = [compare(*sys.argv[i:i + 3]) for i in range(1, len(sys.argv), 3)]
+    return 0 if runs and all(runs) else 1
 
 
 if __name__ == "__main__":
