@@ -104,6 +104,12 @@ void bind_arrays(py::module_& module) {
       .def_property_readonly("dtype", [](const Array& array) { return std::string(name_of(array.type().dtype)); })
       .def_property_readonly("shape", [](const Array& array) { return py::tuple(py::cast(array.shape())); })
       .def("at", &Array::at, "An element, by its place in row-major order, as a float.")
+      .def("copy",
+           [](const Array& array) {
+             auto made = std::make_shared<Array>(array.type());
+             std::memcpy(made->data(), array.data(), static_cast<size_t>(array.type().bytes()));
+             return made;
+           })
       .def("cast", [](const Array& array, const std::string& dtype) {
         return std::make_shared<Array>(cast(array, dtype_of(dtype)));
       });

@@ -145,6 +145,10 @@ void bind_symbols(py::module_& module) {
   py::class_<Symbol>(module, "Symbol", "A value of a graph under construction.")
       .def_property_readonly("dtype", [](const Symbol& symbol) { return std::string(name_of(symbol.value().dtype())); })
       .def_property_readonly("shape", [](const Symbol& symbol) { return py::tuple(py::cast(symbol.value().shape())); })
+      .def_property_readonly("name",
+                             [](const Symbol& symbol) {
+                               return symbol.trace->builder().graph().values[static_cast<size_t>(symbol.id)].name;
+                             })
       .def("annotate", [](const Symbol& symbol, const std::string& text) {
         symbol.trace->builder().annotate(symbol.value(), parse_annotation(text));
       });

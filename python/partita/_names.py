@@ -32,6 +32,13 @@ def missing(module, name, names):
     return ImportError(message, name=name) if _is_import() else AttributeError(message)
 
 
+def missing_attribute(kind, name, names):
+    """The AttributeError for an attribute of an object that is not there."""
+    near = _core.nearest(name, [other for other in names if not other.startswith("_")])
+    did = f", did you mean '{near}'?" if near else ""
+    return AttributeError(f"[{kind}] no such attribute, got '{name}', expected one of the documented ones{did}")
+
+
 def _is_import():
     """Whether `from module import name` asks: Python would replace the text of an AttributeError by its own."""
     frame = sys._getframe(3)

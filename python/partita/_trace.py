@@ -35,6 +35,8 @@ class Build:
         self.trained = trained  # names of the parameters that the optimizer has; None: all that require a gradient
         self.parameters = {}  # by name
         self.rates = {}  # inputs that are learning rates, by name: the optimizers
+        self.cells = {}  # that were called, or made updates, as keys
+        self.constants = []  # tensors whose values stand in the program
         self.scope, self.stage, self.recompute = "net", -1, ""
         self._outer = []  # what was built before each entry
         self._symbols = {}  # of parameters and constant tensors, by their identity
@@ -47,6 +49,10 @@ class Build:
 
     def __exit__(self, *_):
         _threads.build = self._outer.pop()
+
+    def note(self, cell):
+        """The program is made of what a cell is now."""
+        self.cells[cell] = None
 
     def set_place(self):
         """Before nodes are made: where they stand."""
@@ -86,6 +92,7 @@ class Build:
     def _constant(self, tensor):
         array = tensor._array
         if tensor.size == 1:
+            self.constants.append(tensor)
             return self.trace.constant(array.at(0), array.dtype, array.shape)
         name = f"constant{len(self._kept)}"
         self.parameters[name] = tensor

@@ -35,6 +35,19 @@ TEST(TrainingGraph, ParameterWithoutGradientGetsZerosAndAWarning) {
   EXPECT_NE(training.warnings[0].find("'unused'"), std::string::npos);
 }
 
+TEST(TrainingGraph, DecaysOtherParametersThanThoseNamed) {
+  const auto decay_of_w = [](std::vector<std::string> no_decay) {
+    const OptimizerOptions options{.kind = OptimizerKind::sgd, .weight_decay = 0.5, .no_decay = std::move(no_decay)};
+    const TrainingGraph training =
+        make_training_graph(parse_graph(kForward, all_ops()), all_ops(), {.optimizer = options, .parameters = {"w"}});
+    const std::string text = print(training.graph);
+    return text.find("weight_decay=0.5") != std::string::npos;
+  };
+  EXPECT_TRUE(decay_of_w({}));
+  EXPECT_TRUE(decay_of_w({"bias", "gamma"}));
+  EXPECT_FALSE(decay_of_w({"gamma", "w"}));
+}
+
 TEST(TrainingGraph, UpdatesTheListedParametersOnly) {
   const TrainingGraph training =
       make_training_graph(parse_graph(kForward, all_ops()), all_ops(), {.parameters = {"w"}});

@@ -11,12 +11,16 @@ Value optimizer_state(Builder& builder, Value parameter, const std::string& suff
                        {.kind = StateKind::optimizer, .requires_grad = false, .owner = owner});
 }
 
-double decay_of(const OptimizerOptions& options, Value parameter) {
+double decay_of(const OptimizerOptions& options, const Builder& builder, Value parameter) {
+  const std::string& name = builder.graph().values[parameter.id()].name;
+  for (const std::string& part : options.no_decay) {
+    if (name.find(part) != std::string::npos) return 0;
+  }
   return options.decay_vectors || parameter.type().rank() > 1 ? options.weight_decay : 0;
 }
 
 void build_sgd(Builder& builder, const OptimizerOptions& options, Value parameter, Value gradient, Value rate) {
-  const SgdAttrs attrs{.weight_decay = decay_of(options, parameter)};
+  const SgdAttrs attrs{.weight_decay = decay_of(options, builder, parameter)};
   builder.store(parameter, builder.apply("sgd", {parameter, gradient, rate}, attrs));
 }
 
@@ -25,7 +29,7 @@ void build_momentum(Builder& builder, const OptimizerOptions& options, Value par
   const MomentumAttrs attrs{.momentum = options.momentum,
                             .dampening = options.dampening,
                             .nesterov = options.nesterov,
-                            .weight_decay = decay_of(options, parameter)};
+                            .weight_decay = decay_of(options, builder, parameter)};
   const std::vector<Value> updated = builder.apply_all("momentum", {parameter, gradient, velocity, rate}, attrs);
   builder.store(parameter, updated[0]);
   builder.store(velocity, updated[1]);
@@ -38,7 +42,7 @@ void build_adam(Builder& builder, const OptimizerOptions& options, Value paramet
   const AdamAttrs attrs{.beta1 = options.beta1,
                         .beta2 = options.beta2,
                         .epsilon = options.epsilon,
-                        .weight_decay = decay_of(options, parameter),
+                        .weight_decay = decay_of(options, builder, parameter),
                         .decoupled = options.kind == OptimizerKind::adamw};
   const std::vector<Value> updated = builder.apply_all("adam", {parameter, gradient, first, second, rate, step}, attrs);
   builder.store(parameter, updated[0]);

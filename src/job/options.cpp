@@ -200,6 +200,9 @@ void add_optimizer(List& list) {
       .synonyms = {"wd", "l2"};
   list.add("decay_vectors", "decay-vectors", Effect::program, PARTITA_FIELD(optimizer.decay_vectors),
            "Biases and scales decay, too");
+  list.add("no_decay", "no-decay", Effect::program, PARTITA_FIELD(optimizer.no_decay),
+           "Parameters whose names contain this do not decay")
+      .value = "NAME";
   list.add("beta1", "beta1", Effect::program, PARTITA_FIELD(optimizer.beta1), "Of adam and adamw", {0, 1}).synonyms = {
       "adam-beta1"};
   list.add("beta2", "beta2", Effect::program, PARTITA_FIELD(optimizer.beta2), "Of adam and adamw", {0, 1}).synonyms = {

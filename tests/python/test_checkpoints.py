@@ -45,6 +45,13 @@ class Saving(Folders):
     def test_keeps_the_newest(self):
         self.assertEqual(self.saved(2, keep_checkpoint_max=3), ["net-2_2.ckpt", "net-2_3.ckpt", "net-2_4.ckpt"])
 
+    def test_sees_the_ends_of_epochs_in_sink_mode(self):
+        net = Small()
+        model = train.Model(net, nn.CrossEntropyLoss(), nn.Momentum(net.trainable_params(), 0.1, 0.9))
+        config = train.CheckpointConfig(save_checkpoint_steps=3)
+        model.train(3, rows(), [train.ModelCheckpoint("net", self.folder, config)], dataset_sink_mode=True)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["net-1_4.ckpt", "net-2_4.ckpt", "net-3_4.ckpt"])
+
     def test_keeps_one_in_some_minutes(self):
         names = self.saved(keep_checkpoint_max=0, keep_checkpoint_per_n_minutes=1)
         self.assertEqual(names, ["net-1_4.ckpt"])

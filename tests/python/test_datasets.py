@@ -87,6 +87,21 @@ class Rows(Case):
         parts = data.split([0.7, 0.3], randomize=False)
         self.assertEqual([part.get_dataset_size() for part in parts], [7, 3])
         self.assertEqual(sorted(values(data.shuffle(4))), list(range(10)))
+        with self.refuses(ValueError, "[project] unknown column, got 'z'"):
+            data.project(["z"])
+        with self.refuses(AttributeError, "[Dataset] no such attribute, got 'shufle'", "did you mean 'shuffle'?"):
+            data.shufle(4)
+
+    def test_are_split_once_for_all_epochs(self):
+        for shuffles in (False, True):
+            data = ds.NumpySlicesDataset(np.arange(20, dtype="i4"), ["x"], shuffle=shuffles)
+            parts = data.split([0.6, 0.4])
+            epochs = [[[int(row[0]) for row in part] for part in parts] for _ in range(3)]
+            for first, second in epochs:
+                self.assertEqual(sorted(first + second), list(range(20)))
+                self.assertEqual(set(first), set(epochs[0][0]))
+            self.assertNotEqual(epochs[0][0], epochs[1][0])
+            self.assertNotEqual(epochs[0][0], sorted(epochs[0][0]))
 
     def test_come_from_generators(self):
         epochs = []

@@ -173,6 +173,27 @@ class Refusals(Case):
         with self.refuses(ValueError, "MaxPool", "'NHWC'"):
             ms.ops.MaxPool(data_format="NHWC")
 
+    def test_of_gradients(self):
+        def summed(x):
+            return x.sum()
+
+        x = Tensor(np.ones((2, 2), "f4"))
+        with self.refuses(ValueError, "bad grad_position, got -1, expected integers from 0"):
+            ms.grad(summed, -1)
+        with self.refuses(ValueError, "no inputs, got grad_position=()"):
+            ms.grad(summed, ())
+        with self.refuses(ValueError, "nothing to differentiate by, got no tensors"):
+            ms.ops.GradOperation()(lambda: x.sum())()
+        with self.refuses(ValueError, "factors of another shape, got (3, 2), expected (2,)"):
+            ms.ops.GradOperation(sens_param=True)(lambda y: y)(Tensor([1.0, 2.0]), Tensor(np.ones((3, 2), "f4")))
+        with self.refuses(TypeError, "[assign] no parameter, got Tensor"):
+            ms.ops.assign(x, x)
+        with self.refuses(NotImplementedError, "[assign] a parameter changed within a program, got 'w'"):
+            ms.jit(lambda y: ms.ops.assign(ms.Parameter(x, name="w"), y))(x)
+        with self.refuses(ValueError, "[squeeze] axis is outside the tensor, got 5"):
+            ms.mint.squeeze(x, 5)
+        self.assertEqual(ms.mint.ones(2, 3).shape, ms.mint.zeros((2, 3)).shape)
+
     def test_of_loss_scales(self):
         with self.refuses(NotImplementedError, "loss_scale is not there, got 1024"):
             nn.SGD(nn.Dense(1, 1).trainable_params(), loss_scale=1024)

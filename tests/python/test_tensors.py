@@ -1,5 +1,8 @@
 """Tensors and ops against NumPy."""
 
+import copy
+import pickle
+
 import numpy as np
 from support import Case, rng
 
@@ -44,6 +47,45 @@ class Tensors(Case):
             tensor[4]
         with self.refuses(IndexError, "too many indices, got 4"):
             tensor[0, 0, 0, 0]
+
+    def test_are_copied(self):
+        for dtype in (ms.float32, ms.bfloat16, ms.int64):
+            given = Tensor([1, 2], dtype)
+            for made in (copy.deepcopy(given), pickle.loads(pickle.dumps(given)), given.copy()):
+                self.assertEqual(made.dtype, dtype)
+                self.close(made.astype(ms.float32), [1, 2])
+                self.assertIsNot(made, given)
+        parameter = ms.Parameter(Tensor([1.0, 2.0], ms.bfloat16), name="w", requires_grad=False)
+        for made in (copy.deepcopy(parameter), pickle.loads(pickle.dumps(parameter)), parameter.clone()):
+            self.assertEqual((made.name, made.dtype, made.requires_grad), ("w", ms.bfloat16, False))
+        given = Tensor([1.0, 2.0])
+        parameter = ms.Parameter(given)
+        given[0] = 9
+        self.close(parameter, [1, 2])
+        parameter.set_data(given)
+        given[0] = 5
+        self.close(parameter, [9, 2])
+
+    def test_have_the_documented_methods(self):
+        x = Tensor(np.arange(6, dtype="f4").reshape(2, 3))
+        self.close(x.max(axis=1), [2, 5])
+        self.close(x.min(axis=0), [0, 1, 2])
+        self.close(x.max(), 5)
+        values, places = x.max(axis=1, return_indices=True)
+        self.close(values, [2, 5])
+        self.close(places, [2, 2])
+        for one in (x, -x, x * 0.7, x.astype(ms.int32), (-x).astype(ms.int32)):
+            values = one.asnumpy()
+            self.close(one // 2, values // 2)
+            self.close(one % 2, values % 2)
+            self.close(one // -2.0, values // -2.0)
+            self.close(one % Tensor([1.0, 2.0, -3.0]), values % np.array([1, 2, -3], "f4"), 1e-5)
+        self.assertEqual((x.astype(ms.int32) // 2).dtype, ms.int32)
+        self.close(ms.ops.floor(Tensor([-1.5, 2.0, 1e30])), np.array([-2, 2, 1e30], "f4"))
+        with self.refuses(AttributeError, "[Tensor] no such attribute, got 'reshap'", "did you mean 'reshape'?"):
+            x.reshap(2)
+        with self.refuses(IndexError, "[index] a mask", "ops.select"):
+            x[x > 2]
 
     def test_refuse_bad_input(self):
         with self.refuses(TypeError, "element type", "complex128"):

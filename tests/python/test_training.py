@@ -65,6 +65,33 @@ class Trainings(Case):
             for one, other in zip(net.get_parameters(), first.get_parameters()):
                 np.testing.assert_allclose(one.asnumpy(), other.asnumpy(), rtol=1e-3, atol=2e-5)
 
+    def test_of_several_losses_minimise_their_sum(self):
+        def after(reduction, rate, step):
+            net = Small()
+            loss_fn = nn.SoftmaxCrossEntropyWithLogits(sparse=True, reduction=reduction)
+            optimizer = nn.SGD(net.trainable_params(), rate)
+            if step:
+                x, y = labelled(64)
+                whole = nn.TrainOneStepCell(nn.WithLossCell(net, loss_fn), optimizer)
+                for i in range(0, 64, 16):
+                    whole(Tensor(x[i : i + 16]), Tensor(y[i : i + 16]))
+                return None, net.fc1.weight.asnumpy()
+            losses = Losses()
+            model = train.Model(net, loss_fn, optimizer, metrics={"loss"})
+            model.train(1, rows(), callbacks=[losses])
+            return (losses.values, model.eval(rows())["loss"]), net.fc1.weight.asnumpy()
+
+        expected, weights = after("mean", 0.16, step=False)
+        for ranks, mode in ((1, "stand_alone"), (2, "data_parallel"), (2, "auto_parallel")):
+            ms.set_context(ranks=ranks)
+            ms.set_auto_parallel_context(parallel_mode=mode, gradients_mean=True)
+            got, same = after("none", 0.01, step=False)
+            np.testing.assert_allclose(got[0], expected[0], rtol=2e-5)  # means are reported
+            np.testing.assert_allclose(got[1], expected[1], rtol=2e-5)
+            np.testing.assert_allclose(same, weights, rtol=1e-4, atol=1e-6)
+        ms.reset_auto_parallel_context()
+        np.testing.assert_allclose(after("none", 0.01, step=True)[1], weights, rtol=1e-4, atol=1e-6)
+
     def test_are_the_same_on_ranks(self):
         expected, _ = trained(norm=True)
         for ranks in (2, 4):
@@ -203,6 +230,24 @@ class Callbacks(Case):
             ms.set_auto_parallel_context(parallel_mode="hybrid_parallel")
             with self.refuses(ZeroDivisionError, "mine"):
                 trained(callbacks=[Fail()])
+
+    def test_that_fail_take_no_rates(self):
+        class Fail(train.Callback):
+            def step_end(self, run_context):
+                if run_context.original_args().cur_step_num == 3:
+                    raise ZeroDivisionError("mine")
+
+        net = Small()
+        optimizer = nn.SGD(net.trainable_params(), [0.1] * 3 + [0.0] * 50)
+        model = train.Model(net, nn.CrossEntropyLoss(), optimizer)
+        before = net.fc1.weight.asnumpy().copy()
+        with self.refuses(ZeroDivisionError, "mine"):
+            model.train(1, rows(), callbacks=[Fail()])
+        self.assertEqual(optimizer.global_step, 0)
+        np.testing.assert_array_equal(net.fc1.weight.asnumpy(), before)
+        model.train(1, rows())
+        self.assertEqual(optimizer.global_step, 4)
+        self.assertTrue((net.fc1.weight.asnumpy() != before).any())
 
     def test_write_checkpoints(self):
         with tempfile.TemporaryDirectory() as folder:

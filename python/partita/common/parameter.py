@@ -1,6 +1,5 @@
 """Parameters: tensors with a name that a training updates."""
 
-from partita import _core
 from partita.common import seed as _seed
 from partita.common.tensor import Tensor
 
@@ -18,7 +17,6 @@ class Parameter(Tensor):
         "comm_fusion",
         "statistic",
         "box",
-        "_updates",
         "_holder",
     )
     is_parameter = True
@@ -37,15 +35,16 @@ class Parameter(Tensor):
         self._updates, self._holder = 0, None
         if isinstance(default_input, Parameter):
             name = name or default_input.name
-        if not isinstance(default_input, Tensor):
+        is_given = isinstance(default_input, Tensor)
+        if not is_given:
             default_input = Tensor(default_input)
         if default_input._symbol is not None:
             raise TypeError("[Parameter] made of a value of the network, got a symbolic tensor, expected one with data")
         if isinstance(default_input, Parameter) and default_input._holder is not None:
             default_input.array  # the value is elsewhere
         self._array, self._init = default_input._array, default_input._init
-        if self._array is not None and isinstance(default_input, Parameter):
-            self._array = _core.Array(default_input.asnumpy())
+        if self._array is not None and is_given:
+            self._array = self._array.copy()
         if name is not None and not isinstance(name, str):
             raise TypeError(f"[Parameter] the name is no string, got {type(name).__name__}, expected str")
         self.name = name or DEFAULT_NAME
@@ -67,8 +66,9 @@ class Parameter(Tensor):
             raise ValueError(
                 f"[Parameter] '{self.name}' gets data of another shape, got {data.shape}, expected {self.shape}"
             )
-        self._array, self._holder = data.array.cast(self.dtype.core), None
-        self._updates += 1
+        same = data.dtype == self.dtype
+        self._array, self._holder = data.array.copy() if same else data.array.cast(self.dtype.core), None
+        self._count_update()
         return self
 
     def assign_value(self, value):
@@ -82,19 +82,21 @@ class Parameter(Tensor):
         return values
 
     def _writable(self):
-        values = super().asnumpy()
-        self._updates += 1
-        return values
+        self._count_update()
+        return super().asnumpy()
+
+    def __dlpack__(self, **options):
+        return self.copy().__dlpack__(**options)  # of the values: programs do not hear of what others write
 
     def _take(self, array):
         """What a training made of it."""
         self._array, self._holder = array, None
-        self._updates += 1
+        self._count_update()
 
     def _belong_to(self, holder):
         """A program holds the value from now on; it is asked for when it is needed."""
         self._holder = holder
-        self._updates += 1
+        self._count_update()
 
     @property
     def array(self):
@@ -106,20 +108,17 @@ class Parameter(Tensor):
         """A parameter of its own with the same values, or with those of an initializer."""
         from partita.common.initializer import initializer
 
-        data = Tensor(self.array) if init == "same" else initializer(init, self.shape, self.dtype)
-        made = Parameter(data, self.name, self.requires_grad, self.layerwise_parallel, self.parallel_optimizer)
-        if init == "same":
-            made._array = _core.Array(self.asnumpy())
-        return made
+        data = self.init_data() if init == "same" else initializer(init, self.shape, self.dtype)
+        return Parameter(data, self.name, self.requires_grad, self.layerwise_parallel, self.parallel_optimizer)
 
     def __deepcopy__(self, memo):
         made = memo[id(self)] = self.clone()
         made.statistic, made.comm_fusion = self.statistic, self.comm_fusion
         return made
 
-    def __reduce__(self):
+    def _pickled(self):
         options = (self.name, self.requires_grad, self.layerwise_parallel, self.parallel_optimizer)
-        return type(self), (self.asnumpy(), *options)
+        return (*super()._pickled(), *options)
 
     @property
     def data(self):

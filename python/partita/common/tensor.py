@@ -3,6 +3,8 @@
 import numpy as np
 
 from partita import _core, _trace
+from partita._captured import version_of
+from partita._names import missing_attribute
 from partita.common import dtype as mstype
 from partita.common import seed as _seed
 
@@ -16,7 +18,7 @@ def _functional():
 class Tensor:
     """A dense tensor. NumPy reads it without a copy (`asnumpy`), and gives its values with one."""
 
-    __slots__ = ("_array", "_symbol", "_init", "__weakref__")
+    __slots__ = ("_array", "_symbol", "_init", "_updates", "__weakref__")  # _updates: changes in place
     is_parameter = False
     __array_priority__ = 1000  # NumPy leaves operators with tensors to them
 
@@ -141,15 +143,21 @@ class Tensor:
         return self
 
     def copy(self):
-        return Tensor(np.array(self.asnumpy()))
+        """A tensor of its own with the same values."""
+        return _trace.from_array(self.array.copy())
 
     def __deepcopy__(self, memo):
-        made = _trace.from_array(_core.Array(self.asnumpy())) if self._symbol is None else self
+        made = self.copy() if self._symbol is None else self
         memo[id(self)] = made
         return made
 
     def __reduce__(self):
-        return type(self), (self.asnumpy(),)
+        return _unpickled, (type(self), *self._pickled())
+
+    def _pickled(self):
+        """(values that NumPy has, element type)."""
+        wide = Tensor.astype(self, mstype.float32) if self.dtype == mstype.bfloat16 else self
+        return wide.asnumpy(), self.dtype.core
 
     def set_data(self, data, slice_shape=False):
         self.assign_value(data)
@@ -161,6 +169,7 @@ class Tensor:
         if value.shape != self.shape:
             raise ValueError(f"[Tensor] data of another shape, got {value.shape}, expected {self.shape}")
         self._array = value.array.cast(self.dtype.core)
+        self._count_update()
         return self
 
     # Of Python.
@@ -226,7 +235,16 @@ class Tensor:
 
     def _writable(self):
         """The values, to be changed in place."""
+        self._count_update()
         return self.asnumpy()
+
+    def _count_update(self):
+        self._updates = version_of(self) + 1
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)  # of what is not set yet
+        raise missing_attribute("Tensor", name, dir(Tensor))
 
     def astype(self, dtype, copy=True):
         return _functional().cast(self, dtype)
@@ -242,6 +260,10 @@ class Tensor:
 
     def view(self, *shape):
         return self.reshape(*shape)
+
+
+def _unpickled(kind, values, dtype, *options):
+    return kind(Tensor(values, mstype.of_core(dtype)), *options)
 
 
 def _array_of(data, dtype):
@@ -352,8 +374,7 @@ for _name in (
     "clamp",
     "sum",
     "mean",
-    "max",
-    "min",
+    "floor",
     "isfinite",
     "erf",
     "maximum",
@@ -371,6 +392,9 @@ for _name in (
     "swapaxes",
 ):
     setattr(Tensor, _name, _method(_name))
+
+
+Tensor.max, Tensor.min = _method("largest"), _method("smallest")
 
 
 def _shape_of(args):

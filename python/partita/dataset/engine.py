@@ -6,6 +6,7 @@ import numbers
 import numpy as np
 
 from partita import _core, _trace
+from partita._names import missing_attribute
 from partita._warnings import warn
 from partita.common import seed as _seed
 from partita.common.tensor import Tensor
@@ -42,6 +43,11 @@ class Dataset:
     def __init__(self):
         self._epoch = 0
         self._built = {}
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)  # of what is not set yet
+        raise missing_attribute("Dataset", name, dir(Dataset))
 
     def _source(self, shard):
         raise NotImplementedError
@@ -156,6 +162,8 @@ class Dataset:
     def project(self, columns):
         """The named columns alone, in this order."""
         names = [columns] if isinstance(columns, str) else list(columns)
+        for name in names:
+            _require_column("project", name, self.get_col_names())
         return self._view(lambda rows, seed: rows.project(names))
 
     def rename(self, input_columns, output_columns):
@@ -183,7 +191,9 @@ class Dataset:
         return self.concat(other)
 
     def split(self, sizes, randomize=True):
-        """Parts of the rows: their numbers, or their shares."""
+        """Parts of the rows: their numbers, or their shares. A part has the same rows in every epoch, as they are in
+        the first one; with `randomize` any rows of the whole, in a new order in each epoch. What is random belongs
+        behind the split."""
         rows = len(self.rows())
         if all(isinstance(one, float) for one in sizes):
             counts = [round(rows * one) for one in sizes]
@@ -192,9 +202,17 @@ class Dataset:
             counts = list(sizes)
         if sum(counts) != rows or min(counts) < 1:
             raise ValueError(f"[split] sizes do not add up, got {counts}, expected {rows} in all")
-        whole = self._view(lambda rows, seed: rows.shuffle(seed)) if randomize else self
+        whole = self._view(lambda rows, seed: rows.shuffle_once(seed)) if randomize else self
         begins = [sum(counts[:i]) for i in range(len(counts))]
-        return [_View(whole, lambda rows, seed, b=b, n=n: rows.skip(b).take(n)) for b, n in builtin_zip(begins, counts)]
+
+        def part(begin, count):
+            def change(rows, seed):
+                rows = rows.skip(begin).take(count)
+                return rows.shuffle(seed) if randomize else rows
+
+            return _View(whole, change)
+
+        return [part(begin, count) for begin, count in builtin_zip(begins, counts)]
 
     def apply(self, apply_func):
         return apply_func(self)

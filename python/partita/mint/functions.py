@@ -4,6 +4,7 @@ from partita import _trace
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 from partita.ops import functional as F
+from partita.ops.support import axis_of
 
 
 def _typed(x, dtype):
@@ -120,7 +121,7 @@ def squeeze(input, dim=None):
     """Without dimensions of size 1: those named that are, or all."""
     if dim is None:
         return F.squeeze(input)
-    dims = [dim] if isinstance(dim, int) else list(dim)
+    dims = [axis_of("squeeze", one, input.ndim) for one in ([dim] if isinstance(dim, int) else dim)]
     return F.squeeze(input, tuple(one for one in dims if input.shape[one] == 1)) if input.ndim else input
 
 
@@ -135,14 +136,18 @@ def select(input, dim, index):
     return input[tuple([slice(None)] * at + [int(index)])]
 
 
-def zeros(size, *, dtype=None):
-    """A tensor of zeros."""
-    return F.zeros(size, dtype or mstype.float32)
+def zeros(*size, dtype=None):
+    """A tensor of zeros; its sizes are given one by one, or as one."""
+    return F.zeros(_sizes(size), dtype or mstype.float32)
 
 
-def ones(size, *, dtype=None):
-    """A tensor of ones."""
-    return F.ones(size, dtype or mstype.float32)
+def ones(*size, dtype=None):
+    """A tensor of ones; its sizes are given one by one, or as one."""
+    return F.ones(_sizes(size), dtype or mstype.float32)
+
+
+def _sizes(given):
+    return given[0] if len(given) == 1 else given
 
 
 def gelu(input, *, approximate="none"):

@@ -3,6 +3,7 @@
 from collections import OrderedDict
 
 from partita import _trace, context
+from partita._captured import names_used_by, signature
 from partita._warnings import warn
 from partita.common.parameter import DEFAULT_NAME, Parameter
 from partita.common.tensor import Tensor
@@ -23,10 +24,23 @@ class Cell:
         values["training"] = False
         values["requires_grad"] = False
         values["_flags"] = dict(flags or {})
+        values["_changes"] = 0  # how often attributes were set
 
     # Attributes.
 
+    def _count_change(self):
+        self.__dict__["_changes"] = self.__dict__.get("_changes", 0) + 1
+
+    def program_state(self):
+        """Equal as long as calls become the same part of a program: parameters and cells by identity, other attributes
+        that methods use by value."""
+        values, names = self.__dict__, names_used_by(type(self))
+        inner = [(name, id(one)) for kind in (self._params, self._cells) for name, one in kind.items()]
+        others = [(name, signature(one)) for name, one in values.items() if name in names and name not in _OWN]
+        return self.training, self._stage, self._recompute, tuple(inner), tuple(others)
+
     def __setattr__(self, name, value):
+        self._count_change()
         if isinstance(value, (Parameter, Cell)) and "_params" not in self.__dict__:
             raise AttributeError(
                 f"[Cell] {type(self).__name__} has no parameters and cells yet, got '{name}' before "
@@ -53,6 +67,7 @@ class Cell:
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __delattr__(self, name):
+        self._count_change()
         for kind in (self._params, self._cells):
             if name in kind:
                 del kind[name]
@@ -65,11 +80,13 @@ class Cell:
             raise KeyError(f"[Cell] a name with a dot, got '{param_name}', expected none")
         if param.name == DEFAULT_NAME:
             param.name = param_name
+        self._count_change()
         self.__dict__.pop(param_name, None)
         self._params[param_name] = param
 
     def insert_child_to_cell(self, child_name, child_cell):
         """Makes a cell one of this cell; its parameters get the name as a prefix."""
+        self._count_change()
         self.__dict__.pop(child_name, None)
         self._cells[child_name] = child_cell
         child_cell.__dict__["_scope_name"] = child_name
@@ -141,6 +158,7 @@ class Cell:
     def set_train(self, mode=True):
         """Whether dropout and statistics of the batch are on, here and in all cells within."""
         for _, cell in self.cells_and_names():
+            cell._count_change()
             cell.__dict__["training"] = bool(mode)
         return self
 
@@ -164,6 +182,7 @@ class Cell:
         for name in kwargs:
             if name not in known:
                 raise ValueError(f"[Cell.recompute] unknown key, got '{name}', expected one of {known}")
+        self._count_change()
         self.__dict__["_recompute"] = True
 
     @property
@@ -176,6 +195,7 @@ class Cell:
             raise TypeError(f"[Cell] the pipeline stage is no integer, got {value!r}, expected one from 0")
         if value < 0:
             raise ValueError(f"[Cell] bad pipeline stage, got {value}, expected an integer from 0")
+        self._count_change()
         object.__setattr__(self, "_stage", value)
 
     def shard(self, in_strategy, out_strategy=None, parameter_plan=None, device="Ascend", level=0):
@@ -245,6 +265,9 @@ class Cell:
         return self._called(args, kwargs)
 
     def _called(self, args, kwargs):
+        build = _trace.current()
+        if build is not None:
+            build.note(self)
         before, after = self._hooks
         for hook in before:
             changed = hook(self, args)
@@ -353,6 +376,7 @@ class CellList(Cell):
         raise NotImplementedError("[CellList] a list is no network, got a call, expected calls of its cells")
 
 
+_OWN = ("_params", "_cells", "_auto_prefix", "_scope_name", "_hooks", "_flags", "_programs", "_changes", "training")
 _PROGRAMS = ("_own_program", "_programs", "_program", "_step")
 
 

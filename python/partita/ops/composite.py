@@ -9,7 +9,13 @@ from partita.common.tensor import Tensor
 def _positions(grad_position):
     if grad_position is None:
         return None
-    return list(grad_position) if isinstance(grad_position, (tuple, list)) else [grad_position]
+    positions = list(grad_position) if isinstance(grad_position, (tuple, list)) else [grad_position]
+    for one in positions:
+        if not isinstance(one, int) or isinstance(one, bool) or one < 0:
+            raise ValueError(f"[grad] bad grad_position, got {one!r}, expected integers from 0")
+    if not positions:
+        raise ValueError("[grad] no inputs, got grad_position=(), expected one position or more, or None")
+    return positions
 
 
 def _gradients(build, total, tensors):
@@ -42,6 +48,8 @@ def _differentiated(where, value, has_aux=False, sens=None):
     for one, factor in zip(outputs, factors):
         if not mstype.is_float(one.dtype):
             continue
+        if isinstance(factor, Tensor) and factor.shape not in ((), one.shape):
+            raise ValueError(f"[{where}] factors of another shape, got {factor.shape}, expected {one.shape}")
         scaled = one if factor is None else one * factor
         term = scaled.sum() if scaled.ndim > 0 else scaled
         total = term if total is None else total + term.astype(total.dtype)
@@ -94,16 +102,14 @@ def value_and_grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=
             return value, of_inputs
         return value, (of_weights if positions is None else (of_inputs, of_weights))
 
-    return _program(both, fn)
+    return _program(both)
 
 
-def _program(function, fn):
-    """As one program; its signature has what `fn` has."""
+def _program(function):
+    """As one program."""
     from partita.train.step import Program
 
-    program = Program(function)
-    program._modes = Program(fn)._modes
-    return program
+    return Program(function)
 
 
 def grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False):
@@ -114,7 +120,7 @@ def grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False):
         value, found = inner(*args, **kwargs)
         return (found, tuple(value[1:])) if has_aux else found
 
-    return _program(gradients, fn)
+    return _program(gradients)
 
 
 class GradOperation:
@@ -140,6 +146,8 @@ class GradOperation:
             args, sens = (args[:-1], args[-1]) if self.sens_param else (args, None)
             total = _differentiated("GradOperation", fn(*args), sens=sens)
             inputs = [one for one in args if isinstance(one, Tensor)]
+            if not inputs and not self.get_by_list:
+                raise ValueError("[GradOperation] nothing to differentiate by, got no tensors, expected an input")
             inputs = inputs if self.get_all else [] if self.get_by_list else inputs[:1]
             found = _gradients(build, total, inputs + (parameters if self.get_by_list else []))
             of_inputs, of_weights = found[: len(inputs)], found[len(inputs) :]
@@ -147,4 +155,4 @@ class GradOperation:
                 return (of_inputs, of_weights) if self.get_all else of_weights
             return of_inputs if self.get_all else of_inputs[0]
 
-        return _program(gradients, fn)
+        return _program(gradients)

@@ -4,7 +4,9 @@ import numbers
 
 import numpy as np
 
+from partita import _trace
 from partita.common import dtype as mstype
+from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
 from partita.ops.support import F, as_tensor, attributes, run
 
@@ -55,3 +57,15 @@ def scalar_to_tensor(input_x, dtype=mstype.float32):
 
 
 scalar_to_array = scalar_to_tensor
+
+
+def assign(variable, value):
+    """The parameter with the values of a tensor of its shape; in a network that is being built parameters are changed
+    by optimizers alone."""
+    if not isinstance(variable, Parameter):
+        raise TypeError(f"[assign] no parameter, got {type(variable).__name__}, expected a Parameter")
+    if _trace.current() is not None:
+        raise NotImplementedError(
+            f"[assign] a parameter changed within a program, got '{variable.name}', expected a call outside of it"
+        )
+    return variable.set_data(as_tensor(value, "assign"))

@@ -183,13 +183,36 @@ def isfinite(input):
     return equal(sub(x, x), 0.0)
 
 
+def floor(input):
+    """The largest integers that are not above, as floats; elements beyond 2^62 are integers already."""
+    x = as_tensor(input, "floor")
+    if not mstype.is_float(x.dtype):
+        return x
+    large = greater(globals()["abs"](x), 2.0**62)
+    whole = cast(cast(select(large, mul(x, 0.0), x), mstype.int64), x.dtype)
+    return select(large, x, sub(whole, cast(greater(whole, x), x.dtype)))
+
+
+def _as_wide(one, where):
+    """Integers as float64, in which quotients of those below 2^53 are exact."""
+    if is_number(one):
+        return one
+    x = as_tensor(one, where)
+    return x if mstype.is_float(x.dtype) else cast(x, mstype.float64)
+
+
 def floor_div(input, other):
-    raise _not_there("//")
+    """The largest integers that are not above input / other; of integers as integers."""
+    a, b = _as_wide(input, "floor_div"), _as_wide(other, "floor_div")
+    found = floor(_div(a, b))
+    given = [one for one in (input, other) if not is_number(one)]
+    kinds = [as_tensor(one).dtype for one in given]
+    numbers = [one for one in (input, other) if is_number(one)]
+    if any(mstype.is_float(kind) for kind in kinds) or any(isinstance(one, float) for one in numbers):
+        return found if any(mstype.is_float(kind) for kind in kinds) else cast(found, mstype.float32)
+    return cast(found, mstype.int64 if mstype.int64 in kinds else kinds[0])
 
 
 def floor_mod(input, other):
-    raise _not_there("%")
-
-
-def _not_there(operator):
-    return TypeError(f"[ops] no such op of tensors, got '{operator}', expected it on shapes, which are integers")
+    """input - floor_div(input, other) * other: with the sign of `other`."""
+    return sub(input, mul(floor_div(input, other), other))

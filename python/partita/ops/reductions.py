@@ -52,6 +52,24 @@ def min(input, axis=None, keepdims=False):
     return reduce_min(input, axis, keepdims), argmax(neg(input), axis, keepdims)
 
 
+def largest(input, axis=None, keepdims=False, *, initial=None, where=True, return_indices=False):
+    """The largest along an axis, or of all elements: the method of tensors; with `return_indices` (it, where)."""
+    return _method_of("max", max, reduce_max, input, axis, keepdims, initial, where, return_indices)
+
+
+def smallest(input, axis=None, keepdims=False, *, initial=None, where=True, return_indices=False):
+    """The smallest along an axis, or of all elements: the method of tensors; with `return_indices` (it, where)."""
+    return _method_of("min", min, reduce_min, input, axis, keepdims, initial, where, return_indices)
+
+
+def _method_of(name, with_indices, alone, input, axis, keepdims, initial, where, return_indices):
+    if initial is not None or where is not True:
+        raise NotImplementedError(f"[Tensor.{name}] some elements alone, got initial or where, expected neither")
+    if return_indices:
+        return with_indices(input, 0 if axis is None else axis, keepdims)
+    return alone(input, axis, keepdims)
+
+
 def var(input, axis=None, ddof=0, keepdims=False):
     x = as_float(as_tensor(input, "var"))
     centred = sub(x, reduce_mean(x, axis, True))

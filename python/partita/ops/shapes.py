@@ -5,6 +5,7 @@ import numbers
 
 import numpy as np
 
+from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 from partita.ops.support import F, as_tensor, attributes, axes_of, axis_of, run
 
@@ -158,7 +159,13 @@ def tensor_index(x, index):
     """x[index] with integers, slices of step 1, None and ... ; a tensor of indices takes rows."""
     items = list(index) if isinstance(index, tuple) else [index]
     if len(items) == 1 and isinstance(items[0], (Tensor, np.ndarray, list)):
-        return gather(x, as_tensor(items[0], "index"), 0)
+        rows = as_tensor(items[0], "index")
+        if rows.dtype == mstype.bool_:
+            raise IndexError(
+                "[index] a mask gives a shape that depends on data, got a tensor of Bool, expected integers, or "
+                "ops.select(mask, x, 0)"
+            )
+        return gather(x, rows, 0)
     given = builtins.sum(one is not None and one is not Ellipsis for one in items)
     if given > x.ndim:
         raise IndexError(f"[index] too many indices, got {given}, expected at most {x.ndim} for shape {x.shape}")

@@ -76,7 +76,11 @@ class _OwnFolder:
         while self._file is None:
             file = open(self._path, "a+")
             self._lock(file)
-            if os.path.exists(self._path) and os.path.samestat(os.fstat(file.fileno()), os.stat(self._path)):
+            try:
+                is_there = os.path.samestat(os.fstat(file.fileno()), os.stat(self._path))
+            except FileNotFoundError:
+                is_there = False
+            if is_there:
                 self._file = file
             else:  # its last holder has removed it meanwhile
                 file.close()
@@ -129,6 +133,7 @@ class ModelCheckpoint(Callback):
             self._folder = _OwnFolder(self.directory, self.prefix)
             self._folder.take()
         self._saved_at, self._saved_step, self._kept_at = 0, None, 0
+        self._first_step = run_context.original_args().cur_step_num
 
     def _free_prefix(self):
         """The prefix, with a number behind it where the folder has files of it already."""
@@ -141,7 +146,9 @@ class ModelCheckpoint(Callback):
     def on_train_step_end(self, run_context):
         args, config = run_context.original_args(), self.config
         self._remove_replaced()
-        by_steps = config.save_checkpoint_steps and args.cur_step_num % config.save_checkpoint_steps == 0
+        # In sink mode the last step of each epoch is seen alone.
+        begin, every = self._saved_step or self._first_step, config.save_checkpoint_steps
+        by_steps = every and args.cur_step_num // every > begin // every
         by_time = config.save_checkpoint_seconds and args.elapsed - self._saved_at >= config.save_checkpoint_seconds
         if by_steps or by_time or args.cur_step_num == args.last_step:
             self._save(args)
@@ -154,6 +161,10 @@ class ModelCheckpoint(Callback):
 
     def on_train_end(self, run_context):
         self._remove_replaced()
+        self.give_back()
+
+    def give_back(self):
+        """Other trainings may write into the folder."""
         if self._folder is not None:
             self._folder.give_back()
 

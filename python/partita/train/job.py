@@ -98,6 +98,11 @@ class Parallelism:
         return max(1, self.ranks // max(1, self.stages)), False
 
 
+    def batches(self, dataset):
+        """Whose losses are averaged: one of each process under data parallelism; else the global batch is one."""
+        return self.feeders(dataset)[0] if self.mode in ("data_parallel", "hybrid_parallel") else 1
+
+
 def _strategy_text(strategy):
     parts = ("(" + ",".join(map(str, one)) + ("," if len(one) == 1 else "") + ")" for one in strategy)
     return "(" + ",".join(parts) + ("," if len(strategy) == 1 else "") + ")"
@@ -122,10 +127,13 @@ def _part(dataset, shard):
 
 
 class NetworkJob:
-    """A network of cells as a model of the library. States stay with it; parameters of Python get them back."""
+    """A network of cells as a model of the library. States stay with it; parameters of Python get them back. A loss of
+    several elements is minimised as their sum, in each of the `batches` that a global batch is made of, and these on
+    average; what is reported is the mean."""
 
-    def __init__(self, name, outputs, loss, options, alone, optimizer=None, groups=1):
-        self._groups = groups
+    def __init__(self, name, outputs, loss, options, alone, optimizer=None, groups=1, batches=1):
+        self._groups, self._batches = groups, batches
+        self.losses = 1  # that a training minimises the sum of, where the loss has several elements
         self._outputs, self._loss = outputs, loss
         self._trained = None if optimizer is None else {one.name for one in optimizer.parameters}
         self._build = None
@@ -153,7 +161,11 @@ class NetworkJob:
             if isinstance(loss, tuple):
                 loss = loss[0]
             if isinstance(loss, Tensor) and loss.ndim > 0:
-                loss = loss.mean() if loss.size > 1 else loss.reshape(())
+                losses = loss.size
+                loss = loss.mean() if losses > 1 else loss.reshape(())
+                if build.training and losses > self._batches:
+                    self.losses = losses / self._batches
+                    loss = loss * self.losses
         self._parameters.update(build.parameters)
         return [("loss", _symbol("loss", loss))]
 

@@ -110,14 +110,15 @@ class Model:
                 micro_batches *= inner.micro_batches
         return Parallelism(micro_batches)
 
-    def _job(self, names, batch, optimizer, parallelism, groups=1):
+    def _job(self, names, batch, optimizer, parallelism, groups=1, batches=1):
         columns, outputs, loss = self._functions(names)
         options = dict(parallelism.options)
         options["training.batch"] = batch
         if optimizer is not None:
             options.update(optimizer.options())
             options["schedule.learning_rate"] = optimizer.rate_of(0)
-        job = NetworkJob(type(self._network).__name__, outputs, loss, options, parallelism.alone, optimizer, groups)
+        name, alone = type(self._network).__name__, parallelism.alone
+        job = NetworkJob(name, outputs, loss, options, alone, optimizer, groups, batches)
         job.options, job.columns = options, columns
         return job
 
@@ -171,7 +172,7 @@ class Model:
                     f"[fit] an evaluation after several epochs, got valid_frequency={frequency}, expected 1"
                 )
             valid_rows = validation.rows().rename(job.columns)
-        events = _Events(self, _listed(callbacks), dataset, epoch, initial_epoch, sink)
+        events = _Events(self, job, _listed(callbacks), dataset, epoch, initial_epoch, sink)
         job.give(
             self._optimizer.parameters + list(self._network.get_parameters()),
             {name: one.array for name, one in self._optimizer.states.items()},
@@ -182,7 +183,9 @@ class Model:
         finally:
             for name, array in job.take().items():
                 self._optimizer.state(name, array)
-            self._optimizer.__dict__["global_step"] += events.steps
+            if events.has_ended:  # else the states are those from before
+                self._optimizer.__dict__["global_step"] += events.steps
+            events.give_back()
         for one in exits if stopped_by else ():
             one.stopped(stopped_by, self._network)
 
@@ -199,7 +202,7 @@ class Model:
             warn(f"[{where}] a last batch is not full and left out, got {len(rows)} rows in batches of {batch}")
         self._network.set_train(True)
         groups = parallelism.micro_batches * parallelism.feeders(dataset)[0]
-        job = self._job(names, batch, self._optimizer, parallelism, groups)
+        job = self._job(names, batch, self._optimizer, parallelism, groups, parallelism.batches(dataset))
         return job, rows.rename(job.columns)
 
     def build(self, train_dataset=None, valid_dataset=None, sink_size=-1, epoch=1, sink_mode=True):
@@ -323,11 +326,12 @@ def _listed(callbacks):
 class _Events:
     """The events of a training of the library, as the callbacks of Python see them."""
 
-    def __init__(self, model, callbacks, dataset, epochs, first_epoch, sink):
+    def __init__(self, model, job, callbacks, dataset, epochs, first_epoch, sink):
+        self._job = job
         self._first_epoch = first_epoch  # what callbacks count from
         self._model, self.callbacks, self._sink = model, callbacks, sink
         self._optimizer = model._optimizer
-        self.steps, self._saved, self._epoch_open = 0, [], False
+        self.steps, self.has_ended, self._epoch_open = 0, False, False
         self._args = InternalCallbackParam(
             train_network=model._network,
             network=model._network,
@@ -385,12 +389,13 @@ class _Events:
         self.steps = info.global_step
         args.cur_epoch_num = self._first_epoch + info.epoch
         args.cur_step_num = self._counted(info.global_step, args.batch_num)
-        args.loss_value, args.learning_rate, args.step_seconds = info.loss, info.learning_rate, info.seconds
+        loss = info.loss / self._job.losses
+        args.loss_value, args.learning_rate, args.step_seconds = loss, info.learning_rate, info.seconds
         args.elapsed = info.elapsed
-        args.net_outputs = Tensor(info.loss)
-        if not math.isfinite(info.loss):
+        args.net_outputs = Tensor(loss)
+        if not math.isfinite(loss):
             raise ValueError(
-                f"[train] the loss is not finite, got {info.loss} at epoch {info.epoch} step {info.step}, "
+                f"[train] the loss is not finite, got {loss} at epoch {info.epoch} step {info.step}, "
                 "expected a number"
             )
         last = info.step == args.batch_num
@@ -416,11 +421,15 @@ class _Events:
             self._begin_step(info.epoch + 1, 1)
 
     def train_end(self):
-        self._call_end()
-
-    def _call_end(self):
         for callback in self.callbacks:
             callback.on_train_end(self._context)
+        self.has_ended = True
+
+    def give_back(self):
+        """What callbacks hold of a training that failed."""
+        for callback in self.callbacks:
+            if isinstance(callback, ModelCheckpoint):
+                callback.give_back()
 
 
 __getattr__ = refuse_missing(globals())

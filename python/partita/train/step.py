@@ -2,12 +2,15 @@
 
 import functools
 
-import numpy as np
-
 from partita import _core, _trace, context
+from partita._captured import Captured, signature, version_of
+from partita._warnings import warn
 from partita.common import seed as _seed
 from partita.common.tensor import Tensor
 from partita.communication import management as ranks
+
+_MANY_VARIANTS = 8  # of a function for arguments of the same kinds
+_MOST_COMPILED = 64  # of a function
 
 
 class _Structure:
@@ -42,7 +45,7 @@ class _Structure:
 
 
 class _Compiled:
-    """A function for one signature."""
+    """A function for one signature, and for the values that it had captured then."""
 
     def __init__(self, function, args, kwargs, rows):
         self.build = self.structure = None
@@ -81,14 +84,43 @@ class _Compiled:
         self._known = {}
         self._core = _core.Stepper(context.option_texts(options), self._alone, build, self._initial)
         self._parameters = {}
-        optimizers = list(self.build.rates.values())
         for name in self._core.states():
             if name in self.build.parameters:
                 self._parameters[name] = self.build.parameters[name]
-                self._known[name] = _version(self._parameters[name])
-            elif optimizers:
-                self._share(name, optimizers[0])
+                self._known[name] = version_of(self._parameters[name])
+            elif self.build.rates:
+                self._share(name, self._owner(name))
+        self._remember(function)
         self._written = [name for name in self._core.written() if name in self._parameters]
+
+    def _remember(self, function):
+        """What the trace found, and left."""
+        owner = getattr(function, "__self__", None)
+        if hasattr(owner, "program_state"):
+            self.build.note(owner)
+        self._captured = Captured(function)
+        self._cells = [[cell, cell._changes, cell.program_state()] for cell in self.build.cells]
+        self._constants = [(tensor, version_of(tensor)) for tensor in self.build.constants]
+
+    def is_current(self, captured):
+        """Whether the function would be traced the same again."""
+        if captured.values != self._captured.values:
+            return False
+        for one in self._cells:
+            cell, version, state = one
+            if cell._changes != version:
+                if cell.program_state() != state:
+                    return False
+                one[1] = cell._changes
+        return all(version_of(tensor) == version for tensor, version in self._constants)
+
+    def _owner(self, name):
+        """The optimizer that a state belongs to: that of its parameter; the first one counts the steps."""
+        optimizers = list(self.build.rates.values())
+        for optimizer in optimizers:
+            if any(name.startswith(one.name + ".") for one in optimizer.parameters):
+                return optimizer
+        return optimizers[0]
 
     def _share(self, name, optimizer):
         """A state of the optimizer: that of an earlier program, or the one that begins here."""
@@ -96,7 +128,7 @@ class _Compiled:
             self._known[name] = -1
         else:
             optimizer.state(name, self._core.state(name))
-            self._known[name] = _version(optimizer.states[name])
+            self._known[name] = version_of(optimizer.states[name])
         self._parameters[name] = optimizer.states[name]
 
     def _initial(self):
@@ -110,9 +142,9 @@ class _Compiled:
 
     def __call__(self, tensors):
         for name, parameter in self._parameters.items():
-            if self._known[name] != _version(parameter):
+            if self._known[name] != version_of(parameter):
                 self._core.set_state(name, parameter.array)
-                self._known[name] = _version(parameter)
+                self._known[name] = version_of(parameter)
         inputs = [(f"input{i}", tensor.array) for i, tensor in enumerate(tensors)]
         for name, optimizer in self.build.rates.items():
             inputs.append((name, Tensor(optimizer.rate_of(optimizer.global_step)).array))
@@ -120,7 +152,7 @@ class _Compiled:
         for name in self._written:
             parameter = self._parameters[name]
             parameter._belong_to(self)
-            self._known[name] = _version(parameter)
+            self._known[name] = version_of(parameter)
         for optimizer in self.build.rates.values():
             optimizer.__dict__["global_step"] += 1
         return self.structure.filled([_trace.from_array(array) for array in arrays])
@@ -130,30 +162,15 @@ class _Compiled:
         return self._core.state(parameter.name)
 
 
-def _version(parameter):
-    return getattr(parameter, "_updates", 0)
-
-
-def _signature(value):
-    """Equal for arguments that make the same program: arrays and scalars by value, other objects by identity."""
-    if isinstance(value, (tuple, list)):
-        return type(value), tuple(_signature(one) for one in value)
-    if isinstance(value, dict):
-        return dict, tuple((key, _signature(one)) for key, one in value.items())
-    if isinstance(value, np.ndarray):
-        return value.shape, value.dtype.str, value.tobytes()
-    if value is None or isinstance(value, (bool, int, float, complex, str, bytes, np.generic)):
-        return type(value), repr(value)
-    return type(value), id(value)
-
-
 class Program:
     """A function that runs as one program. Tensors that it is given begin with samples, of which every process has rows
     of its own, unless `rows` is False. In a network that is being built it is a function as others are."""
 
     def __init__(self, function, rows=True):
         functools.update_wrapper(self, function, updated=())
-        self._function, self._compiled, self._rows, self._known = function, {}, rows, []
+        self._function, self._rows = function, rows
+        self._compiled = {}  # by signatures of arguments: those of different captured values, the last used first
+        self._given = []  # what is known by its identity must live as long
 
     def __get__(self, owner, kind=None):
         if owner is None:
@@ -167,29 +184,32 @@ class Program:
         if _trace.current() is not None:
             return self._function(*args, **kwargs)
         given = _Structure((args, kwargs))
-        key = (_signature(given._made), tuple((one.shape, one.dtype) for one in given.tensors), self._modes())
-        compiled = self._compiled.get(key)
-        if compiled is None:
-            compiled = self._compiled[key] = _Compiled(self._function, args, kwargs, self._rows)
-            self._known.append(given._made)  # what is known by its identity must live as long
-        return compiled([one for one in given.tensors])
+        key = (signature(given._made), tuple((one.shape, one.dtype) for one in given.tensors))
+        variants = self._compiled.setdefault(key, [])
+        captured = Captured(self._function)
+        for i, compiled in enumerate(variants):
+            if compiled.is_current(captured):
+                if i > 0:
+                    variants.insert(0, variants.pop(i))
+                break
+        else:
+            variants.insert(0, _Compiled(self._function, args, kwargs, self._rows))
+            self._given.append(given._made)
+            self._limit(variants)
+        return variants[0](list(given.tensors))
 
-    def _modes(self):
-        """Cells that the function may call: whether they are in a training."""
-        cells = [value.cell_contents for value in getattr(self._function, "__closure__", None) or () if _is_set(value)]
-        cells += [self._function, getattr(self._function, "__self__", None)]
-        cells += list(getattr(self._function, "__globals__", {}).values()) if cells else []
-        from partita.nn.cell import Cell
-
-        return tuple(one.training for one in cells if isinstance(one, Cell))
-
-
-def _is_set(cell):
-    try:
-        cell.cell_contents
-    except ValueError:
-        return False
-    return True
+    def _limit(self, variants):
+        """Programs of values that come no more are given up."""
+        if len(variants) > _MANY_VARIANTS:
+            variants.pop()
+        counts = [len(one) for one in self._compiled.values()]
+        if max(len(variants) + 1, len(counts)) in (_MANY_VARIANTS + 1, _MOST_COMPILED + 1):
+            warn(
+                f"[jit] '{self.__name__}' is compiled again and again, got {sum(counts)} programs of it, expected few: "
+                "give numbers that change as tensors"
+            )
+        if len(counts) > _MOST_COMPILED:
+            del self._compiled[next(iter(self._compiled))]
 
 
 def jit(function=None, *, capture_mode="ast", jit_level="O0", dynamic=0, fullgraph=False, backend="", **others):

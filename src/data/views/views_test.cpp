@@ -40,6 +40,15 @@ TEST(Shuffle, IsAFreshPermutationPerEpoch) {
   EXPECT_EQ(second, all);
 }
 
+TEST(Shuffle, OnceIsTheSameOrderInEveryEpoch) {
+  for (const DatasetPtr& rows : {counting(100), shuffle(counting(100), 6)}) {
+    const DatasetPtr shuffled = shuffle_once(rows, 5);
+    const Values first = epoch_of(shuffled, 0);
+    EXPECT_EQ(first, epoch_of(shuffle(rows, 5), 0));
+    EXPECT_EQ(first, epoch_of(shuffled, 2));
+  }
+}
+
 TEST(Shuffle, IsTheSameFromManyThreads) {
   const DatasetPtr shuffled = shuffle(counting(50), 5);
   std::vector<Values> found(4);

@@ -1,4 +1,4 @@
-"""The lines of LossMonitor of three networks over 20 steps."""
+"""The lines of LossMonitor of networks over 20 steps."""
 
 import contextlib
 import importlib
@@ -8,7 +8,7 @@ import re
 import numpy as np
 from both import Count, give_parameters
 
-COUNT = Count("networks over 20 steps", 3)
+COUNT = Count("networks over 20 steps", 4)
 numbers = np.random.default_rng(1)
 IMAGES = numbers.random((160, 1, 28, 28), "f4")
 LABELS = (IMAGES.mean((1, 2, 3)) * 4000 % 10).astype("i4")
@@ -51,6 +51,14 @@ def normed(system):
     return lines(system, net, nn.MSELoss(), lambda p: nn.Adam(p, 0.001), TARGETS)
 
 
-for name, run in (("mlp", mlp), ("lenet", lenet), ("batch norm", normed)):
+def summed(system):
+    """A loss that is not reduced is minimised as a sum, and reported as a mean."""
+    nn = system.nn
+    net = nn.SequentialCell(nn.Flatten(), nn.Dense(784, 32), nn.LayerNorm((32,)), nn.ReLU(), nn.Dense(32, 10))
+    loss_fn = nn.SoftmaxCrossEntropyWithLogits(True)
+    return lines(system, net, loss_fn, lambda p: nn.Momentum(p, 0.0005, 0.9, weight_decay=0.1), LABELS)
+
+
+for name, run in (("mlp", mlp), ("lenet", lenet), ("batch norm", normed), ("summed losses", summed)):
     COUNT.add(name, run)
 COUNT.finish()

@@ -7,7 +7,8 @@ X, Y = numbers(8, 6), numbers(8, 3, seed=2)
 
 
 def trained(system, make):
-    net = system.nn.SequentialCell(system.nn.Dense(6, 5), system.nn.Tanh(), system.nn.Dense(5, 3))
+    layers = system.nn.Dense(6, 5), system.nn.LayerNorm((5,)), system.nn.Tanh(), system.nn.Dense(5, 3)
+    net = system.nn.SequentialCell(*layers)  # weight decay leaves gamma and beta of the norm alone
     give_parameters(system, net)
     optimizer = make(system.nn, net.trainable_params())
     loss_fn = system.nn.MSELoss()

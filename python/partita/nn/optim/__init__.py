@@ -3,6 +3,7 @@
 import numbers
 
 from partita import _trace, context
+from partita._captured import signature
 from partita._names import refuse_missing
 from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
@@ -10,8 +11,12 @@ from partita.nn.cell import Cell
 from partita.ops import functional as F
 
 
+_UNDECAYED = ("gamma", "beta")  # parameters with these in their names: scales and offsets of norms
+
+
 class Optimizer(Cell):
-    """The base: parameters, and a learning rate, which is a number, or one for each step."""
+    """The base: parameters, and a learning rate, which is a number, or one for each step. Weights decay but for the
+    scales and offsets of norms."""
 
     def __init__(self, learning_rate, parameters, weight_decay=0.0, loss_scale=1.0):
         super().__init__(auto_prefix=False)
@@ -58,6 +63,18 @@ class Optimizer(Cell):
             "expected SGD, Momentum, Adam or AdamWeightDecay"
         )
 
+    def _decay(self):
+        """Options of the decay of weights."""
+        if not self.weight_decay:
+            return {}
+        return {"optimizer.weight_decay": self.weight_decay, "optimizer.no_decay": list(_UNDECAYED)}
+
+    def program_state(self):
+        values = {name: one for name, one in self.__dict__.items() if not name.startswith("_")}
+        for name in ("parameters", "learning_rates", "global_step", "states", "training"):
+            values.pop(name, None)
+        return tuple((name, signature(one)) for name, one in values.items())
+
     def state(self, name, array=None):
         """The state of a name as a parameter, which all programs share; with an array it gets this value."""
         if name not in self.states:
@@ -85,6 +102,11 @@ class Optimizer(Cell):
                 f"[{where}] another number of gradients, got {len(gradients)}, expected {len(self.parameters)}"
             )
         build = _trace.current()
+        if self in build.rates.values():
+            raise NotImplementedError(
+                f"[{where}] two updates in one program, got the same optimizer again, expected one call of it"
+            )
+        build.note(self)
         name = f"learning_rate{len(build.rates)}"
         rate = build.trace.network_input(name, "f32", [], False)
         build.rates[name] = self
@@ -117,18 +139,20 @@ class Optimizer(Cell):
 
     def update(self, parameter, gradient, learning_rate, states):
         """What a parameter becomes, from tensors and `states(name, begin)`, which gives what is kept;
-        `states.keep(name, value)` keeps another value. `states.step` is the number of steps taken, as a float."""
+        `states.keep(name, value)` keeps another value. `states.step` is the number of steps taken, as a float,
+        `states.weight_decay` the decay of this parameter."""
         raise NotImplementedError
 
     def add_update(self, trace, parameter, gradient, rate):
         """Adds the nodes of `update` for one parameter; gives the symbol that it becomes."""
         trace.set_phase("update")
         build = _trace.current()
-        states = _States(trace, parameter)
+        decays = not any(one in parameter.name for one in _UNDECAYED)
+        states = _States(trace, parameter, self.weight_decay if decays else 0.0)
         with build if build is not None else _trace.Build(trace, training=True):
             p, g, r = (_trace.from_symbol(one) for one in (parameter, gradient, rate))
-            if self.decays_gradients and self.weight_decay:
-                g = g + p * self.weight_decay
+            if self.decays_gradients and states.weight_decay:
+                g = g + p * states.weight_decay
             following = self.update(p, g, r, states)
             trace.store(parameter, following._symbol)
             states.store()
@@ -147,11 +171,42 @@ class Optimizer(Cell):
 
     @property
     def learning_rate(self):
-        return Tensor(self.rate_of(self.global_step))
+        """That of the next step; `set_data` sets it."""
+        return _Rate(self)
+
+    @learning_rate.setter
+    def learning_rate(self, value):
+        self.__dict__["learning_rates"] = _rates(type(self).__name__, value)
 
     @property
     def is_scheduled(self):
         return len(self.learning_rates) > 1
+
+
+class _Rate(Parameter):
+    """The learning rate of an optimizer, which hears of what is set."""
+
+    __slots__ = ("_optimizer",)
+
+    def __init__(self, optimizer):
+        super().__init__(Tensor(optimizer.rate_of(optimizer.global_step)), "learning_rate", requires_grad=False)
+        self._optimizer = optimizer
+
+    def set_data(self, data, slice_shape=False):
+        if self._optimizer.is_scheduled:
+            raise ValueError(
+                "[learning_rate] one for each step is given, got set_data, expected optimizer.learning_rate = .."
+            )
+        super().set_data(data)
+        self._optimizer.learning_rate = float(self)
+        return self
+
+    def __setitem__(self, index, value):
+        super().__setitem__(index, value)
+        self.set_data(self)
+
+    def clone(self, init="same"):
+        return Parameter(Tensor(self.array), self.name, requires_grad=False)
 
 
 def _rates(where, given):
@@ -175,8 +230,9 @@ def _rates(where, given):
 class _States:
     """What an optimizer keeps for one parameter, while its update is built."""
 
-    def __init__(self, trace, parameter):
+    def __init__(self, trace, parameter, weight_decay):
         self._trace, self._parameter, self._kept = trace, parameter, {}
+        self.weight_decay = weight_decay
 
     def __call__(self, name, begin=0.0):
         symbol = self._trace.optimizer_state(self._parameter, name, list(self._parameter.shape), float(begin))
@@ -226,13 +282,13 @@ class SGD(Optimizer):
         if self.is_composed:
             return super().options()
         if self.momentum == 0:
-            return {"optimizer.kind": "sgd", "optimizer.weight_decay": self.weight_decay}
+            return {"optimizer.kind": "sgd", **self._decay()}
         return {
             "optimizer.kind": "momentum",
             "optimizer.momentum": self.momentum,
             "optimizer.dampening": 0.0,
             "optimizer.nesterov": self.nesterov,
-            "optimizer.weight_decay": self.weight_decay,
+            **self._decay(),
         }
 
 
@@ -253,7 +309,7 @@ class Momentum(Optimizer):
             "optimizer.momentum": self.momentum,
             "optimizer.dampening": 0.0,
             "optimizer.nesterov": self.use_nesterov,
-            "optimizer.weight_decay": self.weight_decay,
+            **self._decay(),
         }
 
 
@@ -287,7 +343,7 @@ class Adam(Optimizer):
             "optimizer.beta1": self.beta1,
             "optimizer.beta2": self.beta2,
             "optimizer.epsilon": self.eps,
-            "optimizer.weight_decay": self.weight_decay,
+            **self._decay(),
         }
 
 

@@ -20,8 +20,8 @@ class AdamWeightDecay(Optimizer):
         states.keep("exp_avg", mean)
         states.keep("exp_avg_sq", square)
         step = mean / (F.sqrt(square) + self.eps)
-        if self.weight_decay:
-            step = step + parameter * self.weight_decay
+        if states.weight_decay:
+            step = step + parameter * states.weight_decay
         return parameter - learning_rate * step
 
 
