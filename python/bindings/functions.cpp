@@ -1,6 +1,9 @@
 // The functions of network/functions.h on symbolic values, and every op of the registry by name.
 
+#include <cstring>
+
 #include "network/losses.h"
+#include "ops/host/host_function.h"
 #include "ops/registry.h"
 #include "symbols.h"
 
@@ -109,6 +112,45 @@ void bind_others(py::module_& module) {
   });
 }
 
+/// A function of Python as a node: `function(arrays)` gives a sequence of arrays of the types that are said.
+std::vector<Symbol> host_function(const TracePtr& trace, const std::string& name, py::function function,
+                                  const std::vector<Symbol>& operands, const std::vector<std::string>& dtypes,
+                                  const std::vector<Shape>& shapes, const std::string& rule) {
+  HostFunctionAttrs attrs{.name = name, .dtypes = {}, .sizes = {}, .rule = rule};
+  for (const std::string& dtype : dtypes) attrs.dtypes.push_back(dtype_of(dtype));
+  for (const Shape& shape : shapes) {
+    attrs.sizes.push_back(static_cast<int64_t>(shape.size()));
+    attrs.sizes.insert(attrs.sizes.end(), shape.begin(), shape.end());
+  }
+  attrs.function =
+      std::make_shared<const HostFunction>([name, callable = kept(std::move(function))](Inputs in, Outputs out) {
+        const py::gil_scoped_acquire gil;
+        py::list given;
+        for (const ConstTensor& tensor : in) {
+          const auto array = std::make_shared<Array>(tensor.type);
+          if (tensor.type.bytes() > 0)
+            std::memcpy(array->data(), tensor.data, static_cast<size_t>(tensor.type.bytes()));
+          given.append(array);
+        }
+        const py::sequence results = (*callable)(given);
+        if (results.size() != out.size()) {
+          throw InvalidArgument(
+              fmt::format("[{}] another number of results, got {}, expected {}", name, results.size(), out.size()));
+        }
+        for (size_t i = 0; i < out.size(); ++i) {
+          const auto array = py::cast<ArrayPtr>(results[i]);
+          if (array->type() != out[i].type) {
+            throw InvalidArgument(fmt::format("[{}] a result has another type, got {}, expected {}", name,
+                                              print(array->type()), print(out[i].type)),
+                                  ErrorKind::type);
+          }
+          if (out[i].type.bytes() > 0)
+            std::memcpy(out[i].data, array->data(), static_cast<size_t>(out[i].type.bytes()));
+        }
+      });
+  return symbols_of(trace, trace->builder().apply_all("host_function", values_of(operands), Attrs(std::move(attrs))));
+}
+
 }  // namespace
 
 void bind_functions(py::module_& module) {
@@ -125,6 +167,7 @@ void bind_functions(py::module_& module) {
     const Attrs chosen = attrs.empty() ? Attrs() : all_ops().at(op).attrs.with(attrs);
     return symbols_of(trace, builder.apply_all(op, values_of(operands), chosen));
   });
+  functions.def("host_function", &host_function);
   module.def("ops", [] {
     std::vector<std::tuple<std::string, std::string, FieldTexts>> all;
     for (const OpDef& op : all_ops().all()) all.emplace_back(op.name, op.summary, op.attrs.texts());

@@ -119,6 +119,36 @@ Symbol update_parameter(const TracePtr& trace, const OptionTexts& options, const
   return {trace, state->exit};
 }
 
+/// The nodes from `begin` on get their gradient from `function(trace, inputs, outputs, d_outputs)`: symbols, or None
+/// where no gradient arrived or is given.
+void own_gradient(const TracePtr& trace, int64_t begin, const std::vector<Symbol>& inputs,
+                  const std::vector<Symbol>& outputs, py::function function) {
+  const auto ids_of = [](const std::vector<Symbol>& symbols) {
+    std::vector<ValueId> ids;
+    for (const Symbol& symbol : symbols) ids.push_back(symbol.id);
+    return ids;
+  };
+  const auto gradient = [kept_function = kept(std::move(function)), from = ids_of(inputs), to = ids_of(outputs)](
+                            Builder& builder, const std::vector<Value>& d_outputs) {
+    const py::gil_scoped_acquire gil;
+    const TracePtr own = Trace::of(builder);
+    const OpenTrace open(own);
+    const auto listed = [&](const std::vector<ValueId>& ids) {
+      py::list symbols;
+      for (const ValueId id : ids) symbols.append(Symbol{own, id});
+      return symbols;
+    };
+    py::list arrived;
+    for (const Value& d : d_outputs) arrived.append(d ? py::cast(Symbol{own, d.id()}) : py::none());
+    std::vector<Value> gradients;
+    for (const py::handle one : (*kept_function)(own, listed(from), listed(to), arrived)) {
+      gradients.push_back(one.is_none() ? Value() : py::cast<Symbol>(one).value());
+    }
+    return gradients;
+  };
+  trace->builder().own_gradient(static_cast<NodeId>(begin), values_of(inputs), values_of(outputs), gradient);
+}
+
 /// What an optimizer keeps for a parameter; it begins with every element `value`.
 Symbol optimizer_state(const TracePtr& trace, const Symbol& parameter, const std::string& suffix, const Shape& shape,
                        double value) {
@@ -145,6 +175,12 @@ void bind_symbols(py::module_& module) {
   py::class_<Symbol>(module, "Symbol", "A value of a graph under construction.")
       .def_property_readonly("dtype", [](const Symbol& symbol) { return std::string(name_of(symbol.value().dtype())); })
       .def_property_readonly("shape", [](const Symbol& symbol) { return py::tuple(py::cast(symbol.value().shape())); })
+      .def_property_readonly(
+          "node",
+          [](const Symbol& symbol) {
+            return symbol.trace->builder().graph().values[static_cast<size_t>(symbol.id)].producer;
+          },
+          "The number of the node that makes it, or -1.")
       .def_property_readonly("name",
                              [](const Symbol& symbol) {
                                return symbol.trace->builder().graph().values[static_cast<size_t>(symbol.id)].name;
@@ -181,6 +217,8 @@ void bind_symbols(py::module_& module) {
                                   const Symbol& next) { trace.context().update_statistic(name, next.value()); })
       .def("statistics_groups", [](Trace& trace) { return trace.context().options().statistics_groups; })
       .def("differentiate", &differentiate_loss)
+      .def_property_readonly("nodes", [](Trace& trace) { return trace.builder().graph().nodes.size(); })
+      .def("own_gradient", &own_gradient)
       .def("update", &update_parameter)
       .def("optimizer_state", &optimizer_state)
       .def("set_phase", &set_phase)

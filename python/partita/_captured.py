@@ -1,5 +1,6 @@
 """What a function uses besides its arguments: a program that was traced with other values of it is not the same."""
 
+import dis
 import functools
 import os
 import sysconfig
@@ -37,12 +38,19 @@ def signature(value):
 
 @functools.lru_cache(maxsize=4096)
 def _names(code):
-    """Of globals and attributes that a function and those within it use."""
-    found = set(code.co_names)
+    """(globals, attributes) that a function and those within it use, by their names."""
+    known, attributes = set(), set()
+    for one in dis.get_instructions(code):
+        if one.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            known.add(one.argval)
+        elif one.opname in ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR"):
+            attributes.add(one.argval)
     for one in code.co_consts:
         if isinstance(one, types.CodeType):
-            found |= _names(one)
-    return frozenset(found)
+            inner = _names(one)
+            known |= inner[0]
+            attributes |= inner[1]
+    return frozenset(known), frozenset(attributes)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -57,13 +65,13 @@ def _is_of_library(file):
 
 @functools.lru_cache(maxsize=4096)
 def names_used_by(kind):
-    """By the methods of a class."""
+    """Attributes that the methods of a class use."""
     found = set()
     for one in kind.__mro__:
         for method in vars(one).values():
             method = getattr(method, "fget", method)
             if isinstance(method, types.FunctionType):
-                found |= _names(method.__code__)
+                found |= _names(method.__code__)[1]
     return frozenset(found)
 
 
@@ -80,7 +88,8 @@ class Captured:
     def _look_into(self, function):
         function = getattr(function, "_function", function)  # of a Program
         if isinstance(function, functools.partial):
-            self._add([function.func, function.args, function.keywords], frozenset(), 0)
+            self._look_into(function.func)
+            self._add([function.args, function.keywords], frozenset(), 0)
             return
         owner = getattr(function, "__self__", None)
         function = getattr(function, "__func__", function)
@@ -90,7 +99,7 @@ class Captured:
         if (code, id(owner)) in self._seen or _is_of_library(code.co_filename):
             return
         self._seen.add((code, id(owner)))
-        names = _names(code)
+        used, names = _names(code)
         for cell in function.__closure__ or ():
             try:
                 self._add(cell.cell_contents, names, 0)
@@ -99,7 +108,7 @@ class Captured:
         self._add(function.__defaults__, names, 0)
         if not _is_of_package(code.co_filename):
             known = function.__globals__
-            for name in names:
+            for name in used:
                 if name in known:
                     self._add(known[name], names, 0)
         if owner is not None and not hasattr(owner, "program_state"):

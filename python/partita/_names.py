@@ -11,8 +11,6 @@ _IMPORT_FROM = dis.opmap["IMPORT_FROM"]
 ELSEWHERE = {
     "Symbol": "shapes are known when a network is built: no symbols for them",
     "set_ps_context": "there is no parameter server",
-    "Custom": "kernels in Python are not called: compose ops, or add one to the library (CONTRIBUTING.md)",
-    "PyFunc": "kernels in Python are not called: compose ops, or add one to the library (CONTRIBUTING.md)",
     "SlicePatches": "images are not cut into patches: cut them along height and width by a strategy",
 }
 

@@ -80,6 +80,45 @@ class Build:
         split = 0 if parameter.layerwise_parallel else -1
         return self.trace.state(parameter.name, parameter.dtype.core, parameter.shape, trained, split)
 
+    def with_gradient(self, where, function, gradient, args):
+        """What the function gives for tensors; `gradient(*args, out, dout)` gives the gradients of these, a tensor or a
+        tuple of them with None where there is none, in place of the gradients of its ops."""
+        inputs = [i for i, one in enumerate(args) if hasattr(type(one), "is_parameter")]
+        begun = [self.symbol(args[i]) for i in inputs]
+        begin = self.trace.nodes
+        out = function(*args)
+        several = isinstance(out, (tuple, list))
+        results = [self._computed(one, begin) for one in (out if several else [out])]
+
+        def of_inputs(trace, inputs_then, outputs_then, arrived):
+            with Build(trace, self.training):
+                given = list(args)
+                for i, symbol in zip(inputs, inputs_then):
+                    given[i] = from_symbol(symbol)
+                made = [from_symbol(one) for one in outputs_then]
+                wanted = [
+                    from_symbol(one) if one is not None else result * 0.0 for one, result in zip(arrived, made)
+                ]
+                found = gradient(*given, *((tuple(made), tuple(wanted)) if several else (made[0], wanted[0])))
+                found = list(found) if isinstance(found, (tuple, list)) else [found]
+                if len(found) not in (len(inputs), len(args)):
+                    raise ValueError(
+                        f"[{where}.bprop] another number of gradients, got {len(found)}, expected {len(inputs)}, one "
+                        "for each input"
+                    )
+                if len(found) == len(args):
+                    found = [found[i] for i in inputs]
+                return [None if one is None else current().symbol(one) for one in found]
+
+        self.trace.own_gradient(begin, begun, results, of_inputs)
+        tensors = [from_symbol(one) for one in results]
+        return type(out)(tensors) if several else tensors[0]
+
+    def _computed(self, tensor, begin):
+        """The symbol of a result, of a node from `begin` on."""
+        symbol = self.symbol(tensor)
+        return symbol if symbol.node >= begin else _core.functions.reshape(symbol, list(symbol.shape))
+
     def replace(self, parameter, symbol):
         """What a parameter is from here on: an update of it."""
         self._symbols[id(parameter)] = symbol

@@ -1,5 +1,7 @@
 """What a script says of its run before its network: the mode, the ranks, how they share the work."""
 
+import contextlib
+
 from partita import _core
 from partita._names import refuse_missing
 from partita._warnings import warn
@@ -187,8 +189,9 @@ def set_device(device_target, device_id=None):
     set_context(device_target=device_target, **({} if device_id is None else {"device_id": device_id}))
 
 
-def set_auto_parallel_context(**kwargs):
-    """Sets how ranks share the work; to be called before the network is made."""
+def checked_parallel_settings(**kwargs):
+    """Keys of set_auto_parallel_context with their values, by their present names."""
+    settings = {}
     for key, value in kwargs.items():
         _check("set_auto_parallel_context", _PARALLEL, _PARALLEL_CHOICES, key, value)
         if key == "dataset_strategy" and value not in ("data_parallel", "full_batch") and not isinstance(value, tuple):
@@ -203,7 +206,30 @@ def set_auto_parallel_context(**kwargs):
                 raise ValueError(
                     f"[set_auto_parallel_context] unknown key of {key}, got '{inner}', expected one of {_NESTED[key]}"
                 )
-        _parallel[_OLD_NAMES.get(key, key)] = value
+        settings[_OLD_NAMES.get(key, key)] = value
+    return settings
+
+
+def set_auto_parallel_context(**kwargs):
+    """Sets how ranks share the work; to be called before the network is made."""
+    _parallel.update(checked_parallel_settings(**kwargs))
+
+
+@contextlib.contextmanager
+def parallel_settings(settings):
+    """Within it these are set, too."""
+    before = dict(_parallel)
+    _parallel.update(settings)
+    try:
+        yield
+    finally:
+        _parallel.clear()
+        _parallel.update(before)
+
+
+def parallel_state():
+    """Equal as long as the keys of set_auto_parallel_context are."""
+    return repr(_parallel) if _parallel else ""
 
 
 def get_auto_parallel_context(attr_key):

@@ -1,5 +1,6 @@
 #include "autodiff/differentiate.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "ops/constant.h"
@@ -22,14 +23,29 @@ std::vector<bool> depends_on(const Graph& graph, const std::vector<Value>& roots
 class Sweep {
  public:
   Sweep(Builder& builder, const std::vector<Value>& roots)
-      : builder_(builder), depends_(depends_on(builder.graph(), roots)), gradients_(depends_.size()) {}
+      : builder_(builder), depends_(depends_on(builder.graph(), roots)), gradients_(depends_.size()) {
+    const std::vector<OwnGradient>& all = builder.graph().own_gradients;
+    own_of_.resize(all.empty() ? 0 : builder.graph().nodes.size(), -1);
+    for (size_t i = 0; i < all.size(); ++i) {  // those around others come behind them
+      std::fill(own_of_.begin() + all[i].begin, own_of_.begin() + all[i].end, static_cast<int>(i));
+    }
+  }
 
   void run(Value loss) {
     builder_.phase = Phase::backward;
     const NodeId producer = builder_.graph().values[loss.id()].producer;
     if (producer >= 0) enter(builder_.graph().nodes[producer]);
     gradients_[loss.id()] = constant(builder_, 1.0, loss.type());
-    for (NodeId n = producer; n >= 0; --n) visit(n);
+    for (NodeId n = producer; n >= 0; --n) {
+      const int own = own_of_.empty() ? -1 : own_of_[static_cast<size_t>(n)];
+      if (own < 0) {
+        visit(n);
+      } else {
+        const OwnGradient part = builder_.graph().own_gradients[static_cast<size_t>(own)];
+        visit(part);
+        n = part.begin;
+      }
+    }
     builder_.origin.clear();
   }
 
@@ -42,18 +58,40 @@ class Sweep {
     builder_.origin = node.name;
   }
 
+  /// Whether a gradient of the outputs arrived that one of the inputs needs.
+  bool is_needed(const std::vector<ValueId>& inputs, const std::vector<ValueId>& outputs) const {
+    return std::any_of(outputs.begin(), outputs.end(), [&](ValueId id) { return bool(gradients_[id]); }) &&
+           std::any_of(inputs.begin(), inputs.end(), [&](ValueId id) { return depends_[id]; });
+  }
+
+  void visit(const OwnGradient& part) {
+    if (!is_needed(part.inputs, part.outputs)) return;
+    enter(builder_.graph().nodes[part.end - 1]);
+    std::vector<Value> d_outputs;
+    for (const ValueId output : part.outputs) d_outputs.push_back(gradients_[output]);
+    const std::vector<Value> d_inputs = part.gradient(builder_, d_outputs);
+    if (d_inputs.size() != part.inputs.size()) {
+      throw InvalidArgument(
+          fmt::format("[gradient] another number of gradients, got {}, expected {}, as many as inputs", d_inputs.size(),
+                      part.inputs.size()));
+    }
+    builder_.phase = Phase::backward;
+    for (size_t i = 0; i < d_inputs.size(); ++i) {
+      if (!d_inputs[i] || !depends_[part.inputs[i]]) continue;
+      const Type wanted = builder_.graph().type(part.inputs[i]);
+      if (d_inputs[i].type() != wanted) {
+        throw InvalidArgument(fmt::format("[gradient] the gradient of input {} has another type, got {}, expected {}",
+                                          i, print(d_inputs[i].type()), print(wanted)));
+      }
+      accumulate(part.inputs[i], d_inputs[i]);
+    }
+  }
+
   void visit(NodeId id) {
     const Node node = builder_.graph().nodes[id];  // a copy: nodes are appended below
+    if (!is_needed(node.inputs, node.outputs)) return;
     std::vector<Value> d_outputs;
-    bool arrived = false;
-    for (ValueId output : node.outputs) {
-      d_outputs.push_back(gradients_[output]);
-      arrived = arrived || d_outputs.back();
-    }
-    bool wanted = false;
-    for (ValueId input : node.inputs) wanted = wanted || depends_[input];
-    if (!arrived || !wanted) return;
-
+    for (ValueId output : node.outputs) d_outputs.push_back(gradients_[output]);
     enter(node);
     const OpDef& op = builder_.ops().at(node.op);
     if (!op.grad) {
@@ -93,6 +131,7 @@ class Sweep {
   Builder& builder_;
   std::vector<bool> depends_;
   std::vector<Value> gradients_;  // of the values of the forward graph
+  std::vector<int> own_of_;       // nodes: the part with a gradient of its own, or -1; empty where there is none
 };
 
 }  // namespace

@@ -1,6 +1,12 @@
+#include "autodiff/differentiate.h"
+
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "autodiff/training_graph.h"
+#include "ops/elementwise/attrs.h"
+#include "ops/reduce/attrs.h"
 #include "ops/registry.h"
 
 namespace partita {
@@ -33,6 +39,81 @@ TEST(TrainingGraph, ParameterWithoutGradientGetsZerosAndAWarning) {
   const TrainingGraph training = make_training_graph(parse_graph(kForward, all_ops()), all_ops(), {});
   ASSERT_EQ(training.warnings.size(), 1u);
   EXPECT_NE(training.warnings[0].find("'unused'"), std::string::npos);
+}
+
+/// 3 d for a product in place of its gradient; outer: what 5 d is for, around it.
+Value product_with_own_gradient(Builder& builder, Value x, Value y, bool nested) {
+  const auto times = [](double factor) {
+    return [=](Builder& into, const std::vector<Value>& d) -> std::vector<Value> {
+      return {into.apply("scale", {d[0]}, ScaleAttrs{.scale = factor}), Value()};
+    };
+  };
+  const auto begin = static_cast<NodeId>(builder.graph().nodes.size());
+  const Value product = builder.apply("mul", {x, y});
+  builder.own_gradient(begin, {x, y}, {product}, times(3));
+  if (!nested) return product;
+  const Value more = builder.apply("square", {product});
+  builder.own_gradient(begin, {x, y}, {more}, times(5));
+  return more;
+}
+
+TEST(OwnGradients, TakeThePlaceOfThoseOfTheNodes) {
+  for (const bool nested : {false, true}) {
+    Builder builder(all_ops());
+    const Value x = builder.input("x", Type{DType::f64, {}}), y = builder.input("y", Type{DType::f64, {}});
+    const Value z = product_with_own_gradient(builder, x, y, nested);
+    const Value loss = builder.apply("add", {z, x});
+    const std::vector<Value> gradients = differentiate(builder, loss, {x, y});
+    EXPECT_TRUE(gradients[0]);
+    EXPECT_FALSE(gradients[1]);
+    std::vector<std::string> backward;
+    for (const Node& node : builder.graph().nodes) {
+      if (node.phase == Phase::backward) backward.push_back(node.op + node.attrs.print());
+    }
+    const auto has = [&](const std::string& text) {
+      return std::count_if(backward.begin(), backward.end(),
+                           [&](const std::string& one) { return one.find(text) != std::string::npos; });
+    };
+    EXPECT_EQ(has("scale=3"), nested ? 0 : 1);
+    EXPECT_EQ(has("scale=5"), nested ? 1 : 0);
+    EXPECT_EQ(has("mul"), 0);
+  }
+}
+
+TEST(OwnGradients, AreRefusedWhereOnesWouldBeLost) {
+  const auto none = [](Builder&, const std::vector<Value>&) -> std::vector<Value> { return {}; };
+  const auto message = [](const auto& fails) {
+    try {
+      fails();
+    } catch (const InvalidArgument& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  Builder builder(all_ops());
+  const Value x = builder.input("x", Type{DType::f64, {2}});
+  const Value w = builder.state("w", Type{DType::f64, {2}}, {.kind = StateKind::parameter});
+  EXPECT_EQ(message([&] { builder.own_gradient(0, {x}, {x}, none); }),
+            "[gradient] a result that is not computed, got 'x', expected one that is");
+  const Value product = builder.apply("mul", {x, w});
+  EXPECT_EQ(message([&] { builder.own_gradient(0, {x}, {product}, none); }),
+            "[gradient] a parameter in a function with a gradient of its own, got 'w', expected it as an input");
+  const auto differentiated = [&](const auto& gradient) {
+    Builder fresh(all_ops());
+    const Value from = fresh.input("x", Type{DType::f64, {2}});
+    const Value square = fresh.apply("square", {from});
+    fresh.own_gradient(0, {from}, {square}, gradient);
+    const Value sum = fresh.apply("reduce", {square}, ReduceAttrs{.kind = Reduce::sum, .axes = {0}});
+    differentiate(fresh, sum, {from});
+  };
+  EXPECT_EQ(message([&] { differentiated(none); }),
+            "[gradient] another number of gradients, got 0, expected 1, as many as inputs");
+  EXPECT_EQ(message([&] {
+              differentiated([](Builder& into, const std::vector<Value>& d) -> std::vector<Value> {
+                return {into.apply("reduce", {d[0]}, ReduceAttrs{.kind = Reduce::sum, .axes = {0}})};
+              });
+            }),
+            "[gradient] the gradient of input 0 has another type, got f64[], expected f64[2]");
 }
 
 TEST(TrainingGraph, DecaysOtherParametersThanThoseNamed) {

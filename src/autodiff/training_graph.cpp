@@ -118,7 +118,9 @@ TrainingGraph make_training_graph(const Graph& given, const OpSet& ops, const Tr
     }
   }
   count_step(builder);
-  return {recompute_in_backward(remove_dead_nodes(builder.take()), ops), std::move(warnings)};
+  Graph training = builder.take();
+  training.own_gradients.clear();
+  return {recompute_in_backward(remove_dead_nodes(std::move(training)), ops), std::move(warnings)};
 }
 
 Graph with_scalar_outputs(Graph training) {

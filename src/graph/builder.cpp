@@ -1,5 +1,7 @@
 #include "graph/builder.h"
 
+#include <algorithm>
+
 namespace partita {
 
 Type Value::type() const {
@@ -36,6 +38,32 @@ Builder::Builder(const OpSet& ops, Graph graph) : ops_(ops), graph_(std::move(gr
     ++name_counts_[node.op];
   }
   for (size_t s = 0; s < graph_.states.size(); ++s) index_state(s);
+}
+
+void Builder::own_gradient(NodeId begin, const std::vector<Value>& inputs, const std::vector<Value>& outputs,
+                           std::function<std::vector<Value>(Builder&, const std::vector<Value>&)> gradient) {
+  OwnGradient own{.begin = begin, .end = static_cast<NodeId>(graph_.nodes.size()), .gradient = std::move(gradient)};
+  for (const Value& input : inputs) own.inputs.push_back(input.id());
+  for (const Value& output : outputs) {
+    if (graph_.values[output.id()].producer < begin) {
+      throw InvalidArgument(fmt::format("[gradient] a result that is not computed, got '{}', expected one that is",
+                                        graph_.values[output.id()].name));
+    }
+    own.outputs.push_back(output.id());
+  }
+  for (NodeId n = begin; n < own.end; ++n) {
+    for (const ValueId used : graph_.nodes[n].inputs) {
+      const State* state = find_state(value(used));
+      if (state == nullptr || state->kind != StateKind::parameter || !state->requires_grad) continue;
+      if (std::find(own.inputs.begin(), own.inputs.end(), used) != own.inputs.end()) continue;
+      throw InvalidArgument(
+          fmt::format(
+              "[gradient] a parameter in a function with a gradient of its own, got '{}', expected it as an input",
+              graph_.values[used].name),
+          ErrorKind::type);
+    }
+  }
+  graph_.own_gradients.push_back(std::move(own));
 }
 
 void Builder::index_state(size_t state) {

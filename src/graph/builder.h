@@ -45,6 +45,10 @@ class Builder {
   const State* find_state(const std::string& name) const;
   void output(const std::string& name, Value value);
   void annotate(Value value, ShardingAnnotation annotation);
+  /// The nodes from `begin` on have a gradient of their own. Throws InvalidArgument when one of them uses a parameter
+  /// that is no input: it would have no gradient; or when an output is made by none of them.
+  void own_gradient(NodeId begin, const std::vector<Value>& inputs, const std::vector<Value>& outputs,
+                    std::function<std::vector<Value>(Builder&, const std::vector<Value>&)> gradient);
   /// Throws InvalidArgument unless `value` is a state with such a dimension.
   void layerwise(Value state, int dim);
 

@@ -2,6 +2,7 @@
 // The intermediate representation: single-assignment nodes over typed values, and state that is read
 // at entry and written once at exit.
 
+#include <functional>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
@@ -99,6 +100,17 @@ struct Output {
   bool verdict = false;          // it is sent with the verdict
 };
 
+class Builder;
+class Value;
+
+/// Nodes whose gradient is not made of theirs, until the graph is differentiated.
+struct OwnGradient {
+  NodeId begin = 0, end = 0;
+  std::vector<ValueId> inputs, outputs;
+  /// Appends nodes; one gradient per input, empty = none, from those of the outputs, empty where none arrived.
+  std::function<std::vector<Value>(Builder&, const std::vector<Value>& d_outputs)> gradient;
+};
+
 struct Graph {
   std::string name;
   std::vector<Node> nodes;  // in an order in which every value is made before it is used
@@ -106,6 +118,7 @@ struct Graph {
   std::vector<Input> inputs;
   std::vector<State> states;
   std::vector<Output> outputs;
+  std::vector<OwnGradient> own_gradients{};  // not printed
 
   const Type& type(ValueId value) const { return values[value].type; }
   std::vector<Type> types(const std::vector<ValueId>& ids) const;

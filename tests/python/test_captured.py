@@ -88,7 +88,17 @@ class Captured(Case):
             self.assertEqual(float(step(self.x)[0]), 4.0)
 
     def test_that_do_not_matter_keep_the_program(self):
+        global ndim
         calls = []
+        step = ms.jit(lambda x: calls.append(1) or x * float(x.ndim))
+        for ndim in range(4):  # of the same name as the attribute
+            step(self.x)
+        self.assertEqual(len(set(calls)), 1)
+        traces = len(calls)
+        ndim = 9
+        step(self.x)
+        self.assertEqual(len(calls), traces)
+        calls.clear()
 
         class Trainer:
             def __init__(self):

@@ -12,6 +12,7 @@ from support import Case, Folder, Losses, Small, labelled, printed
 import partita as ms
 from partita import Tensor, nn, train
 from partita import dataset as ds
+from partita.parallel.auto_parallel import AutoParallel
 
 
 def rows(count=64, batch=16, **options):
@@ -100,6 +101,20 @@ class Trainings(Case):
                 ms.set_auto_parallel_context(parallel_mode=mode, gradients_mean=True, full_batch=True)
                 got, _ = trained(norm=True)
                 np.testing.assert_allclose(got, expected, rtol=2e-5, err_msg=f"{mode} on {ranks}")
+
+    def test_have_the_settings_of_their_network(self):
+        ms.set_context(ranks=2)
+        net = AutoParallel(Small(), parallel_mode="semi_auto")
+        net.hsdp(threshold=0, optimizer_level="level3")
+        self.assertEqual(ms.get_auto_parallel_context("parallel_mode"), "stand_alone")
+        model = train.Model(net, nn.CrossEntropyLoss(), nn.Momentum(net.trainable_params(), 0.1, 0.9))
+        alone = Small()
+        other = train.Model(alone, nn.CrossEntropyLoss(), nn.Momentum(alone.trainable_params(), 0.1, 0.9))
+        parts = [max(len(one["slices"]) for one in each.program(rows()).layouts) for each in (model, other)]
+        self.assertEqual(parts, [2, 1])
+        self.assertEqual(ms.get_auto_parallel_context("enable_parallel_optimizer"), False)
+        with self.refuses(ValueError, "parallel_optimizer_config"):
+            net._set(parallel_optimizer_config={"nonsense": 1})
 
     def test_give_each_rank_its_shard(self):
         ms.set_context(ranks=2)

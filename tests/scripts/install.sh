@@ -10,7 +10,7 @@ cmake --install build/release --prefix "$folder/installed" >/dev/null
 cp -r examples "$folder/outside"
 cmake -S "$folder/outside" -B "$folder/build" -DCMAKE_PREFIX_PATH="$folder/installed" -DCMAKE_BUILD_TYPE=Release \
   -DCMAKE_CXX_FLAGS="-Wall -Wextra -Werror" >/dev/null
-cmake --build "$folder/build" --parallel 2 >/dev/null
+cmake --build "$folder/build" --parallel 2 --target example_two_losses example_quickstart >/dev/null
 # The two lines of README.md in a project without the language C.
 mkdir "$folder/cxx"
 {

@@ -10,7 +10,8 @@ from partita.common.tensor import Tensor
 
 
 class Cell:
-    """A layer or a network: parameters and cells as attributes, and `construct`, which says what a call computes."""
+    """A layer or a network: parameters and cells as attributes, and `construct`, which says what a call computes. A
+    method `bprop(self, *inputs, out, dout)` gives the gradients of the inputs in place of those of its ops."""
 
     def __init__(self, auto_prefix=True, flags=None):
         values = self.__dict__
@@ -272,11 +273,19 @@ class Cell:
         for hook in before:
             changed = hook(self, args)
             args = args if changed is None else changed if isinstance(changed, tuple) else (changed,)
-        output = self.construct(*args, **kwargs)
+        output = self._constructed(build, args, kwargs)
         for hook in after:
             changed = hook(self, args, output)
             output = output if changed is None else changed
         return output
+
+    def _constructed(self, build, args, kwargs):
+        own = getattr(type(self), "bprop", None)
+        if build is None or own is None:
+            return self.construct(*args, **kwargs)
+        if kwargs:
+            raise TypeError(f"[{type(self).__name__}.bprop] inputs by name, got {sorted(kwargs)}, expected positions")
+        return build.with_gradient(type(self).__name__, self.construct, self.bprop, args)
 
     # Of Python.
 

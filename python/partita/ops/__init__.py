@@ -3,6 +3,7 @@
 from partita._names import refuse_missing
 from partita.ops import functional, operations, registry
 from partita.ops.communication import AllGather, AllReduce, Broadcast, Receive, ReduceScatter, Send
+from partita.ops.custom import Custom, PyFunc
 from partita.ops.composite import GradOperation, grad, value_and_grad
 from partita.ops.functional import (  # noqa: F401
     abs,

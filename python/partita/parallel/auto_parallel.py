@@ -12,7 +12,8 @@ _MODES = {
 
 
 class AutoParallel(Cell):
-    """A network whose ops are cut over the ranks: as annotated (semi_auto), or as a search finds."""
+    """A network whose ops are cut over the ranks: as annotated (semi_auto), or as a search finds. Its settings hold for
+    calls of it and for models of it, over those of `set_auto_parallel_context`."""
 
     def __init__(self, network, parallel_mode="semi_auto"):
         super().__init__(auto_prefix=False)
@@ -22,14 +23,22 @@ class AutoParallel(Cell):
             )
         self.network = network
         mode, search = _MODES[parallel_mode]
-        context.set_auto_parallel_context(parallel_mode=mode, **({} if search is None else {"search_mode": search}))
+        self.__dict__["parallel_settings"] = {}
+        self._set(parallel_mode=mode, **({} if search is None else {"search_mode": search}))
+
+    def _set(self, **settings):
+        self.parallel_settings.update(context.checked_parallel_settings(**settings))
 
     def construct(self, *inputs):
         return self.network(*inputs)
 
+    def __call__(self, *args, **kwargs):
+        with context.parallel_settings(self.parallel_settings):
+            return super().__call__(*args, **kwargs)
+
     def hsdp(self, shard_size=-1, threshold=64, optimizer_level="level1"):
         """Divides the states of the optimizer over ranks."""
-        context.set_auto_parallel_context(
+        self._set(
             enable_parallel_optimizer=True,
             parallel_optimizer_config={
                 "optimizer_weight_shard_size": shard_size,
@@ -40,50 +49,50 @@ class AutoParallel(Cell):
 
     def pipeline(self, stages=1, output_broadcast=False, interleave=False, scheduler="1f1b"):
         """Stages on ranks of their own."""
-        context.set_auto_parallel_context(
+        self._set(
             pipeline_stages=stages,
             pipeline_result_broadcast=output_broadcast,
             pipeline_config={"pipeline_interleave": interleave, "pipeline_scheduler": scheduler},
         )
 
     def comm_fusion(self, config):
-        context.set_auto_parallel_context(comm_fusion=config)
+        self._set(comm_fusion=config)
 
     def dataset_strategy(self, config):
         """How inputs are cut."""
-        context.set_auto_parallel_context(dataset_strategy=config)
+        self._set(dataset_strategy=config)
 
     def no_init_parameters_in_compile(self):
         """Without effect: parameters are drawn when they are needed."""
 
     def enable_gradients_mean(self):
-        context.set_auto_parallel_context(gradients_mean=True)
+        self._set(gradients_mean=True)
 
     def enable_fp32_communication(self):
-        context.set_auto_parallel_context(force_fp32_communication=True)
+        self._set(force_fp32_communication=True)
 
     def disable_gradient_fp32_sync(self):
-        context.set_auto_parallel_context(gradient_fp32_sync=False)
+        self._set(gradient_fp32_sync=False)
 
     def disable_loss_repeated_mean(self):
-        context.set_auto_parallel_context(loss_repeated_mean=False)
+        self._set(loss_repeated_mean=False)
 
     def set_group_ckpt_save_file(self, file_path):
-        context.set_auto_parallel_context(group_ckpt_save_file=file_path)
+        self._set(group_ckpt_save_file=file_path)
 
     def print_local_norm(self):
-        context.set_auto_parallel_context(dump_local_norm=True)
+        self._set(dump_local_norm=True)
 
     def dump_local_norm(self, file_path):
-        context.set_auto_parallel_context(dump_local_norm=True, dump_local_norm_path=file_path)
+        self._set(dump_local_norm=True, dump_local_norm_path=file_path)
 
     def save_param_strategy_file(self, file_path):
         """Writes how states, and the nodes of a program without stages, are cut when a training begins."""
-        context.set_auto_parallel_context(strategy_ckpt_save_file=file_path)
+        self._set(strategy_ckpt_save_file=file_path)
 
     def load_param_strategy_file(self, file_path):
         """Runs the cuts of a training that wrote the file."""
-        context.set_auto_parallel_context(strategy_ckpt_load_file=file_path)
+        self._set(strategy_ckpt_load_file=file_path)
 
     save_operator_strategy_file, load_operator_strategy_file = save_param_strategy_file, load_param_strategy_file
 

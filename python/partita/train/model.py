@@ -2,7 +2,7 @@
 
 import math
 
-from partita import _core
+from partita import _core, context
 from partita._names import refuse_missing
 from partita._warnings import warn
 from partita.common.tensor import Tensor
@@ -103,6 +103,10 @@ class Model:
 
         return columns, outputs, loss
 
+    def _settings(self):
+        """In a context of them: those of a network under AutoParallel."""
+        return context.parallel_settings(getattr(self._network, "parallel_settings", {}))
+
     def _parallelism(self):
         micro_batches, cell = 1, self._network
         for _, inner in cell.cells_and_names():
@@ -126,7 +130,8 @@ class Model:
 
     def train(self, epoch, train_dataset, callbacks=None, dataset_sink_mode=False, sink_size=-1, initial_epoch=0):
         """Trains for so many epochs; with `dataset_sink_mode` callbacks see the last step of each epoch alone."""
-        self._train("train", epoch, train_dataset, callbacks, dataset_sink_mode, sink_size, initial_epoch, None, 1)
+        with self._settings():
+            self._train("train", epoch, train_dataset, callbacks, dataset_sink_mode, sink_size, initial_epoch, None, 1)
 
     def fit(
         self,
@@ -141,17 +146,9 @@ class Model:
         initial_epoch=0,
     ):
         """The same, with an evaluation after every so many epochs."""
-        self._train(
-            "fit",
-            epoch,
-            train_dataset,
-            callbacks,
-            dataset_sink_mode,
-            sink_size,
-            initial_epoch,
-            valid_dataset,
-            valid_frequency,
-        )
+        options = (callbacks, dataset_sink_mode, sink_size, initial_epoch, valid_dataset, valid_frequency)
+        with self._settings():
+            self._train("fit", epoch, train_dataset, *options)
 
     def _train(self, where, epoch, dataset, callbacks, sink, sink_size, initial_epoch, validation, frequency):
         if not isinstance(epoch, int) or isinstance(epoch, bool):
@@ -214,6 +211,10 @@ class Model:
         """The metrics over the rows of a data set, by their names."""
         if not self._metrics:
             raise ValueError("[eval] nothing to measure, got no metrics, expected some in Model(.., metrics={'acc'})")
+        with self._settings():
+            return self._evaluated(valid_dataset)
+
+    def _evaluated(self, valid_dataset):
         names = self._columns(valid_dataset, "eval")
         self._network.set_train(False)
         parallelism = self._parallelism()
@@ -266,12 +267,14 @@ class Model:
 
     def program(self, train_dataset):
         """What the ranks of a training on these rows would run; nothing is trained."""
-        job, rows = self._training_job("program", train_dataset)
-        return Program(job.core.program(rows))
+        with self._settings():
+            job, rows = self._training_job("program", train_dataset)
+            return Program(job.core.program(rows))
 
     def _found_plan(self, train_dataset, cluster, ranks, pins, search):
-        job, rows = self._training_job("plan", train_dataset)
-        return job.core.plan(rows, cluster, pins, search, ranks)
+        with self._settings():
+            job, rows = self._training_job("plan", train_dataset)
+            return job.core.plan(rows, cluster, pins, search, ranks)
 
 
 def _part_shape(layout):

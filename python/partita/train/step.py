@@ -184,7 +184,8 @@ class Program:
         if _trace.current() is not None:
             return self._function(*args, **kwargs)
         given = _Structure((args, kwargs))
-        key = (signature(given._made), tuple((one.shape, one.dtype) for one in given.tensors))
+        types = tuple((one.shape, one.dtype) for one in given.tensors)
+        key = signature(given._made), types, context.parallel_state()
         variants = self._compiled.setdefault(key, [])
         captured = Captured(self._function)
         for i, compiled in enumerate(variants):

@@ -13,6 +13,7 @@ namespace {
 constexpr int64_t kMostBytes = Carrier::kMostBytes;
 constexpr Timeout kMessageLookInterval = std::chrono::milliseconds(200);  // between two looks whether a rank has gone
 constexpr int64_t kChainBytes = int64_t{256} << 10;                       // of a chunk that goes from host to host
+constexpr int64_t kReduceBytes = int64_t{256} << 10, kMostChunks = 64;    // of the part that a rank reduces
 constexpr int kTalk = 1, kCollective = 2;                                 // tags
 constexpr int64_t kBarrierBytes = 1;
 constexpr int64_t kLeaveBytes = 13;  // no number of elements has so many, but for those of one byte
@@ -121,16 +122,46 @@ void MessageGroup::compare_members(const Call& call) {
 
 void MessageGroup::all_reduce(const Call& call) {
   const int64_t item = item_of(call), per_round = kMostBytes / item;
-  counts_.resize(size_);
   for (int64_t done = 0; done < call.count; done += per_round) {
-    const int64_t count = std::min(call.count - done, per_round);
-    const auto begin_of = [&](int64_t r) { return r * count / size_; };
-    for (int r = 0; r < size_; ++r) counts_[r] = begin_of(r + 1) - begin_of(r);
-    auto* data = static_cast<std::byte*>(call.recv) + done * item;
-    auto* own = data + begin_of(rank_) * item;
-    reduce_scatter(call, data, own, counts_);
-    all_gather(call, own, data, counts_);
+    reduce_parts(call, static_cast<std::byte*>(call.recv) + done * item, std::min(call.count - done, per_round));
   }
+}
+
+/// Each rank reduces a part of the elements, chunk by chunk: one that is reduced goes to all while others still come.
+void MessageGroup::reduce_parts(const Call& call, std::byte* data, int64_t count) {
+  const int64_t item = item_of(call), chunks = std::clamp<int64_t>(count / size_ * item / kReduceBytes, 1, kMostChunks);
+  // Elements: where the part of a rank begins, and a chunk of that part.
+  const auto part = [&](int64_t r) { return r * count / size_; };
+  const auto chunk = [&](int64_t r, int64_t k) { return k * (part(r + 1) - part(r)) / chunks; };
+  const auto piece = [&](int r, int64_t k) {
+    return Piece{data + (part(r) + chunk(r, k)) * item, (chunk(r, k + 1) - chunk(r, k)) * item};
+  };
+  const auto for_others = [&](const auto& start) {
+    for (int r = 0; r < size_; ++r) {
+      if (r != rank_) start(r);
+    }
+  };
+  void* const own = data + part(rank_) * item;
+  const int64_t mine = (part(rank_ + 1) - part(rank_)) * item;
+  make_room(parts_, mine * size_);
+  const auto came = [&](int64_t r) { return parts_.data() + r * mine; };
+  sources_.clear();
+  for (int r = 0; r < size_; ++r) sources_.push_back(r == rank_ ? own : came(r));
+  std::vector<size_t> begun;  // messages, up to each chunk
+  for (int64_t k = 0; k < chunks; ++k) {
+    for_others([&](int r) {
+      start_receive({came(r) + chunk(rank_, k) * item, piece(rank_, k).bytes}, r, kCollective);
+    });
+    for_others([&](int r) { start_send(piece(r, k), r, kCollective); });
+    begun.push_back(pending_.size());
+  }
+  for (int64_t k = 0; k < chunks; ++k) {
+    wait(begun[static_cast<size_t>(k)]);  // the others have these elements of the buffer
+    for_others([&](int r) { start_receive(piece(r, k), r, kCollective); });
+    reduce_elements(sources_, {&own, 1}, chunk(rank_, k), chunk(rank_, k + 1), call.dtype, call.reduce);
+    for_others([&](int r) { start_send(piece(rank_, k), r, kCollective); });
+  }
+  wait();
 }
 
 void MessageGroup::reduce_scatter(const Call& call, const void* send, void* recv, std::span<const int64_t> counts) {

@@ -50,6 +50,7 @@ class MessageGroup {
   };
 
   void all_reduce(const Call& call);
+  void reduce_parts(const Call& call, std::byte* data, int64_t count);
   void reduce_scatter(const Call& call, const void* send, void* recv, std::span<const int64_t> counts);
   void all_gather(const Call& call, const void* own, void* all, std::span<const int64_t> counts);
   void all_to_all(const Call& call);
@@ -87,7 +88,6 @@ class MessageGroup {
   std::deque<PendingMessage> pending_;
   // What a reduction needs besides its buffers; kept from call to call, as the list above.
   std::vector<std::byte> own_, parts_;
-  std::vector<int64_t> counts_;
   std::vector<const void*> sources_;
 
   // Of the present call.

@@ -1,0 +1,99 @@
+"""Functions of NumPy arrays as ops."""
+
+import itertools
+
+import numpy as np
+
+from partita import _core, _trace
+from partita.common import dtype as mstype
+from partita.ops.primitive import Primitive
+from partita.ops.support import F, as_tensor
+
+_numbers = itertools.count()  # in the names of nodes: two functions of one name are two ops
+
+
+class Custom(Primitive):
+    """`func(*arrays)` on NumPy arrays as an op: it gives an array, or a tuple of them. `out_shape` and `out_dtype` are
+    those of the results, or functions of those of the operands. `bprop(*inputs, out, dout)` is made of ops and gives
+    the gradients of the inputs; without it there is none. Every rank calls the function with whole operands or, by a
+    `rule` with a letter for each dimension ("nk,k->nk"), with its part of the dimensions that all results have."""
+
+    def __init__(
+        self, func, out_shape=None, out_dtype=None, func_type="hybrid", bprop=None, reg_info=None, rule="", name=None
+    ):
+        super().__init__(name or getattr(func, "__name__", type(func).__name__))
+        if not callable(func):
+            raise TypeError(f"[Custom] no function, got {type(func).__name__}, expected one of NumPy arrays")
+        if func_type != "pyfunc":
+            raise NotImplementedError(
+                f"[Custom] kernels in another language, got func_type={func_type!r}, expected 'pyfunc': a function of "
+                "NumPy arrays"
+            )
+        if bprop is not None and not callable(bprop):
+            raise TypeError(f"[Custom] bprop is no function, got {type(bprop).__name__}, expected one of tensors")
+        if not isinstance(rule, str):
+            raise TypeError(f"[Custom] the rule is no string, got {type(rule).__name__}, expected one as 'nk,k->nk'")
+        self._func, self._bprop, self._rule = func, bprop, rule.replace(" ", "")
+        self._out_shape, self._out_dtype = out_shape, out_dtype
+        self._node = f"{self.name}.{next(_numbers)}"
+
+    def compute(self, *args):
+        tensors = [as_tensor(one, self.name) for one in args]
+        build = _trace.current()
+        if build is None or self._bprop is None:
+            return self._called(*tensors)
+        return build.with_gradient(self.name, self._called, self._bprop, tensors)
+
+    def _called(self, *tensors):
+        shapes, dtypes, several = self._results(tensors)
+        if not tensors:
+            raise ValueError(f"[{self.name}] no operands, got 0, expected 1 or more")
+
+        def body(trace, *symbols):
+            types = [one.core for one in dtypes]
+            return tuple(F.host_function(trace, self._node, self._run, list(symbols), types, shapes, self._rule))
+
+        made = _trace.run(body, *tensors)
+        return made if several else made[0]
+
+    def _results(self, tensors):
+        """(shapes, element types, whether there are several)."""
+        shape, dtype = self._out_shape, self._out_dtype
+        if callable(shape):
+            shape = shape(*[one.shape for one in tensors])
+        if callable(dtype) and not isinstance(dtype, (mstype.DType, type)):
+            dtype = dtype(*[one.dtype for one in tensors])
+        shape = tensors[0].shape if shape is None and tensors else shape
+        dtype = tensors[0].dtype if dtype is None and tensors else dtype
+        several = isinstance(dtype, (tuple, list)) or (
+            isinstance(shape, (tuple, list)) and any(isinstance(one, (tuple, list)) for one in shape)
+        )
+        if not several:
+            return [list(shape)], [mstype.to_dtype(dtype)], False
+        dtypes = list(dtype) if isinstance(dtype, (tuple, list)) else [dtype] * len(shape)
+        if len(dtypes) != len(shape):
+            raise ValueError(
+                f"[{self.name}] shapes and element types differ in number, got {len(shape)} and {len(dtypes)}, "
+                "expected as many"
+            )
+        return [list(one) for one in shape], [mstype.to_dtype(one) for one in dtypes], True
+
+    def _run(self, arrays):
+        """The function, from arrays of the library to such."""
+        made = self._func(*[np.asarray(one) for one in arrays])
+        return [_core.Array(np.asarray(one)) for one in (made if isinstance(made, (tuple, list)) else [made])]
+
+
+class PyFunc(Custom):
+    """The same, of operands and results whose types are said."""
+
+    def __init__(self, fn, in_types, in_shapes, out_types, out_shapes, stateful=True):
+        shapes, types = [tuple(one) for one in out_shapes], list(out_types)
+        super().__init__(fn, shapes, types, "pyfunc")
+        self._given = [(tuple(shape), mstype.to_dtype(one)) for shape, one in zip(in_shapes, in_types)]
+
+    def compute(self, *args):
+        got = [(one.shape, one.dtype) for one in map(as_tensor, args)]
+        if got != self._given:
+            raise TypeError(f"[PyFunc] other operands, got {got}, expected {self._given}")
+        return super().compute(*args)
