@@ -24,6 +24,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kAliveInterval{250};
+constexpr milliseconds kPollTime{1};  // from one event to the next while a rank waits for messages
 constexpr milliseconds kAbortTime{300}, kLeaveTime{10'000};
 constexpr size_t kBufferBytes = size_t{64} << 10;
 constexpr int64_t kLeastDirect = int64_t{4} << 10;  // of a message, to be read where it is wanted
@@ -47,6 +48,12 @@ bool is_sound(const FrameHead& head) {
   if (head.kind > FrameHead::Kind::leave || head.bytes < 0 || head.bytes > Carrier::kMostBytes) return false;
   return head.call < kNames<Collective>.size() && head.dtype < std::size(kAllDTypes) &&
          head.reduce <= static_cast<uint8_t>(Reduce::min);
+}
+
+/// Of the ranks of this host, each with the thread that moves its messages.
+int threads_here(const ConnectionOptions& options) {
+  const std::string& here = options.hosts.at(static_cast<size_t>(options.rank));
+  return 2 * static_cast<int>(std::count(options.hosts.begin(), options.hosts.end(), here));
 }
 
 }  // namespace
@@ -73,7 +80,7 @@ Connections::Connections(std::vector<Socket> links, ConnectionOptions options, s
     : options_(std::move(options)),
       world_(std::move(world)),
       links_(links.size()),
-      policy_(wait_policy(static_cast<int>(links.size()) + 1)),
+      policy_(wait_policy(threads_here(options_))),
       poll_(::epoll_create1(EPOLL_CLOEXEC)),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       waker_(std::make_shared<Waker>(changed_)) {
@@ -114,11 +121,19 @@ Connections::~Connections() {
 
 void Connections::loop() {
   std::array<epoll_event, 64> events;
-  Deadline next = std::chrono::steady_clock::now() + kAliveInterval;
+  Deadline next = std::chrono::steady_clock::now() + kAliveInterval, polls_until{};
   while (true) {
-    const auto rest = std::chrono::ceil<milliseconds>(next - std::chrono::steady_clock::now()).count();
+    const Deadline begin = std::chrono::steady_clock::now();
+    // A thread that sleeps needs longer to wake than a message of some KiB takes.
+    const bool polls = policy_.spins > 0 && begin < std::min(polls_until, next) && waiting_.load() > 0;
+    const auto rest = polls ? 0 : std::chrono::ceil<milliseconds>(next - begin).count();
     const int count = ::epoll_wait(poll_, events.data(), static_cast<int>(events.size()),
                                    static_cast<int>(std::clamp<int64_t>(rest, 0, 1000)));
+    if (polls && count == 0) {
+      std::this_thread::yield();
+      continue;
+    }
+    polls_until = begin + kPollTime;
     {
       const std::lock_guard lock(mutex_);
       if (stop_) return;
@@ -498,7 +513,9 @@ bool Connections::all_done(const std::deque<PendingMessage>& transfers, size_t c
 }
 
 bool Connections::wait(std::deque<PendingMessage>& transfers, size_t count, Deadline until) {
+  ++waiting_;
   changed_.wait([&] { return all_done(transfers, count) || world_->is_aborted(); }, until, policy_);
+  --waiting_;
   return all_done(transfers, count);
 }
 

@@ -2,6 +2,7 @@
 // The connections of one rank to all others, and the thread that moves what is on them: messages, signs of life, the
 // news that the job has failed.
 
+#include <atomic>
 #include <deque>
 #include <map>
 #include <memory>
@@ -164,6 +165,7 @@ class Connections {
   std::vector<Link> links_;
   bool stop_ = false, has_told_ = false;
   EventCount changed_;
+  std::atomic<int> waiting_ = 0;  // calls of wait()
   WaitPolicy policy_;
   int poll_ = -1, wake_ = -1;
   class Waker;
