@@ -1,6 +1,6 @@
 // Whole training programs under random pipelines: stages and their marks, groups of ranks that are even or not and run
 // several stages, orders, micro-batches, optimizer sharding, recomputation and, on the ranks of each stage, random
-// legal plans. Against the interpreter, in f64. PARTITA_DRAWS says how many of each model, by default 40; PARTITA_DRAW
+// legal plans. Against the interpreter, in f64. PARTITA_DRAWS says how many of each model, by default 24; PARTITA_DRAW
 // runs one of them alone.
 
 #include <gtest/gtest.h>
@@ -183,7 +183,7 @@ uint64_t number_from(const char* variable, uint64_t otherwise) {
 
 void expect_random_pipelines(const DrawnModel& model) {
   std::map<int64_t, std::pair<Job, JobResult>> oracles;  // by the groups of norms
-  const uint64_t first = number_from("PARTITA_DRAW", 0), count = number_from("PARTITA_DRAWS", 40);
+  const uint64_t first = number_from("PARTITA_DRAW", 0), count = number_from("PARTITA_DRAWS", 24);
   const uint64_t end = std::getenv("PARTITA_DRAW") == nullptr ? count : first + 1;
   uint64_t in_micro_batches = 0, in_stages = 0;
   for (uint64_t seed = first; seed < end; ++seed) {
@@ -209,7 +209,7 @@ void expect_random_pipelines(const DrawnModel& model) {
       ADD_FAILURE() << drawn.what << ": " << error.what();
     }
   }
-  if (end - first < 40 || ranks_are_processes()) return;
+  if (end - first < 24 || ranks_are_processes()) return;
   // The draws are what they are for.
   EXPECT_GE(in_micro_batches, (end - first) / 3);
   EXPECT_GE(in_stages, (end - first) / 2);
@@ -218,7 +218,7 @@ void expect_random_pipelines(const DrawnModel& model) {
 const std::vector<Recompute> kEveryPolicy{Recompute::none, Recompute::selective, Recompute::full};
 
 TEST(RandomPipelines, Mlp) {
-  expect_random_pipelines({"mlp:hidden=12,layers=3,dropout=0.2", {.image = {1, 6, 5}, .batch = 24, .steps = 10}});
+  expect_random_pipelines({"mlp:hidden=12,layers=3,dropout=0.2", {.image = {1, 6, 5}, .batch = 24, .steps = 6}});
 }
 
 TEST(RandomPipelines, Lenet) {
@@ -235,7 +235,7 @@ TEST(RandomPipelines, Resnet18) {
 // Tied embeddings, weight decay, clipping by the global norm.
 TEST(RandomPipelines, Gpt) {
   expect_random_pipelines({"gpt:layers=2,hidden=8,heads=4,seq=6,vocab=12,dropout=0.2",
-                           {.image = {}, .batch = 24, .steps = 10},
+                           {.image = {}, .batch = 24, .steps = 6},
                            kEveryPolicy});
 }
 
