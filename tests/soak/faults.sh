@@ -105,6 +105,13 @@ for ((i = 0; i < 3; i++)); do
     echo $! >"$0/pid_$OMPI_COMM_WORLD_RANK"; wait $!; echo $? >"$0/code_$OMPI_COMM_WORLD_RANK"' "$folder" "$partita" >"$folder/mpi.out" 2>&1 &
   job=$!
   await_text mpi 'epoch: 1 step'
+  if [[ ! -s $folder/pid_$i && ${starts:-0} -lt 3 ]]; then  # mpirun has started no process
+    starts=$((${starts:-0} + 1))
+    echo "R1_mpirun_$i: nothing was started within 30 s, again"
+    wait $job
+    i=$((i - 1))
+    continue
+  fi
   begin=$(now)
   kill -9 "$(cat "$folder/pid_$i")"
   wait $job
