@@ -63,10 +63,14 @@ if [[ -n $building ]]; then
   # Small models only: this sanitizer makes everything ten times as slow.
   run_tests 4 build/tsan/tests/thread_tests \
     '-*GoOnUnderAnyPlan/*:*Resnet*:*Lenet*:*Gpt*:*Llama*:*Moe*:MicroBatches.Are*:MicroBatches.Run*'
-  # Files that users exchange and messages that strangers can send; tests/soak/fuzz.sh is for all readers, and longer.
-  for reader in manifest safetensors_header rank_table hostfile hello frames mnist cifar10 npy graph plan schedule strategy; do
-    PARTITA_FUZZ_SEED=1 check "fuzz $reader" tests/fuzz/run.sh 20 "$reader"
-  done
+  # Files that users exchange and messages that strangers can send, 20 s each; less on a slow machine, so that all of it
+  # ends in half an hour. tests/soak/fuzz.sh is for all readers, and longer.
+  readers=(manifest safetensors_header rank_table hostfile hello frames mnist cifar10 npy graph plan schedule strategy)
+  each=$(((1750 - SECONDS) * $(nproc) / ${#readers[@]}))
+  [[ $each -le 20 ]] || each=20
+  [[ $each -ge 5 ]] || each=5
+  echo "random changes: $each s for each of ${#readers[@]} readers"
+  for reader in "${readers[@]}"; do PARTITA_FUZZ_SEED=1 check "fuzz $reader" tests/fuzz/run.sh "$each" "$reader"; done
   finish_tests
 fi
 
