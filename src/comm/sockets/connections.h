@@ -80,6 +80,9 @@ class Connections {
   void leave();
 
  private:
+  static constexpr int64_t kMostAtATime = int64_t{2} << 20;  // from or to one rank before others have their turn
+  static constexpr size_t kMostReason = 4096;                // bytes of the text of a failure
+
   struct Outgoing {
     FrameHead head;
     const std::byte* data = nullptr;
