@@ -15,7 +15,7 @@
 namespace partita {
 namespace {
 
-constexpr const char *kBox = "box:", *kTiles = "tiles:";
+constexpr const char* kTilesOf = "tiles:";
 constexpr size_t kDigits = 16;  // of a checksum
 constexpr int64_t kLeastParallelBytes = int64_t{1} << 20;
 
@@ -194,8 +194,8 @@ std::string ShardFileWriter::header() const {
   for (size_t i = 0; i < pieces_.size(); ++i) {
     std::string digits;
     for (const uint64_t checksum : checksums_[i]) digits += print_checksum(checksum);
-    metadata.emplace(kTiles + pieces_[i].name, std::move(digits));
-    metadata.emplace(kBox + pieces_[i].name, print_box(pieces_[i].box));
+    metadata.emplace(kTilesOf + pieces_[i].name, std::move(digits));
+    metadata.emplace(kBoxOf + pieces_[i].name, print_box(pieces_[i].box));
   }
   std::vector<TensorPlace> places = places_;
   std::stable_sort(places.begin(), places.end(),
@@ -272,7 +272,7 @@ ShardFileReader::ShardFileReader(std::string path, int64_t bytes, const std::str
     }
     Entry entry{.begin = data_begin + place->second->begin};
     if (elements_of(piece.box) > 0) {
-      const auto digits = parsed.metadata.find(kTiles + name);
+      const auto digits = parsed.metadata.find(kTilesOf + name);
       const int64_t count = Tiles(piece.parts, piece.box).count();
       if (digits != parsed.metadata.end()) entry.checksums = parse_checksums(digits->second, count);
       if (static_cast<int64_t>(entry.checksums.size()) != count) {

@@ -79,6 +79,9 @@ class ShardFileReader {
   int64_t& bytes_read_;
 };
 
+/// In front of the name of a tensor, in metadata: the box that is in the file, as print_box says it.
+constexpr const char* kBoxOf = "box:";
+
 /// "0:16,0:64 of 64,64"; "" for a scalar.
 std::string print_box(const Box& box);
 

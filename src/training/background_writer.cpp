@@ -1,5 +1,10 @@
 #include "training/background_writer.h"
 
+#include <omp.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+
 #include "base/resources.h"
 
 namespace partita {
@@ -11,6 +16,10 @@ void BackgroundWriter::write(std::function<void()> job, bool background) {
   job_ = done->get_future();
   // What the job holds ends with its thread.
   thread_ = start_thread("a thread that writes a checkpoint", [done, job = std::move(job)] {
+    // Steps come first, and have all other threads.
+    constexpr int kNice = 10, kMostNice = 19;
+    ::setpriority(PRIO_PROCESS, 0, std::min(kMostNice, ::getpriority(PRIO_PROCESS, 0) + kNice));
+    omp_set_num_threads(1);
     try {
       job();
       done->set_value();
@@ -18,6 +27,10 @@ void BackgroundWriter::write(std::function<void()> job, bool background) {
       done->set_exception(std::current_exception());
     }
   });
+}
+
+bool BackgroundWriter::is_busy() const {
+  return job_.valid() && job_.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
 }
 
 void BackgroundWriter::finish() {

@@ -1,13 +1,8 @@
 #include "training/checkpoint_saving.h"
 
-#include <omp.h>
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <cstring>
 #include <numeric>
-
-#include "base/resources.h"
 
 namespace partita {
 namespace {
@@ -118,31 +113,13 @@ CheckpointSaving::CheckpointSaving(const CheckpointOptions& options, const Progr
 
 CheckpointSaving::~CheckpointSaving() = default;
 
-bool CheckpointSaving::is_busy() const {
-  return job_.valid() && job_.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
-}
-
 void CheckpointSaving::start(std::function<void()> job) {
-  auto promise = std::make_shared<std::promise<RankOutcome>>();
-  job_ = promise->get_future();
-  if (!options_.asynchronous) {
-    promise->set_value(outcome_of(job));
-    return;
-  }
-  thread_ = start_thread("a thread that writes a checkpoint", [promise, job = std::move(job)] {
-    // Steps come first, and have all other threads.
-    constexpr int kNice = 10, kMostNice = 19;
-    ::setpriority(PRIO_PROCESS, 0, std::min(kMostNice, ::getpriority(PRIO_PROCESS, 0) + kNice));
-    omp_set_num_threads(1);
-    promise->set_value(outcome_of(job));
-  });
+  writer_.write([this, job = std::move(job)] { written_ = outcome_of(job); }, options_.asynchronous);
 }
 
 RankOutcome CheckpointSaving::wait() {
-  if (!job_.valid()) return {};
-  RankOutcome outcome = job_.get();
-  if (thread_.joinable()) thread_.join();
-  return outcome;
+  writer_.finish();
+  return std::exchange(written_, {});
 }
 
 void CheckpointSaving::save(const TrainingMoment& moment) {

@@ -1,13 +1,11 @@
 #pragma once
 // Saves a training to a folder of checkpoints, step by step, while it goes on (docs/checkpoints.md).
 
-#include <future>
-#include <thread>
-
 #include "checkpoint/folder.h"
 #include "checkpoint/shares.h"
 #include "compile.h"
 #include "execute/executor.h"
+#include "training/background_writer.h"
 #include "training/outcome.h"
 
 namespace partita {
@@ -50,7 +48,7 @@ class CheckpointSaving {
   ~CheckpointSaving();
 
   /// This rank still writes. Not collective.
-  bool is_busy() const;
+  bool is_busy() const { return writer_.is_busy(); }
   /// Something was begun that is not yet complete, on any rank.
   bool is_open() const { return phase_ != Phase::idle; }
   /// The next phase, when no rank is busy: errors are known from here on. Throws RuntimeFailure when the training is
@@ -113,8 +111,8 @@ class CheckpointSaving {
   int64_t saved_step_ = -1;
   std::string error_;
   double stall_seconds_ = 0;
-  std::future<RankOutcome> job_;
-  std::jthread thread_;
+  RankOutcome written_;      // by the writer's last job
+  BackgroundWriter writer_;  // last: it uses the others
 };
 
 }  // namespace partita

@@ -159,7 +159,7 @@ StateParts RankRun::own_parts() const {
       const std::string& name = name_of(graph, state.entry);
       StatePart part = stage->state_part(name);
       const bool is_new = parts.values.emplace(name, std::move(part.values)).second;
-      if (is_new && !part.box.empty()) parts.boxes["box:" + name] = print_box(part.box);
+      if (is_new && !part.box.empty()) parts.boxes[kBoxOf + name] = print_box(part.box);
     }
   }
   return parts;
