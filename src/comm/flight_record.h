@@ -69,6 +69,9 @@ class FlightRecord {
   File* file_;
 };
 
+/// Of ranks, by rank; empty where none are kept.
+using FlightRecords = std::vector<std::shared_ptr<FlightRecord>>;
+
 /// Throws MissingFile and InvalidFile.
 FlightLog read_flight_record(const std::string& path);
 

@@ -50,43 +50,52 @@ Reason current_reason() {
   }
 }
 
-/// Tells the other ranks of the exception being handled; where there is no memory for a message, by the code alone.
-void abort_all(Communicator& comm) noexcept {
+/// Of the exception being handled, as other ranks are told; where there is no memory for a text, the code alone.
+Reason reason_for_others(int rank) noexcept {
   Reason reason{ExitCode::out_of_memory, ""};
   try {
     reason = current_reason();
-    reason.text = fmt::format("rank {}: {}", comm.rank(), reason.text);
+    reason.text = fmt::format("rank {}: {}", rank, reason.text);
   } catch (const std::bad_alloc&) {
     reason.text.clear();
   }
-  comm.abort(reason.text, reason.code);
+  return reason;
 }
 
 /// Ends with the communicator, so that no rank waits for one that is done.
 void run_rank(std::unique_ptr<Communicator>& comm, const std::function<void(Communicator&)>& fn,
-              FirstError& first_error) {
+              FirstError& first_error, FlightRecord* record) {
   try {
     fn(*comm);
     comm.reset();
   } catch (...) {
-    if (first_error.keep()) abort_all(*comm);
+    const bool is_first = first_error.keep();
+    const Reason reason = reason_for_others(comm->rank());
+    if (record != nullptr) record->fail(reason.code, -1, reason.text);
+    if (is_first) comm->abort(reason.text, reason.code);
   }
 }
 
 }  // namespace
 
-void run_ranks(int size, const std::function<void(Communicator&)>& fn) {
-  auto ranks = make_inproc_world(size);
+void run_ranks(int size, const std::function<void(Communicator&)>& fn, const FlightRecords& records) {
+  auto ranks = make_inproc_world(size, records);
   FirstError first_error;
   {
     std::vector<std::jthread> threads;
     try {
       threads.reserve(ranks.size());
       for (auto& rank : ranks) {
-        threads.push_back(start_thread("the threads of ranks", [&] { run_rank(rank, fn, first_error); }));
+        FlightRecord* const record = records.empty() ? nullptr : records.at(threads.size()).get();
+        threads.push_back(
+            start_thread("the threads of ranks", [&, record] { run_rank(rank, fn, first_error, record); }));
       }
     } catch (const std::exception&) {
-      if (first_error.keep()) abort_all(*ranks.back());  // the last was not started
+      // The last was not started.
+      if (first_error.keep()) {
+        const Reason reason = reason_for_others(size - 1);
+        ranks.back()->abort(reason.text, reason.code);
+      }
     }
   }
   first_error.rethrow();

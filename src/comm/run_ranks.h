@@ -4,12 +4,13 @@
 #include <functional>
 
 #include "comm/communicator.h"
+#include "comm/flight_record.h"
 
 namespace partita {
 
 /// Runs `fn` on `size` threads, one per rank, and returns when all have. When `fn` throws on a
 /// rank, the others leave their communication with "rank R: ..." and the same exit code; the first
-/// error is then thrown as it was.
-void run_ranks(int size, const std::function<void(Communicator&)>& fn);
+/// error is then thrown as it was. `records`: as those of make_inproc_world; why a rank ends is in its own.
+void run_ranks(int size, const std::function<void(Communicator&)>& fn, const FlightRecords& records = {});
 
 }  // namespace partita

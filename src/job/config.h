@@ -107,7 +107,7 @@ struct FilesConfig {
   std::string cluster = "cpu";  // preset or file: the machine of which a trace predicts steps
   std::string dump{};           // a folder for what every stage made
   std::string log_dir{};        // a folder for what each process prints
-  std::string flight_record{};  // a folder for the last calls of each process
+  std::string flight_record{};  // a folder for the last calls of each rank
 };
 
 struct ConsoleConfig {

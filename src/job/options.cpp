@@ -388,7 +388,7 @@ void add_files(List& list) {
            "Write what each process prints to rank_R.log in this folder")
       .value = "DIR";
   list.add("flight_record", "flight-record", Effect::console, PARTITA_FIELD(files.flight_record),
-           "Keep the last 1,000 calls of each process in rank_R/flight_record of this folder, for partita diagnose")
+           "Keep the last 1,000 calls of each rank in rank_R/flight_record of this folder, for partita diagnose")
       .value = "DIR";
 }
 

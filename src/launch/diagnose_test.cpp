@@ -10,6 +10,7 @@
 #include <random>
 
 #include "base/error.h"
+#include "comm/run_ranks.h"
 
 namespace partita {
 namespace {
@@ -121,6 +122,32 @@ TEST(Diagnose, RecordsOfWorldsThatThereAreNotAreRefused) {
   EXPECT_EQ(refusal(), fmt::format("[diagnose] {}: not a flight record, got rank 1 of 2147483647, expected a rank of a "
                                    "world of 1 to 65536",
                                    folder.record(1)));
+}
+
+TEST(Diagnose, RanksAsThreads) {
+  const Folder folder;
+  FlightRecords records;
+  for (int rank = 0; rank < 3; ++rank) records.push_back(FlightRecord::create(folder.record(rank), rank, 3, "h"));
+  const auto fn = [](Communicator& world) {
+    double sum = 1;
+    world.begin_step(7);
+    world.all_reduce(&sum, 1, DType::f64, Reduce::sum);
+    if (world.rank() == 1) throw InvalidArgument("[test] wrong");
+    const auto part = world.split(std::vector<int>{0, 2});
+    world.barrier();
+  };
+  EXPECT_THROW(run_ranks(3, fn, records), InvalidArgument);
+  const Diagnosis diagnosis = diagnose(read_flight_records(folder.path));
+  EXPECT_EQ(diagnosis.size, 3);
+  EXPECT_EQ(diagnosis.blamed, std::vector<int>{1});
+  ASSERT_EQ(diagnosis.logs.size(), 3u);
+  EXPECT_EQ(diagnosis.logs[1].failure, "rank 1: [test] wrong");
+  EXPECT_EQ(diagnosis.logs[1].step, 7);
+  EXPECT_EQ(diagnosis.logs[1].calls, 1u);
+  for (const int other : {0, 2}) {
+    EXPECT_EQ(diagnosis.logs[other].code, ExitCode::usage);
+    EXPECT_NE(diagnosis.logs[other].failure.find("rank 1: [test] wrong"), std::string::npos);
+  }
 }
 
 TEST(Diagnose, ReasonsThatThereAreNotAreReadAsOurs) {

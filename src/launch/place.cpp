@@ -27,12 +27,11 @@ namespace {
 
 const char* environment(const char* name) { return std::getenv(name); }
 
-/// Where the last calls of this rank are written down; nothing without a folder.
-std::shared_ptr<FlightRecord> open_flight_record(const LaunchedRank& launched) {
+/// Where the last calls of a rank are written down; nothing without a folder.
+std::shared_ptr<FlightRecord> open_flight_record(int rank, int size) {
   const char* folder = environment("PARTITA_FLIGHT_RECORD");
   if (folder == nullptr || *folder == 0) return nullptr;
-  return FlightRecord::create(fmt::format("{}/rank_{}/flight_record", folder, launched.rank), launched.rank,
-                              launched.size, host_name());
+  return FlightRecord::create(fmt::format("{}/rank_{}/flight_record", folder, rank), rank, size, host_name());
 }
 
 /// At the end of the process nobody can catch an exception.
@@ -49,7 +48,8 @@ std::unique_ptr<Communicator> make_world(const LaunchedRank& launched) {
   const auto on_failed_end = [launched](ExitCode code, const std::string& message) {
     end_process(launched, code, message);
   };
-  if (!launched.meeting) return make_mpi_world(launched.local_size, open_flight_record(launched), on_failed_end);
+  const std::shared_ptr<FlightRecord> record = open_flight_record(launched.rank, launched.size);
+  if (!launched.meeting) return make_mpi_world(launched.local_size, record, on_failed_end);
   return make_socket_world({.rank = launched.rank,
                             .size = launched.size,
                             .master = launched.meeting->master,
@@ -59,11 +59,17 @@ std::unique_ptr<Communicator> make_world(const LaunchedRank& launched) {
                             .run = launched.meeting->run,
                             .start_timeout = start_timeout(),
                             .stall_timeout = stall_timeout(),
-                            .record = open_flight_record(launched),
+                            .record = record,
                             .on_failed_end = on_failed_end});
 }
 
 }  // namespace
+
+FlightRecords open_flight_records(int ranks) {
+  FlightRecords records;
+  for (int rank = 0; rank < ranks; ++rank) records.push_back(open_flight_record(rank, ranks));
+  return records;
+}
 
 Communicator& process_world(const LaunchedRank& launched) {
   // MPI starts and ends once in a process (docs/decisions/002).

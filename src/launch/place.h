@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "comm/communicator.h"
+#include "comm/flight_record.h"
 #include "launch/launched.h"
 
 namespace partita {
@@ -22,6 +23,10 @@ struct Place {
 
 /// Reads the environment. Throws InvalidArgument when a launcher left numbers there that make no sense.
 Place this_place();
+
+/// Where the last calls of ranks that are threads of this process are written down: in the folder that
+/// PARTITA_FLIGHT_RECORD names. Throws RuntimeFailure(cannot_write).
+FlightRecords open_flight_records(int ranks);
 
 /// The world of all processes that the launcher started, made when it is first asked for and ended with the process,
 /// unless that ends with an error: the launcher then ends the others. Throws as make_mpi_world does, and

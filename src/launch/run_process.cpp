@@ -42,7 +42,7 @@ void run_on_ranks(const Place& place, int ranks, int threads, const std::functio
   constexpr int kHelpers = 2;  // of a rank: one thread reads batches, one communicates
   if (ranks == 1) {
     // One rank needs no other thread.
-    const auto world = make_inproc_world(1);
+    const auto world = make_inproc_world(1, open_flight_records(1));
     fn(*world[0]);
   } else if (place.ranks() > 1) {
     run_process(process_world(*place.launched), [&](Communicator& world) {
@@ -54,7 +54,7 @@ void run_on_ranks(const Place& place, int ranks, int threads, const std::functio
     });
   } else {
     { const WaitingThreads proof(ranks * (threads + kHelpers), fmt::format("those of {} ranks", ranks)); }
-    run_ranks(ranks, fn);
+    run_ranks(ranks, fn, open_flight_records(ranks));
   }
 }
 

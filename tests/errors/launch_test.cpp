@@ -40,6 +40,19 @@ TEST(LaunchErrors, DamagedFiles) {
   expect_refusal({"diagnose", folder.path().string()}, ExitCode::bad_input, {"not a flight record, got 8 bytes"});
 }
 
+TEST(LaunchErrors, RanksAsThreadsKeepRecords) {
+  const TempDir folder;
+  const std::string logs = (folder.path() / "logs").string();
+  expect_refusal(
+      {"train", "mlp", "--ranks", "3", "--batch", "48", "--lr", "1e30", "--steps", "5", "--flight-record", logs},
+      ExitCode::non_finite, {"not finite"});
+  const Outcome outcome = run_program({"diagnose", logs});
+  EXPECT_EQ(outcome.exit_code, 0);
+  ASSERT_GT(outcome.lines.size(), 3u);
+  EXPECT_EQ(outcome.lines[0], "3 of 3 ranks have a record");
+  EXPECT_TRUE(outcome.lines[1].starts_with("rank 0 on ")) << outcome.lines[1];
+}
+
 /// One of two ranks, which a script would have started.
 void expect_refusal_of_rank(const std::vector<std::pair<const char*, std::string>>& variables, ExitCode code,
                             const std::string& text) {

@@ -2,10 +2,12 @@
 // Ranks as threads of one process.
 
 #include "comm/communicator.h"
+#include "comm/flight_record.h"
 
 namespace partita {
 
-/// The communicators of a world of `size` ranks, one per rank thread.
-std::vector<std::unique_ptr<Communicator>> make_inproc_world(int size);
+/// The communicators of a world of `size` ranks, one per rank thread. `records`: where the calls of each are written
+/// down; none without them.
+std::vector<std::unique_ptr<Communicator>> make_inproc_world(int size, const FlightRecords& records = {});
 
 }  // namespace partita
