@@ -83,6 +83,20 @@ kill -9 "$(pid_of again 2)"
 end_job again $job "$(now)" 0 "restart 1 of 2 on 3 ranks" 60 || fail "a restart from a checkpoint"
 grep -q 'epoch: .* step: 20,' <(sed -n '/restart 1 of 2/,$p' "$folder/again.out") && fail "a restart that began anew"
 cmp "$folder/unbroken.st" "$folder/again.st" || fail "weights of a training that was killed differ"
+# From the one before, where somebody damages the newest.
+export run=$folder/damaged_run
+mine='[ -e "$run/damaged" ] && exec "$0" "$@" --steps 300
+"$0" "$@" --steps 100 || exit 1
+[ "$PARTITA_RANK" = 2 ] || exec sleep 20
+for file in "$run"/step_100/*.safetensors; do printf x | dd of="$file" bs=1 seek=9000 conv=notrunc; break; done
+touch "$run/damaged"
+kill -9 $$'
+begin_job damaged -n 3 --max-restarts 2 -- sh -c "$mine" "$partita" ${saved/--steps 300/} --save "$folder/damaged.st" \
+  --checkpoint "$run" --checkpoint-every 20
+end_job damaged $job "$(now)" 0 "restart 1 of 2 on 3 ranks" 60 || fail "a restart with a damaged checkpoint"
+restarted=$(sed -n '/restart 1 of 2/,$p' "$folder/damaged.out")
+[[ $restarted == *damaged* && $restarted == *"step: 100,"* && $restarted != *"step: 80,"* ]] || fail "not from step 80: $restarted"
+cmp "$folder/unbroken.st" "$folder/damaged.st" || fail "weights after a damaged checkpoint differ"
 begin_job loop -n 2 --max-restarts 9 -- sh -c 'kill -9 $$'
 end_job loop $job "$(now)" 76 "a crash loop, got 3 attempts" 20 || fail "a crash loop"
 begin_job fewer -n 3 --max-restarts 9 --min-ranks 2 -- sh -c '[ "$PARTITA_SIZE" = 3 ] && [ "$PARTITA_RANK" = 2 ] &&
