@@ -139,7 +139,7 @@ class NetworkJob:
         self._build = None
         self._parameters = {}
         texts = context.option_texts(options)
-        update = optimizer.add_update if optimizer is not None and optimizer.is_composed else None
+        update = optimizer.add_update if optimizer is not None and optimizer.adds_updates else None
         cuts = None if alone else strategy.cuts_to_load()
         self.core = _core.Model(name, self._forward, self._minimised if loss else None, texts, alone, update, cuts)
 

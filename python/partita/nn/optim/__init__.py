@@ -16,16 +16,18 @@ _UNDECAYED = ("gamma", "beta")  # parameters with these in their names: scales a
 
 class Optimizer(Cell):
     """The base: parameters, and a learning rate, which is a number, or one for each step. Weights decay but for the
-    scales and offsets of norms."""
+    scales and offsets of norms.
+
+    Parameters may come in groups, dicts of "params" and, where they are not those of the optimizer, their
+    "weight_decay", of all of them, and "lr", a number; {"order_params": parameters} gives their order.
+    """
 
     def __init__(self, learning_rate, parameters, weight_decay=0.0, loss_scale=1.0):
         super().__init__(auto_prefix=False)
         where = type(self).__name__
-        parameters = list(parameters)
-        if parameters and isinstance(parameters[0], dict):
-            raise NotImplementedError(
-                f"[{where}] groups of parameters with options of their own, got a list of dicts, expected parameters"
-            )
+        parameters, groups = list(parameters), {}
+        if any(isinstance(one, dict) for one in parameters):
+            parameters, groups = _ungrouped(where, parameters)
         for one in parameters:
             if not isinstance(one, Parameter):
                 raise TypeError(
@@ -49,6 +51,7 @@ class Optimizer(Cell):
                 f"[{where}] loss_scale is not there, got {loss_scale!r}, expected 1: divide the gradients, or the loss"
             )
         self.__dict__["parameters"] = parameters
+        self.__dict__["groups"] = groups  # of each parameter's name its own decay and rate, where there are groups
         self.weight_decay, self.loss_scale = float(weight_decay), float(loss_scale)
         self.__dict__["learning_rates"] = _rates(where, learning_rate)
         self.__dict__["global_step"] = 0
@@ -74,6 +77,25 @@ class Optimizer(Cell):
         for name in ("parameters", "learning_rates", "global_step", "states", "training"):
             values.pop(name, None)
         return tuple((name, signature(one)) for name, one in values.items())
+
+    def _decay_of(self, name):
+        """The decay of one parameter."""
+        if self.groups:
+            decay = self.groups[name][0]
+            return self.weight_decay if decay is None else decay
+        return 0.0 if any(one in name for one in _UNDECAYED) else self.weight_decay
+
+    def _options_of(self, name):
+        """Options of the update of one parameter, as texts."""
+        options = dict(self.options())
+        if self.groups:
+            options.update({"optimizer.weight_decay": self._decay_of(name), "optimizer.no_decay": []})
+        return context.option_texts(options)
+
+    def _rate_of(self, trace, name, rate):
+        """The symbol of the learning rate of one parameter."""
+        own = self.groups[name][1] if self.groups else None
+        return rate if own is None else trace.constant(own, "f32", [])
 
     def state(self, name, array=None):
         """The state of a name as a parameter, which all programs share; with an array it gets this value."""
@@ -110,7 +132,6 @@ class Optimizer(Cell):
         name = f"learning_rate{len(build.rates)}"
         rate = build.trace.network_input(name, "f32", [], False)
         build.rates[name] = self
-        texts = context.option_texts(self.options())
         for parameter, gradient in zip(self.parameters, gradients):
             if not isinstance(gradient, Tensor):
                 raise TypeError(
@@ -124,11 +145,13 @@ class Optimizer(Cell):
                 )
             build.set_place()
             symbols = build.symbol(parameter), build.symbol(gradient), rate
-            if self.is_composed:
-                build.replace(parameter, self.add_update(build.trace, *symbols))
-            else:
-                build.replace(parameter, build.trace.update(texts, *symbols))
+            build.replace(parameter, self.add_update(build.trace, *symbols))
         return Tensor(True)
+
+    @property
+    def adds_updates(self):
+        """Whether trainings have to call `add_update` for each parameter, instead of knowing updates by `options`."""
+        return self.is_composed or bool(self.groups)
 
     # Updates that are made of ops: `update` of a subclass.
 
@@ -144,11 +167,14 @@ class Optimizer(Cell):
         raise NotImplementedError
 
     def add_update(self, trace, parameter, gradient, rate):
-        """Adds the nodes of `update` for one parameter; gives the symbol that it becomes."""
+        """Adds the nodes of the update of one parameter; gives the symbol that it becomes."""
+        name = parameter.name
+        rate = self._rate_of(trace, name, rate)
+        if not self.is_composed:
+            return trace.update(self._options_of(name), parameter, gradient, rate)
         trace.set_phase("update")
         build = _trace.current()
-        decays = not any(one in parameter.name for one in _UNDECAYED)
-        states = _States(trace, parameter, self.weight_decay if decays else 0.0)
+        states = _States(trace, parameter, self._decay_of(name))
         with build if build is not None else _trace.Build(trace, training=True):
             p, g, r = (_trace.from_symbol(one) for one in (parameter, gradient, rate))
             if self.decays_gradients and states.weight_decay:
@@ -207,6 +233,48 @@ class _Rate(Parameter):
 
     def clone(self, init="same"):
         return Parameter(Tensor(self.array), self.name, requires_grad=False)
+
+
+def _ungrouped(where, groups):
+    """(parameters in their order, for each name its own (weight decay, learning rate), None where it has none)."""
+    parameters, own, order = [], {}, None
+    for group in groups:
+        if not isinstance(group, dict):
+            raise TypeError(
+                f"[{where}] groups beside parameters, got {type(group).__name__}, expected a dict as the others"
+            )
+        unknown = sorted(set(group) - {"params", "weight_decay", "lr", "order_params", "grad_centralization"})
+        if unknown or ("params" in group) == ("order_params" in group):
+            raise KeyError(
+                f"[{where}] bad group of parameters, got {sorted(group)}, expected params with weight_decay or lr, or "
+                "order_params alone"
+            )
+        if "order_params" in group:
+            order = list(group["order_params"])
+            continue
+        if group.get("grad_centralization"):
+            raise NotImplementedError(f"[{where}] grad_centralization is not there, got True, expected False")
+        decay, rate = group.get("weight_decay"), group.get("lr")
+        if decay is not None and (isinstance(decay, bool) or not isinstance(decay, numbers.Real) or decay < 0):
+            raise ValueError(f"[{where}] bad weight_decay of a group, got {decay!r}, expected a number from 0")
+        if rate is not None:
+            rates = _rates(where, rate)
+            if len(rates) > 1:
+                raise NotImplementedError(
+                    f"[{where}] a learning rate for each step in a group, got {len(rates)} of them, expected one number"
+                )
+            rate = rates[0]
+        for one in group["params"]:
+            parameters.append(one)
+            own[getattr(one, "name", "")] = (None if decay is None else float(decay), rate)
+    if order is not None:
+        if sorted(map(id, order)) != sorted(map(id, parameters)):
+            raise ValueError(
+                f"[{where}] order_params of other parameters, got {len(order)}, expected the {len(parameters)} of the "
+                "groups"
+            )
+        parameters = order
+    return parameters, own
 
 
 def _rates(where, given):
