@@ -39,4 +39,23 @@ case("Adadelta", lambda nn, p: nn.Adadelta(p, 1.0))
 case("AdaMax", lambda nn, p: nn.AdaMax(p, 0.01))
 case("RMSProp", lambda nn, p: nn.RMSProp(p, 0.01))
 case("RMSProp centered", lambda nn, p: nn.RMSProp(p, 0.01, centered=True))
+
+
+def groups(p, rate):
+    """Weights decay, norms have a rate of their own, the rest is as the optimizer."""
+    norms = [one for one in p if "gamma" in one.name or "beta" in one.name]
+    weights = [one for one in p if "weight" in one.name]
+    others = [one for one in p if "bias" in one.name]
+    return [
+        {"params": norms, "lr": rate},
+        {"params": weights, "weight_decay": 0.05},
+        {"params": others},
+        {"order_params": p},
+    ]
+
+
+case("Momentum of groups", lambda nn, p: nn.Momentum(groups(p, 0.2), 0.1, 0.9, weight_decay=0.01))
+case("SGD of groups", lambda nn, p: nn.SGD(groups(p, 0.2), 0.1))
+case("Adam of groups", lambda nn, p: nn.Adam(groups(p, 0.02), 0.01, weight_decay=0.01))
+case("AdamWeightDecay of groups", lambda nn, p: nn.AdamWeightDecay(groups(p, 0.02), 0.01, weight_decay=0.01))
 COUNT.finish()
