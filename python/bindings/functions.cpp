@@ -139,6 +139,7 @@ std::vector<Symbol> host_function(const TracePtr& trace, const std::string& name
         }
         for (size_t i = 0; i < out.size(); ++i) {
           const auto array = py::cast<ArrayPtr>(results[i]);
+          if (array == nullptr) throw InvalidArgument(fmt::format("[{}] no result, got None, expected an array", name));
           if (array->type() != out[i].type) {
             throw InvalidArgument(fmt::format("[{}] a result has another type, got {}, expected {}", name,
                                               print(array->type()), print(out[i].type)),

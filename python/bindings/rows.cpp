@@ -8,6 +8,7 @@
 #include "data/readers/mnist.h"
 #include "data/transforms/image_maps.h"
 #include "data/views/concat.h"
+#include "data/views/first_epoch.h"
 #include "data/views/map.h"
 #include "data/views/project.h"
 #include "data/views/rename.h"
@@ -175,7 +176,7 @@ void bind_views(py::class_<Rows>& rows) {
     return Rows{std::make_shared<PythonMap>(self.dataset, std::move(results), kept(std::move(make)))};
   });
   rows.def("shuffle", [](const Rows& self, uint64_t seed) { return Rows{shuffle(self.dataset, seed)}; });
-  rows.def("shuffle_once", [](const Rows& self, uint64_t seed) { return Rows{shuffle_once(self.dataset, seed)}; });
+  rows.def("first_epoch", [](const Rows& self) { return Rows{first_epoch(self.dataset)}; });
   rows.def("shard", [](const Rows& self, int64_t shards, int64_t shard_id) {
     return Rows{shard(self.dataset, shards, shard_id)};
   });

@@ -28,6 +28,11 @@ Builder& Trace::builder() { return checked(builder_, open_); }
 Context& Trace::context() {
   checked(builder_, open_);
   if (context_ != nullptr) return *context_;
+  if (own_ == nullptr) {
+    throw InvalidArgument(
+        "[trace] an op of the network alone in a gradient or an update of one's own, got one that draws, counts or "
+        "keeps something, expected ops of its arguments");
+  }
   throw InvalidArgument("[trace] no network is being built, got an op that runs at once, expected a call in construct");
 }
 
@@ -97,11 +102,13 @@ std::vector<Symbol> differentiate_loss(const TracePtr& trace, const Symbol& loss
   const std::vector<Value> values = values_of(with_respect_to);
   const std::string scope = builder.scope;
   const SourceLocation source = builder.source;
+  const Phase phase = builder.phase;
+  const std::string origin = builder.origin;
   std::vector<Value> gradients = differentiate(builder, loss.value(), values);
-  builder.phase = Phase::forward;
+  builder.phase = phase;
   builder.scope = scope;
   builder.source = source;
-  builder.origin.clear();
+  builder.origin = origin;
   for (size_t i = 0; i < values.size(); ++i) {
     if (!gradients[i]) gradients[i] = constant(builder, 0, values[i].type());
   }

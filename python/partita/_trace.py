@@ -85,13 +85,15 @@ class Build:
         tuple of them with None where there is none, in place of the gradients of its ops."""
         inputs = [i for i, one in enumerate(args) if hasattr(type(one), "is_parameter")]
         begun = [self.symbol(args[i]) for i in inputs]
-        begin = self.trace.nodes
+        begin, scope = self.trace.nodes, self.scope
         out = function(*args)
         several = isinstance(out, (tuple, list))
-        results = [self._computed(one, begin) for one in (out if several else [out])]
+        results = []
+        for one in out if several else [out]:
+            results.append(self._computed(one, begin, results))
 
         def of_inputs(trace, inputs_then, outputs_then, arrived):
-            with Build(trace, self.training):
+            with _Later(self, trace, f"{where}.bprop", scope):
                 given = list(args)
                 for i, symbol in zip(inputs, inputs_then):
                     given[i] = from_symbol(symbol)
@@ -114,10 +116,12 @@ class Build:
         tensors = [from_symbol(one) for one in results]
         return type(out)(tensors) if several else tensors[0]
 
-    def _computed(self, tensor, begin):
-        """The symbol of a result, of a node from `begin` on."""
+    def _computed(self, tensor, begin, others):
+        """The symbol of a result, of a node from `begin` on, and none of the others."""
         symbol = self.symbol(tensor)
-        return symbol if symbol.node >= begin else _core.functions.reshape(symbol, list(symbol.shape))
+        if symbol.node >= begin and symbol.name not in [one.name for one in others]:
+            return symbol
+        return _core.functions.reshape(symbol, list(symbol.shape))
 
     def replace(self, parameter, symbol):
         """What a parameter is from here on: an update of it."""
@@ -136,6 +140,34 @@ class Build:
         name = f"constant{len(self._kept)}"
         self.parameters[name] = tensor
         return self.trace.state(name, array.dtype, array.shape, False, -1)
+
+
+class _Later(Build):
+    """Nodes that are added to a network when it is built: those of a gradient."""
+
+    def __init__(self, build, trace, where, scope):
+        super().__init__(trace, build.training, build.trained, build.groups)
+        self._where, self.scope = where, scope
+        self.parameters, self.cells, self.constants = build.parameters, build.cells, build.constants
+
+    def _parameter(self, parameter):
+        if parameter.name not in self.parameters:
+            raise ValueError(
+                f"[{self._where}] a parameter that construct does not use, got '{parameter.name}', expected it as an "
+                "input"
+            )
+        return super()._parameter(parameter)
+
+    def _constant(self, tensor):
+        if tensor.size == 1:
+            return super()._constant(tensor)
+        # States have their values by now.
+        array = tensor._array.copy()
+        self.constants.append(tensor)
+        name = f"{self._where}.constant{len(self.constants)}"
+        operands, types = [self.trace.constant(0.0, "f32", [1])], [array.dtype]
+        give = lambda _: [array]  # noqa: E731
+        return _core.functions.host_function(self.trace, name, give, operands, types, [list(tensor.shape)], "")[0]
 
 
 class place:

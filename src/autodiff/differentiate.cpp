@@ -25,8 +25,10 @@ class Sweep {
   Sweep(Builder& builder, const std::vector<Value>& roots)
       : builder_(builder), depends_(depends_on(builder.graph(), roots)), gradients_(depends_.size()) {
     const std::vector<OwnGradient>& all = builder.graph().own_gradients;
-    own_of_.resize(all.empty() ? 0 : builder.graph().nodes.size(), -1);
+    const size_t nodes = builder.graph().nodes.size();
+    own_of_.resize(all.empty() ? 0 : nodes, -1);
     for (size_t i = 0; i < all.size(); ++i) {  // those around others come behind them
+      PARTITA_CHECK(static_cast<size_t>(all[i].end) <= nodes, "a gradient of nodes to {}, of {}", all[i].end, nodes);
       std::fill(own_of_.begin() + all[i].begin, own_of_.begin() + all[i].end, static_cast<int>(i));
     }
   }
@@ -64,7 +66,31 @@ class Sweep {
            std::any_of(inputs.begin(), inputs.end(), [&](ValueId id) { return depends_[id]; });
   }
 
+  /// A gradient that would get lost is refused.
+  void require_closed(const OwnGradient& part) const {
+    const Graph& graph = builder_.graph();
+    const auto is_in = [](const std::vector<ValueId>& ids, ValueId id) {
+      return std::find(ids.begin(), ids.end(), id) != ids.end();
+    };
+    const auto refuse = [&](const char* what, ValueId id, const char* expected) {
+      throw InvalidArgument(fmt::format("[gradient] {} of a function with a gradient of its own, got '{}', expected {}",
+                                        what, graph.values[id].name, expected),
+                            ErrorKind::type);
+    };
+    for (NodeId n = part.begin; n < part.end; ++n) {
+      for (const ValueId used : graph.nodes[n].inputs) {
+        if (depends_[used] && graph.values[used].producer < part.begin && !is_in(part.inputs, used)) {
+          refuse("a value that is no argument", used, "it as an argument");
+        }
+      }
+      for (const ValueId made : graph.nodes[n].outputs) {
+        if (gradients_[made] && !is_in(part.outputs, made)) refuse("a value that is no result", made, "it as a result");
+      }
+    }
+  }
+
   void visit(const OwnGradient& part) {
+    require_closed(part);
     if (!is_needed(part.inputs, part.outputs)) return;
     enter(builder_.graph().nodes[part.end - 1]);
     std::vector<Value> d_outputs;
@@ -76,6 +102,7 @@ class Sweep {
                       part.inputs.size()));
     }
     builder_.phase = Phase::backward;
+    enter(builder_.graph().nodes[part.end - 1]);
     for (size_t i = 0; i < d_inputs.size(); ++i) {
       if (!d_inputs[i] || !depends_[part.inputs[i]]) continue;
       const Type wanted = builder_.graph().type(part.inputs[i]);

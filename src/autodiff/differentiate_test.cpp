@@ -98,6 +98,31 @@ TEST(OwnGradients, AreRefusedWhereOnesWouldBeLost) {
   const Value product = builder.apply("mul", {x, w});
   EXPECT_EQ(message([&] { builder.own_gradient(0, {x}, {product}, none); }),
             "[gradient] a parameter in a function with a gradient of its own, got 'w', expected it as an input");
+  EXPECT_EQ(message([&] {
+              builder.own_gradient(0, {x, w}, {product, product}, none);
+            }),
+            "[gradient] a result is given twice, got 'mul', expected results of their own");
+  {  // a value from outside, and one from within
+    Builder fresh(all_ops());
+    const Value from = fresh.input("x", Type{DType::f64, {}});
+    const Value hidden = fresh.apply("square", {from}), inner = fresh.apply("mul", {from, hidden});
+    const Value result = fresh.apply("square", {inner});
+    fresh.own_gradient(1, {from}, {result}, none);
+    EXPECT_EQ(message([&] { differentiate(fresh, result, {from}); }),
+              "[gradient] a value that is no argument of a function with a gradient of its own, got 'square', expected "
+              "it as an argument");
+  }
+  {
+    Builder fresh(all_ops());
+    const Value from = fresh.input("x", Type{DType::f64, {}});
+    const Value inner = fresh.apply("square", {from}), result = fresh.apply("square", {inner});
+    fresh.own_gradient(0, {from}, {result}, none);
+    const char* expected =
+        "[gradient] a value that is no result of a function with a gradient of its own, got 'square', expected it as a "
+        "result";
+    EXPECT_EQ(message([&] { differentiate(fresh, inner, {from}); }), expected);
+    EXPECT_EQ(message([&] { differentiate(fresh, fresh.apply("add", {inner, result}), {from}); }), expected);
+  }
   const auto differentiated = [&](const auto& gradient) {
     Builder fresh(all_ops());
     const Value from = fresh.input("x", Type{DType::f64, {2}});

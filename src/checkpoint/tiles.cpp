@@ -6,7 +6,7 @@ namespace {
 constexpr int64_t kUsualParts = 24;
 constexpr int64_t kLeastTileBytes = 2048;
 constexpr int64_t kLeastRunBytes = 32;
-constexpr int64_t kMostSlabBytes = int64_t{8} << 20;  // tiles side by side along the first dimension
+constexpr int64_t kMostSlabBytes = int64_t{8} << 20;  // of a row of tiles along the first dimension
 
 int64_t product(const std::vector<int64_t>& numbers) {
   int64_t result = 1;
@@ -28,8 +28,8 @@ std::vector<int64_t> choose_parts(const Type& type) {
   std::vector<int64_t> parts;
   for (const int64_t size : type.shape) parts.push_back(std::clamp<int64_t>(size, 1, kUsualParts));
   const int64_t bytes = type.bytes();
-  // The last dimensions stay whole until what a tile has of them one behind the other is not too short: those of a
-  // kernel are.
+  // The last dimensions stay whole until a tile's contiguous run is long enough: those of a convolution's kernel are
+  // short.
   auto run = static_cast<int64_t>(size_of(type.dtype));
   for (size_t d = parts.size(); d-- > 0;) {
     while (parts[d] > 1 && run * (type.shape[d] / parts[d]) < kLeastRunBytes) parts[d] = fewer(parts[d]);

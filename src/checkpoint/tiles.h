@@ -8,8 +8,8 @@
 
 namespace partita {
 
-/// Parts of each dimension. Tiles have about 2 KiB or more, 32 bytes or more side by side, and those that lie side by
-/// side along the first dimension at most 8 MiB where it can be cut so.
+/// Parts of each dimension. Tiles have about 2 KiB or more, in runs of 32 bytes or more, and a row of tiles along the
+/// first dimension at most 8 MiB where it can be cut so.
 std::vector<int64_t> choose_parts(const Type& type);
 
 /// The tiles of a box of a tensor, row-major; those on the border of the box are cut by it.

@@ -81,14 +81,17 @@ void run_rank(std::unique_ptr<Communicator>& comm, const std::function<void(Comm
 void run_ranks(int size, const std::function<void(Communicator&)>& fn, const FlightRecords& records) {
   auto ranks = make_inproc_world(size, records);
   FirstError first_error;
-  {
+  const auto record_of = [&](size_t rank) { return records.empty() ? nullptr : records.at(rank).get(); };
+  if (size == 1) {
+    run_rank(ranks[0], fn, first_error, record_of(0));
+  } else {
     std::vector<std::jthread> threads;
     try {
       threads.reserve(ranks.size());
       for (auto& rank : ranks) {
-        FlightRecord* const record = records.empty() ? nullptr : records.at(threads.size()).get();
-        threads.push_back(
-            start_thread("the threads of ranks", [&, record] { run_rank(rank, fn, first_error, record); }));
+        threads.push_back(start_thread("the threads of ranks", [&, record = record_of(threads.size())] {
+          run_rank(rank, fn, first_error, record);
+        }));
       }
     } catch (const std::exception&) {
       // The last was not started.

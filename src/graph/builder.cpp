@@ -49,6 +49,10 @@ void Builder::own_gradient(NodeId begin, const std::vector<Value>& inputs, const
       throw InvalidArgument(fmt::format("[gradient] a result that is not computed, got '{}', expected one that is",
                                         graph_.values[output.id()].name));
     }
+    if (std::find(own.outputs.begin(), own.outputs.end(), output.id()) != own.outputs.end()) {
+      throw InvalidArgument(fmt::format("[gradient] a result is given twice, got '{}', expected results of their own",
+                                        graph_.values[output.id()].name));
+    }
     own.outputs.push_back(output.id());
   }
   for (NodeId n = begin; n < own.end; ++n) {

@@ -88,6 +88,7 @@ std::vector<std::vector<NodeId>> Graph::users() const {
 }
 
 Graph remove_dead_nodes(Graph graph) {
+  graph.own_gradients.clear();
   std::vector<bool> needed(graph.values.size(), false);
   for (const Output& output : graph.outputs) needed[output.value] = true;
   for (const State& state : graph.states) {

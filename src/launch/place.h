@@ -25,7 +25,8 @@ struct Place {
 Place this_place();
 
 /// Where the last calls of ranks that are threads of this process are written down: in the folder that
-/// PARTITA_FLIGHT_RECORD names. Throws RuntimeFailure(cannot_write).
+/// PARTITA_FLIGHT_RECORD names; nowhere when this process is one of several that have one. Throws
+/// RuntimeFailure(cannot_write).
 FlightRecords open_flight_records(int ranks);
 
 /// The world of all processes that the launcher started, made when it is first asked for and ended with the process,

@@ -41,9 +41,7 @@ void run_process(Communicator& world, const std::function<void(Communicator&)>& 
 void run_on_ranks(const Place& place, int ranks, int threads, const std::function<void(Communicator&)>& fn) {
   constexpr int kHelpers = 2;  // of a rank: one thread reads batches, one communicates
   if (ranks == 1) {
-    // One rank needs no other thread.
-    const auto world = make_inproc_world(1, open_flight_records(1));
-    fn(*world[0]);
+    run_ranks(1, fn, open_flight_records(1));
   } else if (place.ranks() > 1) {
     run_process(process_world(*place.launched), [&](Communicator& world) {
       {

@@ -15,7 +15,7 @@ void BackgroundWriter::write(std::function<void()> job, bool background) {
   auto done = std::make_shared<std::promise<void>>();
   job_ = done->get_future();
   // What the job holds ends with its thread.
-  thread_ = start_thread("a thread that writes a checkpoint", [done, job = std::move(job)] {
+  thread_ = start_thread("a thread that writes files", [done, job = std::move(job)] {
     // Steps come first, and have all other threads.
     constexpr int kNice = 10, kMostNice = 19;
     ::setpriority(PRIO_PROCESS, 0, std::min(kMostNice, ::getpriority(PRIO_PROCESS, 0) + kNice));

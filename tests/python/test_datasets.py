@@ -95,6 +95,11 @@ class Rows(Case):
     def test_are_split_once_for_all_epochs(self):
         for shuffles in (False, True):
             data = ds.NumpySlicesDataset(np.arange(20, dtype="i4"), ["x"], shuffle=shuffles)
+            in_order = data.split([0.6, 0.4], randomize=False)
+            epochs = [[[int(row[0]) for row in part] for part in in_order] for _ in range(2)]
+            self.assertEqual(epochs[0], epochs[1])
+            self.assertEqual(sorted(sum(epochs[0], [])), list(range(20)))
+            self.assertEqual(epochs[0][0] == list(range(12)), not shuffles)
             parts = data.split([0.6, 0.4])
             epochs = [[[int(row[0]) for row in part] for part in parts] for _ in range(3)]
             for first, second in epochs:

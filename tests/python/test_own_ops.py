@@ -80,11 +80,11 @@ class Gradients(Case):
             def bprop(self, x, out, dout):
                 return tanh_gradient(x, out, dout)
 
-        def losses(first, ranks=1):
+        def losses(first, ranks=1, mode="data_parallel"):
             ms.set_seed(1)
             ms.set_context(ranks=ranks)
-            mode = "data_parallel" if ranks > 1 else "stand_alone"
-            ms.set_auto_parallel_context(parallel_mode=mode, gradients_mean=True)
+            mode = mode if ranks > 1 else "stand_alone"
+            ms.set_auto_parallel_context(parallel_mode=mode, gradients_mean=True, search_mode="dynamic_programming")
             net, seen = Net(first), Losses()
             model = train.Model(net, nn.CrossEntropyLoss(), nn.Momentum(net.trainable_params(), 0.1, 0.9))
             model.train(2, ds.NumpySlicesDataset(labelled(48), ["data", "label"], shuffle=False).batch(12), [seen])
@@ -98,6 +98,85 @@ class Gradients(Case):
         ):
             for ranks in (1, 2, 3, 4):
                 np.testing.assert_allclose(losses(make(), ranks), expected, rtol=1e-5)
+            np.testing.assert_allclose(losses(make(), 4, "auto_parallel"), expected, rtol=1e-5)
+
+    def test_of_one_result_twice(self):
+        class Twice(nn.Cell):
+            def construct(self, x):
+                y = x * 1.0
+                return y, y
+
+            def bprop(self, x, out, dout):
+                return dout[0] * 10.0 + dout[1]
+
+        net = Twice()
+
+        def loss(x):
+            a, b = net(x)
+            return a.sum() + 2.0 * b.sum()
+
+        self.close(ms.grad(loss)(self.x), [12, 12])
+
+    def test_use_arrays_and_other_gradients(self):
+        factors = Tensor([2.0, 3.0])
+
+        class Scaled(nn.Cell):
+            def construct(self, x):
+                return x + Tensor([10.0, 20.0])
+
+            def bprop(self, x, out, dout):
+                slope = ms.grad(lambda y: (y * y * y).sum())(x)
+                return dout * factors * slope * np.array([1.0, 10.0], "f4")
+
+        net = Scaled()
+        call = ms.grad(lambda x: (net(x) * 1.0).sum())
+        self.close(call(self.x), [6, 360])
+        factors[1] = 30.0
+        self.close(call(self.x), [6, 3600])
+
+    def test_use_arrays_in_trainings(self):
+        class Masked(nn.Cell):
+            def construct(self, x):
+                return x * 1.0
+
+            def bprop(self, x, out, dout):
+                return dout * Tensor(np.array([[1, 0, 2]], "f4"))
+
+        class Net(nn.Cell):
+            def __init__(self):
+                super().__init__()
+                self.fc = nn.Dense(6, 3, weight_init="zeros")
+                self.masked = Masked()
+
+            def construct(self, x):
+                return self.masked(self.fc(x))
+
+        changed = []
+        for ranks in (1, 2, 4):
+            ms.set_context(ranks=ranks)
+            mode = "data_parallel" if ranks > 1 else "stand_alone"
+            ms.set_auto_parallel_context(parallel_mode=mode, gradients_mean=True)
+            net = Net()
+            model = train.Model(net, nn.CrossEntropyLoss(), nn.SGD(net.trainable_params(), 0.1))
+            model.train(1, ds.NumpySlicesDataset(labelled(8), ["data", "label"], shuffle=False).batch(8))
+            changed.append(net.fc.weight.asnumpy().copy())
+            self.assertTrue((changed[0][1] == 0).all() and (changed[0][[0, 2]] != 0).any())
+            self.close(changed[-1], changed[0])
+
+    def test_are_priced(self):
+        class Net(nn.Cell):
+            def __init__(self):
+                super().__init__()
+                self.fc1, self.fc2 = nn.Dense(6, 8), nn.Dense(8, 3)
+                self.op = ops.Custom(tanh, func_type="pyfunc", bprop=tanh_gradient, rule="nk->nk")
+
+            def construct(self, x):
+                return self.fc2(self.op(self.fc1(x)))
+
+        net = Net()
+        model = train.Model(net, nn.CrossEntropyLoss(), nn.SGD(net.trainable_params(), 0.1))
+        rows = ds.NumpySlicesDataset(labelled(64), ["data", "label"], shuffle=False).batch(32)
+        self.assertGreater(ms.plan(model, rows, cluster="h100", ranks=8).seconds, 0)
 
     def test_refuse_what_would_be_lost(self):
         class Layer(nn.Cell):
@@ -122,9 +201,22 @@ class Gradients(Case):
             ms.grad(lambda x: layer(x).sum())(self.x)
         with self.refuses(TypeError, "[Layer.bprop] inputs by name, got ['x']"):
             ms.grad(lambda x: layer(x=x).sum())(self.x)
+        layer.bprop = lambda x, out, dout: dout * ms.Parameter(Tensor([1.0, 2.0]), name="v")
+        with self.refuses(ValueError, "[Layer.bprop] a parameter that construct does not use, got 'v'"):
+            ms.grad(lambda x: layer(x).sum())(self.x)
+        layer.bprop = lambda x, out, dout: nn.Dropout(p=0.5).set_train()(dout)
+        with self.refuses(ValueError, "an op of the network alone in a gradient or an update of one's own"):
+            ms.grad(lambda x: layer(x).sum())(self.x)
 
 
 class Functions(Case):
+    def test_of_bfloat16_get_float32(self):
+        op = ops.Custom(lambda x: x * 1.5, func_type="pyfunc")
+        x = Tensor([1.0, 2.0]).astype(ms.bfloat16)
+        self.assertEqual(op(x).dtype, ms.bfloat16)
+        self.close(op(x).astype(ms.float32), [1.5, 3])
+        self.close(ops.Custom(lambda x: x + 1, func_type="pyfunc", out_dtype=ms.float32)(x), [2, 3])
+
     def test_run_at_once_and_in_programs(self):
         calls = []
 

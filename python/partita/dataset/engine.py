@@ -202,7 +202,7 @@ class Dataset:
             counts = list(sizes)
         if sum(counts) != rows or min(counts) < 1:
             raise ValueError(f"[split] sizes do not add up, got {counts}, expected {rows} in all")
-        whole = self._view(lambda rows, seed: rows.shuffle_once(seed)) if randomize else self
+        whole = self._view(lambda rows, seed: (rows.shuffle(seed) if randomize else rows).first_epoch())
         begins = [sum(counts[:i]) for i in range(len(counts))]
 
         def part(begin, count):

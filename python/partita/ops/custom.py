@@ -1,5 +1,6 @@
 """Functions of NumPy arrays as ops."""
 
+import functools
 import itertools
 
 import numpy as np
@@ -51,7 +52,8 @@ class Custom(Primitive):
 
         def body(trace, *symbols):
             types = [one.core for one in dtypes]
-            return tuple(F.host_function(trace, self._node, self._run, list(symbols), types, shapes, self._rule))
+            run = functools.partial(self._run, types)
+            return tuple(F.host_function(trace, self._node, run, list(symbols), types, shapes, self._rule))
 
         made = _trace.run(body, *tensors)
         return made if several else made[0]
@@ -78,10 +80,14 @@ class Custom(Primitive):
             )
         return [list(one) for one in shape], [mstype.to_dtype(one) for one in dtypes], True
 
-    def _run(self, arrays):
-        """The function, from arrays of the library to such."""
-        made = self._func(*[np.asarray(one) for one in arrays])
-        return [_core.Array(np.asarray(one)) for one in (made if isinstance(made, (tuple, list)) else [made])]
+    def _run(self, types, arrays):
+        """The function, from arrays of the library to such; bfloat16 as float32, which NumPy has."""
+        made = self._func(*[np.asarray(one.cast("f32") if one.dtype == "bf16" else one) for one in arrays])
+        made = [_core.Array(np.asarray(one)) for one in (made if isinstance(made, (tuple, list)) else [made])]
+        for i, (one, wanted) in enumerate(zip(list(made), types)):
+            if wanted == "bf16" and one.dtype == "f32":
+                made[i] = one.cast(wanted)
+        return made
 
 
 class PyFunc(Custom):

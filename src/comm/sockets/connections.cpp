@@ -108,7 +108,7 @@ void Connections::loop() {
       std::this_thread::yield();
       continue;
     }
-    polls_until = begin + kPollTime;
+    if (count > 0) polls_until = std::chrono::steady_clock::now() + kPollTime;
     {
       const std::lock_guard lock(mutex_);
       if (stop_) return;

@@ -24,14 +24,12 @@ Order permutation(int64_t size, uint64_t key, int64_t epoch) {
 
 class Shuffle : public IndexView {
  public:
-  Shuffle(DatasetPtr source, uint64_t seed, bool anew)
-      : IndexView(std::move(source)), key_(random_key(seed, "shuffle")), anew_(anew) {}
+  Shuffle(DatasetPtr source, uint64_t seed) : IndexView(std::move(source)), key_(random_key(seed, "shuffle")) {}
   int64_t size() const override { return source_->size(); }
 
  protected:
   Place place(int64_t epoch, int64_t index) const override {
-    const int64_t time = anew_ ? epoch : 0;
-    return {time, (*order(time))[static_cast<size_t>(index)]};
+    return {epoch, (*order(epoch))[static_cast<size_t>(index)]};
   }
 
  private:
@@ -49,19 +47,12 @@ class Shuffle : public IndexView {
   }
 
   uint64_t key_;
-  bool anew_;  // in each epoch
   mutable std::mutex mutex_;
   mutable std::array<Kept, 2> kept_;
 };
 
 }  // namespace
 
-DatasetPtr shuffle(DatasetPtr dataset, uint64_t seed) {
-  return std::make_shared<Shuffle>(std::move(dataset), seed, /*anew=*/true);
-}
-
-DatasetPtr shuffle_once(DatasetPtr dataset, uint64_t seed) {
-  return std::make_shared<Shuffle>(std::move(dataset), seed, /*anew=*/false);
-}
+DatasetPtr shuffle(DatasetPtr dataset, uint64_t seed) { return std::make_shared<Shuffle>(std::move(dataset), seed); }
 
 }  // namespace partita

@@ -14,15 +14,16 @@ constexpr const char* kOp = "host_function";
 std::vector<Shape> shapes_of(const HostFunctionAttrs& attrs) {
   std::vector<Shape> shapes;
   size_t at = 0;
-  while (at < attrs.sizes.size()) {
+  bool fits = true;
+  while (fits && at < attrs.sizes.size()) {
     const int64_t rank = attrs.sizes[at++];
     if (rank < 0 || rank > static_cast<int64_t>(attrs.sizes.size() - at)) break;
     const auto first = attrs.sizes.begin() + static_cast<std::ptrdiff_t>(at);
     shapes.emplace_back(first, first + rank);
     at += static_cast<size_t>(rank);
-    if (std::any_of(first, first + rank, [](int64_t size) { return size < 0; })) shapes.clear();
+    fits = std::all_of(first, first + rank, [](int64_t size) { return size >= 0; });
   }
-  const bool fits = at == attrs.sizes.size() && shapes.size() == attrs.dtypes.size() && !shapes.empty();
+  fits = fits && at == attrs.sizes.size() && shapes.size() == attrs.dtypes.size() && !shapes.empty();
   if (!fits) {
     reject(kOp, "sizes of results do not fit", Attrs(attrs).print(),
            "for each element type the number of dimensions and their sizes");
@@ -120,7 +121,7 @@ ShardingRule rule_of_host_function(const OpCall& call) {
   const auto& attrs = call.attrs.as<HostFunctionAttrs>();
   if (attrs.rule.empty()) return whole_rule(call);
   const Letters letters = letters_of(attrs);
-  std::string text = attrs.rule, all, modifiers;
+  std::string all, modifiers;
   std::map<char, int64_t> sizes;
   for (size_t i = 0; i < letters.outputs.size(); ++i) {
     for (size_t d = 0; d < letters.outputs[i].size(); ++d) sizes[letters.outputs[i][d]] = call.outputs[i].shape[d];
@@ -136,7 +137,7 @@ ShardingRule rule_of_host_function(const OpCall& call) {
                          std::any_of(letters.inputs.begin(), letters.inputs.end(), has);
     if (!is_free) modifiers += fmt::format(" {}:whole", letter);
   }
-  return einsum(modifiers.empty() ? text : text + " |" + modifiers, call, sizes);
+  return einsum(modifiers.empty() ? attrs.rule : attrs.rule + " |" + modifiers, call, sizes);
 }
 
 OpDef host_function() {

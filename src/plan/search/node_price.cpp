@@ -108,6 +108,18 @@ class PriceWalk {
   double seconds_ = 0;
 };
 
+/// Of an op that has no gradient but one that its user gives: the first that arrived as it is, where it fits.
+std::vector<Value> gradients_of_users(const GradCall& call) {
+  const auto arrived =
+      std::find_if(call.d_outputs.begin(), call.d_outputs.end(), [](const Value& d) { return bool(d); });
+  std::vector<Value> given;
+  for (const Value& operand : call.inputs) {
+    const bool fits = arrived != call.d_outputs.end() && arrived->type() == operand.type();
+    given.push_back(fits ? *arrived : Value());
+  }
+  return given;
+}
+
 }  // namespace
 
 bool NodeGradients::any() const { return std::find(arriving.begin(), arriving.end(), true) != arriving.end(); }
@@ -144,7 +156,8 @@ void NodeProgram::add_gradients(Builder& builder, const Node& node, const NodeGr
   }
   builder.phase = Phase::backward;
   builder.origin = builder.graph().nodes[0].name;
-  const std::vector<Value> given = ops_.at(node.op).grad(call);
+  const auto& grad = ops_.at(node.op).grad;
+  const std::vector<Value> given = grad ? grad(call) : gradients_of_users(call);
   for (size_t i = 0; i < given.size(); ++i) {
     if (given[i] && gradients.wanted[i]) given_[i] = given[i].id();
   }

@@ -1,0 +1,21 @@
+#include "data/views/first_epoch.h"
+
+#include "data/views/index_view.h"
+
+namespace partita {
+namespace {
+
+class FirstEpoch : public IndexView {
+ public:
+  using IndexView::IndexView;
+  int64_t size() const override { return source_->size(); }
+
+ protected:
+  Place place(int64_t, int64_t index) const override { return {0, index}; }
+};
+
+}  // namespace
+
+DatasetPtr first_epoch(DatasetPtr dataset) { return std::make_shared<FirstEpoch>(std::move(dataset)); }
+
+}  // namespace partita
