@@ -38,12 +38,14 @@ Job micro_job(const MicroCase& one, int64_t groups) {
 // Norms have the groups of the micro-batches in both.
 TEST(MicroBatches, AreTheWholeBatch) {
   for (const MicroCase& one : micro_cases()) {
+    std::map<int64_t, JobResult> oracles;  // by groups
     for (const int64_t count : {2, 3, 4}) {
       for (const int ranks : {1, 2, 3}) {
         if (!can_run(ranks)) continue;
         const int64_t groups = one.has_norm_groups ? count * ranks : 1;
         Job job = micro_job(one, groups);
-        const JobResult oracle = interpret_job(job);
+        if (!oracles.contains(groups)) oracles.emplace(groups, interpret_job(job));
+        const JobResult& oracle = oracles.at(groups);
         job.ranks = ranks;
         job.micro_batches = count;
         const std::string what = fmt::format("{}, {} micro-batches, {} ranks", one.spec, count, ranks);
