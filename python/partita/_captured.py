@@ -2,6 +2,7 @@
 
 import dis
 import functools
+import inspect
 import os
 import sysconfig
 import types
@@ -64,26 +65,45 @@ def _is_of_library(file):
 
 
 @functools.lru_cache(maxsize=4096)
-def names_used_by(kind):
-    """Attributes that the methods of a class use."""
-    found = set()
+def _methods(kind):
+    """The functions of a class, without what decorates them."""
+    found = []
     for one in kind.__mro__:
         for method in vars(one).values():
-            method = getattr(method, "fget", method)
+            method = getattr(method, "fget", getattr(method, "__func__", method))
+            method = inspect.unwrap(method) if callable(method) else method
             if isinstance(method, types.FunctionType):
-                found |= _names(method.__code__)[1]
-    return frozenset(found)
+                found.append(method)
+    return tuple(found)
+
+
+@functools.lru_cache(maxsize=4096)
+def _own_methods(kind):
+    """Those that a user wrote, and that run when a program is traced."""
+    files = ((one, one.__code__.co_filename) for one in _methods(kind) if one.__name__ != "__init__")
+    return tuple(one for one, file in files if not _is_of_package(file) and not _is_of_library(file))
+
+
+@functools.lru_cache(maxsize=4096)
+def names_used_by(kind):
+    """Attributes that the methods of a class use."""
+    return frozenset().union(*(_names(one.__code__)[1] for one in _methods(kind)))
 
 
 class Captured:
     """Values that a function names, and those that the functions it names do: plain ones and small arrays by value,
-    tensors by identity and changes, others by identity. Cells are known by their own changes (Cell.program_state)."""
+    tensors by identity and changes, others by identity. Cells are known by their own changes (Cell.program_state), and
+    by what the methods of their classes, `kinds`, name."""
 
-    def __init__(self, function):
+    def __init__(self, function=None, kinds=()):
         self.values = []
         self.kept = []  # what is known by identity must live as long
         self._seen = set()
-        self._look_into(function)
+        if function is not None:
+            self._look_into(function)
+        for kind in kinds:
+            for method in _own_methods(kind):
+                self._look_into(method)
 
     def _look_into(self, function):
         function = getattr(function, "_function", function)  # of a Program

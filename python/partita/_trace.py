@@ -110,11 +110,20 @@ class Build:
                     )
                 if len(found) == len(args):
                     found = [found[i] for i in inputs]
-                return [None if one is None else current().symbol(one) for one in found]
+                return [None if one is None else self._gradient(where, one) for one in found]
 
         self.trace.own_gradient(begin, begun, results, of_inputs)
         tensors = [from_symbol(one) for one in results]
         return type(out)(tensors) if several else tensors[0]
+
+    @staticmethod
+    def _gradient(where, found):
+        """The symbol of a gradient."""
+        if not hasattr(type(found), "is_parameter"):
+            raise TypeError(
+                f"[{where}.bprop] a gradient is no tensor, got {type(found).__name__}, expected a Tensor or None"
+            )
+        return current().symbol(found)
 
     def _computed(self, tensor, begin, others):
         """The symbol of a result, of a node from `begin` on, and none of the others."""

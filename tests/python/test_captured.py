@@ -209,6 +209,55 @@ class Modes(Case):
         self.assertEqual(float(step(self.x)), 0.0)
 
 
+class Methods(Case):
+    """What methods of cells use that is no attribute, and attributes of methods that are programs themselves."""
+
+    def setUp(self):
+        super().setUp()
+        self.x = Tensor(np.ones(2, "f4"))
+
+    def test_of_globals_and_closures(self):
+        global FACTOR
+        factors = [1.0, 2.0]
+
+        class Scaled(nn.Cell):
+            def construct(self, x):
+                return x * FACTOR * factors[0]
+
+            def bprop(self, x, out, dout):
+                return dout * Tensor(np.array(factors, "f4"))
+
+        net = Scaled()
+        FACTOR = 1.0
+        call, gradient = ms.jit(lambda x: net(x)), ms.grad(lambda x: net(x).sum())
+        self.close(call(self.x), [1, 1])
+        self.close(gradient(self.x), [1, 2])
+        FACTOR, factors[1] = 3.0, 7.0
+        self.close(call(self.x), [3, 3])
+        self.close(gradient(self.x), [1, 7])
+        factors[0] = 2.0
+        self.close(call(self.x), [6, 6])
+
+    def test_that_are_programs(self):
+        class Decorated(nn.Cell):
+            def __init__(self):
+                super().__init__()
+                self.factor, self.offsets = 1.0, [0.0, np.zeros(2, "f4")]
+
+            @ms.jit
+            def construct(self, x):
+                return x * self.factor + self.offsets[0] + Tensor(self.offsets[1])
+
+        net = Decorated()
+        self.close(net(self.x), [1, 1])
+        net.factor = 5.0
+        self.close(net(self.x), [5, 5])
+        net.offsets[0] = 2.0  # nothing is set
+        self.close(net(self.x), [7, 7])
+        net.offsets[1][1] = 1.0
+        self.close(net(self.x), [7, 8])
+
+
 class Optimizers(Case):
     def updated(self, make, *changes):
         """One parameter of 1 after updates by gradients of 1, with changes of the optimizer between them."""

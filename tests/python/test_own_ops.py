@@ -201,6 +201,9 @@ class Gradients(Case):
             ms.grad(lambda x: layer(x).sum())(self.x)
         with self.refuses(TypeError, "[Layer.bprop] inputs by name, got ['x']"):
             ms.grad(lambda x: layer(x=x).sum())(self.x)
+        layer.bprop = lambda x, out, dout: np.ones(2, "f4")
+        with self.refuses(TypeError, "[Layer.bprop] a gradient is no tensor, got ndarray, expected a Tensor or None"):
+            ms.grad(lambda x: layer(x).sum())(self.x)
         layer.bprop = lambda x, out, dout: dout * ms.Parameter(Tensor([1.0, 2.0]), name="v")
         with self.refuses(ValueError, "[Layer.bprop] a parameter that construct does not use, got 'v'"):
             ms.grad(lambda x: layer(x).sum())(self.x)

@@ -2,6 +2,8 @@
 
 from collections import OrderedDict
 
+import numpy as np
+
 from partita import _trace, context
 from partita._captured import names_used_by, signature
 from partita._warnings import warn
@@ -39,6 +41,16 @@ class Cell:
         inner = [(name, id(one)) for kind in (self._params, self._cells) for name, one in kind.items()]
         others = [(name, signature(one)) for name, one in values.items() if name in names and name not in _OWN]
         return self.training, self._stage, self._recompute, tuple(inner), tuple(others)
+
+    def has_collections(self):
+        """Whether attributes that methods of a user use can change without being set."""
+        if type(self).__module__.startswith("partita."):
+            return False
+        names = names_used_by(type(self))
+        return any(
+            isinstance(one, (list, dict, np.ndarray)) and name in names and name not in _OWN
+            for name, one in self.__dict__.items()
+        )
 
     def __setattr__(self, name, value):
         self._count_change()

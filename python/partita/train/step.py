@@ -99,7 +99,11 @@ class _Compiled:
         if hasattr(owner, "program_state"):
             self.build.note(owner)
         self._captured = Captured(function)
-        self._cells = [[cell, cell._changes, cell.program_state()] for cell in self.build.cells]
+        self._cells = []  # what was called, when it changed last, what it was then, whether to look each time
+        for cell in self.build.cells:
+            self._cells.append([cell, cell._changes, cell.program_state(), cell.has_collections()])
+        self._kinds = tuple({type(cell): None for cell in self.build.cells})
+        self._of_kinds = Captured(kinds=self._kinds)
         self._constants = [(tensor, version_of(tensor)) for tensor in self.build.constants]
 
     def is_current(self, captured):
@@ -107,11 +111,13 @@ class _Compiled:
         if captured.values != self._captured.values:
             return False
         for one in self._cells:
-            cell, version, state = one
-            if cell._changes != version:
+            cell, version, state, looks = one
+            if looks or cell._changes != version:
                 if cell.program_state() != state:
                     return False
                 one[1] = cell._changes
+        if Captured(kinds=self._kinds).values != self._of_kinds.values:
+            return False
         return all(version_of(tensor) == version for tensor, version in self._constants)
 
     def _owner(self, name):
