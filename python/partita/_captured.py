@@ -1,22 +1,37 @@
 """What a function uses besides its arguments: a program that was traced with other values of it is not the same."""
 
+import collections
 import dis
 import functools
-import inspect
 import os
+import sys
 import sysconfig
 import types
 
 import numpy as np
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, np.generic)
+_COLLECTIONS = (tuple, list, dict, set, frozenset, collections.deque)
 _MOST_ELEMENTS = 64  # of a collection that is looked into
 _MOST_BYTES = 4096  # of an array that is compared by its values
-_MOST_DEPTH = 3  # of attributes of attributes
+_MOST_DEPTH = 4  # of attributes of attributes
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
-_LIBRARIES = tuple(
-    {path + os.sep for key, path in sysconfig.get_paths().items() if key.endswith("lib")} | {"<frozen", "<string>"}
-)
+_LIBRARIES = tuple({path + os.sep for key, path in sysconfig.get_paths().items() if key.endswith("lib")} | {"<frozen"})
+
+
+class Same:
+    """An object that is equal to itself alone. It lives as long, so that no other one gets its identity."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value):
+        self.value = value
+
+    def __eq__(self, other):
+        return isinstance(other, Same) and other.value is self.value
+
+    def __hash__(self):
+        return id(self.value)
 
 
 def version_of(tensor):
@@ -25,21 +40,26 @@ def version_of(tensor):
 
 
 def signature(value):
-    """Equal for values that make the same program: arrays and scalars by value, other objects by identity."""
+    """Arrays, scalars and collections of them by value, other objects by identity."""
     if isinstance(value, _PLAIN):
         return type(value), repr(value)
     if isinstance(value, (tuple, list)):
         return type(value), tuple(signature(one) for one in value)
     if isinstance(value, dict):
-        return dict, tuple((key, signature(one)) for key, one in value.items())
+        return type(value), tuple((key, signature(one)) for key, one in value.items())
     if isinstance(value, np.ndarray):
         return value.shape, value.dtype.str, value.tobytes()
-    return type(value), id(value)
+    return Same(value)
+
+
+def is_fixed(value):
+    """Whether nothing can change in a value."""
+    return isinstance(value, _PLAIN) or isinstance(value, tuple) and all(is_fixed(one) for one in value)
 
 
 @functools.lru_cache(maxsize=4096)
 def _names(code):
-    """(globals, attributes) that a function and those within it use, by their names."""
+    """(globals, attributes) that a function and those within it use, by their names; strings may be given to getattr."""
     known, attributes = set(), set()
     for one in dis.get_instructions(code):
         if one.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
@@ -51,123 +71,210 @@ def _names(code):
             inner = _names(one)
             known |= inner[0]
             attributes |= inner[1]
+        elif isinstance(one, str) and one.isidentifier():
+            attributes.add(one)
     return frozenset(known), frozenset(attributes)
 
 
 @functools.lru_cache(maxsize=4096)
-def _is_of_package(file):
-    return file.startswith(_PACKAGE)
+def _is_foreign(file):
+    """Whether a file is of this package or of a library: what its functions find in their modules stays as it is."""
+    return file.startswith(_PACKAGE) or file.startswith(_LIBRARIES)
 
 
 @functools.lru_cache(maxsize=4096)
-def _is_of_library(file):
-    return file.startswith(_LIBRARIES) and not _is_of_package(file)
+def _is_of_user(module):
+    file = getattr(sys.modules.get(module), "__file__", None) or ""
+    return module not in sys.builtin_module_names and not _is_foreign(file)
 
 
-@functools.lru_cache(maxsize=4096)
-def _methods(kind):
-    """The functions of a class, without what decorates them."""
+def _functions_in(attribute):
+    """The functions of an attribute of a class: its own, and what decorates it."""
+    if isinstance(attribute, property):
+        attribute = attribute.fget
+    elif isinstance(attribute, functools.cached_property):
+        attribute = attribute.func
+    attribute = getattr(attribute, "__func__", attribute)
     found = []
-    for one in kind.__mro__:
-        for method in vars(one).values():
-            method = getattr(method, "fget", getattr(method, "__func__", method))
-            method = inspect.unwrap(method) if callable(method) else method
-            if isinstance(method, types.FunctionType):
-                found.append(method)
-    return tuple(found)
+    while attribute is not None and not isinstance(attribute, type) and attribute not in found:
+        found.append(attribute)
+        attribute = getattr(attribute, "__wrapped__", None)
+    return [one for one in found if isinstance(one, types.FunctionType)]
 
 
 @functools.lru_cache(maxsize=4096)
-def _own_methods(kind):
-    """Those that a user wrote, and that run when a program is traced."""
-    files = ((one, one.__code__.co_filename) for one in _methods(kind) if one.__name__ != "__init__")
-    return tuple(one for one, file in files if not _is_of_package(file) and not _is_of_library(file))
+def _in_order(names):
+    return tuple(sorted(names))
 
 
 @functools.lru_cache(maxsize=4096)
-def names_used_by(kind):
-    """Attributes that the methods of a class use."""
-    return frozenset().union(*(_names(one.__code__)[1] for one in _methods(kind)))
+def _slots(kind):
+    """Names of attributes that are not in a dict."""
+    members = ((name, one) for base in kind.__mro__ for name, one in vars(base).items())
+    return tuple(name for name, one in members if isinstance(one, types.MemberDescriptorType))
+
+
+# What no expression calls, or what is done when there is no program yet.
+_NO_OPERATORS = {"__init__", "__new__", "__del__", "__repr__", "__str__", "__setattr__", "__getstate__", "__reduce__"}
+
+
+@functools.lru_cache(maxsize=4096)
+def _operators(kind):
+    """Methods that expressions call without their names: those with two underscores of a class of a user."""
+    found = set()
+    for one in kind.__mro__ if _is_of_user(kind.__module__) else ():
+        found |= {name for name in vars(one) if _is_of_user(one.__module__) and name.startswith("__")}
+    return frozenset(found - _NO_OPERATORS)
+
+
+@functools.lru_cache(maxsize=4096)
+def reached(kind, names):
+    """(functions, names of attributes) of a class that what uses attributes of these names can reach."""
+    functions, found, left = [], set(), sorted(names | _operators(kind))
+    while left:
+        name = left.pop()
+        if name in found:
+            continue
+        found.add(name)
+        for one in kind.__mro__:  # what a subclass replaces it may call
+            for function in _functions_in(vars(one)[name]) if name in vars(one) else ():
+                if function not in functions:
+                    functions.append(function)
+                    left += sorted(_names(function.__code__)[1])
+    return tuple(functions), frozenset(found)
 
 
 class Captured:
-    """Values that a function names, and those that the functions it names do: plain ones and small arrays by value,
-    tensors by identity and changes, others by identity. Cells are known by their own changes (Cell.program_state), and
-    by what the methods of their classes, `kinds`, name."""
+    """Values that functions name, and those that the functions and objects that they name do. Plain ones, small arrays
+    and small collections are known by value, functions by their code, tensors by identity and changes, others by
+    identity and their attributes of `names`. `found` are names of attributes that the functions use, which may be more.
+    Cells that are found are in `cells`: they know what they are (Cell.program_state); of those that are given,
+    attributes are looked at that change without being set."""
 
-    def __init__(self, function=None, kinds=()):
-        self.values = []
-        self.kept = []  # what is known by identity must live as long
-        self._seen = set()
-        if function is not None:
-            self._look_into(function)
-        for kind in kinds:
-            for method in _own_methods(kind):
-                self._look_into(method)
+    def __init__(self, names=frozenset(), function=None, arguments=(), cells=()):
+        self.values, self.cells, self.found = [], {}, set()
+        self._names = names
+        self._kept = []  # what is known by identity must live as long
+        self._seen = {}
+        for one in () if function is None else (function, *arguments):
+            self._add(one, 0)
+        for cell, attributes in cells:
+            kind = type(cell)
+            if _is_of_user(kind.__module__) and self._is_new(kind):
+                self._add_of_class(kind, names | kind._entries, 0, ())
+            for one in attributes:
+                self._add(one, 0)
 
-    def _look_into(self, function):
-        function = getattr(function, "_function", function)  # of a Program
-        if isinstance(function, functools.partial):
-            self._look_into(function.func)
-            self._add([function.args, function.keywords], frozenset(), 0)
-            return
-        owner = getattr(function, "__self__", None)
-        function = getattr(function, "__func__", function)
-        if not isinstance(function, types.FunctionType):
-            return
-        code = function.__code__
-        if (code, id(owner)) in self._seen or _is_of_library(code.co_filename):
-            return
-        self._seen.add((code, id(owner)))
-        used, names = _names(code)
-        for cell in function.__closure__ or ():
-            try:
-                self._add(cell.cell_contents, names, 0)
-            except ValueError:
-                pass  # not set yet
-        self._add(function.__defaults__, names, 0)
-        if not _is_of_package(code.co_filename):
-            known = function.__globals__
-            for name in used:
-                if name in known:
-                    self._add(known[name], names, 0)
-        if owner is not None and not hasattr(owner, "program_state"):
-            self._add(owner, names, 0)
-            for name in names:
-                method = getattr(type(owner), name, None)
-                if isinstance(method, types.FunctionType):
-                    self._look_into(types.MethodType(method, owner))
-
-    def _add(self, value, names, depth):
+    def _add(self, value, depth):
+        kind = type(value)
         if isinstance(value, _PLAIN):
-            self.values.append((type(value), repr(value)))
-        elif hasattr(type(value), "is_parameter"):
-            self._keep(value)
-            if not value.is_parameter:
-                self.values.append(version_of(value))
-        elif isinstance(value, (tuple, list)) and len(value) <= _MOST_ELEMENTS:
-            for one in value:
-                self._add(one, names, depth)
-        elif isinstance(value, dict) and len(value) <= _MOST_ELEMENTS:
-            for key, one in value.items():
-                self.values.append(repr(key))
-                self._add(one, names, depth)
-        elif isinstance(value, np.ndarray) and value.nbytes <= _MOST_BYTES:
-            self.values.append(signature(value))
-        elif isinstance(value, (type, types.ModuleType, types.BuiltinFunctionType)):
-            pass
-        elif isinstance(value, (types.FunctionType, types.MethodType, functools.partial)) or hasattr(
-            value, "_function"
-        ):
-            self._look_into(value)
-        else:
-            self._keep(value)
-            if depth < _MOST_DEPTH and not hasattr(value, "program_state"):
-                attributes = getattr(value, "__dict__", {})
-                for name in names:
-                    if name in attributes:
-                        self._add(attributes[name], names, depth + 1)
+            self.values.append((kind, repr(value)))
+        elif isinstance(value, types.MethodType):
+            self._add(value.__func__, depth)
+            self._add(value.__self__, depth)
+        elif self._is_new(value):
+            if isinstance(value, types.FunctionType):
+                self._add_function(value)
+            elif hasattr(kind, "is_parameter"):
+                self._keep(value)
+                self.values.append(value.requires_grad if value.is_parameter else version_of(value))
+            elif isinstance(value, _COLLECTIONS):
+                self._add_elements(value, depth)
+            elif isinstance(value, np.ndarray):
+                self._add_array(value)
+            elif isinstance(value, functools.partial):
+                self._add((value.func, value.args, value.keywords), depth)
+            elif hasattr(kind, "program_parts"):
+                self._add(value.program_parts(), depth)
+            elif isinstance(value, type):
+                self._keep(value)
+                if _is_of_user(value.__module__) and depth < _MOST_DEPTH:
+                    self._add_of_class(value, self._names, depth, ())
+            else:
+                self._keep(value)
+                if depth < _MOST_DEPTH and not isinstance(value, types.BuiltinFunctionType):
+                    self._add_members(value, depth)
+
+    def _is_new(self, value):
+        """False, with the place of the first time, where it was looked at before."""
+        if id(value) not in self._seen:
+            self._seen[id(value)] = len(self._seen)
+            return True
+        self.values.append(self._seen[id(value)])
+        return False
 
     def _keep(self, value):
-        self.kept.append(value)
+        self._kept.append(value)
         self.values.append(id(value))
+
+    def _add_elements(self, value, depth):
+        self.values.append((type(value), len(value)))
+        if len(value) > _MOST_ELEMENTS:
+            self._keep(value)
+        elif isinstance(value, dict):
+            for key, one in value.items():
+                self.values.append(repr(key))
+                self._add(one, depth)
+        elif isinstance(value, (set, frozenset)):
+            self.values.append(sorted(map(repr, value)))
+        else:
+            for one in value:
+                self._add(one, depth)
+
+    def _add_array(self, value):
+        if value.nbytes <= _MOST_BYTES:
+            self.values.append(signature(value))
+        else:
+            self._keep(value)
+
+    def _add_function(self, function):
+        code = function.__code__
+        self._keep(code)
+        for cell in function.__closure__ or ():
+            try:
+                self._add(cell.cell_contents, 0)
+            except ValueError:
+                pass  # not set yet
+        for one in (function.__defaults__, function.__kwdefaults__, getattr(function, "__wrapped__", None)):
+            if one:
+                self._add(one, 0)
+        if not _is_foreign(code.co_filename):
+            used, names = _names(code)
+            self.found |= names
+            known = function.__globals__
+            for name in _in_order(used):
+                if name in known:
+                    self._add(known[name], 0)
+
+    def _add_of_class(self, kind, names, depth, attributes):
+        """Methods of a class that are reached, and its values but for those that have `attributes` in their place; gives
+        the names that these use, too."""
+        functions, names = reached(kind, names)
+        for one in functions:
+            self._add(one, depth)
+        for base in kind.__mro__:
+            for name, one in vars(base).items() if _is_of_user(base.__module__) else ():
+                if name in names and name not in attributes and not hasattr(type(one), "__get__"):
+                    self._add(one, depth + 1)
+        return names
+
+    def _add_members(self, value, depth):
+        kind, names = type(value), self._names
+        if isinstance(value, types.ModuleType):
+            attributes = vars(value) if _is_of_user(value.__name__) else {}
+        else:
+            try:
+                attributes = object.__getattribute__(value, "__dict__")
+            except AttributeError:
+                attributes = {}
+        is_cell = hasattr(kind, "program_state")
+        if is_cell:
+            self.cells[value] = None
+        if _is_of_user(kind.__module__):
+            names = self._add_of_class(kind, names | kind._entries if is_cell else names, depth, attributes)
+            for name in _slots(kind):
+                if name in names and hasattr(value, name):
+                    self._add(getattr(value, name), depth + 1)
+        for name, one in attributes.items():
+            if name in names and not (is_cell and name in kind._internals):
+                self._add(one, depth + 1)

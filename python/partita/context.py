@@ -227,9 +227,10 @@ def parallel_settings(settings):
         _parallel.update(before)
 
 
-def parallel_state():
-    """Equal as long as the keys of set_auto_parallel_context are."""
-    return repr(_parallel) if _parallel else ""
+def program_state():
+    """Equal as long as what the context says of programs is."""
+    own = tuple(repr(get_context(name)) for name in ("threads", "kernels", "batch_norm", "save_graphs"))
+    return repr(_parallel) if _parallel else "", own
 
 
 def get_auto_parallel_context(attr_key):

@@ -93,15 +93,16 @@ class Parameter(Tensor):
         self._array, self._holder = array, None
         self._count_update()
 
-    def _belong_to(self, holder):
-        """A program holds the value from now on; it is asked for when it is needed."""
-        self._holder = holder
+    def _belong_to(self, holder, name):
+        """A program holds the value from now on, under a name; it is asked for when it is needed."""
+        self._holder = holder, name
         self._count_update()
 
     @property
     def array(self):
         if self._holder is not None:
-            self._array, self._holder = self._holder.value_of(self), None
+            holder, name = self._holder
+            self._array, self._holder = holder.value_of(name), None
         return super().array
 
     def clone(self, init="same"):

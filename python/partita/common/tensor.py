@@ -52,6 +52,9 @@ class Tensor:
                     "tensor, expected ops on it: no NumPy, and no Python control flow on data"
                 )
             self.init_data()
+        build = _trace.current()
+        if build is not None:
+            build.constants.append(self)  # what Python makes of the values stands in the program
         return self._array
 
     def init_data(self, slice_index=None, shape=None, opt_shard_group=None):

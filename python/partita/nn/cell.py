@@ -2,10 +2,8 @@
 
 from collections import OrderedDict
 
-import numpy as np
-
 from partita import _trace, context
-from partita._captured import names_used_by, signature
+from partita._captured import is_fixed, reached, Same, signature
 from partita._warnings import warn
 from partita.common.parameter import DEFAULT_NAME, Parameter
 from partita.common.tensor import Tensor
@@ -34,23 +32,32 @@ class Cell:
     def _count_change(self):
         self.__dict__["_changes"] = self.__dict__.get("_changes", 0) + 1
 
+    # Methods that calls begin with, and attributes that are no part of a program, or known in other ways.
+    _entries = frozenset({"construct", "bprop"})
+    _internals = frozenset(
+        "_params _cells _auto_prefix _scope_name _hooks _flags _programs _changes training".split()
+    )
+
+    def program_reach(self):
+        """(methods, names of attributes) that calls can reach."""
+        return reached(type(self), self._entries)
+
+    def _used(self):
+        names = self.program_reach()[1] - self._internals
+        return [(name, one) for name, one in self.__dict__.items() if name in names]
+
     def program_state(self):
         """Equal as long as calls become the same part of a program: parameters and cells by identity, other attributes
         that methods use by value."""
-        values, names = self.__dict__, names_used_by(type(self))
-        inner = [(name, id(one)) for kind in (self._params, self._cells) for name, one in kind.items()]
-        others = [(name, signature(one)) for name, one in values.items() if name in names and name not in _OWN]
-        return self.training, self._stage, self._recompute, tuple(inner), tuple(others)
+        inner = [(name, Same(one)) for kind in (self._params, self._cells) for name, one in kind.items()]
+        hooks = [Same(one) for kind in self._hooks for one in kind]
+        others = [(name, signature(one)) for name, one in self._used()]
+        return self.training, self._stage, self._recompute, inner, hooks, others
 
-    def has_collections(self):
-        """Whether attributes that methods of a user use can change without being set."""
-        if type(self).__module__.startswith("partita."):
-            return False
-        names = names_used_by(type(self))
-        return any(
-            isinstance(one, (list, dict, np.ndarray)) and name in names and name not in _OWN
-            for name, one in self.__dict__.items()
-        )
+    def program_open(self):
+        """What methods use that can change without being set."""
+        hooks = [one for kind in self._hooks for one in kind]
+        return hooks + [one for _, one in self._used() if not is_fixed(one)]
 
     def __setattr__(self, name, value):
         self._count_change()
@@ -232,10 +239,12 @@ class Cell:
 
     def register_forward_pre_hook(self, hook_fn):
         """`hook_fn(cell, inputs)` before each call; what it returns replaces the inputs."""
+        self._count_change()
         self._hooks[0].append(hook_fn)
 
     def register_forward_hook(self, hook_fn):
         """`hook_fn(cell, inputs, output)` after each call; what it returns replaces the output."""
+        self._count_change()
         self._hooks[1].append(hook_fn)
 
     def set_inputs(self, *inputs, **kwargs):
@@ -266,13 +275,17 @@ class Cell:
         with _trace.place(build, self._scope_name, self._stage, self._recompute):
             return self._called(args, kwargs)
 
-    @property
-    def _as_program(self):
-        if "_own_program" not in self.__dict__:
-            from partita.train.step import Program
+    def _program(self, name, make):
+        """A program of this cell, made when it is first asked for."""
+        programs = self.__dict__.setdefault("_programs", {})
+        if name not in programs:
+            programs[name] = make()
+        return programs[name]
 
-            self.__dict__["_own_program"] = Program(self._called_in_program)
-        return self.__dict__["_own_program"]
+    def _as_program(self, *args, **kwargs):
+        from partita.train.step import Program
+
+        return self._program("call", lambda: Program(self._called_in_program))(*args, **kwargs)
 
     def _called_in_program(self, *args, **kwargs):
         return self._called(args, kwargs)
@@ -292,8 +305,7 @@ class Cell:
         return output
 
     def _constructed(self, build, args, kwargs):
-        own = getattr(type(self), "bprop", None)
-        if build is None or own is None:
+        if build is None or not hasattr(self, "bprop"):
             return self.construct(*args, **kwargs)
         if kwargs:
             raise TypeError(f"[{type(self).__name__}.bprop] inputs by name, got {sorted(kwargs)}, expected positions")
@@ -303,7 +315,7 @@ class Cell:
 
     def __getstate__(self):
         """For copies: programs stay with the cell that they were made of."""
-        return {name: value for name, value in self.__dict__.items() if name not in _PROGRAMS}
+        return {name: value for name, value in self.__dict__.items() if name != "_programs"}
 
     def extend_repr(self):
         return ""
@@ -395,10 +407,6 @@ class CellList(Cell):
 
     def construct(self, *inputs):
         raise NotImplementedError("[CellList] a list is no network, got a call, expected calls of its cells")
-
-
-_OWN = ("_params", "_cells", "_auto_prefix", "_scope_name", "_hooks", "_flags", "_programs", "_changes", "training")
-_PROGRAMS = ("_own_program", "_programs", "_program", "_step")
 
 
 def _all_tensors(args):

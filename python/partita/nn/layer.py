@@ -90,7 +90,8 @@ class Conv2d(Cell):
                 f"{group}, expected multiples of the groups"
             )
         self.kernel_size = tuple(F.pair("Conv2d", "kernel_size", kernel_size))
-        self.stride, self.dilation = F.pair("Conv2d", "stride", stride), F.pair("Conv2d", "dilation", dilation)
+        self.stride = tuple(F.pair("Conv2d", "stride", stride))
+        self.dilation = tuple(F.pair("Conv2d", "dilation", dilation))
         self.pad_mode, self.padding, self.has_bias = pad_mode, padding, bool(has_bias)
         if pad_mode not in ("same", "valid", "pad"):
             raise ValueError(f"[Conv2d] unknown pad_mode, got '{pad_mode}', expected same, valid or pad")

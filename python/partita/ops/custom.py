@@ -38,6 +38,10 @@ class Custom(Primitive):
         self._out_shape, self._out_dtype = out_shape, out_dtype
         self._node = f"{self.name}.{next(_numbers)}"
 
+    def program_parts(self):
+        """The function itself runs with the program, and may have what changes as it runs."""
+        return [self.__dict__[name] for name in sorted(self.__dict__) if name != "_func"]
+
     def compute(self, *args):
         tensors = [as_tensor(one, self.name) for one in args]
         build = _trace.current()

@@ -22,6 +22,10 @@ class Primitive:
     def compute(self, *args):
         raise NotImplementedError
 
+    def program_parts(self):
+        """What makes a call another part of a program when it changes."""
+        return [self.__dict__[name] for name in sorted(self.__dict__)]
+
     def __call__(self, *args):
         self._prepare()
         build = _trace.current()

@@ -1,6 +1,7 @@
 """Functions as programs: traced once for each signature, compiled, and run with their states in place."""
 
 import functools
+from collections import OrderedDict
 
 from partita import _core, _trace, context
 from partita._captured import Captured, signature, version_of
@@ -11,37 +12,46 @@ from partita.communication import management as ranks
 
 _MANY_VARIANTS = 8  # of a function for arguments of the same kinds
 _MOST_COMPILED = 64  # of a function
+_TENSOR = object()  # with its number, in place of a tensor
+
+
+def _rebuilt(value, change):
+    """A tuple, list or dict with other elements."""
+    kind = type(value)
+    if isinstance(value, dict):
+        made = [(key, change(one)) for key, one in value.items()]
+        return kind(made) if kind in (dict, OrderedDict) else dict(made)
+    made = [change(one) for one in value]
+    if hasattr(kind, "_make"):  # a named tuple
+        return kind._make(made)
+    return kind(made) if kind in (list, tuple) else list(made) if isinstance(value, list) else tuple(made)
 
 
 class _Structure:
     """A result with its tensors numbered, so that others can be put in their places."""
 
     def __init__(self, value):
-        self.tensors = []
-        self._made = self._number(value)
+        self.tensors, self.others = [], []
+        self.made = self._number(value)
 
     def _number(self, value):
         if isinstance(value, Tensor):
             self.tensors.append(value)
-            return (_Structure, len(self.tensors) - 1)
-        if isinstance(value, (tuple, list)):
-            return type(value)(self._number(one) for one in value)
-        if isinstance(value, dict):
-            return {key: self._number(one) for key, one in value.items()}
+            return _TENSOR, len(self.tensors) - 1
+        if isinstance(value, (tuple, list, dict)):
+            return _rebuilt(value, self._number)
+        self.others.append(value)
         return value
 
     def filled(self, tensors):
         """The result with these tensors."""
-        return self._fill(self._made, tensors)
 
-    def _fill(self, made, tensors):
-        if isinstance(made, tuple) and len(made) == 2 and made[0] is _Structure:
-            return tensors[made[1]]
-        if isinstance(made, (tuple, list)):
-            return type(made)(self._fill(one, tensors) for one in made)
-        if isinstance(made, dict):
-            return {key: self._fill(one, tensors) for key, one in made.items()}
-        return made
+        def fill(made):
+            if isinstance(made, tuple) and len(made) == 2 and made[0] is _TENSOR:
+                return tensors[made[1]]
+            return _rebuilt(made, fill) if isinstance(made, (tuple, list, dict)) else made
+
+        return fill(self.made)
 
 
 class _Compiled:
@@ -52,7 +62,11 @@ class _Compiled:
         given = _Structure((args, kwargs))
         self._alone = context.get_auto_parallel_context("parallel_mode") == "stand_alone" or not ranks.is_process()
         ways = 1 if self._alone or not rows else self._feeders()
-        options = {"training.seed": _seed.seed_or_default(), "ranks.threads": context.get_context("threads")}
+        options = {
+            "training.seed": _seed.seed_or_default(),
+            "ranks.threads": context.get_context("threads"),
+            "ranks.kernels": context.get_context("kernels"),
+        }
         if not self._alone:
             from partita.train.job import Parallelism
 
@@ -74,12 +88,9 @@ class _Compiled:
                 own_args, own_kwargs = given.filled(symbols)
                 self.structure = _Structure(function(*own_args, **own_kwargs))
                 for i, tensor in enumerate(self.structure.tensors):
-                    symbol = self.build.symbol(tensor)
-                    if symbol is tensor._symbol or tensor._symbol is None:
-                        symbol = _trace.run(
-                            lambda trace, x: _core.functions.reshape(x, list(tensor.shape)), tensor
-                        )._symbol
-                    trace.output(f"output{i}", symbol)
+                    shape = list(tensor.shape)
+                    copy = _trace.run(lambda trace, x: _core.functions.reshape(x, shape), tensor)
+                    trace.output(f"output{i}", copy._symbol)
 
         self._known = {}
         self._core = _core.Stepper(context.option_texts(options), self._alone, build, self._initial)
@@ -90,35 +101,46 @@ class _Compiled:
                 self._known[name] = version_of(self._parameters[name])
             elif self.build.rates:
                 self._share(name, self._owner(name))
-        self._remember(function)
+        self._remember(function, given.others)
         self._written = [name for name in self._core.written() if name in self._parameters]
 
-    def _remember(self, function):
+    def _remember(self, function, arguments):
         """What the trace found, and left."""
-        owner = getattr(function, "__self__", None)
-        if hasattr(owner, "program_state"):
-            self.build.note(owner)
-        self._captured = Captured(function)
-        self._cells = []  # what was called, when it changed last, what it was then, whether to look each time
-        for cell in self.build.cells:
-            self._cells.append([cell, cell._changes, cell.program_state(), cell.has_collections()])
-        self._kinds = tuple({type(cell): None for cell in self.build.cells})
-        self._of_kinds = Captured(kinds=self._kinds)
         self._constants = [(tensor, version_of(tensor)) for tensor in self.build.constants]
+        self._required = [(one, one.requires_grad) for one in self.build.parameters.values() if one.is_parameter]
+        self._cells = {}  # (when it changed last, what it was then, what else it has that can change)
+        self.names, known = frozenset(), None
+        self._note(self.build.cells)
+        while known != (self.names, len(self._cells)):  # until nothing is found that leads to more
+            known = self.names, len(self._cells)
+            self._captured = Captured(self.names, function, arguments)
+            self._of_cells = self._captured_by_cells()
+            for one in (self._captured, self._of_cells):
+                self._note(one.cells)
+                self.names |= one.found
+
+    def _note(self, cells):
+        for cell in [inner for one in cells for _, inner in one.cells_and_names()]:
+            if cell not in self._cells:
+                self._cells[cell] = cell._changes, cell.program_state(), cell.program_open()
+
+    def _captured_by_cells(self):
+        return Captured(self.names, cells=[(cell, known[2]) for cell, known in self._cells.items()])
 
     def is_current(self, captured):
-        """Whether the function would be traced the same again."""
+        """Whether the function would be traced the same again; `captured` is what it uses by names."""
         if captured.values != self._captured.values:
             return False
-        for one in self._cells:
-            cell, version, state, looks = one
-            if looks or cell._changes != version:
+        for cell, (version, state, _) in self._cells.items():
+            if cell._changes != version:
                 if cell.program_state() != state:
                     return False
-                one[1] = cell._changes
-        if Captured(kinds=self._kinds).values != self._of_kinds.values:
-            return False
-        return all(version_of(tensor) == version for tensor, version in self._constants)
+                self._cells[cell] = cell._changes, state, cell.program_open()
+        return (
+            self._captured_by_cells().values == self._of_cells.values
+            and all(version_of(tensor) == version for tensor, version in self._constants)
+            and all(one.requires_grad == required for one, required in self._required)
+        )
 
     def _owner(self, name):
         """The optimizer that a state belongs to: that of its parameter; the first one counts the steps."""
@@ -157,15 +179,15 @@ class _Compiled:
         arrays = self._core.run(inputs)
         for name in self._written:
             parameter = self._parameters[name]
-            parameter._belong_to(self)
+            parameter._belong_to(self, name)
             self._known[name] = version_of(parameter)
         for optimizer in self.build.rates.values():
             optimizer.__dict__["global_step"] += 1
         return self.structure.filled([_trace.from_array(array) for array in arrays])
 
-    def value_of(self, parameter):
-        """What calls have made of a parameter."""
-        return self._core.state(parameter.name)
+    def value_of(self, name):
+        """What calls have made of a parameter that had this name when it was compiled."""
+        return self._core.state(name)
 
 
 class Program:
@@ -176,32 +198,45 @@ class Program:
         functools.update_wrapper(self, function, updated=())
         self._function, self._rows = function, rows
         self._compiled = {}  # by signatures of arguments: those of different captured values, the last used first
-        self._given = []  # what is known by its identity must live as long
+        self._of_owners = {}  # of a method: programs of objects without attributes of their own
+
+    def program_parts(self):
+        """What makes a call another part of a program when it changes."""
+        return [self._function]
 
     def __get__(self, owner, kind=None):
         if owner is None:
             return self
-        programs = owner.__dict__.setdefault("_programs", {})
-        if self._function.__name__ not in programs:
-            programs[self._function.__name__] = Program(self._function.__get__(owner, kind))
-        return programs[self._function.__name__]
+        try:
+            programs = owner.__dict__.setdefault("_programs", {})
+        except AttributeError:  # it has slots
+            programs = self._of_owners.setdefault(id(owner), {})
+        found = programs.get(self)
+        if found is not None and found._function.__self__ is not owner:  # copied with the owner's attributes
+            programs = owner.__dict__["_programs"] = {}
+            found = None
+        if found is None:
+            found = programs[self] = Program(self._function.__get__(owner, kind))
+        return found
 
     def __call__(self, *args, **kwargs):
         if _trace.current() is not None:
             return self._function(*args, **kwargs)
         given = _Structure((args, kwargs))
         types = tuple((one.shape, one.dtype) for one in given.tensors)
-        key = signature(given._made), types, context.parallel_state()
+        key = signature(given.made), types, context.program_state(), _seed.seed_or_default()
         variants = self._compiled.setdefault(key, [])
-        captured = Captured(self._function)
+        captured = {}
         for i, compiled in enumerate(variants):
-            if compiled.is_current(captured):
+            names = compiled.names
+            if names not in captured:
+                captured[names] = Captured(names, self._function, given.others)
+            if compiled.is_current(captured[names]):
                 if i > 0:
                     variants.insert(0, variants.pop(i))
                 break
         else:
             variants.insert(0, _Compiled(self._function, args, kwargs, self._rows))
-            self._given.append(given._made)
             self._limit(variants)
         return variants[0](list(given.tensors))
 
@@ -212,7 +247,7 @@ class Program:
         counts = [len(one) for one in self._compiled.values()]
         if max(len(variants) + 1, len(counts)) in (_MANY_VARIANTS + 1, _MOST_COMPILED + 1):
             warn(
-                f"[jit] '{self.__name__}' is compiled again and again, got {sum(counts)} programs of it, expected few: "
+                f"[jit] '{getattr(self, '__name__', type(self._function).__name__)}' is compiled again and again, got {sum(counts)} programs of it, expected few: "
                 "give numbers that change as tensors"
             )
         if len(counts) > _MOST_COMPILED:

@@ -72,11 +72,12 @@ class Optimizer(Cell):
             return {}
         return {"optimizer.weight_decay": self.weight_decay, "optimizer.no_decay": list(_UNDECAYED)}
 
+    _entries = frozenset({"update"})
+    _internals = Cell._internals | {"parameters", "learning_rates", "global_step", "states"}
+
     def program_state(self):
-        values = {name: one for name, one in self.__dict__.items() if not name.startswith("_")}
-        for name in ("parameters", "learning_rates", "global_step", "states", "training"):
-            values.pop(name, None)
-        return tuple((name, signature(one)) for name, one in values.items())
+        values = [(name, one) for name, one in self.__dict__.items() if name not in self._internals]
+        return tuple((name, signature(one)) for name, one in values)
 
     def _decay_of(self, name):
         """The decay of one parameter."""
@@ -107,15 +108,9 @@ class Optimizer(Cell):
 
     def __call__(self, gradients):
         """Updates the parameters by their gradients, in their order."""
-        return self._updates(*gradients)
+        from partita.train.step import Program
 
-    @property
-    def _updates(self):
-        if "_program" not in self.__dict__:
-            from partita.train.step import Program
-
-            self.__dict__["_program"] = Program(self._update, rows=False)
-        return self.__dict__["_program"]
+        return self._program("update", lambda: Program(self._update, rows=False))(*gradients)
 
     def _update(self, *gradients):
         where = type(self).__name__

@@ -86,14 +86,12 @@ class TrainOneStepCell(Cell):
             raise NotImplementedError("[TrainOneStepCell] gradients as results, got return_grad=True, expected False")
         self.network = network
         self.__dict__["optimizer"] = optimizer
-        self.__dict__["_step"] = None
 
     def __call__(self, *inputs):
         from partita.train.step import StepFunction
 
-        if self._step is None:
-            self.__dict__["_step"] = StepFunction(self.network, self.optimizer)
-        return self._step(*[one if isinstance(one, Tensor) else Tensor(one) for one in inputs])
+        step = self._program("step", lambda: StepFunction(self.network, self.optimizer))
+        return step(*[one if isinstance(one, Tensor) else Tensor(one) for one in inputs])
 
 
 class ForwardValueAndGrad(Cell):
