@@ -307,6 +307,11 @@ void bind_infos(py::module_& module) {
   py::class_<TrainControl>(module, "TrainControl")
       .def("stop", &TrainControl::stop)
       .def("set_learning_rate", &TrainControl::set_learning_rate)
+      .def("state",
+           [](const TrainControl& control, const std::string& name) {
+             const py::gil_scoped_release release;  // other ranks take part
+             return std::make_shared<Array>(control.state(name));
+           })
       .def("save", [](TrainControl& control, const std::string& path, bool own_part, bool background) {
         control.save({.path = path, .own_part = own_part, .background = background});
       });

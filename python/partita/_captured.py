@@ -59,7 +59,7 @@ def is_fixed(value):
 
 @functools.lru_cache(maxsize=4096)
 def _names(code):
-    """(globals, attributes) that a function and those within it use, by their names; strings may be given to getattr."""
+    """(globals, attributes) that a function and those within it use, by their names; a string may be getattr's."""
     known, attributes = set(), set()
     for one in dis.get_instructions(code):
         if one.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
@@ -247,8 +247,8 @@ class Captured:
                     self._add(known[name], 0)
 
     def _add_of_class(self, kind, names, depth, attributes):
-        """Methods of a class that are reached, and its values but for those that have `attributes` in their place; gives
-        the names that these use, too."""
+        """Methods of a class that are reached, and its values but for those that have `attributes` in their place;
+        gives the names that these use, too."""
         functions, names = reached(kind, names)
         for one in functions:
             self._add(one, depth)

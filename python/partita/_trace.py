@@ -90,6 +90,10 @@ class Build:
         several = isinstance(out, (tuple, list))
         results = []
         for one in out if several else [out]:
+            if not hasattr(type(one), "is_parameter"):
+                raise TypeError(
+                    f"[{where}] the result is no tensor, got {type(one).__name__}, expected a Tensor or a tuple of them"
+                )
             results.append(self._computed(one, begin, results))
 
         def of_inputs(trace, inputs_then, outputs_then, arrived):
@@ -99,9 +103,12 @@ class Build:
                     given[i] = from_symbol(symbol)
                 made = [from_symbol(one) for one in outputs_then]
                 wanted = [
-                    from_symbol(one) if one is not None else result * 0.0 for one, result in zip(arrived, made)
+                    from_symbol(one) if one is not None else self._no_gradient(trace, result)
+                    for one, result in zip(arrived, made)
                 ]
                 found = gradient(*given, *((tuple(made), tuple(wanted)) if several else (made[0], wanted[0])))
+                if found is None:
+                    raise TypeError(f"[{where}.bprop] no gradients, got None, expected a Tensor, or a tuple of them")
                 found = list(found) if isinstance(found, (tuple, list)) else [found]
                 if len(found) not in (len(inputs), len(args)):
                     raise ValueError(
@@ -115,6 +122,14 @@ class Build:
         self.trace.own_gradient(begin, begun, results, of_inputs)
         tensors = [from_symbol(one) for one in results]
         return type(out)(tensors) if several else tensors[0]
+
+    @staticmethod
+    def _no_gradient(trace, result):
+        """Of a result that nothing uses."""
+        from partita.common import dtype as mstype
+
+        dtype = result.dtype if mstype.is_float(result.dtype) else mstype.float32
+        return from_symbol(trace.constant(0.0, dtype.core, list(result.shape)))
 
     @staticmethod
     def _gradient(where, found):

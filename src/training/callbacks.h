@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "base/shape.h"
 #include "training/metrics.h"
 
 namespace partita {
@@ -57,6 +58,10 @@ class TrainControl {
   /// Writes a checkpoint of the step that has just ended (Model::save_checkpoint).
   void save_checkpoint(const std::string& path) { save({.path = path}); }
   void save(const RequestedFile& file) { files_.insert(file); }
+  /// The whole values of a state as the last step left it: the other ranks take part while they wait for callbacks.
+  /// Throws InvalidArgument for a name that is none.
+  Array state(const std::string& name) const { return read_(name); }
+  void read_states_by(std::function<Array(const std::string&)> read) { read_ = std::move(read); }
 
   bool stopped() const { return stop_; }
   const std::optional<double>& learning_rate() const { return learning_rate_; }
@@ -67,6 +72,7 @@ class TrainControl {
   bool stop_ = false;
   std::optional<double> learning_rate_;
   std::set<RequestedFile> files_;
+  std::function<Array(const std::string&)> read_;
 };
 
 struct TrainInfo {

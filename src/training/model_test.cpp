@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <sstream>
 
 #include "checkpoint/weights.h"
@@ -138,6 +139,31 @@ TEST(Model, CallbacksDirectAllRanksFromTheBegin) {
                                   "[test] refused");
     callback.train_begin = [&](const TrainInfo& info) { info.control->save_checkpoint("/no/such/folder/file"); };
     EXPECT_THROW(small_model(ranks).train(rows_of(Split::train), {.callbacks = {&callback}}), RuntimeFailure);
+  }
+}
+
+TEST(Model, CallbacksReadStates) {
+  for (int ranks : {1, 2, 3}) {
+    const std::string name = "fc1.weight";
+    std::vector<Array> read;
+    TrainControl* control = nullptr;
+    LambdaCallback callback;
+    callback.train_begin = [&](const TrainInfo& info) {
+      control = info.control;
+      expect_error<InvalidArgument>([&] { control->state("none"); }, "[train] no such state, got 'none'");
+      read.push_back(control->state(name));
+    };
+    callback.step_end = [&](const StepInfo&) { read.push_back(control->state(name)); };
+    callback.epoch_end = [&](const EpochInfo&) { read.push_back(control->state(name)); };
+    callback.train_end = [&] { read.push_back(control->state(name)); };
+    Model model = small_model(ranks);
+    model.train(rows_of(Split::train), {.validation = rows_of(Split::test), .callbacks = {&callback}});
+    ASSERT_EQ(read.size(), kStepsPerEpoch + 3);
+    const auto differ = [](const Array& a, const Array& b) {
+      return std::memcmp(a.data(), b.data(), static_cast<size_t>(a.type().bytes())) != 0;
+    };
+    for (size_t i = 0; i < kStepsPerEpoch; ++i) EXPECT_TRUE(differ(read[i], read[i + 1])) << i;
+    for (size_t i = kStepsPerEpoch; i < read.size(); ++i) EXPECT_FALSE(differ(read[i], model.states().at(name))) << i;
   }
 }
 

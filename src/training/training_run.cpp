@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "data/loading/prefetch.h"
+#include "training/agreement.h"
 #include "training/requested_files.h"
 
 namespace partita {
@@ -47,6 +48,8 @@ class Loop {
         rows_(rank_.rows(run.rows, run.batch), PrefetchOptions{},
               {run.info.first_step / run.info.steps_per_epoch, run.info.first_step % run.info.steps_per_epoch}) {
     comm.barrier();
+    const auto read = [this](const std::string& name) { return agreement_.read(name); };
+    for (TrainControl* control : {&control_, &unacknowledged_}) control->read_states_by(read);
     if (run.learning_rate) control_.set_learning_rate(*run.learning_rate);
     if (run.checkpoints != nullptr) saving_.emplace(*run.checkpoints, run.program, rank_.executor(), comm, run.warn);
     if (run.measures_communication || !run.trace.path.empty()) {
@@ -107,6 +110,7 @@ class Loop {
     }
     rank_.executor().keep_states_alone();
     notify([&](Callback& callback) { callback.on_train_end(); });
+    agreement_.await_callbacks();
     if (run_.keeps_states) {
       result_.states = run_.own_process ? rank_.states() : rank_.states_on_first();
     } else {
@@ -221,20 +225,21 @@ class Loop {
                    .seconds = seconds_since(epoch_begin_),
                    .loss = losses_ / static_cast<double>(steps_)};
     if (recorder_) info.exposed_communication = exposed_;
-    if (run_.validation) info.validation = run_.validation->run(rank_);
+    if (run_.validation) {
+      agreement_.await_callbacks();
+      info.validation = run_.validation->run(rank_);
+    }
     notify([&](Callback& callback) { callback.on_epoch_end(info); });
     begin_epoch();
   }
-
-  /// What ranks tell one another behind each step; of each the largest counts.
-  enum Asked { kStop, kLearningRate, kFiles, kElapsed, kSignal, kSaves, kDue, kBusy, kAsked };
 
   /// Every rank does what the callbacks of rank 0 and the signals of all asked for, and gives what others need of it.
   void agree(int64_t step) {
     files_.ask_for((comm_.rank() == 0 ? control_ : unacknowledged_).take_files());
     const SignalRequests signals =
         run_.signals && (comm_.rank() == 0 || run_.own_process) ? run_.signals() : SignalRequests{};
-    double asked[kAsked] = {};
+    using enum Agreement::Field;
+    Agreement::Fields asked{};
     asked[kLearningRate] = -1;
     if (comm_.rank() == 0) {
       asked[kStop] = control_.stopped() ? 1 : 0;
@@ -248,12 +253,11 @@ class Loop {
     asked[kBusy] = saving_ && saving_->is_busy() ? 1 : 0;
     {
       const Recorded recorded(recorder(), {.kind = Span::agreement});
-      comm_.all_reduce(asked, kAsked, DType::f64, Reduce::max);
+      asked = agreement_.exchange(asked);
     }
-    if (asked[kStop] != 0) control_.stop();
     if (asked[kLearningRate] >= 0) control_.set_learning_rate(asked[kLearningRate]);
     stopped_by_ = static_cast<int>(asked[kSignal]);
-    if (stopped_by_ != 0) control_.stop();
+    if (asked[kStop] != 0 || stopped_by_ != 0) control_.stop();
     const bool is_asked = static_cast<int64_t>(asked[kSaves]) > saves_;
     saves_ = std::max(saves_, static_cast<int64_t>(asked[kSaves]));
     if (saving_ && saving_->is_open() && asked[kBusy] == 0) saving_->advance();
@@ -265,6 +269,7 @@ class Loop {
   const TrainingRun& run_;
   Communicator& comm_;
   RankRun& rank_;
+  Agreement agreement_{run_.program, rank_, run_.own_process};
   Prefetcher rows_;
   std::optional<Recorder> recorder_;
   std::optional<Trace> trace_;

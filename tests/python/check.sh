@@ -56,6 +56,7 @@ cd "$work"
 prints 3 "groups of three processes: ok" mpirun -n 3 "$python" "$root/tests/python/groups.py"
 "$python" "$root/tests/python/loops.py" "$work/loops.npy"
 prints 2 "a loop of one's own: ok" mpirun -n 2 "$python" "$root/tests/python/loops.py" "$work/loops.npy"
+prints 3 "callbacks of three processes: ok" mpirun -n 3 "$python" "$root/tests/python/reading_ranks.py"
 "$python" "$root/tests/python/operator_parallel.py" "$work/products.npy"
 prints 0 "Traceback" mpirun -n 8 "$python" "$root/tests/python/operator_parallel.py" "$work/products.npy"
 fails 70 "rank 1: ZeroDivisionError: mine" mpirun -n 3 "$python" "$root/tests/python/failing_rank.py" 1

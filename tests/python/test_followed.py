@@ -171,7 +171,8 @@ class Follow(Case):
     def test_parameters_that_are_frozen(self):
         net = nn.Dense(1, 1, weight_init="ones", bias_init="ones")
         freeze = lambda: setattr(net.bias, "requires_grad", False)  # noqa: E731
-        self.assertEqual(self.values(lambda x: x * len(net.trainable_params()) + net(x.reshape(1, 1))[0] * 0, freeze), [2, 1])
+        function = lambda x: x * len(net.trainable_params()) + net(x.reshape(1, 1))[0] * 0  # noqa: E731
+        self.assertEqual(self.values(function, freeze), [2, 1])
 
     def test_gradients_of_ones_own(self):
         factor, layer = 1.0, Scaled()

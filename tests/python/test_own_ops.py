@@ -178,6 +178,17 @@ class Gradients(Case):
         rows = ds.NumpySlicesDataset(labelled(64), ["data", "label"], shuffle=False).batch(32)
         self.assertGreater(ms.plan(model, rows, cluster="h100", ranks=8).seconds, 0)
 
+    def test_of_results_that_nothing_uses(self):
+        class Two(nn.Cell):
+            def construct(self, x):
+                return ops.log(x), x * 1.0
+
+            def bprop(self, x, out, dout):
+                return dout[0] + dout[1]
+
+        two = Two()
+        self.close(ms.grad(lambda x: two(x)[1].sum())(Tensor([0.0, 1.0])), [1, 1])  # though a log is infinite
+
     def test_refuse_what_would_be_lost(self):
         class Layer(nn.Cell):
             def __init__(self):
@@ -204,6 +215,13 @@ class Gradients(Case):
         layer.bprop = lambda x, out, dout: np.ones(2, "f4")
         with self.refuses(TypeError, "[Layer.bprop] a gradient is no tensor, got ndarray, expected a Tensor or None"):
             ms.grad(lambda x: layer(x).sum())(self.x)
+        layer.bprop = lambda x, out, dout: None
+        with self.refuses(TypeError, "[Layer.bprop] no gradients, got None, expected a Tensor"):
+            ms.grad(lambda x: layer(x).sum())(self.x)
+        layer.construct = lambda x: 1.0
+        with self.refuses(TypeError, "[Layer] the result is no tensor, got float, expected a Tensor"):
+            ms.grad(lambda x: x.sum() * layer(x))(self.x)
+        del layer.construct
         layer.bprop = lambda x, out, dout: dout * ms.Parameter(Tensor([1.0, 2.0]), name="v")
         with self.refuses(ValueError, "[Layer.bprop] a parameter that construct does not use, got 'v'"):
             ms.grad(lambda x: layer(x).sum())(self.x)

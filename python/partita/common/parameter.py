@@ -66,6 +66,7 @@ class Parameter(Tensor):
             raise ValueError(
                 f"[Parameter] '{self.name}' gets data of another shape, got {data.shape}, expected {self.shape}"
             )
+        self._require_free("set_data")
         same = data.dtype == self.dtype
         self._array, self._holder = data.array.copy() if same else data.array.cast(self.dtype.core), None
         self._count_update()
@@ -82,6 +83,7 @@ class Parameter(Tensor):
         return values
 
     def _writable(self):
+        self._require_free("item assignment")
         self._count_update()
         return super().asnumpy()
 
@@ -95,14 +97,28 @@ class Parameter(Tensor):
 
     def _belong_to(self, holder, name):
         """A program holds the value from now on, under a name; it is asked for when it is needed."""
+        self._require_free("a step of another program")
         self._holder = holder, name
         self._count_update()
+
+    def _leave(self, holder):
+        """What a training that has ended, or failed, held no longer is."""
+        if self._holder is not None and self._holder[0] is holder:
+            self._holder = None
+            self._count_update()
+
+    def _require_free(self, what):
+        if self._holder is not None and self._holder[0].keeps_values:
+            raise RuntimeError(
+                f"[Parameter] '{self.name}' changes while Model trains it, got {what}, expected it before or after"
+            )
 
     @property
     def array(self):
         if self._holder is not None:
             holder, name = self._holder
-            self._array, self._holder = holder.value_of(name), None
+            self._array = holder.value_of(name)
+            self._holder = self._holder if holder.keeps_values else None
         return super().array
 
     def clone(self, init="same"):

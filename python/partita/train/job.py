@@ -176,11 +176,16 @@ class NetworkJob:
         values.update({name: one.array for name, one in self._parameters.items()})
         self.core.assign(values)
 
+    @property
+    def parameters(self):
+        """Of Python, by their names in the program."""
+        return {name: one for name, one in self._parameters.items() if one.is_parameter}
+
     def take(self):
         """Parameters of Python get what a call has made of them; gives the other states by their names."""
         states = self.core.states()
-        for name, parameter in self._parameters.items():
-            if name in states and parameter.is_parameter:
+        for name, parameter in self.parameters.items():
+            if name in states:
                 parameter._take(states[name])
         return {name: array for name, array in states.items() if name not in self._parameters}
 

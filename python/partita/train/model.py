@@ -178,6 +178,7 @@ class Model:
         try:
             stopped_by = job.core.train(rows, epoch - initial_epoch, events, valid_rows, bool(exits))
         finally:
+            events.let_go()
             for name, array in job.take().items():
                 self._optimizer.state(name, array)
             if events.has_ended:  # else the states are those from before
@@ -327,13 +328,18 @@ def _listed(callbacks):
 
 
 class _Events:
-    """The events of a training of the library, as the callbacks of Python see them."""
+    """The events of a training of the library, as the callbacks of Python see them, which may read the parameters: it
+    holds their values meanwhile."""
+
+    keeps_values = True
 
     def __init__(self, model, job, callbacks, dataset, epochs, first_epoch, sink):
         self._job = job
         self._first_epoch = first_epoch  # what callbacks count from
         self._model, self.callbacks, self._sink = model, callbacks, sink
         self._optimizer = model._optimizer
+        self._rate, self._hyperparameters = self._optimizer.rate_of(0), self._optimizer.program_state()
+        self._read = {}  # of parameters, behind the last step
         self.steps, self.has_ended, self._epoch_open = 0, False, False
         self._args = InternalCallbackParam(
             train_network=model._network,
@@ -355,14 +361,38 @@ class _Events:
             getattr(callback, event)(self._context)
         if self._context.get_stop_requested():
             self._control.stop()
+        if self._optimizer.program_state() != self._hyperparameters:
+            raise RuntimeError(
+                f"[train] another attribute of {type(self._optimizer).__name__} in a callback, got a change, expected "
+                "learning_rate alone: what else updates depend on stands in their program"
+            )
+        self._follow_rate()
 
     def _save(self, path, own_part=False, background=False):
         self._control.save(path, own_part, background)
 
-    def _schedule(self, step):
-        optimizer = self._optimizer
-        if optimizer.is_scheduled or optimizer.global_step:
-            self._control.set_learning_rate(optimizer.rate_of(optimizer.global_step + step))
+    def _follow_rate(self):
+        """Of the next step, where it is another one than the optimizer's rate was before."""
+        rate = self._optimizer.rate_of(self._optimizer.global_step + self.steps)
+        if rate != self._rate:
+            self._rate = rate
+            self._control.set_learning_rate(rate)
+
+    def value_of(self, name):
+        """The value of a parameter behind the last step, by its name in the training."""
+        if name not in self._read:
+            self._read[name] = self._control.state(name)
+        return self._read[name]
+
+    def let_go(self):
+        """The training has ended."""
+        for parameter in self._job.parameters.values():
+            parameter._leave(self)
+
+    def _forget_values(self):
+        for name in self._read:
+            self._job.parameters[name]._count_update()
+        self._read.clear()
 
     def train_begin(self, info, control):
         self._control, args = control, self._args
@@ -372,8 +402,9 @@ class _Events:
         path = strategy.file_to_save()
         if path:
             strategy.write(path, info.layouts, info.cuts)
-        if self._optimizer.is_scheduled:
-            self._schedule(0)
+        for name, parameter in self._job.parameters.items():
+            parameter._belong_to(self, name)
+        self._follow_rate()
         self._call("on_train_begin")
         self._begin_step(1, 1)
 
@@ -389,6 +420,7 @@ class _Events:
 
     def step_end(self, info):
         args = self._args
+        self._forget_values()
         self.steps = info.global_step
         args.cur_epoch_num = self._first_epoch + info.epoch
         args.cur_step_num = self._counted(info.global_step, args.batch_num)
@@ -402,8 +434,7 @@ class _Events:
                 "expected a number"
             )
         last = info.step == args.batch_num
-        if self._optimizer.is_scheduled:
-            self._schedule(info.global_step)
+        self._follow_rate()
         if not self._sink or last:
             self._call("on_train_step_end")
         if not last and args.cur_step_num < args.last_step:

@@ -57,6 +57,8 @@ class _Structure:
 class _Compiled:
     """A function for one signature, and for the values that it had captured then."""
 
+    keeps_values = False  # parameters take theirs when they are asked for
+
     def __init__(self, function, args, kwargs, rows):
         self.build = self.structure = None
         given = _Structure((args, kwargs))
@@ -247,8 +249,8 @@ class Program:
         counts = [len(one) for one in self._compiled.values()]
         if max(len(variants) + 1, len(counts)) in (_MANY_VARIANTS + 1, _MOST_COMPILED + 1):
             warn(
-                f"[jit] '{getattr(self, '__name__', type(self._function).__name__)}' is compiled again and again, got {sum(counts)} programs of it, expected few: "
-                "give numbers that change as tensors"
+                f"[jit] '{getattr(self, '__name__', type(self._function).__name__)}' is compiled again and again, got "
+                f"{sum(counts)} programs of it, expected few: give numbers that change as tensors"
             )
         if len(counts) > _MOST_COMPILED:
             del self._compiled[next(iter(self._compiled))]

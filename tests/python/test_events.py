@@ -1,0 +1,156 @@
+"""What callbacks read and change while a model is trained."""
+
+import os
+import tempfile
+import unittest
+
+import numpy as np
+from support import Case, labelled
+
+import partita as ms
+from partita import Tensor, nn, train
+from partita import dataset as ds
+
+
+class Net(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.fc1, self.fc2 = nn.Dense(6, 8), nn.Dense(8, 3)
+
+    def construct(self, x):
+        return self.fc2(ms.ops.relu(self.fc1(x)))
+
+
+class AtEvents(train.Callback):
+    """Calls a function with the name of each event and its arguments."""
+
+    def __init__(self, function):
+        super().__init__()
+        self._function = function
+
+    def _tell(self, name, run_context):
+        self._function(name, run_context.original_args())
+
+    def on_train_begin(self, run_context):
+        self._tell("begin", run_context)
+
+    def on_train_step_end(self, run_context):
+        self._tell("step", run_context)
+
+    def on_train_epoch_end(self, run_context):
+        self._tell("epoch", run_context)
+
+    def on_train_end(self, run_context):
+        self._tell("end", run_context)
+
+
+def rows(count=24):
+    return ds.NumpySlicesDataset(labelled(count), ["data", "label"], shuffle=False).batch(12)
+
+
+class Events(Case):
+    def train(self, function, net=None, optimizer=None, epochs=2, ranks=1, **options):
+        """Two steps of each epoch."""
+        ms.set_context(ranks=ranks)
+        ms.set_auto_parallel_context(parallel_mode="data_parallel" if ranks > 1 else "stand_alone", gradients_mean=True)
+        net = net or Net()
+        optimizer = optimizer or nn.Momentum(net.trainable_params(), 0.1, 0.9)
+        self.model = train.Model(net, nn.CrossEntropyLoss(), optimizer, metrics={"loss"})
+        self.model.train(epochs, rows(), callbacks=[AtEvents(function)], **options)
+        return net
+
+    def test_read_parameters_as_they_are(self):
+        for ranks in (1, 2, 3, 4, 6):
+            ms.set_seed(1)
+            seen = []
+            net = Net()
+
+            def read(name, args):
+                seen.append((name, net.fc1.weight.asnumpy().copy()))
+
+            self.train(read, net, ranks=ranks)
+            names = ["begin", "step", "step", "epoch", "step", "step", "epoch", "end"]
+            self.assertEqual([name for name, _ in seen], names)
+            for before, (name, after) in zip(seen, seen[1:]):
+                self.assertEqual((before[1] != after).any(), name == "step")
+            self.close(seen[-1][1], net.fc1.weight, 0)
+
+    def test_read_parameters_that_are_cut(self):
+        net, seen = Net(), []
+        zero = {"parallel_optimizer_threshold": 0, "optimizer_level": "level3"}
+        ms.set_auto_parallel_context(enable_parallel_optimizer=True, parallel_optimizer_config=zero)
+        self.train(lambda name, args: seen.append(net.fc2.weight.asnumpy().copy()), net, ranks=3)
+        self.close(seen[-1], net.fc2.weight, 0)
+        self.assertTrue((seen[1] != seen[0]).any())
+
+    def test_evaluate_and_save(self):
+        """As callbacks do that keep the best weights."""
+        for ranks in (1, 3):
+            with tempfile.TemporaryDirectory() as folder:
+                path, losses, net = os.path.join(folder, "best.ckpt"), [], Net()
+
+                def evaluate(name, args):
+                    if name == "epoch":
+                        losses.append(self.model.eval(rows())["loss"])
+                        ms.save_checkpoint(net, path)
+                        losses.append(float(nn.CrossEntropyLoss()(net(data), label)))
+
+                data, label = (Tensor(one) for one in labelled(24))
+                self.train(evaluate, net, ranks=ranks)
+                self.assertEqual(len(losses), 4)
+                self.assertLess(losses[2], losses[0])
+                for evaluated, computed in zip(losses[::2], losses[1::2]):
+                    self.assertAlmostEqual(evaluated, computed, 5)
+                self.close(ms.load_checkpoint(path)["fc1.weight"], net.fc1.weight, 0)
+
+    def test_run_programs_of_the_parameters(self):
+        net, seen = Net(), []
+        program = ms.jit(lambda x: net(x).sum())
+        x = Tensor(np.ones((2, 6), "f4"))
+        self.train(lambda name, args: seen.append((float(program(x)), float(net(x).sum()))), net)
+        for one, other in seen:
+            self.assertAlmostEqual(one, other, 5)
+        self.assertGreater(len({one for one, _ in seen}), 4)
+
+    def test_set_the_learning_rate(self):
+        for set_rate in (
+            lambda args, rate: args.optimizer.learning_rate.set_data(Tensor(rate)),
+            lambda args, rate: ms.ops.assign(args.optimizer.learning_rate, Tensor(rate)),
+            lambda args, rate: setattr(args.optimizer, "learning_rate", rate),
+        ):
+            rates, weights, net = [], [], Net()
+
+            def change(name, args):
+                if name == "step":
+                    rates.append(args.learning_rate)
+                    weights.append(net.fc2.bias.asnumpy().copy())
+                    if len(rates) == 2:
+                        set_rate(args, 0.0)  # noqa: B023
+                    if len(rates) == 3:
+                        set_rate(args, 0.5)  # noqa: B023
+
+            self.train(change, net, nn.SGD(net.trainable_params(), 0.25))
+            self.close(rates, [0.25, 0.25, 0.0, 0.5])
+            self.close(weights[2], weights[1], 0)
+            self.assertTrue((weights[3] != weights[2]).any())
+
+    def test_what_they_may_not_change(self):
+        net = Net()
+        optimizer = nn.Momentum(net.trainable_params(), 0.1, 0.9, weight_decay=0.1)
+        zeros = Tensor(np.zeros((8, 6), "f4"))
+        changes = (
+            (lambda: net.fc1.weight.set_data(zeros), "'fc1.weight' changes while Model trains"),
+            (lambda: net.fc1.weight.__setitem__(0, 1.0), "got item assignment"),
+            (lambda: optimizer([ms.ops.ones_like(one) for one in net.trainable_params()]), "a step of another program"),
+            (lambda: setattr(optimizer, "weight_decay", 0.0), "expected learning_rate alone"),
+        )
+        for change, text in changes:
+            before = net.fc1.weight.asnumpy().copy()
+            with self.refuses(RuntimeError, text):
+                self.train(lambda name, args: name == "step" and change(), net, optimizer)  # noqa: B023
+            self.close(net.fc1.weight, before, 0)
+            net.fc1.weight.set_data(Tensor(before))  # is free again
+
+
+if __name__ == "__main__":
+    unittest.main()
