@@ -155,7 +155,7 @@ std::string split_states(SavedStates& states, const std::string& folder, const S
     const std::vector<ShardPiece>& own = pieces[static_cast<size_t>(rank)];
     if (own.empty()) continue;
     ShardFileWriter file(begun + "/" + shard_name(rank), own);
-    for (size_t i = 0; i < own.size(); ++i) {
+    for (const size_t i : file.order()) {
       Array part(Type{own[i].type.dtype, shape_of(own[i].box)});
       states.read(own[i].name, own[i].box, own[i].type.dtype, part.data());
       file.write(i, part.data());

@@ -168,14 +168,13 @@ void convert_elements(DType from, const void* source, DType to, void* target, in
   });
 }
 
-ShardFileWriter::ShardFileWriter(const std::string& path, std::vector<ShardPiece> pieces)
-    : path_(path), pieces_(std::move(pieces)), places_(pieces_.size()) {
+ShardFileWriter::ShardFileWriter(const std::string& path, std::vector<ShardPiece> pieces, FileCache cache)
+    : path_(path), pieces_(std::move(pieces)), order_(pieces_.size()), places_(pieces_.size()) {
   // Wide elements first, so that every tensor is aligned to its element.
-  std::vector<size_t> order(pieces_.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(),
+  std::iota(order_.begin(), order_.end(), size_t{0});
+  std::stable_sort(order_.begin(), order_.end(),
                    [&](size_t a, size_t b) { return size_of(pieces_[a].type.dtype) > size_of(pieces_[b].type.dtype); });
-  for (const size_t i : order) {
+  for (const size_t i : order_) {
     const Type type{pieces_[i].type.dtype, shape_of(pieces_[i].box)};
     places_[i] = {pieces_[i].name, type, data_bytes_, data_bytes_ + type.bytes()};
     data_bytes_ += type.bytes();
@@ -187,8 +186,10 @@ ShardFileWriter::ShardFileWriter(const std::string& path, std::vector<ShardPiece
   data_begin_ = 8 + static_cast<int64_t>(header().size());
   file_ = File(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (!file_.is_open()) throw_cannot_write("checkpoint", path_, std::strerror(errno));
+  if (cache == FileCache::avoided) direct_.emplace(file_.fd(), data_begin_);
 }
 
+/// Ends at a block of the disk, behind its length in 8 bytes.
 std::string ShardFileWriter::header() const {
   Metadata metadata;
   for (size_t i = 0; i < pieces_.size(); ++i) {
@@ -200,12 +201,24 @@ std::string ShardFileWriter::header() const {
   std::vector<TensorPlace> places = places_;
   std::stable_sort(places.begin(), places.end(),
                    [](const TensorPlace& a, const TensorPlace& b) { return a.begin < b.begin; });
-  return print_safetensors_header(places, metadata);
+  std::string text = print_safetensors_header(places, metadata);
+  constexpr size_t kBlock = DirectOutput::kAlignment;
+  text.resize((sizeof(uint64_t) + text.size() + kBlock - 1) / kBlock * kBlock - sizeof(uint64_t), ' ');
+  return text;
 }
 
 void ShardFileWriter::write(size_t piece, const void* dense) {
+  if (elements_of(pieces_[piece].box) == 0) return;
+  if (!direct_) return write_cached(piece, dense);
+  checksums_[piece] = checked_tiles(pieces_[piece], dense);
+  const TensorPlace& place = places_[piece];
+  if (!direct_->write(dense, static_cast<size_t>(place.end - place.begin))) {
+    throw_cannot_write("checkpoint", path_, std::strerror(errno));
+  }
+}
+
+void ShardFileWriter::write_cached(size_t piece, const void* dense) {
   const ShardPiece& what = pieces_[piece];
-  if (elements_of(what.box) == 0) return;
   const TensorPlace& place = places_[piece];
   const int64_t bytes = place.end - place.begin, begin = data_begin_ + place.begin;
   int reason = 0;
@@ -231,7 +244,7 @@ ShardDigest ShardFileWriter::finish() {
   const std::string text = header();
   const uint64_t length = text.size();
   PARTITA_CHECK(8 + static_cast<int64_t>(length) == data_begin_, "the header of {} has changed its length", path_);
-  if (!write_all_at(file_.fd(), &length, sizeof length, 0) ||
+  if ((direct_ && !direct_->finish()) || !write_all_at(file_.fd(), &length, sizeof length, 0) ||
       !write_all_at(file_.fd(), text.data(), text.size(), sizeof length) || ::fsync(file_.fd()) != 0 ||
       !file_.close()) {
     throw_cannot_write("checkpoint", path_, std::strerror(errno));

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "checkpoint/checksum.h"
+#include "checkpoint/direct_output.h"
 #include "checkpoint/files.h"
 #include "checkpoint/safetensors_header.h"
 #include "checkpoint/tiles.h"
@@ -28,13 +29,19 @@ struct ShardDigest {
   std::vector<uint64_t> pieces;  // for each piece a checksum of those of its tiles
 };
 
+/// Whether what is written goes through the system's file cache. Through it a writer that waits is done sooner, as
+/// several threads copy; past it less is taken from those that compute meanwhile.
+enum class FileCache { used, avoided };
+
 /// Writes a new file. Whatever cannot be written is a RuntimeFailure(cannot_write).
 class ShardFileWriter {
  public:
-  /// `pieces` are those that will be written.
-  ShardFileWriter(const std::string& path, std::vector<ShardPiece> pieces);
+  /// `pieces` are those that will be written, in the order of `order`.
+  ShardFileWriter(const std::string& path, std::vector<ShardPiece> pieces, FileCache cache = FileCache::used);
 
   const std::vector<ShardPiece>& pieces() const { return pieces_; }
+  /// Numbers of the pieces as they lie in the file.
+  const std::vector<size_t>& order() const { return order_; }
   /// The elements of a piece, dense. Throws RuntimeFailure(non_finite) when one is NaN or infinite.
   void write(size_t piece, const void* dense);
   /// Behind the last piece: everything is on the disk.
@@ -42,12 +49,15 @@ class ShardFileWriter {
 
  private:
   std::string header() const;
+  void write_cached(size_t piece, const void* dense);
 
   std::string path_;
   std::vector<ShardPiece> pieces_;
+  std::vector<size_t> order_;
   std::vector<TensorPlace> places_;               // per piece
   std::vector<std::vector<uint64_t>> checksums_;  // per piece, of its tiles
   File file_;
+  std::optional<DirectOutput> direct_;
   int64_t data_begin_ = 0, data_bytes_ = 0;
 };
 

@@ -200,8 +200,9 @@ void CheckpointSaving::write_share() {
   digest_ = {};
   const std::vector<ShardPiece>& own = pieces_[static_cast<size_t>(comm_.rank())];
   if (own.empty()) return;
-  ShardFileWriter file(begun_ + "/" + shard_name(comm_.rank()), own);
-  for (size_t i = 0; i < own.size(); ++i) {
+  ShardFileWriter file(begun_ + "/" + shard_name(comm_.rank()), own,
+                       options_.asynchronous ? FileCache::avoided : FileCache::used);
+  for (const size_t i : file.order()) {
     if (options_.integrated) {
       file.write(i, gathered_[i].data());
     } else {
