@@ -339,6 +339,7 @@ class _Events:
         self._model, self.callbacks, self._sink = model, callbacks, sink
         self._optimizer = model._optimizer
         self._rate, self._hyperparameters = self._optimizer.rate_of(0), self._optimizer.program_state()
+        self._changes = self._optimizer._changes
         self._read = {}  # of parameters, behind the last step
         self.steps, self.has_ended, self._epoch_open = 0, False, False
         self._args = InternalCallbackParam(
@@ -361,12 +362,19 @@ class _Events:
             getattr(callback, event)(self._context)
         if self._context.get_stop_requested():
             self._control.stop()
+        self._require_hyperparameters()
+        self._follow_rate()
+
+    def _require_hyperparameters(self):
+        """Those that updates were made of, behind callbacks that have set attributes."""
+        if self._optimizer._changes == self._changes:
+            return
+        self._changes = self._optimizer._changes
         if self._optimizer.program_state() != self._hyperparameters:
             raise RuntimeError(
                 f"[train] another attribute of {type(self._optimizer).__name__} in a callback, got a change, expected "
                 "learning_rate alone: what else updates depend on stands in their program"
             )
-        self._follow_rate()
 
     def _save(self, path, own_part=False, background=False):
         self._control.save(path, own_part, background)
