@@ -154,7 +154,7 @@ class Captured:
     def __init__(self, names=frozenset(), function=None, arguments=(), cells=()):
         self.values, self.cells, self.found = [], {}, set()
         self._names = names
-        self._kept = []  # what is known by identity must live as long
+        self._kept = []  # what is known by identity must live as long, also what is made on the way
         self._seen = {}
         for one in () if function is None else (function, *arguments):
             self._add(one, 0)
@@ -199,6 +199,7 @@ class Captured:
         """False, with the place of the first time, where it was looked at before."""
         if id(value) not in self._seen:
             self._seen[id(value)] = len(self._seen)
+            self._kept.append(value)
             return True
         self.values.append(self._seen[id(value)])
         return False

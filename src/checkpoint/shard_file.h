@@ -29,8 +29,8 @@ struct ShardDigest {
   std::vector<uint64_t> pieces;  // for each piece a checksum of those of its tiles
 };
 
-/// Whether what is written goes through the system's file cache. Through it a writer that waits is done sooner, as
-/// several threads copy; past it less is taken from those that compute meanwhile.
+/// Whether what is written goes through the system's file cache. Past it less is taken from threads that compute
+/// meanwhile.
 enum class FileCache { used, avoided };
 
 /// Writes a new file. Whatever cannot be written is a RuntimeFailure(cannot_write).

@@ -99,6 +99,15 @@ class Follow(Case):
             settings.factor = 1.0
             self.assertEqual(self.values(function, lambda: setattr(settings, "factor", 4.0)), [1, 4])
 
+    def test_many_parts_that_are_made_on_the_way(self):
+        """Lists of parts live while others are made: none is taken for an earlier one."""
+        factors = [1.0] * 6
+        makes = [functools.partial(lambda i, x: x * factors[i], i) for i in range(6)]
+        acts = [ms.jit(lambda x, one=one: one(x)) for one in makes]
+        changes = [lambda i=i: acts.__setitem__(i, ms.jit(lambda x, i=i: x * (i + 2.0))) for i in range(6)]
+        product = lambda x: functools.reduce(lambda y, act: act(y), acts, x)  # noqa: E731
+        self.assertEqual(self.values(product, *changes), [1, 2, 6, 24, 120, 720, 5040])
+
     def test_objects(self):
         for loss, function in (
             (Loss(), lambda loss, x: loss(x)),

@@ -40,7 +40,7 @@ class Custom(Primitive):
 
     def program_parts(self):
         """The function itself runs with the program, and may have what changes as it runs."""
-        return [self.__dict__[name] for name in sorted(self.__dict__) if name != "_func"]
+        return [one for one in super().program_parts() if one is not self._func]
 
     def compute(self, *args):
         tensors = [as_tensor(one, self.name) for one in args]
