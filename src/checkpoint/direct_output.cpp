@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <new>
@@ -12,51 +11,46 @@
 namespace partita {
 namespace {
 
-constexpr size_t kBlockBytes = size_t{4} << 20;
+constexpr size_t kLeastBytes = size_t{4} << 20;  // of a write, but the last
 
 }  // namespace
 
-DirectOutput::DirectOutput(int fd, int64_t offset)
-    : fd_(fd),
-      offset_(offset),
-      is_direct_(set_direct(true)),
-      block_(new (std::align_val_t{kAlignment}) std::byte[kBlockBytes]) {}
+DirectOutput::Memory DirectOutput::allocate(size_t bytes) {
+  Memory memory(new (std::align_val_t{kAlignment}) std::byte[bytes]);
+  std::memset(memory.get(), 0, bytes);
+  return memory;
+}
+
+DirectOutput::DirectOutput(int fd, int64_t offset, const std::byte* memory)
+    : fd_(fd), offset_(offset), memory_(memory), is_direct_(set_direct(true)) {}
 
 bool DirectOutput::set_direct(bool direct) {
   const int flags = ::fcntl(fd_, F_GETFL);
   return flags >= 0 && ::fcntl(fd_, F_SETFL, direct ? flags | O_DIRECT : flags & ~O_DIRECT) == 0 && direct;
 }
 
-bool DirectOutput::write(const void* bytes, size_t count) {
-  const auto* next = static_cast<const std::byte*>(bytes);
-  while (count > 0) {
-    const size_t some = std::min(count, kBlockBytes - used_);
-    std::memcpy(block_.get() + used_, next, some);
-    used_ += some;
-    next += some;
-    count -= some;
-    if (used_ == kBlockBytes && !write_block(used_)) return false;
-  }
-  return true;
-}
+bool DirectOutput::write_until(size_t end) { return end < written_ + kLeastBytes || write_blocks(end); }
 
-bool DirectOutput::write_block(size_t count) {
-  bool is_good = write_all_at(fd_, block_.get(), count, offset_);
+/// The whole blocks in front of `end`.
+bool DirectOutput::write_blocks(size_t end) {
+  const size_t count = (end - written_) / kAlignment * kAlignment;
+  const auto put = [&] {
+    return write_all_at(fd_, memory_ + written_, count, offset_ + static_cast<int64_t>(written_));
+  };
+  bool is_good = put();
   if (!is_good && errno == EINVAL && is_direct_) {
     // The file system, or what a short write has left, asks for another alignment.
     is_direct_ = set_direct(false);
-    is_good = write_all_at(fd_, block_.get(), count, offset_);
+    is_good = put();
   }
-  offset_ += static_cast<int64_t>(count);
-  used_ -= count;
+  written_ += count;
   return is_good;
 }
 
-bool DirectOutput::finish() {
-  const size_t whole = used_ / kAlignment * kAlignment, rest = used_ - whole;
-  if (!write_block(whole)) return false;
+bool DirectOutput::finish(size_t end) {
+  if (!write_blocks(end)) return false;
   is_direct_ = set_direct(false);
-  return rest == 0 || write_all_at(fd_, block_.get() + whole, rest, offset_);
+  return write_all_at(fd_, memory_ + written_, end - written_, offset_ + static_cast<int64_t>(written_));
 }
 
 }  // namespace partita

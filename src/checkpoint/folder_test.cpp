@@ -385,5 +385,42 @@ TEST(StateShares, EachElementHasOneWriterThatHoldsIt) {
   }
 }
 
+TEST(StateShares, TensorsStayWholeWhereRanksWriteAlikeAnyway) {
+  const auto held_by_four = [](std::vector<Shape> shapes) {
+    std::vector<HeldState> states;
+    for (Shape& shape : shapes) {
+      HeldState& state = states.emplace_back();
+      state.type = {DType::f32, std::move(shape)};
+      for (int rank = 0; rank < 4; ++rank) state.holders.push_back({rank, whole_box(state.type.shape)});
+    }
+    return states;
+  };
+  const auto bytes_of_ranks = [](const std::vector<HeldState>& states) {
+    std::vector<int64_t> bytes(4, 0);
+    const auto shares = share_states(states, 4);
+    for (const auto& boxes : shares) {
+      for (const StateShare& share : boxes) bytes[static_cast<size_t>(share.rank)] += 4 * elements_of(share.box);
+    }
+    return std::pair(shares, bytes);
+  };
+  // Eight of 2 MiB and some small ones: two for each rank, none cut.
+  std::vector<Shape> shapes(8, Shape{512, 1024});
+  shapes.insert(shapes.end(), 12, Shape{64});
+  const auto [whole, alike] = bytes_of_ranks(held_by_four(shapes));
+  for (const auto& boxes : whole) EXPECT_EQ(boxes.size(), 1u);
+  EXPECT_EQ(alike, std::vector<int64_t>(4, 2 * 512 * 1024 * 4 + 3 * 64 * 4));
+  // Two of them for four ranks are cut.
+  const auto [cut, even] = bytes_of_ranks(held_by_four({{512, 1024}, {512, 1024}, {64}, {64}, {64}, {64}}));
+  EXPECT_EQ(cut[0].size(), 4u);
+  EXPECT_EQ(cut[2].size(), 1u);
+  EXPECT_EQ(even, std::vector<int64_t>(4, 2 * 128 * 1024 * 4 + 64 * 4));
+  // A large one is cut while those that balance are not.
+  const auto [mixed, nearly] =
+      bytes_of_ranks(held_by_four({{4096, 1024}, {512, 1024}, {512, 1024}, {512, 1024}, {512, 1024}}));
+  EXPECT_EQ(mixed[0].size(), 4u);
+  for (size_t i = 1; i < mixed.size(); ++i) EXPECT_EQ(mixed[i].size(), 1u);
+  EXPECT_EQ(nearly, std::vector<int64_t>(4, 1024 * 1024 * 4 + 512 * 1024 * 4));
+}
+
 }  // namespace
 }  // namespace partita

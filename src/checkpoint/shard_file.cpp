@@ -21,6 +21,9 @@ constexpr int64_t kLeastParallelBytes = int64_t{1} << 20;
 
 int64_t size_in_bytes(DType dtype) { return static_cast<int64_t>(size_of(dtype)); }
 
+/// Of what is written of a tensor.
+Type piece_type(const ShardPiece& piece) { return {piece.type.dtype, shape_of(piece.box)}; }
+
 /// Adds the bytes of a tile of the dense array of `around`, a box around it. `look` is called with all of them, some at
 /// a time, while they are in the cache: short runs are put together.
 template <class Look>
@@ -168,17 +171,21 @@ void convert_elements(DType from, const void* source, DType to, void* target, in
   });
 }
 
-ShardFileWriter::ShardFileWriter(const std::string& path, std::vector<ShardPiece> pieces, FileCache cache)
-    : path_(path), pieces_(std::move(pieces)), order_(pieces_.size()), places_(pieces_.size()) {
+FileLayout file_layout(const std::vector<ShardPiece>& pieces) {
+  FileLayout layout{.order = std::vector<size_t>(pieces.size()), .begins = std::vector<int64_t>(pieces.size())};
   // Wide elements first, so that every tensor is aligned to its element.
-  std::iota(order_.begin(), order_.end(), size_t{0});
-  std::stable_sort(order_.begin(), order_.end(),
-                   [&](size_t a, size_t b) { return size_of(pieces_[a].type.dtype) > size_of(pieces_[b].type.dtype); });
-  for (const size_t i : order_) {
-    const Type type{pieces_[i].type.dtype, shape_of(pieces_[i].box)};
-    places_[i] = {pieces_[i].name, type, data_bytes_, data_bytes_ + type.bytes()};
-    data_bytes_ += type.bytes();
+  std::iota(layout.order.begin(), layout.order.end(), size_t{0});
+  std::stable_sort(layout.order.begin(), layout.order.end(),
+                   [&](size_t a, size_t b) { return size_of(pieces[a].type.dtype) > size_of(pieces[b].type.dtype); });
+  for (const size_t i : layout.order) {
+    layout.begins[i] = layout.bytes;
+    layout.bytes += piece_type(pieces[i]).bytes();
   }
+  return layout;
+}
+
+ShardFileWriter::ShardFileWriter(const std::string& path, std::vector<ShardPiece> pieces, const std::byte* data)
+    : path_(path), pieces_(std::move(pieces)), layout_(file_layout(pieces_)), data_(data) {
   for (const ShardPiece& piece : pieces_) {
     const bool empty = elements_of(piece.box) == 0;
     checksums_.emplace_back(empty ? 0 : static_cast<size_t>(Tiles(piece.parts, piece.box).count()));
@@ -186,7 +193,7 @@ ShardFileWriter::ShardFileWriter(const std::string& path, std::vector<ShardPiece
   data_begin_ = 8 + static_cast<int64_t>(header().size());
   file_ = File(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (!file_.is_open()) throw_cannot_write("checkpoint", path_, std::strerror(errno));
-  if (cache == FileCache::avoided) direct_.emplace(file_.fd(), data_begin_);
+  if (data_ != nullptr) direct_.emplace(file_.fd(), data_begin_, data_);
 }
 
 /// Ends at a block of the disk, behind its length in 8 bytes.
@@ -198,29 +205,31 @@ std::string ShardFileWriter::header() const {
     metadata.emplace(kTilesOf + pieces_[i].name, std::move(digits));
     metadata.emplace(kBoxOf + pieces_[i].name, print_box(pieces_[i].box));
   }
-  std::vector<TensorPlace> places = places_;
-  std::stable_sort(places.begin(), places.end(),
-                   [](const TensorPlace& a, const TensorPlace& b) { return a.begin < b.begin; });
+  std::vector<TensorPlace> places;
+  for (const size_t i : layout_.order) {
+    const int64_t begin = layout_.begins[i];
+    places.push_back({pieces_[i].name, piece_type(pieces_[i]), begin, begin + bytes_of(i)});
+  }
   std::string text = print_safetensors_header(places, metadata);
   constexpr size_t kBlock = DirectOutput::kAlignment;
   text.resize((sizeof(uint64_t) + text.size() + kBlock - 1) / kBlock * kBlock - sizeof(uint64_t), ' ');
   return text;
 }
 
+int64_t ShardFileWriter::bytes_of(size_t piece) const { return piece_type(pieces_[piece]).bytes(); }
+
 void ShardFileWriter::write(size_t piece, const void* dense) {
   if (elements_of(pieces_[piece].box) == 0) return;
   if (!direct_) return write_cached(piece, dense);
+  PARTITA_CHECK(dense == data_ + layout_.begins[piece], "'{}' does not lie where it will be", pieces_[piece].name);
   checksums_[piece] = checked_tiles(pieces_[piece], dense);
-  const TensorPlace& place = places_[piece];
-  if (!direct_->write(dense, static_cast<size_t>(place.end - place.begin))) {
+  if (!direct_->write_until(static_cast<size_t>(layout_.begins[piece] + bytes_of(piece)))) {
     throw_cannot_write("checkpoint", path_, std::strerror(errno));
   }
 }
 
 void ShardFileWriter::write_cached(size_t piece, const void* dense) {
-  const ShardPiece& what = pieces_[piece];
-  const TensorPlace& place = places_[piece];
-  const int64_t bytes = place.end - place.begin, begin = data_begin_ + place.begin;
+  const int64_t bytes = bytes_of(piece), begin = data_begin_ + layout_.begins[piece];
   int reason = 0;
   const auto put = [&] {
     if (!write_all_at(file_.fd(), dense, static_cast<size_t>(bytes), begin)) reason = errno;
@@ -235,7 +244,7 @@ void ShardFileWriter::write_cached(size_t piece, const void* dense) {
     } else {
       put();
     }
-    checksums_[piece] = checked_tiles(what, dense);
+    checksums_[piece] = checked_tiles(pieces_[piece], dense);
   }
   if (reason != 0) throw_cannot_write("checkpoint", path_, std::strerror(reason));
 }
@@ -244,12 +253,13 @@ ShardDigest ShardFileWriter::finish() {
   const std::string text = header();
   const uint64_t length = text.size();
   PARTITA_CHECK(8 + static_cast<int64_t>(length) == data_begin_, "the header of {} has changed its length", path_);
-  if ((direct_ && !direct_->finish()) || !write_all_at(file_.fd(), &length, sizeof length, 0) ||
+  if ((direct_ && !direct_->finish(static_cast<size_t>(layout_.bytes))) ||
+      !write_all_at(file_.fd(), &length, sizeof length, 0) ||
       !write_all_at(file_.fd(), text.data(), text.size(), sizeof length) || ::fsync(file_.fd()) != 0 ||
       !file_.close()) {
     throw_cannot_write("checkpoint", path_, std::strerror(errno));
   }
-  ShardDigest digest{.bytes = data_begin_ + data_bytes_, .header = checksum_of_text(text)};
+  ShardDigest digest{.bytes = data_begin_ + layout_.bytes, .header = checksum_of_text(text)};
   for (const auto& checksums : checksums_) digest.pieces.push_back(checksum_of_all(checksums));
   return digest;
 }
@@ -279,7 +289,7 @@ ShardFileReader::ShardFileReader(std::string path, int64_t bytes, const std::str
   for (ShardPiece& piece : pieces) {
     const std::string name = piece.name;
     const auto place = places.find(name);
-    const Type type{piece.type.dtype, shape_of(piece.box)};
+    const Type type = piece_type(piece);
     if (place == places.end() || place->second->type != type) {
       refuse(fmt::format("tensor '{}' is not as the manifest says, expected {}", name, print(type)));
     }

@@ -29,19 +29,25 @@ struct ShardDigest {
   std::vector<uint64_t> pieces;  // for each piece a checksum of those of its tiles
 };
 
-/// Whether what is written goes through the system's file cache. Past it less is taken from threads that compute
-/// meanwhile.
-enum class FileCache { used, avoided };
+/// How pieces lie in a file, one behind the other, each aligned to its element.
+struct FileLayout {
+  std::vector<size_t> order;    // numbers of the pieces as they lie
+  std::vector<int64_t> begins;  // of each piece, in bytes behind the header
+  int64_t bytes = 0;            // of all
+};
+FileLayout file_layout(const std::vector<ShardPiece>& pieces);
 
 /// Writes a new file. Whatever cannot be written is a RuntimeFailure(cannot_write).
 class ShardFileWriter {
  public:
-  /// `pieces` are those that will be written, in the order of `order`.
-  ShardFileWriter(const std::string& path, std::vector<ShardPiece> pieces, FileCache cache = FileCache::used);
+  /// `pieces` are those that will be written, in the order of `order`. `data`: memory from DirectOutput::allocate where
+  /// all of them lie as file_layout says, which outlives the object and is written past the system's file cache;
+  /// nullptr: they lie anywhere, and the cache is used.
+  ShardFileWriter(const std::string& path, std::vector<ShardPiece> pieces, const std::byte* data = nullptr);
 
   const std::vector<ShardPiece>& pieces() const { return pieces_; }
   /// Numbers of the pieces as they lie in the file.
-  const std::vector<size_t>& order() const { return order_; }
+  const std::vector<size_t>& order() const { return layout_.order; }
   /// The elements of a piece, dense. Throws RuntimeFailure(non_finite) when one is NaN or infinite.
   void write(size_t piece, const void* dense);
   /// Behind the last piece: everything is on the disk.
@@ -49,16 +55,17 @@ class ShardFileWriter {
 
  private:
   std::string header() const;
+  int64_t bytes_of(size_t piece) const;
   void write_cached(size_t piece, const void* dense);
 
   std::string path_;
   std::vector<ShardPiece> pieces_;
-  std::vector<size_t> order_;
-  std::vector<TensorPlace> places_;               // per piece
+  FileLayout layout_;
   std::vector<std::vector<uint64_t>> checksums_;  // per piece, of its tiles
   File file_;
+  const std::byte* data_;
   std::optional<DirectOutput> direct_;
-  int64_t data_begin_ = 0, data_bytes_ = 0;
+  int64_t data_begin_ = 0;
 };
 
 /// Reads boxes of the pieces of a file, and checks what it reads.

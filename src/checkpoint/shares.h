@@ -25,8 +25,9 @@ struct StateShare {
   Box box;
 };
 
-/// For each state its shares, the same on every rank that asks: what several ranks hold alike is cut into equal parts
-/// where it has a MiB or more, and given to the one with the fewest bytes so far where it has less.
+/// For each state its shares, the same on every rank that asks. What several ranks hold alike is written by one of them
+/// as a whole, or by each of them in part where the busiest rank would otherwise write over a tenth more: a part costs
+/// more than its bytes, since a rank whose state lies in a format of a kernel reads all of it for a part.
 std::vector<std::vector<StateShare>> share_states(const std::vector<HeldState>& states, int ranks);
 
 /// What each rank writes.

@@ -336,15 +336,10 @@ std::vector<Range> StageExecutor::state_box(std::string_view name) const {
   return local_ranges(local_.graph.type(value), local_.shardings[value], local_.mesh, coordinates_);
 }
 
-std::span<const std::byte> StageExecutor::raw_state(std::string_view name) const {
-  const int index = named_.state(name);
-  return {reinterpret_cast<const std::byte*>(addresses_[index]), static_cast<size_t>(schedule_.buffers[index].bytes)};
-}
-
-void StageExecutor::read_state(std::string_view name, void* to, const void* raw) const {
+void StageExecutor::read_state(std::string_view name, void* to) const {
   const int index = named_.state(name);
   const Buffer& buffer = schedule_.buffers[index];
-  const void* from = raw != nullptr ? raw : addresses_[index];
+  const void* from = addresses_[index];
   device_.make_reorder(type(buffer.value), buffer.format, MemoryFormat{})->run({&from, 1}, {&to, 1}, nullptr);
 }
 

@@ -59,10 +59,8 @@ class StageExecutor {
                   const std::function<void(const std::vector<Range>& box, DType dtype, void* to)>& fill);
   StatePart state_part(std::string_view name) const;
   std::vector<Range> state_box(std::string_view name) const;
-  /// This rank's part of a state, dense, goes to `to`. `raw`: of a copy of raw_state, on any thread.
-  void read_state(std::string_view name, void* to, const void* raw = nullptr) const;
-  /// The bytes of a state as it lies in memory, which is dense unless has_dense_state says otherwise.
-  std::span<const std::byte> raw_state(std::string_view name) const;
+  /// This rank's part of a state, dense, goes to `to`.
+  void read_state(std::string_view name, void* to) const;
   /// The same without a copy where the state is dense in memory.
   StateView view_state(std::string_view name) const;
   bool has_dense_state(std::string_view name) const;

@@ -108,7 +108,10 @@ CheckpointSaving::CheckpointSaving(const CheckpointOptions& options, const Progr
       states_(held_states(program)),
       pieces_(pieces_of_ranks(
           states_, options.integrated ? give_to_first(states_) : share_states(states_, comm_.size()), comm_.size())) {
-  if (options.asynchronous && !options.integrated) make_room();
+  if (!options.asynchronous || options.integrated) return;
+  // Before the first save, so that none waits for memory.
+  layout_ = file_layout(own_pieces());
+  copy_ = DirectOutput::allocate(static_cast<size_t>(layout_.bytes));
 }
 
 CheckpointSaving::~CheckpointSaving() = default;
@@ -151,15 +154,6 @@ void CheckpointSaving::save(const TrainingMoment& moment) {
   stall_seconds_ = std::chrono::duration<double>(SavingClock::now() - begin).count();
 }
 
-void CheckpointSaving::make_room() {
-  for (const ShardPiece& piece : pieces_[static_cast<size_t>(comm_.rank())]) {
-    const StageExecutor& stage = stage_of(piece.name);
-    const auto bytes =
-        stage.has_dense_state(piece.name) ? static_cast<size_t>(bytes_of(piece)) : stage.raw_state(piece.name).size();
-    copies_.push_back(std::make_unique<std::byte[]>(bytes));
-  }
-}
-
 void CheckpointSaving::copy_share() {
   if (options_.integrated) {
     gathered_.clear();
@@ -168,21 +162,14 @@ void CheckpointSaving::copy_share() {
     }
     return;
   }
-  // What is not dense is copied as it is, and made dense when it is written.
-  const std::vector<ShardPiece>& own = pieces_[static_cast<size_t>(comm_.rank())];
   std::vector<MemoryCopy> copies;
-  for (size_t i = 0; i < own.size(); ++i) {
-    const StageExecutor& stage = stage_of(own[i].name);
-    const std::span<const std::byte> raw = stage.raw_state(own[i].name);
-    if (!stage.has_dense_state(own[i].name)) {
-      add_copies(copies, copies_[i].get(), raw.data(), raw.size());
-      continue;
-    }
-    const StateView view = stage.view_state(own[i].name);
-    if (const void* dense = place_of(own[i].box, view.box, view.values)) {
-      add_copies(copies, copies_[i].get(), dense, static_cast<size_t>(bytes_of(own[i])));
+  for (size_t i = 0; i < own_pieces().size(); ++i) {
+    const ShardPiece& piece = own_pieces()[i];
+    std::byte* const to = copy_.get() + layout_.begins[i];
+    if (const void* dense = dense_place(piece)) {
+      add_copies(copies, to, dense, static_cast<size_t>(bytes_of(piece)));
     } else {
-      pack(own[i].box, view.box, view.values, copies_[i].get());
+      read_piece(piece, to);
     }
   }
 #pragma omp parallel for schedule(dynamic)
@@ -196,42 +183,44 @@ const StageExecutor& CheckpointSaving::stage_of(const std::string& name) const {
   PARTITA_CHECK(false, "rank {} has no part of '{}'", comm_.rank(), name);
 }
 
+const void* CheckpointSaving::dense_place(const ShardPiece& piece) const {
+  const StageExecutor& stage = stage_of(piece.name);
+  if (!stage.has_dense_state(piece.name)) return nullptr;
+  const StateView view = stage.view_state(piece.name);
+  return place_of(piece.box, view.box, view.values);
+}
+
+void CheckpointSaving::read_piece(const ShardPiece& piece, void* to) {
+  const StageExecutor& stage = stage_of(piece.name);
+  const Box box = stage.state_box(piece.name);
+  if (stage.has_dense_state(piece.name)) return pack(piece.box, box, stage.view_state(piece.name).values, to);
+  if (box == piece.box) return stage.read_state(piece.name, to);
+  const Type type{piece.type.dtype, shape_of(box)};
+  void* const whole = whole_scratch_.of(type.bytes());
+  stage.read_state(piece.name, whole);
+  pack(piece.box, box, {type, whole}, to);
+}
+
+const void* CheckpointSaving::dense_piece(const ShardPiece& piece) {
+  if (const void* dense = dense_place(piece)) return dense;
+  void* const to = scratch_.of(bytes_of(piece));
+  read_piece(piece, to);
+  return to;
+}
+
 void CheckpointSaving::write_share() {
   digest_ = {};
-  const std::vector<ShardPiece>& own = pieces_[static_cast<size_t>(comm_.rank())];
+  const std::vector<ShardPiece>& own = own_pieces();
   if (own.empty()) return;
-  ShardFileWriter file(begun_ + "/" + shard_name(comm_.rank()), own,
-                       options_.asynchronous ? FileCache::avoided : FileCache::used);
+  ShardFileWriter file(begun_ + "/" + shard_name(comm_.rank()), own, copy_.get());
   for (const size_t i : file.order()) {
     if (options_.integrated) {
       file.write(i, gathered_[i].data());
     } else {
-      file.write(i, dense_piece(i));
+      file.write(i, copy_ ? copy_.get() + layout_.begins[i] : dense_piece(own[i]));
     }
   }
   digest_ = file.finish();
-}
-
-const void* CheckpointSaving::dense_piece(size_t number) {
-  const ShardPiece& piece = pieces_[static_cast<size_t>(comm_.rank())][number];
-  const StageExecutor& stage = stage_of(piece.name);
-  const std::byte* copy = copies_.empty() ? nullptr : copies_[number].get();
-  if (stage.has_dense_state(piece.name)) {
-    if (copy != nullptr) return copy;
-    const StateView view = stage.view_state(piece.name);
-    if (const void* dense = place_of(piece.box, view.box, view.values)) return dense;
-    void* const to = scratch_.of(bytes_of(piece));
-    pack(piece.box, view.box, view.values, to);
-    return to;
-  }
-  const Box box = stage.state_box(piece.name);
-  const Type type{piece.type.dtype, shape_of(box)};
-  void* const whole = scratch_.of(type.bytes());
-  stage.read_state(piece.name, whole, copy);
-  if (box == piece.box) return whole;
-  void* const to = part_scratch_.of(bytes_of(piece));
-  pack(piece.box, box, {type, whole}, to);
-  return to;
 }
 
 void* CheckpointSaving::Scratch::of(int64_t bytes) {
@@ -254,7 +243,7 @@ void CheckpointSaving::gather_digests() {
   std::vector<int64_t> counts;
   for (const auto& pieces : pieces_) counts.push_back(static_cast<int64_t>(kDigestWords + pieces.size()));
   std::vector<uint64_t> all(static_cast<size_t>(std::accumulate(counts.begin(), counts.end(), int64_t{0})));
-  const std::vector<uint64_t> own = packed_digest(digest_, pieces_[static_cast<size_t>(comm_.rank())].size());
+  const std::vector<uint64_t> own = packed_digest(digest_, own_pieces().size());
   comm_.all_gather(own.data(), all.data(), counts, DType::i64);
   if (comm_.rank() != 0) return;
   manifest_.tensors = tensors_of(states_);

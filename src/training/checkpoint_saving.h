@@ -78,14 +78,17 @@ class CheckpointSaving {
   };
 
   enum class Phase { idle, writing, committing };
-  /// Takes the memory of copies, so that no save waits for it.
-  void make_room();
   /// Copies what this rank writes; collective where the first rank writes all.
   void copy_share();
+  const std::vector<ShardPiece>& own_pieces() const { return pieces_[static_cast<size_t>(comm_.rank())]; }
   const StageExecutor& stage_of(const std::string& name) const;
   void write_share();
-  /// The elements of a piece of this rank's share, from the copy where there is one; valid until the next call.
-  const void* dense_piece(size_t number);
+  /// Where the elements of a piece lie one behind the other in the executor's memory; nullptr where they do not.
+  const void* dense_place(const ShardPiece& piece) const;
+  /// The elements of a piece of this rank's share as the executor has them; valid until the next call, or step.
+  const void* dense_piece(const ShardPiece& piece);
+  /// The same to `to`.
+  void read_piece(const ShardPiece& piece, void* to);
   void commit();
   /// In the background, or at once.
   void start(std::function<void()> job);
@@ -102,9 +105,10 @@ class CheckpointSaving {
   std::vector<HeldState> states_;
   std::vector<std::vector<ShardPiece>> pieces_;  // what each rank writes
   Phase phase_ = Phase::idle;
-  std::vector<std::unique_ptr<std::byte[]>> copies_;  // of each piece of the share; none: it is written at once
-  std::vector<Array> gathered_;                       // in place of copies, on the first rank
-  Scratch scratch_, part_scratch_;
+  FileLayout layout_;            // of this rank's file
+  DirectOutput::Memory copy_;    // of its share; none: it is written at once
+  std::vector<Array> gathered_;  // in place of a copy, on the first rank
+  Scratch scratch_, whole_scratch_;
   std::string begun_;  // the folder that is written
   Manifest manifest_;  // of the one that is open
   ShardDigest digest_;
