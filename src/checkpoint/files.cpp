@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 
@@ -16,6 +17,10 @@ File::File(const std::string& path, int flags, unsigned mode)
 bool File::close() {
   const int fd = std::exchange(fd_, -1);
   return fd < 0 || ::close(fd) == 0;
+}
+
+File new_file(const std::string& path) {
+  return File(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
 }
 
 bool write_all(int fd, const void* data, size_t bytes) {
@@ -41,6 +46,27 @@ bool write_all_at(int fd, const void* data, size_t bytes, int64_t offset) {
     bytes -= static_cast<size_t>(written);
   }
   return true;
+}
+
+bool write_past_cache(int fd, const void* data, size_t bytes, int64_t offset) {
+  // A process that is killed waits for what the disk has been given.
+  constexpr size_t kMostBytes = size_t{16} << 20;
+  const auto* next = static_cast<const char*>(data);
+  const int flags = ::fcntl(fd, F_GETFL);
+  bool is_direct = ::fcntl(fd, F_SETFL, flags | O_DIRECT) == 0;
+  size_t whole = bytes / kDiskBlock * kDiskBlock;
+  while (is_direct && whole > 0) {
+    const size_t some = std::min(whole, kMostBytes);
+    is_direct = write_all_at(fd, next, some, offset);
+    // The file system, or what a short write has left, asks for another alignment.
+    if (!is_direct && errno != EINVAL) return false;
+    if (!is_direct) break;
+    next += some;
+    offset += static_cast<int64_t>(some);
+    bytes -= some;
+    whole -= some;
+  }
+  return ::fcntl(fd, F_SETFL, flags) == 0 && write_all_at(fd, next, bytes, offset);
 }
 
 bool read_all(int fd, void* data, size_t bytes, int64_t offset) {

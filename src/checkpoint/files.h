@@ -29,9 +29,16 @@ class File {
   int fd_ = -1;
 };
 
+/// Not open, with errno, when it is there already or cannot be made.
+File new_file(const std::string& path);
+
 /// False, with errno, when it cannot be written.
 bool write_all(int fd, const void* data, size_t bytes);
 bool write_all_at(int fd, const void* data, size_t bytes, int64_t offset);
+constexpr size_t kDiskBlock = 4096;
+/// The same past the system's file cache, where the file system allows it: the caller waits for the disk, and no
+/// processor copies into memory that the cache first has to be given. `data` and `offset` are multiples of kDiskBlock.
+bool write_past_cache(int fd, const void* data, size_t bytes, int64_t offset);
 /// False at the end of the file or on an error.
 bool read_all(int fd, void* data, size_t bytes, int64_t offset);
 /// The names in it are on the disk; false, with errno, when they cannot be.

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "checkpoint/manifest.h"
+#include "checkpoint/shard_file.h"
 
 namespace partita {
 

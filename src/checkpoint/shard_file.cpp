@@ -11,107 +11,19 @@
 #include <numeric>
 
 #include "base/resources.h"
+#include "checkpoint/safetensors_header.h"
 
 namespace partita {
 namespace {
 
-constexpr const char* kTilesOf = "tiles:";
-constexpr size_t kDigits = 16;  // of a checksum
 constexpr int64_t kLeastParallelBytes = int64_t{1} << 20;
 
 int64_t size_in_bytes(DType dtype) { return static_cast<int64_t>(size_of(dtype)); }
 
-/// Of what is written of a tensor.
-Type piece_type(const ShardPiece& piece) { return {piece.type.dtype, shape_of(piece.box)}; }
-
-/// Adds the bytes of a tile of the dense array of `around`, a box around it. `look` is called with all of them, some at
-/// a time, while they are in the cache: short runs are put together.
-template <class Look>
-void add_tile(Checksum& checksum, const Box& tile, const Box& around, const char* bytes, int64_t size,
-              const Look& look) {
-  constexpr size_t kMost = size_t{1} << 15, kShort = size_t{1} << 12;
-  const auto add = [&](const char* some, size_t count) {
-    look(some, count);
-    checksum.add(some, count);
-  };
-  alignas(16) char together[kMost];
-  size_t used = 0;
-  for_common_runs(tile, around, tile, [&](int64_t first, int64_t, int64_t count) {
-    const char* run = bytes + first * size;
-    auto left = static_cast<size_t>(count * size);
-    if (used > 0 && used + left > kMost) add(together, std::exchange(used, 0));
-    while (left > kShort) {
-      const size_t some = std::min(left, kMost);
-      if (used > 0) add(together, std::exchange(used, 0));
-      add(run, some);
-      run += some;
-      left -= some;
-    }
-    std::memcpy(together + used, run, left);
-    used += left;
-  });
-  if (used > 0) add(together, used);
-}
-
-uint64_t checksum_of_all(const std::vector<uint64_t>& checksums) {
-  return checksum_of(checksums.data(), checksums.size() * sizeof checksums[0]);
-}
-
-/// A float is not finite when all bits of its exponent are set.
-template <class T>
-bool all_finite_elements(const char* bytes, int64_t count) {
-  using Bits = std::conditional_t<sizeof(T) == 8, uint64_t, std::conditional_t<sizeof(T) == 4, uint32_t, uint16_t>>;
-  Bits infinity{};
-  const T largest = static_cast<T>(std::numeric_limits<float>::infinity());
-  std::memcpy(&infinity, &largest, sizeof infinity);
-  Bits bad = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    Bits bits;
-    std::memcpy(&bits, bytes + static_cast<size_t>(i) * sizeof bits, sizeof bits);
-    bad |= static_cast<Bits>((bits & infinity) == infinity);
-  }
-  return bad == 0;
-}
-
 /// The checksums of the tiles of a piece. Throws unless its floats are numbers.
-std::vector<uint64_t> checked_tiles(const ShardPiece& piece, const void* dense) {
+void compute_checksums(const ShardPiece& piece, const void* dense, std::vector<uint64_t>& checksums) {
   const Tiles tiles(piece.parts, piece.box);
-  std::vector<uint64_t> checksums;
-  checksums.reserve(static_cast<size_t>(tiles.count()));
-  Checksum checksum;
-  const auto with_look = [&](const auto& look) {
-    tiles.for_each([&](int64_t, const Box& tile) {
-      add_tile(checksum, tile, piece.box, static_cast<const char*>(dense), size_in_bytes(piece.type.dtype), look);
-      checksums.push_back(checksum.take());
-    });
-  };
-  if (!is_float(piece.type.dtype)) {
-    with_look([](const char*, size_t) {});
-    return checksums;
-  }
-  for_float(piece.type.dtype, [&](auto zero) {
-    using T = decltype(zero);
-    with_look([&](const char* bytes, size_t count) {
-      if (all_finite_elements<T>(bytes, static_cast<int64_t>(count / sizeof(T)))) return;
-      throw RuntimeFailure(ExitCode::non_finite,
-                           fmt::format("[checkpoint] '{}' is not finite, got NaN or infinity in {}, expected numbers; "
-                                       "nothing was saved",
-                                       piece.name, print_box(piece.box)));
-    });
-  });
-  return checksums;
-}
-
-/// The text of an entry's checksums, or an error that says what is wrong with it.
-std::vector<uint64_t> parse_checksums(std::string_view text, int64_t count) {
-  if (text.size() != static_cast<size_t>(count) * kDigits) return {};
-  std::vector<uint64_t> checksums;
-  for (size_t at = 0; at < text.size(); at += kDigits) {
-    const auto checksum = parse_checksum(text.substr(at, kDigits));
-    if (!checksum) return {};
-    checksums.push_back(*checksum);
-  }
-  return checksums;
+  checksum_rows(piece, tiles, 0, piece.box.empty() ? 1 : tiles.along(0), dense, checksums);
 }
 
 File open_shard(const std::string& path, int64_t bytes) {
@@ -137,16 +49,6 @@ File open_shard(const std::string& path, int64_t bytes) {
 
 }  // namespace
 
-std::string print_box(const Box& box) {
-  if (box.empty()) return "";
-  std::string ranges, sizes;
-  for (const Range& range : box) {
-    ranges += fmt::format("{}{}:{}", ranges.empty() ? "" : ",", range.begin, range.end);
-    sizes += fmt::format("{}{}", sizes.empty() ? "" : ",", range.size);
-  }
-  return ranges + " of " + sizes;
-}
-
 void convert_elements(DType from, const void* source, DType to, void* target, int64_t count) {
   if (from == to) {
     std::memcpy(target, source, static_cast<size_t>(count * size_in_bytes(from)));
@@ -171,65 +73,21 @@ void convert_elements(DType from, const void* source, DType to, void* target, in
   });
 }
 
-FileLayout file_layout(const std::vector<ShardPiece>& pieces) {
-  FileLayout layout{.order = std::vector<size_t>(pieces.size()), .begins = std::vector<int64_t>(pieces.size())};
-  // Wide elements first, so that every tensor is aligned to its element.
-  std::iota(layout.order.begin(), layout.order.end(), size_t{0});
-  std::stable_sort(layout.order.begin(), layout.order.end(),
-                   [&](size_t a, size_t b) { return size_of(pieces[a].type.dtype) > size_of(pieces[b].type.dtype); });
-  for (const size_t i : layout.order) {
-    layout.begins[i] = layout.bytes;
-    layout.bytes += piece_type(pieces[i]).bytes();
-  }
-  return layout;
-}
-
-ShardFileWriter::ShardFileWriter(const std::string& path, std::vector<ShardPiece> pieces, const std::byte* data)
-    : path_(path), pieces_(std::move(pieces)), layout_(file_layout(pieces_)), data_(data) {
-  for (const ShardPiece& piece : pieces_) {
-    const bool empty = elements_of(piece.box) == 0;
-    checksums_.emplace_back(empty ? 0 : static_cast<size_t>(Tiles(piece.parts, piece.box).count()));
-  }
-  data_begin_ = 8 + static_cast<int64_t>(header().size());
-  file_ = File(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+ShardFileWriter::ShardFileWriter(const std::string& path, std::vector<ShardPiece> pieces)
+    : path_(path),
+      pieces_(std::move(pieces)),
+      layout_(file_layout(pieces_)),
+      checksums_(no_checksums(pieces_)),
+      file_(new_file(path)),
+      data_begin_(static_cast<int64_t>(sizeof(uint64_t) + header().size())) {
   if (!file_.is_open()) throw_cannot_write("checkpoint", path_, std::strerror(errno));
-  if (data_ != nullptr) direct_.emplace(file_.fd(), data_begin_, data_);
 }
 
-/// Ends at a block of the disk, behind its length in 8 bytes.
-std::string ShardFileWriter::header() const {
-  Metadata metadata;
-  for (size_t i = 0; i < pieces_.size(); ++i) {
-    std::string digits;
-    for (const uint64_t checksum : checksums_[i]) digits += print_checksum(checksum);
-    metadata.emplace(kTilesOf + pieces_[i].name, std::move(digits));
-    metadata.emplace(kBoxOf + pieces_[i].name, print_box(pieces_[i].box));
-  }
-  std::vector<TensorPlace> places;
-  for (const size_t i : layout_.order) {
-    const int64_t begin = layout_.begins[i];
-    places.push_back({pieces_[i].name, piece_type(pieces_[i]), begin, begin + bytes_of(i)});
-  }
-  std::string text = print_safetensors_header(places, metadata);
-  constexpr size_t kBlock = DirectOutput::kAlignment;
-  text.resize((sizeof(uint64_t) + text.size() + kBlock - 1) / kBlock * kBlock - sizeof(uint64_t), ' ');
-  return text;
-}
-
-int64_t ShardFileWriter::bytes_of(size_t piece) const { return piece_type(pieces_[piece]).bytes(); }
+std::string ShardFileWriter::header() const { return print_shard_header(pieces_, layout_, checksums_, kDiskBlock); }
 
 void ShardFileWriter::write(size_t piece, const void* dense) {
   if (elements_of(pieces_[piece].box) == 0) return;
-  if (!direct_) return write_cached(piece, dense);
-  PARTITA_CHECK(dense == data_ + layout_.begins[piece], "'{}' does not lie where it will be", pieces_[piece].name);
-  checksums_[piece] = checked_tiles(pieces_[piece], dense);
-  if (!direct_->write_until(static_cast<size_t>(layout_.begins[piece] + bytes_of(piece)))) {
-    throw_cannot_write("checkpoint", path_, std::strerror(errno));
-  }
-}
-
-void ShardFileWriter::write_cached(size_t piece, const void* dense) {
-  const int64_t bytes = bytes_of(piece), begin = data_begin_ + layout_.begins[piece];
+  const int64_t bytes = piece_type(pieces_[piece]).bytes(), begin = data_begin_ + layout_.begins[piece];
   int reason = 0;
   const auto put = [&] {
     if (!write_all_at(file_.fd(), dense, static_cast<size_t>(bytes), begin)) reason = errno;
@@ -244,7 +102,7 @@ void ShardFileWriter::write_cached(size_t piece, const void* dense) {
     } else {
       put();
     }
-    checksums_[piece] = checked_tiles(pieces_[piece], dense);
+    compute_checksums(pieces_[piece], dense, checksums_[piece]);
   }
   if (reason != 0) throw_cannot_write("checkpoint", path_, std::strerror(reason));
 }
@@ -253,15 +111,12 @@ ShardDigest ShardFileWriter::finish() {
   const std::string text = header();
   const uint64_t length = text.size();
   PARTITA_CHECK(8 + static_cast<int64_t>(length) == data_begin_, "the header of {} has changed its length", path_);
-  if ((direct_ && !direct_->finish(static_cast<size_t>(layout_.bytes))) ||
-      !write_all_at(file_.fd(), &length, sizeof length, 0) ||
+  if (!write_all_at(file_.fd(), &length, sizeof length, 0) ||
       !write_all_at(file_.fd(), text.data(), text.size(), sizeof length) || ::fsync(file_.fd()) != 0 ||
       !file_.close()) {
     throw_cannot_write("checkpoint", path_, std::strerror(errno));
   }
-  ShardDigest digest{.bytes = data_begin_ + layout_.bytes, .header = checksum_of_text(text)};
-  for (const auto& checksums : checksums_) digest.pieces.push_back(checksum_of_all(checksums));
-  return digest;
+  return digest_of(text, layout_, checksums_);
 }
 
 ShardFileReader::ShardFileReader(std::string path, int64_t bytes, const std::string& header,
@@ -337,8 +192,8 @@ void ShardFileReader::read(const std::string& name, const Box& part, const Box& 
       bytes_read_ += static_cast<int64_t>(run);
     });
     tiles.for_each(wanted, [&](int64_t number, const Box& tile) {
-      add_tile(checksum, tile, slab, bytes.data(), size, [](const char*, size_t) {});
-      if (checksum.take() == entry.checksums[static_cast<size_t>(number)]) return;
+      if (tile_checksum(checksum, tile, slab, bytes.data(), own) == entry.checksums[static_cast<size_t>(number)])
+        return;
       throw InvalidFile(fmt::format("[checkpoint] {}: tensor '{}' is damaged in {}", path_, name, print_box(tile)));
     });
     const Box here = *common_box(slab, part);

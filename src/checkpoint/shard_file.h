@@ -1,49 +1,18 @@
 #pragma once
 // One file of a checkpoint: a plain safetensors file with what one rank wrote, each tensor a box of a whole one.
-//
-// Its metadata have, for each tensor, "box:NAME" ("0:16,0:64 of 64,64") and "tiles:NAME", the checksums of its tiles in
-// their order, 16 hexadecimal digits each. The manifest has a checksum of the header, and so of all of these.
 
-#include <span>
+#include <map>
 
-#include "checkpoint/checksum.h"
-#include "checkpoint/direct_output.h"
 #include "checkpoint/files.h"
-#include "checkpoint/safetensors_header.h"
-#include "checkpoint/tiles.h"
+#include "checkpoint/shard_format.h"
 
 namespace partita {
-
-/// A box of a tensor that is written to one file.
-struct ShardPiece {
-  std::string name;            // of the tensor, once per file
-  Type type;                   // of the whole tensor
-  std::vector<int64_t> parts;  // its grid of tiles
-  Box box;
-};
-
-/// What the manifest has of a file.
-struct ShardDigest {
-  int64_t bytes = 0;
-  std::string header;            // checksum_of_text of the JSON header
-  std::vector<uint64_t> pieces;  // for each piece a checksum of those of its tiles
-};
-
-/// How pieces lie in a file, one behind the other, each aligned to its element.
-struct FileLayout {
-  std::vector<size_t> order;    // numbers of the pieces as they lie
-  std::vector<int64_t> begins;  // of each piece, in bytes behind the header
-  int64_t bytes = 0;            // of all
-};
-FileLayout file_layout(const std::vector<ShardPiece>& pieces);
 
 /// Writes a new file. Whatever cannot be written is a RuntimeFailure(cannot_write).
 class ShardFileWriter {
  public:
-  /// `pieces` are those that will be written, in the order of `order`. `data`: memory from DirectOutput::allocate where
-  /// all of them lie as file_layout says, which outlives the object and is written past the system's file cache;
-  /// nullptr: they lie anywhere, and the cache is used.
-  ShardFileWriter(const std::string& path, std::vector<ShardPiece> pieces, const std::byte* data = nullptr);
+  /// `pieces` are those that will be written.
+  ShardFileWriter(const std::string& path, std::vector<ShardPiece> pieces);
 
   const std::vector<ShardPiece>& pieces() const { return pieces_; }
   /// Numbers of the pieces as they lie in the file.
@@ -55,16 +24,12 @@ class ShardFileWriter {
 
  private:
   std::string header() const;
-  int64_t bytes_of(size_t piece) const;
-  void write_cached(size_t piece, const void* dense);
 
   std::string path_;
   std::vector<ShardPiece> pieces_;
   FileLayout layout_;
-  std::vector<std::vector<uint64_t>> checksums_;  // per piece, of its tiles
+  TileChecksums checksums_;
   File file_;
-  const std::byte* data_;
-  std::optional<DirectOutput> direct_;
   int64_t data_begin_ = 0;
 };
 
@@ -95,12 +60,6 @@ class ShardFileReader {
   std::map<std::string, Entry> entries_;
   int64_t& bytes_read_;
 };
-
-/// In front of the name of a tensor, in metadata: the box that is in the file, as print_box says it.
-constexpr const char* kBoxOf = "box:";
-
-/// "0:16,0:64 of 64,64"; "" for a scalar.
-std::string print_box(const Box& box);
 
 /// Runs of elements from one element type to another, as cast() does.
 void convert_elements(DType from, const void* source, DType to, void* target, int64_t count);

@@ -1,7 +1,7 @@
 #pragma once
 // Which rank writes what of the states: each element once, ranks that hold the same share the work.
 
-#include "checkpoint/shard_file.h"
+#include "checkpoint/shard_format.h"
 #include "graph/graph.h"
 #include "sharding/box_runs.h"
 

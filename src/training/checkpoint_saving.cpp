@@ -1,8 +1,13 @@
 #include "training/checkpoint_saving.h"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <thread>
+
+#include "checkpoint/shard_file.h"
 
 namespace partita {
 namespace {
@@ -40,11 +45,17 @@ struct MemoryCopy {
 };
 
 /// In parts that threads share.
-void add_copies(std::vector<MemoryCopy>& copies, std::byte* to, const void* from, size_t bytes) {
+void add_copies(std::vector<MemoryCopy>& copies, void* to, const void* from, size_t bytes) {
   constexpr size_t kMost = size_t{1} << 20;
   for (size_t at = 0; at < bytes; at += kMost) {
-    copies.push_back({to + at, static_cast<const std::byte*>(from) + at, std::min(kMost, bytes - at)});
+    copies.push_back(
+        {static_cast<std::byte*>(to) + at, static_cast<const std::byte*>(from) + at, std::min(kMost, bytes - at)});
   }
+}
+
+/// Whether a core of this host has none of the ranks' compute threads.
+bool has_free_core(const Communicator& comm) {
+  return static_cast<int>(std::thread::hardware_concurrency()) > comm.host_place().size * omp_get_max_threads();
 }
 
 std::vector<uint64_t> packed_digest(const ShardDigest& digest, size_t pieces) {
@@ -108,10 +119,9 @@ CheckpointSaving::CheckpointSaving(const CheckpointOptions& options, const Progr
       states_(held_states(program)),
       pieces_(pieces_of_ranks(
           states_, options.integrated ? give_to_first(states_) : share_states(states_, comm_.size()), comm_.size())) {
-  if (!options.asynchronous || options.integrated) return;
+  has_free_core_ = has_free_core(comm);
   // Before the first save, so that none waits for memory.
-  layout_ = file_layout(own_pieces());
-  copy_ = DirectOutput::allocate(static_cast<size_t>(layout_.bytes));
+  if (options.asynchronous && !options.integrated) copy_.emplace(own_pieces());
 }
 
 CheckpointSaving::~CheckpointSaving() = default;
@@ -165,7 +175,7 @@ void CheckpointSaving::copy_share() {
   std::vector<MemoryCopy> copies;
   for (size_t i = 0; i < own_pieces().size(); ++i) {
     const ShardPiece& piece = own_pieces()[i];
-    std::byte* const to = copy_.get() + layout_.begins[i];
+    void* const to = copy_->place(i);
     if (const void* dense = dense_place(piece)) {
       add_copies(copies, to, dense, static_cast<size_t>(bytes_of(piece)));
     } else {
@@ -174,6 +184,7 @@ void CheckpointSaving::copy_share() {
   }
 #pragma omp parallel for schedule(dynamic)
   for (size_t i = 0; i < copies.size(); ++i) std::memcpy(copies[i].to, copies[i].from, copies[i].bytes);
+  if (!has_free_core_) copy_->compute_checksums();
 }
 
 const StageExecutor& CheckpointSaving::stage_of(const std::string& name) const {
@@ -212,14 +223,14 @@ void CheckpointSaving::write_share() {
   digest_ = {};
   const std::vector<ShardPiece>& own = own_pieces();
   if (own.empty()) return;
-  ShardFileWriter file(begun_ + "/" + shard_name(comm_.rank()), own, copy_.get());
-  for (const size_t i : file.order()) {
-    if (options_.integrated) {
-      file.write(i, gathered_[i].data());
-    } else {
-      file.write(i, copy_ ? copy_.get() + layout_.begins[i] : dense_piece(own[i]));
-    }
+  const std::string path = begun_ + "/" + shard_name(comm_.rank());
+  if (copy_) {
+    if (has_free_core_) copy_->compute_checksums();
+    digest_ = copy_->write(path);
+    return;
   }
+  ShardFileWriter file(path, own);
+  for (const size_t i : file.order()) file.write(i, options_.integrated ? gathered_[i].data() : dense_piece(own[i]));
   digest_ = file.finish();
 }
 

@@ -2,6 +2,7 @@
 // Saves a training to a folder of checkpoints, step by step, while it goes on (docs/checkpoints.md).
 
 #include "checkpoint/folder.h"
+#include "checkpoint/share_copy.h"
 #include "checkpoint/shares.h"
 #include "compile.h"
 #include "execute/executor.h"
@@ -105,9 +106,9 @@ class CheckpointSaving {
   std::vector<HeldState> states_;
   std::vector<std::vector<ShardPiece>> pieces_;  // what each rank writes
   Phase phase_ = Phase::idle;
-  FileLayout layout_;            // of this rank's file
-  DirectOutput::Memory copy_;    // of its share; none: it is written at once
-  std::vector<Array> gathered_;  // in place of a copy, on the first rank
+  bool has_free_core_ = true;      // checksums of the copy are the writing thread's, since steps do not wait for it
+  std::optional<ShareCopy> copy_;  // of this rank's share; none: it is written at once
+  std::vector<Array> gathered_;    // in place of a copy, on the first rank
   Scratch scratch_, whole_scratch_;
   std::string begun_;  // the folder that is written
   Manifest manifest_;  // of the one that is open

@@ -1,0 +1,40 @@
+#pragma once
+// A copy of what a rank writes of its states: the training goes on while it is written.
+
+#include <cstddef>
+#include <memory>
+#include <new>
+
+#include "checkpoint/shard_format.h"
+
+namespace partita {
+
+/// Memory where pieces lie as they will in their file, aligned to blocks of the disk: no processor copies them again,
+/// neither here nor to the system's file cache.
+class ShareCopy {
+ public:
+  /// Of memory that is there: nothing waits for it later.
+  explicit ShareCopy(std::vector<ShardPiece> pieces);
+
+  const std::vector<ShardPiece>& pieces() const { return pieces_; }
+  /// Where the elements of a piece are to lie, dense.
+  void* place(size_t piece) { return memory_.get() + layout_.begins[piece]; }
+  /// Computes the checksums of all pieces, with the compute threads of the caller. Throws RuntimeFailure(non_finite)
+  /// when an element is NaN or infinite.
+  void compute_checksums();
+  /// A new file with the pieces and their checksums, on the disk. Throws RuntimeFailure(cannot_write).
+  ShardDigest write(const std::string& path) const;
+
+ private:
+  struct Free {
+    void operator()(std::byte* memory) const { ::operator delete[](memory, std::align_val_t{kPage}); }
+  };
+  static constexpr size_t kPage = size_t{2} << 20;  // of memory, where the system has large ones
+
+  std::vector<ShardPiece> pieces_;
+  FileLayout layout_;
+  std::unique_ptr<std::byte[], Free> memory_;
+  TileChecksums checksums_;
+};
+
+}  // namespace partita
