@@ -13,59 +13,20 @@
 #include "data/readers/test_files.h"
 #include "data/transforms/image_maps.h"
 #include "data/views/map.h"
-#include "data/views/shuffle.h"
 #include "data/views/take.h"
 #include "launch/fingerprint.h"
 #include "network/build_graph.h"
-#include "network/functions.h"
-#include "network/initializers.h"
-#include "network/layers/layers.h"
 #include "ops/registry.h"
-#include "partition/collectives.h"
-#include "partition/partition.h"
-#include "plan/outputs.h"
 #include "training/rank_run.h"
-#include "zoo/zoo.h"
+#include "training/small_training.h"
 
 namespace partita {
 namespace {
 
-constexpr int64_t kRows = 100, kBatch = 24, kStepsPerEpoch = 4;
-
-DatasetPtr rows_of(Split split) {
-  const DatasetPtr rows = make_synthetic({DType::u8, {8, 8, 1}}, 4, kRows, /*seed=*/3, split);
-  return map(split == Split::train ? shuffle(rows, 5) : rows, {"image"},
-             chain({rescale(1.0 / 255, 0), normalize({0.5}, {0.25}), hwc_to_chw(), cast(DType::f64)}));
-}
-
-JobConfig small_config(int ranks, OptimizerKind optimizer = OptimizerKind::adamw) {
-  return {.training = {.batch = kBatch, .dtype = DType::f64},
-          .optimizer = {.kind = optimizer},
-          .schedule = {.kind = LrKind::cosine, .learning_rate = 0.01, .warmup_steps = 2},
-          .ranks = {.count = ranks, .threads = 1}};
-}
-
-Network small_network(const std::string& sizes = "hidden=16,layers=1,classes=4,dropout=0.2") {
-  return make_model("mlp:" + sizes).network(Loss::sparse);
-}
-
-Model small_model(int ranks, OptimizerKind optimizer = OptimizerKind::adamw) {
-  return Model(small_network(), small_config(ranks, optimizer), Place{.cores = 1});
-}
-
-/// Keeps what it is told.
-class Recorder : public Callback {
- public:
-  std::vector<StepInfo> steps;
-  std::vector<EpochInfo> epochs;
-  void on_step_end(const StepInfo& info) override { steps.push_back(info); }
-  void on_epoch_end(const EpochInfo& info) override { epochs.push_back(info); }
-};
-
 TEST(Model, ResumedTrainingHasTheSameNumbers) {
   const TempDir dir;
   const std::string path = (dir.path() / "half.safetensors").string();
-  Recorder whole, rest;
+  EventRecorder whole, rest;
   Model model = small_model(2);
   CheckpointSaver saver(path, 6);
   LambdaCallback keep;  // the checkpoint of step 6, in the middle of the second epoch
@@ -74,12 +35,12 @@ TEST(Model, ResumedTrainingHasTheSameNumbers) {
     if (info.global_step == 7) std::filesystem::copy_file(path, kept);
   };
   model.train(rows_of(Split::train), {.epochs = 3, .callbacks = {&whole, &saver, &keep}});
-  ASSERT_EQ(whole.steps.size(), 3 * kStepsPerEpoch);
+  ASSERT_EQ(whole.steps.size(), 3 * kSmallSteps);
 
   Model second = small_model(2);
   second.resume(kept);
   second.train(rows_of(Split::train), {.epochs = 3, .callbacks = {&rest}});
-  ASSERT_EQ(rest.steps.size(), 3 * kStepsPerEpoch - 6);
+  ASSERT_EQ(rest.steps.size(), 3 * kSmallSteps - 6);
   for (size_t i = 0; i < rest.steps.size(); ++i) {
     EXPECT_EQ(rest.steps[i].loss, whole.steps[i + 6].loss) << i;
     EXPECT_EQ(rest.steps[i].learning_rate, whole.steps[i + 6].learning_rate);
@@ -87,7 +48,7 @@ TEST(Model, ResumedTrainingHasTheSameNumbers) {
     EXPECT_EQ(rest.steps[i].epoch, whole.steps[i + 6].epoch);
   }
   // The last step was saved too: going on from there takes no step.
-  Recorder nothing;
+  EventRecorder nothing;
   Model third = small_model(2);
   third.resume(path);
   third.train(rows_of(Split::train), {.epochs = 3, .callbacks = {&nothing}});
@@ -98,7 +59,7 @@ TEST(Model, ResumedTrainingHasTheSameNumbers) {
 TEST(Model, ResumesOnAnotherNumberOfRanks) {
   const TempDir dir;
   const std::string path = (dir.path() / "a.safetensors").string();
-  Recorder whole, rest;
+  EventRecorder whole, rest;
   CheckpointSaver saver(path, 0);
   small_model(1).train(rows_of(Split::train), {.epochs = 2, .callbacks = {&whole}});
   Model first = small_model(3);
@@ -116,22 +77,22 @@ TEST(Model, ResumesOnAnotherNumberOfRanks) {
 
 TEST(Model, CallbacksDirectAllRanksFromTheBegin) {
   for (int ranks : {1, 2, 3}) {
-    Recorder recorder;
+    EventRecorder recorder;
     TrainControl* control = nullptr;
     LambdaCallback callback;
     callback.train_begin = [&](const TrainInfo& info) { (control = info.control)->set_learning_rate(0.125); };
     callback.step_end = [&](const StepInfo& info) {
-      if (info.global_step == kStepsPerEpoch + 1) control->stop();
+      if (info.global_step == kSmallSteps + 1) control->stop();
     };
     Model model = small_model(ranks);
     model.train(rows_of(Split::train), {.epochs = 3, .callbacks = {&recorder, &callback}});
-    ASSERT_EQ(recorder.steps.size(), kStepsPerEpoch + 1);
+    ASSERT_EQ(recorder.steps.size(), kSmallSteps + 1);
     for (const StepInfo& step : recorder.steps) EXPECT_EQ(step.learning_rate, 0.125);
     ASSERT_EQ(recorder.epochs.size(), 2);  // the one that was cut short too
     EXPECT_EQ(recorder.epochs[1].steps, 1);
 
     callback.train_begin = [&](const TrainInfo& info) { info.control->stop(); };
-    Recorder none;
+    EventRecorder none;
     small_model(ranks).train(rows_of(Split::train), {.callbacks = {&callback, &none}});
     EXPECT_EQ(none.steps.size(), 0);
     callback.train_begin = [](const TrainInfo&) { throw InvalidArgument("[test] refused"); };
@@ -158,12 +119,12 @@ TEST(Model, CallbacksReadStates) {
     callback.train_end = [&] { read.push_back(control->state(name)); };
     Model model = small_model(ranks);
     model.train(rows_of(Split::train), {.validation = rows_of(Split::test), .callbacks = {&callback}});
-    ASSERT_EQ(read.size(), kStepsPerEpoch + 3);
+    ASSERT_EQ(read.size(), kSmallSteps + 3);
     const auto differ = [](const Array& a, const Array& b) {
       return std::memcmp(a.data(), b.data(), static_cast<size_t>(a.type().bytes())) != 0;
     };
-    for (size_t i = 0; i < kStepsPerEpoch; ++i) EXPECT_TRUE(differ(read[i], read[i + 1])) << i;
-    for (size_t i = kStepsPerEpoch; i < read.size(); ++i) EXPECT_FALSE(differ(read[i], model.states().at(name))) << i;
+    for (size_t i = 0; i < kSmallSteps; ++i) EXPECT_TRUE(differ(read[i], read[i + 1])) << i;
+    for (size_t i = kSmallSteps; i < read.size(); ++i) EXPECT_FALSE(differ(read[i], model.states().at(name))) << i;
   }
 }
 
@@ -197,7 +158,7 @@ TEST(Model, ABrokenTrainingLeavesModelAndCheckpoint) {
   EXPECT_THROW(model.train(rows_of(Split::train), {.callbacks = {&bad, &saver}}), RuntimeFailure);
   EXPECT_EQ(model.eval(rows_of(Split::test)).loss, before.loss);
   model.save_checkpoint(second);
-  Recorder rest;
+  EventRecorder rest;
   model.resume(second);
   model.train(rows_of(Split::train), {.callbacks = {&rest}});
   EXPECT_EQ(rest.steps.at(0).global_step, 3);
@@ -213,8 +174,8 @@ TEST(Model, RefusesLengthsAndInputsThatAreNone) {
   expect_error<InvalidArgument>([&] { model.predict(Array(Type{DType::f64, {}})); }, "no batch of inputs, got f64[]");
   LearningRateScheduler infinite([](double, int64_t) { return 1e300; });
   Model narrow(small_network("hidden=4,layers=1,classes=4"),
-               {.training = {.batch = kBatch}, .optimizer = {.kind = OptimizerKind::sgd}});
-  const DatasetPtr rows = map(make_synthetic({DType::u8, {8, 8, 1}}, 4, kRows, 3, Split::train), {"image"},
+               {.training = {.batch = kSmallBatch}, .optimizer = {.kind = OptimizerKind::sgd}});
+  const DatasetPtr rows = map(make_synthetic({DType::u8, {8, 8, 1}}, 4, kSmallRows, 3, Split::train), {"image"},
                               chain({rescale(1.0 / 255, 0), hwc_to_chw()}));
   expect_error<InvalidArgument>([&] { narrow.train(rows, {.callbacks = {&infinite}}); }, "infinite in f32, got 1e+300");
 }
@@ -234,7 +195,7 @@ TEST(Model, RowsOfAnotherElementTypeAreConverted) {
     for (const int ranks : {1, 2, 3}) {
       for (const Parallel parallel : {Parallel::data, Parallel::automatic}) {
         const auto losses = [&](const DatasetPtr& given) {
-          Recorder recorder;
+          EventRecorder recorder;
           Model model(network, {.training = {.batch = 6, .epochs = 2, .dtype = own},
                                 .ranks = {.count = ranks, .threads = 1},
                                 .plan = {.options = {.parallel = parallel}}});
@@ -426,162 +387,9 @@ TEST(Model, IsWhatItWasAfterATrainingThatFails) {
   EXPECT_THROW(spent.train(rows), InvalidArgument);
 }
 
-// Where nobody asks for the states they stay with the ranks, which test them; the numbers are those of an evaluation.
-TEST(Model, TestsWithoutGatheringItsStates) {
-  const DatasetPtr rows = rows_of(Split::train), test = rows_of(Split::test);
-  for (const int ranks : {1, 3}) {
-    Model keeps = small_model(ranks), spends = small_model(ranks);
-    keeps.train(rows);
-    const Metrics expected = keeps.eval(test);
-    int ended = 0;
-    const TrainingEnd end =
-        spends.train(rows, {.keeps_states = false, .test = test, .ended = [&](const TrainingEnd& e) {
-                              ++ended;
-                              EXPECT_FALSE(e.test.has_value()) << "is still to come";
-                            }});
-    EXPECT_EQ(ended, 1);
-    ASSERT_TRUE(end.test.has_value());
-    EXPECT_EQ(end.test->samples, expected.samples);
-    EXPECT_EQ(end.test->correct, expected.correct);
-    EXPECT_NEAR(end.test->loss, expected.loss, 1e-12);
-    EXPECT_TRUE(spends.states().empty());
-    for (const auto& use : std::vector<std::function<void()>>{[&] { spends.eval(test); }, [&] { spends.train(rows); },
-                                                              [&] { spends.save("none"); }}) {
-      EXPECT_THROW(use(), InvalidArgument);
-    }
-    spends.assign(keeps.states());
-    EXPECT_EQ(spends.eval(test).correct, expected.correct);
-  }
-}
-
-TEST(Model, ValidatesAfterEveryEpoch) {
-  for (int ranks : {1, 3}) {
-    Recorder recorder;
-    Model model = small_model(ranks);
-    model.train(rows_of(Split::train), {.epochs = 2, .validation = rows_of(Split::test), .callbacks = {&recorder}});
-    ASSERT_EQ(recorder.epochs.size(), 2);
-    const Metrics last = *recorder.epochs[1].validation, again = model.eval(rows_of(Split::test));
-    EXPECT_EQ(last.samples, kRows);
-    EXPECT_EQ(last.correct, again.correct);
-    EXPECT_NEAR(last.loss, again.loss, 1e-12);
-    EXPECT_GE(again.correct_in_top, again.correct);
-    EXPECT_GT(again.correct_in_top, 0);
-    EXPECT_NEAR(small_model(1).eval(rows_of(Split::test)).loss, small_model(ranks).eval(rows_of(Split::test)).loss,
-                1e-12);
-  }
-}
-
-/// y = x weight^T: the rows of the weight, which are the columns of y, are split over all ranks.
-class SplitDense : public Layer {
- public:
-  explicit SplitDense(int64_t units, CallLocation where = CallLocation::current()) : Layer(where), units_(units) {}
-  Value construct(Context& context, Value x) override {
-    const Value weight = context.parameter("weight", {units_, x.shape().back()}, normal_initializer(0, 0.3));
-    context.builder().layerwise(weight, /*dim=*/0);
-    return matmul(x, weight, /*transpose_a=*/false, /*transpose_b=*/true);
-  }
-
- private:
-  int64_t units_;
-};
-
-// Each rank gets the logits of the rows whose labels it has, and no others.
-TEST(Evaluation, LogitsMoveToTheirRows) {
-  /// The collectives of values with the shape of the logits.
-  const auto moves_of = [](LayerPtr net) {
-    const Graph forward = build_graph(
-        {"split", std::move(net)}, all_ops(),
-        {.batch = 8, .columns = labelled_columns({"image", {DType::f32, {1, 4, 4}}}), .purpose = Purpose::evaluation});
-    const PlanOptions options;
-    const Plan plan = make_plan(forward, all_ops(), make_mesh(forward, 4, options), options);
-    const LocalGraph local = partition(forward, all_ops(), with_logits_in_rows(plan, forward, all_ops()));
-    const ValueId logits = local.graph.output("logits");
-    EXPECT_EQ(local.type(logits, local.mesh.coordinates(0)), (Type{DType::f32, {2, 4}}));
-    std::vector<std::string> moves;
-    for (const Node& node : local.graph.nodes) {
-      if (is_collective(node) && local.graph.type(node.outputs[0]) == local.graph.type(logits))
-        moves.push_back(node.op);
-    }
-    return moves;
-  };
-  using Moves = std::vector<std::string>;
-  EXPECT_EQ(moves_of(sequential({{"flatten", flatten()}, {"head", share(SplitDense(4))}})), Moves{"all_to_all"});
-  EXPECT_EQ(moves_of(sequential({{"flatten", flatten()}, {"wide", share(SplitDense(8))}, {"head", dense(4)}})),
-            Moves{"reduce_scatter"});
-  EXPECT_EQ(moves_of(sequential({{"flatten", flatten()}, {"head", dense(4)}})), Moves{});
-}
-
-// Logits that lie otherwise than the rows of a batch: cut by classes, or as sums of all ranks. Counts are those of one
-// rank, also of batches that do not fill one.
-TEST(Model, EvaluatesLogitsHoweverTheyAreCut) {
-  const auto net = [](int64_t hidden, int64_t classes) {
-    const LayerPtr head = hidden == 0 ? share(SplitDense(classes)) : dense(classes);
-    if (hidden == 0) return sequential({{"flatten", flatten()}, {"head", head}});
-    return sequential(
-        {{"flatten", flatten()}, {"wide", share(SplitDense(hidden))}, {"tanh", tanh_layer()}, {"head", head}});
-  };
-  for (const auto& [hidden, loss] :
-       {std::pair(0, Loss::sparse), std::pair(24, Loss::sparse), std::pair(0, Loss::dense)}) {
-    std::optional<Metrics> one;
-    for (const int ranks : {1, 2, 3, 4}) {
-      SCOPED_TRACE(fmt::format("{} hidden, {}, {} ranks", hidden, name_of(loss), ranks));
-      Recorder recorder;
-      Model model({"split", net(hidden, 4), loss}, {.training = {.batch = kBatch, .dtype = DType::f64},
-                                                    .optimizer = {.kind = OptimizerKind::sgd},
-                                                    .schedule = {.learning_rate = 0.01},
-                                                    .evaluation = {.batch = 40, .top = 2},
-                                                    .ranks = {.count = ranks, .threads = 1}});
-      model.train(rows_of(Split::train), {.validation = rows_of(Split::test), .callbacks = {&recorder}});
-      const Metrics metrics = model.eval(rows_of(Split::test));
-      EXPECT_EQ(metrics.samples, kRows);
-      EXPECT_EQ(recorder.epochs.at(0).validation->correct, metrics.correct);
-      if (!one) one = metrics;
-      EXPECT_EQ(metrics.correct, one->correct);
-      EXPECT_EQ(metrics.correct_in_top, one->correct_in_top);
-      EXPECT_GT(metrics.correct_in_top, metrics.correct);
-      EXPECT_NEAR(metrics.loss, one->loss, 1e-9);
-    }
-  }
-}
-
-// What is trained on is the scalar called "loss", wherever it stands among the results of a function.
-TEST(Model, TheLossIsTheOneOfThatName) {
-  const auto metrics = [](bool loss_first, int ranks, double* validated) {
-    auto head = dense(4);
-    const auto forward = [=](Context& context, Columns& rows) -> NamedValues {
-      return {{"logits", context.call("head", *head, reshape(rows.at("image"), {kBatch, 64}))}};
-    };
-    const auto loss = [=](Context& context, Columns& rows, const NamedValues& out) -> NamedValues {
-      const Value e = build_loss(Loss::sparse, context.builder(), find_output(out, "logits"), rows.at("label"));
-      if (loss_first) return {{"loss", e}, {"aux", e * 100}, {"half", e * 0.5}};
-      return {{"aux", e * 100}, {"half", e * 0.5}, {"loss", e}};
-    };
-    Recorder recorder;
-    Model model({"named", forward, loss}, {.training = {.batch = kBatch, .dtype = DType::f64},
-                                           .evaluation = {.batch = kBatch},
-                                           .ranks = {.count = ranks, .threads = 1}});
-    const DatasetPtr rows = take(rows_of(Split::test), 3 * kBatch);
-    model.train(rows, {.validation = rows, .callbacks = {&recorder}});
-    *validated = recorder.epochs.at(0).validation->loss;
-    return model.eval(rows);
-  };
-  for (const int ranks : {1, 2}) {
-    double first_validated = 0, last_validated = 0;
-    const Metrics first = metrics(true, ranks, &first_validated), last = metrics(false, ranks, &last_validated);
-    EXPECT_GT(first.loss, 0);
-    EXPECT_EQ(last.loss, first.loss);
-    EXPECT_EQ(last.others, first.others);
-    ASSERT_EQ(last.others.size(), 2u);
-    EXPECT_EQ(last.others[0].first, "aux");
-    EXPECT_NEAR(last.others[0].second, 100 * last.loss, 1e-9);
-    EXPECT_EQ(last_validated, first_validated);
-    EXPECT_EQ(last_validated, last.loss);
-  }
-}
-
 TEST(Model, SchedulerSetsTheRateOfTheNextStep) {
   for (int ranks : {1, 2}) {
-    Recorder recorder;
+    EventRecorder recorder;
     LearningRateScheduler halving([](double rate, int64_t) { return rate / 2; });
     small_model(ranks).train(rows_of(Split::train), {.callbacks = {&recorder, &halving}});
     for (size_t i = 1; i < recorder.steps.size(); ++i) {
@@ -595,7 +403,7 @@ TEST(Model, SchedulerSetsTheRateOfTheNextStep) {
 
 TEST(Model, StopsEarly) {
   for (int ranks : {1, 2}) {
-    Recorder recorder;
+    EventRecorder recorder;
     std::ostringstream out;
     EarlyStopping stopping({.patience = 1, .monitor = [](const EpochInfo& e) { return e.epoch < 2 ? 1.0 : 2.0; }}, out);
     small_model(ranks).train(rows_of(Split::train), {.epochs = 9, .callbacks = {&recorder, &stopping}});
@@ -620,7 +428,7 @@ TEST(EarlyStopping, LooksForTheBetterDirection) {
 TEST(Model, TakesAndGivesStatesByName) {
   Model first = small_model(2), second = small_model(1);
   EXPECT_TRUE(first.states().empty());
-  Recorder whole, rest;
+  EventRecorder whole, rest;
   first.train(rows_of(Split::train), {.epochs = 1});
   second.assign(first.states());
   const Metrics expected = first.eval(rows_of(Split::test)), got = second.eval(rows_of(Split::test));
@@ -637,7 +445,7 @@ TEST(Model, UpdatesAsItIsTold) {
   const auto losses = [](OptimizerKind kind, const BuildUpdate& update) {
     Model model = small_model(2, kind);
     model.update_by(update);
-    Recorder recorder;
+    EventRecorder recorder;
     model.train(rows_of(Split::train), {.epochs = 2, .callbacks = {&recorder}});
     std::vector<double> found;
     for (const StepInfo& step : recorder.steps) found.push_back(step.loss);

@@ -1,0 +1,173 @@
+// What a Model says of rows that it does not train on.
+
+#include <gtest/gtest.h>
+
+#include "data/views/take.h"
+#include "network/build_graph.h"
+#include "network/functions.h"
+#include "network/initializers.h"
+#include "network/layers/layers.h"
+#include "ops/registry.h"
+#include "partition/collectives.h"
+#include "partition/partition.h"
+#include "plan/outputs.h"
+#include "training/small_training.h"
+
+namespace partita {
+namespace {
+
+// Where nobody asks for the states they stay with the ranks, which test them; the numbers are those of an evaluation.
+TEST(Model, TestsWithoutGatheringItsStates) {
+  const DatasetPtr rows = rows_of(Split::train), test = rows_of(Split::test);
+  for (const int ranks : {1, 3}) {
+    Model keeps = small_model(ranks), spends = small_model(ranks);
+    keeps.train(rows);
+    const Metrics expected = keeps.eval(test);
+    int ended = 0;
+    const TrainingEnd end =
+        spends.train(rows, {.keeps_states = false, .test = test, .ended = [&](const TrainingEnd& e) {
+                              ++ended;
+                              EXPECT_FALSE(e.test.has_value()) << "is still to come";
+                            }});
+    EXPECT_EQ(ended, 1);
+    ASSERT_TRUE(end.test.has_value());
+    EXPECT_EQ(end.test->samples, expected.samples);
+    EXPECT_EQ(end.test->correct, expected.correct);
+    EXPECT_NEAR(end.test->loss, expected.loss, 1e-12);
+    EXPECT_TRUE(spends.states().empty());
+    for (const auto& use : std::vector<std::function<void()>>{[&] { spends.eval(test); }, [&] { spends.train(rows); },
+                                                              [&] { spends.save("none"); }}) {
+      EXPECT_THROW(use(), InvalidArgument);
+    }
+    spends.assign(keeps.states());
+    EXPECT_EQ(spends.eval(test).correct, expected.correct);
+  }
+}
+
+TEST(Model, ValidatesAfterEveryEpoch) {
+  for (int ranks : {1, 3}) {
+    EventRecorder recorder;
+    Model model = small_model(ranks);
+    model.train(rows_of(Split::train), {.epochs = 2, .validation = rows_of(Split::test), .callbacks = {&recorder}});
+    ASSERT_EQ(recorder.epochs.size(), 2);
+    const Metrics last = *recorder.epochs[1].validation, again = model.eval(rows_of(Split::test));
+    EXPECT_EQ(last.samples, kSmallRows);
+    EXPECT_EQ(last.correct, again.correct);
+    EXPECT_NEAR(last.loss, again.loss, 1e-12);
+    EXPECT_GE(again.correct_in_top, again.correct);
+    EXPECT_GT(again.correct_in_top, 0);
+    EXPECT_NEAR(small_model(1).eval(rows_of(Split::test)).loss, small_model(ranks).eval(rows_of(Split::test)).loss,
+                1e-12);
+  }
+}
+
+/// y = x weight^T: the rows of the weight, which are the columns of y, are split over all ranks.
+class SplitDense : public Layer {
+ public:
+  explicit SplitDense(int64_t units, CallLocation where = CallLocation::current()) : Layer(where), units_(units) {}
+  Value construct(Context& context, Value x) override {
+    const Value weight = context.parameter("weight", {units_, x.shape().back()}, normal_initializer(0, 0.3));
+    context.builder().layerwise(weight, /*dim=*/0);
+    return matmul(x, weight, /*transpose_a=*/false, /*transpose_b=*/true);
+  }
+
+ private:
+  int64_t units_;
+};
+
+// Each rank gets the logits of the rows whose labels it has, and no others.
+TEST(Evaluation, LogitsMoveToTheirRows) {
+  /// The collectives of values with the shape of the logits.
+  const auto moves_of = [](LayerPtr net) {
+    const Graph forward = build_graph(
+        {"split", std::move(net)}, all_ops(),
+        {.batch = 8, .columns = labelled_columns({"image", {DType::f32, {1, 4, 4}}}), .purpose = Purpose::evaluation});
+    const PlanOptions options;
+    const Plan plan = make_plan(forward, all_ops(), make_mesh(forward, 4, options), options);
+    const LocalGraph local = partition(forward, all_ops(), with_logits_in_rows(plan, forward, all_ops()));
+    const ValueId logits = local.graph.output("logits");
+    EXPECT_EQ(local.type(logits, local.mesh.coordinates(0)), (Type{DType::f32, {2, 4}}));
+    std::vector<std::string> moves;
+    for (const Node& node : local.graph.nodes) {
+      if (is_collective(node) && local.graph.type(node.outputs[0]) == local.graph.type(logits))
+        moves.push_back(node.op);
+    }
+    return moves;
+  };
+  using Moves = std::vector<std::string>;
+  EXPECT_EQ(moves_of(sequential({{"flatten", flatten()}, {"head", share(SplitDense(4))}})), Moves{"all_to_all"});
+  EXPECT_EQ(moves_of(sequential({{"flatten", flatten()}, {"wide", share(SplitDense(8))}, {"head", dense(4)}})),
+            Moves{"reduce_scatter"});
+  EXPECT_EQ(moves_of(sequential({{"flatten", flatten()}, {"head", dense(4)}})), Moves{});
+}
+
+// Logits that lie otherwise than the rows of a batch: cut by classes, or as sums of all ranks. Counts are those of one
+// rank, also of batches that do not fill one.
+TEST(Model, EvaluatesLogitsHoweverTheyAreCut) {
+  const auto net = [](int64_t hidden, int64_t classes) {
+    const LayerPtr head = hidden == 0 ? share(SplitDense(classes)) : dense(classes);
+    if (hidden == 0) return sequential({{"flatten", flatten()}, {"head", head}});
+    return sequential(
+        {{"flatten", flatten()}, {"wide", share(SplitDense(hidden))}, {"tanh", tanh_layer()}, {"head", head}});
+  };
+  for (const auto& [hidden, loss] :
+       {std::pair(0, Loss::sparse), std::pair(24, Loss::sparse), std::pair(0, Loss::dense)}) {
+    std::optional<Metrics> one;
+    for (const int ranks : {1, 2, 3, 4}) {
+      SCOPED_TRACE(fmt::format("{} hidden, {}, {} ranks", hidden, name_of(loss), ranks));
+      EventRecorder recorder;
+      Model model({"split", net(hidden, 4), loss}, {.training = {.batch = kSmallBatch, .dtype = DType::f64},
+                                                    .optimizer = {.kind = OptimizerKind::sgd},
+                                                    .schedule = {.learning_rate = 0.01},
+                                                    .evaluation = {.batch = 40, .top = 2},
+                                                    .ranks = {.count = ranks, .threads = 1}});
+      model.train(rows_of(Split::train), {.validation = rows_of(Split::test), .callbacks = {&recorder}});
+      const Metrics metrics = model.eval(rows_of(Split::test));
+      EXPECT_EQ(metrics.samples, kSmallRows);
+      EXPECT_EQ(recorder.epochs.at(0).validation->correct, metrics.correct);
+      if (!one) one = metrics;
+      EXPECT_EQ(metrics.correct, one->correct);
+      EXPECT_EQ(metrics.correct_in_top, one->correct_in_top);
+      EXPECT_GT(metrics.correct_in_top, metrics.correct);
+      EXPECT_NEAR(metrics.loss, one->loss, 1e-9);
+    }
+  }
+}
+
+// What is trained on is the scalar called "loss", wherever it stands among the results of a function.
+TEST(Model, TheLossIsTheOneOfThatName) {
+  const auto metrics = [](bool loss_first, int ranks, double* validated) {
+    auto head = dense(4);
+    const auto forward = [=](Context& context, Columns& rows) -> NamedValues {
+      return {{"logits", context.call("head", *head, reshape(rows.at("image"), {kSmallBatch, 64}))}};
+    };
+    const auto loss = [=](Context& context, Columns& rows, const NamedValues& out) -> NamedValues {
+      const Value e = build_loss(Loss::sparse, context.builder(), find_output(out, "logits"), rows.at("label"));
+      if (loss_first) return {{"loss", e}, {"aux", e * 100}, {"half", e * 0.5}};
+      return {{"aux", e * 100}, {"half", e * 0.5}, {"loss", e}};
+    };
+    EventRecorder recorder;
+    Model model({"named", forward, loss}, {.training = {.batch = kSmallBatch, .dtype = DType::f64},
+                                           .evaluation = {.batch = kSmallBatch},
+                                           .ranks = {.count = ranks, .threads = 1}});
+    const DatasetPtr rows = take(rows_of(Split::test), 3 * kSmallBatch);
+    model.train(rows, {.validation = rows, .callbacks = {&recorder}});
+    *validated = recorder.epochs.at(0).validation->loss;
+    return model.eval(rows);
+  };
+  for (const int ranks : {1, 2}) {
+    double first_validated = 0, last_validated = 0;
+    const Metrics first = metrics(true, ranks, &first_validated), last = metrics(false, ranks, &last_validated);
+    EXPECT_GT(first.loss, 0);
+    EXPECT_EQ(last.loss, first.loss);
+    EXPECT_EQ(last.others, first.others);
+    ASSERT_EQ(last.others.size(), 2u);
+    EXPECT_EQ(last.others[0].first, "aux");
+    EXPECT_NEAR(last.others[0].second, 100 * last.loss, 1e-9);
+    EXPECT_EQ(last_validated, first_validated);
+    EXPECT_EQ(last_validated, last.loss);
+  }
+}
+
+}  // namespace
+}  // namespace partita

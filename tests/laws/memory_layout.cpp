@@ -1,0 +1,97 @@
+#include "laws/memory_layout.h"
+
+#include <cstring>
+
+namespace partita::laws {
+namespace {
+
+/// The place of an element in a memory format, worked out from its tag alone.
+class Place {
+ public:
+  Place(const Shape& shape, const MemoryFormat& format) {
+    std::string tag = format.tag;
+    if (format.plain()) {
+      tag.clear();
+      for (size_t d = 0; d < shape.size(); ++d) tag += static_cast<char>('a' + d);
+    }
+    std::vector<int64_t> left(shape.size(), 1);  // the product of the blocks of a dimension still to come
+    std::vector<std::pair<size_t, int64_t>> levels;
+    for (size_t i = 0; i < tag.size(); ++i) {
+      int64_t block = 0;
+      while (std::isdigit(tag[i])) block = 10 * block + (tag[i++] - '0');
+      const auto dim = static_cast<size_t>(std::tolower(tag[i]) - 'a');
+      levels.emplace_back(dim, block);
+      if (block > 0) left[dim] *= block;
+    }
+    for (auto& [dim, block] : levels) {
+      const int64_t count = block > 0 ? block : (shape[dim] + left[dim] - 1) / left[dim];
+      if (block > 0) left[dim] /= block;
+      levels_.push_back({dim, left[dim], count});
+      elements_ *= count;
+    }
+  }
+
+  int64_t elements() const { return elements_; }
+  int64_t at(const std::vector<int64_t>& index) const {
+    int64_t at = 0;
+    for (const Level& level : levels_) at = at * level.count + index[level.dim] / level.step % level.count;
+    return at;
+  }
+
+ private:
+  struct Level {
+    size_t dim;
+    int64_t step, count;
+  };
+  std::vector<Level> levels_;
+  int64_t elements_ = 1;
+};
+
+/// visit(row-major place, place in the memory format) for each element.
+template <class Visit>
+void for_elements(const Shape& shape, const Place& place, Visit&& visit) {
+  std::vector<int64_t> index(shape.size(), 0);
+  const int64_t count = elements(shape);
+  for (int64_t i = 0; i < count; ++i) {
+    visit(i, place.at(index));
+    for (size_t d = shape.size(); d-- > 0;) {
+      if (++index[d] < shape[d]) break;
+      index[d] = 0;
+    }
+  }
+}
+
+}  // namespace
+
+int64_t elements_in(const Shape& shape, const MemoryFormat& format) { return Place(shape, format).elements(); }
+
+Memory laid_out(const Array& array, const MemoryFormat& format) {
+  const Place place(array.shape(), format);
+  const auto size = static_cast<int64_t>(size_of(array.type().dtype));
+  Memory memory(place.elements() * size);
+  auto* to = static_cast<std::byte*>(memory.data());
+  const auto* from = static_cast<const std::byte*>(array.data());
+  std::memset(to, 0, place.elements() * size);
+  for_elements(array.shape(), place,
+               [&](int64_t i, int64_t at) { std::memcpy(to + at * size, from + i * size, size); });
+  return memory;
+}
+
+Array read_back(Memory& memory, const Type& type, const MemoryFormat& format, std::string& wrong) {
+  const Place place(type.shape, format);
+  const auto size = static_cast<int64_t>(size_of(type.dtype));
+  Array array(type);
+  auto* from = static_cast<std::byte*>(memory.data());
+  auto* to = static_cast<std::byte*>(array.data());
+  for_elements(type.shape, place, [&](int64_t i, int64_t at) {
+    std::memcpy(to + i * size, from + at * size, size);
+    std::memset(from + at * size, 0, size);
+  });
+  if (!is_float(type.dtype)) return array;
+  for (int64_t i = 0; i < place.elements() * size; ++i) {
+    if ((from[i] & std::byte{0x7f}) != std::byte{0}) wrong = fmt::format("padding of {} is not zero", format.tag);
+  }
+  return array;
+}
+
+}  // namespace partita::laws
