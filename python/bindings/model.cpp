@@ -90,39 +90,54 @@ Network network_of(const std::string& name, py::function forward, const std::opt
   return Network(name, build, build_loss);
 }
 
+/// The control of a training for Python, which may keep it for longer than there is one.
+class PythonControl {
+ public:
+  /// Of the event that runs; nullptr: none does.
+  void set(TrainControl* control) { control_ = control; }
+  TrainControl& get() const {
+    if (control_ != nullptr) return *control_;
+    throw InvalidArgument(
+        "[train] no event of a callback runs, got a request of a training, expected one within on_train_begin, "
+        "on_train_step_end, on_train_epoch_end or the like");
+  }
+
+ private:
+  TrainControl* control_ = nullptr;  // read and written under the GIL
+};
+
 /// Events of a training as calls of a Python object's methods.
 class PythonCallback : public Callback {
  public:
   explicit PythonCallback(py::object target) : target_(std::move(target)) {}
   void on_train_begin(const TrainInfo& info) override {
     control_ = info.control;
-    const py::gil_scoped_acquire gil;
-    target_.attr("train_begin")(py::cast(info, py::return_value_policy::copy), control());
-    obey();
+    call("train_begin", info, python_control_);
   }
-  void on_step_end(const StepInfo& info) override {
-    const py::gil_scoped_acquire gil;
-    target_.attr("step_end")(info);
-    obey();
-  }
-  void on_epoch_end(const EpochInfo& info) override {
-    const py::gil_scoped_acquire gil;
-    target_.attr("epoch_end")(info);
-    obey();
-  }
-  void on_train_end() override {
-    control_ = nullptr;
-    const py::gil_scoped_acquire gil;
-    target_.attr("train_end")();
-  }
+  void on_step_end(const StepInfo& info) override { call("step_end", info); }
+  void on_epoch_end(const EpochInfo& info) override { call("epoch_end", info); }
+  void on_train_end() override { call("train_end"); }
 
  private:
-  py::object control() const { return py::cast(control_, py::return_value_policy::reference); }
-  void obey() const {
+  /// Python may use the control while its method runs.
+  struct Event {
+    explicit Event(PythonCallback& callback) : control(*callback.python_control_) { control.set(callback.control_); }
+    ~Event() { control.set(nullptr); }
+    Event(const Event&) = delete;
+    Event& operator=(const Event&) = delete;
+    PythonControl& control;
+  };
+
+  template <class... Args>
+  void call(const char* method, const Args&... args) {
+    const py::gil_scoped_acquire gil;
+    const Event event(*this);
+    target_.attr(method)(args...);
     if (interrupt_came) control_->stop();
   }
 
   py::object target_;
+  std::shared_ptr<PythonControl> python_control_ = std::make_shared<PythonControl>();
   TrainControl* control_ = nullptr;
 };
 
@@ -304,16 +319,18 @@ class PythonStepper {
 };
 
 void bind_infos(py::module_& module) {
-  py::class_<TrainControl>(module, "TrainControl")
-      .def("stop", &TrainControl::stop)
-      .def("set_learning_rate", &TrainControl::set_learning_rate)
+  py::class_<PythonControl, std::shared_ptr<PythonControl>>(module, "TrainControl")
+      .def("stop", [](const PythonControl& control) { control.get().stop(); })
+      .def("set_learning_rate",
+           [](const PythonControl& control, double rate) { control.get().set_learning_rate(rate); })
       .def("state",
-           [](const TrainControl& control, const std::string& name) {
+           [](const PythonControl& control, const std::string& name) {
+             const TrainControl& training = control.get();
              const py::gil_scoped_release release;  // other ranks take part
-             return std::make_shared<Array>(control.state(name));
+             return std::make_shared<Array>(training.state(name));
            })
-      .def("save", [](TrainControl& control, const std::string& path, bool own_part, bool background) {
-        control.save({.path = path, .own_part = own_part, .background = background});
+      .def("save", [](const PythonControl& control, const std::string& path, bool own_part, bool background) {
+        control.get().save({.path = path, .own_part = own_part, .background = background});
       });
   py::class_<TrainInfo>(module, "TrainInfo")
       .def_readonly("epochs", &TrainInfo::epochs)

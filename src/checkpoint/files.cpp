@@ -53,18 +53,17 @@ bool write_past_cache(int fd, const void* data, size_t bytes, int64_t offset) {
   constexpr size_t kMostBytes = size_t{16} << 20;
   const auto* next = static_cast<const char*>(data);
   const int flags = ::fcntl(fd, F_GETFL);
-  bool is_direct = ::fcntl(fd, F_SETFL, flags | O_DIRECT) == 0;
-  size_t whole = bytes / kDiskBlock * kDiskBlock;
-  while (is_direct && whole > 0) {
-    const size_t some = std::min(whole, kMostBytes);
-    is_direct = write_all_at(fd, next, some, offset);
-    // The file system, or what a short write has left, asks for another alignment.
-    if (!is_direct && errno != EINVAL) return false;
-    if (!is_direct) break;
-    next += some;
-    offset += static_cast<int64_t>(some);
-    bytes -= some;
-    whole -= some;
+  if (::fcntl(fd, F_SETFL, flags | O_DIRECT) == 0) {
+    size_t whole = bytes / kDiskBlock * kDiskBlock;
+    while (whole > 0) {
+      const size_t some = std::min(whole, kMostBytes);
+      // Whatever the reason, the rest goes through the cache, where a disk that is full says so again.
+      if (!write_all_at(fd, next, some, offset)) break;
+      next += some;
+      offset += static_cast<int64_t>(some);
+      bytes -= some;
+      whole -= some;
+    }
   }
   return ::fcntl(fd, F_SETFL, flags) == 0 && write_all_at(fd, next, bytes, offset);
 }

@@ -55,7 +55,7 @@ bool make_folder(const std::string& folder) {
 
 void write_manifest(const std::string& folder, const Manifest& manifest) {
   const std::string path = folder + "/" + kManifestName, text = print_manifest(manifest);
-  File file(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+  File file = new_file(path);
   if (!file.is_open() || !write_all(file.fd(), text.data(), text.size()) || ::fsync(file.fd()) != 0 || !file.close()) {
     fail(path);
   }

@@ -5,10 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cmath>
 #include <cstring>
-#include <limits>
-#include <numeric>
 
 #include "base/resources.h"
 #include "checkpoint/safetensors_header.h"
@@ -19,12 +16,6 @@ namespace {
 constexpr int64_t kLeastParallelBytes = int64_t{1} << 20;
 
 int64_t size_in_bytes(DType dtype) { return static_cast<int64_t>(size_of(dtype)); }
-
-/// The checksums of the tiles of a piece. Throws unless its floats are numbers.
-void compute_checksums(const ShardPiece& piece, const void* dense, std::vector<uint64_t>& checksums) {
-  const Tiles tiles(piece.parts, piece.box);
-  checksum_rows(piece, tiles, 0, piece.box.empty() ? 1 : tiles.along(0), dense, checksums);
-}
 
 File open_shard(const std::string& path, int64_t bytes) {
   File file(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -78,12 +69,12 @@ ShardFileWriter::ShardFileWriter(const std::string& path, std::vector<ShardPiece
       pieces_(std::move(pieces)),
       layout_(file_layout(pieces_)),
       checksums_(no_checksums(pieces_)),
-      file_(new_file(path)),
-      data_begin_(static_cast<int64_t>(sizeof(uint64_t) + header().size())) {
+      data_begin_(static_cast<int64_t>(sizeof(uint64_t) + header().size())),
+      file_(new_file(path)) {
   if (!file_.is_open()) throw_cannot_write("checkpoint", path_, std::strerror(errno));
 }
 
-std::string ShardFileWriter::header() const { return print_shard_header(pieces_, layout_, checksums_, kDiskBlock); }
+std::string ShardFileWriter::header() const { return print_shard_header(pieces_, layout_, checksums_); }
 
 void ShardFileWriter::write(size_t piece, const void* dense) {
   if (elements_of(pieces_[piece].box) == 0) return;
@@ -102,7 +93,8 @@ void ShardFileWriter::write(size_t piece, const void* dense) {
     } else {
       put();
     }
-    compute_checksums(pieces_[piece], dense, checksums_[piece]);
+    const Tiles tiles(pieces_[piece].parts, pieces_[piece].box);
+    checksum_rows(pieces_[piece], tiles, 0, tiles.rows(), dense, checksums_[piece]);
   }
   if (reason != 0) throw_cannot_write("checkpoint", path_, std::strerror(reason));
 }

@@ -14,7 +14,6 @@ class ShardFileWriter {
   /// `pieces` are those that will be written.
   ShardFileWriter(const std::string& path, std::vector<ShardPiece> pieces);
 
-  const std::vector<ShardPiece>& pieces() const { return pieces_; }
   /// Numbers of the pieces as they lie in the file.
   const std::vector<size_t>& order() const { return layout_.order; }
   /// The elements of a piece, dense. Throws RuntimeFailure(non_finite) when one is NaN or infinite.
@@ -29,8 +28,8 @@ class ShardFileWriter {
   std::vector<ShardPiece> pieces_;
   FileLayout layout_;
   TileChecksums checksums_;
+  int64_t data_begin_;
   File file_;
-  int64_t data_begin_ = 0;
 };
 
 /// Reads boxes of the pieces of a file, and checks what it reads.

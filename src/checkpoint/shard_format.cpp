@@ -117,7 +117,7 @@ void checksum_rows(const ShardPiece& piece, const Tiles& tiles, int64_t first, i
 }
 
 std::string print_shard_header(const std::vector<ShardPiece>& pieces, const FileLayout& layout,
-                               const TileChecksums& checksums, size_t alignment) {
+                               const TileChecksums& checksums) {
   Metadata metadata;
   for (size_t i = 0; i < pieces.size(); ++i) {
     std::string digits;
@@ -132,7 +132,7 @@ std::string print_shard_header(const std::vector<ShardPiece>& pieces, const File
     places.push_back({pieces[i].name, type, layout.begins[i], layout.begins[i] + type.bytes()});
   }
   std::string text = print_safetensors_header(places, metadata);
-  const size_t bytes = (sizeof(uint64_t) + text.size() + alignment - 1) / alignment * alignment;
+  const size_t bytes = (sizeof(uint64_t) + text.size() + kDiskBlock - 1) / kDiskBlock * kDiskBlock;
   text.resize(bytes - sizeof(uint64_t), ' ');
   return text;
 }

@@ -51,10 +51,10 @@ uint64_t tile_checksum(Checksum& checksum, const Box& tile, const Box& around, c
 void checksum_rows(const ShardPiece& piece, const Tiles& tiles, int64_t first, int64_t last, const void* dense,
                    std::vector<uint64_t>& checksums);
 
-/// The JSON text; it and its length in 8 bytes in front of it end at a multiple of `alignment`. It is as long whatever
-/// the checksums are.
+/// The JSON text; it and its length in 8 bytes in front of it end at a block of the disk. It is as long whatever the
+/// checksums are.
 std::string print_shard_header(const std::vector<ShardPiece>& pieces, const FileLayout& layout,
-                               const TileChecksums& checksums, size_t alignment);
+                               const TileChecksums& checksums);
 /// Of a file with that header.
 ShardDigest digest_of(const std::string& header, const FileLayout& layout, const TileChecksums& checksums);
 

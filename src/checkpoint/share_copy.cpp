@@ -1,6 +1,5 @@
 #include "checkpoint/share_copy.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -26,7 +25,7 @@ struct Rows {
 /// Of about a MiB or more.
 void add_rows(std::vector<Rows>& all, size_t number, const ShardPiece& piece, const Tiles& tiles) {
   constexpr int64_t kLeastBytes = int64_t{1} << 20;
-  const int64_t rows = piece.box.empty() ? 1 : tiles.along(0);
+  const int64_t rows = tiles.rows();
   const int64_t blocks = std::clamp<int64_t>(piece_type(piece).bytes() / kLeastBytes, 1, rows);
   for (int64_t block = 0; block < blocks; ++block) {
     all.push_back({number, rows * block / blocks, rows * (block + 1) / blocks});
@@ -38,7 +37,7 @@ void add_rows(std::vector<Rows>& all, size_t number, const ShardPiece& piece, co
 ShareCopy::ShareCopy(std::vector<ShardPiece> pieces)
     : pieces_(std::move(pieces)), layout_(file_layout(pieces_)), checksums_(no_checksums(pieces_)) {
   const auto bytes = static_cast<size_t>(layout_.bytes);
-  memory_.reset(new (std::align_val_t{kPage}) std::byte[bytes]);
+  memory_.reset(new (std::align_val_t{kHugePage}) std::byte[bytes]);
   ::madvise(memory_.get(), bytes, MADV_HUGEPAGE);  // an advice: where it is not taken, pages are small
   std::memset(memory_.get(), 0, bytes);
 }
@@ -67,7 +66,7 @@ void ShareCopy::compute_checksums() {
 }
 
 ShardDigest ShareCopy::write(const std::string& path) const {
-  const std::string header = print_shard_header(pieces_, layout_, checksums_, kDiskBlock);
+  const std::string header = print_shard_header(pieces_, layout_, checksums_);
   const uint64_t length = header.size();
   const auto begin = static_cast<int64_t>(sizeof length + header.size());
   File file = new_file(path);

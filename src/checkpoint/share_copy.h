@@ -16,7 +16,6 @@ class ShareCopy {
   /// Of memory that is there: nothing waits for it later.
   explicit ShareCopy(std::vector<ShardPiece> pieces);
 
-  const std::vector<ShardPiece>& pieces() const { return pieces_; }
   /// Where the elements of a piece are to lie, dense.
   void* place(size_t piece) { return memory_.get() + layout_.begins[piece]; }
   /// Computes the checksums of all pieces, with the compute threads of the caller. Throws RuntimeFailure(non_finite)
@@ -27,9 +26,9 @@ class ShareCopy {
 
  private:
   struct Free {
-    void operator()(std::byte* memory) const { ::operator delete[](memory, std::align_val_t{kPage}); }
+    void operator()(std::byte* memory) const { ::operator delete[](memory, std::align_val_t{kHugePage}); }
   };
-  static constexpr size_t kPage = size_t{2} << 20;  // of memory, where the system has large ones
+  static constexpr size_t kHugePage = size_t{2} << 20;
 
   std::vector<ShardPiece> pieces_;
   FileLayout layout_;

@@ -7,7 +7,7 @@ namespace partita {
 namespace {
 
 constexpr int64_t kLeastDividedBytes = int64_t{1} << 20;
-constexpr int64_t kMostUneven = 10;  // a tenth more than the busiest rank has when all is cut
+constexpr int64_t kBusiestPart = 10;  // a tenth more than the busiest rank has when all is cut is not too much
 
 /// What some ranks hold alike.
 struct HeldBox {
@@ -101,7 +101,7 @@ std::vector<std::vector<StateShare>> share_states(const std::vector<HeldState>& 
   const Division finest = divide(boxes, ranks, kLeastDividedBytes);
   for (int64_t least = largest + 1; least > kLeastDividedBytes; least /= 2) {
     Division division = divide(boxes, ranks, least);
-    if (division.most_bytes <= finest.most_bytes + finest.most_bytes / kMostUneven) return std::move(division.shares);
+    if (division.most_bytes <= finest.most_bytes + finest.most_bytes / kBusiestPart) return std::move(division.shares);
   }
   return finest.shares;
 }

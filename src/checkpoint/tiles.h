@@ -21,6 +21,8 @@ class Tiles {
   int64_t count() const;
   /// Of one dimension.
   int64_t along(size_t dim) const { return static_cast<int64_t>(bounds_[dim].size()) - 1; }
+  /// Along the first dimension; 1 of a scalar.
+  int64_t rows() const { return bounds_.empty() ? 1 : along(0); }
   /// Tiles [first, last) of dimension `dim` that have indices of [begin, end), which lies in the box.
   std::pair<int64_t, int64_t> overlapping(size_t dim, int64_t begin, int64_t end) const;
   /// The indices of dimension `dim` that tiles [first, last) have.

@@ -16,31 +16,35 @@ Agreement::Fields Agreement::exchange(const Fields& asked) {
     Fields all = asked;
     rank_.comm().all_reduce(all.data(), kFields, DType::f64, Reduce::max);
     if (all[kState] == 0) return all;
-    whole_state(static_cast<size_t>(all[kState]) - 1);
+    gather_state(static_cast<size_t>(all[kState]) - 1);
   }
 }
 
 Array Agreement::read(const std::string& name) {
+  if (reader_.load() != std::this_thread::get_id()) {
+    throw InvalidArgument(
+        fmt::format("[train] the ranks do not await it, got a read of '{}' outside of the events of callbacks, or by "
+                    "another thread, expected one within an event",
+                    name));
+  }
   const std::vector<State>& states = program_.graph.states;
   const auto state = std::find_if(states.begin(), states.end(),
                                   [&](const State& one) { return name_of(program_.graph, one) == name; });
   if (state == states.end()) throw InvalidArgument(fmt::format("[train] no such state, got '{}'", name));
   const auto number = static_cast<size_t>(state - states.begin());
   // Counted from 1. Where callbacks of several ranks read, the largest number is everybody's next.
-  while (true) {
+  while (!states_.contains(number)) {
     Fields all{};
     all[kState] = static_cast<double>(number + 1);
     rank_.comm().all_reduce(all.data(), kFields, DType::f64, Reduce::max);
-    const size_t next = static_cast<size_t>(all[kState]) - 1;
-    Array whole = whole_state(next);
-    if (next == number) return whole;
+    gather_state(static_cast<size_t>(all[kState]) - 1);
   }
+  return states_.at(number);
 }
 
-Array Agreement::whole_state(size_t number) {
+void Agreement::gather_state(size_t number) {
   const std::string& name = name_of(program_.graph, program_.graph.states[number]);
-  if (on_all_) return rank_.executor().state(name);
-  return rank_.executor().state_on_first(name).value_or(Array());
+  states_[number] = on_all_ ? rank_.executor().state(name) : rank_.executor().state_on_first(name).value_or(Array());
 }
 
 }  // namespace partita

@@ -2,6 +2,9 @@
 // What the ranks of a training tell one another between steps.
 
 #include <array>
+#include <atomic>
+#include <map>
+#include <thread>
 
 #include "training/rank_run.h"
 
@@ -22,17 +25,32 @@ class Agreement {
   Fields exchange(const Fields& asked);
   /// Until the callbacks of other ranks have read what they want.
   void await_callbacks() { exchange({}); }
+  /// While it lives callbacks of this rank run, on the thread that makes it.
+  class Callbacks {
+   public:
+    explicit Callbacks(Agreement& agreement) : agreement_(agreement) { agreement_.reader_ = std::this_thread::get_id(); }
+    ~Callbacks() { agreement_.reader_ = std::thread::id(); }
+    Callbacks(const Callbacks&) = delete;
+    Callbacks& operator=(const Callbacks&) = delete;
+
+   private:
+    Agreement& agreement_;
+  };
   /// The whole values of a state, for a callback of this rank; the other ranks take part in `exchange`, or read, too.
-  /// Throws InvalidArgument for a name that is none.
+  /// Throws InvalidArgument for a name that is none, and outside of callbacks.
   Array read(const std::string& name);
+  /// The states will change: what was read is forgotten, by all ranks at the same point.
+  void forget_states() { states_.clear(); }
 
  private:
-  /// Collective. Where callbacks are called; empty elsewhere.
-  Array whole_state(size_t number);
+  /// Collective: a rank that wants what another one has read does not wait for the others, which have it, too.
+  void gather_state(size_t number);
 
   const Program& program_;
   RankRun& rank_;
   const bool on_all_;
+  std::atomic<std::thread::id> reader_;
+  std::map<size_t, Array> states_;  // since the last step, by number; empty where no callbacks run
 };
 
 }  // namespace partita

@@ -34,6 +34,16 @@ void TrainControl::set_learning_rate(double rate) {
   learning_rate_ = rate;
 }
 
+Array TrainControl::state(const std::string& name) const {
+  if (!read_) {
+    throw InvalidArgument(
+        fmt::format("[train] no training has this control, got a read of '{}', expected one that a training gives "
+                    "on_train_begin",
+                    name));
+  }
+  return read_(name);
+}
+
 EarlyStopping::EarlyStopping(Options options, std::ostream& out) : options_(std::move(options)), out_(out) {
   if (options_.patience < 0 || !(options_.min_delta >= 0)) {
     throw InvalidArgument(

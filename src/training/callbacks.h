@@ -59,8 +59,8 @@ class TrainControl {
   void save_checkpoint(const std::string& path) { save({.path = path}); }
   void save(const RequestedFile& file) { files_.insert(file); }
   /// The whole values of a state as the last step left it: the other ranks take part while they wait for callbacks.
-  /// Throws InvalidArgument for a name that is none.
-  Array state(const std::string& name) const { return read_(name); }
+  /// Throws InvalidArgument for a name that is none, and unless it is called within an event, by its thread.
+  Array state(const std::string& name) const;
   void read_states_by(std::function<Array(const std::string&)> read) { read_ = std::move(read); }
 
   bool stopped() const { return stop_; }

@@ -1,6 +1,7 @@
 #include "training/checkpoint_saving.h"
 
 #include <omp.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <cstring>
@@ -36,8 +37,6 @@ const void* place_of(const Box& box, const Box& from, ConstTensor values) {
                    : nullptr;
 }
 
-int64_t bytes_of(const ShardPiece& piece) { return Type{piece.type.dtype, shape_of(piece.box)}.bytes(); }
-
 struct MemoryCopy {
   std::byte* to;
   const std::byte* from;
@@ -53,9 +52,13 @@ void add_copies(std::vector<MemoryCopy>& copies, void* to, const void* from, siz
   }
 }
 
-/// Whether a core of this host has none of the ranks' compute threads.
+/// Whether there is a core for the writing thread of each rank of this host beside those of the compute threads, and
+/// this rank may use it.
 bool has_free_core(const Communicator& comm) {
-  return static_cast<int>(std::thread::hardware_concurrency()) > comm.host_place().size * omp_get_max_threads();
+  const int threads = omp_get_max_threads(), cores = static_cast<int>(std::thread::hardware_concurrency());
+  cpu_set_t usable;
+  const bool is_bound = ::sched_getaffinity(0, sizeof usable, &usable) == 0 && CPU_COUNT(&usable) <= threads;
+  return !is_bound && cores >= comm.host_place().size * (threads + 1);
 }
 
 std::vector<uint64_t> packed_digest(const ShardDigest& digest, size_t pieces) {
@@ -118,8 +121,8 @@ CheckpointSaving::CheckpointSaving(const CheckpointOptions& options, const Progr
       warn_(std::move(warn)),
       states_(held_states(program)),
       pieces_(pieces_of_ranks(
-          states_, options.integrated ? give_to_first(states_) : share_states(states_, comm_.size()), comm_.size())) {
-  has_free_core_ = has_free_core(comm);
+          states_, options.integrated ? give_to_first(states_) : share_states(states_, comm_.size()), comm_.size())),
+      has_free_core_(has_free_core(comm)) {
   // Before the first save, so that none waits for memory.
   if (options.asynchronous && !options.integrated) copy_.emplace(own_pieces());
 }
@@ -177,7 +180,7 @@ void CheckpointSaving::copy_share() {
     const ShardPiece& piece = own_pieces()[i];
     void* const to = copy_->place(i);
     if (const void* dense = dense_place(piece)) {
-      add_copies(copies, to, dense, static_cast<size_t>(bytes_of(piece)));
+      add_copies(copies, to, dense, static_cast<size_t>(piece_type(piece).bytes()));
     } else {
       read_piece(piece, to);
     }
@@ -214,7 +217,7 @@ void CheckpointSaving::read_piece(const ShardPiece& piece, void* to) {
 
 const void* CheckpointSaving::dense_piece(const ShardPiece& piece) {
   if (const void* dense = dense_place(piece)) return dense;
-  void* const to = scratch_.of(bytes_of(piece));
+  void* const to = scratch_.of(piece_type(piece).bytes());
   read_piece(piece, to);
   return to;
 }

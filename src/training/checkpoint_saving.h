@@ -106,7 +106,7 @@ class CheckpointSaving {
   std::vector<HeldState> states_;
   std::vector<std::vector<ShardPiece>> pieces_;  // what each rank writes
   Phase phase_ = Phase::idle;
-  bool has_free_core_ = true;      // checksums of the copy are the writing thread's, since steps do not wait for it
+  const bool has_free_core_;       // checksums of the copy are the writing thread's, since steps do not wait for it
   std::optional<ShareCopy> copy_;  // of this rank's share; none: it is written at once
   std::vector<Array> gathered_;    // in place of a copy, on the first rank
   Scratch scratch_, whole_scratch_;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <sstream>
+#include <thread>
 
 #include "checkpoint/weights.h"
 #include "comm/run_ranks.h"
@@ -126,6 +127,36 @@ TEST(Model, CallbacksReadStates) {
     for (size_t i = 0; i < kSmallSteps; ++i) EXPECT_TRUE(differ(read[i], read[i + 1])) << i;
     for (size_t i = kSmallSteps; i < read.size(); ++i) EXPECT_FALSE(differ(read[i], model.states().at(name))) << i;
   }
+}
+
+/// Reads a state where no rank awaits it: while a checkpoint is begun.
+class ReadsWhenSaved : public Callback {
+ public:
+  std::string kept_as() const override { return "reads"; }
+  void on_train_begin(const TrainInfo& info) override { control_ = info.control; }
+  std::string saved() const override { return print(control_->state("net/fc1.weight").type()); }
+
+ private:
+  TrainControl* control_ = nullptr;
+};
+
+TEST(Model, StatesAreReadWithinEventsAlone) {
+  const TempDir dir;
+  for (const int ranks : {1, 3}) {
+    ReadsWhenSaved reads;
+    Model model = small_model(ranks);
+    FitOptions fit{.callbacks = {&reads}};
+    fit.checkpoints = CheckpointOptions{.folder = (dir.path() / "run").string(), .every = 1};
+    expect_error<InvalidArgument>([&] { model.train(rows_of(Split::train), fit); }, "outside of the events");
+    LambdaCallback other;
+    other.train_begin = [&](const TrainInfo& info) {
+      std::jthread([control = info.control] {
+        expect_error<InvalidArgument>([&] { control->state("net/fc1.weight"); }, "by another thread");
+      });
+    };
+    small_model(ranks).train(rows_of(Split::train), {.callbacks = {&other}});
+  }
+  expect_error<InvalidArgument>([] { TrainControl().state("any"); }, "no training has this control");
 }
 
 TEST(Model, TwoSaversAtOneStep) {

@@ -161,6 +161,7 @@ class Loop {
 
   template <class Event>
   void notify(const Event& event) {
+    const Agreement::Callbacks running(agreement_);
     if (comm_.rank() == 0) {
       for (Callback* callback : run_.callbacks) event(*callback);
     }
@@ -173,6 +174,7 @@ class Loop {
     const auto begin = Clock::now();
     comm_.begin_step(step + 1);
     if (recorder_) recorder_->begin_step(step + 1, trace_ && trace_->takes_step());
+    agreement_.forget_states();
     const double loss = compute(step);
     losses_ += loss;
     ++steps_;

@@ -21,7 +21,7 @@ ms.set_auto_parallel_context(
 )
 net = nn.SequentialCell(nn.Dense(6, 8), nn.ReLU(), nn.Dense(8, 3))
 weights = [net[0].weight, net[2].weight]
-last = {}
+last, losses = {}, []
 
 
 class Reads(train.Callback):
@@ -30,16 +30,23 @@ class Reads(train.Callback):
         wanted = [weights, weights[::-1], weights[1:], weights[:1], []][(step + rank) % 5]
         last.update((one.name, (step, one.asnumpy().copy())) for one in wanted)
 
+    def on_train_epoch_end(self, run_context):
+        """One rank has read a parameter already when all evaluate."""
+        if rank == 0:
+            weights[0].asnumpy()
+        losses.append(model.eval(rows)["loss"])
+
     def on_train_end(self, run_context):
         if rank == 1:
             last.update((one.name, (0, one.asnumpy().copy())) for one in weights)
 
 
 loss = nn.CrossEntropyLoss()
-model = train.Model(net, loss, nn.Momentum(net.trainable_params(), 0.1, 0.9))
+model = train.Model(net, loss, nn.Momentum(net.trainable_params(), 0.1, 0.9), metrics={"loss"})
 rows = ds.NumpySlicesDataset(labelled(24), ["data", "label"], shuffle=False, num_shards=3, shard_id=rank).batch(4)
 model.train(5, rows, callbacks=[Reads()])
 assert last, "nothing was read"
+assert len(losses) == 5 and losses[-1] < losses[0]
 for one in weights:
     step, values = last.get(one.name, (None, None))
     if step in (0, 10):

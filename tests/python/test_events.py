@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+import threading
 import unittest
 
 import numpy as np
@@ -102,6 +103,37 @@ class Events(Case):
                 for evaluated, computed in zip(losses[::2], losses[1::2]):
                     self.assertAlmostEqual(evaluated, computed, 5)
                 self.close(ms.load_checkpoint(path)["fc1.weight"], net.fc1.weight, 0)
+
+    def test_threads_do_not_read_while_ranks_train(self):
+        net, found, ended = Net(), [], threading.Event()
+
+        def read():
+            while not ended.is_set():
+                try:
+                    net.fc1.weight.asnumpy()
+                except (ValueError, RuntimeError) as error:
+                    found.append(str(error))
+                    return
+
+        def begin(name, args):
+            if name == "begin":
+                thread.start()
+
+        for ranks in (1, 2):
+            thread = threading.Thread(target=read)
+            self.train(begin, net, epochs=200, ranks=ranks)
+            ended.set()
+            thread.join()
+            ended.clear()
+        self.assertEqual(len(found), 2)
+        for one in found:
+            self.assertRegex(one, r"\[train\] .*expected one within")
+
+    def test_a_control_ends_with_its_training(self):
+        kept = []
+        self.train(lambda name, args: kept.append(args.set_learning_rate))
+        with self.assertRaisesRegex(ValueError, r"\[train\] no event of a callback runs"):
+            kept[0](0.1)
 
     def test_run_programs_of_the_parameters(self):
         net, seen = Net(), []
