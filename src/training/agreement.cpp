@@ -15,7 +15,10 @@ Agreement::Fields Agreement::exchange(const Fields& asked) {
   while (true) {
     Fields all = asked;
     rank_.comm().all_reduce(all.data(), kFields, DType::f64, Reduce::max);
-    if (all[kState] == 0) return all;
+    if (all[kState] == 0) {
+      states_.clear();
+      return all;
+    }
     gather_state(static_cast<size_t>(all[kState]) - 1);
   }
 }

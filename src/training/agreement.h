@@ -21,14 +21,16 @@ class Agreement {
   /// The arguments outlive the object. `on_all`: every rank has callbacks; otherwise rank 0 alone.
   Agreement(const Program& program, RankRun& rank, bool on_all) : program_(program), rank_(rank), on_all_(on_all) {}
 
-  /// What all ranks ask for together, when none of them reads a state any more.
+  /// What all ranks ask for together, when none of them reads a state any more; what was read is forgotten.
   Fields exchange(const Fields& asked);
   /// Until the callbacks of other ranks have read what they want.
   void await_callbacks() { exchange({}); }
   /// While it lives callbacks of this rank run, on the thread that makes it.
   class Callbacks {
    public:
-    explicit Callbacks(Agreement& agreement) : agreement_(agreement) { agreement_.reader_ = std::this_thread::get_id(); }
+    explicit Callbacks(Agreement& agreement) : agreement_(agreement) {
+      agreement_.reader_ = std::this_thread::get_id();
+    }
     ~Callbacks() { agreement_.reader_ = std::thread::id(); }
     Callbacks(const Callbacks&) = delete;
     Callbacks& operator=(const Callbacks&) = delete;
@@ -39,8 +41,6 @@ class Agreement {
   /// The whole values of a state, for a callback of this rank; the other ranks take part in `exchange`, or read, too.
   /// Throws InvalidArgument for a name that is none, and outside of callbacks.
   Array read(const std::string& name);
-  /// The states will change: what was read is forgotten, by all ranks at the same point.
-  void forget_states() { states_.clear(); }
 
  private:
   /// Collective: a rank that wants what another one has read does not wait for the others, which have it, too.
@@ -50,7 +50,7 @@ class Agreement {
   RankRun& rank_;
   const bool on_all_;
   std::atomic<std::thread::id> reader_;
-  std::map<size_t, Array> states_;  // since the last step, by number; empty where no callbacks run
+  std::map<size_t, Array> states_;  // since the last exchange, by number; empty where no callbacks run
 };
 
 }  // namespace partita

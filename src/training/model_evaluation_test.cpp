@@ -11,7 +11,7 @@
 #include "partition/collectives.h"
 #include "partition/partition.h"
 #include "plan/outputs.h"
-#include "training/small_training.h"
+#include "training/test_training.h"
 
 namespace partita {
 namespace {

@@ -19,7 +19,7 @@
 #include "network/build_graph.h"
 #include "ops/registry.h"
 #include "training/rank_run.h"
-#include "training/small_training.h"
+#include "training/test_training.h"
 
 namespace partita {
 namespace {

@@ -174,7 +174,6 @@ class Loop {
     const auto begin = Clock::now();
     comm_.begin_step(step + 1);
     if (recorder_) recorder_->begin_step(step + 1, trace_ && trace_->takes_step());
-    agreement_.forget_states();
     const double loss = compute(step);
     losses_ += loss;
     ++steps_;
@@ -278,14 +277,13 @@ class Loop {
   std::optional<CheckpointSaving> saving_;
   const Clock::time_point begin_ = Clock::now();
   double elapsed_ = 0;  // since then, as all ranks know it
-  Clock::time_point last_save_ = Clock::now();
+  Clock::time_point last_save_ = Clock::now(), epoch_begin_;
   int64_t last_saved_ = -1;                // the step of the last checkpoint that was begun
   int64_t saves_ = 0;                      // asked for by signals, and begun
   int stopped_by_ = 0;                     // a signal
   TrainControl control_, unacknowledged_;  // `unacknowledged_`: what observers on other ranks ask for
   RequestedFiles files_{run_, rank_};
   Batch batch_;
-  Clock::time_point epoch_begin_;
   TrainingResult result_;
   double losses_ = 0;   // of this epoch
   double exposed_ = 0;  // seconds of communication, of this epoch

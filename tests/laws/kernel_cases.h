@@ -1,8 +1,8 @@
 #pragma once
 // What the fast kernels are tried on.
 
-#include "harness.h"
 #include "device/kernel.h"
+#include "harness.h"
 
 namespace partita::laws {
 

@@ -340,7 +340,7 @@ class _Events:
         self._optimizer = model._optimizer
         self._rate, self._hyperparameters = self._optimizer.rate_of(0), self._optimizer.program_state()
         self._changes = self._optimizer._changes
-        self._read = {}  # of parameters, behind the last step
+        self._read = set()  # names of parameters, behind the last step
         self.steps, self.has_ended, self._epoch_open = 0, False, False
         self._args = InternalCallbackParam(
             train_network=model._network,
@@ -388,9 +388,8 @@ class _Events:
 
     def value_of(self, name):
         """The value of a parameter behind the last step, by its name in the training."""
-        if name not in self._read:
-            self._read[name] = self._control.state(name)
-        return self._read[name]
+        self._read.add(name)
+        return self._control.state(name)
 
     def let_go(self):
         """The training has ended."""
