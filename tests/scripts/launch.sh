@@ -59,7 +59,8 @@ for i in 0 1 2 3 4; do
 done
 "$partita" diagnose "$folder/freeze_1" | grep -q '^behind: rank 1$' || fail "diagnose: $("$partita" diagnose "$folder/freeze_1")"
 
-# A rank that returns early, one that runs another program, one whose numbers are not finite.
+# A rank that returns early, one that runs another program, numbers that are not finite on all ranks and on one, one
+# with too little memory.
 mine='[ "$PARTITA_RANK" = 1 ] && exit 0; exec "$0" train mlp --steps 2 --no-eval'
 begin_job early -n 2 --stall-timeout 1.5 -- sh -c "$mine" "$partita"
 end_job early $job "$(now)" 77 "waiting for rank 1, got 1 of 2 ranks" 12 || fail "a rank that returns early"
@@ -68,6 +69,19 @@ begin_job other -n 2 -- sh -c "$mine" "$partita"
 end_job other $job "$(now)" 78 "got training.steps=2 on rank 1, expected training.steps=4 as on rank 0" 12 || fail "another program"
 begin_job nan -n 2 -- train mlp --lr 1e30 --steps 5 --no-eval
 end_job nan $job "$(now)" 79 "the loss is not finite" 12 || fail "numbers that are not finite"
+/usr/bin/python3 - "$folder/rows.npz" <<'END' || fail "rows with a NaN"
+import sys
+import numpy as np
+numbers = np.random.default_rng(1)
+rows = numbers.random((64, 1, 28, 28), "f4")
+rows[37, 0, 3, 3] = np.nan  # of the second rank
+np.savez(sys.argv[1], x_train=rows, y_train=numbers.integers(0, 10, 64))
+END
+begin_job nan_of_one -n 2 -- train mlp:hidden=64 --data "npz:$folder/rows.npz" --batch 64 --steps 3 --no-eval
+end_job nan_of_one $job "$(now)" 79 "got nan, expected a number: first made by matmul" 12 || fail "a NaN on one rank"
+mine='[ "$PARTITA_RANK" = 1 ] && ulimit -v 300000; exec "$@"'
+begin_job memory -n 2 -- sh -c "$mine" sh "$partita" train mlp:hidden=4096,layers=2 --batch 48 --steps 2 --no-eval
+end_job memory $job "$(now)" 71 "rank 1: \[memory\]" 12 || fail "too little memory on one rank"
 
 # A restart, also from a crash loop to its end.
 begin_job restart -n 2 --max-restarts 2 -- train mlp --batch 48 --epochs 100000 --steps 400 --threads 1 --no-eval --per-print-times 20
