@@ -1,6 +1,7 @@
 """What callbacks read and change while a model is trained."""
 
 import os
+import signal
 import tempfile
 import threading
 import unittest
@@ -143,6 +144,40 @@ class Events(Case):
         for one, other in seen:
             self.assertAlmostEqual(one, other, 5)
         self.assertGreater(len({one for one, _ in seen}), 4)
+
+    def test_epochs_of_so_many_steps(self):
+        """A pass through the rows has two steps."""
+        for ranks, epochs, size in ((1, 2, 3), (1, 1, 5), (2, 3, 1), (1, 2, 2)):
+            seen, net, other = [], Net(), Net()
+            ms.load_param_into_net(other, {one.name: one for one in net.get_parameters()})
+            one = lambda name, args: seen.append((name, args.cur_epoch_num, args.cur_step_num, args.batch_num))
+            self.train(one, net, epochs=epochs, ranks=ranks, dataset_sink_mode=True, sink_size=size)
+            expected = [("begin", 1, 0, size)]
+            for epoch in range(1, epochs + 1):
+                expected += [(name, epoch, epoch * size, size) for name in ("step", "epoch")]
+            self.assertEqual(seen, [*expected, ("end", epochs, epochs * size, size)])
+
+            class Stops(train.Callback):
+                def on_train_step_end(self, run_context):
+                    if run_context.original_args().cur_step_num == epochs * size:
+                        run_context.request_stop()
+
+            optimizer = nn.Momentum(other.trainable_params(), 0.1, 0.9)
+            train.Model(other, nn.CrossEntropyLoss(), optimizer).train(9, rows(), callbacks=[Stops()])
+            self.assertEqual(int(optimizer.global_step), epochs * size)
+            self.close(net.fc1.weight, other.fc1.weight, 0)
+
+    def test_a_signal_ends_epochs_of_so_many_steps(self):
+        seen, net = [], Net()
+
+        def end(name, args):
+            seen.append(name)
+            if name == "epoch":
+                os.kill(os.getpid(), signal.SIGINT)
+
+        with self.assertRaises(KeyboardInterrupt):
+            self.train(end, net, epochs=9, dataset_sink_mode=True, sink_size=3)
+        self.assertEqual(seen, ["begin", "step", "epoch", "end"])
 
     def test_set_the_learning_rate(self):
         for set_rate in (

@@ -163,7 +163,10 @@ class Refusals(Case):
         data = ms.dataset.NumpySlicesDataset(columns, ["x", "y"], shuffle=False)
         model = train.Model(net, nn.MSELoss(), nn.SGD(net.trainable_params()))
         with self.refuses(NotImplementedError, "sink_size=3"):
-            model.train(1, data.batch(2), dataset_sink_mode=True, sink_size=3)
+            model.fit(1, data.batch(2), data.batch(2), dataset_sink_mode=True, sink_size=3)
+        for size in (0, -2):
+            with self.refuses(ValueError, f"sink_size, got {size}"):
+                model.train(1, data.batch(2), dataset_sink_mode=True, sink_size=size)
         with self.refuses(ValueError, "initial_epoch", "expected 0 to 1"):
             model.train(2, data.batch(2), initial_epoch=2)
         with self.refuses(NotImplementedError, "pad_info is not there"):

@@ -1,7 +1,5 @@
 """Model: a network, its loss and its optimizer, trained and evaluated on data sets."""
 
-import math
-
 from partita import _core, context
 from partita._names import refuse_missing
 from partita._warnings import warn
@@ -11,8 +9,8 @@ from partita.nn.cell import Cell
 from partita.nn.wrap import _Divided
 from partita.planning import Program
 from partita.train import strategy
-from partita.train.callback import Callback, InternalCallbackParam, OnRequestExit, RunContext
-from partita.train.checkpoints import ModelCheckpoint
+from partita.train.callback import Callback, OnRequestExit
+from partita.train.events import Events
 from partita.train.metrics import Metric
 from partita.train.job import NetworkJob, Parallelism, training_rows
 
@@ -129,7 +127,8 @@ class Model:
     # Training.
 
     def train(self, epoch, train_dataset, callbacks=None, dataset_sink_mode=False, sink_size=-1, initial_epoch=0):
-        """Trains for so many epochs; with `dataset_sink_mode` callbacks see the last step of each epoch alone."""
+        """Trains for so many epochs; with `dataset_sink_mode` callbacks see the last step of each epoch alone, and an
+        epoch has `sink_size` steps where it is given: the next one goes on with the rows that follow."""
         with self._settings():
             self._train("train", epoch, train_dataset, callbacks, dataset_sink_mode, sink_size, initial_epoch, None, 1)
 
@@ -157,11 +156,15 @@ class Model:
             raise ValueError(f"[{where}] bad number of epochs, got {epoch}, expected an integer from 1")
         if sink_size < -1 or sink_size == 0:
             raise ValueError(f"[{where}] bad sink_size, got {sink_size}, expected -1 or an integer from 1")
-        if sink and sink_size != -1:
-            raise NotImplementedError(f"[{where}] another length of epochs, got sink_size={sink_size}, expected -1")
+        if not sink or sink_size == -1:
+            sink_size = 0
+        if sink_size and validation is not None:
+            raise NotImplementedError(
+                f"[{where}] an evaluation after epochs of another length, got sink_size={sink_size}, expected -1"
+            )
         if not isinstance(initial_epoch, int) or not 0 <= initial_epoch < epoch:
             raise ValueError(f"[{where}] bad initial_epoch, got {initial_epoch!r}, expected 0 to {epoch - 1}")
-        job, rows = self._training_job(where, dataset)
+        job, rows, rows_of_batch = self._training_job(where, dataset)
         valid_rows = None
         if validation is not None:
             if frequency != 1:
@@ -169,14 +172,17 @@ class Model:
                     f"[fit] an evaluation after several epochs, got valid_frequency={frequency}, expected 1"
                 )
             valid_rows = validation.rows().rename(job.columns)
-        events = _Events(self, job, _listed(callbacks), dataset, epoch, initial_epoch, sink)
+        events = Events(self, job, _listed(callbacks), dataset, (initial_epoch, epoch), sink, sink_size)
         job.give(
             self._optimizer.parameters + list(self._network.get_parameters()),
             {name: one.array for name, one in self._optimizer.states.items()},
         )
         exits = [one for one in events.callbacks if isinstance(one, OnRequestExit)]
         try:
-            stopped_by = job.core.train(rows, epoch - initial_epoch, events, valid_rows, bool(exits))
+            passes = epoch - initial_epoch
+            if sink_size:
+                passes = -(-passes * sink_size // (len(rows) // rows_of_batch))
+            stopped_by = job.core.train(rows, passes, events, valid_rows, bool(exits))
         finally:
             events.let_go()
             for name, array in job.take().items():
@@ -188,7 +194,7 @@ class Model:
             one.stopped(stopped_by, self._network)
 
     def _training_job(self, where, dataset):
-        """(a job that trains the network, its rows)."""
+        """(a job that trains the network, its rows, how many a global batch has)."""
         if self._optimizer is None:
             raise ValueError("[train] nothing to update the parameters, got no optimizer, expected one in Model(..)")
         names = self._columns(dataset, where)
@@ -201,7 +207,7 @@ class Model:
         self._network.set_train(True)
         groups = parallelism.micro_batches * parallelism.feeders(dataset)[0]
         job = self._job(names, batch, self._optimizer, parallelism, groups, parallelism.batches(dataset))
-        return job, rows.rename(job.columns)
+        return job, rows.rename(job.columns), batch
 
     def build(self, train_dataset=None, valid_dataset=None, sink_size=-1, epoch=1, sink_mode=True):
         """Kept, without effect: programs are made when they are first run."""
@@ -269,12 +275,12 @@ class Model:
     def program(self, train_dataset):
         """What the ranks of a training on these rows would run; nothing is trained."""
         with self._settings():
-            job, rows = self._training_job("program", train_dataset)
+            job, rows, _ = self._training_job("program", train_dataset)
             return Program(job.core.program(rows))
 
     def _found_plan(self, train_dataset, cluster, ranks, pins, search):
         with self._settings():
-            job, rows = self._training_job("plan", train_dataset)
+            job, rows, _ = self._training_job("plan", train_dataset)
             return job.core.plan(rows, cluster, pins, search, ranks)
 
 
@@ -325,152 +331,6 @@ def _listed(callbacks):
         if not isinstance(one, Callback):
             raise TypeError(f"[train] no callback, got {type(one).__name__}, expected a Callback")
     return listed
-
-
-class _Events:
-    """The events of a training of the library, as the callbacks of Python see them, which may read the parameters: it
-    holds their values meanwhile."""
-
-    keeps_values = True
-
-    def __init__(self, model, job, callbacks, dataset, epochs, first_epoch, sink):
-        self._job = job
-        self._first_epoch = first_epoch  # what callbacks count from
-        self._model, self.callbacks, self._sink = model, callbacks, sink
-        self._optimizer = model._optimizer
-        self._rate, self._hyperparameters = self._optimizer.rate_of(0), self._optimizer.program_state()
-        self._changes = self._optimizer._changes
-        self._read = set()  # names of parameters, behind the last step
-        self.steps, self.has_ended, self._epoch_open = 0, False, False
-        self._args = InternalCallbackParam(
-            train_network=model._network,
-            network=model._network,
-            loss_fn=model._loss_fn,
-            optimizer=model._optimizer,
-            epoch_num=epochs,
-            train_dataset=dataset,
-            list_callback=callbacks,
-            mode="train",
-            dataset_sink_mode=sink,
-            cur_epoch_num=1,
-            cur_step_num=0,
-        )
-        self._context = RunContext(self._args)
-
-    def _call(self, event):
-        for callback in self.callbacks:
-            getattr(callback, event)(self._context)
-        if self._context.get_stop_requested():
-            self._control.stop()
-        self._require_hyperparameters()
-        self._follow_rate()
-
-    def _require_hyperparameters(self):
-        """Those that updates were made of, behind callbacks that have set attributes."""
-        if self._optimizer._changes == self._changes:
-            return
-        self._changes = self._optimizer._changes
-        if self._optimizer.program_state() != self._hyperparameters:
-            raise RuntimeError(
-                f"[train] another attribute of {type(self._optimizer).__name__} in a callback, got a change, expected "
-                "learning_rate alone: what else updates depend on stands in their program"
-            )
-
-    def _save(self, path, own_part=False, background=False):
-        self._control.save(path, own_part, background)
-
-    def _follow_rate(self):
-        """Of the next step, where it is another one than the optimizer's rate was before."""
-        rate = self._optimizer.rate_of(self._optimizer.global_step + self.steps)
-        if rate != self._rate:
-            self._rate = rate
-            self._control.set_learning_rate(rate)
-
-    def value_of(self, name):
-        """The value of a parameter behind the last step, by its name in the training."""
-        self._read.add(name)
-        return self._control.state(name)
-
-    def let_go(self):
-        """The training has ended."""
-        for parameter in self._job.parameters.values():
-            parameter._leave(self)
-
-    def _forget_values(self):
-        for name in self._read:
-            self._job.parameters[name]._count_update()
-        self._read.clear()
-
-    def train_begin(self, info, control):
-        self._control, args = control, self._args
-        args.batch_num, args.last_step = info.steps_per_epoch, self._counted(info.steps, info.steps_per_epoch)
-        args.cur_step_num = self._counted(0, info.steps_per_epoch)
-        args.save_checkpoint, args.set_learning_rate = self._save, control.set_learning_rate
-        path = strategy.file_to_save()
-        if path:
-            strategy.write(path, info.layouts, info.cuts)
-        for name, parameter in self._job.parameters.items():
-            parameter._belong_to(self, name)
-        self._follow_rate()
-        self._call("on_train_begin")
-        self._begin_step(1, 1)
-
-    def _counted(self, step, steps_per_epoch):
-        return self._first_epoch * steps_per_epoch + step
-
-    def _begin_step(self, epoch, step):
-        if not self._epoch_open:
-            self._epoch_open, self._args.cur_epoch_num = True, self._first_epoch + epoch
-            self._call("on_train_epoch_begin")
-        if not self._sink:
-            self._call("on_train_step_begin")
-
-    def step_end(self, info):
-        args = self._args
-        self._forget_values()
-        self.steps = info.global_step
-        args.cur_epoch_num = self._first_epoch + info.epoch
-        args.cur_step_num = self._counted(info.global_step, args.batch_num)
-        loss = info.loss / self._job.losses
-        args.loss_value, args.learning_rate, args.step_seconds = loss, info.learning_rate, info.seconds
-        args.elapsed = info.elapsed
-        args.net_outputs = Tensor(loss)
-        if not math.isfinite(loss):
-            raise ValueError(
-                f"[train] the loss is not finite, got {loss} at epoch {info.epoch} step {info.step}, "
-                "expected a number"
-            )
-        last = info.step == args.batch_num
-        self._follow_rate()
-        if not self._sink or last:
-            self._call("on_train_step_end")
-        if not last and args.cur_step_num < args.last_step:
-            self._begin_step(info.epoch, info.step + 1)
-
-    def epoch_end(self, info):
-        args = self._args
-        if info.validation is not None:
-            args.metrics = self._model._measured(info.validation)
-            args.eval_results = args.metrics
-        self._call("on_train_epoch_end")
-        self._epoch_open = False
-        if info.steps < args.batch_num or self._context.get_stop_requested():
-            for callback in self.callbacks:
-                if isinstance(callback, ModelCheckpoint):
-                    callback.save_last(self._context)
-        elif args.cur_step_num < args.last_step:
-            self._begin_step(info.epoch + 1, 1)
-
-    def train_end(self):
-        for callback in self.callbacks:
-            callback.on_train_end(self._context)
-        self.has_ended = True
-
-    def give_back(self):
-        """What callbacks hold of a training that failed."""
-        for callback in self.callbacks:
-            if isinstance(callback, ModelCheckpoint):
-                callback.give_back()
 
 
 __getattr__ = refuse_missing(globals())

@@ -1,0 +1,174 @@
+"""What callbacks see of a training of the library."""
+
+import math
+
+from partita._names import refuse_missing
+from partita.common.tensor import Tensor
+from partita.train import strategy
+from partita.train.callback import InternalCallbackParam, RunContext
+from partita.train.checkpoints import ModelCheckpoint
+
+
+class Events:
+    """The events of a training of the library, as the callbacks of Python see them, which may read the parameters: it
+    holds their values meanwhile."""
+
+    keeps_values = True
+
+    def __init__(self, model, job, callbacks, dataset, epochs, sink, sink_size):
+        """`epochs`: (what callbacks count from, the last one). `sink_size`: the steps of an epoch; 0: a pass through
+        the rows."""
+        self._job, self._sink_size = job, sink_size
+        self._first_epoch, last_epoch = epochs
+        self._epochs = last_epoch - self._first_epoch
+        self._model, self.callbacks, self._sink = model, callbacks, sink
+        self._optimizer = model._optimizer
+        self._rate, self._hyperparameters = self._optimizer.rate_of(0), self._optimizer.program_state()
+        self._changes = self._optimizer._changes
+        self._read = set()  # names of parameters, behind the last step
+        self.steps, self.has_ended, self._epoch_open = 0, False, False
+        self._args = InternalCallbackParam(
+            train_network=model._network,
+            network=model._network,
+            loss_fn=model._loss_fn,
+            optimizer=model._optimizer,
+            epoch_num=last_epoch,
+            train_dataset=dataset,
+            list_callback=callbacks,
+            mode="train",
+            dataset_sink_mode=sink,
+            cur_epoch_num=1,
+            cur_step_num=0,
+        )
+        self._context = RunContext(self._args)
+
+    def _call(self, event):
+        for callback in self.callbacks:
+            getattr(callback, event)(self._context)
+        if self._context.get_stop_requested():
+            self._control.stop()
+        self._require_hyperparameters()
+        self._follow_rate()
+
+    def _require_hyperparameters(self):
+        """Those that updates were made of, behind callbacks that have set attributes."""
+        if self._optimizer._changes == self._changes:
+            return
+        self._changes = self._optimizer._changes
+        if self._optimizer.program_state() != self._hyperparameters:
+            raise RuntimeError(
+                f"[train] another attribute of {type(self._optimizer).__name__} in a callback, got a change, expected "
+                "learning_rate alone: what else updates depend on stands in their program"
+            )
+
+    def _save(self, path, own_part=False, background=False):
+        self._control.save(path, own_part, background)
+
+    def _follow_rate(self):
+        """Of the next step, where it is another one than the optimizer's rate was before."""
+        rate = self._optimizer.rate_of(self._optimizer.global_step + self.steps)
+        if rate != self._rate:
+            self._rate = rate
+            self._control.set_learning_rate(rate)
+
+    def value_of(self, name):
+        """The value of a parameter behind the last step, by its name in the training."""
+        self._read.add(name)
+        return self._control.state(name)
+
+    def let_go(self):
+        """The training has ended."""
+        for parameter in self._job.parameters.values():
+            parameter._leave(self)
+
+    def _forget_values(self):
+        for name in self._read:
+            self._job.parameters[name]._count_update()
+        self._read.clear()
+
+    def train_begin(self, info, control):
+        self._control, args = control, self._args
+        args.batch_num = self._sink_size or info.steps_per_epoch
+        args.last_step = self._counted(self._epochs * args.batch_num)
+        args.cur_step_num = self._counted(0)
+        args.save_checkpoint, args.set_learning_rate = self._save, control.set_learning_rate
+        path = strategy.file_to_save()
+        if path:
+            strategy.write(path, info.layouts, info.cuts)
+        for name, parameter in self._job.parameters.items():
+            parameter._belong_to(self, name)
+        self._follow_rate()
+        self._call("on_train_begin")
+        self._begin_step(1, 1)
+
+    def _counted(self, step):
+        return self._first_epoch * self._args.batch_num + step
+
+    def _begin_step(self, epoch, step):
+        if not self._epoch_open:
+            self._epoch_open, self._args.cur_epoch_num = True, self._first_epoch + epoch
+            self._call("on_train_epoch_begin")
+        if not self._sink:
+            self._call("on_train_step_begin")
+
+    def step_end(self, info):
+        args = self._args
+        self._forget_values()
+        self.steps = info.global_step
+        epoch, step = ((info.global_step - 1) // args.batch_num + 1, (info.global_step - 1) % args.batch_num + 1)
+        args.cur_epoch_num = self._first_epoch + epoch
+        args.cur_step_num = self._counted(info.global_step)
+        loss = info.loss / self._job.losses
+        args.loss_value, args.learning_rate, args.step_seconds = loss, info.learning_rate, info.seconds
+        args.elapsed = info.elapsed
+        args.net_outputs = Tensor(loss)
+        if not math.isfinite(loss):
+            raise ValueError(
+                f"[train] the loss is not finite, got {loss} at epoch {epoch} step {step}, "
+                "expected a number"
+            )
+        last = step == args.batch_num
+        self._follow_rate()
+        if not self._sink or last:
+            self._call("on_train_step_end")
+        if not last and args.cur_step_num < args.last_step:
+            self._begin_step(epoch, step + 1)
+        if last and self._sink_size:
+            self._end_epoch(epoch, is_whole=True)
+
+    def epoch_end(self, info):
+        """Of a pass through the rows."""
+        if self._sink_size:
+            return
+        if info.validation is not None:
+            self._args.metrics = self._args.eval_results = self._model._measured(info.validation)
+        self._end_epoch(info.epoch, info.steps == self._args.batch_num)
+
+    def _end_epoch(self, epoch, is_whole):
+        args = self._args
+        self._call("on_train_epoch_end")
+        self._epoch_open = False
+        if not is_whole or self._context.get_stop_requested():
+            for callback in self.callbacks:
+                if isinstance(callback, ModelCheckpoint):
+                    callback.save_last(self._context)
+        elif args.cur_step_num < args.last_step:
+            self._begin_step(epoch + 1, 1)
+        elif self._sink_size:
+            self._control.stop()  # the last pass has rows left
+
+    def train_end(self):
+        if self._sink_size and self.steps % self._args.batch_num:  # ended in the middle
+            self._end_epoch(self._args.cur_epoch_num - self._first_epoch, is_whole=False)
+        for callback in self.callbacks:
+            callback.on_train_end(self._context)
+        self.has_ended = True
+
+    def give_back(self):
+        """What callbacks hold of a training that failed."""
+        for callback in self.callbacks:
+            if isinstance(callback, ModelCheckpoint):
+                callback.give_back()
+
+
+__getattr__ = refuse_missing(globals())
