@@ -88,6 +88,7 @@ class Events:
 
     def train_begin(self, info, control):
         self._control, args = control, self._args
+        self._steps_of_pass = info.steps_per_epoch
         args.batch_num = self._sink_size or info.steps_per_epoch
         args.last_step = self._counted(self._epochs * args.batch_num)
         args.cur_step_num = self._counted(0)
@@ -115,7 +116,7 @@ class Events:
         args = self._args
         self._forget_values()
         self.steps = info.global_step
-        epoch, step = ((info.global_step - 1) // args.batch_num + 1, (info.global_step - 1) % args.batch_num + 1)
+        epoch, step = (one + 1 for one in divmod(info.global_step - 1, args.batch_num))
         args.cur_epoch_num = self._first_epoch + epoch
         args.cur_step_num = self._counted(info.global_step)
         loss = info.loss / self._job.losses
@@ -137,8 +138,10 @@ class Events:
             self._end_epoch(epoch, is_whole=True)
 
     def epoch_end(self, info):
-        """Of a pass through the rows."""
+        """Of a pass through the rows, or of a part of one that a signal has ended."""
         if self._sink_size:
+            if info.steps < self._steps_of_pass and self.steps % self._sink_size:
+                self._end_epoch(self._args.cur_epoch_num - self._first_epoch, is_whole=False)
             return
         if info.validation is not None:
             self._args.metrics = self._args.eval_results = self._model._measured(info.validation)
@@ -158,8 +161,6 @@ class Events:
             self._control.stop()  # the last pass has rows left
 
     def train_end(self):
-        if self._sink_size and self.steps % self._args.batch_num:  # ended in the middle
-            self._end_epoch(self._args.cur_epoch_num - self._first_epoch, is_whole=False)
         for callback in self.callbacks:
             callback.on_train_end(self._context)
         self.has_ended = True
