@@ -4,6 +4,7 @@ import collections
 import dis
 import functools
 import os
+import site
 import sys
 import sysconfig
 import types
@@ -16,7 +17,9 @@ _MOST_ELEMENTS = 64  # of a collection that is looked into
 _MOST_BYTES = 4096  # of an array that is compared by its values
 _MOST_DEPTH = 4  # of attributes of attributes
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
-_LIBRARIES = tuple({path + os.sep for key, path in sysconfig.get_paths().items() if key.endswith("lib")} | {"<frozen"})
+_FOLDERS = [path for key, path in sysconfig.get_paths().items() if key.endswith("lib")] + site.getsitepackages()
+_FOLDERS.append(os.path.dirname(os.path.dirname(os.path.abspath(np.__file__))))  # a system may keep packages elsewhere
+_LIBRARIES = tuple({path + os.sep for path in _FOLDERS} | {"<frozen"})
 
 
 class Same:
@@ -59,21 +62,27 @@ def is_fixed(value):
 
 @functools.lru_cache(maxsize=4096)
 def _names(code):
-    """(globals, attributes) that a function and those within it use, by their names; a string may be getattr's."""
-    known, attributes = set(), set()
+    """(globals, attributes, modules) that a function and those within it use, by their names; a string may be
+    getattr's."""
+    known, attributes, modules = set(), set(), set()
     for one in dis.get_instructions(code):
         if one.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
             known.add(one.argval)
-        elif one.opname in ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR"):
+        elif one.opname in ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR", "IMPORT_FROM"):
             attributes.add(one.argval)
-    for one in code.co_consts:
+        elif one.opname == "IMPORT_NAME":
+            modules.add(one.argval)
+    constants = list(code.co_consts)
+    while constants:
+        one = constants.pop()
         if isinstance(one, types.CodeType):
-            inner = _names(one)
-            known |= inner[0]
-            attributes |= inner[1]
+            for names, inner in zip((known, attributes, modules), _names(one)):
+                names |= inner
+        elif isinstance(one, (tuple, frozenset)):
+            constants += one
         elif isinstance(one, str) and one.isidentifier():
             attributes.add(one)
-    return frozenset(known), frozenset(attributes)
+    return frozenset(known), frozenset(attributes), frozenset(modules)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -180,6 +189,8 @@ class Captured:
                 self.values.append(value.requires_grad if value.is_parameter else version_of(value))
             elif isinstance(value, _COLLECTIONS):
                 self._add_elements(value, depth)
+                if kind not in _COLLECTIONS and depth < _MOST_DEPTH:
+                    self._add_members(value, depth)
             elif isinstance(value, np.ndarray):
                 self._add_array(value)
             elif isinstance(value, functools.partial):
@@ -240,12 +251,18 @@ class Captured:
             if one:
                 self._add(one, 0)
         if not _is_foreign(code.co_filename):
-            used, names = _names(code)
+            used, names, modules = _names(code)
             self.found |= names
             known = function.__globals__
             for name in _in_order(used):
                 if name in known:
                     self._add(known[name], 0)
+            for name in _in_order(modules):
+                if name in sys.modules:
+                    self._add(sys.modules[name], 0)
+            for name, one in vars(function).items():
+                if name in self._names and name != "__wrapped__":
+                    self._add(one, 1)
 
     def _add_of_class(self, kind, names, depth, attributes):
         """Methods of a class that are reached, and its values but for those that have `attributes` in their place;

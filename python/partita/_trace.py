@@ -161,7 +161,7 @@ class Build:
         if tensor.size == 1:
             self.constants.append(tensor)
             return self.trace.constant(array.at(0), array.dtype, array.shape)
-        name = f"constant{len(self._kept)}"
+        name = f"given.tensor{len(self._kept)}"  # the library names constants of its own
         self.parameters[name] = tensor
         return self.trace.state(name, array.dtype, array.shape, False, -1)
 

@@ -15,7 +15,7 @@ std::vector<bool> depends_on(const Graph& graph, const std::vector<Value>& roots
   for (const Node& node : graph.nodes) {
     bool any = false;
     for (ValueId input : node.inputs) any = any || depends[input];
-    for (ValueId output : node.outputs) depends[output] = any;
+    for (ValueId output : node.outputs) depends[output] = any || depends[output];  // a root may be made by a node
   }
   return depends;
 }

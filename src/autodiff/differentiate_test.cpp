@@ -35,6 +35,24 @@ TEST(TrainingGraph, GradientNodesKnowTheirOrigin) {
   EXPECT_EQ(parse_graph(print(training.graph), all_ops()).nodes.size(), training.graph.nodes.size());
 }
 
+// By a value that a node makes: what it is made of has a gradient of its own, where that is asked for, too.
+TEST(Gradients, ByValuesThatNodesMake) {
+  Builder builder(all_ops(), "between");
+  const Value x = builder.input("x", {DType::f64, {3}});
+  const Value doubled = builder.apply("scale", {x}, ScaleAttrs{.scale = 2});
+  const Value loss = builder.apply("reduce", {builder.apply("square", {doubled})}, ReduceAttrs{.axes = {0}});
+  const std::vector<Value> gradients = differentiate(builder, loss, {doubled, x});
+  ASSERT_TRUE(gradients[0]);
+  ASSERT_TRUE(gradients[1]);
+  EXPECT_EQ(gradients[0].type(), doubled.type());
+  EXPECT_NE(gradients[0].id(), gradients[1].id());
+  Builder alone(all_ops(), "alone");
+  const Value y = alone.input("y", {DType::f64, {3}});
+  const Value root = alone.apply("scale", {y}, ScaleAttrs{.scale = 2});
+  const Value sum = alone.apply("reduce", {alone.apply("square", {root})}, ReduceAttrs{.axes = {0}});
+  EXPECT_TRUE(differentiate(alone, sum, {root})[0]);
+}
+
 TEST(TrainingGraph, ParameterWithoutGradientGetsZerosAndAWarning) {
   const TrainingGraph training = make_training_graph(parse_graph(kForward, all_ops()), all_ops(), {});
   ASSERT_EQ(training.warnings.size(), 1u);

@@ -35,10 +35,11 @@ class PlanCompletion {
   Plan make() {
     for (size_t i = 0; i < graph_.inputs.size(); ++i) enter(graph_.inputs[i].value, decided_.inputs[i]);
     enter_states();
-    // Nothing says that a gradient node stands behind the node that it comes from.
+    // Nothing says that a gradient node stands behind the node that it comes from. What uses gradients, in a program of
+    // a user also in the forward phase, comes with them.
     for (const bool forward : {true, false}) {
       for (size_t n = 0; n < graph_.nodes.size(); ++n) {
-        if ((graph_.nodes[n].phase == Phase::forward) != forward) continue;
+        if (is_decided_[n] || (forward && !is_before_gradients(n))) continue;
         if (const Cut* same = cut_of_recomputed(n)) {
           decide(n, *same);
           continue;
@@ -90,6 +91,14 @@ class PlanCompletion {
       is_state_[graph_.states[s].entry] = true;
       enter(graph_.states[s].entry, std::move(found[s]));
     }
+  }
+
+  bool is_before_gradients(size_t n) const {
+    const Node& node = graph_.nodes[n];
+    return node.phase == Phase::forward && std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
+             const NodeId producer = graph_.values[input].producer;
+             return producer < 0 || is_decided_[static_cast<size_t>(producer)];
+           });
   }
 
   /// Of a copy of a forward node, which makes the same values again.

@@ -4,6 +4,7 @@
 
 #include "autodiff/recompute.h"
 #include "comm/inproc/inproc.h"
+#include "launch/fingerprint.h"
 #include "launch/run_process.h"
 #include "ops/constant.h"
 #include "ops/registry.h"
@@ -54,6 +55,15 @@ Stepper::Stepper(const JobConfig& given, const Place& place, const Build& build,
   } else {
     own_world_ = make_inproc_world(1);
     world_ = own_world_[0].get();
+  }
+  if (ranks > 1) {
+    uint64_t values = 0;
+    for (const auto& [name, array] : states) values = digest_of(array, digest_of(name, values));
+    const LaunchFingerprint fingerprint{
+        {"ranks' program", print_digest(digest_of(print(program_.graph)))},
+        {"seed", fmt::format("{}", config.training.seed)},
+        {"values of parameters and constants", print_digest(values)}};
+    run_process(*world_, [&](Communicator& comm) { require_same_fingerprint(fingerprint, comm); });
   }
   rank_.emplace(program_, states, RankOptions{.threads = config.ranks.threads, .kernels = config.ranks.kernels},
                 *world_);

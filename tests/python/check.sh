@@ -59,6 +59,8 @@ prints 2 "a loop of one's own: ok" mpirun -n 2 "$python" "$root/tests/python/loo
 prints 3 "callbacks of three processes: ok" mpirun -n 3 "$python" "$root/tests/python/reading_ranks.py"
 "$python" "$root/tests/python/operator_parallel.py" "$work/products.npy"
 prints 0 "Traceback" mpirun -n 8 "$python" "$root/tests/python/operator_parallel.py" "$work/products.npy"
+fails 78 "values of parameters and constants" mpirun -n 2 "$python" "$root/tests/python/rows_of_ranks.py"
+grep -q "rows of two processes: ok" "$work/out"
 fails 70 "rank 1: ZeroDivisionError: mine" mpirun -n 3 "$python" "$root/tests/python/failing_rank.py" 1
 fails any "ZeroDivisionError: mine" mpirun -n 3 "$python" "$root/tests/python/failing_transform.py" 1
 prints 2 "ended by a signal" mpirun -n 2 "$python" "$root/tests/python/request_exit.py" "$work/exit"

@@ -17,6 +17,15 @@ class Rows(Case):
     def tearDownClass(cls):
         cls.folder.close()
 
+    def test_parts_in_batches_keep_these(self):
+        """What a part leaves out does not come back with the next one."""
+        numbers = np.arange(20, dtype="i4")
+        parts = [ds.NumpySlicesDataset((one,), ["n"], shuffle=False) for one in (numbers[:10], numbers[10:])]
+        joined = parts[0].batch(4, drop_remainder=True).concat(parts[1].batch(4, drop_remainder=True))
+        batches = [batch[0].asnumpy().tolist() for batch in joined.create_tuple_iterator()]
+        self.assertEqual(batches, [[0, 1, 2, 3], [4, 5, 6, 7], [10, 11, 12, 13], [14, 15, 16, 17]])
+        self.assertEqual(joined.get_dataset_size(), 4)
+
     def test_are_those_of_files(self):
         data = ds.MnistDataset(self.folder.path, usage="train", shuffle=False)
         rows = list(data.create_dict_iterator(output_numpy=True))

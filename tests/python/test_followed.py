@@ -5,7 +5,9 @@ import contextlib
 import copy
 import functools
 import io
+import os
 import sys
+import tempfile
 import types
 import unittest
 
@@ -98,6 +100,52 @@ class Follow(Case):
         for function in (by_default, decorated(lambda x: x), functools.partial(lambda loss, x: loss(x), settings)):
             settings.factor = 1.0
             self.assertEqual(self.values(function, lambda: setattr(settings, "factor", 4.0)), [1, 4])
+
+    def test_names_in_tuples_imports_and_attributes_of_functions(self):
+        settings = Loss()
+
+        def by_names(x):
+            for name in ("factor",):
+                x = x * getattr(settings, name)
+            return x
+
+        self.assertEqual(self.values(by_names, lambda: setattr(settings, "factor", 5.0)), [1, 5])
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "settings_of_a_test.py"), "w") as file:
+                file.write("RATE = 1.0\n")
+            sys.path.insert(0, folder)
+            try:
+
+                def by_module(x):
+                    import settings_of_a_test
+
+                    return x * settings_of_a_test.RATE
+
+                def by_name(x):
+                    from settings_of_a_test import RATE
+
+                    return x * RATE
+
+                import settings_of_a_test
+
+                for function in (by_module, by_name):
+                    settings_of_a_test.RATE = 1.0
+                    change = lambda: setattr(settings_of_a_test, "RATE", 5.0)  # noqa: E731
+                    self.assertEqual(self.values(function, change), [1, 5])
+            finally:
+                sys.path.remove(folder)
+
+        def scaled(x):
+            return x * scaled.factor
+
+        scaled.factor = 1.0
+        self.assertEqual(self.values(scaled, lambda: setattr(scaled, "factor", 5.0)), [1, 5])
+
+        class Numbers(list):
+            factor = 1.0
+
+        numbers = Numbers()
+        self.assertEqual(self.values(lambda x: x * numbers.factor, lambda: setattr(numbers, "factor", 5.0)), [1, 5])
 
     def test_many_parts_that_are_made_on_the_way(self):
         """Lists of parts live while others are made: none is taken for an earlier one."""

@@ -271,7 +271,7 @@ def _unpickled(kind, values, dtype, *options):
 
 def _array_of(data, dtype):
     if isinstance(data, Tensor):
-        return data.array if dtype is None else data.array.cast(dtype.core)
+        return data.array.copy() if dtype is None or dtype == data.dtype else data.array.cast(dtype.core)
     if isinstance(data, _core.Array):
         return data if dtype is None else data.cast(dtype.core)
     if isinstance(data, (list, tuple)) and any(isinstance(one, Tensor) for one in data):

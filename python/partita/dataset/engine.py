@@ -217,13 +217,13 @@ class Dataset:
     def apply(self, apply_func):
         return apply_func(self)
 
-    def _whole(self, rows):
+    def _whole(self, rows, where="repeat"):
         """What has only whole batches, as passes one after the other need."""
         if self._batch_size is None or len(rows) % self._batch_size == 0:
             return rows
         if not self._drop_remainder:
             warn(
-                f"[repeat] a last batch is not full and left out, got {len(rows)} rows in batches of {self._batch_size}"
+                f"[{where}] a last batch is not full and left out, got {len(rows)} rows in batches of {self._batch_size}"
             )
         return rows.take(len(rows) // self._batch_size * self._batch_size)
 
@@ -316,7 +316,10 @@ class _Joined(Dataset):
         self._shards = parts[0]._shards
 
     def _source(self, shard):
-        return self._join([part.rows(shard) for part in self._parts])
+        rows = [part.rows(shard) for part in self._parts]
+        if self._join is not _data.zip:  # one behind the other
+            rows[:-1] = [part._whole(one, "concat") for part, one in builtin_zip(self._parts, rows[:-1])]
+        return self._join(rows)
 
 
 builtin_zip = zip

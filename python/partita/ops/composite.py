@@ -1,6 +1,6 @@
 """Gradients of functions: nodes that follow those of the function in one program."""
 
-from partita import _trace
+from partita import _core, _trace
 from partita.common import dtype as mstype
 from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
@@ -23,6 +23,12 @@ def _gradients(build, total, tensors):
     build.set_place()
     symbols = build.trace.differentiate(build.symbol(total), [build.symbol(one) for one in tensors])
     return tuple(_trace.from_symbol(symbol) for symbol in symbols)
+
+
+def _of_its_own(tensor):
+    """The value as an input that nothing but the function reads: it may stand elsewhere in the program, too."""
+    shape = list(tensor.shape)
+    return _trace.run(lambda trace, x: _core.functions.reshape(x, shape), tensor)
 
 
 def _differentiated(where, value, has_aux=False, sens=None):
@@ -83,15 +89,17 @@ def value_and_grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=
 
     def both(*args, **kwargs):
         build = _trace.current()
-        value = fn(*args, **kwargs)
-        total = _differentiated("value_and_grad", value, has_aux)
-        inputs = []
+        args = list(args)
         for position in positions or []:
             if position >= len(args) or not isinstance(args[position], Tensor):
                 raise ValueError(
                     f"[value_and_grad] no such input, got position {position} of {len(args)} inputs, expected a tensor"
                 )
-            inputs.append(args[position])
+        for position in set(positions or []):
+            args[position] = _of_its_own(args[position])
+        inputs = [args[position] for position in positions or []]
+        value = fn(*args, **kwargs)
+        total = _differentiated("value_and_grad", value, has_aux)
         found = _gradients(build, total, inputs + (parameters or []))
         of_inputs, of_weights = found[: len(inputs)], found[len(inputs) :]
         if positions is not None and not isinstance(grad_position, (tuple, list)):
@@ -144,11 +152,14 @@ class GradOperation:
         def gradients(*args):
             build = _trace.current()
             args, sens = (args[:-1], args[-1]) if self.sens_param else (args, None)
-            total = _differentiated("GradOperation", fn(*args), sens=sens)
-            inputs = [one for one in args if isinstance(one, Tensor)]
-            if not inputs and not self.get_by_list:
+            args, places = list(args), [i for i, one in enumerate(args) if isinstance(one, Tensor)]
+            if not places and not self.get_by_list:
                 raise ValueError("[GradOperation] nothing to differentiate by, got no tensors, expected an input")
-            inputs = inputs if self.get_all else [] if self.get_by_list else inputs[:1]
+            places = places if self.get_all else [] if self.get_by_list else places[:1]
+            for i in places:
+                args[i] = _of_its_own(args[i])
+            inputs = [args[i] for i in places]
+            total = _differentiated("GradOperation", fn(*args), sens=sens)
             found = _gradients(build, total, inputs + (parameters if self.get_by_list else []))
             of_inputs, of_weights = found[: len(inputs)], found[len(inputs) :]
             if self.get_by_list:

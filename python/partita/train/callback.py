@@ -202,7 +202,11 @@ class LearningRateScheduler(Callback):
 
     def on_train_step_end(self, run_context):
         args = run_context.original_args()
-        args.set_learning_rate(self.learning_rate_function(args.learning_rate, args.cur_step_num))
+        rate = float(self.learning_rate_function(args.learning_rate, args.cur_step_num))
+        if args.optimizer.is_scheduled:  # of this training alone: its own rates come back with the next one
+            args.set_learning_rate(rate)
+        else:
+            args.optimizer.learning_rate = rate
 
 
 class History(Callback):

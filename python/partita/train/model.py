@@ -6,6 +6,7 @@ from partita._warnings import warn
 from partita.common.tensor import Tensor
 from partita.context import ParallelMode  # noqa: F401
 from partita.nn.cell import Cell
+from partita.nn.optim import Optimizer
 from partita.nn.wrap import _Divided
 from partita.planning import Program
 from partita.train import strategy
@@ -197,6 +198,11 @@ class Model:
         """(a job that trains the network, its rows, how many a global batch has)."""
         if self._optimizer is None:
             raise ValueError("[train] nothing to update the parameters, got no optimizer, expected one in Model(..)")
+        if type(self._optimizer).construct is not Optimizer.construct:
+            raise NotImplementedError(
+                f"[train] an optimizer that changes gradients, got {type(self._optimizer).__name__} with a construct of "
+                "its own, expected none: a loop of one's own calls it (nn.TrainOneStepCell, value_and_grad)"
+            )
         names = self._columns(dataset, where)
         parallelism = self._parallelism()
         rows, batch = training_rows(dataset, parallelism)

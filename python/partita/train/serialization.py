@@ -4,10 +4,13 @@ import os
 
 from partita import _core
 from partita._names import refuse_missing
+from partita._warnings import warn
+from partita.common import dtype as mstype
 from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
 from partita.communication import management as ranks
 from partita.nn.cell import Cell
+from partita.nn.optim import Optimizer
 
 _ENDINGS = {"ckpt": ".ckpt", "safetensors": ".safetensors"}
 
@@ -79,10 +82,11 @@ _NAMES_OF_TORCH = {
 }
 
 
-def _name_in(names, name):
-    """The name of a parameter there, or that of a state_dict of PyTorch."""
+def _name_in(names, name, own):
+    """The name of a parameter there, or that of a state_dict of PyTorch where no other parameter of `own` has it."""
     head, dot, last = name.rpartition(".")
-    return name if name in names else head + dot + _NAMES_OF_TORCH.get(last, last)
+    other = head + dot + _NAMES_OF_TORCH.get(last, last)
+    return name if name in names or other in own else other
 
 
 def is_part(parameter):
@@ -149,8 +153,8 @@ def _prefixes(given):
 
 
 def load_param_into_net(net, parameter_dict, strict_load=False, remove_redundancy=False):
-    """Gives parameters to those of a cell of the same names; the names of both that found none: (of the cell, of the
-    dict). Among processes each of which has its part of some, all of them call it, and get wholes."""
+    """Gives parameters to those of a cell of the same names, or to an optimizer its states; the names of both that
+    found none: (of the cell, of the dict). Among processes each of which has its part of some, all of them call it, and get wholes."""
     if not isinstance(net, Cell):
         raise TypeError(f"[load_param_into_net] the network is no cell, got {type(net).__name__}, expected an nn.Cell")
     if not isinstance(parameter_dict, dict):
@@ -161,9 +165,16 @@ def load_param_into_net(net, parameter_dict, strict_load=False, remove_redundanc
         from partita.train.distributed import joined_over_ranks
 
         parameter_dict = joined_over_ranks("load_param_into_net", parameter_dict)
+    if isinstance(net, Optimizer):
+        unused = net.take_states(parameter_dict)
+        if len(unused) == len(parameter_dict):
+            warn(f"[load_param_into_net] no state of an optimizer is loaded, got {len(unused)} names, none of one")
+        return [], unused
     missing, used = [], set()
-    for one in net.get_parameters():
-        key = _name_in(parameter_dict, one.name)
+    parameters = list(net.get_parameters())
+    own = {one.name for one in parameters}
+    for one in parameters:
+        key = _name_in(parameter_dict, one.name, own)
         given = parameter_dict.get(key)
         if given is None:
             missing.append(one.name)
@@ -177,12 +188,14 @@ def load_param_into_net(net, parameter_dict, strict_load=False, remove_redundanc
             raise RuntimeError(
                 f"[load_param_into_net] '{one.name}' is of another shape, got {given.shape}, expected {one.shape}"
             )
-        if strict_load and given.dtype != one.dtype:
+        if (strict_load and given.dtype != one.dtype) or mstype.is_float(given.dtype) != mstype.is_float(one.dtype):
             raise RuntimeError(
                 f"[load_param_into_net] '{one.name}' is of another type, got {given.dtype}, expected {one.dtype}"
             )
         one.set_data(given)
         used.add(key)
+    if not used:
+        warn(f"[load_param_into_net] nothing is loaded, got {len(parameter_dict)} names, none of them one of {len(own)}")
     return missing, [name for name in parameter_dict if name not in used]
 
 

@@ -78,6 +78,7 @@ class _Compiled:
             self.build = _trace.Build(trace, training=True)
             with self.build:
                 symbols = []
+                self._require_rows(given.tensors, ways)
                 for i, tensor in enumerate(given.tensors):
                     shape = list(tensor.shape)
                     if ways > 1 and shape:
@@ -103,8 +104,18 @@ class _Compiled:
                 self._known[name] = version_of(self._parameters[name])
             elif self.build.rates:
                 self._share(name, self._owner(name))
+        self._counts_steps = "step" in self._core.states()
         self._remember(function, given.others)
         self._written = [name for name in self._core.written() if name in self._parameters]
+
+    @staticmethod
+    def _require_rows(tensors, ways):
+        counts = [tensor.shape[0] for tensor in tensors if tensor.shape]
+        if ways > 1 and len(set(counts)) > 1:
+            raise ValueError(
+                f"[jit] arguments of processes that are not all rows of a batch, got first dimensions {counts}, expected "
+                f"{counts[0]} of each, or scalars: a tensor that is no batch is a parameter, or captured"
+            )
 
     def _remember(self, function, arguments):
         """What the trace found, and left."""
@@ -176,6 +187,12 @@ class _Compiled:
                 self._core.set_state(name, parameter.array)
                 self._known[name] = version_of(parameter)
         inputs = [(f"input{i}", tensor.array) for i, tensor in enumerate(tensors)]
+        steps = {optimizer.global_step for optimizer in self.build.rates.values()}
+        if self._counts_steps and len(steps) > 1:
+            raise RuntimeError(
+                f"[jit] optimizers whose updates depend on the number of steps, got {sorted(steps)} steps taken, expected "
+                "as many by each that is in a program: a program for each"
+            )
         for name, optimizer in self.build.rates.items():
             inputs.append((name, Tensor(optimizer.rate_of(optimizer.global_step)).array))
         arrays = self._core.run(inputs)

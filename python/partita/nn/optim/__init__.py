@@ -5,12 +5,15 @@ import numbers
 from partita import _trace, context
 from partita._captured import signature
 from partita._names import refuse_missing
+from partita.common import dtype as mstype
 from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
 from partita.nn.cell import Cell
 from partita.ops import functional as F
 
 
+# Methods of the documented class that would have to be called for each parameter, or step.
+_NOT_REPLACED = ("get_lr", "get_lr_parameter", "get_weight_decay", "decay_weight", "scale_grad", "gradients_centralization")
 _UNDECAYED = ("gamma", "beta")  # parameters with these in their names: scales and offsets of norms
 
 
@@ -25,6 +28,11 @@ class Optimizer(Cell):
     def __init__(self, learning_rate, parameters, weight_decay=0.0, loss_scale=1.0):
         super().__init__(auto_prefix=False)
         where = type(self).__name__
+        for name in _NOT_REPLACED:
+            if getattr(type(self), name, None) is not getattr(Optimizer, name, None):
+                raise NotImplementedError(
+                    f"[{where}] a method that is not called here, got {name} of its own, expected `update` or `construct`"
+                )
         parameters, groups = list(parameters), {}
         if any(isinstance(one, dict) for one in parameters):
             parameters, groups = _ungrouped(where, parameters)
@@ -82,9 +90,17 @@ class Optimizer(Cell):
     def _decay_of(self, name):
         """The decay of one parameter."""
         if self.groups:
-            decay = self.groups[name][0]
+            decay = self._group_of(name)[0]
             return self.weight_decay if decay is None else decay
         return 0.0 if any(one in name for one in _UNDECAYED) else self.weight_decay
+
+    def _group_of(self, name):
+        if name not in self.groups:
+            raise RuntimeError(
+                f"[{type(self).__name__}] a parameter of no group, got '{name}', expected one of {sorted(self.groups)}: "
+                "the names that they had when the optimizer was made"
+            )
+        return self.groups[name]
 
     def _options_of(self, name):
         """Options of the update of one parameter, as texts."""
@@ -95,7 +111,7 @@ class Optimizer(Cell):
 
     def _rate_of(self, trace, name, rate):
         """The symbol of the learning rate of one parameter."""
-        own = self.groups[name][1] if self.groups else None
+        own = self._group_of(name)[1] if self.groups else None
         return rate if own is None else trace.constant(own, "f32", [])
 
     def state(self, name, array=None):
@@ -106,13 +122,36 @@ class Optimizer(Cell):
             self.states[name]._take(array)
         return self.states[name]
 
+    def get_parameters(self, expand=True):
+        """The states, and the number of steps taken, as files keep them."""
+        steps = Parameter(Tensor(self.global_step, mstype.int32), "global_step", requires_grad=False)
+        return iter([*self.states.values(), steps])
+
+    def take_states(self, given):
+        """States of a file, by their names, and the steps that were taken; gives the names that are none of these."""
+        names, unused = {one.name for one in self.parameters}, []
+        for name, one in given.items():
+            if name == "global_step":
+                self.__dict__["global_step"] = int(one.asnumpy())
+            elif name == "checkpoint.position":
+                self.__dict__["global_step"] = int(one.asnumpy()[0])
+            elif name == "step" or name not in names and any(name.startswith(own + ".") for own in names):
+                self.state(name, one.array.copy())
+            else:
+                unused.append(name)
+        return unused
+
     def __call__(self, gradients):
         """Updates the parameters by their gradients, in their order."""
         from partita.train.step import Program
 
-        return self._program("update", lambda: Program(self._update, rows=False))(*gradients)
+        return self._program("update", lambda: Program(self._construct, rows=False))(*gradients)
 
-    def _update(self, *gradients):
+    def _construct(self, *gradients):
+        return self.construct(gradients)
+
+    def construct(self, gradients):
+        """The update of all parameters; a subclass may change the gradients before, for loops of one's own."""
         where = type(self).__name__
         if len(gradients) != len(self.parameters):
             raise ValueError(
@@ -128,6 +167,8 @@ class Optimizer(Cell):
         rate = build.trace.network_input(name, "f32", [], False)
         build.rates[name] = self
         for parameter, gradient in zip(self.parameters, gradients):
+            if not parameter.requires_grad:
+                continue  # frozen since the optimizer was made
             if not isinstance(gradient, Tensor):
                 raise TypeError(
                     f"[{where}] a gradient is no tensor, got {type(gradient).__name__}, expected one for "

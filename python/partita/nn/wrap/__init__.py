@@ -86,12 +86,27 @@ class TrainOneStepCell(Cell):
             raise NotImplementedError("[TrainOneStepCell] gradients as results, got return_grad=True, expected False")
         self.network = network
         self.__dict__["optimizer"] = optimizer
+        self.__dict__["weights"], self.sens = optimizer.parameters, 1.0
 
-    def __call__(self, *inputs):
+    @property
+    def grad(self):
+        """For a `construct` of one's own: self.grad(self.network, self.weights)(*inputs, sens)."""
+        from partita.ops.composite import GradOperation
+
+        return GradOperation(get_by_list=True, sens_param=True)
+
+    def construct(self, *inputs):
         from partita.train.step import StepFunction
 
-        step = self._program("step", lambda: StepFunction(self.network, self.optimizer))
-        return step(*[one if isinstance(one, Tensor) else Tensor(one) for one in inputs])
+        network, optimizer = self.network, self.optimizer  # which live as long as the program of their identities
+        step = self._program(("step", id(network), id(optimizer)), lambda: StepFunction(network, optimizer))
+        return step(*inputs)
+
+    def __call__(self, *inputs):
+        inputs = [one if isinstance(one, Tensor) else Tensor(one) for one in inputs]
+        if type(self).construct is not TrainOneStepCell.construct:
+            return super().__call__(*inputs)
+        return self.construct(*inputs)
 
 
 class ForwardValueAndGrad(Cell):
