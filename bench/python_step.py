@@ -1,11 +1,10 @@
-"""What Python costs: seconds of a step as `partita train` runs it and as Model.train does, in turns, one thread.
+"""What Python costs: a step as `partita train` runs it and as Model.train does, with a callback, on one thread.
 usage: PYTHONPATH=build/release/python python3 bench/python_step.py build/release/partita [NETWORK [STEPS [ROUNDS]]]
-NETWORK: lenet (batch 32, 28x28) or resnet50 (batch 8, 32x32). Prints the medians of each round, and of all; then what a
-step takes of a processor, which other jobs of the machine change less."""
+NETWORK: lenet (batch 32, 28x28) or resnet50 (batch 8, 32x32). Trainings of STEPS and of three times as many run in
+turns, each in a process; a step is what these differ by, of the time and of the processor, which other jobs of the
+machine change less. Prints this for each round, and from the least of all rounds."""
 
-import json
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -53,78 +52,68 @@ def made():
     return resnet50()
 
 
-class Seconds(train.Callback):
-    """From the end of each step to that of the next, callbacks and all, until so many were taken."""
+class Ends(train.Callback):
+    """Sees every step, and ends the training."""
 
-    def __init__(self):
-        self.values, self.last = [], None
+    def __init__(self, count):
+        self.count = count
 
     def on_train_step_end(self, run_context):
-        now = time.perf_counter()
-        if self.last is not None:
-            self.values.append(now - self.last)
-        self.last = now
-        if run_context.original_args().cur_step_num >= steps:
+        if run_context.original_args().cur_step_num >= self.count:
             run_context.request_stop()
 
 
-def command_of(folder, log, count):
-    data = os.path.join(folder, "rows.npz")
-    np.savez(data, x_train=IMAGES, y_train=LABELS)
+def by_command(folder, count):
     model = {"lenet": "lenet", "resnet50": "resnet50:classes=10,size=32"}[network]
-    command = [program, "train", model, "--data", f"npz:{data}", "--batch", str(batch), "--steps", str(count)]
-    return [*command, "--epochs", "1000", "--optimizer", "momentum", "--no-eval", "--threads", "1", "--log", log]
+    command = [program, "train", model, "--data", f"npz:{folder}/rows.npz", "--batch", str(batch)]
+    command += ["--steps", str(count), "--epochs", "1000000", "--optimizer", "momentum"]
+    return [*command, "--no-eval", "--threads", "1"]
 
 
-def by_command(folder):
-    log = os.path.join(folder, "steps.jsonl")
-    subprocess.run(command_of(folder, log, steps), check=True, stdout=subprocess.DEVNULL)
-    with open(log) as lines:
-        return [line["step_seconds"] for line in map(json.loads, lines) if "step_seconds" in line]
+def by_python(folder, count):
+    return [sys.executable, os.path.abspath(__file__), program, network, str(count), "0"]
 
 
-def by_python():
+def train_in_python():
     rows = ds.NumpySlicesDataset((IMAGES, LABELS), ["image", "label"]).batch(batch)
-    net, seconds = made(), Seconds()
+    net = made()
     optimizer = nn.Momentum(net.trainable_params(), 0.01, 0.9)
     model = ms.Model(net, nn.SoftmaxCrossEntropyWithLogits(True, "mean"), optimizer)
-    model.train(1000, rows, callbacks=[seconds])
-    return seconds.values
+    model.train(1000000, rows, callbacks=[Ends(steps)])
 
 
-def processor_seconds(command):
+def seconds_of(command):
+    """(of the clock, of a processor) that a process takes."""
+    begin = time.perf_counter()
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(child.pid, 0)
     if status != 0:
         sys.exit(f"failed: {' '.join(command)}")
-    return usage.ru_utime + usage.ru_stime
+    return time.perf_counter() - begin, usage.ru_utime + usage.ru_stime
 
 
-def processor_seconds_of_a_step(command_of_steps):
-    """From trainings of `steps` and of three times as many, so that the start does not count; the least of rounds."""
-    counts = (steps, 3 * steps)
-    least = [min(processor_seconds(command_of_steps(count)) for _ in range(rounds)) for count in counts]
-    return (least[1] - least[0]) / (counts[1] - counts[0])
+counts, ways = (steps, 3 * steps), (by_command, by_python)
+
+
+def tell(name, taken):
+    for k, kind in enumerate(("step", "processor")):
+        command, python = (1e6 * (taken[way, counts[1]][k] - taken[way, counts[0]][k]) / (2 * steps) for way in ways)
+        more = f"{100 * (python / command - 1):+.1f} %"
+        print(f"{network}, {name}: {kind}: command {command:.1f} us, Python {python:.1f} us, {more}", flush=True)
 
 
 ms.set_context(threads=1)
-if rounds == 0:  # one training, for the processor seconds of its process
-    by_python()
+if rounds == 0:
+    train_in_python()
     sys.exit()
-commands, pythons = [], []
+least = {}
 with tempfile.TemporaryDirectory() as folder:
+    np.savez(os.path.join(folder, "rows.npz"), x_train=IMAGES, y_train=LABELS)
     for i in range(rounds):
-        ways = [(commands, lambda: by_command(folder)), (pythons, by_python)]
-        for values, run in ways if i % 2 == 0 else reversed(ways):
-            values.append(1e6 * statistics.median(run()))
-        print(f"median of a step: command {commands[-1]:.1f} us, Python {pythons[-1]:.1f} us", flush=True)
-    here = [sys.executable, os.path.abspath(__file__), program, network]
-    processor = [1e6 * processor_seconds_of_a_step(of) for of in (
-        lambda count: command_of(folder, os.path.join(folder, "steps.jsonl"), count),
-        lambda count: [*here, str(count), "0"],
-    )]  # fmt: skip
-command, python = statistics.median(commands), statistics.median(pythons)
-more = 100 * (python / command - 1)
-print(f"{network}: of {rounds} rounds: command {command:.1f} us, Python {python:.1f} us, {more:+.1f} %")
-more = 100 * (processor[1] / processor[0] - 1)
-print(f"{network}: of a processor: command {processor[0]:.1f} us, Python {processor[1]:.1f} us, {more:+.1f} %")
+        found = {}
+        for count in counts:
+            for way in ways if i % 2 == 0 else reversed(ways):
+                one = found[way, count] = seconds_of(way(folder, count))
+                least[way, count] = tuple(map(min, least.get((way, count), one), one))
+        tell(f"round {i + 1}", found)
+tell("least", least)

@@ -5,8 +5,30 @@ import math
 from partita._names import refuse_missing
 from partita.common.tensor import Tensor
 from partita.train import strategy
-from partita.train.callback import InternalCallbackParam, RunContext
+from partita.train.callback import Callback, InternalCallbackParam, RunContext
 from partita.train.checkpoints import ModelCheckpoint
+
+
+class _Arguments(InternalCallbackParam):
+    """Those of a run; `net_outputs` is made when it is asked for."""
+
+    def __missing__(self, name):
+        if name == "net_outputs" and "loss_value" in self:
+            return Tensor(self["loss_value"])
+        raise KeyError(name)
+
+    def get(self, name, default=None):
+        try:
+            return self[name]
+        except KeyError:
+            return default
+
+
+def _hears(callback, event):
+    """Whether it has a method of its own for an event, also by the name of old scripts."""
+    names = event, event.replace("on_train_", "")
+    own = getattr(callback, "__dict__", ())
+    return any(getattr(type(callback), name) is not getattr(Callback, name) or name in own for name in names)
 
 
 class Events:
@@ -23,11 +45,12 @@ class Events:
         self._epochs = last_epoch - self._first_epoch
         self._model, self.callbacks, self._sink = model, callbacks, sink
         self._optimizer = model._optimizer
-        self._rate, self._hyperparameters = self._optimizer.rate_of(0), self._optimizer.program_state()
+        self._rate, self._rates = self._optimizer.rate_of(0), None
+        self._hyperparameters = self._optimizer.program_state()
         self._changes = self._optimizer._changes
         self._read = set()  # names of parameters, behind the last step
         self.steps, self.has_ended, self._epoch_open = 0, False, False
-        self._args = InternalCallbackParam(
+        self._args = _Arguments(
             train_network=model._network,
             network=model._network,
             loss_fn=model._loss_fn,
@@ -66,7 +89,10 @@ class Events:
 
     def _follow_rate(self):
         """Of the next step, where it is another one than the optimizer's rate was before."""
-        rate = self._optimizer.rate_of(self._optimizer.global_step + self.steps)
+        rates = self._optimizer.learning_rates
+        if rates is self._rates and len(rates) == 1:
+            return
+        self._rates, rate = rates, self._optimizer.rate_of(self._optimizer.global_step + self.steps)
         if rate != self._rate:
             self._rate = rate
             self._control.set_learning_rate(rate)
@@ -109,30 +135,36 @@ class Events:
         if not self._epoch_open:
             self._epoch_open, self._args.cur_epoch_num = True, self._first_epoch + epoch
             self._call("on_train_epoch_begin")
-        if not self._sink:
+            self._hear_steps = not self._sink and any(_hears(one, "on_train_step_begin") for one in self.callbacks)
+        if self._hear_steps:
             self._call("on_train_step_begin")
 
     def step_end(self, info):
-        args = self._args
-        self._forget_values()
-        self.steps = info.global_step
-        epoch, step = (one + 1 for one in divmod(info.global_step - 1, args.batch_num))
-        args.cur_epoch_num = self._first_epoch + epoch
-        args.cur_step_num = self._counted(info.global_step)
-        loss = info.loss / self._job.losses
-        args.loss_value, args.learning_rate, args.step_seconds = loss, info.learning_rate, info.seconds
-        args.elapsed = info.elapsed
-        args.net_outputs = Tensor(loss)
+        # Between two steps little of Python is in the caches of the processor: a call less counts.
+        args, count = self._args, self._args["batch_num"]
+        if self._read:
+            self._forget_values()
+        self.steps = taken = info.global_step
+        epoch, step = (taken - 1) // count + 1, (taken - 1) % count + 1
+        number, loss = self._first_epoch * count + taken, info.loss / self._job.losses
+        args.update(
+            cur_epoch_num=self._first_epoch + epoch,
+            cur_step_num=number,
+            loss_value=loss,
+            learning_rate=info.learning_rate,
+            step_seconds=info.seconds,
+            elapsed=info.elapsed,
+        )
         if not math.isfinite(loss):
             raise ValueError(
                 f"[train] the loss is not finite, got {loss} at epoch {epoch} step {step}, "
                 "expected a number"
             )
-        last = step == args.batch_num
+        last = step == count
         self._follow_rate()
         if not self._sink or last:
             self._call("on_train_step_end")
-        if not last and args.cur_step_num < args.last_step:
+        if not last and number < args["last_step"]:
             self._begin_step(epoch, step + 1)
         if last and self._sink_size:
             self._end_epoch(epoch, is_whole=True)
