@@ -321,6 +321,7 @@ class PythonStepper {
 void bind_infos(py::module_& module) {
   py::class_<PythonControl, std::shared_ptr<PythonControl>>(module, "TrainControl")
       .def("stop", [](const PythonControl& control) { control.get().stop(); })
+      .def("stopped", [](const PythonControl& control) { return control.get().stopped(); })
       .def("set_learning_rate",
            [](const PythonControl& control, double rate) { control.get().set_learning_rate(rate); })
       .def("state",

@@ -8,6 +8,7 @@
 #include "launch/run_process.h"
 #include "ops/constant.h"
 #include "ops/registry.h"
+#include "partition/collectives.h"
 
 namespace partita {
 namespace {
@@ -37,6 +38,14 @@ Graph built_graph(const JobConfig& config, const Stepper::Build& build) {
   return recompute_in_backward(remove_dead_nodes(builder.take()), all_ops());
 }
 
+bool communicates(const Program& program) {
+  return program.stages.size() > 1 ||
+         std::any_of(program.stages.begin(), program.stages.end(), [](const StageProgram& stage) {
+           const std::vector<Node>& nodes = stage.local.graph.nodes;
+           return std::any_of(nodes.begin(), nodes.end(), is_collective);
+         });
+}
+
 }  // namespace
 
 Stepper::Stepper(const JobConfig& given, const Place& place, const Build& build,
@@ -56,7 +65,7 @@ Stepper::Stepper(const JobConfig& given, const Place& place, const Build& build,
     own_world_ = make_inproc_world(1);
     world_ = own_world_[0].get();
   }
-  if (ranks > 1) {
+  if (ranks > 1 && communicates(program_)) {
     uint64_t values = 0;
     for (const auto& [name, array] : states) values = digest_of(array, digest_of(name, values));
     const LaunchFingerprint fingerprint{

@@ -25,6 +25,9 @@ class Rows(Case):
         batches = [batch[0].asnumpy().tolist() for batch in joined.create_tuple_iterator()]
         self.assertEqual(batches, [[0, 1, 2, 3], [4, 5, 6, 7], [10, 11, 12, 13], [14, 15, 16, 17]])
         self.assertEqual(joined.get_dataset_size(), 4)
+        every = (parts[0].batch(4) + parts[1].batch(4)).create_tuple_iterator()
+        kept = [number for batch in every for number in batch[0].asnumpy().tolist()]
+        self.assertEqual(kept, numbers.tolist())
 
     def test_are_those_of_files(self):
         data = ds.MnistDataset(self.folder.path, usage="train", shuffle=False)

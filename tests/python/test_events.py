@@ -5,6 +5,7 @@ import signal
 import tempfile
 import threading
 import unittest
+from unittest import mock
 
 import numpy as np
 from support import Case, labelled
@@ -166,6 +167,32 @@ class Events(Case):
             train.Model(other, nn.CrossEntropyLoss(), optimizer).train(9, rows(), callbacks=[Stops()])
             self.assertEqual(int(optimizer.global_step), epochs * size)
             self.close(net.fc1.weight, other.fc1.weight, 0)
+
+    def test_a_signal_within_an_epoch_of_so_many_steps_leaves_a_file(self):
+        """Behind any step of a pass, which has two."""
+        for last in (1, 2, 4):
+            with tempfile.TemporaryDirectory() as folder:
+                seen, net = [], Net()
+
+                class Watch(train.Callback):
+                    def on_train_epoch_end(self, run_context):
+                        seen.append(run_context.original_args().cur_step_num)
+
+                optimizer = nn.Momentum(net.trainable_params(), 0.1, 0.9)
+                saver = train.ModelCheckpoint("x", folder, train.CheckpointConfig(save_checkpoint_steps=100))
+                model = train.Model(net, nn.CrossEntropyLoss(), optimizer)
+                events = train.events.Events
+
+                class Interrupted(events):
+                    def step_end(self, info):
+                        super().step_end(info)
+                        if info.global_step == last:
+                            os.kill(os.getpid(), signal.SIGINT)
+
+                with mock.patch.object(train.model, "Events", Interrupted), self.assertRaises(KeyboardInterrupt):
+                    model.train(9, rows(), [Watch(), saver], dataset_sink_mode=True, sink_size=3)
+                self.assertEqual(seen[-1], last)
+                self.assertEqual(len(os.listdir(folder)), 1, os.listdir(folder))
 
     def test_a_signal_ends_epochs_of_so_many_steps(self):
         seen, net = [], Net()

@@ -80,6 +80,15 @@ class Doubled(nn.TrainOneStepCell):
         return loss
 
 
+class Sums(Doubled):
+    """As older scripts write them, with attributes of their own."""
+
+    def __init__(self, network, optimizer):
+        super().__init__(network, optimizer)
+        self.grad = ops.GradOperation(get_by_list=True, sens_param=True)
+        self.weights = ms.ParameterTuple(network.trainable_params())
+
+
 class Steps(Case):
     def setUp(self):
         super().setUp()
@@ -111,8 +120,8 @@ class Steps(Case):
 
     def test_of_ones_own(self):
         net = self.net()
-        step = Doubled(nn.WithLossCell(net, nn.MSELoss()), nn.SGD(net.trainable_params(), 0.1))
-        for mode in (ms.PYNATIVE_MODE, ms.GRAPH_MODE):
+        for kind, mode in ((Doubled, ms.PYNATIVE_MODE), (Doubled, ms.GRAPH_MODE), (Sums, ms.GRAPH_MODE)):
+            step = kind(nn.WithLossCell(net, nn.MSELoss()), nn.SGD(net.trainable_params(), 0.1))
             ms.set_context(mode=mode)
             net.weight.set_data(Tensor(np.ones((1, 2), "f4")))
             net.bias.set_data(Tensor(np.zeros(1, "f4")))
@@ -156,6 +165,32 @@ class Steps(Case):
         early((gradient,))
         with self.refuses(RuntimeError, "got [1, 2] steps taken", "a program for each"):
             both(gradient)
+        late((gradient,))
+        both(gradient)  # as many by each again
+        alone = Parameter(np.ones(1, "f4"), name="alone")
+        optimizer = nn.Adam([alone], 0.1)
+        for _ in range(3):
+            optimizer((gradient,))
+        for one in (first, second):
+            self.close(one, alone, 1e-6)
+        for one in (early, late):
+            self.assertEqual(int(one.states["step"].asnumpy()), 3)
+
+    def test_do_not_count_for_optimizers_that_need_no_number(self):
+        first, second = (Parameter(np.ones(1, "f4"), name=name) for name in "ab")
+        plain, adam = nn.SGD([first], 0.1), nn.Adam([second], 0.1)
+        gradient = Tensor(np.ones(1, "f4"))
+        plain((gradient,))
+
+        @ms.jit
+        def both(gradient):
+            plain((gradient,))
+            adam((gradient,))
+            return gradient
+
+        both(gradient)
+        self.close(first, [0.8])
+        self.close(second, [0.9], 1e-4)
 
     def test_name_parameters_that_are_in_no_group(self):
         net = self.net()
@@ -167,6 +202,16 @@ class Steps(Case):
 
 class States(Case):
     """What optimizers keep, in files."""
+
+    def test_of_other_optimizers_or_shapes_are_not_taken(self):
+        weight = Parameter(np.ones(2, "f4"), name="w")
+        adam = nn.Adam([weight], 0.1)
+        given = {"w.momentum": Tensor(np.ones(2, "f4")), "global_step": Tensor(3)}
+        with contextlib.redirect_stderr(io.StringIO()) as errors:
+            self.assertEqual(ms.load_param_into_net(adam, given), ([], ["w.momentum"]))
+        self.assertIn("no state is loaded, got 1 names, none of one of Adam", errors.getvalue())
+        with self.refuses(RuntimeError, "'w.exp_avg' is of another shape, got (5,), expected (2,)"):
+            ms.load_param_into_net(adam, {"w.exp_avg": np.ones(5, "f4")})
 
     def test_go_on(self):
         rows = ds.NumpySlicesDataset(labelled(24), ["data", "label"], shuffle=False).batch(12)

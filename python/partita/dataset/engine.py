@@ -217,13 +217,13 @@ class Dataset:
     def apply(self, apply_func):
         return apply_func(self)
 
-    def _whole(self, rows, where="repeat"):
+    def _whole(self, rows):
         """What has only whole batches, as passes one after the other need."""
         if self._batch_size is None or len(rows) % self._batch_size == 0:
             return rows
         if not self._drop_remainder:
             warn(
-                f"[{where}] a last batch is not full and left out, got {len(rows)} rows in batches of {self._batch_size}"
+                f"[repeat] a last batch is not full and left out, got {len(rows)} rows in batches of {self._batch_size}"
             )
         return rows.take(len(rows) // self._batch_size * self._batch_size)
 
@@ -318,7 +318,8 @@ class _Joined(Dataset):
     def _source(self, shard):
         rows = [part.rows(shard) for part in self._parts]
         if self._join is not _data.zip:  # one behind the other
-            rows[:-1] = [part._whole(one, "concat") for part, one in builtin_zip(self._parts, rows[:-1])]
+            parts = builtin_zip(self._parts, rows[:-1])
+            rows[:-1] = [part._whole(one) if part._drop_remainder else one for part, one in parts]
         return self._join(rows)
 
 

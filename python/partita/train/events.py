@@ -17,6 +17,9 @@ class _Arguments(InternalCallbackParam):
             return Tensor(self["loss_value"])
         raise KeyError(name)
 
+    def __contains__(self, name):
+        return super().__contains__("loss_value" if name == "net_outputs" else name)
+
     def get(self, name, default=None):
         try:
             return self[name]
@@ -172,7 +175,8 @@ class Events:
     def epoch_end(self, info):
         """Of a pass through the rows, or of a part of one that a signal has ended."""
         if self._sink_size:
-            if info.steps < self._steps_of_pass and self.steps % self._sink_size:
+            is_last = info.steps < self._steps_of_pass or self._control.stopped()
+            if is_last and self.steps % self._sink_size:
                 self._end_epoch(self._args.cur_epoch_num - self._first_epoch, is_whole=False)
             return
         if info.validation is not None:

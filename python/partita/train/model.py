@@ -200,8 +200,8 @@ class Model:
             raise ValueError("[train] nothing to update the parameters, got no optimizer, expected one in Model(..)")
         if type(self._optimizer).construct is not Optimizer.construct:
             raise NotImplementedError(
-                f"[train] an optimizer that changes gradients, got {type(self._optimizer).__name__} with a construct of "
-                "its own, expected none: a loop of one's own calls it (nn.TrainOneStepCell, value_and_grad)"
+                f"[train] an optimizer that changes gradients, got {type(self._optimizer).__name__} with a construct "
+                "of its own, expected none: a loop of one's own calls it (nn.TrainOneStepCell, value_and_grad)"
             )
         names = self._columns(dataset, where)
         parallelism = self._parallelism()

@@ -154,7 +154,8 @@ def _prefixes(given):
 
 def load_param_into_net(net, parameter_dict, strict_load=False, remove_redundancy=False):
     """Gives parameters to those of a cell of the same names, or to an optimizer its states; the names of both that
-    found none: (of the cell, of the dict). Among processes each of which has its part of some, all of them call it, and get wholes."""
+    found none: (of the cell, of the dict). Among processes each of which has its part of some, all of them call it, and
+    get wholes."""
     if not isinstance(net, Cell):
         raise TypeError(f"[load_param_into_net] the network is no cell, got {type(net).__name__}, expected an nn.Cell")
     if not isinstance(parameter_dict, dict):
@@ -167,8 +168,11 @@ def load_param_into_net(net, parameter_dict, strict_load=False, remove_redundanc
         parameter_dict = joined_over_ranks("load_param_into_net", parameter_dict)
     if isinstance(net, Optimizer):
         unused = net.take_states(parameter_dict)
-        if len(unused) == len(parameter_dict):
-            warn(f"[load_param_into_net] no state of an optimizer is loaded, got {len(unused)} names, none of one")
+        if unused and not net.states and (net.is_composed or net._kept()):
+            warn(
+                f"[load_param_into_net] no state is loaded, got {len(unused)} names, none of one of "
+                f"{type(net).__name__}"
+            )
         return [], unused
     missing, used = [], set()
     parameters = list(net.get_parameters())
@@ -195,7 +199,8 @@ def load_param_into_net(net, parameter_dict, strict_load=False, remove_redundanc
         one.set_data(given)
         used.add(key)
     if not used:
-        warn(f"[load_param_into_net] nothing is loaded, got {len(parameter_dict)} names, none of them one of {len(own)}")
+        count = len(parameter_dict)
+        warn(f"[load_param_into_net] nothing is loaded, got {count} names, none of them one of {len(own)}")
     return missing, [name for name in parameter_dict if name not in used]
 
 

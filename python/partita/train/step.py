@@ -98,13 +98,14 @@ class _Compiled:
         self._known = {}
         self._core = _core.Stepper(context.option_texts(options), self._alone, build, self._initial)
         self._parameters = {}
+        counting = [one for one in self.build.rates.values() if one.counts_steps]
+        self._counting = counting if "step" in self._core.states() else []
         for name in self._core.states():
             if name in self.build.parameters:
                 self._parameters[name] = self.build.parameters[name]
                 self._known[name] = version_of(self._parameters[name])
             elif self.build.rates:
                 self._share(name, self._owner(name))
-        self._counts_steps = "step" in self._core.states()
         self._remember(function, given.others)
         self._written = [name for name in self._core.written() if name in self._parameters]
 
@@ -113,8 +114,8 @@ class _Compiled:
         counts = [tensor.shape[0] for tensor in tensors if tensor.shape]
         if ways > 1 and len(set(counts)) > 1:
             raise ValueError(
-                f"[jit] arguments of processes that are not all rows of a batch, got first dimensions {counts}, expected "
-                f"{counts[0]} of each, or scalars: a tensor that is no batch is a parameter, or captured"
+                f"[jit] arguments of processes that are not all rows of a batch, got first dimensions {counts}, "
+                f"expected {counts[0]} of each, or scalars: a tensor that is no batch is a parameter, or captured"
             )
 
     def _remember(self, function, arguments):
@@ -156,8 +157,8 @@ class _Compiled:
         )
 
     def _owner(self, name):
-        """The optimizer that a state belongs to: that of its parameter; the first one counts the steps."""
-        optimizers = list(self.build.rates.values())
+        """The optimizer that a state belongs to: that of its parameter; the first one that counts has the steps."""
+        optimizers = [*self._counting, *self.build.rates.values()]
         for optimizer in optimizers:
             if any(name.startswith(one.name + ".") for one in optimizer.parameters):
                 return optimizer
@@ -187,11 +188,11 @@ class _Compiled:
                 self._core.set_state(name, parameter.array)
                 self._known[name] = version_of(parameter)
         inputs = [(f"input{i}", tensor.array) for i, tensor in enumerate(tensors)]
-        steps = {optimizer.global_step for optimizer in self.build.rates.values()}
-        if self._counts_steps and len(steps) > 1:
+        steps = {optimizer.global_step for optimizer in self._counting}
+        if len(steps) > 1:
             raise RuntimeError(
-                f"[jit] optimizers whose updates depend on the number of steps, got {sorted(steps)} steps taken, expected "
-                "as many by each that is in a program: a program for each"
+                f"[jit] optimizers whose updates depend on the number of steps, got {sorted(steps)} steps taken, "
+                "expected as many by each that is in a program: a program for each"
             )
         for name, optimizer in self.build.rates.items():
             inputs.append((name, Tensor(optimizer.rate_of(optimizer.global_step)).array))
@@ -202,6 +203,8 @@ class _Compiled:
             self._known[name] = version_of(parameter)
         for optimizer in self.build.rates.values():
             optimizer.__dict__["global_step"] += 1
+        for optimizer in self._counting[1:]:
+            optimizer.state("step", Tensor(optimizer.global_step, self._parameters["step"].dtype).array)
         return self.structure.filled([_trace.from_array(array) for array in arrays])
 
     def value_of(self, name):

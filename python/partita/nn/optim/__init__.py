@@ -13,7 +13,7 @@ from partita.ops import functional as F
 
 
 # Methods of the documented class that would have to be called for each parameter, or step.
-_NOT_REPLACED = ("get_lr", "get_lr_parameter", "get_weight_decay", "decay_weight", "scale_grad", "gradients_centralization")
+_NOT_REPLACED = ("get_lr", "get_lr_parameter", "get_weight_decay", "decay_weight", "scale_grad")
 _UNDECAYED = ("gamma", "beta")  # parameters with these in their names: scales and offsets of norms
 
 
@@ -31,7 +31,8 @@ class Optimizer(Cell):
         for name in _NOT_REPLACED:
             if getattr(type(self), name, None) is not getattr(Optimizer, name, None):
                 raise NotImplementedError(
-                    f"[{where}] a method that is not called here, got {name} of its own, expected `update` or `construct`"
+                    f"[{where}] a method that is not called here, got {name} of its own, expected `update` or "
+                    "`construct`"
                 )
         parameters, groups = list(parameters), {}
         if any(isinstance(one, dict) for one in parameters):
@@ -63,6 +64,7 @@ class Optimizer(Cell):
         self.weight_decay, self.loss_scale = float(weight_decay), float(loss_scale)
         self.__dict__["learning_rates"] = _rates(where, learning_rate)
         self.__dict__["global_step"] = 0
+        self.__dict__["_counts"] = False
         self.__dict__["states"] = {}  # momentum and the like by their names in the library, once there are some
 
     def options(self):
@@ -81,7 +83,7 @@ class Optimizer(Cell):
         return {"optimizer.weight_decay": self.weight_decay, "optimizer.no_decay": list(_UNDECAYED)}
 
     _entries = frozenset({"update"})
-    _internals = Cell._internals | {"parameters", "learning_rates", "global_step", "states"}
+    _internals = Cell._internals | {"parameters", "learning_rates", "global_step", "states", "_counts"}
 
     def program_state(self):
         values = [(name, one) for name, one in self.__dict__.items() if name not in self._internals]
@@ -97,8 +99,8 @@ class Optimizer(Cell):
     def _group_of(self, name):
         if name not in self.groups:
             raise RuntimeError(
-                f"[{type(self).__name__}] a parameter of no group, got '{name}', expected one of {sorted(self.groups)}: "
-                "the names that they had when the optimizer was made"
+                f"[{type(self).__name__}] a parameter of no group, got '{name}', expected one of "
+                f"{sorted(self.groups)}: the names that they had when the optimizer was made"
             )
         return self.groups[name]
 
@@ -129,17 +131,36 @@ class Optimizer(Cell):
 
     def take_states(self, given):
         """States of a file, by their names, and the steps that were taken; gives the names that are none of these."""
-        names, unused = {one.name for one in self.parameters}, []
+        shapes, unused = {one.name: one.shape for one in self.parameters}, []
         for name, one in given.items():
+            one = one if isinstance(one, Tensor) else Tensor(one)
+            head, _, last = name.rpartition(".")
             if name == "global_step":
                 self.__dict__["global_step"] = int(one.asnumpy())
             elif name == "checkpoint.position":
                 self.__dict__["global_step"] = int(one.asnumpy()[0])
-            elif name == "step" or name not in names and any(name.startswith(own + ".") for own in names):
+            elif name == "step" and (self.is_composed or self.counts_steps):
+                self.state(name, one.array.copy())
+            elif head in shapes and name not in shapes and (self.is_composed or last in self._kept()):
+                if one.shape != shapes[head]:
+                    raise RuntimeError(
+                        f"[{type(self).__name__}] '{name}' is of another shape, got {one.shape}, expected "
+                        f"{shapes[head]}"
+                    )
                 self.state(name, one.array.copy())
             else:
                 unused.append(name)
         return unused
+
+    def _kept(self):
+        """What an update of the library keeps of a parameter."""
+        kinds = {"sgd": (), "momentum": ("momentum",), "adam": ("exp_avg", "exp_avg_sq")}
+        return kinds[self.options()["optimizer.kind"]]
+
+    @property
+    def counts_steps(self):
+        """Whether updates depend on the number of steps; known of those that are made of ops when they were."""
+        return self._counts or not self.is_composed and self.options()["optimizer.kind"] == "adam"
 
     def __call__(self, gradients):
         """Updates the parameters by their gradients, in their order."""
@@ -216,6 +237,7 @@ class Optimizer(Cell):
             if self.decays_gradients and states.weight_decay:
                 g = g + p * states.weight_decay
             following = self.update(p, g, r, states)
+            self.__dict__["_counts"] |= states.counts
             trace.store(parameter, following._symbol)
             states.store()
         trace.set_phase("forward")
@@ -336,7 +358,7 @@ class _States:
 
     def __init__(self, trace, parameter, weight_decay):
         self._trace, self._parameter, self._kept = trace, parameter, {}
-        self.weight_decay = weight_decay
+        self.weight_decay, self.counts = weight_decay, False
 
     def __call__(self, name, begin=0.0):
         symbol = self._trace.optimizer_state(self._parameter, name, list(self._parameter.shape), float(begin))
@@ -348,6 +370,7 @@ class _States:
 
     @property
     def step(self):
+        self.counts = True
         return _trace.from_symbol(self._trace.count_step()).astype("f4")
 
     def store(self):

@@ -78,7 +78,11 @@ class MicroBatchInterleaved(_Divided):
 class TrainOneStepCell(Cell):
     """One step of a training: a call gives the loss and updates the parameters."""
 
+    _internals = Cell._internals | {"_step_of", "_step", "grad", "weights"}
+
     def __init__(self, network, optimizer, sens=None, return_grad=False):
+        from partita.ops.composite import GradOperation
+
         super().__init__(auto_prefix=False)
         if sens is not None and sens != 1.0:
             raise NotImplementedError(f"[TrainOneStepCell] a factor of the loss, got sens={sens}, expected None")
@@ -86,21 +90,18 @@ class TrainOneStepCell(Cell):
             raise NotImplementedError("[TrainOneStepCell] gradients as results, got return_grad=True, expected False")
         self.network = network
         self.__dict__["optimizer"] = optimizer
-        self.__dict__["weights"], self.sens = optimizer.parameters, 1.0
-
-    @property
-    def grad(self):
-        """For a `construct` of one's own: self.grad(self.network, self.weights)(*inputs, sens)."""
-        from partita.ops.composite import GradOperation
-
-        return GradOperation(get_by_list=True, sens_param=True)
+        # For a `construct` of one's own: self.grad(self.network, self.weights)(*inputs, sens).
+        self.__dict__.update(weights=optimizer.parameters, grad=GradOperation(get_by_list=True, sens_param=True))
+        self.sens = 1.0
+        self.__dict__.update(_step_of=None, _step=None)
 
     def construct(self, *inputs):
         from partita.train.step import StepFunction
 
-        network, optimizer = self.network, self.optimizer  # which live as long as the program of their identities
-        step = self._program(("step", id(network), id(optimizer)), lambda: StepFunction(network, optimizer))
-        return step(*inputs)
+        network, optimizer = self.network, self.optimizer  # which live as long as the function of their identities
+        if self._step_of != (id(network), id(optimizer)):
+            self.__dict__.update(_step_of=(id(network), id(optimizer)), _step=StepFunction(network, optimizer))
+        return self._step(*inputs)
 
     def __call__(self, *inputs):
         inputs = [one if isinstance(one, Tensor) else Tensor(one) for one in inputs]
