@@ -160,8 +160,7 @@ class Events:
         )
         if not math.isfinite(loss):
             raise ValueError(
-                f"[train] the loss is not finite, got {loss} at epoch {epoch} step {step}, "
-                "expected a number"
+                f"[train] the loss is not finite, got {loss} at epoch {epoch} step {step}, expected a number"
             )
         last = step == count
         self._follow_rate()

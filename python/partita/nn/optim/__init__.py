@@ -141,7 +141,7 @@ class Optimizer(Cell):
                 self.__dict__["global_step"] = int(one.asnumpy()[0])
             elif name == "step" and (self.is_composed or self.counts_steps):
                 self.state(name, one.array.copy())
-            elif head in shapes and name not in shapes and (self.is_composed or last in self._kept()):
+            elif head in shapes and name not in shapes and (self.is_composed or last in self.state_names()):
                 if one.shape != shapes[head]:
                     raise RuntimeError(
                         f"[{type(self).__name__}] '{name}' is of another shape, got {one.shape}, expected "
@@ -152,7 +152,7 @@ class Optimizer(Cell):
                 unused.append(name)
         return unused
 
-    def _kept(self):
+    def state_names(self):
         """What an update of the library keeps of a parameter."""
         kinds = {"sgd": (), "momentum": ("momentum",), "adam": ("exp_avg", "exp_avg_sq")}
         return kinds[self.options()["optimizer.kind"]]
