@@ -3,10 +3,12 @@
 //   bench_checkpoints save MODEL RANKS DIR [TIMES=3]
 //       Writes the states of a training to DIR at once, and the same bytes again by dd conv=fsync, in turns: MB/s of
 //       both, how much memory the process took above what it had before, and what a GB costs of processor time.
-//   bench_checkpoints steps MODEL BATCH RANKS THREADS DIR [ROUNDS=5] [EVERY=10]
-//       Steps of a training on a fixed random batch, saved after every so many, in turns not at all, asynchronously and
-//       at once: the time of a step with all that is written, its processor time, which others on the machine do not
-//       change as much, and how long a save keeps the training from going on.
+//   bench_checkpoints steps MODEL BATCH RANKS THREADS DIR [ROUNDS=15] [EVERY=10]
+//       Steps of a training on a fixed random batch, in turns of so many steps: not saved, saved asynchronously, and
+//       saved at once, each to a folder of its own that keeps one checkpoint, so that every save removes one of its
+//       kind. The time of a step with all that is written, its processor time, which others on the machine do not
+//       change as much, and how long a save keeps the training from going on. The order of the turns is reversed in
+//       every other round: machines that are shared become faster and slower for longer than one.
 
 #include <sys/resource.h>
 
@@ -53,10 +55,13 @@ ProcessorTime processor_time() {
   return {seconds(usage.ru_utime), seconds(usage.ru_stime)};
 }
 
-double median(std::vector<double> values) {
+/// The value that a share of them is below, from 0 to 1.
+double quantile(std::vector<double> values, double share) {
   std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
+  return values[static_cast<size_t>(share * static_cast<double>(values.size() - 1) + 0.5)];
 }
+
+double median(const std::vector<double>& values) { return quantile(values, 0.5); }
 
 /// "VmRSS" or "VmHWM" of /proc/self/status, in MiB.
 double memory_mib(const std::string& field) {
@@ -140,6 +145,7 @@ void measure_save(const std::string& model, int ranks, const std::string& folder
   fs::remove_all(folder);
 }
 
+/// How a turn of steps is saved.
 enum class Saves { none, asynchronous, at_once };
 
 /// A rank that trains on one batch.
@@ -164,33 +170,45 @@ void feed_random(RankRun& rank, const Program& program) {
   rank.feed_learning_rate(1e-6);
 }
 
-/// Seconds of a step, of processors too, and those that a save stops it.
-struct MeasuredSteps {
-  double step = 0, processors = 0, stall = 0;
+/// A training that is saved in one way.
+struct SavedTurns {
+  Saves saves;
+  CheckpointOptions options;
+  CheckpointSaving saving;
+  std::vector<double> steps{}, processors{}, stalls{};
+
+  SavedTurns(Saves kind, const std::string& folder, const Program& program, RankRun& rank, Communicator& world)
+      : saves(kind),
+        options{.folder = folder, .keep = 1, .asynchronous = kind == Saves::asynchronous},
+        saving(options, program, rank.executor(), world, [](const std::string& text) { fmt::print("{}\n", text); }) {}
 };
 
-MeasuredSteps run_steps(RankRun& rank, const Program& program, Communicator& world, Saves kind,
-                        const std::string& folder, int64_t every) {
-  const CheckpointOptions options{.folder = folder, .keep = 2, .asynchronous = kind == Saves::asynchronous};
-  CheckpointSaving saving(options, program, rank.executor(), world);
-  constexpr int64_t kSaves = 2;
-  double stall = 0;
+/// One turn of `count` steps, the first of which is saved.
+void run_turn(SavedTurns& turns, RankRun& rank, Communicator& world, int64_t first, int64_t count) {
+  CheckpointSaving& saving = turns.saving;
   world.barrier();
   const auto begin = BenchClock::now();
   const double took = processor_time().total();
-  for (int64_t step = 0; step < kSaves * every; ++step) {
+  for (int64_t step = 0; step < count; ++step) {
     rank.executor().step();
     double busy = saving.is_busy() ? 1 : 0;
     world.all_reduce(&busy, 1, DType::f64, Reduce::max);
     if (saving.is_open() && busy == 0) saving.advance();
-    if (kind == Saves::none || step % every != 0) continue;
-    saving.save({.position = {.step = step, .batch = 1, .rows = 1}});
-    stall = std::max(stall, saving.stall_seconds());
+    if (turns.saves == Saves::none || step != 0) continue;
+    saving.save({.position = {.step = first, .batch = 1, .rows = 1}});
   }
   saving.finish();
   world.barrier();
-  const auto steps = static_cast<double>(kSaves * every);
-  return {seconds_since(begin) / steps, (processor_time().total() - took) / steps, stall};
+  turns.steps.push_back(seconds_since(begin) / static_cast<double>(count));
+  turns.processors.push_back((processor_time().total() - took) / static_cast<double>(count));
+  turns.stalls.push_back(saving.stall_seconds());
+}
+
+/// "+1.2 % (-0.3 to +2.0)": the median of the rounds' ratios, and what half of them lie between.
+std::string print_ratios(const std::vector<double>& values, const std::vector<double>& base) {
+  std::vector<double> ratios;
+  for (size_t i = 0; i < values.size(); ++i) ratios.push_back(100 * (values[i] / base[i] - 1));
+  return fmt::format("{:+.1f} % ({:+.1f} to {:+.1f})", median(ratios), quantile(ratios, 0.25), quantile(ratios, 0.75));
 }
 
 void measure_steps(const std::string& model, int64_t batch, int ranks, int threads, const std::string& folder,
@@ -200,33 +218,30 @@ void measure_steps(const std::string& model, int64_t batch, int ranks, int threa
   for (const State& state : program.graph.states) bytes += program.graph.type(state.entry).bytes();
   fmt::print("{}, batch {}, {} ranks x {} threads: {:.0f} MB of states, saved every {} steps\n", model, batch, ranks,
              threads, static_cast<double>(bytes) / 1e6, every);
+  fs::create_directories(folder);
   run_on_ranks(this_place(), ranks, threads, [&](Communicator& world) {
     RankRun rank(program, initial_states(program), {.threads = threads}, world);
     feed_random(rank, program);
-    for (int i = 0; i < 3; ++i) rank.executor().step();
-    const std::vector<Saves> kinds{Saves::none, Saves::asynchronous, Saves::at_once};
-    std::vector<std::vector<double>> steps(kinds.size()), processors(kinds.size()), stalls(kinds.size());
-    for (int round = 0; round < rounds; ++round) {
+    std::vector<std::unique_ptr<SavedTurns>> kinds;
+    for (const auto& [kind, name] :
+         {std::pair{Saves::none, "never"}, {Saves::asynchronous, "asynchronous"}, {Saves::at_once, "at_once"}}) {
+      kinds.push_back(std::make_unique<SavedTurns>(kind, folder + "/" + name, program, rank, world));
+    }
+    // The first round is not counted.
+    for (int round = -1; round < rounds; ++round) {
       for (size_t k = 0; k < kinds.size(); ++k) {
-        const MeasuredSteps measured = run_steps(rank, program, world, kinds[k], folder, every);
-        steps[k].push_back(measured.step);
-        processors[k].push_back(measured.processors);
-        stalls[k].push_back(measured.stall);
+        SavedTurns& turns = *kinds[round % 2 == 0 ? k : kinds.size() - 1 - k];
+        run_turn(turns, rank, world, (round + 1) * every, every);
+        if (round < 0) turns.steps.clear(), turns.processors.clear(), turns.stalls.clear();
       }
     }
     if (world.rank() != 0) return;
-    const char* names[] = {"never", "asynchronous", "at once"};
-    for (size_t k = 0; k < kinds.size(); ++k) {
-      std::vector<double> ratios, processor_ratios;
-      for (size_t i = 0; i < steps[k].size(); ++i) {
-        ratios.push_back(100 * (steps[k][i] / steps[0][i] - 1));
-        processor_ratios.push_back(100 * (processors[k][i] / processors[0][i] - 1));
-      }
-      fmt::print(
-          "{:<13} step {:8.2f} ms, {:+.1f} %, of processors {:8.2f} ms, {:+.1f} % (medians of {} pairs), a save stops "
-          "it for {:.1f} ms\n",
-          names[k], 1e3 * median(steps[k]), median(ratios), 1e3 * median(processors[k]), median(processor_ratios),
-          rounds, 1e3 * median(stalls[k]));
+    const SavedTurns& never = *kinds[0];
+    for (const auto& turns : kinds) {
+      fmt::print("{:<13} step {:8.2f} ms, {}, of processors {:8.2f} ms, {}, a save stops it for {:.1f} ms\n",
+                 fs::path(turns->options.folder).filename().string(), 1e3 * median(turns->steps),
+                 print_ratios(turns->steps, never.steps), 1e3 * median(turns->processors),
+                 print_ratios(turns->processors, never.processors), 1e3 * median(turns->stalls));
     }
   });
   fs::remove_all(folder);
@@ -237,14 +252,14 @@ void measure_steps(const std::string& model, int64_t batch, int ranks, int threa
 
 int main(int argc, char** argv) {
   constexpr const char* kUsage =
-      "save MODEL RANKS DIR [TIMES=3] | steps MODEL BATCH RANKS THREADS DIR [ROUNDS=5] [EVERY=10]";
+      "save MODEL RANKS DIR [TIMES=3] | steps MODEL BATCH RANKS THREADS DIR [ROUNDS=15] [EVERY=10]";
   if (partita::asks_for_help(argc, argv, kUsage)) return 0;
   const auto number = [&](int i, int otherwise) { return argc > i ? std::atoi(argv[i]) : otherwise; };
   const std::string mode = argc > 1 ? argv[1] : "";
   if (mode == "save" && argc > 4) {
     partita::measure_save(argv[2], number(3, 1), argv[4], number(5, 3));
   } else if (mode == "steps" && argc > 6) {
-    partita::measure_steps(argv[2], number(3, 32), number(4, 1), number(5, 1), argv[6], number(7, 5), number(8, 10));
+    partita::measure_steps(argv[2], number(3, 32), number(4, 1), number(5, 1), argv[6], number(7, 15), number(8, 10));
   } else {
     fmt::print(stderr, "usage: {} {}\n", argv[0], kUsage);
     return 64;

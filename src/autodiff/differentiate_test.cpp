@@ -36,21 +36,25 @@ TEST(TrainingGraph, GradientNodesKnowTheirOrigin) {
 }
 
 // By a value that a node makes: what it is made of has a gradient of its own, where that is asked for, too.
+/// The gradients of the sum of (2 x)^2, by 2 x alone and by both.
 TEST(Gradients, ByValuesThatNodesMake) {
-  Builder builder(all_ops(), "between");
-  const Value x = builder.input("x", {DType::f64, {3}});
-  const Value doubled = builder.apply("scale", {x}, ScaleAttrs{.scale = 2});
-  const Value loss = builder.apply("reduce", {builder.apply("square", {doubled})}, ReduceAttrs{.axes = {0}});
-  const std::vector<Value> gradients = differentiate(builder, loss, {doubled, x});
-  ASSERT_TRUE(gradients[0]);
-  ASSERT_TRUE(gradients[1]);
-  EXPECT_EQ(gradients[0].type(), doubled.type());
-  EXPECT_NE(gradients[0].id(), gradients[1].id());
-  Builder alone(all_ops(), "alone");
-  const Value y = alone.input("y", {DType::f64, {3}});
-  const Value root = alone.apply("scale", {y}, ScaleAttrs{.scale = 2});
-  const Value sum = alone.apply("reduce", {alone.apply("square", {root})}, ReduceAttrs{.axes = {0}});
-  EXPECT_TRUE(differentiate(alone, sum, {root})[0]);
+  for (const bool by_both : {false, true}) {
+    Builder builder(all_ops(), "between");
+    const Value x = builder.input("x", {DType::f64, {3}});
+    const Value doubled = builder.apply("scale", {x}, ScaleAttrs{.scale = 2});
+    const Value loss = builder.apply("reduce", {builder.apply("square", {doubled})}, ReduceAttrs{.axes = {0}});
+    const std::vector<Value> by = by_both ? std::vector<Value>{doubled, x} : std::vector<Value>{doubled};
+    const std::vector<Value> gradients = differentiate(builder, loss, by);
+    ASSERT_TRUE(gradients[0]);
+    EXPECT_EQ(gradients[0].type(), doubled.type());
+    if (!by_both) continue;
+    ASSERT_TRUE(gradients[1]);
+    // That of x is made from that of 2 x.
+    const Node& last =
+        builder.graph()
+            .nodes[static_cast<size_t>(builder.graph().values[static_cast<size_t>(gradients[1].id())].producer)];
+    EXPECT_EQ(last.inputs, std::vector<ValueId>{gradients[0].id()});
+  }
 }
 
 TEST(TrainingGraph, ParameterWithoutGradientGetsZerosAndAWarning) {

@@ -7,7 +7,6 @@
 #include <charconv>
 
 namespace partita {
-
 struct Checksum::State {
   XXH3_state_t all;
 };
@@ -30,14 +29,21 @@ std::string checksum_of_text(std::string_view text) {
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
 
-std::string print_checksum(uint64_t checksum) { return fmt::format("{:016x}", checksum); }
+std::string print_checksum(uint64_t checksum) {
+  std::string text;
+  append_checksum(text, checksum);
+  return text;
+}
+
+void append_checksum(std::string& text, uint64_t checksum) {
+  for (size_t i = kChecksumDigits; i-- > 0;) text += "0123456789abcdef"[checksum >> (4 * i) & 15];
+}
 
 std::optional<uint64_t> parse_checksum(std::string_view text) {
-  constexpr size_t kDigits = 16;
   uint64_t value = 0;
-  if (text.size() != kDigits) return std::nullopt;
-  const auto [rest, failure] = std::from_chars(text.data(), text.data() + kDigits, value, 16);
-  if (failure != std::errc() || rest != text.data() + kDigits || print_checksum(value) != text) return std::nullopt;
+  if (text.size() != kChecksumDigits || text.find_first_not_of("0123456789abcdef") != text.npos) return std::nullopt;
+  const auto [rest, failure] = std::from_chars(text.data(), text.data() + kChecksumDigits, value, 16);
+  if (failure != std::errc() || rest != text.data() + kChecksumDigits) return std::nullopt;
   return value;
 }
 

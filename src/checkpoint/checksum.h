@@ -26,11 +26,15 @@ class Checksum {
 };
 
 uint64_t checksum_of(const void* data, size_t bytes);
-/// 32 hexadecimal digits.
+constexpr size_t kTextChecksumDigits = 32;
+/// Hexadecimal digits.
 std::string checksum_of_text(std::string_view text);
 
-/// 16 hexadecimal digits, the highest first.
+constexpr size_t kChecksumDigits = 16;
+/// Hexadecimal digits, the highest first.
 std::string print_checksum(uint64_t checksum);
+/// The same behind `text`.
+void append_checksum(std::string& text, uint64_t checksum);
 /// None unless `text` is what print_checksum writes.
 std::optional<uint64_t> parse_checksum(std::string_view text);
 

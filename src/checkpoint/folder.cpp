@@ -42,6 +42,31 @@ std::vector<std::string> names_in(const std::string& folder) {
   return names;
 }
 
+/// One that is whole as far as its manifest says.
+struct WholeCheckpoint {
+  std::string path;
+  ManifestOrder order;
+};
+
+/// The newest last. Throws MissingFile when the folder cannot be read.
+std::vector<WholeCheckpoint> whole_checkpoints(const std::string& folder) {
+  std::vector<WholeCheckpoint> whole;
+  for (const std::string& name : names_in(folder)) {
+    const std::optional<int64_t> step = step_of_name(name);
+    if (!step) continue;
+    try {
+      WholeCheckpoint one{.path = folder + "/" + name, .order = read_manifest_order(folder + "/" + name)};
+      if (one.order.step == *step) whole.push_back(std::move(one));
+    } catch (const Error&) {
+      continue;  // it is damaged
+    }
+  }
+  std::sort(whole.begin(), whole.end(), [](const WholeCheckpoint& a, const WholeCheckpoint& b) {
+    return std::pair(a.order.sequence, a.order.step) < std::pair(b.order.sequence, b.order.step);
+  });
+  return whole;
+}
+
 [[noreturn]] void fail(const std::string& path) { throw_cannot_write("checkpoint", path, std::strerror(errno)); }
 
 /// Its parent has to be there: a disk that is not mounted is not replaced by a folder. True when it was made.
@@ -114,8 +139,8 @@ std::vector<FoundCheckpoint> list_checkpoints(const std::string& folder) {
 }
 
 int64_t next_sequence(const std::string& folder) {
-  const std::vector<FoundCheckpoint> found = list_checkpoints(folder);
-  return found.empty() ? 0 : found.back().sequence + 1;
+  const std::vector<WholeCheckpoint> whole = whole_checkpoints(folder);
+  return whole.empty() ? 0 : whole.back().order.sequence + 1;
 }
 
 std::optional<FoundCheckpoint> newest_checkpoint(const std::string& folder,
@@ -175,14 +200,13 @@ void commit_checkpoint(const std::string& folder, const std::string& begun, cons
 
 void remove_old_checkpoints(const std::string& folder, int64_t most, int64_t newest) {
   if (most == 0) return;
-  std::vector<FoundCheckpoint> found = list_checkpoints(folder);
-  std::erase_if(found, [](const FoundCheckpoint& one) { return !one.manifest; });
-  int64_t excess = static_cast<int64_t>(found.size()) - most;
-  for (const FoundCheckpoint& one : found) {
+  const std::vector<WholeCheckpoint> whole = whole_checkpoints(folder);
+  int64_t excess = static_cast<int64_t>(whole.size()) - most;
+  for (const WholeCheckpoint& one : whole) {
     if (excess <= 0) return;
-    if (one.step == newest) continue;
+    if (one.order.step == newest) continue;
     // Under its name it is whole or not there.
-    const std::string old = fmt::format("{}/{}{}{}", folder, kUnfinished, one.step, kReplaced);
+    const std::string old = fmt::format("{}/{}{}{}", folder, kUnfinished, one.order.step, kReplaced);
     remove_checkpoint(old);
     if (::rename(one.path.c_str(), old.c_str()) == 0) remove_checkpoint(old);
     --excess;

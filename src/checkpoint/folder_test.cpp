@@ -263,6 +263,29 @@ TEST(CheckpointFolder, TheNewestIsTheOneWrittenLast) {
   EXPECT_TRUE(fs::exists(checkpoint_path(saved.path, 20)));
 }
 
+TEST(CheckpointFolder, TheOrderOfManifestsIsReadWithoutTheirTensors) {
+  const SavedFolder saved;
+  saved.save(20, 7);
+  const std::string folder = checkpoint_path(saved.path, 20);
+  Manifest manifest = read_manifest(folder);
+  manifest.plan = "\n\"files\":[\n";  // the line at which the tensors begin, in a text
+  const fs::path path = fs::path(folder) / kManifestName;
+  SavedFolder::write(path, print_manifest(manifest));
+  const ManifestOrder order = read_manifest_order(folder);
+  EXPECT_EQ(order.sequence, 7);
+  EXPECT_EQ(order.step, 20);
+  EXPECT_EQ(next_sequence(saved.path), 8);
+  const std::string text = SavedFolder::read(path);
+  for (const size_t at : {size_t{30}, text.size() / 2, text.size() - 10}) {
+    std::string damaged = text;
+    damaged[at] = static_cast<char>(damaged[at] ^ 1);
+    SavedFolder::write(path, damaged);
+    EXPECT_THROW(read_manifest_order(folder), InvalidFile) << "byte " << at;
+    EXPECT_EQ(next_sequence(saved.path), 0);
+  }
+  EXPECT_THROW(read_manifest_order(saved.path), MissingFile);
+}
+
 TEST(CheckpointFolder, WhatIsHalfWrittenIsNone) {
   const SavedFolder saved;
   saved.save(1, 0);

@@ -17,7 +17,6 @@ using Document = nlohmann::ordered_json;
 constexpr const char* kFormat = "partita checkpoint";
 constexpr int64_t kVersion = 1;
 constexpr std::string_view kChecksumKey = "\"checksum\":\"", kChecksumEnd = "\"}\n";
-constexpr size_t kChecksumDigits = 32;
 constexpr int64_t kMostManifestBytes = int64_t{1} << 30;
 constexpr int64_t kMostFiles = int64_t{1} << 20;  // ranks of a mesh
 constexpr int64_t kMostTiles = int64_t{1} << 22;  // of a tensor
@@ -210,7 +209,7 @@ ManifestTensor parse_tensor(const Document& document, const std::string& path, i
 
 /// The text without its checksum, which has to be that of the rest.
 std::string_view checked_body(std::string_view text, const std::string& path) {
-  const size_t tail = kChecksumKey.size() + kChecksumDigits + kChecksumEnd.size();
+  const size_t tail = kChecksumKey.size() + kTextChecksumDigits + kChecksumEnd.size();
   const auto refuse = [&](const std::string& what) {
     throw InvalidFile(fmt::format("[checkpoint] {}: {}", path, what));
   };
@@ -219,10 +218,41 @@ std::string_view checked_body(std::string_view text, const std::string& path) {
     refuse("not a manifest, or a damaged one: it does not end with its checksum");
   }
   const std::string_view body = text.substr(0, text.size() - tail);
-  const std::string_view got = text.substr(text.size() - tail + kChecksumKey.size(), kChecksumDigits);
+  const std::string_view got = text.substr(text.size() - tail + kChecksumKey.size(), kTextChecksumDigits);
   const std::string expected = checksum_of_text(body);
   if (got != expected) refuse(fmt::format("the manifest is damaged, its checksum is {}", expected));
   return body;
+}
+
+/// JSON of this format. `end` closes what the text leaves open.
+Document parse_document(std::string_view text, std::string_view end, const std::string& path) {
+  const Document document = Document::parse(std::string(text).append(end), nullptr, /*allow_exceptions=*/false);
+  if (document.is_discarded()) throw InvalidFile(fmt::format("[checkpoint] {}: the manifest is not JSON", path));
+  const Fields fields(document, path, "the manifest");
+  if (fields.text("format") != kFormat || fields.count("version") != kVersion) {
+    fields.refuse(fmt::format("is of another version, got '{}' {}, expected '{}' {}", fields.text("format"),
+                              fields.count("version"), kFormat, kVersion));
+  }
+  return document;
+}
+
+/// The text of a file that can be a manifest.
+std::string read_text(const std::string& path, int64_t* bytes_read) {
+  const File file(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (!file.is_open()) {
+    throw MissingFile(fmt::format("[checkpoint] cannot open {}: {}", path, std::strerror(errno)));
+  }
+  struct stat status {};
+  if (::fstat(file.fd(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_size > kMostManifestBytes) {
+    throw InvalidFile(fmt::format("[checkpoint] {}: not a manifest, got a folder, a device or a file of {} bytes", path,
+                                  status.st_size));
+  }
+  std::string text(static_cast<size_t>(status.st_size), '\0');
+  if (!read_all(file.fd(), text.data(), text.size(), 0)) {
+    throw InvalidFile(fmt::format("[checkpoint] {}: the manifest cannot be read", path));
+  }
+  if (bytes_read != nullptr) *bytes_read += status.st_size;
+  return text;
 }
 
 }  // namespace
@@ -325,15 +355,8 @@ std::string print_manifest(const Manifest& manifest) {
 }
 
 Manifest parse_manifest(std::string_view text, const std::string& path) {
-  std::string body(checked_body(text, path));
-  body += R"("end":0})";
-  const Document document = Document::parse(body, nullptr, /*allow_exceptions=*/false);
-  if (document.is_discarded()) throw InvalidFile(fmt::format("[checkpoint] {}: the manifest is not JSON", path));
+  const Document document = parse_document(checked_body(text, path), R"("end":0})", path);
   const Fields fields(document, path, "the manifest");
-  if (fields.text("format") != kFormat || fields.count("version") != kVersion) {
-    fields.refuse(fmt::format("is of another version, got '{}' {}, expected '{}' {}", fields.text("format"),
-                              fields.count("version"), kFormat, kVersion));
-  }
   Manifest manifest{.sequence = fields.count("sequence"),
                     .position = parse_position(fields),
                     .losses = fields.number("losses"),
@@ -363,21 +386,16 @@ Manifest parse_manifest(std::string_view text, const std::string& path) {
 
 Manifest read_manifest(const std::string& folder, int64_t* bytes_read) {
   const std::string path = folder + "/" + kManifestName;
-  const File file(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-  if (!file.is_open()) {
-    throw MissingFile(fmt::format("[checkpoint] cannot open {}: {}", path, std::strerror(errno)));
-  }
-  struct stat status {};
-  if (::fstat(file.fd(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_size > kMostManifestBytes) {
-    throw InvalidFile(fmt::format("[checkpoint] {}: not a manifest, got a folder, a device or a file of {} bytes", path,
-                                  status.st_size));
-  }
-  std::string text(static_cast<size_t>(status.st_size), '\0');
-  if (!read_all(file.fd(), text.data(), text.size(), 0)) {
-    throw InvalidFile(fmt::format("[checkpoint] {}: the manifest cannot be read", path));
-  }
-  if (bytes_read != nullptr) *bytes_read += status.st_size;
-  return parse_manifest(text, path);
+  return parse_manifest(read_text(path, bytes_read), path);
+}
+
+ManifestOrder read_manifest_order(const std::string& folder) {
+  const std::string path = folder + "/" + kManifestName, text = read_text(path, nullptr);
+  const std::string_view body = checked_body(text, path);
+  // Texts of JSON have no line ends, so that this is not within one.
+  const Document document = parse_document(body.substr(0, body.find("\n\"files\":")), R"("end":0})", path);
+  const Fields fields(document, path, "the manifest");
+  return {.sequence = fields.count("sequence"), .step = fields.count("step")};
 }
 
 std::optional<StateKind> parse_state_kind(std::string_view name) {

@@ -70,6 +70,14 @@ Manifest parse_manifest(std::string_view text, const std::string& path);
 /// `bytes_read`.
 Manifest read_manifest(const std::string& folder, int64_t* bytes_read = nullptr);
 
+/// Where a checkpoint stands among those of its folder.
+struct ManifestOrder {
+  int64_t sequence = 0, step = 0;
+};
+/// Of the checkpoint in `folder`. The checksum of its manifest is checked, files and tensors are not looked at: their
+/// number does not matter. Throws as read_manifest.
+ManifestOrder read_manifest_order(const std::string& folder);
+
 /// "parameter", "statistic", "optimizer" or "counter"; none for another word.
 std::optional<StateKind> parse_state_kind(std::string_view name);
 

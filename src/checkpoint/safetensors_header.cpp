@@ -161,15 +161,32 @@ std::optional<int64_t> checked_bytes(const Type& type) {
 }  // namespace
 
 std::string print_safetensors_header(const std::vector<TensorPlace>& places, const Metadata& metadata) {
-  Json header = Json::object();
-  if (!metadata.empty()) header[kMetadata] = metadata;
+  // Not one document of all: metadata can be long.
+  size_t bytes = 2;
+  for (const auto& [key, value] : metadata) bytes += key.size() + value.size() + 16;
+  std::string text = "{";
+  text.reserve(bytes + 128 * places.size());
+  const auto add_key = [&text](const std::string& key) {
+    if (text.back() != '{') text += ',';
+    text.append(Json(key).dump()) += ':';
+  };
+  if (!metadata.empty()) {
+    add_key(kMetadata);
+    text += '{';
+    for (const auto& [key, value] : metadata) {
+      add_key(key);
+      text += Json(value).dump();
+    }
+    text += '}';
+  }
   for (const TensorPlace& place : places) {
     const auto* name = std::find_if(std::begin(kTensorTypes), std::end(kTensorTypes),
                                     [&](const auto& entry) { return entry.first == place.type.dtype; });
-    header[place.name] = {
-        {"dtype", name->second}, {"shape", place.type.shape}, {"data_offsets", {place.begin, place.end}}};
+    add_key(place.name);
+    text +=
+        Json{{"dtype", name->second}, {"shape", place.type.shape}, {"data_offsets", {place.begin, place.end}}}.dump();
   }
-  std::string text = header.dump();
+  text += '}';
   text.resize((text.size() + 7) / 8 * 8, ' ');
   return text;
 }

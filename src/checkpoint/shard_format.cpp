@@ -12,8 +12,6 @@
 namespace partita {
 namespace {
 
-constexpr size_t kDigits = 16;  // of a checksum
-
 /// Adds the bytes of a tile of the dense array of `around`, a box around it; short runs are put together.
 void add_tile(Checksum& checksum, const Box& tile, const Box& around, const char* bytes, int64_t size) {
   constexpr size_t kMost = size_t{1} << 12, kShort = size_t{1} << 9;
@@ -121,8 +119,8 @@ std::string print_shard_header(const std::vector<ShardPiece>& pieces, const File
   Metadata metadata;
   for (size_t i = 0; i < pieces.size(); ++i) {
     std::string digits;
-    digits.reserve(kDigits * checksums[i].size());
-    for (const uint64_t checksum : checksums[i]) digits += print_checksum(checksum);
+    digits.reserve(kChecksumDigits * checksums[i].size());
+    for (const uint64_t checksum : checksums[i]) append_checksum(digits, checksum);
     metadata.emplace(kTilesOf + pieces[i].name, std::move(digits));
     metadata.emplace(kBoxOf + pieces[i].name, print_box(pieces[i].box));
   }
@@ -145,10 +143,10 @@ ShardDigest digest_of(const std::string& header, const FileLayout& layout, const
 }
 
 std::vector<uint64_t> parse_checksums(std::string_view text, int64_t count) {
-  if (text.size() != static_cast<size_t>(count) * kDigits) return {};
+  if (text.size() != static_cast<size_t>(count) * kChecksumDigits) return {};
   std::vector<uint64_t> checksums;
-  for (size_t at = 0; at < text.size(); at += kDigits) {
-    const auto checksum = parse_checksum(text.substr(at, kDigits));
+  for (size_t at = 0; at < text.size(); at += kChecksumDigits) {
+    const auto checksum = parse_checksum(text.substr(at, kChecksumDigits));
     if (!checksum) return {};
     checksums.push_back(*checksum);
   }

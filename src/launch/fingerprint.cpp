@@ -43,6 +43,12 @@ uint64_t digest_of(const Array& array, uint64_t before) {
   return digest_of({static_cast<const char*>(array.data()), static_cast<size_t>(array.type().bytes())}, before);
 }
 
+uint64_t digest_of(const std::map<std::string, Array>& arrays) {
+  uint64_t digest = 0;
+  for (const auto& [name, array] : arrays) digest = digest_of(array, digest_of(name, digest));
+  return digest;
+}
+
 std::string print_digest(uint64_t digest) { return fmt::format("{:016x}", digest); }
 
 uint64_t digest_of_executable() {

@@ -1,6 +1,7 @@
 #pragma once
 // Ranks that are processes were each started with flags, files and a program of their own.
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,8 @@ using LaunchFingerprint = std::vector<std::pair<std::string, std::string>>;
 /// 64 bits of a text (FNV-1a), of several from one to the next.
 uint64_t digest_of(std::string_view text, uint64_t before = 0);
 uint64_t digest_of(const Array& array, uint64_t before = 0);
+/// Of names and values.
+uint64_t digest_of(const std::map<std::string, Array>& arrays);
 std::string print_digest(uint64_t digest);
 /// Of the program that this process runs, its file as it is on the disk; 0 when that cannot be read. Made once.
 uint64_t digest_of_executable();

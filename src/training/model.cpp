@@ -85,8 +85,6 @@ void Model::save_checkpoint(const std::string& path) const {
 }
 
 LaunchFingerprint Model::fingerprint_of(const Program& program, const DatasetPtr& rows) const {
-  uint64_t weights = 0;
-  for (const auto& [name, array] : states_) weights = digest_of(array, digest_of(name, weights));
   const auto digest_of_stages = [&](const std::function<std::string(const StageProgram&)>& print_one) {
     return print_digest(digest_of(print_stages(program.pipeline, program.stages, print_one)));
   };
@@ -103,7 +101,7 @@ LaunchFingerprint Model::fingerprint_of(const Program& program, const DatasetPtr
        {"order", print_digest(digest_of(print(program.pipeline.sequence, program.pipeline.shape)))},
        {"rows", fmt::format("{}", rows->size())},
        {"first rows", print_digest(digest_of_rows(rows, config_.training.batch))},
-       {"weights", print_digest(weights)},
+       {"weights", print_digest(digest_of(states_))},
        {"program file", print_digest(digest_of_executable())}});
   return fingerprint;
 }

@@ -66,11 +66,9 @@ Stepper::Stepper(const JobConfig& given, const Place& place, const Build& build,
     world_ = own_world_[0].get();
   }
   if (ranks > 1 && communicates(program_)) {
-    uint64_t values = 0;
-    for (const auto& [name, array] : states) values = digest_of(array, digest_of(name, values));
     const LaunchFingerprint fingerprint{{"graph", print_digest(digest_of(print(program_.graph)))},
                                         {"seed", fmt::format("{}", config.training.seed)},
-                                        {"values of parameters and constants", print_digest(values)}};
+                                        {"values of parameters and constants", print_digest(digest_of(states))}};
     run_process(*world_, [&](Communicator& comm) { require_same_fingerprint(fingerprint, comm); });
   }
   rank_.emplace(program_, states, RankOptions{.threads = config.ranks.threads, .kernels = config.ranks.kernels},
