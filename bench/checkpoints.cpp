@@ -258,7 +258,7 @@ int main(int argc, char** argv) {
   const std::string mode = argc > 1 ? argv[1] : "";
   if (mode == "save" && argc > 4) {
     partita::measure_save(argv[2], number(3, 1), argv[4], number(5, 3));
-  } else if (mode == "steps" && argc > 6) {
+  } else if (mode == "steps" && argc > 6 && number(7, 1) > 0 && number(8, 1) > 0) {
     partita::measure_steps(argv[2], number(3, 32), number(4, 1), number(5, 1), argv[6], number(7, 15), number(8, 10));
   } else {
     fmt::print(stderr, "usage: {} {}\n", argv[0], kUsage);

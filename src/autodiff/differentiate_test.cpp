@@ -35,8 +35,8 @@ TEST(TrainingGraph, GradientNodesKnowTheirOrigin) {
   EXPECT_EQ(parse_graph(print(training.graph), all_ops()).nodes.size(), training.graph.nodes.size());
 }
 
-// By a value that a node makes: what it is made of has a gradient of its own, where that is asked for, too.
-/// The gradients of the sum of (2 x)^2, by 2 x alone and by both.
+/// By a value that a node makes; what it is made of has a gradient of its own, where that is asked for, too: the
+/// gradients of the sum of (2 x)^2, by 2 x alone and by both.
 TEST(Gradients, ByValuesThatNodesMake) {
   for (const bool by_both : {false, true}) {
     Builder builder(all_ops(), "between");

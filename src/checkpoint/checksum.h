@@ -27,11 +27,11 @@ class Checksum {
 
 uint64_t checksum_of(const void* data, size_t bytes);
 constexpr size_t kTextChecksumDigits = 32;
-/// Hexadecimal digits.
+/// That many hexadecimal digits.
 std::string checksum_of_text(std::string_view text);
 
 constexpr size_t kChecksumDigits = 16;
-/// Hexadecimal digits, the highest first.
+/// That many hexadecimal digits, the highest first.
 std::string print_checksum(uint64_t checksum);
 /// The same behind `text`.
 void append_checksum(std::string& text, uint64_t checksum);

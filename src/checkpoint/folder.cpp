@@ -42,29 +42,28 @@ std::vector<std::string> names_in(const std::string& folder) {
   return names;
 }
 
-/// One that is whole as far as its manifest says.
-struct WholeCheckpoint {
+/// One whose manifest has the right checksum.
+struct OrderedCheckpoint {
   std::string path;
   ManifestOrder order;
 };
 
 /// The newest last. Throws MissingFile when the folder cannot be read.
-std::vector<WholeCheckpoint> whole_checkpoints(const std::string& folder) {
-  std::vector<WholeCheckpoint> whole;
+std::vector<OrderedCheckpoint> checkpoints_in_order(const std::string& folder) {
+  std::vector<OrderedCheckpoint> found;
   for (const std::string& name : names_in(folder)) {
     const std::optional<int64_t> step = step_of_name(name);
     if (!step) continue;
     try {
-      WholeCheckpoint one{.path = folder + "/" + name, .order = read_manifest_order(folder + "/" + name)};
-      if (one.order.step == *step) whole.push_back(std::move(one));
+      OrderedCheckpoint one{.path = folder + "/" + name, .order = read_manifest_order(folder + "/" + name)};
+      if (one.order.step == *step) found.push_back(std::move(one));
     } catch (const Error&) {
       continue;  // it is damaged
     }
   }
-  std::sort(whole.begin(), whole.end(), [](const WholeCheckpoint& a, const WholeCheckpoint& b) {
-    return std::pair(a.order.sequence, a.order.step) < std::pair(b.order.sequence, b.order.step);
-  });
-  return whole;
+  std::sort(found.begin(), found.end(),
+            [](const OrderedCheckpoint& a, const OrderedCheckpoint& b) { return a.order < b.order; });
+  return found;
 }
 
 [[noreturn]] void fail(const std::string& path) { throw_cannot_write("checkpoint", path, std::strerror(errno)); }
@@ -139,8 +138,8 @@ std::vector<FoundCheckpoint> list_checkpoints(const std::string& folder) {
 }
 
 int64_t next_sequence(const std::string& folder) {
-  const std::vector<WholeCheckpoint> whole = whole_checkpoints(folder);
-  return whole.empty() ? 0 : whole.back().order.sequence + 1;
+  const std::vector<OrderedCheckpoint> found = checkpoints_in_order(folder);
+  return found.empty() ? 0 : found.back().order.sequence + 1;
 }
 
 std::optional<FoundCheckpoint> newest_checkpoint(const std::string& folder,
@@ -200,9 +199,9 @@ void commit_checkpoint(const std::string& folder, const std::string& begun, cons
 
 void remove_old_checkpoints(const std::string& folder, int64_t most, int64_t newest) {
   if (most == 0) return;
-  const std::vector<WholeCheckpoint> whole = whole_checkpoints(folder);
-  int64_t excess = static_cast<int64_t>(whole.size()) - most;
-  for (const WholeCheckpoint& one : whole) {
+  const std::vector<OrderedCheckpoint> found = checkpoints_in_order(folder);
+  int64_t excess = static_cast<int64_t>(found.size()) - most;
+  for (const OrderedCheckpoint& one : found) {
     if (excess <= 0) return;
     if (one.order.step == newest) continue;
     // Under its name it is whole or not there.

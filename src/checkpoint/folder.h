@@ -20,7 +20,7 @@ struct FoundCheckpoint {
 /// folder. Throws MissingFile when it cannot be read. Only manifests are looked at.
 std::vector<FoundCheckpoint> list_checkpoints(const std::string& folder);
 
-/// Of the next one that is written to the folder.
+/// Of the next one that is written to the folder, behind those whose manifest has the right checksum.
 int64_t next_sequence(const std::string& folder);
 
 /// The newest whole one; damaged ones that are newer by their names are told to `warn`. None where there is none.
@@ -45,7 +45,8 @@ std::string begin_checkpoint(const std::string& folder, int64_t step);
 /// of the same step is replaced. Throws RuntimeFailure(cannot_write), also when a file of the manifest is not there.
 void commit_checkpoint(const std::string& folder, const std::string& begun, const Manifest& manifest);
 
-/// Removes the oldest whole ones but for `most`; 0 keeps all. That of step `newest` stays.
+/// Removes the oldest of those whose manifest has the right checksum but for `most`; 0 keeps all. That of step `newest`
+/// stays.
 void remove_old_checkpoints(const std::string& folder, int64_t most, int64_t newest);
 
 /// Removes a folder with a checkpoint or a part of one: its manifest first.

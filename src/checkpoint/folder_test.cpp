@@ -267,15 +267,14 @@ TEST(CheckpointFolder, TheOrderOfManifestsIsReadWithoutTheirTensors) {
   const SavedFolder saved;
   saved.save(20, 7);
   const std::string folder = checkpoint_path(saved.path, 20);
-  Manifest manifest = read_manifest(folder);
-  manifest.plan = "\n\"files\":[\n";  // the line at which the tensors begin, in a text
+  const Manifest manifest = read_manifest(folder);
   const fs::path path = fs::path(folder) / kManifestName;
-  SavedFolder::write(path, print_manifest(manifest));
-  const ManifestOrder order = read_manifest_order(folder);
-  EXPECT_EQ(order.sequence, 7);
-  EXPECT_EQ(order.step, 20);
+  Manifest changed = manifest;
+  changed.plan = "\n\"files\":[\n";  // the line behind the head, in a text
+  const std::string text = print_manifest(changed);
+  SavedFolder::write(path, text);
+  EXPECT_EQ(read_manifest_order(folder), (ManifestOrder{.sequence = 7, .step = 20}));
   EXPECT_EQ(next_sequence(saved.path), 8);
-  const std::string text = SavedFolder::read(path);
   for (const size_t at : {size_t{30}, text.size() / 2, text.size() - 10}) {
     std::string damaged = text;
     damaged[at] = static_cast<char>(damaged[at] ^ 1);
@@ -284,6 +283,37 @@ TEST(CheckpointFolder, TheOrderOfManifestsIsReadWithoutTheirTensors) {
     EXPECT_EQ(next_sequence(saved.path), 0);
   }
   EXPECT_THROW(read_manifest_order(saved.path), MissingFile);
+  changed = manifest;
+  changed.tensors[0].pieces.clear();
+  SavedFolder::write(path, print_manifest(changed));
+  EXPECT_EQ(read_manifest_order(folder).step, 20);
+  EXPECT_FALSE(list_checkpoints(saved.path).at(0).manifest) << "a tensor without its pieces";
+}
+
+TEST(CheckpointFolder, AManifestHasOneOrder) {
+  const SavedFolder saved;
+  saved.save(20, 7);
+  const std::string text = print_manifest(read_manifest(checkpoint_path(saved.path, 20)));
+  const auto refusal = [](std::string body) {
+    body.resize(body.rfind("\"checksum\""));
+    try {
+      parse_manifest(body + fmt::format("\"checksum\":\"{}\"}}\n", checksum_of_text(body)), "manifest.json");
+      return std::string("accepted");
+    } catch (const InvalidFile& error) {
+      return std::string(error.what());
+    }
+  };
+  EXPECT_EQ(refusal(text), "accepted");
+  std::string twice = text;
+  twice.insert(twice.rfind("\"checksum\""), "\"sequence\":9,\n");
+  EXPECT_EQ(
+      refusal(twice),
+      "[checkpoint] manifest.json: the manifest has 'sequence' or 'step' twice, expected them in front of 'files'");
+  std::string last = text;
+  last.replace(last.find("\"sequence\":7"), 12, "\"sequence\":9223372036854775807");
+  EXPECT_EQ(refusal(last),
+            "[checkpoint] manifest.json: the manifest has a bad 'sequence', expected a whole number from 0 to "
+            "9223372036854775806");
 }
 
 TEST(CheckpointFolder, WhatIsHalfWrittenIsNone) {

@@ -73,9 +73,12 @@ Manifest read_manifest(const std::string& folder, int64_t* bytes_read = nullptr)
 /// Where a checkpoint stands among those of its folder.
 struct ManifestOrder {
   int64_t sequence = 0, step = 0;
+  auto operator<=>(const ManifestOrder&) const = default;
 };
-/// Of the checkpoint in `folder`. The checksum of its manifest is checked, files and tensors are not looked at: their
-/// number does not matter. Throws as read_manifest.
+/// Of a text with the right checksum; its files and tensors are not looked at. Throws InvalidFile naming `path`. What
+/// parse_manifest accepts has the order that this gives.
+ManifestOrder parse_manifest_order(std::string_view text, const std::string& path);
+/// Of the checkpoint in `folder`. Throws MissingFile and InvalidFile.
 ManifestOrder read_manifest_order(const std::string& folder);
 
 /// "parameter", "statistic", "optimizer" or "counter"; none for another word.

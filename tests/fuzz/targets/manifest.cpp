@@ -26,7 +26,9 @@ std::string body_of(const std::string& text) { return text.substr(0, text.rfind(
 
 void read_manifest_body(const std::string& input) {
   const std::string text = input + std::string(kChecksum) + checksum_of_text(input) + "\"}\n";
+  const ManifestOrder order = parse_manifest_order(text, "manifest.json");
   const Manifest manifest = parse_manifest(text, "manifest.json");
+  require(order == ManifestOrder{manifest.sequence, manifest.position.step}, "the order is another one");
   const auto parse = [](const std::string& printed) { return parse_manifest(printed, "printed"); };
   require_fixed_point(print_manifest, parse, print_manifest(manifest));
   for (size_t file = 0; file < manifest.files.size(); ++file) {
