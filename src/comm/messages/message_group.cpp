@@ -12,7 +12,6 @@ namespace {
 
 constexpr int64_t kMostBytes = Carrier::kMostBytes;
 constexpr Timeout kMessageLookInterval = std::chrono::milliseconds(200);  // between two looks whether a rank has gone
-constexpr int64_t kChainBytes = int64_t{256} << 10;                       // of a chunk that goes from host to host
 constexpr int64_t kReduceBytes = int64_t{256} << 10, kMostChunks = 64;    // of the part that a rank reduces
 constexpr int kTalk = 1, kCollective = 2;                                 // tags
 constexpr int64_t kBarrierBytes = 1;
@@ -300,16 +299,28 @@ void MessageGroup::wait() {
   pending_.clear();
 }
 
-void MessageGroup::chain_reduce(const Call& call, std::span<const void* const> own, int64_t count, void* result,
-                                int previous, int next, Timeout timeout) {
+void MessageGroup::chain_reduce(const Call& call, const ChainPart& part, Timeout timeout) {
   begin(
-      call, timeout, [&] { run_chain(call, own, count, result, previous, next); }, /*for_all=*/true);
+      call, timeout, [&] { run_chain(call, part); }, /*for_all=*/true);
 }
 
-void MessageGroup::run_chain(const Call& call, std::span<const void* const> own, int64_t count, void* result,
-                             int previous, int next) {
-  const int64_t item = item_of(call), per_chunk = kChainBytes / item, chunks = (count + per_chunk - 1) / per_chunk;
-  const auto piece = [&](void* data, int64_t k) {
+void MessageGroup::move(const Call& call, std::span<const MessagePiece> sends, std::span<const MessagePiece> receives,
+                        Timeout timeout) {
+  begin(
+      call, timeout,
+      [&] {
+        for (const auto& [peer, data, bytes] : receives) start_receive({data, bytes}, peer, kCollective);
+        for (const auto& [peer, data, bytes] : sends) start_send({data, bytes}, peer, kCollective);
+        wait();
+      },
+      /*for_all=*/true);
+}
+
+void MessageGroup::run_chain(const Call& call, const ChainPart& part) {
+  const auto& [own, count, result, previous, next, returns, sends, receives] = part;
+  const int64_t item = item_of(call), per_chunk = ChainPart::kChunkBytes / item;
+  const int64_t chunks = (count + per_chunk - 1) / per_chunk;
+  const auto piece = [&, count = count](void* data, int64_t k) {
     return Piece{static_cast<std::byte*>(data) + k * per_chunk * item,
                  std::min(per_chunk, count - k * per_chunk) * item};
   };
@@ -318,23 +329,29 @@ void MessageGroup::run_chain(const Call& call, std::span<const void* const> own,
   if (next >= 0) make_room(own_, count * item);
   void *before = parts_.data(), *made = next >= 0 ? static_cast<void*>(own_.data()) : result;
   for (int64_t k = 0; k < chunks && previous >= 0; ++k) start_receive(piece(before, k), previous, kCollective);
-  for (int64_t k = 0; k < chunks && next >= 0; ++k) start_receive(piece(result, k), next, kCollective);
+  for (int64_t k = 0; k < chunks && next >= 0 && returns; ++k) start_receive(piece(result, k), next, kCollective);
+  for (const auto& [peer, data, bytes] : receives) start_receive({data, bytes}, peer, kCollective);
   const size_t results = previous >= 0 ? chunks : 0;  // the first of those in what is pending
   int64_t returned = 0;
   const auto pass_back = [&](bool waits) {
-    while (next >= 0 && previous >= 0 && returned < chunks) {
+    while (part.returns && part.next >= 0 && part.previous >= 0 && returned < chunks) {
       if (waits) wait(results + returned + 1);
       if (!carrier_.is_done(pending_[results + returned])) return;
-      start_send(piece(result, returned++), previous, kCollective);
+      start_send(piece(part.result, returned++), part.previous, kCollective);
     }
   };
   sources_.assign(own.begin(), own.end());
   if (previous >= 0) sources_.insert(sources_.begin(), before);
+  auto send = sends.begin();
   for (int64_t k = 0; k < chunks; ++k) {
     if (previous >= 0) wait(static_cast<size_t>(k) + 1);
     const int64_t begin = k * per_chunk, end = std::min(count, begin + per_chunk);
     reduce_elements(sources_, {&made, 1}, begin, end, call.dtype, call.reduce);
-    start_send(piece(made, k), next >= 0 ? next : previous, kCollective);
+    if (next >= 0 || returns) start_send(piece(made, k), next >= 0 ? next : previous, kCollective);
+    const std::byte* const until = static_cast<std::byte*>(made) + end * item;
+    for (; send != sends.end() && static_cast<std::byte*>(send->data) + send->bytes <= until; ++send) {
+      start_send({send->data, send->bytes}, send->peer, kCollective);
+    }
     pass_back(/*waits=*/false);
   }
   pass_back(/*waits=*/true);

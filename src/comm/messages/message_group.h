@@ -15,6 +15,28 @@
 
 namespace partita {
 
+/// A part of a buffer that goes to, or comes from, a rank of a group.
+struct MessagePiece {
+  int peer = -1;
+  void* data = nullptr;
+  int64_t bytes = 0;
+};
+
+/// A part of a reduction whose contributions lie one host behind the other in group order. This rank has those of its
+/// host in `own`, `count` elements each, gets the sum of the hosts before it from rank `previous` and sends it on to
+/// `next` with its own, chunk by chunk. None: -1.
+struct ChainPart {
+  static constexpr int64_t kChunkBytes = int64_t{256} << 10;
+
+  std::span<const void* const> own;
+  int64_t count = 0;
+  void* result = nullptr;
+  int previous = -1, next = -1;
+  bool returns = false;  // the sum goes back the same way, to `result` of every host; else that of the last has it
+  std::span<const MessagePiece> sends{};     // parts of the last host's result in its order, sent as they are made
+  std::span<const MessagePiece> receives{};  // what others send so
+};
+
 /// The messages of one rank of a group; `carrier`, `world_ranks` and `world` outlive it. Messages longer than a carrier
 /// takes go in pieces. Reductions add contributions in group order. Of the calls of ranks splits are compared, the
 /// sizes of messages, and, where the carrier brings them, what the call of a message is. When a call fails its receives
@@ -35,11 +57,11 @@ class MessageGroup {
   /// Copies the message and sends it while this rank does other things.
   void post(const Call& call, int to);
   void recv(const Call& call, int from, Timeout timeout);
-  /// A part of an all_reduce whose contributions lie one host behind the other in group order: this rank has those of
-  /// its host in `own`, `count` elements each, gets the reduction of the hosts before it from rank `previous` and sends
-  /// it on to `next` with its own; what the last host has goes back the same way, to `result` of all. None: -1.
-  void chain_reduce(const Call& call, std::span<const void* const> own, int64_t count, void* result, int previous,
-                    int next, Timeout timeout);
+  /// The part of this rank in a reduction that goes from host to host.
+  void chain_reduce(const Call& call, const ChainPart& part, Timeout timeout);
+  /// A part of a collective whose ranks know what they have to bring to whom. Pieces without bytes are none.
+  void move(const Call& call, std::span<const MessagePiece> sends, std::span<const MessagePiece> receives,
+            Timeout timeout);
   /// The last call: returns when all ranks make it. A rank that makes another one learns so by the size of the message.
   void leave();
 
@@ -71,8 +93,7 @@ class MessageGroup {
   /// Until all that was started is done, or the first `count`, which is then not forgotten.
   void wait();
   void wait(size_t count);
-  void run_chain(const Call& call, std::span<const void* const> own, int64_t count, void* result, int previous,
-                 int next);
+  void run_chain(const Call& call, const ChainPart& part);
   /// Throws unless what came is what this rank expects.
   void check_came() const;
   /// Throws when a message is waited for from, or by, a rank that has gone.

@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "comm/checked_communicator.h"
 #include "comm/messages/message_group.h"
-#include "comm/processes/blocks.h"
 #include "comm/processes/host.h"
+#include "comm/processes/host_collectives.h"
 #include "comm/shared_memory/communicator.h"
 #include "comm/shared_memory/segment.h"
 
@@ -46,17 +46,17 @@ class ProcessCommunicator final : public CheckedCommunicator {
     if (std::all_of(keys.begin(), keys.end(), [&](uint64_t key) { return key == keys[0]; })) {
       shared_ = share_memory(gather, 0, size());
     } else if (const auto blocks = HostBlocks::of(keys, this->rank())) {
-      near_ = share_memory(gather, blocks->begin(), blocks->size());
-      if (near_) blocks_ = blocks;
+      if (auto near = share_memory(gather, blocks->begin(), blocks->size())) {
+        by_host_.emplace(*blocks, std::move(near), messages_, this->rank());
+      }
     }
   }
 
   ~ProcessCommunicator() override {
     // A process that ends with an error must not wait for the others.
     if (std::uncaught_exceptions() > 0 || world()->is_aborted()) return;
-    for (const SharedMemory& part : {shared_, near_}) {
-      if (part) part->leave();
-    }
+    if (shared_) shared_->leave();
+    if (by_host_) by_host_->leave();
     if (id() == kWorldId) leave_world();
   }
   ProcessCommunicator(const ProcessCommunicator&) = delete;
@@ -113,56 +113,6 @@ class ProcessCommunicator final : public CheckedCommunicator {
     return shared;
   }
 
-  /// Whether hosts may reduce their own contributions first and have the same bits: sums of 16-bit floats are rounded
-  /// once, at the end. Short ones are faster without.
-  bool reduces_by_host(const Call& call) const {
-    constexpr int64_t kLeastBytes = 64 << 10;
-    const bool is_rounded = call.dtype == DType::bf16 || call.dtype == DType::f16;
-    return blocks_ && call.kind == Collective::all_reduce && !is_rounded &&
-           call.count * static_cast<int64_t>(size_of(call.dtype)) >= kLeastBytes;
-  }
-
-  /// The first ranks of each host own a share each. They get what the ranks of their host have of it, pass the sum on
-  /// from host to host, and back, and give it to the ranks of their host.
-  void reduce_by_host(const Call& call, Timeout timeout) {
-    const auto item = static_cast<int64_t>(size_of(call.dtype));
-    const int place = rank() - blocks_->begin(), here = blocks_->size(), shares = blocks_->shares();
-    const int64_t per_round = Carrier::kMostBytes / item;
-    std::vector<int64_t> given(here), taken(here);
-    std::vector<const void*> own;
-    for (int64_t done = 0; done < call.count; done += per_round) {
-      const int64_t count = std::min(call.count - done, per_round);
-      auto* data = static_cast<std::byte*>(call.recv) + done * item;
-      for (int i = 0; i < here; ++i) given[i] = i < shares ? count * (i + 1) / shares - count * i / shares : 0;
-      taken.assign(here, given[place]);
-      contributions_.resize(given[place] * here * item);
-      share_.resize(given[place] * item);
-      near_->run({.kind = Collective::all_to_all,
-                  .dtype = call.dtype,
-                  .count = count,
-                  .counts = given,
-                  .recv_counts = taken,
-                  .send = data,
-                  .recv = contributions_.data()},
-                 timeout);
-      if (place < shares) {
-        own.clear();
-        for (int i = 0; i < here; ++i) own.push_back(contributions_.data() + i * given[place] * item);
-        const int block = blocks_->own;
-        messages_.chain_reduce(call, own, given[place], share_.data(),
-                               block > 0 ? blocks_->begins[block - 1] + place : -1,
-                               block + 1 < blocks_->count() ? blocks_->begins[block + 1] + place : -1, timeout);
-      }
-      near_->run({.kind = Collective::all_gather,
-                  .dtype = call.dtype,
-                  .count = count,
-                  .counts = given,
-                  .send = share_.data(),
-                  .recv = data},
-                 timeout);
-    }
-  }
-
   /// Whoever is still in a call must not wait for this process, which ends. Ranks in shared memory see that it has
   /// left.
   void leave_world() noexcept {
@@ -186,8 +136,8 @@ class ProcessCommunicator final : public CheckedCommunicator {
   void run(const Call& call, Timeout timeout) override {
     if (shared_) {
       shared_->run(call, timeout);
-    } else if (reduces_by_host(call)) {
-      reduce_by_host(call, timeout);
+    } else if (by_host_ && by_host_->takes(call)) {
+      by_host_->run(call, timeout);
     } else {
       messages_.run(call, timeout);
     }
@@ -207,10 +157,8 @@ class ProcessCommunicator final : public CheckedCommunicator {
   const std::shared_ptr<SharedWorld> shared_world_;
   const std::unique_ptr<Carrier> carrier_;
   MessageGroup messages_;
-  SharedMemory shared_;  // of the whole group
-  SharedMemory near_;    // of the ranks on this host, of a group that spans hosts
-  std::optional<HostBlocks> blocks_;
-  std::vector<std::byte> contributions_, share_;
+  SharedMemory shared_;                     // of the whole group
+  std::optional<HostCollectives> by_host_;  // of one that spans hosts with several ranks
 };
 
 }  // namespace

@@ -110,8 +110,8 @@ void check_all(Communicator& comm, Communicator& oracle, int64_t count, int seed
 
 TEST(Sockets, MoveTheBitsThatThreadsMove) {
   for (const int size : {1, 2, 3, 4, 6, 8}) {
-    for (const int hosts : {1, 2, size}) {
-      if (hosts > size) continue;
+    for (const int hosts : {1, 2, 3, size}) {
+      if (hosts > size || (hosts == 3 && size < 4)) continue;
       MeetingPoint point;
       run_ranks(size, [&](Communicator& oracle) {
         SocketWorldOptions options;
@@ -128,7 +128,9 @@ TEST(Sockets, MoveTheBitsThatThreadsMove) {
           check_all<float>(*world, oracle, count, static_cast<int>(count) + size);
         }
         check_all<bf16>(*world, oracle, 3001, 5);
+        check_all<bf16>(*world, oracle, 80'001, 6);
         check_all<double>(*world, oracle, 501, 7);
+        check_all<double>(*world, oracle, 20'001, 8);
         check_all<int64_t>(*world, oracle, 501, 9);
       });
     }
