@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# All-reduces over one link between two hosts, which are network namespaces: Partita's ranks by sockets against the MPI
-# that is installed, and Partita by that MPI. bench/transport.sh [RANKS_PER_HOST...], default 1 and 2. As root.
+# Collectives over one link between two hosts, which are network namespaces: Partita's ranks by sockets against the MPI
+# that is installed, and Partita by that MPI. As root. RUNS of each call, default 20; CALLS, default all_reduce, of
+# all_reduce, reduce_scatter, all_gather and broadcast; LARGEST in MiB, default 64.
+#   [RUNS=N] [CALLS="CALL..."] [LARGEST=N] bench/transport.sh [RANKS_PER_HOST...], default 1 and 2
 set -uo pipefail
 cd "$(dirname "$0")/.."
 folder=$(mktemp -d)
@@ -8,7 +10,7 @@ source tests/support/two_namespaces.sh
 source tests/support/containers.sh
 trap 'remove_namespaces; rm -rf "$folder"' EXIT
 export OMP_NUM_THREADS=1
-partita=$PWD/build/release/partita own=$PWD/build/release/bench/bench_all_reduce mpi=$PWD/build/release/bench/bench_mpi_all_reduce
+partita=$PWD/build/release/partita own=$PWD/build/release/bench/bench_process_collectives mpi=$PWD/build/release/bench/bench_mpi_collectives
 two_namespaces
 export OMPI_MCA_plm_rsh_agent=$folder/rsh OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,vader,tcp
 export OMPI_MCA_btl_tcp_if_include=10.77.0.0/24 OMPI_MCA_oob_tcp_if_include=10.77.0.0/24
@@ -34,19 +36,19 @@ ucx_messages() {
 }
 on_near() { ip netns exec "$near" unshare --uts sh -c 'hostname "$0"; exec "$@"' "$near" "$@"; }
 
-for each in ${*:-1 2}; do
-  for link in unshaped 1gbit; do
-    shape $link
-    rm -f "$folder"/ucx.*
-    runs=${RUNS:-20}
-    for round in 1 2 3; do
-      on_near mpirun -H "10.77.0.1:$each,10.77.0.2:$each" -n $((2 * each)) "$mpi" 64 $runs >"$folder/mpi.$round"
-      "$partita" launch --ssh "$folder/rsh" --hosts "10.77.0.1:$each,10.77.0.2:$each" -- "$own" 64 $runs >"$folder/own.$round"
-      on_near mpirun -H "10.77.0.1:$each,10.77.0.2:$each" -n $((2 * each)) "$own" 64 $runs >"$folder/both.$round"
-      if [[ $each -eq 1 ]] && command -v ucx_perftest >/dev/null; then ucx_messages >"$folder/ucx.$round"; fi
-    done
-    echo "2 x $each ranks, link $link: milliseconds, medians of 3 runs of the median of $runs calls"
-    /usr/bin/python3 - "$folder" <<'PY'
+largest=${LARGEST:-64}
+for each in ${*:-1 2}; do for link in unshaped 1gbit; do for call in ${CALLS:-all_reduce}; do
+  shape $link
+  rm -f "$folder"/ucx.*
+  runs=${RUNS:-20}
+  for round in 1 2 3; do
+    on_near mpirun -H "10.77.0.1:$each,10.77.0.2:$each" -n $((2 * each)) "$mpi" $largest $runs $call >"$folder/mpi.$round"
+    "$partita" launch --ssh "$folder/rsh" --hosts "10.77.0.1:$each,10.77.0.2:$each" -- "$own" $largest $runs $call >"$folder/own.$round"
+    on_near mpirun -H "10.77.0.1:$each,10.77.0.2:$each" -n $((2 * each)) "$own" $largest $runs $call >"$folder/both.$round"
+    if [[ $each -eq 1 && $call == all_reduce ]] && command -v ucx_perftest >/dev/null; then ucx_messages >"$folder/ucx.$round"; fi
+  done
+  echo "$call, 2 x $each ranks, link $link: milliseconds, medians of 3 runs of the median of $runs calls"
+  /usr/bin/python3 - "$folder" <<'PY'
 import pathlib, statistics, sys
 def medians(kind):
     rows = {}
@@ -60,5 +62,4 @@ print(f"{'MiB':>6} {'Open MPI':>10} {'sockets':>10} {'ratio':>6} {'by MPI':>10} 
 for size in sorted(mpi):
     print(f"{size >> 20:>6} {mpi[size] * 1e3:>10.2f} {own.get(size, 0) * 1e3:>10.2f} {own.get(size, 0) / mpi[size]:>6.2f} {both.get(size, 0) * 1e3:>10.2f} {ucx.get(size, 0) * 1e3:>12.2f}")
 PY
-  done
-done
+done; done; done

@@ -1,6 +1,6 @@
-// Time of all-reduces, or of another collective: `bench_all_reduce [LARGEST_MIB] [RUNS] [CALL]` as a rank that a
-// launcher started; CALL is all_reduce, reduce_scatter, all_gather or broadcast. Lines are "BYTES SECONDS", as
-// bench_mpi_all_reduce prints them; bench/transport.sh compares both. BYTES are those of the whole buffer.
+// Time of a collective of processes: `bench_process_collectives [LARGEST_MIB] [RUNS] [CALL]` as a rank that a launcher
+// started; CALL is all_reduce, reduce_scatter, all_gather or broadcast. Lines are "BYTES SECONDS", BYTES those of the
+// whole buffer, as bench_mpi_collectives prints them; bench/transport.sh compares both.
 
 #include <algorithm>
 #include <chrono>
@@ -20,39 +20,38 @@ double now_in_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// False for a call of another name.
-bool call_once(Communicator& comm, std::vector<float>& buffer, std::string_view call) {
-  const auto count = static_cast<int64_t>(buffer.size());
-  std::vector<int64_t> counts;
-  for (int64_t r = 0; r < comm.size(); ++r) {
-    counts.push_back(count * (r + 1) / comm.size() - count * r / comm.size());
+struct Buffers {
+  std::vector<float> whole, part;
+  std::vector<int64_t> counts;  // of the parts
+
+  Buffers(int64_t elements, int rank, int ranks) : whole(static_cast<size_t>(elements)) {
+    for (int64_t r = 0; r < ranks; ++r) counts.push_back(elements * (r + 1) / ranks - elements * r / ranks);
+    part.resize(static_cast<size_t>(counts[static_cast<size_t>(rank)]));
   }
-  float* const own = buffer.data() + count * comm.rank() / comm.size();
+};
+
+void call_once(Communicator& comm, Buffers& buffers, std::string_view call) {
+  float* const whole = buffers.whole.data();
+  const auto count = static_cast<int64_t>(buffers.whole.size());
   if (call == "all_reduce") {
-    comm.all_reduce(buffer.data(), count, DType::f32, Reduce::sum);
+    comm.all_reduce(whole, count, DType::f32, Reduce::sum);
   } else if (call == "reduce_scatter") {
-    std::vector<float> part(static_cast<size_t>(counts[static_cast<size_t>(comm.rank())]));
-    comm.reduce_scatter(buffer.data(), part.data(), counts, DType::f32, Reduce::sum);
+    comm.reduce_scatter(whole, buffers.part.data(), buffers.counts, DType::f32, Reduce::sum);
   } else if (call == "all_gather") {
-    comm.all_gather(own, buffer.data(), counts, DType::f32);
+    comm.all_gather(whole + count * comm.rank() / comm.size(), whole, buffers.counts, DType::f32);
   } else if (call == "broadcast") {
-    comm.broadcast(buffer.data(), count, DType::f32, /*root=*/0);
+    comm.broadcast(whole, count, DType::f32, /*root=*/0);
   } else {
-    return false;
+    throw InvalidArgument(fmt::format(
+        "[bench] no such collective, got '{}', expected all_reduce, reduce_scatter, all_gather or broadcast", call));
   }
-  return true;
 }
 
-double time_one(Communicator& comm, std::vector<float>& buffer, std::string_view call) {
-  std::fill(buffer.begin(), buffer.end(), 1.0f);
+double time_one(Communicator& comm, Buffers& buffers, std::string_view call) {
+  std::fill(buffers.whole.begin(), buffers.whole.end(), 1.0f);
   comm.barrier();
   double start = now_in_seconds();
-  if (!call_once(comm, buffer, call)) {
-    throw InvalidArgument(
-        fmt::format("[bench] no such collective, got '{}', expected all_reduce, reduce_scatter, "
-                    "all_gather or broadcast",
-                    call));
-  }
+  call_once(comm, buffers, call);
   double end = now_in_seconds();
   comm.all_reduce(&start, 1, DType::f64, Reduce::min);
   comm.all_reduce(&end, 1, DType::f64, Reduce::max);
@@ -61,10 +60,10 @@ double time_one(Communicator& comm, std::vector<float>& buffer, std::string_view
 
 void measure(Communicator& comm, int64_t largest, int runs, std::string_view call) {
   for (int64_t bytes = 1 << 20; bytes <= largest; bytes *= 4) {
-    std::vector<float> buffer(bytes / sizeof(float));
-    time_one(comm, buffer, call);
+    Buffers buffers(bytes / static_cast<int64_t>(sizeof(float)), comm.rank(), comm.size());
+    time_one(comm, buffers, call);
     std::vector<double> times;
-    for (int i = 0; i < runs; ++i) times.push_back(time_one(comm, buffer, call));
+    for (int i = 0; i < runs; ++i) times.push_back(time_one(comm, buffers, call));
     std::nth_element(times.begin(), times.begin() + runs / 2, times.end());
     if (comm.rank() == 0) fmt::print("{} {:.6f}\n", bytes, times[runs / 2]);
   }
