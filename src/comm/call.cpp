@@ -27,7 +27,7 @@ bool splits_fit(const Call& call_a, int a, const Call& call_b, int b) {
 /// " at call 12 (f32[100]) of step 7"
 std::string place_of(const Call& call, uint64_t number) {
   const std::string data = describe_data(call);
-  if (number == 0) number = call.number;
+  if (call.number > 0) number = call.number;
   return (number > 0 ? fmt::format(" at call {}", number) : "") + (data.empty() ? "" : " (" + data + ")") +
          (call.step > 0 ? fmt::format(" of step {}", call.step) : "");
 }
@@ -41,7 +41,7 @@ std::string describe_data(const Call& call) {
 }
 
 std::string describe(const Call& call, std::span<const int> world_ranks) {
-  std::string text(name_of(call.kind));
+  std::string text(name_of(call.named()));
   if (call.kind == Collective::split) {
     std::vector<int> members;
     for (int member : call.members) members.push_back(world_ranks[member]);
@@ -56,7 +56,7 @@ std::string describe(const Call& call, std::span<const int> world_ranks) {
 std::string timed_out(const Call& call, std::chrono::milliseconds timeout, const std::vector<int>& missing,
                       std::span<const int> world_ranks, uint64_t number) {
   const std::string ranks = missing.size() == 1 ? "rank " : "ranks ";
-  return fmt::format("[{}] timed out after {:.1f} s{}: waiting for {} of group ({})", name_of(call.kind),
+  return fmt::format("[{}] timed out after {:.1f} s{}: waiting for {} of group ({})", name_of(call.named()),
                      std::chrono::duration<double>(timeout).count(), place_of(call, number),
                      missing.empty() ? "others" : ranks + listed(missing, ", "), listed(world_ranks, ","));
 }
@@ -64,12 +64,12 @@ std::string timed_out(const Call& call, std::chrono::milliseconds timeout, const
 std::string left_behind(const Call& call, int caller, const std::vector<int>& gone, std::span<const int> world_ranks) {
   const bool one = gone.size() == 1;
   return fmt::format("[{}] ranks disagree: rank {} calls {}, which {} {} of group ({}) {} not: {} done",
-                     name_of(call.kind), world_ranks[caller], describe(call, world_ranks), one ? "rank" : "ranks",
+                     name_of(call.named()), world_ranks[caller], describe(call, world_ranks), one ? "rank" : "ranks",
                      listed(gone, ", "), listed(world_ranks, ","), one ? "does" : "do", one ? "it is" : "they are");
 }
 
 std::string lost(const Call& call, std::string_view what, std::span<const int> world_ranks, uint64_t number) {
-  return fmt::format("[{}] a rank was lost{}: {}, got no answer, expected one in group ({})", name_of(call.kind),
+  return fmt::format("[{}] a rank was lost{}: {}, got no answer, expected one in group ({})", name_of(call.named()),
                      place_of(call, number), what, listed(world_ranks, ","));
 }
 
@@ -88,7 +88,7 @@ std::optional<std::string> disagreement_of_two(const Call& call_a, int a, const 
                        name_of(from.dtype), from.counts[receiver], world_ranks[receiver], name_of(to.dtype),
                        to.recv_counts[sender]);
   };
-  if (call_a.kind != call_b.kind) return both();
+  if (call_a.kind != call_b.kind || call_a.named() != call_b.named() || call_a.reduce != call_b.reduce) return both();
   if (call_a.kind == Collective::split) {
     if (splits_fit(call_a, a, call_b, b)) return std::nullopt;
     return both();
@@ -99,8 +99,8 @@ std::optional<std::string> disagreement_of_two(const Call& call_a, int a, const 
     if (call_b.counts[a] != call_a.recv_counts[b]) return flow(call_b, b, call_a, a);
     return std::nullopt;
   }
-  const bool fits = call_a.reduce == call_b.reduce && call_a.root == call_b.root && call_a.count == call_b.count &&
-                    is_equal(call_a.counts, call_b.counts);
+  const bool fits =
+      call_a.root == call_b.root && call_a.count == call_b.count && is_equal(call_a.counts, call_b.counts);
   if (fits) return std::nullopt;
   return both();
 }

@@ -18,6 +18,7 @@ namespace partita {
 
 struct Call {
   Collective kind = Collective::barrier;
+  std::optional<Collective> part_of = {};  // the collective that this one is a step of, by which messages name it
   DType dtype = DType::u8;
   Reduce reduce = Reduce::none;
   int root = -1;                              // of broadcast
@@ -30,6 +31,9 @@ struct Call {
   // Where it happens, for messages; not compared.
   uint64_t number = 0;  // of the calls of this rank in the group, from 1; 0: not known
   int64_t step = 0;     // of a training, from 1; 0: outside of one
+
+  /// As users know it.
+  Collective named() const { return part_of.value_or(kind); }
 };
 
 /// "f32[100]", "f32[(3,4)]" with counts per rank, "" for a call without data.
@@ -37,7 +41,7 @@ std::string describe_data(const Call& call);
 /// "all_reduce f32[100] sum"; `world_ranks` are those of the group.
 std::string describe(const Call& call, std::span<const int> world_ranks);
 
-// `number` counts the calls of the group from 1; 0: that of the call.
+// `number` counts the calls of the group from 1, where the call does not know its own.
 /// "[recv] timed out after 0.1 s (f32[1]): waiting for rank 1 of group (0,1)"; `missing` are ranks of the world, none
 /// when it is not known which.
 std::string timed_out(const Call& call, std::chrono::milliseconds timeout, const std::vector<int>& missing,

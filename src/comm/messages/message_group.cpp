@@ -17,11 +17,6 @@ constexpr int kTalk = 1, kCollective = 2;                                 // tag
 constexpr int64_t kBarrierBytes = 1;
 constexpr int64_t kLeaveBytes = 13;  // no number of elements has so many, but for those of one byte
 
-/// At least so many bytes, whatever they hold.
-void make_room(std::vector<std::byte>& buffer, int64_t bytes) {
-  if (static_cast<int64_t>(buffer.size()) < bytes) buffer.resize(static_cast<size_t>(bytes));
-}
-
 int64_t item_of(const Call& call) { return static_cast<int64_t>(size_of(call.dtype)); }
 
 }  // namespace

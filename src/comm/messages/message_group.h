@@ -15,6 +15,11 @@
 
 namespace partita {
 
+/// At least so many bytes, whatever they hold.
+inline void make_room(std::vector<std::byte>& buffer, int64_t bytes) {
+  if (static_cast<int64_t>(buffer.size()) < bytes) buffer.resize(static_cast<size_t>(bytes));
+}
+
 /// A part of a buffer that goes to, or comes from, a rank of a group.
 struct MessagePiece {
   int peer = -1;
@@ -62,6 +67,8 @@ class MessageGroup {
   /// A part of a collective whose ranks know what they have to bring to whom. Pieces without bytes are none.
   void move(const Call& call, std::span<const MessagePiece> sends, std::span<const MessagePiece> receives,
             Timeout timeout);
+  /// A step of a collective that others of the host took without messages has failed: every further call does.
+  void refuse() { failed_ = true; }
   /// The last call: returns when all ranks make it. A rank that makes another one learns so by the size of the message.
   void leave();
 

@@ -26,4 +26,10 @@ int HostBlocks::shares() const {
   return least;
 }
 
+int HostBlocks::most() const {
+  int most = 0;
+  for (int i = 0; i < count(); ++i) most = std::max(most, begins[i + 1] - begins[i]);
+  return most;
+}
+
 }  // namespace partita

@@ -23,6 +23,8 @@ struct HostBlocks {
   int size() const { return begins[own + 1] - begins[own]; }
   /// Ranks that each block has, so that they can share the work alike.
   int shares() const;
+  /// Of the largest block.
+  int most() const;
 };
 
 }  // namespace partita

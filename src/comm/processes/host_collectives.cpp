@@ -43,13 +43,32 @@ bool HostCollectives::takes(const Call& call) const {
 void HostCollectives::run(const Call& call, Timeout timeout) {
   timeout_ = timeout;
   item_ = static_cast<int64_t>(size_of(call.dtype));
-  switch (call.kind) {
-    case Collective::all_reduce: return all_reduce(call);
-    case Collective::reduce_scatter: return reduce_scatter(call);
-    case Collective::all_gather: return all_gather(call);
-    case Collective::broadcast: return broadcast(call);
-    default: PARTITA_CHECK(false, "{} by host", name_of(call.kind));
+  try {
+    switch (call.kind) {
+      case Collective::all_reduce: return all_reduce(call);
+      case Collective::reduce_scatter: return reduce_scatter(call);
+      case Collective::all_gather: return all_gather(call);
+      case Collective::broadcast: return broadcast(call);
+      default: PARTITA_CHECK(false, "{} by host", name_of(call.kind));
+    }
+  } catch (...) {
+    messages_.refuse();
+    throw;
   }
+}
+
+Timeout HostCollectives::patience(Phase phase) const {
+  const int times = 1 + static_cast<int>(phase);
+  return timeout_ > Timeout::max() / times ? timeout_ : times * timeout_;
+}
+
+Call HostCollectives::step_of(const Call& call, Collective kind) const {
+  return {.kind = kind,
+          .part_of = call.kind,
+          .dtype = call.dtype,
+          .reduce = call.reduce,
+          .number = call.number,
+          .step = call.step};
 }
 
 void HostCollectives::add(std::vector<MessagePiece>& pieces, int peer, const void* data, int64_t first,
@@ -63,40 +82,46 @@ void HostCollectives::find_begins(std::span<const int64_t> counts) {
   for (const int64_t count : counts) begins_.push_back(begins_.back() + count);
 }
 
-void HostCollectives::near_all_to_all(const Call& call, const void* send, void* recv) {
-  near_->run({.kind = Collective::all_to_all,
-              .dtype = call.dtype,
-              .count = std::accumulate(given_.begin(), given_.end(), int64_t{0}),
-              .counts = given_,
-              .recv_counts = taken_,
-              .send = send,
-              .recv = recv},
-             timeout_);
+void HostCollectives::near_all_to_all(const Call& call, const void* send, void* recv, Phase phase) {
+  Call step = step_of(call, Collective::all_to_all);
+  step.count = std::accumulate(given_.begin(), given_.end(), int64_t{0});
+  step.counts = given_;
+  step.recv_counts = taken_;
+  step.send = send;
+  step.recv = recv;
+  near_->run(step, patience(phase));
 }
 
-void HostCollectives::share_near(const Call& call, std::byte* data, Interval whole) {
+void HostCollectives::share_near(const Call& call, std::byte* data, int64_t count) {
   given_.clear();
-  for (int i = 0; i < here(); ++i) given_.push_back(share_of(0, whole.count(), i, here()).count());
-  const Interval own = share_of(0, whole.count(), place_, here());
-  near_->run({.kind = Collective::all_gather,
-              .dtype = call.dtype,
-              .count = whole.count(),
-              .counts = given_,
-              .send = data + own.begin * item_,
-              .recv = data},
-             timeout_);
+  for (int i = 0; i < here(); ++i) given_.push_back(share_of(0, count, i, here()).count());
+  Call step = step_of(call, Collective::all_gather);
+  step.count = count;
+  step.counts = given_;
+  step.send = byte_of(data, share_of(0, count, place_, here()).begin * item_);
+  step.recv = data;
+  near_->run(step, patience(Phase::last));
 }
 
-void HostCollectives::reduce_to_owners(const Call& call, const void* data, int64_t count, bool returns) {
-  const int owners = blocks_.shares(), block = blocks_.own;
+int64_t HostCollectives::per_round() const {
+  // An owner has what each rank of its host brings to its share.
+  return std::max<int64_t>(1, Carrier::kMostBytes / item_ * blocks_.shares() / blocks_.most());
+}
+
+void HostCollectives::share_out(int64_t count) {
+  const int owners = blocks_.shares();
   given_.assign(here(), 0);
   for (int i = 0; i < owners; ++i) given_[i] = share_of(0, count, i, owners).count();
+  make_room(share_, given_[place_] * item_);
+}
+
+void HostCollectives::reduce_to_owners(const Call& call, const void* data, bool returns) {
+  const int block = blocks_.own;
   const int64_t own = given_[place_];
   taken_.assign(here(), own);
-  contributions_.resize(own * here() * item_);
-  share_.resize(own * item_);
-  near_all_to_all(call, data, contributions_.data());
-  if (place_ >= owners) return;
+  make_room(contributions_, own * here() * item_);
+  near_all_to_all(call, data, contributions_.data(), Phase::first);
+  if (place_ >= blocks_.shares()) return;
   sources_.clear();
   for (int i = 0; i < here(); ++i) sources_.push_back(contributions_.data() + i * own * item_);
   messages_.chain_reduce(call,
@@ -108,35 +133,34 @@ void HostCollectives::reduce_to_owners(const Call& call, const void* data, int64
                           .returns = returns,
                           .sends = sends_,
                           .receives = receives_},
-                         timeout_);
+                         patience(Phase::behind_others));
 }
 
 void HostCollectives::all_reduce(const Call& call) {
-  const int64_t per_round = Carrier::kMostBytes / item_;
-  for (int64_t done = 0; done < call.count; done += per_round) {
-    const int64_t count = std::min(call.count - done, per_round);
+  sends_.clear();
+  receives_.clear();
+  for (int64_t done = 0; done < call.count; done += per_round()) {
+    const int64_t count = std::min(call.count - done, per_round());
     std::byte* const data = byte_of(call.recv, done * item_);
-    sends_.clear();
-    receives_.clear();
-    reduce_to_owners(call, data, count, /*returns=*/true);
-    near_->run({.kind = Collective::all_gather,
-                .dtype = call.dtype,
-                .count = count,
-                .counts = given_,
-                .send = share_.data(),
-                .recv = data},
-               timeout_);
+    share_out(count);
+    reduce_to_owners(call, data, /*returns=*/true);
+    Call step = step_of(call, Collective::all_gather);
+    step.count = count;
+    step.counts = given_;
+    step.send = share_.data();
+    step.recv = data;
+    near_->run(step, patience(Phase::last));
   }
 }
 
 void HostCollectives::reduce_scatter(const Call& call) {
   find_begins(call.counts);
-  const int64_t per_round = Carrier::kMostBytes / item_;
-  for (int64_t done = 0; done < call.count; done += per_round) {
-    const Interval round{done, std::min(call.count, done + per_round)};
+  for (int64_t done = 0; done < call.count; done += per_round()) {
+    const Interval round{done, std::min(call.count, done + per_round())};
+    share_out(round.count());
     plan_deal(call, round);
-    reduce_to_owners(call, byte_of(call.send, done * item_), round.count(), /*returns=*/false);
-    if (place_ >= blocks_.shares()) messages_.move(call, sends_, receives_, timeout_);
+    reduce_to_owners(call, byte_of(call.send, done * item_), /*returns=*/false);
+    if (place_ >= blocks_.shares()) messages_.move(call, sends_, receives_, patience(Phase::last));
     if (blocks_.own + 1 == blocks_.count()) deal_near(call, round);
   }
 }
@@ -146,7 +170,6 @@ void HostCollectives::plan_deal(const Call& call, Interval round) {
   const Interval mine = part_of(rank_);
   sends_.clear();
   receives_.clear();
-  share_.resize((place_ < owners ? share_of(0, round.count(), place_, owners).count() : 0) * item_);
   // The pieces of each chunk: all ranks cut alike.
   const int64_t per_chunk = ChainPart::kChunkBytes / item_;
   for (int owner = 0; owner < owners; ++owner) {
@@ -172,12 +195,20 @@ void HostCollectives::deal_near(const Call& call, Interval round) {
   for (int i = 0; i < owners; ++i) taken_[i] = common(share(i), mine).count();
   const int64_t elsewhere = std::clamp<int64_t>(part_of_block(blocks_.own).begin - held.begin, 0, held.count());
   near_all_to_all(call, byte_of(share_.data(), elsewhere * item_),
-                  byte_of(call.recv, std::max<int64_t>(0, round.begin - mine.begin) * item_));
+                  byte_of(call.recv, std::clamp<int64_t>(round.begin - mine.begin, 0, mine.count()) * item_),
+                  Phase::last);
 }
 
 void HostCollectives::all_gather(const Call& call) {
   find_begins(call.counts);
   const Interval mine = part_of(rank_), block = part_of_block(blocks_.own);
+  // What waits for no other host comes first.
+  Call step = step_of(call, Collective::all_gather);
+  step.count = block.count();
+  step.counts = call.counts.subspan(blocks_.begin(), here());
+  step.send = call.send;
+  step.recv = byte_of(call.recv, block.begin * item_);
+  near_->run(step, patience(Phase::first));
   sends_.clear();
   receives_.clear();
   for (int other = 0; other < blocks_.count(); ++other) {
@@ -194,42 +225,34 @@ void HostCollectives::all_gather(const Call& call) {
           common(share_of(block.begin, block.count(), i, there), mine));
     }
   }
-  messages_.move(call, sends_, receives_, timeout_);
-  near_->run({.kind = Collective::all_gather,
-              .dtype = call.dtype,
-              .count = block.count(),
-              .counts = call.counts.subspan(blocks_.begin(), here()),
-              .send = call.send,
-              .recv = byte_of(call.recv, block.begin * item_)},
-             timeout_);
+  messages_.move(call, sends_, receives_, patience(Phase::behind_others));
   for (int other = 0; other < blocks_.count(); ++other) {
     if (other == blocks_.own) continue;
     const Interval theirs = part_of_block(other);
-    share_near(call, byte_of(call.recv, theirs.begin * item_), theirs);
+    share_near(call, byte_of(call.recv, theirs.begin * item_), theirs.count());
   }
 }
 
 void HostCollectives::broadcast(const Call& call) {
   const bool is_near = call.root >= blocks_.begin() && call.root < blocks_.begin() + here();
-  std::byte* const data = byte_of(call.recv, 0);
-  const Interval all{0, call.count};
+  if (is_near) {
+    Call step = step_of(call, Collective::broadcast);
+    step.root = call.root - blocks_.begin();
+    step.count = call.count;
+    step.recv = call.recv;
+    near_->run(step, patience(Phase::first));
+  }
   sends_.clear();
   receives_.clear();
   for (int other = 0; other < blocks_.count() && rank_ == call.root; ++other) {
     const int there = blocks_.begins[other + 1] - blocks_.begins[other];
     for (int i = 0; i < there && other != blocks_.own; ++i) {
-      add(sends_, blocks_.begins[other] + i, data, 0, share_of(0, call.count, i, there));
+      add(sends_, blocks_.begins[other] + i, call.recv, 0, share_of(0, call.count, i, there));
     }
   }
-  if (!is_near) add(receives_, call.root, data, 0, share_of(0, call.count, place_, here()));
-  messages_.move(call, sends_, receives_, timeout_);
-  if (!is_near) return share_near(call, data, all);
-  near_->run({.kind = Collective::broadcast,
-              .dtype = call.dtype,
-              .root = call.root - blocks_.begin(),
-              .count = call.count,
-              .recv = call.recv},
-             timeout_);
+  if (!is_near) add(receives_, call.root, call.recv, 0, share_of(0, call.count, place_, here()));
+  messages_.move(call, sends_, receives_, patience(Phase::behind_others));
+  if (!is_near) share_near(call, byte_of(call.recv, 0), call.count);
 }
 
 }  // namespace partita

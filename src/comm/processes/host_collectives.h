@@ -2,7 +2,9 @@
 // Collectives of a group that spans hosts, of which some have several ranks: what these can do together they do in
 // shared memory, so that fewer bytes go from host to host.
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
@@ -42,6 +44,13 @@ class HostCollectives {
     return {begin + count * index / parts, begin + count * (index + 1) / parts};
   }
 
+  enum class Phase { first, behind_others, last };
+  /// How long a rank waits in a phase: a rank that waits for one that waits itself waits longer,
+  /// so that the other names whom it waits for.
+  Timeout patience(Phase phase) const;
+  /// A step of the call among the ranks of this host.
+  Call step_of(const Call& call, Collective kind) const;
+
   int here() const { return blocks_.size(); }
   /// Where the part of each rank begins, and the end of the last.
   void find_begins(std::span<const int64_t> counts);
@@ -57,16 +66,22 @@ class HostCollectives {
   void reduce_scatter(const Call& call);
   void all_gather(const Call& call);
   void broadcast(const Call& call);
-  /// The sum of all ranks of `count` elements, of which each owner has a share: that of the last host in `share_`, and
-  /// when it `returns` that of every host. What is in `sends_` and `receives_` goes meanwhile.
-  void reduce_to_owners(const Call& call, const void* data, int64_t count, bool returns);
+  /// Elements of a buffer that are reduced at a time.
+  int64_t per_round() const;
+  /// How `count` elements are shared among the owners of each host, in `given_`, and room for the share of this rank.
+  void share_out(int64_t count);
+  /// The sum of all ranks of the elements that were shared out, which begin at `data`: each owner of the last host gets
+  /// its share in `share_`, and when it `returns` those of every host. What is in `sends_` and `receives_` goes
+  /// meanwhile.
+  void reduce_to_owners(const Call& call, const void* data, bool returns);
   /// Messages by which the last host's owners bring elements `round` to the ranks of other hosts whose parts they are.
   void plan_deal(const Call& call, Interval round);
   /// The same on the last host.
   void deal_near(const Call& call, Interval round);
-  /// In `data`, which begins with element `whole.begin`, each rank of this host has its share of the elements.
-  void share_near(const Call& call, std::byte* data, Interval whole);
-  void near_all_to_all(const Call& call, const void* send, void* recv);
+  /// Of `count` elements at `data` each rank of this host has its share.
+  void share_near(const Call& call, std::byte* data, int64_t count);
+  /// `given_` elements to each rank of this host, `taken_` from each.
+  void near_all_to_all(const Call& call, const void* send, void* recv, Phase phase);
 
   HostBlocks blocks_;
   std::shared_ptr<SharedMemoryCommunicator> near_;
@@ -75,7 +90,7 @@ class HostCollectives {
 
   // Of the present call; kept, so that calls allocate nothing.
   Timeout timeout_{};
-  int64_t item_ = 0;
+  int64_t item_ = 0;  // bytes of an element
   std::vector<int64_t> begins_, given_, taken_;
   std::vector<MessagePiece> sends_, receives_;
   std::vector<const void*> sources_;

@@ -53,7 +53,7 @@ int64_t largest_of(std::span<const int64_t> counts) {
 
 /// A call without pointers, which other processes can read; the lists of its counts, or members, lie elsewhere.
 struct SharedMemoryCommunicator::Announcement {
-  Collective kind = Collective::barrier;
+  Collective kind = Collective::barrier, named = Collective::barrier;
   DType dtype = DType::u8;
   Reduce reduce = Reduce::none;
   int root = -1;
@@ -125,6 +125,7 @@ std::byte* SharedMemoryCommunicator::chunk_buffer(int rank) const {
 void SharedMemoryCommunicator::announce(const Call& call) {
   const size_t listed = call.kind == Collective::split ? call.members.size() : call.counts.size();
   rank_state(rank_).announced[calls_ % 2] = {call.kind,
+                                             call.named(),
                                              call.dtype,
                                              call.reduce,
                                              call.root,
@@ -144,6 +145,7 @@ Call SharedMemoryCommunicator::announced(int rank) {
   const Announcement& announcement = rank_state(rank).announced[calls_ % 2];
   const int64_t* list = lists(rank);
   Call call{.kind = announcement.kind,
+            .part_of = announcement.named,
             .dtype = announcement.dtype,
             .reduce = announcement.reduce,
             .root = announcement.root,
@@ -254,7 +256,7 @@ void SharedMemoryCommunicator::compare() {
   for (int r = 0; r < size(); ++r) announced_.push_back(announced(r));
   if (const auto text = disagreement([&](int r) -> const Call& { return announced_[r]; }, world_ranks_)) {
     throw RuntimeFailure(ExitCode::ranks_disagree,
-                         fmt::format("[{}] ranks disagree: {}", name_of(announced_[0].kind), *text));
+                         fmt::format("[{}] ranks disagree: {}", name_of(announced_[0].named()), *text));
   }
 }
 

@@ -27,7 +27,18 @@ struct MeetingPoint {
   std::string master = print(local_endpoint(listener));
 };
 
-SocketWorldOptions options_of(MeetingPoint& point, int rank, int size, int hosts) {
+/// The host of each rank; below 0: the one that this process runs on.
+using Layout = std::vector<int>;
+
+/// Ranks that are dealt out over `hosts`.
+Layout dealt_out(int size, int hosts) {
+  Layout layout;
+  for (int rank = 0; rank < size; ++rank) layout.push_back(hosts == 1 ? -1 : rank * hosts / size);
+  return layout;
+}
+
+SocketWorldOptions options_of(MeetingPoint& point, int rank, const Layout& layout) {
+  const int size = static_cast<int>(layout.size());
   return {.rank = rank,
           .size = size,
           .master = point.master,
@@ -35,18 +46,19 @@ SocketWorldOptions options_of(MeetingPoint& point, int rank, int size, int hosts
           .secret = kSecret,
           .start_timeout = 20s,
           .stall_timeout = 20s,
-          .host = hosts == 1 ? "" : fmt::format("host{}", rank * hosts / size)};
+          .host = layout[rank] < 0 ? "" : fmt::format("host{}", layout[rank])};
 }
 
 /// Thrown by a rank that ends without a word.
 struct Killed {};
 
-/// Runs `fn` on ranks that are threads here, but talk by sockets; ranks are dealt out over `hosts`.
-void with_sockets(int size, int hosts, const std::function<void(Communicator&)>& fn) {
+/// Runs `fn` on ranks that are threads here, but talk by sockets.
+void with_sockets(const Layout& layout, const std::function<void(Communicator&)>& fn) {
+  const int size = static_cast<int>(layout.size());
   MeetingPoint point;
   std::vector<std::jthread> threads;
   for (int rank = 0; rank < size; ++rank) {
-    threads.emplace_back([&, options = options_of(point, rank, size, hosts)] {
+    threads.emplace_back([&, options = options_of(point, rank, layout)] {
       try {
         const auto world = make_socket_world(options);
         fn(*world);
@@ -101,39 +113,47 @@ void check_all(Communicator& comm, Communicator& oracle, int64_t count, int seed
   comm.all_to_all(sent.data(), counts, mine.data(), back, dtype);
   oracle.all_to_all(sent.data(), counts, theirs.data(), back, dtype);
   EXPECT_TRUE(same(mine, theirs)) << "all_to_all";
-  mine = random_vector<T>(count, seed + rank), theirs = mine;
-  comm.broadcast(mine.data(), count, dtype, size - 1);
-  oracle.broadcast(theirs.data(), count, dtype, size - 1);
-  EXPECT_TRUE(same(mine, theirs)) << "broadcast";
+  for (const int root : {0, size - 1}) {
+    mine = random_vector<T>(count, seed + rank), theirs = mine;
+    comm.broadcast(mine.data(), count, dtype, root);
+    oracle.broadcast(theirs.data(), count, dtype, root);
+    EXPECT_TRUE(same(mine, theirs)) << "broadcast from " << root;
+  }
   comm.barrier();
 }
 
-TEST(Sockets, MoveTheBitsThatThreadsMove) {
+/// On one host, on two and three, each rank on its own; the last host the largest, and the first.
+std::vector<Layout> some_layouts() {
+  std::vector<Layout> layouts{{0, 1, 1, 1}, {0, 0, 0, 1, 1, 1, 2, 2, 2, 2}, {0, 0, 0, 0, 1, 1, 1}};
   for (const int size : {1, 2, 3, 4, 6, 8}) {
     for (const int hosts : {1, 2, 3, size}) {
-      if (hosts > size || (hosts == 3 && size < 4)) continue;
-      MeetingPoint point;
-      run_ranks(size, [&](Communicator& oracle) {
-        SocketWorldOptions options;
-        for (int rank = 0; rank < size; ++rank) {  // one after the other: rank 0 takes the listener
-          if (rank == oracle.rank()) options = options_of(point, rank, size, hosts);
-          oracle.barrier();
-        }
-        const auto world = make_socket_world(options);
-        EXPECT_EQ(world->host_place().size,
-                  static_cast<int>(std::count_if(oracle.world_ranks().begin(), oracle.world_ranks().end(), [&](int r) {
-                    return r * hosts / size == oracle.rank() * hosts / size;
-                  })));
-        for (const int64_t count : {0, 1, 1000, 70'001}) {
-          check_all<float>(*world, oracle, count, static_cast<int>(count) + size);
-        }
-        check_all<bf16>(*world, oracle, 3001, 5);
-        check_all<bf16>(*world, oracle, 80'001, 6);
-        check_all<double>(*world, oracle, 501, 7);
-        check_all<double>(*world, oracle, 20'001, 8);
-        check_all<int64_t>(*world, oracle, 501, 9);
-      });
+      if (hosts <= size && (hosts != 3 || size > 3)) layouts.push_back(dealt_out(size, hosts));
     }
+  }
+  return layouts;
+}
+
+TEST(Sockets, MoveTheBitsThatThreadsMove) {
+  for (const Layout& layout : some_layouts()) {
+    const int size = static_cast<int>(layout.size());
+    MeetingPoint point;
+    run_ranks(size, [&](Communicator& oracle) {
+      SocketWorldOptions options;
+      for (int rank = 0; rank < size; ++rank) {  // one after the other: rank 0 takes the listener
+        if (rank == oracle.rank()) options = options_of(point, rank, layout);
+        oracle.barrier();
+      }
+      const auto world = make_socket_world(options);
+      EXPECT_EQ(world->host_place().size, std::count(layout.begin(), layout.end(), layout[oracle.rank()]));
+      for (const int64_t count : {0, 1, 1000, 70'001}) {
+        check_all<float>(*world, oracle, count, static_cast<int>(count) + size);
+      }
+      check_all<bf16>(*world, oracle, 3001, 5);
+      check_all<bf16>(*world, oracle, 80'001, 6);
+      check_all<double>(*world, oracle, 501, 7);
+      check_all<double>(*world, oracle, 20'001, 8);
+      check_all<int64_t>(*world, oracle, 501, 9);
+    });
   }
 }
 
@@ -141,7 +161,7 @@ TEST(Sockets, MoveTheBitsThatThreadsMove) {
 TEST(Sockets, LongMessagesBesideOthers) {
   const std::vector<int64_t> lengths{300'000, 10, 1'000'003, 20'000, 65'536, 1};
   for (const int size : {2, 3}) {
-    with_sockets(size, size, [&](Communicator& world) {
+    with_sockets(dealt_out(size, size), [&](Communicator& world) {
       const int rank = world.rank();
       const auto seed = [](int from, int to, size_t i) { return 100 * from + 10 * to + static_cast<int>(i); };
       for (int to = 0; to < size; ++to) {
@@ -165,7 +185,7 @@ TEST(Sockets, LongMessagesBesideOthers) {
 }
 
 TEST(Sockets, GroupsAndMessages) {
-  with_sockets(6, 3, [](Communicator& world) {
+  with_sockets(dealt_out(6, 3), [](Communicator& world) {
     const int rank = world.rank();
     const std::vector<int> members = rank % 2 == 0 ? std::vector{4, 2, 0} : std::vector{1, 3, 5};
     const auto group = world.split(members);
@@ -200,7 +220,7 @@ std::string thrown(ExitCode code, const std::function<void()>& fn) {
 
 TEST(Sockets, ALostRankIsNamedByAllWithWhatWaited) {
   for (const int hosts : {1, 3}) {
-    with_sockets(3, hosts, [&](Communicator& world) {
+    with_sockets(dealt_out(3, hosts), [&](Communicator& world) {
       world.barrier();
       world.begin_step(7);
       if (world.rank() == 1) {
@@ -217,10 +237,56 @@ TEST(Sockets, ALostRankIsNamedByAllWithWhatWaited) {
     });
   }
 }
+
+// Of six ranks on two hosts, of which some wait in shared memory and some for messages.
+TEST(Sockets, CallsByHostNameWhoWasLostAndWhoDiffers) {
+  const Layout layout{0, 0, 0, 1, 1, 1};
+  constexpr int64_t kEach = 10'000, kAll = 6 * kEach;
+  const std::vector<int64_t> counts(6, kEach);
+  const auto call = [&](Communicator& world, Collective kind, Reduce reduce) {
+    std::vector<float> all(kAll), own(kEach);
+    switch (kind) {
+      case Collective::all_reduce: return world.all_reduce(all.data(), kAll, DType::f32, reduce);
+      case Collective::reduce_scatter: return world.reduce_scatter(all.data(), own.data(), counts, DType::f32, reduce);
+      case Collective::all_gather: return world.all_gather(own.data(), all.data(), counts, DType::f32);
+      default: return world.broadcast(all.data(), kAll, DType::f32, 1);
+    }
+  };
+  for (const Collective kind :
+       {Collective::all_reduce, Collective::reduce_scatter, Collective::all_gather, Collective::broadcast}) {
+    for (const int lost : {1, 4}) {
+      with_sockets(layout, [&](Communicator& world) {
+        world.barrier();
+        world.begin_step(7);
+        if (world.rank() == lost) {
+          std::this_thread::sleep_for(100ms);  // all others wait
+          throw Killed();
+        }
+        const std::string text = thrown(ExitCode::peer_lost, [&] {
+          call(world, kind, Reduce::sum);
+          world.barrier();  // who has all it needs of a broadcast learns it here
+        });
+        EXPECT_NE(text.find(fmt::format("of step 7: the process of rank {} ", lost)), std::string::npos) << text;
+        EXPECT_TRUE(text.starts_with(fmt::format("[{}] a rank was lost at call 2 ", name_of(kind))) ||
+                    text.starts_with("[barrier] a rank was lost at call 3"))
+            << text;
+        EXPECT_NE(thrown(ExitCode::peer_lost, [&] { world.barrier(); }), "nothing");
+      });
+    }
+  }
+  with_sockets(layout, [&](Communicator& world) {
+    const std::string text = thrown(ExitCode::ranks_disagree, [&] {
+      call(world, Collective::reduce_scatter, world.rank() == 5 ? Reduce::max : Reduce::sum);
+    });
+    world.abort(text, ExitCode::ranks_disagree);
+    EXPECT_NE(text.find("[reduce_scatter] ranks disagree: "), std::string::npos) << text;
+  });
+}
+
 TEST(Sockets, AnAbortWakesEveryCallAndAnotherWorldMayFollow) {
   for (int round = 0; round < 2; ++round) {
     for (const int hosts : {1, 2}) {
-      with_sockets(4, hosts, [&](Communicator& world) {
+      with_sockets(dealt_out(4, hosts), [&](Communicator& world) {
         const auto pair = world.split(world.rank() < 2 ? std::vector{0, 1} : std::vector{2, 3});
         if (world.rank() == 3) {
           std::this_thread::sleep_for(50ms);
@@ -241,7 +307,7 @@ TEST(Sockets, AnAbortWakesEveryCallAndAnotherWorldMayFollow) {
 }
 
 TEST(Sockets, CallsThatDifferAreToldBeforeDataMove) {
-  with_sockets(2, 2, [](Communicator& world) {
+  with_sockets(dealt_out(2, 2), [](Communicator& world) {
     std::vector<float> values(10);
     const std::string text = thrown(ExitCode::ranks_disagree, [&] {
       if (world.rank() == 0) {
@@ -265,7 +331,7 @@ TEST(Sockets, OnlyRanksOfTheJobJoin) {
   std::atomic<int> refused = 0;
   // Another secret, and another run of the same.
   for (int i = 0; i < 2; ++i) {
-    SocketWorldOptions options = options_of(point, 1, 2, 1);
+    SocketWorldOptions options = options_of(point, 1, dealt_out(2, 1));
     (i == 0 ? options.secret : options.run) += "another";
     threads.emplace_back([&, options] {
       const std::string text = thrown(ExitCode::ranks_disagree, [&] { make_socket_world(options); });
@@ -284,9 +350,9 @@ TEST(Sockets, OnlyRanksOfTheJobJoin) {
       send_all(*link, bytes, deadline_after(100ms));
     }
   });
-  threads.emplace_back([&, options = options_of(point, 0, 2, 1)] { make_socket_world(options)->barrier(); });
+  threads.emplace_back([&, options = options_of(point, 0, dealt_out(2, 1))] { make_socket_world(options)->barrier(); });
   std::this_thread::sleep_for(300ms);
-  threads.emplace_back([&, options = options_of(point, 1, 2, 1)] { make_socket_world(options)->barrier(); });
+  threads.emplace_back([&, options = options_of(point, 1, dealt_out(2, 1))] { make_socket_world(options)->barrier(); });
   threads.clear();
   EXPECT_EQ(refused, 2);
 }
@@ -295,7 +361,7 @@ TEST(Sockets, RanksThatDoNotComeAreNamed) {
   MeetingPoint point;
   std::vector<std::jthread> threads;
   for (const int rank : {0, 2}) {
-    SocketWorldOptions options = options_of(point, rank, 4, 1);
+    SocketWorldOptions options = options_of(point, rank, dealt_out(4, 1));
     options.start_timeout = 600ms;
     threads.emplace_back([options] {
       EXPECT_EQ(thrown(ExitCode::peer_stalled, [&] { make_socket_world(options); }),
