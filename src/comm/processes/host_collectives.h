@@ -45,8 +45,8 @@ class HostCollectives {
   }
 
   enum class Phase { first, behind_others, last };
-  /// How long a rank waits in a phase: a rank that waits for one that waits itself waits longer,
-  /// so that the other names whom it waits for.
+  /// How long a rank waits in a phase: one that waits for a rank that waits itself waits longer, so that the other
+  /// names whom it waits for.
   Timeout patience(Phase phase) const;
   /// A step of the call among the ranks of this host.
   Call step_of(const Call& call, Collective kind) const;
