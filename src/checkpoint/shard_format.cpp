@@ -12,20 +12,15 @@
 namespace partita {
 namespace {
 
-/// Adds the bytes of a tile of the dense array of `around`, a box around it; short runs are put together.
-void add_tile(Checksum& checksum, const Box& tile, const Box& around, const char* bytes, int64_t size) {
-  constexpr size_t kMost = size_t{1} << 12, kShort = size_t{1} << 9;
-  alignas(16) char together[kMost];
-  size_t used = 0;
-  for_common_runs(tile, around, tile, [&](int64_t first, int64_t, int64_t count) {
-    const char* run = bytes + first * size;
-    const auto length = static_cast<size_t>(count * size);
-    if (used > 0 && (length > kShort || used + length > kMost)) checksum.add(together, std::exchange(used, 0));
-    if (length > kShort) return checksum.add(run, length);
-    std::memcpy(together + used, run, length);
-    used += length;
-  });
-  if (used > 0) checksum.add(together, used);
+/// Copies a run of a tile: too short for a call of memcpy.
+void copy_run(char* to, const char* from, size_t bytes) {
+  constexpr size_t kStep = 32;
+  if (bytes < kStep) {
+    std::memcpy(to, from, bytes);
+    return;
+  }
+  for (size_t at = 0; at + kStep < bytes; at += kStep) std::memcpy(to + at, from + at, kStep);
+  std::memcpy(to + bytes - kStep, from + bytes - kStep, kStep);  // may copy some of the last ones again
 }
 
 /// A float is not finite when all bits of its exponent are set.
@@ -81,7 +76,22 @@ uint64_t checksum_of_all(const std::vector<uint64_t>& checksums) {
 }
 
 uint64_t tile_checksum(Checksum& checksum, const Box& tile, const Box& around, const void* dense, DType dtype) {
-  add_tile(checksum, tile, around, static_cast<const char*>(dense), static_cast<int64_t>(size_of(dtype)));
+  // Runs are put together: XXH3 takes many short ones slowly.
+  constexpr size_t kMost = size_t{1} << 14;
+  alignas(64) char together[kMost];
+  const char* bytes = static_cast<const char*>(dense);
+  const auto size = static_cast<int64_t>(size_of(dtype));
+  size_t used = 0;
+  for_common_runs(tile, around, tile, [&](int64_t first, int64_t, int64_t count) {
+    const char* run = bytes + first * size;
+    const auto length = static_cast<size_t>(count * size);
+    if (used + length > kMost && used > 0) checksum.add(together, std::exchange(used, 0));
+    if (length > kMost) return checksum.add(run, length);
+    copy_run(together + used, run, length);
+    used += length;
+  });
+  if (checksum.is_empty()) return checksum_of(together, used);
+  checksum.add(together, used);
   return checksum.take();
 }
 

@@ -2,6 +2,7 @@
 // Boxes of dense row-major arrays: what two of them have in common, run by run.
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "base/shape.h"
@@ -48,6 +49,7 @@ inline std::optional<Box> common_box(const Box& a, const Box& b) {
 template <class Fn>
 void for_common_runs(const Box& part, const Box& a, const Box& b, Fn&& fn) {
   if (elements_of(part) == 0) return;
+  PARTITA_CHECK(part.size() <= kMostDims, "{} dimensions", part.size());
   int last = static_cast<int>(part.size()) - 1;  // dimensions behind it are whole in all three
   int64_t run = 1;
   const auto alike = [](const Range& one, const Range& other) {
@@ -58,7 +60,7 @@ void for_common_runs(const Box& part, const Box& a, const Box& b, Fn&& fn) {
     run *= part[static_cast<size_t>(last--)].count();
   }
   int64_t first = 0, other = 0;
-  std::vector<int64_t> step_a(part.size()), step_b(part.size());  // elements between neighbours
+  std::array<int64_t, kMostDims> step_a, step_b;  // elements between neighbours
   for (int64_t d = static_cast<int64_t>(part.size()) - 1, size_a = 1, size_b = 1; d >= 0; --d) {
     const auto i = static_cast<size_t>(d);
     step_a[i] = size_a;
@@ -69,7 +71,7 @@ void for_common_runs(const Box& part, const Box& a, const Box& b, Fn&& fn) {
     size_b *= b[i].count();
   }
   if (last >= 0) run *= part[static_cast<size_t>(last)].count();
-  std::vector<int64_t> index(part.size(), 0);  // of the dimensions before `last`
+  std::array<int64_t, kMostDims> index{};  // of the dimensions before `last`
   while (true) {
     fn(first, other, run);
     int d = last - 1;
