@@ -3,12 +3,12 @@
 //   bench_checkpoints save MODEL RANKS DIR [TIMES=3]
 //       Writes the states of a training to DIR at once, and the same bytes again by dd conv=fsync, in turns: MB/s of
 //       both, how much memory the process took above what it had before, and what a GB costs of processor time.
-//   bench_checkpoints steps MODEL BATCH RANKS THREADS DIR [ROUNDS=15] [EVERY=10]
+//   bench_checkpoints steps MODEL BATCH RANKS THREADS DIR [ROUNDS=15] [EVERY=10] [AT_ONCE=1]
 //       Steps of a training on a fixed random batch, in turns of so many steps: not saved, saved asynchronously, and
-//       saved at once, each to a folder of its own that keeps one checkpoint, so that every save removes one of its
-//       kind. The time of a step with all that is written, its processor time, which others on the machine do not
-//       change as much, and how long a save keeps the training from going on. The order of the turns is reversed in
-//       every other round: machines that are shared become faster and slower for longer than one.
+//       saved at once (unless AT_ONCE is 0), each to a folder of its own that keeps one checkpoint, so that every save
+//       removes one of its kind. The time of a step with all that is written, its processor time, which others on the
+//       machine do not change as much, and how long a save keeps the training from going on. The order of the turns is
+//       reversed in every other round: machines that are shared become faster and slower for longer than one.
 
 #include <sys/resource.h>
 
@@ -212,7 +212,7 @@ std::string print_ratios(const std::vector<double>& values, const std::vector<do
 }
 
 void measure_steps(const std::string& model, int64_t batch, int ranks, int threads, const std::string& folder,
-                   int rounds, int64_t every) {
+                   int rounds, int64_t every, bool at_once) {
   const Program program = program_of(model, batch, ranks, threads);
   int64_t bytes = 0;
   for (const State& state : program.graph.states) bytes += program.graph.type(state.entry).bytes();
@@ -225,6 +225,7 @@ void measure_steps(const std::string& model, int64_t batch, int ranks, int threa
     std::vector<std::unique_ptr<SavedTurns>> kinds;
     for (const auto& [kind, name] :
          {std::pair{Saves::none, "never"}, {Saves::asynchronous, "asynchronous"}, {Saves::at_once, "at_once"}}) {
+      if (kind == Saves::at_once && !at_once) continue;
       kinds.push_back(std::make_unique<SavedTurns>(kind, folder + "/" + name, program, rank, world));
     }
     // The first round is not counted.
@@ -252,14 +253,15 @@ void measure_steps(const std::string& model, int64_t batch, int ranks, int threa
 
 int main(int argc, char** argv) {
   constexpr const char* kUsage =
-      "save MODEL RANKS DIR [TIMES=3] | steps MODEL BATCH RANKS THREADS DIR [ROUNDS=15] [EVERY=10]";
+      "save MODEL RANKS DIR [TIMES=3] | steps MODEL BATCH RANKS THREADS DIR [ROUNDS=15] [EVERY=10] [AT_ONCE=1]";
   if (partita::asks_for_help(argc, argv, kUsage)) return 0;
   const auto number = [&](int i, int otherwise) { return argc > i ? std::atoi(argv[i]) : otherwise; };
   const std::string mode = argc > 1 ? argv[1] : "";
   if (mode == "save" && argc > 4) {
     partita::measure_save(argv[2], number(3, 1), argv[4], number(5, 3));
   } else if (mode == "steps" && argc > 6 && number(7, 1) > 0 && number(8, 1) > 0) {
-    partita::measure_steps(argv[2], number(3, 32), number(4, 1), number(5, 1), argv[6], number(7, 15), number(8, 10));
+    partita::measure_steps(argv[2], number(3, 32), number(4, 1), number(5, 1), argv[6], number(7, 15), number(8, 10),
+                           number(9, 1) != 0);
   } else {
     fmt::print(stderr, "usage: {} {}\n", argv[0], kUsage);
     return 64;

@@ -1,0 +1,55 @@
+#include "checkpoint/shard_format.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "base/philox.h"
+
+namespace partita {
+namespace {
+
+/// The bytes of a tile of two dimensions, element by element.
+std::string bytes_of_tile(const Box& tile, const Box& around, const std::string& dense, size_t size) {
+  std::string bytes;
+  for (int64_t i = tile[0].begin; i < tile[0].end; ++i) {
+    for (int64_t j = tile[1].begin; j < tile[1].end; ++j) {
+      const int64_t place = (i - around[0].begin) * around[1].count() + j - around[1].begin;
+      bytes += dense.substr(static_cast<size_t>(place) * size, size);
+    }
+  }
+  return bytes;
+}
+
+struct TileCase {
+  const char* name;
+  DType dtype;
+  Box tile, around;
+};
+
+TEST(ShardFormat, TheChecksumOfATileIsThatOfItsBytesInOrder) {
+  const std::vector<TileCase> cases = {
+      {"runs of 1 byte", DType::u8, {{3, 30, 64}, {5, 6, 9}}, {{3, 30, 64}, {0, 9, 9}}},
+      {"runs of 31 bytes", DType::u8, {{0, 7, 7}, {1, 32, 40}}, {{0, 7, 7}, {0, 40, 40}}},
+      {"runs of 32 bytes", DType::f32, {{0, 9, 9}, {8, 16, 24}}, {{0, 9, 9}, {0, 24, 24}}},
+      {"runs of 33 bytes", DType::u8, {{2, 7, 7}, {7, 40, 40}}, {{1, 7, 7}, {0, 40, 40}}},
+      {"runs of 84 bytes", DType::f32, {{85, 170, 2048}, {491, 512, 512}}, {{85, 170, 2048}, {0, 512, 512}}},
+      {"put together twice", DType::f64, {{0, 50, 50}, {0, 100, 101}}, {{0, 50, 50}, {0, 101, 101}}},
+      {"runs of 16 KiB", DType::f32, {{0, 3, 3}, {0, 4096, 4100}}, {{0, 3, 3}, {0, 4100, 4100}}},
+      {"longer runs", DType::f32, {{0, 3, 3}, {2, 4100, 4100}}, {{0, 3, 3}, {0, 4100, 4100}}},
+      {"all in one run", DType::bf16, {{0, 60, 60}, {0, 700, 700}}, {{0, 60, 60}, {0, 700, 700}}},
+  };
+  Checksum checksum;  // one for all: nothing of a tile stays in it
+  for (const TileCase& test : cases) {
+    const size_t size = size_of(test.dtype);
+    std::string dense(static_cast<size_t>(elements_of(test.around)) * size, '\0');
+    for (size_t i = 0; i < dense.size(); ++i) dense[i] = static_cast<char>(random_below(5, i, 0, 256));
+    const std::string bytes = bytes_of_tile(test.tile, test.around, dense, size);
+    EXPECT_EQ(tile_checksum(checksum, test.tile, test.around, dense.data(), test.dtype),
+              checksum_of(bytes.data(), bytes.size()))
+        << test.name;
+  }
+}
+
+}  // namespace
+}  // namespace partita
