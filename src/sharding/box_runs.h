@@ -5,6 +5,7 @@
 #include <array>
 #include <optional>
 
+#include "base/error.h"
 #include "base/shape.h"
 #include "sharding/rule.h"
 

@@ -61,6 +61,19 @@ TEST(BoxRuns, WholeArraysAreOneRun) {
   EXPECT_EQ(runs, 1);
 }
 
+TEST(BoxRuns, BoxesHaveTheDimensionsThatTensorsMayHave) {
+  const auto count_runs = [](size_t dims) {
+    const Box whole = whole_box(Shape(dims, 2));
+    Box part = whole;
+    part.front() = part.back() = {1, 2, 2};
+    int64_t runs = 0;
+    for_common_runs(part, whole, part, [&](int64_t, int64_t, int64_t) { ++runs; });
+    return runs;
+  };
+  EXPECT_EQ(count_runs(kMostDims), int64_t{1} << (kMostDims - 2));
+  EXPECT_THROW(count_runs(kMostDims + 1), InternalError);
+}
+
 TEST(BoxRuns, EmptyBoxesHaveNone) {
   const Box box = whole_box({3, 0});
   for_common_runs(box, box, box, [](int64_t, int64_t, int64_t) { FAIL(); });
