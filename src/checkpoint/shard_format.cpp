@@ -77,7 +77,7 @@ uint64_t checksum_of_all(const std::vector<uint64_t>& checksums) {
 
 uint64_t tile_checksum(Checksum& checksum, const Box& tile, const Box& around, const void* dense, DType dtype) {
   // Runs are put together: XXH3 takes many short ones slowly.
-  constexpr size_t kMost = size_t{1} << 15;
+  constexpr size_t kMost = size_t{1} << 14;
   alignas(64) char together[kMost];
   const char* bytes = static_cast<const char*>(dense);
   const auto size = static_cast<int64_t>(size_of(dtype));
