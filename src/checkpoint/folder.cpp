@@ -11,6 +11,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "checkpoint/files.h"
+
 namespace partita {
 namespace {
 

@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "checkpoint/files.h"
+
 namespace partita {
 namespace {
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "checkpoint/files.h"
 #include "checkpoint/safetensors_header.h"
 
 namespace partita {
