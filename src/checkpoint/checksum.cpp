@@ -17,8 +17,6 @@ Checksum::~Checksum() = default;
 
 void Checksum::add(const void* data, size_t bytes) { XXH3_64bits_update(&state_->all, data, bytes); }
 
-bool Checksum::is_empty() const { return state_->all.totalLen == 0; }
-
 uint64_t Checksum::take() {
   const uint64_t value = XXH3_64bits_digest(&state_->all);
   XXH3_64bits_reset(&state_->all);

@@ -17,8 +17,6 @@ class Checksum {
   Checksum(const Checksum&) = delete;
   Checksum& operator=(const Checksum&) = delete;
   void add(const void* data, size_t bytes);
-  /// Whether no byte came since the last call of `take`, or since the beginning.
-  bool is_empty() const;
   /// Of all bytes since the last call, or since the beginning.
   uint64_t take();
 

@@ -98,7 +98,7 @@ uint64_t tile_checksum(Checksum& checksum, const Box& tile, const Box& around, c
     used += length;
   });
   if (only_run != nullptr) return checksum_of(only_run, all);
-  if (checksum.is_empty()) return checksum_of(together, used);
+  if (used == all) return checksum_of(together, used);
   checksum.add(together, used);
   return checksum.take();
 }

@@ -2,7 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
+#include <string>
+#include <vector>
 
 #include "base/philox.h"
 
@@ -40,7 +41,7 @@ TEST(ShardFormat, TheChecksumOfATileIsThatOfItsBytesInOrder) {
       {"a kernel's", DType::f32, {{2, 5, 9}, {4, 8, 8}, {0, 3, 3}}, {{1, 9, 9}, {0, 8, 8}, {0, 3, 3}}},
       {"runs of three dimensions", DType::f32, {{2, 5, 9}, {4, 7, 8}, {1, 3, 3}}, {{1, 9, 9}, {0, 8, 8}, {0, 3, 3}}},
       {"a scalar", DType::i64, {}, {}},
-      {"the last of them again", DType::u8, {{0, 7, 7}, {1, 32, 40}}, {{0, 7, 7}, {0, 40, 40}}},
+      {"after all of these", DType::u8, {{0, 7, 7}, {1, 32, 40}}, {{0, 7, 7}, {0, 40, 40}}},
   };
   Checksum checksum;  // one for all: nothing of a tile stays in it
   for (const TileCase& test : cases) {
@@ -57,7 +58,9 @@ TEST(ShardFormat, TheChecksumOfATileIsThatOfItsBytesInOrder) {
 // What was written stays readable: checksums in files are these.
 TEST(ShardFormat, ChecksumsAreXxh3) {
   EXPECT_EQ(print_checksum(checksum_of("", 0)), "2d06800538d394c2");
+  EXPECT_EQ(print_checksum(checksum_of("abc", 3)), "78af5f94892f3950");
   EXPECT_EQ(checksum_of_text(""), "99aa06d3014798d86001c324468d497f");
+  EXPECT_EQ(checksum_of_text("abc"), "06b05ab6733a618578af5f94892f3950");
 }
 
 }  // namespace
