@@ -37,7 +37,11 @@ std::string print_checksum(uint64_t checksum) {
 }
 
 void append_checksum(std::string& text, uint64_t checksum) {
-  for (size_t i = kChecksumDigits; i-- > 0;) text += "0123456789abcdef"[checksum >> (4 * i) & 15];
+  char digits[kChecksumDigits];
+  for (size_t i = 0; i < kChecksumDigits; ++i) {
+    digits[i] = "0123456789abcdef"[checksum >> (4 * (kChecksumDigits - 1 - i)) & 15];
+  }
+  text.append(digits, kChecksumDigits);
 }
 
 std::optional<uint64_t> parse_checksum(std::string_view text) {

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "checkpoint/files.h"
+#include "checkpoint/json_text.h"
 
 namespace partita {
 namespace {
@@ -25,30 +26,41 @@ constexpr int64_t kMostManifestBytes = int64_t{1} << 30;
 constexpr int64_t kMostFiles = int64_t{1} << 20;  // ranks of a mesh
 constexpr int64_t kMostTiles = int64_t{1} << 22;  // of a tensor
 
-Document print_box_pairs(const Box& box) {
-  Document pairs = Document::array();
-  for (const Range& range : box) pairs.push_back({range.begin, range.end});
+std::string print_box_pairs(const Box& box) {
+  std::string pairs;
+  for (const Range& range : box) pairs += fmt::format("{}[{},{}]", pairs.empty() ? "" : ",", range.begin, range.end);
   return pairs;
 }
 
-Document print_tensor(const ManifestTensor& tensor) {
-  Document pieces = Document::array();
-  for (const ManifestPiece& piece : tensor.pieces) {
-    pieces.push_back(
-        {{"file", piece.file}, {"box", print_box_pairs(piece.box)}, {"checksum", print_checksum(piece.checksum)}});
+void print_piece(std::string& text, const ManifestPiece& piece) {
+  text += fmt::format(R"({{"file":{},"box":[{}],"checksum":"{}"}})", piece.file, print_box_pairs(piece.box),
+                      print_checksum(piece.checksum));
+}
+
+void print_tensor(std::string& text, const ManifestTensor& tensor) {
+  text += fmt::format(R"({{"name":{},"kind":"{}","dtype":"{}","shape":[{}],"tiles":[{}],"pieces":[)",
+                      json_of(tensor.name), name_of(tensor.kind), name_of(tensor.type.dtype),
+                      fmt::join(tensor.type.shape, ","), fmt::join(tensor.parts, ","));
+  for (size_t i = 0; i < tensor.pieces.size(); ++i) {
+    if (i > 0) text += ',';
+    print_piece(text, tensor.pieces[i]);
   }
-  return {{"name", tensor.name},        {"kind", name_of(tensor.kind)}, {"dtype", name_of(tensor.type.dtype)},
-          {"shape", tensor.type.shape}, {"tiles", tensor.parts},        {"pieces", std::move(pieces)}};
+  text += "]}";
+}
+
+void print_file(std::string& text, const ManifestFile& file) {
+  text += fmt::format(R"({{"name":{},"bytes":{},"header":{}}})", json_of(file.name), file.bytes, json_of(file.header));
 }
 
 /// `"key":[` and an element on each line.
 template <class Element, class Print>
-std::string print_lines(const char* key, const std::vector<Element>& elements, const Print& print_one) {
-  std::string text = fmt::format("\"{}\":[", key);
+void print_lines(std::string& text, const char* key, const std::vector<Element>& elements, const Print& print_one) {
+  text += fmt::format("\"{}\":[", key);
   for (size_t i = 0; i < elements.size(); ++i) {
-    text += (i == 0 ? "\n" : ",\n") + print_one(elements[i]).dump();
+    text += i == 0 ? "\n" : ",\n";
+    print_one(text, elements[i]);
   }
-  return text + "],\n";
+  text += "],\n";
 }
 
 /// Reads values of a document, each of which may be of any kind.
@@ -362,10 +374,8 @@ std::string print_manifest(const Manifest& manifest) {
   if (position.learning_rate) head["learning_rate"] = *position.learning_rate;
   std::string text = "{";
   for (const auto& [key, value] : head.items()) text += fmt::format("\"{}\":{},\n", key, value.dump());
-  text += print_lines("files", manifest.files, [](const ManifestFile& file) {
-    return Document{{"name", file.name}, {"bytes", file.bytes}, {"header", file.header}};
-  });
-  text += print_lines("tensors", manifest.tensors, print_tensor);
+  print_lines(text, "files", manifest.files, print_file);
+  print_lines(text, "tensors", manifest.tensors, print_tensor);
   const std::string checksum = checksum_of_text(text);
   return text.append(kChecksumKey).append(checksum).append(kChecksumEnd);
 }

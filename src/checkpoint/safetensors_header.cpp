@@ -1,10 +1,12 @@
 #include "checkpoint/safetensors_header.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <unordered_set>
 
+#include "checkpoint/json_text.h"
 namespace partita {
 namespace {
 
@@ -168,14 +170,15 @@ std::string print_safetensors_header(const std::vector<TensorPlace>& places, con
   text.reserve(bytes + 128 * places.size());
   const auto add_key = [&text](const std::string& key) {
     if (text.back() != '{') text += ',';
-    text.append(Json(key).dump()) += ':';
+    append_json(text, key);
+    text += ':';
   };
   if (!metadata.empty()) {
     add_key(kMetadata);
     text += '{';
     for (const auto& [key, value] : metadata) {
       add_key(key);
-      text += Json(value).dump();
+      append_json(text, value);
     }
     text += '}';
   }
@@ -183,8 +186,8 @@ std::string print_safetensors_header(const std::vector<TensorPlace>& places, con
     const auto* name = std::find_if(std::begin(kTensorTypes), std::end(kTensorTypes),
                                     [&](const auto& entry) { return entry.first == place.type.dtype; });
     add_key(place.name);
-    text +=
-        Json{{"dtype", name->second}, {"shape", place.type.shape}, {"data_offsets", {place.begin, place.end}}}.dump();
+    fmt::format_to(std::back_inserter(text), R"({{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})", name->second,
+                   fmt::join(place.type.shape, ","), place.begin, place.end);
   }
   text += '}';
   text.resize((text.size() + 7) / 8 * 8, ' ');

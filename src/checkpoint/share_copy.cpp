@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <exception>
-#include <mutex>
+#include <numeric>
 #include <optional>
 
 #include "base/error.h"
+#include "base/first_error.h"
 #include "checkpoint/files.h"
 
 namespace partita {
@@ -42,27 +42,34 @@ ShareCopy::ShareCopy(std::vector<ShardPiece> pieces)
   std::memset(memory_.get(), 0, bytes);
 }
 
-void ShareCopy::compute_checksums() {
+void ShareCopy::compute_checksums(std::span<const size_t> pieces) {
   std::vector<std::optional<Tiles>> tiles(pieces_.size());
   std::vector<Rows> all;
-  for (size_t i = 0; i < pieces_.size(); ++i) {
+  for (const size_t i : pieces) {
     if (elements_of(pieces_[i].box) == 0) continue;
     tiles[i].emplace(pieces_[i].parts, pieces_[i].box);
     add_rows(all, i, pieces_[i], *tiles[i]);
   }
-  std::mutex mutex;
-  std::exception_ptr error;
+  FirstError error;
 #pragma omp parallel for schedule(dynamic)
   for (size_t i = 0; i < all.size(); ++i) {
     const auto& [piece, first, last] = all[i];
-    try {
-      checksum_rows(pieces_[piece], *tiles[piece], first, last, place(piece), checksums_[piece]);
-    } catch (...) {
-      const std::scoped_lock lock(mutex);
-      if (!error) error = std::current_exception();
-    }
+    error.run([&] { checksum_rows(pieces_[piece], *tiles[piece], first, last, place(piece), checksums_[piece]); });
   }
-  if (error) std::rethrow_exception(error);
+  error.rethrow();
+}
+
+void ShareCopy::compute_checksums() {
+  std::vector<size_t> all(pieces_.size());
+  std::iota(all.begin(), all.end(), size_t{0});
+  compute_checksums(all);
+}
+
+void ShareCopy::compute_checksums_of(size_t piece) {
+  const ShardPiece& one = pieces_[piece];
+  if (elements_of(one.box) == 0) return;
+  const Tiles tiles(one.parts, one.box);
+  checksum_rows(one, tiles, 0, tiles.rows(), place(piece), checksums_[piece]);
 }
 
 ShardDigest ShareCopy::write(const std::string& path) const {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <memory>
 #include <new>
+#include <span>
 
 #include "checkpoint/shard_format.h"
 
@@ -18,10 +19,15 @@ class ShareCopy {
 
   /// Where the elements of a piece are to lie, dense.
   void* place(size_t piece) { return memory_.get() + layout_.begins[piece]; }
-  /// Computes the checksums of all pieces, with the compute threads of the caller. Throws RuntimeFailure(non_finite)
+  /// Computes the checksums of these pieces, with the compute threads of the caller. Throws RuntimeFailure(non_finite)
   /// when an element is NaN or infinite.
+  void compute_checksums(std::span<const size_t> pieces);
+  /// Those of all pieces.
   void compute_checksums();
-  /// A new file with the pieces and their checksums, on the disk. Throws RuntimeFailure(cannot_write).
+  /// Those of one, with the calling thread alone; others may compute those of other pieces meanwhile.
+  void compute_checksums_of(size_t piece);
+  /// A new file with the pieces and their checksums, all of which are computed, on the disk. Throws
+  /// RuntimeFailure(cannot_write).
   ShardDigest write(const std::string& path) const;
 
  private:

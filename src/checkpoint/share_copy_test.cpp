@@ -78,6 +78,24 @@ TEST(ShareCopies, AFileIsThatOfTheWriterOfPieces) {
   EXPECT_EQ(bytes_of_file(folder.path() / "copy"), bytes_of_file(folder.path() / "pieces"));
 }
 
+TEST(ShareCopies, ChecksumsOfSomePiecesAreThoseOfAll) {
+  const TempDir folder;
+  const std::vector<ShardPiece> pieces = some_pieces();
+  const std::vector<Array> arrays = random_elements(pieces);
+  ShareCopy together(pieces), apart(pieces);
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    const std::vector<std::byte> bytes = bytes_of(arrays[i]);
+    if (bytes.empty()) continue;
+    for (ShareCopy* copy : {&together, &apart}) std::memcpy(copy->place(i), bytes.data(), bytes.size());
+  }
+  together.compute_checksums();
+  for (const size_t i : {size_t{4}, size_t{3}, size_t{1}}) apart.compute_checksums_of(i);
+  apart.compute_checksums(std::vector<size_t>{2, 0});
+  together.write(folder.path().string() + "/together");
+  apart.write(folder.path().string() + "/apart");
+  EXPECT_EQ(bytes_of_file(folder.path() / "apart"), bytes_of_file(folder.path() / "together"));
+}
+
 TEST(ShareCopies, WhatIsNotFiniteIsRefused) {
   const std::vector<ShardPiece> pieces = some_pieces();
   for (size_t i : {size_t{1}, size_t{2}, size_t{4}}) {
@@ -86,12 +104,14 @@ TEST(ShareCopies, WhatIsNotFiniteIsRefused) {
     // All bits of the last element: a NaN of every float.
     std::memset(static_cast<std::byte*>(copy.place(i)) + type.bytes() - static_cast<int64_t>(size_of(type.dtype)), 0xff,
                 size_of(type.dtype));
-    try {
-      copy.compute_checksums();
-      FAIL() << pieces[i].name << " was taken";
-    } catch (const RuntimeFailure& failure) {
-      EXPECT_EQ(failure.code(), ExitCode::non_finite);
-      EXPECT_NE(std::string(failure.what()).find("'" + pieces[i].name + "' is not finite"), std::string::npos);
+    for (const bool alone : {false, true}) {
+      try {
+        alone ? copy.compute_checksums_of(i) : copy.compute_checksums();
+        FAIL() << pieces[i].name << " was taken";
+      } catch (const RuntimeFailure& failure) {
+        EXPECT_EQ(failure.code(), ExitCode::non_finite);
+        EXPECT_NE(std::string(failure.what()).find("'" + pieces[i].name + "' is not finite"), std::string::npos);
+      }
     }
   }
 }

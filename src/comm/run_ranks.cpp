@@ -1,34 +1,15 @@
 #include "comm/run_ranks.h"
 
 #include <exception>
-#include <mutex>
 #include <new>
 #include <thread>
 
+#include "base/first_error.h"
 #include "base/resources.h"
 #include "comm/inproc/inproc.h"
 
 namespace partita {
 namespace {
-
-/// Keeps the error of the rank that failed first.
-class FirstError {
- public:
-  /// Called in a handler; true for the first error.
-  bool keep() {
-    const std::lock_guard lock(mutex_);
-    if (error_ != nullptr) return false;
-    error_ = std::current_exception();
-    return true;
-  }
-  void rethrow() const {
-    if (error_ != nullptr) std::rethrow_exception(error_);
-  }
-
- private:
-  std::mutex mutex_;
-  std::exception_ptr error_;
-};
 
 struct Reason {
   ExitCode code;

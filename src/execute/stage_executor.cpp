@@ -336,11 +336,10 @@ std::vector<Range> StageExecutor::state_box(std::string_view name) const {
   return local_ranges(local_.graph.type(value), local_.shardings[value], local_.mesh, coordinates_);
 }
 
-void StageExecutor::read_state(std::string_view name, void* to) const {
+StateReader StageExecutor::state_reader(std::string_view name) const {
   const int index = named_.state(name);
   const Buffer& buffer = schedule_.buffers[index];
-  const void* from = addresses_[index];
-  device_.make_reorder(type(buffer.value), buffer.format, MemoryFormat{})->run({&from, 1}, {&to, 1}, nullptr);
+  return {device_.make_reorder(type(buffer.value), buffer.format, MemoryFormat{}), addresses_[index]};
 }
 
 StateView StageExecutor::view_state(std::string_view name) const {
@@ -349,7 +348,7 @@ StateView StageExecutor::view_state(std::string_view name) const {
   StateView view{.box = state_box(name), .values = {type(buffer.value), addresses_[index]}, .copy = {}};
   if (buffer.format.plain()) return view;
   view.copy = Array(view.values.type);
-  read_state(name, view.copy.data());
+  state_reader(name).read(view.copy.data());
   view.values.data = view.copy.data();
   return view;
 }
@@ -363,7 +362,7 @@ StatePart StageExecutor::state_part(std::string_view name) const {
   StatePart part{.box = state_box(name),
                  .values = Array(type(value)),
                  .owned = owns_part(local_.shardings[value], local_.mesh, coordinates_)};
-  read_state(name, part.values.data());
+  state_reader(name).read(part.values.data());
   return part;
 }
 

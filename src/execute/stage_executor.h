@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <optional>
 
 #include "comm/communicator.h"
@@ -28,6 +29,18 @@ struct StateView {
   std::vector<Range> box;  // of the whole value
   ConstTensor values;      // dense; valid until the next step, or as long as `copy`
   Array copy;              // of a state that lies in another format
+};
+
+/// Makes a rank's part of a state dense, as often as it is asked to, while the executor that gave it lives.
+class StateReader {
+ public:
+  StateReader(std::unique_ptr<Kernel> reorder, const void* from) : reorder_(std::move(reorder)), from_(from) {}
+  /// Not by several threads at a time.
+  void read(void* to) const { reorder_->run({&from_, 1}, {&to, 1}, nullptr); }
+
+ private:
+  std::unique_ptr<Kernel> reorder_;
+  const void* from_;
 };
 
 class StageExecutor {
@@ -59,8 +72,8 @@ class StageExecutor {
                   const std::function<void(const std::vector<Range>& box, DType dtype, void* to)>& fill);
   StatePart state_part(std::string_view name) const;
   std::vector<Range> state_box(std::string_view name) const;
-  /// This rank's part of a state, dense, goes to `to`.
-  void read_state(std::string_view name, void* to) const;
+  /// Of this rank's part of a state.
+  StateReader state_reader(std::string_view name) const;
   /// The same without a copy where the state is dense in memory.
   StateView view_state(std::string_view name) const;
   bool has_dense_state(std::string_view name) const;

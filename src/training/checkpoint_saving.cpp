@@ -8,6 +8,7 @@
 #include <numeric>
 #include <thread>
 
+#include "base/first_error.h"
 #include "checkpoint/shard_file.h"
 
 namespace partita {
@@ -123,8 +124,10 @@ CheckpointSaving::CheckpointSaving(const CheckpointOptions& options, const Progr
       pieces_(pieces_of_ranks(
           states_, options.integrated ? give_to_first(states_) : share_states(states_, comm_.size()), comm_.size())),
       has_free_core_(has_free_core(comm)) {
+  if (options.integrated) return;
+  find_formatted();
   // Before the first save, so that none waits for memory.
-  if (options.asynchronous && !options.integrated) copy_.emplace(own_pieces());
+  if (options.asynchronous) copy_.emplace(own_pieces());
 }
 
 CheckpointSaving::~CheckpointSaving() = default;
@@ -167,6 +170,15 @@ void CheckpointSaving::save(const TrainingMoment& moment) {
   stall_seconds_ = std::chrono::duration<double>(SavingClock::now() - begin).count();
 }
 
+void CheckpointSaving::find_formatted() {
+  for (const ShardPiece& piece : own_pieces()) {
+    auto& formatted = formatted_.emplace_back();
+    const StageExecutor& stage = stage_of(piece.name);
+    if (stage.has_dense_state(piece.name)) continue;
+    formatted.emplace(stage.state_reader(piece.name), stage.state_box(piece.name));
+  }
+}
+
 void CheckpointSaving::copy_share() {
   if (options_.integrated) {
     gathered_.clear();
@@ -175,19 +187,45 @@ void CheckpointSaving::copy_share() {
     }
     return;
   }
+  std::vector<size_t> dense, formatted;
+  for (size_t i = 0; i < formatted_.size(); ++i) (formatted_[i] ? formatted : dense).push_back(i);
+  copy_formatted(formatted);
+  copy_dense(dense);
+}
+
+void CheckpointSaving::copy_dense(const std::vector<size_t>& pieces) {
   std::vector<MemoryCopy> copies;
-  for (size_t i = 0; i < own_pieces().size(); ++i) {
+  for (const size_t i : pieces) {
     const ShardPiece& piece = own_pieces()[i];
     void* const to = copy_->place(i);
     if (const void* dense = dense_place(piece)) {
       add_copies(copies, to, dense, static_cast<size_t>(piece_type(piece).bytes()));
     } else {
-      read_piece(piece, to);
+      read_piece(i, whole_scratches_[0], to);
     }
   }
 #pragma omp parallel for schedule(dynamic)
   for (size_t i = 0; i < copies.size(); ++i) std::memcpy(copies[i].to, copies[i].from, copies[i].bytes);
-  if (!has_free_core_) copy_->compute_checksums();
+  if (!has_free_core_) copy_->compute_checksums(pieces);
+}
+
+void CheckpointSaving::copy_formatted(const std::vector<size_t>& pieces) {
+  std::vector<size_t> largest_first = pieces;
+  std::stable_sort(largest_first.begin(), largest_first.end(), [&](size_t a, size_t b) {
+    return elements_of(own_pieces()[a].box) > elements_of(own_pieces()[b].box);
+  });
+  const auto threads = static_cast<size_t>(omp_get_max_threads());
+  if (whole_scratches_.size() < threads) whole_scratches_.resize(threads);
+  FirstError error;
+  // A thread that has made a piece dense has some of it in its core's cache for the checksums.
+#pragma omp parallel for schedule(dynamic)
+  for (const size_t i : largest_first) {
+    error.run([&] {
+      read_piece(i, whole_scratches_[static_cast<size_t>(omp_get_thread_num())], copy_->place(i));
+      if (!has_free_core_) copy_->compute_checksums_of(i);
+    });
+  }
+  error.rethrow();
 }
 
 const StageExecutor& CheckpointSaving::stage_of(const std::string& name) const {
@@ -204,21 +242,25 @@ const void* CheckpointSaving::dense_place(const ShardPiece& piece) const {
   return place_of(piece.box, view.box, view.values);
 }
 
-void CheckpointSaving::read_piece(const ShardPiece& piece, void* to) {
-  const StageExecutor& stage = stage_of(piece.name);
-  const Box box = stage.state_box(piece.name);
-  if (stage.has_dense_state(piece.name)) return pack(piece.box, box, stage.view_state(piece.name).values, to);
-  if (box == piece.box) return stage.read_state(piece.name, to);
+void CheckpointSaving::read_piece(size_t number, Scratch& whole, void* to) const {
+  const ShardPiece& piece = own_pieces()[number];
+  if (!formatted_[number]) {
+    const StateView view = stage_of(piece.name).view_state(piece.name);
+    return pack(piece.box, view.box, view.values, to);
+  }
+  const auto& [reader, box] = *formatted_[number];
+  if (box == piece.box) return reader.read(to);
   const Type type{piece.type.dtype, shape_of(box)};
-  void* const whole = whole_scratch_.of(type.bytes());
-  stage.read_state(piece.name, whole);
-  pack(piece.box, box, {type, whole}, to);
+  void* const dense = whole.of(type.bytes());
+  reader.read(dense);
+  pack(piece.box, box, {type, dense}, to);
 }
 
-const void* CheckpointSaving::dense_piece(const ShardPiece& piece) {
+const void* CheckpointSaving::dense_piece(size_t number) {
+  const ShardPiece& piece = own_pieces()[number];
   if (const void* dense = dense_place(piece)) return dense;
   void* const to = scratch_.of(piece_type(piece).bytes());
-  read_piece(piece, to);
+  read_piece(number, whole_scratches_[0], to);
   return to;
 }
 
@@ -233,7 +275,7 @@ void CheckpointSaving::write_share() {
     return;
   }
   ShardFileWriter file(path, own);
-  for (const size_t i : file.order()) file.write(i, options_.integrated ? gathered_[i].data() : dense_piece(own[i]));
+  for (const size_t i : file.order()) file.write(i, options_.integrated ? gathered_[i].data() : dense_piece(i));
   digest_ = file.finish();
 }
 

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 
 #include "checkpoint/saved_states.h"
 #include "data/readers/test_files.h"
@@ -180,6 +181,86 @@ TEST(CheckpointWriting, ReplicasShareTheWork) {
     EXPECT_NEAR(static_cast<double>(file.bytes), static_cast<double>(manifest.tensor_bytes()) / 4,
                 0.02 * static_cast<double>(manifest.tensor_bytes()));
   }
+}
+
+/// Parts of states that lie in formats of kernels, on this rank.
+std::vector<std::string> formatted_states(const Executor& executor) {
+  std::vector<std::string> names;
+  for (const auto& stage : executor.stages()) {
+    for (const State& state : stage->local().graph.states) {
+      const std::string& name = stage->local().graph.values[static_cast<size_t>(state.entry)].name;
+      if (!stage->has_dense_state(name)) names.push_back(name);
+    }
+  }
+  return names;
+}
+
+/// Saved in both ways, a checkpoint has what the executor says.
+void expect_saved_states(const CheckpointOptions& asynchronous, const CheckpointOptions& at_once,
+                         const Program& program, Executor& executor, Communicator& world) {
+  EXPECT_FALSE(formatted_states(executor).empty());
+  for (const CheckpointOptions* options : {&asynchronous, &at_once}) {
+    CheckpointSaving saving(*options, program, executor, world);
+    saving.save({.position = {.step = 1, .batch = 1, .rows = 1}});
+    saving.finish();
+    ASSERT_EQ(saving.error(), "");
+    world.barrier();
+    CheckpointReader reader(newest_in(options->folder));
+    for (const State& state : program.graph.states) {
+      const std::string& name = program.graph.values[static_cast<size_t>(state.entry)].name;
+      const Array expected = executor.state(name);
+      Array got(expected.type());
+      reader.read(name, whole_box(got.type().shape), got.type().dtype, got.data());
+      EXPECT_EQ(std::memcmp(got.data(), expected.data(), static_cast<size_t>(got.type().bytes())), 0) << name;
+    }
+    world.barrier();
+  }
+}
+
+// Ranks that hold the same share the work: each makes more dense than it writes.
+TEST(CheckpointWriting, FormatsOfFastKernelsAreMadeDense) {
+  for (const auto& [ranks, threads] : {std::pair{1, 1}, {1, 3}, {3, 2}}) {
+    SCOPED_TRACE(fmt::format("{} ranks x {} threads", ranks, threads));
+    const TempDir folder;
+    Job job = model_job("lenet", {.dtype = DType::f32, .batch = 6});
+    job.steps = 1;
+    job.ranks = ranks;
+    job.threads = threads;
+    const CheckpointOptions asynchronous{.folder = (folder.path() / "a").string()};
+    const CheckpointOptions at_once{.folder = (folder.path() / "b").string(), .asynchronous = false};
+    job.end = [&](const Program& program, Executor& executor, Communicator& world) {
+      expect_saved_states(asynchronous, at_once, program, executor, world);
+    };
+    run_job(job);
+  }
+}
+
+TEST(CheckpointWriting, NaNInAFormatOfFastKernelsIsRefused) {
+  const TempDir folder;
+  Job job = model_job("lenet", {.dtype = DType::f32, .batch = 6});
+  job.steps = 0;
+  job.threads = 2;
+  const CheckpointOptions options{.folder = folder.path().string()};
+  job.end = [&](const Program& program, Executor& executor, Communicator& world) {
+    const std::vector<std::string> formatted = formatted_states(executor);
+    ASSERT_FALSE(formatted.empty());
+    const std::string& name = formatted.back();
+    Array values = executor.state(name);
+    values.set(values.type().elements() - 1, std::numeric_limits<double>::quiet_NaN());
+    executor.set_state(name, values);
+    CheckpointSaving saving(options, program, executor, world);
+    saving.save({.position = {.step = 1, .batch = 1, .rows = 1}});
+    try {
+      saving.finish();
+      ADD_FAILURE() << name << " was saved";
+    } catch (const RuntimeFailure& failure) {
+      EXPECT_EQ(failure.code(), ExitCode::non_finite);
+      EXPECT_NE(std::string(failure.what()).find("'" + name + "' is not finite"), std::string::npos) << failure.what();
+    }
+    executor.set_state(name, Array(values.type()));  // run_job looks at the states
+  };
+  run_job(job);
+  EXPECT_TRUE(list_checkpoints(folder.path().string()).empty());
 }
 
 }  // namespace

@@ -7,9 +7,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <exception>
 #include <limits>
 
+#include "base/first_error.h"
 #include "base/vector_math.h"
 #include "device/kernel.h"
 #include "ops/attention/attention.h"
@@ -84,18 +84,14 @@ class Attention {
   template <class Fn>
   void for_heads(int64_t step, void* scratch, const Fn& fn) const {
     const int64_t pairs = sizes_.batch * sizes_.heads;
-    std::exception_ptr failure;
+    FirstError failure;
 #pragma omp parallel for num_threads(threads_) schedule(static)
     for (int64_t pair = 0; pair < pairs; pair += step) {
       std::byte* own = static_cast<std::byte*>(scratch) + omp_get_thread_num() * scratch_bytes();
-      try {
-        fn(pair, Product(own), reinterpret_cast<T*>(own + whole_lines(Product::scratch_bytes(sizes_))));
-      } catch (...) {
-#pragma omp critical
-        failure = std::current_exception();
-      }
+      failure.run(
+          [&] { fn(pair, Product(own), reinterpret_cast<T*>(own + whole_lines(Product::scratch_bytes(sizes_)))); });
     }
-    if (failure) std::rethrow_exception(failure);
+    failure.rethrow();
   }
 
   /// fn(first query, queries, keys that the last of them sees) for all blocks.
