@@ -8,7 +8,9 @@
 //       saved at once (unless AT_ONCE is 0), each to a folder of its own that keeps one checkpoint, so that every save
 //       removes one of its kind. The time of a step with all that is written, its processor time, which others on the
 //       machine do not change as much, and how long a save keeps the training from going on. The order of the turns is
-//       reversed in every other round: machines that are shared become faster and slower for longer than one.
+//       reversed in every other round: machines that are shared become faster and slower for longer than one. By the
+//       halves of a turn, which such changes hardly part: what the first half, in which the save is, takes more than as
+//       many steps of the second, less what it does in turns that are not saved; of saves that end in the first half.
 
 #include <sys/resource.h>
 
@@ -176,6 +178,8 @@ struct SavedTurns {
   CheckpointOptions options;
   CheckpointSaving saving;
   std::vector<double> steps{}, processors{}, stalls{};
+  std::vector<double> halves{};  // what the first half takes more than the second, of the turn
+  int longer = 0;                // saves that went on in the second half
 
   SavedTurns(Saves kind, const std::string& folder, const Program& program, RankRun& rank, Communicator& world)
       : saves(kind),
@@ -189,14 +193,24 @@ void run_turn(SavedTurns& turns, RankRun& rank, Communicator& world, int64_t fir
   world.barrier();
   const auto begin = BenchClock::now();
   const double took = processor_time().total();
+  double half = 0;  // until the second begins
+  std::vector<double> second;
   for (int64_t step = 0; step < count; ++step) {
+    const auto step_begin = BenchClock::now();
+    if (step == count / 2) {
+      half = seconds_since(begin);
+      turns.longer += saving.is_open() ? 1 : 0;
+    }
     rank.executor().step();
     double busy = saving.is_busy() ? 1 : 0;
     world.all_reduce(&busy, 1, DType::f64, Reduce::max);
     if (saving.is_open() && busy == 0) saving.advance();
+    if (step >= count / 2) second.push_back(seconds_since(step_begin));
     if (turns.saves == Saves::none || step != 0) continue;
     saving.save({.position = {.step = first, .batch = 1, .rows = 1}});
   }
+  const double usual = median(second);
+  turns.halves.push_back((half / usual - static_cast<double>(count / 2)) / static_cast<double>(count));
   saving.finish();
   world.barrier();
   turns.steps.push_back(seconds_since(begin) / static_cast<double>(count));
@@ -233,16 +247,22 @@ void measure_steps(const std::string& model, int64_t batch, int ranks, int threa
       for (size_t k = 0; k < kinds.size(); ++k) {
         SavedTurns& turns = *kinds[round % 2 == 0 ? k : kinds.size() - 1 - k];
         run_turn(turns, rank, world, (round + 1) * every, every);
-        if (round < 0) turns.steps.clear(), turns.processors.clear(), turns.stalls.clear();
+        if (round >= 0) continue;
+        for (auto* values : {&turns.steps, &turns.processors, &turns.stalls, &turns.halves}) values->clear();
+        turns.longer = 0;
       }
     }
     if (world.rank() != 0) return;
     const SavedTurns& never = *kinds[0];
     for (const auto& turns : kinds) {
-      fmt::print("{:<13} step {:8.2f} ms, {}, of processors {:8.2f} ms, {}, a save stops it for {:.1f} ms\n",
-                 fs::path(turns->options.folder).filename().string(), 1e3 * median(turns->steps),
-                 print_ratios(turns->steps, never.steps), 1e3 * median(turns->processors),
-                 print_ratios(turns->processors, never.processors), 1e3 * median(turns->stalls));
+      fmt::print(
+          "{:<13} step {:8.2f} ms, {}, by halves {:+.1f} %, of processors {:8.2f} ms, {}, a save stops it for {:.1f} "
+          "ms{}\n",
+          fs::path(turns->options.folder).filename().string(), 1e3 * median(turns->steps),
+          print_ratios(turns->steps, never.steps), 100 * (median(turns->halves) - median(never.halves)),
+          1e3 * median(turns->processors), print_ratios(turns->processors, never.processors),
+          1e3 * median(turns->stalls),
+          turns->longer == 0 ? "" : fmt::format(", {} saves went on in the second half", turns->longer));
     }
   });
   fs::remove_all(folder);
