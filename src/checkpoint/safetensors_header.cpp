@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "checkpoint/json_text.h"
+
 namespace partita {
 namespace {
 

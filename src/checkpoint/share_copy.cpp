@@ -53,8 +53,10 @@ void ShareCopy::compute_checksums(std::span<const size_t> pieces) {
   FirstError error;
 #pragma omp parallel for schedule(dynamic)
   for (size_t i = 0; i < all.size(); ++i) {
-    const auto& [piece, first, last] = all[i];
-    error.run([&] { checksum_rows(pieces_[piece], *tiles[piece], first, last, place(piece), checksums_[piece]); });
+    const Rows& rows = all[i];
+    const size_t piece = rows.piece;
+    error.run(
+        [&] { checksum_rows(pieces_[piece], *tiles[piece], rows.first, rows.last, place(piece), checksums_[piece]); });
   }
   error.rethrow();
 }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "comm/communicator.h"
 #include "device/device.h"
@@ -35,7 +36,7 @@ struct StateView {
 class StateReader {
  public:
   StateReader(std::unique_ptr<Kernel> reorder, const void* from) : reorder_(std::move(reorder)), from_(from) {}
-  /// Not by several threads at a time.
+  /// By any thread, but by one at a time.
   void read(void* to) const { reorder_->run({&from_, 1}, {&to, 1}, nullptr); }
 
  private:
@@ -74,7 +75,7 @@ class StageExecutor {
   std::vector<Range> state_box(std::string_view name) const;
   /// Of this rank's part of a state.
   StateReader state_reader(std::string_view name) const;
-  /// The same without a copy where the state is dense in memory.
+  /// This rank's part of a state, without a copy where it is dense in memory.
   StateView view_state(std::string_view name) const;
   bool has_dense_state(std::string_view name) const;
   /// Gives back all memory but that of the states, after the last step.

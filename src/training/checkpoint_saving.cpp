@@ -175,7 +175,7 @@ void CheckpointSaving::find_formatted() {
     auto& formatted = formatted_.emplace_back();
     const StageExecutor& stage = stage_of(piece.name);
     if (stage.has_dense_state(piece.name)) continue;
-    formatted.emplace(stage.state_reader(piece.name), stage.state_box(piece.name));
+    formatted = FormattedState{stage.state_reader(piece.name), stage.state_box(piece.name)};
   }
 }
 
@@ -212,7 +212,7 @@ void CheckpointSaving::copy_dense(const std::vector<size_t>& pieces) {
 void CheckpointSaving::copy_formatted(const std::vector<size_t>& pieces) {
   std::vector<size_t> largest_first = pieces;
   std::stable_sort(largest_first.begin(), largest_first.end(), [&](size_t a, size_t b) {
-    return elements_of(own_pieces()[a].box) > elements_of(own_pieces()[b].box);
+    return elements_of(formatted_[a]->box) > elements_of(formatted_[b]->box);
   });
   const auto threads = static_cast<size_t>(omp_get_max_threads());
   if (whole_scratches_.size() < threads) whole_scratches_.resize(threads);

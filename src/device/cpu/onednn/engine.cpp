@@ -125,7 +125,9 @@ void PrimitiveKernel::run(std::span<const void* const> inputs, std::span<void* c
 
 std::unique_ptr<Kernel> make_onednn_reorder(const Type& type, const MemoryFormat& from, const MemoryFormat& to) {
   const Desc source = desc_of(type, from), target = desc_of(type, to);
-  const dnnl::reorder::primitive_desc pd(onednn_engine(), source, onednn_engine(), target);
+  // A scratchpad of the library's own is that of the thread that makes the primitive; others may run this one.
+  const dnnl::reorder::primitive_desc pd(onednn_engine(), source, onednn_engine(), target, user_scratchpad());
+  PARTITA_CHECK(scratchpad_bytes(pd) == 0, "a reorder of {} wants scratch memory", print(type));
   return std::make_unique<PrimitiveKernel>(
       dnnl::reorder(pd),
       std::vector<Argument>{{DNNL_ARG_FROM, source, Argument::input, 0}, {DNNL_ARG_TO, target, Argument::output, 0}});
