@@ -37,7 +37,7 @@ class StateReader {
  public:
   StateReader(std::unique_ptr<Kernel> reorder, const void* from) : reorder_(std::move(reorder)), from_(from) {}
   /// By any thread, but by one at a time.
-  void read(void* to) const { reorder_->run({&from_, 1}, {&to, 1}, nullptr); }
+  void read(void* to) { reorder_->run({&from_, 1}, {&to, 1}, nullptr); }
 
  private:
   std::unique_ptr<Kernel> reorder_;

@@ -171,12 +171,20 @@ void CheckpointSaving::save(const TrainingMoment& moment) {
 }
 
 void CheckpointSaving::find_formatted() {
-  for (const ShardPiece& piece : own_pieces()) {
+  const std::vector<ShardPiece>& own = own_pieces();
+  for (size_t i = 0; i < own.size(); ++i) {
     auto& formatted = formatted_.emplace_back();
-    const StageExecutor& stage = stage_of(piece.name);
-    if (stage.has_dense_state(piece.name)) continue;
-    formatted = FormattedState{stage.state_reader(piece.name), stage.state_box(piece.name)};
+    const StageExecutor& stage = stage_of(own[i].name);
+    if (stage.has_dense_state(own[i].name)) {
+      dense_numbers_.push_back(i);
+      continue;
+    }
+    formatted = FormattedState{stage.state_reader(own[i].name), stage.state_box(own[i].name)};
+    formatted_numbers_.push_back(i);
   }
+  std::stable_sort(formatted_numbers_.begin(), formatted_numbers_.end(), [&](size_t a, size_t b) {
+    return elements_of(formatted_[a]->box) > elements_of(formatted_[b]->box);
+  });
 }
 
 void CheckpointSaving::copy_share() {
@@ -187,41 +195,35 @@ void CheckpointSaving::copy_share() {
     }
     return;
   }
-  std::vector<size_t> dense, formatted;
-  for (size_t i = 0; i < formatted_.size(); ++i) (formatted_[i] ? formatted : dense).push_back(i);
-  copy_formatted(formatted);
-  copy_dense(dense);
+  copy_formatted();
+  copy_dense();
 }
 
-void CheckpointSaving::copy_dense(const std::vector<size_t>& pieces) {
+void CheckpointSaving::copy_dense() {
   std::vector<MemoryCopy> copies;
-  for (const size_t i : pieces) {
+  for (const size_t i : dense_numbers_) {
     const ShardPiece& piece = own_pieces()[i];
     void* const to = copy_->place(i);
     if (const void* dense = dense_place(piece)) {
       add_copies(copies, to, dense, static_cast<size_t>(piece_type(piece).bytes()));
     } else {
-      read_piece(i, whole_scratches_[0], to);
+      pack_dense(piece, to);
     }
   }
 #pragma omp parallel for schedule(dynamic)
   for (size_t i = 0; i < copies.size(); ++i) std::memcpy(copies[i].to, copies[i].from, copies[i].bytes);
-  if (!has_free_core_) copy_->compute_checksums(pieces);
+  if (!has_free_core_) copy_->compute_checksums(dense_numbers_);
 }
 
-void CheckpointSaving::copy_formatted(const std::vector<size_t>& pieces) {
-  std::vector<size_t> largest_first = pieces;
-  std::stable_sort(largest_first.begin(), largest_first.end(), [&](size_t a, size_t b) {
-    return elements_of(formatted_[a]->box) > elements_of(formatted_[b]->box);
-  });
+void CheckpointSaving::copy_formatted() {
   const auto threads = static_cast<size_t>(omp_get_max_threads());
   if (whole_scratches_.size() < threads) whole_scratches_.resize(threads);
   FirstError error;
   // A thread that has made a piece dense has some of it in its core's cache for the checksums.
 #pragma omp parallel for schedule(dynamic)
-  for (const size_t i : largest_first) {
+  for (const size_t i : formatted_numbers_) {
     error.run([&] {
-      read_piece(i, whole_scratches_[static_cast<size_t>(omp_get_thread_num())], copy_->place(i));
+      read_formatted(i, whole_scratches_[static_cast<size_t>(omp_get_thread_num())], copy_->place(i));
       if (!has_free_core_) copy_->compute_checksums_of(i);
     });
   }
@@ -242,13 +244,14 @@ const void* CheckpointSaving::dense_place(const ShardPiece& piece) const {
   return place_of(piece.box, view.box, view.values);
 }
 
-void CheckpointSaving::read_piece(size_t number, Scratch& whole, void* to) const {
+void CheckpointSaving::pack_dense(const ShardPiece& piece, void* to) const {
+  const StateView view = stage_of(piece.name).view_state(piece.name);
+  pack(piece.box, view.box, view.values, to);
+}
+
+void CheckpointSaving::read_formatted(size_t number, Scratch& whole, void* to) {
   const ShardPiece& piece = own_pieces()[number];
-  if (!formatted_[number]) {
-    const StateView view = stage_of(piece.name).view_state(piece.name);
-    return pack(piece.box, view.box, view.values, to);
-  }
-  const auto& [reader, box] = *formatted_[number];
+  auto& [reader, box] = *formatted_[number];
   if (box == piece.box) return reader.read(to);
   const Type type{piece.type.dtype, shape_of(box)};
   void* const dense = whole.of(type.bytes());
@@ -260,7 +263,11 @@ const void* CheckpointSaving::dense_piece(size_t number) {
   const ShardPiece& piece = own_pieces()[number];
   if (const void* dense = dense_place(piece)) return dense;
   void* const to = scratch_.of(piece_type(piece).bytes());
-  read_piece(number, whole_scratches_[0], to);
+  if (formatted_[number]) {
+    read_formatted(number, whole_scratches_[0], to);
+  } else {
+    pack_dense(piece, to);
+  }
   return to;
 }
 

@@ -88,9 +88,8 @@ class CheckpointSaving {
   void find_formatted();
   /// Copies what this rank writes; collective where the first rank writes all.
   void copy_share();
-  /// Pieces by their numbers.
-  void copy_dense(const std::vector<size_t>& pieces);
-  void copy_formatted(const std::vector<size_t>& pieces);
+  void copy_dense();
+  void copy_formatted();
   const std::vector<ShardPiece>& own_pieces() const { return pieces_[static_cast<size_t>(comm_.rank())]; }
   const StageExecutor& stage_of(const std::string& name) const;
   void write_share();
@@ -98,8 +97,11 @@ class CheckpointSaving {
   const void* dense_place(const ShardPiece& piece) const;
   /// The elements of a piece of this rank's share as the executor has them; valid until the next call, or step.
   const void* dense_piece(size_t number);
-  /// The same to `to`; all that this rank has of the state goes to `whole` first, where it is more.
-  void read_piece(size_t number, Scratch& whole, void* to) const;
+  /// The same to `to`, of a piece whose state lies dense.
+  void pack_dense(const ShardPiece& piece, void* to) const;
+  /// The same to `to`, of a piece whose state lies in the format of a kernel; all that this rank has of the state goes
+  /// to `whole` first, where it is more.
+  void read_formatted(size_t number, Scratch& whole, void* to);
   void commit();
   /// In the background, or at once.
   void start(std::function<void()> job);
@@ -114,8 +116,9 @@ class CheckpointSaving {
   Communicator& comm_;
   std::function<void(const std::string&)> warn_;
   std::vector<HeldState> states_;
-  std::vector<std::vector<ShardPiece>> pieces_;           // what each rank writes
-  std::vector<std::optional<FormattedState>> formatted_;  // of each piece of this rank; none: its state lies dense
+  std::vector<std::vector<ShardPiece>> pieces_;            // what each rank writes
+  std::vector<std::optional<FormattedState>> formatted_;   // of each piece of this rank; none: its state lies dense
+  std::vector<size_t> dense_numbers_, formatted_numbers_;  // of its pieces; formatted: the largest first
   Phase phase_ = Phase::idle;
   const bool has_free_core_;       // checksums of the copy are the writing thread's, since steps do not wait for it
   std::optional<ShareCopy> copy_;  // of this rank's share; none: it is written at once
