@@ -37,6 +37,9 @@ class KeepsSubnormals final : public Device {
   std::unique_ptr<Kernel> make_reorder(const Type& type, const MemoryFormat& from, const MemoryFormat& to) override {
     return device_->make_reorder(type, from, to);
   }
+  std::unique_ptr<RowReader> make_row_reader(const Type& type, const MemoryFormat& from) override {
+    return device_->make_row_reader(type, from);
+  }
   void enter_thread() override { device_->enter_thread(); }
   void set_subnormals(SubnormalSetting) override {}
 

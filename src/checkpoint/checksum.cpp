@@ -4,9 +4,21 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include <array>
 #include <charconv>
+#include <cstring>
 
 namespace partita {
+namespace {
+
+/// "000102...ff".
+constexpr std::array<char, 512> pairs_of_digits() {
+  std::array<char, 512> pairs{};
+  for (size_t i = 0; i < pairs.size(); ++i) pairs[i] = "0123456789abcdef"[(i % 2 == 0 ? i / 32 : i / 2 % 16)];
+  return pairs;
+}
+
+}  // namespace
 
 struct Checksum::State {
   XXH3_state_t all;
@@ -31,17 +43,17 @@ std::string checksum_of_text(std::string_view text) {
 }
 
 std::string print_checksum(uint64_t checksum) {
-  std::string text;
-  append_checksum(text, checksum);
+  std::string text(kChecksumDigits, '0');
+  write_checksum(text.data(), checksum);
   return text;
 }
 
-void append_checksum(std::string& text, uint64_t checksum) {
-  char digits[kChecksumDigits];
-  for (size_t i = 0; i < kChecksumDigits; ++i) {
-    digits[i] = "0123456789abcdef"[checksum >> (4 * (kChecksumDigits - 1 - i)) & 15];
+void write_checksum(char* digits, uint64_t checksum) {
+  static constexpr auto kPairs = pairs_of_digits();
+  for (size_t i = 0; i < sizeof checksum; ++i) {
+    const size_t byte = checksum >> (8 * (sizeof checksum - 1 - i)) & 0xff;
+    std::memcpy(digits + 2 * i, kPairs.data() + 2 * byte, 2);
   }
-  text.append(digits, kChecksumDigits);
 }
 
 std::optional<uint64_t> parse_checksum(std::string_view text) {

@@ -33,8 +33,8 @@ std::string checksum_of_text(std::string_view text);
 constexpr size_t kChecksumDigits = 16;
 /// That many hexadecimal digits, the highest first.
 std::string print_checksum(uint64_t checksum);
-/// The same behind `text`.
-void append_checksum(std::string& text, uint64_t checksum);
+/// The same at `digits`.
+void write_checksum(char* digits, uint64_t checksum);
 /// None unless `text` is what print_checksum writes.
 std::optional<uint64_t> parse_checksum(std::string_view text);
 

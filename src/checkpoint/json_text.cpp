@@ -1,16 +1,17 @@
 #include "checkpoint/json_text.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace partita {
 
 void append_json(std::string& json, std::string_view text) {
   // The library takes letters one by one, which for checksums of tiles is most of what a header costs.
-  const bool is_plain = std::all_of(text.begin(), text.end(), [](char letter) {
-    return letter >= ' ' && letter < 0x7f && letter != '"' && letter != '\\';
-  });
-  if (!is_plain) {
+  unsigned char special = 0;  // without an end at the first one that is: many letters at a time
+  for (const char letter : text) {
+    const auto code = static_cast<unsigned char>(letter);
+    special |= static_cast<unsigned char>((code < ' ') | (code > '~') | (code == '"') | (code == '\\'));
+  }
+  if (special != 0) {
     json += nlohmann::json(text).dump();
     return;
   }

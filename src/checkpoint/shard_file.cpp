@@ -69,16 +69,14 @@ ShardFileWriter::ShardFileWriter(const std::string& path, std::vector<ShardPiece
       pieces_(std::move(pieces)),
       layout_(file_layout(pieces_)),
       checksums_(no_checksums(pieces_)),
-      data_begin_(static_cast<int64_t>(sizeof(uint64_t) + header().size())),
+      header_(pieces_, layout_),
       file_(new_file(path)) {
   if (!file_.is_open()) throw_cannot_write("checkpoint", path_, std::strerror(errno));
 }
 
-std::string ShardFileWriter::header() const { return print_shard_header(pieces_, layout_, checksums_); }
-
 void ShardFileWriter::write(size_t piece, const void* dense) {
   if (elements_of(pieces_[piece].box) == 0) return;
-  const int64_t bytes = piece_type(pieces_[piece]).bytes(), begin = data_begin_ + layout_.begins[piece];
+  const int64_t bytes = piece_type(pieces_[piece]).bytes(), begin = header_.bytes() + layout_.begins[piece];
   int reason = 0;
   const auto put = [&] {
     if (!write_all_at(file_.fd(), dense, static_cast<size_t>(bytes), begin)) reason = errno;
@@ -94,15 +92,14 @@ void ShardFileWriter::write(size_t piece, const void* dense) {
       put();
     }
     const Tiles tiles(pieces_[piece].parts, pieces_[piece].box);
-    checksum_rows(pieces_[piece], tiles, 0, tiles.rows(), dense, checksums_[piece]);
+    check_rows(pieces_[piece], tiles, 0, tiles.rows(), dense, checksums_[piece]);
   }
   if (reason != 0) throw_cannot_write("checkpoint", path_, std::strerror(reason));
 }
 
 ShardDigest ShardFileWriter::finish() {
-  const std::string text = header();
+  const std::string& text = header_.print(checksums_);
   const uint64_t length = text.size();
-  PARTITA_CHECK(8 + static_cast<int64_t>(length) == data_begin_, "the header of {} has changed its length", path_);
   if (!write_all_at(file_.fd(), &length, sizeof length, 0) ||
       !write_all_at(file_.fd(), text.data(), text.size(), sizeof length) || ::fsync(file_.fd()) != 0 ||
       !file_.close()) {

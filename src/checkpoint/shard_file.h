@@ -22,13 +22,11 @@ class ShardFileWriter {
   ShardDigest finish();
 
  private:
-  std::string header() const;
-
   std::string path_;
   std::vector<ShardPiece> pieces_;
   FileLayout layout_;
   TileChecksums checksums_;
-  int64_t data_begin_;
+  ShardHeader header_;
   File file_;
 };
 

@@ -46,15 +46,30 @@ TileChecksums no_checksums(const std::vector<ShardPiece>& pieces);
 uint64_t checksum_of_all(const std::vector<uint64_t>& checksums);
 /// The checksum of a tile that lies in the dense array of `around`, a box around it.
 uint64_t tile_checksum(Checksum& checksum, const Box& tile, const Box& around, const void* dense, DType dtype);
-/// Those of a piece, whose elements are `dense`, in rows [first, last) of its tiles along the first dimension; a scalar
-/// has one row. The piece is not empty. Throws RuntimeFailure(non_finite) when an element is NaN or infinite.
+/// What rows [first, last) of tiles of a piece, along its first dimension, have; a scalar has one row.
+Box box_of_rows(const ShardPiece& piece, const Tiles& tiles, int64_t first, int64_t last);
+/// Computes the checksums of these rows, whose elements are `dense`. The piece is not empty.
 void checksum_rows(const ShardPiece& piece, const Tiles& tiles, int64_t first, int64_t last, const void* dense,
                    std::vector<uint64_t>& checksums);
+/// Throws RuntimeFailure(non_finite), which names the rows.
+[[noreturn]] void throw_not_finite(const ShardPiece& piece, const Tiles& tiles, int64_t first, int64_t last);
+/// Computes the checksums, row by row; throws when an element is NaN or infinite.
+void check_rows(const ShardPiece& piece, const Tiles& tiles, int64_t first, int64_t last, const void* dense,
+                std::vector<uint64_t>& checksums);
 
-/// The JSON text; it and its length in 8 bytes in front of it end at a block of the disk. It is as long whatever the
-/// checksums are.
-std::string print_shard_header(const std::vector<ShardPiece>& pieces, const FileLayout& layout,
-                               const TileChecksums& checksums);
+/// The header of a file, which is as long whatever the checksums are: printed once, for as many files as there are.
+class ShardHeader {
+ public:
+  ShardHeader(const std::vector<ShardPiece>& pieces, const FileLayout& layout);
+  /// The JSON text with these checksums; it and its length in 8 bytes in front of it end at a block of the disk.
+  const std::string& print(const TileChecksums& checksums);
+  /// Of the text and its length, where the elements begin.
+  int64_t bytes() const { return static_cast<int64_t>(sizeof(uint64_t) + text_.size()); }
+
+ private:
+  std::string text_;
+  std::vector<size_t> digits_;  // where those of each piece begin
+};
 /// Of a file with that header.
 ShardDigest digest_of(const std::string& header, const FileLayout& layout, const TileChecksums& checksums);
 

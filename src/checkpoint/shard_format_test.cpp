@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/philox.h"
+#include "checkpoint/safetensors_header.h"
 
 namespace partita {
 namespace {
@@ -52,6 +53,33 @@ TEST(ShardFormat, TheChecksumOfATileIsThatOfItsBytesInOrder) {
     EXPECT_EQ(tile_checksum(checksum, test.tile, test.around, dense.data(), test.dtype),
               checksum_of(bytes.data(), bytes.size()))
         << test.name;
+  }
+}
+
+TEST(ShardFormat, AHeaderIsPrintedWithOtherChecksums) {
+  std::vector<ShardPiece> pieces;
+  for (const char* name : {"w", "a \"name\" \\ of w", "tiles:w", "empty", "w.more"}) {
+    const Type type{DType::f32, {48, std::string_view(name) == "empty" ? 0 : 32}};
+    pieces.push_back({name, type, choose_parts(type), whole_box(type.shape)});
+  }
+  const FileLayout layout = file_layout(pieces);
+  ShardHeader header(pieces, layout);
+  const int64_t bytes = header.bytes();
+  for (uint64_t round = 0; round < 3; ++round) {
+    TileChecksums checksums = no_checksums(pieces);
+    for (size_t i = 0; i < pieces.size(); ++i) {
+      for (size_t tile = 0; tile < checksums[i].size(); ++tile) {
+        checksums[i][tile] = checksum_of(&tile, sizeof tile) + i + round;
+      }
+    }
+    const std::string& text = header.print(checksums);
+    EXPECT_EQ(header.bytes(), bytes);
+    EXPECT_EQ((text.size() + sizeof(uint64_t)) % 4096, 0u);
+    const SafetensorsHeader parsed = parse_safetensors_header(text, layout.bytes, "a file");
+    for (size_t i = 0; i < pieces.size(); ++i) {
+      const std::string& digits = parsed.metadata.at(kTilesOf + pieces[i].name);
+      EXPECT_EQ(parse_checksums(digits, static_cast<int64_t>(checksums[i].size())), checksums[i]) << pieces[i].name;
+    }
   }
 }
 

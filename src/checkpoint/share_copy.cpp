@@ -6,80 +6,80 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <numeric>
-#include <optional>
 
 #include "base/error.h"
 #include "base/first_error.h"
 #include "checkpoint/files.h"
+#include "checkpoint/finite.h"
 
 namespace partita {
-namespace {
-
-/// Rows of tiles of a piece whose checksums one thread computes.
-struct Rows {
-  size_t piece;
-  int64_t first, last;
-};
-
-/// Of about a MiB or more.
-void add_rows(std::vector<Rows>& all, size_t number, const ShardPiece& piece, const Tiles& tiles) {
-  constexpr int64_t kLeastBytes = int64_t{1} << 20;
-  const int64_t rows = tiles.rows();
-  const int64_t blocks = std::clamp<int64_t>(piece_type(piece).bytes() / kLeastBytes, 1, rows);
-  for (int64_t block = 0; block < blocks; ++block) {
-    all.push_back({number, rows * block / blocks, rows * (block + 1) / blocks});
-  }
-}
-
-}  // namespace
 
 ShareCopy::ShareCopy(std::vector<ShardPiece> pieces)
-    : pieces_(std::move(pieces)), layout_(file_layout(pieces_)), checksums_(no_checksums(pieces_)) {
+    : pieces_(std::move(pieces)),
+      layout_(file_layout(pieces_)),
+      checksums_(no_checksums(pieces_)),
+      header_(pieces_, layout_) {
   const auto bytes = static_cast<size_t>(layout_.bytes);
   memory_.reset(new (std::align_val_t{kHugePage}) std::byte[bytes]);
   ::madvise(memory_.get(), bytes, MADV_HUGEPAGE);  // an advice: where it is not taken, pages are small
   std::memset(memory_.get(), 0, bytes);
+  find_rows();
 }
 
-void ShareCopy::compute_checksums(std::span<const size_t> pieces) {
-  std::vector<std::optional<Tiles>> tiles(pieces_.size());
-  std::vector<Rows> all;
-  for (const size_t i : pieces) {
+void ShareCopy::find_rows() {
+  constexpr int64_t kLeastBytes = int64_t{1} << 17;  // of what a thread copies at a time, if a piece has as much
+  for (size_t i = 0; i < pieces_.size(); ++i) {
+    std::optional<Tiles>& tiles = tiles_.emplace_back();
     if (elements_of(pieces_[i].box) == 0) continue;
-    tiles[i].emplace(pieces_[i].parts, pieces_[i].box);
-    add_rows(all, i, pieces_[i], *tiles[i]);
+    tiles.emplace(pieces_[i].parts, pieces_[i].box);
+    const Box& box = pieces_[i].box;
+    const int64_t rows = tiles->rows(), all = piece_type(pieces_[i]).bytes();
+    const int64_t parts = std::clamp<int64_t>(all / kLeastBytes, 1, rows);
+    int64_t begin = layout_.begins[i];
+    for (int64_t part = 0; part < parts; ++part) {
+      const int64_t first = rows * part / parts, last = rows * (part + 1) / parts;
+      const Range indices = box.empty() ? Range{0, 1, 1} : tiles->range(0, first, last);
+      const int64_t part_bytes = box.empty() ? all : all / box[0].count() * indices.count();
+      rows_.push_back({i, first, last, indices.begin, indices.end, begin, part_bytes});
+      begin += part_bytes;
+    }
   }
+}
+
+template <class Fn>
+void ShareCopy::for_all_rows(Fn&& fn) {
   FirstError error;
 #pragma omp parallel for schedule(dynamic)
-  for (size_t i = 0; i < all.size(); ++i) {
-    const Rows& rows = all[i];
-    const size_t piece = rows.piece;
-    error.run(
-        [&] { checksum_rows(pieces_[piece], *tiles[piece], rows.first, rows.last, place(piece), checksums_[piece]); });
-  }
+  for (size_t i = 0; i < rows_.size(); ++i) error.run([&] { fn(rows_[i]); });
   error.rethrow();
 }
 
+void ShareCopy::fill(const ReadRows& read, bool with_checksums) {
+  for_all_rows([&](const Rows& rows) {
+    const void* dense = read(rows.piece, rows.first_index, rows.end);
+    const ShardPiece& piece = pieces_[rows.piece];
+    const int64_t count = rows.bytes / static_cast<int64_t>(size_of(piece.type.dtype));
+    if (!copy_finite(piece.type.dtype, memory_.get() + rows.begin, dense, count)) {
+      throw_not_finite(piece, *tiles_[rows.piece], rows.first, rows.last);
+    }
+    if (!with_checksums) return;
+    checksum_rows(piece, *tiles_[rows.piece], rows.first, rows.last, dense, checksums_[rows.piece]);
+  });
+}
+
 void ShareCopy::compute_checksums() {
-  std::vector<size_t> all(pieces_.size());
-  std::iota(all.begin(), all.end(), size_t{0});
-  compute_checksums(all);
+  for_all_rows([&](const Rows& rows) {
+    checksum_rows(pieces_[rows.piece], *tiles_[rows.piece], rows.first, rows.last, memory_.get() + rows.begin,
+                  checksums_[rows.piece]);
+  });
 }
 
-void ShareCopy::compute_checksums_of(size_t piece) {
-  const ShardPiece& one = pieces_[piece];
-  if (elements_of(one.box) == 0) return;
-  const Tiles tiles(one.parts, one.box);
-  checksum_rows(one, tiles, 0, tiles.rows(), place(piece), checksums_[piece]);
-}
-
-ShardDigest ShareCopy::write(const std::string& path) const {
-  const std::string header = print_shard_header(pieces_, layout_, checksums_);
+ShardDigest ShareCopy::write(const std::string& path) {
+  const std::string& header = header_.print(checksums_);
   const uint64_t length = header.size();
-  const auto begin = static_cast<int64_t>(sizeof length + header.size());
   File file = new_file(path);
-  if (!file.is_open() || !write_past_cache(file.fd(), memory_.get(), static_cast<size_t>(layout_.bytes), begin) ||
+  if (!file.is_open() ||
+      !write_past_cache(file.fd(), memory_.get(), static_cast<size_t>(layout_.bytes), header_.bytes()) ||
       !write_all_at(file.fd(), &length, sizeof length, 0) ||
       !write_all_at(file.fd(), header.data(), header.size(), sizeof length) || ::fsync(file.fd()) != 0 ||
       !file.close()) {

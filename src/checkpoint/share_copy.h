@@ -2,9 +2,10 @@
 // A copy of what a rank writes of its states: the training goes on while it is written.
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <new>
-#include <span>
+#include <optional>
 
 #include "checkpoint/shard_format.h"
 
@@ -17,29 +18,44 @@ class ShareCopy {
   /// Of memory that is there: nothing waits for it later.
   explicit ShareCopy(std::vector<ShardPiece> pieces);
 
-  /// Where the elements of a piece are to lie, dense.
-  void* place(size_t piece) { return memory_.get() + layout_.begins[piece]; }
-  /// Computes the checksums of these pieces, with the compute threads of the caller. Throws RuntimeFailure(non_finite)
-  /// when an element is NaN or infinite.
-  void compute_checksums(std::span<const size_t> pieces);
-  /// Those of all pieces.
+  /// Gives the elements of a piece, of so many of its rows: those with indices [first, last) of the first dimension of
+  /// the whole tensor, dense; of a scalar its only one. They stay until the same thread asks again.
+  using ReadRows = std::function<const void*(size_t piece, int64_t first, int64_t last)>;
+  /// Copies the elements of all pieces with the compute threads of the caller, which call `read`, and computes their
+  /// checksums as they pass, if asked to. Throws RuntimeFailure(non_finite) when an element is NaN or infinite, and
+  /// what `read` throws.
+  void fill(const ReadRows& read, bool with_checksums);
+  /// Computes the checksums of what was copied without, with the compute threads of the caller.
   void compute_checksums();
-  /// Those of one, with the calling thread alone; others may compute those of other pieces meanwhile.
-  void compute_checksums_of(size_t piece);
   /// A new file with the pieces and their checksums, all of which are computed, on the disk. Throws
   /// RuntimeFailure(cannot_write).
-  ShardDigest write(const std::string& path) const;
+  ShardDigest write(const std::string& path);
 
  private:
   struct Free {
     void operator()(std::byte* memory) const { ::operator delete[](memory, std::align_val_t{kHugePage}); }
   };
   static constexpr size_t kHugePage = size_t{2} << 20;
+  /// Rows of tiles of a piece, which one thread copies.
+  struct Rows {
+    size_t piece;
+    int64_t first, last;       // of its tiles
+    int64_t first_index, end;  // of the first dimension of the whole tensor
+    int64_t begin, bytes;      // in the copy
+  };
+
+  void find_rows();
+  /// Calls fn(rows) for all rows, with compute threads.
+  template <class Fn>
+  void for_all_rows(Fn&& fn);
 
   std::vector<ShardPiece> pieces_;
   FileLayout layout_;
+  std::vector<std::optional<Tiles>> tiles_;  // of each piece; none of one without elements
+  std::vector<Rows> rows_;
   std::unique_ptr<std::byte[], Free> memory_;
   TileChecksums checksums_;
+  ShardHeader header_;
 };
 
 }  // namespace partita

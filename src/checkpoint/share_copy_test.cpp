@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -49,77 +48,77 @@ std::vector<Array> random_elements(const std::vector<ShardPiece>& pieces) {
   return arrays;
 }
 
-std::vector<std::byte> bytes_of(const Array& array) {
-  const auto* begin = static_cast<const std::byte*>(array.tensor().data);
-  return {begin, begin + array.type().bytes()};
-}
-
 std::string bytes_of_file(const std::filesystem::path& path) {
   std::ifstream stream(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-TEST(ShareCopies, AFileIsThatOfTheWriterOfPieces) {
-  const TempDir folder;
-  const std::vector<ShardPiece> pieces = some_pieces();
-  const std::vector<Array> arrays = random_elements(pieces);
-  ShareCopy copy(pieces);
-  ShardFileWriter writer(folder.path().string() + "/pieces", pieces);
-  for (const size_t i : writer.order()) {
-    const std::vector<std::byte> bytes = bytes_of(arrays[i]);
-    writer.write(i, bytes.data());
-    if (!bytes.empty()) std::memcpy(copy.place(i), bytes.data(), bytes.size());
-  }
-  copy.compute_checksums();
-  const ShardDigest written = writer.finish(), copied = copy.write(folder.path().string() + "/copy");
-  EXPECT_EQ(copied.bytes, written.bytes);
-  EXPECT_EQ(copied.header, written.header);
-  EXPECT_EQ(copied.pieces, written.pieces);
-  EXPECT_EQ(bytes_of_file(folder.path() / "copy"), bytes_of_file(folder.path() / "pieces"));
+/// Rows of pieces, from their dense elements.
+ShareCopy::ReadRows rows_of(const std::vector<ShardPiece>& pieces, const std::vector<Array>& arrays) {
+  return [&](size_t piece, int64_t first, int64_t last) {
+    const Box& box = pieces[piece].box;
+    const int64_t rows = box.empty() ? 1 : box[0].count(), before = box.empty() ? 0 : first - box[0].begin;
+    EXPECT_TRUE(before >= 0 && first < last && before + last - first <= rows) << first << " to " << last;
+    const Array& array = arrays[piece];
+    return static_cast<const std::byte*>(array.tensor().data) + before * (array.type().bytes() / rows);
+  };
 }
 
-TEST(ShareCopies, ChecksumsOfSomePiecesAreThoseOfAll) {
+TEST(ShareCopies, FilesAreThoseOfTheWriterOfPieces) {
   const TempDir folder;
   const std::vector<ShardPiece> pieces = some_pieces();
-  const std::vector<Array> arrays = random_elements(pieces);
-  ShareCopy together(pieces), apart(pieces);
-  for (size_t i = 0; i < pieces.size(); ++i) {
-    const std::vector<std::byte> bytes = bytes_of(arrays[i]);
-    if (bytes.empty()) continue;
-    for (ShareCopy* copy : {&together, &apart}) std::memcpy(copy->place(i), bytes.data(), bytes.size());
+  ShareCopy copy(pieces);
+  // Again with other numbers: nothing of the first file is in the second.
+  for (const bool with_checksums : {false, true}) {
+    std::vector<Array> arrays = random_elements(pieces);
+    if (with_checksums) arrays[2].set(5, 17);
+    const std::string name = folder.path().string() + (with_checksums ? "/with_" : "/without_");
+    ShardFileWriter writer(name + "pieces", pieces);
+    for (const size_t i : writer.order()) writer.write(i, arrays[i].tensor().data);
+    copy.fill(rows_of(pieces, arrays), with_checksums);
+    if (!with_checksums) copy.compute_checksums();
+    const ShardDigest written = writer.finish(), copied = copy.write(name + "copy");
+    EXPECT_EQ(copied.bytes, written.bytes);
+    EXPECT_EQ(copied.header, written.header);
+    EXPECT_EQ(copied.pieces, written.pieces);
+    EXPECT_EQ(bytes_of_file(name + "copy"), bytes_of_file(name + "pieces"));
   }
-  together.compute_checksums();
-  for (const size_t i : {size_t{4}, size_t{3}, size_t{1}}) apart.compute_checksums_of(i);
-  apart.compute_checksums(std::vector<size_t>{2, 0});
-  together.write(folder.path().string() + "/together");
-  apart.write(folder.path().string() + "/apart");
-  EXPECT_EQ(bytes_of_file(folder.path() / "apart"), bytes_of_file(folder.path() / "together"));
 }
 
 TEST(ShareCopies, WhatIsNotFiniteIsRefused) {
   const std::vector<ShardPiece> pieces = some_pieces();
-  for (size_t i : {size_t{1}, size_t{2}, size_t{4}}) {
-    ShareCopy copy(pieces);
-    const Type type = piece_type(pieces[i]);
-    // All bits of the last element: a NaN of every float.
-    std::memset(static_cast<std::byte*>(copy.place(i)) + type.bytes() - static_cast<int64_t>(size_of(type.dtype)), 0xff,
-                size_of(type.dtype));
-    for (const bool alone : {false, true}) {
+  for (const size_t i : {size_t{1}, size_t{2}, size_t{4}}) {
+    std::vector<Array> arrays = random_elements(pieces);
+    arrays[i].set(arrays[i].type().elements() - 1, std::numeric_limits<double>::quiet_NaN());
+    for (const bool with_checksums : {false, true}) {
+      ShareCopy copy(pieces);
       try {
-        alone ? copy.compute_checksums_of(i) : copy.compute_checksums();
+        copy.fill(rows_of(pieces, arrays), with_checksums);
         FAIL() << pieces[i].name << " was taken";
       } catch (const RuntimeFailure& failure) {
         EXPECT_EQ(failure.code(), ExitCode::non_finite);
-        EXPECT_NE(std::string(failure.what()).find("'" + pieces[i].name + "' is not finite"), std::string::npos);
+        EXPECT_NE(std::string(failure.what()).find("'" + pieces[i].name + "' is not finite, got NaN or infinity in "),
+                  std::string::npos)
+            << failure.what();
       }
     }
   }
 }
 
+TEST(ShareCopies, WhatAReaderThrowsIsThrown) {
+  ShareCopy copy(some_pieces());
+  const auto read = [](size_t, int64_t, int64_t) -> const void* {
+    throw RuntimeFailure(ExitCode::out_of_memory, "[memory] no");
+  };
+  EXPECT_THROW(copy.fill(read, true), RuntimeFailure);
+}
+
 TEST(ShareCopies, AFileThatIsThereIsNotWrittenOver) {
   const TempDir folder;
-  ShareCopy copy(some_pieces());
-  copy.compute_checksums();
+  const std::vector<ShardPiece> pieces = some_pieces();
+  const std::vector<Array> arrays = random_elements(pieces);
+  ShareCopy copy(pieces);
+  copy.fill(rows_of(pieces, arrays), true);
   copy.write(folder.path().string() + "/copy");
   EXPECT_THROW(copy.write(folder.path().string() + "/copy"), RuntimeFailure);
 }

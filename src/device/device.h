@@ -4,6 +4,7 @@
 #include "base/names.h"
 #include "base/subnormals.h"
 #include "device/kernel.h"
+#include "device/row_reader.h"
 #include "graph/op_def.h"
 
 namespace partita {
@@ -21,6 +22,8 @@ class Device {
   virtual std::unique_ptr<Kernel> make_kernel(const KernelQuery& query, const KernelChoice& choice) = 0;
   /// Converts one value between memory formats.
   virtual std::unique_ptr<Kernel> make_reorder(const Type& type, const MemoryFormat& from, const MemoryFormat& to) = 0;
+  /// What reads rows of one value in a memory format.
+  virtual std::unique_ptr<RowReader> make_row_reader(const Type& type, const MemoryFormat& from) = 0;
   /// To be called on the thread that will run the kernels, before it makes them: starts its compute threads. Throws
   /// RuntimeFailure(out_of_memory) when they cannot be started, InvalidArgument when the environment forbids so many.
   virtual void enter_thread() = 0;

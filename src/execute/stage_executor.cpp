@@ -339,30 +339,20 @@ std::vector<Range> StageExecutor::state_box(std::string_view name) const {
 StateReader StageExecutor::state_reader(std::string_view name) const {
   const int index = named_.state(name);
   const Buffer& buffer = schedule_.buffers[index];
-  return {device_.make_reorder(type(buffer.value), buffer.format, MemoryFormat{}), addresses_[index]};
-}
-
-StateView StageExecutor::view_state(std::string_view name) const {
-  const int index = named_.state(name);
-  const Buffer& buffer = schedule_.buffers[index];
-  StateView view{.box = state_box(name), .values = {type(buffer.value), addresses_[index]}, .copy = {}};
-  if (buffer.format.plain()) return view;
-  view.copy = Array(view.values.type);
-  state_reader(name).read(view.copy.data());
-  view.values.data = view.copy.data();
-  return view;
-}
-
-bool StageExecutor::has_dense_state(std::string_view name) const {
-  return schedule_.buffers[named_.state(name)].format.plain();
+  const Type own = type(buffer.value);
+  return {state_box(name), own.dtype, addresses_[index],
+          buffer.format.plain() ? nullptr : device_.make_row_reader(own, buffer.format)};
 }
 
 StatePart StageExecutor::state_part(std::string_view name) const {
-  const ValueId value = schedule_.buffers[named_.state(name)].value;
+  const int index = named_.state(name);
+  const Buffer& buffer = schedule_.buffers[index];
   StatePart part{.box = state_box(name),
-                 .values = Array(type(value)),
-                 .owned = owns_part(local_.shardings[value], local_.mesh, coordinates_)};
-  state_reader(name).read(part.values.data());
+                 .values = Array(type(buffer.value)),
+                 .owned = owns_part(local_.shardings[buffer.value], local_.mesh, coordinates_)};
+  const void* from = addresses_[index];
+  void* to = part.values.data();
+  device_.make_reorder(part.values.type(), buffer.format, MemoryFormat{})->run({&from, 1}, {&to, 1}, nullptr);
   return part;
 }
 

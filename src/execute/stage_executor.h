@@ -14,6 +14,7 @@
 #include "execute/named_buffers.h"
 #include "execute/recorder.h"
 #include "execute/run_collective.h"
+#include "execute/state_reader.h"
 #include "execute/subnormals.h"
 
 namespace partita {
@@ -23,25 +24,6 @@ struct StatePart {
   std::vector<Range> box;  // of the whole value
   Array values;
   bool owned = false;  // of the ranks that hold this part it is the first: each part is owned once
-};
-
-/// What one rank holds of a state, as it lies in memory.
-struct StateView {
-  std::vector<Range> box;  // of the whole value
-  ConstTensor values;      // dense; valid until the next step, or as long as `copy`
-  Array copy;              // of a state that lies in another format
-};
-
-/// Makes a rank's part of a state dense, as often as it is asked to, while the executor that gave it lives.
-class StateReader {
- public:
-  StateReader(std::unique_ptr<Kernel> reorder, const void* from) : reorder_(std::move(reorder)), from_(from) {}
-  /// By any thread, but by one at a time.
-  void read(void* to) { reorder_->run({&from_, 1}, {&to, 1}, nullptr); }
-
- private:
-  std::unique_ptr<Kernel> reorder_;
-  const void* from_;
 };
 
 class StageExecutor {
@@ -75,9 +57,6 @@ class StageExecutor {
   std::vector<Range> state_box(std::string_view name) const;
   /// Of this rank's part of a state.
   StateReader state_reader(std::string_view name) const;
-  /// This rank's part of a state, without a copy where it is dense in memory.
-  StateView view_state(std::string_view name) const;
-  bool has_dense_state(std::string_view name) const;
   /// Gives back all memory but that of the states, after the last step.
   void keep_states_alone() {
     device_.discard(at(schedule_.state_bytes), schedule_.arena_bytes - schedule_.state_bytes);

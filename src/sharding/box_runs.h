@@ -72,7 +72,8 @@ void for_common_runs(const Box& part, const Box& a, const Box& b, Fn&& fn) {
     size_b *= b[i].count();
   }
   if (last >= 0) run *= part[static_cast<size_t>(last)].count();
-  std::array<int64_t, kMostDims> index{};  // of the dimensions before `last`
+  std::array<int64_t, kMostDims> index;  // of the dimensions before `last`
+  std::fill_n(index.begin(), std::max(last, 0), int64_t{0});
   while (true) {
     fn(first, other, run);
     int d = last - 1;

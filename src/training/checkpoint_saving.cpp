@@ -8,7 +8,6 @@
 #include <numeric>
 #include <thread>
 
-#include "base/first_error.h"
 #include "checkpoint/shard_file.h"
 
 namespace partita {
@@ -18,40 +17,6 @@ using SavingClock = std::chrono::steady_clock;
 
 constexpr size_t kHeaderWords = 4;                 // of 8 letters each
 constexpr size_t kDigestWords = 1 + kHeaderWords;  // and the checksum of each piece
-
-/// The elements of `box` in the array of `from`, a box around it, one behind the other.
-void pack(const Box& box, const Box& from, ConstTensor values, void* to) {
-  const auto size = static_cast<int64_t>(size_of(values.type.dtype));
-  for_common_runs(box, from, box, [&](int64_t first, int64_t place, int64_t count) {
-    std::memcpy(static_cast<char*>(to) + place * size, static_cast<const char*>(values.data) + first * size,
-                static_cast<size_t>(count * size));
-  });
-}
-
-/// Where the elements of `box` lie one behind the other in the array of `from`; nullptr where they do not.
-const void* place_of(const Box& box, const Box& from, ConstTensor values) {
-  int64_t runs = 0, begin = 0;
-  for_common_runs(box, from, box, [&](int64_t first, int64_t, int64_t) {
-    if (runs++ == 0) begin = first;
-  });
-  return runs == 1 ? static_cast<const char*>(values.data) + begin * static_cast<int64_t>(size_of(values.type.dtype))
-                   : nullptr;
-}
-
-struct MemoryCopy {
-  std::byte* to;
-  const std::byte* from;
-  size_t bytes;
-};
-
-/// In parts that threads share.
-void add_copies(std::vector<MemoryCopy>& copies, void* to, const void* from, size_t bytes) {
-  constexpr size_t kMost = size_t{1} << 20;
-  for (size_t at = 0; at < bytes; at += kMost) {
-    copies.push_back(
-        {static_cast<std::byte*>(to) + at, static_cast<const std::byte*>(from) + at, std::min(kMost, bytes - at)});
-  }
-}
 
 /// Whether there is a core for the writing thread of each rank of this host beside those of the compute threads, and
 /// this rank may use it.
@@ -123,9 +88,12 @@ CheckpointSaving::CheckpointSaving(const CheckpointOptions& options, const Progr
       states_(held_states(program)),
       pieces_(pieces_of_ranks(
           states_, options.integrated ? give_to_first(states_) : share_states(states_, comm_.size()), comm_.size())),
-      has_free_core_(has_free_core(comm)) {
+      has_free_core_(has_free_core(comm)),
+      memories_(static_cast<size_t>(omp_get_max_threads())) {
   if (options.integrated) return;
-  find_formatted();
+  for (const ShardPiece& piece : own_pieces()) {
+    readers_.emplace_back(stage_of(piece.name).state_reader(piece.name), piece.box);
+  }
   // Before the first save, so that none waits for memory.
   if (options.asynchronous) copy_.emplace(own_pieces());
 }
@@ -170,23 +138,6 @@ void CheckpointSaving::save(const TrainingMoment& moment) {
   stall_seconds_ = std::chrono::duration<double>(SavingClock::now() - begin).count();
 }
 
-void CheckpointSaving::find_formatted() {
-  const std::vector<ShardPiece>& own = own_pieces();
-  for (size_t i = 0; i < own.size(); ++i) {
-    auto& formatted = formatted_.emplace_back();
-    const StageExecutor& stage = stage_of(own[i].name);
-    if (stage.has_dense_state(own[i].name)) {
-      dense_numbers_.push_back(i);
-      continue;
-    }
-    formatted = FormattedState{stage.state_reader(own[i].name), stage.state_box(own[i].name)};
-    formatted_numbers_.push_back(i);
-  }
-  std::stable_sort(formatted_numbers_.begin(), formatted_numbers_.end(), [&](size_t a, size_t b) {
-    return elements_of(formatted_[a]->box) > elements_of(formatted_[b]->box);
-  });
-}
-
 void CheckpointSaving::copy_share() {
   if (options_.integrated) {
     gathered_.clear();
@@ -195,39 +146,10 @@ void CheckpointSaving::copy_share() {
     }
     return;
   }
-  copy_formatted();
-  copy_dense();
-}
-
-void CheckpointSaving::copy_dense() {
-  std::vector<MemoryCopy> copies;
-  for (const size_t i : dense_numbers_) {
-    const ShardPiece& piece = own_pieces()[i];
-    void* const to = copy_->place(i);
-    if (const void* dense = dense_place(piece)) {
-      add_copies(copies, to, dense, static_cast<size_t>(piece_type(piece).bytes()));
-    } else {
-      pack_dense(piece, to);
-    }
-  }
-#pragma omp parallel for schedule(dynamic)
-  for (size_t i = 0; i < copies.size(); ++i) std::memcpy(copies[i].to, copies[i].from, copies[i].bytes);
-  if (!has_free_core_) copy_->compute_checksums(dense_numbers_);
-}
-
-void CheckpointSaving::copy_formatted() {
-  const auto threads = static_cast<size_t>(omp_get_max_threads());
-  if (whole_scratches_.size() < threads) whole_scratches_.resize(threads);
-  FirstError error;
-  // A thread that has made a piece dense has some of it in its core's cache for the checksums.
-#pragma omp parallel for schedule(dynamic)
-  for (const size_t i : formatted_numbers_) {
-    error.run([&] {
-      read_formatted(i, whole_scratches_[static_cast<size_t>(omp_get_thread_num())], copy_->place(i));
-      if (!has_free_core_) copy_->compute_checksums_of(i);
-    });
-  }
-  error.rethrow();
+  const auto read = [&](size_t piece, int64_t first, int64_t last) {
+    return readers_[piece].read(first, last, memories_[static_cast<size_t>(omp_get_thread_num())]);
+  };
+  copy_->fill(read, /*with_checksums=*/!has_free_core_);
 }
 
 const StageExecutor& CheckpointSaving::stage_of(const std::string& name) const {
@@ -235,40 +157,6 @@ const StageExecutor& CheckpointSaving::stage_of(const std::string& name) const {
     if (stage->local().graph.find_state(name) != nullptr) return *stage;
   }
   PARTITA_CHECK(false, "rank {} has no part of '{}'", comm_.rank(), name);
-}
-
-const void* CheckpointSaving::dense_place(const ShardPiece& piece) const {
-  const StageExecutor& stage = stage_of(piece.name);
-  if (!stage.has_dense_state(piece.name)) return nullptr;
-  const StateView view = stage.view_state(piece.name);
-  return place_of(piece.box, view.box, view.values);
-}
-
-void CheckpointSaving::pack_dense(const ShardPiece& piece, void* to) const {
-  const StateView view = stage_of(piece.name).view_state(piece.name);
-  pack(piece.box, view.box, view.values, to);
-}
-
-void CheckpointSaving::read_formatted(size_t number, Scratch& whole, void* to) {
-  const ShardPiece& piece = own_pieces()[number];
-  auto& [reader, box] = *formatted_[number];
-  if (box == piece.box) return reader.read(to);
-  const Type type{piece.type.dtype, shape_of(box)};
-  void* const dense = whole.of(type.bytes());
-  reader.read(dense);
-  pack(piece.box, box, {type, dense}, to);
-}
-
-const void* CheckpointSaving::dense_piece(size_t number) {
-  const ShardPiece& piece = own_pieces()[number];
-  if (const void* dense = dense_place(piece)) return dense;
-  void* const to = scratch_.of(piece_type(piece).bytes());
-  if (formatted_[number]) {
-    read_formatted(number, whole_scratches_[0], to);
-  } else {
-    pack_dense(piece, to);
-  }
-  return to;
 }
 
 void CheckpointSaving::write_share() {
@@ -282,16 +170,9 @@ void CheckpointSaving::write_share() {
     return;
   }
   ShardFileWriter file(path, own);
-  for (const size_t i : file.order()) file.write(i, options_.integrated ? gathered_[i].data() : dense_piece(i));
+  for (const size_t i : file.order())
+    file.write(i, options_.integrated ? gathered_[i].data() : readers_[i].read(memories_[0]));
   digest_ = file.finish();
-}
-
-void* CheckpointSaving::Scratch::of(int64_t bytes) {
-  if (bytes > size_) {
-    memory_ = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(bytes));
-    size_ = bytes;
-  }
-  return memory_.get();
 }
 
 void CheckpointSaving::advance() {

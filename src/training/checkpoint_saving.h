@@ -8,6 +8,7 @@
 #include "execute/executor.h"
 #include "training/background_writer.h"
 #include "training/outcome.h"
+#include "training/piece_reader.h"
 
 namespace partita {
 
@@ -68,40 +69,12 @@ class CheckpointSaving {
   double stall_seconds() const { return stall_seconds_; }
 
  private:
-  /// Memory that grows, and is used again.
-  class Scratch {
-   public:
-    void* of(int64_t bytes);
-
-   private:
-    std::unique_ptr<std::byte[]> memory_;
-    int64_t size_ = 0;
-  };
-
-  /// A state that lies in the format of a kernel, and what this rank has of it: a piece that it writes, or more.
-  struct FormattedState {
-    StateReader reader;
-    Box box;
-  };
-
   enum class Phase { idle, writing, committing };
-  void find_formatted();
   /// Copies what this rank writes; collective where the first rank writes all.
   void copy_share();
-  void copy_dense();
-  void copy_formatted();
   const std::vector<ShardPiece>& own_pieces() const { return pieces_[static_cast<size_t>(comm_.rank())]; }
   const StageExecutor& stage_of(const std::string& name) const;
   void write_share();
-  /// Where the elements of a piece lie one behind the other in the executor's memory; nullptr where they do not.
-  const void* dense_place(const ShardPiece& piece) const;
-  /// The elements of a piece of this rank's share as the executor has them; valid until the next call, or step.
-  const void* dense_piece(size_t number);
-  /// The same to `to`, of a piece whose state lies dense.
-  void pack_dense(const ShardPiece& piece, void* to) const;
-  /// The same to `to`, of a piece whose state lies in the format of a kernel; all that this rank has of the state goes
-  /// to `whole` first, where it is more.
-  void read_formatted(size_t number, Scratch& whole, void* to);
   void commit();
   /// In the background, or at once.
   void start(std::function<void()> job);
@@ -116,17 +89,15 @@ class CheckpointSaving {
   Communicator& comm_;
   std::function<void(const std::string&)> warn_;
   std::vector<HeldState> states_;
-  std::vector<std::vector<ShardPiece>> pieces_;            // what each rank writes
-  std::vector<std::optional<FormattedState>> formatted_;   // of each piece of this rank; none: its state lies dense
-  std::vector<size_t> dense_numbers_, formatted_numbers_;  // of its pieces; formatted: the largest first
+  std::vector<std::vector<ShardPiece>> pieces_;  // what each rank writes
+  std::vector<PieceReader> readers_;             // of each piece of this rank
   Phase phase_ = Phase::idle;
   const bool has_free_core_;       // checksums of the copy are the writing thread's, since steps do not wait for it
   std::optional<ShareCopy> copy_;  // of this rank's share; none: it is written at once
   std::vector<Array> gathered_;    // in place of a copy, on the first rank
-  Scratch scratch_;
-  std::vector<Scratch> whole_scratches_ = std::vector<Scratch>(1);  // for each compute thread
-  std::string begun_;                                               // the folder that is written
-  Manifest manifest_;                                               // of the one that is open
+  std::vector<PieceReader::Memory> memories_;  // for each compute thread
+  std::string begun_;                          // the folder that is written
+  Manifest manifest_;                          // of the one that is open
   ShardDigest digest_;
   int64_t saved_step_ = -1;
   std::string error_;

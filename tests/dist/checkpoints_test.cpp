@@ -189,7 +189,7 @@ std::vector<std::string> formatted_states(const Executor& executor) {
   for (const auto& stage : executor.stages()) {
     for (const State& state : stage->local().graph.states) {
       const std::string& name = stage->local().graph.values[static_cast<size_t>(state.entry)].name;
-      if (!stage->has_dense_state(name)) names.push_back(name);
+      if (stage->state_reader(name).dense() == nullptr) names.push_back(name);
     }
   }
   return names;

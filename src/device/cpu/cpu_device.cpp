@@ -6,6 +6,7 @@
 #include "base/resources.h"
 #include "device/cpu/onednn/engine.h"
 #include "device/cpu/reference.h"
+#include "device/cpu/row_reader.h"
 #include "device/cpu/team.h"
 #include "device/device.h"
 
@@ -145,6 +146,10 @@ class CpuDevice final : public Device {
     if (from.tag == to.tag) return std::make_unique<Copy>(catalog_.bytes(type, from));
     const Reservation room("a kernel");
     return report_onednn([&] { return make_onednn_reorder(type, from, to); });
+  }
+
+  std::unique_ptr<RowReader> make_row_reader(const Type& type, const MemoryFormat& from) override {
+    return partita::make_row_reader(type, from);
   }
 
   void enter_thread() override { enter_team(threads_); }
