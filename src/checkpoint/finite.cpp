@@ -52,6 +52,7 @@ void store_past_cache(std::byte* to, const void* vector) {
 /// What is left is less than a vector, or begins where none does.
 template <class T>
 bool copy_few(std::byte* to, const std::byte* from, size_t bytes) {
+  if (bytes == 0) return true;  // there may be no place
   std::memcpy(to, from, bytes);
   return are_finite<T>(from, static_cast<int64_t>(bytes / sizeof(T)));
 }

@@ -88,8 +88,7 @@ CheckpointSaving::CheckpointSaving(const CheckpointOptions& options, const Progr
       states_(held_states(program)),
       pieces_(pieces_of_ranks(
           states_, options.integrated ? give_to_first(states_) : share_states(states_, comm_.size()), comm_.size())),
-      has_free_core_(has_free_core(comm)),
-      memories_(static_cast<size_t>(omp_get_max_threads())) {
+      has_free_core_(has_free_core(comm)) {
   if (options.integrated) return;
   for (const ShardPiece& piece : own_pieces()) {
     readers_.emplace_back(stage_of(piece.name).state_reader(piece.name), piece.box);
@@ -146,6 +145,8 @@ void CheckpointSaving::copy_share() {
     }
     return;
   }
+  const auto threads = static_cast<size_t>(omp_get_max_threads());
+  if (memories_.size() < threads) memories_.resize(threads);
   const auto read = [&](size_t piece, int64_t first, int64_t last) {
     return readers_[piece].read(first, last, memories_[static_cast<size_t>(omp_get_thread_num())]);
   };

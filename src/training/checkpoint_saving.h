@@ -95,9 +95,9 @@ class CheckpointSaving {
   const bool has_free_core_;       // checksums of the copy are the writing thread's, since steps do not wait for it
   std::optional<ShareCopy> copy_;  // of this rank's share; none: it is written at once
   std::vector<Array> gathered_;    // in place of a copy, on the first rank
-  std::vector<PieceReader::Memory> memories_;  // for each compute thread
-  std::string begun_;                          // the folder that is written
-  Manifest manifest_;                          // of the one that is open
+  std::vector<PieceReader::Memory> memories_{1};  // for each compute thread
+  std::string begun_;                             // the folder that is written
+  Manifest manifest_;                             // of the one that is open
   ShardDigest digest_;
   int64_t saved_step_ = -1;
   std::string error_;
