@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <numeric>
 #include <utility>
 
 #include "base/error.h"
+#include "base/finite.h"
 #include "checkpoint/files.h"
-#include "checkpoint/finite.h"
 #include "checkpoint/json_text.h"
 #include "checkpoint/safetensors_header.h"
 
@@ -46,10 +45,16 @@ Type piece_type(const ShardPiece& piece) { return {piece.type.dtype, shape_of(pi
 
 FileLayout file_layout(const std::vector<ShardPiece>& pieces) {
   FileLayout layout{.order = std::vector<size_t>(pieces.size()), .begins = std::vector<int64_t>(pieces.size())};
-  // Wide elements first, so that every tensor is aligned to its element.
+  // A tensor is aligned to its element, and to a line of the cache where its bytes are as many lines: those whose bytes
+  // a larger power of two divides lie first.
+  constexpr uint64_t kLine = 64;
+  const auto alignment = [&](size_t i) {
+    const uint64_t bytes = kLine | static_cast<uint64_t>(piece_type(pieces[i]).bytes());
+    return bytes & -bytes;
+  };
   std::iota(layout.order.begin(), layout.order.end(), size_t{0});
   std::stable_sort(layout.order.begin(), layout.order.end(),
-                   [&](size_t a, size_t b) { return size_of(pieces[a].type.dtype) > size_of(pieces[b].type.dtype); });
+                   [&](size_t a, size_t b) { return alignment(a) > alignment(b); });
   for (const size_t i : layout.order) {
     layout.begins[i] = layout.bytes;
     layout.bytes += piece_type(pieces[i]).bytes();
@@ -161,7 +166,8 @@ ShardHeader::ShardHeader(const std::vector<ShardPiece>& pieces, const FileLayout
   digits_.resize(pieces.size());
   size_t at = 0;
   for (const size_t i : order) {
-    const std::string key = json_of(kTilesOf + pieces[i].name) + ":\"";
+    // Names may have what looks like a key, but a quote in a name has a backslash in front of it.
+    const std::string key = "," + json_of(kTilesOf + pieces[i].name) + ":\"";
     at = text_.find(key, at);
     PARTITA_CHECK(at != text_.npos, "no checksums of '{}' in the header", pieces[i].name);
     digits_[i] = at += key.size();

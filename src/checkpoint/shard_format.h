@@ -28,7 +28,7 @@ struct ShardDigest {
   std::vector<uint64_t> pieces;  // for each piece checksum_of_all its tiles
 };
 
-/// How pieces lie in a file, each aligned to its element.
+/// How pieces lie in a file, one behind the other, each aligned to its element.
 struct FileLayout {
   std::vector<size_t> order;    // numbers of the pieces as they lie
   std::vector<int64_t> begins;  // of each piece, in bytes behind the header

@@ -58,7 +58,7 @@ TEST(ShardFormat, TheChecksumOfATileIsThatOfItsBytesInOrder) {
 
 TEST(ShardFormat, AHeaderIsPrintedWithOtherChecksums) {
   std::vector<ShardPiece> pieces;
-  for (const char* name : {"w", "a \"name\" \\ of w", "tiles:w", "empty", "w.more"}) {
+  for (const char* name : {"w", "a \"name\" \\ of w", "tiles:w", "z\"tiles:w", "z,\"tiles:w\":\"", "empty", "w.more"}) {
     const Type type{DType::f32, {48, std::string_view(name) == "empty" ? 0 : 32}};
     pieces.push_back({name, type, choose_parts(type), whole_box(type.shape)});
   }
@@ -81,6 +81,28 @@ TEST(ShardFormat, AHeaderIsPrintedWithOtherChecksums) {
       EXPECT_EQ(parse_checksums(digits, static_cast<int64_t>(checksums[i].size())), checksums[i]) << pieces[i].name;
     }
   }
+}
+
+TEST(ShardFormat, PiecesAreAlignedToTheirElementsAndToLinesOfTheCache) {
+  std::vector<ShardPiece> pieces;
+  for (const DType dtype : {DType::u8, DType::f64, DType::bf16, DType::f32}) {
+    for (const int64_t size : {1, 3, 16, 40, 64, 0, 128, 192}) {
+      const Type type{dtype, {size}};
+      pieces.push_back({fmt::format("{}", pieces.size()), type, choose_parts(type), whole_box(type.shape)});
+    }
+  }
+  const FileLayout layout = file_layout(pieces);
+  int64_t end = 0;
+  for (const size_t i : layout.order) {
+    const int64_t bytes = pieces[i].type.bytes();
+    EXPECT_EQ(layout.begins[i], end) << "there is a gap before piece " << i;
+    EXPECT_EQ(layout.begins[i] % static_cast<int64_t>(size_of(pieces[i].type.dtype)), 0) << i;
+    if (bytes % 64 == 0) {
+      EXPECT_EQ(layout.begins[i] % 64, 0) << i;
+    }
+    end += bytes;
+  }
+  EXPECT_EQ(layout.bytes, end);
 }
 
 // What was written stays readable: checksums in files are these.

@@ -18,13 +18,14 @@ class ShareCopy {
   /// Of memory that is there: nothing waits for it later.
   explicit ShareCopy(std::vector<ShardPiece> pieces);
 
-  /// Gives the elements of a piece, of so many of its rows: those with indices [first, last) of the first dimension of
-  /// the whole tensor, dense; of a scalar its only one. They stay until the same thread asks again.
-  using ReadRows = std::function<const void*(size_t piece, int64_t first, int64_t last)>;
-  /// Copies the elements of all pieces with the compute threads of the caller, which call `read`, and computes their
+  /// Copies the elements of a piece, of so many of its rows: those with indices [first, last) of the first dimension of
+  /// the whole tensor, dense; of a scalar its only one. Gives them where they stay until the same thread calls again;
+  /// nullptr: not all are finite.
+  using CopyRows = std::function<const void*(size_t piece, int64_t first, int64_t last, void* to)>;
+  /// Copies the elements of all pieces with the compute threads of the caller, which call `copy`, and computes their
   /// checksums as they pass, if asked to. Throws RuntimeFailure(non_finite) when an element is NaN or infinite, and
-  /// what `read` throws.
-  void fill(const ReadRows& read, bool with_checksums);
+  /// what `copy` throws.
+  void fill(const CopyRows& copy, bool with_checksums);
   /// Computes the checksums of what was copied without, with the compute threads of the caller.
   void compute_checksums();
   /// A new file with the pieces and their checksums, all of which are computed, on the disk. Throws

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/finite.h"
 #include "base/philox.h"
 #include "base/shape.h"
 #include "checkpoint/shard_file.h"
@@ -54,13 +55,15 @@ std::string bytes_of_file(const std::filesystem::path& path) {
 }
 
 /// Rows of pieces, from their dense elements.
-ShareCopy::ReadRows rows_of(const std::vector<ShardPiece>& pieces, const std::vector<Array>& arrays) {
-  return [&](size_t piece, int64_t first, int64_t last) {
+ShareCopy::CopyRows rows_of(const std::vector<ShardPiece>& pieces, const std::vector<Array>& arrays) {
+  return [&](size_t piece, int64_t first, int64_t last, void* to) -> const void* {
     const Box& box = pieces[piece].box;
     const int64_t rows = box.empty() ? 1 : box[0].count(), before = box.empty() ? 0 : first - box[0].begin;
     EXPECT_TRUE(before >= 0 && first < last && before + last - first <= rows) << first << " to " << last;
     const Array& array = arrays[piece];
-    return static_cast<const std::byte*>(array.tensor().data) + before * (array.type().bytes() / rows);
+    const auto* dense = static_cast<const std::byte*>(array.tensor().data) + before * (array.type().bytes() / rows);
+    const int64_t count = array.type().elements() / rows * (last - first);
+    return copy_finite(array.type().dtype, to, dense, count) ? dense : nullptr;
   };
 }
 
@@ -107,10 +110,10 @@ TEST(ShareCopies, WhatIsNotFiniteIsRefused) {
 
 TEST(ShareCopies, WhatAReaderThrowsIsThrown) {
   ShareCopy copy(some_pieces());
-  const auto read = [](size_t, int64_t, int64_t) -> const void* {
+  const auto copy_rows = [](size_t, int64_t, int64_t, void*) -> const void* {
     throw RuntimeFailure(ExitCode::out_of_memory, "[memory] no");
   };
-  EXPECT_THROW(copy.fill(read, true), RuntimeFailure);
+  EXPECT_THROW(copy.fill(copy_rows, true), RuntimeFailure);
 }
 
 TEST(ShareCopies, AFileThatIsThereIsNotWrittenOver) {

@@ -42,24 +42,24 @@ class Tiles {
 template <class Fn>
 void Tiles::for_each(const std::vector<std::pair<int64_t, int64_t>>& tiles, Fn&& fn) const {
   std::vector<int64_t> at;
+  Box tile;
   for (const auto& [first, last] : tiles) {
     if (first >= last) return;
+    tile.push_back(range(at.size(), first, first + 1));
     at.push_back(first);
   }
-  Box tile = box_;
   while (true) {
     int64_t number = 0;
-    for (size_t d = 0; d < at.size(); ++d) {
-      number = number * along(d) + at[d];
+    for (size_t d = 0; d < at.size(); ++d) number = number * along(d) + at[d];
+    fn(number, std::as_const(tile));
+    bool is_last = true;  // along the dimensions behind the one that goes on
+    for (size_t d = at.size(); d > 0 && is_last;) {
+      --d;
+      is_last = ++at[d] == tiles[d].second;
+      if (is_last) at[d] = tiles[d].first;
       tile[d] = range(d, at[d], at[d] + 1);
     }
-    fn(number, std::as_const(tile));
-    size_t d = at.size();
-    while (d > 0 && ++at[d - 1] == tiles[d - 1].second) {
-      at[d - 1] = tiles[d - 1].first;
-      --d;
-    }
-    if (d == 0) return;
+    if (is_last) return;
   }
 }
 

@@ -9,8 +9,11 @@ namespace partita {
 class RowReader {
  public:
   virtual ~RowReader() = default;
-  /// Rows [first, last) of the array at `from` to `to`, dense; a scalar is row 0. Threads may call it side by side.
+  /// Rows [first, last) of the array at `from` to `to`, dense. Threads may call it side by side.
   virtual void read(const void* from, int64_t first, int64_t last, void* to) const = 0;
+  /// The same, and to `copy`, past the caches (base/past_cache.h): what is at `to` is used soon, the copy is not.
+  /// Whether all elements are finite. `copy` is aligned to an element.
+  virtual bool read_and_copy(const void* from, int64_t first, int64_t last, void* to, void* copy) const = 0;
 };
 
 }  // namespace partita

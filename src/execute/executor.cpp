@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/finite.h"
 #include "execute/shard_copy.h"
 #include "execute/subnormals.h"
 
@@ -159,7 +160,7 @@ struct Executor::Impl {
   void check_loss(DeviceSubnormals& threads) {
     const Recorded recorded(recorder, {.kind = Span::check});
     const Array loss = with_output("loss").first->read(with_output("loss").second);
-    if (all_finite(loss.type().dtype, loss.data(), loss.type().bytes())) return;
+    if (are_finite(loss.type().dtype, loss.data(), loss.type().elements())) return;
     const std::string place = describe(first_bad(threads));
     throw RuntimeFailure(
         ExitCode::non_finite,

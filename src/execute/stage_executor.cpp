@@ -2,26 +2,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstring>
 
+#include "base/finite.h"
 #include "execute/gather_value.h"
 #include "execute/shard_copy.h"
 #include "partition/collectives.h"
 
 namespace partita {
-
-bool all_finite(DType dtype, const void* data, int64_t bytes) {
-  bool finite = true;
-  for_float(dtype, [&](auto zero) {
-    using T = decltype(zero);
-    const T* values = static_cast<const T*>(data);
-    for (int64_t i = 0; i < bytes / static_cast<int64_t>(sizeof(T)); ++i) {
-      finite = finite && std::isfinite(static_cast<double>(values[i]));
-    }
-  });
-  return finite;
-}
 
 StageExecutor::StageExecutor(const LocalGraph& local, const Schedule& schedule, const OpSet& ops, Device& device,
                              Communicator& ranks, const StageExecutor* holder)
@@ -274,7 +262,7 @@ bool StageExecutor::makes_finite(size_t index) const {
   if (local_.graph.nodes[instruction.node].phase != Phase::forward) return true;
   return std::all_of(instruction.outputs.begin(), instruction.outputs.end(), [&](int buffer) {
     const DType dtype = type_of(buffer).dtype;
-    return !is_float(dtype) || all_finite(dtype, addresses_[buffer], bytes_in_use(buffer));
+    return are_finite(dtype, addresses_[buffer], bytes_in_use(buffer) / static_cast<int64_t>(size_of(dtype)));
   });
 }
 

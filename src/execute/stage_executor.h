@@ -130,7 +130,4 @@ class StageExecutor {
   std::map<std::pair<int, NodeId>, int64_t> messages_;  // of the communication thread: jobs, by bucket or node
 };
 
-/// Whether all elements of an array of floats are.
-bool all_finite(DType dtype, const void* data, int64_t bytes);
-
 }  // namespace partita

@@ -21,9 +21,13 @@ class StateReader {
   DType dtype() const { return dtype_; }
   /// Where its elements lie dense; nullptr: they lie in the memory format of a kernel.
   const void* dense() const { return rows_ == nullptr ? data_ : nullptr; }
-  /// The elements of rows [first, last), along the first dimension of the part, to `to`, dense; a scalar is row 0. For
-  /// those that do not lie dense.
+  /// The elements of rows [first, last), along the first dimension of the part, to `to`, dense. For those that do not
+  /// lie dense.
   void read(int64_t first, int64_t last, void* to) const { rows_->read(data_, first, last, to); }
+  /// The same, and a copy of them (device/row_reader.h). Whether all are finite.
+  bool read_and_copy(int64_t first, int64_t last, void* to, void* copy) const {
+    return rows_->read_and_copy(data_, first, last, to, copy);
+  }
 
  private:
   Box box_;

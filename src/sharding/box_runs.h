@@ -72,11 +72,15 @@ void for_common_runs(const Box& part, const Box& a, const Box& b, Fn&& fn) {
     size_b *= b[i].count();
   }
   if (last >= 0) run *= part[static_cast<size_t>(last)].count();
-  std::array<int64_t, kMostDims> index;  // of the dimensions before `last`
-  std::fill_n(index.begin(), std::max(last, 0), int64_t{0});
+  // Runs follow each other along one dimension, a loop of its own since tensors have many short ones.
+  const int along = last - 1;
+  const auto inner = static_cast<size_t>(std::max(along, 0));
+  const int64_t runs = along < 0 ? 1 : part[inner].count();
+  std::array<int64_t, kMostDims> index;  // of the dimensions before it
+  std::fill_n(index.begin(), inner, int64_t{0});
   while (true) {
-    fn(first, other, run);
-    int d = last - 1;
+    for (int64_t i = 0; i < runs; ++i) fn(first + i * step_a[inner], other + i * step_b[inner], run);
+    int d = along - 1;
     for (; d >= 0; --d) {
       const auto i = static_cast<size_t>(d);
       first += step_a[i];

@@ -147,10 +147,10 @@ void CheckpointSaving::copy_share() {
   }
   const auto threads = static_cast<size_t>(omp_get_max_threads());
   if (memories_.size() < threads) memories_.resize(threads);
-  const auto read = [&](size_t piece, int64_t first, int64_t last) {
-    return readers_[piece].read(first, last, memories_[static_cast<size_t>(omp_get_thread_num())]);
+  const auto copy = [&](size_t piece, int64_t first, int64_t last, void* to) {
+    return readers_[piece].copy(first, last, memories_[static_cast<size_t>(omp_get_thread_num())], to);
   };
-  copy_->fill(read, /*with_checksums=*/!has_free_core_);
+  copy_->fill(copy, /*with_checksums=*/!has_free_core_);
 }
 
 const StageExecutor& CheckpointSaving::stage_of(const std::string& name) const {

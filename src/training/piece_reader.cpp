@@ -1,53 +1,89 @@
 #include "training/piece_reader.h"
 
+#include <algorithm>
 #include <cstring>
+#include <optional>
+#include <utility>
+
+#include "base/finite.h"
 
 namespace partita {
+namespace {
+
+constexpr int64_t kRowsAtATime = 64;  // by one thread
+
+}  // namespace
 
 void* Scratch::of(int64_t bytes) {
   if (bytes > size_) {
-    memory_ = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(bytes));
+    memory_.reset(new (kLine) std::byte[static_cast<size_t>(bytes)]);
     size_ = bytes;
   }
   return memory_.get();
 }
 
-const void* PieceReader::read(int64_t first, int64_t last, Memory& memory) const {
-  Box part = piece_, rows = state_.box();  // what is asked for, and all that the rank has of these rows
-  const auto size = static_cast<int64_t>(size_of(state_.dtype()));
-  int64_t row = 0;
-  if (!part.empty()) {
-    row = first - rows[0].begin;
-    for (Box* box : {&part, &rows}) {
+PieceReader::PieceReader(StateReader state, Box piece) : state_(std::move(state)), piece_(std::move(piece)) {
+  const std::optional<Box> common = common_box(piece_, state_.box());
+  PARTITA_CHECK(elements_of(piece_) == 0 || (common && shape_of(*common) == shape_of(piece_)),
+                "a piece outside of what the rank has");
+}
+
+PieceReader::Part PieceReader::part_of(int64_t first, int64_t last) const {
+  Part part{.box = piece_, .held = state_.box(), .first = 0, .last = 1};
+  if (!piece_.empty()) {
+    part.first = first - part.held[0].begin;
+    part.last = part.first + last - first;
+    for (Box* box : {&part.box, &part.held}) {
       (*box)[0].begin = first;
       (*box)[0].end = last;
     }
   }
-  const int64_t wanted = elements_of(part), all = elements_of(rows);
-  if (wanted == 0) return nullptr;
-  const auto* dense = static_cast<const std::byte*>(state_.dense());
-  if (dense != nullptr) {
-    if (!part.empty()) dense += row * (all / (last - first)) * size;
-  } else {
-    auto* const made = static_cast<std::byte*>(memory.rows.of(all * size));
-    state_.read(row, part.empty() ? 1 : row + last - first, made);
-    dense = made;
-  }
+  part.wanted = elements_of(part.box);
+  part.all = elements_of(part.held);
+  return part;
+}
+
+const void* PieceReader::pack(const Part& part, const std::byte* held, Memory& memory) const {
   const std::byte* result = nullptr;
-  for_common_runs(part, rows, part, [&](int64_t from, int64_t to, int64_t count) {
-    if (count == wanted) {
-      result = dense + from * size;  // they lie one behind the other
+  for_common_runs(part.box, part.held, part.box, [&](int64_t from, int64_t to, int64_t count) {
+    if (count == part.wanted) {
+      result = held + bytes_of(from);  // they lie one behind the other
       return;
     }
-    auto* const packed = static_cast<std::byte*>(memory.piece.of(wanted * size));
-    std::memcpy(packed + to * size, dense + from * size, static_cast<size_t>(count * size));
+    auto* const packed = static_cast<std::byte*>(memory.piece.of(bytes_of(part.wanted)));
+    std::memcpy(packed + bytes_of(to), held + bytes_of(from), static_cast<size_t>(bytes_of(count)));
     result = packed;
   });
   return result;
 }
 
+const void* PieceReader::read(int64_t first, int64_t last, Memory& memory) const {
+  const Part part = part_of(first, last);
+  if (part.wanted == 0) return nullptr;
+  const int64_t row = bytes_of(part.all) / (part.last - part.first);
+  if (const void* dense = state_.dense(); dense != nullptr) {
+    return pack(part, static_cast<const std::byte*>(dense) + part.first * row, memory);
+  }
+  auto* const dense = static_cast<std::byte*>(memory.rows.of(bytes_of(part.all)));
+#pragma omp parallel for schedule(dynamic) if (part.last - part.first > kRowsAtATime)
+  for (int64_t begin = part.first; begin < part.last; begin += kRowsAtATime) {
+    state_.read(begin, std::min(begin + kRowsAtATime, part.last), dense + (begin - part.first) * row);
+  }
+  return pack(part, dense, memory);
+}
+
 const void* PieceReader::read(Memory& memory) const {
   return piece_.empty() ? read(0, 1, memory) : read(piece_[0].begin, piece_[0].end, memory);
+}
+
+const void* PieceReader::copy(int64_t first, int64_t last, Memory& memory, void* to) const {
+  const Part part = part_of(first, last);
+  if (state_.dense() == nullptr && part.wanted == part.all) {
+    void* const dense = memory.rows.of(bytes_of(part.all));
+    return state_.read_and_copy(part.first, part.last, dense, to) ? dense : nullptr;
+  }
+  const void* const dense = read(first, last, memory);
+  return copy_finite(state_.dtype(), to, dense, part.wanted) ? dense : nullptr;
 }
 
 }  // namespace partita

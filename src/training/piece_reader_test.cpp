@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 
 #include "base/philox.h"
@@ -37,10 +38,14 @@ void expect_piece(const Array& array, const Box& held, const Box& piece, const v
       part[0].begin = first;
       part[0].end = last;
       const Array expected = part_of(array, held, part);
-      EXPECT_EQ(std::memcmp(reader.read(first, last, memory), expected.tensor().data,
-                            static_cast<size_t>(expected.type().bytes())),
-                0)
+      const auto bytes = static_cast<size_t>(expected.type().bytes());
+      EXPECT_EQ(std::memcmp(reader.read(first, last, memory), expected.tensor().data, bytes), 0)
           << "rows " << first << " to " << last;
+      std::vector<std::byte> copy(bytes);
+      const void* found = reader.copy(first, last, memory, copy.data());
+      ASSERT_NE(found, nullptr);
+      EXPECT_EQ(std::memcmp(found, expected.tensor().data, bytes), 0) << "rows " << first << " to " << last;
+      EXPECT_EQ(std::memcmp(copy.data(), expected.tensor().data, bytes), 0) << "rows " << first << " to " << last;
     }
   }
   const Array all = part_of(array, held, piece);
@@ -85,6 +90,54 @@ TEST(PieceReader, ReadsPartsOfStatesInFormatsOfKernels) {
       SCOPED_TRACE(tag);
       expect_piece(array, kHeld, piece, formatted.data(), [&] { return make_row_reader(type, format); });
     }
+  }
+}
+
+// Rows are shared by threads when all are read.
+TEST(PieceReader, ReadsAllRowsOfLargePieces) {
+  const Type type{DType::f32, {300, 40, 1, 1}};
+  const Array array = random_array(type);
+  const MemoryFormat format{"ABcd16b16a", format_bytes(type, {"ABcd16b16a", 1})};
+  std::vector<std::byte> formatted(static_cast<size_t>(format.bytes));
+  const void* from = array.tensor().data;
+  void* to = formatted.data();
+  make_onednn_reorder(type, MemoryFormat{}, format)->run({&from, 1}, {&to, 1}, nullptr);
+  Box piece = whole_box(type.shape);
+  piece[0].begin = 7;
+  PieceReader::Memory memory;
+  const PieceReader reader(
+      StateReader(whole_box(type.shape), type.dtype, formatted.data(), make_row_reader(type, format)), piece);
+  const Array expected = part_of(array, whole_box(type.shape), piece);
+  EXPECT_EQ(std::memcmp(reader.read(memory), expected.tensor().data, static_cast<size_t>(expected.type().bytes())), 0);
+}
+
+TEST(PieceReader, NumbersThatAreNotFiniteAreNotCopied) {
+  const Type type{DType::f32, shape_of(kHeld)};
+  Array array = random_array(type);
+  array.set(32 * 9 + 20, INFINITY);  // row 12, column 36
+  const MemoryFormat format{"ABcd16b16a", format_bytes(type, {"ABcd16b16a", 1})};
+  std::vector<std::byte> formatted(static_cast<size_t>(format.bytes));
+  const void* from = array.tensor().data;
+  void* to = formatted.data();
+  make_onednn_reorder(type, MemoryFormat{}, format)->run({&from, 1}, {&to, 1}, nullptr);
+  Array copy(type);
+  PieceReader::Memory memory;
+  for (const Box& piece : {kHeld, kColumns}) {
+    const PieceReader dense(StateReader(kHeld, DType::f32, from, nullptr), piece);
+    const PieceReader made(StateReader(kHeld, DType::f32, to, make_row_reader(type, format)), piece);
+    for (const PieceReader* reader : {&dense, &made}) {
+      EXPECT_NE(reader->copy(3, 12, memory, copy.data()), nullptr);
+      EXPECT_EQ(reader->copy(11, 13, memory, copy.data()), nullptr);
+      EXPECT_NE(reader->copy(13, 21, memory, copy.data()), nullptr);
+    }
+  }
+}
+
+TEST(PieceReader, RefusesAPieceOutsideOfWhatIsHeld) {
+  for (const Range& rows : {Range{2, 9, 30}, Range{20, 22, 30}, Range{25, 30, 30}}) {
+    Box piece = kHeld;
+    piece[0] = rows;
+    EXPECT_THROW(PieceReader(StateReader(kHeld, DType::f32, nullptr, nullptr), piece), InternalError);
   }
 }
 

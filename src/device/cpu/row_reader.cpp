@@ -4,17 +4,21 @@
 #include <array>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 #include <utility>
 
 #include "base/error.h"
+#include "base/finite.h"
+#include "base/past_cache.h"
 
 namespace partita {
 namespace {
 
-/// Elements of 4 bytes, whatever they are; a register of eight, or two of four.
-using Word = int32_t;
-using Words = Word __attribute__((vector_size(32)));
+/// Elements of 4 bytes, whatever they are; a register of eight.
+typedef int32_t Word __attribute__((may_alias));  // NOLINT(modernize-use-using): `using` drops it in templates
+using Words = int32_t __attribute__((vector_size(32)));
 constexpr int64_t kWords = sizeof(Words) / sizeof(Word);
+constexpr uintptr_t kLine = 64;  // of the cache, in bytes
 
 /// Where elements lie: at the sum of what this has for each of their indices, by dimension.
 using Places = std::vector<std::vector<int64_t>>;
@@ -47,7 +51,10 @@ BlockedFormat parse_tag(std::string_view tag, size_t rank) {
       format.blocks.push_back({std::exchange(size, 0), dim_of(letter)});
     }
   }
-  PARTITA_CHECK(format.dims.size() == rank && size == 0, "memory format {} for {} dimensions", tag, rank);
+  std::vector<size_t> sorted = format.dims;
+  std::sort(sorted.begin(), sorted.end());
+  const bool is_each = std::unique(sorted.begin(), sorted.end()) == sorted.end();
+  PARTITA_CHECK(is_each && sorted.size() == rank && size == 0, "memory format {} for {} dimensions", tag, rank);
   return format;
 }
 
@@ -72,12 +79,19 @@ Places places_of(const Shape& shape, const std::vector<size_t>& dims, const std:
   return places;
 }
 
+/// Of an array whose dimensions are padded to whole blocks.
+int64_t padded_elements(const Shape& shape, const std::vector<Block>& blocks) {
+  std::vector<int64_t> within(shape.size(), 1);
+  for (const auto& [size, dim] : blocks) within[dim] *= size;
+  int64_t elements = 1;
+  for (size_t d = 0; d < shape.size(); ++d) elements *= (shape[d] + within[d] - 1) / within[d] * within[d];
+  return elements;
+}
+
 /// Eight rows of eight elements. Code that is written out for each of them, by the numbers that `Eight` has, keeps them
 /// in registers.
 using Rows = std::array<Words, kWords>;
 using Eight = std::make_index_sequence<kWords>;
-
-inline void store(Word* to, const Words& words) { std::memcpy(to, &words, sizeof words); }
 
 /// From eight places.
 template <size_t... kRow>
@@ -108,17 +122,42 @@ inline Rows transpose(const Rows& rows) {
           high_fours(abcd0, efgh0), high_fours(abcd1, efgh1), high_fours(abcd2, efgh2), high_fours(abcd3, efgh3)};
 }
 
-/// Two lines of eight elements for rows [first, last) of eight, which are `size` apart: as much as a line of the cache
-/// has. `to` is for the first.
-template <size_t... kRow>
-inline void store(Word* to, int64_t size, int64_t first, int64_t last, const Rows& left, const Rows& right,
-                  std::index_sequence<kRow...>) {
-  const auto store_row = [&](int64_t row, const Words& a, const Words& b) {
-    if (row < first || row >= last) return;
-    store(to + (row - first) * size, a);
-    store(to + (row - first) * size + kWords, b);
+/// Where rows go.
+struct ToRows {
+  Word* rows;
+
+  void put(int64_t at, Word element) { rows[at] = element; }
+  /// Sixteen elements: as much as a line of the cache has.
+  void put(int64_t at, const Words& left, const Words& right) {
+    std::memcpy(rows + at, &left, sizeof left);
+    std::memcpy(rows + at + kWords, &right, sizeof right);
+  }
+};
+
+/// Rows of floats, which are copied as they come, in whole lines of the cache. A float is not finite when all bits of
+/// its exponent are set.
+struct ToRowsAndCopy {
+  static constexpr Word kExponent = 0x7f800000;
+  ToRows to;
+  Word* copy;
+  Words bad{};
+
+  void put(int64_t at, const Words& left, const Words& right) {
+    to.put(at, left, right);
+    store_past_cache(copy + at, &left);
+    store_past_cache(copy + at + kWords, &right);
+    bad |= ((left & kExponent) == kExponent) | ((right & kExponent) == kExponent);
+  }
+};
+
+/// Sixteen elements of rows [first, last) of eight, which are `size` apart; `at` is where those of the first are.
+template <class To, size_t... kRow>
+inline void put_rows(To& to, int64_t at, int64_t size, int64_t first, int64_t last, const Rows& left, const Rows& right,
+                     std::index_sequence<kRow...>) {
+  const auto put = [&](int64_t row, const Words& a, const Words& b) {
+    if (row >= first && row < last) to.put(at + (row - first) * size, a, b);
   };
-  (store_row(kRow, left[kRow], right[kRow]), ...);
+  (put(kRow, left[kRow], right[kRow]), ...);
 }
 
 /// Loads `count` elements from their beginning to their end: that brings them to the cache several times as fast as the
@@ -129,25 +168,12 @@ void bring_to_cache(const Word* from, int64_t count) {
   [[maybe_unused]] const volatile Word kept = all;
 }
 
-class PlainRows final : public RowReader {
- public:
-  explicit PlainRows(const Type& type)
-      : row_bytes_(type.shape.empty() || type.shape[0] == 0 ? type.bytes() : type.bytes() / type.shape[0]) {}
-  void read(const void* from, int64_t first, int64_t last, void* to) const override {
-    if (first == last) return;
-    std::memcpy(to, static_cast<const std::byte*>(from) + first * row_bytes_,
-                static_cast<size_t>((last - first) * row_bytes_));
-  }
-
- private:
-  int64_t row_bytes_;
-};
-
 class BlockedRows final : public RowReader {
  public:
-  BlockedRows(const Type& type, const MemoryFormat& format) {
+  BlockedRows(const Type& type, const MemoryFormat& format) : dtype_(type.dtype) {
     const std::string& tag = format.tag;
-    PARTITA_CHECK(size_of(type.dtype) == sizeof(Word) && type.rank() > 0, "{} in memory format {}", print(type), tag);
+    PARTITA_CHECK(size_of(type.dtype) == sizeof(Word) && type.rank() > 0 && type.elements() > 0,
+                  "{} in memory format {}", print(type), tag);
     const auto [dims, blocks] = parse_tag(tag, type.shape.size());
     Places places = places_of(type.shape, dims, blocks);
     rows_ = std::move(places[0]);
@@ -165,62 +191,81 @@ class BlockedRows final : public RowReader {
     if (blocks.empty() || blocks.back().dim != 0) return;
     beside_ = blocks.back().size;
     if (dims[0] == 0 && std::count_if(blocks.begin(), blocks.end(), [](const Block& b) { return b.dim == 0; }) == 1) {
-      block_ = format.bytes / static_cast<int64_t>(sizeof(Word)) / ((type.shape[0] + beside_ - 1) / beside_);
+      block_ = padded_elements(type.shape, blocks) / ((type.shape[0] + beside_ - 1) / beside_);
     }
   }
 
   void read(const void* from, int64_t first, int64_t last, void* to) const override {
     const auto* source = static_cast<const Word*>(from);
-    auto* target = static_cast<Word*>(to);
-    const auto size = static_cast<int64_t>(elements_.size());
-    if (beside_ % kWords != 0) {
-      for (int64_t row = first; row < last; ++row, target += size) {
-        const Word* begin = source + rows_[static_cast<size_t>(row)];
-        for (int64_t i = 0; i < size; ++i) target[i] = begin[elements_[static_cast<size_t>(i)]];
-      }
-      return;
+    ToRows rows{static_cast<Word*>(to)};
+    if (beside_ % kWords == 0) return read_rows(source, first, last, rows);
+    for (int64_t row = first, at = 0; row < last; ++row) {
+      const Word* begin = source + rows_[static_cast<size_t>(row)];
+      for (const uint32_t place : elements_) rows.put(at++, begin[place]);
     }
-    while (first < last) {
-      const int64_t block = first / beside_ * beside_, end = std::min(block + beside_, last);
-      read_block(source + rows_[static_cast<size_t>(block)], first - block, end - block, target);
-      target += (end - first) * size;
-      first = end;
+  }
+
+  bool read_and_copy(const void* from, int64_t first, int64_t last, void* to, void* copy) const override {
+    if (dtype_ != DType::f32 || beside_ % kWords != 0 || size() * sizeof(Word) % kLine != 0 ||
+        reinterpret_cast<uintptr_t>(copy) % kLine != 0) {
+      read(from, first, last, to);
+      return copy_finite(dtype_, copy, to, (last - first) * size());
     }
+    ToRowsAndCopy rows{{static_cast<Word*>(to)}, static_cast<Word*>(copy)};
+    read_rows(static_cast<const Word*>(from), first, last, rows);
+    finish_stores_past_cache();
+    return std::all_of(&rows.bad[0], &rows.bad[0] + kWords, [](Word bad) { return bad == 0; });
   }
 
  private:
   static constexpr int64_t kElements = 128;  // of a row, one behind the other, so that their block stays in the cache
   static constexpr int64_t kMostToCache = int64_t{1} << 18;  // elements
 
-  /// Rows [first, last) of those whose elements lie beside each other.
-  void read_block(const Word* from, int64_t first, int64_t last, Word* to) const {
-    const auto size = static_cast<int64_t>(elements_.size());
+  /// Of a row.
+  int64_t size() const { return static_cast<int64_t>(elements_.size()); }
+
+  /// Rows [first, last), whose elements lie beside those of at least seven others.
+  template <class To>
+  void read_rows(const Word* from, int64_t first, int64_t last, To& to) const {
+    for (int64_t row = first; row < last;) {
+      const int64_t block = row / beside_ * beside_, end = std::min(block + beside_, last);
+      read_block(from + rows_[static_cast<size_t>(block)], row - block, end - block, (row - first) * size(), to);
+      row = end;
+    }
+  }
+
+  /// Rows [first, last) of those whose elements lie beside each other; `at` is where the first of them goes.
+  template <class To>
+  void read_block(const Word* from, int64_t first, int64_t last, int64_t at, To& to) const {
     if (first == 0 && block_ <= kMostToCache) bring_to_cache(from, block_);  // else who reads its first rows does
-    for (int64_t begin = 0; begin < size; begin += kElements) {
-      const int64_t end = std::min(begin + kElements, size);
+    for (int64_t begin = 0; begin < size(); begin += kElements) {
+      const int64_t end = std::min(begin + kElements, size());
       for (int64_t row = first; row < last;) {
         const int64_t eight = row / kWords * kWords, next = std::min(eight + kWords, last);
-        read_eight(from + eight, row - eight, next - eight, begin, end, to + (row - first) * size);
+        read_eight(from + eight, row - eight, next - eight, begin, end, at + (row - first) * size(), to);
         row = next;
       }
     }
   }
 
-  /// Elements [begin, end) of rows [first, last) of eight; `to` is where the first of these rows begins.
-  void read_eight(const Word* from, int64_t first, int64_t last, int64_t begin, int64_t end, Word* to) const {
-    const auto size = static_cast<int64_t>(elements_.size());
+  /// Elements [begin, end) of rows [first, last) of eight; `at` is where the first of these rows goes.
+  template <class To>
+  void read_eight(const Word* from, int64_t first, int64_t last, int64_t begin, int64_t end, int64_t at, To& to) const {
     const uint32_t* places = elements_.data();
     int64_t i = begin;
     for (; i + 2 * kWords <= end; i += 2 * kWords) {
       const Rows left = transpose(load(from, places + i, Eight())),
                  right = transpose(load(from, places + i + kWords, Eight()));
-      store(to + i, size, first, last, left, right, Eight());
+      put_rows(to, at + i, size(), first, last, left, right, Eight());
     }
-    for (; i < end; ++i) {
-      for (int64_t row = first; row < last; ++row) to[(row - first) * size + i] = from[places[i] + row];
+    if constexpr (std::is_same_v<To, ToRows>) {  // copies have whole lines
+      for (; i < end; ++i) {
+        for (int64_t row = first; row < last; ++row) to.put(at + (row - first) * size() + i, from[places[i] + row]);
+      }
     }
   }
 
+  DType dtype_;
   std::vector<int64_t> rows_;       // where each row begins
   std::vector<uint32_t> elements_;  // where the elements of a row lie, from there
   int64_t beside_ = 1;              // rows whose elements lie beside each other
@@ -230,7 +275,6 @@ class BlockedRows final : public RowReader {
 }  // namespace
 
 std::unique_ptr<RowReader> make_row_reader(const Type& type, const MemoryFormat& format) {
-  if (format.plain()) return std::make_unique<PlainRows>(type);
   return std::make_unique<BlockedRows>(type, format);
 }
 

@@ -1,14 +1,13 @@
-#include "checkpoint/finite.h"
-
-#ifdef __AVX__
-#include <immintrin.h>
-#endif
+#include "base/finite.h"
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <limits>
 #include <type_traits>
+
+#include "base/past_cache.h"
 
 namespace partita {
 namespace {
@@ -39,15 +38,7 @@ bool are_finite(const std::byte* from, int64_t count) {
   return largest != exponent;
 }
 
-constexpr size_t kVector = 32;  // bytes
-
-void store_past_cache(std::byte* to, const void* vector) {
-#ifdef __AVX__
-  _mm256_stream_si256(reinterpret_cast<__m256i*>(to), _mm256_loadu_si256(static_cast<const __m256i*>(vector)));
-#else
-  std::memcpy(to, vector, kVector);
-#endif
-}
+constexpr size_t kVector = kPastCacheBytes;
 
 /// What is left is less than a vector, or begins where none does.
 template <class T>
@@ -72,9 +63,7 @@ bool copy_finite(std::byte* to, const std::byte* from, size_t bytes) {
     bad |= reinterpret_cast<Vector>((vector & exponent) == exponent);
     store_past_cache(to + at, &vector);
   }
-#ifdef __AVX__
-  _mm_sfence();  // before other threads are told that they are there
-#endif
+  finish_stores_past_cache();
   for (size_t i = 0; i < kVector / sizeof(T); ++i) good &= bad[i] == 0;
   return copy_few<T>(to + at, from + at, bytes - at) && good;
 }

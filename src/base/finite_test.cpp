@@ -1,4 +1,4 @@
-#include "checkpoint/finite.h"
+#include "base/finite.h"
 
 #include <gtest/gtest.h>
 

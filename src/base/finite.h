@@ -8,8 +8,7 @@ namespace partita {
 /// Whether none of `count` elements is NaN or infinite.
 bool are_finite(DType dtype, const void* elements, int64_t count);
 
-/// The same, and copies them: past the caches, where the processor can, since what is written is not read soon, and its
-/// memory need not be read first. When one is not finite the copy is unspecified. `to` is aligned to an element.
+/// The same, and copies them, past the caches (base/past_cache.h). `to` is aligned to an element.
 bool copy_finite(DType dtype, void* to, const void* from, int64_t count);
 
 }  // namespace partita
