@@ -219,7 +219,7 @@ class BlockedRows final : public RowReader {
 
  private:
   static constexpr int64_t kElements = 128;  // of a row, one behind the other, so that their block stays in the cache
-  static constexpr int64_t kMostToCache = int64_t{1} << 18;  // elements
+  static constexpr int64_t kToCache = int64_t{1} << 15, kMostToCache = int64_t{1} << 18;  // elements, as far as blocks
 
   /// Of a row.
   int64_t size() const { return static_cast<int64_t>(elements_.size()); }
@@ -227,8 +227,14 @@ class BlockedRows final : public RowReader {
   /// Rows [first, last), whose elements lie beside those of at least seven others.
   template <class To>
   void read_rows(const Word* from, int64_t first, int64_t last, To& to) const {
+    // A block that `first` is in the middle of is brought by who reads its first rows.
+    int64_t brought = (first + beside_ - 1) / beside_;  // blocks up to here
     for (int64_t row = first; row < last;) {
       const int64_t block = row / beside_ * beside_, end = std::min(block + beside_, last);
+      if (const int64_t number = row / beside_; number == brought && block_ > 0 && block_ <= kMostToCache) {
+        brought += std::clamp<int64_t>(kToCache / block_, 1, (last + beside_ - 1) / beside_ - number);
+        bring_to_cache(from + number * block_, (brought - number) * block_);
+      }
       read_block(from + rows_[static_cast<size_t>(block)], row - block, end - block, (row - first) * size(), to);
       row = end;
     }
@@ -237,7 +243,6 @@ class BlockedRows final : public RowReader {
   /// Rows [first, last) of those whose elements lie beside each other; `at` is where the first of them goes.
   template <class To>
   void read_block(const Word* from, int64_t first, int64_t last, int64_t at, To& to) const {
-    if (first == 0 && block_ <= kMostToCache) bring_to_cache(from, block_);  // else who reads its first rows does
     for (int64_t begin = 0; begin < size(); begin += kElements) {
       const int64_t end = std::min(begin + kElements, size());
       for (int64_t row = first; row < last;) {
