@@ -1,6 +1,7 @@
 #pragma once
 // An exception that leaves a thread of a team.
 
+#include <atomic>
 #include <exception>
 #include <mutex>
 
@@ -14,6 +15,7 @@ class FirstError {
     const std::lock_guard lock(mutex_);
     if (error_ != nullptr) return false;
     error_ = std::current_exception();
+    is_kept_.store(true, std::memory_order_relaxed);
     return true;
   }
   /// Calls `fn` and keeps what it throws: an exception must not leave a parallel region.
@@ -25,6 +27,8 @@ class FirstError {
       keep();
     }
   }
+  /// Threads may ask at any time, whether there is something left for them to do.
+  bool is_kept() const { return is_kept_.load(std::memory_order_relaxed); }
   /// When all threads have ended.
   void rethrow() const {
     if (error_ != nullptr) std::rethrow_exception(error_);
@@ -33,6 +37,7 @@ class FirstError {
  private:
   std::mutex mutex_;
   std::exception_ptr error_;
+  std::atomic<bool> is_kept_ = false;
 };
 
 }  // namespace partita

@@ -13,6 +13,7 @@ TEST(FirstErrors, NothingIsThrownWithoutOne) {
   FirstError error;
   int runs = 0;
   error.run([&] { ++runs; });
+  EXPECT_FALSE(error.is_kept());
   EXPECT_NO_THROW(error.rethrow());
   EXPECT_EQ(runs, 1);
 }
@@ -20,6 +21,7 @@ TEST(FirstErrors, NothingIsThrownWithoutOne) {
 TEST(FirstErrors, TheFirstIsKept) {
   FirstError error;
   error.run([] { throw std::out_of_range("first"); });
+  EXPECT_TRUE(error.is_kept());
   error.run([] { throw std::logic_error("second"); });
   EXPECT_THROW(error.rethrow(), std::out_of_range);
   try {

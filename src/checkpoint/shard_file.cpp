@@ -183,7 +183,7 @@ void ShardFileReader::read(const std::string& name, const Box& part, const Box& 
     tiles.for_each(wanted, [&](int64_t number, const Box& tile) {
       if (tile_checksum(checksum, tile, slab, bytes.data(), own) == entry.checksums[static_cast<size_t>(number)])
         return;
-      throw InvalidFile(fmt::format("[checkpoint] {}: tensor '{}' is damaged in {}", path_, name, print_box(tile)));
+      throw InvalidFile(fmt::format("[checkpoint] {}: tensor '{}' is damaged{}", path_, name, print_in_box(tile)));
     });
     const Box here = *common_box(slab, part);
     for_common_runs(here, slab, target, [&](int64_t first, int64_t place, int64_t count) {

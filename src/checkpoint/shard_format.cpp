@@ -39,6 +39,13 @@ void copy_run(char* to, const char* from, size_t bytes) {
   std::memcpy(to + bytes - kOne, &second, kOne);
 }
 
+/// What rows [first, last) of tiles of a piece, along its first dimension, have; a scalar has one row.
+Box box_of_rows(const ShardPiece& piece, const Tiles& tiles, int64_t first, int64_t last) {
+  Box box = piece.box;
+  if (!box.empty()) box[0] = tiles.range(0, first, last);
+  return box;
+}
+
 }  // namespace
 
 Type piece_type(const ShardPiece& piece) { return {piece.type.dtype, shape_of(piece.box)}; }
@@ -104,15 +111,9 @@ uint64_t tile_checksum(Checksum& checksum, const Box& tile, const Box& around, c
 
 void throw_not_finite(const ShardPiece& piece, const Tiles& tiles, int64_t first, int64_t last) {
   throw RuntimeFailure(ExitCode::non_finite,
-                       fmt::format("[checkpoint] '{}' is not finite, got NaN or infinity in {}, expected numbers; "
-                                   "nothing was saved",
-                                   piece.name, print_box(box_of_rows(piece, tiles, first, last))));
-}
-
-Box box_of_rows(const ShardPiece& piece, const Tiles& tiles, int64_t first, int64_t last) {
-  Box box = piece.box;
-  if (!box.empty()) box[0] = tiles.range(0, first, last);
-  return box;
+                       fmt::format("[checkpoint] '{}' is not finite, got NaN or infinity{}, "
+                                   "expected numbers; nothing was saved",
+                                   piece.name, print_in_box(box_of_rows(piece, tiles, first, last))));
 }
 
 void checksum_rows(const ShardPiece& piece, const Tiles& tiles, int64_t first, int64_t last, const void* dense,
@@ -202,6 +203,8 @@ std::vector<uint64_t> parse_checksums(std::string_view text, int64_t count) {
   }
   return checksums;
 }
+
+std::string print_in_box(const Box& box) { return box.empty() ? "" : " in " + print_box(box); }
 
 std::string print_box(const Box& box) {
   if (box.empty()) return "";

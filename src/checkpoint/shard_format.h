@@ -46,9 +46,8 @@ TileChecksums no_checksums(const std::vector<ShardPiece>& pieces);
 uint64_t checksum_of_all(const std::vector<uint64_t>& checksums);
 /// The checksum of a tile that lies in the dense array of `around`, a box around it.
 uint64_t tile_checksum(Checksum& checksum, const Box& tile, const Box& around, const void* dense, DType dtype);
-/// What rows [first, last) of tiles of a piece, along its first dimension, have; a scalar has one row.
-Box box_of_rows(const ShardPiece& piece, const Tiles& tiles, int64_t first, int64_t last);
-/// Computes the checksums of these rows, whose elements are `dense`. The piece is not empty.
+/// Computes the checksums of rows [first, last) of tiles, along the first dimension, whose elements are `dense`; a
+/// scalar has one row. The piece is not empty.
 void checksum_rows(const ShardPiece& piece, const Tiles& tiles, int64_t first, int64_t last, const void* dense,
                    std::vector<uint64_t>& checksums);
 /// Throws RuntimeFailure(non_finite), which names the rows.
@@ -83,5 +82,7 @@ std::vector<uint64_t> parse_checksums(std::string_view text, int64_t count);
 
 /// "0:16,0:64 of 64,64"; "" for a scalar.
 std::string print_box(const Box& box);
+/// " in 0:16,0:64 of 64,64", for messages; "" for a scalar.
+std::string print_in_box(const Box& box);
 
 }  // namespace partita

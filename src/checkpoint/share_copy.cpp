@@ -40,7 +40,7 @@ void ShareCopy::find_rows() {
       const int64_t first = rows * part / parts, last = rows * (part + 1) / parts;
       const Range indices = box.empty() ? Range{0, 1, 1} : tiles->range(0, first, last);
       const int64_t part_bytes = box.empty() ? all : all / box[0].count() * indices.count();
-      rows_.push_back({i, first, last, indices.begin, indices.end, begin, part_bytes});
+      rows_.push_back({i, first, last, indices, begin, part_bytes});
       begin += part_bytes;
     }
   }
@@ -55,7 +55,9 @@ void ShareCopy::for_all_rows(Fn&& fn) {
   const size_t together = std::clamp<size_t>(rows_.size() / (threads * kTurns), 1, kMost);
   FirstError error;
 #pragma omp parallel for schedule(dynamic, together)
-  for (size_t i = 0; i < rows_.size(); ++i) error.run([&] { fn(rows_[i]); });
+  for (size_t i = 0; i < rows_.size(); ++i) {
+    if (!error.is_kept()) error.run([&] { fn(rows_[i]); });
+  }
   error.rethrow();
 }
 
@@ -63,7 +65,7 @@ void ShareCopy::fill(const CopyRows& copy, bool with_checksums) {
   for_all_rows([&](const Rows& rows) {
     const ShardPiece& piece = pieces_[rows.piece];
     const Tiles& tiles = *tiles_[rows.piece];
-    const void* dense = copy(rows.piece, rows.first_index, rows.end, memory_.get() + rows.begin);
+    const void* dense = copy(rows.piece, rows.indices.begin, rows.indices.end, memory_.get() + rows.begin);
     if (dense == nullptr) throw_not_finite(piece, tiles, rows.first, rows.last);
     if (with_checksums) checksum_rows(piece, tiles, rows.first, rows.last, dense, checksums_[rows.piece]);
   });

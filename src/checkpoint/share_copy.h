@@ -40,13 +40,13 @@ class ShareCopy {
   /// Rows of tiles of a piece, which one thread copies.
   struct Rows {
     size_t piece;
-    int64_t first, last;       // of its tiles
-    int64_t first_index, end;  // of the first dimension of the whole tensor
-    int64_t begin, bytes;      // in the copy
+    int64_t first, last;   // of its tiles
+    Range indices;         // of the first dimension of the whole tensor
+    int64_t begin, bytes;  // in the copy
   };
 
   void find_rows();
-  /// Calls fn(rows) for all rows, with compute threads.
+  /// Calls fn(rows) for all rows, with compute threads, until one throws.
   template <class Fn>
   void for_all_rows(Fn&& fn);
 

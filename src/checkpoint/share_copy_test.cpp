@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -34,7 +35,8 @@ std::vector<ShardPiece> some_pieces() {
           piece_of("halves", {DType::bf16, {33, 7}}, rows_of_box({33, 7}, 5, 33)),
           piece_of("large", {DType::f32, {700, 1024}}, rows_of_box({700, 1024}, 100, 690)),
           piece_of("none", {DType::f32, {3, 8}}, rows_of_box({3, 8}, 2, 2)),
-          piece_of("kernel", {DType::f64, {64, 16, 3, 3}}, whole_box({64, 16, 3, 3}))};
+          piece_of("kernel", {DType::f64, {64, 16, 3, 3}}, whole_box({64, 16, 3, 3})),
+          piece_of("scale", {DType::f32, {}}, {})};
 }
 
 std::vector<Array> random_elements(const std::vector<ShardPiece>& pieces) {
@@ -90,7 +92,7 @@ TEST(ShareCopies, FilesAreThoseOfTheWriterOfPieces) {
 
 TEST(ShareCopies, WhatIsNotFiniteIsRefused) {
   const std::vector<ShardPiece> pieces = some_pieces();
-  for (const size_t i : {size_t{1}, size_t{2}, size_t{4}}) {
+  for (const size_t i : {size_t{1}, size_t{2}, size_t{4}, size_t{5}}) {
     std::vector<Array> arrays = random_elements(pieces);
     arrays[i].set(arrays[i].type().elements() - 1, std::numeric_limits<double>::quiet_NaN());
     for (const bool with_checksums : {false, true}) {
@@ -100,10 +102,33 @@ TEST(ShareCopies, WhatIsNotFiniteIsRefused) {
         FAIL() << pieces[i].name << " was taken";
       } catch (const RuntimeFailure& failure) {
         EXPECT_EQ(failure.code(), ExitCode::non_finite);
-        EXPECT_NE(std::string(failure.what()).find("'" + pieces[i].name + "' is not finite, got NaN or infinity in "),
-                  std::string::npos)
-            << failure.what();
+        const std::string text = failure.what(),
+                          expected = "'" + pieces[i].name + "' is not finite, got NaN or infinity";
+        EXPECT_NE(text.find(expected + (pieces[i].box.empty() ? ", expected numbers" : " in ")), std::string::npos)
+            << text;
       }
+    }
+  }
+}
+
+// Whichever thread meets it: the rows that are named have it.
+TEST(ShareCopies, TheRowsThatAreNotFiniteAreNamed) {
+  const Type type{DType::f32, {2400, 512}};
+  const std::vector<ShardPiece> pieces = {piece_of("w", type, rows_of_box(type.shape, 300, 2400))};
+  for (const int64_t row : {300, 1234, 2399}) {
+    std::vector<Array> arrays = random_elements(pieces);
+    arrays[0].set((row - 300) * 512 + 77, std::numeric_limits<double>::infinity());
+    ShareCopy copy(pieces);
+    try {
+      copy.fill(rows_of(pieces, arrays), true);
+      FAIL() << "row " << row << " was taken";
+    } catch (const RuntimeFailure& failure) {
+      const std::string text = failure.what();
+      const size_t place = text.find(" in ");
+      ASSERT_NE(place, std::string::npos) << text;
+      long begin = 0, end = 0;
+      ASSERT_EQ(std::sscanf(text.c_str() + place, " in %ld:%ld,0:512 of 2400,512", &begin, &end), 2) << text;
+      EXPECT_TRUE(begin <= row && row < end && end - begin <= 200) << text;
     }
   }
 }

@@ -27,7 +27,7 @@ struct StateShare {
 
 /// For each state its shares, the same on every rank that asks. What several ranks hold alike is written by one of them
 /// as a whole, or by each of them in part where the busiest rank would otherwise write over a tenth more: a part costs
-/// more than its bytes, since a rank whose state lies in a format of a kernel reads all of it for a part.
+/// more than its bytes, since it has tiles and an entry in a header of its own.
 std::vector<std::vector<StateShare>> share_states(const std::vector<HeldState>& states, int ranks);
 
 /// What each rank writes.

@@ -217,7 +217,7 @@ void expect_saved_states(const CheckpointOptions& asynchronous, const Checkpoint
   }
 }
 
-// Ranks that hold the same share the work: each makes more dense than it writes.
+// Ranks that hold the same share the work: pieces are parts of what is made dense.
 TEST(CheckpointWriting, FormatsOfFastKernelsAreMadeDense) {
   for (const auto& [ranks, threads] : {std::pair{1, 1}, {1, 3}, {3, 2}}) {
     SCOPED_TRACE(fmt::format("{} ranks x {} threads", ranks, threads));

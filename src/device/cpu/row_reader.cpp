@@ -90,13 +90,13 @@ int64_t padded_elements(const Shape& shape, const std::vector<Block>& blocks) {
 
 /// Eight rows of eight elements. Code that is written out for each of them, by the numbers that `Eight` has, keeps them
 /// in registers.
-using Rows = std::array<Words, kWords>;
+using EightRows = std::array<Words, kWords>;
 using Eight = std::make_index_sequence<kWords>;
 
 /// From eight places.
 template <size_t... kRow>
-inline Rows load(const Word* from, const uint32_t* places, std::index_sequence<kRow...>) {
-  Rows rows;
+inline EightRows load(const Word* from, const uint32_t* places, std::index_sequence<kRow...>) {
+  EightRows rows;
   (std::memcpy(&rows[kRow], from + places[kRow], sizeof rows[kRow]), ...);
   return rows;
 }
@@ -110,7 +110,7 @@ inline Words low_fours(Words a, Words b) { return __builtin_shufflevector(a, b, 
 inline Words high_fours(Words a, Words b) { return __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15); }
 
 /// The columns.
-inline Rows transpose(const Rows& rows) {
+inline EightRows transpose(const EightRows& rows) {
   const auto& [a, b, c, d, e, f, g, h] = rows;
   const Words ab = low_ones(a, b), ab2 = high_ones(a, b), cd = low_ones(c, d), cd2 = high_ones(c, d);
   const Words ef = low_ones(e, f), ef2 = high_ones(e, f), gh = low_ones(g, h), gh2 = high_ones(g, h);
@@ -152,8 +152,8 @@ struct ToRowsAndCopy {
 
 /// Sixteen elements of rows [first, last) of eight, which are `size` apart; `at` is where those of the first are.
 template <class To, size_t... kRow>
-inline void put_rows(To& to, int64_t at, int64_t size, int64_t first, int64_t last, const Rows& left, const Rows& right,
-                     std::index_sequence<kRow...>) {
+inline void put_rows(To& to, int64_t at, int64_t size, int64_t first, int64_t last, const EightRows& left,
+                     const EightRows& right, std::index_sequence<kRow...>) {
   const auto put = [&](int64_t row, const Words& a, const Words& b) {
     if (row >= first && row < last) to.put(at + (row - first) * size, a, b);
   };
@@ -259,8 +259,8 @@ class BlockedRows final : public RowReader {
     const uint32_t* places = elements_.data();
     int64_t i = begin;
     for (; i + 2 * kWords <= end; i += 2 * kWords) {
-      const Rows left = transpose(load(from, places + i, Eight())),
-                 right = transpose(load(from, places + i + kWords, Eight()));
+      const EightRows left = transpose(load(from, places + i, Eight())),
+                      right = transpose(load(from, places + i + kWords, Eight()));
       put_rows(to, at + i, size(), first, last, left, right, Eight());
     }
     if constexpr (std::is_same_v<To, ToRows>) {  // copies have whole lines
