@@ -148,6 +148,11 @@ struct ToRowsAndCopy {
     store_past_cache(copy + at + kWords, &right);
     bad |= ((left & kExponent) == kExponent) | ((right & kExponent) == kExponent);
   }
+  bool are_finite() const {
+    bool all = true;
+    for (int64_t i = 0; i < kWords; ++i) all &= bad[i] == 0;
+    return all;
+  }
 };
 
 /// Sixteen elements of rows [first, last) of eight, which are `size` apart; `at` is where those of the first are.
@@ -214,7 +219,7 @@ class BlockedRows final : public RowReader {
     ToRowsAndCopy rows{{static_cast<Word*>(to)}, static_cast<Word*>(copy)};
     read_rows(static_cast<const Word*>(from), first, last, rows);
     finish_stores_past_cache();
-    return std::all_of(&rows.bad[0], &rows.bad[0] + kWords, [](Word bad) { return bad == 0; });
+    return rows.are_finite();
   }
 
  private:
