@@ -304,7 +304,7 @@ class Callbacks(Case):
         thread = threading.Thread(target=tick, daemon=True)
         thread.start()
         try:
-            trained(epochs=30)
+            trained(epochs=300)  # as long as a loaded machine needs to give the other thread its turns
         finally:
             done.set()
             thread.join()

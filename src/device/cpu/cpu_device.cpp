@@ -19,6 +19,7 @@ namespace {
 
 constexpr size_t kPage = 4096;
 constexpr size_t kHugePage = size_t{2} << 20;
+constexpr size_t kChoiceBytes = size_t{4} << 20;  // more than oneDNN takes to describe a primitive
 
 class CpuCatalog final : public KernelCatalog {
  public:
@@ -33,6 +34,7 @@ class CpuCatalog final : public KernelCatalog {
   }
 
   KernelChoice choose(const KernelQuery& query) const override {
+    const Reservation room("the choice of a kernel", kChoiceBytes);
     if (query.like) return choose_like(query, *query.like);
     std::string reasons;
     if (const auto found = by_op_.find(query.op); found != by_op_.end()) {
