@@ -11,6 +11,8 @@
 
 namespace partita {
 
+/// A line of the cache, in bytes. Stores that fill whole ones go to memory without waiting for what was there.
+constexpr size_t kCacheLine = 64;
 /// What one such store has, to an address that it divides.
 constexpr size_t kPastCacheBytes = 32;
 

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/finite.h"
+#include "base/past_cache.h"
 #include "checkpoint/files.h"
 #include "checkpoint/json_text.h"
 #include "checkpoint/safetensors_header.h"
@@ -54,9 +55,8 @@ FileLayout file_layout(const std::vector<ShardPiece>& pieces) {
   FileLayout layout{.order = std::vector<size_t>(pieces.size()), .begins = std::vector<int64_t>(pieces.size())};
   // A tensor is aligned to its element, and to a line of the cache where its bytes are as many lines: those whose bytes
   // a larger power of two divides lie first.
-  constexpr uint64_t kLine = 64;
   const auto alignment = [&](size_t i) {
-    const uint64_t bytes = kLine | static_cast<uint64_t>(piece_type(pieces[i]).bytes());
+    const uint64_t bytes = kCacheLine | static_cast<uint64_t>(piece_type(pieces[i]).bytes());
     return bytes & -bytes;
   };
   std::iota(layout.order.begin(), layout.order.end(), size_t{0});

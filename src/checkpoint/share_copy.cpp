@@ -24,6 +24,7 @@ ShareCopy::ShareCopy(std::vector<ShardPiece> pieces)
   ::madvise(memory_.get(), bytes, MADV_HUGEPAGE);  // an advice: where it is not taken, pages are small
   std::memset(memory_.get(), 0, bytes);
   find_rows();
+  find_turns();
 }
 
 void ShareCopy::find_rows() {
@@ -46,17 +47,30 @@ void ShareCopy::find_rows() {
   }
 }
 
-template <class Fn>
-void ShareCopy::for_all_rows(Fn&& fn) {
+void ShareCopy::find_turns() {
   // Rows that follow each other are of one thread, as long as all have enough to do: its cache has what both need of
   // the blocks of kernels' formats.
-  constexpr size_t kMost = 24, kTurns = 16;  // of rows, and of a thread
-  const size_t threads = static_cast<size_t>(omp_get_max_threads());
-  const size_t together = std::clamp<size_t>(rows_.size() / (threads * kTurns), 1, kMost);
-  FirstError error;
-#pragma omp parallel for schedule(dynamic, together)
+  constexpr int64_t kMostBytes = int64_t{6} << 20, kTurns = 16;  // of a turn, and of a thread
+  const int64_t most = std::min(kMostBytes, layout_.bytes / (kTurns * omp_get_max_threads()));
+  int64_t bytes = 0;
   for (size_t i = 0; i < rows_.size(); ++i) {
-    if (!error.is_kept()) error.run([&] { fn(rows_[i]); });
+    bytes += rows_[i].bytes;
+    if (i == 0 || rows_[i].piece != rows_[i - 1].piece || bytes > most) {
+      turns_.emplace_back(i, i);
+      bytes = rows_[i].bytes;
+    }
+    turns_.back().second = i + 1;
+  }
+}
+
+template <class Fn>
+void ShareCopy::for_all_rows(Fn&& fn) {
+  FirstError error;
+#pragma omp parallel for schedule(dynamic)
+  for (size_t turn = 0; turn < turns_.size(); ++turn) {
+    for (size_t i = turns_[turn].first; i < turns_[turn].second && !error.is_kept(); ++i) {
+      error.run([&] { fn(rows_[i]); });
+    }
   }
   error.rethrow();
 }

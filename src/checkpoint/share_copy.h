@@ -46,6 +46,7 @@ class ShareCopy {
   };
 
   void find_rows();
+  void find_turns();
   /// Calls fn(rows) for all rows, with compute threads, until one throws.
   template <class Fn>
   void for_all_rows(Fn&& fn);
@@ -54,6 +55,7 @@ class ShareCopy {
   FileLayout layout_;
   std::vector<std::optional<Tiles>> tiles_;  // of each piece; none of one without elements
   std::vector<Rows> rows_;
+  std::vector<std::pair<size_t, size_t>> turns_;  // [first, last) of the rows that one thread copies in their order
   std::unique_ptr<std::byte[], Free> memory_;
   TileChecksums checksums_;
   ShardHeader header_;

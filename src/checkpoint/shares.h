@@ -27,7 +27,8 @@ struct StateShare {
 
 /// For each state its shares, the same on every rank that asks. What several ranks hold alike is written by one of them
 /// as a whole, or by each of them in part where the busiest rank would otherwise write over a tenth more: a part costs
-/// more than its bytes, since it has tiles and an entry in a header of its own.
+/// more than its bytes, since it has tiles and an entry in a header of its own, and where it is cut along a dimension
+/// behind the first, states in kernels' formats are made dense as far as its rows go.
 std::vector<std::vector<StateShare>> share_states(const std::vector<HeldState>& states, int ranks);
 
 /// What each rank writes.

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 namespace partita {
 namespace {
 
@@ -25,6 +27,32 @@ TEST(Tiles, SmallLastDimensionsStayWhole) {
 TEST(Tiles, SideBySideTheyHaveEightMebibytesAtMost) {
   const Parts parts = choose_parts({DType::f32, {65536, 4096}});
   EXPECT_EQ(parts, (Parts{24 * 6, 24}));
+}
+
+using Found = std::vector<std::pair<int64_t, std::string>>;
+
+TEST(Tiles, AreVisitedInTheirOrder) {
+  const Tiles tiles({3, 2, 1}, {{1, 6, 6}, {0, 4, 4}, {0, 2, 2}});
+  const auto visited = [&](const std::vector<std::pair<int64_t, int64_t>>& part) {
+    Found found;
+    tiles.for_each(part, [&](int64_t number, const Box& tile) {
+      found.emplace_back(number, fmt::format("{}:{},{}:{},{}", tile[0].begin, tile[0].end, tile[1].begin, tile[1].end,
+                                             tile[2].count()));
+    });
+    return found;
+  };
+  EXPECT_EQ(
+      visited({{0, 3}, {0, 2}, {0, 1}}),
+      (Found{
+          {0, "1:2,0:2,2"}, {1, "1:2,2:4,2"}, {2, "2:4,0:2,2"}, {3, "2:4,2:4,2"}, {4, "4:6,0:2,2"}, {5, "4:6,2:4,2"}}));
+  EXPECT_EQ(visited({{1, 3}, {1, 2}, {0, 1}}), (Found{{3, "2:4,2:4,2"}, {5, "4:6,2:4,2"}}));
+  EXPECT_EQ(visited({{1, 1}, {0, 2}, {0, 1}}), Found{});
+  int scalars = 0;
+  Tiles({}, {}).for_each([&](int64_t number, const Box& tile) {
+    EXPECT_TRUE(number == 0 && tile.empty());
+    ++scalars;
+  });
+  EXPECT_EQ(scalars, 1);
 }
 
 }  // namespace

@@ -50,6 +50,7 @@ inline std::optional<Box> common_box(const Box& a, const Box& b) {
 template <class Fn>
 void for_common_runs(const Box& part, const Box& a, const Box& b, Fn&& fn) {
   if (elements_of(part) == 0) return;
+  if (part.empty()) return fn(0, 0, 1);
   PARTITA_CHECK(part.size() <= kMostDims, "{} dimensions", part.size());
   int last = static_cast<int>(part.size()) - 1;  // dimensions behind it are whole in all three
   int64_t run = 1;

@@ -10,7 +10,7 @@
 namespace partita {
 namespace {
 
-constexpr int64_t kRowsAtATime = 64;  // by one thread
+constexpr int64_t kRowsAtATime = 64;  // by one thread, in whole blocks of most formats
 
 }  // namespace
 
@@ -29,10 +29,10 @@ PieceReader::PieceReader(StateReader state, Box piece) : state_(std::move(state)
 }
 
 PieceReader::Part PieceReader::part_of(int64_t first, int64_t last) const {
-  Part part{.box = piece_, .held = state_.box(), .first = 0, .last = 1};
+  Part part{.box = piece_, .held = state_.box(), .held_first = 0, .held_last = 1};
   if (!piece_.empty()) {
-    part.first = first - part.held[0].begin;
-    part.last = part.first + last - first;
+    part.held_first = first - part.held[0].begin;
+    part.held_last = part.held_first + last - first;
     for (Box* box : {&part.box, &part.held}) {
       (*box)[0].begin = first;
       (*box)[0].end = last;
@@ -60,14 +60,16 @@ const void* PieceReader::pack(const Part& part, const std::byte* held, Memory& m
 const void* PieceReader::read(int64_t first, int64_t last, Memory& memory) const {
   const Part part = part_of(first, last);
   if (part.wanted == 0) return nullptr;
-  const int64_t row = bytes_of(part.all) / (part.last - part.first);
+  const int64_t row = bytes_of(part.all) / (part.held_last - part.held_first);
   if (const void* dense = state_.dense(); dense != nullptr) {
-    return pack(part, static_cast<const std::byte*>(dense) + part.first * row, memory);
+    return pack(part, static_cast<const std::byte*>(dense) + part.held_first * row, memory);
   }
   auto* const dense = static_cast<std::byte*>(memory.rows.of(bytes_of(part.all)));
-#pragma omp parallel for schedule(dynamic) if (part.last - part.first > kRowsAtATime)
-  for (int64_t begin = part.first; begin < part.last; begin += kRowsAtATime) {
-    state_.read(begin, std::min(begin + kRowsAtATime, part.last), dense + (begin - part.first) * row);
+  const int64_t first_turn = part.held_first / kRowsAtATime, last_turn = (part.held_last - 1) / kRowsAtATime;
+#pragma omp parallel for schedule(dynamic) if (last_turn > first_turn)
+  for (int64_t turn = first_turn; turn <= last_turn; ++turn) {
+    const int64_t begin = std::max(turn * kRowsAtATime, part.held_first);
+    state_.read(begin, std::min((turn + 1) * kRowsAtATime, part.held_last), dense + (begin - part.held_first) * row);
   }
   return pack(part, dense, memory);
 }
@@ -80,7 +82,7 @@ const void* PieceReader::copy(int64_t first, int64_t last, Memory& memory, void*
   const Part part = part_of(first, last);
   if (state_.dense() == nullptr && part.wanted == part.all) {
     void* const dense = memory.rows.of(bytes_of(part.all));
-    return state_.read_and_copy(part.first, part.last, dense, to) ? dense : nullptr;
+    return state_.read_and_copy(part.held_first, part.held_last, dense, to) ? dense : nullptr;
   }
   const void* const dense = read(first, last, memory);
   return copy_finite(state_.dtype(), to, dense, part.wanted) ? dense : nullptr;

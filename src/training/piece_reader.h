@@ -5,6 +5,7 @@
 #include <memory>
 #include <new>
 
+#include "base/past_cache.h"
 #include "execute/state_reader.h"
 
 namespace partita {
@@ -15,7 +16,7 @@ class Scratch {
   void* of(int64_t bytes);
 
  private:
-  static constexpr std::align_val_t kLine{64};  // of the cache
+  static constexpr std::align_val_t kLine{kCacheLine};
   struct Free {
     void operator()(std::byte* memory) const { ::operator delete[](memory, kLine); }
   };
@@ -45,9 +46,9 @@ class PieceReader {
  private:
   /// Rows of the piece.
   struct Part {
-    Box box, held;        // what is asked for, and all that the rank has of these rows
-    int64_t first, last;  // in what the rank has
-    int64_t wanted, all;  // elements of both
+    Box box, held;                  // what is asked for, and all that the rank has of these rows
+    int64_t held_first, held_last;  // the rows, in what the rank has
+    int64_t wanted, all;            // elements of both boxes
   };
   Part part_of(int64_t first, int64_t last) const;
   int64_t bytes_of(int64_t elements) const { return elements * static_cast<int64_t>(size_of(state_.dtype())); }

@@ -41,11 +41,14 @@ void expect_piece(const Array& array, const Box& held, const Box& piece, const v
       const auto bytes = static_cast<size_t>(expected.type().bytes());
       EXPECT_EQ(std::memcmp(reader.read(first, last, memory), expected.tensor().data, bytes), 0)
           << "rows " << first << " to " << last;
-      std::vector<std::byte> copy(bytes);
-      const void* found = reader.copy(first, last, memory, copy.data());
-      ASSERT_NE(found, nullptr);
-      EXPECT_EQ(std::memcmp(found, expected.tensor().data, bytes), 0) << "rows " << first << " to " << last;
-      EXPECT_EQ(std::memcmp(copy.data(), expected.tensor().data, bytes), 0) << "rows " << first << " to " << last;
+      std::vector<std::byte> space(bytes + 128);
+      std::byte* line = space.data() + 64 - reinterpret_cast<uintptr_t>(space.data()) % 64;
+      for (std::byte* copy : {line, line + 8}) {
+        const void* found = reader.copy(first, last, memory, copy);
+        ASSERT_NE(found, nullptr);
+        EXPECT_EQ(std::memcmp(found, expected.tensor().data, bytes), 0) << "rows " << first << " to " << last;
+        EXPECT_EQ(std::memcmp(copy, expected.tensor().data, bytes), 0) << "rows " << first << " to " << last;
+      }
     }
   }
   const Array all = part_of(array, held, piece);

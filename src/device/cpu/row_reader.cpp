@@ -18,7 +18,6 @@ namespace {
 typedef int32_t Word __attribute__((may_alias));  // NOLINT(modernize-use-using): `using` drops it in templates
 using Words = int32_t __attribute__((vector_size(32)));
 constexpr int64_t kWords = sizeof(Words) / sizeof(Word);
-constexpr uintptr_t kLine = 64;  // of the cache, in bytes
 
 /// Where elements lie: at the sum of what this has for each of their indices, by dimension.
 using Places = std::vector<std::vector<int64_t>>;
@@ -200,7 +199,7 @@ class BlockedRows final : public RowReader {
     }
   }
 
-  void read(const void* from, int64_t first, int64_t last, void* to) const override {
+  void read(const void* from, int64_t first, int64_t last, void* to) const noexcept override {
     const auto* source = static_cast<const Word*>(from);
     ToRows rows{static_cast<Word*>(to)};
     if (beside_ % kWords == 0) return read_rows(source, first, last, rows);
@@ -211,8 +210,8 @@ class BlockedRows final : public RowReader {
   }
 
   bool read_and_copy(const void* from, int64_t first, int64_t last, void* to, void* copy) const override {
-    if (dtype_ != DType::f32 || beside_ % kWords != 0 || size() * sizeof(Word) % kLine != 0 ||
-        reinterpret_cast<uintptr_t>(copy) % kLine != 0) {
+    if (dtype_ != DType::f32 || beside_ % kWords != 0 || size() * sizeof(Word) % kCacheLine != 0 ||
+        reinterpret_cast<uintptr_t>(copy) % kCacheLine != 0) {
       read(from, first, last, to);
       return copy_finite(dtype_, copy, to, (last - first) * size());
     }
@@ -224,7 +223,8 @@ class BlockedRows final : public RowReader {
 
  private:
   static constexpr int64_t kElements = 128;  // of a row, one behind the other, so that their block stays in the cache
-  static constexpr int64_t kToCache = int64_t{1} << 15, kMostToCache = int64_t{1} << 18;  // elements, as far as blocks
+  // Elements that are brought to the cache together: so many, in whole blocks; of a larger block all, up to the second.
+  static constexpr int64_t kToCache = int64_t{1} << 15, kMostToCache = int64_t{1} << 18;
 
   /// Of a row.
   int64_t size() const { return static_cast<int64_t>(elements_.size()); }
