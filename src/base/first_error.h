@@ -1,7 +1,6 @@
 #pragma once
 // An exception that leaves a thread of a team.
 
-#include <atomic>
 #include <exception>
 #include <mutex>
 
@@ -15,7 +14,6 @@ class FirstError {
     const std::lock_guard lock(mutex_);
     if (error_ != nullptr) return false;
     error_ = std::current_exception();
-    is_kept_.store(true, std::memory_order_relaxed);
     return true;
   }
   /// Calls `fn` and keeps what it throws: an exception must not leave a parallel region.
@@ -28,16 +26,18 @@ class FirstError {
     }
   }
   /// Threads may ask at any time, whether there is something left for them to do.
-  bool is_kept() const { return is_kept_.load(std::memory_order_relaxed); }
+  bool is_kept() const {
+    const std::lock_guard lock(mutex_);
+    return error_ != nullptr;
+  }
   /// When all threads have ended.
   void rethrow() const {
     if (error_ != nullptr) std::rethrow_exception(error_);
   }
 
  private:
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::exception_ptr error_;
-  std::atomic<bool> is_kept_ = false;
 };
 
 }  // namespace partita

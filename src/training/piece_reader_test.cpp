@@ -27,6 +27,15 @@ Array part_of(const Array& array, const Box& held, const Box& part) {
   return result;
 }
 
+/// What oneDNN makes of an array.
+std::vector<std::byte> formatted_of(const Array& array, const MemoryFormat& format) {
+  std::vector<std::byte> formatted(static_cast<size_t>(format.bytes));
+  const void* from = array.tensor().data;
+  void* to = formatted.data();
+  make_onednn_reorder(array.type(), MemoryFormat{}, format)->run({&from, 1}, {&to, 1}, nullptr);
+  return formatted;
+}
+
 /// All ranges of rows of a piece have its elements; `data` are those of `held`.
 void expect_piece(const Array& array, const Box& held, const Box& piece, const void* data,
                   const std::function<std::unique_ptr<RowReader>()>& make_rows) {
@@ -85,10 +94,7 @@ TEST(PieceReader, ReadsPartsOfStatesInFormatsOfKernels) {
   const Array array = random_array(type);
   for (const char* tag : {"ABcd16b16a", "ABcd8a8b", "Acdb16a"}) {
     const MemoryFormat format{tag, format_bytes(type, {tag, 1})};
-    std::vector<std::byte> formatted(static_cast<size_t>(format.bytes));
-    const void* from = array.tensor().data;
-    void* to = formatted.data();
-    make_onednn_reorder(type, MemoryFormat{}, format)->run({&from, 1}, {&to, 1}, nullptr);
+    const std::vector<std::byte> formatted = formatted_of(array, format);
     for (const Box& piece : {kHeld, kRows, kColumns, kOneRow}) {
       SCOPED_TRACE(tag);
       expect_piece(array, kHeld, piece, formatted.data(), [&] { return make_row_reader(type, format); });
@@ -101,10 +107,7 @@ TEST(PieceReader, ReadsAllRowsOfLargePieces) {
   const Type type{DType::f32, {300, 40, 1, 1}};
   const Array array = random_array(type);
   const MemoryFormat format{"ABcd16b16a", format_bytes(type, {"ABcd16b16a", 1})};
-  std::vector<std::byte> formatted(static_cast<size_t>(format.bytes));
-  const void* from = array.tensor().data;
-  void* to = formatted.data();
-  make_onednn_reorder(type, MemoryFormat{}, format)->run({&from, 1}, {&to, 1}, nullptr);
+  const std::vector<std::byte> formatted = formatted_of(array, format);
   Box piece = whole_box(type.shape);
   piece[0].begin = 7;
   PieceReader::Memory memory;
@@ -119,15 +122,12 @@ TEST(PieceReader, NumbersThatAreNotFiniteAreNotCopied) {
   Array array = random_array(type);
   array.set(32 * 9 + 20, INFINITY);  // row 12, column 36
   const MemoryFormat format{"ABcd16b16a", format_bytes(type, {"ABcd16b16a", 1})};
-  std::vector<std::byte> formatted(static_cast<size_t>(format.bytes));
-  const void* from = array.tensor().data;
-  void* to = formatted.data();
-  make_onednn_reorder(type, MemoryFormat{}, format)->run({&from, 1}, {&to, 1}, nullptr);
+  const std::vector<std::byte> formatted = formatted_of(array, format);
   Array copy(type);
   PieceReader::Memory memory;
   for (const Box& piece : {kHeld, kColumns}) {
-    const PieceReader dense(StateReader(kHeld, DType::f32, from, nullptr), piece);
-    const PieceReader made(StateReader(kHeld, DType::f32, to, make_row_reader(type, format)), piece);
+    const PieceReader dense(StateReader(kHeld, DType::f32, array.tensor().data, nullptr), piece);
+    const PieceReader made(StateReader(kHeld, DType::f32, formatted.data(), make_row_reader(type, format)), piece);
     for (const PieceReader* reader : {&dense, &made}) {
       EXPECT_NE(reader->copy(3, 12, memory, copy.data()), nullptr);
       EXPECT_EQ(reader->copy(11, 13, memory, copy.data()), nullptr);
