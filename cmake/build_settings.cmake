@@ -1,8 +1,8 @@
 # Flags that every target of the project shares.
 add_library(partita_settings INTERFACE)
-target_include_directories(partita_settings INTERFACE ${CMAKE_SOURCE_DIR}/src)
+target_include_directories(partita_settings INTERFACE ${PROJECT_SOURCE_DIR}/src)
 target_compile_options(partita_settings INTERFACE -Wall -Wextra -Wno-missing-field-initializers -fno-math-errno
-                       -ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)
+                       -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
 target_link_libraries(partita_settings INTERFACE Threads::Threads OpenMP::OpenMP_CXX fmt::fmt)
 # g++ 12 takes a sum of its own strings for an overlapping copy, a long or an outside one (its bug 105651).
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)

@@ -8,7 +8,8 @@ python=(python3 python3-dev python3-numpy pybind11-dev)
 case ${1:-build} in
   build) ;;
   python) packages+=("${python[@]}" python3-venv) ;;
-  *) packages+=("${python[@]}" libgtest-dev python3-torch iproute2 procps clang-format coinor-cbc) ;;
+  *) packages+=("${python[@]}" libgtest-dev python3-torch iproute2 procps clang-format coinor-cbc
+                 g++-aarch64-linux-gnu) ;;
 esac
 [[ ${1:-build} != all ]] || packages+=(clang-tidy libomp-dev git)
 missing=()

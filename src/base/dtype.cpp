@@ -3,6 +3,8 @@
 #include <cmath>
 #ifdef __F16C__
 #include <immintrin.h>
+#else
+#include "base/native_half.h"
 #endif
 
 namespace partita {
@@ -60,9 +62,9 @@ f16::f16(float value) : bits(_cvtss_sh(value, _MM_FROUND_TO_NEAREST_INT)) {}
 
 f16::operator float() const { return _cvtsh_ss(bits); }
 #else
-f16::f16(float value) : bits(std::bit_cast<uint16_t>(static_cast<_Float16>(value))) {}
+f16::f16(float value) : bits(std::bit_cast<uint16_t>(static_cast<NativeHalf>(value))) {}
 
-f16::operator float() const { return static_cast<float>(std::bit_cast<_Float16>(bits)); }
+f16::operator float() const { return static_cast<float>(std::bit_cast<NativeHalf>(bits)); }
 #endif
 
 }  // namespace partita

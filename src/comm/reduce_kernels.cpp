@@ -10,6 +10,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "base/native_half.h"
 #include "base/subnormals.h"
 
 namespace partita {
@@ -43,12 +44,6 @@ template <>
 struct Accumulator<int64_t> {
   using type = uint64_t;
 };
-
-#ifdef __FLT16_MANT_DIG__
-using NativeHalf = _Float16;
-#else
-using NativeHalf = f16;  // compilers without the type convert by calls
-#endif
 
 // The conversions of base/dtype.h without branches and calls, which keep loops from vectorising.
 template <class T>

@@ -5,6 +5,8 @@ set -euo pipefail
 export OMP_NUM_THREADS=1
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
+# The headers are there once the program is built: `cmake --install` works after ./run.sh, which builds nothing else.
+ninja -C build/release -t graph partita | grep include/stamp >/dev/null
 cmake --install build/release --prefix "$folder/installed" >/dev/null
 "$folder/installed/bin/partita" ops relu >/dev/null
 cp -r examples "$folder/outside"
@@ -22,6 +24,26 @@ cp examples/quickstart.cpp "$folder/cxx/program.cpp"
 cmake -S "$folder/cxx" -B "$folder/cxx/build" -DCMAKE_PREFIX_PATH="$folder/installed" >/dev/null
 cmake --build "$folder/cxx/build" >/dev/null
 "$folder/cxx/build/program" >/dev/null
+# A project that takes this one as a part of its own, by FetchContent. The library that is built here is linked in place
+# of the one that it would build.
+mkdir "$folder/around"
+{
+  printf 'cmake_minimum_required(VERSION 3.25)\nproject(program CXX)\nadd_executable(program program.cpp)\n'
+  printf 'include(FetchContent)\nFetchContent_Declare(partita SOURCE_DIR "%s")\n' "$PWD"
+  printf 'FetchContent_MakeAvailable(partita)\n'
+  grep -oE 'target_link_libraries\(program .*\)' README.md
+} >"$folder/around/CMakeLists.txt"
+cp examples/quickstart.cpp "$folder/around/program.cpp"
+cmake -G Ninja -S "$folder/around" -B "$folder/around/build" -DCMAKE_BUILD_TYPE=Release >/dev/null
+if ninja -C "$folder/around/build" -t targets all | grep -E 'unit_tests|bench_'; then
+  echo "install: tests and benchmarks are built in a project around this one" >&2
+  exit 1
+fi
+ninja -C "$folder/around/build" CMakeFiles/program.dir/program.cpp.o >/dev/null
+link=$(ninja -C "$folder/around/build" -t commands program | tail -n 1)
+[[ $link == *_deps/partita-build/src/libpartita.a* ]]
+(cd "$folder/around/build" && eval "${link//_deps\/partita-build\/src\/libpartita.a/$OLDPWD/build/release/src/libpartita.a}")
+"$folder/around/build/program" >/dev/null
 /usr/bin/python3 - "$folder/rows.npz" <<'PYTHON'
 import sys
 import numpy
