@@ -316,6 +316,46 @@ TEST(CheckpointFolder, AManifestHasOneOrder) {
             "9223372036854775806");
 }
 
+TEST(CheckpointFolder, ManifestsOfDeepOrLongJsonAreRefused) {
+  const SavedFolder saved;
+  saved.save(10, 6);
+  saved.save(20, 7);
+  const std::string folder = checkpoint_path(saved.path, 20), text = print_manifest(read_manifest(folder));
+  std::string body = text.substr(0, text.rfind("\"checksum\""));
+  std::string many = "{\"x\":0";
+  for (int i = 0; i < 100'000; ++i) many += fmt::format(",\"{}\":0", i);
+  many += "}";
+  const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
+  const std::pair<std::string, std::string> values[] = {
+      {deep, "more than 16 lists in one another"},
+      {many, "more than 100000 keys in an object"},
+      {std::string(16, '[') + std::string(16, ']'), "more than 16 lists in one another"}};
+  for (const auto& [value, reason] : values) {
+    for (const bool is_in_head : {true, false}) {
+      std::string changed = body;
+      changed.insert(is_in_head ? 1 : changed.size(), "\"more\":" + value + ",");
+      SavedFolder::write(fs::path(folder) / kManifestName,
+                         changed + fmt::format("\"checksum\":\"{}\"}}\n", checksum_of_text(changed)));
+      try {
+        read_manifest(folder);
+        ADD_FAILURE() << "accepted";
+      } catch (const InvalidFile& error) {
+        EXPECT_EQ(std::string(error.what()), fmt::format("[checkpoint] {}/{}: the manifest is not one of this program, "
+                                                         "got {}, expected its JSON",
+                                                         folder, kManifestName, reason));
+      }
+      // The folder stays in use: the checkpoint before it is listed and the next one is saved.
+      EXPECT_FALSE(list_checkpoints(saved.path).at(0).manifest);
+      EXPECT_EQ(newest_checkpoint(saved.path, [](const std::string&) {})->step, 10);
+      saved.save(30, next_sequence(saved.path));
+      EXPECT_EQ(saved.check(30), "");
+      fs::remove_all(checkpoint_path(saved.path, 30));
+    }
+  }
+  body.insert(1, "\"more\":" + std::string(15, '[') + std::string(15, ']') + ",");
+  EXPECT_NO_THROW(parse_manifest(body + fmt::format("\"checksum\":\"{}\"}}\n", checksum_of_text(body)), "m"));
+}
+
 TEST(CheckpointFolder, WhatIsHalfWrittenIsNone) {
   const SavedFolder saved;
   saved.save(1, 0);

@@ -6,16 +6,16 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/bounded_json.h"
 #include "checkpoint/files.h"
 #include "checkpoint/json_text.h"
 
 namespace partita {
 namespace {
 
-using Document = nlohmann::ordered_json;
+using Document = nlohmann::json;
 
 constexpr const char* kFormat = "partita checkpoint";
 // Another one whenever a manifest may have what this program does not read: one with a right checksum and this version
@@ -25,6 +25,7 @@ constexpr std::string_view kChecksumKey = "\"checksum\":\"", kChecksumEnd = "\"}
 constexpr int64_t kMostManifestBytes = int64_t{1} << 30;
 constexpr int64_t kMostFiles = int64_t{1} << 20;  // ranks of a mesh
 constexpr int64_t kMostTiles = int64_t{1} << 22;  // of a tensor
+constexpr int64_t kMaxManifestValues = int64_t{1} << 27;
 
 std::string print_box_pairs(const Box& box) {
   std::string pairs;
@@ -242,9 +243,12 @@ std::string_view checked_body(std::string_view text, const std::string& path) {
 
 /// `end` closes what the text leaves open.
 Document parse_document(std::string_view text, std::string_view end, const std::string& path) {
-  Document document = Document::parse(std::string(text).append(end), nullptr, /*allow_exceptions=*/false);
-  if (document.is_discarded()) throw InvalidFile(fmt::format("[checkpoint] {}: the manifest is not JSON", path));
-  return document;
+  try {
+    return parse_bounded_json(std::string(text).append(end), kMaxManifestValues);
+  } catch (const BadJson& error) {
+    throw InvalidFile(fmt::format("[checkpoint] {}: the manifest is not one of this program, got {}, expected its JSON",
+                                  path, error.what()));
+  }
 }
 
 ManifestOrder order_of(const Fields& fields) {
@@ -355,22 +359,22 @@ void require_same_states(const Manifest& manifest, const Graph& graph, const std
 
 std::string print_manifest(const Manifest& manifest) {
   const TrainingPosition& position = manifest.position;
-  Document head = {{"format", kFormat},
-                   {"version", kVersion},
-                   {"sequence", manifest.sequence},
-                   {"seconds", manifest.seconds},
-                   {"step", position.step},
-                   {"batch", position.batch},
-                   {"rows", position.rows},
-                   {"seed", position.seed},
-                   {"learning_rate", nullptr},
-                   {"losses", manifest.losses},
-                   {"losses_steps", manifest.losses_steps},
-                   {"callbacks", manifest.callbacks},
-                   {"ranks", manifest.ranks},
-                   {"mesh", manifest.mesh},
-                   {"plan", manifest.plan},
-                   {"training", position.metadata}};
+  nlohmann::ordered_json head = {{"format", kFormat},
+                                 {"version", kVersion},
+                                 {"sequence", manifest.sequence},
+                                 {"seconds", manifest.seconds},
+                                 {"step", position.step},
+                                 {"batch", position.batch},
+                                 {"rows", position.rows},
+                                 {"seed", position.seed},
+                                 {"learning_rate", nullptr},
+                                 {"losses", manifest.losses},
+                                 {"losses_steps", manifest.losses_steps},
+                                 {"callbacks", manifest.callbacks},
+                                 {"ranks", manifest.ranks},
+                                 {"mesh", manifest.mesh},
+                                 {"plan", manifest.plan},
+                                 {"training", position.metadata}};
   if (position.learning_rate) head["learning_rate"] = *position.learning_rate;
   std::string text = "{";
   for (const auto& [key, value] : head.items()) text += fmt::format("\"{}\":{},\n", key, value.dump());

@@ -15,6 +15,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kMetadata = "__metadata__";
 constexpr size_t kMaxTensors = 1'000'000;
+constexpr size_t kMaxTexts = 2 * kMaxTensors + 1000;  // of metadata: a shard file has two for each tensor
 
 constexpr std::pair<DType, std::string_view> kTensorTypes[] = {
     {DType::f64, "F64"}, {DType::f32, "F32"}, {DType::bf16, "BF16"}, {DType::f16, "F16"},     {DType::i64, "I64"},
@@ -62,6 +63,7 @@ class HeaderReader {
     if (level_ == Level::root) return begin_entry(name);
     if (level_ == Level::metadata) {
       metadata_key_ = name;
+      if (metadata.size() == kMaxTexts) return fail(fmt::format("more than {} texts of metadata", kMaxTexts));
       return metadata.emplace(name, "").second || fail("key '" + shown(name) + "' appears twice");
     }
     field_ = name;
@@ -133,7 +135,7 @@ class HeaderReader {
     pending_ = true;
     if (!names_.insert(name).second) return fail("name '" + shown(name) + "' appears twice");
     if (metadata_) return true;
-    if (places.size() == kMaxTensors) return fail("more than 1000000 tensors");
+    if (places.size() == kMaxTensors) return fail(fmt::format("more than {} tensors", kMaxTensors));
     places.push_back({name, {}, 0, 0});
     has_dtype_ = has_shape_ = has_offsets_ = false;
     return true;

@@ -174,12 +174,25 @@ TEST_F(WeightsTest, MalformedHeadersAreNamed) {
       {R"({"__metadata__":{"a":{"b":"c"}}})", 0, "an object in a wrong place"},
       {"{\"\x80\":{" + good + "}}", 8, "header is not JSON"},
       {"{\"a\":" + std::string(100000, '['), 0, "a list in a wrong place"},
+      {R"({"a":{"shape":)" + std::string(100000, '['), 0, "a list in a wrong place"},
+      {R"({"__metadata__":{"a":)" + std::string(100000, '['), 0, "a list in a wrong place"},
   };
   for (const auto& [header, data_bytes, expected] : cases) {
     write_header(header, data_bytes);
     const std::string reason = refusal();
     EXPECT_NE(reason.find(expected), std::string::npos) << header.substr(0, 100) << "\n" << reason;
     EXPECT_NE(reason.find(path_), std::string::npos);
+  }
+}
+
+TEST_F(WeightsTest, TextsOfAHeaderAreCounted) {
+  std::string header = R"({"__metadata__":{)";
+  for (int i = 0; i <= 2'001'000; ++i) header += fmt::format("{}\"{}\":\"\"", i > 0 ? "," : "", i);
+  try {
+    parse_safetensors_header(header + "}}", 0, "w");
+    FAIL();
+  } catch (const InvalidFile& error) {
+    EXPECT_STREQ(error.what(), "[weights] w: header: more than 2001000 texts of metadata");
   }
 }
 

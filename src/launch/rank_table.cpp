@@ -7,8 +7,8 @@
 #include <fstream>
 #include <iterator>
 #include <map>
-#include <nlohmann/json.hpp>
 
+#include "base/bounded_json.h"
 #include "base/error.h"
 #include "base/rank_limit.h"
 
@@ -18,7 +18,6 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t kMostTableBytes = size_t{16} << 20;
-constexpr int kMostDepth = 16;  // of lists and objects
 
 class TableReader {
  public:
@@ -161,20 +160,11 @@ std::vector<int> RankTable::on_server(int server) const {
 }
 
 RankTable parse_rank_table(const std::string& path, const std::string& text) {
-  const auto refuse = [&](const std::string& got) {
-    return InvalidFile(fmt::format("[rank table] {}: not JSON, got {}, expected a table", path, got));
-  };
-  const auto check_depth = [&](int depth, json::parse_event_t, const json&) {
-    if (depth > kMostDepth) throw refuse(fmt::format("more than {} lists in one another", kMostDepth));
-    return true;
-  };
   json root;
   try {
-    root = json::parse(text, check_depth);
-  } catch (const json::parse_error& error) {
-    throw refuse(fmt::format("an error at byte {}", error.byte));
-  } catch (const json::out_of_range&) {
-    throw refuse("a number that is too large");
+    root = parse_bounded_json(text);
+  } catch (const BadJson& error) {
+    throw InvalidFile(fmt::format("[rank table] {}: not JSON, got {}, expected a table", path, error.what()));
   }
   return TableReader(path, root).read();
 }

@@ -32,6 +32,16 @@ const FuzzTarget& fuzz_target(std::string_view name) {
   return targets[position_of_name("fuzz", name, names)];
 }
 
+std::string with_large_members(std::string object) {
+  constexpr size_t kDepth = 15;  // inside the object: 16
+  std::string keys;
+  for (int i = 0; i < 200; ++i) keys += fmt::format("{}\"{}\":{{}}", i > 0 ? "," : "", i);
+  const std::string lists = std::string(kDepth, '[') + std::string(kDepth, ']');
+  return object.insert(object.find('{') + 1, fmt::format("\"deep\":{},\"many\":{{{}}},", lists, keys));
+}
+
+std::string deep_lists() { return std::string(4000, '[') + std::string(4000, ']'); }
+
 void require(bool holds, std::string_view what) {
   if (holds) return;
   std::fprintf(stderr, "FINDING: %.*s\n", static_cast<int>(std::min<size_t>(what.size(), 20'000)), what.data());

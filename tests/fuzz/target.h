@@ -31,6 +31,12 @@ const FuzzTarget& fuzz_target(std::string_view name);
 /// refusal says, without numbers and quoted values; "" for what is accepted.
 std::string give(const FuzzTarget& target, const std::string& input);
 
+/// An object of JSON with two more members: lists in one another, as deep as readers take them, and an object of many
+/// keys.
+std::string with_large_members(std::string object);
+/// For `words`: lists that are deeper than readers take them.
+std::string deep_lists();
+
 /// Ends the process with what is wrong, unless it holds.
 void require(bool holds, std::string_view what);
 

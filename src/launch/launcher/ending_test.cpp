@@ -137,5 +137,25 @@ TEST(Orders, ThatMakeNoSenseAreRefused) {
   expect_refused(parse_report, report, "\"rank\":2", "\"rank\":1e10");
 }
 
+TEST(Orders, OfDeepOrLongJsonAreRefused) {
+  const std::string order = print(AgentOrder{.kind = AgentOrder::Kind::start, .start = {.command = {"a"}, .size = 8}});
+  const std::string report = print(ended(2, 76, 0, 1));
+  const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
+  std::string many = "{\"x\":0";
+  for (int i = 0; i < 200'000; ++i) many += fmt::format(",\"{}\":0", i);
+  many += "}";
+  for (const std::string& bad : {deep, many, std::string(17, '[') + std::string(17, ']')}) {
+    expect_refused(parse_order, order, "\"order\":", "\"more\":" + bad + ",\"order\":");
+    expect_refused(parse_report, report, "\"report\":", "\"more\":" + bad + ",\"report\":");
+    try {
+      parse_order(bad);
+    } catch (const InvalidFile& error) {
+      EXPECT_LT(std::string_view(error.what()).size(), 1200u) << "a message as long as the line";
+    }
+  }
+  const std::string legal = std::string(15, '[') + std::string(15, ']');
+  EXPECT_NO_THROW(parse_order("{\"more\":" + legal + "," + order.substr(1)));
+}
+
 }  // namespace
 }  // namespace partita

@@ -3,10 +3,10 @@
 #include <csignal>
 #include <exception>
 #include <new>
-#include <nlohmann/json.hpp>
 #include <type_traits>
 #include <utility>
 
+#include "base/bounded_json.h"
 #include "base/error.h"
 #include "base/names.h"
 #include "base/rank_limit.h"
@@ -21,6 +21,9 @@ inline constexpr auto kNames<AgentReport::Kind> = names("listening", "output", "
 namespace {
 
 using nlohmann::json;
+
+constexpr int64_t kMaxOrderValues = int64_t{1} << 18;  // words of a command and variables of an environment
+constexpr size_t kMaxShownBytes = 1000;                // of a line that is refused
 
 /// Calls `fn` on every field of both, so that what is written is what is read.
 template <class Start, class Fn>
@@ -58,12 +61,13 @@ void each_field_of_report(Told& report, Fn&& fn) {
 template <class Parse>
 auto parsed(const std::string& line, Parse&& parse) {
   try {
-    return parse(json::parse(line));
+    return parse(parse_bounded_json(line, kMaxOrderValues));
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception&) {
-    throw InvalidFile(
-        fmt::format("[launch] not a line of a launcher, got '{}', expected one of the same version", line));
+    const bool is_long = line.size() > kMaxShownBytes;
+    throw InvalidFile(fmt::format("[launch] not a line of a launcher, got '{}{}', expected one of the same version",
+                                  std::string_view(line).substr(0, kMaxShownBytes), is_long ? "..." : ""));
   }
 }
 

@@ -42,9 +42,14 @@ void read_manifest_body(const std::string& input) {
 
 std::vector<FuzzTarget> manifest_targets() {
   return {{.name = "manifest",
-           .seeds = [] { return std::vector{body_of(print_manifest(some_manifest()))}; },
+           .seeds =
+               [] {
+                 const std::string body = body_of(print_manifest(some_manifest()));
+                 return std::vector{body, with_large_members(body)};
+               },
            .read = read_manifest_body,
-           .words = {"\"tensors\":[", "\"parts\":", "\"pieces\":", "\"shape\":[", "\"files\":[", "\"box\":", "0:2"}},
+           .words = {deep_lists(), "\"tensors\":[", "\"parts\":", "\"pieces\":", "\"shape\":[", "\"files\":[",
+                     "\"box\":", "0:2"}},
           // As it stands, with the checksum.
           {.name = "manifest_text",
            .seeds = [] { return std::vector{print_manifest(some_manifest())}; },

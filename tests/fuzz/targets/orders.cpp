@@ -21,8 +21,8 @@ std::vector<std::string> some_orders() {
                          .first_rank = 2,
                          .ranks = 2,
                          .size = 4};
-  return {print(AgentOrder{.kind = AgentOrder::Kind::start, .start = start}),
-          print(AgentOrder{.kind = AgentOrder::Kind::listen, .address = "10.0.0.1"}),
+  const std::string first = print(AgentOrder{.kind = AgentOrder::Kind::start, .start = start});
+  return {first, with_large_members(first), print(AgentOrder{.kind = AgentOrder::Kind::listen, .address = "10.0.0.1"}),
           print(AgentOrder{.kind = AgentOrder::Kind::signal, .signal = 15})};
 }
 
@@ -65,14 +65,14 @@ void read_reports(const std::string& input) {
 std::vector<FuzzTarget> orders_targets() {
   const std::vector<std::string> words{
       "\"order\":\"start\"",  "\"signal\":",           "\"ranks\":", "\"size\":", "\"rank\":",
-      "\"report\":\"ended\"", "\"report\":\"failed\"", "\"step\":",  "\"code\":"};
+      "\"report\":\"ended\"", "\"report\":\"failed\"", "\"step\":",  "\"code\":", deep_lists()};
   return {{.name = "orders", .seeds = some_orders, .read = read_order, .words = words},
           {.name = "reports",
            .seeds =
                [] {
                  std::string all;
                  for (const std::string& line : some_reports()) all += line + "\n";
-                 return std::vector{all};
+                 return std::vector{all, with_large_members(some_reports()[2])};
                },
            .read = read_reports,
            .words = words}};

@@ -38,11 +38,11 @@ std::vector<FuzzTarget> rank_table_targets() {
   return {{.name = "rank_table",
            .seeds =
                [] {
-                 return std::vector<std::string>{kServerTable, kGroupTable};
+                 return std::vector<std::string>{kServerTable, kGroupTable, with_large_members(kServerTable)};
                },
            .read = read_table_of_ranks,
            .words = {"\"server_list\":", "\"group_list\":", "\"instance_list\":", "\"devices\":", "\"rank_id\":",
-                     "\"status\":", "\"server_ip\":"},
+                     "\"status\":", "\"server_ip\":", deep_lists()},
            .most_bytes = 400'000}};
 }
 

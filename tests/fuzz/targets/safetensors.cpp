@@ -88,9 +88,16 @@ void read_shard(const std::string& input) {
 
 std::vector<FuzzTarget> safetensors_targets() {
   const std::vector<std::string> words{"\"dtype\":\"BF16\"", "\"shape\":[0]",  "\"data_offsets\":[0,0]",
-                                       "__metadata__",       "\"tiles:w\":\"", "partita.checksums"};
+                                       "__metadata__",       "\"tiles:w\":\"", "partita.checksums",
+                                       deep_lists()};
   return {{.name = "safetensors_header",
-           .seeds = [] { return std::vector{bytes_of_number(29) + some_header()}; },
+           .seeds =
+               [] {
+                 Metadata many;
+                 for (int i = 0; i < 200; ++i) many.emplace(fmt::format("key {}", i), "");
+                 return std::vector{bytes_of_number(29) + some_header(),
+                                    bytes_of_number(0) + print_safetensors_header({}, many)};
+               },
            .read = read_header,
            .words = words},
           {.name = "weights",
