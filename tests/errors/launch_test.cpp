@@ -1,7 +1,10 @@
 // What a launch refuses, and how jobs say which rank failed.
 
+#include <csignal>
 #include <cstdlib>
+#include <sstream>
 
+#include "launch/launcher/orders.h"
 #include "support/program.h"
 
 namespace partita {
@@ -92,6 +95,53 @@ TEST(LaunchErrors, EnvironmentsThatMakeNoSense) {
                           {"PARTITA_SECRET", secret},
                           {"PARTITA_STALL_TIMEOUT", "soon"}},
                          ExitCode::usage, "[launch] PARTITA_STALL_TIMEOUT is not a time, got 'soon'");
+}
+
+/// What an agent reports that gets these orders.
+std::vector<AgentReport> reports_of_agent(const std::vector<AgentOrder>& orders) {
+  const TempDir folder;
+  std::string text;
+  for (const AgentOrder& order : orders) text += print(order) + "\n";
+  write_text(folder.path() / "orders", text);
+  const std::string path = (folder.path() / "orders").string();
+  const Outcome outcome =
+      run_command({"sh", "-c", R"({ cat "$1"; sleep 1; } | "$0" launch-agent)", PARTITA_PROGRAM, path});
+  EXPECT_EQ(outcome.exit_code, 0);
+  std::vector<AgentReport> reports;
+  std::istringstream lines(outcome.output);
+  for (std::string line; std::getline(lines, line);) reports.push_back(parse_report(line));
+  return reports;
+}
+
+StartOrder start_order(const TempDir& folder, const std::vector<std::string>& command) {
+  return {.command = command,
+          .folder = folder.path().string(),
+          .log_dir = (folder.path() / "logs").string(),
+          .host = "a",
+          .address = "127.0.0.1",
+          .secret = "0123456789abcdef",
+          .run = "0",
+          .master = "127.0.0.1:9",
+          .first_rank = 1,
+          .ranks = 2,
+          .size = 3};
+}
+
+TEST(LaunchErrors, AnAgentKeepsASignalForRanksThatItStartsLater) {
+  const TempDir folder;
+  const AgentOrder start{.kind = AgentOrder::Kind::start, .start = start_order(folder, {"touch", "started"})};
+  const auto signal = [](int number) { return AgentOrder{.kind = AgentOrder::Kind::signal, .signal = number}; };
+  const auto reports = reports_of_agent({signal(SIGTERM), start});
+  ASSERT_EQ(reports.size(), 2u);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(reports[i].kind, AgentReport::Kind::ended);
+    EXPECT_EQ(reports[i].rank, 1 + i);
+    EXPECT_EQ(reports[i].signal, SIGTERM);
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "started"));
+  // A rank that has not begun has nothing to save.
+  EXPECT_EQ(reports_of_agent({signal(SIGUSR1), start}).size(), 2u);
+  EXPECT_TRUE(std::filesystem::exists(folder.path() / "started"));
 }
 
 TEST(LaunchErrors, SecretsThatOthersMayRead) {

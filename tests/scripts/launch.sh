@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Jobs of `partita launch`: the numbers of threads, on one host and on two; ranks that are killed, frozen, cut off, that
-# return early or run something else; strangers. Times are bounds for a machine that is busy; tests/soak/faults.sh has
-# those of an idle one.
+# return early or run something else; signals to jobs that start; strangers. Times are bounds for a machine that is
+# busy; tests/soak/faults.sh has those of an idle one.
 set -uo pipefail
 partita=$PWD/build/release/partita
 folder=$(mktemp -d)
@@ -40,6 +40,9 @@ kills() {
   done
 }
 for round in 0 1 2 3; do kills $round; done
+
+# Signals before there are ranks, while these start, and shortly after.
+/usr/bin/python3 tests/support/signals.py "$partita" 3 7 || fail "signals to a job that starts"
 
 # Freezes, all at once. Each survivor names the rank, and what waited for it.
 jobs=() times=()

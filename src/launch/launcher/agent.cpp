@@ -130,6 +130,7 @@ class Agent {
       case AgentOrder::Kind::start: start(order.start); break;
       case AgentOrder::Kind::signal:
         for (const auto& rank : ranks_) rank->child.signal(order.signal);
+        if (order.signal != SIGUSR1) asked_ = order.signal;
         break;
       case AgentOrder::Kind::stop:
         for (const auto& rank : ranks_) {
@@ -148,6 +149,10 @@ class Agent {
     ranks_.clear();
     for (int i = 0; i < order.ranks; ++i) {
       const int rank = order.first_rank + i;
+      if (asked_ != 0) {  // the signal was for this rank, too
+        tell({.kind = AgentReport::Kind::ended, .rank = rank, .signal = asked_});
+        continue;
+      }
       const std::string folder = fmt::format("{}/rank_{}", order.log_dir, rank);
       std::error_code failure;
       std::filesystem::create_directories(folder, failure);
@@ -235,6 +240,7 @@ class Agent {
   Lines orders_;
   Socket listener_;
   std::vector<std::unique_ptr<RunningRank>> ranks_;
+  int asked_ = 0;  // the signal that asked the ranks to end; 0: none
   bool is_over_ = false;
 };
 

@@ -20,9 +20,9 @@ bool is_secondary(const AgentReport& end) {
 
 /// Ended because somebody asked it to, by a signal that it handled: the others, asked as well, may take longer.
 bool was_asked(const AgentReport& end) {
-  constexpr int kPreempted = 75, kSignals = 128;  // as shells and schedulers count
-  return end.signal == 0 && (end.code == kPreempted || end.code == kSignals + SIGINT ||
-                             end.code == kSignals + SIGTERM || end.code == kSignals + SIGHUP);
+  constexpr int kPreempted = 75;
+  return end.signal == 0 && (end.code == kPreempted || end.code == kSignalExit + SIGINT ||
+                             end.code == kSignalExit + SIGTERM || end.code == kSignalExit + SIGHUP);
 }
 
 bool failed_by_itself(const AgentReport& end) {
@@ -30,6 +30,10 @@ bool failed_by_itself(const AgentReport& end) {
 }
 
 }  // namespace
+
+int code_when_asked(const Ending& ending, int signal) {
+  return ending.signal == signal ? kSignalExit + signal : ending.code;
+}
 
 Watch::Watch(const std::vector<HostSlots>& hosts) : hosts_(hosts), lost_(hosts.size()) {
   for (size_t i = 0; i < hosts.size(); ++i) {
@@ -44,6 +48,7 @@ void Watch::take(int host, const AgentReport& report) {
   if (rank.end) return;
   rank.end = report;
   rank.place = ended_++;
+  was_killed_ = was_killed_ || (report.signal != 0 && !report.was_stopped);
   has_failed_ = has_failed_ || ((report.code != 0 || report.signal != 0) && !was_asked(report));
 }
 
@@ -103,6 +108,7 @@ Ending Watch::blamed(int rank) const {
     what = fmt::format("{} did not answer any more and was stopped", name(rank));
   } else if (end.signal != 0) {
     ending.code = static_cast<int>(ExitCode::peer_lost);
+    ending.signal = end.signal;
     what = fmt::format("{} was killed by signal {} ({})", name(rank), end.signal, ::strsignal(end.signal));
   } else {
     what = fmt::format("{} ended with exit code {}", name(rank), end.code);

@@ -16,12 +16,17 @@ struct Ending {
   int code = 0;
   std::string text = "";   // "rank 2 on b was killed by signal 9 (Killed), last operation: ..."
   int rank = -1;           // that failed; none: a host did
+  int signal = 0;          // that killed the rank
   std::string host = "";   // its
   std::string lines = "";  // its last lines
   bool lost_host = false;  // the host cannot be reached
   bool may_pass = false;   // another attempt may go well: a rank was lost, not wrong
   int64_t steps = 0;       // that were reached
 };
+
+/// The exit code of a job that a signal asked to end: 128 and its number where the signal itself ended ranks, and that
+/// of the ranks otherwise.
+int code_when_asked(const Ending& ending, int signal);
 
 /// What is known of the ranks while they run.
 class Watch {
@@ -33,6 +38,8 @@ class Watch {
   void lose_host(int host, const std::string& how);
 
   bool has_failed() const { return has_failed_; }
+  /// Whether a signal that the agent did not send to stop it has killed a rank.
+  bool was_killed() const { return was_killed_; }
   bool all_ended() const;
   bool has_ended(int host) const;
   Ending ending() const;
@@ -52,7 +59,7 @@ class Watch {
   std::vector<Rank> ranks_;
   std::vector<std::string> lost_;  // why, by host
   int ended_ = 0;
-  bool has_failed_ = false;
+  bool has_failed_ = false, was_killed_ = false;
 };
 
 }  // namespace partita

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
+
 #include "base/error.h"
 #include "launch/launcher/job.h"
 
@@ -60,6 +62,18 @@ TEST(Ending, RanksThatWereAskedToEndHaveTimeForIt) {
   watch.take(0, ended(1, 143));
   EXPECT_EQ(watch.ending().code, 143);
   EXPECT_FALSE(watch.ending().may_pass);
+}
+
+TEST(Ending, OfASignalIsTheExitCodeOfTheSignal) {
+  Watch watch({{"a", 2}});
+  watch.take(0, ended(0, 77, 0, 1));  // missed the other, which could not handle the signal yet
+  EXPECT_FALSE(watch.was_killed());
+  watch.take(0, ended(1, 0, SIGTERM));
+  EXPECT_TRUE(watch.was_killed());
+  EXPECT_EQ(code_when_asked(watch.ending(), SIGTERM), 143);
+  EXPECT_EQ(code_when_asked(watch.ending(), SIGINT), 76) << "another signal killed it";
+  EXPECT_EQ(code_when_asked(of({ended(0, 0), ended(1, 0), ended(2, 0), ended(3, 0)}), SIGINT), 0) << "all was done";
+  EXPECT_EQ(code_when_asked(of({ended(0, 73), ended(1, 130), ended(2, 130), ended(3, 130)}), SIGINT), 73);
 }
 
 TEST(Ending, AHostThatIsLost) {

@@ -1,7 +1,6 @@
 #include "launch/launcher/job.h"
 
 #include <poll.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +17,7 @@
 #include "base/error.h"
 #include "launch/launcher/agent_link.h"
 #include "launch/launcher/ending.h"
+#include "launch/launcher/signal_file.h"
 #include "launch/secret.h"
 
 extern char** environ;
@@ -30,34 +30,10 @@ using std::chrono::milliseconds;
 constexpr milliseconds kAgentTime{30'000};  // in which an agent answers
 constexpr milliseconds kLastWords{1'000};   // in which ranks end by themselves once one has failed
 constexpr milliseconds kStopTime{5'000};    // in which an agent has stopped its ranks
+constexpr milliseconds kUrgentTime{500};    // the same once a second signal has come
+constexpr milliseconds kSaveTime{5'000};    // in which others end by themselves once a signal has killed a rank
 constexpr milliseconds kFirstPause{100}, kLongestPause{30'000};
 constexpr int kCrashLoop = 3;  // attempts without a step
-
-/// Signals that the launcher passes on, as files that can be read.
-class Signals {
- public:
-  Signals() {
-    sigset_t set;
-    sigemptyset(&set);
-    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) sigaddset(&set, number);
-    ::sigprocmask(SIG_BLOCK, &set, &before_);
-    file_ = Socket(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-  }
-  ~Signals() { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
-  Signals(const Signals&) = delete;
-  Signals& operator=(const Signals&) = delete;
-
-  int file() const { return file_.file(); }
-  /// 0: none has come.
-  int next() const {
-    signalfd_siginfo info{};
-    return ::read(file_.file(), &info, sizeof info) == sizeof info ? static_cast<int>(info.ssi_signo) : 0;
-  }
-
- private:
-  sigset_t before_;
-  Socket file_;
-};
 
 void say(const std::string& kind, const std::string& text) {
   std::cout.flush();
@@ -97,12 +73,14 @@ class Launcher {
     std::vector<std::string> command = options_.command;
     for (int attempt = 0, idle = 0;; ++attempt) {
       const Ending ending = run_attempt(command, attempt);
+      if (asked_ != 0) {  // ranks say themselves why they end
+        return is_urgent_ ? kSignalExit + asked_ : code_when_asked(ending, asked_);
+      }
       if (ending.code == 0) {
         std::error_code failure;
         if (is_temporary_) std::filesystem::remove_all(log_dir_, failure);
         return 0;
       }
-      if (was_asked_) return ending.code;  // ranks say themselves why they end
       tell(ending);
       idle = ending.steps > 0 ? 0 : idle + 1;
       if (!may_restart(ending, attempt, idle)) return ending.code;
@@ -113,7 +91,7 @@ class Launcher {
         return ending.code;
       }
       command = restart_command(options_.command);
-      if (!pause(attempt, idle)) return ending.code;
+      if (!pause(attempt, idle)) return kSignalExit + asked_;
     }
   }
 
@@ -167,8 +145,8 @@ class Launcher {
                                slots_of(hosts_), std::chrono::duration<double>(rest).count()));
     pollfd file{.fd = signals_.file(), .events = POLLIN};
     if (::poll(&file, 1, static_cast<int>(rest.count())) <= 0) return true;
-    const int number = signals_.next();
-    return number == 0 || number == SIGUSR1;
+    pass_on(signals_.next());
+    return asked_ == 0;
   }
 
   void connect_agents() {
@@ -202,7 +180,7 @@ class Launcher {
     const Deadline answered = deadline_after(kAgentTime);
     while (master.empty() && agents_[0]->is_open() && std::chrono::steady_clock::now() < answered) {
       step(watch, answered, &master);
-      if (was_asked_) return watch.ending();
+      if (asked_ != 0) return {.code = kSignalExit + asked_};  // no rank was started
     }
     if (master.empty()) {
       watch.lose_host(0, "does not answer");
@@ -236,11 +214,13 @@ class Launcher {
     std::optional<Deadline> stop_at, give_up_at;
     while (!watch.all_ended()) {
       const Deadline now = std::chrono::steady_clock::now();
-      if (watch.has_failed() && !stop_at && !was_asked_) stop_at = deadline_after(kLastWords);
+      if (watch.has_failed() && !stop_at && asked_ == 0) stop_at = deadline_after(kLastWords);
+      // Before a rank handles signals they kill it, and one that handles them already may wait for it.
+      if (watch.was_killed() && !stop_at) stop_at = deadline_after(kSaveTime);
       if (is_urgent_) stop_at = now;
       if (stop_at && now >= *stop_at && !give_up_at) {
         for (const auto& agent : agents_) agent->send({.kind = AgentOrder::Kind::stop});
-        give_up_at = deadline_after(kStopTime);
+        give_up_at = deadline_after(is_urgent_ ? kUrgentTime : kStopTime);
       }
       if (give_up_at && now >= *give_up_at) {
         for (size_t i = 0; i < agents_.size(); ++i) {
@@ -278,9 +258,10 @@ class Launcher {
 
   void pass_on(int number) {
     if (number == 0) return;
-    const bool ends = number != SIGUSR1;
-    if (ends && was_asked_) is_urgent_ = true;
-    if (ends) was_asked_ = true;
+    if (number != SIGUSR1) {
+      is_urgent_ = asked_ != 0;
+      asked_ = number;
+    }
     for (const auto& agent : agents_) agent->send({.kind = AgentOrder::Kind::signal, .signal = number});
   }
 
@@ -289,9 +270,10 @@ class Launcher {
   const std::string secret_;
   std::filesystem::path log_dir_;
   bool is_temporary_ = false;
-  Signals signals_;
+  SignalFile signals_;
   std::vector<std::unique_ptr<AgentLink>> agents_;
-  bool was_asked_ = false, is_urgent_ = false;  // to end, by a signal; by a second one
+  int asked_ = 0;           // the signal that asked the job to end; 0: none
+  bool is_urgent_ = false;  // a second one has come
   bool has_shrunk_ = false;
   std::string failed_host_;
   int failed_rank_ = -1;
