@@ -162,6 +162,8 @@ end_job strangers $job "$(now)" 0 "saved to" 60 || fail "a job among strangers"
 grep -qE '^([0-9]+) connections, \1 without an answer' "$folder/seen" || fail "strangers: $(cat "$folder/seen")"
 cmp "$folder/threads.st" "$folder/strangers.st" || fail "strangers changed the weights"
 
+/usr/bin/python3 tests/support/flood.py "$partita" 3 4 || fail "starts among strangers that only connect"
+
 # Two hosts: the same bits, and links that are cut, all at once.
 two_namespaces
 on_two=(--ssh "$folder/rsh" --hosts 10.77.0.1:2,10.77.0.2:2)

@@ -104,4 +104,5 @@ def main():
     print(f"{count} connections, {closed} without an answer, the largest process grew by {grown >> 10} MiB")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -14,8 +14,21 @@ namespace {
 
 constexpr size_t kLeastSecret = 16;
 constexpr size_t kResponse = 2 * sizeof(Digest);
-constexpr std::chrono::seconds kHandshakeTime{5};
+constexpr std::chrono::milliseconds kHandshakeTime{5000}, kShortHandshakeTime{500};
 constexpr std::chrono::milliseconds kGateInterval{200};
+
+/// Ends a connection in a way that its caller can tell from a refusal: it may call again.
+void turn_away(Socket& socket) {
+  const linger at_once{.l_onoff = 1, .l_linger = 0};
+  ::setsockopt(socket.file(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+  socket.close();
+}
+
+/// Waits for the answer to a response; false when the connection ends in the right order instead.
+bool is_answered(const Socket& socket, Deadline until) {
+  std::byte first{};
+  return !await_readable(socket, until) || ::recv(socket.file(), &first, 1, MSG_PEEK | MSG_DONTWAIT) != 0;
+}
 
 }  // namespace
 
@@ -43,26 +56,48 @@ Joining join(const Socket& socket, const JobKey& key, const Hello& own, Deadline
   std::copy(mine.begin(), mine.end(), sent.begin());
   std::copy(response.begin(), response.end(), sent.begin() + sizeof mine);
   if (!send_all(socket, sent, until)) return Joining::no_answer;
-  if (!receive_all(socket, answer, until)) {
-    return std::chrono::steady_clock::now() >= until ? Joining::no_answer : Joining::refused;
-  }
+  if (!is_answered(socket, until)) return Joining::refused;
+  if (!receive_all(socket, answer, until)) return Joining::no_answer;
   if (!equal_digests(answer, key.proof("listens", nonce, mine))) return Joining::refused;
   const auto* hello = reinterpret_cast<const std::byte*>(&own);
   return send_all(socket, {hello, sizeof own}, until) ? Joining::done : Joining::no_answer;
+}
+
+bool Gate::make_room() {
+  const Deadline late = std::chrono::steady_clock::now() - kShortHandshakeTime;
+  std::vector<size_t> unknown, slow;
+  for (size_t i = 0; i < waiting_.size(); ++i) {
+    if (waiting_[i].is_known) continue;
+    unknown.push_back(i);
+    if (waiting_[i].since <= late) slow.push_back(i);
+  }
+  const std::vector<size_t>& drawn_from = slow.empty() ? unknown : slow;
+  if (drawn_from.empty()) return false;
+  Waiting& drawn = waiting_[drawn_from[numbers_() % drawn_from.size()]];
+  turn_away(drawn.socket);
+  std::swap(drawn, waiting_.back());
+  waiting_.pop_back();
+  ++strangers_;
+  return true;
 }
 
 void Gate::accept_all() {
   constexpr int kAtOnce = 64;
   for (int i = 0; i < kAtOnce; ++i) {
     Socket socket(::accept4(listener_.file(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!socket.is_open()) return;
-    if (waiting_.size() >= most_waiting_) {
-      waiting_.pop_front();
-      ++strangers_;
+    if (!socket.is_open()) {
+      const bool has_no_files = errno == EMFILE || errno == ENFILE;
+      if (has_no_files && make_room()) continue;
+      return;
     }
-    Waiting waiting{.socket = std::move(socket), .nonce = random_bytes(), .until = deadline_after(kHandshakeTime)};
+    if (is_full() && !make_room()) {
+      turn_away(socket);
+      ++strangers_;
+      continue;
+    }
+    Waiting waiting{.socket = std::move(socket), .nonce = random_bytes(), .since = std::chrono::steady_clock::now()};
     // 32 bytes always fit into a new connection.
-    if (!send_all(waiting.socket, waiting.nonce, std::chrono::steady_clock::now())) continue;
+    if (!send_all(waiting.socket, waiting.nonce, waiting.since)) continue;
     waiting.bytes.resize(kResponse);
     waiting_.push_back(std::move(waiting));
   }
@@ -117,14 +152,16 @@ std::optional<Joined> Gate::next(Deadline until, const std::vector<int>& watched
     }
     const Deadline after = std::chrono::steady_clock::now();
     size_t at = 1 + watched.size();
-    std::deque<Waiting> kept;
+    const auto patience = is_full() ? kShortHandshakeTime : kHandshakeTime;
+    std::vector<Waiting> kept;
     for (Waiting& waiting : waiting_) {
       const bool is_ready = ready > 0 && files[at].revents != 0;
       ++at;
-      const bool stays = is_ready ? advance(waiting) : after < waiting.until;
-      if (stays) {
+      const bool is_late = !is_ready && after >= waiting.since + (waiting.is_known ? kHandshakeTime : patience);
+      if (is_late) turn_away(waiting.socket);
+      if (!is_late && (!is_ready || advance(waiting))) {
         kept.push_back(std::move(waiting));
-      } else if (waiting.socket.is_open()) {  // else it has joined
+      } else if (is_late || waiting.socket.is_open()) {  // else it has joined
         ++strangers_;
       }
     }

@@ -9,6 +9,7 @@
 
 #include <deque>
 #include <optional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -42,18 +43,21 @@ struct Joined {
   Hello hello;
 };
 
-/// How a call of another rank ended.
+/// How a call of another rank ended: it was refused where the one that listens has read the response and then closed
+/// the connection, and may be made again where that was too busy, or is not there any more.
 enum class Joining { done, refused, no_answer };
 
 /// Shows the one that listens that this process knows the key, asks the same of it, and says who this is.
 Joining join(const Socket& socket, const JobKey& key, const Hello& own, Deadline until);
 
 /// Accepts connections, one step at a time, so that one that says nothing holds up nobody. Those that do not show that
-/// they know the key within five seconds are closed, and so is the oldest of too many; each takes 128 bytes.
+/// they know the key within five seconds are closed. With too many that wait each has half a second, and one that has
+/// not shown it, drawn at random, makes room for the next: who knows the key gets in, at the latest when it calls
+/// again. Each takes 128 bytes.
 class Gate {
  public:
-  Gate(Socket listener, const JobKey& key, int most_waiting)
-      : listener_(std::move(listener)), key_(key), most_waiting_(most_waiting) {}
+  Gate(Socket listener, const JobKey& key, int max_waiting)
+      : listener_(std::move(listener)), key_(key), max_waiting_(max_waiting) {}
 
   /// The next rank that joins; none when `until` passes, or one of `watched` can be read.
   std::optional<Joined> next(Deadline until, const std::vector<int>& watched = {});
@@ -65,20 +69,24 @@ class Gate {
   struct Waiting {
     Socket socket;
     Digest nonce;
-    Deadline until;
+    Deadline since;
     size_t came = 0;
     bool is_known = false;
     std::vector<std::byte> bytes{};  // the response, then the hello
   };
+  bool is_full() const { return waiting_.size() >= max_waiting_; }
   void accept_all();
+  /// Closes a connection that does not know the key yet; false when there is none.
+  bool make_room();
   /// False: the connection is to be closed.
   bool advance(Waiting& waiting);
   bool check_response(Waiting& waiting);
 
   Socket listener_;
   const JobKey& key_;
-  size_t most_waiting_;
-  std::deque<Waiting> waiting_;
+  size_t max_waiting_;
+  std::vector<Waiting> waiting_;
+  std::minstd_rand numbers_{std::random_device{}()};
   std::deque<Joined> joined_;
   int64_t strangers_ = 0;
 };

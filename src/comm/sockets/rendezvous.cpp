@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <thread>
 
 #include "base/error.h"
 #include "base/failure_code.h"
@@ -10,8 +11,9 @@
 namespace partita {
 namespace {
 
-constexpr int kMostStrangers = 64;  // that wait at a gate besides the ranks
+constexpr int kMaxStrangers = 256;  // that wait at a gate in addition to the ranks
 constexpr int kMostRefusals = 3;
+constexpr std::chrono::milliseconds kNextCall{10};  // after one without an answer
 constexpr Timeout kReplyTime = std::chrono::seconds(5);
 constexpr size_t kMostText = 4096;
 
@@ -63,7 +65,10 @@ Socket call_rank(int rank, const Endpoint& endpoint, const JobKey& key, const Re
                                        "expected those of its job",
                                        rank, print(endpoint)));
     }
-    if (std::chrono::steady_clock::now() < until) continue;
+    if (std::chrono::steady_clock::now() + kNextCall < until) {
+      std::this_thread::sleep_for(kNextCall);
+      continue;
+    }
     throw RuntimeFailure(
         ExitCode::peer_stalled,
         fmt::format("[rendezvous] rank {} at {} does not answer, got nothing in {:.1f} s, expected its "
@@ -76,7 +81,7 @@ Socket call_rank(int rank, const Endpoint& endpoint, const JobKey& key, const Re
 class Gathering {
  public:
   Gathering(const RendezvousOptions& options, const JobKey& key, Socket listener)
-      : options_(options), gate_(std::move(listener), key, options.size + kMostStrangers), links_(options.size) {}
+      : options_(options), gate_(std::move(listener), key, options.size + kMaxStrangers), links_(options.size) {}
 
   std::vector<Socket> links() { return std::move(links_); }
 
@@ -199,7 +204,7 @@ void connect_others(std::vector<Socket>& links, const std::vector<Hello>& all, S
     links[rank] = call_rank(rank, {all[rank].address, all[rank].port}, key, options,
                             [&](const Socket&) { return hello_of(options, {}); });
   }
-  Gate gate(std::move(listener), key, options.size + kMostStrangers);
+  Gate gate(std::move(listener), key, options.size + kMaxStrangers);
   const Deadline until = deadline_after(options.timeout);
   for (int missing = options.size - 1 - options.rank; missing > 0;) {
     std::optional<Joined> joined = gate.next(until);

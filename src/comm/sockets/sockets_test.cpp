@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <deque>
 #include <numeric>
 #include <random>
 #include <thread>
@@ -356,6 +357,95 @@ TEST(Sockets, OnlyRanksOfTheJobJoin) {
   threads.emplace_back([&, options = options_of(point, 1, dealt_out(2, 1))] { make_socket_world(options)->barrier(); });
   threads.clear();
   EXPECT_EQ(refused, 2);
+}
+
+/// The two ends of a challenge: what a rank does that knows the key, in its parts.
+struct Caller {
+  Socket socket;
+  Digest nonce{}, mine{};
+
+  explicit Caller(const Endpoint& endpoint) : socket(*connect_to(endpoint, deadline_after(5s))) {}
+  void respond(const JobKey& key) {
+    ASSERT_TRUE(receive_all(socket, nonce, deadline_after(5s)));
+    const Digest proof = key.proof("calls", nonce, mine);
+    ASSERT_TRUE(send_all(socket, mine, deadline_after(5s)) && send_all(socket, proof, deadline_after(5s)));
+  }
+};
+
+TEST(Sockets, StrangersThatOnlyConnectPushOutNobodyWhoKnowsTheKey) {
+  const JobKey key("0123456789abcdef", "1");
+  Gate gate(listen_on({"127.0.0.1", 0}), key, 4);
+  const Endpoint endpoint = local_endpoint(gate.listener());
+  const auto look = [&] { EXPECT_FALSE(gate.next(deadline_after(20ms))); };
+  Caller rank(endpoint);
+  look();
+  rank.respond(key);
+  look();
+  std::vector<Caller> strangers;
+  for (int i = 0; i < 50; ++i) strangers.emplace_back(endpoint);
+  look();
+  const Hello hello{.rank = 1, .size = 2};
+  ASSERT_TRUE(send_all(rank.socket, {reinterpret_cast<const std::byte*>(&hello), sizeof hello}, deadline_after(5s)));
+  const auto joined = gate.next(deadline_after(5s));
+  ASSERT_TRUE(joined);
+  EXPECT_EQ(joined->hello.rank, 1);
+  EXPECT_EQ(gate.strangers(), 47);
+  // Those that are left have half a second as long as there are too many.
+  strangers.emplace_back(endpoint);
+  EXPECT_FALSE(gate.next(deadline_after(900ms)));
+  EXPECT_GE(gate.strangers(), 50);
+}
+
+TEST(Sockets, ACallerThatWasPushedOutMayCallAgain) {
+  const JobKey key("0123456789abcdef", "1"), other("another secret of the job", "1");
+  Gate gate(listen_on({"127.0.0.1", 0}), key, 1);
+  const Endpoint endpoint = local_endpoint(gate.listener());
+  // Each caller finds the next stranger before it is answered.
+  for (const bool knows : {true, false}) {
+    Joining end = Joining::done;
+    std::jthread caller([&] {
+      const auto socket = connect_to(endpoint, deadline_after(5s));
+      end = join(*socket, knows ? key : other, {.rank = 1, .size = 2}, deadline_after(5s));
+    });
+    if (knows) {
+      std::this_thread::sleep_for(100ms);
+      const Caller stranger(endpoint);
+      EXPECT_FALSE(gate.next(deadline_after(1ms)));
+      caller.join();
+      EXPECT_EQ(end, Joining::no_answer);
+    } else {
+      EXPECT_FALSE(gate.next(deadline_after(1500ms)));
+      caller.join();
+      EXPECT_EQ(end, Joining::refused) << "another secret";
+    }
+  }
+}
+
+TEST(Sockets, RanksMeetAmongStrangersThatOnlyConnect) {
+  MeetingPoint point;
+  const Endpoint master = parse_endpoint("test", point.master);
+  std::atomic<bool> is_over = false;
+  std::vector<std::jthread> floods;
+  for (int i = 0; i < 2; ++i) {
+    floods.emplace_back([&] {
+      std::deque<Socket> held;
+      while (!is_over) {
+        // Nobody listens any more once all ranks have come.
+        auto socket = connect_to(master, deadline_after(1ms));
+        if (socket) held.push_back(std::move(*socket));
+        if (held.size() > 200) held.pop_front();
+      }
+    });
+  }
+  std::vector<std::jthread> ranks;
+  for (int rank = 0; rank < 4; ++rank) {
+    ranks.emplace_back([options = options_of(point, rank, dealt_out(4, 2))] {
+      if (options.rank > 0) std::this_thread::sleep_for(options.rank * 100ms);
+      make_socket_world(options)->barrier();
+    });
+  }
+  ranks.clear();
+  is_over = true;
 }
 
 TEST(Sockets, RanksThatDoNotComeAreNamed) {
