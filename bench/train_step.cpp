@@ -2,7 +2,7 @@
 //
 //   bench_train_step MODEL BATCH [RANKS=1] [THREADS=2] [STEPS=50] [PROFILE=0]
 //
-// Prints the median, the smallest and the largest step in milliseconds; with PROFILE=1 also where the
+// Prints the median, the mean, the smallest and the largest step in milliseconds; with PROFILE=1 also where the
 // time of a step goes, by kernel. Ranks are threads or, under mpirun, its processes. Batch norms take the statistics of
 // each rank's rows, as data parallel training does elsewhere.
 
@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <map>
+#include <numeric>
 #include <string>
 
 #include "base/philox.h"
@@ -99,9 +100,11 @@ void measure(const Settings& settings) {
     }
     if (world.rank() != 0) return;
     std::sort(times.begin(), times.end());
-    fmt::print("partita {} B {} ranks {} threads {} median {:.3f} ms min {:.3f} ms max {:.3f} ms arena {:.1f} MiB\n",
-               settings.model, settings.batch, settings.ranks, settings.threads, times[times.size() / 2], times.front(),
-               times.back(), static_cast<double>(executor.arena_bytes()) / (1 << 20));
+    const double mean = std::accumulate(times.begin(), times.end(), 0.0) / static_cast<double>(times.size());
+    fmt::print(
+        "partita {} B {} ranks {} threads {} median {:.3f} ms mean {:.3f} ms min {:.3f} ms max {:.3f} ms arena {:.1f} MiB\n",
+        settings.model, settings.batch, settings.ranks, settings.threads, times[times.size() / 2], mean, times.front(),
+        times.back(), static_cast<double>(executor.arena_bytes()) / (1 << 20));
     if (settings.profile && settings.ranks == 1) {
       executor.measure(true);
       executor.step();

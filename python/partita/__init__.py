@@ -2,6 +2,7 @@
 
 The names and defaults are those of the documented system's Python interface (docs/python.md)."""
 
+from partita import _waiting  # noqa: F401  # before the library is loaded
 from partita import _core, _exit
 from partita._names import missing as _missing
 from partita.common import (  # noqa: F401

@@ -6,7 +6,7 @@
 
 namespace partita {
 
-/// Once, before anything is printed: may start the program anew so that waiting threads sleep (see wait_passively),
+/// Once, before anything is printed: may start the program anew so that waiting threads sleep (see cli/waiting.h),
 /// warns of more threads than cores, and says which ranks print. Keep the result while the job runs.
 std::unique_ptr<Console> prepare_process(const JobConfig& config, const Place& place);
 

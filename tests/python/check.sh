@@ -22,6 +22,10 @@ surface=../shared/reference/python_surface.md
 
 "$python" tests/python/same_as_command.py "$root/build/release/partita" "$work"
 
+# Idle compute threads of a script spin for as long as those of the command.
+spins=$(env -u OMP_WAIT_POLICY OMP_DISPLAY_ENV=verbose "$python" -c 'import partita' 2>&1 | grep GOMP_SPINCOUNT)
+[[ $spins == *"'2000'"* ]] || { echo "Python sets no bound for spinning, got $spins"; exit 1; }
+
 # fails CODE TEXT COMMAND...: the command ends with the code, or any but 0, and says the text
 fails() {
   local code=$1 text=$2 got=0
