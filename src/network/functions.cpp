@@ -231,7 +231,12 @@ Value weighted_mean(Value x, Value weights, Where where) {
     throw InvalidArgument(fmt::format("[weighted_mean] weights do not fit, got {} for {}, expected floats of one shape",
                                       print(weights.type()), print(x.type())));
   }
-  return div(reduce_sum(mul(x, weights, where), {}, false, where), reduce_sum(weights, {}, false, where), where);
+  const Value sum = reduce_sum(weights, {}, false, where);
+  const Type number{sum.dtype(), {}};
+  // Chosen before the division, so that neither the mean nor its gradients are 0 / 0.
+  const Value is_zero = equal(sum, constant(sum.builder(), 0, number), where);
+  const Value divisor = select(is_zero, constant(sum.builder(), 1, number), sum, where);
+  return div(reduce_sum(mul(x, weights, where), {}, false, where), divisor, where);
 }
 
 Value reduce_max(Value x, std::vector<int64_t> axes, bool keep_dims, Where where) {

@@ -108,7 +108,8 @@ Value rotary(Value x, double base = 10000, int64_t begin = 0, int64_t heads = 1,
 Value reduce_sum(Value x, std::vector<int64_t> axes = {}, bool keep_dims = false, Where where = Where::current());
 Value reduce_mean(Value x, std::vector<int64_t> axes = {}, bool keep_dims = false, Where where = Where::current());
 /// The sum of x times the weights over the sum of the weights, of all elements: a mean in which samples count
-/// differently (a weight of 0: not at all). Floats of one shape; refuses others.
+/// differently (a weight of 0: not at all). Where the weights sum to 0, the sum of the products alone, which is 0 if
+/// all weights are 0. Floats of one shape; refuses others.
 Value weighted_mean(Value x, Value weights, Where where = Where::current());
 Value reduce_max(Value x, std::vector<int64_t> axes = {}, bool keep_dims = false, Where where = Where::current());
 Value reduce_min(Value x, std::vector<int64_t> axes = {}, bool keep_dims = false, Where where = Where::current());

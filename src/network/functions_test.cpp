@@ -39,6 +39,17 @@ TEST(Functions, WeightedMeans) {
   EXPECT_THROW(weighted_mean(f.x, greater(f.x, f.x)), InvalidArgument);
 }
 
+// The divisor is the sum of the weights wherever that is not 0, however small.
+TEST(Functions, WeightedMeansOfWeightsNearZero) {
+  for (const double weight : {0.0, -0.0, 1e-300, 0.05, -0.05}) {
+    Fixture f;
+    const Value mean = weighted_mean(square(f.x), scale(f.x, 0, weight));
+    EXPECT_NEAR(f.run(mean).at(0), weight == 0 ? 0 : 91.0 / 6, 1e-12) << weight;
+  }
+  Fixture f;  // weights that sum to 0 and are not 0: -2.5 -1.5 -0.5 0.5 1.5 2.5
+  EXPECT_NEAR(f.run(weighted_mean(f.x, scale(f.x, 1, -3.5))).at(0), 17.5, 1e-12);
+}
+
 TEST(Functions, OperatorsWithNumbers) {
   Fixture f;
   const Array y = f.run(2 * (f.x + 1) - f.x / 4 + 1.0 / f.x + (3 - f.x));

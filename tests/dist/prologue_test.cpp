@@ -180,19 +180,20 @@ TEST(Prologue, TheCountOfAnotherStageIsLate) {
 }
 
 /// Rows whose losses count with weights of their own, and classes that a learnt number makes sharper or softer.
-Job weighted_job() {
+/// `relative_weights` adds a second mean with another divisor: of the weights relative to their own mean.
+Job weighted_job(bool relative_weights = true) {
   const auto layers = sequential({dense(12), op_layer("relu"), dense(5)});
   const auto forward = [=](Context& context, Columns& rows) -> NamedValues {
     const Value logits = context.call_network(*layers, rows.at("x"));
     return {{"logits", mul(logits, context.parameter("sharpness", {}, constant_initializer(1)))}};
   };
-  const auto loss = [](Context& context, Columns& rows, const NamedValues& out) -> NamedValues {
+  const auto loss = [=](Context& context, Columns& rows, const NamedValues& out) -> NamedValues {
     const Value losses =
         sample_losses(Loss::sparse, context.builder(), find_output(out, "logits"), rows.as_given("label"));
     const Value weights = square(rows.at("weight"));
-    // A second mean with another divisor: of the weights relative to their own mean.
-    const Value relative = weights / reduce_mean(weights);
-    return {{"loss", weighted_mean(losses, weights) + reduce_mean(losses * relative) * 0.5}};
+    const Value mean = weighted_mean(losses, weights);
+    if (!relative_weights) return {{"loss", mean}};
+    return {{"loss", mean + reduce_mean(losses * (weights / reduce_mean(weights))) * 0.5}};
   };
   Job job;
   const std::vector<Column> columns{
@@ -228,6 +229,38 @@ TEST(Prologue, WeightsOfSamples) {
         expect_same_training(run_job(job), oracle, 1e-9, what);
         if (HasFailure()) return;
       }
+    }
+  }
+}
+
+// A batch whose samples all weigh nothing has a loss of 0, and nothing is learnt from it; steps with weights are those
+// of one rank.
+TEST(Prologue, ABatchOfZeroWeightsTeachesNothing) {
+  Job job = weighted_job(/*relative_weights=*/false);
+  job.training.optimizer = {.kind = OptimizerKind::sgd};
+  job.batch = [given = job.batch](int step) {
+    Arrays batch = given(step);
+    Array& weights = batch.at("weight");
+    for (int64_t i = 0; i < weights.type().elements() && step % 2 == 0; ++i) weights.set(i, 0);
+    return batch;
+  };
+  const JobResult oracle = interpret_job(job);
+  EXPECT_EQ(oracle.losses[0], 0);
+  EXPECT_GT(oracle.losses[1], 0);
+  EXPECT_EQ(oracle.losses[2], 0);
+  Job first = job;
+  first.steps = 1;
+  for (const auto& [name, value] : interpret_job(first).states) {
+    EXPECT_EQ(relative_error(value, job.states.at(name)), 0) << name;
+  }
+  for (const int64_t count : {1, 4}) {
+    for (const int ranks : {1, 2, 3}) {
+      if (!can_run(ranks)) continue;
+      job.ranks = ranks;
+      job.micro_batches = count;
+      const std::string what = fmt::format("{} micro-batches, {} ranks", count, ranks);
+      SCOPED_TRACE(what);
+      expect_same_training(run_job(job), oracle, 1e-9, what);
     }
   }
 }
