@@ -60,6 +60,9 @@ cd "$work"
 prints 3 "groups of three processes: ok" mpirun -n 3 "$python" "$root/tests/python/groups.py"
 "$python" "$root/tests/python/loops.py" "$work/loops.npy"
 prints 2 "a loop of one's own: ok" mpirun -n 2 "$python" "$root/tests/python/loops.py" "$work/loops.npy"
+mpirun -n 3 "$python" "$root/tests/python/sharded_loops.py" "$work/sharded.npy" 0
+prints 1 "loops over shards: ok" "$python" "$root/tests/python/sharded_loops.py" "$work/sharded.npy" 3
+prints 1 "loops over shards: ok" env PARTITA_RANKS=3 "$python" "$root/tests/python/sharded_loops.py" "$work/sharded.npy" 0
 prints 3 "callbacks of three processes: ok" mpirun -n 3 "$python" "$root/tests/python/reading_ranks.py"
 "$python" "$root/tests/python/operator_parallel.py" "$work/products.npy"
 prints 0 "Traceback" mpirun -n 8 "$python" "$root/tests/python/operator_parallel.py" "$work/products.npy"

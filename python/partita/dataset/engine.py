@@ -106,6 +106,8 @@ class Dataset:
         _refuse_unknown("map", kwargs)
         if self._batch_size is not None:
             raise NotImplementedError("[map] batches are mapped, got a map after batch, expected it before")
+        if isinstance(column_order, int):  # the place of num_parallel_workers in later forms
+            column_order = None
         steps = T.flattened(operations)
         if isinstance(input_columns, str):
             input_columns = [input_columns]
@@ -229,11 +231,29 @@ class Dataset:
 
     # How it is read.
 
+    def _shards_of_a_step(self):
+        """The shards that a loop reads side by side: all of the script's where ranks are threads of this process, so
+        that a batch has the rows of all ranks."""
+        from partita import context
+        from partita.communication import management as ranks
+
+        shards, _ = self._shards
+        alone = context.get_auto_parallel_context("parallel_mode") == "stand_alone"
+        if shards == 1 or alone or ranks.is_process() or ranks.in_process_ranks() == 1:
+            return [None]
+        if self._batch_size is None and any(len(shape) == 0 for _, _, shape in self.rows().columns):
+            warn("[dataset] rows that are no batches have no rows of several ranks: those of one shard are read")
+            return [None]
+        return [(shards, i) for i in range(shards)]
+
     def _batches(self, epoch):
-        rows, step = self.rows(), self._batch_size or 1
-        last = len(rows) // step * step if self._drop_remainder else len(rows)
+        parts, step = [self.rows(shard) for shard in self._shards_of_a_step()], self._batch_size or 1
+        size = len(parts[0])
+        last = size // step * step if self._drop_remainder else size
         for first in range(0, last, step):
-            yield rows.read(epoch, list(range(first, min(first + step, last))))
+            indices = list(range(first, min(first + step, last)))
+            read = [rows.read(epoch, indices) for rows in parts]
+            yield read[0] if len(read) == 1 else [_joined(arrays) for arrays in builtin_zip(*read)]
 
     def _values(self, num_epochs, columns, output_numpy):
         names = self.get_col_names()
@@ -243,10 +263,7 @@ class Dataset:
         for _ in range(num_epochs) if num_epochs > 0 else itertools.count():
             epoch, self._epoch = self._epoch, self._epoch + 1
             for arrays in self._batches(epoch):
-                values = [
-                    arrays[c] if self._batch_size is not None else _core.Array(np.array(np.asarray(arrays[c])[0]))
-                    for c in chosen
-                ]
+                values = [arrays[c] if self._batch_size is not None else _row_of(arrays[c]) for c in chosen]
                 yield [np.asarray(value) if output_numpy else _trace.from_array(value) for value in values]
 
     def create_tuple_iterator(self, columns=None, num_epochs=-1, output_numpy=False, do_copy=False):
@@ -260,6 +277,17 @@ class Dataset:
 
     def __iter__(self):
         return iter(self._values(1, None, False))
+
+
+def _joined(arrays):
+    """The rows of several arrays as one."""
+    return _core.Array(np.concatenate([np.asarray(one) for one in arrays]))
+
+
+def _row_of(array):
+    """The row of an array that has one; those of several shards, which begin with rows themselves, as one."""
+    values = np.asarray(array)
+    return _core.Array(np.array(values[0] if len(values) == 1 else np.concatenate(list(values))))
 
 
 class _Iterator:
