@@ -120,7 +120,7 @@ void LossMonitor::on_step_end(const StepInfo& info) {
 
 void TimeMonitor::on_epoch_end(const EpochInfo& info) {
   const double milliseconds = 1e3 * info.seconds;
-  const auto steps = static_cast<double>(std::max<int64_t>(1, info.steps));
+  const auto steps = static_cast<double>(std::max<int64_t>(1, info.steps - info.steps_before));
   out_ << fmt::format("epoch time: {:.3f} ms, per step time: {:.3f} ms", milliseconds, milliseconds / steps);
   if (info.exposed_communication) {
     out_ << fmt::format(", exposed communication: {:.3f} ms", 1e3 * *info.exposed_communication / steps);

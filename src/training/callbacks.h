@@ -32,10 +32,11 @@ struct StepInfo {
 
 struct EpochInfo {
   int64_t epoch = 1;
-  int64_t steps = 0;
-  double seconds = 0;
-  double loss = 0;                                // mean over the steps
-  std::optional<double> exposed_communication{};  // of all steps
+  int64_t steps = 0;         // that the epoch has had
+  int64_t steps_before = 0;  // of these, before the training went on from a checkpoint: in another process
+  double seconds = 0;        // of the other steps
+  double loss = 0;           // mean over all steps
+  std::optional<double> exposed_communication{};  // seconds, of the other steps
   std::optional<Metrics> validation;              // when rows for it were given
 };
 
@@ -111,7 +112,7 @@ class LossMonitor : public Callback {
 };
 
 /// "epoch time: 1234.5 ms, per step time: 12.3 ms" after every epoch, and ", exposed communication: 1.2 ms" of a step
-/// where it is measured.
+/// where it is measured: of the steps that this process took.
 class TimeMonitor : public Callback {
  public:
   explicit TimeMonitor(std::ostream& out) : out_(out) {}

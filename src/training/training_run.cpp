@@ -39,6 +39,15 @@ void restore_callbacks(const std::vector<Callback*>& callbacks, const std::map<s
   }
 }
 
+/// An epoch that is not over.
+struct EpochSoFar {
+  Clock::time_point begin;  // in this process
+  double losses = 0;        // the sum of those of all its steps
+  double exposed = 0;       // seconds of communication in this process
+  int64_t steps = 0;
+  int64_t steps_before = 0;  // of these, before the training went on
+};
+
 class Loop {
  public:
   Loop(const TrainingRun& run, RankRun& rank, Communicator& comm)
@@ -89,7 +98,7 @@ class Loop {
       agree(step);
       if (trace_ && trace_->takes_step()) trace_->end_step(*recorder_);
     }
-    if (steps_ > 0) {  // the last epoch was not whole
+    if (epoch_.steps > 0) {  // the last epoch was not whole
       end_epoch((step - 1) / info.steps_per_epoch + 1);
       agree(step);
     }
@@ -128,14 +137,15 @@ class Loop {
 
   /// What callbacks and the epoch kept.
   void restore(const Manifest& manifest) {
-    losses_ = manifest.losses;
-    steps_ = manifest.losses_steps;
+    epoch_.losses = manifest.losses;
+    epoch_.steps = epoch_.steps_before = manifest.losses_steps;
     if (comm_.rank() == 0) restore_callbacks(run_.callbacks, manifest.callbacks);
   }
 
   /// Every rank's part of a checkpoint of now.
   void save(int64_t step) {
-    TrainingMoment moment{.position = run_.position, .losses = losses_, .losses_steps = steps_, .plan = run_.plan};
+    TrainingMoment moment{
+        .position = run_.position, .losses = epoch_.losses, .losses_steps = epoch_.steps, .plan = run_.plan};
     moment.position.step = step;
     moment.position.learning_rate = control_.learning_rate();
     if (comm_.rank() == 0) moment.callbacks = saved_callbacks(run_.callbacks);
@@ -175,8 +185,8 @@ class Loop {
     comm_.begin_step(step + 1);
     if (recorder_) recorder_->begin_step(step + 1, trace_ && trace_->takes_step());
     const double loss = compute(step);
-    losses_ += loss;
-    ++steps_;
+    epoch_.losses += loss;
+    ++epoch_.steps;
     StepInfo info{.epoch = step / run_.info.steps_per_epoch + 1,
                   .step = step % run_.info.steps_per_epoch + 1,
                   .global_step = step + 1,
@@ -187,7 +197,7 @@ class Loop {
                   .elapsed = elapsed_};
     if (recorder_) {
       info.exposed_communication = recorder_->exposed_seconds();
-      exposed_ += recorder_->exposed_seconds();
+      epoch_.exposed += recorder_->exposed_seconds();
     }
     return info;
   }
@@ -213,19 +223,15 @@ class Loop {
   }
   Recorder* recorder() { return recorder_ ? &*recorder_ : nullptr; }
 
-  void begin_epoch() {
-    epoch_begin_ = Clock::now();
-    losses_ = 0;
-    exposed_ = 0;
-    steps_ = 0;
-  }
+  void begin_epoch() { epoch_ = {.begin = Clock::now()}; }
 
   void end_epoch(int64_t epoch) {
     EpochInfo info{.epoch = epoch,
-                   .steps = steps_,
-                   .seconds = seconds_since(epoch_begin_),
-                   .loss = losses_ / static_cast<double>(steps_)};
-    if (recorder_) info.exposed_communication = exposed_;
+                   .steps = epoch_.steps,
+                   .steps_before = epoch_.steps_before,
+                   .seconds = seconds_since(epoch_.begin),
+                   .loss = epoch_.losses / static_cast<double>(epoch_.steps)};
+    if (recorder_) info.exposed_communication = epoch_.exposed;
     if (run_.validation) {
       agreement_.await_callbacks();
       info.validation = run_.validation->run(rank_);
@@ -277,7 +283,7 @@ class Loop {
   std::optional<CheckpointSaving> saving_;
   const Clock::time_point begin_ = Clock::now();
   double elapsed_ = 0;  // since then, as all ranks know it
-  Clock::time_point last_save_ = Clock::now(), epoch_begin_;
+  Clock::time_point last_save_ = Clock::now();
   int64_t last_saved_ = -1;                // the step of the last checkpoint that was begun
   int64_t saves_ = 0;                      // asked for by signals, and begun
   int stopped_by_ = 0;                     // a signal
@@ -285,9 +291,7 @@ class Loop {
   RequestedFiles files_{run_, rank_};
   Batch batch_;
   TrainingResult result_;
-  double losses_ = 0;   // of this epoch
-  double exposed_ = 0;  // seconds of communication, of this epoch
-  int64_t steps_ = 0;   // of this epoch
+  EpochSoFar epoch_;
 };
 
 }  // namespace

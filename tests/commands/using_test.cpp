@@ -1,6 +1,7 @@
 // What a user sees of the commands.
 
 #include <csignal>
+#include <cstdio>
 #include <thread>
 
 #include "support/program.h"
@@ -91,16 +92,44 @@ TEST(Train, AnInterruptSavesWhatWasAskedFor) {
   expect_parts(read_text(folder.path() / "out"), {"interrupted: the training ends after step ", "saved to " + weights,
                                                   "checkpoint in " + checkpoint, "[train] interrupted"});
   EXPECT_TRUE(std::filesystem::exists(weights));
-  const Outcome resumed =
-      run_program({"train", "mlp:hidden=64", "--resume", checkpoint, "--epochs", "1000", "--steps", "1"});
+  const Outcome resumed = run_program({"train", "mlp:hidden=64", "--resume", checkpoint, "--epochs", "1000", "--steps",
+                                       "1"});
   EXPECT_TRUE(has_warning(resumed, "[resume] nothing left to train"))
       << fmt::format("{}", fmt::join(resumed.warnings, "\n"));
+}
+
+// A training that is stopped in the middle of an epoch says the time of the steps that each process took.
+TEST(Train, AResumedEpochSaysTheTimeOfItsOwnSteps) {
+  const TempDir folder;
+  const std::string run = (folder.path() / "run").string(), log = (folder.path() / "log").string();
+  const UsingWords train{"train",    "mlp:hidden=4", "--batch",   "200",      "--schedule-steps",
+                         "100",      "--no-eval",    "--threads", "1",        "--checkpoint",
+                         run,        "--log",        log,         "--resume", "latest",
+                         "--verbose"};
+  const auto monitored = [&](const char* steps) {
+    UsingWords words = train;
+    words.insert(words.end(), {"--steps", steps});
+    const std::string output = run_program(words).output;
+    double epoch = 0, step = 0, exposed = -1;
+    const size_t line = output.find("epoch time: ");
+    EXPECT_NE(line, std::string::npos) << output;
+    EXPECT_EQ(
+        std::sscanf(output.c_str() + line, "epoch time: %lf ms, per step time: %lf ms, exposed communication: %lf",
+                    &epoch, &step, &exposed),
+        3)
+        << output;
+    return std::pair(epoch, step);
+  };
+  for (const auto& [until, taken] : {std::pair{"20", 20}, {"26", 6}, {"30", 4}}) {
+    const auto [epoch, step] = monitored(until);
+    EXPECT_NEAR(step, epoch / taken, 0.001) << until;
+  }
 }
 
 TEST(Train, AResumedTrainingIsTheSameOrSaysWhatDiffers) {
   const TempDir folder;
   const std::string checkpoint = (folder.path() / "c").string();
-  const UsingWords gpt{"train", "gpt:layers=1,hidden=16,heads=2,seq=8", "--no-eval"};
+  const UsingWords gpt{"train", "gpt:layers=1,hidden=16,heads=2,seq=8", "--no-eval", "--schedule-steps", "100"};
   const auto run = [&](UsingWords words, const UsingWords& more) {
     words.insert(words.end(), more.begin(), more.end());
     return run_program(words);
@@ -112,7 +141,7 @@ TEST(Train, AResumedTrainingIsTheSameOrSaysWhatDiffers) {
     words.insert(words.end(), more.begin(), more.end());
     expect_refusal(words, ExitCode::bad_input, parts);
   };
-  refused({"train", "gpt:layers=1,hidden=16,heads=4,seq=8", "--no-eval"}, {},
+  refused({"train", "gpt:layers=1,hidden=16,heads=4,seq=8", "--no-eval", "--schedule-steps", "100"}, {},
           {"[resume]", "model = gpt:layers=1,hidden=16,heads=4,seq=8 instead of gpt:layers=1,hidden=16,heads=2,seq=8"});
   refused({"train", "gpt:layers=1,hidden=16,heads=2,seq=8,dropout=0.1"}, {}, {"dropout=0.1"});
   refused(gpt, {"--loss", "dense"}, {"training.loss = dense instead of sparse"});

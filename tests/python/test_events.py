@@ -1,5 +1,7 @@
 """What callbacks read and change while a model is trained."""
 
+import contextlib
+import io
 import os
 import signal
 import tempfile
@@ -193,6 +195,24 @@ class Events(Case):
                     model.train(9, rows(), [Watch(), saver], dataset_sink_mode=True, sink_size=3)
                 self.assertEqual(seen[-1], last)
                 self.assertEqual(len(os.listdir(folder)), 1, os.listdir(folder))
+
+    def test_the_time_of_a_step_is_that_of_steps_that_were_taken(self):
+        """Of an epoch that something ends, too: of four steps, 1.2 s by the clock."""
+        for last, sink, expected in ((4, False, 300), (3, False, 400), (1, False, 1200), (2, True, 600)):
+
+            class Stop(train.Callback):
+                def on_train_step_end(self, run_context):
+                    if run_context.original_args().cur_step_num == last:
+                        run_context.request_stop()
+
+            net, printed = Net(), io.StringIO()
+            model = train.Model(net, nn.CrossEntropyLoss(), nn.SGD(net.trainable_params(), 0.1))
+            sinks = {"dataset_sink_mode": True, "sink_size": 2} if sink else {}
+            clock = mock.Mock(time=mock.Mock(side_effect=(10, 11.2, 12, 13.2)))
+            with mock.patch.object(train.callback, "time", clock), contextlib.redirect_stdout(printed):
+                model.train(1, rows(48), [Stop(), train.TimeMonitor()], **sinks)
+            line = f"Train epoch time: 1200.000 ms, per step time: {expected}.000 ms"
+            self.assertEqual(printed.getvalue().splitlines()[0], line, last)
 
     def test_a_signal_ends_epochs_of_so_many_steps(self):
         seen, net = [], Net()

@@ -119,11 +119,13 @@ class TimeMonitor(Callback):
         self._steps = data_size
 
     def on_train_epoch_begin(self, run_context):
-        self._begin = time.time()
+        self._begin, self._first = time.time(), run_context.original_args().cur_step_num or 0
 
     def on_train_epoch_end(self, run_context):
         milliseconds = (time.time() - self._begin) * 1000
-        steps = self._steps or run_context.original_args().batch_num
+        args = run_context.original_args()
+        # An epoch that something ended has fewer steps than a whole one.
+        steps = self._steps or (args.cur_step_num or 0) - self._first or args.batch_num
         print(f"Train epoch time: {milliseconds:5.3f} ms, per step time: {milliseconds / steps:5.3f} ms", flush=True)
 
 
