@@ -87,6 +87,24 @@ void write_manifest(const std::string& folder, const Manifest& manifest) {
   }
 }
 
+/// Throws InvalidFile when something was saved. One whose manifest is not there was never whole.
+void refuse_damage_alone(const std::string& folder, const std::vector<FoundCheckpoint>& damaged) {
+  const FoundCheckpoint* newest = nullptr;
+  int64_t saved = 0;
+  for (const FoundCheckpoint& one : damaged) {
+    std::error_code failure;
+    const fs::file_status status = fs::symlink_status(one.path + "/" + kManifestName, failure);
+    if (status.type() == fs::file_type::not_found) continue;
+    newest = &one;
+    ++saved;
+  }
+  if (newest == nullptr) return;
+  throw InvalidFile(
+      fmt::format("[checkpoint] no whole checkpoint in {}, got {} damaged, the newest because of {}, expected one that "
+                  "is whole, or a folder without checkpoints",
+                  folder, saved, newest->damage));
+}
+
 /// Every file is there with its size, as this process sees the folder.
 void require_files(const std::string& folder, const Manifest& manifest) {
   for (const ManifestFile& file : manifest.files) {
@@ -149,6 +167,7 @@ std::optional<FoundCheckpoint> newest_checkpoint(const std::string& folder,
   std::vector<FoundCheckpoint> found = list_checkpoints(folder);
   std::optional<FoundCheckpoint> newest;
   if (!found.empty() && found.back().manifest) newest = found.back();
+  if (!newest) refuse_damage_alone(folder, found);
   for (const FoundCheckpoint& one : found) {
     if (one.manifest || (newest && one.step < newest->step)) continue;
     warn(fmt::format("[checkpoint] {} is not used: {}", one.path, one.damage));

@@ -23,7 +23,8 @@ std::vector<FoundCheckpoint> list_checkpoints(const std::string& folder);
 /// Of the next one that is written to the folder, behind those whose manifest has the right checksum.
 int64_t next_sequence(const std::string& folder);
 
-/// The newest whole one; damaged ones that are newer by their names are told to `warn`. None where there is none.
+/// The newest whole one; damaged ones that are newer by their names are told to `warn`. None where nothing was saved:
+/// there is no manifest. Throws InvalidFile when there are manifests and all of them are damaged.
 std::optional<FoundCheckpoint> newest_checkpoint(const std::string& folder,
                                                  const std::function<void(const std::string&)>& warn);
 

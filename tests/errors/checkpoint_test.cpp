@@ -23,13 +23,14 @@ constexpr const char* kSmallModel = "mlp:hidden=4";
 /// A folder with checkpoints of steps 2 and 4.
 struct Saved {
   Saved() : run((folder.path() / "run").string()) {
-    const Outcome outcome = run_program({"train", kSmallModel, "--ranks", "2", "--threads", "1", "--steps", "4",
-                                         "--no-eval", "--checkpoint", run, "--checkpoint-every", "2"});
+    const Outcome outcome =
+        run_program({"train", kSmallModel, "--ranks", "2", "--threads", "1", "--steps", "4", "--schedule-steps", "100",
+                     "--no-eval", "--checkpoint", run, "--checkpoint-every", "2"});
     EXPECT_EQ(outcome.exit_code, 0) << fmt::format("{}", fmt::join(outcome.lines, "\n"));
   }
   fs::path in(const std::string& name) const { return fs::path(run) / name; }
   std::vector<std::string> resume(const std::string& path) const {
-    return {"train", kSmallModel, "--steps", "6", "--no-eval", "--resume", path};
+    return {"train", kSmallModel, "--steps", "6", "--schedule-steps", "100", "--no-eval", "--resume", path};
   }
 
   TempDir folder;
@@ -78,6 +79,43 @@ TEST(CheckpointErrors, ADamagedManifestIsToldAndTheOneBeforeIsTaken) {
   EXPECT_TRUE(has_warning(outcome, "the manifest is damaged"));
   expect_refusal(saved.resume((saved.in("step_4")).string()), ExitCode::bad_input, {"the manifest is damaged"});
   expect_refusal({"checkpoint", "verify", saved.run}, ExitCode::bad_input, {"the manifest is damaged"});
+}
+
+// What was saved and cannot be read does not begin anew by itself.
+TEST(CheckpointErrors, DamagedManifestsAloneAreRefused) {
+  const Saved saved;
+  const std::vector<std::string> latest{"train", kSmallModel, "--steps",  "2",           "--threads",
+                                        "1",     "--no-eval", "--resume", "--checkpoint"};
+  const auto with_latest = [&](const std::string& run) {
+    std::vector<std::string> words = latest;
+    words.insert(words.end() - 1, "latest");
+    words.push_back(run);
+    return words;
+  };
+  flip_byte(saved.in("step_2") / "manifest.json", 200);
+  write_text(saved.in("step_4") / "manifest.json", "");
+  const std::string before = read_text(saved.in("step_2") / "manifest.json");
+  for (const auto& words : {with_latest(saved.run),
+                            saved.resume(saved.run),
+                            {"eval", kSmallModel, "--load", saved.run},
+                            {"checkpoint", "merge", saved.run, "--out", saved.run + ".st"}}) {
+    expect_refusal(words, ExitCode::bad_input,
+                   {"[checkpoint] no whole checkpoint in " + saved.run + ", got 2 damaged", "step_4/manifest.json",
+                    "expected one that is whole, or a folder without checkpoints"});
+  }
+  EXPECT_EQ(read_text(saved.in("step_2") / "manifest.json"), before) << "nothing is written";
+  // What was never whole is no loss.
+  for (const char* name : {"step_2", "step_4"}) fs::remove(saved.in(name) / "manifest.json");
+  expect_refusal(saved.resume(saved.run), ExitCode::missing_file, {"no whole checkpoint in " + saved.run});
+  const TempDir empty;
+  fs::create_directories(empty.path() / ".step_2.tmp");
+  write_text(empty.path() / ".step_2.tmp" / "manifest.json", "{");
+  for (const std::string& run : {saved.run, empty.path().string(), (empty.path() / "new").string()}) {
+    const Outcome begins = run_program(with_latest(run));
+    EXPECT_EQ(begins.exit_code, 0) << run << fmt::format("{}", fmt::join(begins.lines, "\n"));
+    EXPECT_NE(begins.output.find("no checkpoint in " + run + " yet: the training begins"), std::string::npos);
+    EXPECT_TRUE(fs::exists(run + "/step_2/manifest.json"));
+  }
 }
 
 TEST(CheckpointErrors, WhatIsNoCheckpoint) {
@@ -152,9 +190,10 @@ std::function<void()> small_files(rlim_t bytes) {
 
 TEST(CheckpointErrors, TheTrainingGoesOnWhereNothingCanBeWritten) {
   const Saved saved;
-  const std::vector<std::string> train{"train",     kSmallModel,          "--steps", "8",
-                                       "--no-eval", "--resume",           "latest",  "--checkpoint",
-                                       saved.run,   "--checkpoint-every", "2"};
+  const std::vector<std::string> train{"train",     kSmallModel,    "--steps", "8",
+                                       "--no-eval", "--resume",     "latest",  "--schedule-steps",
+                                       "100",       "--checkpoint", saved.run, "--checkpoint-every",
+                                       "2"};
   const Outcome outcome = run_program(train, small_files(3000));
   EXPECT_EQ(outcome.exit_code, static_cast<int>(ExitCode::cannot_write));
   EXPECT_TRUE(has_warning(outcome, "File too large; the training goes on without this checkpoint"));
