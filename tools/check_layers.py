@@ -36,7 +36,7 @@ ALLOWED = {
     "zoo": ["base", "sharding", "graph", "ops", "network", "autodiff", "lowering", "plan", "data", "launch", "job"],
     "calibrate": ["base", "sharding", "cluster", "graph", "ops", "network", "autodiff", "lowering", "plan",
                   "partition", "schedule", "simulate", "device", "comm", "execute", "data", "launch", "job", "planning", "training", "zoo"],
-    "report": ["base", "graph", "data", "training"],
+    "report": ["base", "graph", "data", "launch", "training"],
     "cli": ["base", "sharding", "cluster", "graph", "ops", "network", "autodiff", "lowering", "pipeline", "plan", "partition",
             "schedule", "simulate", "device", "comm", "execute", "data", "launch", "job", "planning", "explain", "checkpoint", "training", "zoo", "calibrate", "report"],
 }

@@ -10,6 +10,7 @@
 #include "cli/command_line.h"
 #include "cli/options.h"
 #include "job/toml.h"
+#include "launch/owner_lock.h"
 #include "planning/plan_file.h"
 #include "training/checkpoint_saving.h"
 #include "training/configuration.h"
@@ -156,6 +157,7 @@ SplitTarget planned_target(const SavedStates& states, const std::string& path) {
 }
 
 void split(SavedStates& states, const CheckpointFlags& flags, const SplitTarget& target) {
+  const OwnerLock lock(owned_checkpoints(flags.out), /*waits=*/false, warn_of_rank);
   const std::string path = split_states(states, flags.out, target);
   std::cout << fmt::format("{} written to {} in {} {}\n", states.path(), path, target.ranks,
                            target.ranks == 1 ? "file" : "files");

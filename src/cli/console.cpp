@@ -67,6 +67,7 @@ Console::Console(bool all, const std::string& log_dir) {
     std::error_code failure;
     std::filesystem::create_directories(log_dir, failure);
     path = std::filesystem::path(log_dir) / fmt::format("rank_{}.log", number);
+    lock_.emplace(owned_file("--log-dir", path.string()), /*waits=*/false, warn_of_rank);
     log_.open(path, std::ios::trunc);
     if (!log_) {
       throw RuntimeFailure(ExitCode::cannot_write, fmt::format("[--log-dir] cannot write {}", path.string()));

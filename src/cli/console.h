@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "launch/launched.h"
+#include "launch/owner_lock.h"
 
 namespace partita {
 
@@ -18,7 +19,7 @@ std::optional<LaunchedRank> this_rank();
 void open_standard_streams();
 
 /// While it lives, std::cout of every rank but the first is silent unless `all`, and with a folder goes to
-/// FOLDER/rank_R.log too. Throws RuntimeFailure(cannot_write).
+/// FOLDER/rank_R.log too. Throws RuntimeFailure(cannot_write), also while another job writes that file.
 class Console {
  public:
   Console(bool all, const std::string& log_dir);
@@ -27,6 +28,7 @@ class Console {
   Console& operator=(const Console&) = delete;
 
  private:
+  std::optional<OwnerLock> lock_;  // of the log
   std::ofstream log_;
   std::unique_ptr<std::streambuf> tee_;
   std::streambuf* before_ = nullptr;

@@ -40,7 +40,7 @@ void run_eval(const JobFlags& flags) {
   if (printed_config(flags, job.config())) return;
   if (config.files.load.empty())
     throw InvalidArgument("[eval] --load is required, got no weights, expected --load FILE");
-  const std::unique_ptr<Console> console = prepare_process(job.config(), place);
+  const PreparedProcess process = prepare_process(job.config(), place);
   const DatasetPtr test = open_rows(job, Split::test, "testing");
   Model model(job.network(), job.config(), place);
   model.on_warning([](const std::string& message) { warn(message); });

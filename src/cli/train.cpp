@@ -188,7 +188,7 @@ void run_train(const TrainFlags& flags) {
   if (printed_config(flags.job, job.config())) return;
   const FilesConfig& files = job.config().files;
   refuse_shared_files(files);
-  const std::unique_ptr<Console> console = prepare_process(job.config(), place);
+  const PreparedProcess process = prepare_process(job.config(), place);
   require_writable(files, place);
   const PlanConfig& plan = job.config().plan;
   if (plan.given && !job.config().console.quiet) std::cout << plan.given->description << "\n" << std::flush;
@@ -212,6 +212,7 @@ void run_train(const TrainFlags& flags) {
                          .signals = &SignalGuard::requests,
                          .keeps_states = !files.save.empty(),
                          .test = tests ? test : nullptr,
+  if (!files.checkpoint.empty()) model.hold_checkpoints(files.checkpoint, /*goes_on=*/!files.resume.empty());
                          .test_progress = reports.evaluation_progress(),
                          .ended = [&](const TrainingEnd& ended) {
                            save_end(ended, files, model);

@@ -47,6 +47,7 @@ JsonLines::JsonLines(std::string path, Warn warn)
 
 void JsonLines::on_train_begin(const TrainInfo& info) {
   const bool goes_on = info.first_step > 0;
+  if (!lock_) lock_.emplace(owned_file("log", path_), /*waits=*/goes_on, warn_);
   bool begins_line = true;
   std::error_code missing;
   if (goes_on && std::filesystem::is_regular_file(path_, missing)) {

@@ -6,15 +6,18 @@
 #include <cstdio>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "launch/owner_lock.h"
 #include "training/callbacks.h"
 
 namespace partita {
 
 /// Begins its file when a training begins, and not before; of a training that goes on it keeps the lines of the steps
-/// taken before. Writes each line at once, so that a log can be followed. A log that cannot be opened throws
-/// RuntimeFailure(cannot_write); one that cannot be written any more is left, with one warning: the training goes on.
+/// taken before. Writes each line at once, so that a log can be followed. A log that cannot be opened, or that another
+/// job writes, throws RuntimeFailure(cannot_write) and stays as it is; one that cannot be written any more is left,
+/// with one warning: the training goes on.
 class JsonLines : public Callback {
  public:
   using Warn = std::function<void(const std::string&)>;
@@ -28,6 +31,7 @@ class JsonLines : public Callback {
 
   std::string path_;
   Warn warn_;
+  std::optional<OwnerLock> lock_;
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
   int64_t step_ = 0;  // the last one
 };

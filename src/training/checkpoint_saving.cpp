@@ -79,12 +79,13 @@ std::string print_meshes(const Program& program) {
 }
 
 CheckpointSaving::CheckpointSaving(const CheckpointOptions& options, const Program& program, const Executor& executor,
-                                   Communicator& comm, std::function<void(const std::string&)> warn)
+                                   Communicator& comm, std::function<void(const std::string&)> warn, OwnerLock* owner)
     : options_(options),
       program_(program),
       executor_(executor),
       comm_(comm),
       warn_(std::move(warn)),
+      owner_(owner),
       states_(held_states(program)),
       pieces_(pieces_of_ranks(
           states_, options.integrated ? give_to_first(states_) : share_states(states_, comm_.size()), comm_.size())),
@@ -112,9 +113,11 @@ void CheckpointSaving::save(const TrainingMoment& moment) {
   const auto begin = SavingClock::now();
   finish();
   error_.clear();
+  begun_.clear();
   const RankOutcome begun = agreed(outcome_of([&] {
-                                     if (comm_.rank() == 0)
-                                       begun_ = begin_checkpoint(options_.folder, moment.position.step);
+                                     if (comm_.rank() != 0) return;
+                                     require_owner();
+                                     begun_ = begin_checkpoint(options_.folder, moment.position.step);
                                    }),
                                    comm_);
   if (!begun.is_good()) return end(begun);
@@ -199,7 +202,18 @@ void CheckpointSaving::gather_digests() {
   }
 }
 
+void CheckpointSaving::require_owner() {
+  if (owner_ == nullptr) return;
+  try {
+    owner_->renew();
+  } catch (const Error&) {
+    begun_.clear();  // what has this name is the other job's
+    throw;
+  }
+}
+
 void CheckpointSaving::commit() {
+  require_owner();
   manifest_.mesh = print_meshes(program_);
   manifest_.seconds =
       std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();

@@ -6,6 +6,7 @@
 #include "checkpoint/shares.h"
 #include "compile.h"
 #include "execute/executor.h"
+#include "launch/owner_lock.h"
 #include "training/background_writer.h"
 #include "training/outcome.h"
 #include "training/piece_reader.h"
@@ -45,8 +46,10 @@ std::string print_meshes(const Program& program);
 class CheckpointSaving {
  public:
   /// The arguments outlive the object. `warn` is called on rank 0 with what went wrong when the training goes on.
+  /// `owner`: the lock of the folder, which rank 0 holds; nullptr: nobody else writes there.
   CheckpointSaving(const CheckpointOptions& options, const Program& program, const Executor& executor,
-                   Communicator& comm, std::function<void(const std::string&)> warn = nullptr);
+                   Communicator& comm, std::function<void(const std::string&)> warn = nullptr,
+                   OwnerLock* owner = nullptr);
   ~CheckpointSaving();
 
   /// This rank still writes. Not collective.
@@ -76,6 +79,8 @@ class CheckpointSaving {
   const StageExecutor& stage_of(const std::string& name) const;
   void write_share();
   void commit();
+  /// The folder may have been removed, and be another job's by now. Throws RuntimeFailure(cannot_write) then.
+  void require_owner();
   /// In the background, or at once.
   void start(std::function<void()> job);
   RankOutcome wait();
@@ -88,6 +93,7 @@ class CheckpointSaving {
   const Executor& executor_;
   Communicator& comm_;
   std::function<void(const std::string&)> warn_;
+  OwnerLock* owner_;
   std::vector<HeldState> states_;
   std::vector<std::vector<ShardPiece>> pieces_;  // what each rank writes
   std::vector<PieceReader> readers_;             // of each piece of this rank

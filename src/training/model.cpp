@@ -52,6 +52,14 @@ void Model::assign(States values) {
   states_ = std::move(values);
 }
 
+void Model::hold_checkpoints(const std::string& folder, bool goes_on) {
+  if (!writes_files() || folder == held_folder_) return;
+  checkpoints_lock_.reset();
+  held_folder_.clear();
+  checkpoints_lock_.emplace(owned_checkpoints(folder), /*waits=*/goes_on, warn_);
+  held_folder_ = folder;
+}
+
 void Model::require_states() const {
   if (!known_states_.states.empty() && states_.empty()) {
     throw InvalidArgument(
@@ -190,8 +198,8 @@ TrainingPosition Model::resumed_position(const Graph& graph, TrainingPosition no
   return position;
 }
 
-/// Which steps are taken.
-void Model::plan_steps(TrainingRun& run, const FitOptions& fit, const TrainingPosition& position) const {
+/// Which steps a training has that begins with the first.
+void Model::plan_steps(TrainingRun& run, const FitOptions& fit) const {
   const int64_t epochs = fit.epochs.value_or(config_.training.epochs);
   const int64_t most_steps = fit.most_steps.value_or(config_.training.steps);
   if (epochs < 1 || epochs > kMostEpochs || most_steps < 0) {
@@ -205,11 +213,19 @@ void Model::plan_steps(TrainingRun& run, const FitOptions& fit, const TrainingPo
   info.steps = epochs * info.steps_per_epoch;
   if (most_steps > 0) info.steps = std::min(most_steps, info.steps);
   info.epochs = (info.steps + info.steps_per_epoch - 1) / info.steps_per_epoch;
-  info.first_step = std::min(position.step, info.steps);
   if (run.schedule.steps == 0) run.schedule.steps = info.steps;
+}
+
+/// Which of them are left.
+void Model::go_on_from(TrainingRun& run, TrainingPosition position) const {
+  run.position = std::move(position);
+  run.learning_rate = run.position.learning_rate;
+  TrainInfo& info = run.info;
+  info.first_step = std::min(run.position.step, info.steps);
+  run.trace.goes_on = info.first_step > 0;
   if (info.first_step > 0 && info.first_step == info.steps) {
-    warn(fmt::format("[resume] nothing left to train: the checkpoint is of step {}, the training has {}", position.step,
-                     info.steps));
+    warn(fmt::format("[resume] nothing left to train: the checkpoint is of step {}, the training has {}",
+                     run.position.step, info.steps));
   }
 }
 
@@ -239,7 +255,7 @@ void Model::take_end(TrainingResult&& result, TrainingPosition position) {
 }
 
 /// What this process takes a training to be, but for what depends on where it begins.
-TrainingRun Model::make_run(const Program& program, const DatasetPtr& dataset, const FitOptions& fit) const {
+TrainingRun Model::make_run(const Program& program, const DatasetPtr& dataset, const FitOptions& fit) {
   TrainingRun run{.program = program,
                   .rows = dataset,
                   .batch = config_.training.batch,
@@ -248,6 +264,7 @@ TrainingRun Model::make_run(const Program& program, const DatasetPtr& dataset, c
                   .callbacks = fit.callbacks,
                   .observers = fit.observers,
                   .checkpoints = fit.checkpoints ? &*fit.checkpoints : nullptr,
+                  .owner = fit.checkpoints && checkpoints_lock_ ? &*checkpoints_lock_ : nullptr,
                   .signals = fit.signals,
                   .trace = {.path = config_.files.trace,
                             .steps = config_.files.trace_steps,
@@ -292,6 +309,8 @@ TrainingEnd Model::train_program(const Program& program, const DatasetPtr& datas
   if (report_) report_(describe_program(program));
   // States that only the seed says are made by the ranks, each its part.
   const bool is_fresh = states_.empty() && loaded_path_.empty() && resumed_path_.empty();
+  // Before the newest checkpoint is looked for: an earlier attempt may still be writing one.
+  if (fit.checkpoints) hold_checkpoints(fit.checkpoints->folder, /*goes_on=*/!resumed_path_.empty());
   std::vector<FoundCheckpoint> folders = resumed_folders();
   const bool copies_share = fit.checkpoints && fit.checkpoints->asynchronous;
   require_room(program, config_.ranks.count,
@@ -343,6 +362,7 @@ TrainingEnd Model::train_program(const Program& program, const DatasetPtr& datas
 /// From the newest checkpoint that is whole, where there are some.
 void Model::begin_training(TrainingRun& run, const FitOptions& fit, std::vector<FoundCheckpoint> folders) {
   const Program& program = run.program;
+  plan_steps(run, fit);
   const TrainingPosition fresh{.batch = run.batch,
                                .rows = run.rows->size(),
                                .seed = config_.training.seed,
@@ -354,9 +374,7 @@ void Model::begin_training(TrainingRun& run, const FitOptions& fit, std::vector<
       resumed = std::make_unique<CheckpointReader>(newest.path, std::make_shared<const Manifest>(*newest.manifest));
     }
     run.resumed = resumed.get();
-    run.position = resumed ? position_of(*resumed, program.graph, fresh) : resumed_position(program.graph, fresh);
-    run.learning_rate = run.position.learning_rate;
-    plan_steps(run, fit, run.position);
+    go_on_from(run, resumed ? position_of(*resumed, program.graph, fresh) : resumed_position(program.graph, fresh));
     const LaunchFingerprint fingerprint = world_ != nullptr ? fingerprint_of(run, fit) : LaunchFingerprint{};
     resumed_path_.clear();
     std::string damage;

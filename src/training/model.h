@@ -9,6 +9,7 @@
 #include "data/dataset.h"
 #include "job/program.h"
 #include "launch/fingerprint.h"
+#include "launch/owner_lock.h"
 #include "launch/signals.h"
 #include "training/callbacks.h"
 #include "training/checkpoint_saving.h"
@@ -97,6 +98,11 @@ class Model {
   /// warned of); or a file of save_checkpoint, where what callbacks keep, as the best loss of EarlyStopping, begins
   /// anew.
   void resume(const std::string& path) { resumed_path_ = path; }
+  /// Keeps other jobs from saving to a folder of checkpoints for as long as the model lives, or until it saves to
+  /// another one; `train` does so with the folder of its options. Of several processes the first holds the folder.
+  /// `goes_on`: waits for an earlier attempt of the same job to end. Throws RuntimeFailure(cannot_write), naming the
+  /// process that holds it.
+  void hold_checkpoints(const std::string& folder, bool goes_on = false);
   /// All states after the last training, as CheckpointSaver writes them while it runs. Throws InvalidArgument when
   /// there was none.
   void save_checkpoint(const std::string& path) const;
@@ -108,7 +114,7 @@ class Model {
   /// `makes_them`: in this process, as a whole; otherwise the ranks of a training make or read theirs.
   void prepare_states(const Graph& graph, bool makes_them = true);
   void require_states() const;
-  TrainingRun make_run(const Program& program, const DatasetPtr& dataset, const FitOptions& fit) const;
+  TrainingRun make_run(const Program& program, const DatasetPtr& dataset, const FitOptions& fit);
   TrainingEnd train_program(const Program& program, const DatasetPtr& dataset, const FitOptions& fit);
   void begin_training(TrainingRun& run, const FitOptions& fit, std::vector<FoundCheckpoint> folders);
   void spend();
@@ -123,7 +129,8 @@ class Model {
   LaunchFingerprint fingerprint_of(const Program& program, const DatasetPtr& rows) const;
   LaunchFingerprint fingerprint_of(const TrainingRun& run, const FitOptions& fit) const;
   bool writes_files() const { return world_ == nullptr || world_->rank() == 0; }
-  void plan_steps(TrainingRun& run, const FitOptions& fit, const TrainingPosition& position) const;
+  void plan_steps(TrainingRun& run, const FitOptions& fit) const;
+  void go_on_from(TrainingRun& run, TrainingPosition position) const;
   std::optional<int64_t> ignored_label() const;
   /// Throws RuntimeFailure(out_of_memory) when a program does not fit the machine, with so many copies of the states as
   /// a whole, and with another program that runs beside it.
@@ -145,8 +152,10 @@ class Model {
   Graph known_states_{};  // of the last program: no nodes
   std::vector<std::string> weight_names_;
   std::string loaded_path_, resumed_path_;
-  TrainingPosition position_;  // after the last training
-  bool is_spent_ = false;      // by a training whose states were not kept
+  std::string held_folder_;
+  std::optional<OwnerLock> checkpoints_lock_;  // of it
+  TrainingPosition position_;                  // after the last training
+  bool is_spent_ = false;                      // by a training whose states were not kept
 };
 
 }  // namespace partita

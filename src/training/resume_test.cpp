@@ -1,8 +1,14 @@
-// Trainings that go on from a checkpoint.
+// Trainings that go on from a checkpoint, and who may write what they write.
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <iterator>
+#include <sstream>
 
 #include "data/readers/test_files.h"
+#include "report/jsonl.h"
 #include "training/model.h"
 #include "training/test_training.h"
 
@@ -52,6 +58,83 @@ TEST(Resume, EpochsSayWhichStepsTheirSecondsAreOf) {
     EXPECT_EQ(epochs[0].steps_before, stop % kSmallSteps) << stop;
     for (size_t i = 1; i < epochs.size(); ++i) EXPECT_EQ(epochs[i].steps_before, 0) << stop;
   }
+}
+
+TEST(Resume, OneModelAtATimeSavesToAFolder) {
+  const TempDir dir;
+  const std::string run = (dir.path() / "run").string(), other = (dir.path() / "other").string();
+  const auto refused = [](const std::function<void()>& act) {
+    try {
+      act();
+      return std::string();
+    } catch (const RuntimeFailure& error) {
+      EXPECT_EQ(error.code(), ExitCode::cannot_write);
+      return std::string(error.what());
+    }
+  };
+  const auto into = [](const std::string& folder) {
+    return FitOptions{.checkpoints = CheckpointOptions{.folder = folder}};
+  };
+  const DatasetPtr rows = rows_of(Split::train);
+  Model second = small_model(1);
+  {
+    Model first = small_model(2);
+    first.train(rows, into(run));
+    first.train(rows, into(run));  // its own folder
+    const std::string text = refused([&] { second.train(rows, into(run)); });
+    EXPECT_NE(text.find(fmt::format("got {} held by process {} on ", run, ::getpid())), std::string::npos) << text;
+    EXPECT_EQ(refused([&] { second.train(rows, into(other)); }), "");
+    // Who only reads needs no lock.
+    Model reader = small_model(1);
+    reader.load(run);
+    EXPECT_GT(reader.eval(rows_of(Split::test)).samples, 0);
+    EXPECT_TRUE(newest_checkpoint(run, [](const std::string& text) { ADD_FAILURE() << text; }));
+    reader.resume(run);
+    EXPECT_EQ(refused([&] { reader.train(rows); }), "");
+  }
+  EXPECT_EQ(refused([&] { second.train(rows, into(run)); }), "");
+  EXPECT_EQ(refused([&] { small_model(1).train(rows, into(other)); }), "") << "held until it saves elsewhere";
+}
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(Resume, OneTrainingAtATimeWritesALogAndATrace) {
+  const TempDir dir;
+  const std::string log = (dir.path() / "log").string(), trace = (dir.path() / "trace").string();
+  JobConfig traced = small_config(1);
+  traced.files.trace = trace;
+  traced.files.trace_steps = kSmallSteps + 1;  // written at the end
+  JsonLines lines(log, nullptr);
+  LambdaCallback begins_another;
+  int refusals = 0;
+  begins_another.step_end = [&](const StepInfo& info) {
+    if (info.global_step != 2) return;
+    const std::string before = text_of(log);
+    JsonLines others(log, nullptr);
+    Model with_log = small_model(1), with_trace(small_network(), traced, Place{.cores = 1});
+    for (const auto& [model, callbacks, where] :
+         {std::tuple{&with_log, std::vector<Callback*>{&others}, "[log]"}, {&with_trace, {}, "[trace]"}}) {
+      try {
+        model->train(rows_of(Split::train), {.callbacks = callbacks});
+      } catch (const RuntimeFailure& error) {
+        EXPECT_EQ(error.code(), ExitCode::cannot_write);
+        EXPECT_NE(std::string(error.what()).find(std::string(where) + " another job writes to it"), std::string::npos)
+            << error.what();
+        ++refusals;
+      }
+    }
+    EXPECT_EQ(text_of(log), before);
+  };
+  Model model(small_network(), traced, Place{.cores = 1});
+  model.train(rows_of(Split::train), {.callbacks = {&lines, &begins_another}});
+  EXPECT_EQ(refusals, 2);
+  const std::string text = text_of(log);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), kSmallSteps);
+  EXPECT_NE(text_of(trace).find("traceEvents"), std::string::npos);
+  model.train(rows_of(Split::train));  // the trace is nobody's any more
 }
 
 }  // namespace

@@ -26,6 +26,7 @@ Trace::Trace(const TraceOptions& options, const Program& program, Communicator& 
       clock_{.at = Recorder::now()} {
   if (comm.rank() == 0) {
     predicted_ = predict_step(program, options.cluster, options.threads);
+    lock_.emplace(owned_file("trace", options.path), options.goes_on, warn_);
     open(options.path);
   }
   if (ranks_are_processes_) clock_ = clock_offset(comm, Recorder::now);

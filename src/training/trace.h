@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "comm/communicator.h"
+#include "launch/owner_lock.h"
 #include "training/predicted_trace.h"
 
 namespace partita {
@@ -14,6 +15,7 @@ struct TraceOptions {
   int64_t steps = 3;            // the first of the training
   std::string cluster = "cpu";  // for which a step is predicted: a preset or a file
   int threads = 1;              // of each rank
+  bool goes_on = false;         // the training does
 };
 
 class Trace {
@@ -52,6 +54,7 @@ class Trace {
   bool ranks_are_processes_;
   std::function<void(const std::string&)> warn_;
   std::string path_;
+  std::optional<OwnerLock> lock_;  // of the first rank's file
   std::ofstream out_;
   ClockOffset clock_;
   int64_t steps_ = 0;  // recorded

@@ -60,7 +60,8 @@ class Loop {
     const auto read = [this](const std::string& name) { return agreement_.read(name); };
     for (TrainControl* control : {&control_, &unacknowledged_}) control->read_states_by(read);
     if (run.learning_rate) control_.set_learning_rate(*run.learning_rate);
-    if (run.checkpoints != nullptr) saving_.emplace(*run.checkpoints, run.program, rank_.executor(), comm, run.warn);
+    if (run.checkpoints != nullptr)
+      saving_.emplace(*run.checkpoints, run.program, rank_.executor(), comm, run.warn, run.owner);
     if (run.measures_communication || !run.trace.path.empty()) {
       recorder_.emplace();
       rank_.executor().record(*recorder_, run.trace.path.empty() ? 0 : run.trace.steps);

@@ -3,6 +3,7 @@
 
 #include "checkpoint/reader.h"
 #include "job/lr_schedule.h"
+#include "launch/owner_lock.h"
 #include "launch/signals.h"
 #include "training/callbacks.h"
 #include "training/checkpoint_saving.h"
@@ -32,6 +33,7 @@ struct TrainingRun {
   std::vector<Callback*> callbacks;                // called on rank 0
   std::vector<Callback*> observers;                // called in every process
   const CheckpointOptions* checkpoints = nullptr;  // where it is saved; none: nowhere
+  OwnerLock* owner = nullptr;                      // of their folder, in the process of rank 0
   FillState begin{};                               // the states it begins with; called on all ranks at once
   const CheckpointReader* resumed = nullptr;       // in place of these
   std::function<SignalRequests()> signals{};       // asked after each step, on rank 0 and in every process

@@ -69,6 +69,7 @@ class Running {
     ::execv(pointers[0], pointers.data());
     ::_exit(127);
   }
+  pid_t process() const { return child_; }
   void signal(int number) const { ::kill(child_, number); }
   /// The status of its end; what takes more than a minute is killed.
   int wait() const {
@@ -163,7 +164,8 @@ TEST(Checkpointing, PlansAreSavedAndSplitBy) {
   const std::string model = "gpt:layers=4,hidden=16,heads=2,seq=8";
   expect_ok({"plan", model, "--batch", "8", "--cluster", "cpu", "--fixed", "data=2,tensor=2,pipeline=2,micro_batch=2",
              "--out", in("plan")});
-  const CheckpointWords train{"train", model, "--batch", "8", "--threads", "1", "--no-eval", "--quiet", "--checkpoint"};
+  const CheckpointWords train{"train",     model,     "--batch",          "8",   "--threads",   "1",
+                              "--no-eval", "--quiet", "--schedule-steps", "100", "--checkpoint"};
   expect_ok(with(train, {in("planned"), "--plan", in("plan"), "--steps", "2"}));
   const std::string saved = expect_ok({"checkpoint", "plan", in("planned")}).output, given = read_text(in("plan"));
   EXPECT_EQ(saved, given.substr(0, given.find("predicted ")) + "end\n");
@@ -206,6 +208,78 @@ TEST(Checkpointing, SignalsSaveAndEnd) {
     EXPECT_NE(text.find("interrupted: the training ends after step "), std::string::npos) << text;
     expect_ok({"checkpoint", "verify", run.string()});
   }
+}
+
+/// The text of a file; "" where there is none.
+std::string text_in(const fs::path& path) { return fs::exists(path) ? read_text(path) : ""; }
+
+// While a training runs, no other job writes what it writes; who only reads is let in.
+TEST(Checkpointing, ASecondJobIsRefused) {
+  const TempDir folder;
+  const auto in = [&](const char* name) { return (folder.path() / name).string(); };
+  fs::create_directory(in("run"));
+  const CheckpointWords job = with(kTraining, {"--ranks", "2", "--quiet", "--epochs", "100000"});
+  const Running first(
+      with(job, {"--checkpoint", in("run"), "--checkpoint-every", "500", "--keep", "0", "--log", in("log"), "--log-dir",
+                 in("logs"), "--trace", in("trace"), "--trace-steps", "10000", "--flight-record", in("record")}),
+      in("out"));
+  ASSERT_TRUE(wait_until([&] { return text_in(in("log")).find("\"step\":3,") != std::string::npos; }))
+      << text_in(in("out"));
+  ASSERT_TRUE(wait_until([&] { return steps_in(in("run")).size() > 1; })) << text_in(in("out"));
+  const auto refused = [&](const CheckpointWords& words, const std::string& where, const std::string& path) {
+    const std::string log = read_text(in("log")).substr(0, 400);
+    expect_refusal(
+        with(kTraining, with({"--steps", "2"}, words)), ExitCode::cannot_write,
+        {fmt::format("[{}] another job writes to it, got {} held by process {} on ", where, path, first.process()),
+         "expected another path, or that job to have ended"});
+    EXPECT_EQ(read_text(in("log")).substr(0, 400), log) << "it is not cut";
+  };
+  refused({"--checkpoint", in("run")}, "checkpoint", in("run"));
+  refused({"--log", in("log")}, "log", in("log"));
+  refused({"--trace", in("trace")}, "trace", in("trace"));
+  refused({"--log-dir", in("logs")}, "--log-dir", in("logs") + "/rank_0.log");
+  refused({"--flight-record", in("record")}, "--flight-record", in("record"));
+  expect_ok({"checkpoint", "list", in("run")});
+  fs::copy(in("run") + "/step_500", in("step_500"), fs::copy_options::recursive);
+  expect_ok({"checkpoint", "verify", in("step_500")});
+  expect_ok({"eval", "mlp:hidden=48", "--load", in("run")});
+  for (const CheckpointWords& writes : {CheckpointWords{"split", "--ranks", "2"}, {"convert", "--dtype", "f64"}}) {
+    const CheckpointWords words{"checkpoint", writes[0], in("step_500"), "--out", in("run"), writes[1], writes[2]};
+    expect_refusal(words, ExitCode::cannot_write, {"[checkpoint] another job writes to it, got " + in("run")});
+  }
+  first.signal(SIGTERM);
+  EXPECT_EQ(WEXITSTATUS(first.wait()), 128 + SIGTERM);
+  for (const auto& entry : fs::recursive_directory_iterator(folder.path())) {
+    EXPECT_NE(entry.path().extension(), ".owner") << entry.path() << " is left";
+  }
+  expect_ok({"checkpoint", "verify", in("run")});
+  expect_ok(with(kTraining, {"--steps", "2", "--checkpoint", in("run"), "--log", in("log"), "--log-dir", in("logs"),
+                             "--trace", in("trace"), "--flight-record", in("record")}));
+}
+
+// What goes on waits for the attempt before it to end, and goes on from what that saved.
+TEST(Checkpointing, AResumedJobWaitsForTheOneBefore) {
+  const TempDir folder;
+  const std::string run = (folder.path() / "run").string(), log = (folder.path() / "log").string();
+  const CheckpointWords job = with(kTraining, {"--quiet", "--epochs", "100000", "--checkpoint", run});
+  const Running first(with(job, {"--log", log}), folder.path() / "first");
+  ASSERT_TRUE(wait_until([&] { return !text_in(log).empty(); }));
+  const Running second(with(job, {"--resume", "latest"}), folder.path() / "second");
+  const auto output = [&] { return text_in(folder.path() / "second"); };
+  ASSERT_TRUE(wait_until([&] { return output().find("[checkpoint] waits for " + run) != std::string::npos; }))
+      << output();
+  first.signal(SIGTERM);
+  EXPECT_EQ(WEXITSTATUS(first.wait()), 128 + SIGTERM);
+  const std::vector<int64_t> saved = steps_in(run);
+  ASSERT_EQ(saved.size(), 1u) << "at its end";
+  ASSERT_TRUE(wait_until([&] {
+    second.signal(SIGUSR1);
+    return steps_in(run).size() > 1;
+  })) << output();
+  second.signal(SIGTERM);
+  EXPECT_EQ(WEXITSTATUS(second.wait()), 128 + SIGTERM);
+  EXPECT_GT(steps_in(run).back(), saved[0]);
+  EXPECT_EQ(output().find("the training begins"), std::string::npos) << output();
 }
 
 // Every step is saved; whenever it is killed, the newest checkpoint is whole, and the end is that of no kill.

@@ -1,5 +1,9 @@
 // What a launch refuses, and how jobs say which rank failed.
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
 #include <csignal>
 #include <cstdlib>
 #include <sstream>
@@ -27,6 +31,23 @@ TEST(LaunchErrors, FlagsThatMakeNoSense) {
   expect_refusal({"launch", "--rank-table", "/no/such", "--", "train"}, ExitCode::missing_file,
                  {"[rank table] cannot open /no/such"});
   expect_refusal({"diagnose", "/no/such"}, ExitCode::missing_file, {"[diagnose] no flight records in /no/such"});
+}
+
+// The logs of a job that runs are not those of another one.
+TEST(LaunchErrors, ASecondJobWithTheFolderOfTheLogs) {
+  const TempDir folder;
+  const std::string logs = (folder.path() / "logs").string();
+  const std::vector<std::string> job{"launch", "-n", "1", "--log-dir", logs, "--", "true"};
+  EXPECT_EQ(run_program(job).exit_code, 0);
+  EXPECT_FALSE(std::filesystem::exists(logs + "/.launch.owner"));
+  const int file = ::open((logs + "/.launch.owner").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  ASSERT_EQ(::flock(file, LOCK_EX), 0);
+  ASSERT_EQ(::write(file, "12 on b\n", 8), 8);
+  expect_refusal(
+      job, ExitCode::cannot_write,
+      {"[--log-dir] another job writes to it, got " + logs + " held by process 12 on b, expected another path"});
+  ::close(file);
+  EXPECT_EQ(run_program(job).exit_code, 0);
 }
 
 TEST(LaunchErrors, DamagedFiles) {

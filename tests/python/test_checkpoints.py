@@ -64,6 +64,7 @@ class Saving(Folders):
         args.save_checkpoint = lambda path, own_part, background: saved.append(os.path.basename(path))
         context = train.RunContext(args)
         callback.on_train_begin(context)
+        self.addCleanup(callback.give_back)
         for step, elapsed in enumerate((0, 4, 9.9, 10, 12, 19, 20.1, 25, 26, 27), 1):
             args.cur_step_num, args.cur_epoch_num, args.elapsed = step, 1 + (step - 1) // 5, elapsed
             callback.on_train_step_end(context)
@@ -150,6 +151,64 @@ class Saving(Folders):
         own.take()  # of a process that is gone
         own.give_back()
         self.assertEqual(os.listdir(self.folder), [])
+
+
+    def test_one_job_at_a_time_saves_to_a_folder(self):
+        script = self.path("job.py")
+        with open(script, "w") as file:
+            file.write(_SAVING_JOB)
+        folder = self.path("run")
+        command = [sys.executable, script, folder]
+        first = subprocess.Popen([*command, "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        try:
+            self.assertEqual(first.stdout.readline(), b"training\n")
+            second = subprocess.run(command, capture_output=True, text=True)
+            self.assertEqual(second.returncode, 73, second.stderr)
+            self.assertIn(f"another job writes to it, got '{folder}' held by process {first.pid} on ", second.stderr)
+            # A job that is started again waits for the attempt before.
+            again = subprocess.Popen(command, env={**os.environ, "PARTITA_RUN": "1"}, stdout=subprocess.PIPE)
+        finally:
+            first.communicate(b"\n")
+        self.assertEqual(first.returncode, 0)
+        again.communicate()
+        self.assertEqual(again.returncode, 0)
+        names = [f"net-1_{step}.ckpt" for step in (1, 2)] + [f"net_1-1_{step}.ckpt" for step in (1, 2)]
+        self.assertEqual(sorted(os.listdir(folder)), sorted(names))
+
+    def test_without_locks_there_is_a_warning(self):
+        from unittest import mock
+        from partita.train import checkpoints
+
+        own = checkpoints._OwnFolder(self.folder, "net")
+        no_locks = OSError(95, "Operation not supported")
+        with mock.patch.object(checkpoints.fcntl, "flock", side_effect=no_locks):
+            with mock.patch.object(checkpoints, "warn") as warn:
+                own.take()
+        own.give_back()
+        self.assertIn("Operation not supported; another job that writes there", warn.call_args[0][0])
+
+
+_SAVING_JOB = """
+import sys
+import numpy as np
+import partita as ms
+from partita import nn, train
+
+
+class Wait(train.Callback):
+    def on_train_begin(self, run_context):
+        if len(sys.argv) > 2:
+            print("training", flush=True)
+            input()
+
+
+net = nn.Dense(2, 1)
+rows = np.random.default_rng(2).random((4, 2), "f4")
+data = ms.dataset.NumpySlicesDataset((rows, rows[:, :1]), ["x", "y"], shuffle=False).batch(2)
+saves = train.ModelCheckpoint("net", sys.argv[1], train.CheckpointConfig(1))
+model = train.Model(net, nn.MSELoss(), nn.SGD(net.trainable_params(), 0.1))
+model.train(1, data, callbacks=[saves, Wait()])
+"""
 
 
 class Strategies(Folders):

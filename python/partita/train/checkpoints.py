@@ -4,7 +4,9 @@ import fcntl
 import glob
 import os
 import socket
+import time
 
+from partita import _core
 from partita._names import refuse_missing
 from partita._warnings import warn
 from partita.communication import management as ranks
@@ -65,44 +67,80 @@ class CheckpointConfig:
         self.integrated_save, self.async_save, self.format = bool(integrated_save), bool(async_save), format
 
 
+def _is_started_again():
+    """Whether a launcher says that it started this job before."""
+    counts = [os.environ.get(name, "") for name in ("PARTITA_RUN", "SLURM_RESTART_COUNT", "TORCHELASTIC_RESTART_COUNT")]
+    return any(count.isdecimal() and int(count) > 0 for count in counts)
+
+
 class _OwnFolder:
-    """A folder in which one process at a time writes its part: it holds the lock of a file there, which ends with the
-    process and says which it is."""
+    """A folder in which one process at a time writes files with a prefix: it holds the lock of a file there, which ends
+    with the process and says which it is."""
 
     def __init__(self, directory, prefix):
         self._path, self._file = os.path.join(directory, f".{prefix}.process"), None
 
     def take(self):
+        """A job that is started again waits, as the process of the attempt before may still be ending."""
+        patience = float(os.environ.get("PARTITA_STALL_TIMEOUT", 30)) if _is_started_again() else 0
+        self._end = time.monotonic() + patience
         while self._file is None:
             file = open(self._path, "a+")
-            self._lock(file)
             try:
-                is_there = os.path.samestat(os.fstat(file.fileno()), os.stat(self._path))
-            except FileNotFoundError:
-                is_there = False
-            if is_there:
+                if not self._lock(file):
+                    continue
+            except OSError as error:
+                warn(
+                    f"[ModelCheckpoint] no lock for '{os.path.dirname(self._path)}': {error.strerror}; another job "
+                    "that writes there would not be noticed"
+                )
+                self._file = file
+                return
+            if self._is_at_its_place(file):
                 self._file = file
             else:  # its last holder has removed it meanwhile
                 file.close()
 
+    def _is_at_its_place(self, file):
+        try:
+            return os.path.samestat(os.fstat(file.fileno()), os.stat(self._path))
+        except FileNotFoundError:
+            return False
+
     def _lock(self, file):
+        """False: another process holds it, and this one is to try again."""
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            file.seek(0)
-            holder = file.read().strip() or "another"
-            file.close()
-            raise ValueError(
-                f"[ModelCheckpoint] parts of several ranks in one folder, got '{os.path.dirname(self._path)}' of "
-                f"process {holder}, too, expected a folder for each, with get_rank() in its name"
-            ) from None
+            with file:
+                if time.monotonic() >= self._end:
+                    self._refuse(file)
+            time.sleep(0.02)
+            return False
         file.truncate(0)
-        file.write(f"{os.getpid()} on {socket.gethostname()}")
+        file.write(f"{os.getpid()} on {socket.gethostname()} rank {_core.this_place().rank}")
         file.flush()
+        return True
+
+    def _refuse(self, file):
+        file.seek(0)
+        holder, _, rank = (file.read().strip() or "another").partition(" rank ")
+        if _core.this_place().rank == 0 and rank == "0":
+            error = RuntimeError(
+                f"[ModelCheckpoint] another job writes to it, got '{os.path.dirname(self._path)}' held by process "
+                f"{holder}, expected another folder or prefix, or that job to have ended"
+            )
+            error.exit_code = 73
+            raise error
+        raise ValueError(
+            f"[ModelCheckpoint] parts of several ranks in one folder, got '{os.path.dirname(self._path)}' of "
+            f"process {holder}, too, expected a folder for each, with get_rank() in its name"
+        )
 
     def give_back(self):
         if self._file is not None:
-            os.remove(self._path)
+            if self._is_at_its_place(self._file):  # the folder may have been removed
+                os.remove(self._path)
             self._file.close()
             self._file = None
 
@@ -127,13 +165,22 @@ class ModelCheckpoint(Callback):
 
     def on_train_begin(self, run_context):
         os.makedirs(self.directory, exist_ok=True)
-        if not self._files:
-            self.prefix = self._free_prefix()
-        if not self.config.integrated_save and ranks.is_process():
-            self._folder = _OwnFolder(self.directory, self.prefix)
-            self._folder.take()
+        self._take_folder()
         self._saved_at, self._saved_step, self._kept_at = 0, None, 0
         self._first_step = run_context.original_args().cur_step_num
+
+    def _take_folder(self):
+        """Whole files are the same for all ranks: the first keeps other jobs out. Of parts each rank has a folder."""
+        while True:
+            if not self._files:
+                self.prefix = self._free_prefix()
+            if ranks.is_process() and _core.this_place().rank > 0 and self.config.integrated_save:
+                return
+            self._folder = _OwnFolder(self.directory, self.prefix)
+            self._folder.take()
+            if self._files or self._free_prefix() == self.prefix:
+                return
+            self.give_back()  # its last holder has written files meanwhile
 
     def _free_prefix(self):
         """The prefix, with a number behind it where the folder has files of it already."""
@@ -167,6 +214,7 @@ class ModelCheckpoint(Callback):
         """Other trainings may write into the folder."""
         if self._folder is not None:
             self._folder.give_back()
+            self._folder = None
 
     def _save(self, args):
         if self._saved_step == args.cur_step_num:

@@ -18,6 +18,7 @@
 #include "launch/launcher/agent_link.h"
 #include "launch/launcher/ending.h"
 #include "launch/launcher/signal_file.h"
+#include "launch/owner_lock.h"
 #include "launch/secret.h"
 
 extern char** environ;
@@ -58,6 +59,10 @@ class Launcher {
   explicit Launcher(const JobOptions& options) : options_(options), hosts_(options.hosts), secret_(new_secret()) {
     if (!options.log_dir.empty()) {
       log_dir_ = std::filesystem::absolute(options.log_dir);
+      std::error_code failure;  // agents say what they cannot make
+      std::filesystem::create_directories(log_dir_, failure);
+      lock_.emplace(owned_folder("--log-dir", options.log_dir, "launch"), /*waits=*/false,
+                    [](const std::string& text) { say("warning", text); });
       return;
     }
     std::string name = (std::filesystem::temp_directory_path() / "partita-launch-XXXXXX").string();
@@ -269,6 +274,7 @@ class Launcher {
   std::vector<HostSlots> hosts_;
   const std::string secret_;
   std::filesystem::path log_dir_;
+  std::optional<OwnerLock> lock_;  // of a folder for logs that was named
   bool is_temporary_ = false;
   SignalFile signals_;
   std::vector<std::unique_ptr<AgentLink>> agents_;
