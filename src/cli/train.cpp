@@ -87,12 +87,27 @@ void refuse_ineffective(const JobFlags& flags, const JobConfig& config) {
 /// A warm-up that was asked for, and would not be over at the end. That of a recipe may be.
 void refuse_long_warm_up(const JobFlags& flags, const JobConfig& config, int64_t rows) {
   const TrainingConfig& training = config.training;
-  const int64_t all = training.epochs * (rows / training.batch);
-  const int64_t steps = training.steps > 0 ? std::min(training.steps, all) : all,
+  const int64_t steps = training_steps(training.epochs, training.steps, rows / training.batch),
                 warm_up = config.schedule.warmup_steps;
   if (warm_up <= steps || !is_given(flags, "schedule.warmup_steps")) return;
   throw InvalidArgument(fmt::format(
       "[--warmup-steps] longer than the training, got {} of {} steps, expected at most {}", warm_up, steps, steps));
+}
+
+/// A file may say 0 epochs, which are as many as its steps take.
+void refuse_no_length(const TrainingConfig& training) {
+  if (training.epochs > 0 || training.steps > 0) return;
+  throw InvalidArgument("[--epochs] a training without a length, got 0 and no --steps, expected 1 epoch or more");
+}
+
+/// Where both lengths were given the training ends before one of them.
+void tell_length(const JobConfig& config, int64_t rows) {
+  const TrainingConfig& training = config.training;
+  const int64_t of_epochs = training.epochs * (rows / training.batch);
+  if (config.console.quiet || of_epochs == 0 || training.steps == 0 || of_epochs == training.steps) return;
+  std::cout << fmt::format("the training ends after {} steps: the lesser of --steps {} and --epochs {}, {} steps\n",
+                           std::min(of_epochs, training.steps), training.steps, training.epochs, of_epochs)
+            << std::flush;
 }
 
 /// One file written over another would destroy it.
@@ -185,6 +200,7 @@ void run_train(const TrainFlags& flags) {
   const ZooJob job(configuration(flags.job), place);
   refuse_ineffective(flags.job, job.config());
   verify_training(job.config(), place);
+  refuse_no_length(job.config().training);
   if (printed_config(flags.job, job.config())) return;
   const FilesConfig& files = job.config().files;
   refuse_shared_files(files);
@@ -196,10 +212,12 @@ void run_train(const TrainFlags& flags) {
   Model model(job.network(), job.config(), place);
   model.on_warning([](const std::string& message) { warn(message); });
   if (job.config().console.verbose) model.on_program([](const std::string& text) { std::cout << text << std::flush; });
+  if (!files.checkpoint.empty()) model.hold_checkpoints(files.checkpoint, /*goes_on=*/!files.resume.empty());
   const Reports reports(job.config(), place);
   const DatasetPtr rows = open_rows(job, Split::train, "training");
   const DatasetPtr test = open_test_rows(job);
   refuse_long_warm_up(flags.job, job.config(), rows->size());
+  tell_length(job.config(), rows->size());
   if (!files.load.empty()) model.load(files.load);
   if (const std::string path = resumed_path(files); !path.empty()) model.resume(path);
 
@@ -212,7 +230,6 @@ void run_train(const TrainFlags& flags) {
                          .signals = &SignalGuard::requests,
                          .keeps_states = !files.save.empty(),
                          .test = tests ? test : nullptr,
-  if (!files.checkpoint.empty()) model.hold_checkpoints(files.checkpoint, /*goes_on=*/!files.resume.empty());
                          .test_progress = reports.evaluation_progress(),
                          .ended = [&](const TrainingEnd& ended) {
                            save_end(ended, files, model);

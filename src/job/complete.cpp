@@ -63,6 +63,11 @@ void require_equal_parts(const JobConfig& config) {
 
 }  // namespace
 
+int64_t training_steps(int64_t epochs, int64_t steps, int64_t steps_per_epoch) {
+  if (steps == 0) return std::max<int64_t>(1, epochs) * steps_per_epoch;
+  return epochs == 0 ? steps : std::min(steps, epochs * steps_per_epoch);
+}
+
 bool cuts_batch_alone(const JobConfig& config) {
   return config.ranks.count > 1 &&
          (config.plan.options.parallel == Parallel::data || config.plan.options.parallel == Parallel::hybrid);

@@ -55,8 +55,8 @@ struct DataConfig {
 
 struct TrainingConfig {
   int64_t batch = 32;  // rows of the global batch
-  int64_t epochs = 1;
-  int64_t steps = 0;  // ends after so many in all; 0: after the epochs
+  int64_t epochs = 0;  // passes over the rows; 0: as many as `steps` take, or 1 without
+  int64_t steps = 0;   // of the whole training; 0: those of the epochs. With both the lesser number counts
   Loss loss = Loss::sparse;
   std::optional<int64_t> ignore_index{};            // labels of this class count for nothing
   DType dtype = DType::f32;                         // of parameters and activations
@@ -133,6 +133,9 @@ struct JobConfig {
 /// `config` with everything decided that it leaves open: ranks, threads, statistics, the batch of an evaluation. Throws
 /// InvalidArgument for ranks and threads that are not to be had, and for a learning rate that makes no sense.
 JobConfig completed(JobConfig config, const Place& place);
+
+/// The steps of a training: TrainingConfig::steps and ::epochs, with so many steps an epoch.
+int64_t training_steps(int64_t epochs, int64_t steps, int64_t steps_per_epoch);
 
 /// Whether ranks differ in nothing but their rows, and in the parameters that are split layerwise: data and hybrid.
 bool cuts_batch_alone(const JobConfig& config);

@@ -156,11 +156,12 @@ void add_training(List& list) {
   list.add("batch", "batch", Effect::program, PARTITA_FIELD(training.batch), "Rows of the global batch",
            {1, static_cast<double>(kLargestNumber)})
       .synonyms = {"batch-size", "global-batch-size", "bs", "b"};
-  list.add("epochs", "epochs", Effect::length, PARTITA_FIELD(training.epochs), "Passes over the training rows",
-           {1, 1'000'000})
+  list.add("epochs", "epochs", Effect::length, PARTITA_FIELD(training.epochs),
+           "Passes over the training rows; 0: as many as --steps take", {0, 1'000'000})
       .synonyms = {"epoch", "num-epochs", "max-epochs"};
   list.add("steps", "steps", Effect::length, PARTITA_FIELD(training.steps),
-           "End after so many steps; 0: after the epochs")
+           "Steps of the whole training, in place of the model's epochs; 0: those of the epochs. With --epochs given, "
+           "too, the lesser number counts")
       .synonyms = {"max-steps", "num-steps", "iterations", "train-iters"};
   list.add("loss", "loss", Effect::program, PARTITA_FIELD(training.loss),
            "Cross entropy with classes (sparse), with one number per class (dense), from elementary ops (expanded), of "

@@ -202,7 +202,7 @@ TrainingPosition Model::resumed_position(const Graph& graph, TrainingPosition no
 void Model::plan_steps(TrainingRun& run, const FitOptions& fit) const {
   const int64_t epochs = fit.epochs.value_or(config_.training.epochs);
   const int64_t most_steps = fit.most_steps.value_or(config_.training.steps);
-  if (epochs < 1 || epochs > kMostEpochs || most_steps < 0) {
+  if (epochs < (fit.epochs ? 1 : 0) || epochs > kMostEpochs || most_steps < 0) {
     throw InvalidArgument(
         fmt::format("[train] bad length, got {} epochs and at most {} steps, expected 1 epoch or "
                     "more, and 0 steps, which means all, or more",
@@ -210,8 +210,7 @@ void Model::plan_steps(TrainingRun& run, const FitOptions& fit) const {
   }
   TrainInfo& info = run.info;
   info.steps_per_epoch = run.rows->size() / run.batch;
-  info.steps = epochs * info.steps_per_epoch;
-  if (most_steps > 0) info.steps = std::min(most_steps, info.steps);
+  info.steps = training_steps(epochs, most_steps, info.steps_per_epoch);
   info.epochs = (info.steps + info.steps_per_epoch - 1) / info.steps_per_epoch;
   if (run.schedule.steps == 0) run.schedule.steps = info.steps;
 }

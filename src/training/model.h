@@ -31,11 +31,11 @@ struct TrainingEnd {
 
 /// How a training goes on and what observes it.
 struct FitOptions {
-  std::optional<int64_t> epochs{};      // none: those of the configuration
-  std::optional<int64_t> most_steps{};  // ends after so many in all; 0: after the epochs; none: as configured
-  DatasetPtr validation = nullptr;      // evaluated after every epoch when given
-  std::vector<Callback*> callbacks{};   // called on the first rank
-  std::vector<Callback*> observers{};   // called in every process; of their requests files are granted
+  std::optional<int64_t> epochs{};                 // none: as configured
+  std::optional<int64_t> most_steps{};             // in all; 0: those of the epochs; none: as configured
+  DatasetPtr validation = nullptr;                 // evaluated after every epoch when given
+  std::vector<Callback*> callbacks{};              // called on the first rank
+  std::vector<Callback*> observers{};              // called in every process; of their requests files are granted
   std::optional<CheckpointOptions> checkpoints{};  // a folder in which the training is saved while it runs
   std::function<SignalRequests()> signals{};       // asked after each step, in every process (launch/signals.h)
   /// Whether the model has the states behind it, gathered as a whole on the first rank and in every process. Without

@@ -1,4 +1,4 @@
-// Trainings that go on from a checkpoint, and who may write what they write.
+// How long trainings are, what is left of them when they go on, and who may write what they write.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -43,6 +43,22 @@ Resumed train_in(const std::string& run, JobConfig config, int64_t steps) {
   for (const StepInfo& step : events.steps) resumed.rates.push_back(step.learning_rate);
   resumed.epochs = events.epochs;
   return resumed;
+}
+
+TEST(Resume, StepsAloneGovern) {
+  const auto steps_of = [](int64_t epochs, int64_t steps) {
+    JobConfig config = small_config(1);
+    config.training.epochs = epochs;
+    config.training.steps = steps;
+    Model model(small_network(), config, Place{.cores = 1});
+    return model.train(rows_of(Split::train)).step;
+  };
+  EXPECT_EQ(steps_of(0, 0), kSmallSteps);
+  EXPECT_EQ(steps_of(2, 0), 2 * kSmallSteps);
+  EXPECT_EQ(steps_of(0, 10), 10) << "more than one epoch";
+  EXPECT_EQ(steps_of(0, 3), 3);
+  EXPECT_EQ(steps_of(2, 10), 2 * kSmallSteps) << "the lesser of both";
+  EXPECT_EQ(steps_of(3, 10), 10);
 }
 
 // Seconds are of the steps that this process took, of an epoch that began in another one, too.

@@ -1,5 +1,7 @@
 #include "zoo/zoo_job.h"
 
+#include <algorithm>
+
 #include "data/transforms/image_maps.h"
 #include "data/views/map.h"
 
@@ -36,6 +38,9 @@ RowFormat format_of(const ZooModel& model, const JobConfig& config) {
 JobConfig configured(const std::string& model, const std::vector<Assignment>& assignments) {
   JobConfig config = make_model(model).recipe;
   assign(config, assignments);
+  const bool says_epochs = std::any_of(assignments.begin(), assignments.end(),
+                                       [](const Assignment& one) { return one.option->key() == "training.epochs"; });
+  if (config.training.steps > 0 && !says_epochs) config.training.epochs = 0;  // not those of the recipe
   return config;
 }
 

@@ -1,5 +1,6 @@
 // What a user sees of the commands.
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <thread>
@@ -96,6 +97,46 @@ TEST(Train, AnInterruptSavesWhatWasAskedFor) {
                                        "1"});
   EXPECT_TRUE(has_warning(resumed, "[resume] nothing left to train"))
       << fmt::format("{}", fmt::join(resumed.warnings, "\n"));
+}
+
+// 6,000 generated rows are 3 steps an epoch, of which the recipe has 2.
+TEST(Train, StepsAloneGovern) {
+  const TempDir folder;
+  const std::string log = (folder.path() / "log").string(), file = (folder.path() / "job.toml").string();
+  const auto steps_of = [&](const UsingWords& more, const std::string& told) {
+    UsingWords words{"train", "mlp:hidden=4", "--batch", "2000", "--no-eval", "--log", log};
+    words.insert(words.end(), more.begin(), more.end());
+    const Outcome outcome = run_program(words);
+    EXPECT_EQ(outcome.exit_code, 0) << fmt::format("{}", fmt::join(outcome.lines, "\n"));
+    const size_t line = outcome.output.find("the training ends after ");
+    EXPECT_EQ(line == std::string::npos ? "" : outcome.output.substr(line, outcome.output.find('\n', line) - line),
+              told);
+    const std::string steps = read_text(log);
+    return std::count(steps.begin(), steps.end(), '\n');
+  };
+  EXPECT_EQ(steps_of({}, ""), 6);
+  EXPECT_EQ(steps_of({"--steps", "8"}, ""), 8) << "in place of the epochs of the recipe";
+  EXPECT_EQ(steps_of({"--steps", "8", "--epochs", "2"},
+                     "the training ends after 6 steps: the lesser of --steps 8 and --epochs 2, 6 steps"),
+            6);
+  EXPECT_EQ(steps_of({"--epochs", "3", "--steps", "8"},
+                     "the training ends after 8 steps: the lesser of --steps 8 and --epochs 3, 9 steps"),
+            8);
+  write_text(file, "[training]\nsteps = 8\n");
+  EXPECT_EQ(steps_of({"--config", file}, ""), 8);
+  // What is printed is the same training.
+  write_text(file, run_program({"train", "mlp:hidden=4", "--batch", "2000", "--steps", "8", "--print-config"}).output);
+  EXPECT_EQ(steps_of({"--config", file}, ""), 8);
+  write_text(file, "[training]\nsteps = 8\nepochs = 2\n");
+  EXPECT_EQ(
+      steps_of({"--config", file}, "the training ends after 6 steps: the lesser of --steps 8 and --epochs 2, 6 steps"),
+      6);
+  EXPECT_EQ(
+      run_program({"train", "mlp:hidden=4", "--batch", "2000", "--steps", "8", "--epochs", "1", "--no-eval", "--quiet"})
+          .output,
+      "");
+  expect_refusal({"train", "mlp:hidden=4", "--epochs", "0"}, ExitCode::usage,
+                 {"[--epochs] a training without a length, got 0 and no --steps, expected 1 epoch or more"});
 }
 
 // A training that is stopped in the middle of an epoch says the time of the steps that each process took.
