@@ -36,6 +36,16 @@ void verify(const LrSchedule& schedule, DType dtype) {
   }
 }
 
+bool depends_on_length(const LrSchedule& schedule) {
+  switch (schedule.kind) {
+    case LrKind::constant: return false;
+    case LrKind::step: return schedule.step_every == 0;
+    case LrKind::linear:
+    case LrKind::cosine: return true;
+  }
+  return true;
+}
+
 double learning_rate_at(const LrSchedule& schedule, int64_t step) {
   if (step < schedule.warmup_steps) {
     return schedule.learning_rate * static_cast<double>(step + 1) / static_cast<double>(schedule.warmup_steps);

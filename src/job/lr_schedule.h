@@ -27,6 +27,9 @@ struct LrSchedule {
 /// Throws InvalidArgument for numbers that make no sense, among them a learning rate that is infinite in `dtype`.
 void verify(const LrSchedule& schedule, DType dtype = DType::f64);
 
+/// Whether `steps` changes any learning rate.
+bool depends_on_length(const LrSchedule& schedule);
+
 /// For step 0, 1, ...
 double learning_rate_at(const LrSchedule& schedule, int64_t step);
 

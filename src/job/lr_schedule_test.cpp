@@ -54,5 +54,21 @@ TEST(LrSchedule, ARateThatTheTypeCannotHold) {
   EXPECT_THROW(verify({.learning_rate = 1e5}, DType::f16), InvalidArgument);
 }
 
+TEST(LrSchedule, DependsOnItsLengthWhereARateDoes) {
+  for (const LrKind kind : {LrKind::constant, LrKind::linear, LrKind::cosine, LrKind::step}) {
+    for (const int64_t every : {0, 4}) {
+      for (const int64_t warmup : {0, 3}) {
+        LrSchedule shorter{.kind = kind, .steps = 9, .warmup_steps = warmup, .step_every = every}, longer = shorter;
+        longer.steps = 20;
+        bool differs = false;
+        for (int64_t step = 0; step < 20; ++step) {
+          differs = differs || learning_rate_at(shorter, step) != learning_rate_at(longer, step);
+        }
+        EXPECT_EQ(depends_on_length(shorter), differs) << name_of(kind) << " every " << every;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace partita

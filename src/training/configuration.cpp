@@ -1,6 +1,7 @@
 #include "training/configuration.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "data/loading/batch.h"
 #include "job/toml.h"
@@ -12,7 +13,8 @@
 namespace partita {
 namespace {
 
-constexpr const char *kProgram = "partita.program", *kRows = "partita.rows";
+constexpr const char *kProgram = "partita.program", *kRows = "partita.rows", *kScheduleSteps = "partita.schedule_steps";
+constexpr const char* kScheduleKey = "schedule.steps";
 
 /// What a training graph computes, as text: without what changes when its code is moved (the files and lines of
 /// calls), when it has other stages, or when it keeps less (copies of nodes in the backward, outputs with rows). The
@@ -33,6 +35,22 @@ bool is_allowed(const JobConfig& config, const std::string& key) {
   return std::find(allowed.begin(), allowed.end(), key) != allowed.end();
 }
 
+/// The effective steps of the schedule of a saved training. Files of programs that did not write them have a
+/// configuration of which both lengths counted.
+int64_t saved_schedule_steps(const JobConfig& then, const TrainingPosition& saved, const std::string& path) {
+  if (const auto said = saved.metadata.find(kScheduleSteps); said != saved.metadata.end()) {
+    const std::string& text = said->second;
+    int64_t steps = -1;
+    const auto [rest, failure] = std::from_chars(text.data(), text.data() + text.size(), steps);
+    if (failure == std::errc() && rest == text.data() + text.size() && steps >= 0) return steps;
+    throw InvalidFile(
+        fmt::format("[resume] {}: bad {}, got '{}', expected a number of steps", path, kScheduleSteps, text));
+  }
+  if (then.schedule.steps > 0) return then.schedule.steps;
+  const int64_t steps_per_epoch = saved.batch > 0 ? saved.rows / saved.batch : 0;
+  return training_steps(then.training.epochs, then.training.steps, steps_per_epoch);
+}
+
 std::string shown(const std::string& text) { return text.empty() ? "nothing" : text; }
 
 }  // namespace
@@ -47,38 +65,54 @@ uint64_t digest_of_rows(const DatasetPtr& rows, int64_t batch) {
   return digest;
 }
 
-Metadata describe_training(const JobConfig& config, const Graph& graph, const DatasetPtr& rows) {
+Metadata describe_training(const JobConfig& config, const Graph& graph, const DatasetPtr& rows,
+                           int64_t schedule_steps) {
   return {{kConfigKey, print_computation(config)},
           {kProgram, print_digest(digest_of(print_computed(graph)))},
-          {kRows, print_digest(digest_of_rows(rows, config.training.batch))}};
+          {kRows, print_digest(digest_of_rows(rows, config.training.batch))},
+          {kScheduleSteps, fmt::format("{}", schedule_steps)}};
 }
 
-void require_same_training(const JobConfig& config, const Metadata& now, const Metadata& saved,
+void require_same_training(const JobConfig& config, const Metadata& now, const TrainingPosition& position,
                            const std::string& path) {
+  const Metadata& saved = position.metadata;
   for (const char* key : {kConfigKey, kProgram, kRows}) {
     if (!saved.contains(key)) return;
   }
-  std::string found;
-  bool changed = false;
+  std::string found, hint;
   const auto add = [&](const std::string& key, const std::string& difference) {
-    changed = true;
     if (is_allowed(config, key)) return;
     found += fmt::format("{}{}{}", found.empty() ? "" : ", ", key, difference);
   };
+  bool changed = false;
   JobConfig then;
   assign(then, parse_config(saved.at(kConfigKey), path));
   for (const auto& [option, got, expected] : differences(config, then)) {
-    if (option->effect != Effect::program) continue;
+    if (option->effect != Effect::program || option->key() == kScheduleKey) continue;
+    changed = true;
     add(option->key(), fmt::format(" = {} instead of {}", shown(got), shown(expected)));
   }
-  if (now.at(kRows) != saved.at(kRows)) add("rows", " that are others");
+  // A learning rate that a callback has set stays whatever the schedule is.
+  if (depends_on_length(config.schedule) && depends_on_length(then.schedule) && !position.learning_rate) {
+    const std::string& got = now.at(kScheduleSteps);
+    const std::string expected = fmt::format("{}", saved_schedule_steps(then, position, path));
+    const bool is_said = config.schedule.steps > 0 && then.schedule.steps == 0;
+    if (got != expected && !is_said && !is_allowed(config, kScheduleKey)) {
+      add(kScheduleKey, fmt::format(" = {} instead of {}", got, expected));
+      hint = "; --schedule-steps N says how long the learning rate falls";
+    }
+  }
+  if (now.at(kRows) != saved.at(kRows)) {
+    changed = true;
+    add("rows", " that are others");
+  }
   // What a configuration does not say: a network in code, statistics over other groups.
   if (!changed && now.at(kProgram) != saved.at(kProgram)) add("program", " that computes something else");
   if (found.empty()) return;
   throw InvalidFile(fmt::format(
       "[resume] {}: a checkpoint of another training, got {}, expected the same; --resume-with KEY accepts a "
-      "difference",
-      path, found));
+      "difference{}",
+      path, found, hint));
 }
 
 std::string describe_program(const Program& program) {

@@ -1,7 +1,7 @@
 #pragma once
 // A training that goes on must be the training that was saved.
 
-#include "checkpoint/safetensors_header.h"
+#include "checkpoint/checkpoint.h"
 #include "compile.h"
 #include "data/dataset.h"
 #include "job/config.h"
@@ -12,8 +12,8 @@ namespace partita {
 inline constexpr const char* kConfigKey = "partita.config";
 
 /// What a file of weights or a checkpoint says of the training: its configuration, a digest of its program without the
-/// places of the code, and one of its first rows.
-Metadata describe_training(const JobConfig& config, const Graph& graph, const DatasetPtr& rows);
+/// places of the code, one of its first rows, and the steps of its schedule of learning rates.
+Metadata describe_training(const JobConfig& config, const Graph& graph, const DatasetPtr& rows, int64_t schedule_steps);
 
 /// What a file of weights says: the configuration alone.
 Metadata describe_weights(const JobConfig& config);
@@ -22,8 +22,9 @@ Metadata describe_weights(const JobConfig& config);
 uint64_t digest_of_rows(const DatasetPtr& rows, int64_t batch);
 
 /// Throws InvalidFile, naming `path` and every difference, when the training in `saved` differs from `now` in what it
-/// computes, but for the keys that `config.files.resume_with` lists. Files without such metadata pass.
-void require_same_training(const JobConfig& config, const Metadata& now, const Metadata& saved,
+/// computes, but for the keys that `config.files.resume_with` lists. Files without such metadata pass. A schedule that
+/// was as long as the training stays as long as it was, unless `config` says how long it is.
+void require_same_training(const JobConfig& config, const Metadata& now, const TrainingPosition& saved,
                            const std::string& path);
 
 /// A few lines for people: the plan, the memory of a rank, the time of each pass.

@@ -183,7 +183,7 @@ TrainingPosition Model::position_of(const CheckpointReader& reader, const Graph&
   TrainingPosition position = reader.manifest()->position;
   require_same_rows(position, now, reader.path());
   require_same_states(*reader.manifest(), graph, reader.path());
-  require_same_training(config_, now.metadata, position.metadata, reader.path());
+  require_same_training(config_, now.metadata, position, reader.path());
   position.metadata = std::move(now.metadata);
   return position;
 }
@@ -193,7 +193,8 @@ TrainingPosition Model::resumed_position(const Graph& graph, TrainingPosition no
   const std::string path = std::exchange(resumed_path_, "");
   const WeightsFile file = read_weights_file(path);
   TrainingPosition position = take_checkpoint(states_, graph, file.tensors, now, path);
-  require_same_training(config_, now.metadata, file.metadata, path);
+  position.metadata = file.metadata;
+  require_same_training(config_, now.metadata, position, path);
   position.metadata = std::move(now.metadata);
   return position;
 }
@@ -365,7 +366,7 @@ void Model::begin_training(TrainingRun& run, const FitOptions& fit, std::vector<
   const TrainingPosition fresh{.batch = run.batch,
                                .rows = run.rows->size(),
                                .seed = config_.training.seed,
-                               .metadata = describe_training(config_, program.graph, run.rows)};
+                               .metadata = describe_training(config_, program.graph, run.rows, run.schedule.steps)};
   while (true) {
     std::unique_ptr<CheckpointReader> resumed;
     if (!folders.empty()) {

@@ -1,4 +1,4 @@
-// How long trainings are, what is left of them when they go on, and who may write what they write.
+// How long a training is, what of it is left when it goes on, and who may write what it writes.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -45,6 +45,23 @@ Resumed train_in(const std::string& run, JobConfig config, int64_t steps) {
   return resumed;
 }
 
+std::string refusal(const std::string& run, const JobConfig& config, int64_t steps) {
+  try {
+    train_in(run, config, steps);
+    return "";
+  } catch (const InvalidFile& error) {
+    return error.what();
+  }
+}
+
+/// A checkpoint as programs wrote it that did not write the steps of the schedule.
+void forget_schedule(const std::string& run) {
+  for (FoundCheckpoint& one : list_checkpoints(run)) {
+    ASSERT_EQ(one.manifest->position.metadata.erase("partita.schedule_steps"), 1u);
+    std::ofstream(one.path + "/" + kManifestName, std::ios::trunc) << print_manifest(*one.manifest);
+  }
+}
+
 TEST(Resume, StepsAloneGovern) {
   const auto steps_of = [](int64_t epochs, int64_t steps) {
     JobConfig config = small_config(1);
@@ -59,6 +76,71 @@ TEST(Resume, StepsAloneGovern) {
   EXPECT_EQ(steps_of(0, 3), 3);
   EXPECT_EQ(steps_of(2, 10), 2 * kSmallSteps) << "the lesser of both";
   EXPECT_EQ(steps_of(3, 10), 10);
+}
+
+// The learning rates of a training that is stopped anywhere are those of one that never was; more steps are refused
+// where they would change the rates.
+TEST(Resume, AScheduleKeepsItsLength) {
+  constexpr int64_t kSteps = 9, kMore = 12;
+  for (const LrSchedule& schedule : {LrSchedule{.kind = LrKind::cosine},
+                                     {.kind = LrKind::linear, .warmup_steps = 2},
+                                     {.kind = LrKind::cosine, .warmup_steps = 100},
+                                     {.kind = LrKind::step}}) {
+    const JobConfig config = config_of(schedule);
+    const TempDir dir;
+    const std::string whole = (dir.path() / "whole").string();
+    const std::vector<double> expected = train_in(whole, config, kSteps).rates;
+    ASSERT_EQ(expected.size(), static_cast<size_t>(kSteps));
+    const std::string part = whole + "/step_5", what = std::string(name_of(schedule.kind));
+    const auto rates_from_part = [&](const JobConfig& changed, int64_t steps) {
+      const std::string run = (dir.path() / "part").string();
+      fs::remove_all(run);
+      fs::create_directory(run);
+      fs::copy(part, run + "/step_5");
+      return train_in(run, changed, steps).rates;
+    };
+    EXPECT_EQ(rates_from_part(config, kSteps), std::vector<double>(expected.begin() + 5, expected.end())) << what;
+    for (const bool is_old : {false, true}) {
+      if (is_old) forget_schedule(whole);
+      const std::string refused = refusal(whole, config, kMore);
+      EXPECT_NE(refused.find("got schedule.steps = 12 instead of 9, expected the same"), std::string::npos) << refused;
+      EXPECT_NE(refused.find("--schedule-steps N says how long the learning rate falls"), std::string::npos);
+      JobConfig said = config;
+      said.schedule.steps = kSteps;
+      std::vector<double> rates = rates_from_part(said, kMore);
+      ASSERT_EQ(rates.size(), static_cast<size_t>(kMore - 5)) << what;
+      rates.resize(kSteps - 5);
+      EXPECT_EQ(rates, std::vector<double>(expected.begin() + 5, expected.end())) << what << ": the same schedule";
+      said.schedule.steps = kMore;
+      EXPECT_EQ(rates_from_part(said, kMore).size(), static_cast<size_t>(kMore - 5)) << "another one that is named";
+      JobConfig accepted = config;
+      accepted.files.resume_with = {"schedule.steps"};
+      EXPECT_EQ(rates_from_part(accepted, kMore), rates_from_part(said, kMore)) << what;
+    }
+  }
+}
+
+TEST(Resume, ASchedulesLengthIsNotAskedForWithoutNeed) {
+  for (const LrSchedule& schedule : {LrSchedule{.kind = LrKind::constant},
+                                     {.kind = LrKind::constant, .warmup_steps = 3},
+                                     {.kind = LrKind::step, .step_every = 4},
+                                     {.kind = LrKind::cosine, .steps = 40}}) {
+    const TempDir dir;
+    const std::string run = (dir.path() / "run").string();
+    const JobConfig config = config_of(schedule);
+    EXPECT_EQ(train_in(run, config, 3).end.step, 3);
+    EXPECT_EQ(refusal(run, config, 5), "") << name_of(schedule.kind);
+    forget_schedule(run);
+    EXPECT_EQ(refusal(run, config, 6), "") << name_of(schedule.kind);
+  }
+  // Two lengths that are named differ as any other key.
+  const TempDir dir;
+  const std::string run = (dir.path() / "run").string();
+  train_in(run, config_of({.kind = LrKind::cosine, .steps = 40}), 3);
+  EXPECT_NE(refusal(run, config_of({.kind = LrKind::cosine, .steps = 50}), 3).find("schedule.steps = 50 instead of 40"),
+            std::string::npos);
+  EXPECT_NE(refusal(run, config_of({.kind = LrKind::cosine}), 5).find("schedule.steps = 5 instead of 40"),
+            std::string::npos);
 }
 
 // Seconds are of the steps that this process took, of an epoch that began in another one, too.

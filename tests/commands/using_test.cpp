@@ -94,7 +94,7 @@ TEST(Train, AnInterruptSavesWhatWasAskedFor) {
                                                   "checkpoint in " + checkpoint, "[train] interrupted"});
   EXPECT_TRUE(std::filesystem::exists(weights));
   const Outcome resumed = run_program({"train", "mlp:hidden=64", "--resume", checkpoint, "--epochs", "1000", "--steps",
-                                       "1"});
+                                       "1", "--resume-with", "schedule.steps"});
   EXPECT_TRUE(has_warning(resumed, "[resume] nothing left to train"))
       << fmt::format("{}", fmt::join(resumed.warnings, "\n"));
 }
@@ -203,6 +203,11 @@ TEST(Train, AResumedTrainingIsTheSameOrSaysWhatDiffers) {
                       "--tensor-parallel", "2", "--sequence-parallel", "--context-parallel", "2"})
                 .exit_code,
             0);
+  const UsingWords own_length{"train", "gpt:layers=1,hidden=16,heads=2,seq=8", "--no-eval"};
+  refused(own_length, {},
+          {"[resume]", "got schedule.steps = 3 instead of 100, expected the same",
+           "--schedule-steps N says how long the learning rate falls"});
+  EXPECT_EQ(run(own_length, {"--resume", checkpoint, "--steps", "3", "--resume-with", "schedule.steps"}).exit_code, 0);
   EXPECT_EQ(run(gpt, {"--resume", checkpoint, "--steps", "3", "--lr", "0.5", "--resume-with", "schedule.learning_rate"})
                 .exit_code,
             0);

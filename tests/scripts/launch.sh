@@ -92,7 +92,7 @@ await_text restart 'epoch: ' || fail "no step before a restart"
 kill -9 "$(pid_of restart 1)"
 end_job restart $job "$(now)" 0 "restart 1 of 2 on 2 ranks" 60 || fail "a restart"
 # From its newest checkpoint, to the bits of a training that nobody killed.
-saved="train mlp --batch 48 --steps 300 --threads 1 --no-eval --per-print-times 20"
+saved="train mlp --batch 48 --steps 300 --schedule-steps 300 --threads 1 --no-eval --per-print-times 20"
 "$partita" $saved --ranks 3 --save "$folder/unbroken.st" >/dev/null 2>&1 || fail "a training of threads"
 begin_job again -n 3 --max-restarts 2 -- $saved --checkpoint "$folder/again_run" --checkpoint-every 20 --save "$folder/again.st"
 for ((tick = 0; tick < 1500; tick++)); do [[ -e $folder/again_run/step_40 ]] && break || sleep 0.02; done

@@ -35,7 +35,7 @@ for batch in 1 7 4096; do
   expect "batches of $batch give the same accuracy" grep -q "$(accuracy "$out/3.txt")" "$out/eval.txt"
 done
 
-short="mlp:hidden=16 --batch 16"
+short="mlp:hidden=16 --batch 16 --schedule-steps 8"
 $partita train $short --steps 4 --checkpoint "$out/c" --log "$out/steps.jsonl" >/dev/null
 cp -r "$out/c" "$out/c4"
 for last in 6 8; do
