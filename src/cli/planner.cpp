@@ -151,7 +151,8 @@ std::vector<StageMemory> Planner::placed(const PricedPlan& plan) {
   return placed_memory(make_program(job, {.network = model().network(job.training.loss),
                                           .columns = model_->columns(),
                                           .batch = batch_,
-                                          .ranks = plan.configuration.ranks()}));
+                                          .ranks = plan.configuration.ranks(),
+                                          .estimates = true}));
 }
 
 /// A search goes by estimates: where these are short of what the program takes it is asked for what takes less, and
@@ -193,7 +194,8 @@ PlanFile Planner::plan_file(const PricedPlan& plan) {
                                        .columns = model_->columns(),
                                        .batch = batch_,
                                        .ranks = plan.configuration.ranks(),
-                                       .last = Stage::training});
+                                       .last = Stage::training,
+                                       .estimates = true});
   // As it was priced, in micro-batches.
   PlanFile file = plan_file_of({job, plan.configuration, with_scalar_outputs(std::move(program.graph)), all_ops()});
   file.dtype = precision_.compute;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "job/norm_values.h"
 #include "ops/registry.h"
 #include "plan/outputs.h"
 #include "plan/search/data_parallel.h"
@@ -185,6 +186,7 @@ Program make_program(const JobConfig& given, const ProgramRequest& request) {
   device->enter_thread();
   const auto forward = [&] {
     Graph graph = build_graph(request.network, all_ops(), build);
+    if (training && !request.estimates) require_several_values(graph, config.plan.options.micro_batches);
     if (training) mark_recomputed(graph, config.plan.recompute_layers);
     return graph;
   };

@@ -18,6 +18,7 @@ struct ProgramRequest {
   /// Of an evaluation during a training: the training, whose stages and states it shares.
   const Program* training = nullptr;
   BuildUpdate own_update = nullptr;  // of a training, in place of that of the configuration's optimizer
+  bool estimates = false;            // of a training that is not run: its norms may have one value per channel
 };
 
 /// `config` with the number of stages that the layers of the network say, where it leaves that open.

@@ -4,6 +4,7 @@
 
 #include "autodiff/recompute.h"
 #include "comm/inproc/inproc.h"
+#include "job/norm_values.h"
 #include "launch/fingerprint.h"
 #include "launch/run_process.h"
 #include "ops/constant.h"
@@ -35,7 +36,11 @@ Graph built_graph(const JobConfig& config, const Stepper::Build& build) {
   if (builder.graph().outputs.empty()) {
     throw InvalidArgument("[step] nothing to compute, got no outputs, expected at least 1");
   }
-  return recompute_in_backward(remove_dead_nodes(builder.take()), all_ops());
+  Graph graph = remove_dead_nodes(builder.take());
+  const bool learns = std::any_of(graph.nodes.begin(), graph.nodes.end(),
+                                  [](const Node& node) { return node.op == "batch_norm_grad"; });
+  if (learns) require_several_values(graph, /*micro_batches=*/1);
+  return recompute_in_backward(std::move(graph), all_ops());
 }
 
 bool communicates(const Program& program) {

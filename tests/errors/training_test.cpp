@@ -50,6 +50,17 @@ TEST(TrainingErrors, ImageTooSmallForTheModel) {
                  {"[conv2d]", "window of 5 on 2", "net/conv2 at zoo/lenet.cpp:"});
 }
 
+TEST(TrainingErrors, BatchNormsOverOneValue) {
+  const std::vector<std::string> one{"train", "resnet50:width=4", "--batch", "8", "--steps", "1", "--threads", "1"};
+  for (const char* cut : {"--ranks", "--micro-batches"}) {
+    std::vector<std::string> args = one;
+    args.insert(args.end(), {cut, "8"});
+    expect_refusal(args, ExitCode::usage,
+                   {"[batch_norm] each channel has one value",
+                    "in 8 groups of rows in net/layer4/0/bn2/batch_norm", "expected a batch of at least 16, "});
+  }
+}
+
 /// Trains `ranks` ranks into a loss that is not a number, over weights that were saved before.
 void expect_not_finite(int ranks) {
   const Weights weights;
