@@ -119,6 +119,11 @@ class Program(_Printed):
         """How each state is cut, as dicts."""
         return self._core.layouts
 
+    @property
+    def cuts(self):
+        """How the nodes are cut, as strategy files have it; None with several stages."""
+        return self._core.cuts
+
     def rank(self, rank):
         """What one rank computes and sends."""
         return Explanation(self._core.rank(rank))

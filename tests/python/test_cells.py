@@ -93,6 +93,22 @@ class Defaults(Case):
             initializer("norml", [2])
 
 
+class Layers(Case):
+    def test_without_a_bias_have_none(self):
+        for layer in (nn.Dense(2, 3, has_bias=False), nn.Conv2d(2, 3, 1), ms.mint.nn.Linear(2, 3, bias=False)):
+            self.assertIsNone(layer.bias)
+            self.assertEqual([one.name for one in layer.get_parameters()], ["weight"])
+        for layer in (nn.Dense(2, 3), nn.Conv2d(2, 3, 1, has_bias=True)):
+            self.assertEqual(layer.bias.shape, (3,))
+
+    def test_of_stages_train_the_parameters_of_all(self):
+        net = nn.SequentialCell(nn.Dense(2, 3), nn.Dense(3, 1))
+        net[0].pipeline_stage, net[1].pipeline_stage = 0, 1
+        net[1].bias.requires_grad = False
+        names = [one.name for one in net.infer_param_pipeline_stage()]
+        self.assertEqual(names, ["0.weight", "0.bias", "1.weight"])
+
+
 class Gradients(Case):
     def test_are_slopes(self):
         x, y = labelled(12)

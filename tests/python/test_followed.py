@@ -218,6 +218,14 @@ class Follow(Case):
         net = Scaled()
         hook = lambda: net.register_forward_hook(lambda cell, inputs, output: output * 7.0)  # noqa: E731
         self.assertEqual(self.values(lambda x: net(x), hook), [1, 7])
+        handles = [net.register_forward_pre_hook(lambda cell, inputs: inputs[0] * 3.0)]
+        add = lambda: handles.append(net.register_forward_hook(lambda *_: _[2] + 1.0, prepend=True))  # noqa: E731
+        changes = (add, handles[0].remove, handles[0].remove, lambda: handles[1].remove())
+        self.assertEqual(self.values(lambda x: net(x), *changes), [21, 28, 14, 14, 7])
+        with self.refuses(NotImplementedError, "got with_kwargs=True"):
+            net.register_forward_hook(print, with_kwargs=True)
+        with self.refuses(TypeError, "the hook is no function, got int"):
+            net.register_forward_pre_hook(3)
 
     def test_values_that_python_read(self):
         power, weight = Tensor([1.0]), ms.Parameter(Tensor([1.0]), name="w")

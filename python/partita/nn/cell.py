@@ -9,6 +9,26 @@ from partita.common.parameter import DEFAULT_NAME, Parameter
 from partita.common.tensor import Tensor
 
 
+class HookHandle:
+    """A function that a cell calls, until `remove`."""
+
+    def __init__(self, cell, hooks, function):
+        self._cell, self._hooks, self._function = cell, hooks, function
+
+    def __call__(self, *args):
+        return self._function(*args)
+
+    def program_parts(self):
+        """What makes a call another part of a program when it changes."""
+        return [self._function]
+
+    def remove(self):
+        """Ends the calls; again, it has no effect."""
+        if self in self._hooks:
+            self._hooks.remove(self)
+            self._cell._count_change()
+
+
 class Cell:
     """A layer or a network: parameters and cells as attributes, and `construct`, which says what a call computes. A
     method `bprop(self, *inputs, out, dout)` gives the gradients of the inputs in place of those of its ops."""
@@ -237,15 +257,25 @@ class Cell:
         """Kept, without effect: which rank computes what is said by stages and annotations."""
         warn(f"[Cell.place] has no effect here, got rank {rank_id}: set_stage or pipeline_stage chooses ranks")
 
-    def register_forward_pre_hook(self, hook_fn):
-        """`hook_fn(cell, inputs)` before each call; what it returns replaces the inputs."""
-        self._count_change()
-        self._hooks[0].append(hook_fn)
+    def register_forward_pre_hook(self, hook_fn, *, prepend=False, with_kwargs=False):
+        """`hook_fn(cell, inputs)` before each call; what it returns replaces the inputs. Gives a handle, whose
+        `remove` ends it."""
+        return self._register(0, hook_fn, prepend, with_kwargs)
 
-    def register_forward_hook(self, hook_fn):
-        """`hook_fn(cell, inputs, output)` after each call; what it returns replaces the output."""
+    def register_forward_hook(self, hook_fn, *, prepend=False, with_kwargs=False):
+        """`hook_fn(cell, inputs, output)` after each call; what it returns replaces the output. Gives a handle, whose
+        `remove` ends it."""
+        return self._register(1, hook_fn, prepend, with_kwargs)
+
+    def _register(self, place, hook_fn, prepend, with_kwargs):
+        if not callable(hook_fn):
+            raise TypeError(f"[Cell] the hook is no function, got {type(hook_fn).__name__}, expected one")
+        if with_kwargs:
+            raise NotImplementedError("[Cell] a hook of inputs by name, got with_kwargs=True, expected False")
+        handle = HookHandle(self, self._hooks[place], hook_fn)
         self._count_change()
-        self._hooks[1].append(hook_fn)
+        self._hooks[place].insert(0 if prepend else len(self._hooks[place]), handle)
+        return handle
 
     def set_inputs(self, *inputs, **kwargs):
         """Kept, without effect: a network is built anew for each shape."""
@@ -254,7 +284,9 @@ class Cell:
         """Kept, without effect: a network is compiled when it is first run."""
 
     def infer_param_pipeline_stage(self):
-        return set()
+        """The trainable parameters of all stages: every process makes the program of all of them, and keeps what its
+        own stage has."""
+        return self.trainable_params()
 
     def construct(self, *args, **kwargs):
         raise AttributeError(
@@ -295,11 +327,11 @@ class Cell:
         if build is not None:
             build.note(self)
         before, after = self._hooks
-        for hook in before:
+        for hook in list(before):
             changed = hook(self, args)
             args = args if changed is None else changed if isinstance(changed, tuple) else (changed,)
         output = self._constructed(build, args, kwargs)
-        for hook in after:
+        for hook in list(after):
             changed = hook(self, args, output)
             output = output if changed is None else changed
         return output

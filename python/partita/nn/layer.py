@@ -41,6 +41,7 @@ class Dense(Cell):
         self.out_channels = _positive("Dense", "out_channels", out_channels)
         self.has_bias = bool(has_bias)
         self.weight = _weight(weight_init, [out_channels, in_channels], dtype, HeUniform(math.sqrt(5)))
+        self.bias = None
         if self.has_bias:
             self.bias = _weight(bias_init, [out_channels], dtype, Uniform(1 / math.sqrt(in_channels)))
         self.activation = get_activation(activation)
@@ -97,6 +98,7 @@ class Conv2d(Cell):
             raise ValueError(f"[Conv2d] unknown pad_mode, got '{pad_mode}', expected same, valid or pad")
         shape = [out_channels, in_channels // group, *self.kernel_size]
         self.weight = _weight(weight_init, shape, dtype, HeUniform(math.sqrt(5)))
+        self.bias = None
         if self.has_bias:
             fan_in = shape[1] * shape[2] * shape[3]
             self.bias = _weight(bias_init, [out_channels], dtype, Uniform(1 / math.sqrt(fan_in)))

@@ -270,8 +270,12 @@ class Model:
 
     def infer_train_layout(self, train_dataset, dataset_sink_mode=True, sink_size=-1):
         """How each parameter of a training would be cut, by its name: (sizes of axes, the axis that cuts each
-        dimension, the shape of a part, 0, True, '')."""
+        dimension, the shape of a part, 0, True, ''). Writes the strategy file that the context names."""
         program = self.program(train_dataset)
+        with self._settings():
+            path = strategy.file_to_save()
+        if path:
+            strategy.write(path, program.layouts, program.cuts)
         return {
             one["name"]: (*strategy.documented(one), _part_shape(one), 0, True, "")
             for one in program.layouts
