@@ -43,7 +43,8 @@ void build_adam(Builder& builder, const OptimizerOptions& options, Value paramet
                         .beta2 = options.beta2,
                         .epsilon = options.epsilon,
                         .weight_decay = decay_of(options, builder, parameter),
-                        .decoupled = options.kind == OptimizerKind::adamw};
+                        .decoupled = options.kind == OptimizerKind::adamw,
+                        .biased_epsilon = options.biased_epsilon};
   const std::vector<Value> updated = builder.apply_all("adam", {parameter, gradient, first, second, rate, step}, attrs);
   builder.store(parameter, updated[0]);
   builder.store(first, updated[1]);

@@ -19,6 +19,7 @@ struct OptimizerOptions {
   bool decay_vectors = true;            // false: biases and scales, which have one dimension, do not decay
   std::vector<std::string> no_decay{};  // parameters whose names contain one of these do not decay
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;  // adam, adamw
+  bool biased_epsilon = false;  // adam, adamw: epsilon is added before the bias of the averages is corrected
   /// Scales all gradients when their norm, as one vector, is larger (Pascanu et al., 2013); 0: never.
   double clip_norm = 0;
 };

@@ -39,7 +39,9 @@ void refuse_ineffective(const JobFlags& flags, const JobConfig& config) {
   if (config.optimizer.kind == OptimizerKind::momentum || config.optimizer.kind == OptimizerKind::sgd) {
     const std::string why =
         fmt::format("got --optimizer {}, expected --optimizer adam or adamw", name_of(config.optimizer.kind));
-    for (const char* key : {"optimizer.beta1", "optimizer.beta2", "optimizer.epsilon"}) refuse(key, why);
+    for (const char* key : {"optimizer.beta1", "optimizer.beta2", "optimizer.epsilon", "optimizer.biased_epsilon"}) {
+      refuse(key, why);
+    }
   }
   if (config.schedule.kind == LrKind::constant) {
     refuse("schedule.steps", "got --lr-schedule constant, expected --lr-schedule linear, cosine or step");

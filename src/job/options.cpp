@@ -210,6 +210,8 @@ void add_optimizer(List& list) {
       "adam-beta2"};
   list.add("epsilon", "epsilon", Effect::program, PARTITA_FIELD(optimizer.epsilon), "Of adam and adamw", {0, 1})
       .synonyms = {"adam-eps", "eps"};
+  list.add("biased_epsilon", "biased-epsilon", Effect::program, PARTITA_FIELD(optimizer.biased_epsilon),
+           "Epsilon is added before the bias of the averages is corrected, as MindSpore does");
   list.add("clip_norm", "clip-norm", Effect::program, PARTITA_FIELD(optimizer.clip_norm),
            "Scale all gradients down to this norm when theirs, as one vector, is larger; 0: never")
       .synonyms = {"clip", "clip-grad", "grad-clip", "max-grad-norm", "gradient-clipping"};

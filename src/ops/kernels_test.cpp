@@ -179,6 +179,26 @@ TEST(Momentum, ByHand) {
   EXPECT_DOUBLE_EQ(nesterov[0].at(0), 1 - 0.1 * (2.1 + 0.9 * 3.75));
 }
 
+// The two places of epsilon by hand, for g = 1e-5 and the second step, where it counts most.
+TEST(Adam, EpsilonIsAddedBeforeOrAfterTheCorrection) {
+  const double g = 1e-5, m = 2e-6, v = 3e-12, rate = 0.1, epsilon = 1e-6;
+  const std::vector<Array> operands{vector_of({1}),
+                                    vector_of({g}),
+                                    vector_of({m}),
+                                    vector_of({v}),
+                                    Array({}, std::vector<double>{rate}),
+                                    Array({}, std::vector<int64_t>{1})};
+  const double first = 0.9 * m + 0.1 * g, root = std::sqrt(0.999 * v + 0.001 * g * g);
+  const double scale1 = 1 - 0.9 * 0.9, scale2 = std::sqrt(1 - 0.999 * 0.999);
+  FieldTexts fields{{"epsilon", "1e-6"}};
+  const double after = run_of_kernels("adam", operands, fields)[0].at(0);
+  EXPECT_NEAR(after, 1 - rate * (first / scale1) / (root / scale2 + epsilon), 1e-15);
+  fields.emplace_back("biased_epsilon", "true");
+  const double before = run_of_kernels("adam", operands, fields)[0].at(0);
+  EXPECT_NEAR(before, 1 - rate * scale2 / scale1 * first / (root + epsilon), 1e-15);
+  EXPECT_GT(before - after, 0.005);
+}
+
 TEST(Dropout, KeepsTheMeanAndDropsAtItsRate) {
   const Array ones({100, 100}, std::vector<double>(10000, 1.0));
   const Array step({}, std::vector<int64_t>{3});

@@ -197,6 +197,8 @@ void add_large(Cases& cases) {
   const SampleInput squares = sample_of({250, 201}, Fill::positive), step{Type{DType::i64, {}}, {Fill::ids, 9}};
   cases.add("adam", Attrs(AdamAttrs{.weight_decay = 0.1, .decoupled = true}),
             {tensor, tensor, tensor, squares, rate, step});
+  cases.add("adam", Attrs(AdamAttrs{.epsilon = 1e-3, .biased_epsilon = true}),
+            {tensor, tensor, tensor, squares, rate, step});
 }
 
 /// Every pointwise op on more elements than one thread takes, with the attributes and the fill of each of its samples.

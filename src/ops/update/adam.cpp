@@ -10,7 +10,8 @@ std::vector<OpDef> adam_ops() {
   op.name = "adam";
   op.summary =
       "(w, g, m, v, rate, step): m and v average g and g^2, w -= rate m' / (sqrt(v') + epsilon), m' and v' without "
-      "the bias of step + 1 terms; the decay is of w when decoupled, of g otherwise";
+      "the bias of step + 1 terms; the decay is of w when decoupled, of g otherwise; biased_epsilon adds "
+      "epsilon to sqrt(v) before the bias is taken out";
   op.attrs = Attrs(AdamAttrs{});
   op.infer = [](const OpCall& call) -> std::vector<Type> {
     require_operands("adam", call, 6);
@@ -51,7 +52,8 @@ std::vector<OpDef> adam_ops() {
                                           {Type{DType::i64, {}}, {Fill::ids, 9}}};
   op.samples = {{operands, Attrs(AdamAttrs{})},
                 {operands, Attrs(AdamAttrs{0.8, 0.95, 1e-6, 0.1, true})},
-                {operands, Attrs(AdamAttrs{0.9, 0.99, 1e-6, 0.1, false})}};
+                {operands, Attrs(AdamAttrs{0.9, 0.99, 1e-6, 0.1, false})},
+                {operands, Attrs(AdamAttrs{.epsilon = 1e-3, .biased_epsilon = true})}};
   return {op};
 }
 

@@ -26,10 +26,14 @@ struct MomentumAttrs {
 struct AdamAttrs {
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0;
   bool decoupled = false;  // AdamW (Loshchilov and Hutter, 2019) instead of Adam (Kingma and Ba, 2015)
+  /// Adds epsilon to the root of the average of squares before its bias is corrected: the second form in section 2 of
+  /// Kingma and Ba, 2015.
+  bool biased_epsilon = false;
   static constexpr auto fields() {
     using A = AdamAttrs;
     return std::tuple{field("beta1", &A::beta1), field("beta2", &A::beta2), field("epsilon", &A::epsilon),
-                      field("weight_decay", &A::weight_decay), field("decoupled", &A::decoupled)};
+                      field("weight_decay", &A::weight_decay), field("decoupled", &A::decoupled),
+                      field("biased_epsilon", &A::biased_epsilon)};
   }
 };
 
@@ -74,9 +78,10 @@ struct AdamStep {
     take1 = static_cast<T>(1 - attrs.beta1);
     keep2 = static_cast<T>(attrs.beta2);
     take2 = static_cast<T>(1 - attrs.beta2);
-    root = static_cast<T>(1 / std::sqrt(1 - std::pow(attrs.beta2, terms)));
+    const double correction = 1 / std::sqrt(1 - std::pow(attrs.beta2, terms));
+    root = static_cast<T>(correction);
     rate = static_cast<T>(given / (1 - std::pow(attrs.beta1, terms)));
-    epsilon = static_cast<T>(attrs.epsilon);
+    epsilon = static_cast<T>(attrs.biased_epsilon ? attrs.epsilon * correction : attrs.epsilon);
     shrink = static_cast<T>(attrs.decoupled ? 1 - given * attrs.weight_decay : 1);
     decay = static_cast<T>(attrs.decoupled ? 0 : attrs.weight_decay);
   }

@@ -441,7 +441,7 @@ class Momentum(Optimizer):
 
 
 class Adam(Optimizer):
-    """Kingma and Ba, 2015."""
+    """Kingma and Ba, 2015: p -= rate sqrt(1 - beta2^t) / (1 - beta1^t) m / (sqrt(v) + eps)."""
 
     def __init__(
         self,
@@ -470,6 +470,7 @@ class Adam(Optimizer):
             "optimizer.beta1": self.beta1,
             "optimizer.beta2": self.beta2,
             "optimizer.epsilon": self.eps,
+            "optimizer.biased_epsilon": True,
             **self._decay(),
         }
 
