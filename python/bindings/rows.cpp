@@ -153,6 +153,7 @@ void bind_maps(py::module_& module) {
   module.def("hwc_to_chw", [] { return MapHolder{hwc_to_chw()}; });
   module.def("cast_map", [](const std::string& dtype) { return MapHolder{cast(dtype_of(dtype))}; });
   module.def("resize", [](int64_t height, int64_t width) { return MapHolder{resize(height, width)}; });
+  module.def("resize_shorter", [](int64_t side) { return MapHolder{resize_shorter(side)}; });
   module.def("random_crop", [](int64_t height, int64_t width, const std::vector<int64_t>& padding, uint64_t seed) {
     return MapHolder{random_crop(height, width, {padding.at(0), padding.at(1), padding.at(2), padding.at(3)}, seed)};
   });

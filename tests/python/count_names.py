@@ -1,7 +1,9 @@
 """The names of the documented system that scripts use, and which of them are not in the package:
-count_names.py FOLDER_OF_SCRIPTS counts those of scripts; count_names.py LIST those of a file with one a line."""
+count_names.py FOLDER_OF_SCRIPTS counts those of scripts; count_names.py LIST those of a file with one a line.
+count_names.py FOLDER_OF_SCRIPTS --least N prints the names that at least N scripts use, each after their number."""
 
 import ast
+import collections
 import importlib
 import os
 import sys
@@ -58,7 +60,25 @@ def names_in(path):
     return names
 
 
-if __name__ == "__main__":
+def used_by(folder):
+    """How many scripts use each name; names in a script that cannot be read are not counted."""
+    counts = collections.Counter()
+    for path, _, files in os.walk(folder):
+        for file in files:
+            if file.endswith(".py"):
+                with open(os.path.join(path, file), encoding="utf-8") as script:
+                    try:
+                        counts.update(names_of(script.read()))
+                    except (SyntaxError, UnicodeDecodeError):
+                        continue
+    return counts
+
+
+if __name__ == "__main__" and sys.argv[2:3] == ["--least"]:
+    for used, count in sorted(used_by(sys.argv[1]).items(), key=lambda one: (-one[1], one[0])):
+        if count >= int(sys.argv[3]):
+            print(count, used)
+elif __name__ == "__main__":
     all_names = names_in(sys.argv[1])
     missing = sorted(name for name in all_names if not is_there(name))
     print(f"{len(all_names) - len(missing)} of {len(all_names)} names; not there: {', '.join(missing) or 'none'}")

@@ -1,5 +1,5 @@
-"""Loops of one's own over sharded data: sharded_loops.py VALUES RANKS writes what ten kinds of them compute, or compares
-it when the file is there; RANKS are threads of this process (0: those of PARTITA_RANKS, or processes)."""
+"""Loops of one's own over sharded data: sharded_loops.py VALUES RANKS writes what ten kinds of them compute, or
+compares it when the file is there; RANKS are threads of this process (0: those of PARTITA_RANKS, or processes)."""
 
 import os
 import sys

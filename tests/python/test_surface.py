@@ -21,7 +21,7 @@ SURFACE = {
         reset_auto_parallel_context() ParallelMode Tensor(input_data=None, dtype=None, shape=None, init=None, ..)
         Parameter(default_input, name=None, requires_grad=True, layerwise_parallel=False, parallel_optimizer=True,
         storage_format='', device=None) value_and_grad(fn, grad_position=0, weights=None, has_aux=False,
-        return_ids=False) grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False)
+        return_ids=False, ..) grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False)
         jit(function=None, *, capture_mode='ast', jit_level='O0', dynamic=0, fullgraph=False, backend='', ..)
         lazy_inline(fn=None, attrs=None, policy=None) Model float16 float32 int32 bool_ dtype nn ops dataset train
         mint amp shard(fn, in_strategy, out_strategy=None, parameter_plan=None, device='Ascend', level=0) context
@@ -80,7 +80,7 @@ SURFACE = {
         GradOperation(get_all=False, get_by_list=False, sens_param=False) MatMul(transpose_a=False,
         transpose_b=False) BatchMatMul(transpose_a=False, transpose_b=False) Add Sub Mul RealDiv ReLU
         Softmax(axis=-1) Gather(batch_dims=0) Concat(axis=0) Flatten() Reshape Transpose ExpandDims
-        Dropout(keep_prob=0.5, Seed0=0, Seed1=0) ReduceSum(keep_dims=False) ReduceMean(keep_dims=False) Cast Print
+        Dropout(keep_prob=0.5, Seed0=0, Seed1=0) ReduceSum(keep_dims=False, ..) ReduceMean(keep_dims=False) Cast Print
         AllReduce(op=.., group=..) AllGather(group=..) ReduceScatter(op=.., group=..) Broadcast(root_rank, group=..)
         Send Receive""",
     "dataset": """
@@ -333,9 +333,7 @@ class Surface(Case):
     def test_has_the_names_of_the_sample_scripts(self):
         names = count_names.names_in(os.path.join(os.path.dirname(__file__), "sample_names.txt"))
         missing = sorted(name for name in names if not count_names.is_there(name))
-        self.assertEqual(
-            missing, ["Symbol", "dataset.vision.SlicePatches", "nn.Cell.set_param_ps", "set_ps_context"]
-        )
+        self.assertEqual(missing, ["Symbol", "dataset.vision.SlicePatches", "nn.Cell.set_param_ps", "set_ps_context"])
         self.assertEqual(len(names), 132)
         source = "import mindspore as ms, mindspore.nn as nn\nfrom mindspore import ops\nms.a.b(nn.Dense(1), ops.ReLU)"
         self.assertEqual(count_names.names_of(source), {"a.b", "a", "nn.Dense", "ops", "ops.ReLU"})

@@ -70,9 +70,9 @@ def to_dtype(given):
     raise TypeError(f"[dtype] unknown element type, got {given!r}, expected one of {names}")
 
 
-def dtype_to_nptype(dtype):
+def dtype_to_nptype(type_):
     """The type of NumPy."""
-    return to_dtype(dtype).numpy.type
+    return to_dtype(type_).numpy.type
 
 
 def pytype_to_dtype(given):

@@ -261,6 +261,40 @@ class Tensor:
     def int(self):
         return self.astype(mstype.int32)
 
+    def bool(self):
+        return self.astype(mstype.bool_)
+
+    def half(self):
+        return self.astype(mstype.float16)
+
+    def long(self):
+        return self.astype(mstype.int64)
+
+    def flatten(self, order="C", *, start_dim=0, end_dim=-1):
+        """The dimensions from `start_dim` to `end_dim` as one; all of them without these."""
+        return _functional().flatten(self, order, start_dim=start_dim, end_dim=end_dim)
+
+    def argmax(self, axis=None, keepdims=False, *, dim=None, keepdim=None):
+        """Where the largest element is; the first of equal ones."""
+        keeps = keepdims if keepdim is None else keepdim
+        return _functional().argmax(self, axis if dim is None else dim, keeps)
+
+    def cumsum(self, axis=None, dtype=None, *, dim=None):
+        """Sums of the elements up to each one."""
+        return _functional().cumsum(self, axis if dim is None else dim, dtype)
+
+    def select(self, condition, y):
+        """These elements where the condition holds, else those of `y`."""
+        return _functional().select(condition, self, y)
+
+    def where(self, condition, y):
+        """These elements where the condition holds, else those of `y`."""
+        return _functional().select(condition, self, y)
+
+    def repeat_interleave(self, repeats, dim=None):
+        """Each element, along a dimension each slice, several times."""
+        return _functional().repeat_interleave(self, repeats, dim)
+
     def view(self, *shape):
         return self.reshape(*shape)
 
@@ -358,7 +392,6 @@ for _name in (
     "squeeze",
     "expand_dims",
     "unsqueeze",
-    "flatten",
     "broadcast_to",
     "equal",
     "not_equal",
@@ -369,14 +402,10 @@ for _name in (
     "logical_not",
     "logical_and",
     "logical_or",
-    "argmax",
-    "cumsum",
     "split",
     "chunk",
     "clip",
     "clamp",
-    "sum",
-    "mean",
     "floor",
     "isfinite",
     "erf",
@@ -386,18 +415,40 @@ for _name in (
     "log_softmax",
     "topk",
     "masked_fill",
-    "select",
     "all",
     "any",
     "var",
     "std",
-    "repeat_interleave",
     "swapaxes",
 ):
     setattr(Tensor, _name, _method(_name))
 
 
-Tensor.max, Tensor.min = _method("largest"), _method("smallest")
+Tensor.sum, Tensor.mean = _method("total"), _method("average")
+
+
+def _extreme(name):
+    def call(self, *args, **kwargs):
+        if args and args[0] is not None and not isinstance(args[0], (tuple, list)) and "keepdims" not in kwargs:
+            kwargs["dim"], args = args[0], args[1:]  # a dimension that stands first
+            if args:
+                kwargs["keepdim"], args = args[0], args[1:]
+        return getattr(_functional(), name)(self, *args, **kwargs)
+
+    call.__name__ = name
+    return call
+
+
+Tensor.max, Tensor.min = _extreme("largest"), _extreme("smallest")
+for _name, _function in {
+    "eq": "equal",
+    "ne": "not_equal",
+    "lt": "less",
+    "le": "less_equal",
+    "gt": "greater",
+    "ge": "greater_equal",
+}.items():
+    setattr(Tensor, _name, _method(_function))
 
 
 def _shape_of(args):
@@ -411,6 +462,6 @@ Tensor.transpose = lambda self, *axes: _functional().transpose(
 Tensor.permute = Tensor.transpose
 
 
-def tensor(input_data=None, dtype=None, shape=None, init=None, const_arg=False):
+def tensor(input_data=None, dtype=None, shape=None, init=None, const_arg=False, device=None):
     """A Tensor."""
-    return Tensor(input_data, dtype, shape, init, const_arg)
+    return Tensor(input_data, dtype, shape, init, const_arg, device)

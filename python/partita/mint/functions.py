@@ -21,13 +21,6 @@ def sub(input, other, *, alpha=1):
     return F.sub(input, other if alpha == 1 else F.mul(other, alpha))
 
 
-def div(input, other, *, rounding_mode=None):
-    """input / other, not rounded."""
-    if rounding_mode is not None:
-        raise NotImplementedError(f"[div] results are not rounded, got rounding_mode={rounding_mode!r}, expected None")
-    return F.div(input, other)
-
-
 def equal(input, other):
     """Whether two tensors have the same shape and elements; within a network a tensor."""
     same = input.shape == other.shape
@@ -42,7 +35,8 @@ def sum(input, dim=None, keepdim=False, *, dtype=None):
 
 def mean(input, dim=None, keepdim=False, *, dtype=None):
     """The mean over dimensions, or of all elements."""
-    return F.mean(_typed(input, dtype), dim, keepdim)
+    x = _typed(input, dtype)
+    return F.mean(x if mstype.is_float(x.dtype) else F.cast(x, mstype.float32), dim, keepdim)
 
 
 def all(input, dim=None, keepdim=False):
@@ -57,12 +51,12 @@ def any(input, dim=None, keepdim=False):
 
 def max(input, dim=None, keepdim=False):
     """(largest, where) along a dimension; of all elements, the largest alone; of two tensors, elements of both."""
-    return F.maximum(input, dim) if isinstance(dim, Tensor) else F.max(input, dim, keepdim)
+    return F.maximum(input, dim) if isinstance(dim, Tensor) else F.largest(input, dim=dim, keepdim=keepdim)
 
 
 def min(input, dim=None, keepdim=False):
     """(smallest, where) along a dimension; of all elements, the smallest alone; of two tensors, elements of both."""
-    return F.minimum(input, dim) if isinstance(dim, Tensor) else F.min(input, dim, keepdim)
+    return F.minimum(input, dim) if isinstance(dim, Tensor) else F.smallest(input, dim=dim, keepdim=keepdim)
 
 
 def cumsum(input, dim, dtype=None):
@@ -158,13 +152,6 @@ def gelu(input, *, approximate="none"):
 def leaky_relu(input, negative_slope=0.01):
     """x, or of negative numbers `negative_slope` x."""
     return F.leaky_relu(input, negative_slope)
-
-
-def softplus(input, beta=1, threshold=20):
-    """log(1 + exp(beta x)) / beta; x where beta x is above the threshold, where float32 has the same number."""
-    if threshold < 20:
-        raise NotImplementedError(f"[softplus] another threshold, got {threshold}, expected 20 or more")
-    return F.softplus(input) if beta == 1 else F.div(F.softplus(F.mul(input, beta)), beta)
 
 
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):

@@ -156,7 +156,7 @@ class MaxPool2d(_Pool2d):
         super().__init__(kernel_size, stride, pad_mode, padding, data_format, dilation, return_indices, ceil_mode)
 
     def construct(self, x):
-        return F.max_pool2d(x, self.kernel_size, self.stride, self.padding, self.pad_mode)
+        return F.max_pool2d(x, self.kernel_size, self.stride, self.padding, pad_mode=self.pad_mode)
 
 
 class AvgPool2d(_Pool2d):
@@ -179,7 +179,8 @@ class AvgPool2d(_Pool2d):
         self.count_include_pad = bool(count_include_pad) and pad_mode != "same"
 
     def construct(self, x):
-        return F.avg_pool2d(x, self.kernel_size, self.stride, self.padding, self.count_include_pad, self.pad_mode)
+        options = {"count_include_pad": self.count_include_pad, "pad_mode": self.pad_mode}
+        return F.avg_pool2d(x, self.kernel_size, self.stride, self.padding, **options)
 
 
 class AdaptiveAvgPool2d(Cell):
@@ -246,7 +247,7 @@ class Embedding(Cell):
     def construct(self, ids):
         if self.use_one_hot:
             rows, width = self.embedding_table.shape
-            flat = F.one_hot(F.reshape(ids, [-1]), rows)
+            flat = F.one_hot(F.reshape(ids, [-1]), rows, 1.0, 0.0)
             return F.reshape(F.matmul(flat, self.embedding_table), [*ids.shape, width])
         return F.gather(self.embedding_table, ids, 0)
 

@@ -66,16 +66,18 @@ L1Loss = MAELoss
 
 
 class BCEWithLogitsLoss(LossBase):
-    """Binary cross entropy of logits with labels in [0, 1]."""
+    """Binary cross entropy of logits with labels in [0, 1]; `pos_weight` counts positive labels more or less."""
 
     def __init__(self, reduction="mean", weight=None, pos_weight=None):
         super().__init__(reduction)
-        if pos_weight is not None:
-            raise ValueError("[BCEWithLogitsLoss] weights of positive labels, got pos_weight, expected None")
-        self.weight = weight
+        self.weight, self.pos_weight = weight, pos_weight
 
     def construct(self, logits, labels):
-        losses = F.run(lambda trace, a, b: _core.functions.binary_cross_entropy(a, b), logits, labels)
+        if self.pos_weight is None:
+            losses = F.run(lambda trace, a, b: _core.functions.binary_cross_entropy(a, b), logits, labels)
+        else:
+            factor = F.add(F.mul(labels, F.sub(self.pos_weight, 1.0)), 1.0)
+            losses = F.add(F.mul(F.sub(1.0, labels), logits), F.mul(factor, F.softplus(F.neg(logits))))
         return self.get_loss(losses, 1.0 if self.weight is None else self.weight)
 
 
@@ -84,7 +86,7 @@ def _is_classes(labels):
 
 
 class SoftmaxCrossEntropyWithLogits(LossBase):
-    """Softmax cross entropy of logits[n, classes] with classes (sparse) or one-hot labels."""
+    """Softmax cross entropy of logits[n, classes] with classes (sparse) or one-hot labels, which have no gradient."""
 
     def __init__(self, sparse=False, reduction="none"):
         super().__init__(reduction)
@@ -98,46 +100,62 @@ class SoftmaxCrossEntropyWithLogits(LossBase):
         if self.sparse and self.reduction == "mean":
             return F.run(lambda trace, a, b: _core.functions.build_loss("sparse", a, b, None), logits, labels)
         kind = "sparse" if self.sparse else "dense"
+        labels = F.stop_gradient(labels)
         return self.get_loss(F.run(lambda trace, a, b: _core.functions.sample_losses(kind, a, b), logits, labels))
 
 
 class CrossEntropyLoss(LossBase):
-    """Softmax cross entropy of logits[n, classes] with classes, of which one may not count, or with probabilities."""
+    """Softmax cross entropy of logits[n, classes] with classes, of which one may not count, or with probabilities.
+    Classes may have weights; the mean is over the weights of the samples that count, and NaN where none does."""
 
     def __init__(self, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
         super().__init__(reduction)
-        if weight is not None:
-            raise ValueError("[CrossEntropyLoss] weights of classes, got a tensor, expected None")
+        if weight is not None and not isinstance(weight, Tensor):
+            raise TypeError(f"[CrossEntropyLoss] the weights are no tensor, got {type(weight).__name__}, expected one")
         if not 0 <= label_smoothing <= 1:
             raise ValueError(f"[CrossEntropyLoss] label_smoothing out of range, got {label_smoothing}, expected 0 to 1")
+        self.weight = weight
         self.ignore_index, self.label_smoothing = int(ignore_index), float(label_smoothing)
 
     def construct(self, logits, labels):
+        if self.weight is not None and self.weight.shape != (logits.shape[1 if logits.ndim > 1 else 0],):
+            raise ValueError(
+                f"[CrossEntropyLoss] weights of another number of classes, got {self.weight.shape} for logits of shape "
+                f"{logits.shape}, expected one for each class"
+            )
         if logits.ndim > 2:  # [n, c, d..] -> [n, d.., c]
             logits = F.transpose(logits, [0, *range(2, logits.ndim), 1])
             if not _is_classes(labels):
                 labels = F.transpose(labels, [0, *range(2, labels.ndim), 1])
         if not _is_classes(labels):
-            losses = F.neg(F.reduce_sum(F.mul(F.log_softmax(logits), self._smooth(labels, logits.shape[-1])), -1))
-            return self.get_loss(losses)
+            return self.get_loss(self._of_probabilities(logits, labels))
         counts = F.not_equal(labels, self.ignore_index)
+        is_plain = self.weight is None and self.label_smoothing == 0.0
+        counted = F.cast(counts, mstype.float64 if logits.dtype == mstype.float64 else mstype.float32)
+        if is_plain and self.reduction == "mean":
+            number = F.reduce_sum(counted)
+            loss = F.run(
+                lambda trace, a, b: _core.functions.build_loss("sparse", a, b, self.ignore_index), logits, labels
+            )
+            return F.add(loss, F.div(F.mul(number, 0.0), number))  # 0, or 0 / 0
         classes = F.select(counts, labels, Tensor(0, labels.dtype))
-        if self.label_smoothing == 0.0:
-            if self.reduction == "mean":
-                return F.run(
-                    lambda trace, a, b: _core.functions.build_loss("sparse", a, b, self.ignore_index), logits, labels
-                )
+        if is_plain:
             losses = F.run(lambda trace, a, b: _core.functions.sample_losses("sparse", a, b), logits, classes)
         else:
-            hot = self._smooth(F.one_hot(classes, logits.shape[-1]), logits.shape[-1])
-            losses = F.neg(F.reduce_sum(F.mul(F.log_softmax(logits), hot), -1))
-        counted = F.cast(counts, logits.dtype)
+            losses = self._of_probabilities(logits, F.one_hot(classes, logits.shape[-1], 1.0, 0.0))
         losses = F.mul(losses, counted)
         if self.reduction != "mean":
             return self.get_loss(losses)
-        return F.div(F.reduce_sum(losses), F.maximum(F.reduce_sum(counted), 1.0))
+        shares = counted if self.weight is None else F.mul(F.gather(self.weight, classes, 0), counted)
+        total = F.reduce_sum(shares)
+        divisor = F.select(F.equal(total, 0.0), Tensor(1.0, total.dtype), total)
+        return F.add(F.div(F.reduce_sum(losses), divisor), F.div(F.mul(total, 0.0), total))
 
-    def _smooth(self, labels, classes):
-        if self.label_smoothing == 0.0:
-            return labels
-        return F.add(F.mul(labels, 1.0 - self.label_smoothing), self.label_smoothing / classes)
+    def _of_probabilities(self, logits, labels):
+        """The losses of samples whose labels are a probability for each class."""
+        smooth, classes = self.label_smoothing, logits.shape[-1]
+        if smooth:
+            labels = F.add(F.mul(labels, 1.0 - smooth), smooth / classes)
+        if self.weight is not None:
+            labels = F.mul(labels, self.weight)
+        return F.neg(F.reduce_sum(F.mul(F.log_softmax(logits), labels), -1))

@@ -74,12 +74,16 @@ def _require_weights(where, weights):
     return found
 
 
-def value_and_grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False):
+def value_and_grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False, sens_param=False):
     """A function that gives (what `fn` gives, gradients) with respect to inputs by their positions, to weights, or to
-    both: (gradients of inputs, gradients of weights). Gradients are of the sum of all that `fn` gives, with `has_aux`
-    of the first alone."""
+    both: (gradients of inputs, gradients of weights). The gradient of a single position is no tuple. Gradients are of
+    the sum of all that `fn` gives, with `has_aux` of the first alone."""
     if return_ids:
         raise NotImplementedError("[value_and_grad] gradients with their names, got return_ids=True, expected False")
+    if sens_param:
+        raise NotImplementedError(
+            "[value_and_grad] factors of gradients as inputs, got sens_param=True, expected False: see GradOperation"
+        )
     positions, parameters = _positions(grad_position), _require_weights("value_and_grad", weights)
     if positions is None and parameters is None:
         raise ValueError(
@@ -102,7 +106,7 @@ def value_and_grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=
         total = _differentiated("value_and_grad", value, has_aux)
         found = _gradients(build, total, inputs + (parameters or []))
         of_inputs, of_weights = found[: len(inputs)], found[len(inputs) :]
-        if positions is not None and not isinstance(grad_position, (tuple, list)):
+        if positions is not None and len(positions) == 1:
             of_inputs = of_inputs[0]
         if isinstance(weights, Parameter):
             of_weights = of_weights[0]

@@ -8,25 +8,35 @@ from partita import _trace
 from partita.common import dtype as mstype
 from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
-from partita.ops.support import F, as_tensor, attributes, run
+from partita.ops.support import F, as_tensor, attributes, axis_of, run
 
 
 def one_hot(indices, depth, on_value=1, off_value=0, axis=-1):
-    """`on_value` at each index along a dimension that is added last, else `off_value`."""
+    """`on_value` at each index along a dimension that is added at `axis`, else `off_value`, in their element type."""
     ids = as_tensor(indices, "one_hot")
-    if axis not in (-1, ids.ndim):
-        raise ValueError(f"[one_hot] another place for the dimension, got axis {axis}, expected -1")
-    dtype = on_value.dtype if isinstance(on_value, Tensor) else mstype.float32
-    attrs = attributes(depth=int(depth), on_value=float(on_value), off_value=float(off_value), dtype=dtype)
-    return run(lambda trace, x: F.apply(trace, "one_hot", [x], attrs)[0], ids)
+    axis = axis_of("one_hot", axis, ids.ndim + 1)
+    on, off = as_tensor(on_value, "one_hot"), as_tensor(off_value, "one_hot")
+    if on.dtype != off.dtype:
+        raise TypeError(f"[one_hot] values of two element types, got {on.dtype} and {off.dtype}, expected one")
+    if mstype.is_float(on.dtype):
+        attrs = attributes(depth=int(depth), on_value=float(on), off_value=float(off), dtype=on.dtype)
+        hot = run(lambda trace, x: F.apply(trace, "one_hot", [x], attrs)[0], ids)
+    else:
+        attrs = attributes(depth=int(depth))
+        hot = run(lambda trace, x: F.cast(F.apply(trace, "one_hot", [x], attrs)[0], "bool"), ids)
+        hot = run(lambda trace, c, a, b: F.select(c, a, b), hot, on, off)
+    if axis == ids.ndim:
+        return hot
+    order = [*range(axis), ids.ndim, *range(axis, ids.ndim)]
+    return run(lambda trace, x: F.transpose(x, order), hot)
 
 
-def zeros(size, dtype=mstype.float32):
-    return full(size, 0, dtype=dtype)
+def zeros(size, dtype=None):
+    return full(size, 0, dtype=dtype or mstype.float32)
 
 
-def ones(shape, dtype=mstype.float32):
-    return full(shape, 1, dtype=dtype)
+def ones(shape, dtype=None):
+    return full(shape, 1, dtype=dtype or mstype.float32)
 
 
 def full(size, fill_value, *, dtype=None):
@@ -48,8 +58,9 @@ def ones_like(input, *, dtype=None):
 
 
 def arange(start=0, end=None, step=1, *, dtype=None):
-    values = np.arange(start, step=step) if end is None else np.arange(start, end, step)
-    return Tensor(values, dtype)
+    """Numbers from `start`, or 0, to below `end`: int64, or float32 where one of the three is a float."""
+    values = np.arange(0, start, step) if end is None else np.arange(start, end, step)
+    return Tensor(values, dtype or (mstype.float32 if values.dtype.kind == "f" else mstype.int64))
 
 
 def scalar_to_tensor(input_x, dtype=mstype.float32):

@@ -2,17 +2,23 @@
 
 import math
 
+import numpy as np
+
+from partita import _trace
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 from partita.ops.support import F, as_tensor, attributes, is_number, number_dtype, run
 
 
-def _unary(name, float_only=True):
+def _unary(name, of_integers=None):
+    """An op of floats; integers become float32, or go through `of_integers` and stay integers."""
     function = getattr(F, name)
 
-    def call(x):
-        x = as_tensor(x, name)
-        if float_only and not mstype.is_float(x.dtype):
+    def call(input):
+        x = as_tensor(input, name)
+        if not mstype.is_float(x.dtype):
+            if of_integers is not None and x.dtype != mstype.bool_:
+                return of_integers(x)
             x = cast(x, mstype.float32)
         return run(lambda trace, a: function(a), x)
 
@@ -20,12 +26,44 @@ def _unary(name, float_only=True):
     return call
 
 
-for _name in ("exp", "log", "sqrt", "rsqrt", "tanh", "sigmoid", "silu", "softplus", "erf"):
+for _name in ("exp", "log", "rsqrt", "tanh", "sigmoid", "silu", "erf"):
     globals()[_name] = _unary(_name)
+_sqrt, _softplus = _unary("sqrt"), _unary("softplus")
+_relu = _unary("relu", lambda x: larger(x, 0))
+
+neg = _unary("neg", lambda x: sub(0, x))
+square = _unary("square", lambda x: mul(x, x))
+_abs = _unary("abs", lambda x: larger(x, neg(x)) if x.dtype in (mstype.int32, mstype.int64) else x)
 
 
-for _name in ("neg", "square", "abs", "relu", "logical_not"):
-    globals()[_name] = _unary(_name, float_only=False)
+def abs(input):
+    """The magnitude."""
+    x = as_tensor(input, "abs")
+    return x if x.dtype == mstype.bool_ else _abs(x)
+
+
+def sqrt(x):
+    """The square root."""
+    return _sqrt(x)
+
+
+def relu(input, inplace=False):
+    """max(x, 0)."""
+    if inplace:
+        raise NotImplementedError("[relu] tensors are not changed in place, got inplace=True, expected False")
+    return _relu(input)
+
+
+def softplus(input, beta=1, threshold=20):
+    """log(1 + exp(beta x)) / beta; x where beta x is above the threshold, where float32 has the same number."""
+    if threshold < 20:
+        raise NotImplementedError(f"[softplus] another threshold, got {threshold}, expected 20 or more")
+    return _softplus(input) if beta == 1 else div(_softplus(mul(input, beta)), beta)
+
+
+def logical_not(input):
+    """Whether an element is 0, or False."""
+    return run(lambda trace, a: F.logical_not(a), cast(input, mstype.bool_))
 
 
 def _binary(name):
@@ -51,21 +89,55 @@ def _binary(name):
 
 
 for _name in (
-    "maximum",
-    "minimum",
     "equal",
     "not_equal",
     "less",
     "less_equal",
     "greater",
     "greater_equal",
-    "logical_and",
-    "logical_or",
 ):
     globals()[_name] = _binary(_name)
 
 
+_logical_and, _logical_or = _binary("logical_and"), _binary("logical_or")
+
+
+def logical_and(input, other):
+    """Whether both elements are other than 0, or True."""
+    return _logical_and(_truth(input), _truth(other))
+
+
+def logical_or(input, other):
+    """Whether one of two elements is other than 0, or True."""
+    return _logical_or(_truth(input), _truth(other))
+
+
+def _truth(one):
+    return bool(one) if is_number(one) else cast(as_tensor(one, "logical"), mstype.bool_)
+
+
 _add, _sub, _mul, _div = _binary("add"), _binary("sub"), _binary("mul"), _binary("div")
+# The first of equal operands has the whole gradient.
+larger, smaller = _binary("maximum"), _binary("minimum")
+
+
+def _shared(function, a, b):
+    """The larger or smaller of each pair; equal ones share the gradient."""
+    build = _trace.current()
+    floats = any(isinstance(one, Tensor) and mstype.is_float(one.dtype) for one in (a, b))
+    if build is None or not floats:
+        return function(a, b)
+    return add(mul(function(a, b), 0.5), mul(function(b, a), 0.5))
+
+
+def maximum(input, other):
+    """The larger of each pair, broadcast; equal ones share the gradient."""
+    return _shared(larger, input, other)
+
+
+def minimum(input, other):
+    """The smaller of each pair, broadcast; equal ones share the gradient."""
+    return _shared(smaller, input, other)
 
 
 def _scaled(x, factor, offset):
@@ -103,13 +175,29 @@ def mul(input, other):
     return _mul(input, other)
 
 
-def div(input, other):
-    """Quotient, broadcast; of integers as float32."""
-    input = input if is_number(input) else as_float(as_tensor(input, "div"))
-    other = other if is_number(other) else as_float(as_tensor(other, "div"))
-    if is_number(input) and is_number(other):
-        input = Tensor(float(input))
-    return _div(input, other)
+def div(input, other, *, rounding_mode=None):
+    """Quotient, broadcast; of integers as float32. With the rounding mode "floor" it is `floor_div`."""
+    if rounding_mode == "floor":
+        return floor_div(input, other)
+    if rounding_mode is not None:
+        raise NotImplementedError(
+            f"[div] another rounding of results, got rounding_mode={rounding_mode!r}, expected None or 'floor'"
+        )
+    a, b = [one if is_number(one) else as_tensor(one, "div") for one in (input, other)]
+    if is_number(a) and is_number(b):
+        a = Tensor(float(a))
+    if not any(isinstance(one, Tensor) and mstype.is_float(one.dtype) for one in (a, b)):
+        a, b = [one if is_number(one) else as_float(one) for one in (a, b)]
+    return _div(a, b)
+
+
+def real_div(input, other):
+    """Quotient, broadcast; of integers an integer, rounded towards 0."""
+    a, b = _both(input, other, "real_div")
+    if mstype.is_float(a.dtype) or mstype.is_float(b.dtype):
+        return div(a, b)
+    kind = mstype.to_dtype(np.result_type(a.dtype.numpy, b.dtype.numpy))
+    return cast(_div(cast(a, mstype.float64), cast(b, mstype.float64)), kind)
 
 
 def as_float(x):
@@ -148,15 +236,28 @@ def gelu(input, approximate="none"):
 
 
 def leaky_relu(input, alpha=0.2):
-    return run(
-        lambda trace, a: F.apply(trace, "leaky_relu", [a], attributes(slope=alpha))[0], as_tensor(input, "leaky_relu")
-    )
+    """x, or of negative numbers alpha x; alpha is an integer, rounded towards 0, for integers."""
+    x = as_tensor(input, "leaky_relu")
+    if x.dtype == mstype.bool_:
+        return x
+    if not mstype.is_float(x.dtype):
+        return larger(x, mul(x, int(alpha)))
+    return run(lambda trace, a: F.apply(trace, "leaky_relu", [a], attributes(slope=alpha))[0], x)
 
 
 def select(condition, input, other):
     """`input` where the condition holds, else `other`."""
-    a, b = [one if isinstance(one, Tensor) else as_tensor(one, "select") for one in (input, other)]
+    a, b = _both(input, other, "select")
     return run(lambda trace, c, x, y: F.select(c, x, y), as_tensor(condition, "select"), a, b)
+
+
+def _both(a, b, where):
+    """Two tensors; a number has the element type in which it meets the other one."""
+    if is_number(a) and isinstance(b, Tensor):
+        return Tensor(a, number_dtype(b, a)), b
+    if is_number(b) and isinstance(a, Tensor):
+        return a, Tensor(b, number_dtype(a, b))
+    return as_tensor(a, where), as_tensor(b, where)
 
 
 where = select
@@ -168,14 +269,27 @@ def masked_fill(input_x, mask, value):
 
 
 def clip(input, min=None, max=None):
-    """Elements below `min` become it, those above `max` that."""
-    x = input
-    if min is not None:
-        x = maximum(x, min)
-    return x if max is None else minimum(x, max)
+    """Elements below `min` become it, those above `max` that; elements that are a bound have their gradient."""
+    return _clipped("clip", larger, smaller, input, min, max)
 
 
-clamp = clip_by_value = clip
+clamp = clip
+
+
+def clip_by_value(x, clip_value_min=None, clip_value_max=None):
+    """Elements below the one value become it, those above the other that; bounds share the gradient of elements that
+    are equal to them. Integers stay integers, without the fractions of bounds."""
+    x = as_tensor(x, "clip_by_value")
+    found = _clipped("clip_by_value", maximum, minimum, x, clip_value_min, clip_value_max)
+    return found if mstype.is_float(x.dtype) else cast(found, x.dtype)
+
+
+def _clipped(where, at_least, at_most, x, low, high):
+    if low is None and high is None:
+        raise ValueError(f"[{where}] no bound, got None and None, expected one of them or both")
+    x = as_tensor(x, where)
+    x = x if low is None else at_least(x, low)
+    return x if high is None else at_most(x, high)
 
 
 def isfinite(input):

@@ -1,6 +1,7 @@
 """Ops as functions of tensors. In a network that is being built they are nodes; elsewhere they run at once."""
 
 from partita.ops.creation import *  # noqa: F401,F403
+from partita.ops.derived import *  # noqa: F401,F403
 from partita.ops.elementwise import *  # noqa: F401,F403
 from partita.ops.layers import *  # noqa: F401,F403
 from partita.ops.reductions import *  # noqa: F401,F403

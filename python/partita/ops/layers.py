@@ -11,8 +11,15 @@ from partita.ops.support import F, as_tensor, attributes, run
 
 
 def matmul(input, other, transpose_a=False, transpose_b=False):
-    """Products of matrices, the last two dimensions; the dimensions before them are broadcast."""
+    """Products of matrices, the last two dimensions; the dimensions before them are broadcast. A tensor of one
+    dimension is a row before a matrix, and a column after one."""
     a, b = as_tensor(input, "matmul"), as_tensor(other, "matmul")
+    if a.ndim == 1 or b.ndim == 1:
+        row, column = a.ndim == 1, b.ndim == 1
+        a, b = reshape(a, [1, -1]) if row else a, reshape(b, [-1, 1]) if column else b
+        y = matmul(a, b, transpose_a and not row, transpose_b and not column)
+        shape = list(y.shape[:-2]) + ([] if row else [y.shape[-2]]) + ([] if column else [y.shape[-1]])
+        return reshape(y, shape)
     if a.dtype != b.dtype:
         raise TypeError(
             f"[matmul] operands of two element types, got {a.dtype} and {b.dtype}, expected one: see ops.cast"
@@ -25,6 +32,13 @@ def cross_entropy(input, target, weight=None, ignore_index=-100, reduction="mean
     from partita.nn.loss import CrossEntropyLoss
 
     return CrossEntropyLoss(weight, ignore_index, reduction, label_smoothing).construct(input, target)
+
+
+def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None, reduction="mean"):
+    """Binary cross entropy of logits with labels in [0, 1]; see nn.BCEWithLogitsLoss."""
+    from partita.nn.loss import BCEWithLogitsLoss
+
+    return BCEWithLogitsLoss(reduction, weight, pos_weight).construct(input, target)
 
 
 def mse_loss(input, target, reduction="mean"):
@@ -97,29 +111,54 @@ def _pool(op, x, kernel_size, stride, pad_mode, padding, **others):
     return run(body, as_tensor(x, op))
 
 
-def max_pool2d(x, kernel_size, stride=None, padding=0, pad_mode=None):
+def _require_whole(where, x, kernel_size, stride, padding):
+    """Refuses windows that are partly outside, which `ceil_mode` adds where the stride does not divide."""
+    kernel, strides = pair(where, "kernel_size", kernel_size), pair(where, "stride", stride)
+    pads = pair(where, "padding", padding)
+    for size, k, step, pad in zip(x.shape[-2:], kernel, strides, pads):
+        if (size + 2 * pad - k) % step:
+            raise NotImplementedError(
+                f"[{where}] windows partly outside the image, got ceil_mode=True with {size} in steps of {step}, "
+                "expected ceil_mode=False, or a stride that divides"
+            )
+
+
+def max_pool2d(
+    x, kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False, *, pad_mode=None
+):
     """The largest element of each window of x[n, c, h, w]."""
-    return _pool(
-        "max_pool",
-        x,
-        kernel_size,
-        kernel_size if stride is None else stride,
-        pad_mode or ("pad" if padding else "valid"),
-        padding,
-    )
+    if pair("max_pool2d", "dilation", dilation) != [1, 1] or return_indices:
+        raise NotImplementedError(
+            f"[max_pool2d] another kind of window, got dilation={dilation}, return_indices={return_indices}, expected "
+            "1 and False"
+        )
+    stride = kernel_size if stride is None else stride
+    if ceil_mode:
+        _require_whole("max_pool2d", as_tensor(x), kernel_size, stride, padding)
+    return _pool("max_pool", x, kernel_size, stride, pad_mode or ("pad" if padding else "valid"), padding)
 
 
-def avg_pool2d(x, kernel_size=1, stride=1, padding=0, count_include_pad=True, pad_mode=None):
-    """The mean of each window of x[n, c, h, w]."""
-    return _pool(
-        "avg_pool",
-        x,
-        kernel_size,
-        stride,
-        pad_mode or ("pad" if padding else "valid"),
-        padding,
-        count_include_pad=bool(count_include_pad),
-    )
+def avg_pool2d(
+    x,
+    kernel_size=1,
+    stride=1,
+    padding=0,
+    ceil_mode=False,
+    count_include_pad=True,
+    divisor_override=0,
+    *,
+    pad_mode=None,
+):
+    """The mean of each window of x[n, c, h, w], or its sum over `divisor_override`."""
+    if ceil_mode:
+        _require_whole("avg_pool2d", as_tensor(x), kernel_size, stride, padding)
+    mode = pad_mode or ("pad" if padding else "valid")
+    counts = bool(count_include_pad) or bool(divisor_override)
+    y = _pool("avg_pool", x, kernel_size, stride, mode, padding, count_include_pad=counts)
+    if not divisor_override:
+        return y
+    height, width = pair("avg_pool2d", "kernel_size", kernel_size)
+    return mul(y, height * width / divisor_override)
 
 
 def dropout(input, p=0.5, training=True, seed=None):

@@ -24,7 +24,7 @@ _PLAIN = {
     "Add": F.add,
     "Sub": F.sub,
     "Mul": F.mul,
-    "RealDiv": F.div,
+    "RealDiv": F.real_div,
     "Div": F.div,
     "Neg": F.neg,
     "Exp": F.exp,
@@ -65,6 +65,9 @@ _PLAIN = {
     "Fill": F.fill,
     "BroadcastTo": None,
     "IsFinite": F.isfinite,
+    "Tile": F.tile,
+    "Zeros": lambda shape, dtype: F.zeros(shape, dtype),
+    "Ones": lambda shape, dtype: F.ones(shape, dtype),
     "AddN": lambda inputs: _sum_of(inputs),
     "TensorAdd": F.add,
     "Gelu": None,
@@ -105,13 +108,13 @@ class BatchMatMul(MatMul):
 
 
 class Flatten(Primitive):
-    """[n, a, b, ..] -> [n, a b ..]"""
+    """[n, a, b, ..] -> [n, a b ..], [n] -> [n, 1]."""
 
     def __init__(self):
         super().__init__()
 
     def compute(self, x):
-        return F.flatten(x)
+        return F.reshape(x, [-1, 1]) if x.ndim == 1 else F.flatten(x)
 
 
 class Softmax(Primitive):
@@ -213,8 +216,7 @@ class _Reduce(Primitive):
 
 
 for _name, _function in {
-    "ReduceSum": F.reduce_sum,
-    "ReduceMean": F.reduce_mean,
+    "ReduceMean": F.mean,
     "ReduceMax": F.reduce_max,
     "ReduceMin": F.reduce_min,
     "ReduceAll": F.all,
@@ -225,6 +227,19 @@ for _name, _function in {
         (_Reduce,),
         {"function": staticmethod(_function), "__module__": __name__, "__doc__": f"{_name}(keep_dims)(x, axis)."},
     )
+
+
+class ReduceSum(_Reduce):
+    """ReduceSum(keep_dims, skip_mode)(x, axis); in skip mode no axes leave the tensor as it is."""
+
+    function = staticmethod(F.reduce_sum)
+
+    def __init__(self, keep_dims=False, skip_mode=False):
+        super().__init__(keep_dims)
+        self.skip_mode = skip_mode
+
+    def compute(self, x, axis=()):
+        return x if self.skip_mode and axis in ((), []) else super().compute(x, axis)
 
 
 class Argmax(Primitive):
@@ -242,7 +257,7 @@ class CumSum(Primitive):
         self.exclusive, self.reverse = exclusive, reverse
 
     def compute(self, x, axis):
-        return F.cumsum(x, axis, self.exclusive, self.reverse)
+        return F.cumsum(x, axis, exclusive=self.exclusive, reverse=self.reverse)
 
 
 class TopK(Primitive):
@@ -298,7 +313,7 @@ class MaxPool(Primitive):
 
 class AvgPool(MaxPool):
     def compute(self, x):
-        return F.avg_pool2d(x, self.kernel_size, self.strides, pad_mode=self.pad_mode, count_include_pad=False)
+        return F.avg_pool2d(x, self.kernel_size, self.strides, count_include_pad=False, pad_mode=self.pad_mode)
 
 
 class SparseSoftmaxCrossEntropyWithLogits(Primitive):

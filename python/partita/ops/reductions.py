@@ -1,73 +1,133 @@
 """Ops over dimensions."""
 
+import math
+
 from partita.common import dtype as mstype
-from partita.ops.elementwise import as_float, cast, mul, neg, sqrt, square, sub
-from partita.ops.shapes import expand_dims, reshape, swapaxes, transpose
+from partita.ops.creation import full
+from partita.ops.elementwise import add, as_float, cast, mul, neg, sqrt, square, sub
+from partita.ops.shapes import expand_dims, reshape, squeeze, swapaxes, transpose
 from partita.ops.support import F, as_tensor, axes_of, axis_of, run
 
 
 def _reduction(name):
     function = getattr(F, name)
 
-    def call(input, axis=None, keep_dims=False):
-        x = as_tensor(input, name)
-        if name in ("reduce_mean",):
+    def call(x, axis=(), keep_dims=False):
+        x = as_tensor(x, name)
+        if name == "reduce_mean":
             x = as_float(x)
-        elif x.dtype == mstype.bool_:
-            x = cast(x, mstype.int32)
-        axes = axes_of(name, axis, x.ndim)
+        elif x.dtype == mstype.bool_:  # a sum is whether one of them is True
+            return cast(call(cast(x, mstype.int32), axis, keep_dims), mstype.bool_)
+        axes = axes_of(name, axis, x.ndim or 1)
         return x if x.ndim == 0 else run(lambda trace, a: function(a, axes, bool(keep_dims)), x)
 
     return call
 
 
-reduce_sum, reduce_mean = _reduction("reduce_sum"), _reduction("reduce_mean")
-
-
+reduce_sum, _mean_of_floats = _reduction("reduce_sum"), _reduction("reduce_mean")
 reduce_max, reduce_min = _reduction("reduce_max"), _reduction("reduce_min")
 
 
-def sum(input, dim=None, keepdim=False, *, axis=None, keepdims=None, dtype=None):
-    """The sum over dimensions, or of all elements."""
-    x = reduce_sum(input, dim if axis is None else axis, keepdim if keepdims is None else keepdims)
-    return x if dtype is None else cast(x, dtype)
+def reduce_mean(x, axis=(), keep_dims=False):
+    """The mean over dimensions, or of all elements; of integers an integer, rounded towards 0."""
+    x = as_tensor(x, "reduce_mean")
+    if mstype.is_float(x.dtype) or x.dtype == mstype.bool_:
+        return _mean_of_floats(x, axis, keep_dims)
+    return cast(_mean_of_floats(cast(x, mstype.float64), axis, keep_dims), x.dtype)
+
+
+def sum(input, dim=None, keepdim=False, *, dtype=None):
+    """The sum over dimensions, or of all elements; of integers and bools as int64."""
+    x = as_tensor(input, "sum")
+    if dtype is not None:
+        x = cast(x, dtype)
+    elif not mstype.is_float(x.dtype):
+        x = cast(x, mstype.int64)
+    return reduce_sum(x, dim, keepdim)
+
+
+def total(input, axis=None, dtype=None, keepdims=False, initial=None, *, dim=None, keepdim=None):
+    """The sum: the method of tensors, whose second place is `dtype` after `axis`, and `keepdim` after `dim`."""
+    if isinstance(dtype, bool):
+        dtype, keepdims = None, dtype
+    x = sum(input, axis if dim is None else dim, keepdims if keepdim is None else keepdim, dtype=dtype)
+    return x if initial is None else add(x, initial)
 
 
 def mean(x, axis=None, keep_dims=False):
-    """The mean over dimensions, or of all elements."""
+    """The mean over dimensions, or of all elements; of integers an integer, rounded towards 0."""
     return reduce_mean(x, axis, keep_dims)
 
 
-def max(input, axis=None, keepdims=False):
-    """(largest, where) along an axis; of all elements, the largest alone."""
-    if axis is None:
-        return reduce_max(input)
-    return reduce_max(input, axis, keepdims), argmax(input, axis, keepdims)
+def average(input, axis=None, keep_dims=False, *, dtype=None, dim=None, keepdim=None):
+    """The mean: the method of tensors."""
+    x = input if dtype is None else cast(input, dtype)
+    return mean(x, axis if dim is None else dim, keep_dims if keepdim is None else keepdim)
 
 
-def min(input, axis=None, keepdims=False):
-    """(smallest, where) along an axis; of all elements, the smallest alone."""
-    if axis is None:
-        return reduce_min(input)
-    return reduce_min(input, axis, keepdims), argmax(neg(input), axis, keepdims)
+def max(input, axis=None, keepdims=False, *, initial=None, where=None):
+    """(largest, where it is first) along an axis, or of all elements, where "where" is 0."""
+    return _with_indices("max", reduce_max, lambda x: x, input, axis, keepdims, initial, where)
 
 
-def largest(input, axis=None, keepdims=False, *, initial=None, where=True, return_indices=False):
-    """The largest along an axis, or of all elements: the method of tensors; with `return_indices` (it, where)."""
-    return _method_of("max", max, reduce_max, input, axis, keepdims, initial, where, return_indices)
+def min(input, axis=None, keepdims=False, *, initial=None, where=None):
+    """(smallest, where it is first) along an axis, or of all elements, where "where" is 0."""
+    return _with_indices("min", reduce_min, _falling, input, axis, keepdims, initial, where)
 
 
-def smallest(input, axis=None, keepdims=False, *, initial=None, where=True, return_indices=False):
-    """The smallest along an axis, or of all elements: the method of tensors; with `return_indices` (it, where)."""
-    return _method_of("min", min, reduce_min, input, axis, keepdims, initial, where, return_indices)
+def _falling(x):
+    """Numbers in the opposite order: -x of floats, -1 - x of integers, which does not overflow."""
+    if mstype.is_float(x.dtype):
+        return neg(x)
+    return sub(-1, x if x.dtype in (mstype.int32, mstype.int64) else cast(x, mstype.int64))
 
 
-def _method_of(name, with_indices, alone, input, axis, keepdims, initial, where, return_indices):
+def _with_indices(name, reduction, key, input, axis, keepdims, initial, where):
+    x = as_tensor(input, name)
+    if initial is not None or where not in (None, True):
+        raise NotImplementedError(f"[{name}] some elements alone, got initial or where, expected neither")
+    if axis is None or x.ndim == 0:
+        return reduction(x), full([], 0, dtype=mstype.int64)
+    at = argmax(key(x), axis, True)
+    # The element at the index, so that it has the whole gradient.
+    value = _taken(x, at, axis_of(name, axis, x.ndim)) if mstype.is_float(x.dtype) else reduction(x, axis, True)
+    return (value, at) if keepdims else (squeeze(value, axis), squeeze(at, axis))
+
+
+def _taken(x, at, axis):
+    last = x.ndim - 1
+    if axis != last:
+        x, at = swapaxes(x, axis, last), swapaxes(at, axis, last)
+    taken = run(lambda trace, a, i: F.take_along(a, i), x, at)
+    return taken if axis == last else swapaxes(taken, axis, last)
+
+
+def largest(input, axis=None, keepdims=False, *, dim=None, keepdim=None, **options):
+    """The method of tensors: of all elements, or along `axis`, the largest; (largest, where) along `dim`, a dimension
+    that stands first, or with `return_indices`."""
+    return _method_of("max", max, reduce_max, input, axis, keepdims, dim, keepdim, **options)
+
+
+def smallest(input, axis=None, keepdims=False, *, dim=None, keepdim=None, **options):
+    """The method of tensors: of all elements, or along `axis`, the smallest; (smallest, where) along `dim`, a
+    dimension that stands first, or with `return_indices`."""
+    return _method_of("min", min, reduce_min, input, axis, keepdims, dim, keepdim, **options)
+
+
+def _method_of(
+    name, with_indices, alone, input, axis, keepdims, dim, keepdim, initial=None, where=True, return_indices=False
+):
     if initial is not None or where is not True:
         raise NotImplementedError(f"[Tensor.{name}] some elements alone, got initial or where, expected neither")
+    if dim is not None:
+        return with_indices(input, dim, bool(keepdim))
+    keeps = keepdims if keepdim is None else keepdim
     if return_indices:
-        return with_indices(input, 0 if axis is None else axis, keepdims)
-    return alone(input, axis, keepdims)
+        return with_indices(input, axis, keeps)
+    if axis is None:
+        return alone(input)
+    several = isinstance(axis, (tuple, list))
+    return alone(input, axis, keeps) if several else with_indices(input, axis, keeps)[0]
 
 
 def var(input, axis=None, ddof=0, keepdims=False):
@@ -76,7 +136,8 @@ def var(input, axis=None, ddof=0, keepdims=False):
     count = 1
     for one in axes_of("var", axis, x.ndim) or range(x.ndim):
         count *= x.shape[one]
-    return mul(reduce_sum(square(centred), axis, keepdims), 1.0 / (count - ddof))
+    divisor = count - ddof
+    return mul(reduce_sum(square(centred), axis, keepdims), 1.0 / divisor if divisor > 0 else math.inf)
 
 
 def std(input, axis=None, ddof=0, keepdims=False):
@@ -102,8 +163,10 @@ def over_last(x, axis, function):
 def argmax(input, dim=None, keepdim=False):
     """Where the largest element is; the first of equal ones."""
     x = as_tensor(input, "argmax")
+    if x.ndim == 0:
+        return full([], 0, dtype=mstype.int64)
     if dim is None:
-        return argmax(reshape(x, [-1]), 0, keepdim)
+        return argmax(reshape(x, [-1]), 0)
     axis = axis_of("argmax", dim, x.ndim)
     last = x if axis == x.ndim - 1 else transpose(x, [i for i in range(x.ndim) if i != axis] + [axis])
     found = run(lambda trace, a: F.apply(trace, "argmax", [a], [])[0], last)
@@ -123,19 +186,27 @@ def log_softmax(logits, axis=-1):
     return over_last(x, axis, lambda y: run(lambda trace, a: F.log_softmax(a), y))
 
 
-def cumsum(x, axis, exclusive=False, reverse=False):
-    return run(lambda trace, a: F.cumsum(a, int(axis), exclusive, reverse), as_tensor(x, "cumsum"))
+def cumsum(x, axis, dtype=None, *, exclusive=False, reverse=False):
+    """Sums of the elements up to each one, with `exclusive` without it, with `reverse` from the end."""
+    x = as_tensor(x, "cumsum")
+    x = x if dtype is None else cast(x, dtype)
+    return run(lambda trace, a: F.cumsum(a, int(axis), exclusive, reverse), x)
 
 
-def topk(input, k, dim=-1, largest=True, sorted=True):
-    """(values, indices) of the k largest over the last dimension, falling."""
+def topk(input, k, dim=None, largest=True, sorted=True):
+    """(values, indices) of the k largest elements along a dimension, the last one without `dim`, falling; with
+    `largest=False` of the smallest, rising."""
     x = as_tensor(input, "topk")
-    if axis_of("topk", dim, x.ndim) != x.ndim - 1 or not largest:
-        raise ValueError(
-            f"[topk] another dimension than the last, or the smallest, got dim={dim}, largest={largest}, "
-            "expected the largest over the last"
-        )
+    axis = axis_of("topk", -1 if dim is None else dim, x.ndim)
+    if axis != x.ndim - 1:
+        values, indices = topk(swapaxes(x, axis, -1), k, None, largest)
+        return swapaxes(values, axis, -1), swapaxes(indices, axis, -1)
+    if not largest:
+        values, indices = topk(_falling(x), k)
+        return cast(_falling(values), x.dtype), indices
     return run(lambda trace, a: F.top_k(a, int(k)), x)
 
 
-top_k = topk
+def top_k(input_x, k, sorted=True):
+    """(values, indices) of the k largest elements over the last dimension, falling."""
+    return topk(input_x, k)

@@ -7,6 +7,7 @@ import numpy as np
 
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
+from partita.ops.creation import full
 from partita.ops.support import F, as_tensor, attributes, axes_of, axis_of, run
 
 
@@ -80,10 +81,10 @@ def flatten(input, order="C", *, start_dim=1, end_dim=-1):
     return reshape(x, [*x.shape[:first], count, *x.shape[last + 1 :]])
 
 
-def transpose(input, input_perm):
+def transpose(input, dims):
     """Dimensions in another order."""
     x = as_tensor(input, "transpose")
-    perm = [axis_of("transpose", one, x.ndim) for one in input_perm]
+    perm = [axis_of("transpose", one, x.ndim) for one in dims]
     return run(lambda trace, a: F.transpose(a, perm), x)
 
 
@@ -156,24 +157,9 @@ def sliced(x, ranges):
 
 
 def tensor_index(x, index):
-    """x[index] with integers, slices of step 1, None and ... ; a tensor of indices takes rows."""
-    items = list(index) if isinstance(index, tuple) else [index]
-    if len(items) == 1 and isinstance(items[0], (Tensor, np.ndarray, list)):
-        rows = as_tensor(items[0], "index")
-        if rows.dtype == mstype.bool_:
-            raise IndexError(
-                "[index] a mask gives a shape that depends on data, got a tensor of Bool, expected integers, or "
-                "ops.select(mask, x, 0)"
-            )
-        return gather(x, rows, 0)
-    given = builtins.sum(one is not None and one is not Ellipsis for one in items)
-    if given > x.ndim:
-        raise IndexError(f"[index] too many indices, got {given}, expected at most {x.ndim} for shape {x.shape}")
-    if Ellipsis in [one for one in items if not isinstance(one, Tensor)]:
-        at = items.index(Ellipsis)
-        items[at : at + 1] = [slice(None)] * (x.ndim - given)
-    items += [slice(None)] * (x.ndim - builtins.sum(one is not None for one in items))
-    ranges, sizes, dim = [], [], 0
+    """x[index] with integers, slices, None and ... ; a tensor of integers takes slices of its dimension."""
+    items = _index_items(x, index)
+    ranges, sizes, gathers, dim = [], [], [], 0
     for one in items:
         if one is None:
             sizes.append(1)
@@ -181,11 +167,15 @@ def tensor_index(x, index):
         size = x.shape[dim]
         if isinstance(one, slice):
             begin, end, step = one.indices(size)
+            places = range(begin, end, step)
+            sizes.append(len(places))
+            ranges.append((begin, begin + len(places)) if step == 1 else (0, size))
             if step != 1:
-                raise ValueError(f"[index] a step other than 1, got {one.step}, expected 1")
-            end = builtins.max(begin, end)
-            sizes.append(end - begin)
-            ranges.append((begin, end))
+                gathers.append((dim, Tensor(np.array(places, np.int32))))
+        elif isinstance(one, Tensor):
+            sizes += one.shape
+            ranges.append((0, size))
+            gathers.append((dim, one))
         else:
             begin = int(one)
             if not -size <= begin < size:
@@ -195,8 +185,48 @@ def tensor_index(x, index):
             begin += size if begin < 0 else 0
             ranges.append((begin, begin + 1))
         dim += 1
+    if 0 in sizes:
+        return full(sizes, 0, dtype=x.dtype)
     part = sliced(x, ranges)
+    for axis, ids in reversed(gathers):  # the last first: a tensor of several dimensions moves those after it
+        part = gather(part, ids, axis)
     return part if tuple(sizes) == part.shape else reshape(part, sizes)
+
+
+def _index_items(x, index):
+    """One item for each dimension, and None for each that is added: an integer, a slice, or a tensor of integers."""
+    items = [_index_tensor(one) for one in (index if isinstance(index, tuple) else [index])]
+    given = builtins.sum(one is not None and one is not Ellipsis for one in items)
+    if given > x.ndim:
+        raise IndexError(f"[index] too many indices, got {given}, expected at most {x.ndim} for shape {x.shape}")
+    at = [i for i, one in enumerate(items) if one is Ellipsis]
+    if at:
+        items[at[0] : at[0] + 1] = [slice(None)] * (x.ndim - given)
+    items += [slice(None)] * (x.ndim - builtins.sum(one is not None for one in items))
+    chosen = [i for i, one in enumerate(items) if isinstance(one, Tensor)]
+    if len(chosen) > 1:
+        raise IndexError(
+            f"[index] several dimensions by tensors, got {len(chosen)}, expected one: see ops.gather, or reshape"
+        )
+    places = [i for i, one in enumerate(items) if one is not None and not isinstance(one, slice)]
+    if chosen and places[-1] - places[0] != len(places) - 1:
+        raise IndexError("[index] a number and a tensor apart from each other, got both, expected one after the other")
+    return items
+
+
+def _index_tensor(one):
+    """An index that takes several slices as a tensor of integers, others as they are."""
+    if not isinstance(one, (Tensor, np.ndarray, list)):
+        return one
+    ids = as_tensor(one, "index")
+    if ids.dtype == mstype.bool_:
+        raise IndexError(
+            "[index] a mask gives a shape that depends on data, got a tensor of Bool, expected integers, or "
+            "ops.select(mask, x, 0)"
+        )
+    if mstype.is_float(ids.dtype):
+        raise IndexError(f"[index] no integers, got a tensor of {ids.dtype}, expected integers")
+    return int(ids) if ids.ndim == 0 and ids._symbol is None else ids
 
 
 def repeat_interleave(input, repeats, axis=None):
@@ -212,6 +242,8 @@ def gather(input_params, input_indices, axis, batch_dims=0):
         raise ValueError(f"[gather] dimensions of batches, got {batch_dims}, expected 0")
     table, ids = as_tensor(input_params, "gather"), as_tensor(input_indices, "gather")
     axis = axis_of("gather", axis, table.ndim)
+    if not mstype.is_float(table.dtype):
+        return _gathered_integers(table, ids, axis)
     rows = transpose(table, [axis] + [i for i in range(table.ndim) if i != axis]) if axis else table
     matrix = rows if rows.ndim == 2 else reshape(rows, [rows.shape[0], rows.size // rows.shape[0]])
     taken = run(lambda trace, t, i: F.apply(trace, "embedding", [t, i], [])[0], matrix, ids)
@@ -220,3 +252,24 @@ def gather(input_params, input_indices, axis, batch_dims=0):
         return shaped
     order = list(range(ids.ndim, ids.ndim + axis)) + list(range(ids.ndim)) + list(range(ids.ndim + axis, shaped.ndim))
     return transpose(shaped, order)
+
+
+def _gathered_integers(table, ids, axis):
+    """Slices of integers or bools, through float64, which has all numbers below 2^53."""
+    if table.dtype == mstype.int64 and ids._symbol is None:
+        places = [int(one) for one in ids.asnumpy().reshape(-1)]
+        outside = [one for one in places if not -table.shape[axis] <= one < table.shape[axis]]
+        if outside:
+            raise IndexError(f"[gather] outside the tensor, got {outside[0]}, expected below {table.shape[axis]}")
+        parts = [tensor_index(table, tuple([slice(None)] * axis + [one, None])) for one in places]
+        shape = [*table.shape[:axis], *ids.shape, *table.shape[axis + 1 :]]
+        return reshape(concat(parts, axis), shape) if parts else full(shape, 0, dtype=table.dtype)
+    if table.dtype == mstype.int64:
+        raise TypeError(
+            "[gather] integers of 64 bits by indices of a program, got Int64, expected another element type"
+        )
+
+    def cast(x, dtype):
+        return run(lambda trace, a: F.cast(a, dtype.core), x)
+
+    return cast(gather(cast(table, mstype.float64), ids, axis), table.dtype)

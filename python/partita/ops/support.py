@@ -29,13 +29,14 @@ def as_tensor(value, where="op"):
 
 
 def number_dtype(tensor, number):
-    """The element type in which a number meets a tensor."""
+    """The element type in which a number meets a tensor: that of the tensor, unless it holds numbers of a lower kind
+    (bools, integers, floats)."""
     whole = isinstance(number, (numbers.Integral, np.bool_))
     if mstype.is_float(tensor.dtype) or (whole and tensor.dtype != mstype.bool_):
         return tensor.dtype
     if isinstance(number, (bool, np.bool_)):
         return tensor.dtype
-    return mstype.int32 if whole else mstype.float32
+    return mstype.int64 if whole else mstype.float32
 
 
 def attributes(**values):

@@ -25,6 +25,9 @@ ValueMapPtr cast(DType dtype);
 /// to 11 bits and sums shortened as OpenCV does, so that pixels are the same as its.
 ValueMapPtr resize(int64_t height, int64_t width);
 
+/// As `resize`, to `side` pixels along the shorter side of the image; the other side in proportion, rounded down.
+ValueMapPtr resize_shorter(int64_t side);
+
 /// Pixels around an image, in the order of the documented system's random crop.
 struct CropPadding {
   int64_t left = 0, top = 0, right = 0, bottom = 0;

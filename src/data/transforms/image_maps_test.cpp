@@ -34,6 +34,8 @@ TEST(Pixels, FusedEqualsOneByOne) {
       {rescale(2, 1), resize(3, 3), hwc_to_chw(), cast(DType::f64)},
       {resize(7, 9), rescale(1 / 255.0, 0), normalize({0.4, 0.5, 0.6}, {0.2, 0.3, 0.4}), hwc_to_chw()},
       {resize(3, 2), hwc_to_chw(), rescale(2, 1)},
+      {resize_shorter(3), hwc_to_chw(), rescale(2, 1)},
+      {resize_shorter(5), rescale(0.5, 1)},
       {resize(9, 3), rescale(0.5, 1), normalize({1, 2, 3}, {1, 2, 3})}};
   for (const auto& list : lists) {
     const Array start = image({4, 5, 3});
@@ -62,6 +64,16 @@ TEST(Pixels, RefusesWrongShapesAndNumbers) {
   expect_error<InvalidArgument>([] { chain({}); }, "empty list");
 }
 
+TEST(Resize, KeepsTheProportionsOfTheShorterSide) {
+  const std::vector<std::pair<Shape, Shape>> sizes{
+      {{8, 6, 3}, {6, 5, 3}}, {{6, 8, 3}, {5, 6, 3}}, {{5, 5, 1}, {5, 5, 1}}, {{100, 33, 3}, {15, 5, 3}}};
+  for (const auto& [from, to] : sizes) {
+    const ValueMapPtr map = resize_shorter(5);
+    EXPECT_EQ(map->type({DType::f32, from}).shape, to) << from[0] << " x " << from[1];
+    EXPECT_EQ(numbers(apply(*map, image(from))), numbers(apply(*resize(to[0], to[1]), image(from))));
+  }
+}
+
 TEST(Resize, UsesHalfPixelCentres) {
   const Array line({1, 4, 1}, std::vector<float>{0, 1, 2, 3});
   EXPECT_EQ(numbers(apply(*resize(1, 2), line)), (std::vector<double>{0.5, 2.5}));
@@ -73,6 +85,8 @@ TEST(Resize, UsesHalfPixelCentres) {
   expect_error<InvalidArgument>([] { resize(0, 4); }, "got 0 x 4");
   expect_error<InvalidArgument>([] { resize(2, 2)->type({DType::u8, {0, 4, 1}}); }, "got u8[0,4,1]");
   expect_error<InvalidArgument>([] { resize(2, 2)->type({DType::i32, {4, 4, 1}}); }, "got i32");
+  expect_error<InvalidArgument>([] { resize_shorter(0); }, "got 0, expected a side of 1");
+  expect_error<InvalidArgument>([] { resize_shorter(9)->type({DType::u8, {1, 900000, 1}}); }, "1 x 900000 to 9");
 }
 
 TEST(Cast, StaysInRange) {

@@ -125,11 +125,28 @@ void resize_rows(const ConstTensor& in, int64_t height, int64_t width, Blend&& b
   }
 }
 
+struct Sides {
+  int64_t height = 0, width = 0;
+};
+
+/// The size of the result: given, or, where the width is 0, with the shorter side as long as the height says and the
+/// other side in proportion, rounded down.
+Sides sides_of(const Sides& given, const Shape& image) {
+  if (given.width > 0) return given;
+  const int64_t shorter = std::min(image[0], image[1]), longer = std::max(image[0], image[1]);
+  const int64_t side = given.height, other = longer > kLargestSide * shorter ? 0 : longer * side / shorter;
+  if (other < 1 || other > kLargestSide) {
+    throw InvalidArgument(fmt::format("[resize] an image too long for its shorter side, got {} x {} to {}, expected a "
+                                      "longer side of at most {} afterwards",
+                                      image[0], image[1], side, kLargestSide));
+  }
+  return image[0] <= image[1] ? Sides{side, other} : Sides{other, side};
+}
+
 /// `then` (null: nothing) is what follows in the same pass.
 class Resize : public ValueMap {
  public:
-  Resize(int64_t height, int64_t width, std::shared_ptr<const Pixels> then)
-      : height_(height), width_(width), then_(std::move(then)) {}
+  Resize(const Sides& size, std::shared_ptr<const Pixels> then) : size_(size), then_(std::move(then)) {}
 
   Type type(const Type& in) const override {
     const bool fits = in.rank() == 3 && in.shape[0] > 0 && in.shape[1] > 0;
@@ -139,7 +156,8 @@ class Resize : public ValueMap {
                       "width,channels] with pixels",
                       print(in)));
     }
-    const Type resized{in.dtype, {height_, width_, in.shape[2]}};
+    const Sides size = sides_of(size_, in.shape);
+    const Type resized{in.dtype, {size.height, size.width, in.shape[2]}};
     return then_ ? then_->type(resized) : resized;
   }
 
@@ -153,9 +171,9 @@ class Resize : public ValueMap {
   ValueMapPtr fuse(const ValueMap& next) const override {
     const auto* pixels = dynamic_cast<const Pixels*>(&next);
     if (!pixels) return {};
-    if (!then_) return std::make_shared<Resize>(height_, width_, std::make_shared<Pixels>(*pixels));
+    if (!then_) return std::make_shared<Resize>(size_, std::make_shared<Pixels>(*pixels));
     const auto both = std::dynamic_pointer_cast<const Pixels>(then_->fuse(next));
-    return both ? std::make_shared<Resize>(height_, width_, both) : nullptr;
+    return both ? std::make_shared<Resize>(size_, both) : nullptr;
   }
 
  private:
@@ -164,10 +182,11 @@ class Resize : public ValueMap {
     if (then_ && !then_->affine().identity()) return scaled<T>(in, out);
     const int64_t channels = in.type.shape[2];
     const bool planar = then_ && then_->channels_first();
-    resize_rows<T>(in, height_, width_, [&](int64_t c, int64_t y, auto* upper, auto* lower, const auto& tap) {
-      T* target = out.as<T>() + (planar ? (c * height_ + y) * width_ : y * width_ * channels + c);
+    const auto [height, width] = sides_of(size_, in.type.shape);
+    resize_rows<T>(in, height, width, [&](int64_t c, int64_t y, auto* upper, auto* lower, const auto& tap) {
+      T* target = out.as<T>() + (planar ? (c * height + y) * width : y * width * channels + c);
       const int64_t step = planar ? 1 : channels;
-      for (int64_t x = 0; x < width_; ++x) {
+      for (int64_t x = 0; x < width; ++x) {
         target[x * step] = Rules<T>::down(upper[x], lower[x], tap.low_weight, tap.high_weight);
       }
     });
@@ -177,23 +196,24 @@ class Resize : public ValueMap {
   void scaled(const ConstTensor& in, const Tensor& out) const {
     const int64_t channels = in.type.shape[2];
     const Affine& affine = then_->affine();
-    std::vector<T> line(static_cast<size_t>(width_));
-    resize_rows<T>(in, height_, width_, [&](int64_t c, int64_t y, auto* upper, auto* lower, const auto& tap) {
+    const auto [height, width] = sides_of(size_, in.type.shape);
+    std::vector<T> line(static_cast<size_t>(width));
+    resize_rows<T>(in, height, width, [&](int64_t c, int64_t y, auto* upper, auto* lower, const auto& tap) {
       T* values = line.data();
-      for (int64_t x = 0; x < width_; ++x) {
+      for (int64_t x = 0; x < width; ++x) {
         values[x] = Rules<T>::down(upper[x], lower[x], tap.low_weight, tap.high_weight);
       }
       const float scale = affine.scale_of(c), shift = affine.shift_of(c);
-      float* target = out.as<float>() + (then_->channels_first() ? (c * height_ + y) * width_ : y * width_ * channels);
+      float* target = out.as<float>() + (then_->channels_first() ? (c * height + y) * width : y * width * channels);
       if (then_->channels_first()) {
-        for (int64_t x = 0; x < width_; ++x) target[x] = static_cast<float>(values[x]) * scale + shift;
+        for (int64_t x = 0; x < width; ++x) target[x] = static_cast<float>(values[x]) * scale + shift;
         return;
       }
-      for (int64_t x = 0; x < width_; ++x) target[x * channels + c] = static_cast<float>(values[x]) * scale + shift;
+      for (int64_t x = 0; x < width; ++x) target[x * channels + c] = static_cast<float>(values[x]) * scale + shift;
     });
   }
 
-  int64_t height_, width_;
+  Sides size_;  // as `sides_of` reads it
   std::shared_ptr<const Pixels> then_;
 };
 
@@ -205,7 +225,14 @@ ValueMapPtr resize(int64_t height, int64_t width) {
     throw InvalidArgument(
         fmt::format("[resize] bad size, got {} x {}, expected sides of 1 to {}", height, width, kLargestSide));
   }
-  return std::make_shared<Resize>(height, width, nullptr);
+  return std::make_shared<Resize>(Sides{height, width}, nullptr);
+}
+
+ValueMapPtr resize_shorter(int64_t side) {
+  if (side < 1 || side > kLargestSide) {
+    throw InvalidArgument(fmt::format("[resize] bad size, got {}, expected a side of 1 to {}", side, kLargestSide));
+  }
+  return std::make_shared<Resize>(Sides{side, 0}, nullptr);
 }
 
 }  // namespace partita

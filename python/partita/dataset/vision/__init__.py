@@ -69,15 +69,15 @@ class HWC2CHW(Transform):
 
 
 class Resize(Transform):
-    """Bilinear, to (height, width)."""
+    """Bilinear, to (height, width), or to one size along the shorter side, the other side in proportion."""
 
     def __init__(self, size, interpolation=Inter.LINEAR):
         if interpolation != Inter.LINEAR:
             raise NotImplementedError(f"[Resize] another interpolation, got {interpolation}, expected Inter.LINEAR")
-        self.size = _sizes("Resize", size)
+        self.keeps_ratio, self.size = isinstance(size, int), _sizes("Resize", size)
 
     def core(self, seed):
-        return _data.resize(*self.size)
+        return _data.resize_shorter(self.size[0]) if self.keeps_ratio else _data.resize(*self.size)
 
 
 class RandomCrop(Transform):

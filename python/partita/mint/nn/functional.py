@@ -8,7 +8,6 @@ from partita.mint.functions import (  # noqa: F401
     linear,
     log_softmax,
     softmax,
-    softplus,
 )
 from partita.ops.functional import (  # noqa: F401
     cross_entropy,
@@ -18,6 +17,7 @@ from partita.ops.functional import (  # noqa: F401
     relu,
     sigmoid,
     silu,
+    softplus,
     tanh,
 )
 

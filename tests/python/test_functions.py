@@ -1,0 +1,145 @@
+"""Functions of tensors in programs and over ranks, as at once, and what they refuse."""
+
+import numpy as np
+from support import Case, labelled
+
+import partita as ms
+from partita import Tensor, nn, ops
+from partita import dataset as ds
+
+X = Tensor(np.array([[1.5, -2.0, 0.5, 0.5], [-0.5, 2.0, 2.0, 1.0]], "f4"))
+Y = Tensor(np.array([[1.0, -2.0, 3.0, 0.5], [-0.5, 1.0, 2.0, -1.0]], "f4"))
+IDS = Tensor(np.array([2, 0], "i4"))
+
+CALLS = (
+    lambda x, y, i: ops.maximum(x, y),
+    lambda x, y, i: ops.minimum(x, 0.5),
+    lambda x, y, i: ops.clip(x, -1.0, 1.0),
+    lambda x, y, i: ops.clip_by_value(x.astype(ms.int32), -0.5, 1.5),
+    lambda x, y, i: (x > y).sum(),
+    lambda x, y, i: (x > y).sum(0),
+    lambda x, y, i: ops.mean(x.astype(ms.int32)),
+    lambda x, y, i: ops.max(x, 1),
+    lambda x, y, i: x.max(0),
+    lambda x, y, i: ops.min(x),
+    lambda x, y, i: x.min(axis=1, keepdims=True),
+    lambda x, y, i: ops.topk(x, 2, 0, False),
+    lambda x, y, i: ops.one_hot(i, 3),
+    lambda x, y, i: ops.one_hot(i, 3, 2.0, -1.0, 0),
+    lambda x, y, i: x[:, i],
+    lambda x, y, i: x[0, ::2],
+    lambda x, y, i: x.astype(ms.int32)[1, i],
+    lambda x, y, i: ops.matmul(x, y[0]),
+    lambda x, y, i: ops.where(x > 0, x, 1),
+    lambda x, y, i: ops.RealDiv()(x.astype(ms.int32), 2),
+    lambda x, y, i: ops.tile(x, (2, 1)),
+    lambda x, y, i: ops.unstack(x, 1)[1],
+    lambda x, y, i: ops.isinf(x / (x - 0.5)),
+    lambda x, y, i: ops.std(x[:1], 0, 1),
+    lambda x, y, i: -x.astype(ms.int32) * ops.abs(x.astype(ms.int32)),
+)
+
+
+def arrays(made):
+    return [array for one in made for array in arrays(one)] if isinstance(made, tuple) else [made.asnumpy()]
+
+
+class Programs(Case):
+    def test_give_what_calls_at_once_give(self):
+        for number, call in enumerate(CALLS):
+            with self.subTest(number):
+                expected, got = arrays(call(X, Y, IDS)), arrays(ms.jit(call)(X, Y, IDS))
+                self.assertEqual([one.dtype for one in got], [one.dtype for one in expected])
+                for one, other in zip(got, expected):
+                    self.close(one, other)
+
+    def test_count_over_ranks(self):
+        x, y = labelled(24)
+        counted = ms.jit(lambda a, b: ((ops.argmax(a, 1) == b).sum(), ops.mean(b), ops.sum(b, 0)))
+        expected = [one.asnumpy() for one in counted(Tensor(x), Tensor(y))]
+        ms.set_context(ranks=3)
+        ms.set_auto_parallel_context(parallel_mode="data_parallel", gradients_mean=True)
+        got = counted(Tensor(x), Tensor(y))
+        self.assertEqual([(one.dtype.numpy, float(one)) for one in got], [(a.dtype, float(a)) for a in expected])
+
+
+class Losses(Case):
+    def losses(self, loss_fn, ranks):
+        """The losses and the weights of a training, all of whose labels of the second step are ignored."""
+        x, y = labelled(48)
+        y[24:] = 1
+        ms.reset_auto_parallel_context()
+        ms.set_context(ranks=ranks)
+        mode = "data_parallel" if ranks > 1 else "stand_alone"
+        ms.set_auto_parallel_context(parallel_mode=mode, gradients_mean=True)
+        ms.set_seed(5)
+        net = nn.Dense(6, 3)
+        step = nn.TrainOneStepCell(nn.WithLossCell(net, loss_fn), nn.Momentum(net.trainable_params(), 0.1, 0.9))
+        found = [float(step(Tensor(x[i : i + 24]), Tensor(y[i : i + 24]))) for i in (0, 24)]
+        return found, net.weight.asnumpy().copy()
+
+    def test_of_ignored_labels_alone_is_nan_without_a_gradient(self):
+        weights = Tensor(np.array([0.5, 1.0, 2.0], "f4"))
+        for options in ({}, {"label_smoothing": 0.1}, {"weight": weights}):
+            loss_fn = nn.CrossEntropyLoss(ignore_index=1, **options)
+            (first, second), expected = self.losses(loss_fn, 1)
+            self.assertTrue(np.isfinite(first) and np.isnan(second), (first, second))
+            self.assertTrue(np.isfinite(expected).all())
+            for ranks in (2, 3):
+                found, got = self.losses(loss_fn, ranks)
+                self.close(found[0], first, 1e-5)
+                self.assertTrue(np.isnan(found[1]))
+                self.close(got, expected, 1e-5)
+
+    def test_do_not_change_labels(self):
+        logits, labels = X[:, :3], ops.softmax(Y[:, :3])
+        loss = nn.SoftmaxCrossEntropyWithLogits(reduction="mean")
+        _, of_labels = ms.grad(lambda a, b: loss(a, b), (0, 1))(logits, labels)
+        self.close(of_labels, np.zeros((2, 3)))
+        self.close(ms.grad(lambda a: (ops.stop_gradient(a) * a).sum())(X), X.asnumpy())
+
+
+class Images(Case):
+    def test_keep_their_proportions(self):
+        rows = np.arange(2 * 8 * 6 * 3, dtype="u1").reshape(2, 8, 6, 3)
+        resized = lambda size, images: ds.NumpySlicesDataset(images, ["image"], shuffle=False).map(  # noqa: E731
+            ds.vision.Resize(size), "image"
+        )
+        shapes = [resized(5, rows), resized(5, rows.transpose(0, 2, 1, 3)), resized((5, 5), rows), resized(12, rows)]
+        self.assertEqual([tuple(one.output_shapes()[0]) for one in shapes],
+                         [(6, 5, 3), (5, 6, 3), (5, 5, 3), (16, 12, 3)])  # fmt: skip
+        by_side, by_both = (next(iter(resized(size, rows)))[0].asnumpy() for size in (5, (6, 5)))
+        np.testing.assert_array_equal(by_side, by_both)
+        with self.refuses(ValueError, "[Resize] bad size, got 0"):
+            ds.vision.Resize(0)
+
+
+class Refusals(Case):
+    def test_name_what_is_not_there(self):
+        images, loss = Tensor(np.zeros((1, 1, 6, 6), "f4")), nn.CrossEntropyLoss
+        for text, call in (
+            ("[relu] tensors are not changed in place", lambda: ops.relu(X, True)),
+            ("[softplus] another threshold, got 1", lambda: ops.softplus(X, 1, 1)),
+            ("[clip] no bound", lambda: ops.clip(X)),
+            (
+                "[div] another rounding of results, got rounding_mode='trunc'",
+                lambda: ops.div(X, Y, rounding_mode="trunc"),
+            ),
+            ("[index] several dimensions by tensors, got 2", lambda: X[IDS, IDS]),
+            ("[index] no integers, got a tensor of Float32", lambda: X[X]),
+            ("[index] a number and a tensor apart from each other", lambda: images[0, :, IDS]),
+            ("[gather] outside the tensor, got 7", lambda: ops.gather(Tensor([1, 2]), Tensor([7]), 0)),
+            ("[gather] integers of 64 bits", lambda: ms.jit(lambda i: ops.gather(Tensor([1, 2]), i, 0))(IDS)),
+            ("[max] some elements alone", lambda: ops.max(X, 0, initial=1.0)),
+            ("[Tensor.min] some elements alone", lambda: X.min(initial=1.0)),
+            ("[avg_pool2d] windows partly outside", lambda: ops.avg_pool2d(images, 3, 2, 0, True)),
+            ("[max_pool2d] windows partly outside", lambda: ops.max_pool2d(images, 3, 2, ceil_mode=True)),
+            ("[max_pool2d] another kind of window, got dilation=2", lambda: ops.max_pool2d(images, 3, 2, 0, 2)),
+            ("[one_hot] values of two element types", lambda: ops.one_hot(IDS, 3, 1, 0.0)),
+            ("[outer] no vectors, got shapes (2, 4)", lambda: ops.outer(X, X)),
+            ("[CrossEntropyLoss] the weights are no tensor, got list", lambda: loss([1.0])),
+            ("weights of another number of classes, got (2,)", lambda: loss(Tensor([1.0, 2.0]))(X, IDS)),
+            ("[value_and_grad] factors of gradients", lambda: ms.value_and_grad(lambda a: a, sens_param=True)),
+        ):
+            with self.subTest(text), self.refuses(Exception, text):
+                call()

@@ -1,0 +1,56 @@
+"""What MindSpore has and gives: writes tests/python/mindspore_names.txt, the parameters and defaults of the names of
+used_names.txt and sample_names.txt, and mindspore_calls.txt, results of the calls of surface_calls.py.
+
+make_surface.py, with the Python of an environment that compare.sh describes, in the folder of the repository."""
+
+import importlib
+import inspect
+
+import mindspore
+import numpy as np
+import surface_calls
+
+FOLDER = "tests/python/"
+
+
+def resolved(name):
+    found = mindspore
+    for part in name.split("."):
+        try:
+            found = getattr(found, part)
+        except AttributeError:
+            try:
+                found = importlib.import_module(f"{found.__name__}.{part}")
+            except (ImportError, AttributeError):
+                return None
+    return found
+
+
+def names_in(file):
+    with open(FOLDER + file) as lines:
+        return {line.split()[-1] for line in lines if line.strip() and not line.startswith("#")}
+
+
+def write(file, lines):
+    with open(FOLDER + file, "w") as out:
+        out.write(
+            f"# Of MindSpore {mindspore.__version__} on a CPU, NumPy {np.__version__}: made by make_surface.py.\n"
+        )
+        out.writelines(line + "\n" for line in lines)
+
+
+names = []
+for one in sorted(names_in("used_names.txt") | names_in("sample_names.txt")):
+    found = resolved(one)
+    if found is None or inspect.ismodule(found):
+        continue  # of older versions, or a module
+    names.append(f"{one}{surface_calls.parameters_of(found)}")
+write("mindspore_names.txt", names)
+
+mindspore.set_context(mode=mindspore.PYNATIVE_MODE, device_target="CPU", pynative_synchronize=True)
+results = []
+for call in surface_calls.calls():
+    text = surface_calls.result_of(mindspore, call)
+    if not text.startswith("refused"):
+        results.append(f"{call}\t{text}")
+write("mindspore_calls.txt", results)
