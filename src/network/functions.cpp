@@ -108,6 +108,9 @@ Value silu(Value x, Where where) { return unary("silu", x, where); }
 Value softplus(Value x, Where where) { return unary("softplus", x, where); }
 Value erf(Value x, Where where) { return unary("erf", x, where); }
 Value pow(Value x, double exponent, Where where) { return unary("pow", x, where, PowAttrs{.exponent = exponent}); }
+Value pow(Value a, Value b, Where where) { return binary("power", a, b, where); }
+Value floor_div(Value a, Value b, Where where) { return binary("floor_div", a, b, where); }
+Value remainder(Value a, Value b, Where where) { return binary("remainder", a, b, where); }
 Value equal(Value a, Value b, Where where) { return binary("equal", a, b, where); }
 Value not_equal(Value a, Value b, Where where) { return binary("not_equal", a, b, where); }
 Value less(Value a, Value b, Where where) { return binary("less", a, b, where); }

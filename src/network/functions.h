@@ -47,6 +47,14 @@ Value erf(Value x, Where where = Where::current());
 /// x to the power of a number; the shape of x, a float. A negative x has no fractional power: NaN. Refuses
 /// an exponent that is not finite.
 Value pow(Value x, double exponent, Where where = Where::current());
+/// a to the power of b, in the broadcast shape. Powers of integers are integers: exact, and without the fraction that
+/// a negative exponent makes. A negative float has no fractional power: NaN. Refuses bools.
+Value pow(Value a, Value b, Where where = Where::current());
+/// a / b rounded down, and the remainder that goes with it, which has the sign of b; in the broadcast shape and the
+/// type of the operands. An integer divided by 0 gives 0, or the largest or smallest number of its type, with itself as
+/// the remainder. Refuse bools.
+Value floor_div(Value a, Value b, Where where = Where::current());
+Value remainder(Value a, Value b, Where where = Where::current());
 /// Comparisons: a bool in the broadcast shape. Nothing but `not_equal` holds for a NaN.
 Value equal(Value a, Value b, Where where = Where::current());
 Value not_equal(Value a, Value b, Where where = Where::current());

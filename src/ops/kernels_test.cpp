@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <random>
 
 #include "graph/builder.h"
 #include "graph/op_def.h"
@@ -109,6 +110,148 @@ TEST(Pow, CommonExponentsAreThePowers) {
     for (size_t i = 0; i < numbers_of_x.size(); ++i) {
       const double expected = std::pow(numbers_of_x[i], exponent);
       EXPECT_NEAR(y.at(static_cast<int64_t>(i)), expected, 4e-16 * expected) << numbers_of_x[i] << " to " << exponent;
+    }
+  }
+}
+
+/// a to the power of b in the type of a, by one product after another.
+template <class T>
+std::vector<double> powers_of(const std::vector<T>& a, const std::vector<T>& b) {
+  std::vector<double> result;
+  for (size_t i = 0; i < a.size(); ++i) {
+    uint64_t power = 1;
+    for (T k = 0; k < b[i]; ++k) power *= static_cast<uint64_t>(a[i]);
+    result.push_back(static_cast<double>(static_cast<T>(power)));
+  }
+  return result;
+}
+
+TEST(Power, OfIntegersIsExact) {
+  const auto expect_products = [](auto zero, int64_t low, int64_t high) {
+    using T = decltype(zero);
+    std::mt19937_64 random(17);
+    std::vector<T> a(200), b(a.size());
+    for (size_t i = 0; i < a.size(); ++i) {
+      a[i] = static_cast<T>(low + static_cast<int64_t>(random() % static_cast<uint64_t>(high - low + 1)));
+      b[i] = static_cast<T>(random() % 70);
+    }
+    const Array y = run_of_kernels("power", {Array({200}, a), Array({200}, b)})[0];
+    EXPECT_EQ(numbers(y), powers_of(a, b));
+  };
+  expect_products(int64_t{}, -12, 12);
+  expect_products(int32_t{}, -12, 12);
+  expect_products(uint8_t{}, 0, 255);
+  const Array three({3}, std::vector<int64_t>{3, -3, 7}), exponents({3}, std::vector<int64_t>{39, 39, 22});
+  const Array large = run_of_kernels("power", {three, exponents})[0];
+  EXPECT_EQ(large.as<int64_t>()[0], 4052555153018976267);
+  EXPECT_EQ(large.as<int64_t>()[1], -4052555153018976267);
+  EXPECT_EQ(large.as<int64_t>()[2], 3909821048582988049);
+  const Array bases({6}, std::vector<int32_t>{1, -1, -1, 2, -3, 0});
+  const Array negative({6}, std::vector<int32_t>{-5, -4, -3, -1, -2, -1});
+  EXPECT_EQ(numbers(run_of_kernels("power", {bases, negative})[0]), (std::vector<double>{1, 1, -1, 0, 0, 0}));
+}
+
+// As IEEE 754 and every library of arrays have it.
+TEST(Power, OfFloatsHasTheUsualEdges) {
+  const double nan = std::nan("");
+  const Array a = vector_of({-2, -2, 0, 0, -8, nan, 1, -2, 0, kInfinity});
+  const Array b = vector_of({2, 3, 0, 2, 1.0 / 3, 0, nan, -2, -1, -1});
+  const std::vector<double> y = numbers(run_of_kernels("power", {a, b})[0]);
+  const std::vector<double> expected{4, -8, 1, 0, nan, 1, 1, 0.25, kInfinity, 0};
+  for (size_t i = 0; i < y.size(); ++i) EXPECT_TRUE(y[i] == expected[i] || i == 4) << i << ": " << y[i];
+  EXPECT_TRUE(std::isnan(y[4]));
+  EXPECT_EQ(numbers(run_of_kernels("power", {cast(a, DType::f32), cast(b, DType::f32)})[0])[1], -8);
+}
+
+// What PyTorch gives: no gradient of the base where the exponent is 0, none of the exponent where the base is 0 and the
+// exponent is not negative, and NaN for the exponent of a negative base.
+TEST(Power, GradientsAtTheEdges) {
+  const auto d = gradients("power", {vector_of({-2, -2, 0, 0, 0, 3, 0}), vector_of({2, 3, 0, 2, 1, 0, 0.5})},
+                           vector_of({1, 1, 1, 1, 1, 1, 1}));
+  EXPECT_EQ(d[0], (std::vector<double>{-4, 12, 0, 0, 1, 0, kInfinity}));
+  EXPECT_TRUE(std::isnan(d[1][0]) && std::isnan(d[1][1]));
+  EXPECT_EQ(std::vector<double>(d[1].begin() + 2, d[1].end()), (std::vector<double>{0, 0, 0, std::log(3.0), 0}));
+  const auto below = gradients("power", {vector_of({0, 2}), vector_of({-1, -1})}, vector_of({1, 1}));
+  EXPECT_EQ(below[0], (std::vector<double>{-kInfinity, -0.25}));
+  EXPECT_EQ(below[1], (std::vector<double>{-kInfinity, 0.5 * std::log(2.0)}));
+}
+
+TEST(FloorDiv, OfIntegersIsExact) {
+  const auto expect_division = [](auto zero) {
+    using T = decltype(zero);
+    using Range = std::numeric_limits<T>;
+    std::mt19937_64 random(5);
+    std::vector<T> a{Range::min(), Range::max(), Range::min(), Range::max(), 0, 7}, b{2, 2, Range::max(), 3, 5, 7};
+    while (a.size() < 300) {
+      a.push_back(static_cast<T>(random()));
+      b.push_back(static_cast<T>(random() % 3 == 0 ? random() : random() % 9 + 1));
+      if (b.back() == 0 || b.back() == static_cast<T>(-1)) b.back() = 3;
+    }
+    const Array dividend({300}, a), divisor({300}, b);
+    const Array quotient = run_of_kernels("floor_div", {dividend, divisor})[0];
+    const Array rest = run_of_kernels("remainder", {dividend, divisor})[0];
+    for (size_t i = 0; i < a.size(); ++i) {
+      const T q = quotient.as<T>()[i], r = rest.as<T>()[i];
+      EXPECT_EQ(static_cast<T>(static_cast<uint64_t>(q) * static_cast<uint64_t>(b[i]) + static_cast<uint64_t>(r)),
+                a[i]);
+      EXPECT_TRUE(b[i] > 0 ? r >= 0 && r < b[i] : r <= 0 && r > b[i]) << +a[i] << " by " << +b[i];
+    }
+    const Array edges({4}, std::vector<T>{5, 0, Range::min(), Range::min()});
+    const Array by({4}, std::vector<T>{0, 0, static_cast<T>(-1), 0});
+    const std::vector<double> found = numbers(run_of_kernels("floor_div", {edges, by})[0]);
+    EXPECT_EQ(found[0], static_cast<double>(Range::max()));
+    EXPECT_EQ(found[1], 0);
+    if (std::is_signed_v<T>) EXPECT_EQ(found[2], static_cast<double>(Range::min()));
+    EXPECT_EQ(found[3], static_cast<double>(Range::min()));
+    EXPECT_EQ(numbers(run_of_kernels("remainder", {edges, by})[0])[0], 5);
+  };
+  expect_division(int64_t{});
+  expect_division(int32_t{});
+  expect_division(uint32_t{});
+  expect_division(uint8_t{});
+}
+
+TEST(FloorDiv, OfFloatsGoesWithTheRemainder) {
+  std::mt19937_64 random(9);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  std::vector<double> a{1, -1, 1, 3, -0.3, 5, 6, -6}, b{0.1, 0.1, -0.1, 0.1, 0.1, 2.5, -2, 2};
+  while (a.size() < 400) {
+    a.push_back(uniform(random) * std::exp(10 * uniform(random)));
+    b.push_back(uniform(random));
+    if (a.size() % 5 == 0) a.back() = std::round(a.back() * 8) * b.back();  // multiples, but for rounding
+  }
+  const std::vector<double> q = numbers(run_of_kernels("floor_div", {vector_of(a), vector_of(b)})[0]);
+  const std::vector<double> r = numbers(run_of_kernels("remainder", {vector_of(a), vector_of(b)})[0]);
+  for (size_t i = 0; i < a.size(); ++i) {
+    SCOPED_TRACE(fmt::format("{} by {}: {} and {}", a[i], b[i], q[i], r[i]));
+    EXPECT_EQ(q[i], std::floor(q[i]));
+    EXPECT_TRUE(std::abs(r[i]) <= std::abs(b[i]) && (r[i] == 0 || (r[i] < 0) == (b[i] < 0)));
+    EXPECT_NEAR(q[i] * b[i] + r[i], a[i], 4e-16 * std::max(std::abs(a[i]), std::abs(b[i])));
+  }
+  EXPECT_EQ(q[0], 9);  // 0.1 is above a tenth
+  EXPECT_EQ(r[0], std::fmod(1, 0.1));
+  const std::vector<double> by_zero =
+      numbers(run_of_kernels("floor_div", {vector_of({1, -1, 0}), vector_of({0, 0, 0})})[0]);
+  EXPECT_EQ(by_zero[0], kInfinity);
+  EXPECT_EQ(by_zero[1], -kInfinity);
+  EXPECT_TRUE(std::isnan(by_zero[2]));
+  const auto d = gradients("remainder", {vector_of({7, -7}), vector_of({2, 2})}, vector_of({1, 1}));
+  EXPECT_EQ(d[0], (std::vector<double>{1, 1}));
+  EXPECT_EQ(d[1], (std::vector<double>{-3, 4}));
+}
+
+TEST(Power, BoolsAreNoNumbers) {
+  const Array yes({1}, std::vector<bool>{true});
+  for (const char* name : {"power", "floor_div", "remainder"}) {
+    try {
+      run_of_kernels(name, {yes, yes});
+      ADD_FAILURE() << name;
+    } catch (const InvalidArgument& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::type);
+      EXPECT_EQ(std::string(error.what()),
+                fmt::format("[{}] operands are not numbers, got bool[1], expected a float or "
+                            "an integer type",
+                            name));
     }
   }
 }

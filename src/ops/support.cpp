@@ -28,6 +28,11 @@ void require_float(std::string_view op, const OpCall& call, size_t operand) {
          ErrorKind::type);
 }
 
+void require_number(std::string_view op, const Type& type) {
+  if (type.dtype != DType::boolean) return;
+  reject(op, "operands are not numbers", print(type), "a float or an integer type", ErrorKind::type);
+}
+
 void require_rank(std::string_view op, const OpCall& call, size_t operand, int rank) {
   if (call.inputs[operand].rank() == rank) return;
   reject(op, fmt::format("operand {} has the wrong number of dimensions", operand), print(call.inputs[operand]),

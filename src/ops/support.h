@@ -16,6 +16,8 @@ void require_operands(std::string_view op, const OpCall& call, size_t count);
 void require_same_dtype(std::string_view op, const OpCall& call);
 /// Throws unless the operand is of a float type.
 void require_float(std::string_view op, const OpCall& call, size_t operand = 0);
+/// Throws if the type is bool.
+void require_number(std::string_view op, const Type& type);
 /// Throws unless the operand has `rank` dimensions.
 void require_rank(std::string_view op, const OpCall& call, size_t operand, int rank);
 /// Throws unless the operands from `first` on have exactly these types.
