@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "data/declared_rows.h"
 #include "data/readers/array_rows.h"
 #include "data/readers/cifar10.h"
 #include "data/readers/mnist.h"
@@ -63,9 +64,10 @@ int64_t synthetic_text_rows(Split split, int64_t tokens) {
 DatasetPtr open_text(const DataSource& source, Split split, const RowFormat& format) {
   TextFormat text = format.text;
   text.seed = format.seed;
-  const DatasetPtr rows = source.kind == DataKind::text ? read_text(source.paths[0], split, text)
-                                                        : make_synthetic_text(synthetic_text_rows(split, text.stride()),
-                                                                              text, kSyntheticSeed, split);
+  const DatasetPtr rows =
+      source.kind == DataKind::text
+          ? read_text(source.paths[0], split, text)
+          : make_synthetic_text(synthetic_text_rows(split, text.stride()), text, kSyntheticSeed, split);
   return split == Split::train ? shuffle(rows, format.seed) : rows;
 }
 
@@ -83,8 +85,7 @@ std::vector<Column> with_floats(std::vector<Column> columns, DType dtype) {
   return columns;
 }
 
-/// Bytes of an image with a last dimension of channels are scaled as images, floats get the network's type, ids become
-/// i32.
+/// Bytes of an image are scaled as images, floats get the network's type, ids become i32.
 DatasetPtr open_arrays(const DataSource& source, Split split, const RowFormat& format) {
   std::optional<LabelRange> labels;
   if (format.labels_are_classes) labels = {.classes = format.classes, .ignored = format.ignored_label};
@@ -94,12 +95,16 @@ DatasetPtr open_arrays(const DataSource& source, Split split, const RowFormat& f
   for (const Column& column : columns) {
     const Type& type = column.type;
     if (format.is_images() && column.name == format.input && type.dtype == DType::u8 && type.rank() == 3) {
-      rows = map(rows, {column.name}, chain(image_maps(type, source.kind, split, format)));
+      const bool is_turned = has_channels_first(type.shape, format.input_shape);
+      if (is_turned) rows = map(rows, {column.name}, chw_to_hwc());
+      const Type image = is_turned ? chw_to_hwc()->type(type) : type;
+      rows = map(rows, {column.name}, chain(image_maps(image, source.kind, split, format)));
       continue;
     }
     const DType wanted = is_float(type.dtype) ? format.dtype : DType::i32;
     if (type.dtype != wanted) rows = map(rows, {column.name}, cast(wanted));
   }
+  require_declared(rows->columns(), format, source);
   return rows;
 }
 
@@ -129,7 +134,10 @@ std::vector<Column> columns_of(const DataSource& source, const RowFormat& format
   const Shape& shape = image.shape;
   const int64_t height = format.resize > 0 ? format.resize : shape.at(0);
   const int64_t width = format.resize > 0 ? format.resize : shape.at(1);
-  return {{format.input, {format.dtype, {shape.at(2), height, width}}}, {"label", {DType::i32, {}}}};
+  const std::vector<Column> columns{{format.input, {format.dtype, {shape.at(2), height, width}}},
+                                    {"label", {DType::i32, {}}}};
+  require_declared(columns, format, source);
+  return columns;
 }
 
 DatasetPtr open_dataset(const DataSource& source, Split split, const RowFormat& format) {
@@ -143,7 +151,10 @@ DatasetPtr open_dataset(const DataSource& source, Split split, const RowFormat& 
         fmt::format("[--data] the model does not read such rows, got {}, expected {}", name_of(source.kind), expected));
   }
   if (format.is_records()) return open_records(split, format);
-  return format.is_text() ? open_text(source, split, format) : open_images(source, split, format);
+  if (format.is_text()) return open_text(source, split, format);
+  DatasetPtr rows = open_images(source, split, format);
+  require_declared(rows->columns(), format, source);
+  return rows;
 }
 
 }  // namespace partita

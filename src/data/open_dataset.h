@@ -10,10 +10,13 @@
 
 namespace partita {
 
+inline constexpr int64_t kAnySize = -1;
+
 /// What a network reads, and how rows are prepared for it.
 struct RowFormat {
   std::string input = "image";      // the column that it reads besides "label"
-  Type image;                       // of a generated image: u8[height,width,channels]; of images alone
+  Shape input_shape{};              // of images: [channels,height,width] that it declares, kAnySize; none: any rows
+  Type image{};                     // of a generated image: u8[height,width,channels]; of images alone
   TextFormat text{};                // without tokens rows are no text
   RecordFormat records{};           // without ids rows are no records
   int64_t classes = 10;             // of generated labels
@@ -41,7 +44,8 @@ bool has_rows(const DataSource& source, Split split);
 /// Columns `input` and "label" (and others of NumPy files, by their names). Bytes of images become (x / 255 - mean) /
 /// std with the numbers of the data set, channels first; texts are windows of bytes; numbers of NumPy files stay as
 /// they are, floats in `dtype`. Training rows are shuffled anew in every epoch. Throws MissingFile, InvalidFile, and
-/// InvalidArgument when the network reads no such rows.
+/// InvalidArgument when the network reads no such rows: those of
+/// another kind or shape. Bytes of images are taken to have their channels first where only that fits.
 DatasetPtr open_dataset(const DataSource& source, Split split, const RowFormat& format);
 
 }  // namespace partita

@@ -174,8 +174,9 @@ ZooModel make_inception(ModelSizes& options) {
   JobConfig recipe{.training = {.batch = 64, .epochs = 3},
                    .optimizer = {.kind = OptimizerKind::adamw, .weight_decay = 0.05, .decay_vectors = false},
                    .schedule = {.kind = LrKind::cosine, .learning_rate = 4e-3, .warmup_steps = 10}};
-  return {"inception", inception_v3(sizes), image_format({3, sizes.size, sizes.size}, sizes.classes), nullptr,
-          std::move(recipe)};
+  return {"inception", inception_v3(sizes),
+          image_format({options.integer("channels", 3, 1, kMaxChannels), sizes.size, sizes.size}, sizes.classes),
+          nullptr, std::move(recipe)};
 }
 
 }  // namespace partita

@@ -22,7 +22,9 @@ ZooModel make_lenet(ModelSizes& options) {
   JobConfig recipe{.training = {.batch = 32, .epochs = 2},
                    .optimizer = {.kind = OptimizerKind::momentum, .momentum = 0.9},
                    .schedule = {.kind = LrKind::cosine, .learning_rate = 0.03, .warmup_steps = 300}};
-  return {"lenet", sequential(std::move(layers)), image_format({1, 28, 28}, classes), nullptr, std::move(recipe)};
+  RowFormat rows = image_format({1, 28, 28}, classes);
+  rows.input_shape = {kAnySize, kAnySize, kAnySize};
+  return {"lenet", sequential(std::move(layers)), std::move(rows), nullptr, std::move(recipe)};
 }
 
 }  // namespace partita

@@ -18,7 +18,9 @@ ZooModel make_mlp(ModelSizes& options) {
   JobConfig recipe{.training = {.batch = 64, .epochs = 2},
                    .optimizer = {.kind = OptimizerKind::momentum, .momentum = 0.9},
                    .schedule = {.kind = LrKind::cosine, .learning_rate = 0.03, .warmup_steps = 100}};
-  return {"mlp", sequential(std::move(list)), image_format({1, 28, 28}, classes), nullptr, std::move(recipe)};
+  RowFormat rows = image_format({1, 28, 28}, classes);
+  rows.input_shape = {};  // it flattens whatever it gets
+  return {"mlp", sequential(std::move(list)), std::move(rows), nullptr, std::move(recipe)};
 }
 
 }  // namespace partita

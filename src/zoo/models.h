@@ -6,12 +6,13 @@
 namespace partita {
 
 inline constexpr int64_t kMostLayers = 10000;
+inline constexpr int64_t kMaxChannels = 1024;  // of an image
 
 /// `layers` hidden layers of `hidden` units with relu; options layers, hidden, classes, dropout.
 ZooModel make_mlp(ModelSizes& options);
 /// Two convolutions and three dense layers (LeCun et al., 1998), with relu and max pooling; options classes, dropout.
 ZooModel make_lenet(ModelSizes& options);
-/// Residual networks. Options classes, size (of the image), width (channels of the first stage), dropout,
+/// Residual networks. Options classes, size and channels (of the image), width (channels of the first stage), dropout,
 /// small_stem (1: one 3x3 convolution instead of 7x7 and pooling; resnet18 takes it for images up to 64).
 ZooModel make_resnet18(ModelSizes& options);
 ZooModel make_resnet50(ModelSizes& options);
@@ -19,11 +20,11 @@ ZooModel make_resnet101(ModelSizes& options);
 ZooModel make_resnet152(ModelSizes& options);
 /// The same with wider 3x3 convolutions; options also layers (50, 101, 152), factor; published: 250m to 13b of Alpa.
 ZooModel make_wide_resnet(ModelSizes& options);
-/// Branches of convolutions that are concatenated (Inception v3); options classes, size, width (32: as published,
-/// channels in proportion), dropout; published: v3.
+/// Branches of convolutions that are concatenated (Inception v3); options classes, size, channels, width (32: as
+/// published, its channels in proportion), dropout; published: v3.
 ZooModel make_inception(ModelSizes& options);
-/// An encoder of image patches; options layers, hidden, heads, inner, size, patch, classes, dropout; published: tiny,
-/// small, base, large, huge, giant.
+/// An encoder of image patches; options layers, hidden, heads, inner, size, channels, patch, classes, dropout;
+/// published: tiny, small, base, large, huge, giant.
 ZooModel make_vit(ModelSizes& options);
 /// A decoder-only transformer over bytes; options layers, hidden, heads, seq, vocab, dropout; published: GPT-3 from
 /// 125m to 175b, Megatron-LM from 1.7b to 1t.

@@ -80,6 +80,7 @@ struct Architecture {
 ZooModel make_resnet(const Architecture& architecture, ModelSizes& options) {
   const int64_t classes = options.integer("classes", architecture.classes, 2, 1 << 20);
   const int64_t size = options.integer("size", architecture.size, 8, 1024);
+  const int64_t channels = options.integer("channels", 3, 1, kMaxChannels);
   const int64_t width = options.integer("width", architecture.width, 1, 4096);
   const double dropout = options.number("dropout", 0, 0, 0.99);
   const bool small = options.integer("small_stem", architecture.small_stem && size <= 64 ? 1 : 0, 0, 1) == 1;
@@ -88,21 +89,21 @@ ZooModel make_resnet(const Architecture& architecture, ModelSizes& options) {
   if (!small) layers.emplace_back("maxpool", max_pool(3, PoolOptions{.stride = 2, .padding = 1}));
   int64_t in = width;
   for (size_t stage = 0; stage < architecture.blocks.size(); ++stage) {
-    const int64_t channels = width << stage;
+    const int64_t own = width << stage;
     std::vector<LayerPtr> blocks;
     for (int64_t i = 0; i < architecture.blocks[stage]; ++i) {
       const int64_t stride = stage > 0 && i == 0 ? 2 : 1;
       const Init last = architecture.last_scale;
-      blocks.push_back(architecture.bottlenecks ? bottleneck(in, channels, architecture.factor, stride, last)
-                                                : basic_block(in, channels, stride, last));
-      in = architecture.bottlenecks ? 4 * channels : channels;
+      blocks.push_back(architecture.bottlenecks ? bottleneck(in, own, architecture.factor, stride, last)
+                                                : basic_block(in, own, stride, last));
+      in = architecture.bottlenecks ? 4 * own : own;
     }
     layers.emplace_back(fmt::format("layer{}", stage + 1), sequential(std::move(blocks)));
   }
   layers.emplace_back("avgpool", global_avg_pool());
   if (dropout > 0) layers.emplace_back("dropout", partita::dropout(dropout));
   layers.emplace_back("fc", dense(classes, DenseOptions{.init = architecture.head}));
-  return {architecture.name, sequential(std::move(layers)), image_format({3, size, size}, classes), nullptr,
+  return {architecture.name, sequential(std::move(layers)), image_format({channels, size, size}, classes), nullptr,
           architecture.recipe};
 }
 

@@ -83,8 +83,9 @@ ZooModel make_vit(ModelSizes& options) {
       .training = {.batch = 64, .epochs = 3},
       .optimizer = {.kind = OptimizerKind::adamw, .weight_decay = 0.05, .decay_vectors = false, .clip_norm = 1},
       .schedule = {.kind = LrKind::cosine, .learning_rate = 1e-3, .warmup_steps = 20}};
-  return {"vit", share(Vit(sizes)), image_format({3, sizes.size, sizes.size}, sizes.classes), nullptr,
-          std::move(recipe)};
+  return {"vit", share(Vit(sizes)),
+          image_format({options.integer("channels", 3, 1, kMaxChannels), sizes.size, sizes.size}, sizes.classes),
+          nullptr, std::move(recipe)};
 }
 
 }  // namespace partita

@@ -141,7 +141,7 @@ RowFormat text_format(int64_t tokens, int64_t vocabulary) {
 }
 
 RowFormat image_format(const Shape& image, int64_t classes) {
-  return {.image = Type{DType::u8, {image.at(1), image.at(2), image.at(0)}}, .classes = classes};
+  return {.input_shape = image, .image = Type{DType::u8, {image.at(1), image.at(2), image.at(0)}}, .classes = classes};
 }
 
 std::vector<std::string> model_names() {

@@ -65,7 +65,7 @@ ZooModel make_model(const std::string& spec);
 
 /// Rows of `tokens` tokens with the token that follows each.
 RowFormat text_format(int64_t tokens, int64_t vocabulary);
-/// Rows of images [channels,height,width] in so many classes.
+/// Rows of images [channels,height,width] in so many classes; the model reads no others.
 RowFormat image_format(const Shape& image, int64_t classes);
 
 }  // namespace partita

@@ -17,6 +17,9 @@ ValueMapPtr normalize(const std::vector<double>& mean, const std::vector<double>
 /// [H,W,C] to [C,H,W] in the same element type.
 ValueMapPtr hwc_to_chw();
 
+/// [C,H,W] to [H,W,C] in the same element type.
+ValueMapPtr chw_to_hwc();
+
 /// The same values in another element type; any shape. Fractions are cut off, and what an integer
 /// type cannot hold becomes its nearest value, NaN 0.
 ValueMapPtr cast(DType dtype);
