@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,6 +31,18 @@ struct Batch {
   int64_t index = 0;  // position in the epoch
 };
 
+/// A number of a column.
+struct FoundInteger {
+  int64_t value = 0;
+  std::string place;  // "row 7", "offset 12 of notes.txt"
+  bool is_in_file = false;
+};
+
+/// The least and the greatest number of a column, each at its first place.
+struct IntegerRange {
+  FoundInteger least, greatest;
+};
+
 class Dataset {
  public:
   virtual ~Dataset() = default;
@@ -38,6 +51,10 @@ class Dataset {
   virtual int64_t size() const = 0;
   /// The identity of a row's sample, the key of its augmentation; views pass it through.
   virtual int64_t sample(int64_t epoch, int64_t index) const { return (void)epoch, index; }
+
+  /// The numbers of a column over all rows, floats cut off as by a cast; none where rows are not in memory, or not all
+  /// of those in memory are rows of this data set.
+  virtual std::optional<IntegerRange> integers(size_t column) const { return (void)column, std::nullopt; }
 
   /// Writes the rows `indices` of `epoch` one after another into one tensor per column, which has a
   /// leading dimension of indices.size(). Throws InvalidArgument when an index is outside [0, size)

@@ -67,7 +67,7 @@ DatasetPtr open_text(const DataSource& source, Split split, const RowFormat& for
   const DatasetPtr rows =
       source.kind == DataKind::text
           ? read_text(source.paths[0], split, text)
-          : make_synthetic_text(synthetic_text_rows(split, text.stride()), text, kSyntheticSeed, split);
+          : make_synthetic_text(synthetic_text_rows(split, text.stride()), text, kSyntheticSeed, split, format.classes);
   return split == Split::train ? shuffle(rows, format.seed) : rows;
 }
 

@@ -14,6 +14,7 @@
 #include "planning/plan_file.h"
 #include "training/configuration.h"
 #include "training/memory.h"
+#include "training/table_limits.h"
 #include "training/training_run.h"
 
 namespace partita {
@@ -305,7 +306,8 @@ TrainingEnd Model::train(const DatasetPtr& dataset, const FitOptions& fit) {
   }
 }
 
-TrainingEnd Model::train_program(const Program& program, const DatasetPtr& dataset, const FitOptions& fit) {
+TrainingEnd Model::train_program(const Program& program, const DatasetPtr& given, const FitOptions& fit) {
+  const DatasetPtr dataset = checked_ids(given, table_limits(program.graph));
   if (report_) report_(describe_program(program));
   // States that only the seed says are made by the ranks, each its part.
   const bool is_fresh = states_.empty() && loaded_path_.empty() && resumed_path_.empty();
@@ -404,7 +406,8 @@ std::optional<int64_t> Model::ignored_label() const {
   return own ? own : config_.training.ignore_index;
 }
 
-Evaluation Model::make_evaluation(const DatasetPtr& dataset, const Program* training, bool beside) const {
+Evaluation Model::make_evaluation(const DatasetPtr& given, const Program* training, bool beside) const {
+  const DatasetPtr dataset = training != nullptr ? checked_ids(given, table_limits(training->graph)) : given;
   const EvaluationOptions evaluation{.ranks = config_.ranks.count,
                                      .most_rows = config_.evaluation.batch,
                                      .top = config_.evaluation.top,
@@ -419,6 +422,7 @@ Evaluation Model::make_evaluation(const DatasetPtr& dataset, const Program* trai
 
 Metrics Model::eval(const DatasetPtr& dataset, const EvaluationProgress& progress) {
   const Evaluation evaluation = make_evaluation(dataset);
+  checked_ids(dataset, table_limits(evaluation.graph()));
   prepare_states(evaluation.graph());
   Metrics metrics;
   const bool processes = world_ != nullptr && evaluation.ranks() > 1;

@@ -115,7 +115,7 @@ class Model {
   void prepare_states(const Graph& graph, bool makes_them = true);
   void require_states() const;
   TrainingRun make_run(const Program& program, const DatasetPtr& dataset, const FitOptions& fit);
-  TrainingEnd train_program(const Program& program, const DatasetPtr& dataset, const FitOptions& fit);
+  TrainingEnd train_program(const Program& program, const DatasetPtr& given, const FitOptions& fit);
   void begin_training(TrainingRun& run, const FitOptions& fit, std::vector<FoundCheckpoint> folders);
   void spend();
   void take_end(TrainingResult&& result, TrainingPosition position);
@@ -136,7 +136,7 @@ class Model {
   /// a whole, and with another program that runs beside it.
   void require_room(const Program& program, int64_t ranks, int64_t copies, const Program* beside = nullptr) const;
   /// `beside`: while the training runs, rather than behind it.
-  Evaluation make_evaluation(const DatasetPtr& dataset, const Program* training = nullptr, bool beside = false) const;
+  Evaluation make_evaluation(const DatasetPtr& given, const Program* training = nullptr, bool beside = false) const;
   RankOptions rank_options() const { return {.threads = config_.ranks.threads, .kernels = config_.ranks.kernels}; }
   void warn(const std::string& message) const {
     if (warn_) warn_(message);

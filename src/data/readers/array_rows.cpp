@@ -1,7 +1,6 @@
 #include "data/readers/array_rows.h"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 
 #include "data/readers/memory_rows.h"
@@ -33,15 +32,14 @@ bool holds_pair(const std::vector<std::string>& names, Split split) {
   return holds(x) && holds(y);
 }
 
-/// Grey images as bytes, [rows,height,width], with a channel.
-Array with_channel(const Array& images) {
-  const Type& type = images.type();
-  if (type.dtype != DType::u8 || type.rank() != 3) return images;
-  Shape shape = type.shape;
-  shape.push_back(1);
-  Array result(Type{type.dtype, shape});
-  std::memcpy(result.data(), images.data(), static_cast<size_t>(type.bytes()));
-  return result;
+/// Rows of bytes [height,width], grey images, with a channel.
+std::map<std::string, Shape> shapes_with_channel(const NamedArrays& arrays) {
+  std::map<std::string, Shape> shapes;
+  for (const auto& [name, array] : arrays) {
+    const Type& type = array.type();
+    if (type.dtype == DType::u8 && type.rank() == 3) shapes[name] = {type.shape[1], type.shape[2], 1};
+  }
+  return shapes;
 }
 
 /// Every array under its own name; the label and a single input under theirs.
@@ -131,12 +129,13 @@ DatasetPtr read_array_rows(const DataSource& source, Split split, const std::str
     arrays = read_npz_rows(source, split, input);
   } else {
     const size_t first = split == Split::test ? 2 : 0;
-    arrays = {{input, read_npy(source.paths[first])}, {kLabel, read_npy(source.paths[first + 1])}};
+    arrays.emplace_back(input, read_npy(source.paths[first]));  // a list of both would be copied
+    arrays.emplace_back(kLabel, read_npy(source.paths[first + 1]));
   }
   require_ids(arrays, labels, source);
-  for (auto& [name, array] : arrays) array = with_channel(array);
+  const std::map<std::string, Shape> shapes = shapes_with_channel(arrays);
   try {
-    return memory_rows(std::move(arrays));
+    return memory_rows(std::move(arrays), print(source), shapes);
   } catch (const InvalidArgument& error) {
     throw InvalidFile(fmt::format("{} (in {})", error.what(), print(source)));
   }

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/philox.h"
-#include "data/readers/file_bytes.h"
 
 namespace partita {
 namespace {
@@ -13,7 +12,7 @@ constexpr double kTrainShare = 0.9;
 
 class TokenRows : public Dataset {
  public:
-  TokenRows(std::vector<uint8_t> bytes, const TextFormat& format)
+  TokenRows(TextBytes bytes, const TextFormat& format)
       : columns_(token_columns(format)),
         bytes_(std::move(bytes)),
         format_(format),
@@ -22,13 +21,20 @@ class TokenRows : public Dataset {
                   format.labels());
     PARTITA_CHECK(format.task != TextTask::masked || format.targets <= format.tokens, "{} of {} tokens are hidden",
                   format.targets, format.tokens);
-    PARTITA_CHECK(static_cast<int64_t>(bytes_.size()) >= format.window(), "{} bytes for windows of {}", bytes_.size(),
-                  format.window());
+    PARTITA_CHECK(bytes_.size() >= format.window(), "{} bytes for windows of {}", bytes_.size(), format.window());
   }
 
   const std::vector<Column>& columns() const override { return columns_; }
-  int64_t size() const override {
-    return (static_cast<int64_t>(bytes_.size()) - format_.window()) / format_.stride() + 1;
+  int64_t size() const override { return (bytes_.size() - format_.window()) / format_.stride() + 1; }
+  std::optional<IntegerRange> integers(size_t column) const override {
+    if (columns_[column].name == "positions") return std::nullopt;  // of the row itself
+    IntegerRange range = bytes_.integers((size() - 1) * format_.stride() + format_.window());
+    if (format_.task == TextTask::masked && columns_[column].name == "tokens") {
+      const FoundInteger mask{.value = format_.mask, .place = "hidden tokens"};
+      if (mask.value < range.least.value) range.least = mask;
+      if (mask.value > range.greatest.value) range.greatest = mask;
+    }
+    return range;
   }
 
  protected:
@@ -37,13 +43,13 @@ class TokenRows : public Dataset {
     int32_t* positions = format_.task == TextTask::masked ? out[2].as<int32_t>() : nullptr;
     const int64_t first_label = format_.task == TextTask::next ? 1 : format_.tokens;
     for (int64_t index : indices) {
-      const uint8_t* from = bytes_.data() + index * format_.stride();
-      std::copy_n(from, format_.tokens, tokens);
+      const int64_t from = index * format_.stride();
+      bytes_.copy(from, format_.tokens, tokens);
       if (positions != nullptr) {
         hide({epoch, index}, {tokens, labels, positions});
         positions += format_.targets;
       } else {
-        std::copy_n(from + first_label, format_.labels(), labels);
+        bytes_.copy(from + first_label, format_.labels(), labels);
       }
       tokens += format_.tokens;
       labels += format_.labels();
@@ -76,13 +82,13 @@ class TokenRows : public Dataset {
     for (int64_t k = 0; k < hidden; ++k) {
       const int64_t kind = draw(at, tokens + row.positions[k], 10 * tokens);
       if (kind / tokens == 0) continue;
-      row.tokens[row.positions[k]] =
-          kind / tokens == 1 ? bytes_[at.index * format_.stride() + kind % tokens] : static_cast<int32_t>(format_.mask);
+      row.tokens[row.positions[k]] = kind / tokens == 1 ? bytes_.at(at.index * format_.stride() + kind % tokens)
+                                                        : static_cast<int32_t>(format_.mask);
     }
   }
 
   std::vector<Column> columns_;
-  std::vector<uint8_t> bytes_;
+  TextBytes bytes_;
   TextFormat format_;
   uint64_t key_;
 };
@@ -96,24 +102,32 @@ std::vector<Column> token_columns(const TextFormat& format) {
   return columns;
 }
 
-DatasetPtr token_rows(std::vector<uint8_t> bytes, const TextFormat& format) {
+DatasetPtr token_rows(TextBytes bytes, const TextFormat& format) {
   return std::make_shared<TokenRows>(std::move(bytes), format);
 }
 
+DatasetPtr token_rows(std::vector<uint8_t> bytes, const TextFormat& format) {
+  std::vector<std::vector<uint8_t>> pieces;
+  pieces.push_back(std::move(bytes));
+  return token_rows(TextBytes(std::move(pieces)), format);
+}
+
 DatasetPtr read_text(const std::filesystem::path& file, Split split, const TextFormat& format) {
-  std::vector<uint8_t> bytes = read_file(file, kMostTextBytes);
-  const auto border = static_cast<std::ptrdiff_t>(static_cast<double>(bytes.size()) * kTrainShare);
-  bytes.erase(split == Split::train ? bytes.begin() + border : bytes.begin(),
-              split == Split::train ? bytes.end() : bytes.begin() + border);
-  if (static_cast<int64_t>(bytes.size()) < format.window()) {
+  TextBytes bytes = read_text_bytes(file, kMostTextBytes);
+  const auto border = static_cast<int64_t>(static_cast<double>(bytes.size()) * kTrainShare);
+  bytes.keep(split == Split::train ? 0 : border, split == Split::train ? border : bytes.size());
+  if (bytes.size() < format.window()) {
     throw InvalidFile(fmt::format("[text] {}: too short, got {} bytes for {}, expected more than {}", file.string(),
                                   bytes.size(), split == Split::train ? "training" : "testing", format.window() - 1));
   }
   return token_rows(std::move(bytes), format);
 }
 
-DatasetPtr make_synthetic_text(int64_t rows, const TextFormat& format, uint64_t seed, Split split) {
+DatasetPtr make_synthetic_text(int64_t rows, const TextFormat& format, uint64_t seed, Split split, int64_t vocabulary) {
   constexpr int64_t kLetters = 24;
+  const int64_t bytes_used = std::min<int64_t>(256, vocabulary - (format.task == TextTask::masked ? 1 : 0));
+  const int64_t letters = std::clamp<int64_t>(bytes_used, 1, kLetters);
+  const int64_t first = std::clamp<int64_t>(bytes_used - letters, 0, 'a');
   const uint64_t table = random_key(seed, "table"), noise = random_key(seed, split == Split::train ? "train" : "test");
   std::vector<uint8_t> bytes(static_cast<size_t>((rows - 1) * format.stride() + format.window()));
   int64_t before = 0, last = 1;
@@ -121,8 +135,8 @@ DatasetPtr make_synthetic_text(int64_t rows, const TextFormat& format, uint64_t 
     const auto pair = static_cast<uint64_t>(before * kLetters + last);
     const bool stray = random_below(noise, i, 0, 10) == 0;
     const int64_t next =
-        static_cast<int64_t>(stray ? random_below(noise, i, 1, kLetters) : random_below(table, pair, 0, kLetters));
-    bytes[i] = static_cast<uint8_t>('a' + next);
+        static_cast<int64_t>(stray ? random_below(noise, i, 1, letters) : random_below(table, pair, 0, letters));
+    bytes[i] = static_cast<uint8_t>(first + next);
     before = last;
     last = next;
   }

@@ -5,6 +5,7 @@
 
 #include "base/names.h"
 #include "data/dataset.h"
+#include "data/readers/text_bytes.h"
 
 namespace partita {
 
@@ -31,6 +32,7 @@ struct TextFormat {
 /// distinct and rise. Of ten hidden tokens eight are the mask, one is another of the row, one is as it was; which ones
 /// is a function of the seed, the epoch and the row. Windows lie side by side; what is left at the end is not read.
 /// `bytes` holds at least one window.
+DatasetPtr token_rows(TextBytes bytes, const TextFormat& format);
 DatasetPtr token_rows(std::vector<uint8_t> bytes, const TextFormat& format);
 
 /// The columns of such rows.
@@ -41,7 +43,9 @@ std::vector<Column> token_columns(const TextFormat& format);
 DatasetPtr read_text(const std::filesystem::path& file, Split split, const TextFormat& format);
 
 /// A generated stand-in: each of 24 letters follows from the two before it by a random table, and is any letter
-/// one time in ten, so that the best loss is about 0.62 and a model without memory reaches 3.18.
-DatasetPtr make_synthetic_text(int64_t rows, const TextFormat& format, uint64_t seed, Split split);
+/// one time in ten, so that the best loss is about 0.62 and a model without memory reaches 3.18. A vocabulary of fewer
+/// bytes than these letters need has other or fewer ones.
+DatasetPtr make_synthetic_text(int64_t rows, const TextFormat& format, uint64_t seed, Split split,
+                               int64_t vocabulary = 256);
 
 }  // namespace partita

@@ -11,6 +11,7 @@ class Cast : public ValueMap {
   explicit Cast(DType dtype) : dtype_(dtype) {}
 
   Type type(const Type& in) const override { return {dtype_, in.shape}; }
+  bool keeps_integers() const override { return dtype_ == DType::i32 || dtype_ == DType::i64 || dtype_ == DType::f64; }
 
   void apply(const ConstTensor& in, const Tensor& out, const RowKey&) const override {
     const int64_t count = in.type.elements();

@@ -24,6 +24,8 @@ class ValueMap {
   virtual Type type(const Type& in) const = 0;
   /// `out` has the type that `type` says and does not overlap `in`. Thread-safe.
   virtual void apply(const ConstTensor& in, const Tensor& out, const RowKey& key) const = 0;
+  /// Whether numbers stay what they are once they are cut off, but for what the type of the result cannot hold.
+  virtual bool keeps_integers() const { return false; }
   /// This map and then `next` in a single pass, or null when they do not combine.
   virtual ValueMapPtr fuse(const ValueMap& next) const { return (void)next, nullptr; }
 };

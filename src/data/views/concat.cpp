@@ -18,6 +18,17 @@ class Concat : public Dataset {
     return begin_of(source) + sources_[source]->sample(epoch, index - begin_of(source));
   }
 
+  std::optional<IntegerRange> integers(size_t column) const override {
+    std::optional<IntegerRange> all = sources_[0]->integers(column);
+    for (size_t i = 1; all && i < sources_.size(); ++i) {
+      const std::optional<IntegerRange> one = sources_[i]->integers(column);
+      if (!one) return std::nullopt;
+      if (one->least.value < all->least.value) all->least = one->least;
+      if (one->greatest.value > all->greatest.value) all->greatest = one->greatest;
+    }
+    return all;
+  }
+
  protected:
   void fill(int64_t epoch, std::span<const int64_t> indices, std::span<const Tensor> out) const override {
     std::vector<int64_t> run;

@@ -9,6 +9,7 @@ class FirstEpoch : public IndexView {
  public:
   using IndexView::IndexView;
   int64_t size() const override { return source_->size(); }
+  std::optional<IntegerRange> integers(size_t column) const override { return source_->integers(column); }
 
  protected:
   Place place(int64_t, int64_t index) const override { return {0, index}; }

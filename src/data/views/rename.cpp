@@ -9,6 +9,7 @@ class Rename : public Dataset {
 
   const std::vector<Column>& columns() const override { return columns_; }
   int64_t size() const override { return source_->size(); }
+  std::optional<IntegerRange> integers(size_t column) const override { return source_->integers(column); }
   int64_t sample(int64_t epoch, int64_t index) const override { return source_->sample(epoch, index); }
 
  protected:

@@ -11,6 +11,7 @@ class Repeat : public IndexView {
  public:
   Repeat(DatasetPtr source, int64_t times) : IndexView(std::move(source)), pass_size_(source_->size()), times_(times) {}
   int64_t size() const override { return pass_size_ * times_; }
+  std::optional<IntegerRange> integers(size_t column) const override { return source_->integers(column); }
   int64_t sample(int64_t epoch, int64_t index) const override {
     return index / pass_size_ * pass_size_ + IndexView::sample(epoch, index);
   }

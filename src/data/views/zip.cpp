@@ -17,6 +17,14 @@ class Zip : public Dataset {
   const std::vector<Column>& columns() const override { return columns_; }
   int64_t size() const override { return size_; }
   int64_t sample(int64_t epoch, int64_t index) const override { return sources_[0]->sample(epoch, index); }
+  std::optional<IntegerRange> integers(size_t column) const override {
+    for (const DatasetPtr& source : sources_) {
+      const size_t count = source->columns().size();
+      if (column < count) return source->size() == size_ ? source->integers(column) : std::nullopt;
+      column -= count;
+    }
+    return std::nullopt;
+  }
 
  protected:
   void fill(int64_t epoch, std::span<const int64_t> indices, std::span<const Tensor> out) const override {

@@ -1,0 +1,12 @@
+#pragma once
+// Which columns of rows are ids of which tables.
+
+#include "data/views/checked_ids.h"
+#include "graph/graph.h"
+
+namespace partita {
+
+/// Of each table that is looked up by an input of the graph, also through casts and ops that only move elements.
+std::vector<IdLimit> table_limits(const Graph& graph);
+
+}  // namespace partita

@@ -1,0 +1,123 @@
+#include "training/table_limits.h"
+
+#include <gtest/gtest.h>
+
+#include "data/readers/generated_rows.h"
+#include "data/readers/memory_rows.h"
+#include "data/views/take.h"
+#include "network/build_graph.h"
+#include "network/functions.h"
+#include "network/layers/layers.h"
+#include "ops/registry.h"
+#include "training/test_training.h"
+#include "zoo/zoo_job.h"
+
+namespace partita {
+namespace {
+
+/// Looks up `first` in a table of `rows` through a cast, a reshape, a slice and a concat.
+Network looked_up(int64_t rows) {
+  return Network(
+      "net",
+      [rows](Context& context, Columns& columns) {
+        const Value ids = reshape(cast(columns.at("first"), DType::i64), {columns.batch() * 2});
+        const Value part = apply("slice", {ids}, SliceAttrs{.begin = {0}, .end = {columns.batch()}});
+        const Value twice = apply("concat", {part, part}, ConcatAttrs{.axis = 0});
+        const Value table = context.parameter("table.weight", {rows, 3}, normal_initializer(0, 1));
+        const Value x = reshape(apply("embedding", {table, twice}), {columns.batch(), 6});
+        return NamedValues{{"logits", x + columns.at("second")}};
+      },
+      [](Context&, Columns&, const NamedValues& outputs) {
+        return NamedValues{{"loss", reduce_mean(square(outputs[0].second), {0, 1})}};
+      });
+}
+
+const std::vector<Column> kIdColumns{{"first", {DType::f32, {2}}}, {"second", {DType::f32, {6}}}};
+
+TEST(TableLimits, AreFoundThroughCastsAndMoves) {
+  const Graph graph = build_graph(looked_up(7), all_ops(), {.batch = 4, .columns = kIdColumns});
+  ASSERT_EQ(table_limits(graph).size(), 1u);
+  EXPECT_EQ(table_limits(graph)[0], (IdLimit{"first", 7, "table.weight"}));
+}
+
+TEST(TableLimits, OfTheModelsAreTheirVocabularies) {
+  for (const std::string name : {"gpt:vocab=100", "llama:vocab=100", "moe:vocab=100", "bert:vocab=100", "t5:vocab=100",
+                                 "recommender:rows=100"}) {
+    const ZooJob job(make_model(name).recipe, Place{.cores = 1});
+    const std::vector<IdLimit> limits =
+        table_limits(build_graph(job.network(), all_ops(), {.batch = 4, .columns = job.columns()}));
+    std::set<std::string> columns;
+    for (const IdLimit& limit : limits) {
+      columns.insert(limit.column);
+      EXPECT_EQ(limit.rows, 100) << name;
+    }
+    const std::string first = job.columns()[0].name;
+    EXPECT_TRUE(columns.contains(first)) << name;
+    EXPECT_EQ(columns.contains("label"), name.starts_with("t5")) << name;
+  }
+}
+
+// Whatever the vocabulary, generated texts have no other bytes.
+TEST(TableLimits, GeneratedTextsFitTheirModels) {
+  for (const std::string model : {"gpt", "llama", "moe", "bert", "t5"}) {
+    for (const int64_t vocabulary : {2, 24, 25, 97, 121, 122, 256}) {
+      const std::string spec = fmt::format("{}:vocab={}", model, vocabulary);
+      const ZooJob job(make_model(spec).recipe, Place{.cores = 1});
+      for (const Split split : {Split::train, Split::test}) {
+        EXPECT_NO_THROW(checked_ids(job.rows(split), {{"tokens", vocabulary, "t"}, {"label", vocabulary, "t"}}))
+            << spec;
+      }
+      const IntegerRange letters = *job.rows(Split::train)->integers(1);
+      EXPECT_GE(letters.greatest.value, letters.least.value + (spec == "bert:vocab=2" ? 0 : 1)) << spec;  // its mask
+      if (vocabulary > 121) {
+        EXPECT_EQ(letters.least.value, 'a') << spec;
+        EXPECT_EQ(letters.greatest.value, 'a' + 23) << spec;
+      }
+    }
+  }
+}
+
+std::string refusal(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+TEST(TableLimits, IdsAreCheckedBeforeTheFirstStep) {
+  constexpr int64_t kRows = 24;
+  Array first(Type{DType::f32, {kRows, 2}});
+  first.set(2 * 20, 9.0);
+  const Array second(Type{DType::f32, {kRows, 6}});
+  const DatasetPtr held = memory_rows({{"first", first}, {"second", second}});
+  const DatasetPtr made = generated_rows(kIdColumns, kRows, [](int64_t, int64_t index, std::span<const Tensor> row) {
+    std::fill_n(row[0].as<float>(), 2, index == 20 ? 9.0F : 0.0F);
+    std::fill_n(row[1].as<float>(), 6, 0.5F);
+  });
+  JobConfig config = small_config(2);
+  config.training.batch = 4;
+  config.training.dtype = DType::f32;
+  const auto steps_of = [&](const DatasetPtr& rows, int64_t table, std::string& reason) {
+    EventRecorder recorder;
+    Model model(looked_up(table), config, Place{.cores = 1});
+    reason = refusal([&] { model.train(rows, {.epochs = 1, .callbacks = {&recorder}}); });
+    return recorder.steps.size();
+  };
+  std::string reason;
+  EXPECT_EQ(steps_of(held, 10, reason), 6u);
+  EXPECT_EQ(reason, "none");
+  EXPECT_EQ(steps_of(held, 9, reason), 0u);
+  EXPECT_EQ(reason, "[ids] 'first' is outside of table 'table.weight', got 9 at row 20, expected 0 to 8");
+  EXPECT_EQ(steps_of(made, 9, reason), 5u);
+  EXPECT_EQ(reason, "[ids] 'first' is outside of table 'table.weight', got 9 at row 20 of epoch 0, expected 0 to 8");
+  Model model(looked_up(9), config, Place{.cores = 1});
+  EXPECT_EQ(refusal([&] { model.train(take(made, 8), {.epochs = 1, .validation = held}); }),
+            "[ids] 'first' is outside of table 'table.weight', got 9 at row 20, expected 0 to 8");
+  EXPECT_EQ(refusal([&] { model.eval(held); }),
+            "[ids] 'first' is outside of table 'table.weight', got 9 at row 20, expected 0 to 8");
+}
+
+}  // namespace
+}  // namespace partita
