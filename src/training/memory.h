@@ -1,6 +1,7 @@
 #pragma once
 // Whether a program fits the memory of the machine, before anything is allocated.
 
+#include "base/free_memory.h"
 #include "compile.h"
 
 namespace partita {
@@ -21,14 +22,7 @@ inline constexpr int64_t kCopiesOfStates = 2;
 /// `copies`: of the states as a whole, beside the arenas.
 MemoryEstimate estimate_memory(const Program& program, int64_t ranks_here, int64_t copies = kCopiesOfStates);
 
-/// Bytes that this process can still take: the least of what the machine has, what its control group may use, and
-/// the limit of its address space. Nothing when none of them is known.
-std::optional<int64_t> available_memory();
-
 /// Throws RuntimeFailure(out_of_memory) when the estimate is larger than what there is.
 void require_memory(const MemoryEstimate& estimate, std::optional<int64_t> available);
-
-/// "1.5 GiB".
-std::string print_bytes(int64_t bytes);
 
 }  // namespace partita

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "base/error.h"
 
@@ -26,6 +27,8 @@ constexpr size_t kUnpackStep = 1 << 20;    // memory grows by what has really be
 constexpr int64_t kUsualRatio = 16;        // of unpacked to packed bytes, for the first reservation
 constexpr uint64_t kXzMemory = 256 << 20;  // the most a decoder may ask for its dictionary
 constexpr size_t kMostOut = 1 << 30;       // zlib counts in 32 bits
+// A match of LZMA stands for at most 273 bytes and takes no fewer than about 0.3 bits.
+constexpr int64_t kMaxXzRatio = 10'000;
 
 class Plain : public Unpacker {
  public:
@@ -136,6 +139,13 @@ std::vector<uint8_t> PackedFile::read(int64_t limit) {
     bytes.resize(have + got);
   }
   return bytes;
+}
+
+int64_t PackedFile::most_bytes() const {
+  const std::filesystem::path extension = path_.extension();
+  const int64_t ratio = extension == ".gz" ? kMaxDeflateRatio : extension == ".xz" ? kMaxXzRatio : 1;
+  return packed_size_ > std::numeric_limits<int64_t>::max() / ratio ? std::numeric_limits<int64_t>::max()
+                                                                    : packed_size_ * ratio;
 }
 
 size_t PackedFile::unpack(std::span<uint8_t> out) {

@@ -14,6 +14,9 @@ namespace partita {
 
 class Unpacker;
 
+/// Of unpacked to packed bytes: a match of deflate stands for at most 258 bytes and takes no fewer than 2 bits.
+inline constexpr int64_t kMaxDeflateRatio = 1032;
+
 /// A file read from front to back; `.gz` and `.xz` are unpacked, checksums included.
 /// Memory follows what the file really holds, never what it declares.
 class PackedFile {
@@ -27,6 +30,10 @@ class PackedFile {
   /// The next bytes, `limit` of them unless the file ends before. Throws InvalidFile when the packed
   /// data is cut or corrupt.
   std::vector<uint8_t> read(int64_t limit);
+  /// The same into `out`; gives how many bytes came, fewer than it takes only at the end.
+  size_t read(std::span<uint8_t> out) { return unpack(out); }
+  /// Bytes that the whole file can give at most, unpacked, by its size on the disk.
+  int64_t most_bytes() const;
   const std::filesystem::path& path() const { return path_; }
 
  private:

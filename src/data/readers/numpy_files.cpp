@@ -8,7 +8,9 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 
+#include "base/free_memory.h"
 #include "data/readers/file_bytes.h"
 
 namespace partita {
@@ -16,25 +18,47 @@ namespace {
 
 constexpr int64_t kMostArrayBytes = int64_t{16} << 30;
 constexpr int64_t kMostHeader = 1 << 16;
-constexpr int64_t kReadStep = 1 << 20;  // memory grows by what has really been read
+constexpr int64_t kReadStep = 1 << 20;  // bytes that are converted at a time
 
 /// Gives the next bytes of a file, fewer than asked for only at its end.
-using Source = std::function<std::vector<uint8_t>(int64_t)>;
+class Source {
+ public:
+  using Read = std::function<size_t(std::span<uint8_t>)>;
+  /// `most_bytes`: that the file can give.
+  Source(Read read, int64_t most_bytes) : read_(std::move(read)), left_(most_bytes) {}
+
+  size_t read(std::span<uint8_t> out) {
+    size_t done = 0;
+    while (done < out.size()) {
+      const size_t got = read_(out.subspan(done));
+      if (got == 0) break;
+      done += got;
+    }
+    left_ -= static_cast<int64_t>(done);
+    return done;
+  }
+  /// Bytes that can still come.
+  int64_t left() const { return std::max<int64_t>(0, left_); }
+
+ private:
+  Read read_;
+  int64_t left_;
+};
 
 [[noreturn]] void refuse(const std::string& where, std::string_view what, const std::string& got,
                          std::string_view expected) {
   throw InvalidFile(fmt::format("[npy] {} in '{}', got {}, expected {}", what, where, got, expected));
 }
 
-std::vector<uint8_t> exactly(const Source& source, int64_t count, const std::string& where) {
-  std::vector<uint8_t> bytes;
-  while (static_cast<int64_t>(bytes.size()) < count) {
-    const std::vector<uint8_t> more = source(std::min(kReadStep, count - static_cast<int64_t>(bytes.size())));
-    if (more.empty()) {
-      refuse(where, "cut file", fmt::format("{} bytes", bytes.size()), fmt::format("{}", count));
-    }
-    bytes.insert(bytes.end(), more.begin(), more.end());
-  }
+[[noreturn]] void refuse_cut(const std::string& where, int64_t got, int64_t expected) {
+  refuse(where, "cut file", fmt::format("{} bytes", got), fmt::format("{}", expected));
+}
+
+/// Of a header: few.
+std::vector<uint8_t> exactly(Source& source, int64_t count, const std::string& where) {
+  std::vector<uint8_t> bytes(static_cast<size_t>(count));
+  const size_t got = source.read(bytes);
+  if (got < bytes.size()) refuse_cut(where, static_cast<int64_t>(got), count);
   return bytes;
 }
 
@@ -95,7 +119,7 @@ Header parse_header(std::string_view text, const std::string& where) {
   return header;
 }
 
-Header read_header(const Source& source, const std::string& where) {
+Header read_header(Source& source, const std::string& where) {
   constexpr std::string_view kMagic = "\x93NUMPY";
   const std::vector<uint8_t> start = exactly(source, 8, where);
   if (!std::equal(kMagic.begin(), kMagic.end(), start.begin(), [](char a, uint8_t b) { return uint8_t(a) == b; })) {
@@ -145,43 +169,96 @@ const Element& element_of(const std::string& descr, const std::string& where) {
   refuse(where, "element type not supported", descr, fmt::format("one of {}", fmt::join(known, ", ")));
 }
 
-/// The same array in row-major order; `array` has its elements in column-major order.
-Array to_row_major(const Array& array) {
-  const Shape& shape = array.shape();
-  Array result(array.type());
-  const size_t bytes = size_of(array.type().dtype);
-  const auto* from = static_cast<const std::byte*>(array.data());
-  auto* to = static_cast<std::byte*>(result.data());
-  Shape at(shape.size(), 0);
-  for (int64_t i = 0; i < array.type().elements(); ++i) {
-    int64_t place = 0;
-    for (size_t d = shape.size(); d-- > 0;) place = place * shape[d] + at[d];
-    std::memcpy(to + static_cast<size_t>(i) * bytes, from + static_cast<size_t>(place) * bytes, bytes);
-    for (size_t d = shape.size(); d-- > 0 && ++at[d] == shape[d];) at[d] = 0;
+/// Where elements that come in the order of a file go.
+class Places {
+ public:
+  Places(const Shape& shape, bool column_major) : shape_(shape), at_(shape.size(), 0), strides_(strides_of(shape)) {
+    is_in_order_ = !column_major || shape.size() < 2;
   }
-  return result;
+  bool is_in_order() const { return is_in_order_; }
+  /// Of the next element, in row-major order.
+  int64_t next() {
+    const int64_t place = place_;
+    if (is_in_order_) return ++place_, place;
+    for (size_t d = 0; d < shape_.size(); ++d) {
+      place_ += strides_[d];
+      if (++at_[d] < shape_[d]) break;
+      place_ -= shape_[d] * strides_[d];
+      at_[d] = 0;
+    }
+    return place;
+  }
+
+ private:
+  const Shape& shape_;
+  Shape at_, strides_;
+  int64_t place_ = 0;
+  bool is_in_order_ = true;
+};
+
+/// Throws unless the file can hold what its header declares, and the memory the array.
+void require_room(const Type& type, int64_t bytes, const Source& source, const std::string& where) {
+  if (bytes > source.left())
+    refuse(where, "cut file", fmt::format("at most {} bytes", source.left()), fmt::format("{}", bytes));
+  const std::optional<int64_t> available = available_memory();
+  if (!available || type.bytes() <= *available) return;
+  throw RuntimeFailure(ExitCode::out_of_memory,
+                       fmt::format("[npy] '{}' does not fit the memory, got {} of {}, expected at most the {} that are "
+                                   "free",
+                                   where, print(type), print_bytes(type.bytes()), print_bytes(*available)));
 }
 
-Array read_array(const Source& source, const std::string& where) {
+/// Reads elements, a part of them at a time, and puts each at its place.
+void read_elements(Source& source, const Element& element, Places places, const std::string& where, Array& array) {
+  const auto size = static_cast<int64_t>(element.bytes), count = array.type().elements();
+  std::vector<uint8_t> part(static_cast<size_t>(std::min(count, kReadStep / size) * size));
+  std::vector<int32_t> wide(element.widen ? part.size() / element.bytes : 0);
+  auto* to = static_cast<uint8_t*>(array.data());
+  const size_t bytes = size_of(element.dtype);
+  for (int64_t done = 0; done < count;) {
+    const int64_t now = std::min(count - done, kReadStep / size);
+    const size_t got = source.read(std::span(part).first(static_cast<size_t>(now * size)));
+    if (got < static_cast<size_t>(now * size)) {
+      refuse_cut(where, done * size + static_cast<int64_t>(got), count * size);
+    }
+    const uint8_t* from = part.data();
+    if (element.widen) {
+      element.widen(part.data(), now, wide.data());
+      from = reinterpret_cast<const uint8_t*>(wide.data());
+    }
+    for (int64_t i = 0; i < now; ++i)
+      std::memcpy(to + static_cast<size_t>(places.next()) * bytes, from + i * bytes, bytes);
+    done += now;
+  }
+}
+
+Array read_array(Source& source, const std::string& where) {
   const Header header = read_header(source, where);
   const Element& element = element_of(header.descr, where);
+  const Type type{element.dtype, header.shape};
   const auto wide = static_cast<int64_t>(std::max(element.bytes, size_of(element.dtype)));
   int64_t left = kMostArrayBytes / wide;  // elements; zeros do not hide other dimensions, which rows would be made of
   for (int64_t size : header.shape) {
-    if (size > left) refuse(where, "too large", print(Type{element.dtype, header.shape}), "at most 16 GiB");
+    if (size > left) refuse(where, "too large", print(type), "at most 16 GiB");
     left /= std::max<int64_t>(1, size);
   }
-  const int64_t count = elements(header.shape);
-  const std::vector<uint8_t> bytes = exactly(source, count * static_cast<int64_t>(element.bytes), where);
-  if (!source(1).empty()) refuse(where, "file too long", "more bytes", fmt::format("{} elements", count));
-  Array array(Type{element.dtype, header.shape});
-  if (element.widen)
-    element.widen(bytes.data(), count, array.as<int32_t>());
-  else if (element.dtype == DType::boolean)
-    std::transform(bytes.begin(), bytes.end(), static_cast<uint8_t*>(array.data()), [](uint8_t b) { return b != 0; });
-  else if (!bytes.empty())
-    std::memcpy(array.data(), bytes.data(), bytes.size());
-  return header.column_major && header.shape.size() > 1 ? to_row_major(array) : array;
+  const int64_t count = elements(header.shape), bytes = count * static_cast<int64_t>(element.bytes);
+  require_room(type, bytes, source, where);
+  Array array(type);
+  const Places places(type.shape, header.column_major);
+  if (places.is_in_order() && !element.widen) {
+    const size_t got = source.read({static_cast<uint8_t*>(array.data()), static_cast<size_t>(bytes)});
+    if (static_cast<int64_t>(got) < bytes) refuse_cut(where, static_cast<int64_t>(got), bytes);
+  } else {
+    read_elements(source, element, places, where, array);
+  }
+  if (element.dtype == DType::boolean) {
+    auto* values = static_cast<uint8_t*>(array.data());
+    std::transform(values, values + count, values, [](uint8_t value) { return value != 0; });
+  }
+  uint8_t more = 0;
+  if (source.read({&more, 1}) > 0) refuse(where, "file too long", "more bytes", fmt::format("{} elements", count));
+  return array;
 }
 
 [[noreturn]] void refuse_member(const std::string& where, zip_error_t* error) {
@@ -217,17 +294,16 @@ class Npz {
     const std::string where = fmt::format("{}/{}", file_, members_[i]);
     const std::unique_ptr<zip_file_t, Closer> member(zip_fopen_index(archive_.get(), i, 0));
     if (!member) refuse_member(where, zip_get_error(archive_.get()));
-    const Source source = [&](int64_t limit) {
-      std::vector<uint8_t> bytes(static_cast<size_t>(limit));
-      const zip_int64_t got = zip_fread(member.get(), bytes.data(), bytes.size());
+    const auto read = [&](std::span<uint8_t> out) {
+      const zip_int64_t got = zip_fread(member.get(), out.data(), out.size());
       if (got < 0) {
         if (zip_error_code_zip(zip_file_get_error(member.get())) == ZIP_ER_MEMORY) throw std::bad_alloc();
         throw InvalidFile(fmt::format("[npz] corrupt member '{}', got '{}', expected packed bytes", where,
                                       zip_file_strerror(member.get())));
       }
-      bytes.resize(static_cast<size_t>(got));
-      return bytes;
+      return static_cast<size_t>(got);
     };
+    Source source(read, most_bytes(i));
     return read_array(source, where);
   }
 
@@ -236,6 +312,20 @@ class Npz {
     void operator()(zip_t* archive) const { zip_discard(archive); }
     void operator()(zip_file_t* member) const { zip_fclose(member); }
   };
+
+  /// That a member can give, by what the file has of it.
+  int64_t most_bytes(size_t i) const {
+    constexpr uint64_t kMost = std::numeric_limits<int64_t>::max();
+    zip_stat_t stat;
+    if (zip_stat_index(archive_.get(), i, 0, &stat) != 0) return kMost;
+    uint64_t most = kMost;
+    if ((stat.valid & ZIP_STAT_SIZE) != 0) most = std::min<uint64_t>(most, stat.size);
+    const bool is_deflate = (stat.valid & ZIP_STAT_COMP_METHOD) != 0 && stat.comp_method == ZIP_CM_DEFLATE;
+    if (is_deflate && (stat.valid & ZIP_STAT_COMP_SIZE) != 0 && stat.comp_size < kMost / kMaxDeflateRatio) {
+      most = std::min<uint64_t>(most, stat.comp_size * kMaxDeflateRatio);
+    }
+    return static_cast<int64_t>(most);
+  }
 
   [[noreturn]] void refuse_archive(int code) const {
     if (code == ZIP_ER_MEMORY) throw std::bad_alloc();
@@ -267,7 +357,8 @@ std::vector<std::pair<std::string, Array>> read_arrays(const std::filesystem::pa
 
 Array read_npy(const std::filesystem::path& file) {
   PackedFile packed(file);
-  return read_array([&](int64_t limit) { return packed.read(limit); }, file.string());
+  Source source([&](std::span<uint8_t> out) { return packed.read(out); }, packed.most_bytes());
+  return read_array(source, file.string());
 }
 
 std::vector<std::pair<std::string, Array>> read_npz(const std::filesystem::path& file) {

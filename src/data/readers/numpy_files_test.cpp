@@ -1,7 +1,13 @@
 #include "data/readers/numpy_files.h"
 
-#include <cstdlib>
+#include <sys/resource.h>
 
+#include <cstdlib>
+#include <random>
+
+#include "base/free_memory.h"
+#include "base/test_memory.h"
+#include "data/readers/array_rows.h"
 #include "data/readers/memory_rows.h"
 #include "data/readers/test_files.h"
 
@@ -55,6 +61,131 @@ TEST(Npy, RefusesWhatItCannotRead) {
   Bytes longer{0x93, 'N', 'U', 'M', 'P', 'Y', 2, 0, 0, 0, 1, 1};
   expect(longer, "header too long");
   expect_error<Error>([&] { read_npz(dir.path() / std::string(300, 'a')); }, "aaaa");
+}
+
+/// The number after `key` in the status of this process, in bytes.
+int64_t status_bytes(const std::string& key) {
+  std::ifstream file("/proc/self/status");
+  std::string name;
+  int64_t number = 0;
+  while (file >> name) {
+    if (name == key && file >> number) return number * 1024;
+    file.ignore(1000, '\n');
+  }
+  return 0;
+}
+
+/// What `action` takes at most, over what is taken before.
+int64_t peak_bytes(const std::function<void()>& action) {
+  std::ofstream("/proc/self/clear_refs") << 5;  // the peak begins anew
+  const int64_t before = status_bytes("VmRSS:");
+  action();
+  return status_bytes("VmHWM:") - before;
+}
+
+// Elements of every type, in both orders, more than are converted at a time.
+TEST(Npy, ReadsManyElementsOfEveryType) {
+  const TempDir dir;
+  std::mt19937 random(3);
+  const std::map<std::string, std::pair<int64_t, DType>> types{
+      {"<f8", {8, DType::f64}}, {"<f4", {4, DType::f32}}, {"<i8", {8, DType::i64}}, {"<u4", {4, DType::u32}},
+      {"|u1", {1, DType::u8}},  {"|i1", {1, DType::i32}}, {"<i2", {2, DType::i32}}, {"<u2", {2, DType::i32}}};
+  const Shape shape{70, 190, 101};
+  for (const auto& [descr, type] : types) {
+    Bytes data(static_cast<size_t>(elements(shape) * type.first));
+    for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<uint8_t>(i % size_t(type.first) < 2 ? random() : 0);
+    const std::string text = fmt::format("({})", fmt::join(shape, ", "));
+    const Array rows = read_npy(dir.write("a.npy", npy(descr, text, data)));
+    const Array columns = read_npy(dir.write("a.npy.gz", gzip(npy(descr, text, data, /*column_major=*/true))));
+    ASSERT_EQ(rows.type(), (Type{type.second, shape}));
+    ASSERT_EQ(columns.type(), rows.type());
+    for (int trial = 0; trial < 2000; ++trial) {
+      const int64_t i = random() % 70, j = random() % 190, k = random() % 101;
+      const int64_t place = (i * 190 + j) * 101 + k, other = (k * 190 + j) * 70 + i;  // of its bytes in either file
+      const auto* bytes = data.data();
+      const auto value = [&](int64_t at) {
+        const uint8_t* from = bytes + at * type.first;
+        if (descr == "|i1") return double(static_cast<int8_t>(from[0]));
+        if (descr == "<i2") return double(static_cast<int16_t>(from[0] | from[1] << 8));
+        if (descr == "<u2") return double(from[0] | from[1] << 8);
+        if (descr == "|u1") return double(from[0]);
+        if (descr == "<i8" || descr == "<u4") return double(from[0] | from[1] << 8);
+        double f8;
+        float f4;
+        std::memcpy(&f8, from, type.first == 8 ? 8 : 0);
+        std::memcpy(&f4, from, type.first == 4 ? 4 : 0);
+        return type.first == 8 ? f8 : double(f4);
+      };
+      ASSERT_EQ(rows.at(place), value(place)) << descr;
+      ASSERT_EQ(columns.at(place), value(other)) << descr;
+    }
+  }
+}
+
+TEST(Npy, TakesNoMoreThanTheFile) {
+  if (!can_use_up_memory()) GTEST_SKIP() << "sanitizers take more";
+  const TempDir dir;
+  const int64_t rows = 40'000, bytes = rows * 28 * 28;  // 31 MB
+  const auto x =
+      dir.write("x.npy", npy("|u1", fmt::format("({}, 28, 28)", rows), Bytes(static_cast<size_t>(bytes), 7)));
+  const auto y = dir.write("y.npy", npy("<i8", fmt::format("({},)", rows), Bytes(static_cast<size_t>(8 * rows))));
+  DatasetPtr data;
+  const int64_t plain = peak_bytes([&] { data = read_array_rows({DataKind::npy, {x, y}}, Split::train, "image"); });
+  EXPECT_EQ(data->size(), rows);
+  EXPECT_EQ(print(data->columns()[0].type), "u8[28,28,1]");
+  EXPECT_LT(static_cast<double>(plain), 1.1 * static_cast<double>(bytes + 8 * rows));
+  // Columns first are put in order while they are read.
+  const auto turned = dir.write(
+      "t.npy", npy("<f4", fmt::format("({}, 196)", rows), Bytes(static_cast<size_t>(bytes), 1), /*column_major=*/true));
+  data.reset();
+  const int64_t columns = peak_bytes([&] { EXPECT_EQ(read_npy(turned).shape()[0], rows); });
+  EXPECT_LT(static_cast<double>(columns), 1.1 * static_cast<double>(bytes) + (4 << 20));
+}
+
+TEST(Npz, WhatIsDeclaredIsComparedWithTheFileAndTheMachine) {
+  if (!can_use_up_memory()) GTEST_SKIP() << "sanitizers take all addresses";
+  const TempDir dir;
+  const std::string file = (dir.path() / "a.npz").string();
+  const auto write = [&](int64_t declared, int64_t held, const char* how) {
+    std::string header = fmt::format("{{'descr': '|u1', 'fortran_order': False, 'shape': ({},)}}", declared);
+    header.resize(117, ' ');
+    const Bytes begin = [&] {
+      Bytes bytes{0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, 118, 0};
+      bytes.insert(bytes.end(), header.begin(), header.end());
+      bytes.push_back('\n');
+      return bytes;
+    }();
+    const std::string start = dir.write("start", begin).string();
+    const std::string code = fmt::format(
+        "import zipfile as z; z.ZipFile('{}', 'w', z.{}).writestr('x.npy', open('{}', 'rb').read() + bytes({}))", file,
+        how, start, held);
+    return std::system(fmt::format("/usr/bin/python3 -c \"{}\"", code).c_str()) == 0;
+  };
+  // Ten gigabytes in a file of a few bytes, of ten megabytes, and in one that would have them.
+  for (const char* how : {"ZIP_STORED", "ZIP_DEFLATED"}) {
+    ASSERT_TRUE(write(10'600'000'000, 1000, how));
+    EXPECT_LT(peak_bytes([&] { expect_error<InvalidFile>([&] { read_npz(file); }, "[npy] cut file in"); }), 8 << 20);
+  }
+  ASSERT_TRUE(write(300'000'000, 300'000'000, "ZIP_DEFLATED"));
+  rlimit before{};
+  ::getrlimit(RLIMIT_AS, &before);
+  rlimit limit = before;
+  limit.rlim_cur = static_cast<rlim_t>(status_bytes("VmSize:")) + (100 << 20);
+  ::setrlimit(RLIMIT_AS, &limit);
+  std::string reason;
+  const int64_t taken = peak_bytes([&] {
+    try {
+      read_npz(file);
+    } catch (const RuntimeFailure& error) {
+      reason = error.what();
+      EXPECT_EQ(error.code(), ExitCode::out_of_memory);
+    }
+  });
+  ::setrlimit(RLIMIT_AS, &before);
+  EXPECT_NE(reason.find("does not fit the memory, got u8[300000000] of 286.1 MiB, expected at most the "),
+            std::string::npos)
+      << reason;
+  EXPECT_LT(taken, 8 << 20);
 }
 
 TEST(Npz, ReadsWhatNumpyWrites) {
