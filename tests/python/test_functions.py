@@ -121,6 +121,8 @@ class Refusals(Case):
             ("[relu] tensors are not changed in place", lambda: ops.relu(X, True)),
             ("[softplus] another threshold, got 1", lambda: ops.softplus(X, 1, 1)),
             ("[clip] no bound", lambda: ops.clip(X)),
+            ("[clip_by_value] elements without bounds, got Bool", lambda: ops.clip_by_value(X > 0, 0)),
+            ("[masked_fill] a number of another kind, got 1.5", lambda: ops.masked_fill(IDS, IDS > 0, 1.5)),
             (
                 "[div] another rounding of results, got rounding_mode='trunc'",
                 lambda: ops.div(X, Y, rounding_mode="trunc"),

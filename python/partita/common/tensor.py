@@ -310,7 +310,7 @@ def _array_of(data, dtype):
         return data if dtype is None else data.cast(dtype.core)
     if isinstance(data, (list, tuple)) and any(isinstance(one, Tensor) for one in data):
         data = [one.asnumpy() if isinstance(one, Tensor) else one for one in data]
-    if dtype is None and isinstance(data, float):
+    if dtype is None and isinstance(data, float) and not isinstance(data, np.generic):
         dtype = mstype.float32
     values = np.asarray(data)
     if dtype is None and isinstance(data, (list, tuple)) and values.dtype == np.float64:
@@ -456,10 +456,18 @@ def _shape_of(args):
 
 
 Tensor.reshape = lambda self, *shape: _functional().reshape(self, _shape_of(shape))
-Tensor.transpose = lambda self, *axes: _functional().transpose(
-    self, _shape_of(axes) if axes else tuple(reversed(range(self.ndim)))
-)
-Tensor.permute = Tensor.transpose
+Tensor.permute = lambda self, *axes: _functional().transpose(self, _shape_of(axes))
+
+
+def _transpose(self, *axes):
+    """Two dimensions exchanged, or all of them in another order: in that of a tuple, or of three and more numbers;
+    without any reversed."""
+    if len(axes) == 2:
+        return _functional().swapaxes(self, *axes)
+    return _functional().transpose(self, _shape_of(axes) if axes else tuple(reversed(range(self.ndim))))
+
+
+Tensor.transpose = _transpose
 
 
 def tensor(input_data=None, dtype=None, shape=None, init=None, const_arg=False, device=None):

@@ -35,8 +35,7 @@ def sum(input, dim=None, keepdim=False, *, dtype=None):
 
 def mean(input, dim=None, keepdim=False, *, dtype=None):
     """The mean over dimensions, or of all elements."""
-    x = _typed(input, dtype)
-    return F.mean(x if mstype.is_float(x.dtype) else F.cast(x, mstype.float32), dim, keepdim)
+    return F.mean(_typed(input, dtype), dim, keepdim)
 
 
 def all(input, dim=None, keepdim=False):

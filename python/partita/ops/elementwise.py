@@ -51,7 +51,8 @@ def relu(input, inplace=False):
     """max(x, 0)."""
     if inplace:
         raise NotImplementedError("[relu] tensors are not changed in place, got inplace=True, expected False")
-    return _relu(input)
+    x = as_tensor(input, "relu")
+    return x if x.dtype == mstype.bool_ else _relu(x)
 
 
 def softplus(input, beta=1, threshold=20):
@@ -172,7 +173,21 @@ def mul(input, other):
         return _scaled(input, float(other), 0.0)
     if _scales(other, input):
         return _scaled(other, float(input), 0.0)
-    return _mul(input, other)
+    return _mul(*_kept_types(input, other))
+
+
+def _kept_types(*operands):
+    """Two operands; a tensor without dimensions takes the element type of one with dimensions, of the same kind."""
+    if not all(isinstance(one, Tensor) for one in operands):
+        return operands
+    a, b = operands
+    if a.dtype == b.dtype or (a.ndim == 0) == (b.ndim == 0) or _kind(a.dtype) != _kind(b.dtype):
+        return operands
+    return (cast(a, b.dtype), b) if a.ndim == 0 else (a, cast(b, a.dtype))
+
+
+def _kind(dtype):
+    return "float" if mstype.is_float(dtype) else "bool" if dtype == mstype.bool_ else "integer"
 
 
 def div(input, other, *, rounding_mode=None):
@@ -188,14 +203,14 @@ def div(input, other, *, rounding_mode=None):
         a = Tensor(float(a))
     if not any(isinstance(one, Tensor) and mstype.is_float(one.dtype) for one in (a, b)):
         a, b = [one if is_number(one) else as_float(one) for one in (a, b)]
-    return _div(a, b)
+    return _div(*_kept_types(a, b))
 
 
 def real_div(input, other):
     """Quotient, broadcast; of integers an integer, rounded towards 0."""
     a, b = _both(input, other, "real_div")
     if mstype.is_float(a.dtype) or mstype.is_float(b.dtype):
-        return div(a, b)
+        return _div(a, b)
     kind = mstype.to_dtype(np.result_type(a.dtype.numpy, b.dtype.numpy))
     return cast(_div(cast(a, mstype.float64), cast(b, mstype.float64)), kind)
 
@@ -264,8 +279,11 @@ where = select
 
 
 def masked_fill(input_x, mask, value):
+    """`value`, in the element type of the tensor, where the mask holds, else its elements."""
     x = as_tensor(input_x, "masked_fill")
-    return select(mask, Tensor(value, x.dtype) if is_number(value) else value, x)
+    if isinstance(value, float) and not mstype.is_float(x.dtype):
+        raise TypeError(f"[masked_fill] a number of another kind, got {value} for {x.dtype}, expected an integer")
+    return select(mask, Tensor(value, x.dtype) if is_number(value) else cast(value, x.dtype), x)
 
 
 def clip(input, min=None, max=None):
@@ -280,6 +298,8 @@ def clip_by_value(x, clip_value_min=None, clip_value_max=None):
     """Elements below the one value become it, those above the other that; bounds share the gradient of elements that
     are equal to them. Integers stay integers, without the fractions of bounds."""
     x = as_tensor(x, "clip_by_value")
+    if x.dtype == mstype.bool_:
+        raise TypeError("[clip_by_value] elements without bounds, got Bool, expected numbers")
     found = _clipped("clip_by_value", maximum, minimum, x, clip_value_min, clip_value_max)
     return found if mstype.is_float(x.dtype) else cast(found, x.dtype)
 

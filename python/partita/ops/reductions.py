@@ -145,11 +145,19 @@ def std(input, axis=None, ddof=0, keepdims=False):
 
 
 def all(input, axis=None, keep_dims=False):
-    return cast(reduce_min(cast(cast(input, mstype.bool_), mstype.int32), axis, keep_dims), mstype.bool_)
+    """Whether all elements are other than 0, or True."""
+    return _of_truths(reduce_min, as_tensor(input, "all"), axis, keep_dims)
 
 
 def any(input, axis=None, keep_dims=False):
-    return cast(reduce_max(cast(cast(input, mstype.bool_), mstype.int32), axis, keep_dims), mstype.bool_)
+    """Whether one element is other than 0, or True; of bytes as a byte."""
+    x = as_tensor(input, "any")
+    found = _of_truths(reduce_max, x, axis, keep_dims)
+    return cast(found, mstype.uint8) if x.dtype == mstype.uint8 else found
+
+
+def _of_truths(reduction, x, axis, keep_dims):
+    return cast(reduction(cast(cast(x, mstype.bool_), mstype.int32), axis, keep_dims), mstype.bool_)
 
 
 def over_last(x, axis, function):

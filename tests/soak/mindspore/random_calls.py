@@ -26,6 +26,7 @@ class Calls:
             (self.product, 4),
             (self.window, 6),
             (self.layer, 7),
+            (self.mint, 8),
             (self.loss, 7),
             (self.gradient, 10),
         ]
@@ -85,7 +86,7 @@ class Calls:
     # Kinds of calls.
 
     UNARY = {
-        "any": "exp tanh sigmoid relu silu gelu erf softplus abs neg square floor isfinite leaky_relu",
+        "any": "exp tanh sigmoid relu silu gelu erf softplus abs neg square floor isfinite leaky_relu isnan isinf",
         "positive": "log sqrt rsqrt",
     }
     OBJECTS = "Exp Tanh Sigmoid ReLU Abs Neg Square Erf GeLU IsFinite ZerosLike OnesLike Softplus"
@@ -107,7 +108,10 @@ class Calls:
             return f"ops.leaky_relu({x}, {self.pick('', 'alpha=')}0.1)"
         return f"ops.{name}({x})"
 
-    BINARY = "add sub mul div maximum minimum equal not_equal less less_equal greater greater_equal pow"
+    BINARY = (
+        "add sub mul div maximum minimum equal not_equal less less_equal greater greater_equal pow eq ne gt ge lt le "
+        "floor_div floor_mod"
+    )
     BINARY_OBJECTS = "Add Sub Mul RealDiv Maximum Minimum Equal Less GreaterEqual LogicalAnd LogicalOr"
 
     def pair(self):
@@ -237,6 +241,9 @@ class Calls:
             f"ops.chunk({a}, {self.pick(1, 2, 3)}, {axis})",
             f"ops.Split({axis}, {sizes[axis]})({a})",
             f"ops.AddN()(({a}, {b}))",
+            f"ops.tile({a}, {tuple(self._random.randint(1, 2) for _ in sizes)})",
+            f"ops.unstack({a}{places})",
+            f"ops.full_like({a}, {self.pick('1', '0', '2')})",
             f"ops.repeat_interleave({a}, {self.pick(1, 2)}, {axis})",
         )
 
@@ -322,6 +329,9 @@ class Calls:
             f"ops.MatMul(transpose_b=True)({a}, {self.tensor([m, k], dtype)})",
             f"ops.MatMul(True)({self.tensor([k, n], dtype)}, {b})",
             f"ops.BatchMatMul()({c}, {d})",
+            f"ops.bmm({c}, {d})",
+            f"ops.outer({v}, {v})",
+            f"ops.dense({a}, {self.tensor([m, k], dtype)}{self.pick('', ', ' + self.tensor([m], dtype))})",
             f"ops.BiasAdd()({a}, {v})",
             f"ops.bias_add({a}, {v})",
         )
@@ -399,6 +409,39 @@ class Calls:
             f'ops.{self.pick("mse_loss", "l1_loss")}({logits}, {other}, {self.pick("", "reduction=")}"{reduction}")',
             f'nn.BCEWithLogitsLoss("{reduction}"{positive})({logits}, {other})',
         )
+
+    def mint(self):
+        """Functions and layers under the names of PyTorch."""
+        sizes = self.sizes(1)
+        x, rank, axis = self.tensor(sizes), len(sizes), self._random.randint(0, len(sizes) - 1)
+        same, rows = self.tensor(sizes), self.tensor([2, 3], "f4")
+        flags = self.tensor(sizes, "?")
+        reduced = self.pick("sum", "mean", "max", "min", "all", "any")
+        x_of = flags if reduced in ("all", "any") else x
+        order = tuple(self._random.sample(range(rank), rank))
+        text = self.pick(
+            self.call(reduced, [("input", x_of)], [("dim", [str(axis)]), ("keepdim", ["True", "False"])])
+            if self.chance(0.5)
+            else f"{reduced}({x_of})",
+            f"{self.pick('add', 'sub')}({x}, {same}{self.pick('', ', alpha=2')})",
+            f"{self.pick('mul', 'div', 'maximum', 'minimum')}({x}, {same})",
+            f"{self.pick('cat', 'stack', 'concat')}(({same}, {same}){self.pick('', f', dim={axis}', f', {axis}')})",
+            f"split({x}, {self.pick('1', '2')}, {axis})",
+            f"flatten({x}{self.pick('', f', {axis}')})",
+            f"transpose({x}, 0, {axis})",
+            f"permute({x}, {order})",
+            f"{self.pick('squeeze', 'unsqueeze')}({x}, {axis})",
+            f"select({x}, {axis}, 0)",
+            f"where({flags}, {x}, {same})",
+            f"clamp({x}, {self.pick('-1, 1', 'min=0', 'max=0.5')})",
+            f"softmax({rows}, {self.pick('0', '-1', 'dim=1')})",
+            f"matmul({rows}, {self.tensor([3, 2], 'f4')})",
+            f"nn.functional.linear({rows}, {self.tensor([4, 3], 'f4')}{self.pick('', ', ' + self.tensor([4], 'f4'))})",
+            f"nn.functional.{self.pick('relu', 'silu', 'softplus', 'sigmoid', 'tanh')}({rows})",
+            f"nn.{self.pick('ReLU()', 'Softmax(0)', 'Identity()', 'Sigmoid()')}({rows})",
+            f'nn.Linear(3, 2, weight_init="ones", bias_init="ones")({rows})',
+        )
+        return f"ms.mint.{text}"
 
     GRADIENTS = (
         "ops.max(a, 0)[0]", "ops.max(a)[0]", "a.max()", "a.max(axis=0)", "a.min(axis=-1)", "ops.min(a, -1)[0]",
