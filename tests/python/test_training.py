@@ -30,6 +30,37 @@ def trained(epochs=2, data=None, net=None, optimizer=None, callbacks=(), **optio
     return losses.values, net
 
 
+class Captured(Case):
+    def test_tensors_have_their_values_in_models(self):
+        x, y = labelled(48)
+        weights, others = Tensor(np.array([1.0, 2, 3], "f4")), ms.Parameter(Tensor([0.5, 1.5, 1.0]), name="others")
+
+        class Net(Small):
+            def construct(self, data):
+                return super().construct(data) * weights + others
+
+        class Loss(nn.Cell):
+            def construct(self, logits, label):
+                return nn.CrossEntropyLoss(weight=weights)(logits, label) + (logits * weights).mean()
+
+        rows = ds.NumpySlicesDataset((x, y), ["data", "label"], shuffle=False).batch(24)
+        for ranks in (1, 3):
+            ms.set_seed(1)
+            ms.set_context(ranks=ranks)
+            mode = "data_parallel" if ranks > 1 else "stand_alone"
+            ms.set_auto_parallel_context(parallel_mode=mode, gradients_mean=True)
+            net, loss, losses = Net(), Loss(), Losses()
+            expected = float(loss(net(Tensor(x[:24])), Tensor(y[:24])))
+            model = train.Model(net, loss, nn.Momentum(net.trainable_params(), 0.1, 0.9), metrics={"loss"})
+            model.train(1, rows, callbacks=[losses])
+            self.assertAlmostEqual(losses.values[0], expected, 5)
+            means = [float(loss(net(Tensor(x[i : i + 24])), Tensor(y[i : i + 24]))) for i in (0, 24)]
+            if ranks == 1:
+                self.close(model.predict(Tensor(x)), net(Tensor(x)), 1e-5)
+            self.assertNotAlmostEqual(means[0], expected, 3)
+            self.close(others, [0.5, 1.5, 1.0])
+
+
 class Trainings(Case):
     def test_lower_the_loss_and_print_it(self):
         with printed() as out:

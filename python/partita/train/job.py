@@ -137,7 +137,7 @@ class NetworkJob:
         self._outputs, self._loss = outputs, loss
         self._trained = None if optimizer is None else {one.name for one in optimizer.parameters}
         self._build = None
-        self._parameters = {}
+        self._parameters, self._given = {}, set()
         texts = context.option_texts(options)
         update = optimizer.add_update if optimizer is not None and optimizer.adds_updates else None
         cuts = None if alone else strategy.cuts_to_load()
@@ -147,7 +147,7 @@ class NetworkJob:
         self._build = _trace.Build(trace, trace.training, self._trained, self._groups)
         with self._build:
             named = self._outputs(lambda name: _trace.from_symbol(column(name)))
-        self._parameters.update(self._build.parameters)
+        self._learn()
         return [(name, _symbol("construct", value)) for name, value in named]
 
     def _minimised(self, trace, column, outputs):
@@ -166,14 +166,25 @@ class NetworkJob:
                 if build.training and losses > self._batches:
                     self.losses = losses / self._batches
                     loss = loss * self.losses
-        self._parameters.update(build.parameters)
+        self._learn()
         return [("loss", _symbol("loss", loss))]
+
+    def _learn(self):
+        """Knows the parameters and captured tensors of the program; those that `give` did not know get their values,
+        which the library reads when the program is made."""
+        found = self._build.parameters
+        new = {name: one.array for name, one in found.items() if name not in self._given}
+        self._given |= new.keys()
+        self._parameters.update(found)
+        if new:
+            self.core.assign(new)
 
     def give(self, parameters, others):
         """Values that the next call begins with: of parameters of Python, and of states that only trainings have."""
         values = dict(others)
         values.update({one.name: one.array for one in parameters})
         values.update({name: one.array for name, one in self._parameters.items()})
+        self._given = set(values)
         self.core.assign(values)
 
     @property
