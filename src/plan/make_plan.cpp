@@ -62,7 +62,8 @@ std::vector<std::vector<Axes>> dataset_dims(const Graph& graph, const Mesh& mesh
 CutSearch cut_search(const Mesh& mesh, const PlanOptions& options) {
   return {.kind = options.search,
           .costs = options.costs ? options.costs(mesh) : PlanCosts::bytes(mesh),
-          .uneven = options.uneven == Uneven::allow};
+          .uneven = options.uneven == Uneven::allow,
+          .squeeze = options.blocks.squeeze};
 }
 
 /// The axis of tensor parallelism as a whole, every node by itself.

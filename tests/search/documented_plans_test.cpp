@@ -116,9 +116,16 @@ TEST(DocumentedPlans, NoneCostsLess) {
       const FoundCuts best = search_cuts(graph, rules, all_ops(), mesh, free, search);
       const FoundCuts theirs = search_cuts(graph, rules, all_ops(), mesh, pins, search);
       EXPECT_LE(best.seconds, theirs.seconds * (1 + 1e-9)) << net << " " << plan["mode"];
+      if (plan["mode"] != "recursive_programming") continue;
+      search.kind = Search::recursive;
+      const FoundCuts rounds = search_cuts(graph, rules, all_ops(), mesh, free, search);
+      EXPECT_LE(rounds.seconds, theirs.seconds * (1 + 1e-4)) << net << ", exact " << best.seconds;
+      EXPECT_LE(rounds.seconds, 1.01 * best.seconds) << net;
+      ++priced["recursive"];
     }
     ++priced[net];
   }
+  EXPECT_GE(priced["recursive"], 15);
   EXPECT_GE(priced["mlp"], 8);
   EXPECT_GE(priced["lenet"], 6);
   EXPECT_GE(priced["resnet50"], 8);

@@ -123,6 +123,60 @@ TEST(RandomGraphs, SearchesEqualBruteForce) {
   EXPECT_GE(found_by_others, 250);
 }
 
+/// Bytes of the smallest choice: each variable by itself.
+double least_bytes(const CostProblem& problem) {
+  double sum = 0;
+  for (const CostVariable& variable : problem.variables) {
+    double least = std::numeric_limits<double>::infinity();
+    for (size_t a = 0; a < variable.size(); ++a) {
+      if (std::isfinite((*variable.seconds)[a])) least = std::min(least, variable.bytes ? (*variable.bytes)[a] : 0);
+    }
+    sum += least;
+  }
+  return sum;
+}
+
+TEST(RandomGraphs, EverySearchObeysMemory) {
+  int obeyed = 0, squeezed = 0;
+  for (uint64_t seed = 0; seed < 150; ++seed) {
+    Dice dice(seed);
+    const auto [mesh, nodes] = draw_search(dice);
+    const Graph graph = random_graph(nodes, dice);
+    const PartialPlan pins = random_pins(graph, mesh, dice);
+    const Rules rules(graph, all_ops());
+    const PlanCosts costs = random_costs(mesh, dice);
+    const double least =
+        least_bytes(make_cost_graph(ForwardNodes(graph, rules, all_ops()), mesh, pins, {.costs = costs}).problem);
+    for (const Search kind : {Search::exact, Search::dynamic, Search::recursive}) {
+      SCOPED_TRACE(fmt::format("seed {}, {}", seed, name_of(kind)));
+      const CutSearch search{kind, costs};
+      const FoundCuts fastest = search_cuts(graph, rules, all_ops(), mesh, pins, search);
+      for (const double part : {0.7, 0.2, 0.0}) {
+        CutSearch within = search;
+        within.most_bytes = (least + part * (fastest.bytes - least)) * (1 + 1e-9);
+        EXPECT_LE(search_cuts(graph, rules, all_ops(), mesh, pins, within).bytes, within.most_bytes) << part;
+        obeyed += within.most_bytes < fastest.bytes;
+      }
+      double before = fastest.bytes;
+      for (int64_t squeeze = 1; squeeze <= kMaxSqueeze; ++squeeze) {
+        CutSearch tighter = search;
+        tighter.squeeze = squeeze;
+        const double bytes = search_cuts(graph, rules, all_ops(), mesh, pins, tighter).bytes;
+        if (kind == Search::exact) {
+          EXPECT_LE(bytes, before * (1 + 1e-9)) << squeeze;
+        }
+        squeezed += bytes < before;
+        before = bytes;
+      }
+      if (kind == Search::exact) {
+        EXPECT_LE(before, least * (1 + 1e-6));
+      }
+    }
+  }
+  EXPECT_GT(obeyed, 100);
+  EXPECT_GT(squeezed, 40);
+}
+
 /// The forward graph with other names, its nodes in another order.
 Graph shuffled(const Graph& graph, Dice& dice) {
   Builder builder(all_ops(), "other");

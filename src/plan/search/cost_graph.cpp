@@ -163,7 +163,7 @@ class CostGraphBuilder {
         seconds += reshards_.of_gradient(reshards_.type(type), one.gradient, whole);
       }
     } else if (kept) {
-      bytes += largest_part(type, lies.dims, mesh_);
+      bytes += options_.costs.kept_share * largest_part(type, lies.dims, mesh_);
     }
     return {seconds, bytes};
   }

@@ -1,5 +1,6 @@
 // The solvers on random numbers, against all choices.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -177,22 +178,35 @@ TEST(CostProblem, RepeatedPartsAreSolvedOnce) {
 }
 
 TEST(CostProblem, MemoryIsAConstraint) {
+  int constrained = 0, none = 0;
   for (uint64_t seed = 0; seed < 100; ++seed) {
     DrawnProblem sizes = sizes_of(seed);
     sizes.forbids = false;
     const CostProblem problem = draw_problem(sizes, seed);
-    const SearchResult fastest = exact_search(problem);
-    const double most = 0.8 * problem.bytes(fastest.chosen);
-    const AllChoices all(problem, most);
-    const SearchResult found = exact_search(problem, most);
-    if (!std::isfinite(all.least)) {
-      EXPECT_GT(problem.bytes(found.chosen), most) << "seed " << seed;
-      continue;
+    double least_bytes = 0;
+    for (const CostVariable& variable : problem.variables) {
+      if (variable.bytes) least_bytes += *std::min_element(variable.bytes->begin(), variable.bytes->end());
     }
-    EXPECT_LE(problem.bytes(found.chosen), most) << "seed " << seed;
-    EXPECT_GE(found.seconds, all.least) << "seed " << seed;
-    EXPECT_LE(found.lower_bound, all.least * (1 + 1e-9)) << "seed " << seed;
+    const double fastest = problem.bytes(exact_search(problem).chosen);
+    for (const double part : {1.0, 0.8, 0.5, 0.1, 0.0, -0.1}) {
+      const double most = least_bytes + part * (fastest - least_bytes) * (1 + 1e-12);
+      const AllChoices all(problem, most);
+      for (const SearchResult& found : {exact_search(problem, most), dynamic_search(problem, most)}) {
+        SCOPED_TRACE(fmt::format("seed {}, {} of {} bytes", seed, most, fastest));
+        if (!std::isfinite(all.least)) {
+          ++none;
+          EXPECT_NEAR(problem.bytes(found.chosen), least_bytes, 1e-9 * least_bytes);
+          continue;
+        }
+        constrained += part < 1;
+        EXPECT_LE(problem.bytes(found.chosen), most);
+        EXPECT_GE(found.seconds, all.least * (1 - 1e-9));
+        EXPECT_LE(found.lower_bound, all.least * (1 + 1e-9));
+      }
+    }
   }
+  EXPECT_GT(constrained, 300);
+  EXPECT_GT(none, 50);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "plan/search/dual_bound.h"
 #include "plan/search/eliminate.h"
+#include "plan/search/within_bytes.h"
 
 namespace partita {
 namespace {
@@ -100,9 +101,7 @@ class Enumeration {
   double work_ = 0, size_ = 0;
 };
 
-}  // namespace
-
-SearchResult dynamic_search(const CostProblem& problem) {
+SearchResult unconstrained(const CostProblem& problem) {
   const Elimination elimination(problem, {.around = 2});
   SearchResult result;
   if (elimination.left().empty()) {
@@ -120,6 +119,12 @@ SearchResult dynamic_search(const CostProblem& problem) {
   result.seconds = problem.seconds(result.chosen);
   result.lower_bound = ended ? result.seconds : std::min(bound.lower_bound, result.seconds);
   return result;
+}
+
+}  // namespace
+
+SearchResult dynamic_search(const CostProblem& problem, double most_bytes) {
+  return search_within(problem, most_bytes, unconstrained);
 }
 
 }  // namespace partita

@@ -3,10 +3,13 @@
 // that cost as much together as all three do; what is left of the graph is enumerated (Jia et al., 2018, "Exploring
 // hidden dimensions in accelerating convolutional neural networks").
 
+#include <limits>
+
 #include "plan/search/cost_problem.h"
 
 namespace partita {
 
-SearchResult dynamic_search(const CostProblem& problem);
+/// Where memory is a constraint, as `search_within` says.
+SearchResult dynamic_search(const CostProblem& problem, double most_bytes = std::numeric_limits<double>::infinity());
 
 }  // namespace partita

@@ -7,9 +7,7 @@
 
 namespace partita {
 
-/// The cheapest choice that takes `most_bytes` or less; where memory is a constraint, by Lagrangian relaxation (Fisher,
-/// 1981): bytes get a price, which is raised until the choice fits. The bound holds for all choices that fit. When none
-/// is found that fits, the result is the smallest one that was found.
+/// The cheapest choice; where it takes more than `most_bytes` and memory is a constraint, as `search_within` says.
 SearchResult exact_search(const CostProblem& problem, double most_bytes = std::numeric_limits<double>::infinity());
 
 /// For each alternative of a variable what the cheapest choice costs that has it; where tables would be too large, a

@@ -213,7 +213,7 @@ class AlternativesMaker {
       const Type& type = graph_.type(node.outputs[k]);
       alternative.seconds += reshards_.between(reshards_.type(type), reshards_.id(price.makes[k]), makes);
       if (program.reads(program.results()[k])) {
-        alternative.bytes += largest_part(type, reshards_.sharding(makes).dims, mesh_);
+        alternative.bytes += options_.costs.kept_share * largest_part(type, reshards_.sharding(makes).dims, mesh_);
       }
     }
     for (size_t i = 0; i < node.inputs.size(); ++i) add_entry_costs(n, i, alternative);
@@ -232,7 +232,7 @@ class AlternativesMaker {
       const ShardingId lies = reshards_.id({.dims = pinned_.inputs[nodes_.input(value)]});
       alternative.seconds += reshards_.between(type_id, lies, need);
     } else if (nodes_.state(value) < 0 && kept && nodes_.uses(value).size() == 1) {
-      alternative.bytes += largest_part(type, reshards_.sharding(need).dims, mesh_);
+      alternative.bytes += options_.costs.kept_share * largest_part(type, reshards_.sharding(need).dims, mesh_);
     }
     if (nodes_.state(value) < 0 || nodes_.uses(value).size() > 1) return;
     const auto& pinned = pinned_.states[nodes_.state(value)];

@@ -16,6 +16,7 @@ struct PlanCosts {
   double flop_seconds = 0;  // of a floating-point operation
   double byte_seconds = 0;  // of a byte that a node reads or writes
   double node_seconds = 0;  // of starting a node, whatever its size
+  double kept_share = 1;    // of the bytes of values that the backward reads, in those of a rank's memory
 
   /// The unit is a byte that a rank receives; in its time a rank moves ten bytes in its memory and computes a thousand
   /// floating-point operations, as is usual for ranks that share a host or a fast network.

@@ -1,68 +1,53 @@
 #include "plan/search/recursive.h"
 
-#include <algorithm>
-#include <numeric>
-
+#include "plan/search/exact.h"
 #include "plan/search/legal_cuts.h"
+#include "plan/search/within_bytes.h"
+#include "sharding/axes.h"
 
 namespace partita {
 namespace {
 
-/// The cut, and the cut with one more axis on any of the factors.
-std::vector<Cut> extended(const Cut& cut, const std::vector<Cut>& legal, int axis) {
+void erase(Cut& cut, const Axes& axes) {
+  for (Axes& list : cut) std::erase_if(list, [&](int axis) { return contains(axes, axis); });
+}
+
+/// The legal cuts that have some axes on any of the factors, or on none, and are else as a cut is.
+std::vector<Cut> with_axes(Cut cut, const std::vector<Cut>& legal, const Axes& axes) {
+  erase(cut, axes);
   std::vector<Cut> found;
   for (const Cut& one : legal) {
-    bool fits = true;
-    for (size_t f = 0; f < cut.size() && fits; ++f) {
-      Axes rest = one[f];
-      if (!rest.empty() && rest.back() == axis) rest.pop_back();
-      fits = rest == cut[f];
-    }
-    if (fits) found.push_back(one);
+    Cut rest = one;
+    erase(rest, axes);
+    if (rest == cut) found.push_back(one);
   }
   return found;
 }
 
-/// How much depends on a variable: what its alternatives cost at the most and at the least.
-double spread_of(const CostVariable& variable) {
-  const auto [low, high] = std::minmax_element(variable.seconds->begin(), variable.seconds->end());
-  return *high - *low;
+/// The axes of each round: each axis, then each two of them, which may move again.
+std::vector<Axes> rounds(const Mesh& mesh) {
+  const int count = static_cast<int>(mesh.rank_axes());
+  std::vector<Axes> all;
+  for (int axis = 0; axis < count; ++axis) all.push_back({axis});
+  for (int first = 0; first < count; ++first) {
+    for (int second = first + 1; second < count; ++second) all.push_back({first, second});
+  }
+  return all;
 }
 
-/// Each variable in turn as is best together with those before it.
-std::vector<size_t> greedy(const CostProblem& problem) {
-  std::vector<size_t> order(problem.variables.size()), chosen(problem.variables.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return spread_of(problem.variables[a]) > spread_of(problem.variables[b]);
-  });
-  std::vector<std::vector<size_t>> edges(problem.variables.size());
-  for (size_t e = 0; e < problem.edges.size(); ++e) {
-    edges[problem.edges[e].first].push_back(e);
-    edges[problem.edges[e].second].push_back(e);
+/// Into how many parts the axes that come later can cut what is there.
+double ways_behind(int axis, const Mesh& mesh) {
+  double ways = 1;
+  for (int later = axis + 1; later < static_cast<int>(mesh.rank_axes()); ++later) {
+    ways *= static_cast<double>(mesh.axes()[static_cast<size_t>(later)].size);
   }
-  std::vector<bool> decided(problem.variables.size(), false);
-  for (size_t v : order) {
-    std::vector<double> sum = *problem.variables[v].seconds;
-    for (size_t e : edges[v]) {
-      const CostEdge& edge = problem.edges[e];
-      const bool first = edge.first == v;
-      const size_t other = first ? edge.second : edge.first;
-      if (!decided[other]) continue;
-      for (size_t a = 0; a < sum.size(); ++a) {
-        sum[a] += first ? edge.table->at(a, chosen[other]) : edge.table->at(chosen[other], a);
-      }
-    }
-    chosen[v] = static_cast<size_t>(std::min_element(sum.begin(), sum.end()) - sum.begin());
-    decided[v] = true;
-  }
-  return chosen;
+  return ways;
 }
 
 }  // namespace
 
 CostGraph recursive_search(const ForwardNodes& nodes, const Mesh& mesh, const PartialPlan& pinned,
-                           const CostGraphOptions& options) {
+                           const CostGraphOptions& options, double most_bytes, double price) {
   const Graph& graph = nodes.graph();
   const Rules& rules = nodes.rules();
   CostGraphOptions own = options;
@@ -78,10 +63,11 @@ CostGraph recursive_search(const ForwardNodes& nodes, const Mesh& mesh, const Pa
       cuts = legal_cuts(rules[n], mesh, {.expandable = rules.expandable(n), .uneven = options.uneven});
     }
   }
-  for (int axis = 0; axis < static_cast<int>(mesh.rank_axes()); ++axis) {
-    for (size_t n : open) own.candidates[n] = extended(own.candidates[n].front(), legal.at(&rules[n]), axis);
+  for (const Axes& axes : rounds(mesh)) {
+    for (size_t n : open) own.candidates[n] = with_axes(own.candidates[n].front(), legal.at(&rules[n]), axes);
     const CostGraph costs = make_cost_graph(nodes, mesh, pinned, own);
-    const std::vector<size_t> chosen = greedy(costs.problem);
+    const double most = axes.size() == 1 ? most_bytes * ways_behind(axes[0], mesh) : most_bytes;
+    const std::vector<size_t> chosen = exact_search(with_price(costs.problem, price), most).chosen;
     for (size_t n : open) {
       const size_t variable = static_cast<size_t>(costs.variable_of_node[n]);
       own.candidates[n] = {(*costs.nodes[variable])[chosen[variable]].cut};

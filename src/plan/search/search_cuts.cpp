@@ -1,6 +1,7 @@
 #include "plan/search/search_cuts.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -8,11 +9,15 @@
 #include "plan/search/dynamic.h"
 #include "plan/search/exact.h"
 #include "plan/search/recursive.h"
+#include "plan/search/within_bytes.h"
 
 namespace partita {
 namespace {
 
 constexpr size_t kMostSingleAxes = 3;  // of a mesh, that are assigned one by one
+
+/// What all bytes of the fastest cuts cost, in their seconds, by how much memory is squeezed.
+constexpr std::array<double, kMaxSqueeze> kByteWeights{0.1, 1, 10, 1e6};
 
 using Boundaries = std::set<int>;  // axes in front of which a run ends
 
@@ -128,16 +133,37 @@ class Grouping {
   Mesh mesh_;
 };
 
-FoundCuts search_on(const ForwardNodes& nodes, const Mesh& mesh, const PartialPlan& pinned, const CutSearch& search) {
+SearchResult solve(const CostProblem& problem, const CutSearch& search) {
+  return search.kind == Search::dynamic ? dynamic_search(problem, search.most_bytes)
+                                        : exact_search(problem, search.most_bytes);
+}
+
+/// `price`: of a byte of a rank's memory.
+FoundCuts search_on(const ForwardNodes& nodes, const Mesh& mesh, const PartialPlan& pinned, const CutSearch& search,
+                    double price) {
   const CostGraphOptions options{.costs = search.costs, .uneven = search.uneven};
-  const bool in_rounds = search.kind == Search::recursive;
-  const CostGraph costs =
-      in_rounds ? recursive_search(nodes, mesh, pinned, options) : make_cost_graph(nodes, mesh, pinned, options);
-  const SearchResult found = search.kind == Search::dynamic ? dynamic_search(costs.problem)
-                             : in_rounds                    ? exact_search(costs.problem)
-                                                            : exact_search(costs.problem, search.most_bytes);
-  return {costs.partial_plan(found.chosen), found.seconds, in_rounds ? 0 : found.lower_bound,
-          costs.problem.bytes(found.chosen)};
+  const auto found_in = [&](const CostGraph& costs) {
+    const SearchResult found = solve(with_price(costs.problem, price), search);
+    return FoundCuts{costs.partial_plan(found.chosen), costs.problem.seconds(found.chosen), found.lower_bound,
+                     costs.problem.bytes(found.chosen)};
+  };
+  if (search.kind == Search::recursive) {
+    FoundCuts found = found_in(recursive_search(nodes, mesh, pinned, options, search.most_bytes, price));
+    found.lower_bound = 0;
+    if (found.bytes <= search.most_bytes) return found;  // else all axes have to be cut at once
+  }
+  return found_in(make_cost_graph(nodes, mesh, pinned, options));
+}
+
+/// Where bytes have a price, that follows from what the fastest cuts take.
+FoundCuts squeezed_search_on(const ForwardNodes& nodes, const Mesh& mesh, const PartialPlan& pinned,
+                             const CutSearch& search) {
+  FoundCuts fastest = search_on(nodes, mesh, pinned, search, 0);
+  if (search.squeeze == 0) return fastest;
+  const double weight = kByteWeights.at(static_cast<size_t>(search.squeeze - 1));
+  FoundCuts found = search_on(nodes, mesh, pinned, search, weight * fastest.seconds / std::max(1.0, fastest.bytes));
+  found.lower_bound = fastest.lower_bound;
+  return found;
 }
 
 }  // namespace
@@ -177,10 +203,13 @@ FoundCuts search_cuts(const Graph& graph, const Rules& rules, const OpSet& ops, 
     const Grouping grouping(mesh, std::move(runs));
     CutSearch own = search;
     own.costs = grouping.grouped(search.costs);
-    FoundCuts found = search_on(nodes, grouping.mesh(), grouping.grouped(pinned), own);
+    FoundCuts found = squeezed_search_on(nodes, grouping.mesh(), grouping.grouped(pinned), own);
     bound = std::min(bound, found.lower_bound);
-    const bool fits = found.bytes <= search.most_bytes, fitted = best && best->bytes <= search.most_bytes;
-    if (best && (fits == fitted ? found.seconds >= best->seconds : fitted)) continue;
+    const auto rank = [&](const FoundCuts& one) {  // the fastest that fits, or else the smallest
+      const bool fits = one.bytes <= search.most_bytes;
+      return std::pair(fits ? 0 : one.bytes, fits ? one.seconds : 0);
+    };
+    if (best && rank(found) >= rank(*best)) continue;
     found.partial = grouping.single(std::move(found.partial));
     best = std::move(found);
   }

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "lowering/complete_plan.h"
+#include "plan/block_sharding.h"
 #include "plan/search/plan_costs.h"
 #include "plan/search/search_kind.h"
 
@@ -13,13 +14,15 @@ struct CutSearch {
   Search kind = Search::exact;  // any but propagation
   PlanCosts costs;
   bool uneven = true;                                           // parts may differ by one
-  double most_bytes = std::numeric_limits<double>::infinity();  // of a rank's memory; a constraint of `exact`
+  double most_bytes = std::numeric_limits<double>::infinity();  // of a rank's memory
+  /// How much bytes of a rank's memory weigh beside seconds, 0 (nothing) to kMaxSqueeze (more than all seconds).
+  int64_t squeeze = 0;
 };
 
 struct FoundCuts {
   PartialPlan partial;  // to be completed
   double seconds = 0;   // of a step, by the costs of the search
-  /// No plan over these axes costs less; 0 where the search says nothing of that.
+  /// No plan over these axes that takes `most_bytes` or less costs less; 0 where the search says nothing of that.
   double lower_bound = 0;
   double bytes = 0;  // of a rank's memory
 };
