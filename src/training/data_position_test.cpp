@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 #include <sstream>
 
 #include "data/readers/memory_rows.h"
@@ -83,12 +84,13 @@ TEST(DataPosition, SamplesAreNeitherLostNorSeenTwiceOnOtherRanks) {
 TEST(DataPosition, WhatCallbacksKeepGoesOn) {
   const TempDir folder;
   const std::string run = (folder.path() / "run").string();
+  std::function<double(const EpochInfo&)> monitor;
   const auto stopped_at = [&](const std::vector<int64_t>& stops) {
     std::filesystem::remove_all(run);
     int64_t step = 0;
     for (const int64_t steps : stops) {
       std::ostringstream out;
-      EarlyStopping stopping({.patience = 2, .min_delta = 1}, out);
+      EarlyStopping stopping({.patience = 2, .min_delta = 1, .monitor = monitor}, out);
       JobConfig config{.training = {.batch = kSamplesOfBatch, .epochs = 9, .steps = steps, .dtype = DType::f64},
                        .optimizer = {.kind = OptimizerKind::sgd},
                        .schedule = {.learning_rate = 0},
@@ -103,6 +105,10 @@ TEST(DataPosition, WhatCallbacksKeepGoesOn) {
   // The loss of every epoch is the same: the second, third and fourth are no better than the first.
   EXPECT_EQ(stopped_at({0}), 16);
   EXPECT_EQ(stopped_at({6, 13, 0}), 16) << "in the middle of epochs";
+  // An epoch that goes on counts once.
+  monitor = [](const EpochInfo&) { return 1.0; };
+  EXPECT_EQ(stopped_at({0}), 16);
+  EXPECT_EQ(stopped_at({6, 7, 13, 0}), 16);
 }
 
 }  // namespace

@@ -143,9 +143,13 @@ TEST(Resume, ASchedulesLengthIsNotAskedForWithoutNeed) {
             std::string::npos);
 }
 
-// Seconds are of the steps that this process took, of an epoch that began in another one, too.
+// Seconds are of the steps that this process took, of an epoch that began in another one, too; the mean loss is of all.
 TEST(Resume, EpochsSayWhichStepsTheirSecondsAreOf) {
-  JobConfig config = config_of({});
+  const JobConfig config = config_of({});
+  const TempDir never_stopped;
+  const std::vector<EpochInfo> whole =
+      train_in((never_stopped.path() / "run").string(), config, 2 * kSmallSteps).epochs;
+  ASSERT_EQ(whole.size(), 2u);
   for (int64_t stop = 1; stop < 2 * kSmallSteps; ++stop) {
     const TempDir dir;
     const std::string run = (dir.path() / "run").string();
@@ -155,6 +159,10 @@ TEST(Resume, EpochsSayWhichStepsTheirSecondsAreOf) {
     EXPECT_EQ(epochs[0].steps, kSmallSteps) << stop;
     EXPECT_EQ(epochs[0].steps_before, stop % kSmallSteps) << stop;
     for (size_t i = 1; i < epochs.size(); ++i) EXPECT_EQ(epochs[i].steps_before, 0) << stop;
+    ASSERT_EQ(epochs.size(), stop < kSmallSteps ? 2u : 1u) << stop;
+    for (size_t i = 0; i < epochs.size(); ++i) {
+      EXPECT_EQ(epochs[i].loss, whole[whole.size() - epochs.size() + i].loss) << stop;
+    }
   }
 }
 

@@ -99,7 +99,8 @@ class Loop {
       agree(step);
       if (trace_ && trace_->takes_step()) trace_->end_step(*recorder_);
     }
-    if (epoch_.steps > 0) {  // the last epoch was not whole
+    if (epoch_.steps > 0) {  // the last epoch was not whole: a training that goes on ends it
+      if (saving_) save_last(step);
       end_epoch((step - 1) / info.steps_per_epoch + 1);
       agree(step);
     }

@@ -142,14 +142,13 @@ TEST(Train, StepsAloneGovern) {
 // A training that is stopped in the middle of an epoch says the time of the steps that each process took.
 TEST(Train, AResumedEpochSaysTheTimeOfItsOwnSteps) {
   const TempDir folder;
-  const std::string run = (folder.path() / "run").string(), log = (folder.path() / "log").string();
-  const UsingWords train{"train",    "mlp:hidden=4", "--batch",   "200",      "--schedule-steps",
-                         "100",      "--no-eval",    "--threads", "1",        "--checkpoint",
-                         run,        "--log",        log,         "--resume", "latest",
-                         "--verbose"};
+  const std::string run = (folder.path() / "run").string();
+  const UsingWords train{"train", "mlp:hidden=4", "--batch",  "200", "--schedule-steps",
+                         "100",   "--no-eval",    "--verbose"};
   const auto monitored = [&](const char* steps) {
     UsingWords words = train;
-    words.insert(words.end(), {"--steps", steps});
+    words.insert(words.end(), {"--checkpoint", run, "--resume", "latest", "--checkpoint-every", "1"});
+    words.insert(words.end(), {"--threads", "1", "--steps", steps});
     const std::string output = run_program(words).output;
     double epoch = 0, step = 0, exposed = -1;
     const size_t line = output.find("epoch time: ");
