@@ -31,6 +31,20 @@ int64_t find_non_finite(const Array& array) {
   return found;
 }
 
+/// What stands before the names of the network in all names of a file, as DataParallel's "module."; "" where the rest
+/// is not those names.
+std::string common_prefix(const std::vector<std::string>& expected, const std::map<std::string, Array>& weights) {
+  if (weights.empty() || expected.empty()) return "";
+  const std::string& first = weights.begin()->first;
+  for (size_t end = first.find('.'); end != std::string::npos; end = first.find('.', end + 1)) {
+    const std::string prefix = first.substr(0, end + 1);
+    const bool has_all = std::all_of(expected.begin(), expected.end(),
+                                     [&](const std::string& name) { return weights.contains(prefix + name); });
+    if (has_all) return prefix;
+  }
+  return "";
+}
+
 }  // namespace
 
 bool is_weight(StateKind kind) { return kind == StateKind::parameter || kind == StateKind::statistic; }
@@ -102,17 +116,23 @@ Array fitted(const Array& given, const Type& type, const std::string& name, cons
 void take_weights(States& states, const Graph& graph, const std::map<std::string, Array>& weights,
                   const std::string& path) {
   States taken = states;
+  const std::vector<std::string> expected = weight_names(graph);
   for (const State& state : graph.states) {
     if (!is_weight(state.kind)) continue;
     const std::string& name = state_name(graph, state);
     const auto found = weights.find(name);
     if (found == weights.end()) {
+      if (const std::string prefix = common_prefix(expected, weights); !prefix.empty()) {
+        throw InvalidFile(
+            fmt::format("[load] {}: names of tensors begin with '{}', got '{}{}', expected '{}': save them "
+                        "without it, as {{name.removeprefix('{}'): tensor}}",
+                        path, prefix, prefix, name, name, prefix));
+      }
       throw InvalidFile(fmt::format("[load] {}: no tensor for '{}', got {} others, expected {}", path, name,
                                     weights.size(), print(graph.type(state.entry))));
     }
     taken[name] = fitted(found->second, graph.type(state.entry), name, path);
   }
-  const std::vector<std::string> expected = weight_names(graph);
   for (const auto& [name, array] : weights) {
     if (is_checkpoint(weights)) break;  // optimizer states and counters are there too
     if (std::find(expected.begin(), expected.end(), name) != expected.end()) continue;

@@ -39,6 +39,28 @@ TEST(States, OtherTensorsAreNot) {
   }
 }
 
+TEST(States, ACommonPrefixIsNamed) {
+  const auto refusal = [](const std::map<std::string, Array>& weights) {
+    try {
+      States states;
+      take_weights(states, small_graph(), weights, "file");
+    } catch (const InvalidFile& error) {
+      return std::string(error.what());
+    }
+    return std::string("none");
+  };
+  const Array array({2}, std::vector<float>{1, 2});
+  for (const std::string prefix : {"module.", "model.net.", "_orig_mod."}) {
+    EXPECT_EQ(
+        refusal({{prefix + "fc.weight", array}}),
+        fmt::format("[load] file: names of tensors begin with '{0}', got '{0}fc.weight', expected 'fc.weight': save "
+                    "them without it, as {{name.removeprefix('{0}'): tensor}}",
+                    prefix));
+  }
+  EXPECT_EQ(refusal({{"module.fc.bias", array}}),
+            "[load] file: no tensor for 'fc.weight', got 1 others, expected f32[2]");
+}
+
 TEST(States, TheFirstThatIsNotFiniteIsNamed) {
   States states;
   states.emplace("a", Array({2}, std::vector<float>{1, 2}));

@@ -268,9 +268,40 @@ void save_weights(const std::string& path, const std::vector<std::pair<std::stri
   write_tensors(path, types, metadata, [&](const std::string& name, const auto& write) { write(*arrays.at(name)); });
 }
 
-WeightsFile read_weights_file(const std::string& path) {
+namespace {
+
+struct OpenWeights {
+  File file;
+  SafetensorsHeader header;
+  int64_t data_begin = 0;  // offset in the file
+};
+
+/// Throws for a file in a format of other systems that people have weights in, by its first bytes.
+void refuse_other_format(const File& file, int64_t size, const std::string& path) {
+  std::string begin(static_cast<size_t>(std::min<int64_t>(size, 256)), '\0');
+  if (!read_all(file.fd(), begin.data(), begin.size(), 0)) return;
+  const auto refuse = [&](const std::string& got, const std::string& advice) {
+    throw InvalidFile(
+        fmt::format("[weights] {}: {}, expected a safetensors file{}", path, got, advice.empty() ? "" : ": " + advice));
+  };
+  const bool is_zip = begin.starts_with("PK\x03\x04");
+  const bool is_pickle = begin[0] == '\x80' && begin[1] >= 2 && begin[1] <= 5;
+  if (is_pickle || (is_zip && begin.find(".pkl") != std::string::npos)) {
+    refuse("a file of torch.save or pickle",
+           "in Python, safetensors.torch.save_file(torch.load(FILE, weights_only=True), \"weights.safetensors\"), of "
+           "a state_dict");
+  }
+  if (is_zip && begin.find(".npy") != std::string::npos) {
+    refuse("a .npz file of NumPy",
+           "in Python, safetensors.numpy.save_file(dict(numpy.load(FILE)), \"weights.safetensors\")");
+  }
+  if (begin.starts_with("\x89HDF")) refuse("a file of HDF5", "");
+}
+
+/// The file and its header, which is checked.
+OpenWeights open_weights(const std::string& path) {
   // Opening a pipe must not wait for a writer.
-  const File file(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  File file(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (!file.is_open()) {
     throw MissingFile(fmt::format("[weights] cannot open {}: {}", path, std::strerror(errno)));
   }
@@ -286,6 +317,7 @@ WeightsFile read_weights_file(const std::string& path) {
   }
   const auto most = static_cast<uint64_t>(std::min(kMaxHeaderBytes, size - 8));
   if (header_bytes < 2 || header_bytes > most) {
+    refuse_other_format(file, size, path);
     throw InvalidFile(fmt::format("[weights] {}: wrong header length at offset 0, got {}, expected 2 to {}", path,
                                   header_bytes, most));
   }
@@ -295,7 +327,19 @@ WeightsFile read_weights_file(const std::string& path) {
   }
   const int64_t data_begin = 8 + static_cast<int64_t>(header_bytes);
   SafetensorsHeader parsed = parse_safetensors_header(header, size - data_begin, path);
+  return {std::move(file), std::move(parsed), data_begin};
+}
 
+}  // namespace
+
+Metadata read_weights_metadata(const std::string& path) {
+  Metadata metadata = open_weights(path).header.metadata;
+  metadata.erase(kChecksums);
+  return metadata;
+}
+
+WeightsFile read_weights_file(const std::string& path) {
+  auto [file, parsed, data_begin] = open_weights(path);
   WeightsFile weights{.metadata = std::move(parsed.metadata)};
   for (const TensorPlace& place : parsed.places) {
     Array& array = weights.tensors.emplace(place.name, Array(place.type)).first->second;

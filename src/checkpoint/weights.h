@@ -39,6 +39,8 @@ struct WeightsFile {
 /// for a tensor before the whole header is known to be sound. A file that save_weights wrote has checksums of each
 /// tensor and of the header, which must hold; files of others need none.
 WeightsFile read_weights_file(const std::string& path);
+/// The metadata alone, without the checksums, which are not checked. Throws as read_weights_file does.
+Metadata read_weights_metadata(const std::string& path);
 /// The tensors of the file.
 std::map<std::string, Array> load_weights(const std::string& path);
 

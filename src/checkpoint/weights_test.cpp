@@ -185,6 +185,34 @@ TEST_F(WeightsTest, MalformedHeadersAreNamed) {
   }
 }
 
+TEST_F(WeightsTest, FilesOfOtherSystemsAreNamed) {
+  const std::string zip = std::string("PK\x03\x04\x00\x00\x08\x08\x00\x00", 10) + std::string(20, '\0');
+  const std::string old = "\x80\x02\x8a\x0al\xfc\x9c\x46\xf9 j\xa8P\x19.";
+  const std::tuple<std::string, std::string, std::string> cases[] = {
+      {zip + "archive/data.pkl" + std::string(100, 'x'), "a file of torch.save or pickle", "torch.load(FILE"},
+      {old + std::string(100, 'x'), "a file of torch.save or pickle", "safetensors.torch.save_file("},
+      {zip + "arr_0.npy" + std::string(100, 'x'), "a .npz file of NumPy", "safetensors.numpy.save_file("},
+      {"\x89HDF\r\n\x1a\n" + std::string(100, 'x'), "a file of HDF5", ""}};
+  for (const auto& [bytes, what, advice] : cases) {
+    write(bytes);
+    EXPECT_TRUE(refusal().starts_with(fmt::format("[weights] {}: {}, expected a safetensors file", path_, what)))
+        << refusal();
+    EXPECT_NE(refusal().find(advice), std::string::npos) << refusal();
+  }
+  write(zip + std::string(100, 'x'));
+  EXPECT_NE(refusal().find("wrong header length"), std::string::npos);
+}
+
+TEST_F(WeightsTest, MetadataIsReadAlone) {
+  save_weights(path_, some_weights(), {{"partita.config", "model = \"mlp\""}});
+  EXPECT_EQ(read_weights_metadata(path_), read_weights_file(path_).metadata);
+  EXPECT_EQ(read_weights_metadata(path_).size(), 1u);
+  const std::string bytes = read();
+  write(bytes.substr(0, bytes.size() - 1));
+  EXPECT_THROW(read_weights_metadata(path_), InvalidFile);
+  EXPECT_THROW(read_weights_metadata(path_ + "x"), MissingFile);
+}
+
 TEST_F(WeightsTest, TextsOfAHeaderAreCounted) {
   std::string header = R"({"__metadata__":{)";
   for (int i = 0; i <= 2'001'000; ++i) header += fmt::format("{}\"{}\":\"\"", i > 0 ? "," : "", i);
