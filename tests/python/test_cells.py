@@ -93,6 +93,24 @@ class Defaults(Case):
             initializer("norml", [2])
 
 
+class Names(Case):
+    def test_of_cells_that_come_later_have_the_prefix_of_their_list(self):
+        class Net(nn.Cell):
+            def __init__(self):
+                super().__init__()
+                self.one, self.two = nn.SequentialCell(nn.Dense(1, 1)), nn.CellList([nn.Dense(1, 1)])
+                self.inner = nn.SequentialCell(nn.SequentialCell(nn.ReLU(), nn.Dense(1, 1)), nn.ReLU())
+                self.one.append(nn.Dense(1, 1, has_bias=False))
+                self.two.append(nn.Dense(1, 1, has_bias=False))
+                self.two.insert(0, nn.Dense(1, 1, has_bias=False))
+                self.inner[0].append(nn.Dense(1, 1, has_bias=False))
+
+        names = [one.name for one in Net().get_parameters()]
+        self.assertEqual(names[:3], ["one.0.weight", "one.0.bias", "one.1.weight"])
+        self.assertEqual(names[3:7], ["two.0.weight", "two.1.weight", "two.1.bias", "two.2.weight"])
+        self.assertEqual(names[7:], ["inner.0.1.weight", "inner.0.1.bias", "inner.0.2.weight"])
+
+
 class Layers(Case):
     def test_without_a_bias_have_none(self):
         for layer in (nn.Dense(2, 3, has_bias=False), nn.Conv2d(2, 3, 1), ms.mint.nn.Linear(2, 3, bias=False)):

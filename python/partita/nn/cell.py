@@ -364,6 +364,23 @@ class Cell:
         return self is other
 
 
+def _prefix_of(cells):
+    """What names of parameters begin with before the number of a cell in a list: where the list is an attribute."""
+    for key, cell in cells.name_cells().items():
+        for path, param in cell.parameters_and_names():
+            own = f"{key}.{path}"
+            if param.name.endswith("." + own):
+                return param.name[: -len(own)]
+    return ""
+
+
+def _append(cells, cell, prefix):
+    name = str(len(cells._cells))
+    cells.insert_child_to_cell(name, cell)
+    if prefix and cells._auto_prefix:
+        cell.update_parameters_name(f"{prefix}{name}.")
+
+
 class SequentialCell(Cell):
     """Cells one after the other: given one by one, in a list, or by name in an OrderedDict."""
 
@@ -385,7 +402,7 @@ class SequentialCell(Cell):
 
     def append(self, cell):
         _require_cell("SequentialCell", cell)
-        self.insert_child_to_cell(str(len(self._cells)), cell)
+        _append(self, cell, _prefix_of(self))
         return self
 
     def __len__(self):
@@ -409,7 +426,7 @@ class CellList(Cell):
 
     def append(self, cell):
         _require_cell("CellList", cell)
-        self.insert_child_to_cell(str(len(self._cells)), cell)
+        _append(self, cell, _prefix_of(self))
         return self
 
     def extend(self, cells):
@@ -418,10 +435,12 @@ class CellList(Cell):
         return self
 
     def insert(self, index, cell):
-        cells = list(self._cells.values())
+        _require_cell("CellList", cell)
+        cells, prefix = list(self._cells.values()), _prefix_of(self)
         cells.insert(index, cell)
         self._cells.clear()
-        self.extend(cells)
+        for one in cells:
+            _append(self, one, prefix)
 
     def __len__(self):
         return len(self._cells)
