@@ -27,7 +27,6 @@ struct LoweringRequest {
   int64_t rows = 1;
   RuleTable& rules;
   const Cluster& cluster;
-  Mesh ranks;  // all that work at once: those of `local`, by the same names, and those behind which they repeat
   Precision precision;
   Recompute recompute = Recompute::none;  // that `local` was made with
 };

@@ -47,9 +47,14 @@ int64_t NetworkCosts::repeated_layers() const {
   return static_cast<int64_t>(count);
 }
 
-/// Groups of ranks with rows of their own, at most.
-int64_t NetworkCosts::sharers(const Key& key) {
-  return std::max<int64_t>(1, parts_.of(key.part).cluster.ranks() / (key.tensor * key.context));
+/// Groups of ranks that share their rows, as many of those at work as it takes for all to lie alike.
+int64_t NetworkCosts::groups_of(const Configuration& configuration) {
+  const Places& places = parts_.of(parts_.number_of(configuration.ranks())).places;
+  return places.fewest_alike(configuration.data * configuration.pipeline, configuration.context * configuration.tensor);
+}
+
+Mesh NetworkCosts::busy_mesh(const Key& key, int64_t groups) const {
+  return Mesh({{"data", groups}, {"context", key.context}, {"tensor", key.tensor}});
 }
 
 int64_t NetworkCosts::least_rows(const Key& key) const {
@@ -60,19 +65,21 @@ int64_t NetworkCosts::least_rows(const Key& key) const {
 }
 
 /// Of sums of gradients over the ranks of `tensor`, if all of these cut the batch: what the backward does not hide. The
-/// graph has the rows of all groups of ranks, of which one computes its own alone: to these sums weigh more.
+/// graph has the rows of all groups of ranks, of which one computes its own alone: to these sums weigh more. One search
+/// serves any number of groups, so that a price knows nothing of ranks without work: as many as the batch allows, where
+/// each rank has one row. What fewer groups would find, that the ranks of `data` share the batch finds, too.
 double NetworkCosts::exposed_gradients(const Key& key) {
-  const auto groups = static_cast<double>(sharers(key));
+  const double groups = std::max(1.0, static_cast<double>(batch_) / static_cast<double>(key.tensor));
   const double rows = static_cast<double>(batch_) / groups / static_cast<double>(key.tensor);
   BusyRanks& part = parts_.of(key.part);
-  const LayerCosts& costs = layer_costs({.part = key.part}, 1);
+  const LayerCosts& costs = layer_costs({.part = key.part}, 1, 1);
   double backward = 0, parameters = 0;
   for (size_t u = 0; u < costs.units.size(); ++u) {
     const auto count = static_cast<double>(folded_.units[u].count);
     backward += count * rows * costs.units[u].backward.compute;
     parameters += count * costs.units[u].parameters;
   }
-  const GroupPlace& place = part.places.tensor({.data = sharers(key), .tensor = key.tensor}, 0);
+  const GroupPlace& place = part.places.tensor({.tensor = key.tensor}, 0);
   const double sums = seconds_of(Collective::all_reduce, parameters * options_.precision.gradient, place, part.cluster);
   return groups * std::max(kLeastExposed, 1 - backward / sums);
 }
@@ -131,7 +138,8 @@ const LoweredLayers& NetworkCosts::lowered_layers(const Key& key) {
 LayerCosts NetworkCosts::costs_of_units(const Configuration& configuration, std::vector<FoldedUnit> units) {
   const FoldedGraph folded{folded_.graph, std::move(units)};
   const Key key = key_of(configuration);
-  return lower(key, folded).costs(configuration.micro_batch, parts_.of(key.part).cluster);
+  return lower(key, folded)
+      .costs(configuration.micro_batch, parts_.of(key.part).cluster, busy_mesh(key, groups_of(configuration)));
 }
 
 LoweredLayers NetworkCosts::lower(const Key& key, const FoldedGraph& folded) {
@@ -145,21 +153,21 @@ LoweredLayers NetworkCosts::lower(const Key& key, const FoldedGraph& folded) {
                         .rows = rows,
                         .rules = lowering_.rules(),
                         .cluster = parts_.of(key.part).cluster,
-                        .ranks = Mesh({{"data", sharers(key)}, {"context", key.context}, {"tensor", key.tensor}}),
                         .precision = options_.precision,
                         .recompute = key.recompute});
 }
 
-const LayerCosts& NetworkCosts::layer_costs(const Key& key, int64_t micro_batch) {
-  const auto found = costs_.find({key, micro_batch});
+const LayerCosts& NetworkCosts::layer_costs(const Key& key, int64_t groups, int64_t micro_batch) {
+  const std::tuple of(key, groups, micro_batch);
+  const auto found = costs_.find(of);
   if (found != costs_.end()) return found->second;
-  LayerCosts costs = lowered_layers(key).costs(micro_batch, parts_.of(key.part).cluster);
-  return costs_.emplace(std::pair(key, micro_batch), std::move(costs)).first->second;
+  LayerCosts costs = lowered_layers(key).costs(micro_batch, parts_.of(key.part).cluster, busy_mesh(key, groups));
+  return costs_.emplace(of, std::move(costs)).first->second;
 }
 
 double NetworkCosts::step_flops() {
   if (step_flops_ > 0) return step_flops_;
-  const LayerCosts& costs = layer_costs(Key{}, batch_);
+  const LayerCosts& costs = layer_costs(Key{}, 1, batch_);
   for (size_t u = 0; u < costs.units.size(); ++u) {
     const UnitCosts& unit = costs.units[u];
     step_flops_ += static_cast<double>(folded_.units[u].count) * (unit.forward.flops + unit.backward.flops);
@@ -170,7 +178,7 @@ double NetworkCosts::step_flops() {
 double NetworkCosts::least_states(const Configuration& configuration) {
   Key key = key_of(configuration);
   key.recompute = Recompute::none;
-  const LayerCosts& costs = layer_costs(key, lowered_rows(key));
+  const LayerCosts& costs = layer_costs(key, 1, lowered_rows(key));
   double parameters = 0, optimizer = 0;
   for (size_t u = 0; u < costs.units.size(); ++u) {
     parameters += static_cast<double>(folded_.units[u].count) * costs.units[u].parameters;
@@ -189,7 +197,7 @@ void NetworkCosts::forget_many_stages() {
 }
 
 double NetworkCosts::row_seconds(const Configuration& configuration) {
-  const LayerCosts& costs = layer_costs(key_of(configuration), configuration.micro_batch);
+  const LayerCosts& costs = layer_costs(key_of(configuration), groups_of(configuration), configuration.micro_batch);
   double seconds = 0;
   for (size_t u = 0; u < costs.units.size(); ++u) {
     const UnitCosts& unit = costs.units[u];
@@ -202,10 +210,10 @@ StagePrices& NetworkCosts::stages(Configuration configuration) {
   configuration.zero = 0;
   const auto found = stages_.find(configuration);
   if (found != stages_.end()) return *found->second;
-  const auto costs = [this, key = key_of(configuration),
+  const auto costs = [this, key = key_of(configuration), groups = groups_of(configuration),
                       rows = configuration.micro_batch](Recompute policy) mutable -> const LayerCosts& {
     key.recompute = policy;
-    return layer_costs(key, rows);
+    return layer_costs(key, groups, rows);
   };
   BusyRanks& part = parts_.of(key_of(configuration).part);
   auto made = std::make_unique<StagePrices>(PriceRequest{.folded = folded_,

@@ -77,12 +77,14 @@ class NetworkCosts {
   Key key_of(const Configuration& configuration) const;
   PlanOptions plan_options(const Key& key);
   double exposed_gradients(const Key& key);
-  int64_t sharers(const Key& key);
+  int64_t groups_of(const Configuration& configuration);
+  Mesh busy_mesh(const Key& key, int64_t groups) const;
   int64_t least_rows(const Key& key) const;
   int64_t lowered_rows(const Key& key) const;
   const LoweredLayers& lowered_layers(const Key& key);
   LoweredLayers lower(const Key& key, const FoldedGraph& folded);
-  const LayerCosts& layer_costs(const Key& key, int64_t micro_batch);
+  /// `groups`: of ranks that share their rows, all at work.
+  const LayerCosts& layer_costs(const Key& key, int64_t groups, int64_t micro_batch);
 
   const NetworkOptions options_;
   const FoldedGraph folded_;
@@ -92,9 +94,9 @@ class NetworkCosts {
   KnownOrders orders_;
   KnownKeptMicroBatches kept_micro_batches_;
   std::map<Key, LoweredLayers> known_;
-  std::map<Key, InvalidArgument> refused_;                        // why a lowering is not to be had
-  std::map<std::pair<Key, int64_t>, LayerCosts> costs_;           // with the rows of a micro-batch
-  std::map<Configuration, std::unique_ptr<StagePrices>> stages_;  // whatever the level of optimizer sharding
+  std::map<Key, InvalidArgument> refused_;                         // why a lowering is not to be had
+  std::map<std::tuple<Key, int64_t, int64_t>, LayerCosts> costs_;  // with groups, and the rows of a micro-batch
+  std::map<Configuration, std::unique_ptr<StagePrices>> stages_;   // whatever the level of optimizer sharding
   std::map<Configuration, Price> prices_;
   std::map<std::pair<Configuration, double>, std::optional<Configuration>> fitted_;  // into bytes
   double step_flops_ = 0;

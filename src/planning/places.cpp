@@ -1,5 +1,8 @@
 #include "planning/places.h"
 
+#include <algorithm>
+#include <numeric>
+
 #include "cluster/collective_seconds.h"
 
 namespace partita {
@@ -25,6 +28,29 @@ const GroupPlace& Places::group(const Ranks& ranks, Sharing sharing, int64_t fir
   }
   known = &only(place_of(mesh, axes, first_rank, cluster_));
   return *known;
+}
+
+int64_t Places::fewest_alike(int64_t groups, int64_t ranks_of_group) const {
+  int64_t part = 1, period = 1, most = 1;
+  bool straddle = false;
+  for (size_t l = 0; l < cluster_.levels.size(); ++l) {
+    const LinkLevel& level = cluster_.levels[l];
+    part *= level.size;
+    const bool is_limited = level.total_bandwidth > 0;  // all groups of the level share what goes through it
+    if (l + 1 == cluster_.levels.size()) {
+      if (is_limited) return groups;
+      break;
+    }
+    if (part % ranks_of_group == 0) {
+      if (is_limited) most = std::max(most, part / ranks_of_group);
+    } else if (ranks_of_group % part != 0) {
+      straddle = true;
+      period = std::lcm(period, std::lcm(part, ranks_of_group) / ranks_of_group);
+    }
+  }
+  if (!straddle) return std::min(groups, most);
+  period = std::lcm(period, most);
+  return groups <= 2 * period ? groups : period + groups % period;
 }
 
 double Places::seconds(Collective kind, double bytes, const GroupPlace& place) {

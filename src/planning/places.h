@@ -28,6 +28,9 @@ class Places {
   const GroupPlace& batch(const Ranks& ranks, int64_t first_rank) { return group(ranks, Sharing::batch, first_rank); }
   /// A rank of a stage and its counterpart in another one.
   const GroupPlace& between(int64_t first, int64_t second, int64_t ranks);
+  /// The fewest of so many groups of contiguous ranks, one after the other from the first rank on, among which each
+  /// lies and shares links as it does among all of them.
+  int64_t fewest_alike(int64_t groups, int64_t ranks_of_group) const;
   /// Of a collective in a place that this has found.
   double seconds(Collective kind, double bytes, const GroupPlace& place);
 

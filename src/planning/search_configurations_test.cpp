@@ -283,7 +283,9 @@ TEST(NetworkCosts, OfMoreRowsThanMicroBatches) {
       const Configuration of_few = completed(parse_configuration(text), 8, 1 << 12);
       const Configuration of_many = completed(parse_configuration(text), 8, 1 << 18);
       const double seconds = few.costs->row_seconds(of_few);
-      EXPECT_NEAR(many.costs->row_seconds(of_many), seconds, 1e-6 * seconds);
+      // What starting a node costs beside other rows decides of cuts, too.
+      const double tolerance = of_few.cuts == TensorCuts::searched ? 0.05 : 1e-6;
+      EXPECT_NEAR(many.costs->row_seconds(of_many), seconds, tolerance * seconds);
       EXPECT_GT(many.price(text).step_seconds, 30 * few.price(text).step_seconds);
     }
     EXPECT_TRUE(many.search().best.has_value()) << model;

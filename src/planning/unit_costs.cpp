@@ -56,10 +56,10 @@ class LayerLowering {
       const ValueId whole = *kind == Collective::all_gather ? node.outputs[0] : node.inputs[0];
       PerRow bytes = values_.bytes_of(whole);
       if (late) bytes.fixed *= request_.precision.gradient / request_.precision.activation;
-      lowered_.messages_.push_back({values_.unit(n), backward, late, *kind, bytes, place(n), values_.is_again(n)});
+      lowered_.messages_.push_back({values_.unit(n), backward, late, *kind, bytes, axes(n), values_.is_again(n)});
       if (late || !values_.is_regathered(node.outputs[0])) return;
       lowered_.messages_.push_back(
-          {values_.unit(n), /*backward=*/true, /*late=*/false, *kind, values_.bytes_of(whole), place(n)});
+          {values_.unit(n), /*backward=*/true, /*late=*/false, *kind, values_.bytes_of(whole), axes(n)});
       return;
     }
     const auto& fused = software_.fused;
@@ -105,13 +105,12 @@ class LayerLowering {
     repeat(lowered_.messages_);
   }
 
-  const GroupPlace& place(size_t n) {
+  size_t axes(size_t n) {
     const Axes axes = axes_of(graph_.nodes[n], local_.mesh);
-    const auto [entry, fresh] = places_.try_emplace(axes);
+    const auto [entry, fresh] = axes_.try_emplace(axes, lowered_.axes_.size());
     if (fresh) {
-      Axes of_all;
-      for (int axis : axes) of_all.push_back(request_.ranks.axis(local_.mesh.axes()[static_cast<size_t>(axis)].name));
-      entry->second = place_of(request_.ranks, of_all, 0, request_.cluster);
+      std::vector<std::string>& names = lowered_.axes_.emplace_back();
+      for (int axis : axes) names.push_back(local_.mesh.axes()[static_cast<size_t>(axis)].name);
     }
     return entry->second;
   }
@@ -149,7 +148,7 @@ class LayerLowering {
   const LocalGraph& local_;
   const Graph& graph_;
   std::vector<bool> is_product_;  // per value: made by a product, or the sum of such
-  std::map<Axes, GroupPlace> places_;
+  std::map<Axes, size_t> axes_;
 };
 
 LoweredLayers::LoweredLayers(const LoweringRequest& request) : LoweredLayers(request, LayerValues(request)) {}
@@ -175,7 +174,7 @@ LoweredLayers::KernelCosts LoweredLayers::costs_of(const Kernel& kernel, const W
   return costs;
 }
 
-LayerCosts LoweredLayers::costs(int64_t micro_batch, const Cluster& cluster) const {
+LayerCosts LoweredLayers::costs(int64_t micro_batch, const Cluster& cluster, const Mesh& ranks) const {
   const double rows = static_cast<double>(micro_batch) / lowered_rows_;
   LayerCosts costs{.units = states_,
                    .backward = memory_.backward(rows),
@@ -200,16 +199,23 @@ LayerCosts LoweredLayers::costs(int64_t micro_batch, const Cluster& cluster) con
     issuing[kernel.unit][kernel.backward ? 1 : 0] += static_cast<double>(own.kernels) * software.host_overhead;
     if (kernel.weights) unit.backward_weights += own.seconds;
   }
+  std::vector<GroupPlace> places;
+  for (const std::vector<std::string>& names : axes_) {
+    Axes axes;
+    for (const std::string& name : names) axes.push_back(ranks.axis(name));
+    places.push_back(place_of(ranks, axes, 0, cluster));
+  }
   for (const Message& message : messages_) {
+    const GroupPlace& place = places[message.axes];
     UnitCosts& unit = costs.units[message.unit];
     SectionCosts& section = message.backward ? unit.backward : unit.forward;
     const double bytes = message.bytes.at(rows);
     if (message.late) {
-      unit.late[message.kind] += bytes * seconds_of(message.kind, kBucket, message.place, cluster) / kBucket;
+      unit.late[message.kind] += bytes * seconds_of(message.kind, kBucket, place, cluster) / kBucket;
       continue;
     }
-    const double skew = software.rank_skew * static_cast<double>(message.place.ranks - 1);
-    section.communication[message.kind] += seconds_of(message.kind, bytes, message.place, cluster) + skew;
+    const double skew = software.rank_skew * static_cast<double>(place.ranks - 1);
+    section.communication[message.kind] += seconds_of(message.kind, bytes, place, cluster) + skew;
     issuing[message.unit][message.backward ? 1 : 0] += skew;
   }
   for (size_t u = 0; u < costs.units.size(); ++u) {

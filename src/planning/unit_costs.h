@@ -51,7 +51,8 @@ struct LayerCosts {
 class LoweredLayers {
  public:
   explicit LoweredLayers(const LoweringRequest& request);
-  LayerCosts costs(int64_t micro_batch, const Cluster& cluster) const;
+  /// `ranks`: all that work at once, the axes of those that share the rows by the names that they have in the program.
+  LayerCosts costs(int64_t micro_batch, const Cluster& cluster, const Mesh& ranks) const;
 
  private:
   LoweredLayers(const LoweringRequest& request, const LayerValues& values);
@@ -72,7 +73,7 @@ class LoweredLayers {
     bool backward = false, late = false;
     Collective kind = Collective::all_reduce;
     PerRow bytes;
-    GroupPlace place;
+    size_t axes = 0;     // which of `axes_` it goes over
     bool again = false;  // recomputed
   };
   /// Seconds of the device, and how many kernels the host issues.
@@ -85,7 +86,8 @@ class LoweredLayers {
 
   std::vector<Kernel> kernels_;
   std::vector<Message> messages_;
-  std::vector<UnitCosts> states_;  // per unit: elements of states
+  std::vector<std::vector<std::string>> axes_;  // lists of names of axes that messages go over, each once
+  std::vector<UnitCosts> states_;               // per unit: elements of states
   LayerMemory memory_;
 };
 

@@ -70,6 +70,23 @@ TEST(Plan, SaysWhichSoftwareAndWhatWasFitted) {
             megatron.at("fitted").size());
 }
 
+TEST(Plan, CostsAsMuchFoundAsPinnedAndFixed) {
+  const auto price = [&](const PlanWords& more) {
+    PlanWords words{
+        "plan", "gpt:layers=13,hidden=1000,heads=10,seq=512,vocab=32003", "--batch", "30", "--dtype", "bf16", "--json"};
+    words.insert(words.end(), more.begin(), more.end());
+    return nlohmann::json::parse(run_program(words).output);
+  };
+  const nlohmann::json found = price({"--cluster", "h200:64"});
+  const std::string text = found.at("plan");
+  EXPECT_EQ(price({"--cluster", "h200:64", "--pin", text}).at("step_seconds"), found.at("step_seconds"));
+  EXPECT_EQ(price({"--cluster", "h200:64", "--fixed", text}).at("step_seconds"), found.at("step_seconds"));
+  EXPECT_EQ(price({"--cluster", "h200:5", "--pin", text}).at("step_seconds"), found.at("step_seconds"));
+  const std::string searched = "data=3,tensor=2,cuts=searched,pipeline=4,micro_batch=10,order=zero_bubble,zero=1";
+  EXPECT_EQ(price({"--cluster", "h200:64", "--pin", searched}).at("step_seconds"),
+            price({"--cluster", "h200:64", "--fixed", searched}).at("step_seconds"));
+}
+
 TEST(Plan, PrintsStagesAndTemplates) {
   const Outcome outcome = run_program({"plan", kNetwork, "--batch", "24", "--cluster", "a100-80:2"});
   for (const char* part : {"configuration", "step", "compute", "memory", "data parallel", "Megatron"})
