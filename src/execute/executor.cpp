@@ -161,20 +161,24 @@ struct Executor::Impl {
     const Recorded recorded(recorder, {.kind = Span::check});
     const Array loss = with_output("loss").first->read(with_output("loss").second);
     if (are_finite(loss.type().dtype, loss.data(), loss.type().elements())) return;
-    const std::string place = describe(first_bad(threads));
+    const int64_t bad = first_bad(threads);
+    std::string place = describe(bad == kNone ? kNone : bad / world.size());
+    if (bad != kNone && world.size() > 1) place += fmt::format(" on rank {}", bad % world.size());
     throw RuntimeFailure(
         ExitCode::non_finite,
         fmt::format("[train] the loss is not finite, got {}, expected a number: {}", loss.at(0), place));
   }
 
   /// Replays forward and backward on the same inputs (no state has changed) and returns the first instruction of the
-  /// forward, over all stages and ranks, that made a non-finite result, as a number; kNone: none did.
+  /// forward, over all stages and ranks, that made a non-finite result, times the ranks, and the lowest rank on which
+  /// it did; kNone: none did.
   int64_t first_bad(DeviceSubnormals& threads) {
     int64_t bad = kNone;
     run_before_update(threads, [&](const Run& run, size_t instruction) {
       const int64_t place = place_of(static_cast<size_t>(run.stage), instruction);
       if (place < bad && !by_stage[static_cast<size_t>(run.stage)]->makes_finite(instruction)) bad = place;
     });
+    if (bad != kNone) bad = bad * world.size() + world.rank();
     world.all_reduce(&bad, 1, DType::i64, Reduce::min);
     return bad;
   }

@@ -48,6 +48,18 @@ struct EpochSoFar {
   int64_t steps_before = 0;  // of these, before the training went on
 };
 
+/// A loss that is not finite is told with the step and its rows, of all ranks.
+void run_step(Executor& executor, const TrainingRun& run, int64_t step) {
+  try {
+    executor.step();
+  } catch (const RuntimeFailure& error) {
+    if (error.code() != ExitCode::non_finite) throw;
+    const int64_t epoch = step / run.info.steps_per_epoch, first = step % run.info.steps_per_epoch * run.batch;
+    throw RuntimeFailure(error.code(), fmt::format("{}; in step {}, of rows {} to {} of epoch {}", error.what(),
+                                                   step + 1, first, first + run.batch - 1, epoch + 1));
+  }
+}
+
 class Loop {
  public:
   Loop(const TrainingRun& run, RankRun& rank, Communicator& comm)
@@ -215,7 +227,7 @@ class Loop {
       rank_.feed(batch_);
       rank_.feed_learning_rate(learning_rate_of(step));
     }
-    rank_.executor().step();
+    run_step(rank_.executor(), run_, step);
     const Recorded recorded(recorder(), {.kind = Span::result});
     return rank_.executor().output("loss").at(0);
   }
