@@ -220,5 +220,53 @@ TEST(DataErrors, LabelsOfNumpyFiles) {
   expect_refusal(train, ExitCode::bad_input, {"at row 1, got -1, expected 0 to 9"});
 }
 
+TEST(DataErrors, IdsOutsideATable) {
+  const TempDir folder;
+  Bytes text(2000, 'e');
+  text[1234] = 0xc3;
+  const std::string path = folder.write("notes.txt", text).string(), rows = (folder.path() / "rows.npz").string();
+  const std::string gpt = "gpt:layers=1,hidden=8,heads=1,seq=16,vocab=128";
+  expect_refusal(
+      {"train", gpt, "--batch", "2", "--data", "text:" + path}, ExitCode::bad_input,
+      {"[ids] 'tokens' is outside of table 'wte.weight', got 195 at byte 1234 of " + path, "expected 0 to 127"});
+  EXPECT_EQ(run_program({"train", gpt, "--batch", "2", "--steps", "1"}).exit_code, 0) << "generated text";
+  const std::string script = fmt::format(
+      "import numpy as np\nids = np.zeros((6, 8), int)\nids[4, 2] = 1000\n"
+      "np.savez('{}', ids=ids, features=np.zeros((6, 4)), label=np.zeros(6, int))",
+      rows);
+  ASSERT_EQ(run_command({"/usr/bin/python3", "-c", script}).exit_code, 0);
+  expect_refusal(
+      {"train", "recommender", "--batch", "2", "--data", rows}, ExitCode::bad_input,
+      {"[ids] 'ids' is outside of table 'deep_table.weight', got 1000 at row 4 of npz:" + rows, "expected 0 to 999"});
+}
+
+TEST(DataErrors, RowsThatAreNoNumbersAreFoundInTheirStep) {
+  const TempDir folder;
+  const std::string train = (folder.path() / "rows.npz").string();
+  const std::string script = fmt::format(
+      "import numpy as np\nx = np.zeros((64, 6), 'f4')\nx[:] = np.nan\nnp.savez('{}', x=x, y=np.zeros(64, int))",
+      train);
+  ASSERT_EQ(run_command({"/usr/bin/python3", "-c", script}).exit_code, 0);
+  expect_refusal({"train", "mlp:hidden=4", "--batch", "32", "--ranks", "4", "--threads", "1", "--data", train},
+                 ExitCode::non_finite,
+                 {"[train] the loss is not finite, got nan", " on rank 0; in step 1, of rows 0 to 31 of epoch 1"});
+}
+
+TEST(DataErrors, RowsOfAnotherShape) {
+  const TempDir folder;
+  const std::string rows = (folder.path() / "rows.npz").string();
+  const auto write = [&](const std::string& x) {
+    const std::string script = fmt::format("import numpy as np\nnp.savez('{}', x={}, y=np.zeros(4, int))", rows, x);
+    ASSERT_EQ(run_command({"/usr/bin/python3", "-c", script}).exit_code, 0);
+  };
+  const std::vector<std::string> train{"train", "resnet18:width=4", "--batch", "4", "--steps", "1", "--data", rows};
+  write("np.zeros((4, 32, 32, 3), 'f4')");
+  expect_refusal(train, ExitCode::usage,
+                 {"[--data] the model does not read such rows", "got 'image' f32[32,32,3] in npz:" + rows,
+                  "expected f32[3,32,32], channels first"});
+  write("np.zeros((4, 3, 32, 32), 'u1')");
+  EXPECT_EQ(run_program(train).exit_code, 0);
+}
+
 }  // namespace
 }  // namespace partita
