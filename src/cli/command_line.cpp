@@ -65,12 +65,32 @@ std::vector<std::string> flags_of(const CLI::App& command) {
   return names;
 }
 
-/// ", did you mean '--batch'?" for --batch-size and for --bacth.
-std::string suggestion(const std::string& flag, const std::vector<std::string>& names) {
-  const size_t name = flag.find_first_not_of('-');
-  const std::string meant = name == std::string::npos ? "" : flag_by_synonym(flag.substr(name));
-  const bool takes_it = std::find(names.begin(), names.end(), meant) != names.end();
-  return takes_it ? fmt::format(", did you mean '{}'?", meant) : did_you_mean(flag, names);
+/// What serves in place of a flag of other systems that none of ours is.
+std::string_view advice_for(std::string_view name) {
+  constexpr std::pair<std::string_view, std::string_view> kAdvice[] = {
+      {"device", "; partita computes on processors alone and needs no such flag"},
+      {"cuda", "; partita computes on processors alone and needs no such flag"},
+      {"gpu", "; partita computes on processors alone and needs no such flag"},
+      {"wandb", "; --log FILE writes each step as a line of JSON"},
+      {"tensorboard", "; --log FILE writes each step as a line of JSON"}};
+  for (const auto& [flag, text] : kAdvice) {
+    if (flag == name) return text;
+  }
+  return "";
+}
+
+/// ", did you mean '--batch'?" for --batch-size and for --bacth. `value`: what stands after the flag.
+std::string suggestion(const std::string& flag, const std::string& value, const std::vector<std::string>& names) {
+  const std::string name = flag.substr(std::min(flag.find_first_not_of('-'), flag.size()));
+  const bool is_count = !value.empty() && value.find_first_not_of("0123456789") == std::string::npos;
+  if (const std::string_view advice = advice_for(name); !advice.empty() && !is_count) return std::string(advice);
+  const std::string meant = name.empty() ? "" : flag_by_synonym(name);
+  if (std::find(names.begin(), names.end(), meant) != names.end()) return fmt::format(", did you mean '{}'?", meant);
+  // Without the dashes, which all flags have: they do not make two names more alike.
+  std::vector<std::string> bare;
+  for (const std::string& one : names) bare.push_back(one.substr(2));
+  const std::string best = nearest(name, bare);
+  return best.empty() ? "" : fmt::format(", did you mean '--{}'?", best);
 }
 
 /// What nobody took: an unknown command, flag or a word too many.
@@ -85,12 +105,17 @@ std::string suggestion(const std::string& flag, const std::vector<std::string>& 
   }
   const auto actions = commands[0]->get_subcommands();
   const CLI::App& command = actions.empty() ? *commands[0] : *actions[0];
-  for (const std::string& word : rest) {
+  for (size_t i = 0; i < rest.size(); ++i) {
+    const std::string& word = rest[i];
     if (word.rfind("-", 0) != 0) continue;
-    const std::string flag = word.substr(0, word.find('='));
+    const size_t equals = word.find('=');
+    const std::string flag = word.substr(0, equals);
+    const std::string value = equals != std::string::npos ? word.substr(equals + 1)
+                              : i + 1 < rest.size()       ? rest[i + 1]
+                                                          : "";
     const auto names = flags_of(command);
     throw InvalidArgument(fmt::format("[{}] unknown flag, got '{}', expected one that --help lists{}",
-                                      command.get_name(), flag, suggestion(flag, names)));
+                                      command.get_name(), flag, suggestion(flag, value, names)));
   }
   throw InvalidArgument(fmt::format("[{}] a word too many, got '{}', expected none", command.get_name(), rest.at(0)));
 }

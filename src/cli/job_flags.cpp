@@ -1,14 +1,18 @@
 #include "cli/job_flags.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 
+#include "checkpoint/saved_states.h"
+#include "checkpoint/weights.h"
 #include "cli/options.h"
 #include "cli/planner.h"
 #include "cli/remedies.h"
 #include "job/toml.h"
 #include "network/build_graph.h"
 #include "ops/registry.h"
+#include "training/configuration.h"
 
 namespace partita {
 namespace {
@@ -124,6 +128,30 @@ PlanFile made_plan(const std::string& plan, const JobConfig& config) {
   return file;
 }
 
+/// Of weights or a checkpoint: how their network was configured, as far as that decides what it computes.
+std::vector<Assignment> network_in(const std::string& path) {
+  const Metadata metadata =
+      std::filesystem::is_directory(path) ? SavedStates(path).metadata() : read_weights_metadata(path);
+  const auto saved = metadata.find(kConfigKey);
+  if (saved == metadata.end()) return {};
+  std::vector<Assignment> all = parse_config(saved->second, path);
+  std::erase_if(all, [](const Assignment& one) {
+    const std::string key = one.option->key();
+    return key != "model" && key != "training.loss" && key != "training.ignore_index";
+  });
+  return all;
+}
+
+/// The path of weights of a command that only uses them; "": none was given.
+std::string used_weights(const JobFlags& flags, const std::vector<Assignment>& all) {
+  if (flags.command != "eval" && flags.command != "generate") return "";
+  JobConfig only_files;
+  for (const Assignment& assignment : all) {
+    if (assignment.option->key() == "files.load") assign(only_files, {assignment});
+  }
+  return only_files.files.load;
+}
+
 std::string joined_texts(const std::vector<std::string>& texts) { return fmt::format("{}", fmt::join(texts, ", ")); }
 
 /// The configuration under a plan; what was said otherwise for a key that the plan decides is refused.
@@ -183,6 +211,12 @@ std::vector<Assignment> assignments_without_model(const JobFlags& flags) {
 JobConfig configuration(const JobFlags& flags) {
   std::vector<Assignment> all = assignments_of(flags);
   std::string model = flags.model;
+  const std::string weights = used_weights(flags, all);
+  if (model.empty() && !weights.empty() && std::none_of(all.begin(), all.end(), names_model)) {
+    std::vector<Assignment> saved = network_in(weights);  // what was said comes after it
+    saved.insert(saved.end(), all.begin(), all.end());
+    all = std::move(saved);
+  }
   // The model comes first: it brings the recipe that the rest changes.
   const auto named = std::find_if(all.begin(), all.end(), names_model);
   if (named != all.end()) {
@@ -196,10 +230,10 @@ JobConfig configuration(const JobFlags& flags) {
   if (!plan_name.empty() && !is_auto(plan_name)) plan = read_plan_file(plan_name);
   if (plan && model.empty()) model = plan->model;
   if (model.empty()) {
-    throw InvalidArgument(
-        fmt::format("[{}] no model, got nothing, expected MODEL or a configuration file with model = "
-                    "\"...\": one of [{}]",
-                    flags.command, fmt::join(model_names(), ", ")));
+    throw InvalidArgument(fmt::format(
+        "[{}] no model, got {}, expected MODEL or a configuration file with model = "
+        "\"...\": one of [{}]",
+        flags.command, weights.empty() ? "nothing" : weights + " that names none", fmt::join(model_names(), ", ")));
   }
   const JobConfig config = configured(model, all);
   if (is_auto(plan_name)) plan = made_plan(plan_name, config);

@@ -15,7 +15,7 @@ namespace {
 struct LayerRow {
   std::string name;
   std::vector<std::string> ops;
-  Type output;
+  std::optional<Type> output;  // none: it has parameters alone, which another layer reads
   int64_t parameters = 0;
 };
 
@@ -87,8 +87,8 @@ void run_summary(const JobFlags& flags) {
   const Graph forward = job.program(Purpose::prediction, Stage::graph).graph;
   std::cout << fmt::format("{:<28} {:<34} {:<24} {:>12}\n", "layer", "ops", "output", "parameters");
   for (const LayerRow& row : layer_rows(forward)) {
-    std::cout << fmt::format("{:<28} {:<34} {:<24} {:>12}\n", row.name, print_ops(row.ops), print(row.output),
-                             row.parameters);
+    std::cout << fmt::format("{:<28} {:<34} {:<24} {:>12}\n", row.name, print_ops(row.ops),
+                             row.output ? print(*row.output) : "-", row.parameters);
   }
   const Program training = job.program(Purpose::training);
   print_totals(training.graph);

@@ -251,6 +251,56 @@ TEST(Summary, ListsLayersShapesAndParameters) {
   expect_parts(outcome.output, {"conv1", "conv2d, bias_add", "f32[64,6,28,28]", "156", "parameters 61706", "fc3"});
 }
 
+TEST(Summary, TablesThatOtherLayersReadHaveNoResult) {
+  const Outcome outcome = run_program({"summary", "gpt:layers=1,hidden=16,heads=2,seq=8,vocab=100"});
+  std::istringstream lines(outcome.output);
+  int tables = 0;
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_EQ(line.find("[]"), std::string::npos) << line;
+    if (!line.starts_with("wte ") && !line.starts_with("wpe ")) continue;
+    ++tables;
+    std::istringstream words(line);
+    std::string name, output, parameters;
+    words >> name >> output >> parameters;
+    EXPECT_EQ(output, "-") << line;
+    EXPECT_EQ(parameters, name == "wte" ? "1600" : "128") << line;
+  }
+  EXPECT_EQ(tables, 2) << outcome.output;
+}
+
+// What was trained is what is evaluated and written with, without its sizes being said again.
+TEST(Using, WeightsSayTheirModel) {
+  const TempDir folder;
+  const auto in = [&](const char* name) { return (folder.path() / name).string(); };
+  const std::string gpt = "gpt:layers=1,hidden=16,heads=2,seq=8";
+  const std::vector<std::string> train{"--steps", "2", "--batch", "4", "--no-eval", "--quiet", "--threads", "1"};
+  const auto trained = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), "train");
+    words.insert(words.end(), train.begin(), train.end());
+    EXPECT_EQ(run_program(words).exit_code, 0);
+  };
+  trained({gpt, "--save", in("gpt"), "--checkpoint", in("parts")});
+  trained({"mlp:hidden=7,layers=1", "--loss", "binary", "--save", in("mlp")});
+  const auto output = [](const std::vector<std::string>& words) {
+    const Outcome outcome = run_program(words);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+    return outcome.output;
+  };
+  const std::string written = output({"generate", gpt, "--load", in("gpt"), "--length", "20"});
+  for (const char* weights : {"gpt", "parts"}) {
+    EXPECT_EQ(output({"generate", "--load", in(weights), "--length", "20"}), written) << weights;
+  }
+  EXPECT_EQ(output({"eval", "--load", in("mlp")}),
+            output({"eval", "mlp:hidden=7,layers=1", "--loss", "binary", "--load", in("mlp")}));
+  EXPECT_NE(output({"eval", "--load", in("mlp"), "--loss", "mse"}), output({"eval", "--load", in("mlp")}));
+  expect_refusal({"eval", "mlp:hidden=8", "--load", in("mlp")}, ExitCode::bad_input, {"[load]"});
+  std::string bytes = read_text(in("mlp"));
+  bytes.replace(bytes.find("partita.config"), 14, "another.config");
+  write_text(in("other"), bytes);
+  expect_refusal({"eval", "--load", in("other")}, ExitCode::usage,
+                 {"[eval] no model, got " + in("other") + " that names none, expected MODEL"});
+}
+
 TEST(Help, GroupsWrapsAndSaysDefaults) {
   const std::string help = run_program({"train", "--help"}).output;
   expect_parts(
@@ -272,6 +322,19 @@ TEST(Suggestions, AreByMeaning) {
                                                                        {"--workers", "--ranks"},
                                                                        {"--grad-clip", "--clip-norm"}}) {
     expect_refusal({"train", "mlp", given, "4"}, ExitCode::usage, {fmt::format("did you mean '{}'?", meant)});
+  }
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"--device", "cuda"}, {"--device=cuda:0"}, {"--cuda"}, {"--wandb"}, {"--wandb", "project"}}) {
+    std::vector<std::string> arguments{"train", "mlp"};
+    arguments.insert(arguments.end(), words.begin(), words.end());
+    const Outcome outcome = run_program(arguments);
+    EXPECT_EQ(outcome.exit_code, static_cast<int>(ExitCode::usage));
+    ASSERT_EQ(outcome.lines.size(), 1u);
+    const std::string advice = words[0].starts_with("--wandb") ? "--log FILE writes each step as a line of JSON"
+                                                               : "partita computes on processors alone";
+    EXPECT_NE(outcome.lines[0].find("expected one that --help lists; " + advice), std::string::npos)
+        << outcome.lines[0];
+    EXPECT_EQ(outcome.lines[0].find("did you mean"), std::string::npos) << outcome.lines[0];
   }
 }
 
