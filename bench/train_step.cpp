@@ -102,7 +102,8 @@ void measure(const Settings& settings) {
     std::sort(times.begin(), times.end());
     const double mean = std::accumulate(times.begin(), times.end(), 0.0) / static_cast<double>(times.size());
     fmt::print(
-        "partita {} B {} ranks {} threads {} median {:.3f} ms mean {:.3f} ms min {:.3f} ms max {:.3f} ms arena {:.1f} MiB\n",
+        "partita {} B {} ranks {} threads {} median {:.3f} ms mean {:.3f} ms min {:.3f} ms max {:.3f} ms "
+        "arena {:.1f} MiB\n",
         settings.model, settings.batch, settings.ranks, settings.threads, times[times.size() / 2], mean, times.front(),
         times.back(), static_cast<double>(executor.arena_bytes()) / (1 << 20));
     if (settings.profile && settings.ranks == 1) {

@@ -40,7 +40,8 @@ class Executor {
   /// This rank's part, without a word to others; of a state of its stages.
   StatePart state_part(std::string_view name) const;
 
-  /// Gives back all memory but that of the states, after the last step.
+  /// Gives back all memory but that of the states, between two steps or after the last one. What was set or computed is
+  /// gone.
   void keep_states_alone();
 
   /// Forward and backward; then, unless the loss (output "loss") is not finite, the update. Throws

@@ -57,7 +57,7 @@ class StageExecutor {
   std::vector<Range> state_box(std::string_view name) const;
   /// Of this rank's part of a state.
   StateReader state_reader(std::string_view name) const;
-  /// Gives back all memory but that of the states, after the last step.
+  /// Gives back all memory but that of the states, between two steps or after the last one.
   void keep_states_alone() {
     device_.discard(at(schedule_.state_bytes), schedule_.arena_bytes - schedule_.state_bytes);
   }

@@ -10,8 +10,6 @@
 namespace partita {
 namespace {
 
-constexpr int64_t kLeastEvaluationBatch = 256;
-
 /// Eight times the cores, and no fewer than 64.
 int most_threads(int cores) { return std::max(64, 8 * cores); }
 
@@ -90,9 +88,6 @@ JobConfig completed(JobConfig config, const Place& place) {
   if (!training.batch_norm) {
     const bool is_cut = cuts_batch_alone(config) || config.plan.options.micro_batches > 1;
     training.batch_norm = is_cut ? BatchNormStatistics::local : BatchNormStatistics::global;
-  }
-  if (config.evaluation.batch == 0) {
-    config.evaluation.batch = std::max(training.batch / config.plan.options.micro_batches, kLeastEvaluationBatch);
   }
   verify(config.schedule, training.dtype);
   if (config.console.quiet && config.console.verbose) {

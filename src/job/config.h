@@ -70,7 +70,7 @@ struct TrainingConfig {
 };
 
 struct EvaluationConfig {
-  int64_t batch = 0;  // most rows of a batch; 0: the training's, and no fewer than 256
+  int64_t batch = 0;  // most rows of a batch; 0: a micro-batch's, or more where they fit
   int64_t top = 5;    // labels among so many of the largest logits are counted, too
 };
 

@@ -239,7 +239,8 @@ void add_schedule(List& list) {
 void add_evaluation(List& list) {
   list.section(OptionSection::evaluation);
   list.add("batch", "eval-batch", Effect::placement, PARTITA_FIELD(evaluation.batch),
-           "Most rows of a batch of an evaluation; 0: the training's, and no fewer than 256");
+           "Most rows of a batch of an evaluation; 0: those of a micro-batch of the training, or up to 256 where these "
+           "take no more memory");
   list.add("top", "top-k", Effect::length, PARTITA_FIELD(evaluation.top), "Count labels among the K likeliest, too",
            {1, static_cast<double>(kLargestNumber)})
       .value = "K";

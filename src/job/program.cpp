@@ -79,13 +79,15 @@ Plan evaluation_plan(const Graph& graph, int64_t ranks, const JobConfig& config,
     if (own.ranks() == ranks) mesh = own.with_micro_batches(1);
   }
   if (config.plan.given && config.plan.given->cuts) {
-    return with_logits_in_rows(given_plan(*config.plan.given->cuts, graph, ranks, /*evaluation=*/true), graph,
-                               all_ops());
+    return with_outputs_to_read(given_plan(*config.plan.given->cuts, graph, ranks, /*evaluation=*/true), graph,
+                                all_ops());
   }
-  const bool has_rows = !request.any_rows || request.batch >= ranks || !uses_annotations(options.parallel);
+  const int64_t rows_of_training = config.training.batch / config.plan.options.micro_batches;
+  const bool has_rows =
+      !request.any_rows || request.batch >= std::min(ranks, rows_of_training) || !uses_annotations(options.parallel);
   Plan plan = has_rows ? make_plan(graph, all_ops(), mesh, options)
                        : data_parallel_plan(graph, Rules(graph, all_ops()), mesh, {.uneven = true, .layerwise = false});
-  return with_logits_in_rows(std::move(plan), graph, all_ops());
+  return with_outputs_to_read(std::move(plan), graph, all_ops());
 }
 
 bool has_batch_norm(const JobConfig& config, const ProgramRequest& request) {
@@ -121,6 +123,10 @@ int64_t ranks_that_share_a_batch(const JobConfig& config, int64_t ranks) {
 }
 
 }  // namespace
+
+Graph build_evaluation(const JobConfig& config, const ProgramRequest& request) {
+  return build(config, request, Purpose::evaluation);
+}
 
 NetworkFingerprint network_fingerprint(const JobConfig& config, const ProgramRequest& request) {
   BuildOptions options = build_options(config, request, /*groups=*/1);
@@ -185,7 +191,7 @@ Program make_program(const JobConfig& given, const ProgramRequest& request) {
   const auto device = make_cpu_device(all_ops(), config.ranks.threads, config.ranks.kernels);
   device->enter_thread();
   const auto forward = [&] {
-    Graph graph = build_graph(request.network, all_ops(), build);
+    Graph graph = request.graph != nullptr ? *request.graph : build_graph(request.network, all_ops(), build);
     if (training && !request.estimates) require_several_values(graph, config.plan.options.micro_batches);
     if (training) mark_recomputed(graph, config.plan.recompute_layers);
     return graph;

@@ -17,12 +17,17 @@ struct ProgramRequest {
   bool any_rows = false;  // an evaluation whose batch may be cut unevenly, whatever the mode asks of a batch
   /// Of an evaluation during a training: the training, whose stages and states it shares.
   const Program* training = nullptr;
+  /// Of an evaluation: what is computed of a batch, in place of the network with its loss.
+  const Graph* graph = nullptr;
   BuildUpdate own_update = nullptr;  // of a training, in place of that of the configuration's optimizer
   bool estimates = false;            // of a training that is not run: its norms may have one value per channel
 };
 
 /// `config` with the number of stages that the layers of the network say, where it leaves that open.
 JobConfig with_stages(JobConfig config, const Network& network, const std::vector<Column>& columns);
+
+/// The network with its loss in an evaluation of `request.batch` rows.
+Graph build_evaluation(const JobConfig& config, const ProgramRequest& request);
 
 /// Of the network that a training has, as plans name it.
 NetworkFingerprint network_fingerprint(const JobConfig& config, const ProgramRequest& request);

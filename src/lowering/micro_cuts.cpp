@@ -9,8 +9,12 @@ namespace {
 
 class MicroCutFinder {
  public:
-  MicroCutFinder(const Graph& graph, const Rules& rules, int64_t count)
-      : graph_(graph), rules_(rules), mesh_(Mesh().with_micro_batches(count)), values_(graph.values.size()) {
+  MicroCutFinder(const Graph& graph, const Rules& rules, int64_t count, Needed needed)
+      : graph_(graph),
+        rules_(rules),
+        needed_(needed),
+        mesh_(Mesh().with_micro_batches(count)),
+        values_(graph.values.size()) {
     for (size_t v = 0; v < values_.size(); ++v) values_[v].over.dims.resize(graph.values[v].type.shape.size());
     for (size_t n = 0; n < graph.nodes.size(); ++n) cuts_.emplace_back(rules[n].factors.size());
     for (const State& state : graph.states) {
@@ -30,7 +34,11 @@ class MicroCutFinder {
     }
     for (size_t n = graph_.nodes.size(); n-- > 0;) cut_for_users(n);
     MicroCuts result{.count = mesh_.micro_batches(), .before = find_before()};
-    for (Value& value : values_) result.values.push_back(std::move(value.over.dims));
+    for (Value& value : values_) {
+      result.partial.push_back(value.over.partial.empty() ? Reduce::none : value.over.kind);
+      result.late.push_back(value.late);
+      result.values.push_back(std::move(value.over.dims));
+    }
     result.nodes = std::move(cuts_);
     return result;
   }
@@ -101,7 +109,8 @@ class MicroCutFinder {
   }
 
   /// Whether all micro-batches of a value can be there before the first of the others.
-  static bool comes_early(const Value& value) {
+  bool comes_early(const Value& value) const {
+    if (needed_ == Needed::anything) return true;
     if (!value.over.partial.empty() || is_cut(value.over.dims)) return value.repeats;
     return !value.late || value.early;
   }
@@ -115,7 +124,7 @@ class MicroCutFinder {
                                     [&](ValueId input) { return is_cut(values_[input].over.dims); });
     const auto comes_in_time = [&](ValueId input) {
       const Value& value = values_[input];
-      return comes_early(value) && (!stacks || value.repeats || value.early);
+      return comes_early(value) && (!stacks || value.repeats || value.early || needed_ == Needed::anything);
     };
     const bool early =
         node.phase != Phase::update && std::all_of(node.inputs.begin(), node.inputs.end(), comes_in_time);
@@ -209,6 +218,7 @@ class MicroCutFinder {
 
   const Graph& graph_;
   const Rules& rules_;
+  const Needed needed_;
   const Mesh mesh_;
   std::vector<Value> values_;
   std::vector<Cut> cuts_;          // per node
@@ -222,8 +232,8 @@ std::string described_with_line(const Node& node) {
   return node.source.file.empty() ? where : fmt::format("{} ({}:{})", where, node.source.file, node.source.line);
 }
 
-MicroCuts find_micro_cuts(const Graph& graph, const Rules& rules, int64_t count) {
-  return MicroCutFinder(graph, rules, count).run();
+MicroCuts find_micro_cuts(const Graph& graph, const Rules& rules, int64_t count, Needed needed) {
+  return MicroCutFinder(graph, rules, count, needed).run();
 }
 
 }  // namespace partita

@@ -1,5 +1,6 @@
 #include "network/losses.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "network/functions.h"
@@ -120,6 +121,54 @@ Value build_loss(Loss loss, Builder& builder, Value logits, Value label, const L
   require_classes(logits);
   if (options.ignore_index) return mean_of_others(*options.ignore_index, loss, builder, logits, label);
   return reduce_mean(build_elements(loss, builder, logits, label));
+}
+
+namespace {
+
+const Node* maker_of(const Graph& graph, ValueId value, std::string_view op) {
+  const NodeId maker = graph.values[value].producer;
+  return maker >= 0 && graph.nodes[maker].op == op ? &graph.nodes[maker] : nullptr;
+}
+
+bool is_label(const Graph& graph, ValueId value) {
+  while (graph.values[value].producer >= 0) {
+    const Node& maker = graph.nodes[graph.values[value].producer];
+    if (maker.op != "reshape" && maker.op != "cast" && maker.op != "transpose") return false;
+    value = maker.inputs[0];
+  }
+  return graph.values[value].name == "label";
+}
+
+/// The class of select(label != class, label, a constant).
+std::optional<int64_t> class_left_out(const Graph& graph, const Node& node) {
+  if (node.op != "select" || maker_of(graph, node.inputs[2], "constant") == nullptr) return std::nullopt;
+  const Node* differs = maker_of(graph, node.inputs[0], "not_equal");
+  if (differs == nullptr || differs->inputs[0] != node.inputs[1] || !is_label(graph, node.inputs[1])) {
+    return std::nullopt;
+  }
+  const Node* left_out = maker_of(graph, differs->inputs[1], "constant");
+  if (left_out == nullptr || is_float(graph.type(node.inputs[1]).dtype)) return std::nullopt;
+  return static_cast<int64_t>(left_out->attrs.as<ConstantAttrs>().value);
+}
+
+}  // namespace
+
+std::optional<int64_t> find_ignored_class(const Graph& graph) {
+  std::vector<bool> leads_to_loss(graph.values.size(), false);
+  for (const Output& output : graph.outputs) {
+    if (output.name == "loss") leads_to_loss[output.value] = true;
+  }
+  std::optional<int64_t> found;
+  for (size_t n = graph.nodes.size(); n-- > 0;) {
+    const Node& node = graph.nodes[n];
+    if (std::none_of(node.outputs.begin(), node.outputs.end(), [&](ValueId v) { return leads_to_loss[v]; })) continue;
+    for (const ValueId input : node.inputs) leads_to_loss[input] = true;
+    const std::optional<int64_t> own = class_left_out(graph, node);
+    if (!own) continue;
+    if (found && *found != *own) return std::nullopt;
+    found = own;
+  }
+  return found;
 }
 
 }  // namespace partita

@@ -29,4 +29,8 @@ Value build_loss(Loss loss, Builder& builder, Value logits, Value label, const L
 /// The same before the mean: [..], one number for each sample, of binary, mse and mae their means over the classes.
 Value sample_losses(Loss loss, Builder& builder, Value logits, Value label);
 
+/// The class of the input "label" whose samples the output "loss" of a graph leaves out, as `build_loss` with an
+/// ignore_index does; none where there is none or more than one.
+std::optional<int64_t> find_ignored_class(const Graph& graph);
+
 }  // namespace partita

@@ -48,4 +48,12 @@ Plan with_logits_in_rows(Plan plan, const Graph& graph, const OpSet& ops) {
   return plan;
 }
 
+Plan with_outputs_to_read(Plan plan, const Graph& graph, const OpSet& ops) {
+  for (const Output& output : graph.outputs) {
+    const size_t dims = graph.type(output.value).shape.size();
+    if (dims > 0 && output.name != "logits") plan.outputs[output.name] = std::vector<Axes>(dims);
+  }
+  return with_logits_in_rows(std::move(plan), graph, ops);
+}
+
 }  // namespace partita

@@ -9,4 +9,7 @@ namespace partita {
 /// of the input "label", then by those that cut the logits otherwise. The plan itself for a graph without one of them.
 Plan with_logits_in_rows(Plan plan, const Graph& graph, const OpSet& ops);
 
+/// The same for an evaluation, with all other outputs whole on every rank.
+Plan with_outputs_to_read(Plan plan, const Graph& graph, const OpSet& ops);
+
 }  // namespace partita

@@ -137,6 +137,15 @@ std::string describe_program(const Program& program) {
   return text + "\n";
 }
 
+std::string describe_evaluation(const Program& training, const Evaluation& evaluation) {
+  int64_t bytes = largest_arena(training);
+  for (const Program* program : evaluation.programs()) {
+    bytes = std::max(bytes, largest_arena_between_steps(training, *program));
+  }
+  return fmt::format("memory with an evaluation: {} of each rank, in batches of {} rows\n", print_bytes(bytes),
+                     evaluation.batch());
+}
+
 std::string print_rank(const Program& program, const OpSet& ops, int64_t rank) {
   std::string text;
   for (size_t stage = 0; stage < program.stages.size(); ++stage) {

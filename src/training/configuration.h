@@ -5,6 +5,7 @@
 #include "compile.h"
 #include "data/dataset.h"
 #include "job/config.h"
+#include "training/evaluation.h"
 
 namespace partita {
 
@@ -29,6 +30,9 @@ void require_same_training(const JobConfig& config, const Metadata& now, const T
 
 /// A few lines for people: the plan, the memory of a rank, the time of each pass.
 std::string describe_program(const Program& program);
+
+/// A line more where the ranks of a training evaluate: the memory of a rank, which is the largest of both.
+std::string describe_evaluation(const Program& training, const Evaluation& evaluation);
 
 /// What a rank does of each of its stages.
 std::string print_rank(const Program& program, const OpSet& ops, int64_t rank);

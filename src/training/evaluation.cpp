@@ -1,19 +1,25 @@
 #include "training/evaluation.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "data/views/skip.h"
 #include "data/views/take.h"
+#include "execute/interpreter.h"
 #include "execute/shard_copy.h"
+#include "network/losses.h"
+#include "ops/registry.h"
 
 namespace partita {
 namespace {
 
-/// Rows per batch: at most `most`, a multiple of the ranks; one that leaves no rest when there is one that is not
-/// much smaller. 0 when there are fewer rows than ranks.
+/// Rows per batch: at most `most`, a multiple of the ranks where that allows it; one that leaves no rest when there is
+/// one that is not much smaller.
 int64_t choose_batch(int64_t rows, int64_t ranks, int64_t most) {
-  const int64_t largest = std::min(std::max(most, ranks), rows) / ranks * ranks;
-  for (int64_t batch = largest; batch > largest / 4; batch -= ranks) {
+  if (rows <= most && (rows < ranks || rows % ranks == 0)) return rows;
+  const int64_t step = std::min(most, rows) < ranks ? 1 : ranks;
+  const int64_t largest = std::min(most, rows) / step * step;
+  for (int64_t batch = largest; batch > largest / 2; batch -= step) {
     if (rows % batch == 0) return batch;
   }
   return largest;
@@ -37,20 +43,25 @@ Array labels_of(const ConstTensor& labels, const std::vector<Range>& box, int64_
   return part;
 }
 
-/// This rank's executor of the stage that makes the logits; null: it is another rank's.
-const StageExecutor* stage_with_logits(const Program& program, const Executor& executor) {
-  const auto makes_logits = [](const Graph& graph) {
+/// This rank's executor of the first stage that makes an output; null: it is another rank's.
+const StageExecutor* stage_that_makes(const Program& program, const Executor& executor, std::string_view name) {
+  const auto makes = [&](const Graph& graph) {
     return std::any_of(graph.outputs.begin(), graph.outputs.end(), [&](const Output& output) {
-      return output.name == "logits" && graph.values[static_cast<size_t>(output.value)].producer >= 0;
+      return output.name == name && graph.values[static_cast<size_t>(output.value)].producer >= 0;
     });
   };
   for (const StageProgram& stage : program.stages) {
-    if (!makes_logits(stage.graph)) continue;
+    if (!makes(stage.graph)) continue;
     const auto own = std::find_if(executor.stages().begin(), executor.stages().end(),
                                   [&](const auto& one) { return &one->local() == &stage.local; });
     return own == executor.stages().end() ? nullptr : own->get();
   }
   return nullptr;
+}
+
+/// Whether this rank is the one that hands on what all ranks of a stage have.
+bool is_first(const StageExecutor& stage) {
+  return std::all_of(stage.coordinates().begin(), stage.coordinates().end(), [](int64_t at) { return at == 0; });
 }
 
 /// The logits that a rank holds, and their labels in the batches that it reads.
@@ -81,88 +92,142 @@ class LabelledPart {
 
 }  // namespace
 
-Evaluation::Evaluation(DatasetPtr dataset, const EvaluationOptions& options, const MakeProgram& make)
-    : options_(options) {
-  const int64_t rows = dataset->size();
-  if (rows == 0) throw InvalidArgument("[eval] no rows, got 0, expected at least 1");
-  const int64_t batch = choose_batch(rows, options.ranks, options.most_rows);
-  const int64_t whole = batch > 0 ? rows / batch * batch : 0;
-  if (whole > 0) parts_.push_back({take(dataset, whole), batch, make(batch)});
-  if (whole < rows) parts_.push_back({skip(dataset, whole), rows - whole, make(rows - whole)});
-  for (const Output& output : graph().outputs) {
-    if (graph().type(output.value).rank() == 0) scalars_.push_back(output.name);
-  }
-  std::stable_partition(scalars_.begin(), scalars_.end(), [](const std::string& name) { return name == "loss"; });
-}
-
-/// What ranks add up, batch by batch.
-class Evaluation::Adder {
+/// What is counted of rows.
+class Evaluation::Counter {
  public:
-  Adder(const std::vector<std::string>& scalars, bool classifies, const EvaluationOptions& options,
-        const EvaluationProgress& progress, int64_t rows)
-      : scalars_(scalars),
-        classifies_(classifies),
-        options_(options),
-        progress_(progress),
-        rows_(rows),
-        sums_(kCounts + scalars.size()) {}
+  Counter(const EvaluationOptions& options, const EvaluationProgress& progress, int64_t rows, size_t passes)
+      : options_(options), progress_(progress), rows_(rows), passes_(static_cast<int64_t>(passes)) {}
 
   /// `labels`: of the logits that this rank holds.
-  void add_classified(Executor& executor, const Array& labels) {
-    const Array logits = executor.output("logits");
+  void add_classified(const Array& logits, const Array& labels) {
     const std::optional<int64_t> ignored = options_.ignored_label;
-    sums_[kCorrect] += static_cast<double>(count_correct(logits.tensor(), labels.tensor(), 1, ignored));
-    sums_[kCorrectInTop] += static_cast<double>(count_correct(logits.tensor(), labels.tensor(), options_.top, ignored));
-    sums_[kNonFinite] += static_cast<double>(count_non_finite(logits.tensor()));
+    sums_[kCorrect] += count_correct(logits.tensor(), labels.tensor(), 1, ignored);
+    sums_[kCorrectInTop] += count_correct(logits.tensor(), labels.tensor(), options_.top, ignored);
+    sums_[kNonFinite] += count_non_finite(logits.tensor());
     const int64_t samples = logits.type().elements() / logits.shape().back();
-    add_scalars(executor, samples - (ignored ? count_ignored(labels.tensor(), *ignored) : 0));
+    const bool are_ids = labels.type() != Type{labels.type().dtype, logits.shape()};
+    add(samples - (ignored && are_ids ? count_ignored(labels.tensor(), *ignored) : 0));
   }
-  void add_scalars(Executor& executor, int64_t samples) {
-    const auto weight = static_cast<double>(samples);
-    sums_[kSamples] += weight;
-    for (size_t i = 0; i < scalars_.size(); ++i) {
-      sums_[kCounts + i] += executor.output(scalars_[i]).at(0) * weight;  // the mean over the rows of all ranks
-    }
-  }
+  void add(int64_t samples) { sums_[kSamples] += samples; }
   void report_progress(int64_t rows_of_batch) {
     done_ += rows_of_batch;
-    if (progress_) progress_(std::min(done_, rows_), rows_);
+    if (progress_) progress_(std::min(done_ / passes_, rows_), rows_);
   }
 
-  Metrics reduced(Communicator& comm) {
-    comm.all_reduce(sums_.data(), static_cast<int64_t>(sums_.size()), DType::f64, Reduce::sum);
-    const auto count = [&](Count which) { return static_cast<int64_t>(sums_[which]); };
-    Metrics metrics{.samples = count(kSamples),
-                    .classified = classifies_,
-                    .correct = count(kCorrect),
-                    .correct_in_top = count(kCorrectInTop),
-                    .top = options_.top,
-                    .non_finite = count(kNonFinite),
-                    .loss = mean(0)};
-    for (size_t i = 1; i < scalars_.size(); ++i) {
-      metrics.others.emplace_back(scalars_[i], mean(i));
-    }
-    return metrics;
+  /// Without the scalars.
+  Metrics reduced(bool classifies, Communicator& comm) {
+    std::vector<double> sums(sums_.begin(), sums_.end());  // exact
+    comm.all_reduce(sums.data(), static_cast<int64_t>(sums.size()), DType::f64, Reduce::sum);
+    const auto count = [&](Count which) { return static_cast<int64_t>(sums[which]); };
+    return {.samples = count(kSamples),
+            .classified = classifies,
+            .correct = count(kCorrect),
+            .correct_in_top = count(kCorrectInTop),
+            .top = options_.top,
+            .non_finite = count(kNonFinite)};
   }
 
  private:
-  /// Of a scalar over the samples; 0 where all are ignored.
-  double mean(size_t scalar) const { return sums_[kSamples] > 0 ? sums_[kCounts + scalar] / sums_[kSamples] : 0; }
-
   enum Count { kSamples, kCorrect, kCorrectInTop, kNonFinite, kCounts };
 
-  const std::vector<std::string>& scalars_;
-  bool classifies_;
   const EvaluationOptions& options_;
   const EvaluationProgress& progress_;
-  int64_t rows_, done_ = 0;
-  Sums sums_;
+  int64_t rows_, passes_, done_ = 0;
+  std::array<int64_t, kCounts> sums_{};
 };
-bool Evaluation::classifies() const {
-  const auto& columns = parts_.front().rows->columns();
-  const auto& outputs = graph().outputs;
-  return std::any_of(columns.begin(), columns.end(), [](const Column& column) { return column.name == "label"; }) &&
-         std::any_of(outputs.begin(), outputs.end(), [](const Output& output) { return output.name == "logits"; });
+
+/// Joins the results of a pass over batches, and then hands them to all ranks.
+class Evaluation::Joiner {
+ public:
+  explicit Joiner(const RowPasses::Pass& pass) : pass_(pass) {
+    for (const RowPasses::Result& result : pass.results) {
+      const double first = result.join == Reduce::max   ? -std::numeric_limits<double>::infinity()
+                           : result.join == Reduce::min ? std::numeric_limits<double>::infinity()
+                                                        : 0;
+      joined_.emplace_back(static_cast<size_t>(result.type.elements()), first);
+      is_own_.push_back(false);
+    }
+  }
+
+  /// Of the batch that has just run; of each result one rank has it.
+  void add(const Program& program, const Executor& executor) {
+    for (size_t i = 0; i < joined_.size(); ++i) {
+      const RowPasses::Result& result = pass_.results[i];
+      const StageExecutor* maker = stage_that_makes(program, executor, result.name);
+      if (maker == nullptr || !is_first(*maker)) continue;
+      is_own_[i] = true;
+      const Array part = maker->read(maker->named().output(result.name));
+      for (size_t k = 0; k < joined_[i].size(); ++k) {
+        joined_[i][k] = join(result.join, joined_[i][k], part.at(static_cast<int64_t>(k)));
+      }
+    }
+  }
+
+  void hand_on(Communicator& comm, Values& values) {
+    std::vector<double> all;
+    for (size_t i = 0; i < joined_.size(); ++i) {
+      for (const double value : joined_[i]) all.push_back(is_own_[i] ? value : 0);
+    }
+    comm.all_reduce(all.data(), static_cast<int64_t>(all.size()), DType::f64, Reduce::sum);
+    size_t at = 0;
+    for (const RowPasses::Result& result : pass_.results) {
+      Array value(result.type);
+      for (int64_t k = 0; k < result.type.elements(); ++k) value.set(k, all[at++]);
+      values.insert_or_assign(result.name, std::move(value));
+    }
+  }
+
+ private:
+  static double join(Reduce kind, double all, double part) {
+    switch (kind) {
+      case Reduce::sum: return all + part;
+      case Reduce::max: return part > all || std::isnan(part) ? part : all;
+      case Reduce::min: return part < all || std::isnan(part) ? part : all;
+      default: return part;
+    }
+  }
+
+  const RowPasses::Pass& pass_;
+  std::vector<std::vector<double>> joined_;  // per result
+  std::vector<bool> is_own_;                 // this rank has it
+};
+
+Evaluation::Evaluation(DatasetPtr dataset, const EvaluationOptions& options, const Maker& make)
+    : options_(options), rows_(dataset->size()) {
+  if (rows_ == 0) throw InvalidArgument("[eval] no rows, got 0, expected at least 1");
+  const auto& columns = dataset->columns();
+  const bool has_labels =
+      std::any_of(columns.begin(), columns.end(), [](const Column& column) { return column.name == "label"; });
+  int64_t batch = choose_batch(rows_, options.ranks, options.most_rows);
+  const auto passes_of = [&](int64_t rows_of_batch) {
+    return RowPasses(make.build, all_ops(), {.rows = rows_, .batch = rows_of_batch, .logits = has_labels});
+  };
+  try {
+    row_passes_.emplace(passes_of(batch));
+  } catch (const InvalidArgument&) {  // all rows, where a batch may have them
+    if (batch == rows_ || rows_ > options.most_rows) throw;
+    batch = rows_;
+    row_passes_.emplace(passes_of(batch));
+  }
+  const int64_t whole = rows_ / batch * batch;
+  for (size_t pass = 0; pass < row_passes_->passes().size(); ++pass) {
+    std::vector<Part>& parts = passes_.emplace_back();
+    const auto add_part = [&](DatasetPtr rows, int64_t size) {
+      parts.push_back({std::move(rows), size, make.compile(row_passes_->batch_graph(pass, size), size)});
+    };
+    add_part(whole < rows_ ? take(dataset, whole) : dataset, batch);
+    if (whole < rows_) add_part(skip(dataset, whole), rows_ - whole);
+    classifies_ = classifies_ || row_passes_->passes()[pass].makes_logits;
+  }
+  if (!options_.ignored_label) options_.ignored_label = find_ignored_class(row_passes_->whole());
+}
+
+std::vector<const Program*> Evaluation::programs() const {
+  std::vector<const Program*> programs;
+  for (const std::vector<Part>& parts : passes_) {
+    for (const Part& part : parts) programs.push_back(&part.program);
+  }
+  return programs;
 }
 
 Metrics Evaluation::run(const States& states, const RankOptions& options, Communicator& comm,
@@ -171,25 +236,54 @@ Metrics Evaluation::run(const States& states, const RankOptions& options, Commun
              progress);
 }
 
-Metrics Evaluation::run(const RankRun& training, const EvaluationProgress& progress) const {
+Metrics Evaluation::run(RankRun& training, const EvaluationProgress& progress) const {
+  training.executor().keep_states_alone();
   return run([&](const Program& program) { return std::make_unique<RankRun>(program, training); }, training.comm(),
              progress);
 }
 
 Metrics Evaluation::run(const MakeRank& make, Communicator& comm, const EvaluationProgress& progress) const {
-  int64_t rows = 0;
-  for (const Part& part : parts_) rows += part.rows->size();
-  Adder adder(scalars_, classifies(), options_, progress, rows);
-  for (const Part& part : parts_) add(part, adder, *make(part.program));
-  return adder.reduced(comm);
+  Counter counter(options_, progress, rows_, passes_.size());
+  Values values;
+  for (size_t pass = 0; pass < passes_.size(); ++pass) run_pass(pass, make, comm, counter, values);
+  if (!classifies_ && comm.rank() == 0) counter.add(rows_);
+  Metrics metrics = counter.reduced(classifies_, comm);
+  const auto& scalars = row_passes_->scalars();
+  for (const auto& [name, value] : scalars) {
+    const double number = values.at(value).at(0);
+    if (&value == &scalars.front().second) {
+      metrics.loss = number;
+    } else {
+      metrics.others.emplace_back(name, number);
+    }
+  }
+  return metrics;
 }
 
-void Evaluation::add(const Part& part, Adder& adder, RankRun& rank) const {
-  const StageExecutor* maker = classifies() ? stage_with_logits(part.program, rank.executor()) : nullptr;
+void Evaluation::run_pass(size_t pass, const MakeRank& make, Communicator& comm, Counter& counter,
+                          Values& values) const {
+  const RowPasses::Pass& what = row_passes_->passes()[pass];
+  Joiner joiner(what);
+  for (const Part& part : passes_[pass]) {
+    const std::unique_ptr<RankRun> rank = make(part.program);
+    for (const Input& input : part.program.graph.inputs) {
+      const std::string& name = part.program.graph.values[static_cast<size_t>(input.value)].name;
+      for (const auto& [known, value] : values) {
+        if (name == RowPasses::given_name(known)) rank->feed(name, value.tensor());
+      }
+    }
+    run_part(part, *rank, what.makes_logits, counter, joiner);
+  }
+  joiner.hand_on(comm, values);
+  for (auto& [name, value] : interpret_all(row_passes_->joined_graph(pass), all_ops(), values).outputs) {
+    values.insert_or_assign(name, std::move(value));
+  }
+}
+
+void Evaluation::run_part(const Part& part, RankRun& rank, bool makes_logits, Counter& counter, Joiner& joiner) const {
+  const StageExecutor* maker = makes_logits ? stage_that_makes(part.program, rank.executor(), "logits") : nullptr;
   std::optional<LabelledPart> labelled;
   if (maker != nullptr) labelled.emplace(*part.rows, *maker);
-  // Each row is counted once: where its logits are or, without labels, on the first rank.
-  const bool counts = classifies() ? labelled && labelled->is_owned() : rank.comm().rank() == 0;
   const bool reads = rank.reads_rows() || labelled;
   Batcher rows = rank.rows(part.rows, part.batch);
   RowRange own = rows_of_rank(part.batch, rows.options().rank, rows.options().ranks);
@@ -204,12 +298,11 @@ void Evaluation::add(const Part& part, Adder& adder, RankRun& rank) const {
       rank.feed(batch);
     }
     rank.executor().run();
-    adder.report_progress(part.batch);
-    if (!counts) continue;
-    if (labelled) {
-      adder.add_classified(rank.executor(), labelled->labels(batch, own.first));
-    } else {
-      adder.add_scalars(rank.executor(), part.batch);
+    counter.report_progress(part.batch);
+    joiner.add(part.program, rank.executor());
+    // Of the ranks that hold the same logits one counts them.
+    if (labelled && labelled->is_owned()) {
+      counter.add_classified(rank.executor().output("logits"), labelled->labels(batch, own.first));
     }
   }
 }

@@ -5,6 +5,7 @@
 
 #include "training/metrics.h"
 #include "training/rank_run.h"
+#include "training/row_passes.h"
 
 namespace partita {
 
@@ -12,32 +13,42 @@ struct EvaluationOptions {
   int ranks = 1;                           // that run a batch
   int64_t most_rows = 256;                 // of a batch
   int64_t top = 5;                         // of Metrics::correct_in_top
-  std::optional<int64_t> ignored_label{};  // rows of this class count for nothing
+  std::optional<int64_t> ignored_label{};  // rows of this class count for nothing; none: what the loss leaves out
 };
 
 /// Called on the first rank: how many rows are done, of how many.
 using EvaluationProgress = std::function<void(int64_t done, int64_t rows)>;
 
-/// Compiled once; run as often as there are new states. The rows that do not fill a batch have a program of their own,
-/// on the same ranks.
+/// Compiled once; run as often as there are new states. The scalars are those of all rows in one batch, whatever the
+/// batches and ranks. The rows that do not fill a batch have a program of their own, on the same ranks.
 class Evaluation {
  public:
-  using MakeProgram = std::function<Program(int64_t batch)>;
+  /// How an evaluation makes what it runs.
+  struct Maker {
+    BuildForRows build;                                                   // the network with its loss
+    std::function<Program(const Graph& of_batch, int64_t rows)> compile;  // the graph of a batch of so many rows
+  };
 
-  /// `make` compiles the network with its loss. Rows are counted as right or wrong when it has an output "logits" and
-  /// the rows a column "label". Throws InvalidArgument for an empty data set.
-  Evaluation(DatasetPtr dataset, const EvaluationOptions& options, const MakeProgram& make);
+  /// Rows are counted as right or wrong when the network has an output "logits" and the rows a column "label". Throws
+  /// InvalidArgument for an empty data set, and for a network that needs all rows at once where they are more than a
+  /// batch.
+  Evaluation(DatasetPtr dataset, const EvaluationOptions& options, const Maker& make);
 
   /// The same result on every rank of `comm`, which has as many ranks as the options say; all take part.
   Metrics run(const States& states, const RankOptions& options, Communicator& comm,
               const EvaluationProgress& progress = nullptr) const;
-  /// Of programs that were compiled for the states of a training, where this rank of it has them.
-  Metrics run(const RankRun& training, const EvaluationProgress& progress = nullptr) const;
+  /// Of programs that were compiled for the states of a training, where this rank of it has them. Until its next step
+  /// the training keeps no other memory.
+  Metrics run(RankRun& training, const EvaluationProgress& progress = nullptr) const;
   int ranks() const { return options_.ranks; }
   /// A graph with the states that a run needs.
   const Graph& graph() const { return program().graph; }
-  /// Of the batches; that of rows that do not fill one is like it.
-  const Program& program() const { return parts_.front().program; }
+  /// Of the batches of the first pass; the others are like it.
+  const Program& program() const { return passes_.front().front().program; }
+  /// Rows of a batch.
+  int64_t batch() const { return passes_.front().front().batch; }
+  /// All programs; one runs after another.
+  std::vector<const Program*> programs() const;
 
  private:
   struct Part {
@@ -45,18 +56,21 @@ class Evaluation {
     int64_t batch;
     Program program;
   };
-  /// Counts, then the scalars of the loss: doubles, so that ranks add them in one message; counts stay exact.
-  using Sums = std::vector<double>;
-  class Adder;
-
-  bool classifies() const;
+  class Counter;
+  class Joiner;
   using MakeRank = std::function<std::unique_ptr<RankRun>(const Program&)>;
-  Metrics run(const MakeRank& make, Communicator& comm, const EvaluationProgress& progress) const;
-  void add(const Part& part, Adder& adder, RankRun& rank) const;
+  /// Values of all rows by their names.
+  using Values = std::map<std::string, Array>;
 
-  std::vector<Part> parts_;
+  Metrics run(const MakeRank& make, Communicator& comm, const EvaluationProgress& progress) const;
+  void run_pass(size_t pass, const MakeRank& make, Communicator& comm, Counter& counter, Values& values) const;
+  void run_part(const Part& part, RankRun& rank, bool makes_logits, Counter& counter, Joiner& joiner) const;
+
   EvaluationOptions options_;
-  std::vector<std::string> scalars_;  // the names of the scalars, "loss" first
+  bool classifies_ = false;
+  int64_t rows_ = 0;
+  std::optional<RowPasses> row_passes_;
+  std::vector<std::vector<Part>> passes_;
 };
 
 }  // namespace partita

@@ -1,6 +1,7 @@
 #include "training/memory.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 
 namespace partita {
@@ -11,18 +12,31 @@ constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
 int64_t saturating_add(int64_t a, int64_t b) { return a > kMost - b ? kMost : a + b; }
 int64_t saturating_mul(int64_t a, int64_t b) { return b != 0 && a > kMost / b ? kMost : a * b; }
 
-}  // namespace
-
-int64_t largest_arena(const Program& program) {
+/// The most that a group of ranks has of all its stages.
+int64_t largest(const Program& program, const std::function<int64_t(size_t stage)>& bytes_of) {
   std::vector<int64_t> bytes(program.pipeline.groups.size(), 0);
   for (size_t stage = 0; stage < program.stages.size(); ++stage) {
     int64_t& of_group = bytes[static_cast<size_t>(program.pipeline.shape.groups[stage])];
-    of_group = saturating_add(of_group, program.stages[stage].schedule.arena_bytes);
+    of_group = saturating_add(of_group, bytes_of(stage));
   }
   return *std::max_element(bytes.begin(), bytes.end());
 }
 
-void MemoryEstimate::add_arenas(const MemoryEstimate& other) { arenas = saturating_add(arenas, other.arenas); }
+}  // namespace
+
+int64_t largest_arena(const Program& program) {
+  return largest(program, [&](size_t stage) { return program.stages[stage].schedule.arena_bytes; });
+}
+
+int64_t largest_states(const Program& program) {
+  return largest(program, [&](size_t stage) { return program.stages[stage].schedule.state_bytes; });
+}
+
+int64_t largest_arena_between_steps(const Program& training, const Program& evaluation) {
+  return largest(training, [&](size_t stage) {
+    return saturating_add(training.stages[stage].schedule.state_bytes, evaluation.stages[stage].schedule.arena_bytes);
+  });
+}
 
 MemoryEstimate estimate_memory(const Program& program, int64_t ranks_here, int64_t copies) {
   MemoryEstimate estimate{.arenas = saturating_mul(largest_arena(program), ranks_here)};
@@ -31,6 +45,10 @@ MemoryEstimate estimate_memory(const Program& program, int64_t ranks_here, int64
   }
   estimate.states = saturating_mul(estimate.states, copies);
   return estimate;
+}
+
+MemoryEstimate estimate_between_steps(const Program& training, const Program& evaluation, int64_t ranks_here) {
+  return {.arenas = saturating_mul(largest_arena_between_steps(training, evaluation), ranks_here)};
 }
 
 void require_memory(const MemoryEstimate& estimate, std::optional<int64_t> available) {

@@ -32,6 +32,19 @@ std::map<std::string, Array> weights_in(const std::string& path) {
   return weights;
 }
 
+constexpr int64_t kLargeEvaluationBatch = 256;     // rows, where nobody says how many
+constexpr int64_t kFreeBytes = int64_t{32} << 20;  // that an evaluation may take of a rank whatever a training takes
+
+/// Bytes of a rank while an evaluation runs, with the states.
+int64_t largest_arena_of(const Evaluation& evaluation, const Program* training) {
+  int64_t bytes = 0;
+  for (const Program* program : evaluation.programs()) {
+    bytes = std::max(bytes,
+                     training != nullptr ? largest_arena_between_steps(*training, *program) : largest_arena(*program));
+  }
+  return bytes;
+}
+
 }  // namespace
 
 Model::Model(Network network, const JobConfig& config, const Place& place)
@@ -138,28 +151,30 @@ std::string Model::plan_of(const Program& program, const std::vector<Column>& co
   return print(*plan);
 }
 
-Program Model::make_program(const std::vector<Column>& columns, int64_t batch, int64_t ranks, Purpose purpose,
-                            const Program* training) const {
-  Program program = partita::make_program(config_, {.network = network_,
-                                                    .columns = columns,
-                                                    .batch = batch,
-                                                    .ranks = ranks,
-                                                    .purpose = purpose,
-                                                    .any_rows = purpose == Purpose::evaluation,
-                                                    .training = training,
-                                                    .own_update = own_update_});
+ProgramRequest Model::request(const std::vector<Column>& columns, int64_t batch, int64_t ranks, Purpose purpose) const {
+  return {.network = network_,
+          .columns = columns,
+          .batch = batch,
+          .ranks = ranks,
+          .purpose = purpose,
+          .any_rows = purpose == Purpose::evaluation,
+          .own_update = own_update_};
+}
+
+Program Model::make_program(const std::vector<Column>& columns, int64_t batch, int64_t ranks, Purpose purpose) const {
+  Program program = partita::make_program(config_, request(columns, batch, ranks, purpose));
   if (purpose == Purpose::training) {  // its evaluations would repeat them
     for (const std::string& warning : program.warnings) warn(warning);
   }
   return program;
 }
 
-void Model::require_room(const Program& program, int64_t ranks, int64_t copies, const Program* beside) const {
+void Model::require_room(const Program& program, int64_t ranks, int64_t copies, const Program* training) const {
   if (config_.force) return;
   const int64_t ranks_here = world_ != nullptr && ranks > 1 ? 1 : ranks;
-  MemoryEstimate estimate = estimate_memory(program, ranks_here, copies);
-  if (beside != nullptr) estimate.add_arenas(estimate_memory(*beside, ranks_here, copies));
-  require_memory(estimate, available_memory());
+  require_memory(training != nullptr ? estimate_between_steps(*training, program, ranks_here)
+                                     : estimate_memory(program, ranks_here, copies),
+                 available_memory());
 }
 
 void Model::prepare_states(const Graph& graph, bool makes_them) {
@@ -319,8 +334,11 @@ TrainingEnd Model::train_program(const Program& program, const DatasetPtr& given
                (is_fresh || !folders.empty() ? 0 : 1) + (fit.keeps_states ? 1 : 0) + (copies_share ? 1 : 0));
   prepare_states(program.graph, /*makes_them=*/folders.empty() && !is_fresh);
   std::optional<Evaluation> validation, test;
-  if (fit.validation) validation.emplace(make_evaluation(fit.validation, &program, /*beside=*/true));
+  if (fit.validation) validation.emplace(make_evaluation(fit.validation, &program));
   if (fit.test && fit.test != fit.validation) test.emplace(make_evaluation(fit.test, &program));
+  for (const auto* evaluation : {&validation, &test}) {
+    if (report_ && *evaluation) report_(describe_evaluation(program, **evaluation));
+  }
 
   TrainingRun run = make_run(program, dataset, fit);
   run.info.program = &program;
@@ -406,23 +424,56 @@ std::optional<int64_t> Model::ignored_label() const {
   return own ? own : config_.training.ignore_index;
 }
 
-Evaluation Model::make_evaluation(const DatasetPtr& given, const Program* training, bool beside) const {
-  const DatasetPtr dataset = training != nullptr ? checked_ids(given, table_limits(training->graph)) : given;
+Evaluation Model::make_evaluation(const DatasetPtr& dataset, const Program* training, int64_t most_rows) const {
   const EvaluationOptions evaluation{.ranks = config_.ranks.count,
-                                     .most_rows = config_.evaluation.batch,
+                                     .most_rows = most_rows,
                                      .top = config_.evaluation.top,
                                      .ignored_label = ignored_label()};
-  return Evaluation(dataset, evaluation, [&](int64_t batch) {
-    Program program = make_program(dataset->columns(), batch, config_.ranks.count, Purpose::evaluation, training);
+  ProgramRequest part = request(dataset->columns(), 1, config_.ranks.count, Purpose::evaluation);
+  part.training = training;
+  const auto build = [&](int64_t rows) {
+    part.batch = rows;
+    return build_evaluation(config_, part);
+  };
+  const auto compile = [&](const Graph& of_batch, int64_t rows) {
+    part.batch = rows;
+    part.graph = &of_batch;
+    return partita::make_program(config_, part);
+  };
+  return Evaluation(dataset, evaluation, {.build = build, .compile = compile});
+}
+
+Evaluation Model::make_evaluation(const DatasetPtr& given, const Program* training) const {
+  const auto limits = [&] {
+    if (training != nullptr) return table_limits(training->graph);
+    const int64_t rows = std::max<int64_t>(1, given->size());
+    return table_limits(
+        build_evaluation(config_, request(given->columns(), rows, config_.ranks.count, Purpose::evaluation)));
+  };
+  const DatasetPtr dataset = checked_ids(given, limits());
+  const int64_t least = std::max<int64_t>(1, config_.training.batch / config_.plan.options.micro_batches);
+  const int64_t batch = config_.evaluation.batch;
+  Evaluation made = make_evaluation(dataset, training, batch > 0 ? batch : least);
+  if (batch == 0 && made.batch() < std::min(dataset->size(), kLargeEvaluationBatch)) {
+    // A large batch runs faster; it takes no more memory than a training, which has at least gradients besides.
+    const int64_t states = largest_states(training != nullptr ? *training : made.program());
+    const int64_t used = largest_arena_of(made, training) - states;
+    const int64_t room = training != nullptr ? largest_arena(*training) - states : std::max(used, kFreeBytes);
+    const int64_t rows = std::min(kLargeEvaluationBatch, room / std::max<int64_t>(1, used / made.batch()));
+    if (rows > made.batch()) {
+      Evaluation larger = make_evaluation(dataset, training, rows);
+      if (largest_arena_of(larger, training) - states <= room) made = std::move(larger);
+    }
+  }
+  for (const Program* program : made.programs()) {
     // Within a training the ranks have the states.
-    require_room(program, config_.ranks.count, training != nullptr ? 0 : kCopiesOfStates, beside ? training : nullptr);
-    return program;
-  });
+    require_room(*program, config_.ranks.count, training != nullptr ? 0 : kCopiesOfStates, training);
+  }
+  return made;
 }
 
 Metrics Model::eval(const DatasetPtr& dataset, const EvaluationProgress& progress) {
   const Evaluation evaluation = make_evaluation(dataset);
-  checked_ids(dataset, table_limits(evaluation.graph()));
   prepare_states(evaluation.graph());
   Metrics metrics;
   const bool processes = world_ != nullptr && evaluation.ranks() > 1;

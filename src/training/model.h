@@ -108,9 +108,8 @@ class Model {
   void save_checkpoint(const std::string& path) const;
 
  private:
-  /// `training`: whose states an evaluation shares.
-  Program make_program(const std::vector<Column>& columns, int64_t batch, int64_t ranks, Purpose purpose,
-                       const Program* training = nullptr) const;
+  ProgramRequest request(const std::vector<Column>& columns, int64_t batch, int64_t ranks, Purpose purpose) const;
+  Program make_program(const std::vector<Column>& columns, int64_t batch, int64_t ranks, Purpose purpose) const;
   /// `makes_them`: in this process, as a whole; otherwise the ranks of a training make or read theirs.
   void prepare_states(const Graph& graph, bool makes_them = true);
   void require_states() const;
@@ -133,10 +132,12 @@ class Model {
   void go_on_from(TrainingRun& run, TrainingPosition position) const;
   std::optional<int64_t> ignored_label() const;
   /// Throws RuntimeFailure(out_of_memory) when a program does not fit the machine, with so many copies of the states as
-  /// a whole, and with another program that runs beside it.
-  void require_room(const Program& program, int64_t ranks, int64_t copies, const Program* beside = nullptr) const;
-  /// `beside`: while the training runs, rather than behind it.
-  Evaluation make_evaluation(const DatasetPtr& given, const Program* training = nullptr, bool beside = false) const;
+  /// a whole, or does not fit between the steps of a training whose states it shares.
+  void require_room(const Program& program, int64_t ranks, int64_t copies, const Program* training = nullptr) const;
+  /// `training`: whose states the evaluation shares.
+  Evaluation make_evaluation(const DatasetPtr& given, const Program* training = nullptr) const;
+  /// The same in batches of at most so many rows, whether or not it fits.
+  Evaluation make_evaluation(const DatasetPtr& dataset, const Program* training, int64_t most_rows) const;
   RankOptions rank_options() const { return {.threads = config_.ranks.threads, .kernels = config_.ranks.kernels}; }
   void warn(const std::string& message) const {
     if (warn_) warn_(message);

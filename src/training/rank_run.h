@@ -43,6 +43,8 @@ class RankRun {
 
   /// Throws InvalidArgument for an array that is neither the whole of its input, nor this rank's rows or part of it.
   void feed(const Batch& batch);
+  /// An input, as a whole or as this rank has it.
+  void feed(const std::string& name, ConstTensor rows);
   void feed_learning_rate(double rate);
   /// This rank's rows of every global batch; all of them where the batch is not cut, or not in the same way for every
   /// input.
@@ -57,7 +59,6 @@ class RankRun {
   StateParts own_parts() const;
 
  private:
-  void feed(const std::string& name, ConstTensor rows);
   static void feed(StageExecutor& stage, const std::string& name, ConstTensor rows);
 
   const Program& program_;

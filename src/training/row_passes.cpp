@@ -1,0 +1,439 @@
+#include "training/row_passes.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "graph/rules.h"
+#include "lowering/micro_cuts.h"
+#include "ops/reduce/attrs.h"
+#include "ops/shape/attrs.h"
+#include "sharding/propagate.h"
+
+namespace partita {
+namespace {
+
+using DimAxes = std::vector<Axes>;
+
+/// What is wanted of a forward graph: its scalars and logits. No state is written: the rows all see those of the entry.
+Graph wanted_part(Graph graph, bool logits) {
+  std::erase_if(graph.outputs, [&](const Output& output) {
+    return graph.type(output.value).rank() > 0 && !(logits && output.name == "logits");
+  });
+  for (State& state : graph.states) state.exit = -1;
+  return remove_dead_nodes(std::move(graph));
+}
+
+/// Whether both are one network for different numbers of rows.
+bool is_alike(const Graph& a, const Graph& b) {
+  const auto same_node = [](const Node& one, const Node& other) {
+    return one.op == other.op && one.inputs == other.inputs && one.outputs == other.outputs;
+  };
+  const auto same_state = [&](const State& one, const State& other) {
+    return a.values[one.entry].name == b.values[other.entry].name && a.type(one.entry) == b.type(other.entry);
+  };
+  return std::equal(a.nodes.begin(), a.nodes.end(), b.nodes.begin(), b.nodes.end(), same_node) &&
+         std::equal(a.states.begin(), a.states.end(), b.states.begin(), b.states.end(), same_state);
+}
+
+/// Without micro-batches: nothing is cut.
+MicroCuts no_cuts(const Graph& graph, const Rules& rules) {
+  MicroCuts cuts;
+  for (const ValueInfo& value : graph.values) cuts.values.emplace_back(value.type.shape.size());
+  for (size_t n = 0; n < graph.nodes.size(); ++n) cuts.nodes.emplace_back(rules[n].factors.size());
+  cuts.partial.resize(graph.values.size(), Reduce::none);
+  cuts.late.resize(graph.values.size(), false);
+  return cuts;
+}
+
+}  // namespace
+
+/// A graph of all rows, and how batches cut it.
+struct RowPasses::Analysis {
+  const OpSet& ops;
+  RowBatches batches;
+  Graph whole;
+  int64_t rows = 1;     // of `whole`
+  int64_t repeats = 1;  // batches that have as many rows each
+  Rules rules;
+  Rules cut_rules;  // of a graph that is like it, with fewer rows where micro-batches cannot be as many
+  Mesh mesh;
+  MicroCuts cuts;
+  std::vector<int> level{};  // per value: the pass that makes it, or after which it is computed
+
+  bool is_cut_value(ValueId value) const { return is_cut(cuts.values[value]); }
+  bool is_partial(ValueId value) const { return cuts.partial[value] != Reduce::none; }
+  /// Whether each batch makes its part of what a node makes.
+  bool is_loop(size_t n) const {
+    const std::vector<ValueId>& outputs = whole.nodes[n].outputs;
+    return is_cut(cuts.nodes[n]) ||
+           std::any_of(outputs.begin(), outputs.end(), [&](ValueId output) { return is_partial(output); });
+  }
+  /// Whether a value is computed once, of what all batches made.
+  bool is_late(ValueId value) const {
+    const NodeId maker = whole.values[value].producer;
+    return maker >= 0 && cuts.late[value] && !is_loop(static_cast<size_t>(maker));
+  }
+  /// Whether a node of a batch takes a value of all batches, which an earlier pass made.
+  bool is_given(size_t n, ValueId operand) const {
+    return is_late(operand) || (is_partial(operand) && is_cut(cuts.nodes[n]));
+  }
+  DimAxes wanted(size_t n, size_t operand) const {
+    return dims_from_factors(cut_rules[n], cuts.nodes[n], cut_rules[n].inputs[operand]);
+  }
+
+  void find_levels() {
+    level.assign(whole.values.size(), 0);
+    for (size_t n = 0; n < whole.nodes.size(); ++n) {
+      const Node& node = whole.nodes[n];
+      const bool late = is_late(node.outputs[0]);
+      int own = 0;
+      for (const ValueId input : node.inputs) {
+        if (late && is_cut_value(input)) refuse(n);
+        own = std::max(own, level[input] + (!late && is_given(n, input) ? 1 : 0));
+      }
+      for (const ValueId output : node.outputs) level[output] = own;
+    }
+  }
+
+  [[noreturn]] void refuse(size_t n) const {
+    throw InvalidArgument(
+        fmt::format("[eval] a node needs all rows at once, got {} with batches of {} of {} rows, expected all rows in "
+                    "one batch (--eval-batch {}), or sums and means over the rows",
+                    described_with_line(whole.nodes[n]), batches.batch, batches.rows, batches.rows));
+  }
+};
+
+/// The graph of a batch, node by node.
+class RowPasses::BatchGraph {
+ public:
+  BatchGraph(const Analysis& found, int64_t batch)
+      : a_(found),
+        batch_(found.repeats > 1 ? found.rows : batch),
+        local_(found.whole),
+        builder_(found.ops, head()),
+        made_(found.whole.values.size()) {
+    builder_.reserve_names(a_.whole);
+    const Graph& head = builder_.graph();
+    for (size_t i = 0; i < head.inputs.size(); ++i) {
+      made_[a_.whole.inputs[i].value] = builder_.value(head.inputs[i].value);
+    }
+    for (size_t s = 0; s < head.states.size(); ++s) {
+      made_[a_.whole.states[s].entry] = builder_.value(head.states[s].entry);
+    }
+  }
+
+  Graph run(const std::vector<std::pair<std::string, ValueId>>& outputs) {
+    std::vector<bool> needed(made_.size(), false);
+    for (const auto& [name, value] : outputs) needed[value] = true;
+    for (size_t n = a_.whole.nodes.size(); n-- > 0;) {
+      const Node& node = a_.whole.nodes[n];
+      if (std::none_of(node.outputs.begin(), node.outputs.end(), [&](ValueId v) { return needed[v]; })) continue;
+      for (const ValueId input : node.inputs) needed[input] = needed[input] || !a_.is_given(n, input);
+    }
+    for (size_t n = 0; n < a_.whole.nodes.size(); ++n) {
+      const Node& node = a_.whole.nodes[n];
+      if (std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId v) { return needed[v]; })) make(n);
+    }
+    for (const auto& [name, value] : outputs) {
+      Value result = made_[value];
+      if (a_.whole.values[value].producer < 0) {  // a state itself
+        result = builder_.apply("reshape", {result}, ReshapeAttrs{.shape = result.shape()});
+      }
+      builder_.output(name, result);
+    }
+    return remove_dead_nodes(builder_.take());
+  }
+
+ private:
+  /// The inputs, with the rows of a batch, and the states.
+  Graph head() {
+    Graph head;
+    head.name = a_.whole.name;
+    const auto keep = [&](ValueId old) {
+      head.values.push_back({part_of(a_.whole.type(old), a_.cuts.values[old]), a_.whole.values[old].name});
+      local_.values[old].type = head.values.back().type;
+      return static_cast<ValueId>(head.values.size()) - 1;
+    };
+    for (Input input : a_.whole.inputs) {
+      input.value = keep(input.value);
+      head.inputs.push_back(input);
+    }
+    for (State state : a_.whole.states) {
+      state.entry = keep(state.entry);
+      head.states.push_back(std::move(state));
+    }
+    return head;
+  }
+
+  /// The rows [first, first + batch) of what batches cut in proportion.
+  Range rows_of(int64_t size, int64_t first) const {
+    PARTITA_CHECK(size * batch_ % a_.rows == 0, "{} of {} rows do not cut {}", batch_, a_.rows, size);
+    return {size * first / a_.rows, size * (first + batch_) / a_.rows, size};
+  }
+  Type part_of(Type type, const DimAxes& dims) const {
+    for (size_t d = 0; d < dims.size(); ++d) {
+      if (!dims[d].empty()) type.shape[d] = rows_of(type.shape[d], 0).count();
+    }
+    return type;
+  }
+
+  Shard shard_at(size_t n, const Cut& cut, int64_t first) const {
+    const ShardingRule& rule = a_.rules[n];
+    const Node& node = a_.whole.nodes[n];
+    Shard shard;
+    for (size_t f = 0; f < cut.size(); ++f) {
+      const int64_t size = rule.factors[f].size;
+      shard.factors.push_back(cut[f].empty() ? Range{0, size, size} : rows_of(size, first));
+    }
+    const auto ranges = [&](const std::vector<TensorMap>& maps, const std::vector<ValueId>& values) {
+      std::vector<std::vector<Range>> result;
+      for (size_t i = 0; i < maps.size(); ++i) {
+        const DimAxes dims = dims_from_factors(rule, cut, maps[i]);
+        std::vector<Range>& own = result.emplace_back();
+        for (size_t d = 0; d < dims.size(); ++d) {
+          const int64_t size = a_.whole.type(values[i]).shape[d];
+          own.push_back(dims[d].empty() ? Range{0, size, size} : rows_of(size, first));
+        }
+      }
+      return result;
+    };
+    shard.inputs = ranges(rule.inputs, node.inputs);
+    shard.outputs = ranges(rule.outputs, node.outputs);
+    return shard;
+  }
+
+  /// Attributes of the part of a node that a batch has. Throws InvalidArgument where they depend on which rows these
+  /// are.
+  Attrs attrs_of(size_t n, const Cut& cut) const {
+    const Node& node = a_.whole.nodes[n];
+    const OpDef& op = a_.rules.op(n);
+    if (a_.repeats > 1) return repeated(n);
+    if (!is_cut(cut) || !op.localize) return node.attrs;
+    const Attrs first = op.localize(node.attrs, shard_at(n, cut, 0));
+    if (first != op.localize(node.attrs, shard_at(n, cut, a_.rows - batch_))) a_.refuse(n);
+    return first;
+  }
+
+  /// Of a batch that is one of several: its means are shares of means over all.
+  Attrs repeated(size_t n) const {
+    const Node& node = a_.whole.nodes[n];
+    if (node.op != "reduce" || !a_.is_partial(node.outputs[0]) || !a_.is_cut_value(node.inputs[0])) return node.attrs;
+    ReduceAttrs attrs = node.attrs.as<ReduceAttrs>();
+    double count = 1;
+    for (const int64_t axis : attrs.axes) {
+      count *= static_cast<double>(a_.whole.type(node.inputs[0]).shape[static_cast<size_t>(axis)]);
+    }
+    if (attrs.scale == 1 / count) attrs.scale /= static_cast<double>(a_.repeats);
+    return attrs;
+  }
+
+  void make(size_t n) {
+    const Node& node = a_.whole.nodes[n];
+    if (a_.is_late(node.outputs[0]) || made_[node.outputs[0]]) return;
+    std::vector<Value> operands;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const ValueId input = node.inputs[i];
+      const DimAxes wanted = a_.wanted(n, i);
+      const bool slices = is_cut(wanted) && !a_.is_cut_value(input);
+      operands.push_back(slices ? slice(n, input, wanted) : a_.is_given(n, input) ? given(input) : whole(input));
+    }
+    Node copy = node;
+    copy.attrs = attrs_of(n, a_.cuts.nodes[n]);
+    const std::vector<Type> types = infer(n, copy.attrs, operands);
+    for (size_t k = 0; k < types.size(); ++k) {
+      const ValueId output = node.outputs[k];
+      const Type expected = part_of(a_.whole.type(output), a_.cuts.values[output]);
+      PARTITA_CHECK(types[k] == expected, "{} makes {} of a batch, expected {}", node.name, print(types[k]),
+                    print(expected));
+      local_.values[output].type = types[k];
+    }
+    const std::vector<Value> results = builder_.copy_node(local_, copy, operands);
+    for (size_t k = 0; k < results.size(); ++k) made_[node.outputs[k]] = results[k];
+  }
+
+  std::vector<Type> infer(size_t n, const Attrs& attrs, const std::vector<Value>& operands) const {
+    std::vector<Type> inputs;
+    for (const Value& operand : operands) inputs.push_back(operand.type());
+    const std::vector<Type> none;
+    return a_.rules.op(n).infer({attrs, inputs, none});
+  }
+
+  /// A value as the batch has it, made now where only a slice of another one needs it.
+  Value whole(ValueId value) {
+    const NodeId maker = a_.whole.values[value].producer;
+    if (!made_[value] && maker >= 0) make(static_cast<size_t>(maker));
+    return made_[value];
+  }
+
+  /// What an earlier pass made.
+  Value given(ValueId value) {
+    if (given_.contains(value)) return given_.at(value);
+    const ValueInfo& info = a_.whole.values[value];
+    return given_[value] = builder_.input(given_name(info.name), info.type);
+  }
+
+  /// The rows of a batch of a value that is there as a whole (a constant, a number for every row): made anew.
+  Value slice(size_t user, ValueId value, const DimAxes& dims) {
+    if (slices_.contains({value, dims})) return slices_.at({value, dims});
+    const NodeId maker = a_.whole.values[value].producer;
+    if (maker < 0) a_.refuse(user);
+    const auto n = static_cast<size_t>(maker);
+    const Node& node = a_.whole.nodes[n];
+    const auto k = static_cast<size_t>(a_.whole.values[value].output);
+    const ShardingRule& rule = a_.cut_rules[n];
+    const Cut cut = suggest_cut(rule, {{&rule.outputs[k], dims}}, a_.mesh, /*expandable=*/false);
+    const Sharding result = output_sharding(rule, cut, static_cast<int>(k));
+    if (result.dims != dims || !result.partial.empty()) a_.refuse(n);
+    std::vector<Value> operands;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const ValueId input = node.inputs[i];
+      const DimAxes wanted = dims_from_factors(rule, cut, rule.inputs[i]);
+      if (is_cut(wanted) && !a_.is_cut_value(input)) {
+        operands.push_back(slice(n, input, wanted));
+      } else {
+        operands.push_back(a_.is_late(input) || a_.is_partial(input) ? given(input) : whole(input));
+      }
+    }
+    builder_.scope = node.scope;
+    builder_.source = node.source;
+    builder_.stage = node.stage;
+    const Value made = builder_.apply_all(node.op, operands, attrs_of(n, cut)).at(k);
+    slices_[{value, dims}] = made;
+    return made;
+  }
+
+  const Analysis& a_;
+  const int64_t batch_;
+  Graph local_;  // the whole graph with the types of a batch
+  Builder builder_;
+  std::vector<Value> made_;  // per value of the whole graph
+  std::map<ValueId, Value> given_;
+  std::map<std::pair<ValueId, DimAxes>, Value> slices_;
+};
+
+RowPasses::RowPasses(const BuildForRows& build_for, const OpSet& ops, const RowBatches& batches) {
+  const auto build = [&](int64_t rows) { return wanted_part(build_for(rows), batches.logits); };
+  Graph whole = build(batches.batch);
+  int64_t rows = batches.batch, repeats = 1;
+  if (rows < batches.rows) {
+    std::exception_ptr error;
+    std::optional<Graph> all;
+    try {
+      all = build(batches.rows);
+      if (!is_alike(*all, whole)) all.reset();
+    } catch (const std::exception&) {  // of any kind: the network is a function of the user's
+      error = std::current_exception();
+    }
+    if (all) {
+      whole = std::move(*all);
+      rows = batches.rows;
+    } else if (batches.rows % rows == 0 && rows > 1) {
+      repeats = batches.rows / rows;
+    } else if (error) {
+      std::rethrow_exception(error);
+    } else {
+      throw InvalidArgument(
+          fmt::format("[eval] the network depends on the number of its rows, got another one for {} rows than for {}, "
+                      "expected a number of rows that batches of {} divide",
+                      batches.rows, rows, rows));
+    }
+  }
+  // Every batch begins at a multiple of what divides them all.
+  int64_t unit = repeats > 1 ? 1 : std::gcd(batches.batch, rows);
+  if (repeats > 1) {
+    while (rows / unit > kMostMicroBatches || rows % unit != 0) ++unit;
+  }
+  std::optional<Graph> fewer;
+  int64_t count = rows / unit;
+  if (count > kMostMicroBatches) {
+    count = kMostMicroBatches;
+    fewer = build(unit * count);
+    PARTITA_CHECK(is_alike(*fewer, whole), "a network for {} rows is not like that for {}", unit * count, rows);
+  }
+  const Graph& cut_graph = fewer ? *fewer : whole;
+  Rules rules(whole, ops), cut_rules(cut_graph, ops);
+  MicroCuts cuts = count > 1 ? find_micro_cuts(cut_graph, cut_rules, count, Needed::anything) : no_cuts(whole, rules);
+  Analysis found{.ops = ops,
+                 .batches = batches,
+                 .whole = std::move(whole),
+                 .rows = rows,
+                 .repeats = repeats,
+                 .rules = std::move(rules),
+                 .cut_rules = std::move(cut_rules),
+                 .mesh = Mesh().with_micro_batches(count),
+                 .cuts = std::move(cuts)};
+  found.find_levels();
+  found_ = std::make_shared<const Analysis>(std::move(found));
+  find_results();
+  for (size_t pass = 0; pass < passes_.size(); ++pass) batch_graph(pass, batches.batch);  // throws what is refused
+}
+
+const Graph& RowPasses::whole() const { return found_->whole; }
+
+void RowPasses::find_results() {
+  const Analysis& a = *found_;
+  std::vector<bool> wanted(a.whole.values.size(), false);
+  int logits = -1, last = 0;
+  for (const Output& output : a.whole.outputs) {
+    if (a.whole.type(output.value).rank() == 0) {
+      scalars_.emplace_back(output.name, a.whole.values[output.value].name);
+      wanted[output.value] = !a.is_late(output.value);
+      continue;
+    }
+    const bool has_rows = a.cuts.count == 1 || a.is_cut_value(output.value);
+    if (!has_rows && a.whole.values[output.value].producer >= 0) {
+      a.refuse(static_cast<size_t>(a.whole.values[output.value].producer));
+    }
+    logits = a.level[output.value];
+  }
+  std::stable_partition(scalars_.begin(), scalars_.end(), [](const auto& scalar) { return scalar.first == "loss"; });
+  for (size_t n = 0; n < a.whole.nodes.size(); ++n) {
+    const Node& node = a.whole.nodes[n];
+    const bool late = a.is_late(node.outputs[0]);
+    for (const ValueId input : node.inputs) {
+      if (!a.is_late(input) && (late || (a.is_partial(input) && a.is_given(n, input)))) wanted[input] = true;
+    }
+  }
+  for (size_t v = 0; v < wanted.size(); ++v) {
+    if (wanted[v]) last = std::max(last, a.level[v]);
+  }
+  passes_.resize(static_cast<size_t>(std::max(last, logits)) + 1);
+  for (size_t v = 0; v < wanted.size(); ++v) {
+    if (!wanted[v]) continue;
+    passes_[static_cast<size_t>(a.level[v])].results.push_back(
+        {a.whole.values[v].name, a.whole.values[v].type, a.cuts.partial[v]});
+  }
+  if (logits >= 0) passes_[static_cast<size_t>(logits)].makes_logits = true;
+}
+
+Graph RowPasses::batch_graph(size_t pass, int64_t batch) const {
+  const Analysis& a = *found_;
+  std::map<std::string_view, ValueId> values;
+  for (size_t v = 0; v < a.whole.values.size(); ++v) values.emplace(a.whole.values[v].name, static_cast<ValueId>(v));
+  std::vector<std::pair<std::string, ValueId>> outputs;
+  for (const Result& result : passes_[pass].results) outputs.emplace_back(result.name, values.at(result.name));
+  if (passes_[pass].makes_logits) outputs.emplace_back("logits", a.whole.output("logits"));
+  return BatchGraph(a, batch).run(outputs);
+}
+
+Graph RowPasses::joined_graph(size_t pass) const {
+  const Analysis& a = *found_;
+  Builder builder(a.ops, a.whole.name);
+  std::map<ValueId, Value> made;
+  for (const Node& node : a.whole.nodes) {
+    if (!a.is_late(node.outputs[0]) || a.level[node.outputs[0]] != static_cast<int>(pass)) continue;
+    std::vector<Value> operands;
+    for (const ValueId input : node.inputs) {
+      if (!made.contains(input)) made[input] = builder.input(a.whole.values[input].name, a.whole.type(input));
+      operands.push_back(made.at(input));
+    }
+    const std::vector<Value> results = builder.copy_node(a.whole, node, operands);
+    for (size_t k = 0; k < results.size(); ++k) {
+      made[node.outputs[k]] = results[k];
+      builder.output(a.whole.values[node.outputs[k]].name, results[k]);
+    }
+  }
+  return builder.take();
+}
+
+}  // namespace partita
