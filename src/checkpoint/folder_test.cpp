@@ -340,8 +340,8 @@ TEST(CheckpointFolder, ManifestsOfDeepOrLongJsonAreRefused) {
         read_manifest(folder);
         ADD_FAILURE() << "accepted";
       } catch (const InvalidFile& error) {
-        EXPECT_EQ(std::string(error.what()), fmt::format("[checkpoint] {}/{}: the manifest is not one of this program, "
-                                                         "got {}, expected its JSON",
+        EXPECT_EQ(std::string(error.what()), fmt::format("[checkpoint] {}/{}: the manifest is not JSON, "
+                                                         "got {}, expected that of a checkpoint",
                                                          folder, kManifestName, reason));
       }
       // The folder stays in use: the checkpoint before it is listed and the next one is saved.

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <set>
+#include <tuple>
 
 #include "base/bounded_json.h"
 #include "checkpoint/files.h"
@@ -162,9 +163,20 @@ Box parse_box(const Fields& fields, const Document& pairs, const Shape& shape) {
   return box;
 }
 
+/// The dimension along which pieces begin at the most places.
+size_t most_cut_dimension(const std::vector<const ManifestPiece*>& pieces, size_t dims) {
+  size_t best = 0, most = 0;
+  for (size_t d = 0; d < dims; ++d) {
+    std::set<int64_t> begins;
+    for (const ManifestPiece* piece : pieces) begins.insert(piece->box[d].begin);
+    if (begins.size() > most) std::tie(best, most) = std::pair(d, begins.size());
+  }
+  return best;
+}
+
 /// Every element lies in one piece.
 void require_whole(const ManifestTensor& tensor, const Fields& fields) {
-  // By where they begin along the first dimension that cuts them: only neighbours can overlap.
+  // By where they begin along a dimension that cuts them: only neighbours can overlap.
   std::vector<const ManifestPiece*> pieces;
   int64_t elements = 0;
   for (const ManifestPiece& piece : tensor.pieces) {
@@ -176,13 +188,13 @@ void require_whole(const ManifestTensor& tensor, const Fields& fields) {
     fields.refuse(
         fmt::format("is not whole, got {} elements in its pieces, expected {}", elements, tensor.type.elements()));
   }
-  const size_t dims = tensor.type.shape.size();
+  const size_t dims = tensor.type.shape.size(), cut = most_cut_dimension(pieces, dims);
   std::sort(pieces.begin(), pieces.end(), [&](const ManifestPiece* a, const ManifestPiece* b) {
-    return dims > 0 && a->box[0].begin < b->box[0].begin;
+    return dims > 0 && a->box[cut].begin < b->box[cut].begin;
   });
   for (size_t i = 0; i < pieces.size(); ++i) {
     for (size_t k = i + 1; k < pieces.size(); ++k) {
-      if (dims > 0 && pieces[k]->box[0].begin >= pieces[i]->box[0].end) break;
+      if (dims > 0 && pieces[k]->box[cut].begin >= pieces[i]->box[cut].end) break;
       if (common_box(pieces[i]->box, pieces[k]->box)) fields.refuse("has pieces that overlap");
     }
   }
@@ -246,7 +258,7 @@ Document parse_document(std::string_view text, std::string_view end, const std::
   try {
     return parse_bounded_json(std::string(text).append(end), kMaxManifestValues);
   } catch (const BadJson& error) {
-    throw InvalidFile(fmt::format("[checkpoint] {}: the manifest is not one of this program, got {}, expected its JSON",
+    throw InvalidFile(fmt::format("[checkpoint] {}: the manifest is not JSON, got {}, expected that of a checkpoint",
                                   path, error.what()));
   }
 }
