@@ -25,6 +25,15 @@ bool Columns::contains(std::string_view name) const {
 
 Value Columns::at(std::string_view name) { return converted(position(name)); }
 
+Value Columns::at(std::string_view name, const Shape& row) {
+  const size_t column = position(name);
+  const Shape& got = columns_[column].type.shape;
+  const auto fits = [](int64_t size, int64_t declared) { return declared == -1 || size == declared; };
+  if (std::equal(got.begin(), got.end(), row.begin(), row.end(), fits)) return converted(column);
+  throw InvalidArgument(fmt::format("[data] the rows of '{}' have another shape, got {}, expected {}", name,
+                                    print(columns_[column].type), print(row)));
+}
+
 Value Columns::as_given(std::string_view name) { return given(position(name)); }
 
 Value Columns::first() {

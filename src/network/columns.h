@@ -18,6 +18,9 @@ class Columns {
   /// Floats in the type that the network computes in, other types as they are. Throws InvalidArgument with the nearest
   /// name when there is no such column.
   Value at(std::string_view name);
+  /// The same of rows of this shape, -1 for any size of a dimension. Throws InvalidArgument, with both shapes, for
+  /// others: layers take their sizes from whatever rows come, also from images with their channels last.
+  Value at(std::string_view name, const Shape& row);
   /// In the type of the column, whatever the network computes in: labels keep their digits.
   Value as_given(std::string_view name);
   bool contains(std::string_view name) const;
