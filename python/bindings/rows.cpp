@@ -49,9 +49,16 @@ std::vector<Column> columns_of(const std::vector<ColumnText>& texts) {
 void store(const py::handle& given, const Tensor& out, const std::string& what) {
   const auto array = py::cast<ArrayPtr>(py::module_::import("partita._core").attr("Array")(given));
   if (array->type() != out.type) {
-    throw InvalidArgument(fmt::format("[dataset] {} has another type than the first row, got {}, expected {}", what,
-                                      print(array->type()), print(out.type)),
-                          ErrorKind::type);
+    const bool are_images =
+        array->type().dtype == out.type.dtype && array->type().rank() == out.type.rank() && out.type.rank() >= 2;
+    throw InvalidArgument(
+        fmt::format("[dataset] {} has another type than the first row, got {}, expected {}{}", what,
+                    print(array->type()), print(out.type),
+                    are_images
+                        ? ": rows have one size, so that images of several are resized where they are made, as by "
+                          "vision.Resize((height, width))(image)"
+                        : ""),
+        ErrorKind::type);
   }
   const auto bytes = static_cast<size_t>(out.type.bytes());
   if (bytes > 0) std::memcpy(out.data, array->data(), bytes);

@@ -67,6 +67,27 @@ CASES = {
         trained(Net())
         """,
     ),
+    "rows of float64": (
+        TypeError,
+        "column 'data' of the data set is float64, expected float32 as the parameters are: numbers.astype(np.float32)",
+        """
+        trained(nn.Dense(4, 3), rows(np.ones((16, 4))))  # here
+        """,
+    ),
+    "images of two sizes": (
+        TypeError,
+        "column 'image' of row 1 has another type than the first row, got u8[9,8,3], expected u8[8,8,3]: rows have one "
+        "size, so that images of several are resized where they are made",
+        """
+        class Images:
+            def __len__(self):
+                return 2
+            def __getitem__(self, i):
+                return (np.zeros((8 + i, 8, 3), "u1"),)
+        images = ds.GeneratorDataset(Images(), ["image"], shuffle=False).map(ds.vision.Resize((4, 4)), "image")
+        list(images.create_tuple_iterator())  # here
+        """,
+    ),
     "shapes that do not fit": (
         ValueError,
         "matmul",

@@ -80,6 +80,23 @@ class Events(Case):
                 self.assertEqual((before[1] != after).any(), name == "step")
             self.close(seen[-1][1], net.fc1.weight, 0)
 
+    def test_early_stopping_has_a_number_to_monitor(self):
+        """The default is the loss of the evaluation, whatever the metrics."""
+        for metrics in (None, {"acc"}, {"loss"}):
+            net, seen = Net(), []
+            optimizer = nn.SGD(net.trainable_params(), 0.0)
+            model = train.Model(net, nn.CrossEntropyLoss(), optimizer, metrics=metrics)
+            keep = AtEvents(lambda name, args: seen.append(args.eval_results) if name == "epoch" else None)
+            model.fit(5, rows(), rows(), callbacks=[keep, train.EarlyStopping()])
+            self.assertEqual(len(seen), 2)
+            self.assertEqual(set(seen[0]), {"eval_loss", *(metrics or ())})
+            loss = float(nn.CrossEntropyLoss()(net(Tensor(labelled(24)[0])), Tensor(labelled(24)[1])))
+            self.assertAlmostEqual(seen[0]["eval_loss"], loss, 5)
+            with self.assertRaisesRegex(
+                ValueError, r"got 'eval_loss', expected one of \['loss'\], or an evaluation after each epoch: Model.fit"
+            ):
+                model.train(5, rows(), callbacks=[train.EarlyStopping()])
+
     def test_read_parameters_that_are_cut(self):
         net, seen = Net(), []
         zero = {"parallel_optimizer_threshold": 0, "optimizer_level": "level3"}

@@ -177,11 +177,12 @@ class EarlyStopping(Callback):
 
     def on_train_epoch_end(self, run_context):
         args = run_context.original_args()
-        value = args.loss_value if self.monitor == "loss" else (args.metrics or {}).get(self.monitor)
+        found = args.eval_results or {}
+        value = args.loss_value if self.monitor == "loss" else found.get(self.monitor)
         if value is None:
+            more = "" if found else ", or an evaluation after each epoch: Model.fit(.., valid_dataset)"
             raise ValueError(
-                f"[EarlyStopping] nothing to monitor, got '{self.monitor}', expected one of "
-                f"{['loss', *(args.metrics or {})]}"
+                f"[EarlyStopping] nothing to monitor, got '{self.monitor}', expected one of {['loss', *found]}{more}"
             )
         better = self.best is None or (
             value > self.best + self.min_delta if self.rises else value < self.best - self.min_delta

@@ -179,7 +179,8 @@ class Events:
                 self._end_epoch(self._args.cur_epoch_num - self._first_epoch, is_whole=False)
             return
         if info.validation is not None:
-            self._args.metrics = self._args.eval_results = self._model._measured(info.validation)
+            self._args.metrics = self._model._measured(info.validation)
+            self._args.eval_results = {**self._args.metrics, "eval_loss": info.validation.loss}
         self._end_epoch(info.epoch, info.steps == self._args.batch_num)
 
     def _end_epoch(self, epoch, is_whole):

@@ -1,5 +1,7 @@
 """Model: a network, its loss and its optimizer, trained and evaluated on data sets."""
 
+import contextlib
+
 from partita import _core, context
 from partita._names import refuse_missing
 from partita._warnings import warn
@@ -183,7 +185,8 @@ class Model:
             passes = epoch - initial_epoch
             if sink_size:
                 passes = -(-passes * sink_size // (len(rows) // rows_of_batch))
-            stopped_by = job.core.train(rows, passes, events, valid_rows, bool(exits))
+            with _naming_wide_columns(dataset):
+                stopped_by = job.core.train(rows, passes, events, valid_rows, bool(exits))
         finally:
             events.let_go()
             for name, array in job.take().items():
@@ -237,7 +240,8 @@ class Model:
         parts, cut = parallelism.feeders(valid_dataset)
         if cut:
             rows = _core.data.concat([valid_dataset.rows((parts, i)) for i in range(parts)])
-        found = job.core.eval(rows.rename(job.columns))
+        with _naming_wide_columns(valid_dataset):
+            found = job.core.eval(rows.rename(job.columns))
         return self._measured(found)
 
     def _measured(self, found):
@@ -292,6 +296,22 @@ class Model:
         with self._settings():
             job, rows, _ = self._training_job("plan", train_dataset)
             return job.core.plan(rows, cluster, pins, search, ranks)
+
+
+@contextlib.contextmanager
+def _naming_wide_columns(dataset):
+    """Adds the columns of float64, as NumPy makes them, to an error about element types."""
+    try:
+        yield
+    except TypeError as error:
+        wide = [name for name, dtype, _ in dataset.rows().columns if dtype == "f64"]
+        if not wide or "f64" not in str(error):
+            raise
+        raise TypeError(
+            f"{error}: column {', '.join(map(repr, wide))} of the data set is float64, expected float32 as the "
+            "parameters are: numbers.astype(np.float32), or dataset.map(transforms.TypeCast(mstype.float32), "
+            f"{wide[0]!r})"
+        ) from error
 
 
 def _part_shape(layout):
