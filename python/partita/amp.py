@@ -28,7 +28,7 @@ class LossScaler:
         return self._times(inputs, 1.0 / float(self.scale_value))
 
     def adjust(self, grads_finite):
-        return self.scale_value
+        """Changes the scale after a step."""
 
 
 class StaticLossScaler(LossScaler):
@@ -51,7 +51,7 @@ class DynamicLossScaler(LossScaler):
         else:
             scale, self.counter = max(1.0, scale / self.scale_factor), 0
         self.scale_value = Tensor(scale)
-        return self.scale_value
+        return True
 
 
 def all_finite(inputs):

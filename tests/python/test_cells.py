@@ -8,7 +8,7 @@ from support import Case, Small, labelled, rng
 
 import partita as ms
 from partita import Parameter, Tensor, nn, ops
-from partita.common.initializer import initializer
+from partita.common.initializer import TruncatedNormal, initializer
 
 
 class Names(Case):
@@ -89,11 +89,20 @@ class Defaults(Case):
         ms.set_seed(2)
         self.assertFalse(np.array_equal(first, Small().fc1.weight.asnumpy()))
         self.assertAlmostEqual(initializer("normal", [100, 100]).asnumpy().std(), 0.01, 3)
+        drawn = [initializer(one, [100, 100]).asnumpy() for one in (  # limits are numbers
+            TruncatedNormal(), TruncatedNormal(0.01, 1.0, 0.98, 1.02), TruncatedNormal(1.0)
+        )]  # fmt: skip
+        self.assertAlmostEqual(drawn[0].std(), 0.01, 3)
+        self.assertGreater(abs(drawn[0]).max(), 0.03)
+        self.assertLessEqual(abs(drawn[1] - 1).max(), 0.0200001)
+        self.assertLessEqual(abs(drawn[2]).max(), 2)
+        with self.refuses(ValueError, "[initializer] limits that are not there, got a=-2.0, b=2.0 with sigma=0.5"):
+            TruncatedNormal(0.5)
         with self.refuses(ValueError, "unknown name, got 'norml'", "did you mean 'normal'"):
             initializer("norml", [2])
 
 
-class Names(Case):
+class Lists(Case):
     def test_of_cells_that_come_later_have_the_prefix_of_their_list(self):
         class Net(nn.Cell):
             def __init__(self):

@@ -7,6 +7,7 @@ from partita._names import refuse_missing
 from partita.common import dtype as mstype
 
 _registry = {}
+_NOTHING_BEYOND = 6  # standard deviations, of which a network does not draw such numbers
 
 
 def _named(*names):
@@ -58,14 +59,20 @@ class Normal(_Fixed):
 
 @_named("truncatednormal", "truncated_normal")
 class TruncatedNormal(_Fixed):
-    """Normal, drawn again where it is further than two standard deviations from its mean."""
+    """Normal within limits, which are numbers, not standard deviations: two of these from the mean, or so many that
+    they cut nothing off."""
 
     def __init__(self, sigma=0.01, mean=0.0, a=-2.0, b=2.0):
-        if (a, b) != (-2.0, 2.0):
+        below, above = ((mean - a) / sigma, (b - mean) / sigma) if sigma > 0 else (0, 0)
+        if min(below, above) >= _NOTHING_BEYOND:
+            super().__init__("normal", mean, sigma)
+        elif abs(below - 2) < 1e-6 and abs(above - 2) < 1e-6:
+            super().__init__("truncated_normal", mean, sigma)
+        else:
             raise ValueError(
-                f"[initializer] other limits than two standard deviations, got a={a}, b={b}, expected a=-2.0, b=2.0"
+                f"[initializer] limits that are not there, got a={a}, b={b} with sigma={sigma}, mean={mean}, expected "
+                f"two standard deviations from the mean, or {_NOTHING_BEYOND} and more"
             )
-        super().__init__("truncated_normal", mean, sigma)
 
 
 @_named("uniform")

@@ -203,7 +203,7 @@ class Dropout(Primitive):
 
     def compute(self, x):
         y = F.dropout(x, 1.0 - self.keep_prob)
-        return y, F.not_equal(y, 0.0)
+        return y, F.cast(F.not_equal(y, 0.0), y.dtype)
 
 
 class _Reduce(Primitive):
