@@ -13,6 +13,7 @@
 #include "pipeline/text.h"
 #include "planning/plan_file.h"
 #include "training/configuration.h"
+#include "training/equal_threads.h"
 #include "training/memory.h"
 #include "training/table_limits.h"
 #include "training/training_run.h"
@@ -111,8 +112,9 @@ LaunchFingerprint Model::fingerprint_of(const Program& program, const DatasetPtr
     return print_digest(digest_of(print_stages(program.pipeline, program.stages, print_one)));
   };
   LaunchFingerprint fingerprint;
+  const bool may_threads_differ = !needs_equal_threads(program);
   for (const JobOption& option : job_options()) {
-    if (option.effect == Effect::console) continue;
+    if (option.effect == Effect::console || (option.key() == "ranks.threads" && may_threads_differ)) continue;
     fingerprint.emplace_back(option.key(), fmt::format("{}", fmt::join(option.get(config_), ", ")));
   }
   fingerprint.insert(

@@ -25,6 +25,27 @@ begin_job equal -n 3 -- train mlp --batch 48 --steps 20 --no-eval --save "$folde
 end_job equal $job "$(now)" 0 "saved to" 60 || fail "a launch"
 cmp "$folder/threads.st" "$folder/launched.st" || fail "weights of threads and of a launch differ"
 
+# data_of FILE: its weights, without the header, which names the configuration of rank 0
+data_of() { tail -c +$((9 + $(od -An -t u8 -N 8 "$1"))) "$1"; }
+# Ranks with different numbers of compute threads, as hosts with different slots have them: the same bits in f64. Where
+# ranks compute the same products in f32 they are refused.
+mine='threads=$1; [ "$PARTITA_RANK" = 1 ] && threads=$2; shift 2; exec "$@" --threads "$threads"'
+for threads in "2 2" "2 1" "1 2"; do
+  begin_job "threads_${threads/ /_}" -n 2 -- sh -c "$mine" sh $threads "$partita" train lenet --dtype f64 --batch 16 \
+    --steps 4 --no-eval --log "$folder/threads_$threads.jsonl" --save "$folder/threads_$threads.st"
+  end_job "$job_name" $job "$(now)" 0 "saved to" 60 || fail "ranks with $threads threads"
+  cmp <(data_of "$folder/threads_2 2.st") <(data_of "$folder/threads_$threads.st") ||
+    fail "weights with $threads threads differ"
+  diff <(grep -o '"loss":[^,}]*' "$folder/threads_2 2.jsonl") <(grep -o '"loss":[^,}]*' "$folder/threads_$threads.jsonl") ||
+    fail "losses with $threads threads differ"
+done
+[[ $(grep -c '"loss":' "$folder/threads_2 1.jsonl") -ge 4 ]] || fail "no losses: $(cat "$folder/threads_2 1.jsonl")"
+begin_job threads_f32 -n 2 -- sh -c "$mine" sh 2 1 "$partita" train mlp --batch 16 --steps 2 --no-eval
+end_job threads_f32 $job "$(now)" 0 "epoch time" 60 || fail "ranks with different threads in f32"
+begin_job threads_none -n 2 -- sh -c "$mine" sh 2 1 "$partita" train mlp --batch 16 --steps 2 --no-eval --parallel none
+end_job threads_none $job "$(now)" 78 "got ranks.threads=1 on rank 1, expected ranks.threads=2" 60 ||
+  fail "products of several ranks with different threads"
+
 # Kills, five jobs at a time: some while they start, some while they train.
 kills() {
   local jobs=() times=() i
@@ -171,6 +192,13 @@ on_two=(--ssh "$folder/rsh" --hosts 10.77.0.1:2,10.77.0.2:2)
 begin_job hosts "${on_two[@]}" -- train mlp --batch 48 --steps 20 --no-eval --save "$folder/hosts.st"
 end_job hosts $job "$(now)" 0 "saved to" 60 || fail "two hosts"
 cmp "$folder/threads.st" "$folder/hosts.st" || fail "weights of threads and of two hosts differ"
+# Hosts with different slots, of which each rank takes its share of the cores.
+begin_job uneven --ssh "$folder/rsh" --hosts 10.77.0.1:2,10.77.0.2:1 -- train mlp --batch 48 --steps 20 --no-eval \
+  --dtype f64 --save "$folder/uneven.st"
+end_job uneven $job "$(now)" 0 "saved to" 60 || fail "hosts with different slots"
+"$partita" train mlp --ranks 3 --dtype f64 --batch 48 --steps 20 --no-eval --save "$folder/three.st" >/dev/null 2>&1 ||
+  fail "threads"
+cmp <(data_of "$folder/three.st") <(data_of "$folder/uneven.st") || fail "weights of threads and of hosts with different slots differ"
 begin_job far_kill "${on_two[@]}" --stall-timeout 5 -- $endless
 await_text far_kill 'epoch: ' || fail "no step on two hosts"
 kill -9 "$(pid_of far_kill 3)"

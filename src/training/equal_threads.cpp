@@ -1,0 +1,34 @@
+#include "training/equal_threads.h"
+
+#include <algorithm>
+
+namespace partita {
+namespace {
+
+/// All others, those of f64 among them, add in an order that does not depend on their threads.
+bool depends_on_threads(const Instruction& instruction) { return instruction.choice.kernel.starts_with("onednn."); }
+
+/// Whether no two ranks compute the same part of a node.
+bool is_cut_by_all_ranks(const LocalGraph& local, NodeId node) {
+  for (size_t axis = 0; axis < local.mesh.rank_axes(); ++axis) {
+    const Cut& cut = local.cuts[static_cast<size_t>(node)];
+    const bool is_used = std::any_of(cut.begin(), cut.end(), [&](const Axes& axes) {
+      return std::find(axes.begin(), axes.end(), static_cast<int>(axis)) != axes.end();
+    });
+    if (!is_used && local.mesh.axes()[axis].size > 1) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool needs_equal_threads(const Program& program) {
+  return std::any_of(program.stages.begin(), program.stages.end(), [](const StageProgram& stage) {
+    return std::any_of(stage.schedule.instructions.begin(), stage.schedule.instructions.end(),
+                       [&](const Instruction& instruction) {
+                         return depends_on_threads(instruction) && !is_cut_by_all_ranks(stage.local, instruction.node);
+                       });
+  });
+}
+
+}  // namespace partita
