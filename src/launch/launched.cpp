@@ -71,6 +71,11 @@ std::string text(const Variable& variable, const char* name) {
   return value == nullptr ? "" : value;
 }
 
+/// "node1:2900", "[::1]:2900"
+std::string endpoint(const std::string& host, int64_t port) {
+  return fmt::format(fmt::runtime(host.find(':') == std::string::npos ? "{}:{}" : "[{}]:{}"), host, port);
+}
+
 /// Where ranks meet that no MPI brings together; none without PARTITA_MASTER.
 std::optional<MeetingPlace> given_meeting(const Variable& variable) {
   if (variable("PARTITA_MASTER") == nullptr) return std::nullopt;
@@ -124,6 +129,13 @@ std::string first_host(std::string_view list) {
   return host;
 }
 
+/// Of a number of any length; of another text some number.
+int remainder_of(std::string_view tag, int divisor) {
+  int remainder = 0;
+  for (const unsigned char c : tag) remainder = (remainder * 10 + (c >= '0' && c <= '9' ? c - '0' : c)) % divisor;
+  return remainder;
+}
+
 /// Where ranks meet that srun has started without the interface that MPI needs: at the host of its first task.
 std::optional<MeetingPlace> meeting_of_step(const Variable& variable) {
   for (const char* name : {"PMIX_RANK", "PMI_RANK", "PMI_FD"}) {
@@ -131,15 +143,16 @@ std::optional<MeetingPlace> meeting_of_step(const Variable& variable) {
   }
   const std::string host = first_host(text(variable, "SLURM_STEP_NODELIST"));
   if (host.empty()) return std::nullopt;
-  const int job = number(variable, "SLURM_JOB_ID", 0), step = number(variable, "SLURM_STEP_ID", 0);
-  // Steps that run side by side on a host get ports of their own, as a rule; PARTITA_PORT says another.
+  // Steps that run side by side on a host get ports of their own, as a rule; PARTITA_PORT says another. What a job and
+  // a step are called is a tag: it need not be a number that an int holds.
   constexpr int kFirstPort = 20000, kPorts = 10000;
-  const int port = kFirstPort + static_cast<int>((int64_t{job} * 31 + step) % kPorts);
+  const std::string job = variable("SLURM_JOB_ID") == nullptr ? "0" : text(variable, "SLURM_JOB_ID");
+  const std::string step = variable("SLURM_STEP_ID") == nullptr ? "0" : text(variable, "SLURM_STEP_ID");
+  const int port = kFirstPort + (remainder_of(job, kPorts) * 31 + remainder_of(step, kPorts)) % kPorts;
   const bool is_one = number(variable, "SLURM_STEP_NUM_NODES", 0) == 1;
-  return MeetingPlace{
-      .master = fmt::format("{}:{}", is_one ? "127.0.0.1" : host, number(variable, "PARTITA_PORT", port)),
-      .address = is_one ? "127.0.0.1" : "",
-      .run = fmt::format("{}.{}", job, step)};
+  return MeetingPlace{.master = endpoint(is_one ? "127.0.0.1" : host, number(variable, "PARTITA_PORT", port)),
+                      .address = is_one ? "127.0.0.1" : "",
+                      .run = fmt::format("{}.{}", job, step)};
 }
 
 std::optional<LaunchedRank> by_srun(const Variable& variable) {
@@ -196,8 +209,8 @@ std::optional<LaunchedRank> by_table(const Variable& variable) {
   // Ranks of one server need no network.
   const bool is_one = table.addresses.size() == 1;
   constexpr int kPort = 29400;
-  launched.meeting = {.master = fmt::format("{}:{}", is_one ? "127.0.0.1" : table.addresses[table.ranks[0].server],
-                                            number(variable, "PARTITA_PORT", kPort)),
+  launched.meeting = {.master = endpoint(is_one ? "127.0.0.1" : table.addresses[table.ranks[0].server],
+                                         number(variable, "PARTITA_PORT", kPort)),
                       .address = is_one ? "127.0.0.1" : table.addresses[server],
                       .run = text(variable, "PARTITA_RUN")};
   return launched;
@@ -216,8 +229,8 @@ std::optional<LaunchedRank> by_torchrun(const Variable& variable) {
   // The agent of torchrun may itself listen on that port.
   const bool is_taken = text(variable, "TORCHELASTIC_USE_AGENT_STORE") == "True";
   launched.meeting = {
-      .master = fmt::format("{}:{}", text(variable, "MASTER_ADDR"),
-                            int64_t{number(variable, "MASTER_PORT", 0)} + (is_taken ? 1 : 0)),
+      .master =
+          endpoint(text(variable, "MASTER_ADDR"), int64_t{number(variable, "MASTER_PORT", 0)} + (is_taken ? 1 : 0)),
       .run = text(variable, "TORCHELASTIC_RUN_ID") + "/" + text(variable, "TORCHELASTIC_RESTART_COUNT")};
   return launched;
 }

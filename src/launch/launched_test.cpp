@@ -67,6 +67,15 @@ TEST(Launched, BySrunWithoutMpi) {
   EXPECT_EQ(rank->meeting->master, "rack02n1:21002");
   EXPECT_EQ(rank->meeting->address, "");
   EXPECT_EQ(rank->meeting->run, "1000.2");
+  // Their numbers have 32 bits and more.
+  step["SLURM_JOB_ID"] = "4294961000";
+  step["SLURM_STEP_ID"] = "4294967290";
+  EXPECT_EQ(from(step)->meeting->master, "rack02n1:28290");
+  EXPECT_EQ(from(step)->meeting->run, "4294961000.4294967290");
+  step["SLURM_JOB_ID"] = "123456789012345678901234567890";
+  EXPECT_EQ(from(step)->meeting->run, "123456789012345678901234567890.4294967290");
+  step["SLURM_JOB_ID"] = "1000_7";  // of an array, as squeue writes it
+  EXPECT_EQ(from(step)->meeting->run, "1000_7.4294967290");
   step["SLURM_STEP_NUM_NODES"] = "1";
   step["PARTITA_PORT"] = "7000";
   EXPECT_EQ(from(step)->meeting->master, "127.0.0.1:7000");
@@ -111,6 +120,8 @@ TEST(Launched, ByTorchrun) {
   EXPECT_EQ(rank->meeting->master, "node1:2900");
   given["TORCHELASTIC_USE_AGENT_STORE"] = "True";
   EXPECT_EQ(from(given)->meeting->master, "node1:2901");
+  given["MASTER_ADDR"] = "2001:db8::12";
+  EXPECT_EQ(from(given)->meeting->master, "[2001:db8::12]:2901");
   given["WORLD_SIZE"] = "1";
   given["RANK"] = given["LOCAL_RANK"] = "0";
   given["LOCAL_WORLD_SIZE"] = "1";

@@ -1,5 +1,6 @@
 #include "comm/sockets/socket.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -84,12 +85,15 @@ Endpoint parse_endpoint(std::string_view where, const std::string& text) {
   if (endpoint.host.size() > 2 && endpoint.host.front() == '[' && endpoint.host.back() == ']') {
     endpoint.host = endpoint.host.substr(1, endpoint.host.size() - 2);
   }
-  if (failure == std::errc{} && rest == digits.data() + digits.size() && endpoint.port >= 1 && endpoint.port <= 65535 &&
-      !endpoint.host.empty() && endpoint.host.size() <= 255) {
+  // "2001:db8::12" is an address without a port.
+  in6_addr whole{};
+  const bool is_address = ::inet_pton(AF_INET6, text.c_str(), &whole) == 1;
+  if (!is_address && failure == std::errc{} && rest == digits.data() + digits.size() && endpoint.port >= 1 &&
+      endpoint.port <= 65535 && !endpoint.host.empty() && endpoint.host.size() <= 255) {
     return endpoint;
   }
-  throw InvalidArgument(
-      fmt::format("[{}] not an address, got '{}', expected HOST:PORT with a port of 1 to 65535", where, text));
+  throw InvalidArgument(fmt::format("[{}] not an address, got '{}', expected HOST:PORT{} with a port of 1 to 65535",
+                                    where, text, is_address ? ", as [2001:db8::12]:2950," : ""));
 }
 
 std::string print(const Endpoint& endpoint) {

@@ -467,6 +467,11 @@ TEST(Sockets, AddressesAndSecretsAreChecked) {
               fmt::format("[test] not an address, got '{}', expected HOST:PORT with a port of 1 to 65535", text));
   }
   EXPECT_EQ(print(parse_endpoint("test", "[::1]:80")), "[::1]:80");
+  EXPECT_EQ(print(parse_endpoint("test", "2001:db8::12:29500")), "[2001:db8::12]:29500");
+  EXPECT_EQ(
+      thrown(ExitCode::usage, [] { parse_endpoint("test", "2001:db8::12"); }),
+      "[test] not an address, got '2001:db8::12', expected HOST:PORT, as [2001:db8::12]:2950, with a port of 1 to "
+      "65535");
   EXPECT_EQ(thrown(ExitCode::usage, [] { JobKey("short", ""); }),
             "[secret] too short, got 5 characters, expected 16 or more");
 }

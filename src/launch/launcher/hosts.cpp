@@ -1,5 +1,7 @@
 #include "launch/launcher/hosts.h"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
@@ -16,11 +18,29 @@ namespace {
 
 constexpr size_t kMostHostfile = size_t{1} << 20;
 
+bool consists_of(std::string_view text, std::string_view others) {
+  return std::all_of(text.begin(), text.end(), [&](unsigned char c) {
+    return std::isalnum(c) != 0 || others.find(static_cast<char>(c)) != std::string_view::npos;
+  });
+}
+
+/// "2001:db8::12", with a link of this host as "fe80::1%eth0".
+bool is_ipv6_address(std::string_view text) {
+  const size_t percent = text.find('%');
+  const std::string number(text.substr(0, percent));
+  const std::string_view link = percent == std::string_view::npos ? "x" : text.substr(percent + 1);
+  in6_addr address{};
+  return ::inet_pton(AF_INET6, number.c_str(), &address) == 1 && !link.empty() && link.size() <= 64 &&
+         consists_of(link, ".-_");
+}
+
 bool is_host_name(std::string_view name) {
-  return !name.empty() && name.size() <= 255 && name[0] != '-' &&
-         std::all_of(name.begin(), name.end(), [](unsigned char c) {
-           return std::isalnum(c) != 0 || c == '.' || c == '-' || c == '_' || c == ':' || c == '[' || c == ']';
-         });
+  if (name.empty() || name.size() > 255 || name[0] == '-') return false;
+  return name.find(':') != std::string_view::npos ? is_ipv6_address(name) : consists_of(name, ".-_");
+}
+
+bool is_user(std::string_view name) {
+  return !name.empty() && name.size() <= 255 && name[0] != '-' && consists_of(name, ".-_+");
 }
 
 std::optional<int> slot_number(std::string_view text) {
@@ -30,16 +50,29 @@ std::optional<int> slot_number(std::string_view text) {
   return slots;
 }
 
-/// "node:4"; none when it is no such text. Colons of an IPv6 address stand in brackets.
+/// "node:4", "me@node", "::1", "[::1]:4"; none when it is no such text.
 std::optional<HostSlots> host_of(std::string_view text) {
-  const size_t colon = text.rfind(':'), bracket = text.rfind(']');
-  if (colon == std::string_view::npos || (bracket != std::string_view::npos && bracket > colon)) {
-    return is_host_name(text) ? std::optional(HostSlots{std::string(text), 1}) : std::nullopt;
+  const size_t at = text.find('@');
+  const std::string_view user = at == std::string_view::npos ? "" : text.substr(0, at);
+  if (at != std::string_view::npos && !is_user(user)) return std::nullopt;
+  std::string_view name = text.substr(at == std::string_view::npos ? 0 : at + 1), number;
+  bool has_number = false;
+  if (name.starts_with('[')) {
+    const size_t end = name.find(']');
+    if (end == std::string_view::npos || !is_ipv6_address(name.substr(1, end - 1))) return std::nullopt;
+    number = name.substr(end + 1);
+    has_number = !number.empty();
+    if (has_number && !number.starts_with(':')) return std::nullopt;
+    if (has_number) number.remove_prefix(1);
+    name = name.substr(1, end - 1);
+  } else if (const size_t colon = name.find(':'); colon != std::string_view::npos && colon == name.rfind(':')) {
+    number = name.substr(colon + 1);
+    has_number = true;
+    name = name.substr(0, colon);
   }
-  const auto slots = slot_number(text.substr(colon + 1));
-  const std::string_view name = text.substr(0, colon);
+  const std::optional<int> slots = has_number ? slot_number(number) : 1;
   if (!slots || !is_host_name(name)) return std::nullopt;
-  return HostSlots{std::string(name), *slots};
+  return HostSlots{fmt::format("{}{}{}", user, user.empty() ? "" : "@", name), *slots};
 }
 
 /// False when there are more slots than a job can have ranks.
@@ -50,12 +83,19 @@ bool add_host(std::vector<HostSlots>& hosts, int& slots, HostSlots host) {
   return true;
 }
 
-std::vector<std::string_view> words_of(std::string_view line) {
-  std::vector<std::string_view> words;
+/// The words of a line; "slots = 2" is one.
+std::vector<std::string> words_of(std::string_view line) {
+  std::vector<std::string> words;
   constexpr std::string_view kSpaces = " \t\r";
   for (size_t begin = line.find_first_not_of(kSpaces); begin != std::string_view::npos;) {
     const size_t end = std::min(line.find_first_of(kSpaces, begin), line.size());
-    words.push_back(line.substr(begin, end - begin));
+    const std::string_view word = line.substr(begin, end - begin);
+    const bool goes_on = !words.empty() && (word.starts_with('=') || words.back().ends_with('='));
+    if (goes_on) {
+      words.back() += word;
+    } else {
+      words.emplace_back(word);
+    }
     begin = line.find_first_not_of(kSpaces, end);
   }
   return words;
@@ -71,8 +111,8 @@ std::vector<HostSlots> parse_hosts(const std::string& text) {
     const std::string_view entry = rest.substr(0, rest.find(','));
     const auto host = host_of(entry);
     if (!host) {
-      throw InvalidArgument(
-          fmt::format("[--hosts] not a host, got '{}', expected HOST or HOST:RANKS, as in a:4,b:4", entry));
+      throw InvalidArgument(fmt::format(
+          "[--hosts] not a host, got '{}', expected HOST or HOST:RANKS, as in a:4,b:4 or [2001:db8::12]:4", entry));
     }
     if (!add_host(hosts, slots, *host)) {
       throw InvalidArgument(fmt::format("[--hosts] too many ranks, got more than {} up to '{}', expected at most that",
@@ -87,6 +127,8 @@ std::vector<HostSlots> parse_hostfile(const std::string& path, const std::string
   std::vector<HostSlots> hosts;
   int all_slots = 0;
   std::string_view rest(text);
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  if (rest.starts_with(kByteOrderMark)) rest.remove_prefix(kByteOrderMark.size());
   for (int number = 1; !rest.empty(); ++number) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(rest.size(), line.size() + 1));
@@ -100,7 +142,8 @@ std::vector<HostSlots> parse_hostfile(const std::string& path, const std::string
     };
     auto host = host_of(words[0]);
     if (!host) refuse(words[0]);
-    for (const std::string_view word : std::vector(words.begin() + 1, words.end())) {
+    for (size_t i = 1; i < words.size(); ++i) {
+      const std::string_view word = words[i];
       const bool is_slots = word.starts_with("slots=");
       const bool is_most = word.starts_with("max_slots=") || word.starts_with("max-slots=");
       const auto slots = slot_number(word.substr(word.find('=') + 1));
@@ -149,11 +192,12 @@ std::vector<HostSlots> hosts_of_rank_table(const std::string& path) {
     last = server;
     // Ranks of one server are on this host, whatever the table calls it.
     const std::string name = table.addresses.size() == 1 ? "localhost" : table.addresses[server];
-    if (!is_host_name(name)) {
+    const auto host = host_of(name);
+    if (!host || host->slots != 1) {
       throw InvalidFile(fmt::format("[rank table] {}: no address of server {}, got '{}', expected that of a host", path,
                                     server, name));
     }
-    hosts.push_back({name, 1});
+    hosts.push_back(*host);
   }
   return hosts;
 }

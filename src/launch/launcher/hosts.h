@@ -7,15 +7,20 @@
 namespace partita {
 
 struct HostSlots {
-  std::string name;  // or address
+  std::string name;  // or address, as ssh takes it: "node1", "me@node1", "2001:db8::12"
   int slots = 1;
   bool operator==(const HostSlots&) const = default;
+
+  /// The name without a user.
+  std::string address() const { return name.substr(name.find('@') + 1); }
 };
 
-/// "a:4,b:4"; a host without a number has one slot. Throws InvalidArgument.
+/// "a:4,b:4"; a host without a number has one slot. Two or more colons without brackets are those of an IPv6 address,
+/// which with a number stands in brackets: "[2001:db8::12]:4". Throws InvalidArgument.
 std::vector<HostSlots> parse_hosts(const std::string& text);
 
-/// A file with a host on each line, as mpirun reads it: "node1 slots=8", "node2:8", "node3"; "#" begins a comment.
+/// A file with a host on each line, as mpirun reads it: "node1 slots=8", "me@node2:8", "node3"; "#" begins a comment.
+/// There may be spaces around the "=", and a byte order mark before the first line.
 /// Throws MissingFile, InvalidFile, which name the line. Files of more than 1 MiB are refused.
 std::vector<HostSlots> parse_hostfile(const std::string& path, const std::string& text);
 std::vector<HostSlots> read_hostfile(const std::string& path);

@@ -21,8 +21,34 @@ std::string refused(Fn&& fn) {
 
 TEST(Hosts, Lists) {
   EXPECT_EQ(parse_hosts("a:4,b:4"), (std::vector<HostSlots>{{"a", 4}, {"b", 4}}));
-  EXPECT_EQ(parse_hosts("10.0.0.1,[::1]:2"), (std::vector<HostSlots>{{"10.0.0.1", 1}, {"[::1]", 2}}));
-  for (const std::string text : {"", "a:0", "a:x", "a,,b", "a b", "-oProxy:2", "a:70000", "a;rm"}) {
+  EXPECT_EQ(parse_hosts("10.0.0.1,[::1]:2"), (std::vector<HostSlots>{{"10.0.0.1", 1}, {"::1", 2}}));
+  EXPECT_EQ(parse_hosts("2001:db8::12,[2001:db8::12]:2,me@a:3,me@fe80::1%eth0"),
+            (std::vector<HostSlots>{{"2001:db8::12", 1}, {"2001:db8::12", 2}, {"me@a", 3}, {"me@fe80::1%eth0", 1}}));
+  EXPECT_EQ(parse_hosts("me@a:3")[0].address(), "a");
+  EXPECT_EQ(parse_hosts("::1")[0].address(), "::1");
+  for (const std::string text : {"",
+                                 "a:0",
+                                 "a:x",
+                                 "a,,b",
+                                 "a b",
+                                 "-oProxy:2",
+                                 "a:70000",
+                                 "a;rm",
+                                 "a:4:2",
+                                 "a:b:c",
+                                 "[::1",
+                                 "[a]:2",
+                                 "[::1]2",
+                                 "[::1]:",
+                                 "::1]",
+                                 "@a",
+                                 "a@",
+                                 "a@b@c",
+                                 "-a@b",
+                                 "me@-a",
+                                 "fe80::1%",
+                                 "fe80::1%-;",
+                                 "1:2:3:4:5:6:7:8:9"}) {
     EXPECT_TRUE(refused<InvalidArgument>([&] { parse_hosts(text); }).starts_with("[--hosts] not a host, got '"))
         << text;
   }
@@ -35,6 +61,11 @@ TEST(Hosts, Files) {
             "[hostfile] h:2: not a host, got 'slots=x', expected 'HOST', 'HOST:RANKS' or 'HOST slots=RANKS'");
   EXPECT_EQ(refused<InvalidFile>([] { parse_hostfile("h", "# nothing\n"); }),
             "[hostfile] h: no host, expected one on a line");
+  EXPECT_EQ(
+      parse_hostfile("h", "\xef\xbb\xbfone slots = 4\ntwo slots= 2 max_slots =8\nme@[::1] slots =3\n2001:db8::12\n"),
+      (std::vector<HostSlots>{{"one", 4}, {"two", 2}, {"me@::1", 3}, {"2001:db8::12", 1}}));
+  EXPECT_EQ(refused<InvalidFile>([] { parse_hostfile("h", "two slots =\n"); }),
+            "[hostfile] h:1: not a host, got 'slots=', expected 'HOST', 'HOST:RANKS' or 'HOST slots=RANKS'");
   std::mt19937 random(5);
   for (int i = 0; i < 2000; ++i) {
     std::string text(random() % 60, ' ');

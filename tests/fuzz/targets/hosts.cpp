@@ -10,7 +10,10 @@ namespace {
 std::string print_hosts(const std::vector<HostSlots>& hosts, std::string_view between) {
   std::string text;
   for (const HostSlots& host : hosts) {
-    text += std::string(text.empty() ? "" : between) + host.name + ":" + std::to_string(host.slots);
+    const std::string user = host.name.substr(0, host.name.find('@') + 1), address = host.address();
+    const bool has_colons = address.find(':') != std::string::npos;
+    text += std::string(text.empty() ? "" : between) + user + (has_colons ? "[" + address + "]" : address) + ":" +
+            std::to_string(host.slots);
   }
   return text;
 }
@@ -41,7 +44,8 @@ void read_host_file(const std::string& input) {
 }  // namespace
 
 std::vector<FuzzTarget> hosts_targets() {
-  const std::vector<std::string> words{"[::1]", ":65536", "slots=", "max_slots=", "max-slots=", "localhost"};
+  const std::vector<std::string> words{"[::1]",     ":65536", "slots=", "max_slots=",   "max-slots=",
+                                       "localhost", " = ",    "me@",    "2001:db8::12", "fe80::1%eth0"};
   return {
       {.name = "hosts",
        .seeds =
