@@ -11,6 +11,8 @@
 #include "base/error.h"
 #include "comm/mpi/mpi.h"
 #include "comm/processes/host.h"
+#include "comm/sockets/addresses.h"
+#include "comm/sockets/socket.h"
 #include "comm/sockets/sockets.h"
 #include "comm/sockets/timeouts.h"
 #include "launch/secret.h"
@@ -44,6 +46,18 @@ std::shared_ptr<FlightRecord> open_flight_record(int rank, int size) {
   ::_exit(static_cast<int>(code));
 }
 
+/// Where rank 0 listens. The own name of its host may lead back to that host: there all its ranks, rank 0 too, take
+/// another address, which is what the name means elsewhere.
+std::string reachable_master(const LaunchedRank& launched) {
+  const std::string& given = launched.meeting->master;
+  if (launched.meeting->listener >= 0 || launched.local_size == launched.size) return given;
+  Endpoint master = parse_endpoint("rendezvous", given);
+  if (is_number(master.host) || master.host == "localhost" || !is_loopback(master.host)) return given;
+  const std::string address = outward_address({});
+  if (!address.empty()) master.host = address;
+  return print(master);
+}
+
 std::unique_ptr<Communicator> make_world(const LaunchedRank& launched) {
   const auto on_failed_end = [launched](ExitCode code, const std::string& message) {
     end_process(launched, code, message);
@@ -52,7 +66,7 @@ std::unique_ptr<Communicator> make_world(const LaunchedRank& launched) {
   if (!launched.meeting) return make_mpi_world(launched.local_size, record, on_failed_end);
   return make_socket_world({.rank = launched.rank,
                             .size = launched.size,
-                            .master = launched.meeting->master,
+                            .master = reachable_master(launched),
                             .listener = launched.meeting->listener,
                             .address = launched.meeting->address,
                             .secret = job_secret(environment),

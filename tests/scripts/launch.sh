@@ -199,6 +199,25 @@ end_job uneven $job "$(now)" 0 "saved to" 60 || fail "hosts with different slots
 "$partita" train mlp --ranks 3 --dtype f64 --batch 48 --steps 20 --no-eval --save "$folder/three.st" >/dev/null 2>&1 ||
   fail "threads"
 cmp <(data_of "$folder/three.st") <(data_of "$folder/uneven.st") || fail "weights of threads and of hosts with different slots differ"
+# Hosts whose own names lead back to them, started by the launcher and by a script.
+begin_job names --ssh "$folder/rsh" --hosts near-host:1,far-host:2 --stall-timeout 10 -- train mlp --batch 48 --steps 20 \
+  --no-eval --dtype f64 --save "$folder/names.st"
+end_job names $job "$(now)" 0 "saved to" 60 || fail "hosts whose names lead back to them"
+cmp <(data_of "$folder/three.st") <(data_of "$folder/names.st") ||
+  fail "weights of threads and of hosts with such names differ"
+script='PARTITA_RANK=$0 PARTITA_LOCAL_RANK=$1 PARTITA_LOCAL_SIZE=$2 exec "$3" train mlp --batch 48 --steps 20 --no-eval'
+(
+  export PARTITA_SIZE=3 PARTITA_MASTER=near-host:29517 PARTITA_SECRET=0123456789abcdef PARTITA_START_TIMEOUT=10
+  timeout 60 ip netns exec "$near" sh -c "$script" 0 0 2 "$partita" >"$folder/script_0" 2>&1 &
+  timeout 60 ip netns exec "$near" sh -c "$script" 1 1 2 "$partita" >"$folder/script_1" 2>&1 &
+  timeout 60 ip netns exec "$far" sh -c "$script" 2 0 1 "$partita" >"$folder/script_2" 2>&1 &
+  wait
+)
+grep -q 'epoch time' "$folder/script_0" || fail "a script on hosts with such names: $(cat "$folder"/script_[012])"
+ip -n "$near" link set "near-$$" down
+begin_job alone --ssh "$folder/rsh" --hosts near-host:1,far-host:2 --stall-timeout 10 -- train mlp --steps 2 --no-eval
+end_job alone $job "$(now)" 64 "no address of near-host for other hosts, got only loopback" 5 || fail "no address for others"
+mend_link
 begin_job far_kill "${on_two[@]}" --stall-timeout 5 -- $endless
 await_text far_kill 'epoch: ' || fail "no step on two hosts"
 kill -9 "$(pid_of far_kill 3)"

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/failure_code.h"
 #include "base/listed.h"
+#include "comm/sockets/addresses.h"
 
 namespace partita {
 namespace {
@@ -239,8 +240,10 @@ Rendezvous meet(const RendezvousOptions& options, const JobKey& key) {
     met.links.resize(options.size);
     Socket listener;
     met.links[0] = call_rank(0, options.master, key, options, [&](const Socket& socket) {
-      const std::string host = options.address.empty() ? local_endpoint(socket).host : options.address;
-      listener = listen_on({host, 0});
+      // An address that leads others to themselves is none where rank 0 is reached at another.
+      const std::string caller = local_endpoint(socket).host;
+      const bool leads_back = !options.address.empty() && is_loopback(options.address) && !is_loopback(caller);
+      listener = listen_on({options.address.empty() || leads_back ? caller : options.address, 0});
       return hello_of(options, local_endpoint(listener));
     });
     all = receive_table(met.links[0], options);

@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "comm/flight_record.h"
 #include "comm/shared_memory/segment.h"
+#include "comm/sockets/addresses.h"
 #include "launch/launcher/child.h"
 #include "launch/launcher/lines.h"
 #include "launch/launcher/orders.h"
@@ -63,6 +64,17 @@ void keep_record(const std::string& folder, int attempt) {
   } else {
     std::filesystem::remove(record, failure);
   }
+}
+
+/// Where rank 0 listens: the address that was given, unless that leads other hosts to themselves.
+std::string reachable_address(const AgentOrder& order) {
+  if (order.others.empty() || !is_loopback(order.address)) return order.address;
+  const std::string address = outward_address(order.others);
+  if (!address.empty()) return address;
+  throw InvalidArgument(
+      fmt::format("[launch] no address of {} for other hosts, got only loopback addresses of this host, expected a "
+                  "network, or no other hosts",
+                  order.address));
 }
 
 class Agent {
@@ -124,7 +136,7 @@ class Agent {
   void obey(const AgentOrder& order) {
     switch (order.kind) {
       case AgentOrder::Kind::listen:
-        listener_ = listen_on({order.address, 0});
+        listener_ = listen_on({reachable_address(order), 0});
         tell({.kind = AgentReport::Kind::listening, .text = print(local_endpoint(listener_))});
         break;
       case AgentOrder::Kind::start: start(order.start); break;

@@ -35,7 +35,8 @@ std::vector<std::string> words_of(const std::string& command) {
 
 Child start_agent(const std::string& host, const std::string& program, const std::string& ssh) {
   ChildOptions options{.command = {program, "launch-agent"}, .has_input = true, .shares_errors = true};
-  if (!ssh.empty() || !is_this_host(host)) {
+  const bool is_of_user = host.find('@') != std::string::npos;
+  if (!ssh.empty() || is_of_user || !is_this_host(host)) {
     options.command = words_of(ssh.empty() ? kSsh : ssh);
     options.command.push_back(host);
     options.command.push_back(quoted(program) + " launch-agent");

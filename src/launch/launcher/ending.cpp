@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/failure_code.h"
 
 namespace partita {
 namespace {
@@ -35,14 +36,14 @@ int code_when_asked(const Ending& ending, int signal) {
   return ending.signal == signal ? kSignalExit + signal : ending.code;
 }
 
-Watch::Watch(const std::vector<HostSlots>& hosts) : hosts_(hosts), lost_(hosts.size()) {
+Watch::Watch(const std::vector<HostSlots>& hosts) : hosts_(hosts), lost_(hosts.size()), lost_codes_(hosts.size()) {
   for (size_t i = 0; i < hosts.size(); ++i) {
     for (int k = 0; k < hosts[i].slots; ++k) ranks_.push_back({.host = static_cast<int>(i)});
   }
 }
 
 void Watch::take(int host, const AgentReport& report) {
-  if (report.kind == AgentReport::Kind::failed) return lose_host(host, "says: " + report.text);
+  if (report.kind == AgentReport::Kind::failed) return lose_host(host, "says: " + report.text, failure_of(report.code));
   if (report.rank < 0 || report.rank >= static_cast<int>(ranks_.size())) return;
   Rank& rank = ranks_[report.rank];
   if (rank.end) return;
@@ -52,9 +53,10 @@ void Watch::take(int host, const AgentReport& report) {
   has_failed_ = has_failed_ || ((report.code != 0 || report.signal != 0) && !was_asked(report));
 }
 
-void Watch::lose_host(int host, const std::string& how) {
+void Watch::lose_host(int host, const std::string& how, ExitCode code) {
   if (lost_[host].empty() && !has_ended(host)) {
     lost_[host] = how;
+    lost_codes_[host] = code;
     has_failed_ = true;
   }
   for (size_t r = 0; r < ranks_.size(); ++r) {
@@ -127,11 +129,14 @@ Ending Watch::ending() const {
   const auto first = culprit();
   if (lost != lost_.end() && (!first || !failed_by_itself(*ranks_[*first].end))) {
     const std::string& host = hosts_[lost - lost_.begin()].name;
-    ending = {.code = static_cast<int>(ExitCode::peer_lost),
+    const auto code = static_cast<int>(lost_codes_[lost - lost_.begin()]);
+    // What an agent cannot do, such as to write its logs, it cannot do the next time.
+    const bool is_lost = is_one_of(code, {ExitCode::peer_lost, ExitCode::peer_stalled});
+    ending = {.code = code,
               .text = fmt::format("host {} {}", host, *lost),
               .host = host,
-              .lost_host = true,
-              .may_pass = true};
+              .lost_host = is_lost,
+              .may_pass = is_lost};
   } else if (first) {
     ending = blamed(*first);
   }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "launch/launcher/hosts.h"
 #include "launch/launcher/orders.h"
 
@@ -35,7 +36,7 @@ class Watch {
 
   void take(int host, const AgentReport& report);
   /// Its ranks that still ran count as ended.
-  void lose_host(int host, const std::string& how);
+  void lose_host(int host, const std::string& how, ExitCode code = ExitCode::peer_lost);
 
   bool has_failed() const { return has_failed_; }
   /// Whether a signal that the agent did not send to stop it has killed a rank.
@@ -57,7 +58,8 @@ class Watch {
 
   std::vector<HostSlots> hosts_;
   std::vector<Rank> ranks_;
-  std::vector<std::string> lost_;  // why, by host
+  std::vector<std::string> lost_;     // why, by host
+  std::vector<ExitCode> lost_codes_;  // by host
   int ended_ = 0;
   bool has_failed_ = false, was_killed_ = false;
 };

@@ -85,6 +85,17 @@ TEST(Ending, AHostThatIsLost) {
   EXPECT_TRUE(watch.ending().lost_host);
 }
 
+TEST(Ending, AnAgentThatCannotStartItsRanksSaysWhy) {
+  for (const int code : {64, 71, 73, 76, 0}) {
+    Watch watch({{"a", 2}});
+    watch.take(0, {.kind = AgentReport::Kind::failed, .text = "[launch] cannot", .code = code});
+    EXPECT_TRUE(watch.all_ended());
+    EXPECT_EQ(watch.ending().text, "host a says: [launch] cannot");
+    EXPECT_EQ(watch.ending().code, code == 0 ? 70 : code);
+    EXPECT_EQ(watch.ending().may_pass, code == 76) << code;
+  }
+}
+
 TEST(RestartCommand, GoesOnFromTheNewestCheckpoint) {
   using Words = std::vector<std::string>;
   EXPECT_EQ(restart_command({"train", "mlp"}), (Words{"train", "mlp"}));

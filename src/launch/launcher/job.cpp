@@ -15,6 +15,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "comm/sockets/addresses.h"
 #include "launch/launcher/agent_link.h"
 #include "launch/launcher/ending.h"
 #include "launch/launcher/signal_file.h"
@@ -174,22 +175,33 @@ class Launcher {
   /// Where ranks of a host listen: on one host nowhere else can reach them.
   std::string address_of(const HostSlots& host) const {
     const bool is_alone = hosts_.size() == 1 && options_.ssh.empty();
-    return is_alone || host.name == "localhost" ? "127.0.0.1" : host.name;
+    return is_alone || host.address() == "localhost" ? "127.0.0.1" : host.address();
+  }
+
+  /// The hosts that have to reach the first one; none when all are this host.
+  std::vector<std::string> others() const {
+    std::vector<std::string> all;
+    for (const HostSlots& host : hosts_) all.push_back(host.address());
+    if (std::all_of(all.begin(), all.end(), is_loopback)) return {};
+    all.erase(all.begin());
+    return all;
   }
 
   Ending run_attempt(const std::vector<std::string>& command, int attempt) {
     connect_agents();
     Watch watch(hosts_);
-    agents_[0]->send({.kind = AgentOrder::Kind::listen, .address = address_of(hosts_[0])});
+    agents_[0]->send({.kind = AgentOrder::Kind::listen, .address = address_of(hosts_[0]), .others = others()});
     std::string master;
     const Deadline answered = deadline_after(kAgentTime);
-    while (master.empty() && agents_[0]->is_open() && std::chrono::steady_clock::now() < answered) {
+    while (master.empty() && !watch.has_failed() && std::chrono::steady_clock::now() < answered) {
       step(watch, answered, &master);
       if (asked_ != 0) return {.code = kSignalExit + asked_};  // no rank was started
     }
     if (master.empty()) {
-      watch.lose_host(0, "does not answer");
-      agents_[0]->close();
+      if (!watch.has_failed()) {
+        watch.lose_host(0, "does not answer");
+        agents_[0]->close();
+      }
       return watch.ending();
     }
     int first = 0;

@@ -101,7 +101,7 @@ std::string one_line(const json& value) { return value.dump(-1, ' ', true, json:
 }  // namespace
 
 std::string print(const AgentOrder& order) {
-  json value{{"order", name_of(order.kind)}, {"signal", order.signal}, {"at", order.address}};
+  json value{{"order", name_of(order.kind)}, {"signal", order.signal}, {"at", order.address}, {"others", order.others}};
   if (order.kind == AgentOrder::Kind::start) {
     each_field(order.start, [&](const char* name, const auto& field) { value[name] = field; });
   }
@@ -117,7 +117,8 @@ std::string print(const AgentReport& report) {
 AgentOrder parse_order(const std::string& line) {
   return parsed(line, [](const json& value) {
     AgentOrder order{.kind = parse_name<AgentOrder::Kind>("launch", value.at("order").get<std::string>()),
-                     .address = value.at("at")};
+                     .address = value.at("at"),
+                     .others = value.at("others")};
     read_field(value.at("signal"), order.signal);
     require_valid(order.signal >= 0 && order.signal < NSIG);
     if (order.kind == AgentOrder::Kind::start) {

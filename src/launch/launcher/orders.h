@@ -27,7 +27,8 @@ struct AgentOrder {
   enum class Kind { listen, start, signal, stop };
   Kind kind = Kind::stop;
   StartOrder start{};
-  std::string address = "";  // of listen
+  std::string address = "";           // of listen
+  std::vector<std::string> others{};  // of listen: addresses of other hosts, which are to reach that one
   int signal = 0;
 };
 
