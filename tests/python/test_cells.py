@@ -118,6 +118,11 @@ class Lists(Case):
         self.assertEqual(names[:3], ["one.0.weight", "one.0.bias", "one.1.weight"])
         self.assertEqual(names[3:7], ["two.0.weight", "two.1.weight", "two.1.bias", "two.2.weight"])
         self.assertEqual(names[7:], ["inner.0.1.weight", "inner.0.1.bias", "inner.0.2.weight"])
+        alone = nn.SequentialCell()
+        for _ in range(3):
+            alone.append(nn.SequentialCell(nn.Dense(1, 1, has_bias=False)))
+        names = [one.name for one in alone.get_parameters()]  # those of MindSpore
+        self.assertEqual(names, ["0.0.weight", "0.1.0.weight", "0.2.0.weight"])
 
 
 class Layers(Case):

@@ -365,13 +365,21 @@ class Cell:
 
 
 def _prefix_of(cells):
-    """What names of parameters begin with before the number of a cell in a list: where the list is an attribute."""
+    """What names of parameters begin with before the number of a cell in a list. It is found in the names as the
+    documented system finds it, so that files of either have the same names: before the last part that is the number of
+    the first cell, or the first such part where the name of a second cell has its number, too."""
+    firsts = []
     for key, cell in cells.name_cells().items():
-        for path, param in cell.parameters_and_names():
-            own = f"{key}.{path}"
-            if param.name.endswith("." + own):
-                return param.name[: -len(own)]
-    return ""
+        firsts += [(key, param.name.split(".")) for param in list(cell.get_parameters())[:1]]
+    if not firsts:
+        return ""
+    (key, parts), prefix = firsts[0], ""
+    for place, part in enumerate(parts):
+        if part == key:
+            prefix = "".join(one + "." for one in parts[:place])
+            if len(firsts) > 1 and firsts[1][1][place : place + 1] == [firsts[1][0]]:
+                break
+    return prefix
 
 
 def _append(cells, cell, prefix):
