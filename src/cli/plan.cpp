@@ -143,6 +143,10 @@ void add_plan(CLI::App& app) {
   command->add_option("--batch", flags->request.batch, "Rows of the global batch; by default the model's");
   command->add_option("--dtype", flags->request.dtype, "Of activations and products: f32, f64, bf16 or f16")
       ->capture_default_str();
+  command
+      ->add_option("--tf32", flags->request.tf32,
+                   "Whether products of f32 are priced in TF32 where devices have it: true or false")
+      ->capture_default_str();
   command->add_option("--fixed", flags->fixed,
                       "Price this: data=8,tensor=8,pipeline=8,micro_batch=1,interleave=3,recompute=full,"
                       "sequence_parallel=true,zero=1");

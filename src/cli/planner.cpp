@@ -9,6 +9,7 @@
 #include "ops/registry.h"
 #include "planning/job_of.h"
 #include "planning/placed_memory.h"
+#include "planning/price_notes.h"
 #include "planning/simulate_step.h"
 
 namespace partita {
@@ -16,7 +17,8 @@ namespace {
 
 /// The part of a cluster that has so many ranks; others are idle.
 Cluster cluster_of(const PlannerRequest& request, std::string_view where) {
-  const Cluster cluster = open_cluster(request.cluster);
+  Cluster cluster = open_cluster(request.cluster);
+  if (!request.tf32) cluster = without_tf32(std::move(cluster));
   if (request.ranks == 0) return cluster;
   if (request.ranks <= cluster.ranks() || cluster.cores > 0) return resized(cluster, request.ranks);
   throw InvalidArgument(fmt::format("[{}] more ranks than the cluster has, got {}, expected at most {} of {}", where,
@@ -125,7 +127,8 @@ PricedPlan Planner::unplaced(const PricedConfiguration& found) const {
           .price = found.price,
           .stages = found.price.layers.size() > 1 ? stage_names(found.price, costs_.folded(), forward_)
                                                   : std::vector<std::vector<std::string>>(),
-          .recomputed = recomputed_names(found.price, costs_.folded(), forward_)};
+          .recomputed = recomputed_names(found.price, costs_.folded(), forward_),
+          .notes = price_notes(cluster_, precision_, found.configuration, found.price)};
 }
 
 /// Ranks that are processors run the kernels that are at hand: what their program takes is placed, not estimated.

@@ -16,6 +16,7 @@ struct PlannerRequest {
   int64_t ranks = 0;                // the part of the cluster that has so many; 0: all of it
   bool idle = true;                 // whether a search may leave ranks without work
   bool any = false;                 // whether it is enough that something fits
+  bool tf32 = true;                 // whether products of f32 may be TF32, where devices have that
   std::optional<Loss> loss{};       // none: the model's
   std::optional<NamedCuts> cuts{};  // of a saved plan, priced as they are; no layers are folded then
 };

@@ -1,6 +1,7 @@
 #include "cluster/cluster.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "sharding/mesh.h"
 
@@ -31,6 +32,12 @@ DeviceSpec Cluster::rank_device() const {
     mine.memory_bandwidth = std::min(mine.memory_bandwidth, memory_bus / static_cast<double>(sharers));
   }
   return mine;
+}
+
+Cluster without_tf32(Cluster cluster) {
+  const double rate = std::exchange(cluster.device.plain_f32, 0);
+  if (rate > 0) cluster.device.peak[DType::f32] = rate;
+  return cluster;
 }
 
 Cluster resized(Cluster cluster, int64_t ranks) {

@@ -60,6 +60,7 @@ struct MeasuredCall {
 struct DeviceSpec {
   std::string name;
   std::map<DType, double> peak;  // flop/s of dense products; a type that is not there has the nearest wider one's
+  double plain_f32 = 0;          // flop/s of products of f32 where `peak` has them in TF32, of 10 bits; 0: it has not
   double memory = 0;             // bytes
   double memory_bandwidth = 0;   // bytes/s, read and written together
   double launch_overhead = 0;    // seconds of a call, whatever its size
@@ -176,6 +177,9 @@ struct Cluster {
   DeviceSpec rank_device() const;
   bool operator==(const Cluster&) const = default;
 };
+
+/// The same cluster with products of f32 in all of their bits.
+Cluster without_tf32(Cluster cluster);
 
 /// Throws InvalidArgument "[cluster] bad KEY, got .., expected .." unless every number is in its range.
 void verify(const Cluster& cluster);

@@ -92,6 +92,7 @@ void visit_device(AnyDevice& device, Visit& visit) {
   visit.number("memory", device.memory, kQuantity);
   visit.number("memory_bandwidth", device.memory_bandwidth, kQuantity);
   visit.number("launch_overhead", device.launch_overhead, kSeconds);
+  visit.number("plain_f32", device.plain_f32, kQuantityOrNone);
   visit.named("peak", device.peak, [&](std::string_view name, auto& peak) { visit.number(name, peak, kQuantity); });
   const auto visit_efficiency = [&](std::string_view name, auto& efficiency) {
     visit.table(name, [&] {

@@ -49,6 +49,7 @@ struct NcclProtocol {
 struct GpuFacts {
   std::string device;
   double f16_peak, f32_peak, f64_peak;  // flop/s
+  double plain_f32 = 0;                 // where products of f32 are TF32
   double memory, memory_bandwidth;
   double best_product;   // share of the peak that large products reach
   double attention = 0;  // and fused attention, by operations of all scores; 0: as products
@@ -65,6 +66,7 @@ Cluster gpu_cluster(const GpuFacts& facts) {
                              {DType::f32, facts.f32_peak},
                              {DType::bf16, facts.f16_peak},
                              {DType::f16, facts.f16_peak}},
+                    .plain_f32 = facts.plain_f32,
                     .memory = facts.memory,
                     .memory_bandwidth = facts.memory_bandwidth,
                     .launch_overhead = 2e-6,
@@ -119,6 +121,7 @@ Cluster a100(double memory, double memory_bandwidth) {
                                  .f16_peak = 312 * kTera,
                                  .f32_peak = 156 * kTera,  // as TF32, which the libraries take for products of f32
                                  .f64_peak = 19.5 * kTera,
+                                 .plain_f32 = 19.5 * kTera,
                                  .memory = memory,
                                  .memory_bandwidth = memory_bandwidth,
                                  .best_product = 0.805,
@@ -146,6 +149,7 @@ Cluster hopper(std::string device, double memory, double memory_bandwidth) {
                                  .f16_peak = 989 * kTera,
                                  .f32_peak = 494 * kTera,
                                  .f64_peak = 67 * kTera,
+                                 .plain_f32 = 67 * kTera,
                                  .memory = memory,
                                  .memory_bandwidth = memory_bandwidth,
                                  .best_product = 0.65,
@@ -180,6 +184,7 @@ Cluster b200() {
                    .f16_peak = 2250 * kTera,
                    .f32_peak = 1125 * kTera,
                    .f64_peak = 40 * kTera,
+                   .plain_f32 = 80 * kTera,
                    .memory = 180 * kGB,
                    .memory_bandwidth = 8000 * kGB,
                    .best_product = 0.65,

@@ -52,6 +52,7 @@ std::string print(const PricedPlan& plan) {
     text += fmt::format("lower bound    {}, {:.1f} % below\n", print_seconds(plan.lower_bound_seconds),
                         100 * (1 - plan.lower_bound_seconds / price.step_seconds));
   }
+  for (const std::string& note : plan.notes) text += fmt::format("note           {}\n", note);
   const auto line = [&](std::string_view name, double seconds) {
     text +=
         fmt::format("  {:<20} {:>12} {:6.1f} %\n", name, print_seconds(seconds), 100 * seconds / price.step_seconds);
@@ -119,6 +120,7 @@ std::string to_json(const PricedPlan& plan) {
                                       {"bubble", parts.bubble},
                                       {"update", parts.update}}},
                                     {"recomputed", recomputed},
+                                    {"notes", plan.notes},
                                     {"plan", print(plan.configuration)}};
   return json.dump(2) + "\n";
 }
