@@ -69,7 +69,8 @@ void require_possible(const Pins& pins, const Planner& planner) {
   }
   least.sequence_parallel = pins.sequence_parallel.value_or(false);
   least.interleave = pins.interleave.value_or(1);
-  least.cuts = pins.cuts.value_or(TensorCuts::blocks);
+  least.squeeze = pins.squeeze.value_or(0);
+  least.cuts = pins.cuts.value_or(least.squeeze > 0 ? TensorCuts::searched : TensorCuts::blocks);
   if ((least.sequence_parallel || least.cuts == TensorCuts::searched) && !pins.tensor) least.tensor = 2;
   if (least.interleave > 1 && !pins.pipeline) least.pipeline = 2;
   completed(least, least.ranks(), planner.batch(), "--pin");

@@ -72,6 +72,7 @@ std::vector<std::pair<std::string, std::function<void(Pins&)>>> loosenings(const
   add("deal", &Pins::deal);
   add("sequence_parallel", &Pins::sequence_parallel);
   add("cuts", &Pins::cuts);
+  add("squeeze", &Pins::squeeze);
   add("data", &Pins::data);
   add("tensor", &Pins::tensor);
   add("context", &Pins::context);

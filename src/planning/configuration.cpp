@@ -96,6 +96,7 @@ std::vector<Key> keys() {
           count("context", &Configuration::context, 1, kMost),
           count("tensor", &Configuration::tensor, 1, kMost),
           choice("cuts", &Configuration::cuts),
+          count("squeeze", &Configuration::squeeze, 0, kMaxSqueeze),
           count("pipeline", &Configuration::pipeline, 1, kMost),
           {"sequence_parallel",
            [](Configuration& to, std::string_view where, std::string_view text) {
@@ -255,6 +256,10 @@ Configuration completed(Configuration configuration, int64_t ranks, int64_t batc
     throw InvalidArgument(
         fmt::format("[{}] cuts=searched decides of the sequence, too, got {}, expected cuts=blocks, or neither", where,
                     configuration.sequence_parallel ? "sequence_parallel=true" : "context above 1"));
+  }
+  if (configuration.squeeze > 0 && configuration.cuts != TensorCuts::searched) {
+    throw InvalidArgument(fmt::format("[{}] squeeze={} of no effect, got cuts={}, expected cuts=searched", where,
+                                      configuration.squeeze, name_of(configuration.cuts)));
   }
   if (configuration.interleave > 1 && configuration.order == Order::one_forward_one_backward) {
     configuration.order = Order::interleaved;

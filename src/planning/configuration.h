@@ -6,6 +6,7 @@
 #include "autodiff/recompute.h"
 #include "base/names.h"
 #include "pipeline/sequence.h"
+#include "plan/block_sharding.h"
 #include "planning/deal_layers.h"
 
 namespace partita {
@@ -43,6 +44,7 @@ std::string print(const RecomputedLayers& recomputed);
 struct Configuration {
   int64_t data = 1, context = 1, tensor = 1, pipeline = 1;
   TensorCuts cuts = TensorCuts::blocks;
+  int64_t squeeze = 0;             // how much memory weighs in cuts that are searched, 0 to kMaxSqueeze
   bool sequence_parallel = false;  // activations between the products of a block are cut over `tensor`
   int64_t interleave = 1;          // stages of each group
   Deal deal = Deal::even;          // of layers to stages

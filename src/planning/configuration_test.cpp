@@ -23,7 +23,8 @@ std::string read_refusal(const std::string& text) {
 
 TEST(Configuration, IsReadBack) {
   const std::string all =
-      "data=8,context=2,tensor=4,cuts=searched,pipeline=2,sequence_parallel=true,interleave=3,micro_batch=2,order="
+      "data=8,context=2,tensor=4,cuts=searched,squeeze=2,pipeline=2,sequence_parallel=true,interleave=3,micro_batch=2,"
+      "order="
       "interleaved,"
       "recompute=full,zero=1";
   EXPECT_EQ(print(parse_configuration(all)), all);
@@ -40,7 +41,7 @@ TEST(Configuration, IsReadBack) {
 
 TEST(Configuration, RefusesOtherTexts) {
   EXPECT_EQ(read_refusal("date=8"),
-            "[--fixed] unknown name, got 'date', expected one of data context tensor cuts pipeline "
+            "[--fixed] unknown name, got 'date', expected one of data context tensor cuts squeeze pipeline "
             "sequence_parallel interleave deal micro_batch order recompute zero, did you mean 'data'?");
   EXPECT_EQ(read_refusal("data"), "[--fixed] bad item, got 'data', expected KEY=VALUE");
   EXPECT_EQ(read_refusal("data=2,data=2"), "[--fixed] given twice, got 'data', expected it once");
@@ -105,6 +106,8 @@ TEST(Configuration, IsCompleted) {
       refusal("tensor=2,cuts=searched,sequence_parallel=true", 2, 4),
       "[--fixed] cuts=searched decides of the sequence, too, got sequence_parallel=true, expected cuts=blocks, or "
       "neither");
+  EXPECT_EQ(refusal("tensor=2,squeeze=3", 2, 4),
+            "[--fixed] squeeze=3 of no effect, got cuts=blocks, expected cuts=searched");
   EXPECT_EQ(refusal("tensor=2,cuts=searched,context=2", 4, 4),
             "[--fixed] cuts=searched decides of the sequence, too, got context above 1, expected cuts=blocks, or "
             "neither");

@@ -83,7 +83,8 @@ JobConfig job_of(JobConfig recipe, const Configuration& configuration, const Pri
     options.blocks = {.tensor = configuration.tensor,
                       .sequence = configuration.sequence_parallel,
                       .context = configuration.context,
-                      .searched = configuration.cuts == TensorCuts::searched};
+                      .searched = configuration.cuts == TensorCuts::searched,
+                      .squeeze = configuration.squeeze};
   }
   if (configuration.pipeline == 1) return recipe;
   options.pipeline = {.stages = configuration.pipeline * configuration.interleave,

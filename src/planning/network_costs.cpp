@@ -30,6 +30,7 @@ NetworkCosts::Key NetworkCosts::key_of(const Configuration& configuration) const
   return {.tensor = configuration.tensor,
           .context = configuration.context,
           .cuts = configuration.cuts,
+          .squeeze = configuration.squeeze,
           .sequence_parallel = configuration.sequence_parallel,
           .recompute = configuration.recompute.all,
           .part = parts_.number_of(configuration.ranks())};
@@ -113,12 +114,17 @@ PlanOptions NetworkCosts::plan_options(const Key& key) {
   options.blocks = {.tensor = key.tensor,
                     .sequence = key.sequence_parallel,
                     .context = key.context,
-                    .searched = key.cuts == TensorCuts::searched};
+                    .searched = key.cuts == TensorCuts::searched,
+                    .squeeze = key.squeeze};
   if (key.cuts == TensorCuts::searched) {
     require_search();
     options.search = options_.search;
-    options.costs = [this, &cluster = parts_.of(key.part).cluster, share = exposed_gradients(key)](const Mesh& mesh) {
-      return cluster_costs(mesh, cluster, options_.precision, share);
+    const double kept_share = static_cast<double>(least_rows(key)) / static_cast<double>(batch_);
+    options.costs = [this, &cluster = parts_.of(key.part).cluster, share = exposed_gradients(key),
+                     kept_share](const Mesh& mesh) {
+      PlanCosts costs = cluster_costs(mesh, cluster, options_.precision, share);
+      costs.kept_share = kept_share;  // of the least micro-batch
+      return costs;
     };
   }
   return options;

@@ -68,6 +68,7 @@ class NetworkCosts {
   struct Key {
     int64_t tensor = 1, context = 1;
     TensorCuts cuts = TensorCuts::blocks;
+    int64_t squeeze = 0;
     bool sequence_parallel = false;
     Recompute recompute = Recompute::none;
     int64_t part = 0;  // of the cluster, that has work

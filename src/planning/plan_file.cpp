@@ -341,7 +341,8 @@ JobConfig with_plan(JobConfig config, const PlanFile& plan) {
   options.blocks = {.tensor = configuration.tensor,
                     .sequence = configuration.sequence_parallel,
                     .context = configuration.context,
-                    .searched = configuration.cuts == TensorCuts::searched};
+                    .searched = configuration.cuts == TensorCuts::searched,
+                    .squeeze = configuration.squeeze};
   if (options.blocks.searched && !plan.cuts) options.search = Search::exact;
   options.pipeline = {.stages = configuration.pipeline * configuration.interleave,
                       .marks = plan.stages.size() > 1 ? stage_marks(plan.stages) : std::vector<StageMark>(),
@@ -385,6 +386,7 @@ std::optional<Configuration> configuration_of(const JobConfig& config, const Pro
                               .tensor = options.blocks.tensor,
                               .pipeline = groups,
                               .cuts = options.blocks.searched ? TensorCuts::searched : TensorCuts::blocks,
+                              .squeeze = options.blocks.squeeze,
                               .sequence_parallel = options.blocks.sequence,
                               .interleave = options.pipeline.interleave,
                               .order = options.pipeline.order,

@@ -64,9 +64,9 @@ bool has_number_for_each(RecomputedLayers& recompute, int64_t groups) {
 
 /// Of two that take as long the lesser is taken: less is recomputed, gathered and cut.
 auto simplicity(const Configuration& configuration) {
-  return std::tuple(configuration.cuts, configuration.recompute, configuration.zero, configuration.interleave,
-                    configuration.order, configuration.sequence_parallel, configuration.pipeline, configuration.tensor,
-                    configuration.deal);
+  return std::tuple(configuration.cuts, configuration.squeeze, configuration.recompute, configuration.zero,
+                    configuration.interleave, configuration.order, configuration.sequence_parallel,
+                    configuration.pipeline, configuration.tensor, configuration.deal);
 }
 
 /// What the bound of a candidate knows, each more than the one before.
@@ -75,6 +75,9 @@ enum class Known {
   layers,  // these as well: the layers are dealt out evenly
   stages,  // the layers of each stage
   excess,  // these as well: without recomputation they do not fit
+  /// As `sizes` and `layers`, under cuts that take more memory than there is; those of the candidate are not made yet.
+  squeezed_sizes,
+  squeezed_layers,
 };
 
 /// A configuration whose lowering is known, with what no price of it is below.
@@ -152,6 +155,50 @@ class BestOfShapes {
   std::map<Shape, PricedConfiguration> all_;
 };
 
+/// Rows of a micro-batch.
+std::vector<int64_t> micro_batch_sizes(const SearchRequest& request, const Configuration& configuration) {
+  const int64_t rows = request.costs.batch() / configuration.data, least = request.costs.least_rows(configuration);
+  std::vector<int64_t> sizes = allowed(request.pins.micro_batch, divisors(rows, rows));
+  std::erase_if(sizes,
+                [&](int64_t size) { return rows % size != 0 || size % least != 0 || rows / size > kMostMicroBatches; });
+  if (request.any && sizes.size() > 1) sizes.resize(1);
+  return sizes;
+}
+
+std::vector<Order> orders(const SearchRequest& request, const Configuration& configuration) {
+  if (configuration.interleave > 1) return {Order::interleaved};
+  if (configuration.pipeline == 1 || request.any || !request.pins.delays_weights)
+    return {Order::one_forward_one_backward};
+  return {Order::one_forward_one_backward, Order::zero_bubble};
+}
+
+std::vector<int64_t> levels(const SearchRequest& request, const Configuration& configuration) {
+  if (configuration.data * configuration.context == 1) return {0};
+  if (request.any) return {3};
+  return {0, 1, 2, 3};
+}
+
+/// Whether nodes can be cut so that they take less memory, and may fit then: no cuts leave a rank with less than its
+/// share of the states.
+bool may_squeeze(const SearchRequest& request, const Configuration& configuration) {
+  const bool is_searched = configuration.cuts == TensorCuts::searched;
+  if (!is_searched || request.pins.squeeze || configuration.squeeze == kMaxSqueeze) return false;
+  Configuration whole = configuration;
+  whole.cuts = TensorCuts::blocks;
+  whole.squeeze = 0;
+  whole.tensor = 1;
+  return request.costs.least_states(whole) <= request.memory_bytes * static_cast<double>(configuration.tensor);
+}
+
+int64_t next_squeeze(const SearchRequest& request, const Configuration& configuration) {
+  return request.any ? kMaxSqueeze : configuration.squeeze + 1;
+}
+
+std::string nothing_left(const SearchRequest& request) {
+  return fmt::format("[--pin] nothing is left to choose from, got {} ranks and {} rows, expected pins that divide them",
+                     request.ranks, request.costs.batch());
+}
+
 class ConfigurationSearcher {
  public:
   explicit ConfigurationSearcher(const SearchRequest& request) : request_(request), costs_(request.costs) {}
@@ -159,14 +206,21 @@ class ConfigurationSearcher {
   ConfigurationSearch run() {
     if (request_.pins.cuts == TensorCuts::searched) costs_.require_search();
     enumerate();
-    if (queue_.empty() && refused_.empty()) throw InvalidArgument(nothing_left());
+    if (queue_.empty() && refused_.empty())
+      throw InvalidArgument(refusal_.text.empty() ? nothing_left(request_) : refusal_.text);
     while (!queue_.empty()) {
       const Candidate next = queue_.top();
       queue_.pop();
       if (next.bound > most_seconds() * (1 + kTie) || (request_.any && result_.best)) break;
       costs_.forget_many_stages();
       switch (next.known) {
+        case Known::squeezed_sizes:
+          if (can_lower(next.configuration)) enumerate_size(next.configuration);
+          break;
         case Known::sizes: enumerate_rows(next.configuration); break;
+        case Known::squeezed_layers:
+          if (can_lower(next.configuration)) bound_again(next);
+          break;
         case Known::layers: bound_again(next); break;
         case Known::stages: follow(next.configuration); break;
         case Known::excess: recompute(next.configuration); break;
@@ -184,13 +238,6 @@ class ConfigurationSearcher {
   }
 
  private:
-  std::string nothing_left() const {
-    if (!refusal_.text.empty()) return refusal_.text;
-    return fmt::format(
-        "[--pin] nothing is left to choose from, got {} ranks and {} rows, expected pins that divide them",
-        request_.ranks, costs_.batch());
-  }
-
   /// No configuration above it is of interest.
   double most_seconds() const {
     if (!result_.best) return std::numeric_limits<double>::infinity();
@@ -209,7 +256,10 @@ class ConfigurationSearcher {
           const bool may_cut_sequence = tensor > 1 && !is_searched;
           for (bool is_cut : allowed(pins.sequence_parallel, {false, true})) {
             if (is_cut && !may_cut_sequence) continue;
-            enumerate_sizes({.context = context, .tensor = tensor, .cuts = cuts, .sequence_parallel = is_cut});
+            const int64_t squeeze = pins.squeeze.value_or(0);
+            if (squeeze > 0 && !is_searched) continue;
+            enumerate_sizes(
+                {.context = context, .tensor = tensor, .cuts = cuts, .squeeze = squeeze, .sequence_parallel = is_cut});
           }
         }
       }
@@ -226,41 +276,38 @@ class ConfigurationSearcher {
         configuration.pipeline = pipeline;
         configuration.data = data;
         if (!request_.idle && configuration.ranks() != request_.ranks) continue;
-        configuration.zero = allowed(pins.zero, levels(configuration)).back();
-        if (const double states = costs_.least_states(configuration); states > request_.memory_bytes) {
-          refuse_sizes(configuration, states);
-          continue;
-        }
-        double least = std::numeric_limits<double>::infinity();
-        for (const int64_t rows : micro_batch_sizes(configuration)) {
-          configuration.micro_batch = rows;
-          least = std::min(least, coarse_bound(configuration));
-        }
-        if (std::isfinite(least)) queue_.push({least, configuration, Known::sizes});
+        configuration.zero = allowed(pins.zero, levels(request_, configuration)).back();
+        enumerate_size(configuration);
       }
     }
   }
 
-  std::vector<int64_t> micro_batch_sizes(const Configuration& configuration) const {
-    const int64_t rows = costs_.batch() / configuration.data, least = costs_.least_rows(configuration);
-    std::vector<int64_t> sizes = allowed(request_.pins.micro_batch, divisors(rows, rows));
-    std::erase_if(
-        sizes, [&](int64_t size) { return rows % size != 0 || size % least != 0 || rows / size > kMostMicroBatches; });
-    if (request_.any && sizes.size() > 1) sizes.resize(1);
-    return sizes;
+  void enumerate_size(Configuration configuration) {
+    const double states = costs_.least_states(configuration);
+    const bool fits = states <= request_.memory_bytes;
+    if (!fits) refuse_sizes(configuration, states);
+    if (!fits && !may_squeeze(request_, configuration)) return;
+    double least = std::numeric_limits<double>::infinity();
+    for (const int64_t rows : micro_batch_sizes(request_, configuration)) {
+      configuration.micro_batch = rows;
+      least = std::min(least, coarse_bound(configuration));
+    }
+    if (!std::isfinite(least)) return;
+    if (!fits) configuration.squeeze = next_squeeze(request_, configuration);
+    queue_.push({least, configuration, fits ? Known::sizes : Known::squeezed_sizes});
   }
 
   void enumerate_rows(Configuration configuration) {
     const Pins& pins = request_.pins;
     configuration.recompute = pins.recompute.value_or(RecomputedLayers());
     if (!has_number_for_each(configuration.recompute, configuration.pipeline)) return;
-    for (const int64_t rows : micro_batch_sizes(configuration)) {
+    for (const int64_t rows : micro_batch_sizes(request_, configuration)) {
       configuration.micro_batch = rows;
       const int64_t dealt = request_.any ? 0 : costs_.repeated_layers();
       for (int64_t interleave : allowed(pins.interleave, interleaves(dealt, configuration.pipeline))) {
         if (interleave > 1 && configuration.pipeline == 1) continue;
         configuration.interleave = interleave;
-        for (const Order order : allowed(pins.order, orders(configuration))) {
+        for (const Order order : allowed(pins.order, orders(request_, configuration))) {
           configuration.order = order;
           enumerate_levels(configuration);
         }
@@ -268,22 +315,9 @@ class ConfigurationSearcher {
     }
   }
 
-  std::vector<Order> orders(const Configuration& configuration) const {
-    if (configuration.interleave > 1) return {Order::interleaved};
-    if (configuration.pipeline == 1 || request_.any || !request_.pins.delays_weights)
-      return {Order::one_forward_one_backward};
-    return {Order::one_forward_one_backward, Order::zero_bubble};
-  }
-
-  std::vector<int64_t> levels(const Configuration& configuration) const {
-    if (configuration.data * configuration.context == 1) return {0};
-    if (request_.any) return {3};
-    return {0, 1, 2, 3};
-  }
-
   void enumerate_levels(Configuration configuration) {
     const double least = coarse_bound(configuration);
-    for (int64_t zero : allowed(request_.pins.zero, levels(configuration))) {
+    for (int64_t zero : allowed(request_.pins.zero, levels(request_, configuration))) {
       configuration.zero = zero;
       if (costs_.least_states(configuration) > request_.memory_bytes) continue;  // the highest level may fit
       queue_.push({least, configuration, Known::layers});
@@ -292,7 +326,7 @@ class ConfigurationSearcher {
 
   /// Not even the states fit at the highest level.
   void refuse_sizes(Configuration configuration, double states) {
-    const std::vector<int64_t> rows = micro_batch_sizes(configuration);
+    const std::vector<int64_t> rows = micro_batch_sizes(request_, configuration);
     if (rows.empty()) return;
     configuration.micro_batch = rows.front();
     if (request_.pins.order) configuration.order = *request_.pins.order;
@@ -368,14 +402,27 @@ class ConfigurationSearcher {
   /// What does not fit may do so when some of its layers are recomputed, which takes no less time: its bound holds.
   void refuse(const Configuration& configuration, double memory) {
     refused_.push_back({memory, configuration});
-    if (request_.pins.recompute || configuration.recompute != Recompute::none) return;
+    if (request_.pins.recompute) return squeeze(configuration);
+    if (configuration.recompute != Recompute::none) return;
     queue_.push({stage_prices(configuration)->lower_bound(configuration.zero), configuration, Known::excess});
+  }
+
+  /// The same under cuts that take less memory; where layers are dealt out otherwise these were tried for the even
+  /// deal.
+  void squeeze(Configuration configuration) {
+    if (configuration.deal != Deal::even || !may_squeeze(request_, configuration)) return;
+    const double bound = stage_prices(configuration)->lower_bound(configuration.zero);
+    configuration.squeeze = next_squeeze(request_, configuration);
+    queue_.push({bound, configuration, Known::squeezed_layers});
   }
 
   /// As few layers as must be, and all of them: what a longer backward hides may make up for it where groups wait.
   void recompute(Configuration configuration) {
     const std::optional<Configuration> fitted = costs_.recomputed_to_fit(configuration, request_.memory_bytes);
-    if (fitted) bound(*fitted);
+    if (fitted)
+      bound(*fitted);
+    else
+      squeeze(configuration);
     for (const Recompute policy : {Recompute::selective, Recompute::full}) {
       configuration.recompute = policy;
       if (!fitted || *fitted != configuration) bound(configuration);
@@ -415,6 +462,7 @@ Pins parse_pins(std::string_view text) {
     if (key == "micro_batch") pins.micro_batch = given.micro_batch;
     if (key == "zero") pins.zero = given.zero;
     if (key == "cuts") pins.cuts = given.cuts;
+    if (key == "squeeze") pins.squeeze = given.squeeze;
     if (key == "sequence_parallel") pins.sequence_parallel = given.sequence_parallel;
     if (key == "recompute") pins.recompute = given.recompute;
     if (key == "order") pins.order = given.order;

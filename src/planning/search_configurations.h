@@ -7,7 +7,7 @@ namespace partita {
 
 /// What a user fixes; the rest is searched.
 struct Pins {
-  std::optional<int64_t> data{}, tensor{}, context{}, pipeline{}, interleave{}, micro_batch{}, zero{};
+  std::optional<int64_t> data{}, tensor{}, context{}, pipeline{}, interleave{}, micro_batch{}, zero{}, squeeze{};
   std::optional<TensorCuts> cuts{};
   std::optional<bool> sequence_parallel{};
   std::optional<RecomputedLayers> recompute{};
@@ -50,6 +50,7 @@ struct KnownTemplate {
 };
 std::vector<KnownTemplate> known_templates();
 
+/// Cuts that are searched are squeezed where a configuration does not fit otherwise, with all layers recomputed or not.
 /// Branch and bound over all divisors: a configuration whose lower bound is above the best step is not simulated. The
 /// first bound is the seconds of its layers, nothing recomputed, dealt out evenly over the groups of stages, at the
 /// micro-batch for which that is least; then at its own micro-batch; then `StagePrices::lower_bound`.

@@ -87,6 +87,16 @@ TEST(Plan, CostsAsMuchFoundAsPinnedAndFixed) {
             price({"--cluster", "h200:64", "--fixed", searched}).at("step_seconds"));
 }
 
+TEST(Plan, FindsCutsThatFit) {
+  const Outcome outcome = run_program({"plan", "wide_resnet:4b", "--cluster", "v100", "--batch", "1536"});
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_NE(outcome.output.find("cuts=searched"), std::string::npos) << outcome.output;
+  const Outcome tighter =
+      run_program({"plan", "wide_resnet:4b", "--cluster", "v100", "--batch", "1536", "--memory", "10"});
+  EXPECT_EQ(tighter.exit_code, 0);
+  EXPECT_NE(tighter.output.find("cuts=searched,squeeze="), std::string::npos) << tighter.output;
+}
+
 TEST(Plan, SaysWhatAPriceStandsOn) {
   const PlanWords fixed{"--fixed", "data=2,tensor=4,micro_batch=12", "--cluster", "a100-80@partita"};
   const std::string network = "gpt:layers=8,hidden=4096,heads=32,seq=1024";
@@ -150,7 +160,7 @@ TEST(Plan, CanBeTrained) {
   expect_trained_alike(
       kNetwork, {"data=2", "data=3,zero=1,micro_batch=2", "tensor=2,data=2", "pipeline=4,data=1,tensor=1",
                  "pipeline=2,data=3,micro_batch=1", "pipeline=2,interleave=2,tensor=2,sequence_parallel=true,data=2",
-                 "data=4,recompute=full,zero=3"});
+                 "data=4,recompute=full,zero=3", "tensor=4,cuts=searched,squeeze=3,data=1"});
 }
 
 TEST(Plan, OtherNetworksCanBeTrained) {
@@ -370,9 +380,9 @@ TEST_F(SavedPlan, SaysWhichLayersAreRecomputed) {
   }
   EXPECT_NE(read_text(path("a.html")).find("net/h/0..7, recompute full"), std::string::npos);
   const std::string compared = output_of({"diff", path(), path("mixed.txt")});
-  for (const char* part : {"recompute      default -> full:3/1+selective:0/2\n",
-                           "full in        none -> net/h/0..2 net/h/4\n",
-                           "selective in   none -> net/h/5..6/attn/attention\n"}) {
+  for (const char* part :
+       {"recompute      default -> full:3/1+selective:0/2\n", "full in        none -> net/h/0..2 net/h/4\n",
+        "selective in   none -> net/h/5..6/attn/attention\n"}) {
     EXPECT_NE(compared.find(part), std::string::npos) << part << " in " << compared;
   }
   // The lines say which layers these are, whatever the configuration counts; prices are those of what it counts.
