@@ -215,12 +215,12 @@ class PythonModel {
   }
 
   std::shared_ptr<FoundPlan> plan(const py::object& rows, const std::string& cluster, const std::string& pins,
-                                  const std::string& search, int64_t ranks) {
+                                  const std::string& search, int64_t ranks, bool tf32) {
     const DatasetPtr dataset = dataset_of(rows);
     const py::gil_scoped_release release;
     return std::make_shared<FoundPlan>(
         network_, model_.config(), dataset->columns(),
-        PlanQuestion{.cluster = cluster, .pins = pins, .search = search, .ranks = ranks});
+        PlanQuestion{.cluster = cluster, .pins = pins, .search = search, .ranks = ranks, .tf32 = tf32});
   }
 
   Metrics eval(const py::object& rows) {

@@ -9,13 +9,15 @@
 #include "job/options.h"
 #include "network/build_graph.h"
 #include "ops/registry.h"
+#include "planning/price_notes.h"
 #include "planning/simulate_step.h"
 
 namespace partita::python {
 namespace {
 
 Cluster cluster_of(const PlanQuestion& question) {
-  const Cluster cluster = open_cluster(question.cluster);
+  Cluster cluster = open_cluster(question.cluster);
+  if (!question.tf32) cluster = without_tf32(std::move(cluster));
   if (question.ranks == 0) return cluster;
   if (question.ranks < 1 || (question.ranks > cluster.ranks() && cluster.cores == 0)) {
     throw InvalidArgument(fmt::format("[plan] bad ranks, got {}, expected 1 to the {} of {}", question.ranks,
@@ -36,14 +38,13 @@ FoundPlan::FoundPlan(const Network& network, const JobConfig& config, const std:
     : cluster_(cluster_of(question)),
       precision_(Precision::of(config.training.dtype)),
       config_(config),
+      search_(parse_name<Search>("plan", question.search)),
       // Of batch norms each row has statistics of its own, so that any micro-batch can be priced.
       forward_(build_graph(
           network, all_ops(),
           {.batch = config.training.batch, .columns = columns, .statistics_groups = config.training.batch})),
       costs_(forward_, all_ops(), cluster_,
-             {.training = {.optimizer = config.optimizer},
-              .precision = precision_,
-              .search = parse_name<Search>("plan", question.search)}),
+             {.training = {.optimizer = config.optimizer}, .precision = precision_, .search = search_}),
       memory_(memory_of(cluster_)) {
   const ConfigurationSearch search = search_configurations(
       {.costs = costs_, .ranks = cluster_.ranks(), .memory_bytes = memory_, .pins = parse_pins(question.pins)});
@@ -60,12 +61,16 @@ FoundPlan::FoundPlan(const Network& network, const JobConfig& config, const std:
            .stages = found.price.layers.size() > 1 ? stage_names(found.price, costs_.folded(), forward_)
                                                    : std::vector<std::vector<std::string>>(),
            .recomputed = recomputed_names(found.price, costs_.folded(), forward_),
+           .notes = price_notes(cluster_, precision_, found.configuration, found.price),
            .lower_bound_seconds = search.lower_bound_seconds};
 }
 
 std::vector<LayerRow> FoundPlan::layer_rows() {
-  const JobConfig job =
-      completed(job_of(config_, plan_.configuration, plan_.price, costs_.folded(), forward_), Place{.cores = 1});
+  JobConfig planned = config_;
+  planned.plan.options.search = search_;
+  planned.plan.options.costs = costs_.plan_options(plan_.configuration).costs;
+  const JobConfig job = completed(
+      job_of(std::move(planned), plan_.configuration, plan_.price, costs_.folded(), forward_), Place{.cores = 1});
   const Graph& graph = costs_.folded().graph;
   const int64_t ranks = plan_.configuration.ranks() / plan_.configuration.pipeline;
   const Plan cuts = make_plan(graph, all_ops(), make_mesh(graph, ranks, job.plan.options), job.plan.options);

@@ -11,6 +11,7 @@ namespace partita::python {
 struct PlanQuestion {
   std::string cluster = "cpu", pins{}, search = "exact";
   int64_t ranks = 0;  // the part of the cluster; 0: all of it
+  bool tf32 = true;   // whether products of f32 may be TF32, where devices have that
 };
 
 /// The best configuration of a network on a cluster, priced; of what takes least memory where nothing fits.
@@ -32,6 +33,7 @@ class FoundPlan {
   const Cluster cluster_;
   const Precision precision_;
   const JobConfig config_;
+  const Search search_;
   const Graph forward_;
   NetworkCosts costs_;
   bool fits_ = true;

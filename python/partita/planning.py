@@ -129,14 +129,15 @@ class Program(_Printed):
         return Explanation(self._core.rank(rank))
 
 
-def plan(model, train_dataset, cluster=None, ranks=0, pins="", search="exact"):
+def plan(model, train_dataset, cluster=None, ranks=0, pins="", search="exact", tf32=True):
     """How the training of a Model would be shared: as its context says, on its ranks; or, given a cluster ("cpu",
     "h100", "h100:4", a TOML file, see docs/clusters.md), the configuration that takes the least time there. `ranks`:
-    on a part of the cluster; `pins`: what is fixed, as "tensor=8,recompute=none"."""
+    on a part of the cluster; `pins`: what is fixed, as "tensor=8,recompute=none"; `tf32`: whether products of float32
+    are priced in TF32 on devices that have it."""
     _require_model("plan", model)
     if cluster is None:
         return model.program(train_dataset).plan
-    found = model._found_plan(train_dataset, str(cluster), ranks, pins, search)
+    found = model._found_plan(train_dataset, str(cluster), ranks, pins, search, tf32)
     return Plan(found.text, found)
 
 

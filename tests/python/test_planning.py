@@ -61,10 +61,27 @@ class Programs(Case):
         self.assertIn("&lt;svg", plan._repr_html_())
         pinned = ms.plan(model(), rows(), "h100", 4, pins="data=2,tensor=2")
         self.assertNotEqual(pinned.configuration, plan.configuration)
+        self.assertIn("priced in TF32", str(plan))
+        self.assertNotIn("TF32", str(ms.plan(model(), rows(), "h100", 4, tf32=False)))
+        cut = ms.plan(model(), rows(), "h100", 4, pins="data=1,tensor=4,cuts=searched")
+        self.assertIn("tensor", str(ms.explain(cut)))
         with self.refuses(ValueError, "bad ranks, got -1"):
             ms.plan(model(), rows(), cluster="h100", ranks=-1)
         with self.refuses(KeyError, "h10O", "did you mean 'h100'"):
             ms.plan(model(), rows(), cluster="h10O")
+
+    def test_cost_as_much_beside_idle_ranks(self):
+        plan = ms.plan(model(), rows(), cluster="h100:8")
+        self.assertIn("idle", str(plan))
+        given = dict(item.split("=") for item in plan.configuration.split(","))
+        own = 1
+        for axis in ("data", "context", "tensor", "pipeline"):
+            own *= int(given.get(axis, 1))
+        for ranks in (0, own):
+            self.assertEqual(ms.plan(model(), rows(), "h100:8", ranks, pins=plan.configuration).seconds, plan.seconds)
+        for pins in ("data=2,tensor=3,cuts=searched,pipeline=1", "tensor=2,cuts=searched,pipeline=1,data=4"):
+            many = ms.plan(model(), rows(), "h100:8", pins=pins)
+            self.assertEqual(ms.plan(model(), rows(), "h100:8", 8, pins=pins).seconds, many.seconds)
 
 
 class WeightsOfOthers(Case):

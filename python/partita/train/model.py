@@ -292,10 +292,10 @@ class Model:
             job, rows, _ = self._training_job("program", train_dataset)
             return Program(job.core.program(rows))
 
-    def _found_plan(self, train_dataset, cluster, ranks, pins, search):
+    def _found_plan(self, train_dataset, cluster, ranks, pins, search, tf32):
         with self._settings():
             job, rows, _ = self._training_job("plan", train_dataset)
-            return job.core.plan(rows, cluster, pins, search, ranks)
+            return job.core.plan(rows, cluster, pins, search, ranks, bool(tf32))
 
 
 @contextlib.contextmanager
