@@ -149,6 +149,61 @@ class Ops(Case):
         self.close(ops.split(x, 3, 1)[1], a[:, 3:])
         self.close(ops.topk(x, 2)[0], -np.sort(-a, 1)[:, :2])
 
+    def test_powers_of_tensors(self):
+        power = ops.pow(Tensor([-2.0, -2.0, 0.0, 0.0, 9.0]), Tensor([2.0, 3.0, 0.0, 2.0, 0.5]))
+        self.close(power, [4, -8, 1, 0, 3], 0)
+        self.close(2.0 ** Tensor([-1.0, 3.0]), [0.5, 8], 0)
+        for name in ("int64", "int32", "uint8"):
+            numbers = rng(7)
+            base = numbers.integers(0 if name == "uint8" else -9, 9, (4, 5)).astype(name)
+            exponent = numbers.integers(0, 20, (4, 5)).astype(name)
+            x, y = Tensor(base), Tensor(exponent)
+            for got, expected in (
+                (x**y, base**exponent),
+                (ops.pow(x, y[0]), base ** exponent[0]),
+                (x**3, base ** np.array(3, name)),
+                (3**y, np.array(3, name) ** exponent),
+                (x**0, base**0),
+            ):
+                self.assertEqual(str(got.asnumpy().dtype), name)
+                np.testing.assert_array_equal(got.asnumpy(), expected)
+        self.assertEqual(int(Tensor(3, ms.int32) ** 3), 27)
+        self.assertEqual((Tensor([3], ms.int32) ** 0.5).dtype, ms.float32)
+        self.assertEqual(int((Tensor([3], ms.int64) ** 39).asnumpy()[0]), 3**39)
+        d_base, d_exponent = ms.grad(ops.pow, (0, 1))(Tensor([-2.0, 0.0, 2.0]), Tensor([3.0, 2.0, 0.0]))
+        self.close(d_base, [12, 0, 0], 0)
+        self.close(d_exponent, [np.nan, 0, np.log(2)], 1e-6)
+        with self.refuses(TypeError, "[power] operands are not numbers, got bool"):
+            Tensor([True]) ** Tensor([False])
+
+    def test_divide_downwards(self):
+        numbers = rng(8)
+        for name in ("int64", "int32", "uint8", "float32", "float64"):
+            low = 0 if name == "uint8" else -90
+            a, b = numbers.integers(low, 90, (2, 60)).astype(name)
+            b[b == 0] = 7
+            if name.startswith("float"):
+                a, b = a / 8, b / 5
+                a[:6], b[:6] = [1, -1, 3, 0.3, -0.3, 6], 0.1
+            x, y = Tensor(a.astype(name)), Tensor(b.astype(name))
+            a, b = x.asnumpy(), y.asnumpy()
+            for got, expected in (
+                (x // y, a // b),
+                (x % y, a % b),
+                (ops.remainder(x, y), a % b),
+                (x // 7, a // np.array(7, name)),
+                ((0 - x) % 7, (np.array(0, name) - a) % np.array(7, name)),
+            ):
+                self.assertEqual(str(got.asnumpy().dtype), name)
+                np.testing.assert_array_equal(got.asnumpy(), expected)
+        large = 2**60 + 1
+        x = Tensor([large, -large], ms.int64)
+        self.assertEqual((x // 3).asnumpy().tolist(), [large // 3, -large // 3])
+        self.assertEqual((x % (large - 1)).asnumpy().tolist(), [1, large - 2])
+        self.assertEqual((x - large).asnumpy().tolist(), [0, -2 * large])
+        self.assertEqual((large - x).asnumpy().tolist(), [0, 2 * large])
+        self.close(ms.grad(ops.floor_mod, 1)(Tensor([7.0, -7.0]), Tensor([2.0, 2.0])), [-3, 4], 0)
+
     def test_convolve_and_pool(self):
         x = rng().random((2, 3, 6, 5)).astype("f4")
         w = rng(2).random((4, 3, 3, 3)).astype("f4")

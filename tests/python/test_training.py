@@ -133,6 +133,21 @@ class Trainings(Case):
                 got, _ = trained(norm=True)
                 np.testing.assert_allclose(got, expected, rtol=2e-5, err_msg=f"{mode} on {ranks}")
 
+    def test_refuse_norms_over_one_value(self):
+        x, y = labelled(8)
+        net = Small(norm=True)
+        net.set_train()
+        step = nn.TrainOneStepCell(nn.WithLossCell(net, nn.CrossEntropyLoss()), nn.SGD(net.trainable_params(), 0.1))
+        with self.refuses(ValueError, "[batch_norm] each channel has one value", "expected a batch of at least 2"):
+            step(Tensor(x[:1]), Tensor(y[:1]))
+        step(Tensor(x[:2]), Tensor(y[:2]))
+        ms.set_context(ranks=4)
+        ms.set_auto_parallel_context(parallel_mode="data_parallel", gradients_mean=True)
+        with self.refuses(ValueError, "in 4 groups of rows", "--batch-norm global"):
+            trained(data=rows(8, 4), norm=True)
+        ms.set_context(batch_norm="global")
+        trained(data=rows(8, 4), norm=True)
+
     def test_have_the_settings_of_their_network(self):
         ms.set_context(ranks=2)
         net = AutoParallel(Small(), parallel_mode="semi_auto")

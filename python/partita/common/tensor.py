@@ -388,6 +388,8 @@ for _name in (
     "sigmoid",
     "relu",
     "pow",
+    "floor_div",
+    "remainder",
     "matmul",
     "squeeze",
     "expand_dims",

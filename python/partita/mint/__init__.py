@@ -54,6 +54,7 @@ from partita.ops.functional import (  # noqa: F401
     not_equal,
     ones_like,
     pow,
+    remainder,
     reshape,
     rsqrt,
     sigmoid,

@@ -89,6 +89,7 @@ from partita.ops.functional import (  # noqa: F401
     reduce_min,
     reduce_sum,
     relu,
+    remainder,
     repeat_interleave,
     reshape,
     rms_norm,

@@ -1,6 +1,7 @@
 """Ops of each element by itself, broadcast."""
 
-import math
+import builtins
+import numbers
 
 import numpy as np
 
@@ -67,6 +68,11 @@ def logical_not(input):
     return run(lambda trace, a: F.logical_not(a), cast(input, mstype.bool_))
 
 
+def _has_digits(number, dtype):
+    """Whether an integer has more digits than the float64 of a constant."""
+    return dtype == mstype.int64 and builtins.abs(number) > 2**53
+
+
 def _binary(name):
     function = getattr(F, name)
 
@@ -74,15 +80,17 @@ def _binary(name):
         if is_number(input) and is_number(other):
             input = Tensor(input)
         if is_number(other):
+            input = as_tensor(input, name)
             dtype = number_dtype(input, other)
-            return run(
-                lambda trace, a: function(a, trace.constant(float(other), dtype.core, [])), as_tensor(input, name)
-            )
+            if not _has_digits(other, dtype):
+                return run(lambda trace, a: function(a, trace.constant(float(other), dtype.core, [])), input)
+            other = Tensor(other, dtype)
         if is_number(input):
+            other = as_tensor(other, name)
             dtype = number_dtype(other, input)
-            return run(
-                lambda trace, b: function(trace.constant(float(input), dtype.core, []), b), as_tensor(other, name)
-            )
+            if not _has_digits(input, dtype):
+                return run(lambda trace, b: function(trace.constant(float(input), dtype.core, []), b), other)
+            input = Tensor(input, dtype)
         return run(lambda trace, a, b: function(a, b), as_tensor(input, name), as_tensor(other, name))
 
     call.__name__ = name
@@ -118,6 +126,7 @@ def _truth(one):
 
 
 _add, _sub, _mul, _div = _binary("add"), _binary("sub"), _binary("mul"), _binary("div")
+_power, _floor_div, _remainder = _binary("power"), _binary("floor_div"), _binary("remainder")
 # The first of equal operands has the whole gradient.
 larger, smaller = _binary("maximum"), _binary("minimum")
 
@@ -221,11 +230,12 @@ def as_float(x):
 
 
 def pow(input, exponent):
-    """A power. Of a tensor to a number, or of a positive tensor to a tensor."""
+    """A power, broadcast; of integers exact, and without the fraction that a negative exponent makes."""
     if is_number(exponent):
-        return run(lambda trace, a: F.pow(a, float(exponent)), as_float(as_tensor(input, "pow")))
-    base = math.log(input) if is_number(input) and input > 0 else log(input)
-    return exp(mul(as_tensor(exponent, "pow"), base))
+        input = as_tensor(input, "pow")
+        if mstype.is_float(input.dtype) or not isinstance(exponent, (numbers.Integral, np.bool_)):
+            return run(lambda trace, a: F.pow(a, float(exponent)), as_float(input))
+    return _power(input, exponent)
 
 
 def bias_add(input_x, bias):
@@ -327,26 +337,14 @@ def floor(input):
     return select(large, x, sub(whole, cast(greater(whole, x), x.dtype)))
 
 
-def _as_wide(one, where):
-    """Integers as float64, in which quotients of those below 2^53 are exact."""
-    if is_number(one):
-        return one
-    x = as_tensor(one, where)
-    return x if mstype.is_float(x.dtype) else cast(x, mstype.float64)
-
-
 def floor_div(input, other):
-    """The largest integers that are not above input / other; of integers as integers."""
-    a, b = _as_wide(input, "floor_div"), _as_wide(other, "floor_div")
-    found = floor(_div(a, b))
-    given = [one for one in (input, other) if not is_number(one)]
-    kinds = [as_tensor(one).dtype for one in given]
-    numbers = [one for one in (input, other) if is_number(one)]
-    if any(mstype.is_float(kind) for kind in kinds) or any(isinstance(one, float) for one in numbers):
-        return found if any(mstype.is_float(kind) for kind in kinds) else cast(found, mstype.float32)
-    return cast(found, mstype.int64 if mstype.int64 in kinds else kinds[0])
+    """The largest integers that are not above input / other, broadcast; of integers as integers."""
+    return _floor_div(input, other)
 
 
 def floor_mod(input, other):
-    """input - floor_div(input, other) * other: with the sign of `other`."""
-    return sub(input, mul(floor_div(input, other), other))
+    """input - floor_div(input, other) * other, broadcast: with the sign of `other`."""
+    return _remainder(input, other)
+
+
+remainder = floor_mod
