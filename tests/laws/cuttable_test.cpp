@@ -74,7 +74,8 @@ const std::map<std::string, Cuttable>& table() {
       {"batch_norm_grad_apply", {"gmchw"}},
       {"batch_norm_grad_sums", {"gmchw"}},
       {"batch_norm_inference", {"nchw"}},
-      {"moments", {"gmchw"}},
+      {"moments_sum", {"gmchw"}},
+      {"moments_deviations", {"gmchw"}},
       {"running_statistics", {"c", "", "g"}},  // the mean over groups, once per step on a few numbers
   };
   return all;

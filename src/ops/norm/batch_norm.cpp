@@ -70,34 +70,28 @@ std::vector<Value> grad_batch_norm(const GradCall& call) {
 std::vector<Value> expand_batch_norm(const ExpandCall& call) {
   const auto& attrs = call.attrs.as<BatchNormAttrs>();
   const Value x = call.inputs[0];
-  const auto sums = call.apply_all("moments", {x}, Attrs(MomentsAttrs{attrs.groups}));
   const int64_t count = norm_sizes(x.shape(), attrs.groups).count();
-  const auto statistics =
-      call.apply_all("moments_finish", sums, Attrs(MomentsFinishAttrs{count, attrs.epsilon, wide_type(x.dtype())}));
+  const Value sum = call.apply("moments_sum", {x}, MomentsSumAttrs{attrs.groups});
+  const double share = 1.0 / static_cast<double>(std::max<int64_t>(1, count));
+  const Value near = call.apply("scale", {sum}, ScaleAttrs{.scale = share});
+  const auto sums = call.apply_all("moments_deviations", {x, near});
+  const auto statistics = call.apply_all("moments_finish", {near, sums[0], sums[1]},
+                                         MomentsFinishAttrs{count, attrs.epsilon, wide_type(x.dtype())});
   const Value y = call.apply("batch_norm_apply", {x, call.inputs[1], call.inputs[2], statistics[0], statistics[1]});
   return {y, statistics[0], statistics[1]};
 }
 
-/// Two passes: the second sums squares of differences, which do not cancel.
 template <class T>
 void find_statistics(const NormSizes& sizes, double epsilon, const T* x, Wide<T>* mean, Wide<T>* rstd) {
   const int64_t total = sizes.groups * sizes.channels;
-  const double count = double(std::max<int64_t>(1, sizes.count()));
-  std::vector<double> sum(total), squares(total);
-  for_planes(sizes, [&](int64_t k, int64_t, int64_t begin, int64_t end) {
-    double plane = 0;
-    for (int64_t i = begin; i < end; ++i) plane += double(x[i]);
-    sum[k] += plane;
-  });
-  for (double& value : sum) value /= count;
-  for_planes(sizes, [&](int64_t k, int64_t, int64_t begin, int64_t end) {
-    double plane = 0;
-    for (int64_t i = begin; i < end; ++i) plane += (double(x[i]) - sum[k]) * (double(x[i]) - sum[k]);
-    squares[k] += plane;
-  });
+  std::vector<double> near(total), rest(total), squares(total);
+  sum_planes<T>(sizes, x, near.data());
+  for (double& value : near) value /= static_cast<double>(std::max<int64_t>(1, sizes.count()));
+  sum_deviations<T>(sizes, x, near.data(), rest.data(), squares.data());
   for (int64_t k = 0; k < total; ++k) {
-    mean[k] = static_cast<Wide<T>>(sum[k]);
-    rstd[k] = static_cast<Wide<T>>(1 / std::sqrt(squares[k] / count + epsilon));
+    const Moments moments = moments_near(near[k], rest[k], squares[k], sizes.count());
+    mean[k] = static_cast<Wide<T>>(moments.mean);
+    rstd[k] = static_cast<Wide<T>>(1 / std::sqrt(moments.variance + epsilon));
   }
 }
 
@@ -269,103 +263,6 @@ OpDef batch_norm_inference_op() {
       {{sample_of({6, 5}), sample_of({5}), sample_of({5}), sample_of({5}), sample_of({5}, Fill::positive)},
        Attrs(BatchNormInferenceAttrs{.epsilon = 1e-3})},
   };
-  return op;
-}
-
-std::vector<Type> infer_moments(const OpCall& call) {
-  require_operands("moments", call, 1);
-  const int64_t groups = call.attrs.as<MomentsAttrs>().groups;
-  require_norm_input("moments", call, groups);
-  const Type sums{DType::f64, {groups, call.inputs[0].shape[1]}};
-  return {sums, sums};
-}
-
-Attrs localize_moments(const Attrs& given, const Shard& shard) {
-  MomentsAttrs attrs = given.as<MomentsAttrs>();
-  attrs.groups = shard.outputs[0][0].count();
-  return attrs;
-}
-
-template <class T>
-void run_moments(const NormSizes& sizes, const T* x, double* sum, double* squares) {
-  std::fill(sum, sum + sizes.groups * sizes.channels, 0);
-  std::fill(squares, squares + sizes.groups * sizes.channels, 0);
-  for_planes(sizes, [&](int64_t k, int64_t, int64_t begin, int64_t end) {
-    double plane = 0, plane_squares = 0;
-    for (int64_t i = begin; i < end; ++i) {
-      plane += double(x[i]);
-      plane_squares += double(x[i]) * double(x[i]);
-    }
-    sum[k] += plane;
-    squares[k] += plane_squares;
-  });
-}
-
-OpDef moments_op() {
-  OpDef op;
-  op.name = "moments";
-  op.summary = "f64 sums of x and of x * x per group of rows and channel";
-  op.attrs = Attrs(MomentsAttrs{});
-  op.infer = infer_moments;
-  op.rule = [](const OpCall& call) { return norm_rule("x->gc,gc", call); };
-  op.localize = localize_moments;
-  op.flops_per_point = 3;
-  op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
-    const NormSizes sizes = norm_sizes(in[0].type.shape, attrs.as<MomentsAttrs>().groups);
-    for_float(in[0].type.dtype, [&](auto zero) {
-      using T = decltype(zero);
-      run_moments<T>(sizes, in[0].as<T>(), out[0].as<double>(), out[1].as<double>());
-    });
-  };
-  op.samples = {{{sample_of({6, 3, 4, 2})}}, {{sample_of({8, 5})}, Attrs(MomentsAttrs{.groups = 4})}};
-  return op;
-}
-
-constexpr auto kMomentsFinish = "moments_finish";
-
-std::vector<Type> infer_moments_finish(const OpCall& call) {
-  require_operands(kMomentsFinish, call, 2);
-  const auto& attrs = call.attrs.as<MomentsFinishAttrs>();
-  const Type& sum = call.inputs[0];
-  if (sum.dtype != DType::f64 || call.inputs[1] != sum) {
-    reject(kMomentsFinish, "sums do not fit", print(call.inputs), "two f64 tensors of one shape");
-  }
-  if (attrs.dtype != DType::f64 && attrs.dtype != DType::f32) {
-    reject(kMomentsFinish, "dtype is not legal", to_text(attrs.dtype), "f64 or f32", ErrorKind::type);
-  }
-  if (attrs.count < 0 || !(attrs.epsilon > 0)) {
-    reject(kMomentsFinish, "attributes are not legal", call.attrs.print(), "count of 0 or more and epsilon above 0");
-  }
-  return {Type{attrs.dtype, sum.shape}, Type{attrs.dtype, sum.shape}};
-}
-
-template <class T>
-void run_moments_finish(const MomentsFinishAttrs& attrs, Inputs in, Outputs out) {
-  const double* sum = in[0].as<double>();
-  const double* squares = in[1].as<double>();
-  const double count = double(std::max<int64_t>(1, attrs.count));
-  for (int64_t k = 0; k < in[0].type.elements(); ++k) {
-    const double mean = sum[k] / count;
-    const double variance = not_below_zero(squares[k] / count - mean * mean);
-    out[0].as<T>()[k] = static_cast<T>(mean);
-    out[1].as<T>()[k] = static_cast<T>(1 / std::sqrt(variance + attrs.epsilon));
-  }
-}
-
-OpDef moments_finish_op() {
-  OpDef op;
-  op.name = kMomentsFinish;
-  op.summary = "mean = s1 / count, rstd = 1 / sqrt(s2 / count - mean^2 + epsilon)";
-  op.attrs = Attrs(MomentsFinishAttrs{});
-  op.infer = infer_moments_finish;
-  op.rule = [](const OpCall& call) { return pointwise_rule(call); };
-  op.flops_per_point = 6;
-  op.kernel = [](const Attrs& given, Inputs in, Outputs out) {
-    const auto& attrs = given.as<MomentsFinishAttrs>();
-    attrs.dtype == DType::f64 ? run_moments_finish<double>(attrs, in, out) : run_moments_finish<float>(attrs, in, out);
-  };
-  op.samples = {{{sample_of({4, 6}), sample_of({4, 6}, Fill::positive)},
-                 Attrs(MomentsFinishAttrs{.count = 8, .epsilon = 1e-3, .dtype = DType::f64})}};
   return op;
 }
 
@@ -550,9 +447,8 @@ OpDef running_statistics_op() {
 }  // namespace
 
 std::vector<OpDef> batch_norm_ops() {
-  return {batch_norm_op(),        batch_norm_grad_op(),  batch_norm_inference_op(), moments_op(),
-          moments_finish_op(),    batch_norm_apply_op(), batch_norm_grad_sums_op(), batch_norm_grad_apply_op(),
-          running_statistics_op()};
+  return {batch_norm_op(),           batch_norm_grad_op(),       batch_norm_inference_op(), batch_norm_apply_op(),
+          batch_norm_grad_sums_op(), batch_norm_grad_apply_op(), running_statistics_op()};
 }
 
 }  // namespace partita

@@ -69,6 +69,34 @@ void for_planes(const NormSizes& sizes, Fn&& fn) {
   }
 }
 
+/// Per group and channel: the sum of x.
+template <class T>
+void sum_planes(const NormSizes& sizes, const T* x, double* sum) {
+  std::fill(sum, sum + sizes.groups * sizes.channels, 0);
+  for_planes(sizes, [&](int64_t k, int64_t, int64_t begin, int64_t end) {
+    double plane = 0;
+    for (int64_t i = begin; i < end; ++i) plane += double(x[i]);
+    sum[k] += plane;
+  });
+}
+
+/// Per group and channel: the sums of x - near and of its square.
+template <class T>
+void sum_deviations(const NormSizes& sizes, const T* x, const double* near, double* rest, double* squares) {
+  std::fill(rest, rest + sizes.groups * sizes.channels, 0);
+  std::fill(squares, squares + sizes.groups * sizes.channels, 0);
+  for_planes(sizes, [&](int64_t k, int64_t, int64_t begin, int64_t end) {
+    double plane = 0, plane_squares = 0;
+    for (int64_t i = begin; i < end; ++i) {
+      const double difference = double(x[i]) - near[k];
+      plane += difference;
+      plane_squares += difference * difference;
+    }
+    rest[k] += plane;
+    squares[k] += plane_squares;
+  });
+}
+
 /// Per group and channel: sum of d_y, and sum of d_y * (x - mean) * rstd.
 template <class T>
 void norm_grad_sums(const NormSizes& sizes, const T* x, const Wide<T>* mean, const Wide<T>* rstd, const T* d_y,

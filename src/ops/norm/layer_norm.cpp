@@ -29,10 +29,14 @@ std::vector<Value> expand_layer_norm(const ExpandCall& call) {
   const Value x = call.inputs[0];
   const DType narrow = x.dtype(), wide = wide_type(narrow);
   const Value exact = to_dtype(call, x, DType::f64);
-  const Value sum = sum_last(call, exact), squares = sum_last(call, call.apply("square", {exact}));
+  const int64_t count = x.shape().back();
+  const double share = 1.0 / static_cast<double>(std::max<int64_t>(1, count));
+  const Value near = call.apply("scale", {sum_last(call, exact)}, ScaleAttrs{.scale = share});
+  const Value differences = call.apply("sub", {exact, near});
+  const Value rest = sum_last(call, differences), squares = sum_last(call, call.apply("square", {differences}));
   const double epsilon = call.attrs.as<RowNormAttrs>().epsilon;
   const std::vector<Value> statistics =
-      call.apply_all("moments_finish", {sum, squares}, Attrs(MomentsFinishAttrs{x.shape().back(), epsilon, wide}));
+      call.apply_all("moments_finish", {near, rest, squares}, MomentsFinishAttrs{count, epsilon, wide});
   const Value centered = call.apply("sub", {to_dtype(call, x, wide), statistics[0]});
   const Value scaled =
       call.apply("mul", {call.apply("mul", {centered, statistics[1]}), to_dtype(call, call.inputs[1], wide)});
@@ -40,7 +44,6 @@ std::vector<Value> expand_layer_norm(const ExpandCall& call) {
   return {to_dtype(call, y, narrow), statistics[0], statistics[1]};
 }
 
-/// Two passes: the second sums squares of differences, which do not cancel.
 template <class T>
 void run_layer_norm(double epsilon, Inputs in, Outputs out) {
   const Rows rows = rows_of(in[0].type.shape);
@@ -48,11 +51,15 @@ void run_layer_norm(double epsilon, Inputs in, Outputs out) {
   T* y = out[0].as<T>();
   const double count = static_cast<double>(std::max<int64_t>(1, rows.size));
   for (int64_t row = 0; row < rows.count; ++row, x += rows.size, y += rows.size) {
-    double sum = 0, squares = 0;
+    double sum = 0, rest = 0, squares = 0;
     for (int64_t z = 0; z < rows.size; ++z) sum += double(x[z]);
-    const double mean = sum / count;
-    for (int64_t z = 0; z < rows.size; ++z) squares += (double(x[z]) - mean) * (double(x[z]) - mean);
-    const double rstd = 1 / std::sqrt(squares / count + epsilon);
+    const double near = sum / count;
+    for (int64_t z = 0; z < rows.size; ++z) {
+      rest += double(x[z]) - near;
+      squares += (double(x[z]) - near) * (double(x[z]) - near);
+    }
+    const auto [mean, variance] = moments_near(near, rest, squares, rows.size);
+    const double rstd = 1 / std::sqrt(variance + epsilon);
     out[1].as<Wide<T>>()[row] = static_cast<Wide<T>>(mean);
     out[2].as<Wide<T>>()[row] = static_cast<Wide<T>>(rstd);
     for (int64_t z = 0; z < rows.size; ++z) {

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/number.h"
 #include "device/cpu/loops/blocks.h"
 #include "device/cpu/loops/loop_support.h"
 
@@ -136,25 +135,30 @@ struct Norm {
     }
   }
 
-  /// One pass: sums of differences from the first element, which lies near the mean, so that squares do not
-  /// cancel (Chan, Golub, LeVeque 1983, "Algorithms for computing the sample variance").
+  /// One pass over the differences from the first element, and where that is far from the mean another one over those
+  /// from the mean that the first pass found.
   void find_statistics(const Tile& tile, double epsilon, const T* x, T* mean, T* rstd) const {
     if (sizes.count() == 0) {
       std::fill_n(mean + tile.statistics, tile.size(), T{});
       std::fill_n(rstd + tile.statistics, tile.size(), static_cast<T>(1 / std::sqrt(epsilon)));
       return;
     }
-    const PerLane<double> near(tile, [&](int64_t lane) { return x[tile.first + lane]; });
-    const Sums sums = sum_tile<kArrangement>(tile, [&](int64_t lane, int64_t at) {
-      const double difference = static_cast<double>(x[at]) - near[lane];
-      return BatchNormTerms{difference, difference * difference};
-    });
-    const auto count = static_cast<double>(sizes.count());
+    PerLane<double> near(tile, [&](int64_t lane) { return x[tile.first + lane]; });
+    Sums sums = deviations(tile, x, near);
+    const auto moments = [&](int64_t lane) {
+      return moments_near(near[lane], sums.a[lane], sums.b[lane], sizes.count());
+    };
+    bool far = false;
     for (int64_t lane = 0; lane < tile.size(); ++lane) {
-      const double shift = sums.a[lane] / count;
-      const double variance = not_below_zero(sums.b[lane] / count - shift * shift);
-      mean[tile.statistics + lane] = static_cast<T>(near[lane] + shift);
-      rstd[tile.statistics + lane] = static_cast<T>(1 / std::sqrt(variance + epsilon));
+      far = far || is_far(sums.a[lane] / static_cast<double>(sizes.count()), moments(lane).variance);
+    }
+    if (far) {
+      near = PerLane<double>(tile, [&](int64_t lane) { return moments(lane).mean; });
+      sums = deviations(tile, x, near);
+    }
+    for (int64_t lane = 0; lane < tile.size(); ++lane) {
+      mean[tile.statistics + lane] = static_cast<T>(moments(lane).mean);
+      rstd[tile.statistics + lane] = static_cast<T>(1 / std::sqrt(moments(lane).variance + epsilon));
     }
   }
 
@@ -166,11 +170,11 @@ struct Norm {
         tile, [&](int64_t lane, int64_t at) { y[at] = (x[at] - middle[lane]) * scale[lane] + shift[lane]; });
   }
 
-  /// The sums of x and of x * x.
-  Sums moments(const Tile& tile, const T* x) const {
-    return sum_tile<kArrangement>(tile, [&](int64_t, int64_t at) {
-      const auto value = static_cast<double>(x[at]);
-      return BatchNormTerms{value, value * value};
+  /// The sums of x - near and of its square.
+  Sums deviations(const Tile& tile, const T* x, const PerLane<double>& near) const {
+    return sum_tile<kArrangement>(tile, [&](int64_t lane, int64_t at) {
+      const double difference = static_cast<double>(x[at]) - near[lane];
+      return BatchNormTerms{difference, difference * difference};
     });
   }
 
@@ -260,16 +264,38 @@ LoopFn bind_grad_apply(const Norm<T, kArrangement>& norm, int64_t count) {
   };
 }
 
-template <class T, int64_t kArrangement>
-LoopFn bind_sums(const Norm<T, kArrangement>& norm, bool moments) {
+/// The sums that make_sums(tile, operands) finds; the first alone where there is one result.
+template <class T, int64_t kArrangement, class MakeSums>
+LoopFn bind_sums(const Norm<T, kArrangement>& norm, const MakeSums& make_sums) {
   return [=](auto in, auto out, void*) {
     norm.for_tiles([&](const Tile& tile) {
-      const Sums sums = moments ? norm.moments(tile, read<T>(in, 0))
-                                : norm.grad_sums(tile, read<T>(in, 0), read<T>(in, 1), read<T>(in, 2), read<T>(in, 3));
+      const Sums sums = make_sums(tile, in);
       std::copy_n(sums.a, tile.size(), write<double>(out, 0) + tile.statistics);
-      std::copy_n(sums.b, tile.size(), write<double>(out, 1) + tile.statistics);
+      if (out.size() > 1) std::copy_n(sums.b, tile.size(), write<double>(out, 1) + tile.statistics);
     });
   };
+}
+
+template <class T, int64_t kArrangement>
+LoopFn bind_moments_sum(const Norm<T, kArrangement>& norm) {
+  return bind_sums(norm, [=](const Tile& tile, auto in) {
+    return norm.deviations(tile, read<T>(in, 0), PerLane<double>(tile, [](int64_t) { return 0; }));
+  });
+}
+
+template <class T, int64_t kArrangement>
+LoopFn bind_moments_deviations(const Norm<T, kArrangement>& norm) {
+  return bind_sums(norm, [=](const Tile& tile, auto in) {
+    const double* near = read<double>(in, 1) + tile.statistics;
+    return norm.deviations(tile, read<T>(in, 0), PerLane<double>(tile, [=](int64_t lane) { return near[lane]; }));
+  });
+}
+
+template <class T, int64_t kArrangement>
+LoopFn bind_grad_sums(const Norm<T, kArrangement>& norm) {
+  return bind_sums(norm, [=](const Tile& tile, auto in) {
+    return norm.grad_sums(tile, read<T>(in, 0), read<T>(in, 1), read<T>(in, 2), read<T>(in, 3));
+  });
 }
 
 template <class T, int64_t kArrangement>
@@ -285,8 +311,9 @@ LoopFn bind_batch_norm(const KernelQuery& query) {
   if (query.op == "batch_norm_grad_apply") {
     return bind_grad_apply(norm(groups_of(2)), query.attrs.as<BatchNormGradApplyAttrs>().count);
   }
-  if (query.op == "moments") return bind_sums(norm(query.attrs.as<MomentsAttrs>().groups), true);
-  return bind_sums(norm(groups_of(1)), false);
+  if (query.op == "moments_sum") return bind_moments_sum(norm(query.attrs.as<MomentsSumAttrs>().groups));
+  if (query.op == "moments_deviations") return bind_moments_deviations(norm(groups_of(1)));
+  return bind_grad_sums(norm(groups_of(1)));
 }
 
 /// The operand d_y of the gradients, -1 of the others.
@@ -299,7 +326,7 @@ KernelChoice propose_batch_norm(const KernelQuery& query) {
   KernelChoice choice = propose_dense(kBatchNorm, query);
   if (!choice.accepted()) return choice;
   const int gradient = gradient_of(query.op);
-  const bool maps = query.op != "moments" && query.op != "batch_norm_grad_sums";
+  const bool maps = !query.op.starts_with("moments") && query.op != "batch_norm_grad_sums";
   MemoryFormat format;
   for (const int operand : {0, gradient}) {
     if (operand < 0 || !format.plain()) continue;
@@ -332,8 +359,8 @@ std::unique_ptr<Kernel> make_batch_norm(const KernelQuery& query, const KernelCh
 
 std::vector<KernelDef> batch_norm_kernels() {
   return {{kBatchNorm,
-           {"batch_norm", "batch_norm_apply", "batch_norm_grad", "batch_norm_grad_apply", "moments",
-            "batch_norm_grad_sums"},
+           {"batch_norm", "batch_norm_apply", "batch_norm_grad", "batch_norm_grad_apply", "moments_sum",
+            "moments_deviations", "batch_norm_grad_sums"},
            propose_batch_norm,
            make_batch_norm}};
 }

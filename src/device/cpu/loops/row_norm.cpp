@@ -5,8 +5,8 @@
 
 #include <cmath>
 
-#include "base/number.h"
 #include "device/cpu/loops/loop_support.h"
+#include "ops/norm/moments.h"
 
 namespace partita {
 namespace {
@@ -30,6 +30,32 @@ struct RowNormTerms {
   double first, second;
 };
 
+/// The sums of x - near and of its square.
+template <class T>
+std::pair<double, double> sum_row_deviations(int64_t size, const T* x, double near) {
+  return sum_row(size, [=](int64_t z) {
+    const double difference = static_cast<double>(x[z]) - near;
+    return RowNormTerms{difference, difference * difference};
+  });
+}
+
+/// One pass over the differences from the first element, and where that is far from the mean another one over those
+/// from the mean that the first pass found.
+template <class T>
+Moments moments_of_row(int64_t size, const T* x) {
+  const auto near = static_cast<double>(x[0]);
+  const auto [rest, squares] = sum_row_deviations(size, x, near);
+  const Moments found = moments_near(near, rest, squares, size);
+  if (!is_far(rest / static_cast<double>(size), found.variance)) return found;
+  const auto [small_rest, small_squares] = sum_row_deviations(size, x, found.mean);
+  return moments_near(found.mean, small_rest, small_squares, size);
+}
+
+template <class T>
+double mean_square(int64_t size, const T* x) {
+  return sum_row_deviations(size, x, 0).second / static_cast<double>(size);
+}
+
 /// y = (x - mean) * rstd * gamma + beta; rms_norm has no mean and no beta.
 template <class T, bool kCentered>
 LoopFn bind_norm_row_norm(const Rows& rows, double epsilon) {
@@ -39,20 +65,12 @@ LoopFn bind_norm_row_norm(const Rows& rows, double epsilon) {
     T* y = static_cast<T*>(out[0]);
     T* means = kCentered ? static_cast<T*>(out[1]) : nullptr;
     T* rstds = static_cast<T*>(out[kCentered ? 2 : 1]);
-    const double count = static_cast<double>(rows.size);
 #pragma omp parallel for if (rows.count * rows.size > kSerialElements)
     for (int64_t row = 0; row < rows.count; ++row) {
       const T* from = x + row * rows.size;
       T* to = y + row * rows.size;
-      // Differences from the first element lie near the mean, so that squares do not cancel.
-      const double near = kCentered ? static_cast<double>(from[0]) : 0;
-      const auto [sum, squares] = sum_row(rows.size, [=](int64_t z) {
-        const double difference = static_cast<double>(from[z]) - near;
-        return RowNormTerms{difference, difference * difference};
-      });
-      const double shift = kCentered ? sum / count : 0;
-      const double variance = not_below_zero(squares / count - shift * shift);
-      const T mean = static_cast<T>(near + shift), rstd = static_cast<T>(1 / std::sqrt(variance + epsilon));
+      const Moments moments = kCentered ? moments_of_row(rows.size, from) : Moments{0, mean_square(rows.size, from)};
+      const T mean = static_cast<T>(moments.mean), rstd = static_cast<T>(1 / std::sqrt(moments.variance + epsilon));
       rstds[row] = rstd;
       if constexpr (kCentered) {
         means[row] = mean;
