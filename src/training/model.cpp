@@ -445,28 +445,41 @@ Evaluation Model::make_evaluation(const DatasetPtr& dataset, const Program* trai
   return Evaluation(dataset, evaluation, {.build = build, .compile = compile});
 }
 
-Evaluation Model::make_evaluation(const DatasetPtr& given, const Program* training) const {
+Evaluation Model::make_fitting_evaluation(const DatasetPtr& dataset, const Program* training) const {
+  const int64_t least = std::max<int64_t>(1, config_.training.batch / config_.plan.options.micro_batches);
+  std::optional<Evaluation> made;
+  try {
+    made.emplace(make_evaluation(dataset, training, least));
+  } catch (const InvalidArgument&) {  // it may need all rows at once
+    if (dataset->size() <= least || dataset->size() > kLargeEvaluationBatch) throw;
+    return make_evaluation(dataset, training, dataset->size());
+  }
+  if (made->batch() >= std::min(dataset->size(), kLargeEvaluationBatch)) return std::move(*made);
+  // A large batch runs faster; it takes no more memory than a training, which has at least gradients besides.
+  const int64_t states = largest_states(training != nullptr ? *training : made->program());
+  const int64_t used = largest_arena_of(*made, training) - states;
+  const int64_t room = training != nullptr ? largest_arena(*training) - states : std::max(used, kFreeBytes);
+  const int64_t rows = std::min(kLargeEvaluationBatch, room / std::max<int64_t>(1, used / made->batch()));
+  if (rows <= made->batch()) return std::move(*made);
+  try {
+    Evaluation larger = make_evaluation(dataset, training, rows);
+    if (largest_arena_of(larger, training) - states <= room) return larger;
+  } catch (const std::exception&) {  // a network may take the rows of its training alone
+  }
+  return std::move(*made);
+}
+
+Evaluation Model::make_evaluation(const DatasetPtr& rows, const Program* training) const {
+  const int64_t given = config_.evaluation.batch;
   const auto limits = [&] {
     if (training != nullptr) return table_limits(training->graph);
-    const int64_t rows = std::max<int64_t>(1, given->size());
-    return table_limits(
-        build_evaluation(config_, request(given->columns(), rows, config_.ranks.count, Purpose::evaluation)));
+    // Of a number of rows that the network takes, if it takes one alone.
+    const int64_t batch = std::min(rows->size(), given > 0 ? given : config_.training.batch);
+    return table_limits(build_evaluation(
+        config_, request(rows->columns(), std::max<int64_t>(1, batch), config_.ranks.count, Purpose::evaluation)));
   };
-  const DatasetPtr dataset = checked_ids(given, limits());
-  const int64_t least = std::max<int64_t>(1, config_.training.batch / config_.plan.options.micro_batches);
-  const int64_t batch = config_.evaluation.batch;
-  Evaluation made = make_evaluation(dataset, training, batch > 0 ? batch : least);
-  if (batch == 0 && made.batch() < std::min(dataset->size(), kLargeEvaluationBatch)) {
-    // A large batch runs faster; it takes no more memory than a training, which has at least gradients besides.
-    const int64_t states = largest_states(training != nullptr ? *training : made.program());
-    const int64_t used = largest_arena_of(made, training) - states;
-    const int64_t room = training != nullptr ? largest_arena(*training) - states : std::max(used, kFreeBytes);
-    const int64_t rows = std::min(kLargeEvaluationBatch, room / std::max<int64_t>(1, used / made.batch()));
-    if (rows > made.batch()) {
-      Evaluation larger = make_evaluation(dataset, training, rows);
-      if (largest_arena_of(larger, training) - states <= room) made = std::move(larger);
-    }
-  }
+  const DatasetPtr dataset = checked_ids(rows, limits());
+  Evaluation made = given > 0 ? make_evaluation(dataset, training, given) : make_fitting_evaluation(dataset, training);
   for (const Program* program : made.programs()) {
     // Within a training the ranks have the states.
     require_room(*program, config_.ranks.count, training != nullptr ? 0 : kCopiesOfStates, training);

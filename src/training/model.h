@@ -135,9 +135,11 @@ class Model {
   /// a whole, or does not fit between the steps of a training whose states it shares.
   void require_room(const Program& program, int64_t ranks, int64_t copies, const Program* training = nullptr) const;
   /// `training`: whose states the evaluation shares.
-  Evaluation make_evaluation(const DatasetPtr& given, const Program* training = nullptr) const;
+  Evaluation make_evaluation(const DatasetPtr& rows, const Program* training = nullptr) const;
   /// The same in batches of at most so many rows, whether or not it fits.
   Evaluation make_evaluation(const DatasetPtr& dataset, const Program* training, int64_t most_rows) const;
+  /// The same in batches of as many rows as fit where a training does.
+  Evaluation make_fitting_evaluation(const DatasetPtr& dataset, const Program* training) const;
   RankOptions rank_options() const { return {.threads = config_.ranks.threads, .kernels = config_.ranks.kernels}; }
   void warn(const std::string& message) const {
     if (warn_) warn_(message);

@@ -210,6 +210,9 @@ TEST(EvaluatedLosses, BatchesOfAFixedSizeAreRepeated) {
   const Metrics expected = evaluated(network_of(formulas), config_of(1, 18), rows);
   for (const int ranks : {1, 2, 3}) {
     expect_same(evaluated(network_of(formulas, 6), config_of(ranks, 6), rows), expected, 1e-12);
+    JobConfig config = config_of(ranks, /*batch=*/0);
+    config.training.batch = 6;
+    expect_same(evaluated(network_of(formulas, 6), config, rows), expected, 1e-12);
   }
   EXPECT_THROW(evaluated(network_of(formulas, 5), config_of(1, 5), rows), InvalidArgument);
 }
@@ -252,6 +255,7 @@ TEST(EvaluatedLosses, WhatNeedsAllRowsAtOnceIsRefused) {
   EXPECT_GT(expected, 0);
   for (const int ranks : {1, 3}) {
     EXPECT_NEAR(evaluated(network, config_of(ranks, 20), rows).loss, expected, 1e-12);
+    EXPECT_NEAR(evaluated(network, config_of(ranks, 0), rows).loss, expected, 1e-12);
     try {
       evaluated(network, config_of(ranks, 6), rows);
       FAIL() << "not refused";
