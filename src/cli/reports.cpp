@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "cli/options.h"
+#include "launch/signals.h"
 #include "report/jsonl.h"
 #include "report/progress.h"
 
@@ -19,7 +20,9 @@ Reports::Reports(const JobConfig& config, const Place& place) {
   const bool every_process = config.console.ranks == ConsoleRanks::all || !files.log_dir.empty();
   if (!config.console.quiet) add_monitors(config, every_process ? observers_ : callbacks_);
   if (!files.log.empty()) {
-    callbacks_.push_back(std::make_unique<JsonLines>(files.log, [](const std::string& message) { warn(message); }));
+    callbacks_.push_back(std::make_unique<JsonLines>(
+        files.log, [](const std::string& message) { warn(message); },
+        [] { return SignalGuard::requests().stop != 0; }));
   }
   if (config.training.patience) {
     callbacks_.push_back(

@@ -1,5 +1,9 @@
 #include "report/jsonl.h"
 
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -42,8 +46,32 @@ std::string failure(const std::string& path) {
 
 }  // namespace
 
-JsonLines::JsonLines(std::string path, Warn warn)
-    : path_(std::move(path)), warn_(std::move(warn)), file_(nullptr, &std::fclose) {}
+JsonLines::JsonLines(std::string path, Warn warn, std::function<bool()> must_end)
+    : path_(std::move(path)), warn_(std::move(warn)), must_end_(std::move(must_end)) {}
+
+void JsonLines::close() {
+  if (file_ >= 0) ::close(file_);
+  file_ = -1;
+}
+
+bool JsonLines::wait_for_reader(short events) const {
+  constexpr int kMilliseconds = 50;
+  pollfd file{.fd = file_, .events = events, .revents = 0};
+  ::poll(&file, file_ < 0 ? 0 : 1, kMilliseconds);
+  return !must_end_ || !must_end_();
+}
+
+/// Neither here nor later does it stop in a call that a signal would not end.
+void JsonLines::open(bool goes_on) {
+  constexpr int kMode = 0666;
+  const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | (goes_on ? O_APPEND : O_TRUNC);
+  do {
+    file_ = ::open(path_.c_str(), flags, kMode);
+    std::error_code unknown;
+    const bool has_no_reader = file_ < 0 && errno == ENXIO && std::filesystem::is_fifo(path_, unknown);
+    if (file_ < 0 && !has_no_reader && errno != EINTR) throw RuntimeFailure(ExitCode::cannot_write, failure(path_));
+  } while (file_ < 0 && wait_for_reader(0));
+}
 
 void JsonLines::on_train_begin(const TrainInfo& info) {
   const bool goes_on = info.first_step > 0;
@@ -56,13 +84,12 @@ void JsonLines::on_train_begin(const TrainInfo& info) {
     begins_line = ends_a_line(path_);
   }
   step_ = info.first_step;
-  file_.reset(std::fopen(path_.c_str(), goes_on ? "ae" : "we"));
-  if (file_ == nullptr) throw RuntimeFailure(ExitCode::cannot_write, failure(path_));
-  if (!begins_line) std::fputc('\n', file_.get());
+  open(goes_on);
+  if (!begins_line) write("\n");
 }
 
 void JsonLines::on_step_end(const StepInfo& info) {
-  if (file_ == nullptr) return;
+  if (file_ < 0) return;
   const double rate = info.seconds > 0 ? static_cast<double>(info.samples) / info.seconds : 0;
   step_ = info.global_step;
   write(fmt::format(
@@ -79,12 +106,17 @@ void JsonLines::on_epoch_end(const EpochInfo& info) {
                     info.epoch, info.validation->loss, info.validation->accuracy()));
 }
 
-void JsonLines::write(const std::string& line) {
-  if (file_ == nullptr) return;
-  const bool written = std::fwrite(line.data(), 1, line.size(), file_.get()) == line.size();
-  if (written && std::fflush(file_.get()) == 0) return;
+void JsonLines::write(std::string_view line) {
+  if (file_ < 0) return;
+  bool goes_on = true;
+  while (goes_on && !line.empty()) {
+    const ssize_t written = ::write(file_, line.data(), line.size());
+    if (written >= 0) line.remove_prefix(static_cast<size_t>(written));
+    goes_on = written >= 0 || errno == EINTR || (errno == EAGAIN && wait_for_reader(POLLOUT));
+  }
+  if (line.empty()) return;
   const std::string reason = failure(path_);
-  file_.reset();
+  close();
   if (warn_) warn_(reason + "; the training goes on without it");
 }
 

@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -116,6 +118,97 @@ TEST(LaunchErrors, EnvironmentsThatMakeNoSense) {
                           {"PARTITA_SECRET", secret},
                           {"PARTITA_STALL_TIMEOUT", "soon"}},
                          ExitCode::usage, "[launch] PARTITA_STALL_TIMEOUT is not a time, got 'soon'");
+}
+
+/// A launch with temporary folders in `temporary`.
+Outcome launch_in(const TempDir& temporary, const std::vector<std::string>& flags,
+                  const std::function<void()>& before = nullptr) {
+  std::vector<std::string> arguments{"launch"};
+  arguments.insert(arguments.end(), flags.begin(), flags.end());
+  return run_program(arguments, [&] {
+    ::setenv("TMPDIR", temporary.path().c_str(), 1);
+    if (before) before();
+  });
+}
+
+void expect_first_line(const Outcome& outcome, int code, const std::string& text) {
+  EXPECT_EQ(outcome.exit_code, code);
+  ASSERT_FALSE(outcome.lines.empty());
+  EXPECT_NE(outcome.lines[0].find(text), std::string::npos) << outcome.lines[0];
+}
+
+TEST(LaunchErrors, LogsAreNeitherLinksNorPipes) {
+  for (const char* name : {"rank_0/stdout", "rank_1/stderr", "rank_1/pid", "rank_0"}) {
+    const TempDir folder;
+    const auto victim = folder.path() / "victim", link = folder.path() / "logs" / name;
+    const bool is_folder = std::string_view(name) == "rank_0";
+    if (is_folder) {
+      std::filesystem::create_directories(victim);
+    } else {
+      write_text(victim, "precious");
+    }
+    std::filesystem::create_directories(link.parent_path());
+    std::filesystem::create_symlink(victim, link);
+    const std::string logs = (folder.path() / "logs").string();
+    expect_first_line(
+        launch_in(folder, {"-n", "2", "--max-restarts", "2", "--log-dir", logs, "--", "true"}), 73,
+        fmt::format("[launch] host localhost says: [launch] cannot {} {}: got a {}", is_folder ? "make" : "write",
+                    link.string(), is_folder ? "link or a file" : "symbolic link"));
+    if (is_folder) {
+      EXPECT_TRUE(std::filesystem::is_empty(victim));
+    } else {
+      EXPECT_EQ(read_text(victim), "precious") << name;
+    }
+  }
+  const TempDir folder;
+  const std::string logs = (folder.path() / "logs").string();
+  std::filesystem::create_directories(logs + "/rank_1");
+  ASSERT_EQ(::mkfifo((logs + "/rank_1/stdout").c_str(), 0600), 0);
+  expect_first_line(launch_in(folder, {"-n", "2", "--log-dir", logs, "--", "true"}), 73,
+                    "rank_1/stdout: No such device");
+}
+
+TEST(LaunchErrors, WhatAnAgentCannotDoIsNotTriedAgain) {
+  const TempDir folder;
+  const Outcome outcome =
+      launch_in(folder, {"-n", "2", "--max-restarts", "3", "--log-dir", "/proc/no_such/logs", "--", "true"});
+  expect_first_line(outcome, 73, "[launch] host localhost says: [launch] cannot make /proc/no_such/logs/rank_0: ");
+  EXPECT_FALSE(has_warning(outcome, "restart")) << outcome.warnings[0];
+  const auto few_files = [] {
+    const rlimit limit{.rlim_cur = 64, .rlim_max = 64};
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+  };
+  expect_first_line(launch_in(folder, {"-n", "100", "--", "true"}, few_files), 71,
+                    "[launch] too few open files for 100 ranks, got a limit of 64, expected 132 or more (ulimit -n)");
+  const Outcome rank = run_program({"train", "mlp", "--batch", "100", "--steps", "1"}, [&] {
+    for (const auto& [name, value] : {std::pair("PARTITA_RANK", "1"),
+                                      {"PARTITA_SIZE", "100"},
+                                      {"PARTITA_MASTER", "127.0.0.1:9"},
+                                      {"PARTITA_SECRET", "0123456789abcdef"}}) {
+      ::setenv(name, value, 1);
+    }
+    few_files();
+  });
+  expect_first_line(rank, 71, "[sockets] too few open files for 100 ranks, got a limit of 64, expected 132 or more");
+}
+
+TEST(LaunchErrors, TemporaryFoldersStayWhenThereIsSomethingToLookAt) {
+  const TempDir folder;
+  const auto left = [&] {
+    const std::filesystem::directory_iterator all(folder.path());
+    return std::distance(begin(all), end(all));
+  };
+  EXPECT_EQ(launch_in(folder, {"-n", "2", "--", "sh", "-c", "echo done"}).exit_code, 0);
+  EXPECT_EQ(left(), 0) << "a job that went well";
+  const Outcome killed = launch_in(folder, {"-n", "2", "--max-restarts", "1", "--", "sh", "-c", "kill -9 $$"});
+  expect_first_line(killed, 76, "was killed by signal 9");
+  EXPECT_EQ(killed.lines[0].find("logs are in"), std::string::npos) << killed.lines[0];
+  EXPECT_EQ(
+      launch_in(folder, {"-n", "2", "--hosts", "no-such-host.invalid:2", "--ssh", "false", "--", "true"}).exit_code,
+      76);
+  EXPECT_EQ(left(), 0) << "starts that failed";
+  expect_first_line(launch_in(folder, {"-n", "2", "--", "sh", "-c", "echo no; exit 3"}), 3, "logs are in");
+  EXPECT_EQ(left(), 1);
 }
 
 /// What an agent reports that gets these orders.

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <sstream>
 
 #include "support/program.h"
@@ -74,6 +75,29 @@ TEST(OutputErrors, FilesAreLimited) {
   ASSERT_EQ(outcome.lines.size(), 1u);
   EXPECT_NE(outcome.lines[0].find("weights: File too large"), std::string::npos) << outcome.lines[0];
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+// A pipe without a reader, one whose reader comes late, and one whose reader does not read: a signal ends the training.
+TEST(OutputErrors, ALogThatIsAPipe) {
+  const auto run = [](const TempDir& folder, const std::string& steps, const std::string& meanwhile) {
+    return run_command({"sh", "-c",
+                        "cd \"$1\" && mkfifo pipe && { \"$0\" train mlp:hidden=4 --steps " + steps +
+                            " --epochs 100000 --no-eval --quiet --log pipe & } && " + meanwhile + "; wait $!",
+                        PARTITA_PROGRAM, folder.path().string()});
+  };
+  const TempDir none, late, full;
+  const std::string interrupted = "partita: error: [train] interrupted, got SIGTERM";
+  Outcome outcome = run(none, "100000", "{ sleep 1; kill -TERM $!; }");
+  EXPECT_EQ(outcome.exit_code, 143);
+  ASSERT_FALSE(outcome.lines.empty());
+  EXPECT_TRUE(outcome.lines.back().starts_with(interrupted)) << outcome.lines.back();
+  outcome = run(late, "3", "{ sleep 0.5; cat pipe >log; }");
+  EXPECT_EQ(outcome.exit_code, 0);
+  const std::string log = read_text(late.path() / "log");
+  EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 3) << log;
+  outcome = run(full, "100000", "{ exec 3<pipe; sleep 2; kill -TERM $!; }");
+  EXPECT_EQ(outcome.exit_code, 143);
+  EXPECT_TRUE(outcome.lines.back().starts_with(interrupted)) << outcome.lines.back();
 }
 
 TEST(OutputErrors, OtherClosedStreamsChangeNothing) {

@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -114,6 +115,14 @@ int Socket::release() { return std::exchange(file_, -1); }
 void Socket::close() {
   if (file_ >= 0) ::close(file_);
   file_ = -1;
+}
+
+void require_open_files(std::string_view where, int64_t count, const std::string& what) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= static_cast<rlim_t>(count)) return;
+  throw RuntimeFailure(ExitCode::out_of_memory,
+                       fmt::format("[{}] too few open files for {}, got a limit of {}, expected {} or more (ulimit -n)",
+                                   where, what, limit.rlim_cur, count));
 }
 
 Socket listen_on(const Endpoint& endpoint) {

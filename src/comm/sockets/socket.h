@@ -39,6 +39,10 @@ class Socket {
   int file_ = -1;
 };
 
+/// Throws RuntimeFailure(out_of_memory), which begins with "[where]", unless this process may have `count` open files;
+/// `what` needs them.
+void require_open_files(std::string_view where, int64_t count, const std::string& what);
+
 /// Listens on this address alone; port 0: one that is free. Throws RuntimeFailure(peer_lost).
 Socket listen_on(const Endpoint& endpoint);
 /// Tries again while nobody listens there. None when `until` passes. Throws RuntimeFailure for an unknown name.

@@ -64,6 +64,8 @@ Rendezvous meet_recorded(const RendezvousOptions& options, const JobKey& key, Fl
 }  // namespace
 
 std::unique_ptr<Communicator> make_socket_world(const SocketWorldOptions& options) {
+  constexpr int kOwnFiles = 32;  // in addition to a connection to each rank
+  require_open_files("sockets", options.size + kOwnFiles, fmt::format("{} ranks", options.size));
   const JobKey key(options.secret, options.run);
   const std::string host = options.host.empty() ? host_name() : options.host;
   uint64_t shared_memory = host_key();

@@ -21,22 +21,32 @@
 #include "comm/sockets/addresses.h"
 #include "launch/launcher/child.h"
 #include "launch/launcher/lines.h"
+#include "launch/launcher/log_folder.h"
 #include "launch/launcher/orders.h"
 
 namespace partita {
 namespace {
 
 constexpr size_t kMostLines = 20, kMostLineBytes = 8192;
+constexpr int kOwnFiles = 32;  // open in a process, in addition to one for each rank
 
-/// One rank, and where its streams go.
+/// One rank, and where its streams go: those of rank 0 by way of the agent, which passes them on.
 struct RunningRank {
   int rank = 0;
-  std::string folder;  // with stdout, stderr and the flight record
+  RankLogs logs;
   Child child;
   bool was_stopped = false, has_ended = false;
-  /// Of rank 0, whose lines are passed on.
-  std::ofstream output{}, errors{};
 };
+
+/// A log that cannot be written any more is left: the job goes on.
+void write_log(const Socket& file, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(file.file(), text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return;
+    text.remove_prefix(static_cast<size_t>(written));
+  }
+}
 
 /// The last lines of a file.
 std::string last_lines(const std::string& path) {
@@ -159,20 +169,17 @@ class Agent {
 
   void start(const StartOrder& order) {
     ranks_.clear();
+    // Of this process: what watches each rank; of a rank: its connections to all others.
+    require_open_files("launch", std::max(order.ranks, order.size) + kOwnFiles, fmt::format("{} ranks", order.size));
     for (int i = 0; i < order.ranks; ++i) {
       const int rank = order.first_rank + i;
       if (asked_ != 0) {  // the signal was for this rank, too
         tell({.kind = AgentReport::Kind::ended, .rank = rank, .signal = asked_});
         continue;
       }
-      const std::string folder = fmt::format("{}/rank_{}", order.log_dir, rank);
-      std::error_code failure;
-      std::filesystem::create_directories(folder, failure);
-      ChildOptions options{.command = order.command,
-                           .environment = order.environment,
-                           .folder = order.folder,
-                           .appends = order.attempt > 0};
-      keep_record(folder, order.attempt);
+      RankLogs logs(order.log_dir, rank, order.attempt > 0);
+      ChildOptions options{.command = order.command, .environment = order.environment, .folder = order.folder};
+      keep_record(logs.folder, order.attempt);
       options.environment.insert({{"PARTITA_RANK", std::to_string(rank)},
                                   {"PARTITA_SIZE", std::to_string(order.size)},
                                   {"PARTITA_LOCAL_RANK", std::to_string(i)},
@@ -188,17 +195,17 @@ class Agent {
         options.kept = listener_.file();
         options.environment["PARTITA_LISTENER"] = std::to_string(listener_.file());
       } else {
-        options.output = folder + "/stdout";
-        options.errors = folder + "/stderr";
+        options.output = logs.output.file();
+        options.errors = logs.errors.file();
       }
       auto running =
-          std::make_unique<RunningRank>(RunningRank{.rank = rank, .folder = folder, .child = Child(options)});
-      std::ofstream(folder + "/pid", std::ios::trunc) << running->child.process() << "\n";
+          std::make_unique<RunningRank>(RunningRank{.rank = rank, .logs = std::move(logs), .child = Child(options)});
+      running->logs.write_process(running->child.process());
       if (rank == 0) {
-        const auto mode = order.attempt > 0 ? std::ios::app : std::ios::trunc;
-        running->output.open(folder + "/stdout", mode);
-        running->errors.open(folder + "/stderr", mode);
         listener_.close();  // it is the rank's now
+      } else {
+        running->logs.output.close();
+        running->logs.errors.close();
       }
       ranks_.push_back(std::move(running));
     }
@@ -213,7 +220,7 @@ class Agent {
       if (came < 0 && errno == EAGAIN) return;
       if (came <= 0) return stream.close();
       const std::string text(bytes.data(), static_cast<size_t>(came));
-      (is_error ? rank.errors : rank.output) << text << std::flush;
+      write_log(is_error ? rank.logs.errors : rank.logs.output, text);
       tell({.kind = AgentReport::Kind::output, .text = text, .is_error = is_error, .rank = rank.rank});
     }
   }
@@ -237,9 +244,9 @@ class Agent {
                        .code = WIFEXITED(status) ? WEXITSTATUS(status) : 0,
                        .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
                        .was_stopped = rank.was_stopped,
-                       .lines = last_lines(rank.folder + "/stderr")};
+                       .lines = last_lines(rank.logs.folder + "/stderr")};
     try {
-      const FlightLog log = read_flight_record(rank.folder + "/flight_record");
+      const FlightLog log = read_flight_record(rank.logs.folder + "/flight_record");
       report.lost = log.lost;
       report.text = log.failure;
       report.step = log.step;

@@ -31,10 +31,10 @@ Pipe make_pipe() {
   return {Socket(ends[0]), Socket(ends[1])};
 }
 
-Socket open_file(const std::string& path, int flags) {
-  const int file = ::open(path.c_str(), flags | O_CLOEXEC, 0644);
+Socket nothing_to_read() {
+  const int file = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (file >= 0) return Socket(file);
-  throw RuntimeFailure(ExitCode::cannot_write, fmt::format("[launch] cannot write {}: {}", path, std::strerror(errno)));
+  throw RuntimeFailure(ExitCode::out_of_memory, fmt::format("[launch] no /dev/null: {}", std::strerror(errno)));
 }
 
 std::vector<std::string> whole_environment(const std::map<std::string, std::string>& added) {
@@ -81,19 +81,18 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 
 Child::Child(const ChildOptions& options) {
   Pipe input, output, errors;
-  input = options.has_input ? make_pipe() : Pipe{open_file("/dev/null", O_RDONLY), {}};
-  const int flags = O_WRONLY | O_CREAT | (options.appends ? O_APPEND : O_TRUNC);
-  output = options.output.empty() ? make_pipe() : Pipe{{}, open_file(options.output, flags)};
-  if (!options.shares_errors) {
-    errors = options.errors.empty() ? make_pipe() : Pipe{{}, open_file(options.errors, flags)};
-  }
+  input = options.has_input ? make_pipe() : Pipe{nothing_to_read(), {}};
+  if (options.output < 0) output = make_pipe();
+  if (options.errors < 0 && !options.shares_errors) errors = make_pipe();
+  const int out = options.output < 0 ? output.write.file() : options.output;
+  const int err = options.errors < 0 ? errors.write.file() : options.errors;
   std::vector<std::string> command = options.command, environment = whole_environment(options.environment);
   const std::vector<char*> words = pointers(command), variables = pointers(environment);
   const pid_t parent = ::getpid();
   process_ = ::fork();
   if (process_ == 0) {
-    become(options, const_cast<char**>(words.data()), const_cast<char**>(variables.data()), input.read.file(),
-           output.write.file(), errors.write.file(), parent);
+    become(options, const_cast<char**>(words.data()), const_cast<char**>(variables.data()), input.read.file(), out, err,
+           parent);
   }
   if (process_ < 0) {
     throw RuntimeFailure(ExitCode::out_of_memory,

@@ -16,9 +16,8 @@ struct ChildOptions {
   std::vector<std::string> command;
   std::map<std::string, std::string> environment{};  // besides that of this process
   std::string folder = "";                           // to start in; "": this one
-  /// Where its streams go: a file, or, when "", a pipe to this process. Of stdin: a pipe, or nothing to read.
-  std::string output = "", errors = "";
-  bool appends = false;  // to the files, in place of making them anew
+  /// Where its streams go: an open file, or, when -1, a pipe to this process. Of stdin: a pipe, or nothing to read.
+  int output = -1, errors = -1;
   bool has_input = false;
   bool shares_errors = false;  // stderr is that of this process
   int kept = -1;               // a file descriptor that it gets under the same number

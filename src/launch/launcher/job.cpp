@@ -18,6 +18,7 @@
 #include "comm/sockets/addresses.h"
 #include "launch/launcher/agent_link.h"
 #include "launch/launcher/ending.h"
+#include "launch/launcher/log_folder.h"
 #include "launch/launcher/signal_file.h"
 #include "launch/owner_lock.h"
 #include "launch/secret.h"
@@ -28,6 +29,7 @@ namespace partita {
 namespace {
 
 using std::chrono::milliseconds;
+using Reports = std::vector<AgentReport>;
 
 constexpr milliseconds kAgentTime{30'000};  // in which an agent answers
 constexpr milliseconds kLastWords{1'000};   // in which ranks end by themselves once one has failed
@@ -57,36 +59,24 @@ std::map<std::string, std::string> forwarded_environment(const JobOptions& optio
 
 class Launcher {
  public:
-  explicit Launcher(const JobOptions& options) : options_(options), hosts_(options.hosts), secret_(new_secret()) {
-    if (!options.log_dir.empty()) {
-      log_dir_ = std::filesystem::absolute(options.log_dir);
-      std::error_code failure;  // agents say what they cannot make
-      std::filesystem::create_directories(log_dir_, failure);
-      lock_.emplace(owned_folder("--log-dir", options.log_dir, "launch"), /*waits=*/false,
-                    [](const std::string& text) { say("warning", text); });
-      return;
-    }
-    std::string name = (std::filesystem::temp_directory_path() / "partita-launch-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) {
-      throw RuntimeFailure(ExitCode::cannot_write,
-                           fmt::format("[launch] cannot make {}: {}", name, std::strerror(errno)));
-    }
-    log_dir_ = name;
-    is_temporary_ = true;
+  explicit Launcher(const JobOptions& options)
+      : options_(options), hosts_(options.hosts), secret_(new_secret()), logs_(options.log_dir) {
+    if (options.log_dir.empty()) return;
+    std::error_code failure;  // agents say what they cannot make
+    std::filesystem::create_directories(logs_.path(), failure);
+    lock_.emplace(owned_folder("--log-dir", options.log_dir, "launch"), /*waits=*/false,
+                  [](const std::string& text) { say("warning", text); });
   }
 
   int run() {
     std::vector<std::string> command = options_.command;
     for (int attempt = 0, idle = 0;; ++attempt) {
       const Ending ending = run_attempt(command, attempt);
+      logs_.keep(ending.code != 0);
       if (asked_ != 0) {  // ranks say themselves why they end
         return is_urgent_ ? kSignalExit + asked_ : code_when_asked(ending, asked_);
       }
-      if (ending.code == 0) {
-        std::error_code failure;
-        if (is_temporary_) std::filesystem::remove_all(log_dir_, failure);
-        return 0;
-      }
+      if (ending.code == 0) return 0;
       tell(ending);
       idle = ending.steps > 0 ? 0 : idle + 1;
       if (!may_restart(ending, attempt, idle)) return ending.code;
@@ -105,7 +95,9 @@ class Launcher {
   int least_ranks() const { return options_.min_ranks > 0 ? options_.min_ranks : slots_of(options_.hosts); }
 
   void tell(const Ending& ending) const {
-    say("error", fmt::format("[launch] {}; logs are in {}", ending.text, log_dir_.string()));
+    const bool has_logs = logs_.has_logs() || hosts_.size() > 1 || !options_.ssh.empty();
+    say("error", fmt::format("[launch] {}{}", ending.text,
+                             has_logs ? fmt::format("; logs are in {}", logs_.path().string()) : ""));
     if (ending.rank > 0 && !ending.lines.empty()) {
       say("error", fmt::format("[launch] the last lines of rank {}:", ending.rank));
       std::cerr << ending.lines << std::flush;
@@ -156,6 +148,9 @@ class Launcher {
   }
 
   void connect_agents() {
+    constexpr int kFilesOfAgent = 3, kOwnFiles = 16;
+    require_open_files("launch", kFilesOfAgent * static_cast<int64_t>(hosts_.size()) + kOwnFiles,
+                       fmt::format("{} hosts", hosts_.size()));
     std::erase_if(agents_, [&](const auto& agent) {
       return !agent->is_open() || std::none_of(hosts_.begin(), hosts_.end(),
                                                [&](const HostSlots& host) { return host.name == agent->host(); });
@@ -210,7 +205,7 @@ class Launcher {
                         .start = {.command = command,
                                   .environment = forwarded_environment(options_),
                                   .folder = std::filesystem::current_path(),
-                                  .log_dir = log_dir_,
+                                  .log_dir = logs_.path(),
                                   .host = hosts_[i].name,
                                   .address = address_of(hosts_[i]),
                                   .secret = secret_,
@@ -259,8 +254,7 @@ class Launcher {
     ::poll(files.data(), files.size(), static_cast<int>(std::clamp<int64_t>(rest, 0, 3'600'000)));
     if (files[0].revents != 0) pass_on(signals_.next());
     for (size_t i = 0; i < agents_.size(); ++i) {
-      if (files[i + 1].revents == 0) continue;
-      for (const AgentReport& report : agents_[i]->receive()) {
+      for (const AgentReport& report : files[i + 1].revents == 0 ? Reports() : agents_[i]->receive()) {
         if (report.kind == AgentReport::Kind::output) {
           (report.is_error ? std::cerr : std::cout) << report.text << std::flush;
         } else if (report.kind == AgentReport::Kind::listening) {
@@ -285,10 +279,9 @@ class Launcher {
   const JobOptions& options_;
   std::vector<HostSlots> hosts_;
   const std::string secret_;
-  std::filesystem::path log_dir_;
+  SignalFile signals_;  // before the folder, which a signal would leave behind
+  LogFolder logs_;
   std::optional<OwnerLock> lock_;  // of a folder for logs that was named
-  bool is_temporary_ = false;
-  SignalFile signals_;
   std::vector<std::unique_ptr<AgentLink>> agents_;
   int asked_ = 0;           // the signal that asked the job to end; 0: none
   bool is_urgent_ = false;  // a second one has come
