@@ -83,6 +83,40 @@ for i in 0 1 2 3 4; do
 done
 "$partita" diagnose "$folder/freeze_1" | grep -q '^behind: rank 1$' || fail "diagnose: $("$partita" diagnose "$folder/freeze_1")"
 
+# An agent that is stopped is noticed, and so is a launcher, by its agents. Pauses that are shorter are none, and longer
+# ones neither, of all processes at once. All at the same time.
+agent_of() { pgrep -P "$(pgrep -P "$1")" -f launch-agent; }
+jobs=() times=()
+for name in agent launcher short whole; do
+  stall=1.5
+  [[ $name == short ]] && stall=30
+  begin_job "stopped_$name" -n 2 --stall-timeout $stall -- $endless
+  jobs+=("$job")
+done
+for name in agent launcher short whole; do await_text "stopped_$name" 'epoch: ' || fail "no step of stopped_$name"; done
+# Nor is a launcher lost whose output nobody reads for a while.
+mine='[ "$PARTITA_RANK" = 1 ] || head -c 3000000 /dev/zero | tr "\0" x'
+{ "$partita" launch -n 2 --stall-timeout 1.5 -- sh -c "$mine" || echo "exit $?"; } | { sleep 7 && wc -c; } >"$folder/unread" &
+unread=$!
+agent=$(agent_of "${jobs[0]}") launcher=$(pgrep -P "${jobs[1]}")
+short=("$(pgrep -P "${jobs[2]}")" "$(agent_of "${jobs[2]}")")
+whole=("$(pgrep -P "${jobs[3]}")" "$(agent_of "${jobs[3]}")" "$(pid_of stopped_whole 0)" "$(pid_of stopped_whole 1)")
+begin=$(now)
+kill -STOP "$agent" "$launcher" "${short[@]}" "${whole[@]}"
+end_job stopped_agent "${jobs[0]}" "$begin" 77 "localhost has been silent for .* no sign of life of its agent" 15 ||
+  fail "a stopped agent"
+for ((tick = 0; tick < 600; tick++)); do [[ -z $(leftovers stopped_launcher) ]] && break || sleep 0.02; done
+[[ -z $(leftovers stopped_launcher) ]] || fail "ranks of a stopped launcher: $(leftovers stopped_launcher)"
+kill -CONT "$launcher" "${short[@]}" "${whole[@]}"
+end_job stopped_launcher "${jobs[1]}" "$begin" 76 "cannot be reached any more" 25 || fail "a stopped launcher"
+sleep 2
+for i in 2 3; do kill -0 "${jobs[i]}" || fail "a pause ended a job: $(cat "$folder"/stopped_{short,whole}.out)"; done
+kill -TERM "${short[0]}" "${whole[0]}"
+wait $unread
+[[ $(cat "$folder/unread") -eq 3000000 ]] || fail "output that nobody read for a while: $(cat "$folder/unread")"
+end_job stopped_short "${jobs[2]}" "$begin" 143 "interrupted" 40 || fail "a pause of the launcher and its agent"
+end_job stopped_whole "${jobs[3]}" "$begin" 143 "interrupted" 40 || fail "a pause of a whole job"
+
 # A rank that returns early, one that runs another program, numbers that are not finite on all ranks and on one, one
 # with too little memory.
 mine='[ "$PARTITA_RANK" = 1 ] && exit 0; exec "$0" train mlp --steps 2 --no-eval'
@@ -222,6 +256,18 @@ begin_job far_kill "${on_two[@]}" --stall-timeout 5 -- $endless
 await_text far_kill 'epoch: ' || fail "no step on two hosts"
 kill -9 "$(pid_of far_kill 3)"
 end_job far_kill $job "$(now)" 76 "rank 3 on 10.77.0.2 was killed by signal 9" 12 || fail "a kill on the other host"
+# With --min-ranks the job goes on without a host whose link is cut, although its agent answers; also one that starts.
+again=(--stall-timeout 1.5 --max-restarts 5 --min-ranks 2)
+begin_job cut_min "${on_two[@]}" "${again[@]}" -- train mlp --batch 48 --steps 2000 --no-eval --per-print-times 20 \
+  --checkpoint "$folder/cut_run" --checkpoint-every 100
+cut_min=$job
+await_text cut_min 'epoch: ' || fail "no step of cut_min"
+begin=$(now)
+ip -n "$far" link set "far-$$" down
+begin_job cut_start "${on_two[@]}" "${again[@]}" -- train mlp --batch 48 --steps 2 --no-eval
+end_job cut_min $cut_min "$begin" 0 "restart 1 of 5 on 2 ranks" 60 || fail "a cut link with --min-ranks"
+end_job cut_start $job "$begin" 0 "restart 1 of 5 on 2 ranks" 60 || fail "a start with a cut link and --min-ranks"
+ip -n "$far" link set "far-$$" up
 jobs=() times=()
 for i in 0 1 2 3 4; do
   begin_job "cut_$i" "${on_two[@]}" --stall-timeout 1.5 -- $endless

@@ -53,6 +53,21 @@ for ((i = 0; i < 3; i++)); do
   printf '%-34s %s\n' "R4_kill_launcher_$i" "${left:-ok, nothing is left after 1 s}"
   [[ -z $left ]] || bad=$((bad + 1))
 done
+# R21: pauses of half the stall timeout end nothing: of the launcher and its agent, and of the whole job.
+for what in launcher whole; do
+  begin_job "R21_pause_$what" -n 4 -- $endless
+  await_text "$job_name" 'epoch: '
+  launcher=$(pgrep -P $job)
+  paused=("$launcher" "$(pgrep -P "$launcher" -f launch-agent)")
+  [[ $what == launcher ]] || for rank in 0 1 2 3; do paused+=("$(pid_of "$job_name" $rank)"); done
+  kill -STOP "${paused[@]}"
+  sleep 15
+  kill -CONT "${paused[@]}"
+  sleep 2
+  begin=$(now)
+  kill -TERM "$launcher"
+  row "$job_name" $job "$begin" 143 "interrupted" 5
+done
 # R12: one rank is about to do something else.
 for what in '--seed 2' '--lr 0.5' '--batch 96' '--steps 5' '--optimizer sgd' '--zero 1' '--parallel hybrid' '--uneven error' '--loss dense'; do
   mine='[ "$PARTITA_RANK" = 1 ] && set -- "$@" '"$what"'; exec "$@"'

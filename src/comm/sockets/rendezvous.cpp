@@ -52,10 +52,10 @@ Socket call_rank(int rank, const Endpoint& endpoint, const JobKey& key, const Re
   while (true) {
     std::optional<Socket> socket = connect_to(endpoint, until);
     if (!socket) {
-      throw RuntimeFailure(ExitCode::peer_stalled,
-                           fmt::format("[rendezvous] rank {} does not listen at {}, got no connection in {:.1f} s, "
-                                       "expected one",
-                                       rank, print(endpoint), seconds_of(options.timeout)));
+      throw RankMissed(ExitCode::peer_stalled, rank,
+                       fmt::format("[rendezvous] rank {} does not listen at {}, got no connection in {:.1f} s, "
+                                   "expected one",
+                                   rank, print(endpoint), seconds_of(options.timeout)));
     }
     prepare_connection(*socket);
     const Joining end = join(*socket, key, hello(*socket), until);
@@ -70,11 +70,10 @@ Socket call_rank(int rank, const Endpoint& endpoint, const JobKey& key, const Re
       std::this_thread::sleep_for(kNextCall);
       continue;
     }
-    throw RuntimeFailure(
-        ExitCode::peer_stalled,
-        fmt::format("[rendezvous] rank {} at {} does not answer, got nothing in {:.1f} s, expected its "
-                    "answer",
-                    rank, print(endpoint), seconds_of(options.timeout)));
+    throw RankMissed(ExitCode::peer_stalled, rank,
+                     fmt::format("[rendezvous] rank {} at {} does not answer, got nothing in {:.1f} s, expected its "
+                                 "answer",
+                                 rank, print(endpoint), seconds_of(options.timeout)));
   }
 }
 
@@ -114,10 +113,11 @@ class Gathering {
   }
 
  private:
-  [[noreturn]] void refuse(ExitCode code, const std::string& text) {
+  [[noreturn]] void refuse(ExitCode code, int missed, const std::string& text) {
     for (const Socket& link : links_) {
       if (link.is_open()) reply(link, code, bytes_of(text));
     }
+    if (missed >= 0) throw RankMissed(code, missed, text);
     throw RuntimeFailure(code, text);
   }
 
@@ -140,7 +140,7 @@ class Gathering {
       return true;
     }
     reply(joined.socket, ExitCode::ranks_disagree, bytes_of(wrong));
-    if (hello.size != options_.size) refuse(ExitCode::ranks_disagree, wrong);  // they would wait for more, or fewer
+    if (hello.size != options_.size) refuse(ExitCode::ranks_disagree, -1, wrong);  // they would wait for more, or fewer
     return false;
   }
 
@@ -149,7 +149,7 @@ class Gathering {
     for (size_t rank = 1; rank < links_.size(); ++rank) {
       if (!links_[rank].is_open() || !await_readable(links_[rank], std::chrono::steady_clock::now())) continue;
       links_[rank].close();
-      refuse(ExitCode::peer_lost,
+      refuse(ExitCode::peer_lost, static_cast<int>(rank),
              fmt::format("[rendezvous] a rank was lost: the process of rank {} ended, got no answer, expected {} ranks",
                          rank, options_.size));
     }
@@ -162,7 +162,7 @@ class Gathering {
     }
     const std::string strangers =
         gate_.strangers() == 0 ? "" : fmt::format(" ({} connections did not know the secret)", gate_.strangers());
-    refuse(ExitCode::peer_stalled,
+    refuse(ExitCode::peer_stalled, missing.at(0),
            fmt::format("[rendezvous] timed out after {:.1f} s: waiting for {} {}, got {} of {} ranks{}, expected all",
                        seconds_of(options_.timeout), missing.size() == 1 ? "rank" : "ranks", listed(missing, ", "),
                        options_.size - static_cast<int>(missing.size()), options_.size, strangers));
@@ -179,8 +179,8 @@ std::vector<Hello> receive_table(const Socket& master, const RendezvousOptions& 
   const Deadline until = deadline_after(options.timeout + kReplyTime);
   const auto lost = [&](const std::string& what) {
     const bool silent = std::chrono::steady_clock::now() >= until;
-    throw RuntimeFailure(
-        silent ? ExitCode::peer_stalled : ExitCode::peer_lost,
+    throw RankMissed(
+        silent ? ExitCode::peer_stalled : ExitCode::peer_lost, 0,
         fmt::format("[rendezvous] a rank was lost: {}, got {}, expected the addresses of {} ranks",
                     silent ? "rank 0 does not answer" : "the process of rank 0 ended", what, options.size));
   };
@@ -218,9 +218,9 @@ void connect_others(std::vector<Socket>& links, const std::vector<Hello>& all, S
     } else if (std::chrono::steady_clock::now() >= until) {
       int rank = options.rank + 1;
       while (links[rank].is_open()) ++rank;
-      throw RuntimeFailure(ExitCode::peer_stalled,
-                           fmt::format("[rendezvous] timed out after {:.1f} s: waiting for rank {} on {}",
-                                       seconds_of(options.timeout), rank, all[rank].host));
+      throw RankMissed(ExitCode::peer_stalled, rank,
+                       fmt::format("[rendezvous] timed out after {:.1f} s: waiting for rank {} on {}",
+                                   seconds_of(options.timeout), rank, all[rank].host));
     }
   }
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "comm/communicator.h"
 #include "comm/sockets/gate.h"
 #include "comm/sockets/socket.h"
@@ -27,8 +28,18 @@ struct Rendezvous {
   std::vector<std::string> hosts;  // by rank
 };
 
+/// Of a job that does not begin because of one rank, or of several of which this is the first.
+class RankMissed : public RuntimeFailure {
+ public:
+  RankMissed(ExitCode code, int rank, const std::string& text) : RuntimeFailure(code, text), rank_(rank) {}
+  int rank() const { return rank_; }
+
+ private:
+  int rank_;
+};
+
 /// Collective over the ranks of the job. Throws RuntimeFailure on every rank that takes part when one does not come, or
-/// ends, naming it.
+/// ends, naming it: RankMissed on those that miss it themselves.
 Rendezvous meet(const RendezvousOptions& options, const JobKey& key);
 
 }  // namespace partita

@@ -55,6 +55,9 @@ class SocketCarrier final : public Carrier {
 Rendezvous meet_recorded(const RendezvousOptions& options, const JobKey& key, FlightRecord* record) {
   try {
     return meet(options, key);
+  } catch (const RankMissed& error) {
+    if (record != nullptr) record->fail(error.code(), error.rank(), error.what());
+    throw;
   } catch (const Error& error) {
     if (record != nullptr) record->fail(error.code(), -1, error.what());
     throw;

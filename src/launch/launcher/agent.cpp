@@ -20,6 +20,7 @@
 #include "comm/shared_memory/segment.h"
 #include "comm/sockets/addresses.h"
 #include "launch/launcher/child.h"
+#include "launch/launcher/heartbeat.h"
 #include "launch/launcher/lines.h"
 #include "launch/launcher/log_folder.h"
 #include "launch/launcher/orders.h"
@@ -99,10 +100,16 @@ class Agent {
         add(files, actions, rank->child.output(), [this, one = rank.get()] { pass_on(*one, false); });
         add(files, actions, rank->child.errors(), [this, one = rank.get()] { pass_on(*one, true); });
       }
-      if (::poll(files.data(), files.size(), -1) < 0 && errno != EINTR) return static_cast<int>(ExitCode::internal);
-      for (size_t i = 0; i < files.size(); ++i) {
+      constexpr auto kInterval = static_cast<int>(Heartbeat::kInterval.count());
+      const int ready = ::poll(files.data(), files.size(), kInterval);
+      if (ready < 0 && errno != EINTR) return static_cast<int>(ExitCode::internal);
+      const Deadline now = std::chrono::steady_clock::now();
+      launcher_.tick(now);
+      for (size_t i = 0; i < files.size() && ready > 0; ++i) {
         if (files[i].revents != 0) actions[i]();
       }
+      if (launcher_.take_due(now)) tell({.kind = AgentReport::Kind::alive});
+      if (launcher_.silent() > longest_silence_) is_over_ = true;
     }
     ranks_.clear();  // kills them
     return 0;
@@ -135,6 +142,7 @@ class Agent {
       return;
     }
     while (const auto line = orders_.next()) {
+      launcher_.heard();
       try {
         obey(parse_order(*line));
       } catch (const Error& error) {
@@ -164,11 +172,13 @@ class Agent {
           finish(*rank);
         }
         break;
+      case AgentOrder::Kind::alive: break;
     }
   }
 
   void start(const StartOrder& order) {
     ranks_.clear();
+    longest_silence_ = longest_silence(order.stall_timeout);
     // Of this process: what watches each rank; of a rank: its connections to all others.
     require_open_files("launch", std::max(order.ranks, order.size) + kOwnFiles, fmt::format("{} ranks", order.size));
     for (int i = 0; i < order.ranks; ++i) {
@@ -257,6 +267,8 @@ class Agent {
   }
 
   Lines orders_;
+  Heartbeat launcher_{std::chrono::steady_clock::now()};
+  Deadline::duration longest_silence_ = std::chrono::minutes(1);  // of the launcher, until it says how long
   Socket listener_;
   std::vector<std::unique_ptr<RunningRank>> ranks_;
   int asked_ = 0;  // the signal that asked the ranks to end; 0: none

@@ -1,11 +1,15 @@
 #include "launch/launcher/agent_link.h"
 
+#include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <condition_variable>
 #include <csignal>
 
 #include "base/error.h"
+#include "base/resources.h"
 #include "comm/processes/host.h"
 
 namespace partita {
@@ -56,21 +60,46 @@ bool is_this_host(const std::string& name) {
 }
 
 AgentLink::AgentLink(const std::string& host, const std::string& program, const std::string& ssh)
-    : host_(host), child_(start_agent(host, program, ssh)) {}
+    : host_(host), child_(start_agent(host, program, ssh)) {
+  const int input = child_.input().file();
+  ::fcntl(input, F_SETFL, ::fcntl(input, F_GETFL) | O_NONBLOCK);
+  beats_ = start_thread("signs of life for an agent", [this](const std::stop_token& end) { beat(end); });
+}
 
 void AgentLink::close() {
   is_open_ = false;
   child_.signal(SIGKILL);
 }
 
-void AgentLink::send(const AgentOrder& order) {
-  if (!is_open_) return;
-  const std::string line = print(order) + "\n";
+bool AgentLink::write(const std::string& line, std::chrono::milliseconds patience) {
+  const std::lock_guard lock(writing_);
   for (size_t done = 0; done < line.size();) {
     const ssize_t written = ::write(child_.input().file(), line.data() + done, line.size() - done);
+    if (written > 0) {
+      done += static_cast<size_t>(written);
+      continue;
+    }
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return close();
-    done += static_cast<size_t>(written);
+    pollfd file{.fd = child_.input().file(), .events = POLLOUT, .revents = 0};
+    const bool is_full = written < 0 && errno == EAGAIN;
+    if (!is_full || ::poll(&file, 1, static_cast<int>(patience.count())) <= 0) return false;
+  }
+  return true;
+}
+
+void AgentLink::send(const AgentOrder& order) {
+  constexpr std::chrono::milliseconds kPatience{5000};
+  if (is_open_ && !write(print(order) + "\n", kPatience)) close();
+}
+
+void AgentLink::beat(const std::stop_token& end) {
+  const std::string line = print(AgentOrder{.kind = AgentOrder::Kind::alive}) + "\n";
+  std::mutex mutex;
+  std::unique_lock lock(mutex);
+  std::condition_variable_any ended;
+  // Whether the agent reads it is seen by what it says itself.
+  while (!ended.wait_for(lock, end, Heartbeat::kInterval, [] { return false; }) && !end.stop_requested()) {
+    if (is_open_) write(line, std::chrono::milliseconds(0));
   }
 }
 
@@ -81,6 +110,7 @@ std::vector<AgentReport> AgentLink::receive() {
     // What a shell on the way prints is no report.
     if (line->starts_with("{")) reports.push_back(parse_report(*line));
   }
+  if (!reports.empty()) heartbeat_.heard();
   if (!goes_on) close();
   return reports;
 }

@@ -1,10 +1,15 @@
 #pragma once
 // The launcher's end of the agent on one host.
 
+#include <atomic>
+#include <mutex>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "launch/launcher/child.h"
+#include "launch/launcher/heartbeat.h"
 #include "launch/launcher/hosts.h"
 #include "launch/launcher/lines.h"
 #include "launch/launcher/orders.h"
@@ -27,12 +32,22 @@ class AgentLink {
   void send(const AgentOrder& order);
   /// What has come; closes the link when the agent has ended.
   std::vector<AgentReport> receive();
+  /// How long the agent has been silent.
+  Heartbeat& heartbeat() { return heartbeat_; }
 
  private:
+  /// False: the agent reads nothing for so long.
+  bool write(const std::string& line, std::chrono::milliseconds patience);
+  /// Gives signs of life, also while this process waits for whoever reads its output.
+  void beat(const std::stop_token& end);
+
   std::string host_;
   mutable Child child_;
   Lines lines_;
-  bool is_open_ = true;
+  Heartbeat heartbeat_{std::chrono::steady_clock::now()};
+  std::atomic<bool> is_open_ = true;
+  std::mutex writing_;
+  std::jthread beats_;  // last: it uses the others
 };
 
 }  // namespace partita

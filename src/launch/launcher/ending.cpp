@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstring>
+#include <set>
 
 #include "base/error.h"
 #include "base/failure_code.h"
@@ -115,12 +116,50 @@ Ending Watch::blamed(int rank) const {
   } else {
     what = fmt::format("{} ended with exit code {}", name(rank), end.code);
   }
+  if (ending.code == 0) {  // it ended well, but before others had done with it
+    const auto witness = std::find_if(ranks_.begin(), ranks_.end(), [&](const Rank& one) {
+      return one.end && is_secondary(*one.end) && one.end->lost == rank;
+    });
+    ending.code = witness == ranks_.end() ? static_cast<int>(ExitCode::peer_lost) : witness->end->code;
+    what += " while others waited for it";
+  }
   ending.text = what;
   if (!end.last.empty()) ending.text += ", last operation: " + end.last;
-  ending.may_pass =
-      end.was_stopped || end.signal != 0 ||
-      is_one_of(end.code, {ExitCode::peer_lost, ExitCode::peer_stalled, ExitCode::out_of_memory, ExitCode::internal});
+  ending.may_pass = end.was_stopped || end.signal != 0 ||
+                    is_one_of(ending.code, {ExitCode::peer_lost, ExitCode::peer_stalled, ExitCode::out_of_memory,
+                                            ExitCode::internal});
   return ending;
+}
+
+int Watch::missed_by_hosts(int host) const {
+  bool is_witness = false;
+  std::set<int> others;
+  for (const Rank& rank : ranks_) {
+    if (!rank.end) return 0;
+    const int lost = is_secondary(*rank.end) ? rank.end->lost : -1;
+    const bool misses = lost >= 0 && lost < static_cast<int>(ranks_.size());
+    const bool misses_this = misses && ranks_[lost].host == host;
+    if (rank.host != host) {
+      if (misses_this) others.insert(rank.host);
+      continue;
+    }
+    if (misses_this || (!is_secondary(*rank.end) && !rank.end->was_stopped)) return 0;
+    is_witness = is_witness || misses;
+  }
+  return is_witness ? static_cast<int>(others.size()) : 0;
+}
+
+std::optional<int> Watch::cut_off() const {
+  std::optional<int> most;
+  int count = 1;
+  // Of two hosts that miss each other the first goes on.
+  for (int host = 0; host < static_cast<int>(hosts_.size()); ++host) {
+    const int by = missed_by_hosts(host);
+    if (by < count) continue;
+    most = host;
+    count = by;
+  }
+  return most;
 }
 
 Ending Watch::ending() const {
@@ -137,6 +176,14 @@ Ending Watch::ending() const {
               .host = host,
               .lost_host = is_lost,
               .may_pass = is_lost};
+  } else if (const auto host = cut_off(); host && !(first && failed_by_itself(*ranks_[*first].end))) {
+    ending = {.code = static_cast<int>(ExitCode::peer_stalled),
+              .text = fmt::format("host {} is cut off: its ranks and those of other hosts miss each other, got no "
+                                  "answer over the network, expected one",
+                                  hosts_[*host].name),
+              .host = hosts_[*host].name,
+              .lost_host = true,
+              .may_pass = true};
   } else if (first) {
     ending = blamed(*first);
   }

@@ -55,6 +55,11 @@ class Watch {
   /// The rank that failed by itself; none when none did.
   std::optional<int> culprit() const;
   Ending blamed(int rank) const;
+  /// On how many other hosts a rank misses one of this host, whose own ranks miss only others: the link to it is cut.
+  /// 0: it is not.
+  int missed_by_hosts(int host) const;
+  /// The host that is cut off; none.
+  std::optional<int> cut_off() const;
 
   std::vector<HostSlots> hosts_;
   std::vector<Rank> ranks_;

@@ -55,6 +55,13 @@ TEST(Ending, BlamesTheRankThatFailedItself) {
   EXPECT_TRUE(ending.may_pass);
 }
 
+TEST(Ending, ARankThatEndsWellBeforeTheOthersIsAFailure) {
+  const Ending ending = of({ended(1, 0), ended(0, 77, 0, 1), ended(2, 76, 0, 1), ended(3, 76, 0, 1)});
+  EXPECT_EQ(ending.code, 77);
+  EXPECT_TRUE(ending.text.starts_with("rank 1 on a ended with exit code 0 while others waited for it")) << ending.text;
+  EXPECT_TRUE(ending.may_pass);
+}
+
 TEST(Ending, RanksThatWereAskedToEndHaveTimeForIt) {
   Watch watch({{"a", 2}});
   watch.take(0, ended(0, 143));
@@ -83,6 +90,34 @@ TEST(Ending, AHostThatIsLost) {
   watch.take(0, ended(0, 76, 0, 1));
   EXPECT_EQ(watch.ending().text, "host b cannot be reached any more");
   EXPECT_TRUE(watch.ending().lost_host);
+}
+
+TEST(Ending, AHostWhoseLinkIsCut) {
+  // In training all have met: each misses one on the other side.
+  Ending ending = of({ended(2, 77, 0, 0), ended(0, 77, 0, 2), ended(1, 77, 0, 3), ended(3, 77, 0, 1)});
+  EXPECT_TRUE(ending.text.starts_with("host b is cut off: ")) << ending.text;
+  EXPECT_EQ(ending.host, "b");
+  EXPECT_EQ(ending.code, 77);
+  EXPECT_TRUE(ending.lost_host && ending.may_pass);
+  EXPECT_EQ(ending.rank, -1);
+  // While they meet: rank 1 only hears it from rank 0, and rank 3 was stopped before it could say so.
+  ending = of({ended(0, 77, 0, 2), ended(1, 77), ended(2, 77, 0, 0), ended(3, 0, 9, -1, true)});
+  EXPECT_EQ(ending.host, "b");
+  EXPECT_TRUE(ending.lost_host);
+  // A rank that is frozen is missed on its own host, too, or stopped without a word: no link is cut.
+  ending = of({ended(0, 77, 0, 3), ended(1, 77, 0, 3), ended(2, 77, 0, 3), ended(3, 0, 9, -1, true)});
+  EXPECT_FALSE(ending.lost_host);
+  EXPECT_EQ(ending.rank, 3);
+  // A rank that failed by itself is the reason.
+  ending = of({ended(2, 70), ended(0, 76, 0, 2), ended(1, 76, 0, 2), ended(3, 76, 0, 0)});
+  EXPECT_FALSE(ending.lost_host);
+  EXPECT_EQ(ending.code, 70);
+  // Of three hosts the one that the two others miss.
+  Watch watch({{"a", 1}, {"b", 1}, {"c", 1}});
+  watch.take(1, ended(1, 77, 0, 0));
+  watch.take(0, ended(0, 77, 0, 1));
+  watch.take(2, ended(2, 77, 0, 0));
+  EXPECT_EQ(watch.ending().host, "a");
 }
 
 TEST(Ending, AnAgentThatCannotStartItsRanksSaysWhy) {

@@ -80,7 +80,7 @@ class Launcher {
       tell(ending);
       idle = ending.steps > 0 ? 0 : idle + 1;
       if (!may_restart(ending, attempt, idle)) return ending.code;
-      shrink(ending);
+      if (shrink(ending)) idle = 0;  // what is left has not failed yet
       if (slots_of(hosts_) < std::max(1, least_ranks())) {
         say("error", fmt::format("[launch] too few ranks are left, got {}, expected {} or more", slots_of(hosts_),
                                  std::max(1, least_ranks())));
@@ -120,20 +120,22 @@ class Launcher {
     return false;
   }
 
-  /// Leaves out what failed twice, and hosts that cannot be reached, when there may be fewer ranks.
-  void shrink(const Ending& ending) {
+  /// Leaves out what failed twice, and hosts that cannot be reached, when there may be fewer ranks. Returns whether
+  /// something was left out.
+  bool shrink(const Ending& ending) {
     const bool again = ending.host == failed_host_ && ending.rank == failed_rank_;
     failed_host_ = ending.host;
     failed_rank_ = ending.rank;
-    if (options_.min_ranks == 0) return;
+    if (options_.min_ranks == 0) return false;
     const bool is_number = has_shrunk_ && ending.code == static_cast<int>(ExitCode::usage);
     const auto host =
         std::find_if(hosts_.begin(), hosts_.end(), [&](const HostSlots& one) { return one.name == ending.host; });
-    if (host == hosts_.end() || (!ending.lost_host && !again && !is_number)) return;
+    if (host == hosts_.end() || (!ending.lost_host && !again && !is_number)) return false;
     host->slots = ending.lost_host ? 0 : host->slots - 1;
     std::erase_if(hosts_, [](const HostSlots& one) { return one.slots == 0; });
     has_shrunk_ = true;
     failed_rank_ = -1;
+    return true;
   }
 
   /// False: somebody wants the job to end.
@@ -141,9 +143,9 @@ class Launcher {
     const milliseconds rest = std::min(kLongestPause, kFirstPause * (1 << std::min(idle, 16)));
     say("warning", fmt::format("[launch] restart {} of {} on {} ranks in {:.1f} s", attempt + 1, options_.max_restarts,
                                slots_of(hosts_), std::chrono::duration<double>(rest).count()));
-    pollfd file{.fd = signals_.file(), .events = POLLIN};
-    if (::poll(&file, 1, static_cast<int>(rest.count())) <= 0) return true;
-    pass_on(signals_.next());
+    for (const Deadline until = deadline_after(rest); asked_ == 0 && std::chrono::steady_clock::now() < until;) {
+      step(nullptr, until, nullptr);
+    }
     return asked_ == 0;
   }
 
@@ -169,8 +171,7 @@ class Launcher {
 
   /// Where ranks of a host listen: on one host nowhere else can reach them.
   std::string address_of(const HostSlots& host) const {
-    const bool is_alone = hosts_.size() == 1 && options_.ssh.empty();
-    return is_alone || host.address() == "localhost" ? "127.0.0.1" : host.address();
+    return hosts_.size() == 1 || host.address() == "localhost" ? "127.0.0.1" : host.address();
   }
 
   /// The hosts that have to reach the first one; none when all are this host.
@@ -189,7 +190,7 @@ class Launcher {
     std::string master;
     const Deadline answered = deadline_after(kAgentTime);
     while (master.empty() && !watch.has_failed() && std::chrono::steady_clock::now() < answered) {
-      step(watch, answered, &master);
+      step(&watch, answered, &master);
       if (asked_ != 0) return {.code = kSignalExit + asked_};  // no rank was started
     }
     if (master.empty()) {
@@ -226,7 +227,9 @@ class Launcher {
     std::optional<Deadline> stop_at, give_up_at;
     while (!watch.all_ended()) {
       const Deadline now = std::chrono::steady_clock::now();
-      if (watch.has_failed() && !stop_at && asked_ == 0) stop_at = deadline_after(kLastWords);
+      // Which host is cut off is seen by what the ranks of all hosts say.
+      const bool asks_all = options_.min_ranks > 0 && hosts_.size() > 1 && !watch.was_killed();
+      if (watch.has_failed() && !stop_at && asked_ == 0) stop_at = deadline_after(asks_all ? kSaveTime : kLastWords);
       // Before a rank handles signals they kill it, and one that handles them already may wait for it.
       if (watch.was_killed() && !stop_at) stop_at = deadline_after(kSaveTime);
       if (is_urgent_) stop_at = now;
@@ -242,16 +245,16 @@ class Launcher {
         }
         return;
       }
-      step(watch, give_up_at.value_or(stop_at.value_or(now + std::chrono::hours(1))), nullptr);
+      step(&watch, give_up_at.value_or(stop_at.value_or(now + std::chrono::hours(1))), nullptr);
     }
   }
 
-  /// Waits for the next reports, or a signal, until `until`.
-  void step(Watch& watch, Deadline until, std::string* master) {
+  /// Waits for the next reports, or a signal, until `until` or the next sign of life. Without a watch no rank runs.
+  void step(Watch* watch, Deadline until, std::string* master) {
     std::vector<pollfd> files{{.fd = signals_.file(), .events = POLLIN}};
     for (const auto& agent : agents_) files.push_back({.fd = agent->is_open() ? agent->file() : -1, .events = POLLIN});
     const auto rest = std::chrono::ceil<milliseconds>(until - std::chrono::steady_clock::now()).count();
-    ::poll(files.data(), files.size(), static_cast<int>(std::clamp<int64_t>(rest, 0, 3'600'000)));
+    ::poll(files.data(), files.size(), static_cast<int>(std::clamp<int64_t>(rest, 0, Heartbeat::kInterval.count())));
     if (files[0].revents != 0) pass_on(signals_.next());
     for (size_t i = 0; i < agents_.size(); ++i) {
       for (const AgentReport& report : files[i + 1].revents == 0 ? Reports() : agents_[i]->receive()) {
@@ -259,11 +262,32 @@ class Launcher {
           (report.is_error ? std::cerr : std::cout) << report.text << std::flush;
         } else if (report.kind == AgentReport::Kind::listening) {
           if (master != nullptr) *master = report.text;
-        } else {
-          watch.take(static_cast<int>(i), report);
+        } else if (report.kind != AgentReport::Kind::alive && watch != nullptr) {
+          watch->take(static_cast<int>(i), report);
         }
       }
-      if (!agents_[i]->is_open()) watch.lose_host(static_cast<int>(i), "cannot be reached any more");
+      if (!agents_[i]->is_open() && watch != nullptr) {
+        watch->lose_host(static_cast<int>(i), "cannot be reached any more");
+      }
+    }
+    look_for_silence(watch);
+  }
+
+  /// Gives up agents that give no sign of life.
+  void look_for_silence(Watch* watch) {
+    const auto longest = longest_silence(options_.stall_timeout);
+    for (size_t i = 0; i < agents_.size(); ++i) {
+      AgentLink& agent = *agents_[i];
+      if (!agent.is_open()) continue;
+      Heartbeat& heart = agent.heartbeat();
+      heart.tick(std::chrono::steady_clock::now());
+      if (heart.silent() <= (heart.was_heard() ? longest : std::max<Deadline::duration>(longest, kAgentTime))) continue;
+      agent.close();
+      if (watch == nullptr) continue;
+      watch->lose_host(static_cast<int>(i),
+                       fmt::format("has been silent for {:.1f} s, got no sign of life of its agent, expected one",
+                                   std::chrono::duration<double>(heart.silent()).count()),
+                       ExitCode::peer_stalled);
     }
   }
 

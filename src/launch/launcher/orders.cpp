@@ -14,9 +14,9 @@
 namespace partita {
 
 template <>
-inline constexpr auto kNames<AgentOrder::Kind> = names("listen", "start", "signal", "stop");
+inline constexpr auto kNames<AgentOrder::Kind> = names("listen", "start", "signal", "stop", "alive");
 template <>
-inline constexpr auto kNames<AgentReport::Kind> = names("listening", "output", "ended", "failed");
+inline constexpr auto kNames<AgentReport::Kind> = names("listening", "output", "ended", "failed", "alive");
 
 namespace {
 

@@ -24,7 +24,7 @@ struct StartOrder {
 };
 
 struct AgentOrder {
-  enum class Kind { listen, start, signal, stop };
+  enum class Kind { listen, start, signal, stop, alive };
   Kind kind = Kind::stop;
   StartOrder start{};
   std::string address = "";           // of listen
@@ -34,7 +34,7 @@ struct AgentOrder {
 
 /// From an agent.
 struct AgentReport {
-  enum class Kind { listening, output, ended, failed };
+  enum class Kind { listening, output, ended, failed, alive };
   Kind kind = Kind::output;
   std::string text = "";  // of the address, the output, the reason of a rank or of the agent
   bool is_error = false;  // the output of stderr
