@@ -16,6 +16,7 @@
 #include "comm/sockets/sockets.h"
 #include "comm/sockets/timeouts.h"
 #include "launch/secret.h"
+#include "launch/signals.h"
 
 namespace partita {
 
@@ -73,6 +74,7 @@ std::unique_ptr<Communicator> make_world(const LaunchedRank& launched) {
                             .run = launched.meeting->run,
                             .start_timeout = start_timeout(),
                             .stall_timeout = stall_timeout(),
+                            .stop_signal = [] { return SignalGuard::requests().stop; },
                             .record = record,
                             .on_failed_end = on_failed_end});
 }

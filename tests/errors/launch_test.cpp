@@ -244,6 +244,19 @@ StartOrder start_order(const TempDir& folder, const std::vector<std::string>& co
           .size = 3};
 }
 
+TEST(LaunchErrors, ASignalEndsARankThatWaitsForOthers) {
+  for (const char* rank : {"0", "1"}) {
+    const Outcome outcome = run_command(
+        {"sh", "-c", R"("$0" train mlp --steps 1 --quiet & sleep 0.7; kill -TERM $!; wait $!)", PARTITA_PROGRAM}, [&] {
+          ::setenv("PARTITA_RANK", rank, 1);
+          ::setenv("PARTITA_SIZE", "2", 1);
+          ::setenv("PARTITA_MASTER", rank[0] == '0' ? "127.0.0.1:29531" : "127.0.0.1:9", 1);
+          ::setenv("PARTITA_SECRET", "0123456789abcdef", 1);
+        });
+    expect_first_line(outcome, 143, "[rendezvous] interrupted, got signal 15 (Terminated), expected all ranks to come");
+  }
+}
+
 TEST(LaunchErrors, AnAgentKeepsASignalForRanksThatItStartsLater) {
   const TempDir folder;
   const AgentOrder start{.kind = AgentOrder::Kind::start, .start = start_order(folder, {"touch", "started"})};

@@ -1,6 +1,7 @@
 #include "comm/sockets/rendezvous.h"
 
 #include <algorithm>
+#include <csignal>
 #include <cstring>
 #include <thread>
 
@@ -42,6 +43,21 @@ void reply(const Socket& socket, ExitCode code, std::span<const std::byte> bytes
   if (send_all(socket, {reinterpret_cast<const std::byte*>(&head), sizeof head}, until)) send_all(socket, bytes, until);
 }
 
+constexpr std::chrono::milliseconds kLookInterval{250};  // from one look at the signals to the next
+
+int stop_signal(const RendezvousOptions& options) { return options.stop_signal ? options.stop_signal() : 0; }
+
+std::string interruption(int signal) {
+  return fmt::format("[rendezvous] interrupted, got signal {} ({}), expected all ranks to come", signal,
+                     ::strsignal(signal));
+}
+
+/// Throws RuntimeFailure when somebody asks this process to end.
+void end_if_asked(const RendezvousOptions& options) {
+  const int signal = stop_signal(options);
+  if (signal != 0) throw RuntimeFailure(static_cast<ExitCode>(kSignalExit + signal), interruption(signal));
+}
+
 double seconds_of(Timeout time) { return std::chrono::duration<double>(time).count(); }
 
 /// A connection to a rank that listens at `endpoint`, by which it knows this one.
@@ -50,7 +66,8 @@ Socket call_rank(int rank, const Endpoint& endpoint, const JobKey& key, const Re
   const Deadline until = deadline_after(options.timeout);
   int refusals = 0;
   while (true) {
-    std::optional<Socket> socket = connect_to(endpoint, until);
+    std::optional<Socket> socket = connect_to(endpoint, until, [&] { return stop_signal(options) != 0; });
+    end_if_asked(options);
     if (!socket) {
       throw RankMissed(ExitCode::peer_stalled, rank,
                        fmt::format("[rendezvous] rank {} does not listen at {}, got no connection in {:.1f} s, "
@@ -95,7 +112,7 @@ class Gathering {
       for (const Socket& link : links_) {
         if (link.is_open()) watched.push_back(link.file());
       }
-      std::optional<Joined> joined = gate_.next(until, watched);
+      std::optional<Joined> joined = gate_.next(std::min(until, deadline_after(kLookInterval)), watched);
       if (joined) {
         if (admit(*joined)) {
           all[joined->hello.rank] = joined->hello;
@@ -104,6 +121,9 @@ class Gathering {
         continue;
       }
       refuse_ended();
+      if (const int signal = stop_signal(options_); signal != 0) {
+        refuse(static_cast<ExitCode>(kSignalExit + signal), -1, interruption(signal));
+      }
       if (std::chrono::steady_clock::now() >= until) refuse_missing();
     }
     for (const Socket& link : links_) {
@@ -185,6 +205,10 @@ std::vector<Hello> receive_table(const Socket& master, const RendezvousOptions& 
                     silent ? "rank 0 does not answer" : "the process of rank 0 ended", what, options.size));
   };
   Reply head;
+  while (!await_readable(master, std::min(until, deadline_after(kLookInterval)))) {
+    end_if_asked(options);
+    if (std::chrono::steady_clock::now() >= until) lost("nothing");
+  }
   if (!receive_all(master, {reinterpret_cast<std::byte*>(&head), sizeof head}, until)) lost("nothing");
   if (head.code != 0) {
     std::string text(std::clamp<size_t>(static_cast<size_t>(std::max(head.bytes, 0)), 0, kMostText), '\0');
@@ -208,7 +232,8 @@ void connect_others(std::vector<Socket>& links, const std::vector<Hello>& all, S
   Gate gate(std::move(listener), key, options.size + kMaxStrangers);
   const Deadline until = deadline_after(options.timeout);
   for (int missing = options.size - 1 - options.rank; missing > 0;) {
-    std::optional<Joined> joined = gate.next(until);
+    std::optional<Joined> joined = gate.next(std::min(until, deadline_after(kLookInterval)));
+    end_if_asked(options);
     if (joined) {
       const int rank = joined->hello.rank;
       if (rank <= options.rank || rank >= options.size || links[rank].is_open()) continue;

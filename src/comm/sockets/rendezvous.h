@@ -2,6 +2,7 @@
 // How the ranks of a job find one another: rank 0 listens at a known address, all others call it, and it tells all
 // where each is. Then every pair has a connection.
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,6 +22,8 @@ struct RendezvousOptions {
   uint64_t host_key = 0;
   std::string host = "";  // the name of this host
   Timeout timeout{};      // for a rank that does not come, or does not answer
+  /// The signal that asks this process to end, looked at from time to time; 0: none. None: it cannot be asked.
+  std::function<int()> stop_signal{};
 };
 
 struct Rendezvous {

@@ -146,7 +146,7 @@ Socket listen_on(const Endpoint& endpoint) {
                                                         print(endpoint), std::strerror(error)));
 }
 
-std::optional<Socket> connect_to(const Endpoint& endpoint, Deadline until) {
+std::optional<Socket> connect_to(const Endpoint& endpoint, Deadline until, const std::function<bool()>& is_over) {
   const Addresses addresses = resolve(endpoint, /*listens=*/false);
   do {
     for (const addrinfo* one = addresses.get(); one != nullptr; one = one->ai_next) {
@@ -159,7 +159,7 @@ std::optional<Socket> connect_to(const Endpoint& endpoint, Deadline until) {
       }
     }
     std::this_thread::sleep_for(kRetryInterval);
-  } while (std::chrono::steady_clock::now() < until);
+  } while (std::chrono::steady_clock::now() < until && !(is_over && is_over()));
   return std::nullopt;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -45,8 +46,10 @@ void require_open_files(std::string_view where, int64_t count, const std::string
 
 /// Listens on this address alone; port 0: one that is free. Throws RuntimeFailure(peer_lost).
 Socket listen_on(const Endpoint& endpoint);
-/// Tries again while nobody listens there. None when `until` passes. Throws RuntimeFailure for an unknown name.
-std::optional<Socket> connect_to(const Endpoint& endpoint, Deadline until);
+/// Tries again while nobody listens there. None when `until` passes, or `is_over` says so from one attempt to the next.
+/// Throws RuntimeFailure for an unknown name.
+std::optional<Socket> connect_to(const Endpoint& endpoint, Deadline until,
+                                 const std::function<bool()>& is_over = nullptr);
 /// Where a listening or connected socket is on this host.
 Endpoint local_endpoint(const Socket& socket);
 

@@ -80,7 +80,8 @@ std::unique_ptr<Communicator> make_socket_world(const SocketWorldOptions& option
                                   .address = options.address,
                                   .host_key = shared_memory,
                                   .host = host,
-                                  .timeout = options.start_timeout},
+                                  .timeout = options.start_timeout,
+                                  .stop_signal = options.stop_signal},
                                  key, options.record.get());
   auto state = std::make_shared<WorldState>(options.size);
   auto connections = std::make_shared<Connections>(

@@ -18,6 +18,8 @@ struct SocketWorldOptions {
   Timeout start_timeout{};   // for a rank that does not come
   Timeout stall_timeout{};   // for a rank that is silent
   std::string host = "";     // in place of the name of this host; ranks with another name share no memory
+  /// The signal that asks this process to end while the ranks meet; 0: none.
+  std::function<int()> stop_signal{};
   std::shared_ptr<FlightRecord> record{};
   std::function<void(ExitCode, const std::string&)> on_failed_end{};
 };
