@@ -20,7 +20,6 @@
 #include "launch/launcher/ending.h"
 #include "launch/launcher/log_folder.h"
 #include "launch/launcher/signal_file.h"
-#include "launch/owner_lock.h"
 #include "launch/secret.h"
 
 extern char** environ;
@@ -44,6 +43,8 @@ void say(const std::string& kind, const std::string& text) {
   std::cerr << "partita: " << kind << ": " << text << std::endl;
 }
 
+void warn_user(const std::string& text) { say("warning", text); }
+
 std::map<std::string, std::string> forwarded_environment(const JobOptions& options) {
   std::map<std::string, std::string> forwarded;
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -60,13 +61,7 @@ std::map<std::string, std::string> forwarded_environment(const JobOptions& optio
 class Launcher {
  public:
   explicit Launcher(const JobOptions& options)
-      : options_(options), hosts_(options.hosts), secret_(new_secret()), logs_(options.log_dir) {
-    if (options.log_dir.empty()) return;
-    std::error_code failure;  // agents say what they cannot make
-    std::filesystem::create_directories(logs_.path(), failure);
-    lock_.emplace(owned_folder("--log-dir", options.log_dir, "launch"), /*waits=*/false,
-                  [](const std::string& text) { say("warning", text); });
-  }
+      : options_(options), hosts_(options.hosts), secret_(new_secret()), logs_(options.log_dir, warn_user) {}
 
   int run() {
     std::vector<std::string> command = options_.command;
@@ -305,7 +300,6 @@ class Launcher {
   const std::string secret_;
   SignalFile signals_;  // before the folder, which a signal would leave behind
   LogFolder logs_;
-  std::optional<OwnerLock> lock_;  // of a folder for logs that was named
   std::vector<std::unique_ptr<AgentLink>> agents_;
   int asked_ = 0;           // the signal that asked the job to end; 0: none
   bool is_urgent_ = false;  // a second one has come

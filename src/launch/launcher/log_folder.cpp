@@ -23,9 +23,12 @@ bool has_something(const fs::path& file) {
 
 }  // namespace
 
-LogFolder::LogFolder(const std::string& given) {
+LogFolder::LogFolder(const std::string& given, const OwnerLock::Warn& warn) {
   if (!given.empty()) {
     path_ = fs::absolute(given);
+    std::error_code failure;  // agents say what they cannot make
+    fs::create_directories(path_, failure);
+    lock_.emplace(owned_folder("--log-dir", given, "launch"), /*waits=*/false, warn);
     return;
   }
   std::string name = (fs::temp_directory_path() / "partita-launch-XXXXXX").string();

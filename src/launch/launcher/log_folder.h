@@ -2,18 +2,21 @@
 // Where the ranks of a job leave what they print.
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "comm/sockets/socket.h"
+#include "launch/owner_lock.h"
 
 namespace partita {
 
 /// The folder of the logs of a job: the one that was given, or a temporary one, which is removed at the end unless it
-/// is kept and has something to look at.
+/// is kept and has something to look at. One job at a time has the one that was given.
 class LogFolder {
  public:
-  /// "": a temporary folder. Throws RuntimeFailure(cannot_write).
-  explicit LogFolder(const std::string& given);
+  /// "": a temporary folder. `warn` is called where the file system has no locks. Throws RuntimeFailure(cannot_write),
+  /// also when another job has the folder.
+  LogFolder(const std::string& given, const OwnerLock::Warn& warn);
   ~LogFolder();
   LogFolder(const LogFolder&) = delete;
   LogFolder& operator=(const LogFolder&) = delete;
@@ -25,6 +28,7 @@ class LogFolder {
 
  private:
   std::filesystem::path path_;
+  std::optional<OwnerLock> lock_;  // of the one that was given
   bool is_temporary_ = false, is_kept_ = false;
 };
 
