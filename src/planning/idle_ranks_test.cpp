@@ -69,10 +69,10 @@ TEST(IdleRanks, ChangeNothingThatIsFound) {
                                  pick(random, {240, 1000}), pick(random, {5, 10}));
     const Graph graph = forward_of_model(model, pick(random, {30, 42, 66}));
     const Cluster cluster = i % 3 == 2 ? odd_cluster() : cluster_named(i % 2 == 0 ? "h200:8" : "v100:8");
-    Pins pins = parse_pins("deal=even");
+    Pins pins;
     pins.delays_weights = false;
     const PricedConfiguration found = *Priced(graph, cluster).search(0, pins).best;
-    const std::string text = print(found.configuration) + ",deal=even";
+    const std::string text = print(found.configuration);
     SCOPED_TRACE(model + " on " + cluster.name + ": " + text);
     const double seconds = found.price.step_seconds;
     pins = parse_pins(text);

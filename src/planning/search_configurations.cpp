@@ -317,6 +317,7 @@ class ConfigurationSearcher {
 
   void enumerate_levels(Configuration configuration) {
     const double least = coarse_bound(configuration);
+    if (configuration.pipeline > 1) configuration.deal = request_.pins.deal.value_or(Deal::even);
     for (int64_t zero : allowed(request_.pins.zero, levels(request_, configuration))) {
       configuration.zero = zero;
       if (costs_.least_states(configuration) > request_.memory_bytes) continue;  // the highest level may fit
@@ -331,6 +332,7 @@ class ConfigurationSearcher {
     configuration.micro_batch = rows.front();
     if (request_.pins.order) configuration.order = *request_.pins.order;
     if (request_.pins.interleave) configuration.interleave = *request_.pins.interleave;
+    if (request_.pins.deal && configuration.pipeline > 1) configuration.deal = *request_.pins.deal;
     for (const Recompute policy : {Recompute::none, Recompute::full}) {
       configuration.recompute = request_.pins.recompute.value_or(RecomputedLayers(policy));
       refused_.push_back({states, configuration});
@@ -410,7 +412,8 @@ class ConfigurationSearcher {
   /// The same under cuts that take less memory; where layers are dealt out otherwise these were tried for the even
   /// deal.
   void squeeze(Configuration configuration) {
-    if (configuration.deal != Deal::even || !may_squeeze(request_, configuration)) return;
+    const bool was_tried = configuration.deal != Deal::even && !request_.pins.deal;
+    if (was_tried || !may_squeeze(request_, configuration)) return;
     const double bound = stage_prices(configuration)->lower_bound(configuration.zero);
     configuration.squeeze = next_squeeze(request_, configuration);
     queue_.push({bound, configuration, Known::squeezed_layers});
@@ -419,10 +422,7 @@ class ConfigurationSearcher {
   /// As few layers as must be, and all of them: what a longer backward hides may make up for it where groups wait.
   void recompute(Configuration configuration) {
     const std::optional<Configuration> fitted = costs_.recomputed_to_fit(configuration, request_.memory_bytes);
-    if (fitted)
-      bound(*fitted);
-    else
-      squeeze(configuration);
+    fitted ? bound(*fitted) : squeeze(configuration);
     for (const Recompute policy : {Recompute::selective, Recompute::full}) {
       configuration.recompute = policy;
       if (!fitted || *fitted != configuration) bound(configuration);

@@ -403,6 +403,8 @@ TEST(SearchConfigurations, GivesFewerBlocksToAStageWithMore) {
   const PricedConfiguration found = *priced.search(0, parse_pins(pins)).best;
   EXPECT_EQ(found.configuration.deal, Deal::balanced);
   EXPECT_LT(found.price.step_seconds, 0.95 * even.price.step_seconds);
+  const PricedConfiguration pinned = *priced.search(0, parse_pins(pins + ",deal=balanced")).best;
+  EXPECT_EQ(pinned.configuration, found.configuration);
   const auto blocks_of = [&](const Price& price, size_t stage) {
     size_t count = 0;
     for (size_t u = 0; u < price.layers[stage].size(); ++u)
