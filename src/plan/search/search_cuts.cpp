@@ -14,7 +14,8 @@
 namespace partita {
 namespace {
 
-constexpr size_t kMostSingleAxes = 3;  // of a mesh, that are assigned one by one
+constexpr size_t kMaxRuns = 3;  // of axes, each assigned by itself, unless pins tell more apart
+constexpr size_t kMaxAxes = 6;  // of a mesh, of which all groupings into so many runs are searched
 
 /// What all bytes of the fastest cuts cost, in their seconds, by how much memory is squeezed.
 constexpr std::array<double, kMaxSqueeze> kByteWeights{0.1, 1, 10, 1e6};
@@ -133,6 +134,53 @@ class Grouping {
   Mesh mesh_;
 };
 
+/// The boundaries, and one more at each place in turn.
+std::set<Boundaries> with_one_more(const Boundaries& boundaries, const Mesh& mesh) {
+  std::set<Boundaries> all;
+  for (int axis = 1; axis < static_cast<int>(mesh.rank_axes()); ++axis) {
+    Boundaries more = boundaries;
+    more.insert(axis);
+    all.insert(std::move(more));
+  }
+  return all;
+}
+
+/// Whether the first groupings are all of those into kMaxRuns runs that the pins leave.
+bool searches_all_groupings(const Mesh& mesh, const PartialPlan& pinned) {
+  return mesh.rank_axes() <= kMaxAxes || !pinned_boundaries(mesh, pinned).empty();
+}
+
+/// Up to kMaxRuns runs: those in which the axes go together that the pins do not tell apart, and finer ones. Of meshes
+/// of many axes without pins two runs at most, and the axes as they are named.
+std::set<Boundaries> first_groupings(const Mesh& mesh, const PartialPlan& pinned) {
+  const Boundaries fixed = pinned_boundaries(mesh, pinned);
+  const bool is_small = mesh.rank_axes() <= kMaxRuns;
+  std::set<Boundaries> all;
+  if (is_small) {
+    Boundaries every;
+    for (int axis = 1; axis < static_cast<int>(mesh.rank_axes()); ++axis) every.insert(axis);
+    return {every};
+  }
+  all.insert(fixed);
+  const size_t most = searches_all_groupings(mesh, pinned) ? kMaxRuns : kMaxRuns - 1;
+  for (size_t runs = fixed.size() + 1; runs < most; ++runs) {
+    for (const Boundaries& boundaries : std::set<Boundaries>(all)) all.merge(with_one_more(boundaries, mesh));
+  }
+  Boundaries named = named_boundaries(mesh);
+  named.insert(fixed.begin(), fixed.end());
+  if (named.size() < kMaxRuns) all.insert(std::move(named));
+  return all;
+}
+
+/// The two runs of axes that cost the least.
+Boundaries cheapest_pair(const std::map<Boundaries, double>& costs) {
+  Boundaries cheapest;
+  for (const auto& [boundaries, seconds] : costs) {
+    if (boundaries.size() == 1 && (cheapest.empty() || seconds < costs.at(cheapest))) cheapest = boundaries;
+  }
+  return cheapest;
+}
+
 SearchResult solve(const CostProblem& problem, const CutSearch& search) {
   return search.kind == Search::dynamic ? dynamic_search(problem, search.most_bytes)
                                         : exact_search(problem, search.most_bytes);
@@ -169,28 +217,9 @@ FoundCuts squeezed_search_on(const ForwardNodes& nodes, const Mesh& mesh, const 
 }  // namespace
 
 std::vector<std::vector<Axes>> axis_groupings(const Mesh& mesh, const PartialPlan& pinned) {
-  const int axes = static_cast<int>(mesh.rank_axes());
-  std::set<Boundaries> all;
-  const Boundaries fixed = pinned_boundaries(mesh, pinned);
-  if (mesh.rank_axes() <= kMostSingleAxes) {
-    Boundaries every;
-    for (int axis = 1; axis < axes; ++axis) every.insert(axis);
-    all.insert(std::move(every));
-  } else {
-    all.insert(fixed);
-    if (fixed.size() + 1 < kMostSingleAxes) {
-      for (int axis = 1; axis < axes; ++axis) {
-        Boundaries more = fixed;
-        more.insert(axis);
-        all.insert(std::move(more));
-      }
-    }
-    Boundaries named = named_boundaries(mesh);
-    named.insert(fixed.begin(), fixed.end());
-    if (named.size() < kMostSingleAxes) all.insert(std::move(named));
-  }
   std::vector<std::vector<Axes>> groupings;
-  for (const Boundaries& boundaries : all) groupings.push_back(runs_between(boundaries, mesh));
+  for (const Boundaries& boundaries : first_groupings(mesh, pinned))
+    groupings.push_back(runs_between(boundaries, mesh));
   return groupings;
 }
 
@@ -199,19 +228,29 @@ FoundCuts search_cuts(const Graph& graph, const Rules& rules, const OpSet& ops, 
   const ForwardNodes nodes(graph, rules, ops);
   std::optional<FoundCuts> best;
   double bound = std::numeric_limits<double>::infinity();
-  for (std::vector<Axes>& runs : axis_groupings(mesh, pinned)) {
-    const Grouping grouping(mesh, std::move(runs));
-    CutSearch own = search;
-    own.costs = grouping.grouped(search.costs);
-    FoundCuts found = squeezed_search_on(nodes, grouping.mesh(), grouping.grouped(pinned), own);
-    bound = std::min(bound, found.lower_bound);
-    const auto rank = [&](const FoundCuts& one) {  // the fastest that fits, or else the smallest
-      const bool fits = one.bytes <= search.most_bytes;
-      return std::pair(fits ? 0 : one.bytes, fits ? one.seconds : 0);
-    };
-    if (best && rank(found) >= rank(*best)) continue;
-    found.partial = grouping.single(std::move(found.partial));
-    best = std::move(found);
+  std::map<Boundaries, double> costs;  // of the groupings that were searched
+  const auto search_in = [&](const std::set<Boundaries>& groupings) {
+    for (const Boundaries& boundaries : groupings) {
+      if (costs.contains(boundaries)) continue;
+      const Grouping grouping(mesh, runs_between(boundaries, mesh));
+      CutSearch own = search;
+      own.costs = grouping.grouped(search.costs);
+      FoundCuts found = squeezed_search_on(nodes, grouping.mesh(), grouping.grouped(pinned), own);
+      costs[boundaries] = found.seconds;
+      bound = std::min(bound, found.lower_bound);
+      const auto rank = [&](const FoundCuts& one) {  // the fastest that fits, or else the smallest
+        const bool fits = one.bytes <= search.most_bytes;
+        return std::pair(fits ? 0 : one.bytes, fits ? one.seconds : 0);
+      };
+      if (best && rank(found) >= rank(*best)) continue;
+      found.partial = grouping.single(std::move(found.partial));
+      best = std::move(found);
+    }
+  };
+  search_in(first_groupings(mesh, pinned));
+  if (!searches_all_groupings(mesh, pinned)) {
+    search_in(with_one_more(cheapest_pair(costs), mesh));
+    bound = 0;
   }
   best->lower_bound = bound;
   return std::move(*best);

@@ -22,15 +22,17 @@ struct CutSearch {
 struct FoundCuts {
   PartialPlan partial;  // to be completed
   double seconds = 0;   // of a step, by the costs of the search
-  /// No plan over these axes that takes `most_bytes` or less costs less; 0 where the search says nothing of that.
+  /// No plan over these axes that takes `most_bytes` or less, in the groupings that `search_cuts` says, costs less; 0
+  /// where the search says nothing of that.
   double lower_bound = 0;
   double bytes = 0;  // of a rank's memory
 };
 
 /// Cuts for the forward nodes of a graph; what `pinned` has decided stays. On a mesh of up to three axes every axis is
-/// assigned by itself. On others axes that follow one another go together: all of them, or two such runs, or the named
-/// axes of the mesh, in addition to what the pins tell apart; the best of these is taken, and the bound is that of all
-/// of them.
+/// assigned by itself. On others axes that follow one another go together, in every way to make up to three such runs
+/// of them that keeps what the pins tell apart, or as the pins do where these tell more apart; the best of these is
+/// taken, and the bound is that of all of them. On a mesh of more than six axes without pins the best two runs are
+/// found first and then parted once more, which gives no bound.
 FoundCuts search_cuts(const Graph& graph, const Rules& rules, const OpSet& ops, const Mesh& mesh,
                       const PartialPlan& pinned, const CutSearch& search);
 
@@ -43,7 +45,7 @@ struct PricedCut {
 std::vector<PricedCut> price_cuts(const Graph& graph, const Rules& rules, const OpSet& ops, const Mesh& mesh,
                                   const PartialPlan& pinned, const CutSearch& search, size_t node);
 
-/// Lists of axes that follow one another, for each grouping that is searched.
+/// Lists of axes that follow one another, for each grouping that is searched, but for the runs that are parted again.
 std::vector<std::vector<Axes>> axis_groupings(const Mesh& mesh, const PartialPlan& pinned);
 
 }  // namespace partita
