@@ -62,7 +62,8 @@ FoundPlan::FoundPlan(const Network& network, const JobConfig& config, const std:
                                                    : std::vector<std::vector<std::string>>(),
            .recomputed = recomputed_names(found.price, costs_.folded(), forward_),
            .notes = price_notes(cluster_, precision_, found.configuration, found.price),
-           .lower_bound_seconds = search.lower_bound_seconds};
+           .lower_bound_seconds = search.lower_bound_seconds,
+           .searched = search.searched};
 }
 
 std::vector<LayerRow> FoundPlan::layer_rows() {

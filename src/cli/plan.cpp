@@ -70,7 +70,8 @@ void require_possible(const Pins& pins, const Planner& planner) {
   least.sequence_parallel = pins.sequence_parallel.value_or(false);
   least.interleave = pins.interleave.value_or(1);
   least.squeeze = pins.squeeze.value_or(0);
-  least.cuts = pins.cuts.value_or(least.squeeze > 0 ? TensorCuts::searched : TensorCuts::blocks);
+  least.links = pins.links.value_or(0);
+  least.cuts = pins.cuts.value_or(least.squeeze + least.links > 0 ? TensorCuts::searched : TensorCuts::blocks);
   if ((least.sequence_parallel || least.cuts == TensorCuts::searched) && !pins.tensor) least.tensor = 2;
   if (least.interleave > 1 && !pins.pipeline) least.pipeline = 2;
   completed(least, least.ranks(), planner.batch(), "--pin");
@@ -117,6 +118,7 @@ void run_plan(const PlanFlags& flags) {
     if (!search.best) refuse_memory(planner, pins, search);
     plan = planner.priced(*search.best);
     plan.lower_bound_seconds = search.lower_bound_seconds;
+    plan.searched = search.searched;
     runner_up = std::move(search.runner_up);
   }
   plan.search_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

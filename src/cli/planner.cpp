@@ -168,9 +168,12 @@ ConfigurationSearch Planner::searched(const Pins& pins, bool runner_up) {
                         .runner_up = runner_up,
                         .idle = request_.idle,
                         .any = request_.any};
+  double bound = std::numeric_limits<double>::infinity();  // of the first search: the others leave out what may fit
   for (;;) {
     ConfigurationSearch search = search_configurations(request);
     if (!is_placed()) return search;
+    bound = std::min(bound, search.lower_bound_seconds);
+    search.lower_bound_seconds = bound;
     const PricedConfiguration& found = search.best ? *search.best : *search.least;
     const double estimated = found.price.peak_memory(), bytes = priced(found).price.peak_memory();
     if (!search.best && bytes <= memory()) search.best = search.least;

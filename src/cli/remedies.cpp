@@ -71,6 +71,7 @@ std::vector<std::pair<std::string, std::function<void(Pins&)>>> loosenings(const
   add("interleave", &Pins::interleave);
   add("deal", &Pins::deal);
   add("sequence_parallel", &Pins::sequence_parallel);
+  add("links", &Pins::links);
   add("cuts", &Pins::cuts);
   add("squeeze", &Pins::squeeze);
   add("data", &Pins::data);

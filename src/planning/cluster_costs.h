@@ -3,6 +3,7 @@
 
 #include "cluster/cluster.h"
 #include "plan/search/plan_costs.h"
+#include "planning/configuration.h"
 #include "planning/unit_costs.h"
 
 namespace partita {
@@ -11,5 +12,13 @@ namespace partita {
 /// and bytes are taken at the rates that large ones reach. `gradient_part`: of the time that sums of parameters'
 /// gradients take, what other work does not hide.
 PlanCosts cluster_costs(const Mesh& mesh, const Cluster& cluster, const Precision& precision, double gradient_part);
+
+/// The same for a class of links, 1 to kMaxLinks, whatever the bandwidths of the cluster are; `groups` of ranks compute
+/// rows of their own.
+PlanCosts costs_of_link_class(int64_t links, const Mesh& mesh, const Cluster& cluster, const Precision& precision,
+                              double groups);
+/// The classes of links that are near those of a mesh: their own, and slower ones, which are still there when links get
+/// faster.
+std::vector<int64_t> link_classes(const Mesh& mesh, const Cluster& cluster, const Precision& precision);
 
 }  // namespace partita

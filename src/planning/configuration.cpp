@@ -97,6 +97,7 @@ std::vector<Key> keys() {
           count("tensor", &Configuration::tensor, 1, kMost),
           choice("cuts", &Configuration::cuts),
           count("squeeze", &Configuration::squeeze, 0, kMaxSqueeze),
+          count("links", &Configuration::links, 0, kMaxLinks),
           count("pipeline", &Configuration::pipeline, 1, kMost),
           {"sequence_parallel",
            [](Configuration& to, std::string_view where, std::string_view text) {
@@ -251,6 +252,11 @@ Configuration completed(Configuration configuration, int64_t ranks, int64_t batc
   }
   if (configuration.cuts == TensorCuts::searched && configuration.tensor == 1) {
     throw InvalidArgument(fmt::format("[{}] cuts=searched without ranks, got tensor=1, expected 2 or more", where));
+  }
+  if (configuration.links > 0 && configuration.cuts != TensorCuts::searched) {
+    throw InvalidArgument(
+        fmt::format("[{}] links={} without searched cuts, got cuts={}, expected cuts=searched, or no links", where,
+                    configuration.links, name_of(configuration.cuts)));
   }
   if (configuration.cuts == TensorCuts::searched && (configuration.sequence_parallel || configuration.context > 1)) {
     throw InvalidArgument(

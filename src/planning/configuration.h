@@ -19,6 +19,10 @@ inline constexpr auto kNames<TensorCuts> = names("blocks", "searched");
 
 inline constexpr int64_t kMostZero = 3;  // level of optimizer sharding
 
+/// Classes of links that cuts are searched for, from 1: of two that follow one another sums of gradients are hidden and
+/// exposed, and from one pair to the next a byte takes four times as long.
+inline constexpr int64_t kMaxLinks = 12;
+
 /// Which layers are recomputed: all of them alike, or so many of each group of stages. Of a group the first `full` of
 /// its layers are recomputed in full, the `selective` ones behind them selectively (autodiff/recompute.h), the others
 /// not. Layers are units of the folded graph of which something can be recomputed, in the order of the group's stages.
@@ -45,6 +49,7 @@ struct Configuration {
   int64_t data = 1, context = 1, tensor = 1, pipeline = 1;
   TensorCuts cuts = TensorCuts::blocks;
   int64_t squeeze = 0;             // how much memory weighs in cuts that are searched, 0 to kMaxSqueeze
+  int64_t links = 0;               // that searched cuts are made for: 0: the cluster's, else a class of links
   bool sequence_parallel = false;  // activations between the products of a block are cut over `tensor`
   int64_t interleave = 1;          // stages of each group
   Deal deal = Deal::even;          // of layers to stages

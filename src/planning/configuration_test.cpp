@@ -23,7 +23,8 @@ std::string read_refusal(const std::string& text) {
 
 TEST(Configuration, IsReadBack) {
   const std::string all =
-      "data=8,context=2,tensor=4,cuts=searched,squeeze=2,pipeline=2,sequence_parallel=true,interleave=3,micro_batch=2,"
+      "data=8,context=2,tensor=4,cuts=searched,squeeze=2,links=3,pipeline=2,sequence_parallel=true,interleave=3,"
+      "micro_batch=2,"
       "order="
       "interleaved,"
       "recompute=full,zero=1";
@@ -41,7 +42,7 @@ TEST(Configuration, IsReadBack) {
 
 TEST(Configuration, RefusesOtherTexts) {
   EXPECT_EQ(read_refusal("date=8"),
-            "[--fixed] unknown name, got 'date', expected one of data context tensor cuts squeeze pipeline "
+            "[--fixed] unknown name, got 'date', expected one of data context tensor cuts squeeze links pipeline "
             "sequence_parallel interleave deal micro_batch order recompute zero, did you mean 'data'?");
   EXPECT_EQ(read_refusal("data"), "[--fixed] bad item, got 'data', expected KEY=VALUE");
   EXPECT_EQ(read_refusal("data=2,data=2"), "[--fixed] given twice, got 'data', expected it once");
@@ -108,6 +109,8 @@ TEST(Configuration, IsCompleted) {
       "neither");
   EXPECT_EQ(refusal("tensor=2,squeeze=3", 2, 4),
             "[--fixed] squeeze=3 of no effect, got cuts=blocks, expected cuts=searched");
+  EXPECT_EQ(refusal("tensor=2,links=3", 2, 4),
+            "[--fixed] links=3 without searched cuts, got cuts=blocks, expected cuts=searched, or no links");
   EXPECT_EQ(refusal("tensor=2,cuts=searched,context=2", 4, 4),
             "[--fixed] cuts=searched decides of the sequence, too, got context above 1, expected cuts=blocks, or "
             "neither");

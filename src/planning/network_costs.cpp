@@ -31,6 +31,7 @@ NetworkCosts::Key NetworkCosts::key_of(const Configuration& configuration) const
           .context = configuration.context,
           .cuts = configuration.cuts,
           .squeeze = configuration.squeeze,
+          .links = configuration.links,
           .sequence_parallel = configuration.sequence_parallel,
           .recompute = configuration.recompute.all,
           .part = parts_.number_of(configuration.ranks())};
@@ -70,7 +71,7 @@ int64_t NetworkCosts::least_rows(const Key& key) const {
 /// serves any number of groups, so that a price knows nothing of ranks without work: as many as the batch allows, where
 /// each rank has one row. What fewer groups would find, that the ranks of `data` share the batch finds, too.
 double NetworkCosts::exposed_gradients(const Key& key) {
-  const double groups = std::max(1.0, static_cast<double>(batch_) / static_cast<double>(key.tensor));
+  const double groups = most_groups(key);
   const double rows = static_cast<double>(batch_) / groups / static_cast<double>(key.tensor);
   BusyRanks& part = parts_.of(key.part);
   const LayerCosts& costs = layer_costs({.part = key.part}, 1, 1);
@@ -102,6 +103,16 @@ void NetworkCosts::require_search() const {
       "[--search] cuts=searched needs a search, got propagation, expected dynamic, recursive or exact, or cuts=blocks");
 }
 
+/// Costs that no bandwidth changes, so that cuts do not either: what links are is a class of them.
+PlanCosts NetworkCosts::costs_of_links(const Key& key, const Mesh& mesh) {
+  return costs_of_link_class(key.links, mesh, parts_.of(key.part).cluster, options_.precision, most_groups(key));
+}
+
+std::vector<int64_t> NetworkCosts::links(const Configuration& configuration) {
+  const Key key = key_of({.context = configuration.context, .tensor = configuration.tensor});
+  return link_classes(Mesh::undivided({{"all", key.tensor}}), parts_.of(key.part).cluster, options_.precision);
+}
+
 PlanOptions NetworkCosts::plan_options(const Configuration& configuration) {
   return plan_options(key_of(configuration));
 }
@@ -120,9 +131,10 @@ PlanOptions NetworkCosts::plan_options(const Key& key) {
     require_search();
     options.search = options_.search;
     const double kept_share = static_cast<double>(least_rows(key)) / static_cast<double>(batch_);
-    options.costs = [this, &cluster = parts_.of(key.part).cluster, share = exposed_gradients(key),
-                     kept_share](const Mesh& mesh) {
-      PlanCosts costs = cluster_costs(mesh, cluster, options_.precision, share);
+    const double share = key.links > 0 ? 0 : exposed_gradients(key);
+    options.costs = [this, key, share, kept_share](const Mesh& mesh) {
+      PlanCosts costs = key.links > 0 ? costs_of_links(key, mesh)
+                                      : cluster_costs(mesh, parts_.of(key.part).cluster, options_.precision, share);
       costs.kept_share = kept_share;  // of the least micro-batch
       return costs;
     };
@@ -202,14 +214,18 @@ void NetworkCosts::forget_many_stages() {
   if (stages_.size() > kMostStagesKept) stages_.clear();
 }
 
-double NetworkCosts::row_seconds(const Configuration& configuration) {
+RowSeconds NetworkCosts::row_seconds(const Configuration& configuration) {
   const LayerCosts& costs = layer_costs(key_of(configuration), groups_of(configuration), configuration.micro_batch);
-  double seconds = 0;
+  RowSeconds seconds;
   for (size_t u = 0; u < costs.units.size(); ++u) {
     const UnitCosts& unit = costs.units[u];
-    seconds += static_cast<double>(folded_.units[u].count) * (unit.forward.seconds() + unit.backward.seconds());
+    const auto count = static_cast<double>(folded_.units[u].count);
+    seconds.all += count * (unit.forward.seconds() + unit.backward.seconds());
+    seconds.weights += count * unit.backward_weights;
   }
-  return seconds / static_cast<double>(configuration.micro_batch);
+  seconds.all /= static_cast<double>(configuration.micro_batch);
+  seconds.weights /= static_cast<double>(configuration.micro_batch);
+  return seconds;
 }
 
 StagePrices& NetworkCosts::stages(Configuration configuration) {

@@ -21,6 +21,12 @@ struct NetworkOptions {
   std::function<Plan(const Graph&, int64_t ranks)> own_plan = nullptr;
 };
 
+/// Seconds of all layers for a row of a rank's micro-batch, forward and backward.
+struct RowSeconds {
+  double all = 0;
+  double weights = 0;  // of these, of gradients of parameters alone
+};
+
 /// What a configuration costs depends on few of its numbers where one rank's layers are concerned; each combination of
 /// these is lowered once, on the folded graph: gradients, plan, collectives, as for a training.
 class NetworkCosts {
@@ -40,9 +46,8 @@ class NetworkCosts {
   double least_states(const Configuration& configuration);
   /// Forgets stages that were asked for when there are many: what `stages` returned is no longer there.
   void forget_many_stages();
-  /// Seconds of all layers for a row of a rank's micro-batch, forward and backward. Only what decides the lowering
-  /// counts.
-  double row_seconds(const Configuration& configuration);
+  /// Only what decides the lowering counts.
+  RowSeconds row_seconds(const Configuration& configuration);
   /// Whether its layers are lowered, so that their costs take no time to find.
   bool is_lowered(const Configuration& configuration) const { return known_.contains(key_of(configuration)); }
   /// What the layers of a completed configuration cost in other units than those of stages: contiguous nodes of the
@@ -53,6 +58,8 @@ class NetworkCosts {
   bool searches() const { return options_.search != Search::propagation; }
   /// Throws InvalidArgument unless cuts can be searched.
   void require_search() const;
+  /// The classes of links near those that the ranks of `tensor` have, for searched cuts.
+  std::vector<int64_t> links(const Configuration& configuration);
   /// How the nodes of a stage are cut on its ranks. This outlives the result.
   PlanOptions plan_options(const Configuration& configuration);
   /// Of a micro-batch.
@@ -69,6 +76,7 @@ class NetworkCosts {
     int64_t tensor = 1, context = 1;
     TensorCuts cuts = TensorCuts::blocks;
     int64_t squeeze = 0;
+    int64_t links = 0;
     bool sequence_parallel = false;
     Recompute recompute = Recompute::none;
     int64_t part = 0;  // of the cluster, that has work
@@ -78,6 +86,11 @@ class NetworkCosts {
   Key key_of(const Configuration& configuration) const;
   PlanOptions plan_options(const Key& key);
   double exposed_gradients(const Key& key);
+  PlanCosts costs_of_links(const Key& key, const Mesh& mesh);
+  /// Groups of ranks with rows of their own, as many as the batch allows.
+  double most_groups(const Key& key) const {
+    return std::max(1.0, static_cast<double>(batch_) / static_cast<double>(key.tensor));
+  }
   int64_t groups_of(const Configuration& configuration);
   Mesh busy_mesh(const Key& key, int64_t groups) const;
   int64_t least_rows(const Key& key) const;

@@ -87,7 +87,7 @@ TEST(PlanFile, RefusesWithTheLine) {
   EXPECT_EQ(refused_with("00000000000000ff", "0xff"),
             "[p.txt:7] not a fingerprint, got '0xff', expected 16 hexadecimal digits");
   EXPECT_EQ(refused_with("data=2,tensor=2,p", "data=2,tenser=2,p"),
-            "[p.txt:8] unknown name, got 'tenser', expected one of data context tensor cuts squeeze pipeline "
+            "[p.txt:8] unknown name, got 'tenser', expected one of data context tensor cuts squeeze links pipeline "
             "sequence_parallel interleave deal micro_batch order recompute zero, did you mean 'tensor'?");
   EXPECT_EQ(refused_with("micro_batch=3", "micro_batch=5"),
             "[p.txt:8] the rows of a rank do not divide into micro-batches, got 12 rows for micro_batch=5, expected "

@@ -239,7 +239,9 @@ double StagePrices::find_lower_bound(int64_t zero) const {
     const Ends ends = soonest(group, zero, before);
     if (group == 0) behind = ends.update;
     // Gradients of weights may come behind the last backward.
-    const double weights = shape_.times[group].weight * static_cast<double>(micro_batches_);
+    double weights = 0;
+    for (int64_t s = group; s < stages(); s += configuration_.pipeline) weights += shape_.times[s].weight;
+    weights *= static_cast<double>(micro_batches_);
     const double handed = ends.computed - (configuration_.order == Order::zero_bubble ? weights : 0);
     longest = std::max({longest, ends.updated, handed + behind});
     before += shape_.times[group].forward;

@@ -53,6 +53,7 @@ std::string print(const PricedPlan& plan) {
                         100 * (1 - plan.lower_bound_seconds / price.step_seconds));
   }
   for (const std::string& note : plan.notes) text += fmt::format("note           {}\n", note);
+  if (!plan.searched.empty()) text += fmt::format("searched       {}\n", plan.searched);
   const auto line = [&](std::string_view name, double seconds) {
     text +=
         fmt::format("  {:<20} {:>12} {:6.1f} %\n", name, print_seconds(seconds), 100 * seconds / price.step_seconds);
@@ -108,6 +109,7 @@ std::string to_json(const PricedPlan& plan) {
                                     {"batch", plan.batch},
                                     {"step_seconds", plan.price.step_seconds},
                                     {"lower_bound_seconds", plan.lower_bound_seconds},
+                                    {"searched", plan.searched},
                                     {"search_seconds", plan.search_seconds},
                                     {"peak_memory_bytes", memory},
                                     {"memory_bytes", parts_of(plan.price.memory)},

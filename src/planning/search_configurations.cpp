@@ -4,56 +4,13 @@
 #include <queue>
 #include <tuple>
 
+#include "planning/searched_space.h"
 #include "planning/simulate_step.h"
 
 namespace partita {
 namespace {
 
 constexpr double kTie = 1e-9;  // prices that differ by rounding alone
-constexpr int64_t kMostInterleave = 8;
-constexpr double kNearlyEven = 1.005;  // of the average stage, which the slowest one takes at least
-constexpr int64_t kFewRanks = 16;
-
-/// In increasing order.
-std::vector<int64_t> divisors(int64_t number, int64_t most) {
-  std::vector<int64_t> result;
-  for (int64_t d = 1; d * d <= number; ++d) {
-    if (number % d != 0) continue;
-    if (d <= most) result.push_back(d);
-    if (number / d != d && number / d <= most) result.push_back(number / d);
-  }
-  std::sort(result.begin(), result.end());
-  return result;
-}
-
-/// Of ranks that are to be divided: divisors, and others that leave some of them idle: all of few ranks, of many powers
-/// of two, and what divides `parts`.
-std::vector<int64_t> shares(int64_t ranks, int64_t most, int64_t parts) {
-  std::vector<int64_t> result = divisors(ranks, most);
-  for (const int64_t divisor : divisors(parts, std::min(ranks, most))) result.push_back(divisor);
-  for (int64_t share = 2; share <= std::min(ranks, most); share = ranks <= kFewRanks ? share + 1 : share * 2) {
-    result.push_back(share);
-  }
-  std::sort(result.begin(), result.end());
-  result.erase(std::unique(result.begin(), result.end()), result.end());
-  return result;
-}
-
-/// Stages of a group that deal copies of a repeated layer out evenly.
-std::vector<int64_t> interleaves(int64_t repeated_layers, int64_t pipeline) {
-  std::vector<int64_t> result{1};
-  for (int64_t interleave = 2; pipeline > 1 && interleave <= kMostInterleave; ++interleave) {
-    if (repeated_layers > 0 && repeated_layers % (pipeline * interleave) == 0) result.push_back(interleave);
-  }
-  return result;
-}
-
-/// The pinned value alone, or all of those given.
-template <class T>
-std::vector<T> allowed(const std::optional<T>& pin, std::vector<T> all) {
-  if (pin) return {*pin};
-  return all;
-}
 
 /// Whether layers are counted for so many groups of stages, or for each of them alike, which is written out then.
 bool has_number_for_each(RecomputedLayers& recompute, int64_t groups) {
@@ -64,8 +21,8 @@ bool has_number_for_each(RecomputedLayers& recompute, int64_t groups) {
 
 /// Of two that take as long the lesser is taken: less is recomputed, gathered and cut.
 auto simplicity(const Configuration& configuration) {
-  return std::tuple(configuration.cuts, configuration.squeeze, configuration.recompute, configuration.zero,
-                    configuration.interleave, configuration.order, configuration.sequence_parallel,
+  return std::tuple(configuration.cuts, configuration.squeeze, configuration.links, configuration.recompute,
+                    configuration.zero, configuration.interleave, configuration.order, configuration.sequence_parallel,
                     configuration.pipeline, configuration.tensor, configuration.deal);
 }
 
@@ -155,29 +112,6 @@ class BestOfShapes {
   std::map<Shape, PricedConfiguration> all_;
 };
 
-/// Rows of a micro-batch.
-std::vector<int64_t> micro_batch_sizes(const SearchRequest& request, const Configuration& configuration) {
-  const int64_t rows = request.costs.batch() / configuration.data, least = request.costs.least_rows(configuration);
-  std::vector<int64_t> sizes = allowed(request.pins.micro_batch, divisors(rows, rows));
-  std::erase_if(sizes,
-                [&](int64_t size) { return rows % size != 0 || size % least != 0 || rows / size > kMostMicroBatches; });
-  if (request.any && sizes.size() > 1) sizes.resize(1);
-  return sizes;
-}
-
-std::vector<Order> orders(const SearchRequest& request, const Configuration& configuration) {
-  if (configuration.interleave > 1) return {Order::interleaved};
-  if (configuration.pipeline == 1 || request.any || !request.pins.delays_weights)
-    return {Order::one_forward_one_backward};
-  return {Order::one_forward_one_backward, Order::zero_bubble};
-}
-
-std::vector<int64_t> levels(const SearchRequest& request, const Configuration& configuration) {
-  if (configuration.data * configuration.context == 1) return {0};
-  if (request.any) return {3};
-  return {0, 1, 2, 3};
-}
-
 /// Whether nodes can be cut so that they take less memory, and may fit then: no cuts leave a rank with less than its
 /// share of the states.
 bool may_squeeze(const SearchRequest& request, const Configuration& configuration) {
@@ -201,7 +135,8 @@ std::string nothing_left(const SearchRequest& request) {
 
 class ConfigurationSearcher {
  public:
-  explicit ConfigurationSearcher(const SearchRequest& request) : request_(request), costs_(request.costs) {}
+  explicit ConfigurationSearcher(const SearchRequest& request)
+      : request_(request), costs_(request.costs), space_(request) {}
 
   ConfigurationSearch run() {
     if (request_.pins.cuts == TensorCuts::searched) costs_.require_search();
@@ -234,6 +169,7 @@ class ConfigurationSearcher {
       result_.lower_bound_seconds = result_.best->price.step_seconds;  // all others are above it
       if (const auto* second = shapes_.second(result_.best->configuration)) result_.runner_up = *second;
     }
+    result_.searched = space_.text();
     return std::move(result_);
   }
 
@@ -246,20 +182,21 @@ class ConfigurationSearcher {
   }
 
   void enumerate() {
-    const Pins& pins = request_.pins;
-    for (int64_t tensor : allowed(pins.tensor, shares(request_.ranks, request_.ranks, 1))) {
-      for (int64_t context : allowed(pins.context, {1})) {
+    Configuration configuration;
+    for (const int64_t tensor : space_.tensors()) {
+      configuration.tensor = tensor;
+      for (const int64_t context : space_.contexts()) {
+        configuration.context = context;
         if (tensor * context > request_.ranks) continue;
-        for (TensorCuts cuts : allowed(pins.cuts, {TensorCuts::blocks, TensorCuts::searched})) {
-          const bool is_searched = cuts == TensorCuts::searched;
-          if (is_searched && (tensor == 1 || context > 1 || !costs_.searches())) continue;
-          const bool may_cut_sequence = tensor > 1 && !is_searched;
-          for (bool is_cut : allowed(pins.sequence_parallel, {false, true})) {
-            if (is_cut && !may_cut_sequence) continue;
-            const int64_t squeeze = pins.squeeze.value_or(0);
-            if (squeeze > 0 && !is_searched) continue;
-            enumerate_sizes(
-                {.context = context, .tensor = tensor, .cuts = cuts, .squeeze = squeeze, .sequence_parallel = is_cut});
+        for (const TensorCuts cuts : space_.cuts(configuration)) {
+          configuration.cuts = cuts;
+          configuration.squeeze = cuts == TensorCuts::searched ? request_.pins.squeeze.value_or(0) : 0;
+          for (const int64_t links : space_.links(configuration)) {
+            configuration.links = links;
+            for (const bool is_cut : space_.sequence_parallel(configuration)) {
+              configuration.sequence_parallel = is_cut;
+              enumerate_sizes(configuration);
+            }
           }
         }
       }
@@ -267,16 +204,12 @@ class ConfigurationSearcher {
   }
 
   void enumerate_sizes(Configuration configuration) {
-    const Pins& pins = request_.pins;
     if (!can_lower(configuration)) return;
-    const int64_t ranks = request_.ranks / configuration.tensor / configuration.context;
-    for (int64_t pipeline : allowed(pins.pipeline, shares(ranks, costs_.layers(), costs_.repeated_layers()))) {
-      for (int64_t data : allowed(pins.data, divisors(costs_.batch(), ranks / pipeline))) {
-        if (data * pipeline > ranks || costs_.batch() % data != 0) continue;
-        configuration.pipeline = pipeline;
+    for (const int64_t pipeline : space_.pipelines(configuration)) {
+      configuration.pipeline = pipeline;
+      for (const int64_t data : space_.data(configuration)) {
         configuration.data = data;
-        if (!request_.idle && configuration.ranks() != request_.ranks) continue;
-        configuration.zero = allowed(pins.zero, levels(request_, configuration)).back();
+        configuration.zero = space_.levels(configuration).back();
         enumerate_size(configuration);
       }
     }
@@ -287,27 +220,20 @@ class ConfigurationSearcher {
     const bool fits = states <= request_.memory_bytes;
     if (!fits) refuse_sizes(configuration, states);
     if (!fits && !may_squeeze(request_, configuration)) return;
-    double least = std::numeric_limits<double>::infinity();
-    for (const int64_t rows : micro_batch_sizes(request_, configuration)) {
-      configuration.micro_batch = rows;
-      least = std::min(least, coarse_bound(configuration));
-    }
+    const double least = space_.bound_of_sizes(configuration);
     if (!std::isfinite(least)) return;
     if (!fits) configuration.squeeze = next_squeeze(request_, configuration);
     queue_.push({least, configuration, fits ? Known::sizes : Known::squeezed_sizes});
   }
 
   void enumerate_rows(Configuration configuration) {
-    const Pins& pins = request_.pins;
-    configuration.recompute = pins.recompute.value_or(RecomputedLayers());
+    configuration.recompute = request_.pins.recompute.value_or(RecomputedLayers());
     if (!has_number_for_each(configuration.recompute, configuration.pipeline)) return;
-    for (const int64_t rows : micro_batch_sizes(request_, configuration)) {
+    for (const int64_t rows : space_.micro_batches(configuration)) {
       configuration.micro_batch = rows;
-      const int64_t dealt = request_.any ? 0 : costs_.repeated_layers();
-      for (int64_t interleave : allowed(pins.interleave, interleaves(dealt, configuration.pipeline))) {
-        if (interleave > 1 && configuration.pipeline == 1) continue;
+      for (const int64_t interleave : space_.interleaves(configuration)) {
         configuration.interleave = interleave;
-        for (const Order order : allowed(pins.order, orders(request_, configuration))) {
+        for (const Order order : space_.orders(configuration)) {
           configuration.order = order;
           enumerate_levels(configuration);
         }
@@ -316,9 +242,9 @@ class ConfigurationSearcher {
   }
 
   void enumerate_levels(Configuration configuration) {
-    const double least = coarse_bound(configuration);
-    if (configuration.pipeline > 1) configuration.deal = request_.pins.deal.value_or(Deal::even);
-    for (int64_t zero : allowed(request_.pins.zero, levels(request_, configuration))) {
+    const double least = space_.bound_of_layers(configuration);
+    configuration.deal = space_.deals(configuration).front();  // `balance` takes the others
+    for (const int64_t zero : space_.levels(configuration)) {
       configuration.zero = zero;
       if (costs_.least_states(configuration) > request_.memory_bytes) continue;  // the highest level may fit
       queue_.push({least, configuration, Known::layers});
@@ -327,7 +253,7 @@ class ConfigurationSearcher {
 
   /// Not even the states fit at the highest level.
   void refuse_sizes(Configuration configuration, double states) {
-    const std::vector<int64_t> rows = micro_batch_sizes(request_, configuration);
+    const std::vector<int64_t> rows = space_.micro_batches(configuration);
     if (rows.empty()) return;
     configuration.micro_batch = rows.front();
     if (request_.pins.order) configuration.order = *request_.pins.order;
@@ -352,18 +278,9 @@ class ConfigurationSearcher {
     }
   }
 
-  /// A micro-batch goes through all layers, one after the other, and no group of stages takes less than its share of
-  /// these. Recomputation only adds to them, as much as is known of it.
-  double coarse_bound(Configuration configuration) {
-    if (!costs_.is_lowered(configuration)) configuration.recompute = Recompute::none;
-    const double micro_batch = costs_.row_seconds(configuration) * static_cast<double>(configuration.micro_batch);
-    const double rounds = static_cast<double>(micro_batches(configuration, costs_.batch()));
-    return micro_batch * std::max(1.0, rounds / static_cast<double>(configuration.pipeline));
-  }
-
   /// More may be known of its layers than when it was enumerated.
   void bound_again(const Candidate& candidate) {
-    const double now = coarse_bound(candidate.configuration);
+    const double now = space_.bound_of_layers(candidate.configuration);
     if (now <= candidate.bound * (1 + kTie)) return bound(candidate.configuration);
     queue_.push({now, candidate.configuration, Known::layers});
   }
@@ -380,7 +297,9 @@ class ConfigurationSearcher {
   /// The same with layers dealt out so that the slowest stage takes less.
   void balance(Configuration configuration, const StagePrices& even) {
     if (request_.pins.deal || configuration.deal == Deal::balanced || configuration.pipeline == 1) return;
-    if (configuration.recompute.is_counted() || even.slowest_stage() < kNearlyEven * even.average_stage()) return;
+    if (configuration.recompute.is_counted()) return;
+    const int64_t repeated = costs_.repeated_layers(), stages = configuration.pipeline * configuration.interleave;
+    if (repeated == 0 || repeated % stages != 0) return;  // even is balanced then
     configuration.deal = Deal::balanced;
     if (!costs_.stages(configuration).has_layers_of(even)) bound(configuration);
   }
@@ -406,7 +325,7 @@ class ConfigurationSearcher {
     refused_.push_back({memory, configuration});
     if (request_.pins.recompute) return squeeze(configuration);
     if (configuration.recompute != Recompute::none) return;
-    queue_.push({stage_prices(configuration)->lower_bound(configuration.zero), configuration, Known::excess});
+    queue_.push({space_.bound_of_excess(configuration), configuration, Known::excess});
   }
 
   /// The same under cuts that take less memory; where layers are dealt out otherwise these were tried for the even
@@ -441,6 +360,7 @@ class ConfigurationSearcher {
 
   const SearchRequest& request_;
   NetworkCosts& costs_;
+  const SearchedSpace space_;
   std::priority_queue<Candidate> queue_;
   Refusal refusal_;
   std::vector<Refused> refused_;
@@ -463,6 +383,7 @@ Pins parse_pins(std::string_view text) {
     if (key == "zero") pins.zero = given.zero;
     if (key == "cuts") pins.cuts = given.cuts;
     if (key == "squeeze") pins.squeeze = given.squeeze;
+    if (key == "links") pins.links = given.links;
     if (key == "sequence_parallel") pins.sequence_parallel = given.sequence_parallel;
     if (key == "recompute") pins.recompute = given.recompute;
     if (key == "order") pins.order = given.order;

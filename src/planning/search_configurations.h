@@ -7,7 +7,8 @@ namespace partita {
 
 /// What a user fixes; the rest is searched.
 struct Pins {
-  std::optional<int64_t> data{}, tensor{}, context{}, pipeline{}, interleave{}, micro_batch{}, zero{}, squeeze{};
+  std::optional<int64_t> data{}, tensor{}, context{}, pipeline{}, interleave{}, micro_batch{}, zero{}, squeeze{},
+      links{};
   std::optional<TensorCuts> cuts{};
   std::optional<bool> sequence_parallel{};
   std::optional<RecomputedLayers> recompute{};
@@ -39,7 +40,8 @@ struct ConfigurationSearch {
   std::optional<PricedConfiguration> best;         // none: nothing fits
   std::optional<PricedConfiguration> least;        // the one that takes the least memory, when nothing fits
   std::optional<PricedConfiguration> runner_up{};  // the best that shares the ranks otherwise: another data, tensor, ..
-  double lower_bound_seconds = 0;                  // no configuration that fits takes less
+  double lower_bound_seconds = 0;                  // no configuration that is searched and fits takes less
+  std::string searched{};                          // which those are (SearchedSpace::text)
 };
 
 /// Ways to share a training that people know, each the best of its kind: data parallel, sharded data parallel (ZeRO 3)

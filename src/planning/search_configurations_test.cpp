@@ -5,6 +5,7 @@
 #include <random>
 
 #include "planning/deal_layers.h"
+#include "planning/searched_space.h"
 #include "planning/test_pricing.h"
 
 namespace partita {
@@ -135,6 +136,91 @@ TEST(SearchConfigurations, KeepsPins) {
   EXPECT_EQ(found.zero, 2);
   EXPECT_THROW(priced.search(0, parse_pins("data=7")), InvalidArgument);
   EXPECT_THROW(priced.search(0, parse_pins("tensor=16")), InvalidArgument);
+}
+
+TEST(SearchConfigurations, KeepsPinsOfDealsAndOrders) {
+  const Priced priced(forward_of(kGpt), "a100-80");
+  const auto found = [&](const std::string& pins) {
+    return priced.search(0, parse_pins("data=1,tensor=1,pipeline=4,micro_batch=2," + pins)).best->configuration;
+  };
+  EXPECT_EQ(found("deal=balanced").deal, Deal::balanced);
+  EXPECT_EQ(found("deal=even").deal, Deal::even);
+  for (const Order order : {Order::gpipe, Order::one_forward_one_backward, Order::zero_bubble}) {
+    const Configuration pinned = found(fmt::format("order={}", name_of(order)));
+    EXPECT_EQ(pinned.order, order);
+    EXPECT_EQ(pinned.interleave, 1);
+  }
+  EXPECT_EQ(found("interleave=2,order=zero_bubble").order, Order::zero_bubble);
+  EXPECT_EQ(found("interleave=2").order, Order::interleaved);
+}
+
+// 32 layers on four groups: 2 and 4 stages of each would divide them.
+TEST(SearchConfigurations, TriesStagesThatDoNotDivideTheLayers) {
+  const Priced priced(forward_of("gpt:6.7b", 48), "a100-80:12");
+  const std::string pins = "data=12,tensor=2,pipeline=4,micro_batch=1,cuts=blocks";
+  const PricedConfiguration found = *priced.search(0, parse_pins(pins)).best;
+  EXPECT_NE(32 % (4 * found.configuration.interleave), 0) << print(found.configuration);
+  EXPECT_LT(found.price.step_seconds,
+            0.99 * priced.search(0, parse_pins(pins + ",interleave=4")).best->price.step_seconds);
+}
+
+// A micro-batch is through all stages before some of its gradients of weights are there.
+TEST(SearchConfigurations, BoundsOrdersThatDelayGradientsOfWeights) {
+  const Priced priced(forward_of("vit:huge", 12), "h200:2");
+  const SearchRequest request{.costs = *priced.costs, .ranks = 16, .memory_bytes = priced.cluster.device.memory};
+  const SearchedSpace space(request);
+  double least = std::numeric_limits<double>::infinity();
+  for (const char* text : {"data=2,pipeline=6,micro_batch=6,order=zero_bubble,zero=3",
+                           "data=2,pipeline=3,micro_batch=6,order=zero_bubble,zero=3",
+                           "data=2,pipeline=7,micro_batch=6,order=zero_bubble,zero=3"}) {
+    const Configuration configuration = parse_configuration(text);
+    const double seconds = priced.price(text).step_seconds;
+    EXPECT_TRUE(space.contains(configuration)) << text;
+    EXPECT_LE(space.bound_of_sizes(configuration), seconds) << text;
+    EXPECT_LE(space.bound_of_layers(configuration), seconds) << text;
+    least = std::min(least, seconds);
+  }
+  const ConfigurationSearch found = priced.search(0, parse_pins("data=2,tensor=1"));
+  EXPECT_LE(found.best->price.step_seconds, least);
+  EXPECT_LE(found.lower_bound_seconds, least);
+}
+
+/// With some ranks, nothing pinned.
+struct SpaceOf {
+  SpaceOf(const std::string& model, const std::string& cluster, int64_t ranks, const std::string& pins = "")
+      : priced(forward_of(model, 24), cluster, ranks),
+        request{.costs = *priced.costs, .ranks = ranks, .memory_bytes = 1e12, .pins = parse_pins(pins)} {}
+  bool contains(const std::string& text) const { return space.contains(parse_configuration(text)); }
+  Priced priced;
+  SearchRequest request;
+  SearchedSpace space{request};
+};
+
+TEST(SearchedSpace, IsWhatThePageSays) {
+  const std::string gpt = "gpt:layers=32,hidden=64,heads=4,seq=16";
+  const SpaceOf many(gpt, "a100-80:8", 40), few(gpt, "a100-80", 5);
+  EXPECT_EQ(many.space.tensors(), (std::vector<int64_t>{1, 2, 4, 5, 8, 10, 16, 20, 32, 40}));
+  EXPECT_EQ(few.space.tensors(), (std::vector<int64_t>{1, 2, 3, 4, 5}));
+  EXPECT_EQ(few.space.pipelines({.tensor = 2}), (std::vector<int64_t>{1, 2}));
+  EXPECT_EQ(many.space.data({.tensor = 2, .pipeline = 2}), (std::vector<int64_t>{1, 2, 3, 4, 6, 8}));
+  EXPECT_EQ(many.space.interleaves({.pipeline = 4}), (std::vector<int64_t>{1, 2, 3, 4, 5, 6, 7, 8}));
+  EXPECT_EQ(many.space.interleaves({.pipeline = 16}), (std::vector<int64_t>{1, 2}));
+  EXPECT_EQ(many.space.micro_batches({.data = 4}), (std::vector<int64_t>{1, 2, 3, 6}));
+  EXPECT_TRUE(many.contains("data=3,tensor=2,pipeline=4,interleave=3,micro_batch=1,order=interleaved,zero=1"));
+  EXPECT_TRUE(many.contains("data=3,pipeline=4,deal=balanced,micro_batch=1,order=zero_bubble,recompute=full"));
+  for (const char* text :
+       {"data=3,pipeline=4,micro_batch=1,order=gpipe", "data=3,context=2,micro_batch=1",
+        "data=1,pipeline=2,interleave=9,micro_batch=1,order=interleaved", "data=2,tensor=3,micro_batch=1",
+        "data=3,pipeline=4,interleave=2,micro_batch=1,order=zero_bubble", "data=5,micro_batch=1"})
+    EXPECT_FALSE(many.contains(text)) << text;
+  EXPECT_TRUE(SpaceOf(gpt, "a100-80:8", 40, "context=2").contains("data=3,context=2,micro_batch=1"));
+  EXPECT_EQ(many.space.text(),
+            "data, tensor, cuts, squeeze, links, pipeline, sequence_parallel, interleave to 8, deal, micro_batch, "
+            "order of 1f1b, "
+            "interleaved and zero_bubble, recompute, zero (context=1)");
+  EXPECT_EQ(SpaceOf(gpt, "a100-80:8", 40, "data=3,order=gpipe,cuts=blocks,recompute=full:2").space.text(),
+            "tensor, pipeline, sequence_parallel, deal, micro_batch, zero (data=3, context=1, cuts=blocks, "
+            "interleave=1, order=gpipe, recompute=full:2)");
 }
 
 /// Of the configurations that recompute each group of a pipeline of two by some counts, the shortest step that fits.
@@ -282,10 +368,10 @@ TEST(NetworkCosts, OfMoreRowsThanMicroBatches) {
       SCOPED_TRACE(fmt::format("{} {}", model, text));
       const Configuration of_few = completed(parse_configuration(text), 8, 1 << 12);
       const Configuration of_many = completed(parse_configuration(text), 8, 1 << 18);
-      const double seconds = few.costs->row_seconds(of_few);
+      const double seconds = few.costs->row_seconds(of_few).all;
       // What starting a node costs beside other rows decides of cuts, too.
       const double tolerance = of_few.cuts == TensorCuts::searched ? 0.05 : 1e-6;
-      EXPECT_NEAR(many.costs->row_seconds(of_many), seconds, tolerance * seconds);
+      EXPECT_NEAR(many.costs->row_seconds(of_many).all, seconds, tolerance * seconds);
       EXPECT_GT(many.price(text).step_seconds, 30 * few.price(text).step_seconds);
     }
     EXPECT_TRUE(many.search().best.has_value()) << model;

@@ -39,6 +39,7 @@ class TrainingLowering {
     std::map<int64_t, MicroCuts> micro_cuts;  // by how many micro-batches there are
   };
   Training& training(Recompute recompute, bool in_micro_batches);
+  Plan plan_of(const Training& training, const LoweringOptions& options);
 
   const Graph& forward_;
   const TrainingOptions& training_;

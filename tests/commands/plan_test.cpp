@@ -119,6 +119,11 @@ TEST(Plan, PrintsStagesAndTemplates) {
   for (const char* part : {"configuration", "step", "compute", "memory", "data parallel", "Megatron"})
     EXPECT_NE(outcome.output.find(part), std::string::npos) << part << " in " << outcome.output;
   EXPECT_NE(outcome.output.find("lower bound"), std::string::npos) << outcome.output;
+  EXPECT_NE(outcome.output.find("\nsearched       data, tensor, cuts"), std::string::npos) << outcome.output;
+  const nlohmann::json same = planned({"--cluster", "a100-80:2"});
+  const std::string line = "configuration  " + same.at("plan").get<std::string>() + "\n";
+  EXPECT_NE(outcome.output.find(line), std::string::npos) << line << outcome.output;
+  EXPECT_EQ(same.at("searched").get<std::string>().substr(0, 12), "data, tensor");
 }
 
 // A small network on many ranks is faster when most have nothing to do; pins make others work.
