@@ -10,7 +10,8 @@
 namespace partita {
 namespace {
 
-constexpr double kTie = 1e-9;  // prices that differ by rounding alone
+constexpr double kTie = 1e-9;   // prices that differ by rounding alone
+constexpr double kNoBound = 0;  // of cuts that are not made yet: squeezed ones may be faster than those before
 
 /// Whether layers are counted for so many groups of stages, or for each of them alike, which is written out then.
 bool has_number_for_each(RecomputedLayers& recompute, int64_t groups) {
@@ -140,26 +141,12 @@ class ConfigurationSearcher {
 
   ConfigurationSearch run() {
     if (request_.pins.cuts == TensorCuts::searched) costs_.require_search();
-    enumerate();
-    if (queue_.empty() && refused_.empty())
-      throw InvalidArgument(refusal_.text.empty() ? nothing_left(request_) : refusal_.text);
-    while (!queue_.empty()) {
-      const Candidate next = queue_.top();
-      queue_.pop();
-      if (next.bound > most_seconds() * (1 + kTie) || (request_.any && result_.best)) break;
-      costs_.forget_many_stages();
-      switch (next.known) {
-        case Known::squeezed_sizes:
-          if (can_lower(next.configuration)) enumerate_size(next.configuration);
-          break;
-        case Known::sizes: enumerate_rows(next.configuration); break;
-        case Known::squeezed_layers:
-          if (can_lower(next.configuration)) bound_again(next);
-          break;
-        case Known::layers: bound_again(next); break;
-        case Known::stages: follow(next.configuration); break;
-        case Known::excess: recompute(next.configuration); break;
-      }
+    search_all();
+    squeezes_ = !result_.best;
+    const auto may_fit = [&](const Refused& refused) { return may_squeeze(request_, refused.configuration); };
+    if (squeezes_ && std::any_of(refused_.begin(), refused_.end(), may_fit)) {
+      refused_.clear();
+      search_all();
     }
     if (!result_.best) {
       const std::optional<Configuration> least = least_of(std::move(refused_), costs_);
@@ -174,6 +161,33 @@ class ConfigurationSearcher {
   }
 
  private:
+  void search_all() {
+    enumerate();
+    if (queue_.empty() && refused_.empty())
+      throw InvalidArgument(refusal_.text.empty() ? nothing_left(request_) : refusal_.text);
+    while (!queue_.empty()) {
+      const Candidate next = queue_.top();
+      queue_.pop();
+      if (next.bound > most_seconds() * (1 + kTie) || (request_.any && result_.best)) {
+        queue_ = {};
+        return;
+      }
+      costs_.forget_many_stages();
+      switch (next.known) {
+        case Known::squeezed_sizes:
+          if (can_lower(next.configuration)) enumerate_size(next.configuration);
+          break;
+        case Known::sizes: enumerate_rows(next.configuration); break;
+        case Known::squeezed_layers:
+          if (can_lower(next.configuration)) bound_again(next);
+          break;
+        case Known::layers: bound_again(next); break;
+        case Known::stages: follow(next.configuration); break;
+        case Known::excess: recompute(next.configuration); break;
+      }
+    }
+  }
+
   /// No configuration above it is of interest.
   double most_seconds() const {
     if (!result_.best) return std::numeric_limits<double>::infinity();
@@ -219,11 +233,12 @@ class ConfigurationSearcher {
     const double states = costs_.least_states(configuration);
     const bool fits = states <= request_.memory_bytes;
     if (!fits) refuse_sizes(configuration, states);
-    if (!fits && !may_squeeze(request_, configuration)) return;
     const double least = space_.bound_of_sizes(configuration);
     if (!std::isfinite(least)) return;
-    if (!fits) configuration.squeeze = next_squeeze(request_, configuration);
-    queue_.push({least, configuration, fits ? Known::sizes : Known::squeezed_sizes});
+    if (fits) return queue_.push({least, configuration, Known::sizes});
+    if (!squeezes_ || !may_squeeze(request_, configuration)) return;
+    configuration.squeeze = next_squeeze(request_, configuration);
+    queue_.push({kNoBound, configuration, Known::squeezed_sizes});
   }
 
   void enumerate_rows(Configuration configuration) {
@@ -332,10 +347,9 @@ class ConfigurationSearcher {
   /// deal.
   void squeeze(Configuration configuration) {
     const bool was_tried = configuration.deal != Deal::even && !request_.pins.deal;
-    if (was_tried || !may_squeeze(request_, configuration)) return;
-    const double bound = stage_prices(configuration)->lower_bound(configuration.zero);
+    if (!squeezes_ || was_tried || !may_squeeze(request_, configuration)) return;
     configuration.squeeze = next_squeeze(request_, configuration);
-    queue_.push({bound, configuration, Known::squeezed_layers});
+    queue_.push({kNoBound, configuration, Known::squeezed_layers});
   }
 
   /// As few layers as must be, and all of them: what a longer backward hides may make up for it where groups wait.
@@ -361,6 +375,7 @@ class ConfigurationSearcher {
   const SearchRequest& request_;
   NetworkCosts& costs_;
   const SearchedSpace space_;
+  bool squeezes_ = false;  // whether cuts are squeezed: nothing fits otherwise
   std::priority_queue<Candidate> queue_;
   Refusal refusal_;
   std::vector<Refused> refused_;

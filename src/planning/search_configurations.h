@@ -52,7 +52,7 @@ struct KnownTemplate {
 };
 std::vector<KnownTemplate> known_templates();
 
-/// Cuts that are searched are squeezed where a configuration does not fit otherwise, with all layers recomputed or not.
+/// Cuts that are searched are squeezed where no configuration fits otherwise, with all layers recomputed or not.
 /// Branch and bound over all divisors: a configuration whose lower bound is above the best step is not simulated. The
 /// first bound is the seconds of its layers, nothing recomputed, dealt out evenly over the groups of stages, at the
 /// micro-batch for which that is least; then at its own micro-batch; then `StagePrices::lower_bound`.

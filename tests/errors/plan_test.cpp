@@ -292,7 +292,7 @@ TEST(PlanErrors, MemoryThatIsMissing) {
                "It would fit with no ", ExitCode::usage, model);
   plan_refused({"--cluster", "v100:1@megatron-core", "--batch", "64", "--dtype", "f16"},
                "or with --cluster v100:2@megatron-core", ExitCode::usage, model);
-  plan_refused({"--cluster", "v100", "--pin", "cuts=searched,micro_batch=8", "--memory", "0.02"},
+  plan_refused({"--cluster", "v100", "--pin", "cuts=searched,squeeze=0,micro_batch=8", "--memory", "0.02"},
                "or with no cuts in --pin: data=", ExitCode::usage, "gpt:layers=4,hidden=256,heads=4");
 }
 

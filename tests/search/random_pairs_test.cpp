@@ -95,8 +95,11 @@ TEST(RandomPairs, MoreIsNoSlower) {
     const Pair pair(seed);
     SCOPED_TRACE(pair.name());
     const Priced priced = pair.priced();
-    const double seconds = seconds_of(priced.search(pair.memory));
-    EXPECT_LE(seconds_of(priced.search(1.5 * pair.memory)), seconds * (1 + 1e-9)) << "more memory";
+    const ConfigurationSearch found = priced.search(pair.memory);
+    const double seconds = seconds_of(found);
+    // Squeezed cuts, which are tried where nothing fits otherwise, may happen to be faster than those that take more.
+    const bool is_squeezed = found.best && found.best->configuration.squeeze > 0;
+    EXPECT_LE(seconds_of(priced.search(1.5 * pair.memory)), seconds * (is_squeezed ? 1.01 : 1 + 1e-9)) << "more memory";
     Cluster wider = pair.cluster;
     for (LinkLevel& level : wider.levels) level.bandwidth *= 1.5;
     EXPECT_LE(seconds_of(pair.with(wider).search(pair.memory)), seconds * 1.01) << "more bandwidth";
