@@ -69,14 +69,11 @@ TEST(IdleRanks, ChangeNothingThatIsFound) {
                                  pick(random, {240, 1000}), pick(random, {5, 10}));
     const Graph graph = forward_of_model(model, pick(random, {30, 42, 66}));
     const Cluster cluster = i % 3 == 2 ? odd_cluster() : cluster_named(i % 2 == 0 ? "h200:8" : "v100:8");
-    Pins pins;
-    pins.delays_weights = false;
-    const PricedConfiguration found = *Priced(graph, cluster).search(0, pins).best;
+    const PricedConfiguration found = *Priced(graph, cluster).search(0).best;
     const std::string text = print(found.configuration);
     SCOPED_TRACE(model + " on " + cluster.name + ": " + text);
     const double seconds = found.price.step_seconds;
-    pins = parse_pins(text);
-    pins.delays_weights = false;
+    const Pins pins = parse_pins(text);
     EXPECT_NEAR(Priced(graph, cluster).search(0, pins).best->price.step_seconds, seconds, kRounding * seconds);
     const Cluster own = resized(cluster, found.configuration.ranks());
     EXPECT_NEAR(Priced(graph, own).search(0, pins).best->price.step_seconds, seconds, kRounding * seconds);

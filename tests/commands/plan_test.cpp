@@ -82,7 +82,8 @@ TEST(Plan, CostsAsMuchFoundAsPinnedAndFixed) {
   EXPECT_EQ(price({"--cluster", "h200:64", "--pin", text}).at("step_seconds"), found.at("step_seconds"));
   EXPECT_EQ(price({"--cluster", "h200:64", "--fixed", text}).at("step_seconds"), found.at("step_seconds"));
   EXPECT_EQ(price({"--cluster", "h200:5", "--pin", text}).at("step_seconds"), found.at("step_seconds"));
-  const std::string searched = "data=3,tensor=2,cuts=searched,pipeline=4,micro_batch=10,order=zero_bubble,zero=1";
+  const std::string searched =
+      "data=3,tensor=2,cuts=searched,links=2,pipeline=4,micro_batch=10,order=zero_bubble,zero=1";
   EXPECT_EQ(price({"--cluster", "h200:64", "--pin", searched}).at("step_seconds"),
             price({"--cluster", "h200:64", "--fixed", searched}).at("step_seconds"));
 }
