@@ -10,7 +10,6 @@
 #include "cli/job_flags.h"
 #include "cli/options.h"
 #include "cli/process.h"
-#include "cli/waiting.h"
 #include "training/model.h"
 
 namespace partita {
@@ -64,7 +63,6 @@ void check(const GenerateFlags& flags, const ZooModel& model) {
 void run_generate(const GenerateFlags& flags) {
   const Place place{.cores = this_place().cores};
   const ZooJob job(configuration(flags.job), place);
-  bound_spinning(job.config().ranks.threads);
   if (printed_config(flags.job, job.config())) return;
   check(flags, job.model());
   const std::string& weights = job.config().files.load;

@@ -4,7 +4,6 @@
 #include <filesystem>
 
 #include "cli/options.h"
-#include "cli/waiting.h"
 
 namespace partita {
 namespace {
@@ -18,7 +17,6 @@ void warn_of_oversubscription(int ranks, int threads, int cores) {
 
 PreparedProcess prepare_process(const JobConfig& config, const Place& place) {
   const int ranks_here = place.ranks() > 1 ? place.ranks_here() : config.ranks.count;
-  bound_spinning(config.ranks.threads);
   PreparedProcess process;
   if (const std::string& folder = config.files.flight_record; !folder.empty()) {
     std::error_code failure;  // what cannot be made cannot be written either

@@ -13,9 +13,8 @@ struct PreparedProcess {
   std::unique_ptr<Console> console;
 };
 
-/// Once, before anything is printed: may start the program anew so that waiting threads sleep (see cli/waiting.h),
-/// warns of more threads than cores, and says which ranks print. Keep the result while the job runs. Throws
-/// RuntimeFailure(cannot_write) for a log or a flight record that another job writes.
+/// Once, before anything is printed: warns of more threads than cores, and says which ranks print. Keep the result
+/// while the job runs. Throws RuntimeFailure(cannot_write) for a log or a flight record that another job writes.
 PreparedProcess prepare_process(const JobConfig& config, const Place& place);
 
 }  // namespace partita

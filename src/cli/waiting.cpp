@@ -2,14 +2,10 @@
 
 #include <unistd.h>
 
-#include <cerrno>
+#include <algorithm>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
-#include <string>
-#include <vector>
-
-#include "base/error.h"
+#include <string_view>
+#include <thread>
 
 namespace partita {
 namespace {
@@ -18,21 +14,17 @@ namespace {
 /// two loops of a step, far shorter than a time slice of the system. `python/partita/_waiting.py` has the same.
 constexpr const char* kMaxSpins = "2000";
 
+constexpr std::string_view kComputing[] = {"train", "eval", "generate"};
+
 }  // namespace
 
-void bound_spinning(int threads) {
-  if (threads <= 1 || std::getenv("OMP_WAIT_POLICY") != nullptr || std::getenv("GOMP_SPINCOUNT") != nullptr) return;
-  // The arguments as the kernel has them, so that no command has to pass them on.
-  std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  std::string words{std::istreambuf_iterator<char>(file), {}};
-  std::vector<char*> arguments;
-  for (size_t begin = 0; begin < words.size(); begin = words.find('\0', begin) + 1) {
-    arguments.push_back(words.data() + begin);
-  }
-  arguments.push_back(nullptr);
-  if (arguments.size() < 2 || ::setenv("GOMP_SPINCOUNT", kMaxSpins, 1) != 0) return;
-  ::execv("/proc/self/exe", arguments.data());
-  throw RuntimeFailure(ExitCode::internal, fmt::format("[threads] cannot start the program anew, error {}", errno));
+void bound_spinning(char** words) {
+  const std::string_view command = words[0] == nullptr || words[1] == nullptr ? "" : words[1];
+  if (std::find(std::begin(kComputing), std::end(kComputing), command) == std::end(kComputing)) return;
+  if (std::thread::hardware_concurrency() <= 1) return;
+  if (std::getenv("OMP_WAIT_POLICY") != nullptr || std::getenv("GOMP_SPINCOUNT") != nullptr) return;
+  if (::setenv("GOMP_SPINCOUNT", kMaxSpins, 1) == 0) ::execv("/proc/self/exe", words);
+  // It can be started anew nearly everywhere; where it cannot, threads spin for longer.
 }
 
 }  // namespace partita

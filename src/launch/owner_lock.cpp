@@ -83,9 +83,8 @@ bool is_started_again() {
 
 OwnerLock::OwnerLock(OwnedPath owned, bool waits, const Warn& warn) : owned_(std::move(owned)) {
   if (owned_.lock.empty()) return;
-  const bool is_patient = waits || is_started_again();
+  const bool is_patient = waits || (owned_.waits_when_restarted && is_started_again());
   const auto end = std::chrono::steady_clock::now() + (is_patient ? stall_timeout() : Timeout(0));
-  const int signal = SignalGuard::requests().stop;
   bool is_told = false;
   while (true) {
     const Attempt attempt = this->attempt();
@@ -98,7 +97,12 @@ OwnerLock::OwnerLock(OwnedPath owned, bool waits, const Warn& warn) : owned_(std
       }
       return;
     }
-    if (std::chrono::steady_clock::now() >= end || SignalGuard::requests().stop != signal) refuse();
+    if (std::chrono::steady_clock::now() >= end) refuse();
+    if (const int signal = SignalGuard::requests().stop; signal != 0) {
+      throw RuntimeFailure(static_cast<ExitCode>(kSignalExit + signal),
+                           fmt::format("[{}] interrupted, got signal {} ({}), expected {} to end, which holds {}",
+                                       owned_.where, signal, ::strsignal(signal), print_holder(), owned_.path));
+    }
     if (!std::exchange(is_told, true) && warn) {
       warn(fmt::format("[{}] waits for {} until {} has ended", owned_.where, owned_.path, print_holder()));
     }
@@ -116,7 +120,9 @@ OwnerLock::Attempt OwnerLock::attempt() {
       if (!is_made && errno != EEXIST) return Attempt::no_folder;
       made_folder_ = made_folder_ || is_made;
     }
-    const int file = ::open(owned_.lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+    constexpr int kFlags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+    int file = ::open(owned_.lock.c_str(), O_RDWR | O_CREAT | kFlags, 0666);
+    if (file < 0 && errno == EACCES) file = ::open(owned_.lock.c_str(), O_RDONLY | kFlags);  // another user's
     if (file < 0 && errno == ENOENT && owned_.makes_folder) continue;
     if (file < 0) return errno == ENOENT || errno == ENOTDIR ? Attempt::no_folder : Attempt::impossible;
     const Attempt locked = lock(file);

@@ -14,6 +14,7 @@ struct OwnedPath {
   std::string where;          // errors and warnings begin with "[where]"
   std::string path;           // of the file or the folder
   std::string lock;           // the file that is locked and that says who holds it; "": there is nothing to lock
+  bool waits_when_restarted = true;  // for the job of an attempt before to end
   bool makes_folder = false;  // `path` is a folder that is made where it is missing, in a folder that is there
 };
 
@@ -35,8 +36,8 @@ class OwnerLock {
 
   /// Throws RuntimeFailure(cannot_write), naming process and host, when another job holds the lock. `waits`: tries
   /// again until the stall timeout before, as the process of an earlier attempt may still be ending; so does each job
-  /// that is started again. A first signal that asks the job to end ends the wait. `warn` is called when the file
-  /// system has no locks, or takes no file for one: nothing is held then.
+  /// that is started again. A signal that asks the job to end ends the wait: RuntimeFailure with its exit code. `warn`
+  /// is called when the file system has no locks, or takes no file for one: nothing is held then.
   OwnerLock(OwnedPath owned, bool waits, const Warn& warn);
   OwnerLock(OwnerLock&& other) noexcept
       : owned_(std::move(other.owned_)),

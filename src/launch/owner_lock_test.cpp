@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "comm/processes/host.h"
 #include "data/readers/test_files.h"
+#include "launch/signals.h"
 
 namespace partita {
 namespace {
@@ -115,6 +116,27 @@ TEST(OwnerLock, WithoutLocksThereIsAWarning) {
     EXPECT_FALSE(none.lock.is_held());
     EXPECT_TRUE(none.warnings.empty());
   }
+}
+
+TEST(OwnerLock, ASignalEndsTheWait) {
+  const TempDir dir;
+  const OwnedPath owned = checkpoints(dir.path() / "run");
+  const Taken first(owned);
+  {
+    const SignalGuard guard;
+    ASSERT_EQ(std::raise(SIGTERM), 0);
+    try {
+      const Taken second(owned, /*waits=*/true);
+      FAIL() << "two hold it";
+    } catch (const RuntimeFailure& error) {
+      EXPECT_EQ(static_cast<int>(error.code()), kSignalExit + SIGTERM);
+      EXPECT_EQ(std::string(error.what()),
+                fmt::format("[checkpoint] interrupted, got signal 15 (Terminated), expected process {} on {} to end, "
+                            "which holds {}",
+                            ::getpid(), host_name(), owned.path));
+    }
+  }
+  const SignalGuard next;  // forgets the signal
 }
 
 TEST(OwnerLock, AJobThatIsStartedAgainWaits) {

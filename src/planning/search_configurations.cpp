@@ -120,9 +120,13 @@ bool may_squeeze(const SearchRequest& request, const Configuration& configuratio
   if (!is_searched || request.pins.squeeze || configuration.squeeze == kMaxSqueeze) return false;
   Configuration whole = configuration;
   whole.cuts = TensorCuts::blocks;
-  whole.squeeze = 0;
+  whole.squeeze = whole.links = 0;
   whole.tensor = 1;
-  return request.costs.least_states(whole) <= request.memory_bytes * static_cast<double>(configuration.tensor);
+  try {
+    return request.costs.least_states(whole) <= request.memory_bytes * static_cast<double>(configuration.tensor);
+  } catch (const InvalidArgument&) {  // a batch that only more ranks divide
+    return true;
+  }
 }
 
 int64_t next_squeeze(const SearchRequest& request, const Configuration& configuration) {

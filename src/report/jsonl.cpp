@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <utility>
 
 #include "base/error.h"
@@ -25,14 +26,15 @@ int64_t step_of(std::string_view line) {
 }
 
 /// Where the lines of steps up to `last` end: before the first of a later step, or one that was not finished. What
-/// others wrote is kept.
-uintmax_t end_of_steps(const std::string& path, int64_t last) {
+/// others wrote is kept. None of a file that cannot be read.
+std::optional<uintmax_t> end_of_steps(const std::string& path, int64_t last) {
   std::ifstream file(path, std::ios::binary);
+  if (!file) return std::nullopt;
   uintmax_t end = 0;
   for (std::string line; std::getline(file, line) && step_of(line) <= last; end += line.size() + 1) {
     if (file.eof()) return line.starts_with('{') ? end : end + line.size();
   }
-  return end;
+  return file.bad() ? std::nullopt : std::optional(end);
 }
 
 bool ends_a_line(const std::string& path) {
@@ -79,8 +81,10 @@ void JsonLines::on_train_begin(const TrainInfo& info) {
   bool begins_line = true;
   std::error_code missing;
   if (goes_on && std::filesystem::is_regular_file(path_, missing)) {
+    const std::optional<uintmax_t> end = end_of_steps(path_, info.first_step);
+    if (!end) throw RuntimeFailure(ExitCode::cannot_write, failure(path_));  // rather than lose what it has
     std::error_code uncut;  // a file that cannot be cut cannot be opened for writing either
-    std::filesystem::resize_file(path_, end_of_steps(path_, info.first_step), uncut);
+    std::filesystem::resize_file(path_, *end, uncut);
     begins_line = ends_a_line(path_);
   }
   step_ = info.first_step;

@@ -36,6 +36,13 @@ std::map<std::string, Array> weights_in(const std::string& path) {
 constexpr int64_t kLargeEvaluationBatch = 256;     // rows, where nobody says how many
 constexpr int64_t kFreeBytes = int64_t{32} << 20;  // that an evaluation may take of a rank whatever a training takes
 
+/// A network may hold arrays with as many rows as a batch has.
+std::map<std::string, Type> state_types(const Graph& graph) {
+  std::map<std::string, Type> types;
+  for (const State& state : graph.states) types.emplace(graph.values[state.entry].name, graph.type(state.entry));
+  return types;
+}
+
 /// Bytes of a rank while an evaluation runs, with the states.
 int64_t largest_arena_of(const Evaluation& evaluation, const Program* training) {
   int64_t bytes = 0;
@@ -452,7 +459,11 @@ Evaluation Model::make_fitting_evaluation(const DatasetPtr& dataset, const Progr
     made.emplace(make_evaluation(dataset, training, least));
   } catch (const InvalidArgument&) {  // it may need all rows at once
     if (dataset->size() <= least || dataset->size() > kLargeEvaluationBatch) throw;
-    return make_evaluation(dataset, training, dataset->size());
+    try {
+      return make_evaluation(dataset, training, dataset->size());
+    } catch (const std::exception&) {  // nor does it take all of them
+    }
+    throw;
   }
   if (made->batch() >= std::min(dataset->size(), kLargeEvaluationBatch)) return std::move(*made);
   // A large batch runs faster; it takes no more memory than a training, which has at least gradients besides.
@@ -463,7 +474,8 @@ Evaluation Model::make_fitting_evaluation(const DatasetPtr& dataset, const Progr
   if (rows <= made->batch()) return std::move(*made);
   try {
     Evaluation larger = make_evaluation(dataset, training, rows);
-    if (largest_arena_of(larger, training) - states <= room) return larger;
+    const bool has_same_states = state_types(larger.graph()) == state_types(made->graph());
+    if (has_same_states && largest_arena_of(larger, training) - states <= room) return larger;
   } catch (const std::exception&) {  // a network may take the rows of its training alone
   }
   return std::move(*made);

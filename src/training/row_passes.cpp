@@ -5,6 +5,7 @@
 
 #include "graph/rules.h"
 #include "lowering/micro_cuts.h"
+#include "ops/elementwise/attrs.h"
 #include "ops/reduce/attrs.h"
 #include "ops/shape/attrs.h"
 #include "sharding/propagate.h"
@@ -35,6 +36,13 @@ bool is_alike(const Graph& a, const Graph& b) {
          std::equal(a.states.begin(), a.states.end(), b.states.begin(), b.states.end(), same_state);
 }
 
+InvalidArgument depends_on_rows(int64_t rows, int64_t others, int64_t batch) {
+  return InvalidArgument(
+      fmt::format("[eval] the network depends on the number of its rows, got another one for {} rows than for {}, "
+                  "expected a number of rows that batches of {} divide",
+                  rows, others, batch));
+}
+
 /// Without micro-batches: nothing is cut.
 MicroCuts no_cuts(const Graph& graph, const Rules& rules) {
   MicroCuts cuts;
@@ -54,6 +62,7 @@ struct RowPasses::Analysis {
   Graph whole;
   int64_t rows = 1;     // of `whole`
   int64_t repeats = 1;  // batches that have as many rows each
+  bool means = false;   // whether each batch has scalars of its own, whose means are taken
   Rules rules;
   Rules cut_rules;  // of a graph that is like it, with fewer rows where micro-batches cannot be as many
   Mesh mesh;
@@ -93,6 +102,57 @@ struct RowPasses::Analysis {
       }
       for (const ValueId output : node.outputs) level[output] = own;
     }
+  }
+
+  /// Whether batches that are repeated make means over all rows, and ratios of sums over them: no scalar has a divisor
+  /// of its own, which says how many rows a batch has.
+  bool has_ratios_alone() const {
+    std::vector<Degree> degrees;
+    for (const ValueInfo& value : whole.values) {
+      degrees.push_back(value.producer < 0 ? Degree::none : degree_of(static_cast<size_t>(value.producer), degrees));
+    }
+    return std::all_of(whole.outputs.begin(), whole.outputs.end(), [&](const Output& output) {
+      return whole.type(output.value).rank() > 0 || degrees[output.value] == Degree::none;
+    });
+  }
+
+  /// How a value grows with the number of batches whose sums are joined.
+  enum class Degree { none, linear, unknown };
+  Degree degree_of(size_t n, const std::vector<Degree>& known) const {
+    const Node& node = whole.nodes[n];
+    const bool sums = is_partial(node.outputs[0]) &&
+                      std::none_of(node.inputs.begin(), node.inputs.end(), [&](ValueId v) { return is_partial(v); });
+    if (sums) return cuts.partial[node.outputs[0]] != Reduce::sum || is_mean(n) ? Degree::none : Degree::linear;
+    std::vector<Degree> inputs;
+    for (const ValueId input : node.inputs) inputs.push_back(known[input]);
+    const auto all = [&](Degree degree) {
+      return std::all_of(inputs.begin(), inputs.end(), [&](Degree one) { return one == degree; });
+    };
+    if (all(Degree::none)) return Degree::none;
+    const bool linear = std::none_of(inputs.begin(), inputs.end(), [](Degree one) { return one == Degree::unknown; });
+    if (!linear) return Degree::unknown;
+    const std::string& op = node.op;
+    if (op == "div" && all(Degree::linear)) return Degree::none;
+    if (op == "div") return inputs[0] == Degree::linear ? Degree::linear : Degree::unknown;
+    if (op == "mul") return all(Degree::linear) ? Degree::unknown : Degree::linear;
+    if (op == "add" || op == "sub") return all(Degree::linear) ? Degree::linear : Degree::unknown;
+    if (op == "scale") return node.attrs.as<ScaleAttrs>().bias == 0 ? Degree::linear : Degree::unknown;
+    if (op == "equal") return Degree::none;  // to 0, before a division
+    // A count of at least 1, and a sum that is chosen unless it is 0.
+    const bool chooses = op == "maximum" || op == "select";
+    const bool moves = op == "neg" || op == "cast" || op == "reshape" || op == "broadcast_to" || op == "reduce";
+    return chooses || moves ? Degree::linear : Degree::unknown;
+  }
+  /// Whether a node is the mean of what a batch has, or a sum that is scaled otherwise.
+  bool is_mean(size_t n) const {
+    const Node& node = whole.nodes[n];
+    if (node.op != "reduce" || !is_cut_value(node.inputs[0])) return false;
+    const auto& attrs = node.attrs.as<ReduceAttrs>();
+    double count = 1;
+    for (const int64_t axis : attrs.axes) {
+      count *= static_cast<double>(whole.type(node.inputs[0]).shape[static_cast<size_t>(axis)]);
+    }
+    return attrs.scale == 1 / count;
   }
 
   [[noreturn]] void refuse(size_t n) const {
@@ -138,6 +198,9 @@ class RowPasses::BatchGraph {
       Value result = made_[value];
       if (a_.whole.values[value].producer < 0) {  // a state itself
         result = builder_.apply("reshape", {result}, ReshapeAttrs{.shape = result.shape()});
+      }
+      if (a_.means && result.shape().empty()) {
+        result = builder_.apply("scale", {result}, ScaleAttrs{.scale = 1.0 / static_cast<double>(a_.repeats)});
       }
       builder_.output(name, result);
     }
@@ -217,13 +280,9 @@ class RowPasses::BatchGraph {
   /// Of a batch that is one of several: its means are shares of means over all.
   Attrs repeated(size_t n) const {
     const Node& node = a_.whole.nodes[n];
-    if (node.op != "reduce" || !a_.is_partial(node.outputs[0]) || !a_.is_cut_value(node.inputs[0])) return node.attrs;
+    if (!a_.is_partial(node.outputs[0]) || !a_.is_mean(n)) return node.attrs;
     ReduceAttrs attrs = node.attrs.as<ReduceAttrs>();
-    double count = 1;
-    for (const int64_t axis : attrs.axes) {
-      count *= static_cast<double>(a_.whole.type(node.inputs[0]).shape[static_cast<size_t>(axis)]);
-    }
-    if (attrs.scale == 1 / count) attrs.scale /= static_cast<double>(a_.repeats);
+    attrs.scale /= static_cast<double>(a_.repeats);
     return attrs;
   }
 
@@ -332,10 +391,7 @@ RowPasses::RowPasses(const BuildForRows& build_for, const OpSet& ops, const RowB
     } else if (error) {
       std::rethrow_exception(error);
     } else {
-      throw InvalidArgument(
-          fmt::format("[eval] the network depends on the number of its rows, got another one for {} rows than for {}, "
-                      "expected a number of rows that batches of {} divide",
-                      batches.rows, rows, rows));
+      throw depends_on_rows(batches.rows, rows, rows);
     }
   }
   // Every batch begins at a multiple of what divides them all.
@@ -348,24 +404,48 @@ RowPasses::RowPasses(const BuildForRows& build_for, const OpSet& ops, const RowB
   if (count > kMostMicroBatches) {
     count = kMostMicroBatches;
     fewer = build(unit * count);
-    PARTITA_CHECK(is_alike(*fewer, whole), "a network for {} rows is not like that for {}", unit * count, rows);
+    if (!is_alike(*fewer, whole)) throw depends_on_rows(rows, unit * count, batches.batch);
   }
   const Graph& cut_graph = fewer ? *fewer : whole;
   Rules rules(whole, ops), cut_rules(cut_graph, ops);
   MicroCuts cuts = count > 1 ? find_micro_cuts(cut_graph, cut_rules, count, Needed::anything) : no_cuts(whole, rules);
-  Analysis found{.ops = ops,
-                 .batches = batches,
-                 .whole = std::move(whole),
-                 .rows = rows,
-                 .repeats = repeats,
-                 .rules = std::move(rules),
-                 .cut_rules = std::move(cut_rules),
-                 .mesh = Mesh().with_micro_batches(count),
-                 .cuts = std::move(cuts)};
+  const auto found = std::make_shared<Analysis>(Analysis{.ops = ops,
+                                                         .batches = batches,
+                                                         .whole = std::move(whole),
+                                                         .rows = rows,
+                                                         .repeats = repeats,
+                                                         .rules = std::move(rules),
+                                                         .cut_rules = std::move(cut_rules),
+                                                         .mesh = Mesh().with_micro_batches(count),
+                                                         .cuts = std::move(cuts)});
+  found_ = found;
+  if (repeats == 1) {
+    find_passes(*found);
+  } else {
+    find_repeated(*found);
+  }
+}
+
+void RowPasses::find_repeated(Analysis& found) {
+  try {
+    if (found.cuts.count > 1 && found.has_ratios_alone()) {
+      find_passes(found);
+      return;
+    }
+  } catch (const InvalidArgument&) {  // an array that it holds has as many rows as a batch
+  }
+  found.means = true;
+  found.cuts = no_cuts(found.whole, found.rules);
+  passes_.clear();
+  scalars_.clear();
+  find_passes(found);
+}
+
+void RowPasses::find_passes(Analysis& found) {
   found.find_levels();
-  found_ = std::make_shared<const Analysis>(std::move(found));
   find_results();
-  for (size_t pass = 0; pass < passes_.size(); ++pass) batch_graph(pass, batches.batch);  // throws what is refused
+  // Throws what is refused.
+  for (size_t pass = 0; pass < passes_.size(); ++pass) batch_graph(pass, found.batches.batch);
 }
 
 const Graph& RowPasses::whole() const { return found_->whole; }
@@ -401,7 +481,7 @@ void RowPasses::find_results() {
   for (size_t v = 0; v < wanted.size(); ++v) {
     if (!wanted[v]) continue;
     passes_[static_cast<size_t>(a.level[v])].results.push_back(
-        {a.whole.values[v].name, a.whole.values[v].type, a.cuts.partial[v]});
+        {a.whole.values[v].name, a.whole.values[v].type, a.means ? Reduce::sum : a.cuts.partial[v]});
   }
   if (logits >= 0) passes_[static_cast<size_t>(logits)].makes_logits = true;
 }

@@ -37,7 +37,8 @@ class RowPasses {
 
   /// Throws InvalidArgument for a network that needs all rows at once where there are several batches, naming the node,
   /// and for one that `build` cannot make for as many rows as there are. A network that takes one number of rows alone
-  /// is taken at its word where that is the batch and divides the rows: its means over a batch are means over all.
+  /// is repeated where that is the batch and divides the rows. Its means over a batch are shares of means over all, and
+  /// so are ratios of its sums; other scalars are computed of each batch, as it says, and their mean is taken.
   RowPasses(const BuildForRows& build, const OpSet& ops, const RowBatches& batches);
 
   const std::vector<Pass>& passes() const { return passes_; }
@@ -57,6 +58,8 @@ class RowPasses {
   struct Analysis;
   class BatchGraph;
 
+  void find_repeated(Analysis& found);
+  void find_passes(Analysis& found);
   void find_results();
 
   std::shared_ptr<const Analysis> found_;

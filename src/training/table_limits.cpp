@@ -9,9 +9,8 @@
 namespace partita {
 namespace {
 
-/// Ops whose results are elements of their operands.
-constexpr std::array<std::string_view, 7> kMoving{"cast",  "reshape", "transpose", "broadcast_to",
-                                                  "slice", "reverse", "concat"};
+/// Ops whose results are all elements of their operands; a slice may leave out what is no id.
+constexpr std::array<std::string_view, 6> kMoving{"cast", "reshape", "transpose", "broadcast_to", "reverse", "concat"};
 
 /// The inputs and states whose elements `value` has.
 std::set<ValueId> sources_of(const Graph& graph, ValueId value) {

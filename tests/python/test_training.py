@@ -61,6 +61,59 @@ class Captured(Case):
             self.close(others, [0.5, 1.5, 1.0])
 
 
+class FixedRows(Case):
+    """Networks that take the rows of a batch alone are evaluated batch by batch."""
+
+    X = np.random.default_rng(1).standard_normal((128, 3)).astype("f4")
+    Y = (X @ np.array([[1.0], [2.0], [3.0]], "f4")).astype("f4")
+
+    def evaluated(self, construct, loss):
+        class Net(nn.Cell):
+            def __init__(self):
+                super().__init__()
+                self.dense = nn.Dense(3, 1, weight_init=Tensor(np.array([[0.1, 0.2, 0.3]], "f4")), has_bias=False)
+
+            def construct(self, x):
+                return construct(self.dense, x)
+
+        class Loss(nn.Cell):
+            def construct(self, logits, label):
+                return loss(logits, label)
+
+        net = Net()
+        model = train.Model(net, Loss(), nn.SGD(net.trainable_params(), 0.0), metrics={"loss"})
+        data = ds.NumpySlicesDataset((self.X, self.Y), ["data", "label"], shuffle=False).batch(32)
+        model.fit(1, data, data)  # a validation, too
+        return model.eval(data)["loss"]
+
+    def test_have_the_losses_of_their_batches(self):
+        p = self.X @ np.array([0.1, 0.2, 0.3], "f4")[:, None]
+        squares, positive = (p - self.Y) ** 2, (self.Y > 0).astype("f4")
+        parts = [slice(first, first + 32) for first in range(0, 128, 32)]
+        cases = {
+            "a mean": (lambda p, y: (p - y).square().mean(), squares.mean()),
+            "a ratio of sums": (
+                lambda p, y: ((p - y).square() * (y > 0).astype(ms.float32)).sum() / (y > 0).astype(ms.float32).sum(),
+                (squares * positive).sum() / positive.sum(),
+            ),
+            "a divisor of its own": (
+                lambda p, y: (p - y).square().sum() / 64,
+                np.mean([squares[part].sum() / 64 for part in parts]),
+            ),
+            "a deviation": (lambda p, y: p.std(0).sum(), np.mean([p[part].std(0).sum() for part in parts])),
+        }
+        for name, (loss, expected) in cases.items():
+            with self.subTest(name):
+                self.close(self.evaluated(lambda dense, x: dense(x.reshape(32, 3)), loss), expected, 1e-5)
+
+    def test_may_hold_arrays_with_their_rows(self):
+        found = self.evaluated(
+            lambda dense, x: dense(x) + Tensor(np.zeros((x.shape[0], 1), "f4")), lambda p, y: (p - y).square().mean()
+        )
+        p = self.X @ np.array([0.1, 0.2, 0.3], "f4")[:, None]
+        self.close(found, ((p - self.Y) ** 2).mean(), 1e-5)
+
+
 class Trainings(Case):
     def test_lower_the_loss_and_print_it(self):
         with printed() as out:

@@ -59,6 +59,12 @@ std::string source_to(const std::string& host) {
   return "";
 }
 
+/// Whether only hosts on the same cable know the address, under a name that each of them gives the cable.
+bool is_of_one_link(const sockaddr& address) {
+  return address.sa_family == AF_INET6 &&
+         IN6_IS_ADDR_LINKLOCAL(&reinterpret_cast<const sockaddr_in6*>(&address)->sin6_addr);
+}
+
 std::string address_of_first_network() {
   ifaddrs* all = nullptr;
   if (::getifaddrs(&all) != 0) return "";
@@ -66,7 +72,8 @@ std::string address_of_first_network() {
   for (const int family : {AF_INET, AF_INET6}) {
     for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
       const bool is_up = (one->ifa_flags & IFF_UP) != 0 && one->ifa_addr != nullptr;
-      if (is_up && one->ifa_addr->sa_family == family && !leads_back(*one->ifa_addr)) return number_of(*one->ifa_addr);
+      if (!is_up || one->ifa_addr->sa_family != family || leads_back(*one->ifa_addr)) continue;
+      if (!is_of_one_link(*one->ifa_addr)) return number_of(*one->ifa_addr);
     }
   }
   return "";

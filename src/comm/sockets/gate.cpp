@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <thread>
 
 #include "base/error.h"
 
@@ -15,7 +16,7 @@ namespace {
 constexpr size_t kLeastSecret = 16;
 constexpr size_t kResponse = 2 * sizeof(Digest);
 constexpr std::chrono::milliseconds kHandshakeTime{5000}, kShortHandshakeTime{500};
-constexpr std::chrono::milliseconds kGateInterval{200};
+constexpr std::chrono::milliseconds kGateInterval{200}, kFullPause{10};
 
 /// Ends a connection in a way that its caller can tell from a refusal: it may call again.
 void turn_away(Socket& socket) {
@@ -88,6 +89,7 @@ void Gate::accept_all() {
     if (!socket.is_open()) {
       const bool has_no_files = errno == EMFILE || errno == ENFILE;
       if (has_no_files && make_room()) continue;
+      if (has_no_files) std::this_thread::sleep_for(kFullPause);  // the listener stays readable
       return;
     }
     if (is_full() && !make_room()) {

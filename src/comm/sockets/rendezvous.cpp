@@ -58,6 +58,15 @@ void end_if_asked(const RendezvousOptions& options) {
   if (signal != 0) throw RuntimeFailure(static_cast<ExitCode>(kSignalExit + signal), interruption(signal));
 }
 
+/// Waits until the other end says something or ends; false when `until` passes. A signal ends the wait.
+bool await_word(const Socket& socket, const RendezvousOptions& options, Deadline until) {
+  while (!await_readable(socket, std::min(until, deadline_after(kLookInterval)))) {
+    end_if_asked(options);
+    if (std::chrono::steady_clock::now() >= until) return false;
+  }
+  return true;
+}
+
 double seconds_of(Timeout time) { return std::chrono::duration<double>(time).count(); }
 
 /// A connection to a rank that listens at `endpoint`, by which it knows this one.
@@ -75,7 +84,8 @@ Socket call_rank(int rank, const Endpoint& endpoint, const JobKey& key, const Re
                                    rank, print(endpoint), seconds_of(options.timeout)));
     }
     prepare_connection(*socket);
-    const Joining end = join(*socket, key, hello(*socket), until);
+    const bool is_met = await_word(*socket, options, until);  // who is stopped, or not there yet, has a queue of calls
+    const Joining end = is_met ? join(*socket, key, hello(*socket), until) : Joining::no_answer;
     if (end == Joining::done) return std::move(*socket);
     if (end == Joining::refused && ++refusals >= kMostRefusals) {
       throw RuntimeFailure(ExitCode::ranks_disagree,
@@ -205,11 +215,8 @@ std::vector<Hello> receive_table(const Socket& master, const RendezvousOptions& 
                     silent ? "rank 0 does not answer" : "the process of rank 0 ended", what, options.size));
   };
   Reply head;
-  while (!await_readable(master, std::min(until, deadline_after(kLookInterval)))) {
-    end_if_asked(options);
-    if (std::chrono::steady_clock::now() >= until) lost("nothing");
-  }
-  if (!receive_all(master, {reinterpret_cast<std::byte*>(&head), sizeof head}, until)) lost("nothing");
+  const bool is_met = await_word(master, options, until);
+  if (!is_met || !receive_all(master, {reinterpret_cast<std::byte*>(&head), sizeof head}, until)) lost("nothing");
   if (head.code != 0) {
     std::string text(std::clamp<size_t>(static_cast<size_t>(std::max(head.bytes, 0)), 0, kMostText), '\0');
     receive_all(master, {reinterpret_cast<std::byte*>(text.data()), text.size()}, until);

@@ -179,8 +179,8 @@ class Agent {
   void start(const StartOrder& order) {
     ranks_.clear();
     longest_silence_ = longest_silence(order.stall_timeout);
-    // Of this process: what watches each rank; of a rank: its connections to all others.
-    require_open_files("launch", std::max(order.ranks, order.size) + kOwnFiles, fmt::format("{} ranks", order.size));
+    // A rank has connections to all others; what watches the ranks of this host is less.
+    require_open_files("launch", order.size + kOwnFiles, fmt::format("{} ranks", order.size));
     for (int i = 0; i < order.ranks; ++i) {
       const int rank = order.first_rank + i;
       if (asked_ != 0) {  // the signal was for this rank, too

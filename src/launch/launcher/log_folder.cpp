@@ -28,7 +28,9 @@ LogFolder::LogFolder(const std::string& given, const OwnerLock::Warn& warn) {
     path_ = fs::absolute(given);
     std::error_code failure;  // agents say what they cannot make
     fs::create_directories(path_, failure);
-    lock_.emplace(owned_folder("--log-dir", given, "launch"), /*waits=*/false, warn);
+    OwnedPath owned = owned_folder("--log-dir", given, "launch");
+    owned.waits_when_restarted = false;  // the launcher takes signals in its own way, and not here
+    lock_.emplace(std::move(owned), /*waits=*/false, warn);
     return;
   }
   std::string name = (fs::temp_directory_path() / "partita-launch-XXXXXX").string();
