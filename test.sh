@@ -63,6 +63,7 @@ if [[ -n $building ]]; then
   # changed below.
   slow='Calibrate.*:Zoo/Recipes.*:*PlannedMemory*:SearchConfigurations.*:NamedCuts.Make*:Software.*:ReshardStates.*'
   slow+=':Planner.FindsWhat*:Planner.P*TheSearchedCuts*:Planner.PricesTheCuts*:SimulateProgram.Without*:SimulateStep.Grows*'
+  slow+=':IdleRanks.*'
   slow+=':NetworkCosts.MixedRecomputation*:CostProblem.Wide*:ChooseKernels.KernelsOf*:Orders.ManyStages*:Staging.*'
   slow+=':RankTable.ManyServers*:PlanFile.MutationsAre*'
   run_tests 4 build/asan/tests/unit_tests "-$slow"
