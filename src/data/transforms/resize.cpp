@@ -182,7 +182,8 @@ class Resize : public ValueMap {
     if (then_ && !then_->affine().identity()) return scaled<T>(in, out);
     const int64_t channels = in.type.shape[2];
     const bool planar = then_ && then_->channels_first();
-    const auto [height, width] = sides_of(size_, in.type.shape);
+    const Sides sides = sides_of(size_, in.type.shape);
+    const int64_t height = sides.height, width = sides.width;
     resize_rows<T>(in, height, width, [&](int64_t c, int64_t y, auto* upper, auto* lower, const auto& tap) {
       T* target = out.as<T>() + (planar ? (c * height + y) * width : y * width * channels + c);
       const int64_t step = planar ? 1 : channels;
@@ -196,7 +197,8 @@ class Resize : public ValueMap {
   void scaled(const ConstTensor& in, const Tensor& out) const {
     const int64_t channels = in.type.shape[2];
     const Affine& affine = then_->affine();
-    const auto [height, width] = sides_of(size_, in.type.shape);
+    const Sides sides = sides_of(size_, in.type.shape);
+    const int64_t height = sides.height, width = sides.width;
     std::vector<T> line(static_cast<size_t>(width));
     resize_rows<T>(in, height, width, [&](int64_t c, int64_t y, auto* upper, auto* lower, const auto& tap) {
       T* values = line.data();
