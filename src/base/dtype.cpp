@@ -62,6 +62,8 @@ f16::f16(float value) : bits(_cvtss_sh(value, _MM_FROUND_TO_NEAREST_INT)) {}
 
 f16::operator float() const { return _cvtsh_ss(bits); }
 #else
+static_assert(!std::is_same_v<NativeHalf, f16>, "no conversion of 16-bit floating-point numbers on this target");
+
 f16::f16(float value) : bits(std::bit_cast<uint16_t>(static_cast<NativeHalf>(value))) {}
 
 f16::operator float() const { return static_cast<float>(std::bit_cast<NativeHalf>(bits)); }
