@@ -15,7 +15,7 @@ inline constexpr int kMaxJsonDepth = 16;                     // lists and object
 inline constexpr int64_t kMaxJsonKeys = 100'000;             // keys of one object
 inline constexpr int64_t kMaxJsonValues = int64_t{1} << 22;  // values of a document
 
-/// What is wrong with a document, to be said after "got": "an error at byte 7".
+/// Error of a document that is no JSON or exceeds a limit. Its text follows "got": "an error at byte 7".
 struct BadJson : std::runtime_error {
   using runtime_error::runtime_error;
 };

@@ -9,7 +9,7 @@
 namespace partita {
 namespace {
 
-/// Of one tensor with a piece in each of as many files.
+/// Returns what is refused of a tensor whose pieces lie in one file each.
 std::string said_of_pieces(const Shape& shape, const std::vector<Box>& boxes) {
   Manifest manifest{.position = {.step = 1, .batch = 1, .rows = 1}};
   manifest.tensors.push_back(

@@ -31,8 +31,8 @@ int64_t find_non_finite(const Array& array) {
   return found;
 }
 
-/// What stands before the names of the network in all names of a file, as DataParallel's "module."; "" where the rest
-/// is not those names.
+/// Returns the prefix that all names of a file have before those of the network ("module." of DataParallel), or "" if
+/// there is none.
 std::string common_prefix(const std::vector<std::string>& expected, const std::map<std::string, Array>& weights) {
   if (weights.empty() || expected.empty()) return "";
   const std::string& first = weights.begin()->first;

@@ -65,7 +65,7 @@ std::vector<std::string> flags_of(const CLI::App& command) {
   return names;
 }
 
-/// What serves in place of a flag of other systems that none of ours is.
+/// Returns what to use in place of a flag that only other systems have, or "" if the flag is not known.
 std::string_view advice_for(std::string_view name) {
   constexpr std::pair<std::string_view, std::string_view> kAdvice[] = {
       {"device", "; partita computes on processors alone and needs no such flag"},

@@ -128,7 +128,7 @@ PlanFile made_plan(const std::string& plan, const JobConfig& config) {
   return file;
 }
 
-/// Of weights or a checkpoint: how their network was configured, as far as that decides what it computes.
+/// Reads the options that decide what a network computes from the metadata of its weights or checkpoint.
 std::vector<Assignment> network_in(const std::string& path) {
   const Metadata metadata =
       std::filesystem::is_directory(path) ? SavedStates(path).metadata() : read_weights_metadata(path);

@@ -7,7 +7,7 @@
 
 namespace partita {
 
-/// What a process keeps while its job runs.
+/// Resources that a process holds while its job runs.
 struct PreparedProcess {
   std::optional<OwnerLock> flight_record;  // the lock of its own
   std::unique_ptr<Console> console;

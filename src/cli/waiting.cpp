@@ -10,8 +10,8 @@
 namespace partita {
 namespace {
 
-/// Spins of a waiting thread, 20 to 60 microseconds by the processor: longer than most of what one thread does between
-/// two loops of a step, far shorter than a time slice of the system. `python/partita/_waiting.py` has the same.
+/// Spins of a waiting thread. libgomp estimates 100,000 in a millisecond, so this is about 20 microseconds, far shorter
+/// than a time slice of the system; bench/waiting.py compares it. `python/partita/_waiting.py` has the same.
 constexpr const char* kMaxSpins = "2000";
 
 constexpr std::string_view kComputing[] = {"train", "eval", "generate"};

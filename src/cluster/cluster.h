@@ -178,7 +178,7 @@ struct Cluster {
   bool operator==(const Cluster&) const = default;
 };
 
-/// The same cluster with products of f32 in all of their bits.
+/// Returns the cluster with the rate of f32 products that keep all of their bits.
 Cluster without_tf32(Cluster cluster);
 
 /// Throws InvalidArgument "[cluster] bad KEY, got .., expected .." unless every number is in its range.

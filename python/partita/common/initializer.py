@@ -59,8 +59,7 @@ class Normal(_Fixed):
 
 @_named("truncatednormal", "truncated_normal")
 class TruncatedNormal(_Fixed):
-    """Normal within limits, which are numbers, not standard deviations: two of these from the mean, or so many that
-    they cut nothing off."""
+    """Draws normal numbers between two limits. The limits are values, not counts of standard deviations."""
 
     def __init__(self, sigma=0.01, mean=0.0, a=-2.0, b=2.0):
         below, above = ((mean - a) / sigma, (b - mean) / sigma) if sigma > 0 else (0, 0)
