@@ -10,8 +10,7 @@
 namespace partita {
 namespace {
 
-constexpr double kTie = 1e-9;   // prices that differ by rounding alone
-constexpr double kNoBound = 0;  // of cuts that are not made yet: squeezed ones may be faster than those before
+constexpr double kTie = 1e-9;  // prices that differ by rounding alone
 
 /// Whether layers are counted for so many groups of stages, or for each of them alike, which is written out then.
 bool has_number_for_each(RecomputedLayers& recompute, int64_t groups) {
@@ -33,9 +32,6 @@ enum class Known {
   layers,  // these as well: the layers are dealt out evenly
   stages,  // the layers of each stage
   excess,  // these as well: without recomputation they do not fit
-  /// As `sizes` and `layers`, under cuts that take more memory than there is; those of the candidate are not made yet.
-  squeezed_sizes,
-  squeezed_layers,
 };
 
 /// A configuration whose lowering is known, with what no price of it is below.
@@ -113,11 +109,8 @@ class BestOfShapes {
   std::map<Shape, PricedConfiguration> all_;
 };
 
-/// Whether nodes can be cut so that they take less memory, and may fit then: no cuts leave a rank with less than its
-/// share of the states.
-bool may_squeeze(const SearchRequest& request, const Configuration& configuration) {
-  const bool is_searched = configuration.cuts == TensorCuts::searched;
-  if (!is_searched || request.pins.squeeze || configuration.squeeze == kMaxSqueeze) return false;
+/// Whether cuts that take less memory may fit: none leave a rank with less than its share of the states.
+bool may_be_squeezed(const SearchRequest& request, const Configuration& configuration) {
   Configuration whole = configuration;
   whole.cuts = TensorCuts::blocks;
   whole.squeeze = whole.links = 0;
@@ -127,10 +120,6 @@ bool may_squeeze(const SearchRequest& request, const Configuration& configuratio
   } catch (const InvalidArgument&) {  // a batch that only more ranks divide
     return true;
   }
-}
-
-int64_t next_squeeze(const SearchRequest& request, const Configuration& configuration) {
-  return request.any ? kMaxSqueeze : configuration.squeeze + 1;
 }
 
 std::string nothing_left(const SearchRequest& request) {
@@ -146,10 +135,10 @@ class ConfigurationSearcher {
   ConfigurationSearch run() {
     if (request_.pins.cuts == TensorCuts::searched) costs_.require_search();
     search_all();
-    squeezes_ = !result_.best;
-    const auto may_fit = [&](const Refused& refused) { return may_squeeze(request_, refused.configuration); };
-    if (squeezes_ && std::any_of(refused_.begin(), refused_.end(), may_fit)) {
-      refused_.clear();
+    if (!result_.best && refused_.empty())
+      throw InvalidArgument(refusal_.text.empty() ? nothing_left(request_) : refusal_.text);
+    if (!result_.best && !request_.pins.squeeze) {
+      squeezes_ = true;
       search_all();
     }
     if (!result_.best) {
@@ -167,8 +156,6 @@ class ConfigurationSearcher {
  private:
   void search_all() {
     enumerate();
-    if (queue_.empty() && refused_.empty())
-      throw InvalidArgument(refusal_.text.empty() ? nothing_left(request_) : refusal_.text);
     while (!queue_.empty()) {
       const Candidate next = queue_.top();
       queue_.pop();
@@ -178,13 +165,7 @@ class ConfigurationSearcher {
       }
       costs_.forget_many_stages();
       switch (next.known) {
-        case Known::squeezed_sizes:
-          if (can_lower(next.configuration)) enumerate_size(next.configuration);
-          break;
         case Known::sizes: enumerate_rows(next.configuration); break;
-        case Known::squeezed_layers:
-          if (can_lower(next.configuration)) bound_again(next);
-          break;
         case Known::layers: bound_again(next); break;
         case Known::stages: follow(next.configuration); break;
         case Known::excess: recompute(next.configuration); break;
@@ -208,41 +189,60 @@ class ConfigurationSearcher {
         if (tensor * context > request_.ranks) continue;
         for (const TensorCuts cuts : space_.cuts(configuration)) {
           configuration.cuts = cuts;
-          configuration.squeeze = cuts == TensorCuts::searched ? request_.pins.squeeze.value_or(0) : 0;
-          for (const int64_t links : space_.links(configuration)) {
-            configuration.links = links;
-            for (const bool is_cut : space_.sequence_parallel(configuration)) {
-              configuration.sequence_parallel = is_cut;
-              enumerate_sizes(configuration);
-            }
+          for (const int64_t squeeze : squeezes(configuration)) {
+            configuration.squeeze = squeeze;
+            enumerate_cuts(configuration);
           }
         }
       }
     }
   }
 
-  void enumerate_sizes(Configuration configuration) {
-    if (!can_lower(configuration)) return;
+  /// Those of the pass: nothing fits that takes more memory when cuts are squeezed.
+  std::vector<int64_t> squeezes(const Configuration& configuration) const {
+    const bool is_searched = configuration.cuts == TensorCuts::searched;
+    if (!squeezes_) return {is_searched ? request_.pins.squeeze.value_or(0) : 0};
+    if (!is_searched) return {};
+    std::vector<int64_t> result{kMaxSqueeze};
+    for (int64_t less = kMaxSqueeze - 1; less > 0 && !request_.any; --less) result.push_back(less);
+    return result;
+  }
+
+  void enumerate_cuts(Configuration configuration) {
+    for (const int64_t links : space_.links(configuration)) {
+      configuration.links = links;
+      for (const bool is_cut : space_.sequence_parallel(configuration)) {
+        configuration.sequence_parallel = is_cut;
+        enumerate_sizes(configuration);
+      }
+    }
+  }
+
+  void enumerate_sizes(const Configuration& configuration) {
+    const std::vector<Configuration> all = sizes(configuration);
+    if (all.empty() || !can_lower(configuration)) return;
+    for (const Configuration& one : all) enumerate_size(one);
+  }
+
+  /// All of them, at the highest level of optimizer sharding; of squeezed cuts those that may fit.
+  std::vector<Configuration> sizes(Configuration configuration) const {
+    std::vector<Configuration> result;
     for (const int64_t pipeline : space_.pipelines(configuration)) {
       configuration.pipeline = pipeline;
       for (const int64_t data : space_.data(configuration)) {
         configuration.data = data;
         configuration.zero = space_.levels(configuration).back();
-        enumerate_size(configuration);
+        if (!squeezes_ || may_be_squeezed(request_, configuration)) result.push_back(configuration);
       }
     }
+    return result;
   }
 
-  void enumerate_size(Configuration configuration) {
+  void enumerate_size(const Configuration& configuration) {
     const double states = costs_.least_states(configuration);
-    const bool fits = states <= request_.memory_bytes;
-    if (!fits) refuse_sizes(configuration, states);
+    if (states > request_.memory_bytes) return refuse_sizes(configuration, states);
     const double least = space_.bound_of_sizes(configuration);
-    if (!std::isfinite(least)) return;
-    if (fits) return queue_.push({least, configuration, Known::sizes});
-    if (!squeezes_ || !may_squeeze(request_, configuration)) return;
-    configuration.squeeze = next_squeeze(request_, configuration);
-    queue_.push({kNoBound, configuration, Known::squeezed_sizes});
+    if (std::isfinite(least)) queue_.push({least, configuration, Known::sizes});
   }
 
   void enumerate_rows(Configuration configuration) {
@@ -342,24 +342,14 @@ class ConfigurationSearcher {
   /// What does not fit may do so when some of its layers are recomputed, which takes no less time: its bound holds.
   void refuse(const Configuration& configuration, double memory) {
     refused_.push_back({memory, configuration});
-    if (request_.pins.recompute) return squeeze(configuration);
-    if (configuration.recompute != Recompute::none) return;
+    if (request_.pins.recompute || configuration.recompute != Recompute::none) return;
     queue_.push({space_.bound_of_excess(configuration), configuration, Known::excess});
-  }
-
-  /// The same under cuts that take less memory; where layers are dealt out otherwise these were tried for the even
-  /// deal.
-  void squeeze(Configuration configuration) {
-    const bool was_tried = configuration.deal != Deal::even && !request_.pins.deal;
-    if (!squeezes_ || was_tried || !may_squeeze(request_, configuration)) return;
-    configuration.squeeze = next_squeeze(request_, configuration);
-    queue_.push({kNoBound, configuration, Known::squeezed_layers});
   }
 
   /// As few layers as must be, and all of them: what a longer backward hides may make up for it where groups wait.
   void recompute(Configuration configuration) {
     const std::optional<Configuration> fitted = costs_.recomputed_to_fit(configuration, request_.memory_bytes);
-    fitted ? bound(*fitted) : squeeze(configuration);
+    if (fitted) bound(*fitted);
     for (const Recompute policy : {Recompute::selective, Recompute::full}) {
       configuration.recompute = policy;
       if (!fitted || *fitted != configuration) bound(configuration);
@@ -379,7 +369,7 @@ class ConfigurationSearcher {
   const SearchRequest& request_;
   NetworkCosts& costs_;
   const SearchedSpace space_;
-  bool squeezes_ = false;  // whether cuts are squeezed: nothing fits otherwise
+  bool squeezes_ = false;  // whether cuts are squeezed: nothing fits that is not
   std::priority_queue<Candidate> queue_;
   Refusal refusal_;
   std::vector<Refused> refused_;

@@ -11,7 +11,7 @@ namespace partita {
 /// - `data`: divisors of the batch; ranks that are left over are idle;
 /// - `context`: 1;
 /// - `cuts` and `sequence_parallel`: both, where several ranks share a tensor;
-/// - `squeeze` of searched cuts: 0 where anything fits so, else as much as must be;
+/// - `squeeze` of searched cuts: 0; where nothing fits so, 1 to 4;
 /// - `links` of searched cuts: the classes near those of the cluster;
 /// - `micro_batch`: divisors of a rank's rows that searched cuts divide;
 /// - `interleave`: 1 to 8 stages of a group, as far as there are layers;

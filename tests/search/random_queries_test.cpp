@@ -111,7 +111,9 @@ class Neighbours {
         (costs_.repeated_layers() == 0 || costs_.repeated_layers() % one.pipeline != 0))
       return std::nullopt;
     if (one.tensor == 1) one.cuts = TensorCuts::blocks;
-    one.links = one.cuts == TensorCuts::searched ? draws_.one_of(costs_.links(one)) : 0;
+    const bool is_searched = one.cuts == TensorCuts::searched;
+    one.links = is_searched ? draws_.one_of(costs_.links(one)) : 0;
+    one.squeeze = is_searched && best.squeeze > 0 ? 1 + draws_.below(kMaxSqueeze) : 0;
     if (one.tensor == 1 || one.cuts == TensorCuts::searched) one.sequence_parallel = false;
     if (one.pipeline == 1) one.interleave = 1, one.deal = Deal::even;
     one.order = one.interleave > 1                       ? Order::interleaved
@@ -191,15 +193,6 @@ void expect_same(const PricedConfiguration& one, const PricedConfiguration& othe
   EXPECT_EQ(one.price.peak_memory(), other.price.peak_memory()) << what;
 }
 
-/// Whether cuts that take more memory fit, too: those are searched then.
-bool is_squeezed_too_much(NetworkCosts& costs, Configuration one, double memory) {
-  if (one.squeeze == 0) return false;
-  --one.squeeze;
-  const double as_it_is = costs.price(one).peak_memory();
-  one.recompute = Recompute::full;
-  return std::min(as_it_is, costs.price(one).peak_memory()) <= memory;
-}
-
 /// Asked alone, with a runner-up, as pins and as a text.
 std::optional<ConfigurationSearch> expect_one_answer(const Query& query) {
   const auto search = [&](const Pins& pins, bool runner_up) {
@@ -245,7 +238,7 @@ void ask(uint64_t seed, int64_t neighbours, Counts& counts) {
       ++i;
       ++counts.neighbours;
       expect_bounds(space, *priced.costs, *one, price.step_seconds);
-      if (price.peak_memory() > query.memory || is_squeezed_too_much(*priced.costs, *one, query.memory)) continue;
+      if (price.peak_memory() > query.memory) continue;
       ++counts.fit;
       EXPECT_GE(price.step_seconds, found->lower_bound_seconds * (1 - kRounding))
           << print(*one) << " for " << print(best);
