@@ -4,6 +4,10 @@ target_include_directories(partita_settings INTERFACE ${PROJECT_SOURCE_DIR}/src)
 target_compile_options(partita_settings INTERFACE -Wall -Wextra -Wno-missing-field-initializers -fno-math-errno
                        -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
 target_link_libraries(partita_settings INTERFACE Threads::Threads OpenMP::OpenMP_CXX fmt::fmt)
+# The compiler collects its garbage from 1 GiB on instead of 128 MiB: a tenth of its time.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(partita_settings INTERFACE --param=ggc-min-heapsize=1048576)
+endif()
 # g++ 12 takes a sum of its own strings for an overlapping copy, a long or an outside one (its bug 105651).
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(partita_settings INTERFACE -Wno-restrict -Wno-stringop-overflow -Wno-array-bounds)
