@@ -12,6 +12,7 @@
 #include "base/collective.h"
 #include "base/dtype.h"
 #include "base/names.h"
+#include "cluster/work.h"
 
 namespace partita {
 
@@ -19,12 +20,6 @@ namespace partita {
 enum class CollectiveAlgorithm { ring, tree, hierarchical, in_network };
 template <>
 inline constexpr auto kNames<CollectiveAlgorithm> = names("ring", "tree", "hierarchical", "in_network");
-
-/// What a computation does, as far as its speed depends on that.
-enum class WorkKind { product, convolution, attention, normalisation, pointwise, reduction, lookup, copy };
-template <>
-inline constexpr auto kNames<WorkKind> = names("product", "convolution", "attention", "normalisation", "pointwise",
-                                               "reduction", "lookup", "copy");
 
 /// A share of what a device can at most, of work of some size.
 struct CurvePoint {

@@ -5,18 +5,6 @@
 
 namespace partita {
 
-/// One call of a kernel. For a product, `batch` of them with `rows` x `depth` times `depth` x `columns`; of attention
-/// the product that makes the scores, of a convolution that of patches by filters. 0 where that is not said.
-struct Work {
-  WorkKind kind = WorkKind::pointwise;
-  DType dtype = DType::f32;
-  double flops = 0;
-  double bytes = 0;  // read and written
-  double batch = 1, rows = 0, columns = 0, depth = 0;
-  std::string op = "";    // for what a device says of single ops
-  bool repeated = false;  // in a layer of which there are several
-};
-
 /// The longer of computing and moving bytes (a roofline: Williams, Waterman, Patterson, 2009), each at the share of the
 /// device's rate that this kind reaches at this size, and the overhead of a launch. More work never takes less time,
 /// nor does a slower device; of an op with measured calls they say how long. Work of no operations and no bytes is no

@@ -2,7 +2,7 @@
 // What a node computes on one rank, as far as its time depends on that: from its rule; the name of its
 // op is for devices of which the speed of single ops is known.
 
-#include "cluster/compute_seconds.h"
+#include "cluster/work.h"
 #include "graph/rules.h"
 #include "sharding/sharding.h"
 
