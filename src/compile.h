@@ -3,7 +3,6 @@
 
 #include "autodiff/training_graph.h"
 #include "base/passes.h"
-#include "device/device.h"
 #include "graph/annotate_nodes.h"
 #include "plan/follow_stages.h"
 #include "plan/make_plan.h"

@@ -12,6 +12,7 @@
 #include "calibrate/fit_links.h"
 #include "calibrate/minimise.h"
 #include "calibrate/times.h"
+#include "device/device.h"
 #include "ops/registry.h"
 #include "schedule/communications.h"
 #include "simulate/simulate_program.h"

@@ -9,6 +9,7 @@
 #include "cli/graph_file.h"
 #include "cli/job_flags.h"
 #include "cli/options.h"
+#include "device/device.h"
 #include "execute/interpreter.h"
 #include "ops/registry.h"
 

@@ -1,11 +1,11 @@
 #pragma once
 // A place where kernels run: memory, kernels and the catalog that describes them.
 
-#include "base/names.h"
 #include "base/subnormals.h"
 #include "device/kernel.h"
 #include "device/row_reader.h"
 #include "graph/op_def.h"
+#include "lowering/kernel_set.h"
 
 namespace partita {
 
@@ -30,10 +30,6 @@ class Device {
   /// Of the calling thread and of the compute threads that work for it, until it is called again.
   virtual void set_subnormals(SubnormalSetting setting) = 0;
 };
-
-enum class KernelSet { fast, reference };
-template <>
-inline constexpr auto kNames<KernelSet> = names("fast", "reference");
 
 /// `threads` compute threads for the rank that owns the device; `ops` gives the reference kernels.
 std::unique_ptr<Device> make_cpu_device(const OpSet& ops, int threads, KernelSet kernels = KernelSet::fast);

@@ -5,11 +5,11 @@
 
 #include "autodiff/optimizer.h"
 #include "data/source.h"
-#include "device/device.h"
 #include "graph/annotate_nodes.h"
 #include "job/lr_schedule.h"
 #include "job/recompute_marks.h"
 #include "launch/place.h"
+#include "lowering/kernel_set.h"
 #include "network/losses.h"
 #include "plan/make_plan.h"
 #include "plan/named_cuts.h"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "device/device.h"
 #include "job/norm_values.h"
 #include "ops/registry.h"
 #include "plan/outputs.h"

@@ -5,6 +5,7 @@
 #include "calibrate/channel_block.h"
 #include "compile.h"
 #include "device/cpu/onednn/engine.h"
+#include "device/device.h"
 #include "planning/test_pricing.h"
 
 namespace partita {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "device/device.h"
 #include "network/build_graph.h"
 #include "ops/registry.h"
 #include "zoo/zoo.h"

@@ -2,6 +2,7 @@
 // A graph on ranks against the interpreter.
 
 #include "compile.h"
+#include "lowering/kernel_set.h"
 
 namespace partita {
 
