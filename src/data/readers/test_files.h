@@ -128,11 +128,10 @@ inline std::vector<int64_t> epoch_of(const DatasetPtr& dataset, int64_t epoch) {
   return result;
 }
 
-/// The folder of real data files `name`, or empty where there is none.
+/// Folder of the real data files `name`, or an empty path if there is none.
 inline std::filesystem::path real_data(const std::string& name) {
   const char* given = getenv("PARTITA_DATA");
-  const auto root = std::filesystem::absolute(__FILE__).parent_path().parent_path().parent_path();
-  const auto path = (given ? std::filesystem::path(given) : root / "../shared/data") / name;
+  const auto path = std::filesystem::path(given ? given : PARTITA_SOURCE_DIR "/../shared/data") / name;
   return std::filesystem::is_directory(path) ? path : std::filesystem::path{};
 }
 
