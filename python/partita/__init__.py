@@ -2,8 +2,11 @@
 
 The names and defaults are those of the documented system's Python interface (docs/python.md)."""
 
+import importlib
+
 from partita import _waiting  # noqa: F401  # before the library is loaded
 from partita import _core, _exit
+from partita._layout import Layout  # noqa: F401
 from partita._names import missing as _missing
 from partita.common import (  # noqa: F401
     Parameter,
@@ -44,10 +47,10 @@ from partita.context import (  # noqa: F401
     set_device,
     set_offload_context,
 )
-from partita import communication, context, nn, ops, parallel  # noqa: F401
+from partita import communication, context, nn, ops  # noqa: F401
 from partita.planning import explain, plan  # noqa: F401
+from partita.nn.cell import Sharded as _Sharded
 from partita.ops.composite import grad, value_and_grad  # noqa: F401
-from partita.parallel.layout import Layout  # noqa: F401
 from partita.train import Model, export, load_checkpoint, load_param_into_net, save_checkpoint  # noqa: F401
 from partita.train.distributed import (  # noqa: F401
     build_searched_strategy,
@@ -63,18 +66,17 @@ from partita.train.serialization import sync_pipeline_shared_parameters  # noqa:
 from partita.train.step import jit, lazy_inline, ms_function  # noqa: F401
 
 __version__ = "0.1.0"
-_LATER = ("amp", "dataset", "mint", "runtime", "train", "utils")  # modules that are imported when they are asked for
+# Modules that are imported when they are asked for: with them an import of the package takes half as long again.
+_LATER = ("amp", "dataset", "mint", "parallel", "runtime", "train", "utils")
 _exit.install()
 
 
 def shard(fn, in_strategy, out_strategy=None, parameter_plan=None, device="Ascend", level=0):
     """A function whose inputs and results are cut as the strategies say; see parallel.shard."""
-    return parallel.shard(fn, in_strategy, out_strategy, parameter_plan, device, level)
+    return _Sharded(fn, in_strategy, out_strategy, parameter_plan)
 
 
 def __getattr__(name):
     if name in _LATER:
-        import importlib
-
         return importlib.import_module(f"partita.{name}")
     raise _missing(__name__, name, [*globals(), *_LATER])

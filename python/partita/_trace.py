@@ -1,29 +1,9 @@
 """How a call of an op becomes nodes of a network that is being built, or runs at once."""
 
-import os
-import sys
-import threading
-
 from partita import _core
-
-_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
-_threads = threading.local()
-
-
-def current():
-    """The network that this thread builds, or None."""
-    return getattr(_threads, "build", None)
-
-
-def user_line():
-    """(file, line) of the innermost call that is not of this package. Of the file its name alone: processes may have
-    copies of a script in folders of their own."""
-    frame = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        frame = frame.f_back
-    if frame is None:
-        return "", 0
-    return os.path.basename(frame.f_code.co_filename), frame.f_lineno
+from partita._current import current, set_current, user_line
+from partita.common import dtype as mstype
+from partita.common.tensor import Tensor
 
 
 class Build:
@@ -44,11 +24,11 @@ class Build:
 
     def __enter__(self):
         self._outer.append(current())
-        _threads.build = self
+        set_current(self)
         return self
 
     def __exit__(self, *_):
-        _threads.build = self._outer.pop()
+        set_current(self._outer.pop())
 
     def note(self, cell):
         """The program is made of what a cell is now."""
@@ -83,14 +63,14 @@ class Build:
     def with_gradient(self, where, function, gradient, args):
         """What the function gives for tensors; `gradient(*args, out, dout)` gives the gradients of these, a tensor or a
         tuple of them with None where there is none, in place of the gradients of its ops."""
-        inputs = [i for i, one in enumerate(args) if hasattr(type(one), "is_parameter")]
+        inputs = [i for i, one in enumerate(args) if isinstance(one, Tensor)]
         begun = [self.symbol(args[i]) for i in inputs]
         begin, scope = self.trace.nodes, self.scope
         out = function(*args)
         several = isinstance(out, (tuple, list))
         results = []
         for one in out if several else [out]:
-            if not hasattr(type(one), "is_parameter"):
+            if not isinstance(one, Tensor):
                 raise TypeError(
                     f"[{where}] the result is no tensor, got {type(one).__name__}, expected a Tensor or a tuple of them"
                 )
@@ -100,10 +80,10 @@ class Build:
             with _Later(self, trace, f"{where}.bprop", scope):
                 given = list(args)
                 for i, symbol in zip(inputs, inputs_then):
-                    given[i] = from_symbol(symbol)
-                made = [from_symbol(one) for one in outputs_then]
+                    given[i] = Tensor._from_symbol(symbol)
+                made = [Tensor._from_symbol(one) for one in outputs_then]
                 wanted = [
-                    from_symbol(one) if one is not None else self._no_gradient(trace, result)
+                    Tensor._from_symbol(one) if one is not None else self._no_gradient(trace, result)
                     for one, result in zip(arrived, made)
                 ]
                 found = gradient(*given, *((tuple(made), tuple(wanted)) if several else (made[0], wanted[0])))
@@ -120,21 +100,19 @@ class Build:
                 return [None if one is None else self._gradient(where, one) for one in found]
 
         self.trace.own_gradient(begin, begun, results, of_inputs)
-        tensors = [from_symbol(one) for one in results]
+        tensors = [Tensor._from_symbol(one) for one in results]
         return type(out)(tensors) if several else tensors[0]
 
     @staticmethod
     def _no_gradient(trace, result):
         """Of a result that nothing uses."""
-        from partita.common import dtype as mstype
-
         dtype = result.dtype if mstype.is_float(result.dtype) else mstype.float32
-        return from_symbol(trace.constant(0.0, dtype.core, list(result.shape)))
+        return Tensor._from_symbol(trace.constant(0.0, dtype.core, list(result.shape)))
 
     @staticmethod
     def _gradient(where, found):
         """The symbol of a gradient."""
-        if not hasattr(type(found), "is_parameter"):
+        if not isinstance(found, Tensor):
             raise TypeError(
                 f"[{where}.bprop] a gradient is no tensor, got {type(found).__name__}, expected a Tensor or None"
             )
@@ -219,12 +197,12 @@ def run(body, *tensors):
     build = current()
     if build is not None:
         build.set_place()
-        return _tensors(body(build.trace, *[build.symbol(tensor) for tensor in tensors]), from_symbol)
+        return _tensors(body(build.trace, *[build.symbol(tensor) for tensor in tensors]), Tensor._from_symbol)
     trace = _core.Trace()
     trace.set_place("", *user_line(), -1, "")
     made = body(trace, *[trace.input(tensor.array) for tensor in tensors])
     several = isinstance(made, (list, tuple))
-    arrays = [from_array(array) for array in trace.run(list(made) if several else [made])]
+    arrays = [Tensor._from_array(array) for array in trace.run(list(made) if several else [made])]
     return type(made)(arrays) if several else arrays[0]
 
 
@@ -232,21 +210,3 @@ def _tensors(made, wrap):
     if isinstance(made, (list, tuple)):
         return type(made)(wrap(one) for one in made)
     return wrap(made)
-
-
-def from_symbol(symbol):
-    """The tensor that stands for a symbol."""
-    from partita.common.tensor import Tensor
-
-    tensor = Tensor.__new__(Tensor)
-    tensor._array, tensor._symbol, tensor._init = None, symbol, None
-    return tensor
-
-
-def from_array(array):
-    """The tensor that holds an array."""
-    from partita.common.tensor import Tensor
-
-    tensor = Tensor.__new__(Tensor)
-    tensor._array, tensor._symbol, tensor._init = array, None, None
-    return tensor

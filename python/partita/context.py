@@ -2,7 +2,7 @@
 
 import contextlib
 
-from partita import _core
+from partita import _core, _ranks
 from partita._names import refuse_missing
 from partita._warnings import warn
 
@@ -239,9 +239,7 @@ def get_auto_parallel_context(attr_key):
         _check("get_auto_parallel_context", _PARALLEL, {}, attr_key, None)
     name = _OLD_NAMES.get(attr_key, attr_key)
     if name == "device_num" and name not in _parallel:
-        from partita.communication.management import group_size_or_one
-
-        return group_size_or_one()
+        return _ranks.group_size_or_one(_context["ranks"])
     return _parallel.get(name, _PARALLEL[name][0])
 
 

@@ -12,6 +12,9 @@ import runpy
 import shutil
 import sys
 
+from partita import _core
+from partita._warnings import warn
+
 ALIAS = "mindspore"
 
 
@@ -81,9 +84,6 @@ def main():
         )
     if flags.node_rank > 0:
         sys.exit(f"[msrun] another host of a job, got --node_rank {flags.node_rank}, expected mpirun with a hostfile")
-    from partita import _core
-    from partita._warnings import warn
-
     for name in ("join", "cluster_time_out", "bind_core", "tail_worker_log", "worker_log_name"):
         if str(getattr(flags, name)) != str(_parser().get_default(name)):
             warn(f"[msrun] --{name} has no effect here, got {getattr(flags, name)}")

@@ -124,8 +124,9 @@ CASES = {
         RuntimeError,
         "before init()",
         """
-        from partita.communication import get_rank, management
-        management._state["init"] = False
+        from partita import _ranks
+        from partita.communication import get_rank
+        _ranks.set_begun(False)
         get_rank()  # here
         """,
     ),

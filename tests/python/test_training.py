@@ -10,7 +10,7 @@ import numpy as np
 from support import Case, Folder, Losses, Small, labelled, printed
 
 import partita as ms
-from partita import Tensor, nn, train
+from partita import Tensor, _ranks, communication, nn, train
 from partita import dataset as ds
 from partita.parallel.auto_parallel import AutoParallel
 
@@ -464,10 +464,8 @@ class Errors(Case):
         with self.refuses(ValueError, "unknown key, got 'mod'", "did you mean 'mode'"):
             ms.set_context(mod=1)
         with self.refuses(RuntimeError, "before init()"):
-            from partita.communication import get_rank, management
-
-            management._state["init"] = False
-            get_rank()
+            _ranks.set_begun(False)
+            communication.get_rank()
         ms.set_context(ranks=4)
         ms.set_auto_parallel_context(parallel_mode="semi_auto_parallel", full_batch=True)
         net = Small()

@@ -5,6 +5,7 @@ import math
 from partita import _core
 from partita._names import refuse_missing
 from partita.common import dtype as mstype
+from partita.common.tensor import Tensor
 
 _registry = {}
 _NOTHING_BEYOND = 6  # standard deviations, of which a network does not draw such numbers
@@ -166,8 +167,6 @@ def _initializer_of(init):
 
 def initializer(init, shape=None, dtype=mstype.float32):
     """A tensor whose values are drawn from `init`, a name, a number or an Initializer, when they are needed."""
-    from partita.common.tensor import Tensor
-
     if isinstance(init, Tensor):
         return init.astype(dtype)
     if shape is None:

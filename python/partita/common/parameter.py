@@ -1,6 +1,7 @@
 """Parameters: tensors with a name that a training updates."""
 
 from partita.common import seed as _seed
+from partita.common.initializer import initializer
 from partita.common.tensor import Tensor
 
 DEFAULT_NAME = "Parameter"
@@ -123,8 +124,6 @@ class Parameter(Tensor):
 
     def clone(self, init="same"):
         """A parameter of its own with the same values, or with those of an initializer."""
-        from partita.common.initializer import initializer
-
         data = self.init_data() if init == "same" else initializer(init, self.shape, self.dtype)
         return Parameter(data, self.name, self.requires_grad, self.layerwise_parallel, self.parallel_optimizer)
 

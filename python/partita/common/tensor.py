@@ -2,21 +2,18 @@
 
 import numpy as np
 
-from partita import _core, _trace
+from partita import _core
 from partita._captured import version_of
+from partita._current import current, user_line
 from partita._names import missing_attribute
 from partita.common import dtype as mstype
 from partita.common import seed as _seed
 
 
-def _functional():
-    from partita.ops import functional
-
-    return functional
-
-
 class Tensor:
     """A dense tensor. NumPy reads it without a copy (`asnumpy`), and gives its values with one."""
+
+    # Operators, and methods that compute, are functions of ops: `partita.ops.methods` installs them.
 
     __slots__ = ("_array", "_symbol", "_init", "_updates", "__weakref__")  # _updates: changes in place
     is_parameter = False
@@ -40,6 +37,20 @@ class Tensor:
         if shape is not None and tuple(self._array.shape) != tuple(shape):
             raise ValueError(f"[Tensor] data of another shape, got {tuple(self._array.shape)}, expected {tuple(shape)}")
 
+    @classmethod
+    def _from_symbol(cls, symbol):
+        """Returns the tensor that stands for a symbol of a network that is being built."""
+        tensor = cls.__new__(cls)
+        tensor._array, tensor._symbol, tensor._init = None, symbol, None
+        return tensor
+
+    @classmethod
+    def _from_array(cls, array):
+        """Returns the tensor that holds an array of the library."""
+        tensor = cls.__new__(cls)
+        tensor._array, tensor._symbol, tensor._init = array, None, None
+        return tensor
+
     # What it holds.
 
     @property
@@ -52,7 +63,7 @@ class Tensor:
                     "tensor, expected ops on it: no NumPy, and no Python control flow on data"
                 )
             self.init_data()
-        build = _trace.current()
+        build = current()
         if build is not None:
             build.constants.append(self)  # what Python makes of the values stands in the program
         return self._array
@@ -100,10 +111,6 @@ class Tensor:
         return self.size * self.itemsize
 
     @property
-    def T(self):
-        return _functional().transpose(self, tuple(reversed(range(self.ndim))))
-
-    @property
     def has_init(self):
         return self._array is None and self._init is not None
 
@@ -147,7 +154,7 @@ class Tensor:
 
     def copy(self):
         """A tensor of its own with the same values."""
-        return _trace.from_array(self.array.copy())
+        return Tensor._from_array(self.array.copy())
 
     def __deepcopy__(self, memo):
         made = self.copy() if self._symbol is None else self
@@ -159,8 +166,11 @@ class Tensor:
 
     def _pickled(self):
         """(values that NumPy has, element type)."""
-        wide = Tensor.astype(self, mstype.float32) if self.dtype == mstype.bfloat16 else self
-        return wide.asnumpy(), self.dtype.core
+        return self._readable(), self.dtype.core
+
+    def _readable(self):
+        """The values as NumPy has them: of bfloat16, which it has not, as float32."""
+        return np.asarray(self.array.cast("f32")) if self.dtype == mstype.bfloat16 else self.asnumpy()
 
     def set_data(self, data, slice_shape=False):
         self.assign_value(data)
@@ -182,8 +192,7 @@ class Tensor:
             return f"Tensor(shape={list(self.shape)}, dtype={self.dtype}, symbolic)"
         if self.has_init:
             return f"Tensor(shape={list(self.shape)}, dtype={self.dtype}, not drawn yet)"
-        values = Tensor.astype(self, mstype.float32) if self.dtype == mstype.bfloat16 else self
-        return f"Tensor(shape={list(self.shape)}, dtype={self.dtype}, value={_brackets(values.asnumpy())})"
+        return f"Tensor(shape={list(self.shape)}, dtype={self.dtype}, value={_brackets(self._readable())})"
 
     def __str__(self):
         return repr(self) if self._symbol is not None else str(self.asnumpy())
@@ -209,7 +218,7 @@ class Tensor:
     def _refuse_symbolic(self, wanted):
         if self._symbol is None:
             return
-        file, line = _trace.user_line()
+        file, line = user_line()
         raise TypeError(
             f"[construct] control flow depends on data at {file}:{line}, got {wanted} of a symbolic tensor "
             f"{self.dtype}{list(self.shape)}, expected ops such as ops.select, or a condition on shapes"
@@ -226,11 +235,8 @@ class Tensor:
     def __hash__(self):
         return id(self)
 
-    def __getitem__(self, index):
-        return _functional().tensor_index(self, index)
-
     def __setitem__(self, index, value):
-        if self._symbol is not None or _trace.current() is not None:
+        if self._symbol is not None or current() is not None:
             raise TypeError(
                 "[construct] a value is changed in place, got an item assignment, expected ops that make another one"
             )
@@ -248,55 +254,6 @@ class Tensor:
         if name.startswith("_"):
             raise AttributeError(name)  # of what is not set yet
         raise missing_attribute("Tensor", name, dir(Tensor))
-
-    def astype(self, dtype, copy=True):
-        return _functional().cast(self, dtype)
-
-    def to(self, dtype):
-        return self.astype(dtype)
-
-    def float(self):
-        return self.astype(mstype.float32)
-
-    def int(self):
-        return self.astype(mstype.int32)
-
-    def bool(self):
-        return self.astype(mstype.bool_)
-
-    def half(self):
-        return self.astype(mstype.float16)
-
-    def long(self):
-        return self.astype(mstype.int64)
-
-    def flatten(self, order="C", *, start_dim=0, end_dim=-1):
-        """The dimensions from `start_dim` to `end_dim` as one; all of them without these."""
-        return _functional().flatten(self, order, start_dim=start_dim, end_dim=end_dim)
-
-    def argmax(self, axis=None, keepdims=False, *, dim=None, keepdim=None):
-        """Where the largest element is; the first of equal ones."""
-        keeps = keepdims if keepdim is None else keepdim
-        return _functional().argmax(self, axis if dim is None else dim, keeps)
-
-    def cumsum(self, axis=None, dtype=None, *, dim=None):
-        """Sums of the elements up to each one."""
-        return _functional().cumsum(self, axis if dim is None else dim, dtype)
-
-    def select(self, condition, y):
-        """These elements where the condition holds, else those of `y`."""
-        return _functional().select(condition, self, y)
-
-    def where(self, condition, y):
-        """These elements where the condition holds, else those of `y`."""
-        return _functional().select(condition, self, y)
-
-    def repeat_interleave(self, repeats, dim=None):
-        """Each element, along a dimension each slice, several times."""
-        return _functional().repeat_interleave(self, repeats, dim)
-
-    def view(self, *shape):
-        return self.reshape(*shape)
 
 
 def _unpickled(kind, values, dtype, *options):
@@ -324,152 +281,6 @@ def _array_of(data, dtype):
 def _brackets(values):
     text = np.array2string(values, separator=", ", threshold=20)
     return text if values.ndim else text.strip()
-
-
-def _operator(name, swapped=False):
-    def call(self, other):
-        function = getattr(_functional(), name)
-        if other is None or isinstance(other, str):
-            return NotImplemented
-        return function(other, self) if swapped else function(self, other)
-
-    return call
-
-
-for _symbol, _name in {
-    "add": "add",
-    "sub": "sub",
-    "mul": "mul",
-    "truediv": "div",
-    "pow": "pow",
-    "matmul": "matmul",
-    "floordiv": "floor_div",
-    "mod": "floor_mod",
-}.items():
-    setattr(Tensor, f"__{_symbol}__", _operator(_name))
-    setattr(Tensor, f"__r{_symbol}__", _operator(_name, swapped=True))
-for _symbol, _name in {
-    "eq": "equal",
-    "ne": "not_equal",
-    "lt": "less",
-    "le": "less_equal",
-    "gt": "greater",
-    "ge": "greater_equal",
-    "and": "logical_and",
-    "or": "logical_or",
-}.items():
-    setattr(Tensor, f"__{_symbol}__", _operator(_name))
-
-
-def _method(name):
-    def call(self, *args, **kwargs):
-        return getattr(_functional(), name)(self, *args, **kwargs)
-
-    call.__name__ = name
-    return call
-
-
-Tensor.__neg__ = _method("neg")
-Tensor.__abs__ = _method("abs")
-Tensor.__invert__ = _method("logical_not")
-for _name in (
-    "abs",
-    "add",
-    "sub",
-    "mul",
-    "div",
-    "exp",
-    "log",
-    "sqrt",
-    "rsqrt",
-    "square",
-    "neg",
-    "tanh",
-    "sigmoid",
-    "relu",
-    "pow",
-    "floor_div",
-    "remainder",
-    "matmul",
-    "squeeze",
-    "expand_dims",
-    "unsqueeze",
-    "broadcast_to",
-    "equal",
-    "not_equal",
-    "less",
-    "less_equal",
-    "greater",
-    "greater_equal",
-    "logical_not",
-    "logical_and",
-    "logical_or",
-    "split",
-    "chunk",
-    "clip",
-    "clamp",
-    "floor",
-    "isfinite",
-    "erf",
-    "maximum",
-    "minimum",
-    "softmax",
-    "log_softmax",
-    "topk",
-    "masked_fill",
-    "all",
-    "any",
-    "var",
-    "std",
-    "swapaxes",
-):
-    setattr(Tensor, _name, _method(_name))
-
-
-Tensor.sum, Tensor.mean = _method("total"), _method("average")
-
-
-def _extreme(name):
-    def call(self, *args, **kwargs):
-        if args and args[0] is not None and not isinstance(args[0], (tuple, list)) and "keepdims" not in kwargs:
-            kwargs["dim"], args = args[0], args[1:]  # a dimension that stands first
-            if args:
-                kwargs["keepdim"], args = args[0], args[1:]
-        return getattr(_functional(), name)(self, *args, **kwargs)
-
-    call.__name__ = name
-    return call
-
-
-Tensor.max, Tensor.min = _extreme("largest"), _extreme("smallest")
-for _name, _function in {
-    "eq": "equal",
-    "ne": "not_equal",
-    "lt": "less",
-    "le": "less_equal",
-    "gt": "greater",
-    "ge": "greater_equal",
-}.items():
-    setattr(Tensor, _name, _method(_function))
-
-
-def _shape_of(args):
-    return args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args
-
-
-Tensor.reshape = lambda self, *shape: _functional().reshape(self, _shape_of(shape))
-Tensor.permute = lambda self, *axes: _functional().transpose(self, _shape_of(axes))
-
-
-def _transpose(self, *axes):
-    """Two dimensions exchanged, or all of them in another order: in that of a tuple, or of three and more numbers;
-    without any reversed."""
-    if len(axes) == 2:
-        return _functional().swapaxes(self, *axes)
-    return _functional().transpose(self, _shape_of(axes) if axes else tuple(reversed(range(self.ndim))))
-
-
-Tensor.transpose = _transpose
 
 
 def tensor(input_data=None, dtype=None, shape=None, init=None, const_arg=False, device=None):

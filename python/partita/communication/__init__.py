@@ -1,7 +1,7 @@
 """Which ranks there are, and groups of them."""
 
 from partita._names import refuse_missing
-from partita.communication import management  # noqa: F401
+from partita.communication import comm_func, management  # noqa: F401
 from partita.communication.management import (
     HCCL_WORLD_COMM_GROUP,
     MCCL_WORLD_COMM_GROUP,
@@ -21,11 +21,4 @@ from partita.communication.management import (
     release,
 )
 
-
-def __getattr__(name):
-    """Collectives need tensors, and are imported when they are asked for."""
-    if name == "comm_func":
-        import importlib
-
-        return importlib.import_module("partita.communication.comm_func")
-    return refuse_missing(globals())(name)
+__getattr__ = refuse_missing(globals())

@@ -1,8 +1,6 @@
 """The ranks of the job: processes that a launcher started, or threads of this process (`set_context(ranks=8)`)."""
 
-import os
-
-from partita import _core
+from partita import _core, _ranks, context
 from partita._names import refuse_missing
 
 HCCL_WORLD_COMM_GROUP = "hccl_world_group"
@@ -11,7 +9,6 @@ MCCL_WORLD_COMM_GROUP = "mccl_world_group"
 _WORLDS = (HCCL_WORLD_COMM_GROUP, NCCL_WORLD_COMM_GROUP, MCCL_WORLD_COMM_GROUP)
 _BACKENDS = ("hccl", "nccl", "mccl")
 
-_state = {"init": False}
 _groups = {}
 
 
@@ -29,35 +26,29 @@ def init(backend_name=None):
     if backend_name is not None and backend_name not in _BACKENDS:
         raise ValueError(f"[init] unknown backend, got {backend_name!r}, expected one of {_BACKENDS}")
     _core.this_place()  # refuses a launcher's numbers that make no sense
-    _state["init"] = GlobalComm.INITED = True
+    _ranks.set_begun(True)
+    GlobalComm.INITED = True
 
 
 def release():
     """Ends communication; groups are gone."""
     _require_init("release")
     _groups.clear()
-    _state["init"] = GlobalComm.INITED = False
+    _ranks.set_begun(False)
+    GlobalComm.INITED = False
 
 
 def in_process_ranks():
     """Ranks that are threads of this process."""
-    from partita import context
-
-    ranks = context.get_context("ranks")
-    return int(os.environ.get("PARTITA_RANKS", ranks)) if ranks == 1 else ranks
+    return _ranks.in_process(context.get_context("ranks"))
 
 
-def is_process():
-    """Whether a launcher started this process as one of several ranks."""
-    return _core.this_place().ranks > 1
+is_process = _ranks.is_process
 
 
 def group_size_or_one():
     """The number of ranks; 1 before init."""
-    if not _state["init"]:
-        return in_process_ranks()
-    place = _core.this_place()
-    return place.ranks if place.ranks > 1 else in_process_ranks()
+    return _ranks.group_size_or_one(context.get_context("ranks"))
 
 
 def ranks_of_job():
@@ -68,7 +59,7 @@ def ranks_of_job():
 
 
 def _require_init(where):
-    if not _state["init"]:
+    if not _ranks.is_begun():
         raise RuntimeError(
             f"[{where}] communication is not initialised, got a call before init(), expected init() first"
         )

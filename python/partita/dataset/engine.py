@@ -5,11 +5,13 @@ import numbers
 
 import numpy as np
 
-from partita import _core, _trace
+from partita import _core, context
 from partita._names import missing_attribute
 from partita._warnings import warn
+from partita.common import dtype as mstype
 from partita.common import seed as _seed
 from partita.common.tensor import Tensor
+from partita.communication import management as ranks
 from partita.dataset import transforms as T
 
 _data = _core.data
@@ -87,9 +89,7 @@ class Dataset:
         return [head + list(shape) for _, _, shape in self.rows().columns]
 
     def output_types(self):
-        from partita.common import dtype
-
-        return [dtype.of_core(core).numpy.type for _, core, _ in self.rows().columns]
+        return [mstype.of_core(core).numpy.type for _, core, _ in self.rows().columns]
 
     # How it is changed.
 
@@ -234,9 +234,6 @@ class Dataset:
     def _shards_of_a_step(self):
         """The shards that a loop reads side by side: all of the script's where ranks are threads of this process, so
         that a batch has the rows of all ranks."""
-        from partita import context
-        from partita.communication import management as ranks
-
         shards, _ = self._shards
         alone = context.get_auto_parallel_context("parallel_mode") == "stand_alone"
         if shards == 1 or alone or ranks.is_process() or ranks.in_process_ranks() == 1:
@@ -264,7 +261,7 @@ class Dataset:
             epoch, self._epoch = self._epoch, self._epoch + 1
             for arrays in self._batches(epoch):
                 values = [arrays[c] if self._batch_size is not None else _row_of(arrays[c]) for c in chosen]
-                yield [np.asarray(value) if output_numpy else _trace.from_array(value) for value in values]
+                yield [np.asarray(value) if output_numpy else Tensor._from_array(value) for value in values]
 
     def create_tuple_iterator(self, columns=None, num_epochs=-1, output_numpy=False, do_copy=False):
         """The values of rows or batches, as lists; one epoch each time it is gone through."""

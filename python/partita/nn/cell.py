@@ -2,8 +2,10 @@
 
 from collections import OrderedDict
 
-from partita import _trace, context
+from partita import _core, _trace, context
 from partita._captured import is_fixed, reached, Same, signature
+from partita._layout import annotation_text
+from partita._program import Program
 from partita._warnings import warn
 from partita.common.parameter import DEFAULT_NAME, Parameter
 from partita.common.tensor import Tensor
@@ -240,9 +242,7 @@ class Cell:
 
     def shard(self, in_strategy, out_strategy=None, parameter_plan=None, device="Ascend", level=0):
         """How the inputs of the cell are cut; see parallel.shard."""
-        from partita.parallel.sharded import sharded_cell
-
-        return sharded_cell(self, in_strategy, out_strategy, parameter_plan)
+        return Sharded(self, in_strategy, out_strategy, parameter_plan)
 
     def to_float(self, dst_type):
         raise NotImplementedError(
@@ -315,8 +315,6 @@ class Cell:
         return programs[name]
 
     def _as_program(self, *args, **kwargs):
-        from partita.train.step import Program
-
         return self._program("call", lambda: Program(self._called_in_program))(*args, **kwargs)
 
     def _called_in_program(self, *args, **kwargs):
@@ -362,6 +360,49 @@ class Cell:
 
     def __eq__(self, other):
         return self is other
+
+
+class Sharded(Cell):
+    """A function whose inputs pass through nodes that are annotated."""
+
+    def __init__(self, function, in_strategy, out_strategy, parameter_plan):
+        super().__init__(auto_prefix=False)
+        if parameter_plan:
+            raise NotImplementedError(
+                "[shard] cuts of parameters, got parameter_plan, expected None: they follow from the cuts of ops"
+            )
+        if not isinstance(in_strategy, tuple):
+            raise TypeError(
+                f"[shard] in_strategy is no tuple, got {type(in_strategy).__name__}, expected one entry for each input"
+            )
+        if isinstance(function, Cell):
+            self.network = function
+        else:
+            self.__dict__["network"] = function
+        self.in_strategy, self.out_strategy = in_strategy, out_strategy
+
+    def construct(self, *args):
+        if len(args) != len(self.in_strategy):
+            raise ValueError(f"[shard] strategies for other inputs, got {len(self.in_strategy)}, expected {len(args)}")
+        cut = [_cut(one, strategy) for one, strategy in zip(args, self.in_strategy)]
+        result = self.network(*cut)
+        if self.out_strategy is None:
+            return result
+        several = isinstance(result, tuple)
+        results = result if several else (result,)
+        outs = self.out_strategy if several else self.out_strategy[:1]
+        made = tuple(_cut(one, strategy) for one, strategy in zip(results, outs))
+        return made if several else made[0]
+
+
+def _cut(value, strategy):
+    """The value through a node that does nothing, and is cut so."""
+    if not isinstance(value, Tensor) or strategy is None:
+        return value
+    same = _trace.run(lambda trace, x: _core.functions.reshape(x, list(value.shape)), value)
+    if same._symbol is not None:
+        same._symbol.annotate(annotation_text("shard", (strategy,)))
+    return same
 
 
 def _prefix_of(cells):

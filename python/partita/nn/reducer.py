@@ -1,5 +1,6 @@
 """Gradients of ranks."""
 
+from partita import context
 from partita.communication import management as ranks
 from partita.nn.cell import Cell
 from partita.ops import functional as F
@@ -11,8 +12,6 @@ class DistributedGradReducer(Cell):
 
     def __init__(self, parameters, mean=None, degree=None, fusion_type=1, group=ranks.GlobalComm.WORLD_COMM_GROUP):
         super().__init__(auto_prefix=False)
-        from partita import context
-
         self.mean = context.get_auto_parallel_context("gradients_mean") if mean is None else bool(mean)
         self.degree = ranks.get_group_size(group) if degree is None else degree
         if not isinstance(self.degree, int) or self.degree < 1:

@@ -1,7 +1,7 @@
 """Ops: functions of tensors, and the same as objects that carry sharding annotations."""
 
 from partita._names import refuse_missing
-from partita.ops import functional, operations, registry
+from partita.ops import functional, methods, operations, registry  # noqa: F401  (methods: of tensors)
 from partita.ops.communication import AllGather, AllReduce, Broadcast, Receive, ReduceScatter, Send
 from partita.ops.custom import Custom, PyFunc
 from partita.ops.composite import GradOperation, grad, value_and_grad

@@ -1,6 +1,7 @@
 """Collectives as ops: at once, among processes. What networks communicate follows from how they are cut."""
 
 from partita import _trace
+from partita.communication import comm_func
 from partita.communication.management import GlobalComm
 from partita.ops.primitive import Primitive
 
@@ -18,8 +19,6 @@ class _Collective(Primitive):
                 f"[{self.name}] a collective in a network, got a call in construct, expected none: what ranks "
                 "communicate follows from how ops are cut"
             )
-        from partita.communication import comm_func
-
         result = self.collective(comm_func, x)
         return result[0] if isinstance(result, tuple) else result
 

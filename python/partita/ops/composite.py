@@ -1,6 +1,7 @@
 """Gradients of functions: nodes that follow those of the function in one program."""
 
 from partita import _core, _trace
+from partita._program import Program
 from partita.common import dtype as mstype
 from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
@@ -22,7 +23,7 @@ def _gradients(build, total, tensors):
     """d total / d each of the tensors."""
     build.set_place()
     symbols = build.trace.differentiate(build.symbol(total), [build.symbol(one) for one in tensors])
-    return tuple(_trace.from_symbol(symbol) for symbol in symbols)
+    return tuple(Tensor._from_symbol(symbol) for symbol in symbols)
 
 
 def _of_its_own(tensor):
@@ -114,14 +115,7 @@ def value_and_grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=
             return value, of_inputs
         return value, (of_weights if positions is None else (of_inputs, of_weights))
 
-    return _program(both)
-
-
-def _program(function):
-    """As one program."""
-    from partita.train.step import Program
-
-    return Program(function)
+    return Program(both)
 
 
 def grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False):
@@ -132,7 +126,7 @@ def grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False):
         value, found = inner(*args, **kwargs)
         return (found, tuple(value[1:])) if has_aux else found
 
-    return _program(gradients)
+    return Program(gradients)
 
 
 class GradOperation:
@@ -147,9 +141,7 @@ class GradOperation:
     def __call__(self, fn, weights=None):
         parameters = _require_weights("GradOperation", weights)
         if self.get_by_list and parameters is None:
-            from partita.nn.cell import Cell
-
-            parameters = fn.trainable_params() if isinstance(fn, Cell) else None
+            parameters = fn.trainable_params() if hasattr(type(fn), "trainable_params") else None
             if parameters is None:
                 raise ValueError("[GradOperation] no parameters, got get_by_list=True without weights, expected some")
 
@@ -170,4 +162,4 @@ class GradOperation:
                 return (of_inputs, of_weights) if self.get_all else of_weights
             return of_inputs if self.get_all else of_inputs[0]
 
-        return _program(gradients)
+        return Program(gradients)

@@ -4,6 +4,7 @@ from partita.ops.creation import *  # noqa: F401,F403
 from partita.ops.derived import *  # noqa: F401,F403
 from partita.ops.elementwise import *  # noqa: F401,F403
 from partita.ops.layers import *  # noqa: F401,F403
+from partita.ops.losses import *  # noqa: F401,F403
 from partita.ops.reductions import *  # noqa: F401,F403
 from partita.ops.shapes import *  # noqa: F401,F403
 from partita.ops.support import F, as_tensor, apply_op, attributes, is_number, run  # noqa: F401

@@ -4,6 +4,7 @@ import builtins
 import numbers
 
 from partita import _core, _trace
+from partita.common import seed as seeds
 from partita.common.tensor import Tensor
 from partita.ops.elementwise import bias_add, cast, greater_equal, mul
 from partita.ops.shapes import flatten, reshape
@@ -25,32 +26,6 @@ def matmul(input, other, transpose_a=False, transpose_b=False):
             f"[matmul] operands of two element types, got {a.dtype} and {b.dtype}, expected one: see ops.cast"
         )
     return run(lambda trace, x, y: F.matmul(x, y, transpose_a, transpose_b), a, b)
-
-
-def cross_entropy(input, target, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
-    """Softmax cross entropy of logits with classes or probabilities; see nn.CrossEntropyLoss."""
-    from partita.nn.loss import CrossEntropyLoss
-
-    return CrossEntropyLoss(weight, ignore_index, reduction, label_smoothing).construct(input, target)
-
-
-def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None, reduction="mean"):
-    """Binary cross entropy of logits with labels in [0, 1]; see nn.BCEWithLogitsLoss."""
-    from partita.nn.loss import BCEWithLogitsLoss
-
-    return BCEWithLogitsLoss(reduction, weight, pos_weight).construct(input, target)
-
-
-def mse_loss(input, target, reduction="mean"):
-    from partita.nn.loss import MSELoss
-
-    return MSELoss(reduction).construct(input, target)
-
-
-def l1_loss(input, target, reduction="mean"):
-    from partita.nn.loss import MAELoss
-
-    return MAELoss(reduction).construct(input, target)
 
 
 def conv2d(input, weight, bias=None, stride=1, pad_mode="valid", padding=0, dilation=1, groups=1):
@@ -170,8 +145,6 @@ def dropout(input, p=0.5, training=True, seed=None):
     if not training or p == 0 or (build is not None and build.trace.builds_network and not build.training):
         return x
     if build is None:
-        from partita.common import seed as seeds
-
         mask = Tensor(
             _core.initial("uniform", [0.0, 1.0], "f32", x.shape, seeds.seed_or_default(), seeds.next_name("dropout"))
         )

@@ -1,8 +1,8 @@
 """Ops as objects, which carry a sharding annotation, a stage and whether they are recomputed."""
 
 from partita import _trace
+from partita._layout import annotation_text
 from partita.common.tensor import Tensor
-from partita.parallel.layout import annotation_text
 
 
 class Primitive:

@@ -4,87 +4,12 @@ import os
 import signal
 import time
 
+from partita import _core
 from partita._names import refuse_missing
 from partita._warnings import warn
-
-
-class RunContext:
-    """What a callback can see of a run, and how it ends it."""
-
-    def __init__(self, original_args):
-        self._original_args, self._stop_requested = original_args, False
-
-    def original_args(self):
-        return self._original_args
-
-    def request_stop(self):
-        """No step after this one."""
-        self._stop_requested = True
-
-    def get_stop_requested(self):
-        return self._stop_requested
-
-
-class InternalCallbackParam(dict):
-    """Named values, as attributes too; those that are not there are None."""
-
-    def __getattr__(self, name):
-        return self.get(name)
-
-    def __setattr__(self, name, value):
-        self[name] = value
-
-
-class Callback:
-    """The base: override what is of interest. The names without `on_train_` are those of old scripts."""
-
-    def begin(self, run_context):
-        pass
-
-    def epoch_begin(self, run_context):
-        pass
-
-    def epoch_end(self, run_context):
-        pass
-
-    def step_begin(self, run_context):
-        pass
-
-    def step_end(self, run_context):
-        pass
-
-    def end(self, run_context):
-        pass
-
-    def on_train_begin(self, run_context):
-        self.begin(run_context)
-
-    def on_train_epoch_begin(self, run_context):
-        self.epoch_begin(run_context)
-
-    def on_train_epoch_end(self, run_context):
-        self.epoch_end(run_context)
-
-    def on_train_step_begin(self, run_context):
-        self.step_begin(run_context)
-
-    def on_train_step_end(self, run_context):
-        self.step_end(run_context)
-
-    def on_train_end(self, run_context):
-        self.end(run_context)
-
-    def on_eval_begin(self, run_context):
-        self.begin(run_context)
-
-    def on_eval_end(self, run_context):
-        self.end(run_context)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        return None
+from partita.train.callback_base import Callback, InternalCallbackParam, RunContext  # noqa: F401
+from partita.train.checkpoints import CheckpointConfig, ModelCheckpoint  # noqa: F401
+from partita.train.serialization import save_checkpoint
 
 
 class LossMonitor(Callback):
@@ -246,9 +171,6 @@ class OnRequestExit(Callback):
 
     def stopped(self, number, network):
         """Behind a training that the signal ended."""
-        from partita import _core
-        from partita.train.serialization import save_checkpoint
-
         self.stopped_by = number
         if self.save_ckpt and _core.this_place().rank == 0:
             os.makedirs(os.path.dirname(os.path.abspath(self.path)), exist_ok=True)
@@ -256,7 +178,5 @@ class OnRequestExit(Callback):
         if number == signal.SIGINT:
             raise KeyboardInterrupt
 
-
-from partita.train.checkpoints import CheckpointConfig, ModelCheckpoint  # noqa: E402, F401: it needs Callback
 
 __getattr__ = refuse_missing(globals())

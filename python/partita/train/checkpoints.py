@@ -10,7 +10,7 @@ from partita import _core
 from partita._names import refuse_missing
 from partita._warnings import warn
 from partita.communication import management as ranks
-from partita.train.callback import Callback
+from partita.train.callback_base import Callback
 
 
 class CheckpointConfig:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import pickle
 import re
 
 import numpy as np
@@ -10,49 +9,11 @@ import numpy as np
 from partita.common.parameter import Parameter
 from partita.common.tensor import Tensor
 from partita.train import strategy
+from partita.train.parts import joined
 from partita.train.serialization import load_checkpoint, load_param_into_net, save_parameters
+from partita.train.strategy import entry_named
 
 _RANK_FOLDER = re.compile(r"rank_(\d+)")
-
-
-class _Whole:
-    """A tensor that is put together from boxes of it."""
-
-    def __init__(self, where, name, shape, dtype):
-        self.where, self.name = where, name
-        self.values, self.known = np.zeros(shape, dtype), np.zeros(shape, bool)
-
-    def put(self, box, values):
-        place = tuple(slice(begin, end) for begin, end in box)
-        if self.values[place].shape != values.shape:
-            raise ValueError(
-                f"[{self.where}] a part of '{self.name}' is of another shape, got {values.shape}, "
-                f"expected {self.values[place].shape}"
-            )
-        self.values[place], self.known[place] = values, True
-
-    def made(self):
-        if not self.known.all():
-            raise ValueError(
-                f"[{self.where}] parts of '{self.name}' are missing, got {int(self.known.sum())} of "
-                f"{self.known.size} elements, expected the files of all ranks"
-            )
-        return Parameter(Tensor(self.values), name=self.name)
-
-
-def _joined(where, name, parts, entry=None):
-    """A parameter of its parts, ((rank, parameter), ..); `entry` says which boxes they are where they do not."""
-    if all(one.box is None for _, one in parts) and entry is None:
-        return parts[0][1]
-    shape = parts[0][1].box[1] if parts[0][1].box else tuple(entry["tensor_shape"])
-    whole = _Whole(where, name, shape, parts[0][1].asnumpy().dtype)
-    for rank, one in parts:
-        box = one.box[0] if one.box else None if entry is None else strategy.box_on(entry, rank)
-        if one.box is None and one.shape == tuple(shape):
-            box = tuple((0, size) for size in shape)
-        if box is not None:
-            whole.put(box, one.asnumpy())
-    return whole.made()
 
 
 def build_searched_strategy(strategy_filename):
@@ -91,8 +52,6 @@ def merge_sliced_parameter(sliced_parameters, strategy=None):
             )
     entry = None
     if strategy is not None:
-        from partita.train.strategy import entry_named
-
         entry = entry_named(where, strategy, first.name)
         if len(entry["slices"]) != len(sliced_parameters):
             raise ValueError(
@@ -103,7 +62,7 @@ def merge_sliced_parameter(sliced_parameters, strategy=None):
     if entry is None and first.box is None:
         made = Parameter(Tensor(np.concatenate([one.asnumpy() for one in sliced_parameters])), name=first.name)
     else:
-        made = _joined(where, first.name, list(zip(ranks, sliced_parameters)), entry)
+        made = joined(where, first.name, list(zip(ranks, sliced_parameters)), entry)
     made.requires_grad, made.layerwise_parallel = first.requires_grad, first.layerwise_parallel
     return made
 
@@ -114,7 +73,7 @@ def _merged(where, files, entries=None):
     for rank, path in sorted(files.items()):
         for name, one in load_checkpoint(path).items():
             parts.setdefault(name, []).append((rank, one))
-    return {name: _joined(where, name, own, (entries or {}).get(name)) for name, own in parts.items()}
+    return {name: joined(where, name, own, (entries or {}).get(name)) for name, own in parts.items()}
 
 
 def load_distributed_checkpoint(
@@ -160,25 +119,6 @@ def load_distributed_checkpoint(
     found = _merged(where, dict(enumerate(checkpoint_filenames)), entries)
     not_loaded = load_param_into_net(network, found, strict_load)[0]
     return (not_loaded, found) if return_param_dict else not_loaded
-
-
-def joined_over_ranks(where, parameters):
-    """Whole parameters of the parts that the processes have. All of them call it."""
-    from partita.communication.comm_func import all_gather_into_tensor
-
-    own = {name: (one.box, one.asnumpy()) for name, one in parameters.items()}
-    data = np.frombuffer(pickle.dumps(own), np.uint8)
-    sizes = all_gather_into_tensor(Tensor(np.array([data.size], np.int64)))[0].asnumpy()
-    padded = np.zeros(int(sizes.max()), np.uint8)
-    padded[: data.size] = data
-    all_data = all_gather_into_tensor(Tensor(padded))[0].asnumpy().reshape(len(sizes), -1)
-    parts = {}
-    for rank, size in enumerate(sizes):
-        for name, (box, values) in pickle.loads(all_data[rank, : int(size)].tobytes()).items():
-            one = Parameter(Tensor(values), name=name)
-            one.box = box
-            parts.setdefault(name, []).append((rank, one))
-    return {name: _joined(where, name, of_ranks) for name, of_ranks in parts.items()}
 
 
 def _rank_files(where, folder):

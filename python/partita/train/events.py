@@ -5,7 +5,7 @@ import math
 from partita._names import refuse_missing
 from partita.common.tensor import Tensor
 from partita.train import strategy
-from partita.train.callback import Callback, InternalCallbackParam, RunContext
+from partita.train.callback_base import Callback, InternalCallbackParam, RunContext
 from partita.train.checkpoints import ModelCheckpoint
 
 

@@ -4,18 +4,19 @@ import contextlib
 
 from partita import _core, context
 from partita._names import refuse_missing
+from partita._parallelism import Parallelism
 from partita._warnings import warn
 from partita.common.tensor import Tensor
 from partita.context import ParallelMode  # noqa: F401
 from partita.nn.cell import Cell
 from partita.nn.optim import Optimizer
 from partita.nn.wrap import _Divided
-from partita.planning import Program
 from partita.train import strategy
 from partita.train.callback import Callback, OnRequestExit
 from partita.train.events import Events
+from partita.train.job import NetworkJob, training_rows
 from partita.train.metrics import Metric
-from partita.train.job import NetworkJob, Parallelism, training_rows
+from partita.train.program import Program
 
 _METRICS = {
     "loss": "loss",

@@ -11,6 +11,7 @@ from partita.common.tensor import Tensor
 from partita.communication import management as ranks
 from partita.nn.cell import Cell
 from partita.nn.optim import Optimizer
+from partita.train.parts import joined_over_ranks
 
 _ENDINGS = {"ckpt": ".ckpt", "safetensors": ".safetensors"}
 
@@ -163,8 +164,6 @@ def load_param_into_net(net, parameter_dict, strict_load=False, remove_redundanc
             f"[load_param_into_net] no dict, got {type(parameter_dict).__name__}, expected names and parameters"
         )
     if ranks.is_process() and any(getattr(one, "box", None) for one in parameter_dict.values()):
-        from partita.train.distributed import joined_over_ranks
-
         parameter_dict = joined_over_ranks("load_param_into_net", parameter_dict)
     if isinstance(net, Optimizer):
         unused = net.take_states(parameter_dict)

@@ -5,6 +5,7 @@ import numpy as np
 from partita import _core
 from partita._names import refuse_missing
 from partita.common import dtype as mstype
+from partita.common.seed import seed_or_default
 
 _data = _core.data
 
@@ -17,8 +18,6 @@ class Transform:
         raise NotImplementedError
 
     def __call__(self, value):
-        from partita.common.seed import seed_or_default
-
         array = _core.Array(np.asarray(value))
         return np.asarray(self.core(seed_or_default()).apply(array))
 

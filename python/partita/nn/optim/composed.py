@@ -1,6 +1,6 @@
 """Optimizers whose updates are made of ops."""
 
-from partita.nn.optim import Optimizer, _require_betas
+from partita.nn.optim.optimizer import Optimizer, require_betas
 from partita.ops import functional as F
 
 
@@ -11,7 +11,7 @@ class AdamWeightDecay(Optimizer):
 
     def __init__(self, params, learning_rate=1e-3, beta1=0.9, beta2=0.999, eps=1e-6, weight_decay=0.0):
         super().__init__(learning_rate, params, weight_decay)
-        _require_betas("AdamWeightDecay", beta1, beta2, eps)
+        require_betas("AdamWeightDecay", beta1, beta2, eps)
         self.beta1, self.beta2, self.eps = beta1, beta2, eps
 
     def update(self, parameter, gradient, learning_rate, states):
@@ -84,7 +84,7 @@ class AdaMax(Optimizer):
 
     def __init__(self, params, learning_rate=0.001, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0.0, loss_scale=1.0):
         super().__init__(learning_rate, params, weight_decay, loss_scale)
-        _require_betas("AdaMax", beta1, beta2, eps)
+        require_betas("AdaMax", beta1, beta2, eps)
         self.beta1, self.beta2, self.eps = beta1, beta2, eps
 
     def update(self, parameter, gradient, learning_rate, states):

@@ -1,6 +1,387 @@
-"""Optimizer, where old scripts import it from."""
+"""The base of optimizers: which parameters an update is of, how fast, and how it becomes a part of a program."""
 
+import numbers
+
+from partita import _trace, context
+from partita._captured import signature
 from partita._names import refuse_missing
-from partita.nn.optim import Optimizer  # noqa: F401
+from partita._program import Program
+from partita.common import dtype as mstype
+from partita.common.parameter import Parameter
+from partita.common.tensor import Tensor
+from partita.nn.cell import Cell
+
+# Methods of the documented class that would have to be called for each parameter, or step.
+_NOT_REPLACED = ("get_lr", "get_lr_parameter", "get_weight_decay", "decay_weight", "scale_grad")
+_UNDECAYED = ("gamma", "beta")  # parameters with these in their names: scales and offsets of norms
+
+
+class Optimizer(Cell):
+    """The base: parameters, and a learning rate, which is a number, or one for each step. Weights decay but for the
+    scales and offsets of norms.
+
+    Parameters may come in groups, dicts of "params" and, where they are not those of the optimizer, their
+    "weight_decay", of all of them, and "lr", a number; {"order_params": parameters} gives their order.
+    """
+
+    def __init__(self, learning_rate, parameters, weight_decay=0.0, loss_scale=1.0):
+        super().__init__(auto_prefix=False)
+        where = type(self).__name__
+        for name in _NOT_REPLACED:
+            if getattr(type(self), name, None) is not getattr(Optimizer, name, None):
+                raise NotImplementedError(
+                    f"[{where}] a method that is not called here, got {name} of its own, expected `update` or "
+                    "`construct`"
+                )
+        parameters, groups = list(parameters), {}
+        if any(isinstance(one, dict) for one in parameters):
+            parameters, groups = _ungrouped(where, parameters)
+        for one in parameters:
+            if not isinstance(one, Parameter):
+                raise TypeError(
+                    f"[{where}] no parameter, got {type(one).__name__}, expected Parameter, as of "
+                    "net.trainable_params()"
+                )
+        if not parameters:
+            raise ValueError(f"[{where}] nothing to train, got no parameters, expected at least 1")
+        names = [one.name for one in parameters]
+        for name in names:
+            if names.count(name) > 1:
+                raise RuntimeError(
+                    f"[{where}] two parameters have one name, got '{name}' again, expected names of their own"
+                )
+        if isinstance(weight_decay, bool) or not isinstance(weight_decay, numbers.Real) or weight_decay < 0:
+            raise ValueError(f"[{where}] bad weight_decay, got {weight_decay!r}, expected a number from 0")
+        if isinstance(loss_scale, bool) or not isinstance(loss_scale, numbers.Real) or loss_scale <= 0:
+            raise ValueError(f"[{where}] bad loss_scale, got {loss_scale!r}, expected a number above 0")
+        if loss_scale != 1:
+            raise NotImplementedError(
+                f"[{where}] loss_scale is not there, got {loss_scale!r}, expected 1: divide the gradients, or the loss"
+            )
+        self.__dict__["parameters"] = parameters
+        self.__dict__["groups"] = groups  # of each parameter's name its own decay and rate, where there are groups
+        self.weight_decay, self.loss_scale = float(weight_decay), float(loss_scale)
+        self.__dict__["learning_rates"] = _rates(where, learning_rate)
+        self.__dict__["global_step"] = 0
+        self.__dict__["_counts"] = False
+        self.__dict__["states"] = {}  # momentum and the like by their names in the library, once there are some
+
+    def options(self):
+        """Options of the job, by their keys."""
+        if self.is_composed:
+            return {"optimizer.kind": "adam"}  # that it has states: its updates are made of ops
+        raise NotImplementedError(
+            f"[{type(self).__name__}] no updates of the library, got an optimizer of one's own, "
+            "expected SGD, Momentum, Adam or AdamWeightDecay"
+        )
+
+    def _decay(self):
+        """Options of the decay of weights."""
+        if not self.weight_decay:
+            return {}
+        return {"optimizer.weight_decay": self.weight_decay, "optimizer.no_decay": list(_UNDECAYED)}
+
+    _entries = frozenset({"update"})
+    _internals = Cell._internals | {"parameters", "learning_rates", "global_step", "states", "_counts"}
+
+    def program_state(self):
+        values = [(name, one) for name, one in self.__dict__.items() if name not in self._internals]
+        return tuple((name, signature(one)) for name, one in values)
+
+    def _decay_of(self, name):
+        """The decay of one parameter."""
+        if self.groups:
+            decay = self._group_of(name)[0]
+            return self.weight_decay if decay is None else decay
+        return 0.0 if any(one in name for one in _UNDECAYED) else self.weight_decay
+
+    def _group_of(self, name):
+        if name not in self.groups:
+            raise RuntimeError(
+                f"[{type(self).__name__}] a parameter of no group, got '{name}', expected one of "
+                f"{sorted(self.groups)}: the names that they had when the optimizer was made"
+            )
+        return self.groups[name]
+
+    def _options_of(self, name):
+        """Options of the update of one parameter, as texts."""
+        options = dict(self.options())
+        if self.groups:
+            options.update({"optimizer.weight_decay": self._decay_of(name), "optimizer.no_decay": []})
+        return context.option_texts(options)
+
+    def _rate_of(self, trace, name, rate):
+        """The symbol of the learning rate of one parameter."""
+        own = self._group_of(name)[1] if self.groups else None
+        return rate if own is None else trace.constant(own, "f32", [])
+
+    def state(self, name, array=None):
+        """The state of a name as a parameter, which all programs share; with an array it gets this value."""
+        if name not in self.states:
+            self.states[name] = Parameter(Tensor(array if array is not None else 0.0), name, requires_grad=False)
+        elif array is not None:
+            self.states[name]._take(array)
+        return self.states[name]
+
+    def get_parameters(self, expand=True):
+        """The states, and the number of steps taken, as files keep them."""
+        steps = Parameter(Tensor(self.global_step, mstype.int32), "global_step", requires_grad=False)
+        return iter([*self.states.values(), steps])
+
+    def take_states(self, given):
+        """States of a file, by their names, and the steps that were taken; gives the names that are none of these."""
+        shapes, unused = {one.name: one.shape for one in self.parameters}, []
+        for name, one in given.items():
+            one = one if isinstance(one, Tensor) else Tensor(one)
+            head, _, last = name.rpartition(".")
+            if name == "global_step":
+                self.__dict__["global_step"] = int(one.asnumpy())
+            elif name == "checkpoint.position":
+                self.__dict__["global_step"] = int(one.asnumpy()[0])
+            elif name == "step" and (self.is_composed or self.counts_steps):
+                self.state(name, one.array.copy())
+            elif head in shapes and name not in shapes and (self.is_composed or last in self.state_names()):
+                if one.shape != shapes[head]:
+                    raise RuntimeError(
+                        f"[{type(self).__name__}] '{name}' is of another shape, got {one.shape}, expected "
+                        f"{shapes[head]}"
+                    )
+                self.state(name, one.array.copy())
+            else:
+                unused.append(name)
+        return unused
+
+    def state_names(self):
+        """What an update of the library keeps of a parameter."""
+        kinds = {"sgd": (), "momentum": ("momentum",), "adam": ("exp_avg", "exp_avg_sq")}
+        return kinds[self.options()["optimizer.kind"]]
+
+    @property
+    def counts_steps(self):
+        """Whether updates depend on the number of steps; known of those that are made of ops when they were."""
+        return self._counts or not self.is_composed and self.options()["optimizer.kind"] == "adam"
+
+    def __call__(self, gradients):
+        """Updates the parameters by their gradients, in their order."""
+        return self._program("update", lambda: Program(self._construct, rows=False))(*gradients)
+
+    def _construct(self, *gradients):
+        return self.construct(gradients)
+
+    def construct(self, gradients):
+        """The update of all parameters; a subclass may change the gradients before, for loops of one's own."""
+        where = type(self).__name__
+        if len(gradients) != len(self.parameters):
+            raise ValueError(
+                f"[{where}] another number of gradients, got {len(gradients)}, expected {len(self.parameters)}"
+            )
+        build = _trace.current()
+        if self in build.rates.values():
+            raise NotImplementedError(
+                f"[{where}] two updates in one program, got the same optimizer again, expected one call of it"
+            )
+        build.note(self)
+        name = f"learning_rate{len(build.rates)}"
+        rate = build.trace.network_input(name, "f32", [], False)
+        build.rates[name] = self
+        for parameter, gradient in zip(self.parameters, gradients):
+            if not parameter.requires_grad:
+                continue  # frozen since the optimizer was made
+            if not isinstance(gradient, Tensor):
+                raise TypeError(
+                    f"[{where}] a gradient is no tensor, got {type(gradient).__name__}, expected one for "
+                    f"'{parameter.name}'"
+                )
+            if gradient.shape != parameter.shape:
+                raise ValueError(
+                    f"[{where}] a gradient of another shape, got {gradient.shape} for '{parameter.name}', "
+                    f"expected {parameter.shape}"
+                )
+            build.set_place()
+            symbols = build.symbol(parameter), build.symbol(gradient), rate
+            build.replace(parameter, self.add_update(build.trace, *symbols))
+        return Tensor(True)
+
+    @property
+    def adds_updates(self):
+        """Whether trainings have to call `add_update` for each parameter, instead of knowing updates by `options`."""
+        return self.is_composed or bool(self.groups)
+
+    # Updates that are made of ops: `update` of a subclass.
+
+    @property
+    def is_composed(self):
+        """Whether the update is made of ops instead of being one of the library."""
+        return type(self).update is not Optimizer.update
+
+    def update(self, parameter, gradient, learning_rate, states):
+        """What a parameter becomes, from tensors and `states(name, begin)`, which gives what is kept;
+        `states.keep(name, value)` keeps another value. `states.step` is the number of steps taken, as a float,
+        `states.weight_decay` the decay of this parameter."""
+        raise NotImplementedError
+
+    def add_update(self, trace, parameter, gradient, rate):
+        """Adds the nodes of the update of one parameter; gives the symbol that it becomes."""
+        name = parameter.name
+        rate = self._rate_of(trace, name, rate)
+        if not self.is_composed:
+            return trace.update(self._options_of(name), parameter, gradient, rate)
+        trace.set_phase("update")
+        build = _trace.current()
+        states = _States(trace, parameter, self._decay_of(name))
+        with build if build is not None else _trace.Build(trace, training=True):
+            p, g, r = (Tensor._from_symbol(one) for one in (parameter, gradient, rate))
+            if self.decays_gradients and states.weight_decay:
+                g = g + p * states.weight_decay
+            following = self.update(p, g, r, states)
+            self.__dict__["_counts"] |= states.counts
+            trace.store(parameter, following._symbol)
+            states.store()
+        trace.set_phase("forward")
+        return following._symbol
+
+    decays_gradients = True
+
+    def rate_of(self, step):
+        """The learning rate of a step, counted from 0; the last one of a list from its end on."""
+        rates = self.learning_rates
+        return rates[min(step, len(rates) - 1)]
+
+    def get_lr(self):
+        return Tensor(self.rate_of(self.global_step))
+
+    @property
+    def learning_rate(self):
+        """That of the next step; `set_data` sets it."""
+        return _Rate(self)
+
+    @learning_rate.setter
+    def learning_rate(self, value):
+        self.__dict__["learning_rates"] = _rates(type(self).__name__, value)
+
+    @property
+    def is_scheduled(self):
+        return len(self.learning_rates) > 1
+
+
+class _Rate(Parameter):
+    """The learning rate of an optimizer, which hears of what is set."""
+
+    __slots__ = ("_optimizer",)
+
+    def __init__(self, optimizer):
+        super().__init__(Tensor(optimizer.rate_of(optimizer.global_step)), "learning_rate", requires_grad=False)
+        self._optimizer = optimizer
+
+    def set_data(self, data, slice_shape=False):
+        if self._optimizer.is_scheduled:
+            raise ValueError(
+                "[learning_rate] one for each step is given, got set_data, expected optimizer.learning_rate = .."
+            )
+        super().set_data(data)
+        self._optimizer.learning_rate = float(self)
+        return self
+
+    def __setitem__(self, index, value):
+        super().__setitem__(index, value)
+        self.set_data(self)
+
+    def clone(self, init="same"):
+        return Parameter(Tensor(self.array), self.name, requires_grad=False)
+
+
+def _ungrouped(where, groups):
+    """(parameters in their order, for each name its own (weight decay, learning rate), None where it has none)."""
+    parameters, own, order = [], {}, None
+    for group in groups:
+        if not isinstance(group, dict):
+            raise TypeError(
+                f"[{where}] groups beside parameters, got {type(group).__name__}, expected a dict as the others"
+            )
+        unknown = sorted(set(group) - {"params", "weight_decay", "lr", "order_params", "grad_centralization"})
+        if unknown or ("params" in group) == ("order_params" in group):
+            raise KeyError(
+                f"[{where}] bad group of parameters, got {sorted(group)}, expected params with weight_decay or lr, or "
+                "order_params alone"
+            )
+        if "order_params" in group:
+            order = list(group["order_params"])
+            continue
+        if group.get("grad_centralization"):
+            raise NotImplementedError(f"[{where}] grad_centralization is not there, got True, expected False")
+        decay, rate = group.get("weight_decay"), group.get("lr")
+        if decay is not None and (isinstance(decay, bool) or not isinstance(decay, numbers.Real) or decay < 0):
+            raise ValueError(f"[{where}] bad weight_decay of a group, got {decay!r}, expected a number from 0")
+        if rate is not None:
+            rates = _rates(where, rate)
+            if len(rates) > 1:
+                raise NotImplementedError(
+                    f"[{where}] a learning rate for each step in a group, got {len(rates)} of them, expected one number"
+                )
+            rate = rates[0]
+        for one in group["params"]:
+            parameters.append(one)
+            own[getattr(one, "name", "")] = (None if decay is None else float(decay), rate)
+    if order is not None:
+        if sorted(map(id, order)) != sorted(map(id, parameters)):
+            raise ValueError(
+                f"[{where}] order_params of other parameters, got {len(order)}, expected the {len(parameters)} of the "
+                "groups"
+            )
+        parameters = order
+    return parameters, own
+
+
+def _rates(where, given):
+    if isinstance(given, bool):
+        raise TypeError(f"[{where}] the learning rate is a bool, got {given}, expected a number")
+    if isinstance(given, numbers.Real):
+        rates = [float(given)]
+    elif isinstance(given, Tensor):
+        rates = [float(one) for one in given.asnumpy().reshape(-1)]
+    elif isinstance(given, (list, tuple)) or hasattr(given, "__iter__"):
+        rates = [float(one) for one in given]
+    else:
+        raise TypeError(
+            f"[{where}] bad learning rate, got {type(given).__name__}, expected a number, or one for each step"
+        )
+    if not rates or any(not 0 <= one < float("inf") for one in rates):
+        raise ValueError(f"[{where}] bad learning rate, got {given!r}, expected numbers from 0")
+    return rates
+
+
+class _States:
+    """What an optimizer keeps for one parameter, while its update is built."""
+
+    def __init__(self, trace, parameter, weight_decay):
+        self._trace, self._parameter, self._kept = trace, parameter, {}
+        self.weight_decay, self.counts = weight_decay, False
+
+    def __call__(self, name, begin=0.0):
+        symbol = self._trace.optimizer_state(self._parameter, name, list(self._parameter.shape), float(begin))
+        self._kept[name] = [symbol, None]
+        return Tensor._from_symbol(symbol)
+
+    def keep(self, name, value):
+        self._kept[name][1] = value._symbol
+
+    @property
+    def step(self):
+        self.counts = True
+        return Tensor._from_symbol(self._trace.count_step()).astype("f4")
+
+    def store(self):
+        for symbol, value in self._kept.values():
+            if value is not None:
+                self._trace.store(symbol, value)
+
+
+def require_betas(where, beta1, beta2, eps):
+    for name, value in (("beta1", beta1), ("beta2", beta2)):
+        if not 0 < value < 1:
+            raise ValueError(f"[{where}] {name} out of range, got {value}, expected 0 to 1, both excluded")
+    if eps <= 0:
+        raise ValueError(f"[{where}] bad eps, got {eps}, expected a number above 0")
+
 
 __getattr__ = refuse_missing(globals())

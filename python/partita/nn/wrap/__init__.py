@@ -1,7 +1,10 @@
 """Cells around a network: with its loss, in micro-batches, as one step of a training."""
 
+from partita import _core
+from partita._program import Program
 from partita.common.tensor import Tensor
 from partita.nn.cell import Cell
+from partita.ops.composite import GradOperation, value_and_grad
 
 
 class WithLossCell(Cell):
@@ -51,8 +54,6 @@ class PipelineCell(_Divided):
         cells = dict(network.cells_and_names())
         for path, stage in stage_config.items():
             if path not in cells:
-                from partita import _core
-
                 near = _core.nearest(path, list(cells))
                 raise KeyError(
                     f"[PipelineCell] no such cell, got '{path}', expected one of {len(cells)} paths"
@@ -75,14 +76,23 @@ class MicroBatchInterleaved(_Divided):
         super().__init__(network, interleave_num)
 
 
+def _step_of(network, optimizer):
+    """Returns one step of a training of a network whose result is its loss, as a program."""
+
+    def step(*inputs):
+        loss, gradients = value_and_grad(network, None, optimizer.parameters)(*inputs)
+        optimizer(gradients)
+        return loss
+
+    return Program(step)
+
+
 class TrainOneStepCell(Cell):
     """One step of a training: a call gives the loss and updates the parameters."""
 
     _internals = Cell._internals | {"_step_of", "_step", "grad", "weights"}
 
     def __init__(self, network, optimizer, sens=None, return_grad=False):
-        from partita.ops.composite import GradOperation
-
         super().__init__(auto_prefix=False)
         if sens is not None and sens != 1.0:
             raise NotImplementedError(f"[TrainOneStepCell] a factor of the loss, got sens={sens}, expected None")
@@ -96,11 +106,9 @@ class TrainOneStepCell(Cell):
         self.__dict__.update(_step_of=None, _step=None)
 
     def construct(self, *inputs):
-        from partita.train.step import StepFunction
-
         network, optimizer = self.network, self.optimizer  # which live as long as the function of their identities
         if self._step_of != (id(network), id(optimizer)):
-            self.__dict__.update(_step_of=(id(network), id(optimizer)), _step=StepFunction(network, optimizer))
+            self.__dict__.update(_step_of=(id(network), id(optimizer)), _step=_step_of(network, optimizer))
         return self._step(*inputs)
 
     def __call__(self, *inputs):

@@ -1,0 +1,29 @@
+"""The network that a thread builds, and the line of the script that a call stands in."""
+
+import os
+import sys
+import threading
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_threads = threading.local()
+
+
+def current():
+    """Returns the build of a network that this thread is in, or None."""
+    return getattr(_threads, "build", None)
+
+
+def set_current(build):
+    """Makes this thread build a network; None ends it."""
+    _threads.build = build
+
+
+def user_line():
+    """(file, line) of the innermost call that is not of this package. Of the file its name alone: processes may have
+    copies of a script in folders of their own."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    if frame is None:
+        return "", 0
+    return os.path.basename(frame.f_code.co_filename), frame.f_lineno

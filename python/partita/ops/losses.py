@@ -1,0 +1,156 @@
+"""Losses of logits with labels. The cells of `nn.loss` are made of them."""
+
+from partita import _core, _trace
+from partita._warnings import warn
+from partita.common import dtype as mstype
+from partita.common.tensor import Tensor
+from partita.ops.creation import one_hot
+from partita.ops.elementwise import abs, add, cast, div, equal, mul, neg, not_equal, select, softplus, square, sub
+from partita.ops.reductions import log_softmax, reduce_mean, reduce_sum
+from partita.ops.shapes import gather, reshape, transpose
+from partita.ops.support import run
+
+__all__ = ("binary_cross_entropy_with_logits", "cross_entropy", "l1_loss", "mse_loss")
+
+
+def reduction_of(where, reduction):
+    """Returns the name of a reduction, "none" for None. Throws ValueError for a name that is none of them."""
+    if reduction is None:
+        return "none"
+    if reduction not in ("mean", "sum", "none"):
+        raise ValueError(f"[{where}] unknown reduction, got {reduction!r}, expected mean, sum or none")
+    return reduction
+
+
+def reduced(losses, reduction, weights=1.0):
+    """Returns the mean or the sum of the losses of elements, or these, times their weights."""
+    losses = losses if isinstance(weights, float) and weights == 1.0 else mul(losses, weights)
+    if reduction == "none":
+        return losses
+    return reduce_mean(losses) if reduction == "mean" else reduce_sum(losses)
+
+
+def is_classes(labels):
+    """Whether labels are classes, not probabilities."""
+    return not mstype.is_float(labels.dtype)
+
+
+def _differences(logits, labels):
+    """logits - labels, broadcast. Logits [n, 1] and labels [n] make all pairs of samples: of those that the documented
+    system has on one device at a time, which are the rows of one rank and micro-batch."""
+    build = _trace.current()
+    if build is None or build.groups == 1 or logits.ndim != 2 or logits.shape != (*labels.shape, 1):
+        return sub(logits, labels)
+    warn(
+        f"[loss] labels {labels.shape} for logits {logits.shape} compare each sample with all others of its rank and "
+        "micro-batch"
+    )
+    rows = labels.shape[0] // build.groups
+    return sub(reshape(logits, [build.groups, rows, 1]), reshape(labels, [build.groups, 1, rows]))
+
+
+def squared_errors(logits, labels):
+    """(logits - labels)^2."""
+    return square(_differences(logits, labels))
+
+
+def absolute_errors(logits, labels):
+    """|logits - labels|."""
+    return abs(_differences(logits, labels))
+
+
+def binary_losses(logits, labels, pos_weight=None):
+    """Binary cross entropy of each logit with its label; `pos_weight` counts positive labels more or less."""
+    if pos_weight is None:
+        return run(lambda trace, a, b: _core.functions.binary_cross_entropy(a, b), logits, labels)
+    factor = add(mul(labels, sub(pos_weight, 1.0)), 1.0)
+    return add(mul(sub(1.0, labels), logits), mul(factor, softplus(neg(logits))))
+
+
+def mean_of_sparse(logits, labels, ignore_index=None):
+    """The mean of the softmax cross entropy over the samples whose class is not `ignore_index`."""
+    return run(lambda trace, a, b: _core.functions.build_loss("sparse", a, b, ignore_index), logits, labels)
+
+
+def sample_losses(kind, logits, labels):
+    """The softmax cross entropy of each sample: labels are classes ("sparse") or probabilities ("dense")."""
+    return run(lambda trace, a, b: _core.functions.sample_losses(kind, a, b), logits, labels)
+
+
+def require_cross_entropy(where, weight, label_smoothing):
+    """Throws TypeError or ValueError for options that a cross entropy cannot have."""
+    if weight is not None and not isinstance(weight, Tensor):
+        raise TypeError(f"[{where}] the weights are no tensor, got {type(weight).__name__}, expected one")
+    if not 0 <= label_smoothing <= 1:
+        raise ValueError(f"[{where}] label_smoothing out of range, got {label_smoothing}, expected 0 to 1")
+
+
+def softmax_loss(where, logits, labels, weight, ignore_index, label_smoothing, reduction, reduce):
+    """Softmax cross entropy with classes, of which `ignore_index` does not count, or with probabilities. `reduce` gives
+    the result from the losses of samples where it is not their mean over the weights of those that count."""
+    if weight is not None and weight.shape != (logits.shape[1 if logits.ndim > 1 else 0],):
+        raise ValueError(
+            f"[{where}] weights of another number of classes, got {weight.shape} for logits of shape {logits.shape}, "
+            "expected one for each class"
+        )
+    if logits.ndim > 2:  # [n, c, d..] -> [n, d.., c]
+        logits = transpose(logits, [0, *range(2, logits.ndim), 1])
+        if not is_classes(labels):
+            labels = transpose(labels, [0, *range(2, labels.ndim), 1])
+    if not is_classes(labels):
+        return reduce(_of_probabilities(logits, labels, weight, label_smoothing))
+    counts = not_equal(labels, ignore_index)
+    is_plain = weight is None and label_smoothing == 0.0
+    counted = cast(counts, mstype.float64 if logits.dtype == mstype.float64 else mstype.float32)
+    if is_plain and reduction == "mean":
+        number = reduce_sum(counted)
+        loss = mean_of_sparse(logits, labels, ignore_index)
+        return add(loss, div(mul(number, 0.0), number))  # 0, or 0 / 0
+    classes = select(counts, labels, Tensor(0, labels.dtype))
+    if is_plain:
+        losses = sample_losses("sparse", logits, classes)
+    else:
+        hot = one_hot(classes, logits.shape[-1], 1.0, 0.0)
+        losses = _of_probabilities(logits, hot, weight, label_smoothing)
+    losses = mul(losses, counted)
+    if reduction != "mean":
+        return reduce(losses)
+    shares = counted if weight is None else mul(gather(weight, classes, 0), counted)
+    total = reduce_sum(shares)
+    divisor = select(equal(total, 0.0), Tensor(1.0, total.dtype), total)
+    return add(div(reduce_sum(losses), divisor), div(mul(total, 0.0), total))
+
+
+def _of_probabilities(logits, labels, weight, smooth):
+    """The losses of samples whose labels are a probability for each class."""
+    if smooth:
+        labels = add(mul(labels, 1.0 - smooth), smooth / logits.shape[-1])
+    if weight is not None:
+        labels = mul(labels, weight)
+    return neg(reduce_sum(mul(log_softmax(logits), labels), -1))
+
+
+def cross_entropy(input, target, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
+    """Softmax cross entropy of logits with classes or probabilities; see nn.CrossEntropyLoss."""
+    where, reduction = "cross_entropy", reduction_of("cross_entropy", reduction)
+    require_cross_entropy(where, weight, label_smoothing)
+    options = weight, int(ignore_index), float(label_smoothing), reduction
+    return softmax_loss(where, input, target, *options, lambda losses: reduced(losses, reduction))
+
+
+def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None, reduction="mean"):
+    """Binary cross entropy of logits with labels in [0, 1]; see nn.BCEWithLogitsLoss."""
+    reduction = reduction_of("binary_cross_entropy_with_logits", reduction)
+    return reduced(binary_losses(input, target, pos_weight), reduction, 1.0 if weight is None else weight)
+
+
+def mse_loss(input, target, reduction="mean"):
+    """(input - target)^2."""
+    reduction = reduction_of("mse_loss", reduction)
+    return reduced(squared_errors(input, target), reduction)
+
+
+def l1_loss(input, target, reduction="mean"):
+    """|input - target|."""
+    reduction = reduction_of("l1_loss", reduction)
+    return reduced(absolute_errors(input, target), reduction)

@@ -1,0 +1,163 @@
+"""The operators of tensors, and their methods that compute: functions of this package, which installs them."""
+
+import types
+
+from partita.common import dtype as mstype
+from partita.common.tensor import Tensor
+from partita.ops import functional as F
+
+# Operators of two operands by the functions that they call; those of arithmetic also swap their operands.
+_ARITHMETIC = {
+    "add": "add",
+    "sub": "sub",
+    "mul": "mul",
+    "truediv": "div",
+    "pow": "pow",
+    "matmul": "matmul",
+    "floordiv": "floor_div",
+    "mod": "floor_mod",
+}
+_LOGIC = {"and": "logical_and", "or": "logical_or"}
+_COMPARISONS = {  # operators, and methods of these names
+    "eq": "equal",
+    "ne": "not_equal",
+    "lt": "less",
+    "le": "less_equal",
+    "gt": "greater",
+    "ge": "greater_equal",
+}
+_OF_ONE = {"neg": "neg", "abs": "abs", "invert": "logical_not"}
+# Methods by the functions that they call with the tensor as the first argument.
+_NAMED_AS_FUNCTIONS = """
+    abs add sub mul div exp log sqrt rsqrt square neg tanh sigmoid relu pow floor_div remainder matmul squeeze
+    expand_dims unsqueeze broadcast_to equal not_equal less less_equal greater greater_equal logical_not logical_and
+    logical_or split chunk clip clamp floor isfinite erf maximum minimum softmax log_softmax topk masked_fill all any
+    var std swapaxes
+    """.split()
+_CALLS = {**{name: name for name in _NAMED_AS_FUNCTIONS}, **_COMPARISONS, "sum": "total", "mean": "average"}
+
+
+class _Methods:
+    """Methods whose parameters are not those of the function."""
+
+    @property
+    def T(self):
+        return F.transpose(self, tuple(reversed(range(self.ndim))))
+
+    def __getitem__(self, index):
+        return F.tensor_index(self, index)
+
+    def astype(self, dtype, copy=True):
+        return F.cast(self, dtype)
+
+    def to(self, dtype):
+        return self.astype(dtype)
+
+    def float(self):
+        return self.astype(mstype.float32)
+
+    def int(self):
+        return self.astype(mstype.int32)
+
+    def bool(self):
+        return self.astype(mstype.bool_)
+
+    def half(self):
+        return self.astype(mstype.float16)
+
+    def long(self):
+        return self.astype(mstype.int64)
+
+    def reshape(self, *shape):
+        return F.reshape(self, _shape_of(shape))
+
+    def view(self, *shape):
+        return self.reshape(*shape)
+
+    def permute(self, *axes):
+        return F.transpose(self, _shape_of(axes))
+
+    def transpose(self, *axes):
+        """Two dimensions exchanged, or all of them in another order: in that of a tuple, or of three and more numbers;
+        without any reversed."""
+        if len(axes) == 2:
+            return F.swapaxes(self, *axes)
+        return F.transpose(self, _shape_of(axes) if axes else tuple(reversed(range(self.ndim))))
+
+    def flatten(self, order="C", *, start_dim=0, end_dim=-1):
+        """The dimensions from `start_dim` to `end_dim` as one; all of them without these."""
+        return F.flatten(self, order, start_dim=start_dim, end_dim=end_dim)
+
+    def max(self, *args, **kwargs):
+        return _extreme(F.largest, self, args, kwargs)
+
+    def min(self, *args, **kwargs):
+        return _extreme(F.smallest, self, args, kwargs)
+
+    def argmax(self, axis=None, keepdims=False, *, dim=None, keepdim=None):
+        """Where the largest element is; the first of equal ones."""
+        keeps = keepdims if keepdim is None else keepdim
+        return F.argmax(self, axis if dim is None else dim, keeps)
+
+    def cumsum(self, axis=None, dtype=None, *, dim=None):
+        """Sums of the elements up to each one."""
+        return F.cumsum(self, axis if dim is None else dim, dtype)
+
+    def select(self, condition, y):
+        """These elements where the condition holds, else those of `y`."""
+        return F.select(condition, self, y)
+
+    def where(self, condition, y):
+        """These elements where the condition holds, else those of `y`."""
+        return F.select(condition, self, y)
+
+    def repeat_interleave(self, repeats, dim=None):
+        """Each element, along a dimension each slice, several times."""
+        return F.repeat_interleave(self, repeats, dim)
+
+
+def _shape_of(args):
+    return args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args
+
+
+def _extreme(function, tensor, args, kwargs):
+    """Calls the function of the largest or smallest elements; a number that stands first is `dim`."""
+    if args and args[0] is not None and not isinstance(args[0], (tuple, list)) and "keepdims" not in kwargs:
+        kwargs["dim"], args = args[0], args[1:]
+        if args:
+            kwargs["keepdim"], args = args[0], args[1:]
+    return function(tensor, *args, **kwargs)
+
+
+def _operator(function, swapped=False):
+    def call(self, other):
+        if other is None or isinstance(other, str):
+            return NotImplemented
+        return function(other, self) if swapped else function(self, other)
+
+    return call
+
+
+def _method(function):
+    def call(self, *args, **kwargs):
+        return function(self, *args, **kwargs)
+
+    return call
+
+
+def _install():
+    """Gives `Tensor` its operators and methods."""
+    found = {name: one for name, one in vars(_Methods).items() if isinstance(one, (property, types.FunctionType))}
+    found.update((name, _method(getattr(F, function))) for name, function in _CALLS.items())
+    found.update((f"__{name}__", _method(getattr(F, function))) for name, function in _OF_ONE.items())
+    for name, function in {**_ARITHMETIC, **_LOGIC, **_COMPARISONS}.items():
+        found[f"__{name}__"] = _operator(getattr(F, function))
+    for name, function in _ARITHMETIC.items():
+        found[f"__r{name}__"] = _operator(getattr(F, function), swapped=True)
+    for name, one in found.items():
+        if not isinstance(one, property):
+            one.__name__, one.__qualname__ = name, f"Tensor.{name}"
+        setattr(Tensor, name, one)
+
+
+_install()

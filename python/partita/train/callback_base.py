@@ -1,0 +1,80 @@
+"""The base of callbacks, and what they see of a run."""
+
+
+class RunContext:
+    """What a callback can see of a run, and how it ends it."""
+
+    def __init__(self, original_args):
+        self._original_args, self._stop_requested = original_args, False
+
+    def original_args(self):
+        return self._original_args
+
+    def request_stop(self):
+        """No step after this one."""
+        self._stop_requested = True
+
+    def get_stop_requested(self):
+        return self._stop_requested
+
+
+class InternalCallbackParam(dict):
+    """Named values, as attributes too; those that are not there are None."""
+
+    def __getattr__(self, name):
+        return self.get(name)
+
+    def __setattr__(self, name, value):
+        self[name] = value
+
+
+class Callback:
+    """The base: override what is of interest. The names without `on_train_` are those of old scripts."""
+
+    def begin(self, run_context):
+        pass
+
+    def epoch_begin(self, run_context):
+        pass
+
+    def epoch_end(self, run_context):
+        pass
+
+    def step_begin(self, run_context):
+        pass
+
+    def step_end(self, run_context):
+        pass
+
+    def end(self, run_context):
+        pass
+
+    def on_train_begin(self, run_context):
+        self.begin(run_context)
+
+    def on_train_epoch_begin(self, run_context):
+        self.epoch_begin(run_context)
+
+    def on_train_epoch_end(self, run_context):
+        self.epoch_end(run_context)
+
+    def on_train_step_begin(self, run_context):
+        self.step_begin(run_context)
+
+    def on_train_step_end(self, run_context):
+        self.step_end(run_context)
+
+    def on_train_end(self, run_context):
+        self.end(run_context)
+
+    def on_eval_begin(self, run_context):
+        self.begin(run_context)
+
+    def on_eval_end(self, run_context):
+        self.end(run_context)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        return None
