@@ -2,10 +2,13 @@
 """Checks that every source file includes only what its folder may see.
 
 The folders stand in the order of the flow (docs/overview.md); a folder sees itself and the folders
-listed for it, as the table of src/README.md says. Exit code 1 and one line per violation."""
+listed for it, as the table of src/README.md says. The modules of the Python package are checked by
+python_layers.py. Exit code 1 and one line per violation."""
 import pathlib
 import re
 import sys
+
+import python_layers
 
 ALLOWED = {
     "base": [],
@@ -55,7 +58,7 @@ def check_table(readme: pathlib.Path) -> list[str]:
 
 def main() -> int:
     root = pathlib.Path(__file__).resolve().parent.parent / "src"
-    faults = check_table(root / "README.md")
+    faults = check_table(root / "README.md") + python_layers.check(root.parent)
     for path in sorted(root.rglob("*")):
         if path.suffix not in (".h", ".cpp", ".cu"):
             continue
