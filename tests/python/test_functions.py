@@ -114,6 +114,35 @@ class Images(Case):
             ds.vision.Resize(0)
 
 
+class BelowZero(Case):
+    """Numbers of slices below zero: refused by `gather`, as documented; in an index they count from the end."""
+
+    NUMBERS = np.arange(12).reshape(4, 3)
+    DTYPES = ("f2", "f4", "f8", "u1", "i4", "i8", "?")
+
+    def test_are_refused_by_gather_for_every_element_type(self):
+        ids = Tensor(np.array([1, -1], "i4"))
+        for dtype in self.DTYPES:
+            with self.subTest(dtype), self.refuses(IndexError, "outside", "got -1, expected 0 to 3"):
+                ops.gather(Tensor(self.NUMBERS.astype(dtype)), ids, 0)
+        with self.refuses(IndexError, "got -1, expected 0 to 2"):
+            ms.jit(lambda x, i: ops.gather(x, i, 1))(Tensor(self.NUMBERS.astype("f4")), ids)
+
+    def test_count_from_the_end_in_an_index(self):
+        numbers = np.array([-1, 0, -4, 3], "i4")
+        for dtype in self.DTYPES:
+            values = self.NUMBERS.astype(dtype)
+            with self.subTest(dtype):
+                self.close(Tensor(values)[Tensor(numbers)], values[numbers])
+                self.close(Tensor(values)[:, Tensor(numbers[:2])], values[:, numbers[:2]])
+        values = self.NUMBERS.astype("f4")
+        self.close(ms.jit(lambda x, i: x[i])(Tensor(values), Tensor(numbers)), values[numbers])
+        self.close(ms.jit(lambda x: x[Tensor(numbers)])(Tensor(values)), values[numbers])
+        for dtype in ("f4", "i8"):
+            with self.refuses(IndexError, "outside", "got -5, expected 0 to 3"):
+                Tensor(self.NUMBERS.astype(dtype))[Tensor(np.array([-5, 1], "i4"))]
+
+
 class Refusals(Case):
     def test_name_what_is_not_there(self):
         images, loss = Tensor(np.zeros((1, 1, 6, 6), "f4")), nn.CrossEntropyLoss
@@ -131,6 +160,11 @@ class Refusals(Case):
             ("[index] no integers, got a tensor of Float32", lambda: X[X]),
             ("[index] a number and a tensor apart from each other", lambda: images[0, :, IDS]),
             ("[gather] outside the tensor, got 7", lambda: ops.gather(Tensor([1, 2]), Tensor([7]), 0)),
+            ("[tile] dims is no tuple, got 2", lambda: ops.tile(X, 2)),
+            ("[tile] dims is no tuple, got 2", lambda: ops.Tile()(X, 2)),
+            ("[tile] a number of copies is no integer, got 1.5", lambda: ops.tile(X, (2, 1.5))),
+            ("[tile] a number of copies is no integer, got True", lambda: ops.tile(X, (2, True))),
+            ("[tile] bad number of copies, got -1", lambda: ops.tile(X, (2, -1))),
             ("[gather] integers of 64 bits", lambda: ms.jit(lambda i: ops.gather(Tensor([1, 2]), i, 0))(IDS)),
             ("[max] some elements alone", lambda: ops.max(X, 0, initial=1.0)),
             ("[Tensor.min] some elements alone", lambda: X.min(initial=1.0)),

@@ -1,5 +1,7 @@
 """Functions that are made of others."""
 
+import numbers
+
 from partita import _trace
 from partita.common import dtype as mstype
 from partita.ops.creation import full
@@ -59,12 +61,25 @@ def unstack(input_x, axis=0):
 
 def tile(input, dims):
     """The tensor several times along each dimension; dimensions of one element are added in front."""
-    x, counts = as_tensor(input, "tile"), [int(one) for one in dims]
+    x, counts = as_tensor(input, "tile"), _counts_of("tile", dims)
     shape = [1] * (len(counts) - x.ndim) + list(x.shape)
     counts = [1] * (len(shape) - len(counts)) + counts
     x = reshape(x, [one for size in shape for one in (1, size)])
     wide = broadcast_to(x, [one for count, size in zip(counts, shape) for one in (count, size)])
     return reshape(wide, [count * size for count, size in zip(counts, shape)])
+
+
+def _counts_of(where, dims):
+    """The numbers of copies along dimensions. Throws TypeError for what is no tuple of integers, ValueError for numbers
+    below zero."""
+    if not isinstance(dims, (tuple, list)):
+        raise TypeError(f"[{where}] dims is no tuple, got {dims!r}, expected an integer for each dimension")
+    for one in dims:
+        if not isinstance(one, numbers.Integral) or isinstance(one, bool):
+            raise TypeError(f"[{where}] a number of copies is no integer, got {one!r}, expected one from 0")
+        if one < 0:
+            raise ValueError(f"[{where}] bad number of copies, got {one}, expected an integer from 0")
+    return [int(one) for one in dims]
 
 
 def stop_gradient(value):

@@ -5,9 +5,11 @@ import numbers
 
 import numpy as np
 
+from partita import _trace
 from partita.common import dtype as mstype
 from partita.common.tensor import Tensor
 from partita.ops.creation import full
+from partita.ops.elementwise import add, less, select
 from partita.ops.support import F, as_tensor, attributes, axes_of, axis_of, run
 
 
@@ -175,7 +177,7 @@ def tensor_index(x, index):
         elif isinstance(one, Tensor):
             sizes += one.shape
             ranges.append((0, size))
-            gathers.append((dim, one))
+            gathers.append((dim, _from_front(one, size, x.dtype)))
         else:
             begin = int(one)
             if not -size <= begin < size:
@@ -191,6 +193,16 @@ def tensor_index(x, index):
     for axis, ids in reversed(gathers):  # the last first: a tensor of several dimensions moves those after it
         part = gather(part, ids, axis)
     return part if tuple(sizes) == part.shape else reshape(part, sizes)
+
+
+def _from_front(ids, size, dtype):
+    """Returns the numbers of slices with those below zero counted from the end; what is outside stays outside. `dtype`
+    is the element type of the tensor: int64 is gathered by numbers that are known."""
+    if ids._symbol is None and (_trace.current() is None or dtype == mstype.int64):
+        values = ids.asnumpy()
+        inner = (values < 0) & (values >= -size)
+        return Tensor(np.where(inner, values + size, values)) if inner.any() else ids
+    return select(less(ids, 0), add(ids, size), ids)
 
 
 def _index_items(x, index):
@@ -237,7 +249,8 @@ def repeat_interleave(input, repeats, axis=None):
 
 
 def gather(input_params, input_indices, axis, batch_dims=0):
-    """Slices of a tensor along an axis, by their numbers."""
+    """Slices of a tensor along an axis, by their numbers. Throws IndexError for a number that is below 0 or beyond the
+    last slice."""
     if batch_dims != 0:
         raise ValueError(f"[gather] dimensions of batches, got {batch_dims}, expected 0")
     table, ids = as_tensor(input_params, "gather"), as_tensor(input_indices, "gather")
@@ -257,10 +270,10 @@ def gather(input_params, input_indices, axis, batch_dims=0):
 def _gathered_integers(table, ids, axis):
     """Slices of integers or bools, through float64, which has all numbers below 2^53."""
     if table.dtype == mstype.int64 and ids._symbol is None:
-        places = [int(one) for one in ids.asnumpy().reshape(-1)]
-        outside = [one for one in places if not -table.shape[axis] <= one < table.shape[axis]]
+        size, places = table.shape[axis], [int(one) for one in ids.asnumpy().reshape(-1)]
+        outside = [one for one in places if not 0 <= one < size]
         if outside:
-            raise IndexError(f"[gather] outside the tensor, got {outside[0]}, expected below {table.shape[axis]}")
+            raise IndexError(f"[gather] outside the tensor, got {outside[0]}, expected 0 to {size - 1}")
         parts = [tensor_index(table, tuple([slice(None)] * axis + [one, None])) for one in places]
         shape = [*table.shape[:axis], *ids.shape, *table.shape[axis + 1 :]]
         return reshape(concat(parts, axis), shape) if parts else full(shape, 0, dtype=table.dtype)
