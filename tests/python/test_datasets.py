@@ -1,5 +1,8 @@
 """Data sets against NumPy: rows, their order, shards, maps."""
 
+import contextlib
+import io
+
 import numpy as np
 from support import Case, Folder, rng
 
@@ -55,6 +58,24 @@ class Rows(Case):
         shards = [ds.MnistDataset(self.folder.path, "train", num_shards=2, shard_id=i) for i in range(2)]
         both = [int(row[1]) for data in shards for row in data.create_tuple_iterator(output_numpy=True)]
         self.assertEqual(sorted(both), sorted(map(int, labels)))
+
+    def test_warn_once_however_many_epochs(self):
+        ms.set_context(ranks=2)
+        ms.set_auto_parallel_context(parallel_mode="data_parallel")
+        numbers = np.arange(10, dtype="f4")
+        options = {"shuffle": False, "num_shards": 2, "shard_id": 0}
+        alone = [ds.NumpySlicesDataset({name: numbers}, **options) for name in ("first_of_two", "second_of_two")]
+        ms.set_context(ranks=1)
+        repeated = ds.NumpySlicesDataset({"a": numbers[:, None]}, shuffle=False).batch(3).repeat(2)
+        with contextlib.redirect_stderr(io.StringIO()) as errors:
+            for ranks, data in ((2, alone[0]), (2, alone[1]), (1, repeated)):
+                ms.set_context(ranks=ranks)
+                for _ in range(3):
+                    self.assertGreater(len(list(data)), 0)
+        lines = errors.getvalue().splitlines()
+        self.assertEqual(len(lines), 3, lines)
+        for line, text in zip(lines, ("got columns first_of_two: those of one shard", "second_of_two", "10 rows in")):
+            self.assertIn(text, line)
 
     def test_go_through_maps(self):
         data = ds.MnistDataset(self.folder.path, "train", shuffle=False)

@@ -239,7 +239,10 @@ class Dataset:
         if shards == 1 or alone or ranks.is_process() or ranks.in_process_ranks() == 1:
             return [None]
         if self._batch_size is None and any(len(shape) == 0 for _, _, shape in self.rows().columns):
-            warn("[dataset] rows that are no batches have no rows of several ranks: those of one shard are read")
+            warn(
+                "[dataset] rows that are no batches have no rows of several ranks, got columns "
+                f"{', '.join(self.get_col_names())}: those of one shard are read"
+            )
             return [None]
         return [(shards, i) for i in range(shards)]
 
