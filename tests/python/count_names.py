@@ -34,23 +34,31 @@ def names_of(source):
     return {one.partition(".")[2] for one in found} - {""}
 
 
-def is_there(name):
-    found = importlib.import_module("partita")
-    for part in name.split("."):
+def resolved(name, system="partita"):
+    """What has a dotted name in a system. Throws ImportError or AttributeError where nothing has."""
+    found = importlib.import_module(system)
+    for part in filter(None, name.split(".")):
         try:
             found = getattr(found, part)
         except AttributeError:
-            try:
-                found = importlib.import_module(f"{found.__name__}.{part}")
-            except (ImportError, AttributeError):
-                return False
+            found = importlib.import_module(f"{found.__name__}.{part}")
+    return found
+
+
+def is_there(name, system="partita"):
+    """Whether something has a dotted name in a system."""
+    try:
+        resolved(name, system)
+    except (ImportError, AttributeError):
+        return False
     return True
 
 
 def names_in(path):
+    """The names that a list has at the ends of its lines, or those that the scripts of a folder use."""
     if os.path.isfile(path):
         with open(path) as file:
-            return {line.strip() for line in file if line.strip() and not line.startswith("#")}
+            return {line.split()[-1] for line in file if line.strip() and not line.startswith("#")}
     names = set()
     for folder, _, files in os.walk(path):
         for file in sorted(files):

@@ -7,7 +7,6 @@ import re
 import count_names
 import surface_calls
 from support import Case
-from test_surface import resolve
 
 import partita as ms
 
@@ -46,7 +45,7 @@ class Table(Case):
                 missing.add(name)
                 continue
             expected = bracket + rest
-            got = surface_calls.parameters_of(resolve(name)) if expected else ""
+            got = surface_calls.parameters_of(count_names.resolved(name)) if expected else ""
             if expected != "(..)" and got != expected:
                 others.add(name)
             checked += 1

@@ -1,7 +1,6 @@
 """The documented names: that they are there, with the documented signatures and defaults."""
 
 import ast
-import importlib
 import inspect
 import os
 import re
@@ -203,16 +202,6 @@ def entries(text):
     return found
 
 
-def resolve(path):
-    found = ms
-    for part in filter(None, path.split(".")):
-        try:
-            found = getattr(found, part)
-        except AttributeError:
-            found = importlib.import_module(f"{found.__name__}.{part}")
-    return found
-
-
 def described(function):
     """The parameters of a function as the table writes them: no self, no annotations."""
     parameters = [one for one in inspect.signature(function).parameters.values() if one.name != "self"]
@@ -229,7 +218,7 @@ def found_for(about, name):
     name = NAMES.get(name, name)
     for place in (*PLACES.get(about, ()), "", "parallel", "nn", "ops", "Tensor", "Parameter"):
         try:
-            found = resolve(f"{place}.{name}".lstrip("."))
+            found = count_names.resolved(f"{place}.{name}".lstrip("."))
         except (AttributeError, ImportError):
             continue
         if callable(found):
@@ -285,7 +274,7 @@ class Surface(Case):
         for module, text in SURFACE.items():
             for name, parameters in entries(text):
                 with self.subTest(f"{module}.{name}"):
-                    self.check(module, name, parameters, resolve(module))
+                    self.check(module, name, parameters, count_names.resolved(module))
                 names.add(f"{module}.{name}".lstrip("."))
         print(f"documented names: {len(names)}")
         self.assertGreaterEqual(len(names), 132)
@@ -294,7 +283,7 @@ class Surface(Case):
         for owner, text in METHODS.items():
             for name, parameters in entries(text):
                 with self.subTest(f"{owner}.{name}"):
-                    self.check(owner, name, parameters, resolve(owner))
+                    self.check(owner, name, parameters, count_names.resolved(owner))
 
     def test_is_the_described_one(self):
         if not os.path.isfile(REFERENCE):

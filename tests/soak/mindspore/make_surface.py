@@ -3,32 +3,14 @@ used_names.txt and sample_names.txt, and mindspore_calls.txt, results of the cal
 
 make_surface.py, with the Python of an environment that compare.sh describes, in the folder of the repository."""
 
-import importlib
 import inspect
 
+import count_names
 import mindspore
 import numpy as np
 import surface_calls
 
 FOLDER = "tests/python/"
-
-
-def resolved(name):
-    found = mindspore
-    for part in name.split("."):
-        try:
-            found = getattr(found, part)
-        except AttributeError:
-            try:
-                found = importlib.import_module(f"{found.__name__}.{part}")
-            except (ImportError, AttributeError):
-                return None
-    return found
-
-
-def names_in(file):
-    with open(FOLDER + file) as lines:
-        return {line.split()[-1] for line in lines if line.strip() and not line.startswith("#")}
 
 
 def write(file, lines):
@@ -40,11 +22,12 @@ def write(file, lines):
 
 
 names = []
-for one in sorted(names_in("used_names.txt") | names_in("sample_names.txt")):
-    found = resolved(one)
-    if found is None or inspect.ismodule(found):
-        continue  # of older versions, or a module
-    names.append(f"{one}{surface_calls.parameters_of(found)}")
+for one in sorted(count_names.names_in(FOLDER + "used_names.txt") | count_names.names_in(FOLDER + "sample_names.txt")):
+    if not count_names.is_there(one, count_names.SYSTEM):
+        continue  # of older versions
+    found = count_names.resolved(one, count_names.SYSTEM)
+    if not inspect.ismodule(found):
+        names.append(f"{one}{surface_calls.parameters_of(found)}")
 write("mindspore_names.txt", names)
 
 mindspore.set_context(mode=mindspore.PYNATIVE_MODE, device_target="CPU", pynative_synchronize=True)
