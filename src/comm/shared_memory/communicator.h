@@ -9,7 +9,8 @@
 
 #include "comm/call.h"
 #include "comm/communicator.h"
-#include "comm/event_count.h"
+#include "comm/shared_memory/layout.h"
+#include "comm/shared_memory/meetings.h"
 #include "comm/shared_memory/presence.h"
 #include "comm/world_state.h"
 
@@ -20,14 +21,13 @@ namespace partita {
 /// time in an all_reduce, since each rank then combines a share of the chunk for all.
 ///
 /// Reductions add in group order. Ranks that call different things learn so in the first meeting, before data move.
-/// Either all ranks pass a meeting or none does: who waits too long, or for a rank that has left or is gone, fails it,
-/// and with it the group, for all.
+/// What fails a meeting, and with it the group, for all ranks: Meetings.
 class SharedMemoryCommunicator final : public Wakeable {
  public:
   /// Ranks of a group that a segment is for; its size grows with their square.
   static constexpr int kMostRanks = 64;
   /// Of a segment for a group.
-  static size_t bytes(int ranks);
+  static size_t bytes(int ranks) { return SegmentLayout::bytes(ranks); }
   /// Makes the segment ready, which begins at a multiple of 128 bytes in every process; once, before any rank uses it.
   static void prepare(void* segment, int ranks);
   /// `ranks_on_host` decides whether a rank that waits may spin. `presence`, in which every rank
@@ -41,34 +41,20 @@ class SharedMemoryCommunicator final : public Wakeable {
   void run(const Call& call, Timeout timeout);
 
   /// This rank makes no further call: whoever waits for one, now or later, fails with ranks_disagree.
-  void leave();
+  void leave() { meetings_.leave(); }
 
-  void wake() noexcept override;
+  void wake() noexcept override { meetings_.wake(); }
 
  private:
-  struct Announcement;
-  struct RankState;
-  struct Head;
-
-  int size() const { return static_cast<int>(world_ranks_.size()); }
-  Head& head() const;
-  RankState& rank_state(int rank) const;
-  int64_t* lists(int rank) const;           // of the present call: what it sends to, and gets from, each rank
-  std::byte* chunk_buffer(int rank) const;  // of the present chunk
+  int size() const { return segment_.ranks(); }
+  /// The buffer of a rank for the present chunk.
+  std::byte* chunk_buffer(int rank) const { return segment_.chunk_buffer(rank, chunk_); }
 
   void announce(const Call& call);
   Call announced(int rank);  // its spans are those of the segment
   /// Waits until all ranks have come as far; the first meeting of a call compares what they announced.
   void synchronize();
   void compare();
-  /// Until it is over, or a rank has left or was ended.
-  void await_close(uint64_t open);
-  /// Fails the meeting, unless it closed or failed just now.
-  void fail(uint64_t open, ExitCode code, const std::string& text);
-  std::vector<int> missing() const;   // ranks of the world that have not come to this meeting
-  std::vector<int> departed() const;  // ranks of the world that have left
-  [[noreturn]] void throw_failure() const;
-  void throw_if_world_failed() const;
   void next_chunk() { ++chunk_; }
   /// Puts a chunk of what this rank sends to each rank into its chunk buffer, one after the other.
   void put_parts(const Call& call, int64_t per_chunk, int64_t chunk);
@@ -79,22 +65,13 @@ class SharedMemoryCommunicator final : public Wakeable {
   void all_to_all(const Call& call);
   void broadcast(const Call& call);
 
-  std::byte* segment_;
-  int rank_;
-  std::vector<int> world_ranks_;
-  WaitPolicy policy_;
-  const Presence* presence_;
-  const WorldState* world_;
-  size_t chunk_bytes_;
-  uint64_t calls_ = 0, meetings_ = 0, chunk_ = 0;
+  const SegmentLayout segment_;
+  const int rank_;
+  Meetings meetings_;
+  uint64_t calls_ = 0, chunk_ = 0;
+  bool compared_ = false;                  // the announcements of the present call
   std::vector<std::vector<int>> members_;  // of a split, per rank
   std::vector<Call> announced_;            // per rank; kept, so that calls allocate nothing
-
-  // Of the present call.
-  const Call* call_ = nullptr;
-  Timeout timeout_{};
-  Deadline deadline_;
-  bool compared_ = false;
 };
 
 }  // namespace partita
