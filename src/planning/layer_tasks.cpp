@@ -20,13 +20,13 @@ LayerTask transfer_of(const Slot& slot) {
 
 }  // namespace
 
-LayerTasks::LayerTasks(StagePrices& prices, int64_t zero)
+LayerTasks::LayerTasks(const StagePrices& prices, int64_t zero)
     : prices_(prices),
       zero_(zero),
-      all_micro_batches_(prices.micro_batches_),
-      micro_batches_(prices.shape_.micro_batches),
-      has_weight_(prices.stages() > 1 && prices.configuration_.order == Order::zero_bubble),
-      groups_(static_cast<size_t>(prices.configuration_.pipeline)),
+      all_micro_batches_(prices.costs().micro_batches()),
+      micro_batches_(prices.shape().micro_batches),
+      has_weight_(prices.stages() > 1 && prices.request().configuration.order == Order::zero_bubble),
+      groups_(static_cast<size_t>(prices.request().configuration.pipeline)),
       sent_(slot_number(static_cast<int>(prices.stages()), StageSection::forward, 0)) {
   find_layers();
   gather_ahead();
@@ -46,7 +46,7 @@ double LayerTasks::sending(int group) const {
 void LayerTasks::find_layers() {
   for (int s = 0; s < prices_.stages(); ++s) {
     std::vector<Layer>& layers = layers_.emplace_back();
-    const StageLayers& stage = prices_.layers_of_stage(s);
+    const StageLayers& stage = prices_.costs().layers_of_stage(s);
     for (size_t u = 0; u < stage.size(); ++u) {
       for (const Recompute policy : kPoliciesInOrder) {
         const size_t copies = stage[u].of(policy);
@@ -60,8 +60,8 @@ LayerTasks::Layer LayerTasks::layer_of(const LayerOfStage& of, int group) const 
   const auto rounds = static_cast<double>(all_micro_batches_);
   const UnitCosts& costs = costs_of(of);
   Layer layer{.of = of, .late = costs.late};
-  layer.bytes = costs.parameters * prices_.request_.precision.gradient;
-  for (const auto& [kind, seconds] : prices_.gradient_seconds(of.unit, group, zero_)) {
+  layer.bytes = costs.parameters * prices_.request().precision.gradient;
+  for (const auto& [kind, seconds] : prices_.seconds().gradients(of.unit, group, zero_)) {
     if (kind != Collective::all_gather) {
       layer.reduction = kind;
       layer.reduce = zero_ >= 2 ? seconds / rounds : seconds;
@@ -196,7 +196,7 @@ void LayerTasks::add_transfer(const Slot& slot) {
   if (slot.section == StageSection::weight) return;
   const int to = slot.stage + (slot.section == StageSection::forward ? 1 : -1);
   if (to < 0 || to >= prices_.stages()) return;
-  const double seconds = prices_.transfer_seconds(std::max(to, slot.stage));
+  const double seconds = prices_.seconds().transfer(std::max(to, slot.stage));
   Sent& sent = sent_[slot_number(to, slot.section, slot.micro_batch)];
   sent = {group(slot.stage).computed.back(), seconds};
   if (software().waits_for_transfers) return;
@@ -221,8 +221,8 @@ void LayerTasks::add_update(int number) {
     own.reductions.push_back(add(number, TaskQueue::communicate, one.seconds, one.task));
     graph_.need(own.reductions.back(), own.computed.back());
   }
-  const UnitCosts& costs = prices_.group_costs(number);
-  const int update = add(number, TaskQueue::compute, prices_.update_kernels(costs, zero_),
+  const UnitCosts& costs = prices_.costs().group(number);
+  const int update = add(number, TaskQueue::compute, prices_.seconds().update(costs, zero_),
                          {.span = {.kind = LayerSpan::update, .stage = number}});
   for (const int reduction : own.reductions) graph_.need(update, reduction);
   own.computed.push_back(update);

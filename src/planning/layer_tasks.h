@@ -16,19 +16,19 @@ struct LayerTask {
 class LayerTasks {
  public:
   /// `prices` outlives this.
-  LayerTasks(StagePrices& prices, int64_t zero);
+  LayerTasks(const StagePrices& prices, int64_t zero);
 
   const TaskGraph& graph() const { return graph_; }
   const std::vector<LayerTask>& tasks() const { return tasks_; }  // those of the graph
-  int groups() const { return static_cast<int>(prices_.configuration_.pipeline); }
+  int groups() const { return static_cast<int>(prices_.request().configuration.pipeline); }
   /// Of the micro-batches, the part that is not followed, since it repeats others.
   double repeated() const { return 1 - static_cast<double>(micro_batches_) / static_cast<double>(all_micro_batches_); }
   /// Seconds in which a group sends gradients and gathers parameters of all micro-batches, where each does.
   double sending(int group) const;
   /// Whether the gradients of weights are slots of their own.
   bool has_weight() const { return has_weight_; }
-  const UnitCosts& costs_of(const LayerOfStage& layer) const { return prices_.costs(layer.policy).units[layer.unit]; }
-  const SoftwareCosts& software() const { return prices_.request_.cluster.software; }
+  const UnitCosts& costs_of(const LayerOfStage& layer) const { return prices_.costs().costs(layer.policy).units[layer.unit]; }
+  const SoftwareCosts& software() const { return prices_.request().cluster.software; }
 
  private:
   /// Of a stage, a layer: which unit, and seconds of what it sends to the ranks that share the batch.
@@ -83,7 +83,7 @@ class LayerTasks {
   int receive(const Slot& slot);
   void add_update(int group);
 
-  StagePrices& prices_;
+  const StagePrices& prices_;
   const int64_t zero_;
   const int64_t all_micro_batches_, micro_batches_;
   bool has_weight_ = false;

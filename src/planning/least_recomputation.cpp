@@ -10,8 +10,6 @@ namespace {
 
 constexpr double kNoTime = std::numeric_limits<double>::infinity();
 
-}  // namespace
-
 /// Groups are chosen one by one: what a group keeps depends on its own layers and on the order, which is the same
 /// whatever the times of the stages are (but for zero_bubble). Recomputation adds to the backward of a stage the sum of
 /// what its layers add, and to nothing else. So the least sum in each group makes every section as short as can be, and
@@ -22,20 +20,22 @@ constexpr double kNoTime = std::numeric_limits<double>::infinity();
 /// each number of layers that are recomputed in full, the least number of selective ones that fits is the best.
 class RecomputationFit {
  public:
-  RecomputationFit(StagePrices& prices, int64_t zero, double memory)
-      : prices_(prices),
-        zero_(zero),
+  /// `stages` and `memory` outlive this.
+  RecomputationFit(const StageCosts& stages, const StepMemory& memory, int64_t zero, double limit)
+      : stages_(stages),
         memory_(memory),
-        recomputable_(recomputable_units(prices.request_.folded)),
+        zero_(zero),
+        limit_(limit),
+        recomputable_(recomputable_units(stages.request().folded)),
         has_full_(has(Recompute::full)),
         has_selective_(has(Recompute::selective)) {}
 
   std::optional<RecomputedLayers> run() {
     std::vector<RecomputedLayers::Counts> counts;
     bool is_all = true;
-    for (int64_t group = 0; group < prices_.configuration_.pipeline; ++group) {
+    for (int64_t group = 0; group < stages_.configuration().pipeline; ++group) {
       group_ = group;
-      layers_ = prices_.layers_of(group);
+      layers_ = stages_.layers_of(group);
       add_up();
       const std::optional<RecomputedLayers::Counts> own = least();
       if (!own) return std::nullopt;
@@ -49,7 +49,7 @@ class RecomputationFit {
   /// Whether anything can be recomputed so.
   bool has(Recompute policy) const {
     try {
-      prices_.costs(policy);
+      stages_.costs(policy);
       return true;
     } catch (const InvalidArgument&) {
       return false;
@@ -73,7 +73,7 @@ class RecomputationFit {
   }
 
   double added(size_t unit, Recompute policy) const {
-    const UnitCosts &kept = prices_.costs(Recompute::none).units[unit], &again = prices_.costs(policy).units[unit];
+    const UnitCosts &kept = stages_.costs(Recompute::none).units[unit], &again = stages_.costs(policy).units[unit];
     return again.forward.seconds() + again.backward.seconds() - kept.forward.seconds() - kept.backward.seconds();
   }
 
@@ -116,12 +116,13 @@ class RecomputationFit {
   bool fits(RecomputedLayers::Counts counts) {
     tried_ = layers_;
     for (StageLayers& stage : tried_) choose_policies(stage, recomputable_, counts);
-    return prices_.memory(group_, zero_, prices_.most_in_flight(group_, tried_), tried_).total() <= memory_;
+    return memory_.of_group(group_, zero_, tried_).total() <= limit_;
   }
 
-  StagePrices& prices_;
+  const StageCosts& stages_;
+  const StepMemory& memory_;
   const int64_t zero_;
-  const double memory_;
+  const double limit_;  // bytes
   const std::vector<bool> recomputable_;
   const bool has_full_, has_selective_;
   int64_t group_ = 0;
@@ -129,8 +130,10 @@ class RecomputationFit {
   std::vector<double> full_, selective_;     // by number of layers
 };
 
-std::optional<RecomputedLayers> StagePrices::least_recomputation(int64_t zero, double memory) {
-  return RecomputationFit(*this, zero, memory).run();
+}  // namespace
+
+std::optional<RecomputedLayers> StagePrices::least_recomputation(int64_t zero, double memory) const {
+  return RecomputationFit(costs_, memory_, zero, memory).run();
 }
 
 }  // namespace partita

@@ -40,30 +40,30 @@ class StepSimulation {
  private:
   /// Of all micro-batches: what is computed beside messages takes longer, and nothing is sooner done than they are.
   double seconds_of_all(int group) const {
-    return std::max(prices_.repeated_seconds(group) + slowed(group), sending(group));
+    return std::max(prices_.seconds().repeated(group) + slowed(group), sending(group));
   }
   double sending(int group) const { return tasks_.sending(group); }
   double slowed(int group) const {
     const SoftwareCosts& software = tasks_.software();
-    const double transfers = software.waits_for_transfers ? 0 : prices_.transfer_seconds_of(group);
+    const double transfers = software.waits_for_transfers ? 0 : prices_.seconds().transfers(group);
     return (sending(group) + transfers) * (1 - 1 / software.overlap_slowdown);
   }
 
   /// The micro-batches that were not followed.
   void repeat(int group, LayerStepGroup& own) const {
-    const double part = tasks_.repeated(), rounds = static_cast<double>(prices_.micro_batches_) * part;
+    const double part = tasks_.repeated(), rounds = static_cast<double>(prices_.costs().micro_batches()) * part;
     for (int64_t s = group; s < prices_.stages(); s += tasks_.groups()) {
-      const UnitCosts& stage = prices_.stages_[static_cast<size_t>(s)];
+      const UnitCosts& stage = prices_.costs().stage(s);
       for (const SectionCosts* section : {&stage.forward, &stage.backward}) {
         own.compute += rounds * section->compute;
         own.waiting += rounds * section->waiting;
         for (const auto& [kind, seconds] : section->communication) own.exposed[kind] += rounds * seconds;
       }
     }
-    const double transfers = prices_.repeated_seconds(group) - prices_.computed_seconds(group);
+    const double transfers = prices_.seconds().repeated(group) - prices_.seconds().computed(group);
     if (transfers > 0) own.exposed[Collective::send] += transfers * part;
     own.compute += slowed(group) * part;
-    const double more = sending(group) - prices_.repeated_seconds(group) - slowed(group);
+    const double more = sending(group) - prices_.seconds().repeated(group) - slowed(group);
     if (more > 0) own.exposed[zero_ == 3 ? Collective::all_gather : Collective::reduce_scatter] += more * part;
   }
 
@@ -124,7 +124,7 @@ class StepSimulation {
       const UnitCosts& layer = tasks_.costs_of(*span.layer);
       sum.add(span.kind == LayerSpan::forward ? layer.forward : layer.backward);
     } else {
-      const UnitCosts& stage = prices_.stages_[static_cast<size_t>(span.stage)];
+      const UnitCosts& stage = prices_.costs().stage(span.stage);
       sum = span.kind == LayerSpan::forward ? stage.forward : stage.backward;
     }
     return sum;
@@ -133,8 +133,8 @@ class StepSimulation {
   /// States, and the activations of the micro-batches in flight.
   void add_memory(int number, LayerStepGroup& own) const {
     // The gradients of a single micro-batch come as its activations go: they depend on these.
-    const double in_flight = prices_.shape().stages() == 1 ? prices_.kept(0) : 0;
-    double bytes = prices_.memory(number, zero_, in_flight).total() - in_flight;
+    const double in_flight = prices_.shape().stages() == 1 ? prices_.costs().kept(0) : 0;
+    double bytes = prices_.memory().of_group(number, zero_, in_flight).total() - in_flight;
     std::vector<std::pair<double, double>> changes;
     for (size_t t = 0; t < tasks_.tasks().size(); ++t) {
       const LayerSpan& span = tasks_.tasks()[t].span;
@@ -143,7 +143,7 @@ class StepSimulation {
         continue;
       const LayerSpan::Kind last = tasks_.has_weight() ? LayerSpan::weight : LayerSpan::backward;
       if (span.kind != LayerSpan::forward && span.kind != last) continue;
-      const double kept = span.layer ? tasks_.costs_of(*span.layer).kept : prices_.kept(span.stage);
+      const double kept = span.layer ? tasks_.costs_of(*span.layer).kept : prices_.costs().kept(span.stage);
       const bool begins = span.kind == LayerSpan::forward;
       changes.emplace_back(begins ? times_[t].begin : times_[t].end, begins ? kept : -kept);
     }
@@ -181,7 +181,7 @@ Price price_of(StagePrices& stages, int64_t zero) {
                         .bubble = busiest.bubble,
                         .update = busiest.update + request.cluster.overhead_of_step(request.configuration.ranks())},
           .memory = stages.memory(zero),
-          .single_layers = stages.single_layers(zero),
+          .single_layers = stages.memory().single_layers(zero),
           .layers = stages.layers()};
 }
 
