@@ -27,7 +27,9 @@ class LayerTasks {
   double sending(int group) const;
   /// Whether the gradients of weights are slots of their own.
   bool has_weight() const { return has_weight_; }
-  const UnitCosts& costs_of(const LayerOfStage& layer) const { return prices_.costs().costs(layer.policy).units[layer.unit]; }
+  const UnitCosts& costs_of(const LayerOfStage& layer) const {
+    return prices_.costs().costs(layer.policy).units[layer.unit];
+  }
   const SoftwareCosts& software() const { return prices_.request().cluster.software; }
 
  private:

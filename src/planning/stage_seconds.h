@@ -30,8 +30,8 @@ class StageSeconds {
   /// Were each as those in the middle of a step.
   double repeated(int64_t group) const;
 
-  /// Seconds in which a stage gets what a micro-batch has at its boundary: each element is sent once, and gathered where
-  /// several ranks need it. 0 for the first stage.
+  /// Seconds in which a stage gets what a micro-batch has at its boundary: each element is sent once, and gathered
+  /// where several ranks need it. 0 for the first stage.
   double transfer(int64_t stage) const;
   /// Of what a layer sends to the ranks that share the batch, besides what is late of it. Groups that lie alike take as
   /// long, and those of a level are found once.
