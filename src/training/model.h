@@ -2,6 +2,7 @@
 // A network under a configuration, trained on any number of ranks.
 
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/checkpoint_saving.h"
 #include "checkpoint/folder.h"
 #include "checkpoint/reader.h"
 #include "checkpoint/states.h"
@@ -12,7 +13,6 @@
 #include "launch/owner_lock.h"
 #include "launch/signals.h"
 #include "training/callbacks.h"
-#include "training/checkpoint_saving.h"
 #include "training/evaluation.h"
 
 namespace partita {

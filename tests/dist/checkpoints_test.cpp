@@ -8,12 +8,12 @@
 #include <filesystem>
 #include <limits>
 
+#include "checkpoint/checkpoint_saving.h"
 #include "checkpoint/saved_states.h"
 #include "data/readers/test_files.h"
 #include "support/job.h"
 #include "support/random_plan.h"
 #include "support/ranks.h"
-#include "training/checkpoint_saving.h"
 #include "training/rank_run.h"
 
 namespace partita {

@@ -1,4 +1,4 @@
-#include "training/checkpoint_saving.h"
+#include "checkpoint/checkpoint_saving.h"
 
 #include <omp.h>
 #include <sched.h>

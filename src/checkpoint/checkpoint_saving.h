@@ -1,15 +1,15 @@
 #pragma once
 // Saves a training to a folder of checkpoints, step by step, while it goes on (docs/checkpoints.md).
 
+#include "checkpoint/background_writer.h"
 #include "checkpoint/folder.h"
+#include "checkpoint/piece_reader.h"
 #include "checkpoint/share_copy.h"
 #include "checkpoint/shares.h"
 #include "compile.h"
 #include "execute/executor.h"
+#include "launch/outcome.h"
 #include "launch/owner_lock.h"
-#include "training/background_writer.h"
-#include "training/outcome.h"
-#include "training/piece_reader.h"
 
 namespace partita {
 

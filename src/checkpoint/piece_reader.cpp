@@ -1,4 +1,4 @@
-#include "training/piece_reader.h"
+#include "checkpoint/piece_reader.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "training/background_writer.h"
+#include "checkpoint/background_writer.h"
 
 #include <gtest/gtest.h>
 

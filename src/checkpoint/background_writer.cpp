@@ -1,4 +1,4 @@
-#include "training/background_writer.h"
+#include "checkpoint/background_writer.h"
 
 #include <omp.h>
 #include <sys/resource.h>

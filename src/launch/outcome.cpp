@@ -1,4 +1,4 @@
-#include "training/outcome.h"
+#include "launch/outcome.h"
 
 #include <algorithm>
 #include <new>
