@@ -258,12 +258,12 @@ Type Executor::output_type(std::string_view name) const {
 }
 
 void Executor::set_input(std::string_view name, ConstTensor part) {
-  std::vector<Range> all;
+  Box all;
   for (int64_t size : part.type.shape) all.push_back({0, size, size});
   set_input(name, part, all);
 }
 
-void Executor::set_input(std::string_view name, ConstTensor given, const std::vector<Range>& box, int64_t micro_batch) {
+void Executor::set_input(std::string_view name, ConstTensor given, const Box& box, int64_t micro_batch) {
   const StageExecutor* first = impl_->with_input(name).first;
   for (const auto& stage : impl_->own) {
     const auto& inputs = stage->local().graph.inputs;

@@ -28,7 +28,7 @@ class Executor {
   void set_input(std::string_view name, ConstTensor local);
   /// The elements of `given` in a box, which has the shape of this rank's part and lies inside of `given`. An input
   /// that micro-batches cut is set for each of them.
-  void set_input(std::string_view name, ConstTensor given, const std::vector<Range>& box, int64_t micro_batch = 0);
+  void set_input(std::string_view name, ConstTensor given, const Box& box, int64_t micro_batch = 0);
   /// From the whole value, of which this rank keeps its part where one of its stages has the state.
   void set_state(std::string_view name, const Array& whole);
   /// The whole value; collective over the ranks when the state is cut or there are stages. Each rank gets each part

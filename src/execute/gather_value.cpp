@@ -11,7 +11,7 @@ Array gather_value(const LocalGraph& local, ValueId value, Array& own, Groups& g
   for (const Axes& of_dim : dims) axes.insert(axes.end(), of_dim.begin(), of_dim.end());
   groups.add(axes);
   Communicator& group = groups.at(axes);
-  std::vector<std::vector<Range>> boxes;
+  std::vector<Box> boxes;
   std::vector<int64_t> counts;
   for (const int64_t member : local.mesh.group(rank, axes)) {
     boxes.push_back(local_ranges(type, local.shardings[value], local.mesh, local.mesh.coordinates(member)));

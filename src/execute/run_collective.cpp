@@ -10,8 +10,7 @@ namespace partita {
 namespace {
 
 /// The boxes of `whole` one behind the other.
-void pack(ConstTensor whole, const std::vector<std::vector<Range>>& boxes, const std::vector<int64_t>& counts,
-          void* packed) {
+void pack(ConstTensor whole, const std::vector<Box>& boxes, const std::vector<int64_t>& counts, void* packed) {
   auto* at = static_cast<char*>(packed);
   for (size_t i = 0; i < boxes.size(); ++i) {
     if (counts[i] > 0) copy_part(whole, boxes[i], at);
@@ -19,8 +18,7 @@ void pack(ConstTensor whole, const std::vector<std::vector<Range>>& boxes, const
   }
 }
 
-void unpack(const void* packed, const std::vector<std::vector<Range>>& boxes, const std::vector<int64_t>& counts,
-            Tensor whole) {
+void unpack(const void* packed, const std::vector<Box>& boxes, const std::vector<int64_t>& counts, Tensor whole) {
   const auto* at = static_cast<const char*>(packed);
   for (size_t i = 0; i < boxes.size(); ++i) {
     if (counts[i] > 0) copy_back(at, boxes[i], whole);
@@ -81,7 +79,7 @@ std::function<void()> bind_collective(const LocalGraph& local, NodeId id, int64_
   const Type in = local.type(node.inputs[0], coordinates), out = local.type(node.outputs[0], coordinates);
   if (performs(node, Collective::slice) || performs(node, Collective::stack)) {
     const bool slices = performs(node, Collective::slice);
-    std::vector<std::vector<Range>> boxes;
+    std::vector<Box> boxes;
     for (int64_t m = 0; m < local.mesh.micro_batches(); ++m) {
       boxes.push_back(slices ? slice_of(local, id, rank, m) : stacked_at(local, id, rank, m));
     }

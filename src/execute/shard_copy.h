@@ -6,8 +6,8 @@
 namespace partita {
 
 /// The elements of `whole` in `ranges`, dense, into `part`.
-void copy_part(ConstTensor whole, const std::vector<Range>& ranges, void* part);
+void copy_part(ConstTensor whole, const Box& ranges, void* part);
 /// The reverse: writes `part` into the `ranges` of `whole`.
-void copy_back(const void* part, const std::vector<Range>& ranges, Tensor whole);
+void copy_back(const void* part, const Box& ranges, Tensor whole);
 
 }  // namespace partita

@@ -69,8 +69,7 @@ int64_t StageExecutor::bytes_in_use(int buffer) const {
   return format.plain() ? type_of(buffer).bytes() : device_.catalog().bytes(type_of(buffer), format);
 }
 
-void StageExecutor::set_input(std::string_view name, ConstTensor given, const std::vector<Range>& box,
-                              int64_t micro_batch) {
+void StageExecutor::set_input(std::string_view name, ConstTensor given, const Box& box, int64_t micro_batch) {
   const int buffer = named().input(name);
   const Type expected = type_of(buffer);
   Type part{given.type.dtype, {}};
@@ -100,14 +99,14 @@ void StageExecutor::set_state(std::string_view name, const Array& whole) {
                                       print(whole.type()), print(expected)),
                           ErrorKind::type);
   }
-  fill_state(name, [&](const std::vector<Range>& box, DType, void* to) { copy_part(whole.tensor(), box, to); });
+  fill_state(name, [&](const Box& box, DType, void* to) { copy_part(whole.tensor(), box, to); });
 }
 
 void StageExecutor::fill_state(std::string_view name,
-                               const std::function<void(const std::vector<Range>& box, DType dtype, void* to)>& fill) {
+                               const std::function<void(const Box& box, DType dtype, void* to)>& fill) {
   const int index = named().state(name);
   const Buffer& buffer = schedule_.buffers[index];
-  const std::vector<Range> box = state_box(name);
+  const Box box = state_box(name);
   const Type own = buffers_.type(buffer.value);
   if (buffer.format.plain()) return fill(box, own.dtype, buffers_.address(index));
   Array part(own);
@@ -117,7 +116,7 @@ void StageExecutor::fill_state(std::string_view name,
   device_.make_reorder(own, MemoryFormat{}, buffer.format)->run({&from, 1}, {&to, 1}, nullptr);
 }
 
-std::vector<Range> StageExecutor::state_box(std::string_view name) const {
+Box StageExecutor::state_box(std::string_view name) const {
   const ValueId value = schedule_.buffers[named().state(name)].value;
   return local_ranges(local_.graph.type(value), local_.shardings[value], local_.mesh, buffers_.coordinates());
 }

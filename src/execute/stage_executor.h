@@ -22,7 +22,7 @@ namespace partita {
 
 /// What one rank holds of a state.
 struct StatePart {
-  std::vector<Range> box;  // of the whole value
+  Box box;  // of the whole value
   Array values;
   bool owned = false;  // of the ranks that hold this part it is the first: each part is owned once
 };
@@ -45,17 +45,16 @@ class StageExecutor {
 
   /// The elements of `given` in a box, which has the shape of this rank's part and lies inside of `given`. An input
   /// that micro-batches cut is set for each of them. Throws InvalidArgument unless the part has the input's local type.
-  void set_input(std::string_view name, ConstTensor given, const std::vector<Range>& box, int64_t micro_batch);
+  void set_input(std::string_view name, ConstTensor given, const Box& box, int64_t micro_batch);
   /// From the whole value, of which this rank keeps its part.
   void set_state(std::string_view name, const Array& whole);
   /// The whole value; collective over the stage's ranks when the state is cut. Each rank gets each part once.
   Array state(std::string_view name);
   /// Calls `fill` for this rank's part of a state: with its box of the whole value, its element type, and where its
   /// elements go, dense.
-  void fill_state(std::string_view name,
-                  const std::function<void(const std::vector<Range>& box, DType dtype, void* to)>& fill);
+  void fill_state(std::string_view name, const std::function<void(const Box& box, DType dtype, void* to)>& fill);
   StatePart state_part(std::string_view name) const;
-  std::vector<Range> state_box(std::string_view name) const;
+  Box state_box(std::string_view name) const;
   /// Of this rank's part of a state.
   StateReader state_reader(std::string_view name) const;
   /// Gives back all memory but that of the states, between two steps or after the last one.

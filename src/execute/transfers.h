@@ -31,7 +31,7 @@ class Transfers {
   /// A part of a value that one rank sends to another, as a box of what it holds.
   struct Piece {
     int peer = 0;  // a rank of the world
-    std::vector<Range> box;
+    Box box;
     int64_t elements = 0;
   };
   /// On this rank.

@@ -48,8 +48,7 @@ std::pair<int64_t, int64_t> local_grad_pads(const Span& span, const Range& in, c
 
 /// Pads and size of a gradient that gives the rows d_x[n, c, h, w] from those of d_y.
 template <class GradAttrs>
-void localize_grad_window(GradAttrs& attrs, const Spans& spans, const std::vector<Range>& d_y,
-                          const std::vector<Range>& d_x) {
+void localize_grad_window(GradAttrs& attrs, const Spans& spans, const Box& d_y, const Box& d_x) {
   std::tie(attrs.pads[0], attrs.pads[2]) = local_grad_pads(spans.h, d_x[2], d_y[2]);
   std::tie(attrs.pads[1], attrs.pads[3]) = local_grad_pads(spans.w, d_x[3], d_y[3]);
   attrs.size = {d_x[2].count(), d_x[3].count()};

@@ -4,32 +4,28 @@
 #include <numeric>
 
 #include "partition/collectives.h"
+#include "sharding/box_runs.h"
 
 namespace partita {
 namespace {
 
-std::vector<Range> held_by(const LocalGraph& local, ValueId value, int64_t rank, int64_t micro_batch = 0) {
+Box held_by(const LocalGraph& local, ValueId value, int64_t rank, int64_t micro_batch = 0) {
   return local_ranges(local.graph.type(value), local.shardings[value], local.mesh,
                       local.mesh.coordinates(rank, micro_batch));
 }
 
 /// `inner` in the coordinates of a box that starts at `outer`.
-std::vector<Range> relative(const std::vector<Range>& inner, const std::vector<Range>& outer) {
-  std::vector<Range> ranges;
+Box relative(const Box& inner, const Box& outer) {
+  Box ranges;
   for (size_t d = 0; d < inner.size(); ++d) {
     ranges.push_back({inner[d].begin - outer[d].begin, inner[d].end - outer[d].begin, outer[d].count()});
   }
   return ranges;
 }
 
-int64_t volume(const std::vector<Range>& ranges) {
-  int64_t count = 1;
-  for (const Range& range : ranges) count *= range.count();
-  return count;
-}
-
-std::vector<Range> intersection(const std::vector<Range>& a, const std::vector<Range>& b) {
-  std::vector<Range> both;
+/// Unlike common_box, has a place where it is empty.
+Box intersection(const Box& a, const Box& b) {
+  Box both;
   for (size_t d = 0; d < a.size(); ++d) {
     const int64_t begin = std::max(a[d].begin, b[d].begin);
     both.push_back({begin, std::max(begin, std::min(a[d].end, b[d].end)), a[d].size});
@@ -136,21 +132,21 @@ Staging staging_of_parts(const Node& node, const Type& whole) {
 Parts parts_of(const LocalGraph& local, NodeId id, int64_t rank) {
   const Node& node = local.graph.nodes[id];
   Parts parts;
-  const std::vector<Range> outer = held_by(local, coarser(node), rank);
+  const Box outer = held_by(local, coarser(node), rank);
   for (int member : local.mesh.group(rank, axes_of(node, local.mesh))) {
     parts.ranges.push_back(relative(held_by(local, finer(node), member), outer));
-    parts.counts.push_back(volume(parts.ranges.back()));
+    parts.counts.push_back(elements_of(parts.ranges.back()));
   }
   return parts;
 }
 
-std::vector<Range> slice_of(const LocalGraph& local, NodeId id, int64_t rank, int64_t micro_batch) {
+Box slice_of(const LocalGraph& local, NodeId id, int64_t rank, int64_t micro_batch) {
   const Node& node = local.graph.nodes[id];
   return relative(held_by(local, node.outputs[0], rank, micro_batch),
                   held_by(local, node.inputs[0], rank, micro_batch));
 }
 
-std::vector<Range> stacked_at(const LocalGraph& local, NodeId id, int64_t rank, int64_t micro_batch) {
+Box stacked_at(const LocalGraph& local, NodeId id, int64_t rank, int64_t micro_batch) {
   const Node& node = local.graph.nodes[id];
   return relative(held_by(local, node.inputs[0], rank, micro_batch),
                   held_by(local, node.outputs[0], rank, micro_batch));
@@ -166,18 +162,18 @@ Exchange exchange_of(const LocalGraph& local, NodeId id, int64_t rank) {
   const auto sent = [&](int64_t giver, int64_t taker) {
     if (!performs(node, Collective::permute))
       return intersection(held_by(local, from, giver), held_by(local, to, taker));
-    std::vector<Range> box = held_by(local, from, giver);
+    Box box = held_by(local, from, giver);
     for (Range& range : box) range.end = source(taker) == giver ? range.end : range.begin;
     return box;
   };
   Exchange exchange;
   for (int64_t member : local.mesh.group(rank, axes_of(node, local.mesh))) {
     exchange.send.push_back(relative(sent(rank, member), held_by(local, from, rank)));
-    const std::vector<Range> got = sent(member, rank);
+    const Box got = sent(member, rank);
     // The indices of a permuted shard are the same on both sides when it moves at all.
-    exchange.receive.push_back(relative(got, volume(got) > 0 ? held_by(local, to, rank) : got));
-    exchange.send_counts.push_back(volume(exchange.send.back()));
-    exchange.receive_counts.push_back(volume(exchange.receive.back()));
+    exchange.receive.push_back(relative(got, elements_of(got) > 0 ? held_by(local, to, rank) : got));
+    exchange.send_counts.push_back(elements_of(exchange.send.back()));
+    exchange.receive_counts.push_back(elements_of(exchange.receive.back()));
   }
   return exchange;
 }

@@ -7,23 +7,23 @@ namespace partita {
 
 /// How the coarser value of an all_gather or reduce_scatter falls apart over the group of a rank.
 struct Parts {
-  std::vector<std::vector<Range>> ranges;  // of each member, in the coarser shard
-  std::vector<int64_t> counts;             // their elements
+  std::vector<Box> ranges;      // of each member, in the coarser shard
+  std::vector<int64_t> counts;  // their elements
 };
 Parts parts_of(const LocalGraph& local, NodeId node, int64_t rank);
 
 /// What a rank sends to and gets from each member of its group in an all_to_all, permute or halo_exchange: boxes of its
 /// operand and of its result.
 struct Exchange {
-  std::vector<std::vector<Range>> send, receive;
+  std::vector<Box> send, receive;
   std::vector<int64_t> send_counts, receive_counts;  // their elements
 };
 Exchange exchange_of(const LocalGraph& local, NodeId node, int64_t rank);
 
 /// What a slice_shard keeps of its operand in a micro-batch.
-std::vector<Range> slice_of(const LocalGraph& local, NodeId node, int64_t rank, int64_t micro_batch = 0);
+Box slice_of(const LocalGraph& local, NodeId node, int64_t rank, int64_t micro_batch = 0);
 /// Where the operand of a stack_micro_batches stands in its result.
-std::vector<Range> stacked_at(const LocalGraph& local, NodeId node, int64_t rank, int64_t micro_batch);
+Box stacked_at(const LocalGraph& local, NodeId node, int64_t rank, int64_t micro_batch);
 
 /// Bytes in which boxes lie one behind the other before they are sent and when they came; 0 where they lie so anyway.
 struct Staging {

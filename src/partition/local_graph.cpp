@@ -96,7 +96,7 @@ std::vector<int64_t> distinct_parts(const LocalGraph& local, NodeId id, int fact
 
 Type LocalGraph::type(ValueId value, const std::vector<int64_t>& coordinates) const {
   Type local = graph.type(value);
-  const std::vector<Range> ranges = local_ranges(local, shardings[value], mesh, coordinates);
+  const Box ranges = local_ranges(local, shardings[value], mesh, coordinates);
   for (size_t d = 0; d < ranges.size(); ++d) local.shape[d] = ranges[d].count();
   return local;
 }

@@ -11,9 +11,6 @@
 
 namespace partita {
 
-/// A part of an array: for each dimension the indices that it has. A scalar has the box without dimensions.
-using Box = std::vector<Range>;
-
 inline Box whole_box(const Shape& shape) {
   Box box;
   for (const int64_t size : shape) box.push_back({0, size, size});

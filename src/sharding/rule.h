@@ -22,6 +22,9 @@ struct Range {
   bool operator==(const Range&) const = default;
 };
 
+/// A part of an array: for each dimension the indices that it has. A scalar has the box without dimensions.
+using Box = std::vector<Range>;
+
 /// Part i of n of `size` elements: [i*size/n, (i+1)*size/n). The only place that cuts anything.
 Range chunk(int64_t size, int64_t i, int64_t n);
 
@@ -88,7 +91,7 @@ struct ShardingRule {
 /// What one coordinate of a mesh holds of one node, in global indices.
 struct Shard {
   std::vector<Range> factors;
-  std::vector<std::vector<Range>> inputs, outputs;  // per operand, per dimension
+  std::vector<Box> inputs, outputs;  // per operand, per dimension
 };
 
 /// "n(gc)[h][w],(go)cpq->n(go)hw | p:whole q:whole".

@@ -169,10 +169,10 @@ Range range_of(const DimMap& dim, const std::vector<Range>& factors, int64_t siz
   return range;
 }
 
-std::vector<std::vector<Range>> ranges_of(const std::vector<TensorMap>& maps, const std::vector<Type>& types,
-                                          const std::vector<Range>& factors) {
+std::vector<Box> ranges_of(const std::vector<TensorMap>& maps, const std::vector<Type>& types,
+                           const std::vector<Range>& factors) {
   PARTITA_CHECK(maps.size() == types.size(), "{} maps of {} tensors", maps.size(), types.size());
-  std::vector<std::vector<Range>> ranges(maps.size());
+  std::vector<Box> ranges(maps.size());
   for (size_t i = 0; i < maps.size(); ++i) {
     PARTITA_CHECK(maps[i].size() == types[i].shape.size(), "{} dimensions of {}", maps[i].size(), print(types[i]));
     for (size_t d = 0; d < maps[i].size(); ++d) {
@@ -196,10 +196,10 @@ Shard shard(const ShardingRule& rule, const Cut& cut, const Mesh& mesh, const st
   return result;
 }
 
-std::vector<Range> local_ranges(const Type& type, const Sharding& sharding, const Mesh& mesh,
-                                const std::vector<int64_t>& coordinates) {
+Box local_ranges(const Type& type, const Sharding& sharding, const Mesh& mesh,
+                 const std::vector<int64_t>& coordinates) {
   PARTITA_CHECK(sharding.dims.size() == type.shape.size(), "{} axes of {}", sharding.dims.size(), print(type));
-  std::vector<Range> ranges;
+  Box ranges;
   for (size_t d = 0; d < type.shape.size(); ++d) {
     const Axes& axes = sharding.dims[d];
     const int64_t index = mesh.index_on(coordinates, axes), ways = mesh.ways(axes);

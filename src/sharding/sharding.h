@@ -71,8 +71,7 @@ Shard shard(const ShardingRule& rule, const Cut& cut, const Mesh& mesh, const st
             const OpCall& call);
 
 /// What a coordinate holds of a value.
-std::vector<Range> local_ranges(const Type& type, const Sharding& sharding, const Mesh& mesh,
-                                const std::vector<int64_t>& coordinates);
+Box local_ranges(const Type& type, const Sharding& sharding, const Mesh& mesh, const std::vector<int64_t>& coordinates);
 
 /// Whether a coordinate is the first of those that hold its part of a value: of every part one is.
 bool owns_part(const Sharding& sharding, const Mesh& mesh, const std::vector<int64_t>& coordinates);

@@ -17,9 +17,9 @@ TEST(Sharding, MatmulOnEightRanks) {
   const Cut cut{{0}, {1, 2}, {}};
   EXPECT_EQ(illegal(rule, cut, kOneAxis), "");
   const Shard local = shard(rule, cut, kOneAxis, kOneAxis.coordinates(5), call.call());
-  EXPECT_EQ(local.inputs[0], (std::vector<Range>{{2, 4, 4}, {2, 4, 8}}));
-  EXPECT_EQ(local.inputs[1], (std::vector<Range>{{2, 4, 8}, {0, 6, 6}}));
-  EXPECT_EQ(local.outputs[0], (std::vector<Range>{{2, 4, 4}, {0, 6, 6}}));
+  EXPECT_EQ(local.inputs[0], (Box{{2, 4, 4}, {2, 4, 8}}));
+  EXPECT_EQ(local.inputs[1], (Box{{2, 4, 8}, {0, 6, 6}}));
+  EXPECT_EQ(local.outputs[0], (Box{{2, 4, 4}, {0, 6, 6}}));
   const Sharding output = output_sharding(rule, cut, 0);
   EXPECT_EQ(print(f64({4, 6}), output, kOneAxis), "f64[4{p.0},6] +sum{p.1,p.2}");
   EXPECT_FALSE(output.replicated());

@@ -26,9 +26,9 @@ int64_t choose_batch(int64_t rows, int64_t ranks, int64_t most) {
 }
 
 /// The labels of the rows and positions of logits that lie in `box`; `labels` begin at row `first` of the batch.
-Array labels_of(const ConstTensor& labels, const std::vector<Range>& box, int64_t first) {
+Array labels_of(const ConstTensor& labels, const Box& box, int64_t first) {
   Type type = labels.type;
-  std::vector<Range> own;
+  Box own;
   for (size_t d = 0; d < type.shape.size(); ++d) {
     const int64_t size = type.shape[d], before = d == 0 ? first : 0;
     Range range = d < box.size() ? box[d] : Range{0, size, size};
@@ -86,7 +86,7 @@ class LabelledPart {
 
  private:
   size_t column_;
-  std::vector<Range> box_;
+  Box box_;
   bool is_owned_ = false;
 };
 

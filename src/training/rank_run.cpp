@@ -82,7 +82,7 @@ void RankRun::feed(StageExecutor& stage, const std::string& name, ConstTensor ro
   for (int64_t m = 0; m < micro_batches; ++m) {
     std::vector<int64_t> coordinates = stage.coordinates();
     if (micro_batches > 1) coordinates[static_cast<size_t>(local.mesh.micro_axis())] = m;
-    std::vector<Range> part = local_ranges(whole, local.shardings[value], local.mesh, coordinates);
+    Box part = local_ranges(whole, local.shardings[value], local.mesh, coordinates);
     if (micro_batches == 1 && rows.type == local.type(value, coordinates)) {
       part.clear();
       for (const int64_t size : rows.type.shape) part.push_back({0, size, size});

@@ -249,10 +249,10 @@ class RowPasses::BatchGraph {
       shard.factors.push_back(cut[f].empty() ? Range{0, size, size} : rows_of(size, first));
     }
     const auto ranges = [&](const std::vector<TensorMap>& maps, const std::vector<ValueId>& values) {
-      std::vector<std::vector<Range>> result;
+      std::vector<Box> result;
       for (size_t i = 0; i < maps.size(); ++i) {
         const DimAxes dims = dims_from_factors(rule, cut, maps[i]);
-        std::vector<Range>& own = result.emplace_back();
+        Box& own = result.emplace_back();
         for (size_t d = 0; d < dims.size(); ++d) {
           const int64_t size = a_.whole.type(values[i]).shape[d];
           own.push_back(dims[d].empty() ? Range{0, size, size} : rows_of(size, first));

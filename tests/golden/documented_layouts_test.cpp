@@ -183,7 +183,7 @@ TEST(DocumentedLayouts, IllegalStrategies) {
 
 TEST(DocumentedLayouts, SliceOfAParameter) {
   const Mesh mesh({{"a", 2}, {"b", 3}});
-  const std::vector<Range> part = local_ranges({DType::f32, {2, 3}}, {.dims = {{0}, {}}}, mesh, mesh.coordinates(5));
+  const Box part = local_ranges({DType::f32, {2, 3}}, {.dims = {{0}, {}}}, mesh, mesh.coordinates(5));
   EXPECT_EQ(part[0], (Range{1, 2, 2}));
   EXPECT_EQ(part[1], (Range{0, 3, 3}));
 }

@@ -74,7 +74,7 @@ std::vector<Array> fill(const Sample& sample, uint64_t seed) {
   return arrays;
 }
 
-Array slice(const Array& array, const std::vector<Range>& ranges) {
+Array slice(const Array& array, const Box& ranges) {
   Type type{array.type().dtype, {}};
   for (const Range& range : ranges) type.shape.push_back(range.count());
   Array part(type);
@@ -251,7 +251,7 @@ std::string combine(const Case& node, const ShardingRule& rule, const Cut& cut, 
   std::map<std::pair<int64_t, std::vector<int64_t>>, const Array*> seen;
   for (int64_t rank = 0; rank < mesh.ranks(); ++rank) {
     const std::vector<int64_t> at = mesh.coordinates(rank);
-    const std::vector<Range>& ranges = parts[rank].shard.outputs[output];
+    const Box& ranges = parts[rank].shard.outputs[output];
     if (ranges != local_ranges(node.output_types[output], sharding, mesh, at))
       return "the local range is not that of dims_from_factors";
     const Array& piece = parts[rank].outputs[output];

@@ -16,7 +16,7 @@ std::vector<Array> fill(const Sample& sample, uint64_t seed = 1);
 Array fill(const SampleInput& input, uint64_t key);
 
 /// The part of a tensor that lies in `ranges`.
-Array slice(const Array& array, const std::vector<Range>& ranges);
+Array slice(const Array& array, const Box& ranges);
 /// into[i] = kind(into[i], other[i]); NaN wins, as in the collectives.
 void reduce_into(Array& into, const Array& other, Reduce kind);
 /// "" or the first element that differs by more than rounding; `tolerance` is relative, 0: by the type.

@@ -62,7 +62,7 @@ std::vector<OpDef> rotary_ops() {
   };
   op.localize = [](const Attrs& attrs, const Shard& shard) {
     RotaryAttrs local = attrs.as<RotaryAttrs>();
-    const std::vector<Range>& ranges = shard.outputs[0];
+    const Box& ranges = shard.outputs[0];
     local.begin += ranges[ranges.size() - 2].begin;
     if (ranges.back().size > 0) local.heads = local.heads * ranges.back().count() / ranges.back().size;
     return Attrs(local);

@@ -9,7 +9,7 @@ namespace {
 /// `begin` in the coordinates of the operand -> of the whole tensor.
 Attrs localize_dropout(const Attrs& all, const Shard& shard) {
   DropoutAttrs attrs = all.as<DropoutAttrs>();
-  const std::vector<Range>& ranges = shard.outputs[0];
+  const Box& ranges = shard.outputs[0];
   bool cut = false;
   for (const Range& range : ranges) cut = cut || !range.whole();
   if (!cut) return all;

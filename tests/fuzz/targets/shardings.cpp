@@ -51,7 +51,7 @@ void read_sharding_text(const std::string& input) {
   require_fixed_point(printed, parse, printed(sharding));
   if (!illegal(type, sharding.dims, mesh).empty() || mesh.ranks() > 4096) return;
   for (int64_t place = 0; place < mesh.ranks(); ++place) {
-    const std::vector<Range> ranges = local_ranges(type, sharding, mesh, mesh.coordinates_at(place));
+    const Box ranges = local_ranges(type, sharding, mesh, mesh.coordinates_at(place));
     for (const Range& range : ranges) {
       require(range.begin >= 0 && range.begin <= range.end && range.end <= range.size, "a range outside the tensor");
     }
