@@ -176,9 +176,7 @@ void set_phase(const TracePtr& trace, const std::string& name) {
   trace->builder().phase = name == "update" ? Phase::update : Phase::forward;
 }
 
-}  // namespace
-
-void bind_symbols(py::module_& module) {
+void bind_symbol(py::module_& module) {
   py::class_<Symbol>(module, "Symbol", "A value of a graph under construction.")
       .def_property_readonly("dtype", [](const Symbol& symbol) { return std::string(name_of(symbol.value().dtype())); })
       .def_property_readonly("shape", [](const Symbol& symbol) { return py::tuple(py::cast(symbol.value().shape())); })
@@ -195,6 +193,9 @@ void bind_symbols(py::module_& module) {
       .def("annotate", [](const Symbol& symbol, const std::string& text) {
         symbol.trace->builder().annotate(symbol.value(), parse_annotation(text));
       });
+}
+
+void bind_trace(py::module_& module) {
   py::class_<Trace, TracePtr>(module, "Trace", "A graph under construction.")
       .def(py::init<>())
       .def_property_readonly("builds_network", &Trace::builds_network)
@@ -247,6 +248,13 @@ void bind_symbols(py::module_& module) {
       .def("add_loss", [](Trace& trace, const std::string& name, const Symbol& mean, double weight) {
         trace.context().add_loss(name, mean.value(), weight);
       });
+}
+
+}  // namespace
+
+void bind_symbols(py::module_& module) {
+  bind_symbol(module);
+  bind_trace(module);
 }
 
 }  // namespace partita::python

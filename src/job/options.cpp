@@ -278,6 +278,9 @@ void add_plan(List& list) {
   dataset.value = "STRATEGY";
   list.add("uneven", "uneven", Effect::placement, PARTITA_FIELD(plan.options.uneven),
            "Dimensions that do not divide are cut into parts that differ by one, or refused");
+}
+
+void add_pipeline(List& list) {
   list.add("micro_batches", "micro-batches", Effect::placement, PARTITA_FIELD(plan.options.micro_batches),
            "Slices of the global batch that run one after the other, their gradients added up: less memory, the same "
            "update",
@@ -296,6 +299,9 @@ void add_plan(List& list) {
   list.add("interleave", "interleave", Effect::placement, PARTITA_FIELD(plan.options.pipeline.interleave),
            "Stages of each group of ranks", {1, kMostStages})
       .synonyms = {"num-layers-per-virtual-pipeline-stage", "virtual-stages"};
+}
+
+void add_memory(List& list) {
   list.add("recompute", "recompute", Effect::placement, PARTITA_FIELD(plan.recompute),
            "What the backward makes again instead of keeping it: attention (selective), or all within blocks (full)")
       .synonyms = {"recompute-granularity", "gradient-checkpointing", "activation-checkpointing"};
@@ -314,6 +320,9 @@ void add_plan(List& list) {
   list.add("zero_threshold", "zero-threshold", Effect::placement, PARTITA_FIELD(plan.options.zero.threshold),
            "Bytes of a parameter below which it stays whole", {0, int64_t{1} << 40})
       .value = "BYTES";
+}
+
+void add_cuts(List& list) {
   list.add("tensor_parallel", "tensor-parallel", Effect::placement, PARTITA_FIELD(plan.options.blocks.tensor),
            "Ranks over which auto cuts the products of transformer blocks, by columns, then by rows; other ranks cut "
            "the "
@@ -420,6 +429,9 @@ std::vector<JobOption> make_options() {
   add_evaluation(list);
   add_ranks(list);
   add_plan(list);
+  add_pipeline(list);
+  add_memory(list);
+  add_cuts(list);
   add_files(list);
   add_console(list);
   return list.take();

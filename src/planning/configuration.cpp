@@ -206,7 +206,10 @@ std::vector<std::string> keys_of(std::string_view text) {
   return result;
 }
 
-Configuration completed(Configuration configuration, int64_t ranks, int64_t batch, std::string_view where) {
+namespace {
+
+/// Completes how the batch is divided.
+void complete_batch(Configuration& configuration, int64_t ranks, int64_t batch, std::string_view where) {
   if (configuration.ranks() != ranks) {
     throw InvalidArgument(fmt::format(
         "[{}] another number of ranks, got data {} x context {} x tensor {} x pipeline {} = {}, expected {}", where,
@@ -230,6 +233,9 @@ Configuration completed(Configuration configuration, int64_t ranks, int64_t batc
                                       where, micro_batches(configuration, batch), configuration.micro_batch,
                                       kMostMicroBatches));
   }
+}
+
+void require_stages(const Configuration& configuration, std::string_view where) {
   if (configuration.interleave > 1 && configuration.pipeline == 1) {
     throw InvalidArgument(fmt::format("[{}] interleave={} without stages, got pipeline=1, expected 2 or more", where,
                                       configuration.interleave));
@@ -237,6 +243,10 @@ Configuration completed(Configuration configuration, int64_t ranks, int64_t batc
   if (configuration.deal == Deal::balanced && configuration.pipeline == 1) {
     throw InvalidArgument(fmt::format("[{}] deal=balanced without stages, got pipeline=1, expected 2 or more", where));
   }
+}
+
+/// Completes the counts of recomputed layers: one for each group of stages, or none.
+void complete_recomputation(Configuration& configuration, std::string_view where) {
   std::vector<RecomputedLayers::Counts>& counts = configuration.recompute.counts;
   if (counts.size() > 1 && counts.size() != static_cast<size_t>(configuration.pipeline)) {
     throw InvalidArgument(fmt::format(
@@ -246,6 +256,9 @@ Configuration completed(Configuration configuration, int64_t ranks, int64_t batc
   }
   if (counts.size() == 1) counts.resize(static_cast<size_t>(configuration.pipeline), counts[0]);
   if (print(configuration.recompute) == name_of(Recompute::none)) configuration.recompute = {};
+}
+
+void require_cuts(const Configuration& configuration, std::string_view where) {
   if (configuration.sequence_parallel && configuration.tensor == 1) {
     throw InvalidArgument(
         fmt::format("[{}] sequence_parallel has nothing to cut over, got tensor=1, expected 2 or more", where));
@@ -267,6 +280,15 @@ Configuration completed(Configuration configuration, int64_t ranks, int64_t batc
     throw InvalidArgument(fmt::format("[{}] squeeze={} of no effect, got cuts={}, expected cuts=searched", where,
                                       configuration.squeeze, name_of(configuration.cuts)));
   }
+}
+
+}  // namespace
+
+Configuration completed(Configuration configuration, int64_t ranks, int64_t batch, std::string_view where) {
+  complete_batch(configuration, ranks, batch, where);
+  require_stages(configuration, where);
+  complete_recomputation(configuration, where);
+  require_cuts(configuration, where);
   if (configuration.interleave > 1 && configuration.order == Order::one_forward_one_backward) {
     configuration.order = Order::interleaved;
   }

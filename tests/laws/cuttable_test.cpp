@@ -18,66 +18,72 @@ struct Cuttable {
   std::string free, expand = "", whole = "";
 };
 
+/// Boundaries of the parts move: the dimension in question is whole, the others are free.
+std::map<std::string, Cuttable> rows_of_moving_boundaries() {
+  return {
+      {"concat", {"*", "", "*"}},  {"pad", {"*", "", "*"}},
+      {"slice", {"*", "", "*"}},   {"cumsum", {"*", "", "*"}},
+      {"reverse", {"*", "", "*"}}, {"host_function", {"kn", "", "abcd"}},  // by its rule, and without one
+      {"reshape", {"*", "", "*"}},                                         // shapes without a common refinement
+  };
+}
+
 /// Ops that are not here must be cuttable in every factor, as they are.
 const std::map<std::string, Cuttable>& table() {
-  static const std::map<std::string, Cuttable> all{
-      // Boundaries of the parts move: the dimension in question is whole, the others are free.
-      {"concat", {"*", "", "*"}},
-      {"pad", {"*", "", "*"}},
-      {"slice", {"*", "", "*"}},
-      {"cumsum", {"*", "", "*"}},
-      {"reverse", {"*", "", "*"}},
-      {"host_function", {"kn", "", "abcd"}},  // by its rule, and without one
-      {"reshape", {"*", "", "*"}},  // shapes without a common refinement
-      {"matmul", {".ijk"}},
-      {"matmul_rows", {".ij"}},
-      {"conv2d", {"ngochw", "", "pq"}},
-      {"conv2d_grad_filter", {"ngochw", "", "pq"}},
-      {"conv2d_grad_input", {"ngochw", "", "pq"}},
-      {"avg_pool", {"nchw"}},
-      {"avg_pool_grad", {"nchw"}},
-      {"max_pool", {"nchw"}},
-      {"max_pool_grad", {"nchw"}},
-      {"embedding", {"vz."}},
-      {"scatter_rows", {"vz."}},
-      {"one_hot", {"z."}},
-      {"pick", {"z."}},
-      {"take_along", {"kz."}},
-      {"put_along", {"kz."}},
-      {"scatter_add", {"vz", "."}},
-      {"top_k", {".", "", "kz"}},
-      {"assign_slots", {".", "", "kn"}},  // every rank counts all tokens of a group
-      {"dispatch", {"vnkz."}},
-      {"combine", {"vnkz."}},
-      {"combine_grad_weights", {"vnkz."}},
-      {"rotary", {".sh", "", "d"}},
-      {"first_equal", {"z."}},
-      {"argmax", {".", "z"}},
-      {"attention", {"bhgq", "k", "de"}},
-      {"attention_grad", {"bhgqk", "", "de"}},
-      {"attention_max", {"bhgqk", "", "d"}},
-      {"attention_sums", {"bhgqk", "", "de"}},
-      {"attention_finish", {"bhq", "", "e"}},
-      {"layer_norm", {".", "z"}},
-      {"layer_norm_grad", {".", "z"}},
-      {"rms_norm", {".", "z"}},
-      {"rms_norm_grad", {".", "z"}},
-      {"softmax", {".", "z"}},
-      {"softmax_grad", {".", "z"}},
-      {"log_softmax", {".", "z"}},
-      {"log_softmax_grad", {".", "z"}},
-      {"cross_entropy", {".", "z"}},
-      {"cross_entropy_grad", {".z"}},
-      {"batch_norm", {"gc", "mhw"}},
-      {"batch_norm_grad", {"gc", "mhw"}},
-      {"batch_norm_apply", {"gmchw"}},
-      {"batch_norm_grad_apply", {"gmchw"}},
-      {"batch_norm_grad_sums", {"gmchw"}},
-      {"batch_norm_inference", {"nchw"}},
-      {"moments_sum", {"gmchw"}},
-      {"moments_deviations", {"gmchw"}},
-      {"running_statistics", {"c", "", "g"}},  // the mean over groups, once per step on a few numbers
-  };
+  static const std::map<std::string, Cuttable> all = [] {
+    std::map<std::string, Cuttable> rows{
+        {"matmul", {".ijk"}},
+        {"matmul_rows", {".ij"}},
+        {"conv2d", {"ngochw", "", "pq"}},
+        {"conv2d_grad_filter", {"ngochw", "", "pq"}},
+        {"conv2d_grad_input", {"ngochw", "", "pq"}},
+        {"avg_pool", {"nchw"}},
+        {"avg_pool_grad", {"nchw"}},
+        {"max_pool", {"nchw"}},
+        {"max_pool_grad", {"nchw"}},
+        {"embedding", {"vz."}},
+        {"scatter_rows", {"vz."}},
+        {"one_hot", {"z."}},
+        {"pick", {"z."}},
+        {"take_along", {"kz."}},
+        {"put_along", {"kz."}},
+        {"scatter_add", {"vz", "."}},
+        {"top_k", {".", "", "kz"}},
+        {"assign_slots", {".", "", "kn"}},  // every rank counts all tokens of a group
+        {"dispatch", {"vnkz."}},
+        {"combine", {"vnkz."}},
+        {"combine_grad_weights", {"vnkz."}},
+        {"rotary", {".sh", "", "d"}},
+        {"first_equal", {"z."}},
+        {"argmax", {".", "z"}},
+        {"attention", {"bhgq", "k", "de"}},
+        {"attention_grad", {"bhgqk", "", "de"}},
+        {"attention_max", {"bhgqk", "", "d"}},
+        {"attention_sums", {"bhgqk", "", "de"}},
+        {"attention_finish", {"bhq", "", "e"}},
+        {"layer_norm", {".", "z"}},
+        {"layer_norm_grad", {".", "z"}},
+        {"rms_norm", {".", "z"}},
+        {"rms_norm_grad", {".", "z"}},
+        {"softmax", {".", "z"}},
+        {"softmax_grad", {".", "z"}},
+        {"log_softmax", {".", "z"}},
+        {"log_softmax_grad", {".", "z"}},
+        {"cross_entropy", {".", "z"}},
+        {"cross_entropy_grad", {".z"}},
+        {"batch_norm", {"gc", "mhw"}},
+        {"batch_norm_grad", {"gc", "mhw"}},
+        {"batch_norm_apply", {"gmchw"}},
+        {"batch_norm_grad_apply", {"gmchw"}},
+        {"batch_norm_grad_sums", {"gmchw"}},
+        {"batch_norm_inference", {"nchw"}},
+        {"moments_sum", {"gmchw"}},
+        {"moments_deviations", {"gmchw"}},
+        {"running_statistics", {"c", "", "g"}},  // the mean over groups, once per step on a few numbers
+    };
+    rows.merge(rows_of_moving_boundaries());
+    return rows;
+  }();
   return all;
 }
 

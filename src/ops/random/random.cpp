@@ -14,6 +14,39 @@ double draw(const std::string& distribution, uint64_t key, int64_t element, uint
   return uniform_of(random_word(key, element, step));
 }
 
+std::vector<Type> infer_random(const OpCall& call) {
+  require_operands("random", call, 1);
+  const RandomAttrs& attrs = call.attrs.as<RandomAttrs>();
+  if (call.inputs[0] != Type{DType::i64, {}}) {
+    reject("random", "step is not a counter", print(call.inputs[0]), "i64[]", ErrorKind::type);
+  }
+  const std::vector<std::string> names{"uniform", "normal", "truncated_normal"};
+  if (std::find(names.begin(), names.end(), attrs.distribution) == names.end() || !is_float(attrs.dtype)) {
+    reject("random", "unknown distribution or type", call.attrs.print(), "uniform, normal or truncated_normal floats");
+  }
+  require_shape("random", attrs.shape);
+  require_shape("random", attrs.whole);
+  if (!lies_in(attrs.shape, attrs.whole, attrs.begin)) {
+    reject("random", "the part is outside the whole", call.attrs.print(),
+           "0 <= begin and begin + size <= whole per dimension");
+  }
+  return {Type{attrs.dtype, attrs.shape}};
+}
+
+void fill_random(const Attrs& all, Inputs in, Outputs out) {
+  const RandomAttrs& attrs = all.as<RandomAttrs>();
+  const uint64_t step = static_cast<uint64_t>(*in[0].as<int64_t>()), key = static_cast<uint64_t>(attrs.key);
+  const int64_t width = attrs.shape.empty() ? 1 : attrs.shape.back();
+  Array numbers(Type{DType::f64, attrs.shape});
+  double* y = numbers.as<double>();
+  for (int64_t row : first_elements(attrs.shape, attrs.whole, attrs.begin)) {
+    for (int64_t i = 0; i < width; ++i) *y++ = draw(attrs.distribution, key, row + i, step);
+  }
+  const Array result = partita::cast(numbers, attrs.dtype);
+  const auto* from = static_cast<const std::byte*>(result.data());
+  std::copy_n(from, result.type().bytes(), static_cast<std::byte*>(out[0].data));
+}
+
 }  // namespace
 
 std::vector<OpDef> random_ops() {
@@ -21,25 +54,7 @@ std::vector<OpDef> random_ops() {
   op.name = "random";
   op.summary = "uniform in (0, 1), normal or truncated normal numbers, functions of (key, step, element)";
   op.attrs = Attrs(RandomAttrs{});
-  op.infer = [](const OpCall& call) -> std::vector<Type> {
-    require_operands("random", call, 1);
-    const RandomAttrs& attrs = call.attrs.as<RandomAttrs>();
-    if (call.inputs[0] != Type{DType::i64, {}}) {
-      reject("random", "step is not a counter", print(call.inputs[0]), "i64[]", ErrorKind::type);
-    }
-    const std::vector<std::string> names{"uniform", "normal", "truncated_normal"};
-    if (std::find(names.begin(), names.end(), attrs.distribution) == names.end() || !is_float(attrs.dtype)) {
-      reject("random", "unknown distribution or type", call.attrs.print(),
-             "uniform, normal or truncated_normal floats");
-    }
-    require_shape("random", attrs.shape);
-    require_shape("random", attrs.whole);
-    if (!lies_in(attrs.shape, attrs.whole, attrs.begin)) {
-      reject("random", "the part is outside the whole", call.attrs.print(),
-             "0 <= begin and begin + size <= whole per dimension");
-    }
-    return {Type{attrs.dtype, attrs.shape}};
-  };
+  op.infer = infer_random;
   op.rule = [](const OpCall& call) {
     const std::vector<Type> none;
     ShardingRule rule = pointwise_rule({call.attrs, none, call.outputs});
@@ -62,19 +77,7 @@ std::vector<OpDef> random_ops() {
     return cut ? Attrs(attrs) : all;
   };
   op.grad = [](const GradCall&) -> std::vector<Value> { return {Value()}; };
-  op.kernel = [](const Attrs& all, Inputs in, Outputs out) {
-    const RandomAttrs& attrs = all.as<RandomAttrs>();
-    const uint64_t step = static_cast<uint64_t>(*in[0].as<int64_t>()), key = static_cast<uint64_t>(attrs.key);
-    const int64_t width = attrs.shape.empty() ? 1 : attrs.shape.back();
-    Array numbers(Type{DType::f64, attrs.shape});
-    double* y = numbers.as<double>();
-    for (int64_t row : first_elements(attrs.shape, attrs.whole, attrs.begin)) {
-      for (int64_t i = 0; i < width; ++i) *y++ = draw(attrs.distribution, key, row + i, step);
-    }
-    const Array result = partita::cast(numbers, attrs.dtype);
-    const auto* from = static_cast<const std::byte*>(result.data());
-    std::copy_n(from, result.type().bytes(), static_cast<std::byte*>(out[0].data));
-  };
+  op.kernel = fill_random;
   const SampleInput step{Type{DType::i64, {}}, {Fill::step, 0}};
   op.samples = {{{step}, Attrs(RandomAttrs{"uniform", 5, DType::f64, {4, 6}, {}, {}})},
                 {{step}, Attrs(RandomAttrs{"normal", 6, DType::f64, {2, 3, 5}, {}, {}})},

@@ -138,30 +138,38 @@ void read_catalog_text(const std::string& input) {
   }
 }
 
+std::vector<std::string> words_of_graphs() {
+  return {"state %w: ", "input %x: ", "output loss = ", "store ",   "f32[",       "i64[2]",
+          "bf16[3,4]",  "{axes=[0]}", "; forward",      "; update", "stage=1",    "shard=((",
+          "relu(",      "reduce(",    "matmul(",        "reshape(", "transpose(", "concat("};
+}
+
+std::vector<std::string> words_of_plans() {
+  return {"{data}",      "{model}",        "{data,model}", "mesh data=2 model=2", "undivided",
+          "ranks=(1,0)", " | micro=2",     "+sum{data}",   "cut n={data}",        "regather %",
+          "input %",     "result %matmul", "node matmul ", "{data|s1d1k3p1n8}"};
+}
+
+std::vector<std::string> words_of_schedules() {
+  return {"buffer %",
+          "@64",
+          " view=%",
+          "arena ",
+          " kept ",
+          " scratch ",
+          "bucket 0 sum f32 over {data}",
+          "update",
+          "reduce bucket 0",
+          "start bucket 0",
+          "wait bucket 0",
+          "reorder(",
+          "copy("};
+}
+
 }  // namespace
 
 std::vector<FuzzTarget> programs_targets() {
-  const std::vector<std::string> words{"state %w: ", "input %x: ", "output loss = ", "store ",    "f32[",
-                                       "i64[2]",     "bf16[3,4]",  "{axes=[0]}",     "; forward", "; update",
-                                       "stage=1",    "shard=((",   "relu(",          "reduce(",   "matmul(",
-                                       "reshape(",   "transpose(", "concat("};
-  const std::vector<std::string> cuts{"{data}",       "{model}",          "{data,model}", "mesh data=2 model=2",
-                                      "undivided",    "ranks=(1,0)",      " | micro=2",   "+sum{data}",
-                                      "cut n={data}", "regather %",       "input %",      "result %matmul",
-                                      "node matmul ", "{data|s1d1k3p1n8}"};
-  const std::vector<std::string> lines{"buffer %",
-                                       "@64",
-                                       " view=%",
-                                       "arena ",
-                                       " kept ",
-                                       " scratch ",
-                                       "bucket 0 sum f32 over {data}",
-                                       "update",
-                                       "reduce bucket 0",
-                                       "start bucket 0",
-                                       "wait bucket 0",
-                                       "reorder(",
-                                       "copy("};
+  const std::vector<std::string> words = words_of_graphs(), cuts = words_of_plans(), lines = words_of_schedules();
   return {{.name = "graph",
            .seeds =
                [] {

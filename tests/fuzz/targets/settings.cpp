@@ -111,6 +111,18 @@ void read_environment(const std::string& input) {
 
 void read_model(const std::string& input) { make_model(input); }
 
+std::vector<std::string> some_environments() {
+  return std::vector<std::string>{
+      "PARTITA_RANK=1\nPARTITA_SIZE=4\nPARTITA_MASTER=10.0.0.1:2950\nPARTITA_LOCAL_RANK=1\nPARTITA_LOCAL_"
+      "SIZE=2\n"
+      "PARTITA_LISTENER=3\n",
+      "OMPI_COMM_WORLD_RANK=0\nOMPI_COMM_WORLD_SIZE=2\nOMPI_COMM_WORLD_LOCAL_RANK=0\n"
+      "OMPI_COMM_WORLD_LOCAL_SIZE=2\n",
+      "SLURM_PROCID=1\nSLURM_STEP_NUM_TASKS=2\nSLURM_LOCALID=1\nSLURM_STEP_TASKS_PER_NODE=2(x1)\nPMIX_RANK="
+      "1\n",
+      "RANK=3\nWORLD_SIZE=4\nMASTER_ADDR=10.0.0.1\nMASTER_PORT=2950\nLOCAL_RANK=1\nLOCAL_WORLD_SIZE=2\n"};
+}
+
 }  // namespace
 
 std::vector<FuzzTarget> settings_targets() {
@@ -143,20 +155,7 @@ std::vector<FuzzTarget> settings_targets() {
        .seeds = some_options,
        .read = read_option_text,
        .words = {"=", "..", "[dp=2]((dp))", "((2,4),(4,1))", "->", "npz:", "full"}},
-      {.name = "environment",
-       .seeds =
-           [] {
-             return std::vector<std::string>{
-                 "PARTITA_RANK=1\nPARTITA_SIZE=4\nPARTITA_MASTER=10.0.0.1:2950\nPARTITA_LOCAL_RANK=1\nPARTITA_LOCAL_"
-                 "SIZE=2\n"
-                 "PARTITA_LISTENER=3\n",
-                 "OMPI_COMM_WORLD_RANK=0\nOMPI_COMM_WORLD_SIZE=2\nOMPI_COMM_WORLD_LOCAL_RANK=0\n"
-                 "OMPI_COMM_WORLD_LOCAL_SIZE=2\n",
-                 "SLURM_PROCID=1\nSLURM_STEP_NUM_TASKS=2\nSLURM_LOCALID=1\nSLURM_STEP_TASKS_PER_NODE=2(x1)\nPMIX_RANK="
-                 "1\n",
-                 "RANK=3\nWORLD_SIZE=4\nMASTER_ADDR=10.0.0.1\nMASTER_PORT=2950\nLOCAL_RANK=1\nLOCAL_WORLD_SIZE=2\n"};
-           },
-       .read = read_environment},
+      {.name = "environment", .seeds = some_environments, .read = read_environment},
       {.name = "endpoint",
        .seeds =
            [] {
