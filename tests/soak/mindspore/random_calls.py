@@ -7,35 +7,11 @@ _ALL = ["f4"] * 12 + ["i4"] * 4 + ["i8"] * 2 + ["f2", "f8", "u1", "?"]
 _NUMBERS = ["2", "3", "-1", "1", "0", "0.5", "2.0", "-1.5", "True"]
 
 
-class Calls:
-    """Draws calls; the same ones for the same seed."""
+class _Draw:
+    """Parts of calls, drawn; the same ones for the same seed."""
 
     def __init__(self, seed):
         self._random = random.Random(seed)
-        self._kinds = [
-            (self.unary, 5),
-            (self.binary, 8),
-            (self.operator, 8),
-            (self.reduction, 10),
-            (self.along, 5),
-            (self.moved, 10),
-            (self.joined, 4),
-            (self.indexed, 5),
-            (self.made, 5),
-            (self.chosen, 4),
-            (self.product, 4),
-            (self.window, 6),
-            (self.layer, 7),
-            (self.mint, 8),
-            (self.loss, 7),
-            (self.gradient, 10),
-        ]
-
-    def draw(self):
-        kinds, weights = zip(*self._kinds)
-        return self._random.choices(kinds, weights)[0]()
-
-    # Parts of calls.
 
     def pick(self, *of):
         return self._random.choice(of)
@@ -83,7 +59,9 @@ class Calls:
         kept = sizes[self._random.randint(0, len(sizes)) :]
         return [1 if self.chance(0.3) else size for size in kept]
 
-    # Kinds of calls.
+
+class _PointwiseCalls(_Draw):
+    """Element by element, and reductions."""
 
     UNARY = {
         "any": "exp tanh sigmoid relu silu gelu erf softplus abs neg square floor isfinite leaky_relu isnan isinf",
@@ -180,6 +158,10 @@ class Calls:
         return self.call(
             f"ops.{name}", [("input" if name == "softmax" else "logits", x)], [("axis", [self.axis(rank)])]
         )
+
+
+class _ShapeCalls(_Draw):
+    """What moves, joins, picks and makes elements."""
 
     def moved(self):
         sizes = self.sizes(1)
@@ -309,6 +291,10 @@ class Calls:
             f"~{condition}",
             f"{condition} {self.pick('&', '|')} {self.tensor(sizes, '?')}",
         )
+
+
+class _LayerCalls(_Draw):
+    """Products, windows, layers and losses."""
 
     def product(self):
         n, k, m, batch = (self._random.randint(1, 4) for _ in range(4))
@@ -442,6 +428,35 @@ class Calls:
             f'nn.Linear(3, 2, weight_init="ones", bias_init="ones")({rows})',
         )
         return f"ms.mint.{text}"
+
+
+class Calls(_PointwiseCalls, _ShapeCalls, _LayerCalls):
+    """Draws calls; the same ones for the same seed."""
+
+    def __init__(self, seed):
+        super().__init__(seed)
+        self._kinds = [
+            (self.unary, 5),
+            (self.binary, 8),
+            (self.operator, 8),
+            (self.reduction, 10),
+            (self.along, 5),
+            (self.moved, 10),
+            (self.joined, 4),
+            (self.indexed, 5),
+            (self.made, 5),
+            (self.chosen, 4),
+            (self.product, 4),
+            (self.window, 6),
+            (self.layer, 7),
+            (self.mint, 8),
+            (self.loss, 7),
+            (self.gradient, 10),
+        ]
+
+    def draw(self):
+        kinds, weights = zip(*self._kinds)
+        return self._random.choices(kinds, weights)[0]()
 
     GRADIENTS = (
         "ops.max(a, 0)[0]", "ops.max(a)[0]", "a.max()", "a.max(axis=0)", "a.min(axis=-1)", "ops.min(a, -1)[0]",
