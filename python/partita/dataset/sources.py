@@ -196,6 +196,26 @@ class GeneratorDataset(_Source):
         return _data.python_rows(self._columns, self._count, _Epochs(self._iterate))
 
 
+def _labelled_files(folder, extensions, class_indexing):
+    """The images of ImageFolderDataset: paths and numbers of classes."""
+    endings = tuple(extensions or (".jpg", ".jpeg", ".png", ".bmp"))
+    classes = sorted(one for one in os.listdir(folder) if os.path.isdir(os.path.join(folder, one)))
+    numbers = class_indexing or {name: i for i, name in enumerate(classes)}
+    files = [
+        (os.path.join(folder, name, file), numbers[name])
+        for name in classes
+        if name in numbers
+        for file in sorted(os.listdir(os.path.join(folder, name)))
+        if file.lower().endswith(endings)
+    ]
+    if not files:
+        raise ValueError(
+            f"[ImageFolderDataset] no images, got '{folder}', expected a folder for each class with files "
+            f"that end in one of {endings}"
+        )
+    return files
+
+
 class ImageFolderDataset(GeneratorDataset):
     """Decoded images in a folder for each class: columns image u8[height,width,3], of one size, and label. Pillow reads
     them."""
@@ -227,21 +247,7 @@ class ImageFolderDataset(GeneratorDataset):
                 "[ImageFolderDataset] no reader of images, got no module PIL, expected Pillow: python3-pil or "
                 "pip install pillow"
             ) from None
-        endings = tuple(extensions or (".jpg", ".jpeg", ".png", ".bmp"))
-        classes = sorted(one for one in os.listdir(folder) if os.path.isdir(os.path.join(folder, one)))
-        numbers = class_indexing or {name: i for i, name in enumerate(classes)}
-        files = [
-            (os.path.join(folder, name, file), numbers[name])
-            for name in classes
-            if name in numbers
-            for file in sorted(os.listdir(os.path.join(folder, name)))
-            if file.lower().endswith(endings)
-        ]
-        if not files:
-            raise ValueError(
-                f"[ImageFolderDataset] no images, got '{folder}', expected a folder for each class with files "
-                f"that end in one of {endings}"
-            )
+        files = _labelled_files(folder, extensions, class_indexing)
 
         class Images:
             def __len__(self):

@@ -6,32 +6,12 @@ from partita import _core, _trace, context
 from partita._captured import is_fixed, reached, Same, signature
 from partita._layout import annotation_text
 from partita._program import Program
-from partita._warnings import warn
 from partita.common.parameter import DEFAULT_NAME, Parameter
 from partita.common.tensor import Tensor
+from partita.nn.cell_settings import CellSettings
 
 
-class HookHandle:
-    """A function that a cell calls, until `remove`."""
-
-    def __init__(self, cell, hooks, function):
-        self._cell, self._hooks, self._function = cell, hooks, function
-
-    def __call__(self, *args):
-        return self._function(*args)
-
-    def program_parts(self):
-        """What makes a call another part of a program when it changes."""
-        return [self._function]
-
-    def remove(self):
-        """Ends the calls; again, it has no effect."""
-        if self in self._hooks:
-            self._hooks.remove(self)
-            self._cell._count_change()
-
-
-class Cell:
+class Cell(CellSettings):
     """A layer or a network: parameters and cells as attributes, and `construct`, which says what a call computes. A
     method `bprop(self, *inputs, out, dout)` gives the gradients of the inputs in place of those of its ops."""
 
@@ -195,93 +175,11 @@ class Cell:
     def param_prefix(self):
         return self._scope_name
 
-    # How it is computed.
-
-    def set_train(self, mode=True):
-        """Whether dropout and statistics of the batch are on, here and in all cells within."""
-        for _, cell in self.cells_and_names():
-            cell._count_change()
-            cell.__dict__["training"] = bool(mode)
-        return self
-
-    def set_grad(self, requires_grad=True):
-        self.requires_grad = bool(requires_grad)
-        return self
-
-    def add_flags(self, **flags):
-        self._flags.update(flags)
-        return self
-
-    def set_comm_fusion(self, fusion_type, recurse=True):
-        """Of the parameters: kept, without effect: reductions are packed by size."""
-        for param in self.trainable_params(recurse):
-            param.comm_fusion = fusion_type
-        return self
-
-    def recompute(self, **kwargs):
-        """The backward makes the results within this cell again instead of keeping them."""
-        known = ("mp_comm_recompute", "parallel_optimizer_comm_recompute", "recompute_slice_activation")
-        for name in kwargs:
-            if name not in known:
-                raise ValueError(f"[Cell.recompute] unknown key, got '{name}', expected one of {known}")
-        self._count_change()
-        self.__dict__["_recompute"] = True
-
-    @property
-    def pipeline_stage(self):
-        return self._stage
-
-    @pipeline_stage.setter
-    def pipeline_stage(self, value):
-        if not isinstance(value, int) or isinstance(value, bool):
-            raise TypeError(f"[Cell] the pipeline stage is no integer, got {value!r}, expected one from 0")
-        if value < 0:
-            raise ValueError(f"[Cell] bad pipeline stage, got {value}, expected an integer from 0")
-        self._count_change()
-        object.__setattr__(self, "_stage", value)
+    # How it is computed; more is in CellSettings.
 
     def shard(self, in_strategy, out_strategy=None, parameter_plan=None, device="Ascend", level=0):
         """How the inputs of the cell are cut; see parallel.shard."""
         return Sharded(self, in_strategy, out_strategy, parameter_plan)
-
-    def to_float(self, dst_type):
-        raise NotImplementedError(
-            "[Cell.to_float] element types of single cells, got a call, expected "
-            "amp.auto_mixed_precision, or ops.cast in construct"
-        )
-
-    def offload(self, *_):
-        raise NotImplementedError("[Cell.offload] memory is not offloaded, got a call, expected Cell.recompute")
-
-    def place(self, role, rank_id):
-        """Kept, without effect: which rank computes what is said by stages and annotations."""
-        warn(f"[Cell.place] has no effect here, got rank {rank_id}: set_stage or pipeline_stage chooses ranks")
-
-    def register_forward_pre_hook(self, hook_fn, *, prepend=False, with_kwargs=False):
-        """`hook_fn(cell, inputs)` before each call; what it returns replaces the inputs. Gives a handle, whose
-        `remove` ends it."""
-        return self._register(0, hook_fn, prepend, with_kwargs)
-
-    def register_forward_hook(self, hook_fn, *, prepend=False, with_kwargs=False):
-        """`hook_fn(cell, inputs, output)` after each call; what it returns replaces the output. Gives a handle, whose
-        `remove` ends it."""
-        return self._register(1, hook_fn, prepend, with_kwargs)
-
-    def _register(self, place, hook_fn, prepend, with_kwargs):
-        if not callable(hook_fn):
-            raise TypeError(f"[Cell] the hook is no function, got {type(hook_fn).__name__}, expected one")
-        if with_kwargs:
-            raise NotImplementedError("[Cell] a hook of inputs by name, got with_kwargs=True, expected False")
-        handle = HookHandle(self, self._hooks[place], hook_fn)
-        self._count_change()
-        self._hooks[place].insert(0 if prepend else len(self._hooks[place]), handle)
-        return handle
-
-    def set_inputs(self, *inputs, **kwargs):
-        """Kept, without effect: a network is built anew for each shape."""
-
-    def compile(self, *args, **kwargs):
-        """Kept, without effect: a network is compiled when it is first run."""
 
     def infer_param_pipeline_stage(self):
         """The trainable parameters of all stages: every process makes the program of all of them, and keeps what its
