@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Checks that source files stay readable: at most 600 lines a file (tests 800), 300 a class with its members outside the
-body, 60 a function, 120 columns a line.
+"""Checks that source files stay readable: at most 600 lines a file (tests 800), 300 a class with its members outside of
+its body, 60 a function, 120 columns a line.
 
-C++ is read as clang-format leaves it, by braces. A definition `Name::member(...) {...}` counts to the class `Name` of the
-same file, else of the header in the same folder whose stem begins the stem of the file (`connections_read.cpp` counts
-to `connections.h`), provided that both stand in the same namespace. Nested classes count to their class as well.
+C++ is read by its braces. A definition `Name::member(...) {...}` counts to the class `Name` of the same file, else of
+the header in the same folder whose stem begins the stem of the file (`model_rows.cpp` counts to `model.h`), provided
+that both stand in the same namespace. A nested class counts to the class around it as well.
 """
 import ast
 import bisect
@@ -14,15 +14,17 @@ import sys
 from typing import NamedTuple
 
 LIMIT, TEST_LIMIT, CLASS, FUNCTION, COLUMNS = 600, 800, 300, 60, 120
-FOLDERS = ("include", "src", "python", "tests", "bench", "examples", "tools")
+FOLDERS = ("include", "src", "python", "tests", "bench", "examples")
 
 HIDDEN = re.compile(  # raw strings, comments, strings, characters, preprocessor lines: braces in them are none
     r"""R"([^()\\ ]{0,16})\([\s\S]*?\)\1"|//[^\n]*|/\*[\s\S]*?\*/|"(?:\\.|[^"\\\n])*"|(?<!\w)'(?:\\.|[^'\\\n])+'"""
     r"""|^[ \t]*\#(?:\\\n|[^\n])*""", re.M)
 TOKENS = re.compile(r"[(){};]")
-ATTRIBUTES = re.compile(r"\[\[.*?\]\]|alignas\([^)]*\)|\b(?:public|protected|private)\s*:(?!:)")
+ATTRIBUTES = re.compile(r"\[\[.*?\]\]|alignas\([^)]*\)")
+BEFORE = re.compile(r"\s*(?:(?:public|protected|private)\s*:(?!:)\s*)*")  # a declaration
 CLASS_HEAD = re.compile(r"(?:export |static |typedef )*(?:class|struct|union)\s+((?:\w+::)*\w+)?")
-BODY = re.compile(r"(?:\)|\b(?:const|noexcept|override|final|mutable|try)|[^&]&{1,2})$|\)[^()]*->[^()]*(?:\([^()]*\)[^()]*)?$")
+BODY = re.compile(r"(?:\)|\b(?:const|noexcept|override|final|mutable|try)|[^&]&{1,2})$"
+                  r"|\)[^()]*->[^()]*(?:\([^()]*\)[^()]*)?$|\)\s*(?:noexcept\s*)?:[^:][\s\S]*\}$")
 MEMBER = re.compile(r"([\w:]+)::(?:operator[^(]*|~?\w+)$")
 
 
@@ -96,8 +98,8 @@ def definitions(text: str) -> list[Found]:
                 found.append(Found(kind, name, scope, line_at(first), line_at(at) - line_at(first) + 1))
                 begin = at + 1
         elif letter == "{":
-            kind, name = kind_of(text[begin:at], blocks[-1][0]) if depth == 0 else ("other", "")
-            first = begin + len(text[begin:at]) - len(text[begin:at].lstrip())
+            first = min(at, BEFORE.match(text, begin).end())
+            kind, name = kind_of(text[first:at], blocks[-1][0]) if depth == 0 else ("other", "")
             blocks.append((kind, name, first, depth))
             if kind in ("namespace", "class"):
                 begin, depth = at + 1, 0
@@ -154,7 +156,8 @@ def long_python(text: str) -> list[str]:
             is_class = isinstance(node, ast.ClassDef)
             count, most = node.end_lineno - node.lineno + 1, CLASS if is_class else FUNCTION
             if count > most:
-                found.append(f"{node.lineno}: {'class' if is_class else 'function'} {node.name} of {count} lines, at most {most}")
+                kind = "class" if is_class else "function"
+                found.append(f"{node.lineno}: {kind} {node.name} of {count} lines, at most {most}")
     return found
 
 
@@ -166,7 +169,8 @@ def faults_of(texts: dict[str, str]) -> list[str]:
         limit = TEST_LIMIT if path.startswith("tests/") or path.endswith("_test.cpp") else LIMIT
         if len(lines) > limit:
             faults.append(f"{path}: {len(lines)} lines, at most {limit}")
-        faults += [f"{path}:{i}: {len(line)} columns, at most {COLUMNS}" for i, line in enumerate(lines, 1) if len(line) > COLUMNS]
+        faults += [f"{path}:{i}: {len(line)} columns, at most {COLUMNS}"
+                   for i, line in enumerate(lines, 1) if len(line) > COLUMNS]
         if path.endswith(".py"):
             faults += [f"{path}:{fault}" for fault in long_python(text)]
             continue
