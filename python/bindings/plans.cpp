@@ -60,7 +60,7 @@ FoundPlan::FoundPlan(const Network& network, const JobConfig& config, const std:
            .price = found.price,
            .stages = found.price.layers.size() > 1 ? stage_names(found.price, costs_.folded(), forward_)
                                                    : std::vector<std::vector<std::string>>(),
-           .recomputed = recomputed_names(found.price, costs_.folded(), forward_),
+           .recomputed = recomputed_names(found.price, costs_.folded(), forward_, all_ops()),
            .notes = price_notes(cluster_, precision_, found.configuration, found.price),
            .lower_bound_seconds = search.lower_bound_seconds,
            .searched = search.searched};
@@ -70,8 +70,9 @@ std::vector<LayerRow> FoundPlan::layer_rows() {
   JobConfig planned = config_;
   planned.plan.options.search = search_;
   planned.plan.options.costs = costs_.plan_options(plan_.configuration).costs;
-  const JobConfig job = completed(
-      job_of(std::move(planned), plan_.configuration, plan_.price, costs_.folded(), forward_), Place{.cores = 1});
+  const JobConfig job =
+      completed(job_of(std::move(planned), plan_.configuration, plan_.price, costs_.folded(), forward_, all_ops()),
+                Place{.cores = 1});
   const Graph& graph = costs_.folded().graph;
   const int64_t ranks = plan_.configuration.ranks() / plan_.configuration.pipeline;
   const Plan cuts = make_plan(graph, all_ops(), make_mesh(graph, ranks, job.plan.options), job.plan.options);

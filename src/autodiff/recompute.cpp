@@ -112,20 +112,20 @@ class Recomputer {
 
 }  // namespace
 
-std::string recomputed_group(const Node& node, Recompute policy) {
+std::string recomputed_group(const Node& node, Recompute policy, const OpSet& ops) {
   switch (policy) {
     case Recompute::none: return "";
-    case Recompute::selective: return node.op == "attention" ? node.name : "";
+    case Recompute::selective: return ops.at(node.op).traits.is_selected_for_recompute ? node.name : "";
     case Recompute::full: return block_of(node.scope);
   }
   return "";
 }
 
-void choose_recomputed(Graph& forward, Recompute policy) {
+void choose_recomputed(Graph& forward, Recompute policy, const OpSet& ops) {
   if (policy == Recompute::none) return;
   bool any = false;
   for (Node& node : forward.nodes) {
-    const std::string group = recomputed_group(node, policy);
+    const std::string group = recomputed_group(node, policy, ops);
     if (group.empty()) continue;
     any = true;
     if (node.recompute.empty()) node.recompute = group;

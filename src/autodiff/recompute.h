@@ -13,11 +13,11 @@ template <>
 inline constexpr auto kNames<Recompute> = names("none", "selective", "full");
 
 /// The group of nodes with which a policy recomputes a node of the forward; "" for none.
-std::string recomputed_group(const Node& node, Recompute policy);
+std::string recomputed_group(const Node& node, Recompute policy, const OpSet& ops);
 
 /// Chooses nodes of a forward graph, besides those that are chosen. Throws InvalidArgument when there is nothing to
 /// choose.
-void choose_recomputed(Graph& forward, Recompute policy);
+void choose_recomputed(Graph& forward, Recompute policy, const OpSet& ops);
 
 /// A training graph in which the backward uses copies of the chosen nodes, each in front of its first user. Copies take
 /// the same random numbers. What nodes outside of their group use is kept, but for a group of one node, whose results

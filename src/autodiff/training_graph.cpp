@@ -75,7 +75,7 @@ TrainingGraph make_training_graph(const Graph& given, const OpSet& ops, const Tr
   forward.nodes.reserve(4 * given.nodes.size());
   forward.values.reserve(4 * given.values.size());
   forward = given;
-  choose_recomputed(forward, options.recompute);
+  choose_recomputed(forward, options.recompute, ops);
   const std::vector<ValueId> parameters = chosen_parameters(forward, options);
   std::vector<std::string> warnings;
   const ValueId forward_loss = forward.output("loss");

@@ -127,7 +127,7 @@ PricedPlan Planner::unplaced(const PricedConfiguration& found) const {
           .price = found.price,
           .stages = found.price.layers.size() > 1 ? stage_names(found.price, costs_.folded(), forward_)
                                                   : std::vector<std::vector<std::string>>(),
-          .recomputed = recomputed_names(found.price, costs_.folded(), forward_),
+          .recomputed = recomputed_names(found.price, costs_.folded(), forward_, all_ops()),
           .notes = price_notes(cluster_, precision_, found.configuration, found.price)};
 }
 
@@ -189,7 +189,7 @@ JobConfig Planner::job_of_plan(const PricedPlan& plan) {
   job.training.loss = loss();
   job.plan.options.search = search_;
   job.plan.options.costs = costs_.plan_options(plan.configuration).costs;
-  return completed(job_of(std::move(job), plan.configuration, plan.price, costs_.folded(), forward_),
+  return completed(job_of(std::move(job), plan.configuration, plan.price, costs_.folded(), forward_, all_ops()),
                    Place{.cores = 1});
 }
 

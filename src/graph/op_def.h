@@ -2,6 +2,7 @@
 // The contract of an op: everything the system needs to know of it, in one definition.
 
 #include <functional>
+#include <optional>
 #include <span>
 
 #include "base/op_call.h"
@@ -66,6 +67,33 @@ struct Pointwise {
   Loop<int64_t> i64;  // empty: floats only
 };
 
+/// How an op normalises each channel over the rows of a batch.
+struct BatchStatistics {
+  int64_t groups = 1;  // groups of rows, each with statistics of its own
+  int64_t values = 1;  // values that one statistic is computed from
+};
+
+/// What other folders ask of an op, so that none of them compares its name. Each member is optional.
+struct OpTraits {
+  /// Whether the result is the sum of the operands, so that what makes an operand can accumulate into it.
+  bool is_sum = false;
+  /// Whether the results hold every element of the operands, moved, repeated or converted, and no other element.
+  bool moves_elements = false;
+  /// Whether selective recomputation makes the results again in the backward.
+  bool is_selected_for_recompute = false;
+  /// Degree of the result in a number t when operand k is of degree `degrees[k]`, i.e. grows as t to that power.
+  /// Nothing if the result is no such power. A maximum and a choice count as their fastest growing operand, an equality
+  /// as constant: networks use them to guard a divisor against 0.
+  std::function<std::optional<int>(const Attrs&, const std::vector<int>& degrees)> degree = nullptr;
+  /// Attributes for one of `parts` equal parts of the operand, so that the results of all parts add up to the mean of
+  /// the whole. Nothing if the node makes no mean.
+  std::function<std::optional<Attrs>(const OpCall&, int64_t parts)> share_of_mean = nullptr;
+  /// Number of rows of the table in operand 0, of which operand 1 holds row numbers.
+  std::function<int64_t(const OpCall&)> table_rows = nullptr;
+  /// Present for an op that normalises over the rows of a batch, and for its gradient.
+  std::function<BatchStatistics(const OpCall&)> batch_statistics = nullptr;
+};
+
 struct OpDef {
   std::string name;
   std::string summary;  // one line: the formula
@@ -87,6 +115,7 @@ struct OpDef {
   std::function<void(const Attrs&, Inputs, Outputs)> kernel;
   /// Only of pointwise ops: what their kernels are made of, the reference and the vectorised one of a device.
   std::function<Pointwise(const Attrs&)> pointwise = nullptr;
+  OpTraits traits = {};
   std::vector<Sample> samples;
 };
 

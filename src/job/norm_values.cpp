@@ -1,7 +1,6 @@
 #include "job/norm_values.h"
 
 #include "lowering/micro_cuts.h"
-#include "ops/norm/batch_norm.h"
 
 namespace partita {
 namespace {
@@ -15,17 +14,19 @@ std::string remedies(int64_t groups, int64_t micro_batches) {
 
 }  // namespace
 
-void require_several_values(const Graph& graph, int64_t micro_batches) {
+void require_several_values(const Graph& graph, const OpSet& ops, int64_t micro_batches) {
   for (const Node& node : graph.nodes) {
-    if (node.op != "batch_norm") continue;
-    const Type& x = graph.type(node.inputs[0]);
-    const NormSizes sizes = norm_sizes(x.shape, node.attrs.as<BatchNormAttrs>().groups);
-    if (sizes.count() != 1) continue;
+    const OpTraits& traits = ops.at(node.op).traits;
+    if (!traits.batch_statistics) continue;
+    const std::vector<Type> inputs = graph.types(node.inputs), outputs = graph.types(node.outputs);
+    const BatchStatistics statistics = traits.batch_statistics({node.attrs, inputs, outputs});
+    if (statistics.values != 1) continue;
     throw InvalidArgument(fmt::format(
         "[batch_norm] each channel has one value, which is normalised to 0 whatever it is, got {} {} in {}, expected "
         "{}",
-        print(x), sizes.groups == 1 ? "as one group of rows" : fmt::format("in {} groups of rows", sizes.groups),
-        described_with_line(node), remedies(sizes.groups, micro_batches)));
+        print(inputs[0]),
+        statistics.groups == 1 ? "as one group of rows" : fmt::format("in {} groups of rows", statistics.groups),
+        described_with_line(node), remedies(statistics.groups, micro_batches)));
   }
 }
 

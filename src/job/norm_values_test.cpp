@@ -22,7 +22,7 @@ Graph graph_of_norm(const Shape& shape, int64_t groups) {
 /// "" or the message of the refusal.
 std::string refusal(const Shape& shape, int64_t groups, int64_t micro_batches = 1) {
   try {
-    require_several_values(graph_of_norm(shape, groups), micro_batches);
+    require_several_values(graph_of_norm(shape, groups), all_ops(), micro_batches);
   } catch (const InvalidArgument& error) {
     return error.what();
   }

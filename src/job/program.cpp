@@ -93,7 +93,8 @@ Plan evaluation_plan(const Graph& graph, int64_t ranks, const JobConfig& config,
 
 bool has_batch_norm(const JobConfig& config, const ProgramRequest& request) {
   const Graph graph = build_graph(request.network, all_ops(), build_options(config, request, /*groups=*/1));
-  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) { return node.op == "batch_norm"; });
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(),
+                     [](const Node& node) { return all_ops().at(node.op).traits.batch_statistics != nullptr; });
 }
 
 int64_t groups_of_stages(const JobConfig& config) {
@@ -193,8 +194,8 @@ Program make_program(const JobConfig& given, const ProgramRequest& request) {
   device->enter_thread();
   const auto forward = [&] {
     Graph graph = request.graph != nullptr ? *request.graph : build_graph(request.network, all_ops(), build);
-    if (training && !request.estimates) require_several_values(graph, config.plan.options.micro_batches);
-    if (training) mark_recomputed(graph, config.plan.recompute_layers);
+    if (training && !request.estimates) require_several_values(graph, all_ops(), config.plan.options.micro_batches);
+    if (training) mark_recomputed(graph, all_ops(), config.plan.recompute_layers);
     return graph;
   };
   Program program = compile(forward, all_ops(), device->catalog(), options);

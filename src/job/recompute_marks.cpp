@@ -19,7 +19,7 @@ RecomputeMark parse_recompute_mark(std::string_view text) {
   return {std::string(text.substr(0, equals)), policy};
 }
 
-void mark_recomputed(Graph& forward, const std::vector<RecomputeMark>& marks) {
+void mark_recomputed(Graph& forward, const OpSet& ops, const std::vector<RecomputeMark>& marks) {
   std::vector<const RecomputeMark*> chosen(forward.nodes.size(), nullptr);
   const LayerNames names(forward);
   for (const RecomputeMark& mark : marks) {
@@ -32,7 +32,7 @@ void mark_recomputed(Graph& forward, const std::vector<RecomputeMark>& marks) {
                         print(*chosen[n]), print(mark), path_of_node(node)));
       }
       chosen[n] = &mark;
-      const std::string group = recomputed_group(node, mark.policy);
+      const std::string group = recomputed_group(node, mark.policy, ops);
       any = any || !group.empty();
       if (node.recompute.empty()) node.recompute = group;
     }

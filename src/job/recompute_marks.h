@@ -18,6 +18,6 @@ RecomputeMark parse_recompute_mark(std::string_view text);
 
 /// Chooses nodes of the forward, besides those that layers have chosen in the code. Throws InvalidArgument for a mark
 /// that names no layer, or layers of which nothing can be recomputed so, and for a layer with two different marks.
-void mark_recomputed(Graph& forward, const std::vector<RecomputeMark>& marks);
+void mark_recomputed(Graph& forward, const OpSet& ops, const std::vector<RecomputeMark>& marks);
 
 }  // namespace partita

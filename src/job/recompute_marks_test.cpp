@@ -29,7 +29,8 @@ std::string refusal_of_marks(const Function& function) {
 TEST(RecomputeMarks, ChooseTheirLayersAlone) {
   const Graph plain = forward_to_recompute();
   Graph marked = plain;
-  mark_recomputed(marked, {parse_recompute_mark("net/h/0..1=full"), parse_recompute_mark("net/h/3=selective")});
+  mark_recomputed(marked, all_ops(),
+                  {parse_recompute_mark("net/h/0..1=full"), parse_recompute_mark("net/h/3=selective")});
   for (size_t n = 0; n < marked.nodes.size(); ++n) {
     const Node& node = marked.nodes[n];
     const bool is_full = node.scope.starts_with("net/h/0") || node.scope.starts_with("net/h/1");
@@ -37,9 +38,9 @@ TEST(RecomputeMarks, ChooseTheirLayersAlone) {
     EXPECT_EQ(node.recompute, is_full ? node.scope.substr(0, 7) : is_selective ? node.name : "") << node.scope;
   }
   // The policy of all layers is that of the others.
-  choose_recomputed(marked, Recompute::selective);
+  choose_recomputed(marked, Recompute::selective, all_ops());
   Graph all = plain;
-  choose_recomputed(all, Recompute::selective);
+  choose_recomputed(all, Recompute::selective, all_ops());
   for (size_t n = 0; n < all.nodes.size(); ++n) {
     if (!all.nodes[n].scope.starts_with("net/h/2")) continue;
     EXPECT_EQ(marked.nodes[n].recompute, all.nodes[n].recompute);
@@ -60,7 +61,7 @@ TEST(RecomputeMarks, AreReadBack) {
 TEST(RecomputeMarks, AreRefusedWhereTheyFitNothing) {
   const auto refusal = [](const std::vector<RecomputeMark>& marks) {
     Graph forward = forward_to_recompute();
-    return refusal_of_marks([&] { mark_recomputed(forward, marks); });
+    return refusal_of_marks([&] { mark_recomputed(forward, all_ops(), marks); });
   };
   EXPECT_EQ(refusal({{"net/h/7", Recompute::full}}).substr(0, 57),
             "[recompute] no such layer, got 'net/h/7', expected one of");

@@ -1,5 +1,7 @@
 #include "ops/support.h"
 
+#include <algorithm>
+
 #include "ops/reduce/attrs.h"
 #include "ops/shape/attrs.h"
 
@@ -8,6 +10,17 @@ namespace partita {
 void reject(std::string_view op, std::string_view what, const std::string& got, const std::string& expected,
             ErrorKind kind) {
   throw InvalidArgument(fmt::format("[{}] {}, got {}, expected {}", op, what, got, expected), kind);
+}
+
+std::optional<int> degree_of_first(const Attrs&, const std::vector<int>& degrees) { return degrees.front(); }
+
+std::optional<int> degree_of_all(const Attrs&, const std::vector<int>& degrees) {
+  const bool is_common = std::equal(degrees.begin() + 1, degrees.end(), degrees.begin());
+  return is_common ? std::optional(degrees.front()) : std::nullopt;
+}
+
+std::optional<int> highest_degree(const Attrs&, const std::vector<int>& degrees) {
+  return *std::max_element(degrees.begin(), degrees.end());
 }
 
 void require_operands(std::string_view op, const OpCall& call, size_t count) {

@@ -29,6 +29,13 @@ void require_axis(std::string_view op, const OpCall& call, int64_t axis);
 /// `pointwise_rule` for ops that need whole lines along a dimension, which is therefore never cut.
 ShardingRule whole_along(const OpCall& call, int64_t axis);
 
+/// For OpTraits::degree: the degree of the first operand.
+std::optional<int> degree_of_first(const Attrs& attrs, const std::vector<int>& degrees);
+/// For OpTraits::degree: the common degree of all operands, nothing if they differ.
+std::optional<int> degree_of_all(const Attrs& attrs, const std::vector<int>& degrees);
+/// For OpTraits::degree: the highest degree of an operand.
+std::optional<int> highest_degree(const Attrs& attrs, const std::vector<int>& degrees);
+
 /// The NumPy broadcast of two shapes, or a rejection with both.
 Shape broadcast(std::string_view op, const Shape& a, const Shape& b);
 /// The broadcast of all operands, in the type of the first; the `infer` of pointwise ops.

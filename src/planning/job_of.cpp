@@ -23,7 +23,8 @@ StageAssignment dealt_stages(const Price& price, const FoldedGraph& folded, cons
 
 }  // namespace
 
-RecomputedNames recomputed_names(const Price& price, const FoldedGraph& folded, const Graph& forward) {
+RecomputedNames recomputed_names(const Price& price, const FoldedGraph& folded, const Graph& forward,
+                                 const OpSet& ops) {
   StageAssignment assignment{.stages = kNames<Recompute>.size(), .nodes = {}, .states = {}};
   assignment.nodes.assign(forward.nodes.size(), 0);
   std::vector<size_t> next;  // node of each unit
@@ -33,7 +34,7 @@ RecomputedNames recomputed_names(const Price& price, const FoldedGraph& folded, 
       for (const Recompute policy : kPoliciesInOrder) {
         const size_t nodes = stage[u].of(policy) * (folded.units[u].end - folded.units[u].begin);
         for (const size_t end = next[u] + nodes; next[u] < end; ++next[u]) {
-          const bool is_chosen = !recomputed_group(forward.nodes[next[u]], policy).empty();
+          const bool is_chosen = !recomputed_group(forward.nodes[next[u]], policy, ops).empty();
           assignment.nodes[next[u]] = static_cast<int>(is_chosen ? policy : Recompute::none);
         }
       }
@@ -69,12 +70,12 @@ std::vector<StageMark> stage_marks(const std::vector<std::vector<std::string>>& 
 }
 
 JobConfig job_of(JobConfig recipe, const Configuration& configuration, const Price& price, const FoldedGraph& folded,
-                 const Graph& forward) {
+                 const Graph& forward, const OpSet& ops) {
   const int64_t batch = recipe.training.batch;
   recipe.ranks.count = static_cast<int>(configuration.ranks());
   recipe.plan.recompute = configuration.recompute.all;
   if (configuration.recompute.is_counted())
-    recipe.plan.recompute_layers = recompute_marks(recomputed_names(price, folded, forward));
+    recipe.plan.recompute_layers = recompute_marks(recomputed_names(price, folded, forward, ops));
   PlanOptions& options = recipe.plan.options;
   options.micro_batches = micro_batches(configuration, batch);
   options.zero.level = configuration.zero;

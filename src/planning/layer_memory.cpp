@@ -47,8 +47,9 @@ class MemoryWeighing {
       if (work.kind == WorkKind::attention)
         (held.row > 0 ? held.row : held.fixed) += scores * software_.scores.kept_bytes;
     }
-    const bool is_sum = node.op == "add" && values_.phase(producer) == Phase::forward && node.recompute.empty();
-    if (is_sum && values_.bytes_of(node.inputs[0]).row > 0 && values_.bytes_of(node.inputs[1]).row > 0)
+    const bool is_kept = values_.phase(producer) == Phase::forward && node.recompute.empty() && !collective_of(node);
+    if (is_kept && values_.rules().op(static_cast<size_t>(producer)).traits.is_sum &&
+        values_.bytes_of(node.inputs[0]).row > 0 && values_.bytes_of(node.inputs[1]).row > 0)
       held.row += values_.elements_of(value) * software_.mask_bytes;
     return held;
   }

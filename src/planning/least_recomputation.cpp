@@ -26,7 +26,7 @@ class RecomputationFit {
         memory_(memory),
         zero_(zero),
         limit_(limit),
-        recomputable_(recomputable_units(stages.request().folded)),
+        recomputable_(stages.request().recomputable),
         has_full_(has(Recompute::full)),
         has_selective_(has(Recompute::selective)) {}
 

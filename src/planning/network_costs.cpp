@@ -78,6 +78,7 @@ StagePrices& NetworkCosts::stages(Configuration configuration) {
   };
   BusyRanks& part = lowering_.part(lowering_.key_of(configuration));
   auto made = std::make_unique<StagePrices>(PriceRequest{.folded = folded(),
+                                                         .recomputable = lowering_.recomputable(),
                                                          .costs = costs,
                                                          .configuration = configuration,
                                                          .batch = batch(),

@@ -23,6 +23,7 @@ int64_t rows_of(const Graph& forward) {
 NetworkLowering::NetworkLowering(const Graph& forward, const OpSet& ops, const Cluster& cluster, NetworkOptions options)
     : options_(std::move(options)),
       folded_(options_.fold ? fold_layers(forward, Rules(forward, ops)) : units_of(forward, Rules(forward, ops))),
+      recomputable_(recomputable_units(folded_, ops)),
       batch_(rows_of(forward)),
       lowering_(folded_.graph, ops, options_.training),
       parts_(cluster) {}

@@ -48,6 +48,8 @@ class NetworkLowering {
 
   const NetworkOptions& options() const { return options_; }
   const FoldedGraph& folded() const { return folded_; }
+  /// Whether a policy recomputes something of each unit of `folded`.
+  const std::vector<bool>& recomputable() const { return recomputable_; }
   int64_t batch() const { return batch_; }
   /// Whether cuts are searched at all.
   bool searches() const { return options_.search != Search::propagation; }
@@ -88,6 +90,7 @@ class NetworkLowering {
 
   const NetworkOptions options_;
   const FoldedGraph folded_;
+  const std::vector<bool> recomputable_;
   const int64_t batch_;
   TrainingLowering lowering_;
   BusyParts parts_;

@@ -57,7 +57,7 @@ void StageCosts::deal() {
 
 void StageCosts::choose_recomputed_layers() {
   if (!configuration_.recompute.is_counted()) return;
-  const std::vector<bool> recomputable = recomputable_units(request_.folded);
+  const std::vector<bool>& recomputable = request_.recomputable;
   for (int64_t group = 0; group < configuration_.pipeline; ++group) {
     RecomputedLayers::Counts left = configuration_.recompute.counts[static_cast<size_t>(group)];
     int64_t layers = 0;

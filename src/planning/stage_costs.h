@@ -16,6 +16,7 @@ namespace partita {
 
 struct PriceRequest {
   const FoldedGraph& folded;
+  const std::vector<bool>& recomputable;  // whether a policy recomputes something of each unit of `folded`
   /// Of layers that are all recomputed by a policy, for the micro-batch of the configuration. What it returns outlives
   /// the request. Throws InvalidArgument where nothing can be recomputed so.
   std::function<const LayerCosts&(Recompute)> costs;

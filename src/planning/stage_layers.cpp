@@ -4,9 +4,10 @@
 
 namespace partita {
 
-std::vector<bool> recomputable_units(const FoldedGraph& folded) {
-  const auto is_recomputable = [](const Node& node) {
-    return !recomputed_group(node, Recompute::full).empty() || !recomputed_group(node, Recompute::selective).empty();
+std::vector<bool> recomputable_units(const FoldedGraph& folded, const OpSet& ops) {
+  const auto is_recomputable = [&](const Node& node) {
+    return !recomputed_group(node, Recompute::full, ops).empty() ||
+           !recomputed_group(node, Recompute::selective, ops).empty();
   };
   std::vector<bool> result;
   for (const FoldedUnit& unit : folded.units) {

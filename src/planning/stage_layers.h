@@ -22,7 +22,7 @@ inline constexpr std::array kPoliciesInOrder{Recompute::full, Recompute::selecti
 using StageLayers = std::vector<UnitCopies>;
 
 /// Per unit whether one of the policies recomputes something of it.
-std::vector<bool> recomputable_units(const FoldedGraph& folded);
+std::vector<bool> recomputable_units(const FoldedGraph& folded, const OpSet& ops);
 
 /// The copies of recomputable units.
 int64_t recomputable_layers(const StageLayers& stage, const std::vector<bool>& recomputable);

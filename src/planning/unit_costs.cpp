@@ -42,7 +42,8 @@ class LayerLowering {
   /// Whether a node adds two gradients that one product would have made at once.
   bool adds_products(size_t n) const {
     const Node& node = graph_.nodes[n];
-    if (!software_.joins_products || values_.phase(n) != Phase::backward || node.op != "add") return false;
+    if (!software_.joins_products || values_.phase(n) != Phase::backward) return false;
+    if (!values_.rules().op(n).traits.is_sum) return false;
     return std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return is_product_[input]; });
   }
 

@@ -331,7 +331,7 @@ TrainingEnd Model::train(const DatasetPtr& dataset, const FitOptions& fit) {
 }
 
 TrainingEnd Model::train_program(const Program& program, const DatasetPtr& given, const FitOptions& fit) {
-  const DatasetPtr dataset = checked_ids(given, table_limits(program.graph));
+  const DatasetPtr dataset = checked_ids(given, table_limits(program.graph, all_ops()));
   if (report_) report_(describe_program(program));
   // States that only the seed says are made by the ranks, each its part.
   const bool is_fresh = states_.empty() && loaded_path_.empty() && resumed_path_.empty();
@@ -484,11 +484,12 @@ Evaluation Model::make_fitting_evaluation(const DatasetPtr& dataset, const Progr
 Evaluation Model::make_evaluation(const DatasetPtr& rows, const Program* training) const {
   const int64_t given = config_.evaluation.batch;
   const auto limits = [&] {
-    if (training != nullptr) return table_limits(training->graph);
+    if (training != nullptr) return table_limits(training->graph, all_ops());
     // Of a number of rows that the network takes, if it takes one alone.
     const int64_t batch = std::min(rows->size(), given > 0 ? given : config_.training.batch);
-    return table_limits(build_evaluation(
-        config_, request(rows->columns(), std::max<int64_t>(1, batch), config_.ranks.count, Purpose::evaluation)));
+    return table_limits(build_evaluation(config_, request(rows->columns(), std::max<int64_t>(1, batch),
+                                                          config_.ranks.count, Purpose::evaluation)),
+                        all_ops());
   };
   const DatasetPtr dataset = checked_ids(rows, limits());
   Evaluation made = given > 0 ? make_evaluation(dataset, training, given) : make_fitting_evaluation(dataset, training);

@@ -6,7 +6,6 @@
 #include "graph/rules.h"
 #include "lowering/micro_cuts.h"
 #include "ops/elementwise/attrs.h"
-#include "ops/reduce/attrs.h"
 #include "ops/shape/attrs.h"
 #include "sharding/propagate.h"
 
@@ -122,37 +121,26 @@ struct RowPasses::Analysis {
     const Node& node = whole.nodes[n];
     const bool sums = is_partial(node.outputs[0]) &&
                       std::none_of(node.inputs.begin(), node.inputs.end(), [&](ValueId v) { return is_partial(v); });
-    if (sums) return cuts.partial[node.outputs[0]] != Reduce::sum || is_mean(n) ? Degree::none : Degree::linear;
-    std::vector<Degree> inputs;
-    for (const ValueId input : node.inputs) inputs.push_back(known[input]);
-    const auto all = [&](Degree degree) {
-      return std::all_of(inputs.begin(), inputs.end(), [&](Degree one) { return one == degree; });
-    };
-    if (all(Degree::none)) return Degree::none;
-    const bool linear = std::none_of(inputs.begin(), inputs.end(), [](Degree one) { return one == Degree::unknown; });
-    if (!linear) return Degree::unknown;
-    const std::string& op = node.op;
-    if (op == "div" && all(Degree::linear)) return Degree::none;
-    if (op == "div") return inputs[0] == Degree::linear ? Degree::linear : Degree::unknown;
-    if (op == "mul") return all(Degree::linear) ? Degree::unknown : Degree::linear;
-    if (op == "add" || op == "sub") return all(Degree::linear) ? Degree::linear : Degree::unknown;
-    if (op == "scale") return node.attrs.as<ScaleAttrs>().bias == 0 ? Degree::linear : Degree::unknown;
-    if (op == "equal") return Degree::none;  // to 0, before a division
-    // A count of at least 1, and a sum that is chosen unless it is 0.
-    const bool chooses = op == "maximum" || op == "select";
-    const bool moves = op == "neg" || op == "cast" || op == "reshape" || op == "broadcast_to" || op == "reduce";
-    return chooses || moves ? Degree::linear : Degree::unknown;
-  }
-  /// Whether a node is the mean of what a batch has, or a sum that is scaled otherwise.
-  bool is_mean(size_t n) const {
-    const Node& node = whole.nodes[n];
-    if (node.op != "reduce" || !is_cut_value(node.inputs[0])) return false;
-    const auto& attrs = node.attrs.as<ReduceAttrs>();
-    double count = 1;
-    for (const int64_t axis : attrs.axes) {
-      count *= static_cast<double>(whole.type(node.inputs[0]).shape[static_cast<size_t>(axis)]);
+    if (sums)
+      return cuts.partial[node.outputs[0]] != Reduce::sum || share_of_mean(n, 1) ? Degree::none : Degree::linear;
+    std::vector<int> inputs;
+    for (const ValueId input : node.inputs) {
+      if (known[input] == Degree::unknown) return Degree::unknown;
+      inputs.push_back(known[input] == Degree::linear ? 1 : 0);
     }
-    return attrs.scale == 1 / count;
+    if (std::find(inputs.begin(), inputs.end(), 1) == inputs.end()) return Degree::none;
+    const auto& degree = rules.op(n).traits.degree;
+    const std::optional<int> found = degree ? degree(node.attrs, inputs) : std::nullopt;
+    return found == 0 ? Degree::none : found == 1 ? Degree::linear : Degree::unknown;
+  }
+  /// For a mean over rows of a batch: the attributes with which it makes the share of one of `parts` equal batches in
+  /// the mean over all. Nothing for a sum that is scaled otherwise.
+  std::optional<Attrs> share_of_mean(size_t n, int64_t parts) const {
+    const Node& node = whole.nodes[n];
+    const auto& share = rules.op(n).traits.share_of_mean;
+    if (!share || !is_cut_value(node.inputs[0])) return std::nullopt;
+    const std::vector<Type> operands = whole.types(node.inputs), results = whole.types(node.outputs);
+    return share({node.attrs, operands, results}, parts);
   }
 
   [[noreturn]] void refuse(size_t n) const {
@@ -280,10 +268,8 @@ class RowPasses::BatchGraph {
   /// Of a batch that is one of several: its means are shares of means over all.
   Attrs repeated(size_t n) const {
     const Node& node = a_.whole.nodes[n];
-    if (!a_.is_partial(node.outputs[0]) || !a_.is_mean(n)) return node.attrs;
-    ReduceAttrs attrs = node.attrs.as<ReduceAttrs>();
-    attrs.scale /= static_cast<double>(a_.repeats);
-    return attrs;
+    if (!a_.is_partial(node.outputs[0])) return node.attrs;
+    return a_.share_of_mean(n, a_.repeats).value_or(node.attrs);
   }
 
   void make(size_t n) {

@@ -37,9 +37,10 @@ Graph built_graph(const JobConfig& config, const Stepper::Build& build) {
     throw InvalidArgument("[step] nothing to compute, got no outputs, expected at least 1");
   }
   Graph graph = remove_dead_nodes(builder.take());
-  const bool learns = std::any_of(graph.nodes.begin(), graph.nodes.end(),
-                                  [](const Node& node) { return node.op == "batch_norm_grad"; });
-  if (learns) require_several_values(graph, /*micro_batches=*/1);
+  const bool learns = std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) {
+    return node.phase == Phase::backward && all_ops().at(node.op).traits.batch_statistics;
+  });
+  if (learns) require_several_values(graph, all_ops(), /*micro_batches=*/1);
   return recompute_in_backward(std::move(graph), all_ops());
 }
 

@@ -37,14 +37,14 @@ const std::vector<Column> kIdColumns{{"first", {DType::f32, {2}}}, {"second", {D
 
 TEST(TableLimits, AreFoundThroughCastsAndMoves) {
   const Graph graph = build_graph(looked_up(7), all_ops(), {.batch = 4, .columns = kIdColumns});
-  ASSERT_EQ(table_limits(graph).size(), 1u);
-  EXPECT_EQ(table_limits(graph)[0], (IdLimit{"first", 7, "table.weight"}));
+  ASSERT_EQ(table_limits(graph, all_ops()).size(), 1u);
+  EXPECT_EQ(table_limits(graph, all_ops())[0], (IdLimit{"first", 7, "table.weight"}));
 }
 
 // What a slice leaves out need not be an id: columns of other numbers, or of another table.
 TEST(TableLimits, OfSlicesAreUnknown) {
   const Graph graph = build_graph(looked_up(7, /*slices=*/true), all_ops(), {.batch = 4, .columns = kIdColumns});
-  EXPECT_TRUE(table_limits(graph).empty());
+  EXPECT_TRUE(table_limits(graph, all_ops()).empty());
 }
 
 TEST(TableLimits, OfTheModelsAreTheirVocabularies) {
@@ -52,7 +52,7 @@ TEST(TableLimits, OfTheModelsAreTheirVocabularies) {
                                  "recommender:rows=100"}) {
     const ZooJob job(make_model(name).recipe, Place{.cores = 1});
     const std::vector<IdLimit> limits =
-        table_limits(build_graph(job.network(), all_ops(), {.batch = 4, .columns = job.columns()}));
+        table_limits(build_graph(job.network(), all_ops(), {.batch = 4, .columns = job.columns()}), all_ops());
     std::set<std::string> columns;
     for (const IdLimit& limit : limits) {
       columns.insert(limit.column);

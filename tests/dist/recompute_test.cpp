@@ -84,7 +84,7 @@ TEST(RecomputeInBackward, IsRefusedWhereThereIsNothing) {
   const auto refusal = [](const std::string& spec, Recompute policy) -> std::string {
     try {
       Graph forward = model_job(spec, {.image = {1, 6, 5}}).forward;
-      choose_recomputed(forward, policy);
+      choose_recomputed(forward, policy, all_ops());
     } catch (const InvalidArgument& error) {
       return error.what();
     }

@@ -156,6 +156,7 @@ OpDef attention_op() {
   op.localize = localize_attention;
   op.grad = grad_attention;
   op.expand = expand_attention;
+  op.traits.is_selected_for_recompute = true;
   op.flops_per_point = 4;
   op.kernel = [](const Attrs& attrs, Inputs in, Outputs out) {
     for_float(in[0].type.dtype, [&](auto zero) { run_attention<decltype(zero)>(attrs.as<AttentionAttrs>(), in, out); });

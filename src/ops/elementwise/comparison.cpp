@@ -21,7 +21,9 @@ OpDef comparison_op(const char* name, const char* summary, Fn fn) {
 }
 
 OpDef equal_op() {
-  return comparison_op("equal", "a == b, broadcast", [](auto a, auto b) { return a == b; });
+  OpDef op = comparison_op("equal", "a == b, broadcast", [](auto a, auto b) { return a == b; });
+  op.traits.degree = [](const Attrs&, const std::vector<int>&) -> std::optional<int> { return 0; };
+  return op;
 }
 
 OpDef not_equal_op() {

@@ -11,6 +11,9 @@ std::vector<OpDef> div_ops() {
     const Value d_b = call.apply("neg", {call.apply("mul", {d_a, call.outputs[0]})});
     return {sum_to(call, d_a, call.inputs[0].type()), sum_to(call, d_b, call.inputs[1].type())};
   };
+  op.traits.degree = [](const Attrs&, const std::vector<int>& degrees) -> std::optional<int> {
+    return degrees[0] - degrees[1];
+  };
   op.samples = {{{sample_of({4, 6}, Fill::positive), sample_of({4, 6}, Fill::positive)}},
                 {{sample_of({4, 3, 5}, Fill::positive), sample_of({3, 1}, Fill::positive)}},
                 {{sample_of({5}, Fill::positive), sample_of({}, Fill::positive)}}};

@@ -24,6 +24,7 @@ OpDef maximum_op() {
   op.grad = [](const GradCall& call) {
     return gradients_of_choice(call, call.apply("greater", {call.inputs[1], call.inputs[0]}));
   };
+  op.traits.degree = highest_degree;
   op.samples = choice_samples();
   return op;
 }

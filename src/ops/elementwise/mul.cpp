@@ -10,6 +10,9 @@ std::vector<OpDef> mul_ops() {
     return {sum_to(call, call.apply("mul", {d, call.inputs[1]}), call.inputs[0].type()),
             sum_to(call, call.apply("mul", {d, call.inputs[0]}), call.inputs[1].type())};
   };
+  op.traits.degree = [](const Attrs&, const std::vector<int>& degrees) -> std::optional<int> {
+    return degrees[0] + degrees[1];
+  };
   op.samples = {{{sample_of({4, 6}), sample_of({4, 6})}},
                 {{sample_of({4, 3, 5}), sample_of({3, 1})}},
                 {{sample_of({5}), sample_of({})}}};

@@ -40,6 +40,7 @@ std::vector<OpDef> select_ops() {
       });
     });
   };
+  op.traits.degree = highest_degree;
   const SampleInput condition{Type{DType::boolean, {4, 6}}, {Fill::boolean, 0}};
   op.samples = {{{condition, sample_of({4, 6}), sample_of({4, 6})}}, {{condition, sample_of({6}), sample_of({})}}};
   return {op};

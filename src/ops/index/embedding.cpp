@@ -68,6 +68,9 @@ OpDef embedding_op() {
                            .rows = local_rows, .begin = attrs.begin, .total = embedding_rows_of(attrs, local_rows)}),
             Value()};
   };
+  op.traits.table_rows = [](const OpCall& call) {
+    return embedding_rows_of(call.attrs.as<EmbeddingAttrs>(), call.inputs[0].shape[0]);
+  };
   op.flops_per_point = 0;
   op.kernel = [](const Attrs& all, Inputs in, Outputs out) {
     const EmbeddingAttrs& attrs = all.as<EmbeddingAttrs>();

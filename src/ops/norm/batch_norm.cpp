@@ -95,6 +95,11 @@ void find_statistics(const NormSizes& sizes, double epsilon, const T* x, Wide<T>
   }
 }
 
+BatchStatistics statistics_of(const Type& x, int64_t groups) {
+  const NormSizes sizes = norm_sizes(x.shape, groups);
+  return {.groups = sizes.groups, .values = sizes.count()};
+}
+
 OpDef batch_norm_op() {
   OpDef op;
   op.name = kBatchNorm;
@@ -106,6 +111,9 @@ OpDef batch_norm_op() {
   op.grad = grad_batch_norm;
   op.expand = expand_batch_norm;
   op.flops_per_point = 7;
+  op.traits.batch_statistics = [](const OpCall& call) {
+    return statistics_of(call.inputs[0], call.attrs.as<BatchNormAttrs>().groups);
+  };
   op.kernel = [](const Attrs& given, Inputs in, Outputs out) {
     const auto& attrs = given.as<BatchNormAttrs>();
     const NormSizes sizes = norm_sizes(in[0].type.shape, attrs.groups);
@@ -182,6 +190,9 @@ OpDef batch_norm_grad_op() {
   op.rule = [](const OpCall& call) { return norm_rule("x,c,gc,gc,x->x,c,c |", call).linear_in({4}); };
   op.expand = expand_batch_norm_grad;
   op.flops_per_point = 10;
+  op.traits.batch_statistics = [](const OpCall& call) {
+    return statistics_of(call.inputs[0], call.inputs[2].shape[0]);
+  };
   op.kernel = [](const Attrs&, Inputs in, Outputs out) {
     for_float(in[0].type.dtype, [&](auto zero) { run_batch_norm_grad<decltype(zero)>(in, out); });
   };

@@ -79,6 +79,15 @@ std::vector<Value> grad_reduce(const GradCall& call) {
   return {call.apply("mul", {ones, spread(share)})};
 }
 
+std::optional<Attrs> share_of_mean(const OpCall& call, int64_t parts) {
+  ReduceAttrs attrs = call.attrs.as<ReduceAttrs>();
+  double count = 1;
+  for (const int64_t axis : attrs.axes) count *= static_cast<double>(call.inputs[0].shape[axis]);
+  if (attrs.scale != 1 / count) return std::nullopt;
+  attrs.scale /= static_cast<double>(parts);
+  return Attrs(attrs);
+}
+
 /// The result over no elements, which any element replaces.
 template <class T>
 T initial(Reduce kind) {
@@ -134,6 +143,7 @@ std::vector<OpDef> reduce_ops() {
   op.rule = rule_reduce;
   op.grad = grad_reduce;
   op.kernel = kernel;
+  op.traits = {.degree = degree_of_first, .share_of_mean = share_of_mean};
   op.samples = {{{sample_of({4, 3, 5})}, Attrs(ReduceAttrs{Reduce::sum, {1}, false, 0.25})},
                 {{sample_of({4, 6})}, Attrs(ReduceAttrs{Reduce::sum, {0, 1}, false, 1})},
                 {{sample_of({4, 6}, Fill::distinct)}, Attrs(ReduceAttrs{Reduce::max, {1}, true, 1})},

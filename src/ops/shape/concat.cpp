@@ -83,6 +83,7 @@ std::vector<OpDef> concat_ops() {
       }
     }
   };
+  op.traits.moves_elements = true;
   op.samples = {{{sample_of({4, 2}), sample_of({4, 3})}, Attrs(ConcatAttrs{1})},
                 {{sample_of({2, 5}), sample_of({1, 5}), sample_of({3, 5})}, Attrs(ConcatAttrs{0})},
                 {{sample_of({2, 5}), sample_of({0, 5}), sample_of({3, 5})}, Attrs(ConcatAttrs{0})}};

@@ -38,6 +38,7 @@ std::vector<OpDef> reverse_ops() {
       });
     });
   };
+  op.traits.moves_elements = true;
   op.samples = {{{sample_of({4, 6})}, ReverseAttrs{.axis = 1}}, {{sample_of({5, 3, 2})}, ReverseAttrs{.axis = 0}}};
   return {op};
 }

@@ -52,6 +52,7 @@ std::vector<OpDef> transpose_ops() {
                        [&](int64_t i, const std::array<int64_t, 1>& at) { y[i] = x[at[0]]; });
     });
   };
+  op.traits.moves_elements = true;
   op.samples = {{{sample_of({4, 3, 5})}, Attrs(TransposeAttrs{{2, 0, 1}})},
                 {{sample_of({4, 6})}, Attrs(TransposeAttrs{{1, 0}})},
                 {{sample_of({2, 3, 5})}, Attrs(TransposeAttrs{{1, 0, 2}})}};
