@@ -10,18 +10,25 @@
 
 namespace partita {
 
-void Passes::check_names() const {
+void Passes::check_switched_off(const std::vector<PassName>& passes) const {
+  std::vector<std::string> optional;
+  for (const PassName& pass : passes) {
+    if (pass.is_optional) optional.emplace_back(pass.name);
+  }
   for (const std::string& name : options_.switched_off) {
-    if (std::find(known_.begin(), known_.end(), name) != known_.end()) continue;
-    throw InvalidArgument(fmt::format("[passes] no such pass, got '{}', expected one of {}{}", name,
-                                      known_.empty() ? "none" : fmt::format("{}", fmt::join(known_, " ")),
-                                      did_you_mean(name, known_)));
+    if (std::find(optional.begin(), optional.end(), name) != optional.end()) continue;
+    const bool exists =
+        std::any_of(passes.begin(), passes.end(), [&](const PassName& pass) { return pass.name == name; });
+    throw InvalidArgument(fmt::format("[passes] {}, got '{}', expected {}{}",
+                                      exists ? "a pass that cannot be left out" : "no such pass", name,
+                                      optional.empty() ? "none" : fmt::format("one of {}", fmt::join(optional, " ")),
+                                      exists ? "" : did_you_mean(name, optional)));
   }
 }
 
-bool Passes::off(const std::string& name) const {
+bool Passes::runs(std::string_view name) const {
   const auto& names = options_.switched_off;
-  return std::find(names.begin(), names.end(), name) != names.end();
+  return std::find(names.begin(), names.end(), name) == names.end();
 }
 
 void Passes::finish(const std::string& name, std::chrono::steady_clock::time_point begin) {

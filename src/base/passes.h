@@ -1,10 +1,10 @@
 #pragma once
-// The one runner of all passes: names, times, verifies, dumps and can switch off each.
+// The one runner of all passes: times, verifies and dumps each by its name, and knows which are switched off.
 
-#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace partita {
@@ -12,7 +12,12 @@ namespace partita {
 struct PassOptions {
   std::string dump_dir;                   // "" = no dumps
   std::vector<std::string> switched_off;  // names of passes to leave out
-  std::vector<std::string> unverified;    // names of stages and their parts whose results are taken as they are
+};
+
+/// A pass of a flow.
+struct PassName {
+  std::string_view name;
+  bool is_optional = false;  // whether it may be switched off
 };
 
 struct PassTime {
@@ -37,38 +42,26 @@ class Passes {
   auto part(const std::string& name, Make&& make, Verify&& verify, Print&& print) {
     const auto begin = std::chrono::steady_clock::now();
     auto result = make();
-    if (std::find(options_.unverified.begin(), options_.unverified.end(), name) == options_.unverified.end()) {
-      verify(result);
-    }
+    verify(result);
     finish(name, begin);
     if (dumping()) write(std::to_string(stages_ + 1) + "_" + name + ".txt", print(result));
-    return result;
-  }
-
-  /// A pass that may be left out: `change` maps a value to a value of the same type.
-  template <class T, class Change>
-  T optional(const std::string& name, T value, Change&& change) {
-    known_.push_back(name);
-    if (off(name)) return value;
-    const auto begin = std::chrono::steady_clock::now();
-    T result = change(std::move(value));
-    finish(name, begin);
     return result;
   }
 
   bool dumping() const { return !options_.dump_dir.empty(); }
   /// Writes a file of the dump folder.
   void write(const std::string& name, const std::string& text) const;
-  /// Throws InvalidArgument when a pass is to be left out that does not exist.
-  void check_names() const;
+  /// Whether a pass is to run, i.e. was not switched off.
+  bool runs(std::string_view name) const;
+  /// Throws InvalidArgument, with the names of optional passes, if a pass is switched off that is not optional or not
+  /// among `passes`.
+  void check_switched_off(const std::vector<PassName>& passes) const;
   const std::vector<PassTime>& times() const { return times_; }
 
  private:
-  bool off(const std::string& name) const;
   void finish(const std::string& name, std::chrono::steady_clock::time_point begin);
 
   PassOptions options_;
-  std::vector<std::string> known_;
   std::vector<PassTime> times_;
   int stages_ = 0;  // that were made
 };

@@ -18,7 +18,8 @@ TEST(Passes, RunsVerifiesAndTimesInOrder) {
   int verified = 0;
   const int made = passes.stage(
       "graph", [] { return 7; }, [&](int value) { verified = value; }, print_number);
-  const int changed = passes.optional("double", made, [](int value) { return 2 * value; });
+  const int changed = passes.part(
+      "double", [&] { return 2 * made; }, [](int) {}, print_number);
   EXPECT_EQ(verified, 7);
   EXPECT_EQ(changed, 14);
   ASSERT_EQ(passes.times().size(), 2u);
@@ -26,21 +27,34 @@ TEST(Passes, RunsVerifiesAndTimesInOrder) {
   EXPECT_EQ(passes.times()[1].name, "double");
 }
 
+const std::vector<PassName> kNamesOfPasses{{"graph"}, {"double", true}, {"halve", true}};
+
 TEST(Passes, SwitchesOffByName) {
-  Passes passes{PassOptions{.dump_dir = "", .switched_off = {"double"}}};
-  EXPECT_EQ(passes.optional("double", 7, [](int value) { return 2 * value; }), 7);
-  EXPECT_NO_THROW(passes.check_names());
+  const Passes passes{PassOptions{.dump_dir = "", .switched_off = {"double"}}};
+  EXPECT_FALSE(passes.runs("double"));
+  EXPECT_TRUE(passes.runs("halve"));
+  EXPECT_NO_THROW(passes.check_switched_off(kNamesOfPasses));
+}
+
+/// The message with which a pass is refused.
+std::string refusal_of_pass(const std::string& name, const std::vector<PassName>& passes) {
+  try {
+    Passes(PassOptions{.dump_dir = "", .switched_off = {name}}).check_switched_off(passes);
+  } catch (const InvalidArgument& error) {
+    return error.what();
+  }
+  return "accepted";
 }
 
 TEST(Passes, RefusesUnknownNames) {
-  Passes passes{PassOptions{.dump_dir = "", .switched_off = {"doubel"}}};
-  passes.optional("double", 7, [](int value) { return value; });
-  try {
-    passes.check_names();
-    FAIL();
-  } catch (const InvalidArgument& error) {
-    EXPECT_STREQ(error.what(), "[passes] no such pass, got 'doubel', expected one of double, did you mean 'double'?");
-  }
+  EXPECT_EQ(refusal_of_pass("doubel", kNamesOfPasses),
+            "[passes] no such pass, got 'doubel', expected one of double halve, did you mean 'double'?");
+  EXPECT_EQ(refusal_of_pass("double", {}), "[passes] no such pass, got 'double', expected none");
+}
+
+TEST(Passes, RefusesNamesOfPassesThatAreNeeded) {
+  EXPECT_EQ(refusal_of_pass("graph", kNamesOfPasses),
+            "[passes] a pass that cannot be left out, got 'graph', expected one of double halve");
 }
 
 TEST(Passes, DumpsNumberedFiles) {

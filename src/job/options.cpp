@@ -340,7 +340,8 @@ void add_cuts(List& list) {
                               "Cut nodes so, each named once: NODES=STRATEGY, as 'net/fc1/matmul=((2,4),(1,4))'");
   shard.value = "NODES=STRATEGY";
   list.add("no_pass", "no-pass", Effect::placement, PARTITA_FIELD(plan.passes_switched_off),
-           "Leave out a pass of the compiler, by name: partial_sums")
+           "Leave out a pass of the compiler, by name: partial_sums, shard_optimizer, pack_reductions, "
+           "overlap_collectives")
       .value = "NAME";
 }
 

@@ -226,7 +226,7 @@ class Packer {
 }  // namespace
 
 void pack_reductions(Schedule& schedule, const LocalGraph& local, const ScheduleOptions& options) {
-  Packer(schedule, local, options).run();
+  if (options.pack) Packer(schedule, local, options).run();
 }
 
 }  // namespace partita

@@ -29,6 +29,7 @@ struct InFlight {
 struct ScheduleOptions {
   /// Gradients are reduced together, in one message of at most this many bytes.
   int64_t bucket_bytes = int64_t{4} << 20;
+  bool pack = true;     // false: each gradient is reduced by itself
   bool overlap = true;  // gradient reductions are asynchronous, overlapped with the backward
 };
 
