@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 #include <set>
 
 #include "sharding/axes.h"
@@ -215,19 +214,6 @@ GroupPlace place_between(int64_t first, int64_t second, int64_t ranks, const Clu
     place.sharing[l] = counts.most_sharing();
   }
   return place;
-}
-
-Mesh cluster_mesh(const Cluster& cluster, int64_t ranks) {
-  std::vector<std::pair<std::string, int64_t>> named;
-  int64_t left = ranks;
-  for (size_t l = 0; l < cluster.levels.size(); ++l) {
-    const bool all = l + 1 == cluster.levels.size() || left <= cluster.levels[l].size;
-    const int64_t size = all ? left : std::gcd(left, cluster.levels[l].size);
-    if (size > 1) named.emplace_back(cluster.levels[l].name, size);
-    left /= size;
-  }
-  std::reverse(named.begin(), named.end());
-  return Mesh::undivided(named);
 }
 
 }  // namespace partita

@@ -25,9 +25,4 @@ GroupPlace place_of(const Mesh& mesh, const Axes& axes, int64_t first_rank, cons
 /// Two ranks of which one sends to the other, while each rank of a part `first` sends to its counterpart in `second`.
 GroupPlace place_between(int64_t first, int64_t second, int64_t ranks, const Cluster& cluster);
 
-/// An axis per level for `ranks` ranks in order, outermost first, so that no axis straddles parts of a level where that
-/// can be: 24 ranks on nodes of 6 are node=4 rank=6. Ranks that do not divide into whole parts get the largest inner
-/// axes that divide both. An axis has the name of its level; levels of one part have none.
-Mesh cluster_mesh(const Cluster& cluster, int64_t ranks);
-
 }  // namespace partita

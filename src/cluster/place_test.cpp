@@ -134,15 +134,6 @@ TEST(GroupPlace, Between) {
   EXPECT_EQ(astride.sharing[1], 4);
 }
 
-TEST(ClusterMesh, FollowsTheLevels) {
-  EXPECT_EQ(print(cluster_mesh(of_sizes({6, 4}), 24)), "mesh undivided level2=4 level1=6");
-  EXPECT_EQ(print(cluster_mesh(of_sizes({6, 4}), 6)), "mesh undivided level1=6");
-  EXPECT_EQ(print(cluster_mesh(of_sizes({8, 4}), 12)), "mesh undivided level2=3 level1=4");
-  EXPECT_EQ(print(cluster_mesh(of_sizes({8, 4}), 7)), "mesh undivided level1=7");
-  EXPECT_EQ(print(cluster_mesh(of_sizes({4, 2, 3}), 24)), "mesh undivided level3=3 level2=2 level1=4");
-  EXPECT_EQ(cluster_mesh(of_sizes({4, 2}), 1).ranks(), 1);
-}
-
 /// As counted pair by pair.
 TEST(GroupPlace, BetweenAnyParts) {
   std::mt19937 random(5);

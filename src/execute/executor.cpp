@@ -252,11 +252,6 @@ Type Executor::input_type(std::string_view name) const {
   return stage->type_of(buffer);
 }
 
-Type Executor::output_type(std::string_view name) const {
-  const auto& [stage, buffer] = impl_->with_output(name);
-  return stage->type_of(buffer);
-}
-
 void Executor::set_input(std::string_view name, ConstTensor part) {
   Box all;
   for (int64_t size : part.type.shape) all.push_back({0, size, size});

@@ -19,9 +19,8 @@ class Executor {
   /// This rank's stages, lowest first.
   const std::vector<std::unique_ptr<StageExecutor>>& stages() const;
 
-  /// This rank's part of the type of an input (of a micro-batch, where these cut it), state or output.
+  /// This rank's part of the type of an input (of a micro-batch, where these cut it).
   Type input_type(std::string_view name) const;
-  Type output_type(std::string_view name) const;
 
   /// Copies this rank's part of an input to each of its stages that reads it; it stays until it is set again. Throws
   /// InvalidArgument unless it has the input's local type.

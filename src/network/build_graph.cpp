@@ -48,10 +48,6 @@ NamedValues build_losses(const Network& network, Context& context, Columns& colu
 
 }  // namespace
 
-std::vector<Column> labelled_columns(Column input, Type label) {
-  return {std::move(input), Column{"label", std::move(label)}};
-}
-
 Graph build_graph(const Network& network, const OpSet& ops, const BuildOptions& options) {
   check(options);
   Builder builder(ops, network.name());

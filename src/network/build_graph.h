@@ -20,9 +20,6 @@ struct BuildOptions {
   uint64_t seed = 1;
 };
 
-/// The columns of labelled rows: an input, and "label", by default a class.
-std::vector<Column> labelled_columns(Column input, Type label = {DType::i32, {}});
-
 /// The forward graph: an input [batch, ..row] for each column that the network reads; as outputs the scalars of its
 /// loss, "loss" first, then what it makes, "logits" of a network of layers. Errors name the layer and its source line.
 Graph build_graph(const Network& network, const OpSet& ops, const BuildOptions& options);

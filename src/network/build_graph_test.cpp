@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "network/layers/layers.h"
+#include "network/test_columns.h"
 #include "ops/registry.h"
 
 namespace partita {

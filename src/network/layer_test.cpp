@@ -5,6 +5,7 @@
 #include "network/build_graph.h"
 #include "network/functions.h"
 #include "network/layers/layers.h"
+#include "network/test_columns.h"
 #include "ops/registry.h"
 
 namespace partita {

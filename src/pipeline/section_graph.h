@@ -24,8 +24,6 @@ class SectionGraph {
   int group_of(int stage) const { return shape_.groups[stage]; }
   const std::vector<int>& stages_of(int group) const { return stages_of_[group]; }
 
-  /// The sections that every stage has: forward, backward and weight, or the first one or two of them.
-  int sections_per_stage() const { return sections_per_stage_; }
   int sections() const { return stages() * sections_per_stage_; }
   int64_t slots() const { return sections() * micro_batches(); }
   int section(int stage, StageSection section) const { return stage * sections_per_stage_ + static_cast<int>(section); }
@@ -58,7 +56,7 @@ class SectionGraph {
 
   PipelineShape shape_;
   bool has_weight_;
-  int sections_per_stage_;
+  int sections_per_stage_;  // forward, backward and weight, or the first one or two of them
   int groups_;
   std::vector<std::vector<int>> stages_of_;
   Lists users_, needs_;

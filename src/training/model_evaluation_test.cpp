@@ -7,6 +7,7 @@
 #include "network/functions.h"
 #include "network/initializers.h"
 #include "network/layers/layers.h"
+#include "network/test_columns.h"
 #include "ops/registry.h"
 #include "partition/collectives.h"
 #include "partition/partition.h"

@@ -17,6 +17,7 @@
 #include "data/views/take.h"
 #include "launch/fingerprint.h"
 #include "network/build_graph.h"
+#include "network/test_columns.h"
 #include "ops/registry.h"
 #include "training/rank_run.h"
 #include "training/test_training.h"

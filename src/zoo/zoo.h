@@ -50,7 +50,6 @@ struct ZooModel {
     return Network(name, layers, inputs, loss, options);
   }
   bool reads_text() const { return rows.is_text(); }
-  bool reads_images() const { return own_rows == nullptr && rows.is_images(); }
   /// Of the tokens before it, as a text is written.
   bool predicts_next_token() const { return reads_text() && rows.text.task == TextTask::next; }
   /// Of the rows that it brings along, or of generated ones.

@@ -129,7 +129,7 @@ std::function<Arrays(int)> random_batches(const Graph& forward, const std::vecto
 Job model_job(const std::string& spec, const ModelJob& options) {
   const ZooModel model = make_model(spec);
   std::vector<Column> columns = model.columns(options.dtype);
-  if (model.reads_images()) columns.at(0).type.shape = options.image;
+  if (model.own_rows == nullptr && model.rows.is_images()) columns.at(0).type.shape = options.image;
   Job job;
   job.forward =
       build_graph(model.network(model.recipe.training.loss, {.ignore_index = options.ignore_index}), all_ops(),

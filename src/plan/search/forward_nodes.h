@@ -18,8 +18,6 @@ class ForwardNodes {
 
   const Graph& graph() const { return graph_; }
   const Rules& rules() const { return rules_; }
-  /// Whether the graph has gradients.
-  bool trains() const { return trains_; }
   bool is_forward(size_t node) const { return graph_.nodes[node].phase == Phase::forward; }
   /// A node with its gradients; nodes that are alike share it.
   const NodeProgram& program(size_t node) const { return *programs_[node]; }
@@ -48,7 +46,7 @@ class ForwardNodes {
   const Graph& graph_;
   const Rules& rules_;
   const OpSet& ops_;
-  bool trains_ = false;
+  bool trains_ = false;                      // whether the graph has gradients
   std::vector<std::vector<Use>> uses_;       // per value, by forward nodes
   std::vector<int> state_, stored_, input_;  // per value
   std::unordered_map<std::string, int> copies_;
