@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <csignal>
+#include <set>
 
 #include "bind.h"
 #include "job/options.h"
@@ -169,6 +170,7 @@ class PythonModel {
               const std::optional<std::pair<std::string, py::dict>>& cuts)
       : network_(network_of(name, std::move(forward), loss)),
         model_(network_, with_cuts(config_of(options), cuts), place_of(alone)) {
+    for (const auto& [key, values] : options) said_.insert(key);
     if (update) {
       model_.update_by([function = kept(*update)](Builder& builder, Value parameter, Value gradient, Value rate) {
         const py::gil_scoped_acquire gil;
@@ -187,7 +189,10 @@ class PythonModel {
   int train(const py::object& rows, int64_t epochs, const py::object& target, const py::object& validation,
             bool watches_signals) {
     PythonCallback callback(target);
-    FitOptions fit{.epochs = epochs, .observers = {&callback}};
+    FitOptions fit{
+        .epochs = epochs, .observers = {&callback}, .prints = false, .is_said = [this](std::string_view key) {
+          return said_.contains(std::string(key));
+        }};
     if (!validation.is_none()) fit.validation = dataset_of(validation);
     const DatasetPtr dataset = dataset_of(rows);
     if (watches_signals) {
@@ -250,6 +255,7 @@ class PythonModel {
 
  private:
   Network network_;
+  std::set<std::string> said_{};  // the options that the script asked for
   Model model_;
 };
 

@@ -144,8 +144,8 @@ double time_whole_step(const TrainingCase& training, int64_t steps) {
   std::vector<double> medians;
   for (int64_t i = 0; i < trainings; ++i) {
     StepSeconds times;
-    Model model(job.network(), job.config(), Place{.cores = training.threads});
-    model.train(job.rows(Split::train), {.most_steps = steps / trainings, .callbacks = {&times}});
+    Model model(job, Place{.cores = training.threads});
+    model.train(job.rows(Split::train), {.most_steps = steps / trainings, .callbacks = {&times}, .prints = false});
     medians.push_back(median(std::move(times.seconds)));
   }
   return median(std::move(medians));

@@ -11,10 +11,10 @@
 #include <thread>
 
 #include "base/error.h"
-#include "cli/console.h"
 #include "cli/help.h"
 #include "cli/job_flags.h"
 #include "cli/options.h"
+#include "launch/console.h"
 
 namespace partita {
 namespace {

@@ -5,10 +5,8 @@
 
 #include "cli/command_line.h"
 #include "cli/job_flags.h"
-#include "cli/options.h"
-#include "cli/process.h"
-#include "cli/reports.h"
 #include "cli/rows.h"
+#include "training/model.h"
 
 namespace partita {
 namespace {
@@ -40,12 +38,8 @@ void run_eval(const JobFlags& flags) {
   if (printed_config(flags, job.config())) return;
   if (config.files.load.empty())
     throw InvalidArgument("[eval] --load is required, got no weights, expected --load FILE");
-  const PreparedProcess process = prepare_process(job.config(), place);
-  const DatasetPtr test = open_rows(job, Split::test, "testing");
-  Model model(job.network(), job.config(), place);
-  model.on_warning([](const std::string& message) { warn(message); });
-  model.load(config.files.load);
-  const Metrics metrics = model.eval(test, Reports(job.config(), place).evaluation_progress());
+  Model model(job, place);
+  const Metrics metrics = model.eval();
   print_result(std::cout, metrics, ResultLines::all, is_given(flags, "evaluation.top"));
 }
 

@@ -9,7 +9,6 @@
 #include "cli/command_line.h"
 #include "cli/job_flags.h"
 #include "cli/options.h"
-#include "cli/process.h"
 #include "training/model.h"
 
 namespace partita {
@@ -67,10 +66,9 @@ void run_generate(const GenerateFlags& flags) {
   check(flags, job.model());
   const std::string& weights = job.config().files.load;
   if (weights.empty()) throw InvalidArgument("[generate] --load is required, got no weights, expected --load FILE");
-  Model model(job.network(), job.config(), place);
-  model.load(weights);
+  Model model(job, place);
 
-  const int64_t window = job.format().text.tokens, vocabulary = job.format().classes;
+  const int64_t window = job.data().format().text.tokens, vocabulary = job.data().format().classes;
   Array tokens(Type{DType::i32, {1, window}});
   const auto predict = model.predictor({{"tokens", {DType::i32, {window}}}}, /*rows=*/1);
   std::vector<int32_t> text;

@@ -60,15 +60,11 @@ Stage last_stage(const JobConfig& config) { return config.ranks.count > 1 ? Stag
 
 /// Of a file, under the parts of the configuration that do not belong to a network.
 Program compile_file(const std::string& path, const JobConfig& config, bool training) {
-  CompileOptions options{.ranks = config.ranks.count,
-                         .plan = config.plan.options,
-                         .annotations = config.plan.annotations,
-                         .passes = {.switched_off = config.plan.passes_switched_off},
-                         .last = last_stage(config)};
-  if (training) options.training = TrainingOptions{.optimizer = config.optimizer};
-  if (!training && config.ranks.count == 1) options.last = Stage::graph;  // dead nodes, too
-  const auto device = make_cpu_device(all_ops(), config.ranks.threads, config.ranks.kernels);
-  return compile([&] { return read_graph(path); }, all_ops(), device->catalog(), options);
+  // A forward graph on one rank is printed with its dead nodes.
+  const Stage last = training || config.ranks.count > 1 ? last_stage(config) : Stage::graph;
+  return make_program(
+      config,
+      {.forward = [&] { return read_graph(path); }, .ranks = config.ranks.count, .training = training, .last = last});
 }
 
 void run_command(const GraphFlags& flags) {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "report/progress.h"
+#include "training/progress.h"
 
 namespace partita {
 namespace {

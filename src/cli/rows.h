@@ -1,15 +1,11 @@
 #pragma once
-// The rows of a job for a command, and what it prints of them.
+// What commands print of an evaluation.
 
 #include <ostream>
 
 #include "training/metrics.h"
-#include "zoo/zoo_job.h"
 
 namespace partita {
-
-/// Says so when the rows are generated because no data were given, and warns when batches of a data set are missing.
-DatasetPtr open_rows(const ZooJob& job, Split split, std::string_view use);
 
 /// accuracy: the line of a training. all: with counts, the loss and its other scalars, and the labels among the `top`.
 enum class ResultLines { accuracy, all };

@@ -90,6 +90,9 @@ struct PlanConfig {
   std::vector<std::string> passes_switched_off{};  // by name
 };
 
+/// FilesConfig::resume for the newest checkpoint of FilesConfig::checkpoint, where it has one.
+inline constexpr std::string_view kLatestCheckpoint = "latest";
+
 struct FilesConfig {
   std::string load{}, save{};            // weights
   std::string checkpoint{};              // a folder: whole trainings, one behind the other

@@ -206,4 +206,16 @@ Program make_program(const JobConfig& given, const ProgramRequest& request) {
   return program;
 }
 
+Program make_program(const JobConfig& config, const GraphRequest& request) {
+  CompileOptions options{.ranks = request.ranks,
+                         .plan = config.plan.options,
+                         .annotations = config.plan.annotations,
+                         .passes = {.switched_off = config.plan.passes_switched_off},
+                         .last = request.last};
+  if (request.training) options.training = TrainingOptions{.optimizer = config.optimizer};
+  const auto device = make_cpu_device(all_ops(), config.ranks.threads, config.ranks.kernels);
+  device->enter_thread();
+  return compile(request.forward, all_ops(), device->catalog(), options);
+}
+
 }  // namespace partita

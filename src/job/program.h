@@ -23,6 +23,14 @@ struct ProgramRequest {
   bool estimates = false;            // of a training that is not run: its norms may have one value per channel
 };
 
+/// A graph that is not made of a network.
+struct GraphRequest {
+  std::function<Graph()> forward;  // makes it
+  int64_t ranks = 1;
+  bool training = false;  // with gradients and the updates of the configuration's optimizer
+  Stage last = Stage::schedule;
+};
+
 /// `config` with the number of stages that the layers of the network say, where it leaves that open.
 JobConfig with_stages(JobConfig config, const Network& network, const std::vector<Column>& columns);
 
@@ -32,9 +40,11 @@ Graph build_evaluation(const JobConfig& config, const ProgramRequest& request);
 /// Of the network that a training has, as plans name it.
 NetworkFingerprint network_fingerprint(const JobConfig& config, const ProgramRequest& request);
 
-/// Commands, trainings, evaluations, benchmarks and examples make programs by it alone. `config` is completed. Only a
-/// training is dumped. An evaluation has the stages and the mode of a training and runs a batch as a whole; a
+/// Commands, trainings, evaluations, benchmarks and examples make programs by these two alone. `config` is completed.
+/// Only a training is dumped. An evaluation has the stages and the mode of a training and runs a batch as a whole; a
 /// prediction has neither stages nor micro-batches.
 Program make_program(const JobConfig& config, const ProgramRequest& request);
+/// Makes the program of a graph under the parts of a completed configuration that do not belong to a network.
+Program make_program(const JobConfig& config, const GraphRequest& request);
 
 }  // namespace partita

@@ -60,6 +60,7 @@ Network::Network(std::string name, LayerPtr layers, const std::vector<std::strin
                  const LossOptions& options, CallLocation where)
     : Network(std::move(name), forward_through(layers, inputs), loss_of_logits(loss, options), where) {
   loss_options_ = options;
+  loss_kind_ = loss;
   if (layers != nullptr) where_ = layers->where();
 }
 

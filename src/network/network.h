@@ -38,6 +38,8 @@ class Network {
   const LossFunction& loss() const { return loss_; }
   /// Of a network whose loss compares logits with labels; of another one the default.
   const LossOptions& loss_options() const { return loss_options_; }
+  /// The loss that compares logits with labels; none where it is a function.
+  const std::optional<Loss>& loss_kind() const { return loss_kind_; }
   const SourceLocation& where() const { return where_; }
 
  private:
@@ -45,6 +47,7 @@ class Network {
   Forward forward_;
   LossFunction loss_;
   LossOptions loss_options_;
+  std::optional<Loss> loss_kind_;
   SourceLocation where_;
 };
 

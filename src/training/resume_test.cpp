@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "data/readers/test_files.h"
-#include "report/jsonl.h"
+#include "training/jsonl.h"
 #include "training/model.h"
 #include "training/test_training.h"
 

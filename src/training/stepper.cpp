@@ -58,10 +58,7 @@ Stepper::Stepper(const JobConfig& given, const Place& place, const Build& build,
                  const std::function<States()>& initial) {
   const JobConfig config = completed(given, place);
   const int64_t ranks = place.ranks();
-  const auto device = make_cpu_device(all_ops(), config.ranks.threads, config.ranks.kernels);
-  device->enter_thread();
-  program_ = compile([&] { return built_graph(config, build); }, all_ops(), device->catalog(),
-                     {.ranks = ranks, .plan = config.plan.options, .annotations = config.plan.annotations});
+  program_ = make_program(config, {.forward = [&] { return built_graph(config, build); }, .ranks = ranks});
   States states = initial();
   add_initial_states(states, program_.graph, config.training.seed);
   require_types(states, program_.graph);

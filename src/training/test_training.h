@@ -22,7 +22,8 @@ inline JobConfig small_config(int ranks, OptimizerKind optimizer = OptimizerKind
   return {.training = {.batch = kSmallBatch, .dtype = DType::f64},
           .optimizer = {.kind = optimizer},
           .schedule = {.kind = LrKind::cosine, .learning_rate = 0.01, .warmup_steps = 2},
-          .ranks = {.count = ranks, .threads = 1}};
+          .ranks = {.count = ranks, .threads = 1},
+          .console = {.quiet = true}};
 }
 
 inline Network small_network(const std::string& sizes = "hidden=16,layers=1,classes=4,dropout=0.2") {

@@ -29,7 +29,7 @@ std::vector<double> losses_of(const LearningCase& one) {
   std::vector<double> losses;
   LambdaCallback keep;
   keep.step_end = [&](const StepInfo& info) { losses.push_back(info.loss); };
-  Model model(job.network(), job.config(), Place{.cores = 1});
+  Model model(job, Place{.cores = 1});
   model.train(take(job.rows(Split::train), one.steps * one.batch), {.callbacks = {&keep}});
   return losses;
 }

@@ -2,9 +2,6 @@
 
 #include <algorithm>
 
-#include "data/transforms/image_maps.h"
-#include "data/views/map.h"
-
 namespace partita {
 namespace {
 
@@ -24,12 +21,7 @@ void refuse_data(const ZooModel& model, const DataConfig& data) {
 
 RowFormat format_of(const ZooModel& model, const JobConfig& config) {
   RowFormat format = model.rows;
-  format.resize = config.data.resize;
-  format.augment = config.data.augment;
-  format.dtype = config.training.dtype;
-  format.seed = config.training.seed;
   format.labels_are_classes = config.training.loss == Loss::sparse || config.training.loss == Loss::expanded;
-  format.ignored_label = config.training.ignore_index;
   return format;
 }
 
@@ -48,25 +40,12 @@ ZooJob::ZooJob(const JobConfig& config, const Place& place)
     : model_(make_model(config.model)),
       config_(completed(config, place)),
       network_(model_.network(config_.training.loss, {.ignore_index = config_.training.ignore_index})),
-      source_(config_.data.source.value_or(DataSource())),
-      format_(format_of(model_, config_)) {
+      rows_(config_, format_of(model_, config_), model_.name, model_.own_rows) {
   refuse_data(model_, config_.data);
 }
 
-bool ZooJob::has_rows(Split split) const {
-  return model_.own_rows == nullptr ? partita::has_rows(source_, split) : split == Split::train;
-}
-
-DatasetPtr ZooJob::rows(Split split) const {
-  if (model_.own_rows == nullptr) return open_dataset(source_, split, format_);
-  if (format_.dtype == DType::f32) return model_.own_rows;
-  std::vector<std::string> names;
-  for (const Column& column : model_.own_rows->columns()) names.push_back(column.name);
-  return map(model_.own_rows, names, cast(format_.dtype));
-}
-
 std::vector<Column> ZooJob::columns() const {
-  return model_.own_rows == nullptr ? columns_of(source_, format_) : model_.columns(format_.dtype);
+  return rows_.are_own() ? model_.columns(config_.training.dtype) : rows_.columns();
 }
 
 Program ZooJob::program(Purpose purpose, Stage last) const {

@@ -1,6 +1,7 @@
 #pragma once
 // A model of the zoo under a configuration: its network, its rows, its programs.
 
+#include "job/job_rows.h"
 #include "job/options.h"
 #include "job/program.h"
 #include "zoo/zoo.h"
@@ -20,13 +21,8 @@ class ZooJob {
   const ZooModel& model() const { return model_; }
   const Network& network() const { return network_; }
 
-  /// Whether rows are generated because no source was given.
-  bool is_generated() const { return !config_.data.source && model_.own_rows == nullptr; }
-  const DataSource& source() const { return source_; }
-  const RowFormat& format() const { return format_; }
-  /// False when the source has no such rows.
-  bool has_rows(Split split) const;
-  DatasetPtr rows(Split split) const;
+  const JobRows& data() const { return rows_; }
+  DatasetPtr rows(Split split) const { return rows_.rows(split); }
   /// Of these rows; without reading them where the source's kind says it.
   std::vector<Column> columns() const;
 
@@ -37,8 +33,7 @@ class ZooJob {
   ZooModel model_;
   JobConfig config_;
   Network network_;
-  DataSource source_;
-  RowFormat format_;
+  JobRows rows_;
 };
 
 }  // namespace partita

@@ -45,7 +45,7 @@ TEST(ZooJob, RowsOfAnotherShapeThanTheModelDeclaresAreRefused) {
       std::vector<Column> columns = declared;
       columns[column].type.shape = shape;
       const std::string reason = refusal([&] {
-        require_declared(columns, job.format(), {DataKind::npz, {"rows.npz"}});
+        require_declared(columns, job.data().format(), {DataKind::npz, {"rows.npz"}});
       });
       if (reason == "none") return false;
       EXPECT_TRUE(
@@ -55,10 +55,10 @@ TEST(ZooJob, RowsOfAnotherShapeThanTheModelDeclaresAreRefused) {
           << reason;
       return true;
     };
-    EXPECT_EQ(refusal([&] { require_declared(declared, job.format(), {}); }), "none") << name;
+    EXPECT_EQ(refusal([&] { require_declared(declared, job.data().format(), {}); }), "none") << name;
     for (size_t c = 0; c < declared.size(); ++c) {
       const Shape& shape = declared[c].type.shape;
-      if (any_shape.contains(name) || (declared[c].name == "label" && job.format().is_images())) continue;
+      if (any_shape.contains(name) || (declared[c].name == "label" && job.data().format().is_images())) continue;
       for (size_t d = 0; d < shape.size(); ++d) {
         Shape larger = shape;
         ++larger[d];
@@ -131,7 +131,7 @@ TEST(ZooJob, FeaturesOfRecordsAreCounted) {
   std::vector<Column> columns = job.columns();
   columns[find_column(*job.rows(Split::train), "features")].type.shape = {3};
   EXPECT_EQ(refusal([&] {
-              require_declared(columns, job.format(), {DataKind::npz, {"r.npz"}});
+              require_declared(columns, job.data().format(), {DataKind::npz, {"r.npz"}});
             }),
             "[--data] the model does not read such rows, got 'features' f32[3] in npz:r.npz, expected f32[7]");
 }

@@ -1,4 +1,4 @@
-#include "report/progress.h"
+#include "training/progress.h"
 
 #include <gtest/gtest.h>
 

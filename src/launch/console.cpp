@@ -1,4 +1,4 @@
-#include "cli/console.h"
+#include "launch/console.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -9,17 +9,22 @@
 #include <filesystem>
 
 #include "base/error.h"
-#include "cli/options.h"
+#include "launch/warn.h"
 
 namespace partita {
-namespace {
 
 /// Writes to the console and to a log, either of which may be missing. A log that cannot be written any more is left
 /// out from then on, with one warning.
-class Tee : public std::streambuf {
+class Console::Tee : public std::streambuf {
  public:
   Tee(std::streambuf* console, std::streambuf* log, std::string path)
       : console_(console), log_(log), path_(std::move(path)) {}
+
+  /// Passes everything on to `before` from now on.
+  void retire(std::streambuf* before) {
+    console_ = before;
+    log_ = nullptr;
+  }
 
  private:
   int overflow(int c) override {
@@ -45,8 +50,6 @@ class Tee : public std::streambuf {
   std::string path_;
 };
 
-}  // namespace
-
 std::optional<LaunchedRank> this_rank() {
   return launched_rank([](const char* name) { return std::getenv(name); });
 }
@@ -59,21 +62,19 @@ void open_standard_streams() {
   }
 }
 
-Console::Console(bool all, const std::string& log_dir) {
-  const std::optional<LaunchedRank> rank = this_rank();
-  const int number = rank ? rank->rank : 0;
+Console::Console(int rank, bool all, const std::string& log_dir) {
   std::filesystem::path path;
   if (!log_dir.empty()) {
     std::error_code failure;
     std::filesystem::create_directories(log_dir, failure);
-    path = std::filesystem::path(log_dir) / fmt::format("rank_{}.log", number);
+    path = std::filesystem::path(log_dir) / fmt::format("rank_{}.log", rank);
     lock_.emplace(owned_file("--log-dir", path.string()), /*waits=*/false, warn_of_rank);
     log_.open(path, std::ios::trunc);
     if (!log_) {
       throw RuntimeFailure(ExitCode::cannot_write, fmt::format("[--log-dir] cannot write {}", path.string()));
     }
   }
-  const bool heard = all || number == 0;
+  const bool heard = all || rank == 0;
   if (heard && log_dir.empty()) return;
   tee_ = std::make_unique<Tee>(heard ? std::cout.rdbuf() : nullptr, log_dir.empty() ? nullptr : log_.rdbuf(),
                                path.string());
@@ -83,7 +84,13 @@ Console::Console(bool all, const std::string& log_dir) {
 Console::~Console() {
   if (before_ == nullptr) return;
   std::cout.flush();
-  std::cout.rdbuf(before_);
+  if (std::cout.rdbuf() == tee_.get()) {
+    std::cout.rdbuf(before_);
+    return;
+  }
+  // Another console was put on top of this one, and writes through it for as long as the process lives.
+  tee_->retire(before_);
+  static_cast<void>(tee_.release());
 }
 
 }  // namespace partita

@@ -1,4 +1,4 @@
-#include "report/jsonl.h"
+#include "training/jsonl.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -1,4 +1,4 @@
-#include "report/progress.h"
+#include "training/progress.h"
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>

@@ -1,0 +1,24 @@
+#include "base/same_file.h"
+
+#include <filesystem>
+
+namespace partita {
+namespace {
+
+/// Absolute, with the links resolved as far as the path is there, also a last one that leads to nothing yet.
+std::filesystem::path real_path(std::filesystem::path path) {
+  std::error_code failure;
+  for (int links = 0; links < 40 && std::filesystem::is_symlink(path, failure); ++links) {
+    path = path.parent_path() / std::filesystem::read_symlink(path, failure);
+  }
+  return std::filesystem::weakly_canonical(std::filesystem::absolute(path, failure), failure);
+}
+
+}  // namespace
+
+bool same_file(const std::string& one, const std::string& other) {
+  std::error_code failure;
+  return std::filesystem::equivalent(one, other, failure) || real_path(one) == real_path(other);
+}
+
+}  // namespace partita

@@ -1,0 +1,146 @@
+#include "job/ineffective.h"
+
+#include <algorithm>
+#include <set>
+
+#include "job/options.h"
+
+namespace partita {
+namespace {
+
+/// Checks one part of a configuration after another.
+class Checks {
+ public:
+  Checks(const JobConfig& config, const IsSaid& is_said, OptionNames names)
+      : config_(config), is_said_(is_said), names_(names) {}
+
+  void optimizer() const {
+    const OptimizerKind kind = config_.optimizer.kind;
+    const std::string got = "got " + text("optimizer.kind", std::string(name_of(kind)));
+    if (kind != OptimizerKind::momentum) {
+      const std::string why = fmt::format("{}, expected {}", got, text("optimizer.kind", "momentum"));
+      refuse({"optimizer.momentum", "optimizer.nesterov", "optimizer.dampening"}, why);
+    }
+    if (kind == OptimizerKind::momentum || kind == OptimizerKind::sgd) {
+      const std::string why = fmt::format("{}, expected {}", got, text("optimizer.kind", "adam or adamw"));
+      refuse({"optimizer.beta1", "optimizer.beta2", "optimizer.epsilon", "optimizer.biased_epsilon"}, why);
+    }
+  }
+
+  void schedule() const {
+    const LrSchedule& schedule = config_.schedule;
+    const std::string got = "got " + text("schedule.kind", std::string(name_of(schedule.kind)));
+    if (schedule.kind == LrKind::constant) {
+      refuse({"schedule.steps"}, fmt::format("{}, expected {}", got, text("schedule.kind", "linear, cosine or step")));
+    } else if (schedule.kind == LrKind::step && schedule.step_every > 0) {
+      refuse({"schedule.steps"}, fmt::format("got {}, expected one of both",
+                                             text("schedule.step_every", fmt::format("{}", schedule.step_every))));
+    }
+    if (schedule.kind != LrKind::step) {
+      refuse({"schedule.step_every", "schedule.step_factor"},
+             fmt::format("{}, expected {}", got, text("schedule.kind", "step")));
+    }
+  }
+
+  void plan() const {
+    const PlanOptions& options = config_.plan.options;
+    if (!uses_annotations(options.parallel)) {
+      refuse({"plan.dataset_strategy"},
+             fmt::format("got {}, expected {}", text("plan.parallel", std::string(name_of(options.parallel))),
+                         text("plan.parallel", "semi or auto")));
+    }
+    if (options.zero.level == 0) {
+      refuse({"plan.zero_group", "plan.zero_threshold"},
+             fmt::format("got {}, expected 1, 2 or 3", text("plan.zero", "0")));
+    } else if (options.zero.level == 1 && config_.optimizer.kind == OptimizerKind::sgd) {
+      refuse({"plan.zero"}, fmt::format("got {} with {}, which has no states, expected {}", text("plan.zero", "1"),
+                                        text("optimizer.kind", "sgd"), text("plan.zero", "2 or 3")));
+    }
+    if (config_.training.gradients == GradientReduction::sum && config_.ranks.count == 1) {
+      refuse({"training.gradients"}, fmt::format("got {}, expected 2 ranks or more", text("ranks.count", "1")));
+    }
+  }
+
+  void evaluation() const {
+    if (config_.training.evaluate) return;
+    const std::string got = "got " + text("training.evaluate", "false"), expected = text("training.evaluate", "true");
+    refuse({"evaluation.top"}, fmt::format("{}, expected {}", got, expected));
+    if (config_.training.validate) return;
+    refuse({"evaluation.batch"},
+           fmt::format("{}, expected {} or {}", got, expected, text("training.validate", "true")));
+  }
+
+  void files() const {
+    const FilesConfig& files = config_.files;
+    const auto refuse_without = [&](std::initializer_list<std::string_view> keys, const char* key, const char* value) {
+      refuse(keys, fmt::format("got no {}, expected {}", text(key), text(key, value)));
+    };
+    if (files.trace.empty()) refuse_without({"files.trace_steps", "files.cluster"}, "files.trace", "FILE");
+    if (files.resume.empty()) refuse_without({"files.resume_with"}, "files.resume", "FILE");
+    if (files.checkpoint.empty()) {
+      refuse_without({"files.checkpoint_seconds", "files.checkpoint_keep", "files.checkpoint_async",
+                      "files.checkpoint_integrated", "files.checkpoint_errors"},
+                     "files.checkpoint", "DIR");
+    }
+  }
+
+  /// Resuming from the latest checkpoint takes a folder of checkpoints, whoever asked for it.
+  void latest() const {
+    if (config_.files.resume != kLatestCheckpoint || !config_.files.checkpoint.empty()) return;
+    const std::string where = names_ == OptionNames::flags ? "[--resume]" : "[Model] files.resume:";
+    throw InvalidArgument(fmt::format("{} no folder to look into, got latest without {}, expected {} or {}", where,
+                                      text("files.checkpoint"), text("files.checkpoint", "DIR"),
+                                      text("files.resume", "DIR")));
+  }
+
+ private:
+  std::string text(std::string_view key, const std::string& value = "") const {
+    return option_text(names_, key, value);
+  }
+  void refuse(std::initializer_list<std::string_view> keys, const std::string& why) const {
+    for (const std::string_view key : keys) {
+      if (is_said_(key)) refuse_option(names_, key, why);
+    }
+  }
+
+  const JobConfig& config_;
+  const IsSaid& is_said_;
+  OptionNames names_;
+};
+
+}  // namespace
+
+std::string option_text(OptionNames names, std::string_view key, const std::string& value) {
+  const JobOption& option = find_option(key);
+  if (names == OptionNames::fields) return value.empty() ? option.key() : fmt::format("{} = {}", option.key(), value);
+  if (option.form == JobOption::Form::boolean) return (value == "false" ? "--no-" : "--") + option.flag;
+  return value.empty() ? "--" + option.flag : fmt::format("--{} {}", option.flag, value);
+}
+
+IsSaid differs_from(const JobConfig& config, const JobConfig& recipe) {
+  std::set<std::string> keys, others;
+  for (const Difference& one : differences(config, JobConfig())) keys.insert(one.option->key());
+  for (const Difference& one : differences(config, recipe)) others.insert(one.option->key());
+  return [keys = std::move(keys), others = std::move(others)](std::string_view key) {
+    const std::string name(key);
+    return keys.contains(name) && others.contains(name);
+  };
+}
+
+void refuse_option(OptionNames names, std::string_view key, const std::string& why) {
+  const std::string option = option_text(names, key);
+  throw InvalidArgument(names == OptionNames::flags ? fmt::format("[{}] of no effect, {}", option, why)
+                                                    : fmt::format("[Model] {} of no effect, {}", option, why));
+}
+
+void refuse_ineffective(const JobConfig& config, const IsSaid& is_said, OptionNames names) {
+  const Checks checks(config, is_said, names);
+  checks.optimizer();
+  checks.schedule();
+  checks.plan();
+  checks.evaluation();
+  checks.files();
+  checks.latest();
+}
+
+}  // namespace partita

@@ -1,0 +1,113 @@
+#include "training/model_states.h"
+
+#include <filesystem>
+
+#include "checkpoint/saved_states.h"
+#include "checkpoint/weights.h"
+#include "training/configuration.h"
+
+namespace partita {
+namespace {
+
+/// Of a safetensors file, or of a checkpoint folder or the newest of several.
+std::map<std::string, Array> weights_in(const std::string& path) {
+  if (!std::filesystem::is_directory(path)) return load_weights(path);
+  SavedStates states(path);
+  std::map<std::string, Array> weights;
+  for (const auto& entry : states.entries()) {
+    if (is_weight(entry.kind)) weights.emplace(entry.name, states.read(entry.name));
+  }
+  return weights;
+}
+
+}  // namespace
+
+void ModelStates::load(const std::string& path) {
+  if (known_.states.empty()) {
+    loaded_path_ = path;
+    return;
+  }
+  take_weights(states_, known_, weights_in(path), path);
+  loaded_path_.clear();
+}
+
+void ModelStates::assign(States values) {
+  values.merge(states_);
+  states_ = std::move(values);
+}
+
+void ModelStates::require_some() const {
+  if (!known_.states.empty() && states_.empty()) {
+    throw InvalidArgument(
+        "[save] the ranks of a training hold the states, got a call while it runs, expected one behind it or "
+        "TrainControl::save_checkpoint");
+  }
+  if (!known_.states.empty() && loaded_path_.empty()) return;
+  const std::string got = !loaded_path_.empty() ? fmt::format("weights of {} that wait", loaded_path_)
+                          : is_spent_           ? "a model whose training did not keep them"
+                                                : "a model that was only made";
+  throw InvalidArgument(
+      fmt::format("[save] no weights to save, got {}, expected a training, an evaluation or a prediction before", got));
+}
+
+void ModelStates::save(const ModelJob& job, const std::string& path) const {
+  require_some();
+  check_finite(states_, weight_names_);
+  if (!job.writes_files()) return;
+  std::vector<std::pair<std::string, Array>> weights;
+  for (const std::string& name : weight_names_) weights.emplace_back(name, states_.at(name));
+  save_weights(path, weights, describe_weights(job.config));
+}
+
+void ModelStates::save_checkpoint(const ModelJob& job, const std::string& path) const {
+  require_some();
+  if (position_.batch == 0) {
+    throw InvalidArgument("[save] no training to go on with, got a model without one, expected a training before");
+  }
+  check_finite(states_, weight_names_);
+  if (job.writes_files()) write_checkpoint(path, states_, position_);
+}
+
+void ModelStates::prepare(const Graph& graph, uint64_t seed, bool makes_them, bool resumes) {
+  if (is_spent_ && loaded_path_.empty() && !resumes && states_.empty()) {
+    throw InvalidArgument(
+        "[model] its states were not kept, got a training before that did not keep them, expected one that does, "
+        "or load or resume");
+  }
+  is_spent_ = false;
+  known_ = states_of(graph);
+  weight_names_ = weight_names(graph);
+  if (!makes_them) return loaded_path_.clear();
+  add_initial_states(states_, graph, seed);
+  require_types(states_, graph);
+  if (loaded_path_.empty()) return;
+  take_weights(states_, graph, weights_in(loaded_path_), loaded_path_);
+  loaded_path_.clear();
+}
+
+void ModelStates::take(States&& states, TrainingPosition position) {
+  check_finite(states, weight_names_);
+  states.merge(states_);
+  states_ = std::move(states);
+  position_ = std::move(position);
+}
+
+void ModelStates::spend() {
+  states_.clear();
+  known_ = {};
+  position_ = {};
+  is_spent_ = true;
+}
+
+void ModelStates::restore(const Graph& graph, uint64_t seed, bool makes_them) {
+  if (makes_them) add_initial_states(states_, graph, seed);
+  if (states_.empty()) known_ = {};
+}
+
+void ModelStates::put_back(const Waiting& before) {
+  if (!before.is_spent) return;
+  spend();
+  loaded_path_ = before.loaded_path;
+}
+
+}  // namespace partita

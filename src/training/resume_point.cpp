@@ -1,0 +1,63 @@
+#include "training/resume_point.h"
+
+#include <filesystem>
+
+#include "checkpoint/weights.h"
+#include "training/configuration.h"
+
+namespace partita {
+
+void ResumePoint::find_latest(const std::string& folder, const Tell& warn, const Tell& tell) {
+  if (path_ != kLatestCheckpoint) return;
+  std::vector<std::string> damaged;
+  if (newest_checkpoint(folder, [&](const std::string& message) { damaged.push_back(message); })) {
+    path_ = folder;
+    return;
+  }
+  path_.clear();
+  for (const std::string& message : damaged) warn(message);
+  tell(fmt::format("no checkpoint in {} yet: the training begins\n", folder));
+}
+
+std::vector<FoundCheckpoint> ResumePoint::folders(const Tell& warn) const {
+  if (path_.empty() || !std::filesystem::is_directory(path_)) return {};
+  if (is_checkpoint_folder(path_)) {
+    FoundCheckpoint one{.path = path_, .manifest = read_manifest(path_), .damage = ""};
+    return {std::move(one)};
+  }
+  if (!newest_checkpoint(path_, warn)) {
+    throw MissingFile(fmt::format("[resume] no whole checkpoint in {}, expected a folder of --checkpoint", path_));
+  }
+  std::vector<FoundCheckpoint> found = list_checkpoints(path_);
+  std::erase_if(found, [](const FoundCheckpoint& one) { return !one.manifest; });
+  return found;
+}
+
+TrainingPosition ResumePoint::position(const JobConfig& config, const Graph& graph, const CheckpointReader* reader,
+                                       const TrainingPosition& fresh, States& states) const {
+  if (reader == nullptr && path_.empty()) return fresh;
+  const std::string& path = reader != nullptr ? reader->path() : path_;
+  TrainingPosition position;
+  if (reader != nullptr) {
+    position = reader->manifest()->position;
+    require_same_rows(position, fresh, path);
+    require_same_states(*reader->manifest(), graph, path);
+  } else {
+    const WeightsFile file = read_weights_file(path);
+    position = take_checkpoint(states, graph, file.tensors, fresh, path);
+    position.metadata = file.metadata;
+  }
+  require_same_training(config, fresh.metadata, position, path);
+  position.metadata = fresh.metadata;
+  return position;
+}
+
+void CheckpointHold::hold(const std::string& folder, bool waits, const OwnerLock::Warn& warn) {
+  if (folder == folder_) return;
+  lock_.reset();
+  folder_.clear();
+  lock_.emplace(owned_checkpoints(folder), waits, warn);
+  folder_ = folder;
+}
+
+}  // namespace partita

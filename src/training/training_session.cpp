@@ -1,0 +1,354 @@
+#include "training/training_session.h"
+
+#include <algorithm>
+#include <set>
+#include <span>
+
+#include "base/same_file.h"
+#include "checkpoint/weights.h"
+#include "execute/shard_copy.h"
+#include "job/process.h"
+#include "launch/run_process.h"
+#include "ops/registry.h"
+#include "planning/plan_file.h"
+#include "training/configuration.h"
+#include "training/memory.h"
+#include "training/model_fingerprint.h"
+#include "training/table_limits.h"
+#include "training/training_run.h"
+
+namespace partita {
+namespace {
+
+/// One file written over another would destroy it.
+void refuse_shared_files(const FilesConfig& files) {
+  const std::pair<const char*, const std::string*> all[] = {
+      {"--log", &files.log},   {"--trace", &files.trace},  {"--save", &files.save}, {"--checkpoint", &files.checkpoint},
+      {"--load", &files.load}, {"--resume", &files.resume}};
+  // Weights may replace those that were loaded, and a checkpoint the one before.
+  const std::set<std::pair<std::string, std::string>> allowed{{"--save", "--load"}, {"--checkpoint", "--resume"}};
+  for (const auto& [written, path] : std::span(all).first(4)) {
+    for (const auto& [flag, other] : all) {
+      if (path == other || path->empty() || other->empty() || allowed.contains({written, flag})) continue;
+      if (!same_file(*path, *other)) continue;
+      throw InvalidArgument(
+          fmt::format("[{}] the file of {} too, got {}, expected another file", written, flag, *path));
+    }
+  }
+}
+
+/// What cannot be written is known before hours of training, not after.
+void require_writable(const FilesConfig& files, const Place& place) {
+  if (!files.save.empty()) check_writable(files.save);
+  if (!files.checkpoint.empty() && place.is_first()) check_checkpoint_folder(files.checkpoint);
+}
+
+std::optional<CheckpointOptions> checkpoint_options(const FilesConfig& files) {
+  if (files.checkpoint.empty()) return std::nullopt;
+  return CheckpointOptions{.folder = files.checkpoint,
+                           .every = files.checkpoint_every,
+                           .seconds = files.checkpoint_seconds,
+                           .keep = files.checkpoint_keep,
+                           .asynchronous = files.checkpoint_async == Switch::on,
+                           .integrated = files.checkpoint_integrated,
+                           .stop_on_error = files.checkpoint_errors == CheckpointErrors::stop};
+}
+
+/// What the call says, with what the configuration says where the call is silent.
+FitOptions completed_fit(FitOptions fit, const FilesConfig& files) {
+  if (!fit.checkpoints) fit.checkpoints = checkpoint_options(files);
+  fit.keeps_states = fit.keeps_states || !files.save.empty();
+  return fit;
+}
+
+Reports::Options report_options(const ModelJob& job, const FitOptions& fit) {
+  return {.prints = fit.prints, .warn = job.warn, .must_end = [signals = fit.signals] {
+            return signals && signals().stop != 0;
+          }};
+}
+
+template <class T>
+std::vector<T> joined(std::vector<T> first, const std::vector<T>& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+}  // namespace
+
+Program training_program(const ModelJob& job, const DatasetPtr& rows) {
+  verify_training(with_stages(job.config, job.network, rows->columns()), job.place);
+  verify_resume_with(job.config);
+  const int64_t batch = job.config.training.batch;
+  if (rows->size() < batch) {
+    throw InvalidArgument(
+        fmt::format("[train] too few rows, got {}, expected at least one batch of {}", rows->size(), batch));
+  }
+  return job.program(rows->columns(), batch, job.config.ranks.count, Purpose::training);
+}
+
+TrainingSession::TrainingSession(const TrainedModel& model, const FitOptions& fit, const IsSaid& is_said)
+    : model_(model),
+      config_(model.job.config),
+      fit_(completed_fit(fit, config_.files)),
+      uses_configured_length_(!fit.epochs && !fit.most_steps),
+      reports_(config_, model.job.place, report_options(model.job, fit)) {
+  if (fit.checkpoints && !config_.files.checkpoint.empty()) {
+    refuse_option(OptionNames::fields, "files.checkpoint", "got FitOptions::checkpoints too, expected one of both");
+  }
+  require_effects(is_said);
+  refuse_shared_files(config_.files);
+  require_writable(config_.files, model.job.place);
+  if (fit_.prints) warn_of_oversubscription(config_, model.job.place, model.job.warn);
+  if (config_.plan.given && !config_.plan.given->description.empty()) {
+    reports_.tell_progress(config_.plan.given->description + "\n");
+  }
+  // Before the newest checkpoint is looked for: an earlier attempt may still be writing one.
+  if (fit_.checkpoints && model.job.writes_files()) {
+    model.hold.hold(fit_.checkpoints->folder, /*waits=*/model.resume.is_set(), model.job.warn);
+  }
+}
+
+/// Evaluations follow the same configuration whenever they run, and a checkpoint may be named by a call.
+void TrainingSession::require_effects(const IsSaid& is_said) const {
+  const auto is_asked = [&](std::string_view key) {
+    if (key.starts_with("evaluation.") || (key == "files.resume_with" && model_.resume.is_set())) return false;
+    return is_said(key);
+  };
+  refuse_ineffective(config_, is_asked, OptionNames::fields);
+}
+
+void TrainingSession::choose_tests(const DatasetPtr& test) {
+  if (fit_.test == nullptr) fit_.test = test;
+  if (config_.training.validate && fit_.validation == nullptr) fit_.validation = fit_.test;
+  if (config_.training.validate && fit_.validation == nullptr) {
+    refuse_option(OptionNames::fields, "training.validate",
+                  "got no rows to validate on, expected FitOptions::validation, FitOptions::test or data.source");
+  }
+  tests_ = config_.training.evaluate && fit_.test != nullptr;
+  if (!tests_) fit_.test = nullptr;
+}
+
+/// Where both lengths were given the training ends before one of them. A warm-up that was asked for, and would not be
+/// over at the end, is refused; that of a recipe may be.
+void TrainingSession::tell_length(int64_t rows) {
+  if (!uses_configured_length_) return;
+  const TrainingConfig& training = config_.training;
+  const int64_t steps_per_epoch = rows / training.batch, of_epochs = training.epochs * steps_per_epoch;
+  const int64_t steps = training_steps(training.epochs, training.steps, steps_per_epoch);
+  const int64_t warm_up = config_.schedule.warmup_steps;
+  if (warm_up > steps && fit_.is_said && fit_.is_said("schedule.warmup_steps")) {
+    throw InvalidArgument(fmt::format(
+        "[--warmup-steps] longer than the training, got {} of {} steps, expected at most {}", warm_up, steps, steps));
+  }
+  if (of_epochs == 0 || training.steps == 0 || of_epochs == training.steps) return;
+  reports_.tell_progress(
+      fmt::format("the training ends after {} steps: the lesser of --steps {} and --epochs {}, {} steps\n", steps,
+                  training.steps, training.epochs, of_epochs));
+}
+
+TrainingEnd TrainingSession::train(const DatasetPtr& rows, const DatasetPtr& test) {
+  choose_tests(test);
+  tell_length(rows->size());
+  const ModelStates::Waiting states = model_.states.waiting();
+  const std::string resumed = model_.resume.path();
+  model_.resume.find_latest(config_.files.checkpoint, model_.job.warn,
+                            [this](const std::string& text) { reports_.tell(text); });
+  try {
+    return train_program(training_program(model_.job, rows), rows);
+  } catch (...) {  // what it was to go on from, it still is
+    model_.states.put_back(states);
+    model_.resume.set(resumed);
+    throw;
+  }
+}
+
+/// With as many copies of the states as a whole as there are in this process.
+void TrainingSession::require_room(const Program& program, bool is_fresh, bool reads_folder) const {
+  const bool copies_share = fit_.checkpoints && fit_.checkpoints->asynchronous;
+  model_.job.require_room(program, config_.ranks.count,
+                          (is_fresh || reads_folder ? 0 : 1) + (fit_.keeps_states ? 1 : 0) + (copies_share ? 1 : 0));
+}
+
+TrainingEnd TrainingSession::train_program(const Program& program, const DatasetPtr& given) {
+  const ModelJob& job = model_.job;
+  const DatasetPtr dataset = checked_ids(given, table_limits(program.graph));
+  const auto report = [&](const std::string& text) {
+    if (job.report) job.report(text);
+    if (config_.console.verbose) reports_.tell(text);
+  };
+  report(describe_program(program));
+  // States that only the seed says are made by the ranks, each its part.
+  const bool is_fresh = model_.states.are_fresh() && !model_.resume.is_set();
+  std::vector<FoundCheckpoint> folders = model_.resume.folders(job.warn);
+  require_room(program, is_fresh, !folders.empty());
+  model_.states.prepare(program.graph, config_.training.seed, /*makes_them=*/folders.empty() && !is_fresh,
+                        model_.resume.is_set());
+  std::optional<Evaluation> validation, test;
+  if (fit_.validation) validation.emplace(make_evaluation(job, fit_.validation, &program));
+  if (fit_.test && fit_.test != fit_.validation) test.emplace(make_evaluation(job, fit_.test, &program));
+  for (const auto* evaluation : {&validation, &test}) {
+    if (*evaluation) report(describe_evaluation(program, **evaluation));
+  }
+  TrainingRun run = make_run(program, dataset, is_fresh);
+  if (validation) run.validation = &*validation;
+  if (fit_.test) run.test = test ? &*test : run.validation;
+  TrainingEnd ended;
+  run.ended = [&](TrainingResult&& result) { ended = end(std::move(result), run); };
+  run.tested = [&](const Metrics& metrics) { ended.test = metrics; };
+  run.save = [&run](const std::string& path, const States& states, const Metadata& boxes, int64_t step,
+                    const std::optional<double>& rate) {
+    TrainingPosition now = run.position;
+    now.step = step;
+    now.learning_rate = rate;
+    now.metadata.insert(boxes.begin(), boxes.end());
+    write_checkpoint(path, states, now);
+  };
+  try {
+    run_from(run, std::move(folders));
+  } catch (...) {
+    // Without whole states the model is again what it was.
+    model_.states.restore(program.graph, config_.training.seed, is_fresh && fit_.keeps_states);
+    throw;
+  }
+  if (!fit_.keeps_states) model_.states.spend();
+  return ended;
+}
+
+/// What this process takes a training to be, but for what depends on where it begins.
+TrainingRun TrainingSession::make_run(const Program& program, const DatasetPtr& rows, bool is_fresh) const {
+  const ModelJob& job = model_.job;
+  TrainingRun run{.program = program,
+                  .rows = rows,
+                  .batch = config_.training.batch,
+                  .schedule = config_.schedule,
+                  .rank = job.rank_options(),
+                  .callbacks = joined(reports_.callbacks(), fit_.callbacks),
+                  .observers = joined(reports_.observers(), fit_.observers),
+                  .checkpoints = fit_.checkpoints ? &*fit_.checkpoints : nullptr,
+                  .owner = fit_.checkpoints ? model_.hold.lock() : nullptr,
+                  .signals = fit_.signals,
+                  .trace = {.path = config_.files.trace,
+                            .steps = config_.files.trace_steps,
+                            .cluster = config_.files.cluster,
+                            .threads = config_.ranks.threads},
+                  .measures_communication = !config_.files.log.empty() || config_.console.verbose,
+                  .warn = job.warn,
+                  .own_process = job.world != nullptr,
+                  .keeps_states = fit_.keeps_states,
+                  .test_progress = reports_.evaluation_progress()};
+  run.info.program = &program;
+  run.begin = [&program, this, is_fresh](const std::string& name, const Box& box, DType dtype, void* to) {
+    if (is_fresh) return fill_initial(program.graph, config_.training.seed, name, box, dtype, to);
+    copy_part(model_.states.all().at(name).tensor(), box, to);
+  };
+  if (fit_.checkpoints && job.writes_files()) run.plan = plan_of(program, rows->columns());
+  return run;
+}
+
+std::string TrainingSession::plan_of(const Program& program, const std::vector<Column>& columns) const {
+  std::optional<PlanFile> plan = plan_file_of(config_, program, all_ops());
+  if (!plan) return "";
+  plan->cluster = config_.files.cluster;
+  plan->network = network_fingerprint(
+      config_,
+      {.network = model_.job.network, .columns = columns, .batch = config_.training.batch, .ranks = plan->ranks});
+  return print(*plan);
+}
+
+/// Which steps a training has that begins with the first.
+void TrainingSession::plan_steps(TrainingRun& run) const {
+  const int64_t epochs = fit_.epochs.value_or(config_.training.epochs);
+  const int64_t most_steps = fit_.most_steps.value_or(config_.training.steps);
+  if (epochs < (fit_.epochs ? 1 : 0) || epochs > kMostEpochs || most_steps < 0) {
+    throw InvalidArgument(
+        fmt::format("[train] bad length, got {} epochs and at most {} steps, expected 1 epoch or "
+                    "more, and 0 steps, which means all, or more",
+                    epochs, most_steps));
+  }
+  TrainInfo& info = run.info;
+  info.steps_per_epoch = run.rows->size() / run.batch;
+  info.steps = training_steps(epochs, most_steps, info.steps_per_epoch);
+  info.epochs = (info.steps + info.steps_per_epoch - 1) / info.steps_per_epoch;
+  if (run.schedule.steps == 0) run.schedule.steps = info.steps;
+}
+
+/// Which of them are left.
+void TrainingSession::go_on_from(TrainingRun& run, TrainingPosition position) const {
+  run.position = std::move(position);
+  run.learning_rate = run.position.learning_rate;
+  TrainInfo& info = run.info;
+  info.first_step = std::min(run.position.step, info.steps);
+  run.trace.goes_on = info.first_step > 0;
+  if (info.first_step > 0 && info.first_step == info.steps) {
+    warn(fmt::format("[resume] nothing left to train: the checkpoint is of step {}, the training has {}",
+                     run.position.step, info.steps));
+  }
+}
+
+void TrainingSession::run_from(TrainingRun& run, std::vector<FoundCheckpoint> folders) {
+  const ModelJob& job = model_.job;
+  const Program& program = run.program;
+  plan_steps(run);
+  const TrainingPosition fresh{.batch = run.batch,
+                               .rows = run.rows->size(),
+                               .seed = config_.training.seed,
+                               .metadata = describe_training(config_, program.graph, run.rows, run.schedule.steps)};
+  while (true) {
+    std::unique_ptr<CheckpointReader> resumed;
+    if (!folders.empty()) {
+      const FoundCheckpoint& newest = folders.back();
+      resumed = std::make_unique<CheckpointReader>(newest.path, std::make_shared<const Manifest>(*newest.manifest));
+    }
+    run.resumed = resumed.get();
+    go_on_from(run, model_.resume.position(config_, program.graph, resumed.get(), fresh, model_.states.all()));
+    const bool processes = job.world != nullptr;
+    const LaunchFingerprint fingerprint =
+        processes ? fingerprint_of(job, run, fit_, model_.states.all()) : LaunchFingerprint{};
+    model_.resume.set("");
+    std::string damage;
+    run_on_ranks(job.place, config_.ranks.count, config_.ranks.threads, [&](Communicator& comm) {
+      if (processes) require_same_fingerprint(fingerprint, comm);
+      std::string own = run_training(run, comm);
+      if (comm.rank() == 0 || processes) damage = std::move(own);
+    });
+    if (damage.empty()) return;
+    if (folders.size() == 1) throw InvalidFile(damage);
+    warn(fmt::format("[checkpoint] {} is not used: {}", folders.back().path, damage));
+    folders.pop_back();
+  }
+}
+
+TrainingEnd TrainingSession::end(TrainingResult&& result, const TrainingRun& run) {
+  const TrainingEnd ended{.step = result.step,
+                          .stopped_by = result.stopped_by,
+                          .saved_step = result.saved_step,
+                          .checkpoint_error = result.checkpoint_error,
+                          .test = std::nullopt};
+  if (fit_.keeps_states) {
+    TrainingPosition position = run.position;
+    position.step = result.step;
+    position.learning_rate = result.learning_rate;
+    model_.states.take(std::move(result.states), std::move(position));
+  }
+  report_end(ended);
+  if (fit_.ended) fit_.ended(ended);
+  return ended;
+}
+
+void TrainingSession::report_end(const TrainingEnd& end) {
+  const FilesConfig& files = config_.files;
+  if (end.stopped_by != 0) {
+    reports_.tell(fmt::format("\ninterrupted: the training ends after step {}\n", end.step));
+  }
+  if (!files.save.empty()) {
+    model_.states.save(model_.job, files.save);
+    reports_.tell(fmt::format("saved to {}\n", files.save));
+  }
+  if (!files.checkpoint.empty() && end.checkpoint_error.empty()) {
+    reports_.tell(fmt::format("checkpoint in {}\n", checkpoint_path(files.checkpoint, end.saved_step)));
+  }
+  const bool is_whole = end.stopped_by == 0 && end.checkpoint_error.empty();
+  if (tests_ && is_whole) reports_.tell_progress(fmt::format("testing on {} rows\n", fit_.test->size()));
+}
+
+}  // namespace partita
