@@ -33,7 +33,8 @@ std::vector<double> train(int ranks) {
   }
   Model model(llama.network(Loss::sparse), config);
   Losses losses;
-  model.train(make_synthetic_text(/*rows=*/64, {.tokens = 32}, /*seed=*/1, Split::train), {.callbacks = {&losses}});
+  model.train(make_synthetic_text(/*rows=*/64, {.tokens = 32}, /*seed=*/1, Split::train),
+              {.callbacks = {&losses}, .prints = false});
   return losses.all;
 }
 

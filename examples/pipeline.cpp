@@ -38,9 +38,9 @@ int main(int argc, char** argv) try {
                .optimizer = {.kind = OptimizerKind::momentum},
                .schedule = {.learning_rate = 0.002},
                .ranks = {.count = 8},
-               .plan = {.options = {.micro_batches = 4, .zero = {.level = 1, .threshold = 0}}}});
-  LossMonitor monitor(std::cout, /*per_print_times=*/16);
-  model.train(rows, {.callbacks = {&monitor}});
+               .plan = {.options = {.micro_batches = 4, .zero = {.level = 1, .threshold = 0}}},
+               .console = {.per_print_times = 16}});
+  model.train(rows);
 } catch (const partita::Error& error) {
   std::cerr << error.what() << '\n';
   return 1;

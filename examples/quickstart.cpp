@@ -4,7 +4,6 @@
 #include <partita/model.h>
 #include <partita/network.h>
 
-#include <iostream>
 #include <random>
 
 using namespace partita;
@@ -45,7 +44,7 @@ int main() {
                                                         .optimizer = {.kind = OptimizerKind::momentum, .momentum = 0.1},
                                                         .schedule = {.learning_rate = 0.2},
                                                         .ranks = {.count = 8},
-                                                        .plan = {.options = {.parallel = Parallel::automatic}}});
-  LossMonitor monitor(std::cout, /*per_print_times=*/1);
-  model.train(rows, {.callbacks = {&monitor}});
+                                                        .plan = {.options = {.parallel = Parallel::automatic}},
+                                                        .console = {.per_print_times = 1}});
+  model.train(rows);
 }

@@ -39,7 +39,8 @@ int main(int, char** argv) {
   const DatasetPtr rows = memory_rows(read_npz(argv[1]));
   Model model({"two_losses", forward, loss}, {.training = {.batch = 16, .epochs = 40},
                                               .ranks = {.count = 4},
-                                              .plan = {.options = {.parallel = Parallel::automatic}}});
+                                              .plan = {.options = {.parallel = Parallel::automatic}},
+                                              .console = {.quiet = true}});
   model.train(shuffle(rows, /*seed=*/1));
   const Metrics metrics = model.eval(rows);
   std::cout << "loss " << metrics.loss << " error " << metrics.others[0].second << " accuracy " << metrics.accuracy()

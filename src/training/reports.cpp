@@ -17,7 +17,7 @@ Reports::Reports(const JobConfig& config, const Place& place, const Options& opt
   const FilesConfig& files = config.files;
   draws_ = shows_progress_ && !config.console.per_print_times && is_terminal() && !place.launched;
   const bool every_process = config.console.ranks == ConsoleRanks::all || !files.log_dir.empty();
-  if (shows_progress_) add_monitors(config, every_process ? observers_ : callbacks_);
+  if (shows_progress_) add_monitors(config, options.validates, every_process ? observers_ : callbacks_);
   if (!files.log.empty()) {
     callbacks_.push_back(std::make_unique<JsonLines>(files.log, options.warn, options.must_end));
   }
@@ -27,14 +27,14 @@ Reports::Reports(const JobConfig& config, const Place& place, const Options& opt
   }
 }
 
-void Reports::add_monitors(const JobConfig& config, List& list) {
+void Reports::add_monitors(const JobConfig& config, bool validates, List& list) {
   if (draws_) {
     list.push_back(std::make_unique<ProgressLine>(out_, terminal_columns));
     return;
   }
   list.push_back(std::make_unique<LossMonitor>(out_, config.console.per_print_times.value_or(kPerPrintTimes)));
   list.push_back(std::make_unique<TimeMonitor>(out_));
-  if (config.training.validate) list.push_back(std::make_unique<ValidationMonitor>(out_));
+  if (validates) list.push_back(std::make_unique<ValidationMonitor>(out_));
 }
 
 EvaluationProgress Reports::evaluation_progress() const { return draws_ ? drawn_evaluation(out_) : nullptr; }

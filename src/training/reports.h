@@ -13,6 +13,7 @@ namespace partita {
 class Reports {
  public:
   struct Options {
+    bool validates = false;                          // shows what epochs are validated with
     bool prints = true;                              // to std::cout; otherwise to nothing
     std::function<void(const std::string&)> warn{};  // of a log that cannot be written any more
     std::function<bool()> must_end{};                // see JsonLines
@@ -34,7 +35,7 @@ class Reports {
  private:
   using List = std::vector<std::unique_ptr<Callback>>;
   static std::vector<Callback*> pointers(const List& list);
-  void add_monitors(const JobConfig& config, List& list);
+  void add_monitors(const JobConfig& config, bool validates, List& list);
 
   std::ostream nowhere_{nullptr};
   std::ostream& out_;

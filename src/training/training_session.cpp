@@ -62,9 +62,10 @@ FitOptions completed_fit(FitOptions fit, const FilesConfig& files) {
 }
 
 Reports::Options report_options(const ModelJob& job, const FitOptions& fit) {
-  return {.prints = fit.prints, .warn = job.warn, .must_end = [signals = fit.signals] {
-            return signals && signals().stop != 0;
-          }};
+  return {.validates = job.config.training.validate || fit.validation != nullptr,
+          .prints = fit.prints,
+          .warn = job.warn,
+          .must_end = [signals = fit.signals] { return signals && signals().stop != 0; }};
 }
 
 template <class T>

@@ -1,0 +1,578 @@
+// Every option of a job has its effect in a program that sets the field of its configuration, or is refused by name. An
+// option that is new fails here until its case is in the list.
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iostream>
+#include <regex>
+#include <sstream>
+
+#include "data/readers/test_files.h"
+#include "job/options.h"
+#include "job/process.h"
+#include "network/functions.h"
+#include "network/layers/layers.h"
+#include "ops/registry.h"
+#include "planning/plan_file.h"
+#include "training/model.h"
+#include "training/test_training.h"
+#include "zoo/zoo_job.h"
+
+namespace partita {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kRows = 96;
+
+/// What the effect of an option is seen in.
+enum class Seen { losses, program, passes, printed, files, files_of_steps, metrics, warnings, evaluation, error };
+
+/// What a training did, as a program can see it.
+using Observation = std::map<Seen, std::string>;
+
+using Texts = std::vector<std::pair<std::string, std::vector<std::string>>>;  // key, values
+
+struct OptionCase {
+  std::string key;
+  std::vector<std::string> values;
+  Seen seen;
+  Texts others{};          // that both trainings have
+  bool has_norm = false;   // a network of the program's own, with a batch norm
+  std::string contains{};  // in what is seen with the option
+};
+
+/// Puts std::cout into a text.
+class Printed {
+ public:
+  Printed() : before_(std::cout.rdbuf(text_.rdbuf())) {}
+  ~Printed() { std::cout.rdbuf(before_); }
+  Printed(const Printed&) = delete;
+  Printed& operator=(const Printed&) = delete;
+  /// Without times, which differ from run to run.
+  std::string text() const { return std::regex_replace(text_.str(), std::regex("[0-9.]+ ms"), "T ms"); }
+
+ private:
+  std::ostringstream text_;
+  std::streambuf* before_;
+};
+
+/// Images and their classes in files of NumPy; the test rows are the same.
+std::string write_rows(const fs::path& folder, int64_t side = 8, int shift = 0) {
+  const auto write = [&](const std::string& name, const Bytes& bytes) {
+    std::ofstream(folder / name, std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    return (folder / name).string();
+  };
+  Bytes pixels(static_cast<size_t>(kRows * side * side)), labels(static_cast<size_t>(kRows * 4));
+  for (size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<uint8_t>(i * 37 % 251 + i / 64 * 11);
+  for (size_t row = 0; row < labels.size() / 4; ++row) labels[4 * row] = static_cast<uint8_t>((row + shift) % 4);
+  const std::string x =
+      write(fmt::format("x{}.npy", shift), npy("|u1", fmt::format("({},{},{})", kRows, side, side), pixels));
+  const std::string y = write(fmt::format("y{}.npy", shift), npy("<i4", fmt::format("({},)", kRows), labels));
+  return fmt::format("npy:{0},{1},{0},{1}", x, y);
+}
+
+std::string list_files(const fs::path& folder) {
+  std::set<std::string> names;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file()) names.insert(fs::relative(entry.path(), folder).string());
+  }
+  return fmt::format("{}", fmt::join(names, "\n"));
+}
+
+std::string read_text(const fs::path& path) {
+  std::ifstream stream(path);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+/// Keeps what steps show.
+class Watch : public Callback {
+ public:
+  Watch(Observation& seen, fs::path folder) : seen_(seen), folder_(std::move(folder)) {}
+  void on_train_begin(const TrainInfo& info) override {
+    const Program& program = *info.program;
+    seen_[Seen::program] =
+        print(program.graph) + print_stages(program.pipeline, program.stages, [](const StageProgram& stage) {
+          return print(stage.plan, stage.graph, all_ops()) + print(stage.schedule, stage.local);
+        });
+  }
+  void on_step_end(const StepInfo& info) override {
+    seen_[Seen::losses] += fmt::format("{:.17g} at {:.17g}\n", info.loss, info.learning_rate);
+    seen_[Seen::files_of_steps] += list_files(folder_) + "\n--\n";
+  }
+
+ private:
+  Observation& seen_;
+  fs::path folder_;
+};
+
+Network norm_network() {
+  return {"norm", sequential({{"flatten", flatten()}, {"fc", dense(8)}, {"norm", batch_norm()}, {"out", dense(4)}})};
+}
+
+class JobOptions : public testing::Test {
+ protected:
+  JobConfig config_of(const Texts& texts) const {
+    JobConfig config = configured("mlp:hidden=8,layers=1,classes=4", {});
+    config.training.batch = 24;
+    config.training.epochs = 0;
+    config.training.steps = 4;
+    config.schedule = {.learning_rate = 0.1};
+    config.ranks.threads = 1;
+    config.console.per_print_times = 0;
+    config.data.source = parse_data_source("rows", rows_);
+    for (const auto& [key, values] : texts) {
+      std::vector<std::string> put;
+      for (const std::string& value : values) {
+        put.push_back(std::regex_replace(value, std::regex("DIR"), dir_.path().string()));
+      }
+      find_option(key).set(config, key, put);
+    }
+    if (config.model.starts_with("gpt")) config.data.source.reset();
+    return config;
+  }
+
+  /// Files that a training writes are gone afterwards.
+  Observation observe(const Texts& texts, bool has_norm) const {
+    const fs::path run = dir_.path() / "run";
+    fs::create_directory(run);
+    Observation seen;
+    const Printed printed;
+    Watch watch(seen, run);
+    try {
+      JobConfig config = config_of(texts);
+      if (has_norm) {
+        config.model.clear();
+        config.data.source.reset();
+      }
+      const Place place{.cores = 1};
+      Model model = has_norm ? Model(norm_network(), config, place) : Model(config, place);
+      model.on_warning([&](const std::string& message) { seen[Seen::warnings] += message + "\n"; });
+      model.on_program([&](const std::string& text) {
+        seen[text.starts_with("memory with") ? Seen::evaluation : Seen::passes] +=
+            std::regex_replace(text, std::regex("[0-9]+\\.[0-9]+ s"), "T s");
+      });
+      const FitOptions fit{.callbacks = {&watch}};
+      const TrainingEnd end = has_norm ? model.train(rows_of(Split::train), fit) : model.train(fit);
+      if (end.test) {
+        seen[Seen::metrics] = fmt::format("{} {} in top {} of {}, loss {:.17g}", end.test->correct,
+                                          end.test->correct_in_top, end.test->top, end.test->samples, end.test->loss);
+      }
+      if (!end.checkpoint_error.empty()) seen[Seen::warnings] += end.checkpoint_error;
+    } catch (const Error& error) {
+      seen[Seen::error] = error.what();
+    }
+    seen[Seen::printed] = printed.text();
+    seen[Seen::files] = list_files(run);
+    if (fs::exists(run / "trace.json")) seen[Seen::files] += trace_of(run / "trace.json");
+    fs::remove_all(run);
+    return seen;
+  }
+
+  /// Names of what the trace shows: without times.
+  static std::string trace_of(const fs::path& path) {
+    std::map<std::string, int> names;
+    const std::string text = read_text(path);
+    const std::regex name("\"name\": ?\"([^\"]*)\"");
+    for (auto found = std::sregex_iterator(text.begin(), text.end(), name); found != std::sregex_iterator(); ++found) {
+      ++names[(*found)[1]];
+    }
+    std::string shown;
+    for (const auto& [one, count] : names) shown += fmt::format("\n{} {}", one, count);
+    return shown;
+  }
+
+  const Observation& base(const Texts& texts, bool has_norm) {
+    const auto at = std::pair(texts, has_norm);
+    if (!bases_.contains(at)) bases_.emplace(at, observe(texts, has_norm));
+    return bases_.at(at);
+  }
+
+  /// Whether the option has the effect that its case names, or is refused as it says.
+  void check(const OptionCase& one) {
+    SCOPED_TRACE(one.key);
+    const Observation& without = base(one.others, one.has_norm);
+    Texts texts = one.others;
+    texts.emplace_back(one.key, one.values);
+    const Observation with = observe(texts, one.has_norm);
+    const auto text = [](const Observation& seen, Seen what) {
+      return seen.contains(what) ? seen.at(what) : std::string();
+    };
+    EXPECT_EQ(text(without, Seen::error), "") << "a training of the other options";
+    if (one.seen != Seen::error) EXPECT_EQ(text(with, Seen::error), "");
+    EXPECT_NE(text(with, one.seen), text(without, one.seen)) << "no effect";
+    EXPECT_NE(text(with, one.seen).find(one.contains), std::string::npos) << text(with, one.seen);
+  }
+
+  const TempDir dir_;
+  const std::string rows_ = write_rows(dir_.path());
+  std::map<std::pair<Texts, bool>, Observation> bases_;
+};
+
+const Texts kTwoRanks{{"ranks.count", {"2"}}};
+const Texts kStep{{"schedule.kind", {"step"}}, {"schedule.step_every", {"2"}}};
+const Texts kAdam{{"optimizer.kind", {"adam"}}};
+const Texts kGpt{{"model", {"gpt:layers=2,hidden=16,heads=2,seq=8"}},
+                 {"training.batch", {"8"}},
+                 {"training.steps", {"1"}},
+                 {"training.evaluate", {"false"}},
+                 {"ranks.count", {"2"}},
+                 {"plan.parallel", {"auto"}}};
+const Texts kCheckpoint{{"files.checkpoint", {"DIR/run/kept"}}, {"files.checkpoint_every", {"1"}}};
+const Texts kTrace{{"files.trace", {"DIR/run/trace.json"}}};
+
+Texts operator+(Texts first, const Texts& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+/// Cases of what is computed and how long.
+std::vector<OptionCase> computed_cases() {
+  const Texts stages = kTwoRanks + Texts{{"plan.stages", {"2"}}};
+  return {
+      {"model", {"mlp:hidden=9,layers=1,classes=4"}, Seen::program},
+      {"data.source", {"npy:DIR/x0.npy,DIR/y1.npy,DIR/x0.npy,DIR/y1.npy"}, Seen::losses},
+      {"data.resize", {"6"}, Seen::program},
+      {"data.augment", {"true"}, Seen::losses},
+      {"training.batch", {"12"}, Seen::program},
+      {"training.epochs", {"3"}, Seen::losses, {{"training.steps", {"0"}}}},
+      {"training.steps", {"3"}, Seen::losses},
+      {"training.loss", {"expanded"}, Seen::program},
+      {"training.ignore_index", {"0"}, Seen::losses},
+      {"training.dtype", {"f64"}, Seen::program},
+      {"training.seed", {"2"}, Seen::losses},
+      {"training.batch_norm", {"global"}, Seen::program, kTwoRanks, true},
+      {"training.gradients", {"sum"}, Seen::losses, kTwoRanks},
+      {"training.micro_loss", {"sum"}, Seen::losses, {{"plan.micro_batches", {"2"}}}},
+      {"training.validate", {"true"}, Seen::printed, {}, false, "test loss is"},
+      {"training.patience", {"0"}, Seen::losses, {{"schedule.learning_rate", {"0"}}, {"training.steps", {"30"}}}},
+      {"training.evaluate", {"false"}, Seen::metrics},
+      {"optimizer.kind", {"sgd"}, Seen::losses},
+      {"optimizer.momentum", {"0.5"}, Seen::losses},
+      {"optimizer.dampening", {"0.5"}, Seen::losses},
+      {"optimizer.nesterov", {"true"}, Seen::losses},
+      {"optimizer.weight_decay", {"0.1"}, Seen::losses},
+      {"optimizer.decay_vectors", {"true"}, Seen::losses, {{"optimizer.weight_decay", {"0.5"}}}},
+      {"optimizer.no_decay", {"fc1"}, Seen::losses, {{"optimizer.weight_decay", {"0.5"}}}},
+      {"optimizer.beta1", {"0.5"}, Seen::losses, kAdam},
+      {"optimizer.beta2", {"0.5"}, Seen::losses, kAdam},
+      {"optimizer.epsilon", {"0.1"}, Seen::losses, kAdam},
+      {"optimizer.biased_epsilon", {"true"}, Seen::losses, kAdam + Texts{{"optimizer.epsilon", {"0.1"}}}},
+      {"optimizer.clip_norm", {"0.001"}, Seen::losses},
+      {"schedule.learning_rate", {"0.2"}, Seen::losses},
+      {"schedule.kind", {"cosine"}, Seen::losses},
+      {"schedule.warmup_steps", {"2"}, Seen::losses},
+      {"schedule.steps", {"8"}, Seen::losses, {{"schedule.kind", {"linear"}}}},
+      {"schedule.step_every", {"1"}, Seen::losses, {{"schedule.kind", {"step"}}}},
+      {"schedule.step_factor", {"0.5"}, Seen::losses, kStep},
+      {"evaluation.batch", {"7"}, Seen::evaluation, {}, false, "in batches of 7 rows"},
+      {"evaluation.top", {"2"}, Seen::metrics, {}, false, "in top 2"},
+      {"ranks.count", {"2"}, Seen::program},
+      {"ranks.threads", {"2"}, Seen::warnings, {}, false, "1 ranks x 2 threads share 1 cores"},
+      {"ranks.kernels", {"reference"}, Seen::program},
+      {"plan.parallel", {"none"}, Seen::program, kTwoRanks},
+      {"plan.uneven",
+       {"error"},
+       Seen::error,
+       {{"ranks.count", {"2"}}, {"plan.parallel", {"hybrid"}}, {"training.batch", {"25"}}},
+       false,
+       "25"},
+      {"plan.micro_batches", {"2"}, Seen::program},
+      {"plan.stages", {"2"}, Seen::program, kTwoRanks},
+      {"plan.stage", {"net/fc1=1"}, Seen::error, stages, false, "fc1"},
+      {"plan.order", {"gpipe"}, Seen::program, stages + Texts{{"plan.micro_batches", {"4"}}}},
+      {"plan.interleave",
+       {"2"},
+       Seen::program,
+       {{"ranks.count", {"2"}},
+        {"model", {"mlp:hidden=8,layers=3,classes=4"}},
+        {"plan.order", {"interleaved"}},
+        {"plan.micro_batches", {"4"}},
+        {"plan.stages", {"4"}}}},
+      {"plan.recompute_layers", {"net/relu1=full"}, Seen::program},
+      {"plan.zero", {"1"}, Seen::program, kTwoRanks},
+      {"plan.zero_group",
+       {"2"},
+       Seen::program,
+       {{"ranks.count", {"4"}}, {"plan.zero", {"1"}}, {"plan.zero_threshold", {"0"}}}},
+      {"plan.zero_threshold", {"0"}, Seen::program, kTwoRanks + Texts{{"plan.zero", {"1"}}}},
+      {"plan.search", {"dynamic"}, Seen::program, kGpt},
+      {"plan.dataset_strategy", {"full_batch"}, Seen::program, kGpt},
+      {"plan.recompute", {"full"}, Seen::program, kGpt},
+      {"plan.tensor_parallel", {"2"}, Seen::program, kGpt},
+      {"plan.context_parallel", {"2"}, Seen::program, kGpt},
+      {"plan.sequence_parallel", {"true"}, Seen::program, kGpt + Texts{{"plan.tensor_parallel", {"2"}}}},
+      {"plan.shard", {"net/h/0/attn/q/matmul=((1,1,1),(1,2))"}, Seen::program, kGpt},
+      {"plan.no_pass", {"partial_sums"}, Seen::passes, kTwoRanks},
+  };
+}
+
+/// Cases of what is read, written and printed.
+std::vector<OptionCase> file_cases() {
+  const Texts resumes = kCheckpoint + Texts{{"files.resume", {"DIR/before"}}, {"schedule.learning_rate", {"0.05"}}};
+  return {
+      {"files.load", {"DIR/weights.safetensors"}, Seen::losses},
+      {"files.save", {"DIR/run/weights.safetensors"}, Seen::files},
+      {"files.checkpoint", {"DIR/run/kept"}, Seen::files, {}, false, "kept/step_4/manifest"},
+      {"files.checkpoint_every", {"2"}, Seen::files, {{"files.checkpoint", {"DIR/run/kept"}}}, false, "kept/step_2/"},
+      {"files.checkpoint_seconds",
+       {"0.000001"},
+       Seen::files,
+       {{"files.checkpoint", {"DIR/run/kept"}}},
+       false,
+       "step_1/"},
+      {"files.checkpoint_keep", {"1"}, Seen::files, kCheckpoint},
+      {"files.checkpoint_async", {"off"}, Seen::files_of_steps, kCheckpoint},
+      {"files.checkpoint_integrated", {"true"}, Seen::files, kCheckpoint + kTwoRanks},
+      {"files.resume", {"DIR/before"}, Seen::losses},
+      {"files.log", {"DIR/run/log.jsonl"}, Seen::files},
+      {"files.trace", {"DIR/run/trace.json"}, Seen::files},
+      {"files.trace_steps", {"1"}, Seen::files, kTrace},
+      {"files.cluster", {"no such cluster"}, Seen::error, kTrace, false, "no such cluster"},
+      {"files.dump", {"DIR/run/dump"}, Seen::files},
+      {"files.log_dir", {"DIR/run/logs"}, Seen::files, {}, false, "logs/rank_0.log"},
+      {"files.flight_record", {"DIR/run/record"}, Seen::files, {}, false, "record/rank_0/flight_record"},
+      {"console.per_print_times", {"1"}, Seen::printed, {}, false, "epoch: 1 step: 2, loss is"},
+      {"console.quiet", {"true"}, Seen::printed},
+      {"console.verbose", {"true"}, Seen::printed, {}, false, "passes:"},
+  };
+}
+
+/// Options whose effect takes more to be seen; each has a test below.
+const std::set<std::string> kTested{"force", "plan.file", "files.resume_with", "files.checkpoint_errors",
+                                    "console.ranks"};
+
+TEST_F(JobOptions, EveryOneIsDecided) {
+  std::set<std::string> decided = kTested;
+  for (const auto& cases : {computed_cases(), file_cases()}) {
+    for (const OptionCase& one : cases) EXPECT_TRUE(decided.insert(one.key).second) << one.key;
+  }
+  for (const JobOption& option : job_options()) {
+    EXPECT_EQ(decided.erase(option.key()), 1u) << option.key() << " is new: show its effect on Model, or refuse it";
+  }
+  EXPECT_TRUE(decided.empty()) << *decided.begin() << " is no option";
+}
+
+TEST_F(JobOptions, HaveTheirEffectOnWhatIsComputed) {
+  write_rows(dir_.path(), 8, /*shift=*/1);
+  for (const OptionCase& one : computed_cases()) check(one);
+}
+
+TEST_F(JobOptions, HaveTheirEffectOnWhatIsReadAndWritten) {
+  {
+    const Printed printed;
+    Model before(config_of({{"files.checkpoint", {"DIR/before"}},
+                            {"files.save", {"DIR/weights.safetensors"}},
+                            {"training.steps", {"2"}}}),
+                 Place{.cores = 1});
+    before.train();
+  }
+  for (const OptionCase& one : file_cases()) check(one);
+}
+
+std::string refusal(const std::function<void()>& action) {
+  try {
+    action();
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+TEST_F(JobOptions, ResumeWithAcceptsADifference) {
+  const Printed printed;
+  const Texts resumes{{"files.resume", {"DIR/before"}}, {"schedule.learning_rate", {"0.05"}}};
+  Model(config_of({{"files.checkpoint", {"DIR/before"}}, {"training.steps", {"2"}}}), Place{.cores = 1}).train();
+  EXPECT_NE(observe(resumes, false).at(Seen::error).find("schedule.learning_rate = 0.05 instead of 0.1"),
+            std::string::npos);
+  const Observation accepted =
+      observe(resumes + Texts{{"files.resume_with", {"schedule.learning_rate"}}}, /*has_norm=*/false);
+  EXPECT_FALSE(accepted.contains(Seen::error));
+  EXPECT_EQ(accepted.at(Seen::losses).find(" at 0.1"), std::string::npos) << "the new rate";
+  // The newest checkpoint of a folder that has none yet is the beginning.
+  const Texts latest{{"files.resume", {"latest"}}};
+  EXPECT_NE(observe(latest + kCheckpoint, false).at(Seen::printed).find("the training begins"), std::string::npos);
+  EXPECT_EQ(observe(latest, false).at(Seen::error),
+            "[Model] files.resume: no folder to look into, got latest without files.checkpoint, expected "
+            "files.checkpoint = DIR or files.resume = DIR");
+}
+
+TEST_F(JobOptions, CheckpointErrorsEndATrainingOrAreWarnedOf) {
+  const Printed printed;
+  for (const std::string what : {"warn", "stop"}) {
+    const fs::path folder = dir_.path() / what;
+    Model model(config_of({{"files.checkpoint", {folder.string()}},
+                           {"files.checkpoint_every", {"1"}},
+                           {"files.checkpoint_errors", {what}}}),
+                Place{.cores = 1});
+    int64_t warnings = 0, steps = 0;
+    model.on_warning([&](const std::string&) { ++warnings; });
+    LambdaCallback breaks;
+    breaks.step_end = [&](const StepInfo& info) {
+      steps = info.global_step;
+      if (steps > 1) return;
+      fs::remove_all(folder);
+      std::ofstream(folder) << "no folder";
+    };
+    const std::string error = refusal([&] { model.train({.callbacks = {&breaks}}); });
+    EXPECT_EQ(error.empty(), what == "warn") << error;
+    EXPECT_EQ(steps == 4, what == "warn") << steps;
+    EXPECT_EQ(warnings > 0, what == "warn");
+  }
+}
+
+TEST_F(JobOptions, APlanOfAFileIsRun) {
+  const Printed printed;
+  std::string plan;
+  LambdaCallback keep;
+  const JobConfig planned = config_of(kTwoRanks);
+  keep.train_begin = [&](const TrainInfo& info) {
+    plan = print(*plan_file_of(completed(planned, Place{.cores = 1}), *info.program, all_ops()));
+  };
+  Model(planned, Place{.cores = 1}).train({.callbacks = {&keep}});
+  std::ofstream(dir_.path() / "plan.txt") << plan;
+  EXPECT_EQ(observe({{"plan.file", {"DIR/plan.txt"}}}, false).at(Seen::program),
+            observe(kTwoRanks, false).at(Seen::program));
+  EXPECT_EQ(observe({{"plan.file", {"auto"}}}, false).at(Seen::error),
+            "[Model] plan.file of no effect, got auto, which only partita train searches, expected the file of a plan");
+}
+
+// The states would be larger than all addresses of a process.
+TEST_F(JobOptions, ForceBeginsWhatDoesNotFit) {
+  const auto refused = [](bool force) {
+    const auto forward = [](Context& context, Columns& columns) -> NamedValues {
+      const Value w = context.parameter("w", {int64_t{1} << 46}, normal_initializer(0, 1));
+      return {{"logits", columns.at("image") * reduce_mean(w)}};
+    };
+    const auto loss = [](Context&, Columns&, const NamedValues& outputs) -> NamedValues {
+      return {{"loss", reduce_mean(find_output(outputs, "logits"))}};
+    };
+    JobConfig config{.training = {.batch = kSmallBatch, .dtype = DType::f64}, .ranks = {.threads = 1}, .force = force};
+    return refusal([&] { Model({"huge", forward, loss}, config, Place{.cores = 1}).train(rows_of(Split::train)); });
+  };
+  EXPECT_NE(refused(false).find("--force"), std::string::npos) << refused(false);
+  EXPECT_EQ(refused(true).find("--force"), std::string::npos) << refused(true);
+}
+
+// Which of several processes print is decided by the process itself.
+TEST_F(JobOptions, ConsoleRanksDecideWhichProcessesPrint) {
+  for (const ConsoleRanks ranks : {ConsoleRanks::first, ConsoleRanks::all}) {
+    for (const int rank : {0, 1}) {
+      const Printed printed;
+      JobConfig config;
+      config.console.ranks = ranks;
+      const JobProcess process(config, Place{.launched = LaunchedRank{.rank = rank, .size = 2}});
+      std::cout << "heard" << std::flush;
+      EXPECT_EQ(printed.text() == "heard", rank == 0 || ranks == ConsoleRanks::all);
+    }
+  }
+}
+
+TEST_F(JobOptions, ConsolesMayEndInAnyOrder) {
+  const Printed printed;
+  JobConfig config;
+  config.files.log_dir = (dir_.path() / "one").string();
+  std::optional<JobProcess> one(std::in_place, config, Place{});
+  config.files.log_dir = (dir_.path() / "two").string();
+  std::optional<JobProcess> two(std::in_place, config, Place{});
+  std::cout << "both" << std::flush;
+  one.reset();
+  std::cout << ", two" << std::flush;
+  two.reset();
+  std::cout << ", none" << std::flush;
+  EXPECT_EQ(printed.text(), "both, two, none");
+  EXPECT_EQ(read_text(dir_.path() / "one" / "rank_0.log"), "both");
+  EXPECT_EQ(read_text(dir_.path() / "two" / "rank_0.log"), "both, two");
+}
+
+TEST_F(JobOptions, WithoutAnEffectAreRefusedByName) {
+  const auto refused = [&](const Texts& texts) {
+    const Observation seen = observe(texts, /*has_norm=*/false);
+    return seen.contains(Seen::error) ? seen.at(Seen::error) : std::string();
+  };
+  EXPECT_EQ(refused({{"optimizer.beta1", {"0.5"}}}),
+            "[Model] optimizer.beta1 of no effect, got optimizer.kind = momentum, expected optimizer.kind = adam or "
+            "adamw");
+  EXPECT_EQ(refused(kAdam + Texts{{"optimizer.nesterov", {"true"}}}),
+            "[Model] optimizer.nesterov of no effect, got optimizer.kind = adam, expected optimizer.kind = momentum");
+  EXPECT_EQ(refused({{"schedule.steps", {"9"}}}),
+            "[Model] schedule.steps of no effect, got schedule.kind = constant, expected schedule.kind = linear, "
+            "cosine or step");
+  EXPECT_EQ(refused(kStep + Texts{{"schedule.steps", {"9"}}}),
+            "[Model] schedule.steps of no effect, got schedule.step_every = 2, expected one of both");
+  EXPECT_EQ(refused({{"schedule.step_factor", {"0.5"}}}),
+            "[Model] schedule.step_factor of no effect, got schedule.kind = constant, expected schedule.kind = step");
+  EXPECT_EQ(refused({{"plan.dataset_strategy", {"full_batch"}}}),
+            "[Model] plan.dataset_strategy of no effect, got plan.parallel = data, expected plan.parallel = semi or "
+            "auto");
+  EXPECT_EQ(refused({{"plan.zero_group", {"2"}}}),
+            "[Model] plan.zero_group of no effect, got plan.zero = 0, expected 1, 2 or 3");
+  EXPECT_EQ(refused({{"plan.zero", {"1"}}, {"optimizer.kind", {"sgd"}}}),
+            "[Model] plan.zero of no effect, got plan.zero = 1 with optimizer.kind = sgd, which has no states, "
+            "expected plan.zero = 2 or 3");
+  EXPECT_EQ(refused({{"training.gradients", {"sum"}}}),
+            "[Model] training.gradients of no effect, got ranks.count = 1, expected 2 ranks or more");
+  EXPECT_EQ(refused({{"files.trace_steps", {"2"}}}),
+            "[Model] files.trace_steps of no effect, got no files.trace, expected files.trace = FILE");
+  EXPECT_EQ(refused({{"files.resume_with", {"rows"}}}),
+            "[Model] files.resume_with of no effect, got no files.resume, expected files.resume = FILE");
+  EXPECT_EQ(refused({{"files.checkpoint_keep", {"2"}}}),
+            "[Model] files.checkpoint_keep of no effect, got no files.checkpoint, expected files.checkpoint = DIR");
+}
+
+TEST_F(JobOptions, ThatACallDecidesAreRefusedByName) {
+  const Printed printed;
+  const DatasetPtr rows = rows_of(Split::train);
+  const auto refused = [&](const std::function<void(JobConfig&)>& change, const FitOptions& fit = {}) {
+    JobConfig config = small_config(1);
+    change(config);
+    return refusal([&] { Model(small_network(), config, Place{.cores = 1}).train(rows, fit); });
+  };
+  EXPECT_EQ(refused([](JobConfig&) {}), "");
+  const std::string given =
+      " of no effect, got rows as an argument of train, expected train without rows, or rows that are prepared already";
+  EXPECT_EQ(refused([](JobConfig& config) { config.data.resize = 4; }), "[Model] data.resize" + given);
+  EXPECT_EQ(refused([](JobConfig& config) { config.data.augment = true; }), "[Model] data.augment" + given);
+  EXPECT_EQ(refused([](JobConfig& config) {
+              config.data.source = DataSource{DataKind::mnist, {"none"}};
+            }),
+            "[Model] data.source" + given);
+  EXPECT_EQ(refused([](JobConfig& config) { config.training.loss = Loss::mae; }),
+            "[Model] training.loss of no effect, got mae for a network whose loss is sparse, expected the loss as an "
+            "argument of the network");
+  EXPECT_EQ(refused([](JobConfig& config) { config.training.ignore_index = 3; }),
+            "[Model] training.ignore_index of no effect, got 3 for a network whose loss counts it, expected it in the "
+            "LossOptions of the network");
+  EXPECT_EQ(refused([](JobConfig& config) { config.training.validate = true; }),
+            "[Model] training.validate of no effect, got no rows to validate on, expected FitOptions::validation, "
+            "FitOptions::test or data.source");
+  EXPECT_EQ(refused([](JobConfig& config) { config.training.validate = true; }, {.test = rows}), "");
+  EXPECT_EQ(refused([&](JobConfig& config) { config.files.checkpoint = (dir_.path() / "a").string(); },
+                    {.checkpoints = CheckpointOptions{.folder = (dir_.path() / "b").string()}}),
+            "[Model] files.checkpoint of no effect, got FitOptions::checkpoints too, expected one of both");
+  EXPECT_EQ(refusal([&] { Model(small_network(), small_config(1), Place{.cores = 1}).train(); }),
+            "[Model] no rows to train on, got neither data.source nor an argument of train, expected one of both");
+  EXPECT_EQ(refusal([&] { Model(small_network(), small_config(1), Place{.cores = 1}).eval(); }),
+            "[Model] no rows to test on, got neither data.source nor an argument of eval, expected one of both");
+}
+
+// A program shows how its training goes, as the command does, unless it says that it does not want that.
+TEST_F(JobOptions, ProgressIsShownByDefault) {
+  JobConfig config = config_of({});
+  config.console = {};
+  const auto printed_by = [&](const FitOptions& fit) {
+    const Printed printed;
+    Model(config, Place{.cores = 1}).train(fit);
+    return printed.text();
+  };
+  EXPECT_NE(printed_by({}).find("epoch time: "), std::string::npos);
+  EXPECT_NE(printed_by({}).find("testing on 96 rows"), std::string::npos);
+  EXPECT_EQ(printed_by({.prints = false}), "");
+  config.console.quiet = true;
+  EXPECT_EQ(printed_by({}), "");
+}
+
+}  // namespace
+}  // namespace partita
