@@ -170,7 +170,10 @@ class PythonModel {
               const std::optional<std::pair<std::string, py::dict>>& cuts)
       : network_(network_of(name, std::move(forward), loss)),
         model_(network_, with_cuts(config_of(options), cuts), place_of(alone)) {
-    for (const auto& [key, values] : options) said_.insert(key);
+    // A script asks for optimizer sharding whatever its optimizer is.
+    for (const auto& [key, values] : options) {
+      if (!key.starts_with("plan.zero")) said_.insert(key);
+    }
     if (update) {
       model_.update_by([function = kept(*update)](Builder& builder, Value parameter, Value gradient, Value rate) {
         const py::gil_scoped_acquire gil;
