@@ -39,7 +39,8 @@ if [[ ${1:-} == --sanitizers ]]; then
   check clang-tidy tools/tidy.sh
 fi
 run_tests 6 build/release/tests/dist_tests
-for script in check tutorials; do check "python/$script.sh" bash "tests/python/$script.sh"; done
+for script in check examples; do check "python/$script.sh" bash "tests/python/$script.sh"; done
+if [[ -d ../shared/tutorials ]]; then check python/tutorials.sh bash tests/python/tutorials.sh; fi
 for program in search laws unit errors commands golden; do run_tests 2 "build/release/tests/${program}_tests"; done
 for script in tests/scripts/*.sh; do check "$(basename "$script")" bash "$script"; done
 # oneDNN chooses kernels and layouts by the processor. Where it has more than AVX2, also with what the least has.

@@ -26,7 +26,7 @@ batch, shape = {"lenet": (32, (1, 28, 28)), "resnet50": (8, (3, 32, 32))}[networ
 numbers = np.random.default_rng(1)
 IMAGES = numbers.random((batch * min(steps, 64), *shape), "f4")
 LABELS = numbers.integers(0, 10, len(IMAGES)).astype("i4")
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "examples", "tutorials"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "examples", "python"))
 
 
 class LeNet(nn.Cell):
@@ -47,7 +47,7 @@ class LeNet(nn.Cell):
 def made():
     if network == "lenet":
         return LeNet()
-    from resnet import resnet50
+    from residual import resnet50
 
     return resnet50()
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The Python package: its tests, ranks as processes against ranks in one process, exit codes, the time of an import. The
-# scripts of the tutorials are run by tutorials.sh.
+# examples are run by examples.sh, the scripts that published documents print by tutorials.sh.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 root=$PWD
